@@ -89,10 +89,8 @@ void read_routing(JsonObject& file, Stack& stack) {
 void write_routing(JsonWriter& json, const Stack& stack) {
   json.field("expert_dispatch", name_of<Dispatch>(dispatch_names, stack.expert_dispatch));
   json.field("expert_moves", name_of<Manners>(manner_names, stack.expert_moves));
-  json.field("captured", name_of<Capture>(capture_names, stack.captured));
-  json.field("calls_per_kernel", stack.calls_per_kernel);
-  json.field("calls_per_expert", stack.calls_per_expert);
-  json.field("calls_per_dispatch", stack.calls_per_dispatch);
+  json.fields("captured", name_of<Capture>(capture_names, stack.captured), "calls_per_kernel", stack.calls_per_kernel);
+  json.fields("calls_per_expert", stack.calls_per_expert, "calls_per_dispatch", stack.calls_per_dispatch);
 }
 
 }  // namespace
@@ -158,15 +156,12 @@ std::string write_stack(const Stack& stack) {
   write_row_head(json, stack);
   json.field("from", stack.from);
   if (!stack.until.empty()) json.field("until", stack.until);
-  json.field("attention", name_of<AttentionForm>(attention_names, stack.attention));
-  json.field("fused", stack.fused);
-  json.field("recompute_whole", stack.recompute_whole);
-  json.field("gradient_bytes", stack.gradient_bytes);
+  json.fields("attention", name_of<AttentionForm>(attention_names, stack.attention), "fused", stack.fused);
+  json.fields("recompute_whole", stack.recompute_whole, "gradient_bytes", stack.gradient_bytes);
   if (stack.half_gradients) json.field("half_gradients", true);
   if (stack.accumulates_apart) json.field("accumulates_apart", true);
   if (stack.dropout) json.field("dropout", true);
-  json.field("master_bytes", stack.master_bytes);
-  json.field("optimizer_bytes", stack.optimizer_bytes);
+  json.fields("master_bytes", stack.master_bytes, "optimizer_bytes", stack.optimizer_bytes);
   json.field("gradient_bucket", stack.gradient_bucket);
   json.field("activation_moves", name_of<Manners>(manner_names, stack.activation_moves));
   if (stack.activation_pieces > 1) json.field("activation_pieces", stack.activation_pieces);
@@ -176,25 +171,19 @@ std::string write_stack(const Stack& stack) {
   json.field("gradient_reduces", name_of<Manners>(manner_names, stack.gradient_reduces));
   json.field("boundary_sends", name_of<Manners>(manner_names, stack.boundary_sends));
   if (!stack.statements.empty()) json.field("statements", stack.statements);
-  json.field("loss_bytes", stack.loss_bytes);
-  json.field("host_per_launch", stack.host_per_launch);
+  json.fields("loss_bytes", stack.loss_bytes, "host_per_launch", stack.host_per_launch);
   json.field("host_per_step", stack.host_per_step);
   if (stack.skew_per_doubling.value() > 0) json.field("skew_per_doubling", stack.skew_per_doubling);
   write_routing(json, stack);
-  json.field("narrow_attention", stack.narrow_attention);
-  json.field("narrow_head", stack.narrow_head);
+  json.fields("narrow_attention", stack.narrow_attention, "narrow_head", stack.narrow_head);
   if (stack.attention_rate != 1) json.field("attention_rate", stack.attention_rate);
   if (stack.eager) json.field("eager", true);
   if (stack.ampere_attention) json.field("ampere_attention", true);
   if (stack.launch_gap.value() > 0) json.field("launch_gap", stack.launch_gap);
-  json.field("data_wait", stack.data_wait);
-  json.field("gradient_stand_ins", stack.gradient_stand_ins);
-  json.field("loss_in_place", stack.loss_in_place);
-  json.field("gates_in_experts", stack.gates_in_experts);
-  json.field("rotary_key_per_head", stack.rotary_key_per_head);
-  json.field("workspace", stack.workspace);
-  json.field("framework_memory", stack.framework_memory);
-  json.field("allocator_slack", stack.allocator_slack);
+  json.fields("data_wait", stack.data_wait, "gradient_stand_ins", stack.gradient_stand_ins);
+  json.fields("loss_in_place", stack.loss_in_place, "gates_in_experts", stack.gates_in_experts);
+  json.fields("rotary_key_per_head", stack.rotary_key_per_head, "workspace", stack.workspace);
+  json.fields("framework_memory", stack.framework_memory, "allocator_slack", stack.allocator_slack);
   if (!stack.parameters.empty()) json.field("parameters", stack.parameters);
   if (!stack.expert_parameters.empty()) json.field("expert_parameters", stack.expert_parameters);
   if (stack.joint_precisions) json.field("joint_precisions", true);

@@ -12,9 +12,7 @@ class BufferSets {
     constexpr std::size_t kAlignment = 256;
     BufferSets sets;
     sets.stride_ = (bytes + kAlignment - 1) / kAlignment * kAlignment;
-    auto memory = DeviceBuffer::make(sets.stride_ * static_cast<std::size_t>(copies));
-    if (!memory) return tl::unexpected(std::move(memory.error()));
-    sets.memory_ = std::move(*memory);
+    TRY(sets.memory_, DeviceBuffer::make(sets.stride_ * static_cast<std::size_t>(copies)));
     return sets;
   }
   [[nodiscard]] void* at(int copy) const { return memory_.as<>(static_cast<std::size_t>(copy) * stride_); }

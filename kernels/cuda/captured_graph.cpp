@@ -28,11 +28,10 @@ Expected<cudaGraph_t> captured(cudaStream_t stream, const std::function<Expected
 }  // namespace
 
 Expected<CapturedGraph> CapturedGraph::make(cudaStream_t stream, const std::function<Expected<void>()>& enqueue) {
-  const auto graph = captured(stream, enqueue);
-  if (!graph) return tl::unexpected(graph.error());
+  TRY(const auto graph, captured(stream, enqueue));
   CapturedGraph made;
-  const auto instantiated = checked(instantiate(&made.exec_, *graph), "cudaGraphInstantiate");
-  (void)cudaGraphDestroy(*graph);
+  const auto instantiated = checked(instantiate(&made.exec_, graph), "cudaGraphInstantiate");
+  (void)cudaGraphDestroy(graph);
   if (!instantiated) {
     made.exec_ = nullptr;
     return tl::unexpected(instantiated.error());
@@ -55,7 +54,7 @@ Expected<bool> StreamEvent::passed() const {
     (void)cudaGetLastError();  // an answer, not an error, but kept as one
     return false;
   }
-  if (auto good = checked(status, "cudaEventQuery"); !good) return tl::unexpected(std::move(good.error()));
+  TRY(checked(status, "cudaEventQuery"));
   return true;
 }
 

@@ -58,11 +58,10 @@ class NcclBench : public CollectiveBench {
   /// A step of the group's members, on all processes: what each member gave.
   template <typename T> Expected<std::vector<T>> step(std::function<Expected<T>(CollectiveRank&, int)> work) {
     auto mine = gpus_.team.each<T>(members_, std::move(work));
-    const auto all = agree(
-        *all_, mine ? Expected<std::string>(bytes_of(*mine)) : Expected<std::string>(tl::unexpected(mine.error())));
-    if (!all) return tl::unexpected(all.error());
+    TRY(const auto all, agree(*all_, mine ? Expected<std::string>(bytes_of(*mine))
+                                          : Expected<std::string>(tl::unexpected(mine.error()))));
     std::vector<T> out;
-    for (const std::string& text : *all) {
+    for (const std::string& text : all) {
       const std::vector<T> theirs = values_in<T>(text);
       out.insert(out.end(), theirs.begin(), theirs.end());
     }
@@ -82,10 +81,9 @@ class NcclBench : public CollectiveBench {
 };
 
 Expected<std::unique_ptr<CollectiveBench>> NcclBench::open_on(const LaunchPlace& place) {
-  auto met = Rendezvous::meet(place, patience);
-  if (!met) return tl::unexpected(std::move(met.error()));
+  TRY(auto met, Rendezvous::meet(place, patience));
   auto bench = std::make_unique<NcclBench>();
-  bench->all_ = std::move(*met);
+  bench->all_ = std::move(met);
   const auto nccl = nccl_library();
   if (nccl) bench->nccl_ = *nccl;
   auto gpus = gpu::find_gpus(*bench->all_, place);  // says it too where there is no NCCL
@@ -138,7 +136,7 @@ Expected<void> NcclBench::reserve(Bytes buffer) {
 }
 
 Expected<Check> NcclBench::check(CollectiveKind kind, Bytes buffer) {
-  if (auto good = reserve(buffer); !good) return tl::unexpected(std::move(good.error()));
+  TRY(reserve(buffer));
   const auto checks = step<Check>([kind, buffer](CollectiveRank& rank, int) { return rank.check(kind, buffer); });
   if (!checks) return tl::unexpected(checks.error());
   Check all;
@@ -150,7 +148,7 @@ Expected<Check> NcclBench::check(CollectiveKind kind, Bytes buffer) {
 }
 
 Expected<std::vector<Seconds>> NcclBench::time(CollectiveKind kind, Bytes buffer, int calls, int batches) {
-  if (auto good = reserve(buffer); !good) return tl::unexpected(std::move(good.error()));
+  TRY(reserve(buffer));
   using Times = std::vector<Seconds>;
   const auto mine = gpus_.team.each<Times>(
       members_, [=](CollectiveRank& rank, int) { return rank.time(kind, buffer, calls, batches); });
@@ -200,9 +198,9 @@ Expected<BesideTimes> NcclBench::times_beside(Seconds duration) {
     return {};
   };
   for (const int calls : {few, probe})  // the first to warm up
-    if (auto good = learn(calls, calls); !good) return tl::unexpected(std::move(good.error()));
+    TRY(learn(calls, calls));
   const int products = count(duration, *product), collectives = count(duration, *collective);
-  if (auto good = learn(products, collectives); !good) return tl::unexpected(std::move(good.error()));
+  TRY(learn(products, collectives));
   BesideTimes times;
   times.gemm_alone = *product;
   times.collective_alone = *collective;
@@ -219,7 +217,7 @@ Expected<BesideTimes> NcclBench::times_beside(Seconds duration) {
 
 Expected<BesideTimes> NcclBench::time_beside(
     const GemmQuery& gemm, CollectiveKind kind, Bytes buffer, Seconds duration) {
-  if (auto good = reserve(buffer); !good) return tl::unexpected(std::move(good.error()));
+  TRY(reserve(buffer));
   const auto begun = step<Done>([=](CollectiveRank& rank, int) { return done(rank.begin_beside(gemm, kind, buffer)); });
   Expected<BesideTimes> times = tl::unexpected(begun ? Error{} : begun.error());
   if (begun) times = times_beside(duration);
@@ -232,9 +230,8 @@ Expected<BesideTimes> NcclBench::time_beside(
 }
 
 Expected<bool> NcclBench::agree_to_stop(bool here) {
-  const auto all = all_->all_gather(here ? "1" : "0");
-  if (!all) return tl::unexpected(all.error());
-  return std::find(all->begin(), all->end(), "1") != all->end();
+  TRY(const auto all, all_->all_gather(here ? "1" : "0"));
+  return std::find(all.begin(), all.end(), "1") != all.end();
 }
 
 /// Aborts what the open group left behind, and asks every GPU.

@@ -55,7 +55,7 @@ Expected<void> GpuContext::fill(void* data, std::size_t elements, Fill type, dou
 Expected<DeviceBuffer> GpuContext::filled(std::size_t elements, Fill type, double deviation) {
   auto buffer = DeviceBuffer::make(elements * bytes_per_element(type));
   if (!buffer) return buffer;
-  if (auto good = fill(buffer->as(), elements, type, deviation); !good) return tl::unexpected(std::move(good.error()));
+  TRY(fill(buffer->as(), elements, type, deviation));
   return buffer;
 }
 

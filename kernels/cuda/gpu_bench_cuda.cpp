@@ -82,9 +82,7 @@ Expected<void> CudaGpuBench::start() {
   if (auto good = side_stream_.make(); !good) return good;
   context_.stream = stream_.stream;
   context_.side_stream = side_stream_.stream;
-  auto probe = context_.filled(probe_numbers, gpu::Fill::fp32);
-  if (!probe) return tl::unexpected(std::move(probe.error()));
-  probe_ = std::move(*probe);
+  TRY(probe_, context_.filled(probe_numbers, gpu::Fill::fp32));
   return {};
 }
 
@@ -95,12 +93,12 @@ Expected<std::unique_ptr<GpuBench>> CudaGpuBench::open(int index, const DeviceIn
   // Before this process itself is on the GPU: inside a container its number is another one, and it would be listed.
   bench->nvml_ = nvml_of(device);
   bench->settings_ = settings_of(bench->nvml_);
-  if (auto good = bench->start(); !good) return tl::unexpected(std::move(good.error()));
+  TRY(bench->start());
   return bench;
 }
 
 Expected<Bytes> CudaGpuBench::free_memory() {
-  if (auto good = context_.use(); !good) return tl::unexpected(std::move(good.error()));
+  TRY(context_.use());
   std::size_t free = 0, all = 0;
   if (auto good = checked(cudaMemGetInfo(&free, &all), "cudaMemGetInfo"); !good)
     return tl::unexpected(std::move(good.error()));
@@ -108,7 +106,7 @@ Expected<Bytes> CudaGpuBench::free_memory() {
 }
 
 Expected<std::unique_ptr<PreparedWork>> CudaGpuBench::prepare(const Work& work) {
-  if (auto good = context_.use(); !good) return tl::unexpected(std::move(good.error()));
+  TRY(context_.use());
   return gpu::prepare_work(context_, work);
 }
 
@@ -123,14 +121,12 @@ Expected<void> CudaGpuBench::usable() {
 }  // namespace
 
 Expected<std::unique_ptr<GpuBench>> open_gpu(int index) {
-  const auto found = devices();
-  if (!found) return tl::unexpected(found.error());
-  if (index < 0 || static_cast<std::size_t>(index) >= found->size()) {
-    return fail("GPU " + std::to_string(index), "there are " + std::to_string(found->size()) + " GPUs",
-        found->empty() ? "nvidia-smi shows whether the driver sees a GPU"
-                       : "0 to " + std::to_string(found->size() - 1));
+  TRY(const auto found, devices());
+  if (index < 0 || static_cast<std::size_t>(index) >= found.size()) {
+    return fail("GPU " + std::to_string(index), "there are " + std::to_string(found.size()) + " GPUs",
+        found.empty() ? "nvidia-smi shows whether the driver sees a GPU" : "0 to " + std::to_string(found.size() - 1));
   }
-  return CudaGpuBench::open(index, (*found)[static_cast<std::size_t>(index)]);
+  return CudaGpuBench::open(index, found[static_cast<std::size_t>(index)]);
 }
 
 }  // namespace stepcast

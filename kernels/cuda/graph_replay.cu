@@ -54,7 +54,7 @@ Expected<void> GraphReplay::allocate(int copies) {
 
 Expected<Check> GraphReplay::check() {
   if (copies_ == 0) return fail("check", "there are no buffers", "allocate comes first");
-  if (auto good = context_.use(); !good) return tl::unexpected(std::move(good.error()));
+  TRY(context_.use());
   return timed_->check();
 }
 
@@ -63,9 +63,7 @@ Expected<void> GraphReplay::record(int calls) {
   if (calls < 1) return fail("record", "no calls", "at least 1");
   if (auto good = context_.use(); !good) return good;
   graph_ = CapturedGraph();
-  auto timer = GraphTimer::make();
-  if (!timer) return tl::unexpected(std::move(timer.error()));
-  timer_ = std::move(*timer);
+  TRY(timer_, GraphTimer::make());
   // Once outside of a graph: kernels are loaded when they first run, and their errors come out here.
   if (auto good = timed_->launch(0, context_.stream); !good) return good;
   if (auto good = context_.wait("first call"); !good) return good;
@@ -83,9 +81,7 @@ Expected<void> GraphReplay::record(int calls) {
 /// What the flush reads, and behind it a place for its result.
 Expected<void> GraphReplay::make_other_data() {
   if (other_data_.bytes() > 0) return {};
-  auto made = context_.filled(flush_bytes(context_) + sizeof(uint4), Fill::zero);
-  if (!made) return tl::unexpected(std::move(made.error()));
-  other_data_ = std::move(*made);
+  TRY(other_data_, context_.filled(flush_bytes(context_) + sizeof(uint4), Fill::zero));
   return {};
 }
 
@@ -110,7 +106,7 @@ Expected<Seconds> GraphReplay::replay_beside(bool flush) {
     }
     const auto time = timed_replay(flush);
     const auto still = beside_->running();
-    if (auto good = beside_->drain(); !good) return tl::unexpected(std::move(good.error()));
+    TRY(beside_->drain());
     if (!time || !still) return tl::unexpected(!time ? time.error() : still.error());
     if (*still) return time;
   }
@@ -121,9 +117,9 @@ Expected<Seconds> GraphReplay::replay_beside(bool flush) {
 
 Expected<Seconds> GraphReplay::replay(bool flush) {
   if (graph_.empty()) return fail("replay", "nothing was recorded", "record comes first");
-  if (auto good = context_.use(); !good) return tl::unexpected(std::move(good.error()));
+  TRY(context_.use());
   if (flush) {  // here and not later: making a buffer waits for all that runs on the GPU
-    if (auto good = make_other_data(); !good) return tl::unexpected(std::move(good.error()));
+    TRY(make_other_data());
   }
   return beside_ ? replay_beside(flush) : timed_replay(flush);
 }

@@ -42,16 +42,15 @@ Expected<GraphTimer> GraphTimer::make() {
 }
 
 Expected<Seconds> GraphTimer::attempt(cudaStream_t stream, const CapturedGraph& graph, bool& late) {
-  const auto held = hold(stream, 1.5 * launch_time_ + Seconds(20e-6));
-  if (!held) return tl::unexpected(held.error());
+  TRY(hold(stream, 1.5 * launch_time_ + Seconds(20e-6)));
   const Seconds before = host_clock();
-  if (auto good = begin_.record(stream); !good) return tl::unexpected(std::move(good.error()));
-  if (auto good = graph.launch(stream); !good) return tl::unexpected(std::move(good.error()));
+  TRY(begin_.record(stream));
+  TRY(graph.launch(stream));
   const auto begun = begin_.passed();
   // One slow launch is not remembered for long.
   launch_time_ = std::max(host_clock() - before, 0.9 * launch_time_);
-  if (auto good = end_.record(stream); !good) return tl::unexpected(std::move(good.error()));
-  if (auto good = end_.wait(); !good) return tl::unexpected(std::move(good.error()));
+  TRY(end_.record(stream));
+  TRY(end_.wait());
   if (!begun) return tl::unexpected(begun.error());
   late = *begun;
   return begin_.until(end_);
@@ -63,7 +62,7 @@ Expected<Seconds> GraphTimer::time(
   bool late = true;
   for (int tries = 0; tries < kMostTries && late; ++tries) {
     if (before) {
-      if (auto good = before(); !good) return tl::unexpected(std::move(good.error()));
+      TRY(before());
     }
     time = attempt(context.stream, graph, late);
     if (!time) {

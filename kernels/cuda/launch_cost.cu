@@ -108,29 +108,27 @@ Expected<void> LaunchCost::enqueue() {
 /// That every item of a row ran: kernels are counted, events passed.
 Expected<Check> LaunchCost::check() {
   constexpr int calls = 8;
-  auto count = context_.filled(sizeof(unsigned), Fill::zero);
-  if (!count) return tl::unexpected(std::move(count.error()));
-  if (auto good = prepare(calls, count->as<unsigned>()); !good) return tl::unexpected(std::move(good.error()));
-  if (auto good = run(); !good) return tl::unexpected(std::move(good.error()));
+  TRY(auto count, context_.filled(sizeof(unsigned), Fill::zero));
+  TRY(prepare(calls, count.as<unsigned>()));
+  TRY(run());
   repeats_ = 0;  // its graph counts: nothing to be timed
   if (form_.item == Item::event) {
-    const auto passed = mark_.passed();
-    if (!passed) return tl::unexpected(passed.error());
-    return Check{*passed ? 0.0 : 1.0, 0, 1};
+    TRY(const auto passed, mark_.passed());
+    return Check{passed ? 0.0 : 1.0, 0, 1};
   }
   unsigned ran = 0;
-  if (auto good = checked(cudaMemcpy(&ran, count->as(), sizeof ran, cudaMemcpyDeviceToHost), "cudaMemcpy"); !good)
+  if (auto good = checked(cudaMemcpy(&ran, count.as(), sizeof ran, cudaMemcpyDeviceToHost), "cudaMemcpy"); !good)
     return tl::unexpected(std::move(good.error()));
   return Check{std::abs(static_cast<double>(ran) - calls), 0, calls};
 }
 
 Expected<Seconds> LaunchCost::replay(bool) {
   if (repeats_ == 0) return fail("replay", "nothing was recorded", "record comes first");
-  if (auto good = context_.use(); !good) return tl::unexpected(std::move(good.error()));
+  TRY(context_.use());
   if (form_.calls_in_graph) return timer_.time(context_, graph_, {});
-  if (auto good = context_.wait("launches"); !good) return tl::unexpected(std::move(good.error()));
+  TRY(context_.wait("launches"));
   const Seconds begin = host_clock();
-  if (auto good = run(); !good) return tl::unexpected(std::move(good.error()));
+  TRY(run());
   return host_clock() - begin;
 }
 

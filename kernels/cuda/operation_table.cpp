@@ -70,18 +70,16 @@ MadeOperation make_operation(GpuContext& context, const Query& query, KernelSour
 
 Expected<std::unique_ptr<PreparedWork>> prepare_work(GpuContext& context, const Work& work) {
   if (const auto* launch = std::get_if<LaunchQuery>(&work.what)) {
-    if (auto good = check_launch(work); !good) return tl::unexpected(std::move(good.error()));
+    TRY(check_launch(work));
     return make_launch_cost(context, *launch);
   }
-  auto timed = make_operation(context, work.what, work.source);
-  if (!timed) return tl::unexpected(std::move(timed.error()));
+  TRY(auto timed, make_operation(context, work.what, work.source));
   std::unique_ptr<Operation> beside;
   if (work.beside) {
-    auto made = make_operation(context, *work.beside, usual_source(*work.beside));
-    if (!made) return tl::unexpected(std::move(made.error()));
-    beside = std::move(*made);
+    TRY(auto made, make_operation(context, *work.beside, usual_source(*work.beside)));
+    beside = std::move(made);
   }
-  return std::make_unique<GraphReplay>(context, std::move(*timed), std::move(beside));
+  return std::make_unique<GraphReplay>(context, std::move(timed), std::move(beside));
 }
 
 }  // namespace stepcast::gpu

@@ -48,8 +48,8 @@ Expected<DeviceBuffer> integers(GpuContext& context, const ArrayPlan& plan, std:
     // On the stream that reads them: it does not wait for copies of the default stream.
     const auto status =
         cudaMemcpyAsync(to, numbers.data(), numbers.size() * sizeof(int), cudaMemcpyHostToDevice, context.stream);
-    if (auto good = checked(status, "cudaMemcpyAsync"); !good) return tl::unexpected(std::move(good.error()));
-    if (auto good = context.wait("copying integers"); !good) return tl::unexpected(std::move(good.error()));
+    TRY(checked(status, "cudaMemcpyAsync"));
+    TRY(context.wait("copying integers"));
   }
   return buffer;
 }
@@ -94,9 +94,8 @@ Expected<void> SetArrays::allocate(GpuContext& context, std::vector<ArrayPlan> p
   plans_ = std::move(plans);
   for (const ArrayPlan& plan : plans_) {
     const std::size_t stride = stride_of(plan);
-    auto buffer = made(context, plan, stride, plan.same_for_all ? 1 : copies);
-    if (!buffer) return tl::unexpected(std::move(buffer.error()));
-    buffers_.push_back(std::move(*buffer));
+    TRY(auto buffer, made(context, plan, stride, plan.same_for_all ? 1 : copies));
+    buffers_.push_back(std::move(buffer));
     strides_.push_back(plan.same_for_all ? 0 : stride);
   }
   return {};

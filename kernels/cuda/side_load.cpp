@@ -29,12 +29,12 @@ Expected<Seconds> SideLoad::time_of_one() {
   constexpr int calls = 4;  // the first loads the kernel and is not timed
   for (int call = 0; call <= calls; ++call) {
     if (call == 1) {
-      if (auto good = first->record(stream); !good) return tl::unexpected(std::move(good.error()));
+      TRY(first->record(stream));
     }
-    if (auto good = operation_->launch(call % copies_, stream); !good) return tl::unexpected(std::move(good.error()));
+    TRY(operation_->launch(call % copies_, stream));
   }
-  if (auto good = last->record(stream); !good) return tl::unexpected(std::move(good.error()));
-  if (auto good = last->wait(); !good) return tl::unexpected(std::move(good.error()));
+  TRY(last->record(stream));
+  TRY(last->wait());
   const auto time = first->until(*last);
   return time ? Expected<Seconds>(*time / calls) : time;
 }
@@ -46,9 +46,8 @@ Expected<void> SideLoad::record() {
   if (!begun || !ended) return tl::unexpected(!begun ? begun.error() : ended.error());
   begun_ = std::move(*begun);
   ended_ = std::move(*ended);
-  const auto one = time_of_one();
-  if (!one) return tl::unexpected(one.error());
-  const double wanted = std::ceil(kSideGraph / std::max(*one, Seconds(1e-7)));
+  TRY(const auto one, time_of_one());
+  const double wanted = std::ceil(kSideGraph / std::max(one, Seconds(1e-7)));
   const int calls = static_cast<int>(std::clamp(wanted, 1.0, static_cast<double>(kMostSideCalls)));
   auto graph = CapturedGraph::make(context_.side_stream, [&]() -> Expected<void> {
     for (int call = 0; call < calls; ++call) {

@@ -20,9 +20,8 @@ class SharedLibrary {
 
   /// Fails naming the library and the symbol: an older or newer version than the program knows.
   template <typename Function> Expected<void> load(Function*& into, const char* symbol) const {
-    auto found = find(symbol);
-    if (!found) return tl::unexpected(std::move(found.error()));
-    into = reinterpret_cast<Function*>(*found);
+    TRY(auto found, find(symbol));
+    into = reinterpret_cast<Function*>(found);
     return {};
   }
   [[nodiscard]] const std::string& path() const { return path_; }

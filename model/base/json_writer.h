@@ -6,7 +6,7 @@
 //   json.field("id", spec.id);
 //   json.field("memory", gpu.memory);                // "memory": "80 GiB"
 //   json.open_list("levels");
-//   for (const Level& level : levels) { json.open(); json.field("name", level.name); json.close(); }
+//   for (const Level& level : levels) json.row("name", level.name, "width", level.width);
 //   json.close();
 //   json.close();
 //   return json.text();
@@ -47,6 +47,27 @@ class JsonWriter {
   /// Base units as a number; the key has to end in the unit.
   template <int S, int B, int F> void base_field(std::string_view key, Quantity<S, B, F> value) {
     field(key, value.value());
+  }
+  /// Several in the order they are given: fields("m", m, "n", n).
+  template <class Value, class... Rest> void fields(std::string_view key, const Value& value, const Rest&... rest) {
+    field(key, value);
+    if constexpr (sizeof...(rest) > 0) fields(rest...);
+  }
+  template <class Value, class... Rest>
+  void base_fields(std::string_view key, const Value& value, const Rest&... rest) {
+    base_field(key, value);
+    if constexpr (sizeof...(rest) > 0) base_fields(rest...);
+  }
+  /// A whole object of fields, under a key of the open object or as an item of the open list.
+  template <class... Fields> void object(std::string_view key, const Fields&... all) {
+    open(key);
+    fields(all...);
+    close();
+  }
+  template <class... Fields> void row(const Fields&... all) {
+    open();
+    fields(all...);
+    close();
   }
   void null_field(std::string_view key);
   void field(std::string_view key, const std::vector<std::string>& values);  ///< on one line where it fits

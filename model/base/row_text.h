@@ -23,8 +23,7 @@ template <typename Row> void read_row_head(JsonObject& file, Row& row) {
 }
 
 template <typename Row> void write_row_head(JsonWriter& json, const Row& row) {
-  json.field("id", row.id);
-  json.field("name", row.name);
+  json.fields("id", row.id, "name", row.name);
   if (!row.aliases.empty()) json.field("aliases", row.aliases);
   if (!row.source.empty()) json.field("source", row.source);
 }

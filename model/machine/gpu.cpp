@@ -49,15 +49,12 @@ Gpu read_gpu_object(JsonObject& object) {
 
 void write_gpu_fields(JsonWriter& json, const Gpu& gpu) {
   write_row_head(json, gpu);
-  json.field("architecture", gpu.architecture);
-  json.field("multiprocessors", gpu.multiprocessors);
+  json.fields("architecture", gpu.architecture, "multiprocessors", gpu.multiprocessors);
   json.open("peak");
   for (const Choice<Precision>& row : precision_names)
     if (const FlopsPerSecond rate = gpu.peak[static_cast<int>(row.value)]; rate.value() > 0) json.field(row.name, rate);
   json.close();
-  json.field("memory", gpu.memory);
-  json.field("memory_bandwidth", gpu.memory_bandwidth);
-  json.field("l2", gpu.l2);
+  json.fields("memory", gpu.memory, "memory_bandwidth", gpu.memory_bandwidth, "l2", gpu.l2);
   json.field("scale_up_bandwidth", gpu.scale_up_bandwidth);
   if (gpu.power_w > 0) json.field("power_w", gpu.power_w);
   if (!gpu.unverified.empty()) json.field("unverified", gpu.unverified);

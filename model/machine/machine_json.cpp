@@ -65,16 +65,9 @@ void check_nesting(JsonObject& object, const Machine& machine, const Level& leve
 }
 
 void write_level(JsonWriter& json, const Level& level) {
-  json.open();
-  json.field("name", level.name);
-  json.field("fabric", name_of<FabricKind>(fabric_names, level.fabric));
-  json.field("gpus", level.gpus);
-  json.field("bandwidth_per_gpu", level.bandwidth_per_gpu);
-  json.field("ports", level.ports);
-  json.field("port_bandwidth", level.port_bandwidth);
-  json.field("latency", level.latency);
-  json.field("in_network_reduction", level.in_network_reduction);
-  json.close();
+  json.row("name", level.name, "fabric", name_of<FabricKind>(fabric_names, level.fabric), "gpus", level.gpus,
+      "bandwidth_per_gpu", level.bandwidth_per_gpu, "ports", level.ports, "port_bandwidth", level.port_bandwidth,
+      "latency", level.latency, "in_network_reduction", level.in_network_reduction);
 }
 
 }  // namespace
@@ -108,8 +101,7 @@ std::string write_machine(const Machine& machine) {
   json.open_list("levels");
   for (const Level& level : machine.levels) write_level(json, level);
   json.close();
-  json.field("host_memory", machine.host_memory);
-  json.field("host_link", machine.host_link);
+  json.fields("host_memory", machine.host_memory, "host_link", machine.host_link);
   json.close();
   return json.text();
 }

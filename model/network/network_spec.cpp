@@ -112,30 +112,16 @@ namespace {
 
 void write_experts(JsonWriter& json, const Experts& experts) {
   if (experts.count == 0) return;
-  json.open("experts");
-  json.field("count", experts.count);
-  json.field("top_k", experts.top_k);
-  json.field("ffn_hidden", experts.ffn_hidden);
-  json.field("shared_ffn_hidden", experts.shared_ffn_hidden);
-  json.field("shared_gate", experts.shared_gate);
-  json.field("router_bias", experts.router_bias);
-  json.field("expert_bias", experts.expert_bias);
-  json.field("dense_layers", experts.dense_layers);
-  json.field("every", experts.every);
-  json.field("capacity_factor", experts.capacity_factor);
-  json.field("imbalance", experts.imbalance);
-  json.close();
+  json.object("experts", "count", experts.count, "top_k", experts.top_k, "ffn_hidden", experts.ffn_hidden,
+      "shared_ffn_hidden", experts.shared_ffn_hidden, "shared_gate", experts.shared_gate, "router_bias",
+      experts.router_bias, "expert_bias", experts.expert_bias, "dense_layers", experts.dense_layers, "every",
+      experts.every, "capacity_factor", experts.capacity_factor, "imbalance", experts.imbalance);
 }
 
 void write_latent(JsonWriter& json, const LatentAttention& latent) {
   if (latent.kv_rank == 0) return;
-  json.open("latent_attention");
-  json.field("q_rank", latent.q_rank);
-  json.field("kv_rank", latent.kv_rank);
-  json.field("nope_dim", latent.nope_dim);
-  json.field("rope_dim", latent.rope_dim);
-  json.field("value_dim", latent.value_dim);
-  json.close();
+  json.object("latent_attention", "q_rank", latent.q_rank, "kv_rank", latent.kv_rank, "nope_dim", latent.nope_dim,
+      "rope_dim", latent.rope_dim, "value_dim", latent.value_dim);
 }
 
 }  // namespace
@@ -144,30 +130,18 @@ std::string write_network(const NetworkSpec& spec) {
   JsonWriter json;
   json.open();
   write_row_head(json, spec);
-  json.field("layers", spec.layers);
-  json.field("hidden", spec.hidden);
-  json.field("ffn_hidden", spec.ffn_hidden);
-  json.field("heads", spec.heads);
-  json.field("kv_heads", spec.kv_heads);
-  json.field("head_dim", spec.head_dim);
-  json.field("vocab", spec.vocab);
-  json.field("sequence", spec.sequence);
+  json.fields("layers", spec.layers, "hidden", spec.hidden, "ffn_hidden", spec.ffn_hidden, "heads", spec.heads);
+  json.fields("kv_heads", spec.kv_heads, "head_dim", spec.head_dim, "vocab", spec.vocab, "sequence", spec.sequence);
   if (spec.max_positions > 0) json.field("max_positions", spec.max_positions);
   write_experts(json, spec.experts);
   write_latent(json, spec.latent);
   if (spec.mtp_layers > 0) json.field("mtp_layers", spec.mtp_layers);
   json.field("norm", name_of<Norm>(norm_names, spec.norm));
   json.field("activation", name_of<Activation>(activation_names, spec.activation));
-  json.field("positions", name_of<Positions>(position_names, spec.positions));
-  json.field("linear_bias", spec.linear_bias);
-  json.field("qkv_bias", spec.qkv_bias);
-  json.field("out_bias", spec.out_bias);
-  json.field("qk_norm", spec.qk_norm);
-  json.field("parallel_block", spec.parallel_block);
-  json.field("norms_per_layer", spec.norms_per_layer);
-  json.field("tied_embeddings", spec.tied_embeddings);
-  json.field("embedding_norm", spec.embedding_norm);
-  json.field("dropout", spec.dropout);
+  json.fields("positions", name_of<Positions>(position_names, spec.positions), "linear_bias", spec.linear_bias);
+  json.fields("qkv_bias", spec.qkv_bias, "out_bias", spec.out_bias, "qk_norm", spec.qk_norm);
+  json.fields("parallel_block", spec.parallel_block, "norms_per_layer", spec.norms_per_layer);
+  json.fields("tied_embeddings", spec.tied_embeddings, "embedding_norm", spec.embedding_norm, "dropout", spec.dropout);
   if (spec.published_parameters > 0) json.field("published_parameters", spec.published_parameters);
   if (!spec.published_parameters_billion.empty())
     json.field("published_parameters_billion", spec.published_parameters_billion);

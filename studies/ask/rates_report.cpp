@@ -43,15 +43,11 @@ void write_answer(
   for (const QueryField& field : report.kind.fields)
     if (!top || field.name != "rows") write_said(json, key_of(field), said(question, field));
   json.base_field("time_s", answer.time);
-  json.field("interval_s", std::vector<double>{low(answer).value(), high(answer).value()});
-  json.field("bound", answer.bound);
-  json.field("source", to_text(answer.source));
-  json.field("law", answer.law);
-  json.field("extrapolated", answer.extrapolated);
+  json.fields("interval_s", std::vector<double>{low(answer).value(), high(answer).value()}, "bound", answer.bound);
+  json.fields("source", to_text(answer.source), "law", answer.law, "extrapolated", answer.extrapolated);
   for (const auto& [key, value] : answer.figures) json.field(key, value);
   if (answer.error.samples > 0) {
-    json.field("held_out_mape", answer.error.mape);
-    json.field("held_out_samples", answer.error.samples);
+    json.fields("held_out_mape", answer.error.mape, "held_out_samples", answer.error.samples);
     if (answer.error.training_size) json.field("held_out_shapes", "training size");
   }
   if (!answer.correction.empty()) json.field("correction", answer.correction);
@@ -121,9 +117,7 @@ std::string rates_json(const RateReport& report) {
   json.open();
   json.field("kind", report.id);
   json.field("machine", report.source.gpu_only ? report.source.machine.gpu.id : report.source.machine.id);
-  json.field("gpu", report.source.machine.gpu.id);
-  json.field("profile", report.source.profile.id);
-  json.field("notes", report.source.notes);
+  json.fields("gpu", report.source.machine.gpu.id, "profile", report.source.profile.id, "notes", report.source.notes);
   if (!report.table) write_answer(json, report, report.questions.front(), report.answers.front(), true);
   json.open_list("rows");
   for (std::size_t i = 0; i < report.answers.size(); ++i) {

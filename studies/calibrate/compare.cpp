@@ -188,23 +188,13 @@ std::string changes_text(const Profile& a, const Profile& b, const Changes& chan
 }
 
 void write_profile_head(JsonWriter& json, const char* key, const Profile& profile) {
-  json.open(key);
-  json.field("profile", profile.id);
-  json.field("name", profile.name);
-  json.field("gpu", profile.gpu);
-  json.close();
+  json.object(key, "profile", profile.id, "name", profile.name, "gpu", profile.gpu);
 }
 
 void write_change(JsonWriter& json, const LawChange& c) {
   json.open();
-  json.field("law", c.a.law);
-  json.field("median", c.median);
-  json.field("p10", c.p10);
-  json.field("p90", c.p90);
-  json.field("worst", c.worst);
-  json.field("worst_shape", c.worst_shape);
-  json.field("typical", std::expm1(c.typical));
-  json.field("own_errors", c.own_error);
+  json.fields("law", c.a.law, "median", c.median, "p10", c.p10, "p90", c.p90, "worst", c.worst);
+  json.fields("worst_shape", c.worst_shape, "typical", std::expm1(c.typical), "own_errors", c.own_error);
   json.field("within_own_errors", c.within());
   for (const auto& [key, row] : {std::pair{"a", &c.a}, std::pair{"b", &c.b}}) {
     json.open(key);
@@ -220,13 +210,7 @@ std::string changes_json(const Profile& a, const Profile& b, const Changes& chan
   write_profile_head(json, "a", a);
   write_profile_head(json, "b", b);
   json.open_list("conditions");
-  for (const auto& c : changes.conditions) {
-    json.open();
-    json.field("name", c.name);
-    json.field("a", c.a);
-    json.field("b", c.b);
-    json.close();
-  }
+  for (const auto& c : changes.conditions) json.row("name", c.name, "a", c.a, "b", c.b);
   json.close();
   if (const auto figures = measured_figures(a, b); !figures.empty()) {
     json.open_list("measured");

@@ -125,10 +125,8 @@ void write_points(JsonWriter& json, const char* key, const std::vector<std::pair
 
 void write_bus(JsonWriter& json, const BusRow& row) {
   json.open();
-  json.field("kind", to_text(row.curve->kind));
-  json.field("fabric", name_of<FabricKind>(fabric_names, row.curve->fabric));
-  json.field("ranks", row.curve->ranks);
-  json.field("nodes", row.curve->nodes);
+  json.fields("kind", to_text(row.curve->kind), "fabric", name_of<FabricKind>(fabric_names, row.curve->fabric));
+  json.fields("ranks", row.curve->ranks, "nodes", row.curve->nodes);
   json.field("buffer_bytes", std::vector<double>(std::begin(bus_sizes), std::end(bus_sizes)));
   std::vector<double> bus;
   for (const BytesPerSecond rate : row.bus) bus.push_back(rate.value());
@@ -141,10 +139,7 @@ void write_bus(JsonWriter& json, const BusRow& row) {
 std::string profile_json(const Profile& profile, const Gpu* gpu) {
   JsonWriter json;
   json.open();
-  json.field("profile", profile.id);
-  json.field("name", profile.name);
-  json.field("gpu", profile.gpu);
-  json.field("regime", profile.regime);
+  json.fields("profile", profile.id, "name", profile.name, "gpu", profile.gpu, "regime", profile.regime);
   json.field("context", profile.context);
   json.open("conditions");
   for (const auto& [name, value] : condition_rows(profile)) {
@@ -159,8 +154,7 @@ std::string profile_json(const Profile& profile, const Gpu* gpu) {
     json.open();
     json.field("name", roof.name);
     if (roof.datasheet > 0) json.field("datasheet_" + roof.key, roof.datasheet);
-    json.field("fitted_" + roof.key, roof.fitted);
-    json.field("source", to_text(roof.source));
+    json.fields("fitted_" + roof.key, roof.fitted, "source", to_text(roof.source));
     json.close();
   }
   json.close();

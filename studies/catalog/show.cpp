@@ -18,12 +18,7 @@ using Json = nlohmann::ordered_json;
 
 std::string write_schedule(const ScheduleKind& kind) {
   JsonWriter json;
-  json.open();
-  json.field("id", kind.id);
-  json.field("name", kind.name);
-  json.field("source", kind.source);
-  json.field("takes_chunks", kind.takes_chunks);
-  json.close();
+  json.row("id", kind.id, "name", kind.name, "source", kind.source, "takes_chunks", kind.takes_chunks);
   return json.text();
 }
 

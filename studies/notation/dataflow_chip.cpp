@@ -58,11 +58,8 @@ void level_json(JsonWriter& json, const ChipReport& r, int l) {
   const ChipLevel& level = r.chip.levels[l];
   const LevelAccount& account = r.account.levels[l];
   json.open();
-  json.field("name", level.name);
-  json.field("instances", r.counts.instances[l]);
-  json.field("units", units_through(r.chip, l));
-  json.field("rounds", account.rounds);
-  json.field("occupancy", account.occupancy);
+  json.fields("name", level.name, "instances", r.counts.instances[l], "units", units_through(r.chip, l));
+  json.fields("rounds", account.rounds, "occupancy", account.occupancy);
   json.open("tensors");
   for (std::size_t t = 0; t < r.chip.tensors.size(); ++t)
     if (level.keeps[t]) tensor_json(json, r, l, static_cast<int>(t));
@@ -72,8 +69,7 @@ void level_json(JsonWriter& json, const ChipReport& r, int l) {
   else json.null_field("capacity_bytes");
   if (level.bytes_per_cycle > 0) count_field(json, "cycles", account.cycles);
   else json.null_field("cycles");
-  json.field("energy_pj", account.energy_pj);
-  json.field("energy_per_element_pj", account.energy_per_element_pj);
+  json.fields("energy_pj", account.energy_pj, "energy_per_element_pj", account.energy_per_element_pj);
   json.field("energy_source", account.energy_source);
   json.close();
 }
@@ -86,8 +82,7 @@ void boundary_json(JsonWriter& json, const ChipReport& r, const Boundary& b) {
   count_field(json, "bytes", b.bytes);
   json.field("flops_per_byte", b.flops_per_byte);
   if (b.ridge_flops_per_byte > 0) {
-    json.field("ridge_flops_per_byte", b.ridge_flops_per_byte);
-    json.field("roof_flops_per_cycle", b.roof_flops_per_cycle);
+    json.fields("ridge_flops_per_byte", b.ridge_flops_per_byte, "roof_flops_per_cycle", b.roof_flops_per_cycle);
     json.field("limited_by", b.flops_per_byte < b.ridge_flops_per_byte ? "bandwidth" : "compute");
     count_field(json, "cycles", b.cycles);
   }
@@ -123,8 +118,7 @@ void count_field(JsonWriter& json, std::string_view key, double value) {
 }
 
 void chip_head_json(JsonWriter& json, const ChipReport& r) {
-  json.field("operator", r.chip.op);
-  json.field("nest", nest_line(r.chip));
+  json.fields("operator", r.chip.op, "nest", nest_line(r.chip));
   json.open("dims");
   for (const ChipDim& dim : r.chip.dims) json.field(dim.name, dim.extent);
   json.close();
@@ -134,12 +128,8 @@ void chip_head_json(JsonWriter& json, const ChipReport& r) {
   count_field(json, "cycles", r.account.cycles);
   count_field(json, "compute_cycles", r.account.compute_cycles);
   count_field(json, "skew_cycles", r.account.skew_cycles);
-  json.field("macs", r.counts.macs);
-  json.field("units", r.counts.units);
-  json.field("all_units", r.account.all_units);
-  json.field("utilisation", r.account.utilisation);
-  json.field("bound", r.account.bound);
-  json.field("energy_pj", r.account.energy_pj);
+  json.fields("macs", r.counts.macs, "units", r.counts.units, "all_units", r.account.all_units);
+  json.fields("utilisation", r.account.utilisation, "bound", r.account.bound, "energy_pj", r.account.energy_pj);
   json.field("mac_energy_pj", r.account.mac_energy_pj);
   if (r.chip.clock_hz > 0) json.field("time_s", r.account.cycles / r.chip.clock_hz);
   json.open_list("boundaries");
@@ -157,8 +147,7 @@ void chip_stationary_json(JsonWriter& json, const ChipReport& r) {
     json.field("boundary", boundary_name(r.chip, b));
     if (b.inner < 0) json.null_field("at");
     else json.field("at", r.chip.levels[b.inner].name);
-    json.field("tensors", names);
-    json.field("text", b.text);
+    json.fields("tensors", names, "text", b.text);
     json.close();
   }
 }
@@ -166,11 +155,8 @@ void chip_stationary_json(JsonWriter& json, const ChipReport& r) {
 void chip_collectives_json(JsonWriter& json, const ChipReport& r) {
   for (const AxisCollective& c : r.account.collectives) {
     json.open();
-    json.field("kind", c.kind);
-    json.field("tensor", r.chip.tensors[c.tensor].name);
-    json.field("level", r.chip.levels[c.level].name);
-    json.field("axis", axis_name(r.chip, c.level, c.axis));
-    json.field("group_size", c.ranks);
+    json.fields("kind", c.kind, "tensor", r.chip.tensors[c.tensor].name, "level", r.chip.levels[c.level].name);
+    json.fields("axis", axis_name(r.chip, c.level, c.axis), "group_size", c.ranks);
     count_field(json, "in_network_bytes", c.in_network_bytes);
     if (!c.ring.empty()) {
       json.field("ring", c.ring);
@@ -183,13 +169,9 @@ void chip_collectives_json(JsonWriter& json, const ChipReport& r) {
 
 void chip_placements_json(JsonWriter& json, const ChipReport& r) {
   for (const AxisPlacement& placement : r.account.placements) {
-    json.open();
-    json.field("tensor", r.chip.tensors[placement.tensor].name);
-    json.field("level", r.chip.levels[placement.level].name);
-    json.field("axis", axis_name(r.chip, placement.level, placement.axis));
-    json.field("placement", to_text(placement, r.chip));
-    json.field("parts", placement.parts);
-    json.close();
+    json.row("tensor", r.chip.tensors[placement.tensor].name, "level", r.chip.levels[placement.level].name, "axis",
+        axis_name(r.chip, placement.level, placement.axis), "placement", to_text(placement, r.chip), "parts",
+        placement.parts);
   }
 }
 

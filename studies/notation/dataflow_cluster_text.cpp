@@ -57,52 +57,34 @@ std::string cluster_text(const ClusterReport& report) {
 void cluster_collectives_json(JsonWriter& json, const ClusterReport& report) {
   for (const ClusterMove& move : report.moves) {
     json.open();
-    json.field("pass", move.pass);
-    json.field("kind", move.kind);
-    json.field("tensor", move.tensor);
-    json.field("axis", move.axis);
+    json.fields("pass", move.pass, "kind", move.kind, "tensor", move.tensor, "axis", move.axis);
     json.field("group_size", move.ranks);
     count_field(json, "received_bytes", move.received);
-    json.field("from", move.from);
-    json.field("to", move.to);
+    json.fields("from", move.from, "to", move.to);
     json.close();
   }
 }
 
 void cluster_placements_json(JsonWriter& json, const ClusterReport& report) {
   for (const ClusterPlacement& placement : report.placements) {
-    json.open();
-    json.field("tensor", placement.tensor);
-    json.field("copy", placement.copy);
-    json.field("axis", placement.axis);
-    json.field("placement", placement.placement);
-    json.close();
+    json.row(
+        "tensor", placement.tensor, "copy", placement.copy, "axis", placement.axis, "placement", placement.placement);
   }
 }
 
 void cluster_stationary_json(JsonWriter& json, const ClusterReport& report) {
-  for (const ClusterStay& stay : report.stays) {
-    json.open();
-    json.field("boundary", "mesh axis " + stay.axis);
-    json.field("at", stay.axis);
-    json.field("tensors", stay.tensors);
-    json.field("text", stay.text);
-    json.close();
-  }
+  for (const ClusterStay& stay : report.stays)
+    json.row("boundary", "mesh axis " + stay.axis, "at", stay.axis, "tensors", stay.tensors, "text", stay.text);
 }
 
 void cluster_fields_json(JsonWriter& json, const ClusterReport& report) {
   json.field("ranks", report.ranks);
   if (report.skew) {
     json.open("skew");
-    json.field("axis", report.skew->axis);
-    json.field("schedule", report.skew->schedule);
-    json.field("stages", report.skew->stages);
-    json.field("chunks", report.skew->chunks);
-    json.field("skew_stages", report.skew->rounds());
+    json.fields("axis", report.skew->axis, "schedule", report.skew->schedule, "stages", report.skew->stages);
+    json.fields("chunks", report.skew->chunks, "skew_stages", report.skew->rounds());
     if (report.skew->micro_batches > 0) {
-      json.field("micro_batches", report.skew->micro_batches);
-      json.field("skew_fraction", report.skew->share());
+      json.fields("micro_batches", report.skew->micro_batches, "skew_fraction", report.skew->share());
     } else {
       json.null_field("micro_batches");
     }

@@ -11,15 +11,9 @@ std::string translation_json(
     const std::string& target, const Exported& exported, const std::vector<std::string>& notes) {
   JsonWriter json;
   json.open();
-  json.field("target", target);
-  json.field("text", exported.text);
+  json.fields("target", target, "text", exported.text);
   json.open_list("files");
-  for (const SourceFile& file : exported.files) {
-    json.open();
-    json.field("name", file.name);
-    json.field("text", file.text);
-    json.close();
-  }
+  for (const SourceFile& file : exported.files) json.row("name", file.name, "text", file.text);
   json.close();
   json.field("notes", notes);
   json.close();

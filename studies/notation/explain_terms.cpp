@@ -105,25 +105,14 @@ std::string term_text(const Term& term, const PlacedTerm& placed, const Paint& p
 void add_json_volumes(JsonWriter& json, const Term& term, const PlacedTerm& placed) {
   json.open_list("volume");
   for (const TermVolume& volume : term.volumes) {
-    json.open();
-    json.field("pass", volume.pass);
-    json.field("collective", volume.collective);
-    json.field("tensor", volume.tensor);
-    json.field("axis", volume.axis);
-    json.field("formula", volume.formula);
-    json.field("received_bytes", received_bytes(volume, placed));
-    json.close();
+    json.row("pass", volume.pass, "collective", volume.collective, "tensor", volume.tensor, "axis", volume.axis,
+        "formula", volume.formula, "received_bytes", received_bytes(volume, placed));
   }
   json.close();
   json.open_list("collectives");
   for (const TermMove& move : placed.moves) {
-    json.open();
-    json.field("pass", move.pass);
-    json.field("kind", move.collective);
-    json.field("tensor", move.tensor);
-    json.field("axis", move.axis);
-    json.field("received_bytes", move.bytes);
-    json.close();
+    json.row("pass", move.pass, "kind", move.collective, "tensor", move.tensor, "axis", move.axis, "received_bytes",
+        move.bytes);
   }
   json.close();
 }
@@ -131,33 +120,16 @@ void add_json_volumes(JsonWriter& json, const Term& term, const PlacedTerm& plac
 std::string term_json(const Term& term, const PlacedTerm& placed) {
   JsonWriter json;
   json.open();
-  json.field("id", term.id);
-  json.field("name", term.name);
-  json.field("group", term.group);
-  json.field("aliases", term.aliases);
-  json.field("words", term.words);
-  json.field("what", term.what);
-  json.field("loop", term.loop);
-  json.field("moves", term.moves);
-  json.field("memory", term.memory);
-  json.open("trap");
-  json.field("text", term.trap);
-  json.field("source", term.trap_source);
-  json.close();
-  json.field("source", term.source);
-  json.field("program", term.program);
-  json.field("placements", split_lines(placed.placements));
-  json.field("names", split_lines(placed.names));
-  json.field("stationary", placed.stationary);
-  json.field("counts", placed.counts);
+  json.fields("id", term.id, "name", term.name, "group", term.group, "aliases", term.aliases, "words", term.words);
+  json.fields("what", term.what, "loop", term.loop, "moves", term.moves, "memory", term.memory);
+  json.object("trap", "text", term.trap, "source", term.trap_source);
+  json.fields("source", term.source, "program", term.program, "placements", split_lines(placed.placements));
+  json.fields("names", split_lines(placed.names), "stationary", placed.stationary, "counts", placed.counts);
   add_json_volumes(json, term, placed);
   json.open_list("examples");
   for (const TermExample& example : term.examples) {
     json.open();
-    json.field("result", example.result);
-    json.field("formula", example.formula);
-    json.field("value", example.value);
-    json.field("unit", example.unit);
+    json.fields("result", example.result, "formula", example.formula, "value", example.value, "unit", example.unit);
     json.open("values");
     for (const auto& [name, value] : example.values) json.field(name, value);
     json.close();
@@ -188,15 +160,8 @@ std::string list_json() {
   JsonWriter json;
   json.open();
   json.open_list("terms");
-  for (const Term& term : terms()) {
-    json.open();
-    json.field("id", term.id);
-    json.field("name", term.name);
-    json.field("group", term.group);
-    json.field("aliases", term.aliases);
-    json.field("what", term.what);
-    json.close();
-  }
+  for (const Term& term : terms())
+    json.row("id", term.id, "name", term.name, "group", term.group, "aliases", term.aliases, "what", term.what);
   json.close();
   json.close();
   return json.text();

@@ -74,15 +74,10 @@ void write_prices(JsonWriter& json, const char* key, const std::vector<PriceRow>
   json.open_list(key);
   for (const PriceRow& row : rows) {
     json.open();
-    json.field("block", row.block);
-    json.field("label", row.label);
-    json.field("pass", row.pass);
-    json.field("shape", row.shape);
-    json.field("flops", row.flops.value());
-    json.field("bytes", row.bytes.value());
+    json.fields("block", row.block, "label", row.label, "pass", row.pass, "shape", row.shape);
+    json.fields("flops", row.flops.value(), "bytes", row.bytes.value());
     json.base_field("time_s", row.time);
-    json.field("interval", std::vector<double>{row.spread.p10, row.spread.p90});
-    json.field("source", to_text(row.source));
+    json.fields("interval", std::vector<double>{row.spread.p10, row.spread.p90}, "source", to_text(row.source));
     json.field("law", row.law);
     if (!row.because.empty()) json.field("because", row.because);
     json.close();
@@ -110,13 +105,8 @@ void write_explanation(JsonWriter& json, const Explained& explained) {
   json.field("mapping", explained.mapping.expanded);
   json.open_list("choices");
   for (const Explanation::Choice& choice : explained.mapping.choices) {
-    json.open();
-    json.field("block", choice.block);
-    json.field("operator", choice.op);
-    json.field("axis", choice.axis);
-    json.field("splits", choice.loop);
-    json.field("statement", choice.statement);
-    json.close();
+    json.row("block", choice.block, "operator", choice.op, "axis", choice.axis, "splits", choice.loop, "statement",
+        choice.statement);
   }
   json.close();
   write_prices(json, "kernels", explained.kernels);

@@ -10,20 +10,10 @@ namespace {
 
 void write_run(JsonWriter& json, const Scenario& scenario) {
   const Plan& plan = scenario.plan;
-  json.open("run");
-  json.field("network", scenario.network.row.id);
-  json.field("machine", scenario.machine.row.id);
-  json.field("gpu", scenario.machine.row.gpu.id);
-  json.field("stack", scenario.stack.row.id);
-  json.field("profile", scenario.profile.row.id);
-  json.field("split", in_words(scenario));
-  json.field("gpus", plan.gpus);
-  json.field("micro_batch", plan.micro_batch);
-  json.field("micro_batches", scenario.micro_batches);
-  json.field("global_batch", plan.global_batch);
-  json.field("sequence", plan.sequence);
-  json.field("precision", to_text(plan.precision));
-  json.close();
+  json.object("run", "network", scenario.network.row.id, "machine", scenario.machine.row.id, "gpu",
+      scenario.machine.row.gpu.id, "stack", scenario.stack.row.id, "profile", scenario.profile.row.id, "split",
+      in_words(scenario), "gpus", plan.gpus, "micro_batch", plan.micro_batch, "micro_batches", scenario.micro_batches,
+      "global_batch", plan.global_batch, "sequence", plan.sequence, "precision", to_text(plan.precision));
 }
 
 void write_rates(JsonWriter& json, const Scenario& scenario, const Prediction& prediction) {
@@ -33,8 +23,7 @@ void write_rates(JsonWriter& json, const Scenario& scenario, const Prediction& p
   json.field("tokens_per_s_per_gpu", step.tokens_per_s_per_gpu);
   json.base_field("model_flops_per_s_per_gpu", prediction.model_rate);
   json.base_field("hardware_flops_per_s_per_gpu", prediction.hardware_rate);
-  json.field("attention_flops", scenario.causal_attention ? "causal" : "full");
-  json.field("mfu", prediction.mfu);
+  json.fields("attention_flops", scenario.causal_attention ? "causal" : "full", "mfu", prediction.mfu);
   json.field("hfu", prediction.hfu);
   json.base_field("mfu_peak_flops_per_s", prediction.peak);
   json.field("bubble_fraction", step.bubble_fraction);
@@ -50,9 +39,7 @@ void write_stages(JsonWriter& json, const std::vector<StageReport>& stages) {
   json.open_list("stages");
   for (const StageReport& stage : stages) {
     json.open();
-    json.base_field("forward_s", stage.forward);
-    json.base_field("input_grad_s", stage.input_grad);
-    json.base_field("weight_grad_s", stage.weight_grad);
+    json.base_fields("forward_s", stage.forward, "input_grad_s", stage.input_grad, "weight_grad_s", stage.weight_grad);
     json.field("layers", stage.layers);
     json.close();
   }
@@ -62,29 +49,18 @@ void write_stages(JsonWriter& json, const std::vector<StageReport>& stages) {
 void write_partition(JsonWriter& json, const Scenario& scenario, const Prediction& prediction) {
   if (prediction.program.stages == 1) return;
   const PartitionReport partition = partition_report(scenario, prediction);
-  json.open("partition");
-  json.field("layers", partition.layers);
-  json.field("imbalance", partition.balance.imbalance);
-  json.field("cost_s", partition.balance.cost.value());
-  json.field("layout", partition.layout);
-  json.close();
+  json.object("partition", "layers", partition.layers, "imbalance", partition.balance.imbalance, "cost_s",
+      partition.balance.cost.value(), "layout", partition.layout);
 }
 
 void write_collectives(JsonWriter& json, const std::vector<CollectiveReport>& collectives) {
   json.open_list("collectives");
   for (const CollectiveReport& one : collectives) {
     json.open();
-    json.field("name", one.name);
-    json.field("kind", one.kind);
-    json.field("axis", one.axis);
-    json.field("group_size", one.group_size);
-    json.field("span", one.span);
-    json.field("bytes", one.bytes.value());
-    json.field("count", one.count);
-    json.base_field("time_s", one.time);
-    json.base_field("exposed_s", one.exposed);
-    json.field("source", to_text(one.source));
-    json.field("because", one.because);
+    json.fields("name", one.name, "kind", one.kind, "axis", one.axis, "group_size", one.group_size, "span", one.span);
+    json.fields("bytes", one.bytes.value(), "count", one.count);
+    json.base_fields("time_s", one.time, "exposed_s", one.exposed);
+    json.fields("source", to_text(one.source), "because", one.because);
     json.close();
   }
   json.close();
@@ -93,11 +69,9 @@ void write_collectives(JsonWriter& json, const std::vector<CollectiveReport>& co
 void write_memory(JsonWriter& json, const MemoryReport& memory) {
   json.open("memory");
   json.base_field("peak_bytes", memory.peak);
-  json.field("allocated_peak_bytes", memory.allocated.value());
-  json.field("reserved_peak_bytes", memory.reserved.value());
+  json.fields("allocated_peak_bytes", memory.allocated.value(), "reserved_peak_bytes", memory.reserved.value());
   json.base_field("capacity_bytes", memory.capacity);
-  json.field("fits", memory.fits);
-  json.field("rank", memory.rank);
+  json.fields("fits", memory.fits, "rank", memory.rank);
   json.open("by_lifetime_bytes");
   for (const LifetimeRow& row : lifetime_rows(memory)) json.field(row.key, row.bytes.value());
   json.close();
@@ -107,13 +81,8 @@ void write_memory(JsonWriter& json, const MemoryReport& memory) {
 /// What nobody said and what the program took for granted.
 void write_assumptions(JsonWriter& json, const Scenario& scenario, const Prediction& prediction) {
   json.open_list("defaults");
-  for (const Assumption& assumption : scenario.assumptions) {
-    json.open();
-    json.field("flag", assumption.flag);
-    json.field("value", assumption.value);
-    json.field("why", assumption.why);
-    json.close();
-  }
+  for (const Assumption& assumption : scenario.assumptions)
+    json.row("flag", assumption.flag, "value", assumption.value, "why", assumption.why);
   json.close();
   json.open_list("assumptions");
   for (const std::string& remark : scenario.remarks) json.item(remark);

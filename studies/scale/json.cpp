@@ -7,14 +7,11 @@ namespace {
 
 void write_scaled_run(JsonWriter& json, const ScaledRun& run) {
   const Outcome& outcome = run.outcome;
-  json.field("gpus", run.gpus);
-  json.field("global_batch", run.global_batch);
-  json.field("micro_batches", run.micro_batches);
+  json.fields("gpus", run.gpus, "global_batch", run.global_batch, "micro_batches", run.micro_batches);
   json.base_field("step_time_s", outcome.step_time);
   json.field("step_time_interval_s", std::vector<double>{outcome.p10.value(), outcome.p90.value()});
   json.field("tokens_per_s", outcome.tokens / outcome.step_time.value());
-  json.field("tokens_per_s_per_gpu", outcome.tokens_per_s_per_gpu);
-  json.field("speed_up", run.speed_up);
+  json.fields("tokens_per_s_per_gpu", outcome.tokens_per_s_per_gpu, "speed_up", run.speed_up);
   json.field("efficiency", run.efficiency);
   json.field("exposed_communication_fraction", outcome.phases.exposed_communication / outcome.step_time);
   json.field("bubble_fraction", outcome.bubble_fraction);
@@ -27,8 +24,7 @@ void write_scaled_run(JsonWriter& json, const ScaledRun& run) {
 
 void write_horizon(JsonWriter& json, const Horizon& horizon) {
   json.open();
-  json.field("times", horizon.times);
-  json.field("wanted_gpus", horizon.wanted);
+  json.fields("times", horizon.times, "wanted_gpus", horizon.wanted);
   if (horizon.run) {
     json.open("at");
     write_scaled_run(json, *horizon.run);
@@ -37,10 +33,7 @@ void write_horizon(JsonWriter& json, const Horizon& horizon) {
     json.null_field("at");
   }
   if (!horizon.grown.name.empty()) {
-    json.open("most_above_ideal");
-    json.field("phase", horizon.grown.key);
-    json.field("above_s", horizon.grown.change.value());
-    json.close();
+    json.object("most_above_ideal", "phase", horizon.grown.key, "above_s", horizon.grown.change.value());
   }
   json.open_list("breaks");
   for (const std::string& one : horizon.breaks) json.item(one);
@@ -50,12 +43,8 @@ void write_horizon(JsonWriter& json, const Horizon& horizon) {
 
 void write_serial_fit(JsonWriter& json, const ScalingCurve& curve) {
   if (!curve.fit) return json.null_field("fit");
-  json.open("fit");
-  json.field("law", curve.scaling == Scaling::strong ? "amdahl" : "gustafson");
-  json.field("serial_share", curve.fit->serial);
-  json.field("largest_deviation", curve.fit->worst);
-  json.field("runs", curve.fit->runs);
-  json.close();
+  json.object("fit", "law", curve.scaling == Scaling::strong ? "amdahl" : "gustafson", "serial_share",
+      curve.fit->serial, "largest_deviation", curve.fit->worst, "runs", curve.fit->runs);
 }
 
 void write_curve(JsonWriter& json, const ScalingCurve& curve) {
@@ -68,12 +57,7 @@ void write_curve(JsonWriter& json, const ScalingCurve& curve) {
   }
   json.close();
   json.open_list("skipped");
-  for (const SkippedCount& one : curve.skipped) {
-    json.open();
-    json.field("gpus", one.gpus);
-    json.field("why", one.reason);
-    json.close();
-  }
+  for (const SkippedCount& one : curve.skipped) json.row("gpus", one.gpus, "why", one.reason);
   json.close();
   write_serial_fit(json, curve);
   json.field("breaks_first", first_break(curve));
@@ -89,17 +73,10 @@ std::string scale_json(const ScaleStudy& study) {
   const Scenario& scenario = study.scenario;
   JsonWriter json;
   json.open();
-  json.open("run");
-  json.field("network", scenario.network.row.id);
-  json.field("machine", scenario.machine.row.id);
-  json.field("stack", scenario.stack.row.id);
-  json.field("profile", scenario.profile.row.id);
-  json.field("split", in_words(scenario));
-  json.field("stages", study.stages);
-  json.field("micro_batch", scenario.plan.micro_batch);
-  json.field("sequence", scenario.plan.sequence);
-  json.field("precision", to_text(scenario.plan.precision));
-  json.close();
+  json.object("run", "network", scenario.network.row.id, "machine", scenario.machine.row.id, "stack",
+      scenario.stack.row.id, "profile", scenario.profile.row.id, "split", in_words(scenario), "stages", study.stages,
+      "micro_batch", scenario.plan.micro_batch, "sequence", scenario.plan.sequence, "precision",
+      to_text(scenario.plan.precision));
   for (const ScalingCurve& curve : study.curves) write_curve(json, curve);
   json.close();
   return json.text();

@@ -48,17 +48,13 @@ void add_json_rows(
 std::string merge_json(const SweepResult& result, const std::vector<std::string>& files) {
   JsonWriter json;
   json.open();
-  json.field("network", result.question.network);
-  json.field("machine", result.question.machine);
-  json.field("files", files);
-  json.field("space_hash", result.question.hash());
-  json.field("objective", result.question.objective);
+  json.fields("network", result.question.network, "machine", result.question.machine, "files", files);
+  json.fields("space_hash", result.question.hash(), "objective", result.question.objective);
   json.field("enumerated", result.tally.enumerated);
   json.open("illegal");
   for (const auto& [reason, n] : result.tally.illegal) json.field(reason, n);
   json.close();
-  json.field("does_not_fit", result.tally.does_not_fit);
-  json.field("excluded", result.tally.excluded);
+  json.fields("does_not_fit", result.tally.does_not_fit, "excluded", result.tally.excluded);
   add_json_rows(json, "top", result.top, result.question);
   add_json_rows(json, "pareto", result.pareto, result.question);
   json.close();

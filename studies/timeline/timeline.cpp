@@ -87,16 +87,11 @@ Expected<TraceChoice> trace_choice(const Arguments& arguments) {
 std::string timeline_json(const TimelineWork& work) {
   JsonWriter json;
   json.open();
-  json.open("stepcast_timeline");
-  json.field("version", version());
-  json.field("title", work.scene.title);
-  json.close();
+  json.object("stepcast_timeline", "version", version(), "title", work.scene.title);
   json.base_field("step_time_s", work.prediction.step.step_time);
   write_pipeline(json, work.prediction);
-  json.open("trace_events");
-  json.field("actions", trace_events(work.scene, {TraceDetail::actions, work.choice.all_ranks}));
-  json.field("kernels", trace_events(work.scene, {TraceDetail::kernels, work.choice.all_ranks}));
-  json.close();
+  json.object("trace_events", "actions", trace_events(work.scene, {TraceDetail::actions, work.choice.all_ranks}),
+      "kernels", trace_events(work.scene, {TraceDetail::kernels, work.choice.all_ranks}));
   std::vector<std::string> streams;
   for (const SceneStream& stream : work.scene.streams) streams.push_back(stream.name);
   json.field("streams", streams);

@@ -72,21 +72,13 @@ std::string skipped_text(const Validation& validation) {
 }
 
 void write_summary(JsonWriter& json, const ErrorSummary& error) {
-  json.field("n", error.n);
-  json.field("mape", error.mape);
-  json.field("bias", error.bias);
-  json.field("p90", error.p90);
-  json.field("worst", error.worst);
+  json.fields("n", error.n, "mape", error.mape, "bias", error.bias, "p90", error.p90, "worst", error.worst);
 }
 
 void write_case(JsonWriter& json, const ValidatedCase& row) {
   json.open();
-  json.field("id", row.id);
-  json.field("class", row.class_name());
-  json.field("source", row.source);
-  json.field("measured_s", row.measured_s);
-  json.field("predicted_s", row.predicted_s);
-  json.field("interval_s", std::vector<double>{row.low_s, row.high_s});
+  json.fields("id", row.id, "class", row.class_name(), "source", row.source, "measured_s", row.measured_s);
+  json.fields("predicted_s", row.predicted_s, "interval_s", std::vector<double>{row.low_s, row.high_s});
   json.field("error", row.error);
   if (row.held_out_s > 0) {
     json.field("held_out_s", row.held_out_s);
@@ -95,8 +87,7 @@ void write_case(JsonWriter& json, const ValidatedCase& row) {
   if (!row.doubt.empty()) json.field("doubt", row.doubt);
   json.field("time_reported", row.time_reported);
   if (row.measured_memory > 0) {
-    json.field("measured_memory_bytes", row.measured_memory);
-    json.field("predicted_memory_bytes", row.predicted_memory);
+    json.fields("measured_memory_bytes", row.measured_memory, "predicted_memory_bytes", row.predicted_memory);
   }
   json.field("assumptions", row.assumptions);
   json.close();
@@ -104,15 +95,11 @@ void write_case(JsonWriter& json, const ValidatedCase& row) {
 
 void write_class(JsonWriter& json, const ValidatedClass& row) {
   json.open();
-  json.field("class", row.name);
-  json.field("by", row.by_source ? "source" : "class");
+  json.fields("class", row.name, "by", row.by_source ? "source" : "class");
   write_summary(json, row.error);
-  json.field("baseline_mape", row.baseline_mape);
-  json.field("interval_coverage", row.coverage);
-  json.field("groups", row.groups);
+  json.fields("baseline_mape", row.baseline_mape, "interval_coverage", row.coverage, "groups", row.groups);
   if (row.groups > 0) {
-    json.field("rank_correlation", row.spearman);
-    json.field("regret", row.regret);
+    json.fields("rank_correlation", row.spearman, "regret", row.regret);
   }
   if (row.memory.n > 0) {
     json.open("memory");
@@ -125,13 +112,8 @@ void write_class(JsonWriter& json, const ValidatedClass& row) {
 void write_sweeps(JsonWriter& json, const JudgedSweeps& sweeps) {
   json.open("measured_sweeps");
   for (const auto& [name, figures] : {std::pair{"sound", &sweeps.sound}, {"all", &sweeps.all}}) {
-    json.open(name);
-    json.field("jobs", static_cast<std::int64_t>(figures->jobs));
-    json.field("regret", figures->regret);
-    json.field("regret_of_two", figures->regret_of_two);
-    json.field("coverage", figures->coverage);
-    json.field("tied_share", figures->tied_share);
-    json.close();
+    json.object(name, "jobs", static_cast<std::int64_t>(figures->jobs), "regret", figures->regret, "regret_of_two",
+        figures->regret_of_two, "coverage", figures->coverage, "tied_share", figures->tied_share);
   }
   json.close();
 }
@@ -167,12 +149,7 @@ std::string validation_json(
   for (const ValidatedCase& row : validation.cases) write_case(json, row);
   json.close();
   json.open_list("skipped");
-  for (const SkippedRun& run : validation.skipped) {
-    json.open();
-    json.field("id", run.id);
-    json.field("reason", run.reason);
-    json.close();
-  }
+  for (const SkippedRun& run : validation.skipped) json.row("id", run.id, "reason", run.reason);
   json.close();
   json.open_list("classes");
   for (const ValidatedClass& row : validation.classes) write_class(json, row);
@@ -181,13 +158,8 @@ std::string validation_json(
   if (sweeps) write_sweeps(json, *sweeps);
   json.open_list("groups");
   for (const RankedGroup& group : validation.groups) {
-    json.open();
-    json.field("group", group.name);
-    json.field("class", group.class_name);
-    json.field("n", group.n);
-    json.field("rank_correlation", group.spearman);
-    json.field("regret", group.regret);
-    json.close();
+    json.row("group", group.name, "class", group.class_name, "n", group.n, "rank_correlation", group.spearman, "regret",
+        group.regret);
   }
   json.close();
   json.close();

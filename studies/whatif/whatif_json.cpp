@@ -34,41 +34,26 @@ void write_effect(JsonWriter& json, const Outcome& before, const Outcome& after)
   json.field("tokens_per_s_per_gpu_change", after.tokens_per_s_per_gpu / before.tokens_per_s_per_gpu - 1);
   const PhaseMove move = moved_most(before, after);
   if (move.name.empty()) return;
-  json.open("moved_most");
-  json.field("phase", move.key);
-  json.field("change_s", move.change.value());
-  json.close();
+  json.object("moved_most", "phase", move.key, "change_s", move.change.value());
 }
 
 void write_studied_run(JsonWriter& json, const Scenario& scenario) {
-  json.open("run");
-  json.field("network", scenario.network.row.id);
-  json.field("machine", scenario.machine.row.id);
-  json.field("stack", scenario.stack.row.id);
-  json.field("profile", scenario.profile.row.id);
-  json.field("split", in_words(scenario));
-  json.field("gpus", scenario.plan.gpus);
-  json.field("micro_batch", scenario.plan.micro_batch);
-  json.field("micro_batches", scenario.micro_batches);
-  json.field("global_batch", scenario.plan.global_batch);
-  json.field("sequence", scenario.plan.sequence);
-  json.field("precision", to_text(scenario.plan.precision));
-  json.close();
+  json.object("run", "network", scenario.network.row.id, "machine", scenario.machine.row.id, "stack",
+      scenario.stack.row.id, "profile", scenario.profile.row.id, "split", in_words(scenario), "gpus",
+      scenario.plan.gpus, "micro_batch", scenario.plan.micro_batch, "micro_batches", scenario.micro_batches,
+      "global_batch", scenario.plan.global_batch, "sequence", scenario.plan.sequence, "precision",
+      to_text(scenario.plan.precision));
 }
 
 void write_lever(JsonWriter& json, const LeverEffect& lever, const Outcome& before) {
   json.open();
-  json.field("id", lever.id);
-  json.field("name", lever.name);
-  json.field("of", lever.of_machine ? "machine" : "plan");
-  json.field("from", lever.from);
+  json.fields("id", lever.id, "name", lever.name, "of", lever.of_machine ? "machine" : "plan", "from", lever.from);
   json.open_list("variations");
   for (const Variation& variation : lever.variations) {
     json.open();
     json.field("to", variation.to);
     if (lever.of_machine) {
-      json.field("factor", variation.factor);
-      json.field("value" + lever.unit, variation.amount);
+      json.fields("factor", variation.factor, "value" + lever.unit, variation.amount);
     }
     write_effect(json, before, variation.after);
     json.close();
@@ -91,20 +76,11 @@ std::string whatif_json(const Sensitivity& study, std::size_t top) {
   json.open_list("without_effect");
   for (const LeverEffect& lever : study.levers) {
     if (lever.idle.empty()) continue;
-    json.open();
-    json.field("id", lever.id);
-    json.field("why", lever.idle);
-    json.close();
+    json.row("id", lever.id, "why", lever.idle);
   }
   json.close();
   json.open_list("cannot_run");
-  for (const RefusedStep& step : study.refused) {
-    json.open();
-    json.field("id", step.id);
-    json.field("to", step.to);
-    json.field("why", step.reason);
-    json.close();
-  }
+  for (const RefusedStep& step : study.refused) json.row("id", step.id, "to", step.to, "why", step.reason);
   json.close();
   json.close();
   return json.text();
@@ -123,11 +99,9 @@ std::string change_json(const ChangeEffect& effect) {
   json.open_list("alone");
   for (const ChangeEffect::One& one : effect.alone) {
     json.open();
-    json.field("id", one.change.id);
-    json.field("value", one.change.value);
+    json.fields("id", one.change.id, "value", one.change.value);
     if (one.refused.empty()) {
-      json.field("from", one.from);
-      json.field("to", one.to);
+      json.fields("from", one.from, "to", one.to);
       write_effect(json, effect.before, one.after);
     } else {
       json.field("cannot_run", one.refused);

@@ -76,7 +76,7 @@ class AttentionOperation : public Operation {
   }
 
   Expected<Check> check() override {
-    if (auto good = launch(0, context_.stream); !good) return tl::unexpected(std::move(good.error()));
+    TRY(launch(0, context_.stream));
     return check_attention(context_, shape_, bf16(), sets_.front().tensors(), with_gradients());
   }
 
@@ -154,17 +154,16 @@ Expected<int> shared_bytes_of(const GpuContext& context) {
 }  // namespace
 
 MadeOperation make_attention(GpuContext& context, const AttentionQuery& query) {
-  const auto shape = shape_of(query);
-  if (!shape) return tl::unexpected(shape.error());
+  TRY(const auto shape, shape_of(query));
   const bool bf16 = query.precision == Precision::bf16;
   if (!context.at_least(7, 5) || (bf16 && !context.at_least(8, 0)))
     return fail(work_name(query), context.device.name + " has no tensor cores for " + to_text(query.precision),
         "bf16 needs compute capability 8.0, fp16 7.5");
   const auto shared = shared_bytes_of(context);
   if (!shared) return tl::unexpected(shared.error());
-  const AttentionKernel forward = attention_forward_kernel_for(bf16, static_cast<int>(shape->head_dim));
+  const AttentionKernel forward = attention_forward_kernel_for(bf16, static_cast<int>(shape.head_dim));
   const AttentionBackwardKernels backward =
-      attention_backward_kernels_for(bf16, static_cast<int>(shape->head_dim), *shared);
+      attention_backward_kernels_for(bf16, static_cast<int>(shape.head_dim), *shared);
   if (backward.gradients.function == nullptr || forward.shared_bytes > *shared)
     return fail(work_name(query),
         "a block of " + context.device.name + " has " + std::to_string(*shared) + " bytes of shared memory",
@@ -174,9 +173,8 @@ MadeOperation make_attention(GpuContext& context, const AttentionQuery& query) {
   if (!*compiled)
     return fail(work_name(query), "the program was compiled for older GPUs, without bf16",
         "compile with CMAKE_CUDA_ARCHITECTURES of at least 80");
-  for (const AttentionKernel& kernel : {forward, backward.gradients})
-    if (auto good = admit(kernel); !good) return tl::unexpected(std::move(good.error()));
-  return std::make_unique<AttentionOperation>(context, query, *shape, forward, backward);
+  for (const AttentionKernel& kernel : {forward, backward.gradients}) TRY(admit(kernel));
+  return std::make_unique<AttentionOperation>(context, query, shape, forward, backward);
 }
 
 }  // namespace stepcast::gpu

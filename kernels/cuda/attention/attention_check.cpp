@@ -97,7 +97,7 @@ std::vector<std::int64_t> sampled_positions(const AttentionShape& shape, std::mt
 
 Expected<Check> check_attention(
     GpuContext& context, const AttentionShape& shape, bool bf16, const AttentionTensors& tensors, bool with_gradients) {
-  if (auto good = context.wait("attention"); !good) return tl::unexpected(std::move(good.error()));
+  TRY(context.wait("attention"));
   std::mt19937_64 random(context.seed);
   const auto below = [&](std::int64_t count) {
     return std::uniform_int_distribution<std::int64_t>(0, count - 1)(random);

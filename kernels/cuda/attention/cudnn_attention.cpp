@@ -67,8 +67,8 @@ class CudnnAttention : public Operation {
   }
 
   Expected<Check> check() override {
-    if (auto good = launch(0, context_.stream); !good) return tl::unexpected(std::move(good.error()));
-    if (auto good = context_.wait("cudnnBackendExecute"); !good) return tl::unexpected(std::move(good.error()));
+    TRY(launch(0, context_.stream));
+    TRY(context_.wait("cudnnBackendExecute"));
     return check_cudnn_attention(context_, shape_, set(0));
   }
 
@@ -93,9 +93,8 @@ class CudnnAttention : public Operation {
     return bytes;
   }
   static Expected<void> add(std::vector<BufferSets>& into, std::size_t bytes, int copies) {
-    auto sets = BufferSets::make(bytes, copies);
-    if (!sets) return tl::unexpected(std::move(sets.error()));
-    into.push_back(std::move(*sets));
+    TRY(auto sets, BufferSets::make(bytes, copies));
+    into.push_back(std::move(sets));
     return {};
   }
   /// Workspaces and what the backward pass sums in: frameworks too use the same memory for every layer.
@@ -183,31 +182,27 @@ Expected<CudnnPlan> plan_of(
     const CudnnLibrary& library, cudnnHandle_t handle, const CudnnAttentionShape& shape, WriteGraph write) {
   CudnnGraph graph(library);
   write(graph, shape);
-  if (auto good = graph.finish(handle); !good) return tl::unexpected(std::move(good.error()));
+  TRY(graph.finish(handle));
   return CudnnPlan::make(library, handle, graph);
 }
 
 }  // namespace
 
 MadeOperation make_cudnn_attention(GpuContext& context, const AttentionQuery& query) {
-  const auto shape = attention_shape(query);
-  if (!shape) return tl::unexpected(shape.error());
+  TRY(const auto shape, attention_shape(query));
   if (!context.at_least(8, 0))
     return fail(work_name(query), "cuDNN's fused attention needs compute capability 8.0 (A100)", context.device.name);
-  const auto library = cudnn_library();
-  if (!library) return tl::unexpected(library.error());
-  const std::size_t version = (*library)->version();
-  if (auto good = version_allows(version, query); !good) return tl::unexpected(std::move(good.error()));
-  const auto handle = cudnn_handle(context.index);
-  if (!handle) return tl::unexpected(handle.error());
+  TRY(const auto library, cudnn_library());
+  const std::size_t version = library->version();
+  TRY(version_allows(version, query));
+  TRY(const auto handle, cudnn_handle(context.index));
 
-  auto forward = plan_of(**library, *handle, *shape, write_attention_forward);
+  auto forward = plan_of(*library, handle, shape, write_attention_forward);
   if (!forward) return tl::unexpected(std::move(forward.error()));
   CudnnPlan backward;
   if (query.pass != AttentionPass::forward) {
-    auto made = plan_of(**library, *handle, *shape, write_attention_backward);
-    if (!made) return tl::unexpected(std::move(made.error()));
-    backward = std::move(*made);
+    TRY(auto made, plan_of(*library, handle, shape, write_attention_backward));
+    backward = std::move(made);
   }
   AttentionScalars scalars;
   scalars.scale = static_cast<float>(1 / std::sqrt(query.head_dim));
@@ -215,7 +210,7 @@ MadeOperation make_cudnn_attention(GpuContext& context, const AttentionQuery& qu
   using Limits = std::numeric_limits<float>;
   scalars.minus_infinity = version < 91000 ? Limits::lowest() : -Limits::infinity();
   return std::make_unique<CudnnAttention>(
-      context, *shape, query.pass, scalars, std::move(*forward), std::move(backward));
+      context, shape, query.pass, scalars, std::move(*forward), std::move(backward));
 }
 
 #else

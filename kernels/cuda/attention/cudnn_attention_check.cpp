@@ -161,7 +161,7 @@ Expected<Check> check_cudnn_attention(GpuContext& context, const CudnnAttentionS
   std::mt19937_64 random(context.seed);
   const auto below = [&](std::int64_t end) { return std::uniform_int_distribution<std::int64_t>(0, end - 1)(random); };
   AttentionPart part(context, shape, {below(shape.batch), below(shape.kv_heads)});
-  if (auto good = part.download(set); !good) return tl::unexpected(std::move(good.error()));
+  TRY(part.download(set));
 
   // Gradients that cancel out are left out: of the first query, which sees one key, and of the last key, which one
   // query sees.

@@ -112,9 +112,7 @@ void CudnnGraph::pointwise(cudnnBackendDescriptor_t how, const std::vector<Tenso
 
 Expected<void> CudnnGraph::finish(cudnnHandle_t handle) {
   if (!good_) return good_;
-  auto graph = CudnnDescriptor::make(*library_, CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
-  if (!graph) return tl::unexpected(std::move(graph.error()));
-  graph_ = std::move(*graph);
+  TRY(graph_, CudnnDescriptor::make(*library_, CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR));
   good_ = graph_.set(CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR,
       static_cast<std::int64_t>(operations_.size()), operations_.data());
   if (good_ && handle != nullptr) good_ = graph_.set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, 1, &handle);

@@ -19,12 +19,11 @@ constexpr const char* kGetCudnn =
     "install cuDNN 9 (NVIDIA's package, or pip's nvidia-cudnn) and put the folder that holds it into LD_LIBRARY_PATH";
 
 Expected<CudnnLibrary> load_cudnn() {
-  auto library = SharedLibrary::open(cudnn_names, kGetCudnn);
-  if (!library) return tl::unexpected(std::move(library.error()));
+  TRY(auto library, SharedLibrary::open(cudnn_names, kGetCudnn));
   CudnnLibrary into;
   Expected<void> good;
   const auto load = [&](auto& function, const char* symbol) {
-    if (good) good = library->load(function, symbol);
+    if (good) good = library.load(function, symbol);
   };
   load(into.version, "cudnnGetVersion");
   load(into.status_text, "cudnnGetErrorString");
@@ -57,14 +56,13 @@ Expected<const CudnnLibrary*> cudnn_library() {
 }
 
 Expected<cudnnHandle_t> cudnn_handle(int device) {
-  auto library = cudnn_library();
-  if (!library) return tl::unexpected(std::move(library.error()));
+  TRY(auto library, cudnn_library());
   static std::mutex guard;
   static std::map<int, cudnnHandle_t> handles;
   const std::lock_guard lock(guard);
   if (const auto found = handles.find(device); found != handles.end()) return found->second;
   cudnnHandle_t handle = nullptr;
-  if (auto good = (*library)->checked((*library)->create(&handle), "cudnnCreate"); !good)
+  if (auto good = library->checked(library->create(&handle), "cudnnCreate"); !good)
     return tl::unexpected(std::move(good.error()));
   return handles.emplace(device, handle).first->second;
 }

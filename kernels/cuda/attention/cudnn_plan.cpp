@@ -11,37 +11,34 @@ namespace {
 constexpr std::int64_t kMostEngines = 16;
 
 Expected<std::vector<CudnnDescriptor>> proposed_configs(const CudnnLibrary& library, const CudnnGraph& graph) {
-  auto heuristic = CudnnDescriptor::make(library, CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
-  if (!heuristic) return tl::unexpected(std::move(heuristic.error()));
+  TRY(auto heuristic, CudnnDescriptor::make(library, CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR));
   const cudnnBackendDescriptor_t of = graph.raw();
   constexpr cudnnBackendHeurMode_t mode = CUDNN_HEUR_MODE_A;
-  auto good = heuristic->set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &of);
-  if (good) good = heuristic->set(CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, 1, &mode);
-  if (good) good = heuristic->finalize();
+  auto good = heuristic.set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &of);
+  if (good) good = heuristic.set(CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, 1, &mode);
+  if (good) good = heuristic.finalize();
   if (!good) return tl::unexpected(std::move(good.error()));
 
   std::vector<CudnnDescriptor> configs;
   std::array<cudnnBackendDescriptor_t, kMostEngines> raw{};
   for (cudnnBackendDescriptor_t& one : raw) {
-    auto config = CudnnDescriptor::make(library, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
-    if (!config) return tl::unexpected(std::move(config.error()));
-    one = config->raw();
-    configs.push_back(std::move(*config));
+    TRY(auto config, CudnnDescriptor::make(library, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR));
+    one = config.raw();
+    configs.push_back(std::move(config));
   }
   std::int64_t count = 0;
-  good = heuristic->get(CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR, kMostEngines, &count, raw.data());
+  good = heuristic.get(CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR, kMostEngines, &count, raw.data());
   if (!good) return tl::unexpected(std::move(good.error()));
   configs.resize(static_cast<std::size_t>(std::min(count, kMostEngines)));
   return configs;
 }
 
 Expected<std::int64_t> engine_of(const CudnnLibrary& library, const CudnnDescriptor& config) {
-  auto engine = CudnnDescriptor::make(library, CUDNN_BACKEND_ENGINE_DESCRIPTOR);
-  if (!engine) return tl::unexpected(std::move(engine.error()));
-  cudnnBackendDescriptor_t raw = engine->raw();
+  TRY(auto engine, CudnnDescriptor::make(library, CUDNN_BACKEND_ENGINE_DESCRIPTOR));
+  cudnnBackendDescriptor_t raw = engine.raw();
   std::int64_t count = 0, index = -1;
   auto good = config.get(CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &count, &raw);
-  if (good) good = engine->get(CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, 1, &count, &index);
+  if (good) good = engine.get(CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, 1, &count, &index);
   if (!good) return tl::unexpected(std::move(good.error()));
   return index;
 }
@@ -60,10 +57,9 @@ Expected<CudnnDescriptor> built_plan(const CudnnLibrary& library, cudnnHandle_t 
 }  // namespace
 
 Expected<CudnnPlan> CudnnPlan::make(const CudnnLibrary& library, cudnnHandle_t handle, const CudnnGraph& graph) {
-  auto configs = proposed_configs(library, graph);
-  if (!configs) return tl::unexpected(std::move(configs.error()));
+  TRY(auto configs, proposed_configs(library, graph));
   Error last{"cuDNN", "no engine for this attention on this GPU", ""};
-  for (CudnnDescriptor& config : *configs) {
+  for (CudnnDescriptor& config : configs) {
     auto plan = built_plan(library, handle, config);
     if (!plan) {
       last = std::move(plan.error());
@@ -85,16 +81,15 @@ Expected<CudnnPlan> CudnnPlan::make(const CudnnLibrary& library, cudnnHandle_t h
 }
 
 Expected<void> CudnnPlan::run(const CudnnPointers& pointers, void* workspace, cudaStream_t stream) const {
-  auto pack = CudnnDescriptor::make(*library_, CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
-  if (!pack) return tl::unexpected(std::move(pack.error()));
+  TRY(auto pack, CudnnDescriptor::make(*library_, CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR));
   const auto count = static_cast<std::int64_t>(pointers.ids.size());
-  auto good = pack->set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, 1, &workspace);
+  auto good = pack.set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, 1, &workspace);
   if (good)
-    good = pack->set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, count, pointers.addresses.data());
-  if (good) good = pack->set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64, count, pointers.ids.data());
-  if (good) good = pack->finalize();
+    good = pack.set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, count, pointers.addresses.data());
+  if (good) good = pack.set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64, count, pointers.ids.data());
+  if (good) good = pack.finalize();
   if (good) good = library_->checked(library_->set_stream(handle_, stream), "cudnnSetStream");
-  if (good) good = library_->checked(library_->execute(handle_, plan_.raw(), pack->raw()), "cudnnBackendExecute");
+  if (good) good = library_->checked(library_->execute(handle_, plan_.raw(), pack.raw()), "cudnnBackendExecute");
   return good;
 }
 

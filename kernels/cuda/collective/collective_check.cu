@@ -46,18 +46,17 @@ Expected<void> fill_exact(const CollectiveCall& call, void* send, cudaStream_t s
 
 Expected<Check> compare_exact(const CollectiveCall& call, const void* received, cudaStream_t stream) {
   if (!call.has_result()) return Check{};
-  auto largest = DeviceBuffer::make(sizeof(unsigned));
-  if (!largest) return tl::unexpected(std::move(largest.error()));
+  TRY(auto largest, DeviceBuffer::make(sizeof(unsigned)));
   unsigned bits = 0;
-  auto good = checked(cudaMemsetAsync(largest->as(), 0, sizeof bits, stream), "cudaMemsetAsync");
+  auto good = checked(cudaMemsetAsync(largest.as(), 0, sizeof bits, stream), "cudaMemsetAsync");
   if (good) {
     largest_difference<<<blocks_for(call.received()), threads, 0, stream>>>(static_cast<const __nv_bfloat16*>(received),
-        call.received(), call.kind, call.share(), call.ranks, call.rank, largest->as<unsigned>());
+        call.received(), call.kind, call.share(), call.ranks, call.rank, largest.as<unsigned>());
     good = checked(cudaGetLastError(), "largest_difference");
   }
   if (good)
     good =
-        checked(cudaMemcpyAsync(&bits, largest->as(), sizeof bits, cudaMemcpyDeviceToHost, stream), "cudaMemcpyAsync");
+        checked(cudaMemcpyAsync(&bits, largest.as(), sizeof bits, cudaMemcpyDeviceToHost, stream), "cudaMemcpyAsync");
   if (good) good = checked(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
   if (!good) return tl::unexpected(std::move(good.error()));
   return Check{static_cast<double>(std::bit_cast<float>(bits)), 0, call.received()};

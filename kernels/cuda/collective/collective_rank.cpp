@@ -19,9 +19,7 @@ Expected<void> make_stream(cudaStream_t& stream) {
 }
 
 Expected<void> make_event(StreamEvent& into) {
-  auto made = StreamEvent::make();
-  if (!made) return tl::unexpected(std::move(made.error()));
-  into = std::move(*made);
+  TRY(into, StreamEvent::make());
   return {};
 }
 
@@ -39,9 +37,7 @@ Expected<void> CollectiveRank::start() {
       [&] { return make_event(end_); }, [&] { return make_event(neighbour_runs_); },
       [&] { return make_event(neighbour_ends_); },
       [&]() -> Expected<void> {
-        auto made = context_.filled(2 * small_elements, Fill::bf16);
-        if (!made) return tl::unexpected(std::move(made.error()));
-        small_ = std::move(*made);
+        TRY(small_, context_.filled(2 * small_elements, Fill::bf16));
         return {};
       }});
 }
@@ -91,9 +87,8 @@ Expected<void> CollectiveRank::reserve(Bytes buffer) {
   for (DeviceBuffer* one : {&send_, &receive_}) {
     if (one->bytes() >= bytes) continue;
     *one = DeviceBuffer();  // freed first: both sizes at once may not fit
-    auto made = context_.filled(bytes / collective_element, Fill::bf16);
-    if (!made) return tl::unexpected(std::move(made.error()));
-    *one = std::move(*made);
+    TRY(auto made, context_.filled(bytes / collective_element, Fill::bf16));
+    *one = std::move(made);
   }
   return {};
 }
@@ -181,9 +176,7 @@ Expected<std::vector<Seconds>> CollectiveRank::time(CollectiveKind kind, Bytes b
 }
 
 Expected<void> CollectiveRank::begin_beside(const GemmQuery& gemm, CollectiveKind kind, Bytes buffer) {
-  auto made = make_gemm(context_, gemm);
-  if (!made) return tl::unexpected(std::move(made.error()));
-  product_ = std::move(*made);
+  TRY(product_, make_gemm(context_, gemm));
   beside_ = call_of(kind, buffer);
   // One set: its three matrices are several times any level-2 cache.
   return product_->allocate(1);

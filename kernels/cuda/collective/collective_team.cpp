@@ -40,7 +40,7 @@ Expected<CollectiveTeam> CollectiveTeam::make(
             std::make_unique<Worker>()});
   }
   auto started = team.each<Nothing>(all, [](CollectiveRank& rank, int) -> Expected<Nothing> {
-    if (auto good = rank.start(); !good) return tl::unexpected(std::move(good.error()));
+    TRY(rank.start());
     return Nothing{};
   });
   if (!started) return tl::unexpected(std::move(started.error()));

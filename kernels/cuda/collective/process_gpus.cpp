@@ -39,11 +39,10 @@ struct HostShare {
   int local = 0, processes = 1;
 };
 Expected<HostShare> share_of_host(Rendezvous& all, const RankDescription& here) {
-  const auto hosts = all.all_gather(here.host + "\n" + here.machine);
-  if (!hosts) return tl::unexpected(hosts.error());
-  const auto mine = hosts->begin() + all.process();
-  return HostShare{static_cast<int>(std::count(hosts->begin(), mine, *mine)),
-      static_cast<int>(std::count(hosts->begin(), hosts->end(), *mine))};
+  TRY(const auto hosts, all.all_gather(here.host + "\n" + here.machine));
+  const auto mine = hosts.begin() + all.process();
+  return HostShare{static_cast<int>(std::count(hosts.begin(), mine, *mine)),
+      static_cast<int>(std::count(hosts.begin(), hosts.end(), *mine))};
 }
 
 Expected<std::vector<double>> free_bytes(CollectiveTeam& team) {
@@ -58,24 +57,18 @@ Expected<std::vector<double>> free_bytes(CollectiveTeam& team) {
 
 /// Starts this process's GPUs and describes them.
 Expected<std::string> start_gpus(ProcessGpus& into, const RankDescription& here, const HostShare& share) {
-  const auto nccl = nccl_library();
-  if (!nccl) return tl::unexpected(nccl.error());
-  const auto found = devices();
-  if (!found) return tl::unexpected(found.error());
-  const auto indices = gpus_of_process(static_cast<int>(found->size()), share.local, share.processes);
-  if (!indices) return tl::unexpected(indices.error());
-  into.device = (*found)[static_cast<std::size_t>(indices->front())];
-  into.settings = settings_of(into.device, **nccl);
-  auto team = CollectiveTeam::make(**nccl, *indices, *found);
-  if (!team) return tl::unexpected(std::move(team.error()));
-  into.team = std::move(*team);
-  const auto free = free_bytes(into.team);
-  if (!free) return tl::unexpected(free.error());
+  TRY(const auto nccl, nccl_library());
+  TRY(const auto found, devices());
+  TRY(const auto indices, gpus_of_process(static_cast<int>(found.size()), share.local, share.processes));
+  into.device = found[static_cast<std::size_t>(indices.front())];
+  into.settings = settings_of(into.device, *nccl);
+  TRY(into.team, CollectiveTeam::make(*nccl, indices, found));
+  TRY(const auto free, free_bytes(into.team));
   std::vector<RankDescription> descriptions;
-  for (std::size_t i = 0; i < indices->size(); ++i) {
-    const DeviceInfo& device = (*found)[static_cast<std::size_t>((*indices)[i])];
+  for (std::size_t i = 0; i < indices.size(); ++i) {
+    const DeviceInfo& device = found[static_cast<std::size_t>(indices[i])];
     descriptions.push_back(
-        {here.host, here.machine, device.name, plain_bus_id(device.bus_id), Bytes((*free)[i]), links_of(device)});
+        {here.host, here.machine, device.name, plain_bus_id(device.bus_id), Bytes(free[i]), links_of(device)});
   }
   return text_of(descriptions);
 }
@@ -84,21 +77,16 @@ Expected<std::string> start_gpus(ProcessGpus& into, const RankDescription& here,
 
 Expected<ProcessGpus> find_gpus(Rendezvous& processes, const LaunchPlace& place) {
   const RankDescription here = this_host();
-  const auto share = share_of_host(processes, here);
-  if (!share) return tl::unexpected(share.error());
+  TRY(const auto share, share_of_host(processes, here));
   ProcessGpus out;
-  const auto all = agree(processes, start_gpus(out, here, *share));
-  if (!all) return tl::unexpected(all.error());
+  TRY(const auto all, agree(processes, start_gpus(out, here, share)));
   std::vector<std::vector<RankDescription>> described;
-  for (const std::string& text : *all) {
-    auto read = read_ranks(text);
-    if (!read) return tl::unexpected(std::move(read.error()));
-    if (static_cast<int>(described.size()) < place.process) out.first_rank += static_cast<int>(read->size());
-    described.push_back(std::move(*read));
+  for (const std::string& text : all) {
+    TRY(auto read, read_ranks(text));
+    if (static_cast<int>(described.size()) < place.process) out.first_rank += static_cast<int>(read.size());
+    described.push_back(std::move(read));
   }
-  auto table = rank_table(described);
-  if (!table) return tl::unexpected(std::move(table.error()));
-  out.table = std::move(*table);
+  TRY(out.table, rank_table(described));
   return out;
 }
 

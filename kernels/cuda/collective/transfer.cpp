@@ -71,15 +71,11 @@ Expected<void> Transfer::allocate(int copies) {
   host_ = PinnedBuffer();
   device_ = DeviceBuffer();
   const std::size_t all = stride() * static_cast<std::size_t>(copies);
-  auto host = PinnedBuffer::make(all);
-  if (!host) return tl::unexpected(std::move(host.error()));
-  host_ = std::move(*host);
+  TRY(host_, PinnedBuffer::make(all));
   for (int copy = 0; copy < copies; ++copy) {
     write_pattern(host_.at(stride() * static_cast<std::size_t>(copy)), bytes_, static_cast<std::uint64_t>(copy));
   }
-  auto device = context_.filled(all / 4, Fill::fp32);
-  if (!device) return tl::unexpected(std::move(device.error()));
-  device_ = std::move(*device);
+  TRY(device_, context_.filled(all / 4, Fill::fp32));
   return {};
 }
 
@@ -94,15 +90,14 @@ Expected<void> Transfer::launch(int copy, cudaStream_t stream) {
 /// Every byte, against what a copy of another kind brings.
 Expected<Check> Transfer::check() {
   if (!to_device_) std::memset(host_.at(0), 0, bytes_);
-  if (auto good = launch(0, context_.stream); !good) return tl::unexpected(std::move(good.error()));
-  if (auto good = context_.wait("copy"); !good) return tl::unexpected(std::move(good.error()));
+  TRY(launch(0, context_.stream));
+  TRY(context_.wait("copy"));
   constexpr std::size_t chunk = std::size_t{16} << 20;
   std::vector<unsigned char> on_gpu(std::min(chunk, bytes_));
   Check check;
   for (std::size_t at = 0; at < bytes_; at += chunk) {
     const std::size_t part = std::min(chunk, bytes_ - at);
-    const auto back = checked(cudaMemcpy(on_gpu.data(), device_.as(at), part, cudaMemcpyDeviceToHost), "cudaMemcpy");
-    if (!back) return tl::unexpected(back.error());
+    TRY(checked(cudaMemcpy(on_gpu.data(), device_.as(at), part, cudaMemcpyDeviceToHost), "cudaMemcpy"));
     check.error += differing_bytes(on_gpu.data(), host_.at(at), part);
     check.compared += static_cast<std::int64_t>(part);
   }

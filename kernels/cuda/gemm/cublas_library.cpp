@@ -42,14 +42,13 @@ Expected<void> load_functions(const SharedLibrary& library, CublasLibrary& into)
 }
 
 Expected<CublasLibrary> load_cublas() {
-  auto library = SharedLibrary::open(library_names, kGetCublas);
-  if (!library) return tl::unexpected(std::move(library.error()));
+  TRY(auto library, SharedLibrary::open(library_names, kGetCublas));
   CublasLibrary functions;
-  if (auto good = load_functions(*library, functions); !good) return tl::unexpected(std::move(good.error()));
+  TRY(load_functions(library, functions));
   // The plain name may lead to any version: structs and enumerators are those of one major version.
   const std::size_t version = functions.version();
   if (version / 10000 != CUBLAS_VER_MAJOR)
-    return fail(library->path(),
+    return fail(library.path(),
         "cuBLASLt " + std::to_string(version) + ", but this program was built with version " +
             std::to_string(CUBLAS_VER_MAJOR),
         kGetCublas);
@@ -70,14 +69,13 @@ Expected<const CublasLibrary*> cublas_library() {
 }
 
 Expected<cublasLtHandle_t> cublas_handle(int device) {
-  auto library = cublas_library();
-  if (!library) return tl::unexpected(std::move(library.error()));
+  TRY(auto library, cublas_library());
   static std::mutex guard;
   static std::map<int, cublasLtHandle_t> handles;
   const std::lock_guard lock(guard);
   if (const auto found = handles.find(device); found != handles.end()) return found->second;
   cublasLtHandle_t handle = nullptr;
-  if (auto good = (*library)->checked((*library)->create(&handle), "cublasLtCreate"); !good)
+  if (auto good = library->checked(library->create(&handle), "cublasLtCreate"); !good)
     return tl::unexpected(std::move(good.error()));
   return handles.emplace(device, handle).first->second;
 }

@@ -25,9 +25,7 @@ class GemmOperation : public Operation {
   [[nodiscard]] std::string kernel() const override { return call_.algorithm(); }
 
   Expected<void> allocate(int copies) override {
-    auto workspace = DeviceBuffer::make(call_.workspace_bytes());
-    if (!workspace) return tl::unexpected(std::move(workspace.error()));
-    workspace_ = std::move(*workspace);
+    TRY(workspace_, DeviceBuffer::make(call_.workspace_bytes()));
     return operands_.allocate(context_, problem_, copies);
   }
   // cublasLtMatmul only launches kernels: with a workspace of the caller's it may be captured (cuBLAS documentation,
@@ -51,15 +49,11 @@ class GemmOperation : public Operation {
 }  // namespace
 
 MadeOperation make_gemm(GpuContext& context, const GemmQuery& query) {
-  auto problem = gemm_problem(context, query);
-  if (!problem) return tl::unexpected(std::move(problem.error()));
-  const auto library = cublas_library();
-  if (!library) return tl::unexpected(library.error());
-  auto factors = GemmFactors::make(context, *problem);
-  if (!factors) return tl::unexpected(std::move(factors.error()));
-  auto call = GemmCall::make(context, **library, *problem, *factors);
-  if (!call) return tl::unexpected(std::move(call.error()));
-  return std::make_unique<GemmOperation>(context, std::move(*problem), std::move(*factors), std::move(*call));
+  TRY(auto problem, gemm_problem(context, query));
+  TRY(const auto library, cublas_library());
+  TRY(auto factors, GemmFactors::make(context, problem));
+  TRY(auto call, GemmCall::make(context, *library, problem, factors));
+  return std::make_unique<GemmOperation>(context, std::move(problem), std::move(factors), std::move(call));
 }
 
 }  // namespace stepcast::gpu

@@ -52,11 +52,10 @@ GemmCall::GemmCall(const CublasLibrary& library, cublasLtHandle_t handle, bool a
 
 Expected<GemmCall> GemmCall::make(
     const GpuContext& context, const CublasLibrary& library, const GemmProblem& problem, const GemmFactors& factors) {
-  auto handle = cublas_handle(context.index);
-  if (!handle) return tl::unexpected(std::move(handle.error()));
-  GemmCall call(library, *handle, problem.accumulates());
-  if (auto good = call.describe(problem, factors); !good) return tl::unexpected(std::move(good.error()));
-  if (auto good = call.choose_algorithm(context, problem); !good) return tl::unexpected(std::move(good.error()));
+  TRY(auto handle, cublas_handle(context.index));
+  GemmCall call(library, handle, problem.accumulates());
+  TRY(call.describe(problem, factors));
+  TRY(call.choose_algorithm(context, problem));
   return call;
 }
 
@@ -77,13 +76,10 @@ Expected<void> GemmCall::describe(const GemmProblem& problem, const GemmFactors&
 
   const auto [m, n, k, batch, layout] = problem.shape;
   const cudaDataType_t operand = problem.precision->operand;
-  auto w = stored.w == CUBLAS_OP_T ? matrix(operand, k, n, batch) : matrix(operand, n, k, batch);
-  if (!w) return tl::unexpected(std::move(w.error()));
-  auto x = stored.x == CUBLAS_OP_T ? matrix(operand, m, k, batch) : matrix(operand, k, m, batch);
-  if (!x) return tl::unexpected(std::move(x.error()));
-  auto y = matrix(problem.result_type(), n, m, batch);
-  if (!y) return tl::unexpected(std::move(y.error()));
-  w_ = std::move(*w), x_ = std::move(*x), y_ = std::move(*y);
+  TRY(auto w, stored.w == CUBLAS_OP_T ? matrix(operand, k, n, batch) : matrix(operand, n, k, batch));
+  TRY(auto x, stored.x == CUBLAS_OP_T ? matrix(operand, m, k, batch) : matrix(operand, k, m, batch));
+  TRY(auto y, matrix(problem.result_type(), n, m, batch));
+  w_ = std::move(w), x_ = std::move(x), y_ = std::move(y);
   return {};
 }
 

@@ -57,14 +57,13 @@ Expected<Gathered> gather(const GpuContext& context, NumberFormat format, const 
   const std::size_t line_bytes = lines.size() * sizeof(OperandLine);
   auto where = DeviceBuffer::make(line_bytes);
   if (!where) return tl::unexpected(std::move(where.error()));
-  auto into = DeviceBuffer::make(gathered.bytes.size());
-  if (!into) return tl::unexpected(std::move(into.error()));
+  TRY(auto into, DeviceBuffer::make(gathered.bytes.size()));
   // All on one stream: it may be one that does not wait for the default stream, where plain copies run.
   auto good = checked(cudaMemcpyAsync(where->as<>(), lines.data(), line_bytes, cudaMemcpyHostToDevice, context.stream),
       "cudaMemcpyAsync");
-  if (good) good = start_gather_of(context, format, from, *where, lines.size(), length, *into);
+  if (good) good = start_gather_of(context, format, from, *where, lines.size(), length, into);
   if (good)
-    good = checked(cudaMemcpyAsync(gathered.bytes.data(), into->as<>(), gathered.bytes.size(), cudaMemcpyDeviceToHost,
+    good = checked(cudaMemcpyAsync(gathered.bytes.data(), into.as<>(), gathered.bytes.size(), cudaMemcpyDeviceToHost,
                        context.stream),
         "cudaMemcpyAsync");
   if (good) good = context.wait("gather_lines");
@@ -98,25 +97,21 @@ Expected<Check> check_gemm(
   const std::vector<EntryPlace> places = sample_entries(shape, kEntries, context.seed);
   const std::vector<OperandLine> results = lines_of(shape, places, y_line);
 
-  const auto before = gather(context, result, set.y, results, 1);
-  if (!before) return tl::unexpected(before.error());
-  if (auto good = run(); !good) return tl::unexpected(std::move(good.error()));
-  if (auto good = context.wait("cublasLtMatmul"); !good) return tl::unexpected(std::move(good.error()));
-  const auto after = gather(context, result, set.y, results, 1);
-  if (!after) return tl::unexpected(after.error());
-  const auto x = gather(context, operand, set.x, lines_of(shape, places, x_line), shape.k);
-  if (!x) return tl::unexpected(x.error());
-  const auto w = gather(context, operand, set.w, lines_of(shape, places, w_line), shape.k);
-  if (!w) return tl::unexpected(w.error());
+  TRY(const auto before, gather(context, result, set.y, results, 1));
+  TRY(run());
+  TRY(context.wait("cublasLtMatmul"));
+  TRY(const auto after, gather(context, result, set.y, results, 1));
+  TRY(const auto x, gather(context, operand, set.x, lines_of(shape, places, x_line), shape.k));
+  TRY(const auto w, gather(context, operand, set.w, lines_of(shape, places, w_line), shape.k));
 
   Check check;
   check.allowed = gemm_allowed_error(problem.query.precision, shape.layout, shape.k);
   const double factor = factor_of(problem);
   for (std::size_t at = 0; at < places.size(); ++at) {
     const auto entry = static_cast<std::int64_t>(at);
-    const double was = problem.accumulates() ? number_at(result, before->bytes.data(), entry) : 0;
-    const GemmEntry reference = gemm_entry(x->line(at), w->line(at), shape.k, factor, was);
-    take_error(check, gemm_error(number_at(result, after->bytes.data(), entry), reference));
+    const double was = problem.accumulates() ? number_at(result, before.bytes.data(), entry) : 0;
+    const GemmEntry reference = gemm_entry(x.line(at), w.line(at), shape.k, factor, was);
+    take_error(check, gemm_error(number_at(result, after.bytes.data(), entry), reference));
   }
   return check;
 }

@@ -101,13 +101,10 @@ Expected<void> GemmOperands::allocate(GpuContext& context, const GemmProblem& pr
   // What was there before goes first: both together may not fit.
   x_ = {}, w_ = {}, y_ = {};
   const NumberFormat operand = problem.precision->operand_format;
-  auto x = BufferSets::make(bytes_for(operand, problem.x_elements()), copies);
-  if (!x) return tl::unexpected(std::move(x.error()));
-  auto w = BufferSets::make(bytes_for(operand, problem.w_elements()), copies);
-  if (!w) return tl::unexpected(std::move(w.error()));
-  auto y = BufferSets::make(bytes_for(problem.result_format(), problem.y_elements()), copies);
-  if (!y) return tl::unexpected(std::move(y.error()));
-  x_ = std::move(*x), w_ = std::move(*w), y_ = std::move(*y);
+  TRY(auto x, BufferSets::make(bytes_for(operand, problem.x_elements()), copies));
+  TRY(auto w, BufferSets::make(bytes_for(operand, problem.w_elements()), copies));
+  TRY(auto y, BufferSets::make(bytes_for(problem.result_format(), problem.y_elements()), copies));
+  x_ = std::move(x), w_ = std::move(w), y_ = std::move(y);
   if (auto good = fill_operand(context, operand, x_.at(0), x_.bytes()); !good) return good;
   if (auto good = fill_operand(context, operand, w_.at(0), w_.bytes()); !good) return good;
   return fill_operand(context, problem.result_format(), y_.at(0), y_.bytes());
@@ -117,13 +114,11 @@ GemmSet GemmOperands::set(int copy) const { return {x_.at(copy), w_.at(copy), y_
 
 Expected<GemmFactors> GemmFactors::make(const GpuContext& context, const GemmProblem& problem) {
   const ProductShape& shape = problem.shape;
-  auto x = uploaded(context, factors_for(problem.precision->x_scales, kX, shape.m, shape.k));
-  if (!x) return tl::unexpected(std::move(x.error()));
-  auto w = uploaded(context, factors_for(problem.precision->w_scales, kW, shape.n, shape.k));
-  if (!w) return tl::unexpected(std::move(w.error()));
+  TRY(auto x, uploaded(context, factors_for(problem.precision->x_scales, kX, shape.m, shape.k)));
+  TRY(auto w, uploaded(context, factors_for(problem.precision->w_scales, kW, shape.n, shape.k)));
   GemmFactors factors;
-  factors.x_ = std::move(*x);
-  factors.w_ = std::move(*w);
+  factors.x_ = std::move(x);
+  factors.w_ = std::move(w);
   return factors;
 }
 

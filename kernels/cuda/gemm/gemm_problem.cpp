@@ -85,7 +85,7 @@ Expected<void> layout_allowed(
 }  // namespace
 
 Expected<GemmProblem> gemm_problem(const GpuContext& context, const GemmQuery& query) {
-  if (auto good = sizes_allowed(query); !good) return tl::unexpected(std::move(good.error()));
+  TRY(sizes_allowed(query));
   const std::string where = work_name(query);
   if (query.casts_x)
     return fail(
@@ -96,8 +96,8 @@ Expected<GemmProblem> gemm_problem(const GpuContext& context, const GemmQuery& q
         "this build's cuBLASLt " + std::to_string(CUBLAS_VER_MAJOR) + "." + std::to_string(CUBLAS_VER_MINOR) +
             " has no such product",
         "scales per block of 128 exist for fp8, from CUDA 12.9 on; mxfp8 and nvfp4 from 12.8 on");
-  if (auto good = gpu_allows(context, *row, where); !good) return tl::unexpected(std::move(good.error()));
-  if (auto good = layout_allowed(context, *row, query, where); !good) return tl::unexpected(std::move(good.error()));
+  TRY(gpu_allows(context, *row, where));
+  TRY(layout_allowed(context, *row, query, where));
   const auto whole = [](double size) { return static_cast<std::int64_t>(size); };
   return GemmProblem{query, {whole(query.m), whole(query.n), whole(query.k), whole(query.batch), query.layout}, row};
 }

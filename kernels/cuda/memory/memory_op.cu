@@ -104,7 +104,7 @@ Expected<Make> make_of(const MemoryOperator& row, const MemoryQuery& query, bool
 Expected<MemoryShape> shape_of(const GpuContext& context, const MemoryQuery& query) {
   int shared = 0;
   const auto status = cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, context.index);
-  if (auto good = checked(status, "cudaDeviceGetAttribute"); !good) return tl::unexpected(std::move(good.error()));
+  TRY(checked(status, "cudaDeviceGetAttribute"));
   MemoryShape shape;
   shape.rows = static_cast<std::int64_t>(query.rows);
   shape.columns = static_cast<int>(query.columns);
@@ -119,12 +119,10 @@ Expected<MemoryShape> shape_of(const GpuContext& context, const MemoryQuery& que
 MadeOperation make_memory_op(GpuContext& context, const MemoryQuery& query) {
   const MemoryOperator* row = find_operator(query.op->id);
   if (row == nullptr) return fail(work_name(query), "no kernel of ours does this");
-  const auto make = make_of(*row, query, context.at_least(8, 0));
-  if (!make) return tl::unexpected(make.error());
-  if (auto good = check_shape(*row, query); !good) return tl::unexpected(std::move(good.error()));
-  const auto shape = shape_of(context, query);
-  if (!shape) return tl::unexpected(shape.error());
-  return (*make)(context, *shape);
+  TRY(const auto make, make_of(*row, query, context.at_least(8, 0)));
+  TRY(check_shape(*row, query));
+  TRY(const auto shape, shape_of(context, query));
+  return make(context, shape);
 }
 
 }  // namespace stepcast::gpu

@@ -37,9 +37,8 @@ template <typename Op, typename T> Expected<void> Elementwise<Op, T>::launch(int
   Arrays<T, Op::reads, Op::writes> at;
   for (int r = 0; r < Op::reads; ++r) at.in[r] = arrays_.template at<T>(r, copy);
   for (int w = 0; w < Op::writes; ++w) at.out[w] = arrays_.template at<T>(Op::reads + w, copy);
-  const auto blocks = blocks_per_sm(elementwise_kernel<Op, T>, kStreamThreads);
-  if (!blocks) return tl::unexpected(blocks.error());
-  const LaunchShape shape = stream_shape(shape_.elements() / kWidth<T>, shape_.sm_count, *blocks);
+  TRY(const auto blocks, blocks_per_sm(elementwise_kernel<Op, T>, kStreamThreads));
+  const LaunchShape shape = stream_shape(shape_.elements() / kWidth<T>, shape_.sm_count, blocks);
   return start_kernel("elementwise", elementwise_kernel<Op, T>, shape, stream, op_, at, shape_.elements());
 }
 

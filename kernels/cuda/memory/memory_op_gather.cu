@@ -14,9 +14,8 @@ namespace {
 template <typename... Parameters>
 Expected<LaunchShape> row_shape(
     void (*kernel)(Parameters...), std::int64_t rows, int sm_count, unsigned threads, std::size_t shared_bytes = 0) {
-  const auto each = blocks_per_sm(kernel, threads, shared_bytes);
-  if (!each) return tl::unexpected(each.error());
-  const std::int64_t blocks = std::min(rows, static_cast<std::int64_t>(*each) * sm_count);
+  TRY(const auto each, blocks_per_sm(kernel, threads, shared_bytes));
+  const std::int64_t blocks = std::min(rows, static_cast<std::int64_t>(each) * sm_count);
   return LaunchShape{.blocks = static_cast<unsigned>(blocks), .threads = threads, .shared_bytes = shared_bytes};
 }
 
@@ -26,9 +25,8 @@ template <typename T> class Embedding : public MemoryOperation {
  public:
   using MemoryOperation::MemoryOperation;
   Expected<void> launch(int copy, cudaStream_t stream) override {
-    const auto shape = row_shape(embedding_kernel<T>, shape_.rows, shape_.sm_count, kRowCopyThreads);
-    if (!shape) return tl::unexpected(shape.error());
-    return start_kernel("embedding", embedding_kernel<T>, *shape, stream, arrays_.template at<T>(kTable, copy),
+    TRY(const auto shape, row_shape(embedding_kernel<T>, shape_.rows, shape_.sm_count, kRowCopyThreads));
+    return start_kernel("embedding", embedding_kernel<T>, shape, stream, arrays_.template at<T>(kTable, copy),
         arrays_.template at<int>(kIds, copy), arrays_.template at<T>(kOut, copy), shape_.rows, shape_.columns);
   }
 
@@ -40,9 +38,7 @@ template <typename T> class Embedding : public MemoryOperation {
   }
   [[nodiscard]] const reference::Values* rows_of(int array) const override { return array == kTable ? &ids_ : nullptr; }
   Expected<void> prepare_check() override {
-    auto ids = arrays_.values(kIds, 0, shape_.rows);
-    if (!ids) return tl::unexpected(std::move(ids.error()));
-    ids_ = std::move(*ids);
+    TRY(ids_, arrays_.values(kIds, 0, shape_.rows));
     return {};
   }
   [[nodiscard]] double row_error(const Band& band, std::int64_t row) const override {
@@ -90,10 +86,9 @@ template <typename T> class Rope : public MemoryOperation {
   Expected<void> launch(int copy, cudaStream_t stream) override {
     const int head_dim = this->head_dim(), heads = this->heads();
     const std::int64_t total = shape_.elements() / head_dim;
-    const auto shape = row_shape(
-        rope_kernel<T>, (total + heads - 1) / heads, shape_.sm_count, kRopeThreads, RopeTurns::bytes(head_dim / 2));
-    if (!shape) return tl::unexpected(shape.error());
-    return start_kernel("rope", rope_kernel<T>, *shape, stream, arrays_.template at<T>(0, copy),
+    TRY(const auto shape, row_shape(rope_kernel<T>, (total + heads - 1) / heads, shape_.sm_count, kRopeThreads,
+                              RopeTurns::bytes(head_dim / 2)));
+    return start_kernel("rope", rope_kernel<T>, shape, stream, arrays_.template at<T>(0, copy),
         arrays_.template at<T>(1, copy), total, head_dim, heads, kPeriod);
   }
 

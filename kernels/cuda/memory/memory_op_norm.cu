@@ -88,8 +88,8 @@ template <typename T> Expected<Check> NormBackward<T>::check() {
   if (!check) return check;
   const std::int64_t few = std::max<std::int64_t>(1, kMostElements / shape_.columns);
   const std::int64_t rows = std::min(shape_.rows, few);
-  if (auto good = start(rows, 0, context_.stream); !good) return tl::unexpected(std::move(good.error()));
-  if (auto good = context_.wait("check"); !good) return tl::unexpected(std::move(good.error()));
+  TRY(start(rows, 0, context_.stream));
+  TRY(context_.wait("check"));
   const auto error = weight_error(rows);
   if (!error) return tl::unexpected(error.error());
   // In fp32: its error counts as many times as the rounding of dx allows more than fp32 does.

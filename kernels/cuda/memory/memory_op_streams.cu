@@ -12,19 +12,17 @@ std::int64_t vectors_of(const MemoryShape& shape) { return shape.elements() * sh
 
 template <typename... Parameters>
 Expected<LaunchShape> filling(const MemoryShape& shape, void (*kernel)(Parameters...)) {
-  const auto blocks = blocks_per_sm(kernel, kStreamThreads);
-  if (!blocks) return tl::unexpected(blocks.error());
-  return stream_shape(vectors_of(shape), shape.sm_count, *blocks);
+  TRY(const auto blocks, blocks_per_sm(kernel, kStreamThreads));
+  return stream_shape(vectors_of(shape), shape.sm_count, blocks);
 }
 
 template <typename T> class CopyOperation : public MemoryOperation {
  public:
   using MemoryOperation::MemoryOperation;
   Expected<void> launch(int copy, cudaStream_t stream) override {
-    const auto shape = filling(shape_, copy_kernel);
-    if (!shape) return tl::unexpected(shape.error());
-    return start_kernel("copy", copy_kernel, *shape, stream, arrays_.at<uint4>(0, copy), arrays_.at<uint4>(1, copy),
-        vectors_of(shape_));
+    TRY(const auto shape, filling(shape_, copy_kernel));
+    return start_kernel(
+        "copy", copy_kernel, shape, stream, arrays_.at<uint4>(0, copy), arrays_.at<uint4>(1, copy), vectors_of(shape_));
   }
 
  protected:
@@ -42,9 +40,8 @@ template <typename T> class WriteOperation : public MemoryOperation {
  public:
   using MemoryOperation::MemoryOperation;
   Expected<void> launch(int copy, cudaStream_t stream) override {
-    const auto shape = filling(shape_, write_kernel);
-    if (!shape) return tl::unexpected(shape.error());
-    return start_kernel("write", write_kernel, *shape, stream, arrays_.at<uint4>(0, copy), vectors_of(shape_), ones());
+    TRY(const auto shape, filling(shape_, write_kernel));
+    return start_kernel("write", write_kernel, shape, stream, arrays_.at<uint4>(0, copy), vectors_of(shape_), ones());
   }
 
  protected:
@@ -71,10 +68,9 @@ template <typename T> class ReadOperation : public MemoryOperation {
 
  protected:
   Expected<void> start(int copy, std::int64_t vectors, cudaStream_t stream) {
-    const auto shape = filling(shape_, read_kernel);
-    if (!shape) return tl::unexpected(shape.error());
+    TRY(const auto shape, filling(shape_, read_kernel));
     return start_kernel(
-        "read", read_kernel, *shape, stream, arrays_.at<uint4>(0, copy), vectors, arrays_.at<unsigned>(1, copy));
+        "read", read_kernel, shape, stream, arrays_.at<uint4>(0, copy), vectors, arrays_.at<unsigned>(1, copy));
   }
   [[nodiscard]] std::vector<ArrayPlan> plans() const override {
     return {matrix(element_of<T>()), {.columns = kReadWords * kReadStride,
@@ -94,8 +90,8 @@ template <typename T> Expected<Check> ReadOperation<T>::check() {
   const std::size_t result_bytes = results.size() * sizeof(unsigned);
   if (auto good = checked(cudaMemsetAsync(result, 0, result_bytes, context_.stream), "cudaMemsetAsync"); !good)
     return tl::unexpected(std::move(good.error()));
-  if (auto good = start(0, vectors, context_.stream); !good) return tl::unexpected(std::move(good.error()));
-  if (auto good = context_.wait("check"); !good) return tl::unexpected(std::move(good.error()));
+  TRY(start(0, vectors, context_.stream));
+  TRY(context_.wait("check"));
   std::vector<unsigned> words(static_cast<std::size_t>(vectors) * 4);
   unsigned got = 0, want = 0;
   struct Download {

@@ -16,12 +16,11 @@ template <typename Copy> class Adam : public MemoryOperation {
  public:
   using MemoryOperation::MemoryOperation;
   Expected<void> launch(int copy, cudaStream_t stream) override {
-    const auto blocks = blocks_per_sm(adam_kernel<Copy>, kStreamThreads);
-    if (!blocks) return tl::unexpected(blocks.error());
+    TRY(const auto blocks, blocks_per_sm(adam_kernel<Copy>, kStreamThreads));
     const std::int64_t vectors = shape_.elements() / kWidth<float>;
     const AdamArrays at{arrays_.template at<float>(kGradient, copy), arrays_.template at<float>(kWeight, copy),
         arrays_.template at<float>(kMean, copy), arrays_.template at<float>(kSquare, copy)};
-    return start_kernel("adam", adam_kernel<Copy>, stream_shape(vectors, shape_.sm_count, *blocks), stream, step(), at,
+    return start_kernel("adam", adam_kernel<Copy>, stream_shape(vectors, shape_.sm_count, blocks), stream, step(), at,
         arrays_.template at<Copy>(kCopy, copy), vectors);
   }
 
@@ -67,10 +66,9 @@ template <typename T> class Quantize : public MemoryOperation {
  public:
   using MemoryOperation::MemoryOperation;
   Expected<void> launch(int copy, cudaStream_t stream) override {
-    const auto blocks = blocks_per_sm(quantize_kernel<T>, kStreamThreads);
-    if (!blocks) return tl::unexpected(blocks.error());
+    TRY(const auto blocks, blocks_per_sm(quantize_kernel<T>, kStreamThreads));
     const std::int64_t vectors = shape_.elements() / kWidth<T>;
-    return start_kernel("quantize", quantize_kernel<T>, stream_shape(vectors, shape_.sm_count, *blocks), stream,
+    return start_kernel("quantize", quantize_kernel<T>, stream_shape(vectors, shape_.sm_count, blocks), stream,
         arrays_.template at<T>(kX, copy), arrays_.template at<Fp8E4m3>(kY, copy), kScale,
         arrays_.template at<float>(kLargest, copy), vectors);
   }

@@ -53,24 +53,22 @@ Expected<void> MemoryOperation::read(Band& band, Band::Arrays& into) const {
       into.emplace_back();
       continue;
     }
-    auto values = read_rows(array, band);
-    if (!values) return tl::unexpected(std::move(values.error()));
-    into.push_back(std::move(*values));
+    TRY(auto values, read_rows(array, band));
+    into.push_back(std::move(values));
   }
   return {};
 }
 
 Expected<Check> MemoryOperation::check() {
-  if (auto good = prepare_check(); !good) return tl::unexpected(std::move(good.error()));
+  TRY(prepare_check());
   std::vector<Band> bands = bands_of(shape_, arrays_);
-  for (Band& band : bands)
-    if (auto good = read(band, band.before_); !good) return tl::unexpected(std::move(good.error()));
-  if (auto good = launch(0, context_.stream); !good) return tl::unexpected(std::move(good.error()));
-  if (auto good = context_.wait("check"); !good) return tl::unexpected(std::move(good.error()));
+  for (Band& band : bands) TRY(read(band, band.before_));
+  TRY(launch(0, context_.stream));
+  TRY(context_.wait("check"));
   Check check;
   check.allowed = allowed();
   for (Band& band : bands) {
-    if (auto good = read(band, band.after_); !good) return tl::unexpected(std::move(good.error()));
+    TRY(read(band, band.after_));
     for (std::int64_t r = 0; r < band.rows(); ++r) check.error = reference::worse(check.error, row_error(band, r));
     check.compared += band.rows() * shape_.columns;
     band.after_.clear();  // doubles: of all bands they may be a gigabyte

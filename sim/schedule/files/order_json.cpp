@@ -139,11 +139,9 @@ void write_durations(JsonWriter& json, const TimedOrder& timed) {
   const int units = timed.order.units();
   json.open_list("durations");
   for (int stage = 0; stage < timed.order.stages(); ++stage) {
-    json.open();
-    json.field("forward", durations_of(times.forward_each, times.forward, stage, units));
-    json.field("input_grad", durations_of(times.input_grad_each, times.input_grad, stage, units));
-    json.field("weight_grad", durations_of(times.weight_grad_each, times.weight_grad, stage, units));
-    json.close();
+    json.row("forward", durations_of(times.forward_each, times.forward, stage, units), "input_grad",
+        durations_of(times.input_grad_each, times.input_grad, stage, units), "weight_grad",
+        durations_of(times.weight_grad_each, times.weight_grad, stage, units));
   }
   json.close();
 }
@@ -151,16 +149,10 @@ void write_durations(JsonWriter& json, const TimedOrder& timed) {
 std::string write_file(const Order& order, const TimedOrder* timed, bool in_seconds) {
   JsonWriter json;
   json.open();
-  json.field("micro_batches", order.micro_batches);
-  json.field("slices", order.slices);
-  json.field("directions", order.directions);
+  json.fields("micro_batches", order.micro_batches, "slices", order.slices, "directions", order.directions);
   json.field("rank_of", std::vector<std::int64_t>(order.rank_of.begin(), order.rank_of.end()));
   json.open_list("ranks");
-  for (int rank = 0; rank < order.ranks; ++rank) {
-    json.open();
-    json.field("order", pytorch_actions(order, rank));
-    json.close();
-  }
+  for (int rank = 0; rank < order.ranks; ++rank) json.row("order", pytorch_actions(order, rank));
   json.close();
   if (timed != nullptr) {
     json.field("time_unit", time_units[in_seconds ? 1 : 0].name);

@@ -140,8 +140,7 @@ void write_layouts(JsonWriter& json, const LawFit& fit) {
   json.open_list("layouts");
   for (const PartFit& part : fit.layouts) {
     json.open();
-    json.field("layout", part.part);
-    json.field("bias", part.bias);
+    json.fields("layout", part.part, "bias", part.bias);
     write_held_out(json, "held_out", part.held_out);
     json.close();
   }
@@ -166,26 +165,14 @@ std::string import_report(const ImportedTimings& imported, const std::string& ou
 std::string import_json(const ImportedTimings& imported, const std::string& output) {
   JsonWriter json;
   json.open();
-  json.field("output", output);
-  json.field("rows", imported.measurements.rows.size());
+  json.fields("output", output, "rows", imported.measurements.rows.size());
   json.open_list("files");
-  for (const ImportedFile& file : imported.files) {
-    json.open();
-    json.field("file", file.file);
-    json.field("rows", file.rows);
-    json.close();
-  }
+  for (const ImportedFile& file : imported.files) json.row("file", file.file, "rows", file.rows);
   json.close();
   json.open_list("kinds");
   for (const ReadRows& row : rows_by_kind(imported.measurements)) {
-    json.open();
-    json.field("kind", row.kind);
-    json.field("gpu", row.gpu);
-    json.field("fabric", row.fabric);
-    json.field("software", row.software);
-    json.field("regime", row.regime);
-    json.field("rows", row.rows);
-    json.close();
+    json.row("kind", row.kind, "gpu", row.gpu, "fabric", row.fabric, "software", row.software, "regime", row.regime,
+        "rows", row.rows);
   }
   json.close();
   json.field("notes", imported.measurements.notes);
@@ -215,10 +202,7 @@ std::string fit_json(const FitReport& report) {
   const std::vector<LawRow> rows = law_rows(profile);
   JsonWriter json;
   json.open();
-  json.field("profile", profile.id);
-  json.field("gpu", profile.gpu);
-  json.field("output", report.output);
-  json.field("measurements", report.rows);
+  json.fields("profile", profile.id, "gpu", profile.gpu, "output", report.output, "measurements", report.rows);
   json.open_list("laws");
   for (const LawFit& fit : report.fitted.laws) {
     json.open();
@@ -226,8 +210,7 @@ std::string fit_json(const FitReport& report) {
     if (row != rows.end()) {
       write_law(json, *row);
     } else {
-      json.field("law", fit.law);
-      json.field("software", fit.software);
+      json.fields("law", fit.law, "software", fit.software);
     }
     json.field("samples", fit.samples);
     if (fit.base_mape > 0) json.field("base_mape", fit.base_mape);
@@ -248,9 +231,7 @@ std::string fit_json(const FitReport& report) {
     }
     json.close();
   }
-  json.field("start", report.start.id);
-  json.field("sustained_slowdown", profile.sustained_slowdown);
-  json.field("notes", report.notes);
+  json.fields("start", report.start.id, "sustained_slowdown", profile.sustained_slowdown, "notes", report.notes);
   json.close();
   return json.text();
 }

@@ -73,10 +73,8 @@ std::string own_text(const MeasurePlan& plan, std::size_t columns) {
 
 void write_work(JsonWriter& json, const PlannedWork& work) {
   json.open();
-  json.field("work", name_of_works(work));
-  json.field("phase", measure_phases()[static_cast<std::size_t>(work.phase)].id);
-  json.field("mode", mode_name(work.mode));
-  json.field("own", work.own);
+  json.fields("work", name_of_works(work), "phase", measure_phases()[static_cast<std::size_t>(work.phase)].id);
+  json.fields("mode", mode_name(work.mode), "own", work.own);
   if (work.duration.value() > 0) json.base_field("duration_s", work.duration);
   json.base_field("estimate_s", work.estimate);
   json.close();
@@ -109,17 +107,12 @@ std::string plan_json(const PlanReport& report) {
   const MeasurePlan& plan = report.plan;
   JsonWriter json;
   json.open();
-  json.field("gpu", report.gpu.id);
-  json.field("device", report.device);
-  json.base_field("budget_s", plan.budget);
-  json.base_field("estimate_s", plan.estimate);
+  json.fields("gpu", report.gpu.id, "device", report.device);
+  json.base_fields("budget_s", plan.budget, "estimate_s", plan.estimate);
   json.open_list("phases");
   for (const PhaseSum& sum : phase_sums(plan)) {
     json.open();
-    json.field("phase", sum.phase->id);
-    json.field("about", sum.phase->about);
-    json.field("works", sum.works);
-    json.field("own", sum.own);
+    json.fields("phase", sum.phase->id, "about", sum.phase->about, "works", sum.works, "own", sum.own);
     json.field("left_out", sum.left_out);
     json.base_field("estimate_s", sum.estimate);
     json.close();
@@ -130,8 +123,7 @@ std::string plan_json(const PlanReport& report) {
     for (const PlannedWork& work : *works) write_work(json, work);
     json.close();
   }
-  json.field("notes", plan.notes);
-  json.field("missing", report.missing);
+  json.fields("notes", plan.notes, "missing", report.missing);
   json.close();
   return json.text();
 }

@@ -87,8 +87,7 @@ std::string head_text(const MeasureReport& report, const Paint& paint, std::size
 
 void write_kernel(JsonWriter& json, const KernelShare& kernel) {
   json.open();
-  json.field("kernel", kernel.kernel);
-  json.field(counts_bytes(kernel) ? "rate_bytes_per_s" : "rate_flops_per_s", kernel.rate);
+  json.fields("kernel", kernel.kernel, counts_bytes(kernel) ? "rate_bytes_per_s" : "rate_flops_per_s", kernel.rate);
   if (kernel.share > 0) json.field("share", kernel.share);
   if (kernel.share > 0) json.field("roof", kernel.roof);
   json.field("at", kernel.at);
@@ -97,10 +96,7 @@ void write_kernel(JsonWriter& json, const KernelShare& kernel) {
 
 void write_fit(JsonWriter& json, const LawFit& fit) {
   json.open();
-  json.field("law", fit.law);
-  json.field("software", fit.software);
-  json.field("samples", fit.samples);
-  json.field("bias", fit.bias);
+  json.fields("law", fit.law, "software", fit.software, "samples", fit.samples, "bias", fit.bias);
   write_held_out(json, "held_out", fit.held_out);
   if (fit.training.samples > 0) write_held_out(json, "held_out_training_size", fit.training);
   write_layouts(json, fit);
@@ -109,13 +105,8 @@ void write_fit(JsonWriter& json, const LawFit& fit) {
 
 void write_slowdowns(JsonWriter& json, const Verdict& verdict) {
   json.open_list("slowdowns");
-  for (const SlowdownVerdict& slowdown : verdict.slowdowns) {
-    json.open();
-    json.field("what", slowdown.what);
-    json.field("factor", slowdown.factor);
-    json.field("samples", slowdown.samples);
-    json.close();
-  }
+  for (const SlowdownVerdict& slowdown : verdict.slowdowns)
+    json.row("what", slowdown.what, "factor", slowdown.factor, "samples", slowdown.samples);
   json.close();
   if (verdict.sustained_slowdown > 0) json.field("sustained_slowdown", verdict.sustained_slowdown);
   if (verdict.time_constant.value() > 0) json.base_field("sustained_time_constant_s", verdict.time_constant);
@@ -154,13 +145,9 @@ std::string measure_json(const MeasureReport& report) {
   const Verdict& verdict = report.verdict;
   JsonWriter json;
   json.open();
-  json.field("gpu", report.gpu.id);
-  json.field("output", report.output);
-  json.field("profile", report.profile.empty() ? "" : report.fitted.profile.id);
-  json.field("profile_file", report.profile);
-  json.field("measurements", verdict.rows);
-  json.field("resumed", verdict.resumed);
-  json.field("finished", report.result.finished);
+  json.fields("gpu", report.gpu.id, "output", report.output);
+  json.fields("profile", report.profile.empty() ? "" : report.fitted.profile.id, "profile_file", report.profile);
+  json.fields("measurements", verdict.rows, "resumed", verdict.resumed, "finished", report.result.finished);
   json.field("ended_by", report.result.ended_by);
   write_measured_roofs(json, roofs_with_places(verdict, report.gpu));
   json.open_list("kernels");
@@ -173,15 +160,9 @@ std::string measure_json(const MeasureReport& report) {
   write_host_costs(json, verdict.host);
   json.field("throttled", verdict.throttled);
   json.open_list("not_measured");
-  for (const NotMeasured& skipped : verdict.skipped) {
-    json.open();
-    json.field("work", skipped.work);
-    json.field("why", skipped.why);
-    json.close();
-  }
+  for (const NotMeasured& skipped : verdict.skipped) json.row("work", skipped.work, "why", skipped.why);
   json.close();
-  json.field("distrust", verdict.distrust);
-  json.field("notes", report.fitted.notes);
+  json.fields("distrust", verdict.distrust, "notes", report.fitted.notes);
   json.close();
   return json.text();
 }

@@ -125,19 +125,12 @@ std::vector<std::pair<std::string, std::string>> condition_rows(const Profile& p
 
 void write_held_out(JsonWriter& json, std::string_view key, const HeldOut& held_out) {
   if (held_out.samples == 0) return json.null_field(key);
-  json.open(key);
-  json.field("samples", held_out.samples);
-  json.field("mape", held_out.mape);
-  json.field("median", held_out.median);
-  json.field("p95", held_out.p95);
-  json.field("coverage", held_out.coverage);
-  json.close();
+  json.object(key, "samples", held_out.samples, "mape", held_out.mape, "median", held_out.median, "p95", held_out.p95,
+      "coverage", held_out.coverage);
 }
 
 void write_law(JsonWriter& json, const LawRow& row) {
-  json.field("law", row.law);
-  json.field("software", row.software);
-  json.field("source", to_text(row.source));
+  json.fields("law", row.law, "software", row.software, "source", to_text(row.source));
   json.open("parameters");
   for (const auto& [key, value] : row.parameters) json.field(key, value);
   json.close();
@@ -145,9 +138,7 @@ void write_law(JsonWriter& json, const LawRow& row) {
   if (row.use != CorrectionUse::none) json.field("correction_use", to_text(row.use));
   if (row.alone.samples > 0) {
     json.open("held_out_alone");
-    json.field("samples", row.alone.samples);
-    json.field("mape", row.alone.mape);
-    json.field("training_size", row.alone.training_size);
+    json.fields("samples", row.alone.samples, "mape", row.alone.mape, "training_size", row.alone.training_size);
     json.close();
   }
   json.field("spread", std::vector<double>{row.spread.p10, row.spread.p90});

@@ -94,38 +94,25 @@ std::string pool_text(const FitPool& pool, const std::vector<MeasuredRun>& runs)
 
 void pool_json(JsonWriter& json, const FitPool& pool, const std::vector<MeasuredRun>& runs) {
   json.open();
-  json.field("stack", pool.stack);
-  json.field("precision", to_text(pool.precision));
-  json.field("experts", pool.experts);
+  json.fields("stack", pool.stack, "precision", to_text(pool.precision), "experts", pool.experts);
   json.field("hardware", pool.hardware);
   json.open_list("parameters");
   for (const StepValue& value : pool.result.values) {
     const StepParameterRow& row = row_of(value.parameter);
-    json.open();
-    json.field("name", std::string(row.id));
-    json.field("unit", std::string(row.unit));
-    json.field("value", value.value);
-    json.field("plausible", std::vector<double>{row.low, row.high});
-    json.field("meaning", std::string(row.meaning));
-    json.close();
+    json.row("name", std::string(row.id), "unit", std::string(row.unit), "value", value.value, "plausible",
+        std::vector<double>{row.low, row.high}, "meaning", std::string(row.meaning));
   }
   json.close();
-  json.field("runs", pool.result.runs);
-  json.field("left_out", to_text(pool.leave));
-  json.field("groups", pool.result.groups);
+  json.fields("runs", pool.result.runs, "left_out", to_text(pool.leave), "groups", pool.result.groups);
   const auto neutral = forecast_steps(runs, pool.members, nullptr);
-  json.field("unfitted_mape", mean_miss(pool, runs, neutral));
-  json.field("mape", pool.result.mape);
+  json.fields("unfitted_mape", mean_miss(pool, runs, neutral), "mape", pool.result.mape);
   if (pool.result.groups > 0) json.field("held_out_mape", pool.result.held_out_mape);
   json.field("spread", std::vector<double>{pool.result.spread.p10, pool.result.spread.p90});
   json.open_list("cases");
   for (std::size_t i = 0; i < pool.members.size(); ++i) {
     const MeasuredRun& run = runs[pool.members[i]];
     json.open();
-    json.field("id", run.id);
-    json.field("witness", run.witness);
-    json.field("measured_s", run.seconds);
-    json.field("unfitted_s", neutral[i]);
+    json.fields("id", run.id, "witness", run.witness, "measured_s", run.seconds, "unfitted_s", neutral[i]);
     json.field("fitted_s", pool.result.fitted[i]);
     if (!pool.result.held_out.empty()) json.field("held_out_s", pool.result.held_out[i]);
     json.close();

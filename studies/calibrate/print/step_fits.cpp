@@ -31,23 +31,17 @@ void write_step_fits(JsonWriter& json, const Profile& profile) {
   json.open_list("steps");
   for (const StepFit& fit : profile.steps) {
     json.open();
-    json.field("stack", fit.stack);
-    json.field("precision", to_text(fit.precision));
-    json.field("experts", fit.experts);
+    json.fields("stack", fit.stack, "precision", to_text(fit.precision), "experts", fit.experts);
     json.open("parameters");
     for (const StepValue& value : fit.values) json.field(row_of(value.parameter).id, value.value);
     json.close();
-    json.field("runs", fit.runs);
-    json.field("mape", fit.mape);
+    json.fields("runs", fit.runs, "mape", fit.mape);
     if (fit.groups > 0) {
-      json.field("left_out", fit.left_out);
-      json.field("groups", fit.groups);
-      json.field("held_out_mape", fit.held_out_mape);
+      json.fields("left_out", fit.left_out, "groups", fit.groups, "held_out_mape", fit.held_out_mape);
     }
     json.field("spread", std::vector<double>{fit.spread.p10, fit.spread.p90});
     if (fit.pairs > 0) json.field("pairs", fit.pairs), json.field("pair_spread", fit.pair_spread);
-    json.field("gpus", fit.gpus);
-    json.field("source", fit.source);
+    json.fields("gpus", fit.gpus, "source", fit.source);
     json.close();
   }
   json.close();

@@ -20,12 +20,10 @@ const char* reach_name(Reach reach) {
 
 void add_effect(JsonWriter& json, const ArgumentEffect& effect) {
   json.open("effect");
-  json.base_field("with_step_s", effect.with_time);
-  json.base_field("with_peak_bytes", effect.with_memory);
+  json.base_fields("with_step_s", effect.with_time, "with_peak_bytes", effect.with_memory);
   json.base_field("with_received_bytes", effect.with_moved);
   if (effect.why_not.empty()) {
-    json.base_field("without_step_s", effect.without_time);
-    json.base_field("without_peak_bytes", effect.without_memory);
+    json.base_fields("without_step_s", effect.without_time, "without_peak_bytes", effect.without_memory);
     json.base_field("without_received_bytes", effect.without_moved);
   } else {
     json.field("why_not_without", effect.why_not);
@@ -35,12 +33,8 @@ void add_effect(JsonWriter& json, const ArgumentEffect& effect) {
 
 void add_argument(JsonWriter& json, const ExplainedArgument& argument) {
   json.open();
-  json.field("name", argument.given.name);
-  json.field("spelled", argument.given.spelled);
-  json.field("value", argument.given.value);
-  json.field("line", argument.given.line);
-  json.field("known", argument.fact != nullptr);
-  json.field("reach", reach_name(argument.reach));
+  json.fields("name", argument.given.name, "spelled", argument.given.spelled, "value", argument.given.value);
+  json.fields("line", argument.given.line, "known", argument.fact != nullptr, "reach", reach_name(argument.reach));
   json.field("meaning", argument.meaning);
   if (argument.fact != nullptr) {
     json.field("topic", argument.fact->topic);
@@ -58,38 +52,24 @@ void add_argument(JsonWriter& json, const ExplainedArgument& argument) {
 
 void add_launch(JsonWriter& json, const ExplainedLaunch& explained) {
   const Launch& launch = *explained.launch;
-  json.open("launch");
-  json.field("framework", launch.framework->id);
-  json.field("where", launch.where);
-  json.field("release", launch.release);
-  json.field("first_release", explained.first_release);
-  json.field("last_release", explained.last_release);
-  json.field("gpus", launch.gpus);
-  json.field("gpus_per_node", launch.gpus_per_node);
-  json.close();
+  json.object("launch", "framework", launch.framework->id, "where", launch.where, "release", launch.release,
+      "first_release", explained.first_release, "last_release", explained.last_release, "gpus", launch.gpus,
+      "gpus_per_node", launch.gpus_per_node);
 }
 
 void add_launch_forecast(JsonWriter& json, const ExplainedLaunch& explained) {
   if (explained.scenario && explained.prediction) {
     const StepReport& step = explained.prediction->step;
     json.open("forecast");
-    json.field("network", explained.scenario->network.row.id);
-    json.field("machine", explained.scenario->machine.row.id);
-    json.field("gpus", explained.scenario->plan.gpus);
-    json.field("split", in_words(*explained.scenario));
-    json.base_field("step_s", step.step_time);
-    json.base_field("p10_s", step.p10);
-    json.base_field("p90_s", step.p90);
+    json.fields("network", explained.scenario->network.row.id, "machine", explained.scenario->machine.row.id);
+    json.fields("gpus", explained.scenario->plan.gpus, "split", in_words(*explained.scenario));
+    json.base_fields("step_s", step.step_time, "p10_s", step.p10, "p90_s", step.p90);
     json.field("mfu", explained.prediction->mfu);
-    json.base_field("peak_bytes", step.memory.peak);
-    json.base_field("capacity_bytes", step.memory.capacity);
+    json.base_fields("peak_bytes", step.memory.peak, "capacity_bytes", step.memory.capacity);
     json.close();
   } else if (explained.refusal) {
-    json.open("refusal");
-    json.field("where", explained.refusal->where);
-    json.field("what", explained.refusal->what);
-    json.field("hint", explained.refusal->hint);
-    json.close();
+    json.object(
+        "refusal", "where", explained.refusal->where, "what", explained.refusal->what, "hint", explained.refusal->hint);
   }
 }
 
@@ -104,13 +84,8 @@ std::string explained_json(const ExplainedLaunch& explained) {
   for (const ExplainedArgument& argument : explained.arguments) add_argument(json, argument);
   json.close();
   json.open_list("interactions");
-  for (const Interaction& interaction : explained.interactions) {
-    json.open();
-    json.field("arguments", interaction.arguments);
-    json.field("text", interaction.text);
-    json.field("wrong", interaction.wrong);
-    json.close();
-  }
+  for (const Interaction& interaction : explained.interactions)
+    json.row("arguments", interaction.arguments, "text", interaction.text, "wrong", interaction.wrong);
   json.close();
   json.field("notes", explained.notes);
   json.close();

@@ -136,8 +136,7 @@ void write_run(JsonWriter& json, const RooflineReport& report) {
 std::string roofline_json(const RooflineReport& report) {
   JsonWriter json;
   json.open();
-  json.field("stepcast_roofline", 1);
-  json.field("version", fmt::format("{}", version()));
+  json.fields("stepcast_roofline", 1, "version", fmt::format("{}", version()));
   write_run(json, report);
   json.open("kernel_roofline");
   write_frame(json, report.roofs.frame);

@@ -44,15 +44,13 @@ void write_overflow(JsonWriter& json, const SweepAnswer& answer) {
   const Space& space = *answer.space;
   const Digits digits = space.digits(tally.smallest_overflow_index);
   json.open("smallest_overflow");
-  json.field("bytes", tally.smallest_overflow_bytes);
-  json.field("index", tally.smallest_overflow_index);
+  json.fields("bytes", tally.smallest_overflow_bytes, "index", tally.smallest_overflow_index);
   json.open("plan");
   for (const AxisRow& axis : axis_rows()) json.field(axis.key, space.value(digits, axis.id));
   json.close();
   json.field("command", answer.command(tally.smallest_overflow_index));
   if (answer.overflow) {
-    json.field("largest_part", answer.overflow->largest);
-    json.field("what_reduces_it", answer.overflow->advice);
+    json.fields("largest_part", answer.overflow->largest, "what_reduces_it", answer.overflow->advice);
   }
   json.close();
 }
@@ -66,15 +64,9 @@ void write_tally(JsonWriter& json, const SweepAnswer& answer) {
   json.close();
   json.field("does_not_fit", tally.does_not_fit);
   write_overflow(json, answer);
-  json.field("excluded", tally.excluded + work.excluded_late);
-  json.field("priced", priced_in_all(answer.swept.result));
-  json.field("pruned", work.pruned);
-  json.field("refined", work.refined);
-  json.field("lowered", work.lowered);
-  json.field("done_before", answer.before);
-  json.field("elapsed_s", work.seconds);
-  json.field("threads", answer.threads);
-  json.field("max_fast_exact_gap", work.largest_gap);
+  json.fields("excluded", tally.excluded + work.excluded_late, "priced", priced_in_all(answer.swept.result));
+  json.fields("pruned", work.pruned, "refined", work.refined, "lowered", work.lowered, "done_before", answer.before);
+  json.fields("elapsed_s", work.seconds, "threads", answer.threads, "max_fast_exact_gap", work.largest_gap);
   json.field("bound_above_exact", work.above);
 }
 
@@ -85,13 +77,8 @@ void write_ties(JsonWriter& json, const SweepAnswer& answer) {
   std::vector<std::int64_t> rows, measure;
   for (std::size_t i = 0; i < tied->ties.count; ++i) rows.push_back(static_cast<std::int64_t>(tied->rows[i]));
   for (const std::size_t i : tied->ties.measure) measure.push_back(static_cast<std::int64_t>(tied->rows[i]));
-  json.open("ties");
-  json.field("count", tied->ties.count);
-  json.field("pair_spread", tied->ties.pair_spread);
-  json.field("cut_short", tied->ties.cut_short);
-  json.field("rows", rows);
-  json.field("measure", measure);
-  json.close();
+  json.object("ties", "count", tied->ties.count, "pair_spread", tied->ties.pair_spread, "cut_short",
+      tied->ties.cut_short, "rows", rows, "measure", measure);
 }
 
 void write_rival(JsonWriter& json, std::string_view key, const SweepAnswer& answer, const std::optional<Rival>& rival) {
@@ -121,10 +108,7 @@ void write_why(JsonWriter& json, const SweepAnswer& answer) {
 }
 
 void write_shard(JsonWriter& json, const Shard& shard) {
-  json.open("shard");
-  json.field("index", shard.index);
-  json.field("count", shard.count);
-  json.close();
+  json.object("shard", "index", shard.index, "count", shard.count);
 }
 
 void write_without_where(JsonWriter& json, const SweepAnswer& answer) {
@@ -147,9 +131,7 @@ std::string sweep_json(const SweepAnswer& answer) {
   const SweepQuestion& question = result.question;
   JsonWriter json;
   json.open();
-  json.field("network", question.network);
-  json.field("machine", question.machine);
-  json.field("objective", question.objective);
+  json.fields("network", question.network, "machine", question.machine, "objective", question.objective);
   if (!question.where.empty()) json.field("where", question.where);
   json.field("space_hash", question.hash());
   write_shard(json, result.shard);
@@ -169,9 +151,7 @@ std::string sweep_json(const SweepAnswer& answer) {
 std::string sweep_plan_json(const SweepPlan& plan) {
   JsonWriter json;
   json.open();
-  json.field("space_hash", plan.space_hash);
-  json.field("configurations", plan.configurations);
-  json.field("threads", plan.threads);
+  json.fields("space_hash", plan.space_hash, "configurations", plan.configurations, "threads", plan.threads);
   json.field("estimate_s", plan.estimate.seconds);
   json.field("estimate_most_s", std::max(plan.estimate.seconds, plan.estimate.most_seconds));
   json.field("runnable_share", plan.estimate.runnable_share);
