@@ -3,15 +3,24 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "studies/launch/read/answers.h"
 #include "studies/launch/rules/explain.h"
 
 namespace stepcast {
 
+/// Frameworks that a rule is about; several or'ed.
+enum FrameworkBits : unsigned {
+  megatron_lm = 1,
+  megatron_core = 2,  ///< Megatron-LM and what is built on its core: NeMo, Megatron-Bridge
+  megatron_deepspeed = 4,
+  deepspeed = 8,  ///< DeepSpeed's engine, also under Megatron-DeepSpeed
+  torchtitan = 16,
+  any_framework = 32,
+};
 /// A launch as its rules see it. Sizes are those of its arguments, and of the forecast where there is one; 0 = not
 /// known.
 struct LaunchView {
@@ -22,6 +31,7 @@ struct LaunchView {
   LaunchAnswers ask;
   const Scenario* scenario;
   const Prediction* prediction;
+  unsigned framework_bits;
 
   std::int64_t tp = 1, pp = 1, cp = 1, ep = 1, etp = 1, dp = 0, gpus = 0, gpus_per_node = 0;
   std::int64_t chunks = 1;  ///< virtual stages of a rank
@@ -38,32 +48,23 @@ struct LaunchView {
   [[nodiscard]] std::string called(std::string_view name) const;
   /// Ranks that share optimizer states: Megatron's distributed optimizer shards over dp x cp.
   [[nodiscard]] std::int64_t shards() const { return dp * cp; }
+  [[nodiscard]] bool asks(Asked asked) { return ask.flag(asked, false); }
   [[nodiscard]] bool recomputes_all();
 };
 
-/// Frameworks that a rule is about; several or'ed.
-enum FrameworkBits : unsigned {
-  megatron_lm = 1,
-  megatron_core = 2,  ///< Megatron-LM and what is built on its core: NeMo, Megatron-Bridge
-  megatron_deepspeed = 4,
-  deepspeed = 8,  ///< DeepSpeed's engine, also under Megatron-DeepSpeed
-  torchtitan = 16,
-  any_framework = 32,
-};
-unsigned framework_bits(const Framework& framework);
-
+/// A rule over one launch.
 struct InteractionRule {
   std::string_view id;
   unsigned frameworks;
   bool wrong;
-  std::string_view about;               ///< questions and names of arguments, with blanks between
-  std::string (*say)(LaunchView& run);  ///< "" where it does not hold
+  std::string_view about;  ///< questions and names of arguments, with blanks between
+  std::string text;        ///< "" where it does not hold
 };
 
-std::span<const InteractionRule> split_rules_of_launches();
-std::span<const InteractionRule> pipeline_rules_of_launches();
-std::span<const InteractionRule> memory_rules_of_launches();
-std::span<const InteractionRule> network_rules_of_launches();
+std::vector<InteractionRule> split_rules_of_launches(LaunchView& run);
+std::vector<InteractionRule> pipeline_rules_of_launches(LaunchView& run);
+std::vector<InteractionRule> memory_rules_of_launches(LaunchView& run);
+std::vector<InteractionRule> network_rules_of_launches(LaunchView& run);
 
 /// All that hold, with the ids of their rules.
 struct FoundInteraction {

@@ -3,44 +3,12 @@
 #include <fmt/format.h>
 
 #include "model/base/quantity_text.h"
+#include "studies/launch/facts/text_if.h"
+#include "studies/launch/read/launched_run.h"
 #include "studies/launch/rules/interaction_rule.h"
 
 namespace stepcast {
 namespace {
-
-const Asked* chunk_question(LaunchView& run) {
-  static constexpr Asked questions[] = {Asked::chunks, Asked::layers_per_chunk};
-  for (const Asked& asked : questions)
-    if (run.ask.answering(asked) != nullptr) return &asked;
-  return nullptr;
-}
-
-bool wants_chunks(LaunchView& run) {
-  const Asked* asked = chunk_question(run);
-  return asked != nullptr && (*asked == Asked::layers_per_chunk || run.chunks > 1);
-}
-
-std::string chunks_without_stages(LaunchView& run) {
-  if (run.pp > 1 || !wants_chunks(run)) return {};
-  return fmt::format("{} at pp 1: one stage has no virtual stages, and Megatron refuses to interleave it",
-      run.called(*chunk_question(run)));
-}
-
-/// Two ranks would send and receive twice between each other in one batch of calls.
-std::string chunks_on_two_stages(LaunchView& run) {
-  const bool apart = run.ask.flag(Asked::no_overlap_stages, false);
-  const bool old = (framework_bits(*run.launch.framework) & megatron_deepspeed) != 0;
-  if (run.pp != 2 || !wants_chunks(run) || !(apart || old)) return {};
-  return fmt::format("virtual stages on pp 2 {}: refused, more than 2 stages are needed",
-      old ? "in Megatron-DeepSpeed" : fmt::format("with {}", run.called(Asked::no_overlap_stages)));
-}
-
-/// megatron/core/pipeline_parallel/schedules.py: with groups of pp micro-batches, the default.
-std::string batches_over_stages(LaunchView& run) {
-  if (run.chunks < 2 || run.pp < 2 || run.micro_batches == 0 || run.micro_batches % run.pp == 0) return {};
-  return fmt::format(
-      "{} micro-batches are no multiple of pp {}: the interleaved schedule is illegal", run.micro_batches, run.pp);
-}
 
 /// A forecast has dealt them out: DeepSpeed's partitions by size, for one, may be uneven.
 bool says_where_layers_lie(LaunchView& run) {
@@ -56,22 +24,6 @@ std::int64_t counted_layers(LaunchView& run) {
          (run.ask.flag(Asked::loss_as_layer, false) ? 1 : 0);
 }
 
-std::string layers_over_stages(LaunchView& run) {
-  const std::int64_t layers = counted_layers(run), parts = run.pp * run.chunks;
-  if (run.layers == 0 || run.pp < 2 || says_where_layers_lie(run) || layers % parts == 0) return {};
-  return fmt::format("{} layers do not divide over pp {} x {} virtual stage{} = {}", layers, run.pp, run.chunks,
-      run.chunks == 1 ? "" : "s", parts);
-}
-
-std::string chunk_over_stage(LaunchView& run) {
-  const auto each = run.ask.count(Asked::layers_per_chunk);
-  if (!each || run.layers == 0 || counted_layers(run) % run.pp != 0) return {};
-  const std::int64_t stage = counted_layers(run) / run.pp;
-  if (stage % *each == 0) return {};
-  return fmt::format(
-      "{} {} does not divide the {} layers of a stage", run.called(Asked::layers_per_chunk), *each, stage);
-}
-
 std::string chunks_said_twice(LaunchView& run) {
   std::string said;
   int count = 0;
@@ -81,12 +33,6 @@ std::string chunks_said_twice(LaunchView& run) {
       ++count;
     }
   return count < 2 ? "" : said + ": only one of them may say how layers lie on virtual stages";
-}
-
-std::string overlap_without_chunks(LaunchView& run) {
-  if (!run.ask.flag(Asked::overlap_stages, false) || run.chunks > 1) return {};
-  return fmt::format("{} has no effect without virtual stages: only the interleaved schedule sends beside its work",
-      run.called(Asked::overlap_stages));
 }
 
 /// Narayanan et al. 2021 (arXiv 2104.04473) section 2.2: (pp - 1) / (m v) of the work; here as a share of the whole.
@@ -106,68 +52,72 @@ std::string few_batches(LaunchView& run) {
       format_percent(ideal_bubble(run, 4 * run.pp)));
 }
 
-/// torchtitan/distributed/pipeline_parallel.py warns of it.
-std::string batches_below_stages(LaunchView& run) {
-  const std::int64_t stages = run.pp * run.chunks, piece = run.ask.count(Asked::stage_batch, 1);
-  if (run.pp < 2 || run.micro_batch == 0 || run.micro_batch / piece >= stages) return {};
-  return fmt::format(
-      "a rank's batch of {} in pieces of {} makes {} micro-batches for {} stages: some stages always wait",
-      run.micro_batch, piece, run.micro_batch / piece, stages);
-}
-
-std::string batch_not_said(LaunchView& run) {
-  if (run.global_batch > 0 || run.ask.answering(Asked::global_batch) != nullptr || run.micro_batch == 0) return {};
-  const std::string product =
-      run.dp > 0 ? fmt::format("micro-batch {} x dp {} = {}", run.micro_batch, run.dp, run.micro_batch * run.dp)
-                 : "micro-batch x dp";
-  return fmt::format("{} is not given: it becomes {}, one micro-batch per step and no accumulation",
-      run.called(Asked::global_batch), product);
-}
-
-std::string batch_over_ranks(LaunchView& run) {
-  const std::int64_t each = run.micro_batch * run.dp;
-  if (run.global_batch == 0 || each == 0 || run.global_batch % each == 0) return {};
-  return fmt::format(
-      "global batch {} is no multiple of micro-batch {} x dp {} = {}", run.global_batch, run.micro_batch, run.dp, each);
-}
-
-/// deepspeed/runtime/config.py: all three given must agree.
-std::string batch_sizes_disagree(LaunchView& run) {
-  const std::int64_t steps = run.ask.count(Asked::accumulation, 0), each = run.micro_batch * run.dp;
-  if (run.global_batch == 0 || steps == 0 || each == 0 || each * steps == run.global_batch) return {};
-  return fmt::format("{} {}, but micro-batch {} x {} accumulation steps x dp {} = {}: DeepSpeed stops",
-      run.called(Asked::global_batch), run.global_batch, run.micro_batch, steps, run.dp, each * steps);
-}
-
-std::string batch_ramps_up(LaunchView& run) {
-  const GivenArgument* ramp = run.given("rampup_batch_size");
-  if (ramp == nullptr) return {};
-  return fmt::format("{} {}: the first steps take fewer micro-batches; the forecast is of the full batch",
-      run.called("rampup_batch_size"), ramp->value);
-}
-
-constexpr InteractionRule pipeline_interaction_rules[] = {
-    {"chunks without stages", megatron_core | megatron_deepspeed, true, "chunks layers_per_chunk pp",
-        chunks_without_stages},
-    {"chunks on two stages", megatron_core | megatron_deepspeed, true, "chunks layers_per_chunk pp no_overlap_stages",
-        chunks_on_two_stages},
-    {"batches over stages", megatron_core | megatron_deepspeed, true,
-        "global_batch micro_batch chunks layers_per_chunk pp", batches_over_stages},
-    {"layers over stages", megatron_core | megatron_deepspeed, true, "layers pp chunks layers_per_chunk",
-        layers_over_stages},
-    {"chunk over stage", megatron_core | megatron_deepspeed, true, "layers_per_chunk layers pp", chunk_over_stage},
-    {"chunks said twice", megatron_core, true, "chunks layers_per_chunk layout", chunks_said_twice},
-    {"overlap without chunks", megatron_core, true, "overlap_stages", overlap_without_chunks},
-    {"few batches", any_framework, false, "global_batch micro_batch accumulation pp", few_batches},
-    {"batches below stages", torchtitan, true, "micro_batch stage_batch pp", batches_below_stages},
-    {"batch not said", megatron_core | megatron_deepspeed, false, "micro_batch", batch_not_said},
-    {"batch over ranks", any_framework, true, "global_batch micro_batch", batch_over_ranks},
-    {"batch sizes disagree", deepspeed, true, "global_batch micro_batch accumulation", batch_sizes_disagree},
-    {"batch ramps up", any_framework, false, "rampup_batch_size global_batch", batch_ramps_up},
-};
-
 }  // namespace
 
-std::span<const InteractionRule> pipeline_rules_of_launches() { return pipeline_interaction_rules; }
+std::vector<InteractionRule> pipeline_rules_of_launches(LaunchView& run) {
+  constexpr unsigned megatrons = megatron_core | megatron_deepspeed;
+  const bool by_number = run.ask.answering(Asked::chunks) != nullptr,
+             by_layers = run.ask.answering(Asked::layers_per_chunk) != nullptr;
+  const bool wants_chunks = by_number ? run.chunks > 1 : by_layers;
+  const bool apart = run.asks(Asked::no_overlap_stages), old = (run.framework_bits & megatron_deepspeed) != 0;
+  const std::int64_t layers = counted_layers(run), parts = run.pp * run.chunks;
+  const std::int64_t layers_each = run.ask.count(Asked::layers_per_chunk, 1), stage_layers = layers / run.pp;
+  const std::int64_t piece = run.ask.count(Asked::stage_batch, 1), pieces = run.micro_batch / piece;
+  const std::int64_t each = run.micro_batch * run.dp, steps = run.ask.count(Asked::accumulation, 0);
+  const std::int64_t batch = run.global_batch, accumulated = bounded_product({each, steps});
+  const GivenArgument* ramp = run.given("rampup_batch_size");
+  return {
+      {"chunks without stages", megatrons, true, "chunks layers_per_chunk pp",
+          text_if(run.pp == 1 && wants_chunks,
+              "{} at pp 1: one stage has no virtual stages, and Megatron refuses to interleave it",
+              run.called(by_number ? Asked::chunks : Asked::layers_per_chunk))},
+      // Two ranks would send and receive twice between each other in one batch of calls.
+      {"chunks on two stages", megatrons, true, "chunks layers_per_chunk pp no_overlap_stages",
+          text_if(run.pp == 2 && wants_chunks && (apart || old),
+              "virtual stages on pp 2 {}: refused, more than 2 stages are needed",
+              old ? "in Megatron-DeepSpeed" : fmt::format("with {}", run.called(Asked::no_overlap_stages)))},
+      // megatron/core/pipeline_parallel/schedules.py: with groups of pp micro-batches, the default.
+      {"batches over stages", megatrons, true, "global_batch micro_batch chunks layers_per_chunk pp",
+          text_if(run.chunks > 1 && run.pp > 1 && run.micro_batches % run.pp != 0,
+              "{} micro-batches are no multiple of pp {}: the interleaved schedule is illegal", run.micro_batches,
+              run.pp)},
+      {"layers over stages", megatrons, true, "layers pp chunks layers_per_chunk",
+          text_if(run.layers > 0 && run.pp > 1 && !says_where_layers_lie(run) && layers % parts != 0,
+              "{} layers do not divide over pp {} x {} virtual stage{} = {}", layers, run.pp, run.chunks,
+              run.chunks == 1 ? "" : "s", parts)},
+      {"chunk over stage", megatrons, true, "layers_per_chunk layers pp",
+          text_if(run.layers > 0 && layers % run.pp == 0 && stage_layers % layers_each != 0,
+              "{} {} does not divide the {} layers of a stage", run.called(Asked::layers_per_chunk), layers_each,
+              stage_layers)},
+      {"chunks said twice", megatron_core, true, "chunks layers_per_chunk layout", chunks_said_twice(run)},
+      {"overlap without chunks", megatron_core, true, "overlap_stages",
+          text_if(run.asks(Asked::overlap_stages) && run.chunks == 1,
+              "{} has no effect without virtual stages: only the interleaved schedule sends beside its work",
+              run.called(Asked::overlap_stages))},
+      {"few batches", any_framework, false, "global_batch micro_batch accumulation pp", few_batches(run)},
+      // torchtitan/distributed/pipeline_parallel.py warns of it.
+      {"batches below stages", torchtitan, true, "micro_batch stage_batch pp",
+          text_if(run.pp > 1 && run.micro_batch > 0 && pieces < parts,
+              "a rank's batch of {} in pieces of {} makes {} micro-batches for {} stages: some stages always wait",
+              run.micro_batch, piece, pieces, parts)},
+      {"batch not said", megatrons, false, "micro_batch",
+          text_if(run.ask.answering(Asked::global_batch) == nullptr && batch == 0 && run.micro_batch > 0,
+              "{} is not given: it becomes {}, one micro-batch per step and no accumulation",
+              run.called(Asked::global_batch),
+              run.dp > 0 ? fmt::format("micro-batch {} x dp {} = {}", run.micro_batch, run.dp, each)
+                         : "micro-batch x dp")},
+      {"batch over ranks", any_framework, true, "global_batch micro_batch",
+          text_if(each > 0 && batch % each != 0, "global batch {} is no multiple of micro-batch {} x dp {} = {}", batch,
+              run.micro_batch, run.dp, each)},
+      // deepspeed/runtime/config.py: all three given must agree.
+      {"batch sizes disagree", deepspeed, true, "global_batch micro_batch accumulation",
+          text_if(batch > 0 && accumulated > 0 && accumulated != batch,
+              "{} {}, but micro-batch {} x {} accumulation steps x dp {} = {}: DeepSpeed stops",
+              run.called(Asked::global_batch), batch, run.micro_batch, steps, run.dp, accumulated)},
+      {"batch ramps up", any_framework, false, "rampup_batch_size global_batch",
+          text_if(ramp != nullptr, "{} {}: the first steps take fewer micro-batches; the forecast is of the full batch",
+              run.called("rampup_batch_size"), ramp == nullptr ? "" : ramp->value)},
+  };
+}
 
 }  // namespace stepcast

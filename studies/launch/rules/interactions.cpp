@@ -25,6 +25,12 @@ constexpr FrameworkBitsRow framework_bits_rows[] = {
     {"torchtitan", torchtitan},
 };
 
+unsigned bits_of(const Framework& framework) {
+  const auto row = std::find_if(std::begin(framework_bits_rows), std::end(framework_bits_rows),
+      [&](const FrameworkBitsRow& bits) { return bits.id == framework.id; });
+  return any_framework | (row == std::end(framework_bits_rows) ? 0 : row->bits);
+}
+
 /// Layers dealt to a rank over those of a chunk, where chunks are counted in layers.
 std::int64_t said_chunks(LaunchView& run) {
   if (const auto chunks = run.ask.count(Asked::chunks)) return *chunks;
@@ -69,7 +75,7 @@ void take_batch(LaunchView& run) {
   if (run.scenario != nullptr) run.micro_batches = run.scenario->micro_batches;
   else if (each > 0)
     run.micro_batches = run.global_batch > 0 ? run.global_batch / each : ask.count(Asked::accumulation, 1);
-  const bool cuts = (framework_bits(*run.launch.framework) & torchtitan) != 0 && run.pp > 1;
+  const bool cuts = (run.framework_bits & torchtitan) != 0 && run.pp > 1;
   if (run.scenario == nullptr && cuts) run.micro_batches *= run.micro_batch / ask.count(Asked::stage_batch, 1);
 }
 
@@ -88,15 +94,9 @@ std::vector<std::string> names_about(const LaunchView& run, std::string_view abo
 
 }  // namespace
 
-unsigned framework_bits(const Framework& framework) {
-  const auto row = std::find_if(std::begin(framework_bits_rows), std::end(framework_bits_rows),
-      [&](const FrameworkBitsRow& bits) { return bits.id == framework.id; });
-  return any_framework | (row == std::end(framework_bits_rows) ? 0 : row->bits);
-}
-
 LaunchView::LaunchView(const ExplainedLaunch& of)
     : explained(of), launch(*of.launch), ask(*of.launch), scenario(of.scenario ? &*of.scenario : nullptr),
-      prediction(of.prediction ? &*of.prediction : nullptr) {
+      prediction(of.prediction ? &*of.prediction : nullptr), framework_bits(bits_of(*of.launch->framework)) {
   take_view_axes(*this);
   take_network(*this);
   chunks = said_chunks(*this);
@@ -133,15 +133,12 @@ bool LaunchView::recomputes_all() {
 
 std::vector<FoundInteraction> find_interactions(const ExplainedLaunch& explained) {
   LaunchView run(explained);
-  const unsigned bits = framework_bits(*run.launch.framework);
   std::vector<FoundInteraction> found;
-  for (const auto rules : {split_rules_of_launches(), pipeline_rules_of_launches(), memory_rules_of_launches(),
-           network_rules_of_launches()})
-    for (const InteractionRule& rule : rules) {
-      if ((rule.frameworks & bits) == 0) continue;
-      std::string text = rule.say(run);
-      if (!text.empty()) found.push_back({rule.id, {names_about(run, rule.about), std::move(text), rule.wrong}});
-    }
+  for (const auto rules_of :
+      {split_rules_of_launches, pipeline_rules_of_launches, memory_rules_of_launches, network_rules_of_launches})
+    for (InteractionRule& rule : rules_of(run))
+      if ((rule.frameworks & run.framework_bits) != 0 && !rule.text.empty())
+        found.push_back({rule.id, {names_about(run, rule.about), std::move(rule.text), rule.wrong}});
   return found;
 }
 

@@ -189,10 +189,14 @@ const FoundInteraction* rule_named(const std::vector<FoundInteraction>& found, s
 }
 
 std::vector<InteractionRule> all_rules() {
+  const Launch launch = quiet_megatron();
+  ExplainedLaunch explained;
+  explained.launch = &launch;
+  LaunchView view(explained);
   std::vector<InteractionRule> rules;
-  for (const auto part : {split_rules_of_launches(), pipeline_rules_of_launches(), memory_rules_of_launches(),
-           network_rules_of_launches()})
-    rules.insert(rules.end(), part.begin(), part.end());
+  for (const auto part :
+      {split_rules_of_launches, pipeline_rules_of_launches, memory_rules_of_launches, network_rules_of_launches})
+    for (InteractionRule& rule : part(view)) rules.push_back(std::move(rule));
   return rules;
 }
 
