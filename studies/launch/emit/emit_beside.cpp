@@ -1,12 +1,11 @@
 #include "studies/launch/emit/emit_beside.h"
 
-#include <algorithm>
-
 #include <fmt/format.h>
 
 #include "model/catalog.h"
 #include "studies/cli/shell_word.h"
 #include "studies/launch/emit/emit_text.h"
+#include "studies/launch/facts/text_if.h"
 
 namespace stepcast {
 namespace {
@@ -15,20 +14,11 @@ std::string flag_beside(std::string_view flag, const std::string& id) {
   return id.empty() ? "" : fmt::format(" {} {}", flag, shell_word(id));
 }
 
-std::vector<MeshAxis> axes_of_several(const Split& split) {
-  const std::int64_t sizes[] = {split.tp, split.cp, split.dp, split.pp};
-  std::vector<MeshAxis> axes;
-  for (const MeshAxis axis : split.order)
-    if (sizes[static_cast<std::size_t>(axis)] > 1) axes.push_back(axis);
-  return axes;
-}
-
 }  // namespace
 
 std::string seq_beside(const EmitPlan& plan) {
-  const Scenario& scenario = *plan.scenario;
-  const bool own = scenario.plan.sequence == 0 || scenario.plan.sequence == scenario.network.row.sequence;
-  return own ? "" : fmt::format("--seq {}", scenario.plan.sequence);
+  const std::int64_t sequence = sequence_of(plan);
+  return text_if(sequence != plan.scenario->network.row.sequence, "--seq {}", sequence);
 }
 
 std::string read_back_line(
@@ -39,10 +29,11 @@ std::string read_back_line(
       flag_beside("--machine", scenario.machine.id), flag_beside("--stack", scenario.stack.id));
 }
 
-bool lies_as_usual(const Split& split) {
-  // The enumerators stand in the usual order.
-  const std::vector<MeshAxis> axes = axes_of_several(split);
-  return std::is_sorted(axes.begin(), axes.end());
+bool needs_schedule(const Split& split) { return split.pp > 1 && (split.schedule != "1f1b" || split.chunks > 1); }
+
+std::string order_gap(const Split& split) {
+  return text_if(!lies_as(split, usual_order), "the mesh order {}; it lays ranks as {}", to_text(split.order),
+      to_text(usual_order));
 }
 
 std::string recompute_in_words(const Recompute& recompute) {
@@ -67,19 +58,15 @@ std::string boundary_gap(const EmitPlan& plan) {
 }
 
 std::vector<std::string> beside_unsaid(const EmitPlan& plan, std::string_view name) {
+  const Plan& run = plan.scenario->plan;
   std::vector<std::string> unsaid = unsaid_by_all(plan, name);
-  if (plan.scenario->plan.lora_rank > 0)
-    unsaid.push_back(fmt::format("adapters of rank {}; its program makes them (PEFT), else all weights are trained",
-        plan.scenario->plan.lora_rank));
-  if (plan.scenario->plan.precision == Precision::tf32)
-    unsaid.emplace_back(
-        "tf32 products; its program sets them (torch.backends.cuda.matmul.allow_tf32), else products are fp32");
+  add_gaps(
+      unsaid, {text_if(run.lora_rank > 0,
+                   "adapters of rank {}; its program makes them (PEFT), else all weights are trained", run.lora_rank),
+                  text_if(run.precision == Precision::tf32,
+                      "tf32 products; its program sets them (torch.backends.cuda.matmul.allow_tf32), else products are "
+                      "fp32")});
   return unsaid;
-}
-
-void add_gaps(std::vector<std::string>& unsaid, const EmitPlan& plan, std::initializer_list<BesideGap> gaps) {
-  for (const BesideGap gap : gaps)
-    if (std::string text = gap(plan); !text.empty()) unsaid.push_back(std::move(text));
 }
 
 }  // namespace stepcast

@@ -16,8 +16,10 @@ std::string seq_beside(const EmitPlan& plan);
 std::string read_back_line(
     const EmitPlan& plan, std::string_view flag, std::string_view file, const std::string& beside);
 
-/// Axes of more than one rank lie as usual_order has them.
-bool lies_as_usual(const Split& split);
+/// Is there a pipeline with another schedule than 1f1b with one run of layers per stage?
+bool needs_schedule(const Split& split);
+/// The mesh order, where its axes of more than one rank do not lie as usual_order has them; "" where they do.
+std::string order_gap(const Split& split);
 /// Layers of full recomputation in words: "recomputation of 3 layers of each stage".
 std::string recompute_in_words(const Recompute& recompute);
 /// The catalogue's row of the plan's stack, as it is without switches; null for a stack of the user's own.
@@ -27,9 +29,5 @@ const Stack* habit_of(const EmitPlan& plan);
 std::string boundary_gap(const EmitPlan& plan);
 /// Adapters and number types that the settings of neither program name; what is trained instead.
 std::vector<std::string> beside_unsaid(const EmitPlan& plan, std::string_view name);
-
-/// One thing that may be lost, in words with what happens instead; "" where it is not.
-using BesideGap = std::string (*)(const EmitPlan& plan);
-void add_gaps(std::vector<std::string>& unsaid, const EmitPlan& plan, std::initializer_list<BesideGap> gaps);
 
 }  // namespace stepcast

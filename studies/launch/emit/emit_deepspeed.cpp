@@ -13,6 +13,7 @@
 #include "studies/launch/emit/emit_beside.h"
 #include "studies/launch/emit/emit_text.h"
 #include "studies/launch/emit/nested_settings.h"
+#include "studies/launch/facts/text_if.h"
 
 namespace stepcast {
 namespace {
@@ -32,190 +33,109 @@ bool ds_has_copies(const Split& split) { return split.replicas > 1 && split.zero
 bool ds_recomputes(const Split& split) {
   return split.pp > 1 && split.recompute.kind == Recompute::Kind::full && split.recompute.layers == 0;
 }
-bool ds_reduces_beside(const EmitPlan& plan) {
-  return plan.scenario->stack.row.gradient_reduces == Manners::overlapped;
-}
-bool ds_is_told_of_tensor_overlap(const EmitPlan& plan) {
-  return plan.split.tp > 1 || plan.scenario->ways.tp_overlap.has_value();
-}
 
-std::string ds_precision_gap(const EmitPlan& plan) {
+std::vector<std::string> ds_gaps(const EmitPlan& plan) {
+  const Split& split = plan.split;
+  const Stack& stack = plan.scenario->stack.row;
   const Precision precision = plan.scenario->plan.precision;
   const bool narrow = precision == Precision::fp8 || precision == Precision::mxfp8 || precision == Precision::nvfp4;
-  return narrow ? fmt::format("{} products; it trains in bf16, unless the model brings layers of Transformer Engine",
-                      to_text(precision))
-                : "";
-}
-
-std::string ds_stages_gap(const EmitPlan& plan) {
-  if (plan.split.pp == 1) return {};
-  return fmt::format("pp {}; stages are made in the model's code, PipelineModule(num_stages={}), else every rank runs "
-                     "all layers and all "
-                     "ranks are data ranks",
-      plan.split.pp, plan.split.pp);
-}
-
-std::string ds_stage_tensor_gap(const EmitPlan& plan) {
-  if (plan.split.pp == 1 || plan.split.tp == 1) return {};
-  return fmt::format(
-      "tp {} beside stages; AutoTP splits Hugging Face models, and a PipelineModule brings split layers of its own",
-      plan.split.tp);
-}
-
-std::string ds_stage_homes_gap(const EmitPlan& plan) {
-  if (plan.split.pp == 1 || plan.split.zero < 2) return {};
-  return fmt::format("zero {} beside stages; its pipeline engine refuses stages 2 and 3 of ZeRO", plan.split.zero);
-}
-
-std::string ds_copies_gap(const EmitPlan& plan) {
-  const Split& split = plan.split;
-  if (split.replicas == 1 || ds_has_copies(split)) return {};
-  return fmt::format("{} copies of what zero {} keeps in shards; MiCS has them of dense models in stage 3 alone, and "
-                     "shards lie over all data ranks",
-      split.replicas, split.zero);
-}
-
-std::string ds_schedule_gap(const EmitPlan& plan) {
-  if (plan.split.pp == 1 || (plan.split.schedule == "1f1b" && plan.split.chunks == 1)) return {};
-  return fmt::format(
-      "the schedule {}; its pipeline engine runs 1f1b with one run of layers per stage", plan.split.schedule);
-}
-
-std::string ds_layers_gap(const EmitPlan& plan) {
-  return plan.split.pp == 1 || plan.split.layers.empty()
-             ? ""
-             : "layers dealt out unevenly; PipelineModule(partition_method) does it, by parameters unless told";
-}
-
-std::string ds_context_gap(const EmitPlan& plan) {
-  const Split& split = plan.split;
-  if (split.cp == 1 || ds_has_ulysses(split)) return {};
-  if (split.context == ContextKind::ulysses)
-    return fmt::format(
-        "cp {} beside tp or pp; sequence_parallel_size goes with data ranks alone, and all ranks take whole sequences",
-        split.cp);
-  return fmt::format(
-      "cp {} by {}; it splits sequences by heads around attention (ulysses), else each rank takes whole ones", split.cp,
-      to_text(split.context));
-}
-
-std::string ds_expert_gap(const EmitPlan& plan) {
-  if (!ds_spreads_experts(plan.split) || plan.split.etp == 1) return {};
-  return fmt::format(
-      "etp {} beside ep {} and tp {}; experts that are spread over ranks stay whole (expert_tensor_parallel_size 1)",
-      plan.split.etp, plan.split.ep, plan.split.tp);
-}
-
-std::string ds_sequence_gap(const EmitPlan& plan) {
-  return plan.split.sequence
-             ? "sequence parallelism beside tp; AutoTP keeps the stream whole on every rank and all-reduces it"
-             : "";
-}
-
-std::string ds_vocabulary_gap(const EmitPlan& plan) {
-  return plan.split.vocabulary
-             ? "a vocabulary split over tp; AutoTP keeps the embedding whole on every rank, and gathers logits"
-             : "";
-}
-
-std::string ds_recompute_gap(const EmitPlan& plan) {
-  const Recompute& recompute = plan.split.recompute;
-  if (recompute.kind == Recompute::Kind::none || ds_recomputes(plan.split)) return {};
-  return fmt::format("{}; the program turns it on (gradient_checkpointing of the Trainer, "
-                     "deepspeed.checkpointing.checkpoint in a model), and "
-                     "only for whole layers; without it nothing is recomputed",
-      recompute_in_words(recompute));
-}
-
-std::string ds_order_gap(const EmitPlan& plan) {
-  return lies_as_usual(plan.split)
-             ? ""
-             : fmt::format("the mesh order {}; it lays ranks as {}", to_text(plan.split.order), to_text(usual_order));
-}
-
-/// deepspeed/runtime/engine.py: stage 0 reduces behind backward, and pipelines switch the overlap off.
-std::string ds_overlap_gap(const EmitPlan& plan) {
-  const bool apart = plan.scenario->stack.row.gradient_reduces != plan.scenario->stack.row.weight_gathers;
-  if (apart) return "gradients and weights that move in different manners; overlap_comm says one for both";
-  if (!plan.scenario->ways.dp_overlap.value_or(false)) return {};
-  if (plan.split.zero == 0) return "gradients reduced beside backward without ZeRO; it reduces them behind backward";
-  return plan.split.pp > 1
-             ? "gradients reduced beside a pipeline's backward; its pipeline engine switches overlap_comm off"
-             : "";
-}
-
-/// Stages send the stream in pieces where pipeline.pipe_partitioned says so.
-std::string ds_boundary_gap(const EmitPlan& plan) {
+  const bool other_context = split.cp > 1 && !ds_has_ulysses(split), by_heads = split.context == ContextKind::ulysses;
+  // deepspeed/runtime/engine.py: stage 0 reduces behind backward, and pipelines switch the overlap off.
+  const bool apart = stack.gradient_reduces != stack.weight_gathers;
+  const bool beside = !apart && plan.scenario->ways.dp_overlap.value_or(false);
+  // Stages send the stream in pieces where pipeline.pipe_partitioned says so.
   const Stack* habit = habit_of(plan);
-  const bool waits_alike = habit == nullptr || habit->boundary_sends == plan.scenario->stack.row.boundary_sends;
-  return plan.split.pp > 1 && plan.split.tp > 1 && waits_alike ? "" : boundary_gap(plan);
+  const bool waits_alike = habit == nullptr || habit->boundary_sends == stack.boundary_sends;
+  const bool says_boundary = split.pp > 1 && split.tp > 1 && waits_alike;
+  std::vector<std::string> unsaid = beside_unsaid(plan, "DeepSpeed");
+  add_gaps(unsaid,
+      {text_if(narrow, "{} products; it trains in bf16, unless the model brings layers of Transformer Engine",
+           to_text(precision)),
+          text_if(split.pp > 1,
+              "pp {}; stages are made in the model's code, PipelineModule(num_stages={}), else every rank runs all "
+              "layers and all ranks are data ranks",
+              split.pp, split.pp),
+          text_if(split.pp > 1 && split.tp > 1,
+              "tp {} beside stages; AutoTP splits Hugging Face models, and a PipelineModule brings split layers of its "
+              "own",
+              split.tp),
+          text_if(split.pp > 1 && split.zero >= 2,
+              "zero {} beside stages; its pipeline engine refuses stages 2 and 3 of ZeRO", split.zero),
+          text_if(split.replicas > 1 && !ds_has_copies(split),
+              "{} copies of what zero {} keeps in shards; MiCS has them of dense models in stage 3 alone, and shards "
+              "lie over all data ranks",
+              split.replicas, split.zero),
+          text_if(needs_schedule(split),
+              "the schedule {}; its pipeline engine runs 1f1b with one run of layers per stage", split.schedule),
+          text_if(split.pp > 1 && !split.layers.empty(),
+              "layers dealt out unevenly; PipelineModule(partition_method) does it, by parameters unless told"),
+          text_if(other_context && by_heads,
+              "cp {} beside tp or pp; sequence_parallel_size goes with data ranks alone, and all ranks take whole "
+              "sequences",
+              split.cp),
+          text_if(other_context && !by_heads,
+              "cp {} by {}; it splits sequences by heads around attention (ulysses), else each rank takes whole ones",
+              split.cp, to_text(split.context)),
+          text_if(ds_spreads_experts(split) && split.etp > 1,
+              "etp {} beside ep {} and tp {}; experts that are spread over ranks stay whole "
+              "(expert_tensor_parallel_size 1)",
+              split.etp, split.ep, split.tp),
+          text_if(split.sequence,
+              "sequence parallelism beside tp; AutoTP keeps the stream whole on every rank and all-reduces it"),
+          text_if(split.vocabulary,
+              "a vocabulary split over tp; AutoTP keeps the embedding whole on every rank, and gathers logits"),
+          text_if(split.recompute.kind != Recompute::Kind::none && !ds_recomputes(split),
+              "{}; the program turns it on (gradient_checkpointing of the Trainer, deepspeed.checkpointing.checkpoint "
+              "in a model), and only for whole layers; without it nothing is recomputed",
+              recompute_in_words(split.recompute)),
+          order_gap(split),
+          text_if(apart, "gradients and weights that move in different manners; overlap_comm says one for both"),
+          text_if(beside && split.zero == 0,
+              "gradients reduced beside backward without ZeRO; it reduces them behind backward"),
+          text_if(beside && split.zero > 0 && split.pp > 1,
+              "gradients reduced beside a pipeline's backward; its pipeline engine switches overlap_comm off"),
+          says_boundary ? "" : boundary_gap(plan)});
+  return unsaid;
 }
 
-// One setting each, by its dotted name; "" = it is not written.
-struct DsSetting {
-  const char* name;
-  std::string (*value)(const EmitPlan& plan);
-};
-
-std::string ds_count(std::int64_t count) { return std::to_string(count); }
-std::string ds_number_type(const EmitPlan& plan, bool fp16) {
-  const Precision precision = plan.scenario->plan.precision;
-  if (precision == Precision::fp32 || precision == Precision::tf32) return {};
-  return fp16 == (precision == Precision::fp16) ? "true" : "";
+/// The plan's settings; an empty value is not written.
+std::vector<NestedSetting> ds_settings(const EmitPlan& plan) {
+  const Split& split = plan.split;
+  const Plan& run = plan.scenario->plan;
+  const Stack& stack = plan.scenario->stack.row;
+  const bool fp16 = run.precision == Precision::fp16,
+             wide = run.precision == Precision::fp32 || run.precision == Precision::tf32;
+  const bool tells_tensor = split.tp > 1 || plan.scenario->ways.tp_overlap.has_value();
+  const bool spreads = ds_spreads_experts(split), ulysses = ds_has_ulysses(split);
+  // Unset, overlap_comm is on in stage 3 only; a plan means what it says.
+  const bool tells_overlap = split.zero > 0 || plan.scenario->ways.dp_overlap;
+  return {
+      {"train_batch_size", std::to_string(run.global_batch)},
+      {"train_micro_batch_size_per_gpu", std::to_string(run.micro_batch)},
+      {"gradient_accumulation_steps", std::to_string(split.micro_batches)},
+      {"bf16.enabled", text_if(!wide && !fp16, "true")},
+      {"fp16.enabled", text_if(fp16, "true")},
+      {"zero_optimization.stage", std::to_string(split.zero)},
+      {"zero_optimization.mics_shard_size", text_if(ds_has_copies(split), "{}", split.dp / split.replicas * split.cp)},
+      {"zero_optimization.overlap_comm", text_if(tells_overlap, "{}", stack.gradient_reduces == Manners::overlapped)},
+      {"tensor_parallel.autotp_size", text_if(tells_tensor, "{}", split.tp)},
+      {"tensor_parallel.tp_overlap_comm", text_if(tells_tensor, "{}", stack.activation_moves == Manners::overlapped)},
+      {"expert_parallel.enabled", text_if(spreads, "true")},
+      {"expert_parallel.autoep_size", text_if(spreads, "{}", split.ep)},
+      {"expert_parallel.expert_tensor_parallel_size", text_if(spreads, "1")},
+      {"sequence_parallel_size", text_if(ulysses, "{}", split.cp)},
+      {"data_parallel_size", text_if(ulysses, "{}", split.dp)},
+      {"pipeline.activation_checkpoint_interval", text_if(split.pp > 1, "{}", ds_recomputes(split) ? 1 : 0)},
+      {"pipeline.pipe_partitioned", text_if(split.pp > 1 && split.tp > 1, "{}", split.scatter != Scatter::none)},
+  };
 }
-/// Unset, overlap_comm is on in stage 3 only; a plan means what it says.
-std::string ds_overlap(const EmitPlan& plan) {
-  return plan.split.zero > 0 || plan.scenario->ways.dp_overlap ? true_false(ds_reduces_beside(plan)) : "";
-}
-std::string ds_shard_ranks(const EmitPlan& plan) {
-  return ds_has_copies(plan.split) ? ds_count(plan.split.dp / plan.split.replicas * plan.split.cp) : "";
-}
-std::string ds_tensor_overlap(const EmitPlan& plan) {
-  return ds_is_told_of_tensor_overlap(plan)
-             ? true_false(plan.scenario->stack.row.activation_moves == Manners::overlapped)
-             : "";
-}
-std::string ds_interval(const EmitPlan& plan) {
-  return plan.split.pp > 1 ? ds_count(ds_recomputes(plan.split) ? 1 : 0) : "";
-}
-std::string ds_pieces(const EmitPlan& plan) {
-  return plan.split.pp > 1 && plan.split.tp > 1 ? true_false(plan.split.scatter != Scatter::none) : "";
-}
-
-constexpr DsSetting ds_settings[] = {
-    {"train_batch_size", [](const EmitPlan& plan) { return ds_count(plan.scenario->plan.global_batch); }},
-    {"train_micro_batch_size_per_gpu", [](const EmitPlan& plan) { return ds_count(plan.scenario->plan.micro_batch); }},
-    {"gradient_accumulation_steps", [](const EmitPlan& plan) { return ds_count(plan.split.micro_batches); }},
-    {"bf16.enabled", [](const EmitPlan& plan) { return ds_number_type(plan, false); }},
-    {"fp16.enabled", [](const EmitPlan& plan) { return ds_number_type(plan, true); }},
-    {"zero_optimization.stage", [](const EmitPlan& plan) { return ds_count(plan.split.zero); }},
-    {"zero_optimization.mics_shard_size", ds_shard_ranks},
-    {"zero_optimization.overlap_comm", ds_overlap},
-    {"tensor_parallel.autotp_size",
-        [](const EmitPlan& plan) { return ds_is_told_of_tensor_overlap(plan) ? ds_count(plan.split.tp) : ""; }},
-    {"tensor_parallel.tp_overlap_comm", ds_tensor_overlap},
-    {"expert_parallel.enabled",
-        [](const EmitPlan& plan) { return std::string(ds_spreads_experts(plan.split) ? "true" : ""); }},
-    {"expert_parallel.autoep_size",
-        [](const EmitPlan& plan) { return ds_spreads_experts(plan.split) ? ds_count(plan.split.ep) : ""; }},
-    {"expert_parallel.expert_tensor_parallel_size",
-        [](const EmitPlan& plan) { return std::string(ds_spreads_experts(plan.split) ? "1" : ""); }},
-    {"sequence_parallel_size",
-        [](const EmitPlan& plan) { return ds_has_ulysses(plan.split) ? ds_count(plan.split.cp) : ""; }},
-    {"data_parallel_size",
-        [](const EmitPlan& plan) { return ds_has_ulysses(plan.split) ? ds_count(plan.split.dp) : ""; }},
-    {"pipeline.activation_checkpoint_interval", ds_interval},
-    {"pipeline.pipe_partitioned", ds_pieces},
-};
 
 /// Settings of the plan, then what the file that it came from says beside the step.
 std::vector<NestedSetting> ds_file_settings(const EmitPlan& plan) {
-  std::vector<NestedSetting> settings;
+  std::vector<NestedSetting> settings = ds_settings(plan);
   std::set<std::string> written;
-  for (const DsSetting& row : ds_settings) {
-    written.insert(row.name);
-    if (std::string value = row.value(plan); !value.empty()) settings.push_back({row.name, std::move(value)});
-  }
+  for (const NestedSetting& row : settings) written.insert(row.name);
+  std::erase_if(settings, [](const NestedSetting& row) { return row.value.empty(); });
   std::vector<NestedSetting> carried = carried_settings(plan.like, "deepspeed", written);
   if (carried.empty()) carried.push_back({"gradient_clipping", "1.0"});
   settings.insert(settings.end(), std::make_move_iterator(carried.begin()), std::make_move_iterator(carried.end()));
@@ -257,11 +177,7 @@ Emission emit_deepspeed(const EmitPlan& plan) {
   Emission emission;
   const std::string sequence = seq_beside(plan);
   emission.beside = fmt::format("--gpus {}{}{}", plan.scenario->plan.gpus, sequence.empty() ? "" : " ", sequence);
-  emission.unsaid = beside_unsaid(plan, "DeepSpeed");
-  add_gaps(emission.unsaid, plan,
-      {ds_precision_gap, ds_stages_gap, ds_stage_tensor_gap, ds_stage_homes_gap, ds_copies_gap, ds_schedule_gap,
-          ds_layers_gap, ds_context_gap, ds_expert_gap, ds_sequence_gap, ds_vocabulary_gap, ds_recompute_gap,
-          ds_order_gap, ds_overlap_gap, ds_boundary_gap});
+  emission.unsaid = ds_gaps(plan);
   emission.text = ds_text(plan, emission);
   return emission;
 }

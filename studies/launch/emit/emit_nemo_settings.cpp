@@ -3,12 +3,12 @@
 #include "studies/launch/emit/emit_nemo_settings.h"
 
 #include <algorithm>
-#include <array>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "studies/launch/emit/emit_text.h"
+#include "studies/launch/facts/text_if.h"
 #include "studies/run/split/layers.h"
 #include "studies/run/split/split_plan.h"
 
@@ -19,11 +19,6 @@ std::string nemo_number(std::int64_t number) { return std::to_string(number); }
 /// 0: none.
 std::string nemo_or_null(std::int64_t number) { return number > 0 ? std::to_string(number) : "null"; }
 std::string nemo_if(bool there, std::string value) { return there ? std::move(value) : std::string(); }
-
-std::int64_t nemo_sequence(const EmitPlan& plan) {
-  const Scenario& scenario = *plan.scenario;
-  return scenario.plan.sequence > 0 ? scenario.plan.sequence : scenario.network.row.sequence;
-}
 
 /// One switch puts biases on every projection: attention's two, the MLP's, the experts'.
 bool nemo_all_biases(const NetworkSpec& n) {
@@ -73,21 +68,7 @@ std::int64_t nemo_recompute_layers(const Split& split) {
   return std::max<std::int64_t>(1, split.recompute.layers / split.chunks);
 }
 
-/// Axes that hold more than one rank, fastest first.
-std::vector<MeshAxis> nemo_axes(const Split& split, const MeshOrder& order) {
-  const std::array<std::int64_t, 4> sizes = {split.tp, split.cp, split.dp, split.pp};
-  std::vector<MeshAxis> axes;
-  for (const MeshAxis axis : order)
-    if (sizes[static_cast<std::size_t>(axis)] > 1) axes.push_back(axis);
-  return axes;
-}
-constexpr MeshOrder nemo_stages_inside{MeshAxis::tp, MeshAxis::cp, MeshAxis::pp, MeshAxis::dp};
-bool nemo_lies_as(const Split& split, const MeshOrder& order) {
-  return nemo_axes(split, split.order) == nemo_axes(split, order);
-}
-bool nemo_maps_inside(const Split& split) {
-  return !nemo_lies_as(split, usual_order) && nemo_lies_as(split, nemo_stages_inside);
-}
+bool nemo_maps_inside(const Split& split) { return !lies_as(split, usual_order) && lies_as(split, stages_inside); }
 
 NemoSettings network_settings(const EmitPlan& plan) {
   const NetworkSpec& n = plan.scenario->network.row;
@@ -95,7 +76,7 @@ NemoSettings network_settings(const EmitPlan& plan) {
   const bool latent = n.latent.kv_rank > 0;
   const std::string dropout = n.dropout ? "0.1" : "0.0";
   return {"model", "the network",
-      {{"seq_length", nemo_number(nemo_sequence(plan))}, {"num_layers", nemo_number(n.layers)},
+      {{"seq_length", nemo_number(sequence_of(plan))}, {"num_layers", nemo_number(n.layers)},
           {"hidden_size", nemo_number(n.hidden)}, {"ffn_hidden_size", nemo_number(n.ffn_hidden)},
           {"num_attention_heads", nemo_number(n.heads)}, {"num_query_groups", nemo_number(n.kv_heads)},
           {"kv_channels", nemo_if(!latent, nemo_number(n.head_dim)), "size of a head"},
@@ -202,67 +183,61 @@ NemoSettings adapter_settings(const Plan& run) {
           {"dim", nemo_number(run.lora_rank), "rank of the adapters"}}};
 }
 
-struct NemoGap {
-  bool there;
-  std::string text;
-};
-
-std::vector<NemoGap> split_gaps(const EmitPlan& plan) {
+void add_split_gaps(std::vector<std::string>& unsaid, const EmitPlan& plan) {
   const Split& s = plan.split;
   const Scenario& scenario = *plan.scenario;
   const char* own = s.chunks > 1 ? "interleaved-1f1b" : "1f1b";
   const bool tp_overlap = scenario.stack.row.activation_moves == Manners::overlapped;
-  return {
-      {s.schedule != own, fmt::format("the schedule {}; Megatron-Bridge runs {}", s.schedule, own)},
-      {s.chunks > 1 && s.pp == 1, "chunks of a single stage; Megatron-Bridge takes them with two stages or more"},
-      {!nemo_lies_as(s, usual_order) && !nemo_lies_as(s, nemo_stages_inside),
-          fmt::format("the order {}; Megatron-Bridge lays ranks out as {} or {}", to_text(s.order),
-              to_text(usual_order), to_text(nemo_stages_inside))},
-      {s.zero >= 2 && nemo_maps_inside(s),
-          fmt::format("ZeRO stage {} with stages nearer than data ranks; Megatron-FSDP refuses that order", s.zero)},
-      {!s.kept_gathers.empty(), "inputs kept gathered for backward; Megatron Core gathers them again"},
-      {s.scatter == Scatter::stated,
-          "a stream sent between stages in pieces; without sequence_parallel Megatron Core sends it whole"},
-      {!scenario.ways.scatter_boundary.value_or(true),
-          "a stream sent whole between stages where the stack cuts it; no setting says either"},
-      {s.recompute.layers > 0 && s.recompute.layers % s.chunks != 0,
-          fmt::format(
+  add_gaps(unsaid,
+      {text_if(s.schedule != own, "the schedule {}; Megatron-Bridge runs {}", s.schedule, own),
+          text_if(s.chunks > 1 && s.pp == 1,
+              "chunks of a single stage; Megatron-Bridge takes them with two stages or more"),
+          text_if(!lies_as(s, usual_order) && !lies_as(s, stages_inside),
+              "the order {}; Megatron-Bridge lays ranks out as {} or {}", to_text(s.order), to_text(usual_order),
+              to_text(stages_inside)),
+          text_if(s.zero >= 2 && nemo_maps_inside(s),
+              "ZeRO stage {} with stages nearer than data ranks; Megatron-FSDP refuses that order", s.zero),
+          text_if(!s.kept_gathers.empty(), "inputs kept gathered for backward; Megatron Core gathers them again"),
+          text_if(s.scatter == Scatter::stated,
+              "a stream sent between stages in pieces; without sequence_parallel Megatron Core sends it whole"),
+          text_if(!scenario.ways.scatter_boundary.value_or(true),
+              "a stream sent whole between stages where the stack cuts it; no setting says either"),
+          text_if(s.recompute.layers > 0 && s.recompute.layers % s.chunks != 0,
               "recomputation of {} layers over {} chunks; Megatron Core takes the same number, here {}, of each",
-              s.recompute.layers, s.chunks, nemo_recompute_layers(s))},
-      {s.ep > 1 && s.tp > 1 && !s.sequence,
-          "experts beside tensor parallelism without sequence_parallel; Megatron Core refuses to train so"},
-      {tp_overlap && s.tp > 1 && !s.sequence, "tensor-parallel moves beside compute without sequence_parallel; "
-                                              "Megatron-Bridge switches tp_comm_overlap off"},
-      {s.tp > 1 && !s.vocabulary, fmt::format("a vocabulary of {} that {} tensor-parallel ranks hold whole; Megatron "
-                                              "Core splits it, and wants a multiple",
-                                      scenario.network.row.vocab, s.tp)},
-      {s.pp > 1 && s.chunks == 1 && scenario.ways.pp_overlap.value_or(false),
-          "sends between stages beside compute without chunks; Megatron Core waits for them in plain 1F1B"},
-      {scenario.plan.precision == Precision::tf32,
-          "tf32; matrix products follow torch's own switch, and fp32 is written"},
-  };
+              s.recompute.layers, s.chunks, nemo_recompute_layers(s)),
+          text_if(s.ep > 1 && s.tp > 1 && !s.sequence,
+              "experts beside tensor parallelism without sequence_parallel; Megatron Core refuses to train so"),
+          text_if(tp_overlap && s.tp > 1 && !s.sequence,
+              "tensor-parallel moves beside compute without sequence_parallel; Megatron-Bridge switches "
+              "tp_comm_overlap off"),
+          text_if(s.tp > 1 && !s.vocabulary,
+              "a vocabulary of {} that {} tensor-parallel ranks hold whole; Megatron Core splits it, and wants a "
+              "multiple",
+              scenario.network.row.vocab, s.tp),
+          text_if(s.pp > 1 && s.chunks == 1 && scenario.ways.pp_overlap.value_or(false),
+              "sends between stages beside compute without chunks; Megatron Core waits for them in plain 1F1B"),
+          text_if(scenario.plan.precision == Precision::tf32,
+              "tf32; matrix products follow torch's own switch, and fp32 is written")});
 }
 
-std::vector<NemoGap> network_gaps(const EmitPlan& plan) {
+void add_network_gaps(std::vector<std::string>& unsaid, const EmitPlan& plan) {
   const NetworkSpec& n = plan.scenario->network.row;
   const Experts& x = n.experts;
-  return {
-      {n.positions == Positions::alibi, "alibi positions; none are written"},
-      {n.positions == Positions::learned && n.max_positions != nemo_sequence(plan),
-          fmt::format("a table of {} positions; Megatron-Bridge makes it as long as the sequence, {}", n.max_positions,
-              nemo_sequence(plan))},
-      {n.embedding_norm, "a norm behind the embedding; Megatron Core has none"},
-      {n.parallel_block, "attention and MLP side by side; Megatron Core runs one behind the other"},
-      {(n.out_bias || x.expert_bias) && !nemo_all_biases(n),
-          "biases on some projections only; Megatron Core has them on q, k and v or on all"},
-      {x.count > 0 && nemo_all_biases(n) && has_plain_mlp(n),
-          "biases on experts beside dense layers without; Megatron Core gives them to both"},
-      {x.count > 0 && nemo_all_biases(n) && !x.router_bias,
-          "a router without a bias beside experts with them; Megatron Core gives it one"},
-      {x.count > 0 && x.imbalance != 1,
-          fmt::format(
-              "a fullest rank with {} times the mean of rows; what the router does is no setting", x.imbalance)},
-  };
+  add_gaps(unsaid,
+      {text_if(n.positions == Positions::alibi, "alibi positions; none are written"),
+          text_if(n.positions == Positions::learned && n.max_positions != sequence_of(plan),
+              "a table of {} positions; Megatron-Bridge makes it as long as the sequence, {}", n.max_positions,
+              sequence_of(plan)),
+          text_if(n.embedding_norm, "a norm behind the embedding; Megatron Core has none"),
+          text_if(n.parallel_block, "attention and MLP side by side; Megatron Core runs one behind the other"),
+          text_if((n.out_bias || x.expert_bias) && !nemo_all_biases(n),
+              "biases on some projections only; Megatron Core has them on q, k and v or on all"),
+          text_if(x.count > 0 && nemo_all_biases(n) && has_plain_mlp(n),
+              "biases on experts beside dense layers without; Megatron Core gives them to both"),
+          text_if(x.count > 0 && nemo_all_biases(n) && !x.router_bias,
+              "a router without a bias beside experts with them; Megatron Core gives it one"),
+          text_if(x.count > 0 && x.imbalance != 1,
+              "a fullest rank with {} times the mean of rows; what the router does is no setting", x.imbalance)});
 }
 
 }  // namespace
@@ -276,7 +251,7 @@ std::string nemo_precision(const EmitPlan& plan) {
 std::vector<NemoSettings> nemo_settings(const EmitPlan& plan) {
   const Plan& run = plan.scenario->plan;
   std::vector<NemoSettings> file = {
-      {"dataset", "", {{"seq_length", nemo_number(nemo_sequence(plan)), "the same as model.seq_length"}}},
+      {"dataset", "", {{"seq_length", nemo_number(sequence_of(plan)), "the same as model.seq_length"}}},
       network_settings(plan), expert_settings(plan), split_settings(plan), recompute_settings(plan.split),
       {"train", "",
           {{"micro_batch_size", nemo_number(run.micro_batch)}, {"global_batch_size", nemo_number(run.global_batch)}}}};
@@ -291,9 +266,8 @@ std::vector<NemoSettings> nemo_settings(const EmitPlan& plan) {
 
 std::vector<std::string> nemo_unsaid(const EmitPlan& plan) {
   std::vector<std::string> unsaid = unsaid_by_all(plan, "Megatron-Bridge");
-  for (const auto& gaps : {split_gaps(plan), network_gaps(plan)})
-    for (const NemoGap& gap : gaps)
-      if (gap.there) unsaid.push_back(gap.text);
+  add_split_gaps(unsaid, plan);
+  add_network_gaps(unsaid, plan);
   return unsaid;
 }
 

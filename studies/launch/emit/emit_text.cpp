@@ -1,10 +1,12 @@
 #include "studies/launch/emit/emit_text.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include <fmt/format.h>
 
 #include "studies/cli/shell_word.h"
+#include "studies/launch/facts/text_if.h"
 #include "studies/run/split/split_plan.h"
 
 namespace stepcast {
@@ -48,6 +50,16 @@ std::string comment_lines(std::string_view text, std::string_view mark, std::siz
   return lines;
 }
 
+bool lies_as(const Split& split, const MeshOrder& order) {
+  const std::int64_t sizes[] = {split.tp, split.cp, split.dp, split.pp};
+  const auto of_several = [&](const MeshOrder& all) {
+    std::vector<MeshAxis> axes(all.begin(), all.end());
+    std::erase_if(axes, [&](MeshAxis axis) { return sizes[static_cast<std::size_t>(axis)] == 1; });
+    return axes;
+  };
+  return of_several(split.order) == of_several(order);
+}
+
 std::int64_t gpus_per_node(const EmitPlan& plan) {
   return std::min(plan.scenario->plan.gpus, plan.scenario->machine.row.levels.front().gpus);
 }
@@ -55,6 +67,11 @@ std::int64_t gpus_per_node(const EmitPlan& plan) {
 std::int64_t nodes_of(const EmitPlan& plan) {
   const std::int64_t per_node = gpus_per_node(plan);
   return (plan.scenario->plan.gpus + per_node - 1) / per_node;
+}
+
+std::int64_t sequence_of(const EmitPlan& plan) {
+  const std::int64_t asked = plan.scenario->plan.sequence;
+  return asked > 0 ? asked : plan.scenario->network.row.sequence;
 }
 
 std::vector<std::string> header_of(const EmitPlan& plan, std::string_view target) {
@@ -72,18 +89,22 @@ std::string stack_beside(const EmitPlan& plan, std::string_view usual) {
   return id == usual || id.empty() ? "" : "--stack " + shell_word(id);
 }
 
+void add_gaps(std::vector<std::string>& unsaid, std::initializer_list<std::string> gaps) {
+  std::copy_if(
+      gaps.begin(), gaps.end(), std::back_inserter(unsaid), [](const std::string& gap) { return !gap.empty(); });
+}
+
 std::vector<std::string> unsaid_by_all(const EmitPlan& plan, std::string_view name) {
   std::vector<std::string> unsaid;
   for (const std::string& statement : plan.apart)
     unsaid.push_back(fmt::format(
         "the statement '{}' of the mapping; {} has no argument for it and runs without it", statement, name));
   const PipelineChoice& pipeline = plan.scenario->pipeline;
-  if (pipeline.slices > 1)
-    unsaid.push_back(fmt::format(
-        "a sequence cut into {} slices along the pipeline; {} sends whole sequences", pipeline.slices, name));
-  if (pipeline.memory_cap > 0)
-    unsaid.push_back(
-        fmt::format("a cap of {} held activations; {} holds as many as its schedule needs", pipeline.memory_cap, name));
+  add_gaps(unsaid,
+      {text_if(pipeline.slices > 1, "a sequence cut into {} slices along the pipeline; {} sends whole sequences",
+           pipeline.slices, name),
+          text_if(pipeline.memory_cap > 0, "a cap of {} held activations; {} holds as many as its schedule needs",
+              pipeline.memory_cap, name)});
   return unsaid;
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,12 +42,23 @@ std::string comment_lines(std::string_view text, std::string_view mark = "# ", s
 /// What stands on top of every file: what it trains, where, how it is split, and which command reads it back.
 std::vector<std::string> header_of(const EmitPlan& plan, std::string_view target);
 
+/// Do the axes of more than one rank lie as that order has them?
+bool lies_as(const Split& split, const MeshOrder& order);
+/// The one other order that Megatron's launchers have.
+constexpr MeshOrder stages_inside{MeshAxis::tp, MeshAxis::cp, MeshAxis::pp, MeshAxis::dp};
+
 std::int64_t gpus_per_node(const EmitPlan& plan);
 std::int64_t nodes_of(const EmitPlan& plan);
+
+/// The length of a sequence, the network's own where none was asked for.
+std::int64_t sequence_of(const EmitPlan& plan);
 
 /// "--stack megatron-2022" where the plan's software is not the row that a reading takes: no script says what is
 /// beneath it.
 std::string stack_beside(const EmitPlan& plan, std::string_view usual);
+
+/// Adds the sentences of what is lost; "" says that nothing is.
+void add_gaps(std::vector<std::string>& unsaid, std::initializer_list<std::string> gaps);
 
 /// What no framework here can be told: statements of the mapping that no flag says, slices, caps of memory. `name`:
 /// "Megatron-LM".

@@ -13,26 +13,10 @@
 namespace stepcast {
 namespace {
 
-/// The axes that split anything, in their order.
-std::vector<MeshAxis> split_axes(const Split& split, const MeshOrder& order) {
-  const auto size = [&](MeshAxis axis) {
-    return axis == MeshAxis::tp   ? split.tp
-           : axis == MeshAxis::cp ? split.cp
-           : axis == MeshAxis::dp ? split.dp
-                                  : split.pp;
-  };
-  std::vector<MeshAxis> axes;
-  std::copy_if(order.begin(), order.end(), std::back_inserter(axes), [&](MeshAxis axis) { return size(axis) > 1; });
-  return axes;
-}
-
-constexpr MeshOrder stages_inside{MeshAxis::tp, MeshAxis::cp, MeshAxis::pp, MeshAxis::dp};
-
 /// Experts lie as etp, ep, rest in Megatron, the stages where the order has them (parallel_state.py of core_v0.19.0).
 void write_order(const Split& split, EmittedGroup& group, Unsaid& unsaid) {
-  const auto in_use = split_axes(split, split.order);
-  if (in_use == split_axes(split, usual_order)) return;
-  if (in_use != split_axes(split, stages_inside)) {
+  if (lies_as(split, usual_order)) return;
+  if (!lies_as(split, stages_inside)) {
     unsaid.push_back(fmt::format(
         "the order {} of axes on the ranks; Megatron-LM has tp-cp-dp-pp and tp-cp-pp-dp, and runs the first",
         to_text(split.order)));
