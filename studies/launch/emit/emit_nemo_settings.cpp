@@ -183,7 +183,7 @@ NemoSettings adapter_settings(const Plan& run) {
           {"dim", nemo_number(run.lora_rank), "rank of the adapters"}}};
 }
 
-void add_split_gaps(std::vector<std::string>& unsaid, const EmitPlan& plan) {
+void add_nemo_split_gaps(std::vector<std::string>& unsaid, const EmitPlan& plan) {
   const Split& s = plan.split;
   const Scenario& scenario = *plan.scenario;
   const char* own = s.chunks > 1 ? "interleaved-1f1b" : "1f1b";
@@ -220,7 +220,7 @@ void add_split_gaps(std::vector<std::string>& unsaid, const EmitPlan& plan) {
               "tf32; matrix products follow torch's own switch, and fp32 is written")});
 }
 
-void add_network_gaps(std::vector<std::string>& unsaid, const EmitPlan& plan) {
+void add_nemo_network_gaps(std::vector<std::string>& unsaid, const EmitPlan& plan) {
   const NetworkSpec& n = plan.scenario->network.row;
   const Experts& x = n.experts;
   add_gaps(unsaid,
@@ -266,8 +266,8 @@ std::vector<NemoSettings> nemo_settings(const EmitPlan& plan) {
 
 std::vector<std::string> nemo_unsaid(const EmitPlan& plan) {
   std::vector<std::string> unsaid = unsaid_by_all(plan, "Megatron-Bridge");
-  add_split_gaps(unsaid, plan);
-  add_network_gaps(unsaid, plan);
+  add_nemo_split_gaps(unsaid, plan);
+  add_nemo_network_gaps(unsaid, plan);
   return unsaid;
 }
 

@@ -9,6 +9,7 @@
 #include "model/base/json_writer.h"
 #include "studies/launch/facts/argument_facts.h"
 #include "studies/launch/emit/emit_text.h"
+#include "studies/launch/facts/text_if.h"
 
 namespace stepcast {
 namespace {
@@ -20,61 +21,6 @@ std::string titan_quoted(std::string_view text) {
   if (text.find_first_of("\"\\\n\r\t") == text.npos) return fmt::format("\"{}\"", text);
   return text.find_first_of("'\n\r\t") == text.npos ? fmt::format("'{}'", text) : json_quoted(text);
 }
-
-std::string titan_count(std::int64_t count) { return std::to_string(count); }
-
-// One setting each; "" = it is not written.
-using TitanValue = std::string (*)(const EmitPlan& plan);
-
-bool titan_staged(const EmitPlan& plan) { return plan.split.pp > 1; }
-bool titan_quantized(const EmitPlan& plan, Precision precision) { return plan.scenario->plan.precision == precision; }
-bool titan_compiles(const EmitPlan& plan) { return !plan.scenario->stack.row.eager; }
-
-/// A network that torchtitan does not ship goes by its own name, under which somebody has to register it.
-std::string titan_name(const EmitPlan& plan) {
-  const NetworkSpec& network = plan.scenario->network.row;
-  const TorchtitanModel* model = torchtitan_model(network.id);
-  return titan_quoted(model != nullptr ? model->name : std::string_view(network.id));
-}
-std::string titan_flavor(const EmitPlan& plan) {
-  const TorchtitanModel* model = torchtitan_model(plan.scenario->network.row.id);
-  return model != nullptr ? titan_quoted(model->flavor) : std::string();
-}
-
-std::string titan_converters(const EmitPlan& plan) {
-  const bool fp8 = titan_quantized(plan, Precision::fp8);
-  if (!fp8 && !titan_quantized(plan, Precision::mxfp8)) return {};
-  const std::string_view kind = fp8 ? "float8" : "mx";
-  const std::string experts = plan.split.experts ? fmt::format(", \"quantize.grouped_mm.{}\"", kind) : "";
-  return fmt::format("[\"quantize.linear.{}\"{}]", kind, experts);
-}
-template <Precision precision> std::string titan_left_out(const EmitPlan& plan) {
-  if (!titan_quantized(plan, precision)) return {};
-  return plan.split.experts ? "[\"output\", \"router.gate\"]" : "[\"output\"]";
-}
-template <Precision precision> std::string titan_expert_modules(const EmitPlan& plan) {
-  return titan_quantized(plan, precision) && plan.split.experts ? "[\"experts\"]" : "";
-}
-
-/// With stages a rank takes its whole batch at once and the pipeline cuts it; without them it accumulates.
-std::string titan_local_batch(const EmitPlan& plan) {
-  return titan_count(plan.scenario->plan.micro_batch * (titan_staged(plan) ? plan.split.micro_batches : 1));
-}
-std::string titan_sequence(const EmitPlan& plan) {
-  const std::int64_t asked = plan.scenario->plan.sequence;
-  return titan_count(asked > 0 ? asked : plan.scenario->network.row.sequence);
-}
-std::string titan_precision(const EmitPlan& plan) {
-  const Precision precision = plan.scenario->plan.precision;
-  return titan_quoted(precision == Precision::fp32 || precision == Precision::tf32 ? "float32" : "bfloat16");
-}
-
-std::string titan_layers_per_stage(const EmitPlan& plan) {
-  if (!titan_staged(plan) || !torchtitan_parts(plan).empty()) return {};
-  return titan_count(plan.scenario->network.row.layers / (plan.split.pp * plan.split.chunks));
-}
-/// An even split counts neither the embedding nor the LM head as layers, which torchtitan does by itself.
-std::string titan_no_less(const EmitPlan& plan) { return titan_layers_per_stage(plan).empty() ? "" : "0"; }
 
 std::string titan_parts(const EmitPlan& plan) {
   const auto parts = torchtitan_parts(plan);
@@ -94,101 +40,106 @@ std::string titan_parts(const EmitPlan& plan) {
   return text + "]";
 }
 
-/// torch's names: all-gather of keys and values, or their exchange in steps.
-std::string titan_context(const EmitPlan& plan) {
-  if (plan.split.cp == 1) return {};
-  return titan_quoted(plan.split.context == ContextKind::gather ? "allgather" : "alltoall");
-}
-
-/// A rank of the axes of experts; nothing for dense networks.
-template <std::int64_t Split::*size> std::string titan_expert_axis(const EmitPlan& plan) {
-  return plan.split.experts ? titan_count(plan.split.*size) : "";
-}
-
-bool titan_by_operator(const EmitPlan& plan) {
-  const bool core = plan.split.recompute.kind == Recompute::Kind::selective;
-  return core || std::any_of(plan.apart.begin(), plan.apart.end(), torchtitan_by_operator);
-}
-
-std::string titan_mode(const EmitPlan& plan) {
-  if (titan_by_operator(plan)) return titan_quoted("selective");
-  if (plan.split.recompute.kind == Recompute::Kind::none) return titan_quoted("none");
-  return titan_quoted(torchtitan_recompute_every(plan) > 1 ? "selective" : "full");
-}
-std::string titan_option(const EmitPlan& plan) {
-  if (titan_by_operator(plan)) return titan_quoted("op");
+struct TitanRecompute {
+  std::string mode, option;
+};
+TitanRecompute titan_recompute(const EmitPlan& plan) {
+  const Recompute::Kind kind = plan.split.recompute.kind;
+  if (kind == Recompute::Kind::selective || std::any_of(plan.apart.begin(), plan.apart.end(), torchtitan_by_operator))
+    return {"\"selective\"", "\"op\""};
+  if (kind == Recompute::Kind::none) return {"\"none\"", ""};
   const std::int64_t every = torchtitan_recompute_every(plan);
-  return every > 1 ? titan_quoted(titan_count(every)) : "";
-}
-
-/// One copy is what torchtitan does by itself; where there is one data rank, saying it tells zero 0 from zero 2 and 3.
-std::string titan_replicas(const EmitPlan& plan) {
-  const bool alone = plan.split.dp * plan.split.cp == 1;
-  return alone && plan.split.zero > 0 ? "" : titan_count(torchtitan_shards(plan.split).replicate);
+  return every > 1 ? TitanRecompute{"\"selective\"", fmt::format("\"{}\"", every)} : TitanRecompute{"\"full\"", ""};
 }
 
 struct TitanSetting {
   std::string_view section, name;
-  TitanValue value;
+  std::string value;  ///< "": it is not written
   std::string_view comment = {};
 };
 
-// In the order of the file. What job_config.py does by itself is written out where a reader should see it.
-const TitanSetting titan_settings[] = {
-    {"model", "name", titan_name},
-    {"model", "flavor", titan_flavor},
-    {"model", "converters", titan_converters},
-    {"training", "local_batch_size", titan_local_batch, "sequences per data-parallel rank and accumulation step"},
-    {"training", "global_batch_size", [](const EmitPlan& p) { return titan_count(p.scenario->plan.global_batch); }},
-    {"training", "seq_len", titan_sequence},
-    {"training", "mixed_precision_param", titan_precision},
-    {"parallelism", "data_parallel_replicate_degree", titan_replicas},
-    {"parallelism", "data_parallel_shard_degree",
-        [](const EmitPlan& p) { return titan_count(torchtitan_shards(p.split).shard); }},
-    {"parallelism", "fsdp_reshard_after_forward",
-        [](const EmitPlan& p) {
-          const std::string_view reshard = torchtitan_shards(p.split).reshard;
-          return reshard.empty() ? std::string() : titan_quoted(reshard);
-        },
-        "always: weights are gathered anew for backward (zero 3); never: they are kept from forward on (zero 2)"},
-    {"parallelism", "tensor_parallel_degree", [](const EmitPlan& p) { return titan_count(p.split.tp); },
-        "with sequence parallelism"},
-    {"parallelism", "enable_async_tensor_parallel",
-        [](const EmitPlan& p) {
-          const bool beside = p.scenario->stack.row.activation_moves == Manners::overlapped;
-          return true_false(beside && titan_compiles(p));
-        }},
-    {"parallelism", "context_parallel_degree", [](const EmitPlan& p) { return titan_count(p.split.cp); }},
-    {"parallelism", "context_parallel_rotate_method", titan_context},
-    {"parallelism", "expert_parallel_degree", titan_expert_axis<&Split::ep>,
-        "takes its ranks from data, context and tensor parallelism"},
-    {"parallelism", "expert_tensor_parallel_degree", titan_expert_axis<&Split::etp>},
-    {"parallelism", "pipeline_parallel_degree", [](const EmitPlan& p) { return titan_count(p.split.pp); }},
-    {"parallelism", "pipeline_parallel_schedule",
-        [](const EmitPlan& p) {
-          return titan_staged(p) ? titan_quoted(torch_schedule(p.split).torch) : std::string();
-        }},
-    {"parallelism", "pipeline_parallel_microbatch_size",
-        [](const EmitPlan& p) { return titan_staged(p) ? titan_count(p.scenario->plan.micro_batch) : std::string(); },
-        "sequences; the local batch is cut into these"},
-    {"parallelism", "pipeline_parallel_layers_per_stage", titan_layers_per_stage},
-    {"parallelism", "pipeline_parallel_first_stage_less_layers", titan_no_less},
-    {"parallelism", "pipeline_parallel_last_stage_less_layers", titan_no_less},
-    {"parallelism", "module_fqns_per_model_part", titan_parts},
-    {"activation_checkpoint", "mode", titan_mode},
-    {"activation_checkpoint", "selective_ac_option", titan_option, "a number n: every n-th layer whole"},
-    {"compile", "enable", [](const EmitPlan& p) { return true_false(titan_compiles(p)); }},
-    {"quantize.linear.float8", "recipe_name",
-        [](const EmitPlan& p) { return titan_quantized(p, Precision::fp8) ? titan_quoted("rowwise") : std::string(); }},
-    {"quantize.linear.float8", "filter_fqns", titan_left_out<Precision::fp8>, "these stay as they are"},
-    {"quantize.grouped_mm.float8", "fqns", titan_expert_modules<Precision::fp8>},
-    {"quantize.linear.mx", "recipe_name",
-        [](const EmitPlan& p) {
-          return titan_quantized(p, Precision::mxfp8) ? titan_quoted("mxfp8_cublas") : std::string();
-        }},
-    {"quantize.linear.mx", "filter_fqns", titan_left_out<Precision::mxfp8>, "these stay as they are"},
-    {"quantize.grouped_mm.mx", "fqns", titan_expert_modules<Precision::mxfp8>},
-};
+/// A network that torchtitan does not ship goes by its own name, under which somebody has to register it.
+std::vector<TitanSetting> titan_model(const EmitPlan& plan) {
+  const std::string& id = plan.scenario->network.row.id;
+  const TorchtitanModel* model = torchtitan_model(id);
+  const Precision precision = plan.scenario->plan.precision;
+  const char* kind = precision == Precision::fp8 ? "float8" : precision == Precision::mxfp8 ? "mx" : "";
+  const std::string experts = text_if(plan.split.experts, ", \"quantize.grouped_mm.{}\"", kind);
+  return {
+      {"model", "name", titan_quoted(model != nullptr ? model->name : std::string_view(id))},
+      {"model", "flavor", model != nullptr ? titan_quoted(model->flavor) : ""},
+      {"model", "converters", text_if(*kind != '\0', "[\"quantize.linear.{}\"{}]", kind, experts)},
+  };
+}
+
+/// With stages a rank takes its whole batch at once and the pipeline cuts it; without them it accumulates.
+std::vector<TitanSetting> titan_training(const EmitPlan& plan) {
+  const Plan& run = plan.scenario->plan;
+  const bool wide = run.precision == Precision::fp32 || run.precision == Precision::tf32;
+  return {
+      {"training", "local_batch_size",
+          std::to_string(run.micro_batch * (plan.split.pp > 1 ? plan.split.micro_batches : 1)),
+          "sequences per data-parallel rank and accumulation step"},
+      {"training", "global_batch_size", std::to_string(run.global_batch)},
+      {"training", "seq_len", std::to_string(sequence_of(plan))},
+      {"training", "mixed_precision_param", wide ? "\"float32\"" : "\"bfloat16\""},
+  };
+}
+
+std::vector<TitanSetting> titan_parallelism(const EmitPlan& plan) {
+  const Split& split = plan.split;
+  const Stack& stack = plan.scenario->stack.row;
+  const bool staged = split.pp > 1;
+  const std::string parts = titan_parts(plan);
+  const bool even = staged && parts.empty();
+  const TorchtitanShards shards = torchtitan_shards(split);
+  // One copy is what torchtitan does by itself; where there is one data rank, saying it tells zero 0 from zero 2 and 3.
+  const bool tells_copies = split.dp * split.cp > 1 || split.zero == 0;
+  return {
+      {"parallelism", "data_parallel_replicate_degree", text_if(tells_copies, "{}", shards.replicate)},
+      {"parallelism", "data_parallel_shard_degree", std::to_string(shards.shard)},
+      {"parallelism", "fsdp_reshard_after_forward", text_if(!shards.reshard.empty(), "\"{}\"", shards.reshard),
+          "always: weights are gathered anew for backward (zero 3); never: they are kept from forward on (zero 2)"},
+      {"parallelism", "tensor_parallel_degree", std::to_string(split.tp), "with sequence parallelism"},
+      {"parallelism", "enable_async_tensor_parallel",
+          true_false(stack.activation_moves == Manners::overlapped && !stack.eager)},
+      {"parallelism", "context_parallel_degree", std::to_string(split.cp)},
+      // torch's names: all-gather of keys and values, or their exchange in steps.
+      {"parallelism", "context_parallel_rotate_method",
+          text_if(split.cp > 1, "\"{}\"", split.context == ContextKind::gather ? "allgather" : "alltoall")},
+      {"parallelism", "expert_parallel_degree", text_if(split.experts, "{}", split.ep),
+          "takes its ranks from data, context and tensor parallelism"},
+      {"parallelism", "expert_tensor_parallel_degree", text_if(split.experts, "{}", split.etp)},
+      {"parallelism", "pipeline_parallel_degree", std::to_string(split.pp)},
+      {"parallelism", "pipeline_parallel_schedule", staged ? titan_quoted(torch_schedule(split).torch) : ""},
+      {"parallelism", "pipeline_parallel_microbatch_size", text_if(staged, "{}", plan.scenario->plan.micro_batch),
+          "sequences; the local batch is cut into these"},
+      {"parallelism", "pipeline_parallel_layers_per_stage",
+          text_if(even, "{}", plan.scenario->network.row.layers / (split.pp * split.chunks))},
+      // An even split counts neither the embedding nor the LM head as layers, which torchtitan does by itself.
+      {"parallelism", "pipeline_parallel_first_stage_less_layers", text_if(even, "0")},
+      {"parallelism", "pipeline_parallel_last_stage_less_layers", text_if(even, "0")},
+      {"parallelism", "module_fqns_per_model_part", parts},
+  };
+}
+
+std::vector<TitanSetting> titan_compute(const EmitPlan& plan) {
+  const Precision precision = plan.scenario->plan.precision;
+  const bool experts = plan.split.experts, fp8 = precision == Precision::fp8, mx = precision == Precision::mxfp8;
+  const char* left_out = experts ? "[\"output\", \"router.gate\"]" : "[\"output\"]";
+  const TitanRecompute recompute = titan_recompute(plan);
+  return {
+      {"activation_checkpoint", "mode", recompute.mode},
+      {"activation_checkpoint", "selective_ac_option", recompute.option, "a number n: every n-th layer whole"},
+      {"compile", "enable", true_false(!plan.scenario->stack.row.eager)},
+      {"quantize.linear.float8", "recipe_name", text_if(fp8, "\"rowwise\"")},
+      {"quantize.linear.float8", "filter_fqns", text_if(fp8, "{}", left_out), "these stay as they are"},
+      {"quantize.grouped_mm.float8", "fqns", text_if(fp8 && experts, "[\"experts\"]")},
+      {"quantize.linear.mx", "recipe_name", text_if(mx, "\"mxfp8_cublas\"")},
+      {"quantize.linear.mx", "filter_fqns", text_if(mx, "{}", left_out), "these stay as they are"},
+      {"quantize.grouped_mm.mx", "fqns", text_if(mx && experts, "[\"experts\"]")},
+  };
+}
 
 EmittedGroup& titan_section(std::vector<EmittedGroup>& sections, std::string_view heading) {
   const auto found =
@@ -231,9 +182,11 @@ std::vector<std::string> add_as_before(std::vector<EmittedGroup>& sections, cons
 
 std::vector<EmittedGroup> titan_sections(const EmitPlan& plan) {
   std::vector<EmittedGroup> sections;
-  for (const TitanSetting& row : titan_settings)
-    if (std::string value = row.value(plan); !value.empty())
-      titan_section(sections, row.section).add(std::string(row.name), std::move(value), std::string(row.comment));
+  // In the order of the file. What job_config.py does by itself is written out where a reader should see it.
+  for (const auto settings : {titan_model, titan_training, titan_parallelism, titan_compute})
+    for (const TitanSetting& row : settings(plan))
+      if (!row.value.empty())
+        titan_section(sections, row.section).add(std::string(row.name), row.value, std::string(row.comment));
   return sections;
 }
 

@@ -8,6 +8,7 @@
 
 #include "studies/launch/emit/emit_text.h"
 #include "studies/launch/emit/emit_torchtitan.h"
+#include "studies/launch/facts/text_if.h"
 
 namespace stepcast {
 namespace {
@@ -35,13 +36,11 @@ constexpr TorchSchedule torch_schedules[] = {
     {"terapipe", "GPipe", true, false},
 };
 
-std::int64_t titan_layers(const EmitPlan& plan) { return plan.scenario->network.row.layers; }
-
 /// Layers of each virtual stage; empty where they are not the same number and not listed either.
 std::vector<std::int64_t> titan_counts(const EmitPlan& plan) {
   const std::int64_t stages = plan.split.pp * plan.split.chunks;
   if (!plan.split.layers.empty()) return plan.split.layers;
-  return std::vector<std::int64_t>(static_cast<std::size_t>(stages), titan_layers(plan) / stages);
+  return std::vector<std::int64_t>(static_cast<std::size_t>(stages), plan.scenario->network.row.layers / stages);
 }
 
 /// torchtitan replicates weights only where nothing else is split (models/llama3/infra/parallelize.py: DDP is one axis
@@ -57,167 +56,98 @@ bool titan_usual_order(const Split& split) {
   return std::is_sorted(order.begin(), order.end());
 }
 
-// Each says what is lost, or nothing.
-using TitanGap = std::string (*)(const EmitPlan& plan);
-
-std::string titan_network_gap(const EmitPlan& plan) {
+void add_titan_network_gaps(std::vector<std::string>& unsaid, const EmitPlan& plan) {
+  const Split& split = plan.split;
   const NetworkSpec& network = plan.scenario->network.row;
   const TorchtitanModel* model = torchtitan_model(network.id);
-  if (model != nullptr && model->until.empty()) return {};
-  if (model != nullptr && model->until > std::string_view("2026")) return {};
-  if (model != nullptr) return fmt::format("{} by a flavor: releases since {} ship none", network.name, model->until);
-  return fmt::format("the geometry of {}: torchtitan ships no flavor of it, and takes one only from a model that is "
-                     "registered as '{}'",
-      network.name, network.id);
+  const TorchtitanModel known = model != nullptr ? *model : TorchtitanModel{};
+  const bool left = !known.until.empty() && known.until <= std::string_view("2026");
+  const bool refuses_stages = split.pp > 1 && !known.stages;
+  const std::int64_t modules = network.mtp_layers;
+  const double factor = network.experts.capacity_factor;
+  add_gaps(
+      unsaid, {text_if(left, "{} by a flavor: releases since {} ship none", network.name, known.until),
+                  text_if(model == nullptr,
+                      "the geometry of {}: torchtitan ships no flavor of it, and takes one only from a model that is "
+                      "registered as '{}'",
+                      network.name, network.id),
+                  text_if(modules > 0, "{} prediction module{}; it trains none", modules, modules == 1 ? "" : "s"),
+                  text_if(refuses_stages, "pp {}; it refuses stages for {}", split.pp, known.name),
+                  text_if(split.cp > 1 && !known.context && !refuses_stages,
+                      "cp {}; it refuses context parallelism for {} {}, which runs flex attention", split.cp,
+                      known.name, known.flavor),
+                  text_if(factor > 0, "a capacity factor of {}; it drops and pads nothing", factor)});
 }
 
-std::string titan_prediction_gap(const EmitPlan& plan) {
-  if (plan.scenario->network.row.mtp_layers == 0) return {};
-  return fmt::format("{} prediction module{}; it trains none", plan.scenario->network.row.mtp_layers,
-      plan.scenario->network.row.mtp_layers == 1 ? "" : "s");
-}
-
-std::string titan_refusal_gap(const EmitPlan& plan) {
-  const TorchtitanModel* model = torchtitan_model(plan.scenario->network.row.id);
-  if (model == nullptr) return {};
-  if (plan.split.pp > 1 && !model->stages)
-    return fmt::format("pp {}; it refuses stages for {}", plan.split.pp, model->name);
-  if (plan.split.cp > 1 && !model->context)
-    return fmt::format("cp {}; it refuses context parallelism for {} {}, which runs flex attention", plan.split.cp,
-        model->name, model->flavor);
-  return {};
-}
-
-std::string titan_capacity_gap(const EmitPlan& plan) {
-  const double factor = plan.scenario->network.row.experts.capacity_factor;
-  return factor > 0 ? fmt::format("a capacity factor of {}; it drops and pads nothing", factor) : "";
-}
-
-std::string titan_order_gap(const EmitPlan& plan) {
-  if (titan_usual_order(plan.split)) return {};
-  return fmt::format("the mesh order {}; it lays them as {}", to_text(plan.split.order), to_text(usual_order));
-}
-
-std::string titan_sequence_gap(const EmitPlan& plan) {
-  return plan.split.tp > 1 && !plan.split.sequence
-             ? "tp without sequence parallelism; it always splits norms by position"
-             : "";
-}
-
-std::string titan_vocabulary_gap(const EmitPlan& plan) {
-  if (plan.split.tp == 1 || plan.split.vocabulary) return {};
-  return fmt::format("a whole embedding and LM head beside tp; it splits the vocabulary of {} unevenly",
-      plan.scenario->network.row.vocab);
-}
-
-std::string titan_context_gap(const EmitPlan& plan) {
-  const bool by_heads = plan.split.cp > 1 && plan.split.context == ContextKind::ulysses;
-  return by_heads ? "a core split by heads (ulysses); it sends keys and values round" : "";
-}
-
-std::string titan_divisor_gap(const EmitPlan& plan) {
-  const std::int64_t sequence =
-      plan.scenario->plan.sequence > 0 ? plan.scenario->plan.sequence : plan.scenario->network.row.sequence;
-  const std::int64_t pieces = plan.split.tp * (plan.split.cp > 1 ? 2 * plan.split.cp : 1);
-  if (sequence % pieces == 0) return {};
-  return fmt::format("a sequence of {}; it wants a multiple of tp x 2 cp = {}", sequence, pieces);
-}
-
-std::string titan_zero_gap(const EmitPlan& plan) {
+void add_titan_split_gaps(std::vector<std::string>& unsaid, const EmitPlan& plan) {
   const Split& split = plan.split;
-  if (split.replicas > 1 && torchtitan_sharded_ranks(split) == 1)
-    return fmt::format("zero {} over one rank; it keeps nothing in shards there", split.zero);
-  if (split.zero >= 2 || titan_replicates(split)) return {};
-  if (torchtitan_sharded_ranks(split) == 1)
-    return split.zero == 1 ? "zero 1 over one rank; it keeps nothing in shards" : "";
-  if (split.zero == 1)
-    return "zero 1; it keeps weights and gradients in shards as well, and weights gathered from forward to backward "
-           "(zero 2)";
-  return "zero 0 beside another split; it replicates only where nothing else is split, and keeps all in shards here "
-         "(zero 2)";
+  const std::int64_t pieces = split.tp * (split.cp > 1 ? 2 * split.cp : 1);
+  const bool one_rank = torchtitan_sharded_ranks(split) == 1;
+  const bool whole_copies = split.replicas > 1 && one_rank;
+  const bool other_zero = !whole_copies && split.zero < 2 && !titan_replicates(split);
+  add_gaps(unsaid,
+      {text_if(!titan_usual_order(split), "the mesh order {}; it lays them as {}", to_text(split.order),
+           to_text(usual_order)),
+          text_if(
+              split.tp > 1 && !split.sequence, "tp without sequence parallelism; it always splits norms by position"),
+          text_if(split.tp > 1 && !split.vocabulary,
+              "a whole embedding and LM head beside tp; it splits the vocabulary of {} unevenly",
+              plan.scenario->network.row.vocab),
+          text_if(split.cp > 1 && split.context == ContextKind::ulysses,
+              "a core split by heads (ulysses); it sends keys and values round"),
+          text_if(sequence_of(plan) % pieces != 0, "a sequence of {}; it wants a multiple of tp x 2 cp = {}",
+              sequence_of(plan), pieces),
+          text_if(whole_copies, "zero {} over one rank; it keeps nothing in shards there", split.zero),
+          text_if(other_zero && one_rank && split.zero == 1, "zero 1 over one rank; it keeps nothing in shards"),
+          text_if(other_zero && !one_rank && split.zero == 1,
+              "zero 1; it keeps weights and gradients in shards as well, and weights gathered from forward to backward "
+              "(zero 2)"),
+          text_if(other_zero && !one_rank && split.zero == 0,
+              "zero 0 beside another split; it replicates only where nothing else is split, and keeps all in shards "
+              "here (zero 2)"),
+          text_if(!split.kept_gathers.empty(), "inputs kept gathered for backward; it gathers them again"),
+          text_if(split.scatter == Scatter::stated,
+              "a stream sent to the next stage in tp pieces; it sends what its layers hand on")});
 }
 
-std::string titan_kept_gap(const EmitPlan& plan) {
-  return plan.split.kept_gathers.empty() ? "" : "inputs kept gathered for backward; it gathers them again";
-}
-
-std::string titan_scatter_gap(const EmitPlan& plan) {
-  return plan.split.scatter == Scatter::stated
-             ? "a stream sent to the next stage in tp pieces; it sends what its layers hand on"
-             : "";
-}
-
-std::string titan_recompute_gap(const EmitPlan& plan) {
-  const Recompute& recompute = plan.split.recompute;
-  if (recompute.kind == Recompute::Kind::selective)
-    return "recomputation of the attention core alone; its selective kind keeps the core and runs pointwise operators "
-           "and every "
-           "second product again";
-  if (recompute.kind == Recompute::Kind::full && torchtitan_recompute_every(plan) < 0)
-    return fmt::format(
-        "recomputation of {} layers of each stage; it takes every n-th, and all of them here", recompute.layers);
-  return {};
-}
-
-std::string titan_schedule_gap(const EmitPlan& plan) {
+void add_titan_way_gaps(std::vector<std::string>& unsaid, const EmitPlan& plan) {
   const Split& split = plan.split;
-  const TorchSchedule schedule = torch_schedule(split);
-  if (split.pp == 1 && split.schedule != "1f1b" && split.micro_batches > 1)
-    return fmt::format(
-        "the schedule {} without stages; it accumulates one micro-batch after the other", split.schedule);
-  if (split.pp == 1 || schedule.same) return {};
-  return fmt::format(
-      "the schedule {}; it runs {}, or any order from a table of actions (pipeline_parallel_schedule_csv)",
-      split.schedule, schedule.torch);
-}
-
-std::string titan_dual_gap(const EmitPlan& plan) {
-  const bool refused = plan.split.schedule == "dualpipev" && plan.split.pp > 1 && plan.split.ep > 1 &&
-                       plan.split.recompute.kind != Recompute::Kind::none;
-  return refused ? "recomputation beside dualpipev and ep; it refuses the three together" : "";
-}
-
-std::string titan_precision_gap(const EmitPlan& plan) {
-  const Precision precision = plan.scenario->plan.precision;
-  if (precision == Precision::fp16 || precision == Precision::nvfp4)
-    return fmt::format("{}; it computes in bf16", to_text(precision));
-  if (precision == Precision::tf32) return "tf32; it computes in fp32";
-  if (precision == Precision::fp32 || torchtitan_sharded_ranks(plan.split) > 1 || plan.split.tp * plan.split.pp == 1)
-    return {};
-  return fmt::format(
-      "{} beside tp or pp alone; it mixes precisions only where something is in shards, and computes in fp32 here",
-      to_text(precision));
-}
-
-std::string titan_adapter_gap(const EmitPlan& plan) {
-  const std::int64_t rank = plan.scenario->plan.lora_rank;
-  return rank > 0 ? fmt::format("adapters of rank {}; it trains all weights", rank) : "";
-}
-
-std::string titan_expert_gap(const EmitPlan& plan) {
-  const Split& split = plan.split;
-  if (!split.experts || split.etp == split.tp || (split.etp == 1 && split.ep > 1)) return {};
-  return fmt::format(
-      "etp {} beside tp {} and ep {}; it takes tp, or 1 where ep splits the experts", split.etp, split.tp, split.ep);
-}
-
-std::string titan_overlap_gap(const EmitPlan& plan) {
   const Stack& stack = plan.scenario->stack.row;
+  const Plan& run = plan.scenario->plan;
+  const Recompute& recompute = split.recompute;
+  const TorchSchedule schedule = torch_schedule(split);
+  const bool no_bf16 = run.precision == Precision::fp16 || run.precision == Precision::nvfp4,
+             wide = run.precision == Precision::fp32 || run.precision == Precision::tf32;
+  const bool unmixed = torchtitan_sharded_ranks(split) == 1 && split.tp * split.pp > 1;
   const bool waits = stack.gradient_reduces == Manners::blocking || stack.weight_gathers == Manners::blocking;
-  if (waits) return "data-parallel moves that wait; it runs them beside compute";
-  if (stack.activation_moves == Manners::overlapped && stack.eager)
-    return "tensor-parallel moves beside compute; it does that only in compiled layers";
-  return {};
+  add_gaps(unsaid,
+      {text_if(recompute.kind == Recompute::Kind::selective,
+           "recomputation of the attention core alone; its selective kind keeps the core and runs pointwise operators "
+           "and every second product again"),
+          text_if(recompute.kind == Recompute::Kind::full && torchtitan_recompute_every(plan) < 0,
+              "recomputation of {} layers of each stage; it takes every n-th, and all of them here", recompute.layers),
+          text_if(split.pp == 1 && split.schedule != "1f1b" && split.micro_batches > 1,
+              "the schedule {} without stages; it accumulates one micro-batch after the other", split.schedule),
+          text_if(split.pp > 1 && !schedule.same,
+              "the schedule {}; it runs {}, or any order from a table of actions (pipeline_parallel_schedule_csv)",
+              split.schedule, schedule.torch),
+          text_if(
+              split.schedule == "dualpipev" && split.pp > 1 && split.ep > 1 && recompute.kind != Recompute::Kind::none,
+              "recomputation beside dualpipev and ep; it refuses the three together"),
+          text_if(no_bf16, "{}; it computes in bf16", to_text(run.precision)),
+          text_if(run.precision == Precision::tf32, "tf32; it computes in fp32"),
+          text_if(!no_bf16 && !wide && unmixed,
+              "{} beside tp or pp alone; it mixes precisions only where something is in shards, and computes in fp32 "
+              "here",
+              to_text(run.precision)),
+          text_if(run.lora_rank > 0, "adapters of rank {}; it trains all weights", run.lora_rank),
+          text_if(split.experts && split.etp != split.tp && (split.etp > 1 || split.ep == 1),
+              "etp {} beside tp {} and ep {}; it takes tp, or 1 where ep splits the experts", split.etp, split.tp,
+              split.ep),
+          text_if(waits, "data-parallel moves that wait; it runs them beside compute"),
+          text_if(!waits && stack.activation_moves == Manners::overlapped && stack.eager,
+              "tensor-parallel moves beside compute; it does that only in compiled layers")});
 }
-
-// clang-format off
-constexpr TitanGap titan_gaps[] = {
-    titan_network_gap, titan_prediction_gap, titan_refusal_gap, titan_capacity_gap, titan_order_gap, titan_sequence_gap,
-    titan_vocabulary_gap, titan_context_gap, titan_divisor_gap, titan_zero_gap, titan_kept_gap, titan_scatter_gap,
-    titan_recompute_gap, titan_schedule_gap, titan_dual_gap, titan_precision_gap, titan_adapter_gap, titan_expert_gap,
-    titan_overlap_gap,
-};
-// clang-format on
 
 }  // namespace
 
@@ -273,8 +203,7 @@ std::vector<std::string> unsaid_torchtitan(const EmitPlan& plan) {
   EmitPlan others = plan;
   std::erase_if(others.apart, torchtitan_by_operator);
   std::vector<std::string> unsaid = unsaid_by_all(others, "torchtitan");
-  for (const TitanGap gap : titan_gaps)
-    if (std::string words = gap(plan); !words.empty()) unsaid.push_back(std::move(words));
+  for (const auto add : {add_titan_network_gaps, add_titan_split_gaps, add_titan_way_gaps}) add(unsaid, plan);
   return unsaid;
 }
 
