@@ -2,7 +2,6 @@
 #include "studies/launch/emit/emit_accelerate.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include <fmt/format.h>
 
@@ -22,7 +21,7 @@ std::string accelerate_precision(Precision precision) {
 }
 
 EmittedGroup accelerate_machines(const EmitPlan& plan) {
-  const std::int64_t gpus = plan.scenario->plan.gpus, machines = gpus / accelerate_gpus_each(plan);
+  const std::int64_t gpus = plan.scenario->plan.gpus, machines = gpus / gpus_on_each(plan);
   EmittedGroup group;
   group.add("compute_environment", "LOCAL_MACHINE");
   group.add("distributed_type", std::string(to_text(accelerate_engine(plan.split))));
@@ -195,10 +194,6 @@ AccelerateEngine accelerate_engine(const Split& split) {
 std::string_view to_text(AccelerateEngine engine) {
   constexpr std::string_view names[] = {"\"NO\"", "MULTI_GPU", "DEEPSPEED", "FSDP", "MEGATRON_LM"};
   return names[static_cast<std::size_t>(engine)];
-}
-
-std::int64_t accelerate_gpus_each(const EmitPlan& plan) {
-  return std::gcd(plan.scenario->plan.gpus, gpus_per_node(plan));
 }
 
 std::int64_t accelerate_last_layers(const Split& split) {

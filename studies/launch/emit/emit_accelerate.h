@@ -23,8 +23,6 @@ enum class AccelerateEngine : std::uint8_t {
 AccelerateEngine accelerate_engine(const Split& split);
 std::string_view to_text(AccelerateEngine engine);
 
-/// GPUs of a machine that a launcher with the same number on each can start.
-std::int64_t accelerate_gpus_each(const EmitPlan& plan);
 /// Layers of the last stage, where all others have the same number; 0 where there is no such number.
 std::int64_t accelerate_last_layers(const Split& split);
 /// Does the file say how many micro-batches a step has?

@@ -18,7 +18,6 @@ std::vector<std::string> unsaid_accelerate(const EmitPlan& plan) {
   const bool quiet = megatron || engine == AccelerateEngine::deepspeed;
   const bool beside = stack.gradient_reduces == Manners::overlapped && stack.weight_gathers == Manners::overlapped;
   const bool behind = stack.gradient_reduces == Manners::blocking && stack.weight_gathers == Manners::blocking;
-  const std::int64_t gpus = plan.scenario->plan.gpus, per_node = gpus_per_node(plan), each = accelerate_gpus_each(plan);
   const bool refused_copies = fsdp && split.replicas == split.dp && split.tp * split.cp > 1;
   const Recompute& recompute = split.recompute;
   const bool kept = recompute.kind == Recompute::Kind::none,
@@ -30,8 +29,7 @@ std::vector<std::string> unsaid_accelerate(const EmitPlan& plan) {
   const bool moves_beside = stack.activation_moves == Manners::overlapped;
   std::vector<std::string> unsaid = beside_unsaid(plan, "accelerate");
   add_gaps(unsaid,
-      {text_if(each != per_node, "{} GPUs on nodes of {}, the last not full; it starts as many on each: {} on {} nodes",
-           gpus, per_node, each, gpus / each),
+      {node_gap(plan, "it"),
           text_if(precision == Precision::mxfp8 || precision == Precision::nvfp4,
               "{} products; the file knows one recipe of 8 bits, and mixed_precision is bf16", to_text(precision)),
           text_if(precision == Precision::fp8 && megatron,

@@ -1,6 +1,5 @@
 // --emit megatron: a script that starts pretrain_gpt.py of today's Megatron-LM.
 #include <algorithm>
-#include <numeric>
 #include <set>
 
 #include <fmt/format.h>
@@ -18,13 +17,6 @@ struct ScriptGroup {
   const char* array;
   EmittedGroup group;
 };
-
-/// The launch that the plan came from, if it is one of this program.
-const Launch* megatron_like(const EmitPlan& plan) {
-  const bool same =
-      plan.like != nullptr && plan.like->framework != nullptr && plan.like->framework->id == "megatron-lm";
-  return same ? plan.like : nullptr;
-}
 
 /// What a run needs and the forecast says nothing about; another launch's own stands instead.
 EmittedGroup run_needs(const Launch* like) {
@@ -96,23 +88,11 @@ std::string environment_text(const EmitPlan& plan, const Launch* like) {
   return text;
 }
 
-struct StartedNodes {
-  std::int64_t nodes, gpus;
-};
-
 /// torchrun starts as many on each node: where the last node is not full, fewer on all.
-StartedNodes started_nodes(const EmitPlan& plan, Unsaid& unsaid) {
-  const std::int64_t gpus = plan.scenario->plan.gpus, per_node = gpus_per_node(plan), each = std::gcd(gpus, per_node);
-  if (each != per_node)
-    unsaid.push_back(
-        fmt::format("{} GPUs on nodes of {}, the last not full; torchrun starts as many on each: {} on {} nodes", gpus,
-            per_node, each, gpus / each));
-  return {gpus / each, each};
-}
-
-std::string launcher_text(const StartedNodes& started, const std::vector<ScriptGroup>& groups) {
-  std::string text = fmt::format("torchrun --nproc-per-node {} --nnodes {}", started.gpus, started.nodes);
-  if (started.nodes > 1)
+std::string launcher_text(const EmitPlan& plan, const std::vector<ScriptGroup>& groups) {
+  const std::int64_t each = gpus_on_each(plan), nodes = plan.scenario->plan.gpus / each;
+  std::string text = fmt::format("torchrun --nproc-per-node {} --nnodes {}", each, nodes);
+  if (nodes > 1)
     text += " \\\n  --node-rank \"${NODE_RANK:-0}\" --master-addr \"${MASTER_ADDR:-localhost}\" --master-port "
             "\"${MASTER_PORT:-6000}\"";
   text += " \\\n  pretrain_gpt.py";
@@ -142,12 +122,12 @@ std::string script_head(const EmitPlan& plan, const std::string& remarks, const 
 }  // namespace
 
 Emission emit_megatron(const EmitPlan& plan) {
-  const Launch* like = megatron_like(plan);
+  const Launch* like = launch_of(plan.like, "megatron-lm");
   Emission emission;
   emission.unsaid = unsaid_by_all(without_megatron_modules(plan), "Megatron-LM");
   ScriptRemarks remarks;
   const std::vector<ScriptGroup> groups = megatron_groups(plan, like, remarks, emission.unsaid);
-  const StartedNodes started = started_nodes(plan, emission.unsaid);
+  add_gaps(emission.unsaid, {node_gap(plan, "torchrun")});
   emission.beside = stack_beside(plan, "megatron-core");
   if (const Chosen<Stack>& stack = plan.scenario->stack; stack.id.empty())
     emission.unsaid.push_back(
@@ -156,7 +136,7 @@ Emission emit_megatron(const EmitPlan& plan) {
   if (const std::string environment = environment_text(plan, like); !environment.empty())
     emission.text += environment + "\n";
   for (const ScriptGroup& row : groups) emission.text += array_text(row) + "\n";
-  emission.text += launcher_text(started, groups);
+  emission.text += launcher_text(plan, groups);
   return emission;
 }
 

@@ -59,14 +59,14 @@ std::string nemo_written(const std::string& value) {
 /// What the launch that this came from says beside the step: "optimizer.lr". Only of the same framework, since others
 /// call it otherwise, and only what stands directly in a section.
 void keep_beside(NemoFile& file, const EmitPlan& plan, const std::vector<NemoSettings>& settings) {
-  if (plan.like == nullptr || plan.like->framework == nullptr || plan.like->framework->id != "megatron-bridge") return;
-  for (const GivenArgument& given : plan.like->arguments) {
+  const Launch* like = launch_of(plan.like, "megatron-bridge");
+  if (like == nullptr) return;
+  for (const GivenArgument& given : like->arguments) {
     const std::size_t dot = given.name.find('.');
     const bool nested = dot != std::string::npos && given.name.find('.', dot + 1) == std::string::npos;
-    if (!nested || !is_plain_name(given.name) || !given.unset.empty() || plan.like->find(given.name) != &given)
-      continue;
+    if (!nested || !is_plain_name(given.name) || !given.unset.empty() || !like->counts(given)) continue;
     const std::string section = given.name.substr(0, dot), name = given.name.substr(dot + 1);
-    const ArgumentFact* fact = plan.like->framework->table().find(given.name);
+    const ArgumentFact* fact = like->framework->table().find(given.name);
     if ((fact != nullptr && fact->asks) || nemo_says(settings, section, name)) continue;
     nemo_section(file, section).lines += nemo_line(name, nemo_written(given.value), "as it was");
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -60,6 +61,10 @@ bool lies_as(const Split& split, const MeshOrder& order) {
   return of_several(split.order) == of_several(order);
 }
 
+const Launch* launch_of(const Launch* like, std::string_view framework) {
+  return like != nullptr && like->framework != nullptr && like->framework->id == framework ? like : nullptr;
+}
+
 std::int64_t gpus_per_node(const EmitPlan& plan) {
   return std::min(plan.scenario->plan.gpus, plan.scenario->machine.row.levels.front().gpus);
 }
@@ -67,6 +72,15 @@ std::int64_t gpus_per_node(const EmitPlan& plan) {
 std::int64_t nodes_of(const EmitPlan& plan) {
   const std::int64_t per_node = gpus_per_node(plan);
   return (plan.scenario->plan.gpus + per_node - 1) / per_node;
+}
+
+std::int64_t gpus_on_each(const EmitPlan& plan) { return std::gcd(plan.scenario->plan.gpus, gpus_per_node(plan)); }
+
+std::string node_gap(const EmitPlan& plan, std::string_view launcher) {
+  const std::int64_t gpus = plan.scenario->plan.gpus, per_node = gpus_per_node(plan), each = gpus_on_each(plan);
+  return text_if(each != per_node,
+      "{} GPUs on nodes of {}, the last not full; {} starts as many on each: {} on {} nodes", gpus, per_node, launcher,
+      each, gpus / each);
 }
 
 std::int64_t sequence_of(const EmitPlan& plan) {

@@ -47,8 +47,15 @@ bool lies_as(const Split& split, const MeshOrder& order);
 /// The one other order that Megatron's launchers have.
 constexpr MeshOrder stages_inside{MeshAxis::tp, MeshAxis::cp, MeshAxis::pp, MeshAxis::dp};
 
+/// The launch, if there is one and it is of that framework; else null.
+const Launch* launch_of(const Launch* like, std::string_view framework);
+
 std::int64_t gpus_per_node(const EmitPlan& plan);
 std::int64_t nodes_of(const EmitPlan& plan);
+/// GPUs of a machine that a launcher with the same number on each can start.
+std::int64_t gpus_on_each(const EmitPlan& plan);
+/// What such a launcher starts where the last node is not full; "" where it is.
+std::string node_gap(const EmitPlan& plan, std::string_view launcher);
 
 /// The length of a sequence, the network's own where none was asked for.
 std::int64_t sequence_of(const EmitPlan& plan);

@@ -160,12 +160,13 @@ std::string titan_written(const ArgumentFact* fact, const std::string& value) {
 /// What the launch that the plan came from says beside the plan: paths, logging, learning rates. Returns the names of
 /// those that this release does not take, or whose value nothing sets.
 std::vector<std::string> add_as_before(std::vector<EmittedGroup>& sections, const EmitPlan& plan) {
-  if (plan.like == nullptr || plan.like->framework == nullptr || plan.like->framework->id != "torchtitan") return {};
+  const Launch* like = launch_of(plan.like, "torchtitan");
+  if (like == nullptr) return {};
   const ArgumentTable& table = argument_table("torchtitan");
   std::vector<std::string> left;
-  for (const GivenArgument& given : plan.like->arguments) {
+  for (const GivenArgument& given : like->arguments) {
     const ArgumentFact* fact = table.find(given.name);
-    if (!plan.like->counts(given) || (fact != nullptr && (fact->asks || fact->reach == Reach::step))) continue;
+    if (!like->counts(given) || (fact != nullptr && (fact->asks || fact->reach == Reach::step))) continue;
     const std::size_t dot = given.name.rfind('.');
     if (dot == given.name.npos || !is_plain_name(given.name) || !given.unset.empty() ||
         (fact != nullptr && !table.knows(*fact, titan_release))) {

@@ -7,6 +7,7 @@
 
 #include "model/base/json_reader.h"
 #include "model/base/json_writer.h"
+#include "studies/launch/emit/emit_text.h"
 
 namespace stepcast {
 namespace {
@@ -81,7 +82,7 @@ std::string json_literal(std::string_view plain) {
 std::vector<NestedSetting> carried_settings(
     const Launch* like, std::string_view framework, const std::set<std::string>& written) {
   std::vector<NestedSetting> settings;
-  if (like == nullptr || like->framework == nullptr || like->framework->id != framework) return settings;
+  if (launch_of(like, framework) == nullptr) return settings;
   for (const GivenArgument& given : like->arguments) {
     const ArgumentFact* fact = like->framework->table().find(given.name);
     if (given.spelled.starts_with("-") || stands_in_list(given.name) || !given.unset.empty() ||

@@ -84,10 +84,9 @@ Expected<void> check_unclosed(const LaunchLine& line, const std::string& where) 
 }
 
 Expected<void> check_release(const Launch& launch, const LaunchSource& source) {
-  if (source.release.empty()) return {};
+  if (source.release.empty() || launch.framework->table().has_release(source.release)) return {};
   std::vector<std::string> ids;
   for (const Release& release : launch.framework->table().releases()) ids.push_back(release.id);
-  if (std::find(ids.begin(), ids.end(), source.release) != ids.end()) return {};
   return fail("--release", fmt::format("{} has no release '{:.40}' here", launch.framework->name, source.release),
       name_hint(source.release, ids));
 }
@@ -184,7 +183,9 @@ Expected<Launch> launch_of_config(std::string_view text, const std::string& wher
   return finish_launch(std::move(launch), nullptr, source, folder);
 }
 
-Expected<Launch> launch_of_text(const std::string& text, const std::string& where, const LaunchSource& source,
+}  // namespace
+
+Expected<Launch> read_launch_text(const std::string& text, const std::string& where, const LaunchSource& source,
     const std::optional<std::string>& folder) {
   TRY(check_launch_bytes(text, where));
   TRY(check_source(text, where, source));
@@ -209,12 +210,6 @@ Expected<Launch> launch_of_text(const std::string& text, const std::string& wher
   return launch;
 }
 
-}  // namespace
-
-Expected<Launch> read_launch_text(const std::string& text, const std::string& where, const LaunchSource& source) {
-  return launch_of_text(text, where, source, std::nullopt);
-}
-
 Expected<Launch> read_launch(const LaunchSource& source) {
   if (source.file == "--" || source.file.empty()) {
     if (source.words.empty())
@@ -233,7 +228,7 @@ Expected<Launch> read_launch(const LaunchSource& source) {
   }
   TRY(const auto text, read_text_file(source.file));
   const std::string folder = std::filesystem::path(source.file).parent_path().string();
-  return launch_of_text(text, source.file, source, folder.empty() ? "." : folder);
+  return read_launch_text(text, source.file, source, folder.empty() ? "." : folder);
 }
 
 }  // namespace stepcast

@@ -95,13 +95,16 @@ Expected<LaunchedRun> read_launched_run(
 const NetworkSpec* recognised(const NetworkSpec& spec);
 RunModel model_of_network(const NetworkSpec& spec);
 
-/// The row of a table whose `word` it is, letters of either case and behind dots: "torch.nn.functional.gelu" is "gelu";
+/// The row of a table whose `word` it is; null if none.
+template <typename Row, std::size_t Count> const Row* word_row(const Row (&rows)[Count], std::string_view word) {
+  const auto found = std::find_if(std::begin(rows), std::end(rows), [&](const Row& row) { return row.word == word; });
+  return found == std::end(rows) ? nullptr : found;
+}
+/// The same with letters of either case and behind dots: "torch.nn.functional.gelu" is "gelu";
 /// null if none.
 template <typename Row, std::size_t Count> const Row* launch_word(const Row (&rows)[Count], std::string word) {
   word = lower_case(word);
-  word = word.substr(word.rfind('.') + 1);
-  const auto found = std::find_if(std::begin(rows), std::end(rows), [&](const Row& row) { return row.word == word; });
-  return found == std::end(rows) ? nullptr : found;
+  return word_row(rows, std::string_view(word).substr(word.rfind('.') + 1));
 }
 
 /// Up to 1e15, which is beyond any job: sizes that contradict each other must not overflow before that is said.

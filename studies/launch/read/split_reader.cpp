@@ -251,9 +251,8 @@ class SplitReader {
     std::string word = lower_case(words);
     word = word.substr(word.rfind('.') + 1);
     word = word.substr(0, word.find(' '));  // "full_shard auto_wrap"
-    const auto row = std::find_if(
-        std::begin(sharding_words), std::end(sharding_words), [&](const ShardingWord& w) { return w.word == word; });
-    if (row == std::end(sharding_words)) {
+    const ShardingWord* row = word_row(sharding_words, word);
+    if (row == nullptr) {
       subject_.note(fmt::format("sharding '{:.40}' is not known: taken as ZeRO stage {}", words, otherwise));
       return otherwise;
     }

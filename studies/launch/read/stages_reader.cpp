@@ -45,12 +45,11 @@ class StagesReader {
     subject_.said("schedule", Asked::schedule);
     p_.chunks = 1;
     if (p_.pp == 1) return;
-    const auto row = std::find_if(std::begin(schedule_words), std::end(schedule_words),
-        [&](const ScheduleWord& words) { return words.word == word; });
-    const bool known = row != std::end(schedule_words) && find_schedule(std::string(row->schedule));
+    const ScheduleWord* row = word_row(schedule_words, word);
+    const bool known = row != nullptr && find_schedule(std::string(row->schedule));
     if (said) p_.chunks = said;
     else if (layers) p_.chunks = std::max<std::int64_t>(1, weighed_layers(*layers));
-    else if (row != std::end(schedule_words)) p_.chunks = row->chunks;
+    else if (row != nullptr) p_.chunks = row->chunks;
     p_.schedule = *p_.chunks > 1 ? "interleaved-1f1b" : "1f1b";
     if (known && row->chunks == 1 && *p_.chunks > 1)
       subject_.note(fmt::format("{} runs one part per rank, and {} are asked for, which {} refuses", word, *p_.chunks,

@@ -14,7 +14,7 @@ namespace {
 
 /// What frameworks' words for recomputation mean.
 struct RecomputeWords {
-  std::string_view words, record;
+  std::string_view word, record;
   Recompute::Kind kind;
 };
 // clang-format off
@@ -26,7 +26,7 @@ constexpr RecomputeWords recompute_words[] = {
 
 /// Megatron-Core's --recompute-modules (core/transformer/transformer_config.py) as tags or operators of our networks;
 /// each that the network lacks is left out of its line.
-struct RecomputeModule { std::string_view module, tags; };
+struct RecomputeModule { std::string_view word, tags; };
 // clang-format on
 constexpr RecomputeModule recompute_modules[] = {
     {"core_attn", ""},  // what `selective` does
@@ -67,12 +67,10 @@ class RecomputeReader {
     const std::string word = everything                   ? "full"
                              : not_selective || said_none ? "none"
                                                           : lower_case(asked.value_or(usual));
-    const auto row = std::find_if(std::begin(recompute_words), std::end(recompute_words),
-        [&](const RecomputeWords& words) { return words.words == word; });
-    const bool known = row != std::end(recompute_words);
-    run_.recompute = known ? std::string(row->record) : usual;
-    if (known) recompute_.kind = row->kind;
-    if (!known && word != usual)
+    const RecomputeWords* row = word_row(recompute_words, word);
+    run_.recompute = row != nullptr ? std::string(row->record) : usual;
+    if (row != nullptr) recompute_.kind = row->kind;
+    else if (word != usual)
       subject_.note(fmt::format("recomputation '{:.40}' is not known: taken as {}", word, *run_.recompute));
     if (subject_.framework.id == "torchtitan" && run_.recompute->starts_with("selective"))
       of_torchtitan(option.value_or("2"));
@@ -126,9 +124,8 @@ class RecomputeReader {
     recompute_.kind = Recompute::Kind::none;
     std::vector<std::string> unknown;
     for (const std::string& word : words_of(*text)) {
-      const auto row = std::find_if(std::begin(recompute_modules), std::end(recompute_modules),
-          [&](const RecomputeModule& module) { return module.module == word; });
-      if (row == std::end(recompute_modules)) unknown.push_back(word);
+      const RecomputeModule* row = word_row(recompute_modules, word);
+      if (row == nullptr) unknown.push_back(word);
       else if (row->tags.empty()) recompute_.kind = Recompute::Kind::selective;
       else recompute_tags(row->tags);
     }

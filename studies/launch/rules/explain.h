@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "model/base/error.h"
@@ -35,6 +36,7 @@ struct ExplainedArgument {
 };
 
 struct Interaction {
+  std::string_view id;                 ///< of its rule
   std::vector<std::string> arguments;  ///< names
   std::string text;                    ///< "sequence-parallel has no effect at tp 1"
   bool wrong = false;                  ///< the framework refuses it, or it does not do what it says

@@ -12,15 +12,6 @@
 
 namespace stepcast {
 
-/// Frameworks that a rule is about; several or'ed.
-enum FrameworkBits : unsigned {
-  megatron_lm = 1,
-  megatron_core = 2,  ///< Megatron-LM and what is built on its core: NeMo, Megatron-Bridge
-  megatron_deepspeed = 4,
-  deepspeed = 8,  ///< DeepSpeed's engine, also under Megatron-DeepSpeed
-  torchtitan = 16,
-  any_framework = 32,
-};
 /// A launch as its rules see it. Sizes are those of its arguments, and of the forecast where there is one; 0 = not
 /// known.
 struct LaunchView {
@@ -65,12 +56,5 @@ std::vector<InteractionRule> split_rules_of_launches(LaunchView& run);
 std::vector<InteractionRule> pipeline_rules_of_launches(LaunchView& run);
 std::vector<InteractionRule> memory_rules_of_launches(LaunchView& run);
 std::vector<InteractionRule> network_rules_of_launches(LaunchView& run);
-
-/// All that hold, with the ids of their rules.
-struct FoundInteraction {
-  std::string_view id;
-  Interaction interaction;
-};
-std::vector<FoundInteraction> find_interactions(const ExplainedLaunch& explained);
 
 }  // namespace stepcast

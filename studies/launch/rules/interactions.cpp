@@ -1,6 +1,5 @@
 // What rules see of a launch, and the run over all of them.
 #include <algorithm>
-#include <array>
 #include <sstream>
 
 #include "model/base/text.h"
@@ -11,25 +10,6 @@
 
 namespace stepcast {
 namespace {
-
-struct FrameworkBitsRow {
-  std::string_view id;
-  unsigned bits;
-};
-constexpr FrameworkBitsRow framework_bits_rows[] = {
-    {"megatron-lm", megatron_lm | megatron_core},
-    {"nemo", megatron_core},
-    {"megatron-bridge", megatron_core},
-    {"megatron-deepspeed", megatron_deepspeed | deepspeed},
-    {"deepspeed", deepspeed},
-    {"torchtitan", torchtitan},
-};
-
-unsigned bits_of(const Framework& framework) {
-  const auto row = std::find_if(std::begin(framework_bits_rows), std::end(framework_bits_rows),
-      [&](const FrameworkBitsRow& bits) { return bits.id == framework.id; });
-  return any_framework | (row == std::end(framework_bits_rows) ? 0 : row->bits);
-}
 
 /// Layers dealt to a rank over those of a chunk, where chunks are counted in layers.
 std::int64_t said_chunks(LaunchView& run) {
@@ -96,7 +76,8 @@ std::vector<std::string> names_about(const LaunchView& run, std::string_view abo
 
 LaunchView::LaunchView(const ExplainedLaunch& of)
     : explained(of), launch(*of.launch), ask(*of.launch), scenario(of.scenario ? &*of.scenario : nullptr),
-      prediction(of.prediction ? &*of.prediction : nullptr), framework_bits(bits_of(*of.launch->framework)) {
+      prediction(of.prediction ? &*of.prediction : nullptr),
+      framework_bits(any_framework | of.launch->framework->rules) {
   take_view_axes(*this);
   take_network(*this);
   chunks = said_chunks(*this);
@@ -131,21 +112,15 @@ bool LaunchView::recomputes_all() {
   return ask.flag(Asked::recompute_all, false) || lower_case(ask.text(Asked::recompute).value_or("")) == "full";
 }
 
-std::vector<FoundInteraction> find_interactions(const ExplainedLaunch& explained) {
+std::vector<Interaction> interactions_of(const ExplainedLaunch& explained) {
   LaunchView run(explained);
-  std::vector<FoundInteraction> found;
+  std::vector<Interaction> found;
   for (const auto rules_of :
       {split_rules_of_launches, pipeline_rules_of_launches, memory_rules_of_launches, network_rules_of_launches})
     for (InteractionRule& rule : rules_of(run))
       if ((rule.frameworks & run.framework_bits) != 0 && !rule.text.empty())
-        found.push_back({rule.id, {names_about(run, rule.about), std::move(rule.text), rule.wrong}});
+        found.push_back({rule.id, names_about(run, rule.about), std::move(rule.text), rule.wrong});
   return found;
-}
-
-std::vector<Interaction> interactions_of(const ExplainedLaunch& explained) {
-  std::vector<Interaction> interactions;
-  for (FoundInteraction& found : find_interactions(explained)) interactions.push_back(std::move(found.interaction));
-  return interactions;
 }
 
 }  // namespace stepcast

@@ -169,22 +169,22 @@ const RuleCase rule_cases[] = {
     {"few positions", quiet_megatron, "--max-position-embeddings 4096", "4096 is less than the sequence of 8192", ""},
 };
 
-std::vector<FoundInteraction> found_in(const RuleCase& row, const char* changes) {
+std::vector<Interaction> found_in(const RuleCase& row, const char* changes) {
   Launch launch = changed_launch(row.base(), changes);
   if (row.gpus > 0) launch.gpus = row.gpus;
   launch.environment["CUDA_DEVICE_MAX_CONNECTIONS"] = row.connections;
   if (row.forecast) {
     const ExplainedLaunch explained = explain_launch(launch, {}, {});
     EXPECT_TRUE(explained.prediction) << row.id << ": " << (explained.refusal ? to_text(*explained.refusal) : "");
-    return find_interactions(explained);
+    return interactions_of(explained);
   }
   ExplainedLaunch explained;
   explained.launch = &launch;
-  return find_interactions(explained);
+  return interactions_of(explained);
 }
 
-const FoundInteraction* rule_named(const std::vector<FoundInteraction>& found, std::string_view id) {
-  const auto at = std::find_if(found.begin(), found.end(), [&](const FoundInteraction& one) { return one.id == id; });
+const Interaction* rule_named(const std::vector<Interaction>& found, std::string_view id) {
+  const auto at = std::find_if(found.begin(), found.end(), [&](const Interaction& one) { return one.id == id; });
   return at == found.end() ? nullptr : &*at;
 }
 
@@ -203,15 +203,14 @@ std::vector<InteractionRule> all_rules() {
 TEST(Interactions, EachRuleSpeaksAndIsSilent) {
   for (const RuleCase& row : rule_cases) {
     const auto spoken = found_in(row, row.changes);
-    const FoundInteraction* found = rule_named(spoken, row.id);
+    const Interaction* found = rule_named(spoken, row.id);
     ASSERT_NE(found, nullptr) << row.id << " does not see " << row.changes;
-    EXPECT_THAT(found->interaction.text, HasSubstr(row.text)) << row.id;
+    EXPECT_THAT(found->text, HasSubstr(row.text)) << row.id;
     RuleCase beside = row;
     if (row.silent_gpus > 0) beside.gpus = row.silent_gpus;
     const auto quiet = found_in(beside, row.silent);
-    const FoundInteraction* other = rule_named(quiet, row.id);
-    EXPECT_EQ(other, nullptr) << row.id << " speaks of " << row.silent << ": "
-                              << (other ? other->interaction.text : "");
+    const Interaction* other = rule_named(quiet, row.id);
+    EXPECT_EQ(other, nullptr) << row.id << " speaks of " << row.silent << ": " << (other ? other->text : "");
   }
 }
 
@@ -231,8 +230,7 @@ TEST(Interactions, ALaunchWithoutMistakesHasNone) {
     const Launch launch = base();
     ExplainedLaunch explained;
     explained.launch = &launch;
-    for (const FoundInteraction& found : find_interactions(explained))
-      ADD_FAILURE() << found.id << ": " << found.interaction.text;
+    for (const Interaction& found : interactions_of(explained)) ADD_FAILURE() << found.id << ": " << found.text;
   }
   const Launch launch = quiet_megatron();
   for (const Interaction& found : explain_launch(launch, {}, {}).interactions) ADD_FAILURE() << found.text;
@@ -243,13 +241,12 @@ TEST(Interactions, SayWhichArgumentsTheyAreAbout) {
       changed_launch(quiet_megatron(), "--global-batch-size 136 --num-virtual-stages-per-pipeline-rank 2");
   ExplainedLaunch explained;
   explained.launch = &launch;
-  const auto found = find_interactions(explained);
-  const FoundInteraction* illegal = rule_named(found, "batches over stages");
+  const auto found = interactions_of(explained);
+  const Interaction* illegal = rule_named(found, "batches over stages");
   ASSERT_NE(illegal, nullptr);
-  EXPECT_TRUE(illegal->interaction.wrong);
-  EXPECT_THAT(
-      illegal->interaction.arguments, testing::UnorderedElementsAre("global_batch_size", "micro_batch_size",
-                                          "num_virtual_stages_per_pipeline_rank", "pipeline_model_parallel_size"));
+  EXPECT_TRUE(illegal->wrong);
+  EXPECT_THAT(illegal->arguments, testing::UnorderedElementsAre("global_batch_size", "micro_batch_size",
+                                      "num_virtual_stages_per_pipeline_rank", "pipeline_model_parallel_size"));
 }
 
 TEST(Interactions, RulesOfOneFrameworkAreNotAnothers) {
@@ -257,7 +254,7 @@ TEST(Interactions, RulesOfOneFrameworkAreNotAnothers) {
   const Launch launch = changed_launch(quiet_megatron(), "--zero-stage 3");
   ExplainedLaunch explained;
   explained.launch = &launch;
-  EXPECT_EQ(rule_named(find_interactions(explained), "zero under stages"), nullptr);
+  EXPECT_EQ(rule_named(interactions_of(explained), "zero under stages"), nullptr);
 }
 
 TEST(Interactions, SizesBeyondAnyJobDoNotOverflow) {
@@ -269,8 +266,8 @@ TEST(Interactions, SizesBeyondAnyJobDoNotOverflow) {
   EXPECT_EQ(LaunchView(explained).dp, 10'000'000);
   launch.gpus = 100'000'000'000'000;
   EXPECT_EQ(LaunchView(explained).gpus, 0);
-  for (const FoundInteraction& found : find_interactions(explained))
-    EXPECT_THAT(found.interaction.text, ::testing::Not(HasSubstr("= -"))) << found.id;
+  for (const Interaction& found : interactions_of(explained))
+    EXPECT_THAT(found.text, ::testing::Not(HasSubstr("= -"))) << found.id;
 }
 
 TEST(Interactions, OldReleasesDoNotAskForOneConnection) {
@@ -278,17 +275,17 @@ TEST(Interactions, OldReleasesDoNotAskForOneConnection) {
       testing_launch::typed_launch("--num-layers 24 --tensor-model-parallel-size 2 --checkpoint-activations");
   ExplainedLaunch explained;
   explained.launch = &launch;
-  EXPECT_EQ(rule_named(find_interactions(explained), "one connection missing"), nullptr);
+  EXPECT_EQ(rule_named(interactions_of(explained), "one connection missing"), nullptr);
 }
 
 TEST(Interactions, NothingIsSaidOfTheEnvironmentOfWordsAlone) {
   Launch launch = testing_launch::typed_launch("--num-layers 24 --tensor-model-parallel-size 2");
   ExplainedLaunch explained;
   explained.launch = &launch;
-  EXPECT_NE(rule_named(find_interactions(explained), "one connection missing"), nullptr);
+  EXPECT_NE(rule_named(interactions_of(explained), "one connection missing"), nullptr);
   for (const char* where : {words_alone, "args.yaml", "args.txt"}) {
     launch.where = where;
-    EXPECT_EQ(rule_named(find_interactions(explained), "one connection missing"), nullptr) << where;
+    EXPECT_EQ(rule_named(interactions_of(explained), "one connection missing"), nullptr) << where;
   }
 }
 
@@ -297,7 +294,7 @@ TEST(Interactions, LayersThatTheFrameworkPartitionsNeedNotDivide) {
       changed_launch(quiet_megatron_deepspeed(), "--num-layers 31 --pp-partition-method type:transformer|embedding");
   ExplainedLaunch explained;
   explained.launch = &launch;
-  EXPECT_EQ(rule_named(find_interactions(explained), "layers over stages"), nullptr);
+  EXPECT_EQ(rule_named(interactions_of(explained), "layers over stages"), nullptr);
 }
 
 TEST(Interactions, TheBubbleIsTheForecastsWhereThereIsOne) {
@@ -305,10 +302,10 @@ TEST(Interactions, TheBubbleIsTheForecastsWhereThereIsOne) {
   const ExplainedLaunch explained = explain_launch(launch, {}, {});
   ASSERT_TRUE(explained.prediction);
   const std::string share = fmt::format("{:.1f} % (forecast)", 100 * explained.prediction->step.bubble_fraction);
-  const auto all = find_interactions(explained);
-  const FoundInteraction* found = rule_named(all, "few batches");
+  const auto all = interactions_of(explained);
+  const Interaction* found = rule_named(all, "few batches");
   ASSERT_NE(found, nullptr);
-  EXPECT_THAT(found->interaction.text, HasSubstr(share));
+  EXPECT_THAT(found->text, HasSubstr(share));
 }
 
 }  // namespace
