@@ -35,9 +35,6 @@ enum class Reach : std::uint8_t {
   beside,     ///< work beside or between steps: checkpoints, evaluation, profiling
 };
 
-/// "uncovered".
-std::string_view to_text(Reach reach);
-
 struct ArgumentFact {
   std::string name;          ///< without leading dashes, inner ones as underscores; dotted where nested
   std::string topic;         ///< heading: "Parallelism"

@@ -194,8 +194,6 @@ Expected<bool> add_argument_table(
 
 }  // namespace
 
-std::string_view to_text(Reach reach) { return name_of<Reach>(argument_reaches, reach); }
-
 Expected<ArgumentTables> read_argument_tables(std::span<const EmbeddedFile> files) {
   ArgumentSources sources;
   for (const EmbeddedFile& file : files) TRY(read_argument_file(file, sources));

@@ -11,15 +11,6 @@
 
 namespace stepcast {
 
-/// Frameworks that a rule about launches (rules/interaction_rule.h) is for; several or'ed.
-enum FrameworkBits : unsigned {
-  megatron_lm = 1,
-  megatron_core = 2,  ///< Megatron-LM and what is built on its core: NeMo, Megatron-Bridge
-  megatron_deepspeed = 4,
-  deepspeed = 8,  ///< DeepSpeed's engine, also under Megatron-DeepSpeed
-  torchtitan = 16,
-  any_framework = 32,
-};
 struct Framework {
   std::string_view id = {};        ///< "megatron-lm"; that of its argument table, and TrainingLog::framework
   std::string_view name = {};      ///< "Megatron-LM"
@@ -45,7 +36,6 @@ struct Framework {
   bool ends_are_layers = false;
   /// its bf16 optimizer keeps its states in shards at ZeRO stage 0 too (DeepSpeed's BF16_Optimizer)
   bool bf16_shards = false;
-  unsigned rules = 0;  ///< FrameworkBits of the rules about its launches
   bool hydra = false;  ///< --config-path and --config-name name its configuration
 
   [[nodiscard]] const ArgumentTable& table() const { return argument_table(id); }

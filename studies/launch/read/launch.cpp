@@ -183,9 +183,7 @@ Expected<Launch> launch_of_config(std::string_view text, const std::string& wher
   return finish_launch(std::move(launch), nullptr, source, folder);
 }
 
-}  // namespace
-
-Expected<Launch> read_launch_text(const std::string& text, const std::string& where, const LaunchSource& source,
+Expected<Launch> launch_of_text(const std::string& text, const std::string& where, const LaunchSource& source,
     const std::optional<std::string>& folder) {
   TRY(check_launch_bytes(text, where));
   TRY(check_source(text, where, source));
@@ -210,6 +208,12 @@ Expected<Launch> read_launch_text(const std::string& text, const std::string& wh
   return launch;
 }
 
+}  // namespace
+
+Expected<Launch> read_launch_text(const std::string& text, const std::string& where, const LaunchSource& source) {
+  return launch_of_text(text, where, source, std::nullopt);
+}
+
 Expected<Launch> read_launch(const LaunchSource& source) {
   if (source.file == "--" || source.file.empty()) {
     if (source.words.empty())
@@ -228,7 +232,7 @@ Expected<Launch> read_launch(const LaunchSource& source) {
   }
   TRY(const auto text, read_text_file(source.file));
   const std::string folder = std::filesystem::path(source.file).parent_path().string();
-  return read_launch_text(text, source.file, source, folder.empty() ? "." : folder);
+  return launch_of_text(text, source.file, source, folder.empty() ? "." : folder);
 }
 
 }  // namespace stepcast

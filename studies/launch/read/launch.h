@@ -2,7 +2,6 @@
 #pragma once
 
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,8 +26,7 @@ struct LaunchSource {
 /// note says which are not. Errors: unreadable file, unbalanced quotes, no launch in it, several that differ, an
 /// unknown release, a file that is no configuration of this framework; all with the line.
 Expected<Launch> read_launch(const LaunchSource& source);
-/// Reads the launch in a text at hand; the files that it names are in `folder`, and without one no other file is read.
-Expected<Launch> read_launch_text(const std::string& text, const std::string& where, const LaunchSource& source,
-    const std::optional<std::string>& folder = {});
+/// Reads the launch in a text at hand; no other file is read.
+Expected<Launch> read_launch_text(const std::string& text, const std::string& where, const LaunchSource& source);
 
 }  // namespace stepcast

@@ -5,6 +5,19 @@
 namespace stepcast {
 namespace {
 
+struct ReachName {
+  Reach reach;
+  const char* name;
+};
+constexpr ReachName reach_names[] = {
+    {Reach::nothing, "nothing"}, {Reach::step, "step"}, {Reach::uncovered, "uncovered"}, {Reach::beside, "beside"}};
+
+const char* reach_name(Reach reach) {
+  for (const ReachName& row : reach_names)
+    if (row.reach == reach) return row.name;
+  return "";
+}
+
 void add_effect(JsonWriter& json, const ArgumentEffect& effect) {
   json.open("effect");
   json.base_fields("with_step_s", effect.with_time, "with_peak_bytes", effect.with_memory);
@@ -21,7 +34,7 @@ void add_effect(JsonWriter& json, const ArgumentEffect& effect) {
 void add_argument(JsonWriter& json, const ExplainedArgument& argument) {
   json.open();
   json.fields("name", argument.given.name, "spelled", argument.given.spelled, "value", argument.given.value);
-  json.fields("line", argument.given.line, "known", argument.fact != nullptr, "reach", to_text(argument.reach));
+  json.fields("line", argument.given.line, "known", argument.fact != nullptr, "reach", reach_name(argument.reach));
   json.field("meaning", argument.meaning);
   if (argument.fact != nullptr) {
     json.field("topic", argument.fact->topic);

@@ -12,6 +12,16 @@
 
 namespace stepcast {
 
+/// Frameworks that a rule is about; several or'ed.
+enum FrameworkBits : unsigned {
+  megatron_lm = 1,
+  megatron_core = 2,  ///< Megatron-LM and what is built on its core: NeMo, Megatron-Bridge
+  megatron_deepspeed = 4,
+  deepspeed = 8,  ///< DeepSpeed's engine, also under Megatron-DeepSpeed
+  torchtitan = 16,
+  any_framework = 32,
+};
+
 /// A launch as its rules see it. Sizes are those of its arguments, and of the forecast where there is one; 0 = not
 /// known.
 struct LaunchView {

@@ -11,6 +11,26 @@
 namespace stepcast {
 namespace {
 
+struct FrameworkBitsRow {
+  std::string_view id;
+  unsigned bits;
+};
+constexpr FrameworkBitsRow framework_bits_rows[] = {
+    {"megatron-lm", megatron_lm | megatron_core},
+    {"nemo", megatron_core},
+    {"megatron-bridge", megatron_core},
+    {"megatron-deepspeed", megatron_deepspeed | deepspeed},
+    {"deepspeed", deepspeed},
+    {"torchtitan", torchtitan},
+};
+
+unsigned bits_of(std::string_view framework) {
+  unsigned bits = any_framework;
+  for (const FrameworkBitsRow& row : framework_bits_rows)
+    if (row.id == framework) bits |= row.bits;
+  return bits;
+}
+
 /// Layers dealt to a rank over those of a chunk, where chunks are counted in layers.
 std::int64_t said_chunks(LaunchView& run) {
   if (const auto chunks = run.ask.count(Asked::chunks)) return *chunks;
@@ -76,8 +96,7 @@ std::vector<std::string> names_about(const LaunchView& run, std::string_view abo
 
 LaunchView::LaunchView(const ExplainedLaunch& of)
     : explained(of), launch(*of.launch), ask(*of.launch), scenario(of.scenario ? &*of.scenario : nullptr),
-      prediction(of.prediction ? &*of.prediction : nullptr),
-      framework_bits(any_framework | of.launch->framework->rules) {
+      prediction(of.prediction ? &*of.prediction : nullptr), framework_bits(bits_of(of.launch->framework->id)) {
   take_view_axes(*this);
   take_network(*this);
   chunks = said_chunks(*this);
