@@ -89,6 +89,20 @@ Statement Parser::statement() {
   return result;
 }
 
+bool is_common_tag(std::string_view tag) {
+  static constexpr std::string_view common[] = {"embed", "norm", "attn", "attn.qkv", "attn.core", "attn.out",
+      "residual", "mlp", "router", "dispatch", "expert", "combine", "shared", "head", "loss"};
+  return std::find(std::begin(common), std::end(common), tag) != std::end(common);
+}
+
+Expected<void> check_tag(
+    const std::string& tag, std::vector<std::string> known, const std::string& where, std::string_view none) {
+  if (std::find(known.begin(), known.end(), tag) != known.end()) return {};
+  std::sort(known.begin(), known.end());
+  known.erase(std::unique(known.begin(), known.end()), known.end());
+  return fail(where, fmt::format("{} the tag '{}'", none, tag), name_hint(tag, known));
+}
+
 std::vector<std::string> notation_keywords() {
   std::vector<std::string> all{"max=", "min=", "softmax=", "select", "route", "scan", "opaque", "where", "pad", "none",
       "on", "block", "zigzag", "cyclic", "list", "layer", "sched", "mb", "weights", "grads", "optimizer", "boundary",

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "dataflow/notation/parser.h"
 #include "dataflow/place/placement.h"
 
 namespace stepcast {
@@ -15,29 +16,12 @@ std::vector<std::string> dim_names(const Network& network) {
   return names;
 }
 
-std::vector<std::string> all_tags(const Network& network) {
-  std::vector<std::string> tags;
-  for (const Block& block : network.blocks)
-    for (const Operator& op : block.operators) {
-      tags.push_back(op.name);
-      tags.insert(tags.end(), op.tags.begin(), op.tags.end());
-    }
-  std::sort(tags.begin(), tags.end());
-  tags.erase(std::unique(tags.begin(), tags.end()), tags.end());
-  return tags;
-}
-
-/// Tags that every network may be scoped by, whether this one has such operators or not (docs/design.md, section B).
-constexpr const char* common_tags[] = {"embed", "norm", "attn", "attn.qkv", "attn.core", "attn.out", "residual", "mlp",
-    "router", "dispatch", "expert", "combine", "shared", "head", "loss"};
-
 Expected<void> check_tags(const Network& network, const Statement& statement, const std::vector<std::string>& named) {
   for (const std::string& tag : named) {
-    if (std::find(std::begin(common_tags), std::end(common_tags), tag) != std::end(common_tags)) continue;
-    const auto tags = all_tags(network);
-    if (std::find(tags.begin(), tags.end(), tag) == tags.end())
-      return fail(
-          where_of(statement), fmt::format("no operator of the network has the tag '{}'", tag), name_hint(tag, tags));
+    if (is_common_tag(tag)) continue;
+    std::vector<std::string> tags;
+    for (const Block& block : network.blocks) add_tags(block.operators, tags);
+    TRY(check_tag(tag, std::move(tags), where_of(statement), "no operator of the network has"));
   }
   return {};
 }

@@ -34,22 +34,19 @@ Gpu named_gpu(JsonObject& file, const std::vector<Gpu>& gpus) {
 /// The id of a known GPU, or a GPU written out in place.
 Gpu read_machine_gpu(JsonObject& file, const std::vector<Gpu>& gpus) {
   if (file.type_of("gpu") != "object") return named_gpu(file, gpus);
-  JsonObject object = file.object("gpu");
-  return read_gpu_object(object);
+  return read_gpu_object(file.object("gpu"));
 }
 
-Level read_level(JsonObject& object) {
-  Level level;
-  object.read("name", level.name);
-  object.choice("fabric", level.fabric, fabric_names);
-  object.read("gpus", level.gpus, IntegerRange{1, most_gpus});
-  object.read("bandwidth_per_gpu", level.bandwidth_per_gpu);
-  object.read("ports", level.ports, IntegerRange{1, 1'000'000});
-  object.read("port_bandwidth", level.port_bandwidth);
-  object.read("latency", level.latency);
-  object.optional("in_network_reduction", level.in_network_reduction);
-  return level;
-}
+constexpr auto level_members = [](auto& file, auto& level) {
+  file.read("name", level.name);
+  file.choice("fabric", level.fabric, fabric_names);
+  file.read("gpus", level.gpus, IntegerRange{1, most_gpus});
+  file.read("bandwidth_per_gpu", level.bandwidth_per_gpu);
+  file.read("ports", level.ports, IntegerRange{1, 1'000'000});
+  file.read("port_bandwidth", level.port_bandwidth);
+  file.read("latency", level.latency);
+  file.optional("in_network_reduction", level.in_network_reduction);
+};
 
 /// A level holds whole instances of the level below, and more than one.
 void check_nesting(JsonObject& object, const Machine& machine, const Level& level) {
@@ -64,21 +61,17 @@ void check_nesting(JsonObject& object, const Machine& machine, const Level& leve
         "a name of its own");
 }
 
-void write_level(JsonWriter& json, const Level& level) {
-  json.row("name", level.name, "fabric", name_of<FabricKind>(fabric_names, level.fabric), "gpus", level.gpus,
-      "bandwidth_per_gpu", level.bandwidth_per_gpu, "ports", level.ports, "port_bandwidth", level.port_bandwidth,
-      "latency", level.latency, "in_network_reduction", level.in_network_reduction);
-}
-
 }  // namespace
 
 Expected<Machine> read_machine(const std::string& text, const std::string& where, const std::vector<Gpu>& gpus) {
-  JsonObject file(text, where);
+  RowReader file(text, where);
   Machine machine;
-  read_row_head(file, machine);
+  file.head(machine);
   machine.gpu = read_machine_gpu(file, gpus);
   for (JsonObject& object : file.objects("levels")) {
-    const Level level = read_level(object);
+    RowReader row(object);
+    Level level;
+    level_members(row, level);
     check_nesting(object, machine, level);
     machine.levels.push_back(level);
   }
@@ -92,14 +85,18 @@ Expected<Machine> read_machine(const std::string& text, const std::string& where
 }
 
 std::string write_machine(const Machine& machine) {
-  JsonWriter json;
+  RowWriter json;
   json.open();
-  write_row_head(json, machine);
+  json.head(machine);
   json.open("gpu");
   write_gpu_fields(json, machine.gpu);
   json.close();
   json.open_list("levels");
-  for (const Level& level : machine.levels) write_level(json, level);
+  for (const Level& level : machine.levels) {
+    json.open();
+    level_members(json, level);
+    json.close();
+  }
   json.close();
   json.fields("host_memory", machine.host_memory, "host_link", machine.host_link);
   json.close();

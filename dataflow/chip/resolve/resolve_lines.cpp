@@ -9,10 +9,6 @@
 namespace stepcast {
 namespace {
 
-/// Tags that any network may be scoped by, here or not (docs/design.md, section B).
-constexpr const char* scope_tags[] = {"embed", "norm", "attn", "attn.qkv", "attn.core", "attn.out", "residual", "mlp",
-    "router", "dispatch", "expert", "combine", "shared", "head", "loss"};
-
 std::string spelled_loop(const ForStatement& loop) {
   return fmt::format(
       "for {}:{}{}", loop.dim, loop.count == 0 ? "*" : fmt::format("{}", loop.count), loop.ragged ? "?" : "");
@@ -66,20 +62,10 @@ class LineReader {
   [[nodiscard]] bool applies() const { return holds_for(statement_->scope, op_); }
 
   Expected<void> check_scope(const Statement& statement) const {
-    for (const std::string& tag : statement.scope) {
-      if (std::find(std::begin(scope_tags), std::end(scope_tags), tag) != std::end(scope_tags)) continue;
-      if (std::any_of(program_.operators.begin(), program_.operators.end(),
-              [&](const WrittenOperator& op) { return holds_for({tag}, op); }))
-        continue;
-      std::vector<std::string> tags;
-      for (const WrittenOperator& op : program_.operators) {
-        tags.push_back(op.name);
-        tags.insert(tags.end(), op.tags.begin(), op.tags.end());
-      }
-      std::sort(tags.begin(), tags.end());
-      tags.erase(std::unique(tags.begin(), tags.end()), tags.end());
-      return fail(to_text(statement.position), fmt::format("no operator has the tag '{}'", tag), name_hint(tag, tags));
-    }
+    std::vector<std::string> tags;
+    add_tags(program_.operators, tags);
+    for (const std::string& tag : statement.scope)
+      if (!is_common_tag(tag)) TRY(check_tag(tag, tags, to_text(statement.position), "no operator has"));
     return {};
   }
 

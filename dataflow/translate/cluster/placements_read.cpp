@@ -264,6 +264,26 @@ class PlacementReader {
 
 }  // namespace
 
+Expected<void> cut_by_axes(
+    const std::vector<std::string>& names, Slot slot, const MeshLine& mesh, std::vector<Slot>& slots) {
+  std::vector<std::string> known;
+  for (const MeshLine::Axis& axis : mesh.axes) known.push_back(axis.name);
+  std::size_t before = known.size();
+  for (const std::string& name : names) {
+    const auto found = std::find(known.begin(), known.end(), name);
+    if (found == known.end()) return fail("", fmt::format("unknown axis '{}'", name), name_hint(name, known));
+    const auto index = static_cast<std::size_t>(found - known.begin());
+    if (slots[index] != replicated)
+      return fail("", fmt::format("axis '{}' stands twice", name), "an axis cuts one dim of a tensor");
+    if (index > before && slot != partial_sum)
+      return fail("", fmt::format("'{}' behind a faster axis", name),
+          "of several axes on one dim the slower cuts first: write it first");
+    before = index;
+    slots[index] = slot;
+  }
+  return {};
+}
+
 Expected<MappingProgram> read_placements(
     const std::string& text, const std::string& file, const PlacementSyntax& syntax) {
   if (text.size() > (1U << 20U)) return fail(file, fmt::format("found {} bytes of text", text.size()), "at most 1 MiB");

@@ -68,14 +68,11 @@ class FusedTimetable {
     }
   }
 
-  void write(OrderWriter& writer) const {
-    for (int rank = 0; rank < ranks_; ++rank) {
-      for (const Cell& cell : slots_[rank]) {
-        const int stage = cell.pass == out_near || cell.pass == back_near ? rank : 2 * ranks_ - 1 - rank;
-        if (cell.pass == out_near || cell.pass == out_far) writer.forward(stage, cell.unit);
-        if (cell.pass == back_near || cell.pass == back_far) writer.backward(stage, cell.unit);
-      }
-      writer.end_rank();
+  void write(OrderWriter& writer, int rank) const {
+    for (const Cell& cell : slots_[rank]) {
+      const int stage = cell.pass == out_near || cell.pass == back_near ? rank : 2 * ranks_ - 1 - rank;
+      if (cell.pass == out_near || cell.pass == out_far) writer.forward(stage, cell.unit);
+      if (cell.pass == back_near || cell.pass == back_far) writer.backward(stage, cell.unit);
     }
   }
 
@@ -154,9 +151,7 @@ class FusedTimetable {
 Order make_v_1f1b(const ScheduleSize& size) {
   FusedTimetable timetable(v_1f1b_block(size.ranks), size.micro_batches);
   timetable.compact();
-  OrderWriter writer(size, Placement::v_shape);
-  timetable.write(writer);
-  return writer.take();
+  return write_ranks(size, Placement::v_shape, [&](OrderWriter& writer, int rank) { timetable.write(writer, rank); });
 }
 
 }  // namespace
