@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "model/base/contains.h"
 #include "model/base/row_text.h"
 #include "model/profile/step_parameter.h"
 
@@ -43,8 +44,8 @@ const std::vector<std::string>& kernel_groups() {
 void check_fused(JsonObject& file, const Stack& stack) {
   const std::vector<std::string>& groups = kernel_groups();
   for (const std::string& name : stack.fused)
-    file.require(std::find(groups.begin(), groups.end(), name) != groups.end(), "fused",
-        fmt::format("unknown kernel group '{:.40}'", name), name_hint(name, groups));
+    file.require(
+        contains(groups, name), "fused", fmt::format("unknown kernel group '{:.40}'", name), name_hint(name, groups));
 }
 
 bool is_month(const std::string& text) {

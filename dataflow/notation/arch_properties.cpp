@@ -48,7 +48,7 @@ template <typename Units> Expected<double> read_in(const Units& units, const std
   const std::string unit(stop, end);
   std::vector<std::string> names;
   for (const ArchUnit& row : units) names.emplace_back(row.name);
-  const auto row = std::find_if(units.begin(), units.end(), [&](const ArchUnit& u) { return u.name == unit; });
+  const auto row = std::ranges::find(units, unit, &ArchUnit::name);
   if (row == units.end())
     return fail({}, unit.empty() ? fmt::format("'{}' has no unit", text) : fmt::format("unknown unit in '{}'", text),
         fmt::format("units: {}", fmt::join(names, ", ")));
@@ -110,7 +110,7 @@ constexpr std::array property_rows{
 
 const PropertyRow* find_property(std::string_view name) {
   const auto named = [&](const PropertyRow& row) { return row.name == name; };
-  const auto* row = std::find_if(property_rows.begin(), property_rows.end(), named);
+  const auto* row = std::ranges::find_if(property_rows, named);
   return row == property_rows.end() ? nullptr : row;
 }
 

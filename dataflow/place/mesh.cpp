@@ -104,7 +104,7 @@ Expected<Mesh> make_mesh(std::span<const MeshLine> lines, std::int64_t gpus, std
       cuts.push_back(stride);
     }
   }
-  std::sort(cuts.begin(), cuts.end());
+  std::ranges::sort(cuts);
   cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
   for (std::size_t i = 0; i + 1 < cuts.size(); ++i) {
     if (cuts[i + 1] % cuts[i] != 0)

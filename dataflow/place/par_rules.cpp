@@ -43,8 +43,8 @@ Expected<void> check_class_dims(const Network& network, const Statement& stateme
   if (home.what != "weights" && home.what != "grads" && home.what != "optimizer") return {};
   for (const HomePlace& place : home.places) {
     if (place.what == "*" || place.what == "full" || place.what == "partial") continue;
-    const bool some = std::any_of(network.tensors.begin(), network.tensors.end(), [&](const Tensor& tensor) {
-      return tensor.role == TensorRole::weight && std::any_of(tensor.dims.begin(), tensor.dims.end(), [&](int d) {
+    const bool some = std::ranges::any_of(network.tensors, [&](const Tensor& tensor) {
+      return tensor.role == TensorRole::weight && std::ranges::any_of(tensor.dims, [&](int d) {
         return ("*" + place.what + "*").find("*" + network.dims[d].name + "*") != std::string::npos;
       });
     });

@@ -1,7 +1,6 @@
 // Machines from JSON and back.
+#include "model/base/contains.h"
 #include "model/machine/machine.h"
-
-#include <algorithm>
 
 #include <fmt/format.h>
 
@@ -14,9 +13,7 @@ namespace {
 
 constexpr std::int64_t most_gpus = 10'000'000;
 
-bool is_called(const Gpu& gpu, const std::string& name) {
-  return gpu.id == name || std::find(gpu.aliases.begin(), gpu.aliases.end(), name) != gpu.aliases.end();
-}
+bool is_called(const Gpu& gpu, const std::string& name) { return gpu.id == name || contains(gpu.aliases, name); }
 
 Gpu named_gpu(JsonObject& file, const std::vector<Gpu>& gpus) {
   std::string name;

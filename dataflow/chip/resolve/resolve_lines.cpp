@@ -5,6 +5,7 @@
 
 #include "dataflow/chip/resolve/resolve.h"
 #include "dataflow/notation/parser.h"
+#include "model/base/contains.h"
 
 namespace stepcast {
 namespace {
@@ -16,17 +17,16 @@ std::string spelled_loop(const ForStatement& loop) {
 
 bool uses_loop(const WrittenOperator& op, const std::string& loop) {
   const auto in = [&](const WrittenAccess& access) {
-    return std::any_of(access.indices.begin(), access.indices.end(), [&](const WrittenIndex& index) {
-      return std::any_of(
-          index.terms.begin(), index.terms.end(), [&](const WrittenIndex::Term& t) { return t.loop == loop; });
+    return std::ranges::any_of(access.indices, [&](const WrittenIndex& index) {
+      return std::ranges::any_of(index.terms, [&](const WrittenIndex::Term& t) { return t.loop == loop; });
     });
   };
-  return in(op.output) || std::any_of(op.inputs.begin(), op.inputs.end(), in);
+  return in(op.output) || std::ranges::any_of(op.inputs, in);
 }
 
 bool uses_tensor(const WrittenOperator& op, const std::string& tensor) {
   return op.output.tensor == tensor ||
-         std::any_of(op.inputs.begin(), op.inputs.end(), [&](const WrittenAccess& a) { return a.tensor == tensor; });
+         std::ranges::any_of(op.inputs, [&](const WrittenAccess& a) { return a.tensor == tensor; });
 }
 
 /// Reads the level lines in text order. A dim or tensor that only another operator in the line's scope has is passed
@@ -70,8 +70,7 @@ class LineReader {
   }
 
   [[nodiscard]] int find_level(const std::string& name) const {
-    const auto found =
-        std::find_if(chip_.levels.begin(), chip_.levels.end(), [&](const ChipLevel& l) { return l.name == name; });
+    const auto found = std::ranges::find(chip_.levels, name, &ChipLevel::name);
     return found == chip_.levels.end() ? -1 : static_cast<int>(found - chip_.levels.begin());
   }
 
@@ -146,7 +145,7 @@ class LineReader {
       ChipLevel& level = chip_.levels[l];
       const bool stores = level.axes.empty() || level.capacity_bytes > 0 || kept_[l].written || timed_[l];
       level.keeps = kept_[l].written ? kept_[l].tensors : std::vector<bool>(chip_.tensors.size(), stores);
-      level.store = std::find(level.keeps.begin(), level.keeps.end(), true) != level.keeps.end();
+      level.store = contains(level.keeps, true);
     }
   }
 

@@ -181,7 +181,7 @@ std::string shardy_text(const PlacementView& view) {
                                     Monoid monoid) { return shardy_sharding(view, row, slots, monoid); },
                        .note = [](const OperatorPlacement& op, const OperandPlacement& row) -> std::string {
                          const bool merges = row.output && op.monoid == Monoid::softmax;
-                         const bool parts = std::count(row.used.begin(), row.used.end(), partial_sum) > 0;
+                         const bool parts = std::ranges::count(row.used, partial_sum) > 0;
                          return merges && parts ? "no name: merges parts of a softmax" : "";
                        }});
 }

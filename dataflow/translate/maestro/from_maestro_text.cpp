@@ -153,8 +153,7 @@ class MaestroReader {
     MaestroDirective out;
     const MaestroToken word = next();
     out.position = word.position;
-    const auto* row = std::find_if(
-        directive_words.begin(), directive_words.end(), [&](const DirectiveWord& d) { return d.word == word.text; });
+    const auto* row = std::ranges::find(directive_words, word.text, &DirectiveWord::word);
     if (row == directive_words.end()) {
       log_.refuse(word.position, fmt::format("unknown directive '{}'", word.text),
           name_hint(word.text, std::vector<std::string>{"TemporalMap", "SpatialMap", "Cluster"}));

@@ -40,7 +40,7 @@ struct Parts {
 void sort_entry(const std::string& key, const YamlNode& value, Parts& parts, ImportLog& log) {
   std::vector<std::string> keys;
   for (const PartRow& row : part_rows) keys.emplace_back(row.key);
-  const auto row = std::find_if(part_rows.begin(), part_rows.end(), [&](const PartRow& r) { return r.key == key; });
+  const auto row = std::ranges::find(part_rows, key, &PartRow::key);
   if (row == part_rows.end())
     return log.refuse(value.position, fmt::format("unknown top-level key '{}'", key), name_hint(key, keys));
   if (row->part == TimeloopPart::ignored)
@@ -174,7 +174,7 @@ class TimeloopProgram {
       const TimeloopFactor& factor = loops.inner_to_outer[i];
       if (factor.end == 1) continue;
       const std::string axis = static_cast<std::int64_t>(i) < loops.split ? "x" : "y";
-      if (std::none_of(level.axes.begin(), level.axes.end(), [&](const ArchLevel::Axis& a) { return a.name == axis; }))
+      if (std::ranges::none_of(level.axes, [&](const ArchLevel::Axis& a) { return a.name == axis; }))
         return log_.refuse(loops.position,
             fmt::format("{}{} in space on {}, where {} has one unit", problem_.dims[factor.dim].name, factor.end,
                 axis == "x" ? "X" : "Y", level.name),

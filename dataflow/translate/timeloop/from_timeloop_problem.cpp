@@ -130,8 +130,7 @@ class ProblemReader {
     for (const YamlNode& list : shape.entries)
       if (timeloop_key(list.key) == "data_spaces")
         for (const YamlNode& item : list.items) read_space(item);
-    const auto written =
-        std::count_if(problem_.spaces.begin(), problem_.spaces.end(), [](const auto& s) { return s.read_write; });
+    const auto written = std::ranges::count_if(problem_.spaces, [](const auto& s) { return s.read_write; });
     if (!log_.failed() && (written != 1 || problem_.spaces.size() < 2))
       log_.refuse(shape.position, fmt::format("{} data spaces, {} of them read-write", problem_.spaces.size(), written),
           "one result (read-write: true) and at least one operand");

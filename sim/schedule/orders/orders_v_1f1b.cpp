@@ -43,7 +43,7 @@ class FusedTimetable {
   FusedTimetable(const std::vector<std::array<int, 4>>& block, int micro_batches)
       : ranks_(static_cast<int>(block.size())), micro_batches_(micro_batches) {
     int last = 0;
-    for (const auto& slots : block) last = std::max(last, *std::max_element(slots.begin(), slots.end()));
+    for (const auto& slots : block) last = std::max(last, *std::ranges::max_element(slots));
     length_ = last + v_block_slots * (micro_batches - 1) + 2;
     slots_.assign(static_cast<std::size_t>(ranks_), std::vector<Cell>(static_cast<std::size_t>(length_)));
     held_.assign(static_cast<std::size_t>(ranks_), std::vector<int>(static_cast<std::size_t>(length_), 0));
