@@ -46,12 +46,10 @@ template <typename Units> Expected<double> read_in(const Units& units, const std
   const char* stop = std::from_chars(text.data(), end, number).ptr;
   while (stop != end && *stop == ' ') ++stop;
   const std::string unit(stop, end);
-  std::vector<std::string> names;
-  for (const ArchUnit& row : units) names.emplace_back(row.name);
   const auto row = std::ranges::find(units, unit, &ArchUnit::name);
   if (row == units.end())
     return fail({}, unit.empty() ? fmt::format("'{}' has no unit", text) : fmt::format("unknown unit in '{}'", text),
-        fmt::format("units: {}", fmt::join(names, ", ")));
+        fmt::format("units: {}", fmt::join(names_of(units, &ArchUnit::name), ", ")));
   const double value = number * row->multiply / row->divide;
   if (!(value > 0 && value <= highest)) return fail({}, fmt::format("'{}' is not a real value", text), {});
   return value;
@@ -114,11 +112,7 @@ const PropertyRow* find_property(std::string_view name) {
   return row == property_rows.end() ? nullptr : row;
 }
 
-std::vector<std::string> property_names() {
-  std::vector<std::string> names;
-  for (const PropertyRow& row : property_rows) names.emplace_back(row.name);
-  return names;
-}
+std::vector<std::string> property_names() { return names_of(property_rows, &PropertyRow::name); }
 
 Expected<ArchLevel::Property> read_property(const std::string& name, const std::string& text) {
   const PropertyRow& row = *find_property(name);

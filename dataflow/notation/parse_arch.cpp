@@ -15,11 +15,7 @@ namespace {
 constexpr std::string_view arch_form = "arch LEVEL[UNITS]@FABRIC cap:80 GiB bw:64 B/cycle { LEVEL { ... } }";
 constexpr std::size_t most_levels = 32;  // of one arch; machines have about eight
 
-std::vector<std::string> fabric_names() {
-  std::vector<std::string> names;
-  for (const FabricRow& row : fabric_rows) names.emplace_back(row.name);
-  return names;
-}
+std::vector<std::string> fabric_names() { return names_of(fabric_rows, &FabricRow::name); }
 
 }  // namespace
 

@@ -38,7 +38,7 @@ template <typename Rows> std::vector<std::string> keyword_texts(const Rows& rows
 
 /// The row that the token names, or nullptr.
 template <typename Rows> const auto* keyword_row(const Rows& rows, std::string_view text) {
-  const auto row = std::ranges::find(rows, text, &auto ::text);
+  const auto row = std::ranges::find_if(rows, [&](const auto& row) { return row.text == text; });
   return row == rows.end() ? nullptr : &*row;
 }
 

@@ -233,8 +233,7 @@ class Writer {
     const std::string& loop = index.terms.front().loop;
     const int dim = net_.find_dim(loop);
     if (dim >= 0) return dim;
-    std::vector<std::string> names;
-    for (const Dim& d : net_.dims) names.push_back(d.name);
+    const std::vector<std::string> names = names_of(net_.dims, &Dim::name);
     return fail(to_text(position), fmt::format("loop '{}' of {} has no extent", loop, tensor),
         names.empty() ? fmt::format("add 'dim {}:EXTENT'", loop) : name_hint(loop, names));
   }

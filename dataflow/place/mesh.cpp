@@ -50,11 +50,7 @@ std::int64_t Mesh::size_of(AtomMask mask) const {
   return size;
 }
 
-std::vector<std::string> Mesh::axis_names() const {
-  std::vector<std::string> names;
-  for (const Axis& axis : axes) names.push_back(axis.name);
-  return names;
-}
+std::vector<std::string> Mesh::axis_names() const { return names_of(axes, &Axis::name); }
 
 std::string Mesh::label(AtomMask mask) const {
   std::string text;

@@ -10,11 +10,7 @@
 namespace stepcast {
 namespace {
 
-std::vector<std::string> dim_names(const Network& network) {
-  std::vector<std::string> names;
-  for (const Dim& dim : network.dims) names.push_back(dim.name);
-  return names;
-}
+std::vector<std::string> dim_names(const Network& network) { return names_of(network.dims, &Dim::name); }
 
 Expected<void> check_tags(const Network& network, const Statement& statement, const std::vector<std::string>& named) {
   for (const std::string& tag : named) {
@@ -64,10 +60,8 @@ Expected<void> check_names(const Network& network, const Statement& statement) {
   if (const auto* home = std::get_if<HomeStatement>(&statement.body)) TRY(check_class_dims(network, statement, *home));
   for (const std::string& name : named_tensors(statement)) {
     if (network.find_tensor(name) >= 0) continue;
-    std::vector<std::string> tensors;
-    for (const Tensor& tensor : network.tensors) tensors.push_back(tensor.name);
-    return fail(
-        where_of(statement), fmt::format("network {} has no tensor '{}'", network.id, name), name_hint(name, tensors));
+    return fail(where_of(statement), fmt::format("network {} has no tensor '{}'", network.id, name),
+        name_hint(name, names_of(network.tensors, &Tensor::name)));
   }
   return {};
 }

@@ -34,8 +34,7 @@ Expected<bool> parse_causal(const std::string& text, const std::string& where) {
 }
 
 Expected<std::string> parse_schedule(const std::string& text, const std::string& where) {
-  std::vector<std::string> ids;
-  for (const ScheduleKind& kind : schedule_kinds()) ids.push_back(kind.id);
+  const std::vector<std::string> ids = names_of(schedule_kinds(), &ScheduleKind::id);
   if (contains(ids, text)) return text;
   return fail(where, fmt::format("unknown schedule '{}'", text.substr(0, 60)), name_hint(text, ids));
 }

@@ -75,9 +75,8 @@ class LineReader {
   }
 
   [[nodiscard]] Error unknown_level(const Statement& statement, const std::string& name) const {
-    std::vector<std::string> names;
-    for (const ChipLevel& level : chip_.levels) names.push_back(level.name);
-    return {to_text(statement.position), fmt::format("the arch has no level '{}'", name), name_hint(name, names)};
+    return {to_text(statement.position), fmt::format("the arch has no level '{}'", name),
+        name_hint(name, names_of(chip_.levels, &ChipLevel::name))};
   }
 
   /// -1: another operator's.

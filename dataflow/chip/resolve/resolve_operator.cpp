@@ -27,8 +27,7 @@ namespace {
 constexpr const char* functions_without_nest[] = {"select", "route", "scan", "opaque"};
 
 Expected<const WrittenOperator*> chosen_operator(const MappingProgram& program, const std::string& name) {
-  std::vector<std::string> names;
-  for (const WrittenOperator& op : program.operators) names.push_back(op.name);
+  const std::vector<std::string> names = names_of(program.operators, &WrittenOperator::name);
   if (names.empty())
     return fail("program", "no operator is written", "write one, such as 'O: O[m,n] += I[m,k] * W[k,n]'");
   if (name.empty() && names.size() > 1)
@@ -158,11 +157,7 @@ class OperatorReader {
     return {};
   }
 
-  [[nodiscard]] std::vector<std::string> dim_names_of_chip() const {
-    std::vector<std::string> names;
-    for (const ChipDim& dim : chip_.dims) names.push_back(dim.name);
-    return names;
-  }
+  [[nodiscard]] std::vector<std::string> dim_names_of_chip() const { return names_of(chip_.dims, &ChipDim::name); }
 
   [[nodiscard]] int dim_id(const std::string& name) const {
     const auto found = std::ranges::find(chip_.dims, name, &ChipDim::name);

@@ -28,8 +28,7 @@ Expected<PlacementView> view_of(const MappingProgram& program, const std::string
   }
   auto view = placement_view(program);
   if (!view || op.empty()) return view;
-  std::vector<std::string> names;
-  for (const OperatorPlacement& row : view->operators) names.push_back(row.name);
+  const std::vector<std::string> names = names_of(view->operators, &OperatorPlacement::name);
   if (!contains(names, op)) return fail("--op", fmt::format("unknown operator '{}'", op), name_hint(op, names));
   std::erase_if(view->operators, [&](const OperatorPlacement& row) { return row.name != op; });
   return view;

@@ -203,8 +203,7 @@ Expected<MappingProgram> read_megatron(const std::string& text, const std::strin
   std::istringstream lines(text);
   std::string line, written;
   int number = 0;
-  std::vector<std::string> names;
-  for (const LayerRow& row : layer_rows) names.emplace_back(row.name);
+  const std::vector<std::string> names = names_of(layer_rows, &LayerRow::name);
   const char* const form = "ColumnParallelLinear m:4096 n:14336 k:4096 tp:8 sequence_parallel";
   while (std::getline(lines, line)) {
     ++number;

@@ -38,11 +38,10 @@ struct Parts {
 };
 
 void sort_entry(const std::string& key, const YamlNode& value, Parts& parts, ImportLog& log) {
-  std::vector<std::string> keys;
-  for (const PartRow& row : part_rows) keys.emplace_back(row.key);
   const auto row = std::ranges::find(part_rows, key, &PartRow::key);
   if (row == part_rows.end())
-    return log.refuse(value.position, fmt::format("unknown top-level key '{}'", key), name_hint(key, keys));
+    return log.refuse(value.position, fmt::format("unknown top-level key '{}'", key),
+        name_hint(key, names_of(part_rows, &PartRow::key)));
   if (row->part == TimeloopPart::ignored)
     return log.note(value.position, fmt::format("{} left out: the mapping says all that is counted", key));
   const auto slot = static_cast<std::size_t>(row->part);

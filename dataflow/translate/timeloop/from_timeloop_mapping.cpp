@@ -178,10 +178,8 @@ class MappingReader {
     return best;
   }
   void refuse_dim(const YamlNode& node, const std::string& text) {
-    std::vector<std::string> names;
-    for (const Dim& dim : problem_.dims) names.push_back(dim.name);
     log_.refuse(node.position, fmt::format("the problem has no dimension '{}' (in '{}')", text, node.text),
-        name_hint(text, names));
+        name_hint(text, names_of(problem_.dims, &Dim::name)));
   }
 
   template <typename Visit> void each_factor(int dim, const Visit& visit) {  // outer to inner

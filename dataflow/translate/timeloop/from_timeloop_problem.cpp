@@ -200,11 +200,7 @@ class ProblemReader {
       if (known == name) return &value;
     return nullptr;
   }
-  std::vector<std::string> dim_names() const {
-    std::vector<std::string> names;
-    for (const Dim& dim : problem_.dims) names.push_back(dim.name);
-    return names;
-  }
+  std::vector<std::string> dim_names() const { return names_of(problem_.dims, &Dim::name); }
   std::vector<std::string> bound_names() const {
     std::vector<std::string> names = dim_names();
     for (const auto& coefficient : coefficients_) names.push_back(coefficient.first);

@@ -210,8 +210,7 @@ class TimeloopWriter {
   }
 
   void write_problem() {
-    std::vector<std::string> dims;
-    for (const ChipDim& dim : chip_.dims) dims.push_back(dim.name);
+    const std::vector<std::string> dims = names_of(chip_.dims, &ChipDim::name);
     line("problem:\n  shape:\n    name: {}\n    dimensions: [{}]", chip_.op, fmt::join(dims, ", "));
     write_coefficients();
     line("    data-spaces:");

@@ -240,8 +240,7 @@ class WhereReader {
     if (name.empty() || is_where_keyword(name))
       return error(
           at_, fmt::format("expected a figure or a number, found {}", found()), "a comparison looks like tp <= 8");
-    std::vector<std::string> names;
-    for (const FigureRow& row : figure_rows()) names.emplace_back(row.name);
+    std::vector<std::string> names = names_of(figure_rows(), &FigureRow::name);
     for (const WordAxis& axis : axes_) names.push_back(axis.name);
     error(at_, fmt::format("unknown figure '{}'", short_where(name)), name_hint(name, names));
   }
