@@ -91,25 +91,25 @@ Expected<double> read_cycles(const std::string& text) {
   return number;
 }
 
-constexpr std::array property_rows{
-    PropertyRow{"cap", "80 GiB", read_quantity<Bytes>, write_quantity<Bytes>, nullptr, nullptr},
-    PropertyRow{"bw", "64 B/cycle or 3.35 TB/s", read_quantity<BytesPerSecond>, write_quantity<BytesPerSecond>,
+constexpr PropertyRow property_rows[] = {
+    {"cap", "80 GiB", read_quantity<Bytes>, write_quantity<Bytes>, nullptr, nullptr},
+    {"bw", "64 B/cycle or 3.35 TB/s", read_quantity<BytesPerSecond>, write_quantity<BytesPerSecond>,
         read_quantity<Bytes>, write_quantity<Bytes>},
-    PropertyRow{"lat", "20 cycles or 500 ns", read_quantity<Seconds>, write_quantity<Seconds>, read_cycles, write_count,
+    {"lat", "20 cycles or 500 ns", read_quantity<Seconds>, write_quantity<Seconds>, read_cycles, write_count,
         " cycles"},
-    PropertyRow{"flops", "2 FLOP/cycle or 989 TFLOP/s", read_quantity<FlopsPerSecond>, write_quantity<FlopsPerSecond>,
+    {"flops", "2 FLOP/cycle or 989 TFLOP/s", read_quantity<FlopsPerSecond>, write_quantity<FlopsPerSecond>,
         read_quantity<Flops>, write_quantity<Flops>},
-    PropertyRow{"clock", "1.83 GHz", read_quantity<Hertz>, write_quantity<Hertz>, nullptr, nullptr},
-    PropertyRow{"word", "16 bit", read_word, write_word, nullptr, nullptr},
-    PropertyRow{"energy", "2.5 pJ", read_energy, write_energy, nullptr, nullptr},
-    PropertyRow{"buffers", "2", read_buffers, write_count, nullptr, nullptr}};
+    {"clock", "1.83 GHz", read_quantity<Hertz>, write_quantity<Hertz>, nullptr, nullptr},
+    {"word", "16 bit", read_word, write_word, nullptr, nullptr},
+    {"energy", "2.5 pJ", read_energy, write_energy, nullptr, nullptr},
+    {"buffers", "2", read_buffers, write_count, nullptr, nullptr}};
 
 }  // namespace
 
 const PropertyRow* find_property(std::string_view name) {
   const auto named = [&](const PropertyRow& row) { return row.name == name; };
   const auto* row = std::ranges::find_if(property_rows, named);
-  return row == property_rows.end() ? nullptr : row;
+  return row == std::end(property_rows) ? nullptr : row;
 }
 
 std::vector<std::string> property_names() { return names_of(property_rows, &PropertyRow::name); }

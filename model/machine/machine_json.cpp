@@ -88,13 +88,7 @@ std::string write_machine(const Machine& machine) {
   json.open("gpu");
   write_gpu_fields(json, machine.gpu);
   json.close();
-  json.open_list("levels");
-  for (const Level& level : machine.levels) {
-    json.open();
-    level_members(json, level);
-    json.close();
-  }
-  json.close();
+  json.list("levels", machine.levels, [&](const Level& level) { level_members(json, level); });
   json.fields("host_memory", machine.host_memory, "host_link", machine.host_link);
   json.close();
   return json.text();

@@ -51,9 +51,8 @@ struct DirectiveWord {
   std::string_view word;
   MaestroDirective::Kind kind;
 };
-constexpr std::array directive_words{DirectiveWord{"TemporalMap", MaestroDirective::Kind::temporal},
-    DirectiveWord{"SpatialMap", MaestroDirective::Kind::spatial},
-    DirectiveWord{"Cluster", MaestroDirective::Kind::cluster}};
+constexpr DirectiveWord directive_words[] = {{"TemporalMap", MaestroDirective::Kind::temporal},
+    {"SpatialMap", MaestroDirective::Kind::spatial}, {"Cluster", MaestroDirective::Kind::cluster}};
 
 class MaestroReader {
  public:
@@ -154,7 +153,7 @@ class MaestroReader {
     const MaestroToken word = next();
     out.position = word.position;
     const auto* row = std::ranges::find(directive_words, word.text, &DirectiveWord::word);
-    if (row == directive_words.end()) {
+    if (row == std::end(directive_words)) {
       log_.refuse(word.position, fmt::format("unknown directive '{}'", word.text),
           name_hint(word.text, std::vector<std::string>{"TemporalMap", "SpatialMap", "Cluster"}));
       return out;

@@ -21,16 +21,15 @@ struct PartRow {
   std::string_view key;
   TimeloopPart part;
 };
-constexpr std::array part_rows{PartRow{"architecture", TimeloopPart::architecture},
-    PartRow{"arch", TimeloopPart::architecture}, PartRow{"problem", TimeloopPart::problem},
-    PartRow{"mapping", TimeloopPart::mapping}, PartRow{"mapper", TimeloopPart::ignored},
-    PartRow{"mapspace", TimeloopPart::ignored}, PartRow{"mapspace_constraints", TimeloopPart::ignored},
-    PartRow{"architecture_constraints", TimeloopPart::ignored}, PartRow{"constraints", TimeloopPart::ignored},
-    PartRow{"model", TimeloopPart::ignored}, PartRow{"ERT", TimeloopPart::ignored},
-    PartRow{"ART", TimeloopPart::ignored}, PartRow{"ERT_summary", TimeloopPart::ignored},
-    PartRow{"ART_summary", TimeloopPart::ignored}, PartRow{"energy_reference_table", TimeloopPart::ignored},
-    PartRow{"compound_components", TimeloopPart::ignored}, PartRow{"sparse_optimizations", TimeloopPart::ignored},
-    PartRow{"verbose", TimeloopPart::ignored}, PartRow{"output-dir", TimeloopPart::ignored}};
+constexpr PartRow part_rows[] = {{"architecture", TimeloopPart::architecture}, {"arch", TimeloopPart::architecture},
+    {"problem", TimeloopPart::problem}, {"mapping", TimeloopPart::mapping}, {"mapper", TimeloopPart::ignored},
+    {"mapspace", TimeloopPart::ignored}, {"mapspace_constraints", TimeloopPart::ignored},
+    {"architecture_constraints", TimeloopPart::ignored}, {"constraints", TimeloopPart::ignored},
+    {"model", TimeloopPart::ignored}, {"ERT", TimeloopPart::ignored}, {"ART", TimeloopPart::ignored},
+    {"ERT_summary", TimeloopPart::ignored}, {"ART_summary", TimeloopPart::ignored},
+    {"energy_reference_table", TimeloopPart::ignored}, {"compound_components", TimeloopPart::ignored},
+    {"sparse_optimizations", TimeloopPart::ignored}, {"verbose", TimeloopPart::ignored},
+    {"output-dir", TimeloopPart::ignored}};
 
 struct Parts {
   std::array<YamlNode, 3> node;  ///< by TimeloopPart
@@ -39,7 +38,7 @@ struct Parts {
 
 void sort_entry(const std::string& key, const YamlNode& value, Parts& parts, ImportLog& log) {
   const auto row = std::ranges::find(part_rows, key, &PartRow::key);
-  if (row == part_rows.end())
+  if (row == std::end(part_rows))
     return log.refuse(value.position, fmt::format("unknown top-level key '{}'", key),
         name_hint(key, names_of(part_rows, &PartRow::key)));
   if (row->part == TimeloopPart::ignored)

@@ -21,10 +21,9 @@ struct ClassRow {
   std::string_view part;  // Timeloop looks for the word anywhere in the class
   TimeloopClass kind;
 };
-constexpr std::array class_rows{ClassRow{"DRAM", TimeloopClass::storage}, ClassRow{"SRAM", TimeloopClass::storage},
-    ClassRow{"regfile", TimeloopClass::storage}, ClassRow{"smartbuffer", TimeloopClass::storage},
-    ClassRow{"storage", TimeloopClass::storage}, ClassRow{"mac", TimeloopClass::compute},
-    ClassRow{"compute", TimeloopClass::compute}};
+constexpr ClassRow class_rows[] = {{"DRAM", TimeloopClass::storage}, {"SRAM", TimeloopClass::storage},
+    {"regfile", TimeloopClass::storage}, {"smartbuffer", TimeloopClass::storage}, {"storage", TimeloopClass::storage},
+    {"mac", TimeloopClass::compute}, {"compute", TimeloopClass::compute}};
 
 /// Attributes as timeloop_key() spells them. Names in a row mean the same.
 constexpr std::array<std::string_view, 19> used_attributes{"instances", "meshX", "meshY", "entries", "depth",
@@ -222,7 +221,7 @@ class ArchReading {
     const YamlNode* kind = component.find("class");
     const auto row = std::ranges::find_if(
         class_rows, [&](const ClassRow& r) { return kind && kind->text.find(r.part) != std::string::npos; });
-    if (row == class_rows.end())
+    if (row == std::end(class_rows))
       return log_.note(component.position, fmt::format("{} left out: class {} is neither storage nor arithmetic",
                                                element.name, kind ? kind->text : "(none)"));
     const std::int64_t instances = multiplied(multiple, element.count, component.position);
