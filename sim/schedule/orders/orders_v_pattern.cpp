@@ -30,7 +30,7 @@ std::vector<VEvent> events_in_time(const std::vector<VRank>& ranks) {
       for (int u = 0; u < static_cast<int>(slots.size()); ++u) events.push_back({slots[u], rank, pass, u});
     }
   }
-  std::ranges::sort(events);
+  std::sort(events.begin(), events.end());
   return events;
 }
 
