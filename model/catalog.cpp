@@ -105,8 +105,8 @@ template <typename Row>
 Expected<const Row*> find_row(const std::vector<Row>& rows, const std::string& name, const std::string& kind) {
   std::vector<std::string> ids, all;
   for (const Row& row : rows) {
-    const bool alias = std::any_of(
-        row.aliases.begin(), row.aliases.end(), [&](const std::string& other) { return same_name(other, name); });
+    const bool alias =
+        std::ranges::any_of(row.aliases, [&](const std::string& other) { return same_name(other, name); });
     if (same_name(row.id, name) || alias) return &row;
     ids.push_back(row.id);
     all.push_back(row.id);

@@ -211,11 +211,10 @@ bool same_rates(const Gpu& a, const Gpu& b) {
 /// `Row` is a profile or the head of one; `laws_of` is asked only of the one that is taken.
 template <typename Row, typename LawsOf>
 Profile chosen_profile(const Gpu& gpu, const std::vector<Row>& profiles, LawsOf laws_of) {
-  const auto own = std::find_if(profiles.begin(), profiles.end(), [&](const Row& p) { return p.gpu == gpu.id; });
+  const auto own = std::ranges::find(profiles, gpu.id, &Row::gpu);
   if (own != profiles.end()) {
     // A GPU that somebody edited is no longer the one that was measured: its rates scale with what was changed.
-    const auto row =
-        std::find_if(catalog().gpus.begin(), catalog().gpus.end(), [&](const Gpu& g) { return g.id == gpu.id; });
+    const auto row = std::ranges::find(catalog().gpus, gpu.id, &Gpu::id);
     return row == catalog().gpus.end() || same_rates(*row, gpu) ? with_all_precisions(laws_of(*own), gpu)
                                                                 : scaled_profile(laws_of(*own), *row, gpu);
   }

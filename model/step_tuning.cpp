@@ -39,7 +39,7 @@ bool speaks_of_kernels(StepParameter parameter) {
 }
 
 const StepFit* fit_of(const Profile& profile, const std::string& stack, Precision precision, bool experts) {
-  const auto found = std::find_if(profile.steps.begin(), profile.steps.end(),
+  const auto found = std::ranges::find_if(profile.steps,
       [&](const StepFit& fit) { return fit.stack == stack && fit.precision == precision && fit.experts == experts; });
   return found == profile.steps.end() ? nullptr : &*found;
 }

@@ -17,8 +17,7 @@ struct BlockOrder {
 
 BlockOrder block_order(const Program& program) {
   BlockOrder order;
-  const auto first = std::find_if(
-      program.blocks.begin(), program.blocks.end(), [](const ProgramBlock& block) { return block.is_layer; });
+  const auto first = std::ranges::find_if(program.blocks, [](const ProgramBlock& block) { return block.is_layer; });
   const auto first_layer = static_cast<int>(first - program.blocks.begin());
   for (const Chunk& chunk : program.chunks) {
     for (const BlockRun& run : chunk.runs) {

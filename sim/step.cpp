@@ -91,7 +91,7 @@ void add_rates(const Program& program, StepReport& report) {
 
 int directions_of(const std::string& schedule) {
   const auto kinds = schedule_kinds();
-  const auto kind = std::find_if(kinds.begin(), kinds.end(), [&](const ScheduleKind& k) { return k.id == schedule; });
+  const auto kind = std::ranges::find(kinds, schedule, &ScheduleKind::id);
   return kind == kinds.end() ? 1 : kind->directions;
 }
 

@@ -7,6 +7,7 @@
 
 #include "dataflow/lower/fuse.h"
 #include "dataflow/place/placement.h"
+#include "model/base/contains.h"
 
 namespace stepcast {
 namespace {
@@ -34,13 +35,13 @@ void add_weights(const FuseContext& c, ProgramBlock& out) {
 }
 
 bool is_looked_up(const FuseContext& c, int tensor) {
-  return std::any_of(c.block.operators.begin(), c.block.operators.end(),
+  return std::ranges::any_of(c.block.operators,
       [&](const Operator& op) { return op.kind == OperatorKind::select && op.inputs.front().tensor == tensor; });
 }
 
 /// The logits: what the loss kernel reads.
 bool read_by_loss(const FuseContext& c, int tensor) {
-  return std::any_of(c.block.operators.begin(), c.block.operators.end(), [&](const Operator& op) {
+  return std::ranges::any_of(c.block.operators, [&](const Operator& op) {
     return has_tag(op, "loss") && op.kind == OperatorKind::select && op.inputs.front().tensor == tensor;
   });
 }
@@ -51,9 +52,7 @@ struct MatrixShape {
 };
 
 MatrixShape shape_of(const FuseContext& c, const Operator& op, const OperatorSplit& split, const Access& weight) {
-  const auto reads = [](const Access& access, int loop) {
-    return std::find(access.loops.begin(), access.loops.end(), loop) != access.loops.end();
-  };
+  const auto reads = [](const Access& access, int loop) { return contains(access.loops, loop); };
   const Access& other = op.inputs[op.inputs[0].tensor == weight.tensor ? 1 : 0];
   MatrixShape shape;
   for (int loop : weight.loops) {
@@ -126,9 +125,8 @@ bool is_kept_narrow(const FuseContext& c, int tensor) {
   bool read = false;
   for (const Operator& op : c.block.operators) {
     const BackwardReads reads = backward_reads(op);
-    const bool here =
-        (reads.output && op.output.tensor == tensor) ||
-        std::any_of(reads.inputs.begin(), reads.inputs.end(), [&](int i) { return op.inputs[i].tensor == tensor; });
+    const bool here = (reads.output && op.output.tensor == tensor) ||
+                      std::ranges::any_of(reads.inputs, [&](int i) { return op.inputs[i].tensor == tensor; });
     if (!here) continue;
     if (!is_cast(op)) return false;
     read = true;
@@ -138,7 +136,7 @@ bool is_kept_narrow(const FuseContext& c, int tensor) {
 
 /// The experts' rows that combining sums: their only use in backward is the gradient of the gates.
 bool is_combined(const FuseContext& c, int tensor) {
-  return std::any_of(c.block.operators.begin(), c.block.operators.end(), [&](const Operator& op) {
+  return std::ranges::any_of(c.block.operators, [&](const Operator& op) {
     return op.kind == OperatorKind::route && op.function == "combine" && op.inputs.front().tensor == tensor;
   });
 }
@@ -150,8 +148,7 @@ double heads_that_copy(const FuseContext& c, int tensor) {
     if (op.kind != OperatorKind::attention || op.inputs.size() < 4 || op.inputs.back().tensor != tensor) continue;
     double heads = 1;
     for (int loop : op.inputs[1].loops)  // K's dims that the key lacks, but for the head size
-      if (loop != op.inputs[1].loops.back() &&
-          std::find(op.inputs.back().loops.begin(), op.inputs.back().loops.end(), loop) == op.inputs.back().loops.end())
+      if (loop != op.inputs[1].loops.back() && !contains(op.inputs.back().loops, loop))
         heads *= local_extent(c.network, loop, c.splits[o], c.mesh);
     return heads;
   }
@@ -209,8 +206,7 @@ void add_gathered(const FuseContext& c, ProgramBlock& out) {
   for (const PlacedItem& item : c.placed.forward) {
     if (!gathers(item)) continue;
     const int copy = item.writes.front();
-    const bool kept =
-        std::find(c.placed.kept_gathers.begin(), c.placed.kept_gathers.end(), copy) != c.placed.kept_gathers.end();
+    const bool kept = contains(c.placed.kept_gathers, copy);
     add(copy, kept ? Count::per_micro_batch : Count::per_block_window);
   }
   for (const PlacedItem& item : c.placed.step)
@@ -224,13 +220,11 @@ void add_transient(const FuseContext& c, const ListPlaces& places, Count count, 
     const Copy& copy = c.placed.copies[i];
     const bool weight = c.network.tensors[copy.tensor].role == TensorRole::weight;
     if (weight && !copy.gradient) continue;  // counted as gathered
-    if (std::any_of(c.placed.saved.begin(), c.placed.saved.end(),
-            [&](const SavedCopy& s) { return s.copy == static_cast<int>(i); }))
+    if (std::ranges::any_of(c.placed.saved, [&](const SavedCopy& s) { return s.copy == static_cast<int>(i); }))
       continue;
     if (weight) {
       // A gradient that is added straight into its accumulator has no buffer of its own.
-      const auto chain = std::find_if(c.placed.chains.begin(), c.placed.chains.end(),
-          [&](const WeightChain& w) { return w.tensor == copy.tensor; });
+      const auto chain = std::ranges::find(c.placed.chains, copy.tensor, &WeightChain::tensor);
       // A look-up's gradient is a whole table of the weight's own type before it is added.
       const bool looked_up = is_looked_up(c, copy.tensor);
       if (!looked_up && chain != c.placed.chains.end() && chain->accumulator == copy.place) continue;

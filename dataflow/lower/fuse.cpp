@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "model/base/contains.h"
+
 namespace stepcast {
 
 int intern_group(std::vector<Group>& groups, const Mesh& mesh, AtomMask atoms) {
@@ -91,7 +93,7 @@ class ListBuilder {
   /// The stack says which groups run as one kernel.
   bool grouped(const PlacedItem& item) const {
     const std::string& kernel = kernel_of(item);
-    return !kernel.empty() && std::find(c_.stack.fused.begin(), c_.stack.fused.end(), kernel) != c_.stack.fused.end();
+    return !kernel.empty() && contains(c_.stack.fused, kernel);
   }
 
   bool joins(const PlacedItem& item, int launch) const {
@@ -143,8 +145,7 @@ class ListBuilder {
   void depend(int copy, Item& item) {
     if (copy < 0) return;
     for (int from : made_by_[copy])
-      if (from >= 0 && std::find(item.after.begin(), item.after.end(), from) == item.after.end())
-        item.after.push_back(from);
+      if (from >= 0 && !contains(item.after, from)) item.after.push_back(from);
     const int r = root_[copy];
     places_.dies[r] = std::max(places_.dies[r], static_cast<int>(items_.size()));
   }
@@ -201,7 +202,7 @@ class ListBuilder {
     std::vector<int> sources;
     for (int copy : item.reads) {
       const int from = made_by_[copy][0];
-      if (std::find(sources.begin(), sources.end(), from) == sources.end()) sources.push_back(from);
+      if (!contains(sources, from)) sources.push_back(from);
     }
     const int written = item.writes.front();
     if (sources.size() < 2) {  // made by one launch, which summed them
@@ -293,7 +294,7 @@ ProgramBlock fuse(const FuseContext& c) {
     const int tensor = c.placed.copies[item.reads.front()].tensor;
     if (c.counted_weights[tensor]) continue;
     Move move = make_move(c, item);
-    const auto same = std::find_if(out.step_moves.begin(), out.step_moves.end(), [&](const Move& m) {
+    const auto same = std::ranges::find_if(out.step_moves, [&](const Move& m) {
       return m.kind == move.kind && m.group == move.group && m.when == move.when && m.cargo == move.cargo;
     });
     if (same == out.step_moves.end()) {

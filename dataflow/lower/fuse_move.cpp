@@ -47,7 +47,7 @@ Move make_move(const FuseContext& c, const PlacedItem& item) {
   move.for_product = item.op >= 0 && is_cast(c.block.operators[item.op]);
   // Routed rows: the fullest rank sets the time.
   const std::vector<int>& dims = c.network.tensors[from.tensor].dims;
-  const bool routed = std::any_of(dims.begin(), dims.end(), [&](int d) { return c.network.dims[d].expected; });
+  const bool routed = std::ranges::any_of(dims, [&](int d) { return c.network.dims[d].expected; });
   if (routed) {
     move.max_rank_factor = c.imbalance;
     move.experts = static_cast<double>(c.network.dims[c.network.find_dim("e")].extent);

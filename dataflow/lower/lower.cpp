@@ -160,8 +160,8 @@ class Lowering {
         (network_.blocks[b].place == Block::Place::first ? layers_.before : layers_.after)
             .push_back({static_cast<int>(b), network_.blocks[b].repeat});
     out_.chunks = make_chunks(layout_, layers_);
-    const bool recomputes = std::any_of(parsed_.statements.begin(), parsed_.statements.end(),
-        [](const Statement& s) { return std::holds_alternative<RecomputeStatement>(s.body); });
+    const bool recomputes = std::ranges::any_of(
+        parsed_.statements, [](const Statement& s) { return std::holds_alternative<RecomputeStatement>(s.body); });
     if (!recomputes) return;
     for (const Chunk& chunk : out_.chunks)
       for (const BlockRun& run : chunk.runs)

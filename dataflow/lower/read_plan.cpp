@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "dataflow/notation/parser.h"
+#include "model/base/contains.h"
 
 namespace stepcast {
 namespace {
@@ -34,15 +35,12 @@ std::int64_t batch_ranks_of(const ParsedPlan& parsed) {
   std::vector<std::string> claimed;
   for (const Statement& statement : parsed.statements) {
     const auto* par = std::get_if<ParStatement>(&statement.body);
-    const bool here = statement.scope.empty() ||
-                      std::find(statement.scope.begin(), statement.scope.end(), "embed") != statement.scope.end();
+    const bool here = statement.scope.empty() || contains(statement.scope, "embed");
     if (!par || !here) continue;
-    const auto walks = [&](const std::string& dim) {
-      return std::find(std::begin(embedding_loops), std::end(embedding_loops), dim) != std::end(embedding_loops);
-    };
-    if (!par->dims.empty() && std::none_of(par->dims.begin(), par->dims.end(), walks)) continue;
+    const auto walks = [&](const std::string& dim) { return contains(embedding_loops, dim); };
+    if (!par->dims.empty() && std::ranges::none_of(par->dims, walks)) continue;
     for (const std::string& axis : par->axes) {
-      if (std::find(claimed.begin(), claimed.end(), axis) != claimed.end()) continue;
+      if (contains(claimed, axis)) continue;
       claimed.push_back(axis);
       if (par->dims == std::vector<std::string>{"b"}) ranks *= axis_size(parsed.program, axis);
     }

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "dataflow/lower/fuse.h"
+#include "model/base/contains.h"
 
 namespace stepcast {
 namespace {
@@ -18,9 +19,7 @@ struct Product {
   bool joins_k = false;
 };
 
-bool walks(const Access& access, int loop) {
-  return std::find(access.loops.begin(), access.loops.end(), loop) != access.loops.end();
-}
+bool walks(const Access& access, int loop) { return contains(access.loops, loop); }
 
 /// O += A*B as m x n x k, `batch` times: m in A and O, n in B and O, k in A and B, batch in all three.
 Product shape_of(const FuseContext& c, int op, const Access& a, const Access& b, const Access& o) {
@@ -164,8 +163,7 @@ KernelWork attention(const FuseContext& c, const PlacedItem& item) {
   work.backward = item.kind == PlacedKind::gradient;
   double points = 1;
   for (int loop : loops_of(op))
-    if (std::find(op.whole_loops.begin(), op.whole_loops.end(), loop) == op.whole_loops.end())
-      points *= local_extent(c.network, loop, c.splits[item.op], c.mesh);
+    if (!contains(op.whole_loops, loop)) points *= local_extent(c.network, loop, c.splits[item.op], c.mesh);
   const double keys = local_extent(c.network, op.key_loop, c.splits[item.op], c.mesh);
   if (op.domain == Domain::causal) points *= (keys + 1) / (2 * keys);
   // Forward: Q K and P V. Backward: five products instead of two (scores again, dV, dP, dQ, dK).
@@ -232,10 +230,7 @@ bool add_pointwise(const FuseContext& c, const std::vector<const PlacedItem*>& m
     for (int copy : item->reads) {
       if (copy < 0) continue;
       const int r = root[copy];
-      if (std::find(written.begin(), written.end(), copy) != written.end() ||
-          std::find(written.begin(), written.end(), r) != written.end() ||
-          std::find(read.begin(), read.end(), r) != read.end())
-        continue;
+      if (contains(written, copy) || contains(written, r) || contains(read, r)) continue;
       read.push_back(r);
       bytes += c.placed.copies[copy].bytes;
     }
@@ -243,7 +238,7 @@ bool add_pointwise(const FuseContext& c, const std::vector<const PlacedItem*>& m
       if (copy < 0 || !read_outside[copy]) continue;
       const Copy& made = c.placed.copies[copy];
       if (made.gradient) {  // contributions of one launch to one tensor are summed inside it
-        const auto same = std::find(gradients.begin(), gradients.end(), std::pair{made.tensor, made.place});
+        const auto same = std::ranges::find(gradients, std::pair{made.tensor, made.place});
         if (same != gradients.end()) continue;
         gradients.emplace_back(made.tensor, made.place);
       }

@@ -8,6 +8,7 @@
 
 #include "dataflow/notation/embedded_aliases.h"
 #include "dataflow/notation/parser.h"
+#include "model/base/contains.h"
 
 namespace stepcast {
 namespace {
@@ -110,7 +111,7 @@ class Expander {
   }
 
   [[nodiscard]] std::string first_unknown(const std::vector<std::string>& axes) const {
-    const auto unknown = std::find_if(axes.begin(), axes.end(), [&](const std::string& a) { return !known(a); });
+    const auto unknown = std::ranges::find_if(axes, [&](const std::string& a) { return !known(a); });
     return unknown == axes.end() ? std::string{} : *unknown;
   }
 
@@ -131,7 +132,7 @@ class Expander {
     std::vector<std::string> axes;
     for (const MeshLine& mesh : program_.meshes)
       for (const MeshLine::Axis& axis : mesh.axes)
-        if (std::find(axes.begin(), axes.end(), axis.name) == axes.end()) axes.push_back(axis.name);
+        if (!contains(axes, axis.name)) axes.push_back(axis.name);
     if (axes.empty()) return fmt::format("the program has no mesh line; write one, such as 'mesh {}:8'", unknown);
     const std::string near = nearest_name(unknown, axes);
     return fmt::format("{}axes: {}; an axis of one rank is written {}:1",

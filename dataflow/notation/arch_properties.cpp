@@ -46,12 +46,10 @@ template <typename Units> Expected<double> read_in(const Units& units, const std
   const char* stop = std::from_chars(text.data(), end, number).ptr;
   while (stop != end && *stop == ' ') ++stop;
   const std::string unit(stop, end);
-  std::vector<std::string> names;
-  for (const ArchUnit& row : units) names.emplace_back(row.name);
-  const auto row = std::find_if(units.begin(), units.end(), [&](const ArchUnit& u) { return u.name == unit; });
+  const auto row = std::ranges::find(units, unit, &ArchUnit::name);
   if (row == units.end())
     return fail({}, unit.empty() ? fmt::format("'{}' has no unit", text) : fmt::format("unknown unit in '{}'", text),
-        fmt::format("units: {}", fmt::join(names, ", ")));
+        fmt::format("units: {}", fmt::join(names_of(units, &ArchUnit::name), ", ")));
   const double value = number * row->multiply / row->divide;
   if (!(value > 0 && value <= highest)) return fail({}, fmt::format("'{}' is not a real value", text), {});
   return value;
@@ -93,32 +91,28 @@ Expected<double> read_cycles(const std::string& text) {
   return number;
 }
 
-constexpr std::array property_rows{
-    PropertyRow{"cap", "80 GiB", read_quantity<Bytes>, write_quantity<Bytes>, nullptr, nullptr},
-    PropertyRow{"bw", "64 B/cycle or 3.35 TB/s", read_quantity<BytesPerSecond>, write_quantity<BytesPerSecond>,
+constexpr PropertyRow property_rows[] = {
+    {"cap", "80 GiB", read_quantity<Bytes>, write_quantity<Bytes>, nullptr, nullptr},
+    {"bw", "64 B/cycle or 3.35 TB/s", read_quantity<BytesPerSecond>, write_quantity<BytesPerSecond>,
         read_quantity<Bytes>, write_quantity<Bytes>},
-    PropertyRow{"lat", "20 cycles or 500 ns", read_quantity<Seconds>, write_quantity<Seconds>, read_cycles, write_count,
+    {"lat", "20 cycles or 500 ns", read_quantity<Seconds>, write_quantity<Seconds>, read_cycles, write_count,
         " cycles"},
-    PropertyRow{"flops", "2 FLOP/cycle or 989 TFLOP/s", read_quantity<FlopsPerSecond>, write_quantity<FlopsPerSecond>,
+    {"flops", "2 FLOP/cycle or 989 TFLOP/s", read_quantity<FlopsPerSecond>, write_quantity<FlopsPerSecond>,
         read_quantity<Flops>, write_quantity<Flops>},
-    PropertyRow{"clock", "1.83 GHz", read_quantity<Hertz>, write_quantity<Hertz>, nullptr, nullptr},
-    PropertyRow{"word", "16 bit", read_word, write_word, nullptr, nullptr},
-    PropertyRow{"energy", "2.5 pJ", read_energy, write_energy, nullptr, nullptr},
-    PropertyRow{"buffers", "2", read_buffers, write_count, nullptr, nullptr}};
+    {"clock", "1.83 GHz", read_quantity<Hertz>, write_quantity<Hertz>, nullptr, nullptr},
+    {"word", "16 bit", read_word, write_word, nullptr, nullptr},
+    {"energy", "2.5 pJ", read_energy, write_energy, nullptr, nullptr},
+    {"buffers", "2", read_buffers, write_count, nullptr, nullptr}};
 
 }  // namespace
 
 const PropertyRow* find_property(std::string_view name) {
   const auto named = [&](const PropertyRow& row) { return row.name == name; };
-  const auto* row = std::find_if(property_rows.begin(), property_rows.end(), named);
-  return row == property_rows.end() ? nullptr : row;
+  const auto* row = std::ranges::find_if(property_rows, named);
+  return row == std::end(property_rows) ? nullptr : row;
 }
 
-std::vector<std::string> property_names() {
-  std::vector<std::string> names;
-  for (const PropertyRow& row : property_rows) names.emplace_back(row.name);
-  return names;
-}
+std::vector<std::string> property_names() { return names_of(property_rows, &PropertyRow::name); }
 
 Expected<ArchLevel::Property> read_property(const std::string& name, const std::string& text) {
   const PropertyRow& row = *find_property(name);

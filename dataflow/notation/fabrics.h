@@ -25,18 +25,16 @@ struct FabricRow {
 
 /// A bus and a switch that says (multicast) or (reduce) send one copy; a chain hands on from neighbour to neighbour.
 /// NVLink and InfiniBand reduce in the network only where NVLS or SHARP is switched on, hence only if said.
-inline constexpr std::array fabric_rows{FabricRow{"bus", FabricClass::bus}, FabricRow{"switch", FabricClass::network},
-    FabricRow{"crossbar", FabricClass::network}, FabricRow{"nvl", FabricClass::network},
-    FabricRow{"nvlink", FabricClass::network}, FabricRow{"ib", FabricClass::network},
-    FabricRow{"infiniband", FabricClass::network}, FabricRow{"ethernet", FabricClass::network},
-    FabricRow{"roce", FabricClass::network}, FabricRow{"pcie", FabricClass::network},
-    FabricRow{"ring", FabricClass::chain}, FabricRow{"mesh", FabricClass::chain},
-    FabricRow{"torus", FabricClass::chain}, FabricRow{"systolic", FabricClass::chain},
-    FabricRow{"ici", FabricClass::chain}};
+inline constexpr FabricRow fabric_rows[] = {{"bus", FabricClass::bus}, {"switch", FabricClass::network},
+    {"crossbar", FabricClass::network}, {"nvl", FabricClass::network}, {"nvlink", FabricClass::network},
+    {"ib", FabricClass::network}, {"infiniband", FabricClass::network}, {"ethernet", FabricClass::network},
+    {"roce", FabricClass::network}, {"pcie", FabricClass::network}, {"ring", FabricClass::chain},
+    {"mesh", FabricClass::chain}, {"torus", FabricClass::chain}, {"systolic", FabricClass::chain},
+    {"ici", FabricClass::chain}};
 
 /// The row of a fabric as written; "" is a bus; nullptr: no such fabric.
 constexpr const FabricRow* fabric_row(std::string_view name) {
-  if (name.empty()) return fabric_rows.data();
+  if (name.empty()) return fabric_rows;
   for (const FabricRow& row : fabric_rows)
     if (row.name == name) return &row;
   return nullptr;

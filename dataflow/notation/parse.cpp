@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "dataflow/notation/parser.h"
+#include "model/base/contains.h"
 
 namespace stepcast {
 namespace {
@@ -67,7 +68,7 @@ void Parser::mesh_line() {
     if (axis.size > largest_size / ranks) fail_at(size_here, "found a mesh of more than 2^40 ranks", {});
     ranks *= failed() ? 1 : axis.size;
     const auto same = [&](const MeshLine::Axis& other) { return other.name == axis.name; };
-    if (std::any_of(mesh.axes.begin(), mesh.axes.end(), same))
+    if (std::ranges::any_of(mesh.axes, same))
       fail_at(here, fmt::format("found axis '{}' twice in one mesh line", axis.name), "each axis stands once per line");
     mesh.axes.push_back(std::move(axis));
   } while (!failed() && !at_statement_end());
@@ -85,9 +86,9 @@ void Parser::dim_line() {
     expect(":");
     dim.extent = integer(1);
     const auto same = [&](const Dim& other) { return other.name == dim.name; };
-    if (std::any_of(program_.dims.begin(), program_.dims.end(), same))
+    if (std::ranges::any_of(program_.dims, same))
       fail_at(here, fmt::format("found dim '{}' a second time", dim.name), "each dim has one extent");
-    if (std::find(reserved_dims.begin(), reserved_dims.end(), dim.name) != reserved_dims.end())
+    if (contains(reserved_dims, dim.name))
       fail_at(here, fmt::format("found '{}' as the name of a dim", dim.name), "the word has a meaning in par or home");
     if (!failed()) program_.dims.push_back(std::move(dim));
   } while (!failed() && !at_statement_end());
@@ -114,7 +115,7 @@ void Parser::alias_line() {
   const Token here = next();
   alias.name = plain_name("the alias's name");
   const auto same = [&](const Alias& other) { return other.name == alias.name; };
-  if (std::any_of(program_.aliases.begin(), program_.aliases.end(), same))
+  if (std::ranges::any_of(program_.aliases, same))
     fail_at(here, fmt::format("found alias '{}' a second time", alias.name), "aliases have distinct names");
   expect("=");
   alias.statements.push_back(statement());

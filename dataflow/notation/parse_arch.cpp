@@ -7,6 +7,7 @@
 #include "dataflow/notation/arch_properties.h"
 #include "dataflow/notation/fabrics.h"
 #include "dataflow/notation/parser.h"
+#include "model/base/contains.h"
 
 namespace stepcast {
 namespace {
@@ -14,11 +15,7 @@ namespace {
 constexpr std::string_view arch_form = "arch LEVEL[UNITS]@FABRIC cap:80 GiB bw:64 B/cycle { LEVEL { ... } }";
 constexpr std::size_t most_levels = 32;  // of one arch; machines have about eight
 
-std::vector<std::string> fabric_names() {
-  std::vector<std::string> names;
-  for (const FabricRow& row : fabric_rows) names.emplace_back(row.name);
-  return names;
-}
+std::vector<std::string> fabric_names() { return names_of(fabric_rows, &FabricRow::name); }
 
 }  // namespace
 
@@ -69,7 +66,7 @@ ArchLevel Parser::arch_level(const WrittenArch& outside) {
   const Token here = peek();
   level.name = plain_name("a level");
   const auto same = [&](const ArchLevel& other) { return other.name == level.name; };
-  if (std::any_of(outside.levels.begin(), outside.levels.end(), same))
+  if (std::ranges::any_of(outside.levels, same))
     note_at(here, fmt::format("found level '{}' a second time", level.name), "levels have distinct names");
   if (level.name == "at") note_at(here, "found 'at' as the name of a level", "'at:' begins a scope; take another name");
   if (skip_breaks(), accept("[")) level.axes = units(level.name);
@@ -92,7 +89,7 @@ std::vector<ArchLevel::Axis> Parser::units(const std::string& level) {
       expect(":");
       axis.units = integer(1);
       const auto same = [&](const ArchLevel::Axis& other) { return other.name == axis.name; };
-      if (std::any_of(axes.begin(), axes.end(), same))
+      if (std::ranges::any_of(axes, same))
         note_at(axis_here, fmt::format("found axis '{}' twice in one level", axis.name), "each axis stands once");
       axes.push_back(std::move(axis));
       accept(",");
@@ -180,7 +177,7 @@ void Parser::property(ArchLevel& level) {
   if (find_property(name) == nullptr)
     return note_at(here, fmt::format("found unknown property '{}'", name), name_hint(name, property_names()));
   const auto same = [&](const ArchLevel::Property& other) { return other.name == name; };
-  if (std::any_of(level.properties.begin(), level.properties.end(), same))
+  if (std::ranges::any_of(level.properties, same))
     return note_at(
         here, fmt::format("found '{}' a second time in level '{}'", name, level.name), "each property stands once");
   Expected<ArchLevel::Property> read = read_property(name, text);
@@ -226,9 +223,7 @@ bool Parser::at_line_outside_arch() const {
   if (first.kind != TokenKind::name) return false;
   if (second.text == ":") return find_property(first.text) == nullptr;
   const std::vector<std::string> statements = statement_keywords();
-  const bool keyword =
-      std::find(statements.begin(), statements.end(), first.text) != statements.end() ||
-      std::find(program_keywords.begin(), program_keywords.end(), first.text) != program_keywords.end();
+  const bool keyword = contains(statements, first.text) || contains(program_keywords, first.text);
   return keyword && second.kind == TokenKind::name;
 }
 

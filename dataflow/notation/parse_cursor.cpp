@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "dataflow/notation/parser.h"
+#include "model/base/contains.h"
 
 namespace stepcast {
 namespace {
@@ -94,7 +95,7 @@ std::vector<std::string> Parser::product(std::string_view expected) {
     check_room(names.size(), most_entries);
     const Token here = peek();
     std::string factor = plain_name(expected);
-    if (!failed_ && std::find(names.begin(), names.end(), factor) != names.end())
+    if (!failed_ && contains(names, factor))
       fail_at(here, fmt::format("found '{}' twice in one product", factor), "each factor stands once");
     names.push_back(std::move(factor));
   } while (accept("*"));

@@ -1,10 +1,10 @@
 // Lines of chip levels: "glb: par k:16 on x  for n:8 for m:* [I W O]".
-#include <algorithm>
 #include <array>
 
 #include <fmt/format.h>
 
 #include "dataflow/notation/parser.h"
+#include "model/base/contains.h"
 
 namespace stepcast {
 namespace {
@@ -62,7 +62,7 @@ Keep Parser::keep() {
     check_room(keep.tensors.size(), most_entries);
     const Token here = peek();
     std::string tensor = name("a tensor or ']'");
-    if (std::find(keep.tensors.begin(), keep.tensors.end(), tensor) != keep.tensors.end())
+    if (contains(keep.tensors, tensor))
       note_at(here, fmt::format("found '{}' twice in one list", tensor), "each tensor stands once");
     keep.tensors.push_back(std::move(tensor));
     if (accept(",") && at("]")) fail_here("a tensor");

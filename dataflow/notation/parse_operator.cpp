@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "dataflow/notation/parser.h"
+#include "model/base/contains.h"
 
 namespace stepcast {
 namespace {
@@ -57,7 +58,7 @@ void Parser::operator_line() {
   end_statement();
   check_whole_loops(op, function_index);
   const auto same = [&](const WrittenOperator& other) { return other.name == op.name; };
-  if (std::any_of(program_.operators.begin(), program_.operators.end(), same))
+  if (std::ranges::any_of(program_.operators, same))
     fail_at(here, "found operator '" + op.name + "' a second time", "operators have distinct names");
   if (!failed()) program_.operators.push_back(std::move(op));
 }
@@ -114,7 +115,7 @@ WrittenIndex Parser::index() {
     term.loop = plain_name("a loop");
     if (at("*")) fail_here("'+', ',' or ']'", "the factor stands first: 2*p");
     const auto same = [&](const WrittenIndex::Term& other) { return other.loop == term.loop; };
-    if (std::any_of(index.terms.begin(), index.terms.end(), same))
+    if (std::ranges::any_of(index.terms, same))
       fail_at(here, "found '" + term.loop + "' twice in one index", "each loop stands once in a sum");
     index.terms.push_back(std::move(term));
   } while (accept("+"));
@@ -181,7 +182,7 @@ void Parser::pads(WrittenOperator& op) {
     WrittenPad pad{loop_of(op), 0};
     if (accept(":")) pad.factor = pad_factor();
     const auto same = [&](const WrittenPad& other) { return other.dim == pad.dim; };
-    if (std::any_of(op.pads.begin(), op.pads.end(), same))
+    if (std::ranges::any_of(op.pads, same))
       fail_at(here, "found '" + pad.dim + "' padded twice", "each loop stands once");
     op.pads.push_back(std::move(pad));
   } while (accept(","));
@@ -216,8 +217,8 @@ void Parser::check_loop(const WrittenOperator& op, const Token& where, const std
   };
   take(op.output);
   for (const WrittenAccess& input : op.inputs) take(input);
-  if (std::find(loops.begin(), loops.end(), loop) != loops.end()) return;
-  std::sort(loops.begin(), loops.end());
+  if (contains(loops, loop)) return;
+  std::ranges::sort(loops);
   loops.erase(std::unique(loops.begin(), loops.end()), loops.end());
   note_at(where, "found '" + loop + "', which is no loop of operator '" + op.name + "'", name_hint(loop, loops));
 }

@@ -8,6 +8,7 @@
 #include "dataflow/notation/arch_properties.h"
 #include "dataflow/notation/fabrics.h"
 #include "dataflow/notation/parser.h"
+#include "model/base/contains.h"
 #include "model/base/quantity_text.h"
 
 namespace stepcast {
@@ -37,7 +38,7 @@ template <typename Rows> std::vector<std::string> keyword_texts(const Rows& rows
 
 /// The row that the token names, or nullptr.
 template <typename Rows> const auto* keyword_row(const Rows& rows, std::string_view text) {
-  const auto row = std::find_if(rows.begin(), rows.end(), [&](const auto& r) { return r.text == text; });
+  const auto row = std::ranges::find_if(rows, [&](const auto& row) { return row.text == text; });
   return row == rows.end() ? nullptr : &*row;
 }
 
@@ -89,6 +90,20 @@ Statement Parser::statement() {
   return result;
 }
 
+bool is_common_tag(std::string_view tag) {
+  static constexpr std::string_view common[] = {"embed", "norm", "attn", "attn.qkv", "attn.core", "attn.out",
+      "residual", "mlp", "router", "dispatch", "expert", "combine", "shared", "head", "loss"};
+  return contains(common, tag);
+}
+
+Expected<void> check_tag(
+    const std::string& tag, std::vector<std::string> known, const std::string& where, std::string_view none) {
+  if (contains(known, tag)) return {};
+  std::ranges::sort(known);
+  known.erase(std::unique(known.begin(), known.end()), known.end());
+  return fail(where, fmt::format("{} the tag '{}'", none, tag), name_hint(tag, known));
+}
+
 std::vector<std::string> notation_keywords() {
   std::vector<std::string> all{"max=", "min=", "softmax=", "select", "route", "scan", "opaque", "where", "pad", "none",
       "on", "block", "zigzag", "cyclic", "list", "layer", "sched", "mb", "weights", "grads", "optimizer", "boundary",
@@ -110,7 +125,7 @@ bool Parser::at_statement() const {
   if (at_operator()) return false;
   if (at_level_line()) return true;
   static const std::vector<std::string> keywords = statement_keywords();
-  return std::find(keywords.begin(), keywords.end(), peek().text) != keywords.end();
+  return contains(keywords, peek().text);
 }
 
 /// par := "par" ("none" | product) "on" product [layout];  `par layer` is a stage
@@ -234,7 +249,7 @@ void Parser::move_options(MoveStatement& move) {
       next();
       continue;
     }
-    const auto* option = std::find(move_option_names.begin(), move_option_names.end(), peek().text);
+    const auto* option = std::ranges::find(move_option_names, peek().text);
     if (option == move_option_names.end()) {
       std::vector<std::string> known = keyword_texts(move_option_names);
       const bool manner_free = move.manner == Manner::unset;

@@ -33,6 +33,19 @@ inline constexpr std::array<std::string_view, 6> program_keywords{"mesh", "arch"
 /// Every word that some production knows, from the parser's own tables: what docs/notation.md must show.
 std::vector<std::string> notation_keywords();
 
+/// Tags that every program may be scoped by, whether it has such operators or not (docs/design.md, section B).
+bool is_common_tag(std::string_view tag);
+/// Names and tags of operators.
+template <class Operators> void add_tags(const Operators& operators, std::vector<std::string>& tags) {
+  for (const auto& op : operators) {
+    tags.push_back(op.name);
+    tags.insert(tags.end(), op.tags.begin(), op.tags.end());
+  }
+}
+/// Refuses a tag that is not among the `known`; `none` begins the message.
+Expected<void> check_tag(
+    const std::string& tag, std::vector<std::string> known, const std::string& where, std::string_view none);
+
 /// "plan.flow:3:12", as errors name a place.
 std::string to_text(const Position& position);
 

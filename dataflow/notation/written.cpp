@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "dataflow/notation/parser.h"
+#include "model/base/contains.h"
 
 namespace stepcast {
 namespace {
@@ -17,9 +18,7 @@ constexpr std::array<std::string_view, 5> linear_functions{"add", "bias", "scale
 constexpr const char* arch_hint =
     "put the ranks into the arch, such as 'arch fabric { gpu[8] { ... } }', and write level lines";
 
-bool among(const std::vector<int>& loops, int loop) {
-  return std::find(loops.begin(), loops.end(), loop) != loops.end();
-}
+bool among(const std::vector<int>& loops, int loop) { return contains(loops, loop); }
 
 std::vector<int> without(const std::vector<int>& loops, const std::vector<int>& taken) {
   std::vector<int> left;
@@ -48,7 +47,7 @@ class OperatorWriter {
           fmt::format("give 'dim {}' an extent that divides", written_.pads.front().dim));
     TRY(domain());
     const auto named = [&](const Row& row) { return row.function == written_.function; };
-    const auto row = std::find_if(rows.begin(), rows.end(), named);
+    const auto row = std::ranges::find_if(rows, named);
     if (row != rows.end()) return (this->*row->write)();
     if (!op_.whole_loops.empty()) return kind(OperatorKind::opaque);
     if (attention_like()) return attention();
@@ -69,7 +68,7 @@ class OperatorWriter {
     const bool bare = written_.function.empty();
     if (bare && written_.joint == '*' && written_.monoid == Monoid::sum) return OperatorKind::einsum;
     if (bare && written_.joint == '+') op_.function = "add";
-    const auto row = std::find(linear_functions.begin(), linear_functions.end(), op_.function);
+    const auto row = std::ranges::find(linear_functions, op_.function);
     return row != linear_functions.end() ? OperatorKind::linear : OperatorKind::nonlinear;
   }
 
@@ -114,7 +113,7 @@ class OperatorWriter {
     if (row_side.empty() || token_side.empty())
       return refused("a route changes the order of rows, so each side has loops that the other lacks",
           "Xe[e,c,h] = route X[b,s,h] to the experts, Y[b,s,h] += route Oe[e,c,h], gates[b,s,k] back");
-    const auto row = std::find(rows.loops.begin(), rows.loops.end(), row_side.back());
+    const auto row = std::ranges::find(rows.loops, row_side.back());
     rows.row_dim = static_cast<int>(row - rows.loops.begin());
     rows.row_loops = token_side;
     net_.dims[row_side.back()].expected = true;
@@ -141,7 +140,7 @@ class OperatorWriter {
   Checked attention() {
     const std::vector<int> keys = without(without(op_.inputs[1].loops, op_.inputs[0].loops), op_.output.loops);
     const auto scalar = [](const Access& access) { return access.loops.empty(); };
-    if (keys.size() != 1 || scalar(op_.output) || std::any_of(op_.inputs.begin(), op_.inputs.end(), scalar))
+    if (keys.size() != 1 || scalar(op_.output) || std::ranges::any_of(op_.inputs, scalar))
       return refused("the fused core joins queries, keys and values over one loop of keys",
           "O[b,s,g,r,d] softmax= Q[b,s,g,r,d], K[b,t,g,d], V[b,t,g,d] where t <= s");
     if (op_.key_loop >= 0 && op_.key_loop != keys.front())
@@ -184,7 +183,7 @@ class Writer {
     const std::vector<Operator>& operators = net_.blocks.front().operators;
     for (std::size_t t = 0; t < net_.tensors.size(); ++t) {
       const auto makes = [&](const Operator& op) { return op.output.tensor == static_cast<int>(t); };
-      const bool made = std::any_of(operators.begin(), operators.end(), makes);
+      const bool made = std::ranges::any_of(operators, makes);
       Tensor& tensor = net_.tensors[t];
       if (!made && tensor.name.front() == 'W' && tensor.role != TensorRole::data) tensor.role = TensorRole::weight;
     }
@@ -234,8 +233,7 @@ class Writer {
     const std::string& loop = index.terms.front().loop;
     const int dim = net_.find_dim(loop);
     if (dim >= 0) return dim;
-    std::vector<std::string> names;
-    for (const Dim& d : net_.dims) names.push_back(d.name);
+    const std::vector<std::string> names = names_of(net_.dims, &Dim::name);
     return fail(to_text(position), fmt::format("loop '{}' of {} has no extent", loop, tensor),
         names.empty() ? fmt::format("add 'dim {}:EXTENT'", loop) : name_hint(loop, names));
   }

@@ -50,11 +50,7 @@ std::int64_t Mesh::size_of(AtomMask mask) const {
   return size;
 }
 
-std::vector<std::string> Mesh::axis_names() const {
-  std::vector<std::string> names;
-  for (const Axis& axis : axes) names.push_back(axis.name);
-  return names;
-}
+std::vector<std::string> Mesh::axis_names() const { return names_of(axes, &Axis::name); }
 
 std::string Mesh::label(AtomMask mask) const {
   std::string text;
@@ -104,7 +100,7 @@ Expected<Mesh> make_mesh(std::span<const MeshLine> lines, std::int64_t gpus, std
       cuts.push_back(stride);
     }
   }
-  std::sort(cuts.begin(), cuts.end());
+  std::ranges::sort(cuts);
   cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
   for (std::size_t i = 0; i + 1 < cuts.size(); ++i) {
     if (cuts[i + 1] % cuts[i] != 0)

@@ -4,40 +4,20 @@
 
 #include <fmt/format.h>
 
+#include "dataflow/notation/parser.h"
 #include "dataflow/place/placement.h"
 
 namespace stepcast {
 namespace {
 
-std::vector<std::string> dim_names(const Network& network) {
-  std::vector<std::string> names;
-  for (const Dim& dim : network.dims) names.push_back(dim.name);
-  return names;
-}
-
-std::vector<std::string> all_tags(const Network& network) {
-  std::vector<std::string> tags;
-  for (const Block& block : network.blocks)
-    for (const Operator& op : block.operators) {
-      tags.push_back(op.name);
-      tags.insert(tags.end(), op.tags.begin(), op.tags.end());
-    }
-  std::sort(tags.begin(), tags.end());
-  tags.erase(std::unique(tags.begin(), tags.end()), tags.end());
-  return tags;
-}
-
-/// Tags that every network may be scoped by, whether this one has such operators or not (docs/design.md, section B).
-constexpr const char* common_tags[] = {"embed", "norm", "attn", "attn.qkv", "attn.core", "attn.out", "residual", "mlp",
-    "router", "dispatch", "expert", "combine", "shared", "head", "loss"};
+std::vector<std::string> dim_names(const Network& network) { return names_of(network.dims, &Dim::name); }
 
 Expected<void> check_tags(const Network& network, const Statement& statement, const std::vector<std::string>& named) {
   for (const std::string& tag : named) {
-    if (std::find(std::begin(common_tags), std::end(common_tags), tag) != std::end(common_tags)) continue;
-    const auto tags = all_tags(network);
-    if (std::find(tags.begin(), tags.end(), tag) == tags.end())
-      return fail(
-          where_of(statement), fmt::format("no operator of the network has the tag '{}'", tag), name_hint(tag, tags));
+    if (is_common_tag(tag)) continue;
+    std::vector<std::string> tags;
+    for (const Block& block : network.blocks) add_tags(block.operators, tags);
+    TRY(check_tag(tag, std::move(tags), where_of(statement), "no operator of the network has"));
   }
   return {};
 }
@@ -59,8 +39,8 @@ Expected<void> check_class_dims(const Network& network, const Statement& stateme
   if (home.what != "weights" && home.what != "grads" && home.what != "optimizer") return {};
   for (const HomePlace& place : home.places) {
     if (place.what == "*" || place.what == "full" || place.what == "partial") continue;
-    const bool some = std::any_of(network.tensors.begin(), network.tensors.end(), [&](const Tensor& tensor) {
-      return tensor.role == TensorRole::weight && std::any_of(tensor.dims.begin(), tensor.dims.end(), [&](int d) {
+    const bool some = std::ranges::any_of(network.tensors, [&](const Tensor& tensor) {
+      return tensor.role == TensorRole::weight && std::ranges::any_of(tensor.dims, [&](int d) {
         return ("*" + place.what + "*").find("*" + network.dims[d].name + "*") != std::string::npos;
       });
     });
@@ -80,10 +60,8 @@ Expected<void> check_names(const Network& network, const Statement& statement) {
   if (const auto* home = std::get_if<HomeStatement>(&statement.body)) TRY(check_class_dims(network, statement, *home));
   for (const std::string& name : named_tensors(statement)) {
     if (network.find_tensor(name) >= 0) continue;
-    std::vector<std::string> tensors;
-    for (const Tensor& tensor : network.tensors) tensors.push_back(tensor.name);
-    return fail(
-        where_of(statement), fmt::format("network {} has no tensor '{}'", network.id, name), name_hint(name, tensors));
+    return fail(where_of(statement), fmt::format("network {} has no tensor '{}'", network.id, name),
+        name_hint(name, names_of(network.tensors, &Tensor::name)));
   }
   return {};
 }

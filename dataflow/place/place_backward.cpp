@@ -28,8 +28,8 @@ int BlockPlacer::combined(
     for (std::size_t a = 0; a < mesh_.atoms.size(); ++a)
       if ((partial >> a & 1U) && masked.at[a] == replicated) masked.at[a] = partial_sum;
     c = emit_hops(c, hops(out_.copies[c].place, masked, mesh_, false, flat_shard), pass, cargo, op);
-    const auto same = std::find_if(
-        classes.begin(), classes.end(), [&](const auto& cls) { return out_.copies[cls.front()].place == masked; });
+    const auto same =
+        std::ranges::find_if(classes, [&](const auto& cls) { return out_.copies[cls.front()].place == masked; });
     if (same != classes.end()) same->push_back(c);
     else classes.push_back({c});
   }
@@ -137,8 +137,7 @@ void BlockPlacer::backward(bool root) {
       survive = available_[tensor];
     } else {
       for (int c : available_[tensor])
-        if (std::any_of(out_.saved.begin(), out_.saved.end(), [&](const SavedCopy& s) { return s.copy == c; }))
-          survive.push_back(c);
+        if (std::ranges::any_of(out_.saved, [&](const SavedCopy& s) { return s.copy == c; })) survive.push_back(c);
     }
     available_[tensor] = std::move(survive);
   }

@@ -26,8 +26,8 @@ BlockPlacer::Manners BlockPlacer::manners_of(int tensor, bool gradient, int op) 
   for (std::size_t i = 0; i < statements_.size(); ++i) {
     const auto* move = std::get_if<MoveStatement>(&statements_[i].body);
     if (!move) continue;
-    const bool named = std::any_of(move->what.begin(), move->what.end(),
-        [&](const std::string& w) { return w == t.name || (w == class_name && *class_name); });
+    const bool named = std::ranges::any_of(
+        move->what, [&](const std::string& w) { return w == t.name || (w == class_name && *class_name); });
     if (named && (op < 0 ? statement_holds(statements_[i], tensor)
                          : in_scope(statements_[i].scope, block_.operators[op]) ||
                                (gradient && statement_holds(statements_[i], tensor))))
@@ -68,11 +68,10 @@ int BlockPlacer::emit_hops(int from, const std::vector<Hop>& hop_list, Pass pass
           const Manners other = manners_of(input.tensor, false, op);
           rotating += other.move && other.move->manner == Manner::rotate;
         }
-        const bool skewed = std::any_of(statements_.begin(), statements_.end(), [&](const Statement& s) {
+        const bool skewed = std::ranges::any_of(statements_, [&](const Statement& s) {
           const auto* home = std::get_if<HomeStatement>(&s.body);
           return home && home->what == net_.tensors[tensor].name &&
-                 std::any_of(
-                     home->places.begin(), home->places.end(), [](const HomePlace& p) { return !p.skew.empty(); });
+                 std::ranges::any_of(home->places, [](const HomePlace& p) { return !p.skew.empty(); });
         });
         const bool contracted = op >= 0 && block_.operators[op].kind == OperatorKind::einsum && rotating > 1;
         if (contracted && !skewed) {

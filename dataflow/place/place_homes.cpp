@@ -75,9 +75,8 @@ Placement BlockPlacer::need(int o, int input) const {
 bool BlockPlacer::statement_holds(const Statement& statement, int tensor) const {
   if (statement.scope.empty()) return true;
   const auto holds = [&](int o) { return in_scope(statement.scope, block_.operators[o]); };
-  return std::any_of(uses_[tensor].producers.begin(), uses_[tensor].producers.end(), holds) ||
-         std::any_of(uses_[tensor].consumers.begin(), uses_[tensor].consumers.end(),
-             [&](const Consumer& c) { return holds(c.op); });
+  return std::ranges::any_of(uses_[tensor].producers, holds) ||
+         std::ranges::any_of(uses_[tensor].consumers, [&](const Consumer& c) { return holds(c.op); });
 }
 
 void BlockPlacer::check_divides(int tensor, const Placement& place, const Statement& statement) {
@@ -119,7 +118,7 @@ AtomMask BlockPlacer::apply_place(const HomePlace& p, const Statement& statement
     const std::string name(rest.substr(0, rest.find('*')));
     rest = rest.size() > name.size() ? rest.substr(name.size() + 1) : std::string_view{};
     const int dim = net_.find_dim(name);
-    const auto found = dim < 0 ? dims.end() : std::find(dims.begin(), dims.end(), dim);
+    const auto found = dim < 0 ? dims.end() : std::ranges::find(dims, dim);
     if (found == dims.end()) {
       if (dim < 0 && statement.alias.empty())
         set_error({where_of(statement), fmt::format("the network has no dim '{}'", name),

@@ -3,6 +3,7 @@
 #include <cassert>
 
 #include "dataflow/place/block_placer.h"
+#include "model/base/contains.h"
 
 namespace stepcast {
 
@@ -52,8 +53,7 @@ bool BlockPlacer::made_in_region(int tensor) const {
   // `save T` keeps it although it is made inside.
   for (const Statement& statement : statements_)
     if (const auto* save = std::get_if<SaveStatement>(&statement.body))
-      if (std::find(save->tensors.begin(), save->tensors.end(), net_.tensors[tensor].name) != save->tensors.end())
-        return false;
+      if (contains(save->tensors, net_.tensors[tensor].name)) return false;
   return true;
 }
 
@@ -62,7 +62,7 @@ bool BlockPlacer::made_in_region(int tensor) const {
 int BlockPlacer::best_candidate(int tensor, const Placement& use) const {
   for (const Statement& statement : statements_)
     if (const auto* save = std::get_if<SaveStatement>(&statement.body))
-      if (std::find(save->tensors.begin(), save->tensors.end(), net_.tensors[tensor].name) != save->tensors.end())
+      if (contains(save->tensors, net_.tensors[tensor].name))
         if (const int copy = find_copy(available_[tensor], save->at_use ? use : home_[tensor]); copy >= 0) return copy;
   int best = -1;
   const std::vector<Placement> stops = path(tensor, use);
@@ -129,8 +129,8 @@ void BlockPlacer::run_region(int region) {
       }
   };
   const auto read_by_another_region = [&](int tensor) {
-    return std::any_of(uses_[tensor].consumers.begin(), uses_[tensor].consumers.end(),
-        [&](const Consumer& c) { return region_[c.op] >= 0 && region_[c.op] != region; });
+    return std::ranges::any_of(
+        uses_[tensor].consumers, [&](const Consumer& c) { return region_[c.op] >= 0 && region_[c.op] != region; });
   };
   for (int tensor : tensors_)
     if (!uses_in_backward_[tensor].empty() || read_by_another_region(tensor)) require(tensor);
@@ -165,7 +165,7 @@ void BlockPlacer::run_region(int region) {
     if (read_by_another_region(tensor)) kept.push_back(fetch_value(tensor, home_[tensor], Pass::recompute, o));
     for (const BackwardUse& use : uses_in_backward_[tensor]) {
       const int copy = best_candidate(tensor, use.place);
-      if (std::find(kept.begin(), kept.end(), copy) == kept.end()) kept.push_back(copy);
+      if (!contains(kept, copy)) kept.push_back(copy);
     }
     available_[tensor] = std::move(kept);
   }

@@ -1,10 +1,10 @@
 // Weights, gradients, optimizer: one chain of homes (rules 24-25), and what of it happens once per step.
-#include <algorithm>
 
 #include <fmt/format.h>
 
 #include "dataflow/place/block_placer.h"
 #include "dataflow/place/splits.h"
+#include "model/base/contains.h"
 
 namespace stepcast {
 namespace {
@@ -54,7 +54,7 @@ void BlockPlacer::weight_chains() {
       if (optimizer.at[a] == partial_sum)
         optimizer.at[a] = chain.home.at[a] == partial_sum ? replicated : chain.home.at[a];
     chain.optimizer = stated(tensor, "", optimizer, "optimizer");
-    if (std::find(chain.optimizer.at.begin(), chain.optimizer.at.end(), partial_sum) != chain.optimizer.at.end())
+    if (contains(chain.optimizer.at, partial_sum))
       set_error({block_.name + "/" + net_.tensors[tensor].name, "the optimizer's home is partial",
           "only accumulators (`home grads`) may stay partial (rule 24)"});
     chain.home_elements = local_elements(net_, tensor, chain.home, mesh_);

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "model/base/contains.h"
+
 namespace stepcast {
 
 std::string where_of(const Statement& s) {
@@ -14,8 +16,7 @@ std::string where_of(const Statement& s) {
 }
 
 bool in_scope(const std::vector<std::string>& scope, const Operator& op) {
-  return scope.empty() ||
-         std::any_of(scope.begin(), scope.end(), [&](const std::string& tag) { return has_tag(op, tag); });
+  return scope.empty() || std::ranges::any_of(scope, [&](const std::string& tag) { return has_tag(op, tag); });
 }
 
 /// Scale bytes included: fp8 per tensor 0, blocks of 128 one fp32 each, mx one byte per 32 (rule 19).
@@ -36,9 +37,9 @@ Placement placement_of(const Access& access, const OperatorSplit& split, const M
   for (std::size_t a = 0; a < mesh.atoms.size(); ++a) {
     const int loop = split.loop[a];
     if (loop < 0) continue;
-    const auto found = std::find(access.loops.begin(), access.loops.end(), loop);
+    const auto found = std::ranges::find(access.loops, loop);
     if (found != access.loops.end()) place.at[a] = static_cast<Slot>(found - access.loops.begin());
-    else if (std::find(access.row_loops.begin(), access.row_loops.end(), loop) != access.row_loops.end())
+    else if (contains(access.row_loops, loop))
       place.at[a] = static_cast<Slot>(access.row_dim);  // rows follow their tokens (rule 27)
     else if (output) place.at[a] = partial_sum;
   }

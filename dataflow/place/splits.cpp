@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "dataflow/place/par_rules.h"
+#include "model/base/contains.h"
 
 namespace stepcast {
 namespace {
@@ -26,12 +27,12 @@ class Resolver {
   /// False: `cuts` got a new entry and the mesh must be refined.
   Expected<bool> resolve(const Operator& op, OperatorSplit& split) {
     const std::vector<int> loops = loops_of(op);
-    const auto has = [&](int dim) { return dim >= 0 && std::find(loops.begin(), loops.end(), dim) != loops.end(); };
+    const auto has = [&](int dim) { return dim >= 0 && contains(loops, dim); };
     AtomMask claimed = 0;
     for (const ParRule& rule : rules_) {
       const AtomMask free = rule.atoms & ~claimed;
       if (free == 0 || !in_scope(rule.statement->scope, op)) continue;
-      if (!rule.dims.empty() && std::none_of(rule.dims.begin(), rule.dims.end(), has)) continue;
+      if (!rule.dims.empty() && std::ranges::none_of(rule.dims, has)) continue;
       claimed |= free;
       for (std::size_t a = 0; a < mesh_.atoms.size(); ++a)
         if (free >> a & 1U) split.statement[a] = static_cast<std::int16_t>(rule.index);
@@ -87,8 +88,7 @@ class Resolver {
             fmt::format("'{}' splits the keys of the fused core {}", print(*rule.statement), op.name),
             "split its queries (`par s`) or heads instead; a stack with separate attention products may split keys");
     for (std::size_t a : atoms)
-      if (split.loop[a] >= 0 &&
-          std::find(op.whole_loops.begin(), op.whole_loops.end(), split.loop[a]) != op.whole_loops.end())
+      if (split.loop[a] >= 0 && contains(op.whole_loops, split.loop[a]))
         return fail(where_of(*rule.statement),
             fmt::format("'{}' splits loop {} of operator {}, which must stay whole", print(*rule.statement),
                 network_.dims[split.loop[a]].name, op.name),

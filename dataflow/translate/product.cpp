@@ -1,7 +1,8 @@
 #include "dataflow/translate/product.h"
 
-#include <algorithm>
 #include <vector>
+
+#include "model/base/contains.h"
 
 namespace stepcast {
 namespace {
@@ -17,9 +18,7 @@ std::vector<int> plain_pair(const ChipTensor& tensor) {
   return loops;
 }
 
-bool has_loop(const std::vector<int>& loops, int dim) {
-  return std::find(loops.begin(), loops.end(), dim) != loops.end();
-}
+bool has_loop(const std::vector<int>& loops, int dim) { return contains(loops, dim); }
 
 /// The loop of `a` that `b` has too, or not; -1 unless there is exactly one.
 int only_loop(const std::vector<int>& a, const std::vector<int>& b, bool shared) {

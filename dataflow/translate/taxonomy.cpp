@@ -19,14 +19,13 @@ bool depends(const ChipTensor& tensor, int dim) {
 }
 
 bool has_units(const ChipLevel& level) {
-  return std::any_of(level.space.begin(), level.space.end(), [](const ChipLoop& loop) { return loop.trips > 1; }) ||
-         std::any_of(level.axes.begin(), level.axes.end(), [](const ChipAxis& axis) { return axis.units > 1; });
+  return std::ranges::any_of(level.space, [](const ChipLoop& loop) { return loop.trips > 1; }) ||
+         std::ranges::any_of(level.axes, [](const ChipAxis& axis) { return axis.units > 1; });
 }
 
 int innermost_store(const ChipProgram& chip) {
   for (int l = static_cast<int>(chip.levels.size()); l-- > 0;)
-    if (chip.levels[l].store && std::count(chip.levels[l].keeps.begin(), chip.levels[l].keeps.end(), true) > 0)
-      return l;
+    if (chip.levels[l].store && std::ranges::count(chip.levels[l].keeps, true) > 0) return l;
   return -1;
 }
 
@@ -53,8 +52,7 @@ bool in_space(const ChipProgram& chip, int dim) {
 }
 
 bool runs_inside(const ChipLevel& store, int dim) {
-  return std::any_of(
-      store.time.begin(), store.time.end(), [&](const ChipLoop& loop) { return loop.dim == dim && loop.trips > 1; });
+  return std::ranges::any_of(store.time, [&](const ChipLoop& loop) { return loop.dim == dim && loop.trips > 1; });
 }
 
 /// Row-stationary: the two loops of one sliding window (output row, filter row) lie on the array, and the filter loop
@@ -95,7 +93,7 @@ NameRow taxonomy_name(const ChipProgram& chip) {
   }
   const ChipLevel& level = chip.levels[store];
   const bool units_inside = std::any_of(chip.levels.begin() + store + 1, chip.levels.end(), has_units);
-  const bool array = units_inside || std::any_of(chip.levels.begin(), chip.levels.end(), has_units);
+  const bool array = units_inside || std::ranges::any_of(chip.levels, has_units);
   if (units_inside || !array || store == 0) {
     row.name = array ? "no local reuse" : "";
     row.why = array ? fmt::format("the units keep nothing: every operand comes from {}", level.name)

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <tl/expected.hpp>
 
@@ -26,6 +27,13 @@ inline tl::unexpected<Error> fail(std::string where, std::string what, std::stri
 
 /// "where: what (hint)" on one line.
 std::string to_text(const Error& error);
+
+/// One text of each row, for hints: names_of(rows, &Row::name).
+template <class Rows, class Member> std::vector<std::string> names_of(const Rows& rows, Member member) {
+  std::vector<std::string> names;
+  for (const auto& row : rows) names.emplace_back(row.*member);
+  return names;
+}
 
 /// The candidate with the smallest edit distance to `name`, or "" when none is within a third of its length (at least
 /// 2).

@@ -51,7 +51,7 @@ class JsonFiller {
   bool parse_error(std::size_t position, const std::string&, const nlohmann::json::exception& error) {
     const std::size_t end = std::min(text_.size(), position > 0 ? position - 1 : 0);
     const std::string_view before = text_.substr(0, end);
-    const std::size_t line = 1 + static_cast<std::size_t>(std::count(before.begin(), before.end(), '\n'));
+    const std::size_t line = 1 + static_cast<std::size_t>(std::ranges::count(before, '\n'));
     const std::size_t column = end - (before.rfind('\n') == std::string_view::npos ? 0 : before.rfind('\n') + 1) + 1;
     const bool cut = position > text_.size();
     return refuse(fmt::format("{}:{}:{}", where_, line, column), json_shown(reason(error.what())),
@@ -92,7 +92,7 @@ class JsonFiller {
   bool unique_keys() {
     std::vector<std::string_view> names;
     for (const JsonMember& member : open_.back()->parts->members) names.emplace_back(member.key);
-    std::sort(names.begin(), names.end());
+    std::ranges::sort(names);
     const auto twice = std::adjacent_find(names.begin(), names.end());
     if (twice == names.end()) return true;
     return refuse(fmt::format("{}:{}", where_, json_pointer(pointer(), *twice)), "this key stands here twice",

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "model/base/contains.h"
 #include "model/base/json_value.h"
 
 namespace stepcast {
@@ -140,7 +141,7 @@ void JsonObject::fail_choice(const std::string& key, const std::string& found, c
 bool JsonObject::has(const std::string& key) {
   if (value_ == nullptr || failed()) return false;
   std::vector<std::string>& known = value_->parts->known;
-  if (std::find(known.begin(), known.end(), key) == known.end()) known.push_back(key);
+  if (!contains(known, key)) known.push_back(key);
   JsonMember* member = member_of(*value_, key);
   if (member == nullptr) return false;
   member->known = true;

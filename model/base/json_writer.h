@@ -69,6 +69,22 @@ class JsonWriter {
     fields(all...);
     close();
   }
+  /// An object for each row, whose fields `write` writes.
+  template <class Rows, class Write> void list(std::string_view key, const Rows& rows, const Write& write) {
+    open_list(key);
+    for (const auto& row : rows) {
+      open();
+      write(row);
+      close();
+    }
+    close();
+  }
+  /// An object with a field for each name.
+  template <class Map> void map(std::string_view key, const Map& values) {
+    open(key);
+    for (const auto& [name, value] : values) field(name, value);
+    close();
+  }
   void null_field(std::string_view key);
   void field(std::string_view key, const std::vector<std::string>& values);  ///< on one line where it fits
   void field(std::string_view key, const std::vector<double>& values);

@@ -7,7 +7,7 @@ namespace stepcast {
 bool is_row_id(const std::string& id) {
   const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
   const auto allowed = [&](char c) { return letter(c) || c == '-' || c == '.'; };
-  return !id.empty() && id.size() <= 80 && letter(id.front()) && std::all_of(id.begin(), id.end(), allowed);
+  return !id.empty() && id.size() <= 80 && letter(id.front()) && std::ranges::all_of(id, allowed);
 }
 
 void read_row_id(JsonObject& file, std::string& id) {

@@ -19,6 +19,27 @@ void read_peaks(JsonObject& object, Gpu& gpu) {
   object.require(any, "peak", "no rate is given", "at least one of fp32, tf32, fp16, bf16, fp8, mxfp8, nvfp4");
 }
 
+void write_peaks(JsonWriter& json, const Gpu& gpu) {
+  json.open("peak");
+  for (const Choice<Precision>& row : precision_names)
+    if (const FlopsPerSecond rate = gpu.peak[static_cast<int>(row.value)]; rate.value() > 0) json.field(row.name, rate);
+  json.close();
+}
+
+constexpr auto gpu_members = [](auto& file, auto& gpu) {
+  file.head(gpu);
+  file.read("architecture", gpu.architecture);
+  file.read("multiprocessors", gpu.multiprocessors, IntegerRange{1, 100'000});
+  file.reading(read_peaks, gpu);
+  file.writing(write_peaks, gpu);
+  file.read("memory", gpu.memory);
+  file.read("memory_bandwidth", gpu.memory_bandwidth);
+  file.read("l2", gpu.l2);
+  file.optional("scale_up_bandwidth", gpu.scale_up_bandwidth, Zero::allowed);
+  file.rare("power_w", gpu.power_w, NumberRange{1, 100'000});
+  file.rare("unverified", gpu.unverified);
+};
+
 }  // namespace
 
 Expected<Precision> parse_precision(const std::string& name, const std::string& where) {
@@ -32,45 +53,20 @@ Expected<Precision> parse_precision(const std::string& name, const std::string& 
 
 const char* to_text(Precision precision) { return name_of<Precision>(precision_names, precision); }
 
-Gpu read_gpu_object(JsonObject& object) {
+Gpu read_gpu_object(const JsonObject& object) {
+  RowReader file(object);
   Gpu gpu;
-  read_row_head(object, gpu);
-  object.read("architecture", gpu.architecture);
-  object.read("multiprocessors", gpu.multiprocessors, IntegerRange{1, 100'000});
-  read_peaks(object, gpu);
-  object.read("memory", gpu.memory);
-  object.read("memory_bandwidth", gpu.memory_bandwidth);
-  object.read("l2", gpu.l2);
-  object.optional("scale_up_bandwidth", gpu.scale_up_bandwidth, Zero::allowed);
-  object.optional("power_w", gpu.power_w, NumberRange{1, 100'000});
-  object.optional("unverified", gpu.unverified);
+  gpu_members(file, gpu);
   return gpu;
 }
 
-void write_gpu_fields(JsonWriter& json, const Gpu& gpu) {
-  write_row_head(json, gpu);
-  json.fields("architecture", gpu.architecture, "multiprocessors", gpu.multiprocessors);
-  json.open("peak");
-  for (const Choice<Precision>& row : precision_names)
-    if (const FlopsPerSecond rate = gpu.peak[static_cast<int>(row.value)]; rate.value() > 0) json.field(row.name, rate);
-  json.close();
-  json.fields("memory", gpu.memory, "memory_bandwidth", gpu.memory_bandwidth, "l2", gpu.l2);
-  json.field("scale_up_bandwidth", gpu.scale_up_bandwidth);
-  if (gpu.power_w > 0) json.field("power_w", gpu.power_w);
-  if (!gpu.unverified.empty()) json.field("unverified", gpu.unverified);
-}
+void write_gpu_fields(RowWriter& json, const Gpu& gpu) { gpu_members(json, gpu); }
 
 Expected<Gpu> read_gpu(const std::string& text, const std::string& where) {
   JsonObject file(text, where);
   return file.finish(read_gpu_object(file));
 }
 
-std::string write_gpu(const Gpu& gpu) {
-  JsonWriter json;
-  json.open();
-  write_gpu_fields(json, gpu);
-  json.close();
-  return json.text();
-}
+std::string write_gpu(const Gpu& gpu) { return row_json(gpu, gpu_members); }
 
 }  // namespace stepcast

@@ -1,7 +1,6 @@
 // Machines from JSON and back.
+#include "model/base/contains.h"
 #include "model/machine/machine.h"
-
-#include <algorithm>
 
 #include <fmt/format.h>
 
@@ -14,9 +13,7 @@ namespace {
 
 constexpr std::int64_t most_gpus = 10'000'000;
 
-bool is_called(const Gpu& gpu, const std::string& name) {
-  return gpu.id == name || std::find(gpu.aliases.begin(), gpu.aliases.end(), name) != gpu.aliases.end();
-}
+bool is_called(const Gpu& gpu, const std::string& name) { return gpu.id == name || contains(gpu.aliases, name); }
 
 Gpu named_gpu(JsonObject& file, const std::vector<Gpu>& gpus) {
   std::string name;
@@ -34,22 +31,19 @@ Gpu named_gpu(JsonObject& file, const std::vector<Gpu>& gpus) {
 /// The id of a known GPU, or a GPU written out in place.
 Gpu read_machine_gpu(JsonObject& file, const std::vector<Gpu>& gpus) {
   if (file.type_of("gpu") != "object") return named_gpu(file, gpus);
-  JsonObject object = file.object("gpu");
-  return read_gpu_object(object);
+  return read_gpu_object(file.object("gpu"));
 }
 
-Level read_level(JsonObject& object) {
-  Level level;
-  object.read("name", level.name);
-  object.choice("fabric", level.fabric, fabric_names);
-  object.read("gpus", level.gpus, IntegerRange{1, most_gpus});
-  object.read("bandwidth_per_gpu", level.bandwidth_per_gpu);
-  object.read("ports", level.ports, IntegerRange{1, 1'000'000});
-  object.read("port_bandwidth", level.port_bandwidth);
-  object.read("latency", level.latency);
-  object.optional("in_network_reduction", level.in_network_reduction);
-  return level;
-}
+constexpr auto level_members = [](auto& file, auto& level) {
+  file.read("name", level.name);
+  file.choice("fabric", level.fabric, fabric_names);
+  file.read("gpus", level.gpus, IntegerRange{1, most_gpus});
+  file.read("bandwidth_per_gpu", level.bandwidth_per_gpu);
+  file.read("ports", level.ports, IntegerRange{1, 1'000'000});
+  file.read("port_bandwidth", level.port_bandwidth);
+  file.read("latency", level.latency);
+  file.optional("in_network_reduction", level.in_network_reduction);
+};
 
 /// A level holds whole instances of the level below, and more than one.
 void check_nesting(JsonObject& object, const Machine& machine, const Level& level) {
@@ -64,21 +58,17 @@ void check_nesting(JsonObject& object, const Machine& machine, const Level& leve
         "a name of its own");
 }
 
-void write_level(JsonWriter& json, const Level& level) {
-  json.row("name", level.name, "fabric", name_of<FabricKind>(fabric_names, level.fabric), "gpus", level.gpus,
-      "bandwidth_per_gpu", level.bandwidth_per_gpu, "ports", level.ports, "port_bandwidth", level.port_bandwidth,
-      "latency", level.latency, "in_network_reduction", level.in_network_reduction);
-}
-
 }  // namespace
 
 Expected<Machine> read_machine(const std::string& text, const std::string& where, const std::vector<Gpu>& gpus) {
-  JsonObject file(text, where);
+  RowReader file(text, where);
   Machine machine;
-  read_row_head(file, machine);
+  file.head(machine);
   machine.gpu = read_machine_gpu(file, gpus);
   for (JsonObject& object : file.objects("levels")) {
-    const Level level = read_level(object);
+    RowReader row(object);
+    Level level;
+    level_members(row, level);
     check_nesting(object, machine, level);
     machine.levels.push_back(level);
   }
@@ -92,15 +82,13 @@ Expected<Machine> read_machine(const std::string& text, const std::string& where
 }
 
 std::string write_machine(const Machine& machine) {
-  JsonWriter json;
+  RowWriter json;
   json.open();
-  write_row_head(json, machine);
+  json.head(machine);
   json.open("gpu");
   write_gpu_fields(json, machine.gpu);
   json.close();
-  json.open_list("levels");
-  for (const Level& level : machine.levels) write_level(json, level);
-  json.close();
+  json.list("levels", machine.levels, [&](const Level& level) { level_members(json, level); });
   json.fields("host_memory", machine.host_memory, "host_link", machine.host_link);
   json.close();
   return json.text();

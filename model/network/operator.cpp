@@ -4,6 +4,8 @@
 #include <array>
 #include <cassert>
 
+#include "model/base/contains.h"
+
 namespace stepcast {
 namespace {
 
@@ -41,8 +43,7 @@ constexpr std::array kFunctions{
 // clang-format on
 
 const FunctionRow* find_function(const std::string& name) {
-  const auto* row =
-      std::find_if(kFunctions.begin(), kFunctions.end(), [&](const FunctionRow& f) { return name == f.name; });
+  const auto* row = std::ranges::find(kFunctions, name, &FunctionRow::name);
   return row == kFunctions.end() ? nullptr : row;
 }
 
@@ -103,24 +104,21 @@ std::vector<int> loops_of(const Operator& op) {
   std::vector<int> loops;
   const auto take = [&](const Access& access) {
     for (int loop : access.loops)
-      if (std::find(loops.begin(), loops.end(), loop) == loops.end()) loops.push_back(loop);
+      if (!contains(loops, loop)) loops.push_back(loop);
   };
   take(op.output);
   for (const Access& input : op.inputs) take(input);
   return loops;
 }
 
-bool has_tag(const Operator& op, const std::string& tag) {
-  return op.name == tag || std::find(op.tags.begin(), op.tags.end(), tag) != op.tags.end();
-}
+bool has_tag(const Operator& op, const std::string& tag) { return op.name == tag || contains(op.tags, tag); }
 
 double forward_flops(const Operator& op, const std::vector<Dim>& dims, bool causal_half) {
   const bool product = op.kind == OperatorKind::einsum && op.inputs.size() > 1;
   if (!product && op.kind != OperatorKind::attention) return 0;
   double points = 1;
   for (int loop : loops_of(op))
-    if (op.kind != OperatorKind::attention ||
-        std::find(op.whole_loops.begin(), op.whole_loops.end(), loop) == op.whole_loops.end())
+    if (op.kind != OperatorKind::attention || !contains(op.whole_loops, loop))
       points *= static_cast<double>(dims[loop].extent);
   if (op.domain == Domain::causal && causal_half) {
     const auto keys = static_cast<double>(dims[op.key_loop].extent);

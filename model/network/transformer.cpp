@@ -1,6 +1,6 @@
-#include <algorithm>
 #include <cassert>
 
+#include "model/base/contains.h"
 #include "model/network/transformer_builder.h"
 
 namespace stepcast {
@@ -103,7 +103,7 @@ void TransformerBuilder::adapter(const std::string& name, const Tags& tags, int 
   const std::vector<int> in = net_.tensors[x].dims, out = net_.tensors[output].dims, both = net_.tensors[w].dims;
   std::vector<int> a_dims, b_dims{z_};
   for (int d : both) {
-    const bool contracted = std::find(in.begin(), in.end(), d) != in.end();
+    const bool contracted = contains(in, d);
     (contracted ? a_dims : b_dims).push_back(d);
   }
   a_dims.push_back(z_);

@@ -56,7 +56,7 @@ template <typename Number> std::vector<Number> numbers(JsonObject& object, const
 }
 
 bool finite(const std::vector<float>& values) {
-  return std::all_of(values.begin(), values.end(), [](float v) { return std::isfinite(v) && std::abs(v) < 1e4F; });
+  return std::ranges::all_of(values, [](float v) { return std::isfinite(v) && std::abs(v) < 1e4F; });
 }
 
 }  // namespace

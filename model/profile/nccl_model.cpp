@@ -31,8 +31,7 @@ constexpr Generation generations[] = {{7, {39, 39, 20.4}, {20, 20, 20}, {20, 20,
     {10, {282, 90, 70}, {73.4, 34.6, 73.4}, {55.6, 31.67, 20}, {70, 42.8, 24}, {0, 96, 43.8}, 0.74}};
 
 const Generation& generation_of(int capability) {
-  const auto* found = std::find_if(
-      std::begin(generations), std::end(generations), [&](const auto& g) { return g.capability >= capability; });
+  const auto* found = std::ranges::find_if(generations, [&](const auto& g) { return g.capability >= capability; });
   return found == std::end(generations) ? generations[std::size(generations) - 1] : *found;
 }
 

@@ -232,7 +232,7 @@ void read_step_fits(JsonObject& file, std::vector<StepFit>& fits) {
     const auto same = [&](const StepFit& other) {
       return other.stack == fit.stack && other.precision == fit.precision && other.experts == fit.experts;
     };
-    row.require(std::none_of(fits.begin(), fits.end(), same), "stack", fmt::format("a second fit of {}", fit.stack),
+    row.require(std::ranges::none_of(fits, same), "stack", fmt::format("a second fit of {}", fit.stack),
         "one per stack, precision and kind of network");
     fits.push_back(std::move(fit));
   }
@@ -266,7 +266,7 @@ void read_roofs(JsonObject& file, std::vector<Roof>& roofs) {
   for (JsonObject& row : file.optional_objects("roofs")) {
     Roof roof = read_roof(row);
     const auto same = [&](const Roof& other) { return other.of == roof.of && other.regime == roof.regime; };
-    row.require(std::none_of(roofs.begin(), roofs.end(), same), "of", fmt::format("a second roof of {}", roof.of),
+    row.require(std::ranges::none_of(roofs, same), "of", fmt::format("a second roof of {}", roof.of),
         "one per resource and regime");
     roofs.push_back(std::move(roof));
   }
@@ -305,7 +305,7 @@ RooflineLaw* named_gemm(JsonObject& row, Profile& profile) {
   row.choice("precision", precision, precision_names);
   row.optional("block_scaled", block_scaled);
   if (row.failed()) return nullptr;
-  const auto found = std::find_if(profile.gemm.begin(), profile.gemm.end(),
+  const auto found = std::ranges::find_if(profile.gemm,
       [&](const RooflineLaw& law) { return law.precision == precision && law.block_scaled == block_scaled; });
   row.require(found != profile.gemm.end(), "precision", fmt::format("{} has no law of this precision", profile.id));
   return found == profile.gemm.end() ? nullptr : &*found;

@@ -1,9 +1,8 @@
 #include "model/profile/step_parameter.h"
 
-#include <algorithm>
-
 #include <fmt/format.h>
 
+#include "model/base/contains.h"
 #include "model/base/error.h"
 
 namespace stepcast {
@@ -57,8 +56,6 @@ Expected<StepParameter> parse_step_parameter(const std::string& text, const std:
   return fail(where, fmt::format("unknown step parameter '{:.40}'", text), name_hint(text, names));
 }
 
-bool fitted_on(const StepFit& fit, const std::string& gpu) {
-  return std::find(fit.gpus.begin(), fit.gpus.end(), gpu) != fit.gpus.end();
-}
+bool fitted_on(const StepFit& fit, const std::string& gpu) { return contains(fit.gpus, gpu); }
 
 }  // namespace stepcast

@@ -58,7 +58,7 @@ bool same_row(const StepMove& a, const StepMove& b) {
 void add_rows(const StepView& view, std::span<const StepMove> moves, std::vector<CollectiveReport>& rows) {
   std::vector<std::pair<const StepMove*, std::size_t>> first;
   for (const StepMove& call : moves) {
-    auto known = std::find_if(first.begin(), first.end(), [&](const auto& f) { return same_row(*f.first, call); });
+    auto known = std::ranges::find_if(first, [&](const auto& f) { return same_row(*f.first, call); });
     if (known == first.end()) {
       known = first.emplace(known, &call, rows.size());
       rows.push_back(row_of(view, call));
@@ -110,7 +110,7 @@ void add_boundary(const StepView& view, int stage, std::vector<CollectiveReport>
 }
 
 bool has_row(const std::vector<CollectiveReport>& rows, const CollectiveReport& wanted) {
-  return std::any_of(rows.begin(), rows.end(), [&](const CollectiveReport& row) {
+  return std::ranges::any_of(rows, [&](const CollectiveReport& row) {
     return row.name == wanted.name && row.pass == wanted.pass && row.axis == wanted.axis && row.kind == wanted.kind;
   });
 }

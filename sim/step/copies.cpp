@@ -43,7 +43,7 @@ double updated_bytes(const Program& program, double gradient_bytes) {
       elements[chunk.stage] += program.blocks[run.block].optimizer_elements * static_cast<double>(run.count);
     }
   }
-  return gradient_bytes * *std::max_element(elements.begin(), elements.end());
+  return gradient_bytes * *std::ranges::max_element(elements);
 }
 
 /// All pairs at once; the outermost, which is the widest, stands for them.

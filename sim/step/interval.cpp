@@ -16,7 +16,7 @@ bool doubtful(Source source) {
 
 void add_share(std::vector<LawShare>& shares, const Price& price, Seconds time) {
   if (time.value() <= 0) return;
-  const auto known = std::find_if(shares.begin(), shares.end(),
+  const auto known = std::ranges::find_if(shares,
       [&](const LawShare& share) { return std::string_view(share.law) == price.law && share.source == price.source; });
   LawShare& share =
       known != shares.end() ? *known : shares.emplace_back(price.law, price.source, price.spread, false, Seconds(0));
@@ -67,9 +67,8 @@ std::vector<LawShare> law_shares(const StepView& view, const Tail& tail) {
 KindSpread spread_of_kind(const Program& program) {
   constexpr KindSpread routed{{0.82, 1.61}, "runs with routed rows"},
       gathered{{0.90, 1.23}, "runs that gather their weights"};
-  const bool gathers = std::any_of(program.blocks.begin(), program.blocks.end(), [](const ProgramBlock& block) {
-    return std::any_of(
-        block.moves.begin(), block.moves.end(), [](const Move& move) { return move.cargo == Cargo::weight; });
+  const bool gathers = std::ranges::any_of(program.blocks, [](const ProgramBlock& block) {
+    return std::ranges::any_of(block.moves, [](const Move& move) { return move.cargo == Cargo::weight; });
   });
   return program.routed_rows ? routed : gathers ? gathered : KindSpread{};
 }

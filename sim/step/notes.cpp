@@ -20,7 +20,7 @@ std::vector<std::string> schedule_notes(const StepView& view) {
         "slices of a sequence: what later slices add to the gradients of earlier keys and values is not counted in the "
         "memory");
   const auto pair = [](const Action& action) { return action.with_next; };
-  if (std::any_of(order.actions.begin(), order.actions.end(), pair))
+  if (std::ranges::any_of(order.actions, pair))
     notes.emplace_back(
         "a forward and a backward that run as a pair last as long as one after the other: communication that the one "
         "hides for the other is not modelled");

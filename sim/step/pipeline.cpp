@@ -59,7 +59,7 @@ Expected<void> same_placement(const Program& program, const Order& order) {
 }
 
 Expected<void> under_cap(const Order& order, const Timeline& timeline, const std::string& schedule, double cap) {
-  const auto most = std::max_element(timeline.peak_in_flight.begin(), timeline.peak_in_flight.end());
+  const auto most = std::ranges::max_element(timeline.peak_in_flight);
   if (cap <= 0 || *most <= cap) return {};
   const bool chunks = order.stages() > order.ranks * order.directions;
   const char* unit = order.slices > 1 ? "slices" : chunks ? "chunks" : "micro-batches";

@@ -38,8 +38,7 @@ std::vector<Visit> visits(const StepView& view, int stage, Side side) {
     const bool forward = actions[i].kind == ActionKind::forward;
     if (forward != (side == Side::parameters)) continue;
     const int chunk = actions[i].stage;
-    const auto known =
-        std::find_if(found.begin(), found.end(), [&](const Visit& visit) { return visit.chunk == chunk; });
+    const auto known = std::ranges::find(found, chunk, &Visit::chunk);
     const auto at = static_cast<std::size_t>(first) + i;
     if (forward && known == found.end()) found.push_back({chunk, view.timeline.start[at].value()});
     if (forward) continue;

@@ -50,7 +50,7 @@ bool slides(const MappingProgram& program) {
   const auto sum = [](const WrittenIndex& index) { return index.terms.size() > 1; };
   for (const WrittenOperator& op : program.operators)
     for (const WrittenAccess& access : op.inputs)
-      if (std::any_of(access.indices.begin(), access.indices.end(), sum)) return true;
+      if (std::ranges::any_of(access.indices, sum)) return true;
   return false;
 }
 
@@ -59,7 +59,7 @@ bool slides(const MappingProgram& program) {
 Expected<void> choose_windows(const Arguments& arguments, Imported& read) {
   const std::string word = arguments.value("--windows");
   const auto named = [&](const WindowsWord& row) { return row.word == word; };
-  const auto* row = std::find_if(std::begin(window_words), std::end(window_words), named);
+  const auto* row = std::ranges::find_if(window_words, named);
   if (arguments.has("--windows") && row == std::end(window_words))
     return fail(
         "--windows", "unknown way '" + word + "'", name_hint(word, std::vector<std::string>{"exact", "timeloop"}));

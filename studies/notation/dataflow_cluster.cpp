@@ -11,6 +11,7 @@
 #include "dataflow/place/moves.h"
 #include "dataflow/lower/stages.h"
 #include "dataflow/notation/written.h"
+#include "model/base/contains.h"
 
 namespace stepcast {
 namespace {
@@ -86,8 +87,8 @@ class ClusterReader {
     for (const Mesh::Axis& axis : placed_.mesh.axes) {
       if (axis.size == 1 || is_stage(axis)) continue;
       const std::vector<int> atoms = atoms_of(axis.atoms);
-      const bool alike = std::all_of(
-          atoms.begin(), atoms.end(), [&](int a) { return copy.place.at[a] == copy.place.at[atoms.front()]; });
+      const bool alike =
+          std::ranges::all_of(atoms, [&](int a) { return copy.place.at[a] == copy.place.at[atoms.front()]; });
       if (alike) {
         add_placement(copy, axis.name, copy.place.at[atoms.front()]);
         continue;
@@ -98,7 +99,7 @@ class ClusterReader {
 
   void add_placement(const Copy& copy, const std::string& axis, Slot slot) {
     const ClusterPlacement row{name_of(copy), copy.parent < 0 ? "home" : "moved", axis, word_of(slot, copy.tensor)};
-    const bool listed = std::any_of(out_.placements.begin(), out_.placements.end(), [&](const ClusterPlacement& p) {
+    const bool listed = std::ranges::any_of(out_.placements, [&](const ClusterPlacement& p) {
       return p.tensor == row.tensor && p.copy == row.copy && p.axis == row.axis && p.placement == row.placement;
     });
     if (!listed) out_.placements.push_back(row);
@@ -113,7 +114,7 @@ class ClusterReader {
 
   [[nodiscard]] bool is_stage(const Mesh::Axis& axis) const {
     const std::vector<int> atoms = atoms_of(axis.atoms);
-    return std::any_of(atoms.begin(), atoms.end(), [&](int a) { return placed_.mesh.atoms[a].stage; });
+    return std::ranges::any_of(atoms, [&](int a) { return placed_.mesh.atoms[a].stage; });
   }
 
   void add_stay(const Mesh::Axis& axis) {
@@ -129,9 +130,7 @@ class ClusterReader {
     for (const Copy& copy : block_.copies) {
       if (copy.gradient || !shown(copy.tensor)) continue;
       const std::string name = name_of(copy);
-      const auto in = [&](const std::vector<std::string>& names) {
-        return std::find(names.begin(), names.end(), name) != names.end();
-      };
+      const auto in = [&](const std::vector<std::string>& names) { return contains(names, name); };
       if (!in(moved) && !in(stay.tensors)) stay.tensors.push_back(name);
     }
     const char* verb = stay.tensors.size() == 1 ? "stays" : "stay";
@@ -171,8 +170,7 @@ class ClusterReader {
     for (const PlacedItem& item : block_.forward) {
       if (!is_collective(item)) continue;
       const int copy = item.writes.front();
-      const bool kept =
-          std::find(block_.kept_gathers.begin(), block_.kept_gathers.end(), copy) != block_.kept_gathers.end();
+      const bool kept = contains(block_.kept_gathers, copy);
       double& life = item.cargo != Cargo::weight ? memory.moved
                      : kept                      ? memory.gathered_micro_batch
                                                  : memory.gathered_pass;

@@ -103,18 +103,14 @@ std::string term_text(const Term& term, const PlacedTerm& placed, const Paint& p
 }
 
 void add_json_volumes(JsonWriter& json, const Term& term, const PlacedTerm& placed) {
-  json.open_list("volume");
-  for (const TermVolume& volume : term.volumes) {
-    json.row("pass", volume.pass, "collective", volume.collective, "tensor", volume.tensor, "axis", volume.axis,
+  json.list("volume", term.volumes, [&](const TermVolume& volume) {
+    json.fields("pass", volume.pass, "collective", volume.collective, "tensor", volume.tensor, "axis", volume.axis,
         "formula", volume.formula, "received_bytes", received_bytes(volume, placed));
-  }
-  json.close();
-  json.open_list("collectives");
-  for (const TermMove& move : placed.moves) {
-    json.row("pass", move.pass, "kind", move.collective, "tensor", move.tensor, "axis", move.axis, "received_bytes",
+  });
+  json.list("collectives", placed.moves, [&](const TermMove& move) {
+    json.fields("pass", move.pass, "kind", move.collective, "tensor", move.tensor, "axis", move.axis, "received_bytes",
         move.bytes);
-  }
-  json.close();
+  });
 }
 
 std::string term_json(const Term& term, const PlacedTerm& placed) {
@@ -126,16 +122,10 @@ std::string term_json(const Term& term, const PlacedTerm& placed) {
   json.fields("source", term.source, "program", term.program, "placements", split_lines(placed.placements));
   json.fields("names", split_lines(placed.names), "stationary", placed.stationary, "counts", placed.counts);
   add_json_volumes(json, term, placed);
-  json.open_list("examples");
-  for (const TermExample& example : term.examples) {
-    json.open();
+  json.list("examples", term.examples, [&](const TermExample& example) {
     json.fields("result", example.result, "formula", example.formula, "value", example.value, "unit", example.unit);
-    json.open("values");
-    for (const auto& [name, value] : example.values) json.field(name, value);
-    json.close();
-    json.close();
-  }
-  json.close();
+    json.map("values", example.values);
+  });
   json.close();
   return json.text();
 }
@@ -159,10 +149,9 @@ std::string list_text(const Paint& paint) {
 std::string list_json() {
   JsonWriter json;
   json.open();
-  json.open_list("terms");
-  for (const Term& term : terms())
-    json.row("id", term.id, "name", term.name, "group", term.group, "aliases", term.aliases, "what", term.what);
-  json.close();
+  json.list("terms", terms(), [&](const Term& term) {
+    json.fields("id", term.id, "name", term.name, "group", term.group, "aliases", term.aliases, "what", term.what);
+  });
   json.close();
   return json.text();
 }

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "model/base/contains.h"
 #include "model/base/whole_number.h"
 #include "sim/schedule/schedule_table.h"
 
@@ -33,9 +34,8 @@ Expected<bool> parse_causal(const std::string& text, const std::string& where) {
 }
 
 Expected<std::string> parse_schedule(const std::string& text, const std::string& where) {
-  std::vector<std::string> ids;
-  for (const ScheduleKind& kind : schedule_kinds()) ids.push_back(kind.id);
-  if (std::find(ids.begin(), ids.end(), text) != ids.end()) return text;
+  const std::vector<std::string> ids = names_of(schedule_kinds(), &ScheduleKind::id);
+  if (contains(ids, text)) return text;
   return fail(where, fmt::format("unknown schedule '{}'", text.substr(0, 60)), name_hint(text, ids));
 }
 
@@ -248,8 +248,7 @@ constexpr std::array<int, field_count> rows_by_id = [] {
 }();
 
 template <auto name> const RunField* find_row_by(std::string_view text) {
-  const auto found = std::find_if(
-      std::begin(field_table), std::end(field_table), [&](const RunField& row) { return row.*name == text; });
+  const auto found = std::ranges::find_if(field_table, [&](const RunField& row) { return row.*name == text; });
   return found == std::end(field_table) ? nullptr : &*found;
 }
 

@@ -17,9 +17,8 @@ Expected<void> Request::say(const RunField& field, std::string text, std::string
 
 Expected<void> Request::say(std::string_view key, std::string text, std::string where) {
   if (const RunField* field = find_field(key)) return say(*field, std::move(text), std::move(where));
-  std::vector<std::string> keys;
-  for (const RunField& field : run_fields()) keys.emplace_back(field.key);
-  return fail(std::move(where), fmt::format("a run is told no '{:.60}'", key), name_hint(key, keys));
+  return fail(std::move(where), fmt::format("a run is told no '{:.60}'", key),
+      name_hint(key, names_of(run_fields(), &RunField::key)));
 }
 
 void Request::unsay(FieldId id) {

@@ -8,6 +8,7 @@
 
 #include "dataflow/lower/lower.h"
 #include "dataflow/lower/read_plan.h"
+#include "model/base/contains.h"
 #include "sim/schedule/schedule_table.h"
 #include "studies/run/mapped_run.h"
 #include "studies/run/rack_use.h"
@@ -63,7 +64,7 @@ class Resolver {
   }
 
   static bool is_called(const Gpu& gpu, const std::string& name) {
-    return gpu.id == name || std::find(gpu.aliases.begin(), gpu.aliases.end(), name) != gpu.aliases.end();
+    return gpu.id == name || contains(gpu.aliases, name);
   }
 
   Expected<void> profile() {
@@ -78,8 +79,8 @@ class Resolver {
     }
     scenario_.profile.row = default_profile(linked_gpu(), catalog().profiles);
     const Profile& row = scenario_.profile.row;
-    const bool in_catalog = std::any_of(catalog().profiles.begin(), catalog().profiles.end(),
-        [&](const ProfileRow& other) { return other.id == row.id && other.name == row.name; });
+    const bool in_catalog = std::ranges::any_of(
+        catalog().profiles, [&](const ProfileRow& other) { return other.id == row.id && other.name == row.name; });
     if (in_catalog) scenario_.profile.id = row.id;
     assume(FieldId::profile, row.id, fmt::format("for {}", scenario_.machine.row.gpu.name));
     return {};
@@ -156,7 +157,7 @@ class Resolver {
     const auto asked = request_.wishes().scatter_boundary;
     if (!asked) return {};
     TRY(const auto parsed, read_plan(plan));
-    const bool said = std::any_of(parsed.statements.begin(), parsed.statements.end(), [](const Statement& statement) {
+    const bool said = std::ranges::any_of(parsed.statements, [](const Statement& statement) {
       const auto* home = std::get_if<HomeStatement>(&statement.body);
       return home != nullptr && home->what == "boundary";
     });
@@ -288,7 +289,7 @@ class Resolver {
   }
 
   void remark(std::string text) {
-    const bool said = std::find(scenario_.remarks.begin(), scenario_.remarks.end(), text) != scenario_.remarks.end();
+    const bool said = contains(scenario_.remarks, text);
     if (!said) scenario_.remarks.push_back(std::move(text));
   }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "model/base/contains.h"
 #include "sim/schedule/schedule_table.h"
 #include "studies/run/split/split.h"
 #include "studies/run/split/switches.h"
@@ -43,9 +44,7 @@ AxisNumbers divisors_to(std::int64_t number, std::int64_t most) {
   return numbers_if(divisors(number), [&](std::int64_t d) { return d <= std::min(most, most_ways_per_axis); });
 }
 
-bool lists_number(const AxisNumbers& numbers, std::int64_t number) {
-  return std::find(numbers.begin(), numbers.end(), number) != numbers.end();
-}
+bool lists_number(const AxisNumbers& numbers, std::int64_t number) { return contains(numbers, number); }
 
 }  // namespace
 
@@ -131,7 +130,7 @@ AxisValues usual_orders(const AxisContext&) { return {to_text(usual_order)}; }
 AxisValues all_orders(const AxisContext&) {
   AxisValues values;
   MeshOrder order = usual_order;
-  std::sort(order.begin(), order.end());
+  std::ranges::sort(order);
   do values.push_back(to_text(order));
   while (std::next_permutation(order.begin(), order.end()));
   return values;

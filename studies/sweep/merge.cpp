@@ -34,29 +34,17 @@ std::string merge_text(const SweepResult& result, std::size_t shards, const Pain
   return text + plain_rows_text(result, paint) + front_text(result, paint);
 }
 
-void add_json_rows(
-    JsonWriter& json, std::string_view key, const std::vector<SweepRow>& rows, const SweepQuestion& question) {
-  json.open_list(key);
-  for (const SweepRow& row : rows) {
-    json.open();
-    write_row_figures(json, question, row);
-    json.close();
-  }
-  json.close();
-}
-
 std::string merge_json(const SweepResult& result, const std::vector<std::string>& files) {
   JsonWriter json;
   json.open();
   json.fields("network", result.question.network, "machine", result.question.machine, "files", files);
   json.fields("space_hash", result.question.hash(), "objective", result.question.objective);
   json.field("enumerated", result.tally.enumerated);
-  json.open("illegal");
-  for (const auto& [reason, n] : result.tally.illegal) json.field(reason, n);
-  json.close();
+  json.map("illegal", result.tally.illegal);
   json.fields("does_not_fit", result.tally.does_not_fit, "excluded", result.tally.excluded);
-  add_json_rows(json, "top", result.top, result.question);
-  add_json_rows(json, "pareto", result.pareto, result.question);
+  const auto write = [&](const SweepRow& row) { write_row_figures(json, result.question, row); };
+  json.list("top", result.top, write);
+  json.list("pareto", result.pareto, write);
   json.close();
   return json.text();
 }

@@ -130,7 +130,7 @@ std::vector<SweepRow> best_of_each_count(const Space& space, const std::vector<S
   std::vector<SweepRow> best;
   for (std::size_t i = 0; i < space.values[gpus].size(); ++i) {
     const auto has_count = [&](const SweepRow& row) { return row.choices[gpus] == space.values[gpus][i]; };
-    const auto listed = std::find_if(top.begin(), top.end(), has_count);
+    const auto listed = std::ranges::find_if(top, has_count);
     if (listed != top.end()) {
       best.push_back(*listed);
       continue;
@@ -144,7 +144,7 @@ std::vector<SweepRow> best_of_each_count(const Space& space, const std::vector<S
     best.push_back(std::move(*row));
   }
   const auto count = [](const SweepRow& row) { return row.figures[static_cast<std::size_t>(Figure::gpus)]; };
-  std::sort(best.begin(), best.end(), [&](const SweepRow& a, const SweepRow& b) { return count(a) < count(b); });
+  std::ranges::sort(best, [&](const SweepRow& a, const SweepRow& b) { return count(a) < count(b); });
   return best;
 }
 

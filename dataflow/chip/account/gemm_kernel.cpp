@@ -4,6 +4,8 @@
 #include <array>
 #include <cmath>
 
+#include "model/base/contains.h"
+
 namespace stepcast {
 namespace {
 
@@ -82,7 +84,7 @@ Waves best_waves(const GemmShape& shape, const GpuUnits& gpu, const CtaTile& til
 ChipLevel level(const char* name, std::vector<bool> keeps) {
   ChipLevel out;
   out.name = name;
-  out.store = std::find(keeps.begin(), keeps.end(), true) != keeps.end();
+  out.store = contains(keeps, true);
   out.keeps = std::move(keeps);
   return out;
 }

@@ -5,12 +5,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "model/base/contains.h"
+
 namespace stepcast {
 namespace {
 
-bool keeps_any(const ChipLevel& level) {
-  return std::find(level.keeps.begin(), level.keeps.end(), true) != level.keeps.end();
-}
+bool keeps_any(const ChipLevel& level) { return contains(level.keeps, true); }
 
 int size_of(const ChipProgram& chip) { return static_cast<int>(chip.levels.size()); }
 
@@ -41,7 +41,7 @@ std::vector<std::string> shared_axes(const ChipProgram& chip, int level, const C
   for (const ChipLoop& loop : chip.levels[level].space) {
     if (loop.trips <= 1 || indexes(tensor, loop.dim)) continue;
     const std::string& name = chip.levels[level].axes[loop.axis].name;
-    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    if (!contains(names, name)) names.push_back(name);
   }
   return names;
 }
@@ -78,8 +78,7 @@ std::vector<int> stationary_tensors(const ChipProgram& chip, int inner) {
 
 std::string role_of(const ChipProgram& chip, int tensor) {
   const TensorUse use = chip.tensors[tensor].use;
-  const auto alike =
-      std::count_if(chip.tensors.begin(), chip.tensors.end(), [&](const ChipTensor& t) { return t.use == use; });
+  const auto alike = std::ranges::count_if(chip.tensors, [&](const ChipTensor& t) { return t.use == use; });
   if (alike > 1) return chip.tensors[tensor].name;
   return use == TensorUse::input ? "input" : use == TensorUse::weight ? "weight" : "output";
 }

@@ -6,6 +6,7 @@
 
 #include "dataflow/chip/count/count_ragged.h"
 #include "dataflow/chip/count/count_sets.h"
+#include "model/base/contains.h"
 
 namespace stepcast::counting {
 namespace {
@@ -124,7 +125,7 @@ std::vector<Situation> situations_of(const Digits& digits, const Split& split) {
 /// Every way to take one of each.
 template <typename Visit> void for_each_choice(const std::vector<std::size_t>& sizes, const Visit& visit) {
   std::vector<std::size_t> choice(sizes.size(), 0);
-  if (std::find(sizes.begin(), sizes.end(), 0U) != sizes.end()) return;
+  if (contains(sizes, 0U)) return;
   while (true) {
     visit(choice);
     std::size_t k = 0;

@@ -54,9 +54,8 @@ double tile_elements(const ChipProgram& chip, int tensor, int level) {
 namespace {
 
 bool tensor_has_dim(const ChipTensor& tensor, int dim) {
-  return std::any_of(tensor.indices.begin(), tensor.indices.end(), [&](const ChipIndex& index) {
-    return std::any_of(
-        index.terms.begin(), index.terms.end(), [&](const ChipIndex::Term& term) { return term.dim == dim; });
+  return std::ranges::any_of(tensor.indices, [&](const ChipIndex& index) {
+    return std::ranges::any_of(index.terms, [&](const ChipIndex::Term& term) { return term.dim == dim; });
   });
 }
 
@@ -100,8 +99,7 @@ Expected<void> check_limits(const ChipProgram& chip, const Position& place) {
 }
 
 Expected<void> check_keeps(const ChipProgram& chip, const std::vector<Position>& places) {
-  const auto outermost =
-      std::find_if(chip.levels.begin(), chip.levels.end(), [](const ChipLevel& level) { return level.store; });
+  const auto outermost = std::ranges::find_if(chip.levels, [](const ChipLevel& level) { return level.store; });
   if (outermost == chip.levels.end())
     return fail(to_text(places.front()), "no level stores anything",
         "the outermost level keeps every tensor: write no list, or all of them");

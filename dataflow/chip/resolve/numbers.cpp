@@ -31,7 +31,7 @@ std::string divisors_near(std::int64_t number, std::int64_t wanted) {
     all.push_back(d);
     if (d != number / d) all.push_back(number / d);
   }
-  std::sort(all.begin(), all.end());
+  std::ranges::sort(all);
   if (all.size() > shown_divisors) {  // the ones around the wanted number
     const auto middle = std::lower_bound(all.begin(), all.end(), wanted) - all.begin();
     const auto first = std::clamp<std::ptrdiff_t>(middle - static_cast<std::ptrdiff_t>(shown_divisors / 2), 0,

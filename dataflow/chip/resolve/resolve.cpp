@@ -80,10 +80,9 @@ bool has_chip(const MappingProgram& program) {
     const auto* statement = std::get_if<Statement>(&item);
     return statement != nullptr && speaks_of_levels(*statement);
   };
-  return !program.archs.empty() || std::any_of(program.body.begin(), program.body.end(), in_body) ||
-         std::any_of(program.aliases.begin(), program.aliases.end(), [&](const Alias& alias) {
-           return std::any_of(alias.statements.begin(), alias.statements.end(), speaks_of_levels);
-         });
+  return !program.archs.empty() || std::ranges::any_of(program.body, in_body) ||
+         std::ranges::any_of(program.aliases,
+             [&](const Alias& alias) { return std::ranges::any_of(alias.statements, speaks_of_levels); });
 }
 
 }  // namespace stepcast

@@ -87,11 +87,9 @@ struct ArchReader {
       level.reduce = row->kind == FabricClass::chain || reduces(written.fabric);
       return {};
     }
-    std::vector<std::string> names;
-    for (const FabricRow& row : fabric_rows) names.emplace_back(row.name);
     return fail(to_text(written.position),
         fmt::format("level {} has an unknown fabric '{}'", written.name, written.fabric.name),
-        name_hint(written.fabric.name, names));
+        name_hint(written.fabric.name, names_of(fabric_rows, &FabricRow::name)));
   }
 
   Expected<void> set_property(const ArchLevel& written, const ArchProperty& property, ChipLevel& level) {

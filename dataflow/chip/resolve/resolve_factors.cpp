@@ -108,7 +108,7 @@ class FactorFinder {
     std::vector<std::size_t> nest;
     for (std::size_t i = 0; i < loops_.size(); ++i)
       if (loops_[i].dim == d) nest.push_back(i);
-    std::stable_sort(nest.begin(), nest.end(), [&](std::size_t a, std::size_t b) {
+    std::ranges::stable_sort(nest, [&](std::size_t a, std::size_t b) {
       return std::pair(loops_[a].level, loops_[a].in_time()) < std::pair(loops_[b].level, loops_[b].in_time());
     });
     return nest;
@@ -122,7 +122,7 @@ class FactorFinder {
           fmt::format("{} (extent {}) is never mapped: no level has a 'for {}' or 'par {}'", dim.name,
               grouped(dim.extent), dim.name, dim.name),
           fmt::format("write 'for {}:*' in the line of a level, such as {}", dim.name, chip_.levels.front().name));
-    const bool ragged = std::any_of(nest.begin(), nest.end(), [&](std::size_t i) { return loops_[i].ragged; });
+    const bool ragged = std::ranges::any_of(nest, [&](std::size_t i) { return loops_[i].ragged; });
     TRY(take_rest(d, nest, ragged));
     const std::int64_t product = product_of(d);
     if (product == dim.extent || (ragged && product > dim.extent)) return {};

@@ -5,13 +5,10 @@
 
 #include "dataflow/chip/resolve/resolve.h"
 #include "dataflow/notation/parser.h"
+#include "model/base/contains.h"
 
 namespace stepcast {
 namespace {
-
-/// Tags that any network may be scoped by, here or not (docs/design.md, section B).
-constexpr const char* scope_tags[] = {"embed", "norm", "attn", "attn.qkv", "attn.core", "attn.out", "residual", "mlp",
-    "router", "dispatch", "expert", "combine", "shared", "head", "loss"};
 
 std::string spelled_loop(const ForStatement& loop) {
   return fmt::format(
@@ -20,17 +17,16 @@ std::string spelled_loop(const ForStatement& loop) {
 
 bool uses_loop(const WrittenOperator& op, const std::string& loop) {
   const auto in = [&](const WrittenAccess& access) {
-    return std::any_of(access.indices.begin(), access.indices.end(), [&](const WrittenIndex& index) {
-      return std::any_of(
-          index.terms.begin(), index.terms.end(), [&](const WrittenIndex::Term& t) { return t.loop == loop; });
+    return std::ranges::any_of(access.indices, [&](const WrittenIndex& index) {
+      return std::ranges::any_of(index.terms, [&](const WrittenIndex::Term& t) { return t.loop == loop; });
     });
   };
-  return in(op.output) || std::any_of(op.inputs.begin(), op.inputs.end(), in);
+  return in(op.output) || std::ranges::any_of(op.inputs, in);
 }
 
 bool uses_tensor(const WrittenOperator& op, const std::string& tensor) {
   return op.output.tensor == tensor ||
-         std::any_of(op.inputs.begin(), op.inputs.end(), [&](const WrittenAccess& a) { return a.tensor == tensor; });
+         std::ranges::any_of(op.inputs, [&](const WrittenAccess& a) { return a.tensor == tensor; });
 }
 
 /// Reads the level lines in text order. A dim or tensor that only another operator in the line's scope has is passed
@@ -66,33 +62,21 @@ class LineReader {
   [[nodiscard]] bool applies() const { return holds_for(statement_->scope, op_); }
 
   Expected<void> check_scope(const Statement& statement) const {
-    for (const std::string& tag : statement.scope) {
-      if (std::find(std::begin(scope_tags), std::end(scope_tags), tag) != std::end(scope_tags)) continue;
-      if (std::any_of(program_.operators.begin(), program_.operators.end(),
-              [&](const WrittenOperator& op) { return holds_for({tag}, op); }))
-        continue;
-      std::vector<std::string> tags;
-      for (const WrittenOperator& op : program_.operators) {
-        tags.push_back(op.name);
-        tags.insert(tags.end(), op.tags.begin(), op.tags.end());
-      }
-      std::sort(tags.begin(), tags.end());
-      tags.erase(std::unique(tags.begin(), tags.end()), tags.end());
-      return fail(to_text(statement.position), fmt::format("no operator has the tag '{}'", tag), name_hint(tag, tags));
-    }
+    std::vector<std::string> tags;
+    add_tags(program_.operators, tags);
+    for (const std::string& tag : statement.scope)
+      if (!is_common_tag(tag)) TRY(check_tag(tag, tags, to_text(statement.position), "no operator has"));
     return {};
   }
 
   [[nodiscard]] int find_level(const std::string& name) const {
-    const auto found =
-        std::find_if(chip_.levels.begin(), chip_.levels.end(), [&](const ChipLevel& l) { return l.name == name; });
+    const auto found = std::ranges::find(chip_.levels, name, &ChipLevel::name);
     return found == chip_.levels.end() ? -1 : static_cast<int>(found - chip_.levels.begin());
   }
 
   [[nodiscard]] Error unknown_level(const Statement& statement, const std::string& name) const {
-    std::vector<std::string> names;
-    for (const ChipLevel& level : chip_.levels) names.push_back(level.name);
-    return {to_text(statement.position), fmt::format("the arch has no level '{}'", name), name_hint(name, names)};
+    return {to_text(statement.position), fmt::format("the arch has no level '{}'", name),
+        name_hint(name, names_of(chip_.levels, &ChipLevel::name))};
   }
 
   /// -1: another operator's.
@@ -160,7 +144,7 @@ class LineReader {
       ChipLevel& level = chip_.levels[l];
       const bool stores = level.axes.empty() || level.capacity_bytes > 0 || kept_[l].written || timed_[l];
       level.keeps = kept_[l].written ? kept_[l].tensors : std::vector<bool>(chip_.tensors.size(), stores);
-      level.store = std::find(level.keeps.begin(), level.keeps.end(), true) != level.keeps.end();
+      level.store = contains(level.keeps, true);
     }
   }
 

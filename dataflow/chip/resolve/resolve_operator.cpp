@@ -8,18 +8,17 @@
 #include "dataflow/notation/parser.h"
 #include "dataflow/notation/written.h"
 #include "dataflow/place/splits.h"
+#include "model/base/contains.h"
 
 namespace stepcast {
 
 bool holds_for(const std::vector<std::string>& scope, const WrittenOperator& op) {
-  return scope.empty() || std::any_of(scope.begin(), scope.end(), [&](const std::string& tag) {
-    return tag == op.name || std::find(op.tags.begin(), op.tags.end(), tag) != op.tags.end();
-  });
+  return scope.empty() ||
+         std::ranges::any_of(scope, [&](const std::string& tag) { return tag == op.name || contains(op.tags, tag); });
 }
 
 const WrittenOperator& written_operator(const MappingProgram& program, const std::string& op) {
-  return *std::find_if(
-      program.operators.begin(), program.operators.end(), [&](const WrittenOperator& o) { return o.name == op; });
+  return *std::ranges::find(program.operators, op, &WrittenOperator::name);
 }
 
 namespace {
@@ -28,15 +27,14 @@ namespace {
 constexpr const char* functions_without_nest[] = {"select", "route", "scan", "opaque"};
 
 Expected<const WrittenOperator*> chosen_operator(const MappingProgram& program, const std::string& name) {
-  std::vector<std::string> names;
-  for (const WrittenOperator& op : program.operators) names.push_back(op.name);
+  const std::vector<std::string> names = names_of(program.operators, &WrittenOperator::name);
   if (names.empty())
     return fail("program", "no operator is written", "write one, such as 'O: O[m,n] += I[m,k] * W[k,n]'");
   if (name.empty() && names.size() > 1)
     return fail("operator", fmt::format("the program has {} operators: {}", names.size(), fmt::join(names, ", ")),
         "name one of them");
   if (name.empty()) return &program.operators.front();
-  const auto found = std::find(names.begin(), names.end(), name);
+  const auto found = std::ranges::find(names, name);
   if (found == names.end())
     return fail("operator", fmt::format("the program has no operator '{}'", name), name_hint(name, names));
   return &program.operators[found - names.begin()];
@@ -57,7 +55,7 @@ Expected<void> check_no_windows(const WrittenOperator& op) {
 }
 
 bool is_padded(const WrittenOperator& op, const std::string& dim) {
-  return std::any_of(op.pads.begin(), op.pads.end(), [&](const WrittenPad& pad) { return pad.dim == dim; });
+  return std::ranges::any_of(op.pads, [&](const WrittenPad& pad) { return pad.dim == dim; });
 }
 
 /// What one rank of the mesh does: the extent of a dim after the `par` statements that split the operator.
@@ -95,8 +93,7 @@ class OperatorReader {
       : program_(program), op_(op), chip_(chip) {}
 
   Expected<void> run() {
-    if (std::find(std::begin(functions_without_nest), std::end(functions_without_nest), op_.function) !=
-        std::end(functions_without_nest))
+    if (contains(functions_without_nest, op_.function))
       return fail(to_text(op_.position),
           fmt::format("operator {} is '{}', which is not a plain nest of loops", op_.name, op_.function),
           "levels count einsums and pointwise functions");
@@ -160,22 +157,17 @@ class OperatorReader {
     return {};
   }
 
-  [[nodiscard]] std::vector<std::string> dim_names_of_chip() const {
-    std::vector<std::string> names;
-    for (const ChipDim& dim : chip_.dims) names.push_back(dim.name);
-    return names;
-  }
+  [[nodiscard]] std::vector<std::string> dim_names_of_chip() const { return names_of(chip_.dims, &ChipDim::name); }
 
   [[nodiscard]] int dim_id(const std::string& name) const {
-    const auto found =
-        std::find_if(chip_.dims.begin(), chip_.dims.end(), [&](const ChipDim& d) { return d.name == name; });
+    const auto found = std::ranges::find(chip_.dims, name, &ChipDim::name);
     return found == chip_.dims.end() ? -1 : static_cast<int>(found - chip_.dims.begin());
   }
 
   /// As network_of() tells weights: a name in W that no operator writes.
   [[nodiscard]] TensorUse use_of(const std::string& tensor) const {
-    const bool made = std::any_of(program_.operators.begin(), program_.operators.end(),
-        [&](const WrittenOperator& o) { return o.output.tensor == tensor; });
+    const bool made =
+        std::ranges::any_of(program_.operators, [&](const WrittenOperator& o) { return o.output.tensor == tensor; });
     return !made && tensor.starts_with('W') ? TensorUse::weight : TensorUse::input;
   }
 

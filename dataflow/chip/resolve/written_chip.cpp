@@ -2,6 +2,7 @@
 
 #include "dataflow/notation/arch_properties.h"
 #include "dataflow/chip/chip.h"
+#include "model/base/contains.h"
 
 namespace stepcast {
 namespace {
@@ -54,9 +55,8 @@ WrittenAccess written_access(const ChipProgram& chip, const ChipTensor& tensor) 
 }
 
 bool runs_over(const ChipTensor& tensor, int dim) {
-  return std::any_of(tensor.indices.begin(), tensor.indices.end(), [&](const ChipIndex& index) {
-    return std::any_of(
-        index.terms.begin(), index.terms.end(), [&](const ChipIndex::Term& term) { return term.dim == dim; });
+  return std::ranges::any_of(tensor.indices, [&](const ChipIndex& index) {
+    return std::ranges::any_of(index.terms, [&](const ChipIndex::Term& term) { return term.dim == dim; });
   });
 }
 
@@ -83,9 +83,7 @@ LevelStatement written_line(const ChipProgram& chip, const ChipLevel& level) {
   if (units_only) return line;
   Keep keep;
   for (std::size_t t = 0; t < chip.tensors.size(); ++t)
-    if (level.keeps[t] &&
-        std::find(keep.tensors.begin(), keep.tensors.end(), chip.tensors[t].name) == keep.tensors.end())
-      keep.tensors.push_back(chip.tensors[t].name);
+    if (level.keeps[t] && !contains(keep.tensors, chip.tensors[t].name)) keep.tensors.push_back(chip.tensors[t].name);
   line.items.emplace_back(std::move(keep));
   return line;
 }

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "dataflow/chip/count/count.h"
+#include "model/base/contains.h"
 
 namespace stepcast::mapper {
 namespace {
@@ -66,7 +67,7 @@ class Chain {
       Order order;
       for (const auto& loop : space_.constraints.levels[l].time) order.push_back(static_cast<std::int8_t>(loop.dim));
       for (int d = 0; d < space_.dims; ++d)
-        if (std::find(order.begin(), order.end(), d) == order.end()) order.push_back(static_cast<std::int8_t>(d));
+        if (!contains(order, d)) order.push_back(static_cast<std::int8_t>(d));
       std::copy(order.begin(), order.end(), at.order[l].begin());
     }
     if (settle(at, false)) return true;

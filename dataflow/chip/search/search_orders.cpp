@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "dataflow/chip/search/search_space.h"
+#include "model/base/contains.h"
 
 namespace stepcast::mapper {
 namespace {
@@ -98,8 +99,7 @@ std::vector<Order> orders_of(const Space& space, int level, std::uint32_t active
   for (const SearchConstraints::Loop& loop : stated.time)
     if (active >> loop.dim & 1U) dims.push_back(static_cast<std::int8_t>(loop.dim));
   for (int d = 0; d < space.dims; ++d)
-    if ((active >> d & 1U) && std::find(dims.begin(), dims.end(), d) == dims.end())
-      dims.push_back(static_cast<std::int8_t>(d));
+    if ((active >> d & 1U) && !contains(dims, d)) dims.push_back(static_cast<std::int8_t>(d));
   if (moving == 0 || dims.size() < 2) return {dims};
   limited = limited || dims.size() > most_permuted;
   std::sort(dims.begin(), dims.end());

@@ -1,11 +1,10 @@
 #include "dataflow/translate/cluster/cluster_formats.h"
 
-#include <algorithm>
-
 #include <fmt/format.h>
 
 #include "dataflow/translate/cluster/names.h"
 #include "dataflow/translate/cluster/placements.h"
+#include "model/base/contains.h"
 
 namespace stepcast {
 namespace {
@@ -29,10 +28,8 @@ Expected<PlacementView> view_of(const MappingProgram& program, const std::string
   }
   auto view = placement_view(program);
   if (!view || op.empty()) return view;
-  std::vector<std::string> names;
-  for (const OperatorPlacement& row : view->operators) names.push_back(row.name);
-  if (std::find(names.begin(), names.end(), op) == names.end())
-    return fail("--op", fmt::format("unknown operator '{}'", op), name_hint(op, names));
+  const std::vector<std::string> names = names_of(view->operators, &OperatorPlacement::name);
+  if (!contains(names, op)) return fail("--op", fmt::format("unknown operator '{}'", op), name_hint(op, names));
   std::erase_if(view->operators, [&](const OperatorPlacement& row) { return row.name != op; });
   return view;
 }

@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "dataflow/translate/cluster/placements.h"
+#include "model/base/contains.h"
 #include "model/base/text.h"
 
 namespace stepcast {
@@ -102,20 +103,19 @@ std::string dtensor_text(const PlacementView& view) {
       "first).\nmesh";
   for (const MeshPart& part : view.parts) text += fmt::format(" {}:{}", part.name, part.size);
   return text + "\n" +
-         placement_lines(
-             view, {.comment = "#",
-                       .flat = "DTensor shards along dims (FSDP2 keeps Shard(0), FSDP1 a flat parameter outside "
-                               "DTensor)",
-                       .spell = [](const OperandPlacement&, const std::vector<Slot>& slots,
-                                    Monoid monoid) { return dtensor_list(slots, monoid); },
-                       .foot = [](const OperatorPlacement& op) -> std::string {
-                         const auto named = [&](const OperandPlacement& row) {
-                           return reduce_word(row.output ? op.monoid : Monoid::sum).known ||
-                                  std::find(row.used.begin(), row.used.end(), partial_sum) == row.used.end();
-                         };
-                         if (std::all_of(op.operands.begin(), op.operands.end(), named)) return {};
-                         return "  # no name: DTensor has no reduction that merges parts of a softmax\n";
-                       }});
+         placement_lines(view,
+             {.comment = "#",
+                 .flat = "DTensor shards along dims (FSDP2 keeps Shard(0), FSDP1 a flat parameter outside "
+                         "DTensor)",
+                 .spell = [](const OperandPlacement&, const std::vector<Slot>& slots,
+                              Monoid monoid) { return dtensor_list(slots, monoid); },
+                 .foot = [](const OperatorPlacement& op) -> std::string {
+                   const auto named = [&](const OperandPlacement& row) {
+                     return reduce_word(row.output ? op.monoid : Monoid::sum).known || !contains(row.used, partial_sum);
+                   };
+                   if (std::ranges::all_of(op.operands, named)) return {};
+                   return "  # no name: DTensor has no reduction that merges parts of a softmax\n";
+                 }});
 }
 
 Expected<MappingProgram> read_dtensor(const std::string& text, const std::string& file) {

@@ -55,27 +55,12 @@ std::string jax_mesh(const std::string& line) {
   return text;
 }
 
-/// Sets the slots of the named axes; each axis may stand once.
 Expected<void> set_axes(const std::string& text, Slot slot, const MeshLine& mesh, std::vector<Slot>& slots) {
   if (text == "None") return {};
-  std::vector<std::string> names, known;
-  for (const MeshLine::Axis& axis : mesh.axes) known.push_back(axis.name);
+  std::vector<std::string> names;
   if (!take_names(text, names))
     return fail("", fmt::format("'{}' is no axis", text), "None, an axis in quotes, or several in parentheses");
-  std::size_t before = known.size();
-  for (const std::string& name : names) {
-    const auto found = std::find(known.begin(), known.end(), name);
-    if (found == known.end()) return fail("", fmt::format("unknown axis '{}'", name), name_hint(name, known));
-    const auto index = static_cast<std::size_t>(found - known.begin());
-    if (slots[index] != replicated)
-      return fail("", fmt::format("axis '{}' stands twice", name), "an axis cuts one dim of a tensor");
-    if (index > before && slot != partial_sum)
-      return fail("", fmt::format("'{}' behind a faster axis", name),
-          "of several axes on one dim the slower cuts first: write it first");
-    before = index;
-    slots[index] = slot;
-  }
-  return {};
+  return cut_by_axes(names, slot, mesh, slots);
 }
 
 Expected<std::vector<Slot>> jax_place(const std::string& text, const MeshLine& mesh, std::size_t dims, Monoid) {

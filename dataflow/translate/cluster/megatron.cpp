@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "dataflow/translate/cluster/names.h"
+#include "model/base/contains.h"
 #include "model/base/text.h"
 
 namespace stepcast {
@@ -119,8 +120,7 @@ std::string sharded_states(const PlacementView& view, const std::string& axis) {
   for (const Statement& statement : view.statements)
     if (const auto* home = std::get_if<HomeStatement>(&statement.body))
       for (const HomePlace& place : home->places)
-        if (place.what != "full" && place.what != "partial" &&
-            std::find(place.axes.begin(), place.axes.end(), axis) != place.axes.end()) {
+        if (place.what != "full" && place.what != "partial" && contains(place.axes, axis)) {
           grads = grads || home->what == "grads";
           optimizer = optimizer || home->what == "optimizer";
         }
@@ -203,8 +203,7 @@ Expected<MappingProgram> read_megatron(const std::string& text, const std::strin
   std::istringstream lines(text);
   std::string line, written;
   int number = 0;
-  std::vector<std::string> names;
-  for (const LayerRow& row : layer_rows) names.emplace_back(row.name);
+  const std::vector<std::string> names = names_of(layer_rows, &LayerRow::name);
   const char* const form = "ColumnParallelLinear m:4096 n:14336 k:4096 tp:8 sequence_parallel";
   while (std::getline(lines, line)) {
     ++number;
@@ -216,8 +215,7 @@ Expected<MappingProgram> read_megatron(const std::string& text, const std::strin
     std::istringstream words(line);
     std::string word, axis, mesh, dims, statements;
     words >> word;
-    const auto layer =
-        std::find_if(layer_rows.begin(), layer_rows.end(), [&](const LayerRow& row) { return word == row.name; });
+    const auto layer = std::ranges::find(layer_rows, word, &LayerRow::name);
     if (layer == layer_rows.end())
       return fail(where, fmt::format("found '{}', expected a layer class", word), name_hint(word, names));
     std::vector<std::string> options, homes;
@@ -238,8 +236,7 @@ Expected<MappingProgram> read_megatron(const std::string& text, const std::strin
     }
     if (axis.empty()) return fail(where, "the layer has no axis", fmt::format("as in '{}'", form));
     for (const std::string& option : options) {
-      const auto known = std::find_if(
-          layer->options.begin(), layer->options.end(), [&](const LayerOption& row) { return option == row.word; });
+      const auto known = std::ranges::find(layer->options, option, &LayerOption::word);
       std::vector<std::string> words_known;
       for (const LayerOption& row : layer->options)
         if (*row.word != 0) words_known.emplace_back(row.word);

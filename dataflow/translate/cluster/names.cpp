@@ -1,15 +1,15 @@
 // The part that each loop and operand plays, by the structure of the product alone.
 #include "dataflow/translate/cluster/names.h"
 
-#include <algorithm>
-
 #include <fmt/format.h>
+
+#include "model/base/contains.h"
 
 namespace stepcast {
 namespace {
 
 bool walks(const OperandPlacement* operand, const std::string& loop) {
-  return operand != nullptr && std::find(operand->loops.begin(), operand->loops.end(), loop) != operand->loops.end();
+  return operand != nullptr && contains(operand->loops, loop);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "dataflow/place/block_placer.h"
 #include "dataflow/notation/written.h"
+#include "model/base/contains.h"
 #include "model/base/text.h"
 
 namespace stepcast {
@@ -60,7 +61,7 @@ OperandPlacement operand_row(const PlacementView& view, const std::vector<Operat
 void pass_partials(OperatorPlacement& op, bool addition) {
   for (std::size_t p = 0; p < op.split.size(); ++p) {
     const auto passes = [&](const OperandPlacement& row) { return !row.output && row.home[p] == partial_sum; };
-    if (!op.split[p].empty() || std::none_of(op.operands.begin(), op.operands.end(), passes)) continue;
+    if (!op.split[p].empty() || std::ranges::none_of(op.operands, passes)) continue;
     for (OperandPlacement& row : op.operands)
       if (row.output || addition || passes(row)) row.used[p] = partial_sum;
   }
@@ -88,8 +89,7 @@ std::vector<std::string> unsaid(const PlacementView& view) {
     if (std::holds_alternative<ParStatement>(statement.body)) {
       if (std::get<ParStatement>(statement.body).layout.kind == Layout::Kind::block) continue;
     } else if (const auto* home = std::get_if<HomeStatement>(&statement.body)) {
-      const bool skewed =
-          std::any_of(home->places.begin(), home->places.end(), [](const HomePlace& p) { return !p.skew.empty(); });
+      const bool skewed = std::ranges::any_of(home->places, [](const HomePlace& p) { return !p.skew.empty(); });
       if (!skewed && home->what != "grads" && home->what != "optimizer" && home->what != "boundary") continue;
     }
     texts.push_back(print(statement));
@@ -103,7 +103,7 @@ std::vector<std::string> flat_homes(const PlacementView& view) {
     for (const OperandPlacement& row : op.operands)
       for (std::size_t p = 0; p < view.parts.size(); ++p)
         if (row.home[p] == flat_shard) texts.push_back(fmt::format("{} on {}", row.name, view.parts[p].name));
-  std::sort(texts.begin(), texts.end());
+  std::ranges::sort(texts);
   texts.erase(std::unique(texts.begin(), texts.end()), texts.end());
   return texts;
 }
@@ -135,7 +135,7 @@ Expected<PlacementView> placement_view(const ChipProgram& chip) {
             "placements are equal parts: let the units divide the loop");
       std::string axis = fmt::format("{}_{}", level->name, loop.axis < 0 ? "units" : level->axes[loop.axis].name);
       const auto same = [&](const ChipLoop& other) { return other.axis == loop.axis; };
-      if (std::count_if(level->space.begin(), level->space.end(), same) > 1) axis += fmt::format("_{}", i);
+      if (std::ranges::count_if(level->space, same) > 1) axis += fmt::format("_{}", i);
       mesh += fmt::format(" {}:{}", axis, loop.trips);
       pars += fmt::format("par {} on {}\n", chip.dims[loop.dim].name, axis);
     }
@@ -160,9 +160,7 @@ Expected<PlacementView> placement_view(const ChipProgram& chip) {
 }
 
 bool says_home(const OperandPlacement& operand) {
-  const auto has = [&](Slot slot) {
-    return std::find(operand.home.begin(), operand.home.end(), slot) != operand.home.end();
-  };
+  const auto has = [&](Slot slot) { return contains(operand.home, slot); };
   if (has(flat_shard)) return false;
   return operand.home != operand.used || (operand.output && has(partial_sum));
 }

@@ -108,6 +108,10 @@ Expected<MappingProgram> read_shardy(const std::string& text, const std::string&
 /// "O = torch.einsum('mk,kn->mn', I, W)", "O = jnp.einsum(...)" as an operator line of ours, or "".
 std::string einsum_rule(const std::string& line);
 
+/// Sets the slots of the named axes, the slowest first; each axis may stand once.
+Expected<void> cut_by_axes(
+    const std::vector<std::string>& names, Slot slot, const MeshLine& mesh, std::vector<Slot>& slots);
+
 /// The parts between commas that no bracket or quote encloses, trimmed.
 std::vector<std::string> split_list(std::string_view text);
 

@@ -10,6 +10,7 @@
 #include "dataflow/notation/parser.h"
 #include "dataflow/translate/cluster/placements.h"
 #include "dataflow/notation/written.h"
+#include "model/base/contains.h"
 #include "model/base/text.h"
 
 namespace stepcast {
@@ -35,8 +36,8 @@ std::string slot_text(Slot slot) {
 }
 
 bool is_placement_name(std::string_view text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(),
-                              [](unsigned char c) { return std::isalnum(c) != 0 || c == '_' || c == '.'; });
+  return !text.empty() &&
+         std::ranges::all_of(text, [](unsigned char c) { return std::isalnum(c) != 0 || c == '_' || c == '.'; });
 }
 
 class PlacementReader {
@@ -127,7 +128,7 @@ class PlacementReader {
     std::vector<std::string> names{network_.tensors[o.output.tensor].name};
     for (const Access& input : o.inputs) names.push_back(network_.tensors[input.tensor].name);
     for (const PlacementLine& line : lines_[op])
-      if (std::find(names.begin(), names.end(), line.tensor) == names.end())
+      if (!contains(names, line.tensor))
         return fail(to_text(line.position), fmt::format("operator {} has no tensor '{}'", o.name, line.tensor),
             name_hint(line.tensor, names));
     return {};
@@ -173,18 +174,17 @@ class PlacementReader {
   /// What `loop` makes of the access there; -1 = the operator is not split.
   static Slot expected_slot(const ReadOperand& row, int loop) {
     if (loop < 0) return replicated;
-    const auto found = std::find(row.access.loops.begin(), row.access.loops.end(), loop);
+    const auto found = std::ranges::find(row.access.loops, loop);
     if (found != row.access.loops.end()) return static_cast<Slot>(found - row.access.loops.begin());
     const std::vector<int>& rows = row.access.row_loops;  // routed rows lie where their tokens do
-    if (std::find(rows.begin(), rows.end(), loop) != rows.end()) return static_cast<Slot>(row.access.row_dim);
+    if (contains(rows, loop)) return static_cast<Slot>(row.access.row_dim);
     return row.output ? partial_sum : replicated;
   }
 
   Expected<void> split_axis(
       const Operator& op, const std::string& axis, std::size_t a, std::vector<ReadOperand>& rows) {
     const auto agrees = [&](int loop) {
-      return std::all_of(
-          rows.begin(), rows.end(), [&](const ReadOperand& row) { return row.used[a] == expected_slot(row, loop); });
+      return std::ranges::all_of(rows, [&](const ReadOperand& row) { return row.used[a] == expected_slot(row, loop); });
     };
     if (agrees(-1)) return {};
     for (const int loop : loops_of(op))
@@ -201,7 +201,7 @@ class PlacementReader {
   /// A sum left unfinished goes through an operator that is not split there (linear in that operand).
   static bool passes_partial(std::size_t a, std::vector<ReadOperand>& rows) {
     const auto whole = [&](const ReadOperand& row) { return row.used[a] == replicated || row.used[a] == partial_sum; };
-    if (rows.back().used[a] != partial_sum || !std::all_of(rows.begin(), rows.end(), whole)) return false;
+    if (rows.back().used[a] != partial_sum || !std::ranges::all_of(rows, whole)) return false;
     bool any = false;
     for (ReadOperand& row : rows)
       if (!row.output && row.used[a] == partial_sum) row.home_said = any = true;
@@ -263,6 +263,26 @@ class PlacementReader {
 };
 
 }  // namespace
+
+Expected<void> cut_by_axes(
+    const std::vector<std::string>& names, Slot slot, const MeshLine& mesh, std::vector<Slot>& slots) {
+  std::vector<std::string> known;
+  for (const MeshLine::Axis& axis : mesh.axes) known.push_back(axis.name);
+  std::size_t before = known.size();
+  for (const std::string& name : names) {
+    const auto found = std::ranges::find(known, name);
+    if (found == known.end()) return fail("", fmt::format("unknown axis '{}'", name), name_hint(name, known));
+    const auto index = static_cast<std::size_t>(found - known.begin());
+    if (slots[index] != replicated)
+      return fail("", fmt::format("axis '{}' stands twice", name), "an axis cuts one dim of a tensor");
+    if (index > before && slot != partial_sum)
+      return fail("", fmt::format("'{}' behind a faster axis", name),
+          "of several axes on one dim the slower cuts first: write it first");
+    before = index;
+    slots[index] = slot;
+  }
+  return {};
+}
 
 Expected<MappingProgram> read_placements(
     const std::string& text, const std::string& file, const PlacementSyntax& syntax) {

@@ -1,11 +1,11 @@
 // Layouts of whole products: weight-stationary and weight-gathered of Pope et al. 2022 (arXiv 2211.05102), and the
 // two-axis products SUMMA (van de Geijn and Watts 1997), Cannon (1969) and 2.5-D (Solomonik and Demmel 2011).
-#include <algorithm>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "dataflow/translate/cluster/names.h"
+#include "model/base/contains.h"
 
 namespace stepcast {
 namespace {
@@ -56,7 +56,7 @@ void name_layout(const AxesByRole& axes, const OperandPlacement& weight, NameRow
 Manner manner_of(const PlacementView& view, const std::string& tensor) {
   for (const Statement& statement : view.statements)
     if (const auto* move = std::get_if<MoveStatement>(&statement.body))
-      if (std::find(move->what.begin(), move->what.end(), tensor) != move->what.end()) return move->manner;
+      if (contains(move->what, tensor)) return move->manner;
   return Manner::unset;
 }
 

@@ -120,26 +120,14 @@ std::string shardy_rule(const std::string& line) {
 }
 
 Expected<void> take_axes(const std::string& list, Slot slot, const MeshLine& mesh, std::vector<Slot>& slots) {
-  std::vector<std::string> known;
-  for (const MeshLine::Axis& axis : mesh.axes) known.push_back(axis.name);
-  std::size_t before = known.size();
-  for (std::string name : split_list(list)) {
+  std::vector<std::string> names = split_list(list);
+  for (std::string& name : names) {
     if (name.find("\":(") != std::string::npos)
       return fail(
           "", fmt::format("'{}' is a part of an axis", name), "write the parts as axes of their own in the mesh line");
     std::erase(name, '"');
-    const auto found = std::find(known.begin(), known.end(), name);
-    if (found == known.end()) return fail("", fmt::format("unknown axis '{}'", name), name_hint(name, known));
-    const auto index = static_cast<std::size_t>(found - known.begin());
-    if (slots[index] != replicated)
-      return fail("", fmt::format("axis '{}' stands twice", name), "an axis cuts one dim of a tensor");
-    if (index > before && slot != partial_sum)
-      return fail("", fmt::format("'{}' behind a faster axis", name),
-          "of several axes on one dim the slower cuts first: write it first");
-    before = index;
-    slots[index] = slot;
   }
-  return {};
+  return cut_by_axes(names, slot, mesh, slots);
 }
 
 Expected<std::vector<Slot>> shardy_place(
@@ -193,7 +181,7 @@ std::string shardy_text(const PlacementView& view) {
                                     Monoid monoid) { return shardy_sharding(view, row, slots, monoid); },
                        .note = [](const OperatorPlacement& op, const OperandPlacement& row) -> std::string {
                          const bool merges = row.output && op.monoid == Monoid::softmax;
-                         const bool parts = std::count(row.used.begin(), row.used.end(), partial_sum) > 0;
+                         const bool parts = std::ranges::count(row.used, partial_sum) > 0;
                          return merges && parts ? "no name: merges parts of a softmax" : "";
                        }});
 }

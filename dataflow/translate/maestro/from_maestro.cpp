@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "dataflow/translate/maestro/maestro.h"
+#include "model/base/contains.h"
 
 namespace stepcast {
 
@@ -58,8 +59,7 @@ class LayerTranslation {
   }
 
   void add_operator(MappingProgram& program, const std::string& name) {
-    const auto type = std::find_if(
-        maestro_types.begin(), maestro_types.end(), [&](const MaestroType& t) { return t.name == layer_.type; });
+    const auto type = std::ranges::find(maestro_types, layer_.type, &MaestroType::name);
     if (type == maestro_types.end())
       return log_.refuse(
           layer_.position, fmt::format("layer {} is of type '{}'", layer_.name, layer_.type), "CONV, DSCONV or GEMM");
@@ -188,7 +188,7 @@ class LayerTranslation {
     for (const MaestroDirective& directive : level.directives) {
       const Piece piece = piece_of(level, directive);
       if (log_.failed()) return;
-      if (std::find(seen.begin(), seen.end(), directive.dim) != seen.end())
+      if (contains(seen, directive.dim))
         return log_.refuse(
             directive.position, fmt::format("{} is mapped twice at one level of clusters", directive.dim));
       seen.push_back(directive.dim);

@@ -25,8 +25,7 @@ void hardware_line(std::string_view line, const Position& where, MaestroHardware
   const std::string key(stripped(line.substr(0, colon)));
   const std::string text(stripped(line.substr(colon + 1)));
   const auto value = real_number(text);
-  const auto* row =
-      std::find_if(hardware_rows.begin(), hardware_rows.end(), [&](const HardwareRow& r) { return r.key == key; });
+  const auto* row = std::ranges::find(hardware_rows, key, &HardwareRow::key);
   const bool known = row != hardware_rows.end() || key == l2_key || key == "num_pes";
   if (!known) {
     std::vector<std::string> keys{"num_pes", std::string(l2_key)};

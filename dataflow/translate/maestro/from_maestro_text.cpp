@@ -51,9 +51,8 @@ struct DirectiveWord {
   std::string_view word;
   MaestroDirective::Kind kind;
 };
-constexpr std::array directive_words{DirectiveWord{"TemporalMap", MaestroDirective::Kind::temporal},
-    DirectiveWord{"SpatialMap", MaestroDirective::Kind::spatial},
-    DirectiveWord{"Cluster", MaestroDirective::Kind::cluster}};
+constexpr DirectiveWord directive_words[] = {{"TemporalMap", MaestroDirective::Kind::temporal},
+    {"SpatialMap", MaestroDirective::Kind::spatial}, {"Cluster", MaestroDirective::Kind::cluster}};
 
 class MaestroReader {
  public:
@@ -153,9 +152,8 @@ class MaestroReader {
     MaestroDirective out;
     const MaestroToken word = next();
     out.position = word.position;
-    const auto* row = std::find_if(
-        directive_words.begin(), directive_words.end(), [&](const DirectiveWord& d) { return d.word == word.text; });
-    if (row == directive_words.end()) {
+    const auto* row = std::ranges::find(directive_words, word.text, &DirectiveWord::word);
+    if (row == std::end(directive_words)) {
       log_.refuse(word.position, fmt::format("unknown directive '{}'", word.text),
           name_hint(word.text, std::vector<std::string>{"TemporalMap", "SpatialMap", "Cluster"}));
       return out;

@@ -8,14 +8,14 @@ namespace stepcast {
 namespace {
 
 bool indexes(const ChipTensor& tensor, int dim) {
-  return std::any_of(tensor.indices.begin(), tensor.indices.end(), [&](const ChipIndex& index) {
-    return std::any_of(index.terms.begin(), index.terms.end(), [&](const ChipIndex::Term& t) { return t.dim == dim; });
+  return std::ranges::any_of(tensor.indices, [&](const ChipIndex& index) {
+    return std::ranges::any_of(index.terms, [&](const ChipIndex::Term& t) { return t.dim == dim; });
   });
 }
 
 bool is_plain(const ChipTensor& tensor) {
-  return std::all_of(tensor.indices.begin(), tensor.indices.end(),
-      [](const ChipIndex& i) { return i.terms.size() == 1 && i.terms[0].step == 1; });
+  return std::ranges::all_of(
+      tensor.indices, [](const ChipIndex& i) { return i.terms.size() == 1 && i.terms[0].step == 1; });
 }
 
 class ConvolutionShape {
@@ -77,7 +77,7 @@ class ConvolutionShape {
 }  // namespace
 
 int MaestroShape::find(const std::string& name) const {
-  const auto found = std::find(loop.begin(), loop.end(), name);
+  const auto found = std::ranges::find(loop, name);
   return found == loop.end() ? -1 : static_cast<int>(found - loop.begin());
 }
 

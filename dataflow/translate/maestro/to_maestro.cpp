@@ -10,6 +10,7 @@
 
 #include "dataflow/translate/foreign.h"
 #include "dataflow/translate/maestro/maestro_shape.h"
+#include "model/base/contains.h"
 
 namespace stepcast {
 namespace {
@@ -78,7 +79,7 @@ class MaestroWriter {
     std::vector<std::int64_t> inside = tile_;
     std::vector<int> order;  // dims in the order of their directives
     for (const ChipLoop& loop : level.time) {
-      if (std::find(order.begin(), order.end(), loop.dim) != order.end())
+      if (contains(order, loop.dim))
         return not_maestro(
             level.where, fmt::format("two loops over {} outside one level of units", chip_.dims[loop.dim].name));
       order.push_back(loop.dim);
@@ -86,7 +87,7 @@ class MaestroWriter {
     }
     if (level.space) {
       const int dim = level.space->dim;
-      const bool folds = std::find(order.begin(), order.end(), dim) != order.end();
+      const bool folds = contains(order, dim);
       if (folds && level.space->trips != level.units)
         return not_maestro(
             level.where, fmt::format("{} in time over {} of {} units: a spatial map folds over all of them",
@@ -95,8 +96,7 @@ class MaestroWriter {
     }
     hand_on(l, inside);
     for (int d = 0; d < static_cast<int>(chip_.dims.size()); ++d)
-      if (std::find(order.begin(), order.end(), d) == order.end())
-        order.insert(order.begin(), d);  // uncut: first, where it changes nothing
+      if (!contains(order, d)) order.insert(order.begin(), d);  // uncut: first, where it changes nothing
     for (const int dim : order) write_map(level, dim, inside);
     tile_ = std::move(inside);
     return {};
@@ -118,9 +118,7 @@ class MaestroWriter {
     if (!levels_.back().space) return loops;
     for (std::size_t l = chip_.levels.size(); l-- > 0;) {
       loops.insert(loops.end(), chip_.levels[l].time.begin(), chip_.levels[l].time.end());
-      if (std::any_of(chip_.levels[l].space.begin(), chip_.levels[l].space.end(),
-              [](const ChipLoop& s) { return s.trips > 1; }))
-        break;
+      if (std::ranges::any_of(chip_.levels[l].space, [](const ChipLoop& s) { return s.trips > 1; })) break;
     }
     return loops;
   }
@@ -195,7 +193,7 @@ class MaestroWriter {
         notes.push_back(fmt::format("{}: MAESTRO's network has no skew", level.name));
     }
     const std::vector<ChipLoop> last = inside_pe();
-    if (std::any_of(last.begin(), last.end(), [](const ChipLoop& l) { return l.trips > 1; }))
+    if (std::ranges::any_of(last, [](const ChipLoop& l) { return l.trips > 1; }))
       notes.emplace_back("the order of loops inside a PE has no word there");
     return notes;
   }

@@ -10,6 +10,7 @@
 #include "dataflow/translate/foreign.h"
 #include "dataflow/translate/import_log.h"
 #include "dataflow/translate/scalesim/scalesim.h"
+#include "model/base/contains.h"
 #include "model/base/text.h"
 
 namespace stepcast {
@@ -62,9 +63,7 @@ constexpr std::array<std::string_view, 4> switched_off{
     "sparsitysupport", "ifmapcustomlayout", "filtercustomlayout", "optimizedmapping"};
 constexpr std::array<std::string_view, 3> used_keys{"arrayheight", "arraywidth", "dataflow"};
 
-template <typename List> bool listed(const List& list, std::string_view word) {
-  return std::find(list.begin(), list.end(), word) != list.end();
-}
+template <typename List> bool listed(const List& list, std::string_view word) { return contains(list, word); }
 
 std::int64_t array_side(const Config& config, const SourceFile& file, const std::string& key, ImportLog& log) {
   const auto found = config.find(key);
@@ -236,8 +235,7 @@ class ScalesimProgram {
   std::string operator_name(const ScalesimLayer& layer) {
     std::string name = notation_name(layer.name, layer.position, log_);
     const auto taken = [&](const std::string& n) {
-      return std::any_of(
-          program_.operators.begin(), program_.operators.end(), [&](const WrittenOperator& o) { return o.name == n; });
+      return std::ranges::any_of(program_.operators, [&](const WrittenOperator& o) { return o.name == n; });
     };
     if (!taken(name)) return name;
     for (int i = 2;; ++i)

@@ -7,6 +7,7 @@
 #include "dataflow/translate/foreign.h"
 #include "dataflow/translate/product.h"
 #include "dataflow/translate/scalesim/scalesim.h"
+#include "model/base/contains.h"
 
 namespace stepcast {
 namespace {
@@ -60,7 +61,7 @@ class ScalesimWriter {
     std::vector<int> order;
     for (const ChipLevel& level : chip_.levels)
       for (const int dim : steps(level.time)) {
-        if (std::find(order.begin(), order.end(), dim) != order.end())
+        if (contains(order, dim))
           return not_scalesim(level.name, fmt::format("{} steps in time twice", chip_.dims[dim].name));
         order.push_back(dim);
       }

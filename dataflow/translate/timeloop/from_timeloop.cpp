@@ -21,16 +21,15 @@ struct PartRow {
   std::string_view key;
   TimeloopPart part;
 };
-constexpr std::array part_rows{PartRow{"architecture", TimeloopPart::architecture},
-    PartRow{"arch", TimeloopPart::architecture}, PartRow{"problem", TimeloopPart::problem},
-    PartRow{"mapping", TimeloopPart::mapping}, PartRow{"mapper", TimeloopPart::ignored},
-    PartRow{"mapspace", TimeloopPart::ignored}, PartRow{"mapspace_constraints", TimeloopPart::ignored},
-    PartRow{"architecture_constraints", TimeloopPart::ignored}, PartRow{"constraints", TimeloopPart::ignored},
-    PartRow{"model", TimeloopPart::ignored}, PartRow{"ERT", TimeloopPart::ignored},
-    PartRow{"ART", TimeloopPart::ignored}, PartRow{"ERT_summary", TimeloopPart::ignored},
-    PartRow{"ART_summary", TimeloopPart::ignored}, PartRow{"energy_reference_table", TimeloopPart::ignored},
-    PartRow{"compound_components", TimeloopPart::ignored}, PartRow{"sparse_optimizations", TimeloopPart::ignored},
-    PartRow{"verbose", TimeloopPart::ignored}, PartRow{"output-dir", TimeloopPart::ignored}};
+constexpr PartRow part_rows[] = {{"architecture", TimeloopPart::architecture}, {"arch", TimeloopPart::architecture},
+    {"problem", TimeloopPart::problem}, {"mapping", TimeloopPart::mapping}, {"mapper", TimeloopPart::ignored},
+    {"mapspace", TimeloopPart::ignored}, {"mapspace_constraints", TimeloopPart::ignored},
+    {"architecture_constraints", TimeloopPart::ignored}, {"constraints", TimeloopPart::ignored},
+    {"model", TimeloopPart::ignored}, {"ERT", TimeloopPart::ignored}, {"ART", TimeloopPart::ignored},
+    {"ERT_summary", TimeloopPart::ignored}, {"ART_summary", TimeloopPart::ignored},
+    {"energy_reference_table", TimeloopPart::ignored}, {"compound_components", TimeloopPart::ignored},
+    {"sparse_optimizations", TimeloopPart::ignored}, {"verbose", TimeloopPart::ignored},
+    {"output-dir", TimeloopPart::ignored}};
 
 struct Parts {
   std::array<YamlNode, 3> node;  ///< by TimeloopPart
@@ -38,11 +37,10 @@ struct Parts {
 };
 
 void sort_entry(const std::string& key, const YamlNode& value, Parts& parts, ImportLog& log) {
-  std::vector<std::string> keys;
-  for (const PartRow& row : part_rows) keys.emplace_back(row.key);
-  const auto row = std::find_if(part_rows.begin(), part_rows.end(), [&](const PartRow& r) { return r.key == key; });
-  if (row == part_rows.end())
-    return log.refuse(value.position, fmt::format("unknown top-level key '{}'", key), name_hint(key, keys));
+  const auto row = std::ranges::find(part_rows, key, &PartRow::key);
+  if (row == std::end(part_rows))
+    return log.refuse(value.position, fmt::format("unknown top-level key '{}'", key),
+        name_hint(key, names_of(part_rows, &PartRow::key)));
   if (row->part == TimeloopPart::ignored)
     return log.note(value.position, fmt::format("{} left out: the mapping says all that is counted", key));
   const auto slot = static_cast<std::size_t>(row->part);
@@ -174,7 +172,7 @@ class TimeloopProgram {
       const TimeloopFactor& factor = loops.inner_to_outer[i];
       if (factor.end == 1) continue;
       const std::string axis = static_cast<std::int64_t>(i) < loops.split ? "x" : "y";
-      if (std::none_of(level.axes.begin(), level.axes.end(), [&](const ArchLevel::Axis& a) { return a.name == axis; }))
+      if (std::ranges::none_of(level.axes, [&](const ArchLevel::Axis& a) { return a.name == axis; }))
         return log_.refuse(loops.position,
             fmt::format("{}{} in space on {}, where {} has one unit", problem_.dims[factor.dim].name, factor.end,
                 axis == "x" ? "X" : "Y", level.name),

@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "dataflow/translate/timeloop/timeloop.h"
+#include "model/base/contains.h"
 #include "model/base/text.h"
 
 namespace stepcast {
@@ -20,10 +21,9 @@ struct ClassRow {
   std::string_view part;  // Timeloop looks for the word anywhere in the class
   TimeloopClass kind;
 };
-constexpr std::array class_rows{ClassRow{"DRAM", TimeloopClass::storage}, ClassRow{"SRAM", TimeloopClass::storage},
-    ClassRow{"regfile", TimeloopClass::storage}, ClassRow{"smartbuffer", TimeloopClass::storage},
-    ClassRow{"storage", TimeloopClass::storage}, ClassRow{"mac", TimeloopClass::compute},
-    ClassRow{"compute", TimeloopClass::compute}};
+constexpr ClassRow class_rows[] = {{"DRAM", TimeloopClass::storage}, {"SRAM", TimeloopClass::storage},
+    {"regfile", TimeloopClass::storage}, {"smartbuffer", TimeloopClass::storage}, {"storage", TimeloopClass::storage},
+    {"mac", TimeloopClass::compute}, {"compute", TimeloopClass::compute}};
 
 /// Attributes as timeloop_key() spells them. Names in a row mean the same.
 constexpr std::array<std::string_view, 19> used_attributes{"instances", "meshX", "meshY", "entries", "depth",
@@ -35,9 +35,7 @@ constexpr std::array<std::string_view, 3> frame_keys{"name", "class", "attribute
 constexpr std::array<std::string_view, 6> known_unused{
     "num_ports", "n_ports", "num_banks", "n_banks", "network_word_bits", "type"};
 
-template <typename List> bool holds(const List& list, std::string_view word) {
-  return std::find(list.begin(), list.end(), word) != list.end();
-}
+template <typename List> bool holds(const List& list, std::string_view word) { return contains(list, word); }
 
 class ComponentReader {
  public:
@@ -221,9 +219,9 @@ class ArchReading {
     const ElementName element = element_name(component, log_);
     if (log_.failed()) return;
     const YamlNode* kind = component.find("class");
-    const auto row = std::find_if(class_rows.begin(), class_rows.end(),
-        [&](const ClassRow& r) { return kind && kind->text.find(r.part) != std::string::npos; });
-    if (row == class_rows.end())
+    const auto row = std::ranges::find_if(
+        class_rows, [&](const ClassRow& r) { return kind && kind->text.find(r.part) != std::string::npos; });
+    if (row == std::end(class_rows))
       return log_.note(component.position, fmt::format("{} left out: class {} is neither storage nor arithmetic",
                                                element.name, kind ? kind->text : "(none)"));
     const std::int64_t instances = multiplied(multiple, element.count, component.position);

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "dataflow/translate/timeloop/timeloop.h"
+#include "model/base/contains.h"
 
 namespace stepcast {
 namespace {
@@ -40,7 +41,7 @@ class MappingReader {
  private:
   void read(const YamlNode& directive) {
     for (const YamlNode& value : directive.entries)
-      if (std::find(directive_keys.begin(), directive_keys.end(), value.key) == directive_keys.end())
+      if (!contains(directive_keys, value.key))
         return log_.refuse(value.position, fmt::format("'{}' of a directive has no word in the notation", value.key),
             name_hint(value.key, std::vector<std::string>(directive_keys.begin(), directive_keys.end())));
     const YamlNode *target = directive.find("target"), *type = directive.find("type");
@@ -76,7 +77,7 @@ class MappingReader {
       for (const std::string& name : timeloop_words(*list, key, log_)) {
         std::vector<std::string> names;
         for (const auto& space : problem_.spaces) names.push_back(space.name);
-        const auto found = std::find(names.begin(), names.end(), name);
+        const auto found = std::ranges::find(names, name);
         if (found == names.end())
           return log_.refuse(
               list->position, fmt::format("the problem has no data space '{}'", name), name_hint(name, names));
@@ -121,8 +122,7 @@ class MappingReader {
   /// Timeloop adds the dims that a permutation leaves out behind it, in the shape's order.
   void complete(TimeloopLoops& loops) const {
     for (int d = 0; d < static_cast<int>(problem_.dims.size()); ++d)
-      if (std::none_of(loops.inner_to_outer.begin(), loops.inner_to_outer.end(),
-              [&](const TimeloopFactor& f) { return f.dim == d; }))
+      if (std::ranges::none_of(loops.inner_to_outer, [&](const TimeloopFactor& f) { return f.dim == d; }))
         loops.inner_to_outer.push_back({d, 1, 1});
   }
 
@@ -136,12 +136,11 @@ class MappingReader {
         while (at < text.size() && is_letter(text[at])) ++at;
         const auto dim = exact_dim(text.substr(start, at - start));
         if (!dim) return refuse_dim(node, text.substr(start, std::max<std::size_t>(at - start, 1)));
-        if (std::find(seen.begin(), seen.end(), *dim) != seen.end())
+        if (contains(seen, *dim))
           return log_.refuse(node.position, fmt::format("factors '{}' have {} twice", text, problem_.dims[*dim].name));
         seen.push_back(*dim);
         while (at < text.size() && (text[at] == ' ' || text[at] == '=')) ++at;
-        TimeloopFactor& factor = *std::find_if(loops.inner_to_outer.begin(), loops.inner_to_outer.end(),
-            [&](const TimeloopFactor& f) { return f.dim == *dim; });
+        TimeloopFactor& factor = *std::ranges::find(loops.inner_to_outer, *dim, &TimeloopFactor::dim);
         factor.end = factor.residual = read_count(node, text, at, 0);
         if (at + 1 < text.size() && text[at] == ',' && is_number_digit(text[at + 1]))
           factor.residual = read_count(node, text, ++at, 1);
@@ -179,10 +178,8 @@ class MappingReader {
     return best;
   }
   void refuse_dim(const YamlNode& node, const std::string& text) {
-    std::vector<std::string> names;
-    for (const Dim& dim : problem_.dims) names.push_back(dim.name);
     log_.refuse(node.position, fmt::format("the problem has no dimension '{}' (in '{}')", text, node.text),
-        name_hint(text, names));
+        name_hint(text, names_of(problem_.dims, &Dim::name)));
   }
 
   template <typename Visit> void each_factor(int dim, const Visit& visit) {  // outer to inner

@@ -130,8 +130,7 @@ class ProblemReader {
     for (const YamlNode& list : shape.entries)
       if (timeloop_key(list.key) == "data_spaces")
         for (const YamlNode& item : list.items) read_space(item);
-    const auto written =
-        std::count_if(problem_.spaces.begin(), problem_.spaces.end(), [](const auto& s) { return s.read_write; });
+    const auto written = std::ranges::count_if(problem_.spaces, [](const auto& s) { return s.read_write; });
     if (!log_.failed() && (written != 1 || problem_.spaces.size() < 2))
       log_.refuse(shape.position, fmt::format("{} data spaces, {} of them read-write", problem_.spaces.size(), written),
           "one result (read-write: true) and at least one operand");
@@ -201,11 +200,7 @@ class ProblemReader {
       if (known == name) return &value;
     return nullptr;
   }
-  std::vector<std::string> dim_names() const {
-    std::vector<std::string> names;
-    for (const Dim& dim : problem_.dims) names.push_back(dim.name);
-    return names;
-  }
+  std::vector<std::string> dim_names() const { return names_of(problem_.dims, &Dim::name); }
   std::vector<std::string> bound_names() const {
     std::vector<std::string> names = dim_names();
     for (const auto& coefficient : coefficients_) names.push_back(coefficient.first);

@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "dataflow/translate/foreign.h"
+#include "model/base/contains.h"
 
 namespace stepcast {
 namespace {
@@ -49,7 +50,7 @@ class TimeloopWriter {
   }
   [[nodiscard]] bool keeps_any(std::size_t level) const {
     const auto& keeps = chip_.levels[level].keeps;
-    return std::find(keeps.begin(), keeps.end(), true) != keeps.end();
+    return contains(keeps, true);
   }
   [[nodiscard]] std::size_t storage_levels() const {
     return chip_.levels.size() - (is_arithmetic(chip_.levels.size() - 1) ? 1 : 0);
@@ -139,8 +140,8 @@ class TimeloopWriter {
   static std::optional<std::size_t> axis_on(const ChipLevel& level, char side) {
     for (std::size_t a = 0; a < level.axes.size(); ++a)
       if (level.axes[a].name == std::string(1, side)) return a;
-    const bool named = std::any_of(
-        level.axes.begin(), level.axes.end(), [](const ChipAxis& a) { return a.name == "x" || a.name == "y"; });
+    const bool named =
+        std::ranges::any_of(level.axes, [](const ChipAxis& a) { return a.name == "x" || a.name == "y"; });
     const std::size_t wanted = side == 'x' ? 0 : 1;
     if (level.axes.size() == 2 && named) return level.axes[0].name == "x" || level.axes[0].name == "y" ? 1 : 0;
     if (!named && wanted < level.axes.size()) return wanted;
@@ -183,8 +184,7 @@ class TimeloopWriter {
     }
     ChipLevel multiplier;
     multiplier.name = "MAC";
-    while (std::any_of(
-        chip_.levels.begin(), chip_.levels.end(), [&](const ChipLevel& l) { return l.name == multiplier.name; }))
+    while (std::ranges::any_of(chip_.levels, [&](const ChipLevel& l) { return l.name == multiplier.name; }))
       multiplier.name += "C";
     if (storage_levels() == chip_.levels.size()) write_component(multiplier, mesh, "intmac", false);
     text_ = inner + indented(text_);
@@ -210,8 +210,7 @@ class TimeloopWriter {
   }
 
   void write_problem() {
-    std::vector<std::string> dims;
-    for (const ChipDim& dim : chip_.dims) dims.push_back(dim.name);
+    const std::vector<std::string> dims = names_of(chip_.dims, &ChipDim::name);
     line("problem:\n  shape:\n    name: {}\n    dimensions: [{}]", chip_.op, fmt::join(dims, ", "));
     write_coefficients();
     line("    data-spaces:");
@@ -231,8 +230,7 @@ class TimeloopWriter {
     for (const ChipTensor& tensor : chip_.tensors)
       for (const ChipIndex& index : tensor.indices)
         for (const ChipIndex::Term& term : index.terms)
-          if (term.step != 1 && std::find(steps.begin(), steps.end(), term.step) == steps.end())
-            steps.push_back(term.step);
+          if (term.step != 1 && !contains(steps, term.step)) steps.push_back(term.step);
     if (steps.empty()) return;
     line("    coefficients:");
     for (const std::int64_t step : steps) line("    - {{name: step_{}, default: {}}}", step, step);
@@ -279,15 +277,14 @@ class TimeloopWriter {
 
   void write_loops(std::size_t l, std::string_view type, const Factors& factors, std::vector<int> order) {
     for (int d = 0; d < static_cast<int>(chip_.dims.size()); ++d)
-      if (std::find(order.begin(), order.end(), d) == order.end()) order.push_back(d);
+      if (!contains(order, d)) order.push_back(d);
     std::vector<std::string> written, names;
     for (std::size_t d = 0; d < factors.size(); ++d) {
       const auto [end, residual] = factors[d];
       written.push_back(
           fmt::format("{}={}{}", chip_.dims[d].name, end, residual == end ? "" : fmt::format(",{}", residual)));
     }
-    const bool letters =
-        std::all_of(chip_.dims.begin(), chip_.dims.end(), [](const ChipDim& d) { return d.name.size() == 1; });
+    const bool letters = std::ranges::all_of(chip_.dims, [](const ChipDim& d) { return d.name.size() == 1; });
     for (const int d : order) names.push_back(chip_.dims[d].name);
     line("- target: {}\n  type: {}\n  factors: \"{}\"\n  permutation: \"{}\"", chip_.levels[l].name, type,
         fmt::join(written, " "), fmt::join(names, letters ? "" : " "));

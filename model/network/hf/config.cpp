@@ -81,11 +81,7 @@ bool looks_like_hf_config(const std::string& text) {
   return !file.failed() && (file.has("architectures") || file.has("model_type"));
 }
 
-std::vector<std::string> hf_families() {
-  std::vector<std::string> ids;
-  for (const HfFamily& family : hf_family_table()) ids.emplace_back(family.id);
-  return ids;
-}
+std::vector<std::string> hf_families() { return names_of(hf_family_table(), &HfFamily::id); }
 
 Expected<HfConfig> read_hf_config(const std::string& text, const std::string& where, const std::string& as) {
   JsonObject file(text, where);

@@ -31,7 +31,7 @@ struct Portion {
 
 /// The most that `room` of these can last.
 double longest(std::vector<Portion> portions, double room) {
-  std::sort(portions.begin(), portions.end(), [](const Portion& a, const Portion& b) { return a.each > b.each; });
+  std::ranges::sort(portions, [](const Portion& a, const Portion& b) { return a.each > b.each; });
   double sum = 0;
   for (const Portion& portion : portions) {
     const double taken = std::min(room, portion.count);
@@ -75,8 +75,8 @@ class RankBound {
 
   /// Stages of the same direction on this rank that a unit has passed when it is through `way`, that one included.
   [[nodiscard]] int passed(const StageWay* way) const {
-    return static_cast<int>(std::count_if(own_.begin(), own_.end(),
-        [&](const StageWay* other) { return other->direction == way->direction && other <= way; }));
+    return static_cast<int>(std::ranges::count_if(
+        own_, [&](const StageWay* other) { return other->direction == way->direction && other <= way; }));
   }
 
   /// Up to the first input gradient of a stage. Stages whose first input gradient comes no earlier have run nothing but

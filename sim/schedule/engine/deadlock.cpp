@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "model/base/contains.h"
 #include "sim/schedule/engine/engine_parts.h"
 
 namespace stepcast::engine {
@@ -49,7 +50,7 @@ Error name_deadlock(const Order& order, const EngineWorkspace& workspace) {
   std::vector<std::int32_t> walked;
   std::vector<std::string> waits;
   // Every stuck rank waits for one action of one rank: walking on must end, or come back to a rank.
-  while (std::find(walked.begin(), walked.end(), rank) == walked.end()) {
+  while (!contains(walked, rank)) {
     walked.push_back(rank);
     const EngineRank& waiter = workspace.ranks[rank];
     const Missing missing = find_missing(order, workspace, waiter);

@@ -68,8 +68,8 @@ class RankReader {
     add(rank_.forward, numbers_.forward, ActionKind::forward);
     add(rank_.backward, numbers_.backward, split ? ActionKind::input_grad : ActionKind::backward);
     if (split) add(rank_.weight_grad, numbers_.backward, ActionKind::weight_grad);
-    std::stable_sort(actions_.begin(), actions_.end(),
-        [](const MeasuredAction& a, const MeasuredAction& b) { return a.start < b.start; });
+    std::ranges::stable_sort(
+        actions_, [](const MeasuredAction& a, const MeasuredAction& b) { return a.start < b.start; });
     for (const MeasuredAction& measured : actions_) {
       TRY(check_inside(measured.action));
     }

@@ -27,8 +27,7 @@ constexpr DialectName dialect_names[] = {
     {"detect", CsvDialect::detect}, {"today", CsvDialect::today}, {"older", CsvDialect::older}};
 
 const CellStep* first_of(const Cells& cells, Verb verb) {
-  const auto at =
-      std::find_if(cells.steps.begin(), cells.steps.end(), [&](const CellStep& step) { return step.verb == verb; });
+  const auto at = std::ranges::find(cells.steps, verb, &CellStep::verb);
   return at == cells.steps.end() ? nullptr : &*at;
 }
 
@@ -37,7 +36,7 @@ std::vector<std::pair<int, int>> passes_with(const Cells& cells, Verb verb) {
   for (const CellStep& step : cells.steps) {
     if (step.verb == verb) passes.emplace_back(step.stage, step.micro_batch);
   }
-  std::sort(passes.begin(), passes.end());
+  std::ranges::sort(passes);
   return passes;
 }
 
@@ -104,7 +103,7 @@ Expected<void> translate(Reading& reading, CsvDialect dialect) {
 
 /// 1 + the largest of `numbers`, which must be dense.
 Expected<int> count_dense(const std::string& where, const char* what, std::vector<int> numbers) {
-  std::sort(numbers.begin(), numbers.end());
+  std::ranges::sort(numbers);
   numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     if (numbers[i] == static_cast<int>(i)) continue;
@@ -160,7 +159,7 @@ void find_directions(Reading& reading) {
   const auto own_half = [&](const Action& action) {
     return (action.stage < order.stages() / 2) == (action.micro_batch < order.units() / 2);
   };
-  if (std::all_of(reading.actions.begin(), reading.actions.end(), own_half)) order.directions = 2;
+  if (std::ranges::all_of(reading.actions, own_half)) order.directions = 2;
 }
 
 using StagePass = std::tuple<int, int, ActionKind, std::size_t>;  // stage, unit, kind, position
@@ -171,7 +170,7 @@ std::vector<StagePass> sorted_passes(const Reading& reading) {
     const Action& action = reading.actions[i];
     passes.emplace_back(action.stage, action.micro_batch, action.kind, i);
   }
-  std::sort(passes.begin(), passes.end());
+  std::ranges::sort(passes);
   return passes;
 }
 
@@ -233,10 +232,10 @@ void write_ranks(Reading& reading) {
 
 std::vector<std::string> notes_on(const Cells& cells) {
   std::vector<std::string> notes;
-  const auto carried = std::count_if(
-      cells.steps.begin(), cells.steps.end(), [](const CellStep& step) { return pytorch::carries(step.verb); });
-  const auto handled = std::count_if(cells.steps.begin(), cells.steps.end(),
-      [](const CellStep& step) { return !pytorch::carries(step.verb) && !pytorch::computes(step.verb); });
+  const auto carried =
+      std::ranges::count_if(cells.steps, [](const CellStep& step) { return pytorch::carries(step.verb); });
+  const auto handled = std::ranges::count_if(
+      cells.steps, [](const CellStep& step) { return !pytorch::carries(step.verb) && !pytorch::computes(step.verb); });
   if (carried > 0)
     notes.push_back(fmt::format("{} sends and receives left out: the engine places messages itself", carried));
   if (handled > 0)

@@ -109,8 +109,7 @@ class MessageCheck {
 }  // namespace
 
 Expected<void> check_messages(const Cells& cells, const Order& order) {
-  const bool any =
-      std::any_of(cells.steps.begin(), cells.steps.end(), [](const CellStep& step) { return !computes(step.verb); });
+  const bool any = std::ranges::any_of(cells.steps, [](const CellStep& step) { return !computes(step.verb); });
   return any ? MessageCheck(cells, order).walk() : Expected<void>{};
 }
 

@@ -108,7 +108,7 @@ Expected<Partition> split_as(const PartitionProblem& problem, const std::vector<
     return fail("layers per stage", fmt::format("{} stages hold {} layers", layers.size(), sum),
         fmt::format("{} counts that add up to {}", problem.stages, problem.layers.size()));
   }
-  const int fewest = *std::min_element(layers.begin(), layers.end());
+  const int fewest = *std::ranges::min_element(layers);
   if (fewest < 0) return fail("layers per stage", fmt::format("a stage holds {}", fewest), "0 or more");
   const Splitter splitter(problem);
   Partition split;
@@ -118,7 +118,7 @@ Expected<Partition> split_as(const PartitionProblem& problem, const std::vector<
     split.cost.push_back(splitter.cost(stage, first, first + layers[stage]));
     first += layers[stage];
   }
-  split.most = *std::max_element(split.cost.begin(), split.cost.end());
+  split.most = *std::ranges::max_element(split.cost);
   split.mean = std::accumulate(split.cost.begin(), split.cost.end(), 0.0) / problem.stages;
   return split;
 }

@@ -30,8 +30,7 @@ OrderWriter::OrderWriter(const ScheduleSize& size, Placement placement) {
 }
 
 void write_slots(OrderWriter& writer, std::vector<SlottedAction> actions) {
-  std::sort(
-      actions.begin(), actions.end(), [](const SlottedAction& a, const SlottedAction& b) { return a.slot < b.slot; });
+  std::ranges::sort(actions, [](const SlottedAction& a, const SlottedAction& b) { return a.slot < b.slot; });
   for (std::size_t i = 0; i < actions.size(); ++i) {
     assert(i == 0 || actions[i - 1].slot < actions[i].slot);
     writer.add(actions[i].action);

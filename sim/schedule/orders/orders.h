@@ -2,6 +2,7 @@
 // with.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -35,6 +36,31 @@ class OrderWriter {
   Order order_;
 };
 
+/// The order in which write(writer, rank) writes each rank.
+template <class Write> Order write_ranks(const ScheduleSize& size, Placement placement, const Write& write) {
+  OrderWriter writer(size, placement);
+  for (int rank = 0; rank < size.ranks; ++rank) {
+    write(writer, rank);
+    writer.end_rank();
+  }
+  return writer.take();
+}
+
+/// Each rank runs the first `ahead(rank)` of its units forward, then one forward and one backward in turn, then the
+/// backwards left. `forward` and `backward` take the writer, the rank and the unit's place in the rank's order.
+template <class Ahead, class Forward, class Backward>
+Order run_ahead(
+    const ScheduleSize& size, int units, const Ahead& ahead, const Forward& forward, const Backward& backward) {
+  return write_ranks(size, Placement::looped, [&](OrderWriter& writer, int rank) {
+    const int warm_up = std::min(ahead(rank), units);
+    for (int i = 0; i < warm_up; ++i) forward(writer, rank, i);
+    for (int i = 0; i < units; ++i) {
+      if (warm_up + i < units) forward(writer, rank, warm_up + i);
+      backward(writer, rank, i);
+    }
+  });
+}
+
 /// One action and the slot of a timetable in which it is meant to run; a rank's order is that of its slots.
 struct SlottedAction {
   int slot = 0;
@@ -63,7 +89,7 @@ std::vector<ScheduleKind> grouped_kinds();      ///< orders_grouped.cpp: gis
 std::vector<ScheduleKind> zero_bubble_kinds();  ///< orders_zero_bubble.cpp: zb-h1, interleaved-zb, zb-h2, zb-v
 std::vector<ScheduleKind> v_pattern_kinds();    ///< orders_v_pattern.cpp: v-half, v-min; orders_v_1f1b.cpp: v-1f1b
 std::vector<ScheduleKind> both_ways_kinds();    ///< orders_dualpipe.cpp: two; orders_chimera.cpp: chimera
-std::vector<ScheduleKind> sliced_kinds();       ///< orders_sliced.cpp: seq-1f1b, terapipe
+std::vector<ScheduleKind> sliced_kinds();       ///< orders_flush.cpp: seq-1f1b, terapipe
 
 ScheduleKind v_1f1b_kind();
 ScheduleKind chimera_kind();

@@ -22,18 +22,15 @@ void add_passes(std::vector<SlottedAction>& actions, int ranks, int depth, int s
 }
 
 Order make_chimera(const ScheduleSize& size) {
-  OrderWriter writer(size, Placement::both_ways);
   const int p = size.ranks, each_way = size.micro_batches / 2;
-  for (int rank = 0; rank < p; ++rank) {
+  return write_ranks(size, Placement::both_ways, [&](OrderWriter& writer, int rank) {
     std::vector<SlottedAction> actions;
     for (int u = 0; u < each_way; ++u) {
       add_passes(actions, p, rank, rank, u, u);
       add_passes(actions, p, p - 1 - rank, p + p - 1 - rank, u, each_way + u);
     }
     write_slots(writer, std::move(actions));
-    writer.end_rank();
-  }
-  return writer.take();
+  });
 }
 
 }  // namespace

@@ -104,17 +104,14 @@ Expected<void> legal_dualpipe(const ScheduleSize& size) {
 }
 
 Order make_dualpipe(const ScheduleSize& size) {
-  OrderWriter writer(size, Placement::both_ways);
   const int p = size.ranks, each = size.micro_batches / 2;
-  for (int rank = 0; rank < p; ++rank) {
+  return write_ranks(size, Placement::both_ways, [&](OrderWriter& writer, int rank) {
     const int ahead = rank, against = p + (p - 1 - rank);
     const bool outer_first = rank < p / 2;
     DualRank at =
         outer_first ? DualRank(writer, {ahead, against}, {0, each}) : DualRank(writer, {against, ahead}, {each, 0});
     write_steps(at, {outer_first ? rank : p - 1 - rank, p / 2, each});
-    writer.end_rank();
-  }
-  return writer.take();
+  });
 }
 
 Expected<void> legal_dualpipev(const ScheduleSize& size) {
@@ -122,13 +119,10 @@ Expected<void> legal_dualpipev(const ScheduleSize& size) {
 }
 
 Order make_dualpipev(const ScheduleSize& size) {
-  OrderWriter writer(size, Placement::v_shape);
-  for (int rank = 0; rank < size.ranks; ++rank) {
+  return write_ranks(size, Placement::v_shape, [&](OrderWriter& writer, int rank) {
     DualRank at(writer, {rank, 2 * size.ranks - 1 - rank}, {0, 0});
     write_steps(at, {rank, size.ranks, size.micro_batches});
-    writer.end_rank();
-  }
-  return writer.take();
+  });
 }
 
 }  // namespace

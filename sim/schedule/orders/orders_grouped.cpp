@@ -44,9 +44,8 @@ struct GroupedBlock {
 };
 
 Order make_grouped(const ScheduleSize& size) {
-  OrderWriter writer(size);
   const GroupedBlock block(size);
-  for (int rank = 0; rank < size.ranks; ++rank) {
+  return write_ranks(size, Placement::looped, [&](OrderWriter& writer, int rank) {
     std::vector<SlottedAction> actions;
     for (int chunk = 0; chunk < size.chunks; ++chunk) {
       const int stage = chunk * size.ranks + rank;
@@ -58,9 +57,7 @@ Order make_grouped(const ScheduleSize& size) {
       }
     }
     write_slots(writer, std::move(actions));
-    writer.end_rank();
-  }
-  return writer.take();
+  });
 }
 
 }  // namespace

@@ -79,24 +79,15 @@ Expected<void> legal_interleaved(const ScheduleSize& size) {
 /// Rank r runs k = 2(p-1-r) + (v-1)g units ahead, then [F, B] pairs, then the backwards left. Backward takes the same
 /// table with the chunks from last to first.
 Order make_interleaved_1f1b(const ScheduleSize& size) {
-  OrderWriter writer(size);
   const std::vector<InterleavedUnit> table = unit_table(size);
-  const int units = static_cast<int>(table.size());
-  for (int rank = 0; rank < size.ranks; ++rank) {
-    const auto forward = [&](int i) { writer.forward(table[i].chunk * size.ranks + rank, table[i].micro_batch); };
-    const auto backward = [&](int i) {
-      writer.backward((size.chunks - 1 - table[i].chunk) * size.ranks + rank, table[i].micro_batch);
-    };
-    const int warm_up = std::min(2 * (size.ranks - 1 - rank) + (size.chunks - 1) * group_of(size), units);
-    for (int i = 0; i < warm_up; ++i) forward(i);
-    for (int i = 0; i < units - warm_up; ++i) {
-      forward(warm_up + i);
-      backward(i);
-    }
-    for (int i = units - warm_up; i < units; ++i) backward(i);
-    writer.end_rank();
-  }
-  return writer.take();
+  const auto ahead = [&](int rank) { return 2 * (size.ranks - 1 - rank) + (size.chunks - 1) * group_of(size); };
+  const auto forward = [&](OrderWriter& writer, int rank, int i) {
+    writer.forward(table[i].chunk * size.ranks + rank, table[i].micro_batch);
+  };
+  const auto backward = [&](OrderWriter& writer, int rank, int i) {
+    writer.backward((size.chunks - 1 - table[i].chunk) * size.ranks + rank, table[i].micro_batch);
+  };
+  return run_ahead(size, static_cast<int>(table.size()), ahead, forward, backward);
 }
 
 Expected<void> legal_interleaved_flex(const ScheduleSize& size) {
@@ -111,17 +102,14 @@ Order make_interleaved_flex(const ScheduleSize& size) {
 
 /// Chunk by chunk all micro-batches ahead, then back from the last chunk, the micro-batches in reverse.
 Order make_looped_bfs(const ScheduleSize& size) {
-  OrderWriter writer(size);
-  for (int rank = 0; rank < size.ranks; ++rank) {
+  return write_ranks(size, Placement::looped, [&](OrderWriter& writer, int rank) {
     for (int chunk = 0; chunk < size.chunks; ++chunk) {
       for (int u = 0; u < size.micro_batches; ++u) writer.forward(chunk * size.ranks + rank, u);
     }
     for (int chunk = size.chunks - 1; chunk >= 0; --chunk) {
       for (int u = size.micro_batches - 1; u >= 0; --u) writer.backward(chunk * size.ranks + rank, u);
     }
-    writer.end_rank();
-  }
-  return writer.take();
+  });
 }
 
 }  // namespace

@@ -43,7 +43,7 @@ class FusedTimetable {
   FusedTimetable(const std::vector<std::array<int, 4>>& block, int micro_batches)
       : ranks_(static_cast<int>(block.size())), micro_batches_(micro_batches) {
     int last = 0;
-    for (const auto& slots : block) last = std::max(last, *std::max_element(slots.begin(), slots.end()));
+    for (const auto& slots : block) last = std::max(last, *std::ranges::max_element(slots));
     length_ = last + v_block_slots * (micro_batches - 1) + 2;
     slots_.assign(static_cast<std::size_t>(ranks_), std::vector<Cell>(static_cast<std::size_t>(length_)));
     held_.assign(static_cast<std::size_t>(ranks_), std::vector<int>(static_cast<std::size_t>(length_), 0));
@@ -68,14 +68,11 @@ class FusedTimetable {
     }
   }
 
-  void write(OrderWriter& writer) const {
-    for (int rank = 0; rank < ranks_; ++rank) {
-      for (const Cell& cell : slots_[rank]) {
-        const int stage = cell.pass == out_near || cell.pass == back_near ? rank : 2 * ranks_ - 1 - rank;
-        if (cell.pass == out_near || cell.pass == out_far) writer.forward(stage, cell.unit);
-        if (cell.pass == back_near || cell.pass == back_far) writer.backward(stage, cell.unit);
-      }
-      writer.end_rank();
+  void write(OrderWriter& writer, int rank) const {
+    for (const Cell& cell : slots_[rank]) {
+      const int stage = cell.pass == out_near || cell.pass == back_near ? rank : 2 * ranks_ - 1 - rank;
+      if (cell.pass == out_near || cell.pass == out_far) writer.forward(stage, cell.unit);
+      if (cell.pass == back_near || cell.pass == back_far) writer.backward(stage, cell.unit);
     }
   }
 
@@ -154,9 +151,7 @@ class FusedTimetable {
 Order make_v_1f1b(const ScheduleSize& size) {
   FusedTimetable timetable(v_1f1b_block(size.ranks), size.micro_batches);
   timetable.compact();
-  OrderWriter writer(size, Placement::v_shape);
-  timetable.write(writer);
-  return writer.take();
+  return write_ranks(size, Placement::v_shape, [&](OrderWriter& writer, int rank) { timetable.write(writer, rank); });
 }
 
 }  // namespace

@@ -112,7 +112,6 @@ void write_rank(OrderWriter& writer, const VRank& slots, int ranks, int rank) {
   add(weights[0], ActionKind::weight_grad, far);
   add(weights[1], ActionKind::weight_grad, near);
   write_slots(writer, std::move(actions));
-  writer.end_rank();
 }
 
 /// Slots of micro-batch 0 on a rank, by pass.
@@ -138,12 +137,10 @@ Order make_v_pattern(const ScheduleSize& size, BuildingBlock block) {
   }
   compact(ranks, true);
   compact(ranks, false);
-  OrderWriter writer(size, Placement::v_shape);
-  for (int rank = 0; rank < size.ranks; ++rank) {
+  return write_ranks(size, Placement::v_shape, [&](OrderWriter& writer, int rank) {
     ranks[rank][w_either].clear();
     write_rank(writer, ranks[rank], size.ranks, rank);
-  }
-  return writer.take();
+  });
 }
 
 Order make_v_half(const ScheduleSize& size) { return make_v_pattern(size, v_half_block); }

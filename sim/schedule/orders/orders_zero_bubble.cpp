@@ -29,51 +29,32 @@ class RoundTable {
   int ranks_, chunks_, micro_batches_, group_;
 };
 
-/// Rank r runs (v-1)g + p-1-r units ahead, then [F, I]; after r input gradients each is followed by the oldest
-/// weight gradient; those left come last.
-Order make_rounds(const ScheduleSize& size, int group) {
-  OrderWriter writer(size);
+/// Rank r runs (v-1)g + reach (p-1-r) units ahead, then [F, I]; after reach r input gradients each is followed by the
+/// oldest weight gradient; those left come last.
+Order make_rounds(const ScheduleSize& size, int group, int reach) {
   const RoundTable table(size, group);
   const int units = table.units();
-  const auto add = [&](ActionKind kind, int rank, int i) { writer.add(table.at(kind, rank, i)); };
-  for (int rank = 0; rank < size.ranks; ++rank) {
-    const int warm_up = std::min((size.chunks - 1) * group + size.ranks - 1 - rank, units);
-    for (int i = 0; i < warm_up; ++i) add(ActionKind::forward, rank, i);
-    for (int i = 0; i < units; ++i) {
-      if (warm_up + i < units) add(ActionKind::forward, rank, warm_up + i);
-      add(ActionKind::input_grad, rank, i);
-      if (i >= rank) add(ActionKind::weight_grad, rank, i - rank);
-    }
-    for (int i = std::max(0, units - rank); i < units; ++i) add(ActionKind::weight_grad, rank, i);
-    writer.end_rank();
-  }
-  return writer.take();
+  const auto ahead = [&](int rank) { return (size.chunks - 1) * group + reach * (size.ranks - 1 - rank); };
+  const auto forward = [&](OrderWriter& writer, int rank, int i) {
+    writer.add(table.at(ActionKind::forward, rank, i));
+  };
+  const auto backward = [&](OrderWriter& writer, int rank, int i) {
+    const int kept_back = reach * rank;
+    writer.add(table.at(ActionKind::input_grad, rank, i));
+    const int last = i + 1 < units ? i - kept_back : i;
+    for (int w = std::max(0, i - kept_back); w <= last; ++w) writer.add(table.at(ActionKind::weight_grad, rank, w));
+  };
+  return run_ahead(size, units, ahead, forward, backward);
 }
 
-Order make_zb_h1(const ScheduleSize& size) { return make_rounds(size, size.micro_batches); }
+Order make_zb_h1(const ScheduleSize& size) { return make_rounds(size, size.micro_batches, 1); }
 
 Order make_interleaved_zb(const ScheduleSize& size) {
-  return make_rounds(size, group_of_rounds(size.ranks, size.micro_batches));
+  return make_rounds(size, group_of_rounds(size.ranks, size.micro_batches), 1);
 }
 
-/// Rank r runs min(2(p-r)-1, m) forwards ahead, and keeps 2r weight gradients back.
-Order make_zb_h2(const ScheduleSize& size) {
-  OrderWriter writer(size);
-  const int m = size.micro_batches;
-  for (int rank = 0; rank < size.ranks; ++rank) {
-    const int warm_up = std::min(2 * (size.ranks - rank) - 1, m);
-    int weights = 0;
-    for (int u = 0; u < warm_up; ++u) writer.forward(rank, u);
-    for (int u = 0; u < m; ++u) {
-      writer.input_grad(rank, u);
-      if (u + 1 - weights > 2 * rank) writer.weight_grad(rank, weights++);
-      if (warm_up + u < m) writer.forward(rank, warm_up + u);
-    }
-    while (weights < m) writer.weight_grad(rank, weights++);
-    writer.end_rank();
-  }
-  return writer.take();
-}
+/// Twice as far ahead, 2(p-r)-1 forwards before the first backward, with twice as many weight gradients kept back.
+Order make_zb_h2(const ScheduleSize& size) { return make_rounds(size, size.micro_batches, 2); }
 
 /// One rank of ZB-V: near is its stage on the way out (r), far the one on the way back (2p-1-r).
 class ZbvRank {
@@ -141,13 +122,10 @@ void write_zb_v(ZbvRank& at, int ranks, int rank, int micro_batches) {
 }
 
 Order make_zb_v(const ScheduleSize& size) {
-  OrderWriter writer(size, Placement::v_shape);
-  for (int rank = 0; rank < size.ranks; ++rank) {
+  return write_ranks(size, Placement::v_shape, [&](OrderWriter& writer, int rank) {
     ZbvRank at(writer, size, rank);
     write_zb_v(at, size.ranks, rank, size.micro_batches);
-    writer.end_rank();
-  }
-  return writer.take();
+  });
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
-#include <algorithm>
 #include <string>
 
+#include "model/base/contains.h"
 #include "sim/schedule/orders/fixed_kinds.h"
 #include "sim/schedule/search/auto_tries.h"
 
@@ -37,7 +37,7 @@ void Search::play_both(const Sequences& sequences) {
 void Search::try_kinds() {
   const std::vector<std::string>& ids = kinds_on(problem_.placement);
   for (const ScheduleKind& kind : fixed_kinds()) {
-    if (std::find(ids.begin(), ids.end(), kind.id) == ids.end()) continue;
+    if (!contains(ids, kind.id)) continue;
     if (done()) return;
     ScheduleSize size = problem_.size;
     size.chunks = 1;

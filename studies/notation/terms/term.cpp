@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "model/base/contains.h"
 #include "model/base/json_reader.h"
 #include "studies/notation/terms/embedded_terms.h"
 
@@ -78,14 +79,13 @@ std::vector<std::string> near_terms(const std::string& word) {
     std::vector<std::string> names{term.name};
     names.insert(names.end(), term.aliases.begin(), term.aliases.end());
     all.insert(all.end(), names.begin(), names.end());
-    const bool holds = wanted.size() > 2 && std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+    const bool holds = wanted.size() > 2 && std::ranges::any_of(names, [&](const std::string& name) {
       return normalised_term(name).find(wanted) != std::string::npos;
     });
     if (holds && near.size() < most) near.push_back(term.name);
   }
   const std::string spelled = nearest_name(word, all);
-  if (!spelled.empty() && std::find(near.begin(), near.end(), spelled) == near.end())
-    near.insert(near.begin(), spelled);
+  if (!spelled.empty() && !contains(near, spelled)) near.insert(near.begin(), spelled);
   return near;
 }
 
@@ -121,7 +121,7 @@ Expected<const Term*> find_term(const std::string& word) {
   const std::string wanted = normalised_term(word);
   for (const Term& term : terms()) {
     const auto same = [&](const std::string& name) { return normalised_term(name) == wanted; };
-    if (same(term.id) || same(term.name) || std::any_of(term.aliases.begin(), term.aliases.end(), same)) return &term;
+    if (same(term.id) || same(term.name) || std::ranges::any_of(term.aliases, same)) return &term;
   }
   const std::vector<std::string> near = near_terms(word);
   return fail(word.substr(0, 60), "unknown term",

@@ -14,7 +14,7 @@ bool same_kind(const CollectiveSum& sum, const CollectiveReport& one) {
 std::vector<CollectiveSum> joined_collectives(const std::vector<CollectiveReport>& collectives) {
   std::vector<CollectiveSum> sums;
   for (const CollectiveReport& one : collectives) {
-    auto sum = std::find_if(sums.begin(), sums.end(), [&](const CollectiveSum& s) { return same_kind(s, one); });
+    auto sum = std::ranges::find_if(sums, [&](const CollectiveSum& s) { return same_kind(s, one); });
     if (sum == sums.end())
       sum = sums.insert(
           sums.end(), {one.kind, one.axis, one.span, one.group_size, 0, Bytes(), Seconds(), Seconds(), one.source});
@@ -24,8 +24,7 @@ std::vector<CollectiveSum> joined_collectives(const std::vector<CollectiveReport
     sum->exposed += one.exposed;
     sum->source = std::max(sum->source, one.source);  // measured < ... < assumed
   }
-  std::stable_sort(
-      sums.begin(), sums.end(), [](const CollectiveSum& a, const CollectiveSum& b) { return a.time > b.time; });
+  std::ranges::stable_sort(sums, [](const CollectiveSum& a, const CollectiveSum& b) { return a.time > b.time; });
   return sums;
 }
 

@@ -18,8 +18,8 @@ const std::vector<std::string> layout_words = {"even", "balanced"};
 LayerCounts nearest_counts(LayerCounts counts, std::int64_t layers, std::int64_t parts) {
   counts.resize(static_cast<std::size_t>(parts), layers / parts);
   std::int64_t sum = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
-  for (; sum < layers; ++sum) ++*std::min_element(counts.begin(), counts.end());
-  for (; sum > layers; --sum) --*std::max_element(counts.begin(), counts.end());
+  for (; sum < layers; ++sum) ++*std::ranges::min_element(counts);
+  for (; sum > layers; --sum) --*std::ranges::max_element(counts);
   return counts;
 }
 
@@ -42,7 +42,7 @@ Expected<LayoutChoice> parse_layout(const std::string& text, const std::string& 
   using Kind = LayoutChoice::Kind;
   if (text == "even") return LayoutChoice{};
   if (text == "balanced") return LayoutChoice{.kind = Kind::balanced, .given = {}};
-  const bool word = std::all_of(text.begin(), text.end(), [](char c) { return c >= 'a' && c <= 'z'; });
+  const bool word = std::ranges::all_of(text, [](char c) { return c >= 'a' && c <= 'z'; });
   if (word && text.find_first_not_of("tm") != std::string::npos)
     return fail(where, fmt::format("unknown layout '{}'", text.substr(0, 60)),
         name_hint(text, layout_words) + ", or layers per virtual stage: 9,8,8,7 or Ett|tt|tL");

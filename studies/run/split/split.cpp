@@ -37,10 +37,10 @@ std::vector<std::int64_t> divisors(std::int64_t number) {
 std::string nearest_values(const std::vector<std::int64_t>& legal, std::int64_t wanted) {
   constexpr std::size_t most = 8;
   std::vector<std::int64_t> near = legal;
-  std::stable_sort(near.begin(), near.end(),
-      [&](std::int64_t a, std::int64_t b) { return std::llabs(a - wanted) < std::llabs(b - wanted); });
+  std::ranges::stable_sort(
+      near, [&](std::int64_t a, std::int64_t b) { return std::llabs(a - wanted) < std::llabs(b - wanted); });
   near.resize(std::min(near.size(), most));
-  std::sort(near.begin(), near.end());
+  std::ranges::sort(near);
   return fmt::format("{}", fmt::join(near, ", "));
 }
 

@@ -87,7 +87,7 @@ Expected<void> lay_layers(Split& split, const LayoutChoice& choice, const Networ
 
 void drop_even_layers(Split& split) {
   const auto other = [&](std::int64_t count) { return count != split.layers.front(); };
-  if (std::none_of(split.layers.begin(), split.layers.end(), other)) split.layers.clear();
+  if (std::ranges::none_of(split.layers, other)) split.layers.clear();
 }
 
 namespace {

@@ -313,8 +313,8 @@ constexpr auto rule_table = [] {
 std::span<const SplitRule> split_rules() { return rule_table; }
 
 const SplitRule* broken_rule(const Split& split, const SplitSize& size, const NetworkSpec& network) {
-  const auto broken = std::find_if(
-      rule_table.begin(), rule_table.end(), [&](const SplitRule& rule) { return !rule.holds(split, size, network); });
+  const auto broken =
+      std::ranges::find_if(rule_table, [&](const SplitRule& rule) { return !rule.holds(split, size, network); });
   return broken == rule_table.end() ? nullptr : &*broken;
 }
 

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "model/base/contains.h"
 #include "model/base/whole_number.h"
 
 namespace stepcast {
@@ -28,7 +29,7 @@ std::vector<std::string> axis_words(const std::string& text) {
 }  // namespace
 
 Expected<ContextKind> parse_context_kind(const std::string& text, const std::string& where) {
-  const auto found = std::find(context_kinds.begin(), context_kinds.end(), text);
+  const auto found = std::ranges::find(context_kinds, text);
   if (found == context_kinds.end())
     return fail(where, fmt::format("unknown value '{}'", text.substr(0, 60)),
         fmt::format("one of: {}", fmt::join(context_kinds, " ")));
@@ -58,14 +59,14 @@ Expected<MeshOrder> parse_order(const std::string& text, const std::string& wher
   const std::vector<std::string> words = axis_words(text);
   MeshOrder order{};
   for (std::size_t i = 0; i < words.size(); ++i) {
-    const auto found = std::find(mesh_axes.begin(), mesh_axes.end(), words[i]);
+    const auto found = std::ranges::find(mesh_axes, words[i]);
     if (found == mesh_axes.end()) return wrong(fmt::format("it has no axis '{}'", words[i].substr(0, 20)));
     const auto here = words.begin() + static_cast<std::ptrdiff_t>(i);
     if (std::find(words.begin(), here, words[i]) != here) return wrong(fmt::format("{} stands there twice", words[i]));
     order[i] = static_cast<MeshAxis>(found - mesh_axes.begin());
   }
   for (const char* axis : mesh_axes)
-    if (std::find(words.begin(), words.end(), axis) == words.end()) return wrong(fmt::format("{} is missing", axis));
+    if (!contains(words, axis)) return wrong(fmt::format("{} is missing", axis));
   return order;
 }
 
@@ -94,8 +95,6 @@ std::string in_words(const StackWays& ways) {
 
 bool is_boundary_statement(const std::string& statement) { return statement.starts_with("home boundary:"); }
 
-bool implies_scatter(const Stack& stack) {
-  return std::any_of(stack.statements.begin(), stack.statements.end(), is_boundary_statement);
-}
+bool implies_scatter(const Stack& stack) { return std::ranges::any_of(stack.statements, is_boundary_statement); }
 
 }  // namespace stepcast

@@ -45,8 +45,7 @@ Expected<Ranges> all_done(const std::vector<NamedResult>& parts) {
   std::vector<OwnedRange> owned;
   for (const NamedResult& part : parts)
     for (const IndexRange& range : part.result.done) owned.push_back({range, &part});
-  std::stable_sort(
-      owned.begin(), owned.end(), [](const auto& a, const auto& b) { return a.range.begin < b.range.begin; });
+  std::ranges::stable_sort(owned, [](const auto& a, const auto& b) { return a.range.begin < b.range.begin; });
   Ranges done;
   for (std::size_t i = 0; i < owned.size(); ++i) {
     if (i > 0 && owned[i].range.begin < owned[i - 1].range.end) return done_twice(owned[i - 1], owned[i]);
@@ -56,8 +55,7 @@ Expected<Ranges> all_done(const std::vector<NamedResult>& parts) {
 }
 
 bool meets_any(const IndexRange& range, const Ranges& others) {
-  return std::any_of(
-      others.begin(), others.end(), [&](const IndexRange& o) { return o.begin < range.end && range.begin < o.end; });
+  return std::ranges::any_of(others, [&](const IndexRange& o) { return o.begin < range.end && range.begin < o.end; });
 }
 
 /// "shard 2/8 is not finished: 1,200 of 5,000 left (two.jsonl)", of each that leaves some of the gaps.
@@ -83,7 +81,7 @@ bool of_one_count(const std::vector<NamedResult>& parts) {
   constexpr std::uint64_t most = 10'000'000;
   const std::uint64_t count = parts.front().result.shard.count;
   const auto of_it = [&](const NamedResult& part) { return part.result.shard.count == count; };
-  return count <= most && std::all_of(parts.begin(), parts.end(), of_it);
+  return count <= most && std::ranges::all_of(parts, of_it);
 }
 
 /// Shards that no file is of, where all count alike: "shard 3/8 is missing".

@@ -1,9 +1,9 @@
 // A sweep's result as JSON Lines, written. The reader holds a file against what is written here, so every byte counts.
-#include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
 
+#include "model/base/contains.h"
 #include "model/base/json_writer.h"
 #include "studies/sweep/result/result.h"
 
@@ -99,7 +99,7 @@ std::string fixed_difference(const SweepQuestion& a, const SweepQuestion& b) {
   const auto only_in = [](const SweepQuestion& q, const SweepQuestion& other) {
     std::string text;
     for (const auto& pair : q.fixed)
-      if (std::find(other.fixed.begin(), other.fixed.end(), pair) == other.fixed.end())
+      if (!contains(other.fixed, pair))
         text += fmt::format("{}{} {}", text.empty() ? "" : ", ", pair.first, pair.second);
     return text;
   };

@@ -7,6 +7,7 @@
 #include <set>
 #include <thread>
 
+#include "model/base/contains.h"
 #include "model/version.h"
 #include "studies/sweep/search/worker.h"
 
@@ -188,7 +189,7 @@ Expected<SweepQuestion> question_of(const Space& space, bool exhaustive) {
     if (find_axis(key) == nullptr) question.fixed.emplace_back(key, value.text);
   question.fixed.emplace_back("global_batch", std::to_string(space.global_batch));
   question.fixed.emplace_back("sequence", std::to_string(space.sequence));
-  std::sort(question.fixed.begin(), question.fixed.end());
+  std::ranges::sort(question.fixed);
   question.fixed.erase(std::unique(question.fixed.begin(), question.fixed.end()), question.fixed.end());
   for (const AxisRow& row : axis_rows())
     question.axes.push_back({std::string(row.key), space.values[static_cast<std::size_t>(row.id)]});
@@ -206,7 +207,7 @@ Expected<Where> where_of(const Space& space) {
   auto where = Where::read(space.where, space.where_origin, word_axes(space));
   if (!where || space.price_per_gpu_hour > 0) return where;
   const std::vector<Figure> figures = where->figures();
-  if (std::find(figures.begin(), figures.end(), Figure::cost) == figures.end()) return where;
+  if (!contains(figures, Figure::cost)) return where;
   return fail(space.where_origin, "the cost needs the price of a GPU-hour",
       "--price 2.5, in US dollars; \"price\" in a space file");
 }

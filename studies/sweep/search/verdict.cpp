@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "model/base/contains.h"
 #include "model/base/quantity_text.h"
 #include "studies/run/figures/phases.h"
 #include "studies/run/split/split.h"
@@ -25,8 +26,8 @@ constexpr std::array timed_objectives = {
 double figure_at(const Figures& figures, Figure figure) { return figures[static_cast<std::size_t>(figure)]; }
 
 bool same_split(const SweepRow& a, const SweepRow& b) {
-  return std::all_of(split_figures.begin(), split_figures.end(),
-      [&](Figure f) { return figure_at(a.figures, f) == figure_at(b.figures, f); });
+  return std::ranges::all_of(
+      split_figures, [&](Figure f) { return figure_at(a.figures, f) == figure_at(b.figures, f); });
 }
 
 bool same_gpus(const SweepRow& a, const SweepRow& b) {
@@ -35,7 +36,7 @@ bool same_gpus(const SweepRow& a, const SweepRow& b) {
 
 bool is_timed(const std::string& objective) {
   const auto figure = find_figure(objective, "");
-  return figure && std::find(timed_objectives.begin(), timed_objectives.end(), *figure) != timed_objectives.end();
+  return figure && contains(timed_objectives, *figure);
 }
 
 /// What ranks the rows, as a cost: throughputs are turned over.
@@ -101,7 +102,7 @@ class RuleOfThumb {
   [[nodiscard]] Tries smallest_first(AxisId axis) const {
     Tries tries;
     for (std::size_t i = 0; i < numbers(axis).size(); ++i) tries.push_back(static_cast<std::uint16_t>(i));
-    std::sort(tries.begin(), tries.end(), [&](auto a, auto b) { return numbers(axis)[a] < numbers(axis)[b]; });
+    std::ranges::sort(tries, [&](auto a, auto b) { return numbers(axis)[a] < numbers(axis)[b]; });
     return tries;
   }
 
@@ -119,14 +120,14 @@ class RuleOfThumb {
     const auto weight = [&](std::uint16_t i) { return words[i] == "none" ? 0 : words[i] == "selective" ? 1 : 2; };
     Tries tries(words.size());
     for (std::size_t i = 0; i < words.size(); ++i) tries[i] = static_cast<std::uint16_t>(i);
-    std::stable_sort(tries.begin(), tries.end(), [&](auto a, auto b) { return weight(a) < weight(b); });
+    std::ranges::stable_sort(tries, [&](auto a, auto b) { return weight(a) < weight(b); });
     return tries;
   }
 
   /// Megatron's distributed optimizer where the space has it.
   [[nodiscard]] std::uint16_t usual_sharding() const {
     const auto& stages = numbers(AxisId::zero);
-    const auto one = std::find(stages.begin(), stages.end(), 1);
+    const auto one = std::ranges::find(stages, 1);
     return static_cast<std::uint16_t>(one == stages.end() ? 0 : one - stages.begin());
   }
 
@@ -210,8 +211,7 @@ std::vector<PhaseGap> phase_gaps(const Figures& winner, const Figures& rival) {
   std::vector<PhaseGap> gaps;
   for (const Figure figure : phases_of_figures)
     gaps.push_back({figure, figure_at(winner, figure) - figure_at(rival, figure)});
-  std::stable_sort(
-      gaps.begin(), gaps.end(), [](const PhaseGap& a, const PhaseGap& b) { return a.seconds < b.seconds; });
+  std::ranges::stable_sort(gaps, [](const PhaseGap& a, const PhaseGap& b) { return a.seconds < b.seconds; });
   return gaps;
 }
 
@@ -221,7 +221,7 @@ Expected<Overflow> overflow_of(SpacePoints& points, const SweepResult& result) {
   const MemoryReport& memory = prediction.step.memory;
   const auto rows = lifetime_rows(memory);
   const auto smaller = [](const LifetimeRow& a, const LifetimeRow& b) { return a.bytes < b.bytes; };
-  const auto largest = std::max_element(rows.begin(), rows.end(), smaller);
+  const auto largest = std::ranges::max_element(rows, smaller);
   overflow.largest = fmt::format("{} {} of {}", largest->name, format_bytes(largest->bytes), format_bytes(memory.peak));
   for (const Relief& relief : reliefs)
     if (relief.key == largest->key) overflow.advice = relief.advice;

@@ -43,7 +43,7 @@ const AxisRow& row_of(AxisId id) { return axis_table()[static_cast<std::size_t>(
 
 const AxisRow* find_axis(std::string_view key_or_flag) {
   const auto rows = axis_rows();
-  const auto found = std::find_if(rows.begin(), rows.end(),
+  const auto found = std::ranges::find_if(rows,
       [&](const AxisRow& row) { return !key_or_flag.empty() && (row.key == key_or_flag || row.flag == key_or_flag); });
   return found == rows.end() ? nullptr : &*found;
 }

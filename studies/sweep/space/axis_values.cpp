@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "model/base/contains.h"
 #include "model/base/text.h"
 #include "model/base/whole_number.h"
 #include "studies/sweep/space/axes.h"
@@ -53,10 +54,8 @@ class AxisValueReader {
   [[nodiscard]] std::vector<std::string> items_of(const std::string& text) const {
     if (!row_.axis.commas) return parted(text, ',');
     const std::vector<std::string> words = row_.axis.all(context_), items = parted(text, ',');
-    const auto is_word = [&](const std::string& item) {
-      return item == "all" || std::find(words.begin(), words.end(), item) != words.end();
-    };
-    return std::all_of(items.begin(), items.end(), is_word) ? items : parted(text, ';');
+    const auto is_word = [&](const std::string& item) { return item == "all" || contains(words, item); };
+    return std::ranges::all_of(items, is_word) ? items : parted(text, ';');
   }
 
   Expected<void> take_item(const std::string& item) {
@@ -115,7 +114,7 @@ class AxisValueReader {
 
   Expected<void> check_tier(const std::string& text) const {
     const std::vector<std::string> tiers = row_.axis.all(context_);
-    if (std::find(tiers.begin(), tiers.end(), text) != tiers.end()) return {};
+    if (contains(tiers, text)) return {};
     return fail(where_, fmt::format("unknown tier '{:.60}'", text), name_hint(text, tiers));
   }
 

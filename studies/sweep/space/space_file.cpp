@@ -1,9 +1,9 @@
 // Space files: a scenario file with keys of its own beside the run's.
-#include <algorithm>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "model/base/contains.h"
 #include "model/base/json_reader.h"
 #include "studies/run/scenario_file.h"
 #include "studies/sweep/space/space_words.h"
@@ -23,8 +23,7 @@ std::vector<std::string> keys_of_space_files() {
 Expected<void> check_keys_of_space(const JsonObject& file) {
   const std::vector<std::string> known = keys_of_space_files();
   for (const std::string& key : file.keys())
-    if (std::find(known.begin(), known.end(), key) == known.end())
-      return fail(file.where(key), "unknown key", name_hint(key, known));
+    if (!contains(known, key)) return fail(file.where(key), "unknown key", name_hint(key, known));
   return {};
 }
 

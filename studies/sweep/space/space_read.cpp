@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "model/base/contains.h"
 #include "model/base/whole_number.h"
 #include "studies/run/scenario.h"
 #include "studies/sweep/space/figures.h"
@@ -38,7 +39,7 @@ class SpaceReader {
           "--gpus 64, or several: --gpus 64,128 or 64..1024*2; \"gpus\" in a space file");
     TRY(read_axis_of(row_of(AxisId::gpus)));
     const auto& counts = numbers(AxisId::gpus);
-    context_.most_gpus = *std::max_element(counts.begin(), counts.end());
+    context_.most_gpus = *std::ranges::max_element(counts);
     return {};
   }
 
@@ -148,7 +149,7 @@ class SpaceReader {
   Expected<void> take_front_figure(const std::string& name) {
     TRY(const auto figure, find_figure(name, words_.pareto->where));
     const std::string full(row_of(figure).name);
-    if (std::find(space_.pareto.begin(), space_.pareto.end(), full) != space_.pareto.end())
+    if (contains(space_.pareto, full))
       return fail(words_.pareto->where, fmt::format("{} is listed twice", full), "each figure once");
     if (space_.pareto.size() == most_front_figures)
       return fail(words_.pareto->where, fmt::format("more than {} figures", most_front_figures),
@@ -172,8 +173,7 @@ class SpaceReader {
     }
     const std::string name(row_of(Figure::cost).name);
     if (space_.objective == name) return no_price(words_.objective->where);
-    if (std::find(space_.pareto.begin(), space_.pareto.end(), name) != space_.pareto.end())
-      return no_price(words_.pareto->where);
+    if (contains(space_.pareto, name)) return no_price(words_.pareto->where);
     return {};
   }
 
@@ -199,8 +199,7 @@ class SpaceReader {
     std::vector<const AxisRow*> rows;
     for (const AxisRow& row : axis_rows()) rows.push_back(&row);
     const auto length = [&](const AxisRow* row) { return space_.values[static_cast<std::size_t>(row->id)].size(); };
-    std::stable_sort(
-        rows.begin(), rows.end(), [&](const AxisRow* a, const AxisRow* b) { return length(a) > length(b); });
+    std::ranges::stable_sort(rows, [&](const AxisRow* a, const AxisRow* b) { return length(a) > length(b); });
     return fmt::format("{} values of {}, {} of {}, {} of {}, ...", length(rows[0]), rows[0]->key, length(rows[1]),
         rows[1]->key, length(rows[2]), rows[2]->key);
   }

@@ -1,9 +1,8 @@
 #include "studies/sweep/space/space_words.h"
 
-#include <algorithm>
-
 #include <fmt/format.h>
 
+#include "model/base/contains.h"
 #include "model/base/json_reader.h"
 #include "studies/launch/asked_run.h"
 
@@ -42,9 +41,7 @@ Expected<SpaceWords> words_of_file(const Arguments& arguments) {
 /// The job itself, and what its software runs beside compute: a sweep of a launch leaves them as they are unless told.
 constexpr AxisId kept_of_launch[] = {AxisId::gpus, AxisId::precision, AxisId::scatter_boundary, AxisId::tp_overlap,
     AxisId::dp_overlap, AxisId::save_gathered};
-bool is_kept_of_launch(AxisId axis) {
-  return std::find(std::begin(kept_of_launch), std::end(kept_of_launch), axis) != std::end(kept_of_launch);
-}
+bool is_kept_of_launch(AxisId axis) { return contains(kept_of_launch, axis); }
 
 /// What a launch says of another axis is one way among those that are tried.
 Expected<SpaceWords> words_of_launch(const Arguments& arguments) {
@@ -114,8 +111,7 @@ SpaceWords with_own_values(SpaceWords words, const Space& usual, const Request& 
     const auto* said = row.flag.empty() ? nullptr : own.find(row.id);
     std::vector<std::string> values = usual.values[static_cast<std::size_t>(row.id)];
     if (row.id == AxisId::sp && said != nullptr) values = {"on"};  // "auto" would be one of the two once more
-    if (said == nullptr || words.axis(row.id) || std::find(values.begin(), values.end(), said->text) != values.end())
-      continue;
+    if (said == nullptr || words.axis(row.id) || contains(values, said->text)) continue;
     values.push_back(said->text);
     words.axis(row.id) = AxisWords{std::move(values), said->where};
   }

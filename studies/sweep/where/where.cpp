@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "model/base/text.h"
-#include "studies/sweep/where/where_reader.h"
 
 namespace stepcast {
 
@@ -82,7 +81,7 @@ std::vector<Figure> Where::figures() const {
   if (empty()) return result;
   for (const WhereNode& node : *nodes_)
     if (node.op == WhereOp::figure) result.push_back(static_cast<Figure>(node.left));
-  std::sort(result.begin(), result.end());
+  std::ranges::sort(result);
   result.erase(std::unique(result.begin(), result.end()), result.end());
   return result;
 }

@@ -19,7 +19,7 @@
 
 #include "model/base/error.h"
 #include "studies/sweep/space/figures.h"
-#include "studies/sweep/where/where_node.h"
+#include "studies/sweep/where/where_reader.h"
 
 namespace stepcast {
 

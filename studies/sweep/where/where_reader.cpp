@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "model/base/contains.h"
 #include "model/base/text.h"
 #include "studies/run/fields.h"
 #include "studies/sweep/where/where_unit.h"
@@ -16,10 +17,15 @@ namespace {
 struct WhereSymbol {
   std::string_view text;
   WhereOp op;
+  int level;  ///< of the grammar, the loosest first
 };
+constexpr int joins = 0, comparisons = 2, sums = 3, products = 4;
 /// Longer ones first.
-constexpr WhereSymbol where_comparisons[] = {{"<=", WhereOp::at_most}, {">=", WhereOp::at_least},
-    {"==", WhereOp::equal}, {"!=", WhereOp::unequal}, {"<", WhereOp::less}, {">", WhereOp::more}};
+constexpr WhereSymbol where_symbols[] = {{"or", WhereOp::either, joins}, {"and", WhereOp::both, joins + 1},
+    {"<=", WhereOp::at_most, comparisons}, {">=", WhereOp::at_least, comparisons}, {"==", WhereOp::equal, comparisons},
+    {"!=", WhereOp::unequal, comparisons}, {"<", WhereOp::less, comparisons}, {">", WhereOp::more, comparisons},
+    {"+", WhereOp::add, sums}, {"-", WhereOp::subtract, sums}, {"*", WhereOp::multiply, products},
+    {"/", WhereOp::divide, products}};
 
 /// What people write who know another notation.
 struct ForeignSymbol {
@@ -48,8 +54,7 @@ bool is_where_keyword(std::string_view name) {
 
 /// What to write instead of a word that can never stand there.
 std::optional<std::string> why_no_value(const WordAxis& axis, const std::string& word) {
-  if (axis.values.empty() || std::find(axis.values.begin(), axis.values.end(), word) != axis.values.end())
-    return std::nullopt;
+  if (axis.values.empty() || contains(axis.values, word)) return std::nullopt;
   if (axis.field == nullptr) return name_hint(word, axis.values);
   auto good = check_field(*axis.field, word, "");
   if (good) return std::nullopt;
@@ -67,7 +72,7 @@ class WhereReader {
     if (text_.size() > longest)
       error(longest, fmt::format("the constraint has {} characters", text_.size()), fmt::format("at most {}", longest));
     pass(0);
-    const Part whole = disjunction();
+    const Part whole = chain(joins);
     if (at_ < text_.size()) error_here();
     need_truth(whole);
     if (error_) return tl::unexpected(*error_);
@@ -85,23 +90,21 @@ class WhereReader {
     std::optional<double> constant;
   };
 
-  Part disjunction() {
-    Part left = conjunction();
-    while (accept_word("or")) left = joined(WhereOp::either, left, &WhereReader::conjunction);
+  /// Operands of the next level with operators of this one between them, from left to right.
+  Part chain(int level) {
+    Part left = operand(level);
+    while (const auto op = accept_operator(level)) {
+      if (level < comparisons) need_truth(left);
+      const Part right = operand(level);
+      if (level < comparisons) need_truth(right);
+      left = level < comparisons ? made(*op, left, right) : computed(*op, left, right);
+    }
     return left;
   }
 
-  Part conjunction() {
-    Part left = negation();
-    while (accept_word("and")) left = joined(WhereOp::both, left, &WhereReader::negation);
-    return left;
-  }
-
-  Part joined(WhereOp op, const Part& left, Part (WhereReader::*side)()) {
-    need_truth(left);
-    const Part right = (this->*side)();
-    need_truth(right);
-    return made(op, left, right);
+  Part operand(int level) {
+    if (level == joins || level == sums) return chain(level + 1);
+    return level == products ? factor() : negation();
   }
 
   Part negation() {
@@ -116,12 +119,12 @@ class WhereReader {
   }
 
   Part comparison() {
-    const Part left = sum();
+    const Part left = chain(sums);
     const auto op = accept_comparison();
     if (!op) return left;
     if (left.kind == Part::Kind::word) return word_compared(*op, left);
     need_quantity(left);
-    const Part right = sum();
+    const Part right = chain(sums);
     if (right.kind == Part::Kind::word)
       error(right.begin, fmt::format("'{}' has words for values and stands on the right", shown(right)),
           "it stands on the left, like schedule == 1f1b");
@@ -153,31 +156,13 @@ class WhereReader {
     return closed(axis);
   }
 
-  Part sum() {
-    Part left = term();
-    for (;;) {
-      if (accept("+")) left = computed(WhereOp::add, left, term());
-      else if (accept("-")) left = computed(WhereOp::subtract, left, term());
-      else return left;
-    }
-  }
-
-  Part term() {
-    Part left = factor();
-    for (;;) {
-      if (accept("*")) left = computed(WhereOp::multiply, left, factor());
-      else if (accept("/")) left = computed(WhereOp::divide, left, factor());
-      else return left;
-    }
-  }
-
   Part computed(WhereOp op, const Part& left, const Part& right) {
     need_quantity(left);
     need_quantity(right);
-    const bool sums = op == WhereOp::add || op == WhereOp::subtract;
-    if (sums) need_one_unit(left, right, "what is added or subtracted has one unit");
+    const bool sum = op == WhereOp::add || op == WhereOp::subtract;
+    if (sum) need_one_unit(left, right, "what is added or subtracted has one unit");
     Part result = made(op, left, right);
-    result.unit = sums                      ? sum_unit(left.unit, right.unit)
+    result.unit = sum                       ? sum_unit(left.unit, right.unit)
                   : op == WhereOp::multiply ? product_unit(left.unit, right.unit)
                                             : quotient_unit(left.unit, right.unit);
     if (left.constant && right.constant) return folded(result, where_value(op, *left.constant, *right.constant));
@@ -195,22 +180,16 @@ class WhereReader {
     const std::size_t begin = part.begin;
     part = here() == '(' ? parenthesis() : is_where_digit(here()) || here() == '.' || here() == '$' ? number() : name();
     if (any) need_quantity(part);
-    if (negative) part = part.constant ? folded(part, -*part.constant) : negated(part);
+    if (negative) part = part.constant ? folded(part, -*part.constant) : made(WhereOp::negate, part, part);
     part.begin = begin;
     return part;
-  }
-
-  Part negated(const Part& part) {
-    Part result = made(WhereOp::negate, part, part);
-    result.unit = part.unit;
-    return result;
   }
 
   Part parenthesis() {
     const std::size_t begin = at_;
     if (++depth_ > deepest_where) error(begin, "too many open parentheses", fmt::format("at most {}", deepest_where));
     if (!accept("(")) return opened();
-    Part inside = disjunction();
+    Part inside = chain(joins);
     if (!error_ && !accept(")"))
       error(at_, fmt::format("expected ')', found {}", found()), fmt::format("of the '(' in column {}", begin + 1));
     --depth_;
@@ -242,7 +221,7 @@ class WhereReader {
   Part name() {
     Part part = opened();
     const std::string_view name = name_here();
-    const auto axis = std::find_if(axes_.begin(), axes_.end(), [&](const WordAxis& one) { return one.name == name; });
+    const auto axis = std::ranges::find(axes_, name, &WordAxis::name);
     if (const auto figure = find_figure(name, "")) {
       part.unit = WhereUnit::of(row_of(*figure).unit);
       part.needs = row_of(*figure).needs;
@@ -261,8 +240,7 @@ class WhereReader {
     if (name.empty() || is_where_keyword(name))
       return error(
           at_, fmt::format("expected a figure or a number, found {}", found()), "a comparison looks like tp <= 8");
-    std::vector<std::string> names;
-    for (const FigureRow& row : figure_rows()) names.emplace_back(row.name);
+    std::vector<std::string> names = names_of(figure_rows(), &FigureRow::name);
     for (const WordAxis& axis : axes_) names.push_back(axis.name);
     error(at_, fmt::format("unknown figure '{}'", short_where(name)), name_hint(name, names));
   }
@@ -330,11 +308,16 @@ class WhereReader {
     return pass(symbol.size()), true;
   }
   bool accept_word(std::string_view word) { return name_here() == word && accept(word); }
-  std::optional<WhereOp> accept_comparison() {
-    for (const WhereSymbol& symbol : where_comparisons)
-      if (accept(symbol.text)) return symbol.op;
-    if (here() == '=') error(at_, "'=' is no comparison", "== for equal, <= for at most");
+  std::optional<WhereOp> accept_operator(int level) {
+    for (const WhereSymbol& symbol : where_symbols)
+      if (symbol.level == level && (level < comparisons ? accept_word(symbol.text) : accept(symbol.text)))
+        return symbol.op;
     return std::nullopt;
+  }
+  std::optional<WhereOp> accept_comparison() {
+    const auto op = accept_operator(comparisons);
+    if (!op && here() == '=') error(at_, "'=' is no comparison", "== for equal, <= for at most");
+    return op;
   }
   /// And the space behind.
   void pass(std::size_t characters) {

@@ -90,7 +90,7 @@ std::string asked_job(const SweepQuestion& question) {
 
 void add_illegal(HtmlTable& table, const SweepTally& tally) {
   std::vector<std::pair<std::string, std::uint64_t>> reasons(tally.illegal.begin(), tally.illegal.end());
-  std::stable_sort(reasons.begin(), reasons.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::ranges::stable_sort(reasons, [](const auto& a, const auto& b) { return a.second > b.second; });
   table.row({"illegal", tally_count(tally.illegal_sum()), ""});
   for (const auto& [reason, n] : reasons) table.row({"", tally_count(n), html_escaped(reason)});
 }

@@ -30,8 +30,8 @@ std::vector<ExploredRow> explored_rows(const SweepResult& result) {
     if (is_new) rows.push_back({&row});
     rows[place->second].front = true;
   }
-  std::stable_sort(rows.begin(), rows.end(),
-      [&](const ExploredRow& a, const ExploredRow& b) { return better(*a.row, *b.row, result.question); });
+  std::ranges::stable_sort(
+      rows, [&](const ExploredRow& a, const ExploredRow& b) { return better(*a.row, *b.row, result.question); });
   return rows;
 }
 

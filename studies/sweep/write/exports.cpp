@@ -56,7 +56,7 @@ Expected<void> check_own(const ExportKind& kind, const std::string& name, const 
 }
 
 bool is_whole_number(const std::string& text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
+  return !text.empty() && std::ranges::all_of(text, [](unsigned char c) { return std::isdigit(c) != 0; });
 }
 
 /// RFC 4180, section 2, rules 5 to 7.
@@ -88,10 +88,9 @@ std::vector<ExportColumn> export_columns(const SweepQuestion& question) {
   std::vector<ExportColumn> columns;
   for (const SweepAxis& axis : question.axes) columns.push_back({axis.key, static_cast<int>(columns.size())});
   for (const FigureRow& row : figure_rows()) {
-    const auto axis =
-        std::find_if(question.axes.begin(), question.axes.end(), [&](const SweepAxis& a) { return a.key == row.key; });
+    const auto axis = std::ranges::find(question.axes, row.key, &SweepAxis::key);
     if (axis == question.axes.end()) columns.push_back({std::string(row.key), -1, row.figure});
-    else if (!std::all_of(axis->values.begin(), axis->values.end(), is_whole_number))
+    else if (!std::ranges::all_of(axis->values, is_whole_number))
       columns.push_back({"figure_" + std::string(row.key), -1, row.figure});
   }
   return columns;

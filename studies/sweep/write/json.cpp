@@ -29,13 +29,7 @@ void write_sweep_row(JsonWriter& json, const SweepAnswer& answer, const SweepRow
 
 void write_sweep_rows(
     JsonWriter& json, std::string_view key, const SweepAnswer& answer, const std::vector<SweepRow>& rows) {
-  json.open_list(key);
-  for (const SweepRow& row : rows) {
-    json.open();
-    write_sweep_row(json, answer, row);
-    json.close();
-  }
-  json.close();
+  json.list(key, rows, [&](const SweepRow& row) { write_sweep_row(json, answer, row); });
 }
 
 void write_overflow(JsonWriter& json, const SweepAnswer& answer) {
@@ -59,9 +53,7 @@ void write_tally(JsonWriter& json, const SweepAnswer& answer) {
   const SweepTally& tally = answer.swept.result.tally;
   const SweepWork& work = answer.swept.work;
   json.field("enumerated", tally.enumerated);
-  json.open("illegal");
-  for (const auto& [reason, n] : tally.illegal) json.field(reason, n);
-  json.close();
+  json.map("illegal", tally.illegal);
   json.field("does_not_fit", tally.does_not_fit);
   write_overflow(json, answer);
   json.fields("excluded", tally.excluded + work.excluded_late, "priced", priced_in_all(answer.swept.result));

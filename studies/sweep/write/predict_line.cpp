@@ -1,9 +1,8 @@
 #include "studies/sweep/write/predict_line.h"
 
-#include <algorithm>
-
 #include <fmt/format.h>
 
+#include "model/base/contains.h"
 #include "model/base/json_reader.h"
 #include "studies/cli/shell_word.h"
 #include "studies/launch/asked_run.h"
@@ -119,7 +118,7 @@ std::string PredictLine::of(std::uint64_t index) const {
   for (const AxisRow& axis : axis_rows()) {
     if (axis.flag.empty() || (space_.tiers && axis.id == AxisId::order)) continue;
     const std::string& value = space_.value(digits, axis.id);
-    const bool shown = std::find(std::begin(shown_axes), std::end(shown_axes), axis.id) != std::end(shown_axes);
+    const bool shown = contains(shown_axes, axis.id);
     if (value != axis.axis.own_word) add(text, axis.flag, axis.key, value, shown ? "" : usual_value(axis, wishes));
   }
   if (space_.tiers) add(text, "--order", "order", to_text(points_.order(digits)), to_text(usual_order));

@@ -39,7 +39,7 @@ std::string sweep_title(const Space& space, const SweepNames& names, const Paint
 
 std::string reasons_text(const SweepTally& tally) {
   std::vector<std::pair<std::string, std::uint64_t>> reasons(tally.illegal.begin(), tally.illegal.end());
-  std::stable_sort(reasons.begin(), reasons.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::ranges::stable_sort(reasons, [](const auto& a, const auto& b) { return a.second > b.second; });
   Table table({{"", Align::right}, {""}});
   std::uint64_t rest = 0;
   for (std::size_t i = 0; i < reasons.size(); ++i) {

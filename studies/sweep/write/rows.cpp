@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "model/base/contains.h"
 #include "studies/print/digits.h"
 #include "studies/sweep/write/report.h"
 #include "studies/sweep/write/words.h"
@@ -36,8 +37,8 @@ ListedAxes listed_axes(const SweepQuestion& question, const std::vector<const Sw
 
 /// The split of the list has a column for these already.
 bool has_axis(const SweepQuestion& question, Figure figure) {
-  return figure == Figure::dp || std::any_of(question.axes.begin(), question.axes.end(),
-                                     [&](const SweepAxis& axis) { return axis.key == row_of(figure).key; });
+  return figure == Figure::dp ||
+         std::ranges::any_of(question.axes, [&](const SweepAxis& axis) { return axis.key == row_of(figure).key; });
 }
 
 /// What the list is ordered by, and of a front all that it weighs.
@@ -47,8 +48,7 @@ std::vector<Figure> own_columns(const SweepQuestion& question, bool front) {
   std::vector<Figure> figures;
   for (const std::string& name : names) {
     const auto figure = find_figure(name, "");
-    const bool usual =
-        !figure || std::find(std::begin(usual_columns), std::end(usual_columns), *figure) != std::end(usual_columns);
+    const bool usual = !figure || contains(usual_columns, *figure);
     if (!usual && !has_axis(question, *figure)) figures.push_back(*figure);
   }
   return figures;
@@ -119,7 +119,7 @@ std::string ties_line(const SweepAnswer& answer) {
 
 bool is_split(const SweepAxis& axis) {
   constexpr AxisId split[] = {AxisId::tp, AxisId::cp, AxisId::pp};
-  return std::any_of(std::begin(split), std::end(split), [&](AxisId id) { return axis.key == row_of(id).key; });
+  return std::ranges::any_of(split, [&](AxisId id) { return axis.key == row_of(id).key; });
 }
 
 }  // namespace

@@ -40,8 +40,7 @@ std::string rival_words(const SweepAnswer& answer, const Rival& rival) {
 bool is_long_enough(Figure phase, const SweepRow& winner, const Rivals& rivals) {
   const double least = least_phase_share * figure_in(winner, Figure::step_time);
   const auto shows = [&](const SweepRow& row) { return figure_in(row, phase) > least; };
-  return shows(winner) ||
-         std::any_of(rivals.begin(), rivals.end(), [&](const Rival* rival) { return shows(rival->row); });
+  return shows(winner) || std::ranges::any_of(rivals, [&](const Rival* rival) { return shows(rival->row); });
 }
 
 std::string phases_table(const SweepRow& winner, const Rivals& rivals) {

@@ -46,8 +46,8 @@ std::string axis_word(std::string_view key) {
 bool is_choice(const SweepAxis& axis) { return axis.values.size() > 1; }
 
 bool differ_in(const std::vector<const SweepRow*>& rows, std::size_t axis) {
-  return std::any_of(
-      rows.begin(), rows.end(), [&](const SweepRow* row) { return row->choices[axis] != rows.front()->choices[axis]; });
+  return std::ranges::any_of(
+      rows, [&](const SweepRow* row) { return row->choices[axis] != rows.front()->choices[axis]; });
 }
 
 std::string choice_words(const SweepQuestion& question, const std::vector<std::string>& choices, double dp,
