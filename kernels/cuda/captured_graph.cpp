@@ -36,15 +36,13 @@ Expected<CapturedGraph> CapturedGraph::make(cudaStream_t stream, const std::func
     made.exec_ = nullptr;
     return tl::unexpected(instantiated.error());
   }
-  if (auto good = checked(cudaGraphUpload(made.exec_, stream), "cudaGraphUpload"); !good)
-    return tl::unexpected(std::move(good.error()));
+  TRY(checked(cudaGraphUpload(made.exec_, stream), "cudaGraphUpload"));
   return made;
 }
 
 Expected<StreamEvent> StreamEvent::make(unsigned flags) {
   StreamEvent made;
-  if (auto good = checked(cudaEventCreateWithFlags(&made.event_, flags), "cudaEventCreateWithFlags"); !good)
-    return tl::unexpected(std::move(good.error()));
+  TRY(checked(cudaEventCreateWithFlags(&made.event_, flags), "cudaEventCreateWithFlags"));
   return made;
 }
 
@@ -60,8 +58,7 @@ Expected<bool> StreamEvent::passed() const {
 
 Expected<Seconds> StreamEvent::until(const StreamEvent& later) const {
   float milliseconds = 0;
-  if (auto good = checked(cudaEventElapsedTime(&milliseconds, event_, later.event_), "cudaEventElapsedTime"); !good)
-    return tl::unexpected(std::move(good.error()));
+  TRY(checked(cudaEventElapsedTime(&milliseconds, event_, later.event_), "cudaEventElapsedTime"));
   return Seconds(1e-3 * static_cast<double>(milliseconds));
 }
 

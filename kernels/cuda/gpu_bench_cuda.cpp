@@ -77,9 +77,9 @@ class CudaGpuBench : public GpuBench {
 };
 
 Expected<void> CudaGpuBench::start() {
-  if (auto good = context_.use(); !good) return good;
-  if (auto good = stream_.make(); !good) return good;
-  if (auto good = side_stream_.make(); !good) return good;
+  TRY(context_.use());
+  TRY(stream_.make());
+  TRY(side_stream_.make());
   context_.stream = stream_.stream;
   context_.side_stream = side_stream_.stream;
   TRY(probe_, context_.filled(probe_numbers, gpu::Fill::fp32));
@@ -100,8 +100,7 @@ Expected<std::unique_ptr<GpuBench>> CudaGpuBench::open(int index, const DeviceIn
 Expected<Bytes> CudaGpuBench::free_memory() {
   TRY(context_.use());
   std::size_t free = 0, all = 0;
-  if (auto good = checked(cudaMemGetInfo(&free, &all), "cudaMemGetInfo"); !good)
-    return tl::unexpected(std::move(good.error()));
+  TRY(checked(cudaMemGetInfo(&free, &all), "cudaMemGetInfo"));
   return Bytes(static_cast<double>(free));
 }
 
@@ -112,9 +111,9 @@ Expected<std::unique_ptr<PreparedWork>> CudaGpuBench::prepare(const Work& work) 
 
 /// An error that stays is told by every call; one that passed was told where it happened.
 Expected<void> CudaGpuBench::usable() {
-  if (auto good = context_.use(); !good) return good;
+  TRY(context_.use());
   (void)cudaGetLastError();
-  if (auto good = checked(cudaDeviceSynchronize(), "cudaDeviceSynchronize"); !good) return good;
+  TRY(checked(cudaDeviceSynchronize(), "cudaDeviceSynchronize"));
   return context_.fill(probe_.as(), probe_numbers, gpu::Fill::fp32);
 }
 

@@ -38,8 +38,7 @@ class DeviceBuffer {
   /// At least 256-byte aligned. Fails when the memory is used up.
   static Expected<DeviceBuffer> make(std::size_t bytes) {
     DeviceBuffer buffer;
-    if (auto good = checked(cudaMalloc(&buffer.data_, bytes > 0 ? bytes : 1), "cudaMalloc"); !good)
-      return tl::unexpected(std::move(good.error()));
+    TRY(checked(cudaMalloc(&buffer.data_, bytes > 0 ? bytes : 1), "cudaMalloc"));
     buffer.bytes_ = bytes;
     return buffer;
   }

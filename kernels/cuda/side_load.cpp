@@ -51,7 +51,7 @@ Expected<void> SideLoad::record() {
   const int calls = static_cast<int>(std::clamp(wanted, 1.0, static_cast<double>(kMostSideCalls)));
   auto graph = CapturedGraph::make(context_.side_stream, [&]() -> Expected<void> {
     for (int call = 0; call < calls; ++call) {
-      if (auto good = operation_->launch(call % copies_, context_.side_stream); !good) return good;
+      TRY(operation_->launch(call % copies_, context_.side_stream));
     }
     return {};
   });
@@ -63,12 +63,12 @@ Expected<void> SideLoad::record() {
 Expected<void> SideLoad::start(int times) {
   const cudaStream_t stream = context_.side_stream;
   // One call of its own comes first: once it has ended, the graphs behind it run.
-  if (auto good = operation_->launch(0, stream); !good) return good;
-  if (auto good = begun_.record(stream); !good) return good;
+  TRY(operation_->launch(0, stream));
+  TRY(begun_.record(stream));
   for (int i = 0; i < times; ++i) {
-    if (auto good = graph_.launch(stream); !good) return good;
+    TRY(graph_.launch(stream));
   }
-  if (auto good = ended_.record(stream); !good) return good;
+  TRY(ended_.record(stream));
   return begun_.wait();
 }
 

@@ -53,16 +53,13 @@ class AttentionOperation : public Operation {
   Expected<void> allocate(int copies) override {
     sets_.clear();
     workspace_ = {};
-    if (with_gradients())
-      if (auto good = put(workspace_, DeviceBuffer::make(attention_workspace(backward_, shape_).end)); !good)
-        return good;
+    if (with_gradients()) TRY(put(workspace_, DeviceBuffer::make(attention_workspace(backward_, shape_).end)));
     for (int i = 0; i < copies; ++i) {
       AttentionBuffers set;
-      if (auto good = fill(set); !good) return good;
+      TRY(fill(set));
       sets_.push_back(std::move(set));
       // What a backward pass starts from. Beside that it loads the kernel before anything is captured.
-      if (auto good = launch_attention_forward(forward_, shape_, sets_.back().tensors(), context_.stream); !good)
-        return good;
+      TRY(launch_attention_forward(forward_, shape_, sets_.back().tensors(), context_.stream));
     }
     return context_.wait("attention_forward_kernel");
   }
@@ -144,10 +141,8 @@ Expected<AttentionShape> shape_of(const AttentionQuery& query) {
 
 Expected<int> shared_bytes_of(const GpuContext& context) {
   int bytes = 0;
-  if (auto good = checked(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, context.index),
-          "cudaDeviceGetAttribute");
-      !good)
-    return tl::unexpected(std::move(good.error()));
+  TRY(checked(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, context.index),
+      "cudaDeviceGetAttribute"));
   return bytes;
 }
 

@@ -104,8 +104,7 @@ Expected<Check> check_attention(
   };
   const Sampled sampled{shape, bf16, below(shape.batch), below(shape.kv_heads)};
   HeldTensors held;
-  if (auto good = fetch_all(held, sampled, tensors, with_gradients); !good)
-    return tl::unexpected(std::move(good.error()));
+  TRY(fetch_all(held, sampled, tensors, with_gradients));
   const HeldHeads* inputs[] = {&held.queries, &held.keys, &held.values, &held.result_gradient};  // by AttentionTensor
   const AttentionInputs accessor = [&](AttentionTensor tensor, const AttentionRow& row, std::span<double> into) {
     inputs[static_cast<int>(tensor)]->row(row.position, row.head, into);

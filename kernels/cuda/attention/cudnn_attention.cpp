@@ -61,7 +61,7 @@ class CudnnAttention : public Operation {
   // cuDNN's fused attentions may be captured (cuDNN documentation, "CUDA Graphs"): they only launch kernels.
   Expected<void> launch(int copy, cudaStream_t stream) override {
     if (runs_forward()) {
-      if (auto good = run_forward(copy, stream); !good) return good;
+      TRY(run_forward(copy, stream));
     }
     return trains() ? run_backward(copy, stream) : Expected<void>{};
   }

@@ -62,17 +62,14 @@ Expected<cudnnHandle_t> cudnn_handle(int device) {
   const std::lock_guard lock(guard);
   if (const auto found = handles.find(device); found != handles.end()) return found->second;
   cudnnHandle_t handle = nullptr;
-  if (auto good = library->checked(library->create(&handle), "cudnnCreate"); !good)
-    return tl::unexpected(std::move(good.error()));
+  TRY(library->checked(library->create(&handle), "cudnnCreate"));
   return handles.emplace(device, handle).first->second;
 }
 
 Expected<CudnnDescriptor> CudnnDescriptor::make(const CudnnLibrary& library, cudnnBackendDescriptorType_t type) {
   CudnnDescriptor descriptor;
   descriptor.library_ = &library;
-  if (auto good = library.checked(library.descriptor_create(type, &descriptor.raw_), "cudnnBackendCreateDescriptor");
-      !good)
-    return tl::unexpected(std::move(good.error()));
+  TRY(library.checked(library.descriptor_create(type, &descriptor.raw_), "cudnnBackendCreateDescriptor"));
   return descriptor;
 }
 

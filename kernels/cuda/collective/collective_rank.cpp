@@ -24,8 +24,7 @@ Expected<void> make_event(StreamEvent& into) {
 }
 
 Expected<void> all_good(std::initializer_list<std::function<Expected<void>()>> steps) {
-  for (const auto& step : steps)
-    if (auto good = step(); !good) return good;
+  for (const auto& step : steps) TRY(step());
   return {};
 }
 
@@ -53,14 +52,13 @@ void CollectiveRank::finish() {
 
 Expected<Bytes> CollectiveRank::free_memory() const {
   std::size_t free = 0, all = 0;
-  if (auto good = checked(cudaMemGetInfo(&free, &all), "cudaMemGetInfo"); !good)
-    return tl::unexpected(std::move(good.error()));
+  TRY(checked(cudaMemGetInfo(&free, &all), "cudaMemGetInfo"));
   return Bytes(static_cast<double>(free));
 }
 
 Expected<void> CollectiveRank::open(const NcclUniqueId& id, int ranks, int rank) {
   NcclCommunicator made = nullptr;
-  if (auto good = nccl_.checked(nccl_.init_rank(&made, ranks, id, rank), "ncclCommInitRank"); !good) return good;
+  TRY(nccl_.checked(nccl_.init_rank(&made, ranks, id, rank), "ncclCommInitRank"));
   communicator_ = made;
   ranks_ = ranks;
   rank_ = rank;

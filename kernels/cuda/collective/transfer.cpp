@@ -23,8 +23,7 @@ class PinnedBuffer {
   }
   static Expected<PinnedBuffer> make(std::size_t bytes) {
     PinnedBuffer buffer;
-    if (auto good = checked(cudaMallocHost(&buffer.data_, bytes), "cudaMallocHost"); !good)
-      return tl::unexpected(std::move(good.error()));
+    TRY(checked(cudaMallocHost(&buffer.data_, bytes), "cudaMallocHost"));
     return buffer;
   }
   [[nodiscard]] unsigned char* at(std::size_t offset) const { return static_cast<unsigned char*>(data_) + offset; }

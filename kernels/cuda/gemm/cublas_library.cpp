@@ -75,8 +75,7 @@ Expected<cublasLtHandle_t> cublas_handle(int device) {
   const std::lock_guard lock(guard);
   if (const auto found = handles.find(device); found != handles.end()) return found->second;
   cublasLtHandle_t handle = nullptr;
-  if (auto good = library->checked(library->create(&handle), "cublasLtCreate"); !good)
-    return tl::unexpected(std::move(good.error()));
+  TRY(library->checked(library->create(&handle), "cublasLtCreate"));
   return handles.emplace(device, handle).first->second;
 }
 

@@ -48,7 +48,7 @@ Expected<void> fill_operand(GpuContext& context, NumberFormat format, void* data
   const unsigned int blocks = static_cast<unsigned int>(std::max(context.device.sm_count, 1)) * 8;
   fill_fp4<<<blocks, kThreads, 0, context.stream>>>(static_cast<unsigned char*>(data), bytes, context.seed);
   context.seed += bytes;  // the next fill starts behind the numbers of this one
-  if (auto good = checked(cudaGetLastError(), "fill_fp4"); !good) return good;
+  TRY(checked(cudaGetLastError(), "fill_fp4"));
   return context.wait("fill_fp4");
 }
 
@@ -105,8 +105,8 @@ Expected<void> GemmOperands::allocate(GpuContext& context, const GemmProblem& pr
   TRY(auto w, BufferSets::make(bytes_for(operand, problem.w_elements()), copies));
   TRY(auto y, BufferSets::make(bytes_for(problem.result_format(), problem.y_elements()), copies));
   x_ = std::move(x), w_ = std::move(w), y_ = std::move(y);
-  if (auto good = fill_operand(context, operand, x_.at(0), x_.bytes()); !good) return good;
-  if (auto good = fill_operand(context, operand, w_.at(0), w_.bytes()); !good) return good;
+  TRY(fill_operand(context, operand, x_.at(0), x_.bytes()));
+  TRY(fill_operand(context, operand, w_.at(0), w_.bytes()));
   return fill_operand(context, problem.result_format(), y_.at(0), y_.bytes());
 }
 
