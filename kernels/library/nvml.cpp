@@ -193,34 +193,7 @@ Expected<Nvml> Nvml::open() {
   constexpr std::string_view names[] = {"libnvidia-ml.so.1"};
   TRY(const auto library,
       SharedLibrary::open(names, "it belongs to NVIDIA's driver; containers get it with the utility capability"));
-  NvmlFunctions calls;
-  // Whichever is not there stays null; of several names the newest that is there is taken.
-  const auto load = [&](auto& into, std::initializer_list<const char*> symbols) {
-    for (const char* symbol : symbols) {
-      if (library.load(into, symbol)) return;
-    }
-  };
-  load(calls.init, {"nvmlInit_v2"});
-  load(calls.error_text, {"nvmlErrorString"});
-  load(calls.driver_version, {"nvmlSystemGetDriverVersion"});
-  load(calls.process_name, {"nvmlSystemGetProcessName"});
-  load(calls.handle_by_bus_id, {"nvmlDeviceGetHandleByPciBusId_v2"});
-  load(calls.clock, {"nvmlDeviceGetClockInfo"});
-  load(calls.default_clock, {"nvmlDeviceGetDefaultApplicationsClock"});
-  load(calls.temperature, {"nvmlDeviceGetTemperature"});
-  load(calls.power, {"nvmlDeviceGetPowerUsage"});
-  load(calls.field_values, {"nvmlDeviceGetFieldValues"});
-  load(calls.enforced_limit, {"nvmlDeviceGetEnforcedPowerLimit"});
-  load(calls.default_limit, {"nvmlDeviceGetPowerManagementDefaultLimit"});
-  load(calls.persistence, {"nvmlDeviceGetPersistenceMode"});
-  load(calls.ecc, {"nvmlDeviceGetEccMode"});
-  load(calls.mig, {"nvmlDeviceGetMigMode"});
-  load(calls.event_reasons, {"nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetCurrentClocksThrottleReasons"});
-  load(calls.processes, {"nvmlDeviceGetComputeRunningProcesses_v3", "nvmlDeviceGetComputeRunningProcesses_v2"});
-  load(calls.link_state, {"nvmlDeviceGetNvLinkState"});
-  load(calls.link_remote, {"nvmlDeviceGetNvLinkRemotePciInfo_v2"});
-  load(calls.link_remote_type, {"nvmlDeviceGetNvLinkRemoteDeviceType"});
-  return start(calls);
+  return start({.read = {library, {}}});
 }
 
 std::string Nvml::driver() const { return driver_of(calls_); }
