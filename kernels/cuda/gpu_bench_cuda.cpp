@@ -18,18 +18,12 @@ using gpu::checked;
 constexpr std::size_t probe_numbers = 256;
 
 /// Streams of the bench: they do not wait for the default stream.
-struct BenchStream {
+using BenchStream = gpu::OwnedHandle<cudaStream_t, cudaStreamDestroy>;
+Expected<BenchStream> make_stream() {
   cudaStream_t stream = nullptr;
-  BenchStream() = default;
-  BenchStream(const BenchStream&) = delete;
-  BenchStream& operator=(const BenchStream&) = delete;
-  ~BenchStream() {
-    if (stream != nullptr) (void)cudaStreamDestroy(stream);
-  }
-  Expected<void> make() {
-    return checked(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
-  }
-};
+  TRY(checked(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreateWithFlags"));
+  return BenchStream(stream);
+}
 
 std::string runtime_version() {
   int version = 0;
@@ -78,10 +72,10 @@ class CudaGpuBench : public GpuBench {
 
 Expected<void> CudaGpuBench::start() {
   TRY(context_.use());
-  TRY(stream_.make());
-  TRY(side_stream_.make());
-  context_.stream = stream_.stream;
-  context_.side_stream = side_stream_.stream;
+  TRY(stream_, make_stream());
+  TRY(side_stream_, make_stream());
+  context_.stream = stream_.get();
+  context_.side_stream = side_stream_.get();
   TRY(probe_, context_.filled(probe_numbers, gpu::Fill::fp32));
   return {};
 }

@@ -67,14 +67,8 @@ Expected<void> GraphReplay::record(int calls) {
   // Once outside of a graph: kernels are loaded when they first run, and their errors come out here.
   TRY(timed_->launch(0, context_.stream));
   TRY(context_.wait("first call"));
-  auto graph = CapturedGraph::make(context_.stream, [&]() -> Expected<void> {
-    for (int call = 0; call < calls; ++call) {
-      TRY(timed_->launch(call % copies_, context_.stream));
-    }
-    return {};
-  });
-  if (!graph) return tl::unexpected(std::move(graph.error()));
-  graph_ = std::move(*graph);
+  TRY(graph_, CapturedGraph::make(
+                  context_.stream, calls, [&](int call) { return timed_->launch(call % copies_, context_.stream); }));
   return beside_ ? beside_->record() : Expected<void>{};
 }
 

@@ -73,34 +73,22 @@ Expected<void> LaunchCost::prepare(int calls, unsigned* count) {
   TRY(start_kernel(context_.stream, nullptr));
   if (form_.item == Item::graph) {
     const int nodes = form_.calls_in_graph ? calls : 1;
-    auto graph = CapturedGraph::make(context_.stream, [&]() -> Expected<void> {
-      for (int node = 0; node < nodes; ++node) {
-        TRY(start_kernel(context_.stream, count));
-      }
-      return {};
-    });
-    if (!graph) return tl::unexpected(std::move(graph.error()));
-    graph_ = std::move(*graph);
+    TRY(graph_, CapturedGraph::make(context_.stream, nodes, [&](int) { return start_kernel(context_.stream, count); }));
   }
   // As frameworks make events between streams: without time.
-  auto mark = StreamEvent::make(cudaEventDisableTiming);
-  auto timer = GraphTimer::make();
-  if (!mark || !timer) return tl::unexpected(!mark ? mark.error() : timer.error());
-  mark_ = std::move(*mark);
-  timer_ = std::move(*timer);
+  TRY(mark_, StreamEvent::make(cudaEventDisableTiming));
+  TRY(timer_, GraphTimer::make());
   repeats_ = form_.calls_in_graph ? 1 : calls;
   return context_.wait("first launch");
 }
 
 Expected<void> LaunchCost::enqueue() {
   for (int i = 0; i < repeats_; ++i) {
-    Expected<void> good;
     switch (form_.item) {
-      case Item::kernel: good = start_kernel(context_.stream, count_); break;
-      case Item::graph: good = graph_.launch(context_.stream); break;
-      case Item::event: good = mark_.record(context_.stream); break;
+      case Item::kernel: TRY(start_kernel(context_.stream, count_)); break;
+      case Item::graph: TRY(graph_.launch(context_.stream)); break;
+      case Item::event: TRY(mark_.record(context_.stream)); break;
     }
-    if (!good) return good;
   }
   return {};
 }

@@ -76,10 +76,9 @@ Expected<void> GemmCall::describe(const GemmProblem& problem, const GemmFactors&
 
   const auto [m, n, k, batch, layout] = problem.shape;
   const cudaDataType_t operand = problem.precision->operand;
-  TRY(auto w, stored.w == CUBLAS_OP_T ? matrix(operand, k, n, batch) : matrix(operand, n, k, batch));
-  TRY(auto x, stored.x == CUBLAS_OP_T ? matrix(operand, m, k, batch) : matrix(operand, k, m, batch));
-  TRY(auto y, matrix(problem.result_type(), n, m, batch));
-  w_ = std::move(w), x_ = std::move(x), y_ = std::move(y);
+  TRY(w_, stored.w == CUBLAS_OP_T ? matrix(operand, k, n, batch) : matrix(operand, n, k, batch));
+  TRY(x_, stored.x == CUBLAS_OP_T ? matrix(operand, m, k, batch) : matrix(operand, k, m, batch));
+  TRY(y_, matrix(problem.result_type(), n, m, batch));
   return {};
 }
 
