@@ -12,7 +12,7 @@ Conditions conditions_of(const Measurements& measurements, const Gpu& gpu) {
   bool first = true;
   std::map<std::string, int> sources;
   for (const Measurement& row : measurements.rows) {
-    const MeasurementContext& c = measurements.contexts.at(static_cast<std::size_t>(row.context));
+    const MeasurementContext& c = measurements.context_of(row);
     if (c.gpu != gpu.id) continue;
     ++sources[c.software.empty() ? c.source : fmt::format("{}: {}", c.software, c.source)];
     const auto agree = [&](std::string& ours, const std::string& theirs) {

@@ -81,6 +81,16 @@ RooflineLaw fit_exponents(const Samples<Query>& samples, std::span<const FitPara
   return best;
 }
 
+RooflineLaw roofline_law(Precision precision, std::span<const double> p, double softness) {
+  RooflineLaw law;
+  law.precision = precision;
+  law.t0 = Seconds(p[0]);
+  law.compute = FlopsPerSecond(p[1]);
+  law.memory = BytesPerSecond(p[2]);
+  law.softness = softness;
+  return law;
+}
+
 RooflineLaw fit_gemm_base(Samples<GemmQuery> samples, const Gpu& gpu, std::optional<double> exponent = {}) {
   const auto large =
       std::count_if(samples.begin(), samples.end(), [](const auto& s) { return of_training_size(s.query); });
@@ -100,13 +110,8 @@ RooflineLaw fit_gemm_base(Samples<GemmQuery> samples, const Gpu& gpu, std::optio
     parameters.push_back({8e-6, 1e-6, 3e-5});
   const std::array<Prior, 3> priors{{{3e-6, 1}, {0.75 * peak, 1}, {0.85 * bandwidth, 1}}};
   return fit_exponents(samples, parameters, priors, exponent, [&](std::span<const double> p, double softness) {
-    RooflineLaw law;
-    law.precision = precision;
+    RooflineLaw law = roofline_law(precision, p, softness);
     law.block_scaled = samples.front().query.block_scaled;
-    law.t0 = Seconds(p[0]);
-    law.compute = FlopsPerSecond(p[1]);
-    law.memory = BytesPerSecond(p[2]);
-    law.softness = softness;
     if (casts) law.cast = BytesPerSecond(p[3]), law.cast_t0 = Seconds(p[4]);
     return law;
   });
@@ -178,13 +183,7 @@ RooflineLaw fit_moe_base(Samples<MoeQuery> samples, const Gpu& gpu, std::optiona
       {{2e-5, 1e-6, 1e-3}, {rate, 0.1 * rate, 3 * rate}, {0.7 * bandwidth, 0.2 * bandwidth, bandwidth}}};
   const std::array<Prior, 3> priors{{{2e-5, 1}, {rate, 1}, {0.8 * bandwidth, 1}}};
   return fit_exponents(samples, parameters, priors, exponent, [&](std::span<const double> p, double softness) {
-    RooflineLaw law;
-    law.precision = samples.front().query.precision;
-    law.t0 = Seconds(p[0]);
-    law.compute = FlopsPerSecond(p[1]);
-    law.memory = BytesPerSecond(p[2]);
-    law.softness = softness;
-    return law;
+    return roofline_law(samples.front().query.precision, p, softness);
   });
 }
 

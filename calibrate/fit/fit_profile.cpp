@@ -52,9 +52,10 @@ class ProfileFit {
   }
 
  private:
-  template <typename Law> void record(std::string law, std::string software, const FittedLaw<Law>& fitted) {
-    const Refinement& refinement = fitted.law.refinement;
-    out_.laws.push_back({std::move(law), std::move(software), refinement.held_out, refinement.spread,
+  template <typename Law> void record(std::string law, const std::string& software, FittedLaw<Law>& fitted) {
+    Refinement& refinement = fitted.law.refinement;
+    refinement.software = software;
+    out_.laws.push_back({std::move(law), software, refinement.held_out, refinement.spread,
         refinement.correction.empty() ? 0 : fitted.base_mape, fitted.bias, refinement.held_out.samples, {}});
   }
   template <typename Query> bool enough(const std::string& law, const Pool<Query>& pool) {
@@ -77,7 +78,6 @@ class ProfileFit {
       auto fitted = fit_gemm(pool.samples, request_.gpu, request_.options, kept_gemm(key.first, key.second));
       if (!fitted) continue;
       if (const RooflineLaw* kept = kept_gemm(key.first, key.second)) keep_figures_alone(fitted->law, *kept);
-      fitted->law.refinement.software = pool.names();
       record(name, pool.names(), *fitted);
       out_.laws.back().training = part_error(pool.samples, *fitted, out_.profile.units, of_training_size).held_out;
       out_.laws.back().layouts = layout_errors(pool.samples, *fitted, out_.profile.units);
@@ -175,7 +175,6 @@ class ProfileFit {
       if (!enough(name, pool)) continue;
       auto fitted = fit_attention(pool.samples, request_.gpu, request_.options);
       if (!fitted) continue;
-      fitted->law.refinement.software = key.software;
       record(name, key.software, *fitted);
       backward.push_back(!key.decode && has_backward(pool));
       if (!backward.back()) fitted->law.backward_efficiency = request_.start.attention.backward_efficiency;
@@ -230,7 +229,6 @@ class ProfileFit {
       auto fitted = fit_moe(pool.samples, request_.gpu, request_.options);
       if (!fitted) continue;
       fitted->law.precision = precision;
-      fitted->law.refinement.software = pool.names();
       record(name, pool.names(), *fitted);
       std::erase_if(out_.profile.moe, [&](const RooflineLaw& old) { return old.precision == precision; });
       out_.profile.moe.push_back(std::move(fitted->law));
@@ -247,7 +245,6 @@ class ProfileFit {
       auto fitted = fit_memory(pool.samples, request_.gpu, request_.options);
       if (!fitted) continue;
       fitted->law.op = op;
-      fitted->law.refinement.software = pool.names();
       record(op, pool.names(), *fitted);
       std::erase_if(out_.profile.memory_ops, [&](const MemoryLaw& old) { return old.op == op; });
       out_.profile.memory_ops.push_back(std::move(fitted->law));

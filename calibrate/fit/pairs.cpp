@@ -11,10 +11,6 @@ namespace {
 /// What two rows must share, beside their GPU.
 using ThingTimed = std::pair<std::string, std::string>;
 
-const MeasurementContext& context_behind(const Measurements& measurements, const Measurement& row) {
-  return measurements.contexts.at(static_cast<std::size_t>(row.context));
-}
-
 bool is_beside(const Measurement& row, const MeasurementContext& c) {
   return !c.beside.empty() && c.regime == "burst" && !row.throttled;
 }
@@ -29,21 +25,21 @@ RowPairs pairs_of(const Measurements& measurements, const Gpu& gpu) {
   std::map<ThingTimed, Seconds> alone;
   std::vector<const Measurement*> changed;
   for (const Measurement& row : measurements.rows) {
-    const MeasurementContext& c = context_behind(measurements, row);
+    const MeasurementContext& c = measurements.context_of(row);
     if (c.gpu != gpu.id || !c.cache.empty() || !(is_beside(row, c) || is_sustained(c))) continue;
     changed.push_back(&row);
     alone[{work_name(row.what), c.software}] = Seconds(0);
   }
   if (changed.empty()) return {};
   for (const Measurement& row : measurements.rows) {
-    const MeasurementContext& c = context_behind(measurements, row);
+    const MeasurementContext& c = measurements.context_of(row);
     if (c.gpu != gpu.id || !c.cache.empty() || !is_plain(row, c)) continue;
     if (const auto found = alone.find({work_name(row.what), c.software}); found != alone.end())
       found->second = row.time;
   }
   RowPairs out;
   for (const Measurement* row : changed) {
-    const MeasurementContext& c = context_behind(measurements, *row);
+    const MeasurementContext& c = measurements.context_of(*row);
     const Seconds plain = alone.at({work_name(row->what), c.software});
     if (plain.value() > 0) {
       (c.beside.empty() ? out.sustained : out.beside).push_back({row->what, c.beside, row->time / plain});

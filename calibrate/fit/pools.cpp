@@ -42,7 +42,7 @@ void sort_in(Pools& pools, const Measurement& row, const MeasurementContext& con
 Pools pools_of(const Measurements& measurements, const Gpu& gpu) {
   Pools pools;
   for (const Measurement& row : measurements.rows) {
-    const MeasurementContext& context = measurements.contexts.at(static_cast<std::size_t>(row.context));
+    const MeasurementContext& context = measurements.context_of(row);
     if (context.gpu != gpu.id) {
       ++pools.of_others;
       pools.other_gpus.insert(context.gpu.empty() ? "no GPU named" : context.gpu);

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <charconv>
 #include <cmath>
 
 #include <fmt/format.h>
 
 #include "model/base/text.h"
+#include "model/base/whole_number.h"
 
 namespace stepcast {
 namespace {
@@ -58,9 +58,7 @@ std::string shown(std::string_view text) {
 }  // namespace
 
 Expected<double> finite_number(std::string_view text, const std::string& where, const std::string& what) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error == std::errc() && end == text.data() + text.size() && std::isfinite(value)) return value;
+  if (const auto value = parsed_number<double>(text); value && std::isfinite(*value)) return *value;
   const bool comma = text.find(',') != std::string_view::npos;
   return fail(where, fmt::format("'{}' in {}", shown(text), what),
       comma ? "a number with a decimal point and no separators" : "a number");

@@ -64,6 +64,13 @@ std::string gpu_of_device(std::string_view device) {
   return {};
 }
 
+MeasurementContext context_of_device(std::string_view device) {
+  MeasurementContext context;
+  context.device = std::string(device);
+  context.gpu = gpu_of_device(device);
+  return context;
+}
+
 CollectionName split_collection(std::string_view collection) {
   for (std::size_t end = collection.size(); end != std::string_view::npos && end > 0;
        end = collection.rfind('_', end - 1)) {

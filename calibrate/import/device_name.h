@@ -4,10 +4,14 @@
 #include <string>
 #include <string_view>
 
+#include "calibrate/rows/measurement.h"
+
 namespace stepcast {
 
 /// "NVIDIA A100-PCIE-40GB" -> "a100-pcie-40gb", "A100-80GB-SXM4" -> "a100-80gb"; "" where none is evident.
 std::string gpu_of_device(std::string_view device);
+/// With the device and its GPU.
+MeasurementContext context_of_device(std::string_view device);
 
 /// A collection names its GPU first: "h100_sxm_trtllm_1.3.0rc20" is h100-sxm and "trtllm 1.3.0rc20".
 struct CollectionName {

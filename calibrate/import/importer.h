@@ -26,11 +26,14 @@ struct ImportOptions {
   std::int64_t ranks = 0, nodes = 0;  ///< of collectives in logs; 0 = as found
 };
 
+/// How sure a format is that a text is its own: 0 = no. The surest reads.
+using RecogniseFormat = int(std::string_view text, const std::string& name);
+using ReadFormat = Expected<Measurements>(std::string_view text, const std::string& where, const ImportOptions& options);
+
 struct ImportFormat {
   std::string_view id, about;  ///< "nccl-tests", one line for the help
-  /// How sure it is that a text is its own: 0 = no. The surest reads.
-  int (*recognise)(std::string_view text, const std::string& name);
-  Expected<Measurements> (*read)(std::string_view text, const std::string& where, const ImportOptions& options);
+  RecogniseFormat* recognise;
+  ReadFormat* read;
 };
 std::span<const ImportFormat> import_formats();
 
@@ -41,30 +44,22 @@ Expected<Measurements> import_text(
 // --- rows of the table ---
 
 /// nccl-tests' text (nccl/import_nccl_tests.cpp) and its JSON (nccl/import_nccl_json.cpp).
-int recognise_nccl_tests(std::string_view text, const std::string& name);
-Expected<Measurements> read_nccl_tests(std::string_view text, const std::string& where, const ImportOptions& options);
-int recognise_nccl_json(std::string_view text, const std::string& name);
-Expected<Measurements> read_nccl_json(std::string_view text, const std::string& where, const ImportOptions& options);
+RecogniseFormat recognise_nccl_tests, recognise_nccl_json;
+ReadFormat read_nccl_tests, read_nccl_json;
 /// Tables with a header line (tables/import_table.cpp): known exports by their columns, others by
 /// ImportOptions::columns.
-int recognise_table(std::string_view text, const std::string& name);
-Expected<Measurements> read_table(std::string_view text, const std::string& where, const ImportOptions& options);
+RecogniseFormat recognise_table;
+ReadFormat read_table;
 /// nvbench (tables/import_nvbench.cpp) and Google Benchmark JSON (tables/import_google_benchmark.cpp).
-int recognise_nvbench(std::string_view text, const std::string& name);
-Expected<Measurements> read_nvbench(std::string_view text, const std::string& where, const ImportOptions& options);
-int recognise_google_benchmark(std::string_view text, const std::string& name);
-Expected<Measurements> read_google_benchmark(
-    std::string_view text, const std::string& where, const ImportOptions& options);
+RecogniseFormat recognise_nvbench, recognise_google_benchmark;
+ReadFormat read_nvbench, read_google_benchmark;
 /// Kernel summaries of Nsight Systems (profilers/import_nsys.cpp) and traces of PyTorch's Kineto
 /// (profilers/import_kineto.cpp).
-int recognise_nsys(std::string_view text, const std::string& name);
-Expected<Measurements> read_nsys(std::string_view text, const std::string& where, const ImportOptions& options);
-int recognise_kineto(std::string_view text, const std::string& name);
-Expected<Measurements> read_kineto(std::string_view text, const std::string& where, const ImportOptions& options);
+RecogniseFormat recognise_nsys, recognise_kineto;
+ReadFormat read_nsys, read_kineto;
 /// stepcast's own file, so that one command joins files.
-int recognise_measurements(std::string_view text, const std::string& name);
-Expected<Measurements> read_own_measurements(
-    std::string_view text, const std::string& where, const ImportOptions& options);
+RecogniseFormat recognise_measurements;
+ReadFormat read_own_measurements;
 
 /// Rows of the same query and context become one with their median; notes say how many, and name rows that lie a factor
 /// of 2 beside a smooth neighbourhood (outliers) and tables that repeat another's times exactly (copies).

@@ -44,8 +44,7 @@ class Campaign {
 
   void begin() {
     rows() = request_.earlier;
-    for (const Measurement& row : rows().rows)
-      times_.emplace(row_key(row.what, rows().contexts.at(static_cast<std::size_t>(row.context))), row.time);
+    for (const Measurement& row : rows().rows) times_.emplace(row_key(row.what, rows().context_of(row)), row.time);
     note_setup(rows(), bench_.device(), bench_.settings());
     for (const std::string& note : request_.plan.notes) add_note(rows(), note);
     of_earlier_ = times_;
@@ -165,9 +164,8 @@ class Campaign {
   void add_row(const PlannedWork& planned, Measurement row) {
     const Work& work = planned.works.front();
     const auto context = context_of(bench_, request_, work, planned.mode == WorkMode::sustained);
-    row.context = context_index(rows(), context);
     times_.emplace(row_key(row.what, context), row.time);
-    rows().rows.push_back(std::move(row));
+    stepcast::add_row(rows(), std::move(row), context);
   }
 
   /// A work that cannot run is skipped; a GPU that cannot run any ends the campaign.

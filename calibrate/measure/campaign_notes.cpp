@@ -8,6 +8,7 @@
 
 #include "kernels/bench/work.h"
 #include "model/base/quantity_text.h"
+#include "model/base/text.h"
 
 namespace stepcast {
 namespace {
@@ -64,17 +65,14 @@ void note_throttled(Measurements& measurements) {
   std::vector<std::string> names;
   std::size_t bursts = 0;
   for (const Measurement& row : measurements.rows) {
-    if (measurements.contexts.at(static_cast<std::size_t>(row.context)).regime != "burst") continue;
+    if (measurements.context_of(row).regime != "burst") continue;
     ++bursts;
     if (row.throttled) names.push_back(work_name(row.what));
   }
   std::erase_if(measurements.notes, [](const std::string& note) { return note_starts_with(note, throttled_head); });
   if (names.empty()) return;
-  const std::size_t shown = std::min(names.size(), most_named);
-  std::string note = fmt::format("{}{} of {} bursts: {}", throttled_head, names.size(), bursts,
-      fmt::join(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(shown), ", "));
-  if (shown < names.size()) note += fmt::format(" and {} more", names.size() - shown);
-  measurements.notes.push_back(std::move(note));
+  measurements.notes.push_back(
+      fmt::format("{}{} of {} bursts: {}", throttled_head, names.size(), bursts, some_of(names, most_named)));
 }
 
 double settled_power(const Sustained& run) {

@@ -69,7 +69,7 @@ std::vector<SeenRoof> seen_roofs(const Measurements& measurements, const Gpu& gp
   std::vector<SeenRoof> roofs;
   for (std::size_t i = 0; i < measurements.rows.size(); ++i) {
     const Measurement& row = measurements.rows[i];
-    const MeasurementContext& context = measurements.contexts.at(static_cast<std::size_t>(row.context));
+    const MeasurementContext& context = measurements.context_of(row);
     const bool sustained = context.regime == "sustained";
     if (context.gpu != gpu.id || !context.beside.empty() || (row.throttled && !sustained)) continue;
     RowRate seen = std::visit(RateOf(row, context, gpu), row.what);
@@ -100,7 +100,7 @@ HostCosts host_costs_of(const Measurements& measurements, const Gpu& gpu) {
   HostCosts host;
   for (const Measurement& row : measurements.rows) {
     const auto* launch = std::get_if<LaunchQuery>(&row.what);
-    if (launch == nullptr || measurements.contexts.at(static_cast<std::size_t>(row.context)).gpu != gpu.id) continue;
+    if (launch == nullptr || measurements.context_of(row).gpu != gpu.id) continue;
     Seconds* const costs[] = {&host.stream_kernel, &host.graph_kernel, &host.graph, &host.event};
     Seconds& cost = *costs[static_cast<int>(launch->kind)];
     cost = cost.value() > 0 ? std::min(cost, row.time) : row.time;

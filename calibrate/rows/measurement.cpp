@@ -11,6 +11,11 @@ int context_index(Measurements& measurements, const MeasurementContext& context)
   return static_cast<int>(at);
 }
 
+void add_row(Measurements& into, Measurement row, const MeasurementContext& context) {
+  row.context = context_index(into, context);
+  into.rows.push_back(std::move(row));
+}
+
 void append(Measurements& into, const Measurements& more) {
   std::vector<int> renumbered;
   for (const MeasurementContext& context : more.contexts) renumbered.push_back(context_index(into, context));

@@ -52,9 +52,15 @@ struct Measurements {
   std::vector<Measurement> rows;
   /// what importing found doubtful: contradictions, outliers, copied tables, rows left out
   std::vector<std::string> notes;
+
+  [[nodiscard]] const MeasurementContext& context_of(const Measurement& row) const {
+    return contexts.at(static_cast<std::size_t>(row.context));
+  }
 };
 /// Index of a context that equals this one; added where there is none.
 int context_index(Measurements& measurements, const MeasurementContext& context);
+/// The row, taken under these circumstances.
+void add_row(Measurements& into, Measurement row, const MeasurementContext& context);
 /// Rows and notes of `more` after those of `into`.
 void append(Measurements& into, const Measurements& more);
 

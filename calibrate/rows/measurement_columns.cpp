@@ -8,32 +8,26 @@
 
 #include "model/base/json_reader.h"
 #include "model/base/json_writer.h"
+#include "model/profile/profile_names.h"
 
 namespace stepcast::detail {
 namespace {
 
-constexpr Choice<Precision> column_precisions[] = {{"fp32", Precision::fp32}, {"tf32", Precision::tf32},
-    {"fp16", Precision::fp16}, {"bf16", Precision::bf16}, {"fp8", Precision::fp8}, {"mxfp8", Precision::mxfp8},
-    {"nvfp4", Precision::nvfp4}};
 constexpr Choice<GemmLayout> column_layouts[] = {
     {"tn", GemmLayout::tn}, {"nn", GemmLayout::nn}, {"nt", GemmLayout::nt}};
 constexpr Choice<AttentionPass> column_passes[] = {{"forward", AttentionPass::forward},
     {"backward", AttentionPass::backward}, {"forward_and_backward", AttentionPass::forward_and_backward},
     {"decode", AttentionPass::decode}};
-constexpr Choice<CollectiveKind> column_kinds[] = {{"all_gather", CollectiveKind::all_gather},
-    {"reduce_scatter", CollectiveKind::reduce_scatter}, {"all_reduce", CollectiveKind::all_reduce},
-    {"all_to_all", CollectiveKind::all_to_all}, {"send_recv", CollectiveKind::send_recv},
-    {"broadcast", CollectiveKind::broadcast}, {"reduce", CollectiveKind::reduce}};
 constexpr Choice<TransferKind> transfer_kinds[] = {
     {"host_to_device", TransferKind::host_to_device}, {"device_to_host", TransferKind::device_to_host}};
 constexpr Choice<LaunchKind> launch_kinds[] = {{"stream_kernel", LaunchKind::stream_kernel},
     {"graph_kernel", LaunchKind::graph_kernel}, {"graph", LaunchKind::graph}, {"event", LaunchKind::event}};
 
 template <typename Enum> constexpr std::span<const Choice<Enum>> choices_of();
-template <> constexpr std::span<const Choice<Precision>> choices_of() { return column_precisions; }
+template <> constexpr std::span<const Choice<Precision>> choices_of() { return precision_names; }
 template <> constexpr std::span<const Choice<GemmLayout>> choices_of() { return column_layouts; }
 template <> constexpr std::span<const Choice<AttentionPass>> choices_of() { return column_passes; }
-template <> constexpr std::span<const Choice<CollectiveKind>> choices_of() { return column_kinds; }
+template <> constexpr std::span<const Choice<CollectiveKind>> choices_of() { return collective_names; }
 template <> constexpr std::span<const Choice<TransferKind>> choices_of() { return transfer_kinds; }
 template <> constexpr std::span<const Choice<LaunchKind>> choices_of() { return launch_kinds; }
 
@@ -57,21 +51,6 @@ std::string take_count(std::int64_t& out, const JsonValue& value) {
   return {};
 }
 
-std::string take_switch(bool& out, const JsonValue& value) {
-  if (value.type != JsonType::boolean) return "true or false";
-  out = value.boolean;
-  return {};
-}
-
-template <typename Enum> std::string take_choice(Enum& out, const JsonValue& value) {
-  std::vector<std::string> names;
-  for (const Choice<Enum>& row : choices_of<Enum>()) {
-    if (value.type == JsonType::string && value.parts->text == row.name) return out = row.value, std::string();
-    names.emplace_back(row.name);
-  }
-  return name_hint(value.type == JsonType::string ? std::string_view(value.parts->text) : "", names);
-}
-
 std::string print_value(double value) { return json_number(value); }
 std::string print_value(bool value) { return value ? "true" : "false"; }
 std::string print_value(std::int64_t value) { return fmt::to_string(value); }
@@ -87,9 +66,18 @@ template <Least least> std::string take_value(double& out, const JsonValue& valu
 }
 template <Least, typename Enum>
 requires std::is_enum_v<Enum> std::string take_value(Enum& out, const JsonValue& value) {
-  return take_choice(out, value);
+  std::vector<std::string> names;
+  for (const Choice<Enum>& row : choices_of<Enum>()) {
+    if (value.type == JsonType::string && value.parts->text == row.name) return out = row.value, std::string();
+    names.emplace_back(row.name);
+  }
+  return name_hint(value.type == JsonType::string ? std::string_view(value.parts->text) : "", names);
 }
-template <Least> std::string take_value(bool& out, const JsonValue& value) { return take_switch(out, value); }
+template <Least> std::string take_value(bool& out, const JsonValue& value) {
+  if (value.type != JsonType::boolean) return "true or false";
+  out = value.boolean;
+  return {};
+}
 template <Least> std::string take_value(std::int64_t& out, const JsonValue& value) { return take_count(out, value); }
 template <Least> std::string take_value(int& out, const JsonValue& value) {
   std::int64_t wide = out;

@@ -14,6 +14,7 @@
 #include "kernels/bench/work.h"
 #include "model/profile/profile_names.h"
 #include "model/base/quantity_text.h"
+#include "model/base/text.h"
 
 namespace stepcast {
 namespace {
@@ -32,13 +33,8 @@ constexpr double most_bias = 0.05;
 constexpr double most_unsettled = 0.1;      ///< share of works
 constexpr double least_power_limit = 0.98;  ///< of the default
 
-/// "a, b, c and 4 more".
-std::string some_of(const std::vector<std::string>& names, std::size_t most = 4) {
-  const std::vector<std::string> first(
-      names.begin(), names.begin() + static_cast<std::ptrdiff_t>(std::min(most, names.size())));
-  std::string text = fmt::format("{}", fmt::join(first, ", "));
-  return names.size() > most ? text + fmt::format(" and {} more", names.size() - most) : text;
-}
+/// Things of one sort that a line names.
+constexpr std::size_t named = 4;
 
 using Lines = std::vector<std::string>;
 
@@ -64,7 +60,7 @@ void doubt_card(const Evidence& e, Lines& lines) {
         "or use them for such slices only");
   if (!e.settings.other_processes.empty())
     lines.push_back(fmt::format(
-        "all figures: the card was shared with {}; measure again without", some_of(e.settings.other_processes)));
+        "all figures: the card was shared with {}; measure again without", some_of(e.settings.other_processes, named)));
   const double limit = e.settings.power_limit_w, usual = e.settings.default_power_limit_w;
   if (limit > 0 && usual > 0 && limit < usual * least_power_limit)
     lines.push_back(
@@ -81,7 +77,7 @@ void doubt_clocks(const Evidence& e, Lines& lines) {
   lines.push_back(fmt::format(
       "clocks were down even after pauses, and what ran is in no law of bursts: {}; look at cooling and power, "
       "then measure into a new file",
-      some_of(e.verdict.throttled)));
+      some_of(e.verdict.throttled, named)));
 }
 
 void doubt_drift(const Evidence& e, Lines& lines) {
@@ -136,7 +132,7 @@ void doubt_skipped(const Evidence& e, Lines& lines) {
     if (skipped.why != budget_word) by_reason[skipped.why].push_back(skipped.work);
   for (const auto& [why, works] : by_reason)
     lines.push_back(fmt::format(
-        "{} not measured ({}): laws stand without {}", some_of(works), why, works.size() > 1 ? "them" : "it"));
+        "{} not measured ({}): laws stand without {}", some_of(works, named), why, works.size() > 1 ? "them" : "it"));
 }
 
 void doubt_medians(const Evidence& e, Lines& lines) {
@@ -148,7 +144,7 @@ void doubt_medians(const Evidence& e, Lines& lines) {
   if (open.empty() || static_cast<double>(open.size()) <= most_unsettled * all) return;
   lines.push_back(fmt::format(
       "{} of {} medians were still moving by more than 1 % when their time was up: {}; measure again on an idle card",
-      open.size(), e.result.timed.size(), some_of(open)));
+      open.size(), e.result.timed.size(), some_of(open, named)));
 }
 
 const HeldOut& figures_of(const LawFit& fit) { return fit.training.samples > 0 ? fit.training : fit.held_out; }
@@ -198,7 +194,7 @@ void doubt_missing(const Evidence& e, Lines& lines) {
   bool warm = false, products = false;
   std::set<Precision> precisions;
   for (const Measurement& row : e.result.measurements.rows) {
-    const MeasurementContext& context = e.result.measurements.contexts.at(static_cast<std::size_t>(row.context));
+    const MeasurementContext& context = e.result.measurements.context_of(row);
     if (context.gpu != e.gpu.id) continue;
     warm = warm || !context.cache.empty();
     const auto* gemm = std::get_if<GemmQuery>(&row.what);

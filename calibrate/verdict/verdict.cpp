@@ -24,14 +24,10 @@ double products_of(AttentionPass pass) {
   return pass == AttentionPass::forward_and_backward ? 3.5 : 1;
 }
 
-const MeasurementContext& context_at(const Measurements& measurements, std::size_t row) {
-  return measurements.contexts.at(static_cast<std::size_t>(measurements.rows[row].context));
-}
-
 /// As to_text(Work) names it, from what the file holds.
-std::string name_of_row(const Measurements& measurements, std::size_t row) {
-  const MeasurementContext& context = context_at(measurements, row);
-  std::string name = work_name(measurements.rows[row].what);
+std::string name_of_row(const Measurements& measurements, const Measurement& row) {
+  const MeasurementContext& context = measurements.context_of(row);
+  std::string name = work_name(row.what);
   if (!context.cache.empty()) name += " " + context.cache;
   if (!context.beside.empty()) name += " beside " + context.beside;
   return context.regime == "sustained" ? name + " sustained" : name;
@@ -94,9 +90,8 @@ KernelShare share_of_roof(KernelRate kernel, const std::vector<RoofVerdict>& roo
 std::vector<KernelShare> kernel_shares(
     const Measurements& measurements, const Gpu& gpu, const std::vector<RoofVerdict>& roofs) {
   std::map<std::string, KernelShare> best;
-  for (std::size_t i = 0; i < measurements.rows.size(); ++i) {
-    const Measurement& row = measurements.rows[i];
-    const MeasurementContext& context = context_at(measurements, i);
+  for (const Measurement& row : measurements.rows) {
+    const MeasurementContext& context = measurements.context_of(row);
     const bool plain = context.regime == "burst" && context.cache.empty() && context.beside.empty() && !row.throttled;
     if (context.gpu != gpu.id || !plain) continue;
     KernelRate kernel = std::visit(RateOfKernel{row.time}, row.what);
@@ -153,8 +148,8 @@ Verdict verdict_of(
   out.host = host_costs_of(measurements, gpu);
   out.drift = drift_of(result.repeats);
   out.repeats = static_cast<int>(result.repeats.size());
-  for (std::size_t i = 0; i < measurements.rows.size(); ++i)
-    if (measurements.rows[i].throttled) out.throttled.push_back(name_of_row(measurements, i));
+  for (const Measurement& row : measurements.rows)
+    if (row.throttled) out.throttled.push_back(name_of_row(measurements, row));
   out.skipped = result.skipped;
   out.distrust = distrust_lines({result, fitted, gpu, settings, out});
   return out;

@@ -12,12 +12,11 @@ cudaError_t instantiate(cudaGraphExec_t* exec, cudaGraph_t graph) {
 }
 
 /// Ends the capture in any case; the first error of both is told.
-Expected<cudaGraph_t> captured(cudaStream_t stream, const std::function<Expected<void>()>& enqueue) {
+Expected<cudaGraph_t> captured(cudaStream_t stream, int calls, const std::function<Expected<void>(int call)>& enqueue) {
   // Of this thread only: what other threads do meanwhile, say with memory, is no error.
-  const auto begun =
-      checked(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
-  if (!begun) return tl::unexpected(begun.error());
-  const auto told = enqueue();
+  TRY(checked(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture"));
+  Expected<void> told;
+  for (int call = 0; told && call < calls; ++call) told = enqueue(call);
   cudaGraph_t graph = nullptr;
   const auto ended = checked(cudaStreamEndCapture(stream, &graph), "cudaStreamEndCapture");
   if (told && ended) return graph;
@@ -27,29 +26,28 @@ Expected<cudaGraph_t> captured(cudaStream_t stream, const std::function<Expected
 
 }  // namespace
 
-Expected<CapturedGraph> CapturedGraph::make(cudaStream_t stream, const std::function<Expected<void>()>& enqueue) {
-  TRY(const auto graph, captured(stream, enqueue));
+Expected<CapturedGraph> CapturedGraph::make(
+    cudaStream_t stream, int calls, const std::function<Expected<void>(int call)>& enqueue) {
+  TRY(const auto captured_calls, captured(stream, calls, enqueue));
+  const OwnedHandle<cudaGraph_t, cudaGraphDestroy> graph(captured_calls);
+  cudaGraphExec_t exec = nullptr;
+  TRY(checked(instantiate(&exec, graph.get()), "cudaGraphInstantiate"));
   CapturedGraph made;
-  const auto instantiated = checked(instantiate(&made.exec_, graph), "cudaGraphInstantiate");
-  (void)cudaGraphDestroy(graph);
-  if (!instantiated) {
-    made.exec_ = nullptr;
-    return tl::unexpected(instantiated.error());
-  }
-  if (auto good = checked(cudaGraphUpload(made.exec_, stream), "cudaGraphUpload"); !good)
-    return tl::unexpected(std::move(good.error()));
+  made.exec_.reset(exec);
+  TRY(checked(cudaGraphUpload(exec, stream), "cudaGraphUpload"));
   return made;
 }
 
 Expected<StreamEvent> StreamEvent::make(unsigned flags) {
+  cudaEvent_t event = nullptr;
+  TRY(checked(cudaEventCreateWithFlags(&event, flags), "cudaEventCreateWithFlags"));
   StreamEvent made;
-  if (auto good = checked(cudaEventCreateWithFlags(&made.event_, flags), "cudaEventCreateWithFlags"); !good)
-    return tl::unexpected(std::move(good.error()));
+  made.event_.reset(event);
   return made;
 }
 
 Expected<bool> StreamEvent::passed() const {
-  const cudaError_t status = cudaEventQuery(event_);
+  const cudaError_t status = cudaEventQuery(event_.get());
   if (status == cudaErrorNotReady) {
     (void)cudaGetLastError();  // an answer, not an error, but kept as one
     return false;
@@ -60,8 +58,7 @@ Expected<bool> StreamEvent::passed() const {
 
 Expected<Seconds> StreamEvent::until(const StreamEvent& later) const {
   float milliseconds = 0;
-  if (auto good = checked(cudaEventElapsedTime(&milliseconds, event_, later.event_), "cudaEventElapsedTime"); !good)
-    return tl::unexpected(std::move(good.error()));
+  TRY(checked(cudaEventElapsedTime(&milliseconds, event_.get(), later.event_.get()), "cudaEventElapsedTime"));
   return Seconds(1e-3 * static_cast<double>(milliseconds));
 }
 

@@ -23,9 +23,8 @@ constexpr Patience patience{Seconds(60), Seconds(300)};
 
 /// The value of a step that has no result.
 struct Done {};
-Expected<Done> done(Expected<void> step) {
-  if (!step) return tl::unexpected(std::move(step.error()));
-  return Done{};
+Expected<Done> done(const Expected<void>& step) {
+  return step.map([] { return Done{}; });
 }
 
 class NcclBench : public CollectiveBench {
@@ -58,8 +57,7 @@ class NcclBench : public CollectiveBench {
   /// A step of the group's members, on all processes: what each member gave.
   template <typename T> Expected<std::vector<T>> step(std::function<Expected<T>(CollectiveRank&, int)> work) {
     auto mine = gpus_.team.each<T>(members_, std::move(work));
-    TRY(const auto all, agree(*all_, mine ? Expected<std::string>(bytes_of(*mine))
-                                          : Expected<std::string>(tl::unexpected(mine.error()))));
+    TRY(const auto all, agree(*all_, mine.map([](const std::vector<T>& here) { return bytes_of(here); })));
     std::vector<T> out;
     for (const std::string& text : all) {
       const std::vector<T> theirs = values_in<T>(text);
@@ -81,14 +79,11 @@ class NcclBench : public CollectiveBench {
 };
 
 Expected<std::unique_ptr<CollectiveBench>> NcclBench::open_on(const LaunchPlace& place) {
-  TRY(auto met, Rendezvous::meet(place, patience));
   auto bench = std::make_unique<NcclBench>();
-  bench->all_ = std::move(met);
+  TRY(bench->all_, Rendezvous::meet(place, patience));
   const auto nccl = nccl_library();
   if (nccl) bench->nccl_ = *nccl;
-  auto gpus = gpu::find_gpus(*bench->all_, place);  // says it too where there is no NCCL
-  if (!gpus) return tl::unexpected(std::move(gpus.error()));
-  bench->gpus_ = std::move(*gpus);
+  TRY(bench->gpus_, gpu::find_gpus(*bench->all_, place));  // says it too where there is no NCCL
   return bench;
 }
 
@@ -97,7 +92,7 @@ Expected<void> NcclBench::close_group() {
   const auto closed = gpus_.team.each<Done>(members_, [](CollectiveRank& rank, int) { return done(rank.close()); });
   members_.clear();
   in_group_.clear();
-  if (!closed) return tl::unexpected(closed.error());
+  TRY(closed);
   return {};
 }
 
@@ -115,32 +110,26 @@ Expected<void> NcclBench::open(const CollectiveGroup& group) {
   const bool makes_id = !in_group_.empty() && in_group_.front() == 0;
   Expected<void> good = closed;
   if (good && makes_id) good = nccl_->checked(nccl_->get_unique_id(&id), "ncclGetUniqueId");
-  const auto ids =
-      agree(*all_, good ? Expected<std::string>(makes_id ? std::string(id.bytes, sizeof id.bytes) : std::string())
-                        : Expected<std::string>(tl::unexpected(good.error())));
-  if (!ids) return tl::unexpected(ids.error());
-  for (const std::string& text : *ids)
+  TRY(const auto ids,
+      agree(*all_, good.map([&] { return makes_id ? std::string(id.bytes, sizeof id.bytes) : std::string(); })));
+  for (const std::string& text : ids)
     if (text.size() == sizeof id.bytes) std::memcpy(id.bytes, text.data(), sizeof id.bytes);
-  const auto opened =
-      step<Done>([id, in_group = in_group_, ranks = static_cast<int>(group.ranks.size())](CollectiveRank& rank,
-                     int place) { return done(rank.open(id, ranks, in_group[static_cast<std::size_t>(place)])); });
-  if (!opened) return tl::unexpected(opened.error());
+  TRY(step<Done>([id, in_group = in_group_, ranks = static_cast<int>(group.ranks.size())](CollectiveRank& rank,
+                     int place) { return done(rank.open(id, ranks, in_group[static_cast<std::size_t>(place)])); }));
   return {};
 }
 
 Expected<void> NcclBench::reserve(Bytes buffer) {
   if (!open_) return fail("collectives", "no group is open");
-  const auto room = step<Done>([buffer](CollectiveRank& rank, int) { return done(rank.reserve(buffer)); });
-  if (!room) return tl::unexpected(room.error());
+  TRY(step<Done>([buffer](CollectiveRank& rank, int) { return done(rank.reserve(buffer)); }));
   return {};
 }
 
 Expected<Check> NcclBench::check(CollectiveKind kind, Bytes buffer) {
   TRY(reserve(buffer));
-  const auto checks = step<Check>([kind, buffer](CollectiveRank& rank, int) { return rank.check(kind, buffer); });
-  if (!checks) return tl::unexpected(checks.error());
+  TRY(const auto checks, step<Check>([kind, buffer](CollectiveRank& rank, int) { return rank.check(kind, buffer); }));
   Check all;
-  for (const Check& one : *checks) {
+  for (const Check& one : checks) {
     all.error = std::max(all.error, one.error);
     all.compared += one.compared;
   }
@@ -157,11 +146,9 @@ Expected<std::vector<Seconds>> NcclBench::time(CollectiveKind kind, Bytes buffer
     for (const Times& member : *mine)
       for (std::size_t batch = 0; batch < here.size(); ++batch)
         here[batch] = std::max(here[batch], member[batch].value());
-  const auto all =
-      agree(*all_, mine ? Expected<std::string>(bytes_of(here)) : Expected<std::string>(tl::unexpected(mine.error())));
-  if (!all) return tl::unexpected(all.error());
+  TRY(const auto all, agree(*all_, mine.map([&](const auto&) { return bytes_of(here); })));
   Times slowest_of_each(here.size());
-  for (const std::string& text : *all) {
+  for (const std::string& text : all) {
     const std::vector<double> theirs = values_in<double>(text);
     if (theirs.size() != here.size())
       return fail(
@@ -173,13 +160,10 @@ Expected<std::vector<Seconds>> NcclBench::time(CollectiveKind kind, Bytes buffer
 }
 
 Expected<Seconds> NcclBench::slowest(std::function<Expected<Seconds>(CollectiveRank&)> work) {
-  const auto times = step<double>([work = std::move(work)](CollectiveRank& rank, int) -> Expected<double> {
-    const auto time = work(rank);
-    if (!time) return tl::unexpected(time.error());
-    return time->value();
-  });
-  if (!times) return tl::unexpected(times.error());
-  return Seconds(*std::max_element(times->begin(), times->end()));
+  TRY(const auto times, step<double>([work = std::move(work)](CollectiveRank& rank, int) {
+    return work(rank).map([](Seconds time) { return time.value(); });
+  }));
+  return Seconds(*std::max_element(times.begin(), times.end()));
 }
 
 Expected<BesideTimes> NcclBench::times_beside(Seconds duration) {
@@ -189,29 +173,23 @@ Expected<BesideTimes> NcclBench::times_beside(Seconds duration) {
     constexpr double most = 1000;  // what a stream takes in without blocking the host
     return static_cast<int>(std::clamp(std::ceil(span / each), static_cast<double>(few), most));
   };
-  Expected<Seconds> product, collective;
+  BesideTimes times;
   const auto learn = [&](int calls_of_products, int calls_of_collectives) -> Expected<void> {
-    product = slowest([=](CollectiveRank& rank) { return rank.products_alone(calls_of_products); });
-    if (!product) return tl::unexpected(product.error());
-    collective = slowest([=](CollectiveRank& rank) { return rank.collectives_alone(calls_of_collectives); });
-    if (!collective) return tl::unexpected(collective.error());
+    TRY(times.gemm_alone, slowest([=](CollectiveRank& rank) { return rank.products_alone(calls_of_products); }));
+    TRY(times.collective_alone,
+        slowest([=](CollectiveRank& rank) { return rank.collectives_alone(calls_of_collectives); }));
     return {};
   };
   for (const int calls : {few, probe})  // the first to warm up
     TRY(learn(calls, calls));
-  const int products = count(duration, *product), collectives = count(duration, *collective);
+  const int products = count(duration, times.gemm_alone), collectives = count(duration, times.collective_alone);
   TRY(learn(products, collectives));
-  BesideTimes times;
-  times.gemm_alone = *product;
-  times.collective_alone = *collective;
   const int more_collectives = count(longer * (products * times.gemm_alone), times.collective_alone) + few;
   const int more_products = count(longer * (collectives * times.collective_alone), times.gemm_alone) + few;
-  product = slowest([=](CollectiveRank& rank) { return rank.products_beside(products, more_collectives); });
-  if (!product) return tl::unexpected(product.error());
-  collective = slowest([=](CollectiveRank& rank) { return rank.collectives_beside(collectives, more_products); });
-  if (!collective) return tl::unexpected(collective.error());
-  times.gemm_beside = *product;
-  times.collective_beside = *collective;
+  TRY(times.gemm_beside,
+      slowest([=](CollectiveRank& rank) { return rank.products_beside(products, more_collectives); }));
+  TRY(times.collective_beside,
+      slowest([=](CollectiveRank& rank) { return rank.collectives_beside(collectives, more_products); }));
   return times;
 }
 
@@ -247,9 +225,7 @@ Expected<void> NcclBench::usable() {
     (void)cudaGetLastError();
     return done(rank.settle());
   });
-  const auto all =
-      agree(*all_, mine ? Expected<std::string>(std::string()) : Expected<std::string>(tl::unexpected(mine.error())));
-  if (!all) return tl::unexpected(all.error());
+  TRY(agree(*all_, mine.map([](const auto&) { return std::string(); })));
   return {};
 }
 

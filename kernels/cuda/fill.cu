@@ -47,7 +47,7 @@ std::size_t bytes_per_element(Fill type) {
 
 Expected<void> GpuContext::fill(void* data, std::size_t elements, Fill type, double deviation) {
   if (elements == 0) return {};
-  if (auto good = start_fill_of(*this, data, elements, type, deviation); !good) return good;
+  TRY(start_fill_of(*this, data, elements, type, deviation));
   ++seed;
   return wait("fill");
 }

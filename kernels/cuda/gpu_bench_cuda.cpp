@@ -18,18 +18,12 @@ using gpu::checked;
 constexpr std::size_t probe_numbers = 256;
 
 /// Streams of the bench: they do not wait for the default stream.
-struct BenchStream {
+using BenchStream = gpu::OwnedHandle<cudaStream_t, cudaStreamDestroy>;
+Expected<BenchStream> make_stream() {
   cudaStream_t stream = nullptr;
-  BenchStream() = default;
-  BenchStream(const BenchStream&) = delete;
-  BenchStream& operator=(const BenchStream&) = delete;
-  ~BenchStream() {
-    if (stream != nullptr) (void)cudaStreamDestroy(stream);
-  }
-  Expected<void> make() {
-    return checked(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
-  }
-};
+  TRY(checked(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreateWithFlags"));
+  return BenchStream(stream);
+}
 
 std::string runtime_version() {
   int version = 0;
@@ -77,11 +71,11 @@ class CudaGpuBench : public GpuBench {
 };
 
 Expected<void> CudaGpuBench::start() {
-  if (auto good = context_.use(); !good) return good;
-  if (auto good = stream_.make(); !good) return good;
-  if (auto good = side_stream_.make(); !good) return good;
-  context_.stream = stream_.stream;
-  context_.side_stream = side_stream_.stream;
+  TRY(context_.use());
+  TRY(stream_, make_stream());
+  TRY(side_stream_, make_stream());
+  context_.stream = stream_.get();
+  context_.side_stream = side_stream_.get();
   TRY(probe_, context_.filled(probe_numbers, gpu::Fill::fp32));
   return {};
 }
@@ -100,8 +94,7 @@ Expected<std::unique_ptr<GpuBench>> CudaGpuBench::open(int index, const DeviceIn
 Expected<Bytes> CudaGpuBench::free_memory() {
   TRY(context_.use());
   std::size_t free = 0, all = 0;
-  if (auto good = checked(cudaMemGetInfo(&free, &all), "cudaMemGetInfo"); !good)
-    return tl::unexpected(std::move(good.error()));
+  TRY(checked(cudaMemGetInfo(&free, &all), "cudaMemGetInfo"));
   return Bytes(static_cast<double>(free));
 }
 
@@ -112,9 +105,9 @@ Expected<std::unique_ptr<PreparedWork>> CudaGpuBench::prepare(const Work& work) 
 
 /// An error that stays is told by every call; one that passed was told where it happened.
 Expected<void> CudaGpuBench::usable() {
-  if (auto good = context_.use(); !good) return good;
+  TRY(context_.use());
   (void)cudaGetLastError();
-  if (auto good = checked(cudaDeviceSynchronize(), "cudaDeviceSynchronize"); !good) return good;
+  TRY(checked(cudaDeviceSynchronize(), "cudaDeviceSynchronize"));
   return context_.fill(probe_.as(), probe_numbers, gpu::Fill::fp32);
 }
 

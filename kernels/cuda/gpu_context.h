@@ -5,8 +5,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
-#include <utility>
+#include <type_traits>
 
 #include "kernels/bench/device.h"
 #include "model/base/error.h"
@@ -21,35 +22,32 @@ inline Expected<void> checked(cudaError_t status, const char* call) {
   return fail(call, cudaGetErrorString(status), cudaGetErrorName(status));
 }
 
-/// Memory of the GPU, freed with the object.
+/// What the CUDA runtime made, given back to it with the object.
+template <auto destroy> struct GiveBack {
+  template <typename Handle> void operator()(Handle handle) const { (void)destroy(handle); }
+};
+template <typename Handle, auto destroy>
+using OwnedHandle = std::unique_ptr<std::remove_pointer_t<Handle>, GiveBack<destroy>>;
+
+/// Memory of the GPU.
 class DeviceBuffer {
  public:
-  DeviceBuffer() = default;
-  DeviceBuffer(DeviceBuffer&& other) noexcept
-      : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
-  DeviceBuffer& operator=(DeviceBuffer&& other) noexcept {
-    std::swap(data_, other.data_);
-    std::swap(bytes_, other.bytes_);
-    return *this;
-  }
-  ~DeviceBuffer() {
-    if (data_ != nullptr) (void)cudaFree(data_);
-  }
   /// At least 256-byte aligned. Fails when the memory is used up.
   static Expected<DeviceBuffer> make(std::size_t bytes) {
+    void* data = nullptr;
+    TRY(checked(cudaMalloc(&data, bytes > 0 ? bytes : 1), "cudaMalloc"));
     DeviceBuffer buffer;
-    if (auto good = checked(cudaMalloc(&buffer.data_, bytes > 0 ? bytes : 1), "cudaMalloc"); !good)
-      return tl::unexpected(std::move(good.error()));
+    buffer.data_.reset(data);
     buffer.bytes_ = bytes;
     return buffer;
   }
   template <typename T = void> [[nodiscard]] T* as(std::size_t byte_offset = 0) const {
-    return reinterpret_cast<T*>(static_cast<unsigned char*>(data_) + byte_offset);
+    return reinterpret_cast<T*>(static_cast<unsigned char*>(data_.get()) + byte_offset);
   }
   [[nodiscard]] std::size_t bytes() const { return bytes_; }
 
  private:
-  void* data_ = nullptr;
+  OwnedHandle<void*, cudaFree> data_;
   std::size_t bytes_ = 0;
 };
 

@@ -41,13 +41,13 @@ GraphReplay::~GraphReplay() {
 
 Expected<void> GraphReplay::allocate(int copies) {
   if (copies < 1) return fail("allocate", "no sets of buffers", "at least 1");
-  if (auto good = context_.use(); !good) return good;
+  TRY(context_.use());
   graph_ = CapturedGraph();
   copies_ = 0;
   if (beside_) {
-    if (auto good = beside_->allocate(); !good) return good;
+    TRY(beside_->allocate());
   }
-  if (auto good = timed_->allocate(copies); !good) return good;
+  TRY(timed_->allocate(copies));
   copies_ = copies;
   return {};
 }
@@ -61,20 +61,14 @@ Expected<Check> GraphReplay::check() {
 Expected<void> GraphReplay::record(int calls) {
   if (copies_ == 0) return fail("record", "there are no buffers", "allocate comes first");
   if (calls < 1) return fail("record", "no calls", "at least 1");
-  if (auto good = context_.use(); !good) return good;
+  TRY(context_.use());
   graph_ = CapturedGraph();
   TRY(timer_, GraphTimer::make());
   // Once outside of a graph: kernels are loaded when they first run, and their errors come out here.
-  if (auto good = timed_->launch(0, context_.stream); !good) return good;
-  if (auto good = context_.wait("first call"); !good) return good;
-  auto graph = CapturedGraph::make(context_.stream, [&]() -> Expected<void> {
-    for (int call = 0; call < calls; ++call) {
-      if (auto good = timed_->launch(call % copies_, context_.stream); !good) return good;
-    }
-    return {};
-  });
-  if (!graph) return tl::unexpected(std::move(graph.error()));
-  graph_ = std::move(*graph);
+  TRY(timed_->launch(0, context_.stream));
+  TRY(context_.wait("first call"));
+  TRY(graph_, CapturedGraph::make(
+                  context_.stream, calls, [&](int call) { return timed_->launch(call % copies_, context_.stream); }));
   return beside_ ? beside_->record() : Expected<void>{};
 }
 

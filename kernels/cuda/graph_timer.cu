@@ -32,12 +32,9 @@ Seconds host_clock() {
 }
 
 Expected<GraphTimer> GraphTimer::make() {
-  auto begin = StreamEvent::make();
-  auto end = StreamEvent::make();
-  if (!begin || !end) return tl::unexpected(!begin ? begin.error() : end.error());
   GraphTimer timer;
-  timer.begin_ = std::move(*begin);
-  timer.end_ = std::move(*end);
+  TRY(timer.begin_, StreamEvent::make());
+  TRY(timer.end_, StreamEvent::make());
   return timer;
 }
 

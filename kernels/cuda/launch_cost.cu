@@ -52,7 +52,7 @@ class LaunchCost : public PreparedWork {
   Expected<void> prepare(int calls, unsigned* count);
   Expected<void> enqueue();
   Expected<void> run() {
-    if (auto good = enqueue(); !good) return good;
+    TRY(enqueue());
     return context_.wait("launches");
   }
   GpuContext& context_;
@@ -66,41 +66,29 @@ class LaunchCost : public PreparedWork {
 
 Expected<void> LaunchCost::prepare(int calls, unsigned* count) {
   if (calls < 1) return fail("record", "no calls", "at least 1");
-  if (auto good = context_.use(); !good) return good;
+  TRY(context_.use());
   repeats_ = 0;
   count_ = count;
   // Loads the kernel.
-  if (auto good = start_kernel(context_.stream, nullptr); !good) return good;
+  TRY(start_kernel(context_.stream, nullptr));
   if (form_.item == Item::graph) {
     const int nodes = form_.calls_in_graph ? calls : 1;
-    auto graph = CapturedGraph::make(context_.stream, [&]() -> Expected<void> {
-      for (int node = 0; node < nodes; ++node) {
-        if (auto good = start_kernel(context_.stream, count); !good) return good;
-      }
-      return {};
-    });
-    if (!graph) return tl::unexpected(std::move(graph.error()));
-    graph_ = std::move(*graph);
+    TRY(graph_, CapturedGraph::make(context_.stream, nodes, [&](int) { return start_kernel(context_.stream, count); }));
   }
   // As frameworks make events between streams: without time.
-  auto mark = StreamEvent::make(cudaEventDisableTiming);
-  auto timer = GraphTimer::make();
-  if (!mark || !timer) return tl::unexpected(!mark ? mark.error() : timer.error());
-  mark_ = std::move(*mark);
-  timer_ = std::move(*timer);
+  TRY(mark_, StreamEvent::make(cudaEventDisableTiming));
+  TRY(timer_, GraphTimer::make());
   repeats_ = form_.calls_in_graph ? 1 : calls;
   return context_.wait("first launch");
 }
 
 Expected<void> LaunchCost::enqueue() {
   for (int i = 0; i < repeats_; ++i) {
-    Expected<void> good;
     switch (form_.item) {
-      case Item::kernel: good = start_kernel(context_.stream, count_); break;
-      case Item::graph: good = graph_.launch(context_.stream); break;
-      case Item::event: good = mark_.record(context_.stream); break;
+      case Item::kernel: TRY(start_kernel(context_.stream, count_)); break;
+      case Item::graph: TRY(graph_.launch(context_.stream)); break;
+      case Item::event: TRY(mark_.record(context_.stream)); break;
     }
-    if (!good) return good;
   }
   return {};
 }
@@ -117,8 +105,7 @@ Expected<Check> LaunchCost::check() {
     return Check{passed ? 0.0 : 1.0, 0, 1};
   }
   unsigned ran = 0;
-  if (auto good = checked(cudaMemcpy(&ran, count.as(), sizeof ran, cudaMemcpyDeviceToHost), "cudaMemcpy"); !good)
-    return tl::unexpected(std::move(good.error()));
+  TRY(checked(cudaMemcpy(&ran, count.as(), sizeof ran, cudaMemcpyDeviceToHost), "cudaMemcpy"));
   return Check{std::abs(static_cast<double>(ran) - calls), 0, calls};
 }
 

@@ -76,8 +76,7 @@ Expected<std::unique_ptr<PreparedWork>> prepare_work(GpuContext& context, const 
   TRY(auto timed, make_operation(context, work.what, work.source));
   std::unique_ptr<Operation> beside;
   if (work.beside) {
-    TRY(auto made, make_operation(context, *work.beside, usual_source(*work.beside)));
-    beside = std::move(made);
+    TRY(beside, make_operation(context, *work.beside, usual_source(*work.beside)));
   }
   return std::make_unique<GraphReplay>(context, std::move(timed), std::move(beside));
 }

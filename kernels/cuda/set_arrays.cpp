@@ -105,8 +105,7 @@ Expected<reference::Values> SetArrays::values(int array, std::int64_t first, std
   const std::size_t each = bytes_per(plan(array).element);
   std::vector<unsigned char> bytes(static_cast<std::size_t>(count) * each);
   const void* from = at<unsigned char>(array, 0) + static_cast<std::size_t>(first) * each;
-  if (auto good = checked(cudaMemcpy(bytes.data(), from, bytes.size(), cudaMemcpyDeviceToHost), "cudaMemcpy"); !good)
-    return tl::unexpected(std::move(good.error()));
+  TRY(checked(cudaMemcpy(bytes.data(), from, bytes.size(), cudaMemcpyDeviceToHost), "cudaMemcpy"));
   reference::Values values(static_cast<std::size_t>(count));
   for (std::int64_t i = 0; i < count; ++i)
     values[static_cast<std::size_t>(i)] = value_at(plan(array).element, bytes, i);

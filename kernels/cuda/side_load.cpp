@@ -23,58 +23,48 @@ Expected<void> SideLoad::allocate() {
 
 Expected<Seconds> SideLoad::time_of_one() {
   const cudaStream_t stream = context_.side_stream;
-  auto first = StreamEvent::make();
-  auto last = StreamEvent::make();
-  if (!first || !last) return tl::unexpected(!first ? first.error() : last.error());
+  TRY(const auto first, StreamEvent::make());
+  TRY(const auto last, StreamEvent::make());
   constexpr int calls = 4;  // the first loads the kernel and is not timed
   for (int call = 0; call <= calls; ++call) {
     if (call == 1) {
-      TRY(first->record(stream));
+      TRY(first.record(stream));
     }
     TRY(operation_->launch(call % copies_, stream));
   }
-  TRY(last->record(stream));
-  TRY(last->wait());
-  const auto time = first->until(*last);
-  return time ? Expected<Seconds>(*time / calls) : time;
+  TRY(last.record(stream));
+  TRY(last.wait());
+  TRY(const auto time, first.until(last));
+  return time / calls;
 }
 
 Expected<void> SideLoad::record() {
   if (!graph_.empty()) return {};
-  auto begun = StreamEvent::make(cudaEventDisableTiming);
-  auto ended = StreamEvent::make(cudaEventDisableTiming);
-  if (!begun || !ended) return tl::unexpected(!begun ? begun.error() : ended.error());
-  begun_ = std::move(*begun);
-  ended_ = std::move(*ended);
+  TRY(begun_, StreamEvent::make(cudaEventDisableTiming));
+  TRY(ended_, StreamEvent::make(cudaEventDisableTiming));
   TRY(const auto one, time_of_one());
   const double wanted = std::ceil(kSideGraph / std::max(one, Seconds(1e-7)));
   const int calls = static_cast<int>(std::clamp(wanted, 1.0, static_cast<double>(kMostSideCalls)));
-  auto graph = CapturedGraph::make(context_.side_stream, [&]() -> Expected<void> {
-    for (int call = 0; call < calls; ++call) {
-      if (auto good = operation_->launch(call % copies_, context_.side_stream); !good) return good;
-    }
-    return {};
-  });
-  if (!graph) return tl::unexpected(std::move(graph.error()));
-  graph_ = std::move(*graph);
+  TRY(graph_, CapturedGraph::make(context_.side_stream, calls,
+                  [&](int call) { return operation_->launch(call % copies_, context_.side_stream); }));
   return {};
 }
 
 Expected<void> SideLoad::start(int times) {
   const cudaStream_t stream = context_.side_stream;
   // One call of its own comes first: once it has ended, the graphs behind it run.
-  if (auto good = operation_->launch(0, stream); !good) return good;
-  if (auto good = begun_.record(stream); !good) return good;
+  TRY(operation_->launch(0, stream));
+  TRY(begun_.record(stream));
   for (int i = 0; i < times; ++i) {
-    if (auto good = graph_.launch(stream); !good) return good;
+    TRY(graph_.launch(stream));
   }
-  if (auto good = ended_.record(stream); !good) return good;
+  TRY(ended_.record(stream));
   return begun_.wait();
 }
 
 Expected<bool> SideLoad::running() const {
-  const auto passed = ended_.passed();
-  return passed ? Expected<bool>(!*passed) : passed;
+  TRY(const bool passed, ended_.passed());
+  return !passed;
 }
 
 Expected<void> SideLoad::drain() {

@@ -10,11 +10,11 @@ namespace stepcast::gpu {
 /// the limit is the kernel's, and another size of the same kernel may be launched between, or sit in a graph.
 template <typename... Parameters> Expected<void> allow_shared_memory(void (*kernel)(Parameters...)) {
   int device = 0, most = 0;
-  if (auto good = checked(cudaGetDevice(&device), "cudaGetDevice"); !good) return good;
+  TRY(checked(cudaGetDevice(&device), "cudaGetDevice"));
   const auto asked = cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
-  if (auto good = checked(asked, "cudaDeviceGetAttribute"); !good) return good;
+  TRY(checked(asked, "cudaDeviceGetAttribute"));
   cudaFuncAttributes attributes{};
-  if (auto good = checked(cudaFuncGetAttributes(&attributes, kernel), "cudaFuncGetAttributes"); !good) return good;
+  TRY(checked(cudaFuncGetAttributes(&attributes, kernel), "cudaFuncGetAttributes"));
   const int dynamic = most - static_cast<int>(attributes.sharedSizeBytes);  // both together have the limit
   const auto status = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, dynamic);
   return checked(status, "cudaFuncSetAttribute");
@@ -26,8 +26,7 @@ template <typename... Parameters, typename... Arguments>
 Expected<void> start_kernel(const char* name, void (*kernel)(Parameters...), const LaunchShape& shape,
     cudaStream_t stream, Arguments... arguments) {
   constexpr std::size_t kUnasked = 48 << 10;
-  if (shape.shared_bytes > kUnasked)
-    if (auto good = allow_shared_memory(kernel); !good) return good;
+  if (shape.shared_bytes > kUnasked) TRY(allow_shared_memory(kernel));
   kernel<<<dim3(shape.blocks), dim3(shape.threads, shape.rows_at_once), shape.shared_bytes, stream>>>(
       static_cast<Parameters>(arguments)...);
   return checked(cudaGetLastError(), name);
@@ -39,8 +38,7 @@ Expected<int> blocks_per_sm(void (*kernel)(Parameters...), unsigned threads, std
   int blocks = 0;
   const auto status =
       cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, static_cast<int>(threads), shared_bytes);
-  if (auto good = checked(status, "cudaOccupancyMaxActiveBlocksPerMultiprocessor"); !good)
-    return tl::unexpected(std::move(good.error()));
+  TRY(checked(status, "cudaOccupancyMaxActiveBlocksPerMultiprocessor"));
   return blocks > 0 ? blocks : 1;
 }
 

@@ -35,29 +35,8 @@ Expected<std::string> NcclLibrary::version() const {
 }
 
 Expected<NcclLibrary> load_nccl(const SharedLibrary& library) {
-  NcclLibrary out;
-  Expected<void> good;
-  const auto load = [&](auto& function, const char* symbol) {
-    if (good) good = library.load(function, symbol);
-  };
-  load(out.get_version, "ncclGetVersion");
-  load(out.get_unique_id, "ncclGetUniqueId");
-  load(out.init_rank, "ncclCommInitRank");
-  load(out.destroy, "ncclCommDestroy");
-  load(out.abort, "ncclCommAbort");
-  load(out.async_error, "ncclCommGetAsyncError");
-  load(out.all_reduce, "ncclAllReduce");
-  load(out.all_gather, "ncclAllGather");
-  load(out.reduce_scatter, "ncclReduceScatter");
-  load(out.broadcast, "ncclBroadcast");
-  load(out.reduce, "ncclReduce");
-  load(out.send, "ncclSend");
-  load(out.receive, "ncclRecv");
-  load(out.group_start, "ncclGroupStart");
-  load(out.group_end, "ncclGroupEnd");
-  load(out.error_text, "ncclGetErrorString");
-  if (!good) return tl::unexpected(std::move(good.error()));
-  (void)library.load(out.last_error, "ncclGetLastError");
+  NcclLibrary out{{library, {}}};
+  TRY(out.read.all_found);
   return out;
 }
 

@@ -49,26 +49,29 @@ using NcclCommunicator = struct NcclCommunicatorState*;  ///< opaque
 using NcclStream = CUstream_st*;
 
 struct NcclLibrary {
-  NcclResult (*get_version)(int*) = nullptr;
-  NcclResult (*get_unique_id)(NcclUniqueId*) = nullptr;
-  NcclResult (*init_rank)(NcclCommunicator*, int ranks, NcclUniqueId, int rank) = nullptr;
-  NcclResult (*destroy)(NcclCommunicator) = nullptr;
-  NcclResult (*abort)(NcclCommunicator) = nullptr;
-  NcclResult (*async_error)(NcclCommunicator, NcclResult*) = nullptr;
+  FunctionReader read;
+  NcclResult (*get_version)(int*) = read("ncclGetVersion");
+  NcclResult (*get_unique_id)(NcclUniqueId*) = read("ncclGetUniqueId");
+  NcclResult (*init_rank)(NcclCommunicator*, int ranks, NcclUniqueId, int rank) = read("ncclCommInitRank");
+  NcclResult (*destroy)(NcclCommunicator) = read("ncclCommDestroy");
+  NcclResult (*abort)(NcclCommunicator) = read("ncclCommAbort");
+  NcclResult (*async_error)(NcclCommunicator, NcclResult*) = read("ncclCommGetAsyncError");
   NcclResult (*all_reduce)(
-      const void*, void*, std::size_t, NcclType, NcclOperator, NcclCommunicator, NcclStream) = nullptr;
-  NcclResult (*all_gather)(const void*, void*, std::size_t sent, NcclType, NcclCommunicator, NcclStream) = nullptr;
-  NcclResult (*reduce_scatter)(
-      const void*, void*, std::size_t received, NcclType, NcclOperator, NcclCommunicator, NcclStream) = nullptr;
-  NcclResult (*broadcast)(const void*, void*, std::size_t, NcclType, int root, NcclCommunicator, NcclStream) = nullptr;
-  NcclResult (*reduce)(
-      const void*, void*, std::size_t, NcclType, NcclOperator, int root, NcclCommunicator, NcclStream) = nullptr;
-  NcclResult (*send)(const void*, std::size_t, NcclType, int peer, NcclCommunicator, NcclStream) = nullptr;
-  NcclResult (*receive)(void*, std::size_t, NcclType, int peer, NcclCommunicator, NcclStream) = nullptr;
-  NcclResult (*group_start)() = nullptr;
-  NcclResult (*group_end)() = nullptr;
-  const char* (*error_text)(NcclResult) = nullptr;
-  const char* (*last_error)(NcclCommunicator) = nullptr;  ///< since 2.13; null in older ones
+      const void*, void*, std::size_t, NcclType, NcclOperator, NcclCommunicator, NcclStream) = read("ncclAllReduce");
+  NcclResult (*all_gather)(const void*, void*, std::size_t sent, NcclType, NcclCommunicator, NcclStream) = read(
+      "ncclAllGather");
+  NcclResult (*reduce_scatter)(const void*, void*, std::size_t received, NcclType, NcclOperator, NcclCommunicator,
+      NcclStream) = read("ncclReduceScatter");
+  NcclResult (*broadcast)(const void*, void*, std::size_t, NcclType, int root, NcclCommunicator, NcclStream) = read(
+      "ncclBroadcast");
+  NcclResult (*reduce)(const void*, void*, std::size_t, NcclType, NcclOperator, int root, NcclCommunicator,
+      NcclStream) = read("ncclReduce");
+  NcclResult (*send)(const void*, std::size_t, NcclType, int peer, NcclCommunicator, NcclStream) = read("ncclSend");
+  NcclResult (*receive)(void*, std::size_t, NcclType, int peer, NcclCommunicator, NcclStream) = read("ncclRecv");
+  NcclResult (*group_start)() = read("ncclGroupStart");
+  NcclResult (*group_end)() = read("ncclGroupEnd");
+  const char* (*error_text)(NcclResult) = read("ncclGetErrorString");
+  const char* (*last_error)(NcclCommunicator) = read.any_of({"ncclGetLastError"});  ///< since 2.13; null in older ones
 
   /// "ncclAllReduce: unhandled cuda error", with NCCL's last words where it has some.
   [[nodiscard]] Expected<void> checked(

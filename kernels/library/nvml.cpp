@@ -29,14 +29,10 @@ constexpr int kUnsignedValue = 1;        // NVML_VALUE_TYPE_UNSIGNED_INT
 
 constexpr double kWattsPerMilliwatt = 1e-3;
 
-double number(NvmlFunctions::Number* ask, Device device) {
+/// Ask: a Number, or a NumberOf of `which`.
+template <typename Ask, typename... Which> double number(Ask* ask, Device device, Which... which) {
   unsigned value = 0;
-  return ask != nullptr && ask(device, &value) == kNvmlSuccess ? value : 0;
-}
-
-double number_of(NvmlFunctions::NumberOf* ask, Device device, int which) {
-  unsigned value = 0;
-  return ask != nullptr && ask(device, which, &value) == kNvmlSuccess ? value : 0;
+  return ask != nullptr && ask(device, which..., &value) == kNvmlSuccess ? value : 0;
 }
 
 bool mode_now(NvmlFunctions::Pair* ask, Device device) {
@@ -119,10 +115,10 @@ GpuState NvmlGpu::state() const {
     state.power_capped = reasons.power;
     state.thermally_slowed = reasons.thermal_or_external;
   }
-  state.sm_clock_mhz = number_of(calls_.clock, device_, kSmClock);
+  state.sm_clock_mhz = number(calls_.clock, device_, kSmClock);
   state.power_w = kWattsPerMilliwatt * power_milliwatts();
-  state.memory_clock_mhz = number_of(calls_.clock, device_, kMemoryClock);
-  state.temperature_c = number_of(calls_.temperature, device_, kGpuSensor);
+  state.memory_clock_mhz = number(calls_.clock, device_, kMemoryClock);
+  state.temperature_c = number(calls_.temperature, device_, kGpuSensor);
   return state;
 }
 
@@ -153,7 +149,7 @@ void NvmlGpu::describe(GpuSettings& settings) const {
   settings.driver = driver_of(calls_);
   settings.power_limit_w = kWattsPerMilliwatt * number(calls_.enforced_limit, device_);
   settings.default_power_limit_w = kWattsPerMilliwatt * number(calls_.default_limit, device_);
-  settings.default_sm_clock_mhz = number_of(calls_.default_clock, device_, kSmClock);
+  settings.default_sm_clock_mhz = number(calls_.default_clock, device_, kSmClock);
   settings.ecc = mode_now(calls_.ecc, device_);
   settings.mig = mode_now(calls_.mig, device_);
   settings.persistence = number(calls_.persistence, device_) != 0;
@@ -193,34 +189,7 @@ Expected<Nvml> Nvml::open() {
   constexpr std::string_view names[] = {"libnvidia-ml.so.1"};
   TRY(const auto library,
       SharedLibrary::open(names, "it belongs to NVIDIA's driver; containers get it with the utility capability"));
-  NvmlFunctions calls;
-  // Whichever is not there stays null; of several names the newest that is there is taken.
-  const auto load = [&](auto& into, std::initializer_list<const char*> symbols) {
-    for (const char* symbol : symbols) {
-      if (library.load(into, symbol)) return;
-    }
-  };
-  load(calls.init, {"nvmlInit_v2"});
-  load(calls.error_text, {"nvmlErrorString"});
-  load(calls.driver_version, {"nvmlSystemGetDriverVersion"});
-  load(calls.process_name, {"nvmlSystemGetProcessName"});
-  load(calls.handle_by_bus_id, {"nvmlDeviceGetHandleByPciBusId_v2"});
-  load(calls.clock, {"nvmlDeviceGetClockInfo"});
-  load(calls.default_clock, {"nvmlDeviceGetDefaultApplicationsClock"});
-  load(calls.temperature, {"nvmlDeviceGetTemperature"});
-  load(calls.power, {"nvmlDeviceGetPowerUsage"});
-  load(calls.field_values, {"nvmlDeviceGetFieldValues"});
-  load(calls.enforced_limit, {"nvmlDeviceGetEnforcedPowerLimit"});
-  load(calls.default_limit, {"nvmlDeviceGetPowerManagementDefaultLimit"});
-  load(calls.persistence, {"nvmlDeviceGetPersistenceMode"});
-  load(calls.ecc, {"nvmlDeviceGetEccMode"});
-  load(calls.mig, {"nvmlDeviceGetMigMode"});
-  load(calls.event_reasons, {"nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetCurrentClocksThrottleReasons"});
-  load(calls.processes, {"nvmlDeviceGetComputeRunningProcesses_v3", "nvmlDeviceGetComputeRunningProcesses_v2"});
-  load(calls.link_state, {"nvmlDeviceGetNvLinkState"});
-  load(calls.link_remote, {"nvmlDeviceGetNvLinkRemotePciInfo_v2"});
-  load(calls.link_remote_type, {"nvmlDeviceGetNvLinkRemoteDeviceType"});
-  return start(calls);
+  return start({.read = {library, {}}});
 }
 
 std::string Nvml::driver() const { return driver_of(calls_); }

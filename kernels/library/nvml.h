@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kernels/bench/gpu_bench.h"
+#include "kernels/library/shared_library.h"
 #include "model/base/error.h"
 
 namespace stepcast {
@@ -40,20 +41,29 @@ struct NvmlFunctions {
   using NumberOf = int(Device, int which, unsigned*);  ///< of a clock or a sensor
   using Pair = int(Device, unsigned* now, unsigned* after_restart);
 
-  int (*init)() = nullptr;
-  const char* (*error_text)(int) = nullptr;
-  int (*driver_version)(char*, unsigned length) = nullptr;
-  int (*process_name)(unsigned pid, char*, unsigned length) = nullptr;
-  int (*handle_by_bus_id)(const char*, Device*) = nullptr;
-  NumberOf *clock = nullptr, *default_clock = nullptr, *temperature = nullptr;
-  Number *power = nullptr, *enforced_limit = nullptr, *default_limit = nullptr, *persistence = nullptr;
-  Pair *ecc = nullptr, *mig = nullptr;
-  int (*field_values)(Device, int count, FieldValue*) = nullptr;
-  int (*event_reasons)(Device, unsigned long long*) = nullptr;
-  int (*processes)(Device, unsigned* count, Process*) = nullptr;
-  int (*link_state)(Device, unsigned link, unsigned* active) = nullptr;
-  int (*link_remote)(Device, unsigned link, PciAddress*) = nullptr;
-  int (*link_remote_type)(Device, unsigned link, unsigned* type) = nullptr;
+  FunctionReader read;  ///< of several names the newest that is there is taken
+  int (*init)() = read("nvmlInit_v2");
+  const char* (*error_text)(int) = read("nvmlErrorString");
+  int (*driver_version)(char*, unsigned length) = read("nvmlSystemGetDriverVersion");
+  int (*process_name)(unsigned pid, char*, unsigned length) = read("nvmlSystemGetProcessName");
+  int (*handle_by_bus_id)(const char*, Device*) = read("nvmlDeviceGetHandleByPciBusId_v2");
+  NumberOf* clock = read("nvmlDeviceGetClockInfo");
+  NumberOf* default_clock = read("nvmlDeviceGetDefaultApplicationsClock");
+  NumberOf* temperature = read("nvmlDeviceGetTemperature");
+  Number* power = read("nvmlDeviceGetPowerUsage");
+  Number* enforced_limit = read("nvmlDeviceGetEnforcedPowerLimit");
+  Number* default_limit = read("nvmlDeviceGetPowerManagementDefaultLimit");
+  Number* persistence = read("nvmlDeviceGetPersistenceMode");
+  Pair* ecc = read("nvmlDeviceGetEccMode");
+  Pair* mig = read("nvmlDeviceGetMigMode");
+  int (*field_values)(Device, int count, FieldValue*) = read("nvmlDeviceGetFieldValues");
+  int (*event_reasons)(Device, unsigned long long*) = read.any_of(
+      {"nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetCurrentClocksThrottleReasons"});
+  int (*processes)(Device, unsigned* count, Process*) = read.any_of(
+      {"nvmlDeviceGetComputeRunningProcesses_v3", "nvmlDeviceGetComputeRunningProcesses_v2"});
+  int (*link_state)(Device, unsigned link, unsigned* active) = read("nvmlDeviceGetNvLinkState");
+  int (*link_remote)(Device, unsigned link, PciAddress*) = read("nvmlDeviceGetNvLinkRemotePciInfo_v2");
+  int (*link_remote_type)(Device, unsigned link, unsigned* type) = read("nvmlDeviceGetNvLinkRemoteDeviceType");
 };
 
 /// Why clocks are down (the reasons' bits as GpuState tells them apart).

@@ -94,4 +94,17 @@ Expected<void*> SharedLibrary::find(const char* symbol) const {
   return found;
 }
 
+FunctionReader::Found FunctionReader::operator()(const char* symbol) {
+  if (!library) return {nullptr};
+  const auto found = library->find(symbol);
+  if (!found && all_found) all_found = tl::unexpected(found.error());
+  return {found.value_or(nullptr)};
+}
+
+FunctionReader::Found FunctionReader::any_of(std::initializer_list<const char*> symbols) const {
+  for (const char* symbol : symbols)
+    if (const auto found = library ? library->find(symbol) : nullptr; found && *found != nullptr) return {*found};
+  return {nullptr};
+}
+
 }  // namespace stepcast

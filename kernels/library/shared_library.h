@@ -2,7 +2,8 @@
 // the driver, cuBLASLt, cuDNN and NCCL to whatever CUDA, Python environment or cluster module is there.
 #pragma once
 
-#include <memory>
+#include <initializer_list>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -24,12 +25,27 @@ class SharedLibrary {
     into = reinterpret_cast<Function*>(found);
     return {};
   }
+  [[nodiscard]] Expected<void*> find(const char* symbol) const;
   [[nodiscard]] const std::string& path() const { return path_; }
 
  private:
-  [[nodiscard]] Expected<void*> find(const char* symbol) const;
   void* handle_ = nullptr;
   std::string path_;
+};
+
+/// Finds functions of a library for the members of a struct, which are initialised by it: read("ncclSend").
+struct FunctionReader {
+  std::optional<SharedLibrary> library;  ///< none: every function is null
+  Expected<void> all_found;              ///< or the first that was needed and is missing
+
+  /// A function of any type.
+  struct Found {
+    void* function;
+    template <typename Function> operator Function*() const { return reinterpret_cast<Function*>(function); }
+  };
+  Found operator()(const char* symbol);
+  /// The first of the names that is there; null where none is, which is no failure.
+  [[nodiscard]] Found any_of(std::initializer_list<const char*> symbols) const;
 };
 
 }  // namespace stepcast

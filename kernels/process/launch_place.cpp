@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "model/base/text.h"
+#include "model/base/whole_number.h"
 
 namespace stepcast {
 namespace {
@@ -67,12 +68,10 @@ std::optional<Setting> first_of(const Environment& environment, const Names& nam
 }
 
 Expected<int> number(const Setting& from, int least, int most) {
-  int value = 0;
-  const char* end = from.text.data() + from.text.size();
-  const auto read = std::from_chars(from.text.data(), end, value);
-  if (read.ec != std::errc() || read.ptr != end || value < least || value > most)
+  const auto value = parsed_number<int>(from.text);
+  if (!value || *value < least || *value > most)
     return fail(from.name, fmt::format("'{}'", from.text), fmt::format("a whole number from {} to {}", least, most));
-  return value;
+  return *value;
 }
 
 constexpr int most_processes = 1 << 20;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -11,6 +12,8 @@ namespace stepcast {
 /// Without blanks, tabs and line ends around it.
 std::string_view stripped(std::string_view text);
 std::string lower_case(std::string_view text);
+/// "a, b, c and 4 more".
+std::string some_of(std::span<const std::string> names, std::size_t most);
 
 /// FNV-1a in 64 bits, of the letters of a text or of other whole numbers.
 template <typename Parts> constexpr std::uint64_t fnv1a(const Parts& parts) {

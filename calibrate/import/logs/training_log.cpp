@@ -1,7 +1,6 @@
 #include "calibrate/import/logs/training_log.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <map>
 
@@ -10,6 +9,7 @@
 
 #include "calibrate/import/logs/log_lines.h"
 #include "model/base/text.h"
+#include "model/base/whole_number.h"
 
 namespace stepcast {
 namespace {
@@ -73,14 +73,8 @@ std::string signs() {
   return fmt::format("looked for {}", fmt::join(texts, ", "));
 }
 
-std::optional<double> number_of(std::string_view text) {
-  double value = 0;
-  const auto end = std::from_chars(text.data(), text.data() + text.size(), value);
-  return end.ec == std::errc() && end.ptr == text.data() + text.size() ? std::optional(value) : std::nullopt;
-}
-
 bool differ(const std::string& a, const std::string& b) {
-  const auto x = number_of(a), y = number_of(b);
+  const auto x = parsed_number<double>(a), y = parsed_number<double>(b);
   return x && y && std::abs(*x - *y) > 1e-9 * std::max(std::abs(*x), std::abs(*y));
 }
 

@@ -68,9 +68,7 @@ void read_aic_nccl(TableImport& rows) {
   const double element = element_bytes_of(rows.text("nccl_dtype"));
   if (element == 0)
     return rows.refuse(fmt::format("unknown element type '{:.40}'", rows.text("nccl_dtype")), "half, int8, float, ...");
-  MeasurementContext context;
-  context.device = std::string(rows.text("device"));
-  context.gpu = gpu_of_device(context.device);
+  MeasurementContext context = context_of_device(rows.text("device"));
   context.fabric = fabric_of_gpu(context.gpu);
   context.nccl = std::string(rows.text("version"));
   context.software = fmt::format("nccl-tests {}", rows.text("nccl_dtype"));
@@ -82,10 +80,8 @@ void read_nccl_perf(TableImport& rows) {
   const auto kind = kind_in(rows, "op");
   const auto time = rows.time("latency_ms", a_millisecond);
   if (!kind || !time) return;
-  MeasurementContext context;
-  context.device = std::string(rows.text("device"));
-  context.gpu = split_collection(rows.text("system")).gpu;
-  if (context.gpu.empty()) context.gpu = gpu_of_device(context.device);
+  MeasurementContext context = context_of_device(rows.text("device"));
+  if (std::string gpu = split_collection(rows.text("system")).gpu; !gpu.empty()) context.gpu = std::move(gpu);
   if (context.gpu.empty() && context.device.empty()) context.device = std::string(rows.text("system"));
   context.fabric = fabric_of_gpu(context.gpu);
   context.nccl = std::string(rows.text("version_col"));

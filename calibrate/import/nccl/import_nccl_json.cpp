@@ -2,7 +2,6 @@
 // the name of the program. The environment that it dumps is not kept: it may hold secrets. What it says of the
 // algorithm is noted.
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -11,6 +10,7 @@
 #include "calibrate/import/nccl/nccl_text.h"
 #include "calibrate/import/tables/plain_words.h"
 #include "model/base/json_reader.h"
+#include "model/base/whole_number.h"
 
 namespace stepcast {
 namespace {
@@ -61,12 +61,10 @@ Row read_json_row(JsonObject& object) {
   std::string root;  // "    -1"
   object.read("root", root);
   const Words words = words_of(root);
-  const std::string_view word = words.size() == 1 ? words[0] : std::string_view();
-  int rank = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), rank);
-  const bool sound = !word.empty() && error == std::errc() && end == word.data() + word.size() && rank >= -1;
+  const auto rank = words.size() == 1 ? parsed_number<int>(words[0]) : std::nullopt;
+  const bool sound = rank && *rank >= -1;
   object.require(sound, "root", fmt::format("'{:.40}'", root), "-1 or a rank");
-  if (sound) row.root = rank;
+  if (sound) row.root = *rank;
   object.require(
       element_bytes(row.type) > 0, "type", fmt::format("unknown type '{:.40}'", row.type), "as nccl-tests names them");
   object.require(
@@ -150,7 +148,7 @@ Expected<Measurements> read_nccl_json(std::string_view text, const std::string& 
   if (auto error = file.first_error()) return tl::unexpected(std::move(*error));
   if (run.rows.empty()) return fail(where + ":/results", "no results", "a run that timed something");
   if (!arguments.empty()) run.program = last_of_path(arguments.front());
-  run.context.nccl = nccl_version_text(version);
+  take_library_version(version, run);
   run.context.software = "nccl-tests";
   read_date(words_of(start), run);
   Measurements all;

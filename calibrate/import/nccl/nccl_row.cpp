@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "model/base/whole_number.h"
+
 namespace stepcast::nccl {
 namespace {
 
@@ -26,8 +28,9 @@ std::optional<Figure> figure_in(std::string_view word) {
   const std::size_t point = std::min(digits.find('.'), digits.size());
   const std::string_view whole = digits.substr(0, point), part = digits.substr(std::min(point + 1, digits.size()));
   if (!is_count(whole) || (point < digits.size() && !is_count(part))) return std::nullopt;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), figure.value);
-  if (error != std::errc() || end != word.data() + word.size()) return std::nullopt;
+  const auto value = parsed_number<double>(word);
+  if (!value) return std::nullopt;
+  figure.value = *value;
   int power = 0;
   figure.exponent = e < word.size();
   if (figure.exponent) {
@@ -63,12 +66,9 @@ bool read_wrong(std::string_view word, std::optional<double>& out) {
   // printf writes exponents with a sign and two digits.
   const bool whole_exponent = e == word.size() || (word.size() >= e + 4 && (word[e + 1] == '+' || word[e + 1] == '-') &&
                                                       is_count(word.substr(e + 2)));
-  double value = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-  if (word.empty() || !is_digit(word[0]) || !whole_exponent || error != std::errc() || end != word.data() + word.size())
-    return false;
-  out = value;
-  return true;
+  if (word.empty() || !is_digit(word[0]) || !whole_exponent) return false;
+  out = parsed_number<double>(word);
+  return out.has_value();
 }
 
 class RowReader {
@@ -109,11 +109,8 @@ class RowReader {
            std::from_chars(word.data(), word.data() + word.size(), out).ec == std::errc();
   }
   bool read_root(std::optional<int>& out) {
-    const std::string_view word = next();
-    int root = 0;
-    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), root);
-    out = root;
-    return error == std::errc() && end == word.data() + word.size() && root >= -1;
+    out = parsed_number<int>(next());
+    return out && *out >= -1;
   }
   bool read_figure(Printed& out, Decimals usual) {
     const auto printed = printed_in(next(), usual);

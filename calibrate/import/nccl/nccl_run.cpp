@@ -9,6 +9,7 @@
 #include "calibrate/import/device_name.h"
 #include "calibrate/import/tables/plain_words.h"
 #include "calibrate/rows/measurement_context.h"
+#include "model/base/text.h"
 
 namespace stepcast::nccl {
 namespace {
@@ -57,10 +58,9 @@ Expected<MeasurementContext> context_of(const Run& run, const RanksNodes& place,
 /// "8, 16, 32 and 5 more".
 std::string some_sizes(const std::vector<double>& sizes) {
   constexpr std::size_t named = 5;
-  std::vector<double> some(
-      sizes.begin(), std::next(sizes.begin(), static_cast<std::ptrdiff_t>(std::min(named, sizes.size()))));
-  return fmt::format(
-      "{}{}", fmt::join(some, ", "), sizes.size() > named ? fmt::format(" and {} more", sizes.size() - named) : "");
+  std::vector<std::string> texts;
+  for (const double size : sizes) texts.push_back(fmt::format("{}", size));
+  return some_of(texts, named);
 }
 
 /// What the rows show that a reader of the times should know.

@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "kernels/library/library_version.h"
+
 namespace stepcast::nccl {
 namespace {
 
@@ -54,7 +56,7 @@ void read_versions(const Words& words, Run& run) {
   run.context.software = fmt::format("nccl-tests {}", after(words, "version"));
   constexpr std::string_view library = "nccl-library=";
   for (const std::string_view word : words)
-    if (word.starts_with(library)) run.context.nccl = nccl_version_text(count_of(word.substr(library.size())));
+    if (word.starts_with(library)) take_library_version(count_of(word.substr(library.size())), run);
 }
 
 /// "NCCL version 2.26.6+cuda12.8".
@@ -97,6 +99,8 @@ void read_about(const Words& words, Run& run, bool& begins) {
   read_forced(words, run);
 }
 
+void take_library_version(std::int64_t code, Run& run) { run.context.nccl = code > 0 ? nccl_version_text(code) : ""; }
+
 void read_date(const Words& words, Run& run) {
   if (!run.context.date.empty()) return;
   for (std::string_view word : words) {
@@ -107,14 +111,6 @@ void read_date(const Words& words, Run& run) {
                       (word.size() == 10 || !is_count(word.substr(10, 1)));
     if (date) return void(run.context.date = day);
   }
-}
-
-std::string nccl_version_text(std::int64_t code) {
-  if (code <= 0) return {};
-  // NCCL_VERSION in nccl.h: X*1000 + Y*100 + Z up to 2.8, X*10000 + Y*100 + Z after.
-  const std::int64_t major = code < 10000 ? code / 1000 : code / 10000;
-  const std::int64_t minor = code < 10000 ? code % 1000 / 100 : code % 10000 / 100;
-  return fmt::format("{}.{}.{}", major, minor, code % 100);
 }
 
 }  // namespace stepcast::nccl

@@ -15,7 +15,7 @@ namespace stepcast::nccl {
 void read_about(const Words& words, Run& run, bool& begins);
 /// The run's date, from a time stamp among the words.
 void read_date(const Words& words, Run& run);
-/// nccl-library=22606 and JSON's nccl_version: "2.26.6"; before 2.9 four digits, "2.8.4".
-std::string nccl_version_text(std::int64_t code);
+/// nccl-library=22606 and JSON's nccl_version.
+void take_library_version(std::int64_t code, Run& run);
 
 }  // namespace stepcast::nccl

@@ -106,7 +106,6 @@ class KinetoImport {
   void take_collective(const Json& event, const std::string& name, double seconds);
   std::optional<CollectiveQuery> collective_query(const Json& args, const std::string& name, std::string& lacks) const;
   void add_calls();
-  void add(const Query& query, double seconds);
   Expected<Measurements> finish();
 
   const Json& trace_;
@@ -206,13 +205,9 @@ void KinetoImport::take_collective(const Json& event, const std::string& name, d
   const auto query = collective_query(under(event, "args"), name, lacks);
   if (!query) return shapeless_.leave_out(name, lacks, seconds);
   collectives_ = true;
-  Measurement row;
-  row.what = *query;
-  row.time = Seconds(seconds);
   MeasurementContext context = context_;
   if (context.fabric.empty() && query->nodes == 1) context.fabric = fabric_of_gpu(context.gpu);
-  row.context = context_index(out_, context);
-  out_.rows.push_back(std::move(row));
+  add_row(out_, {*query, Seconds(seconds), {}, {}}, context);
 }
 
 void KinetoImport::add_calls() {
@@ -227,16 +222,8 @@ void KinetoImport::add_calls() {
     }
     if (auto* gemm = std::get_if<GemmQuery>(&*found.query))
       if (const auto layout = layout_of_kernel(launched.longest)) gemm->layout = *layout;
-    add(*found.query, launched.seconds);
+    add_row(out_, {*found.query, Seconds(launched.seconds), {}, {}}, context_);
   }
-}
-
-void KinetoImport::add(const Query& query, double seconds) {
-  Measurement row;
-  row.what = query;
-  row.time = Seconds(seconds);
-  row.context = context_index(out_, context_);
-  out_.rows.push_back(std::move(row));
 }
 
 Expected<Measurements> KinetoImport::finish() {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <optional>
 #include <span>
 
@@ -11,15 +10,15 @@
 #include "calibrate/import/scripts/launchers.h"
 #include "calibrate/import/shell/reader.h"
 #include "calibrate/import/tables/plain_words.h"
+#include "model/base/whole_number.h"
 
 namespace stepcast {
 namespace {
 
 std::int64_t launch_count(std::string_view text) {
-  std::int64_t value = 0;
-  const auto end = std::from_chars(text.data(), text.data() + text.size(), value);
   constexpr std::int64_t most = 10'000'000;
-  return end.ec == std::errc() && end.ptr == text.data() + text.size() && value > 0 && value <= most ? value : 0;
+  const std::int64_t value = parsed_number<std::int64_t>(text).value_or(0);
+  return value > 0 && value <= most ? value : 0;
 }
 
 bool is_option(std::string_view word) {

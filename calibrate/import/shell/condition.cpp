@@ -1,11 +1,11 @@
 // Conditions of a shell script that can be told from what the script itself sets.
-#include <charconv>
 #include <optional>
 #include <vector>
 
 #include "calibrate/import/shell/expand.h"
 #include "calibrate/import/shell/words.h"
 #include "model/base/text.h"
+#include "model/base/whole_number.h"
 
 namespace stepcast {
 namespace {
@@ -16,19 +16,13 @@ ShellTruth opposite(ShellTruth value) {
   return truth(value == ShellTruth::no);
 }
 
-std::optional<long long> shell_whole(const std::string& text) {
-  long long value = 0;
-  const auto end = std::from_chars(text.data(), text.data() + text.size(), value);
-  return end.ec == std::errc() && end.ptr == text.data() + text.size() ? std::optional(value) : std::nullopt;
-}
-
 ShellTruth shell_compared(const std::string& left, std::string_view sign, const std::string& right, bool patterns) {
   if (sign == "=" || sign == "==" || sign == "!=") {
     const bool open = patterns && right.find_first_of("*?[") != right.npos;
     if (open) return sign == "!=" ? opposite(shell_pattern(right, left)) : shell_pattern(right, left);
     return truth((left == right) == (sign != "!="));
   }
-  const auto a = shell_whole(left), b = shell_whole(right);
+  const auto a = parsed_number<long long>(left), b = parsed_number<long long>(right);
   if (!a || !b) return ShellTruth::unknown;
   if (sign == "-eq") return truth(*a == *b);
   if (sign == "-ne") return truth(*a != *b);

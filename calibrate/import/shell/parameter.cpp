@@ -1,7 +1,6 @@
 // What stands behind a $ in a shell script: ${NAME:-otherwise}, ${LIST[@]}, $((...)), $(...).
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <optional>
 
 #include <fmt/format.h>
@@ -9,6 +8,7 @@
 #include "calibrate/import/shell/expand.h"
 #include "calibrate/import/shell/words.h"
 #include "model/base/text.h"
+#include "model/base/whole_number.h"
 
 namespace stepcast {
 
@@ -38,12 +38,6 @@ struct ShellParameterParts {
 };
 
 namespace {
-
-std::optional<std::size_t> shell_index(std::string_view text) {
-  std::size_t value = 0;
-  const auto end = std::from_chars(text.data(), text.data() + text.size(), value);
-  return end.ec == std::errc() && end.ptr == text.data() + text.size() ? std::optional(value) : std::nullopt;
-}
 
 bool is_plain_pattern(std::string_view pattern) { return pattern.find_first_of("*?[]$`\"'\\") == pattern.npos; }
 
@@ -86,8 +80,8 @@ std::optional<std::string> with_other(const std::string& text, std::string_view 
 std::optional<std::string> part_of(const std::string& text, std::string_view rest) {
   rest.remove_prefix(1);
   const std::size_t colon = rest.find(':');
-  const auto first = shell_index(rest.substr(0, colon));
-  const auto count = colon == rest.npos ? std::optional(text.npos) : shell_index(rest.substr(colon + 1));
+  const auto first = parsed_number<std::size_t>(rest.substr(0, colon));
+  const auto count = colon == rest.npos ? std::optional(text.npos) : parsed_number<std::size_t>(rest.substr(colon + 1));
   if (!first || !count) return std::nullopt;
   return text.substr(std::min(*first, text.size()), *count);
 }
@@ -124,7 +118,7 @@ std::optional<std::vector<ShellText>> ShellWords::held_words(
     doubts_.insert(
         fmt::format("{} is a list: bash would hand over its first word, all of them are read here", parts.name));
   if (!parts.subscripted || parts.all()) return value.words;
-  const auto index = shell_index(expanded(parts.subscript, true).shown());
+  const auto index = parsed_number<std::size_t>(expanded(parts.subscript, true).shown());
   if (!index || *index >= value.words.size()) return std::nullopt;
   return std::vector<ShellText>{value.words[*index]};
 }

@@ -17,9 +17,7 @@ double published_rate(TableImport& rows) {
 }
 
 MeasurementContext device_context(std::string_view device, std::string_view software) {
-  MeasurementContext context;
-  context.device = std::string(device);
-  context.gpu = gpu_of_device(device);
+  MeasurementContext context = context_of_device(device);
   context.software = std::string(software);
   return context;
 }

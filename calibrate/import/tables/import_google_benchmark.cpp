@@ -167,8 +167,7 @@ Expected<Measurements> read_google_benchmark(
     }
     Measurement row = benchmark_measurement(group);
     row.what = *query;
-    row.context = context_index(out, *context);
-    out.rows.push_back(std::move(row));
+    add_row(out, std::move(row), *context);
   }
   if (out.rows.empty())
     return shapeless ? tl::unexpected<Error>(*shapeless)

@@ -147,9 +147,7 @@ Expected<void> take_state(NvbenchImport& import, JsonObject& object, const std::
     return {};
   }
   TRY(auto row, nvbench_measurement(state, where));
-  MeasurementContext context;
-  context.device = import.devices.contains(device) ? import.devices.at(device) : "";
-  context.gpu = gpu_of_device(context.device);
+  MeasurementContext context = context_of_device(import.devices.contains(device) ? import.devices.at(device) : "");
   context.software = fmt::format("nvbench {}", benchmark);
   TRY(const auto merged, merged_context(context, import.options.context, where));
   if (merged.gpu.empty())
@@ -158,8 +156,7 @@ Expected<void> take_state(NvbenchImport& import, JsonObject& object, const std::
                                : fmt::format("device '{:.60}' is not in the catalogue", context.device),
         "say which: --gpu h100-sxm");
   row.what = *query;
-  row.context = context_index(import.out, merged);
-  import.out.rows.push_back(std::move(row));
+  add_row(import.out, std::move(row), merged);
   return {};
 }
 

@@ -1,5 +1,6 @@
 #include "calibrate/import/tables/plain_row.h"
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -8,6 +9,7 @@
 #include "calibrate/import/delimited.h"
 #include "calibrate/import/device_name.h"
 #include "calibrate/import/tables/plain_words.h"
+#include "calibrate/rows/measurement_context.h"
 #include "model/base/text.h"
 #include "model/catalog.h"
 
@@ -226,15 +228,12 @@ Expected<Query> plain_query(const PlainFields& fields, const std::string& where,
 
 Expected<MeasurementContext> plain_context(const PlainFields& fields, const std::string& where) {
   MeasurementContext context;
-  const std::pair<std::string_view, std::string MeasurementContext::*> texts[] = {
-      {"device", &MeasurementContext::device}, {"fabric", &MeasurementContext::fabric},
-      {"machine", &MeasurementContext::machine}, {"software", &MeasurementContext::software},
-      {"driver", &MeasurementContext::driver}, {"cuda", &MeasurementContext::cuda},
-      {"cublas", &MeasurementContext::cublas}, {"nccl", &MeasurementContext::nccl}, {"date", &MeasurementContext::date},
-      {"launch_mode", &MeasurementContext::launch_mode}, {"regime", &MeasurementContext::regime},
-      {"source", &MeasurementContext::source}};
-  for (const auto& [word, member] : texts)
-    if (const auto text = find_field(fields, word)) context.*member = std::string(*text);
+  constexpr std::string_view not_from_tables[] = {"gpu", "cache", "beside"};
+  for (const detail::ContextText& field : detail::context_texts()) {
+    if (std::find(std::begin(not_from_tables), std::end(not_from_tables), field.name) != std::end(not_from_tables))
+      continue;
+    if (const auto text = find_field(fields, field.name)) context.*field.value = std::string(*text);
+  }
   if (context.regime != "burst" && context.regime != "sustained")
     return fail(where, fmt::format("regime '{:.40}'", context.regime), "burst or sustained");
   const auto gpu = find_field(fields, "gpu");

@@ -10,6 +10,7 @@
 
 #include "calibrate/measure/collectives/collective_time.h"
 #include "calibrate/measure/campaign_context.h"
+#include "calibrate/measure/campaign_notes.h"
 #include "calibrate/measure/stop_rule.h"
 #include "kernels/bench/work.h"
 
@@ -25,20 +26,13 @@ struct Turn {
   [[nodiscard]] std::string name() const { return to_text(work.works.front()); }
 };
 
-int collectives_phase() {
-  const auto phases = measure_phases();
-  const auto found =
-      std::find_if(phases.begin(), phases.end(), [](const MeasurePhase& phase) { return phase.id == "collectives"; });
-  return found != phases.end() ? static_cast<int>(found - phases.begin()) : 0;
-}
-
 CollectiveQuery query_of(const PlannedBeside& beside) {
   return query_of(PlannedCollective{beside.group, beside.kind, beside.buffer, {}});
 }
 
 PlannedWork planned(Query what, std::optional<Query> beside, Seconds estimate) {
   PlannedWork work;
-  work.phase = collectives_phase();
+  work.phase = phase_index("collectives");
   const KernelSource source = usual_source(what);
   work.works = {Work{std::move(what), source, false, std::move(beside)}};
   work.estimate = estimate;
@@ -100,9 +94,7 @@ class CollectiveCampaign {
     began_ = kept_ = bench_.now();
     for (const Turn& turn : turns_) left_ += turn.work.estimate;
     result_.measurements = request_.earlier;
-    auto& notes = result_.measurements.notes;
-    for (const std::string& note : plan_.notes)
-      if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(note);
+    for (const std::string& note : plan_.notes) add_note(result_.measurements, note);
     if (!turns_.empty()) TRY(agree_on_earlier());
     for (std::size_t i = 0; i < turns_.size() && result_.ended_by.empty(); ++i) take(i);
     result_.finished = result_.ended_by.empty();
@@ -177,14 +169,10 @@ class CollectiveCampaign {
 
   void report(std::size_t index) {
     if (!hooks_.progress) return;
-    MeasureProgress progress;
-    progress.now = &turns_[index].work;
-    progress.done = index;
-    progress.all = turns_.size();
-    progress.elapsed = bench_.now() - began_;
-    const double pace = estimated_.value() > 0 ? progress.elapsed / estimated_ : 1;
-    progress.left = (left_ + turns_[index].work.estimate) * pace;
-    hooks_.progress(progress);
+    const Seconds elapsed = bench_.now() - began_;
+    const double pace = estimated_.value() > 0 ? elapsed / estimated_ : 1;
+    const PlannedWork& now = turns_[index].work;
+    hooks_.progress({&now, index, turns_.size(), elapsed, (left_ + now.estimate) * pace});
   }
 
   [[nodiscard]] bool opened(const CollectiveGroup& group) const { return open_ == group.ranks; }
@@ -251,14 +239,7 @@ class CollectiveCampaign {
 
   void add(Query what, const MeasurementContext& context, Seconds time, Seconds low = {}, Seconds high = {},
       int repeats = 1) {
-    Measurement row;
-    row.what = std::move(what);
-    row.time = time;
-    row.low = low;
-    row.high = high;
-    row.context = context_index(result_.measurements, context);
-    row.repeats = repeats;
-    result_.measurements.rows.push_back(std::move(row));
+    add_row(result_.measurements, {std::move(what), time, low, high, 0, repeats}, context);
   }
 
   /// A call failed on some process, and so on all: the rest of the group is left out, and the campaign goes on where it

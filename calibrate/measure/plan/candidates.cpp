@@ -8,6 +8,7 @@
 
 #include "calibrate/measure/plan/phases.h"
 #include "model/base/quantity_text.h"
+#include "model/base/text.h"
 
 namespace stepcast {
 namespace {
@@ -134,10 +135,7 @@ class Collector {
   void note(const std::string& what, const std::vector<std::string>& names) {
     if (names.empty()) return;
     constexpr std::size_t shown = 3;
-    const std::vector<std::string> some(
-        names.begin(), names.begin() + static_cast<std::ptrdiff_t>(std::min(shown, names.size())));
-    out_.notes.push_back(fmt::format("{}, left out: {}{}", what, fmt::join(some, ", "),
-        names.size() > shown ? fmt::format(" and {} more", names.size() - shown) : ""));
+    out_.notes.push_back(fmt::format("{}, left out: {}", what, some_of(names, shown)));
   }
 
   const PlanRequest& request_;

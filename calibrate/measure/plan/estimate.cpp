@@ -48,8 +48,7 @@ Seconds sampling(const PlanRequest& request, const Work& work) {
 Seconds expected_campaign_time(const PlanRequest& request, const PlannedWork& planned) {
   Seconds time;
   for (const Work& work : planned.works) time += preparing(request, work);
-  const bool timed_by_clock = planned.mode == WorkMode::sustained || planned.mode == WorkMode::alternating;
-  if (!timed_by_clock) return time + sampling(request, planned.works.front());
+  if (!planned.runs_for_long()) return time + sampling(request, planned.works.front());
   Seconds round;  // the last one may begin just before the end
   for (const Work& work : planned.works) round += one_call(request, work);
   return time + planned.duration + std::max(round, request.rules.longest_replay) * 4;

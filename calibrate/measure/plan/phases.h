@@ -30,30 +30,21 @@ PhaseContext phase_context(const PlanRequest& request);
 PlannedWork sampled_work(const Query& query, bool warm = false);
 PlannedWork sampled_beside(const Query& query, const Query& beside);
 
+using Candidates = std::vector<PlannedWork>;
+using MakeCandidates = Candidates(const PhaseContext& context);
+
 /// A row of the table of phases.
 struct PlannedPhase {
   MeasurePhase phase;
-  std::vector<PlannedWork> (*candidates)(const PhaseContext& context);  ///< null: its works come from elsewhere
+  MakeCandidates* candidates;  ///< null: its works come from elsewhere
 };
 std::span<const PlannedPhase> planned_phases();
 /// Where an own shape belongs; -1: nothing here can run it.
 int phase_of(const Query& query, const PhaseContext& context);
-int phase_index(std::string_view id);
 
-using Candidates = std::vector<PlannedWork>;
-Candidates launch_candidates(const PhaseContext& context);
-Candidates bandwidth_candidates(const PhaseContext& context);
-Candidates gemm_candidates(const PhaseContext& context);
-Candidates backward_candidates(const PhaseContext& context);
-Candidates precision_candidates(const PhaseContext& context);
-Candidates skinny_works(const PhaseContext& context);
-Candidates edge_works(const PhaseContext& context);
-Candidates batched_candidates(const PhaseContext& context);
-Candidates warm_candidates(const PhaseContext& context);
-Candidates attention_candidates(const PhaseContext& context);
-Candidates membound_candidates(const PhaseContext& context);
-Candidates sustained_candidates(const PhaseContext& context);
-Candidates beside_candidates(const PhaseContext& context);
+MakeCandidates launch_candidates, bandwidth_candidates, gemm_candidates, backward_candidates, precision_candidates,
+    skinny_works, edge_works, batched_candidates, warm_candidates, attention_candidates, membound_candidates,
+    sustained_candidates, beside_candidates;
 
 /// Products of the two phases above: their times for a moment and alone are what those are held against.
 std::vector<Shape> compared_shapes();

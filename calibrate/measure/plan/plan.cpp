@@ -27,10 +27,6 @@ template <typename Row> void shuffle_rows(std::span<Row> rows, std::mt19937_64& 
   for (std::size_t i = rows.size(); i > 1; --i) std::swap(rows[i - 1], rows[random() % i]);
 }
 
-bool runs_for_long(const PlannedWork& work) {
-  return work.mode == WorkMode::sustained || work.mode == WorkMode::alternating;
-}
-
 Seconds sum_of(const std::vector<PlannedWork>& works) {
   Seconds sum;
   for (const PlannedWork& work : works) sum += work.estimate;
@@ -74,7 +70,7 @@ class Planner {
     Seconds least, shortest;
     for (const PhaseList& list : from_.phases) {
       least += list.next().estimate;
-      if (!runs_for_long(list.next()) && (shortest.value() == 0 || list.next().estimate < shortest))
+      if (!list.next().runs_for_long() && (shortest.value() == 0 || list.next().estimate < shortest))
         shortest = list.next().estimate;
     }
     if (from_.repeats && shortest.value() == 0)
@@ -150,7 +146,7 @@ class Planner {
     if (!from_.repeats) return;
     std::vector<PlannedWork> pool = own_;
     for (const Chosen& chosen : chosen_)
-      if (!runs_for_long(chosen.work)) pool.push_back(chosen.work);
+      if (!chosen.work.runs_for_long()) pool.push_back(chosen.work);
     shuffle_rows(std::span(pool), random_);
     for (PlannedWork& work : pool) {
       if (repeats_.size() == most_repeats || work.estimate > aside_) continue;
@@ -185,7 +181,7 @@ class Planner {
     for (const PhaseList& list : from_.phases)
       for (const Chosen& chosen : chosen_) {
         if (chosen.work.phase != list.phase) continue;
-        if (runs_for_long(chosen.work)) runs.push_back(chosen.work);
+        if (chosen.work.runs_for_long()) runs.push_back(chosen.work);
         else if (is_early(chosen)) plan_.works.push_back(chosen.work);
         else rounds[chosen.place * spread_over / list.taken].push_back(chosen.work);
       }

@@ -24,6 +24,8 @@ struct MeasurePhase {
 /// In the order of the printed plan. "collectives" is among them with share 0, so that --only can name it: make_plan
 /// leaves it to plan_collectives(), which has time of its own. "repeat" needs another phase to repeat something of.
 std::span<const MeasurePhase> measure_phases();
+/// -1: there is none of this name.
+int phase_index(std::string_view id);
 
 enum class WorkMode : std::uint8_t { sampled, sustained, alternating, repeat };
 
@@ -34,6 +36,8 @@ struct PlannedWork {
   Seconds duration;         ///< of sustained and alternating work
   Seconds estimate;         ///< with preparing and checking
   bool own = false;         ///< a shape of the user's model: comes first, and has up to half of the budget to itself
+
+  [[nodiscard]] bool runs_for_long() const { return mode == WorkMode::sustained || mode == WorkMode::alternating; }
 };
 
 struct MeasurePlan {

@@ -24,12 +24,6 @@ struct AttentionBuffers {
   }
 };
 
-Expected<void> put(DeviceBuffer& into, Expected<DeviceBuffer> made) {
-  if (!made) return tl::unexpected(std::move(made.error()));
-  into = std::move(*made);
-  return {};
-}
-
 class AttentionOperation : public Operation {
  public:
   AttentionOperation(GpuContext& context, const AttentionQuery& query, const AttentionShape& shape,
@@ -53,26 +47,24 @@ class AttentionOperation : public Operation {
   Expected<void> allocate(int copies) override {
     sets_.clear();
     workspace_ = {};
-    if (with_gradients())
-      if (auto good = put(workspace_, DeviceBuffer::make(attention_workspace(backward_, shape_).end)); !good)
-        return good;
+    if (with_gradients()) {
+      TRY(workspace_, DeviceBuffer::make(attention_workspace(backward_, shape_).end));
+    }
     for (int i = 0; i < copies; ++i) {
       AttentionBuffers set;
-      if (auto good = fill(set); !good) return good;
+      TRY(fill(set));
       sets_.push_back(std::move(set));
       // What a backward pass starts from. Beside that it loads the kernel before anything is captured.
-      if (auto good = launch_attention_forward(forward_, shape_, sets_.back().tensors(), context_.stream); !good)
-        return good;
+      TRY(launch_attention_forward(forward_, shape_, sets_.back().tensors(), context_.stream));
     }
     return context_.wait("attention_forward_kernel");
   }
 
   Expected<void> launch(int copy, cudaStream_t stream) override {
     const AttentionTensors tensors = sets_[static_cast<std::size_t>(copy)].tensors();
-    Expected<void> good;
-    if (query_.pass != AttentionPass::backward) good = launch_attention_forward(forward_, shape_, tensors, stream);
-    if (good && with_gradients()) good = launch_attention_backward(backward_, shape_, tensors, workspace_, stream);
-    return good;
+    if (query_.pass != AttentionPass::backward) TRY(launch_attention_forward(forward_, shape_, tensors, stream));
+    if (!with_gradients()) return {};
+    return launch_attention_backward(backward_, shape_, tensors, workspace_, stream);
   }
 
   Expected<Check> check() override {
@@ -89,17 +81,17 @@ class AttentionOperation : public Operation {
     const std::size_t of_queries = rows * static_cast<std::size_t>(shape_.heads * shape_.head_dim);
     const std::size_t of_keys = rows * static_cast<std::size_t>(shape_.kv_heads * shape_.head_dim);
     const Fill type = bf16() ? Fill::bf16 : Fill::fp16;
-    auto good = put(set.queries, context_.filled(of_queries, type));
-    if (good) good = put(set.keys, context_.filled(of_keys, type));
-    if (good) good = put(set.values, context_.filled(of_keys, type));
-    if (good) good = put(set.result, DeviceBuffer::make(of_queries * 2));
-    if (good) good = put(set.lse, DeviceBuffer::make(rows * static_cast<std::size_t>(shape_.heads) * sizeof(float)));
-    if (!with_gradients()) return good;
-    if (good) good = put(set.result_gradient, context_.filled(of_queries, type));
-    if (good) good = put(set.query_gradient, DeviceBuffer::make(of_queries * 2));
-    if (good) good = put(set.key_gradient, DeviceBuffer::make(of_keys * 2));
-    if (good) good = put(set.value_gradient, DeviceBuffer::make(of_keys * 2));
-    return good;
+    TRY(set.queries, context_.filled(of_queries, type));
+    TRY(set.keys, context_.filled(of_keys, type));
+    TRY(set.values, context_.filled(of_keys, type));
+    TRY(set.result, DeviceBuffer::make(of_queries * 2));
+    TRY(set.lse, DeviceBuffer::make(rows * static_cast<std::size_t>(shape_.heads) * sizeof(float)));
+    if (!with_gradients()) return {};
+    TRY(set.result_gradient, context_.filled(of_queries, type));
+    TRY(set.query_gradient, DeviceBuffer::make(of_queries * 2));
+    TRY(set.key_gradient, DeviceBuffer::make(of_keys * 2));
+    TRY(set.value_gradient, DeviceBuffer::make(of_keys * 2));
+    return {};
   }
 
   GpuContext& context_;
@@ -144,10 +136,8 @@ Expected<AttentionShape> shape_of(const AttentionQuery& query) {
 
 Expected<int> shared_bytes_of(const GpuContext& context) {
   int bytes = 0;
-  if (auto good = checked(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, context.index),
-          "cudaDeviceGetAttribute");
-      !good)
-    return tl::unexpected(std::move(good.error()));
+  TRY(checked(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, context.index),
+      "cudaDeviceGetAttribute"));
   return bytes;
 }
 
@@ -159,18 +149,16 @@ MadeOperation make_attention(GpuContext& context, const AttentionQuery& query) {
   if (!context.at_least(7, 5) || (bf16 && !context.at_least(8, 0)))
     return fail(work_name(query), context.device.name + " has no tensor cores for " + to_text(query.precision),
         "bf16 needs compute capability 8.0, fp16 7.5");
-  const auto shared = shared_bytes_of(context);
-  if (!shared) return tl::unexpected(shared.error());
+  TRY(const auto shared, shared_bytes_of(context));
   const AttentionKernel forward = attention_forward_kernel_for(bf16, static_cast<int>(shape.head_dim));
   const AttentionBackwardKernels backward =
-      attention_backward_kernels_for(bf16, static_cast<int>(shape.head_dim), *shared);
-  if (backward.gradients.function == nullptr || forward.shared_bytes > *shared)
+      attention_backward_kernels_for(bf16, static_cast<int>(shape.head_dim), shared);
+  if (backward.gradients.function == nullptr || forward.shared_bytes > shared)
     return fail(work_name(query),
-        "a block of " + context.device.name + " has " + std::to_string(*shared) + " bytes of shared memory",
+        "a block of " + context.device.name + " has " + std::to_string(shared) + " bytes of shared memory",
         "our attention needs 64 KiB");
-  const auto compiled = bf16 ? compiled_for_bf16(forward) : Expected<bool>(true);
-  if (!compiled) return tl::unexpected(compiled.error());
-  if (!*compiled)
+  TRY(const bool compiled, bf16 ? compiled_for_bf16(forward) : Expected<bool>(true));
+  if (!compiled)
     return fail(work_name(query), "the program was compiled for older GPUs, without bf16",
         "compile with CMAKE_CUDA_ARCHITECTURES of at least 80");
   for (const AttentionKernel& kernel : {forward, backward.gradients}) TRY(admit(kernel));

@@ -80,15 +80,13 @@ Expected<void> launch_attention_backward(const AttentionBackwardKernels& kernels
   AttentionConvertArguments queries{query_sums, tensors.query_gradient, sizes.heads, sizes.scale, sizes};
   AttentionConvertArguments keys{key_sums, tensors.key_gradient, sizes.heads / sizes.group, sizes.scale, sizes};
   AttentionConvertArguments values{value_sums, tensors.value_gradient, sizes.heads / sizes.group, 1, sizes};
-  auto good = checked(cudaMemsetAsync(query_sums, 0, at.end - at.query_sums, stream), "cudaMemsetAsync");
-  if (good) good = launch_kernel(kernels.statistics, shape, shape.heads, padded_queries, &before, stream);
-  if (good) good = launch_kernel(kernels.gradients, shape, shape.heads, shape.positions, &main, stream);
-  if (good) good = launch_kernel(kernels.convert_queries, shape, shape.heads, shape.positions, &queries, stream);
-  if (good && shape.group() > 1)
-    good = launch_kernel(kernels.convert_keys, shape, shape.kv_heads, shape.positions, &keys, stream);
-  if (good && shape.group() > 1)
-    good = launch_kernel(kernels.convert_keys, shape, shape.kv_heads, shape.positions, &values, stream);
-  return good;
+  TRY(checked(cudaMemsetAsync(query_sums, 0, at.end - at.query_sums, stream), "cudaMemsetAsync"));
+  TRY(launch_kernel(kernels.statistics, shape, shape.heads, padded_queries, &before, stream));
+  TRY(launch_kernel(kernels.gradients, shape, shape.heads, shape.positions, &main, stream));
+  TRY(launch_kernel(kernels.convert_queries, shape, shape.heads, shape.positions, &queries, stream));
+  if (shape.group() == 1) return {};
+  TRY(launch_kernel(kernels.convert_keys, shape, shape.kv_heads, shape.positions, &keys, stream));
+  return launch_kernel(kernels.convert_keys, shape, shape.kv_heads, shape.positions, &values, stream);
 }
 
 }  // namespace stepcast::gpu

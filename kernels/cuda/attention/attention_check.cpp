@@ -68,17 +68,16 @@ struct HeldTensors {
 
 Expected<void> fetch_all(
     HeldTensors& held, const Sampled& sampled, const AttentionTensors& tensors, bool with_gradients) {
-  auto good = sampled.fetch(held.queries, tensors.queries, false);
-  if (good) good = sampled.fetch(held.keys, tensors.keys, true);
-  if (good) good = sampled.fetch(held.values, tensors.values, true);
-  if (good) good = sampled.fetch(held.result, tensors.result, false);
-  if (good) good = sampled.fetch_lse(held.lse, tensors.lse);
-  if (!with_gradients) return good;
-  if (good) good = sampled.fetch(held.result_gradient, tensors.result_gradient, false);
-  if (good) good = sampled.fetch(held.query_gradient, tensors.query_gradient, false);
-  if (good) good = sampled.fetch(held.key_gradient, tensors.key_gradient, true);
-  if (good) good = sampled.fetch(held.value_gradient, tensors.value_gradient, true);
-  return good;
+  TRY(sampled.fetch(held.queries, tensors.queries, false));
+  TRY(sampled.fetch(held.keys, tensors.keys, true));
+  TRY(sampled.fetch(held.values, tensors.values, true));
+  TRY(sampled.fetch(held.result, tensors.result, false));
+  TRY(sampled.fetch_lse(held.lse, tensors.lse));
+  if (!with_gradients) return {};
+  TRY(sampled.fetch(held.result_gradient, tensors.result_gradient, false));
+  TRY(sampled.fetch(held.query_gradient, tensors.query_gradient, false));
+  TRY(sampled.fetch(held.key_gradient, tensors.key_gradient, true));
+  return sampled.fetch(held.value_gradient, tensors.value_gradient, true);
 }
 
 /// First, last, both sides of a block's edge, and others at random; fewer where each costs more. Of causal problems the
@@ -104,8 +103,7 @@ Expected<Check> check_attention(
   };
   const Sampled sampled{shape, bf16, below(shape.batch), below(shape.kv_heads)};
   HeldTensors held;
-  if (auto good = fetch_all(held, sampled, tensors, with_gradients); !good)
-    return tl::unexpected(std::move(good.error()));
+  TRY(fetch_all(held, sampled, tensors, with_gradients));
   const HeldHeads* inputs[] = {&held.queries, &held.keys, &held.values, &held.result_gradient};  // by AttentionTensor
   const AttentionInputs accessor = [&](AttentionTensor tensor, const AttentionRow& row, std::span<double> into) {
     inputs[static_cast<int>(tensor)]->row(row.position, row.head, into);

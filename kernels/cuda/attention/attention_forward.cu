@@ -34,8 +34,7 @@ Expected<void> admit(const AttentionKernel& kernel) {
 
 Expected<bool> compiled_for_bf16(const AttentionKernel& kernel) {
   cudaFuncAttributes attributes{};
-  if (auto good = checked(cudaFuncGetAttributes(&attributes, kernel.function), "cudaFuncGetAttributes"); !good)
-    return tl::unexpected(std::move(good.error()));
+  TRY(checked(cudaFuncGetAttributes(&attributes, kernel.function), "cudaFuncGetAttributes"));
   return attributes.ptxVersion >= 80;
 }
 

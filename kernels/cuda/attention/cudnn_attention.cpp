@@ -41,28 +41,21 @@ class CudnnAttention : public Operation {
 
   Expected<void> allocate(int copies) override {
     tensors_.clear();
-    Expected<void> good;
-    for (const std::size_t bytes : sizes()) {
-      if (good) good = add(tensors_, bytes, copies);
-    }
-    if (good) good = add_scratch();
+    for (const std::size_t bytes : sizes()) TRY(add(tensors_, bytes, copies));
+    TRY(add_scratch());
     // Every tensor but the statistics, which the forward pass writes.
     const Fill fill = shape_.type == CUDNN_DATA_HALF ? Fill::fp16 : Fill::bf16;
     for (std::size_t at = 0; at < tensors_.size(); ++at) {
-      if (good && at != kStatistics) good = context_.fill(tensors_[at].at(0), tensors_[at].bytes() / 2, fill);
+      if (at != kStatistics) TRY(context_.fill(tensors_[at].at(0), tensors_[at].bytes() / 2, fill));
     }
     // The backward pass alone needs what a forward pass left behind.
-    for (int copy = 0; trains() && copy < copies; ++copy) {
-      if (good) good = run_forward(copy, context_.stream);
-    }
-    return good ? context_.wait("cudnnBackendExecute") : good;
+    for (int copy = 0; trains() && copy < copies; ++copy) TRY(run_forward(copy, context_.stream));
+    return context_.wait("cudnnBackendExecute");
   }
 
   // cuDNN's fused attentions may be captured (cuDNN documentation, "CUDA Graphs"): they only launch kernels.
   Expected<void> launch(int copy, cudaStream_t stream) override {
-    if (runs_forward()) {
-      if (auto good = run_forward(copy, stream); !good) return good;
-    }
+    if (runs_forward()) TRY(run_forward(copy, stream));
     return trains() ? run_backward(copy, stream) : Expected<void>{};
   }
 
@@ -100,10 +93,10 @@ class CudnnAttention : public Operation {
   /// Workspaces and what the backward pass sums in: frameworks too use the same memory for every layer.
   Expected<void> add_scratch() {
     scratch_.clear();
-    auto good = add(scratch_, std::max(forward_.workspace_bytes(), backward_.workspace_bytes()), 1);
-    if (good && trains()) good = add(scratch_, 2 * query_bytes(), 1);
-    if (good && trains()) good = add(scratch_, row_bytes(), 1);
-    return good;
+    TRY(add(scratch_, std::max(forward_.workspace_bytes(), backward_.workspace_bytes()), 1));
+    if (!trains()) return {};
+    TRY(add(scratch_, 2 * query_bytes(), 1));
+    return add(scratch_, row_bytes(), 1);
   }
   [[nodiscard]] AttentionSet set(int copy) const {
     const auto at = [&](std::size_t tensor) { return tensor < tensors_.size() ? tensors_[tensor].at(copy) : nullptr; };
@@ -197,20 +190,17 @@ MadeOperation make_cudnn_attention(GpuContext& context, const AttentionQuery& qu
   TRY(version_allows(version, query));
   TRY(const auto handle, cudnn_handle(context.index));
 
-  auto forward = plan_of(*library, handle, shape, write_attention_forward);
-  if (!forward) return tl::unexpected(std::move(forward.error()));
+  TRY(auto forward, plan_of(*library, handle, shape, write_attention_forward));
   CudnnPlan backward;
   if (query.pass != AttentionPass::forward) {
-    TRY(auto made, plan_of(*library, handle, shape, write_attention_backward));
-    backward = std::move(made);
+    TRY(backward, plan_of(*library, handle, shape, write_attention_backward));
   }
   AttentionScalars scalars;
   scalars.scale = static_cast<float>(1 / std::sqrt(query.head_dim));
   // Before 9.10 its kernels take the lowest number for what no query sees (the same front end, get_negative_inf_value).
   using Limits = std::numeric_limits<float>;
   scalars.minus_infinity = version < 91000 ? Limits::lowest() : -Limits::infinity();
-  return std::make_unique<CudnnAttention>(
-      context, shape, query.pass, scalars, std::move(*forward), std::move(backward));
+  return std::make_unique<CudnnAttention>(context, shape, query.pass, scalars, std::move(forward), std::move(backward));
 }
 
 #else

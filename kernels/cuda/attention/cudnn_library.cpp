@@ -8,8 +8,6 @@
 #include <string>
 #include <string_view>
 
-#include "kernels/library/shared_library.h"
-
 namespace stepcast::gpu {
 namespace {
 
@@ -20,24 +18,9 @@ constexpr const char* kGetCudnn =
 
 Expected<CudnnLibrary> load_cudnn() {
   TRY(auto library, SharedLibrary::open(cudnn_names, kGetCudnn));
-  CudnnLibrary into;
-  Expected<void> good;
-  const auto load = [&](auto& function, const char* symbol) {
-    if (good) good = library.load(function, symbol);
-  };
-  load(into.version, "cudnnGetVersion");
-  load(into.status_text, "cudnnGetErrorString");
-  load(into.last_error, "cudnnGetLastErrorString");
-  load(into.create, "cudnnCreate");
-  load(into.set_stream, "cudnnSetStream");
-  load(into.descriptor_create, "cudnnBackendCreateDescriptor");
-  load(into.descriptor_destroy, "cudnnBackendDestroyDescriptor");
-  load(into.attribute_set, "cudnnBackendSetAttribute");
-  load(into.attribute_get, "cudnnBackendGetAttribute");
-  load(into.finalize, "cudnnBackendFinalize");
-  load(into.execute, "cudnnBackendExecute");
-  if (!good) return tl::unexpected(std::move(good.error()));
-  return into;
+  const CudnnLibrary functions{{library, {}}};
+  TRY(functions.read.all_found);
+  return functions;
 }
 
 }  // namespace
@@ -62,32 +45,31 @@ Expected<cudnnHandle_t> cudnn_handle(int device) {
   const std::lock_guard lock(guard);
   if (const auto found = handles.find(device); found != handles.end()) return found->second;
   cudnnHandle_t handle = nullptr;
-  if (auto good = library->checked(library->create(&handle), "cudnnCreate"); !good)
-    return tl::unexpected(std::move(good.error()));
+  TRY(library->checked(library->create(&handle), "cudnnCreate"));
   return handles.emplace(device, handle).first->second;
 }
 
 Expected<CudnnDescriptor> CudnnDescriptor::make(const CudnnLibrary& library, cudnnBackendDescriptorType_t type) {
+  cudnnBackendDescriptor_t raw = nullptr;
+  TRY(library.checked(library.descriptor_create(type, &raw), "cudnnBackendCreateDescriptor"));
   CudnnDescriptor descriptor;
   descriptor.library_ = &library;
-  if (auto good = library.checked(library.descriptor_create(type, &descriptor.raw_), "cudnnBackendCreateDescriptor");
-      !good)
-    return tl::unexpected(std::move(good.error()));
+  descriptor.raw_ = {raw, library.descriptor_destroy};
   return descriptor;
 }
 
 Expected<void> CudnnDescriptor::set(
     cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, std::int64_t count, const void* values) {
-  return library_->checked(library_->attribute_set(raw_, name, type, count, values), "cudnnBackendSetAttribute");
+  return library_->checked(library_->attribute_set(raw(), name, type, count, values), "cudnnBackendSetAttribute");
 }
 
 Expected<void> CudnnDescriptor::get(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type,
     std::int64_t most, std::int64_t* count, void* values) const {
-  return library_->checked(library_->attribute_get(raw_, name, type, most, count, values), "cudnnBackendGetAttribute");
+  return library_->checked(library_->attribute_get(raw(), name, type, most, count, values), "cudnnBackendGetAttribute");
 }
 
 Expected<void> CudnnDescriptor::finalize() {
-  return library_->checked(library_->finalize(raw_), "cudnnBackendFinalize");
+  return library_->checked(library_->finalize(raw()), "cudnnBackendFinalize");
 }
 
 }  // namespace stepcast::gpu

@@ -6,24 +6,27 @@
 #include <cudnn.h>
 
 #include <cstdint>
-#include <utility>
+#include <memory>
+#include <type_traits>
 
+#include "kernels/library/shared_library.h"
 #include "model/base/error.h"
 
 namespace stepcast::gpu {
 
 struct CudnnLibrary {
-  decltype(&cudnnGetVersion) version = nullptr;
-  decltype(&cudnnGetErrorString) status_text = nullptr;
-  decltype(&cudnnGetLastErrorString) last_error = nullptr;
-  decltype(&cudnnCreate) create = nullptr;
-  decltype(&cudnnSetStream) set_stream = nullptr;
-  decltype(&cudnnBackendCreateDescriptor) descriptor_create = nullptr;
-  decltype(&cudnnBackendDestroyDescriptor) descriptor_destroy = nullptr;
-  decltype(&cudnnBackendSetAttribute) attribute_set = nullptr;
-  decltype(&cudnnBackendGetAttribute) attribute_get = nullptr;
-  decltype(&cudnnBackendFinalize) finalize = nullptr;
-  decltype(&cudnnBackendExecute) execute = nullptr;
+  FunctionReader read;
+  decltype(&cudnnGetVersion) version = read("cudnnGetVersion");
+  decltype(&cudnnGetErrorString) status_text = read("cudnnGetErrorString");
+  decltype(&cudnnGetLastErrorString) last_error = read("cudnnGetLastErrorString");
+  decltype(&cudnnCreate) create = read("cudnnCreate");
+  decltype(&cudnnSetStream) set_stream = read("cudnnSetStream");
+  decltype(&cudnnBackendCreateDescriptor) descriptor_create = read("cudnnBackendCreateDescriptor");
+  decltype(&cudnnBackendDestroyDescriptor) descriptor_destroy = read("cudnnBackendDestroyDescriptor");
+  decltype(&cudnnBackendSetAttribute) attribute_set = read("cudnnBackendSetAttribute");
+  decltype(&cudnnBackendGetAttribute) attribute_get = read("cudnnBackendGetAttribute");
+  decltype(&cudnnBackendFinalize) finalize = read("cudnnBackendFinalize");
+  decltype(&cudnnBackendExecute) execute = read("cudnnBackendExecute");
 
   /// "cudnnBackendFinalize: CUDNN_STATUS_NOT_SUPPORTED", with what the library itself says about it as the hint.
   [[nodiscard]] Expected<void> checked(cudnnStatus_t status, const char* call) const;
@@ -39,27 +42,17 @@ Expected<cudnnHandle_t> cudnn_handle(int device);
 class CudnnDescriptor {
  public:
   static Expected<CudnnDescriptor> make(const CudnnLibrary& library, cudnnBackendDescriptorType_t type);
-  CudnnDescriptor() = default;
-  CudnnDescriptor(CudnnDescriptor&& other) noexcept
-      : library_(other.library_), raw_(std::exchange(other.raw_, nullptr)) {}
-  CudnnDescriptor& operator=(CudnnDescriptor&& other) noexcept {
-    std::swap(library_, other.library_);
-    std::swap(raw_, other.raw_);
-    return *this;
-  }
-  ~CudnnDescriptor() {
-    if (raw_ != nullptr) (void)library_->descriptor_destroy(raw_);
-  }
   Expected<void> set(
       cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, std::int64_t count, const void* values);
   Expected<void> get(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, std::int64_t most,
       std::int64_t* count, void* values) const;
   Expected<void> finalize();
-  [[nodiscard]] cudnnBackendDescriptor_t raw() const { return raw_; }
+  [[nodiscard]] cudnnBackendDescriptor_t raw() const { return raw_.get(); }
 
  private:
   const CudnnLibrary* library_ = nullptr;
-  cudnnBackendDescriptor_t raw_ = nullptr;
+  std::unique_ptr<std::remove_pointer_t<cudnnBackendDescriptor_t>, decltype(&cudnnBackendDestroyDescriptor)> raw_{
+      nullptr, nullptr};
 };
 
 }  // namespace stepcast::gpu

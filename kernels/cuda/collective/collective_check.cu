@@ -48,17 +48,12 @@ Expected<Check> compare_exact(const CollectiveCall& call, const void* received, 
   if (!call.has_result()) return Check{};
   TRY(auto largest, DeviceBuffer::make(sizeof(unsigned)));
   unsigned bits = 0;
-  auto good = checked(cudaMemsetAsync(largest.as(), 0, sizeof bits, stream), "cudaMemsetAsync");
-  if (good) {
-    largest_difference<<<blocks_for(call.received()), threads, 0, stream>>>(static_cast<const __nv_bfloat16*>(received),
-        call.received(), call.kind, call.share(), call.ranks, call.rank, largest.as<unsigned>());
-    good = checked(cudaGetLastError(), "largest_difference");
-  }
-  if (good)
-    good =
-        checked(cudaMemcpyAsync(&bits, largest.as(), sizeof bits, cudaMemcpyDeviceToHost, stream), "cudaMemcpyAsync");
-  if (good) good = checked(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
-  if (!good) return tl::unexpected(std::move(good.error()));
+  TRY(checked(cudaMemsetAsync(largest.as(), 0, sizeof bits, stream), "cudaMemsetAsync"));
+  largest_difference<<<blocks_for(call.received()), threads, 0, stream>>>(static_cast<const __nv_bfloat16*>(received),
+      call.received(), call.kind, call.share(), call.ranks, call.rank, largest.as<unsigned>());
+  TRY(checked(cudaGetLastError(), "largest_difference"));
+  TRY(checked(cudaMemcpyAsync(&bits, largest.as(), sizeof bits, cudaMemcpyDeviceToHost, stream), "cudaMemcpyAsync"));
+  TRY(checked(cudaStreamSynchronize(stream), "cudaStreamSynchronize"));
   return Check{static_cast<double>(std::bit_cast<float>(bits)), 0, call.received()};
 }
 

@@ -18,28 +18,17 @@ Expected<void> make_stream(cudaStream_t& stream) {
   return checked(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
 }
 
-Expected<void> make_event(StreamEvent& into) {
-  TRY(into, StreamEvent::make());
-  return {};
-}
-
-Expected<void> all_good(std::initializer_list<std::function<Expected<void>()>> steps) {
-  for (const auto& step : steps)
-    if (auto good = step(); !good) return good;
-  return {};
-}
-
 }  // namespace
 
 Expected<void> CollectiveRank::start() {
-  return all_good({[&] { return context_.use(); }, [&] { return make_stream(context_.stream); },
-      [&] { return make_stream(context_.side_stream); }, [&] { return make_event(begin_); },
-      [&] { return make_event(end_); }, [&] { return make_event(neighbour_runs_); },
-      [&] { return make_event(neighbour_ends_); },
-      [&]() -> Expected<void> {
-        TRY(small_, context_.filled(2 * small_elements, Fill::bf16));
-        return {};
-      }});
+  TRY(context_.use());
+  TRY(make_stream(context_.stream));
+  TRY(make_stream(context_.side_stream));
+  for (StreamEvent* event : {&begin_, &end_, &neighbour_runs_, &neighbour_ends_}) {
+    TRY(*event, StreamEvent::make());
+  }
+  TRY(small_, context_.filled(2 * small_elements, Fill::bf16));
+  return {};
 }
 
 void CollectiveRank::finish() {
@@ -53,14 +42,13 @@ void CollectiveRank::finish() {
 
 Expected<Bytes> CollectiveRank::free_memory() const {
   std::size_t free = 0, all = 0;
-  if (auto good = checked(cudaMemGetInfo(&free, &all), "cudaMemGetInfo"); !good)
-    return tl::unexpected(std::move(good.error()));
+  TRY(checked(cudaMemGetInfo(&free, &all), "cudaMemGetInfo"));
   return Bytes(static_cast<double>(free));
 }
 
 Expected<void> CollectiveRank::open(const NcclUniqueId& id, int ranks, int rank) {
   NcclCommunicator made = nullptr;
-  if (auto good = nccl_.checked(nccl_.init_rank(&made, ranks, id, rank), "ncclCommInitRank"); !good) return good;
+  TRY(nccl_.checked(nccl_.init_rank(&made, ranks, id, rank), "ncclCommInitRank"));
   communicator_ = made;
   ranks_ = ranks;
   rank_ = rank;
@@ -87,8 +75,7 @@ Expected<void> CollectiveRank::reserve(Bytes buffer) {
   for (DeviceBuffer* one : {&send_, &receive_}) {
     if (one->bytes() >= bytes) continue;
     *one = DeviceBuffer();  // freed first: both sizes at once may not fit
-    TRY(auto made, context_.filled(bytes / collective_element, Fill::bf16));
-    *one = std::move(made);
+    TRY(*one, context_.filled(bytes / collective_element, Fill::bf16));
   }
   return {};
 }
@@ -136,16 +123,15 @@ Expected<Check> CollectiveRank::check(CollectiveKind kind, Bytes buffer) {
   const CollectiveCall call = call_of(kind, buffer);
   const cudaStream_t stream = context_.stream;
   const auto bytes = static_cast<std::size_t>(call.received() * collective_element);
-  auto good = all_good({[&] { return fill_exact(call, send_.as(), stream); },
-      // All bits set is no number: what the call leaves alone is seen.
-      [&] { return checked(cudaMemsetAsync(receive_.as(), 0xff, bytes, stream), "cudaMemsetAsync"); },
-      [&] { return enqueue_call(call, stream); }, [&] { return end_.record(stream); },
-      [&] { return wait_for(end_, to_text(kind)); }});
-  if (!good) return tl::unexpected(std::move(good.error()));
+  TRY(fill_exact(call, send_.as(), stream));
+  // All bits set is no number: what the call leaves alone is seen.
+  TRY(checked(cudaMemsetAsync(receive_.as(), 0xff, bytes, stream), "cudaMemsetAsync"));
+  TRY(enqueue_call(call, stream));
+  TRY(end_.record(stream));
+  TRY(wait_for(end_, to_text(kind)));
   auto found = compare_exact(call, receive_.as(), stream);
   // Zeros and small integers switch fewer transistors than data does: random numbers again before anything is timed.
-  if (good = context_.fill(send_.as(), static_cast<std::size_t>(call.elements), Fill::bf16); !good)
-    return tl::unexpected(std::move(good.error()));
+  TRY(context_.fill(send_.as(), static_cast<std::size_t>(call.elements), Fill::bf16));
   return found;
 }
 
@@ -159,18 +145,16 @@ Expected<Seconds> CollectiveRank::timed(cudaStream_t stream, int calls, const En
     abort();
     return tl::unexpected(std::move(good.error()));
   }
-  auto span = begin_.until(end_);
-  if (!span) return span;
-  return *span / calls;
+  TRY(const auto span, begin_.until(end_));
+  return span / calls;
 }
 
 Expected<std::vector<Seconds>> CollectiveRank::time(CollectiveKind kind, Bytes buffer, int calls, int batches) {
   const CollectiveCall call = call_of(kind, buffer);
   std::vector<Seconds> times;
   for (int batch = 0; batch < batches; ++batch) {
-    auto one = timed(context_.stream, calls, [&] { return enqueue_call(call, context_.stream); });
-    if (!one) return tl::unexpected(std::move(one.error()));
-    times.push_back(*one);
+    TRY(const auto one, timed(context_.stream, calls, [&] { return enqueue_call(call, context_.stream); }));
+    times.push_back(one);
   }
   return times;
 }
@@ -217,13 +201,12 @@ Expected<Seconds> CollectiveRank::timed_beside(const Row& row, const Row& neighb
     abort();
     return tl::unexpected(std::move(good.error()));
   }
-  const auto overlap = end_.until(neighbour_ends_), span = begin_.until(end_);
-  if (!overlap) return overlap;
-  if (!span) return span;
-  if (overlap->value() <= 0)
+  TRY(const auto overlap, end_.until(neighbour_ends_));
+  TRY(const auto span, begin_.until(end_));
+  if (overlap.value() <= 0)
     return fail(
         "interference", "the neighbour ended before what was timed beside it", "is another program on the GPU?");
-  return *span / row.calls;
+  return span / row.calls;
 }
 
 Expected<Seconds> CollectiveRank::products_beside(int calls, int neighbours) {

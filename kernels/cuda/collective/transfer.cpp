@@ -9,30 +9,6 @@
 namespace stepcast::gpu {
 namespace {
 
-/// Page-locked memory of the host, freed with the object.
-class PinnedBuffer {
- public:
-  PinnedBuffer() = default;
-  PinnedBuffer(PinnedBuffer&& other) noexcept : data_(std::exchange(other.data_, nullptr)) {}
-  PinnedBuffer& operator=(PinnedBuffer&& other) noexcept {
-    std::swap(data_, other.data_);
-    return *this;
-  }
-  ~PinnedBuffer() {
-    if (data_ != nullptr) (void)cudaFreeHost(data_);
-  }
-  static Expected<PinnedBuffer> make(std::size_t bytes) {
-    PinnedBuffer buffer;
-    if (auto good = checked(cudaMallocHost(&buffer.data_, bytes), "cudaMallocHost"); !good)
-      return tl::unexpected(std::move(good.error()));
-    return buffer;
-  }
-  [[nodiscard]] unsigned char* at(std::size_t offset) const { return static_cast<unsigned char*>(data_) + offset; }
-
- private:
-  void* data_ = nullptr;
-};
-
 /// Words that differ from their neighbours and from copy to copy (Knuth's multiplicative hash of the place).
 void write_pattern(unsigned char* into, std::size_t bytes, std::uint64_t salt) {
   for (std::size_t at = 0; at < bytes; at += sizeof(std::uint64_t)) {
@@ -63,17 +39,22 @@ class Transfer : public Operation {
   GpuContext& context_;
   bool to_device_;
   std::size_t bytes_;
-  PinnedBuffer host_;
+  [[nodiscard]] unsigned char* host_at(std::size_t offset) const {
+    return static_cast<unsigned char*>(host_.get()) + offset;
+  }
+  OwnedHandle<void*, cudaFreeHost> host_;  ///< page-locked
   DeviceBuffer device_;
 };
 
 Expected<void> Transfer::allocate(int copies) {
-  host_ = PinnedBuffer();
+  host_.reset();
   device_ = DeviceBuffer();
   const std::size_t all = stride() * static_cast<std::size_t>(copies);
-  TRY(host_, PinnedBuffer::make(all));
+  void* pinned = nullptr;
+  TRY(checked(cudaMallocHost(&pinned, all), "cudaMallocHost"));
+  host_.reset(pinned);
   for (int copy = 0; copy < copies; ++copy) {
-    write_pattern(host_.at(stride() * static_cast<std::size_t>(copy)), bytes_, static_cast<std::uint64_t>(copy));
+    write_pattern(host_at(stride() * static_cast<std::size_t>(copy)), bytes_, static_cast<std::uint64_t>(copy));
   }
   TRY(device_, context_.filled(all / 4, Fill::fp32));
   return {};
@@ -81,15 +62,15 @@ Expected<void> Transfer::allocate(int copies) {
 
 Expected<void> Transfer::launch(int copy, cudaStream_t stream) {
   const std::size_t at = stride() * static_cast<std::size_t>(copy);
-  const cudaError_t status =
-      to_device_ ? cudaMemcpyAsync(device_.as(at), host_.at(at), bytes_, cudaMemcpyHostToDevice, stream)
-                 : cudaMemcpyAsync(host_.at(at), device_.as(at), bytes_, cudaMemcpyDeviceToHost, stream);
+  const cudaError_t status = to_device_
+                                 ? cudaMemcpyAsync(device_.as(at), host_at(at), bytes_, cudaMemcpyHostToDevice, stream)
+                                 : cudaMemcpyAsync(host_at(at), device_.as(at), bytes_, cudaMemcpyDeviceToHost, stream);
   return checked(status, "cudaMemcpyAsync");
 }
 
 /// Every byte, against what a copy of another kind brings.
 Expected<Check> Transfer::check() {
-  if (!to_device_) std::memset(host_.at(0), 0, bytes_);
+  if (!to_device_) std::memset(host_at(0), 0, bytes_);
   TRY(launch(0, context_.stream));
   TRY(context_.wait("copy"));
   constexpr std::size_t chunk = std::size_t{16} << 20;
@@ -98,7 +79,7 @@ Expected<Check> Transfer::check() {
   for (std::size_t at = 0; at < bytes_; at += chunk) {
     const std::size_t part = std::min(chunk, bytes_ - at);
     TRY(checked(cudaMemcpy(on_gpu.data(), device_.as(at), part, cudaMemcpyDeviceToHost), "cudaMemcpy"));
-    check.error += differing_bytes(on_gpu.data(), host_.at(at), part);
+    check.error += differing_bytes(on_gpu.data(), host_at(at), part);
     check.compared += static_cast<std::int64_t>(part);
   }
   return check;

@@ -4,8 +4,6 @@
 #include <mutex>
 #include <string_view>
 
-#include "kernels/library/shared_library.h"
-
 namespace stepcast::gpu {
 namespace {
 
@@ -18,33 +16,10 @@ constexpr const char* kGetCublas =
 #undef STEPCAST_TEXT
 #undef STEPCAST_TEXT_OF
 
-Expected<void> load_functions(const SharedLibrary& library, CublasLibrary& into) {
-  Expected<void> good;
-  const auto load = [&](auto& function, const char* symbol) {
-    if (good) good = library.load(function, symbol);
-  };
-  load(into.create, "cublasLtCreate");
-  load(into.version, "cublasLtGetVersion");
-  load(into.status_text, "cublasLtGetStatusString");
-  load(into.product_create, "cublasLtMatmulDescCreate");
-  load(into.product_destroy, "cublasLtMatmulDescDestroy");
-  load(into.product_set, "cublasLtMatmulDescSetAttribute");
-  load(into.matrix_create, "cublasLtMatrixLayoutCreate");
-  load(into.matrix_destroy, "cublasLtMatrixLayoutDestroy");
-  load(into.matrix_set, "cublasLtMatrixLayoutSetAttribute");
-  load(into.preference_create, "cublasLtMatmulPreferenceCreate");
-  load(into.preference_destroy, "cublasLtMatmulPreferenceDestroy");
-  load(into.preference_set, "cublasLtMatmulPreferenceSetAttribute");
-  load(into.heuristic, "cublasLtMatmulAlgoGetHeuristic");
-  load(into.algorithm_get, "cublasLtMatmulAlgoConfigGetAttribute");
-  load(into.multiply, "cublasLtMatmul");
-  return good;
-}
-
 Expected<CublasLibrary> load_cublas() {
   TRY(auto library, SharedLibrary::open(library_names, kGetCublas));
-  CublasLibrary functions;
-  TRY(load_functions(library, functions));
+  const CublasLibrary functions{{library, {}}};
+  TRY(functions.read.all_found);
   // The plain name may lead to any version: structs and enumerators are those of one major version.
   const std::size_t version = functions.version();
   if (version / 10000 != CUBLAS_VER_MAJOR)
@@ -75,8 +50,7 @@ Expected<cublasLtHandle_t> cublas_handle(int device) {
   const std::lock_guard lock(guard);
   if (const auto found = handles.find(device); found != handles.end()) return found->second;
   cublasLtHandle_t handle = nullptr;
-  if (auto good = library->checked(library->create(&handle), "cublasLtCreate"); !good)
-    return tl::unexpected(std::move(good.error()));
+  TRY(library->checked(library->create(&handle), "cublasLtCreate"));
   return handles.emplace(device, handle).first->second;
 }
 

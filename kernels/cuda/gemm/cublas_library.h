@@ -5,26 +5,28 @@
 
 #include <string>
 
+#include "kernels/library/shared_library.h"
 #include "model/base/error.h"
 
 namespace stepcast::gpu {
 
 struct CublasLibrary {
-  decltype(&cublasLtCreate) create = nullptr;
-  decltype(&cublasLtGetVersion) version = nullptr;
-  decltype(&cublasLtGetStatusString) status_text = nullptr;
-  decltype(&cublasLtMatmulDescCreate) product_create = nullptr;
-  decltype(&cublasLtMatmulDescDestroy) product_destroy = nullptr;
-  decltype(&cublasLtMatmulDescSetAttribute) product_set = nullptr;
-  decltype(&cublasLtMatrixLayoutCreate) matrix_create = nullptr;
-  decltype(&cublasLtMatrixLayoutDestroy) matrix_destroy = nullptr;
-  decltype(&cublasLtMatrixLayoutSetAttribute) matrix_set = nullptr;
-  decltype(&cublasLtMatmulPreferenceCreate) preference_create = nullptr;
-  decltype(&cublasLtMatmulPreferenceDestroy) preference_destroy = nullptr;
-  decltype(&cublasLtMatmulPreferenceSetAttribute) preference_set = nullptr;
-  decltype(&cublasLtMatmulAlgoGetHeuristic) heuristic = nullptr;
-  decltype(&cublasLtMatmulAlgoConfigGetAttribute) algorithm_get = nullptr;
-  decltype(&cublasLtMatmul) multiply = nullptr;
+  FunctionReader read;
+  decltype(&cublasLtCreate) create = read("cublasLtCreate");
+  decltype(&cublasLtGetVersion) version = read("cublasLtGetVersion");
+  decltype(&cublasLtGetStatusString) status_text = read("cublasLtGetStatusString");
+  decltype(&cublasLtMatmulDescCreate) product_create = read("cublasLtMatmulDescCreate");
+  decltype(&cublasLtMatmulDescDestroy) product_destroy = read("cublasLtMatmulDescDestroy");
+  decltype(&cublasLtMatmulDescSetAttribute) product_set = read("cublasLtMatmulDescSetAttribute");
+  decltype(&cublasLtMatrixLayoutCreate) matrix_create = read("cublasLtMatrixLayoutCreate");
+  decltype(&cublasLtMatrixLayoutDestroy) matrix_destroy = read("cublasLtMatrixLayoutDestroy");
+  decltype(&cublasLtMatrixLayoutSetAttribute) matrix_set = read("cublasLtMatrixLayoutSetAttribute");
+  decltype(&cublasLtMatmulPreferenceCreate) preference_create = read("cublasLtMatmulPreferenceCreate");
+  decltype(&cublasLtMatmulPreferenceDestroy) preference_destroy = read("cublasLtMatmulPreferenceDestroy");
+  decltype(&cublasLtMatmulPreferenceSetAttribute) preference_set = read("cublasLtMatmulPreferenceSetAttribute");
+  decltype(&cublasLtMatmulAlgoGetHeuristic) heuristic = read("cublasLtMatmulAlgoGetHeuristic");
+  decltype(&cublasLtMatmulAlgoConfigGetAttribute) algorithm_get = read("cublasLtMatmulAlgoConfigGetAttribute");
+  decltype(&cublasLtMatmul) multiply = read("cublasLtMatmul");
 
   /// "cublasLtMatmul: an unsupported value or parameter was passed to the function", with a hint where there is one.
   [[nodiscard]] Expected<void> checked(cublasStatus_t status, const char* call, const char* hint = "") const;

@@ -67,19 +67,18 @@ template <typename Value> Expected<void> GemmCall::set(cublasLtMatmulDescAttribu
 Expected<void> GemmCall::describe(const GemmProblem& problem, const GemmFactors& factors) {
   cublasLtMatmulDesc_t product = nullptr;
   const cublasStatus_t created = library_->product_create(&product, problem.precision->compute, CUDA_R_32F);
-  if (auto good = library_->checked(created, "cublasLtMatmulDescCreate"); !good) return good;
+  TRY(library_->checked(created, "cublasLtMatmulDescCreate"));
   product_.reset(product);
   const StoredAs stored = operations[static_cast<int>(problem.shape.layout)];
-  if (auto good = set(CUBLASLT_MATMUL_DESC_TRANSA, static_cast<std::int32_t>(stored.w)); !good) return good;
-  if (auto good = set(CUBLASLT_MATMUL_DESC_TRANSB, static_cast<std::int32_t>(stored.x)); !good) return good;
-  if (auto good = describe_factors(problem, factors); !good) return good;
+  TRY(set(CUBLASLT_MATMUL_DESC_TRANSA, static_cast<std::int32_t>(stored.w)));
+  TRY(set(CUBLASLT_MATMUL_DESC_TRANSB, static_cast<std::int32_t>(stored.x)));
+  TRY(describe_factors(problem, factors));
 
   const auto [m, n, k, batch, layout] = problem.shape;
   const cudaDataType_t operand = problem.precision->operand;
-  TRY(auto w, stored.w == CUBLAS_OP_T ? matrix(operand, k, n, batch) : matrix(operand, n, k, batch));
-  TRY(auto x, stored.x == CUBLAS_OP_T ? matrix(operand, m, k, batch) : matrix(operand, k, m, batch));
-  TRY(auto y, matrix(problem.result_type(), n, m, batch));
-  w_ = std::move(w), x_ = std::move(x), y_ = std::move(y);
+  TRY(w_, stored.w == CUBLAS_OP_T ? matrix(operand, k, n, batch) : matrix(operand, n, k, batch));
+  TRY(x_, stored.x == CUBLAS_OP_T ? matrix(operand, m, k, batch) : matrix(operand, k, m, batch));
+  TRY(y_, matrix(problem.result_type(), n, m, batch));
   return {};
 }
 
@@ -90,10 +89,10 @@ Expected<void> GemmCall::describe_factors(const GemmProblem& problem, const Gemm
 #if CUBLAS_VER_MAJOR * 100 + CUBLAS_VER_MINOR >= 1208
   const auto w_mode = static_cast<std::int32_t>(scale_mode(problem.precision->w_scales));
   const auto x_mode = static_cast<std::int32_t>(scale_mode(problem.precision->x_scales));
-  if (auto good = set(CUBLASLT_MATMUL_DESC_A_SCALE_MODE, w_mode); !good) return good;
-  if (auto good = set(CUBLASLT_MATMUL_DESC_B_SCALE_MODE, x_mode); !good) return good;
+  TRY(set(CUBLASLT_MATMUL_DESC_A_SCALE_MODE, w_mode));
+  TRY(set(CUBLASLT_MATMUL_DESC_B_SCALE_MODE, x_mode));
 #endif
-  if (auto good = set(CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, factors.w()); !good) return good;
+  TRY(set(CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, factors.w()));
   return set(CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, factors.x());
 }
 
@@ -102,8 +101,7 @@ Expected<GemmCall::Matrix> GemmCall::matrix(
   cublasLtMatrixLayout_t made = nullptr;
   const cublasStatus_t created =
       library_->matrix_create(&made, type, static_cast<std::uint64_t>(rows), static_cast<std::uint64_t>(columns), rows);
-  if (auto good = library_->checked(created, "cublasLtMatrixLayoutCreate"); !good)
-    return tl::unexpected(std::move(good.error()));
+  TRY(library_->checked(created, "cublasLtMatrixLayoutCreate"));
   Matrix owned(made, library_->matrix_destroy);
   if (batch == 1) return owned;
   const auto count = static_cast<std::int32_t>(batch);
@@ -111,8 +109,7 @@ Expected<GemmCall::Matrix> GemmCall::matrix(
   cublasStatus_t good = library_->matrix_set(made, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count, sizeof count);
   if (good == CUBLAS_STATUS_SUCCESS)
     good = library_->matrix_set(made, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &stride, sizeof stride);
-  if (auto set = library_->checked(good, "cublasLtMatrixLayoutSetAttribute"); !set)
-    return tl::unexpected(std::move(set.error()));
+  TRY(library_->checked(good, "cublasLtMatrixLayoutSetAttribute"));
   return owned;
 }
 
@@ -120,13 +117,12 @@ Expected<GemmCall::Matrix> GemmCall::matrix(
 // training gets.
 Expected<void> GemmCall::choose_algorithm(const GpuContext& context, const GemmProblem& problem) {
   cublasLtMatmulPreference_t made = nullptr;
-  if (auto good = library_->checked(library_->preference_create(&made), "cublasLtMatmulPreferenceCreate"); !good)
-    return good;
+  TRY(library_->checked(library_->preference_create(&made), "cublasLtMatmulPreferenceCreate"));
   const Owned<cublasLtMatmulPreference_t> preference(made, library_->preference_destroy);
   const std::uint64_t workspace = recommended_workspace(context.device);
   const cublasStatus_t set =
       library_->preference_set(made, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace, sizeof workspace);
-  if (auto good = library_->checked(set, "cublasLtMatmulPreferenceSetAttribute"); !good) return good;
+  TRY(library_->checked(set, "cublasLtMatmulPreferenceSetAttribute"));
 
   std::array<cublasLtMatmulHeuristicResult_t, 8> found{};
   int count = 0;

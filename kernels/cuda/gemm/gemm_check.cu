@@ -55,19 +55,16 @@ Expected<Gathered> gather(const GpuContext& context, NumberFormat format, const 
   Gathered gathered{format, length, {}};
   gathered.bytes.resize(bytes_for(format, length * static_cast<std::int64_t>(lines.size())));
   const std::size_t line_bytes = lines.size() * sizeof(OperandLine);
-  auto where = DeviceBuffer::make(line_bytes);
-  if (!where) return tl::unexpected(std::move(where.error()));
+  TRY(const auto where, DeviceBuffer::make(line_bytes));
   TRY(auto into, DeviceBuffer::make(gathered.bytes.size()));
   // All on one stream: it may be one that does not wait for the default stream, where plain copies run.
-  auto good = checked(cudaMemcpyAsync(where->as<>(), lines.data(), line_bytes, cudaMemcpyHostToDevice, context.stream),
-      "cudaMemcpyAsync");
-  if (good) good = start_gather_of(context, format, from, *where, lines.size(), length, into);
-  if (good)
-    good = checked(cudaMemcpyAsync(gathered.bytes.data(), into.as<>(), gathered.bytes.size(), cudaMemcpyDeviceToHost,
-                       context.stream),
-        "cudaMemcpyAsync");
-  if (good) good = context.wait("gather_lines");
-  if (!good) return tl::unexpected(std::move(good.error()));
+  TRY(checked(cudaMemcpyAsync(where.as<>(), lines.data(), line_bytes, cudaMemcpyHostToDevice, context.stream),
+      "cudaMemcpyAsync"));
+  TRY(start_gather_of(context, format, from, where, lines.size(), length, into));
+  TRY(checked(cudaMemcpyAsync(
+                  gathered.bytes.data(), into.as<>(), gathered.bytes.size(), cudaMemcpyDeviceToHost, context.stream),
+      "cudaMemcpyAsync"));
+  TRY(context.wait("gather_lines"));
   return gathered;
 }
 

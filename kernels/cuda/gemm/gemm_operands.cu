@@ -48,7 +48,7 @@ Expected<void> fill_operand(GpuContext& context, NumberFormat format, void* data
   const unsigned int blocks = static_cast<unsigned int>(std::max(context.device.sm_count, 1)) * 8;
   fill_fp4<<<blocks, kThreads, 0, context.stream>>>(static_cast<unsigned char*>(data), bytes, context.seed);
   context.seed += bytes;  // the next fill starts behind the numbers of this one
-  if (auto good = checked(cudaGetLastError(), "fill_fp4"); !good) return good;
+  TRY(checked(cudaGetLastError(), "fill_fp4"));
   return context.wait("fill_fp4");
 }
 
@@ -85,13 +85,11 @@ Expected<DeviceBuffer> uploaded(const GpuContext& context, const FactorArray& fa
   std::vector<unsigned char> bytes;
   bytes.reserve(factors.one.size() * factors.count);
   for (std::size_t at = 0; at < factors.count; ++at) bytes.insert(bytes.end(), factors.one.begin(), factors.one.end());
-  auto buffer = DeviceBuffer::make(bytes.size());
-  if (!buffer) return buffer;
+  TRY(auto buffer, DeviceBuffer::make(bytes.size()));
   const cudaError_t copied =
-      cudaMemcpyAsync(buffer->as<>(), bytes.data(), bytes.size(), cudaMemcpyHostToDevice, context.stream);
-  auto good = checked(copied, "cudaMemcpyAsync");
-  if (good) good = context.wait("cudaMemcpyAsync");
-  if (!good) return tl::unexpected(std::move(good.error()));
+      cudaMemcpyAsync(buffer.as<>(), bytes.data(), bytes.size(), cudaMemcpyHostToDevice, context.stream);
+  TRY(checked(copied, "cudaMemcpyAsync"));
+  TRY(context.wait("cudaMemcpyAsync"));
   return buffer;
 }
 
@@ -101,12 +99,11 @@ Expected<void> GemmOperands::allocate(GpuContext& context, const GemmProblem& pr
   // What was there before goes first: both together may not fit.
   x_ = {}, w_ = {}, y_ = {};
   const NumberFormat operand = problem.precision->operand_format;
-  TRY(auto x, BufferSets::make(bytes_for(operand, problem.x_elements()), copies));
-  TRY(auto w, BufferSets::make(bytes_for(operand, problem.w_elements()), copies));
-  TRY(auto y, BufferSets::make(bytes_for(problem.result_format(), problem.y_elements()), copies));
-  x_ = std::move(x), w_ = std::move(w), y_ = std::move(y);
-  if (auto good = fill_operand(context, operand, x_.at(0), x_.bytes()); !good) return good;
-  if (auto good = fill_operand(context, operand, w_.at(0), w_.bytes()); !good) return good;
+  TRY(x_, BufferSets::make(bytes_for(operand, problem.x_elements()), copies));
+  TRY(w_, BufferSets::make(bytes_for(operand, problem.w_elements()), copies));
+  TRY(y_, BufferSets::make(bytes_for(problem.result_format(), problem.y_elements()), copies));
+  TRY(fill_operand(context, operand, x_.at(0), x_.bytes()));
+  TRY(fill_operand(context, operand, w_.at(0), w_.bytes()));
   return fill_operand(context, problem.result_format(), y_.at(0), y_.bytes());
 }
 
@@ -114,11 +111,9 @@ GemmSet GemmOperands::set(int copy) const { return {x_.at(copy), w_.at(copy), y_
 
 Expected<GemmFactors> GemmFactors::make(const GpuContext& context, const GemmProblem& problem) {
   const ProductShape& shape = problem.shape;
-  TRY(auto x, uploaded(context, factors_for(problem.precision->x_scales, kX, shape.m, shape.k)));
-  TRY(auto w, uploaded(context, factors_for(problem.precision->w_scales, kW, shape.n, shape.k)));
   GemmFactors factors;
-  factors.x_ = std::move(x);
-  factors.w_ = std::move(w);
+  TRY(factors.x_, uploaded(context, factors_for(problem.precision->x_scales, kX, shape.m, shape.k)));
+  TRY(factors.w_, uploaded(context, factors_for(problem.precision->w_scales, kW, shape.n, shape.k)));
   return factors;
 }
 

@@ -1,27 +1,32 @@
-// GPU side only. Functions of single elements, for elementwise_kernel.
+// GPU side only. Functions of single elements, for elementwise_kernel, each with its reference: the results for one
+// place of the inputs, in float64.
 #pragma once
 
 #include "kernels/cuda/lane.cuh"
+#include "kernels/reference/memory_reference.h"
 
 namespace stepcast::gpu {
 
 /// a + s b, of STREAM (McCalpin, "Memory Bandwidth and Machine Balance in Current High Performance Computers", 1995).
 struct Triad {
   static constexpr int reads = 2, writes = 1;
-  float s;
+  float s = 0.75f;  ///< exact in every format
   __device__ void operator()(const float (&in)[2], float (&out)[1]) const { out[0] = in[0] + s * in[1]; }
+  reference::Values reference(reference::Numbers in) const { return {in[0] + static_cast<double>(s) * in[1]}; }
 };
 
 /// Of a layer's result to the stream that goes past it.
 struct AddResidual {
   static constexpr int reads = 2, writes = 1;
   __device__ void operator()(const float (&in)[2], float (&out)[1]) const { out[0] = in[0] + in[1]; }
+  static reference::Values reference(reference::Numbers in) { return {in[0] + in[1]}; }
 };
 
 struct AddScalar {
   static constexpr int reads = 1, writes = 1;
-  float s;
+  float s = 0.75f;  ///< exact in every format
   __device__ void operator()(const float (&in)[1], float (&out)[1]) const { out[0] = in[0] + s; }
+  reference::Values reference(reference::Numbers in) const { return {in[0] + static_cast<double>(s)}; }
 };
 
 /// The tanh form of GELU: x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) (Hendrycks and Gimpel, arXiv 1606.08415,
@@ -33,6 +38,7 @@ struct Gelu {
     const float x = in[0];
     out[0] = 0.5f * x * (1.0f + fast_tanh(kGeluScale * (x + kGeluCube * x * x * x)));
   }
+  static reference::Values reference(reference::Numbers in) { return {reference::gelu(in[0])}; }
 };
 /// Reads x and the gradient of the result.
 struct GeluBackward {
@@ -43,6 +49,7 @@ struct GeluBackward {
     const float inner = kGeluScale * (1.0f + 3.0f * kGeluCube * x * x);
     out[0] = in[1] * 0.5f * (1.0f + t + x * (1.0f - t * t) * inner);
   }
+  static reference::Values reference(reference::Numbers in) { return {reference::gelu_gradient(in[0], in[1])}; }
 };
 
 /// silu(gate) up, with silu(x) = x sigmoid(x) (Shazeer, "GLU Variants Improve Transformer", arXiv 2002.05202).
@@ -51,6 +58,7 @@ struct SwiGlu {
   __device__ void operator()(const float (&in)[2], float (&out)[1]) const {
     out[0] = in[0] * fast_sigmoid(in[0]) * in[1];
   }
+  static reference::Values reference(reference::Numbers in) { return {reference::silu(in[0]) * in[1]}; }
 };
 /// Reads gate, up and the gradient of the result; writes the gradients of gate and up.
 struct SwiGluBackward {
@@ -60,6 +68,10 @@ struct SwiGluBackward {
     const float s = fast_sigmoid(gate);
     out[0] = dy * up * s * (1.0f + gate * (1.0f - s));
     out[1] = dy * gate * s;
+  }
+  static reference::Values reference(reference::Numbers in) {
+    const auto gradient = reference::swiglu_gradient(in[0], in[1], in[2]);
+    return {gradient.gate, gradient.up};
   }
 };
 

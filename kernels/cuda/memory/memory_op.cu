@@ -1,5 +1,4 @@
-// The operators that device memory bounds, by their name in model/profile/query.cpp's table, and what each of them
-// accepts.
+// The operators that device memory bounds, and what each of them accepts.
 #include <cmath>
 #include <limits>
 
@@ -9,48 +8,16 @@
 namespace stepcast::gpu {
 namespace {
 
-using Make = MadeMemoryOperation (*)(GpuContext&, const MemoryShape&);
-
-/// Columns of which a kernel can make 16-byte vectors.
-enum class Columns : std::uint8_t { any, whole_rows, whole_halves, whole_array };
-
-/// What makes it for elements of 4 and of 2 bytes, on chips without bf16 (before 8.0) and with; null: there is no
-/// kernel.
-struct MemoryOperator {
-  std::string_view op;
-  Make four[2], two[2];
-  Columns columns = Columns::any;
-};
-
-#define STEPCAST_TWO_BYTES(make) \
-  { make<Fp16>, make<Bf16> }
-#define STEPCAST_ALL_ELEMENTS(make) {make<float>, make<float>}, STEPCAST_TWO_BYTES(make)
-const MemoryOperator operators[] = {
-    {"read", STEPCAST_ALL_ELEMENTS(make_read), Columns::whole_array},
-    {"write", STEPCAST_ALL_ELEMENTS(make_write), Columns::whole_array},
-    {"copy", STEPCAST_ALL_ELEMENTS(make_copy), Columns::whole_array},
-    {"triad", STEPCAST_ALL_ELEMENTS(make_triad)},
-    {"add", STEPCAST_ALL_ELEMENTS(make_add)},
-    {"add-scalar", STEPCAST_ALL_ELEMENTS(make_add_scalar)},
-    {"norm", STEPCAST_ALL_ELEMENTS(make_norm), Columns::whole_rows},
-    {"norm-backward", STEPCAST_ALL_ELEMENTS(make_norm_backward), Columns::whole_rows},
-    {"softmax", STEPCAST_ALL_ELEMENTS(make_softmax)},
-    {"softmax-backward", STEPCAST_ALL_ELEMENTS(make_softmax_backward)},
-    {"gelu", STEPCAST_ALL_ELEMENTS(make_gelu)},
-    {"gelu-backward", STEPCAST_ALL_ELEMENTS(make_gelu_backward)},
-    {"swiglu", STEPCAST_ALL_ELEMENTS(make_swiglu)},
-    {"swiglu-backward", STEPCAST_ALL_ELEMENTS(make_swiglu_backward)},
-    {"rope", STEPCAST_ALL_ELEMENTS(make_rope), Columns::whole_halves},
-    {"embedding", STEPCAST_ALL_ELEMENTS(make_embedding), Columns::whole_rows},
-    // Counted for gradients of 2 bytes: of 4, the table in fp32 would weigh less beside them.
-    {"embedding-backward", {}, STEPCAST_TWO_BYTES(make_embedding_backward), Columns::whole_rows},
-    {"cross-entropy", STEPCAST_ALL_ELEMENTS(make_cross_entropy)},
-    {"quantize", {}, STEPCAST_TWO_BYTES(make_quantize), Columns::whole_array},  // half of 2 bytes is fp8
-    // Counted in elements of 4 bytes; the 16-bit type is that of the copy which products read.
-    {"adam", STEPCAST_TWO_BYTES(make_adam), {}, Columns::whole_array},
-};
+MemoryOperators all_operators() {
+  MemoryOperators all;
+  for (const auto operators :
+      {stream_operators, elementwise_operators, norm_operators, softmax_operators, gather_operators, update_operators})
+    for (const MemoryOperator& row : operators()) all.push_back(row);
+  return all;
+}
 
 const MemoryOperator* find_operator(std::string_view op) {
+  static const MemoryOperators operators = all_operators();
   for (const MemoryOperator& row : operators)
     if (row.op == op) return &row;
   return nullptr;
@@ -92,8 +59,8 @@ Expected<void> check_shape(const MemoryOperator& row, const MemoryQuery& query) 
   return {};
 }
 
-Expected<Make> make_of(const MemoryOperator& row, const MemoryQuery& query, bool bf16) {
-  const Make make = query.element_bytes == 4 ? row.four[bf16] : query.element_bytes == 2 ? row.two[bf16] : nullptr;
+Expected<MemoryOperator::Make> make_of(const MemoryOperator& row, const MemoryQuery& query, bool bf16) {
+  const auto make = query.element_bytes == 4 ? row.four[bf16] : query.element_bytes == 2 ? row.two[bf16] : nullptr;
   if (make != nullptr) return make;
   return fail(work_name(query), "no kernel for elements of this size",
       row.four[bf16] == nullptr  ? "2 bytes"

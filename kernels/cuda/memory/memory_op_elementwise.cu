@@ -8,13 +8,10 @@ namespace stepcast::gpu {
 namespace {
 
 using reference::Values;
-/// The results for one place of the inputs, in float64.
-using Reference = Values (*)(std::span<const double> in);
 
 template <typename Op, typename T> class Elementwise : public MemoryOperation {
  public:
-  Elementwise(GpuContext& context, const MemoryShape& shape, Op op, Reference reference)
-      : MemoryOperation(context, shape), op_(op), reference_(reference) {}
+  using MemoryOperation::MemoryOperation;
   Expected<void> launch(int copy, cudaStream_t stream) override;
 
  protected:
@@ -27,10 +24,6 @@ template <typename Op, typename T> class Elementwise : public MemoryOperation {
   [[nodiscard]] double row_error(const Band& band, std::int64_t row) const override;
   /// Fast exponentials lose some units in the last place, and 1 - tanh^2 more of them where tanh is near 1.
   [[nodiscard]] double allowed() const override { return reference::allowed_error(shape_.element_bytes, 1) + 0x1p-18; }
-
- private:
-  Op op_;
-  Reference reference_;
 };
 
 template <typename Op, typename T> Expected<void> Elementwise<Op, T>::launch(int copy, cudaStream_t stream) {
@@ -39,7 +32,7 @@ template <typename Op, typename T> Expected<void> Elementwise<Op, T>::launch(int
   for (int w = 0; w < Op::writes; ++w) at.out[w] = arrays_.template at<T>(Op::reads + w, copy);
   TRY(const auto blocks, blocks_per_sm(elementwise_kernel<Op, T>, kStreamThreads));
   const LaunchShape shape = stream_shape(shape_.elements() / kWidth<T>, shape_.sm_count, blocks);
-  return start_kernel("elementwise", elementwise_kernel<Op, T>, shape, stream, op_, at, shape_.elements());
+  return start_kernel("elementwise", elementwise_kernel<Op, T>, shape, stream, Op(), at, shape_.elements());
 }
 
 template <typename Op, typename T> double Elementwise<Op, T>::row_error(const Band& band, std::int64_t row) const {
@@ -47,7 +40,7 @@ template <typename Op, typename T> double Elementwise<Op, T>::row_error(const Ba
   Values in(Op::reads);
   for (std::size_t c = 0; c < static_cast<std::size_t>(shape_.columns); ++c) {
     for (int r = 0; r < Op::reads; ++r) in[static_cast<std::size_t>(r)] = band.before(r, row)[c];
-    const Values out = reference_(in);
+    const Values out = Op().reference(in);
     for (std::size_t w = 0; w < want.size(); ++w) want[w].push_back(out[w]);
   }
   double error = 0;
@@ -57,51 +50,18 @@ template <typename Op, typename T> double Elementwise<Op, T>::row_error(const Ba
   return error;
 }
 
-template <typename T, typename Op>
-MadeMemoryOperation elementwise(GpuContext& context, const MemoryShape& shape, Op op, Reference reference) {
-  return std::make_unique<Elementwise<Op, T>>(context, shape, op, reference);
-}
-
-constexpr float kScalar = 0.75f;  // exact in every format
-
 }  // namespace
 
-template <typename T> MadeMemoryOperation make_triad(GpuContext& context, const MemoryShape& shape) {
-  return elementwise<T>(context, shape, Triad{kScalar},
-      [](std::span<const double> in) { return Values{in[0] + static_cast<double>(kScalar) * in[1]}; });
+MemoryOperators elementwise_operators() {
+  return {
+      for_all_elements<Elementwise, Triad>("triad"),
+      for_all_elements<Elementwise, AddResidual>("add"),
+      for_all_elements<Elementwise, AddScalar>("add-scalar"),
+      for_all_elements<Elementwise, Gelu>("gelu"),
+      for_all_elements<Elementwise, GeluBackward>("gelu-backward"),
+      for_all_elements<Elementwise, SwiGlu>("swiglu"),
+      for_all_elements<Elementwise, SwiGluBackward>("swiglu-backward"),
+  };
 }
-template <typename T> MadeMemoryOperation make_add(GpuContext& context, const MemoryShape& shape) {
-  return elementwise<T>(
-      context, shape, AddResidual{}, [](std::span<const double> in) { return Values{in[0] + in[1]}; });
-}
-template <typename T> MadeMemoryOperation make_add_scalar(GpuContext& context, const MemoryShape& shape) {
-  return elementwise<T>(context, shape, AddScalar{kScalar},
-      [](std::span<const double> in) { return Values{in[0] + static_cast<double>(kScalar)}; });
-}
-template <typename T> MadeMemoryOperation make_gelu(GpuContext& context, const MemoryShape& shape) {
-  return elementwise<T>(
-      context, shape, Gelu{}, [](std::span<const double> in) { return Values{reference::gelu(in[0])}; });
-}
-template <typename T> MadeMemoryOperation make_gelu_backward(GpuContext& context, const MemoryShape& shape) {
-  return elementwise<T>(context, shape, GeluBackward{},
-      [](std::span<const double> in) { return Values{reference::gelu_gradient(in[0], in[1])}; });
-}
-template <typename T> MadeMemoryOperation make_swiglu(GpuContext& context, const MemoryShape& shape) {
-  return elementwise<T>(
-      context, shape, SwiGlu{}, [](std::span<const double> in) { return Values{reference::silu(in[0]) * in[1]}; });
-}
-template <typename T> MadeMemoryOperation make_swiglu_backward(GpuContext& context, const MemoryShape& shape) {
-  return elementwise<T>(context, shape, SwiGluBackward{}, [](std::span<const double> in) {
-    const auto gradient = reference::swiglu_gradient(in[0], in[1], in[2]);
-    return Values{gradient.gate, gradient.up};
-  });
-}
-STEPCAST_FOR_ELEMENTS(make_triad)
-STEPCAST_FOR_ELEMENTS(make_add)
-STEPCAST_FOR_ELEMENTS(make_add_scalar)
-STEPCAST_FOR_ELEMENTS(make_gelu)
-STEPCAST_FOR_ELEMENTS(make_gelu_backward)
-STEPCAST_FOR_ELEMENTS(make_swiglu)
-STEPCAST_FOR_ELEMENTS(make_swiglu_backward)
 
 }  // namespace stepcast::gpu

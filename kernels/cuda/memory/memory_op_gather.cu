@@ -54,10 +54,9 @@ template <typename T> class EmbeddingBackward : public Embedding<T> {
  public:
   using Embedding<T>::Embedding;
   Expected<void> launch(int copy, cudaStream_t stream) override {
-    const auto shape =
-        row_shape(embedding_backward_kernel<T>, this->shape_.rows, this->shape_.sm_count, kRowCopyThreads);
-    if (!shape) return tl::unexpected(shape.error());
-    return start_kernel("embedding-backward", embedding_backward_kernel<T>, *shape, stream,
+    TRY(const auto shape,
+        row_shape(embedding_backward_kernel<T>, this->shape_.rows, this->shape_.sm_count, kRowCopyThreads));
+    return start_kernel("embedding-backward", embedding_backward_kernel<T>, shape, stream,
         this->arrays_.template at<T>(kDy, copy), this->arrays_.template at<int>(this->kIds, copy),
         this->arrays_.template at<float>(this->kTable, copy), this->shape_.rows, this->shape_.columns);
   }
@@ -112,18 +111,13 @@ template <typename T> class Rope : public MemoryOperation {
 
 }  // namespace
 
-template <typename T> MadeMemoryOperation make_embedding(GpuContext& context, const MemoryShape& shape) {
-  return std::make_unique<Embedding<T>>(context, shape);
+MemoryOperators gather_operators() {
+  return {
+      for_all_elements<Rope>("rope", Columns::whole_halves),
+      for_all_elements<Embedding>("embedding", Columns::whole_rows),
+      // Counted for gradients of 2 bytes: of 4, the table in fp32 would weigh less beside them.
+      for_two_bytes<EmbeddingBackward>("embedding-backward", Columns::whole_rows),
+  };
 }
-template <typename T> MadeMemoryOperation make_embedding_backward(GpuContext& context, const MemoryShape& shape) {
-  return std::make_unique<EmbeddingBackward<T>>(context, shape);
-}
-template <typename T> MadeMemoryOperation make_rope(GpuContext& context, const MemoryShape& shape) {
-  return std::make_unique<Rope<T>>(context, shape);
-}
-STEPCAST_FOR_ELEMENTS(make_embedding)
-template MadeMemoryOperation make_embedding_backward<Fp16>(GpuContext&, const MemoryShape&);
-template MadeMemoryOperation make_embedding_backward<Bf16>(GpuContext&, const MemoryShape&);
-STEPCAST_FOR_ELEMENTS(make_rope)
 
 }  // namespace stepcast::gpu

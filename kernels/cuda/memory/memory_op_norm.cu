@@ -16,13 +16,11 @@ template <typename T> class Norm : public MemoryOperation {
   using MemoryOperation::MemoryOperation;
   Expected<void> launch(int copy, cudaStream_t stream) override {
     const RowPlan plan = row_plan<T>(shape_.rows, shape_.columns, shape_.shared_limit);
-    Expected<void> started;
-    with_storage<T>(plan, [&]<typename Storage, bool OneWarp>() {
-      started = start_kernel("norm", norm_kernel<T, Storage, OneWarp>, plan.shape, stream,
+    return with_storage<T>(plan, [&]<typename Storage, bool OneWarp>() {
+      return start_kernel("norm", norm_kernel<T, Storage, OneWarp>, plan.shape, stream,
           arrays_.template at<T>(kX, copy), arrays_.template at<T>(kWeight, copy), arrays_.template at<T>(kY, copy),
           shape_.rows, shape_.columns, plan.shared_vectors);
     });
-    return started;
   }
 
  protected:
@@ -73,10 +71,9 @@ template <typename T> Expected<void> NormBackward<T>::start(std::int64_t rows, i
                       : plan.held == 4 ? norm_backward_kernel<T, 4>
                                        : norm_backward_long_kernel<T>;
   float *partial = arrays_.template at<float>(kPartial, copy), *dweight = arrays_.template at<float>(kDweight, copy);
-  auto started = start_kernel("norm-backward", kernel, plan.rows, stream, arrays_.template at<T>(kX, copy),
+  TRY(start_kernel("norm-backward", kernel, plan.rows, stream, arrays_.template at<T>(kX, copy),
       arrays_.template at<T>(kDy, copy), arrays_.template at<T>(kWeight, copy), arrays_.template at<T>(kDx, copy),
-      partial, dweight, rows, shape_.columns);
-  if (!started) return started;
+      partial, dweight, rows, shape_.columns));
   return start_kernel(
       "weight gradient", weight_gradient_kernel, plan.sums, stream, partial, dweight, plan.rows.blocks, shape_.columns);
 }
@@ -84,46 +81,42 @@ template <typename T> Expected<void> NormBackward<T>::start(std::int64_t rows, i
 /// The gradient of the weight is a sum over all rows: it is checked on a second call, over the first of them only.
 template <typename T> Expected<Check> NormBackward<T>::check() {
   constexpr std::int64_t kMostElements = 1 << 22;
-  auto check = MemoryOperation::check();
-  if (!check) return check;
+  TRY(auto check, MemoryOperation::check());
   const std::int64_t few = std::max<std::int64_t>(1, kMostElements / shape_.columns);
   const std::int64_t rows = std::min(shape_.rows, few);
   TRY(start(rows, 0, context_.stream));
   TRY(context_.wait("check"));
-  const auto error = weight_error(rows);
-  if (!error) return tl::unexpected(error.error());
+  TRY(const double error, weight_error(rows));
   // In fp32: its error counts as many times as the rounding of dx allows more than fp32 does.
   const double own = reference::allowed_error(4, static_cast<double>(rows)) + 0x1p-22 * std::log2(shape_.columns);
-  check->error = reference::worse(check->error, *error / own * check->allowed);
-  check->compared += shape_.columns;
+  check.error = reference::worse(check.error, error / own * check.allowed);
+  check.compared += shape_.columns;
   return check;
 }
 
 template <typename T> Expected<double> NormBackward<T>::weight_error(std::int64_t rows) const {
   const std::int64_t columns = shape_.columns;
-  const auto x = arrays_.values(kX, 0, rows * columns), dy = arrays_.values(kDy, 0, rows * columns);
-  const auto weight = arrays_.values(kWeight, 0, columns), got = arrays_.values(kDweight, 0, columns);
-  for (const auto* values : {&x, &dy, &weight, &got})
-    if (!*values) return tl::unexpected(values->error());
+  TRY(const auto x, arrays_.values(kX, 0, rows * columns));
+  TRY(const auto dy, arrays_.values(kDy, 0, rows * columns));
+  TRY(const auto weight, arrays_.values(kWeight, 0, columns));
+  TRY(const auto got, arrays_.values(kDweight, 0, columns));
   reference::Values want(static_cast<std::size_t>(columns));
   for (std::int64_t r = 0; r < rows; ++r) {
     const auto first = static_cast<std::size_t>(r * columns), count = static_cast<std::size_t>(columns);
-    const auto gradient = reference::rms_norm_gradient(
-        std::span(*x).subspan(first, count), std::span(*dy).subspan(first, count), *weight);
+    const auto gradient =
+        reference::rms_norm_gradient(std::span(x).subspan(first, count), std::span(dy).subspan(first, count), weight);
     for (std::size_t c = 0; c < count; ++c) want[c] += gradient.weight[c];
   }
-  return reference::largest_error(*got, want);
+  return reference::largest_error(got, want);
 }
 
 }  // namespace
 
-template <typename T> MadeMemoryOperation make_norm(GpuContext& context, const MemoryShape& shape) {
-  return std::make_unique<Norm<T>>(context, shape);
+MemoryOperators norm_operators() {
+  return {
+      for_all_elements<Norm>("norm", Columns::whole_rows),
+      for_all_elements<NormBackward>("norm-backward", Columns::whole_rows),
+  };
 }
-template <typename T> MadeMemoryOperation make_norm_backward(GpuContext& context, const MemoryShape& shape) {
-  return std::make_unique<NormBackward<T>>(context, shape);
-}
-STEPCAST_FOR_ELEMENTS(make_norm)
-STEPCAST_FOR_ELEMENTS(make_norm_backward)
 
 }  // namespace stepcast::gpu

@@ -14,13 +14,11 @@ template <typename T> class Softmax : public MemoryOperation {
   using MemoryOperation::MemoryOperation;
   Expected<void> launch(int copy, cudaStream_t stream) override {
     const RowPlan plan = row_plan<T>(shape_.rows, shape_.columns, shape_.shared_limit);
-    Expected<void> started;
-    with_storage<T>(plan, [&]<typename Storage, bool OneWarp>() {
-      started = start_kernel("softmax", softmax_kernel<T, Storage, OneWarp>, plan.shape, stream,
+    return with_storage<T>(plan, [&]<typename Storage, bool OneWarp>() {
+      return start_kernel("softmax", softmax_kernel<T, Storage, OneWarp>, plan.shape, stream,
           arrays_.template at<T>(0, copy), arrays_.template at<T>(1, copy), shape_.rows, shape_.columns,
           plan.shared_vectors);
     });
-    return started;
   }
 
  protected:
@@ -39,13 +37,11 @@ template <typename T> class SoftmaxBackward : public MemoryOperation {
   Expected<void> launch(int copy, cudaStream_t stream) override {
     constexpr unsigned kMostThreads = 512;  // the kernel's launch bound: it holds two rows
     const RowPlan plan = row_plan<T>(shape_.rows, shape_.columns, shape_.shared_limit, 2, kMostThreads);
-    Expected<void> started;
-    with_storage<T>(plan, [&]<typename Storage, bool OneWarp>() {
-      started = start_kernel("softmax-backward", softmax_backward_kernel<T, Storage, OneWarp>, plan.shape, stream,
+    return with_storage<T>(plan, [&]<typename Storage, bool OneWarp>() {
+      return start_kernel("softmax-backward", softmax_backward_kernel<T, Storage, OneWarp>, plan.shape, stream,
           arrays_.template at<T>(0, copy), arrays_.template at<T>(1, copy), arrays_.template at<T>(2, copy),
           shape_.rows, shape_.columns, plan.shared_vectors);
     });
-    return started;
   }
 
  protected:
@@ -68,13 +64,11 @@ template <typename T> class CrossEntropy : public MemoryOperation {
   using MemoryOperation::MemoryOperation;
   Expected<void> launch(int copy, cudaStream_t stream) override {
     const RowPlan plan = row_plan<T>(shape_.rows, shape_.columns, shape_.shared_limit);
-    Expected<void> started;
-    with_storage<T>(plan, [&]<typename Storage, bool OneWarp>() {
-      started = start_kernel("cross-entropy", cross_entropy_kernel<T, Storage, OneWarp>, plan.shape, stream,
+    return with_storage<T>(plan, [&]<typename Storage, bool OneWarp>() {
+      return start_kernel("cross-entropy", cross_entropy_kernel<T, Storage, OneWarp>, plan.shape, stream,
           arrays_.template at<T>(kLogits, copy), arrays_.template at<int>(kTargets, copy),
           arrays_.template at<float>(kLoss, copy), shape_.rows, shape_.columns, plan.shared_vectors);
     });
-    return started;
   }
 
  protected:
@@ -95,17 +89,12 @@ template <typename T> class CrossEntropy : public MemoryOperation {
 
 }  // namespace
 
-template <typename T> MadeMemoryOperation make_softmax(GpuContext& context, const MemoryShape& shape) {
-  return std::make_unique<Softmax<T>>(context, shape);
+MemoryOperators softmax_operators() {
+  return {
+      for_all_elements<Softmax>("softmax"),
+      for_all_elements<SoftmaxBackward>("softmax-backward"),
+      for_all_elements<CrossEntropy>("cross-entropy"),
+  };
 }
-template <typename T> MadeMemoryOperation make_softmax_backward(GpuContext& context, const MemoryShape& shape) {
-  return std::make_unique<SoftmaxBackward<T>>(context, shape);
-}
-template <typename T> MadeMemoryOperation make_cross_entropy(GpuContext& context, const MemoryShape& shape) {
-  return std::make_unique<CrossEntropy<T>>(context, shape);
-}
-STEPCAST_FOR_ELEMENTS(make_softmax)
-STEPCAST_FOR_ELEMENTS(make_softmax_backward)
-STEPCAST_FOR_ELEMENTS(make_cross_entropy)
 
 }  // namespace stepcast::gpu

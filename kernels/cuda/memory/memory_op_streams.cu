@@ -88,8 +88,7 @@ template <typename T> Expected<Check> ReadOperation<T>::check() {
   unsigned* result = arrays_.template at<unsigned>(1, 0);
   std::vector<unsigned> results(kReadWords * kReadStride);
   const std::size_t result_bytes = results.size() * sizeof(unsigned);
-  if (auto good = checked(cudaMemsetAsync(result, 0, result_bytes, context_.stream), "cudaMemsetAsync"); !good)
-    return tl::unexpected(std::move(good.error()));
+  TRY(checked(cudaMemsetAsync(result, 0, result_bytes, context_.stream), "cudaMemsetAsync"));
   TRY(start(0, vectors, context_.stream));
   TRY(context_.wait("check"));
   std::vector<unsigned> words(static_cast<std::size_t>(vectors) * 4);
@@ -102,8 +101,7 @@ template <typename T> Expected<Check> ReadOperation<T>::check() {
   const Download downloads[] = {{words.data(), this->arrays_.template at<void>(0, 0), words.size() * sizeof got},
       {results.data(), result, result_bytes}};
   for (const auto& [to, from, bytes] : downloads) {
-    if (auto good = checked(cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToHost), "cudaMemcpy"); !good)
-      return tl::unexpected(std::move(good.error()));
+    TRY(checked(cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToHost), "cudaMemcpy"));
   }
   for (const unsigned word : words) want ^= word;
   for (const unsigned word : results) got ^= word;
@@ -112,17 +110,12 @@ template <typename T> Expected<Check> ReadOperation<T>::check() {
 
 }  // namespace
 
-template <typename T> MadeMemoryOperation make_read(GpuContext& context, const MemoryShape& shape) {
-  return std::make_unique<ReadOperation<T>>(context, shape);
+MemoryOperators stream_operators() {
+  return {
+      for_all_elements<ReadOperation>("read", Columns::whole_array),
+      for_all_elements<WriteOperation>("write", Columns::whole_array),
+      for_all_elements<CopyOperation>("copy", Columns::whole_array),
+  };
 }
-template <typename T> MadeMemoryOperation make_write(GpuContext& context, const MemoryShape& shape) {
-  return std::make_unique<WriteOperation<T>>(context, shape);
-}
-template <typename T> MadeMemoryOperation make_copy(GpuContext& context, const MemoryShape& shape) {
-  return std::make_unique<CopyOperation<T>>(context, shape);
-}
-STEPCAST_FOR_ELEMENTS(make_read)
-STEPCAST_FOR_ELEMENTS(make_write)
-STEPCAST_FOR_ELEMENTS(make_copy)
 
 }  // namespace stepcast::gpu

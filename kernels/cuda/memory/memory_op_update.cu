@@ -100,15 +100,12 @@ template <typename T> class Quantize : public MemoryOperation {
 
 }  // namespace
 
-template <typename Copy> MadeMemoryOperation make_adam(GpuContext& context, const MemoryShape& shape) {
-  return std::make_unique<Adam<Copy>>(context, shape);
+MemoryOperators update_operators() {
+  return {
+      for_two_bytes<Quantize>("quantize", Columns::whole_array),  // half of 2 bytes is fp8
+      // Counted in elements of 4 bytes; the 16-bit type is that of the copy which products read.
+      {"adam", Columns::whole_array, {make_memory<Adam<Fp16>>, make_memory<Adam<Bf16>>}},
+  };
 }
-template <typename T> MadeMemoryOperation make_quantize(GpuContext& context, const MemoryShape& shape) {
-  return std::make_unique<Quantize<T>>(context, shape);
-}
-template MadeMemoryOperation make_adam<Fp16>(GpuContext&, const MemoryShape&);
-template MadeMemoryOperation make_adam<Bf16>(GpuContext&, const MemoryShape&);
-template MadeMemoryOperation make_quantize<Fp16>(GpuContext&, const MemoryShape&);
-template MadeMemoryOperation make_quantize<Bf16>(GpuContext&, const MemoryShape&);
 
 }  // namespace stepcast::gpu

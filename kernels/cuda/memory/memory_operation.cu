@@ -40,9 +40,8 @@ Expected<reference::Values> MemoryOperation::read_rows(int array, const Band& ba
   reference::Values values;
   for (std::int64_t r = band.first(); r < band.first() + band.rows(); ++r) {
     const auto which = static_cast<std::int64_t>((*rows)[static_cast<std::size_t>(r)]);
-    auto row = arrays_.values(array, which * plan.columns, plan.columns);
-    if (!row) return row;
-    values.insert(values.end(), row->begin(), row->end());
+    TRY(const auto row, arrays_.values(array, which * plan.columns, plan.columns));
+    values.insert(values.end(), row.begin(), row.end());
   }
   return values;
 }

@@ -72,34 +72,41 @@ class MemoryOperation : public Operation {
   Expected<reference::Values> read_rows(int array, const Band& band) const;
 };
 
-/// One operator of the table in memory_op.cu. T: its element by the question and the GPU.
-using MadeMemoryOperation = std::unique_ptr<Operation>;
-template <typename T> MadeMemoryOperation make_read(GpuContext& context, const MemoryShape& shape);
-template <typename T> MadeMemoryOperation make_write(GpuContext& context, const MemoryShape& shape);
-template <typename T> MadeMemoryOperation make_copy(GpuContext& context, const MemoryShape& shape);
-template <typename T> MadeMemoryOperation make_triad(GpuContext& context, const MemoryShape& shape);
-template <typename T> MadeMemoryOperation make_add(GpuContext& context, const MemoryShape& shape);
-template <typename T> MadeMemoryOperation make_add_scalar(GpuContext& context, const MemoryShape& shape);
-template <typename T> MadeMemoryOperation make_gelu(GpuContext& context, const MemoryShape& shape);
-template <typename T> MadeMemoryOperation make_gelu_backward(GpuContext& context, const MemoryShape& shape);
-template <typename T> MadeMemoryOperation make_swiglu(GpuContext& context, const MemoryShape& shape);
-template <typename T> MadeMemoryOperation make_swiglu_backward(GpuContext& context, const MemoryShape& shape);
-template <typename T> MadeMemoryOperation make_softmax(GpuContext& context, const MemoryShape& shape);
-template <typename T> MadeMemoryOperation make_softmax_backward(GpuContext& context, const MemoryShape& shape);
-template <typename T> MadeMemoryOperation make_cross_entropy(GpuContext& context, const MemoryShape& shape);
-template <typename T> MadeMemoryOperation make_norm(GpuContext& context, const MemoryShape& shape);
-template <typename T> MadeMemoryOperation make_norm_backward(GpuContext& context, const MemoryShape& shape);
-template <typename T> MadeMemoryOperation make_rope(GpuContext& context, const MemoryShape& shape);
-template <typename T> MadeMemoryOperation make_embedding(GpuContext& context, const MemoryShape& shape);
-template <typename T> MadeMemoryOperation make_embedding_backward(GpuContext& context, const MemoryShape& shape);
-template <typename T> MadeMemoryOperation make_quantize(GpuContext& context, const MemoryShape& shape);
-template <typename T> MadeMemoryOperation make_adam(GpuContext& context, const MemoryShape& shape);
+/// Columns of which a kernel can make 16-byte vectors.
+enum class Columns : std::uint8_t { any, whole_rows, whole_halves, whole_array };
 
-/// Instances of a make function for the types that make_memory_op chooses from.
-#define STEPCAST_FOR_ELEMENTS(make)                                          \
-  template MadeMemoryOperation make<float>(GpuContext&, const MemoryShape&); \
-  template MadeMemoryOperation make<Fp16>(GpuContext&, const MemoryShape&);  \
-  template MadeMemoryOperation make<Bf16>(GpuContext&, const MemoryShape&);
+/// One operator, and what makes it for elements of 4 and of 2 bytes, on chips without bf16 (before 8.0) and with; null:
+/// there is no kernel.
+struct MemoryOperator {
+  using Make = std::unique_ptr<Operation> (*)(GpuContext&, const MemoryShape&);
+  std::string_view op;  ///< its name in model/profile/query.cpp's table
+  Columns columns = Columns::any;
+  Make four[2] = {}, two[2] = {};
+};
+
+template <typename Made> std::unique_ptr<Operation> make_memory(GpuContext& context, const MemoryShape& shape) {
+  return std::make_unique<Made>(context, shape);
+}
+/// Class: a template whose last parameter is the element by the question and the GPU.
+template <template <typename...> typename Class, typename... Before>
+MemoryOperator for_two_bytes(std::string_view op, Columns columns = Columns::any) {
+  return {op, columns, {}, {make_memory<Class<Before..., Fp16>>, make_memory<Class<Before..., Bf16>>}};
+}
+template <template <typename...> typename Class, typename... Before>
+MemoryOperator for_all_elements(std::string_view op, Columns columns = Columns::any) {
+  MemoryOperator row = for_two_bytes<Class, Before...>(op, columns);
+  row.four[0] = row.four[1] = make_memory<Class<Before..., float>>;
+  return row;
+}
+
+/// The operators of each file memory_op_*.cu.
+using MemoryOperators = std::vector<MemoryOperator>;
+MemoryOperators stream_operators();
+MemoryOperators elementwise_operators();
+MemoryOperators norm_operators();
+MemoryOperators softmax_operators();
+MemoryOperators gather_operators();
+MemoryOperators update_operators();
 
 /// Element of a kernel's type.
 template <typename T> constexpr Element element_of();

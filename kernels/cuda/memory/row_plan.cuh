@@ -42,7 +42,7 @@ RowPlan row_plan(
 }
 
 /// use.operator()<Storage, OneWarp>() for the plan's.
-template <typename T, typename Use> void with_storage(const RowPlan& plan, Use use) {
+template <typename T, typename Use> auto with_storage(const RowPlan& plan, Use use) {
   if (plan.held == 0) return use.template operator()<LongRow<T>, false>();
   if (!plan.one_warp) return use.template operator()<HeldRow<T, 4>, false>();
   if (plan.held == 1) return use.template operator()<HeldRow<T, 1>, true>();
