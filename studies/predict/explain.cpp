@@ -74,11 +74,11 @@ void write_prices(JsonWriter& json, const char* key, const std::vector<PriceRow>
   json.open_list(key);
   for (const PriceRow& row : rows) {
     json.open();
-    json.fields("block", row.block, "label", row.label, "pass", row.pass, "shape", row.shape);
-    json.fields("flops", row.flops.value(), "bytes", row.bytes.value());
+    json.fields("block", row.block, "label", row.label, "pass", row.pass, "shape", row.shape, "flops",
+        row.flops.value(), "bytes", row.bytes.value());
     json.base_field("time_s", row.time);
-    json.fields("interval", std::vector<double>{row.spread.p10, row.spread.p90}, "source", to_text(row.source));
-    json.field("law", row.law);
+    json.fields(
+        "interval", std::vector<double>{row.spread.p10, row.spread.p90}, "source", to_text(row.source), "law", row.law);
     if (!row.because.empty()) json.field("because", row.because);
     json.close();
   }

@@ -9,8 +9,8 @@ namespace {
 
 void write_outcome_fields(JsonWriter& json, const Outcome& outcome) {
   json.base_field("step_time_s", outcome.step_time);
-  json.field("step_time_interval_s", std::vector<double>{outcome.p10.value(), outcome.p90.value()});
-  json.field("tokens_per_s_per_gpu", outcome.tokens_per_s_per_gpu);
+  json.fields("step_time_interval_s", std::vector<double>{outcome.p10.value(), outcome.p90.value()},
+      "tokens_per_s_per_gpu", outcome.tokens_per_s_per_gpu);
   json.base_field("memory_peak_bytes", outcome.memory);
   json.field("fits", outcome.fits);
 }
@@ -29,9 +29,9 @@ void write_whole_outcome(JsonWriter& json, const char* key, const Outcome& outco
 /// What became of it against `before`, relative: 0 = the same.
 void write_effect(JsonWriter& json, const Outcome& before, const Outcome& after) {
   write_outcome_fields(json, after);
-  json.field("step_time_change", after.step_time / before.step_time - 1);
-  json.field("time_per_token_change", time_change(before, after));
-  json.field("tokens_per_s_per_gpu_change", after.tokens_per_s_per_gpu / before.tokens_per_s_per_gpu - 1);
+  json.fields("step_time_change", after.step_time / before.step_time - 1, "time_per_token_change",
+      time_change(before, after), "tokens_per_s_per_gpu_change",
+      after.tokens_per_s_per_gpu / before.tokens_per_s_per_gpu - 1);
   const PhaseMove move = moved_most(before, after);
   if (move.name.empty()) return;
   json.object("moved_most", "phase", move.key, "change_s", move.change.value());
