@@ -35,12 +35,6 @@ std::string choices_text(const Explanation& mapping, const Paint& paint) {
   return heading(paint, "Who splits what", "the first line whose loop the operator has wins") + table.text("  ");
 }
 
-/// Measured over predicted, 10th to 90th percentile: "-4 % +7 %".
-std::string spread_text(const Spread& spread) {
-  if (spread.p10 == 1 && spread.p90 == 1) return "-";
-  return fmt::format("{:+.0f} % {:+.0f} %", 100 * (spread.p10 - 1), 100 * (spread.p90 - 1));
-}
-
 std::string kernels_text(const std::vector<PriceRow>& rows, const Paint& paint) {
   Table table({{"block"}, {"kernel"}, {"pass"}, {"shape"}, {"FLOPs", Align::right}, {"memory", Align::right},
       {"time", Align::right}, {"interval", Align::right}, {"source"}, {"law"}});
@@ -86,6 +80,11 @@ void write_prices(JsonWriter& json, const char* key, const std::vector<PriceRow>
 }
 
 }  // namespace
+
+std::string spread_text(const Spread& spread) {
+  if (spread.p10 == 1 && spread.p90 == 1) return "-";
+  return fmt::format("{:+.0f} % {:+.0f} %", 100 * (spread.p10 - 1), 100 * (spread.p90 - 1));
+}
 
 Expected<Explained> explain_prediction(const Scenario& scenario, const Prediction& prediction) {
   TRY(auto mapping, explain(scenario.network.row, scenario.plan, scenario.stack.row));

@@ -4,6 +4,7 @@
 #include "studies/run/figures/partition.h"
 #include "studies/run/figures/phases.h"
 #include "studies/timeline/step_timeline.h"
+#include "studies/whatif/whatif_report.h"
 
 namespace stepcast {
 namespace {
@@ -27,12 +28,6 @@ void write_rates(JsonWriter& json, const Scenario& scenario, const Prediction& p
       "attention_flops", scenario.causal_attention ? "causal" : "full", "mfu", prediction.mfu, "hfu", prediction.hfu);
   json.base_field("mfu_peak_flops_per_s", prediction.peak);
   json.field("bubble_fraction", step.bubble_fraction);
-}
-
-void write_phases(JsonWriter& json, const Phases& phases) {
-  json.open("phases_s");
-  for (const PhaseRow& row : phase_rows(phases)) json.field(row.key, row.time.value());
-  json.close();
 }
 
 void write_stages(JsonWriter& json, const std::vector<StageReport>& stages) {

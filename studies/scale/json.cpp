@@ -1,5 +1,5 @@
 #include "model/base/json_writer.h"
-#include "studies/run/figures/phases.h"
+#include "studies/whatif/whatif_report.h"
 #include "studies/scale/report.h"
 #include "studies/print/json_fields.h"
 
@@ -16,9 +16,7 @@ void write_scaled_run(JsonWriter& json, const ScaledRun& run) {
       outcome.phases.exposed_communication / outcome.step_time, "bubble_fraction", outcome.bubble_fraction);
   json.base_field("memory_peak_bytes", outcome.memory);
   json.field("fits", outcome.fits);
-  json.open("phases_s");
-  for (const PhaseRow& row : phase_rows(outcome.phases)) json.field(row.key, row.time.value());
-  json.close();
+  write_phases(json, outcome.phases);
 }
 
 void write_horizon(JsonWriter& json, const Horizon& horizon) {

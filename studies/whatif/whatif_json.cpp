@@ -20,9 +20,7 @@ void write_whole_outcome(JsonWriter& json, const char* key, const Outcome& outco
   write_outcome_fields(json, outcome);
   json.base_field("memory_capacity_bytes", outcome.capacity);
   json.field("bubble_fraction", outcome.bubble_fraction);
-  json.open("phases_s");
-  for (const PhaseRow& row : phase_rows(outcome.phases)) json.field(row.key, row.time.value());
-  json.close();
+  write_phases(json, outcome.phases);
   json.close();
 }
 
@@ -63,6 +61,12 @@ void write_lever(JsonWriter& json, const LeverEffect& lever, const Outcome& befo
 }
 
 }  // namespace
+
+void write_phases(JsonWriter& json, const Phases& phases) {
+  json.open("phases_s");
+  for (const PhaseRow& row : phase_rows(phases)) json.field(row.key, row.time.value());
+  json.close();
+}
 
 std::string whatif_json(const Sensitivity& study, std::size_t top) {
   JsonWriter json;
