@@ -105,12 +105,10 @@ Expected<Query> make_gemm(const FieldValues& given, const std::string&) {
   std::string& dtype = values.find("dtype")->second.text;
   dtype = lower_case(dtype);
   if (dtype == "fp8-block" || dtype == "fp8_block") query.block_scaled = true, dtype = "fp8";
-  TRY(const auto precision, precision_of(values));
-  query.precision = precision;
+  TRY(query.precision, precision_of(values));
   constexpr std::pair<const char*, GemmLayout> layouts[] = {
       {"tn", GemmLayout::tn}, {"nn", GemmLayout::nn}, {"nt", GemmLayout::nt}};
-  TRY(const auto layout, one_of(values, "layout", layouts));
-  query.layout = layout;
+  TRY(query.layout, one_of(values, "layout", layouts));
   if (text_of(values, "cast") != "auto") {
     TRY(query.casts_x, one_of(values, "cast", switches));
   }
@@ -145,8 +143,7 @@ Expected<Query> make_moe(const FieldValues& values, const std::string&) {
   TRY(take_counts(
       values, {{"tokens", &query.tokens}, {"hidden", &query.hidden}, {"inter", &query.inter}, {"topk", &query.topk},
                   {"experts", &query.experts}, {"tp", &query.tensor_ways}, {"ep", &query.expert_ways}}));
-  TRY(const auto precision, precision_of(values));
-  query.precision = precision;
+  TRY(query.precision, precision_of(values));
   std::string skew = text_of(values, "skew");
   if (skew == "balanced" || skew == "uniform") skew = "0";
   if (skew.starts_with("power_law_")) skew.erase(0, 10);
@@ -171,8 +168,7 @@ Expected<Query> make_memory(const FieldValues& values, const std::string& id) {
 
 Expected<Query> make_collective(const FieldValues& values, const std::string& id) {
   CollectiveQuery query;
-  TRY(const auto kind, parse_collective_kind(id, values.find("bytes")->second.where));
-  query.kind = kind;
+  TRY(query.kind, parse_collective_kind(id, values.find("bytes")->second.where));
   double ranks = 1, nodes = 1;
   TRY(take_counts(values, {{"gpus", &ranks}, {"nodes", &nodes}}));
   const FieldValue& size = values.find("bytes")->second;

@@ -108,8 +108,7 @@ Expected<std::vector<RateQuestion>> questions_of_table(
 
 Expected<RateSource> rate_source(const Arguments& arguments, bool kernels) {
   TRY(auto source, named_machine(arguments.has("--machine") ? arguments.value("--machine") : "dgx-h100"));
-  TRY(auto profile, profile_for(source, arguments, kernels, source.notes));
-  source.profile = std::move(profile);
+  TRY(source.profile, profile_for(source, arguments, kernels, source.notes));
   return source;
 }
 

@@ -43,8 +43,8 @@ void write_answer(
   for (const QueryField& field : report.kind.fields)
     if (!top || field.name != "rows") write_said(json, key_of(field), said(question, field));
   json.base_field("time_s", answer.time);
-  json.fields("interval_s", std::vector<double>{low(answer).value(), high(answer).value()}, "bound", answer.bound);
-  json.fields("source", to_text(answer.source), "law", answer.law, "extrapolated", answer.extrapolated);
+  json.fields("interval_s", std::vector<double>{low(answer).value(), high(answer).value()}, "bound", answer.bound,
+      "source", to_text(answer.source), "law", answer.law, "extrapolated", answer.extrapolated);
   for (const auto& [key, value] : answer.figures) json.field(key, value);
   if (answer.error.samples > 0) {
     json.fields("held_out_mape", answer.error.mape, "held_out_samples", answer.error.samples);
@@ -115,9 +115,9 @@ std::string rates_text(const RateReport& report, const Console& console) {
 std::string rates_json(const RateReport& report) {
   JsonWriter json;
   json.open();
-  json.field("kind", report.id);
-  json.field("machine", report.source.gpu_only ? report.source.machine.gpu.id : report.source.machine.id);
-  json.fields("gpu", report.source.machine.gpu.id, "profile", report.source.profile.id, "notes", report.source.notes);
+  json.fields("kind", report.id, "machine",
+      report.source.gpu_only ? report.source.machine.gpu.id : report.source.machine.id, "gpu",
+      report.source.machine.gpu.id, "profile", report.source.profile.id, "notes", report.source.notes);
   if (!report.table) write_answer(json, report, report.questions.front(), report.answers.front(), true);
   json.open_list("rows");
   for (std::size_t i = 0; i < report.answers.size(); ++i) {

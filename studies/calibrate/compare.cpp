@@ -12,6 +12,7 @@
 #include "studies/calibrate/print/profile_laws.h"
 #include "studies/calibrate/print/shape_times.h"
 #include "studies/print/table.h"
+#include "studies/print/json_fields.h"
 
 namespace stepcast {
 namespace {
@@ -193,9 +194,8 @@ void write_profile_head(JsonWriter& json, const char* key, const Profile& profil
 
 void write_change(JsonWriter& json, const LawChange& c) {
   json.open();
-  json.fields("law", c.a.law, "median", c.median, "p10", c.p10, "p90", c.p90, "worst", c.worst);
-  json.fields("worst_shape", c.worst_shape, "typical", std::expm1(c.typical), "own_errors", c.own_error);
-  json.field("within_own_errors", c.within());
+  json.fields("law", c.a.law, "median", c.median, "p10", c.p10, "p90", c.p90, "worst", c.worst, "worst_shape",
+      c.worst_shape, "typical", std::expm1(c.typical), "own_errors", c.own_error, "within_own_errors", c.within());
   for (const auto& [key, row] : {std::pair{"a", &c.a}, std::pair{"b", &c.b}}) {
     json.open(key);
     write_law(json, *row);
@@ -223,9 +223,7 @@ std::string changes_json(const Profile& a, const Profile& b, const Changes& chan
     }
     json.close();
   }
-  json.open_list("laws");
-  for (const LawChange& c : changes.both) write_change(json, c);
-  json.close();
+  json_list(json, "laws", changes.both, write_change);
   for (const auto& [key, rows] : {std::pair{"only_a", &changes.only_a}, std::pair{"only_b", &changes.only_b}}) {
     json.open_list(key);
     for (const LawRow& row : *rows) json.item(row.law);

@@ -75,8 +75,7 @@ Expected<MeasuredGpu> gpu_here(const MeasureSettings& settings, const MeasureDoo
   if (id.empty())
     return fail("--gpu", fmt::format("'{}' is not in the catalogue", here.device.name),
         "name the nearest row, its datasheet is what the plan counts with: stepcast list gpus");
-  TRY(const auto gpu, catalogue_gpu(id));
-  here.gpu = gpu;
+  TRY(here.gpu, catalogue_gpu(id));
   return here;
 }
 

@@ -88,11 +88,9 @@ Expected<MeasureSettings> measure_settings(const Arguments& arguments) {
   TRY(const auto seed, count_of(arguments, "--seed", 1));
   settings.seed = static_cast<std::uint64_t>(seed);
   if (arguments.has("--budget")) {
-    TRY(const auto budget, parse_quantity<Seconds>(arguments.value("--budget"), "--budget"));
-    settings.budget = budget;
+    TRY(settings.budget, parse_quantity<Seconds>(arguments.value("--budget"), "--budget"));
   }
-  TRY(auto own, own_queries(arguments));
-  settings.own = std::move(own);
+  TRY(settings.own, own_queries(arguments));
   return settings;
 }
 

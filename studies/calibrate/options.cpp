@@ -200,8 +200,7 @@ std::span<const Flag> context_flags() {
 
 Expected<ImportOptions> import_options(const Arguments& arguments) {
   ImportOptions options;
-  TRY(auto context, context_of(arguments));
-  options.context = std::move(context);
+  TRY(options.context, context_of(arguments));
   options.precision = arguments.value("--dtype");
   if (!options.precision.empty() && !element_type_of(options.precision))
     return fail("--dtype", fmt::format("unknown element type '{:.60}'", options.precision),

@@ -247,8 +247,7 @@ Expected<void> calibrate_runs(const Arguments& arguments, Console& console) {
   TRY(const auto wishes, wishes_of(arguments));
   RunsReport report;
   TRY(const auto records, read_words(arguments, report.notes));
-  TRY(auto runs, ready_runs(records, report.notes));
-  report.runs = std::move(runs);
+  TRY(report.runs, ready_runs(records, report.notes));
   report.pools = pools_of(report.runs);
   Progress progress(console);
   for (FitPool& pool : report.pools) {

@@ -15,6 +15,7 @@
 #include "studies/calibrate/print/profile_laws.h"
 #include "studies/calibrate/print/step_fits.h"
 #include "studies/print/table.h"
+#include "studies/print/json_fields.h"
 
 namespace stepcast {
 namespace {
@@ -125,9 +126,9 @@ void write_points(JsonWriter& json, const char* key, const std::vector<std::pair
 
 void write_bus(JsonWriter& json, const BusRow& row) {
   json.open();
-  json.fields("kind", to_text(row.curve->kind), "fabric", name_of<FabricKind>(fabric_names, row.curve->fabric));
-  json.fields("ranks", row.curve->ranks, "nodes", row.curve->nodes);
-  json.field("buffer_bytes", std::vector<double>(std::begin(bus_sizes), std::end(bus_sizes)));
+  json.fields("kind", to_text(row.curve->kind), "fabric", name_of<FabricKind>(fabric_names, row.curve->fabric), "ranks",
+      row.curve->ranks, "nodes", row.curve->nodes, "buffer_bytes",
+      std::vector<double>(std::begin(bus_sizes), std::end(bus_sizes)));
   std::vector<double> bus;
   for (const BytesPerSecond rate : row.bus) bus.push_back(rate.value());
   json.field("bus_bytes_per_s", bus);
@@ -139,8 +140,8 @@ void write_bus(JsonWriter& json, const BusRow& row) {
 std::string profile_json(const Profile& profile, const Gpu* gpu) {
   JsonWriter json;
   json.open();
-  json.fields("profile", profile.id, "name", profile.name, "gpu", profile.gpu, "regime", profile.regime);
-  json.field("context", profile.context);
+  json.fields("profile", profile.id, "name", profile.name, "gpu", profile.gpu, "regime", profile.regime, "context",
+      profile.context);
   json.open("conditions");
   for (const auto& [name, value] : condition_rows(profile)) {
     std::string key = name;
@@ -168,9 +169,7 @@ std::string profile_json(const Profile& profile, const Gpu* gpu) {
     json.close();
   }
   json.close();
-  json.open_list("collectives");
-  for (const BusRow& row : bus_rows(profile)) write_bus(json, row);
-  json.close();
+  json_list(json, "collectives", bus_rows(profile), write_bus);
   write_step_fits(json, profile);
   const RateCurve curve = rate_curve(profile, gpu);
   json.open("products_over_m");

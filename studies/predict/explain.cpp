@@ -35,12 +35,6 @@ std::string choices_text(const Explanation& mapping, const Paint& paint) {
   return heading(paint, "Who splits what", "the first line whose loop the operator has wins") + table.text("  ");
 }
 
-/// Measured over predicted, 10th to 90th percentile: "-4 % +7 %".
-std::string spread_text(const Spread& spread) {
-  if (spread.p10 == 1 && spread.p90 == 1) return "-";
-  return fmt::format("{:+.0f} % {:+.0f} %", 100 * (spread.p10 - 1), 100 * (spread.p90 - 1));
-}
-
 std::string kernels_text(const std::vector<PriceRow>& rows, const Paint& paint) {
   Table table({{"block"}, {"kernel"}, {"pass"}, {"shape"}, {"FLOPs", Align::right}, {"memory", Align::right},
       {"time", Align::right}, {"interval", Align::right}, {"source"}, {"law"}});
@@ -74,11 +68,11 @@ void write_prices(JsonWriter& json, const char* key, const std::vector<PriceRow>
   json.open_list(key);
   for (const PriceRow& row : rows) {
     json.open();
-    json.fields("block", row.block, "label", row.label, "pass", row.pass, "shape", row.shape);
-    json.fields("flops", row.flops.value(), "bytes", row.bytes.value());
+    json.fields("block", row.block, "label", row.label, "pass", row.pass, "shape", row.shape, "flops",
+        row.flops.value(), "bytes", row.bytes.value());
     json.base_field("time_s", row.time);
-    json.fields("interval", std::vector<double>{row.spread.p10, row.spread.p90}, "source", to_text(row.source));
-    json.field("law", row.law);
+    json.fields(
+        "interval", std::vector<double>{row.spread.p10, row.spread.p90}, "source", to_text(row.source), "law", row.law);
     if (!row.because.empty()) json.field("because", row.because);
     json.close();
   }
@@ -86,6 +80,11 @@ void write_prices(JsonWriter& json, const char* key, const std::vector<PriceRow>
 }
 
 }  // namespace
+
+std::string spread_text(const Spread& spread) {
+  if (spread.p10 == 1 && spread.p90 == 1) return "-";
+  return fmt::format("{:+.0f} % {:+.0f} %", 100 * (spread.p10 - 1), 100 * (spread.p90 - 1));
+}
 
 Expected<Explained> explain_prediction(const Scenario& scenario, const Prediction& prediction) {
   TRY(auto mapping, explain(scenario.network.row, scenario.plan, scenario.stack.row));

@@ -19,6 +19,9 @@ struct Explained {
   std::vector<PriceRow> kernels, moves;
 };
 
+/// Measured over predicted, 10th to 90th percentile: "-4 % +7 %".
+std::string spread_text(const Spread& spread);
+
 Expected<Explained> explain_prediction(const Scenario& scenario, const Prediction& prediction);
 
 std::string explain_text(const Explained& explained, const Prediction& prediction, const Console& console);

@@ -4,6 +4,7 @@
 #include "studies/run/figures/partition.h"
 #include "studies/run/figures/phases.h"
 #include "studies/timeline/step_timeline.h"
+#include "studies/whatif/whatif_report.h"
 
 namespace stepcast {
 namespace {
@@ -19,20 +20,14 @@ void write_run(JsonWriter& json, const Scenario& scenario) {
 void write_rates(JsonWriter& json, const Scenario& scenario, const Prediction& prediction) {
   const StepReport& step = prediction.step;
   json.base_field("step_time_s", step.step_time);
-  json.field("step_time_interval_s", std::vector<double>{step.p10.value(), step.p90.value()});
-  json.field("tokens_per_s_per_gpu", step.tokens_per_s_per_gpu);
+  json.fields("step_time_interval_s", std::vector<double>{step.p10.value(), step.p90.value()}, "tokens_per_s_per_gpu",
+      step.tokens_per_s_per_gpu);
   json.base_field("model_flops_per_s_per_gpu", prediction.model_rate);
   json.base_field("hardware_flops_per_s_per_gpu", prediction.hardware_rate);
-  json.fields("attention_flops", scenario.causal_attention ? "causal" : "full", "mfu", prediction.mfu);
-  json.field("hfu", prediction.hfu);
+  json.fields(
+      "attention_flops", scenario.causal_attention ? "causal" : "full", "mfu", prediction.mfu, "hfu", prediction.hfu);
   json.base_field("mfu_peak_flops_per_s", prediction.peak);
   json.field("bubble_fraction", step.bubble_fraction);
-}
-
-void write_phases(JsonWriter& json, const Phases& phases) {
-  json.open("phases_s");
-  for (const PhaseRow& row : phase_rows(phases)) json.field(row.key, row.time.value());
-  json.close();
 }
 
 void write_stages(JsonWriter& json, const std::vector<StageReport>& stages) {
@@ -57,8 +52,8 @@ void write_collectives(JsonWriter& json, const std::vector<CollectiveReport>& co
   json.open_list("collectives");
   for (const CollectiveReport& one : collectives) {
     json.open();
-    json.fields("name", one.name, "kind", one.kind, "axis", one.axis, "group_size", one.group_size, "span", one.span);
-    json.fields("bytes", one.bytes.value(), "count", one.count);
+    json.fields("name", one.name, "kind", one.kind, "axis", one.axis, "group_size", one.group_size, "span", one.span,
+        "bytes", one.bytes.value(), "count", one.count);
     json.base_fields("time_s", one.time, "exposed_s", one.exposed);
     json.fields("source", to_text(one.source), "because", one.because);
     json.close();

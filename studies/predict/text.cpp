@@ -15,6 +15,7 @@
 #include "studies/run/figures/partition.h"
 #include "studies/run/figures/phases.h"
 #include "studies/print/table.h"
+#include "studies/whatif/whatif_report.h"
 
 namespace stepcast {
 namespace {
@@ -35,20 +36,10 @@ struct Page {
   }
 };
 
-std::string title(const Page& page) {
-  const Plan& plan = page.scenario.plan;
-  const Machine& machine = page.scenario.machine.row;
-  const std::int64_t per_node = machine.levels.front().gpus;
-  const std::string nodes =
-      plan.gpus > per_node ? fmt::format(", {} nodes", (plan.gpus + per_node - 1) / per_node) : "";
-  return page.paint.bold(fmt::format("{} on {} x {} ({}{})", page.scenario.network.row.name, plan.gpus,
-             machine.gpu.name, machine.name, nodes)) +
-         "\n" +
-         wrapped({in_words(page.scenario),
-                     fmt::format("{} x {} sequences of {} per step", page.scenario.micro_batches,
-                         plan.global_batch / page.scenario.micro_batches, plan.sequence),
-                     to_text(plan.precision)},
-             "; ", "", page_columns);
+std::string title(const Scenario& scenario, const Console& console) {
+  const std::int64_t gpus = scenario.plan.gpus, per_node = scenario.machine.row.levels.front().gpus;
+  return run_title(
+      scenario, console, gpus > per_node ? fmt::format(", {} nodes", (gpus + per_node - 1) / per_node) : "");
 }
 
 std::string utilisation(const char* name, double fraction, const Page& page, const char* beside) {
@@ -234,8 +225,8 @@ std::string warnings(const Page& page) {
 
 std::string text_report(const Scenario& scenario, const Prediction& prediction, const Console& console) {
   const Page page{scenario, prediction, prediction.step, Paint(console), console.unicode};
-  return title(page) + headline(page) + phases(page) + stages(page) + collectives_section(page) + memory(page) +
-         assumptions(page) + warnings(page);
+  return title(scenario, console) + headline(page) + phases(page) + stages(page) + collectives_section(page) +
+         memory(page) + assumptions(page) + warnings(page);
 }
 
 }  // namespace stepcast

@@ -64,8 +64,7 @@ constexpr DossierFile files_of_report[] = {
 
 Expected<void> add_explanation(Dossier& dossier) {
   if (dossier.scenario.pipeline.slices > 1) return {};
-  TRY(auto explained, explain_prediction(dossier.scenario, dossier.prediction));
-  dossier.explained = std::move(explained);
+  TRY(dossier.explained, explain_prediction(dossier.scenario, dossier.prediction));
   return {};
 }
 
@@ -84,15 +83,11 @@ void add_sweep(Dossier& dossier, const DossierChoice& choice) {
 std::span<const DossierFile> dossier_files() { return files_of_report; }
 
 Expected<void> fill_dossier(Dossier& dossier, const DossierChoice& choice) {
-  TRY(auto scenario, complete(dossier.request));
-  dossier.scenario = std::move(scenario);
-  TRY(auto prediction, predict(dossier.scenario, true));
-  dossier.prediction = std::move(prediction);
+  TRY(dossier.scenario, complete(dossier.request));
+  TRY(dossier.prediction, predict(dossier.scenario, true));
   TRY(add_explanation(dossier));
-  TRY(auto roofline, roofline_report(dossier.request, dossier.scenario, dossier.prediction, choice.measured));
-  dossier.roofline = std::move(roofline);
-  TRY(auto scene, step_scene(dossier.scenario, dossier.prediction));
-  dossier.scene = std::move(scene);
+  TRY(dossier.roofline, roofline_report(dossier.request, dossier.scenario, dossier.prediction, choice.measured));
+  TRY(dossier.scene, step_scene(dossier.scenario, dossier.prediction));
   add_sweep(dossier, choice);
   return {};
 }

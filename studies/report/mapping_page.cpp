@@ -18,11 +18,6 @@ std::string choices_table(const Explanation& mapping) {
   return table.text();
 }
 
-std::string interval_cell(const Spread& spread) {
-  if (spread.p10 == 1 && spread.p90 == 1) return "-";
-  return fmt::format("{:+.0f} % {:+.0f} %", 100 * (spread.p10 - 1), 100 * (spread.p90 - 1));
-}
-
 std::string kernels_table(const std::vector<PriceRow>& rows) {
   HtmlTable table(
       "Kernels", {{"kernel", CellKind::word}, {"block", CellKind::word}, {"pass", CellKind::word}, {"shape"}, {"FLOPs"},
@@ -30,7 +25,7 @@ std::string kernels_table(const std::vector<PriceRow>& rows) {
   for (const PriceRow& row : rows)
     table.row({html_escaped(row.label), html_escaped(row.block), row.pass, html_escaped(row.shape),
         row.flops > Flops(0) ? format_flops(row.flops) : "-", format_bytes_decimal(row.bytes), format_seconds(row.time),
-        interval_cell(row.spread), to_text(row.source), html_escaped(row.law)});
+        spread_text(row.spread), to_text(row.source), html_escaped(row.law)});
   return table.text();
 }
 
@@ -40,7 +35,7 @@ std::string moves_table(const std::vector<PriceRow>& rows) {
                                {"source", CellKind::word}, {"law", CellKind::word}, {"because", CellKind::text}});
   for (const PriceRow& row : rows)
     table.row({html_escaped(row.label), html_escaped(row.block), row.pass, html_escaped(row.shape),
-        format_bytes_decimal(row.bytes), format_seconds(row.time), interval_cell(row.spread), to_text(row.source),
+        format_bytes_decimal(row.bytes), format_seconds(row.time), spread_text(row.spread), to_text(row.source),
         html_escaped(row.law), html_escaped(row.because)});
   return table.text();
 }

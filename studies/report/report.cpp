@@ -133,8 +133,7 @@ Expected<void> report_command(const Arguments& arguments, Console& console) {
   if (!arguments.has(folder_flag)) return fail(folder_flag, "no folder is named", "-o FOLDER");
   Dossier dossier;
   dossier.command = typed_command(arguments);
-  TRY(auto request, read_request(arguments));
-  dossier.request = std::move(request);
+  TRY(dossier.request, read_request(arguments));
   TRY(auto measured, read_measured_file(arguments, "--measured"));
   TRY(complete(dossier.request));
   TRY(auto folder, ReportFolder::open(arguments.value(folder_flag)));

@@ -1,6 +1,7 @@
 #include "model/base/json_writer.h"
-#include "studies/run/figures/phases.h"
+#include "studies/whatif/whatif_report.h"
 #include "studies/scale/report.h"
+#include "studies/print/json_fields.h"
 
 namespace stepcast {
 namespace {
@@ -9,17 +10,13 @@ void write_scaled_run(JsonWriter& json, const ScaledRun& run) {
   const Outcome& outcome = run.outcome;
   json.fields("gpus", run.gpus, "global_batch", run.global_batch, "micro_batches", run.micro_batches);
   json.base_field("step_time_s", outcome.step_time);
-  json.field("step_time_interval_s", std::vector<double>{outcome.p10.value(), outcome.p90.value()});
-  json.field("tokens_per_s", outcome.tokens / outcome.step_time.value());
-  json.fields("tokens_per_s_per_gpu", outcome.tokens_per_s_per_gpu, "speed_up", run.speed_up);
-  json.field("efficiency", run.efficiency);
-  json.field("exposed_communication_fraction", outcome.phases.exposed_communication / outcome.step_time);
-  json.field("bubble_fraction", outcome.bubble_fraction);
+  json.fields("step_time_interval_s", std::vector<double>{outcome.p10.value(), outcome.p90.value()}, "tokens_per_s",
+      outcome.tokens / outcome.step_time.value(), "tokens_per_s_per_gpu", outcome.tokens_per_s_per_gpu, "speed_up",
+      run.speed_up, "efficiency", run.efficiency, "exposed_communication_fraction",
+      outcome.phases.exposed_communication / outcome.step_time, "bubble_fraction", outcome.bubble_fraction);
   json.base_field("memory_peak_bytes", outcome.memory);
   json.field("fits", outcome.fits);
-  json.open("phases_s");
-  for (const PhaseRow& row : phase_rows(outcome.phases)) json.field(row.key, row.time.value());
-  json.close();
+  write_phases(json, outcome.phases);
 }
 
 void write_horizon(JsonWriter& json, const Horizon& horizon) {
@@ -61,9 +58,7 @@ void write_curve(JsonWriter& json, const ScalingCurve& curve) {
   json.close();
   write_serial_fit(json, curve);
   json.field("breaks_first", first_break(curve));
-  json.open_list("ahead");
-  for (const Horizon& horizon : curve.horizons) write_horizon(json, horizon);
-  json.close();
+  json_list(json, "ahead", curve.horizons, write_horizon);
   json.close();
 }
 

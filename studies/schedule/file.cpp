@@ -93,8 +93,7 @@ Expected<FileAtHand> open_file(const std::string& path) {
   std::error_code ignored;
   file.folder = std::filesystem::is_directory(path, ignored);
   if (file.folder) return file;
-  TRY(auto text, read_text_file(path));
-  file.text = std::move(text);
+  TRY(file.text, read_text_file(path));
   const std::size_t first = file.text.find_first_not_of(" \t\r\n");
   if (first == std::string::npos || file.text[first] != '{') return file;
   JsonObject json(file.text, path);

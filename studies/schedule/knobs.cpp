@@ -53,8 +53,7 @@ Expected<void> read_schedule_knobs(const Arguments& arguments, ScheduleRequest& 
   if (arguments.has("--rank-speed") && !arguments.has("--from")) TRY(check_speeds(request, request.size.ranks));
   if (!arguments.has("--effort")) return {};
   if (!arguments.has("--auto")) return fail("--effort", "is about the search of --auto", "add --auto, or leave it out");
-  TRY(const auto effort, parse_count(arguments.value("--effort"), "--effort", 0, most_schedule_effort));
-  request.effort = effort;
+  TRY(request.effort, parse_count(arguments.value("--effort"), "--effort", 0, most_schedule_effort));
   return {};
 }
 

@@ -28,8 +28,7 @@ std::optional<double> ScheduleReplay::error() const {
 Expected<CopiesRun> run_copies(const std::vector<TimedOrder>& copies) {
   CopiesRun result;
   if (copies.size() == 1 && !single_durations(copies.front().times)) {
-    TRY(auto timeline, run(copies.front().order, copies.front().times));
-    result.timeline = std::move(timeline);
+    TRY(result.timeline, run(copies.front().order, copies.front().times));
     return result;
   }
   TRY(auto replayed, replay(copies));

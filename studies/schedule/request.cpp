@@ -27,8 +27,7 @@ Expected<void> read_file_flags(const Arguments& arguments, ScheduleRequest& requ
   for (const SizeFlag& flag : size_flags)
     if (flag.field != &ScheduleSize::slices && arguments.has(flag.name))
       return fail(flag.name, "does not go with --from", "leave it out: the file's order says it");
-  TRY(const auto slices, size_flag(arguments, "--seq-splits", 1));
-  request.size.slices = slices;
+  TRY(request.size.slices, size_flag(arguments, "--seq-splits", 1));
   request.slices_given = arguments.has("--seq-splits");
   request.file = arguments.value("--from");
   if (arguments.has("--csv-dialect")) request.dialect = arguments.value("--csv-dialect");

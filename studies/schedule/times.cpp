@@ -191,8 +191,7 @@ Expected<void> read_schedule_times(const Arguments& arguments, ScheduleRequest& 
       : arguments.has("--times")     ? read_time_lists(arguments, reader, request)
                                      : read_time_flags(arguments, reader, request));
   if (arguments.has("--p2p")) {
-    TRY(const auto hop, reader.read(arguments.value("--p2p"), "--p2p"));
-    request.hop = hop;
+    TRY(request.hop, reader.read(arguments.value("--p2p"), "--p2p"));
   }
   request.units = reader.units();
   request.in_seconds = reader.units().value_or(false);

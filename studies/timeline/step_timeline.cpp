@@ -20,9 +20,8 @@ std::vector<double> seconds_of(const std::vector<Seconds>& times) {
 
 /// Where slices differ, the stage's own figure is the mean of them.
 void write_times(JsonWriter& json, const StageTimes& times) {
-  json.fields("forward_s", seconds_of(times.forward), "input_grad_s", seconds_of(times.input_grad));
-  json.fields("weight_grad_s", seconds_of(times.weight_grad), "hop_s", seconds_of(times.hop_forward));
-  json.field("blocking_hops", times.blocking_hops);
+  json.fields("forward_s", seconds_of(times.forward), "input_grad_s", seconds_of(times.input_grad), "weight_grad_s",
+      seconds_of(times.weight_grad), "hop_s", seconds_of(times.hop_forward), "blocking_hops", times.blocking_hops);
 }
 
 std::vector<std::int64_t> widened(const std::vector<std::int32_t>& counts) { return {counts.begin(), counts.end()}; }
@@ -70,11 +69,11 @@ void write_pipeline(JsonWriter& json, const Prediction& prediction) {
   const StepReport& step = prediction.step;
   const PipelineRun run = pipeline_run(prediction);
   json.open("pipeline");
-  json.fields("schedule", run.id, "micro_batches", step.order.micro_batches, "chunks", run.chunks());
-  json.fields("slices", step.order.slices, "weight_copies", step.order.directions);
+  json.fields("schedule", run.id, "micro_batches", step.order.micro_batches, "chunks", run.chunks(), "slices",
+      step.order.slices, "weight_copies", step.order.directions);
   json.base_fields("makespan_s", step.timeline.makespan, "span_s", step.timeline.span);
-  json.fields("lower_bound_s", run.lower_bound, "lower_bound_at_peak_memory_s", run.lower_bound_at_peak_memory);
-  json.fields("peak_activations", widened(step.timeline.peak_in_flight), "p2p_messages", step.timeline.messages);
+  json.fields("lower_bound_s", run.lower_bound, "lower_bound_at_peak_memory_s", run.lower_bound_at_peak_memory,
+      "peak_activations", widened(step.timeline.peak_in_flight), "p2p_messages", step.timeline.messages);
   write_times(json, step.times);
   json.close();
 }

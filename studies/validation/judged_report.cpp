@@ -35,11 +35,10 @@ void write_judged(JsonWriter& json, const std::vector<JudgedRow>& rows) {
   for (const JudgedRow& row : rows) {
     const ErrorSummary& error = shown_errors(row);
     json.open();
-    json.fields("class", row.judged->name, "left_out", left_out(row), "n", error.n, "mape", error.mape);
-    json.fields("goal", row.judged->goal, "bias", error.bias, "p90", error.p90, "worst", error.worst);
-    json.fields("fitted_mape", row.fitted.mape, "mape_with_doubtful", row.with_doubts.mape, "doubtful", row.doubtful);
-    json.fields("baseline_mape", row.baseline_mape, "interval_coverage", row.coverage);
-    json.fields("rank_correlation", row.spearman, "groups", row.groups);
+    json.fields("class", row.judged->name, "left_out", left_out(row), "n", error.n, "mape", error.mape, "goal",
+        row.judged->goal, "bias", error.bias, "p90", error.p90, "worst", error.worst, "fitted_mape", row.fitted.mape,
+        "mape_with_doubtful", row.with_doubts.mape, "doubtful", row.doubtful, "baseline_mape", row.baseline_mape,
+        "interval_coverage", row.coverage, "rank_correlation", row.spearman, "groups", row.groups);
     if (row.groups > 0) json.field("regret", row.regret);
     json.close();
   }

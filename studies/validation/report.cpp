@@ -8,6 +8,7 @@
 
 #include "model/base/json_writer.h"
 #include "studies/validation/judged_report.h"
+#include "studies/print/json_fields.h"
 
 namespace stepcast {
 namespace {
@@ -77,12 +78,11 @@ void write_summary(JsonWriter& json, const ErrorSummary& error) {
 
 void write_case(JsonWriter& json, const ValidatedCase& row) {
   json.open();
-  json.fields("id", row.id, "class", row.class_name(), "source", row.source, "measured_s", row.measured_s);
-  json.fields("predicted_s", row.predicted_s, "interval_s", std::vector<double>{row.low_s, row.high_s});
-  json.field("error", row.error);
+  json.fields("id", row.id, "class", row.class_name(), "source", row.source, "measured_s", row.measured_s,
+      "predicted_s", row.predicted_s, "interval_s", std::vector<double>{row.low_s, row.high_s}, "error", row.error);
   if (row.held_out_s > 0) {
-    json.field("held_out_s", row.held_out_s);
-    json.field("held_out_interval_s", std::vector<double>{row.held_out_low_s, row.held_out_high_s});
+    json.fields("held_out_s", row.held_out_s, "held_out_interval_s",
+        std::vector<double>{row.held_out_low_s, row.held_out_high_s});
   }
   if (!row.doubt.empty()) json.field("doubt", row.doubt);
   json.field("time_reported", row.time_reported);
@@ -145,15 +145,11 @@ std::string validation_json(
   write_summary(json, validation.all);
   json.field("interval_coverage", validation.coverage);
   json.close();
-  json.open_list("cases");
-  for (const ValidatedCase& row : validation.cases) write_case(json, row);
-  json.close();
+  json_list(json, "cases", validation.cases, write_case);
   json.open_list("skipped");
   for (const SkippedRun& run : validation.skipped) json.row("id", run.id, "reason", run.reason);
   json.close();
-  json.open_list("classes");
-  for (const ValidatedClass& row : validation.classes) write_class(json, row);
-  json.close();
+  json_list(json, "classes", validation.classes, write_class);
   write_judged(json, judged);
   if (sweeps) write_sweeps(json, *sweeps);
   json.open_list("groups");

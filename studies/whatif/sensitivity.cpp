@@ -100,8 +100,7 @@ PhaseMove moved_most(const Outcome& before, const Outcome& after) {
 Expected<Sensitivity> sensitivity(const Request& asked, double factor) {
   Sensitivity study;
   study.factor = factor;
-  TRY(auto scenario, complete(asked));
-  study.scenario = std::move(scenario);
+  TRY(study.scenario, complete(asked));
   TRY(const auto base, predict(study.scenario));
   study.before = outcome_of(study.scenario, base);
   for (const MachineLever& lever : machine_levers(study.scenario)) {

@@ -72,8 +72,7 @@ Expected<void> change_plan(Request& request, const Change& change, const RunFiel
     return {};
   }
   if (field.id == FieldId::stack) {
-    TRY(auto stack, choose_stack(change.value, where));
-    request.stack = std::move(stack);
+    TRY(request.stack, choose_stack(change.value, where));
     return {};
   }
   TRY(auto text, plan_text(change, field, base));

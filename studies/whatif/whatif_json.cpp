@@ -9,8 +9,8 @@ namespace {
 
 void write_outcome_fields(JsonWriter& json, const Outcome& outcome) {
   json.base_field("step_time_s", outcome.step_time);
-  json.field("step_time_interval_s", std::vector<double>{outcome.p10.value(), outcome.p90.value()});
-  json.field("tokens_per_s_per_gpu", outcome.tokens_per_s_per_gpu);
+  json.fields("step_time_interval_s", std::vector<double>{outcome.p10.value(), outcome.p90.value()},
+      "tokens_per_s_per_gpu", outcome.tokens_per_s_per_gpu);
   json.base_field("memory_peak_bytes", outcome.memory);
   json.field("fits", outcome.fits);
 }
@@ -20,18 +20,16 @@ void write_whole_outcome(JsonWriter& json, const char* key, const Outcome& outco
   write_outcome_fields(json, outcome);
   json.base_field("memory_capacity_bytes", outcome.capacity);
   json.field("bubble_fraction", outcome.bubble_fraction);
-  json.open("phases_s");
-  for (const PhaseRow& row : phase_rows(outcome.phases)) json.field(row.key, row.time.value());
-  json.close();
+  write_phases(json, outcome.phases);
   json.close();
 }
 
 /// What became of it against `before`, relative: 0 = the same.
 void write_effect(JsonWriter& json, const Outcome& before, const Outcome& after) {
   write_outcome_fields(json, after);
-  json.field("step_time_change", after.step_time / before.step_time - 1);
-  json.field("time_per_token_change", time_change(before, after));
-  json.field("tokens_per_s_per_gpu_change", after.tokens_per_s_per_gpu / before.tokens_per_s_per_gpu - 1);
+  json.fields("step_time_change", after.step_time / before.step_time - 1, "time_per_token_change",
+      time_change(before, after), "tokens_per_s_per_gpu_change",
+      after.tokens_per_s_per_gpu / before.tokens_per_s_per_gpu - 1);
   const PhaseMove move = moved_most(before, after);
   if (move.name.empty()) return;
   json.object("moved_most", "phase", move.key, "change_s", move.change.value());
@@ -63,6 +61,12 @@ void write_lever(JsonWriter& json, const LeverEffect& lever, const Outcome& befo
 }
 
 }  // namespace
+
+void write_phases(JsonWriter& json, const Phases& phases) {
+  json.open("phases_s");
+  for (const PhaseRow& row : phase_rows(phases)) json.field(row.key, row.time.value());
+  json.close();
+}
 
 std::string whatif_json(const Sensitivity& study, std::size_t top) {
   JsonWriter json;

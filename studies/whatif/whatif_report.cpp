@@ -181,10 +181,10 @@ std::string signed_percent(double change) {
   return std::abs(percent) < 0.1 ? fmt::format("{:+.2f} %", percent) : fmt::format("{:+.1f} %", percent);
 }
 
-std::string run_title(const Scenario& scenario, const Console& console) {
+std::string run_title(const Scenario& scenario, const Console& console, const std::string& nodes) {
   const Plan& plan = scenario.plan;
-  return Paint(console).bold(fmt::format("{} on {} x {} ({})", scenario.network.row.name, plan.gpus,
-             scenario.machine.row.gpu.name, scenario.machine.row.name)) +
+  return Paint(console).bold(fmt::format("{} on {} x {} ({}{})", scenario.network.row.name, plan.gpus,
+             scenario.machine.row.gpu.name, scenario.machine.row.name, nodes)) +
          "\n" +
          wrapped({in_words(scenario),
                      fmt::format("{} x {} sequences of {} per step", scenario.micro_batches,

@@ -8,6 +8,7 @@
 #include "studies/calibrate/print/measure_report.h"
 #include "studies/print/paint.h"
 #include "studies/print/table.h"
+#include "studies/print/json_fields.h"
 
 namespace stepcast {
 namespace {
@@ -73,8 +74,8 @@ std::string own_text(const MeasurePlan& plan, std::size_t columns) {
 
 void write_work(JsonWriter& json, const PlannedWork& work) {
   json.open();
-  json.fields("work", name_of_works(work), "phase", measure_phases()[static_cast<std::size_t>(work.phase)].id);
-  json.fields("mode", mode_name(work.mode), "own", work.own);
+  json.fields("work", name_of_works(work), "phase", measure_phases()[static_cast<std::size_t>(work.phase)].id, "mode",
+      mode_name(work.mode), "own", work.own);
   if (work.duration.value() > 0) json.base_field("duration_s", work.duration);
   json.base_field("estimate_s", work.estimate);
   json.close();
@@ -112,16 +113,14 @@ std::string plan_json(const PlanReport& report) {
   json.open_list("phases");
   for (const PhaseSum& sum : phase_sums(plan)) {
     json.open();
-    json.fields("phase", sum.phase->id, "about", sum.phase->about, "works", sum.works, "own", sum.own);
-    json.field("left_out", sum.left_out);
+    json.fields("phase", sum.phase->id, "about", sum.phase->about, "works", sum.works, "own", sum.own, "left_out",
+        sum.left_out);
     json.base_field("estimate_s", sum.estimate);
     json.close();
   }
   json.close();
   for (const auto& [key, works] : {std::pair{"works", &plan.works}, std::pair{"left_out", &plan.left_out}}) {
-    json.open_list(key);
-    for (const PlannedWork& work : *works) write_work(json, work);
-    json.close();
+    json_list(json, key, *works, write_work);
   }
   json.fields("notes", plan.notes, "missing", report.missing);
   json.close();

@@ -9,6 +9,7 @@
 #include "studies/print/paint.h"
 #include "studies/calibrate/print/profile_laws.h"
 #include "studies/print/table.h"
+#include "studies/print/json_fields.h"
 
 namespace stepcast {
 namespace {
@@ -145,17 +146,12 @@ std::string measure_json(const MeasureReport& report) {
   const Verdict& verdict = report.verdict;
   JsonWriter json;
   json.open();
-  json.fields("gpu", report.gpu.id, "output", report.output);
-  json.fields("profile", report.profile.empty() ? "" : report.fitted.profile.id, "profile_file", report.profile);
-  json.fields("measurements", verdict.rows, "resumed", verdict.resumed, "finished", report.result.finished);
-  json.field("ended_by", report.result.ended_by);
+  json.fields("gpu", report.gpu.id, "output", report.output, "profile",
+      report.profile.empty() ? "" : report.fitted.profile.id, "profile_file", report.profile, "measurements",
+      verdict.rows, "resumed", verdict.resumed, "finished", report.result.finished, "ended_by", report.result.ended_by);
   write_measured_roofs(json, roofs_with_places(verdict, report.gpu));
-  json.open_list("kernels");
-  for (const KernelShare& kernel : verdict.kernels) write_kernel(json, kernel);
-  json.close();
-  json.open_list("laws");
-  for (const LawFit& fit : verdict.laws) write_fit(json, fit);
-  json.close();
+  json_list(json, "kernels", verdict.kernels, write_kernel);
+  json_list(json, "laws", verdict.laws, write_fit);
   write_slowdowns(json, verdict);
   write_host_costs(json, verdict.host);
   json.field("throttled", verdict.throttled);

@@ -94,8 +94,8 @@ std::string pool_text(const FitPool& pool, const std::vector<MeasuredRun>& runs)
 
 void pool_json(JsonWriter& json, const FitPool& pool, const std::vector<MeasuredRun>& runs) {
   json.open();
-  json.fields("stack", pool.stack, "precision", to_text(pool.precision), "experts", pool.experts);
-  json.field("hardware", pool.hardware);
+  json.fields(
+      "stack", pool.stack, "precision", to_text(pool.precision), "experts", pool.experts, "hardware", pool.hardware);
   json.open_list("parameters");
   for (const StepValue& value : pool.result.values) {
     const StepParameterRow& row = row_of(value.parameter);
@@ -112,8 +112,8 @@ void pool_json(JsonWriter& json, const FitPool& pool, const std::vector<Measured
   for (std::size_t i = 0; i < pool.members.size(); ++i) {
     const MeasuredRun& run = runs[pool.members[i]];
     json.open();
-    json.fields("id", run.id, "witness", run.witness, "measured_s", run.seconds, "unfitted_s", neutral[i]);
-    json.field("fitted_s", pool.result.fitted[i]);
+    json.fields("id", run.id, "witness", run.witness, "measured_s", run.seconds, "unfitted_s", neutral[i], "fitted_s",
+        pool.result.fitted[i]);
     if (!pool.result.held_out.empty()) json.field("held_out_s", pool.result.held_out[i]);
     json.close();
   }

@@ -16,30 +16,16 @@ namespace stepcast {
 namespace {
 
 constexpr std::size_t longest_label = 26;
-constexpr double loose_radius = 3, arrow_room = 10, corner_row_step = 22;
-
-/// A point's mark, before anything is drawn.
-struct KernelMark {
-  PlanePlace place;
-  double radius = 0;
-  [[nodiscard]] SvgBox box() const { return {place.x - radius, place.y - radius, place.x + radius, place.y + radius}; }
-};
-
-/// A mark beyond the frame stands within it, as far from the edge as its arrow is long.
-void move_inside(const Plane& plane, KernelMark& mark) {
-  const double room = mark.radius + arrow_room;
-  if (mark.place.right != 0) mark.place.x = mark.place.right < 0 ? plane.left + room : plane.right() - room;
-  if (mark.place.down != 0) mark.place.y = mark.place.down < 0 ? plane.top + room : plane.bottom() - room;
-}
+constexpr double loose_radius = 3, corner_row_step = 22;
 
 /// Those that have neither intensity nor rate to show stand side by side in rows along the lower edge; `corner` is
 /// their room.
-std::vector<KernelMark> kernel_marks(const RooflineReport& report, const Plane& plane, SvgBox& corner) {
-  std::vector<KernelMark> marks;
+std::vector<PlaneMark> kernel_marks(const RooflineReport& report, const Plane& plane, SvgBox& corner) {
+  std::vector<PlaneMark> marks;
   corner = {plane.left, plane.bottom(), plane.left, plane.bottom()};
   double taken = 0, above = 0;
   for (const OperatorPoint& point : report.points) {
-    KernelMark mark{place_on(plane, point.intensity(MemoryLevel::hbm), point.rate), mark_radius(point.share)};
+    PlaneMark mark{place_on(plane, point.intensity(MemoryLevel::hbm), point.rate), mark_radius(point.share)};
     const bool in_corner = mark.place.right < 0 && mark.place.down > 0;
     move_inside(plane, mark);
     if (in_corner) {
@@ -92,28 +78,26 @@ std::string point_title(const OperatorPoint& point) {
 }
 
 /// What the heap under a mark holds besides.
-std::string others_here(const RooflineReport& report, const std::vector<KernelMark>& marks, std::size_t i) {
+std::string others_here(const RooflineReport& report, const std::vector<PlaneMark>& marks, std::size_t i) {
   std::vector<std::string_view> names;
   for (std::size_t other = 0; other < marks.size(); ++other)
-    if (other != i &&
-        std::hypot(marks[other].place.x - marks[i].place.x, marks[other].place.y - marks[i].place.y) < 0.5)
-      names.push_back(report.points[other].name);
+    if (other != i && marks[other].distance(marks[i]) < 0.5) names.push_back(report.points[other].name);
   return same_place_text(names);
 }
 
 /// Where what was timed stands. A point beyond the frame has its measurement in the same place.
-std::optional<KernelMark> timed_mark(const Plane& plane, const OperatorPoint& point, const KernelMark& mark) {
+std::optional<PlaneMark> timed_mark(const Plane& plane, const OperatorPoint& point, const PlaneMark& mark) {
   if (!point.measured) return std::nullopt;
   const double share = point.time.value() > 0 ? point.share * (point.measured->time / point.time) : point.share;
-  KernelMark timed{place_on(plane, point.intensity(MemoryLevel::hbm), point.measured->rate), mark_radius(share)};
+  PlaneMark timed{place_on(plane, point.intensity(MemoryLevel::hbm), point.measured->rate), mark_radius(share)};
   if (mark.place.outside()) timed.place = mark.place;
   else move_inside(plane, timed);
   return timed;
 }
 
 /// The filled mark, and a line to it from the forecast.
-std::string measured_mark(const Plane& plane, const OperatorPoint& point, const KernelMark& mark) {
-  const std::optional<KernelMark> timed = timed_mark(plane, point, mark);
+std::string measured_mark(const Plane& plane, const OperatorPoint& point, const PlaneMark& mark) {
+  const std::optional<PlaneMark> timed = timed_mark(plane, point, mark);
   if (!timed) return {};
   const std::string dx = svg_number(timed->place.x - mark.place.x), dy = svg_number(timed->place.y - mark.place.y);
   const std::string arrow = mark.place.outside() ? "" : edge_arrow(timed->place, timed->radius);
@@ -122,13 +106,13 @@ std::string measured_mark(const Plane& plane, const OperatorPoint& point, const 
       dx, dy, mark_outline(point_pass(point.pass), timed->radius), arrow);
 }
 
-std::string point_label(const OperatorPoint& point, const KernelMark& mark, LabelRoom& room) {
+std::string point_label(const OperatorPoint& point, const PlaneMark& mark, LabelRoom& room) {
   return mark_label(
       svg_shortened(point.name, longest_label) + " " + html_percent(point.share), mark.place, mark.radius, room);
 }
 
 /// From the place by HBM bytes to that by L2 bytes, as far as the frame shows it.
-std::string joined_line(const Plane& plane, std::size_t i, const OperatorPoint& point, const KernelMark& mark) {
+std::string joined_line(const Plane& plane, std::size_t i, const OperatorPoint& point, const PlaneMark& mark) {
   if (mark.place.outside() || !(point.l2.value() > 0)) return {};
   const PlanePlace l2 = place_on(plane, point.intensity(MemoryLevel::l2), point.rate);
   const std::string x = svg_number(l2.x), y = svg_number(mark.place.y);
@@ -155,7 +139,7 @@ std::string loose_title(const LoosePoint& point) {
 
 std::string operator_marks(const RooflineReport& report, const Plane& plane, LabelRoom& room) {
   SvgBox corner;
-  const std::vector<KernelMark> marks = kernel_marks(report, plane, corner);
+  const std::vector<PlaneMark> marks = kernel_marks(report, plane, corner);
   if (corner.right > corner.left) room.take(corner_heading(corner));
   for (std::size_t i = 0; i < marks.size(); ++i) {
     room.take(marks[i].box());
@@ -182,7 +166,7 @@ std::string loose_marks(const RooflineReport& report, const Plane& plane) {
   std::string text;
   for (std::size_t i = 0; i < report.loose.size(); ++i) {
     const LoosePoint& point = report.loose[i];
-    KernelMark mark{place_on(plane, point.flops_per_byte, point.rate), loose_radius};
+    PlaneMark mark{place_on(plane, point.flops_per_byte, point.rate), loose_radius};
     move_inside(plane, mark);
     text += fmt::format("<g class=\"loose{}\" data-loose=\"{}\" transform=\"translate({} {})\">",
                 mark.place.outside() ? " outside" : "", i, svg_number(mark.place.x), svg_number(mark.place.y)) +

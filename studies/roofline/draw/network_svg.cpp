@@ -14,7 +14,7 @@ namespace stepcast {
 namespace {
 
 constexpr std::size_t labelled_collectives = 6, longest_collective = 30;
-constexpr double smallest_ring = 5, ring_room = 10, bent_steps = 40, network_foot = 52;
+constexpr double smallest_ring = 5, bent_steps = 40, network_foot = 52;
 
 /// Colours by what is split; the machine's words for it, and what a reader calls it.
 struct AxisColor {
@@ -32,33 +32,22 @@ double share_of_step(const RooflineReport& report, Seconds time) {
   return report.step_time.value() > 0 && time.value() > 0 ? time / report.step_time : 0;
 }
 
-struct Ring {
-  PlanePlace place;
-  double radius = 0;
-  [[nodiscard]] SvgBox box() const { return {place.x - radius, place.y - radius, place.x + radius, place.y + radius}; }
-  [[nodiscard]] bool meets(const Ring& other) const {
-    return std::hypot(place.x - other.place.x, place.y - other.place.y) < 1;
-  }
-};
-
-std::vector<Ring> network_rings(const RooflineReport& report, const Plane& plane) {
-  std::vector<Ring> rings;
+std::vector<PlaneMark> network_rings(const RooflineReport& report, const Plane& plane) {
+  std::vector<PlaneMark> rings;
   for (const LinkPoint& point : report.links.points) {
-    Ring ring{place_on(plane, point.flops_per_byte, point.rate),
+    PlaneMark ring{place_on(plane, point.flops_per_byte, point.rate),
         std::max(smallest_ring, mark_radius(share_of_step(report, point.time)))};
-    const double room = ring.radius + ring_room;
-    if (ring.place.right != 0) ring.place.x = ring.place.right < 0 ? plane.left + room : plane.right() - room;
-    if (ring.place.down != 0) ring.place.y = ring.place.down < 0 ? plane.top + room : plane.bottom() - room;
+    move_inside(plane, ring);
     rings.push_back(ring);
   }
   return rings;
 }
 
 /// Collectives in the very place of `i`, itself not counted.
-std::vector<std::size_t> collectives_at(const std::vector<Ring>& rings, std::size_t i) {
+std::vector<std::size_t> collectives_at(const std::vector<PlaneMark>& rings, std::size_t i) {
   std::vector<std::size_t> same;
   for (std::size_t other = 0; other < rings.size(); ++other)
-    if (other != i && rings[other].meets(rings[i])) same.push_back(other);
+    if (other != i && rings[other].distance(rings[i]) < 1) same.push_back(other);
   return same;
 }
 
@@ -80,7 +69,7 @@ std::string collective_title(const RooflineReport& report, const LinkPoint& poin
 }
 
 std::string collective_label(
-    const RooflineReport& report, const std::vector<Ring>& rings, std::size_t i, LabelRoom& room) {
+    const RooflineReport& report, const std::vector<PlaneMark>& rings, std::size_t i, LabelRoom& room) {
   const std::vector<std::size_t> same = collectives_at(rings, i);
   // said at the longest one
   if (std::any_of(same.begin(), same.end(), [&](std::size_t other) { return other < i; })) return {};
@@ -93,7 +82,7 @@ std::string collective_label(
 }
 
 std::string collective_mark(
-    const RooflineReport& report, const std::vector<Ring>& rings, std::size_t i, const std::string& label) {
+    const RooflineReport& report, const std::vector<PlaneMark>& rings, std::size_t i, const std::string& label) {
   const LinkPoint& point = report.links.points[i];
   const auto& [place, radius] = rings[i];
   std::vector<std::string_view> same;
@@ -206,9 +195,9 @@ Plane network_plane(const RooflineReport& report) {
 
 std::string network_roofline_svg(const RooflineReport& report) {
   const Plane plane = network_plane(report);
-  const std::vector<Ring> rings = network_rings(report, plane);
+  const std::vector<PlaneMark> rings = network_rings(report, plane);
   LabelRoom room({plane.left, plane.top, plane.right(), plane.bottom()});
-  for (const Ring& ring : rings) room.take(ring.box());
+  for (const PlaneMark& ring : rings) room.take(ring.box());
   std::string curves, marks;
   std::size_t labels = 0;
   for (std::size_t i = 0; i < rings.size(); ++i) {

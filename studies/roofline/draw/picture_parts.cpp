@@ -109,6 +109,12 @@ PlanePlace place_on(const Plane& plane, double flops_per_byte, FlopsPerSecond ra
   return place;
 }
 
+void move_inside(const Plane& plane, PlaneMark& mark) {
+  const double room = mark.radius + arrow_room;
+  if (mark.place.right != 0) mark.place.x = mark.place.right < 0 ? plane.left + room : plane.right() - room;
+  if (mark.place.down != 0) mark.place.y = mark.place.down < 0 ? plane.top + room : plane.bottom() - room;
+}
+
 std::string edge_arrow(const PlanePlace& place, double radius) {
   if (!place.outside()) return {};
   const double turn = std::atan2(place.down, place.right) * 180 / std::numbers::pi;

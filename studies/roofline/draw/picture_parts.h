@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,6 +37,19 @@ struct PlanePlace {
   [[nodiscard]] bool outside() const { return right != 0 || down != 0; }
 };
 PlanePlace place_on(const Plane& plane, double flops_per_byte, FlopsPerSecond rate);
+inline constexpr double arrow_room = 10;  ///< between a mark beyond the frame and the edge
+
+/// A mark of a plane, before anything is drawn.
+struct PlaneMark {
+  PlanePlace place;
+  double radius = 0;
+  [[nodiscard]] SvgBox box() const { return {place.x - radius, place.y - radius, place.x + radius, place.y + radius}; }
+  [[nodiscard]] double distance(const PlaneMark& other) const {
+    return std::hypot(place.x - other.place.x, place.y - other.place.y);
+  }
+};
+/// A mark beyond the frame stands within it, as far from the edge as its arrow is long.
+void move_inside(const Plane& plane, PlaneMark& mark);
 std::string edge_arrow(const PlanePlace& place, double radius);  ///< beside a mark at 0 0; "" for places inside
 
 /// The name beside a mark at 0 0 of `radius`, on a ground that hides lines, with a line to it where it stands apart; ""
