@@ -25,7 +25,7 @@ function(stepcast_uplot source_var)
   list(JOIN names "\n" lines)
   file(CONFIGURE OUTPUT ${list} CONTENT "${lines}\n" @ONLY)
   add_custom_command(OUTPUT ${source}
-    COMMAND ${CMAKE_COMMAND} -D ROOT=${root} -D LIST=${list} -D FUNCTION=embedded_uplot -D HEADER=studies/timeline/page.h
+    COMMAND ${CMAKE_COMMAND} -D ROOT=${root} -D LIST=${list} -D FUNCTION=timeline::embedded_uplot -D HEADER=studies/timeline/page.h
             -D OUTPUT=${source} -P ${PROJECT_SOURCE_DIR}/cmake/embed.cmake
     DEPENDS ${files} ${list} ${PROJECT_SOURCE_DIR}/cmake/embed.cmake
     COMMENT "Embedding uPlot" VERBATIM)

@@ -13,7 +13,7 @@
 #include "model/network/operator.h"
 #include "model/base/units.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 
 /// Ranks base + sum of digit_i * stride_i. Rank numbers follow machine order.
 struct Group {
@@ -193,4 +193,4 @@ struct Program {
   std::vector<Note> notes;
 };
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

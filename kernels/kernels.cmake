@@ -12,7 +12,7 @@ endif()
 # CUDA's headers are wide, and names in these files are as short as if each were alone.
 set_source_files_properties(${gpu_sources} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 # An object of its own: the module defines what is in it, and takes the other objects of the library.
-set_source_files_properties(${folder}/bench/gpu_side_loaded.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+set_source_files_properties(${folder}/gpu_module/gpu_side_loaded.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 
 # What the program and the module tell each other.
 file(GLOB port_headers ${folder}/bench/*.h ${folder}/gpu_module/*.h ${folder}/process/*.h ${PROJECT_SOURCE_DIR}/model/base/*.h

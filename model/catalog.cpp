@@ -96,7 +96,7 @@ bool same_name(std::string_view a, std::string_view b) { return lower_case(a) ==
 
 }  // namespace
 
-const Catalog& catalog() {
+const Catalog& built_in() {
   static const Catalog rows = read_catalog();
   return rows;
 }

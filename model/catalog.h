@@ -37,7 +37,7 @@ struct Catalog {
 };
 
 /// Parsed once per process. Broken built-in data is a programming error and aborts with the message.
-const Catalog& catalog();
+const Catalog& built_in();
 
 /// By id or alias in `rows`; the error lists the nearest name. `kind` is "network", "machine", ...
 template <typename Row>

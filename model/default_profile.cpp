@@ -214,16 +214,16 @@ Profile chosen_profile(const Gpu& gpu, const std::vector<Row>& profiles, LawsOf 
   const auto own = std::ranges::find(profiles, gpu.id, &Row::gpu);
   if (own != profiles.end()) {
     // A GPU that somebody edited is no longer the one that was measured: its rates scale with what was changed.
-    const auto row = std::ranges::find(catalog().gpus, gpu.id, &Gpu::id);
-    return row == catalog().gpus.end() || same_rates(*row, gpu) ? with_all_precisions(laws_of(*own), gpu)
-                                                                : scaled_profile(laws_of(*own), *row, gpu);
+    const auto row = std::ranges::find(built_in().gpus, gpu.id, &Gpu::id);
+    return row == built_in().gpus.end() || same_rates(*row, gpu) ? with_all_precisions(laws_of(*own), gpu)
+                                                                 : scaled_profile(laws_of(*own), *row, gpu);
   }
 
   const Row* nearest = nullptr;
   const Gpu* relative = nullptr;
   double nearest_distance = INFINITY;
   for (const Row& profile : profiles)
-    for (const Gpu& other : catalog().gpus) {
+    for (const Gpu& other : built_in().gpus) {
       if (other.id != profile.gpu || other.architecture != gpu.architecture || main_peak(other).value() <= 0) continue;
       const double distance = std::abs(std::log(ratio_or_one(main_peak(gpu).value(), main_peak(other).value())));
       if (distance < nearest_distance) nearest = &profile, relative = &other, nearest_distance = distance;

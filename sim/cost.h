@@ -11,7 +11,7 @@
 #include "model/stack.h"
 #include "model/step_tuning.h"
 
-namespace stepcast {
+namespace stepcast::sim {
 
 struct Price {
   Seconds time;
@@ -102,4 +102,4 @@ class CostModel {
   std::array<RooflineLaw, precisions> roofline_;  ///< by Precision; from the datasheet where the profile has none
 };
 
-}  // namespace stepcast
+}  // namespace stepcast::sim

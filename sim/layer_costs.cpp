@@ -6,7 +6,7 @@
 
 #include "sim/streams.h"
 
-namespace stepcast {
+namespace stepcast::sim {
 namespace {
 
 /// Blocks by layer, in order, and those before and behind the layers.
@@ -99,4 +99,4 @@ PartitionProblem layer_costs(Program program, const CostModel& cost_of_machine) 
   return problem;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::sim

@@ -6,7 +6,7 @@
 #include "sim/cost.h"
 #include "sim/schedule/layers/partition.h"
 
-namespace stepcast {
+namespace stepcast::sim {
 
 /// Seconds of forward and backward (recompute included) of one micro-batch: a layer's is what one more of its block
 /// adds to a long run of them, so that overlap between neighbours counts as it does inside a stage. `embedding` is what
@@ -14,4 +14,4 @@ namespace stepcast {
 /// the program's virtual stages. How the program's layers lie on stages now does not matter.
 PartitionProblem layer_costs(Program program, const CostModel& cost);
 
-}  // namespace stepcast
+}  // namespace stepcast::sim

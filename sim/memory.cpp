@@ -8,7 +8,7 @@
 
 #include "sim/memory/block_memory.h"
 
-namespace stepcast {
+namespace stepcast::sim {
 
 namespace {
 
@@ -98,4 +98,4 @@ MemoryReport peak_memory(
   return peak;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::sim

@@ -8,10 +8,10 @@
 #include "sim/memory/memory_report.h"
 #include "sim/schedule/engine/engine.h"
 
-namespace stepcast {
+namespace stepcast::sim {
 
 /// Of the fullest stage. What is kept per micro-batch peaks together with the block that needs most while it runs.
 MemoryReport peak_memory(
     const Program& program, const Order& order, const Timeline& timeline, const Machine& machine, const Stack& stack);
 
-}  // namespace stepcast
+}  // namespace stepcast::sim

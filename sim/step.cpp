@@ -9,7 +9,7 @@
 #include "sim/step/around.h"
 #include "sim/step/parts.h"
 
-namespace stepcast {
+namespace stepcast::sim {
 
 namespace {
 
@@ -146,4 +146,4 @@ Expected<StepReport> forecast_slices(
   return report;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::sim

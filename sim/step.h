@@ -9,7 +9,7 @@
 #include "sim/step/slices.h"
 #include "sim/step/step_report.h"
 
-namespace stepcast {
+namespace stepcast::sim {
 
 /// Fails when the schedule cannot run this many micro-batches on these stages. `memory_cap` holds the activations of
 /// every rank down, in the unit of Timeline::peak_in_flight; 0 = none. Kinds that cannot keep to it are refused.
@@ -18,4 +18,4 @@ Expected<StepReport> forecast(const Program& program, const CostModel& cost, dou
 /// The same with the sequence cut: the program of each slice, first to last (slice_programs).
 Expected<StepReport> forecast_slices(std::span<const Program> slices, const CostModel& cost, double memory_cap = 0);
 
-}  // namespace stepcast
+}  // namespace stepcast::sim

@@ -5,7 +5,7 @@
 
 #include "sim/streams/walk.h"
 
-namespace stepcast {
+namespace stepcast::sim {
 
 namespace {
 
@@ -138,4 +138,4 @@ std::vector<ChunkTimes> all_chunk_times(
   return times;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::sim

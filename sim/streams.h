@@ -8,7 +8,7 @@
 #include "sim/cost.h"
 #include "sim/streams/chunk_times.h"
 
-namespace stepcast {
+namespace stepcast::sim {
 
 /// A move with the group that it names; local moves have none.
 Price price_move(const Program& program, const Move& move, const CostModel& cost);
@@ -18,4 +18,4 @@ std::vector<BlockPrices> price_blocks(const Program& program, const CostModel& c
 std::vector<ChunkTimes> all_chunk_times(
     const Program& program, const std::vector<BlockPrices>& prices, const CostModel& cost);
 
-}  // namespace stepcast
+}  // namespace stepcast::sim

@@ -6,7 +6,7 @@
 #include "studies/launch/run_flags.h"
 #include "studies/schedule/request.h"
 
-namespace stepcast {
+namespace stepcast::studies {
 namespace {
 
 constexpr std::array only_json = {Flag{
@@ -153,4 +153,4 @@ std::span<const Flag> validate_flags() { return of_validate; }
 std::span<const Flag> dataflow_flags() { return of_dataflow; }
 std::span<const Flag> schedule_flags() { return of_schedule; }
 
-}  // namespace stepcast
+}  // namespace stepcast::studies

@@ -5,7 +5,7 @@
 
 #include "studies/cli/flags.h"
 
-namespace stepcast {
+namespace stepcast::studies {
 
 std::span<const Flag> json_flag();
 /// A term takes no flag but --json, a launch those of a run.
@@ -15,4 +15,4 @@ std::span<const Flag> validate_flags();
 std::span<const Flag> dataflow_flags();
 std::span<const Flag> schedule_flags();
 
-}  // namespace stepcast
+}  // namespace stepcast::studies

@@ -19,7 +19,7 @@
 #include "studies/validation/validate.h"
 #include "studies/whatif/whatif.h"
 
-namespace stepcast {
+namespace stepcast::studies {
 namespace {
 
 const std::vector<Command>& command_rows() {
@@ -328,4 +328,4 @@ const std::vector<Command>& command_rows() {
 
 std::span<const Command> commands() { return command_rows(); }
 
-}  // namespace stepcast
+}  // namespace stepcast::studies

@@ -8,7 +8,7 @@
 #include "studies/help.h"
 #include "studies/cli/interrupt.h"
 
-namespace stepcast {
+namespace stepcast::studies {
 namespace {
 
 bool asks_help(const std::vector<std::string>& typed) {
@@ -71,4 +71,4 @@ int run_program(const std::vector<std::string>& typed, Console& console) {
   return 0;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::studies

@@ -7,11 +7,11 @@
 
 #include "studies/cli/command.h"
 
-namespace stepcast {
+namespace stepcast::studies {
 
 std::span<const Command> commands();
 
 /// The whole program: parse, run, exit code 0 done, 1 the run failed, 2 bad usage or input.
 int run_program(const std::vector<std::string>& arguments, Console& console);
 
-}  // namespace stepcast
+}  // namespace stepcast::studies

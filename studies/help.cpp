@@ -7,7 +7,7 @@
 #include "kernels/bench/device.h"
 #include "model/version.h"
 
-namespace stepcast {
+namespace stepcast::studies {
 namespace {
 
 std::string left_column(const Flag& flag) {
@@ -56,4 +56,4 @@ std::string error_text(const Error& error) {
 
 std::string version_text() { return fmt::format("stepcast {} ({})\n", version(), cuda_support()); }
 
-}  // namespace stepcast
+}  // namespace stepcast::studies

@@ -6,7 +6,7 @@
 
 #include "studies/cli/command.h"
 
-namespace stepcast {
+namespace stepcast::studies {
 
 /// `stepcast --help`: what the program is for and its commands.
 std::string program_help(std::span<const Command> commands);
@@ -20,4 +20,4 @@ std::string error_text(const Error& error);
 /// `stepcast --version`.
 std::string version_text();
 
-}  // namespace stepcast
+}  // namespace stepcast::studies

@@ -2,6 +2,6 @@
 #include "studies/commands.h"
 
 int main(int count, char** words) {
-  stepcast::Console console = stepcast::standard_console();
-  return stepcast::run_program({words + 1, words + count}, console);
+  stepcast::cli::Console console = stepcast::cli::standard_console();
+  return stepcast::studies::run_program({words + 1, words + count}, console);
 }

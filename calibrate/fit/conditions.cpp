@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-namespace stepcast {
+namespace stepcast::calibrate {
 
 Conditions conditions_of(const Measurements& measurements, const Gpu& gpu) {
   Conditions out;
@@ -35,4 +35,4 @@ Conditions conditions_of(const Measurements& measurements, const Gpu& gpu) {
   return out;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

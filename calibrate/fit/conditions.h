@@ -5,9 +5,9 @@
 #include "model/machine/machine.h"
 #include "model/profile/profile.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 
 /// Those that all rows of the GPU agree on, and a line per source.
 Conditions conditions_of(const Measurements& measurements, const Gpu& gpu);
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

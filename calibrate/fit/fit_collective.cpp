@@ -14,7 +14,7 @@
 #include "calibrate/fit/numeric/smooth_curve.h"
 #include "model/base/percentile.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 using Point = CollectiveCurve::Point;
@@ -230,4 +230,4 @@ std::vector<FittedCurve> fit_curves(
   return curves;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

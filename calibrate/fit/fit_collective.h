@@ -10,7 +10,7 @@
 #include "model/base/error.h"
 #include "model/profile/profile.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 
 struct FittedCurve {
   CollectiveCurve law;   ///< `measured`, with held-out figures and widths
@@ -30,4 +30,4 @@ Expected<FittedCurve> fit_curve(
 std::vector<FittedCurve> fit_curves(
     std::span<const Sample<CollectiveQuery>> samples, FabricKind fabric, const std::string& network = {});
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

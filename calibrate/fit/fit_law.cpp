@@ -13,7 +13,7 @@
 #include "model/profile/kernel_features.h"
 #include "model/profile/kernel_law.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 /// Four parameters need no more; the optimiser's time is linear in them.
@@ -307,4 +307,4 @@ double sustained_slowdown(const RooflineLaw& burst, const GpuUnits& units, std::
   return ratios.empty() ? 1 : std::max(1.0, percentile(ratios, 0.5));
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

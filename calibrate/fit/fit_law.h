@@ -11,7 +11,7 @@
 #include "model/base/error.h"
 #include "model/profile/profile.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 
 /// A measurement's query and time, of one kind.
 template <typename Query> struct Sample {
@@ -57,4 +57,4 @@ double sustained_slowdown(const RooflineLaw& burst, const GpuUnits& units, std::
 
 GpuUnits units_of(const Gpu& gpu);
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

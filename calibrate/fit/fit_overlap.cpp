@@ -8,7 +8,7 @@
 #include "model/base/percentile.h"
 #include "model/profile/profile_names.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 enum class Mover : std::uint8_t { collective, device_copy, host_copy, none };
@@ -77,4 +77,4 @@ FittedOverlap fit_overlap(std::span<const RowPair> pairs) {
   return out;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

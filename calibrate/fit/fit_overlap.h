@@ -8,7 +8,7 @@
 #include "calibrate/fit/pairs.h"
 #include "model/profile/profile.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 
 /// Where several kinds of moves were timed, only the one nearest to a collective counts (fit_overlap.cpp says which).
 struct FittedSlowdown {
@@ -23,4 +23,4 @@ struct FittedOverlap {
 };
 FittedOverlap fit_overlap(std::span<const RowPair> pairs);
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -19,7 +19,7 @@
 #include "model/base/percentile.h"
 #include "model/profile/profile_names.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 /// Fewer than this many samples of one kind say too little for a law of their own.
@@ -328,4 +328,4 @@ Expected<FittedProfile> fit_profile(const Measurements& measurements, const FitR
   return out;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -11,7 +11,7 @@
 #include "model/machine/machine.h"
 #include "model/profile/profile.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 
 struct FitRequest {
   std::string id, name;
@@ -50,4 +50,4 @@ struct FittedProfile {
 /// samples, else the fastest of those that were timed. Fails where nothing can be fitted.
 Expected<FittedProfile> fit_profile(const Measurements& measurements, const FitRequest& request);
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

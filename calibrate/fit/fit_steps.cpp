@@ -9,7 +9,7 @@
 #include "calibrate/fit/numeric/robust_fit.h"
 #include "model/base/percentile.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 constexpr double tolerance = 1e-4;  ///< of the loss: far below what a single run more would change
@@ -159,4 +159,4 @@ StepFitResult fit_steps(
   return result;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -11,7 +11,7 @@
 #include "calibrate/fit/pair_spread.h"
 #include "model/profile/step_parameter.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 
 /// One measured step.
 struct StepSample {
@@ -68,4 +68,4 @@ StepFitResult fit_steps(
 /// than two samples: {1, 1}.
 Spread step_spread(std::span<const double> measured_over_forecast, int groups);
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 struct WeighedPair {
@@ -58,4 +58,4 @@ PairSpread fit_pair_spread(std::span<const JobResidual> residuals, double believ
   return result;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-namespace stepcast {
+namespace stepcast::calibrate {
 
 /// What a forecast that did not know the step missed of it.
 struct JobResidual {
@@ -28,4 +28,4 @@ PairSpread pairs_seen(std::span<const JobResidual> residuals);
 /// jobs say little and pairs of one job are no independent witnesses. No pair: `believed`.
 PairSpread fit_pair_spread(std::span<const JobResidual> residuals, double believed);
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

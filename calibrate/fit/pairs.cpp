@@ -5,7 +5,7 @@
 
 #include "kernels/bench/work.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 /// What two rows must share, beside their GPU.
@@ -50,4 +50,4 @@ RowPairs pairs_of(const Measurements& measurements, const Gpu& gpu) {
   return out;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -8,7 +8,7 @@
 
 #include "calibrate/rows/measurement.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 
 struct RowPair {
   Query what;
@@ -21,4 +21,4 @@ struct RowPairs {
 };
 RowPairs pairs_of(const Measurements& measurements, const Gpu& gpu);
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

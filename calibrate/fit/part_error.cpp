@@ -7,7 +7,7 @@
 #include "model/base/percentile.h"
 #include "model/profile/kernel_law.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 
 PartFit part_error(const std::vector<Sample<GemmQuery>>& samples, const FittedLaw<RooflineLaw>& fitted,
     const GpuUnits& units, const std::function<bool(const GemmQuery&)>& in) {
@@ -42,4 +42,4 @@ std::vector<PartFit> layout_errors(
   return parts;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

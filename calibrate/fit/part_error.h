@@ -8,7 +8,7 @@
 #include "calibrate/fit/fit_law.h"
 #include "model/profile/profile.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 
 /// Held-out forecasts of the samples that are `in`; no samples where there are none.
 struct PartFit {
@@ -26,4 +26,4 @@ PartFit part_error(const std::vector<Sample<GemmQuery>>& samples, const FittedLa
 std::vector<PartFit> layout_errors(
     const std::vector<Sample<GemmQuery>>& samples, const FittedLaw<RooflineLaw>& fitted, const GpuUnits& units);
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -5,14 +5,14 @@
 #include "model/catalog.h"
 #include "model/profile/profile_names.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 /// Hosts of a log are no catalogue machine; their tables speak for any machine that the profile is used with.
 NetworkKey network_of(const MeasurementContext& context, const CollectiveQuery& query) {
   NetworkKey network{query.nodes > 1 ? FabricKind::infiniband : FabricKind::nvswitch, {}};
   if (query.nodes > 1)
-    for (const Machine& machine : catalog().machines)
+    for (const Machine& machine : built_in().machines)
       if (machine.id == context.machine) network = {machine.levels.back().fabric, machine.id};
   for (const Choice<FabricKind>& row : fabric_names)
     if (context.fabric == row.name) network.fabric = row.value;
@@ -60,4 +60,4 @@ Pools pools_of(const Measurements& measurements, const Gpu& gpu) {
   return pools;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

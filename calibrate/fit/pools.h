@@ -14,7 +14,7 @@
 #include "calibrate/fit/pairs.h"
 #include "calibrate/rows/measurement.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 
 /// Samples of one law with the software behind them.
 template <typename Query> struct Pool {
@@ -55,4 +55,4 @@ struct Pools {
 };
 Pools pools_of(const Measurements& measurements, const Gpu& gpu);
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

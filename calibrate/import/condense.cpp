@@ -12,7 +12,7 @@
 
 #include "calibrate/import/importer.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 /// A query in numbers: its kind and choices, its sizes, and which size a sweep runs along (-1 = none).
@@ -240,4 +240,4 @@ Measurements condensed(Measurements measurements) {
   return measurements;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

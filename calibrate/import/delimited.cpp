@@ -10,7 +10,7 @@
 #include "model/base/text.h"
 #include "model/base/whole_number.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
@@ -127,4 +127,4 @@ Expected<double> DelimitedTable::number(std::size_t row, std::size_t column) con
 
 std::string DelimitedTable::where(std::size_t row) const { return fmt::format("{}:{}", where_, rows_[row].line); }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

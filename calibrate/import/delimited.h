@@ -9,7 +9,7 @@
 
 #include "model/base/error.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 
 class DelimitedTable {
  public:
@@ -46,4 +46,4 @@ class DelimitedTable {
 /// A finite number from the whole text; `where` and `what` ("column 'm'") go into the error.
 Expected<double> finite_number(std::string_view text, const std::string& where, const std::string& what);
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -6,7 +6,7 @@
 #include "model/base/text.h"
 #include "model/catalog.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 // clang-format off
@@ -42,7 +42,7 @@ struct KnownDevice {
 
 std::vector<KnownDevice> list_known_devices() {
   std::vector<KnownDevice> known;
-  for (const Gpu& gpu : catalog().gpus) {
+  for (const Gpu& gpu : built_in().gpus) {
     known.push_back({device_words(gpu.id), gpu.id});
     known.push_back({device_words(gpu.name), gpu.id});
     for (const std::string& alias : gpu.aliases) known.push_back({device_words(alias), gpu.id});
@@ -86,7 +86,7 @@ CollectionName split_collection(std::string_view collection) {
 std::string fabric_of_gpu(std::string_view gpu) {
   constexpr std::string_view names[] = {"nvswitch", "nvlink_mesh", "pcie", "infiniband", "ethernet"};  // by FabricKind
   std::string fabric;
-  for (const Machine& machine : catalog().machines) {
+  for (const Machine& machine : built_in().machines) {
     if (machine.gpu.id != gpu || machine.levels.empty()) continue;
     const std::string_view name = names[static_cast<std::size_t>(machine.levels.front().fabric)];
     if (!fabric.empty() && fabric != name) return {};
@@ -95,4 +95,4 @@ std::string fabric_of_gpu(std::string_view gpu) {
   return fabric;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -6,7 +6,7 @@
 
 #include "calibrate/rows/measurement.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 
 /// "NVIDIA A100-PCIE-40GB" -> "a100-pcie-40gb", "A100-80GB-SXM4" -> "a100-80gb"; "" where none is evident.
 std::string gpu_of_device(std::string_view device);
@@ -23,4 +23,4 @@ CollectionName split_collection(std::string_view collection);
 /// there is none.
 std::string fabric_of_gpu(std::string_view gpu);
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

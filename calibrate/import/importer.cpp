@@ -7,7 +7,7 @@
 #include "calibrate/rows/measurement_file.h"
 #include "model/base/utf8.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 constexpr ImportFormat formats[] = {
@@ -83,4 +83,4 @@ Expected<Measurements> read_own_measurements(
   return measurements;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

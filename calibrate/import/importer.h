@@ -12,7 +12,7 @@
 #include "calibrate/rows/measurement.h"
 #include "model/base/error.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 
 /// What the files do not say and the user does. Values in a file that contradict it are an error.
 struct ImportOptions {
@@ -28,7 +28,8 @@ struct ImportOptions {
 
 /// How sure a format is that a text is its own: 0 = no. The surest reads.
 using RecogniseFormat = int(std::string_view text, const std::string& name);
-using ReadFormat = Expected<Measurements>(std::string_view text, const std::string& where, const ImportOptions& options);
+using ReadFormat = Expected<Measurements>(
+    std::string_view text, const std::string& where, const ImportOptions& options);
 
 struct ImportFormat {
   std::string_view id, about;  ///< "nccl-tests", one line for the help
@@ -65,4 +66,4 @@ ReadFormat read_own_measurements;
 /// of 2 beside a smooth neighbourhood (outliers) and tables that repeat another's times exactly (copies).
 Measurements condensed(Measurements measurements);
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

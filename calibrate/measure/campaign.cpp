@@ -9,7 +9,7 @@
 #include "calibrate/measure/campaign_notes.h"
 #include "calibrate/measure/campaign_pace.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 constexpr Seconds between_keeps{5};
@@ -165,7 +165,7 @@ class Campaign {
     const Work& work = planned.works.front();
     const auto context = context_of(bench_, request_, work, planned.mode == WorkMode::sustained);
     times_.emplace(row_key(row.what, context), row.time);
-    stepcast::add_row(rows(), std::move(row), context);
+    calibrate::add_row(rows(), std::move(row), context);
   }
 
   /// A work that cannot run is skipped; a GPU that cannot run any ends the campaign.
@@ -214,4 +214,4 @@ Expected<MeasureResult> run_campaign(GpuBench& bench, const CampaignRequest& req
   return Campaign(bench, request, hooks).run();
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

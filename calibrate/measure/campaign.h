@@ -12,7 +12,7 @@
 #include "kernels/bench/gpu_bench.h"
 #include "model/base/error.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 
 struct MeasureProgress {
   const PlannedWork* now = nullptr;
@@ -72,4 +72,4 @@ Expected<MeasureResult> run_campaign(GpuBench& bench, const CampaignRequest& req
 /// The context that rows of this work get. `beside` names the neighbour as work_name() does: first its kind.
 MeasurementContext context_of(const GpuBench& bench, const CampaignRequest& request, const Work& work, bool sustained);
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

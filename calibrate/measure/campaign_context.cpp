@@ -6,7 +6,7 @@
 
 #include "model/version.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 using Context = MeasurementContext;
@@ -98,4 +98,4 @@ Expected<void> check_earlier(
   return {};
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

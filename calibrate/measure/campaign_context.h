@@ -10,7 +10,7 @@
 #include "kernels/bench/work.h"
 #include "model/base/error.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 
 /// What `source` says in every context of `stepcast calibrate measure`.
 inline constexpr const char* measured_here = "stepcast calibrate measure";
@@ -30,4 +30,4 @@ std::string row_key(const Query& what, const MeasurementContext& context);
 /// power limit than `setup` says, naming both. Dates may differ.
 Expected<void> check_earlier(const Measurements& earlier, const MeasurementContext& setup, const GpuSettings& settings);
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

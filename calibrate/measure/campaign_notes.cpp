@@ -10,7 +10,7 @@
 #include "model/base/quantity_text.h"
 #include "model/base/text.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 constexpr const char* throttled_head = "throttled: ";
@@ -96,4 +96,4 @@ std::string sustained_note(const std::string& kind, const std::string& work, con
       format_seconds(run.settled), change, course_of(run));
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

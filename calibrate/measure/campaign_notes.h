@@ -7,7 +7,7 @@
 #include "calibrate/rows/measurement.h"
 #include "kernels/bench/gpu_bench.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 
 /// Where no such note is there yet: a campaign that goes on with a file says nothing twice.
 void add_note(Measurements& measurements, const std::string& note);
@@ -28,4 +28,4 @@ bool has_note(const Measurements& measurements, const std::string& head);
 /// Mean power of the last half of the run; 0 = not known.
 double settled_power(const Sustained& run);
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

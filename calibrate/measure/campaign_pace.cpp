@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 /// Of the estimate what depends on how fast the machine is.
@@ -19,4 +19,4 @@ void Pace::learn(const PlannedWork& work, Seconds took) {
   took_ += std::max(Seconds(0), took - work.duration);
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -3,7 +3,7 @@
 
 #include "calibrate/measure/plan/planned_work.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 
 class Pace {
  public:
@@ -18,4 +18,4 @@ class Pace {
   Seconds planned_{1}, took_{1};
 };
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -4,7 +4,7 @@
 
 #include "model/base/units.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 
 struct MethodRules {
   // Replays of a graph: long enough for the clock and the gap between two, short enough to have several.
@@ -32,4 +32,4 @@ struct MethodRules {
   double memory_share = 0.8;
 };
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -7,7 +7,7 @@
 
 #include "model/base/quantity_text.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 /// A single call in a graph is timed with what starting the graph costs, some 10 us; short ones are probed by several.
@@ -96,4 +96,4 @@ Expected<ReadyWork> ready_work(
   return ready;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -11,7 +11,7 @@
 #include "kernels/bench/gpu_bench.h"
 #include "model/base/error.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 
 struct ReadyWork {
   std::unique_ptr<PreparedWork> work;
@@ -38,4 +38,4 @@ inline tl::unexpected<Error> interrupted(const std::string& name) {
   return fail(interrupted_where, name + " was not timed to its end");
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

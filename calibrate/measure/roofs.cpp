@@ -10,7 +10,7 @@
 
 #include "calibrate/measure/method.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 /// Above it, a warm buffer shares the level-2 cache with too much else: of a cache that is hashed over two halves,
@@ -124,4 +124,4 @@ void replace_roofs(std::vector<Roof>& known, const std::vector<Roof>& measured) 
   }
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

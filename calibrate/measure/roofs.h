@@ -8,7 +8,7 @@
 #include "model/machine/machine.h"
 #include "model/profile/profile.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 
 /// A roof and the row that reached it.
 struct SeenRoof {
@@ -31,4 +31,4 @@ HostCosts host_costs_of(const Measurements& measurements, const Gpu& gpu);
 /// Those of `measured` in the place of `known` ones of the same resource and regime.
 void replace_roofs(std::vector<Roof>& known, const std::vector<Roof>& measured);
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -7,7 +7,7 @@
 
 #include "model/base/quantity_text.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 /// Of every cold figure: two caches between two uses of a set. The plan asks for caches_between, which is more.
@@ -63,4 +63,4 @@ bool is_cold(const Rotation& rotation, Bytes touched, Bytes l2) {
   return rotation.calls % rotation.copies == 0 && touched * rotation.copies >= l2 * caches_asserted;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -6,7 +6,7 @@
 #include "model/base/error.h"
 #include "model/base/units.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 
 struct Rotation {
   int copies = 1;      ///< sets of buffers
@@ -27,4 +27,4 @@ Rotation warm_rotation(Seconds per_call, const MethodRules& rules);
 /// by the flush. sample() refuses to time what does not hold it.
 bool is_cold(const Rotation& rotation, Bytes touched, Bytes l2);
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -7,7 +7,7 @@
 #include "calibrate/measure/state_log.h"
 #include "calibrate/measure/stop_rule.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 /// Replays of one work. Those since the driver was last asked for clocks are on trial: the next answer keeps them or
@@ -147,4 +147,4 @@ Expected<Sampled> sample(
   return ReplaySeries(bench, ready, rules, stop, seen ? *seen : none).run();
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -12,7 +12,7 @@
 #include "kernels/bench/gpu_bench.h"
 #include "model/base/error.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 
 struct Sampled {
   Seconds time, low, high;  ///< per call: median and quartiles of replays
@@ -69,4 +69,4 @@ Expected<Sustained> sample_sustained(
 Expected<Sustained> sample_alternating(GpuBench& bench, std::span<const Work> works, Seconds duration,
     const MethodRules& rules, const std::function<bool()>& stop);
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -1,6 +1,6 @@
 #include "calibrate/measure/state_log.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 constexpr double GpuState::*state_values[] = {
@@ -32,4 +32,4 @@ GpuState StateLog::mean() const {
   return mean;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -6,7 +6,7 @@
 
 #include "kernels/bench/gpu_bench.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 
 class StateLog {
  public:
@@ -22,4 +22,4 @@ class StateLog {
   std::string error_;
 };
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

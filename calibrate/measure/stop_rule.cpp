@@ -5,7 +5,7 @@
 #include <cmath>
 #include <vector>
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 /// Under this many samples even the extremes enclose the median in less than 95 % of cases: 1 - 2 / 2^n.
@@ -60,4 +60,4 @@ Stop stop_after(std::span<const Seconds> times, Seconds spent, const MethodRules
   return enough && spent >= rules.longest_work ? Stop::time_spent : Stop::go_on;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -7,7 +7,7 @@
 #include "calibrate/measure/method.h"
 #include "model/base/units.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 
 /// Median with its 95 % interval by order statistics (binomial: no assumption on the distribution), and the quartiles.
 struct MedianOf {
@@ -20,4 +20,4 @@ enum class Stop : std::uint8_t { go_on, settled, time_spent };
 /// `spent`: since the first replay.
 Stop stop_after(std::span<const Seconds> times, Seconds spent, const MethodRules& rules);
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

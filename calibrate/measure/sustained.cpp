@@ -9,7 +9,7 @@
 #include "calibrate/measure/state_log.h"
 #include "calibrate/measure/stop_rule.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 constexpr Seconds between_points{0.1};
@@ -138,4 +138,4 @@ Expected<Sustained> sample_sustained(
   return sample_alternating(bench, std::span(&work, 1), duration, rules, stop);
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

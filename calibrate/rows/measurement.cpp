@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace stepcast {
+namespace stepcast::calibrate {
 
 int context_index(Measurements& measurements, const MeasurementContext& context) {
   auto& all = measurements.contexts;
@@ -26,4 +26,4 @@ void append(Measurements& into, const Measurements& more) {
   into.notes.insert(into.notes.end(), more.notes.begin(), more.notes.end());
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

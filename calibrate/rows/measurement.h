@@ -11,7 +11,7 @@
 #include "model/profile/query.h"
 #include "model/base/units.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 
 /// Under which circumstances: what two tables must share before their times may be compared. "" and 0: not known.
 struct MeasurementContext {
@@ -64,4 +64,4 @@ void add_row(Measurements& into, Measurement row, const MeasurementContext& cont
 /// Rows and notes of `more` after those of `into`.
 void append(Measurements& into, const Measurements& more);
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -10,7 +10,7 @@
 #include "model/base/json_writer.h"
 #include "model/profile/profile_names.h"
 
-namespace stepcast::detail {
+namespace stepcast::calibrate::detail {
 namespace {
 
 constexpr Choice<GemmLayout> column_layouts[] = {
@@ -200,4 +200,4 @@ std::span<const MeasurementTable> measurement_tables() {
 
 std::span<const MeasurementColumn> common_measurement_columns() { return common_columns; }
 
-}  // namespace stepcast::detail
+}  // namespace stepcast::calibrate::detail

@@ -8,7 +8,9 @@
 #include "calibrate/rows/measurement.h"
 #include "model/base/json_value.h"
 
-namespace stepcast::detail {
+namespace stepcast::calibrate::detail {
+
+using namespace stepcast::detail;  // the values of JSON
 
 struct MeasurementColumn {
   std::string_view name;
@@ -27,4 +29,4 @@ std::span<const MeasurementTable> measurement_tables();
 /// The columns that every table has before its own.
 std::span<const MeasurementColumn> common_measurement_columns();
 
-}  // namespace stepcast::detail
+}  // namespace stepcast::calibrate::detail

@@ -9,7 +9,7 @@
 
 #include "model/base/json_writer.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace detail {
 namespace {
 
@@ -120,4 +120,4 @@ Expected<MeasurementContext> merged_context(
   return context;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

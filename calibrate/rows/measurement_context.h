@@ -8,13 +8,15 @@
 #include "model/base/error.h"
 #include "model/base/json_value.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 
 /// Fills what the context leaves open from what was given; fails where both say something else.
 Expected<MeasurementContext> merged_context(
     MeasurementContext context, const MeasurementContext& given, const std::string& where);
 
 namespace detail {
+
+using namespace stepcast::detail;  // the values of JSON
 
 // clang-format off
 struct ContextText { const char* name; std::string MeasurementContext::*value; };
@@ -28,4 +30,4 @@ Expected<MeasurementContext> read_measurement_context(const JsonValue& value, co
 std::string write_measurement_context(const MeasurementContext& context);
 
 }  // namespace detail
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -9,7 +9,7 @@
 #include "calibrate/rows/measurement_context.h"
 #include "model/base/json_writer.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 using detail::JsonType;
@@ -243,4 +243,4 @@ std::string write_measurements(const Measurements& measurements) {
   return text + "\n}\n";
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

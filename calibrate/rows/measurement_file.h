@@ -16,9 +16,9 @@
 #include "calibrate/rows/measurement.h"
 #include "model/base/error.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 
 Expected<Measurements> read_measurements(std::string_view text, const std::string& where);
 std::string write_measurements(const Measurements& measurements);
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -16,7 +16,7 @@
 #include "model/base/quantity_text.h"
 #include "model/base/text.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 /// Beyond rounding of a datasheet and a boost clock above the one that it assumes.
@@ -254,4 +254,4 @@ std::vector<std::string> distrust_lines(const Evidence& evidence) {
   return lines;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

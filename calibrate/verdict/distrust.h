@@ -7,7 +7,7 @@
 #include "calibrate/verdict/findings.h"
 #include "model/machine/machine.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 
 struct Evidence {
   const MeasureResult& result;
@@ -26,4 +26,4 @@ struct UsualFit {
 };
 UsualFit usual_fit(const LawFit& fit);
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -10,7 +10,7 @@
 #include "calibrate/measure/campaign.h"
 #include "model/profile/profile.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 
 /// A roof of the profile beside the datasheet's.
 struct RoofVerdict {
@@ -50,4 +50,4 @@ struct Verdict {
   std::vector<std::string> distrust;  ///< one line each: which figure, why, what to do
 };
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

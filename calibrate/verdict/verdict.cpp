@@ -15,7 +15,7 @@
 #include "model/base/percentile.h"
 #include "model/profile/profile_names.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 /// Five matrix products against two of the forward kernel (arXiv 2205.14135, section 3); both together seven.
@@ -155,4 +155,4 @@ Verdict verdict_of(
   return out;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

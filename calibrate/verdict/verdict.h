@@ -6,10 +6,10 @@
 #include "calibrate/verdict/findings.h"
 #include "model/machine/machine.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 
 /// `settings` of the card while it was measured; without a driver's name they count as not known.
 Verdict verdict_of(
     const MeasureResult& result, const FittedProfile& fitted, const Gpu& gpu, const GpuSettings& settings = {});
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

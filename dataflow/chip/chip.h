@@ -13,7 +13,7 @@
 #include "dataflow/notation/mapping.h"
 #include "model/base/error.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 
 struct ChipDim {
   std::string name;
@@ -103,4 +103,4 @@ double resident_bytes(const ChipProgram& chip, int tensor, int level);
 /// Does the program say anything about a chip (an arch, level lines)?
 bool has_chip(const MappingProgram& program);
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

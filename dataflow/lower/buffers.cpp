@@ -9,7 +9,7 @@
 #include "dataflow/place/placement.h"
 #include "model/base/contains.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 void add_weights(const FuseContext& c, ProgramBlock& out) {
@@ -258,4 +258,4 @@ void add_buffers(const FuseContext& c, const ListPlaces& forward, const ListPlac
   add_transient(c, backward, Count::transient_backward, out);
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

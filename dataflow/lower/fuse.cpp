@@ -5,7 +5,7 @@
 
 #include "model/base/contains.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 
 int intern_group(std::vector<Group>& groups, const Mesh& mesh, AtomMask atoms) {
   Group group = mesh.group(atoms);
@@ -310,4 +310,4 @@ ProgramBlock fuse(const FuseContext& c) {
   return out;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

@@ -8,7 +8,7 @@
 #include "dataflow/program.h"
 #include "model/stack.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 
 struct FuseContext {
   const Network& network;
@@ -57,4 +57,4 @@ bool is_cast(const Operator& op);
 /// Ranks that do the same work again: product of the atoms on which the operator is not split.
 double repeats(const FuseContext& context, int op);
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

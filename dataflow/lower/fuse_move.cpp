@@ -6,7 +6,7 @@
 #include "dataflow/lower/fuse.h"
 #include "dataflow/place/moves.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 bool blocks(const Stack& stack, const PlacedItem& item) {
@@ -63,4 +63,4 @@ Move make_move(const FuseContext& c, const PlacedItem& item) {
   return move;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

@@ -11,7 +11,7 @@
 #include "dataflow/lower/read_plan.h"
 #include "dataflow/lower/stages.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 double element_bytes(Precision precision) {
@@ -299,4 +299,4 @@ Expected<Explanation> explain(const NetworkSpec& spec, const Plan& plan, const S
   return out;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

@@ -11,7 +11,7 @@
 #include "model/plan.h"
 #include "model/stack.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 
 /// Everything that `--explain` shows about a mapping.
 struct Explanation {
@@ -27,4 +27,4 @@ struct Explanation {
 Expected<Program> lower(const NetworkSpec& spec, const Plan& plan, const Stack& stack, bool reasons = false);
 Expected<Explanation> explain(const NetworkSpec& spec, const Plan& plan, const Stack& stack);
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

@@ -7,7 +7,7 @@
 #include "dataflow/notation/parser.h"
 #include "model/base/contains.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 bool has_axes(const MappingProgram& program, const HomeStatement& home) {
@@ -119,4 +119,4 @@ Expected<std::int64_t> batch_ranks(const Plan& plan) {
   return batch_ranks_of(parsed);
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

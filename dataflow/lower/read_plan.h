@@ -9,7 +9,7 @@
 #include "model/plan.h"
 #include "model/stack.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 
 struct ParsedPlan {
   MappingProgram program;
@@ -34,4 +34,4 @@ Expected<PlanBatch> batch_of(const NetworkSpec& spec, const Plan& plan, const Pa
 /// How many ranks split the batch under this mapping, so that micro-batches = global / (micro * this).
 Expected<std::int64_t> batch_ranks(const Plan& plan);
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

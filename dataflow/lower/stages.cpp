@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 std::string legal_stages(std::int64_t layers, std::int64_t chunks) {
@@ -113,4 +113,4 @@ std::vector<Chunk> make_chunks(const StageLayout& layout, const LayerBlocks& lay
   return chunks;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

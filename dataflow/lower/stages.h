@@ -7,7 +7,7 @@
 #include "dataflow/program.h"
 #include "model/base/error.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 
 /// How the layers lie: per virtual stage, in forward order, the number of layers. One entry without a stage statement.
 struct StageLayout {
@@ -41,4 +41,4 @@ struct LayerBlocks {
 /// Virtual stage by virtual stage, in forward order.
 std::vector<Chunk> make_chunks(const StageLayout& layout, const LayerBlocks& layers);
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

@@ -6,7 +6,7 @@
 #include "dataflow/lower/fuse.h"
 #include "model/base/contains.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 /// A weight gradient is added into its accumulator: read and write of fp32 beside a bf16 product, 1.5 accumulator sizes
@@ -312,4 +312,4 @@ bool add_works(const FuseContext& c, const KernelStart& launch, const std::vecto
   return works.size() > before;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

@@ -10,7 +10,7 @@
 #include "dataflow/notation/parser.h"
 #include "model/base/contains.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 /// Far above any plan. Without it a text of 1 MiB that uses one long alias again and again would fill the memory.
@@ -166,4 +166,4 @@ const std::vector<Alias>& builtin_aliases() {
 
 Expected<std::vector<Statement>> expand(const MappingProgram& program) { return Expander(program).run(); }
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

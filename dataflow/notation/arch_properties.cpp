@@ -10,7 +10,7 @@
 
 #include "model/base/quantity_text.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 
 struct PropertyRow {
   std::string_view name, example;
@@ -136,4 +136,4 @@ std::string property_text(const ArchLevel::Property& property) {
   return row->write(property.value);
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

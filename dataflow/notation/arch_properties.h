@@ -7,7 +7,7 @@
 
 #include "dataflow/notation/mapping.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 
 struct PropertyRow;
 
@@ -22,4 +22,4 @@ Expected<ArchLevel::Property> read_property(const std::string& name, const std::
 /// As written, or where a program made the value the shortest text that reads back to it.
 std::string property_text(const ArchLevel::Property& property);
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

@@ -3,9 +3,9 @@
 
 #include "model/base/embedded.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 
 /// Every dataflow/aliases/*.flow, sorted by name ("dp.flow").
 std::span<const EmbeddedFile> embedded_aliases();
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

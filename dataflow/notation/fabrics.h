@@ -9,7 +9,7 @@
 
 #include "dataflow/notation/mapping.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 
 /// What a fabric does when several units need one value, or their results are summed.
 enum class FabricClass : std::uint8_t {
@@ -50,4 +50,4 @@ constexpr bool reduces(const Fabric& fabric) {
   return row == nullptr || row->kind == FabricClass::bus || fabric.reduce;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

@@ -1,6 +1,6 @@
 #include "dataflow/notation/lexer.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 // Written out: <cctype> depends on the locale and is undefined for bytes above 127.
@@ -76,4 +76,4 @@ class Lexer {
 
 std::vector<Token> tokenize(std::string_view text) { return Lexer(text).run(); }
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

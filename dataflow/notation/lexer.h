@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace stepcast {
+namespace stepcast::dataflow {
 
 enum class TokenKind : std::uint8_t {
   name,    ///< letter or _ first; dots join parts: attn.core
@@ -26,4 +26,4 @@ struct Token {
 /// The tokens of `text`, which must outlive them; the last one is always `end`. `#` comments run to the line's end.
 std::vector<Token> tokenize(std::string_view text);
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

@@ -12,7 +12,7 @@
 #include "model/base/position.h"
 #include "model/network/operator.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 
 struct MeshLine {
   struct Axis {
@@ -247,4 +247,4 @@ const std::vector<Alias>& builtin_aliases();
 /// Every `use` replaced by the statements of its alias (the program's own aliases first, then the built-in ones).
 Expected<std::vector<Statement>> expand(const MappingProgram& program);
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

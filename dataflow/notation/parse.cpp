@@ -7,7 +7,7 @@
 #include "dataflow/notation/parser.h"
 #include "model/base/contains.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 constexpr std::size_t largest_text = 1 << 20;  // the shipped aliases together are 8 kB
@@ -180,4 +180,4 @@ Expected<MappingProgram> parse(const std::string& text, const std::string& file)
   return Parser(text, file).run();
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

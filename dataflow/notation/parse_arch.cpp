@@ -9,7 +9,7 @@
 #include "dataflow/notation/parser.h"
 #include "model/base/contains.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 constexpr std::string_view arch_form = "arch LEVEL[UNITS]@FABRIC cap:80 GiB bw:64 B/cycle { LEVEL { ... } }";
@@ -227,4 +227,4 @@ bool Parser::at_line_outside_arch() const {
   return keyword && second.kind == TokenKind::name;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

@@ -7,7 +7,7 @@
 #include "dataflow/notation/parser.h"
 #include "model/base/contains.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 constexpr std::size_t longest_name = 128;  // of one name; far above any tensor's
@@ -168,10 +168,10 @@ Error Parser::joined_errors() const {
   Error joined{errors_.front().where, {}, {}};
   for (const Error& error : errors_) {
     const bool first = &error == &errors_.front();
-    joined.what += first ? to_text({{}, error.what, error.hint}) : "\n" + to_text(error);
+    joined.what += first ? to_text(Error{{}, error.what, error.hint}) : "\n" + to_text(error);
   }
   if (error_count_ > errors_.size()) joined.what += fmt::format("\nand {} more", error_count_ - errors_.size());
   return joined;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

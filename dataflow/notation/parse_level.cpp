@@ -6,7 +6,7 @@
 #include "dataflow/notation/parser.h"
 #include "model/base/contains.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 constexpr std::string_view level_form = "LEVEL: par DIM:N on AXIS  for DIM:N  [TENSOR TENSOR], in any order";
@@ -77,4 +77,4 @@ void Parser::count(std::int64_t& rounds, bool& ragged) {
   ragged = accept("?");
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

@@ -6,7 +6,7 @@
 #include "dataflow/notation/parser.h"
 #include "model/base/contains.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 constexpr std::string_view operator_form = "NAME: OUT[i,j] += [FUNCTION] IN[i,k] * IN[k,j] [where k <= i] [pad i]";
@@ -223,4 +223,4 @@ void Parser::check_loop(const WrittenOperator& op, const Token& where, const std
   note_at(where, "found '" + loop + "', which is no loop of operator '" + op.name + "'", name_hint(loop, loops));
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

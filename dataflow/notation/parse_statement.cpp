@@ -11,7 +11,7 @@
 #include "model/base/contains.h"
 #include "model/base/quantity_text.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 template <typename T> struct Keyword {
@@ -329,4 +329,4 @@ Parser::Body Parser::recompute() {
   return recompute;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

@@ -14,7 +14,7 @@
 #include "dataflow/notation/lexer.h"
 #include "dataflow/notation/mapping.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 
 /// Sizes and counts run from 1 to this. Far above any machine or tensor dim, far below overflow of a product of two
 /// that the mesh check makes.
@@ -165,4 +165,4 @@ class Parser {
   MappingProgram program_;
 };
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

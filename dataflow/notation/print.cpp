@@ -6,7 +6,7 @@
 
 #include "dataflow/notation/mapping.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 constexpr std::array<std::string_view, 8> manner_texts{
@@ -128,4 +128,4 @@ std::string print(const MappingProgram& program) {
   return block ? out + "}\n" : out;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

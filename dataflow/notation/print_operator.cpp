@@ -5,7 +5,7 @@
 #include "dataflow/notation/arch_properties.h"
 #include "dataflow/notation/mapping.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 std::string printed_index(const WrittenIndex& index) {
@@ -112,4 +112,4 @@ std::string print(const WrittenArch& arch) {
   return out;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

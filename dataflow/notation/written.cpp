@@ -8,7 +8,7 @@
 #include "dataflow/notation/parser.h"
 #include "model/base/contains.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 using Checked = Expected<void>;
@@ -246,4 +246,4 @@ class Writer {
 
 Expected<Network> network_of(const MappingProgram& program) { return Writer(program).run(); }
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

@@ -5,7 +5,7 @@
 #include "model/base/error.h"
 #include "model/network/network.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 
 /// Extents come from `dim` lines. A tensor that no operator writes and whose name starts with W is a weight; other
 /// unwritten tensors are inputs with a gradient. Elements are 2 bytes.
@@ -15,4 +15,4 @@ namespace stepcast {
 /// cannot place: an index that is a sum, a window, padding, a scan without its loop.
 Expected<Network> network_of(const MappingProgram& program);
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

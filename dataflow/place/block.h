@@ -13,7 +13,7 @@
 #include "model/base/error.h"
 #include "model/network/network.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 
 /// One tensor (or its gradient) as it lies on the ranks at one moment.
 struct Copy {
@@ -94,4 +94,4 @@ Expected<PlacedNetwork> place(const Network& network, const std::vector<MeshLine
 Expected<Placement> boundary_placement(const Network& network, const Block& block, const Placement& home,
     const Mesh& mesh, const std::vector<Statement>& statements);
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

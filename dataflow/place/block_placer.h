@@ -9,7 +9,7 @@
 #include "dataflow/place/block.h"
 #include "dataflow/place/moves.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 
 /// A read of backward: `tensor` at `place` by operator `op`.
 struct BackwardUse {
@@ -115,4 +115,4 @@ class BlockPlacer {
   std::vector<char> in_backward_;                           ///< by op: has a gradient item
 };
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 std::string place_of(const Position& p) { return fmt::format("{}:{}:{}", p.file, p.line, p.column); }
@@ -118,4 +118,4 @@ Expected<Mesh> make_mesh(std::span<const MeshLine> lines, std::int64_t gpus, std
   return mesh;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

@@ -12,7 +12,7 @@
 #include "dataflow/program.h"
 #include "model/base/error.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 
 inline constexpr int max_atoms = 24;
 using AtomMask = std::uint32_t;
@@ -42,4 +42,4 @@ struct Mesh {
 /// All lines must have the same product, which must be `gpus`; `extra_cuts` refine further (compound splits).
 Expected<Mesh> make_mesh(std::span<const MeshLine> lines, std::int64_t gpus, std::span<const std::int64_t> extra_cuts);
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

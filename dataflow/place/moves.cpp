@@ -3,7 +3,7 @@
 #include <array>
 #include <cassert>
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 /// Rule 15: the move of one atom.
@@ -90,4 +90,4 @@ double received_bytes(MoveKind kind, double local, double ranks) {
   return 0;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

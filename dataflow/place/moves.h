@@ -6,7 +6,7 @@
 #include "dataflow/place/placement.h"
 #include "dataflow/program.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 
 /// One hop of a move. Sizes are per rank, in elements of what moves.
 struct Hop {
@@ -28,4 +28,4 @@ std::vector<Hop> hops(const Placement& from, const Placement& to, const Mesh& me
 /// collective; a ring reduction that starts with its own chunk travels home: p hops, the full local size.
 double received_bytes(MoveKind kind, double local, double ranks);
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

@@ -7,7 +7,7 @@
 #include "dataflow/notation/parser.h"
 #include "dataflow/place/placement.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 std::vector<std::string> dim_names(const Network& network) { return names_of(network.dims, &Dim::name); }
@@ -164,4 +164,4 @@ Expected<std::vector<ParRule>> par_rules(
   return rules;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

@@ -8,7 +8,7 @@
 #include "model/base/error.h"
 #include "model/network/network.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 
 /// One `par` statement: the atoms that it claims, and the dims that it splits there.
 struct ParRule {
@@ -27,4 +27,4 @@ Expected<void> mark_stage_atoms(Mesh& mesh, const std::vector<Statement>& statem
 Expected<std::vector<ParRule>> par_rules(
     const Network& network, const Mesh& mesh, const std::vector<Statement>& statements);
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

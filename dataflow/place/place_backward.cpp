@@ -4,7 +4,7 @@
 
 #include "dataflow/place/block_placer.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 
 Placement BlockPlacer::gradient_home(int tensor) const {
   Placement place = home_[tensor];
@@ -154,4 +154,4 @@ void BlockPlacer::backward(bool root) {
   if (block_.input >= 0) out_.input_gradient = gradient_of(block_.input, gradient_home(block_.input), -1);
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

@@ -6,7 +6,7 @@
 
 #include "dataflow/place/block_placer.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 int BlockPlacer::add_copy(int tensor, bool gradient, const Placement& place, int parent) {
   const Tensor& t = net_.tensors[tensor];
   const double element = gradient && t.role == TensorRole::weight ? options_.gradient_bytes : t.bytes_per_element;
@@ -190,4 +190,4 @@ void BlockPlacer::forward() {
   if (block_.output >= 0) out_.output = fetch_value(block_.output, home_[block_.output], Pass::forward, -1);
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

@@ -7,7 +7,7 @@
 
 #include "dataflow/place/block_placer.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 
 BlockPlacer::BlockPlacer(const Network& network, const Block& block, const Mesh& mesh,
     const std::vector<OperatorSplit>& splits, const std::vector<Statement>& statements, const PlacingOptions& options)
@@ -254,4 +254,4 @@ Placement BlockPlacer::output_home() {
   return place;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

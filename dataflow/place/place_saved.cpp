@@ -5,7 +5,7 @@
 #include "dataflow/place/block_placer.h"
 #include "model/base/contains.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 
 std::vector<BackwardUse> BlockPlacer::backward_uses(int o) const {
   const Operator& op = block_.operators[o];
@@ -171,4 +171,4 @@ void BlockPlacer::run_region(int region) {
   }
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

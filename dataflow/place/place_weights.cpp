@@ -6,7 +6,7 @@
 #include "dataflow/place/splits.h"
 #include "model/base/contains.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 /// Moves a list's matching items out of it.
@@ -153,4 +153,4 @@ Expected<PlacedNetwork> place(const Network& network, const std::vector<MeshLine
   return placed;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

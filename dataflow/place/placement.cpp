@@ -7,7 +7,7 @@
 
 #include "model/base/contains.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 
 std::string where_of(const Statement& s) {
   const Position& p = s.position;
@@ -75,4 +75,4 @@ std::string to_text(const Placement& place, const Network& network, int tensor, 
   return text.empty() ? "full" : text;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

@@ -11,7 +11,7 @@
 #include "dataflow/place/mesh.h"
 #include "model/network/network.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 
 /// >= 0: Shard of that tensor dim (position in the tensor).
 using Slot = std::int8_t;
@@ -54,4 +54,4 @@ double wire_bytes(const std::string& type);
 /// "file:line:column".
 std::string where_of(const Statement& statement);
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

@@ -9,7 +9,7 @@
 #include "dataflow/place/par_rules.h"
 #include "model/base/contains.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 std::string divisors_text(std::int64_t n) {
@@ -140,4 +140,4 @@ Expected<Splits> resolve_splits(const Network& network, const std::vector<MeshLi
   }
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

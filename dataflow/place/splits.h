@@ -11,7 +11,7 @@
 #include "model/base/error.h"
 #include "model/network/network.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 
 /// Splits of all operators of all blocks, over a mesh fine enough for them.
 struct Splits {
@@ -24,4 +24,4 @@ struct Splits {
 Expected<Splits> resolve_splits(const Network& network, const std::vector<MeshLine>& meshes,
     const std::vector<Statement>& statements, std::int64_t gpus);
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

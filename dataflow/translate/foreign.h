@@ -14,7 +14,7 @@
 #include "dataflow/notation/mapping.h"
 #include "model/base/error.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 
 struct SourceFile {
   std::string name, text;  ///< name: as the user gave it, for errors
@@ -61,4 +61,4 @@ Expected<Exported> to_scalesim(const ChipProgram& chip);
 Expected<Imported> from_maestro(std::span<const SourceFile> files);
 Expected<Exported> to_maestro(const ChipProgram& chip);
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

@@ -6,7 +6,7 @@
 #include "dataflow/translate/cluster/cluster_formats.h"
 #include "dataflow/translate/foreign.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 /// Writers of chip mappings start from the resolved operator.
@@ -55,4 +55,4 @@ Expected<Exported> export_foreign(const std::string& format, const MappingProgra
   return row->write(program, op);
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

@@ -8,7 +8,7 @@
 
 #include "dataflow/notation/arch_properties.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 std::string place_text(const Position& where) {
@@ -81,4 +81,4 @@ std::optional<double> real_number(std::string_view text) {
   return value;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

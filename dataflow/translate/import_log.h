@@ -11,7 +11,7 @@
 #include "dataflow/notation/mapping.h"
 #include "model/base/error.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 
 /// Readers go on with defaults after an error, which only the first one survives; the steps check failed() in between.
 class ImportLog {
@@ -53,4 +53,4 @@ std::optional<double> real_number(std::string_view text);
 
 /// Words without spaces around them: " a b " -> "a b".
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

@@ -4,7 +4,7 @@
 
 #include "model/base/contains.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 /// The two plain loops of a tensor; empty: it has others.
@@ -47,4 +47,4 @@ std::optional<Product> product_of(const ChipProgram& chip) {
   return product;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

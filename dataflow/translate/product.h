@@ -6,7 +6,7 @@
 
 #include "dataflow/chip/chip.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 
 struct Product {
   std::array<int, 3> loop{};    ///< m, n, k: indices into the chip's dims
@@ -16,4 +16,4 @@ struct Product {
 /// nullopt: more or fewer loops, a batch, an index that is a sum. Loops of an index may stand in any order.
 std::optional<Product> product_of(const ChipProgram& chip);
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

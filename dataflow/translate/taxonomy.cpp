@@ -8,7 +8,7 @@
 
 #include "dataflow/translate/cluster/names.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 bool depends(const ChipTensor& tensor, int dim) {
@@ -126,4 +126,4 @@ NameRow taxonomy_name(const ChipProgram& chip) {
   return row;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

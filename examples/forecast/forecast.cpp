@@ -11,6 +11,7 @@
 namespace {
 
 using namespace stepcast;
+using namespace stepcast::run;
 
 Expected<Request> request_of_step() {
   Request request;
@@ -28,7 +29,7 @@ Expected<Request> request_of_step() {
 }
 
 Expected<void> print_forecast(const Scenario& scenario) {
-  const auto prediction = predict(scenario);
+  const auto prediction = run::predict(scenario);
   if (!prediction) return tl::unexpected(prediction.error());
   const StepReport& step = prediction->step;
   std::printf("%s on %lld GPUs (stepcast %s)\n", scenario.network.row.name.c_str(),

@@ -13,7 +13,7 @@
 #include "model/base/error.h"
 #include "model/profile/query.h"
 
-namespace stepcast {
+namespace stepcast::kernels {
 
 struct LaunchPlace;  // kernels/process/launch_place.h
 
@@ -71,4 +71,4 @@ class CollectiveBench {
 /// All GPUs that the launcher gave this process, joined with those of the other processes.
 Expected<std::unique_ptr<CollectiveBench>> open_collectives(const LaunchPlace& place);
 
-}  // namespace stepcast
+}  // namespace stepcast::kernels

@@ -8,7 +8,7 @@
 #include "model/base/error.h"
 #include "model/base/units.h"
 
-namespace stepcast {
+namespace stepcast::kernels {
 
 struct DeviceInfo {
   std::string name;          ///< as the driver spells it: "NVIDIA H100 80GB HBM3"
@@ -35,4 +35,4 @@ struct LibraryState {
 };
 std::vector<LibraryState> gpu_libraries();
 
-}  // namespace stepcast
+}  // namespace stepcast::kernels

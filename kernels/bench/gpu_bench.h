@@ -12,7 +12,7 @@
 #include "model/base/error.h"
 #include "model/base/units.h"
 
-namespace stepcast {
+namespace stepcast::kernels {
 
 /// What the card does now, by NVML. 0: the driver does not say.
 struct GpuState {
@@ -77,4 +77,4 @@ class GpuBench {
 /// The GPU of this index in driver order; where no GPU side is built, the Error says how to get it.
 Expected<std::unique_ptr<GpuBench>> open_gpu(int index);
 
-}  // namespace stepcast
+}  // namespace stepcast::kernels

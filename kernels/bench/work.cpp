@@ -4,7 +4,7 @@
 
 #include "model/base/quantity_text.h"
 
-namespace stepcast {
+namespace stepcast::kernels {
 namespace {
 
 constexpr const char* source_names[] = {"cublas", "cudnn", "stepcast", "cuda", "nccl"};
@@ -66,4 +66,4 @@ std::string to_text(const Work& work) {
   return text;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::kernels

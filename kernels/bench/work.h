@@ -7,7 +7,7 @@
 
 #include "model/profile/query.h"
 
-namespace stepcast {
+namespace stepcast::kernels {
 
 /// Whose kernel answers.
 enum class KernelSource : std::uint8_t { cublas, cudnn, stepcast, cuda, nccl };
@@ -29,4 +29,4 @@ KernelSource usual_source(const Query& query);
 std::string to_text(const Work& work);
 std::string work_name(const Query& query);
 
-}  // namespace stepcast
+}  // namespace stepcast::kernels

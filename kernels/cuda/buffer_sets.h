@@ -3,7 +3,7 @@
 
 #include "kernels/cuda/gpu_context.h"
 
-namespace stepcast::gpu {
+namespace stepcast::kernels::gpu {
 
 class BufferSets {
  public:
@@ -24,4 +24,4 @@ class BufferSets {
   std::size_t stride_ = 0;
 };
 
-}  // namespace stepcast::gpu
+}  // namespace stepcast::kernels::gpu

@@ -1,6 +1,6 @@
 #include "kernels/cuda/captured_graph.h"
 
-namespace stepcast::gpu {
+namespace stepcast::kernels::gpu {
 namespace {
 
 cudaError_t instantiate(cudaGraphExec_t* exec, cudaGraph_t graph) {
@@ -62,4 +62,4 @@ Expected<Seconds> StreamEvent::until(const StreamEvent& later) const {
   return Seconds(1e-3 * static_cast<double>(milliseconds));
 }
 
-}  // namespace stepcast::gpu
+}  // namespace stepcast::kernels::gpu

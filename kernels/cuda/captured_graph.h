@@ -7,7 +7,7 @@
 
 #include "kernels/cuda/gpu_context.h"
 
-namespace stepcast::gpu {
+namespace stepcast::kernels::gpu {
 
 /// What a stream was told, captured once and launched as often as wanted; nodes follow one another.
 class CapturedGraph {
@@ -42,4 +42,4 @@ class StreamEvent {
   OwnedHandle<cudaEvent_t, cudaEventDestroy> event_;
 };
 
-}  // namespace stepcast::gpu
+}  // namespace stepcast::kernels::gpu

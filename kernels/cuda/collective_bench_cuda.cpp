@@ -12,7 +12,7 @@
 #include "kernels/process/launch_place.h"
 #include "kernels/process/rendezvous.h"
 
-namespace stepcast {
+namespace stepcast::kernels {
 namespace {
 
 using gpu::CollectiveRank;
@@ -235,4 +235,4 @@ Expected<std::unique_ptr<CollectiveBench>> open_collectives(const LaunchPlace& p
   return NcclBench::open_on(place);
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::kernels

@@ -5,7 +5,7 @@
 #include "kernels/library/library_version.h"
 #include "kernels/library/nvml.h"
 
-namespace stepcast {
+namespace stepcast::kernels {
 namespace {
 
 // Attributes, not cudaDeviceProp: the struct lost its clock fields in CUDA 13, the attributes did not.
@@ -72,4 +72,4 @@ std::vector<LibraryState> gpu_libraries() {
   return {cublas_state(CUDART_VERSION / 1000), cudnn_state(), nccl_state(), nvml_state()};
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::kernels

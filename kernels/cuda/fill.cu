@@ -4,7 +4,7 @@
 
 #include "kernels/cuda/gpu_context.h"
 
-namespace stepcast::gpu {
+namespace stepcast::kernels::gpu {
 namespace {
 
 template <typename T>
@@ -59,4 +59,4 @@ Expected<DeviceBuffer> GpuContext::filled(std::size_t elements, Fill type, doubl
   return buffer;
 }
 
-}  // namespace stepcast::gpu
+}  // namespace stepcast::kernels::gpu

@@ -8,7 +8,7 @@
 
 #include "kernels/cuda/number.cuh"
 
-namespace stepcast::gpu {
+namespace stepcast::kernels::gpu {
 
 /// What a type cannot hold becomes its largest number, never infinity.
 template <typename T> __device__ inline T stored(float value) { return from_float<T>(value); }
@@ -56,4 +56,4 @@ __global__ void fill_normal(T* data, std::size_t elements, unsigned long long se
   if (thread == 0 && elements % 2 == 1) data[elements - 1] = stored<T>(deviation * normal_pair(seed, pairs).x);
 }
 
-}  // namespace stepcast::gpu
+}  // namespace stepcast::kernels::gpu

@@ -10,7 +10,7 @@
 #include "kernels/library/library_version.h"
 #include "kernels/library/nvml.h"
 
-namespace stepcast {
+namespace stepcast::kernels {
 namespace {
 
 using gpu::checked;
@@ -122,4 +122,4 @@ Expected<std::unique_ptr<GpuBench>> open_gpu(int index) {
   return CudaGpuBench::open(index, found[static_cast<std::size_t>(index)]);
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::kernels

@@ -12,7 +12,7 @@
 #include "kernels/bench/device.h"
 #include "model/base/error.h"
 
-namespace stepcast::gpu {
+namespace stepcast::kernels::gpu {
 
 /// "cudaMalloc: out of memory", at what was being done.
 inline Expected<void> checked(cudaError_t status, const char* call) {
@@ -75,4 +75,4 @@ struct GpuContext {
   Expected<void> wait(const char* what) const { return checked(cudaStreamSynchronize(stream), what); }
 };
 
-}  // namespace stepcast::gpu
+}  // namespace stepcast::kernels::gpu

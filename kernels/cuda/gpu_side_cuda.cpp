@@ -2,8 +2,9 @@
 
 #include "kernels/gpu_module/gpu_port.h"
 
-__attribute__((visibility("default"))) const stepcast::GpuSide* stepcast_gpu_side() {
-  static const stepcast::GpuSide side{STEPCAST_GPU_PORT, stepcast::devices, stepcast::cuda_support,
-      stepcast::gpu_libraries, stepcast::open_gpu, stepcast::open_collectives};
+__attribute__((visibility("default"))) const stepcast::kernels::GpuSide* stepcast_gpu_side() {
+  static const stepcast::kernels::GpuSide side{STEPCAST_GPU_PORT, stepcast::kernels::devices,
+      stepcast::kernels::cuda_support, stepcast::kernels::gpu_libraries, stepcast::kernels::open_gpu,
+      stepcast::kernels::open_collectives};
   return &side;
 }

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace stepcast::gpu {
+namespace stepcast::kernels::gpu {
 namespace {
 
 constexpr double kCachesRead = 3;                           // what pushes everything else out of the level-2 cache
@@ -118,4 +118,4 @@ Expected<Seconds> GraphReplay::replay(bool flush) {
   return beside_ ? replay_beside(flush) : timed_replay(flush);
 }
 
-}  // namespace stepcast::gpu
+}  // namespace stepcast::kernels::gpu

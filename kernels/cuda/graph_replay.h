@@ -8,7 +8,7 @@
 #include "kernels/cuda/operation.h"
 #include "kernels/cuda/side_load.h"
 
-namespace stepcast::gpu {
+namespace stepcast::kernels::gpu {
 
 class GraphReplay : public PreparedWork {
  public:
@@ -38,4 +38,4 @@ class GraphReplay : public PreparedWork {
   int side_graphs_ = 2;  ///< how many graphs of the work beside were enough last time
 };
 
-}  // namespace stepcast::gpu
+}  // namespace stepcast::kernels::gpu

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
-namespace stepcast::gpu {
+namespace stepcast::kernels::gpu {
 namespace {
 
 constexpr int kMostTries = 8;
@@ -73,4 +73,4 @@ Expected<Seconds> GraphTimer::time(
   return time;
 }
 
-}  // namespace stepcast::gpu
+}  // namespace stepcast::kernels::gpu

@@ -5,7 +5,7 @@
 
 #include "kernels/cuda/captured_graph.h"
 
-namespace stepcast::gpu {
+namespace stepcast::kernels::gpu {
 
 /// A steady clock of the host.
 Seconds host_clock();
@@ -24,4 +24,4 @@ class GraphTimer {
   Seconds launch_time_{100e-6};  ///< how long launching the graph keeps the host, at most
 };
 
-}  // namespace stepcast::gpu
+}  // namespace stepcast::kernels::gpu

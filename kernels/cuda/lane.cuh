@@ -17,7 +17,7 @@
 #define STEPCAST_UNROLL_BY(n)
 #endif
 
-namespace stepcast::gpu {
+namespace stepcast::kernels::gpu {
 
 constexpr unsigned kAllLanes = 0xFFFFFFFFu;
 constexpr unsigned kWarp = 32;
@@ -96,4 +96,4 @@ __device__ inline float fast_sigmoid(float x) { return fast_reciprocal(1.0f + fa
 /// By way of e^2x, which may overflow: 1 - 2/inf is 1.
 __device__ inline float fast_tanh(float x) { return 1.0f - 2.0f * fast_reciprocal(1.0f + fast_exp(2.0f * x)); }
 
-}  // namespace stepcast::gpu
+}  // namespace stepcast::kernels::gpu

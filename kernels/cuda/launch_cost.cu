@@ -6,7 +6,7 @@
 #include "kernels/cuda/graph_timer.h"
 #include "kernels/cuda/operation.h"
 
-namespace stepcast::gpu {
+namespace stepcast::kernels::gpu {
 namespace {
 
 enum class Item : std::uint8_t { kernel, graph, event };
@@ -128,4 +128,4 @@ Expected<std::unique_ptr<PreparedWork>> make_launch_cost(GpuContext& context, co
   return fail(work_name(query), "this kind of launch is not timed");
 }
 
-}  // namespace stepcast::gpu
+}  // namespace stepcast::kernels::gpu

@@ -12,7 +12,7 @@
 #include "kernels/reference/number.h"
 #endif
 
-namespace stepcast::gpu {
+namespace stepcast::kernels::gpu {
 
 // clang-format off
 struct Bf16 { std::uint16_t bits; };
@@ -76,4 +76,4 @@ inline std::uint16_t fp8_pair_from_floats(float low, float high) {
 }
 #endif
 
-}  // namespace stepcast::gpu
+}  // namespace stepcast::kernels::gpu

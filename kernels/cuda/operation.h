@@ -10,7 +10,7 @@
 #include "kernels/cuda/gpu_context.h"
 #include "kernels/bench/gpu_bench.h"
 
-namespace stepcast::gpu {
+namespace stepcast::kernels::gpu {
 
 class Operation {
  public:
@@ -43,4 +43,4 @@ MadeOperation make_operation(GpuContext& context, const Query& query, KernelSour
 /// Any work of one GPU, with what runs beside it.
 Expected<std::unique_ptr<PreparedWork>> prepare_work(GpuContext& context, const Work& work);
 
-}  // namespace stepcast::gpu
+}  // namespace stepcast::kernels::gpu

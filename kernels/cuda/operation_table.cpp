@@ -5,7 +5,7 @@
 #include "kernels/cuda/graph_replay.h"
 #include "kernels/cuda/operation.h"
 
-namespace stepcast::gpu {
+namespace stepcast::kernels::gpu {
 namespace {
 
 struct Maker {
@@ -81,4 +81,4 @@ Expected<std::unique_ptr<PreparedWork>> prepare_work(GpuContext& context, const 
   return std::make_unique<GraphReplay>(context, std::move(timed), std::move(beside));
 }
 
-}  // namespace stepcast::gpu
+}  // namespace stepcast::kernels::gpu

@@ -6,7 +6,7 @@
 
 #include "kernels/reference/number.h"
 
-namespace stepcast::gpu {
+namespace stepcast::kernels::gpu {
 namespace {
 
 /// Sets begin where cudaMalloc's buffers may begin. It also is what kernels may read beyond the end of a row.
@@ -112,4 +112,4 @@ Expected<reference::Values> SetArrays::values(int array, std::int64_t first, std
   return values;
 }
 
-}  // namespace stepcast::gpu
+}  // namespace stepcast::kernels::gpu

@@ -7,7 +7,7 @@
 #include "kernels/cuda/gpu_context.h"
 #include "kernels/reference/memory_reference.h"
 
-namespace stepcast::gpu {
+namespace stepcast::kernels::gpu {
 
 enum class Element : std::uint8_t { fp32, fp16, bf16, fp8_e4m3, int32 };
 std::size_t bytes_per(Element element);
@@ -45,4 +45,4 @@ class SetArrays {
   std::vector<std::size_t> strides_;  ///< bytes from one set to the next; 0 where all share one
 };
 
-}  // namespace stepcast::gpu
+}  // namespace stepcast::kernels::gpu

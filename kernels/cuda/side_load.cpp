@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace stepcast::gpu {
+namespace stepcast::kernels::gpu {
 namespace {
 
 constexpr double kCachesTouched = 3;  // as cold rotations do (calibrate/measure/method.h)
@@ -71,4 +71,4 @@ Expected<void> SideLoad::drain() {
   return checked(cudaStreamSynchronize(context_.side_stream), "work beside: cudaStreamSynchronize");
 }
 
-}  // namespace stepcast::gpu
+}  // namespace stepcast::kernels::gpu

@@ -6,7 +6,7 @@
 #include "kernels/cuda/captured_graph.h"
 #include "kernels/cuda/operation.h"
 
-namespace stepcast::gpu {
+namespace stepcast::kernels::gpu {
 
 class SideLoad {
  public:
@@ -32,4 +32,4 @@ class SideLoad {
   int copies_ = 0;
 };
 
-}  // namespace stepcast::gpu
+}  // namespace stepcast::kernels::gpu

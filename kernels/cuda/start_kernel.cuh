@@ -4,7 +4,7 @@
 #include "kernels/cuda/gpu_context.h"
 #include "kernels/cuda/lane.cuh"
 
-namespace stepcast::gpu {
+namespace stepcast::kernels::gpu {
 
 /// Allows a kernel all the dynamic shared memory that a block may have on this device. Not only what one launch needs:
 /// the limit is the kernel's, and another size of the same kernel may be launched between, or sit in a graph.
@@ -42,4 +42,4 @@ Expected<int> blocks_per_sm(void (*kernel)(Parameters...), unsigned threads, std
   return blocks > 0 ? blocks : 1;
 }
 
-}  // namespace stepcast::gpu
+}  // namespace stepcast::kernels::gpu

@@ -15,7 +15,7 @@
 #include <cuda_fp16.h>
 #endif
 
-namespace stepcast::gpu {
+namespace stepcast::kernels::gpu {
 
 enum class HalfType : std::uint8_t { fp16, bf16 };
 
@@ -214,4 +214,4 @@ __device__ __forceinline__ float4 read_fragment(const float* from, int fragment,
 
 #endif  // __CUDACC__
 
-}  // namespace stepcast::gpu
+}  // namespace stepcast::kernels::gpu

@@ -14,7 +14,7 @@
 #include "kernels/process/launch_place.h"
 #include "model/base/error.h"
 
-namespace stepcast {
+namespace stepcast::kernels {
 
 /// The functions of device.h, gpu_bench.h and collective_bench.h, as the module has them.
 struct GpuSide {
@@ -26,7 +26,7 @@ struct GpuSide {
   Expected<std::unique_ptr<CollectiveBench>> (*open_collectives)(const LaunchPlace& place) = nullptr;
 };
 
-}  // namespace stepcast
+}  // namespace stepcast::kernels
 
 /// What the module exports.
-extern "C" const stepcast::GpuSide* stepcast_gpu_side();
+extern "C" const stepcast::kernels::GpuSide* stepcast_gpu_side();

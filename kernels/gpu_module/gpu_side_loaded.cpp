@@ -10,7 +10,7 @@
 #include "kernels/gpu_module/gpu_port.h"
 #include "kernels/library/shared_library.h"
 
-namespace stepcast {
+namespace stepcast::kernels {
 namespace {
 
 constexpr const char* kNoGpuSide = "this build of stepcast has no CUDA";
@@ -87,4 +87,4 @@ Expected<std::unique_ptr<CollectiveBench>> open_collectives(const LaunchPlace& p
   return (*gpu_side())->open_collectives(place);
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::kernels

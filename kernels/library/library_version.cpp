@@ -7,7 +7,7 @@
 #include "kernels/library/nvml.h"
 #include "kernels/library/shared_library.h"
 
-namespace stepcast {
+namespace stepcast::kernels {
 namespace {
 
 /// Opens one of the names and puts what `ask` says into the version.
@@ -76,4 +76,4 @@ LibraryState nvml_state() {
   return state;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::kernels

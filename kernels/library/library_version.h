@@ -5,7 +5,7 @@
 
 #include "kernels/bench/device.h"
 
-namespace stepcast {
+namespace stepcast::kernels {
 
 /// Parts of a version written as one number: 130100 is 13.1.0 where the major is worth 10000.
 std::string version_text(long long number, long long major_worth);
@@ -21,4 +21,4 @@ LibraryState cudnn_state();
 LibraryState nccl_state();
 LibraryState nvml_state();  ///< its version is the driver's
 
-}  // namespace stepcast
+}  // namespace stepcast::kernels

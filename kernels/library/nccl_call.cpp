@@ -1,6 +1,6 @@
 #include "kernels/library/nccl_call.h"
 
-namespace stepcast {
+namespace stepcast::kernels {
 namespace {
 
 /// Pointer arithmetic in elements.
@@ -57,4 +57,4 @@ Expected<void> enqueue(const NcclLibrary& nccl, const CollectiveCall& call, cons
   return fail("collective", "an unknown kind");
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::kernels

@@ -7,7 +7,7 @@
 #include "kernels/library/nccl_library.h"
 #include "model/profile/query.h"
 
-namespace stepcast {
+namespace stepcast::kernels {
 
 /// Elements travel as bf16, as gradients and activations do.
 inline constexpr NcclType collective_type = NcclType::bfloat16;
@@ -67,4 +67,4 @@ STEPCAST_BOTH_SIDES inline int exact_received(
   }
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::kernels

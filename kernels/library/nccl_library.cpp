@@ -7,7 +7,7 @@
 
 #include "kernels/library/library_version.h"
 
-namespace stepcast {
+namespace stepcast::kernels {
 namespace {
 
 constexpr std::array<std::string_view, 2> nccl_files{"libnccl.so.2", "libnccl.so"};
@@ -49,4 +49,4 @@ Expected<const NcclLibrary*> nccl_library() {
   return &*loaded;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::kernels

@@ -13,7 +13,7 @@
 
 struct CUstream_st;  // what a cudaStream_t points to (driver_types.h)
 
-namespace stepcast {
+namespace stepcast::kernels {
 
 enum class NcclResult : int {
   success = 0,
@@ -85,4 +85,4 @@ Expected<const NcclLibrary*> nccl_library();
 /// From a library that is open.
 Expected<NcclLibrary> load_nccl(const SharedLibrary& library);
 
-}  // namespace stepcast
+}  // namespace stepcast::kernels

@@ -10,7 +10,7 @@
 #include "kernels/library/shared_library.h"
 #include "model/base/text.h"
 
-namespace stepcast {
+namespace stepcast::kernels {
 namespace {
 
 using Device = NvmlFunctions::Device;
@@ -202,4 +202,4 @@ Expected<NvmlGpu> Nvml::gpu(const std::string& bus_id) const {
   return NvmlGpu(calls_, device);
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::kernels

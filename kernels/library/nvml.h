@@ -11,7 +11,7 @@
 #include "kernels/library/shared_library.h"
 #include "model/base/error.h"
 
-namespace stepcast {
+namespace stepcast::kernels {
 
 /// The functions of libnvidia-ml.so.1 that are called, declared here because its header is not part of every toolkit
 /// (NVIDIA, NVML API Reference Guide R580; all return 0 for success). Null: this driver has no such function.
@@ -113,4 +113,4 @@ class Nvml {
   NvmlFunctions calls_;
 };
 
-}  // namespace stepcast
+}  // namespace stepcast::kernels

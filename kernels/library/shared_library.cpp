@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <vector>
 
-namespace stepcast {
+namespace stepcast::kernels {
 namespace {
 
 /// Where CUDA toolkits keep their libraries, in the order in which they are asked.
@@ -107,4 +107,4 @@ FunctionReader::Found FunctionReader::any_of(std::initializer_list<const char*> 
   return {nullptr};
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::kernels

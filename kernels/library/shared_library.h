@@ -10,7 +10,7 @@
 
 #include "model/base/error.h"
 
-namespace stepcast {
+namespace stepcast::kernels {
 
 class SharedLibrary {
  public:
@@ -48,4 +48,4 @@ struct FunctionReader {
   [[nodiscard]] Found any_of(std::initializer_list<const char*> symbols) const;
 };
 
-}  // namespace stepcast
+}  // namespace stepcast::kernels

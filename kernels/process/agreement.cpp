@@ -1,6 +1,6 @@
 #include "kernels/process/agreement.h"
 
-namespace stepcast {
+namespace stepcast::kernels {
 namespace {
 
 constexpr char between_fields = '\x1f';
@@ -32,4 +32,4 @@ Expected<std::vector<std::string>> agree(Rendezvous& processes, const Expected<s
   return all;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::kernels

@@ -9,7 +9,7 @@
 #include "kernels/process/rendezvous.h"
 #include "model/base/error.h"
 
-namespace stepcast {
+namespace stepcast::kernels {
 
 /// What each process gave. Where one failed, its Error, with its number where there are several processes.
 Expected<std::vector<std::string>> agree(Rendezvous& processes, const Expected<std::string>& mine);
@@ -28,4 +28,4 @@ template <typename T> std::vector<T> values_in(const std::string& text) {
   return values;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::kernels

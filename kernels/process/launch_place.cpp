@@ -12,7 +12,7 @@
 #include "model/base/text.h"
 #include "model/base/whole_number.h"
 
-namespace stepcast {
+namespace stepcast::kernels {
 namespace {
 
 using Environment = std::function<const char*(const char*)>;
@@ -237,4 +237,4 @@ Expected<LaunchPlace> launch_place() {
   return launch_place([](const char* name) { return std::getenv(name); });
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::kernels

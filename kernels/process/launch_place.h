@@ -8,7 +8,7 @@
 
 #include "model/base/error.h"
 
-namespace stepcast {
+namespace stepcast::kernels {
 
 struct LaunchPlace {
   std::string launcher;  ///< "torchrun", "mpirun", "mpiexec", "srun"; "" = started alone
@@ -30,4 +30,4 @@ int slurm_tasks_on(std::string_view counts, int node);
 /// The first host of a list as Slurm writes it: "gpu[007-010,12],login" is gpu007.
 std::string slurm_first_host(std::string_view hosts);
 
-}  // namespace stepcast
+}  // namespace stepcast::kernels

@@ -15,7 +15,7 @@
 
 #include <fmt/format.h>
 
-namespace stepcast {
+namespace stepcast::kernels {
 namespace {
 
 constexpr const char* closed = "closed";
@@ -171,4 +171,4 @@ Expected<std::string> MeetingSocket::receive(std::size_t bytes, Deadline until) 
   return all;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::kernels

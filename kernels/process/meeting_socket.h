@@ -10,7 +10,7 @@
 #include "model/base/error.h"
 #include "model/base/units.h"
 
-namespace stepcast {
+namespace stepcast::kernels {
 
 using Deadline = std::chrono::steady_clock::time_point;
 Deadline deadline_in(Seconds duration);
@@ -46,4 +46,4 @@ class MeetingSocket {
   int descriptor_ = -1;
 };
 
-}  // namespace stepcast
+}  // namespace stepcast::kernels

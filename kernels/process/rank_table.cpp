@@ -11,7 +11,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-namespace stepcast {
+namespace stepcast::kernels {
 namespace {
 
 constexpr std::size_t description_fields = 7;
@@ -124,4 +124,4 @@ Expected<std::vector<int>> gpus_of_process(int visible, int local, int on_host) 
   return mine;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::kernels

@@ -9,7 +9,7 @@
 #include "kernels/bench/collective_bench.h"
 #include "kernels/library/nvml.h"
 
-namespace stepcast {
+namespace stepcast::kernels {
 
 /// A GPU as its process describes it to the others.
 struct RankDescription {
@@ -41,4 +41,4 @@ Expected<RankTable> rank_table(const std::vector<std::vector<RankDescription>>& 
 /// its own, else equal parts in order. Fails where there are fewer GPUs than processes.
 Expected<std::vector<int>> gpus_of_process(int visible, int local, int on_host);
 
-}  // namespace stepcast
+}  // namespace stepcast::kernels

@@ -12,7 +12,7 @@
 
 #include "model/base/text.h"
 
-namespace stepcast {
+namespace stepcast::kernels {
 namespace {
 
 /// Numbers travel as 8 bytes, lowest first, whatever the machine.
@@ -276,4 +276,4 @@ Expected<void> Rendezvous::barrier() {
   return {};
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::kernels

@@ -14,7 +14,7 @@
 #include "model/base/error.h"
 #include "model/base/units.h"
 
-namespace stepcast {
+namespace stepcast::kernels {
 
 struct Patience {
   Seconds meet{60};     ///< until all processes are there
@@ -52,4 +52,4 @@ class Rendezvous {
   bool broken_ = false;                ///< a call failed; what the sockets still hold belongs to no call
 };
 
-}  // namespace stepcast
+}  // namespace stepcast::kernels

@@ -6,7 +6,7 @@
 #include <thread>
 #include <utility>
 
-namespace stepcast {
+namespace stepcast::kernels {
 
 struct Worker::State {
   std::mutex guard;
@@ -64,4 +64,4 @@ bool Worker::wait(Deadline until) {
   return state_->changed.wait_until(lock, until, [&] { return !state_->busy; });
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::kernels

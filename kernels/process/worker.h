@@ -7,7 +7,7 @@
 
 #include "kernels/process/meeting_socket.h"
 
-namespace stepcast {
+namespace stepcast::kernels {
 
 class Worker {
  public:
@@ -26,4 +26,4 @@ class Worker {
   std::shared_ptr<State> state_;
 };
 
-}  // namespace stepcast
+}  // namespace stepcast::kernels

@@ -4,7 +4,7 @@
 #include <cassert>
 #include <cmath>
 
-namespace stepcast {
+namespace stepcast::kernels {
 namespace {
 
 using Row = std::vector<double>;
@@ -146,4 +146,4 @@ double AttentionRowErrors::largest() const {
   return largest;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::kernels

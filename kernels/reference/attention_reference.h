@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-namespace stepcast {
+namespace stepcast::kernels {
 
 /// Tensors [batch, positions, heads, head_dim]; keys and values have kv_heads, and query head h uses number
 /// h / (heads / kv_heads) of them.
@@ -84,4 +84,4 @@ class AttentionRowErrors {
 /// error is two or three times its usual one. Twice the four: 8 u.
 constexpr double attention_allowed(bool bf16) { return 8 * (bf16 ? 1.0 / 256 : 1.0 / 2048); }
 
-}  // namespace stepcast
+}  // namespace stepcast::kernels

@@ -6,7 +6,7 @@
 #include <random>
 #include <set>
 
-namespace stepcast {
+namespace stepcast::kernels {
 namespace {
 
 // Normal numbers of mean 0: an entry over its scale is close to a standard normal number, and one of 256 lies beyond 6
@@ -114,4 +114,4 @@ double gemm_error(double got, const GemmEntry& reference) {
   return distance == 0 ? 0 : std::numeric_limits<double>::infinity();
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::kernels

@@ -15,7 +15,7 @@
 #include "kernels/reference/number.h"
 #include "model/profile/query.h"
 
-namespace stepcast {
+namespace stepcast::kernels {
 
 struct ProductShape {
   std::int64_t m = 1, n = 1, k = 1, batch = 1;
@@ -56,4 +56,4 @@ double gemm_allowed_error(Precision precision, GemmLayout layout, std::int64_t k
 /// Of one entry; a result of exactly zero terms must be hit exactly.
 double gemm_error(double got, const GemmEntry& reference);
 
-}  // namespace stepcast
+}  // namespace stepcast::kernels

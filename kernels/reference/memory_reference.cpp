@@ -7,7 +7,7 @@
 #include <numbers>
 #include <numeric>
 
-namespace stepcast::reference {
+namespace stepcast::kernels::reference {
 namespace {
 
 constexpr double kCube = 0.044715;
@@ -145,4 +145,4 @@ double cross_entropy_error(Numbers got, Numbers want, int target) {
   return worse(largest_error(got_others, want_others), std::abs(got[right] - want[right]));
 }
 
-}  // namespace stepcast::reference
+}  // namespace stepcast::kernels::reference

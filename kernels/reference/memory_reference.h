@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-namespace stepcast::reference {
+namespace stepcast::kernels::reference {
 
 using Values = std::vector<double>;
 using Numbers = std::span<const double>;
@@ -55,4 +55,4 @@ double worse(double a, double b);
 /// largest of the others, which are small where there are many.
 double cross_entropy_error(Numbers got, Numbers want, int target);
 
-}  // namespace stepcast::reference
+}  // namespace stepcast::kernels::reference

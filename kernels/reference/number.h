@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <cstring>
 
-namespace stepcast {
+namespace stepcast::kernels {
 
 enum class NumberFormat : std::uint8_t { fp32, fp16, bf16, e4m3, e2m1 };
 
@@ -81,4 +81,4 @@ inline double number_at(NumberFormat format, const void* array, std::int64_t ind
   return 0;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::kernels

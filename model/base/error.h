@@ -9,6 +9,7 @@
 
 #include <tl/expected.hpp>
 
+#include "model/base/namespaces.h"
 #include "model/base/try.h"  // an Expected is unpacked by TRY
 
 namespace stepcast {

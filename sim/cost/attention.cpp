@@ -4,7 +4,7 @@
 #include "model/profile/kernel_law.h"
 #include "sim/cost.h"
 
-namespace stepcast {
+namespace stepcast::sim {
 
 namespace {
 
@@ -54,4 +54,4 @@ Price CostModel::attention(const KernelWork& work) const {
   return {kernel + law.t0 * (work.launches - 1), law.source, law.spread, "attention ramp", false, 0};
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::sim

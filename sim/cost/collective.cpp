@@ -7,7 +7,7 @@
 #include "model/profile/collective_law.h"
 #include "sim/cost.h"
 
-namespace stepcast {
+namespace stepcast::sim {
 
 namespace {
 
@@ -144,4 +144,4 @@ Price CostModel::send(Bytes bytes, std::int64_t from, std::int64_t to) const {
   return send_at(tier, bytes);
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::sim

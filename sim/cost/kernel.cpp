@@ -8,7 +8,7 @@
 #include "model/profile/kernel_law.h"
 #include "sim/cost.h"
 
-namespace stepcast {
+namespace stepcast::sim {
 
 namespace {
 
@@ -227,4 +227,4 @@ Price CostModel::work(const KernelWork& work) const {
   return price;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::sim

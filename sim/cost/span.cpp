@@ -3,7 +3,7 @@
 
 #include "sim/cost.h"
 
-namespace stepcast {
+namespace stepcast::sim {
 
 namespace {
 
@@ -36,4 +36,4 @@ Span span_of(const Group& group, const Machine& machine, std::int64_t ranks) {
   return span;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::sim

@@ -6,7 +6,7 @@
 #include "sim/schedule/orders/orders.h"
 #include "sim/schedule/schedule_table.h"
 
-namespace stepcast {
+namespace stepcast::sim {
 
 namespace {
 
@@ -67,4 +67,4 @@ Expected<HeldUnits> held_units(const StageShape& shape, const ScheduleKind& kind
   return from_order(shape, order);
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::sim

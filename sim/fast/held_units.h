@@ -8,7 +8,7 @@
 #include "sim/fast/stage_shape.h"
 #include "sim/schedule/schedule_kind.h"
 
-namespace stepcast {
+namespace stepcast::sim {
 
 /// By kind of rank: counts of units held on its virtual stages, by kind of stage; only such moments that no other
 /// exceeds.
@@ -22,4 +22,4 @@ Expected<HeldUnits> held_units(const StageShape& shape, const ScheduleKind& kind
 /// of the ranks.
 int settled_micro_batches(const ScheduleKind& kind, const ScheduleSize& size);
 
-}  // namespace stepcast
+}  // namespace stepcast::sim

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace stepcast {
+namespace stepcast::sim {
 
 bool equal_runs(const std::vector<BlockRun>& a, const std::vector<BlockRun>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
@@ -97,4 +97,4 @@ StageShape stage_shape(const Program& program) {
   return shape;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::sim

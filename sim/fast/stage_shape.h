@@ -6,7 +6,7 @@
 
 #include "dataflow/program.h"
 
-namespace stepcast {
+namespace stepcast::sim {
 
 struct StageShape {
   int ranks = 1;
@@ -41,4 +41,4 @@ StageShape stage_shape(const Program& program);
 
 bool equal_runs(const std::vector<BlockRun>& a, const std::vector<BlockRun>& b);
 
-}  // namespace stepcast
+}  // namespace stepcast::sim

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-namespace stepcast {
+namespace stepcast::sim {
 
 namespace {
 
@@ -63,4 +63,4 @@ void Shortlist::sort() {
   });
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::sim

@@ -9,7 +9,7 @@
 #include <shared_mutex>
 #include <vector>
 
-namespace stepcast {
+namespace stepcast::sim {
 
 /// What a choice costs, or costs at least: first what the list goes by, then what the front goes by.
 struct Costs {
@@ -76,4 +76,4 @@ class Shortlist {
   std::vector<Entry> entries_;
 };
 
-}  // namespace stepcast
+}  // namespace stepcast::sim

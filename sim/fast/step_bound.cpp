@@ -6,7 +6,7 @@
 
 #include "sim/step/beside.h"
 
-namespace stepcast {
+namespace stepcast::sim {
 
 namespace {
 
@@ -215,4 +215,4 @@ double tensor_bytes(const UnitsOnShape& units, const OnceOnShape& once, const He
   return most;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::sim

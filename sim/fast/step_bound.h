@@ -27,7 +27,7 @@
 #include "sim/fast/unit_costs.h"
 #include "sim/schedule/schedule_kind.h"
 
-namespace stepcast {
+namespace stepcast::sim {
 
 /// Stages and ranks of a shape at a unit's costs.
 struct UnitsOnShape {
@@ -79,4 +79,4 @@ double bound_step(const UnitsOnShape& units, const OnceOnShape& once, const Pipe
 /// Bytes in tensors on the fullest rank; rank_memory() makes the device's peak of it.
 double tensor_bytes(const UnitsOnShape& units, const OnceOnShape& once, const HeldUnits& held);
 
-}  // namespace stepcast
+}  // namespace stepcast::sim

@@ -7,7 +7,7 @@
 #include "sim/step/around.h"
 #include "sim/streams.h"
 
-namespace stepcast {
+namespace stepcast::sim {
 
 namespace {
 
@@ -107,4 +107,4 @@ double StepCosts::updates(const StageShape& shape) const {
   return seconds;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::sim

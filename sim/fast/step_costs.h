@@ -8,7 +8,7 @@
 #include "sim/cost.h"
 #include "sim/fast/stage_shape.h"
 
-namespace stepcast {
+namespace stepcast::sim {
 
 /// Once-per-step moves of one block on one side (gradients, or parameters): seconds per copy, and the fabric tiers of
 /// what overlaps.
@@ -69,4 +69,4 @@ class StepCosts {
   double fixed_ = 0, contention_ = 0, mean_persistent_ = 0;
 };
 
-}  // namespace stepcast
+}  // namespace stepcast::sim

@@ -5,7 +5,7 @@
 
 #include "sim/streams/walk.h"
 
-namespace stepcast {
+namespace stepcast::sim {
 
 namespace {
 
@@ -132,4 +132,4 @@ double UnitCosts::shared(const std::vector<BlockRun>& runs) const {
   return sum;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::sim

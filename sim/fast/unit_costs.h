@@ -11,7 +11,7 @@
 #include "sim/fast/stage_shape.h"
 #include "sim/streams.h"
 
-namespace stepcast {
+namespace stepcast::sim {
 
 /// One virtual stage; seconds and bytes of one micro-batch.
 struct StageCost {
@@ -69,4 +69,4 @@ class UnitCosts {
   int tiers_ = 1;
 };
 
-}  // namespace stepcast
+}  // namespace stepcast::sim

@@ -4,7 +4,7 @@
 #include <set>
 #include <utility>
 
-namespace stepcast {
+namespace stepcast::sim {
 
 namespace {
 
@@ -92,4 +92,4 @@ const Program& UnitFamily::at(double micro_batch) {
   return *program_;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::sim

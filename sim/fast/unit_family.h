@@ -9,7 +9,7 @@
 
 #include "dataflow/program.h"
 
-namespace stepcast {
+namespace stepcast::sim {
 
 class UnitFamily {
  public:
@@ -51,4 +51,4 @@ class UnitFamily {
   bool even_ = true;
 };
 
-}  // namespace stepcast
+}  // namespace stepcast::sim

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace stepcast {
+namespace stepcast::sim {
 
 namespace {
 
@@ -106,4 +106,4 @@ RankMemory rank_memory(Bytes tensors, const Stack& stack) {
   return memory;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::sim

@@ -9,7 +9,7 @@
 #include "model/stack.h"
 #include "sim/memory/memory_report.h"
 
-namespace stepcast {
+namespace stepcast::sim {
 
 /// What lies in memory at one moment of a block's lists, beside what is persistent.
 struct Moment {
@@ -40,4 +40,4 @@ struct RankMemory {
 };
 RankMemory rank_memory(Bytes tensors, const Stack& stack);
 
-}  // namespace stepcast
+}  // namespace stepcast::sim

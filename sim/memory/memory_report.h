@@ -6,7 +6,7 @@
 
 #include "model/base/units.h"
 
-namespace stepcast {
+namespace stepcast::sim {
 
 /// `framework` is what does not lie in tensors: the CUDA context and NCCL (Stack::framework_memory), and what the
 /// allocator loses (Stack::allocator_slack of the rest).
@@ -25,4 +25,4 @@ struct MemoryReport {
   }
 };
 
-}  // namespace stepcast
+}  // namespace stepcast::sim

@@ -7,7 +7,7 @@
 
 #include "sim/schedule/order.h"
 
-namespace stepcast {
+namespace stepcast::sim {
 namespace {
 
 // What one micro-batch has been through on one stage.
@@ -182,4 +182,4 @@ Expected<void> check_order(const Order& order) {
   return check_finished(order, passed);
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::sim

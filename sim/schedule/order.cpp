@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
-namespace stepcast {
+namespace stepcast::sim {
 
 std::string to_text(const Action& action) {
   constexpr char letter[] = {'F', 'B', 'I', 'W'};
   return fmt::format("{}(s={}, mb={})", letter[static_cast<int>(action.kind)], action.stage, action.micro_batch);
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::sim

@@ -12,7 +12,7 @@
 
 #include "model/base/error.h"
 
-namespace stepcast {
+namespace stepcast::sim {
 
 enum class ActionKind : std::uint8_t { forward, backward, input_grad, weight_grad };
 
@@ -53,4 +53,4 @@ struct Order {
 /// requires that an order from elsewhere has passed it.
 Expected<void> check_order(const Order& order);
 
-}  // namespace stepcast
+}  // namespace stepcast::sim

@@ -9,7 +9,7 @@
 #include "model/base/error.h"
 #include "sim/schedule/order.h"
 
-namespace stepcast {
+namespace stepcast::sim {
 
 struct ScheduleSize {
   int ranks = 1;          ///< p
@@ -55,4 +55,4 @@ inline int chunks_of(const ScheduleKind& kind, const ScheduleSize& size) {
   return kind.own_chunks > 0 ? kind.own_chunks : size.chunks;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::sim

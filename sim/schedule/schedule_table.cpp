@@ -4,7 +4,7 @@
 
 #include "sim/schedule/search/timed_kinds.h"
 
-namespace stepcast {
+namespace stepcast::sim {
 namespace {
 
 const std::vector<ScheduleKind>& kind_table() {
@@ -43,4 +43,4 @@ Expected<Order> make_order(const std::string& id, const ScheduleSize& size, cons
   return kind->make_timed != nullptr ? kind->make_timed(size, times) : kind->make(size);
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::sim

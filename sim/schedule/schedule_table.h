@@ -7,7 +7,7 @@
 #include "sim/schedule/orders/fixed_kinds.h"
 #include "sim/schedule/schedule_kind.h"
 
-namespace stepcast {
+namespace stepcast::sim {
 
 std::span<const ScheduleKind> schedule_kinds();
 Expected<const ScheduleKind*> find_schedule(const std::string& id);
@@ -15,4 +15,4 @@ Expected<const ScheduleKind*> find_schedule(const std::string& id);
 Expected<Order> make_order(const std::string& id, const ScheduleSize& size);
 Expected<Order> make_order(const std::string& id, const ScheduleSize& size, const OrderTimes& times);
 
-}  // namespace stepcast
+}  // namespace stepcast::sim

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace stepcast {
+namespace stepcast::sim {
 
 namespace {
 
@@ -33,4 +33,4 @@ Seconds host_time(const Program& program, const CostModel& cost) {
   return Seconds(cost.tuning()[StepParameter::host_per_step]) + skew(program, cost);
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::sim

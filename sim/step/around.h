@@ -4,7 +4,7 @@
 #include "dataflow/program.h"
 #include "sim/cost.h"
 
-namespace stepcast {
+namespace stepcast::sim {
 
 /// Loader time that is not hidden.
 Seconds data_wait(const CostModel& cost);
@@ -13,4 +13,4 @@ Seconds host_to_device(const Program& program, const CostModel& cost);
 /// The host's fixed work per step, and the wait for the slowest of many nodes.
 Seconds host_time(const Program& program, const CostModel& cost);
 
-}  // namespace stepcast
+}  // namespace stepcast::sim

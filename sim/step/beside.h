@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace stepcast {
+namespace stepcast::sim {
 
 /// Moves run beside the pipeline, one after the other. From `begin` on, n blocks of `block` seconds close one by one
 /// (gradients) or are needed one by one (parameters), each with `move` seconds on the fabric. Times are the timeline's.
@@ -35,4 +35,4 @@ inline double shown_beside(double open, double beside, double lead, double busy,
   return bare + hidden * (contention / (1 + contention));
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::sim

@@ -5,7 +5,7 @@
 #include "dataflow/place/moves.h"
 #include "sim/step/parts.h"
 
-namespace stepcast {
+namespace stepcast::sim {
 
 namespace {
 
@@ -142,4 +142,4 @@ std::vector<CollectiveReport> collective_rows(const StepView& view, const Tail& 
   return rows;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::sim

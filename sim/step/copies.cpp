@@ -6,7 +6,7 @@
 
 #include "sim/step/parts.h"
 
-namespace stepcast {
+namespace stepcast::sim {
 
 namespace {
 
@@ -77,4 +77,4 @@ Program both_ways(const Program& program, double gradient_bytes) {
   return both;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::sim

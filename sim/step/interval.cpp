@@ -6,7 +6,7 @@
 
 #include "sim/step/parts.h"
 
-namespace stepcast {
+namespace stepcast::sim {
 
 namespace {
 
@@ -118,4 +118,4 @@ std::vector<std::string> step_warnings(const std::vector<LawShare>& shares, cons
   return warnings;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::sim

@@ -3,7 +3,7 @@
 
 #include "sim/step/parts.h"
 
-namespace stepcast {
+namespace stepcast::sim {
 
 std::vector<std::string> schedule_notes(const StepView& view) {
   std::vector<std::string> notes;
@@ -27,4 +27,4 @@ std::vector<std::string> schedule_notes(const StepView& view) {
   return notes;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::sim

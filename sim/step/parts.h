@@ -9,7 +9,7 @@
 #include "sim/step/step_report.h"
 #include "sim/streams.h"
 
-namespace stepcast {
+namespace stepcast::sim {
 
 /// One hop over an edge: the send, from the first rank of one stage to the first of the next, and the gather with which
 /// the receiver puts together what crossed in pieces (nothing where it crossed whole).
@@ -102,4 +102,4 @@ KindSpread spread_of_kind(const Program& program);
 Spread step_interval(const CostModel& cost, const Program& program, const std::vector<LawShare>& shares, Seconds step);
 std::vector<std::string> step_warnings(const std::vector<LawShare>& shares, const MemoryReport& memory, Seconds step);
 
-}  // namespace stepcast
+}  // namespace stepcast::sim

@@ -7,7 +7,7 @@
 #include "sim/schedule/schedule_table.h"
 #include "sim/step/parts.h"
 
-namespace stepcast {
+namespace stepcast::sim {
 
 namespace {
 
@@ -96,4 +96,4 @@ Expected<Pipeline> run_pipeline(const Program& program, const PricedUnits& price
   return Pipeline{std::move(order), std::move(times), std::move(timeline)};
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::sim

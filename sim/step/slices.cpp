@@ -7,7 +7,7 @@
 
 #include "sim/step/parts.h"
 
-namespace stepcast {
+namespace stepcast::sim {
 
 namespace {
 
@@ -96,4 +96,4 @@ void set_slice_times(const std::vector<std::vector<ChunkTimes>>& by_slice, const
   }
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::sim

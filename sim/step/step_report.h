@@ -11,7 +11,7 @@
 #include "sim/schedule/engine/timeline.h"
 #include "sim/schedule/order.h"
 
-namespace stepcast {
+namespace stepcast::sim {
 
 /// Seconds of the slowest stage's rank; they sum to the step time.
 ///   forward, backward          its kernels (recompute counts into backward), slowed by moves beside them
@@ -66,4 +66,4 @@ struct StepReport {
   int slowest_stage = 0;  ///< whose rank the phases are of
 };
 
-}  // namespace stepcast
+}  // namespace stepcast::sim

@@ -4,7 +4,7 @@
 #include "sim/step/beside.h"
 #include "sim/step/parts.h"
 
-namespace stepcast {
+namespace stepcast::sim {
 
 namespace {
 
@@ -198,4 +198,4 @@ Tail step_tail(const StepView& view) {
   return tail;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::sim

@@ -6,7 +6,7 @@
 #include "model/base/units.h"
 #include "sim/cost.h"
 
-namespace stepcast {
+namespace stepcast::sim {
 
 /// Prices of one block's items, made once and used by every chunk that runs the block.
 struct BlockPrices {
@@ -32,4 +32,4 @@ struct ChunkTimes {
   [[nodiscard]] Seconds backward() const { return input_grad + weight_grad; }
 };
 
-}  // namespace stepcast
+}  // namespace stepcast::sim

@@ -6,7 +6,7 @@
 
 #include "dataflow/program.h"
 
-namespace stepcast {
+namespace stepcast::sim {
 
 enum class LaidKind : std::uint8_t {
   kernel,
@@ -37,4 +37,4 @@ struct ChunkLayout {
   ListLayout forward, backward;
 };
 
-}  // namespace stepcast
+}  // namespace stepcast::sim

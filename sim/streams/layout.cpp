@@ -7,7 +7,7 @@
 
 #include "sim/streams/walk.h"
 
-namespace stepcast {
+namespace stepcast::sim {
 
 namespace {
 
@@ -104,4 +104,4 @@ ListLayout backward_part(const ListLayout& backward, bool weight_grad) {
   return part;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::sim

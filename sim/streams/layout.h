@@ -8,7 +8,7 @@
 #include "sim/streams/chunk_times.h"
 #include "sim/streams/laid_items.h"
 
-namespace stepcast {
+namespace stepcast::sim {
 
 /// Totals are those of ChunkTimes, to rounding. Items that take no time are in it, too.
 ChunkLayout chunk_layout(
@@ -19,4 +19,4 @@ ChunkLayout chunk_layout(
 /// parts each has its piece.
 ListLayout backward_part(const ListLayout& backward, bool weight_grad);
 
-}  // namespace stepcast
+}  // namespace stepcast::sim

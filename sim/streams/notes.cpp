@@ -2,7 +2,7 @@
 // before them, as their times do.
 #include "sim/streams/walk.h"
 
-namespace stepcast {
+namespace stepcast::sim {
 
 // Called when the instance before has been laid, and compute stands at its end.
 void ChunkWalk::note_instance(std::size_t index) {
@@ -94,4 +94,4 @@ void ChunkWalk::note_end(List list, int move, double waited) {
   note_wait(last, move, compute_free_, compute_free_ + waited);
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::sim

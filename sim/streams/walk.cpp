@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cassert>
 
-namespace stepcast {
+namespace stepcast::sim {
 
 namespace {
 
@@ -297,4 +297,4 @@ template <bool noted> void ChunkWalk::finish(List list, ChunkTimes& times) {
   if (!times.run_backward.empty()) times.run_backward.front() += Seconds(waited);
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::sim

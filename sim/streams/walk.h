@@ -9,7 +9,7 @@
 #include "sim/streams/chunk_times.h"
 #include "sim/streams/laid_items.h"
 
-namespace stepcast {
+namespace stepcast::sim {
 
 /// What ChunkWalk::layout() has written down, and what it needs to go on.
 struct WalkNotes {
@@ -100,4 +100,4 @@ class ChunkWalk {
 
 ChunkWalk walk_for(const Program& program, const std::vector<BlockPrices>& prices, const CostModel& cost);
 
-}  // namespace stepcast
+}  // namespace stepcast::sim

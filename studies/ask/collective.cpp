@@ -5,7 +5,7 @@
 #include "studies/ask/rates.h"
 #include "studies/ask/rates_report.h"
 
-namespace stepcast {
+namespace stepcast::ask {
 namespace {
 
 /// What stands behind the figure, in words: "curve nvswitch all_reduce, 8 ranks".
@@ -59,4 +59,4 @@ Expected<void> collective_command(const Arguments& arguments, Console& console) 
   return answer_rates(collective_kind(), id, arguments, console, answer);
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::ask

@@ -6,7 +6,7 @@
 #include "studies/ask/rates.h"
 #include "studies/ask/rates_report.h"
 
-namespace stepcast {
+namespace stepcast::ask {
 namespace {
 
 /// What the answer says of the law behind it.
@@ -124,4 +124,4 @@ Expected<void> kernel_command(const Arguments& arguments, Console& console) {
   return answer_rates(*kind, arguments.words[0], arguments, console, kernel_answer);
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::ask

@@ -11,7 +11,7 @@
 #include "model/base/quantity_text.h"
 #include "model/base/text.h"
 
-namespace stepcast {
+namespace stepcast::ask {
 namespace {
 
 // Elements, rows or ranks of anything.
@@ -274,4 +274,4 @@ Expected<std::map<std::string, std::size_t, std::less<>>> columns_of(
   return out;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::ask

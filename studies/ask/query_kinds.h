@@ -12,7 +12,7 @@
 #include "model/base/error.h"
 #include "model/profile/query.h"
 
-namespace stepcast {
+namespace stepcast::ask {
 
 struct QueryField {
   std::string_view name;       ///< "kv-heads": --kv-heads on the command line
@@ -48,4 +48,4 @@ Expected<FieldValues> completed(const QueryKind& kind, FieldValues values, const
 Expected<std::map<std::string, std::size_t, std::less<>>> columns_of(
     const QueryKind& kind, const std::vector<std::string>& header, const std::string& where);
 
-}  // namespace stepcast
+}  // namespace stepcast::ask

@@ -9,7 +9,7 @@
 #include "model/base/json_reader.h"
 #include "studies/run/nouns.h"
 
-namespace stepcast {
+namespace stepcast::ask {
 namespace {
 
 constexpr std::string_view rates_of = "Whose rates";
@@ -28,8 +28,8 @@ constexpr Flag shared_flags[] = {
 
 Error no_such(const std::string& name) {
   std::vector<std::string> names;
-  for (const Machine& machine : catalog().machines) names.push_back(machine.id);
-  for (const Gpu& gpu : catalog().gpus) names.push_back(gpu.id);
+  for (const Machine& machine : built_in().machines) names.push_back(machine.id);
+  for (const Gpu& gpu : built_in().gpus) names.push_back(gpu.id);
   return {"--machine", fmt::format("unknown machine or GPU '{:.60}'", name),
       name_hint(name, names) + "; stepcast list machines and list gpus show all"};
 }
@@ -37,8 +37,8 @@ Error no_such(const std::string& name) {
 /// A machine by name, or the first one with a GPU of that name.
 Expected<RateSource> named_machine(const std::string& name) {
   RateSource out;
-  if (const auto gpu = find_row(catalog().gpus, name, "gpu"); gpu && !find_row(catalog().machines, name, "machine")) {
-    const auto& machines = catalog().machines;
+  if (const auto gpu = find_row(built_in().gpus, name, "gpu"); gpu && !find_row(built_in().machines, name, "machine")) {
+    const auto& machines = built_in().machines;
     const auto found =
         std::find_if(machines.begin(), machines.end(), [&](const Machine& m) { return m.gpu.id == (*gpu)->id; });
     out.gpu_only = true;
@@ -50,7 +50,7 @@ Expected<RateSource> named_machine(const std::string& name) {
     }
     return out;
   }
-  if (!names_a_file(name) && !find_row(catalog().machines, name, "machine")) return tl::unexpected(no_such(name));
+  if (!names_a_file(name) && !find_row(built_in().machines, name, "machine")) return tl::unexpected(no_such(name));
   TRY(auto machine, choose_machine(name, "--machine"));
   out.machine = std::move(machine.row);
   return out;
@@ -61,10 +61,10 @@ Expected<Profile> profile_for(
     const RateSource& source, const Arguments& arguments, bool kernels, std::vector<std::string>& notes) {
   const Gpu& gpu = source.machine.gpu;
   if (!arguments.has("--profile"))
-    return kernels ? default_kernel_profile(gpu, catalog().profiles) : default_profile(gpu, catalog().profiles);
+    return kernels ? default_kernel_profile(gpu, built_in().profiles) : default_profile(gpu, built_in().profiles);
   TRY(auto chosen, (kernels ? choose_kernel_profile : choose_profile)(arguments.value("--profile"), "--profile"));
   if (chosen.row.gpu == gpu.id) return with_all_precisions(chosen.row, gpu);
-  const auto from = find_row(catalog().gpus, chosen.row.gpu, "gpu");
+  const auto from = find_row(built_in().gpus, chosen.row.gpu, "gpu");
   if (!from)
     return fail(
         "--profile", fmt::format("it is of '{}', which is not in the catalogue", chosen.row.gpu), "stepcast list gpus");
@@ -146,4 +146,4 @@ Expected<std::vector<RateQuestion>> rate_questions(
   return questions_of_table(kind, id, arguments.value("--csv"));
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::ask

@@ -13,7 +13,7 @@
 #include "studies/cli/flags.h"
 #include "studies/ask/query_kinds.h"
 
-namespace stepcast {
+namespace stepcast::ask {
 
 /// Whose rates: a catalogue machine or GPU, or a file, and the profile that goes with it.
 struct RateSource {
@@ -59,4 +59,4 @@ std::span<const Flag> kernel_flags();
 /// Flags of `stepcast collective`.
 std::span<const Flag> collective_flags();
 
-}  // namespace stepcast
+}  // namespace stepcast::ask

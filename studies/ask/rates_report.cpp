@@ -8,7 +8,7 @@
 #include "model/base/quantity_text.h"
 #include "studies/print/table.h"
 
-namespace stepcast {
+namespace stepcast::ask {
 namespace {
 
 Seconds low(const RateAnswer& a) { return a.time * a.spread.p10; }
@@ -144,4 +144,4 @@ Expected<void> answer_rates(const QueryKind& kind, const std::string& id, const 
   return {};
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::ask

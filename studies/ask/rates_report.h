@@ -8,7 +8,7 @@
 #include "studies/cli/console.h"
 #include "studies/ask/rates.h"
 
-namespace stepcast {
+namespace stepcast::ask {
 
 struct RateReport {
   const QueryKind& kind;
@@ -28,4 +28,4 @@ std::string rates_json(const RateReport& report);
 Expected<void> answer_rates(const QueryKind& kind, const std::string& id, const Arguments& arguments, Console& console,
     const std::function<Expected<RateAnswer>(const RateSource&, const RateQuestion&)>& answer);
 
-}  // namespace stepcast
+}  // namespace stepcast::ask

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-namespace stepcast {
+namespace stepcast::calibration {
 namespace {
 
 struct CalibrateWord {
@@ -136,4 +136,4 @@ Expected<void> calibrate_command(const Arguments& arguments, Console& console) {
   return word->run(rest, console);
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibration

@@ -12,7 +12,7 @@
 #include "studies/cli/arguments.h"
 #include "studies/cli/console.h"
 
-namespace stepcast {
+namespace stepcast::calibration {
 
 Expected<void> calibrate_command(const Arguments& arguments, Console& console);
 Expected<void> calibrate_import(const Arguments& arguments, Console& console);
@@ -46,4 +46,4 @@ Expected<ImportedTimings> import_files(std::span<const std::string> files, const
 /// What a kernel or collective is called in reports: "gemm bf16", "attention decode", "norm", "all_reduce".
 std::string query_name(const Query& query);
 
-}  // namespace stepcast
+}  // namespace stepcast::calibration

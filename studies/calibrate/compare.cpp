@@ -14,7 +14,7 @@
 #include "studies/print/table.h"
 #include "studies/print/json_fields.h"
 
-namespace stepcast {
+namespace stepcast::calibration {
 namespace {
 
 /// Times of B over those of A.
@@ -244,4 +244,4 @@ Expected<void> calibrate_compare(const Arguments& arguments, Console& console) {
   return {};
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibration

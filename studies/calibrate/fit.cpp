@@ -15,7 +15,7 @@
 #include "studies/calibrate/print/calibrate_report.h"
 #include "studies/cli/progress_line.h"
 
-namespace stepcast {
+namespace stepcast::calibration {
 namespace {
 
 /// Two folds hold out half each; more than fifty only cost time.
@@ -51,7 +51,7 @@ Expected<const Gpu*> gpu_of(Measurements& measurements, const std::string& said)
       return fail("--gpu", "the measurements are of several GPUs", fmt::format("say which: {}", fmt::join(all, ", ")));
     id = rows.begin()->first;
   }
-  const auto gpu = find_row(catalog().gpus, id, "gpu");
+  const auto gpu = find_row(built_in().gpus, id, "gpu");
   if (!gpu) return fail("--gpu", gpu.error().what, gpu.error().hint);
   return *gpu;
 }
@@ -87,4 +87,4 @@ Expected<void> calibrate_fit(const Arguments& arguments, Console& console) {
   return {};
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibration

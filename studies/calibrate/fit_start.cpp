@@ -8,14 +8,14 @@
 #include "model/catalog.h"
 #include "studies/run/nouns.h"
 
-namespace stepcast {
+namespace stepcast::calibration {
 namespace {
 
 Expected<Profile> chosen_start(const std::string& named, const Gpu& gpu) {
-  if (named.empty()) return default_kernel_profile(gpu, catalog().profiles);
+  if (named.empty()) return default_kernel_profile(gpu, built_in().profiles);
   TRY(const auto chosen, choose_kernel_profile(named, "--start"));
   if (chosen.row.gpu == gpu.id) return with_all_precisions(chosen.row, gpu);
-  const auto from = find_row(catalog().gpus, chosen.row.gpu, "gpu");
+  const auto from = find_row(built_in().gpus, chosen.row.gpu, "gpu");
   if (!from)
     return fail(
         "--start", fmt::format("it is of '{}', which is not in the catalogue", chosen.row.gpu), "stepcast list gpus");
@@ -49,4 +49,4 @@ void describe_fit(FittedProfile& fitted, const Profile& start, std::size_t rows)
     profile.conditions.sources.push_back(fmt::format("kept from {}: {}", start.id, start.context));
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibration

@@ -8,7 +8,7 @@
 #include "model/machine/machine.h"
 #include "model/profile/profile.h"
 
-namespace stepcast {
+namespace stepcast::calibration {
 
 /// What gives the laws that nobody measured: the profile of that name or file, scaled where it is of another GPU; with
 /// "" the GPU's own of the catalogue.
@@ -20,4 +20,4 @@ Expected<std::string> fitted_id(const std::string& given, const Gpu& gpu);
 /// What a later reader of the profile has to know of its making.
 void describe_fit(FittedProfile& fitted, const Profile& start, std::size_t rows);
 
-}  // namespace stepcast
+}  // namespace stepcast::calibration

@@ -10,7 +10,7 @@
 #include "studies/calibrate/print/calibrate_report.h"
 #include "studies/cli/progress_line.h"
 
-namespace stepcast {
+namespace stepcast::calibration {
 namespace {
 
 /// Reads a file with the options as given. If that fails, it takes the GPU that other files name, and bf16 where a
@@ -78,4 +78,4 @@ Expected<void> calibrate_import(const Arguments& arguments, Console& console) {
   return {};
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibration

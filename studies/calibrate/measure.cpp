@@ -23,7 +23,7 @@
 #include "studies/calibrate/print/measure_report.h"
 #include "studies/cli/progress_line.h"
 
-namespace stepcast {
+namespace stepcast::calibration {
 namespace {
 
 /// What a GPU's own figures leave of the budget where there are collectives to time as well.
@@ -38,7 +38,7 @@ struct MeasuredGpu {
 };
 
 Expected<const Gpu*> catalogue_gpu(const std::string& id) {
-  const auto row = find_row(catalog().gpus, id, "gpu");
+  const auto row = find_row(built_in().gpus, id, "gpu");
   if (!row) return fail("--gpu", row.error().what, row.error().hint + "; stepcast list gpus shows all");
   return *row;
 }
@@ -282,4 +282,4 @@ Expected<void> calibrate_measure(const Arguments& arguments, Console& console) {
   return measure(settings, real_doors(), console);
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibration

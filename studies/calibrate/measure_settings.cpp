@@ -10,7 +10,7 @@
 #include "studies/cli/output_file.h"
 #include "studies/calibrate/own_shapes.h"
 
-namespace stepcast {
+namespace stepcast::calibration {
 namespace {
 
 /// Shapes of --model are weighed by their time on a training GPU where the plan's own is not known yet; their order is
@@ -38,7 +38,7 @@ Expected<std::vector<Query>> own_queries(const Arguments& arguments) {
   if (arguments.has("--seq") && !arguments.has("--model"))
     return fail("--seq", "says nothing without --model", "--model NET: the network whose shapes are measured");
   request.sequence = sequence;
-  request.gpu = **find_row(catalog().gpus, weighing_gpu, "gpu");
+  request.gpu = **find_row(built_in().gpus, weighing_gpu, "gpu");
   request.stack = choose_stack(weighing_stack, "--model")->row;
   std::vector<Query> all;
   for (const std::string& name : listed(arguments.value("--model"))) {
@@ -94,4 +94,4 @@ Expected<MeasureSettings> measure_settings(const Arguments& arguments) {
   return settings;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibration

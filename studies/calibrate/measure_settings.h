@@ -15,7 +15,7 @@
 #include "studies/cli/arguments.h"
 #include "studies/cli/console.h"
 
-namespace stepcast {
+namespace stepcast::calibration {
 
 struct MeasureDoors {
   std::function<Expected<std::vector<DeviceInfo>>()> devices;
@@ -44,4 +44,4 @@ Expected<MeasureSettings> measure_settings(const Arguments& arguments);
 
 Expected<void> measure(const MeasureSettings& settings, const MeasureDoors& doors, Console& console);
 
-}  // namespace stepcast
+}  // namespace stepcast::calibration

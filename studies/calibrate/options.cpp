@@ -13,7 +13,7 @@
 #include "studies/calibrate/calibrate.h"
 #include "studies/ask/query_kinds.h"
 
-namespace stepcast {
+namespace stepcast::calibration {
 namespace {
 
 using Context = MeasurementContext;
@@ -118,7 +118,7 @@ constexpr std::array first_flags = {Flag{.name = "--gpu",
 
 Expected<void> read_gpu_flag(const Arguments& arguments, Context& context) {
   if (!arguments.has("--gpu")) return {};
-  const auto gpu = find_row(catalog().gpus, arguments.value("--gpu"), "gpu");
+  const auto gpu = find_row(built_in().gpus, arguments.value("--gpu"), "gpu");
   if (!gpu) return fail("--gpu", gpu.error().what, gpu.error().hint + "; stepcast list gpus shows all");
   context.gpu = (*gpu)->id;
   return {};
@@ -215,4 +215,4 @@ Expected<ImportOptions> import_options(const Arguments& arguments) {
   return options;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibration

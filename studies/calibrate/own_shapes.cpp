@@ -13,7 +13,7 @@
 #include "studies/run/split/mapping_text.h"
 #include "studies/run/split/split.h"
 
-namespace stepcast {
+namespace stepcast::calibration {
 namespace {
 
 /// How a step is cut into one GPU's work.
@@ -129,4 +129,4 @@ Expected<std::vector<Query>> own_shapes(const NetworkSpec& network, const OwnSha
   return std::move(weights).heaviest_first();
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibration

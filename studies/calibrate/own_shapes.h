@@ -11,7 +11,7 @@
 #include "model/profile/query.h"
 #include "model/stack.h"
 
-namespace stepcast {
+namespace stepcast::calibration {
 
 struct OwnShapesRequest {
   Gpu gpu;                                ///< weighs the shapes: by the time they take there
@@ -28,4 +28,4 @@ struct OwnShapesRequest {
 /// on nothing but its bytes. Fails where the network does not run at all: a sequence beyond its positions.
 Expected<std::vector<Query>> own_shapes(const NetworkSpec& network, const OwnShapesRequest& request);
 
-}  // namespace stepcast
+}  // namespace stepcast::calibration

@@ -20,7 +20,7 @@
 #include "studies/records/built_in_runs.h"
 #include "studies/records/step_fitting.h"
 
-namespace stepcast {
+namespace stepcast::calibration {
 namespace {
 
 constexpr const char* built_in = "built-in";
@@ -146,7 +146,7 @@ Expected<std::vector<MeasuredRun>> ready_runs(const std::vector<Run>& records, s
 /// Whether the pool's runs were on such hardware as the profile's: that of the first machine of the catalogue with its
 /// GPU.
 bool speaks_of(const FitPool& pool, const Profile& profile) {
-  for (const Machine& machine : catalog().machines)
+  for (const Machine& machine : stepcast::built_in().machines)
     if (machine.gpu.id == profile.gpu) return hardware_of(machine, pool.experts) == pool.hardware;
   return false;
 }
@@ -202,7 +202,7 @@ Profile with_pools(
 Expected<int> write_folder(const std::filesystem::path& folder, const std::vector<FitPool>& pools,
     const std::vector<MeasuredRun>& runs, bool published) {
   int written = 0;
-  for (const Profile& profile : catalog().profiles) {
+  for (const Profile& profile : stepcast::built_in().profiles) {
     if (std::none_of(pools.begin(), pools.end(), [&](const FitPool& pool) { return speaks_of(pool, profile); }))
       continue;
     TRY(auto output, OutputFile::open((folder / (profile.id + ".json")).string(), "--output"));
@@ -260,4 +260,4 @@ Expected<void> calibrate_runs(const Arguments& arguments, Console& console) {
   return {};
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibration

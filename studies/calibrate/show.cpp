@@ -17,7 +17,7 @@
 #include "studies/print/table.h"
 #include "studies/print/json_fields.h"
 
-namespace stepcast {
+namespace stepcast::calibration {
 namespace {
 
 std::string sources_text(const Profile& profile, const Paint& paint, std::size_t columns) {
@@ -187,10 +187,10 @@ std::string profile_json(const Profile& profile, const Gpu* gpu) {
 Expected<void> calibrate_show(const Arguments& arguments, Console& console) {
   TRY(const auto chosen, choose_kernel_profile(arguments.words.at(0), "PROFILE"));
   // A file may be of a GPU that the catalogue lacks: then there is no datasheet to hold it against.
-  const auto gpu = find_row(catalog().gpus, chosen.row.gpu, "gpu");
+  const auto gpu = find_row(built_in().gpus, chosen.row.gpu, "gpu");
   const Gpu* known = gpu ? *gpu : nullptr;
   console.out << (arguments.has("--json") ? profile_json(chosen.row, known) : profile_text(chosen.row, known, console));
   return {};
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibration

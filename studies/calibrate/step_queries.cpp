@@ -11,7 +11,7 @@
 #include "calibrate/measure/plan/expected_time.h"
 #include "sim/cost.h"
 
-namespace stepcast {
+namespace stepcast::calibration {
 namespace {
 
 bool narrow_type(Precision precision) {
@@ -205,4 +205,4 @@ std::vector<TimedQuery> queries_of(const Program& program, const StepSizes& size
   return out;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibration

@@ -9,7 +9,7 @@
 #include "model/network/network.h"
 #include "model/profile/query.h"
 
-namespace stepcast {
+namespace stepcast::calibration {
 
 /// What the works were made of.
 struct StepSizes {
@@ -28,4 +28,4 @@ struct TimedQuery {
 /// Every kernel of one micro-batch forward and backward that a Query can ask for, block by block, doubles included.
 std::vector<TimedQuery> queries_of(const Program& program, const StepSizes& sizes, const Gpu& gpu);
 
-}  // namespace stepcast
+}  // namespace stepcast::calibration

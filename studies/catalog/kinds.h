@@ -9,7 +9,7 @@
 #include "studies/cli/arguments.h"
 #include "studies/cli/console.h"
 
-namespace stepcast {
+namespace stepcast::catalog {
 
 Expected<void> list_command(const Arguments& arguments, Console& console);
 Expected<void> show_command(const Arguments& arguments, Console& console);
@@ -24,4 +24,4 @@ inline Expected<RowKind> parse_row_kind(const std::string& word) {
   return fail(word.substr(0, 60), "unknown kind", name_hint(word, plurals));
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::catalog

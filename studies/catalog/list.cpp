@@ -14,7 +14,7 @@
 #include "studies/print/paint.h"
 #include "studies/print/table.h"
 
-namespace stepcast {
+namespace stepcast::catalog {
 namespace {
 
 /// A cell for people and the value behind it for programs.
@@ -44,7 +44,7 @@ Listing networks() {
                    {"kv_heads", "kv", Align::right}, {"ffn_hidden", "MLP", Align::right},
                    {"vocab", "vocab", Align::right}, {"sequence", "sequence", Align::right}, {"name", "name"}},
       {}};
-  for (const NetworkSpec& row : catalog().networks) {
+  for (const NetworkSpec& row : built_in().networks) {
     const auto count = static_cast<double>(parameter_count(row));
     list.rows.push_back({word(row.id), {fmt::format("{:.4g} B", count / 1e9), count}, number(row.layers),
         number(row.hidden), number(row.heads), number(row.kv_heads), number(row.ffn_hidden), number(row.vocab),
@@ -58,7 +58,7 @@ Listing machines() {
                    {"inside_bytes_per_s", "inside", Align::right}, {"outside_bytes_per_s", "outside", Align::right},
                    {"max_gpus", "most GPUs", Align::right}, {"name", "name"}},
       {}};
-  for (const Machine& row : catalog().machines) {
+  for (const Machine& row : built_in().machines) {
     const BytesPerSecond outside = row.levels.size() > 1 ? row.levels[1].bandwidth_per_gpu : BytesPerSecond(0);
     list.rows.push_back({word(row.id), word(row.gpu.id), number(row.levels[0].gpus),
         quantity(format_rate, row.levels[0].bandwidth_per_gpu), quantity(format_rate, outside), number(row.max_gpus()),
@@ -74,7 +74,7 @@ Listing gpus() {
                    {"scale_up_bytes_per_s", "scale-up", Align::right}, {"name", "name"}},
       {}};
   const auto rate = [](FlopsPerSecond flops) { return format_flops(flops); };
-  for (const Gpu& row : catalog().gpus)
+  for (const Gpu& row : built_in().gpus)
     list.rows.push_back({word(row.id), word(row.architecture), quantity(format_bytes, row.memory),
         quantity(format_rate, row.memory_bandwidth), quantity(rate, row.peak[static_cast<int>(Precision::bf16)]),
         quantity(rate, row.peak[static_cast<int>(Precision::fp8)]), quantity(format_rate, row.scale_up_bandwidth),
@@ -86,7 +86,7 @@ Listing profiles() {
   Listing list{{{"id", "id"}, {"gpu", "gpu"}, {"regime", "regime"}, {"precisions", "precisions"}, {"source", "source"},
                    {"name", "name"}},
       {}};
-  for (const ProfileRow& profile : catalog().profiles) {
+  for (const ProfileRow& profile : built_in().profiles) {
     const Profile& row = profile.steps();
     std::vector<std::string> precisions;
     for (const RooflineLaw& law : row.gemm) precisions.emplace_back(to_text(law.precision));
@@ -99,7 +99,7 @@ Listing profiles() {
 
 Listing stacks() {
   Listing list{{{"id", "id"}, {"from", "from"}, {"until", "until"}, {"attention", "attention"}, {"name", "name"}}, {}};
-  for (const Stack& row : catalog().stacks)
+  for (const Stack& row : built_in().stacks)
     list.rows.push_back({word(row.id), word(row.from), word(row.until),
         word(row.attention == AttentionForm::fused ? "fused" : "unfused"), word(row.name)});
   return list;
@@ -167,4 +167,4 @@ Expected<void> list_command(const Arguments& arguments, Console& console) {
   return {};
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::catalog

@@ -11,7 +11,7 @@
 #include "studies/print/paint.h"
 #include "studies/print/table.h"
 
-namespace stepcast {
+namespace stepcast::catalog {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -31,7 +31,7 @@ Expected<std::string> file_of(
 }
 
 Expected<std::string> row_file(RowKind kind, const std::string& id) {
-  const Catalog& rows = catalog();
+  const Catalog& rows = built_in();
   switch (kind) {
     case RowKind::network: return file_of(rows.networks, id, "network", write_network);
     case RowKind::machine: return file_of(rows.machines, id, "machine", write_machine);
@@ -101,10 +101,10 @@ Expected<void> show_command(const Arguments& arguments, Console& console) {
   }
   console.out << as_text(file, Paint(console));
   if (kind == RowKind::network) {
-    const NetworkSpec& spec = **find_row(catalog().networks, arguments.words.at(1), "network");
+    const NetworkSpec& spec = **find_row(built_in().networks, arguments.words.at(1), "network");
     console.out << fmt::format("\n{} parameters\n", grouped_digits(static_cast<double>(parameter_count(spec))));
   }
   return {};
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::catalog

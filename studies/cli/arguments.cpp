@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-namespace stepcast {
+namespace stepcast::cli {
 namespace {
 
 bool takes_words_behind(std::span<const Flag> flags, const std::string& word) {
@@ -91,4 +91,4 @@ Expected<Arguments> parse_arguments(std::span<const Flag> flags, std::size_t lea
   return arguments;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::cli

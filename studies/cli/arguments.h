@@ -11,7 +11,7 @@
 #include "model/base/error.h"
 #include "studies/cli/flags.h"
 
-namespace stepcast {
+namespace stepcast::cli {
 
 struct Arguments {
   std::vector<std::string> words;  ///< what is not a flag, in order
@@ -36,4 +36,4 @@ struct Arguments {
 Expected<Arguments> parse_arguments(std::span<const Flag> flags, std::size_t least_words, std::size_t most_words,
     const std::string& usage, const std::vector<std::string>& typed);
 
-}  // namespace stepcast
+}  // namespace stepcast::cli

@@ -10,7 +10,7 @@
 #include "studies/cli/console.h"
 #include "studies/cli/flags.h"
 
-namespace stepcast {
+namespace stepcast::cli {
 
 struct Command {
   std::string_view name;
@@ -24,4 +24,4 @@ struct Command {
   Expected<void> (*run)(const Arguments& arguments, Console& console) = nullptr;
 };
 
-}  // namespace stepcast
+}  // namespace stepcast::cli

@@ -8,7 +8,7 @@
 #include <iostream>
 #include <string_view>
 
-namespace stepcast {
+namespace stepcast::cli {
 
 bool wants_color(bool is_terminal, const char* no_color, const char* term) {
   if (!is_terminal) return false;
@@ -38,4 +38,4 @@ Console standard_console() {
       wants_unicode(std::getenv("LC_ALL"), std::getenv("LC_CTYPE"), std::getenv("LANG")), terminal_columns()};
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::cli

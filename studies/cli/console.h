@@ -4,7 +4,7 @@
 
 #include <ostream>
 
-namespace stepcast {
+namespace stepcast::cli {
 
 struct Console {
   std::ostream& out;  ///< results only
@@ -26,4 +26,4 @@ int terminal_columns();
 /// The process's own stdout and stderr.
 Console standard_console();
 
-}  // namespace stepcast
+}  // namespace stepcast::cli

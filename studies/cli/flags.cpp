@@ -3,7 +3,7 @@
 #include <algorithm>
 #include "sim/schedule/schedule_table.h"
 
-namespace stepcast {
+namespace stepcast::cli {
 
 const Flag* find_flag(std::span<const Flag> flags, std::string_view name) {
   const auto found = std::find_if(flags.begin(), flags.end(),
@@ -20,4 +20,4 @@ Expected<void> check_flag(const Flag& flag, const std::string& text, const std::
   return {};
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::cli

@@ -12,7 +12,7 @@
 #include "model/base/error.h"
 #include "model/base/whole_number.h"
 
-namespace stepcast {
+namespace stepcast::cli {
 
 enum class FlagKind : std::uint8_t {
   toggle,  ///< takes nothing
@@ -42,4 +42,4 @@ const Flag* find_flag(std::span<const Flag> flags, std::string_view name);
 /// Kind, range and the record's own check.
 Expected<void> check_flag(const Flag& flag, const std::string& text, const std::string& where);
 
-}  // namespace stepcast
+}  // namespace stepcast::cli

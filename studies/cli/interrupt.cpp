@@ -3,7 +3,7 @@
 #include <csignal>
 #include <initializer_list>
 
-namespace stepcast {
+namespace stepcast::cli {
 namespace {
 
 volatile std::sig_atomic_t signalled = 0;
@@ -28,4 +28,4 @@ InterruptGuard::~InterruptGuard() { install(SIG_DFL, 0); }
 
 bool interrupted() { return signalled != 0; }
 
-}  // namespace stepcast
+}  // namespace stepcast::cli

@@ -3,7 +3,7 @@
 
 #include <stdexcept>
 
-namespace stepcast {
+namespace stepcast::cli {
 
 /// Ends the program with exit code 1 and this text, when what was done until then has been told: "interrupted: 5 of 10
 /// are done".
@@ -23,4 +23,4 @@ class InterruptGuard {
 
 bool interrupted();
 
-}  // namespace stepcast
+}  // namespace stepcast::cli

@@ -7,7 +7,7 @@
 
 #include "model/base/text.h"
 
-namespace stepcast {
+namespace stepcast::cli {
 namespace {
 
 Expected<std::size_t> form_of(const std::string& name, const std::string& flag, std::span<const OutputForm> forms) {
@@ -64,4 +64,4 @@ Expected<std::vector<NamedOutput>> open_outputs(
   return outputs;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::cli

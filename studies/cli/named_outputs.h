@@ -10,7 +10,7 @@
 #include "studies/cli/arguments.h"
 #include "studies/cli/output_file.h"
 
-namespace stepcast {
+namespace stepcast::cli {
 
 struct OutputForm {
   std::string_view ending;                 ///< ".html"
@@ -33,4 +33,4 @@ struct NamedOutput {
 Expected<std::vector<NamedOutput>> open_outputs(
     const Arguments& arguments, std::string_view flag, std::span<const OutputForm> forms);
 
-}  // namespace stepcast
+}  // namespace stepcast::cli

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-namespace stepcast {
+namespace stepcast::cli {
 
 Expected<OutputFile> OutputFile::open(const std::string& name, const std::string& flag) {
   std::error_code unknown;
@@ -63,4 +63,4 @@ Expected<void> check_apart(const Arguments& arguments, std::initializer_list<con
   return {};
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::cli

@@ -9,7 +9,7 @@
 #include "model/base/error.h"
 #include "studies/cli/arguments.h"
 
-namespace stepcast {
+namespace stepcast::cli {
 
 class OutputFile {
  public:
@@ -41,4 +41,4 @@ class OutputFile {
 /// Two outputs in one file would leave neither whole: refuses flags that were given the same name.
 Expected<void> check_apart(const Arguments& arguments, std::initializer_list<const char*> flags);
 
-}  // namespace stepcast
+}  // namespace stepcast::cli

@@ -4,7 +4,7 @@
 
 #include <iostream>
 
-namespace stepcast {
+namespace stepcast::cli {
 
 Progress::Progress(Console& console)
     : console_(console), on_(&console.err == &std::cerr && isatty(STDERR_FILENO) == 1) {}
@@ -15,4 +15,4 @@ void Progress::show(const std::string& text) {
   if (on_) console_.err << "\r\x1b[K" << text << std::flush;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::cli

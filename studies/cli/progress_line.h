@@ -5,7 +5,7 @@
 
 #include "studies/cli/console.h"
 
-namespace stepcast {
+namespace stepcast::cli {
 
 /// One line on stderr that the next one replaces; nothing where stderr is no terminal.
 class Progress {
@@ -21,4 +21,4 @@ class Progress {
   bool on_;
 };
 
-}  // namespace stepcast
+}  // namespace stepcast::cli

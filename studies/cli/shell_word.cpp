@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
-namespace stepcast {
+namespace stepcast::cli {
 
 std::string shell_word(std::string_view word) {
   constexpr std::string_view harmless = "_./:=,+-@%";
@@ -16,4 +16,4 @@ std::string shell_word(std::string_view word) {
   return quoted + "'";
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::cli

@@ -10,7 +10,7 @@
 #include "studies/run/nouns.h"
 #include "studies/run/scenario_file.h"
 
-namespace stepcast {
+namespace stepcast::launch {
 namespace {
 
 Expected<Request> start(const std::string& word, const std::string& as) {
@@ -82,4 +82,4 @@ Expected<Request> read_launch_request(const LaunchSource& source, const Argument
   return std::move(reading.request);
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::launch

@@ -6,7 +6,7 @@
 
 #include "studies/launch/read/launch_flags.h"
 
-namespace stepcast {
+namespace stepcast::launch {
 
 /// The launch read and understood; the command's own flags are not yet put over it. A scenario file beside it is an
 /// error.
@@ -18,4 +18,4 @@ Expected<Request> read_request(const std::string& word, const Arguments& argumen
 /// leaves open. Error: neither.
 Expected<Request> read_request(const Arguments& arguments);
 
-}  // namespace stepcast
+}  // namespace stepcast::launch

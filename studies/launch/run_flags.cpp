@@ -7,7 +7,7 @@
 #include "studies/launch/facts/framework.h"
 #include "studies/run/fields.h"
 
-namespace stepcast {
+namespace stepcast::launch {
 namespace {
 
 constexpr std::string_view hardware = "Machine and software";
@@ -117,4 +117,4 @@ std::vector<Flag> study_flags(std::initializer_list<Flag> own) {
   return flags;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::launch

@@ -7,7 +7,7 @@
 
 #include "studies/cli/flags.h"
 
-namespace stepcast {
+namespace stepcast::launch {
 
 /// What `stepcast predict` takes.
 std::span<const Flag> run_flags();
@@ -16,4 +16,4 @@ std::span<const Flag> run_flags();
 /// with the name of a run flag takes its place.
 std::vector<Flag> study_flags(std::initializer_list<Flag> own);
 
-}  // namespace stepcast
+}  // namespace stepcast::launch

@@ -9,7 +9,7 @@
 #include "studies/notation/dataflow_translate.h"
 #include "studies/notation/dataflow_report.h"
 
-namespace stepcast {
+namespace stepcast::notation {
 
 namespace {
 
@@ -85,4 +85,4 @@ Expected<void> dataflow_command(const Arguments& arguments, Console& console) {
   return {};
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::notation

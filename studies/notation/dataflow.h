@@ -5,8 +5,8 @@
 #include "studies/cli/arguments.h"
 #include "studies/cli/console.h"
 
-namespace stepcast {
+namespace stepcast::notation {
 
 Expected<void> dataflow_command(const Arguments& arguments, Console& console);
 
-}  // namespace stepcast
+}  // namespace stepcast::notation

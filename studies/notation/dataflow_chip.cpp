@@ -6,7 +6,7 @@
 
 #include "dataflow/chip/account/stationary.h"
 
-namespace stepcast {
+namespace stepcast::notation {
 namespace {
 
 std::string kept_text(const ChipProgram& chip, const ChipLevel& level) {
@@ -175,4 +175,4 @@ void chip_placements_json(JsonWriter& json, const ChipReport& r) {
   }
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::notation

@@ -10,7 +10,7 @@
 #include "model/base/error.h"
 #include "model/base/json_writer.h"
 
-namespace stepcast {
+namespace stepcast::notation {
 
 struct ChipReport {
   ChipProgram chip;
@@ -35,4 +35,4 @@ void chip_collectives_json(JsonWriter& json, const ChipReport& report);  ///< it
 void chip_placements_json(JsonWriter& json, const ChipReport& report);   ///< items of an open list
 void chip_stationary_json(JsonWriter& json, const ChipReport& report);   ///< items of an open list
 
-}  // namespace stepcast
+}  // namespace stepcast::notation

@@ -10,7 +10,7 @@
 #include "studies/print/digits.h"
 #include "studies/print/table.h"
 
-namespace stepcast {
+namespace stepcast::notation {
 namespace {
 
 std::string shown_bytes(double bytes) { return format_bytes(Bytes(bytes)); }
@@ -141,4 +141,4 @@ std::string chip_text(const ChipReport& report) {
          energy_lines(report) + warning_lines(report);
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::notation

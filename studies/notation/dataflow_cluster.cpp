@@ -13,7 +13,7 @@
 #include "dataflow/notation/written.h"
 #include "model/base/contains.h"
 
-namespace stepcast {
+namespace stepcast::notation {
 namespace {
 
 // Adam in mixed precision: fp32 master weight and two fp32 moments (Rajbhandari et al., ZeRO, SC 2020).
@@ -200,4 +200,4 @@ Expected<ClusterReport> cluster_report(const MappingProgram& program, const std:
   return ClusterReader(program, network, placed, op).run(statements);
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::notation

@@ -11,7 +11,7 @@
 #include "model/base/error.h"
 #include "model/base/json_writer.h"
 
-namespace stepcast {
+namespace stepcast::notation {
 
 struct ClusterMove {
   std::string pass, kind, tensor, axis;
@@ -72,4 +72,4 @@ void cluster_placements_json(JsonWriter& json, const ClusterReport& report);   /
 void cluster_stationary_json(JsonWriter& json, const ClusterReport& report);   ///< items of an open list
 void cluster_fields_json(JsonWriter& json, const ClusterReport& report);       ///< ranks, skew, memory
 
-}  // namespace stepcast
+}  // namespace stepcast::notation

@@ -5,7 +5,7 @@
 #include "studies/notation/dataflow_cluster.h"
 #include "studies/print/table.h"
 
-namespace stepcast {
+namespace stepcast::notation {
 namespace {
 
 std::string moves_text(const ClusterReport& report) {
@@ -103,4 +103,4 @@ void cluster_fields_json(JsonWriter& json, const ClusterReport& report) {
   json.close();
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::notation

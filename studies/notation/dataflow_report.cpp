@@ -8,7 +8,7 @@
 #include "studies/print/digits.h"
 #include "studies/print/table.h"
 
-namespace stepcast {
+namespace stepcast::notation {
 namespace {
 
 Expected<void> check_operator(const MappingProgram& program, const std::string& op) {
@@ -128,4 +128,4 @@ std::string dataflow_text(const DataflowReport& report) {
   return text;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::notation

@@ -10,7 +10,7 @@
 #include "studies/notation/dataflow_chip.h"
 #include "studies/notation/dataflow_cluster.h"
 
-namespace stepcast {
+namespace stepcast::notation {
 
 struct DataflowReport {
   std::vector<ChipReport> chips;  ///< operators that level lines map
@@ -35,4 +35,4 @@ Expected<DataflowReport> dataflow_report(
 std::string dataflow_json(const DataflowReport& report);
 std::string dataflow_text(const DataflowReport& report);
 
-}  // namespace stepcast
+}  // namespace stepcast::notation

@@ -7,7 +7,7 @@
 #include "studies/notation/dataflow_translate.h"
 #include "studies/notation/dataflow_report.h"
 
-namespace stepcast {
+namespace stepcast::notation {
 namespace {
 
 struct ObjectiveName {
@@ -92,7 +92,7 @@ Expected<void> search_program(const Imported& read, const Arguments& arguments, 
   found.program = written_chip(result.best);
   if (arguments.has("--translate")) return translate_program(found, arguments, console);
   TRY(const auto report, dataflow_report(found.program, {"", read.windows, read.notes}, arguments.words.front()));
-  const std::string mapping = print(found.program);
+  const std::string mapping = dataflow::print(found.program);
   if (!arguments.has("--json")) {
     console.out << summary(result, *row) << "\n" << mapping << "\n" << dataflow_text(report);
     return {};
@@ -103,4 +103,4 @@ Expected<void> search_program(const Imported& read, const Arguments& arguments, 
   return {};
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::notation

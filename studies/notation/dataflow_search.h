@@ -6,7 +6,7 @@
 #include "studies/cli/arguments.h"
 #include "studies/cli/console.h"
 
-namespace stepcast {
+namespace stepcast::notation {
 
 /// Finds the best mapping, prints it with how sure that is, and what the dataflow command says about it.
 /// With --translate it prints the mapping in those words only.
@@ -15,4 +15,4 @@ Expected<void> search_program(const Imported& read, const Arguments& arguments, 
 /// --budget, --seed and --threads without --search.
 Expected<void> check_search_flags(const Arguments& arguments);
 
-}  // namespace stepcast
+}  // namespace stepcast::notation

@@ -4,7 +4,7 @@
 
 #include "model/base/json_writer.h"
 
-namespace stepcast {
+namespace stepcast::notation {
 namespace {
 
 std::string translation_json(
@@ -48,4 +48,4 @@ Expected<void> translate_program(const Imported& read, const Arguments& argument
   return {};
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::notation

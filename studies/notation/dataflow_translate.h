@@ -7,9 +7,9 @@
 #include "studies/cli/arguments.h"
 #include "studies/cli/console.h"
 
-namespace stepcast {
+namespace stepcast::notation {
 
 /// Targets are the rows of foreign_formats() that write. Notes go to the error stream, or into the JSON document.
 Expected<void> translate_program(const Imported& read, const Arguments& arguments, Console& console);
 
-}  // namespace stepcast
+}  // namespace stepcast::notation

@@ -4,7 +4,7 @@
 #include "studies/notation/explain_command.h"
 #include "studies/notation/explain_terms.h"
 
-namespace stepcast {
+namespace stepcast::notation {
 namespace {
 
 Expected<void> explain_this_launch(const LaunchSource& source, const Arguments& arguments, Console& console) {
@@ -33,4 +33,4 @@ Expected<void> explain_command(const Arguments& arguments, Console& console) {
   return explain_term(arguments, console);
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::notation

@@ -12,7 +12,7 @@
 #include "studies/notation/terms/placed_term.h"
 #include "studies/notation/terms/term.h"
 
-namespace stepcast {
+namespace stepcast::notation {
 namespace {
 
 constexpr std::size_t label_width = 11;
@@ -171,4 +171,4 @@ Expected<void> explain_term(const Arguments& arguments, Console& console) {
   return {};
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::notation

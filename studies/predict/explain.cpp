@@ -9,7 +9,7 @@
 #include "studies/print/paint.h"
 #include "studies/print/table.h"
 
-namespace stepcast {
+namespace stepcast::predict {
 namespace {
 
 std::string heading(const Paint& paint, const char* text, const char* beside) {
@@ -113,4 +113,4 @@ void write_explanation(JsonWriter& json, const Explained& explained) {
   json.close();
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::predict

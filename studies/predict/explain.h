@@ -12,7 +12,7 @@
 #include "studies/run/forecast.h"
 #include "studies/run/scenario.h"
 
-namespace stepcast {
+namespace stepcast::predict {
 
 struct Explained {
   Explanation mapping;
@@ -29,4 +29,4 @@ std::string explain_text(const Explained& explained, const Prediction& predictio
 /// Under the key "explanation" of the open object.
 void write_explanation(JsonWriter& json, const Explained& explained);
 
-}  // namespace stepcast
+}  // namespace stepcast::predict

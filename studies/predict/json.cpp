@@ -6,7 +6,7 @@
 #include "studies/timeline/step_timeline.h"
 #include "studies/whatif/whatif_report.h"
 
-namespace stepcast {
+namespace stepcast::predict {
 namespace {
 
 void write_run(JsonWriter& json, const Scenario& scenario) {
@@ -108,4 +108,4 @@ std::string json_report(const Scenario& scenario, const Prediction& prediction, 
   return json.text();
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::predict

@@ -7,9 +7,9 @@
 #include "studies/predict/explain.h"
 #include "studies/run/scenario.h"
 
-namespace stepcast {
+namespace stepcast::predict {
 
 /// `explained` adds the key "explanation"; null leaves it out.
 std::string json_report(const Scenario& scenario, const Prediction& prediction, const Explained* explained = nullptr);
 
-}  // namespace stepcast
+}  // namespace stepcast::predict

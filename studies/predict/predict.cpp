@@ -15,7 +15,7 @@
 #include "studies/run/scenario_file.h"
 #include "studies/timeline/scene.h"
 
-namespace stepcast {
+namespace stepcast::predict {
 namespace {
 
 Expected<Scenario> scenario_of(const Arguments& arguments) {
@@ -99,7 +99,7 @@ Expected<void> predict_command(const Arguments& arguments, Console& console) {
   TRY(const auto scenario, scenario_of(arguments));
   TRY(check_explainable(arguments, scenario));
   TRY(auto files, open_step_files(arguments));
-  TRY(const auto prediction, predict(scenario, arguments.has("--explain")));
+  TRY(const auto prediction, run::predict(scenario, arguments.has("--explain")));
   for (OpenStepFile& open : files) {
     TRY(const auto text, open.form->text(scenario, prediction));
     open.file.finish(text);
@@ -119,4 +119,4 @@ Expected<void> predict_command(const Arguments& arguments, Console& console) {
   return {};
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::predict

@@ -5,7 +5,7 @@
 #include "model/base/quantity_text.h"
 #include "sim/cost.h"
 
-namespace stepcast {
+namespace stepcast::predict {
 namespace {
 
 const char* pass_name(Pass pass) {
@@ -78,4 +78,4 @@ std::vector<PriceRow> move_prices(const Program& program, const CostModel& cost)
   return rows;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::predict

@@ -7,7 +7,7 @@
 #include "dataflow/program.h"
 #include "sim/cost.h"
 
-namespace stepcast {
+namespace stepcast::predict {
 
 /// One priced item: a kernel, a collective or a send between stages.
 struct PriceRow {
@@ -25,4 +25,4 @@ struct PriceRow {
 std::vector<PriceRow> kernel_prices(const Program& program, const CostModel& cost);
 std::vector<PriceRow> move_prices(const Program& program, const CostModel& cost);
 
-}  // namespace stepcast
+}  // namespace stepcast::predict

@@ -17,7 +17,7 @@
 #include "studies/print/table.h"
 #include "studies/whatif/whatif_report.h"
 
-namespace stepcast {
+namespace stepcast::predict {
 namespace {
 
 constexpr int bar_columns = 44;
@@ -229,4 +229,4 @@ std::string text_report(const Scenario& scenario, const Prediction& prediction, 
          memory(page) + assumptions(page) + warnings(page);
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::predict

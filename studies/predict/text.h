@@ -8,8 +8,8 @@
 #include "studies/run/forecast.h"
 #include "studies/run/scenario.h"
 
-namespace stepcast {
+namespace stepcast::predict {
 
 std::string text_report(const Scenario& scenario, const Prediction& prediction, const Console& console);
 
-}  // namespace stepcast
+}  // namespace stepcast::predict

@@ -6,7 +6,7 @@
 
 #include "studies/print/table.h"
 
-namespace stepcast {
+namespace stepcast::print {
 namespace {
 
 // U+2588 full block, then U+258F..U+2589: one to seven eighths.
@@ -35,4 +35,4 @@ std::string gauge(double share, int width, bool unicode) {
   return filled + repeated(unicode ? "\u2591" : ".", rest);
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::print

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-namespace stepcast {
+namespace stepcast::print {
 
 std::string grouped_digits(double value) {
   if (value != 0 && std::abs(value) < 10 && value != std::round(value)) return fmt::format("{:.3g}", value);
@@ -13,4 +13,4 @@ std::string grouped_digits(double value) {
   return value < 0 ? "-" + digits : digits;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::print

@@ -5,7 +5,7 @@
 
 #include "model/base/json_writer.h"
 
-namespace stepcast {
+namespace stepcast::print {
 
 /// json_fields(json, "name", name, "time_s", time): a field each, quantities in base units.
 template <typename Value, typename... More>
@@ -37,4 +37,4 @@ void json_list(JsonWriter& json, std::string_view name, const Rows& rows, Write 
   json.close();
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::print

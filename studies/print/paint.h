@@ -6,7 +6,7 @@
 
 #include "studies/cli/console.h"
 
-namespace stepcast {
+namespace stepcast::print {
 
 class Paint {
  public:
@@ -29,4 +29,4 @@ class Paint {
   bool on_;
 };
 
-}  // namespace stepcast
+}  // namespace stepcast::print

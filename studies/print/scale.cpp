@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace stepcast {
+namespace stepcast::print {
 namespace {
 
 constexpr double round_factors[] = {1, 2, 5};
@@ -37,4 +37,4 @@ double nice_step(double length, int most) {
   return 10 * power;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::print

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace stepcast {
+namespace stepcast::print {
 
 /// A logarithmic scale between two powers of ten.
 struct LogScale {
@@ -24,4 +24,4 @@ struct LogScale {
 /// The least of 1, 2 or 5 times a power of ten that cuts `length` into at most so many steps.
 double nice_step(double length, int most);
 
-}  // namespace stepcast
+}  // namespace stepcast::print

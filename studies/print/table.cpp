@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cassert>
 
-namespace stepcast {
+namespace stepcast::print {
 namespace {
 
 std::string padded(const std::string& text, std::size_t width, Align align) {
@@ -89,4 +89,4 @@ std::string paragraph(std::string_view text, std::string_view first, std::string
   return whole;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::print

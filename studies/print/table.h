@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace stepcast {
+namespace stepcast::print {
 
 /// Characters on the screen: UTF-8 sequences count once, colour codes not at all.
 std::size_t shown_width(std::string_view text);
@@ -40,4 +40,4 @@ std::string wrapped(
 /// Text broken at spaces; the first line behind `first`, the others behind `indent`.
 std::string paragraph(std::string_view text, std::string_view first, std::string_view indent, std::size_t columns);
 
-}  // namespace stepcast
+}  // namespace stepcast::print

@@ -9,7 +9,7 @@
 #include "studies/print/scale.h"
 #include "studies/print/table.h"
 
-namespace stepcast {
+namespace stepcast::print {
 namespace {
 
 constexpr int widest_plot = 84, narrowest_plot = 20;
@@ -181,4 +181,4 @@ std::string plot_text(const LogPlot& plot, const Console& console) {
   return text;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::print

@@ -9,7 +9,7 @@
 
 #include "studies/cli/console.h"
 
-namespace stepcast {
+namespace stepcast::print {
 
 struct PlotLine {
   std::string name;
@@ -42,4 +42,4 @@ struct LogPlot {
 /// Each line behind two blanks, with ticks on the left and below, and a legend; "" where nothing can be drawn.
 std::string plot_text(const LogPlot& plot, const Console& console);
 
-}  // namespace stepcast
+}  // namespace stepcast::print

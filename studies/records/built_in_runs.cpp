@@ -2,7 +2,7 @@
 
 #include "studies/records/embedded_runs.h"
 
-namespace stepcast {
+namespace stepcast::records {
 
 Expected<std::vector<Run>> built_in_runs() {
   std::vector<Run> runs;
@@ -13,4 +13,4 @@ Expected<std::vector<Run>> built_in_runs() {
   return runs;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::records

@@ -6,9 +6,9 @@
 #include "model/base/error.h"
 #include "studies/records/run_record.h"
 
-namespace stepcast {
+namespace stepcast::records {
 
 /// All of them, in their files' order. Errors: a wrong record, which is a broken build.
 Expected<std::vector<Run>> built_in_runs();
 
-}  // namespace stepcast
+}  // namespace stepcast::records

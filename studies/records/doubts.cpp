@@ -10,7 +10,7 @@
 #include "studies/records/doubts/embedded_doubts.h"
 #include "studies/records/name_pattern.h"
 
-namespace stepcast {
+namespace stepcast::records {
 namespace {
 
 /// The fields of a record that a rule may name.
@@ -126,4 +126,4 @@ std::string doubt_about(const Run& run) {
   return {};
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::records

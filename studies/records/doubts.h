@@ -10,7 +10,7 @@
 #include "model/base/error.h"
 #include "studies/records/run_record.h"
 
-namespace stepcast {
+namespace stepcast::records {
 
 /// All conditions hold of the records it speaks of. A record that lacks a field fits no condition on it.
 struct DoubtRule {
@@ -33,4 +33,4 @@ bool fits_rule(const Run& run, const DoubtRule& rule);
 /// Why the record is no witness: the reason of the first rule that it fits; "" = nothing speaks against it.
 std::string doubt_about(const Run& run);
 
-}  // namespace stepcast
+}  // namespace stepcast::records

@@ -5,9 +5,9 @@
 
 #include "model/base/embedded.h"
 
-namespace stepcast {
+namespace stepcast::records {
 
 /// Every studies/validation/runs*.json.
 std::span<const EmbeddedFile> embedded_runs();
 
-}  // namespace stepcast
+}  // namespace stepcast::records

@@ -1,6 +1,6 @@
 #include "studies/records/name_pattern.h"
 
-namespace stepcast {
+namespace stepcast::records {
 
 /// Greedy with one step back: the last `*` seen takes one letter more whenever what follows it fails.
 bool fits_pattern(std::string_view name, std::string_view pattern) {
@@ -24,4 +24,4 @@ bool fits_pattern(std::string_view name, std::string_view pattern) {
   return in_pattern == pattern.size();
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::records

@@ -3,9 +3,9 @@
 
 #include <string_view>
 
-namespace stepcast {
+namespace stepcast::records {
 
 /// Whether the whole name fits; case counts, and only `*` is special.
 bool fits_pattern(std::string_view name, std::string_view pattern);
 
-}  // namespace stepcast
+}  // namespace stepcast::records

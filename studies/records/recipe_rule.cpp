@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-namespace stepcast {
+namespace stepcast::records {
 namespace {
 
 /// Fields with "" match anything. `gpus` and `networks` hold words of which one has to be the name, or its beginning up
@@ -103,4 +103,4 @@ void follow_recipe(const Run& run, Stack& stack, std::vector<std::string>& assum
       rule->overlapped ? "overlapped" : "not overlapped"));
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::records

@@ -8,9 +8,9 @@
 #include "model/stack.h"
 #include "studies/records/run_record.h"
 
-namespace stepcast {
+namespace stepcast::records {
 
 /// Applies what the recipe of this run's release, network, GPU and precision sets; says so among the assumptions.
 void follow_recipe(const Run& run, Stack& stack, std::vector<std::string>& assumptions);
 
-}  // namespace stepcast
+}  // namespace stepcast::records

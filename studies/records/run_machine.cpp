@@ -9,7 +9,7 @@
 #include "model/base/text.h"
 #include "model/catalog.h"
 
-namespace stepcast {
+namespace stepcast::records {
 namespace {
 
 // clang-format off
@@ -35,7 +35,7 @@ bool called(const Gpu& gpu, const std::string& name) {
 const Machine* machine_with(const std::string& gpu, std::int64_t gpus_per_node) {
   const Machine* best = nullptr;
   const auto distance = [&](const Machine& m) { return std::llabs(m.levels.front().gpus - gpus_per_node); };
-  for (const Machine& machine : catalog().machines)
+  for (const Machine& machine : built_in().machines)
     if (called(machine.gpu, gpu) && (best == nullptr || distance(machine) < distance(*best))) best = &machine;
   return best;
 }
@@ -122,7 +122,7 @@ Expected<RunMachine> machine_of(const Run& run) {
       std::begin(spellings), std::end(spellings), [&](const Spelling& row) { return row.gpu == hardware.gpu; });
   const Machine* nearest = nullptr;
   if (spelled != std::end(spellings)) {
-    TRY(nearest, find_row(catalog().machines, std::string(spelled->machine), "machine"));
+    TRY(nearest, find_row(built_in().machines, std::string(spelled->machine), "machine"));
     if (!spelled->remark.empty()) machine.assumptions.emplace_back(spelled->remark);
   } else {
     nearest = machine_with(hardware.gpu, hardware.gpus_per_node.value_or(8));
@@ -148,4 +148,4 @@ Expected<RunMachine> machine_of(const Run& run) {
   return machine;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::records

@@ -8,7 +8,7 @@
 #include "model/machine/machine.h"
 #include "studies/records/run_record.h"
 
-namespace stepcast {
+namespace stepcast::records {
 
 struct RunMachine {
   Machine row;
@@ -18,4 +18,4 @@ struct RunMachine {
 /// Error: a GPU that the catalogue lacks, or one without a machine.
 Expected<RunMachine> machine_of(const Run& run);
 
-}  // namespace stepcast
+}  // namespace stepcast::records

@@ -8,7 +8,7 @@
 #include "studies/run/split/mapping_text.h"
 #include "studies/records/run_scenario.h"
 
-namespace stepcast {
+namespace stepcast::records {
 namespace {
 
 /// What software does where the record is silent. Order: as in the stack rules.
@@ -209,4 +209,4 @@ Expected<RunSplit> split_of(
   return Splitter(run, spec, stack, assumptions).run();
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::records

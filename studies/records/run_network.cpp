@@ -4,7 +4,7 @@
 #include "model/network/network_rules.h"
 #include "studies/records/run_scenario.h"
 
-namespace stepcast {
+namespace stepcast::records {
 namespace {
 
 Expected<void> need_geometry(const RunModel& model) {
@@ -93,4 +93,4 @@ Expected<NetworkSpec> network_of(const Run& run, std::vector<std::string>& assum
   return complete_network(std::move(spec), "model");
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::records

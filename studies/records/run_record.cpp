@@ -6,7 +6,7 @@
 
 #include "model/base/json_reader.h"
 
-namespace stepcast {
+namespace stepcast::records {
 namespace {
 
 constexpr IntegerRange counts{1, 100'000'000}, sizes{0, 100'000'000};
@@ -184,4 +184,4 @@ Expected<std::vector<Run>> read_runs(const std::string& text, const std::string&
   return file.finish(std::move(runs));
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::records

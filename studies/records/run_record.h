@@ -9,7 +9,7 @@
 
 #include "model/base/error.h"
 
-namespace stepcast {
+namespace stepcast::records {
 
 using MaybeCount = std::optional<std::int64_t>;
 using MaybeNumber = std::optional<double>;
@@ -76,4 +76,4 @@ struct Run {
 /// values out of range are errors; so are two runs of one id.
 Expected<std::vector<Run>> read_runs(const std::string& text, const std::string& where);
 
-}  // namespace stepcast
+}  // namespace stepcast::records

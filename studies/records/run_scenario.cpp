@@ -10,7 +10,7 @@
 #include "studies/records/run_machine.h"
 #include "studies/records/stack_rule.h"
 
-namespace stepcast {
+namespace stepcast::records {
 namespace {
 
 // Adapters of rank 16, of Megatron-Bridge's LoRA recipes, where a record only says that it trained adapters.
@@ -22,7 +22,7 @@ const Profile& profile_of(const Gpu& gpu) {
   const std::lock_guard lock(mutex);
   const auto found = known.find(gpu.id);
   if (found != known.end()) return found->second;
-  return known.emplace(gpu.id, default_profile(gpu, catalog().profiles)).first->second;
+  return known.emplace(gpu.id, default_profile(gpu, built_in().profiles)).first->second;
 }
 
 Manners manners_of(bool overlapped) { return overlapped ? Manners::overlapped : Manners::blocking; }
@@ -86,7 +86,7 @@ Expected<RunScenario> scenario_of(const Run& run) {
 
   const RunStack named = stack_of(run);
   if (named.guessed) assumptions.push_back(fmt::format("stack {} by date", named.id));
-  TRY(const auto row, find_row(catalog().stacks, named.id, "stack"));
+  TRY(const auto row, find_row(built_in().stacks, named.id, "stack"));
   Stack stack = *row;
   take_dropout(spec, stack, assumptions);
   override_manners(stack, run.overlap, assumptions);
@@ -118,4 +118,4 @@ Expected<RunScenario> scenario_of(const Run& run) {
   return out;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::records

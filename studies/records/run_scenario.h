@@ -9,7 +9,7 @@
 #include "studies/run/scenario.h"
 #include "studies/records/run_record.h"
 
-namespace stepcast {
+namespace stepcast::records {
 
 struct RunScenario {
   Scenario scenario;
@@ -37,4 +37,4 @@ Expected<RunSplit> split_of(
 /// goes to the middle. Source: BLOOM (arXiv 2211.05100) lays 70 layers on 12 stages as 5, 6 x 10, 5.
 std::vector<std::int64_t> uneven_stages(std::int64_t layers, std::int64_t parts, std::int64_t prediction_modules);
 
-}  // namespace stepcast
+}  // namespace stepcast::records

@@ -1,6 +1,6 @@
 #include "studies/records/stack_rule.h"
 
-namespace stepcast {
+namespace stepcast::records {
 namespace {
 
 // Months are those of the stacks' own `from` and `until`. Megatron-LM attained sequence parallelism and selective
@@ -49,4 +49,4 @@ RunStack stack_of(const Run& run) {
   return {std::string(stack_rule_rows[std::size(stack_rule_rows) - 1].stack), true};
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::records

@@ -8,7 +8,7 @@
 
 #include "studies/records/run_record.h"
 
-namespace stepcast {
+namespace stepcast::records {
 
 /// The first row that fits decides: its words occur in the record's software string ("" fits any, also an unknown one),
 /// the record's month is before `until` ("" = no end), and `id` occurs in the record's id.
@@ -24,4 +24,4 @@ struct RunStack {
 };
 RunStack stack_of(const Run& run);
 
-}  // namespace stepcast
+}  // namespace stepcast::records

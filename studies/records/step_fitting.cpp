@@ -16,7 +16,7 @@
 #include "studies/records/doubts.h"
 #include "studies/records/run_scenario.h"
 
-namespace stepcast {
+namespace stepcast::records {
 namespace {
 
 /// Links of a host that is one package with its GPU (NVLink-C2C) are faster than any PCIe slot, 128 GB/s with 16 lanes
@@ -229,4 +229,4 @@ void put_fit(Profile& profile, StepFit fit) {
   profile.steps.push_back(std::move(fit));
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::records

@@ -12,7 +12,7 @@
 #include "studies/run/scenario.h"
 #include "studies/records/run_record.h"
 
-namespace stepcast {
+namespace stepcast::records {
 
 /// What a fit leaves out at once: the runs of one publication, model or software release, a single run, all runs of one
 /// software (others of its kind speak for it), or all of long context (short ones do).
@@ -81,4 +81,4 @@ std::vector<StepFit> fit_rows(const FitPool& pool, const std::vector<MeasuredRun
 /// Puts `fit` in place of the row of the same software, precision and kind of network.
 void put_fit(Profile& profile, StepFit fit);
 
-}  // namespace stepcast
+}  // namespace stepcast::records

@@ -10,7 +10,7 @@
 #include "studies/sweep/write/explorer.h"
 #include "studies/timeline/memory_svg.h"
 
-namespace stepcast {
+namespace stepcast::report {
 namespace {
 
 std::string scenario_text(const Dossier& dossier) { return write_scenario(dossier.scenario); }
@@ -84,7 +84,7 @@ std::span<const DossierFile> dossier_files() { return files_of_report; }
 
 Expected<void> fill_dossier(Dossier& dossier, const DossierChoice& choice) {
   TRY(dossier.scenario, complete(dossier.request));
-  TRY(dossier.prediction, predict(dossier.scenario, true));
+  TRY(dossier.prediction, run::predict(dossier.scenario, true));
   TRY(add_explanation(dossier));
   TRY(dossier.roofline, roofline_report(dossier.request, dossier.scenario, dossier.prediction, choice.measured));
   TRY(dossier.scene, step_scene(dossier.scenario, dossier.prediction));
@@ -92,4 +92,4 @@ Expected<void> fill_dossier(Dossier& dossier, const DossierChoice& choice) {
   return {};
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::report

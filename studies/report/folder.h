@@ -17,7 +17,7 @@
 #include "studies/sweep/result/result.h"
 #include "studies/timeline/scene.h"
 
-namespace stepcast {
+namespace stepcast::report {
 
 /// All that its files are written from. The scene points into the prediction.
 struct Dossier {
@@ -70,4 +70,4 @@ std::string dossier_markdown(const Dossier& dossier);
 /// A line of links to the folder's pages, for the top of one.
 std::string dossier_links(const Dossier& dossier, std::string_view current);
 
-}  // namespace stepcast
+}  // namespace stepcast::report

@@ -11,7 +11,7 @@
 #include "studies/run/figures/phases.h"
 #include "studies/roofline/draw/pictures.h"
 
-namespace stepcast {
+namespace stepcast::report {
 namespace {
 
 std::string index_figures(const Dossier& dossier) {
@@ -104,4 +104,4 @@ std::string index_page(const Dossier& dossier) {
   return static_page(dossier, "Forecast of a training step", "index.html", body);
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::report

@@ -5,7 +5,7 @@
 #include "studies/report/page_parts.h"
 #include "studies/print/page/html_text.h"
 
-namespace stepcast {
+namespace stepcast::report {
 namespace {
 
 std::string choices_table(const Explanation& mapping) {
@@ -54,4 +54,4 @@ std::string mapping_page(const Dossier& dossier) {
   return static_page(dossier, "Mapping", "mapping.html", body);
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::report

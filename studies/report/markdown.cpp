@@ -9,7 +9,7 @@
 #include "studies/report/page_parts.h"
 #include "studies/run/figures/phases.h"
 
-namespace stepcast {
+namespace stepcast::report {
 namespace {
 
 /// Names may hold anything: no character of one may be read as Markdown or HTML, or end a table's cell.
@@ -101,4 +101,4 @@ std::string dossier_markdown(const Dossier& dossier) {
          "The same run again: `stepcast predict scenario.json`\n" + markdown_warnings(dossier);
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::report

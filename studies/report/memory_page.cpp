@@ -10,7 +10,7 @@
 #include "studies/run/figures/phases.h"
 #include "studies/timeline/memory_svg.h"
 
-namespace stepcast {
+namespace stepcast::report {
 namespace {
 
 std::string lifetimes_table(const MemoryReport& memory) {
@@ -84,4 +84,4 @@ std::string memory_page(const Dossier& dossier) {
   return static_page(dossier, "Memory", "memory.html", body);
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::report

@@ -4,7 +4,7 @@
 #include "studies/sweep/search/run.h"
 #include "studies/sweep/space/space_words.h"
 
-namespace stepcast {
+namespace stepcast::report {
 namespace {
 
 /// The run's nouns, numbers and ways of its software; what is an axis is left to its usual values.
@@ -35,4 +35,4 @@ Expected<SweepResult> neighbours(const Request& request, const Scenario& scenari
   return std::move(swept.result);
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::report

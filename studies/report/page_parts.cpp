@@ -9,7 +9,7 @@
 #include "studies/roofline/draw/pictures.h"
 #include "studies/timeline/memory_svg.h"
 
-namespace stepcast {
+namespace stepcast::report {
 namespace {
 
 constexpr std::string_view dossier_style = R"css(
@@ -71,4 +71,4 @@ std::string bar_cell(double share, const std::string& text) {
       100 * std::clamp(share, 0.0, 1.0), html_escaped(text));
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::report

@@ -7,7 +7,7 @@
 
 #include "studies/report/folder.h"
 
-namespace stepcast {
+namespace stepcast::report {
 
 /// A figure of the page's head: a large number and what it is.
 struct HeadFigure {
@@ -27,4 +27,4 @@ std::string bar_cell(double share, const std::string& text);
 /// "Llama 3 70B on 512 x NVIDIA H100-SXM5-80GB".
 std::string run_title(const Dossier& dossier);
 
-}  // namespace stepcast
+}  // namespace stepcast::report

@@ -18,7 +18,7 @@
 #include "studies/report/report.h"
 #include "studies/run/forecast.h"
 
-namespace stepcast {
+namespace stepcast::report {
 namespace {
 
 namespace fs = std::filesystem;
@@ -143,4 +143,4 @@ Expected<void> report_command(const Arguments& arguments, Console& console) {
   return {};
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::report

@@ -8,9 +8,9 @@
 #include "studies/cli/console.h"
 #include "studies/cli/flags.h"
 
-namespace stepcast {
+namespace stepcast::report {
 
 Expected<void> report_command(const Arguments& arguments, Console& console);
 std::span<const Flag> report_flags();
 
-}  // namespace stepcast
+}  // namespace stepcast::report

@@ -7,7 +7,7 @@
 #include "calibrate/rows/measurement_file.h"
 #include "studies/roofline/report.h"
 
-namespace stepcast {
+namespace stepcast::roofline {
 
 Expected<std::optional<MeasuredFile>> read_measured_file(const Arguments& arguments, const std::string& flag) {
   if (!arguments.has(flag)) return std::nullopt;
@@ -30,4 +30,4 @@ Expected<std::optional<MeasuredFile>> read_measured_file(const Arguments& argume
   return MeasuredFile{name, std::move(rows)};
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::roofline

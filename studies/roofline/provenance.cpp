@@ -11,7 +11,7 @@
 #include "model/version.h"
 #include "studies/roofline/report.h"
 
-namespace stepcast {
+namespace stepcast::roofline {
 namespace {
 
 const char* const not_recorded = "not recorded";
@@ -212,4 +212,4 @@ Provenance provenance_of(const Scenario& scenario, const Prediction& prediction)
   return ProvenanceWriter(scenario, prediction).write();
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::roofline

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-namespace stepcast {
+namespace stepcast::roofline {
 namespace {
 
 constexpr std::size_t most_levers = 3;
@@ -87,4 +87,4 @@ Expected<RooflineReport> roofline_report(const Request& request, const Scenario&
   return report;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::roofline

@@ -19,7 +19,7 @@
 #include "studies/roofline/figures/waterfall.h"
 #include "studies/run/scenario.h"
 
-namespace stepcast {
+namespace stepcast::roofline {
 
 /// Under which circumstances the figures hold.
 struct Provenance {
@@ -62,4 +62,4 @@ std::string roofline_json(const RooflineReport& report);
 std::string roofline_text(const RooflineReport& report, const Console& console);
 std::string roofline_page(const RooflineReport& report);
 
-}  // namespace stepcast
+}  // namespace stepcast::roofline

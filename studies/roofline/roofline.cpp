@@ -10,7 +10,7 @@
 #include "studies/launch/run_flags.h"
 #include "studies/run/forecast.h"
 
-namespace stepcast {
+namespace stepcast::roofline {
 namespace {
 
 const char* const roofline_output = "--output";
@@ -61,7 +61,7 @@ Expected<void> roofline_command(const Arguments& arguments, Console& console) {
   TRY(const auto measured, read_measured_file(arguments, "--measured"));
   const auto forms = forms_by_ending();
   TRY(auto outputs, open_outputs(arguments, roofline_output, forms));
-  TRY(const auto prediction, predict(scenario, true));
+  TRY(const auto prediction, run::predict(scenario, true));
   TRY(const auto report, roofline_report(request, scenario, prediction, measured));
   for (NamedOutput& output : outputs) output.file.finish(roofline_forms[output.form].text(report));
   if (arguments.has("--json")) {
@@ -74,4 +74,4 @@ Expected<void> roofline_command(const Arguments& arguments, Console& console) {
   return {};
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::roofline

@@ -9,9 +9,9 @@
 #include "studies/cli/console.h"
 #include "studies/cli/flags.h"
 
-namespace stepcast {
+namespace stepcast::roofline {
 
 Expected<void> roofline_command(const Arguments& arguments, Console& console);
 std::span<const Flag> roofline_flags();
 
-}  // namespace stepcast
+}  // namespace stepcast::roofline

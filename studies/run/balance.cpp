@@ -6,7 +6,7 @@
 #include "sim/schedule/layers/partition.h"
 #include "studies/run/prediction.h"
 
-namespace stepcast {
+namespace stepcast::run {
 namespace {
 
 Scenario laid_as(Scenario scenario, Split split, LayerCounts layers) {
@@ -63,4 +63,4 @@ Expected<Scenario> with_balanced_layers(Scenario scenario) {
   return scenario;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::run

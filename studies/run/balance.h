@@ -5,7 +5,7 @@
 #include "studies/run/split/layers.h"
 #include "studies/run/scenario.h"
 
-namespace stepcast {
+namespace stepcast::run {
 
 /// The slowest virtual stage is as fast as can be (sim/schedule/layers/partition.h, exact), by the prices of the
 /// scenario's own forecast (sim/layer_costs.h). The first and the last stage may hold no layer at all. With chunks the
@@ -18,4 +18,4 @@ Expected<LayerCounts> balanced_layers(const Scenario& scenario);
 /// The scenario with its layers weighed, where it asks for that.
 Expected<Scenario> with_balanced_layers(Scenario scenario);
 
-}  // namespace stepcast
+}  // namespace stepcast::run

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <initializer_list>
 
-namespace stepcast {
+namespace stepcast::run {
 
 // clang-format off
 enum class FieldId : std::uint8_t {
@@ -35,4 +35,4 @@ class FieldSet {
   std::uint64_t bits_ = 0;
 };
 
-}  // namespace stepcast
+}  // namespace stepcast::run

@@ -9,7 +9,7 @@
 #include "model/base/whole_number.h"
 #include "sim/schedule/schedule_table.h"
 
-namespace stepcast {
+namespace stepcast::run {
 namespace {
 
 // Far above any machine, small enough that a product of four of them still fits in 64 bits.
@@ -268,4 +268,4 @@ Expected<void> check_field(const RunField& field, const std::string& text, const
   return field.is_noun() ? Expected<void>{} : field.type.check(text, where);
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::run

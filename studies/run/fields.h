@@ -16,7 +16,7 @@
 #include "studies/run/tried_values.h"
 #include "studies/run/split/wishes.h"
 
-namespace stepcast {
+namespace stepcast::run {
 
 /// How a field's text is read, and which member of the wishes holds its value. Nothing of it: a noun, which is read by
 /// its name.
@@ -84,4 +84,4 @@ std::string flag_of(FieldId id);
 /// Kind, range and the field's own check.
 Expected<void> check_field(const RunField& field, const std::string& text, const std::string& where);
 
-}  // namespace stepcast
+}  // namespace stepcast::run

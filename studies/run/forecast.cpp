@@ -2,7 +2,7 @@
 
 #include "studies/run/balance.h"
 
-namespace stepcast {
+namespace stepcast::run {
 
 Expected<Scenario> complete(const Request& request) {
   TRY(auto scenario, resolve(request));
@@ -20,4 +20,4 @@ Expected<Prediction> predict(const Request& request) {
   return predict_as_laid(scenario);
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::run

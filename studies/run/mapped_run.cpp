@@ -11,7 +11,7 @@
 #include "dataflow/lower/stages.h"
 #include "studies/run/split/split.h"
 
-namespace stepcast {
+namespace stepcast::run {
 namespace {
 
 constexpr std::int64_t most_mapped_ranks = 10'000'000;
@@ -131,4 +131,4 @@ std::string mapping_in_words(const Plan& plan) {
   return stage == nullptr ? words : fmt::format("{}; {}", words, stage->schedule);
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::run

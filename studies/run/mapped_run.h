@@ -8,7 +8,7 @@
 #include "model/plan.h"
 #include "studies/run/request.h"
 
-namespace stepcast {
+namespace stepcast::run {
 
 struct MappedRun {
   Plan plan;
@@ -24,4 +24,4 @@ Expected<MappedRun> read_mapped_run(const Request::Value& mapping, const Request
 /// 1f1b".
 std::string mapping_in_words(const Plan& plan);
 
-}  // namespace stepcast
+}  // namespace stepcast::run

@@ -7,7 +7,7 @@
 #include "model/network/hf/config.h"
 #include "model/base/json_reader.h"
 
-namespace stepcast {
+namespace stepcast::run {
 namespace {
 
 template <typename Row>
@@ -44,7 +44,7 @@ Expected<Chosen<Profile>> profile_with(
     TRY(auto profile, read_profile(text, name));
     return Chosen<Profile>{std::move(profile), ""};
   }
-  TRY(const auto row, named_row(catalog().profiles, name, "profile", where));
+  TRY(const auto row, named_row(built_in().profiles, name, "profile", where));
   return Chosen<Profile>{((row)->*laws)(), row->id};
 }
 
@@ -71,15 +71,15 @@ Expected<Chosen<NetworkSpec>> choose_network_as(
   if (!as.empty())
     return fail("--as", fmt::format("'{:.60}' is a catalogue network, which needs no reading", name),
         "a Hugging Face config.json");
-  return choose(catalog().networks, name, "network", where, read_network);
+  return choose(built_in().networks, name, "network", where, read_network);
 }
 
 Expected<Chosen<Machine>> choose_machine(const std::string& name, const std::string& where) {
-  return choose(catalog().machines, name, "machine", where, read_checked_machine);
+  return choose(built_in().machines, name, "machine", where, read_checked_machine);
 }
 
 Expected<Chosen<Stack>> choose_stack(const std::string& name, const std::string& where) {
-  return choose(catalog().stacks, name, "stack", where, read_stack);
+  return choose(built_in().stacks, name, "stack", where, read_stack);
 }
 
 Expected<Chosen<Profile>> choose_profile(const std::string& name, const std::string& where) {
@@ -91,9 +91,9 @@ Expected<Chosen<Profile>> choose_kernel_profile(const std::string& name, const s
 }
 
 Expected<Machine> read_checked_machine(const std::string& text, const std::string& where) {
-  TRY(auto machine, read_machine(text, where, catalog().gpus));
+  TRY(auto machine, read_machine(text, where, built_in().gpus));
   TRY(check_fabric(machine));
   return machine;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::run

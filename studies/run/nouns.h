@@ -8,7 +8,7 @@
 #include "model/catalog.h"
 #include "model/base/error.h"
 
-namespace stepcast {
+namespace stepcast::run {
 
 /// A catalogue row, or the user's own; `id` is empty for the latter.
 template <typename Row> struct Chosen {
@@ -35,4 +35,4 @@ Expected<Chosen<Profile>> choose_kernel_profile(const std::string& name, const s
 /// A machine as read, its fabric checked as a graph.
 Expected<Machine> read_checked_machine(const std::string& text, const std::string& where);
 
-}  // namespace stepcast
+}  // namespace stepcast::run

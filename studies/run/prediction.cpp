@@ -5,7 +5,7 @@
 #include "dataflow/lower/lower.h"
 #include "studies/run/sequence_slices.h"
 
-namespace stepcast {
+namespace stepcast::run {
 namespace {
 
 void add_utilisation(Prediction& prediction, const Scenario& scenario) {
@@ -89,4 +89,4 @@ Expected<Prediction> predict_as_laid(const Scenario& scenario, bool reasons) {
   return prediction;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::run

@@ -9,7 +9,7 @@
 #include "sim/step.h"
 #include "studies/run/scenario.h"
 
-namespace stepcast {
+namespace stepcast::run {
 
 struct Prediction {
   Program program;
@@ -30,4 +30,4 @@ CostModel cost_model(const Scenario& scenario);
 /// micro-batches. `reasons` says why each collective exists, for --explain.
 Expected<Prediction> predict_as_laid(const Scenario& scenario, bool reasons = false);
 
-}  // namespace stepcast
+}  // namespace stepcast::run

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-namespace stepcast {
+namespace stepcast::run {
 
 std::string take_segments(Machine& machine, std::int64_t gpus) {
   Level& rack = machine.levels.front();
@@ -15,4 +15,4 @@ std::string take_segments(Machine& machine, std::int64_t gpus) {
   return fmt::format("{} of the {} GPUs of each {} in use", used, all, rack.name);
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::run

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-namespace stepcast {
+namespace stepcast::run {
 
 Expected<void> Request::say(const RunField& field, std::string text, std::string where) {
   if (field.is_noun())
@@ -36,4 +36,4 @@ std::string Request::where(FieldId id) const {
   return value != nullptr ? value->where : fmt::format("{} (default)", field(id).flag);
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::run

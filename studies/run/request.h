@@ -12,7 +12,7 @@
 #include "studies/run/fields.h"
 #include "studies/run/nouns.h"
 
-namespace stepcast {
+namespace stepcast::run {
 
 /// Micro-batches per pipeline stage where no batch is said: enough that the pipeline's ramp does not rule the step.
 constexpr std::int64_t default_batches_per_stage = 4;
@@ -61,4 +61,4 @@ struct Request {
   RunWishes wishes_;
 };
 
-}  // namespace stepcast
+}  // namespace stepcast::run

@@ -13,7 +13,7 @@
 #include "studies/run/mapped_run.h"
 #include "studies/run/rack_use.h"
 
-namespace stepcast {
+namespace stepcast::run {
 namespace {
 
 constexpr const char* default_machine = "dgx-h100";
@@ -77,10 +77,10 @@ class Resolver {
             scenario_.machine.row.gpu.id));
       return {};
     }
-    scenario_.profile.row = default_profile(linked_gpu(), catalog().profiles);
+    scenario_.profile.row = default_profile(linked_gpu(), built_in().profiles);
     const Profile& row = scenario_.profile.row;
     const bool in_catalog = std::ranges::any_of(
-        catalog().profiles, [&](const ProfileRow& other) { return other.id == row.id && other.name == row.name; });
+        built_in().profiles, [&](const ProfileRow& other) { return other.id == row.id && other.name == row.name; });
     if (in_catalog) scenario_.profile.id = row.id;
     assume(FieldId::profile, row.id, fmt::format("for {}", scenario_.machine.row.gpu.name));
     return {};
@@ -335,4 +335,4 @@ std::string fit_remark(const Scenario& scenario, const FoundFit& found) {
   return text;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::run

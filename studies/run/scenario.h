@@ -13,7 +13,7 @@
 #include "studies/run/split/split_plan.h"
 #include "studies/run/split/switches.h"
 
-namespace stepcast {
+namespace stepcast::run {
 
 /// What the pipeline is told beside its schedule, and where that was said.
 struct PipelineChoice {
@@ -56,4 +56,4 @@ FoundFit step_fit(const Scenario& scenario);
 /// One line on the values in force, how far they were off on runs that were left out, and whose they are.
 std::string fit_remark(const Scenario& scenario, const FoundFit& found);
 
-}  // namespace stepcast
+}  // namespace stepcast::run

@@ -7,7 +7,7 @@
 
 #include "model/base/json_reader.h"
 
-namespace stepcast {
+namespace stepcast::run {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -140,4 +140,4 @@ std::string write_scenario(const Scenario& scenario) {
   return file.dump(2) + "\n";
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::run

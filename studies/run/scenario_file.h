@@ -13,7 +13,7 @@
 #include "studies/run/request.h"
 #include "studies/run/scenario.h"
 
-namespace stepcast {
+namespace stepcast::run {
 
 /// Whether a JSON text is a scenario: an object with a "network". Broken text is not; its reader then says what is
 /// wrong.
@@ -25,4 +25,4 @@ Expected<Request> read_scenario(const std::string& text, const std::string& wher
 /// The file that gives the same run and leaves nothing to assume.
 std::string write_scenario(const Scenario& scenario);
 
-}  // namespace stepcast
+}  // namespace stepcast::run

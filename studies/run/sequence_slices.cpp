@@ -10,7 +10,7 @@
 #include "sim/step.h"
 #include "studies/run/split/split.h"
 
-namespace stepcast {
+namespace stepcast::run {
 namespace {
 
 std::string kinds_with_slices() {
@@ -75,4 +75,4 @@ Expected<std::vector<Program>> lower_slices(const Scenario& scenario, const Prog
   return slice_programs(*first, static_cast<int>(scenario.pipeline.slices));
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::run

@@ -8,7 +8,7 @@
 #include "studies/run/split/split.h"
 #include "studies/run/split/switches.h"
 
-namespace stepcast {
+namespace stepcast::run {
 namespace {
 
 using AxisNumbers = std::vector<std::int64_t>;
@@ -162,4 +162,4 @@ AxisValues all_schedule_kinds(const AxisContext&) {
 AxisValues all_zero(const AxisContext&) { return {"0", "1", "2", "3"}; }
 AxisValues all_replicas(const AxisContext& c) { return values_of(divisors_to(c.most_gpus, c.most_gpus)); }
 
-}  // namespace stepcast
+}  // namespace stepcast::run

@@ -9,7 +9,7 @@
 #include "model/network/network.h"
 #include "model/stack.h"
 
-namespace stepcast {
+namespace stepcast::run {
 
 /// What the defaults of an axis go by.
 struct AxisContext {
@@ -55,4 +55,4 @@ AxisValues all_schedule_kinds(const AxisContext& c);
 AxisValues all_zero(const AxisContext& c);
 AxisValues all_replicas(const AxisContext& c);
 
-}  // namespace stepcast
+}  // namespace stepcast::run

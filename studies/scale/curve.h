@@ -10,7 +10,7 @@
 #include "studies/scale/fit.h"
 #include "studies/whatif/sensitivity.h"
 
-namespace stepcast {
+namespace stepcast::scale {
 
 struct ScaledRun {
   std::int64_t gpus = 1, global_batch = 1, micro_batches = 1;  ///< micro_batches: of each rank
@@ -48,4 +48,4 @@ struct ScaleStudy {
   std::vector<ScalingCurve> curves;
 };
 
-}  // namespace stepcast
+}  // namespace stepcast::scale

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace stepcast {
+namespace stepcast::scale {
 
 double fitted_time(Scaling scaling, double serial, double n) {
   if (scaling == Scaling::strong) return serial + (1 - serial) / n;
@@ -31,4 +31,4 @@ std::optional<SerialFit> fit_serial_share(Scaling scaling, const std::vector<Rel
   return fit;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::scale

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-namespace stepcast {
+namespace stepcast::scale {
 
 /// Strong scaling keeps the work, weak scaling the work per GPU.
 enum class Scaling : bool { strong, weak };
@@ -29,4 +29,4 @@ std::optional<SerialFit> fit_serial_share(Scaling scaling, const std::vector<Rel
 /// What the law says.
 double fitted_time(Scaling scaling, double serial, double gpus);
 
-}  // namespace stepcast
+}  // namespace stepcast::scale

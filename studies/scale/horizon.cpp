@@ -9,7 +9,7 @@
 #include "studies/run/forecast.h"
 #include "studies/run/figures/phases.h"
 
-namespace stepcast {
+namespace stepcast::scale {
 namespace {
 
 /// Below it, a GPU-hour in five is lost.
@@ -104,7 +104,7 @@ Expected<ScaledRun> run_at(const ScaleBase& base, Scaling scaling, std::int64_t 
   for (const auto& [key, value] : {std::pair{"gpus", gpus}, {"global_batch", batch}})
     TRY(request.say(key, std::to_string(value), flag_of(find_field(key)->id)));
   TRY(const auto scenario, complete(request));
-  TRY(const auto prediction, predict(scenario));
+  TRY(const auto prediction, run::predict(scenario));
   ScaledRun run{gpus, batch, scenario.micro_batches, outcome_of(scenario, prediction), 1, 1};
   const Outcome& first = base.run.outcome;
   run.speed_up = (run.outcome.tokens / run.outcome.step_time.value()) / (first.tokens / first.step_time.value());
@@ -130,4 +130,4 @@ Horizon look_ahead(const ScaleBase& base, Scaling scaling, double times) {
   return horizon;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::scale

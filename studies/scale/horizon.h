@@ -4,7 +4,7 @@
 #include "studies/run/request.h"
 #include "studies/scale/curve.h"
 
-namespace stepcast {
+namespace stepcast::scale {
 
 /// The smallest run: everything said, so that only GPUs and batch change.
 struct ScaleBase {
@@ -21,4 +21,4 @@ Expected<ScaledRun> run_at(const ScaleBase& base, Scaling scaling, std::int64_t 
 /// Where `times` x is not legal, at the nearest count that is, within half and twice as many.
 Horizon look_ahead(const ScaleBase& base, Scaling scaling, double times);
 
-}  // namespace stepcast
+}  // namespace stepcast::scale

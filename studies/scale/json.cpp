@@ -3,7 +3,7 @@
 #include "studies/scale/report.h"
 #include "studies/print/json_fields.h"
 
-namespace stepcast {
+namespace stepcast::scale {
 namespace {
 
 void write_scaled_run(JsonWriter& json, const ScaledRun& run) {
@@ -77,4 +77,4 @@ std::string scale_json(const ScaleStudy& study) {
   return json.text();
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::scale

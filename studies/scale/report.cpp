@@ -9,7 +9,7 @@
 #include "studies/print/terminal_plot.h"
 #include "studies/whatif/whatif_report.h"
 
-namespace stepcast {
+namespace stepcast::scale {
 namespace {
 
 const char* curve_heading(Scaling scaling) { return scaling == Scaling::strong ? "Strong scaling" : "Weak scaling"; }
@@ -147,4 +147,4 @@ std::string scale_text(const ScaleStudy& study, const Console& console) {
   return text;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::scale

@@ -7,7 +7,7 @@
 #include "studies/cli/console.h"
 #include "studies/scale/curve.h"
 
-namespace stepcast {
+namespace stepcast::scale {
 
 std::string scale_text(const ScaleStudy& study, const Console& console);
 std::string scale_json(const ScaleStudy& study);
@@ -15,4 +15,4 @@ std::string scale_json(const ScaleStudy& study);
 /// "at 4x (512 GPUs): 8 micro-batches are fewer than ...", or that nothing does.
 std::string first_break(const ScalingCurve& curve);
 
-}  // namespace stepcast
+}  // namespace stepcast::scale

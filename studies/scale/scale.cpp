@@ -13,7 +13,7 @@
 #include "studies/whatif/plan_levers.h"
 #include "studies/launch/run_flags.h"
 
-namespace stepcast {
+namespace stepcast::scale {
 namespace {
 
 constexpr std::int64_t most_growth = 16;
@@ -50,7 +50,7 @@ Expected<ScaleBase> base_at(const Request& asked, std::optional<std::int64_t> gp
   Request request = asked;
   if (gpus) TRY(request.say("gpus", std::to_string(*gpus), "--gpus"));
   TRY(auto scenario, complete(request));
-  TRY(const auto prediction, predict(scenario));
+  TRY(const auto prediction, run::predict(scenario));
   ScaleBase base{pinned(std::move(request), scenario), std::move(scenario), {}, 1, prediction.program.stages};
   for (const FieldId id : {FieldId::tp, FieldId::cp, FieldId::pp})
     base.ways *= said_count(base.request, base.scenario, id);
@@ -159,4 +159,4 @@ Expected<void> scale_command(const Arguments& arguments, Console& console) {
   return {};
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::scale

@@ -12,7 +12,7 @@
 #include "studies/run/request.h"
 #include "studies/scale/curve.h"
 
-namespace stepcast {
+namespace stepcast::scale {
 
 /// `gpus` ascending; one count, or none: powers of two times it up to 16 x or what the machine holds. The batch of
 /// `request` is that of the smallest count that is legal. Errors: no count is legal; a mapping, which says its GPUs
@@ -23,4 +23,4 @@ Expected<ScaleStudy> scale_study(
 Expected<void> scale_command(const Arguments& arguments, Console& console);
 std::span<const Flag> scale_flags();
 
-}  // namespace stepcast
+}  // namespace stepcast::scale

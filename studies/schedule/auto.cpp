@@ -10,7 +10,7 @@
 #include "sim/schedule/bound/bound.h"
 #include "studies/schedule/run.h"
 
-namespace stepcast {
+namespace stepcast::schedule {
 namespace {
 
 constexpr double as_long = 1e-9;  ///< equal but for the order in which times were summed
@@ -173,4 +173,4 @@ Expected<ScheduleRun> find_schedule_order(const ScheduleRequest& request) {
   return search.result();
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::schedule

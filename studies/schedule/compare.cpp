@@ -6,7 +6,7 @@
 #include "sim/schedule/schedule_table.h"
 #include "studies/schedule/run.h"
 
-namespace stepcast {
+namespace stepcast::schedule {
 
 ScheduleRequest request_for(const ScheduleKind& kind, const ScheduleRequest& request) {
   ScheduleRequest own = request;
@@ -56,4 +56,4 @@ ScheduleComparison compare_schedules(const ScheduleRequest& request) {
   return comparison;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::schedule

@@ -12,7 +12,7 @@
 #include "sim/schedule/files/pytorch_csv.h"
 #include "studies/schedule/run.h"
 
-namespace stepcast {
+namespace stepcast::schedule {
 namespace {
 
 /// A file as far as it tells forms apart.
@@ -184,4 +184,4 @@ Expected<ScheduleRun> run_schedule_file(const ScheduleRequest& request) {
   return run;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::schedule

@@ -8,7 +8,7 @@
 #include "studies/schedule/replay.h"
 #include "studies/schedule/request.h"
 
-namespace stepcast {
+namespace stepcast::schedule {
 
 struct ScheduleFile {
   std::vector<TimedOrder> copies;  ///< of one order; times are empty without durations
@@ -23,4 +23,4 @@ struct ScheduleFile {
 bool is_primus_folder(const std::string& path);
 Expected<ScheduleFile> read_primus_folder(const std::string& path, const ScheduleRequest& request);
 
-}  // namespace stepcast
+}  // namespace stepcast::schedule

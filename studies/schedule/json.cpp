@@ -4,7 +4,7 @@
 #include "sim/schedule/files/pytorch_csv.h"
 #include "studies/schedule/report.h"
 
-namespace stepcast {
+namespace stepcast::schedule {
 namespace {
 
 using ScheduleJson = nlohmann::ordered_json;
@@ -79,4 +79,4 @@ std::string comparison_json(const ScheduleComparison& comparison) {
   return json.dump(2) + "\n";
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::schedule

@@ -5,7 +5,7 @@
 
 #include "studies/schedule/request.h"
 
-namespace stepcast {
+namespace stepcast::schedule {
 namespace {
 
 const std::vector<std::string> hop_modes = {"overlapped", "blocking"};
@@ -65,4 +65,4 @@ Expected<void> check_speeds(const ScheduleRequest& request, int ranks) {
       "one for each rank");
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::schedule

@@ -12,7 +12,7 @@
 #include "sim/schedule/schedule_table.h"
 #include "studies/run/split/layers.h"
 
-namespace stepcast {
+namespace stepcast::schedule {
 namespace {
 
 using CostsJson = nlohmann::json;
@@ -148,4 +148,4 @@ void add_layer_split(const ScheduleRequest& request, ScheduleRun& run) {
   run.layers->balance = balance_of(run.order, run.times, run.timeline.makespan);
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::schedule

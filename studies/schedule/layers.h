@@ -14,7 +14,7 @@
 #include "studies/schedule/request.h"
 #include "studies/schedule/run.h"
 
-namespace stepcast {
+namespace stepcast::schedule {
 
 /// A time in its text, with where it stands.
 using ReadTime = std::function<Expected<double>(const std::string& text, const std::string& where)>;
@@ -27,4 +27,4 @@ Expected<void> read_layer_costs(const Arguments& arguments, const ReadTime& read
 /// What the split costs this run; nothing where it had none.
 void add_layer_split(const ScheduleRequest& request, ScheduleRun& run);
 
-}  // namespace stepcast
+}  // namespace stepcast::schedule

@@ -9,7 +9,7 @@
 #include "sim/schedule/files/primus.h"
 #include "studies/schedule/file.h"
 
-namespace stepcast {
+namespace stepcast::schedule {
 namespace {
 
 std::string file_in(const std::string& folder, const std::string& name) {
@@ -92,4 +92,4 @@ Expected<ScheduleFile> read_primus_folder(const std::string& path, const Schedul
       .notes = {fmt::format("iteration {}; all ranks have {}", iteration, listed(there))}};
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::schedule

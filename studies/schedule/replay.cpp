@@ -1,6 +1,6 @@
 #include "studies/schedule/replay.h"
 
-namespace stepcast {
+namespace stepcast::schedule {
 namespace {
 
 bool single_durations(const StageTimes& times) {
@@ -28,7 +28,7 @@ std::optional<double> ScheduleReplay::error() const {
 Expected<CopiesRun> run_copies(const std::vector<TimedOrder>& copies) {
   CopiesRun result;
   if (copies.size() == 1 && !single_durations(copies.front().times)) {
-    TRY(result.timeline, run(copies.front().order, copies.front().times));
+    TRY(result.timeline, sim::run(copies.front().order, copies.front().times));
     return result;
   }
   TRY(auto replayed, replay(copies));
@@ -45,4 +45,4 @@ void add_measured(const MeasuredStep& step, const Timeline& timeline, ScheduleRe
   if (step.tail) replay.step += *step.tail;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::schedule

@@ -8,7 +8,7 @@
 
 #include "sim/schedule/engine/replay.h"
 
-namespace stepcast {
+namespace stepcast::schedule {
 
 struct ScheduleReplay {
   double makespan = 0;  ///< every unit with its own duration; of the slowest copy
@@ -37,4 +37,4 @@ struct MeasuredStep {
 };
 void add_measured(const MeasuredStep& step, const Timeline& timeline, ScheduleReplay& replay);
 
-}  // namespace stepcast
+}  // namespace stepcast::schedule

@@ -7,7 +7,7 @@
 #include "studies/schedule/run.h"
 #include "studies/timeline/schedule_report.h"
 
-namespace stepcast {
+namespace stepcast::schedule {
 
 /// The orders are in PyTorch's words (sim/schedule/files/pytorch_csv.h). Stages of a second copy of the model follow
 /// those of the first; where the sequence is cut, the last number is the unit, micro-batch x slices + slice.
@@ -17,4 +17,4 @@ std::string schedule_text(const ScheduleRun& run, const Console& console);
 std::string comparison_json(const ScheduleComparison& comparison);
 std::string comparison_text(const ScheduleComparison& comparison);
 
-}  // namespace stepcast
+}  // namespace stepcast::schedule

@@ -4,7 +4,7 @@
 #include "model/base/quantity_text.h"
 #include "studies/schedule/request.h"
 
-namespace stepcast {
+namespace stepcast::schedule {
 namespace {
 
 Expected<int> size_flag(const Arguments& arguments, const char* name, int otherwise) {
@@ -75,4 +75,4 @@ Expected<ScheduleRequest> read_schedule_request(const Arguments& arguments) {
   return request;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::schedule

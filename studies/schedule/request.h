@@ -10,7 +10,7 @@
 #include "sim/schedule/search/auto.h"
 #include "studies/cli/arguments.h"
 
-namespace stepcast {
+namespace stepcast::schedule {
 
 /// How the layers of --layer-costs lie.
 struct LayerSplit {
@@ -56,4 +56,4 @@ Expected<void> check_speeds(const ScheduleRequest& request, int ranks);
 /// Some 20 minutes on one core for each placement.
 constexpr std::int64_t most_schedule_effort = 20'000'000'000;
 
-}  // namespace stepcast
+}  // namespace stepcast::schedule

@@ -8,7 +8,7 @@
 #include "sim/schedule/schedule_table.h"
 #include "studies/schedule/run.h"
 
-namespace stepcast {
+namespace stepcast::schedule {
 namespace {
 
 struct FieldFlag {
@@ -222,4 +222,4 @@ Expected<ScheduleRun> run_schedule(const std::string& id, const ScheduleRequest&
   return time_order(std::move(*order), request, id, (*kind)->name);
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::schedule

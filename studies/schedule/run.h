@@ -9,7 +9,7 @@
 #include "studies/schedule/request.h"
 #include "studies/timeline/pipeline_run.h"
 
-namespace stepcast {
+namespace stepcast::schedule {
 
 /// What --auto did.
 struct ScheduleSearch {
@@ -72,4 +72,4 @@ double shared_cap_unit(const ScheduleRequest& request, int chunks, int slices);
 /// kind with one copy of the weights has; kinds that cut the sequence only where the request does.
 Expected<ScheduleRun> find_schedule_order(const ScheduleRequest& request);
 
-}  // namespace stepcast
+}  // namespace stepcast::schedule

@@ -8,7 +8,7 @@
 #include "studies/schedule/run.h"
 #include "studies/schedule/schedule.h"
 
-namespace stepcast {
+namespace stepcast::schedule {
 namespace {
 
 /// What may stand where KIND does.
@@ -92,4 +92,4 @@ Expected<void> schedule_command(const Arguments& arguments, Console& console) {
   return {};
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::schedule

@@ -8,7 +8,7 @@
 #include "studies/print/table.h"
 #include "studies/schedule/report.h"
 
-namespace stepcast {
+namespace stepcast::schedule {
 namespace {
 
 std::string layers_text(const ScheduleRun& run) {
@@ -128,4 +128,4 @@ std::string comparison_text(const ScheduleComparison& comparison) {
   return text;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::schedule

@@ -12,7 +12,7 @@
 #include "studies/schedule/layers.h"
 #include "studies/schedule/request.h"
 
-namespace stepcast {
+namespace stepcast::schedule {
 
 std::optional<double> bare_number(const std::string& text) {
   double value = 0;
@@ -198,4 +198,4 @@ Expected<void> read_schedule_times(const Arguments& arguments, ScheduleRequest& 
   return check_some_time(request);
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::schedule

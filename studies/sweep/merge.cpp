@@ -13,7 +13,7 @@
 #include "studies/sweep/write/exports.h"
 #include "studies/sweep/result/result_file.h"
 
-namespace stepcast {
+namespace stepcast::sweep {
 namespace {
 
 Expected<std::vector<NamedResult>> read_shards(const std::vector<std::string>& names) {
@@ -78,4 +78,4 @@ Expected<void> merge_command(const Arguments& arguments, Console& console) {
   return {};
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::sweep

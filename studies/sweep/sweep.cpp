@@ -20,7 +20,7 @@
 #include "studies/sweep/result/result_file.h"
 #include "studies/sweep/sweep_flags.h"
 
-namespace stepcast {
+namespace stepcast::sweep {
 namespace {
 
 constexpr double look_every_s = 0.25;
@@ -294,4 +294,4 @@ Expected<void> sweep_command(const Arguments& arguments, Console& console) {
   return SweepRun(arguments, space, points, console).run();
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::sweep

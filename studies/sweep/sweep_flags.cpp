@@ -9,7 +9,7 @@
 #include "studies/launch/run_flags.h"
 #include "studies/sweep/space/axes.h"
 
-namespace stepcast {
+namespace stepcast::sweep {
 namespace {
 
 constexpr std::string_view axes_group =
@@ -109,4 +109,4 @@ std::span<const Flag> sweep_flags() {
   return flags;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::sweep

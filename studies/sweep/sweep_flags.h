@@ -9,7 +9,7 @@
 #include "studies/cli/console.h"
 #include "studies/cli/flags.h"
 
-namespace stepcast {
+namespace stepcast::sweep {
 
 Expected<void> sweep_command(const Arguments& arguments, Console& console);
 Expected<void> merge_command(const Arguments& arguments, Console& console);
@@ -19,4 +19,4 @@ std::span<const Flag> sweep_flags();
 /// --snapshot, from 0.01 s to a day.
 Expected<double> snapshot_seconds(const std::string& text, const std::string& where);
 
-}  // namespace stepcast
+}  // namespace stepcast::sweep

@@ -12,7 +12,7 @@
 #include "studies/print/scale.h"
 #include "studies/timeline/schedule_svg_style.h"
 
-namespace stepcast {
+namespace stepcast::timeline {
 namespace {
 
 constexpr double memory_left = 74, memory_top = 14, memory_width = 870, memory_height = 250, memory_foot = 64,
@@ -177,4 +177,4 @@ const char* memory_svg_style() {
          ".m4{stroke:#8cc9f0}.m5{stroke:#e6b03a}.m6{stroke:#a9aeb8}}\n";
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::timeline

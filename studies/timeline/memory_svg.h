@@ -8,7 +8,7 @@
 
 #include "studies/timeline/scene.h"
 
-namespace stepcast {
+namespace stepcast::timeline {
 
 /// What people call a pipeline rank: by the scene's word, but "rank" where it has several stages.
 std::string rank_word_of(const StepScene& scene);
@@ -32,4 +32,4 @@ const char* memory_svg_style();
 /// "7 of 64 ranks ..." in words for a caption.
 std::string memory_caption(const StepScene& scene);
 
-}  // namespace stepcast
+}  // namespace stepcast::timeline

@@ -8,7 +8,7 @@
 #include "model/base/embedded.h"
 #include "studies/timeline/scene.h"
 
-namespace stepcast {
+namespace stepcast::timeline {
 
 /// Every studies/timeline/page/*.{css,html,js}, by name; made by cmake/embed.cmake.
 std::span<const EmbeddedFile> embedded_timeline();
@@ -52,4 +52,4 @@ struct TimelinePicture {
 };
 TimelinePicture timeline_picture(const StepScene& scene);
 
-}  // namespace stepcast
+}  // namespace stepcast::timeline

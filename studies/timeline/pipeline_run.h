@@ -6,7 +6,7 @@
 #include "sim/schedule/engine/engine.h"
 #include "sim/schedule/order.h"
 
-namespace stepcast {
+namespace stepcast::timeline {
 
 struct PipelineRun {
   std::string id, name;  ///< of the kind, or the file's name
@@ -25,4 +25,4 @@ struct PipelineRun {
   [[nodiscard]] double gap() const { return timeline.makespan.value() / lower_bound_at_peak_memory - 1; }
 };
 
-}  // namespace stepcast
+}  // namespace stepcast::timeline

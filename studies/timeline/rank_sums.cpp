@@ -3,7 +3,7 @@
 
 #include "studies/timeline/page.h"
 
-namespace stepcast {
+namespace stepcast::timeline {
 namespace {
 
 struct InsideSums {
@@ -55,4 +55,4 @@ std::vector<RankSums> rank_sums(const StepScene& scene) {
   return sums;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::timeline

@@ -7,7 +7,7 @@
 #include "sim/streams.h"
 #include "studies/run/figures/phases.h"
 
-namespace stepcast {
+namespace stepcast::timeline {
 namespace {
 
 /// The pipeline's own phases are its actions.
@@ -146,4 +146,4 @@ Expected<StepScene> step_scene(const Scenario& scenario, const Prediction& predi
   return scene;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::timeline

@@ -12,7 +12,7 @@
 #include "studies/run/forecast.h"
 #include "studies/run/scenario.h"
 
-namespace stepcast {
+namespace stepcast::timeline {
 
 enum class SpanKind : std::uint8_t { kernel, wait, move };
 
@@ -103,4 +103,4 @@ constexpr std::string_view trace_mark = "{\"otherData\":{\"generator\":\"stepcas
 /// Self-contained, zoomable.
 std::string timeline_page(const StepScene& scene);
 
-}  // namespace stepcast
+}  // namespace stepcast::timeline

@@ -10,7 +10,7 @@
 #include "studies/run/sequence_slices.h"
 #include "studies/timeline/scene.h"
 
-namespace stepcast {
+namespace stepcast::timeline {
 namespace {
 
 bool lays_same(const Chunk& one, const Chunk& other) {
@@ -161,4 +161,4 @@ Expected<void> add_inside(const Scenario& scenario, const Prediction& prediction
   return {};
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::timeline

@@ -14,7 +14,7 @@
 #include "studies/timeline/scene.h"
 #include "studies/timeline/trace_writer.h"
 
-namespace stepcast {
+namespace stepcast::timeline {
 namespace {
 
 constexpr std::array<std::string_view, 4> action_categories = {
@@ -254,4 +254,4 @@ std::string scene_trace(const StepScene& scene, const TraceChoice& choice) {
   return writer.finish();
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::timeline

@@ -8,7 +8,7 @@
 #include "sim/schedule/files/pytorch_csv.h"
 #include "studies/timeline/schedule_report.h"
 
-namespace stepcast {
+namespace stepcast::timeline {
 
 char letter_of(ActionKind kind) {
   constexpr char letters[] = {'F', 'B', 'I', 'W'};
@@ -66,4 +66,4 @@ std::string schedule_order(const PipelineRun& run) {
 
 std::string schedule_csv(const PipelineRun& run) { return write_pytorch_csv(run.order); }
 
-}  // namespace stepcast
+}  // namespace stepcast::timeline

@@ -9,7 +9,7 @@
 #include "studies/print/paint.h"
 #include "studies/timeline/schedule_report.h"
 
-namespace stepcast {
+namespace stepcast::timeline {
 namespace {
 
 constexpr int most_columns_per_action = 3;  // a letter and two digits
@@ -108,4 +108,4 @@ std::string schedule_drawing(const PipelineRun& run, const Console& console) {
   return text;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::timeline

@@ -8,7 +8,7 @@
 #include "studies/cli/console.h"
 #include "studies/timeline/pipeline_run.h"
 
-namespace stepcast {
+namespace stepcast::timeline {
 
 /// An action's stretch of time, drawn as it stands in the picture. The two of a fused pair share theirs by halves.
 struct ScheduleBlock {
@@ -41,4 +41,4 @@ constexpr std::string_view schedule_svg_mark = "class=\"stepcast-pipeline\"";
 /// The order with the duration of every action, as --from reads it (sim/schedule/files/order_json.h).
 std::string schedule_order(const PipelineRun& run);
 
-}  // namespace stepcast
+}  // namespace stepcast::timeline

@@ -12,7 +12,7 @@
 #include "studies/timeline/schedule_report.h"
 #include "studies/timeline/schedule_svg_style.h"
 
-namespace stepcast {
+namespace stepcast::timeline {
 namespace {
 
 constexpr double left = 64, right = 64, top = 70, row_height = 22, strip_height = 9, row_step = 38, foot = 66;
@@ -195,4 +195,4 @@ class SchedulePicture {
 
 std::string schedule_svg(const PipelineRun& run) { return SchedulePicture(run).text(); }
 
-}  // namespace stepcast
+}  // namespace stepcast::timeline

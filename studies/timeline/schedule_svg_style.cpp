@@ -7,7 +7,7 @@
 
 #include "studies/timeline/schedule_report.h"
 
-namespace stepcast {
+namespace stepcast::timeline {
 namespace {
 
 using Rgb = std::array<int, 3>;
@@ -61,4 +61,4 @@ std::string svg_style(int shades) {
   return text + "</style>\n";
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::timeline

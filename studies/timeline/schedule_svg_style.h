@@ -5,7 +5,7 @@
 
 #include "sim/schedule/order.h"
 
-namespace stepcast {
+namespace stepcast::timeline {
 
 /// Classes F0, F1, ... B0, ... of rectangles, tF0, ... of the numbers in them, and of all the rest; on a dark page the
 /// paper and its writing turn round.
@@ -13,4 +13,4 @@ std::string svg_style(int shades);
 
 const char* svg_kind_name(ActionKind kind);
 
-}  // namespace stepcast
+}  // namespace stepcast::timeline

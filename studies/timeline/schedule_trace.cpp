@@ -2,7 +2,7 @@
 #include "studies/timeline/schedule_report.h"
 #include "studies/timeline/scene.h"
 
-namespace stepcast {
+namespace stepcast::timeline {
 
 std::string schedule_trace(const PipelineRun& run) {
   const auto stages = static_cast<std::size_t>(run.order.stages());
@@ -25,4 +25,4 @@ std::string schedule_trace(const PipelineRun& run) {
   return scene_trace(scene, {TraceDetail::actions, false});
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::timeline

@@ -9,7 +9,7 @@
 #include "studies/timeline/schedule_report.h"
 #include "studies/print/table.h"
 
-namespace stepcast {
+namespace stepcast::timeline {
 namespace {
 
 std::vector<double> seconds_of(const std::vector<Seconds>& times) {
@@ -78,4 +78,4 @@ void write_pipeline(JsonWriter& json, const Prediction& prediction) {
   json.close();
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::timeline

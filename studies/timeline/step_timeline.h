@@ -9,7 +9,7 @@
 #include "studies/run/forecast.h"
 #include "studies/timeline/pipeline_run.h"
 
-namespace stepcast {
+namespace stepcast::timeline {
 
 /// The forecast's pipeline, as pictures of an order take it.
 PipelineRun pipeline_run(const Prediction& prediction);
@@ -20,4 +20,4 @@ std::string timeline_svg(const Prediction& prediction);
 /// Under the key "pipeline" of the open object: what was run, so that `stepcast schedule --times` can run it again.
 void write_pipeline(JsonWriter& json, const Prediction& prediction);
 
-}  // namespace stepcast
+}  // namespace stepcast::timeline

@@ -15,7 +15,7 @@
 #include "studies/timeline/scene.h"
 #include "studies/timeline/timeline_flags.h"
 
-namespace stepcast {
+namespace stepcast::timeline {
 namespace {
 
 const char* const timeline_output = "--output";
@@ -152,7 +152,7 @@ Expected<void> timeline_command(const Arguments& arguments, Console& console) {
   TRY(const auto scenario, complete(request));
   TRY(auto outputs, open_outputs(arguments, timeline_output, timeline_endings()));
   TRY(check_trace_flags(arguments, outputs));
-  TRY(const auto prediction, predict(scenario));
+  TRY(const auto prediction, run::predict(scenario));
   TRY(const auto scene, step_scene(scenario, prediction));
   const TimelineWork work{prediction, scene, choice};
   TRY(check_trace_sizes(outputs, work));
@@ -164,4 +164,4 @@ Expected<void> timeline_command(const Arguments& arguments, Console& console) {
   return {};
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::timeline

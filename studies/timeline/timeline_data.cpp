@@ -10,7 +10,7 @@
 #include "studies/timeline/memory_svg.h"
 #include "studies/timeline/page.h"
 
-namespace stepcast {
+namespace stepcast::timeline {
 namespace {
 
 constexpr double timeline_grain = 0.01;  ///< of a tick, inside of actions
@@ -222,4 +222,4 @@ class TimelineData {
 
 std::string timeline_data(const StepScene& scene) { return TimelineData(scene).text(); }
 
-}  // namespace stepcast
+}  // namespace stepcast::timeline

@@ -8,9 +8,9 @@
 #include "studies/cli/console.h"
 #include "studies/cli/flags.h"
 
-namespace stepcast {
+namespace stepcast::timeline {
 
 Expected<void> timeline_command(const Arguments& arguments, Console& console);
 std::span<const Flag> timeline_flags();
 
-}  // namespace stepcast
+}  // namespace stepcast::timeline

@@ -9,7 +9,7 @@
 #include "studies/timeline/memory_svg.h"
 #include "studies/timeline/page.h"
 
-namespace stepcast {
+namespace stepcast::timeline {
 namespace {
 
 std::string timeline_card(const std::string& value, const std::string& words) {
@@ -132,4 +132,4 @@ std::string timeline_page(const StepScene& scene) {
       .script = uplot_licence() + texts_ending_with(chart, ".js") + "\n" + texts_ending_with(files, ".js")});
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::timeline

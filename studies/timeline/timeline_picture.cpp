@@ -13,7 +13,7 @@
 #include "studies/timeline/memory_svg.h"
 #include "studies/timeline/page.h"
 
-namespace stepcast {
+namespace stepcast::timeline {
 namespace {
 
 constexpr double picture_left = 60, picture_top = 22, picture_width = 900, picture_row = 16, picture_step = 20,
@@ -122,4 +122,4 @@ TimelinePicture timeline_picture(const StepScene& scene) {
   return {picture.text(), picture.caption()};
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::timeline

@@ -7,7 +7,7 @@
 
 #include "model/version.h"
 
-namespace stepcast {
+namespace stepcast::timeline {
 namespace {
 
 constexpr double ticks_of_microsecond = 1e6;
@@ -173,4 +173,4 @@ void TraceWriter::name_thread(TracePlace place, std::string_view quoted_name, in
   put_name("thread_sort_index", place, "sort_index", std::to_string(sort_index));
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::timeline

@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-namespace stepcast {
+namespace stepcast::timeline {
 
 /// A thread of a process.
 struct TracePlace {
@@ -62,4 +62,4 @@ class TraceWriter {
   std::size_t used_ = 0;  ///< of `text_`, whose end is room
 };
 
-}  // namespace stepcast
+}  // namespace stepcast::timeline

@@ -7,7 +7,7 @@
 #include "calibrate/fit/fit_steps.h"
 #include "studies/validation/judged_class.h"
 
-namespace stepcast {
+namespace stepcast::validation {
 namespace {
 
 struct HeldOutStep {
@@ -168,4 +168,4 @@ std::vector<JudgedRow> judged_rows_held_out(Validation& validation, const std::v
   return rows;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::validation

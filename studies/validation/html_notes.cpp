@@ -7,7 +7,7 @@
 #include "studies/validation/html_page.h"
 #include "studies/print/page/html_text.h"
 
-namespace stepcast {
+namespace stepcast::validation {
 namespace {
 
 using Tally = std::map<std::string, std::vector<std::string>>;
@@ -112,4 +112,4 @@ std::string html_sources(const Validation& validation) {
   return table.empty() ? "" : "<p>Repositories, papers and pages that published the measurements.</p>\n" + table.text();
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::validation

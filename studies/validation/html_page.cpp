@@ -11,7 +11,7 @@
 #include "model/version.h"
 #include "studies/print/page/html_text.h"
 
-namespace stepcast {
+namespace stepcast::validation {
 namespace {
 
 /// Months as the records have them, "2024-11": their order is that of the letters.
@@ -196,4 +196,4 @@ std::string validation_html(
          page_body(sections) + "</body>\n</html>\n";
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::validation

@@ -10,7 +10,7 @@
 #include "studies/records/run_record.h"
 #include "studies/validation/validation.h"
 
-namespace stepcast {
+namespace stepcast::validation {
 
 /// One HTML document that loads nothing else. `judged` may be empty: then all runs are shown together. `runs`: the
 /// records that were validated, for the dates; without them the page names none.
@@ -42,4 +42,4 @@ std::string html_assumptions(const Validation& validation);
 std::string html_sources(const Validation& validation);
 std::string html_runs(const std::vector<CasePanel>& panels);
 
-}  // namespace stepcast
+}  // namespace stepcast::validation

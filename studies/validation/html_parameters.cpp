@@ -9,7 +9,7 @@
 #include "studies/validation/html_page.h"
 #include "studies/print/page/html_text.h"
 
-namespace stepcast {
+namespace stepcast::validation {
 namespace {
 
 std::string meanings() {
@@ -32,7 +32,7 @@ std::string html_parameters() {
                              {"values", CellKind::word}, {"runs"}, {"fitted MAPE"}, {"held-out MAPE"},
                              {"left out", CellKind::word}, {"measured over forecast", CellKind::word}});
   std::set<std::string> seen;  // profiles of one architecture share a fit
-  for (const ProfileRow& row : catalog().profiles)
+  for (const ProfileRow& row : built_in().profiles)
     for (const StepFit& fit : row.steps().steps) {
       const std::string gpus = fmt::format("{}", fmt::join(fit.gpus, ", "));
       if (!seen.insert(fit.stack + to_text(fit.precision) + gpus + (fit.experts ? "+" : "-")).second) continue;
@@ -50,4 +50,4 @@ std::string html_parameters() {
          table.text() + meanings();
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::validation

@@ -9,7 +9,7 @@
 #include "studies/print/page/html_text.h"
 #include "studies/print/scale.h"
 
-namespace stepcast {
+namespace stepcast::validation {
 namespace {
 
 constexpr double plot_size = 260, plot_left = 38, plot_right = 8, plot_top = 8, plot_bottom = 32;
@@ -194,4 +194,4 @@ std::string plot_legend() {
   return text + "shaded: within 10 %. Hold the pointer on a mark to read its run.</p>\n";
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::validation

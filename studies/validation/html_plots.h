@@ -7,7 +7,7 @@
 
 #include "studies/validation/validation.h"
 
-namespace stepcast {
+namespace stepcast::validation {
 
 /// The forecast that a page judges a run by: held out where that was made, else with everything fitted.
 struct ShownForecast {
@@ -32,4 +32,4 @@ std::string error_axis();
 /// What the marks mean.
 std::string plot_legend();
 
-}  // namespace stepcast
+}  // namespace stepcast::validation

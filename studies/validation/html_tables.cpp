@@ -9,7 +9,7 @@
 #include "studies/print/page/html_text.h"
 #include "studies/validation/peers.h"
 
-namespace stepcast {
+namespace stepcast::validation {
 namespace {
 
 const std::string none = "&#8211;";
@@ -221,4 +221,4 @@ std::string html_runs(const std::vector<CasePanel>& panels) {
          html_details(html_plural(all.size(), "run", "runs") + ", by class", table.text());
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::validation

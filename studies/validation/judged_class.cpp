@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-namespace stepcast {
+namespace stepcast::validation {
 namespace {
 
 constexpr std::string_view a100 = "A100", h100 = "H100-80GB", blackwell = "B200 B300 GB200 GB300";
@@ -129,4 +129,4 @@ std::vector<JudgedRow> judged_rows(const Validation& validation) {
   return rows;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::validation

@@ -10,7 +10,7 @@
 #include "studies/records/step_fitting.h"
 #include "studies/validation/validation.h"
 
-namespace stepcast {
+namespace stepcast::validation {
 
 /// Runs whose fields are all among the words, separated by blanks; "" = any. A gpu and a source fit by their beginning.
 struct JudgedClass {
@@ -50,4 +50,4 @@ std::vector<JudgedRow> judged_rows(const Validation& validation);
 /// Also fills ValidatedCase::held_out_s. `records` are those that `validation` was made of. Uses all processors.
 std::vector<JudgedRow> judged_rows_held_out(Validation& validation, const std::vector<Run>& records);
 
-}  // namespace stepcast
+}  // namespace stepcast::validation

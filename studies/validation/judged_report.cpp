@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-namespace stepcast {
+namespace stepcast::validation {
 namespace {
 
 const ErrorSummary& shown_errors(const JudgedRow& row) { return row.held_out.n > 0 ? row.held_out : row.fitted; }
@@ -45,4 +45,4 @@ void write_judged(JsonWriter& json, const std::vector<JudgedRow>& rows) {
   json.close();
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::validation

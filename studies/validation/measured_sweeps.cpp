@@ -13,7 +13,7 @@
 #include "studies/records/step_fitting.h"
 #include "studies/sweep/search/ties.h"
 
-namespace stepcast {
+namespace stepcast::validation {
 namespace {
 
 constexpr std::size_t fewest_splits = 3;
@@ -188,4 +188,4 @@ std::string measured_sweeps_text(const JudgedSweeps& judged) {
   return text.empty() ? text : text + "\n";
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::validation

@@ -8,7 +8,7 @@
 
 #include "studies/records/run_record.h"
 
-namespace stepcast {
+namespace stepcast::validation {
 
 /// One job (MeasuredRun::job) of at least three splits. Step parameters and pair spread are of other networks: where
 /// the software was measured with no other one, neutral values and the pairs of all other software.
@@ -42,4 +42,4 @@ JudgedSweeps judged_sweeps(const std::vector<Run>& records);
 /// Two lines for people; nothing where no job was measured with several splits.
 std::string measured_sweeps_text(const JudgedSweeps& judged);
 
-}  // namespace stepcast
+}  // namespace stepcast::validation

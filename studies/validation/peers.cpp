@@ -10,7 +10,7 @@
 #include "studies/records/name_pattern.h"
 #include "studies/validation/published/embedded_peers.h"
 
-namespace stepcast {
+namespace stepcast::validation {
 namespace {
 
 constexpr Choice<PeerClaim> peer_claims[] = {{"authors", PeerClaim::authors},
@@ -86,4 +86,4 @@ OursOnPeer ours_on(const PeerError& peer, const std::vector<ValidatedCase>& case
   return {summarise(fitted), summarise(held_out), summarise(memory)};
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::validation

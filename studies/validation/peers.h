@@ -9,7 +9,7 @@
 #include "model/base/error.h"
 #include "studies/validation/validation.h"
 
-namespace stepcast {
+namespace stepcast::validation {
 
 /// Who says so: the tool's authors; they, and a run of the tool gave the same; only such a run; somebody else.
 enum class PeerClaim : std::uint8_t { authors, authors_rerun, rerun, others };
@@ -38,4 +38,4 @@ struct OursOnPeer {
 };
 OursOnPeer ours_on(const PeerError& peer, const std::vector<ValidatedCase>& cases);
 
-}  // namespace stepcast
+}  // namespace stepcast::validation

@@ -10,7 +10,7 @@
 #include "studies/validation/judged_report.h"
 #include "studies/print/json_fields.h"
 
-namespace stepcast {
+namespace stepcast::validation {
 namespace {
 
 std::string validation_percent(double value) { return fmt::format("{:.1f}", 100 * value); }
@@ -162,4 +162,4 @@ std::string validation_json(
   return json.text();
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::validation

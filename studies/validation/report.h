@@ -9,7 +9,7 @@
 #include "studies/validation/measured_sweeps.h"
 #include "studies/validation/validation.h"
 
-namespace stepcast {
+namespace stepcast::validation {
 
 /// Tables of classes and groups, the worst cases and what was skipped. `cases`: every case in a line. `sweeps`: with
 /// hold-outs.
@@ -20,4 +20,4 @@ std::string validation_text(const Validation& validation, const std::vector<Judg
 std::string validation_json(
     const Validation& validation, const std::vector<JudgedRow>& judged, const std::optional<JudgedSweeps>& sweeps);
 
-}  // namespace stepcast
+}  // namespace stepcast::validation

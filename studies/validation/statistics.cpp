@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numeric>
 
-namespace stepcast {
+namespace stepcast::validation {
 namespace {
 
 /// 1-based; equal values share their mean rank.
@@ -64,4 +64,4 @@ double regret(const std::vector<double>& predicted, const std::vector<double>& m
   return measured[static_cast<std::size_t>(chosen)] / *std::min_element(measured.begin(), measured.end()) - 1;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::validation

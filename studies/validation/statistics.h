@@ -6,7 +6,7 @@
 
 #include "model/base/percentile.h"
 
-namespace stepcast {
+namespace stepcast::validation {
 
 /// A summary of errors predicted/measured - 1.
 struct ErrorSummary {
@@ -27,4 +27,4 @@ double spearman(const std::vector<double>& a, const std::vector<double>& b);
 /// What choosing the forecast's best costs: its measured time over the best measured one, minus 1.
 double regret(const std::vector<double>& predicted, const std::vector<double>& measured);
 
-}  // namespace stepcast
+}  // namespace stepcast::validation

@@ -8,7 +8,7 @@
 #include "studies/validation/report.h"
 #include "studies/validation/validate.h"
 
-namespace stepcast {
+namespace stepcast::validation {
 namespace {
 
 Expected<std::vector<Run>> runs_of(const Arguments& arguments) {
@@ -40,4 +40,4 @@ Expected<void> validate_command(const Arguments& arguments, Console& console) {
   return {};
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::validation

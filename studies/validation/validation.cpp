@@ -14,7 +14,7 @@
 #include "studies/records/doubts.h"
 #include "studies/records/run_scenario.h"
 
-namespace stepcast {
+namespace stepcast::validation {
 namespace {
 
 std::string kind_of(const Scenario& scenario, const Run& run) {
@@ -46,7 +46,7 @@ RunOutcome forecast_run(const Run& run, Fits fits) {
   const Precision precision = scenario.plan.precision;
   if (fits == Fits::ignored) scenario.profile.row.steps.clear();
   if (const FoundFit found = step_fit(scenario); found.fit) made->assumptions.push_back(fit_remark(scenario, found));
-  const auto prediction = predict(scenario);
+  const auto prediction = run::predict(scenario);
   if (!prediction) return SkippedRun{run.id, to_text(prediction.error())};
   const StepReport& step = prediction->step;
   ValidatedCase row;
@@ -175,4 +175,4 @@ Validation validate_runs(const std::vector<Run>& runs, Fits fits) {
   return result;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::validation

@@ -8,7 +8,7 @@
 #include "studies/records/run_record.h"
 #include "studies/validation/statistics.h"
 
-namespace stepcast {
+namespace stepcast::validation {
 
 struct ValidatedCase {
   std::string id, source, group;  ///< group: same model, GPUs, batch and class
@@ -72,4 +72,4 @@ Validation validate_runs(const std::vector<Run>& runs, Fits fits = Fits::used);
 std::vector<RankedGroup> ranked_groups(const std::vector<ValidatedCase>& cases);
 std::vector<ValidatedClass> class_rows(const std::vector<ValidatedCase>& cases, const std::vector<RankedGroup>& groups);
 
-}  // namespace stepcast
+}  // namespace stepcast::validation

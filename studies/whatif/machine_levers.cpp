@@ -8,7 +8,7 @@
 #include "model/profile/collective_law.h"
 #include "model/base/quantity_text.h"
 
-namespace stepcast {
+namespace stepcast::whatif {
 namespace {
 
 constexpr const char* fabric_words[] = {"nvswitch", "nvlink mesh", "pcie", "infiniband", "ethernet"};
@@ -259,4 +259,4 @@ std::vector<MachineLever> machine_levers(const Scenario& scenario) {
   return levers;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::whatif

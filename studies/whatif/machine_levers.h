@@ -9,7 +9,7 @@
 #include "studies/run/forecast.h"
 #include "studies/run/scenario.h"
 
-namespace stepcast {
+namespace stepcast::whatif {
 
 struct MachineLever {
   std::string id;                                 ///< as --change names it: "nic"
@@ -31,4 +31,4 @@ std::vector<MachineLever> machine_levers(const Scenario& scenario);
 /// their latency; those across nodes as the narrowest tier on their way does.
 void scale_bandwidth(Scenario& scenario, std::size_t level, double factor);
 
-}  // namespace stepcast
+}  // namespace stepcast::whatif

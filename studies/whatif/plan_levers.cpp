@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-namespace stepcast {
+namespace stepcast::whatif {
 namespace {
 
 using Walk = FieldLever::Walk;
@@ -126,4 +126,4 @@ std::vector<PlanLever> plan_levers(const Request& request, const Scenario& scena
   return levers;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::whatif

@@ -8,7 +8,7 @@
 #include "studies/run/request.h"
 #include "studies/run/scenario.h"
 
-namespace stepcast {
+namespace stepcast::whatif {
 
 /// One neighbour: what becomes of which key of the request.
 struct PlanStep {
@@ -34,4 +34,4 @@ std::vector<PlanLever> plan_levers(const Request& request, const Scenario& scena
 /// The value in force: said, assumed, or what the scenario holds.
 std::string plan_value(const Request& request, const Scenario& scenario, FieldId id);
 
-}  // namespace stepcast
+}  // namespace stepcast::whatif

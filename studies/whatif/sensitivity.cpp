@@ -7,7 +7,7 @@
 #include "studies/whatif/machine_levers.h"
 #include "studies/whatif/plan_levers.h"
 
-namespace stepcast {
+namespace stepcast::whatif {
 namespace {
 
 constexpr double least_effect = 1e-4;
@@ -19,7 +19,7 @@ bool same_outcome(const Outcome& a, const Outcome& b) {
 /// The lever at one factor, all else as it is.
 Expected<Variation> vary_machine(const MachineLever& lever, Scenario scenario, double factor) {
   lever.scale(scenario, factor);
-  TRY(const auto prediction, predict(scenario));
+  TRY(const auto prediction, run::predict(scenario));
   const double amount = lever.amount(scenario);
   return Variation{lever.text(amount), factor, amount, outcome_of(scenario, prediction)};
 }
@@ -74,7 +74,7 @@ Outcome outcome_of(const Scenario& scenario, const Prediction& prediction) {
 }
 
 Expected<Outcome> outcome_of_scenario(const Scenario& scenario) {
-  TRY(const auto prediction, predict(scenario));
+  TRY(const auto prediction, run::predict(scenario));
   return outcome_of(scenario, prediction);
 }
 
@@ -101,7 +101,7 @@ Expected<Sensitivity> sensitivity(const Request& asked, double factor) {
   Sensitivity study;
   study.factor = factor;
   TRY(study.scenario, complete(asked));
-  TRY(const auto base, predict(study.scenario));
+  TRY(const auto base, run::predict(study.scenario));
   study.before = outcome_of(study.scenario, base);
   for (const MachineLever& lever : machine_levers(study.scenario)) {
     TRY(auto effect, machine_effect(lever, study, base));
@@ -115,4 +115,4 @@ Expected<Sensitivity> sensitivity(const Request& asked, double factor) {
   return study;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::whatif

@@ -8,7 +8,7 @@
 #include "studies/run/forecast.h"
 #include "studies/run/request.h"
 
-namespace stepcast {
+namespace stepcast::whatif {
 
 /// What is compared of a forecast.
 struct Outcome {
@@ -70,4 +70,4 @@ struct Sensitivity {
 /// Errors: the run itself cannot be forecast.
 Expected<Sensitivity> sensitivity(const Request& request, double factor);
 
-}  // namespace stepcast
+}  // namespace stepcast::whatif

@@ -9,7 +9,7 @@
 #include "studies/launch/run_flags.h"
 #include "studies/whatif/whatif_change.h"
 
-namespace stepcast {
+namespace stepcast::whatif {
 namespace {
 
 constexpr double least_factor = 1, most_factor = 1000;
@@ -60,4 +60,4 @@ Expected<void> whatif_command(const Arguments& arguments, Console& console) {
   return {};
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::whatif

@@ -10,7 +10,7 @@
 #include "studies/whatif/machine_levers.h"
 #include "studies/whatif/plan_levers.h"
 
-namespace stepcast {
+namespace stepcast::whatif {
 namespace {
 
 constexpr double least_change = 1e-3, most_change = 1000;
@@ -183,4 +183,4 @@ Expected<ChangeEffect> change_effect(const Request& request, const std::vector<C
   return effect;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::whatif

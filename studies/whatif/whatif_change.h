@@ -6,7 +6,7 @@
 
 #include "studies/whatif/sensitivity.h"
 
-namespace stepcast {
+namespace stepcast::whatif {
 
 /// "nic=2x", "tp=16": a rate or delay of the machine times a factor, a number of the plan times one, or another value.
 struct Change {
@@ -31,4 +31,4 @@ Expected<std::vector<Change>> parse_changes(const std::string& text, const std::
 /// "2x", "2" or "0.5" as a number from `least` to `most`, without the x where a bare number stands for a factor too.
 Expected<double> parse_factor(const std::string& text, const std::string& where, double least, double most);
 
-}  // namespace stepcast
+}  // namespace stepcast::whatif

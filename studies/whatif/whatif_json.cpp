@@ -4,7 +4,7 @@
 #include "studies/run/figures/phases.h"
 #include "studies/whatif/whatif_report.h"
 
-namespace stepcast {
+namespace stepcast::whatif {
 namespace {
 
 void write_outcome_fields(JsonWriter& json, const Outcome& outcome) {
@@ -117,4 +117,4 @@ std::string change_json(const ChangeEffect& effect) {
   return json.text();
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::whatif

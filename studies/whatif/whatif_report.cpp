@@ -14,7 +14,7 @@
 #include "studies/run/figures/phases.h"
 #include "studies/print/table.h"
 
-namespace stepcast {
+namespace stepcast::whatif {
 namespace {
 
 constexpr int wing_columns = 12;  // of a tornado's bar, each side
@@ -244,4 +244,4 @@ std::string change_text(const ChangeEffect& effect, const Console& console) {
   return text + (table.empty() ? "" : table.text("  ")) + refused;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::whatif

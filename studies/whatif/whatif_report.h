@@ -9,7 +9,7 @@
 #include "studies/whatif/sensitivity.h"
 #include "studies/whatif/whatif_change.h"
 
-namespace stepcast {
+namespace stepcast::whatif {
 
 /// The first `top` levers that act, and all whose change decides whether the run fits in memory.
 std::string whatif_text(const Sensitivity& study, std::size_t top, const Console& console);
@@ -31,4 +31,4 @@ std::string outcome_words(const Outcome& outcome);
 /// "-3.1 %", "+0.02 %"; "0 %" below that.
 std::string signed_percent(double change);
 
-}  // namespace stepcast
+}  // namespace stepcast::whatif

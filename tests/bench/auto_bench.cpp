@@ -11,6 +11,7 @@
 namespace {
 
 using namespace stepcast;
+using namespace stepcast::sim;
 
 OrderTimes table_6_times(int stages, double cap) {
   const auto count = static_cast<std::size_t>(stages);
@@ -45,7 +46,7 @@ void lower_bound_zb_2p(benchmark::State& state) {
   times.forward.assign(32, Seconds(10));
   times.input_grad.assign(32, Seconds(12));
   times.weight_grad.assign(32, Seconds(7));
-  const Timeline timeline = run(order, times).value();
+  const Timeline timeline = sim::run(order, times).value();
   for (auto _ : state) benchmark::DoNotOptimize(lower_bound(bound_problem(order, timeline), times));
 }
 BENCHMARK(lower_bound_zb_2p)->Unit(benchmark::kMicrosecond);

@@ -9,16 +9,17 @@
 namespace {
 
 using namespace stepcast;
+using namespace stepcast::sim;
 
 const Machine& bench_machine() {
-  const auto& machines = catalog().machines;
+  const auto& machines = built_in().machines;
   return *std::find_if(machines.begin(), machines.end(), [](const Machine& m) { return m.id == "azure-nd-h100"; });
 }
 
 /// Every query another size, so that no branch is learned by heart.
 void price_collectives(benchmark::State& state, CollectiveKind kind, int ranks, int nodes) {
   const Machine& machine = bench_machine();
-  const Profile profile = default_profile(machine.gpu, catalog().profiles);
+  const Profile profile = default_profile(machine.gpu, built_in().profiles);
   double bytes = 1024;
   for (auto _ : state) {
     bytes = bytes < 1e10 ? bytes * 1.37 : 1024;

@@ -6,6 +6,7 @@
 namespace {
 
 using namespace stepcast;
+using namespace stepcast::dataflow;
 
 ChipTensor bench_tensor(const char* name, TensorUse use, std::vector<ChipIndex> indices) {
   return {name, use, std::move(indices), 2};

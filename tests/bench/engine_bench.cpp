@@ -7,6 +7,7 @@
 namespace {
 
 using namespace stepcast;
+using namespace stepcast::sim;
 
 StageTimes growing_times(int stages, bool blocking) {
   StageTimes times;
@@ -27,7 +28,7 @@ void run_again(benchmark::State& state, const char* id, const ScheduleSize& size
   EngineWorkspace workspace;
   Timeline timeline;
   for (auto _ : state) {
-    if (!run(order, times, timeline, workspace)) state.SkipWithError("does not run");
+    if (!sim::run(order, times, timeline, workspace)) state.SkipWithError("does not run");
     benchmark::DoNotOptimize(timeline.makespan);
   }
   state.counters["actions/s"] =
@@ -73,7 +74,7 @@ void engine_single_durations(benchmark::State& state) {
   EngineWorkspace workspace;
   Timeline timeline;
   for (auto _ : state) {
-    if (!run(order, times, timeline, workspace)) state.SkipWithError("does not run");
+    if (!sim::run(order, times, timeline, workspace)) state.SkipWithError("does not run");
     benchmark::DoNotOptimize(timeline.makespan);
   }
   state.counters["actions/s"] =
@@ -85,7 +86,7 @@ BENCHMARK(engine_single_durations);
 void engine_from_nothing(benchmark::State& state) {
   const StageTimes times = growing_times(32, false);
   for (auto _ : state)
-    benchmark::DoNotOptimize(run(make_order("1f1b", {.ranks = 32, .micro_batches = 256}).value(), times));
+    benchmark::DoNotOptimize(sim::run(make_order("1f1b", {.ranks = 32, .micro_batches = 256}).value(), times));
 }
 BENCHMARK(engine_from_nothing);
 

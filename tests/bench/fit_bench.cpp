@@ -13,10 +13,11 @@
 namespace {
 
 using namespace stepcast;
+using namespace stepcast::calibrate;
 
 /// Products of all sizes, a law's times with a scatter of 5 % that follows from the shape.
 Measurements made_up_products(std::size_t count) {
-  const Gpu& gpu = **find_row(catalog().gpus, "h100-sxm", "gpu");
+  const Gpu& gpu = **find_row(built_in().gpus, "h100-sxm", "gpu");
   RooflineLaw law;
   law.t0 = Seconds(3e-6);
   law.compute = FlopsPerSecond(700e12);
@@ -44,8 +45,8 @@ Measurements made_up_products(std::size_t count) {
 
 void fit_products(benchmark::State& state) {
   const Measurements measurements = made_up_products(static_cast<std::size_t>(state.range(0)));
-  const Gpu& gpu = **find_row(catalog().gpus, "h100-sxm", "gpu");
-  const FitRequest request{"bench", "bench", gpu, default_profile(gpu, catalog().profiles), {}};
+  const Gpu& gpu = **find_row(built_in().gpus, "h100-sxm", "gpu");
+  const FitRequest request{"bench", "bench", gpu, default_profile(gpu, built_in().profiles), {}};
   for (auto _ : state)
     if (!fit_profile(measurements, request)) state.SkipWithError("nothing fitted");
 }

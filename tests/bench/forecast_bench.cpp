@@ -12,7 +12,7 @@
 #include "sim/step.h"
 #include "studies/run/split/mapping_text.h"
 
-namespace stepcast {
+namespace stepcast::report {
 namespace {
 
 template <typename Row> const Row& row(const std::vector<Row>& rows, const char* id) {
@@ -25,10 +25,10 @@ template <typename Row> const Row& row(const std::vector<Row>& rows, const char*
 }
 
 struct Setting {
-  const NetworkSpec& network = row(catalog().networks, "llama3-70b");
-  const Machine& machine = row(catalog().machines, "dgx-h100");
-  const Stack& stack = row(catalog().stacks, "megatron-core");
-  Profile profile = default_profile(machine.gpu, catalog().profiles);
+  const NetworkSpec& network = row(built_in().networks, "llama3-70b");
+  const Machine& machine = row(built_in().machines, "dgx-h100");
+  const Stack& stack = row(built_in().stacks, "megatron-core");
+  Profile profile = default_profile(machine.gpu, built_in().profiles);
   std::array<Plan, 4> plans{plan(8, 4, 1), plan(4, 8, 1), plan(8, 2, 2), plan(8, 8, 1)};
 
  private:
@@ -94,4 +94,4 @@ void simulate_only(benchmark::State& state) {
 BENCHMARK(simulate_only)->Unit(benchmark::kMicrosecond);
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::report

@@ -9,11 +9,12 @@
 namespace {
 
 using namespace stepcast;
+using namespace stepcast::kernels;
 
 Profile bench_profile() {
-  const auto& gpus = catalog().gpus;
+  const auto& gpus = built_in().gpus;
   const auto gpu = std::find_if(gpus.begin(), gpus.end(), [](const Gpu& g) { return g.id == "h100-sxm"; });
-  return default_kernel_profile(*gpu, catalog().profiles);
+  return default_kernel_profile(*gpu, built_in().profiles);
 }
 
 void kernel_gemm(benchmark::State& state) {

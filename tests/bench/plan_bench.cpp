@@ -9,10 +9,11 @@
 namespace {
 
 using namespace stepcast;
+using namespace stepcast::sweep;
 
 void plan_three_minutes(benchmark::State& state) {
   PlanRequest request;
-  request.gpu = **find_row(catalog().gpus, "h100-sxm", "gpu");
+  request.gpu = **find_row(built_in().gpus, "h100-sxm", "gpu");
   for (auto _ : state)
     if (!make_plan(request)) state.SkipWithError("no plan");
 }
@@ -20,9 +21,9 @@ BENCHMARK(plan_three_minutes)->Unit(benchmark::kMillisecond);
 
 void own_shapes_of(benchmark::State& state, const char* network) {
   OwnShapesRequest request;
-  request.gpu = **find_row(catalog().gpus, "h100-sxm", "gpu");
-  request.stack = **find_row(catalog().stacks, "megatron-core", "stack");
-  const NetworkSpec& spec = **find_row(catalog().networks, network, "network");
+  request.gpu = **find_row(built_in().gpus, "h100-sxm", "gpu");
+  request.stack = **find_row(built_in().stacks, "megatron-core", "stack");
+  const NetworkSpec& spec = **find_row(built_in().networks, network, "network");
   for (auto _ : state)
     if (!own_shapes(spec, request)) state.SkipWithError("no shapes");
 }

@@ -12,7 +12,7 @@
 #include "studies/report/folder.h"
 #include "studies/run/forecast.h"
 
-namespace stepcast {
+namespace stepcast::report {
 namespace {
 
 Request large_request() {
@@ -49,10 +49,10 @@ BENCHMARK(whole_report)->Unit(benchmark::kMillisecond);
 void roofline_page_alone(benchmark::State& state) {
   const Request request = large_request();
   const auto scenario = complete(request);
-  const auto prediction = predict(*scenario);
+  const auto prediction = run::predict(*scenario);
   for (auto _ : state) benchmark::DoNotOptimize(roofline_page(*roofline_report(request, *scenario, *prediction)));
 }
 BENCHMARK(roofline_page_alone)->Unit(benchmark::kMillisecond);
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::report

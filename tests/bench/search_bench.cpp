@@ -7,6 +7,7 @@
 namespace {
 
 using namespace stepcast;
+using namespace stepcast::dataflow;
 
 constexpr const char* kQkv = "arch dram { glb cap:128 KiB { pe[16x16] { rf cap:512 B } } }\n"
                              "dim m:128 n:2304 k:768\n"

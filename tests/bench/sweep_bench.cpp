@@ -13,6 +13,7 @@
 namespace {
 
 using namespace stepcast;
+using namespace stepcast::sweep;
 
 Space shipped_space(const std::string& file, const std::string& gpus = "") {
   std::vector<std::string> typed = {"--space", STEPCAST_SOURCE_DIR "/examples/spaces/" + file};

@@ -13,7 +13,7 @@
 #include "studies/run/request.h"
 #include "studies/timeline/scene.h"
 
-namespace stepcast {
+namespace stepcast::report {
 namespace {
 
 template <typename T> T or_abort(Expected<T> result) {
@@ -32,7 +32,7 @@ const Scenario& traced_scenario() {
 }
 
 void write_trace(benchmark::State& state) {
-  const Prediction prediction = or_abort(predict(traced_scenario()));
+  const Prediction prediction = or_abort(run::predict(traced_scenario()));
   const StepScene scene = or_abort(step_scene(traced_scenario(), prediction));
   const TraceChoice choice{TraceDetail::kernels, true};
   const std::int64_t events = trace_events(scene, choice);
@@ -43,10 +43,10 @@ void write_trace(benchmark::State& state) {
 BENCHMARK(write_trace)->Unit(benchmark::kMillisecond);
 
 void lay_scene(benchmark::State& state) {
-  const Prediction prediction = or_abort(predict(traced_scenario()));
+  const Prediction prediction = or_abort(run::predict(traced_scenario()));
   for (auto _ : state) benchmark::DoNotOptimize(step_scene(traced_scenario(), prediction));
 }
 BENCHMARK(lay_scene)->Unit(benchmark::kMillisecond);
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::report

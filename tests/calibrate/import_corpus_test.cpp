@@ -9,7 +9,7 @@
 
 #include "tests/fuzz/check_import.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 std::vector<std::string> import_corpus() {
@@ -45,4 +45,4 @@ TEST(ImportCorpus, DamagedTextsAreAnswered) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

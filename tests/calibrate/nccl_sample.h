@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-namespace stepcast {
+namespace stepcast::calibrate {
 
 /// One row of a new output: algbw = size / time, busbw = algbw x factor, in place a tenth slower.
 inline std::string nccl_row_text(
@@ -55,4 +55,4 @@ inline std::string replaced_once(std::string text, const std::string& from, cons
   return at == std::string::npos ? "nothing to replace" : text.replace(at, from.size(), to);
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -4,7 +4,7 @@
 #include "dataflow/lower/lower.h"
 #include "model/catalog.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 Program adapted(std::int64_t rank) {
@@ -13,8 +13,8 @@ Program adapted(std::int64_t rank) {
   plan.gpus = 8;
   plan.global_batch = 8;
   plan.lora_rank = rank;
-  auto program = lower(**find_row(catalog().networks, "llama3-8b", "network"), plan,
-      **find_row(catalog().stacks, "megatron-core", "stack"));
+  auto program = lower(**find_row(built_in().networks, "llama3-8b", "network"), plan,
+      **find_row(built_in().stacks, "megatron-core", "stack"));
   EXPECT_TRUE(program) << to_text(program.error());
   return std::move(*program);
 }
@@ -49,4 +49,4 @@ TEST(Adapters, WeightGradientsAreSmall) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

@@ -10,7 +10,7 @@
 #include "dataflow/notation/written.h"
 #include "model/catalog.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 std::string example_text(const std::string& name) {
@@ -75,8 +75,8 @@ TEST(Examples, WeightGatheredGathersEachMatrixOnce) {
 }
 
 TEST(Examples, FullyShardedFileEqualsTheAlias) {
-  const NetworkSpec& spec = **find_row(catalog().networks, "llama3-8b", "network");
-  const Stack& stack = **find_row(catalog().stacks, "pytorch-fsdp", "stack");
+  const NetworkSpec& spec = **find_row(built_in().networks, "llama3-8b", "network");
+  const Stack& stack = **find_row(built_in().stacks, "pytorch-fsdp", "stack");
   Plan file{example_text("fsdp.flow"), "fsdp.flow", 64, 1, 64, 0, Precision::bf16};
   Plan alias = file;
   alias.mapping = "mesh dp:64\nuse dp, fsdp\n";
@@ -94,4 +94,4 @@ TEST(Examples, FullyShardedFileEqualsTheAlias) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

@@ -8,7 +8,7 @@
 #include "tests/dataflow/execute_layout.h"
 #include "tests/dataflow/execute_moves.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 /// One block: its copies and what runs over them.
@@ -350,4 +350,4 @@ std::string difference(const Network& network, const Executed& expected, const E
   return found;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

@@ -10,7 +10,7 @@
 #include "dataflow/place/block.h"
 #include "model/network/network.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 
 /// A value for every element of every tensor that is given (weights, data, the first input), and for the gradient of
 /// the last output where the network does not end in a loss. By tensor; deterministic.
@@ -36,4 +36,4 @@ Executed execute(const Network& network, const PlacedNetwork& placed, const Give
 /// "" or what differs, beyond a relative 1e-9.
 std::string difference(const Network& network, const Executed& expected, const Executed& actual);
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

@@ -2,7 +2,7 @@
 
 #include <map>
 
-namespace stepcast {
+namespace stepcast::dataflow {
 
 ShardLayout::ShardLayout(const Network& network, const PlacedNetwork& placed)
     : net_(network), placed_(placed), tables_(network.tensors.size()) {
@@ -125,4 +125,4 @@ std::vector<char> ShardLayout::holds(int tensor, const Placement& place, int ran
   return held;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

@@ -8,7 +8,7 @@
 #include "dataflow/place/block.h"
 #include "model/network/network.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 
 class ShardLayout {
  public:
@@ -45,4 +45,4 @@ class ShardLayout {
   std::vector<Table> tables_;       ///< by tensor
 };
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

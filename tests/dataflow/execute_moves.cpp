@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-namespace stepcast {
+namespace stepcast::dataflow {
 
 void refuse(std::string what) { throw RunFailed{std::move(what)}; }
 
@@ -117,4 +117,4 @@ bool Collectives::check_received(const PlacedItem& item, const RankParts& parts,
   return true;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

@@ -7,7 +7,7 @@
 #include "tests/dataflow/execute_layout.h"
 #include "tests/dataflow/execute_operator.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 
 using RankParts = std::vector<Part>;  ///< by rank; empty = the copy does not exist now
 
@@ -45,4 +45,4 @@ class Collectives {
   const ShardLayout& layout_;
 };
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 constexpr int kMostAccesses = 8;
@@ -344,4 +344,4 @@ std::vector<Part> run_gradient(const RankOperator& on, const Part* upstream, con
   return Runner(on, inputs, error).backward(upstream, output, targets);
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

@@ -6,7 +6,7 @@
 
 #include "model/network/network.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 
 /// One rank's part of a copy: arrays of the whole tensor's size, and which elements are there.
 struct Part {
@@ -29,4 +29,4 @@ Part run_operator(const RankOperator& on, const std::vector<const Part*>& inputs
 std::vector<Part> run_gradient(const RankOperator& on, const Part* upstream, const std::vector<const Part*>& inputs,
     const Part* output, const std::vector<int>& targets, std::string& error);
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

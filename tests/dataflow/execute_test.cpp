@@ -7,7 +7,7 @@
 #include "tests/dataflow/execute.h"
 #include "tests/dataflow/ledger.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 /// Sum of the loss, or of the last output weighted with its given gradient.
@@ -172,4 +172,4 @@ TEST_F(PlantedError, OneContributionLeftOut) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

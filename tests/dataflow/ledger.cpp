@@ -6,7 +6,7 @@
 
 #include "dataflow/place/moves.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 std::string time_name(const PlacedItem& item) {
@@ -145,4 +145,4 @@ Network NetworkWriter::finish(int input, int output) {
   return std::move(net_);
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

@@ -11,7 +11,7 @@
 #include "dataflow/place/block.h"
 #include "model/network/network.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 
 /// Parses, expands and places. `text` holds mesh lines, aliases in use and statements; the GPU count is the first mesh
 /// line's product.
@@ -59,4 +59,4 @@ class NetworkWriter {
   Network net_;
 };
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

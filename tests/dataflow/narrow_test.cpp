@@ -4,7 +4,7 @@
 #include "dataflow/lower/lower.h"
 #include "model/catalog.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 ProgramBlock layer_in(Precision precision, const char* alias) {
@@ -13,8 +13,8 @@ ProgramBlock layer_in(Precision precision, const char* alias) {
   plan.gpus = 8;
   plan.global_batch = 8;
   plan.precision = precision;
-  const auto program = lower(**find_row(catalog().networks, "llama3-8b", "network"), plan,
-      **find_row(catalog().stacks, "megatron-core", "stack"));
+  const auto program = lower(**find_row(built_in().networks, "llama3-8b", "network"), plan,
+      **find_row(built_in().stacks, "megatron-core", "stack"));
   EXPECT_TRUE(program) << to_text(program.error());
   return program->blocks[1];
 }
@@ -49,4 +49,4 @@ TEST(NarrowPlans, NormedInputsAndTheMlpsActivationAreSavedAsCast) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

@@ -3,7 +3,7 @@
 
 #include "model/network/network.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 
 /// h 4096, 32 heads (g 8 groups of r 4), d 128, f 14336, v 128256, s 4096: rmsnorm, swiglu, rope, untied.
 inline NetworkSpec section_c_spec() {
@@ -25,4 +25,4 @@ inline Network section_c_network(std::int64_t data_ranks = 1, const NetworkSpec&
   return build_network(spec, {data_ranks, 4096, 2, 2}, AttentionForm::fused);
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

@@ -4,7 +4,7 @@
 #include "dataflow/lower/lower.h"
 #include "model/catalog.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 std::vector<Note> notes_of(const char* line) {
@@ -12,8 +12,8 @@ std::vector<Note> notes_of(const char* line) {
   plan.mapping = std::string("mesh tp:2 dp:4\nuse tp, sp, dp, fsdp\n") + line + "\n";
   plan.gpus = 8;
   plan.global_batch = 8;
-  const auto program = lower(**find_row(catalog().networks, "llama3-8b", "network"), plan,
-      **find_row(catalog().stacks, "megatron-core", "stack"));
+  const auto program = lower(**find_row(built_in().networks, "llama3-8b", "network"), plan,
+      **find_row(built_in().stacks, "megatron-core", "stack"));
   EXPECT_TRUE(program) << to_text(program.error());
   return program->notes;
 }
@@ -30,4 +30,4 @@ TEST(Notes, ChunksAndBucketSizesAreSaid) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

@@ -6,7 +6,7 @@
 #include "model/catalog.h"
 #include "model/network/network.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 /// Each weight once, times the repeat of its block; weights of several blocks (tied tables, a prediction module's head)
@@ -29,7 +29,7 @@ std::int64_t built_parameters(const NetworkSpec& spec) {
 }
 
 TEST(Parameters, OperatorsHoldWhatTheFormulasCount) {
-  for (const NetworkSpec& spec : catalog().networks)
+  for (const NetworkSpec& spec : built_in().networks)
     EXPECT_EQ(built_parameters(spec), parameter_count(spec)) << spec.id;
 }
 
@@ -71,4 +71,4 @@ TEST(Parameters, EachFieldAddsItsWeights) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

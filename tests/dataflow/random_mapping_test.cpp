@@ -9,7 +9,7 @@
 #include "tests/dataflow/execute.h"
 #include "tests/dataflow/ledger.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 /// h 8, g 2, r 2, d 4, f 8, v 8, s 4, b 4.
@@ -182,4 +182,4 @@ TEST(RandomMapping, TwoLayerProducts) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

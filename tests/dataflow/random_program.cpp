@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace stepcast {
+namespace stepcast::dataflow {
 
 std::vector<std::string> RandomProgram::some(int n) {
   std::vector<std::string> pool{"b", "s", "tp", "cp", "dp", "par", "gather", "step", "x1", "_y", "for", "arch", "cap"};
@@ -182,4 +182,4 @@ void RandomProgram::constraints(WrittenOperator& op) {
     if (coin()) op.pads.push_back({loops[i], coin() ? 0 : 0.25 * (1 + below(40))});
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

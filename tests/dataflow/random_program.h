@@ -7,7 +7,7 @@
 
 #include "dataflow/notation/mapping.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 
 class RandomProgram {
  public:
@@ -45,4 +45,4 @@ class RandomProgram {
   std::mt19937 random_;
 };
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

@@ -5,7 +5,7 @@
 #include "tests/dataflow/ledger.h"
 #include "tests/dataflow/networks.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 /// Everything of a placed network but labels, as text.
@@ -167,4 +167,4 @@ TEST(Structure, SplitOnTheAxisOfTheLayers) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

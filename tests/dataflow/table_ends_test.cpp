@@ -4,7 +4,7 @@
 #include "tests/dataflow/ledger.h"
 #include "tests/dataflow/networks.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 MovedBytes moves_of(const std::string& block, const std::string& mapping) {
@@ -55,4 +55,4 @@ TEST(TableEnds, TiedEmbeddingLiesOnceInEachBlock) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

@@ -11,7 +11,7 @@
 #include "tests/dataflow/ledger.h"
 #include "tests/dataflow/networks.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 constexpr double rows2u = 67'108'864, N_d = 92'340'224, N_e = 805'306'368, norms = 8'192;
@@ -112,4 +112,4 @@ TEST(TableExperts, ExpertTensorParallel) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

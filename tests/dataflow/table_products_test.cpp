@@ -4,7 +4,7 @@
 
 #include "tests/dataflow/ledger.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 /// O[m,n] += I[m,k] * W[k,n], all 4096: 2 * 4096 * 4096 = 33,554,432 B per matrix in bf16.
@@ -117,4 +117,4 @@ TEST(TableProducts, PopeWeightGatheredOverAll) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

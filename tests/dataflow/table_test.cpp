@@ -12,7 +12,7 @@
 #include "tests/dataflow/ledger.h"
 #include "tests/dataflow/networks.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 constexpr double U = 33'554'432, KV = 16'777'216, QO = 67'108'864, N = 218'103'808, gains = 8'192;
@@ -194,4 +194,4 @@ TEST(Table, Zero1OverDataAndContextWithTensorAndSequenceParallel) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

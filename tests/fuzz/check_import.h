@@ -8,7 +8,7 @@
 #include "calibrate/import/importer.h"
 #include "calibrate/rows/measurement_file.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 
 /// "" or what is wrong.
 inline std::string complaint_about_measurements(const Measurements& all) {
@@ -41,4 +41,4 @@ inline std::string complaint_about_import(const std::string& text) {
   return complaint_about_answer(import_text(text, "1x8-all_gather", "", options));
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

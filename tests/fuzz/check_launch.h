@@ -8,7 +8,7 @@
 #include "calibrate/import/config/config_text.h"
 #include "calibrate/import/scripts/launch_arguments.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 
 inline std::string complaint_about_arguments(const std::vector<GivenArgument>& arguments, std::size_t lines) {
   constexpr std::size_t most_value = 512 * 1024;
@@ -35,4 +35,4 @@ inline std::string complaint_about_launch(const std::string& text) {
   return {};
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -11,7 +11,7 @@
 #include "dataflow/notation/mapping.h"
 #include "dataflow/notation/written.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 
 inline bool same_program(const MappingProgram& a, const MappingProgram& b) {
   const auto same_dims = [&] {
@@ -40,15 +40,15 @@ inline void count_chips(const MappingProgram& program) {
 inline std::string complaint_about(const std::string& text) {
   const Expected<MappingProgram> program = parse(text, "t");
   if (!program) return program.error().what.empty() || program.error().where.empty() ? "an error without words" : "";
-  const std::string printed = print(*program);
+  const std::string printed = dataflow::print(*program);
   const Expected<MappingProgram> again = parse(printed, "t");
   if (!again) return "printed text does not parse: " + to_text(again.error()) + "\n" + printed;
   if (!same_program(*program, *again)) return "another program came back:\n" + printed;
-  if (print(*again) != printed) return "printing again gives other text:\n" + printed;
+  if (dataflow::print(*again) != printed) return "printing again gives other text:\n" + printed;
   (void)expand(*program);
   (void)network_of(*program);
   count_chips(*program);
   return {};
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

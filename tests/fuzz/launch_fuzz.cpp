@@ -10,7 +10,7 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string text(reinterpret_cast<const char*>(data), size);
-  const std::string complaint = stepcast::complaint_about_launch(text);
+  const std::string complaint = stepcast::calibrate::complaint_about_launch(text);
   if (complaint.empty()) return 0;
   std::fprintf(stderr, "%s\n", complaint.c_str());
   std::abort();

@@ -7,6 +7,7 @@
 namespace {
 
 using namespace stepcast;
+using namespace stepcast::kernels;
 
 Expected<std::vector<DeviceInfo>> no_devices() { return fail("devices", "this module has no GPU"); }
 std::string fake_support() { return "CUDA of a test"; }

@@ -15,7 +15,7 @@
 
 #include <fmt/format.h>
 
-namespace stepcast::gpu {
+namespace stepcast::kernels::gpu {
 namespace {
 
 /// Buffers of a problem as the kernels want them, exactly as long as they are.
@@ -207,4 +207,4 @@ TEST(AttentionEmulated, TilesForLessSharedMemory) {
 }
 
 }  // namespace
-}  // namespace stepcast::gpu
+}  // namespace stepcast::kernels::gpu

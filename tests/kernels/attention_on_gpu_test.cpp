@@ -9,7 +9,7 @@
 #include "kernels/bench/device.h"
 #include "kernels/bench/gpu_bench.h"
 
-namespace stepcast {
+namespace stepcast::kernels {
 namespace {
 
 class AttentionOnGpu : public testing::Test {
@@ -144,4 +144,4 @@ TEST_F(AttentionOnGpu, RefusesWhatItHasNoKernelFor) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::kernels

@@ -11,7 +11,7 @@
 #include "kernels/library/nccl_library.h"
 #include "kernels/process/launch_place.h"
 
-namespace stepcast {
+namespace stepcast::kernels {
 namespace {
 
 constexpr CollectiveKind kinds_on_gpu[] = {CollectiveKind::all_gather, CollectiveKind::reduce_scatter,
@@ -175,4 +175,4 @@ TEST(CollectiveOnGpu, OneProcessAgreesWithItself) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::kernels

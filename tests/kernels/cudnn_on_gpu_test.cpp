@@ -6,7 +6,7 @@
 #include "kernels/bench/device.h"
 #include "kernels/bench/gpu_bench.h"
 
-namespace stepcast {
+namespace stepcast::kernels {
 namespace {
 
 class CudnnOnGpu : public testing::Test {
@@ -105,4 +105,4 @@ TEST_F(CudnnOnGpu, WhatItCannotDoIsSaid) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::kernels

@@ -7,7 +7,7 @@
 #include "kernels/cuda/memory/quantize_kernels.cuh"
 #include "tests/kernels/emulated/numbers.h"
 
-namespace stepcast::gpu {
+namespace stepcast::kernels::gpu {
 namespace {
 
 using reference::Values;
@@ -137,4 +137,4 @@ TEST(EmulatedAdam, FollowsTheAlgorithmForThreeSteps) {
 }
 
 }  // namespace
-}  // namespace stepcast::gpu
+}  // namespace stepcast::kernels::gpu

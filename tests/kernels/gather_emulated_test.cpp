@@ -6,7 +6,7 @@
 #include "kernels/cuda/memory/rope_kernels.cuh"
 #include "tests/kernels/emulated/numbers.h"
 
-namespace stepcast::gpu {
+namespace stepcast::kernels::gpu {
 namespace {
 
 template <typename T> void expect_embedding(int columns) {
@@ -74,4 +74,4 @@ TEST(EmulatedRope, TurnsEachHeadByItsPosition) {
 }
 
 }  // namespace
-}  // namespace stepcast::gpu
+}  // namespace stepcast::kernels::gpu

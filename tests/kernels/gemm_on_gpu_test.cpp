@@ -7,7 +7,7 @@
 #include "kernels/bench/device.h"
 #include "kernels/bench/gpu_bench.h"
 
-namespace stepcast {
+namespace stepcast::kernels {
 namespace {
 
 struct GemmSize {
@@ -155,4 +155,4 @@ TEST_F(GemmOnGpu, WeightGradientsStayRightAfterManyCalls) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::kernels

@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-namespace stepcast {
+namespace stepcast::kernels {
 
 inline int free_port() {
   const int descriptor = ::socket(AF_INET, SOCK_STREAM, 0);
@@ -23,4 +23,4 @@ inline int free_port() {
   return ntohs(address.sin_port);
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::kernels

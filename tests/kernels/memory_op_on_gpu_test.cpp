@@ -8,7 +8,7 @@
 #include "kernels/bench/device.h"
 #include "kernels/bench/gpu_bench.h"
 
-namespace stepcast {
+namespace stepcast::kernels {
 namespace {
 
 struct OperatorSize {
@@ -125,4 +125,4 @@ TEST_F(MemoryOpOnGpu, RefusesWhatItCannotDo) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::kernels

@@ -3,7 +3,7 @@
 #include "kernels/cuda/memory/norm_backward_kernels.cuh"
 #include "tests/kernels/emulated/numbers.h"
 
-namespace stepcast::gpu {
+namespace stepcast::kernels::gpu {
 namespace {
 
 using reference::Values;
@@ -98,4 +98,4 @@ TEST(NormBackwardPlan, ManyRowsToFewBlocks) {
 }
 
 }  // namespace
-}  // namespace stepcast::gpu
+}  // namespace stepcast::kernels::gpu

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-namespace stepcast {
+namespace stepcast::kernels {
 namespace {
 
 // Decoding by the definition: sign, exponent with its bias, mantissa in units of its last place.
@@ -98,4 +98,4 @@ TEST(Number, ElementsOfAnArray) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::kernels

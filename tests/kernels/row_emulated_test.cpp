@@ -5,7 +5,7 @@
 #include "kernels/cuda/memory/row_plan.cuh"
 #include "tests/kernels/emulated/numbers.h"
 
-namespace stepcast::gpu {
+namespace stepcast::kernels::gpu {
 namespace {
 
 using reference::Values;
@@ -164,4 +164,4 @@ TEST(RowPlan, GivesRowsToWarpsThenBlocksThenSharedMemory) {
 }
 
 }  // namespace
-}  // namespace stepcast::gpu
+}  // namespace stepcast::kernels::gpu

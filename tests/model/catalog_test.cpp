@@ -27,11 +27,11 @@ template <typename Row> void check_names(const std::vector<Row>& rows, bool sour
 }
 
 TEST(Catalog, NamesAreUniqueAndEveryRowHasASource) {
-  check_names(catalog().networks, true);
-  check_names(catalog().gpus, true);
-  check_names(catalog().machines, true);
-  check_names(catalog().stacks, true);
-  check_names(catalog().profiles, false);
+  check_names(built_in().networks, true);
+  check_names(built_in().gpus, true);
+  check_names(built_in().machines, true);
+  check_names(built_in().stacks, true);
+  check_names(built_in().profiles, false);
 }
 
 TEST(Catalog, EveryRowReadsBackAsItWasWritten) {
@@ -40,37 +40,37 @@ TEST(Catalog, EveryRowReadsBackAsItWasWritten) {
     ASSERT_TRUE(again) << to_text(again.error());
     EXPECT_EQ(write(*again), text) << id;
   };
-  for (const NetworkSpec& row : catalog().networks) same(row.id, write_network(row), read_network, write_network);
-  for (const Gpu& row : catalog().gpus) same(row.id, write_gpu(row), read_gpu, write_gpu);
-  for (const Stack& row : catalog().stacks) same(row.id, write_stack(row), read_stack, write_stack);
-  for (const ProfileRow& row : catalog().profiles)
+  for (const NetworkSpec& row : built_in().networks) same(row.id, write_network(row), read_network, write_network);
+  for (const Gpu& row : built_in().gpus) same(row.id, write_gpu(row), read_gpu, write_gpu);
+  for (const Stack& row : built_in().stacks) same(row.id, write_stack(row), read_stack, write_stack);
+  for (const ProfileRow& row : built_in().profiles)
     same(row.id, write_profile(row.whole()), read_profile, write_profile);
   const auto read_alone = [](const std::string& text, const std::string& where) {
     return read_machine(text, where, {});
   };
-  for (const Machine& row : catalog().machines) same(row.id, write_machine(row), read_alone, write_machine);
+  for (const Machine& row : built_in().machines) same(row.id, write_machine(row), read_alone, write_machine);
 }
 
 TEST(Catalog, KeepsKnownFigures) {
-  const Machine& a100 = **find_row(catalog().machines, "dgx-a100", "machine");
+  const Machine& a100 = **find_row(built_in().machines, "dgx-a100", "machine");
   EXPECT_EQ(a100.gpu.peak[static_cast<int>(Precision::fp16)].value(), 312e12);
   EXPECT_EQ(a100.gpu.memory.value(), 80.0 * (1 << 30));
   EXPECT_EQ(a100.levels[0].bandwidth_per_gpu.value(), 300e9);
   EXPECT_EQ(a100.levels[1].bandwidth_per_gpu.value(), 25e9) << "200 Gb/s per GPU";
-  const Machine& rack = **find_row(catalog().machines, "gb200-nvl72", "machine");
+  const Machine& rack = **find_row(built_in().machines, "gb200-nvl72", "machine");
   EXPECT_EQ(rack.levels[0].gpus, 72);
 }
 
 TEST(FindRow, TakesIdsAndAliasesInAnyCase) {
-  EXPECT_EQ((*find_row(catalog().networks, "LLAMA3-70B", "network"))->id, "llama3-70b");
-  EXPECT_EQ((*find_row(catalog().networks, "meta-llama/Meta-Llama-3-70B", "network"))->id, "llama3-70b");
-  EXPECT_EQ((*find_row(catalog().machines, "hgx-h100", "machine"))->id, "dgx-h100");
+  EXPECT_EQ((*find_row(built_in().networks, "LLAMA3-70B", "network"))->id, "llama3-70b");
+  EXPECT_EQ((*find_row(built_in().networks, "meta-llama/Meta-Llama-3-70B", "network"))->id, "llama3-70b");
+  EXPECT_EQ((*find_row(built_in().machines, "hgx-h100", "machine"))->id, "dgx-h100");
 }
 
 TEST(FindRow, SuggestsTheNearestOrListsAll) {
-  EXPECT_EQ(to_text(find_row(catalog().networks, "lama3-70b", "network").error()),
+  EXPECT_EQ(to_text(find_row(built_in().networks, "lama3-70b", "network").error()),
       "network: unknown network 'lama3-70b' (did you mean 'llama3-70b'?)");
-  const std::string all = to_text(find_row(catalog().machines, "tpu", "machine").error());
+  const std::string all = to_text(find_row(built_in().machines, "tpu", "machine").error());
   EXPECT_NE(all.find("one of: "), std::string::npos) << all;
   EXPECT_NE(all.find("dgx-h100"), std::string::npos) << all;
 }

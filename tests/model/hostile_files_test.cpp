@@ -37,11 +37,11 @@ bool refused(std::string_view name, const std::string& text) {
   const std::string where(name);
   if (name.starts_with("networks/")) return check(read_network(text, where));
   if (name.starts_with("gpus/")) return check(read_gpu(text, where));
-  if (name.starts_with("machines/")) return check(read_machine(text, where, catalog().gpus));
+  if (name.starts_with("machines/")) return check(read_machine(text, where, built_in().gpus));
   if (name.starts_with("stacks/")) return check(read_stack(text, where));
   if (name.starts_with("kernels/")) {
     const std::string id(name.substr(8, name.size() - 8 - 5));
-    return check(with_kernel_part((*find_row(catalog().profiles, id, "profile"))->steps(), text, where));
+    return check(with_kernel_part((*find_row(built_in().profiles, id, "profile"))->steps(), text, where));
   }
   return check(read_profile(text, where));
 }
@@ -64,7 +64,7 @@ TEST(HostileFiles, EveryKeyIsNeededOrKnown) {
 }
 
 TEST(HostileFiles, TheLargestMachineIsCheckedInTime) {
-  Machine machine = **find_row(catalog().machines, "gb200-nvl72", "machine");
+  Machine machine = **find_row(built_in().machines, "gb200-nvl72", "machine");
   machine.levels[0].gpus = 1024;
   machine.levels[1].gpus = 1024 * 1024;
   machine.levels[1].ports = 4096;

@@ -9,7 +9,7 @@ namespace stepcast {
 namespace {
 
 std::string stack_error(const std::string& from, const std::string& to) {
-  std::string text = write_stack(**find_row(catalog().stacks, "megatron-core", "stack"));
+  std::string text = write_stack(**find_row(built_in().stacks, "megatron-core", "stack"));
   const auto at = text.find(from);
   if (at == std::string::npos) return "nothing to replace";
   const auto stack = read_stack(text.replace(at, from.size(), to), "s.json");
@@ -32,10 +32,10 @@ TEST(ReadStack, WantsEveryTermStated) {
 }
 
 TEST(CatalogStacks, DifferWhereTheSoftwareDid) {
-  const Stack& old = **find_row(catalog().stacks, "megatron-2022", "stack");
+  const Stack& old = **find_row(built_in().stacks, "megatron-2022", "stack");
   EXPECT_EQ(old.attention, AttentionForm::unfused);
   EXPECT_EQ(old.gradient_reduces, Manners::blocking);
-  const Stack& now = **find_row(catalog().stacks, "megatron-core", "stack");
+  const Stack& now = **find_row(built_in().stacks, "megatron-core", "stack");
   EXPECT_EQ(now.attention, AttentionForm::fused);
   EXPECT_EQ(now.gradient_reduces, Manners::overlapped);
 }
@@ -170,9 +170,9 @@ TEST(StackFields, HalfGradientsAreOfFp16Alone) {
 }
 
 TEST(CatalogStacks, FitsAreBorrowedFromOtherStacksOfTheCatalogue) {
-  for (const Stack& stack : catalog().stacks)
+  for (const Stack& stack : built_in().stacks)
     for (const std::string& id : stack.tuned_like) {
-      const auto known = find_row(catalog().stacks, id, "stack");
+      const auto known = find_row(built_in().stacks, id, "stack");
       ASSERT_TRUE(known.has_value()) << stack.id << " is tuned like " << id;
       EXPECT_EQ((*known)->id, id) << "an alias: fits go by id";
       EXPECT_NE(id, stack.id);
@@ -180,7 +180,8 @@ TEST(CatalogStacks, FitsAreBorrowedFromOtherStacksOfTheCatalogue) {
 }
 
 TEST(CatalogStacks, BeginBeforeTheyEnd) {
-  for (const Stack& stack : catalog().stacks) EXPECT_TRUE(stack.until.empty() || stack.from <= stack.until) << stack.id;
+  for (const Stack& stack : built_in().stacks)
+    EXPECT_TRUE(stack.until.empty() || stack.from <= stack.until) << stack.id;
 }
 
 }  // namespace

@@ -20,12 +20,12 @@ StepFit fit_for(const std::string& stack, Precision precision, double products) 
 }
 
 Profile with_fits(std::vector<StepFit> fits) {
-  Profile profile = **find_row(catalog().profiles, "h100-sxm", "profile");
+  Profile profile = **find_row(built_in().profiles, "h100-sxm", "profile");
   profile.steps = std::move(fits);
   return profile;
 }
 
-const Stack& core() { return **find_row(catalog().stacks, "megatron-core", "stack"); }
+const Stack& core() { return **find_row(built_in().stacks, "megatron-core", "stack"); }
 
 TEST(StepTuning, NeutralValuesAreTheRowsOwn) {
   const Profile profile = with_fits({});
@@ -152,14 +152,14 @@ TEST(StepTuning, EveryParameterHasARangeAroundItsTypicalValueAndASentence) {
 }
 
 TEST(StepTuning, ShippedFitsAreFewPlausibleAndHeldOut) {
-  for (const Profile& profile : catalog().profiles)
+  for (const Profile& profile : built_in().profiles)
     for (const StepFit& fit : profile.steps) {
       EXPECT_LE(fit.values.size(), most_fitted) << profile.id << ' ' << fit.stack;
       for (const auto& [parameter, value] : fit.values) {
         EXPECT_GE(value, row_of(parameter).low) << profile.id << ' ' << fit.stack;
         EXPECT_LE(value, row_of(parameter).high) << profile.id << ' ' << fit.stack;
       }
-      EXPECT_TRUE(find_row(catalog().stacks, fit.stack, "stack").has_value()) << fit.stack;
+      EXPECT_TRUE(find_row(built_in().stacks, fit.stack, "stack").has_value()) << fit.stack;
       EXPECT_GT(fit.spread.p90, fit.spread.p10);
       EXPECT_FALSE(fit.source.empty());
     }

@@ -6,7 +6,7 @@
 #include "sim/streams.h"
 #include "sim/streams/walk.h"
 
-namespace stepcast {
+namespace stepcast::sim {
 
 inline ChunkTimes chunk_times(const Program& program, const Chunk& chunk, const CostModel& cost) {
   const std::vector<BlockPrices> prices = price_blocks(program, cost);
@@ -33,4 +33,4 @@ inline MoveTimes move_times(const Program& program, int block, const CostModel& 
   return times;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::sim

@@ -4,7 +4,7 @@
 
 #include "tests/sim/small_program.h"
 
-namespace stepcast::cost_test {
+namespace stepcast::sim::cost_test {
 namespace {
 
 class Costs {
@@ -271,4 +271,4 @@ TEST(SendPrice, NearRanksMayStandOnTwoNodes) {
 }
 
 }  // namespace
-}  // namespace stepcast::cost_test
+}  // namespace stepcast::sim::cost_test

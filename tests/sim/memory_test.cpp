@@ -5,7 +5,7 @@
 #include "sim/schedule/schedule_table.h"
 #include "tests/sim/small_program.h"
 
-namespace stepcast {
+namespace stepcast::sim {
 namespace {
 
 constexpr double gb = 1e9;
@@ -161,4 +161,4 @@ TEST(PeakMemory, OverflowDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::sim

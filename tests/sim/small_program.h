@@ -12,7 +12,7 @@
 #include "model/profile/profile.h"
 #include "model/stack.h"
 
-namespace stepcast::small {
+namespace stepcast::sim::small {
 
 inline Machine machine() {
   Machine machine;
@@ -140,4 +140,4 @@ inline Program pipeline(ProgramBlock block, std::int64_t stages, std::int64_t la
   return program;
 }
 
-}  // namespace stepcast::small
+}  // namespace stepcast::sim::small

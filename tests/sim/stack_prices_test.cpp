@@ -4,13 +4,13 @@
 #include "model/catalog.h"
 #include "sim/cost.h"
 
-namespace stepcast {
+namespace stepcast::sim {
 namespace {
 
-const Machine& dgx() { return **find_row(catalog().machines, "dgx-h100", "machine"); }
-const Profile& h100() { return **find_row(catalog().profiles, "h100-sxm", "profile"); }
+const Machine& dgx() { return **find_row(built_in().machines, "dgx-h100", "machine"); }
+const Profile& h100() { return **find_row(built_in().profiles, "h100-sxm", "profile"); }
 
-Stack bare_stack() { return **find_row(catalog().stacks, "megatron-core", "stack"); }
+Stack bare_stack() { return **find_row(built_in().stacks, "megatron-core", "stack"); }
 
 /// 8192 x 8192 x 8192: 1.1 TFLOP, far above the memory bound.
 KernelWork cube(const char* label, double head_dim = 0) {
@@ -154,4 +154,4 @@ TEST(StackPrices, PiecesHideAllButTheFirst) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::sim

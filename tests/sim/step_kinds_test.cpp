@@ -8,7 +8,7 @@
 #include "sim/step.h"
 #include "tests/sim/small_program.h"
 
-namespace stepcast {
+namespace stepcast::sim {
 namespace {
 
 using testing::HasSubstr;
@@ -244,4 +244,4 @@ TEST(StepKinds, NotesSayWhatIsAssumed) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::sim

@@ -7,7 +7,7 @@
 
 #include "tests/sim/small_program.h"
 
-namespace stepcast {
+namespace stepcast::sim {
 namespace {
 
 using small::add;
@@ -292,4 +292,4 @@ TEST(Forecast, MoreMicroBatchesAddTheSlowestStageEach) {  // T = a + b m
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::sim

@@ -6,7 +6,7 @@
 #include "tests/sim/chunk_times.h"
 #include "tests/sim/small_program.h"
 
-namespace stepcast {
+namespace stepcast::sim {
 namespace {
 
 using small::add;
@@ -124,4 +124,4 @@ TEST(HiddenExchanges, OtherMovesStayAsTheyAre) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::sim

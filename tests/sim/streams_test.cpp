@@ -5,7 +5,7 @@
 #include "tests/sim/chunk_times.h"
 #include "tests/sim/small_program.h"
 
-namespace stepcast {
+namespace stepcast::sim {
 namespace {
 
 using small::add;
@@ -218,4 +218,4 @@ TEST(MoveTimesTest, SteadyRepeatPerBlock) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::sim

@@ -107,4 +107,10 @@ expect accepts unique_names.sh sim/a.h $'namespace stepcast::sim {\nstruct Work 
 expect refuses unique_names.sh sim/a.h $'namespace stepcast {\nclass Base {\n};\n}'
 expect refuses unique_names.sh sim/a.h $'namespace stepcast {\nstruct Base { int n; };\n}'
 
+expect accepts folder_namespaces.sh sim/a.h $'namespace stepcast::dataflow {\nstruct Program;\n}\n\nnamespace stepcast::sim {\nstruct Work {\n};\n}'
+expect accepts folder_namespaces.sh sim/a.cpp $'namespace stepcast::sim::orders {\nint x;\n}'
+expect refuses folder_namespaces.sh sim/a.cpp $'namespace stepcast {\nint x;\n}'
+expect refuses folder_namespaces.sh sim/a.cpp $'namespace stepcast::dataflow {\nstruct Program;\nint x;\n}'
+expect refuses folder_namespaces.sh model/a.cpp $'namespace stepcast::sim {\nint x;\n}'
+
 ((failures == 0))

@@ -10,7 +10,7 @@
 #include "studies/records/embedded_runs.h"
 #include "studies/records/run_scenario.h"
 
-namespace stepcast {
+namespace stepcast::studies {
 namespace {
 
 Run mlperf_run() {
@@ -29,7 +29,7 @@ StepReport step_with(std::int64_t micro_batches) {
   run.global_batch = micro_batches * run.parallel.dp;
   auto made = scenario_of(run);
   EXPECT_TRUE(made.has_value()) << to_text(made.error());
-  auto prediction = predict(made->scenario);
+  auto prediction = run::predict(made->scenario);
   EXPECT_TRUE(prediction.has_value()) << to_text(prediction.error());
   return std::move(prediction->step);
 }
@@ -54,4 +54,4 @@ TEST(AffineStep, TheInterceptIsMadeOfNamedParts) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::studies

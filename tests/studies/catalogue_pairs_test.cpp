@@ -18,7 +18,7 @@
 #include "studies/run/scenario.h"
 #include "studies/run/split/split.h"
 
-namespace stepcast {
+namespace stepcast::studies {
 namespace {
 
 struct Pair {
@@ -59,8 +59,8 @@ Pair on_two_nodes(const NetworkSpec& network, const Machine& machine) {
 
 std::vector<Pair> all_pairs() {
   std::vector<Pair> pairs;
-  for (const NetworkSpec& network : catalog().networks)
-    for (const Machine& machine : catalog().machines) {
+  for (const NetworkSpec& network : built_in().networks)
+    for (const Machine& machine : built_in().machines) {
       pairs.push_back(on_one_node(network, machine));
       if (machine.levels.size() > 1) pairs.push_back(on_two_nodes(network, machine));
       if (network.experts.count > 0) pairs.push_back(on_spread_experts(network, machine));
@@ -148,7 +148,7 @@ void check_figures(const Prediction& prediction, const std::string& pair) {
 void check_pair(const Pair& pair) {
   const auto scenario = complete(request_of(pair));
   ASSERT_TRUE(scenario) << pair.name() << ": " << to_text(scenario.error());
-  const auto prediction = predict(*scenario);
+  const auto prediction = run::predict(*scenario);
   ASSERT_TRUE(prediction) << pair.name() << ": " << to_text(prediction.error());
   check_figures(*prediction, pair.name());
   for (const std::string& warning : prediction->warnings)
@@ -157,20 +157,20 @@ void check_pair(const Pair& pair) {
 
 TEST(CataloguePairs, EveryNetworkRunsOnEveryMachine) {
   const std::vector<Pair> pairs = all_pairs();
-  EXPECT_GE(pairs.size(), catalog().networks.size() * catalog().machines.size());
+  EXPECT_GE(pairs.size(), built_in().networks.size() * built_in().machines.size());
   for (const Pair& pair : pairs) check_pair(pair);
 }
 
 /// The same work on the same number of GPUs: a chip that does not beat another in any figure is not faster.
 TEST(CataloguePairs, MoreOfEverythingIsNotSlower) {
-  const NetworkSpec& network = **find_row(catalog().networks, "llama3-8b", "network");
+  const NetworkSpec& network = **find_row(built_in().networks, "llama3-8b", "network");
   for (const auto& [slow, fast] :
       {std::pair{"dgx-1-v100", "dgx-a100"}, {"dgx-a100", "dgx-h100"}, {"dgx-h100", "dgx-b200"}, {"hgx-h20", "hgx-h200"},
           {"aws-p4de", "dgx-a100"}, {"h100-pcie-server", "dgx-h100"}, {"mi300x-server", "mi355x-server"},
           {"rtx-4090-box", "rtx-pro-6000-server"}}) {
     const auto step = [&](const char* machine) {
-      const auto scenario = complete(request_of({network, **find_row(catalog().machines, machine, "machine"), 8, 8}));
-      return predict(*scenario)->step.step_time;
+      const auto scenario = complete(request_of({network, **find_row(built_in().machines, machine, "machine"), 8, 8}));
+      return run::predict(*scenario)->step.step_time;
     };
     EXPECT_GE(step(slow), step(fast)) << slow << " and " << fast;
   }
@@ -178,10 +178,10 @@ TEST(CataloguePairs, MoreOfEverythingIsNotSlower) {
 
 /// bf16 is the default; chips that lack it say what to ask for.
 TEST(CataloguePairs, ChipsWithoutBf16RunTheirNextTypeAndSaySo) {
-  for (const Machine& machine : catalog().machines) {
+  for (const Machine& machine : built_in().machines) {
     if (can(machine.gpu, Precision::bf16)) continue;
     Request request;
-    request.network = Chosen<NetworkSpec>{catalog().networks.front(), catalog().networks.front().id};
+    request.network = Chosen<NetworkSpec>{built_in().networks.front(), built_in().networks.front().id};
     request.machine = Chosen<Machine>{machine, machine.id};
     const auto scenario = complete(request);
     ASSERT_TRUE(scenario) << machine.id << ": " << to_text(scenario.error());
@@ -195,4 +195,4 @@ TEST(CataloguePairs, ChipsWithoutBf16RunTheirNextTypeAndSaySo) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::studies

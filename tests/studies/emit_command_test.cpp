@@ -7,7 +7,7 @@
 
 #include "tests/studies/sweep/typed_sweep.h"
 
-namespace stepcast {
+namespace stepcast::studies {
 namespace {
 
 using nlohmann::json;
@@ -17,7 +17,7 @@ using testing::Not;
 using testing::StartsWith;
 using testing_program::own_path;
 using testing_program::Ran;
-using testing_program::run;
+using testing_program::run_line;
 
 const std::string emitted_run = "predict llama3-70b --machine dgx-h100 --gpus 64 --tp 8 --pp 4 --global-batch 64";
 
@@ -28,7 +28,7 @@ std::string emit_file(const std::string& name, const std::string& text) {
 }
 
 TEST(EmitCommand, TheTextStandsInPlaceOfTheReport) {
-  const Ran ran = run(emitted_run + " --emit megatron");
+  const Ran ran = run_line(emitted_run + " --emit megatron");
   ASSERT_EQ(ran.code, 0) << ran.err;
   EXPECT_THAT(ran.out, StartsWith("#!/bin/bash\n"));
   EXPECT_THAT(ran.out, HasSubstr("--tensor-model-parallel-size 8"));
@@ -37,7 +37,7 @@ TEST(EmitCommand, TheTextStandsInPlaceOfTheReport) {
 }
 
 TEST(EmitCommand, WhatCannotBeSaidIsOnStderr) {
-  const Ran ran = run(emitted_run + " --emit megatron --schedule zb-h1 --save-gathered on");
+  const Ran ran = run_line(emitted_run + " --emit megatron --schedule zb-h1 --save-gathered on");
   ASSERT_EQ(ran.code, 0) << ran.err;
   EXPECT_THAT(
       ran.err, HasSubstr("stepcast: megatron cannot say: the schedule zb-h1 on 4 stages; Megatron-LM runs 1F1B\n"));
@@ -64,7 +64,7 @@ TEST(EmitCommand, WrongUseIsRefused) {
       {"sweep llama3-405b --machine dgx-h100 --gpus 8 --global-batch 64 --emit megatron", "--emit",
           "no configuration is left"}};
   for (const RefusedEmit& row : rows) {
-    const Ran ran = run(row.line);
+    const Ran ran = run_line(row.line);
     EXPECT_EQ(ran.code, 2) << row.line;
     EXPECT_THAT(ran.out, IsEmpty()) << row.line;
     EXPECT_THAT(ran.err, HasSubstr(row.where)) << row.line;
@@ -79,7 +79,7 @@ TEST(EmitCommand, ASweepWritesItsBest) {
   std::vector<std::string> words = testing_sweep::shell_words(best["command"]);
   words.erase(words.begin());
   for (const char* word : {"--emit", "megatron"}) words.emplace_back(word);
-  const Ran alone = run(words), swept = run("sweep " + sweep + " --emit megatron");
+  const Ran alone = run_line(words), swept = run_line("sweep " + sweep + " --emit megatron");
   ASSERT_EQ(swept.code, 0) << swept.err;
   EXPECT_EQ(swept.out, alone.out);
   EXPECT_THAT(swept.out, HasSubstr("--tensor-model-parallel-size"));
@@ -105,12 +105,13 @@ TEST(EmitCommand, AScriptReadsBackAsTheRunThatItWasWrittenFor) {
       "gpt3-175b --gpus 128 --tp 8 --pp 8 --order tp-cp-pp-dp --sp off --global-batch 64 --dp-overlap off",
       "llama4-maverick --gpus 128 --tp 4 --pp 2 --ep 16 --global-batch 256"};
   for (const std::string& row : rows) {
-    const Ran emitted = run("predict " + row + " --machine dgx-h100 --emit megatron");
+    const Ran emitted = run_line("predict " + row + " --machine dgx-h100 --emit megatron");
     ASSERT_EQ(emitted.code, 0) << row << "\n" << emitted.err;
     EXPECT_THAT(emitted.err, IsEmpty()) << row;
     const std::string script = emit_file("run.sh", emitted.out);
-    const json there = emitted_program(run("predict " + row + " --machine dgx-h100 --print-scenario"));
-    const json back = emitted_program(run("predict --megatron " + script + " --machine dgx-h100 --print-scenario"));
+    const json there = emitted_program(run_line("predict " + row + " --machine dgx-h100 --print-scenario"));
+    const json back =
+        emitted_program(run_line("predict --megatron " + script + " --machine dgx-h100 --print-scenario"));
     EXPECT_EQ(back, there) << row << "\n" << emitted.out;
   }
 }
@@ -122,7 +123,7 @@ TEST(EmitCommand, ALaunchIsWrittenAgainWithItsOwnPaths) {
       "  --num-attention-heads 32 --seq-length 4096 --max-position-embeddings 4096 --vocab-size 32000 \\\n"
       "  --tensor-model-parallel-size 8 --micro-batch-size 1 --global-batch-size 64 --bf16 \\\n"
       "  --save $CHECKPOINTS/a --lr 3e-4 --log-interval 5\n");
-  const Ran ran = run("predict --megatron " + old + " --machine dgx-h100 --tp 2 --emit megatron");
+  const Ran ran = run_line("predict --megatron " + old + " --machine dgx-h100 --tp 2 --emit megatron");
   ASSERT_EQ(ran.code, 0) << ran.err;
   for (const char* part : {"--tensor-model-parallel-size 2", "--save \"$CHECKPOINTS/a\"", "--lr 3e-4",
            "--log-interval 5", "export NCCL_IB_TIMEOUT=22"})
@@ -131,4 +132,4 @@ TEST(EmitCommand, ALaunchIsWrittenAgainWithItsOwnPaths) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::studies

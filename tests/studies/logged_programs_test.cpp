@@ -5,15 +5,15 @@
 
 #include "tests/studies/launch/read/logged_run_checks.h"
 
-namespace stepcast {
+namespace stepcast::studies {
 namespace {
 
-using namespace sample_log;
+using namespace launch::sample_log;
 
 TEST(LoggedPrograms, NemoFromItsConfiguration) {
-  const auto made = run_of_log(sample_log::nemo_log, {"dgx-h100", "", 0});
+  const auto made = run_of_log(launch::sample_log::nemo_log, {"dgx-h100", "", 0});
   ASSERT_TRUE(made) << refusal_of(made);
-  const stepcast::Run& run = made->run;
+  const records::Run& run = made->run;
   EXPECT_EQ(stack_of(run).id, "nemo");
   EXPECT_EQ(run.parallel.gpus, 16);
   EXPECT_EQ(run.parallel.pp, 2);
@@ -30,7 +30,7 @@ TEST(LoggedPrograms, NemoTwoByItsRecipe) {
   const std::string text =
       "nemo llm pretrain --factory llama3_8b trainer.num_nodes=2 trainer.devices=8 "
       "trainer.strategy.tensor_model_parallel_size=2 data.micro_batch_size=1 data.global_batch_size=512\n" +
-      sample_log::nemo_steps({10, 7.5, 7.5});
+      launch::sample_log::nemo_steps({10, 7.5, 7.5});
   const auto made = run_of_log(text, {"dgx-h100", "", 0});
   ASSERT_TRUE(made) << refusal_of(made);
   EXPECT_EQ(made->run.model.hidden, 4096);
@@ -41,12 +41,12 @@ TEST(LoggedPrograms, NemoTwoByItsRecipe) {
 }
 
 TEST(LoggedPrograms, TorchtitanWithFsdp) {
-  auto log = read_training_log(sample_log::torchtitan_log({"1,024", "8,192", "8,192"}), "job.log");
+  auto log = read_training_log(launch::sample_log::torchtitan_log({"1,024", "8,192", "8,192"}), "job.log");
   ASSERT_TRUE(log);
-  ASSERT_TRUE(add_launch_arguments(*log, sample_log::torchtitan_toml, "llama3_8b.toml"));
+  ASSERT_TRUE(add_launch_arguments(*log, launch::sample_log::torchtitan_toml, "llama3_8b.toml"));
   const auto made = logged_run(*log, {});
   ASSERT_TRUE(made) << refusal_of(made);
-  const stepcast::Run& run = made->run;
+  const records::Run& run = made->run;
   EXPECT_EQ(stack_of(run).id, "pytorch-fsdp");
   EXPECT_EQ(run.hardware.gpu, "h100-sxm");  // the log names its GPU
   EXPECT_EQ(run.parallel.gpus, 8);
@@ -60,7 +60,7 @@ TEST(LoggedPrograms, TorchtitanWithFsdp) {
 }
 
 TEST(LoggedPrograms, TorchtitanReplicasAndStages) {
-  auto log = read_training_log(sample_log::torchtitan_log({"8,192", "8,192"}), "job.log");
+  auto log = read_training_log(launch::sample_log::torchtitan_log({"8,192", "8,192"}), "job.log");
   log->arguments["parallelism.data_parallel_replicate_degree"] = "2";
   const auto hybrid = logged_run(*log, {"dgx-h100", "", 0});
   ASSERT_FALSE(hybrid);  // 8 sequences of a step are no multiple of 16 ranks
@@ -88,7 +88,7 @@ TEST(LoggedPrograms, TorchtitanNamesAFileThatWasNotGiven) {
   EXPECT_TRUE(holds(
       refusal_of(run_of_log(text, {"dgx-h100", "", 0})), "the micro-batch (--launch ./train_configs/llama3_8b.toml)"));
   auto log = read_training_log(text, "job.log");
-  ASSERT_TRUE(add_launch_arguments(*log, sample_log::torchtitan_toml, "llama3_8b.toml"));
+  ASSERT_TRUE(add_launch_arguments(*log, launch::sample_log::torchtitan_toml, "llama3_8b.toml"));
   const auto made = logged_run(*log, {"dgx-h100", "", 0});
   ASSERT_TRUE(made) << refusal_of(made);
   EXPECT_EQ(made->run.parallel.dp, 8);
@@ -96,9 +96,9 @@ TEST(LoggedPrograms, TorchtitanNamesAFileThatWasNotGiven) {
 }
 
 TEST(LoggedPrograms, DeepSpeedWithZero) {
-  const auto made = run_of_log(sample_log::deepspeed_log, {"dgx-a100", "", 0});
+  const auto made = run_of_log(launch::sample_log::deepspeed_log, {"dgx-a100", "", 0});
   ASSERT_TRUE(made) << refusal_of(made);
-  const stepcast::Run& run = made->run;
+  const records::Run& run = made->run;
   EXPECT_EQ(stack_of(run).id, "deepspeed-zero");
   EXPECT_EQ(run.parallel.gpus, 8);
   EXPECT_EQ(run.parallel.zero_stage, 3);
@@ -127,10 +127,10 @@ TEST(LoggedPrograms, DeepSpeedByNetworkHint) {
 }
 
 TEST(LoggedPrograms, MegatronDeepSpeed) {
-  std::string line = sample_log::megatron_line(1, 5000);
+  std::string line = launch::sample_log::megatron_line(1, 5000);
   line.insert(line.size() - 1, " tokens per gpu per second (tgs): 819.2 |");
   const auto made = run_of_log(
-      sample_log::megatron_dump(changed(sample_log::llama_arguments(),
+      launch::sample_log::megatron_dump(changed(launch::sample_log::llama_arguments(),
           {{"deepspeed", "True"}, {"zero_stage", "1"}, {"num_key_value_heads", "8"}, {"num_experts", "[1]"}})) +
           line,
       {"dgx-a100", "", 0});
@@ -141,4 +141,4 @@ TEST(LoggedPrograms, MegatronDeepSpeed) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::studies

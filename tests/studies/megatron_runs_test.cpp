@@ -8,7 +8,7 @@
 
 #include "tests/studies/run_program.h"
 
-namespace stepcast {
+namespace stepcast::studies {
 namespace {
 
 struct MegatronRun {
@@ -29,10 +29,11 @@ constexpr MegatronRun runs[] = {
 
 nlohmann::json forecast_of(const MegatronRun& r) {
   const std::string sp = std::string(r.recompute) == "selective" ? "on" : "off";
-  const auto ran = testing_program::run(fmt::format("predict {} --machine dgx-a100 --stack megatron-2022 --precision "
-                                                    "fp16 --zero 0 --tp 8 --gpus {} --pp {} --chunks {} "
-                                                    "--micro-batch {} --global-batch {} --recompute {} --sp {} --json",
-      r.network, r.gpus, r.pp, r.chunks, r.micro_batch, r.global_batch, r.recompute, sp));
+  const auto ran =
+      testing_program::run_line(fmt::format("predict {} --machine dgx-a100 --stack megatron-2022 --precision "
+                                            "fp16 --zero 0 --tp 8 --gpus {} --pp {} --chunks {} "
+                                            "--micro-batch {} --global-batch {} --recompute {} --sp {} --json",
+          r.network, r.gpus, r.pp, r.chunks, r.micro_batch, r.global_batch, r.recompute, sp));
   EXPECT_EQ(ran.code, 0) << ran.err;
   return nlohmann::json::parse(ran.out);
 }
@@ -66,4 +67,4 @@ TEST(MegatronRuns, FitTheMemoryTheyRanIn) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::studies

@@ -13,7 +13,7 @@
 
 #include "tests/studies/run_program.h"
 
-namespace stepcast {
+namespace stepcast::studies {
 namespace {
 
 /// Slices as measured. The 405B one has 16 key-value heads, as in the benchmark's own configuration.
@@ -74,7 +74,7 @@ std::string split_flags(const MemoryRun& r) {
 }
 
 double error_of(const MemoryRun& r) {
-  const auto ran = testing_program::run(fmt::format(
+  const auto ran = testing_program::run_line(fmt::format(
       "predict {} --machine dgx-b200 --stack megatron-core --gpus 8 {} --micro-batch 1 --global-batch {} --json",
       network_file(r), split_flags(r), r.global_batch));
   EXPECT_EQ(ran.code, 0) << ran.err;
@@ -100,4 +100,4 @@ TEST(MemoryRuns, AllocatedPeakWithinOnePercent) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::studies

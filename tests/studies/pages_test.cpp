@@ -10,7 +10,7 @@
 #include "tests/studies/run_program.h"
 #include "tests/studies/sweep/many_spaces.h"
 
-namespace stepcast {
+namespace stepcast::studies {
 namespace {
 
 using Json = nlohmann::json;
@@ -50,7 +50,7 @@ std::string answer(const std::string& line) {
   std::istringstream words(command.words);
   std::vector<std::string> arguments;
   for (std::string word; words >> word;) arguments.push_back(in_the_tree(word) ? pages_root + word : word);
-  const auto ran = testing_program::run(arguments);
+  const auto ran = testing_program::run_line(arguments);
   EXPECT_EQ(ran.code, 0) << line << "\n" << ran.err;
   return first_lines(ran.out, command.lines);
 }
@@ -134,7 +134,7 @@ TEST(Pages, EveryExampleIsShownAsItStands) {
 }
 
 Json page_report_of(const std::string& name) {
-  const auto ran = testing_program::run("dataflow " + pages_root + "examples/" + name + ".flow --json");
+  const auto ran = testing_program::run_line("dataflow " + pages_root + "examples/" + name + ".flow --json");
   EXPECT_EQ(ran.code, 0) << name << ": " << ran.err;
   return ran.code == 0 ? Json::parse(ran.out) : Json{};
 }
@@ -202,4 +202,4 @@ TEST(Pages, ChipExamplesCountWhatTheirCommentsSay) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::studies

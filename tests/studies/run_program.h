@@ -9,6 +9,11 @@
 
 #include "studies/commands.h"
 
+// Tests of commands see the names of all folders.
+namespace stepcast {
+using namespace studies;
+}
+
 namespace stepcast::testing_program {
 
 struct Ran {
@@ -16,10 +21,10 @@ struct Ran {
   std::string out, err;
 };
 
-inline Ran run(const std::vector<std::string>& arguments, bool color = false) {
+inline Ran run_line(const std::vector<std::string>& arguments, bool color = false) {
   std::ostringstream out, err;
-  Console console{out, err, color, true};
-  const int code = run_program(arguments, console);
+  cli::Console console{out, err, color, true};
+  const int code = studies::run_program(arguments, console);
   return {code, out.str(), err.str()};
 }
 
@@ -30,11 +35,11 @@ inline std::string own_path(const std::string& name) {
 }
 
 /// Words split at spaces.
-inline Ran run(const std::string& line) {
+inline Ran run_line(const std::string& line) {
   std::istringstream words(line);
   std::vector<std::string> arguments;
   for (std::string word; words >> word;) arguments.push_back(word);
-  return run(arguments);
+  return run_line(arguments);
 }
 
 }  // namespace stepcast::testing_program

@@ -10,7 +10,7 @@
 
 #include "tests/studies/run_program.h"
 
-namespace stepcast {
+namespace stepcast::studies {
 namespace {
 
 namespace fs = std::filesystem;
@@ -55,7 +55,7 @@ std::set<std::string> sample_files(const fs::path& folder, bool pages) {
 fs::path fresh_report(const Sample& sample) {
   const fs::path fresh = testing_program::own_path(sample.name);
   fs::remove_all(fresh);
-  const auto ran = testing_program::run("report " + sample.run + " --no-sweep -o " + fresh.string());
+  const auto ran = testing_program::run_line("report " + sample.run + " --no-sweep -o " + fresh.string());
   EXPECT_EQ(ran.code, 0) << ran.err;
   return fresh;
 }
@@ -88,4 +88,4 @@ TEST(Samples, AreWhatTheProgramWritesToday) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::studies

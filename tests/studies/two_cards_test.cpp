@@ -11,7 +11,7 @@
 
 #include "tests/studies/run_program.h"
 
-namespace stepcast {
+namespace stepcast::studies {
 namespace {
 
 using TwoCardsJson = nlohmann::json;
@@ -42,7 +42,7 @@ const ClosedForm closed_forms[] = {
 };
 
 std::map<std::string, double> excess_of_kinds(double f, double i, double w, int micro_batches) {
-  const auto ran = testing_program::run(
+  const auto ran = testing_program::run_line(
       fmt::format("schedule --compare --json --stages 2 --micro-batches {} --forward {} --input-grad {} "
                   "--weight-grad {}",
           micro_batches, f, i, w));
@@ -94,7 +94,7 @@ TEST(TwoCards, ForecastsAreWhatPredictSays) {
   while (std::getline(file, line)) {
     const auto cells = cells_of(line);
     if (cells[4].empty()) continue;  // refused when the table was made
-    const auto ran = testing_program::run(
+    const auto ran = testing_program::run_line(
         fmt::format("predict {}{}.json {} --global-batch {} --json", two_cards, cells[0], cells[3], cells[2]));
     ASSERT_EQ(ran.code, 0) << line << "\n" << ran.err;
     const double step = TwoCardsJson::parse(ran.out).at("step_time_s");
@@ -105,4 +105,4 @@ TEST(TwoCards, ForecastsAreWhatPredictSays) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::studies

@@ -16,7 +16,7 @@
 #include "studies/print/page/html_text.h"
 #include "tests/studies/run_program.h"
 
-namespace stepcast {
+namespace stepcast::studies {
 namespace {
 
 ValidatedCase page_case(const std::string& id, double measured, double fitted, double held_out) {
@@ -281,7 +281,7 @@ std::string text_of(const std::string& path) {
 
 TEST(ValidationPage, CommandWritesEveryCarriedRun) {
   const std::string path = testing_program::own_path("page.html");
-  const auto ran = testing_program::run({"validate", "--json", "--html", path});
+  const auto ran = testing_program::run_line({"validate", "--json", "--html", path});
   ASSERT_EQ(ran.code, 0) << ran.err;
   const auto document = nlohmann::json::parse(ran.out);
   const std::string page = text_of(path);
@@ -301,7 +301,7 @@ TEST(ValidationPage, CommandWritesEveryCarriedRun) {
 }
 
 TEST(ValidationPage, PlacesThatCannotBeWrittenAreRefusedAtOnce) {
-  const auto ran = testing_program::run({"validate", "--html", testing_program::own_path("none") + "/page.html"});
+  const auto ran = testing_program::run_line({"validate", "--html", testing_program::own_path("none") + "/page.html"});
   EXPECT_EQ(ran.code, 2);
   EXPECT_EQ(ran.out, "");
   EXPECT_NE(ran.err.find("--html"), std::string::npos);
@@ -309,10 +309,10 @@ TEST(ValidationPage, PlacesThatCannotBeWrittenAreRefusedAtOnce) {
 
 TEST(ValidationPage, WrongRecordsLeaveNoFile) {
   const std::string path = testing_program::own_path("page.html");
-  EXPECT_EQ(testing_program::run({"validate", "/no/such/runs.json", "--html", path}).code, 2);
+  EXPECT_EQ(testing_program::run_line({"validate", "/no/such/runs.json", "--html", path}).code, 2);
   EXPECT_NE(std::remove(path.c_str()), 0);
   EXPECT_NE(std::remove((path + ".part").c_str()), 0);
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::studies

@@ -6,13 +6,13 @@
 
 #include "tests/studies/run_program.h"
 
-namespace stepcast {
+namespace stepcast::studies {
 namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
 using testing_program::Ran;
-using testing_program::run;
+using testing_program::run_line;
 
 /// A file in the test's own folder.
 std::string written(const std::string& name, const std::string& text) {
@@ -22,7 +22,7 @@ std::string written(const std::string& name, const std::string& text) {
 }
 
 std::string input_refusal(const std::string& line) {
-  const Ran ran = run(line);
+  const Ran ran = run_line(line);
   EXPECT_EQ(ran.code, 2) << line << "\n" << ran.err;
   EXPECT_EQ(ran.out, "") << line;
   return ran.err;
@@ -49,7 +49,7 @@ TEST(WrongInput, MissingAndExtraWords) {
   EXPECT_THAT(input_refusal("predict"), HasSubstr("no network is named"));
   EXPECT_THAT(input_refusal("show network"), HasSubstr("usage: stepcast show"));
   EXPECT_THAT(input_refusal("predict llama3-70b llama3-8b"), HasSubstr("unexpected argument 'llama3-8b'"));
-  EXPECT_THAT(run(std::vector<std::string>{}).err, HasSubstr("Usage: stepcast COMMAND"));
+  EXPECT_THAT(run_line(std::vector<std::string>{}).err, HasSubstr("Usage: stepcast COMMAND"));
 }
 
 TEST(WrongInput, NumbersThatDoNotDivide) {
@@ -110,7 +110,7 @@ TEST(WrongInput, MappingAgainstGpusFlagsAndBatch) {
   const std::string flow =
       written("eight.flow", "mesh tp:2 cp:1 dp:4 pp:1\nuse tp, dp\npar layer on pp sched 1f1b for mb:4\n");
   const std::string base = "predict llama3-8b --mapping " + flow;
-  EXPECT_EQ(run(base).code, 0);
+  EXPECT_EQ(run_line(base).code, 0);
   EXPECT_THAT(input_refusal(base + " --gpus 16"), HasSubstr("16 GPUs, but the mesh tp 2, cp 1, dp 4, pp 1 makes 8"));
   EXPECT_THAT(input_refusal(base + " --tp 4"), HasSubstr("--tp: the mapping"));
   EXPECT_THAT(input_refusal(base + " --global-batch 32"), AllOf(HasSubstr("8 micro-batches"), HasSubstr("mb:4")));
@@ -136,4 +136,4 @@ TEST(WrongInput, OutputFlagsThatExclude) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::studies

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 /// One feature of all samples, as the number of thresholds that it is above.
@@ -159,4 +159,4 @@ Correction boost(
   return Booster(features, static_cast<std::size_t>(width), target, options).fit();
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

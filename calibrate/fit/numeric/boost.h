@@ -7,7 +7,7 @@
 
 #include "model/profile/correction.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 
 struct BoostOptions {
   int tables = 80;
@@ -23,4 +23,4 @@ struct BoostOptions {
 Correction boost(
     std::span<const float> features, int width, std::span<const double> target, const BoostOptions& options = {});
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-namespace stepcast {
+namespace stepcast::calibrate {
 
 std::size_t fold_of(std::size_t index, std::size_t folds) {
   // Fibonacci hashing (Knuth, The Art of Computer Programming 3, section 6.4): scatters consecutive indices evenly.
@@ -10,4 +10,4 @@ std::size_t fold_of(std::size_t index, std::size_t folds) {
   return static_cast<std::size_t>((scattered >> 32) % folds);
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

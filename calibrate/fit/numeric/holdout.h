@@ -3,10 +3,10 @@
 
 #include <cstddef>
 
-namespace stepcast {
+namespace stepcast::calibrate {
 
 /// A fixed, even split into about `folds` parts: which fold sample `index` falls in. Neighbours in a table (the next
 /// size of one shape) fall into different folds.
 std::size_t fold_of(std::size_t index, std::size_t folds);
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -8,7 +8,7 @@
 #include "calibrate/fit/numeric/boost.h"
 #include "model/base/percentile.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 /// Below, tables have too little to learn from: 64 to 256 samples leave corrections at or behind the base law.
@@ -217,4 +217,4 @@ std::uint64_t hash_of(std::initializer_list<double> numbers) {
   return hash;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -10,7 +10,7 @@
 
 #include "model/profile/profile.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 
 /// What refine() asks of a kind of law.
 struct RefineProblem {
@@ -39,4 +39,4 @@ Refined refine(const RefineProblem& problem, const RefineOptions& options = {});
 /// Hashes a shape; the order of the numbers counts.
 std::uint64_t hash_of(std::initializer_list<double> numbers);
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -6,7 +6,7 @@
 
 #include <Eigen/Dense>
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 using Eigen::MatrixXd;
@@ -111,4 +111,4 @@ Fit fit_log_error(const std::function<void(std::span<const double>, std::span<do
   return fit;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-namespace stepcast {
+namespace stepcast::calibrate {
 
 /// A positive parameter with its range.
 struct FitParameter {
@@ -29,4 +29,4 @@ Fit fit_log_error(const std::function<void(std::span<const double> parameters, s
     std::span<const double> measured, std::span<const FitParameter> parameters, double knee = 0.1,
     double tolerance = 1e-12);
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -6,7 +6,7 @@
 
 #include "model/base/percentile.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 using Point = CollectiveCurve::Point;
@@ -117,4 +117,4 @@ std::vector<Point> thinned(const std::vector<Point>& points, double apart) {
   return kept;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -8,7 +8,7 @@
 
 #include "model/profile/profile.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 
 /// All times of one size.
 struct SizeMedian {
@@ -26,4 +26,4 @@ std::vector<CollectiveCurve::Point> smoothed(std::span<const SizeMedian> medians
 /// Sizes at least `apart` apart, first and last kept.
 std::vector<CollectiveCurve::Point> thinned(const std::vector<CollectiveCurve::Point>& points, double apart);
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

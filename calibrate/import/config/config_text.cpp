@@ -10,7 +10,7 @@
 #include "model/base/json_reader.h"
 #include "model/base/text.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 /// The values of a tree in their order, by their joined names.
@@ -226,4 +226,4 @@ void resolve_references(std::vector<GivenArgument>& arguments, std::span<const s
   }
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -12,7 +12,7 @@
 #include "calibrate/import/scripts/launch_arguments.h"
 #include "model/yaml/yaml.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 
 enum class ConfigForm : std::uint8_t { json, yaml, toml };
 /// By the first line that says something: '{' is JSON, "[section]" or "name = value" TOML, "name: value" YAML; nothing
@@ -45,4 +45,4 @@ tl::expected<YamlNode, TextError> toml_tree(const std::string& text, const std::
 /// Whether a line can stand in a YAML block: "name: value", "name:", "- item".
 bool is_yaml_line(std::string_view line);
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -16,7 +16,7 @@
 
 #include "calibrate/import/config/config_text.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 constexpr int deepest_toml = 32;
@@ -123,4 +123,4 @@ tl::expected<YamlNode, TextError> toml_tree(const std::string& text, const std::
       fmt::format("not TOML: {}", error.description()), "name = value"});
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

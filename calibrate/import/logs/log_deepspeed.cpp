@@ -6,7 +6,7 @@
 #include "calibrate/import/logs/log_lines.h"
 #include "calibrate/import/logs/training_log.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 constexpr double deepspeed_gigabyte = 1024.0 * 1024.0 * 1024.0;  // timer.py divides by 1024**3
@@ -76,4 +76,4 @@ Expected<void> deepspeed_about(std::span<const LogLine> lines, TrainingLog& log)
   return add_printed(log, named, log.where);
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

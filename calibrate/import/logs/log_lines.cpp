@@ -6,7 +6,7 @@
 
 #include "calibrate/import/delimited.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 bool digit_at(std::string_view text, std::size_t at) {
@@ -106,4 +106,4 @@ std::string date_in(std::string_view line) {
   return {};
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace stepcast {
+namespace stepcast::calibrate {
 
 /// A line of a log or file, without what terminals, torchrun and srun put around it.
 struct LogLine {
@@ -37,4 +37,4 @@ LogFigure figure_after(std::string_view line, std::string_view label, bool open_
 /// "2025-06-12" as the line begins with or has in brackets; "" where it has none.
 std::string date_in(std::string_view line);
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -7,7 +7,7 @@
 #include "calibrate/import/logs/training_log.h"
 #include "model/base/text.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 /// "  num_layers ......... 32" of print_args; names of 48 letters and more have no dots behind them.
@@ -95,4 +95,4 @@ Expected<void> megatron_about(std::span<const LogLine> lines, TrainingLog& log) 
   return add_printed(log, shown_yaml(lines, "tensor_model_parallel_size:"), log.where);
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

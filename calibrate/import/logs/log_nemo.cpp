@@ -3,7 +3,7 @@
 #include "calibrate/import/logs/log_lines.h"
 #include "calibrate/import/logs/training_log.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 constexpr std::string_view timing = "train_step_timing in s";
@@ -41,4 +41,4 @@ Expected<void> nemo_about(std::span<const LogLine> lines, TrainingLog& log) {
   return add_printed(log, shown_yaml(lines, "tensor_model_parallel_size:"), log.where);
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -8,7 +8,7 @@
 #include "calibrate/import/logs/training_log.h"
 #include "model/base/text.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 constexpr double gibibyte = 1024.0 * 1024.0 * 1024.0;
@@ -174,4 +174,4 @@ Expected<void> torchtitan_about(std::span<const LogLine> lines, TrainingLog& log
   return take_geometry(lines, log);
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 constexpr double warm_up_over_median = 1.1, interrupted_over_median = 1.3;
@@ -96,4 +96,4 @@ Expected<void> time_steps(TrainingLog& log, double tokens_per_gpu, double sample
   return {};
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

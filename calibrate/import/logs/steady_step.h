@@ -13,7 +13,7 @@
 
 #include "calibrate/import/logs/training_log.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 
 struct SteadyStep {
   Seconds median, p10, p90;
@@ -28,4 +28,4 @@ Expected<SteadyStep> steady_step(const TrainingLog& log);
 /// one step over all GPUs' number; `samples`: sequences of one step. Fails where the number that a line needs is 0.
 Expected<void> time_steps(TrainingLog& log, double tokens_per_gpu, double samples);
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

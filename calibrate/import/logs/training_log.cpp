@@ -11,7 +11,7 @@
 #include "model/base/text.h"
 #include "model/base/whole_number.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 // In the order in which they are tried: Megatron-DeepSpeed prints DeepSpeed's lines too.
@@ -206,4 +206,4 @@ ArgumentMap shown_yaml(std::span<const LogLine> lines, std::string_view name) {
   return shown_config({first, last}, static_cast<std::size_t>(found - first), ConfigForm::yaml);
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -26,7 +26,7 @@
 #include "model/base/error.h"
 #include "model/base/units.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 
 /// One line of figures. Programs that log every n-th step print the mean of n. 0 = the line does not say.
 struct LoggedStep {
@@ -97,4 +97,4 @@ ArgumentMap shown_yaml(std::span<const LogLine> lines, std::string_view name);
 /// it: what does not read in front of that line or behind it is cut off.
 ArgumentMap shown_config(std::span<const LogLine> lines, std::size_t kept, ConfigForm form);
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -7,7 +7,7 @@
 #include "calibrate/import/device_name.h"
 #include "calibrate/import/tables/known_export.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 constexpr double a_millisecond = 1e-3;
@@ -98,4 +98,4 @@ void read_vidur_collective(TableImport& rows) {
   add_vidur_row(rows, "size", fmt::format("time_stats.{}.median", rows.text("collective")), "");
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

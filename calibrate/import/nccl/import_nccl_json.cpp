@@ -12,7 +12,7 @@
 #include "model/base/json_reader.h"
 #include "model/base/whole_number.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 using namespace nccl;
@@ -156,4 +156,4 @@ Expected<Measurements> read_nccl_json(std::string_view text, const std::string& 
   return all;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -8,7 +8,7 @@
 #include "calibrate/import/importer.h"
 #include "calibrate/import/nccl/nccl_text.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 using namespace nccl;
@@ -232,4 +232,4 @@ Expected<Measurements> read_nccl_tests(std::string_view text, const std::string&
   return all;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -8,7 +8,7 @@
 
 #include "calibrate/import/nccl/nccl_run.h"
 
-namespace stepcast::nccl {
+namespace stepcast::calibrate::nccl {
 namespace {
 
 struct NamedType {
@@ -122,4 +122,4 @@ Expected<std::int64_t> parts_of(const Run& run) {
   return parts;
 }
 
-}  // namespace stepcast::nccl
+}  // namespace stepcast::calibrate::nccl

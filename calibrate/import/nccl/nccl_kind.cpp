@@ -10,7 +10,7 @@
 #include "calibrate/import/nccl/nccl_run.h"
 #include "calibrate/import/tables/plain_words.h"
 
-namespace stepcast::nccl {
+namespace stepcast::calibrate::nccl {
 namespace {
 
 enum class Factor { twice_gathered, gathered, one };  // 2(n-1)/n, (n-1)/n, 1: doc/PERFORMANCE.md of nccl-tests
@@ -159,4 +159,4 @@ Expected<KindRanks> choose_kind(const Run& run, const std::vector<KindRanks>& po
       fmt::format("say which: --kind {}", to_text(possible.front().kind)));
 }
 
-}  // namespace stepcast::nccl
+}  // namespace stepcast::calibrate::nccl

@@ -12,7 +12,7 @@
 #include "calibrate/import/nccl/nccl_run.h"
 #include "calibrate/import/tables/plain_words.h"
 
-namespace stepcast::nccl {
+namespace stepcast::calibrate::nccl {
 namespace {
 
 std::int64_t listed_ranks(const Run& run) {
@@ -217,4 +217,4 @@ Expected<RanksNodes> place_ranks(const Run& run, const KindRanks& kind, const st
   return RanksNodes{ranks, nodes};
 }
 
-}  // namespace stepcast::nccl
+}  // namespace stepcast::calibrate::nccl

@@ -8,7 +8,7 @@
 
 #include "model/base/whole_number.h"
 
-namespace stepcast::nccl {
+namespace stepcast::calibrate::nccl {
 namespace {
 
 constexpr std::string_view row_hint = "size count type [redop] [root] time algbw busbw #wrong, once or twice";
@@ -231,4 +231,4 @@ Expected<Row> read_row(
   return fail(where, fmt::format("a row of {} words that cannot be read", words.size()), std::string(row_hint));
 }
 
-}  // namespace stepcast::nccl
+}  // namespace stepcast::calibrate::nccl

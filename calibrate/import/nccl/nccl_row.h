@@ -10,7 +10,7 @@
 
 #include "calibrate/import/nccl/nccl_run.h"
 
-namespace stepcast::nccl {
+namespace stepcast::calibrate::nccl {
 
 using Words = std::vector<std::string_view>;
 Words words_of(std::string_view text);
@@ -37,4 +37,4 @@ Expected<Layout> layout_of_header(std::span<const std::string_view> names, const
 Expected<Row> read_row(
     std::span<const std::string_view> words, std::optional<Layout>& layout, const std::string& where);
 
-}  // namespace stepcast::nccl
+}  // namespace stepcast::calibrate::nccl

@@ -11,7 +11,7 @@
 #include "calibrate/rows/measurement_context.h"
 #include "model/base/text.h"
 
-namespace stepcast::nccl {
+namespace stepcast::calibrate::nccl {
 namespace {
 
 /// "process per GPU", "4 threads per process", "8 GPUs per thread"; with "graph" where the calls were captured.
@@ -148,4 +148,4 @@ Expected<void> add_run(Measurements& into, const Run& run, const std::string& wh
   return {};
 }
 
-}  // namespace stepcast::nccl
+}  // namespace stepcast::calibrate::nccl

@@ -12,7 +12,7 @@
 #include "calibrate/rows/measurement.h"
 #include "model/base/error.h"
 
-namespace stepcast::nccl {
+namespace stepcast::calibrate::nccl {
 
 /// A printed number and how far the true one may lie from it.
 struct Printed {
@@ -93,4 +93,4 @@ struct NamedLayout {
 };
 std::optional<NamedLayout> layout_in_name(std::string_view name);
 
-}  // namespace stepcast::nccl
+}  // namespace stepcast::calibrate::nccl

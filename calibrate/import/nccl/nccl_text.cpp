@@ -8,7 +8,7 @@
 
 #include "kernels/library/library_version.h"
 
-namespace stepcast::nccl {
+namespace stepcast::calibrate::nccl {
 namespace {
 
 std::int64_t count_of(std::string_view word) {
@@ -113,4 +113,4 @@ void read_date(const Words& words, Run& run) {
   }
 }
 
-}  // namespace stepcast::nccl
+}  // namespace stepcast::calibrate::nccl

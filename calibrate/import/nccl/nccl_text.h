@@ -6,7 +6,7 @@
 #include "calibrate/import/nccl/nccl_row.h"
 #include "calibrate/import/nccl/nccl_run.h"
 
-namespace stepcast::nccl {
+namespace stepcast::calibrate::nccl {
 
 /// Takes what a piece of the output says about the run: "# nThread 1 nGpus 8 ...", "#  Rank  0 ... on host device  0
 /// ...",
@@ -18,4 +18,4 @@ void read_date(const Words& words, Run& run);
 /// nccl-library=22606 and JSON's nccl_version.
 void take_library_version(std::int64_t code, Run& run);
 
-}  // namespace stepcast::nccl
+}  // namespace stepcast::calibrate::nccl

@@ -17,7 +17,7 @@
 #include "calibrate/import/profilers/torch_op.h"
 #include "calibrate/rows/measurement_context.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 using Json = nlohmann::json;
@@ -254,4 +254,4 @@ Expected<Measurements> read_kineto(std::string_view text, const std::string& whe
   return KinetoImport(trace, where, options).run();
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -17,7 +17,7 @@
 #include "calibrate/rows/measurement_context.h"
 #include "model/base/text.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 /// One line of a summary.
@@ -260,4 +260,4 @@ Expected<Measurements> read_nsys(std::string_view text, const std::string& where
   return read_nsys_rows(table, options);
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -7,7 +7,7 @@
 
 #include "model/base/text.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 // clang-format off
@@ -104,4 +104,4 @@ std::vector<std::string> ShapelessKernels::notes(const std::string& file) const 
   return lines;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

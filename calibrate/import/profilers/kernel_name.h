@@ -11,7 +11,7 @@
 #include "calibrate/import/tables/plain_words.h"
 #include "model/profile/query.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 
 /// "gemm", "attention", "collective", "norm", "softmax", "copy", or "other".
 std::string_view kernel_class(std::string_view kernel);
@@ -38,4 +38,4 @@ class ShapelessKernels {
   std::map<std::string, Left> by_reason_;
 };
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 using Sizes = std::vector<double>;
@@ -127,4 +127,4 @@ TorchQuery query_of(const TorchCall& call, std::optional<ElementType> of_kernel)
   return op->make(call, *op, type.value_or(ElementType{}));
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -11,7 +11,7 @@
 #include "calibrate/import/tables/plain_words.h"
 #include "model/profile/query.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 
 /// One call as it was recorded. Inputs that are no tensors have no sizes.
 struct TorchCall {
@@ -30,4 +30,4 @@ struct TorchQuery {
 /// `of_kernel`: the element type that the kernel's name says, for calls recorded without types.
 TorchQuery query_of(const TorchCall& call, std::optional<ElementType> of_kernel = std::nullopt);
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

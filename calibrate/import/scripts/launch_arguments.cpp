@@ -12,7 +12,7 @@
 #include "calibrate/import/tables/plain_words.h"
 #include "model/base/whole_number.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 std::int64_t launch_count(std::string_view text) {
@@ -274,4 +274,4 @@ LaunchLine launch_of_words(const std::vector<std::string>& words) {
   return LaunchReader(command).read_arguments();
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -10,7 +10,7 @@
 #include "calibrate/import/scripts/launch_line.h"
 #include "model/base/error.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 
 /// Launchers known: torchrun, torch.distributed.run and .launch, deepspeed, srun (with #SBATCH), mpirun, accelerate,
 /// composer, python, torchtitan's run_train.sh (NGPU=), nemo. Commands that run no Python program with arguments are
@@ -28,4 +28,4 @@ std::string argument_name(std::string_view written);
 /// Letters that names of arguments have: letters, digits, _ . and -.
 bool is_argument_letter(char c);
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

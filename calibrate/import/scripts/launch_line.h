@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace stepcast {
+namespace stepcast::calibrate {
 
 /// Names without leading dashes, dashes inside as underscores, dots kept ("training.seq_len"); values as written,
 /// several words joined by blanks, "true" for a flag without one. Hydra's name=value and +name=value count too.
@@ -55,4 +55,4 @@ struct LaunchLine {
   }
 };
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

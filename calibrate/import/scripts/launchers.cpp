@@ -4,7 +4,7 @@
 
 #include "calibrate/import/tables/plain_words.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 constexpr std::string_view launchers[] = {"torchrun", "deepspeed", "srun", "mpirun", "mpiexec", "accelerate",
@@ -62,4 +62,4 @@ bool is_launcher(std::string_view word) {
   return std::find(std::begin(launchers), std::end(launchers), word) != std::end(launchers);
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -7,7 +7,7 @@
 
 #include "calibrate/import/scripts/launch_line.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 
 /// An option of a launcher that is a count. `innermost`: it starts the ranks itself, whatever is around it.
 struct LaunchOption {
@@ -25,4 +25,4 @@ std::string_view launcher_kind(std::string_view word);
 /// Does its -m name a Python module?
 bool names_module(std::string_view launcher);
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -8,7 +8,7 @@
 
 #include "calibrate/import/shell/words.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 class Arithmetic {
@@ -98,4 +98,4 @@ std::string shell_arithmetic(std::string_view expression) {
   return value ? fmt::format("{}", *value) : "";
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -1,6 +1,6 @@
 #include "calibrate/import/shell/blocks.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 
 void ShellBlocks::open(Block block) {
   // Text that only looks like a script may open blocks without end.
@@ -62,4 +62,4 @@ bool ShellBlocks::undecided() const {
   return std::any_of(open_.begin(), open_.end(), [](const Block& block) { return block.state == ShellTruth::unknown; });
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -9,7 +9,7 @@
 
 #include "calibrate/import/shell/words.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 
 class ShellBlocks {
  public:
@@ -43,4 +43,4 @@ class ShellBlocks {
   std::size_t last_id_ = 0;
 };
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -7,7 +7,7 @@
 #include "model/base/text.h"
 #include "model/base/whole_number.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 ShellTruth truth(bool value) { return value ? ShellTruth::yes : ShellTruth::no; }
@@ -127,4 +127,4 @@ ShellTruth shell_condition(const ShellSource& source, ShellVariables& variables,
   return ends ? result : ShellTruth::unknown;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 // Values in values: real scripts nest two or three.
@@ -248,4 +248,4 @@ ShellText ShellWords::piece(bool quotes) {
   return std::move(piece_);
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

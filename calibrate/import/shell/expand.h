@@ -12,7 +12,7 @@
 
 #include "calibrate/import/shell/text.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 
 struct ShellParameterParts;
 
@@ -84,4 +84,4 @@ std::size_t after_bracket(std::string_view text, std::size_t open);
 /// Whole-number arithmetic of $((...)) with names; nothing that is set in it leaves its name in `unset`.
 std::string shell_number(std::string_view inside, ShellVariables& variables, std::string& unset, int depth);
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -6,7 +6,7 @@
 #include "calibrate/import/shell/text.h"
 #include "model/base/text.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 // Configuration files written by scripts have tens of lines.
@@ -60,4 +60,4 @@ std::optional<Heredoc> heredoc_at(std::string_view text, std::size_t at) {
   return std::nullopt;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

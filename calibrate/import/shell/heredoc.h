@@ -5,7 +5,7 @@
 #include <optional>
 #include <string_view>
 
-namespace stepcast {
+namespace stepcast::calibrate {
 
 struct Heredoc {
   std::string_view header;        ///< the line without the "<<EOT"
@@ -18,4 +18,4 @@ struct Heredoc {
 /// The text that the line at `at` opens; nothing where it opens none that a later line closes.
 std::optional<Heredoc> heredoc_at(std::string_view text, std::size_t at);
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -10,7 +10,7 @@
 #include "model/base/text.h"
 #include "model/base/whole_number.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 
 /// The parts of ${...}.
 struct ShellParameterParts {
@@ -232,4 +232,4 @@ std::string shell_number(std::string_view inside, ShellVariables& variables, std
   return shell_arithmetic(numbers);
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -8,7 +8,7 @@
 #include "calibrate/import/tables/plain_words.h"
 #include "model/base/text.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 /// Where a quote has not closed after this much, the line was no command.
@@ -313,4 +313,4 @@ Expected<ShellScript> read_shell(std::string_view text, const std::string& where
   return ShellReader(where, wanted, defined).read(text);
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

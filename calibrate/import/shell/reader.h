@@ -14,7 +14,7 @@
 #include "calibrate/import/shell/heredoc.h"
 #include "calibrate/import/shell/words.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 
 /// The commands whose first word `wanted` accepts, in order, behind `then`, `exec`, `nohup`, "+ " (set -x) or "cmd = "
 /// (DeepSpeed) as well. Other lines are passed over: logs hold anything. `#SBATCH --nodes=4` becomes a command of the
@@ -108,4 +108,4 @@ bool is_setting_keyword(std::string_view word);
 // through.
 constexpr int most_unclosed = 200;
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -8,7 +8,7 @@
 #include "calibrate/import/tables/plain_words.h"
 #include "model/base/text.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 // Real scripts: a few functions, called once.
@@ -287,4 +287,4 @@ void ShellReader::set_plain(std::string_view name, std::string_view text, std::s
   variables_.set(std::string(name), ShellValue{{value}, false, line, 0, {}});
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

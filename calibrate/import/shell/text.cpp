@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 // A launch has a few kilobytes; past this a value has been put into itself again and again.
@@ -117,4 +117,4 @@ bool ShellVariables::spend(std::size_t bytes) {
   return true;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace stepcast {
+namespace stepcast::calibrate {
 
 /// A piece that nothing sets stands in a text between these, its name before a third: \1 NAME \3 as written \2.
 constexpr char unset_begin = '\x01', unset_end = '\x02', unset_name_end = '\x03';
@@ -89,4 +89,4 @@ class ShellVariables {
 bool is_shell_name(char c);
 inline bool is_shell_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

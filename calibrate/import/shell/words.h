@@ -13,7 +13,7 @@
 #include "calibrate/import/shell/text.h"
 #include "model/base/error.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 
 struct ShellWord {
   std::string text;                ///< expanded; as written where nothing sets it
@@ -54,4 +54,4 @@ ShellTruth shell_condition(const ShellSource& source, ShellVariables& variables,
 /// Whether a pattern of a case fits; unknown where it has more signs than a * at its end.
 ShellTruth shell_pattern(std::string_view pattern, std::string_view subject);
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -10,7 +10,7 @@
 #include "calibrate/import/tables/known_export.h"
 #include "model/base/text.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 constexpr double microsecond = 1e-6, millisecond = 1e-3;
@@ -152,4 +152,4 @@ void read_wide_gemm_rows(TableImport& rows) {
   }
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -4,7 +4,7 @@
 #include "calibrate/import/device_name.h"
 #include "calibrate/import/tables/known_export.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 constexpr double tera = 1e12;
@@ -77,4 +77,4 @@ void read_deepgemm(TableImport& rows) {
   rows.add(gemm, flops_of(gemm) / FlopsPerSecond(rate), context);
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

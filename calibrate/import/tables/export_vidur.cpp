@@ -8,7 +8,7 @@
 #include "calibrate/import/tables/known_export.h"
 #include "model/base/text.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 /// Sizes of the row, per rank where the rank holds a part.
@@ -88,4 +88,4 @@ void read_vidur_layer(TableImport& rows) {
   rows.note("times are whole or half microseconds: those of a few microseconds are coarse");
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

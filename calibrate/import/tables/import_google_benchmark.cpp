@@ -15,7 +15,7 @@
 #include "model/base/json_reader.h"
 #include "model/base/text.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 constexpr Choice<double> benchmark_units[] = {{"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}, {"s", 1}};
@@ -182,4 +182,4 @@ Expected<Measurements> read_google_benchmark(
   return out;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

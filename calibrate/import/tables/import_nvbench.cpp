@@ -15,7 +15,7 @@
 #include "model/base/json_reader.h"
 #include "model/base/text.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 /// Which summary gives the time. Cold: isolated calls with the L2 flushed before each (docs/benchmarks.md); the median
@@ -198,4 +198,4 @@ Expected<Measurements> read_nvbench(std::string_view text, const std::string& wh
   return std::move(import.out);
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -13,7 +13,7 @@
 #include "calibrate/import/tables/table_import.h"
 #include "model/base/text.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 std::vector<std::string_view> lacking_columns(const KnownExport& row, const DelimitedTable& table) {
@@ -167,4 +167,4 @@ Expected<Measurements> read_table(std::string_view text, const std::string& wher
   return rows.finish();
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

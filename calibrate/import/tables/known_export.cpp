@@ -1,6 +1,6 @@
 #include "calibrate/import/tables/known_export.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 
 std::span<const KnownExport> known_exports() {
   static const std::vector<KnownExport> rows = {
@@ -30,4 +30,4 @@ std::span<const KnownExport> known_exports() {
   return rows;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -8,7 +8,7 @@
 
 #include "calibrate/import/tables/table_import.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 
 struct KnownExport {
   std::string_view id;
@@ -36,4 +36,4 @@ void read_neusight(TableImport& rows);     ///< export_published.cpp
 void read_flash_attention(TableImport& rows);
 void read_deepgemm(TableImport& rows);
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -13,7 +13,7 @@
 #include "model/base/text.h"
 #include "model/catalog.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 struct Spellings {
@@ -239,7 +239,7 @@ Expected<MeasurementContext> plain_context(const PlainFields& fields, const std:
   const auto gpu = find_field(fields, "gpu");
   if (gpu) context.gpu = gpu_of_device(*gpu);
   if (gpu && context.gpu.empty()) {
-    const auto known = find_row(catalog().gpus, std::string(*gpu), "gpu");
+    const auto known = find_row(built_in().gpus, std::string(*gpu), "gpu");
     return fail(where, fmt::format("unknown GPU '{:.60}'", *gpu), known ? "" : known.error().hint);
   }
   if (!gpu && !context.device.empty()) context.gpu = gpu_of_device(context.device);
@@ -255,4 +255,4 @@ Expected<void> read_plain_extras(const PlainFields& fields, const std::string& w
   return {};
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -19,7 +19,7 @@
 #include "calibrate/rows/measurement.h"
 #include "model/base/error.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 
 /// Column names in lower case with what the row says there; empty fields are absent.
 using PlainFields = std::map<std::string, std::string, std::less<>>;
@@ -39,4 +39,4 @@ Expected<MeasurementContext> plain_context(const PlainFields& fields, const std:
 /// Power, repeats and spread that a row may give beside its time.
 Expected<void> read_plain_extras(const PlainFields& fields, const std::string& where, Measurement& into);
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

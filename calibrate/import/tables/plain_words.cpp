@@ -5,7 +5,7 @@
 
 #include "model/base/text.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 // clang-format off
@@ -133,4 +133,4 @@ std::string_view last_of_path(std::string_view path) {
   return slash == std::string_view::npos ? path : path.substr(slash + 1);
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -7,7 +7,7 @@
 
 #include "model/profile/query.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 
 /// fp8-block: a scale per block of 128, as DeepGEMM's kernels.
 struct ElementType {
@@ -36,4 +36,4 @@ bool names_time_without_unit(std::string_view column);
 /// The part of a path after the last slash.
 std::string_view last_of_path(std::string_view path);
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -2,7 +2,7 @@
 
 #include "model/catalog.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 /// Boost clocks exceed those that datasheets count with by some percent.
@@ -31,7 +31,7 @@ template <typename Query> WorkOfRow work_of(const Query&) { return {}; }
 }  // namespace
 
 std::string beyond_datasheet(const Measurement& measurement, const std::string& gpu) {
-  const auto row = find_row(catalog().gpus, gpu, "gpu");
+  const auto row = find_row(built_in().gpus, gpu, "gpu");
   if (!row) return {};
   const WorkOfRow work = std::visit([](const auto& query) { return work_of(query); }, measurement.what);
   const FlopsPerSecond peak = (*row)->peak[static_cast<int>(work.precision)];
@@ -43,4 +43,4 @@ std::string beyond_datasheet(const Measurement& measurement, const std::string& 
   return {};
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

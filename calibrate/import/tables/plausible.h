@@ -6,10 +6,10 @@
 
 #include "calibrate/rows/measurement.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 
 /// "" or what is wrong: FLOP/s above the peak of its precision, or more bytes of device memory than it can move, where
 /// they cannot lie in the L2 cache. `gpu` is an id of the catalogue.
 std::string beyond_datasheet(const Measurement& measurement, const std::string& gpu);
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

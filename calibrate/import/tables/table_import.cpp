@@ -10,7 +10,7 @@
 #include "calibrate/import/tables/plausible.h"
 #include "calibrate/rows/measurement_context.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 constexpr const char* empty_time = "fields without a time";
@@ -183,4 +183,4 @@ Expected<Measurements> TableImport::finish() {
   return std::move(out_);
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

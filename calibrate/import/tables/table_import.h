@@ -13,7 +13,7 @@
 #include "calibrate/rows/measurement.h"
 #include "calibrate/import/tables/plain_words.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 
 class TableImport {
  public:
@@ -79,4 +79,4 @@ class TableImport {
   std::optional<Error> error_;
 };
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -14,7 +14,7 @@
 #include "calibrate/measure/stop_rule.h"
 #include "kernels/bench/work.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 /// One thing to do with one group; exactly one of the two is set.
@@ -279,4 +279,4 @@ Expected<MeasureResult> run_collectives(
   return CollectiveCampaign(bench, plan, request, hooks).run();
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -5,7 +5,7 @@
 #include "calibrate/measure/collectives/collective_plan.h"
 #include "kernels/bench/collective_bench.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 
 /// Same rows, hooks and promises as run_campaign; all processes take the same turns, because they decide by times that
 /// all of them see, and by the clock and the earlier file of process 0. Only process 0 is given hooks.keep.
@@ -14,4 +14,4 @@ namespace stepcast {
 Expected<MeasureResult> run_collectives(
     CollectiveBench& bench, const CollectivePlan& plan, const CampaignRequest& request, const MeasureHooks& hooks);
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 using Ranks = std::vector<int>;
@@ -110,4 +110,4 @@ std::vector<CollectiveGroup> collective_groups(const CollectiveBench& bench) {
   return groups;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

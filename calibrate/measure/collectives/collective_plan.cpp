@@ -8,7 +8,7 @@
 
 #include "calibrate/measure/collectives/collective_time.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 /// In order of how much of training's time they take.
@@ -164,4 +164,4 @@ CollectivePlan plan_collectives(const CollectiveBench& bench, Seconds budget, co
   return plan;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -6,7 +6,7 @@
 #include "calibrate/measure/collectives/planned_collective.h"
 #include "calibrate/measure/method.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 
 /// Every size of group that divides the GPUs of a host (2, 4, 8, ... and all), next to each other, and spread where
 /// that goes over other links; across hosts all GPUs of 2, 4, ... and all hosts, and one GPU per host.
@@ -19,4 +19,4 @@ std::vector<Bytes> collective_sizes(int ranks, Bytes free);
 /// Budget first to the largest groups, the most used kinds, and the extreme and middle sizes; what remains to the rest.
 CollectivePlan plan_collectives(const CollectiveBench& bench, Seconds budget, const MethodRules& rules);
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

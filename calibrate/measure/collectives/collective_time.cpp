@@ -4,7 +4,7 @@
 #include <array>
 #include <string_view>
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 /// Rather too slow than too fast, so that plans hold: NCCL on nvswitch reaches 250 to 700 GB/s at 7 to 30 us, PCIe
@@ -31,4 +31,4 @@ Seconds expected_time(const PlannedCollective& call) {
   return guess.latency + received_of(query_of(call)) / guess.bus;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -8,7 +8,7 @@
 #include "calibrate/measure/collectives/planned_collective.h"
 #include "calibrate/measure/method.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 
 /// Hundreds of sizes, groups and kinds share the time: less for each than a product gets.
 inline constexpr Seconds longest_collective{60e-3};
@@ -55,4 +55,4 @@ inline Seconds collective_work_time(Seconds per_call, const MethodRules& general
   return per_call * 3 + std::max(rules.longest_work, batch * round.first) + batch * round.next;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

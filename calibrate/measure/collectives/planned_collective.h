@@ -8,7 +8,7 @@
 #include "model/base/units.h"
 #include "model/profile/query.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 
 struct PlannedCollective {
   CollectiveGroup group;
@@ -32,4 +32,4 @@ struct CollectivePlan {
   Seconds budget, estimate;                 ///< estimate <= budget
 };
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

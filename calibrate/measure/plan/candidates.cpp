@@ -10,7 +10,7 @@
 #include "model/base/quantity_text.h"
 #include "model/base/text.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 Expected<std::vector<int>> chosen_phases(const PlanRequest& request) {
@@ -152,4 +152,4 @@ Expected<CandidateSet> candidates_of(const PlanRequest& request) {
   return Collector(request, std::move(chosen)).run();
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -8,7 +8,7 @@
 #include "calibrate/measure/plan/planned_work.h"
 #include "model/base/error.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 
 /// A phase's works, most telling first; the first `taken` of them are in the plan.
 struct PhaseList {
@@ -29,4 +29,4 @@ struct CandidateSet {
 /// Fails on an unknown phase.
 Expected<CandidateSet> candidates_of(const PlanRequest& request);
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 Shape in_doublings(const Shape& shape) {
@@ -97,4 +97,4 @@ std::vector<Shape> edge_shapes() {
       {257, 4096, 4096}, {4096, 32000, 4096}};
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -9,7 +9,7 @@
 #include "model/machine/machine.h"
 #include "model/profile/query.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 
 using Shape = std::array<double, 3>;  ///< m, n, k
 
@@ -24,4 +24,4 @@ std::vector<Shape> skinny_candidates();
 /// One past a tile's edge, and vocabularies that no tile divides (50257, 151936, ...).
 std::vector<Shape> edge_shapes();
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -3,7 +3,7 @@
 
 #include "calibrate/measure/plan/planned_work.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 // Creating, choosing a kernel, checking against float64, recording a graph: 20-60 ms, by how much there is to fill.
@@ -54,4 +54,4 @@ Seconds expected_campaign_time(const PlanRequest& request, const PlannedWork& pl
   return time + planned.duration + std::max(round, request.rules.longest_replay) * 4;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

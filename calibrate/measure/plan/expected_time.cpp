@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 // Shares of the dense peak that large products reach, by Precision. bf16 on A100, H100, H200, RTX PRO 6000: 78-84 %, on
@@ -100,4 +100,4 @@ struct BytesTaken {
 Seconds expected_time(const Gpu& gpu, const Query& query) { return std::visit(TimeOf{gpu}, query); }
 Bytes bytes_taken(const Query& query) { return std::visit(BytesTaken{}, query); }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -6,11 +6,11 @@
 #include "model/profile/query.h"
 #include "model/base/units.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 
 /// How long a thing takes by the datasheet with usual efficiencies.
 Seconds expected_time(const Gpu& gpu, const Query& query);
 /// Memory that one set of its buffers takes.
 Bytes bytes_taken(const Query& query);
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

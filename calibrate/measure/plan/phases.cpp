@@ -4,7 +4,7 @@
 #include <array>
 #include <cassert>
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 // Shares: three minutes of an H100 hold 64 products forward and a third of them backward, 24 in each other precision,
@@ -117,4 +117,4 @@ PhaseContext phase_context(const PlanRequest& request) {
   return context;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -7,7 +7,7 @@
 #include "calibrate/measure/plan/design.h"
 #include "calibrate/measure/plan/planned_work.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 
 /// What all lists of candidates need to know of the GPU and the request.
 struct PhaseContext {
@@ -49,4 +49,4 @@ MakeCandidates launch_candidates, bandwidth_candidates, gemm_candidates, backwar
 /// Products of the two phases above: their times for a moment and alone are what those are held against.
 std::vector<Shape> compared_shapes();
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

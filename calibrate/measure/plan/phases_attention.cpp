@@ -3,7 +3,7 @@
 
 #include "calibrate/measure/plan/phases.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 /// 16384 tokens of 1024 numbers on a GPU: the part of a wide layer that one of several GPUs works on, at every length.
@@ -46,4 +46,4 @@ Candidates attention_candidates(const PhaseContext& context) {
   return out;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -7,7 +7,7 @@
 
 #include "calibrate/measure/plan/phases.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 constexpr double mebibyte = 1024.0 * 1024.0;
@@ -114,4 +114,4 @@ Candidates membound_candidates(const PhaseContext& context) {
   return out;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

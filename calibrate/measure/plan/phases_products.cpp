@@ -5,7 +5,7 @@
 
 #include "calibrate/measure/plan/phases.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 GemmQuery forward_product(const Shape& shape, Precision precision) {
@@ -168,4 +168,4 @@ Candidates warm_candidates(const PhaseContext& context) {
   return out;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -3,7 +3,7 @@
 
 #include "calibrate/measure/plan/phases.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 GemmQuery square_weights(double rows, double size, Precision precision) {
@@ -63,4 +63,4 @@ Candidates beside_candidates(const PhaseContext& context) {
   return out;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

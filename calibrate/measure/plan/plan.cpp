@@ -10,7 +10,7 @@
 #include "calibrate/measure/plan/candidates.h"
 #include "calibrate/measure/plan/phases.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 /// Things measured twice.
@@ -234,4 +234,4 @@ Expected<MeasurePlan> make_plan(const PlanRequest& request) {
   return Planner(request, std::move(from)).run();
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -5,7 +5,7 @@
 #include "calibrate/measure/plan/planned_work.h"
 #include "model/base/error.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 
 /// Every phase gets its most telling thing, then the user's own shapes up to half of the budget, then each phase its
 /// share; what one leaves goes to the others. A product that would take longer than longest_replay is planned only as
@@ -13,4 +13,4 @@ namespace stepcast {
 /// (the hint says how long that takes).
 Expected<MeasurePlan> make_plan(const PlanRequest& request);
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

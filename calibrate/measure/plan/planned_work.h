@@ -13,7 +13,7 @@
 #include "model/base/units.h"
 #include "model/machine/machine.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 
 /// A part of the plan: a row of the table that --only chooses from, the dry run prints and the budget is shared by.
 struct MeasurePhase {
@@ -61,4 +61,4 @@ struct PlanRequest {
 /// What a work takes of the campaign at most: preparing, checking, warming up and sampling by the rules.
 Seconds expected_campaign_time(const PlanRequest& request, const PlannedWork& work);
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

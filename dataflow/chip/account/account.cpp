@@ -11,7 +11,7 @@
 #include "dataflow/chip/account/occupancy.h"
 #include "dataflow/chip/resolve/numbers.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 class Accountant {
@@ -60,7 +60,7 @@ class Accountant {
       for (const ChipAxis& axis : level.axes) out_.all_units *= axis.units;
     out_.steps = static_cast<double>(counts_.steps);
     out_.compute_cycles = out_.steps / table_.macs_per_cycle;
-    out_.skew_cycles = stepcast::skew_cycles(nest_, table_);
+    out_.skew_cycles = dataflow::skew_cycles(nest_, table_);
     out_.cycles = out_.compute_cycles;
     out_.bound = "compute";
     for (int l = 0; l < nest_.levels; ++l)
@@ -159,4 +159,4 @@ ChipAccount account(const ChipProgram& chip, const Counts& counts) {
   return Accountant(chip, *nest, counts).run();
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

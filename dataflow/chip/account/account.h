@@ -10,7 +10,7 @@
 #include "dataflow/chip/chip.h"
 #include "dataflow/chip/count/nest.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 
 /// Traffic between level `outer`, which keeps something, and the next one inside that does.
 struct Boundary {
@@ -106,4 +106,4 @@ double tile_changes(const Nest& nest, int tensor, int level);
 /// output-stationary F(R+C+K-2), F folds). Double buffering there hides all but the first fold's.
 double skew_cycles(const Nest& nest, const ScoreTable& table);
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

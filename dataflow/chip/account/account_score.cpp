@@ -5,7 +5,7 @@
 #include "dataflow/chip/account/account.h"
 #include "dataflow/chip/account/energy.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 double widest_operand(const ChipProgram& chip) {
@@ -179,4 +179,4 @@ ChipScore score(const Nest& nest, const Counts& counts, const ScoreTable& table)
   return out;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

@@ -8,7 +8,7 @@
 
 #include "model/base/text.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 // Horowitz, "Computing's energy problem (and what we can do about it)", ISSCC 2014, 45 nm: cache access of 64 bits.
@@ -90,4 +90,4 @@ AccessEnergy access_energy(const ChipProgram& chip, int level) {
           shared ? buffer_ratio : register_file_ratio, shared ? "s" : "", shared ? "buffer" : "register file")};
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

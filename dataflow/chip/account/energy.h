@@ -6,7 +6,7 @@
 
 #include "dataflow/chip/chip.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 
 /// Energy to read or write at one level. One of the two figures is set.
 struct AccessEnergy {
@@ -33,4 +33,4 @@ inline double element_bytes(const ChipProgram& chip, int level, int tensor) {
   return word > 0 ? word : chip.tensors[tensor].bytes_per_element;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

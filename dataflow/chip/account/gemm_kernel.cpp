@@ -6,7 +6,7 @@
 
 #include "model/base/contains.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 std::int64_t parts(double extent, std::int64_t size) {
@@ -158,4 +158,4 @@ ChipProgram gemm_program(const GemmShape& shape, const GpuUnits& gpu, const CtaT
   return chip;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

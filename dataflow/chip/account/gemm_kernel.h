@@ -14,7 +14,7 @@
 #include "dataflow/chip/chip.h"
 #include "model/machine/gpu_units.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 
 /// C[m,n] += A[m,k] * B[k,n], `batch` times over.
 struct GemmShape {
@@ -45,4 +45,4 @@ GemmTraffic gemm_traffic(const GemmShape& shape, const GpuUnits& gpu);
 /// The same kernel in the notation, with the wave shape and order that gemm_traffic() chose. One product of the batch.
 ChipProgram gemm_program(const GemmShape& shape, const GpuUnits& gpu, const CtaTile& tile);
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 struct OuterLoop {
@@ -54,4 +54,4 @@ Occupancy occupancy_of(const ChipProgram& chip, int level) {
   return out;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

@@ -6,7 +6,7 @@
 
 #include "dataflow/chip/chip.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 
 struct Occupancy {
   std::int64_t rounds = 1;  ///< of the unit that has the most
@@ -15,4 +15,4 @@ struct Occupancy {
 
 Occupancy occupancy_of(const ChipProgram& chip, int level);
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

@@ -7,7 +7,7 @@
 
 #include "model/base/contains.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 bool keeps_any(const ChipLevel& level) { return contains(level.keeps, true); }
@@ -127,4 +127,4 @@ std::string to_text(const AxisPlacement& placement, const ChipProgram& chip) {
   return placement.kind == AxisPlacement::Kind::partial ? "Partial" : "Replicate";
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

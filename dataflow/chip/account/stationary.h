@@ -7,7 +7,7 @@
 
 #include "dataflow/chip/chip.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 
 /// How a tensor lies on one axis of units: indexed by the loop split there Shard, else an input Replicate, an output
 /// Partial.
@@ -42,4 +42,4 @@ std::vector<AxisPlacement> axis_placements(const ChipProgram& chip);
 /// "Shard(k)", "Replicate", "Partial".
 std::string to_text(const AxisPlacement& placement, const ChipProgram& chip);
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

@@ -6,7 +6,7 @@
 #include "dataflow/chip/count/count_ragged.h"
 #include "dataflow/chip/count/count_timeloop.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace counting {
 namespace {
 
@@ -93,4 +93,4 @@ void count(const Nest& nest, Counts& counts) {
     else count_tensor(nest, t, WindowWhole(nest, t), counts);
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

@@ -17,10 +17,10 @@
 
 #include "dataflow/chip/count/nest.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 
 /// Sums over dims of closed forms: no allocation, whatever the extents. Only windows over dims with short rounds, and
 /// windows with gaps inside, are walked along their own index; Timeloop's way looks at every unit.
 void count(const Nest& nest, Counts& counts);
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace stepcast::counting {
+namespace stepcast::dataflow::counting {
 namespace {
 
 bool within(DigitSet set, int digit) { return (set >> digit & 1U) != 0; }
@@ -77,4 +77,4 @@ std::int64_t Digits::last_from(std::int64_t index, DigitSet varying) const {
   return index;
 }
 
-}  // namespace stepcast::counting
+}  // namespace stepcast::dataflow::counting

@@ -7,7 +7,7 @@
 
 #include "dataflow/chip/count/nest.h"
 
-namespace stepcast::counting {
+namespace stepcast::dataflow::counting {
 
 /// Bit k: digit k, outermost 0.
 using DigitSet = std::uint64_t;
@@ -41,4 +41,4 @@ struct Digits {
   [[nodiscard]] std::int64_t range(DigitSet varying) const;
 };
 
-}  // namespace stepcast::counting
+}  // namespace stepcast::dataflow::counting

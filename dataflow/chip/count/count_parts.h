@@ -6,7 +6,7 @@
 
 #include "dataflow/chip/count/nest.h"
 
-namespace stepcast::counting {
+namespace stepcast::dataflow::counting {
 
 /// One tensor between a level and the units inside. Levels count from the outermost; `inner` == levels: the
 /// multiply-add.
@@ -75,4 +75,4 @@ class WindowWhole {
 /// The place of a loop among levels: space before time. A level's tile is what stands at slots above 2 * level.
 inline int slot(const Nest::Loop& loop) { return 2 * loop.level + (loop.space ? 0 : 1); }
 
-}  // namespace stepcast::counting
+}  // namespace stepcast::dataflow::counting

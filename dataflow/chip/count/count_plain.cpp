@@ -1,7 +1,7 @@
 // Whole tiles without windows: products. One walk over the loops gives all levels.
 #include "dataflow/chip/count/count_parts.h"
 
-namespace stepcast::counting {
+namespace stepcast::dataflow::counting {
 namespace {
 
 /// From the inside out: the product of the tensor's loops inside each level.
@@ -48,4 +48,4 @@ void PlainWhole::moved(const Step& step, Moved& moved) const {
   for (int j = step.outer; j <= step.last; ++j) moved[j] = footprint_ * time_[step.inner] * space_[j];
 }
 
-}  // namespace stepcast::counting
+}  // namespace stepcast::dataflow::counting

@@ -5,7 +5,7 @@
 
 #include "dataflow/chip/count/count_sets.h"
 
-namespace stepcast::counting {
+namespace stepcast::dataflow::counting {
 
 RaggedNest::RaggedNest(const Nest& of) : nest(of) {
   for (int d = 0; d < nest.dims; ++d) dim[d].extent = nest.extent[d];
@@ -110,4 +110,4 @@ std::int64_t RaggedTensor::unchanged(int dim, int inner, int place) const {
   return digits.tuples(before | units | tile) - digits.range(tile) * digits.tuples_below(before | units, next);
 }
 
-}  // namespace stepcast::counting
+}  // namespace stepcast::dataflow::counting

@@ -11,7 +11,7 @@
 #include "dataflow/chip/count/count_digits.h"
 #include "dataflow/chip/count/count_parts.h"
 
-namespace stepcast::counting {
+namespace stepcast::dataflow::counting {
 
 struct RaggedNest {
   explicit RaggedNest(const Nest& nest);
@@ -52,4 +52,4 @@ class RaggedTensor {
   TensorView view_;
 };
 
-}  // namespace stepcast::counting
+}  // namespace stepcast::dataflow::counting

@@ -8,7 +8,7 @@
 #include "dataflow/chip/count/count_sets.h"
 #include "model/base/contains.h"
 
-namespace stepcast::counting {
+namespace stepcast::dataflow::counting {
 namespace {
 
 struct Interval {
@@ -241,4 +241,4 @@ std::int64_t window_held(const RaggedNest& nest, const Nest::Index& window, int 
   return sum;
 }
 
-}  // namespace stepcast::counting
+}  // namespace stepcast::dataflow::counting

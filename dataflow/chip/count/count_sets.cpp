@@ -4,7 +4,7 @@
 #include <cassert>
 #include <cstdlib>
 
-namespace stepcast::counting {
+namespace stepcast::dataflow::counting {
 
 std::int64_t Marks::count() const { return std::count(marked_.begin(), marked_.end(), 1); }
 
@@ -63,4 +63,4 @@ std::int64_t newly_needed(const Sums& tile, bool gapless_tile, std::int64_t shif
   return fresh.count();
 }
 
-}  // namespace stepcast::counting
+}  // namespace stepcast::dataflow::counting

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace stepcast::counting {
+namespace stepcast::dataflow::counting {
 
 /// { sum of i_k * step_k : 0 <= i_k < trips_k }, kept with the smallest step first.
 struct Sums {
@@ -54,4 +54,4 @@ class Marks {
   std::vector<char> marked_;
 };
 
-}  // namespace stepcast::counting
+}  // namespace stepcast::dataflow::counting

@@ -14,7 +14,7 @@
 
 #include "dataflow/chip/count/count_timeloop_edge.h"
 
-namespace stepcast::counting {
+namespace stepcast::dataflow::counting {
 namespace {
 
 std::int64_t box_of_all(const Nest& nest, int tensor) {
@@ -68,4 +68,4 @@ void count_as_timeloop(const Nest& nest, int tensor, Counts& counts) {
   }
 }
 
-}  // namespace stepcast::counting
+}  // namespace stepcast::dataflow::counting

@@ -6,7 +6,7 @@
 
 #include "dataflow/chip/count/count_parts.h"
 
-namespace stepcast::counting {
+namespace stepcast::dataflow::counting {
 namespace {
 
 using Point = std::vector<std::int64_t>;
@@ -169,4 +169,4 @@ bool TimeloopEdge::neighbour_has(std::size_t i, const Point& at) const {
   return width > 1 && ((i % width != 0 && has(i - 1)) || (i % width != width - 1 && has(i + 1)));
 }
 
-}  // namespace stepcast::counting
+}  // namespace stepcast::dataflow::counting

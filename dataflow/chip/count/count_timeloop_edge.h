@@ -9,7 +9,7 @@
 
 #include "dataflow/chip/count/nest.h"
 
-namespace stepcast::counting {
+namespace stepcast::dataflow::counting {
 
 class TimeloopEdge {
  public:
@@ -54,4 +54,4 @@ class TimeloopEdge {
   double forwarded_ = 0;
 };
 
-}  // namespace stepcast::counting
+}  // namespace stepcast::dataflow::counting

@@ -5,7 +5,7 @@
 #include "dataflow/chip/count/count_parts.h"
 #include "dataflow/chip/count/count_sets.h"
 
-namespace stepcast::counting {
+namespace stepcast::dataflow::counting {
 
 struct WindowWhole::Ranks {
   std::array<Sums, most_rank> sums;
@@ -109,4 +109,4 @@ void WindowWhole::moved(const Step& step, Moved& moved) const {
   }
 }
 
-}  // namespace stepcast::counting
+}  // namespace stepcast::dataflow::counting

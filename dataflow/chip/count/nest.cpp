@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <numeric>
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 constexpr std::int64_t most_nest_work = std::int64_t{1} << 62;
@@ -161,4 +161,4 @@ Expected<Nest> nest_of(const ChipProgram& chip, Windows windows) {
   return nest;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

@@ -6,7 +6,7 @@
 
 #include "dataflow/chip/chip.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 
 inline constexpr int most_chip_dims = 16, most_chip_tensors = 8, most_chip_levels = 12, most_chip_loops = 64,
                      most_terms = 4, most_rank = 8;
@@ -79,4 +79,4 @@ struct Counts {
   std::array<std::array<TensorCount, most_chip_tensors>, most_chip_levels> at{};
 };
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

@@ -10,7 +10,7 @@
 #include "dataflow/chip/resolve/numbers.h"
 #include "dataflow/notation/parser.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 
 std::vector<std::int64_t> tile_extents(const ChipProgram& chip, int level) {
   std::vector<std::int64_t> parts(chip.dims.size(), 1);
@@ -117,4 +117,4 @@ Expected<void> check_keeps(const ChipProgram& chip, const std::vector<Position>&
   return {};
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

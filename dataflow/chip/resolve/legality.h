@@ -6,7 +6,7 @@
 
 #include "dataflow/chip/chip.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 
 /// More dims, tensors, levels or loops than the counter holds.
 Expected<void> check_limits(const ChipProgram& chip, const Position& place);
@@ -23,4 +23,4 @@ std::vector<std::int64_t> tile_extents(const ChipProgram& chip, int level);
 /// Different values of an index whose loops run over these parts.
 double distinct_values(const ChipIndex& index, const std::vector<std::int64_t>& parts);
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

@@ -9,7 +9,7 @@
 #include "dataflow/chip/resolve/numbers.h"
 #include "dataflow/notation/parser.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 double used_bytes(const ChipProgram& chip, int level) {
@@ -140,4 +140,4 @@ Expected<void> check_capacity(const ChipProgram& chip, const std::vector<Positio
   return {};
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-namespace stepcast {
+namespace stepcast::dataflow {
 
 std::int64_t safe_product(std::int64_t a, std::int64_t b) {
   constexpr std::int64_t largest_product = std::int64_t{1} << 62;
@@ -41,4 +41,4 @@ std::string divisors_near(std::int64_t number, std::int64_t wanted) {
   return fmt::format("{}", fmt::join(all, ", "));
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

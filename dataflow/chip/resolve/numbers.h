@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace stepcast {
+namespace stepcast::dataflow {
 
 /// "2x3x16", "4,096", "1, 2, 4, 8".
 std::string product_text(const std::vector<std::int64_t>& factors);
@@ -15,4 +15,4 @@ std::string divisors_near(std::int64_t number, std::int64_t wanted);
 /// Product that stops at 2^62 instead of overflowing.
 std::int64_t safe_product(std::int64_t a, std::int64_t b);
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

@@ -7,7 +7,7 @@
 #include "dataflow/chip/resolve/legality.h"
 #include "dataflow/notation/parser.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 /// By level: its first line, or where the arch names it.
@@ -85,4 +85,4 @@ bool has_chip(const MappingProgram& program) {
              [&](const Alias& alias) { return std::ranges::any_of(alias.statements, speaks_of_levels); });
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

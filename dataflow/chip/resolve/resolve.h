@@ -10,7 +10,7 @@
 #include "dataflow/chip/chip.h"
 #include "dataflow/chip/resolve/numbers.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 
 /// One `par` or `for` of a level line. Loops of one operator stand in text order.
 struct LineLoop {
@@ -57,4 +57,4 @@ const WrittenOperator& written_operator(const MappingProgram& program, const std
 /// An `at` scope holds for the operator.
 bool holds_for(const std::vector<std::string>& scope, const WrittenOperator& op);
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

@@ -7,7 +7,7 @@
 #include "dataflow/notation/fabrics.h"
 #include "dataflow/notation/parser.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 
 namespace {
 
@@ -167,4 +167,4 @@ Expected<void> resolve_arch(const MappingProgram& program, ChipProgram& chip) {
   return ArchReader{program.archs.front(), chip}.run();
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

@@ -4,7 +4,7 @@
 #include "dataflow/chip/resolve/resolve.h"
 #include "dataflow/notation/parser.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 
 std::string spelled(const ChipPar& par) {
   const std::string factor = par.factor == 0 ? "" : fmt::format(":{}", par.factor);
@@ -99,4 +99,4 @@ Expected<std::pair<int, int>> find_axis(
   return AxisFinder(program, chip, level, par, position).run();
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

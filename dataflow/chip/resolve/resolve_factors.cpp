@@ -8,7 +8,7 @@
 #include "dataflow/chip/resolve/resolve.h"
 #include "dataflow/notation/parser.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 std::int64_t ceil_divided(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
@@ -237,4 +237,4 @@ Expected<void> resolve_factors(const MappingProgram& program, std::vector<LineLo
   return {};
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

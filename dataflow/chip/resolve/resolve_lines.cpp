@@ -7,7 +7,7 @@
 #include "dataflow/notation/parser.h"
 #include "model/base/contains.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 std::string spelled_loop(const ForStatement& loop) {
@@ -164,4 +164,4 @@ Expected<std::vector<LineLoop>> resolve_lines(
   return LineReader(program, chip).run(statements);
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

@@ -10,7 +10,7 @@
 #include "dataflow/place/splits.h"
 #include "model/base/contains.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 
 bool holds_for(const std::vector<std::string>& scope, const WrittenOperator& op) {
   return scope.empty() ||
@@ -208,4 +208,4 @@ Expected<void> resolve_operator(
   return take_rank_extents(program, statements, *chosen, chip);
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

@@ -4,7 +4,7 @@
 #include "dataflow/chip/chip.h"
 #include "model/base/contains.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 constexpr double joules_per_picojoule = 1e-12;
@@ -104,4 +104,4 @@ MappingProgram written_chip(const ChipProgram& chip) {
   return program;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

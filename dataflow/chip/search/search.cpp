@@ -10,7 +10,7 @@
 #include "dataflow/chip/search/search_check.h"
 #include "dataflow/notation/parser.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace mapper {
 namespace {
 
@@ -215,4 +215,4 @@ Expected<SearchResult> search(const ChipProgram& start, const SearchConstraints&
   return result;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

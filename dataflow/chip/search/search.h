@@ -10,7 +10,7 @@
 
 #include "dataflow/chip/search/search_problem.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 
 struct SearchResult {
   ChipProgram best;
@@ -28,4 +28,4 @@ struct SearchResult {
 Expected<SearchResult> search(
     const ChipProgram& start, const SearchConstraints& constraints, const SearchOptions& options);
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

@@ -10,7 +10,7 @@
 #include "dataflow/chip/count/count.h"
 #include "model/base/contains.h"
 
-namespace stepcast::mapper {
+namespace stepcast::dataflow::mapper {
 namespace {
 
 constexpr double first_heat = 0.3, final_heat = 0.003;  // in logarithms of the objective
@@ -202,7 +202,7 @@ class Chain {
     }
     ++tally.evaluated;
     count(nest_, counts_);
-    const ChipScore score = stepcast::score(nest_, counts_, table_);
+    const ChipScore score = dataflow::score(nest_, counts_, table_);
     const Rank rank = rank_of(score, objective_);
     cost = std::log(rank[0] + 1) + tie_weight * (std::log(rank[1] + 1) + std::log(rank[2] + 1));
     if (less(rank, found.rank)) keep(at, score, rank);
@@ -254,4 +254,4 @@ Tally anneal(const Space& space, const ScoreTable& table, const SearchOptions& o
   return tally;
 }
 
-}  // namespace stepcast::mapper
+}  // namespace stepcast::dataflow::mapper

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace stepcast::mapper {
+namespace stepcast::dataflow::mapper {
 
 Bounder::Bounder(const Space& space, const ScoreTable& table, const KeepPlan& plan, double cycle_limit, bool quick)
     : space_(space), table_(table), plan_(plan),
@@ -255,4 +255,4 @@ std::vector<Tail> Bounder::rough_tails() const {
   return rough;
 }
 
-}  // namespace stepcast::mapper
+}  // namespace stepcast::dataflow::mapper

@@ -12,7 +12,7 @@
 
 #include "dataflow/chip/search/search_space.h"
 
-namespace stepcast::mapper {
+namespace stepcast::dataflow::mapper {
 
 using Tile = std::array<std::int16_t, most_chip_dims>;  ///< indices into the grids
 using PerTensor = std::array<double, most_chip_tensors>;
@@ -207,4 +207,4 @@ template <typename Visit> void Bounder::each_tile(int stage, const Tile& from, c
   grow(grow, 0);
 }
 
-}  // namespace stepcast::mapper
+}  // namespace stepcast::dataflow::mapper

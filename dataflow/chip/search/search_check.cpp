@@ -8,7 +8,7 @@
 #include "dataflow/chip/resolve/numbers.h"
 #include "dataflow/notation/parser.h"
 
-namespace stepcast::mapper {
+namespace stepcast::dataflow::mapper {
 namespace {
 
 using Loop = SearchConstraints::Loop;
@@ -144,4 +144,4 @@ std::vector<std::int64_t> stated_extents(const ChipProgram& start, const SearchC
   return extents;
 }
 
-}  // namespace stepcast::mapper
+}  // namespace stepcast::dataflow::mapper

@@ -4,7 +4,7 @@
 #include "dataflow/chip/search/search_space.h"
 #include "model/base/contains.h"
 
-namespace stepcast::mapper {
+namespace stepcast::dataflow::mapper {
 namespace {
 
 constexpr std::size_t most_permuted = 7;  // 7! = 5,040 orders are told apart; beyond, the innermost two loops are
@@ -127,4 +127,4 @@ ChipProgram chip_of(const Space& space, const Mapping& mapping) {
   return chip;
 }
 
-}  // namespace stepcast::mapper
+}  // namespace stepcast::dataflow::mapper

@@ -3,7 +3,7 @@
 
 #include "dataflow/chip/search/search_bound.h"
 
-namespace stepcast::mapper {
+namespace stepcast::dataflow::mapper {
 namespace {
 
 std::vector<PerTensor> repeats_of(const Space& space, const std::vector<SpaceCombo>& combos) {
@@ -126,4 +126,4 @@ KeepPlan Planner::plan(const std::array<TensorMask, most_chip_levels>& keeps) {
   return plan;
 }
 
-}  // namespace stepcast::mapper
+}  // namespace stepcast::dataflow::mapper

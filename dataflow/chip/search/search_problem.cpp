@@ -4,7 +4,7 @@
 #include "dataflow/chip/resolve/legality.h"
 #include "dataflow/chip/resolve/resolve.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 /// Where each level is spoken of, and whether a list says what it keeps.
@@ -51,4 +51,4 @@ double objective_of(const ChipScore& score, SearchObjective objective) {
                                                 : score.traffic_bytes;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

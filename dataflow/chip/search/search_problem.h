@@ -8,7 +8,7 @@
 #include "dataflow/chip/account/account.h"
 #include "dataflow/chip/chip.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 
 enum class SearchObjective : std::uint8_t {
   time,     ///< cycles with skew; equal ones by energy, then traffic
@@ -53,4 +53,4 @@ Expected<SearchProblem> search_problem(const MappingProgram& program, const std:
 /// The figure that the objective ranks by.
 double objective_of(const ChipScore& score, SearchObjective objective);
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

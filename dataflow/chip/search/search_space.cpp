@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numeric>
 
-namespace stepcast::mapper {
+namespace stepcast::dataflow::mapper {
 namespace {
 
 constexpr std::size_t most_choices = 200'000;  // ways to lay dims on the axes of one level
@@ -260,4 +260,4 @@ std::vector<SpaceCombo> combos_of(const Space& space, int first, int last) {
   return combos;
 }
 
-}  // namespace stepcast::mapper
+}  // namespace stepcast::dataflow::mapper

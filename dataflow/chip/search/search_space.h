@@ -11,7 +11,7 @@
 
 #include "dataflow/chip/search/search_problem.h"
 
-namespace stepcast::mapper {
+namespace stepcast::dataflow::mapper {
 
 using Factors = std::array<std::int64_t, most_chip_dims>;
 using TensorMask = std::uint32_t;
@@ -88,4 +88,4 @@ std::vector<Order> orders_of(const Space& space, int level, std::uint32_t active
 
 ChipProgram chip_of(const Space& space, const Mapping& mapping);
 
-}  // namespace stepcast::mapper
+}  // namespace stepcast::dataflow::mapper

@@ -4,7 +4,7 @@
 
 #include "dataflow/chip/search/search_bound.h"
 
-namespace stepcast::mapper {
+namespace stepcast::dataflow::mapper {
 
 const std::vector<Order>& Bounder::orders(int stage, std::uint32_t active) {
   auto& known = orders_[stage];
@@ -283,4 +283,4 @@ double Bounder::feed_cycles(int stage) const {
   return bytes / here.most_units / rate;
 }
 
-}  // namespace stepcast::mapper
+}  // namespace stepcast::dataflow::mapper

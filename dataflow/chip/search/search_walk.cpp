@@ -6,7 +6,7 @@
 
 #include "dataflow/chip/count/count.h"
 
-namespace stepcast::mapper {
+namespace stepcast::dataflow::mapper {
 namespace {
 
 constexpr double equal_within = 1e-9;  // relative; rounding of sums over a few dozen terms stays far below
@@ -162,7 +162,7 @@ void Walker::evaluate(int stage, double bound) {
   ++tally.evaluated;
   ++tally.looked;
   count(nest_, counts_);
-  const ChipScore score = stepcast::score(nest_, counts_, table_);
+  const ChipScore score = dataflow::score(nest_, counts_, table_);
   const Rank rank = rank_of(score, goal_.objective);
   if (!less(rank, best_)) return;
   best_ = rank;
@@ -198,4 +198,4 @@ Mapping Walker::mapping() const {
   return whole;
 }
 
-}  // namespace stepcast::mapper
+}  // namespace stepcast::dataflow::mapper

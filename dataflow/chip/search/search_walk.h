@@ -3,7 +3,7 @@
 
 #include "dataflow/chip/search/search_bound.h"
 
-namespace stepcast::mapper {
+namespace stepcast::dataflow::mapper {
 
 /// A score in the order that the objective ranks by. Figures within a relative 1e-9 are equal.
 using Rank = std::array<double, 3>;
@@ -87,4 +87,4 @@ inline constexpr double full_tail_pairs = 3e8;
 Tally walk_all(const Space& space, const ScoreTable& table, const SearchOptions& options, const Nest& shapes, int phase,
     Found& found, double most_tail_pairs = full_tail_pairs);
 
-}  // namespace stepcast::mapper
+}  // namespace stepcast::dataflow::mapper

@@ -7,7 +7,7 @@
 
 #include "dataflow/chip/search/search_walk.h"
 
-namespace stepcast::mapper {
+namespace stepcast::dataflow::mapper {
 namespace {
 
 constexpr double most_plans = 4096;
@@ -229,4 +229,4 @@ Tally walk_all(const Space& space, const ScoreTable& table, const SearchOptions&
   return tally;
 }
 
-}  // namespace stepcast::mapper
+}  // namespace stepcast::dataflow::mapper

@@ -6,7 +6,7 @@
 #include "dataflow/translate/cluster/placements.h"
 #include "model/base/contains.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 template <Expected<MappingProgram> (*Read)(const std::string&, const std::string&)>
@@ -96,4 +96,4 @@ std::vector<ForeignFormat> cluster_formats() {
   };
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

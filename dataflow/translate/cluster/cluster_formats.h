@@ -5,11 +5,11 @@
 
 #include "dataflow/translate/foreign.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 
 /// DTensor, PartitionSpec and Shardy out and in; Megatron's names out and a layer's line in; layouts of Pope et al. and
 /// the Eyeriss taxonomy out; the notation, printed. Placements of a program without a mesh are those of its chip's
 /// units.
 std::vector<ForeignFormat> cluster_formats();
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

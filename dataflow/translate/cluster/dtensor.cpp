@@ -12,7 +12,7 @@
 #include "model/base/contains.h"
 #include "model/base/text.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 struct ReduceWord {
@@ -161,4 +161,4 @@ std::string einsum_rule(const std::string& line) {
       "{}: {} += {}", output, access(output, std::string(stripped(spec.substr(arrow + 2)))), fmt::join(reads, " * "));
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

@@ -8,7 +8,7 @@
 #include "dataflow/translate/cluster/placements.h"
 #include "model/base/text.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 std::string jax_axis(const MeshPart& part) { return fmt::format("'{}'", part.name); }
@@ -111,4 +111,4 @@ Expected<MappingProgram> read_jax(const std::string& text, const std::string& fi
   return read_placements(text, file, {"JAX", "#", jax_mesh, einsum_rule, jax_place});
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

@@ -12,7 +12,7 @@
 #include "model/base/contains.h"
 #include "model/base/text.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 /// Where an operand is kept, relative to how its operator uses it.
@@ -254,4 +254,4 @@ Expected<MappingProgram> read_megatron(const std::string& text, const std::strin
   return program;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

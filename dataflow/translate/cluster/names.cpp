@@ -5,7 +5,7 @@
 
 #include "model/base/contains.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 bool walks(const OperandPlacement* operand, const std::string& loop) {
@@ -62,4 +62,4 @@ std::string names_text(const std::vector<NameRow>& rows) {
   return text;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

@@ -11,7 +11,7 @@
 #include "dataflow/translate/cluster/placements.h"
 #include "model/base/error.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 
 /// The part of a loop in O[m,n] += I[m,k] * W[k,n], wherever it stands and whatever it is called.
 enum class LoopRole : std::uint8_t {
@@ -63,4 +63,4 @@ std::string names_text(const std::vector<NameRow>& rows);
 /// options.
 Expected<MappingProgram> read_megatron(const std::string& text, const std::string& file);
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

@@ -11,7 +11,7 @@
 #include "model/base/contains.h"
 #include "model/base/text.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 /// The first mesh line's axes, each whole or in the atoms that it was cut into.
@@ -196,4 +196,4 @@ std::string placement_lines(const PlacementView& view, const PlacementWords& lan
   return text;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

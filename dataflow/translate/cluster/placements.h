@@ -14,7 +14,7 @@
 #include "model/base/error.h"
 #include "model/network/network.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 
 /// A mesh axis, or a part of one where a compound split or a second mesh line cuts it. An axis of size 1 is a part too.
 struct MeshPart {
@@ -115,4 +115,4 @@ Expected<void> cut_by_axes(
 /// The parts between commas that no bracket or quote encloses, trimmed.
 std::vector<std::string> split_list(std::string_view text);
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

@@ -13,7 +13,7 @@
 #include "model/base/contains.h"
 #include "model/base/text.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 struct PlacementLine {
@@ -290,4 +290,4 @@ Expected<MappingProgram> read_placements(
   return PlacementReader(text, file, syntax).run();
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

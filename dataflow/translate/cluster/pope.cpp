@@ -7,7 +7,7 @@
 #include "dataflow/translate/cluster/names.h"
 #include "model/base/contains.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 /// Axes of one operator, by the part of the loop that they split, and those over which the weight is gathered.
@@ -122,4 +122,4 @@ std::vector<NameRow> product_names(const PlacementView& view) {
   return rows;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

@@ -10,7 +10,7 @@
 #include "dataflow/translate/cluster/placements.h"
 #include "model/base/text.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 std::string shardy_axis(const MeshPart& part) {
@@ -190,4 +190,4 @@ Expected<MappingProgram> read_shardy(const std::string& text, const std::string&
   return read_placements(text, file, {"Shardy", "//", shardy_mesh, shardy_rule, shardy_place});
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

@@ -11,7 +11,7 @@
 #include "dataflow/translate/maestro/maestro.h"
 #include "model/base/contains.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 
 const std::vector<MaestroType> maestro_types{
     {"CONV", "KCRSYX", "output[{n}K,Y_out,X_out] += input[{n}C,{sy}Y_out+R,{sx}X_out+S] * filter[K,C,R,S]", true},
@@ -310,4 +310,4 @@ Expected<Imported> from_maestro(std::span<const SourceFile> files) {
   return Imported{std::move(program), log.notes(), Windows::exact};
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

@@ -7,7 +7,7 @@
 #include "dataflow/translate/maestro/maestro.h"
 #include "model/base/text.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 struct HardwareRow {
@@ -59,4 +59,4 @@ MaestroHardware maestro_hardware(const SourceFile& file, ImportLog& log) {
   return hardware;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

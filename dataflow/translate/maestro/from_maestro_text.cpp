@@ -6,7 +6,7 @@
 
 #include "dataflow/translate/maestro/maestro.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 struct MaestroToken {
@@ -209,4 +209,4 @@ std::vector<MaestroLayer> maestro_layers(const SourceFile& file, ImportLog& log)
   return MaestroReader(file, log).run();
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

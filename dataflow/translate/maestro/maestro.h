@@ -12,7 +12,7 @@
 #include "dataflow/translate/foreign.h"
 #include "dataflow/translate/import_log.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 
 /// A sum of numbers and sizes of dims: 8 + Sz(S) - 1.
 struct MaestroSize {
@@ -65,4 +65,4 @@ struct MaestroType {
 extern const std::vector<MaestroType> maestro_types;
 extern const std::vector<MaestroWindow> maestro_windows;
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

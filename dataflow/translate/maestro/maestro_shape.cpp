@@ -4,7 +4,7 @@
 
 #include "dataflow/translate/product.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 bool indexes(const ChipTensor& tensor, int dim) {
@@ -90,4 +90,4 @@ std::optional<MaestroShape> maestro_shape(const ChipProgram& chip) {
   return shape;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

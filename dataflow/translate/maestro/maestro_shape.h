@@ -8,7 +8,7 @@
 
 #include "dataflow/chip/chip.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 
 struct MaestroShape {
   std::string type;               ///< CONV, DSCONV or GEMM
@@ -20,4 +20,4 @@ struct MaestroShape {
 /// nullopt: neither a matrix product nor a convolution over two windows without dilation.
 std::optional<MaestroShape> maestro_shape(const ChipProgram& chip);
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

@@ -12,7 +12,7 @@
 #include "dataflow/translate/maestro/maestro_shape.h"
 #include "model/base/contains.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 tl::unexpected<Error> not_maestro(const std::string& where, std::string what) {
@@ -214,4 +214,4 @@ Expected<Exported> to_maestro(const ChipProgram& chip) {
   return MaestroWriter(chip, *shape).run();
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

@@ -13,7 +13,7 @@
 #include "model/base/contains.h"
 #include "model/base/text.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 constexpr double word_bits = 8;  // SCALE-Sim counts words and takes one byte for each
@@ -294,4 +294,4 @@ Expected<Imported> from_scalesim(std::span<const SourceFile> files) {
   return Imported{program.take(), log.notes(), Windows::exact};
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

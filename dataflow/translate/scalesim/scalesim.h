@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace stepcast {
+namespace stepcast::dataflow {
 
 /// O[m,n] += I[m,k] * W[k,n], and SCALE-Sim's names of the tensors.
 inline constexpr std::array<const char*, 3> scalesim_loops{"m", "n", "k"};
@@ -26,4 +26,4 @@ inline const ScalesimDataflow* scalesim_dataflow(std::string_view name) {
   return nullptr;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

@@ -9,7 +9,7 @@
 #include "dataflow/translate/scalesim/scalesim.h"
 #include "model/base/contains.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 tl::unexpected<Error> not_scalesim(const std::string& where, std::string what) {
@@ -121,4 +121,4 @@ class ScalesimWriter {
 
 Expected<Exported> to_scalesim(const ChipProgram& chip) { return ScalesimWriter(chip).run(); }
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

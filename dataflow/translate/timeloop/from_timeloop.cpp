@@ -10,7 +10,7 @@
 #include "dataflow/translate/foreign.h"
 #include "dataflow/translate/timeloop/timeloop.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 constexpr double bits_per_byte = 8, unsaid_word_bits = 16;  // Timeloop's default word is also the notation's element
@@ -216,4 +216,4 @@ Expected<Imported> from_timeloop(std::span<const SourceFile> files) {
   return imported;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

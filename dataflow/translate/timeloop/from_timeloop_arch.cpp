@@ -10,7 +10,7 @@
 #include "model/base/contains.h"
 #include "model/base/text.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 constexpr double default_word_bits = 16;  // Timeloop's own
@@ -273,4 +273,4 @@ class ArchReading {
 
 TimeloopArch timeloop_arch(const YamlNode& node, ImportLog& log) { return ArchReading(log).run(node); }
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

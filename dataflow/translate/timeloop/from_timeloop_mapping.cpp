@@ -9,7 +9,7 @@
 #include "dataflow/translate/timeloop/timeloop.h"
 #include "model/base/contains.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 constexpr std::array<std::string_view, 7> directive_keys{
@@ -239,4 +239,4 @@ std::vector<TimeloopDirectives> timeloop_mapping(
   return MappingReader(arch, problem, log).run(node);
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

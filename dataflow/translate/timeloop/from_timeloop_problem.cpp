@@ -7,7 +7,7 @@
 
 #include "dataflow/translate/timeloop/timeloop.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 /// Shapes that problems call by name (Timeloop's problem-shapes folder).
@@ -248,4 +248,4 @@ std::vector<std::string> timeloop_words(const YamlNode& node, const std::string&
   return words;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

@@ -10,7 +10,7 @@
 #include "dataflow/translate/import_log.h"
 #include "model/yaml/yaml.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 
 /// A storage level or the arithmetic. Instances are over the whole chip, laid out mesh_x * mesh_y.
 struct TimeloopLevel {
@@ -76,4 +76,4 @@ double timeloop_number(const YamlNode& node, double least, const std::string& wh
 /// A list of plain words; a bare scalar is a list of one.
 std::vector<std::string> timeloop_words(const YamlNode& node, const std::string& what, ImportLog& log);
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

@@ -11,7 +11,7 @@
 #include "dataflow/translate/foreign.h"
 #include "model/base/contains.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 constexpr double byte_bits = 8, default_word_bytes = 2;
@@ -300,4 +300,4 @@ class TimeloopWriter {
 
 Expected<Exported> to_timeloop(const ChipProgram& chip) { return TimeloopWriter(chip).run(); }
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

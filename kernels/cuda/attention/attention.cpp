@@ -10,7 +10,7 @@
 #include "kernels/cuda/operation.h"
 #include "kernels/bench/work.h"
 
-namespace stepcast::gpu {
+namespace stepcast::kernels::gpu {
 namespace {
 
 /// A set of tensors, one buffer each. Those of the backward pass are empty where it does not run.
@@ -165,4 +165,4 @@ MadeOperation make_attention(GpuContext& context, const AttentionQuery& query) {
   return std::make_unique<AttentionOperation>(context, query, shape, forward, backward);
 }
 
-}  // namespace stepcast::gpu
+}  // namespace stepcast::kernels::gpu

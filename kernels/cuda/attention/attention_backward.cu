@@ -3,7 +3,7 @@
 #include "kernels/cuda/attention/attention_launch.h"
 #include "kernels/cuda/attention/attention_sizes.cuh"
 
-namespace stepcast::gpu {
+namespace stepcast::kernels::gpu {
 namespace {
 
 template <HalfType type, typename Tile> AttentionBackwardKernels backward_kernels() {
@@ -89,4 +89,4 @@ Expected<void> launch_attention_backward(const AttentionBackwardKernels& kernels
   return launch_kernel(kernels.convert_keys, shape, shape.kv_heads, shape.positions, &values, stream);
 }
 
-}  // namespace stepcast::gpu
+}  // namespace stepcast::kernels::gpu

@@ -10,7 +10,7 @@
 #include "kernels/cuda/attention/attention_gradients.cuh"
 #include "kernels/cuda/attention/attention_tile.cuh"
 
-namespace stepcast::gpu {
+namespace stepcast::kernels::gpu {
 
 struct AttentionBackwardArguments {
   const std::uint16_t *queries, *keys, *values, *result_gradient;
@@ -195,4 +195,4 @@ __global__ void __launch_bounds__(Tile::threads) attention_backward_kernel(Atten
   }
 }
 
-}  // namespace stepcast::gpu
+}  // namespace stepcast::kernels::gpu

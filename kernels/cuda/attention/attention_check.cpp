@@ -8,7 +8,7 @@
 
 #include "kernels/reference/number.h"
 
-namespace stepcast::gpu {
+namespace stepcast::kernels::gpu {
 namespace {
 
 /// Consecutive heads of one batch entry on the host: [positions][heads][head_dim].
@@ -147,4 +147,4 @@ Expected<Check> check_attention(
   return check;
 }
 
-}  // namespace stepcast::gpu
+}  // namespace stepcast::kernels::gpu

@@ -4,7 +4,7 @@
 #include "kernels/cuda/attention/attention_launch.h"
 #include "kernels/bench/gpu_bench.h"
 
-namespace stepcast::gpu {
+namespace stepcast::kernels::gpu {
 
 /// Compares results and lse of sampled queries and, with gradients, the gradients of these queries and of sampled keys
 /// and values: of one batch entry and one head of keys with the queries' heads that share it, drawn by the context's
@@ -12,4 +12,4 @@ namespace stepcast::gpu {
 Expected<Check> check_attention(
     GpuContext& context, const AttentionShape& shape, bool bf16, const AttentionTensors& tensors, bool with_gradients);
 
-}  // namespace stepcast::gpu
+}  // namespace stepcast::kernels::gpu

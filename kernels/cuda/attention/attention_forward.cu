@@ -3,7 +3,7 @@
 #include "kernels/cuda/attention/attention_launch.h"
 #include "kernels/cuda/attention/attention_sizes.cuh"
 
-namespace stepcast::gpu {
+namespace stepcast::kernels::gpu {
 namespace {
 
 template <HalfType type, int head_dim> AttentionKernel forward_kernel() {
@@ -47,4 +47,4 @@ Expected<void> launch_kernel(const AttentionKernel& kernel, const AttentionShape
       "cudaLaunchKernel");
 }
 
-}  // namespace stepcast::gpu
+}  // namespace stepcast::kernels::gpu

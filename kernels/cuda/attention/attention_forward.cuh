@@ -6,7 +6,7 @@
 
 #include "kernels/cuda/attention/attention_tile.cuh"
 
-namespace stepcast::gpu {
+namespace stepcast::kernels::gpu {
 
 struct AttentionForwardArguments {
   const std::uint16_t *queries, *keys, *values;
@@ -173,4 +173,4 @@ __global__ void __launch_bounds__(ForwardTile<head_dim>::threads, 2)
   store_results<type, head_dim>(arguments, results, rows, batch, head, queries_from);
 }
 
-}  // namespace stepcast::gpu
+}  // namespace stepcast::kernels::gpu

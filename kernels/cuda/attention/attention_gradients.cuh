@@ -5,7 +5,7 @@
 
 #include "kernels/cuda/attention/attention_tile.cuh"
 
-namespace stepcast::gpu {
+namespace stepcast::kernels::gpu {
 
 /// 16 keys for each warp; each step brings `queries` queries. The queries' gradient is cut into 32 rows by a quarter of
 /// head_dim for each warp.
@@ -114,4 +114,4 @@ __global__ void __launch_bounds__(threads) attention_convert_kernel(AttentionCon
   }
 }
 
-}  // namespace stepcast::gpu
+}  // namespace stepcast::kernels::gpu

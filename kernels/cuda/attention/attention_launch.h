@@ -9,7 +9,7 @@
 #include "kernels/cuda/gpu_context.h"
 #include "kernels/reference/attention_reference.h"
 
-namespace stepcast::gpu {
+namespace stepcast::kernels::gpu {
 
 /// Tensors of one call, as attention_tile.cuh says. lse: [batch, heads, positions] in fp32.
 struct AttentionTensors {
@@ -53,4 +53,4 @@ AttentionWorkspace attention_workspace(const AttentionBackwardKernels& kernels, 
 Expected<void> launch_attention_backward(const AttentionBackwardKernels& kernels, const AttentionShape& shape,
     const AttentionTensors& tensors, const DeviceBuffer& workspace, cudaStream_t stream);
 
-}  // namespace stepcast::gpu
+}  // namespace stepcast::kernels::gpu

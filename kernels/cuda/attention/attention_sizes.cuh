@@ -4,7 +4,7 @@
 #include "kernels/cuda/attention/attention_tile.cuh"
 #include "kernels/reference/attention_reference.h"
 
-namespace stepcast::gpu {
+namespace stepcast::kernels::gpu {
 
 inline AttentionSizes attention_sizes(const AttentionShape& shape) {
   constexpr double log2_e = 1.4426950408889634;
@@ -12,4 +12,4 @@ inline AttentionSizes attention_sizes(const AttentionShape& shape) {
       shape.causal, static_cast<float>(shape.scale()), static_cast<float>(shape.scale() * log2_e)};
 }
 
-}  // namespace stepcast::gpu
+}  // namespace stepcast::kernels::gpu

@@ -7,7 +7,7 @@
 #include "kernels/cuda/lane.cuh"
 #include "kernels/cuda/tensor_core.cuh"
 
-namespace stepcast::gpu {
+namespace stepcast::kernels::gpu {
 
 /// What both passes are told. Tensors are [batch, positions, heads, head_dim], 2 bytes an element, as training keeps
 /// them; keys and values have heads / group heads.
@@ -126,4 +126,4 @@ __device__ __forceinline__ void pack_sums(std::uint32_t (&a)[4], const float (&l
   a[3] = pack_halves<type>(right[2], right[3]);
 }
 
-}  // namespace stepcast::gpu
+}  // namespace stepcast::kernels::gpu

@@ -10,7 +10,7 @@
 #include "kernels/cuda/operation.h"
 #include "kernels/bench/work.h"
 
-namespace stepcast::gpu {
+namespace stepcast::kernels::gpu {
 
 #ifdef STEPCAST_HAS_CUDNN
 namespace {
@@ -212,4 +212,4 @@ MadeOperation make_cudnn_attention(GpuContext&, const AttentionQuery& query) {
 
 #endif
 
-}  // namespace stepcast::gpu
+}  // namespace stepcast::kernels::gpu

@@ -11,7 +11,7 @@
 #include "kernels/reference/attention_reference.h"
 #include "kernels/reference/number.h"
 
-namespace stepcast::gpu {
+namespace stepcast::kernels::gpu {
 namespace {
 
 /// Positions of some heads that stand next to each other, of one batch: what a [batch, positions, heads, head_dim]
@@ -180,6 +180,6 @@ Expected<Check> check_cudnn_attention(GpuContext& context, const CudnnAttentionS
   return check;
 }
 
-}  // namespace stepcast::gpu
+}  // namespace stepcast::kernels::gpu
 
 #endif

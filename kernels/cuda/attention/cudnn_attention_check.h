@@ -9,7 +9,7 @@
 #include "kernels/cuda/gpu_context.h"
 #include "kernels/bench/gpu_bench.h"
 
-namespace stepcast::gpu {
+namespace stepcast::kernels::gpu {
 
 /// One set of buffers in device memory; those of the backward pass are null where there is none.
 struct AttentionSet {
@@ -20,6 +20,6 @@ struct AttentionSet {
 /// The forward pass, and the backward one too where d_o is not null, have run on this set.
 Expected<Check> check_cudnn_attention(GpuContext& context, const CudnnAttentionShape& shape, const AttentionSet& set);
 
-}  // namespace stepcast::gpu
+}  // namespace stepcast::kernels::gpu
 
 #endif

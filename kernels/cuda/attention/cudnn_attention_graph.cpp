@@ -6,7 +6,7 @@
 
 #ifdef STEPCAST_HAS_CUDNN
 
-namespace stepcast::gpu {
+namespace stepcast::kernels::gpu {
 namespace {
 
 using Tensor = CudnnGraph::Tensor;
@@ -142,6 +142,6 @@ void write_attention_backward(CudnnGraph& graph, const CudnnAttentionShape& shap
   graph.apply(CUDNN_POINTWISE_IDENTITY, {sums}, d_q);
 }
 
-}  // namespace stepcast::gpu
+}  // namespace stepcast::kernels::gpu
 
 #endif

@@ -5,7 +5,7 @@
 
 #ifdef STEPCAST_HAS_CUDNN
 
-namespace stepcast::gpu {
+namespace stepcast::kernels::gpu {
 
 /// As many queries as keys. Tensors in memory are [batch, positions, heads, head_dim].
 struct CudnnAttentionShape {
@@ -26,6 +26,6 @@ enum CudnnAttentionId : std::int64_t {
 void write_attention_forward(CudnnGraph& graph, const CudnnAttentionShape& shape);
 void write_attention_backward(CudnnGraph& graph, const CudnnAttentionShape& shape);
 
-}  // namespace stepcast::gpu
+}  // namespace stepcast::kernels::gpu
 
 #endif

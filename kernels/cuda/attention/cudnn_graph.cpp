@@ -4,7 +4,7 @@
 
 #ifdef STEPCAST_HAS_CUDNN
 
-namespace stepcast::gpu {
+namespace stepcast::kernels::gpu {
 
 CudnnDims dense_strides(const CudnnDims& dims) { return {dims[1] * dims[2] * dims[3], dims[2] * dims[3], dims[3], 1}; }
 
@@ -120,6 +120,6 @@ Expected<void> CudnnGraph::finish(cudnnHandle_t handle) {
   return good_;
 }
 
-}  // namespace stepcast::gpu
+}  // namespace stepcast::kernels::gpu
 
 #endif

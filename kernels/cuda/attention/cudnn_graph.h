@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace stepcast::gpu {
+namespace stepcast::kernels::gpu {
 
 using CudnnDims = std::array<std::int64_t, 4>;
 
@@ -92,6 +92,6 @@ class CudnnPlan {
   std::int64_t workspace_bytes_ = 0, engine_ = -1;
 };
 
-}  // namespace stepcast::gpu
+}  // namespace stepcast::kernels::gpu
 
 #endif

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace stepcast::gpu {
+namespace stepcast::kernels::gpu {
 namespace {
 
 // The first loads the parts that it needs by itself (cuDNN documentation, "Sub-libraries").
@@ -72,6 +72,6 @@ Expected<void> CudnnDescriptor::finalize() {
   return library_->checked(library_->finalize(raw()), "cudnnBackendFinalize");
 }
 
-}  // namespace stepcast::gpu
+}  // namespace stepcast::kernels::gpu
 
 #endif

@@ -12,7 +12,7 @@
 #include "kernels/library/shared_library.h"
 #include "model/base/error.h"
 
-namespace stepcast::gpu {
+namespace stepcast::kernels::gpu {
 
 struct CudnnLibrary {
   FunctionReader read;
@@ -55,6 +55,6 @@ class CudnnDescriptor {
       nullptr, nullptr};
 };
 
-}  // namespace stepcast::gpu
+}  // namespace stepcast::kernels::gpu
 
 #endif

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-namespace stepcast::gpu {
+namespace stepcast::kernels::gpu {
 namespace {
 
 constexpr std::int64_t kMostEngines = 16;
@@ -84,6 +84,6 @@ Expected<void> CudnnPlan::run(const CudnnPointers& pointers, void* workspace, cu
   return library_->checked(library_->execute(handle_, plan_.raw(), pack.raw()), "cudnnBackendExecute");
 }
 
-}  // namespace stepcast::gpu
+}  // namespace stepcast::kernels::gpu
 
 #endif

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <bit>
 
-namespace stepcast::gpu {
+namespace stepcast::kernels::gpu {
 namespace {
 
 constexpr int threads = 256;
@@ -57,4 +57,4 @@ Expected<Check> compare_exact(const CollectiveCall& call, const void* received, 
   return Check{static_cast<double>(std::bit_cast<float>(bits)), 0, call.received()};
 }
 
-}  // namespace stepcast::gpu
+}  // namespace stepcast::kernels::gpu

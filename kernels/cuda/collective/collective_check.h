@@ -5,7 +5,7 @@
 #include "kernels/bench/gpu_bench.h"
 #include "kernels/library/nccl_call.h"
 
-namespace stepcast::gpu {
+namespace stepcast::kernels::gpu {
 
 /// The numbers of exact_sent() as bf16, for the whole of what the call sends. Enqueued, not waited for.
 Expected<void> fill_exact(const CollectiveCall& call, void* send, cudaStream_t stream);
@@ -14,4 +14,4 @@ Expected<void> fill_exact(const CollectiveCall& call, void* send, cudaStream_t s
 /// number; nothing is allowed.
 Expected<Check> compare_exact(const CollectiveCall& call, const void* received, cudaStream_t stream);
 
-}  // namespace stepcast::gpu
+}  // namespace stepcast::kernels::gpu

@@ -6,7 +6,7 @@
 
 #include "kernels/process/meeting_socket.h"
 
-namespace stepcast::gpu {
+namespace stepcast::kernels::gpu {
 namespace {
 
 /// A batch takes milliseconds, seconds at most (1 GiB on a bad PCIe host): who waits longer waits for somebody who is
@@ -218,4 +218,4 @@ Expected<Seconds> CollectiveRank::collectives_beside(int calls, int neighbours) 
 
 void CollectiveRank::end_beside() { product_.reset(); }
 
-}  // namespace stepcast::gpu
+}  // namespace stepcast::kernels::gpu

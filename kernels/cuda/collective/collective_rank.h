@@ -14,7 +14,7 @@
 #include "kernels/cuda/operation.h"
 #include "kernels/library/nccl_call.h"
 
-namespace stepcast::gpu {
+namespace stepcast::kernels::gpu {
 
 /// What the error of a rank says that stopped because another one failed.
 inline constexpr const char* given_up = "given up";
@@ -93,4 +93,4 @@ class CollectiveRank {
   CollectiveCall beside_;
 };
 
-}  // namespace stepcast::gpu
+}  // namespace stepcast::kernels::gpu

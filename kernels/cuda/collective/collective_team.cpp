@@ -1,6 +1,6 @@
 #include "kernels/cuda/collective/collective_team.h"
 
-namespace stepcast::gpu {
+namespace stepcast::kernels::gpu {
 namespace {
 
 /// Longer than a rank itself waits for its stream: what takes longer hangs inside a call of NCCL or CUDA. The first
@@ -63,4 +63,4 @@ bool CollectiveTeam::all_come_back(const std::vector<int>& members) {
   return !lost_;
 }
 
-}  // namespace stepcast::gpu
+}  // namespace stepcast::kernels::gpu

@@ -14,7 +14,7 @@
 #include "kernels/bench/device.h"
 #include "kernels/process/worker.h"
 
-namespace stepcast::gpu {
+namespace stepcast::kernels::gpu {
 
 class CollectiveTeam {
  public:
@@ -86,4 +86,4 @@ Expected<std::vector<T>> CollectiveTeam::each(
   return out;
 }
 
-}  // namespace stepcast::gpu
+}  // namespace stepcast::kernels::gpu

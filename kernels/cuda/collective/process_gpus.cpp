@@ -7,7 +7,7 @@
 #include "kernels/library/nccl_library.h"
 #include "kernels/library/nvml.h"
 
-namespace stepcast::gpu {
+namespace stepcast::kernels::gpu {
 namespace {
 
 NvLinks links_of(const DeviceInfo& device) {
@@ -90,4 +90,4 @@ Expected<ProcessGpus> find_gpus(Rendezvous& processes, const LaunchPlace& place)
   return out;
 }
 
-}  // namespace stepcast::gpu
+}  // namespace stepcast::kernels::gpu

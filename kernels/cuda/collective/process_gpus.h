@@ -7,7 +7,7 @@
 #include "kernels/process/rank_table.h"
 #include "kernels/process/rendezvous.h"
 
-namespace stepcast::gpu {
+namespace stepcast::kernels::gpu {
 
 struct ProcessGpus {
   CollectiveTeam team;
@@ -20,4 +20,4 @@ struct ProcessGpus {
 /// Called by all processes at once; all fail where one does.
 Expected<ProcessGpus> find_gpus(Rendezvous& processes, const LaunchPlace& place);
 
-}  // namespace stepcast::gpu
+}  // namespace stepcast::kernels::gpu

@@ -6,7 +6,7 @@
 
 #include "kernels/cuda/operation.h"
 
-namespace stepcast::gpu {
+namespace stepcast::kernels::gpu {
 namespace {
 
 /// Words that differ from their neighbours and from copy to copy (Knuth's multiplicative hash of the place).
@@ -92,4 +92,4 @@ MadeOperation make_transfer(GpuContext& context, const TransferQuery& query) {
   return std::make_unique<Transfer>(context, query.kind, static_cast<std::size_t>(query.bytes.value()));
 }
 
-}  // namespace stepcast::gpu
+}  // namespace stepcast::kernels::gpu

@@ -4,7 +4,7 @@
 #include <mutex>
 #include <string_view>
 
-namespace stepcast::gpu {
+namespace stepcast::kernels::gpu {
 namespace {
 
 #define STEPCAST_TEXT_OF(value) #value
@@ -54,4 +54,4 @@ Expected<cublasLtHandle_t> cublas_handle(int device) {
   return handles.emplace(device, handle).first->second;
 }
 
-}  // namespace stepcast::gpu
+}  // namespace stepcast::kernels::gpu

@@ -8,7 +8,7 @@
 #include "kernels/library/shared_library.h"
 #include "model/base/error.h"
 
-namespace stepcast::gpu {
+namespace stepcast::kernels::gpu {
 
 struct CublasLibrary {
   FunctionReader read;
@@ -38,4 +38,4 @@ Expected<const CublasLibrary*> cublas_library();
 /// A handle of this device, made once and kept until the process ends. The device must be the current one.
 Expected<cublasLtHandle_t> cublas_handle(int device);
 
-}  // namespace stepcast::gpu
+}  // namespace stepcast::kernels::gpu

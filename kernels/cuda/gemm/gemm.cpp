@@ -7,7 +7,7 @@
 #include "kernels/cuda/gemm/gemm_operands.h"
 #include "kernels/cuda/operation.h"
 
-namespace stepcast::gpu {
+namespace stepcast::kernels::gpu {
 namespace {
 
 class GemmOperation : public Operation {
@@ -56,4 +56,4 @@ MadeOperation make_gemm(GpuContext& context, const GemmQuery& query) {
   return std::make_unique<GemmOperation>(context, std::move(problem), std::move(factors), std::move(call));
 }
 
-}  // namespace stepcast::gpu
+}  // namespace stepcast::kernels::gpu

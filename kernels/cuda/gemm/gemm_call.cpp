@@ -13,7 +13,7 @@
 
 #include "kernels/bench/work.h"
 
-namespace stepcast::gpu {
+namespace stepcast::kernels::gpu {
 namespace {
 
 struct StoredAs {
@@ -177,4 +177,4 @@ std::string GemmCall::algorithm() const {
   return text;
 }
 
-}  // namespace stepcast::gpu
+}  // namespace stepcast::kernels::gpu

@@ -9,7 +9,7 @@
 #include "kernels/cuda/gemm/gemm_operands.h"
 #include "kernels/cuda/gemm/gemm_problem.h"
 
-namespace stepcast::gpu {
+namespace stepcast::kernels::gpu {
 
 class GemmCall {
  public:
@@ -45,4 +45,4 @@ class GemmCall {
   float beta_;
 };
 
-}  // namespace stepcast::gpu
+}  // namespace stepcast::kernels::gpu

@@ -4,7 +4,7 @@
 #include <limits>
 #include <vector>
 
-namespace stepcast::gpu {
+namespace stepcast::kernels::gpu {
 namespace {
 
 constexpr std::int64_t kEntries = 256;
@@ -113,4 +113,4 @@ Expected<Check> check_gemm(
   return check;
 }
 
-}  // namespace stepcast::gpu
+}  // namespace stepcast::kernels::gpu

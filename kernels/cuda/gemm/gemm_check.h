@@ -8,10 +8,10 @@
 #include "kernels/cuda/gemm/gemm_problem.h"
 #include "kernels/bench/gpu_bench.h"
 
-namespace stepcast::gpu {
+namespace stepcast::kernels::gpu {
 
 /// `run` computes the product once on this set, enqueued on the context's stream.
 Expected<Check> check_gemm(
     GpuContext& context, const GemmProblem& problem, const GemmSet& set, const std::function<Expected<void>()>& run);
 
-}  // namespace stepcast::gpu
+}  // namespace stepcast::kernels::gpu

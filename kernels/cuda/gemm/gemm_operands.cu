@@ -5,7 +5,7 @@
 #include <cstring>
 #include <vector>
 
-namespace stepcast::gpu {
+namespace stepcast::kernels::gpu {
 namespace {
 
 std::size_t rounded_up(std::size_t value, std::size_t step) { return (value + step - 1) / step * step; }
@@ -121,4 +121,4 @@ double factor_of(const GemmProblem& problem) {
   return problem.precision->x_scales == GemmScales::none ? 1 : GemmFactors::kX * GemmFactors::kW;
 }
 
-}  // namespace stepcast::gpu
+}  // namespace stepcast::kernels::gpu

@@ -6,7 +6,7 @@
 #include "kernels/cuda/gemm/gemm_problem.h"
 #include "kernels/cuda/gpu_context.h"
 
-namespace stepcast::gpu {
+namespace stepcast::kernels::gpu {
 
 /// One set: x and w as the layout stores them, y.
 struct GemmSet {
@@ -43,4 +43,4 @@ class GemmFactors {
 /// kX kW where operands have factors, else 1.
 double factor_of(const GemmProblem& problem);
 
-}  // namespace stepcast::gpu
+}  // namespace stepcast::kernels::gpu

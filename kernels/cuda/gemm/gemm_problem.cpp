@@ -6,7 +6,7 @@
 
 #include "kernels/bench/work.h"
 
-namespace stepcast::gpu {
+namespace stepcast::kernels::gpu {
 namespace {
 
 // What cublasLtMatmul's table of supported types allows (NVIDIA cuBLAS documentation, section 3.4.17): all of them
@@ -102,4 +102,4 @@ Expected<GemmProblem> gemm_problem(const GpuContext& context, const GemmQuery& q
   return GemmProblem{query, {whole(query.m), whole(query.n), whole(query.k), whole(query.batch), query.layout}, row};
 }
 
-}  // namespace stepcast::gpu
+}  // namespace stepcast::kernels::gpu

@@ -9,7 +9,7 @@
 #include "kernels/cuda/gpu_context.h"
 #include "kernels/reference/gemm_reference.h"
 
-namespace stepcast::gpu {
+namespace stepcast::kernels::gpu {
 
 /// What belongs to operands beside their numbers: factors, one for all of it or one for each block.
 enum class GemmScales : std::uint8_t { none, one, per_16, per_32, per_128, per_128x128 };
@@ -48,4 +48,4 @@ inline std::size_t bytes_for(NumberFormat format, std::int64_t elements) {
   return static_cast<std::size_t>((elements * bits_of(format) + 7) / 8);
 }
 
-}  // namespace stepcast::gpu
+}  // namespace stepcast::kernels::gpu

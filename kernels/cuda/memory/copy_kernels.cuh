@@ -6,7 +6,7 @@
 #include "kernels/cuda/memory/reduce.cuh"
 #include "kernels/cuda/memory/stream.cuh"
 
-namespace stepcast::gpu {
+namespace stepcast::kernels::gpu {
 
 /// Where read_kernel leaves what it saw: words 128 bytes apart, so that few blocks wait for the same one. The level-2
 /// cache does one atomic operation after the other on an address.
@@ -37,4 +37,4 @@ __global__ void __launch_bounds__(kStreamThreads) copy_kernel(const uint4* from,
       [&](std::int64_t i, uint4 v) { store(to, i, v); });
 }
 
-}  // namespace stepcast::gpu
+}  // namespace stepcast::kernels::gpu

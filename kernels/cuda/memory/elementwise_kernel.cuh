@@ -4,7 +4,7 @@
 
 #include "kernels/cuda/memory/stream.cuh"
 
-namespace stepcast::gpu {
+namespace stepcast::kernels::gpu {
 
 template <typename T, int Reads, int Writes> struct Arrays {
   const T* in[Reads];
@@ -54,4 +54,4 @@ __global__ void __launch_bounds__(kStreamThreads)
   for (int w = 0; w < Op::writes; ++w) at.out[w][rest] = from_float<T>(out[w]);
 }
 
-}  // namespace stepcast::gpu
+}  // namespace stepcast::kernels::gpu

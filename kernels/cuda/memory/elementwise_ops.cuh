@@ -5,7 +5,7 @@
 #include "kernels/cuda/lane.cuh"
 #include "kernels/reference/memory_reference.h"
 
-namespace stepcast::gpu {
+namespace stepcast::kernels::gpu {
 
 /// a + s b, of STREAM (McCalpin, "Memory Bandwidth and Machine Balance in Current High Performance Computers", 1995).
 struct Triad {
@@ -75,4 +75,4 @@ struct SwiGluBackward {
   }
 };
 
-}  // namespace stepcast::gpu
+}  // namespace stepcast::kernels::gpu

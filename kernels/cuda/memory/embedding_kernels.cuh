@@ -4,7 +4,7 @@
 
 #include "kernels/cuda/lane.cuh"
 
-namespace stepcast::gpu {
+namespace stepcast::kernels::gpu {
 
 constexpr unsigned kRowCopyThreads = 128;
 
@@ -78,4 +78,4 @@ __global__ void __launch_bounds__(kRowCopyThreads)
   }
 }
 
-}  // namespace stepcast::gpu
+}  // namespace stepcast::kernels::gpu

@@ -3,7 +3,7 @@
 
 #include "kernels/cuda/memory/softmax_kernels.cuh"
 
-namespace stepcast::gpu {
+namespace stepcast::kernels::gpu {
 
 /// loss = log(sum(exp(x))) - x[target], and its gradient softmax(x) - (1 at the target) written over the logits. Device
 /// memory bounds it: each logit is read and each gradient written once; 4 bytes of target and 4 of loss per row beside
@@ -35,4 +35,4 @@ __global__ void __launch_bounds__(1024) cross_entropy_kernel(
   });
 }
 
-}  // namespace stepcast::gpu
+}  // namespace stepcast::kernels::gpu

@@ -5,7 +5,7 @@
 #include "kernels/cuda/memory/memory_operation.cuh"
 #include "kernels/bench/work.h"
 
-namespace stepcast::gpu {
+namespace stepcast::kernels::gpu {
 namespace {
 
 MemoryOperators all_operators() {
@@ -92,4 +92,4 @@ MadeOperation make_memory_op(GpuContext& context, const MemoryQuery& query) {
   return make(context, shape);
 }
 
-}  // namespace stepcast::gpu
+}  // namespace stepcast::kernels::gpu

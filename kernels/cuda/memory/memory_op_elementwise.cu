@@ -4,7 +4,7 @@
 #include "kernels/cuda/memory/memory_operation.cuh"
 #include "kernels/cuda/start_kernel.cuh"
 
-namespace stepcast::gpu {
+namespace stepcast::kernels::gpu {
 namespace {
 
 using reference::Values;
@@ -64,4 +64,4 @@ MemoryOperators elementwise_operators() {
   };
 }
 
-}  // namespace stepcast::gpu
+}  // namespace stepcast::kernels::gpu

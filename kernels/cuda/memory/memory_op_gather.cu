@@ -6,7 +6,7 @@
 #include "kernels/cuda/memory/rope_kernels.cuh"
 #include "kernels/cuda/start_kernel.cuh"
 
-namespace stepcast::gpu {
+namespace stepcast::kernels::gpu {
 namespace {
 
 /// For a grid-stride loop over rows: as many blocks as all multiprocessors hold at once. More would wait for the first
@@ -120,4 +120,4 @@ MemoryOperators gather_operators() {
   };
 }
 
-}  // namespace stepcast::gpu
+}  // namespace stepcast::kernels::gpu

@@ -4,7 +4,7 @@
 #include "kernels/cuda/memory/row_plan.cuh"
 #include "kernels/cuda/start_kernel.cuh"
 
-namespace stepcast::gpu {
+namespace stepcast::kernels::gpu {
 namespace {
 
 template <typename T> ArrayPlan weight_plan(const MemoryShape& shape) {
@@ -119,4 +119,4 @@ MemoryOperators norm_operators() {
   };
 }
 
-}  // namespace stepcast::gpu
+}  // namespace stepcast::kernels::gpu

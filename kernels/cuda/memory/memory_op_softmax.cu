@@ -6,7 +6,7 @@
 #include "kernels/cuda/memory/row_plan.cuh"
 #include "kernels/cuda/start_kernel.cuh"
 
-namespace stepcast::gpu {
+namespace stepcast::kernels::gpu {
 namespace {
 
 template <typename T> class Softmax : public MemoryOperation {
@@ -97,4 +97,4 @@ MemoryOperators softmax_operators() {
   };
 }
 
-}  // namespace stepcast::gpu
+}  // namespace stepcast::kernels::gpu

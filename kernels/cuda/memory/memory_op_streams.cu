@@ -5,7 +5,7 @@
 #include "kernels/cuda/memory/memory_operation.cuh"
 #include "kernels/cuda/start_kernel.cuh"
 
-namespace stepcast::gpu {
+namespace stepcast::kernels::gpu {
 namespace {
 
 std::int64_t vectors_of(const MemoryShape& shape) { return shape.elements() * shape.element_bytes / 16; }
@@ -118,4 +118,4 @@ MemoryOperators stream_operators() {
   };
 }
 
-}  // namespace stepcast::gpu
+}  // namespace stepcast::kernels::gpu

@@ -7,7 +7,7 @@
 #include "kernels/cuda/start_kernel.cuh"
 #include "kernels/reference/number.h"
 
-namespace stepcast::gpu {
+namespace stepcast::kernels::gpu {
 namespace {
 
 /// Always the step of one and the same time: the moments follow the gradient, and a weight moves by at most the rate
@@ -108,4 +108,4 @@ MemoryOperators update_operators() {
   };
 }
 
-}  // namespace stepcast::gpu
+}  // namespace stepcast::kernels::gpu

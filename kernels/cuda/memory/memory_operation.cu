@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <random>
 
-namespace stepcast::gpu {
+namespace stepcast::kernels::gpu {
 namespace {
 
 constexpr std::int64_t kAllElements = 1 << 20;  // up to here all rows are compared
@@ -76,4 +76,4 @@ Expected<Check> MemoryOperation::check() {
   return check;
 }
 
-}  // namespace stepcast::gpu
+}  // namespace stepcast::kernels::gpu

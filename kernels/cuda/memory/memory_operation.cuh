@@ -10,7 +10,7 @@
 #include "kernels/cuda/operation.h"
 #include "kernels/cuda/set_arrays.h"
 
-namespace stepcast::gpu {
+namespace stepcast::kernels::gpu {
 
 /// A question in whole numbers.
 struct MemoryShape {
@@ -114,4 +114,4 @@ template <> constexpr Element element_of<float>() { return Element::fp32; }
 template <> constexpr Element element_of<Fp16>() { return Element::fp16; }
 template <> constexpr Element element_of<Bf16>() { return Element::bf16; }
 
-}  // namespace stepcast::gpu
+}  // namespace stepcast::kernels::gpu

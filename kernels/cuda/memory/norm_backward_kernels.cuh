@@ -8,7 +8,7 @@
 
 #include "kernels/cuda/memory/norm_kernels.cuh"
 
-namespace stepcast::gpu {
+namespace stepcast::kernels::gpu {
 
 /// Sums of one block for the columns of a row that each thread holds.
 template <typename T, int Vectors> struct HeldSums {
@@ -179,4 +179,4 @@ template <typename T> NormBackwardPlan norm_backward_plan(std::int64_t rows, int
   return plan;
 }
 
-}  // namespace stepcast::gpu
+}  // namespace stepcast::kernels::gpu

@@ -5,7 +5,7 @@
 
 #include "kernels/cuda/memory/row.cuh"
 
-namespace stepcast::gpu {
+namespace stepcast::kernels::gpu {
 
 constexpr float kNormEpsilon = 1e-5f;  // of Llama's config.json
 
@@ -35,4 +35,4 @@ __global__ void __launch_bounds__(1024)
   });
 }
 
-}  // namespace stepcast::gpu
+}  // namespace stepcast::kernels::gpu

@@ -6,7 +6,7 @@
 
 #include "kernels/cuda/memory/stream.cuh"
 
-namespace stepcast::gpu {
+namespace stepcast::kernels::gpu {
 
 struct AdamStep {
   float rate = 1e-4f, beta1 = 0.9f, beta2 = 0.95f, epsilon = 1e-8f, decay = 0.1f;  // arXiv 2005.14165 appendix B
@@ -51,4 +51,4 @@ __global__ void __launch_bounds__(kStreamThreads)
   });
 }
 
-}  // namespace stepcast::gpu
+}  // namespace stepcast::kernels::gpu

@@ -7,7 +7,7 @@
 #include "kernels/cuda/memory/reduce.cuh"
 #include "kernels/cuda/memory/stream.cuh"
 
-namespace stepcast::gpu {
+namespace stepcast::kernels::gpu {
 
 /// `amax` holds a float that is not negative; such floats have the order of their bits as integers. At most one atomic
 /// operation per block, and none where `amax` is as large already: thousands on one address would outlast the data.
@@ -38,4 +38,4 @@ __global__ void __launch_bounds__(kStreamThreads)
     atomicMax(reinterpret_cast<int*>(amax), __float_as_int(largest));
 }
 
-}  // namespace stepcast::gpu
+}  // namespace stepcast::kernels::gpu

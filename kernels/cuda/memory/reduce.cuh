@@ -4,7 +4,7 @@
 
 #include "kernels/cuda/lane.cuh"
 
-namespace stepcast::gpu {
+namespace stepcast::kernels::gpu {
 
 struct Sum {
   static constexpr float nothing = 0;
@@ -43,4 +43,4 @@ template <typename How, bool OneWarp> __device__ float over_row(float x, float* 
   else return over_block<How>(x, scratch);
 }
 
-}  // namespace stepcast::gpu
+}  // namespace stepcast::kernels::gpu

@@ -5,7 +5,7 @@
 
 #include "kernels/cuda/lane.cuh"
 
-namespace stepcast::gpu {
+namespace stepcast::kernels::gpu {
 
 constexpr float kRopeLog2Base = 13.287712379549449f;  // log2(10000), RoFormer section 3.2.2
 constexpr unsigned kRopeThreads = 128;
@@ -61,4 +61,4 @@ __global__ void __launch_bounds__(kRopeThreads)
   }
 }
 
-}  // namespace stepcast::gpu
+}  // namespace stepcast::kernels::gpu

@@ -5,7 +5,7 @@
 
 #include "kernels/cuda/memory/reduce.cuh"
 
-namespace stepcast::gpu {
+namespace stepcast::kernels::gpu {
 
 /// Where a row lies in 16-byte vectors. Rows need not start on one: the first and last vector may hold elements of the
 /// neighbours, which are read with them and left alone. Buffers end on a whole vector.
@@ -143,4 +143,4 @@ __device__ inline float* scratch() { return dynamic_shared<float>(); }
 /// What lies behind it, for LongRow.
 __device__ inline uint4* kept_vectors() { return dynamic_shared<uint4>() + kScratchBytes / 16; }
 
-}  // namespace stepcast::gpu
+}  // namespace stepcast::kernels::gpu

@@ -3,7 +3,7 @@
 
 #include "kernels/cuda/memory/row.cuh"
 
-namespace stepcast::gpu {
+namespace stepcast::kernels::gpu {
 
 struct RowPlan {
   LaunchShape shape;
@@ -50,4 +50,4 @@ template <typename T, typename Use> auto with_storage(const RowPlan& plan, Use u
   return use.template operator()<HeldRow<T, 4>, true>();
 }
 
-}  // namespace stepcast::gpu
+}  // namespace stepcast::kernels::gpu

@@ -5,7 +5,7 @@
 
 #include "kernels/cuda/memory/row.cuh"
 
-namespace stepcast::gpu {
+namespace stepcast::kernels::gpu {
 
 constexpr float kMasked = -3.402823466e38f;  // takes no part in a maximum or, by way of the exponential, in a sum
 
@@ -90,4 +90,4 @@ __global__ void __launch_bounds__(512)
   });
 }
 
-}  // namespace stepcast::gpu
+}  // namespace stepcast::kernels::gpu

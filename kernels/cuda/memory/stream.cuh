@@ -3,7 +3,7 @@
 
 #include "kernels/cuda/lane.cuh"
 
-namespace stepcast::gpu {
+namespace stepcast::kernels::gpu {
 
 constexpr unsigned kStreamThreads = 256;
 
@@ -38,4 +38,4 @@ __device__ void for_each_vector(std::int64_t vectors, Load load, Finish finish) 
     if (i + t * stride < vectors) finish(i + t * stride, loaded[t]);
 }
 
-}  // namespace stepcast::gpu
+}  // namespace stepcast::kernels::gpu

@@ -17,7 +17,7 @@
 
 #include "sim/schedule/bound/bound_chains.h"
 
-namespace stepcast {
+namespace stepcast::sim {
 namespace {
 
 using bounds::StageWay;
@@ -171,4 +171,4 @@ LowerBound lower_bound(const BoundProblem& problem, const StageTimes& times) {
   return bound;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::sim

@@ -5,7 +5,7 @@
 #include "sim/schedule/bound/bound_problem.h"
 #include "sim/schedule/engine/timeline.h"
 
-namespace stepcast {
+namespace stepcast::sim {
 
 struct LowerBound {
   Seconds makespan;
@@ -14,4 +14,4 @@ struct LowerBound {
 };
 LowerBound lower_bound(const BoundProblem& problem, const StageTimes& times);
 
-}  // namespace stepcast
+}  // namespace stepcast::sim

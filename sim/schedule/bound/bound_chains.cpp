@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-namespace stepcast::bounds {
+namespace stepcast::sim::bounds {
 namespace {
 
 constexpr double endless = std::numeric_limits<double>::infinity();
@@ -140,4 +140,4 @@ std::vector<StageWay> ways_within_rank(const BoundProblem& problem, const StageT
   return gather(problem, times, true);
 }
 
-}  // namespace stepcast::bounds
+}  // namespace stepcast::sim::bounds

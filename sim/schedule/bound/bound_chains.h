@@ -6,7 +6,7 @@
 
 #include "sim/schedule/bound/bound_problem.h"
 
-namespace stepcast::bounds {
+namespace stepcast::sim::bounds {
 
 /// One virtual stage. Times hold for every unit: the least or the largest where units differ.
 struct StageWay {
@@ -27,4 +27,4 @@ std::vector<StageWay> stage_ways(const BoundProblem& problem, const StageTimes& 
 /// rank's first stage of the direction, and end with its last weight gradient.
 std::vector<StageWay> ways_within_rank(const BoundProblem& problem, const StageTimes& times);
 
-}  // namespace stepcast::bounds
+}  // namespace stepcast::sim::bounds

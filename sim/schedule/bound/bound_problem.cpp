@@ -1,6 +1,6 @@
 #include "sim/schedule/bound/bound_problem.h"
 
-namespace stepcast {
+namespace stepcast::sim {
 
 BoundProblem bound_problem(const Order& order) {
   return {.ranks = order.ranks,
@@ -17,4 +17,4 @@ BoundProblem bound_problem(const Order& order, const Timeline& timeline) {
   return problem;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::sim

@@ -7,7 +7,7 @@
 #include "sim/schedule/engine/timeline.h"
 #include "sim/schedule/order.h"
 
-namespace stepcast {
+namespace stepcast::sim {
 
 /// What is asked of the order: where the stages lie, how many units pass, what each rank may hold.
 struct BoundProblem {
@@ -19,4 +19,4 @@ BoundProblem bound_problem(const Order& order);
 /// The same under the peaks that a run of the order had.
 BoundProblem bound_problem(const Order& order, const Timeline& timeline);
 
-}  // namespace stepcast
+}  // namespace stepcast::sim

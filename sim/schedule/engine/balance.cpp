@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numeric>
 
-namespace stepcast {
+namespace stepcast::sim {
 namespace {
 
 /// Makespans that differ by less are the same sum in another order.
@@ -42,4 +42,4 @@ Balance balance_of(const Order& order, const StageTimes& times, Seconds makespan
   return balance;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::sim

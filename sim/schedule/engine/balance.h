@@ -3,7 +3,7 @@
 
 #include "sim/schedule/engine/engine.h"
 
-namespace stepcast {
+namespace stepcast::sim {
 
 struct Balance {
   /// Work of the slowest rank over the mean of all ranks, forward and backward of one micro-batch; 1 = all alike.
@@ -16,4 +16,4 @@ struct Balance {
 /// `makespan` is that of `order` with `times`. Durations of single units count by their stage's figure.
 Balance balance_of(const Order& order, const StageTimes& times, Seconds makespan);
 
-}  // namespace stepcast
+}  // namespace stepcast::sim

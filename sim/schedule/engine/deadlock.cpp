@@ -7,7 +7,7 @@
 #include "model/base/contains.h"
 #include "sim/schedule/engine/engine_parts.h"
 
-namespace stepcast::engine {
+namespace stepcast::sim::engine {
 namespace {
 
 /// What an action takes from where; only its stage's row knows.
@@ -65,4 +65,4 @@ Error name_deadlock(const Order& order, const EngineWorkspace& workspace) {
       "these actions wait for each other: move one of them earlier on its rank"};
 }
 
-}  // namespace stepcast::engine
+}  // namespace stepcast::sim::engine

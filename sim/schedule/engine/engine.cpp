@@ -7,7 +7,7 @@
 
 #include "sim/schedule/engine/engine_parts.h"
 
-namespace stepcast {
+namespace stepcast::sim {
 namespace engine {
 namespace {
 
@@ -244,4 +244,4 @@ Expected<Timeline> run(const Order& order, const StageTimes& times) {
   return timeline;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::sim

@@ -27,7 +27,7 @@
 #include "sim/schedule/engine/engine_workspace.h"
 #include "sim/schedule/engine/timeline.h"
 
-namespace stepcast {
+namespace stepcast::sim {
 
 /// Times must be finite and not negative. Fails only when the order cannot run: the error names the cycle of actions
 /// that wait for each other. O(actions), single pass.
@@ -43,4 +43,4 @@ inline std::vector<double> peak_weighted(const Order& order, const Timeline&, st
   return peak_weighted(order, bytes_per_stage);
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::sim

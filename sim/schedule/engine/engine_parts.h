@@ -5,7 +5,7 @@
 #include "sim/schedule/engine/engine_workspace.h"
 #include "sim/schedule/engine/timeline.h"
 
-namespace stepcast::engine {
+namespace stepcast::sim::engine {
 
 enum Direction { ahead = 0, back = 1 };
 
@@ -47,4 +47,4 @@ void count_in_flight(const Order& order, Timeline& timeline);
 /// deadlock.cpp: who waits for whom, starting at a rank that the run has left stuck.
 Error name_deadlock(const Order& order, const EngineWorkspace& workspace);
 
-}  // namespace stepcast::engine
+}  // namespace stepcast::sim::engine

@@ -4,7 +4,7 @@
 
 #include "sim/schedule/engine/engine_parts.h"
 
-namespace stepcast::engine {
+namespace stepcast::sim::engine {
 namespace {
 
 double hop_between(const std::vector<Seconds>& hops, int lower_stage) {
@@ -60,4 +60,4 @@ void gather_stages(const Order& order, const StageTimes& times, EngineWorkspace&
   }
 }
 
-}  // namespace stepcast::engine
+}  // namespace stepcast::sim::engine

@@ -3,7 +3,7 @@
 
 #include "sim/schedule/engine/engine_parts.h"
 
-namespace stepcast {
+namespace stepcast::sim {
 namespace {
 
 /// Both ways: what goes ahead over a hop comes back as a gradient.
@@ -46,4 +46,4 @@ double Timeline::bubble_fraction() const { return idle_share(busy, makespan); }
 
 double Timeline::bubble_fraction_span() const { return idle_share(busy, span); }
 
-}  // namespace stepcast
+}  // namespace stepcast::sim

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace stepcast {
+namespace stepcast::sim {
 
 /// What the engine needs for one virtual stage, gathered from order and times.
 struct EngineStage {
@@ -34,4 +34,4 @@ struct EngineWorkspace {
   std::vector<double> done;         ///< end by (direction, stage, micro-batch); negative = not yet
 };
 
-}  // namespace stepcast
+}  // namespace stepcast::sim

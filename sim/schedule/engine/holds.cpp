@@ -4,7 +4,7 @@
 
 #include "sim/schedule/engine/engine_parts.h"
 
-namespace stepcast {
+namespace stepcast::sim {
 namespace {
 
 /// Walks a rank's actions again with the times they ran at.
@@ -107,4 +107,4 @@ std::vector<std::vector<HopHold>> hop_holds(const Order& order, const StageTimes
   return holds;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::sim

@@ -6,7 +6,7 @@
 
 #include "sim/schedule/engine/engine.h"
 
-namespace stepcast {
+namespace stepcast::sim {
 
 /// A rank stands between two of its actions while it sends what the first made or receives what the second needs.
 struct HopHold {
@@ -17,4 +17,4 @@ struct HopHold {
 /// do not block. `timeline` is that of the order run with these times. Rules: engine.h.
 std::vector<std::vector<HopHold>> hop_holds(const Order& order, const StageTimes& times, const Timeline& timeline);
 
-}  // namespace stepcast
+}  // namespace stepcast::sim

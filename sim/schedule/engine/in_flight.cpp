@@ -7,7 +7,7 @@
 #include "sim/schedule/engine/engine_parts.h"
 #include "sim/schedule/engine/in_flight.h"
 
-namespace stepcast {
+namespace stepcast::sim {
 namespace {
 
 struct InFlightPeak {
@@ -64,4 +64,4 @@ std::vector<double> peak_weighted(const Order& order, std::span<const double> by
   return peaks;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::sim

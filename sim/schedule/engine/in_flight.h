@@ -7,7 +7,7 @@
 
 #include "sim/schedule/order.h"
 
-namespace stepcast {
+namespace stepcast::sim {
 
 /// By ActionKind: a unit more, one less, or no change.
 using ChangeByKind = std::array<std::int32_t, 4>;
@@ -30,4 +30,4 @@ template <typename Add> void walk_changes(std::span<const Action> actions, const
   }
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::sim

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-namespace stepcast {
+namespace stepcast::sim {
 namespace {
 
 /// Over the units of the stage's direction.
@@ -78,4 +78,4 @@ std::optional<std::string> means_warning(const Replay& replay, double tolerance)
       100 * std::abs(gap), gap < 0 ? "shorter" : "longer");
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::sim

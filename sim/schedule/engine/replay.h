@@ -11,7 +11,7 @@
 #include "sim/schedule/engine/engine.h"
 #include "sim/schedule/order.h"
 
-namespace stepcast {
+namespace stepcast::sim {
 
 /// `times` holds the durations of single units (forward_each, ...) and their means (forward, ...). Of a fused backward
 /// that was measured as one, input_grad is all and weight_grad 0.
@@ -41,4 +41,4 @@ Expected<Replay> replay(std::span<const TimedOrder> copies);
 /// "stage means make the step 27.0 % shorter ..." where that is more than `tolerance`; nothing below it.
 std::optional<std::string> means_warning(const Replay& replay, double tolerance = 0.01);
 
-}  // namespace stepcast
+}  // namespace stepcast::sim

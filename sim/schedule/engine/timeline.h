@@ -7,7 +7,7 @@
 #include "model/base/units.h"
 #include "sim/schedule/order.h"
 
-namespace stepcast {
+namespace stepcast::sim {
 
 /// Per virtual stage, one micro-batch. All vectors have ranks*chunks entries; hop[i] is between stages i and i+1.
 /// A fused backward lasts input_grad + weight_grad.
@@ -39,4 +39,4 @@ struct Timeline {
   [[nodiscard]] double bubble_fraction_span() const;
 };
 
-}  // namespace stepcast
+}  // namespace stepcast::sim

@@ -11,7 +11,7 @@
 #include "sim/schedule/files/pytorch_cells.h"
 #include "sim/schedule/files/pytorch_csv.h"
 
-namespace stepcast {
+namespace stepcast::sim {
 namespace {
 
 // Those of check_order() and of the engine's arrays: far above any pipeline.
@@ -186,4 +186,4 @@ std::string write_order_json(const TimedOrder& timed, bool in_seconds) {
   return write_file(timed.order, &timed, in_seconds);
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::sim

@@ -26,7 +26,7 @@
 #include "sim/schedule/order.h"
 #include "sim/schedule/engine/replay.h"
 
-namespace stepcast {
+namespace stepcast::sim {
 
 struct OrderFile {
   TimedOrder timed;                ///< the order has passed check_order(); times with their means, hops 0
@@ -43,4 +43,4 @@ Expected<OrderFile> read_order_json(std::string_view text, const std::string& wh
 std::string write_order_json(const Order& order);
 std::string write_order_json(const TimedOrder& timed, bool in_seconds = false);
 
-}  // namespace stepcast
+}  // namespace stepcast::sim

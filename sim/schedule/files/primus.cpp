@@ -7,7 +7,7 @@
 
 #include "sim/schedule/schedule_table.h"
 
-namespace stepcast {
+namespace stepcast::sim {
 namespace {
 
 struct MeasuredAction {
@@ -176,4 +176,4 @@ Expected<PrimusTimeline> primus_timeline(const PrimusSize& size, std::span<const
   return builder.finish();
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::sim

@@ -15,7 +15,7 @@
 #include "model/base/error.h"
 #include "sim/schedule/engine/replay.h"
 
-namespace stepcast {
+namespace stepcast::sim {
 
 struct PrimusSize {
   int ranks = 1, chunks = 1, micro_batches = 1;
@@ -45,4 +45,4 @@ Expected<PrimusTimeline> primus_timeline(const PrimusSize& size, std::span<const
 /// The one-file form.
 Expected<PrimusTimeline> read_measured_timeline(std::string_view text, const std::string& where);
 
-}  // namespace stepcast
+}  // namespace stepcast::sim

@@ -6,7 +6,7 @@
 #include "model/base/json_reader.h"
 #include "sim/schedule/files/primus.h"
 
-namespace stepcast {
+namespace stepcast::sim {
 namespace {
 
 constexpr IntegerRange primus_counts{1, 4096};
@@ -72,4 +72,4 @@ Expected<PrimusTimeline> read_measured_timeline(std::string_view text, const std
   return primus_timeline(size, ranks);
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::sim

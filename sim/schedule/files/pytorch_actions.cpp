@@ -9,7 +9,7 @@
 #include "model/base/text.h"
 #include "sim/schedule/files/pytorch_cells.h"
 
-namespace stepcast::pytorch {
+namespace stepcast::sim::pytorch {
 namespace {
 
 struct VerbName {
@@ -133,4 +133,4 @@ Expected<void> read_action(std::string_view text, const std::string& where, Cell
   return {};
 }
 
-}  // namespace stepcast::pytorch
+}  // namespace stepcast::sim::pytorch

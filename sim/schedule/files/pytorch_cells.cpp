@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-namespace stepcast::pytorch {
+namespace stepcast::sim::pytorch {
 namespace {
 
 constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";  // spreadsheets put it in front
@@ -76,4 +76,4 @@ Expected<Cells> read_cells(std::string_view text, const std::string& where) {
   return cells;
 }
 
-}  // namespace stepcast::pytorch
+}  // namespace stepcast::sim::pytorch

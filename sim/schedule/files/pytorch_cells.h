@@ -9,7 +9,7 @@
 #include "model/base/error.h"
 #include "sim/schedule/order.h"
 
-namespace stepcast::pytorch {
+namespace stepcast::sim::pytorch {
 
 // clang-format off
 /// As written: what B stands for is the dialect's matter.
@@ -54,4 +54,4 @@ Expected<void> check_messages(const Cells& cells, const Order& order);
 /// pytorch_actions.cpp: one or two actions ("(7F4;0B0)OVERLAP_F_B") of a cell's text, appended to `out`.
 Expected<void> read_action(std::string_view text, const std::string& where, CellStep at, std::vector<CellStep>& out);
 
-}  // namespace stepcast::pytorch
+}  // namespace stepcast::sim::pytorch

@@ -9,7 +9,7 @@
 
 #include "sim/schedule/files/pytorch_cells.h"
 
-namespace stepcast {
+namespace stepcast::sim {
 namespace {
 
 using pytorch::Cells;
@@ -299,4 +299,4 @@ std::string write_pytorch_csv(const Order& order) {
   return text;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::sim

@@ -14,7 +14,7 @@
 #include "model/base/error.h"
 #include "sim/schedule/order.h"
 
-namespace stepcast {
+namespace stepcast::sim {
 
 enum class CsvDialect {
   detect,  ///< by what the file has: I or BW; else a B of which each has its W is the older input gradient
@@ -47,4 +47,4 @@ std::string write_pytorch_csv(const Order& order);
 /// The cells of a rank's row.
 std::vector<std::string> pytorch_actions(const Order& order, int rank);
 
-}  // namespace stepcast
+}  // namespace stepcast::sim

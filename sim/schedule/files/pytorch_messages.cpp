@@ -10,7 +10,7 @@
 
 #include "sim/schedule/files/pytorch_cells.h"
 
-namespace stepcast::pytorch {
+namespace stepcast::sim::pytorch {
 namespace {
 
 struct Message {
@@ -113,4 +113,4 @@ Expected<void> check_messages(const Cells& cells, const Order& order) {
   return any ? MessageCheck(cells, order).walk() : Expected<void>{};
 }
 
-}  // namespace stepcast::pytorch
+}  // namespace stepcast::sim::pytorch

@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-namespace stepcast {
+namespace stepcast::sim {
 namespace {
 
 // Of all stages and layers: no model is near it, and a mistyped factor stays harmless.
@@ -231,4 +231,4 @@ std::string write_layer_layout(const LayerLayout& layout) {
   return text;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::sim

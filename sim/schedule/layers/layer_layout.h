@@ -10,7 +10,7 @@
 
 #include "model/base/error.h"
 
-namespace stepcast {
+namespace stepcast::sim {
 
 struct StageLayers {
   bool embedding = false;  ///< before its layers
@@ -40,4 +40,4 @@ Expected<void> check_layers(
 /// Megatron's notation: runs of three or more t as t*n, runs of equal stages as (t|)*n. Reads back the same.
 std::string write_layer_layout(const LayerLayout& layout);
 
-}  // namespace stepcast
+}  // namespace stepcast::sim

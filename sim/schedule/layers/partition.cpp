@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-namespace stepcast {
+namespace stepcast::sim {
 namespace {
 
 constexpr double impossible = std::numeric_limits<double>::infinity();
@@ -136,4 +136,4 @@ Expected<Partition> split_evenly(const PartitionProblem& problem) {
   return split_as(problem, counts);
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::sim

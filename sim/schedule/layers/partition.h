@@ -6,7 +6,7 @@
 
 #include "model/base/error.h"
 
-namespace stepcast {
+namespace stepcast::sim {
 
 /// Costs are times, or anything that adds up, of one micro-batch.
 struct PartitionProblem {
@@ -36,4 +36,4 @@ Expected<Partition> split_evenly(const PartitionProblem& problem);
 /// The stages as given; fails unless the counts add up to all layers.
 Expected<Partition> split_as(const PartitionProblem& problem, const std::vector<int>& layers);
 
-}  // namespace stepcast
+}  // namespace stepcast::sim

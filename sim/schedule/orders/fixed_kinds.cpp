@@ -6,7 +6,7 @@
 
 #include "sim/schedule/orders/orders.h"
 
-namespace stepcast {
+namespace stepcast::sim {
 namespace {
 
 // At 28 bytes per action with its start and end this is 1.9 GB. A larger size is a mistake, not a plan: 64 ranks
@@ -96,4 +96,4 @@ Expected<void> check_size(const ScheduleKind& kind, const ScheduleSize& size) {
   return kind.legal != nullptr ? kind.legal(size) : Expected<void>{};
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::sim

@@ -7,7 +7,7 @@
 #include "model/base/error.h"
 #include "sim/schedule/schedule_kind.h"
 
-namespace stepcast {
+namespace stepcast::sim {
 
 /// In the order in which they are listed.
 const std::vector<ScheduleKind>& fixed_kinds();
@@ -15,4 +15,4 @@ const std::vector<ScheduleKind>& fixed_kinds();
 /// All rules of a kind for a size, without making the order.
 Expected<void> check_size(const ScheduleKind& kind, const ScheduleSize& size);
 
-}  // namespace stepcast
+}  // namespace stepcast::sim

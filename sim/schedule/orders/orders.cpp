@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-namespace stepcast::orders {
+namespace stepcast::sim::orders {
 namespace {
 
 int rank_under(Placement placement, int stage, int ranks) {
@@ -56,4 +56,4 @@ Expected<void> even_micro_batches(const char* kind, int micro_batches) {
                         : "micro-batches 2");
 }
 
-}  // namespace stepcast::orders
+}  // namespace stepcast::sim::orders

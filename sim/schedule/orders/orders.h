@@ -8,7 +8,7 @@
 
 #include "sim/schedule/schedule_kind.h"
 
-namespace stepcast::orders {
+namespace stepcast::sim::orders {
 
 /// Where the stages lie.
 enum class Placement {
@@ -94,4 +94,4 @@ std::vector<ScheduleKind> sliced_kinds();       ///< orders_flush.cpp: seq-1f1b,
 ScheduleKind v_1f1b_kind();
 ScheduleKind chimera_kind();
 
-}  // namespace stepcast::orders
+}  // namespace stepcast::sim::orders

@@ -5,7 +5,7 @@
 // tables from m = 24 on; here one unit follows every 2p slots.
 #include "sim/schedule/orders/orders.h"
 
-namespace stepcast::orders {
+namespace stepcast::sim::orders {
 namespace {
 
 Expected<void> legal_chimera(const ScheduleSize& size) {
@@ -44,4 +44,4 @@ ScheduleKind chimera_kind() {
       .make = make_chimera};
 }
 
-}  // namespace stepcast::orders
+}  // namespace stepcast::sim::orders

@@ -5,7 +5,7 @@
 
 #include "sim/schedule/orders/orders.h"
 
-namespace stepcast::orders {
+namespace stepcast::sim::orders {
 namespace {
 
 /// One rank. Side 0 is the direction (or chunk) whose forward reaches the rank first, side 1 the other.
@@ -149,4 +149,4 @@ std::vector<ScheduleKind> both_ways_kinds() {
       chimera_kind()};
 }
 
-}  // namespace stepcast::orders
+}  // namespace stepcast::sim::orders

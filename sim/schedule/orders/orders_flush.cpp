@@ -5,7 +5,7 @@
 
 #include "sim/schedule/orders/orders.h"
 
-namespace stepcast::orders {
+namespace stepcast::sim::orders {
 namespace {
 
 /// Units are slices of micro-batches. On their way back the micro-batches come in order, their slices in reverse.
@@ -74,4 +74,4 @@ std::vector<ScheduleKind> sliced_kinds() {
           .peak = [](const ScheduleSize& s, int) { return s.micro_batches * s.slices; }}};
 }
 
-}  // namespace stepcast::orders
+}  // namespace stepcast::sim::orders

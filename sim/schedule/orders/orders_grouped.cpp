@@ -7,7 +7,7 @@
 
 #include "sim/schedule/orders/orders.h"
 
-namespace stepcast::orders {
+namespace stepcast::sim::orders {
 namespace {
 
 int half_of(int ranks) { return (ranks + 1) / 2; }
@@ -73,4 +73,4 @@ std::vector<ScheduleKind> grouped_kinds() {
       .make = make_grouped}};
 }
 
-}  // namespace stepcast::orders
+}  // namespace stepcast::sim::orders

@@ -9,7 +9,7 @@
 
 #include "sim/schedule/orders/orders.h"
 
-namespace stepcast::orders {
+namespace stepcast::sim::orders {
 namespace {
 
 struct InterleavedUnit {
@@ -162,4 +162,4 @@ std::vector<ScheduleKind> interleaved_kinds() {
           .peak = [](const ScheduleSize& s, int) { return s.micro_batches * s.chunks; }}};
 }
 
-}  // namespace stepcast::orders
+}  // namespace stepcast::sim::orders

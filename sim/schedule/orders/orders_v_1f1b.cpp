@@ -6,7 +6,7 @@
 
 #include "sim/schedule/orders/orders.h"
 
-namespace stepcast::orders {
+namespace stepcast::sim::orders {
 namespace {
 
 constexpr int v_block_slots = 6;
@@ -164,4 +164,4 @@ ScheduleKind v_1f1b_kind() {
       .make = make_v_1f1b};
 }
 
-}  // namespace stepcast::orders
+}  // namespace stepcast::sim::orders

@@ -9,7 +9,7 @@
 #include "sim/schedule/orders/orders.h"
 #include "sim/schedule/orders/orders_v_slots.h"
 
-namespace stepcast::orders {
+namespace stepcast::sim::orders {
 namespace {
 
 constexpr int block_slots = 6;
@@ -164,4 +164,4 @@ std::vector<ScheduleKind> v_pattern_kinds() {
       v_1f1b_kind()};
 }
 
-}  // namespace stepcast::orders
+}  // namespace stepcast::sim::orders

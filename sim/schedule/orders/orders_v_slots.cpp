@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace stepcast::orders {
+namespace stepcast::sim::orders {
 namespace {
 
 constexpr int idle = -1;
@@ -91,4 +91,4 @@ void HeldActivations::update(int first, int last) {
   }
 }
 
-}  // namespace stepcast::orders
+}  // namespace stepcast::sim::orders

@@ -4,7 +4,7 @@
 #include <array>
 #include <vector>
 
-namespace stepcast::orders {
+namespace stepcast::sim::orders {
 
 // The passes of a micro-batch over a rank's two stages, in the order in which it meets them; W stands for both.
 enum VPass { f_near = 0, f_far = 1, i_far = 2, i_near = 3, w_either = 4 };
@@ -40,4 +40,4 @@ class HeldActivations {
   bool weights_placed_;
 };
 
-}  // namespace stepcast::orders
+}  // namespace stepcast::sim::orders

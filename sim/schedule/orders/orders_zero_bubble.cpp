@@ -5,7 +5,7 @@
 
 #include "sim/schedule/orders/orders.h"
 
-namespace stepcast::orders {
+namespace stepcast::sim::orders {
 namespace {
 
 Expected<void> legal_interleaved_zb(const ScheduleSize& size) {
@@ -161,4 +161,4 @@ std::vector<ScheduleKind> zero_bubble_kinds() {
           .make = make_zb_v}};
 }
 
-}  // namespace stepcast::orders
+}  // namespace stepcast::sim::orders

@@ -7,7 +7,7 @@
 
 #include "sim/schedule/search/auto_tries.h"
 
-namespace stepcast {
+namespace stepcast::sim {
 namespace greedy {
 
 Found search(const Problem& problem, const AutoOptions& options) {
@@ -59,4 +59,4 @@ Expected<AutoOrder> find_order(const ScheduleSize& size, const OrderTimes& times
       .tried = found.tried};
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::sim

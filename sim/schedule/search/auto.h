@@ -9,7 +9,7 @@
 #include "sim/schedule/bound/bound.h"
 #include "sim/schedule/search/greedy.h"
 
-namespace stepcast {
+namespace stepcast::sim {
 
 struct AutoOptions {
   /// How much is tried beyond what the auto kinds try: actions laid out in all tries together. About 15 million per
@@ -47,4 +47,4 @@ Found search(const Problem& problem);
 Found search(const Problem& problem, const AutoOptions& options);
 
 }  // namespace greedy
-}  // namespace stepcast
+}  // namespace stepcast::sim

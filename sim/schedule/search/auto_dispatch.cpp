@@ -3,7 +3,7 @@
 #include "sim/schedule/search/auto_tries.h"
 #include "sim/schedule/search/greedy_dispatch.h"
 
-namespace stepcast::greedy {
+namespace stepcast::sim::greedy {
 namespace {
 
 /// What the rules are made of, in units of the work per micro-batch, an input gradient, all work.
@@ -77,4 +77,4 @@ void Search::try_dispatch() {
   }
 }
 
-}  // namespace stepcast::greedy
+}  // namespace stepcast::sim::greedy

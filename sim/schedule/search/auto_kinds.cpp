@@ -4,7 +4,7 @@
 #include "sim/schedule/orders/fixed_kinds.h"
 #include "sim/schedule/search/auto_tries.h"
 
-namespace stepcast::greedy {
+namespace stepcast::sim::greedy {
 namespace {
 
 using enum ActionKind;
@@ -49,4 +49,4 @@ void Search::try_kinds() {
   }
 }
 
-}  // namespace stepcast::greedy
+}  // namespace stepcast::sim::greedy

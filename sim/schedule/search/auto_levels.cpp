@@ -8,7 +8,7 @@
 #include "sim/schedule/search/auto.h"
 #include "sim/schedule/search/auto_tries.h"
 
-namespace stepcast::greedy {
+namespace stepcast::sim::greedy {
 namespace {
 
 constexpr double summed = 1e-9;  ///< equal but for the order in which times were summed
@@ -159,4 +159,4 @@ class Levels {
 
 Found search(const Problem& problem) { return Levels(problem).search(); }
 
-}  // namespace stepcast::greedy
+}  // namespace stepcast::sim::greedy

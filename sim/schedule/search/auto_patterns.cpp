@@ -3,7 +3,7 @@
 #include "sim/schedule/search/auto_tries.h"
 #include "sim/schedule/search/greedy_pattern.h"
 
-namespace stepcast::greedy {
+namespace stepcast::sim::greedy {
 namespace {
 
 constexpr double longest_period = 1.5;  ///< of the work per unit; beyond, the dispatch rules do better
@@ -43,4 +43,4 @@ void Search::try_patterns() {
   }
 }
 
-}  // namespace stepcast::greedy
+}  // namespace stepcast::sim::greedy

@@ -3,7 +3,7 @@
 
 #include "sim/schedule/search/auto_tries.h"
 
-namespace stepcast::greedy {
+namespace stepcast::sim::greedy {
 namespace {
 
 constexpr int most_failed_swaps = 600;
@@ -55,4 +55,4 @@ void Search::try_swaps() {
   }
 }
 
-}  // namespace stepcast::greedy
+}  // namespace stepcast::sim::greedy

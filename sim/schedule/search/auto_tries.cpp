@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace stepcast::greedy {
+namespace stepcast::sim::greedy {
 
 StageTimes stage_times(const Problem& problem) {
   StageTimes times;
@@ -56,4 +56,4 @@ void Search::try_all() {
   }
 }
 
-}  // namespace stepcast::greedy
+}  // namespace stepcast::sim::greedy

@@ -9,7 +9,7 @@
 #include "sim/schedule/search/greedy.h"
 #include "sim/schedule/search/greedy_play.h"
 
-namespace stepcast::greedy {
+namespace stepcast::sim::greedy {
 
 StageTimes stage_times(const Problem& problem);
 
@@ -55,4 +55,4 @@ class Search {
   std::mt19937 random_;
 };
 
-}  // namespace stepcast::greedy
+}  // namespace stepcast::sim::greedy

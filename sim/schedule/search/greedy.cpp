@@ -2,7 +2,7 @@
 
 #include "sim/schedule/search/greedy_rounds.h"
 
-namespace stepcast::greedy {
+namespace stepcast::sim::greedy {
 namespace {
 
 using Shower = std::function<void(Layout)>;
@@ -45,4 +45,4 @@ void try_rounds(const Problem& problem, const Shower& show) {
   }
 }
 
-}  // namespace stepcast::greedy
+}  // namespace stepcast::sim::greedy

@@ -7,7 +7,7 @@
 
 #include "sim/schedule/search/greedy_board.h"
 
-namespace stepcast::greedy {
+namespace stepcast::sim::greedy {
 
 /// Equal but for the order in which times were summed.
 inline constexpr double same = 1e-9;
@@ -33,4 +33,4 @@ class Choice {
 /// All round rules that suit the placement; nothing is shown where the cap leaves them no room.
 void try_rounds(const Problem& problem, const std::function<void(Layout)>& show);
 
-}  // namespace stepcast::greedy
+}  // namespace stepcast::sim::greedy

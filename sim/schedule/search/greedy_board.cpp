@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cassert>
 
-namespace stepcast::greedy {
+namespace stepcast::sim::greedy {
 namespace {
 
 /// Sums of the same times in another order may differ by rounding; a gap that a weight gradient fills may be so much
@@ -137,4 +137,4 @@ Layout Board::take() {
   return std::move(layout_);
 }
 
-}  // namespace stepcast::greedy
+}  // namespace stepcast::sim::greedy

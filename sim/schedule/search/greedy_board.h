@@ -9,7 +9,7 @@
 
 #include "sim/schedule/orders/orders.h"
 
-namespace stepcast::greedy {
+namespace stepcast::sim::greedy {
 
 constexpr double not_known = std::numeric_limits<double>::infinity();
 
@@ -95,4 +95,4 @@ class Board {
   double most_idle_ = 0;
 };
 
-}  // namespace stepcast::greedy
+}  // namespace stepcast::sim::greedy

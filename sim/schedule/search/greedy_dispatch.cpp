@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace stepcast::greedy {
+namespace stepcast::sim::greedy {
 namespace {
 
 using enum ActionKind;
@@ -114,4 +114,4 @@ std::vector<int> shared_limits(const Problem& problem, double squeeze) {
   return limits;
 }
 
-}  // namespace stepcast::greedy
+}  // namespace stepcast::sim::greedy

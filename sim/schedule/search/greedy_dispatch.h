@@ -4,7 +4,7 @@
 
 #include "sim/schedule/search/greedy_board.h"
 
-namespace stepcast::greedy {
+namespace stepcast::sim::greedy {
 
 struct DispatchRule {
   /// Per virtual stage: units whose forward is done and input gradient is not, at most.
@@ -24,4 +24,4 @@ std::optional<Layout> dispatch(const Problem& problem, const DispatchRule& rule,
 /// In-flight limits that share a rank's cap among its stages by how long each must hold a unit; `squeeze` scales them.
 std::vector<int> shared_limits(const Problem& problem, double squeeze);
 
-}  // namespace stepcast::greedy
+}  // namespace stepcast::sim::greedy

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <tuple>
 
-namespace stepcast::greedy {
+namespace stepcast::sim::greedy {
 namespace {
 
 using enum ActionKind;
@@ -180,4 +180,4 @@ Sequences unroll(const Problem& problem, const Pattern& pattern, bool with_weigh
   return sequences;
 }
 
-}  // namespace stepcast::greedy
+}  // namespace stepcast::sim::greedy

@@ -6,7 +6,7 @@
 
 #include "sim/schedule/search/greedy_play.h"
 
-namespace stepcast::greedy {
+namespace stepcast::sim::greedy {
 
 struct Pattern {
   double period = 0;
@@ -26,4 +26,4 @@ std::optional<Pattern> lay_pattern(const Problem& problem, const PatternRule& ru
 /// All units' actions in the pattern's order; the weight gradients only if asked for.
 Sequences unroll(const Problem& problem, const Pattern& pattern, bool with_weights);
 
-}  // namespace stepcast::greedy
+}  // namespace stepcast::sim::greedy

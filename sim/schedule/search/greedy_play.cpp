@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace stepcast::greedy {
+namespace stepcast::sim::greedy {
 namespace {
 
 using enum ActionKind;
@@ -87,4 +87,4 @@ Sequences without_weights(const Layout& layout) {
   return sequences;
 }
 
-}  // namespace stepcast::greedy
+}  // namespace stepcast::sim::greedy

@@ -3,7 +3,7 @@
 
 #include "sim/schedule/search/greedy_board.h"
 
-namespace stepcast::greedy {
+namespace stepcast::sim::greedy {
 
 /// By rank. Units of a stage and kind in rising order; either all weight gradients are in it, or none.
 using Sequences = std::vector<std::vector<Action>>;
@@ -20,4 +20,4 @@ std::optional<Layout> play(
 /// The forwards and input gradients of a layout.
 Sequences without_weights(const Layout& layout);
 
-}  // namespace stepcast::greedy
+}  // namespace stepcast::sim::greedy

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace stepcast::greedy {
+namespace stepcast::sim::greedy {
 namespace {
 
 using enum ActionKind;
@@ -96,4 +96,4 @@ class PlainRounds {
 
 Layout rounds_plain(const Problem& problem, const RoundRule& rule) { return PlainRounds(problem, rule).lay_out(); }
 
-}  // namespace stepcast::greedy
+}  // namespace stepcast::sim::greedy

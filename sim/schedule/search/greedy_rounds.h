@@ -6,7 +6,7 @@
 
 #include "sim/schedule/search/greedy_board.h"
 
-namespace stepcast::greedy {
+namespace stepcast::sim::greedy {
 
 /// The choices that no rule settles; all combinations are tried.
 struct RoundRule {
@@ -21,4 +21,4 @@ Layout rounds_plain(const Problem& problem, const RoundRule& rule);
 /// Stages r and 2p-1-r on rank r. Nothing where the cap leaves the rounds no room.
 std::optional<Layout> rounds_v(const Problem& problem, const RoundRule& rule);
 
-}  // namespace stepcast::greedy
+}  // namespace stepcast::sim::greedy

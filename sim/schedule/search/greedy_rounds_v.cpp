@@ -2,7 +2,7 @@
 
 #include "sim/schedule/search/greedy_rounds.h"
 
-namespace stepcast::greedy {
+namespace stepcast::sim::greedy {
 namespace {
 
 using enum ActionKind;
@@ -160,4 +160,4 @@ std::optional<Layout> rounds_v(const Problem& problem, const RoundRule& rule) {
   return best;
 }
 
-}  // namespace stepcast::greedy
+}  // namespace stepcast::sim::greedy

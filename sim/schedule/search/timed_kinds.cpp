@@ -7,7 +7,7 @@
 
 #include "sim/schedule/search/auto.h"
 
-namespace stepcast::orders {
+namespace stepcast::sim::orders {
 namespace {
 
 using greedy::Layout;
@@ -109,4 +109,4 @@ std::vector<ScheduleKind> timed_kinds() {
   return {timed("zb-1p", "ZB-1p", paper, make_zb_1p), timed("zb-2p", "ZB-2p", paper, make_zb_2p), any, v};
 }
 
-}  // namespace stepcast::orders
+}  // namespace stepcast::sim::orders

@@ -7,9 +7,9 @@
 
 #include "sim/schedule/schedule_kind.h"
 
-namespace stepcast::orders {
+namespace stepcast::sim::orders {
 
 /// zb-1p, zb-2p, zb-auto, zb-v-auto: rows of the schedule table.
 std::vector<ScheduleKind> timed_kinds();
 
-}  // namespace stepcast::orders
+}  // namespace stepcast::sim::orders

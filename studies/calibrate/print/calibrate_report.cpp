@@ -11,7 +11,7 @@
 #include "studies/calibrate/print/profile_laws.h"
 #include "studies/print/table.h"
 
-namespace stepcast {
+namespace stepcast::calibration {
 namespace {
 
 /// More notes than this stand in the file only.
@@ -236,4 +236,4 @@ std::string fit_json(const FitReport& report) {
   return json.text();
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibration

@@ -10,7 +10,7 @@
 #include "studies/cli/console.h"
 #include "studies/print/table.h"
 
-namespace stepcast {
+namespace stepcast::calibration {
 
 std::string import_report(const ImportedTimings& imported, const std::string& output, const Console& console);
 std::string import_json(const ImportedTimings& imported, const std::string& output);
@@ -34,4 +34,4 @@ void write_layouts(JsonWriter& json, const LawFit& fit);
 std::string fit_report(const FitReport& report, const Console& console);
 std::string fit_json(const FitReport& report);
 
-}  // namespace stepcast
+}  // namespace stepcast::calibration

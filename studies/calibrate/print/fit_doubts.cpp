@@ -7,7 +7,7 @@
 #include "model/profile/profile_names.h"
 #include "studies/calibrate/print/calibrate_report.h"
 
-namespace stepcast {
+namespace stepcast::calibration {
 namespace {
 
 /// Below, laws have no corrections and their errors scatter.
@@ -56,4 +56,4 @@ std::vector<std::string> doubts_of(
   return notes;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibration

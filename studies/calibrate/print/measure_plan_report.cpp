@@ -10,7 +10,7 @@
 #include "studies/print/table.h"
 #include "studies/print/json_fields.h"
 
-namespace stepcast {
+namespace stepcast::calibration {
 namespace {
 
 /// Own shapes and works left out that the page names; --json lists all.
@@ -127,4 +127,4 @@ std::string plan_json(const PlanReport& report) {
   return json.text();
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibration

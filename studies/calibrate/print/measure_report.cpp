@@ -11,7 +11,7 @@
 #include "studies/print/table.h"
 #include "studies/print/json_fields.h"
 
-namespace stepcast {
+namespace stepcast::calibration {
 namespace {
 
 std::vector<MeasuredRoof> roofs_with_places(const Verdict& verdict, const Gpu& gpu) {
@@ -163,4 +163,4 @@ std::string measure_json(const MeasureReport& report) {
   return json.text();
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibration

@@ -7,7 +7,7 @@
 #include "calibrate/verdict/verdict.h"
 #include "studies/cli/console.h"
 
-namespace stepcast {
+namespace stepcast::calibration {
 
 struct PlanReport {
   const MeasurePlan& plan;
@@ -30,4 +30,4 @@ std::string measure_report(const MeasureReport& report, const Console& console);
 /// Figures in base units; "distrust" holds the lines of the page.
 std::string measure_json(const MeasureReport& report);
 
-}  // namespace stepcast
+}  // namespace stepcast::calibration

@@ -9,7 +9,7 @@
 #include "model/base/quantity_text.h"
 #include "studies/calibrate/print/profile_laws.h"
 
-namespace stepcast {
+namespace stepcast::calibration {
 namespace {
 
 std::string rate_or_dash(const MeasuredRoof& roof, double rate) {
@@ -87,4 +87,4 @@ void write_host_costs(JsonWriter& json, const HostCosts& host) {
   json.close();
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibration

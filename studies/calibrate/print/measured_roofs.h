@@ -12,7 +12,7 @@
 #include "model/profile/profile.h"
 #include "studies/print/table.h"
 
-namespace stepcast {
+namespace stepcast::calibration {
 
 /// One resource; rates of 0 are not known.
 struct MeasuredRoof {
@@ -35,4 +35,4 @@ std::vector<HostCostRow> host_cost_rows(const HostCosts& host);
 std::string host_costs_text(const HostCosts& host);
 void write_host_costs(JsonWriter& json, const HostCosts& host);
 
-}  // namespace stepcast
+}  // namespace stepcast::calibration

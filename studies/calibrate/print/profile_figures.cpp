@@ -8,7 +8,7 @@
 #include "model/base/quantity_text.h"
 #include "studies/print/terminal_plot.h"
 
-namespace stepcast {
+namespace stepcast::calibration {
 namespace {
 
 constexpr double plotted_width = 4096, largest_m = 32768;
@@ -74,4 +74,4 @@ std::string rate_plot(const RateCurve& curve, const Console& console) {
   return plot_text(plot, console);
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibration

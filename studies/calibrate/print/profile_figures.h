@@ -9,7 +9,7 @@
 #include "model/profile/profile.h"
 #include "studies/cli/console.h"
 
-namespace stepcast {
+namespace stepcast::calibration {
 
 /// A rate per second of the datasheet and of the fitted law.
 struct LawRoof {
@@ -35,4 +35,4 @@ struct RateCurve {
 RateCurve rate_curve(const Profile& profile, const Gpu* gpu);
 std::string rate_plot(const RateCurve& curve, const Console& console);
 
-}  // namespace stepcast
+}  // namespace stepcast::calibration

@@ -6,7 +6,7 @@
 #include "model/profile/profile_names.h"
 #include "model/base/quantity_text.h"
 
-namespace stepcast {
+namespace stepcast::calibration {
 namespace {
 
 using Parameters = std::vector<std::pair<std::string, double>>;
@@ -144,4 +144,4 @@ void write_law(JsonWriter& json, const LawRow& row) {
   json.field("spread", std::vector<double>{row.spread.p10, row.spread.p90});
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibration

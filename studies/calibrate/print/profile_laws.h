@@ -10,7 +10,7 @@
 #include "model/base/json_writer.h"
 #include "model/profile/profile.h"
 
-namespace stepcast {
+namespace stepcast::calibration {
 
 struct LawRow {
   std::string law, software;  ///< named as LawFit names them: "gemm bf16", "trtllm 1.3.0rc20"
@@ -42,4 +42,4 @@ std::vector<std::pair<std::string, std::string>> condition_rows(const Profile& p
 void write_held_out(JsonWriter& json, std::string_view key, const HeldOut& held_out);
 void write_law(JsonWriter& json, const LawRow& row);
 
-}  // namespace stepcast
+}  // namespace stepcast::calibration

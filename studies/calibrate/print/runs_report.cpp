@@ -9,7 +9,7 @@
 #include "model/base/quantity_text.h"
 #include "studies/print/table.h"
 
-namespace stepcast {
+namespace stepcast::calibration {
 namespace {
 
 constexpr std::size_t most_listed = 12;  ///< runs of a pool that get a line each
@@ -143,4 +143,4 @@ std::string runs_json(const RunsReport& report) {
   return json.text();
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibration

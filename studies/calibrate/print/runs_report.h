@@ -7,7 +7,7 @@
 
 #include "studies/records/step_fitting.h"
 
-namespace stepcast {
+namespace stepcast::calibration {
 
 struct RunsReport {
   std::vector<MeasuredRun> runs;
@@ -18,4 +18,4 @@ struct RunsReport {
 std::string runs_report(const RunsReport& report);
 std::string runs_json(const RunsReport& report);
 
-}  // namespace stepcast
+}  // namespace stepcast::calibration

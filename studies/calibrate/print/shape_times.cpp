@@ -5,7 +5,7 @@
 #include "model/profile/kernel_law.h"
 #include "model/base/quantity_text.h"
 
-namespace stepcast {
+namespace stepcast::calibration {
 namespace {
 
 using Times = std::vector<ShapeTime>;
@@ -103,4 +103,4 @@ std::vector<Times> shape_times(const Profile& profile) {
   return all;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibration

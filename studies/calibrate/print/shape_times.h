@@ -6,7 +6,7 @@
 
 #include "model/profile/profile.h"
 
-namespace stepcast {
+namespace stepcast::calibration {
 
 struct ShapeTime {
   std::string shape;  ///< "m 8192, n 4096, k 4096"
@@ -16,4 +16,4 @@ struct ShapeTime {
 /// One list for each of law_rows(profile), in its order.
 std::vector<std::vector<ShapeTime>> shape_times(const Profile& profile);
 
-}  // namespace stepcast
+}  // namespace stepcast::calibration

@@ -6,7 +6,7 @@
 #include "model/step_tuning.h"
 #include "studies/print/table.h"
 
-namespace stepcast {
+namespace stepcast::calibration {
 namespace {
 
 std::string held_out_cell(const StepFit& fit) {
@@ -47,4 +47,4 @@ void write_step_fits(JsonWriter& json, const Profile& profile) {
   json.close();
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibration

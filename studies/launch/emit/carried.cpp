@@ -6,7 +6,7 @@
 
 #include "studies/cli/shell_word.h"
 
-namespace stepcast {
+namespace stepcast::launch {
 namespace {
 
 constexpr std::string_view carried_prefixes[] = {"CUDA_", "NCCL_", "NVTE_", "TORCH_", "PYTORCH_", "OMP_", "UB_",
@@ -146,4 +146,4 @@ bool gives_any(const Launch* like, std::initializer_list<std::string_view> names
   });
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::launch

@@ -7,7 +7,7 @@
 
 #include "studies/launch/emit/emit_text.h"
 
-namespace stepcast {
+namespace stepcast::launch {
 
 /// Arguments of the launch that no question asks for, and its tokenizer, less those of `written` (names with
 /// underscores). Values are shell words; variables that the launch did not set stand in double quotes.
@@ -21,4 +21,4 @@ std::vector<EmittedArgument> carried_environment(const Launch& like);
 /// Was any of the names given, with a value where it takes one?
 bool gives_any(const Launch* like, std::initializer_list<std::string_view> names);
 
-}  // namespace stepcast
+}  // namespace stepcast::launch

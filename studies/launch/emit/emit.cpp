@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-namespace stepcast {
+namespace stepcast::launch {
 namespace {
 
 constexpr EmitTarget emit_rows[] = {
@@ -50,4 +50,4 @@ Flag emit_flag(std::string_view group) {
   // clang-format on
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::launch

@@ -14,7 +14,7 @@
 #include "studies/run/scenario.h"
 #include "studies/run/split/split.h"
 
-namespace stepcast {
+namespace stepcast::launch {
 
 /// A resolved run in the words of a split, so that nothing has to be read out of notation again.
 struct EmitPlan {
@@ -58,4 +58,4 @@ Emission emit_torchtitan(const EmitPlan& plan);
 Emission emit_deepspeed(const EmitPlan& plan);
 Emission emit_accelerate(const EmitPlan& plan);
 
-}  // namespace stepcast
+}  // namespace stepcast::launch

@@ -8,7 +8,7 @@
 #include "studies/launch/emit/emit_text.h"
 #include "studies/launch/emit/nested_settings.h"
 
-namespace stepcast {
+namespace stepcast::launch {
 namespace {
 
 constexpr std::string_view accelerate_file = "accelerate.yaml", accelerate_flag = "--accelerate";
@@ -216,4 +216,4 @@ Emission emit_accelerate(const EmitPlan& plan) {
   return emission;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::launch

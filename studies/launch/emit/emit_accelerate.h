@@ -10,7 +10,7 @@
 
 #include "studies/launch/emit/emit_beside.h"
 
-namespace stepcast {
+namespace stepcast::launch {
 
 /// distributed_type of the file.
 enum class AccelerateEngine : std::uint8_t {
@@ -30,4 +30,4 @@ bool accelerate_says_batches(AccelerateEngine engine);
 
 std::vector<std::string> unsaid_accelerate(const EmitPlan& plan);
 
-}  // namespace stepcast
+}  // namespace stepcast::launch

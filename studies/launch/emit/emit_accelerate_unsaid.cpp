@@ -6,7 +6,7 @@
 #include "studies/launch/emit/emit_text.h"
 #include "studies/launch/facts/text_if.h"
 
-namespace stepcast {
+namespace stepcast::launch {
 std::vector<std::string> unsaid_accelerate(const EmitPlan& plan) {
   const Split& split = plan.split;
   const Stack& stack = plan.scenario->stack.row;
@@ -87,4 +87,4 @@ std::vector<std::string> unsaid_accelerate(const EmitPlan& plan) {
   return unsaid;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::launch

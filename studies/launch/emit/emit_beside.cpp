@@ -7,7 +7,7 @@
 #include "studies/launch/emit/emit_text.h"
 #include "studies/launch/facts/text_if.h"
 
-namespace stepcast {
+namespace stepcast::launch {
 namespace {
 
 std::string flag_beside(std::string_view flag, const std::string& id) {
@@ -43,7 +43,7 @@ std::string recompute_in_words(const Recompute& recompute) {
 }
 
 const Stack* habit_of(const EmitPlan& plan) {
-  for (const Stack& row : catalog().stacks)
+  for (const Stack& row : built_in().stacks)
     if (row.id == plan.scenario->stack.id) return &row;
   return nullptr;
 }
@@ -69,4 +69,4 @@ std::vector<std::string> beside_unsaid(const EmitPlan& plan, std::string_view na
   return unsaid;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::launch

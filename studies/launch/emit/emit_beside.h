@@ -8,7 +8,7 @@
 
 #include "studies/launch/emit/emit.h"
 
-namespace stepcast {
+namespace stepcast::launch {
 
 /// "--seq 4096" where it is not the network's own, else "".
 std::string seq_beside(const EmitPlan& plan);
@@ -30,4 +30,4 @@ std::string boundary_gap(const EmitPlan& plan);
 /// Adapters and number types that the settings of neither program name; what is trained instead.
 std::vector<std::string> beside_unsaid(const EmitPlan& plan, std::string_view name);
 
-}  // namespace stepcast
+}  // namespace stepcast::launch

@@ -15,7 +15,7 @@
 #include "studies/launch/emit/nested_settings.h"
 #include "studies/launch/facts/text_if.h"
 
-namespace stepcast {
+namespace stepcast::launch {
 namespace {
 
 constexpr std::string_view ds_file = "ds_config.json", ds_flag = "--deepspeed";
@@ -182,4 +182,4 @@ Emission emit_deepspeed(const EmitPlan& plan) {
   return emission;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::launch

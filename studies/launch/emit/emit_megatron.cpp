@@ -9,7 +9,7 @@
 #include "studies/launch/emit/carried.h"
 #include "studies/launch/emit/megatron_arguments.h"
 
-namespace stepcast {
+namespace stepcast::launch {
 namespace {
 
 /// A group with the name of its array in the script.
@@ -140,4 +140,4 @@ Emission emit_megatron(const EmitPlan& plan) {
   return emission;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::launch

@@ -10,7 +10,7 @@
 #include "studies/launch/emit/emit_text.h"
 #include "studies/launch/emit/nested_settings.h"
 
-namespace stepcast {
+namespace stepcast::launch {
 namespace {
 
 /// Lines of one section, each with its end.
@@ -100,4 +100,4 @@ Emission emit_nemo(const EmitPlan& plan) {
   return emission;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::launch

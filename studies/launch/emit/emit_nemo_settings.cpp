@@ -12,7 +12,7 @@
 #include "studies/run/split/layers.h"
 #include "studies/run/split/split_plan.h"
 
-namespace stepcast {
+namespace stepcast::launch {
 namespace {
 
 std::string nemo_number(std::int64_t number) { return std::to_string(number); }
@@ -271,4 +271,4 @@ std::vector<std::string> nemo_unsaid(const EmitPlan& plan) {
   return unsaid;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::launch

@@ -7,7 +7,7 @@
 
 #include "studies/launch/emit/emit.h"
 
-namespace stepcast {
+namespace stepcast::launch {
 
 struct NemoSetting {
   const char* name;
@@ -28,4 +28,4 @@ std::string nemo_precision(const EmitPlan& plan);
 /// What they cannot say, each with what happens instead.
 std::vector<std::string> nemo_unsaid(const EmitPlan& plan);
 
-}  // namespace stepcast
+}  // namespace stepcast::launch

@@ -8,7 +8,7 @@
 #include "studies/launch/asked_run.h"
 #include "studies/launch/emit/emit.h"
 
-namespace stepcast {
+namespace stepcast::launch {
 namespace {
 
 /// The launch that the run came from.
@@ -39,4 +39,4 @@ Expected<void> emit_run(const Arguments& arguments, const Scenario& scenario, Co
   return {};
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::launch

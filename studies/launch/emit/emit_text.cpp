@@ -10,7 +10,7 @@
 #include "studies/launch/facts/text_if.h"
 #include "studies/run/split/split_plan.h"
 
-namespace stepcast {
+namespace stepcast::launch {
 
 void EmittedGroup::add(std::string name, std::string value, std::string comment) {
   arguments.push_back({std::move(name), std::move(value), std::move(comment)});
@@ -122,4 +122,4 @@ std::vector<std::string> unsaid_by_all(const EmitPlan& plan, std::string_view na
   return unsaid;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::launch

@@ -10,7 +10,7 @@
 
 #include "studies/launch/emit/emit.h"
 
-namespace stepcast {
+namespace stepcast::launch {
 
 /// One argument or setting to write. An empty value is a switch that is only named.
 struct EmittedArgument {
@@ -71,4 +71,4 @@ void add_gaps(std::vector<std::string>& unsaid, std::initializer_list<std::strin
 /// "Megatron-LM".
 std::vector<std::string> unsaid_by_all(const EmitPlan& plan, std::string_view name);
 
-}  // namespace stepcast
+}  // namespace stepcast::launch

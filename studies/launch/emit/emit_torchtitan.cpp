@@ -11,7 +11,7 @@
 #include "studies/launch/emit/emit_text.h"
 #include "studies/launch/facts/text_if.h"
 
-namespace stepcast {
+namespace stepcast::launch {
 namespace {
 
 constexpr std::string_view titan_release = "0.2.2";
@@ -230,4 +230,4 @@ Emission emit_torchtitan(const EmitPlan& plan) {
   return emission;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::launch

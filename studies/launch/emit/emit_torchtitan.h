@@ -10,7 +10,7 @@
 #include "studies/launch/emit/emit.h"
 #include "studies/launch/facts/torchtitan_models.h"
 
-namespace stepcast {
+namespace stepcast::launch {
 
 /// torch.distributed.pipelining/schedules.py, get_schedule_class.
 struct TorchSchedule {
@@ -41,4 +41,4 @@ std::vector<std::vector<std::string>> torchtitan_parts(const EmitPlan& plan);
 
 std::vector<std::string> unsaid_torchtitan(const EmitPlan& plan);
 
-}  // namespace stepcast
+}  // namespace stepcast::launch

@@ -10,7 +10,7 @@
 #include "studies/launch/emit/emit_torchtitan.h"
 #include "studies/launch/facts/text_if.h"
 
-namespace stepcast {
+namespace stepcast::launch {
 namespace {
 
 // Orders that torch lacks fall to the nearest one with the same stages on the same ranks.
@@ -207,4 +207,4 @@ std::vector<std::string> unsaid_torchtitan(const EmitPlan& plan) {
   return unsaid;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::launch

@@ -7,7 +7,7 @@
 
 #include "studies/launch/emit/emit_text.h"
 
-namespace stepcast {
+namespace stepcast::launch {
 
 using Unsaid = std::vector<std::string>;
 
@@ -31,4 +31,4 @@ bool uses_megatron_fsdp(const Split& split);
 /// "([0]*3+[1]*58)": which layers have experts, as --moe-layer-freq takes it; "1" for all of them.
 std::string expert_layer_pattern(const NetworkSpec& network);
 
-}  // namespace stepcast
+}  // namespace stepcast::launch

@@ -7,7 +7,7 @@
 #include "studies/launch/emit/megatron_arguments.h"
 #include "studies/run/split/split.h"
 
-namespace stepcast {
+namespace stepcast::launch {
 namespace {
 
 constexpr double usual_dropout = 0.1;  // Megatron-LM's default of both
@@ -207,4 +207,4 @@ EmittedGroup megatron_experts(const EmitPlan& plan, Unsaid& unsaid) {
   return group;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::launch

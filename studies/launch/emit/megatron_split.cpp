@@ -10,7 +10,7 @@
 #include "studies/launch/emit/megatron_arguments.h"
 #include "studies/run/split/layers.h"
 
-namespace stepcast {
+namespace stepcast::launch {
 namespace {
 
 /// Experts lie as etp, ep, rest in Megatron, the stages where the order has them (parallel_state.py of core_v0.19.0).
@@ -269,4 +269,4 @@ EmittedGroup megatron_precision(const EmitPlan& plan, Unsaid& unsaid) {
   return group;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::launch

@@ -9,7 +9,7 @@
 #include "model/base/json_writer.h"
 #include "studies/launch/emit/emit_text.h"
 
-namespace stepcast {
+namespace stepcast::launch {
 namespace {
 
 std::string first_part(std::string_view name) { return std::string(name.substr(0, name.find('.'))); }
@@ -95,4 +95,4 @@ std::vector<NestedSetting> carried_settings(
   return settings;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::launch

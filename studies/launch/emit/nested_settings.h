@@ -8,7 +8,7 @@
 
 #include "studies/launch/read/launch.h"
 
-namespace stepcast {
+namespace stepcast::launch {
 
 struct NestedSetting {
   std::string name;      ///< "zero_optimization.stage"
@@ -28,4 +28,4 @@ std::string json_literal(std::string_view plain);
 std::vector<NestedSetting> carried_settings(
     const Launch* like, std::string_view framework, const std::set<std::string>& written);
 
-}  // namespace stepcast
+}  // namespace stepcast::launch

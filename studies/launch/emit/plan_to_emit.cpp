@@ -4,7 +4,7 @@
 #include "dataflow/notation/mapping.h"
 #include "studies/launch/emit/emit.h"
 
-namespace stepcast {
+namespace stepcast::launch {
 namespace {
 
 /// Whatever was asked for, a ring of one rank is none, and one stage takes no place among the other axes.
@@ -19,7 +19,7 @@ Split without_idle_choices(Split split) {
 Expected<std::string> printed_statement(const std::string& text, const std::string& where) {
   TRY(const auto program, parse(text + "\n", where));
   TRY(const auto statements, expand(program));
-  return statements.empty() ? std::string() : print(statements.front());
+  return statements.empty() ? std::string() : dataflow::print(statements.front());
 }
 
 }  // namespace
@@ -39,4 +39,4 @@ Expected<EmitPlan> plan_to_emit(const Scenario& scenario) {
   return plan;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::launch

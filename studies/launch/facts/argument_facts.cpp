@@ -9,7 +9,7 @@
 
 #include "studies/launch/facts/embedded_arguments.h"
 
-namespace stepcast {
+namespace stepcast::launch {
 namespace {
 
 ArgumentTables read_embedded_arguments() {
@@ -102,4 +102,4 @@ const ArgumentTable& argument_table(std::string_view program) {
   return found == tables.end() ? none : found->second;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::launch

@@ -25,7 +25,7 @@
 #include "model/base/error.h"
 #include "studies/launch/facts/asked.h"
 
-namespace stepcast {
+namespace stepcast::launch {
 
 /// How far an argument reaches. What answers a question (asks) is always `step`.
 enum class Reach : std::uint8_t {
@@ -95,4 +95,4 @@ Expected<ArgumentTables> read_argument_tables(std::span<const EmbeddedFile> file
 /// a test reads all.
 const ArgumentTable& argument_table(std::string_view program);
 
-}  // namespace stepcast
+}  // namespace stepcast::launch

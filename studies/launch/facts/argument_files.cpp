@@ -7,7 +7,7 @@
 #include "model/base/json_reader.h"
 #include "studies/launch/facts/argument_facts.h"
 
-namespace stepcast {
+namespace stepcast::launch {
 namespace {
 
 constexpr Choice<Reach> argument_reaches[] = {
@@ -205,4 +205,4 @@ Expected<ArgumentTables> read_argument_tables(std::span<const EmbeddedFile> file
   return tables;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::launch

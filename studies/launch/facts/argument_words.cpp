@@ -10,7 +10,7 @@
 #include "model/base/utf8.h"
 #include "studies/launch/facts/step_words.h"
 
-namespace stepcast {
+namespace stepcast::launch {
 namespace {
 
 /// Questions that the flags of predict put in a word of their own.
@@ -141,4 +141,4 @@ std::vector<std::string> argument_doubts(const Launch& launch, const GivenArgume
   return doubts;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::launch

@@ -7,7 +7,7 @@
 
 #include "studies/launch/facts/launch.h"
 
-namespace stepcast {
+namespace stepcast::launch {
 
 /// "tp 8: ways that every weight matrix is split inside a layer."
 std::string argument_meaning(const ArgumentFact& fact, const std::string& value);
@@ -21,4 +21,4 @@ std::string spelled_name(const Framework& framework, std::string_view name);
 /// default anyway, no value of those that it takes, a variable that nothing sets.
 std::vector<std::string> argument_doubts(const Launch& launch, const GivenArgument& given);
 
-}  // namespace stepcast
+}  // namespace stepcast::launch

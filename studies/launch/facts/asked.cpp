@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-namespace stepcast {
+namespace stepcast::launch {
 namespace {
 
 // clang-format off
@@ -42,4 +42,4 @@ std::optional<Asked> asked_of(std::string_view name) {
   return static_cast<Asked>(found - asked_names.begin());
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::launch

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string_view>
 
-namespace stepcast {
+namespace stepcast::launch {
 
 // clang-format off
 enum class Asked : std::uint8_t {
@@ -40,4 +40,4 @@ std::string_view asked_name(Asked asked);
 /// Nothing where no question has that name.
 std::optional<Asked> asked_of(std::string_view name);
 
-}  // namespace stepcast
+}  // namespace stepcast::launch

@@ -5,9 +5,9 @@
 
 #include "model/base/embedded.h"
 
-namespace stepcast {
+namespace stepcast::launch {
 
 /// Every studies/launch/facts/arguments/*.json, sorted by name.
 std::span<const EmbeddedFile> embedded_arguments();
 
-}  // namespace stepcast
+}  // namespace stepcast::launch

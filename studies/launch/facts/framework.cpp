@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace stepcast {
+namespace stepcast::launch {
 namespace {
 
 // clang-format off
@@ -48,4 +48,4 @@ const Framework* find_framework(std::string_view id) {
   return found == std::end(framework_rows) ? nullptr : found;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::launch

@@ -9,7 +9,7 @@
 
 #include "studies/launch/facts/argument_facts.h"
 
-namespace stepcast {
+namespace stepcast::launch {
 
 struct Framework {
   std::string_view id = {};        ///< "megatron-lm"; that of its argument table, and TrainingLog::framework
@@ -50,4 +50,4 @@ struct LaunchFlag {
 };
 std::span<const LaunchFlag> launch_flags();
 
-}  // namespace stepcast
+}  // namespace stepcast::launch

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace stepcast {
+namespace stepcast::launch {
 
 const GivenArgument* Launch::find(std::string_view name) const {
   const auto found = std::find_if(
@@ -15,4 +15,4 @@ Launch without(Launch launch, std::string_view name) {
   return launch;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::launch

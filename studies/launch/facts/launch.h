@@ -10,7 +10,7 @@
 #include "calibrate/import/scripts/launch_arguments.h"
 #include "studies/launch/facts/framework.h"
 
-namespace stepcast {
+namespace stepcast::launch {
 
 /// Where the words behind -- stand.
 constexpr const char* words_alone = "command line";
@@ -35,4 +35,4 @@ struct Launch {
 /// The same without one argument, so that the framework's own default holds.
 Launch without(Launch launch, std::string_view name);
 
-}  // namespace stepcast
+}  // namespace stepcast::launch

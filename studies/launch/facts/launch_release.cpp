@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace stepcast {
+namespace stepcast::launch {
 
 KnownReleases known_releases(const Launch& launch) {
   const ArgumentTable& table = launch.framework->table();
@@ -26,4 +26,4 @@ std::string release_in_force(const Launch& launch) {
   return known.last.empty() || known.last == releases.back().id ? "" : known.last;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::launch

@@ -5,7 +5,7 @@
 
 #include "studies/launch/facts/launch.h"
 
-namespace stepcast {
+namespace stepcast::launch {
 
 struct KnownReleases {
   std::string first, last;  ///< ids; "" = no release knows all of the arguments that any release knows
@@ -15,4 +15,4 @@ KnownReleases known_releases(const Launch& launch);
 /// The launch's own, or the newest that knows its arguments where today's does not; "" = today's.
 std::string release_in_force(const Launch& launch);
 
-}  // namespace stepcast
+}  // namespace stepcast::launch

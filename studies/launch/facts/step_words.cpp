@@ -5,7 +5,7 @@
 
 #include "model/base/text.h"
 
-namespace stepcast {
+namespace stepcast::launch {
 namespace {
 
 // clang-format off
@@ -98,4 +98,4 @@ bool may_change_step(std::string_view name, std::string_view value) {
   return named && !is_off(value);
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::launch

@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-namespace stepcast {
+namespace stepcast::launch {
 
 /// Goes by the name, unless the value is off or what everybody's is.
 bool may_change_step(std::string_view name, std::string_view value);
@@ -15,4 +15,4 @@ bool is_off(std::string_view value);
 /// A switch that is turned off: "false", "0", "no", "off".
 bool is_switched_off(std::string_view value);
 
-}  // namespace stepcast
+}  // namespace stepcast::launch

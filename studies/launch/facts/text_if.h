@@ -6,11 +6,11 @@
 
 #include <fmt/format.h>
 
-namespace stepcast {
+namespace stepcast::launch {
 
 /// "" where it does not hold. The arguments are evaluated either way.
 template <typename... Args> std::string text_if(bool holds, fmt::format_string<Args...> text, Args&&... args) {
   return holds ? fmt::format(text, std::forward<Args>(args)...) : std::string();
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::launch

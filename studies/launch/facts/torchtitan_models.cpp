@@ -5,7 +5,7 @@
 
 #include "model/base/text.h"
 
-namespace stepcast {
+namespace stepcast::launch {
 namespace {
 
 // In 0.2.2 qwen3 and gpt_oss have no pipelining function. The DeepSeek flavors and gpt_oss run flex attention, which
@@ -66,4 +66,4 @@ std::vector<std::int64_t> torchtitan_part_layers(std::string_view text) {
   return parts;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::launch

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace stepcast {
+namespace stepcast::launch {
 
 struct TorchtitanModel {
   std::string_view network;       ///< id in the catalogue
@@ -30,4 +30,4 @@ const TorchtitanModel* torchtitan_model(std::string_view name, std::string_view 
 /// 1}.
 std::vector<std::int64_t> torchtitan_part_layers(std::string_view text);
 
-}  // namespace stepcast
+}  // namespace stepcast::launch

@@ -11,7 +11,7 @@
 #include "studies/launch/facts/argument_words.h"
 #include "studies/launch/facts/step_words.h"
 
-namespace stepcast {
+namespace stepcast::launch {
 namespace {
 
 std::ptrdiff_t depth_of(const std::string& name) { return std::count(name.begin(), name.end(), '.'); }
@@ -203,4 +203,4 @@ std::vector<std::string> LaunchAnswers::left_over(bool experts) const {
   return notes;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::launch

@@ -8,7 +8,7 @@
 
 #include "studies/launch/facts/launch.h"
 
-namespace stepcast {
+namespace stepcast::launch {
 
 class LaunchAnswers {
  public:
@@ -63,4 +63,4 @@ bool names_argument(std::string_view name, std::string_view part);
 /// "", "none", "null", "~", "auto".
 bool says_none(std::string_view value);
 
-}  // namespace stepcast
+}  // namespace stepcast::launch

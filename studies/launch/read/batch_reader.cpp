@@ -7,7 +7,7 @@
 #include "studies/launch/read/launch_request.h"
 #include "studies/launch/read/launched_run.h"
 
-namespace stepcast {
+namespace stepcast::launch {
 namespace {
 
 class BatchReader {
@@ -125,4 +125,4 @@ class BatchReader {
 
 Expected<void> read_batch(const LaunchSubject& subject) { return BatchReader(subject).read(); }
 
-}  // namespace stepcast
+}  // namespace stepcast::launch

@@ -2,7 +2,7 @@
 
 #include <charconv>
 
-namespace stepcast {
+namespace stepcast::launch {
 namespace {
 
 /// sum := part ("+" part)* ; part := (list | "(" sum ")") ("*" count)? ; list := "[" (0|1 ",")* "]"
@@ -109,4 +109,4 @@ std::optional<ExpertLayers> expert_layers_of(const std::vector<int>& pattern) {
   return std::nullopt;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::launch

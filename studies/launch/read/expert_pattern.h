@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace stepcast {
+namespace stepcast::launch {
 
 /// A 0 or 1 per layer; nothing where the text is no such list or is longer than 10,000.
 std::optional<std::vector<int>> read_expert_pattern(std::string_view text);
@@ -19,4 +19,4 @@ struct ExpertLayers {
 /// Nothing where the pattern is of another kind.
 std::optional<ExpertLayers> expert_layers_of(const std::vector<int>& pattern);
 
-}  // namespace stepcast
+}  // namespace stepcast::launch

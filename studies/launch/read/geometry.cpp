@@ -17,7 +17,7 @@
 #include "studies/launch/facts/torchtitan_models.h"
 #include "studies/run/forecast.h"
 
-namespace stepcast {
+namespace stepcast::launch {
 namespace {
 
 /// By what names a model in the arguments: a family with its size, a recipe, a configuration file.
@@ -300,9 +300,9 @@ const NetworkSpec* recognised(const NetworkSpec& spec) {
     return write_network(row);
   };
   const std::string wanted = plain(spec);
-  for (const NetworkSpec& row : catalog().networks)
+  for (const NetworkSpec& row : built_in().networks)
     if (plain(row) == wanted) return &row;
   return nullptr;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::launch

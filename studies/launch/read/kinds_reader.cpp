@@ -1,7 +1,7 @@
 // What kind of transformer a launch trains: norm, positions, biases, dropout, adapters.
 #include "studies/launch/read/launched_run.h"
 
-namespace stepcast {
+namespace stepcast::launch {
 namespace {
 
 struct NormWord {
@@ -98,4 +98,4 @@ class KindsReader {
 
 void read_kinds(const LaunchSubject& subject, const NetworkSpec* from) { KindsReader(subject, from).read(); }
 
-}  // namespace stepcast
+}  // namespace stepcast::launch

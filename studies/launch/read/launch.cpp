@@ -11,7 +11,7 @@
 #include "model/base/text.h"
 #include "studies/launch/read/launch_parts.h"
 
-namespace stepcast {
+namespace stepcast::launch {
 namespace {
 
 constexpr std::string_view launch_forms = "a script with the launch, JSON, YAML, TOML, or arguments behind --";
@@ -235,4 +235,4 @@ Expected<Launch> read_launch(const LaunchSource& source) {
   return launch_of_text(text, source.file, source, folder.empty() ? "." : folder);
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::launch

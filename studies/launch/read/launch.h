@@ -8,7 +8,7 @@
 #include "model/base/error.h"
 #include "studies/launch/facts/launch.h"
 
-namespace stepcast {
+namespace stepcast::launch {
 
 /// Can what was read set variables for the program? Words alone and files of arguments cannot.
 bool has_surroundings(const std::string& where);
@@ -29,4 +29,4 @@ Expected<Launch> read_launch(const LaunchSource& source);
 /// Reads the launch in a text at hand; no other file is read.
 Expected<Launch> read_launch_text(const std::string& text, const std::string& where, const LaunchSource& source);
 
-}  // namespace stepcast
+}  // namespace stepcast::launch

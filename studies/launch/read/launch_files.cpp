@@ -12,7 +12,7 @@
 #include "studies/launch/read/launch.h"
 #include "studies/launch/read/launch_parts.h"
 
-namespace stepcast {
+namespace stepcast::launch {
 namespace {
 
 /// Arguments whose value is a file with more of them.
@@ -190,4 +190,4 @@ Expected<void> add_named_files(Launch& launch, const LaunchLine* line, const std
   return {};
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::launch

@@ -6,7 +6,7 @@
 #include "studies/run/nouns.h"
 #include "studies/run/scenario_file.h"
 
-namespace stepcast {
+namespace stepcast::launch {
 namespace {
 
 template <typename Row, typename Choose>
@@ -101,4 +101,4 @@ Expected<LaunchHints> launch_hints(const Arguments& arguments) {
   return hints;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::launch

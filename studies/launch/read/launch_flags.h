@@ -7,7 +7,7 @@
 #include "studies/cli/arguments.h"
 #include "studies/launch/read/launch_request.h"
 
-namespace stepcast {
+namespace stepcast::launch {
 
 /// Nothing where no flag names a launch. Errors: two launches, --define or --release without one, words behind --
 /// without one.
@@ -19,4 +19,4 @@ Expected<LaunchHints> launch_hints(const Arguments& arguments);
 /// What the flags say, over what is there; those that are not run flags are left to the command.
 Expected<void> take_flags(Request& request, const Arguments& arguments);
 
-}  // namespace stepcast
+}  // namespace stepcast::launch

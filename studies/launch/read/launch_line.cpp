@@ -5,7 +5,7 @@
 #include "studies/cli/shell_word.h"
 #include "studies/launch/facts/framework.h"
 
-namespace stepcast {
+namespace stepcast::launch {
 
 std::string launch_words(const Arguments& arguments) {
   std::string text;
@@ -26,4 +26,4 @@ std::string launch_words_behind(const Arguments& arguments) {
   return text;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::launch

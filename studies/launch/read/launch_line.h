@@ -5,7 +5,7 @@
 
 #include "studies/cli/arguments.h"
 
-namespace stepcast {
+namespace stepcast::launch {
 
 /// "--megatron run.sh --define A=1 --release 2.4": what names the launch and completes it; "" without a launch in a
 /// file.
@@ -15,4 +15,4 @@ std::string launch_words(const Arguments& arguments);
 /// launch's words.
 std::string launch_words_behind(const Arguments& arguments);
 
-}  // namespace stepcast
+}  // namespace stepcast::launch

@@ -8,7 +8,7 @@
 #include "calibrate/import/tables/plain_words.h"
 #include "studies/launch/read/launch_parts.h"
 
-namespace stepcast {
+namespace stepcast::launch {
 namespace {
 
 enum class MarkKind : std::uint8_t { program, launcher, argument, section };
@@ -172,4 +172,4 @@ Expected<const LaunchLine*> training_launch(
   return telling.front();
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::launch

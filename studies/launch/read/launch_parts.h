@@ -9,7 +9,7 @@
 #include "calibrate/import/config/config_text.h"
 #include "studies/launch/facts/launch.h"
 
-namespace stepcast {
+namespace stepcast::launch {
 
 /// Finds the command that trains; of equal ones it takes the first. Errors: none has an argument, two that differ.
 Expected<const LaunchLine*> training_launch(
@@ -25,4 +25,4 @@ std::string program_doubt(std::string_view program);
 /// file is opened). What the command line says stands behind them.
 Expected<void> add_named_files(Launch& launch, const LaunchLine* line, const std::optional<std::string>& folder);
 
-}  // namespace stepcast
+}  // namespace stepcast::launch

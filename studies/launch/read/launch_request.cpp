@@ -10,7 +10,7 @@
 #include "studies/launch/read/sections.h"
 #include "studies/records/stack_rule.h"
 
-namespace stepcast {
+namespace stepcast::launch {
 namespace {
 
 const char* on_off(bool on) { return on ? "on" : "off"; }
@@ -76,7 +76,7 @@ class RequestWriter {
     const std::string stack = !from_.stack.empty()      ? from_.stack
                               : launch_.release.empty() ? std::string(launch_.framework->stack)
                                                         : stack_of(dated).id;
-    if (const auto found = find_row(catalog().stacks, stack, "stack")) request_.stack = Chosen<Stack>{**found, stack};
+    if (const auto found = find_row(built_in().stacks, stack, "stack")) request_.stack = Chosen<Stack>{**found, stack};
   }
 
   void sizes() {
@@ -140,4 +140,4 @@ Expected<LaunchReading> read_meaning(const Launch& launch, const LaunchHints& hi
   return reading;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::launch

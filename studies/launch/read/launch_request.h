@@ -9,7 +9,7 @@
 #include "studies/launch/read/launch.h"
 #include "studies/run/request.h"
 
-namespace stepcast {
+namespace stepcast::launch {
 
 struct LaunchReading {
   Request request;                 ///< values' `where`: "run.sh:12 --micro-batch-size"
@@ -32,4 +32,4 @@ struct LaunchHints {
 /// geometry or sizes that are missing or contradict each other (with the two places and the nearest that would do).
 Expected<LaunchReading> read_meaning(const Launch& launch, const LaunchHints& hints);
 
-}  // namespace stepcast
+}  // namespace stepcast::launch

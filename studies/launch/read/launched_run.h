@@ -18,7 +18,7 @@
 #include "studies/records/run_record.h"
 #include "studies/run/split/switches.h"
 
-namespace stepcast {
+namespace stepcast::launch {
 
 struct LaunchHints;
 
@@ -110,4 +110,4 @@ template <typename Row, std::size_t Count> const Row* launch_word(const Row (&ro
 /// Up to 1e15, which is beyond any job: sizes that contradict each other must not overflow before that is said.
 std::int64_t bounded_product(std::initializer_list<std::int64_t> factors);
 
-}  // namespace stepcast
+}  // namespace stepcast::launch

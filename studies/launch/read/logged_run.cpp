@@ -10,11 +10,11 @@
 #include "studies/launch/read/launch_request.h"
 #include "studies/launch/read/launched_run.h"
 
-namespace stepcast {
+namespace stepcast::launch {
 namespace {
 
 const Machine* machine_of_hint(const std::string& name) {
-  const auto machine = find_row(catalog().machines, name, "machine");
+  const auto machine = find_row(built_in().machines, name, "machine");
   return machine ? *machine : nullptr;
 }
 
@@ -78,7 +78,7 @@ Expected<LaunchHints> launch_hints_of(const LoggedRunHints& said) {
   hints.must_agree = false;
   hints.how_to_name = "--network ID, of a network in the catalogue (stepcast list networks)";
   if (said.network.empty()) return hints;
-  TRY(const auto row, find_row(catalog().networks, said.network, "network"));
+  TRY(const auto row, find_row(built_in().networks, said.network, "network"));
   hints.network = Chosen<NetworkSpec>{*row, row->id};
   return hints;
 }
@@ -90,7 +90,7 @@ Expected<RunHardware> logged_hardware(const TrainingLog& log, const LoggedRunHin
   RunHardware hardware;
   if (const std::string& hint = hints.machine; !hint.empty()) {
     if (const Machine* machine = machine_of_hint(hint)) return take_machine(*machine, hardware), hardware;
-    const auto gpu = find_row(catalog().gpus, hint, "GPU");
+    const auto gpu = find_row(built_in().gpus, hint, "GPU");
     if (!gpu) return tl::unexpected(Error{"--machine", gpu.error().what, "stepcast list machines"});
     hardware.gpu = (*gpu)->id;
   } else {
@@ -139,4 +139,4 @@ Expected<LoggedRun> logged_run(const TrainingLog& log, const LoggedRunHints& hin
   return out;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::launch

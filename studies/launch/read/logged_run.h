@@ -12,7 +12,7 @@
 #include "model/machine/machine.h"
 #include "studies/records/run_record.h"
 
-namespace stepcast {
+namespace stepcast::launch {
 
 /// What a log rarely says and the user does. Empty and 0: nothing.
 struct LoggedRunHints {
@@ -35,4 +35,4 @@ Expected<LoggedRun> logged_run(const TrainingLog& log, const LoggedRunHints& hin
 Expected<RunHardware> logged_hardware(const TrainingLog& log, const LoggedRunHints& hints, std::int64_t gpus_per_node,
     std::vector<std::string>& assumptions);
 
-}  // namespace stepcast
+}  // namespace stepcast::launch

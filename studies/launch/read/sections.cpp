@@ -9,7 +9,7 @@
 #include "model/base/text.h"
 #include "studies/launch/facts/launch_release.h"
 
-namespace stepcast {
+namespace stepcast::launch {
 namespace {
 
 /// Arguments that begin with `section` count only where `chooser` has one of `values` (lower case, between blanks).
@@ -103,4 +103,4 @@ Launch counting_sections(Launch launch, std::vector<std::string>& notes) {
   return counted;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::launch

@@ -7,10 +7,10 @@
 
 #include "studies/launch/facts/launch.h"
 
-namespace stepcast {
+namespace stepcast::launch {
 
 /// The launch with only the arguments that count, and those that its engine adds without a word (line 0). A note says
 /// what was passed over.
 Launch counting_sections(Launch launch, std::vector<std::string>& notes);
 
-}  // namespace stepcast
+}  // namespace stepcast::launch

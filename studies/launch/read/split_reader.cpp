@@ -11,7 +11,7 @@
 #include "studies/launch/facts/step_words.h"
 #include "studies/run/split/split.h"
 
-namespace stepcast {
+namespace stepcast::launch {
 
 std::int64_t bounded_product(std::initializer_list<std::int64_t> factors) {
   constexpr double most = 1e15;
@@ -295,4 +295,4 @@ class SplitReader {
 
 Expected<void> read_split(const LaunchSubject& subject) { return SplitReader(subject).read(); }
 
-}  // namespace stepcast
+}  // namespace stepcast::launch

@@ -12,7 +12,7 @@
 #include "studies/launch/facts/step_words.h"
 #include "studies/launch/facts/torchtitan_models.h"
 
-namespace stepcast {
+namespace stepcast::launch {
 namespace {
 
 /// What frameworks call the schedules that we have, and how many chunks a rank holds under them (0 = as told).
@@ -171,4 +171,4 @@ void read_stages(const LaunchSubject& subject) {
   reader.layers();
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::launch

@@ -6,13 +6,13 @@
 #include "model/catalog.h"
 #include "studies/launch/read/launched_run.h"
 
-namespace stepcast {
+namespace stepcast::launch {
 
 const NetworkSpec* catalogue_network(std::string name) {
   name = lower_case(name);
   for (const auto& [from, to] : {std::pair{'_', '-'}, std::pair{' ', '-'}})
     std::replace(name.begin(), name.end(), from, to);
-  const auto found = find_row(catalog().networks, name, "network");
+  const auto found = find_row(built_in().networks, name, "network");
   return found ? *found : nullptr;
 }
 
@@ -94,4 +94,4 @@ void settle_vocabulary(const LaunchSubject& subject, std::int64_t plain_rows) {
   if (named) spec.vocab = plain_rows;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::launch

@@ -9,7 +9,7 @@
 #include "studies/launch/facts/step_words.h"
 #include "studies/run/split/split.h"
 
-namespace stepcast {
+namespace stepcast::launch {
 namespace {
 
 /// What frameworks' words for recomputation mean.
@@ -233,4 +233,4 @@ Expected<void> read_ways(const LaunchSubject& subject) {
   return {};
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::launch

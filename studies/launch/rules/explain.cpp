@@ -12,7 +12,7 @@
 #include "studies/run/figures/collectives.h"
 #include "studies/run/forecast.h"
 
-namespace stepcast {
+namespace stepcast::launch {
 namespace {
 
 /// What a run of `stepcast predict` makes of a launch.
@@ -28,7 +28,7 @@ Expected<LaunchForecast> forecast_launch(const Launch& launch, const LaunchHints
   TRY(auto reading, read_meaning(launch, hints));
   TRY(take_flags(reading.request, over));
   TRY(auto scenario, complete(reading.request));
-  TRY(auto prediction, predict(scenario));
+  TRY(auto prediction, run::predict(scenario));
   TRY(auto mapping, explain(scenario.network.row, scenario.plan, scenario.stack.row));
   return LaunchForecast{std::move(reading), std::move(scenario), std::move(prediction), std::move(mapping.expanded)};
 }
@@ -150,4 +150,4 @@ ExplainedLaunch explain_launch(const Launch& launch, const LaunchHints& hints, c
   return LaunchExplainer(launch, hints, over).run();
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::launch

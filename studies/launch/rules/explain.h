@@ -13,7 +13,7 @@
 #include "studies/run/forecast.h"
 #include "studies/launch/read/launch_request.h"
 
-namespace stepcast {
+namespace stepcast::launch {
 
 /// The run with the argument minus the run without it; both are whole predictions.
 struct ArgumentEffect {
@@ -65,4 +65,4 @@ std::vector<Interaction> interactions_of(const ExplainedLaunch& explained);
 std::string explained_text(const ExplainedLaunch& explained, const Console& console);
 std::string explained_json(const ExplainedLaunch& explained);
 
-}  // namespace stepcast
+}  // namespace stepcast::launch

@@ -2,7 +2,7 @@
 #include "model/base/json_writer.h"
 #include "studies/launch/rules/explain.h"
 
-namespace stepcast {
+namespace stepcast::launch {
 namespace {
 
 struct ReachName {
@@ -92,4 +92,4 @@ std::string explained_json(const ExplainedLaunch& explained) {
   return json.text();
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::launch

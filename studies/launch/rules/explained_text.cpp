@@ -14,7 +14,7 @@
 #include "studies/print/paint.h"
 #include "studies/print/table.h"
 
-namespace stepcast {
+namespace stepcast::launch {
 namespace {
 
 struct LaunchPage {
@@ -193,4 +193,4 @@ std::string explained_text(const ExplainedLaunch& explained, const Console& cons
          listed_arguments(page, Reach::nothing, "Without effect on the step", "") + launch_notes(page);
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::launch

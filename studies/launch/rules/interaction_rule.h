@@ -10,7 +10,7 @@
 #include "studies/launch/read/answers.h"
 #include "studies/launch/rules/explain.h"
 
-namespace stepcast {
+namespace stepcast::launch {
 
 /// Frameworks that a rule is about; several or'ed.
 enum FrameworkBits : unsigned {
@@ -67,4 +67,4 @@ std::vector<InteractionRule> pipeline_rules_of_launches(LaunchView& run);
 std::vector<InteractionRule> memory_rules_of_launches(LaunchView& run);
 std::vector<InteractionRule> network_rules_of_launches(LaunchView& run);
 
-}  // namespace stepcast
+}  // namespace stepcast::launch

@@ -7,7 +7,7 @@
 #include "studies/launch/facts/text_if.h"
 #include "studies/launch/rules/interaction_rule.h"
 
-namespace stepcast {
+namespace stepcast::launch {
 namespace {
 
 std::string exposed_gradients(LaunchView& run) {
@@ -149,4 +149,4 @@ std::vector<InteractionRule> memory_rules_of_launches(LaunchView& run) {
   };
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::launch

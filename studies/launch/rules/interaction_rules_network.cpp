@@ -8,7 +8,7 @@
 #include "studies/launch/facts/text_if.h"
 #include "studies/launch/rules/interaction_rule.h"
 
-namespace stepcast {
+namespace stepcast::launch {
 namespace {
 
 bool rotates(LaunchView& run) {
@@ -129,4 +129,4 @@ std::vector<InteractionRule> network_rules_of_launches(LaunchView& run) {
   };
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::launch

@@ -7,7 +7,7 @@
 #include "studies/launch/read/launched_run.h"
 #include "studies/launch/rules/interaction_rule.h"
 
-namespace stepcast {
+namespace stepcast::launch {
 namespace {
 
 /// A forecast has dealt them out: DeepSpeed's partitions by size, for one, may be uneven.
@@ -120,4 +120,4 @@ std::vector<InteractionRule> pipeline_rules_of_launches(LaunchView& run) {
   };
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::launch

@@ -10,7 +10,7 @@
 #include "studies/launch/read/launched_run.h"
 #include "studies/launch/rules/interaction_rule.h"
 
-namespace stepcast {
+namespace stepcast::launch {
 namespace {
 
 constexpr const char* connections_variable = "CUDA_DEVICE_MAX_CONNECTIONS";
@@ -99,4 +99,4 @@ std::vector<InteractionRule> split_rules_of_launches(LaunchView& run) {
   };
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::launch

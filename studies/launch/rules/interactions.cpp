@@ -8,7 +8,7 @@
 #include "studies/launch/read/launched_run.h"
 #include "studies/launch/facts/step_words.h"
 
-namespace stepcast {
+namespace stepcast::launch {
 namespace {
 
 struct FrameworkBitsRow {
@@ -142,4 +142,4 @@ std::vector<Interaction> interactions_of(const ExplainedLaunch& explained) {
   return found;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::launch

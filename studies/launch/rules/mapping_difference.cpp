@@ -4,7 +4,7 @@
 #include <set>
 #include <sstream>
 
-namespace stepcast {
+namespace stepcast::launch {
 namespace {
 
 using MappingWords = std::vector<std::string>;
@@ -87,4 +87,4 @@ std::vector<std::string> mapping_difference(const std::string& with, const std::
   return found;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::launch

@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-namespace stepcast {
+namespace stepcast::launch {
 
 /// "+ par g*r on tp" of `with` alone, then "- ..." of `without` alone, in their order. Lines that split on axes of size
 /// 1 only say nothing and count as absent: the aliases name every axis.
 std::vector<std::string> mapping_difference(const std::string& with, const std::string& without);
 
-}  // namespace stepcast
+}  // namespace stepcast::launch

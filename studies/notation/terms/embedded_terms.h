@@ -5,9 +5,9 @@
 
 #include "model/base/embedded.h"
 
-namespace stepcast {
+namespace stepcast::notation {
 
 /// Every studies/notation/terms/*.json.
 std::span<const EmbeddedFile> embedded_terms();
 
-}  // namespace stepcast
+}  // namespace stepcast::notation

@@ -14,7 +14,7 @@
 #include "dataflow/notation/written.h"
 #include "studies/print/digits.h"
 
-namespace stepcast {
+namespace stepcast::notation {
 namespace {
 
 /// Gradients of weights are summed in fp32 (docs/design.md, rule 19), those of activations in their own type.
@@ -122,4 +122,4 @@ Expected<PlacedTerm> place_term(const Term& term) {
   return program.meshes.empty() ? count_on_chip(program) : place_on_mesh(program);
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::notation

@@ -7,7 +7,7 @@
 #include "model/base/error.h"
 #include "studies/notation/terms/term.h"
 
-namespace stepcast {
+namespace stepcast::notation {
 
 struct TermMove {
   std::string pass, collective, tensor, axis;
@@ -29,4 +29,4 @@ std::vector<std::string> split_lines(const std::string& text);
 /// Errors are those of the program: a test keeps the shipped terms free of them.
 Expected<PlacedTerm> place_term(const Term& term);
 
-}  // namespace stepcast
+}  // namespace stepcast::notation

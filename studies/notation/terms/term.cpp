@@ -13,7 +13,7 @@
 #include "model/base/json_reader.h"
 #include "studies/notation/terms/embedded_terms.h"
 
-namespace stepcast {
+namespace stepcast::notation {
 namespace {
 
 TermVolume read_volume(JsonObject& row) {
@@ -128,4 +128,4 @@ Expected<const Term*> find_term(const std::string& word) {
       near.empty() ? "'stepcast explain' lists all terms" : fmt::format("near it: {}", fmt::join(near, ", ")));
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::notation

@@ -9,7 +9,7 @@
 
 #include "model/base/error.h"
 
-namespace stepcast {
+namespace stepcast::notation {
 
 /// One collective of the term's program. The formula's names are axes (their sizes) and tensors (bytes of the whole
 /// one; dW, dI: of the gradient, 4 bytes per element for weights).
@@ -48,4 +48,4 @@ std::string normalised_term(const std::string& word);
 /// One file's rows. Errors name file and pointer.
 Expected<std::vector<Term>> read_terms(const std::string& text, const std::string& where);
 
-}  // namespace stepcast
+}  // namespace stepcast::notation

@@ -1,7 +1,7 @@
 // The page's style sheet: light and dark, wide and narrow.
 #include "studies/print/page/html_text.h"
 
-namespace stepcast {
+namespace stepcast::print {
 
 /// Blue for forecasts and vermilion for those beside their interval are told apart with all kinds of colour vision
 /// (Okabe and Ito, Color Universal Design, 2008), and by shape besides.
@@ -78,4 +78,4 @@ summary{cursor:pointer;font-weight:600;margin:.5rem 0}
 )css";
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::print

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-namespace stepcast {
+namespace stepcast::print {
 namespace {
 
 const char* entity_of(char letter) {
@@ -91,4 +91,4 @@ std::string HtmlTable::text() const {
   return text + "</tr></thead>\n<tbody>\n" + rows_ + "</tbody>\n</table>\n</div>\n";
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::print

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace stepcast {
+namespace stepcast::print {
 
 /// Escapes text and quoted attributes.
 std::string html_escaped(std::string_view text);
@@ -51,4 +51,4 @@ class HtmlTable {
 /// Style sheet for light and dark.
 const char* html_style();
 
-}  // namespace stepcast
+}  // namespace stepcast::print

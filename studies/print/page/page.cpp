@@ -6,7 +6,7 @@
 #include "studies/cli/named_outputs.h"
 #include "studies/print/page/html_text.h"
 
-namespace stepcast {
+namespace stepcast::print {
 namespace {
 
 /// The icon is empty, for browsers ask for one.
@@ -55,4 +55,4 @@ std::string page_text(const PageParts& parts) {
 
 bool is_page(const std::string& name, std::string_view mark) { return file_holds(name, page_mark(mark)); }
 
-}  // namespace stepcast
+}  // namespace stepcast::print

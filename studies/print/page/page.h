@@ -8,7 +8,7 @@
 
 #include "model/base/embedded.h"
 
-namespace stepcast {
+namespace stepcast::print {
 
 /// Every studies/print/page/script/*.js, by name: elements, scales, numbers as text, the note beside the pointer. They
 /// only define things, so that their order does not matter.
@@ -35,4 +35,4 @@ std::string page_mark(std::string_view mark);
 /// Is the file at `name` a page of this mark?
 bool is_page(const std::string& name, std::string_view mark);
 
-}  // namespace stepcast
+}  // namespace stepcast::print

@@ -7,7 +7,7 @@
 
 #include "studies/print/page/html_text.h"
 
-namespace stepcast {
+namespace stepcast::print {
 namespace {
 
 constexpr std::string_view replacement = "\xEF\xBF\xBD";  // U+FFFD
@@ -155,4 +155,4 @@ std::optional<LabelPlace> LabelRoom::place(
   return std::nullopt;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::print

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace stepcast {
+namespace stepcast::print {
 
 /// Escapes texts and quoted attributes of XML. Control characters and broken UTF-8, which XML cannot hold, become
 /// U+FFFD.
@@ -61,4 +61,4 @@ class LabelRoom {
   std::vector<SvgBox> taken_;
 };
 
-}  // namespace stepcast
+}  // namespace stepcast::print

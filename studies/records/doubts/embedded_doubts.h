@@ -5,9 +5,9 @@
 
 #include "model/base/embedded.h"
 
-namespace stepcast {
+namespace stepcast::records {
 
 /// Every studies/records/doubts/*.json.
 std::span<const EmbeddedFile> embedded_doubts();
 
-}  // namespace stepcast
+}  // namespace stepcast::records

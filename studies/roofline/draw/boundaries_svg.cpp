@@ -10,7 +10,7 @@
 #include "studies/roofline/draw/pictures.h"
 #include "studies/roofline/figures/roof_checks.h"
 
-namespace stepcast {
+namespace stepcast::roofline {
 namespace {
 
 constexpr std::size_t drawn_operators = 6, fewest_columns = 4;
@@ -205,4 +205,4 @@ std::string boundaries_svg(const RooflineReport& report) {
       fmt::format("Boundaries of the {} heaviest operators of {}", count, report.network), "", body);
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::roofline

@@ -6,7 +6,7 @@
 #include "studies/print/json_fields.h"
 #include "studies/roofline/report.h"
 
-namespace stepcast {
+namespace stepcast::roofline {
 namespace {
 
 const char* roof_pass_name(Pass pass) {
@@ -154,4 +154,4 @@ std::string roofline_json(const RooflineReport& report) {
   return json.text();
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::roofline

@@ -12,7 +12,7 @@
 #include "studies/roofline/draw/pictures.h"
 #include "studies/roofline/figures/roof_checks.h"
 
-namespace stepcast {
+namespace stepcast::roofline {
 namespace {
 
 constexpr std::size_t longest_label = 26;
@@ -176,4 +176,4 @@ std::string loose_marks(const RooflineReport& report, const Plane& plane) {
   return text;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::roofline

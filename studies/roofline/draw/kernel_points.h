@@ -7,7 +7,7 @@
 #include "studies/roofline/draw/plane.h"
 #include "studies/roofline/report.h"
 
-namespace stepcast {
+namespace stepcast::roofline {
 
 inline constexpr std::size_t labelled_points = 8;  ///< the heaviest; more names than that hide what they name
 
@@ -15,4 +15,4 @@ inline constexpr std::size_t labelled_points = 8;  ///< the heaviest; more names
 std::string operator_marks(const RooflineReport& report, const Plane& plane, LabelRoom& room);
 std::string loose_marks(const RooflineReport& report, const Plane& plane);
 
-}  // namespace stepcast
+}  // namespace stepcast::roofline

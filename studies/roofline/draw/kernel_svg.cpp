@@ -11,7 +11,7 @@
 #include "studies/roofline/draw/pictures.h"
 #include "studies/roofline/figures/roof_checks.h"
 
-namespace stepcast {
+namespace stepcast::roofline {
 namespace {
 
 constexpr double foot_of_plane = 52;  ///< numbers and name of the x axis
@@ -175,4 +175,4 @@ std::string kernel_roofline_svg(const RooflineReport& report) {
       plane_attributes(plane), body);
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::roofline

@@ -10,7 +10,7 @@
 #include "studies/roofline/draw/pictures.h"
 #include "studies/roofline/figures/roof_checks.h"
 
-namespace stepcast {
+namespace stepcast::roofline {
 namespace {
 
 constexpr std::size_t labelled_collectives = 6, longest_collective = 30;
@@ -223,4 +223,4 @@ std::string network_roofline_svg(const RooflineReport& report) {
       plane_attributes(plane), body);
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::roofline

@@ -5,9 +5,9 @@
 
 #include "model/base/embedded.h"
 
-namespace stepcast {
+namespace stepcast::roofline {
 
 /// Every studies/roofline/page/*.{css,html,js}, by name; made by cmake/embed.cmake.
 std::span<const EmbeddedFile> embedded_roofline();
 
-}  // namespace stepcast
+}  // namespace stepcast::roofline

@@ -9,7 +9,7 @@
 #include "studies/roofline/draw/picture_parts.h"
 #include "studies/roofline/figures/roof_checks.h"
 
-namespace stepcast {
+namespace stepcast::roofline {
 namespace {
 
 const std::string no_figure = "\u2013";  // a dash: there is no such figure
@@ -202,4 +202,4 @@ std::string lever_table(const RooflineReport& report) {
   return table.empty() ? "" : table.text();
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::roofline

@@ -6,7 +6,7 @@
 
 #include "studies/roofline/report.h"
 
-namespace stepcast {
+namespace stepcast::roofline {
 
 /// HTML, escaped. "" where there is nothing to list.
 std::string kernel_table(const RooflineReport& report);
@@ -20,4 +20,4 @@ std::string lever_table(const RooflineReport& report);
 /// FLOP per byte: "0.250", "12.3", "1,230", "2.11 G".
 std::string table_intensity(double flops_per_byte);
 
-}  // namespace stepcast
+}  // namespace stepcast::roofline

@@ -9,7 +9,7 @@
 #include "studies/print/page/html_text.h"
 #include "studies/roofline/draw/pictures.h"
 
-namespace stepcast {
+namespace stepcast::roofline {
 namespace {
 
 constexpr double smallest_mark = 4, mark_of_whole_step = 46;
@@ -220,4 +220,4 @@ void PictureLegend::new_line(double extra) {
   x_ = left_;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::roofline

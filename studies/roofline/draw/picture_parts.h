@@ -12,7 +12,7 @@
 #include "studies/roofline/figures/operator_points.h"
 #include "studies/roofline/draw/plane.h"
 
-namespace stepcast {
+namespace stepcast::roofline {
 
 inline constexpr double picture_width = 960, picture_font = 12;
 
@@ -94,4 +94,4 @@ class PictureLegend {
   std::string text_;
 };
 
-}  // namespace stepcast
+}  // namespace stepcast::roofline

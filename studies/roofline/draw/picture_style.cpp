@@ -7,7 +7,7 @@
 #include "studies/roofline/draw/picture_parts.h"
 #include "studies/roofline/draw/pictures.h"
 
-namespace stepcast {
+namespace stepcast::roofline {
 namespace {
 
 /// What does not depend on the scheme. Names begin with the picture's class, so that a page's own rules stay its own.
@@ -154,4 +154,4 @@ std::string roofline_svg(const RooflineReport& report) {
       picture_element("roofline", bottom, "Roofline report of " + report.network + " on " + report.machine, "", body));
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::roofline

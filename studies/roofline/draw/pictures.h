@@ -23,7 +23,7 @@
 #include "studies/roofline/draw/plane.h"
 #include "studies/roofline/report.h"
 
-namespace stepcast {
+namespace stepcast::roofline {
 
 Plane kernel_plane(const RooflineReport& report);
 Plane network_plane(const RooflineReport& report);
@@ -44,4 +44,4 @@ std::string standalone_svg(const std::string& svg);
 /// All four below each other, as one file.
 std::string roofline_svg(const RooflineReport& report);
 
-}  // namespace stepcast
+}  // namespace stepcast::roofline

@@ -8,7 +8,7 @@
 #include "studies/print/page/svg_text.h"
 #include "studies/print/scale.h"
 
-namespace stepcast {
+namespace stepcast::roofline {
 namespace {
 
 /// "100 G", "1 T", "10 P"; powers no prefix reaches as they are.
@@ -95,4 +95,4 @@ std::string plane_grid(const Plane& plane, const std::string& x_name, const std:
              svg_number(name_x), svg_number(middle), svg_escaped(y_name));
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::roofline

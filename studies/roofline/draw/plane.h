@@ -6,7 +6,7 @@
 
 #include "studies/roofline/figures/roofs.h"
 
-namespace stepcast {
+namespace stepcast::roofline {
 
 /// Pixels of the picture's own coordinates (viewBox).
 struct Plane {
@@ -23,4 +23,4 @@ std::string plane_attributes(const Plane& plane);
 /// Frame, lines at every decade, numbers and the axes' names.
 std::string plane_grid(const Plane& plane, const std::string& x_name, const std::string& y_name);
 
-}  // namespace stepcast
+}  // namespace stepcast::roofline

@@ -11,7 +11,7 @@
 #include "studies/roofline/draw/picture_parts.h"
 #include "studies/roofline/figures/roof_checks.h"
 
-namespace stepcast {
+namespace stepcast::roofline {
 namespace {
 
 constexpr int plotted_rows = 18;
@@ -98,4 +98,4 @@ std::string roofline_plot(const RooflineReport& report, const Console& console) 
   return plot_text(plot, console) + "  Letters: operators of the table below; where two meet, the heavier.\n";
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::roofline

@@ -7,7 +7,7 @@
 #include "studies/cli/console.h"
 #include "studies/roofline/report.h"
 
-namespace stepcast {
+namespace stepcast::roofline {
 
 /// the heaviest: those with a letter in the plot and a row in the table
 inline constexpr std::size_t listed_operators = 12;
@@ -18,4 +18,4 @@ std::string letter_of_point(std::size_t i);
 /// Roofs of the plan's precision and the letters of listed operators, in the frame of the report.
 std::string roofline_plot(const RooflineReport& report, const Console& console);
 
-}  // namespace stepcast
+}  // namespace stepcast::roofline

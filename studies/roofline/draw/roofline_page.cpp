@@ -13,7 +13,7 @@
 #include "studies/roofline/draw/pictures.h"
 #include "studies/roofline/report.h"
 
-namespace stepcast {
+namespace stepcast::roofline {
 namespace {
 
 std::string roofline_card(const std::string& value, const std::string& words) {
@@ -169,4 +169,4 @@ std::string roofline_page(const RooflineReport& report) {
       .script = texts_ending_with(files, ".js")});
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::roofline

@@ -15,7 +15,7 @@
 #include "studies/roofline/figures/roof_checks.h"
 #include "studies/roofline/report.h"
 
-namespace stepcast {
+namespace stepcast::roofline {
 namespace {
 
 constexpr std::size_t listed_collectives = 8, listed_dataflows = 3, listed_facts = 12;
@@ -217,4 +217,4 @@ std::string roofline_text(const RooflineReport& report, const Console& console) 
   return text + note_lines(report, paint);
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::roofline

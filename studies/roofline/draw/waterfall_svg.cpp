@@ -9,7 +9,7 @@
 #include "studies/roofline/draw/picture_parts.h"
 #include "studies/roofline/draw/pictures.h"
 
-namespace stepcast {
+namespace stepcast::roofline {
 namespace {
 
 constexpr double fall_left = 214, fall_width = 566, fall_top = 84, fall_row = 24, fall_bar = 15;
@@ -174,4 +174,4 @@ std::string waterfall_svg(const RooflineReport& report) {
       "", body);
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::roofline

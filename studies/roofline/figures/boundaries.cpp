@@ -5,7 +5,7 @@
 #include "studies/roofline/figures/boundary_nest.h"
 #include "studies/roofline/figures/stage_work.h"
 
-namespace stepcast {
+namespace stepcast::roofline {
 namespace {
 
 // What XLA's GPU cost model takes for the cache beside a multiprocessor, which is the same memory (openxla/xla
@@ -138,4 +138,4 @@ std::vector<OperatorBoundaries> operator_boundaries(const Scenario& scenario, co
   return all;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::roofline

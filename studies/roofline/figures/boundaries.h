@@ -12,7 +12,7 @@
 #include "studies/roofline/figures/roofs.h"
 #include "studies/run/scenario.h"
 
-namespace stepcast {
+namespace stepcast::roofline {
 
 struct OperatorBoundaries {
   std::string block, name, shape;
@@ -32,4 +32,4 @@ struct OperatorBoundaries {
 std::vector<OperatorBoundaries> operator_boundaries(const Scenario& scenario, const Prediction& prediction,
     const std::vector<OperatorPoint>& points, const Roofs& roofs);
 
-}  // namespace stepcast
+}  // namespace stepcast::roofline

@@ -13,7 +13,7 @@
 #include "studies/roofline/figures/boundary_nest.h"
 #include "studies/roofline/figures/link_groups.h"
 
-namespace stepcast {
+namespace stepcast::roofline {
 namespace {
 
 enum class Operand : std::uint8_t { left, right, result };
@@ -137,4 +137,4 @@ std::vector<BoundaryRow> move_rows(const Program& program, const ProgramBlock& b
   return rows;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::roofline

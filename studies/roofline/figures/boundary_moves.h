@@ -8,7 +8,7 @@
 #include "sim/cost.h"
 #include "studies/roofline/figures/roofs.h"
 
-namespace stepcast {
+namespace stepcast::roofline {
 
 struct BoundaryRow {
   std::string outer, inner;   ///< "HBM" and "L2"; "cluster" and "GPU"
@@ -29,4 +29,4 @@ struct BoundaryRow {
 /// A row per level crossed, innermost first. `work`: index into the block's works.
 std::vector<BoundaryRow> move_rows(const Program& program, const ProgramBlock& block, int work, const CostModel& cost);
 
-}  // namespace stepcast
+}  // namespace stepcast::roofline

@@ -9,7 +9,7 @@
 #include "dataflow/chip/account/gemm_kernel.h"
 #include "studies/notation/dataflow_chip.h"
 
-namespace stepcast {
+namespace stepcast::roofline {
 namespace {
 
 /// Of C that one instruction works on with operands in shared memory; where operands go through registers, of one warp.
@@ -126,4 +126,4 @@ std::optional<ProductNest> product_nest(const KernelWork& work, double operand_b
   return nest;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::roofline

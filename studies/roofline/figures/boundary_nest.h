@@ -10,7 +10,7 @@
 #include "dataflow/program.h"
 #include "model/machine/machine.h"
 
-namespace stepcast {
+namespace stepcast::roofline {
 
 /// What people call the two operands and the result: {"inputs", "weights", "outputs"}; of an input gradient {"output
 /// gradients", "weights", "input gradients"}, of a weight gradient {"inputs", "output gradients", "weight gradients"}.
@@ -33,4 +33,4 @@ struct ProductNest {
 /// dimension is below 1.
 std::optional<ProductNest> product_nest(const KernelWork& work, double operand_bytes, const Gpu& gpu);
 
-}  // namespace stepcast
+}  // namespace stepcast::roofline

@@ -6,7 +6,7 @@
 #include "studies/roofline/figures/waterfall.h"
 #include "studies/whatif/sensitivity.h"
 
-namespace stepcast {
+namespace stepcast::roofline {
 namespace {
 
 /// Another length of sequences is another job, not a way to do this one; faster units of one type are a part of all
@@ -54,4 +54,4 @@ Expected<std::vector<Lever>> biggest_levers(const Request& request, std::size_t 
   return levers;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::roofline

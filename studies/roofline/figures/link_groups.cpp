@@ -5,7 +5,7 @@
 
 #include "dataflow/place/moves.h"
 
-namespace stepcast {
+namespace stepcast::roofline {
 namespace {
 
 constexpr std::string_view copies_axis = "copies";
@@ -63,4 +63,4 @@ RowMove move_of_row(const Program& program, const CollectiveReport& row) {
   return {nullptr, nullptr};
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::roofline

@@ -8,7 +8,7 @@
 #include "studies/run/forecast.h"
 #include "studies/run/scenario.h"
 
-namespace stepcast {
+namespace stepcast::roofline {
 
 /// The group of this label and size; that of two copies of a model is made as the forecast makes it. Empty: sends
 /// between stages.
@@ -31,4 +31,4 @@ struct RowMove {
 /// Finds the move by label, kind, pass, axis and group size; move nullptr where none is like it.
 RowMove move_of_row(const Program& program, const CollectiveReport& row);
 
-}  // namespace stepcast
+}  // namespace stepcast::roofline

@@ -11,7 +11,7 @@
 #include "studies/roofline/figures/link_groups.h"
 #include "studies/roofline/figures/links.h"
 
-namespace stepcast {
+namespace stepcast::roofline {
 namespace {
 
 constexpr const char* link_fabric_words[] = {"nvswitch", "nvlink mesh", "pcie", "infiniband", "ethernet"};
@@ -172,4 +172,4 @@ std::vector<LinkRoof> link_roofs(const Scenario& scenario, const Prediction& pre
   return roofs;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::roofline

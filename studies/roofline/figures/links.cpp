@@ -11,7 +11,7 @@
 #include "studies/roofline/figures/roof_checks.h"
 #include "studies/roofline/figures/stage_work.h"
 
-namespace stepcast {
+namespace stepcast::roofline {
 namespace {
 
 constexpr const char* sends_name = "boundary";  // of CollectiveReport, sends between neighbouring stages
@@ -258,4 +258,4 @@ NetworkRoofline network_roofline(const Scenario& scenario, const Prediction& pre
   return network;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::roofline

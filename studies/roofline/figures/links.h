@@ -14,7 +14,7 @@
 #include "studies/roofline/figures/roofs.h"
 #include "studies/run/scenario.h"
 
-namespace stepcast {
+namespace stepcast::roofline {
 
 /// A slope of the plane, per GPU and direction.
 struct LinkRoof {
@@ -73,4 +73,4 @@ NetworkRoofline network_roofline(const Scenario& scenario, const Prediction& pre
 /// y of a link's bent roof at x, for `calls` of `latency` beside `flops` of compute.
 FlopsPerSecond bent_roof(double flops_per_byte, BytesPerSecond rate, double calls, Seconds latency, Flops flops);
 
-}  // namespace stepcast
+}  // namespace stepcast::roofline

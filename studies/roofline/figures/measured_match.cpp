@@ -7,7 +7,7 @@
 #include <utility>
 #include <variant>
 
-namespace stepcast {
+namespace stepcast::roofline {
 namespace {
 
 bool near_match(double a, double b, double tolerance) {
@@ -99,4 +99,4 @@ class KernelMatch {
 
 bool is_same_kernel(const Query& query, const OperatorPoint& point) { return std::visit(KernelMatch(point), query); }
 
-}  // namespace stepcast
+}  // namespace stepcast::roofline

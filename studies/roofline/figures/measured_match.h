@@ -4,7 +4,7 @@
 #include "model/profile/query.h"
 #include "studies/roofline/figures/operator_points.h"
 
-namespace stepcast {
+namespace stepcast::roofline {
 
 /// Matrix products: the work's own m, n, k and batch under the layout of its pass (tn forward, nn input gradient, nt
 /// weight gradient with m and n turned; narrow types run all as tn). Attention: keys, head size, FLOPs (which count
@@ -12,4 +12,4 @@ namespace stepcast {
 /// that the name stands for, bytes within 10 %. Layers of experts, collectives, copies and launches never are.
 bool is_same_kernel(const Query& query, const OperatorPoint& point);
 
-}  // namespace stepcast
+}  // namespace stepcast::roofline

@@ -14,7 +14,7 @@
 #include "studies/roofline/figures/operator_traffic.h"
 #include "studies/roofline/figures/roof_checks.h"
 
-namespace stepcast {
+namespace stepcast::roofline {
 namespace {
 
 // --- what a row timed ---
@@ -243,4 +243,4 @@ Expected<PlacedRows> place_measured(const Measurements& measurements, const std:
   return RowPlacer(measurements, where, gpu, roofs, points).place();
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::roofline

@@ -14,7 +14,7 @@
 #include "studies/roofline/figures/roof_checks.h"
 #include "studies/roofline/figures/stage_work.h"
 
-namespace stepcast {
+namespace stepcast::roofline {
 namespace {
 
 /// By how long their ranks are occupied, longest first: the slowest stage leads.
@@ -235,4 +235,4 @@ std::vector<OperatorPoint> operator_points(const Scenario& scenario, const Predi
   return PointFinder(scenario, prediction, roofs).find();
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::roofline

@@ -13,7 +13,7 @@
 #include "studies/roofline/figures/roofs.h"
 #include "studies/run/scenario.h"
 
-namespace stepcast {
+namespace stepcast::roofline {
 
 /// Colour of a point. Rows of a table by what an operator's name begins with; what no row knows goes by its kernel
 /// class.
@@ -102,4 +102,4 @@ struct PlacedRows {
 Expected<PlacedRows> place_measured(const Measurements& measurements, const std::string& where, const Gpu& gpu,
     const Roofs& roofs, std::vector<OperatorPoint>& points);
 
-}  // namespace stepcast
+}  // namespace stepcast::roofline

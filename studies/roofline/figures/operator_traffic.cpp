@@ -6,7 +6,7 @@
 
 #include "dataflow/chip/account/gemm_kernel.h"
 
-namespace stepcast {
+namespace stepcast::roofline {
 namespace {
 
 const char* const each_once_text = "each byte once";
@@ -67,4 +67,4 @@ OperatorTraffic operator_traffic(const KernelWork& work, const WorkParts& parts,
   return {parts.bytes + parts.casting, parts.bytes + parts.casting, each_once_text};
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::roofline

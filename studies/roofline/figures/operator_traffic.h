@@ -7,7 +7,7 @@
 #include "model/machine/machine.h"
 #include "sim/cost.h"
 
-namespace stepcast {
+namespace stepcast::roofline {
 
 struct OperatorTraffic {
   /// with what waves of tiles read again because L2 does not hold it, and with casts beside the kernel
@@ -22,4 +22,4 @@ struct OperatorTraffic {
 /// levels.
 OperatorTraffic operator_traffic(const KernelWork& work, const WorkParts& parts, const Gpu& gpu);
 
-}  // namespace stepcast
+}  // namespace stepcast::roofline

@@ -6,7 +6,7 @@
 
 #include "studies/roofline/figures/operator_points.h"
 
-namespace stepcast {
+namespace stepcast::roofline {
 namespace {
 
 struct PointKindRow {
@@ -101,4 +101,4 @@ PointPass point_pass(Pass pass) {
   return PointPass::step;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::roofline

@@ -9,7 +9,7 @@
 #include "model/base/quantity_text.h"
 #include "studies/print/page/html_text.h"
 
-namespace stepcast {
+namespace stepcast::roofline {
 
 std::string large_intensity(double flops_per_byte) {
   const char* letter = "kMGTPE";
@@ -100,4 +100,4 @@ std::string above_roof(const Roofs& roofs, const RoofPoint& point) {
       counted ? ", dense or sparse peak" : "", counted ? "how FLOPs are counted (causal attention in full), " : "");
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::roofline

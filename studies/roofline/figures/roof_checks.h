@@ -6,7 +6,7 @@
 
 #include "studies/roofline/figures/roofs.h"
 
-namespace stepcast {
+namespace stepcast::roofline {
 
 std::string flops_per_byte_text(double flops_per_byte);  ///< "412 FLOP/B"
 std::string large_intensity(double flops_per_byte);      ///< "6.57 G", "1.75 P"
@@ -30,4 +30,4 @@ std::string outside_frame(const Frame& frame, double flops_per_byte, FlopsPerSec
 /// to check.
 std::string above_roof(const Roofs& roofs, const RoofPoint& point);
 
-}  // namespace stepcast
+}  // namespace stepcast::roofline

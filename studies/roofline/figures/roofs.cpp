@@ -11,7 +11,7 @@
 
 #include "model/base/quantity_text.h"
 
-namespace stepcast {
+namespace stepcast::roofline {
 namespace {
 
 constexpr Precision roof_precisions[] = {Precision::fp32, Precision::tf32, Precision::fp16, Precision::bf16,
@@ -255,4 +255,4 @@ bool Roofs::measured(MemoryLevel level) const {
 
 Roofs roofs_of(const Gpu& gpu, const Profile& profile) { return RoofFinder(gpu, profile).find(); }
 
-}  // namespace stepcast
+}  // namespace stepcast::roofline

@@ -10,7 +10,7 @@
 #include "model/machine/machine.h"
 #include "model/profile/profile.h"
 
-namespace stepcast {
+namespace stepcast::roofline {
 
 /// What a roof rests on. burst and sustained are the highest rates that were measured (Profile::roofs); fitted is the
 /// rate that a law of the profile tends to for large work; assumed has no measurement and no datasheet behind it.
@@ -76,4 +76,4 @@ struct Roofs {
 /// notes say so.
 Roofs roofs_of(const Gpu& gpu, const Profile& profile);
 
-}  // namespace stepcast
+}  // namespace stepcast::roofline

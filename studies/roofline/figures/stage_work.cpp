@@ -4,7 +4,7 @@
 
 #include "studies/run/sequence_slices.h"
 
-namespace stepcast {
+namespace stepcast::roofline {
 
 StageWork::StageWork(const Scenario& scenario, const Prediction& prediction) : prediction_(&prediction) {
   if (scenario.pipeline.slices == 1) return;
@@ -45,4 +45,4 @@ Flops StageWork::matrix_flops(int stage) const {
   return sum;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::roofline

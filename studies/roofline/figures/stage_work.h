@@ -8,7 +8,7 @@
 #include "studies/run/forecast.h"
 #include "studies/run/scenario.h"
 
-namespace stepcast {
+namespace stepcast::roofline {
 
 class StageWork {
  public:
@@ -31,4 +31,4 @@ inline bool multiplies(const KernelWork& work) {
   return work.kernel == KernelClass::gemm || work.kernel == KernelClass::attention;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::roofline

@@ -8,7 +8,7 @@
 
 #include "studies/roofline/figures/link_groups.h"
 
-namespace stepcast {
+namespace stepcast::roofline {
 namespace {
 
 constexpr std::string_view fall_sends = "boundary";  // of CollectiveReport, sends between neighbouring stages
@@ -200,4 +200,4 @@ Waterfall waterfall(const Scenario& scenario, const Prediction& prediction, cons
   return fall;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::roofline

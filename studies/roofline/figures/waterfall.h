@@ -12,7 +12,7 @@
 #include "studies/roofline/figures/roofs.h"
 #include "studies/run/scenario.h"
 
-namespace stepcast {
+namespace stepcast::roofline {
 
 struct WaterfallBar {
   std::string key;    ///< JSON: "useful_compute"
@@ -58,4 +58,4 @@ const char* attention_words(const Waterfall& fall);
 /// Takes at most `most` of sensitivity(request, 2), one per lever, largest gain first. Errors are those of it.
 Expected<std::vector<Lever>> biggest_levers(const Request& request, std::size_t most);
 
-}  // namespace stepcast
+}  // namespace stepcast::roofline

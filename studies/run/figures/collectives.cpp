@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace stepcast {
+namespace stepcast::run {
 namespace {
 
 bool same_kind(const CollectiveSum& sum, const CollectiveReport& one) {
@@ -28,4 +28,4 @@ std::vector<CollectiveSum> joined_collectives(const std::vector<CollectiveReport
   return sums;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::run

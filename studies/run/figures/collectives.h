@@ -7,7 +7,7 @@
 
 #include "sim/step.h"
 
-namespace stepcast {
+namespace stepcast::run {
 
 /// All moves of one kind on one axis and span.
 struct CollectiveSum {
@@ -22,4 +22,4 @@ struct CollectiveSum {
 /// Longest first.
 std::vector<CollectiveSum> joined_collectives(const std::vector<CollectiveReport>& collectives);
 
-}  // namespace stepcast
+}  // namespace stepcast::run

@@ -4,7 +4,7 @@
 
 #include "studies/run/split/layers.h"
 
-namespace stepcast {
+namespace stepcast::run {
 namespace {
 
 /// Of one copy of the model: kinds with two directions have every layer twice.
@@ -28,4 +28,4 @@ PartitionReport partition_report(const Scenario& scenario, const Prediction& pre
   return report;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::run

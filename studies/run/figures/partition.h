@@ -9,7 +9,7 @@
 #include "studies/run/forecast.h"
 #include "studies/run/scenario.h"
 
-namespace stepcast {
+namespace stepcast::run {
 
 struct PartitionReport {
   std::vector<std::int64_t> layers;  ///< per virtual stage, in forward order
@@ -20,4 +20,4 @@ struct PartitionReport {
 /// Runs the pipeline once more, with equal stages.
 PartitionReport partition_report(const Scenario& scenario, const Prediction& prediction);
 
-}  // namespace stepcast
+}  // namespace stepcast::run

@@ -7,7 +7,7 @@
 #include "sim/memory.h"
 #include "sim/step.h"
 
-namespace stepcast {
+namespace stepcast::run {
 
 struct PhaseRow {
   std::string_view name, key;
@@ -38,4 +38,4 @@ inline std::array<LifetimeRow, 8> lifetime_rows(const MemoryReport& memory) {
       {"framework, CUDA context, fragmentation", "framework", memory.framework}}};
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::run

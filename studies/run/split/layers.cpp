@@ -8,7 +8,7 @@
 
 #include "sim/schedule/layers/partition.h"
 
-namespace stepcast {
+namespace stepcast::run {
 namespace {
 
 const std::vector<std::string> layout_words = {"even", "balanced"};
@@ -92,4 +92,4 @@ LayerLayout layout_of(const LayerCounts& layers, std::int64_t predictions) {
   return layout;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::run

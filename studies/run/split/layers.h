@@ -12,7 +12,7 @@
 #include "model/network/network.h"
 #include "sim/schedule/layers/layer_layout.h"
 
-namespace stepcast {
+namespace stepcast::run {
 
 struct LayoutChoice {
   enum class Kind : std::uint8_t { even, balanced, given } kind = Kind::even;
@@ -35,4 +35,4 @@ Expected<LayerCounts> nearly_even_layers(std::int64_t layers, std::int64_t parts
 /// The same as Megatron writes it, with E, L and prediction modules.
 LayerLayout layout_of(const LayerCounts& layers, std::int64_t predictions);
 
-}  // namespace stepcast
+}  // namespace stepcast::run

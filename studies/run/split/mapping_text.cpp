@@ -9,7 +9,7 @@
 
 #include "sim/schedule/schedule_table.h"
 
-namespace stepcast {
+namespace stepcast::run {
 namespace {
 
 const char* context_alias(ContextKind kind) {
@@ -188,4 +188,4 @@ std::string mapping_text(const Split& split) {
          recompute_line(split) + moves_lines(split);
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::run

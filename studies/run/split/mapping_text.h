@@ -9,7 +9,7 @@
 
 #include "studies/run/split/switches.h"
 
-namespace stepcast {
+namespace stepcast::run {
 
 /// Who says that the stream crosses between stages in tp pieces.
 enum class Scatter : std::uint8_t { none, stated, implied };  ///< stated: a line of the mapping; implied: the stack
@@ -64,4 +64,4 @@ struct MeshCuts {
 };
 MeshCuts mesh_cuts(const Split& split);
 
-}  // namespace stepcast
+}  // namespace stepcast::run

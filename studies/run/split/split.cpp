@@ -9,7 +9,7 @@
 
 #include "sim/schedule/schedule_table.h"
 
-namespace stepcast {
+namespace stepcast::run {
 
 bool heads_split(const NetworkSpec& network, std::int64_t ways) {
   const std::int64_t over_groups = std::gcd(ways, network.kv_heads);
@@ -95,4 +95,4 @@ Expected<void> check_schedule(const ScheduledRun& run, const std::string& where,
   return fail(where, fmt::format("{}: {}", run.schedule, legal.error().what), legal.error().hint);
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::run

@@ -13,7 +13,7 @@
 #include "studies/run/field_id.h"
 #include "studies/run/split/mapping_text.h"
 
-namespace stepcast {
+namespace stepcast::run {
 
 /// Where a number came from ("--tp", "run.json:/tp", "--tp (default)"), so that errors point there.
 using SplitOrigin = std::function<std::string(FieldId)>;
@@ -69,4 +69,4 @@ std::string nearest_values(const std::vector<std::int64_t>& legal, std::int64_t 
 /// "96 or 128": the multiples of `step` around `wanted`, from `step` on and up to `most`.
 std::string nearest_multiples(std::int64_t wanted, std::int64_t step, std::int64_t most = INT64_MAX);
 
-}  // namespace stepcast
+}  // namespace stepcast::run

@@ -6,7 +6,7 @@
 
 #include "sim/schedule/schedule_table.h"
 
-namespace stepcast {
+namespace stepcast::run {
 namespace {
 
 const ScheduleKind* kind_called(const std::string& schedule) {
@@ -129,4 +129,4 @@ Plan plan_of(const Split& split, const SplitSize& size, Plan base) {
   return base;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::run

@@ -10,7 +10,7 @@
 #include "studies/run/split/split.h"
 #include "studies/run/split/wishes.h"
 
-namespace stepcast {
+namespace stepcast::run {
 
 /// Completed, but neither checked (check_split) nor with layers laid on stages (lay_layers): the schedule with its own
 /// chunks, sequence parallelism, vocabulary, dp, micro-batches. Takes any positive wishes.
@@ -38,4 +38,4 @@ void set_size(Plan& plan, const SplitSize& size);
 /// The checked split as a plan in the notation; `base` brings what a split says nothing about: precision and adapters.
 Plan plan_of(const Split& split, const SplitSize& size, Plan base);
 
-}  // namespace stepcast
+}  // namespace stepcast::run

@@ -7,7 +7,7 @@
 
 #include "studies/run/split/split.h"
 
-namespace stepcast {
+namespace stepcast::run {
 namespace {
 
 /// What a rule looks at.
@@ -324,4 +324,4 @@ Expected<void> check_split(
   return broken == nullptr ? Expected<void>{} : tl::unexpected(broken->explain(split, size, network, origin));
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::run

@@ -8,7 +8,7 @@
 #include "model/base/contains.h"
 #include "model/base/whole_number.h"
 
-namespace stepcast {
+namespace stepcast::run {
 namespace {
 
 constexpr std::int64_t most_layers = 32768;
@@ -97,4 +97,4 @@ bool is_boundary_statement(const std::string& statement) { return statement.star
 
 bool implies_scatter(const Stack& stack) { return std::ranges::any_of(stack.statements, is_boundary_statement); }
 
-}  // namespace stepcast
+}  // namespace stepcast::run

@@ -10,7 +10,7 @@
 #include "model/base/error.h"
 #include "model/stack.h"
 
-namespace stepcast {
+namespace stepcast::run {
 
 /// How the attention core sees the whole sequence when cp splits it; the alias of the notation in parentheses.
 enum class ContextKind : std::uint8_t {
@@ -59,4 +59,4 @@ bool is_boundary_statement(const std::string& statement);
 /// Does the stack say that by itself?
 bool implies_scatter(const Stack& stack);
 
-}  // namespace stepcast
+}  // namespace stepcast::run

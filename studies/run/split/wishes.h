@@ -11,7 +11,7 @@
 #include "studies/run/split/split.h"
 #include "studies/run/split/switches.h"
 
-namespace stepcast {
+namespace stepcast::run {
 
 /// What may be asked of a split. Counts are at least 1; what is unset gets the default that predict gives it.
 struct SplitWishes {
@@ -40,4 +40,4 @@ struct RunWishes : SplitWishes {
   std::optional<bool> dp_overlap, param_overlap, tp_overlap, pp_overlap;  ///< unset: the stack's way
 };
 
-}  // namespace stepcast
+}  // namespace stepcast::run

@@ -5,7 +5,7 @@
 
 #include "model/network/network.h"
 
-namespace stepcast {
+namespace stepcast::sweep {
 
 CostRule::CostRule(Figure objective, const std::vector<Figure>& front, const SpacePoints& points) {
   figures_.push_back(objective);
@@ -46,4 +46,4 @@ Costs CostRule::at_least(const FastPrice& price, const Setting& setting) const {
   return costs;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::sweep

@@ -8,7 +8,7 @@
 #include "studies/sweep/price/points.h"
 #include "studies/sweep/price/pricer.h"
 
-namespace stepcast {
+namespace stepcast::sweep {
 
 class CostRule {
  public:
@@ -24,4 +24,4 @@ class CostRule {
   double tokens_ = 1, price_ = 0;
 };
 
-}  // namespace stepcast
+}  // namespace stepcast::sweep

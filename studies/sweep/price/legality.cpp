@@ -5,7 +5,7 @@
 
 #include "studies/sweep/price/repeats.h"
 
-namespace stepcast {
+namespace stepcast::sweep {
 namespace {
 
 using Axes = std::vector<AxisId>;
@@ -118,4 +118,4 @@ Legality::Verdict Legality::ask(const Digits& digits, AxisId changed) {
   return {};
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::sweep

@@ -10,7 +10,7 @@
 
 #include "studies/sweep/price/points.h"
 
-namespace stepcast {
+namespace stepcast::sweep {
 
 class Legality {
  public:
@@ -48,4 +48,4 @@ class Legality {
   std::vector<std::string_view> reasons_;
 };
 
-}  // namespace stepcast
+}  // namespace stepcast::sweep

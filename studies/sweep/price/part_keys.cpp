@@ -4,7 +4,7 @@
 
 #include "model/base/text.h"
 
-namespace stepcast {
+namespace stepcast::sweep {
 namespace {
 
 std::int32_t digit_of(const Digits& digits, AxisId axis) { return digits[static_cast<std::size_t>(axis)]; }
@@ -96,4 +96,4 @@ PartKey persistent_key(const Digits& digits, bool folded) {
   return key;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::sweep

@@ -8,7 +8,7 @@
 
 #include "studies/sweep/price/points.h"
 
-namespace stepcast {
+namespace stepcast::sweep {
 
 using PartKey = std::array<std::int32_t, 24>;
 struct PartKeyHash {
@@ -31,4 +31,4 @@ PartKey stream_key(const SpacePoints& points, const Digits& digits);
 /// Bytes that stay: they follow from how weights are split and kept alone.
 PartKey persistent_key(const Digits& digits, bool folded);
 
-}  // namespace stepcast
+}  // namespace stepcast::sweep

@@ -9,7 +9,7 @@
 #include "dataflow/lower/lower.h"
 #include "studies/run/balance.h"
 
-namespace stepcast {
+namespace stepcast::sweep {
 namespace {
 
 constexpr std::string_view left_open = "auto";
@@ -218,7 +218,7 @@ Expected<Program> SpacePoints::unit_program(const Digits& digits, std::int64_t m
 
 Expected<Prediction> SpacePoints::predict(const Digits& digits) {
   TRY(const auto at, point(digits));
-  return stepcast::predict(*at);
+  return run::predict(*at);
 }
 
 std::string SpacePoints::command(const Digits& digits) const {
@@ -287,4 +287,4 @@ double step_energy(const Gpu& gpu, double gpus, double step_s, double kernel_s) 
   return gpus * (idle * step_s + (gpu.power_w - idle) * kernel_s);
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::sweep

@@ -18,7 +18,7 @@
 #include "studies/sweep/space/figures.h"
 #include "studies/sweep/space/space.h"
 
-namespace stepcast {
+namespace stepcast::sweep {
 
 /// One setting of what is not split: machine at a GPU count, software with its switches, precision. Lives as long as
 /// the points.
@@ -111,4 +111,4 @@ constexpr double idle_power_share = 0.15;
 /// Joules of a step: kernels run `kernel_s` on the average GPU.
 double step_energy(const Gpu& gpu, double gpus, double step_s, double kernel_s);
 
-}  // namespace stepcast
+}  // namespace stepcast::sweep

@@ -5,7 +5,7 @@
 
 #include "sim/schedule/schedule_table.h"
 
-namespace stepcast {
+namespace stepcast::sweep {
 namespace {
 
 // Parts would otherwise pile up: memory must not grow with the space. A part takes some kilobytes.
@@ -274,4 +274,4 @@ FastPrice Pricer::price(const Digits& digits, AxisId last_changed, double memory
   return price;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::sweep

@@ -14,7 +14,7 @@
 #include "studies/sweep/price/part_keys.h"
 #include "studies/sweep/price/points.h"
 
-namespace stepcast {
+namespace stepcast::sweep {
 
 struct FastPrice {
   bool bounded = false;     ///< false: nothing is known before the forecast itself
@@ -110,4 +110,4 @@ class Pricer {
   bool laid_ = false, bounded_ = false;  ///< laid_: the four above are of the last point's units and shape
 };
 
-}  // namespace stepcast
+}  // namespace stepcast::sweep

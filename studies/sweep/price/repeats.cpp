@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-namespace stepcast {
+namespace stepcast::sweep {
 namespace {
 
 bool is_later(const Digits& digits, AxisId axis) { return digits[static_cast<std::size_t>(axis)] > 0; }
@@ -175,4 +175,4 @@ bool repeats_data_overlap(const SpacePoints& points, const Digits& digits) {
   return is_later(digits, AxisId::dp_overlap) && ranks_of_stage(wishes) == 1;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::sweep

@@ -4,7 +4,7 @@
 
 #include "studies/sweep/price/points.h"
 
-namespace stepcast {
+namespace stepcast::sweep {
 
 bool repeats_context_kind(const SpacePoints& points, const Digits& digits);
 bool repeats_order(const SpacePoints& points, const Digits& digits);
@@ -22,4 +22,4 @@ bool repeats_zero(const SpacePoints& points, const Digits& digits);
 bool repeats_replicas(const SpacePoints& points, const Digits& digits);
 bool repeats_data_overlap(const SpacePoints& points, const Digits& digits);
 
-}  // namespace stepcast
+}  // namespace stepcast::sweep

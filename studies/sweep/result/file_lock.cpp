@@ -7,7 +7,7 @@
 
 #include <utility>
 
-namespace stepcast {
+namespace stepcast::sweep {
 
 std::optional<FileLock> FileLock::take(const std::string& name) {
   const std::string path = name + ".lock";
@@ -34,4 +34,4 @@ FileLock::~FileLock() {
   if (file_ >= 0) ::close(file_);
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::sweep

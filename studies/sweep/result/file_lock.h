@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-namespace stepcast {
+namespace stepcast::sweep {
 
 /// Held by an open file NAME.lock, so that the system frees it when the process ends, however it ends.
 class FileLock {
@@ -22,4 +22,4 @@ class FileLock {
   int file_ = -1;
 };
 
-}  // namespace stepcast
+}  // namespace stepcast::sweep

@@ -9,7 +9,7 @@
 
 #include "model/base/text.h"
 
-namespace stepcast {
+namespace stepcast::sweep {
 namespace {
 
 /// Less is better, whatever the figure; what is no number loses against all that is one.
@@ -115,4 +115,4 @@ void keep_front(std::vector<SweepRow>& front, SweepRow row, const std::vector<Fi
   front.insert(at, std::move(row));
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::sweep

@@ -14,7 +14,7 @@
 #include "studies/sweep/space/figures.h"
 #include "studies/sweep/result/shard.h"
 
-namespace stepcast {
+namespace stepcast::sweep {
 
 /// One configuration that was priced exactly.
 struct SweepRow {
@@ -97,4 +97,4 @@ struct NamedResult {
 };
 Expected<SweepResult> merge_results(std::vector<NamedResult> parts);
 
-}  // namespace stepcast
+}  // namespace stepcast::sweep

@@ -16,7 +16,7 @@
 #include "studies/print/digits.h"
 #include "studies/run/forecast.h"
 
-namespace stepcast {
+namespace stepcast::sweep {
 namespace {
 
 enum class Standing : std::uint8_t { nothing, file, folder, device };
@@ -200,4 +200,4 @@ Expected<void> ResultFile::save(const SweepResult& result) {
       "make room, then --resume goes on from there");
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::sweep

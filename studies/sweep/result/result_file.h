@@ -8,7 +8,7 @@
 #include "studies/sweep/result/file_lock.h"
 #include "studies/sweep/result/result.h"
 
-namespace stepcast {
+namespace stepcast::sweep {
 
 /// Reads a file of at most 1 GiB. Errors name the file, and the line where it is not what stepcast wrote; nothing is
 /// changed.
@@ -46,4 +46,4 @@ class ResultFile {
   std::optional<FileLock> lock_;
 };
 
-}  // namespace stepcast
+}  // namespace stepcast::sweep

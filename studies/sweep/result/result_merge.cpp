@@ -6,7 +6,7 @@
 #include "studies/print/digits.h"
 #include "studies/sweep/result/result.h"
 
-namespace stepcast {
+namespace stepcast::sweep {
 namespace {
 
 std::string merged_digits(std::uint64_t n) { return grouped_digits(static_cast<double>(n)); }
@@ -160,4 +160,4 @@ Expected<SweepResult> merge_results(std::vector<NamedResult> parts) {
   return folded_parts(std::move(parts), std::move(done));
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::sweep

@@ -8,7 +8,7 @@
 #include "model/base/json_reader.h"
 #include "studies/sweep/result/result.h"
 
-namespace stepcast {
+namespace stepcast::sweep {
 namespace {
 
 constexpr std::string_view result_first_words = "{\"stepcast_sweep\": ";
@@ -235,4 +235,4 @@ Expected<SweepResult> read_result(const std::string& text, const std::string& wh
   return std::move(head.result);
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::sweep

@@ -7,7 +7,7 @@
 #include "model/base/json_writer.h"
 #include "studies/sweep/result/result.h"
 
-namespace stepcast {
+namespace stepcast::sweep {
 namespace {
 
 template <typename List, typename ToText> std::string joined_by_commas(const List& list, const ToText& to_text) {
@@ -136,4 +136,4 @@ std::string write_result(const SweepResult& result) {
   return fmt::format("{}, \"check\": \"{}\"}}\n{}", header, text_hash(header + rows), rows);
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::sweep

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-namespace stepcast {
+namespace stepcast::sweep {
 namespace {
 
 /// Products of two counts stay exact.
@@ -263,4 +263,4 @@ Ranges missing(const Ranges& done, IndexRange all) {
   return left;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::sweep

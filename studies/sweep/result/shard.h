@@ -9,7 +9,7 @@
 
 #include "model/base/error.h"
 
-namespace stepcast {
+namespace stepcast::sweep {
 
 struct Shard {
   std::uint64_t index = 0, count = 1;  ///< index from 0
@@ -50,4 +50,4 @@ using Ranges = std::vector<IndexRange>;
 bool add_range(Ranges& ranges, IndexRange more);
 Ranges missing(const Ranges& done, IndexRange all);
 
-}  // namespace stepcast
+}  // namespace stepcast::sweep

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace stepcast {
+namespace stepcast::sweep {
 
 void SweepWork::add(const SweepWork& other) {
   priced += other.priced;
@@ -15,4 +15,4 @@ void SweepWork::add(const SweepWork& other) {
   seconds += other.seconds;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::sweep

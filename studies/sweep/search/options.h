@@ -7,7 +7,7 @@
 #include "model/base/error.h"
 #include "studies/sweep/result/result.h"
 
-namespace stepcast {
+namespace stepcast::sweep {
 
 /// What differs from run to run of the same work.
 struct SweepWork {
@@ -31,4 +31,4 @@ struct SweepOptions {
   std::function<Expected<void>(const SweepResult& so_far, const SweepWork& work)> snapshot;
 };
 
-}  // namespace stepcast
+}  // namespace stepcast::sweep

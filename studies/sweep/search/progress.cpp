@@ -9,7 +9,7 @@
 #include "studies/sweep/price/legality.h"
 #include "studies/sweep/price/pricer.h"
 
-namespace stepcast {
+namespace stepcast::sweep {
 namespace {
 
 using SampleClock = std::chrono::steady_clock;
@@ -139,4 +139,4 @@ Expected<SweepEstimate> estimate_sweep(const Space& space, std::uint64_t configu
   return estimate;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::sweep

@@ -7,7 +7,7 @@
 #include "model/base/error.h"
 #include "studies/sweep/search/run.h"
 
-namespace stepcast {
+namespace stepcast::sweep {
 
 /// Configurations of the result's own shard that are done.
 std::uint64_t configurations_done(const SweepResult& result);
@@ -30,4 +30,4 @@ struct SweepEstimate {
 /// Prices a sample of the space, for a second at most. Errors: those of the space's nouns and numbers.
 Expected<SweepEstimate> estimate_sweep(const Space& space, std::uint64_t configurations, int threads);
 
-}  // namespace stepcast
+}  // namespace stepcast::sweep

@@ -11,7 +11,7 @@
 #include "model/version.h"
 #include "studies/sweep/search/worker.h"
 
-namespace stepcast {
+namespace stepcast::sweep {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -237,4 +237,4 @@ Expected<SweptSpace> run_sweep(
   return swept;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::sweep

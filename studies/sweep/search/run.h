@@ -7,7 +7,7 @@
 #include "studies/sweep/where/where.h"
 #include "studies/sweep/search/options.h"
 
-namespace stepcast {
+namespace stepcast::sweep {
 
 struct SweptSpace {
   SweepResult result;
@@ -23,4 +23,4 @@ Expected<SweepQuestion> question_of(const Space& space, bool exhaustive);
 Expected<SweptSpace> run_sweep(
     const Space& space, const Shard& shard, const SweepOptions& options, const SweepResult* earlier = nullptr);
 
-}  // namespace stepcast
+}  // namespace stepcast::sweep

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-namespace stepcast {
+namespace stepcast::sweep {
 namespace {
 
 std::size_t differing(const std::vector<std::string>& a, const std::vector<std::string>& b) {
@@ -58,4 +58,4 @@ std::string ties_text(const Ties& ties, std::span<const std::string> names, std:
       names[ties.measure[1]]);
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::sweep

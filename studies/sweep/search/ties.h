@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace stepcast {
+namespace stepcast::sweep {
 
 /// How many of `steps`, from the first, are tied with it. `steps`: best first, not empty, > 0; seconds, or anything in
 /// proportion to them for one job (cost, energy at one GPU count). Tied is what is at most exp(pair_spread) times the
@@ -37,4 +37,4 @@ Ties ties_of(std::span<const double> steps, std::span<const std::vector<std::str
 /// first leads. `names` and `steps`: of the list that `ties` was made of.
 std::string ties_text(const Ties& ties, std::span<const std::string> names, std::span<const double> steps);
 
-}  // namespace stepcast
+}  // namespace stepcast::sweep

@@ -12,7 +12,7 @@
 #include "studies/run/split/split.h"
 #include "studies/sweep/price/pricer.h"
 
-namespace stepcast {
+namespace stepcast::sweep {
 namespace {
 
 constexpr std::array phases_of_figures = {Figure::other, Figure::forward, Figure::backward, Figure::pipeline_bubble,
@@ -170,7 +170,7 @@ void add_naive(SpacePoints& points, const SweepRow& winner, SweepVerdict& verdic
   verdict.naive_wins = space.index(*digits) == winner.index;
   const auto scenario = points.scenario(*digits);
   if (verdict.naive_wins || !scenario) return;
-  const auto prediction = predict(*scenario);
+  const auto prediction = run::predict(*scenario);
   if (!prediction) return;
   SweepRow row{
       space.index(*digits), {}, figures_of(*scenario, points.wishes(*digits), *prediction, space.price_per_gpu_hour)};
@@ -248,4 +248,4 @@ std::string broken_rule_text(SpacePoints& points, const SweepTally& tally) {
   return "";
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::sweep

@@ -12,7 +12,7 @@
 #include "studies/sweep/result/result.h"
 #include "studies/sweep/search/ties.h"
 
-namespace stepcast {
+namespace stepcast::sweep {
 
 /// Figures that add up to the step time, in the order in which they happen.
 std::span<const Figure> phase_figures();
@@ -68,4 +68,4 @@ Expected<Overflow> overflow_of(SpacePoints& points, const SweepResult& result);
 /// where it is no rule of the split.
 std::string broken_rule_text(SpacePoints& points, const SweepTally& tally);
 
-}  // namespace stepcast
+}  // namespace stepcast::sweep

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-namespace stepcast {
+namespace stepcast::sweep {
 namespace {
 
 // Candidates of a stretch that wait for a closer look; when full they are looked at, so that memory does not grow.
@@ -159,7 +159,7 @@ Expected<void> SweepWorker::look_at_list() {
 
 Expected<void> SweepWorker::forecast_point(std::uint64_t index, const Digits& digits, const FastPrice* price) {
   const auto scenario = points_.point(digits);
-  const auto prediction = scenario ? predict(**scenario) : Expected<Prediction>(tl::unexpected(scenario.error()));
+  const auto prediction = scenario ? run::predict(**scenario) : Expected<Prediction>(tl::unexpected(scenario.error()));
   if (!prediction) {
     // Only points that are always forecast may be refused: what is counted must not depend on what was pruned.
     if (price != nullptr) return tl::unexpected(prediction.error());
@@ -193,4 +193,4 @@ Expected<void> SweepWorker::forecast_point(std::uint64_t index, const Digits& di
   return {};
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::sweep

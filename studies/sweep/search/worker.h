@@ -15,7 +15,7 @@
 #include "studies/sweep/where/where.h"
 #include "studies/sweep/search/options.h"
 
-namespace stepcast {
+namespace stepcast::sweep {
 
 /// What all threads of a sweep share and none of them changes, but for the standings.
 struct SharedSweep {
@@ -70,4 +70,4 @@ class SweepWorker {
   std::uint64_t lowered_before_ = 0;
 };
 
-}  // namespace stepcast
+}  // namespace stepcast::sweep

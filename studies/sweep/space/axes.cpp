@@ -4,7 +4,7 @@
 #include <array>
 #include "sim/schedule/schedule_table.h"
 
-namespace stepcast {
+namespace stepcast::sweep {
 namespace {
 
 AxisValues node_alone(const AxisContext&) { return {"node"}; }
@@ -48,4 +48,4 @@ const AxisRow* find_axis(std::string_view key_or_flag) {
   return found == rows.end() ? nullptr : &*found;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::sweep

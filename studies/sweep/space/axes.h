@@ -10,7 +10,7 @@
 #include "model/base/error.h"
 #include "studies/run/fields.h"
 
-namespace stepcast {
+namespace stepcast::sweep {
 
 using AxisId = FieldId;
 using AxisRow = RunField;
@@ -34,4 +34,4 @@ Expected<std::vector<std::string>> read_axis_values(
 Expected<std::vector<std::string>> read_axis_values(
     const AxisRow& row, std::span<const std::string> texts, const std::string& where, const AxisContext& context);
 
-}  // namespace stepcast
+}  // namespace stepcast::sweep

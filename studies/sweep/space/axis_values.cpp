@@ -9,7 +9,7 @@
 #include "model/base/whole_number.h"
 #include "studies/sweep/space/axes.h"
 
-namespace stepcast {
+namespace stepcast::sweep {
 namespace {
 
 /// Of values that the axis may have: zero ends at 3.
@@ -150,4 +150,4 @@ Expected<std::vector<std::string>> read_axis_values(
   return std::move(reader).values();
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::sweep

@@ -8,7 +8,7 @@
 #include "model/base/quantity_text.h"
 #include "studies/print/digits.h"
 
-namespace stepcast {
+namespace stepcast::sweep {
 namespace {
 
 /// Keys are those of predict --json where it has the figure, with the unit in the key and no levels.
@@ -132,4 +132,4 @@ std::string figure_text(Figure figure, double value) {
   return fmt::format("{}", value);
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::sweep

@@ -12,7 +12,7 @@
 #include "model/base/error.h"
 #include "sim/fast/standings.h"
 
-namespace stepcast {
+namespace stepcast::sweep {
 
 // clang-format off
 /// Base units; those of a StepReport and of the plan behind it.
@@ -64,4 +64,4 @@ std::string figure_text(Figure figure, double value);
 constexpr int step_cost = Costs::most - 1;
 constexpr int most_front_figures = Costs::most - 2;
 
-}  // namespace stepcast
+}  // namespace stepcast::sweep

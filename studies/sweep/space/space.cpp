@@ -1,6 +1,6 @@
 #include "studies/sweep/space/space.h"
 
-namespace stepcast {
+namespace stepcast::sweep {
 
 void unsay_axes(Request& request) {
   for (const AxisRow& row : axis_rows())
@@ -36,4 +36,4 @@ std::uint64_t Space::index(const Digits& digits) const {
   return index;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::sweep

@@ -13,7 +13,7 @@
 #include "studies/run/request.h"
 #include "studies/sweep/space/axes.h"
 
-namespace stepcast {
+namespace stepcast::sweep {
 
 /// Takes back what the request says of axes, which have values of their own.
 void unsay_axes(Request& request);
@@ -59,4 +59,4 @@ constexpr std::uint64_t largest_space = std::uint64_t{1} << 62;
 /// what a scenario's would be, unknown axes, empty lists, more than 2^62 configurations.
 Expected<Space> read_space(const Arguments& arguments);
 
-}  // namespace stepcast
+}  // namespace stepcast::sweep

@@ -8,7 +8,7 @@
 #include "studies/run/scenario_file.h"
 #include "studies/sweep/space/space_words.h"
 
-namespace stepcast {
+namespace stepcast::sweep {
 namespace {
 
 const std::vector<std::string> keys_of_spaces = {"axes", "where", "objective", "pareto", "top", "price"};
@@ -106,4 +106,4 @@ Expected<SpaceWords> read_space_file(
   return words;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::sweep

@@ -13,7 +13,7 @@
 #include "studies/sweep/space/space.h"
 #include "studies/sweep/space/space_words.h"
 
-namespace stepcast {
+namespace stepcast::sweep {
 namespace {
 
 constexpr std::uint64_t most_top = 1'000'000;
@@ -226,4 +226,4 @@ Expected<Space> read_space(const Arguments& arguments) {
   return read_space(with_own_values(std::move(words), usual, own));
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::sweep

@@ -6,7 +6,7 @@
 #include "model/base/json_reader.h"
 #include "studies/launch/asked_run.h"
 
-namespace stepcast {
+namespace stepcast::sweep {
 namespace {
 
 /// The command line without values of axes, which may be lists.
@@ -132,4 +132,4 @@ Expected<SpaceWords> read_space_words(const Arguments& arguments) {
   return words;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::sweep

@@ -12,7 +12,7 @@
 #include "studies/sweep/space/axes.h"
 #include "studies/sweep/space/space.h"
 
-namespace stepcast {
+namespace stepcast::sweep {
 
 /// What was said of an axis, and where: "--tp", "space.json:/axes/tp".
 struct AxisWords {
@@ -50,4 +50,4 @@ Arguments without_axes(Arguments arguments);
 /// The space that the words say, as read_space() makes it of a command line's.
 Expected<Space> read_space(SpaceWords words);
 
-}  // namespace stepcast
+}  // namespace stepcast::sweep

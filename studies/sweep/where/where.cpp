@@ -5,7 +5,7 @@
 
 #include "model/base/text.h"
 
-namespace stepcast {
+namespace stepcast::sweep {
 
 namespace {
 
@@ -86,4 +86,4 @@ std::vector<Figure> Where::figures() const {
   return result;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::sweep

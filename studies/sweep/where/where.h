@@ -21,7 +21,7 @@
 #include "studies/sweep/space/figures.h"
 #include "studies/sweep/where/where_reader.h"
 
-namespace stepcast {
+namespace stepcast::sweep {
 
 /// A constraint that has been read; immutable, cheap to copy, safe to use from several threads.
 class Where {
@@ -51,4 +51,4 @@ class Where {
   std::string text_;
 };
 
-}  // namespace stepcast
+}  // namespace stepcast::sweep

@@ -11,7 +11,7 @@
 #include "studies/run/fields.h"
 #include "studies/sweep/where/where_unit.h"
 
-namespace stepcast {
+namespace stepcast::sweep {
 namespace {
 
 struct WhereSymbol {
@@ -409,4 +409,4 @@ Expected<std::vector<WhereNode>> read_where(
   return WhereReader(text, where, axes).run();
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::sweep

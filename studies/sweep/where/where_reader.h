@@ -9,9 +9,11 @@
 #include "model/base/error.h"
 #include "studies/sweep/space/figures.h"
 
-namespace stepcast {
-
+namespace stepcast::run {
 struct RunField;
+}
+
+namespace stepcast::sweep {
 
 constexpr int deepest_where = 30;  ///< open parentheses
 
@@ -50,4 +52,4 @@ inline double where_value(WhereOp op, double a, double b) {
 Expected<std::vector<WhereNode>> read_where(
     const std::string& text, const std::string& where, std::span<const WordAxis> axes);
 
-}  // namespace stepcast
+}  // namespace stepcast::sweep

@@ -9,7 +9,7 @@
 
 #include "model/base/quantity_text.h"
 
-namespace stepcast {
+namespace stepcast::sweep {
 namespace {
 
 constexpr std::array<const char*, 4> where_bases = {"seconds", "bytes", "dollars", "joules"};
@@ -123,4 +123,4 @@ Expected<WhereNumber> where_number(std::string_view digits, std::string_view uni
   return fail(where, fmt::format("unknown unit '{}'", unit.substr(0, 60)), name_hint(unit, suggested_units()));
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::sweep

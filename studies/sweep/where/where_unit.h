@@ -8,7 +8,7 @@
 #include "model/base/error.h"
 #include "studies/sweep/space/figures.h"
 
-namespace stepcast {
+namespace stepcast::sweep {
 
 struct WhereUnit {
   enum class Pure : std::uint8_t { ratio, count, share };
@@ -33,4 +33,4 @@ struct WhereNumber {
 /// real one.
 Expected<WhereNumber> where_number(std::string_view digits, std::string_view unit, const std::string& where);
 
-}  // namespace stepcast
+}  // namespace stepcast::sweep

@@ -5,7 +5,7 @@
 #include "studies/print/page/page.h"
 #include "studies/sweep/write/explorer_parts.h"
 
-namespace stepcast {
+namespace stepcast::sweep {
 
 std::string explorer_page(const SweepResult& result) {
   const SweepQuestion& q = result.question;
@@ -18,4 +18,4 @@ std::string explorer_page(const SweepResult& result) {
       .script = texts_ending_with(files, ".js")});
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::sweep

@@ -7,7 +7,7 @@
 
 #include "studies/sweep/result/result.h"
 
-namespace stepcast {
+namespace stepcast::sweep {
 
 /// The name in its page_mark().
 constexpr std::string_view explorer_mark = "sweep";
@@ -16,4 +16,4 @@ constexpr std::string_view explorer_mark = "sweep";
 /// hold. A result without rows, or of a part of the space, is a page too, which says so.
 std::string explorer_page(const SweepResult& result);
 
-}  // namespace stepcast
+}  // namespace stepcast::sweep

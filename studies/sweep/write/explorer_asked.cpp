@@ -9,7 +9,7 @@
 #include "studies/sweep/write/explorer_parts.h"
 #include "studies/print/page/html_text.h"
 
-namespace stepcast {
+namespace stepcast::sweep {
 namespace {
 
 constexpr std::size_t most_shown_values = 40;  // of an axis; ranges may have thousands
@@ -157,4 +157,4 @@ std::string explorer_counted(const SweepResult& result) {
   return html_section("counted", "What was counted", table.text());
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::sweep

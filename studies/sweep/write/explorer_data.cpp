@@ -8,7 +8,7 @@
 #include "model/base/json_writer.h"
 #include "studies/sweep/write/explorer_parts.h"
 
-namespace stepcast {
+namespace stepcast::sweep {
 namespace {
 
 /// A configuration of the page: once, although it may stand in both lists.
@@ -114,4 +114,4 @@ std::string explorer_data(const SweepResult& result) {
       axes_text, json_list(figure_rows(), explored_figure), explored_columns(rows, axes, q));
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::sweep

@@ -7,7 +7,7 @@
 #include "model/base/embedded.h"
 #include "studies/sweep/result/result.h"
 
-namespace stepcast {
+namespace stepcast::sweep {
 
 /// Every studies/sweep/page/*.{css,html,js}, by name; made by cmake/embed.cmake.
 std::span<const EmbeddedFile> embedded_explorer();
@@ -26,4 +26,4 @@ std::string explorer_counted(const SweepResult& result);
 /// "choices": [per axis, per row: number in its values], "figures": [per figure, per row: base units or null]}}
 std::string explorer_data(const SweepResult& result);
 
-}  // namespace stepcast
+}  // namespace stepcast::sweep

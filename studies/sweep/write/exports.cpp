@@ -13,7 +13,7 @@
 #include "studies/sweep/write/explorer.h"
 #include "studies/sweep/result/result_file.h"
 
-namespace stepcast {
+namespace stepcast::sweep {
 namespace {
 
 Expected<std::string> json_lines(const SweepResult& result) { return write_result(result); }
@@ -133,4 +133,4 @@ Expected<void> ExportFile::write(const SweepResult& result) {
   return file_.write(text);
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::sweep

@@ -10,7 +10,7 @@
 #include "studies/cli/output_file.h"
 #include "studies/sweep/result/result.h"
 
-namespace stepcast {
+namespace stepcast::sweep {
 
 /// A column of the table of rows: an axis, or a figure in base units.
 struct ExportColumn {
@@ -61,4 +61,4 @@ class ExportFile {
   OutputFile file_;
 };
 
-}  // namespace stepcast
+}  // namespace stepcast::sweep

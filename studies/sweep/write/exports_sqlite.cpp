@@ -12,7 +12,7 @@
 #include "studies/sweep/write/exports.h"
 #include "studies/run/forecast.h"
 
-namespace stepcast {
+namespace stepcast::sweep {
 namespace {
 
 /// One database in memory. After an error, which it keeps, all further work does nothing.
@@ -191,4 +191,4 @@ bool is_sqlite_export(const std::string& name) {
   return sqlite3_exec(db.get(), sql, count, &tables, nullptr) == SQLITE_OK && tables == 3;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::sweep

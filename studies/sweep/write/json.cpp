@@ -4,7 +4,7 @@
 #include "studies/run/forecast.h"
 #include "studies/sweep/write/report.h"
 
-namespace stepcast {
+namespace stepcast::sweep {
 namespace {
 
 void write_figures(JsonWriter& json, const SweepRow& row) {
@@ -154,4 +154,4 @@ std::string sweep_plan_json(const SweepPlan& plan) {
   return json.text();
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::sweep

@@ -10,7 +10,7 @@
 #include "studies/run/scenario_file.h"
 #include "studies/sweep/space/space_words.h"
 
-namespace stepcast {
+namespace stepcast::sweep {
 namespace {
 
 /// Of lines of the notation that the launch has the flag takes the place, so it is always said.
@@ -127,4 +127,4 @@ std::string PredictLine::of(std::uint64_t index) const {
   return text + behind_;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::sweep

@@ -11,7 +11,7 @@
 #include "studies/run/request.h"
 #include "studies/sweep/price/points.h"
 
-namespace stepcast {
+namespace stepcast::sweep {
 
 class PredictLine {
  public:
@@ -34,4 +34,4 @@ class PredictLine {
   const SpacePoints& points_;
 };
 
-}  // namespace stepcast
+}  // namespace stepcast::sweep

@@ -11,7 +11,7 @@
 #include "studies/sweep/write/words.h"
 #include "studies/print/table.h"
 
-namespace stepcast {
+namespace stepcast::sweep {
 namespace {
 
 constexpr std::size_t most_reasons = 6;
@@ -176,4 +176,4 @@ std::string sweep_plan_text(const SweepPlan& plan, const Console& console) {
   return text;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::sweep

@@ -15,7 +15,7 @@
 #include "studies/sweep/search/run.h"
 #include "studies/sweep/search/verdict.h"
 
-namespace stepcast {
+namespace stepcast::sweep {
 
 /// What a constraint leaves nothing of.
 struct WithoutWhere {
@@ -84,4 +84,4 @@ std::string why_sentence(const SweepAnswer& answer, const Rival& rival);
 /// Names of the tied rows by the choices in which they differ, in the order of TiedRows::rows.
 std::vector<std::string> tied_names(const SweepAnswer& answer);
 
-}  // namespace stepcast
+}  // namespace stepcast::sweep

@@ -11,7 +11,7 @@
 #include "studies/print/table.h"
 #include "studies/sweep/space/axes.h"
 
-namespace stepcast {
+namespace stepcast::sweep {
 namespace {
 
 constexpr std::size_t most_shown = 50, most_of_front = 20;
@@ -179,4 +179,4 @@ std::string front_text(const SweepResult& result, const Paint& paint) {
          more_rows(result.pareto, most_of_front);
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::sweep

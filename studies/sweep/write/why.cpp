@@ -11,7 +11,7 @@
 #include "studies/sweep/write/words.h"
 #include "studies/print/table.h"
 
-namespace stepcast {
+namespace stepcast::sweep {
 namespace {
 
 constexpr double least_phase_share = 1e-4;  // of the step; shorter phases are in --json
@@ -101,4 +101,4 @@ std::string why_text(const SweepAnswer& answer, const Paint& paint) {
   return text;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::sweep

@@ -8,7 +8,7 @@
 #include "studies/print/digits.h"
 #include "studies/sweep/space/axes.h"
 
-namespace stepcast {
+namespace stepcast::sweep {
 
 std::string whole_number(std::uint64_t n) { return grouped_digits(static_cast<double>(n)); }
 
@@ -76,4 +76,4 @@ std::string words_at(const SweepQuestion& question, std::uint64_t index) {
   return choice_words(question, choices, 0, [&](std::size_t axis) { return is_choice(question.axes[axis]); });
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::sweep

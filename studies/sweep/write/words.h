@@ -9,7 +9,7 @@
 
 #include "studies/sweep/result/result.h"
 
-namespace stepcast {
+namespace stepcast::sweep {
 
 std::string whole_number(std::uint64_t n);             ///< "1,234,567"
 std::string count_of_configurations(std::uint64_t n);  ///< "1 configuration", "1,234 configurations"
@@ -38,4 +38,4 @@ std::string choice_words(const SweepQuestion& question, const std::vector<std::s
 std::string row_words(const SweepQuestion& question, const SweepRow& row);
 std::string words_at(const SweepQuestion& question, std::uint64_t index);
 
-}  // namespace stepcast
+}  // namespace stepcast::sweep

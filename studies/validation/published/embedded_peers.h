@@ -5,9 +5,9 @@
 
 #include "model/base/embedded.h"
 
-namespace stepcast {
+namespace stepcast::validation {
 
 /// Every studies/validation/published/*.json.
 std::span<const EmbeddedFile> embedded_peers();
 
-}  // namespace stepcast
+}  // namespace stepcast::validation

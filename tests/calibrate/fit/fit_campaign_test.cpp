@@ -6,7 +6,7 @@
 
 #include "tests/calibrate/measure/known_rows.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 KnownRows whole_campaign() {
@@ -174,4 +174,4 @@ TEST(FitCampaign, plain_copies_do_not_speak_for_other_operators) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -7,7 +7,7 @@
 #include "calibrate/fit/fit_collective.h"
 #include "calibrate/fit/numeric/smooth_curve.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 using Calls = std::vector<Sample<CollectiveQuery>>;
@@ -172,4 +172,4 @@ TEST(SmoothCurve, thinning_keeps_both_ends) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

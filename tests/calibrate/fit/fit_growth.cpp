@@ -11,7 +11,7 @@
 
 #include "model/base/percentile.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 /// One system's curves of one kind at two counts.
@@ -108,4 +108,4 @@ std::vector<CollectiveGrowth> fit_growth(
   return out;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

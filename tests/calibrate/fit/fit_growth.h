@@ -8,7 +8,7 @@
 
 #include "model/profile/profile.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 
 /// A system with the curves that were fitted on it.
 struct MeasuredSystem {
@@ -23,4 +23,4 @@ struct MeasuredSystem {
 std::vector<CollectiveGrowth> fit_growth(
     std::span<const MeasuredSystem> systems, const std::string& links, FabricKind fabric);
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

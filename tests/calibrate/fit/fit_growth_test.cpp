@@ -3,7 +3,7 @@
 
 #include "tests/calibrate/fit/fit_growth.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 /// all_gather over 4 and 8 ranks whose times of one buffer differ by `ratio`.
@@ -52,4 +52,4 @@ TEST(FitGrowth, boards_with_pcie_do_not_speak_for_nvlink) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -7,7 +7,7 @@
 #include "calibrate/fit/fit_law.h"
 #include "model/profile/kernel_law.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 Gpu round_gpu() {
@@ -186,4 +186,4 @@ TEST(Boost, features_that_never_change_give_nothing) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 /// A step of `products` seconds of products, `moves` of collectives and `kernels` kernels.
@@ -161,4 +161,4 @@ TEST(StepSpread, ReachesFurtherForFewSamples) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 /// A job's residuals, each of its own split.
@@ -58,4 +58,4 @@ TEST(PairSpread, FewJobsMoveWhatIsBelievedLittle) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -6,7 +6,7 @@
 
 #include "calibrate/import/importer.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 using testing::HasSubstr;
@@ -131,4 +131,4 @@ TEST(Condense, every_kind_of_query_keeps_apart_what_differs) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

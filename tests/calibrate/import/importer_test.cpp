@@ -10,7 +10,7 @@
 #include "calibrate/rows/measurement_file.h"
 #include "tests/calibrate/nccl_sample.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 using testing::HasSubstr;
@@ -75,4 +75,4 @@ TEST(Importer, contexts_merge_field_by_field) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -3,7 +3,7 @@
 
 #include "calibrate/import/scripts/launch_arguments.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 // Words that come to nothing, one after the other, were one call inside the other.
@@ -39,4 +39,4 @@ TEST(LaunchLimits, ThousandsOfCommandsAndExports) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -7,7 +7,7 @@
 #include "calibrate/import/scripts/launch_arguments.h"
 #include "tests/calibrate/import/sample_logs.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 std::vector<LaunchLine> script_launches(const std::string& text, const ArgumentMap& defined = {}) {
@@ -318,4 +318,4 @@ TEST(LaunchScripts, DamageIsAnswered) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

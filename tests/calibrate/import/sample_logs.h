@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-namespace stepcast::sample_log {
+namespace stepcast::calibrate::sample_log {
 
 /// A line of Megatron-LM's training_log.
 inline std::string megatron_line(int iteration, double ms, int global_batch = 128) {
@@ -213,4 +213,4 @@ inline const char* const deepspeed_log =
     "[2023-11-07 01:57:23,714] [INFO] [timer.py:260:stop] epoch=0/micro_step=120/global_step=30, "
     "RunningAvgSamplesPerSec=26.0, CurrSamplesPerSec=32.0, MemAllocated=4.32GB, MaxMemAllocated=38.49GB\n";
 
-}  // namespace stepcast::sample_log
+}  // namespace stepcast::calibrate::sample_log

@@ -6,7 +6,7 @@
 #include "calibrate/rows/measurement_file.h"
 #include "tests/calibrate/measure/campaign_sample.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 using testing::HasSubstr;
@@ -206,4 +206,4 @@ TEST(CampaignResume, files_of_other_programs_and_versions_are_refused) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

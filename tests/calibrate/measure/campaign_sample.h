@@ -9,7 +9,7 @@
 #include "calibrate/measure/campaign_context.h"
 #include "tests/calibrate/measure/fake_gpu.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 
 inline PlannedWork planned_for_test(const Query& what, WorkMode mode = WorkMode::sampled, double duration = 0) {
   PlannedWork planned;
@@ -53,4 +53,4 @@ inline std::multiset<std::string> row_keys(const Measurements& measurements) {
   return keys;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -9,7 +9,7 @@
 #include "calibrate/rows/measurement_file.h"
 #include "tests/calibrate/measure/campaign_sample.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 using testing::Contains;
@@ -255,4 +255,4 @@ TEST(MeasureCampaign, a_file_that_cannot_be_written_ends_it) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -27,7 +27,7 @@
 
 #include "kernels/bench/collective_bench.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 
 /// What a fabric of the fake does.
 struct FakeFabric {
@@ -219,4 +219,4 @@ class FakeCollectives : public CollectiveBench {
   bool lost_ = false;
 };
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

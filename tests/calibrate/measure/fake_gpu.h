@@ -28,7 +28,7 @@
 
 #include "tests/calibrate/measure/fake_gpu_options.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 
 /// A question asked the usual way.
 inline Work fake_work(const Query& what) { return {what, usual_source(what), false, std::nullopt}; }
@@ -251,4 +251,4 @@ inline Expected<std::unique_ptr<PreparedWork>> FakeGpu::prepare(const Work& work
   return std::make_unique<FakeWork>(*this, work);
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

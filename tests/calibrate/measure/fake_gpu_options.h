@@ -9,7 +9,7 @@
 
 #include "kernels/bench/gpu_bench.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 
 enum class FakeCall : std::uint8_t { prepare, allocate, check, record, replay, state, free_memory, usable };
 inline constexpr int fake_call_kinds = 8;
@@ -62,4 +62,4 @@ struct FakeGpuOptions {
   Seconds clock_limit{1e5};
 };
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -10,10 +10,10 @@
 #include "model/catalog.h"
 #include "model/profile/kernel_law.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 
 inline const Gpu& known_gpu() {
-  static const Gpu gpu = **find_row(catalog().gpus, "h100-sxm", "gpu");  // 989 TFLOP/s, 3.35 TB/s, 50 MB of cache
+  static const Gpu gpu = **find_row(built_in().gpus, "h100-sxm", "gpu");  // 989 TFLOP/s, 3.35 TB/s, 50 MB of cache
   return gpu;
 }
 
@@ -105,10 +105,10 @@ class KnownRows {
   }
 
   [[nodiscard]] FitRequest request() const {
-    return {"h100-here", "H100, measured", known_gpu(), default_profile(known_gpu(), catalog().profiles), {}, false};
+    return {"h100-here", "H100, measured", known_gpu(), default_profile(known_gpu(), built_in().profiles), {}, false};
   }
   /// Throws where nothing can be fitted, which ends the test that asked.
   [[nodiscard]] FittedProfile fitted() const { return fit_profile(rows, request()).value(); }
 };
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

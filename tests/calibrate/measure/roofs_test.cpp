@@ -5,7 +5,7 @@
 
 #include "tests/calibrate/measure/known_rows.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 double rate_of(const std::vector<Roof>& roofs, const std::string& of, const std::string& regime = "burst") {
@@ -90,4 +90,4 @@ TEST(Roofs, measured_ones_replace_those_of_the_same_resource_and_regime) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

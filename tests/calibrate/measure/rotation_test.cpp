@@ -7,7 +7,7 @@
 
 #include "tests/calibrate/measure/fake_gpu.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 constexpr Bytes cache_50mb{50e6}, free_80gb{80e9};
@@ -131,4 +131,4 @@ TEST(Rotation, the_fake_cache_runs_what_is_not_cold_faster) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -7,7 +7,7 @@
 
 #include "tests/calibrate/measure/fake_gpu.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 const std::function<bool()> never_stop;
@@ -280,4 +280,4 @@ TEST(Sample, stops_when_told_at_any_place) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 /// 1, 2, ... n seconds, from the last to the first: order does not matter.
@@ -94,4 +94,4 @@ TEST(StopRule, what_takes_long_is_timed_three_times) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

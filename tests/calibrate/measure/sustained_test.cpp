@@ -6,7 +6,7 @@
 #include "calibrate/measure/sample.h"
 #include "tests/calibrate/measure/fake_gpu.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 Work big_gemm() { return fake_work(GemmQuery{8192, 8192, 8192, 1}); }
@@ -116,4 +116,4 @@ TEST(Sustained, stops_when_told) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

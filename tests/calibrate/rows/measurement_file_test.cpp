@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 const char* small_file = R"({
@@ -162,4 +162,4 @@ TEST(MeasurementFile, a_hundred_thousand_rows_in_under_a_second) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

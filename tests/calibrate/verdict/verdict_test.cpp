@@ -9,7 +9,7 @@
 #include "calibrate/verdict/verdict.h"
 #include "tests/calibrate/measure/known_rows.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 /// A whole campaign on the known card, two things timed twice, and attention that reaches 60 % of the products' roof.
@@ -259,4 +259,4 @@ TEST(UsualFitOf, laws_of_every_kind) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -8,7 +8,7 @@
 #include "dataflow/chip/account/account.h"
 #include "dataflow/chip/count/count.h"
 
-namespace stepcast::accounted {
+namespace stepcast::dataflow::accounted {
 
 enum : int { m, n, k };
 
@@ -74,4 +74,4 @@ inline Counts counted(const ChipProgram& chip) {
 
 inline ChipAccount account_of(const ChipProgram& chip) { return account(chip, counted(chip)); }
 
-}  // namespace stepcast::accounted
+}  // namespace stepcast::dataflow::accounted

@@ -5,7 +5,7 @@
 #include <set>
 #include <vector>
 
-namespace stepcast::brute {
+namespace stepcast::dataflow::brute {
 namespace {
 
 using Numbers = std::vector<std::int64_t>;
@@ -201,4 +201,4 @@ class Run {
 
 Counts run_literally(const ChipProgram& chip) { return Run(chip).counts(); }
 
-}  // namespace stepcast::brute
+}  // namespace stepcast::dataflow::brute

@@ -4,9 +4,9 @@
 
 #include "dataflow/chip/count/count.h"
 
-namespace stepcast::brute {
+namespace stepcast::dataflow::brute {
 
 /// For small problems: time and memory grow with the multiply-adds.
 Counts run_literally(const ChipProgram& chip);
 
-}  // namespace stepcast::brute
+}  // namespace stepcast::dataflow::brute

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <vector>
 
-namespace stepcast::brute {
+namespace stepcast::dataflow::brute {
 namespace {
 
 int below(int most, std::mt19937_64& random) { return static_cast<int>(random() % static_cast<std::uint64_t>(most)); }
@@ -118,4 +118,4 @@ std::string described(const ChipProgram& chip) {
   return text;
 }
 
-}  // namespace stepcast::brute
+}  // namespace stepcast::dataflow::brute

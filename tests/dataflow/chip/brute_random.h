@@ -7,7 +7,7 @@
 
 #include "dataflow/chip/chip.h"
 
-namespace stepcast::brute {
+namespace stepcast::dataflow::brute {
 
 enum class Problem { gemm, batched, conv, three_operands, output_only, upsampled };
 
@@ -23,4 +23,4 @@ ChipProgram random_chip(Problem problem, const RandomOptions& options, std::mt19
 /// The loops in one line, for messages of failed checks.
 std::string described(const ChipProgram& chip);
 
-}  // namespace stepcast::brute
+}  // namespace stepcast::dataflow::brute

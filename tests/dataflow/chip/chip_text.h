@@ -7,7 +7,7 @@
 
 #include "dataflow/chip/chip.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 
 inline Expected<ChipProgram> chip_of(const std::string& text, const std::string& op = "") {
   auto program = parse(text, "chip.flow");
@@ -45,4 +45,4 @@ inline std::string kept_at(const ChipProgram& chip, const std::string& name) {
   return text;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

@@ -11,7 +11,7 @@
 
 #include "dataflow/chip/chip.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 
 struct LegalChipLimits {
   int most_levels = 5;
@@ -177,4 +177,4 @@ inline ChipProgram legal_chip(std::uint32_t seed, const LegalChipLimits& limits 
   return LegalChip(seed, limits).make();
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

@@ -8,7 +8,7 @@
 #include "dataflow/lower/lower.h"
 #include "tests/dataflow/networks.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 Stack stand_in_stack() {
@@ -143,4 +143,4 @@ TEST(Buffers, KeptTensorsDieWithTheirLastReader) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

@@ -7,7 +7,7 @@
 #include "dataflow/lower/lower.h"
 #include "tests/dataflow/networks.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 constexpr double stream = 4096.0 * 4096;  // elements of X on one rank
@@ -218,4 +218,4 @@ TEST(MovesForProducts, AreTheGathersThatLayersCastAndNotTheHeads) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

@@ -11,7 +11,7 @@
 #include "dataflow/lower/lower.h"
 #include "tests/dataflow/networks.h"
 
-namespace stepcast::work_test {
+namespace stepcast::dataflow::work_test {
 namespace {
 
 constexpr double tokens = 4096, hidden = 4096, rows = 8192;
@@ -239,4 +239,4 @@ TEST(StackWork, HalfGradientsHalveWhatIsReducedAndReadUnderFp16) {
 }
 
 }  // namespace
-}  // namespace stepcast::work_test
+}  // namespace stepcast::dataflow::work_test

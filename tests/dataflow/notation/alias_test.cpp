@@ -8,7 +8,7 @@
 #include "dataflow/notation/embedded_aliases.h"
 #include "dataflow/notation/mapping.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 Expected<std::vector<Statement>> expand_text(const std::string& text) {
@@ -173,4 +173,4 @@ TEST(Alias, AnAliasAndItsExpansionAreTheSameStatements) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

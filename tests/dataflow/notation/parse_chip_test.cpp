@@ -1,7 +1,7 @@
 // The parser: architectures, lines of chip levels, indices that are sums, what holds of an operator's loops.
 #include "tests/dataflow/notation/parse_expect.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 TEST(ParseChip, ArchLevelsFromTheOutside) {
@@ -136,4 +136,4 @@ TEST(ParseChip, AMistakeInAnArchSwallowsNothing) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

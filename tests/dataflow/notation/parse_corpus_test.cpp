@@ -7,7 +7,7 @@
 
 #include "tests/fuzz/check_text.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 int replay(const std::string& folder) {
@@ -30,4 +30,4 @@ TEST(ParseCorpus, ShippedProgramsPrintAndReadBack) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

@@ -8,7 +8,7 @@
 
 #include "dataflow/notation/mapping.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 
 inline MappingProgram read_program(const std::string& text) {
   Expected<MappingProgram> program = parse(text, "plan.flow");
@@ -50,4 +50,4 @@ inline WrittenAccess plain_access(const std::string& tensor, const NameList& loo
   return access;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

@@ -6,7 +6,7 @@
 
 #include "dataflow/notation/parser.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 /// The fenced blocks of the page, in order.
@@ -62,4 +62,4 @@ TEST(ParsePage, TheGrammarDefinesWhatItNames) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

@@ -6,7 +6,7 @@
 #include "dataflow/notation/embedded_aliases.h"
 #include "tests/dataflow/notation/parse_expect.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 TEST(Parse, MeshLinesKeepTheirOrder) {
@@ -292,4 +292,4 @@ TEST(Parse, MutatedTextParsesOrFailsCleanly) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

@@ -7,7 +7,7 @@
 #include "tests/dataflow/random_program.h"
 #include "tests/fuzz/check_text.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 std::string printed_again(const std::string& text) {
@@ -100,4 +100,4 @@ TEST(Print, MutatedRandomProgramsAreAnswered) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

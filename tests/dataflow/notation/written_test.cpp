@@ -4,7 +4,7 @@
 #include "dataflow/place/block.h"
 #include "dataflow/notation/written.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 const std::string written_dims = "dim b:2 s:8 t:8 g:2 r:2 d:4 h:16 v:32 e:4 c:8 k:2\n";
@@ -108,4 +108,4 @@ TEST(Written, ChipLinesDoNotChangeThePlacement) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

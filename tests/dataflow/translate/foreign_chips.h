@@ -10,7 +10,7 @@
 #include "dataflow/chip/count/count.h"
 #include "dataflow/translate/foreign.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 
 struct CountedChip {
   ChipProgram chip;
@@ -70,4 +70,4 @@ inline ChipProgram there_and_back(
   return again ? *again : ChipProgram{};
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

@@ -5,7 +5,7 @@
 
 #include "dataflow/translate/foreign.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 TEST(ForeignFormats, RowsAreNamedOnceAndReadOrWrite) {
@@ -33,4 +33,4 @@ TEST(ForeignFormats, UnknownNamesAndNoFilesAreRefused) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

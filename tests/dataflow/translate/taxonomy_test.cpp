@@ -3,7 +3,7 @@
 
 #include "dataflow/translate/cluster/names.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 constexpr int kM = 0, kN = 1, kK = 2;
@@ -78,4 +78,4 @@ TEST(Taxonomy, RowsAcrossTheArrayAndAlongTheUnit) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

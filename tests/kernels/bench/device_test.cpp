@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace stepcast {
+namespace stepcast::kernels {
 namespace {
 
 TEST(Device, EitherListsGpusOrSaysWhyNot) {
@@ -37,4 +37,4 @@ TEST(DeviceOnGpu, FiguresOfEachGpuArePhysical) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::kernels

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-namespace stepcast {
+namespace stepcast::kernels {
 namespace {
 
 using testing::HasSubstr;
@@ -203,4 +203,4 @@ TEST_F(GpuBenchOnGpu, NumberOfAGpuThatIsNotThereNamesThoseThatAre) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::kernels

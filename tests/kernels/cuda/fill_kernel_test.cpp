@@ -7,7 +7,7 @@
 #include <set>
 #include <vector>
 
-namespace stepcast::gpu {
+namespace stepcast::kernels::gpu {
 namespace {
 
 template <typename T> std::vector<float> filled_numbers(std::size_t count, unsigned long long seed, float deviation) {
@@ -68,4 +68,4 @@ TEST(FillKernel, NumbersBeyondATypeBecomeItsLargest) {
 }
 
 }  // namespace
-}  // namespace stepcast::gpu
+}  // namespace stepcast::kernels::gpu

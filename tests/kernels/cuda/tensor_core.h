@@ -14,7 +14,7 @@
 #include "tests/kernels/emulated/gpu.h"
 #include "kernels/cuda/tensor_core.cuh"
 
-namespace stepcast::gpu {
+namespace stepcast::kernels::gpu {
 
 namespace emulated_core {
 
@@ -217,4 +217,4 @@ inline float4 read_fragment(const float* from, int fragment, int threads) {
   return aligned(reinterpret_cast<const float4*>(from) + fragment * threads + threadIdx.x);
 }
 
-}  // namespace stepcast::gpu
+}  // namespace stepcast::kernels::gpu

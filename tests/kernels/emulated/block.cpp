@@ -12,7 +12,7 @@
 
 #include "tests/kernels/emulated/fiber.h"
 
-namespace stepcast::emulated {
+namespace stepcast::kernels::emulated {
 
 constinit Place here;
 
@@ -216,4 +216,4 @@ std::string run(Extent blocks, Extent threads, std::size_t shared_bytes, const s
   return all.wrong;
 }
 
-}  // namespace stepcast::emulated
+}  // namespace stepcast::kernels::emulated

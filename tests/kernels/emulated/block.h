@@ -10,7 +10,7 @@
 #include <source_location>
 #include <string>
 
-namespace stepcast::emulated {
+namespace stepcast::kernels::emulated {
 
 constexpr unsigned warp_lanes = 32;
 
@@ -80,4 +80,4 @@ Result with_warp(unsigned mask, const Argument& argument, Combine combine, std::
   return mine.result;
 }
 
-}  // namespace stepcast::emulated
+}  // namespace stepcast::kernels::emulated

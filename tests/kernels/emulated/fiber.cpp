@@ -9,7 +9,7 @@
 #include <sanitizer/common_interface_defs.h>
 #endif
 
-namespace stepcast::emulated {
+namespace stepcast::kernels::emulated {
 namespace {
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -73,4 +73,4 @@ void Fiber::switch_to(Fiber& other) {
   arrive(fake_stack_, nullptr, nullptr);
 }
 
-}  // namespace stepcast::emulated
+}  // namespace stepcast::kernels::emulated

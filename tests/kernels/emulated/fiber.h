@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <memory>
 
-namespace stepcast::emulated {
+namespace stepcast::kernels::emulated {
 
 class Fiber {
  public:
@@ -31,4 +31,4 @@ class Fiber {
   void* fake_stack_ = nullptr;  // the sanitizer's own
 };
 
-}  // namespace stepcast::emulated
+}  // namespace stepcast::kernels::emulated

@@ -29,7 +29,7 @@
 // start.
 #define __shared__ static
 
-namespace stepcast::gpu {
+namespace stepcast::kernels::gpu {
 
 using dim3 = emulated::Extent;
 inline const emulated::Index& threadIdx = emulated::here.thread;
@@ -175,4 +175,4 @@ template <typename Kernel> void emulate(dim3 blocks, dim3 threads, std::size_t s
   if (!wrong.empty()) ADD_FAILURE() << wrong;
 }
 
-}  // namespace stepcast::gpu
+}  // namespace stepcast::kernels::gpu

@@ -6,7 +6,7 @@
 #include <numeric>
 #include <vector>
 
-namespace stepcast::gpu {
+namespace stepcast::kernels::gpu {
 namespace {
 
 using ::testing::HasSubstr;
@@ -164,4 +164,4 @@ TEST(EmulatedGpu, WhatGoesWrongFailsTheTest) {
 }
 
 }  // namespace
-}  // namespace stepcast::gpu
+}  // namespace stepcast::kernels::gpu

@@ -7,7 +7,7 @@
 #include "kernels/cuda/lane.cuh"
 #include "kernels/reference/memory_reference.h"
 
-namespace stepcast::gpu {
+namespace stepcast::kernels::gpu {
 
 /// Normal numbers, then no numbers up to a whole 16-byte vector: a kernel may read those, but not use them.
 template <typename T> std::vector<T> normal_numbers(std::size_t count, unsigned seed, float deviation = 1) {
@@ -29,4 +29,4 @@ template <typename T> reference::Values values(const std::vector<T>& numbers, st
   return result;
 }
 
-}  // namespace stepcast::gpu
+}  // namespace stepcast::kernels::gpu

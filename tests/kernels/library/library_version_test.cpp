@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace stepcast {
+namespace stepcast::kernels {
 namespace {
 
 TEST(LibraryVersion, NumbersOfEachLibraryInItsOwnParts) {
@@ -34,4 +34,4 @@ TEST(LibraryVersion, ToolkitThatIsNotThereSaysWhereItIsLookedFor) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::kernels

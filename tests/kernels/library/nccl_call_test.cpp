@@ -9,7 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace stepcast {
+namespace stepcast::kernels {
 namespace {
 
 using testing::ElementsAre;
@@ -168,4 +168,4 @@ TEST(NcclCall, AWrongOrderOfRanksWouldBeSeen) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::kernels

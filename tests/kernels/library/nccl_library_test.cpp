@@ -10,7 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace stepcast {
+namespace stepcast::kernels {
 namespace {
 
 using testing::HasSubstr;
@@ -110,4 +110,4 @@ TEST(NcclLibrary, AnotherLibraryLacksTheFunctions) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::kernels

@@ -6,7 +6,7 @@
 
 #include <cstring>
 
-namespace stepcast {
+namespace stepcast::kernels {
 namespace {
 
 using testing::ElementsAre;
@@ -259,4 +259,4 @@ TEST(Nvml, CardThatIsNotThereIsNamed) {
 TEST(Nvml, LibraryWithoutItsFirstFunctionsIsRefused) { EXPECT_FALSE(Nvml::start(NvmlFunctions{})); }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::kernels

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
-namespace stepcast {
+namespace stepcast::kernels {
 namespace {
 
 using testing::HasSubstr;
@@ -70,4 +70,4 @@ TEST(SharedLibrary, MissingFunctionNamesItAndTheLibrary) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::kernels

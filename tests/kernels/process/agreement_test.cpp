@@ -8,7 +8,7 @@
 
 #include "tests/kernels/meeting_port.h"
 
-namespace stepcast {
+namespace stepcast::kernels {
 namespace {
 
 using Answer = Expected<std::string>;
@@ -64,4 +64,4 @@ TEST(Agreement, ValuesSurviveTheirBytes) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::kernels

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace stepcast {
+namespace stepcast::kernels {
 namespace {
 
 using Variables = std::map<std::string, std::string>;
@@ -186,4 +186,4 @@ TEST(LaunchPlace, SlurmsFirstHost) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::kernels

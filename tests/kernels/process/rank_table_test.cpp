@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace stepcast {
+namespace stepcast::kernels {
 namespace {
 
 using testing::ElementsAre;
@@ -98,4 +98,4 @@ TEST(RankTable, ThisHostHasAName) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::kernels

@@ -15,7 +15,7 @@
 
 #include "tests/kernels/meeting_port.h"
 
-namespace stepcast {
+namespace stepcast::kernels {
 namespace {
 
 using testing::ElementsAre;
@@ -311,4 +311,4 @@ TEST(Rendezvous, MeetsUnderMpirun) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::kernels

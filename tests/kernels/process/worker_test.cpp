@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace stepcast {
+namespace stepcast::kernels {
 namespace {
 
 TEST(Worker, DoesTasksInTurnOnOneThread) {
@@ -55,4 +55,4 @@ TEST(Worker, WaitingForNothingIsOverAtOnce) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::kernels

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <vector>
 
-namespace stepcast {
+namespace stepcast::kernels {
 namespace {
 
 /// Inputs held as plain numbers: [tensor][batch][position][head][head_dim], with waves of different lengths in them.
@@ -137,4 +137,4 @@ TEST(AttentionReference, WhatIsNotANumberIsNeverAllowed) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::kernels

@@ -7,7 +7,7 @@
 #include <set>
 #include <vector>
 
-namespace stepcast {
+namespace stepcast::kernels {
 namespace {
 
 double float_entry(const ProductShape& shape, const float* x, const float* w, const EntryPlace& place) {
@@ -120,4 +120,4 @@ TEST(GemmReference, AllowedErrorByHand) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::kernels

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-namespace stepcast::reference {
+namespace stepcast::kernels::reference {
 namespace {
 
 using ::testing::DoubleNear;
@@ -88,4 +88,4 @@ TEST(MemoryReference, ErrorsAreOverTheLargestValue) {
 }
 
 }  // namespace
-}  // namespace stepcast::reference
+}  // namespace stepcast::kernels::reference

@@ -15,37 +15,37 @@ namespace {
 double peak_of(const Gpu& gpu, Precision precision) { return gpu.peak[static_cast<int>(precision)].value(); }
 
 const Machine& machine_called(const std::string& name) {
-  const auto row = find_row(catalog().machines, name, "machine");
+  const auto row = find_row(built_in().machines, name, "machine");
   EXPECT_TRUE(row) << name;
   return **row;
 }
 
 const Gpu& gpu_called(const std::string& name) {
-  const auto row = find_row(catalog().gpus, name, "gpu");
+  const auto row = find_row(built_in().gpus, name, "gpu");
   EXPECT_TRUE(row) << name;
   return **row;
 }
 
 TEST(CatalogGpus, HoldTheGpusInUse) {
-  EXPECT_GE(catalog().gpus.size(), 30u);
+  EXPECT_GE(built_in().gpus.size(), 30u);
   for (const char* name : {"p100", "t4", "v100-sxm2-16gb", "v100-sxm2-32gb", "v100-pcie-16gb", "v100-pcie-32gb",
            "a100-40gb", "a100-80gb", "a100-pcie-40gb", "a100-pcie-80gb", "a800", "a30", "a40", "a10", "l4", "l40s",
            "rtx-4090", "rtx-3090", "rtx-2080ti", "rtx-pro-6000", "h100", "h100-pcie", "h100-nvl", "h800", "h20", "h200",
            "gh200", "b200", "b300", "gb200", "gb300", "mi210", "mi250x", "mi300x", "mi325x", "mi355x"})
-    EXPECT_TRUE(find_row(catalog().gpus, name, "gpu")) << name;
+    EXPECT_TRUE(find_row(built_in().gpus, name, "gpu")) << name;
 }
 
 TEST(CatalogMachines, HoldTheMachinesInUse) {
-  EXPECT_GE(catalog().machines.size(), 16u);
+  EXPECT_GE(built_in().machines.size(), 16u);
   for (const char* name : {"dgx-1", "dgx-2", "dgx-a100", "dgx-a100-40gb", "dgx-h100", "h100-pcie-server", "hgx-h200",
            "hgx-h800", "hgx-h20", "dgx-b200", "dgx-b300", "gb200-nvl72", "gb300-nvl72", "l40s-server", "rtx-4090-box",
            "two-2080ti-pc", "mi300x-server", "alps", "jean-zay", "p4d.24xlarge", "p4de.24xlarge", "p5.48xlarge",
            "oci-h100", "oci-a100", "azure-nd-h100-v5", "a3-highgpu-8g", "a3-megagpu-8g"})
-    EXPECT_TRUE(find_row(catalog().machines, name, "machine")) << name;
+    EXPECT_TRUE(find_row(built_in().machines, name, "machine")) << name;
 }
 
 TEST(CatalogGpus, RatesAgreeWithEachOther) {
-  for (const Gpu& gpu : catalog().gpus) {
+  for (const Gpu& gpu : built_in().gpus) {
     const double half = std::max(peak_of(gpu, Precision::fp16), peak_of(gpu, Precision::bf16));
     EXPECT_GT(half, 0) << gpu.id;
     if (peak_of(gpu, Precision::bf16) > 0) {
@@ -66,7 +66,7 @@ TEST(CatalogGpus, RatesAgreeWithEachOther) {
 /// bf16 came with Ampere and CDNA; before that there is fp16 only.
 TEST(CatalogGpus, OldArchitecturesHaveNoBf16) {
   const std::set<std::string> old = {"pascal", "volta", "turing"};
-  for (const Gpu& gpu : catalog().gpus)
+  for (const Gpu& gpu : built_in().gpus)
     EXPECT_EQ(peak_of(gpu, Precision::bf16) > 0, !old.contains(gpu.architecture)) << gpu.id;
 }
 
@@ -88,13 +88,13 @@ TEST(CatalogGpus, PeaksFollowFromTheMultiprocessors) {
 TEST(CatalogGpus, WhatIsUnverifiedIsAField) {
   const std::set<std::string> fields = {
       "multiprocessors", "peak", "memory", "memory_bandwidth", "l2", "scale_up_bandwidth", "power_w"};
-  for (const Gpu& gpu : catalog().gpus)
+  for (const Gpu& gpu : built_in().gpus)
     for (const std::string& field : gpu.unverified)
       EXPECT_TRUE(fields.contains(field.substr(0, field.find('.')))) << gpu.id << ": " << field;
 }
 
 TEST(CatalogMachines, LinksInsideANodeAreTheGpusOwn) {
-  for (const Machine& machine : catalog().machines) {
+  for (const Machine& machine : built_in().machines) {
     const Level& node = machine.levels.front();
     if (node.fabric == FabricKind::nvswitch || node.fabric == FabricKind::nvlink_mesh) {
       EXPECT_DOUBLE_EQ(node.bandwidth_per_gpu.value(), machine.gpu.scale_up_bandwidth.value()) << machine.id;
@@ -104,7 +104,7 @@ TEST(CatalogMachines, LinksInsideANodeAreTheGpusOwn) {
 }
 
 TEST(CatalogMachines, PortsOfATierCarryWhatItClaimsAndNoMore) {
-  for (const Machine& machine : catalog().machines)
+  for (const Machine& machine : built_in().machines)
     for (std::size_t i = 1; i < machine.levels.size(); ++i) {
       const Level& level = machine.levels[i];
       const double ports = level.ports * level.port_bandwidth.value();
@@ -134,20 +134,20 @@ TEST(CatalogMachines, KnowTheNetworkPerGpu) {
 /// default_profile compares ids: a profile that names its GPU by an alias would never be taken.
 TEST(CatalogProfiles, AreTakenForTheirOwnGpu) {
   std::set<std::string> gpus;
-  for (const Profile& profile : catalog().profiles) {
-    const auto& rows = catalog().gpus;
+  for (const Profile& profile : built_in().profiles) {
+    const auto& rows = built_in().gpus;
     const auto gpu = std::find_if(rows.begin(), rows.end(), [&](const Gpu& row) { return row.id == profile.gpu; });
     ASSERT_NE(gpu, rows.end()) << profile.id << " is for '" << profile.gpu << "'";
     if (gpus.insert(profile.gpu).second) {
-      EXPECT_EQ(default_profile(*gpu, catalog().profiles).id, profile.id);
+      EXPECT_EQ(default_profile(*gpu, built_in().profiles).id, profile.id);
     }
   }
 }
 
 /// Whatever the catalogue lacks a profile for still gets laws for every precision the chip has.
 TEST(CatalogProfiles, EveryGpuGetsLawsForWhatItCan) {
-  for (const Gpu& gpu : catalog().gpus) {
-    const Profile profile = default_profile(gpu, catalog().profiles);
+  for (const Gpu& gpu : built_in().gpus) {
+    const Profile profile = default_profile(gpu, built_in().profiles);
     for (int p = 0; p < 7; ++p) {
       const auto precision = static_cast<Precision>(p);
       const RooflineLaw* law = find_gemm(profile, precision);

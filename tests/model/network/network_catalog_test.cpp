@@ -50,7 +50,7 @@ std::int64_t parameters_by_hand(const NetworkSpec& n) {
 }
 
 TEST(CatalogNetworks, HaveThePublishedParameterCount) {
-  for (const NetworkSpec& n : catalog().networks) {
+  for (const NetworkSpec& n : built_in().networks) {
     const std::int64_t counted = parameters_by_hand(n);
     const std::string& printed = n.published_parameters_billion;
     EXPECT_EQ(parameter_count(n), counted) << n.id;
@@ -67,7 +67,7 @@ TEST(CatalogNetworks, HaveThePublishedParameterCount) {
 }
 
 TEST(CatalogNetworks, OperatorsHoldTheSameWeights) {
-  for (const NetworkSpec& n : catalog().networks) {
+  for (const NetworkSpec& n : built_in().networks) {
     const Network network = build_network(n, {.sequences = 1, .positions = 1}, AttentionForm::fused);
     std::vector<std::int64_t> uses(network.tensors.size(), 0);
     for (const Block& block : network.blocks)
@@ -85,7 +85,7 @@ TEST(CatalogNetworks, OperatorsHoldTheSameWeights) {
 
 TEST(CatalogNetworks, CoverTheFamiliesInUse) {
   std::set<std::string> ids;
-  for (const NetworkSpec& n : catalog().networks) ids.insert(n.id);
+  for (const NetworkSpec& n : built_in().networks) ids.insert(n.id);
   EXPECT_GE(ids.size(), 30u);
   for (const char* id : {"gpt2-1.5b", "gpt3-175b", "megatron-530b", "bloom-176b", "opt-30b", "mpt-30b", "gpt-neox-20b",
            "llama2-70b", "llama3-405b", "llama3.2-1b", "llama4-scout", "llama4-maverick", "mistral-7b", "mixtral-8x7b",
@@ -98,7 +98,7 @@ TEST(CatalogNetworks, AnswerToTheirHuggingFaceNames) {
   for (const auto& [name, id] :
       {std::pair{"deepseek-ai/DeepSeek-V3", "deepseek-v3"}, {"Qwen/Qwen3-30B-A3B", "qwen3-30b-a3b"},
           {"mistralai/Mixtral-8x7B-v0.1", "mixtral-8x7b"}, {"openai/gpt-oss-20b", "gpt-oss-20b"}}) {
-    const auto row = find_row(catalog().networks, name, "network");
+    const auto row = find_row(built_in().networks, name, "network");
     ASSERT_TRUE(row) << name;
     EXPECT_EQ((*row)->id, id);
   }

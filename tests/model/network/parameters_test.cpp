@@ -63,7 +63,7 @@ TEST(ParameterCount, OfLatentAttentionAndAPredictionModuleByHand) {
 
 TEST(ModelFlops, FollowNarayanan2021Equation3) {
   // 72 B s l h^2 (1 + s/(6h) + V/(12 l h)) without recompute (arXiv 2104.04473, eq. 3 has 96 with it and V/(16 l h)).
-  const NetworkSpec& n = **find_row(catalog().networks, "gpt3-175b", "network");
+  const NetworkSpec& n = **find_row(built_in().networks, "gpt3-175b", "network");
   const double s = 2048, l = 96, h = 12288, v = 51200;
   EXPECT_NEAR(model_flops(n, s, 2048, false) / (72 * s * l * h * h * (1 + s / (6 * h) + v / (12 * l * h))), 1, 1e-12);
 }
@@ -122,7 +122,7 @@ constexpr CountedRun counted_runs[] = {
 
 TEST(ModelFlops, OfMeasuredRunsAgreeWithASecondCount) {
   for (const CountedRun& run : counted_runs) {
-    const auto network = find_row(catalog().networks, run.network, "network");
+    const auto network = find_row(built_in().networks, run.network, "network");
     ASSERT_TRUE(network) << run.network;
     EXPECT_NEAR(model_flops(**network, run.tokens, run.sequence, false) / run.full, 1, 1e-5)
         << run.network << ": " << run.source;

@@ -9,7 +9,7 @@
 namespace stepcast {
 namespace {
 
-const NetworkSpec& network_named(const char* id) { return **find_row(catalog().networks, id, "network"); }
+const NetworkSpec& network_named(const char* id) { return **find_row(built_in().networks, id, "network"); }
 
 int operators_tagged(const Network& net, const char* tag) {
   int n = 0;
@@ -20,7 +20,7 @@ int operators_tagged(const Network& net, const char* tag) {
 }
 
 TEST(Transformer, EveryCatalogueNetworkIsAGraphInOrder) {
-  for (const NetworkSpec& spec : catalog().networks)
+  for (const NetworkSpec& spec : built_in().networks)
     for (const AttentionForm form : {AttentionForm::fused, AttentionForm::unfused}) {
       const auto checked = check_graph(build_network(spec, {2, 128, 2, 2}, form));
       EXPECT_TRUE(checked) << spec.id << ": " << to_text(checked.error());

@@ -181,8 +181,8 @@ TEST(DefaultProfile, own_profile_first_then_datasheet) {
 }
 
 TEST(DefaultProfile, every_gpu_of_the_catalogue_has_one_that_says_its_source) {
-  for (const Gpu& gpu : catalog().gpus) {
-    const Profile profile = default_profile(gpu, catalog().profiles);
+  for (const Gpu& gpu : built_in().gpus) {
+    const Profile profile = default_profile(gpu, built_in().profiles);
     EXPECT_EQ(profile.gpu, gpu.id);
     EXPECT_FALSE(profile.gemm.empty()) << gpu.id;
     EXPECT_FALSE(profile.context.empty()) << gpu.id;
@@ -192,14 +192,14 @@ TEST(DefaultProfile, every_gpu_of_the_catalogue_has_one_that_says_its_source) {
 }
 
 TEST(DefaultProfile, a100_with_40_gb_is_scaled_from_its_sister) {
-  for (const Gpu& gpu : catalog().gpus)
-    if (gpu.id == "a100-40gb") EXPECT_EQ(default_profile(gpu, catalog().profiles).id, "a100-40gb-from-a100-sxm-80");
+  for (const Gpu& gpu : built_in().gpus)
+    if (gpu.id == "a100-40gb") EXPECT_EQ(default_profile(gpu, built_in().profiles).id, "a100-40gb-from-a100-sxm-80");
 }
 
 TEST(ProfileCatalogue, rates_lie_between_a_third_of_the_datasheet_and_the_datasheet) {
-  ASSERT_GE(catalog().profiles.size(), 6u);
-  for (const Profile& profile : catalog().profiles) {
-    const auto gpu = find_row(catalog().gpus, profile.gpu, "gpu");
+  ASSERT_GE(built_in().profiles.size(), 6u);
+  for (const Profile& profile : built_in().profiles) {
+    const auto gpu = find_row(built_in().gpus, profile.gpu, "gpu");
     ASSERT_TRUE(gpu.has_value()) << profile.id;
     for (const RooflineLaw& law : profile.gemm) {
       const double share = law.compute / (*gpu)->peak[static_cast<int>(law.precision)];
@@ -221,7 +221,7 @@ std::string embedded_text(const std::string& name) {
 
 TEST(ProfileCatalogue, forecasts_read_one_file_and_single_kernels_two) {
   std::size_t steps = 0, kernels = 0;
-  for (const ProfileRow& row : catalog().profiles) {
+  for (const ProfileRow& row : built_in().profiles) {
     const std::string own = embedded_text("profiles/" + row.id + ".json"),
                       added = embedded_text("kernels/" + row.id + ".json");
     EXPECT_EQ(write_step_part(row.whole()), own) << row.id;
@@ -242,7 +242,7 @@ TEST(ProfileCatalogue, forecasts_read_one_file_and_single_kernels_two) {
   for (const EmbeddedFile& file : embedded_catalog()) {
     if (!file.name.starts_with("kernels/")) continue;
     const std::string id(file.name.substr(8, file.name.size() - 8 - 5));
-    EXPECT_TRUE(find_row(catalog().profiles, id, "profile").has_value()) << file.name;
+    EXPECT_TRUE(find_row(built_in().profiles, id, "profile").has_value()) << file.name;
   }
 }
 
@@ -321,7 +321,7 @@ TEST(DefaultProfile, where_a_correction_is_dropped_its_figures_go_too) {
 }
 
 TEST(ProfileCatalogue, a100_products_and_collectives_as_published) {
-  const auto found = find_row(catalog().profiles, "a100-sxm-80", "profile");
+  const auto found = find_row(built_in().profiles, "a100-sxm-80", "profile");
   ASSERT_TRUE(found.has_value());
   const Profile& a100 = **found;
   // 8192^3 in bf16 at about 250 TFLOP/s: 1.1e12 FLOP in 4.4 to 4.6 ms.

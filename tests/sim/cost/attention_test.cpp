@@ -4,7 +4,7 @@
 #include "sim/cost.h"
 #include "tests/sim/small_program.h"
 
-namespace stepcast {
+namespace stepcast::sim {
 namespace {
 
 /// Seconds of a fused core that takes one second at the law's rate.
@@ -97,4 +97,4 @@ TEST(AttentionPrice, KernelsForNewerGpusGiveOlderOnesNothing) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::sim

@@ -4,7 +4,7 @@
 #include "sim/cost.h"
 #include "tests/sim/small_program.h"
 
-namespace stepcast {
+namespace stepcast::sim {
 namespace {
 
 /// Mean number of parts that hold at least one of a token's choices, over all ways to choose, per choice. Experts 0, 1,
@@ -115,4 +115,4 @@ TEST(CastGathers, OnlyWhatAProductReadsIsCast) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::sim

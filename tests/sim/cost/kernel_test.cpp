@@ -10,7 +10,7 @@
 #include "sim/cost.h"
 #include "tests/sim/small_program.h"
 
-namespace stepcast {
+namespace stepcast::sim {
 namespace {
 
 /// A step that adds nothing: clocks as in bursts, a stack without factors of its own.
@@ -21,7 +21,7 @@ struct BareStep {
   explicit BareStep(const Profile& of) : profile(of) {
     profile.sustained_slowdown = 1;
     profile.steps.clear();
-    machine.gpu = **find_row(catalog().gpus, profile.gpu, "gpu");
+    machine.gpu = **find_row(built_in().gpus, profile.gpu, "gpu");
   }
   [[nodiscard]] Seconds time(const KernelWork& work, Precision precision) const {
     return CostModel(machine, profile, stack, precision).work(work).time;
@@ -56,7 +56,7 @@ RooflineLaw without_correction(RooflineLaw law) {
 
 TEST(KernelPrice, AProductCostsAStepWhatTheLawSaysOfItAlone) {
   Sizes size;
-  for (const ProfileRow& row : catalog().profiles) {
+  for (const ProfileRow& row : built_in().profiles) {
     const BareStep step(row.steps());
     for (const RooflineLaw& law : row.whole().gemm) {
       // of datasheet rates steps count L2 misses as well
@@ -74,7 +74,7 @@ TEST(KernelPrice, AProductCostsAStepWhatTheLawSaysOfItAlone) {
 TEST(KernelPrice, ACorrectionCountsInStepsWhereItsRowSaysSo) {
   Sizes size;
   int corrected = 0;
-  for (const ProfileRow& row : catalog().profiles) {
+  for (const ProfileRow& row : built_in().profiles) {
     Profile profile = row.whole();
     for (RooflineLaw& law : profile.gemm)
       if (law.refinement.use == CorrectionUse::kernels) law.refinement.use = CorrectionUse::kernels_and_steps;
@@ -96,7 +96,7 @@ TEST(KernelPrice, ACorrectionCountsInStepsWhereItsRowSaysSo) {
 
 TEST(KernelPrice, AttentionAndStreamsCostAStepWhatTheirLawsSay) {
   Sizes size;
-  for (const ProfileRow& row : catalog().profiles) {
+  for (const ProfileRow& row : built_in().profiles) {
     const BareStep step(row.steps());
     AttentionLaw attention = row.whole().attention;
     MemoryLaw memory = row.whole().memory;
@@ -133,4 +133,4 @@ TEST(ProductQuery, GradientsTurnTheMatricesAsCallsDo) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::sim

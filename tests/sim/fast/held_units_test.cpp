@@ -7,7 +7,7 @@
 #include "sim/schedule/schedule_table.h"
 #include "tests/sim/fast/small_shapes.h"
 
-namespace stepcast {
+namespace stepcast::sim {
 namespace {
 
 using namespace small_shapes;
@@ -112,4 +112,4 @@ TEST(HeldUnits, SizesThatTheKindRefusesAreErrors) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::sim

@@ -9,7 +9,7 @@
 #include "sim/fast/step_bound.h"
 #include "sim/schedule/schedule_table.h"
 
-namespace stepcast::small_shapes {
+namespace stepcast::sim::small_shapes {
 
 /// Kinds that a fast price knows: one copy of the model, whole sequences, an order that follows from sizes.
 inline std::vector<const ScheduleKind*> priced_kinds() {
@@ -77,4 +77,4 @@ inline std::string sized_name(const ScheduleKind& kind, const ScheduleSize& size
          std::to_string(size.micro_batches);
 }
 
-}  // namespace stepcast::small_shapes
+}  // namespace stepcast::sim::small_shapes

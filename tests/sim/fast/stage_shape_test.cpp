@@ -8,7 +8,7 @@
 
 #include "tests/sim/fast/small_shapes.h"
 
-namespace stepcast {
+namespace stepcast::sim {
 namespace {
 
 using namespace small_shapes;
@@ -87,4 +87,4 @@ TEST(StageShape, StagesOfRankKindsAddUpToTheProgram) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::sim

@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-namespace stepcast {
+namespace stepcast::sim {
 namespace {
 
 constexpr double infinite = std::numeric_limits<double>::infinity();
@@ -182,4 +182,4 @@ TEST(Standings, ThreadsShareThem) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::sim

@@ -7,7 +7,7 @@
 #include "tests/sim/schedule/bound/closed_form.h"
 #include "tests/sim/fast/small_shapes.h"
 
-namespace stepcast {
+namespace stepcast::sim {
 namespace {
 
 using namespace small_shapes;
@@ -125,4 +125,4 @@ TEST(StepBound, KnowsNothingOfTwoCopiesSlicesAndTimedOrders) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::sim

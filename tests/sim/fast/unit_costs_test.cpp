@@ -9,7 +9,7 @@
 #include "tests/sim/chunk_times.h"
 #include "tests/sim/small_program.h"
 
-namespace stepcast {
+namespace stepcast::sim {
 namespace {
 
 /// Layers whose move holds up compute, or runs beside it.
@@ -69,4 +69,4 @@ TEST(UnitCosts, LayingAStageAgainLeavesNothingBehind) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::sim

@@ -8,7 +8,7 @@
 #include "dataflow/lower/lower.h"
 #include "model/catalog.h"
 
-namespace stepcast {
+namespace stepcast::sim {
 namespace {
 
 struct FamilyCase {
@@ -26,8 +26,8 @@ const FamilyCase family_cases[] = {
 const std::string usual_mesh = "mesh tp:4 cp:2 dp:4 pp:2\n";
 
 Expected<Program> family_program(const FamilyCase& test, const std::string& mesh, std::int64_t micro_batch) {
-  const NetworkSpec& network = **find_row(catalog().networks, test.network, "network");
-  const Stack& stack = **find_row(catalog().stacks, "megatron-core", "stack");
+  const NetworkSpec& network = **find_row(built_in().networks, test.network, "network");
+  const Stack& stack = **find_row(built_in().stacks, "megatron-core", "stack");
   Plan plan;
   const std::string stage =
       std::string(test.mapping).find("par layer") == std::string::npos ? "par layer on pp sched 1f1b for mb:*\n" : "";
@@ -113,4 +113,4 @@ TEST(UnitFamily, GroupsOfOtherRanksAreLeftAlone) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::sim

@@ -3,7 +3,7 @@
 
 #include "tests/sim/schedule/pipelines.h"
 
-namespace stepcast::check_order_test {
+namespace stepcast::sim::check_order_test {
 namespace {
 
 using enum ActionKind;
@@ -129,4 +129,4 @@ TEST(CheckOrder, AWeightGradientHasNoPair) {
 }
 
 }  // namespace
-}  // namespace stepcast::check_order_test
+}  // namespace stepcast::sim::check_order_test

@@ -6,7 +6,7 @@
 
 #include "sim/schedule/engine/engine.h"
 
-namespace stepcast::every_order {
+namespace stepcast::sim::every_order {
 
 /// Calls `visit` with each sequence of F, I and W of m units on one stage that never holds more than `cap`.
 inline void of_one_rank(int stage, int m, int cap, const std::function<void(const std::vector<Action>&)>& visit) {
@@ -53,4 +53,4 @@ inline Optimum of_two_ranks(int m, int cap, const StageTimes& times) {
   return optimum;
 }
 
-}  // namespace stepcast::every_order
+}  // namespace stepcast::sim::every_order

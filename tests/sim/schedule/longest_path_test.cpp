@@ -10,7 +10,7 @@
 #include "sim/schedule/schedule_table.h"
 #include "tests/sim/schedule/pipelines.h"
 
-namespace stepcast::longest_path_test {
+namespace stepcast::sim::longest_path_test {
 namespace {
 
 using enum ActionKind;
@@ -259,4 +259,4 @@ TEST(LongestPath, BlockingIsNeverFasterAndLongerStagesNeverHelp) {
 }
 
 }  // namespace
-}  // namespace stepcast::longest_path_test
+}  // namespace stepcast::sim::longest_path_test

@@ -5,7 +5,7 @@
 
 #include "tests/sim/schedule/pipelines.h"
 
-namespace stepcast::order_test {
+namespace stepcast::sim::order_test {
 namespace {
 
 using pipelines::order_of;
@@ -138,4 +138,4 @@ TEST(Order, ActionsReadLikeTheLiterature) {
 }
 
 }  // namespace
-}  // namespace stepcast::order_test
+}  // namespace stepcast::sim::order_test

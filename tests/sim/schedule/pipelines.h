@@ -8,7 +8,7 @@
 #include "sim/schedule/engine/engine.h"
 #include "sim/schedule/schedule_table.h"
 
-namespace stepcast::pipelines {
+namespace stepcast::sim::pipelines {
 
 /// Every stage alike: forward f, input gradient i, weight gradient w, hops c both ways.
 inline StageTimes equal_times(int stages, double f, double i, double w, double c = 0, bool blocking = false) {
@@ -76,4 +76,4 @@ inline Order written(int micro_batches, const std::vector<std::vector<Action>>& 
   return order;
 }
 
-}  // namespace stepcast::pipelines
+}  // namespace stepcast::sim::pipelines

@@ -9,7 +9,7 @@
 
 #include "tests/sim/schedule/pipelines.h"
 
-namespace stepcast::rendezvous_test {
+namespace stepcast::sim::rendezvous_test {
 namespace {
 
 /// A message between ranks and when either side was ready for it.
@@ -113,4 +113,4 @@ TEST(Rendezvous, ChangesNoMakespanOfOneFOneB) {
 }
 
 }  // namespace
-}  // namespace stepcast::rendezvous_test
+}  // namespace stepcast::sim::rendezvous_test

@@ -6,7 +6,7 @@
 #include "sim/step.h"
 #include "tests/sim/small_program.h"
 
-namespace stepcast {
+namespace stepcast::sim {
 namespace {
 
 constexpr When reduced = When::once_last_use, gathered = When::tail;
@@ -102,4 +102,4 @@ TEST(StepTail, WhatHidesSlowsTheKernelsBesideIt) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::sim

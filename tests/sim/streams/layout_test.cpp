@@ -12,7 +12,7 @@
 #include "tests/sim/chunk_times.h"
 #include "tests/sim/small_program.h"
 
-namespace stepcast::layout_test {
+namespace stepcast::sim::layout_test {
 namespace {
 
 using small::add;
@@ -268,4 +268,4 @@ TEST(StreamLayout, TotalsOfLongRunsAreThoseOfTheTimes) {
 }
 
 }  // namespace
-}  // namespace stepcast::layout_test
+}  // namespace stepcast::sim::layout_test

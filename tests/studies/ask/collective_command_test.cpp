@@ -7,11 +7,11 @@
 
 #include "tests/studies/run_program.h"
 
-namespace stepcast {
+namespace stepcast::ask {
 namespace {
 
 TEST(CollectiveCommand, one_question_within_a_node) {
-  const auto run = testing_program::run(std::vector<std::string>{
+  const auto run = testing_program::run_line(std::vector<std::string>{
       "collective", "all_reduce", "--machine", "dgx-h100", "--bytes", "256 MiB", "--gpus", "8", "--json"});
   ASSERT_EQ(run.code, 0) << run.err;
   const auto answer = nlohmann::json::parse(run.out);
@@ -27,7 +27,7 @@ TEST(CollectiveCommand, one_question_within_a_node) {
 }
 
 TEST(CollectiveCommand, small_buffers_are_bound_by_latency) {
-  const auto run = testing_program::run(std::vector<std::string>{
+  const auto run = testing_program::run_line(std::vector<std::string>{
       "collective", "all_gather", "--machine", "h100-sxm", "--bytes", "8192", "--gpus", "8", "--json"});
   ASSERT_EQ(run.code, 0) << run.err;
   EXPECT_EQ(nlohmann::json::parse(run.out)["bound"], "latency");
@@ -35,8 +35,8 @@ TEST(CollectiveCommand, small_buffers_are_bound_by_latency) {
 
 TEST(CollectiveCommand, other_names_of_a_kind) {
   for (const char* name : {"alltoall", "all-to-all", "AllToAll"})
-    EXPECT_EQ(testing_program::run(std::vector<std::string>{
-                                       "collective", name, "--machine", "dgx-h100", "--bytes", "1 MiB", "--gpus", "8"})
+    EXPECT_EQ(testing_program::run_line(std::vector<std::string>{"collective", name, "--machine", "dgx-h100", "--bytes",
+                                            "1 MiB", "--gpus", "8"})
                   .code,
         0)
         << name;
@@ -46,7 +46,7 @@ TEST(CollectiveCommand, a_table_of_several_kinds_in_its_own_order) {
   const std::string path = testing_program::own_path("collectives.csv");
   std::ofstream(path)
       << "kind,bytes,gpus,nodes\nall_reduce,1048576,8,1\nalltoall,1048576,4,1\nall_gather,1073741824,32,4\n";
-  const auto run = testing_program::run(
+  const auto run = testing_program::run_line(
       std::vector<std::string>{"collective", "--csv", path, "--machine", "azure-nd-h100", "--json"});
   ASSERT_EQ(run.code, 0) << run.err;
   const auto rows = nlohmann::json::parse(run.out)["rows"];
@@ -61,8 +61,8 @@ TEST(CollectiveCommand, a_table_of_several_kinds_in_its_own_order) {
 }
 
 TEST(CollectiveCommand, the_trays_of_a_rack_are_one_domain) {
-  const auto run = testing_program::run(std::vector<std::string>{"collective", "all_reduce", "--machine", "gb200-nvl72",
-      "--bytes", "1 GiB", "--gpus", "8", "--nodes", "2", "--json"});
+  const auto run = testing_program::run_line(std::vector<std::string>{"collective", "all_reduce", "--machine",
+      "gb200-nvl72", "--bytes", "1 GiB", "--gpus", "8", "--nodes", "2", "--json"});
   ASSERT_EQ(run.code, 0) << run.err;
   EXPECT_LT(nlohmann::json::parse(run.out)["time_s"], 4e-3);  // 2 ports of 50 GB/s alone would take 19 ms
 }
@@ -70,7 +70,7 @@ TEST(CollectiveCommand, the_trays_of_a_rack_are_one_domain) {
 TEST(CollectiveCommand, wrong_input) {
   const auto error_of = [](std::vector<std::string> words) {
     words.insert(words.begin(), "collective");
-    const auto run = testing_program::run(words);
+    const auto run = testing_program::run_line(words);
     EXPECT_NE(run.code, 0);
     return run.err;
   };
@@ -89,13 +89,13 @@ TEST(CollectiveCommand, wrong_input) {
 TEST(CollectiveCommand, rows_say_their_kind_and_a_word_beside_the_column_is_refused) {
   const std::string path = testing_program::own_path("kinds.csv");
   std::ofstream(path) << "kind,bytes,gpus\nall_reduce,64 MiB,8\nall_gather,64 MiB,8\n";
-  const auto report = nlohmann::json::parse(testing_program::run({"collective", "--csv", path, "--json"}).out);
+  const auto report = nlohmann::json::parse(testing_program::run_line({"collective", "--csv", path, "--json"}).out);
   EXPECT_EQ(report.at("rows")[0].at("kind"), "all_reduce");
   EXPECT_EQ(report.at("rows")[1].at("kind"), "all_gather");
-  const auto both = testing_program::run({"collective", "all_gather", "--csv", path});
+  const auto both = testing_program::run_line({"collective", "all_gather", "--csv", path});
   EXPECT_EQ(both.code, 2);
   EXPECT_NE(both.err.find("a column kind beside the word all_gather"), std::string::npos) << both.err;
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::ask

@@ -11,15 +11,15 @@
 #include "model/profile/query.h"
 #include "tests/studies/run_program.h"
 
-namespace stepcast {
+namespace stepcast::ask {
 namespace {
 
 using nlohmann::json;
 using testing::HasSubstr;
-using testing_program::run;
+using testing_program::run_line;
 
 json answer_to(const std::string& question) {
-  const auto ran = run("kernel " + question + " --json");
+  const auto ran = run_line("kernel " + question + " --json");
   EXPECT_EQ(ran.code, 0) << question << "\n" << ran.err;
   return ran.code == 0 ? json::parse(ran.out) : json::object();
 }
@@ -30,7 +30,7 @@ double time_of(const std::string& question) {
 }
 
 void refused(const std::string& question, const std::string& what) {
-  const auto ran = run("kernel " + question);
+  const auto ran = run_line("kernel " + question);
   EXPECT_EQ(ran.code, 2) << question << "\n" << ran.out;
   EXPECT_EQ(ran.out, "") << question;
   EXPECT_THAT(ran.err, HasSubstr(what)) << question;
@@ -54,8 +54,8 @@ std::string measured_profile() {
       decode +=
           fmt::format("{},32,8,128,1,{},decode,bf16,{:.3f}\n", batch, keys, 10 + batch * 8.0 * 128 * keys * 4 / 2.5e6);
   const std::string out = testing_program::own_path("stepcast_kernel_profile.json");
-  const auto ran = run("calibrate fit " + kernel_table(moe, "moe.csv") + " " + kernel_table(decode, "decode.csv") +
-                       " --gpu h100-sxm -o " + out);
+  const auto ran = run_line("calibrate fit " + kernel_table(moe, "moe.csv") + " " + kernel_table(decode, "decode.csv") +
+                            " --gpu h100-sxm -o " + out);
   EXPECT_EQ(ran.code, 0) << ran.err;
   return " --profile " + out;
 }
@@ -84,7 +84,7 @@ TEST(KernelCommand, AProductWithItsRateBoundAndSource) {
 }
 
 TEST(KernelCommand, TheTextSaysTheSame) {
-  const auto ran = run("kernel gemm --m 8192 --n 8192 --k 8192");
+  const auto ran = run_line("kernel gemm --m 8192 --n 8192 --k 8192");
   ASSERT_EQ(ran.code, 0) << ran.err;
   for (const char* part : {"gemm on", "time", "80 %", "bound by    compute", "source", "profile"})
     EXPECT_THAT(ran.out, HasSubstr(part));
@@ -94,7 +94,7 @@ TEST(KernelCommand, SaysWhosePricesTakeTheCorrectionAndWhatTheLawIsWithoutIt) {
   const json row = answer_to("gemm --m 8192 --n 8192 --k 8192");
   EXPECT_EQ(row.at("correction"), "kernels only");
   EXPECT_EQ(row.at("held_out_samples"), 20956);
-  EXPECT_THAT(run("kernel gemm --m 8192 --n 8192 --k 8192").out,
+  EXPECT_THAT(run_line("kernel gemm --m 8192 --n 8192 --k 8192").out,
       HasSubstr("correction  kernels only: steps are priced without it; the law alone is off by 5.4 %"));
   // H20 has 78 of H100's 132 multiprocessors: the correction stays behind, and with it its error.
   const json scaled = answer_to("gemm --m 8192 --n 8192 --k 8192 --machine h20");
@@ -110,10 +110,10 @@ TEST(KernelCommand, EveryKindAndEveryOperatorAnswers) {
 }
 
 TEST(KernelCommand, EveryGpuOfTheCatalogueHasAnAnswer) {
-  for (const Gpu& gpu : catalog().gpus) {
+  for (const Gpu& gpu : built_in().gpus) {
     const bool bf16 = gpu.peak[static_cast<int>(Precision::bf16)].value() > 0;
     const auto ran =
-        run("kernel gemm --m 4096 --n 4096 --k 4096 --json --machine " + gpu.id + (bf16 ? "" : " --dtype fp16"));
+        run_line("kernel gemm --m 4096 --n 4096 --k 4096 --json --machine " + gpu.id + (bf16 ? "" : " --dtype fp16"));
     ASSERT_EQ(ran.code, 0) << gpu.id << ran.err;
     check_answer(json::parse(ran.out));
     EXPECT_EQ(json::parse(ran.out).at("machine"), gpu.id);
@@ -175,7 +175,7 @@ TEST(KernelCommand, ATableAnswersInItsOrder) {
   EXPECT_EQ(report.at("rows")[1].at("m"), 1);
   EXPECT_EQ(report.at("rows")[1].at("dtype"), "fp16");
   EXPECT_DOUBLE_EQ(report.at("rows")[0].at("time_s"), time_of("gemm --m 4096 --n 4096 --k 4096"));
-  const auto text = run("kernel gemm --csv " + path);
+  const auto text = run_line("kernel gemm --csv " + path);
   EXPECT_EQ(text.code, 0);
   EXPECT_THAT(text.out, HasSubstr("8192"));
 }
@@ -276,7 +276,7 @@ TEST(KernelCommand, AttentionIsThatOfTheSoftwareNamed) {
     std::vector<std::string> words{
         "kernel", "attention", "--machine", "h100-sxm", "--seq", "4096", "--heads", "32", "--json"};
     if (!software.empty()) words.insert(words.end(), {"--software", software});
-    return testing_program::run(words);
+    return testing_program::run_line(words);
   };
   const auto any = json::parse(of("").out), other = json::parse(of("trtllm 1.3.0rc20").out);
   EXPECT_NE(any.at("time_s"), other.at("time_s"));
@@ -297,9 +297,9 @@ TEST(KernelCommand, NoKeyStandsTwice) {
     if (event == json::parse_event_t::key && depth == 1 && parsed == "rows") ++rows;
     return true;
   };
-  static_cast<void>(json::parse(run("kernel norm --rows 8192 --columns 4096 --json").out, count));
+  static_cast<void>(json::parse(run_line("kernel norm --rows 8192 --columns 4096 --json").out, count));
   EXPECT_EQ(rows, 1);
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::ask

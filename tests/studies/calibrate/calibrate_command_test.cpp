@@ -11,13 +11,13 @@
 
 #include "tests/studies/run_program.h"
 
-namespace stepcast {
+namespace stepcast::calibration {
 namespace {
 
 using nlohmann::json;
 using testing::HasSubstr;
 using testing_program::Ran;
-using testing_program::run;
+using testing_program::run_line;
 
 /// A folder of one test's files.
 class CalibrateCommand : public testing::Test {
@@ -45,7 +45,7 @@ class CalibrateCommand : public testing::Test {
     return text;
   }
   static Ran fails(const std::string& line, const std::string& what) {
-    Ran ran = run(line);
+    Ran ran = run_line(line);
     EXPECT_EQ(ran.code, 2) << line << ran.out;
     EXPECT_EQ(ran.out, "") << line;
     EXPECT_THAT(ran.err, HasSubstr(what)) << line;
@@ -63,7 +63,7 @@ double rate_of(const json& report, const std::string& law) {
 
 TEST_F(CalibrateCommand, ImportJoinsFilesAndSaysWhatItRead) {
   const std::string out = file("m.json");
-  const Ran ran = run(
+  const Ran ran = run_line(
       "calibrate import " + shipped("gemm_times.csv") + " " + shipped("all_reduce.txt") + " --gpu h100-sxm -o " + out);
   ASSERT_EQ(ran.code, 0) << ran.err;
   EXPECT_THAT(ran.out, HasSubstr("24 rows"));
@@ -76,7 +76,7 @@ TEST_F(CalibrateCommand, ImportJoinsFilesAndSaysWhatItRead) {
 
 TEST_F(CalibrateCommand, ImportAsJsonCountsRowsPerKind) {
   const Ran ran =
-      run("calibrate import " + shipped("gemm_times.csv") + " --gpu h100-sxm --json --output " + file("m.json"));
+      run_line("calibrate import " + shipped("gemm_times.csv") + " --gpu h100-sxm --json --output " + file("m.json"));
   ASSERT_EQ(ran.code, 0) << ran.err;
   const json report = json::parse(ran.out);
   EXPECT_EQ(report.at("rows"), 24);
@@ -87,11 +87,11 @@ TEST_F(CalibrateCommand, ImportAsJsonCountsRowsPerKind) {
 
 TEST_F(CalibrateCommand, WithoutAnElementTypeProductsAreBf16AndANoteSaysSo) {
   const std::string table = write("t.csv", products(500e12));
-  const Ran ran = run("calibrate import " + table + " --gpu h100-sxm -o " + file("m.json"));
+  const Ran ran = run_line("calibrate import " + table + " --gpu h100-sxm -o " + file("m.json"));
   ASSERT_EQ(ran.code, 0) << ran.err;
   EXPECT_THAT(ran.out, HasSubstr("gemm bf16"));
   EXPECT_THAT(ran.out, HasSubstr("taken as"));
-  const Ran said = run("calibrate import " + table + " --gpu h100-sxm --dtype fp16 -o " + file("m.json"));
+  const Ran said = run_line("calibrate import " + table + " --gpu h100-sxm --dtype fp16 -o " + file("m.json"));
   ASSERT_EQ(said.code, 0) << said.err;
   EXPECT_THAT(said.out, HasSubstr("gemm fp16"));
   EXPECT_THAT(said.out, testing::Not(HasSubstr("taken as")));
@@ -101,7 +101,7 @@ TEST_F(CalibrateCommand, ColumnsOfAnyNameByOneFlagOrSeveral) {
   const std::string table = write("t.csv", "M,N,depth,runtime,type\n1024,1024,1024,10,bf16\n2048,1024,1024,20,bf16\n");
   for (const char* flags : {"--columns k=depth,time_us=runtime,dtype=type",
            "--column k=depth --column time_us=runtime --column dtype=type"}) {
-    const Ran ran = run("calibrate import " + table + " --gpu h100-sxm " + flags + " -o " + file("m.json"));
+    const Ran ran = run_line("calibrate import " + table + " --gpu h100-sxm " + flags + " -o " + file("m.json"));
     EXPECT_EQ(ran.code, 0) << ran.err;
     EXPECT_THAT(ran.out, HasSubstr("2 rows in"));
   }
@@ -109,7 +109,7 @@ TEST_F(CalibrateCommand, ColumnsOfAnyNameByOneFlagOrSeveral) {
 
 TEST_F(CalibrateCommand, FitRecoversTheRateThatMadeTheTimes) {
   const std::string table = write("t.csv", products(500e12));
-  const Ran ran = run("calibrate fit " + table + " --gpu h100-sxm --dtype bf16 --json -o " + file("p.json"));
+  const Ran ran = run_line("calibrate fit " + table + " --gpu h100-sxm --dtype bf16 --json -o " + file("p.json"));
   ASSERT_EQ(ran.code, 0) << ran.err;
   const json report = json::parse(ran.out);
   EXPECT_EQ(report.at("measurements"), 24);
@@ -122,8 +122,8 @@ TEST_F(CalibrateCommand, FitRecoversTheRateThatMadeTheTimes) {
 }
 
 TEST_F(CalibrateCommand, FitSaysWhatItKeptAndThatSamplesAreFew) {
-  const Ran ran =
-      run("calibrate fit " + shipped("gemm_times.csv") + " --gpu h100-sxm -o " + file("p.json") + " --hold-out 0.25");
+  const Ran ran = run_line(
+      "calibrate fit " + shipped("gemm_times.csv") + " --gpu h100-sxm -o " + file("p.json") + " --hold-out 0.25");
   ASSERT_EQ(ran.code, 0) << ran.err;
   EXPECT_THAT(ran.out, HasSubstr("Held out"));
   EXPECT_THAT(ran.out, HasSubstr("kept from h100-sxm"));
@@ -131,12 +131,12 @@ TEST_F(CalibrateCommand, FitSaysWhatItKeptAndThatSamplesAreFew) {
 }
 
 TEST_F(CalibrateCommand, LawsThatNobodyMeasuredStayAsTheyWere) {
-  ASSERT_EQ(run("calibrate fit " + shipped("gemm_times.csv") + " --gpu h100-sxm -o " + file("p.json")).code, 0);
+  ASSERT_EQ(run_line("calibrate fit " + shipped("gemm_times.csv") + " --gpu h100-sxm -o " + file("p.json")).code, 0);
   for (const char* question : {"kernel attention --seq 4096 --heads 32", "kernel norm --rows 8192 --columns 4096",
            "kernel moe --tokens 1024 --hidden 4096 --inter 14336 --topk 2 --experts 8",
            "kernel gemm --m 4096 --n 4096 --k 4096 --dtype fp8"}) {
-    const Ran before = run(std::string(question) + " --json"),
-              after = run(std::string(question) + " --json --profile " + file("p.json"));
+    const Ran before = run_line(std::string(question) + " --json"),
+              after = run_line(std::string(question) + " --json --profile " + file("p.json"));
     if (before.code != 0) continue;  // the catalogue's profile may lack a law
     ASSERT_EQ(after.code, 0) << after.err;
     EXPECT_DOUBLE_EQ(json::parse(after.out).at("time_s"), json::parse(before.out).at("time_s")) << question;
@@ -145,9 +145,9 @@ TEST_F(CalibrateCommand, LawsThatNobodyMeasuredStayAsTheyWere) {
 
 TEST_F(CalibrateCommand, TheFittedProfileAnswersForItsGpuAndItsRelatives) {
   const std::string table = write("t.csv", products(500e12));
-  ASSERT_EQ(run("calibrate fit " + table + " --gpu h100-sxm -o " + file("p.json")).code, 0);
+  ASSERT_EQ(run_line("calibrate fit " + table + " --gpu h100-sxm -o " + file("p.json")).code, 0);
   const std::string asked = "kernel gemm --m 8192 --n 8192 --k 8192 --json --profile " + file("p.json");
-  const json own = json::parse(run(asked).out), other = json::parse(run(asked + " --machine h200-sxm").out);
+  const json own = json::parse(run_line(asked).out), other = json::parse(run_line(asked + " --machine h200-sxm").out);
   EXPECT_NEAR(own.at("time_s").get<double>(), 2 * std::pow(8192.0, 3) / 500e12, 0.1e-3);
   EXPECT_EQ(own.at("source"), "fitted");
   EXPECT_EQ(other.at("source"), "transferred");
@@ -162,7 +162,7 @@ TEST_F(CalibrateCommand, SeveralGpusNeedAChoice) {
   const Ran ran = fails("calibrate fit " + table + " --dtype bf16 -o " + file("p.json"), "several GPUs");
   EXPECT_THAT(ran.err, HasSubstr("h100-sxm (24 rows)"));
   EXPECT_FALSE(std::filesystem::exists(file("p.json")));
-  const Ran chosen = run("calibrate fit " + table + " --dtype bf16 --gpu a100-80gb --json -o " + file("p.json"));
+  const Ran chosen = run_line("calibrate fit " + table + " --dtype bf16 --gpu a100-80gb --json -o " + file("p.json"));
   ASSERT_EQ(chosen.code, 0) << chosen.err;
   EXPECT_NEAR(rate_of(json::parse(chosen.out), "gemm bf16"), 200e12, 10e12);
   EXPECT_THAT(chosen.out, HasSubstr("24 rows are of other GPUs (h100-sxm)"));
@@ -171,21 +171,23 @@ TEST_F(CalibrateCommand, SeveralGpusNeedAChoice) {
 TEST_F(CalibrateCommand, SustainedTimesGiveTheSlowDownOfBursts) {
   const std::string burst = write("burst.csv", products(500e12, ",dtype", ",bf16"));
   const std::string sustained = write("long.csv", products(400e12, ",dtype", ",bf16"));
-  ASSERT_EQ(run("calibrate import " + sustained + " --gpu h100-sxm --regime sustained -o " + file("s.json")).code, 0);
-  const Ran ran = run("calibrate fit " + burst + " " + file("s.json") + " --gpu h100-sxm --json -o " + file("p.json"));
+  ASSERT_EQ(
+      run_line("calibrate import " + sustained + " --gpu h100-sxm --regime sustained -o " + file("s.json")).code, 0);
+  const Ran ran =
+      run_line("calibrate fit " + burst + " " + file("s.json") + " --gpu h100-sxm --json -o " + file("p.json"));
   ASSERT_EQ(ran.code, 0) << ran.err;
   EXPECT_NEAR(json::parse(ran.out).at("sustained_slowdown"), 1.25, 0.02);
   EXPECT_THAT(ran.out, HasSubstr("was measured sustained"));
 }
 
 TEST_F(CalibrateCommand, ShowHasRoofsLawsCollectivesAndAPlot) {
-  const Ran ran = run("calibrate show h100-sxm");
+  const Ran ran = run_line("calibrate show h100-sxm");
   ASSERT_EQ(ran.code, 0) << ran.err;
   for (const char* part :
       {"Roofs", "989 TFLOP/s", "Laws", "attention", "Bus bandwidth", "all_reduce", "Across nodes", "n = k = 4096"})
     EXPECT_THAT(ran.out, HasSubstr(part));
   EXPECT_NE(ran.out.find("Measured steps"), std::string::npos);
-  const json figures = json::parse(run("calibrate show h100-sxm --json").out);
+  const json figures = json::parse(run_line("calibrate show h100-sxm --json").out);
   ASSERT_FALSE(figures.at("steps").empty());
   for (const auto& fit : figures.at("steps")) EXPECT_LE(fit.at("parameters").size(), 3u);
   EXPECT_EQ(figures.at("profile"), "h100-sxm");
@@ -203,7 +205,7 @@ TEST_F(CalibrateCommand, ShowDrawsWithLettersWhereThereIsNoUnicode) {
 }
 
 TEST_F(CalibrateCommand, AProfileComparedWithItselfIsTheSame) {
-  const json report = json::parse(run("calibrate compare h100-sxm h100-sxm --json").out);
+  const json report = json::parse(run_line("calibrate compare h100-sxm h100-sxm --json").out);
   EXPECT_TRUE(report.at("conditions").empty());
   EXPECT_TRUE(report.at("only_a").empty());
   for (const json& law : report.at("laws")) {
@@ -214,16 +216,17 @@ TEST_F(CalibrateCommand, AProfileComparedWithItselfIsTheSame) {
 
 TEST_F(CalibrateCommand, TwiceTheRateHalvesTheTimesOfLargeProducts) {
   const std::string slow = write("slow.csv", products(300e12)), fast = write("fast.csv", products(600e12));
-  ASSERT_EQ(run("calibrate fit " + slow + " --gpu h100-sxm --cuda 12.1 -o " + file("a.json")).code, 0);
-  ASSERT_EQ(run("calibrate fit " + fast + " --gpu h100-sxm --cuda 12.4 -o " + file("b.json")).code, 0);
-  const json report = json::parse(run("calibrate compare " + file("a.json") + " " + file("b.json") + " --json").out);
+  ASSERT_EQ(run_line("calibrate fit " + slow + " --gpu h100-sxm --cuda 12.1 -o " + file("a.json")).code, 0);
+  ASSERT_EQ(run_line("calibrate fit " + fast + " --gpu h100-sxm --cuda 12.4 -o " + file("b.json")).code, 0);
+  const json report =
+      json::parse(run_line("calibrate compare " + file("a.json") + " " + file("b.json") + " --json").out);
   for (const json& law : report.at("laws")) {
     if (law.at("law") != "gemm bf16") continue;
     EXPECT_NEAR(law.at("p10"), 0.5, 0.05);
     EXPECT_FALSE(law.at("within_own_errors"));
   }
   EXPECT_EQ(report.at("conditions")[0].at("name"), "cuda");
-  const Ran text = run("calibrate compare " + file("a.json") + " " + file("b.json"));
+  const Ran text = run_line("calibrate compare " + file("a.json") + " " + file("b.json"));
   EXPECT_THAT(text.out, HasSubstr("12.4"));
   EXPECT_THAT(text.out, HasSubstr("faster"));
 }
@@ -305,4 +308,4 @@ TEST_F(CalibrateCommand, WhatStoodThereStaysWhenTheWorkFails) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::calibration

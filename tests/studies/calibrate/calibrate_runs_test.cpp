@@ -13,7 +13,7 @@
 #include "tests/calibrate/import/sample_logs.h"
 #include "tests/studies/run_program.h"
 
-namespace stepcast {
+namespace stepcast::calibration {
 namespace {
 
 using Changes = std::vector<std::pair<std::string, std::string>>;
@@ -42,7 +42,7 @@ Scenario scenario_of_log(const std::string& log) {
   return made->scenario;
 }
 
-double seconds_of(const Scenario& scenario) { return predict(scenario)->step.step_time.value(); }
+double seconds_of(const Scenario& scenario) { return run::predict(scenario)->step.step_time.value(); }
 
 void write_file(const std::string& name, const std::string& text) { std::ofstream(name) << text; }
 
@@ -74,7 +74,7 @@ TEST(CalibrateRuns, TwoLogsBringTheForecastOfAThirdNearer) {
                     profile = testing_program::own_path("p.json");
   write_file(a, log_of(first, measured_of(first, 128), 128));
   write_file(b, log_of(second, measured_of(second, 128), 128));
-  const auto ran = testing_program::run("calibrate runs " + a + " " + b + " --machine dgx-h100 -o " + profile);
+  const auto ran = testing_program::run_line("calibrate runs " + a + " " + b + " --machine dgx-h100 -o " + profile);
   ASSERT_EQ(ran.code, 0) << ran.err;
   EXPECT_NE(ran.out.find("megatron-core bf16"), std::string::npos) << ran.out;
 
@@ -96,7 +96,7 @@ TEST(CalibrateRuns, TwoRunsThatAgreeMakeNoNarrowInterval) {
   const Scenario scenario = scenario_of_log(log_of(first, 1, 128));
   write_file(a, log_of(first, seconds_of(scenario), 128));
   write_file(b, log_of(second, seconds_of(scenario_of_log(log_of(second, 1, 128))), 128));
-  const auto ran = testing_program::run("calibrate runs " + a + " " + b + " --machine dgx-h100 -o " + profile);
+  const auto ran = testing_program::run_line("calibrate runs " + a + " " + b + " --machine dgx-h100 -o " + profile);
   ASSERT_EQ(ran.code, 0) << ran.err;
   const auto read = read_profile(*read_text_file(profile), profile);
   ASSERT_TRUE(read.has_value()) << to_text(read.error());
@@ -114,13 +114,13 @@ TEST(CalibrateRuns, TwoRunsThatAgreeMakeNoNarrowInterval) {
 TEST(CalibrateRuns, ASingleLogKeepsWhatIsKnownOfPairs) {
   const std::string log = testing_program::own_path("a.log"), profile = testing_program::own_path("p.json");
   write_file(log, log_of({}, 10, 128));
-  const auto ran = testing_program::run("calibrate runs " + log + " --machine dgx-b200 -o " + profile);
+  const auto ran = testing_program::run_line("calibrate runs " + log + " --machine dgx-b200 -o " + profile);
   ASSERT_EQ(ran.code, 0) << ran.err;
   const auto read = read_profile(*read_text_file(profile), profile);
   ASSERT_TRUE(read.has_value()) << to_text(read.error());
-  const Stack& stack = **find_row(catalog().stacks, "megatron-core", "stack");
+  const Stack& stack = **find_row(built_in().stacks, "megatron-core", "stack");
   const auto shipped =
-      find_step_fit(**find_row(catalog().profiles, "b200-sxm", "profile"), stack, Precision::bf16, false).fit;
+      find_step_fit(**find_row(built_in().profiles, "b200-sxm", "profile"), stack, Precision::bf16, false).fit;
   const auto own = find_step_fit(*read, stack, Precision::bf16, false).fit;
   ASSERT_TRUE(own && shipped && shipped->pairs > 0);
   EXPECT_EQ(own->source, log);
@@ -131,7 +131,7 @@ TEST(CalibrateRuns, ASingleLogKeepsWhatIsKnownOfPairs) {
 TEST(CalibrateRuns, TwoPublishedRunsBringOthersOfTheirSoftwareNearer) {
   // vTrain's cluster: every pair of neighbours in the list forecasts the next run.
   std::vector<MeasuredRun> runs;
-  for (const stepcast::Run& record : shipped_records())
+  for (const records::Run& record : shipped_records())
     if (record.source.starts_with("VIA-Research/vTrain"))
       if (auto run = measured_run(record); run && run->witness) {
         run->scenario.profile.row.steps.clear();
@@ -159,7 +159,7 @@ TEST(CalibrateRuns, RecordsGiveParametersWithUnitsRangesAndMeaning) {
     for (const auto& row : nlohmann::json::parse(file.text))
       if (row.at("id").get<std::string>().starts_with("korthikanti22")) chosen.push_back(row);
   write_file(records, chosen.dump());
-  const auto ran = testing_program::run("calibrate runs " + records + " --leave-out model --json");
+  const auto ran = testing_program::run_line("calibrate runs " + records + " --leave-out model --json");
   ASSERT_EQ(ran.code, 0) << ran.err;
   const auto fit = nlohmann::json::parse(ran.out).at("fits").at(0);
   EXPECT_EQ(fit.at("stack"), "megatron-2022");
@@ -182,7 +182,7 @@ TEST(CalibrateRuns, ChosenParametersAreFitted) {
     for (const auto& row : nlohmann::json::parse(file.text))
       if (row.at("id").get<std::string>().starts_with("korthikanti22-175B")) chosen.push_back(row);
   write_file(records, chosen.dump());
-  const auto ran = testing_program::run("calibrate runs " + records + " --parameters memory --json");
+  const auto ran = testing_program::run_line("calibrate runs " + records + " --parameters memory --json");
   ASSERT_EQ(ran.code, 0) << ran.err;
   const auto parameters = nlohmann::json::parse(ran.out).at("fits").at(0).at("parameters");
   ASSERT_EQ(parameters.size(), 1u);
@@ -196,7 +196,7 @@ TEST(CalibrateRuns, LogsWhoseLinesBeginWithABracketAreNoRecords) {
   for (const auto& [stack, text] : logs) {
     const std::string log = testing_program::own_path(stack + ".log");
     write_file(log, text);
-    const auto ran = testing_program::run("calibrate runs " + log + " --machine dgx-h100");
+    const auto ran = testing_program::run_line("calibrate runs " + log + " --machine dgx-h100");
     EXPECT_EQ(ran.code, 0) << ran.err;
     EXPECT_TRUE(ran.out.starts_with(stack + " ")) << ran.out;
   }
@@ -204,7 +204,7 @@ TEST(CalibrateRuns, LogsWhoseLinesBeginWithABracketAreNoRecords) {
   write_file(bare, sample_log::megatron_steps(sample_log::settled_ms));
   write_file(script, sample_log::megatron_script);
   const auto ran =
-      testing_program::run("calibrate runs " + bare + " --launch " + script + " --gpus 16 --machine dgx-h100");
+      testing_program::run_line("calibrate runs " + bare + " --launch " + script + " --gpus 16 --machine dgx-h100");
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_TRUE(ran.out.starts_with("megatron-core ")) << ran.out;
 }
@@ -214,16 +214,16 @@ TEST(CalibrateRuns, AValueAtTheEndOfItsRangeIsNamed) {
   const double usual = seconds_of(scenario_of_log(log_of({}, 1, 128)));
   write_file(log, log_of({}, 4 * usual, 128));
   EXPECT_NE(
-      testing_program::run("calibrate runs " + log + words).out.find("products at the end of the plausible range"),
+      testing_program::run_line("calibrate runs " + log + words).out.find("products at the end of the plausible range"),
       std::string::npos);
   write_file(log, log_of({}, 1.05 * usual, 128));
-  const auto ran = testing_program::run("calibrate runs " + log + words);
+  const auto ran = testing_program::run_line("calibrate runs " + log + words);
   EXPECT_EQ(ran.out.find("at the end of"), std::string::npos) << ran.out;
   EXPECT_NE(ran.out.find(": 1 run\n"), std::string::npos) << ran.out;
 }
 
 std::string refusal(const std::string& arguments) {
-  const auto ran = testing_program::run("calibrate runs " + arguments);
+  const auto ran = testing_program::run_line("calibrate runs " + arguments);
   EXPECT_EQ(ran.code, 2) << ran.out;
   return ran.err;
 }
@@ -251,4 +251,4 @@ TEST(CalibrateRuns, WrongInputIsExplained) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::calibration

@@ -15,7 +15,7 @@
 #include "tests/calibrate/measure/fake_gpu.h"
 #include "tests/studies/run_program.h"
 
-namespace stepcast {
+namespace stepcast::calibration {
 namespace {
 
 using testing::HasSubstr;
@@ -224,7 +224,7 @@ TEST(MeasureCommand, OnlyTheNamedPhasesRun) {
 }
 
 TEST(MeasureCommand, ProgramSaysWhatIsMissing) {
-  const auto ran = testing_program::run("calibrate measure -o /tmp/never_written.json");
+  const auto ran = testing_program::run_line("calibrate measure -o /tmp/never_written.json");
   if (devices()) GTEST_SKIP() << "this machine has a GPU";
   EXPECT_EQ(ran.code, 2);
   EXPECT_FALSE(ran.err.empty());
@@ -232,4 +232,4 @@ TEST(MeasureCommand, ProgramSaysWhatIsMissing) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::calibration

@@ -11,18 +11,18 @@
 #include "kernels/bench/work.h"
 #include "model/catalog.h"
 
-namespace stepcast {
+namespace stepcast::calibration {
 namespace {
 
 OwnShapesRequest shapes_request(const char* stack = "megatron-core") {
   OwnShapesRequest request;
-  request.gpu = **find_row(catalog().gpus, "h100-sxm", "gpu");
-  request.stack = **find_row(catalog().stacks, stack, "stack");
+  request.gpu = **find_row(built_in().gpus, "h100-sxm", "gpu");
+  request.stack = **find_row(built_in().stacks, stack, "stack");
   return request;
 }
 
 std::vector<std::string> names_of_shapes(const char* network, const OwnShapesRequest& request = shapes_request()) {
-  const auto shapes = own_shapes(**find_row(catalog().networks, network, "network"), request);
+  const auto shapes = own_shapes(**find_row(built_in().networks, network, "network"), request);
   if (!shapes) {
     ADD_FAILURE() << network << ": " << to_text(shapes.error());
     return {};
@@ -125,7 +125,7 @@ TEST(OwnShapes, what_weighs_most_comes_first) {
 }
 
 TEST(OwnShapes, every_network_has_some_and_none_twice) {
-  for (const NetworkSpec& network : catalog().networks) {
+  for (const NetworkSpec& network : built_in().networks) {
     const auto shapes = own_shapes(network, shapes_request());
     ASSERT_TRUE(shapes.has_value()) << network.id << ": " << to_text(shapes.error());
     EXPECT_GT(shapes->size(), 30u) << network.id;
@@ -157,11 +157,11 @@ TEST(OwnShapes, every_network_has_some_and_none_twice) {
 TEST(OwnShapes, a_sequence_beyond_learned_positions_is_refused) {
   OwnShapesRequest request = shapes_request();
   request.sequence = 1 << 20;
-  const auto shapes = own_shapes(**find_row(catalog().networks, "gpt3-175b", "network"), request);
+  const auto shapes = own_shapes(**find_row(built_in().networks, "gpt3-175b", "network"), request);
   ASSERT_FALSE(shapes.has_value());
   EXPECT_EQ(shapes.error().where, "--seq");
   EXPECT_THAT(shapes.error().hint, testing::HasSubstr("2048"));
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::calibration

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace stepcast {
+namespace stepcast::cli {
 namespace {
 
 using testing::ElementsAre;
@@ -79,4 +79,4 @@ TEST(Arguments, EveryFlagRecordIsDocumentedAndFound) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::cli

@@ -9,7 +9,7 @@
 
 #include "tests/studies/run_program.h"
 
-namespace stepcast {
+namespace stepcast::cli {
 namespace {
 
 using testing::HasSubstr;
@@ -90,4 +90,4 @@ TEST(NamedOutputs, WrongNamesAreExplained) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::cli

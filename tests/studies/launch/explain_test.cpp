@@ -11,7 +11,7 @@
 #include "tests/studies/notation/terms/formula.h"
 #include "tests/studies/run_program.h"
 
-namespace stepcast {
+namespace stepcast::launch {
 namespace {
 
 using testing::HasSubstr;
@@ -153,7 +153,7 @@ TEST(TermFiles, WrongRowsAreNamed) {
 
 TEST(ExplainCommand, TextFitsAScreen) {
   for (const Term& term : terms()) {
-    const auto ran = testing_program::run("explain " + term.id);
+    const auto ran = testing_program::run_line("explain " + term.id);
     ASSERT_EQ(ran.code, 0) << ran.err;
     EXPECT_LE(std::count(ran.out.begin(), ran.out.end(), '\n'), 60) << term.id;
     std::istringstream lines(ran.out);
@@ -162,7 +162,7 @@ TEST(ExplainCommand, TextFitsAScreen) {
 }
 
 TEST(ExplainCommand, SaysTheCollectiveAndItsBytes) {
-  const auto ran = testing_program::run("explain ColumnParallelLinear");
+  const auto ran = testing_program::run_line("explain ColumnParallelLinear");
   ASSERT_EQ(ran.code, 0) << ran.err;
   // dI of 64 x 256 elements of 2 bytes, 2 * 3/4 of it.
   EXPECT_THAT(ran.out, HasSubstr("backward  all_reduce dI on tp  2*(tp-1)/tp * dI  = 49,152 B"));
@@ -172,23 +172,23 @@ TEST(ExplainCommand, SaysTheCollectiveAndItsBytes) {
 TEST(ExplainCommand, FindsByAnyNameAndSeveralWords) {
   for (const char* line :
       {"explain DDP", "explain data parallelism", "explain Data-Parallelism", "explain distributed data_parallel dp"})
-    EXPECT_EQ(testing_program::run(line).code, std::string(line).ends_with(" dp") ? 2 : 0) << line;
-  const auto wrong = testing_program::run("explain ring atention");
+    EXPECT_EQ(testing_program::run_line(line).code, std::string(line).ends_with(" dp") ? 2 : 0) << line;
+  const auto wrong = testing_program::run_line("explain ring atention");
   EXPECT_EQ(wrong.code, 2);
   EXPECT_THAT(wrong.err, HasSubstr("near it: ring attention"));
-  EXPECT_THAT(testing_program::run("explain qqqqqqq").err, HasSubstr("lists all terms"));
+  EXPECT_THAT(testing_program::run_line("explain qqqqqqq").err, HasSubstr("lists all terms"));
 }
 
 TEST(ExplainCommand, ListsByGroup) {
-  const auto ran = testing_program::run("explain");
+  const auto ran = testing_program::run_line("explain");
   ASSERT_EQ(ran.code, 0);
   EXPECT_THAT(ran.out, HasSubstr("Data and weights\n  data parallelism, FSDP"));
-  const auto list = nlohmann::json::parse(testing_program::run("explain --json").out);
+  const auto list = nlohmann::json::parse(testing_program::run_line("explain --json").out);
   EXPECT_EQ(list.at("terms").size(), terms().size());
 }
 
 TEST(ExplainCommand, JsonHoldsFormulasAndNumbers) {
-  const auto ran = testing_program::run("explain row parallel --json");
+  const auto ran = testing_program::run_line("explain row parallel --json");
   ASSERT_EQ(ran.code, 0) << ran.err;
   const auto term = nlohmann::json::parse(ran.out);
   EXPECT_EQ(term.at("id"), "row-parallel-linear");
@@ -196,10 +196,10 @@ TEST(ExplainCommand, JsonHoldsFormulasAndNumbers) {
   EXPECT_EQ(term.at("volume").at(0).at("received_bytes"), 24576);
   EXPECT_EQ(term.at("collectives").at(0).at("received_bytes"), 24576);
   EXPECT_EQ(term.at("collectives").at(0).at("kind"), "all_reduce");
-  const auto array = nlohmann::json::parse(testing_program::run("explain output stationary --json").out);
+  const auto array = nlohmann::json::parse(testing_program::run_line("explain output stationary --json").out);
   EXPECT_EQ(array.at("stationary"), "output-stationary");
   EXPECT_THAT(array.at("counts").at(0).get<std::string>(), HasSubstr("O 0 reads, 16,384 updates"));
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::launch

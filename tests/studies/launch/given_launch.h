@@ -8,7 +8,7 @@
 
 #include "studies/launch/read/launch_request.h"
 
-namespace stepcast::given_launches {
+namespace stepcast::launch::given_launches {
 
 using GivenValues = std::vector<std::pair<std::string, std::string>>;
 
@@ -45,4 +45,4 @@ inline std::string said(const LaunchReading& reading, const char* key) {
 }
 inline const NetworkSpec& trained(const LaunchReading& reading) { return reading.request.network->row; }
 
-}  // namespace stepcast::given_launches
+}  // namespace stepcast::launch::given_launches

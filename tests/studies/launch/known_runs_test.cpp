@@ -6,7 +6,7 @@
 #include "studies/run/scenario_file.h"
 #include "tests/studies/launch/restated_launch.h"
 
-namespace stepcast {
+namespace stepcast::launch {
 namespace {
 
 using testing_launch::RestatedLaunch;
@@ -60,7 +60,7 @@ TEST_P(KnownRuns, TheLaunchAndTheScenarioGiveTheSameFigure) {
   ASSERT_TRUE(written) << to_text(written.error());
   EXPECT_EQ(read->plan.mapping, written->plan.mapping);
 
-  const auto of_launch = predict(*read), of_scenario = predict(*written);
+  const auto of_launch = run::predict(*read), of_scenario = run::predict(*written);
   ASSERT_TRUE(of_launch) << to_text(of_launch.error());
   ASSERT_TRUE(of_scenario) << to_text(of_scenario.error());
   EXPECT_DOUBLE_EQ(of_launch->step.step_time.value(), of_scenario->step.step_time.value());
@@ -72,4 +72,4 @@ INSTANTIATE_TEST_SUITE_P(
     Published, KnownRuns, testing::ValuesIn(known_runs()), [](const auto& row) { return row.param.scenario; });
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::launch

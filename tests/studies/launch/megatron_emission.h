@@ -6,7 +6,7 @@
 #include "calibrate/import/scripts/launch_arguments.h"
 #include "tests/studies/launch/emit/emit_fixtures.h"
 
-namespace stepcast::emit_tests {
+namespace stepcast::launch::emit_tests {
 
 /// 64 GPUs: tp 4, pp 4, dp 4.
 inline SplitWishes megatron_wishes() {
@@ -50,4 +50,4 @@ inline std::string said(const Emission& emission, const std::string& name) {
   return found == line.arguments.end() ? "" : found->second;
 }
 
-}  // namespace stepcast::emit_tests
+}  // namespace stepcast::launch::emit_tests

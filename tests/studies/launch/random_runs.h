@@ -11,7 +11,7 @@
 #include "studies/run/forecast.h"
 #include "studies/run/scenario.h"
 
-namespace stepcast {
+namespace stepcast::launch {
 
 class RandomRuns {
  public:
@@ -68,4 +68,4 @@ class RandomRuns {
   std::string stack_;
 };
 
-}  // namespace stepcast
+}  // namespace stepcast::launch

@@ -8,7 +8,7 @@
 #include "studies/run/forecast.h"
 #include "tests/studies/launch/restated_launch.h"
 
-namespace stepcast {
+namespace stepcast::launch {
 namespace {
 
 using testing_launch::RestatedLaunch;
@@ -86,7 +86,7 @@ TEST_P(RealLaunches, CanBeForecast) {
     return;
   }
   ASSERT_TRUE(scenario) << to_text(scenario.error());
-  const auto prediction = predict(*scenario);
+  const auto prediction = run::predict(*scenario);
   ASSERT_TRUE(prediction) << to_text(prediction.error());
   EXPECT_GT(prediction->step.step_time.value(), 0);
 }
@@ -105,4 +105,4 @@ TEST(RealLaunchTable, HasAtLeast25FilesOfAllFrameworks) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::launch

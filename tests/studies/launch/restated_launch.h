@@ -15,7 +15,7 @@
 
 #include "studies/launch/read/launch_request.h"
 
-namespace stepcast::testing_launch {
+namespace stepcast::launch::testing_launch {
 
 struct RestatedLaunch {
   std::string file, repository, path, at;       ///< ours; whose, where in it, tag or commit
@@ -96,4 +96,4 @@ inline Expected<LaunchReading> restated_meaning(const RestatedLaunch& row, const
   return reading;
 }
 
-}  // namespace stepcast::testing_launch
+}  // namespace stepcast::launch::testing_launch

@@ -9,7 +9,7 @@
 #include "studies/launch/emit/emit.h"
 #include "tests/studies/launch/random_runs.h"
 
-namespace stepcast {
+namespace stepcast::launch {
 namespace {
 
 struct RoundTrip {
@@ -114,4 +114,4 @@ INSTANTIATE_TEST_SUITE_P(Frameworks, RoundTripOf,
     [](const auto& info) { return info.param.target; });
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::launch

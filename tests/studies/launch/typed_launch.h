@@ -6,7 +6,7 @@
 
 #include "studies/launch/read/launch.h"
 
-namespace stepcast::testing_launch {
+namespace stepcast::launch::testing_launch {
 
 inline bool names_an_argument(const std::string& word) { return word.starts_with("--"); }
 
@@ -84,4 +84,4 @@ inline Launch quiet_torchtitan() {
   return launch;
 }
 
-}  // namespace stepcast::testing_launch
+}  // namespace stepcast::launch::testing_launch

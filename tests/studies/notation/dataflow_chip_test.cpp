@@ -7,7 +7,7 @@
 
 #include "tests/studies/run_program.h"
 
-namespace stepcast {
+namespace stepcast::notation {
 namespace {
 
 using nlohmann::json;
@@ -25,7 +25,7 @@ std::string flow_file(const std::string& text) {
 testing_program::Ran run_flow(const std::string& text, const std::vector<std::string>& flags) {
   std::vector<std::string> words = {"dataflow", flow_file(text)};
   words.insert(words.end(), flags.begin(), flags.end());
-  return testing_program::run(words);
+  return testing_program::run_line(words);
 }
 
 json report_of(const std::string& text, std::vector<std::string> flags = {}) {
@@ -163,4 +163,4 @@ TEST(DataflowChip, WrongInputIsExplained) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::notation

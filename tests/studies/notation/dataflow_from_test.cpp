@@ -5,14 +5,14 @@
 
 #include "tests/studies/run_program.h"
 
-namespace stepcast {
+namespace stepcast::notation {
 namespace {
 
 using testing::HasSubstr;
 
 TEST(DataflowFrom, TimeloopsFilesAreCounted) {
   const std::string file = std::string(STEPCAST_SOURCE_DIR) + "/examples/timeloop_ws.yaml";
-  const auto ran = testing_program::run("dataflow --from timeloop " + file + " --json");
+  const auto ran = testing_program::run_line("dataflow --from timeloop " + file + " --json");
   ASSERT_EQ(ran.code, 0) << ran.err;
   const auto report = nlohmann::json::parse(ran.out);
   const auto& buffer = report.at("levels").at(0);
@@ -25,13 +25,13 @@ TEST(DataflowFrom, TimeloopsFilesAreCounted) {
 
 TEST(DataflowFrom, UnknownToolsAndSecondFilesAreRefused) {
   const std::string file = std::string(STEPCAST_SOURCE_DIR) + "/examples/timeloop_ws.yaml";
-  const auto unknown = testing_program::run("dataflow --from timelop " + file);
+  const auto unknown = testing_program::run_line("dataflow --from timelop " + file);
   EXPECT_EQ(unknown.code, 2);
   EXPECT_THAT(unknown.err, HasSubstr("did you mean 'timeloop'?"));
-  const auto second = testing_program::run("dataflow a.flow b.flow");
+  const auto second = testing_program::run_line("dataflow a.flow b.flow");
   EXPECT_EQ(second.code, 2);
   EXPECT_THAT(second.err, HasSubstr("b.flow: a second file"));
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::notation

@@ -8,7 +8,7 @@
 
 #include "tests/studies/run_program.h"
 
-namespace stepcast {
+namespace stepcast::notation {
 namespace {
 
 using testing::HasSubstr;
@@ -16,7 +16,7 @@ using testing::HasSubstr;
 std::string example(const char* name) { return std::string(STEPCAST_SOURCE_DIR) + "/examples/" + name; }
 
 TEST(DataflowCommand, SummaForwardMovesTwoPanels) {
-  const auto ran = testing_program::run("dataflow " + example("summa.flow") + " --json");
+  const auto ran = testing_program::run_line("dataflow " + example("summa.flow") + " --json");
   ASSERT_EQ(ran.code, 0) << ran.err;
   double received = 0;
   const auto report = nlohmann::json::parse(ran.out);
@@ -26,14 +26,14 @@ TEST(DataflowCommand, SummaForwardMovesTwoPanels) {
 }
 
 TEST(DataflowCommand, TableNamesTensorAxisAndBytes) {
-  const auto ran = testing_program::run("dataflow " + example("pope_2d.flow"));
+  const auto ran = testing_program::run_line("dataflow " + example("pope_2d.flow"));
   ASSERT_EQ(ran.code, 0) << ran.err;
   EXPECT_THAT(ran.out, HasSubstr("all_gather"));
   EXPECT_THAT(ran.out, HasSubstr("yz"));
 }
 
 TEST(DataflowCommand, PlacementsMemoryAndWhatStays) {
-  const auto ran = testing_program::run("dataflow " + example("summa.flow") + " --json");
+  const auto ran = testing_program::run_line("dataflow " + example("summa.flow") + " --json");
   ASSERT_EQ(ran.code, 0) << ran.err;
   const auto report = nlohmann::json::parse(ran.out);
   const auto has = [&](const char* tensor, const char* copy, const char* axis, const char* placement) {
@@ -56,7 +56,7 @@ TEST(DataflowCommand, PlacementsMemoryAndWhatStays) {
 
 TEST(DataflowCommand, StagesFillByTheSkewLaw) {
   // 16 samples through 4 stages: 16 + 3 rounds. A ring holds two of four shards of X, 16 x 256 x 2 bytes each.
-  const auto ran = testing_program::run("dataflow " + example("tangram_pipeline.flow") + " --json");
+  const auto ran = testing_program::run_line("dataflow " + example("tangram_pipeline.flow") + " --json");
   ASSERT_EQ(ran.code, 0) << ran.err;
   const auto report = nlohmann::json::parse(ran.out);
   EXPECT_EQ(report.at("skew").at("skew_stages"), 3);
@@ -66,15 +66,15 @@ TEST(DataflowCommand, StagesFillByTheSkewLaw) {
 }
 
 TEST(DataflowCommand, WrongFilesAreExplained) {
-  const auto missing = testing_program::run("dataflow nowhere.flow");
+  const auto missing = testing_program::run_line("dataflow nowhere.flow");
   EXPECT_EQ(missing.code, 2);
-  const auto plan = testing_program::run("dataflow " + example("fsdp.flow"));
+  const auto plan = testing_program::run_line("dataflow " + example("fsdp.flow"));
   EXPECT_EQ(plan.code, 2);
   EXPECT_THAT(plan.err, HasSubstr("no operator is written"));
 }
 
 TEST(DataflowCommand, PredictRefusesAProgramWithOperators) {
-  const auto ran = testing_program::run("predict llama3-8b --mapping " + example("summa.flow"));
+  const auto ran = testing_program::run_line("predict llama3-8b --mapping " + example("summa.flow"));
   EXPECT_EQ(ran.code, 2);
   EXPECT_THAT(ran.err, HasSubstr("brings its own operators"));
 }
@@ -84,7 +84,7 @@ TEST(DataflowCommand, WindowsByConventionOrExactly) {
   std::ofstream(flow) << "arch mem { buf }\ndim k:2 p:2 r:3\nconv: O[k,p] += I[p+r] * W[k,r]\n"
                          "mem: for k:2 for p:2 [I W O]\nbuf: for r:3 [I W O]\n";
   const auto fills = [&](const std::string& flags) {
-    const auto ran = testing_program::run("dataflow " + flow + " --json" + flags);
+    const auto ran = testing_program::run_line("dataflow " + flow + " --json" + flags);
     EXPECT_EQ(ran.code, 0) << ran.err;
     return nlohmann::json::parse(ran.out).at("levels").at(1).at("tensors").at("I").at("fills").get<double>();
   };
@@ -93,10 +93,10 @@ TEST(DataflowCommand, WindowsByConventionOrExactly) {
   EXPECT_EQ(fills(" --windows exact"), 3 + 1 + 1 + 1);
   EXPECT_EQ(fills(" --windows timeloop"), 3 + 1 + 3 + 1);
   EXPECT_EQ(fills(""), 8);
-  const auto wrong = testing_program::run("dataflow " + flow + " --windows exakt");
+  const auto wrong = testing_program::run_line("dataflow " + flow + " --windows exakt");
   EXPECT_EQ(wrong.code, 2);
   EXPECT_THAT(wrong.err, HasSubstr("did you mean 'exact'"));
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::notation

@@ -12,7 +12,7 @@
 #include "studies/run/scenario.h"
 #include "tests/studies/run_program.h"
 
-namespace stepcast {
+namespace stepcast::predict {
 namespace {
 
 using testing::HasSubstr;
@@ -27,7 +27,7 @@ std::string kind_flags(const ScheduleKind& kind) {
 }
 
 KindJson predicted_json(const std::string& words) {
-  const auto ran = testing_program::run(words + " --json");
+  const auto ran = testing_program::run_line(words + " --json");
   EXPECT_EQ(ran.code, 0) << words << ": " << ran.err;
   return ran.code == 0 ? KindJson::parse(ran.out) : KindJson();
 }
@@ -61,8 +61,8 @@ double scheduled_makespan(const ScheduleKind& kind, const KindJson& pipeline) {
   double hop = 0;
   for (const double one : pipeline.at("hop_s")) hop = std::max(hop, one);
   const std::string chunks = kind.takes_chunks ? " --chunks 2" : "";
-  const auto ran = testing_program::run("schedule " + kind.id + " --stages 4 --micro-batches 16 --times " + name +
-                                        chunks + " --p2p " + KindJson(hop).dump() + " --json");
+  const auto ran = testing_program::run_line("schedule " + kind.id + " --stages 4 --micro-batches 16 --times " + name +
+                                             chunks + " --p2p " + KindJson(hop).dump() + " --json");
   EXPECT_EQ(ran.code, 0) << ran.err;
   return ran.code == 0 ? KindJson::parse(ran.out).at("makespan").get<double>() : 0;
 }
@@ -177,7 +177,7 @@ TEST(PredictKinds, RefusalsNameTheFlagAndWhatWorks) {
     const std::string words = row.words;
     const std::string tp = words.find("--tp") == std::string::npos ? " --tp 2" : "";
     const std::string pp = words.find("--pp") == std::string::npos ? " --pp 4" : "";
-    const auto ran = testing_program::run("predict llama3-8b --gpus 8" + tp + pp + " " + words);
+    const auto ran = testing_program::run_line("predict llama3-8b --gpus 8" + tp + pp + " " + words);
     EXPECT_EQ(ran.code, 2) << words;
     EXPECT_THAT(ran.err, HasSubstr(row.flag)) << words;
     EXPECT_THAT(ran.err, HasSubstr(row.what)) << words;
@@ -188,14 +188,14 @@ TEST(PredictKinds, RefusalsNameTheFlagAndWhatWorks) {
 
 TEST(PredictKinds, ScenarioFilesKeepSlicesAndCap) {
   const std::string words = four_stages + " --schedule seq-1f1b --seq-splits 4 --memory-cap 9";
-  const auto scenario = testing_program::run(words + " --print-scenario");
+  const auto scenario = testing_program::run_line(words + " --print-scenario");
   ASSERT_EQ(scenario.code, 0) << scenario.err;
   const std::string name = testing_program::own_path("sliced_scenario.json");
   std::ofstream(name) << scenario.out;
   EXPECT_EQ(predicted_json("predict " + name).at("step_time_s"), predicted_json(words).at("step_time_s"));
-  const auto tighter = testing_program::run("predict " + name + " --memory-cap 5");
+  const auto tighter = testing_program::run_line("predict " + name + " --memory-cap 5");
   EXPECT_THAT(tighter.err, HasSubstr("7 slices on rank 0, above 5"));
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::predict

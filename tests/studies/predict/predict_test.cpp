@@ -8,7 +8,7 @@
 #include "studies/print/table.h"
 #include "tests/studies/run_program.h"
 
-namespace stepcast {
+namespace stepcast::predict {
 namespace {
 
 using nlohmann::json;
@@ -16,7 +16,7 @@ using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::Not;
 using testing_program::Ran;
-using testing_program::run;
+using testing_program::run_line;
 
 const std::string acceptance = "predict llama3-70b --machine dgx-h100 --gpus 512 --tp 8 --pp 4 --global-batch 1024";
 
@@ -28,7 +28,7 @@ std::vector<std::string> lines(const std::string& text) {
 }
 
 TEST(Predict, PageHasEverySectionAndFitsAScreen) {
-  const Ran ran = run(acceptance);
+  const Ran ran = run_line(acceptance);
   ASSERT_EQ(ran.code, 0) << ran.err;
   EXPECT_THAT(ran.out, HasSubstr("Llama 3 70B on 512 x"));
   EXPECT_THAT(ran.out, ContainsRegex("Step time +[0-9.]+ m?s  [0-9.]+ m?s to [0-9.]+ m?s"));
@@ -46,20 +46,20 @@ TEST(Predict, PageHasEverySectionAndFitsAScreen) {
 }
 
 TEST(Predict, DoubtsAboutTheWholeForecastAreWarnings) {
-  const Ran foreign = run("predict llama3-8b --machine rtx-4090-box --gpus 4 --profile a100-sxm-80");
+  const Ran foreign = run_line("predict llama3-8b --machine rtx-4090-box --gpus 4 --profile a100-sxm-80");
   EXPECT_THAT(foreign.out, HasSubstr("was measured on a100-80gb"));
   EXPECT_THAT(foreign.out, HasSubstr("more FLOP/s than the datasheet's peak"));
-  EXPECT_THAT(run(acceptance).out, Not(HasSubstr("was measured on")));
+  EXPECT_THAT(run_line(acceptance).out, Not(HasSubstr("was measured on")));
 }
 
 TEST(Predict, ColourOnlyWhenTheConsoleHasIt) {
-  EXPECT_THAT(run(acceptance).out, Not(HasSubstr("\x1b[")));
-  EXPECT_THAT(run({"predict", "llama3-8b", "--gpus", "8"}, true).out, HasSubstr("\x1b[1m"));
-  EXPECT_THAT(run({"predict", "llama3-8b", "--gpus", "8", "--json"}, true).out, Not(HasSubstr("\x1b[")));
+  EXPECT_THAT(run_line(acceptance).out, Not(HasSubstr("\x1b[")));
+  EXPECT_THAT(run_line({"predict", "llama3-8b", "--gpus", "8"}, true).out, HasSubstr("\x1b[1m"));
+  EXPECT_THAT(run_line({"predict", "llama3-8b", "--gpus", "8", "--json"}, true).out, Not(HasSubstr("\x1b[")));
 }
 
 TEST(Predict, JsonHasTheContractsKeys) {
-  const json report = json::parse(run(acceptance + " --json").out);
+  const json report = json::parse(run_line(acceptance + " --json").out);
   for (const char* key : {"step_time_s", "step_time_interval_s", "tokens_per_s_per_gpu", "model_flops_per_s_per_gpu",
            "attention_flops", "mfu", "hfu", "mfu_peak_flops_per_s", "bubble_fraction", "phases_s", "stages",
            "collectives", "memory", "warnings"})
@@ -82,7 +82,7 @@ TEST(Predict, JsonHasTheContractsKeys) {
 TEST(Predict, PhasesSumToTheStep) {
   for (const char* line : {"predict llama3-70b --gpus 512 --tp 8 --pp 4", "predict llama3-8b --gpus 8 --zero 3",
            "predict gpt3-175b --machine dgx-a100 --gpus 64 --tp 8 --pp 8 --recompute full"}) {
-    const json report = json::parse(run(std::string(line) + " --json").out);
+    const json report = json::parse(run_line(std::string(line) + " --json").out);
     ASSERT_EQ(report.at("phases_s").size(), 11U);
     double sum = 0;
     for (const auto& [name, time] : report.at("phases_s").items()) sum += time.get<double>();
@@ -91,7 +91,7 @@ TEST(Predict, PhasesSumToTheStep) {
 }
 
 TEST(Predict, FiguresAgreeWithEachOther) {
-  const json report = json::parse(run(acceptance + " --json").out);
+  const json report = json::parse(run_line(acceptance + " --json").out);
   const double step = report.at("step_time_s");
   EXPECT_NEAR(report.at("tokens_per_s_per_gpu").get<double>(), 1024 * 8192 / step / 512, 1e-6);
   EXPECT_NEAR(report.at("mfu").get<double>(),
@@ -106,7 +106,7 @@ TEST(Predict, FiguresAgreeWithEachOther) {
 }
 
 TEST(Predict, LifetimesSumToThePeak) {
-  const json memory = json::parse(run(acceptance + " --json").out).at("memory");
+  const json memory = json::parse(run_line(acceptance + " --json").out).at("memory");
   double sum = 0;
   for (const auto& [name, bytes] : memory.at("by_lifetime_bytes").items()) sum += bytes.get<double>();
   EXPECT_NEAR(sum / memory.at("peak_bytes").get<double>(), 1, 1e-9);
@@ -115,46 +115,46 @@ TEST(Predict, LifetimesSumToThePeak) {
 }
 
 TEST(Predict, NotFittingIsAResult) {
-  const Ran ran = run("predict llama3-70b --gpus 8 --tp 8");
+  const Ran ran = run_line("predict llama3-70b --gpus 8 --tp 8");
   EXPECT_EQ(ran.code, 0);
   EXPECT_THAT(ran.out, ContainsRegex("does NOT fit: [0-9.]+ GiB too much"));
-  const json report = json::parse(run("predict llama3-70b --gpus 8 --tp 8 --json").out);
+  const json report = json::parse(run_line("predict llama3-70b --gpus 8 --tp 8 --json").out);
   EXPECT_FALSE(report.at("memory").at("fits"));
   EXPECT_THAT(report.at("warnings").dump(), HasSubstr("does not fit"));
 }
 
 TEST(Predict, AttentionCountingIsSaid) {
-  const json causal = json::parse(run(acceptance + " --json").out);
-  const json full = json::parse(run(acceptance + " --attention-flops full --json").out);
+  const json causal = json::parse(run_line(acceptance + " --json").out);
+  const json full = json::parse(run_line(acceptance + " --attention-flops full --json").out);
   EXPECT_EQ(full.at("attention_flops"), "full");
   EXPECT_GT(full.at("mfu"), causal.at("mfu"));
   EXPECT_EQ(full.at("step_time_s"), causal.at("step_time_s"));
-  EXPECT_THAT(run(acceptance + " --attention-flops full").out, HasSubstr("attention counted full"));
+  EXPECT_THAT(run_line(acceptance + " --attention-flops full").out, HasSubstr("attention counted full"));
 }
 
 TEST(Predict, EveryDefaultIsSaidAndNoMore) {
-  const json report = json::parse(run("predict llama3-8b --json").out);
+  const json report = json::parse(run_line("predict llama3-8b --json").out);
   std::vector<std::string> flags;
   for (const json& one : report.at("defaults")) flags.push_back(one.at("flag"));
   EXPECT_THAT(flags, testing::UnorderedElementsAre("--machine", "--stack", "--profile", "--gpus", "--micro-batch",
                          "--global-batch", "--seq", "--precision", "--zero", "--sp", "--schedule", "--recompute"));
-  const json said = json::parse(run("predict llama3-8b --gpus 8 --zero 2 --json").out);
+  const json said = json::parse(run_line("predict llama3-8b --gpus 8 --zero 2 --json").out);
   EXPECT_EQ(said.at("defaults").size(), flags.size() - 2);
 }
 
 TEST(Predict, DefaultsGiveWayWhereTheyWouldNotDivide) {
   // 25 heads on 5; 1024 positions and 50257 rows do not divide
-  const Ran ran = run("predict gpt2-1.5b --gpus 5 --tp 5");
+  const Ran ran = run_line("predict gpt2-1.5b --gpus 5 --tp 5");
   ASSERT_EQ(ran.code, 0) << ran.err;
   EXPECT_THAT(ran.out, HasSubstr("--sp off (sequence 1024 does not divide by tp 5)"));
   EXPECT_THAT(ran.out, HasSubstr("vocabulary 50257 does not divide by tp 5"));
-  EXPECT_EQ(run("predict gpt2-1.5b --gpus 5 --tp 5 --sp on").code, 2);
-  EXPECT_THAT(run("predict llama3-8b --gpus 12").out, HasSubstr("12 GPUs do not fill their last node of 8"));
+  EXPECT_EQ(run_line("predict gpt2-1.5b --gpus 5 --tp 5 --sp on").code, 2);
+  EXPECT_THAT(run_line("predict llama3-8b --gpus 12").out, HasSubstr("12 GPUs do not fill their last node of 8"));
 }
 
 TEST(Predict, RecomputeTradesMemoryForTime) {
   const auto ran = [](const char* recompute) {
-    return json::parse(run(std::string("predict llama3-8b --gpus 8 --json --recompute ") + recompute).out);
+    return json::parse(run_line(std::string("predict llama3-8b --gpus 8 --json --recompute ") + recompute).out);
   };
   const json none = ran("none"), some = ran("full:8"), full = ran("full");
   EXPECT_LT(none.at("step_time_s"), some.at("step_time_s"));
@@ -165,13 +165,13 @@ TEST(Predict, RecomputeTradesMemoryForTime) {
 }
 
 TEST(Predict, ExplainShowsMappingWinnersAndPrices) {
-  const Ran ran = run(acceptance + " --explain");
+  const Ran ran = run_line(acceptance + " --explain");
   ASSERT_EQ(ran.code, 0) << ran.err;
   EXPECT_THAT(ran.out, HasSubstr("par g*r on tp"));
   EXPECT_THAT(ran.out, ContainsRegex("attn.core +tp +g +par g\\*r on tp"));
   EXPECT_THAT(ran.out, ContainsRegex("attn.core +forward +8192 keys .* us"));
   EXPECT_THAT(ran.out, ContainsRegex("all_gather +forward +tp \\(8\\) over node"));
-  const json report = json::parse(run(acceptance + " --explain --json").out);
+  const json report = json::parse(run_line(acceptance + " --explain --json").out);
   EXPECT_FALSE(report.at("explanation").at("choices").empty());
   for (const json& kernel : report.at("explanation").at("kernels")) EXPECT_GT(kernel.at("time_s"), 0.0);
 }
@@ -179,10 +179,10 @@ TEST(Predict, ExplainShowsMappingWinnersAndPrices) {
 TEST(Predict, EveryScheduleRuns) {
   const std::string command =
       "predict llama3-8b --machine dgx-h100 --gpus 32 --tp 2 --pp 4 --global-batch 128 --json --schedule ";
-  const double plain = nlohmann::json::parse(testing_program::run(command + "1f1b").out).at("step_time_s");
+  const double plain = nlohmann::json::parse(testing_program::run_line(command + "1f1b").out).at("step_time_s");
   for (const ScheduleKind& kind : schedule_kinds()) {
     const auto ran =
-        testing_program::run(command + kind.id + (kind.takes_chunks && kind.own_chunks == 0 ? " --chunks 2" : ""));
+        testing_program::run_line(command + kind.id + (kind.takes_chunks && kind.own_chunks == 0 ? " --chunks 2" : ""));
     ASSERT_EQ(ran.code, 0) << kind.id << ": " << ran.err;
     const double seconds = nlohmann::json::parse(ran.out).at("step_time_s");
     EXPECT_GT(seconds, 0.8 * plain) << kind.id;
@@ -194,9 +194,9 @@ TEST(Predict, AVEndsOnTheStageWhereItBegins) {
   // Llama-3-8B does not tie its embeddings; embedding and head are both on the first stage of a V, none on the last.
   const std::string command =
       "predict llama3-8b --machine dgx-h100 --gpus 32 --tp 2 --pp 4 --global-batch 128 --json --schedule ";
-  const auto stages = nlohmann::json::parse(testing_program::run(command + "zb-v").out).at("stages");
+  const auto stages = nlohmann::json::parse(testing_program::run_line(command + "zb-v").out).at("stages");
   EXPECT_GT(stages.front().at("forward_s").get<double>(), stages.back().at("forward_s").get<double>());
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::predict

@@ -12,7 +12,7 @@
 
 #include "tests/studies/run_program.h"
 
-namespace stepcast {
+namespace stepcast::predict {
 namespace {
 
 using testing::HasSubstr;
@@ -36,7 +36,7 @@ class StepFiles : public testing::Test {
     StepJson events, report;
   };
   Traced traced(const std::string& words) {
-    const auto ran = testing_program::run(traced_run + words + " --json --trace " + folder_ + "t.json");
+    const auto ran = testing_program::run_line(traced_run + words + " --json --trace " + folder_ + "t.json");
     EXPECT_EQ(ran.code, 0) << ran.err;
     return {StepJson::parse(content("t.json")).at("traceEvents"), StepJson::parse(ran.out)};
   }
@@ -150,7 +150,7 @@ TEST_F(StepFiles, TraceThreadsHaveNames) {
 }
 
 TEST_F(StepFiles, PictureAndPageComeTogether) {
-  const auto ran = testing_program::run(traced_run + " --timeline --svg " + folder_ + "p.svg");
+  const auto ran = testing_program::run_line(traced_run + " --timeline --svg " + folder_ + "p.svg");
   ASSERT_EQ(ran.code, 0) << ran.err;
   EXPECT_TRUE(content("p.svg").starts_with("<svg"));
   EXPECT_THAT(content("p.svg"), HasSubstr("0F15"));
@@ -159,17 +159,17 @@ TEST_F(StepFiles, PictureAndPageComeTogether) {
 }
 
 TEST_F(StepFiles, NothingIsWrittenOfAStepThatIsRefused) {
-  const auto ran = testing_program::run(traced_run + " --memory-cap 1 --trace " + folder_ + "t.json");
+  const auto ran = testing_program::run_line(traced_run + " --memory-cap 1 --trace " + folder_ + "t.json");
   EXPECT_EQ(ran.code, 2);
   EXPECT_TRUE(std::filesystem::is_empty(folder_));
-  const auto nowhere = testing_program::run(traced_run + " --svg " + folder_ + "none/p.svg");
+  const auto nowhere = testing_program::run_line(traced_run + " --svg " + folder_ + "none/p.svg");
   EXPECT_EQ(nowhere.code, 2);
   EXPECT_THAT(nowhere.err, HasSubstr("--svg: "));
 }
 
 TEST_F(StepFiles, ATraceThatNoViewerShowsIsRefused) {
   const std::string large = "predict gpt3-175b --gpus 768 --tp 8 --pp 96 --global-batch 4096 --micro-batch 1 --trace ";
-  const auto ran = testing_program::run(large + folder_ + "t.json");
+  const auto ran = testing_program::run_line(large + folder_ + "t.json");
   EXPECT_EQ(ran.code, 2);
   EXPECT_THAT(ran.err, HasSubstr("--trace: the trace would have "));
   EXPECT_THAT(ran.err, HasSubstr("fewer micro-batches"));
@@ -187,7 +187,7 @@ std::vector<std::string> drawn_rows(const std::string& page) {
 }
 
 TEST(PredictTimeline, DrawsARowPerRank) {
-  const auto ran = testing_program::run(traced_run + " --timeline --stack nemo --global-batch 4");
+  const auto ran = testing_program::run_line(traced_run + " --timeline --stack nemo --global-batch 4");
   const auto rows = drawn_rows(ran.out);
   ASSERT_EQ(rows.size(), 4U);
   for (const std::string& row : rows) EXPECT_EQ(row.size(), rows[0].size());
@@ -203,7 +203,7 @@ TEST(PredictTimeline, ColourChangesNoLetter) {
   std::vector<std::string> words;
   std::istringstream typed(traced_run + " --timeline");
   for (std::string word; typed >> word;) words.push_back(word);
-  const auto plain = testing_program::run(words), colored = testing_program::run(words, true);
+  const auto plain = testing_program::run_line(words), colored = testing_program::run_line(words, true);
   std::string bare;
   for (std::size_t i = 0; i < colored.out.size(); ++i) {
     if (colored.out[i] == '\x1b') i = colored.out.find('m', i);
@@ -214,10 +214,10 @@ TEST(PredictTimeline, ColourChangesNoLetter) {
 }
 
 TEST(PredictTimeline, OneStageHasATimelineToo) {
-  const auto ran = testing_program::run("predict llama3-8b --gpus 8 --timeline");
+  const auto ran = testing_program::run_line("predict llama3-8b --gpus 8 --timeline");
   ASSERT_EQ(ran.code, 0) << ran.err;
   EXPECT_EQ(drawn_rows(ran.out).size(), 1U);
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::predict

@@ -7,7 +7,7 @@
 
 #include "tests/studies/run_program.h"
 
-namespace stepcast {
+namespace stepcast::predict {
 namespace {
 
 using nlohmann::json;
@@ -15,13 +15,13 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 using testing_program::own_path;
-using testing_program::run;
+using testing_program::run_line;
 
 /// tp 4, pp 4, dp 4 on 8 nodes of 8; 16 micro-batches.
 const std::string base = "predict llama3-70b --gpus 64 --tp 4 --pp 4";
 
 json ways_report_of(const std::string& line) {
-  const auto ran = run(line + " --json");
+  const auto ran = run_line(line + " --json");
   EXPECT_EQ(ran.code, 0) << line << ": " << ran.err;
   return ran.code == 0 ? json::parse(ran.out) : json();
 }
@@ -46,9 +46,9 @@ double phase(const json& report, const char* name) { return report.at("phases_s"
 
 // 32 layers x 4 micro-batches = 128 attention cores, forward and backward.
 TEST(PredictWays, AdaptersAreNamedWhereTheSplitIs) {
-  EXPECT_THAT(run(base + " --lora 16").out, HasSubstr("zero 1, 1f1b, LoRA rank 16;"));
-  EXPECT_THAT(run(base).out, Not(HasSubstr("LoRA")));
-  EXPECT_THAT(run("roofline llama3-8b --gpus 8 --lora 8").out, HasSubstr("LoRA rank 8"));
+  EXPECT_THAT(run_line(base + " --lora 16").out, HasSubstr("zero 1, 1f1b, LoRA rank 16;"));
+  EXPECT_THAT(run_line(base).out, Not(HasSubstr("LoRA")));
+  EXPECT_THAT(run_line("roofline llama3-8b --gpus 8 --lora 8").out, HasSubstr("LoRA rank 8"));
 }
 
 TEST(PredictWays, KindsOfContextParallelismMoveWhatTheirNamesSay) {
@@ -73,14 +73,14 @@ TEST(PredictWays, KindsOfContextParallelismMoveWhatTheirNamesSay) {
 
 TEST(PredictWays, UlyssesNeedsHeadsAndNoSecondPiece) {
   const std::string line = "predict llama3-8b --gpus 64 --cp 64 --seq 32768";  // 32 heads
-  EXPECT_EQ(run(line).code, 0);
-  const auto refused = run(line + " --cp-kind ulysses");
+  EXPECT_EQ(run_line(line).code, 0);
+  const auto refused = run_line(line + " --cp-kind ulysses");
   EXPECT_EQ(refused.code, 2);
   EXPECT_THAT(refused.err,
       AllOf(HasSubstr("--cp: 32 heads (8 kv groups x 4) do not divide by tp 1 x cp 64"), HasSubstr("--cp-kind ring")));
   const std::string odd = "predict llama3-8b --gpus 8 --cp 2 --seq 8190";  // 2 x 4095
-  EXPECT_EQ(run(odd).code, 2);
-  EXPECT_EQ(run(odd + " --cp-kind ulysses").code, 0);
+  EXPECT_EQ(run_line(odd).code, 2);
+  EXPECT_EQ(run_line(odd + " --cp-kind ulysses").code, 0);
 }
 
 TEST(PredictWays, OrderSaysWhoSharesANode) {
@@ -106,7 +106,7 @@ TEST(PredictWays, OrdersOfExpertsThatLineUpRunAndOthersSayWhy) {
   EXPECT_EQ(span_of_sends(ways_report_of(line + "pp-tp-cp-dp --ep 8")), "node");
   EXPECT_EQ(span_of_sends(ways_report_of(line + "tp-cp-pp-dp --ep 4")), "node");
   EXPECT_EQ(span_of_sends(ways_report_of(line + "tp-cp-dp-pp --ep 8")), "cluster");
-  const auto refused = run(line + "tp-cp-pp-dp --ep 8");
+  const auto refused = run_line(line + "tp-cp-pp-dp --ep 8");
   EXPECT_EQ(refused.code, 2);
   EXPECT_THAT(refused.err,
       AllOf(HasSubstr("--order: order tp-cp-pp-dp puts stages 4 ranks apart"), HasSubstr("pp first or last")));
@@ -181,15 +181,16 @@ TEST(PredictWays, CopiesOfShardsAreTheMappingThatSaysThem) {
 
 TEST(PredictWays, WhatDoesNothingIsSaid) {
   EXPECT_THAT(
-      run("predict llama3-8b --gpus 16 --zero 0 --dp-replicate 2").out, HasSubstr("with zero 0 it does nothing"));
-  EXPECT_THAT(run("predict llama3-8b --cp-kind ulysses").out, HasSubstr("without cp it does nothing"));
-  EXPECT_THAT(run("predict llama3-8b --tp 2 --sp off --save-gathered on").out, HasSubstr("without sp it does nothing"));
-  EXPECT_THAT(run(base + " --recompute full --save-gathered on").out, HasSubstr("save-gathered does nothing"));
+      run_line("predict llama3-8b --gpus 16 --zero 0 --dp-replicate 2").out, HasSubstr("with zero 0 it does nothing"));
+  EXPECT_THAT(run_line("predict llama3-8b --cp-kind ulysses").out, HasSubstr("without cp it does nothing"));
   EXPECT_THAT(
-      run(base + " --scatter-boundary on").out, HasSubstr("scatter-boundary cuts what every tp rank would send"));
-  EXPECT_THAT(run(base + " --sp off --scatter-boundary on --save-gathered off").out, Not(HasSubstr("nothing:")));
-  EXPECT_THAT(run("predict llama3-8b --cp 2").out, HasSubstr("--cp-kind ring"));
-  EXPECT_THAT(run("predict llama3-8b").out, Not(HasSubstr("--cp-kind")));
+      run_line("predict llama3-8b --tp 2 --sp off --save-gathered on").out, HasSubstr("without sp it does nothing"));
+  EXPECT_THAT(run_line(base + " --recompute full --save-gathered on").out, HasSubstr("save-gathered does nothing"));
+  EXPECT_THAT(
+      run_line(base + " --scatter-boundary on").out, HasSubstr("scatter-boundary cuts what every tp rank would send"));
+  EXPECT_THAT(run_line(base + " --sp off --scatter-boundary on --save-gathered off").out, Not(HasSubstr("nothing:")));
+  EXPECT_THAT(run_line("predict llama3-8b --cp 2").out, HasSubstr("--cp-kind ring"));
+  EXPECT_THAT(run_line("predict llama3-8b").out, Not(HasSubstr("--cp-kind")));
 }
 
 TEST(PredictWays, ScenarioFilesGiveTheSameRun) {
@@ -197,7 +198,7 @@ TEST(PredictWays, ScenarioFilesGiveTheSameRun) {
            "--sp off --scatter-boundary on", "--save-gathered on", "--dp-overlap off", "--tp-overlap on --stack nemo",
            "--stack megatron-2022 --sp off --scatter-boundary off --dp-overlap on"}) {
     const std::string line = base + " " + ways, path = own_path("run.json");
-    const auto printed = run(line + " --print-scenario");
+    const auto printed = run_line(line + " --print-scenario");
     ASSERT_EQ(printed.code, 0) << printed.err;
     std::ofstream(path) << printed.out;
     const json first = ways_report_of(line), second = ways_report_of("predict " + path);
@@ -205,7 +206,7 @@ TEST(PredictWays, ScenarioFilesGiveTheSameRun) {
     EXPECT_EQ(first.at("collectives"), second.at("collectives")) << ways;
     EXPECT_EQ(peak(first), peak(second)) << ways;
     EXPECT_EQ(second.at("defaults"), json::array()) << ways;
-    EXPECT_EQ(run("predict " + path + " --print-scenario").out, printed.out) << ways;
+    EXPECT_EQ(run_line("predict " + path + " --print-scenario").out, printed.out) << ways;
   }
 }
 
@@ -221,7 +222,7 @@ TEST(PredictWays, KeysOfAScenarioFileMeanTheSame) {
   EXPECT_NE(by_keys.at("collectives"), ways_report_of(base).at("collectives"));
   std::ofstream(path) << R"({"network": "llama3-70b", "order": "tp-pp"})";
   EXPECT_THAT(
-      run("predict " + path).err, HasSubstr("keys.json:/order: 'tp-pp' is no order of the mesh: cp is missing"));
+      run_line("predict " + path).err, HasSubstr("keys.json:/order: 'tp-pp' is no order of the mesh: cp is missing"));
 }
 
 TEST(PredictWays, BesideAMappingOnlyTheStacksOwnWaysMayBeTold) {
@@ -231,13 +232,13 @@ TEST(PredictWays, BesideAMappingOnlyTheStacksOwnWaysMayBeTold) {
   EXPECT_DOUBLE_EQ(sum_of(whole, "send_recv", "", "bytes"), 4 * sum_of(plain, "send_recv", "", "bytes"));
   EXPECT_LT(phase(ways_report_of(line + " --dp-overlap on"), "gradient_sync"), phase(plain, "gradient_sync"));
   for (const char* flag : {"--cp-kind ring", "--order tp-cp-dp-pp", "--save-gathered on"})
-    EXPECT_THAT(run(line + " " + flag).err, HasSubstr("already says how the work is split")) << flag;
-  EXPECT_THAT(run(line + " --scatter-boundary on").err,
+    EXPECT_THAT(run_line(line + " " + flag).err, HasSubstr("already says how the work is split")) << flag;
+  EXPECT_THAT(run_line(line + " --scatter-boundary on").err,
       AllOf(HasSubstr("--scatter-boundary: the mapping"), HasSubstr("add the line 'home boundary: s on tp'")));
   std::ofstream(path, std::ios::app) << "home boundary: s on tp\n";
-  EXPECT_EQ(run(line + " --scatter-boundary off").code, 2);
-  EXPECT_EQ(run(line).code, 0);
+  EXPECT_EQ(run_line(line + " --scatter-boundary off").code, 2);
+  EXPECT_EQ(run_line(line).code, 0);
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::predict

@@ -7,7 +7,7 @@
 
 #include <sstream>
 
-namespace stepcast {
+namespace stepcast::print {
 namespace {
 
 using ::testing::HasSubstr;
@@ -70,4 +70,4 @@ TEST(TerminalPlot, WithoutAFrameLettersWidenTheRange) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::print

@@ -8,11 +8,11 @@
 #include "studies/records/embedded_runs.h"
 #include "studies/validation/validation.h"
 
-namespace stepcast {
+namespace stepcast::records {
 namespace {
 
-std::vector<stepcast::Run> carried_runs() {
-  std::vector<stepcast::Run> runs;
+std::vector<records::Run> carried_runs() {
+  std::vector<records::Run> runs;
   for (const EmbeddedFile& file : embedded_runs()) {
     auto read = read_runs(std::string(file.text), std::string(file.name));
     EXPECT_TRUE(read.has_value()) << (read ? "" : to_text(read.error()));
@@ -28,16 +28,15 @@ TEST(Doubts, EveryPatternSpeaksOfACarriedRecord) {
     for (const std::string& pattern : rule.ids) {
       DoubtRule alone = rule;
       alone.ids = {pattern};
-      EXPECT_TRUE(std::any_of(runs.begin(), runs.end(), [&](const stepcast::Run& run) {
-        return fits_rule(run, alone);
-      })) << pattern;
+      EXPECT_TRUE(std::any_of(runs.begin(), runs.end(), [&](const records::Run& run) { return fits_rule(run, alone); }))
+          << pattern;
     }
 }
 
 TEST(Doubts, FewRecordsAreDoubted) {
   const auto runs = carried_runs();
   const auto doubted =
-      std::count_if(runs.begin(), runs.end(), [](const stepcast::Run& run) { return !doubt_about(run).empty(); });
+      std::count_if(runs.begin(), runs.end(), [](const records::Run& run) { return !doubt_about(run).empty(); });
   EXPECT_GT(doubted, 0);
   EXPECT_LT(static_cast<double>(doubted), 0.12 * static_cast<double>(runs.size()));
 }
@@ -45,7 +44,7 @@ TEST(Doubts, FewRecordsAreDoubted) {
 TEST(Doubts, OneOfRepeatedFiguresRemains) {
   for (const char* model : {"183B-h14400", "194B-h14400", "195B-h14400"}) {
     int repeats = 0, witnesses = 0;
-    for (const stepcast::Run& run : carried_runs()) {
+    for (const records::Run& run : carried_runs()) {
       if (run.id.find(model) == std::string::npos || run.id.find("-mbs1-") == std::string::npos) continue;
       ++(doubt_about(run).empty() ? witnesses : repeats);
     }
@@ -54,8 +53,8 @@ TEST(Doubts, OneOfRepeatedFiguresRemains) {
   }
 }
 
-stepcast::Run made_run() {
-  stepcast::Run run;
+records::Run made_run() {
+  records::Run run;
   run.id = "mbridge-26.02-x";
   run.hardware.gpu = "B200";
   run.parallel.pp = 4;
@@ -76,13 +75,13 @@ TEST(Doubts, AllConditionsHoldTogether) {
   EXPECT_FALSE(fits_rule(made_run(), made_rule(R"({"gpu": "GB*", "pp": [2, 8]})")));
   EXPECT_FALSE(fits_rule(made_run(), made_rule(R"({"gpu": "B*", "pp": [5, 8]})")));
   EXPECT_TRUE(fits_rule(made_run(), made_rule(R"({"pp": [4, 4]})")));
-  stepcast::Run other = made_run();
+  records::Run other = made_run();
   other.id = "dgxc-26.02-x";
   EXPECT_FALSE(fits_rule(other, made_rule("{}")));
 }
 
 TEST(Doubts, UnknownFieldsFitNoCondition) {
-  stepcast::Run run = made_run();
+  records::Run run = made_run();
   run.parallel.chunks = std::nullopt;  // unknown is not 1
   EXPECT_TRUE(fits_rule(made_run(), made_rule(R"({"chunks": [1, 1]})")));
   EXPECT_FALSE(fits_rule(run, made_rule(R"({"chunks": [1, 1]})")));
@@ -114,7 +113,7 @@ TEST(Doubts, ForecastsCarryThem) {
   const Validation validation = validate_runs(runs);
   std::size_t doubted = 0;
   for (const ValidatedCase& row : validation.cases) {
-    const auto run = std::find_if(runs.begin(), runs.end(), [&](const stepcast::Run& one) { return one.id == row.id; });
+    const auto run = std::find_if(runs.begin(), runs.end(), [&](const records::Run& one) { return one.id == row.id; });
     ASSERT_NE(run, runs.end());
     EXPECT_EQ(row.doubt, doubt_about(*run)) << row.id;
     if (!row.doubt.empty()) ++doubted;
@@ -123,4 +122,4 @@ TEST(Doubts, ForecastsCarryThem) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::records

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace stepcast {
+namespace stepcast::records {
 namespace {
 
 TEST(NamePattern, StarsTakeAnyLetters) {
@@ -35,4 +35,4 @@ TEST(NamePattern, OnlyTheStarIsSpecial) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::records

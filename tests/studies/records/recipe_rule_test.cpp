@@ -5,7 +5,7 @@
 #include "model/catalog.h"
 #include "studies/records/recipe_rule.h"
 
-namespace stepcast {
+namespace stepcast::records {
 namespace {
 
 Run recipe_run(const std::string& release, const char* gpu, const char* network, const char* precision) {
@@ -24,7 +24,7 @@ struct Followed {
 };
 
 Followed follow(const Run& run) {
-  Followed followed{**find_row(catalog().stacks, "nemo", "stack"), {}};
+  Followed followed{**find_row(built_in().stacks, "nemo", "stack"), {}};
   follow_recipe(run, followed.stack, followed.assumptions);
   return followed;
 }
@@ -89,7 +89,7 @@ TEST(RecipeRule, WordsAreWholeUpToAHyphen) {
 }
 
 TEST(RecipeRule, OtherRunsKeepTheStacksOwnWays) {
-  const std::string own = write_stack(**find_row(catalog().stacks, "nemo", "stack"));
+  const std::string own = write_stack(**find_row(built_in().stacks, "nemo", "stack"));
   std::vector<stepcast::Run> others(4, recipe_run("26.04", "H100", "Qwen3-30B", "bf16"));
   others[0].model.experts.reset();
   others[1].software = "NeMo 26.04";
@@ -106,7 +106,7 @@ TEST(RecipeRule, SetsNothingElse) {
   for (const char* release : {"25.11", "26.02", "26.04", "26.06"}) {
     const Followed followed = follow(recipe_run(release, "GB300", "DeepSeek-V3-671B", "mxfp8"));
     nlohmann::json after = nlohmann::json::parse(write_stack(followed.stack));
-    nlohmann::json before = nlohmann::json::parse(write_stack(**find_row(catalog().stacks, "nemo", "stack")));
+    nlohmann::json before = nlohmann::json::parse(write_stack(**find_row(built_in().stacks, "nemo", "stack")));
     const bool whole = after["captured"] == "step";
     EXPECT_EQ(after["calls_per_expert"] == 0, whole) << release;
     for (const char* key :
@@ -119,4 +119,4 @@ TEST(RecipeRule, SetsNothingElse) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::records

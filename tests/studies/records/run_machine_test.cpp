@@ -5,7 +5,7 @@
 
 #include "studies/records/run_machine.h"
 
-namespace stepcast {
+namespace stepcast::records {
 namespace {
 
 Run on_machine(
@@ -80,4 +80,4 @@ TEST(RunGpus, AnH100Of96GbIsAGpuOfItsOwn) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::records

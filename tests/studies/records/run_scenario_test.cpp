@@ -5,7 +5,7 @@
 
 #include "studies/records/run_scenario.h"
 
-namespace stepcast {
+namespace stepcast::records {
 namespace {
 
 /// GPT-3 6.7B on 16 A100; `gated` makes it a Llama.
@@ -125,4 +125,4 @@ TEST(KnownNetworks, HaveWhatRecordsLeaveOut) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::records

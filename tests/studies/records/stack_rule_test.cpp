@@ -5,7 +5,7 @@
 #include "model/catalog.h"
 #include "studies/records/stack_rule.h"
 
-namespace stepcast {
+namespace stepcast::records {
 namespace {
 
 Run dated(const char* software, const char* date, const char* id = "x") {
@@ -59,7 +59,7 @@ TEST(StackRule, NoOtherSoftwareGoesById) {
 
 TEST(StackRule, EveryRowNamesAStackOfTheCatalogueWithinItsMonths) {
   for (const StackRule& rule : stack_rules()) {
-    const auto stack = find_row(catalog().stacks, std::string(rule.stack), "stack");
+    const auto stack = find_row(built_in().stacks, std::string(rule.stack), "stack");
     ASSERT_TRUE(stack.has_value()) << rule.stack;
     EXPECT_EQ((*stack)->id, rule.stack) << "habits and fits go by id, not by alias";
     EXPECT_TRUE(rule.until.empty() || (*stack)->from < rule.until) << rule.stack << " begins later than its rule ends";
@@ -82,4 +82,4 @@ TEST(StackRule, EveryRowDecidesForSomeRecord) {  // no row before it takes all t
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::records

@@ -5,7 +5,7 @@
 #include "studies/records/built_in_runs.h"
 #include "studies/records/step_fitting.h"
 
-namespace stepcast {
+namespace stepcast::records {
 namespace {
 
 // clang-format off
@@ -17,9 +17,9 @@ std::vector<MeasuredRun> runs_of_cases(const std::vector<PoolCase>& cases) {
   for (const PoolCase& c : cases) {
     MeasuredRun run;
     run.scenario.stack.id = c.stack;
-    run.scenario.stack.row = **find_row(catalog().stacks, c.stack, "stack");
+    run.scenario.stack.row = **find_row(built_in().stacks, c.stack, "stack");
     run.scenario.plan.precision = c.precision;
-    run.scenario.machine.row = **find_row(catalog().machines, c.machine, "machine");
+    run.scenario.machine.row = **find_row(built_in().machines, c.machine, "machine");
     run.scenario.network.row.experts.count = c.experts ? 8 : 0;
     runs.push_back(std::move(run));
   }
@@ -155,4 +155,4 @@ TEST(FitParameters, AKnownFitKeepsAllItsValues) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::records

@@ -13,7 +13,7 @@
 #include "studies/launch/asked_run.h"
 #include "tests/studies/run_program.h"
 
-namespace stepcast {
+namespace stepcast::report {
 namespace {
 
 namespace fs = std::filesystem;
@@ -21,7 +21,7 @@ using nlohmann::json;
 using testing::HasSubstr;
 using testing::Not;
 using testing_program::own_path;
-using testing_program::run;
+using testing_program::run_line;
 
 const std::string small_run = "llama3-8b --machine dgx-h100 --gpus 8 --tp 2 --pp 2 --global-batch 16 --seq 2048";
 
@@ -45,7 +45,7 @@ std::size_t count_of(const std::string& text, const std::string& part) {
 
 TEST(ReportCommand, WritesEveryFileAndSaysWhichTheyAre) {
   const std::string folder = fresh_folder("whole");
-  const auto ran = run("report " + small_run + " -o " + folder);
+  const auto ran = run_line("report " + small_run + " -o " + folder);
   ASSERT_EQ(ran.code, 0) << ran.err;
   constexpr std::uintmax_t most = 2'000'000;
   for (const DossierFile& file : dossier_files()) {
@@ -60,7 +60,7 @@ TEST(ReportCommand, WritesEveryFileAndSaysWhichTheyAre) {
 
 TEST(ReportCommand, PagesAreLinkedAndPicturesAreThere) {
   const std::string folder = fresh_folder("linked");
-  ASSERT_EQ(run("report " + small_run + " -o " + folder).code, 0);
+  ASSERT_EQ(run_line("report " + small_run + " -o " + folder).code, 0);
   for (const DossierFile& page : dossier_files()) {
     if (!page.name.ends_with(".html")) continue;
     const std::string text = text_of(fs::path(folder) / page.name);
@@ -79,9 +79,9 @@ TEST(ReportCommand, PagesAreLinkedAndPicturesAreThere) {
 
 TEST(ReportCommand, TheScenarioGivesTheSameFiguresAgain) {
   const std::string folder = fresh_folder("again");
-  ASSERT_EQ(run("report " + small_run + " -o " + folder).code, 0);
+  ASSERT_EQ(run_line("report " + small_run + " -o " + folder).code, 0);
   const json kept = json::parse(text_of(fs::path(folder) / "forecast.json"));
-  const json again = json::parse(run("predict " + folder + "/scenario.json --explain --json").out);
+  const json again = json::parse(run_line("predict " + folder + "/scenario.json --explain --json").out);
   for (const char* key : {"step_time_s", "mfu", "phases_s", "collectives"}) EXPECT_EQ(kept[key], again[key]) << key;
   const json roofline = json::parse(text_of(fs::path(folder) / "roofline.json"));
   EXPECT_EQ(roofline["step_time_s"], kept["step_time_s"]);
@@ -90,9 +90,9 @@ TEST(ReportCommand, TheScenarioGivesTheSameFiguresAgain) {
 
 TEST(ReportCommand, AnEarlierReportIsReplacedWithWhatTheNewOneLacks) {
   const std::string folder = fresh_folder("twice");
-  ASSERT_EQ(run("report " + small_run + " -o " + folder).code, 0);
+  ASSERT_EQ(run_line("report " + small_run + " -o " + folder).code, 0);
   ASSERT_TRUE(fs::exists(folder + "/sweep.html"));
-  const auto ran = run("report " + small_run + " --no-sweep -o " + folder);
+  const auto ran = run_line("report " + small_run + " --no-sweep -o " + folder);
   ASSERT_EQ(ran.code, 0) << ran.err;
   EXPECT_FALSE(fs::exists(folder + "/sweep.html"));
   EXPECT_THAT(ran.out, HasSubstr("no sweep: left out by --no-sweep"));
@@ -103,7 +103,7 @@ TEST(ReportCommand, OtherPeoplesFoldersAreLeftAlone) {
   const std::string folder = fresh_folder("theirs");
   fs::create_directories(folder);
   std::ofstream(folder + "/index.html") << "<html>my homepage</html>";
-  const auto ran = run("report " + small_run + " -o " + folder);
+  const auto ran = run_line("report " + small_run + " -o " + folder);
   EXPECT_EQ(ran.code, 2);
   EXPECT_THAT(ran.err, HasSubstr("holds files that are no report"));
   EXPECT_EQ(text_of(folder + "/index.html"), "<html>my homepage</html>");
@@ -112,23 +112,23 @@ TEST(ReportCommand, OtherPeoplesFoldersAreLeftAlone) {
 
 TEST(ReportCommand, NothingIsLeftOfARunThatCannotBe) {
   const std::string folder = fresh_folder("none");
-  EXPECT_EQ(run("report llama3-8b --gpus 8 --tp 3 -o " + folder).code, 2);
+  EXPECT_EQ(run_line("report llama3-8b --gpus 8 --tp 3 -o " + folder).code, 2);
   EXPECT_FALSE(fs::exists(folder));
-  EXPECT_EQ(run("report llama3-8b --gpus 8 --measured /no/such/file -o " + folder).code, 2);
+  EXPECT_EQ(run_line("report llama3-8b --gpus 8 --measured /no/such/file -o " + folder).code, 2);
   EXPECT_FALSE(fs::exists(folder));
 }
 
 TEST(ReportCommand, MistakesAreExplained) {
-  EXPECT_THAT(run("report " + small_run).err, HasSubstr("no folder is named"));
+  EXPECT_THAT(run_line("report " + small_run).err, HasSubstr("no folder is named"));
   const std::string file = own_path("file");
   std::ofstream(file) << "text";
-  EXPECT_THAT(run("report " + small_run + " -o " + file).err, HasSubstr("is no folder"));
-  EXPECT_THAT(run("report " + small_run + " -o " + file + "/below").err, HasSubstr("--output"));
+  EXPECT_THAT(run_line("report " + small_run + " -o " + file).err, HasSubstr("is no folder"));
+  EXPECT_THAT(run_line("report " + small_run + " -o " + file + "/below").err, HasSubstr("--output"));
 }
 
 TEST(ReportCommand, AMappingFileHasNoNeighboursAndSlicesNoPrices) {
   const std::string folder = fresh_folder("slices");
-  const auto ran = run("report " + small_run + " --schedule seq-1f1b --seq-splits 2 --no-sweep -o " + folder);
+  const auto ran = run_line("report " + small_run + " --schedule seq-1f1b --seq-splits 2 --no-sweep -o " + folder);
   ASSERT_EQ(ran.code, 0) << ran.err;
   EXPECT_FALSE(fs::exists(folder + "/mapping.html"));
   EXPECT_THAT(text_of(folder + "/index.html"), Not(HasSubstr("mapping.html")));
@@ -155,7 +155,7 @@ TEST(ReportCommand, TheSweepHoldsTheRunItself) {
 
 TEST(ReportCommand, ThePageSaysHowItWasMade) {
   const std::string folder = fresh_folder("made");
-  ASSERT_EQ(run("report " + small_run + " --no-sweep -o " + folder).code, 0);
+  ASSERT_EQ(run_line("report " + small_run + " --no-sweep -o " + folder).code, 0);
   EXPECT_THAT(
       text_of(folder + "/index.html"), HasSubstr("stepcast report llama3-8b --global-batch 16 --gpus 8 --machine "
                                                  "dgx-h100 --no-sweep --pp 2 --seq 2048 --tp 2 -o FOLDER"));
@@ -166,19 +166,19 @@ TEST(ReportCommand, WordsOfALaunchStandBehindTheFolder) {
   const std::string words = "--megatron -- --num-layers 8 --hidden-size 1024 --num-attention-heads 16 --seq-length 512 "
                             "--max-position-embeddings 512 "
                             "--vocab-size 51200 --micro-batch-size 1 --bf16";
-  const auto ran = run("report --no-sweep --gpus 8 -o " + folder + " " + words);
+  const auto ran = run_line("report --no-sweep --gpus 8 -o " + folder + " " + words);
   ASSERT_EQ(ran.code, 0) << ran.err;
   EXPECT_THAT(text_of(folder + "/index.html"), HasSubstr("stepcast report --gpus 8 --no-sweep -o FOLDER " + words));
 }
 
 TEST(ReportCommand, HostileNamesStayText) {
   const std::string network = own_path("network.json"), folder = fresh_folder("hostile");
-  json file = json::parse(run("show network llama3-8b --json").out);
+  json file = json::parse(run_line("show network llama3-8b --json").out);
   const std::string name = "<script>alert(1)</script>\"'&|`]( " + std::string(5000, 'x');
   file["name"] = name;
   std::ofstream(network) << file.dump();
-  const auto ran =
-      run("report " + network + " --machine dgx-h100 --gpus 8 --tp 2 --pp 2 --global-batch 16 --seq 2048 -o " + folder);
+  const auto ran = run_line(
+      "report " + network + " --machine dgx-h100 --gpus 8 --tp 2 --pp 2 --global-batch 16 --seq 2048 -o " + folder);
   ASSERT_EQ(ran.code, 0) << ran.err;
   for (const DossierFile& one : dossier_files()) {
     const std::string text = text_of(fs::path(folder) / one.name);
@@ -189,4 +189,4 @@ TEST(ReportCommand, HostileNamesStayText) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::report

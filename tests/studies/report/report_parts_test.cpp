@@ -7,7 +7,7 @@
 #include "studies/print/paint.h"
 #include "studies/print/table.h"
 
-namespace stepcast {
+namespace stepcast::report {
 namespace {
 
 TEST(Console, ColourOnlyOnATerminalThatWantsIt) {
@@ -78,4 +78,4 @@ TEST(Report, CollectivesOfOneKindAreAddedUp) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::report

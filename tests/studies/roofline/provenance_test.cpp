@@ -6,7 +6,7 @@
 #include "studies/roofline/report.h"
 #include "tests/studies/roofline/roofline_case.h"
 
-namespace stepcast {
+namespace stepcast::roofline {
 namespace {
 
 using testing::Contains;
@@ -99,4 +99,4 @@ TEST(Provenance, ListsAssumptionsAsPredictDoes) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::roofline

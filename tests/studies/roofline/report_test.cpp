@@ -6,7 +6,7 @@
 #include "studies/run/forecast.h"
 #include "tests/studies/roofline/roofline_case.h"
 
-namespace stepcast {
+namespace stepcast::roofline {
 namespace {
 
 using testing::Contains;
@@ -75,7 +75,7 @@ TEST(RooflineReport, OfAMappingHasItsFigures) {
   request.mapping = Request::Value{run.scenario.plan.mapping, "mapping"};
   const auto scenario = complete(request);
   ASSERT_TRUE(scenario) << to_text(scenario.error());
-  const auto prediction = predict(*scenario);
+  const auto prediction = run::predict(*scenario);
   ASSERT_TRUE(prediction);
   const auto report = roofline_report(request, *scenario, *prediction);
   ASSERT_TRUE(report);
@@ -117,4 +117,4 @@ TEST(RooflineReport, ErrorsOfAMeasuredFilePass) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::roofline

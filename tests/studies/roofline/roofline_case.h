@@ -10,7 +10,7 @@
 #include "studies/roofline/report.h"
 #include "studies/run/forecast.h"
 
-namespace stepcast::testing_roofline {
+namespace stepcast::roofline::testing_roofline {
 
 struct RooflineCase {
   Request request;
@@ -41,7 +41,7 @@ inline RooflineCase roofline_case(const std::string& network, const CaseFlags& f
   EXPECT_TRUE(scenario) << network << ": " << (scenario ? "" : to_text(scenario.error()));
   if (!scenario) return run;
   run.scenario = *std::move(scenario);
-  auto prediction = predict(run.scenario);
+  auto prediction = run::predict(run.scenario);
   EXPECT_TRUE(prediction) << network << ": " << (prediction ? "" : to_text(prediction.error()));
   if (!prediction) return run;
   run.prediction = *std::move(prediction);
@@ -64,4 +64,4 @@ inline std::vector<RooflineCase> real_cases() {
   return cases;
 }
 
-}  // namespace stepcast::testing_roofline
+}  // namespace stepcast::roofline::testing_roofline

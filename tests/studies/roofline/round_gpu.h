@@ -3,7 +3,7 @@
 
 #include "model/machine/machine.h"
 
-namespace stepcast::testing_roofline {
+namespace stepcast::roofline::testing_roofline {
 
 inline Gpu round_gpu() {
   Gpu gpu;
@@ -15,4 +15,4 @@ inline Gpu round_gpu() {
   return gpu;
 }
 
-}  // namespace stepcast::testing_roofline
+}  // namespace stepcast::roofline::testing_roofline

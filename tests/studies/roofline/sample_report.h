@@ -6,7 +6,7 @@
 
 #include "studies/roofline/report.h"
 
-namespace stepcast::testing_pictures {
+namespace stepcast::roofline::testing_pictures {
 
 inline constexpr double peak = 1e15, hbm_rate = 4e12, l2_rate = 8e12, ridge = peak / hbm_rate;
 
@@ -175,4 +175,4 @@ inline RooflineReport sample_report() {
   return report;
 }
 
-}  // namespace stepcast::testing_pictures
+}  // namespace stepcast::roofline::testing_pictures

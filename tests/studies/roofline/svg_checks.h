@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace stepcast::testing_svg {
+namespace stepcast::roofline::testing_svg {
 
 struct SvgElement {
   std::string name;
@@ -129,4 +129,4 @@ inline std::string impossible_size(const SvgFile& file) {
   return {};
 }
 
-}  // namespace stepcast::testing_svg
+}  // namespace stepcast::roofline::testing_svg

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace stepcast {
+namespace stepcast::run {
 namespace {
 
 using testing::HasSubstr;
@@ -101,4 +101,4 @@ TEST(Fields, EveryLeverHasAPlaceOfItsOwnAndAValueToStartFrom) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::run

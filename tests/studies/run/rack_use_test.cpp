@@ -6,11 +6,11 @@
 #include "model/catalog.h"
 #include "tests/studies/run_program.h"
 
-namespace stepcast {
+namespace stepcast::run {
 namespace {
 
 std::int64_t gpus_per_rack(std::int64_t rack, std::int64_t job) {
-  Machine machine = **find_row(catalog().machines, "gb200-nvl72", "machine");
+  Machine machine = **find_row(built_in().machines, "gb200-nvl72", "machine");
   machine.levels.front().gpus = rack;
   const bool said = !take_segments(machine, job).empty();
   EXPECT_EQ(said, machine.levels.front().gpus != rack);
@@ -27,10 +27,11 @@ TEST(Segments, JobsBeyondARackTakeWholeTrays) {
 }
 
 TEST(Segments, ForecastsOnRacksSaySo) {
-  const auto ran = testing_program::run("predict llama3-8b --machine gb200-nvl72 --gpus 128 --tp 8 --global-batch 128");
+  const auto ran =
+      testing_program::run_line("predict llama3-8b --machine gb200-nvl72 --gpus 128 --tp 8 --global-batch 128");
   ASSERT_EQ(ran.code, 0) << ran.err;
   EXPECT_NE(ran.out.find("64 of the 72 GPUs of each"), std::string::npos) << ran.out;
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::run

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace stepcast {
+namespace stepcast::run {
 namespace {
 
 using testing::HasSubstr;
@@ -52,4 +52,4 @@ TEST(Request, AValueTakesThePlaceOfALineOfTheNotation) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::run

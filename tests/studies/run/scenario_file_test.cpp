@@ -10,12 +10,12 @@
 #include "studies/run/forecast.h"
 #include "tests/studies/run_program.h"
 
-namespace stepcast {
+namespace stepcast::run {
 namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
-using testing_program::run;
+using testing_program::run_line;
 
 const std::string good_text = R"({
   "network": "llama3-8b", "machine": "dgx-h100", "gpus": 16, "tp": 2, "pp": 2, "zero": 1,
@@ -50,37 +50,37 @@ TEST(ScenarioFile, WhatIsWrittenReadsBackAsTheSameRunWithNothingAssumed) {
            "predict gpt2-1.5b --machine dgx-a100 --zero 3 --seq 512 --attention-flops full",
            "predict llama3-8b --gpus 16 --pp 2 --chunks 2 --cp 2 --precision fp8"}) {
     const std::string path = testing_program::own_path("stepcast_round.json");
-    const auto printed = run(std::string(line) + " --print-scenario");
+    const auto printed = run_line(std::string(line) + " --print-scenario");
     ASSERT_EQ(printed.code, 0) << printed.err;
     std::ofstream(path) << printed.out;
-    const auto first = nlohmann::json::parse(run(std::string(line) + " --json").out);
-    const auto second = nlohmann::json::parse(run("predict " + path + " --json").out);
+    const auto first = nlohmann::json::parse(run_line(std::string(line) + " --json").out);
+    const auto second = nlohmann::json::parse(run_line("predict " + path + " --json").out);
     for (const auto& [key, value] : first.items()) {
       const bool about_the_words = key == "run" || key == "defaults" || key == "assumptions";
       EXPECT_TRUE(about_the_words || value == second.at(key)) << line << " " << key;
     }
     EXPECT_EQ(second.at("defaults"), nlohmann::json::array());
-    EXPECT_EQ(run("predict " + path + " --print-scenario").out, printed.out);
+    EXPECT_EQ(run_line("predict " + path + " --print-scenario").out, printed.out);
   }
 }
 
 TEST(ScenarioFile, OwnNounsAreWrittenWhole) {
   const std::string path = testing_program::own_path("stepcast_own_machine.json");
-  auto machine = nlohmann::ordered_json::parse(run("show machine dgx-h100 --json").out);
+  auto machine = nlohmann::ordered_json::parse(run_line("show machine dgx-h100 --json").out);
   machine["id"] = "mine";
   std::ofstream(path) << machine.dump();
-  const auto printed = run("predict llama3-8b --machine " + path + " --print-scenario");
+  const auto printed = run_line("predict llama3-8b --machine " + path + " --print-scenario");
   ASSERT_EQ(printed.code, 0) << printed.err;
   EXPECT_EQ(nlohmann::json::parse(printed.out).at("machine").at("id"), "mine");
   const std::string scenario = testing_program::own_path("stepcast_own_scenario.json");
   std::ofstream(scenario) << printed.out;
-  EXPECT_EQ(run("predict " + scenario + " --print-scenario").out, printed.out);
+  EXPECT_EQ(run_line("predict " + scenario + " --print-scenario").out, printed.out);
 }
 
 TEST(ScenarioFile, FlagsOverrideTheFile) {
   const std::string path = testing_program::own_path("stepcast_override.json");
   std::ofstream(path) << good_text;
-  const auto ran = run("predict " + path + " --global-batch 64 --json");
+  const auto ran = run_line("predict " + path + " --global-batch 64 --json");
   ASSERT_EQ(ran.code, 0) << ran.err;
   EXPECT_EQ(nlohmann::json::parse(ran.out).at("run").at("global_batch"), 64);
 }
@@ -104,7 +104,7 @@ TEST(ScenarioFile, MistakesNameFilePointerAndTheNearestKey) {
 }
 
 TEST(ScenarioFile, UnitlessQuantityOfAnOwnMachine) {
-  auto machine = nlohmann::ordered_json::parse(run("show machine dgx-h100 --json").out);
+  auto machine = nlohmann::ordered_json::parse(run_line("show machine dgx-h100 --json").out);
   machine["host_memory"] = 2e12;
   EXPECT_THAT(scenario_error(with("\"dgx-h100\"", machine.dump())),
       AllOf(HasSubstr("run.json:/machine/host_memory"), HasSubstr("unit")));
@@ -135,4 +135,4 @@ TEST(ScenarioFile, RandomDamageIsAnErrorOrARun) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::run

@@ -15,12 +15,12 @@
 #include "studies/whatif/machine_levers.h"
 #include "tests/studies/run_program.h"
 
-namespace stepcast {
+namespace stepcast::scale {
 namespace {
 
 using nlohmann::json;
 using testing::HasSubstr;
-using testing_program::run;
+using testing_program::run_line;
 
 constexpr Scaling both[] = {Scaling::strong, Scaling::weak};
 
@@ -130,15 +130,15 @@ TEST(Scale, EfficiencyNeverRisesOnOneKindOfRun) {
 }
 
 json scale_answer(const std::string& line) {
-  const auto ran = run("scale " + line + " --json");
+  const auto ran = run_line("scale " + line + " --json");
   EXPECT_EQ(ran.code, 0) << ran.err;
   return ran.code == 0 ? json::parse(ran.out) : json::object();
 }
 
 TEST(Scale, EachRunIsWhatPredictSays) {
   const json study = scale_answer("llama3-8b --gpus 16,32 --tp 2 --global-batch 64");
-  const json strong = json::parse(run("predict llama3-8b --gpus 32 --tp 2 --global-batch 64 --json").out);
-  const json weak = json::parse(run("predict llama3-8b --gpus 32 --tp 2 --global-batch 128 --json").out);
+  const json strong = json::parse(run_line("predict llama3-8b --gpus 32 --tp 2 --global-batch 64 --json").out);
+  const json weak = json::parse(run_line("predict llama3-8b --gpus 32 --tp 2 --global-batch 128 --json").out);
   EXPECT_EQ(study["strong"]["runs"][1]["step_time_s"], strong["step_time_s"]);
   EXPECT_EQ(study["weak"]["runs"][1]["step_time_s"], weak["step_time_s"]);
   EXPECT_EQ(study["weak"]["runs"][1]["memory_peak_bytes"], weak["memory"]["peak_bytes"]);
@@ -204,13 +204,13 @@ TEST(Scale, ARunThatDoesNotFitIsBrokenFromTheStart) {
 }
 
 TEST(Scale, TextHoldsTableFitPlotAndVerdict) {
-  const auto ran = run("scale llama3-8b --gpus 8 --global-batch 128");
+  const auto ran = run_line("scale llama3-8b --gpus 8 --global-batch 128");
   EXPECT_EQ(ran.code, 0) << ran.err;
   for (const char* part : {"Strong scaling", "Weak scaling", "Amdahl: serial share", "Gustafson: serial share",
            "ideal speed-up", "What breaks first, strong", "What breaks first, weak"})
     EXPECT_THAT(ran.out, HasSubstr(part));
-  EXPECT_THAT(
-      run("scale llama3-8b --gpus 8,16 --global-batch 128").out, HasSubstr("says nothing of how well the law fits"));
+  EXPECT_THAT(run_line("scale llama3-8b --gpus 8,16 --global-batch 128").out,
+      HasSubstr("says nothing of how well the law fits"));
 }
 
 TEST(Scale, WrongInputIsExplained) {
@@ -221,7 +221,7 @@ TEST(Scale, WrongInputIsExplained) {
       {"--gpus 3,5 --tp 2", "3 GPUs are not a multiple of tp 2"}, {"--gpus 20000", "has at most"},
       {"--trace x.json", "unknown flag"}, {"--mapping " + mapping, "a mapping says its number of GPUs itself"}};
   for (const auto& [flags, what] : cases) {
-    const auto ran = run("scale llama3-8b " + flags);
+    const auto ran = run_line("scale llama3-8b " + flags);
     EXPECT_EQ(ran.code, 2) << flags << "\n" << ran.out;
     EXPECT_EQ(ran.out, "") << flags;
     EXPECT_THAT(ran.err, HasSubstr(what)) << flags;
@@ -229,4 +229,4 @@ TEST(Scale, WrongInputIsExplained) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::scale

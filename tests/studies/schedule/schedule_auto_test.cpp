@@ -9,7 +9,7 @@
 #include "studies/schedule/run.h"
 #include "tests/studies/run_program.h"
 
-namespace stepcast {
+namespace stepcast::schedule {
 namespace {
 
 using testing::HasSubstr;
@@ -18,7 +18,7 @@ using AutoJson = nlohmann::json;
 const std::string auto_times = " --forward 1 --input-grad 1 --weight-grad 1";
 
 AutoJson auto_json(const std::string& words) {
-  const auto ran = testing_program::run("schedule --auto " + words + " --json");
+  const auto ran = testing_program::run_line("schedule --auto " + words + " --json");
   EXPECT_EQ(ran.code, 0) << words << "\n" << ran.err;
   return ran.code == 0 ? AutoJson::parse(ran.out) : AutoJson{};
 }
@@ -125,25 +125,25 @@ TEST_F(ScheduleAutoFiles, ListsOfTimesSayThePlacement) {
   const std::string size = "--stages 4 --micro-batches 8 --times ";
   EXPECT_EQ(auto_json(size + times(4)).at("auto").at("placement"), "one stage per rank");
   EXPECT_EQ(auto_json(size + times(8)).at("auto").at("placement"), "V");
-  const auto five = testing_program::run("schedule --auto " + size + times(5));
+  const auto five = testing_program::run_line("schedule --auto " + size + times(5));
   EXPECT_EQ(five.code, 2);
   EXPECT_THAT(five.err, HasSubstr("a list of 4 for one stage per rank, of 8 for two"));
 }
 
 TEST_F(ScheduleAutoFiles, EveryFormOfAKind) {
   const std::string words = "schedule --auto --stages 4 --micro-batches 8" + auto_times;
-  const auto text = testing_program::run(words);
+  const auto text = testing_program::run_line(words);
   EXPECT_THAT(text.out, HasSubstr("Best order found: 4 ranks, 8 micro-batches"));
   EXPECT_THAT(text.out, HasSubstr("found by"));
   EXPECT_THAT(text.out, HasSubstr("orders tried"));
-  const auto csv = testing_program::run(words + " --csv --svg " + folder_ + "a.svg --trace " + folder_ + "a.json");
+  const auto csv = testing_program::run_line(words + " --csv --svg " + folder_ + "a.svg --trace " + folder_ + "a.json");
   ASSERT_EQ(csv.code, 0) << csv.err;
   EXPECT_TRUE(csv.out.starts_with("0F0,"));
   EXPECT_TRUE(std::filesystem::exists(folder_ + "a.svg"));
   EXPECT_TRUE(std::filesystem::exists(folder_ + "a.json"));
   // What it finds is an order like any: read again, it takes as long.
   std::ofstream(folder_ + "a.csv") << csv.out;
-  const auto again = testing_program::run("schedule --from " + folder_ + "a.csv --json" + auto_times);
+  const auto again = testing_program::run_line("schedule --from " + folder_ + "a.csv --json" + auto_times);
   ASSERT_EQ(again.code, 0) << again.err;
   EXPECT_EQ(AutoJson::parse(again.out).at("makespan"), 25.5);
 }
@@ -165,7 +165,7 @@ constexpr RefusedAuto refused_auto[] = {
 
 TEST(ScheduleAuto, RefusesWithTheReasonToo) {
   for (const RefusedAuto& row : refused_auto) {
-    const auto ran = testing_program::run(std::string("schedule ") + row.words + auto_times);
+    const auto ran = testing_program::run_line(std::string("schedule ") + row.words + auto_times);
     EXPECT_EQ(ran.code, 2) << row.words;
     EXPECT_THAT(ran.err, HasSubstr(row.reason)) << row.words;
     EXPECT_EQ(ran.out, "");
@@ -173,4 +173,4 @@ TEST(ScheduleAuto, RefusesWithTheReasonToo) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::schedule

@@ -7,7 +7,7 @@
 
 #include "tests/studies/run_program.h"
 
-namespace stepcast {
+namespace stepcast::schedule {
 namespace {
 
 using testing::HasSubstr;
@@ -16,7 +16,7 @@ using ScheduleRecord = nlohmann::json;
 constexpr const char* unit_times = " --forward 1 --input-grad 1 --weight-grad 1";
 
 ScheduleRecord scheduled(const std::string& words) {
-  const auto ran = testing_program::run("schedule " + words + " --json");
+  const auto ran = testing_program::run_line("schedule " + words + " --json");
   EXPECT_EQ(ran.code, 0) << words << "\n" << ran.err;
   return ran.code == 0 ? ScheduleRecord::parse(ran.out) : ScheduleRecord{};
 }
@@ -133,7 +133,7 @@ TEST_F(ScheduleTimes, TextWithUnitsIsTaken) {
   const std::string name =
       file(R"({"forward": ["1 ms", "1 ms"], "input_grad": ["1 ms", "1 ms"], "weight_grad": ["1 ms", "1 ms"]})");
   EXPECT_NEAR(scheduled("gpipe --stages 2 --micro-batches 3 --times " + name).at("makespan"), 0.012, 1e-12);
-  const auto mixed = testing_program::run("schedule gpipe --stages 2 --micro-batches 3 --p2p 1 --times " + name);
+  const auto mixed = testing_program::run_line("schedule gpipe --stages 2 --micro-batches 3 --p2p 1 --times " + name);
   EXPECT_EQ(mixed.code, 2);
   EXPECT_THAT(mixed.err, HasSubstr("--p2p"));
   EXPECT_THAT(mixed.err, HasSubstr("has no unit"));
@@ -142,7 +142,7 @@ TEST_F(ScheduleTimes, TextWithUnitsIsTaken) {
 TEST_F(ScheduleTimes, WrongListsAreRefused) {
   const std::string size = "schedule gpipe --stages 2 --micro-batches 3 --times ";
   const auto refusal = [&](const std::string& text) {
-    const auto ran = testing_program::run(size + file(text));
+    const auto ran = testing_program::run_line(size + file(text));
     EXPECT_EQ(ran.code, 2) << text;
     return ran.err;
   };
@@ -153,7 +153,7 @@ TEST_F(ScheduleTimes, WrongListsAreRefused) {
       HasSubstr("/forward/1: -1 is a negative time"));
   EXPECT_THAT(
       refusal(R"({"forward": [1, 1], "input_grad": [1, 1], "weight_grad": [1, 1], "wgrad": 1})"), HasSubstr("wgrad"));
-  const auto both = testing_program::run(
+  const auto both = testing_program::run_line(
       size + file(R"({"forward": [1, 1], "input_grad": [1, 1], "weight_grad": [1, 1]})") + " --forward 1");
   EXPECT_THAT(both.err, HasSubstr("does not go with --times"));
 }
@@ -189,7 +189,7 @@ constexpr RefusedWords refused_words[] = {
 
 TEST(ScheduleCommand, RefusesWithTheReason) {
   for (const RefusedWords& row : refused_words) {
-    const auto ran = testing_program::run(std::string("schedule ") + row.words);
+    const auto ran = testing_program::run_line(std::string("schedule ") + row.words);
     EXPECT_EQ(ran.code, 2) << row.words;
     EXPECT_THAT(ran.err, HasSubstr(row.reason)) << row.words;
     EXPECT_EQ(ran.out, "");
@@ -197,4 +197,4 @@ TEST(ScheduleCommand, RefusesWithTheReason) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::schedule

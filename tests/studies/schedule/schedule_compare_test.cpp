@@ -7,7 +7,7 @@
 
 #include "tests/studies/run_program.h"
 
-namespace stepcast {
+namespace stepcast::schedule {
 namespace {
 
 using testing::HasSubstr;
@@ -25,7 +25,7 @@ std::string eight_ones() {
 // as much work on each rank.
 TEST(ScheduleCompare, TwoTimesPerRankAreChunksOfOneModel) {
   const std::string words = " --stages 4 --micro-batches 8 --json --times " + eight_ones();
-  const auto ran = testing_program::run("schedule --compare" + words);
+  const auto ran = testing_program::run_line("schedule --compare" + words);
   ASSERT_EQ(ran.code, 0) << ran.err;
   const auto compared = ComparedJson::parse(ran.out);
   EXPECT_GT(compared.at("schedules").size(), 4U);
@@ -37,8 +37,8 @@ TEST(ScheduleCompare, TwoTimesPerRankAreChunksOfOneModel) {
     EXPECT_THAT(row.at("reason").get<std::string>(), HasSubstr("8 times are two chunks on each of 4 ranks here"));
   }
   EXPECT_EQ(named, 2);
-  EXPECT_EQ(testing_program::run("schedule dualpipe" + words).code, 0);
+  EXPECT_EQ(testing_program::run_line("schedule dualpipe" + words).code, 0);
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::schedule

@@ -11,7 +11,7 @@
 #include "sim/schedule/schedule_table.h"
 #include "tests/studies/run_program.h"
 
-namespace stepcast {
+namespace stepcast::schedule {
 namespace {
 
 using testing::HasSubstr;
@@ -26,7 +26,7 @@ std::string whole_file(const std::string& name) {
 }
 
 TEST(ScheduleForms, TextDrawsTheTimeline) {
-  const auto ran = testing_program::run("schedule gpipe" + small_forms_run);
+  const auto ran = testing_program::run_line("schedule gpipe" + small_forms_run);
   ASSERT_EQ(ran.code, 0) << ran.err;
   EXPECT_THAT(ran.out, HasSubstr("  0  F0-F1-F2-.........B0----B1----B2----\n"
                                  "  1  ...F0-F1-F2-B0----B1----B2----......\n"));
@@ -37,7 +37,7 @@ TEST(ScheduleForms, ColourIsInTheLettersOnly) {
   std::vector<std::string> words = {"schedule", "zb-h1"};
   std::istringstream rest(small_forms_run);
   for (std::string word; rest >> word;) words.push_back(word);
-  const auto plain = testing_program::run(words), colored = testing_program::run(words, true);
+  const auto plain = testing_program::run_line(words), colored = testing_program::run_line(words, true);
   EXPECT_THAT(colored.out, HasSubstr("\x1b[36mF0-\x1b[0m"));
   std::string bare;
   for (std::size_t i = 0; i < colored.out.size(); ++i) {
@@ -62,24 +62,24 @@ TEST(ScheduleForms, NarrowTerminalsStillHoldTheRow) {
 
 TEST(ScheduleForms, LaterChunksAndTheSecondCopyHaveSmallLetters) {
   const std::string times = " --forward 1 --input-grad 1 --weight-grad 1";
-  const auto v = testing_program::run("schedule zb-v --stages 2 --micro-batches 1" + times);
+  const auto v = testing_program::run_line("schedule zb-v --stages 2 --micro-batches 1" + times);
   EXPECT_THAT(v.out, HasSubstr("  0  F0-......f0-i0-w0-......I0-W0-\n"
                                "  1  ...F0-f0-......i0-w0-I0-W0-...\n"));
   EXPECT_THAT(v.out, HasSubstr("F forward, I input gradient, W weight gradient, . idle; small letters: later"));
-  const auto both = testing_program::run("schedule dualpipe --stages 2 --micro-batches 4" + times);
+  const auto both = testing_program::run_line("schedule dualpipe --stages 2 --micro-batches 4" + times);
   EXPECT_THAT(both.out, HasSubstr("small letters: the copy that runs the other way\n"));
 }
 
 TEST(ScheduleForms, ActionsThatFindNoColumnAreCounted) {
   const std::string times = " --stages 8 --micro-batches 32 --chunks 2 --forward 10 --input-grad 12 --weight-grad 7";
-  const auto narrow = testing_program::run("schedule interleaved-1f1b" + times);
+  const auto narrow = testing_program::run_line("schedule interleaved-1f1b" + times);
   EXPECT_THAT(narrow.out, HasSubstr("of 1024 actions fall between two.\n"));
-  const auto fits = testing_program::run("schedule gpipe" + small_forms_run);
+  const auto fits = testing_program::run_line("schedule gpipe" + small_forms_run);
   EXPECT_THAT(fits.out, Not(HasSubstr("fall between")));
 }
 
 TEST(ScheduleForms, OneRankOfOneMicroBatch) {
-  const auto ran = testing_program::run(
+  const auto ran = testing_program::run_line(
       "schedule 1f1b --stages 1 --micro-batches 1 --forward 1ms --input-grad 1ms --weight-grad 1ms");
   EXPECT_THAT(ran.out, HasSubstr("1 rank, 1 micro-batch\n"));
   EXPECT_THAT(ran.out, HasSubstr("  0  F0-B0----\n"));
@@ -87,12 +87,12 @@ TEST(ScheduleForms, OneRankOfOneMicroBatch) {
 }
 
 TEST(ScheduleForms, CsvIsARowPerRank) {
-  const auto ran = testing_program::run("schedule gpipe" + small_forms_run + " --csv");
+  const auto ran = testing_program::run_line("schedule gpipe" + small_forms_run + " --csv");
   EXPECT_EQ(ran.out, "0F0,0F1,0F2,0B0,0B1,0B2\n1F0,1F1,1F2,1B0,1B1,1B2\n");
 }
 
 TEST(ScheduleForms, ComparisonHoldsOrRefusesEveryKind) {
-  const auto ran = testing_program::run(
+  const auto ran = testing_program::run_line(
       "schedule --compare --stages 4 --micro-batches 8 --forward 1 --input-grad 1 --weight-grad 1 --json");
   ASSERT_EQ(ran.code, 0) << ran.err;
   const auto json = FormJson::parse(ran.out);
@@ -113,7 +113,7 @@ TEST(ScheduleForms, ComparisonHoldsOrRefusesEveryKind) {
 }
 
 TEST(ScheduleForms, ComparisonSaysWhyAKindIsNotThere) {
-  const auto ran = testing_program::run(
+  const auto ran = testing_program::run_line(
       "schedule --compare --stages 3 --micro-batches 3 --forward 1 --input-grad 1 --weight-grad 1");
   EXPECT_EQ(ran.code, 0);
   EXPECT_THAT(ran.out, HasSubstr("  dualpipe: --stages: "));
@@ -127,9 +127,9 @@ class ScheduleFiles : public testing::Test {
 };
 
 TEST_F(ScheduleFiles, TraceHasActionsArrowsAndMemory) {
-  const auto ran = testing_program::run("schedule 1f1b --stages 2 --micro-batches 3 --forward 1ms --input-grad 1ms"
-                                        " --weight-grad 1ms --p2p 500us --trace " +
-                                        folder_ + "t.json");
+  const auto ran = testing_program::run_line("schedule 1f1b --stages 2 --micro-batches 3 --forward 1ms --input-grad 1ms"
+                                             " --weight-grad 1ms --p2p 500us --trace " +
+                                             folder_ + "t.json");
   ASSERT_EQ(ran.code, 0) << ran.err;
   const auto trace = FormJson::parse(whole_file(folder_ + "t.json"));
   std::map<std::string, int> count;
@@ -157,10 +157,10 @@ TEST_F(ScheduleFiles, TraceHasActionsArrowsAndMemory) {
 }
 
 TEST_F(ScheduleFiles, TraceShowsWhatBlockingHopsHold) {
-  const auto ran =
-      testing_program::run("schedule 1f1b --stages 2 --micro-batches 3 --forward 1ms --input-grad 1ms --weight-grad 1ms"
-                           " --p2p 500us --p2p-mode blocking --json --trace " +
-                           folder_ + "t.json");
+  const auto ran = testing_program::run_line(
+      "schedule 1f1b --stages 2 --micro-batches 3 --forward 1ms --input-grad 1ms --weight-grad 1ms"
+      " --p2p 500us --p2p-mode blocking --json --trace " +
+      folder_ + "t.json");
   ASSERT_EQ(ran.code, 0) << ran.err;
   double held = 0;
   const auto trace = FormJson::parse(whole_file(folder_ + "t.json"));
@@ -170,9 +170,9 @@ TEST_F(ScheduleFiles, TraceShowsWhatBlockingHopsHold) {
 }
 
 TEST_F(ScheduleFiles, PictureHasARectanglePerAction) {
-  const auto ran = testing_program::run("schedule dualpipe --stages 4 --micro-batches 8 --forward 1 --input-grad 1"
-                                        " --weight-grad 1 --svg " +
-                                        folder_ + "p.svg");
+  const auto ran = testing_program::run_line("schedule dualpipe --stages 4 --micro-batches 8 --forward 1 --input-grad 1"
+                                             " --weight-grad 1 --svg " +
+                                             folder_ + "p.svg");
   ASSERT_EQ(ran.code, 0) << ran.err;
   const std::string svg = whole_file(folder_ + "p.svg");
   EXPECT_TRUE(svg.starts_with("<svg xmlns="));
@@ -188,9 +188,9 @@ TEST_F(ScheduleFiles, PictureHasARectanglePerAction) {
 }
 
 TEST_F(ScheduleFiles, PicturesHaveAxisMemoryAndBothPages) {
-  const auto ran = testing_program::run("schedule dualpipe --stages 4 --micro-batches 8 --forward 1 --input-grad 1"
-                                        " --weight-grad 1 --svg " +
-                                        folder_ + "p.svg");
+  const auto ran = testing_program::run_line("schedule dualpipe --stages 4 --micro-batches 8 --forward 1 --input-grad 1"
+                                             " --weight-grad 1 --svg " +
+                                             folder_ + "p.svg");
   ASSERT_EQ(ran.code, 0) << ran.err;
   const std::string svg = whole_file(folder_ + "p.svg");
   EXPECT_THAT(svg, HasSubstr("prefers-color-scheme:dark"));
@@ -205,7 +205,7 @@ TEST_F(ScheduleFiles, PicturesHaveAxisMemoryAndBothPages) {
 TEST_F(ScheduleFiles, NamesOfFilesAreNoMarkup) {
   const std::string name = folder_ + "a<b&c.csv";
   std::ofstream(name) << "0F0,0B0\n1F0,1B0\n";
-  const auto ran = testing_program::run(
+  const auto ran = testing_program::run_line(
       "schedule --from " + name + " --forward 1 --input-grad 1 --weight-grad 1" + " --svg " + folder_ + "p.svg");
   ASSERT_EQ(ran.code, 0) << ran.err;
   EXPECT_THAT(whole_file(folder_ + "p.svg"), HasSubstr("a&lt;b&amp;c.csv"));
@@ -214,7 +214,7 @@ TEST_F(ScheduleFiles, NamesOfFilesAreNoMarkup) {
 TEST_F(ScheduleFiles, NothingIsLeftOfARunThatFails) {
   std::ofstream(folder_ + "old.svg") << "old";
   const auto ran =
-      testing_program::run("schedule 1f1b" + small_forms_run + " --memory-cap 1 --svg " + folder_ + "old.svg");
+      testing_program::run_line("schedule 1f1b" + small_forms_run + " --memory-cap 1 --svg " + folder_ + "old.svg");
   EXPECT_EQ(ran.code, 2);
   EXPECT_EQ(whole_file(folder_ + "old.svg"), "old");
   EXPECT_FALSE(std::filesystem::exists(folder_ + "old.svg.part"));
@@ -222,11 +222,11 @@ TEST_F(ScheduleFiles, NothingIsLeftOfARunThatFails) {
 
 /// What a kind's own CSV gives when it is read again.
 FormJson read_again(const std::string& folder, const std::string& words, const std::string& times) {
-  const auto csv = testing_program::run("schedule " + words + times + " --csv");
+  const auto csv = testing_program::run_line("schedule " + words + times + " --csv");
   EXPECT_EQ(csv.code, 0) << words << "\n" << csv.err;
   std::ofstream(folder + "order.csv") << csv.out;
   const std::string splits = words.starts_with("seq") ? " --seq-splits 2" : "";
-  const auto again = testing_program::run("schedule --from " + folder + "order.csv" + times + splits + " --json");
+  const auto again = testing_program::run_line("schedule --from " + folder + "order.csv" + times + splits + " --json");
   EXPECT_EQ(again.code, 0) << words << "\n" << again.err;
   return again.code == 0 ? FormJson::parse(again.out) : FormJson{};
 }
@@ -237,7 +237,7 @@ TEST_F(ScheduleFiles, ACsvIsTheOrderThatItWasWrittenFrom) {
   for (const std::string& words : {"1f1b" + size, "zb-h1" + size, "zb-v" + size, "dualpipe" + size, "dualpipev" + size,
            "interleaved-1f1b" + size + " --chunks 2", "seq-1f1b" + size + " --seq-splits 2"}) {
     const auto again = read_again(folder_, words, times);
-    const auto first = FormJson::parse(testing_program::run("schedule " + words + times + " --json").out);
+    const auto first = FormJson::parse(testing_program::run_line("schedule " + words + times + " --json").out);
     for (const char* key : {"makespan", "span", "p2p_messages", "weight_copies", "lower_bound", "ranks"})
       EXPECT_EQ(again.at(key), first.at(key)) << words << " " << key;
   }
@@ -247,30 +247,31 @@ TEST_F(ScheduleFiles, OrdersOfFilesAreChecked) {
   const std::string name = folder_ + "wrong.csv";
   std::ofstream(name) << "0F0,0B0\n1B0,1F0\n";
   const std::string times = " --forward 1 --input-grad 1 --weight-grad 1";
-  const auto wrong = testing_program::run("schedule --from " + name + times);
+  const auto wrong = testing_program::run_line("schedule --from " + name + times);
   EXPECT_EQ(wrong.code, 2);
   EXPECT_THAT(wrong.err, HasSubstr("wrong.csv:2:1"));
-  const auto sizes = testing_program::run("schedule --from " + name + times + " --stages 2");
+  const auto sizes = testing_program::run_line("schedule --from " + name + times + " --stages 2");
   EXPECT_THAT(sizes.err, HasSubstr("--stages: does not go with --from"));
-  const auto kind = testing_program::run("schedule gpipe --from " + name + times);
+  const auto kind = testing_program::run_line("schedule gpipe --from " + name + times);
   EXPECT_THAT(kind.err, HasSubstr("a KIND does not go with --from"));
-  const auto dialect = testing_program::run("schedule --from " + name + times + " --csv-dialect old");
+  const auto dialect = testing_program::run_line("schedule --from " + name + times + " --csv-dialect old");
   EXPECT_THAT(dialect.err, HasSubstr("older"));
 }
 
 TEST_F(ScheduleFiles, PlacesThatCannotBeWrittenAreRefusedFirst) {
-  const auto nowhere = testing_program::run("schedule 1f1b" + small_forms_run + " --trace " + folder_ + "none/t.json");
+  const auto nowhere =
+      testing_program::run_line("schedule 1f1b" + small_forms_run + " --trace " + folder_ + "none/t.json");
   EXPECT_EQ(nowhere.code, 2);
   EXPECT_EQ(nowhere.out, "");
   EXPECT_THAT(nowhere.err, HasSubstr("--trace: "));
-  const auto folder = testing_program::run("schedule 1f1b" + small_forms_run + " --svg " + folder_);
+  const auto folder = testing_program::run_line("schedule 1f1b" + small_forms_run + " --svg " + folder_);
   EXPECT_THAT(folder.err, HasSubstr("is a folder"));
 }
 
 TEST_F(ScheduleFiles, TwoOutputsInOneFileAreRefused) {
   const std::string one = folder_ + "one";
   for (const std::string& flags : {"--svg " + one + " --trace " + one, "--order " + one + " --svg " + one}) {
-    const auto ran = testing_program::run(
+    const auto ran = testing_program::run_line(
         "schedule gpipe --stages 2 --micro-batches 3 --forward 1 --input-grad 1 --weight-grad 1 " + flags);
     EXPECT_EQ(ran.code, 2);
     EXPECT_NE(ran.err.find("writes the file that"), std::string::npos) << ran.err;
@@ -282,7 +283,7 @@ TEST_F(ScheduleFiles, TheCounterNeverFallsBelowNothingWhereActionsTakeNoTime) {
   const std::string times = folder_ + "times.json", trace = folder_ + "trace.json";
   std::ofstream(times) << R"({"forward": [3, 0], "input_grad": [7, 0], "weight_grad": [0.3, 0]})";
   const auto ran =
-      testing_program::run("schedule gpipe --stages 2 --micro-batches 1 --times " + times + " --trace " + trace);
+      testing_program::run_line("schedule gpipe --stages 2 --micro-batches 1 --times " + times + " --trace " + trace);
   ASSERT_EQ(ran.code, 0) << ran.err;
   std::ifstream file(trace);
   const auto document = nlohmann::json::parse(file);
@@ -296,4 +297,4 @@ TEST_F(ScheduleFiles, TheCounterNeverFallsBelowNothingWhereActionsTakeNoTime) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::schedule

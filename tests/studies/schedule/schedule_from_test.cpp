@@ -8,7 +8,7 @@
 
 #include "tests/studies/run_program.h"
 
-namespace stepcast {
+namespace stepcast::schedule {
 namespace {
 
 using testing::HasSubstr;
@@ -40,12 +40,12 @@ class ScheduleFrom : public testing::Test {
     return folder_ + name;
   }
   static FromJson shown(const std::string& words) {
-    const auto ran = testing_program::run("schedule " + words + " --json");
+    const auto ran = testing_program::run_line("schedule " + words + " --json");
     EXPECT_EQ(ran.code, 0) << words << "\n" << ran.err;
     return ran.code == 0 ? FromJson::parse(ran.out) : FromJson{};
   }
   static std::string refusal(const std::string& words) {
-    const auto ran = testing_program::run("schedule " + words);
+    const auto ran = testing_program::run_line("schedule " + words);
     EXPECT_EQ(ran.code, 2) << words << "\n" << ran.out;
     return ran.err;
   }
@@ -104,7 +104,7 @@ TEST_F(ScheduleFrom, TheSlowestCopyIsShownAndTheStepIsHeldAgainstTheMeasuredOne)
   EXPECT_NEAR(replay.at("error"), -0.2, 1e-12);
   // Means over both: F 2.5 and 2. F 0-2.5, 2.5-5; F 2.5-4.5, 5-7, B 7-8, 8-9; B 8-9, 9-10.
   EXPECT_EQ(replay.at("makespan_of_stage_means"), 10);
-  const auto text = testing_program::run("schedule --from " + name);
+  const auto text = testing_program::run_line("schedule --from " + name);
   EXPECT_THAT(text.out, testing::StartsWith("o.json: 2 ranks"));
   EXPECT_THAT(text.out, HasSubstr("copy 1 is the slowest of 0 to 1"));
   EXPECT_THAT(text.out, HasSubstr("this is 20.00 % below it"));
@@ -221,4 +221,4 @@ TEST_F(ScheduleFrom, AnOrderIsWrittenWhereThatIsPossible) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::schedule

@@ -10,14 +10,14 @@
 #include "studies/schedule/run.h"
 #include "tests/studies/run_program.h"
 
-namespace stepcast {
+namespace stepcast::schedule {
 namespace {
 
 using testing::HasSubstr;
 using KnobJson = nlohmann::json;
 
 KnobJson knob_json(const std::string& words) {
-  const auto ran = testing_program::run("schedule " + words + " --json");
+  const auto ran = testing_program::run_line("schedule " + words + " --json");
   EXPECT_EQ(ran.code, 0) << words << "\n" << ran.err;
   return ran.code == 0 ? KnobJson::parse(ran.out) : KnobJson{};
 }
@@ -52,16 +52,16 @@ TEST(ScheduleKnobs, ASlowRankTakesLonger) {
 }
 
 TEST(ScheduleKnobs, BlanksBesideCommasAreTaken) {
-  const auto ran = testing_program::run({"schedule", "gpipe", "--stages", "2", "--micro-batches", "3", "--forward", "1",
-      "--input-grad", "1", "--weight-grad", "1", "--rank-speed", "1, 0.5", "--json"});
+  const auto ran = testing_program::run_line({"schedule", "gpipe", "--stages", "2", "--micro-batches", "3", "--forward",
+      "1", "--input-grad", "1", "--weight-grad", "1", "--rank-speed", "1, 0.5", "--json"});
   ASSERT_EQ(ran.code, 0) << ran.err;
   EXPECT_EQ(KnobJson::parse(ran.out).at("makespan"), 21);
 }
 
 TEST(ScheduleKnobs, TheTextHasAColumnForHops) {
-  const auto ran = testing_program::run("schedule 1f1b --stages 2 --micro-batches 3 --p2p 1"
-                                        " --p2p-mode blocking" +
-                                        knob_times);
+  const auto ran = testing_program::run_line("schedule 1f1b --stages 2 --micro-batches 3 --p2p 1"
+                                             " --p2p-mode blocking" +
+                                             knob_times);
   EXPECT_THAT(ran.out, HasSubstr("in hops"));
 }
 
@@ -80,7 +80,7 @@ TEST(ScheduleKnobs, TheyGoWithFilesAndTheComparison) {
   const std::string name = testing_program::own_path("knob_order.csv");
   std::ofstream(name) << "0F0,0F1,0F2,0B0,0B1,0B2\n1F0,1F1,1F2,1B0,1B1,1B2\n";
   EXPECT_EQ(knob_json("--from " + name + " --rank-speed 1,0.5" + knob_times).at("makespan"), 21);
-  const auto wrong = testing_program::run("schedule --from " + name + " --rank-speed 1" + knob_times);
+  const auto wrong = testing_program::run_line("schedule --from " + name + " --rank-speed 1" + knob_times);
   EXPECT_EQ(wrong.code, 2);
   EXPECT_THAT(wrong.err, HasSubstr("--rank-speed: 1 speed for 2 ranks"));
   const auto all =
@@ -100,7 +100,7 @@ TEST(ScheduleKnobs, TheComparisonHoldsAllKindsToTheSameMemory) {
   EXPECT_TRUE(v);  // holds 8 halves
   // 8 chunks of half a rank are the same.
   EXPECT_EQ(knob_json(words + " --memory-cap 8 --chunks 2").at("schedules"), four.at("schedules"));
-  const auto ran = testing_program::run("schedule " + words + " --memory-cap 3");
+  const auto ran = testing_program::run_line("schedule " + words + " --memory-cap 3");
   EXPECT_THAT(ran.out, HasSubstr("zb-v: --memory-cap: zb-v holds 8 activations on rank 0, above 6"
                                  " (--memory-cap 4 or more"));
 }
@@ -155,11 +155,11 @@ constexpr RefusedKnob refused_knobs[] = {
 TEST(ScheduleKnobs, RefusedWithTheReason) {
   for (const RefusedKnob& row : refused_knobs) {
     const auto ran =
-        testing_program::run("schedule 1f1b --stages 4 --micro-batches 8 " + std::string(row.words) + knob_times);
+        testing_program::run_line("schedule 1f1b --stages 4 --micro-batches 8 " + std::string(row.words) + knob_times);
     EXPECT_EQ(ran.code, 2) << row.words;
     EXPECT_THAT(ran.err, HasSubstr(row.reason)) << row.words;
   }
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::schedule

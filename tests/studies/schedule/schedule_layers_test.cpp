@@ -7,12 +7,12 @@
 
 #include "tests/studies/run_program.h"
 
-namespace stepcast {
+namespace stepcast::schedule {
 namespace {
 
 using testing::HasSubstr;
 using testing_program::Ran;
-using testing_program::run;
+using testing_program::run_line;
 
 std::string costs_file(const std::string& text) {
   const std::string file = testing_program::own_path("layer_costs.json");
@@ -25,7 +25,7 @@ const std::string ten_layers = R"({"forward": [1,1,1,1,1,1,1,1,1,1], "input_grad
   "weight_grad": [1,1,1,1,1,1,1,1,1,1], "head": [2,2,2]})";
 
 Ran with_costs(const std::string& text, const std::string& flags) {
-  return run("schedule " + flags + " --layer-costs " + costs_file(text));
+  return run_line("schedule " + flags + " --layer-costs " + costs_file(text));
 }
 
 nlohmann::json split_of(const std::string& flags) {
@@ -65,7 +65,7 @@ TEST(ScheduleLayers, ListsAndMegatronsStringsSayTheSame) {
 TEST(ScheduleLayers, StagesAreTheSumsOfTheirLayers) {
   const std::string times = testing_program::own_path("layer_stage_times.json");
   std::ofstream(times) << R"({"forward": [4,3,2,3], "input_grad": [4,3,2,3], "weight_grad": [4,3,2,3]})";
-  const Ran stages = run("schedule zb-h1 --stages 4 --micro-batches 8 --csv --times " + times);
+  const Ran stages = run_line("schedule zb-h1 --stages 4 --micro-batches 8 --csv --times " + times);
   EXPECT_EQ(with_costs(ten_layers, "zb-h1 --stages 4 --micro-batches 8 --csv --layout 4,3,2,1").out, stages.out);
 }
 
@@ -102,9 +102,9 @@ TEST(ScheduleLayers, WrongFilesAndFlagsAreRefused) {
   EXPECT_THAT(with_costs(ten_layers, "1f1b --stages 13 --micro-batches 2").err, HasSubstr("at most 12 stages"));
   EXPECT_THAT(with_costs(ten_layers, sizes + " --forward 1").err, HasSubstr("does not go with --layer-costs"));
   EXPECT_THAT(with_costs(ten_layers, "--compare --stages 2 --micro-batches 2").err, HasSubstr("needs a KIND"));
-  EXPECT_THAT(run("schedule " + sizes + " --forward 1 --input-grad 1 --weight-grad 1 --layout even").err,
+  EXPECT_THAT(run_line("schedule " + sizes + " --forward 1 --input-grad 1 --weight-grad 1 --layout even").err,
       HasSubstr("add --layer-costs"));
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::schedule

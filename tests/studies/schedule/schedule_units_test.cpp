@@ -7,7 +7,7 @@
 
 #include "tests/studies/run_program.h"
 
-namespace stepcast {
+namespace stepcast::schedule {
 namespace {
 
 using testing::HasSubstr;
@@ -21,7 +21,7 @@ class ScheduleUnits : public testing::Test {
     return name;
   }
   static UnitsJson shown(const std::string& words) {
-    const auto ran = testing_program::run("schedule " + words + " --json");
+    const auto ran = testing_program::run_line("schedule " + words + " --json");
     EXPECT_EQ(ran.code, 0) << words << "\n" << ran.err;
     return ran.code == 0 ? UnitsJson::parse(ran.out) : UnitsJson{};
   }
@@ -72,10 +72,10 @@ TEST_F(ScheduleUnits, AllKindsSideBySideSayWhatMeansWouldHide) {
   const std::string words = "--compare --stages 2 --micro-batches 2 --times " + file(each_forward);
   const auto report = shown(words);
   for (const auto& row : report.at("schedules")) EXPECT_TRUE(row.contains("replay")) << row.at("schedule");
-  const auto text = testing_program::run("schedule " + words);
+  const auto text = testing_program::run_line("schedule " + words);
   EXPECT_THAT(text.out, HasSubstr("by stage means"));
   EXPECT_THAT(text.out, HasSubstr("warning: stage means make the step"));
-  const auto plain = testing_program::run(
+  const auto plain = testing_program::run_line(
       "schedule --compare --stages 2 --micro-batches 2 --forward 1 --input-grad 1 --weight-grad 1");
   EXPECT_THAT(plain.out, testing::Not(HasSubstr("stage means")));
 }
@@ -84,17 +84,17 @@ TEST_F(ScheduleUnits, AFileOfAnOrderGoesWithThem) {
   const std::string csv = testing_program::own_path("schedule_units.csv");
   std::ofstream(csv) << "0F0,0F1,0B0,0B1\n1F0,1F1,1B0,1B1\n";
   EXPECT_EQ(shown("--from " + csv + " --times " + file(each_forward)).at("makespan"), 14);
-  const auto wrong =
-      testing_program::run("schedule --from " + csv + " --times " +
-                           file(R"({"forward": [[2, 4], [1, 5, 6]], "input_grad": [1, 1], "weight_grad": [0, 0]})"));
+  const auto wrong = testing_program::run_line(
+      "schedule --from " + csv + " --times " +
+      file(R"({"forward": [[2, 4], [1, 5, 6]], "input_grad": [1, 1], "weight_grad": [0, 0]})"));
   EXPECT_THAT(wrong.err, HasSubstr("/forward/1: 3 times for 2 micro-batches"));
 }
 
 TEST_F(ScheduleUnits, WrongEntriesAreRefusedWithTheirPlace) {
   const auto refusal = [](const std::string& forward) {
-    const auto ran =
-        testing_program::run("schedule gpipe --stages 2 --micro-batches 2 --times " +
-                             file(R"({"forward": )" + forward + R"(, "input_grad": [1, 1], "weight_grad": [1, 1]})"));
+    const auto ran = testing_program::run_line(
+        "schedule gpipe --stages 2 --micro-batches 2 --times " +
+        file(R"({"forward": )" + forward + R"(, "input_grad": [1, 1], "weight_grad": [1, 1]})"));
     EXPECT_EQ(ran.code, 2) << forward;
     return ran.err;
   };
@@ -108,4 +108,4 @@ TEST_F(ScheduleUnits, WrongEntriesAreRefusedWithTheirPlace) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::schedule

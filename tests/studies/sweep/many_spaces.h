@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace stepcast::testing_sweep {
+namespace stepcast::sweep::testing_sweep {
 
 struct SmallSpace {
   const char* name;
@@ -141,4 +141,4 @@ inline std::vector<SmallSpace> tried_spaces() {
   return spaces;
 }
 
-}  // namespace stepcast::testing_sweep
+}  // namespace stepcast::sweep::testing_sweep

@@ -10,12 +10,12 @@
 #include "tests/studies/run_program.h"
 #include "tests/studies/sweep/synthetic_results.h"
 
-namespace stepcast {
+namespace stepcast::sweep {
 namespace {
 
 using testing::HasSubstr;
 using testing_program::Ran;
-using testing_program::run;
+using testing_program::run_line;
 namespace synthetic = testing_sweep;
 
 class MergeCommand : public testing::Test {
@@ -42,7 +42,7 @@ class MergeCommand : public testing::Test {
     return {std::istreambuf_iterator<char>(file), {}};
   }
   static void refused(const std::string& line, const std::string& what) {
-    const Ran ran = run(line);
+    const Ran ran = run_line(line);
     EXPECT_EQ(ran.code, 2) << line << ran.out;
     EXPECT_EQ(ran.out, "") << line;
     EXPECT_THAT(ran.err, HasSubstr(what)) << line;
@@ -55,7 +55,7 @@ TEST_F(MergeCommand, WritesWhatOneProcessWouldHave) {
   const std::string whole = write_result(synthetic::result(question_));
   for (const std::uint64_t count : {1, 3, 7}) {
     const std::string output = fmt::format("{}of_{}.jsonl", folder_, count);
-    const Ran ran = run("merge" + shards(count) + " -o " + output);
+    const Ran ran = run_line("merge" + shards(count) + " -o " + output);
     EXPECT_EQ(ran.code, 0) << ran.err;
     EXPECT_EQ(text_of(output), whole) << count;
     EXPECT_THAT(ran.out, HasSubstr(fmt::format("llama3-8b on dgx-h100: 6,000 configurations from {} file", count)));
@@ -70,7 +70,7 @@ TEST_F(MergeCommand, WritesWhatOneProcessWouldHave) {
 
 TEST_F(MergeCommand, JsonSaysTheSame) {
   const SweepResult whole = synthetic::result(question_);
-  const Ran ran = run("merge" + shards(3) + " --json");
+  const Ran ran = run_line("merge" + shards(3) + " --json");
   ASSERT_EQ(ran.code, 0) << ran.err;
   const auto json = nlohmann::json::parse(ran.out);
   EXPECT_EQ(json["files"].size(), 3U);
@@ -86,15 +86,15 @@ TEST_F(MergeCommand, JsonSaysTheSame) {
 
 TEST_F(MergeCommand, AFinishedResultBecomesATable) {
   const std::string whole = write("whole.jsonl", synthetic::result(question_));
-  EXPECT_EQ(run("merge " + whole + " -o " + folder_ + "r.csv").code, 0);
+  EXPECT_EQ(run_line("merge " + whole + " -o " + folder_ + "r.csv").code, 0);
   EXPECT_THAT(text_of(folder_ + "r.csv"), testing::StartsWith("list,rank,index,tp,schedule,micro_batch,"));
-  EXPECT_EQ(run("merge " + whole + " -o " + folder_ + "r.sqlite").code, 0);
+  EXPECT_EQ(run_line("merge " + whole + " -o " + folder_ + "r.sqlite").code, 0);
   EXPECT_THAT(text_of(folder_ + "r.sqlite"), testing::StartsWith("SQLite format 3"));
 }
 
 TEST_F(MergeCommand, NothingLeftIsAResult) {
   question_ = synthetic::question(0);
-  const Ran ran = run("merge" + shards(2));
+  const Ran ran = run_line("merge" + shards(2));
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_THAT(ran.out, HasSubstr("0 configurations from 2 files"));
   EXPECT_THAT(ran.out, HasSubstr("No configuration of this space can run."));
@@ -126,12 +126,12 @@ TEST_F(MergeCommand, OnlyEarlierExportsAreReplaced) {
     EXPECT_EQ(text_of(name), "my own work\n");
     std::ofstream(name, std::ios::trunc).close();
     for (const char* before : {"an empty file", "an earlier export"})
-      EXPECT_EQ(run("merge " + whole + " -o " + name).code, 0) << name << before;
+      EXPECT_EQ(run_line("merge " + whole + " -o " + name).code, 0) << name << before;
   }
 }
 
 TEST_F(MergeCommand, WhatCannotBeWrittenIsTold) {
-  const Ran ran = run("merge" + shards(3) + " -o /dev/full");
+  const Ran ran = run_line("merge" + shards(3) + " -o /dev/full");
   EXPECT_EQ(ran.code, 1);
   EXPECT_THAT(ran.out, HasSubstr("Best by step_time"));
   EXPECT_THAT(ran.out, testing::Not(HasSubstr("Written")));
@@ -148,4 +148,4 @@ TEST_F(MergeCommand, AFailedMergeLeavesTheEarlierResult) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::sweep

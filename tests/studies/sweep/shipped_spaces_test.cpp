@@ -9,7 +9,7 @@
 #include "studies/run/forecast.h"
 #include "tests/studies/sweep/space/space_of.h"
 
-namespace stepcast {
+namespace stepcast::sweep {
 namespace {
 
 using testing_space::good;
@@ -137,4 +137,4 @@ TEST(ShippedSpaces, HoldRunsThatWork) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::sweep

@@ -17,7 +17,7 @@
 #include "tests/studies/sweep/space/space_of.h"
 #include "tests/studies/sweep/typed_sweep.h"
 
-namespace stepcast {
+namespace stepcast::sweep {
 namespace {
 
 using nlohmann::json;
@@ -25,7 +25,7 @@ using testing::HasSubstr;
 using testing::Not;
 using testing_program::own_path;
 using testing_program::Ran;
-using testing_program::run;
+using testing_program::run_line;
 using testing_sweep::expect_same_forecast;
 using testing_sweep::swept;
 
@@ -59,7 +59,7 @@ TEST(SweepCommand, JsonHasWhatWasCountedAndFound) {
 }
 
 TEST(SweepCommand, TextSaysWhatStandsInTheWayAndWhy) {
-  const Ran ran = run("sweep " + small_sweep);
+  const Ran ran = run_line("sweep " + small_sweep);
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_EQ(ran.err, "");
   for (const char* part : {"Llama 3 8B on 8 x NVIDIA H100", "512 configurations", "cannot run, or repeat another",
@@ -144,10 +144,10 @@ TEST(SweepCommand, ShardsMergeToTheWhole) {
     parts += " " + part;
   }
   std::filesystem::remove(whole);
-  EXPECT_EQ(run("sweep " + several + " --threads 2 -o " + whole).code, 0);
+  EXPECT_EQ(run_line("sweep " + several + " --threads 2 -o " + whole).code, 0);
   const std::string merged = own_path("merged.jsonl");
   std::filesystem::remove(merged);
-  EXPECT_EQ(run("merge" + parts + " -o " + merged).code, 0);
+  EXPECT_EQ(run_line("merge" + parts + " -o " + merged).code, 0);
   EXPECT_EQ(file_text_of(merged), file_text_of(whole));
 }
 
@@ -163,7 +163,7 @@ TEST(SweepCommand, ResumeGoesOnFromWhatIsDone) {
   for (const std::string& name : {kept, whole}) std::filesystem::remove(name);
   std::ofstream(kept, std::ios::binary) << write_result(partial->result);
 
-  const Ran refused = run("sweep " + several + " -o " + kept);
+  const Ran refused = run_line("sweep " + several + " -o " + kept);
   EXPECT_EQ(refused.code, 2);
   EXPECT_THAT(refused.err, HasSubstr("holds an unfinished result of this sweep"));
   EXPECT_EQ(file_text_of(kept), write_result(partial->result));
@@ -171,7 +171,7 @@ TEST(SweepCommand, ResumeGoesOnFromWhatIsDone) {
   const json answer = swept(several + " --resume -o " + kept);
   EXPECT_EQ(answer["done_before"], partial->result.tally.enumerated);
   EXPECT_EQ(answer["enumerated"], space.size());
-  EXPECT_EQ(run("sweep " + several + " -o " + whole).code, 0);
+  EXPECT_EQ(run_line("sweep " + several + " -o " + whole).code, 0);
   EXPECT_EQ(file_text_of(kept), file_text_of(whole));
 }
 
@@ -182,7 +182,7 @@ TEST(SweepCommand, CtrlCLeavesAWholeResult) {
     while (!std::filesystem::exists(kept)) std::this_thread::yield();
     kill(getpid(), SIGINT);
   });
-  const Ran ran = run(
+  const Ran ran = run_line(
       "sweep --space " STEPCAST_SOURCE_DIR "/examples/spaces/calculon.json --exhaustive --threads 1 --json -o " + kept);
   user.join();
   EXPECT_EQ(ran.code, 1);
@@ -198,7 +198,7 @@ TEST(SweepCommand, CtrlCLeavesAWholeResult) {
 TEST(SweepCommand, TablesAreWrittenBesideTheResult) {
   const std::string table = own_path("r.csv"), base = own_path("r.sqlite"), kept = own_path("r.jsonl");
   std::filesystem::remove(kept);
-  const Ran ran = run(fmt::format("sweep {} --top 3 -o {} -o {} -o {}", small_sweep, table, base, kept));
+  const Ran ran = run_line(fmt::format("sweep {} --top 3 -o {} -o {} -o {}", small_sweep, table, base, kept));
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_THAT(ran.out, HasSubstr("Written: " + table));
   EXPECT_THAT(file_text_of(table), testing::StartsWith("list,rank,index,gpus,precision,tp,"));
@@ -211,7 +211,7 @@ TEST(SweepCommand, TheReportIsPrintedThoughATableCannotBeWritten) {
   std::filesystem::remove(page);
   std::filesystem::remove(full);
   std::filesystem::create_symlink("/dev/full", full);
-  const Ran ran = run(fmt::format("sweep {} --top 3 -o {} -o {}", small_sweep, full, page));
+  const Ran ran = run_line(fmt::format("sweep {} --top 3 -o {} -o {}", small_sweep, full, page));
   EXPECT_EQ(ran.code, 1);
   EXPECT_THAT(ran.out, HasSubstr("Best by step_time"));
   EXPECT_THAT(ran.out, HasSubstr("Written: " + page + "\n")) << "the others are written all the same";
@@ -221,13 +221,13 @@ TEST(SweepCommand, TheReportIsPrintedThoughATableCannotBeWritten) {
 }
 
 TEST(SweepCommand, NothingLeftIsAResultWithItsReason) {
-  const Ran illegal = run("sweep llama3-70b --gpus 7 --tp 3 --global-batch 64");
+  const Ran illegal = run_line("sweep llama3-70b --gpus 7 --tp 3 --global-batch 64");
   EXPECT_EQ(illegal.code, 0);
   EXPECT_THAT(illegal.out, HasSubstr("No configuration of this space can run."));
   EXPECT_THAT(illegal.out, HasSubstr("legal tp: 1, 2, 4, 8"));
 
   const std::string large = "llama3-70b --gpus 8 --global-batch 64";
-  const Ran overflow = run("sweep " + large);
+  const Ran overflow = run_line("sweep " + large);
   EXPECT_EQ(overflow.code, 0);
   EXPECT_THAT(overflow.out, HasSubstr("No configuration fits in memory."));
   EXPECT_THAT(overflow.out, HasSubstr("The nearest miss holds optimizer"));
@@ -238,7 +238,7 @@ TEST(SweepCommand, NothingLeftIsAResultWithItsReason) {
   EXPECT_EQ(answer["smallest_overflow"]["plan"]["tp"], "8");
 
   for (const char* where : {"tp>16", "memory.peak<1GiB", "step_time<1s"}) {
-    const Ran ran = run(fmt::format("sweep {} --where {}", small_sweep, where));
+    const Ran ran = run_line(fmt::format("sweep {} --where {}", small_sweep, where));
     EXPECT_EQ(ran.code, 0) << ran.err;
     EXPECT_THAT(ran.out, HasSubstr("No configuration meets the constraint.")) << where;
     EXPECT_THAT(ran.out, HasSubstr("Without it the best is tp 1, pp 2")) << where;
@@ -256,7 +256,7 @@ TEST(SweepCommand, DryRunOnlyCounts) {
   EXPECT_GT(plan["estimate_s"], 0);
   EXPECT_GE(plan["estimate_most_s"], plan["estimate_s"]);
   EXPECT_EQ(plan["space_hash"], swept(several + " --shard 0/500")["space_hash"]);
-  const Ran text = run("sweep " + small_sweep + " --dry-run");
+  const Ran text = run_line("sweep " + small_sweep + " --dry-run");
   EXPECT_THAT(text.out, HasSubstr("512 configurations"));
   EXPECT_THAT(text.out, HasSubstr("micro-batch       1, 2, 4, 8"));
 }
@@ -292,7 +292,7 @@ TEST(SweepCommand, MistakesAreExplained) {
       {small_sweep + " --resume -o " + notes, "nothing was changed in it"},
   };
   for (const auto& [line, what] : cases) {
-    const Ran ran = run("sweep " + line);
+    const Ran ran = run_line("sweep " + line);
     EXPECT_EQ(ran.code, 2) << line;
     EXPECT_EQ(ran.out, "") << line;
     EXPECT_THAT(ran.err, HasSubstr(what)) << line;
@@ -301,4 +301,4 @@ TEST(SweepCommand, MistakesAreExplained) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::sweep

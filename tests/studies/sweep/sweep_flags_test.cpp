@@ -8,7 +8,7 @@
 
 #include "studies/sweep/space/axes.h"
 
-namespace stepcast {
+namespace stepcast::sweep {
 namespace {
 
 using testing::Not;
@@ -44,4 +44,4 @@ TEST(SweepFlags, SnapshotsAreSecondsToADay) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::sweep

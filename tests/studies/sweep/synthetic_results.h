@@ -11,7 +11,7 @@
 
 #include "studies/sweep/result/result.h"
 
-namespace stepcast::testing_sweep {
+namespace stepcast::sweep::testing_sweep {
 
 /// 2 x 3 x `last` configurations.
 inline SweepQuestion question(std::size_t last = 7, std::uint64_t top = 5) {
@@ -75,4 +75,4 @@ inline SweepResult result(const SweepQuestion& q, Shard shard = {}, std::uint64_
   return out;
 }
 
-}  // namespace stepcast::testing_sweep
+}  // namespace stepcast::sweep::testing_sweep

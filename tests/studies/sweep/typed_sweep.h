@@ -10,14 +10,14 @@
 
 #include "tests/studies/run_program.h"
 
-namespace stepcast::testing_sweep {
+namespace stepcast::sweep::testing_sweep {
 
 using nlohmann::json;
 using testing_program::Ran;
-using testing_program::run;
+using testing_program::run_line;
 
 inline json swept(const std::string& line, int code = 0) {
-  const Ran ran = run("sweep " + line + " --json");
+  const Ran ran = run_line("sweep " + line + " --json");
   EXPECT_EQ(ran.code, code) << line << "\n" << ran.err;
   const json answer = json::parse(ran.out, nullptr, false);
   EXPECT_FALSE(answer.is_discarded()) << line << ran.out;
@@ -42,7 +42,7 @@ inline void expect_same_forecast(const json& row) {
   ASSERT_EQ(words[0], "stepcast");
   words.erase(words.begin());
   words.insert(words.begin() + 1, "--json");  // a launch's own words may stand at the end
-  const Ran ran = run(words);
+  const Ran ran = run_line(words);
   ASSERT_EQ(ran.code, 0) << row["command"] << ran.err;
   const json forecast = json::parse(ran.out);
   EXPECT_EQ(forecast["step_time_s"], row["report"]["step_time_s"]) << row["command"];
@@ -51,4 +51,4 @@ inline void expect_same_forecast(const json& row) {
       << row["command"];
 }
 
-}  // namespace stepcast::testing_sweep
+}  // namespace stepcast::sweep::testing_sweep

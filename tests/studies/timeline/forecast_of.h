@@ -17,7 +17,7 @@
 #include "studies/run/scenario.h"
 #include "studies/timeline/scene.h"
 
-namespace stepcast::timeline_testing {
+namespace stepcast::timeline::timeline_testing {
 
 struct Forecast {
   Scenario scenario;
@@ -37,7 +37,7 @@ inline std::unique_ptr<Forecast> forecast_of(const std::string& line) {
   };
   const Arguments arguments = must(parse_arguments(run_flags(), 1, 1, "predict", words));
   made->scenario = must(complete(must(read_request(arguments.words.at(0), arguments))));
-  made->prediction = must(predict(made->scenario));
+  made->prediction = must(run::predict(made->scenario));
   made->scene = must(step_scene(made->scenario, made->prediction));
   return made;
 }
@@ -59,4 +59,4 @@ inline const std::vector<std::string>& forecasts() {
   return lines;
 }
 
-}  // namespace stepcast::timeline_testing
+}  // namespace stepcast::timeline::timeline_testing

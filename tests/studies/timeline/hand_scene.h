@@ -14,7 +14,7 @@
 #include "sim/schedule/schedule_table.h"
 #include "studies/timeline/scene.h"
 
-namespace stepcast::timeline_testing {
+namespace stepcast::timeline::timeline_testing {
 
 struct HandScene {
   Order order;
@@ -31,7 +31,7 @@ inline std::unique_ptr<HandScene> hand_scene(
   };
   StageTimes times;
   times.forward = times.input_grad = times.weight_grad = each(1);
-  made->timeline = run(made->order, times).value();
+  made->timeline = sim::run(made->order, times).value();
   StepScene& scene = made->scene;
   scene.title = "Two & <three>";
   scene.names = {name, "wait for gather", "gather", "down"};
@@ -62,4 +62,4 @@ inline std::unique_ptr<HandScene> hand_scene(
   return made;
 }
 
-}  // namespace stepcast::timeline_testing
+}  // namespace stepcast::timeline::timeline_testing

@@ -5,7 +5,7 @@
 #include "tests/studies/timeline/forecast_of.h"
 #include "tests/studies/timeline/hand_scene.h"
 
-namespace stepcast::memory_svg_test {
+namespace stepcast::timeline::memory_svg_test {
 namespace {
 
 using testing::HasSubstr;
@@ -76,4 +76,4 @@ TEST(MemorySvg, WithoutACapacityThereIsNoLine) {
 }
 
 }  // namespace
-}  // namespace stepcast::memory_svg_test
+}  // namespace stepcast::timeline::memory_svg_test

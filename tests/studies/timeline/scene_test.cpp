@@ -7,7 +7,7 @@
 #include "studies/run/figures/phases.h"
 #include "tests/studies/timeline/forecast_of.h"
 
-namespace stepcast::scene_test {
+namespace stepcast::timeline::scene_test {
 namespace {
 
 using timeline_testing::forecast_of;
@@ -144,4 +144,4 @@ TEST(StepScene, GradientsShowOnTheirFabric) {
 }
 
 }  // namespace
-}  // namespace stepcast::scene_test
+}  // namespace stepcast::timeline::scene_test

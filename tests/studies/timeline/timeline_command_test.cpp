@@ -9,14 +9,14 @@
 #include "studies/timeline/scene.h"
 #include "tests/studies/run_program.h"
 
-namespace stepcast::timeline_command_test {
+namespace stepcast::timeline::timeline_command_test {
 namespace {
 
 using testing::HasSubstr;
 using testing::Not;
 using TimelineDocument = nlohmann::json;
 
-testing_program::Ran timeline(const std::string& line) { return testing_program::run("timeline " + line); }
+testing_program::Ran timeline(const std::string& line) { return testing_program::run_line("timeline " + line); }
 
 const std::string timed_run = "llama3-8b --gpus 16 --tp 2 --pp 4 --global-batch 16 ";
 
@@ -145,4 +145,4 @@ TEST_F(TimelineFiles, TracesThatNoViewerShowsAreRefused) {
 }
 
 }  // namespace
-}  // namespace stepcast::timeline_command_test
+}  // namespace stepcast::timeline::timeline_command_test

@@ -11,7 +11,7 @@
 #include "tests/studies/timeline/forecast_of.h"
 #include "tests/studies/timeline/hand_scene.h"
 
-namespace stepcast::timeline_data_test {
+namespace stepcast::timeline::timeline_data_test {
 namespace {
 
 using nlohmann::json;
@@ -180,4 +180,4 @@ TEST(TimelineData, SumsOfTheHandMadeScene) {
 }
 
 }  // namespace
-}  // namespace stepcast::timeline_data_test
+}  // namespace stepcast::timeline::timeline_data_test

@@ -6,7 +6,7 @@
 #include "studies/timeline/page.h"
 #include "tests/studies/timeline/hand_scene.h"
 
-namespace stepcast::timeline_page_test {
+namespace stepcast::timeline::timeline_page_test {
 namespace {
 
 using testing::HasSubstr;
@@ -93,4 +93,4 @@ TEST(TimelinePage, ManyActionsMakeASmallPage) {
 }
 
 }  // namespace
-}  // namespace stepcast::timeline_page_test
+}  // namespace stepcast::timeline::timeline_page_test

@@ -13,7 +13,7 @@
 #include "studies/timeline/trace_writer.h"
 #include "tests/studies/timeline/forecast_of.h"
 
-namespace stepcast::trace_test {
+namespace stepcast::timeline::trace_test {
 namespace {
 
 using testing::HasSubstr;
@@ -314,4 +314,4 @@ TEST(TraceWriter, RoundsStartsAndEnds) {
 }
 
 }  // namespace
-}  // namespace stepcast::trace_test
+}  // namespace stepcast::timeline::trace_test

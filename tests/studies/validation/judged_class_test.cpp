@@ -8,7 +8,7 @@
 
 #include "studies/records/embedded_runs.h"
 
-namespace stepcast {
+namespace stepcast::validation {
 namespace {
 
 std::vector<Run> records_of(const std::string& source) {
@@ -107,4 +107,4 @@ TEST(JudgedClass, EveryClassHasAGoalAndANameOfItsOwn) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::validation

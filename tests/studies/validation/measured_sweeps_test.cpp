@@ -9,7 +9,7 @@
 #include "studies/records/built_in_runs.h"
 #include "tests/studies/sweep/many_spaces.h"
 
-namespace stepcast {
+namespace stepcast::validation {
 namespace {
 
 const std::vector<std::string> published_sweeps = {"VIA-Research/vTrain", "bigscience-workshop"};
@@ -100,4 +100,4 @@ TEST(MeasuredSweeps, MeansAreOverTheJobsOfTheSources) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::validation

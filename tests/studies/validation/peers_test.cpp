@@ -8,7 +8,7 @@
 #include "studies/records/embedded_runs.h"
 #include "studies/records/name_pattern.h"
 
-namespace stepcast {
+namespace stepcast::validation {
 namespace {
 
 std::string peers_error(const std::string& row) {
@@ -82,4 +82,4 @@ TEST(Peers, OursAreOfTheSameCasesOnly) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::validation

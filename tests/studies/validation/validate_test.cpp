@@ -13,7 +13,7 @@
 #include "studies/validation/validation.h"
 #include "tests/studies/run_program.h"
 
-namespace stepcast {
+namespace stepcast::validation {
 namespace {
 
 TEST(ValidationStatistics, SummaryByHand) {
@@ -230,7 +230,7 @@ TEST(ShippedRuns, LargeDenseClassesBeatTheMedianRate) {
 }
 
 TEST(ValidateCommand, JsonHoldsEveryRunOnce) {
-  const auto ran = testing_program::run("validate --json");
+  const auto ran = testing_program::run_line("validate --json");
   ASSERT_EQ(ran.code, 0) << ran.err;
   const auto json = nlohmann::json::parse(ran.out);
   std::set<std::string> ids;
@@ -245,9 +245,9 @@ TEST(ValidateCommand, JsonHoldsEveryRunOnce) {
 }
 
 TEST(ValidateCommand, WrongInputIsExplained) {
-  EXPECT_EQ(testing_program::run("validate no-such-file.json").code, 2);
-  EXPECT_EQ(testing_program::run("validate a.json b.json").code, 2);
+  EXPECT_EQ(testing_program::run_line("validate no-such-file.json").code, 2);
+  EXPECT_EQ(testing_program::run_line("validate a.json b.json").code, 2);
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::validation

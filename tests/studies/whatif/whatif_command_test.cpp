@@ -17,12 +17,12 @@
 #include "studies/whatif/whatif_change.h"
 #include "tests/studies/run_program.h"
 
-namespace stepcast {
+namespace stepcast::whatif {
 namespace {
 
 using nlohmann::json;
 using testing::HasSubstr;
-using testing_program::run;
+using testing_program::run_line;
 
 /// Runs of different kinds: pipelined over nodes, sharded, on one node, with experts, with a narrow type, on PCIe.
 const char* const whatif_runs[] = {"llama3-70b --gpus 128 --tp 8 --pp 4 --global-batch 128",
@@ -50,7 +50,7 @@ Scenario scenario_of(const std::string& line) {
 }
 
 StepReport step_of(const Scenario& scenario) {
-  const auto prediction = predict(scenario);
+  const auto prediction = run::predict(scenario);
   EXPECT_TRUE(prediction.has_value()) << (prediction ? "" : to_text(prediction.error()));
   return prediction->step;
 }
@@ -126,7 +126,7 @@ TEST(WhatIf, ARunOnOneNodeIsNotMovedByTheNetwork) {
     for (const Variation& variation : lever.variations)
       EXPECT_EQ(variation.after.step_time, study->before.step_time) << lever.id << " " << variation.to;
   }
-  const std::string text = run("whatif llama3-8b --gpus 8 --tp 4 --global-batch 32").out;
+  const std::string text = run_line("whatif llama3-8b --gpus 8 --tp 4 --global-batch 32").out;
   EXPECT_THAT(text, HasSubstr("nic: the run stays within one node"));
 }
 
@@ -178,14 +178,14 @@ TEST(WhatIf, PointsOfACurveScaleButForTheirLatency) {
 }
 
 json whatif_answer(const std::string& line) {
-  const auto ran = run("whatif " + line + " --json");
+  const auto ran = run_line("whatif " + line + " --json");
   EXPECT_EQ(ran.code, 0) << ran.err;
   return ran.code == 0 ? json::parse(ran.out) : json::object();
 }
 
 TEST(WhatIf, ANeighbourIsWhatPredictSaysOfIt) {
   const json study = whatif_answer(whatif_runs[0]);
-  const auto predicted = run("predict llama3-70b --gpus 128 --tp 4 --pp 4 --global-batch 128 --json");
+  const auto predicted = run_line("predict llama3-70b --gpus 128 --tp 4 --pp 4 --global-batch 128 --json");
   ASSERT_EQ(predicted.code, 0) << predicted.err;
   bool seen = false;
   for (const json& lever : study["levers"])
@@ -248,7 +248,7 @@ TEST(WhatIf, IllegalNeighboursSayWhy) {
 
 // 8190 positions do not divide by tp 4, which turns sp off; neighbours must not turn it on and fail.
 TEST(WhatIf, NeighboursKeepWhatDefaultsDecided) {
-  std::string network = run("show network llama3-8b --json").out;
+  std::string network = run_line("show network llama3-8b --json").out;
   const std::size_t at = network.find("\"sequence\": 8192");
   ASSERT_NE(at, std::string::npos);
   network.replace(at, 16, "\"sequence\": 8190");
@@ -264,7 +264,7 @@ TEST(WhatIf, NeighboursKeepWhatDefaultsDecided) {
 TEST(WhatIf, AMappingKeepsItsSplit) {
   const std::string path = testing_program::own_path("whatif.flow");
   std::ofstream(path) << "mesh tp:2 cp:1 dp:4 pp:1\nuse tp, dp, zero1\n";
-  const auto ran = run("whatif llama3-8b --gpus 8 --global-batch 64 --mapping " + path);
+  const auto ran = run_line("whatif llama3-8b --gpus 8 --global-batch 64 --mapping " + path);
   ASSERT_EQ(ran.code, 0) << ran.err;
   EXPECT_THAT(ran.out, HasSubstr("tp, pp, cp"));
   EXPECT_THAT(ran.out, HasSubstr("mapping says it: change it there"));
@@ -289,17 +289,17 @@ TEST(WhatIfChange, OneEqualsTheLeverAndSeveralAreJoint) {
 
 TEST(WhatIfChange, AnotherMachineComesWithItsProfile) {
   const json changed = whatif_answer("llama3-8b --gpus 8 --global-batch 64 --change machine=dgx-a100");
-  const auto predicted = run("predict llama3-8b --machine dgx-a100 --gpus 8 --global-batch 64 --json");
+  const auto predicted = run_line("predict llama3-8b --machine dgx-a100 --gpus 8 --global-batch 64 --json");
   EXPECT_EQ(changed["after"]["step_time_s"], json::parse(predicted.out)["step_time_s"]);
 }
 
 TEST(WhatIfChange, AChangeThatNeedsTheOtherSaysSo) {
   const auto ran =
-      run("whatif llama3-8b --gpus 8 --tp 4 --global-batch 32 --change tp=8 --change gpus=12 --change tp=2");
+      run_line("whatif llama3-8b --gpus 8 --tp 4 --global-batch 32 --change tp=8 --change gpus=12 --change tp=2");
   EXPECT_EQ(ran.code, 2);
   // 12 GPUs want a batch that divides by dp 3.
   const auto joint =
-      run("whatif llama3-8b --gpus 8 --tp 4 --global-batch 32 --change gpus=12 --change global-batch=48");
+      run_line("whatif llama3-8b --gpus 8 --tp 4 --global-batch 32 --change gpus=12 --change global-batch=48");
   EXPECT_EQ(joint.code, 0) << joint.err;
   EXPECT_THAT(joint.out, HasSubstr("gpus=12 by itself cannot run: global batch 32 is not a multiple"));
 }
@@ -322,7 +322,7 @@ TEST(WhatIf, WrongInputIsExplained) {
       {"--factor 0.5", "out of range"}, {"--factor nan", "out of range"}, {"--factor twice", "is no factor"},
       {"--tp 3", "do not divide by tp 3"}, {"--explain", "unknown flag"}};
   for (const auto& [flags, what] : cases) {
-    const auto ran = run(std::string("whatif llama3-8b --gpus 8 ") + flags);
+    const auto ran = run_line(std::string("whatif llama3-8b --gpus 8 ") + flags);
     EXPECT_EQ(ran.code, 2) << flags << "\n" << ran.out;
     EXPECT_EQ(ran.out, "") << flags;
     EXPECT_THAT(ran.err, HasSubstr(what)) << flags;
@@ -330,4 +330,4 @@ TEST(WhatIf, WrongInputIsExplained) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::whatif

@@ -7,7 +7,7 @@
 
 #include "calibrate/fit/numeric/robust_fit.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 TEST(Holdout, folds_are_even_and_neighbours_scatter) {
@@ -44,4 +44,4 @@ TEST(RobustFit, stays_within_bounds_and_repeats_exactly) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

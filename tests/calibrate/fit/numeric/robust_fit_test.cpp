@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 /// Two parts of a sum.
@@ -41,4 +41,4 @@ TEST(RobustFit, TheLossIsQuadraticInsideTheKneeAndLinearOutside) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

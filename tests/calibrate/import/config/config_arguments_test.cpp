@@ -8,7 +8,7 @@
 
 #include "calibrate/import/config/config_text.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 std::vector<GivenArgument> config_arguments(const std::string& text) {
@@ -189,4 +189,4 @@ TEST(ConfigArguments, DamageIsAnswered) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

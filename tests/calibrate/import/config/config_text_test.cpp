@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 ArgumentMap config(const std::string& text) {
@@ -48,4 +48,4 @@ TEST(ConfigText, MistakesNameTheLine) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

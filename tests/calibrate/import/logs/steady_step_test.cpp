@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 TrainingLog log_of(const std::vector<double>& seconds) {
@@ -79,4 +79,4 @@ TEST(SteadyStep, RatesBecomeTimes) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -4,7 +4,7 @@
 
 #include "tests/calibrate/import/sample_logs.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 TrainingLog read_log(const std::string& text) {
@@ -268,4 +268,4 @@ TEST(TrainingLog, FilesOfArgumentsThatAreNone) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

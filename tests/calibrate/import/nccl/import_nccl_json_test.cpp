@@ -6,7 +6,7 @@
 #include "calibrate/import/importer.h"
 #include "tests/calibrate/nccl_sample.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 using testing::HasSubstr;
@@ -95,4 +95,4 @@ TEST(ImportNcclJson, mistakes_name_their_place) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

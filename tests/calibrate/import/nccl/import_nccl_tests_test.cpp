@@ -5,7 +5,7 @@
 #include "calibrate/import/importer.h"
 #include "tests/calibrate/nccl_sample.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 using testing::HasSubstr;
@@ -201,4 +201,4 @@ TEST(ImportNcclTests, a_row_that_breaks_off_after_its_counts_is_an_error_whereve
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -9,7 +9,7 @@
 #include "calibrate/import/nccl/nccl_run.h"
 #include "tests/calibrate/nccl_sample.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 using testing::AllOf;
@@ -204,4 +204,4 @@ TEST(NcclDamage, swapped_columns_never_give_another_time) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -6,7 +6,7 @@
 
 #include "calibrate/import/importer.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 using testing::HasSubstr;
@@ -167,4 +167,4 @@ TEST(ImportKineto, mistakes_say_what_is_missing) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -5,7 +5,7 @@
 #include "calibrate/import/importer.h"
 #include "calibrate/import/profilers/kernel_name.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 using testing::HasSubstr;
@@ -97,4 +97,4 @@ TEST(ImportNsys, mistakes_name_the_line) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -5,7 +5,7 @@
 #include "calibrate/import/shell/words.h"
 #include "tests/calibrate/import/sample_logs.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 LaunchLine launch(const std::string& text) {
@@ -122,4 +122,4 @@ TEST(LaunchArguments, Arithmetic) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -6,7 +6,7 @@
 
 #include "calibrate/import/importer.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 using testing::HasSubstr;
@@ -89,4 +89,4 @@ TEST(ImportGoogleBenchmark, mistakes_say_where) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

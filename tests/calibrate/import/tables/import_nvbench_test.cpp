@@ -6,7 +6,7 @@
 
 #include "calibrate/import/importer.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 using testing::HasSubstr;
@@ -101,4 +101,4 @@ TEST(ImportNvbench, mistakes_say_where) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -14,7 +14,7 @@
 #include "model/catalog.h"
 #include "tests/calibrate/measure/fake_collectives.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 using testing::ElementsAre;
@@ -102,8 +102,8 @@ TEST(CollectiveCampaign, AFabricOf300GbPerSecondAnd10UsComesOutOfTheFit) {
   const MeasureResult result = timed_on(bench, planned_for(bench));
   FitRequest request;
   request.id = "fake";
-  request.gpu =
-      *std::find_if(catalog().gpus.begin(), catalog().gpus.end(), [](const Gpu& gpu) { return gpu.id == "h100-sxm"; });
+  request.gpu = *std::find_if(
+      built_in().gpus.begin(), built_in().gpus.end(), [](const Gpu& gpu) { return gpu.id == "h100-sxm"; });
   const auto fitted = fit_profile(result.measurements, request);
   ASSERT_TRUE(fitted) << to_text(fitted.error());
   for (const int ranks : {2, 4, 8})
@@ -338,4 +338,4 @@ TEST(CollectiveCampaign, OnlyTheFirstProcessNeedsTheEarlierFile) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -7,7 +7,7 @@
 
 #include "tests/calibrate/measure/fake_collectives.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 using testing::ElementsAre;
@@ -136,4 +136,4 @@ TEST(CollectivePlan, TwoNodesComeWithAWarning) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

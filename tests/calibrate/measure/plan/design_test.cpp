@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 double doublings_apart(const Shape& a, const Shape& b) {
@@ -83,4 +83,4 @@ TEST(Design, edges_are_what_no_tile_divides) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -6,7 +6,7 @@
 #include "calibrate/measure/plan/plan.h"
 #include "model/catalog.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 Gpu plain_gpu() {
@@ -59,7 +59,7 @@ TEST(ExpectedTime, every_query_takes_some_on_every_gpu) {
   const std::vector<Query> queries{GemmQuery{}, AttentionQuery{}, MoeQuery{},
       MemoryQuery{find_memory_op("adam"), 1, 1, 4}, CollectiveQuery{.bytes = Bytes(8)},
       TransferQuery{.bytes = Bytes(1)}, LaunchQuery{}};
-  for (const Gpu& gpu : catalog().gpus)
+  for (const Gpu& gpu : built_in().gpus)
     for (const Query& query : queries) {
       EXPECT_GT(expected_time(gpu, query).value(), 0) << gpu.id << " " << work_name(query);
       EXPECT_LT(expected_time(gpu, query).value(), 1e-3) << gpu.id << " " << work_name(query);
@@ -91,4 +91,4 @@ TEST(ExpectedTime, a_campaign_spends_at_most_what_the_rules_allow) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 TEST(PlanOwn, come_first_and_survive) {
@@ -63,4 +63,4 @@ TEST(PlanOwn, that_cannot_be_are_noted) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

@@ -11,11 +11,11 @@
 #include "calibrate/measure/plan/plan.h"
 #include "model/catalog.h"
 
-namespace stepcast {
+namespace stepcast::calibrate {
 
 inline PlanRequest plan_request(const std::string& gpu = "h100-sxm", double seconds = 180) {
   PlanRequest request;
-  request.gpu = **find_row(catalog().gpus, gpu, "gpu");
+  request.gpu = **find_row(built_in().gpus, gpu, "gpu");
   request.capability_major = request.gpu.peak[static_cast<int>(Precision::bf16)].value() > 0 ? 9 : 7;
   request.budget = Seconds(seconds);
   return request;
@@ -55,4 +55,4 @@ inline MeasurePlan made(const PlanRequest& request) {
   return std::move(*plan);
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

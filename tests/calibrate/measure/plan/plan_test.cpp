@@ -10,7 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace stepcast {
+namespace stepcast::calibrate {
 namespace {
 
 double sum_of_estimates(const MeasurePlan& plan) {
@@ -44,7 +44,7 @@ struct Legal {
 };
 
 TEST(Plan, never_exceeds_the_budget_on_any_gpu) {
-  for (const Gpu& gpu : catalog().gpus)
+  for (const Gpu& gpu : built_in().gpus)
     for (const double seconds : {20.0, 47.0, 180.0, 3600.0})
       for (const bool own : {false, true}) {
         PlanRequest request = plan_request(gpu.id, seconds);
@@ -58,7 +58,7 @@ TEST(Plan, never_exceeds_the_budget_on_any_gpu) {
 }
 
 TEST(Plan, every_work_is_legal_and_fits_on_any_gpu) {
-  for (const Gpu& gpu : catalog().gpus)
+  for (const Gpu& gpu : built_in().gpus)
     for (const PlannedWork& work : made(plan_request(gpu.id, 3600)).works) {
       Bytes taken;
       for (const Work& one : work.works) {
@@ -296,4 +296,4 @@ TEST(Plan, shares_make_a_whole_and_phases_have_a_line) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::calibrate

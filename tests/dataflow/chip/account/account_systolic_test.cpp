@@ -3,7 +3,7 @@
 
 #include "tests/dataflow/chip/accounted.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 using accounted::account_of;
@@ -136,4 +136,4 @@ TEST(SystolicAccount, ChangesCountShortRounds) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

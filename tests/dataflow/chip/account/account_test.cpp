@@ -10,7 +10,7 @@
 #include "tests/dataflow/chip/accounted.h"
 #include "tests/dataflow/chip/legal_chip.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 using namespace accounted;
@@ -234,4 +234,4 @@ TEST(ChipScore, EqualsTheAccount) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

@@ -6,7 +6,7 @@
 #include "dataflow/chip/count/count.h"
 #include "dataflow/chip/account/gemm_kernel.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 constexpr GpuUnits hundred{100, Bytes(32.0 * 1024 * 1024)};
@@ -83,4 +83,4 @@ TEST(GemmKernel, ClosedFormIsWhatTheCounterSaysOfTheKernelInTheNotation) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

@@ -5,7 +5,7 @@
 #include "dataflow/chip/account/occupancy.h"
 #include "tests/dataflow/chip/chip_text.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 TEST(Occupancy, WholeTilesFillEveryRound) {
@@ -35,4 +35,4 @@ TEST(Occupancy, WavesOfAKernelAreItsRounds) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

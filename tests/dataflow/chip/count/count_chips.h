@@ -7,7 +7,7 @@
 
 #include "dataflow/chip/count/count.h"
 
-namespace stepcast::counted {
+namespace stepcast::dataflow::counted {
 
 using Loops = std::vector<std::pair<char, std::int64_t>>;  ///< dim, trips; outer to inner
 
@@ -75,4 +75,4 @@ inline ChipOf row_of(std::int64_t p, std::int64_t r, std::int64_t k) {
   return {{{'p', p}, {'r', r}, {'k', k}}, {"I[p+r]", "W[k,r]", "O[k,p]"}};
 }
 
-}  // namespace stepcast::counted
+}  // namespace stepcast::dataflow::counted

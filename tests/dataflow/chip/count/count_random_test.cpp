@@ -4,7 +4,7 @@
 #include "tests/dataflow/chip/brute_force.h"
 #include "tests/dataflow/chip/brute_random.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 void expect_same_count(const TensorCount& counted, const TensorCount& run, const std::string& where) {
@@ -58,4 +58,4 @@ TEST(CountRandom, OutputIsTheWindow) { expect_random_runs(brute::Problem::upsamp
 TEST(CountRandom, OutputIsTheWindowRagged) { expect_random_runs(brute::Problem::upsampled, true, 600); }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

@@ -6,7 +6,7 @@
 #include "tests/dataflow/chip/brute_random.h"
 #include "tests/dataflow/chip/count/count_chips.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 using counted::ChipOf;
@@ -192,4 +192,4 @@ TEST(NestOf, SaysWhatItCannotHold) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

@@ -4,7 +4,7 @@
 
 #include "tests/dataflow/chip/count/count_chips.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 using counted::ChipOf;
@@ -187,4 +187,4 @@ TEST(CountTimeloop, TilesAreBoxes) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

@@ -9,7 +9,7 @@
 #include "dataflow/notation/written.h"
 #include "tests/dataflow/ledger.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 Expected<PlacedNetwork> placed_program(const std::string& text, Network* network_out = nullptr) {
@@ -84,4 +84,4 @@ TEST(ClusterLegality, UnknownAxis) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

@@ -8,7 +8,7 @@
 #include "tests/dataflow/chip/chip_text.h"
 #include "tests/dataflow/chip/legal_chip.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 const std::string kCube = "dim m:64 n:64 k:64\nG: O[m,n] += I[m,k] * W[k,n]\n";
@@ -47,7 +47,7 @@ TEST(LegalityTiles, AreThoseOfTheCounter) {
     const auto nest = nest_of(chip);
     ASSERT_TRUE(nest) << to_text(nest.error());
     Counts counts;
-    stepcast::count(*nest, counts);
+    dataflow::count(*nest, counts);
     for (std::size_t l = 0; l < chip.levels.size(); ++l)
       for (std::size_t t = 0; t < chip.tensors.size(); ++t)
         if (chip.levels[l].keeps[t]) {
@@ -143,4 +143,4 @@ TEST(LegalityLimits, MoreThanTheCounterHolds) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

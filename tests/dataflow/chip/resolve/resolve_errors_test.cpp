@@ -5,7 +5,7 @@
 
 #include "tests/dataflow/chip/chip_text.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 const std::string kProduct = "dim m:128 n:128 k:64\nG: O[m,n] += I[m,k] * W[k,n]\n";
@@ -238,4 +238,4 @@ TEST(ResolveErrors, PadGrowsALoop) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

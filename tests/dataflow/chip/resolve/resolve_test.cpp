@@ -3,7 +3,7 @@
 
 #include "tests/dataflow/chip/chip_text.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 // A 128 x 64 times 64 x 128 product, as dataflow.md's worked examples take it.
@@ -154,4 +154,4 @@ TEST(ResolveChip, HasChip) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

@@ -6,7 +6,7 @@
 #include "tests/dataflow/chip/chip_text.h"
 #include "tests/dataflow/chip/legal_chip.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 /// Latencies and energies pass through seconds and joules: equal to 12 digits.
@@ -66,4 +66,4 @@ TEST(WrittenChip, ReadsAsPeopleWriteIt) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

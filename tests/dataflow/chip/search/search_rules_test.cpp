@@ -5,7 +5,7 @@
 #include "dataflow/chip/count/count.h"
 #include "dataflow/chip/search/search.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 const std::string kSearchArray =
@@ -181,4 +181,4 @@ TEST(SearchRules, WhichStatementLeavesNoMapping) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

@@ -11,7 +11,7 @@
 #include "dataflow/chip/search/search.h"
 #include "dataflow/chip/search/search_walk.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 constexpr SearchObjective kObjectives[] = {SearchObjective::time, SearchObjective::energy, SearchObjective::traffic};
@@ -122,7 +122,7 @@ class Everything {
     const auto nest = nest_of(chip_);
     ASSERT_TRUE(nest);
     count(*nest, counts_);
-    const ChipScore score = stepcast::score(*nest, counts_, table_);
+    const ChipScore score = dataflow::score(*nest, counts_, table_);
     for (int o = 0; o < 3; ++o) best[o] = std::min(best[o], objective_of(score, kObjectives[o]));
     ++legal;
   }
@@ -251,4 +251,4 @@ TEST(Search, RandomSmallOperators) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

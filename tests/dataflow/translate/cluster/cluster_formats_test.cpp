@@ -4,7 +4,7 @@
 
 #include "dataflow/translate/foreign.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 using testing::HasSubstr;
@@ -68,4 +68,4 @@ TEST(ClusterFormats, NothingToNameIsAnError) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

@@ -11,7 +11,7 @@
 #include "dataflow/translate/cluster/placements.h"
 #include "tests/dataflow/translate/cluster/written_placements.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 using testing::HasSubstr;
@@ -200,4 +200,4 @@ TEST(Jax, OutAndInKeepPlacements) { EXPECT_GT(round_trips(placement_tests::write
 TEST(Shardy, OutAndInKeepPlacements) { EXPECT_GT(round_trips(placement_tests::write_shardy, read_shardy), 300); }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

@@ -5,7 +5,7 @@
 #include "dataflow/translate/cluster/placements.h"
 #include "tests/dataflow/translate/cluster/written_placements.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 using testing::HasSubstr;
@@ -58,4 +58,4 @@ TEST(Jax, WrongSpecsAreNamed) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

@@ -4,7 +4,7 @@
 
 #include "dataflow/translate/cluster/names.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 using testing::HasSubstr;
@@ -101,4 +101,4 @@ TEST(MegatronNames, WrongLinesAreNamed) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

@@ -4,7 +4,7 @@
 
 #include "dataflow/translate/cluster/names.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 using testing::HasSubstr;
@@ -55,4 +55,4 @@ TEST(ProductNames, ByMannerAndCopies) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

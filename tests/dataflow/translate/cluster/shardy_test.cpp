@@ -5,7 +5,7 @@
 #include "dataflow/translate/cluster/placements.h"
 #include "tests/dataflow/translate/cluster/written_placements.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 using testing::HasSubstr;
@@ -71,4 +71,4 @@ TEST(Shardy, WrongShardingsAreNamed) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

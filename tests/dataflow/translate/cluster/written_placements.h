@@ -5,7 +5,7 @@
 
 #include "dataflow/translate/cluster/placements.h"
 
-namespace stepcast::placement_tests {
+namespace stepcast::dataflow::placement_tests {
 
 template <std::string (*Text)(const PlacementView&)> Expected<std::string> written(const MappingProgram& program) {
   return placement_view(program).map(Text);
@@ -14,4 +14,4 @@ inline constexpr auto write_dtensor = written<dtensor_text>;
 inline constexpr auto write_jax = written<jax_text>;
 inline constexpr auto write_shardy = written<shardy_text>;
 
-}  // namespace stepcast::placement_tests
+}  // namespace stepcast::dataflow::placement_tests

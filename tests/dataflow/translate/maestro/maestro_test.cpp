@@ -4,7 +4,7 @@
 
 #include "tests/dataflow/translate/foreign_chips.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 SourceFile maestro_hardware_file(int pes) {
@@ -152,4 +152,4 @@ TEST(Maestro, OtherMappingsHaveNoNameThere) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

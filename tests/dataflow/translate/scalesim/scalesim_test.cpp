@@ -4,7 +4,7 @@
 
 #include "tests/dataflow/translate/foreign_chips.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 SourceFile scalesim_config(int rows, int cols, const std::string& dataflow, const std::string& more = "") {
@@ -128,4 +128,4 @@ TEST(Scalesim, OtherMappingsHaveNoNameThere) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

@@ -6,7 +6,7 @@
 
 #include "tests/dataflow/translate/foreign_chips.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 SourceFile timeloop_case(const std::string& name) {
@@ -238,4 +238,4 @@ TEST(FromTimeloop, ArchitecturesAndProblemsAreReadStrictly) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

@@ -6,7 +6,7 @@
 
 #include "tests/dataflow/translate/foreign_chips.h"
 
-namespace stepcast {
+namespace stepcast::dataflow {
 namespace {
 
 int drawn(int from, int to, std::mt19937_64& random) {
@@ -135,4 +135,4 @@ TEST(ToTimeloop, WhatItHasNoWordForIsNoted) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::dataflow

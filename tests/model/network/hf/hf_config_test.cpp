@@ -126,7 +126,7 @@ TEST(ReadHfConfig, GivesTheCatalogueRowOfEachArchitecture) {
   for (const ConfigOfRow& config : configs_of_rows) {
     const auto read = read_hf_config(config.text, "config.json");
     ASSERT_TRUE(read) << config.row << ": " << to_text(read.error());
-    const auto row = find_row(catalog().networks, config.row, "network");
+    const auto row = find_row(built_in().networks, config.row, "network");
     ASSERT_TRUE(row) << config.row;
     EXPECT_EQ(shape_of(read->network), shape_of(**row)) << config.row;
     EXPECT_EQ(parameter_count(read->network), parameter_count(**row)) << config.row;
@@ -213,7 +213,7 @@ TEST(LooksLikeHfConfig, TellsConfigsFromOurFiles) {
   EXPECT_TRUE(looks_like_hf_config(llama_config));
   EXPECT_TRUE(looks_like_hf_config(R"({"model_type": "llama"})"));
   EXPECT_FALSE(looks_like_hf_config("no JSON"));
-  for (const NetworkSpec& row : catalog().networks) EXPECT_FALSE(looks_like_hf_config(write_network(row))) << row.id;
+  for (const NetworkSpec& row : built_in().networks) EXPECT_FALSE(looks_like_hf_config(write_network(row))) << row.id;
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 #include "sim/schedule/schedule_table.h"
 #include "tests/sim/schedule/pipelines.h"
 
-namespace stepcast {
+namespace stepcast::sim {
 namespace {
 
 using pipelines::equal_times;
@@ -154,4 +154,4 @@ TEST(LowerBound, NoRandomOrderIsBelow) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::sim

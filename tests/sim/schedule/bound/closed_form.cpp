@@ -4,7 +4,7 @@
 #include <array>
 #include <string_view>
 
-namespace stepcast {
+namespace stepcast::sim {
 namespace {
 
 /// Equal stages: times of one stage (chunk) and unit, and of every hop.
@@ -213,4 +213,4 @@ Expected<std::int64_t> closed_form_messages(const std::string& schedule, const S
   return p == 1 ? 0 : 2 * units * (p * size.chunks - 1);
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::sim

@@ -11,7 +11,7 @@
 #include "sim/schedule/engine/engine.h"
 #include "sim/schedule/schedule_table.h"
 
-namespace stepcast {
+namespace stepcast::sim {
 
 /// What run() gives as makespan for this kind, size and times, by formula; nothing where no exact formula is known
 /// (unequal stages or hops, single durations, slow ranks, most kinds with hops). The size must be legal for the kind.
@@ -26,4 +26,4 @@ std::optional<std::vector<std::int32_t>> closed_form_peaks(const std::string& sc
 /// Timeline::messages of every kind that make_order() knows.
 Expected<std::int64_t> closed_form_messages(const std::string& schedule, const ScheduleSize& size);
 
-}  // namespace stepcast
+}  // namespace stepcast::sim

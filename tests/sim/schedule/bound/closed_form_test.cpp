@@ -5,7 +5,7 @@
 
 #include "tests/sim/schedule/pipelines.h"
 
-namespace stepcast::closed_form_test {
+namespace stepcast::sim::closed_form_test {
 namespace {
 
 using pipelines::equal_times;
@@ -169,4 +169,4 @@ TEST(ClosedForm, NothingWhereNoFormulaIsExact) {
 }
 
 }  // namespace
-}  // namespace stepcast::closed_form_test
+}  // namespace stepcast::sim::closed_form_test

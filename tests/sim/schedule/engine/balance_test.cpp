@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace stepcast {
+namespace stepcast::sim {
 namespace {
 
 StageTimes times_of(const std::vector<double>& forward, const std::vector<double>& backward) {
@@ -57,4 +57,4 @@ TEST(Balance, DurationsOfSingleUnitsCountByTheirStage) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::sim

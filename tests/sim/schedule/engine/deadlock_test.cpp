@@ -7,7 +7,7 @@
 #include "sim/schedule/schedule_table.h"
 #include "tests/sim/schedule/pipelines.h"
 
-namespace stepcast::deadlock_test {
+namespace stepcast::sim::deadlock_test {
 namespace {
 
 using enum ActionKind;
@@ -111,4 +111,4 @@ TEST(Deadlock, RandomOrdersRunOrAreRefused) {
 }
 
 }  // namespace
-}  // namespace stepcast::deadlock_test
+}  // namespace stepcast::sim::deadlock_test

@@ -4,7 +4,7 @@
 #include "tests/sim/schedule/pipelines.h"
 #include "sim/schedule/engine/engine.h"
 
-namespace stepcast::engine_pairs_test {
+namespace stepcast::sim::engine_pairs_test {
 namespace {
 
 using enum ActionKind;
@@ -130,4 +130,4 @@ TEST(EnginePairs, SpanLeavesOutTheLateStart) {
 }
 
 }  // namespace
-}  // namespace stepcast::engine_pairs_test
+}  // namespace stepcast::sim::engine_pairs_test

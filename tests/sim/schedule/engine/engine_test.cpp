@@ -4,7 +4,7 @@
 
 #include "tests/sim/schedule/pipelines.h"
 
-namespace stepcast::engine_test {
+namespace stepcast::sim::engine_test {
 namespace {
 
 using enum ActionKind;
@@ -115,4 +115,4 @@ TEST(Engine, WorkspaceOverloadGivesTheSameTimelineAndKeepsItsRoom) {
 }
 
 }  // namespace
-}  // namespace stepcast::engine_test
+}  // namespace stepcast::sim::engine_test

@@ -5,7 +5,7 @@
 #include "sim/schedule/schedule_table.h"
 #include "tests/sim/schedule/pipelines.h"
 
-namespace stepcast::holds_test {
+namespace stepcast::sim::holds_test {
 namespace {
 
 using pipelines::equal_times;
@@ -65,4 +65,4 @@ TEST(HopHolds, OverlappedHopsHoldNobody) {
 }
 
 }  // namespace
-}  // namespace stepcast::holds_test
+}  // namespace stepcast::sim::holds_test

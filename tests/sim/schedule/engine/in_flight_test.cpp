@@ -5,7 +5,7 @@
 #include "sim/schedule/schedule_table.h"
 #include "tests/sim/schedule/pipelines.h"
 
-namespace stepcast::in_flight_test {
+namespace stepcast::sim::in_flight_test {
 namespace {
 
 using enum ActionKind;
@@ -125,4 +125,4 @@ TEST(InFlight, EqualWeightsGiveThePeakCount) {
 }
 
 }  // namespace
-}  // namespace stepcast::in_flight_test
+}  // namespace stepcast::sim::in_flight_test

@@ -9,7 +9,7 @@
 
 #include "tests/sim/schedule/pipelines.h"
 
-namespace stepcast::replay_test {
+namespace stepcast::sim::replay_test {
 namespace {
 
 using testing::DoubleNear;
@@ -108,4 +108,4 @@ TEST(Replay, AMeasuredStepIsMetWithinTwoPercent) {
 }
 
 }  // namespace
-}  // namespace stepcast::replay_test
+}  // namespace stepcast::sim::replay_test

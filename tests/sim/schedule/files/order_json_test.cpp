@@ -10,7 +10,7 @@
 #include "sim/schedule/schedule_table.h"
 #include "tests/sim/schedule/pipelines.h"
 
-namespace stepcast::order_json_test {
+namespace stepcast::sim::order_json_test {
 namespace {
 
 using testing::HasSubstr;
@@ -158,4 +158,4 @@ TEST(OrderJson, MeansStandForUnitsWithoutDurationsOfTheirOwn) {
 }
 
 }  // namespace
-}  // namespace stepcast::order_json_test
+}  // namespace stepcast::sim::order_json_test

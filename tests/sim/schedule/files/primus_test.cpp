@@ -6,7 +6,7 @@
 
 #include "tests/sim/schedule/pipelines.h"
 
-namespace stepcast::primus_test {
+namespace stepcast::sim::primus_test {
 namespace {
 
 using testing::DoubleNear;
@@ -110,4 +110,4 @@ TEST(Primus, TimelinesThatAreNotAStepAreRefused) {
 }
 
 }  // namespace
-}  // namespace stepcast::primus_test
+}  // namespace stepcast::sim::primus_test

@@ -10,7 +10,7 @@
 #include "sim/schedule/schedule_table.h"
 #include "tests/sim/schedule/pipelines.h"
 
-namespace stepcast::pytorch_csv_test {
+namespace stepcast::sim::pytorch_csv_test {
 namespace {
 
 using testing::HasSubstr;
@@ -170,4 +170,4 @@ TEST(PytorchCsv, EveryGeneratorComesBackAsWritten) {
 }
 
 }  // namespace
-}  // namespace stepcast::pytorch_csv_test
+}  // namespace stepcast::sim::pytorch_csv_test

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace stepcast::layer_layout_test {
+namespace stepcast::sim::layer_layout_test {
 namespace {
 
 using testing::HasSubstr;
@@ -93,4 +93,4 @@ TEST(LayerLayout, ItHasToHoldTheWholeModel) {
 }
 
 }  // namespace
-}  // namespace stepcast::layer_layout_test
+}  // namespace stepcast::sim::layer_layout_test

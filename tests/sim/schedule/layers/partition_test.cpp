@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace stepcast {
+namespace stepcast::sim {
 namespace {
 
 using Counts = std::vector<int>;
@@ -96,4 +96,4 @@ TEST(Partition, RefusesWhatCannotBe) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::sim

@@ -9,7 +9,7 @@
 #include "sim/schedule/schedule_table.h"
 #include "tests/sim/schedule/pipelines.h"
 
-namespace stepcast::orders_grid_test {
+namespace stepcast::sim::orders_grid_test {
 namespace {
 
 using testing::HasSubstr;
@@ -128,4 +128,4 @@ TEST(OrdersGrid, ChunksOfAKind) {
 }
 
 }  // namespace
-}  // namespace stepcast::orders_grid_test
+}  // namespace stepcast::sim::orders_grid_test

@@ -8,7 +8,7 @@
 #include "sim/schedule/schedule_kind.h"
 #include "tests/sim/schedule/pipelines.h"
 
-namespace stepcast::orders_published_test {
+namespace stepcast::sim::orders_published_test {
 namespace {
 
 using pipelines::equal_times;
@@ -122,4 +122,4 @@ TEST(Published, GroupedInterleavingHoldsLess) {
 }
 
 }  // namespace
-}  // namespace stepcast::orders_published_test
+}  // namespace stepcast::sim::orders_published_test

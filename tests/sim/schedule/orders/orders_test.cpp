@@ -4,7 +4,7 @@
 #include "sim/schedule/schedule_kind.h"
 #include "tests/sim/schedule/pipelines.h"
 
-namespace stepcast::orders_test {
+namespace stepcast::sim::orders_test {
 namespace {
 
 using pipelines::order_of;
@@ -116,4 +116,4 @@ TEST(Orders, VPatternsOnOneRank) {
 }
 
 }  // namespace
-}  // namespace stepcast::orders_test
+}  // namespace stepcast::sim::orders_test

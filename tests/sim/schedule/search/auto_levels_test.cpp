@@ -6,7 +6,7 @@
 #include "tests/sim/schedule/pipelines.h"
 #include "sim/schedule/search/auto.h"
 
-namespace stepcast {
+namespace stepcast::sim {
 namespace {
 
 OrderTimes stage_lists(
@@ -161,4 +161,4 @@ TEST(AutoLevels, MoreMemoryIsNeverLonger) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::sim

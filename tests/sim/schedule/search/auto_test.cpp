@@ -6,7 +6,7 @@
 #include "tests/sim/schedule/every_order.h"
 #include "tests/sim/schedule/pipelines.h"
 
-namespace stepcast {
+namespace stepcast::sim {
 namespace {
 
 OrderTimes alike(int stages, double f, double i, double w, double cap = 0, double hop = 0) {
@@ -127,4 +127,4 @@ TEST(AutoOrder, TightMemoryIsTenPercentFromTheBound) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::sim

@@ -6,7 +6,7 @@
 
 #include "tests/sim/schedule/pipelines.h"
 
-namespace stepcast {
+namespace stepcast::sim {
 namespace {
 
 OrderTimes same_times(int stages, double f, double i, double w, double hop = 0, double cap = 0) {
@@ -153,4 +153,4 @@ TEST(Greedy, RefusesTimesAndCapsThatDoNotFit) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::sim

@@ -12,7 +12,7 @@
 #include "studies/print/table.h"
 #include "tests/calibrate/measure/known_rows.h"
 
-namespace stepcast {
+namespace stepcast::calibration {
 namespace {
 
 using testing::HasSubstr;
@@ -159,4 +159,4 @@ TEST(MeasureReport, json_holds_the_figures_in_base_units) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::calibration

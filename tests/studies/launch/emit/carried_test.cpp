@@ -5,7 +5,7 @@
 
 #include "tests/studies/launch/megatron_emission.h"
 
-namespace stepcast {
+namespace stepcast::launch {
 namespace {
 
 using emit_tests::emitted;
@@ -99,4 +99,4 @@ TEST(CarriedArguments, AnotherProgramsArgumentsAreNotMegatrons) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::launch

@@ -8,7 +8,7 @@
 #include "studies/launch/facts/argument_facts.h"
 #include "tests/studies/launch/emit/emit_fixtures.h"
 
-namespace stepcast {
+namespace stepcast::launch {
 namespace {
 
 using emit_tests::emit_scenario;
@@ -270,4 +270,4 @@ TEST(EmitAccelerate, EveryKeyIsOneThatTheTableKnows) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::launch

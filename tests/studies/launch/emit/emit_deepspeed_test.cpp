@@ -8,7 +8,7 @@
 #include "studies/launch/emit/emit.h"
 #include "tests/studies/launch/emit/emit_fixtures.h"
 
-namespace stepcast {
+namespace stepcast::launch {
 namespace {
 
 using emit_tests::emit_scenario;
@@ -219,4 +219,4 @@ TEST(EmitDeepSpeed, EveryKeyIsOneThatTheTableKnows) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::launch

@@ -11,7 +11,7 @@
 #include "studies/launch/emit/emit.h"
 #include "studies/run/split/split_plan.h"
 
-namespace stepcast::emit_tests {
+namespace stepcast::launch::emit_tests {
 
 template <typename Row> const Row& row_called(const std::vector<Row>& rows, const std::string& id) {
   for (const Row& row : rows)
@@ -23,11 +23,11 @@ template <typename Row> const Row& row_called(const std::vector<Row>& rows, cons
 inline Scenario emit_scenario(
     const std::string& network, const std::string& stack = "megatron-core", const std::string& machine = "dgx-h100") {
   Scenario scenario;
-  scenario.network.row = row_called(catalog().networks, network);
+  scenario.network.row = row_called(built_in().networks, network);
   scenario.network.id = network;
-  scenario.stack.row = row_called(catalog().stacks, stack);
+  scenario.stack.row = row_called(built_in().stacks, stack);
   scenario.stack.id = stack;
-  scenario.machine.row = row_called(catalog().machines, machine);
+  scenario.machine.row = row_called(built_in().machines, machine);
   scenario.machine.id = machine;
   return scenario;
 }
@@ -92,4 +92,4 @@ inline SplitWishes random_wishes(std::mt19937& random, bool experts) {
   return w;
 }
 
-}  // namespace stepcast::emit_tests
+}  // namespace stepcast::launch::emit_tests

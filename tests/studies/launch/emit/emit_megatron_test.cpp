@@ -5,7 +5,7 @@
 
 #include "tests/studies/launch/megatron_emission.h"
 
-namespace stepcast {
+namespace stepcast::launch {
 namespace {
 
 using emit_tests::emitted;
@@ -250,4 +250,4 @@ TEST(EmitMegatron, EveryArgumentIsOneThatMegatronKnows) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::launch

@@ -12,7 +12,7 @@
 #include "studies/run/split/split_plan.h"
 #include "tests/studies/launch/emit/emit_fixtures.h"
 
-namespace stepcast {
+namespace stepcast::launch {
 namespace {
 
 using emit_tests::EmitCase;
@@ -261,4 +261,4 @@ TEST(EmitNemo, WhatIsKeptBreaksNoFile) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::launch

@@ -7,7 +7,7 @@
 
 #include "tests/studies/launch/emit/emit_fixtures.h"
 
-namespace stepcast {
+namespace stepcast::launch {
 namespace {
 
 using testing::EndsWith;
@@ -42,4 +42,4 @@ TEST(EmitTargets, AnUnknownOneIsAnErrorWithTheNearest) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::launch

@@ -14,7 +14,7 @@
 #include "studies/run/split/split_plan.h"
 #include "tests/studies/launch/emit/emit_fixtures.h"
 
-namespace stepcast {
+namespace stepcast::launch {
 namespace {
 
 using emit_tests::EmitCase;
@@ -192,11 +192,11 @@ TEST(EmitTorchtitan, WhatItCannotSayIsNamed) {
       {"adapters of rank 8", [](TitanCase& c) { c.scenario.plan.lora_rank = 8; }},
       {"moves that wait", [](TitanCase& c) { c.scenario.stack.row.gradient_reduces = Manners::blocking; }},
       {"registered as 'gpt3-175b'",
-          [](TitanCase& c) { c.scenario.network.row = row_called(catalog().networks, "gpt3-175b"); }},
+          [](TitanCase& c) { c.scenario.network.row = row_called(built_in().networks, "gpt3-175b"); }},
       {"releases since 2025-01 ship none",
-          [](TitanCase& c) { c.scenario.network.row = row_called(catalog().networks, "llama2-70b"); }},
+          [](TitanCase& c) { c.scenario.network.row = row_called(built_in().networks, "llama2-70b"); }},
       {"it refuses stages for qwen3",
-          [](TitanCase& c) { c.scenario.network.row = row_called(catalog().networks, "qwen3-32b"); }},
+          [](TitanCase& c) { c.scenario.network.row = row_called(built_in().networks, "qwen3-32b"); }},
       {"1 prediction module", [](TitanCase& c) { c.scenario.network.row.mtp_layers = 1; }},
       {"etp 4 beside tp 8", [](TitanCase& c) { c.plan.split.experts = true, c.plan.split.etp = 4; }},
   };
@@ -279,7 +279,7 @@ TEST(EmitTorchtitan, WhatIsKeptBreaksNoFile) {
 
 TEST(TorchtitanModels, AreNetworksOfTheCatalogue) {
   for (const TorchtitanModel& row : torchtitan_models()) {
-    EXPECT_EQ(row_called(catalog().networks, std::string(row.network)).id, row.network);
+    EXPECT_EQ(row_called(built_in().networks, std::string(row.network)).id, row.network);
     EXPECT_EQ(torchtitan_model(row.name, row.flavor), &row);
     const TorchtitanModel* first = torchtitan_model(row.network);
     ASSERT_NE(first, nullptr);
@@ -296,4 +296,4 @@ TEST(TorchtitanModels, PartsCountTheirLayers) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::launch

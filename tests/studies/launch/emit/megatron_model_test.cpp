@@ -4,7 +4,7 @@
 #include "studies/launch/emit/megatron_arguments.h"
 #include "tests/studies/launch/megatron_emission.h"
 
-namespace stepcast {
+namespace stepcast::launch {
 namespace {
 
 using emit_tests::emitted;
@@ -104,4 +104,4 @@ TEST(MegatronModel, BloomHasThreeThingsOfItsOwn) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::launch

@@ -8,7 +8,7 @@
 #include "studies/launch/emit/emit.h"
 #include "tests/studies/launch/emit/emit_fixtures.h"
 
-namespace stepcast {
+namespace stepcast::launch {
 namespace {
 
 using testing::Contains;
@@ -117,4 +117,4 @@ TEST(NestedSettings, AnAccelerateFileKeepsWhatItsEngineStillTakes) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::launch

@@ -5,7 +5,7 @@
 
 #include "tests/studies/launch/emit/emit_fixtures.h"
 
-namespace stepcast {
+namespace stepcast::launch {
 namespace {
 
 using testing::ElementsAre;
@@ -94,4 +94,4 @@ TEST(PlanToEmit, AMappingOfTheUsersOwnIsRefusedWhereItStands) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::launch

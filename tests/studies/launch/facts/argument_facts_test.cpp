@@ -8,7 +8,7 @@
 
 #include "studies/launch/facts/embedded_arguments.h"
 
-namespace stepcast {
+namespace stepcast::launch {
 namespace {
 
 using testing::ElementsAre;
@@ -247,4 +247,4 @@ TEST(ArgumentFacts, NamesAreSpelledAsTheyAreRead) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::launch

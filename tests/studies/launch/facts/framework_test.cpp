@@ -6,7 +6,7 @@
 #include "model/catalog.h"
 #include "studies/records/stack_rule.h"
 
-namespace stepcast {
+namespace stepcast::launch {
 namespace {
 
 TEST(Framework, EveryLoggedProgramIsKnown) {
@@ -17,11 +17,11 @@ TEST(Framework, EveryLoggedProgramIsKnown) {
 
 TEST(Framework, ItsStackIsThatOfTodaysRecords) {
   for (const Framework& framework : frameworks()) {
-    stepcast::Run run;
+    records::Run run;
     run.software = std::string(framework.software);
     EXPECT_EQ(stack_of(run).id, framework.stack) << framework.id;
     EXPECT_FALSE(stack_of(run).guessed);
-    EXPECT_TRUE(find_row(catalog().stacks, std::string(framework.stack), "stack")) << framework.stack;
+    EXPECT_TRUE(find_row(built_in().stacks, std::string(framework.stack), "stack")) << framework.stack;
   }
 }
 
@@ -37,4 +37,4 @@ TEST(Framework, EveryFlagHasAnUsualOne) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::launch

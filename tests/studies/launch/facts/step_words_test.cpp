@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace stepcast {
+namespace stepcast::launch {
 namespace {
 
 TEST(StepWords, ArgumentsThatMayChangeTheStep) {
@@ -21,4 +21,4 @@ TEST(StepWords, ArgumentsThatDoNot) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::launch

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace stepcast {
+namespace stepcast::launch {
 namespace {
 
 TEST(ExpertPattern, ListsAddAndRepeat) {
@@ -39,4 +39,4 @@ TEST(ExpertPattern, DenseLayersInFrontAndThenEveryNth) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::launch

@@ -5,7 +5,7 @@
 #include "studies/launch/read/launched_run.h"
 #include "tests/studies/launch/given_launch.h"
 
-namespace stepcast {
+namespace stepcast::launch {
 namespace {
 
 using testing::Contains;
@@ -184,4 +184,4 @@ TEST(LaunchFrameworks, OffloadIsSaidNotToBeCovered) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::launch

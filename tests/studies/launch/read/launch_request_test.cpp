@@ -8,7 +8,7 @@
 #include "studies/run/scenario.h"
 #include "tests/studies/launch/given_launch.h"
 
-namespace stepcast {
+namespace stepcast::launch {
 namespace {
 
 using testing::AllOf;
@@ -319,9 +319,9 @@ TEST(LaunchRequest, ModulesThatTheNetworkLacksAreLeftOut) {
     std::vector<std::string> said;
     for (const Request::Statement& statement : reading->request.statements) said.push_back(statement.text);
     EXPECT_EQ(said, lines) << network;
-    EXPECT_TRUE(predict(*complete(reading->request))) << network;
+    EXPECT_TRUE(run::predict(*complete(reading->request))) << network;
   }
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::launch

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace stepcast {
+namespace stepcast::launch {
 namespace {
 
 LaunchSource launch_source_of(std::string_view flag, std::map<std::string, std::string> defined = {}) {
@@ -309,4 +309,4 @@ TEST(Launch, DamageIsAnswered) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::launch

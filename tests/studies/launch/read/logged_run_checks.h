@@ -11,7 +11,9 @@
 #include "studies/records/stack_rule.h"
 #include "tests/calibrate/import/sample_logs.h"
 
-namespace stepcast::sample_log {
+namespace stepcast::launch::sample_log {
+
+using namespace calibrate::sample_log;
 
 using Printed = std::vector<std::pair<std::string, std::string>>;
 
@@ -47,13 +49,13 @@ inline bool says(const LoggedRun& run, std::string_view part) {
 }
 
 /// The forecast of the run, in seconds.
-inline double forecast_of(const stepcast::Run& run) {
+inline double forecast_of(const records::Run& run) {
   const auto made = scenario_of(run);
   EXPECT_TRUE(made) << (made ? "" : to_text(made.error()));
   if (!made) return 0;
-  const auto prediction = predict(made->scenario);
+  const auto prediction = run::predict(made->scenario);
   EXPECT_TRUE(prediction) << (prediction ? "" : to_text(prediction.error()));
   return prediction ? prediction->step.step_time.value() : 0;
 }
 
-}  // namespace stepcast::sample_log
+}  // namespace stepcast::launch::sample_log

@@ -4,7 +4,7 @@
 
 #include "tests/studies/launch/read/logged_run_checks.h"
 
-namespace stepcast {
+namespace stepcast::launch {
 namespace {
 
 using namespace sample_log;
@@ -12,7 +12,7 @@ using namespace sample_log;
 TEST(LoggedRun, MegatronFromItsDump) {
   const auto made = megatron_run();
   ASSERT_TRUE(made) << refusal_of(made);
-  const stepcast::Run& run = made->run;
+  const records::Run& run = made->run;
   EXPECT_EQ(run.id, "job.log");
   EXPECT_EQ(run.model.layers, 32);
   EXPECT_EQ(run.model.kv_heads, 8);
@@ -164,4 +164,4 @@ TEST(LoggedRun, AHybridModelIsNoTransformer) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::launch

@@ -5,7 +5,7 @@
 
 #include "tests/studies/run_program.h"
 
-namespace stepcast {
+namespace stepcast::launch {
 namespace {
 
 using testing::HasSubstr;
@@ -25,7 +25,7 @@ std::string without_words(std::string text, const std::string& words) {
 }
 
 nlohmann::json printed(const std::string& line) {
-  const auto ran = testing_program::run(line);
+  const auto ran = testing_program::run_line(line);
   EXPECT_EQ(ran.code, 0) << line << "\n" << ran.err;
   return ran.code == 0 ? nlohmann::json::parse(ran.out) : nlohmann::json{};
 }
@@ -60,18 +60,18 @@ TEST(ExplainLaunchCommand, FiguresAreThoseOfPredict) {
 /// them.
 TEST(ExplainLaunchCommand, PredictSaysWhatIsWrong) {
   const std::string words = without_words(explained_words, "--tensor-model-parallel-size 2 ");
-  EXPECT_THAT(testing_program::run("predict --gpus 16 --megatron -- " + words).out,
+  EXPECT_THAT(testing_program::run_line("predict --gpus 16 --megatron -- " + words).out,
       HasSubstr("wrong: --sequence-parallel has no effect at tp 1"));
-  EXPECT_THAT(testing_program::run("predict --gpus 16 --micro-batch 2 --megatron -- " + words).out,
+  EXPECT_THAT(testing_program::run_line("predict --gpus 16 --micro-batch 2 --megatron -- " + words).out,
       testing::Not(HasSubstr("wrong: ")));
-  EXPECT_THAT(
-      testing_program::run("predict --gpus 16 --tp 2 --megatron -- " + words).out, testing::Not(HasSubstr("wrong: ")));
-  EXPECT_THAT(testing_program::run(std::string("predict --gpus 16 --megatron -- ") + explained_words).out,
+  EXPECT_THAT(testing_program::run_line("predict --gpus 16 --tp 2 --megatron -- " + words).out,
+      testing::Not(HasSubstr("wrong: ")));
+  EXPECT_THAT(testing_program::run_line(std::string("predict --gpus 16 --megatron -- ") + explained_words).out,
       testing::Not(HasSubstr("wrong: ")));
 }
 
 TEST(ExplainLaunchCommand, TextNamesTheFrameworkAndEveryArgument) {
-  const auto ran = testing_program::run(std::string("explain --gpus 16 --megatron -- ") + explained_words);
+  const auto ran = testing_program::run_line(std::string("explain --gpus 16 --megatron -- ") + explained_words);
   ASSERT_EQ(ran.code, 0) << ran.err;
   EXPECT_THAT(ran.out, HasSubstr("Megatron-LM launch in command line"));
   for (const char* name : {"--num-layers 32", "--tensor-model-parallel-size 2", "--lr 1e-4"})
@@ -79,12 +79,12 @@ TEST(ExplainLaunchCommand, TextNamesTheFrameworkAndEveryArgument) {
 }
 
 TEST(ExplainLaunchCommand, TermsTakeNoFlagsOfARun) {
-  const auto ran = testing_program::run("explain MFU --tp 8");
+  const auto ran = testing_program::run_line("explain MFU --tp 8");
   EXPECT_EQ(ran.code, 2);
   EXPECT_THAT(ran.err, HasSubstr("--tp"));
   EXPECT_THAT(ran.err, HasSubstr("belongs to a launch"));
-  EXPECT_EQ(testing_program::run("explain MFU --json").code, 0);
+  EXPECT_EQ(testing_program::run_line("explain MFU --json").code, 0);
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::launch

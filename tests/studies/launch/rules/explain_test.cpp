@@ -15,7 +15,7 @@
 #include "studies/run/forecast.h"
 #include "tests/studies/launch/typed_launch.h"
 
-namespace stepcast {
+namespace stepcast::launch {
 namespace {
 
 using testing::Contains;
@@ -45,7 +45,7 @@ Expected<Figures3> predicted(const Launch& launch, const LaunchHints& hints, con
   if (auto taken = take_flags(reading->request, over); !taken) return tl::unexpected(taken.error());
   const auto scenario = complete(reading->request);
   if (!scenario) return tl::unexpected(scenario.error());
-  const auto prediction = predict(*scenario);
+  const auto prediction = run::predict(*scenario);
   if (!prediction) return tl::unexpected(prediction.error());
   double moved = 0;
   for (const CollectiveReport& one : prediction->step.collectives) moved += one.bytes.value() * one.count;
@@ -289,4 +289,4 @@ TEST(ExplainLaunchJson, FiguresInBaseUnits) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::launch

@@ -9,7 +9,7 @@
 #include "studies/launch/rules/interaction_rule.h"
 #include "tests/studies/launch/typed_launch.h"
 
-namespace stepcast {
+namespace stepcast::launch {
 namespace {
 
 using testing::Contains;
@@ -309,4 +309,4 @@ TEST(Interactions, TheBubbleIsTheForecastsWhereThereIsOne) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::launch

@@ -4,7 +4,7 @@
 
 #include "studies/launch/rules/mapping_difference.h"
 
-namespace stepcast {
+namespace stepcast::launch {
 namespace {
 
 using testing::ElementsAre;
@@ -45,4 +45,4 @@ TEST(MappingDifference, RepeatedLinesArePaired) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::launch

@@ -11,7 +11,7 @@
 #include "dataflow/notation/parser.h"
 #include "dataflow/translate/cluster/placements.h"
 
-namespace stepcast {
+namespace stepcast::notation {
 namespace {
 
 /// sum := product (("+" | "-") product)* ; product := factor (("*" | "/") factor)* ; factor := NUMBER | NAME | "sqrt"?
@@ -131,4 +131,4 @@ std::map<std::string, double> formula_values(const Term& term) {
   return values;
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::notation

@@ -8,7 +8,7 @@
 #include "model/base/error.h"
 #include "studies/notation/terms/term.h"
 
-namespace stepcast {
+namespace stepcast::notation {
 
 /// Errors: where the text stops making sense, unknown names (with the near ones), division by zero.
 Expected<double> formula_value(const std::string& formula, const std::map<std::string, double>& values);
@@ -17,4 +17,4 @@ Expected<double> formula_value(const std::string& formula, const std::map<std::s
 /// and their gradients (4 bytes per element for weights). Empty without a program on a mesh.
 std::map<std::string, double> formula_values(const Term& term);
 
-}  // namespace stepcast
+}  // namespace stepcast::notation

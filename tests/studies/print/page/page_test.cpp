@@ -9,7 +9,7 @@
 
 #include "tests/studies/run_program.h"
 
-namespace stepcast {
+namespace stepcast::print {
 namespace {
 
 using testing::HasSubstr;
@@ -56,4 +56,4 @@ TEST(Page, APageIsKnownByItsMark) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::print

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace stepcast {
+namespace stepcast::print {
 namespace {
 
 TEST(SvgText, HoldsOnlyWhatXmlCan) {
@@ -84,4 +84,4 @@ TEST(LabelRoom, NoPlaceWhereAllIsTaken) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::print

@@ -5,7 +5,7 @@
 #include "tests/studies/roofline/sample_report.h"
 #include "tests/studies/roofline/svg_checks.h"
 
-namespace stepcast {
+namespace stepcast::roofline {
 namespace {
 
 using ::testing::HasSubstr;
@@ -79,4 +79,4 @@ TEST(BoundariesSvg, EmptyBrokenAndHostile) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::roofline

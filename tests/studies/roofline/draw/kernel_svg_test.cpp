@@ -9,7 +9,7 @@
 #include "tests/studies/roofline/sample_report.h"
 #include "tests/studies/roofline/svg_checks.h"
 
-namespace stepcast {
+namespace stepcast::roofline {
 namespace {
 
 using ::testing::HasSubstr;
@@ -305,4 +305,4 @@ TEST(PictureFile, HoldsAllFourBelowEachOther) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::roofline

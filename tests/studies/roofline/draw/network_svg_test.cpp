@@ -7,7 +7,7 @@
 #include "tests/studies/roofline/sample_report.h"
 #include "tests/studies/roofline/svg_checks.h"
 
-namespace stepcast {
+namespace stepcast::roofline {
 namespace {
 
 using ::testing::HasSubstr;
@@ -111,4 +111,4 @@ TEST(NetworkSvg, FourHundredCollectives) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::roofline

@@ -5,7 +5,7 @@
 
 #include "tests/studies/roofline/svg_checks.h"
 
-namespace stepcast {
+namespace stepcast::roofline {
 namespace {
 
 using ::testing::HasSubstr;
@@ -47,4 +47,4 @@ TEST(Plane, LargeAndSmallPowersHaveNames) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::roofline

@@ -15,7 +15,7 @@
 #include "studies/roofline/draw/pictures.h"
 #include "tests/studies/roofline/sample_report.h"
 
-namespace stepcast {
+namespace stepcast::roofline {
 namespace {
 
 using nlohmann::json;
@@ -221,4 +221,4 @@ TEST(RooflinePage, APointOnTheRidgeLiesOnTheRidgesMark) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::roofline

@@ -6,7 +6,7 @@
 #include "studies/print/table.h"
 #include "tests/studies/roofline/sample_report.h"
 
-namespace stepcast {
+namespace stepcast::roofline {
 namespace {
 
 using ::testing::HasSubstr;
@@ -101,4 +101,4 @@ TEST(RooflineText, NamesMoveNoCursor) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::roofline

@@ -5,7 +5,7 @@
 #include "tests/studies/roofline/sample_report.h"
 #include "tests/studies/roofline/svg_checks.h"
 
-namespace stepcast {
+namespace stepcast::roofline {
 namespace {
 
 using ::testing::HasSubstr;
@@ -84,4 +84,4 @@ TEST(WaterfallSvg, EmptyAndHostile) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::roofline

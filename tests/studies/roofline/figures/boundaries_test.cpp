@@ -8,7 +8,7 @@
 #include "studies/roofline/figures/boundary_nest.h"
 #include "tests/studies/roofline/roofline_case.h"
 
-namespace stepcast {
+namespace stepcast::roofline {
 namespace {
 
 using testing::ElementsAre;
@@ -189,4 +189,4 @@ TEST(Boundaries, OfAGpuWithoutL2HaveNoNest) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::roofline

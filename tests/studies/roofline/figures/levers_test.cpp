@@ -8,7 +8,7 @@
 #include "studies/whatif/sensitivity.h"
 #include "tests/studies/roofline/roofline_case.h"
 
-namespace stepcast {
+namespace stepcast::roofline {
 namespace {
 
 using testing_roofline::case_request;
@@ -68,4 +68,4 @@ TEST(Levers, OfARunThatCannotBeForecastAreItsError) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::roofline

@@ -10,7 +10,7 @@
 #include "studies/roofline/figures/stage_work.h"
 #include "tests/studies/roofline/roofline_case.h"
 
-namespace stepcast {
+namespace stepcast::roofline {
 namespace {
 
 using testing::HasSubstr;
@@ -252,4 +252,4 @@ TEST(LinkRoofs, OfOtherNodesAreNotTheFabricsInside) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::roofline

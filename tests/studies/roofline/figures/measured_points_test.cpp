@@ -14,7 +14,7 @@
 #include "studies/run/forecast.h"
 #include "tests/studies/roofline/round_gpu.h"
 
-namespace stepcast {
+namespace stepcast::roofline {
 namespace {
 
 using testing::HasSubstr;
@@ -145,10 +145,10 @@ TEST(MeasuredPoints, OwnShapesOfANetworkAreItsOperators) {
   ASSERT_TRUE(request.has_value());
   const auto scenario = complete(*request);
   ASSERT_TRUE(scenario.has_value());
-  const auto prediction = predict(*scenario);
+  const auto prediction = run::predict(*scenario);
   ASSERT_TRUE(prediction.has_value());
   const Gpu& gpu = scenario->machine.row.gpu;
-  const auto shapes = own_shapes(scenario->network.row, {gpu, scenario->stack.row, Precision::bf16, 0});
+  const auto shapes = calibration::own_shapes(scenario->network.row, {gpu, scenario->stack.row, Precision::bf16, 0});
   ASSERT_TRUE(shapes.has_value());
   TimedFile rows(gpu.id);
   for (const Query& query : *shapes) rows.add(query, 1);
@@ -333,4 +333,4 @@ TEST(MeasuredPoints, HostileNamesStayPlainText) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::roofline

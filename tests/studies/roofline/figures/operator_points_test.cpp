@@ -16,7 +16,7 @@
 #include "studies/launch/run_flags.h"
 #include "studies/run/forecast.h"
 
-namespace stepcast {
+namespace stepcast::roofline {
 namespace {
 
 using testing::HasSubstr;
@@ -64,7 +64,7 @@ Scenario resolved_run(const std::string& line) {
 PointsOfRun points_of_run(Scenario scenario) {
   PointsOfRun run;
   run.scenario = std::move(scenario);
-  auto prediction = predict(run.scenario);
+  auto prediction = run::predict(run.scenario);
   EXPECT_TRUE(prediction.has_value()) << (prediction ? "" : to_text(prediction.error()));
   run.prediction = std::move(*prediction);
   run.roofs = roofs_of(run.scenario.machine.row.gpu, run.scenario.profile.row);
@@ -270,7 +270,7 @@ TEST(OperatorPoints, AboveARoofWarns) {
 
 TEST(OperatorPoints, HostileLabelsStayPlainText) {
   Scenario scenario = resolved_run(one_gpu_run);
-  auto prediction = predict(scenario);
+  auto prediction = run::predict(scenario);
   ASSERT_TRUE(prediction.has_value());
   const std::string label = "<script>alert(\"&'\")</script>", block = "]]>\n</svg>";
   prediction->program.blocks[1].works[1].label = label;
@@ -285,7 +285,7 @@ TEST(OperatorPoints, HostileLabelsStayPlainText) {
 }
 
 TEST(OperatorPoints, EveryNetworkOfTheCatalogueHasThem) {
-  for (const NetworkSpec& network : catalog().networks) {
+  for (const NetworkSpec& network : built_in().networks) {
     const PointsOfRun run = points_of_run(resolved_run(network.id + " --machine dgx-h100 --gpus 512"));
     for (const OperatorPoint& point : run.points) {
       EXPECT_TRUE(std::isfinite(point.share) && point.share > 0) << network.id << " " << point.name;
@@ -296,4 +296,4 @@ TEST(OperatorPoints, EveryNetworkOfTheCatalogueHasThem) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::roofline

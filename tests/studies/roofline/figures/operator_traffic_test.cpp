@@ -6,7 +6,7 @@
 
 #include "dataflow/chip/account/gemm_kernel.h"
 
-namespace stepcast {
+namespace stepcast::roofline {
 namespace {
 
 Gpu gpu_with(int multiprocessors, double l2) {
@@ -127,4 +127,4 @@ TEST(OperatorTraffic, PointwisePassesOnce) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::roofline

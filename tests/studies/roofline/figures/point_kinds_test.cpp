@@ -11,7 +11,7 @@
 #include "studies/roofline/figures/operator_points.h"
 #include "studies/launch/run_flags.h"
 
-namespace stepcast {
+namespace stepcast::roofline {
 namespace {
 
 KernelWork named_work(const std::string& label, KernelClass kernel = KernelClass::pointwise) {
@@ -92,7 +92,7 @@ std::vector<KernelWork> works_of_network(const std::string& network, const std::
 
 TEST(PointKinds, EveryNetworkOfTheCatalogueIsKnown) {
   std::set<PointKind> seen;
-  for (const NetworkSpec& network : catalog().networks)
+  for (const NetworkSpec& network : built_in().networks)
     for (const char* stack : {"megatron-core", "megatron-2022", "pytorch-fsdp-eager"}) {
       const std::vector<KernelWork> works = works_of_network(network.id, stack);
       EXPECT_TRUE(!works.empty() || std::string(stack) != "megatron-core") << network.id;
@@ -109,4 +109,4 @@ TEST(PointKinds, EveryNetworkOfTheCatalogueIsKnown) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::roofline

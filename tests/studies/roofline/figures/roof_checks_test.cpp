@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace stepcast {
+namespace stepcast::roofline {
 namespace {
 
 using testing::HasSubstr;
@@ -90,4 +90,4 @@ TEST(RoofChecks, SustainedAndFittedRoofsAreNoLimits) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::roofline

@@ -11,7 +11,7 @@
 #include "model/catalog.h"
 #include "tests/studies/roofline/round_gpu.h"
 
-namespace stepcast {
+namespace stepcast::roofline {
 namespace {
 
 using testing::HasSubstr;
@@ -216,14 +216,14 @@ TEST(Frame, TwoProfilesOfOneGpuHaveTheSame) {
   measured.gemm = {roof_law(Precision::bf16, 3e15, Source::fitted)};
   measured.roofs = {{"bf16", 5e15, "burst"}, {"hbm read", 9e12, "burst"}, {"l2 read", 9e13, "burst"}};
   EXPECT_EQ(roofs_of(round_gpu(), measured).frame, roofs_of(round_gpu(), profile_of_round_gpu()).frame);
-  for (const Gpu& gpu : catalog().gpus) {
-    const Frame own = roofs_of(gpu, default_profile(gpu, catalog().profiles)).frame;
+  for (const Gpu& gpu : built_in().gpus) {
+    const Frame own = roofs_of(gpu, default_profile(gpu, built_in().profiles)).frame;
     EXPECT_EQ(own, roofs_of(gpu, datasheet_profile(gpu)).frame) << gpu.id;
   }
 }
 
 TEST(Frame, HoldsEveryDatasheetRidgeAndPeakOfTheCatalogue) {
-  for (const Gpu& gpu : catalog().gpus) {
+  for (const Gpu& gpu : built_in().gpus) {
     const Roofs roofs = roofs_of(gpu, datasheet_profile(gpu));
     const Frame frame = roofs.frame;
     ASSERT_FALSE(ridges_at(roofs, MemoryLevel::hbm, false).empty()) << gpu.id;
@@ -247,4 +247,4 @@ TEST(Frame, GpuWithoutRatesHasAUsualOneAndSaysSo) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::roofline

@@ -10,7 +10,7 @@
 #include "tests/studies/roofline/roofline_case.h"
 #include "tests/studies/roofline/sample_report.h"
 
-namespace stepcast {
+namespace stepcast::roofline {
 namespace {
 
 using testing_roofline::real_cases;
@@ -160,15 +160,15 @@ TEST(Waterfall, OfAttentionWhoseScoresAreWrittenOutCountsTheCausalHalf) {
 
 TEST(Waterfall, HoldsForEveryNetworkOfTheCatalogue) {
   int whole = 0;
-  for (const NetworkSpec& network : catalog().networks) {
+  for (const NetworkSpec& network : built_in().networks) {
     const RooflineCase run = roofline_case(network.id, {{"gpus", "8"}});
     const Waterfall fall = waterfall(run.scenario, run.prediction, run.points, run.roofs);
     ASSERT_FALSE(fall.bars.empty()) << network.id;
     expect_whole(fall, network.id);
     whole += bar(fall, "useful_compute") > 0;
   }
-  EXPECT_EQ(whole, static_cast<int>(catalog().networks.size()));
+  EXPECT_EQ(whole, static_cast<int>(built_in().networks.size()));
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::roofline

@@ -16,15 +16,15 @@
 #include "sim/step.h"
 #include "tests/studies/run_program.h"
 
-namespace stepcast {
+namespace stepcast::run {
 namespace {
 
 using testing::HasSubstr;
 using testing_program::Ran;
-using testing_program::run;
+using testing_program::run_line;
 
 nlohmann::json laid(const std::string& line) {
-  const Ran ran = run("predict " + line + " --json");
+  const Ran ran = run_line("predict " + line + " --json");
   if (ran.code != 0) {
     ADD_FAILURE() << line << ": " << ran.err;
     return {};
@@ -45,7 +45,7 @@ double slowest_in(const nlohmann::json& report) {
 }
 
 std::string refused_layout(const std::string& line) {
-  const Ran ran = run("predict " + line);
+  const Ran ran = run_line("predict " + line);
   EXPECT_EQ(ran.code, 2) << line << ran.out;
   return ran.err;
 }
@@ -53,8 +53,9 @@ std::string refused_layout(const std::string& line) {
 TEST(PredictLayout, EvenIsTheDefaultToTheBit) {
   for (const std::string line : {"predict llama3-8b --pp 4 --json", "predict llama3-70b --tp 8 --pp 4 --chunks 2",
            "predict llama3-8b --pp 4 --schedule zb-v --json", "predict llama3-8b"})
-    EXPECT_EQ(run(line + " --layout even").out, run(line).out) << line;
-  EXPECT_EQ(run("predict llama3-8b --pp 4 --layout 8,8,8,8 --json").out, run("predict llama3-8b --pp 4 --json").out);
+    EXPECT_EQ(run_line(line + " --layout even").out, run_line(line).out) << line;
+  EXPECT_EQ(run_line("predict llama3-8b --pp 4 --layout 8,8,8,8 --json").out,
+      run_line("predict llama3-8b --pp 4 --json").out);
 }
 
 TEST(PredictLayout, AListLaysThemAsItSays) {
@@ -72,8 +73,8 @@ TEST(PredictLayout, MegatronsStringMeansTheSameAsTheList) {
           {"llama3-8b --pp 2 --chunks 2", "9,8,8,7", "Et*9|t*8|t*8,|t*7L"},
           {"llama3-8b --pp 2 --schedule zb-v", "9,8,8,7", "Et*9|t*8|t*8|t*7L"},
           {"deepseek-v3 --pp 4", "16,16,16,13", "Et*16|(t*16|)*2t*13mL"}}) {
-    EXPECT_EQ(run("predict " + flags + " --json --layout " + list).out,
-        run("predict " + flags + " --json --layout " + layout).out)
+    EXPECT_EQ(run_line("predict " + flags + " --json --layout " + list).out,
+        run_line("predict " + flags + " --json --layout " + layout).out)
         << flags;
   }
 }
@@ -164,10 +165,11 @@ TEST(PredictLayout, TheReportSaysWhatUnequalStagesCost) {
   const double cost = report["partition"]["cost_s"].get<double>();
   EXPECT_GT(cost, 0.05 * step_in(report));
   EXPECT_GT(report["partition"]["imbalance"].get<double>(), 1.1);
-  EXPECT_THAT(run("predict llama3-8b --pp 4").out, HasSubstr("one micro-batch; slowest 1.16 x the mean, which costs"));
-  EXPECT_THAT(run("predict llama3-8b --pp 4 --layout 9,8,8,7").out, HasSubstr("\n  layers Et*9|(t*8|)*2t*7L\n"));
+  EXPECT_THAT(
+      run_line("predict llama3-8b --pp 4").out, HasSubstr("one micro-batch; slowest 1.16 x the mean, which costs"));
+  EXPECT_THAT(run_line("predict llama3-8b --pp 4 --layout 9,8,8,7").out, HasSubstr("\n  layers Et*9|(t*8|)*2t*7L\n"));
   EXPECT_FALSE(laid("llama3-8b").contains("partition"));
-  EXPECT_EQ(run("predict llama3-8b").out.find("x the mean, which costs"), std::string::npos);
+  EXPECT_EQ(run_line("predict llama3-8b").out.find("x the mean, which costs"), std::string::npos);
 }
 
 TEST(PredictLayout, WrongCountsAreRefusedWithTheNearest) {
@@ -200,7 +202,7 @@ TEST(PredictLayout, ScenarioFilesKeepTheLayout) {
   for (const std::string flags : {"llama3-8b --pp 4 --layout balanced", "llama3-8b --pp 4 --layout 9,8,8,7",
            "llama3-8b --pp 2 --chunks 2 --layout 9,8,8,7", "llama3-8b --pp 2 --schedule zb-v --layout 9,8,8,7"}) {
     const std::string file = testing_program::own_path("layout_scenario.json");
-    std::ofstream(file) << run("predict " + flags + " --print-scenario").out;
+    std::ofstream(file) << run_line("predict " + flags + " --print-scenario").out;
     const auto again = laid(file), before = laid(flags);
     EXPECT_EQ(layers_in(again), layers_in(before)) << flags;
     EXPECT_EQ(step_in(again), step_in(before)) << flags;
@@ -216,4 +218,4 @@ TEST(PredictLayout, AScenarioFileMayHoldTheKey) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::run

@@ -5,7 +5,7 @@
 
 #include "dataflow/notation/mapping.h"
 
-namespace stepcast {
+namespace stepcast::run {
 namespace {
 
 TEST(MappingText, TensorDataAndInterleavedPipeline) {
@@ -148,4 +148,4 @@ TEST(MappingText, EveryChoiceIsTextThatParses) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::run

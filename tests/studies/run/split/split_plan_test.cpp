@@ -8,7 +8,7 @@
 #include "dataflow/lower/lower.h"
 #include "model/catalog.h"
 
-namespace stepcast {
+namespace stepcast::run {
 namespace {
 
 using testing::ElementsAre;
@@ -17,7 +17,7 @@ using testing::IsEmpty;
 
 const Stack& core() {
   static const Stack stack = [] {
-    for (const auto& row : catalog().stacks)
+    for (const auto& row : built_in().stacks)
       if (row.id == "megatron-core") return Stack(row);
     return Stack{};
   }();
@@ -25,10 +25,10 @@ const Stack& core() {
 }
 
 const NetworkSpec& called(const std::string& id) {
-  for (const auto& row : catalog().networks)
+  for (const auto& row : built_in().networks)
     if (row.id == id) return row;
   ADD_FAILURE() << id;
-  return catalog().networks.front();
+  return built_in().networks.front();
 }
 
 /// llama3-70b on 64 GPUs: tp 4, pp 4, dp 4; 16 micro-batches of 1 x 4096.
@@ -106,7 +106,7 @@ TEST(SplitPlan, GathersAreKeptOnlyWhereBackwardWouldRepeatThem) {
 
 // The tensors are named for each network, so each network must have them.
 TEST(SplitPlan, GathersAreTensorsOfEveryNetworkOfTheCatalogue) {
-  for (const auto& network : catalog().networks) {
+  for (const auto& network : built_in().networks) {
     SplitWishes w;
     w.gpus = w.tp = 1;
     w.sequence = 64;
@@ -167,7 +167,7 @@ TEST(SplitPlan, EverySplitThatHoldsTheRulesIsAProgram) {
     w.order = *parse_order(orders[random() % orders.size()], "");
     if (random() % 2 == 0) w.scatter_boundary = random() % 2 == 0;
     w.save_gathered = random() % 2 == 0;
-    const Stack& row = catalog().stacks[random() % catalog().stacks.size()];
+    const Stack& row = built_in().stacks[random() % built_in().stacks.size()];
     const Stack stack = with_ways(row, {.dp_overlap = {}, .tp_overlap = {}, .scatter_boundary = w.scatter_boundary});
     const Split split = split_of(w, network, stack);
     if (broken_rule(split, w.size(), network) != nullptr) continue;
@@ -181,4 +181,4 @@ TEST(SplitPlan, EverySplitThatHoldsTheRulesIsAProgram) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::run

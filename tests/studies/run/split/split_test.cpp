@@ -7,7 +7,7 @@
 
 #include "studies/run/fields.h"
 
-namespace stepcast {
+namespace stepcast::run {
 namespace {
 
 using testing::ElementsAre;
@@ -272,4 +272,4 @@ TEST(Split, NearestHelpers) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::run

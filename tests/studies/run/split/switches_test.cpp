@@ -5,7 +5,7 @@
 
 #include "model/catalog.h"
 
-namespace stepcast {
+namespace stepcast::run {
 namespace {
 
 using testing::AllOf;
@@ -17,7 +17,7 @@ std::string order_error(const std::string& text) {
 }
 
 Stack stack_called(const std::string& id) {
-  for (const auto& row : catalog().stacks)
+  for (const auto& row : built_in().stacks)
     if (row.id == id) return row;
   ADD_FAILURE() << id;
   return {};
@@ -73,4 +73,4 @@ TEST(Ways, AWholeBoundaryTakesBackWhatTheStackImplies) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::run

@@ -15,7 +15,7 @@
 #include "studies/run/request.h"
 #include "studies/run/scenario.h"
 
-namespace stepcast {
+namespace stepcast::sweep {
 namespace {
 
 using testing_sweep::small_spaces;
@@ -65,12 +65,12 @@ TEST_P(LegalSpace, LegalIsWhatPredictTakes) {
       ASSERT_TRUE(here) << command << ": " << to_text(here.error());
       const auto typed = as_typed(GetParam().line, command);
       ASSERT_TRUE(typed) << command << ": " << to_text(typed.error());
-      const Prediction there = predict(*typed).value();
+      const Prediction there = run::predict(*typed).value();
       ASSERT_EQ(here->step.step_time.value(), there.step.step_time.value()) << command;
       ASSERT_EQ(here->step.memory.peak.value(), there.step.memory.peak.value()) << command;
     } else if (trial < 300 && !is_repeat(legality_.reasons()[static_cast<std::size_t>(verdict.reason)])) {
       const auto typed = as_typed(GetParam().line, command);
-      ASSERT_FALSE(typed && predict(*typed))
+      ASSERT_FALSE(typed && run::predict(*typed))
           << command << " is not: " << legality_.reasons()[static_cast<std::size_t>(verdict.reason)];
     }
   }
@@ -128,4 +128,4 @@ INSTANTIATE_TEST_SUITE_P(Of, LegalSpace, testing::ValuesIn(testing_sweep::tried_
     [](const auto& tested) { return std::string(tested.param.name); });
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::sweep

@@ -9,7 +9,7 @@
 #include "tests/studies/sweep/space/space_of.h"
 #include "studies/sweep/price/legality.h"
 
-namespace stepcast {
+namespace stepcast::sweep {
 namespace {
 
 using testing_space::good;
@@ -26,7 +26,7 @@ TEST(SpacePoints, FiguresAreThoseOfTheReport) {
       const Digits digits = space.digits(random() % space.size());
       if (legality.ask(digits, AxisId{}).reason >= 0) continue;
       const Scenario scenario = points.scenario(digits).value();
-      const Prediction prediction = predict(scenario).value();
+      const Prediction prediction = run::predict(scenario).value();
       const Figures figures = figures_of(scenario, points.wishes(digits), prediction, 2.5);
       const auto at = [&](Figure figure) { return figures[static_cast<std::size_t>(figure)]; };
       double phases = 0;
@@ -72,4 +72,4 @@ TEST(SpacePoints, LayersThatCannotLieAreErrors) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::sweep

@@ -12,7 +12,7 @@
 #include "studies/sweep/price/costs.h"
 #include "studies/sweep/price/legality.h"
 
-namespace stepcast {
+namespace stepcast::sweep {
 namespace {
 
 using testing_sweep::small_spaces;
@@ -128,7 +128,7 @@ TEST(Pricer, CostsAreBoundedInEachFigure) {
     const FastPrice fast = pricer.price(legal[i], AxisId{});
     const Scenario scenario = points.scenario(legal[i]).value();
     const Figures figures =
-        figures_of(scenario, points.wishes(legal[i]), predict(scenario).value(), space.price_per_gpu_hour);
+        figures_of(scenario, points.wishes(legal[i]), run::predict(scenario).value(), space.price_per_gpu_hour);
     for (const FigureRow& row : figure_rows()) {
       const CostRule rule(row.figure, {}, points);
       const double least = rule.at_least(fast, points.setting(legal[i])).of[0], cost = rule.of(figures).of[0];
@@ -152,4 +152,4 @@ TEST(Pricer, KnowsNothingOfTwoCopiesAndTimedOrders) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::sweep

@@ -12,7 +12,7 @@
 #include "tests/studies/sweep/space/space_of.h"
 #include "studies/sweep/price/legality.h"
 
-namespace stepcast {
+namespace stepcast::sweep {
 namespace {
 
 using testing_sweep::small_spaces;
@@ -156,4 +156,4 @@ TEST(Repeats, TiersOfOneOrder) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::sweep

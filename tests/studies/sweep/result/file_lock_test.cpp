@@ -11,7 +11,7 @@
 
 #include "studies/sweep/result/file_lock.h"
 
-namespace stepcast {
+namespace stepcast::sweep {
 namespace {
 
 std::string locked_name() {
@@ -54,4 +54,4 @@ TEST(FileLock, IsFreeWhenItsProcessWasKilled) {
 TEST(FileLock, NeedsAFolderThatCanBeWritten) { EXPECT_FALSE(FileLock::take("/nowhere/at/all")); }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::sweep

@@ -18,7 +18,7 @@
 #include "tests/studies/run_program.h"
 #include "tests/studies/sweep/synthetic_results.h"
 
-namespace stepcast {
+namespace stepcast::sweep {
 namespace {
 
 using testing::HasSubstr;
@@ -232,4 +232,4 @@ TEST_F(SweepResultFile, AKillAtAnyPointLeavesAWholeSnapshot) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::sweep

@@ -14,7 +14,7 @@
 #include "studies/run/forecast.h"
 #include "tests/studies/sweep/synthetic_results.h"
 
-namespace stepcast {
+namespace stepcast::sweep {
 namespace {
 
 using testing::ElementsAre;
@@ -348,4 +348,4 @@ TEST(SweepTally, AddsAndKeepsTheNearestMiss) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::sweep

@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace stepcast::shard_test {
+namespace stepcast::sweep::shard_test {
 namespace {
 
 using testing::ElementsAre;
@@ -282,4 +282,4 @@ TEST(IndexRanges, AgreeWithABitmap) {
 }
 
 }  // namespace
-}  // namespace stepcast::shard_test
+}  // namespace stepcast::sweep::shard_test

@@ -4,7 +4,7 @@
 
 #include "tests/studies/sweep/synthetic_results.h"
 
-namespace stepcast {
+namespace stepcast::sweep {
 namespace {
 
 TEST(SweepProgress, CountsAndTimesAreShort) {
@@ -37,4 +37,4 @@ TEST(SweepProgress, RateIsThatOfThisRun) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::sweep

@@ -14,7 +14,7 @@
 #include "tests/studies/sweep/space/space_of.h"
 #include "studies/run/forecast.h"
 
-namespace stepcast {
+namespace stepcast::sweep {
 namespace {
 
 using testing_sweep::small_spaces;
@@ -247,4 +247,4 @@ TEST(SweepConstraint, TakesEveryLegalWord) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::sweep

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace stepcast {
+namespace stepcast::sweep {
 namespace {
 
 using Choices = std::vector<std::vector<std::string>>;
@@ -69,4 +69,4 @@ TEST(Ties, ALeaderAndALoneRowAreNamedAsSuch) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::sweep

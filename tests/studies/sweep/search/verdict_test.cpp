@@ -7,7 +7,7 @@
 #include "studies/sweep/search/run.h"
 #include "tests/studies/sweep/space/space_of.h"
 
-namespace stepcast {
+namespace stepcast::sweep {
 namespace {
 
 using testing::HasSubstr;
@@ -124,4 +124,4 @@ TEST_F(Reported, AnUnfinishedSweepSaysSoWhereNothingWasFound) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::sweep

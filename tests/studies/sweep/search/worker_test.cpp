@@ -9,7 +9,7 @@
 #include "tests/studies/sweep/many_spaces.h"
 #include "tests/studies/sweep/space/space_of.h"
 
-namespace stepcast {
+namespace stepcast::sweep {
 namespace {
 
 using testing_sweep::small_spaces;
@@ -102,4 +102,4 @@ TEST(SweepWorker, AStretchThatWasStoppedCountsAsNotBegun) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::sweep

@@ -7,7 +7,7 @@
 #include "studies/run/nouns.h"
 #include "studies/cli/flags.h"
 
-namespace stepcast {
+namespace stepcast::sweep {
 namespace {
 
 using testing::AllOf;
@@ -263,4 +263,4 @@ TEST(AxisValues, HostileTextIsAnErrorOfReadableLength) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::sweep

@@ -8,7 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace stepcast {
+namespace stepcast::sweep {
 namespace {
 
 using testing::HasSubstr;
@@ -112,4 +112,4 @@ TEST(Figures, WhatIsNotKnownIsADash) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::sweep

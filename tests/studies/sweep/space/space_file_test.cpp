@@ -6,7 +6,7 @@
 #include "studies/sweep/space/space_words.h"
 #include "tests/studies/sweep/space/space_of.h"
 
-namespace stepcast {
+namespace stepcast::sweep {
 namespace {
 
 using testing::AllOf;
@@ -151,4 +151,4 @@ TEST(SpaceFile, TiersAndSeveralOrdersExcludeEachOther) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::sweep

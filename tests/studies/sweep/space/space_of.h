@@ -12,7 +12,7 @@
 #include "studies/sweep/sweep_flags.h"
 #include "tests/studies/run_program.h"
 
-namespace stepcast::testing_space {
+namespace stepcast::sweep::testing_space {
 
 /// As the program reads a command line; words are split at spaces.
 inline Expected<Space> space_of(const std::string& line) {
@@ -51,4 +51,4 @@ inline std::string shipped(const std::string& name) {
   return "--space " STEPCAST_SOURCE_DIR "/examples/spaces/" + name;
 }
 
-}  // namespace stepcast::testing_space
+}  // namespace stepcast::sweep::testing_space

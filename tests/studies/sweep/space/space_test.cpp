@@ -10,7 +10,7 @@
 #include "studies/run/scenario.h"
 #include "tests/studies/sweep/space/space_of.h"
 
-namespace stepcast {
+namespace stepcast::sweep {
 namespace {
 
 using testing::AllOf;
@@ -150,4 +150,4 @@ TEST(SpaceErrors, MoreThanAnIndexHolds) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::sweep

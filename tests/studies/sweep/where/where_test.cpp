@@ -8,7 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace stepcast::where_test {
+namespace stepcast::sweep::where_test {
 namespace {
 
 using testing::ElementsAre;
@@ -398,4 +398,4 @@ TEST(Where, AnyWordsAreReadOrRefused) {
 }
 
 }  // namespace
-}  // namespace stepcast::where_test
+}  // namespace stepcast::sweep::where_test

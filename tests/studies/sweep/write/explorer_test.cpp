@@ -13,7 +13,7 @@
 #include "studies/sweep/write/explorer_parts.h"
 #include "tests/studies/sweep/synthetic_results.h"
 
-namespace stepcast {
+namespace stepcast::sweep {
 namespace {
 
 using nlohmann::json;
@@ -324,4 +324,4 @@ TEST(SweepExplorer, IsAnExportByTheEnding) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::sweep

@@ -14,7 +14,7 @@
 #include "tests/studies/run_program.h"
 #include "tests/studies/sweep/synthetic_results.h"
 
-namespace stepcast {
+namespace stepcast::sweep {
 namespace {
 
 using testing::ElementsAre;
@@ -217,4 +217,4 @@ TEST_F(SweepExport, WhatCannotBeWrittenIsExplained) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::sweep

@@ -8,14 +8,14 @@
 #include "studies/cli/shell_word.h"
 #include "tests/studies/sweep/typed_sweep.h"
 
-namespace stepcast {
+namespace stepcast::sweep {
 namespace {
 
 using nlohmann::json;
 using testing::HasSubstr;
 using testing::Not;
 using testing_program::own_path;
-using testing_program::run;
+using testing_program::run_line;
 using testing_sweep::expect_same_forecast;
 using testing_sweep::swept;
 
@@ -35,7 +35,7 @@ TEST(PredictLine, ForecastsTheSame) {
   expect_same_forecast(plain["why"]["naive"]);
 
   const std::string network = own_path("network.json"), scenario = own_path("run.json"), space = own_path("space.json");
-  std::ofstream(network) << run("show network llama3-8b --json").out;
+  std::ofstream(network) << run_line("show network llama3-8b --json").out;
   expect_same_forecast(swept(network + " --gpus 16 --global-batch 64 --pp 4 --layout 9,8,8,7;even --top 1")["top"][0]);
   std::ofstream(scenario)
       << R"({"network": "llama3-8b", "machine": "dgx-a100", "gpus": 16, "global_batch": 64, "pp": 2})";
@@ -82,4 +82,4 @@ TEST(PredictLine, SaysOnlyWhatPredictWouldNotTake) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::sweep
