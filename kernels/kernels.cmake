@@ -33,7 +33,7 @@ if(NOT STEPCAST_HAS_CUDA)
 endif()
 
 # The module has what it uses of these two inside.
-foreach(library model kernels)
+foreach(library model model_profile kernels)
   set_target_properties(stepcast_${library} PROPERTIES POSITION_INDEPENDENT_CODE ON)
   target_compile_options(stepcast_${library} PRIVATE -fno-semantic-interposition)
 endforeach()

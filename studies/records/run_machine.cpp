@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
-#include <regex>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -77,15 +77,20 @@ struct MachineState {
 constexpr MachineState machine_states[] = {{"bigscience-workshop/bigscience", "02-25", 0.35,
     "adapters behind the wrong PCIe root until 2022-02-25: 0.35 of their rate"}};
 
-/// "02-24", or "" where the id does not end in a day.
-std::string day_of(const std::string& id) {
-  static const std::regex day(R"(-(\d\d-\d\d)(-r\d+)?$)");
-  std::smatch found;
-  return std::regex_search(id, found, day) ? found[1].str() : "";
+/// "02-24" of an id that ends in it or in "02-24-r2", "" of any other.
+std::string_view day_of(std::string_view id) {
+  constexpr const char* digits = "0123456789";
+  const std::size_t again = id.rfind("-r");
+  if (again != id.npos && again + 2 < id.size() && id.find_first_not_of(digits, again + 2) == id.npos)
+    id.remove_suffix(id.size() - again);
+  const std::string_view day = id.substr(id.size() - std::min<std::size_t>(id.size(), 6));
+  const bool is_day = day.size() == 6 && day[0] == '-' && day.find_first_not_of(digits, 1) == 3 && day[3] == '-' &&
+                      day.find_first_not_of(digits, 4) == day.npos;
+  return is_day ? day.substr(1) : "";
 }
 
 const MachineState* state_of(const Run& run) {
-  const std::string day = day_of(run.id);
+  const std::string_view day = day_of(run.id);
   for (const MachineState& state : machine_states)
     if (run.source.starts_with(state.source) && run.hardware.gpu.starts_with("A100") && !day.empty() &&
         day < state.before)

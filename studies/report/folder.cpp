@@ -83,7 +83,6 @@ void add_sweep(Dossier& dossier, const DossierChoice& choice) {
 std::span<const DossierFile> dossier_files() { return files_of_report; }
 
 Expected<void> fill_dossier(Dossier& dossier, const DossierChoice& choice) {
-  TRY(dossier.scenario, complete(dossier.request));
   TRY(dossier.prediction, run::predict(dossier.scenario, true));
   TRY(add_explanation(dossier));
   TRY(dossier.roofline, roofline_report(dossier.request, dossier.scenario, dossier.prediction, choice.measured));

@@ -45,7 +45,8 @@ struct DossierChoice {
   std::optional<MeasuredFile> measured;
 };
 
-/// Errors: those of the run. A sweep that cannot be made (a mapping file) is said in sweep_missing.
+/// What follows from the request and its scenario. Errors: those of the forecast. A sweep that cannot be made (a
+/// mapping file) is said in sweep_missing.
 Expected<void> fill_dossier(Dossier& dossier, const DossierChoice& choice);
 
 /// The neighbours of a run: the same job on as many GPUs of the same kind, with the axes of a sweep at their usual

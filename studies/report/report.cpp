@@ -135,7 +135,7 @@ Expected<void> report_command(const Arguments& arguments, Console& console) {
   dossier.command = typed_command(arguments);
   TRY(dossier.request, read_request(arguments));
   TRY(auto measured, read_measured_file(arguments, "--measured"));
-  TRY(complete(dossier.request));
+  TRY(dossier.scenario, complete(dossier.request));
   TRY(auto folder, ReportFolder::open(arguments.value(folder_flag)));
   TRY(fill_dossier(dossier, {!arguments.has("--no-sweep"), threads_here(), std::move(measured)}));
   folder.finish(dossier);

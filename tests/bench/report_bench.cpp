@@ -29,6 +29,7 @@ void whole_report(benchmark::State& state) {
   for (auto _ : state) {
     Dossier dossier;
     dossier.request = request;
+    dossier.scenario = complete(request).value();
     if (const auto filled = fill_dossier(dossier, {}); !filled) {
       fmt::print(stderr, "{}\n", to_text(filled.error()));
       std::abort();

@@ -144,6 +144,7 @@ TEST(ReportCommand, TheSweepHoldsTheRunItself) {
           "--global-batch", "16", "--seq", "2048"});
   ASSERT_TRUE(arguments.has_value());
   dossier.request = *read_request("llama3-8b", *arguments);
+  dossier.scenario = *complete(dossier.request);
   ASSERT_TRUE(fill_dossier(dossier, {}).has_value());
   ASSERT_TRUE(dossier.sweep.has_value()) << dossier.sweep_missing;
   const double own = dossier.prediction.step.step_time.value();
