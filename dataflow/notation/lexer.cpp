@@ -4,8 +4,6 @@ namespace stepcast::dataflow {
 namespace {
 
 // Written out: <cctype> depends on the locale and is undefined for bytes above 127.
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 
 class Lexer {

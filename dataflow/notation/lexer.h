@@ -23,6 +23,10 @@ struct Token {
   int line = 1, column = 1;  ///< 1-based, in bytes
 };
 
+/// What names are made of. They may hold digits, but not begin with one.
+constexpr bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
 /// The tokens of `text`, which must outlive them; the last one is always `end`. `#` comments run to the line's end.
 std::vector<Token> tokenize(std::string_view text);
 

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "dataflow/notation/arch_properties.h"
+#include "dataflow/notation/lexer.h"
 
 namespace stepcast::dataflow {
 namespace {
@@ -16,8 +17,7 @@ std::string place_text(const Position& where) {
   return fmt::format("{}:{}:{}", where.file, where.line, where.column);
 }
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_name_character(char c) { return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+bool is_name_character(char c) { return is_letter(c) || is_digit(c); }
 
 }  // namespace
 

@@ -8,9 +8,9 @@ namespace stepcast::sim {
 
 namespace {
 
-constexpr double rounding = 1e-9;
+constexpr double bound_rounding = 1e-9;
 
-double surely(double at_least) { return at_least - rounding * std::abs(at_least); }
+double surely(double at_least) { return at_least - bound_rounding * std::abs(at_least); }
 
 }  // namespace
 

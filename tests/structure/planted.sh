@@ -12,6 +12,8 @@ expect() {
   mkdir -p "$tree"/{model,dataflow,sim,kernels,calibrate,studies}
   echo '#include "dataflow/program.h"' >"$tree/sim/step.h"
   printf 'namespace stepcast {\nstruct Base {\n};\n}\n' >"$tree/model/base.h"
+  printf 'namespace stepcast::sim {\nnamespace {\nstruct Row {\n};\nconstexpr double climb = 1.2;\n%s\n}  // namespace\n}\n' \
+    'int twice(int n) { return 2 * n; }' >"$tree/sim/own.cpp"
   printf '%s\n' "$4" >"$tree/$3"
   local verdict=refuses
   "$here/$2" "$tree" >/dev/null && verdict=accepts
@@ -107,6 +109,13 @@ expect accepts unique_names.sh sim/a.h $'namespace stepcast::sim {\nstruct Work 
 expect refuses unique_names.sh sim/a.h $'namespace stepcast {\nclass Base {\n};\n}'
 expect refuses unique_names.sh sim/a.h $'namespace stepcast {\nstruct Base { int n; };\n}'
 
+# own_names NAMESPACE TEXT: a source with names of its own.
+own_names() { printf 'namespace stepcast::%s {\nnamespace {\n%s\n}  // namespace\n}\n' "$1" "$2"; }
+for text in $'struct Row {\n};' 'constexpr double climb = 1.2;' 'int twice(int n) { return 2 * n; }'; do
+  expect accepts unique_names.sh sim/a.cpp "$(own_names sim::fast "$text")"
+  expect refuses unique_names.sh sim/a.cpp "$(own_names sim "$text")"
+done
+expect accepts unique_names.sh sim/a.cpp "$(own_names sim 'int twice(double n) { return 2; }')"
 expect accepts folder_namespaces.sh sim/a.h $'namespace stepcast::dataflow {\nstruct Program;\n}\n\nnamespace stepcast::sim {\nstruct Work {\n};\n}'
 expect accepts folder_namespaces.sh sim/a.cpp $'namespace stepcast::sim::orders {\nint x;\n}'
 expect refuses folder_namespaces.sh sim/a.cpp $'namespace stepcast {\nint x;\n}'

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # unique_names.sh ROOT: no two headers define a type of one name in the same namespace. Two of them in one program are one
-# symbol to the linker, which keeps either's functions without a word.
+# symbol to the linker, which keeps either's functions without a word. No two sources of a namespace have a type, a
+# constant or a function of their own alike: unity builds may compile them together.
 set -u
 cd "$1" || exit 1
 status=0
@@ -15,6 +16,30 @@ found=$(find model dataflow sim kernels calibrate studies -name '*.h' -o -name '
     print space "::" name, FILENAME
   }' | sort -u)
 [[ -n $found ]] || { echo "no type in the headers of $1"; exit 1; }
+own=$(find model dataflow sim kernels calibrate studies -name '*.cpp' | sort | xargs awk '
+  function found(name) { gsub(/ /, "_", name); print space "::" name, FILENAME }
+  FNR == 1 { space = ""; inside = 0 }
+  /^namespace stepcast.*\{/ { space = $2 }
+  /^namespace \{/ { inside = 1 }
+  /^\}  \/\/ namespace$/ { inside = 0 }
+  !inside { next }
+  /^(template <[^>]*> )?(struct|class|enum class) [A-Za-z]/ && !/^[^{]*;/ {
+    sub(/^(template <[^>]*> )?(struct|class|enum class) /, "")
+    sub(/[^A-Za-z0-9_].*/, "")
+    found($0)
+    next
+  }
+  /^(static )?(constexpr|const) [^(]*( = |\[\]| \{)/ {
+    sub(/( = |\[| ?\{).*/, "")
+    sub(/.*[ &*]/, "")
+    found($0)
+    next
+  }
+  /^[A-Za-z].*\(.*\) (const )?\{/ && !/^(struct|class|namespace|enum)/ {
+    sub(/\) (const )?\{.*/, ")")
+    found($0)
+  }' | sort -u)
+found+=$'\n'$own
 for name in $(cut -d' ' -f1 <<<"$found" | uniq -d); do
   echo "$name is defined in$(grep -F "$name " <<<"$found" | cut -d' ' -f2 | sed 's/^/ /' | tr '\n' ',' | sed 's/,$//')"
   status=1

@@ -21,7 +21,7 @@ enum class Kept : std::uint8_t { any, as_used, whole, in_rows, in_shards, elsewh
 /// What kind of product the operator is.
 enum class LinearKind : std::uint8_t { with_weight, lookup, of_activations };
 
-struct ClassRow {
+struct MegatronClass {
   LoopRole role;
   LinearKind kind;
   Kept input, weight, output;
@@ -35,42 +35,42 @@ constexpr const char* sp_flag = "--tensor-model-parallel-size {} --sequence-para
 constexpr const char* column_why = "n is split: input needed whole, output in pieces of n, nothing reduced";
 constexpr const char* row_why = "k is split: every rank makes a part of the sum";
 
-constexpr std::array class_rows = {
-    ClassRow{LoopRole::columns, LinearKind::with_weight, Kept::as_used, Kept::as_used, Kept::as_used,
+constexpr std::array megatron_classes = {
+    MegatronClass{LoopRole::columns, LinearKind::with_weight, Kept::as_used, Kept::as_used, Kept::as_used,
         "ColumnParallelLinear(gather_output=False)", tp_flag, column_why},
-    ClassRow{LoopRole::columns, LinearKind::with_weight, Kept::in_rows, Kept::as_used, Kept::as_used,
+    MegatronClass{LoopRole::columns, LinearKind::with_weight, Kept::in_rows, Kept::as_used, Kept::as_used,
         "ColumnParallelLinear(gather_output=False, sequence_parallel=True)", sp_flag,
         "n is split and the input is kept in pieces of m: it is gathered first"},
-    ClassRow{LoopRole::columns, LinearKind::with_weight, Kept::as_used, Kept::as_used, Kept::whole,
+    MegatronClass{LoopRole::columns, LinearKind::with_weight, Kept::as_used, Kept::as_used, Kept::whole,
         "ColumnParallelLinear(gather_output=True)", tp_flag, "n is split and the output is gathered"},
-    ClassRow{LoopRole::reduced, LinearKind::with_weight, Kept::as_used, Kept::as_used, Kept::whole,
+    MegatronClass{LoopRole::reduced, LinearKind::with_weight, Kept::as_used, Kept::as_used, Kept::whole,
         "RowParallelLinear(input_is_parallel=True)", tp_flag, row_why},
-    ClassRow{LoopRole::reduced, LinearKind::with_weight, Kept::as_used, Kept::as_used, Kept::in_rows,
+    MegatronClass{LoopRole::reduced, LinearKind::with_weight, Kept::as_used, Kept::as_used, Kept::in_rows,
         "RowParallelLinear(input_is_parallel=True, sequence_parallel=True)", sp_flag,
         "k is split and the sum is scattered in pieces of m"},
-    ClassRow{LoopRole::reduced, LinearKind::with_weight, Kept::whole, Kept::as_used, Kept::whole,
+    MegatronClass{LoopRole::reduced, LinearKind::with_weight, Kept::whole, Kept::as_used, Kept::whole,
         "RowParallelLinear(input_is_parallel=False)", tp_flag,
         "k is split and each rank cuts its piece from a whole input"},
-    ClassRow{LoopRole::reduced, LinearKind::lookup, Kept::any, Kept::as_used, Kept::whole, "VocabParallelEmbedding",
-        tp_flag, "the table's rows are split: a rank without the row adds zero"},
-    ClassRow{LoopRole::reduced, LinearKind::lookup, Kept::any, Kept::as_used, Kept::in_rows,
+    MegatronClass{LoopRole::reduced, LinearKind::lookup, Kept::any, Kept::as_used, Kept::whole,
+        "VocabParallelEmbedding", tp_flag, "the table's rows are split: a rank without the row adds zero"},
+    MegatronClass{LoopRole::reduced, LinearKind::lookup, Kept::any, Kept::as_used, Kept::in_rows,
         "VocabParallelEmbedding(reduce_scatter_embeddings=True)", sp_flag,
         "the table's rows are split and the sum is scattered in pieces of the positions"},
-    ClassRow{LoopRole::rows, LinearKind::with_weight, Kept::any, Kept::as_used, Kept::any, "data parallelism",
+    MegatronClass{LoopRole::rows, LinearKind::with_weight, Kept::any, Kept::as_used, Kept::any, "data parallelism",
         "data-parallel size {} (--context-parallel-size where the loop counts positions)",
         "m is split and every rank keeps the whole weight"},
-    ClassRow{LoopRole::rows, LinearKind::with_weight, Kept::any, Kept::in_shards, Kept::any,
+    MegatronClass{LoopRole::rows, LinearKind::with_weight, Kept::any, Kept::in_shards, Kept::any,
         "fully sharded data parallelism", "--use-megatron-fsdp --data-parallel-sharding-strategy optim_grads_params",
         "m is split and the weight is kept in shards, gathered before use"},
-    ClassRow{LoopRole::batch, LinearKind::with_weight, Kept::any, Kept::as_used, Kept::any, "expert parallelism",
+    MegatronClass{LoopRole::batch, LinearKind::with_weight, Kept::any, Kept::as_used, Kept::any, "expert parallelism",
         "--expert-model-parallel-size {}", "the loop indexes input, weight and output: each rank has its own problems"},
-    ClassRow{LoopRole::rows, LinearKind::of_activations, Kept::any, Kept::in_shards, Kept::any, "context parallelism",
-        "--context-parallel-size {} (--cp-comm-type p2p or all_gather)",
+    MegatronClass{LoopRole::rows, LinearKind::of_activations, Kept::any, Kept::in_shards, Kept::any,
+        "context parallelism", "--context-parallel-size {} (--cp-comm-type p2p or all_gather)",
         "queries are split, and the other operand is kept in pieces of the positions but needed whole"},
-    ClassRow{LoopRole::batch, LinearKind::of_activations, Kept::as_used, Kept::as_used, Kept::as_used,
+    MegatronClass{LoopRole::batch, LinearKind::of_activations, Kept::as_used, Kept::as_used, Kept::as_used,
         "tensor or data parallelism inside attention", "no flag of its own",
         "the loop indexes all three operands: each rank has its own heads or sequences"},
-    ClassRow{LoopRole::batch, LinearKind::of_activations, Kept::any, Kept::any, Kept::any,
+    MegatronClass{LoopRole::batch, LinearKind::of_activations, Kept::any, Kept::any, Kept::any,
         "context parallelism by heads (Ulysses)", "--context-parallel-size {} --cp-comm-type a2a",
         "the loop indexes all three operands, which are kept in pieces of another"},
 };
@@ -144,7 +144,7 @@ NameRow class_row(const PlacementView& view, std::size_t index, std::size_t part
     row.why = "no product: it takes its operands in the pieces that their products leave, whatever splits those";
     return row;
   }
-  for (const ClassRow& candidate : class_rows) {
+  for (const MegatronClass& candidate : megatron_classes) {
     if (candidate.role != role || candidate.kind != kind_of(view, index, role)) continue;
     if (!fits(candidate.input, op, parts.input, part) || !fits(candidate.weight, op, parts.weight, part) ||
         !fits(candidate.output, op, parts.output, part))

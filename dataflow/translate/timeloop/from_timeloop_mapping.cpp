@@ -1,11 +1,11 @@
 // Timeloop's mappings: one directive per storage level and kind, factors and permutations as short strings.
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <optional>
 
 #include <fmt/format.h>
 
+#include "dataflow/notation/lexer.h"
 #include "dataflow/translate/timeloop/timeloop.h"
 #include "model/base/contains.h"
 
@@ -15,7 +15,6 @@ namespace {
 constexpr std::array<std::string_view, 7> directive_keys{
     "target", "type", "factors", "permutation", "split", "keep", "bypass"};
 
-bool is_letter(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 bool is_number_digit(char c) { return c >= '0' && c <= '9'; }
 
 class MappingReader {
