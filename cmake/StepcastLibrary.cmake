@@ -20,8 +20,8 @@ function(stepcast_watch)
 endfunction()
 
 # stepcast_unity(TARGET SOURCE...): in unity builds the sources of a target are compiled in equal parts of at most
-# STEPCAST_UNITY_BYTES, in the order of their folders: an edited source compiles its part anew, and larger parts read the
-# same headers less often. A name is its own in the namespace of its folder.
+# STEPCAST_UNITY_BYTES, in the order of their folders: an edited source compiles its part anew, and larger parts read
+# the same headers less often. A name is its own in the namespace of its folder.
 set(STEPCAST_UNITY_BYTES 85000)
 function(stepcast_unity target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD_MODE GROUP)

@@ -1,7 +1,8 @@
 # uPlot (MIT), the chart library of pages whose curves can be zoomed: embedded where cmake/setup.sh has fetched it
 # before the configuration, and nothing where it has not, for pages do without. stepcast_uplot(SOURCE_VAR): a generated
 # .cpp that defines embedded_uplot() (studies/timeline/page.h) with script, style sheet and licence, or with no file.
-set(STEPCAST_NPM ${CMAKE_CURRENT_LIST_DIR}/../build/npm CACHE PATH "Folder with node_modules/uplot, from studies/print/page/npm")
+set(STEPCAST_NPM ${CMAKE_CURRENT_LIST_DIR}/../build/npm
+  CACHE PATH "Folder with node_modules/uplot, from studies/print/page/npm")
 mark_as_advanced(STEPCAST_NPM)
 
 function(stepcast_uplot source_var)
@@ -25,8 +26,8 @@ function(stepcast_uplot source_var)
   list(JOIN names "\n" lines)
   file(CONFIGURE OUTPUT ${list} CONTENT "${lines}\n" @ONLY)
   add_custom_command(OUTPUT ${source}
-    COMMAND ${CMAKE_COMMAND} -D ROOT=${root} -D LIST=${list} -D FUNCTION=timeline::embedded_uplot -D HEADER=studies/timeline/page.h
-            -D OUTPUT=${source} -P ${PROJECT_SOURCE_DIR}/cmake/embed.cmake
+    COMMAND ${CMAKE_COMMAND} -D ROOT=${root} -D LIST=${list} -D FUNCTION=timeline::embedded_uplot
+            -D HEADER=studies/timeline/page.h -D OUTPUT=${source} -P ${PROJECT_SOURCE_DIR}/cmake/embed.cmake
     DEPENDS ${files} ${list} ${PROJECT_SOURCE_DIR}/cmake/embed.cmake
     COMMENT "Embedding uPlot" VERBATIM)
   set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)

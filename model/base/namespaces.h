@@ -1,6 +1,7 @@
-// Who sees whose names. Each folder has a namespace of its name, model/ has stepcast itself, and studies/ has one for
-// each of its folders. A folder sees the names of the folders that it may include (tests/structure/floors.txt):
-// unqualified, unless a folder above has the same name.
+// Who sees whose names. A top folder has a namespace of its name, model/ has stepcast itself, and studies/ has one for
+// each of its folders. A namespace sees the names of those below it unqualified, unless two of them have a name alike;
+// which of them a file may include is stricter, and tests/structure/floors.txt says it. Folders further inside may have
+// a namespace inside this one (sim::orders, dataflow::mapper).
 #pragma once
 
 namespace stepcast {

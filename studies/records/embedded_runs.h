@@ -7,7 +7,7 @@
 
 namespace stepcast::records {
 
-/// Every studies/validation/runs*.json.
+/// Every studies/records/runs*.json.
 std::span<const EmbeddedFile> embedded_runs();
 
 }  // namespace stepcast::records

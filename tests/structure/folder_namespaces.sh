@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# folder_namespaces.sh ROOT: what a file has is in the namespace of its folder, as model/base/namespaces.h says: of sim/ in
-# stepcast::sim, of studies/sweep/ in stepcast::sweep, of model/ in stepcast. Types of another folder are declared in a
-# block that has nothing else.
+# folder_namespaces.sh ROOT: what a file has is in the namespace of its folder, as model/base/namespaces.h says: of sim/
+# in stepcast::sim, of studies/sweep/ in stepcast::sweep, of model/ in stepcast. Types of another folder are declared in
+# a block that has nothing else.
 set -u
 cd "$1" || exit 1
-mapfile -t files < <(find model dataflow sim kernels calibrate studies -name '*.h' -o -name '*.cpp' -o -name '*.cu' -o -name '*.cuh' | sort)
+mapfile -t files < <(find model dataflow sim kernels calibrate studies -regex '.*\.\(h\|cpp\|cu\|cuh\)' | sort)
 ((${#files[@]})) || { echo "no source in $1"; exit 1; }
 awk '
   FNR == 1 {

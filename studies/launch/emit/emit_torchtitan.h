@@ -33,7 +33,7 @@ std::int64_t torchtitan_sharded_ranks(const Split& split);
 std::int64_t torchtitan_recompute_every(const EmitPlan& plan);
 
 /// Is this statement of a mapping, as it is printed, what torchtitan's selective kind by operators does
-/// (launch/ways_reader.cpp)?
+/// (launch/read/ways_reader.cpp)?
 bool torchtitan_by_operator(std::string_view statement);
 
 /// Modules of every part where layers per stage do not say it; empty where they do.

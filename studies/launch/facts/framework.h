@@ -14,7 +14,7 @@ namespace stepcast::launch {
 struct Framework {
   std::string_view id = {};        ///< "megatron-lm"; that of its argument table, and TrainingLog::framework
   std::string_view name = {};      ///< "Megatron-LM"
-  std::string_view software = {};  ///< as the stack rules know it (validation/stack_rule.h)
+  std::string_view software = {};  ///< as the stack rules know it (records/stack_rule.h)
   std::string_view stack = {};     ///< id of the stack that stands for today's release
   // what it does unless told otherwise
   std::string_view precision = "fp32";

@@ -28,7 +28,8 @@ void take_experts(Split& split, const SplitWishes& wishes, const NetworkSpec& ne
   split.etp = wishes.etp;
 }
 
-/// Tensors that products read gathered over tp where sequence parallelism splits the stream (model/transformer*.cpp).
+/// Tensors that products read gathered over tp where sequence parallelism splits the stream
+/// (model/network/transformer*.cpp).
 std::vector<std::string> gathered_inputs(const NetworkSpec& network) {
   std::vector<std::string> names = {"norm1.y"};
   if (!network.parallel_block || network.norms_per_layer > 1) names.emplace_back("norm2.y");

@@ -1,4 +1,4 @@
-// Pipelines of made-up stages, for tests of sim/search: which rank has which stage follows from the schedule, what a
+// Pipelines of made-up stages, for tests of sim/fast: which rank has which stage follows from the schedule, what a
 // stage costs is drawn.
 #pragma once
 

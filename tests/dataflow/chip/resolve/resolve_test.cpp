@@ -6,7 +6,7 @@
 namespace stepcast::dataflow {
 namespace {
 
-// A 128 x 64 times 64 x 128 product, as dataflow.md's worked examples take it.
+// A 128 x 64 times 64 x 128 product.
 const std::string kGemm = "dim m:128 n:128 k:64\nG: O[m,n] += I[m,k] * W[k,n]\n";
 
 TEST(ResolveChip, WeightStationaryArray) {
