@@ -9,7 +9,7 @@
 namespace {
 
 using namespace stepcast;
-using namespace stepcast::sweep;
+using namespace stepcast::calibration;
 
 void plan_three_minutes(benchmark::State& state) {
   PlanRequest request;
