@@ -4,6 +4,8 @@
 
 #include <ostream>
 
+#include "model/base/namespaces.h"
+
 namespace stepcast::cli {
 
 struct Console {
