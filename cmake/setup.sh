@@ -202,7 +202,7 @@ install_page_library() {
 
 # One build (or test run) of a folder at a time; the others wait, and say so when it takes longer than a check.
 take_lock() {
-  exec {lock}>"$1" || die "cannot write $1"
+  mkdir -p "${1%/*}" && exec {lock}>"$1" || die "cannot write $1"
   flock -w 1 "$lock" && return
   say "waiting for another ${0##*/} of this checkout"
   flock "$lock"
