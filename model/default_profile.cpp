@@ -66,13 +66,6 @@ void drop_corrections(Profile& profile) {
   profile.memory.refinement = {};
 }
 
-std::vector<ScaleOutLaw> usual_scale_out() {
-  std::vector<ScaleOutLaw> laws;
-  for (const FabricKind fabric : {FabricKind::infiniband, FabricKind::ethernet})
-    laws.push_back({fabric, 0.9, Seconds(25e-6), Seconds(12e-6), Seconds(0), Source::assumed, {0.75, 1.5}});
-  return laws;
-}
-
 /// Large bf16 products reach 61 to 84 % of the datasheet on nine GPUs from A100 to GB300, fp8 51 to 60 %, nvfp4 27 to
 /// 37 % with the cast of x (tables of ai-dynamo/aiconfigurator 095f58a).
 double usual_gemm_share(Precision precision) {
@@ -193,7 +186,6 @@ Profile datasheet_profile(const Gpu& gpu) {
              CollectiveKind::all_reduce, CollectiveKind::all_to_all})
       profile.collectives.push_back({kind, FabricKind::nvswitch, 8, Seconds(15e-6), gpu.scale_up_bandwidth * 0.8,
           Bytes(5e6), 0.5, {}, Source::datasheet, {0.75, 1.4}});
-  profile.scale_out = usual_scale_out();
   profile.step_spread = {0.8, 1.4};
   profile.step_spread_source = "no hold-outs; datasheet rates miss by 26-38 % on matrix products alone";
   return profile;

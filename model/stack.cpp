@@ -92,6 +92,7 @@ constexpr auto stack_members = [](auto& file, auto& stack) {
   file.read("gradient_bucket", stack.gradient_bucket, Zero::allowed);
   file.choice("activation_moves", stack.activation_moves, manner_names);
   file.unless(1, "activation_pieces", stack.activation_pieces, IntegerRange{1, 64});
+  file.optional_choice("input_moves_in_backward", stack.input_moves_in_backward, manner_names);
   file.rare("gathers_cast", stack.gathers_cast);
   file.choice("ring_moves", stack.ring_moves, manner_names);
   file.choice("weight_gathers", stack.weight_gathers, manner_names);

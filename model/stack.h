@@ -50,6 +50,9 @@ struct Stack {
   /// bytes that one gradient collective carries at most; 0 = one per layer
   Bytes gradient_bucket{0};
   Manners activation_moves = Manners::blocking;  ///< gathers and reductions of activations inside a block
+  /// of those, what backward does for the input of a product: it is gathered again, its gradient is summed. Overlapped:
+  /// the product's gradient kernels run meanwhile
+  Manners input_moves_in_backward = Manners::blocking;
   /// under fp8 what a product reads is cast before it is gathered, not after
   bool gathers_cast = false;
   /// pieces that such a move and the product beside it are cut into, where overlapped

@@ -44,10 +44,16 @@ const StepFit* fit_of(const Profile& profile, const std::string& stack, Precisio
   return found == profile.steps.end() ? nullptr : &*found;
 }
 
+// What the fits' own hold-outs do not contain: `stepcast validate --hold-out` with the publication, and with the
+// software, of every run left out.
+constexpr Doubt other_publication{0.03, 0.05}, other_precision{0.08, 0.08}, other_software{0.12, 0.18};
+
 FoundFit found(StepFit fit, const Stack& stack, Precision precision) {
   const bool foreign = fit.stack != stack.id, borrowed = foreign || fit.precision != precision;
   if (foreign) std::erase_if(fit.values, [](const StepValue& value) { return !speaks_of_kernels(value.parameter); });
-  if (borrowed) fit.spread = transferred_spread(fit.spread);
+  if (foreign) fit.spread = widened(fit.spread, other_software);
+  else if (borrowed) fit.spread = widened(fit.spread, other_precision);
+  else if (fit.left_out != "source") fit.spread = widened(fit.spread, other_publication);
   return {std::move(fit), borrowed};
 }
 
@@ -89,6 +95,7 @@ StepTuning tuning_of(const Stack& stack, const Profile& profile, const StepFit* 
   if (fit == nullptr) return tuning;
   for (const StepValue& value : fit->values) value_of(tuning, value.parameter) = value.value;
   tuning.spread = fit->spread;
+  tuning.most_gpus = fit->most_gpus;
   return tuning;
 }
 

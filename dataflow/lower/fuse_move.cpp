@@ -9,10 +9,18 @@
 namespace stepcast::dataflow {
 namespace {
 
-bool blocks(const Stack& stack, const PlacedItem& item) {
+/// The gather again of what a product reads, or the sum of that input's gradient: its gradient kernels need not wait.
+bool serves_input(const PlacedItem& item, bool of_gradient) {
+  const bool sums = item.move == MoveKind::all_reduce || item.move == MoveKind::reduce_scatter;
+  return item.again || (of_gradient && sums && item.pass == Pass::input_grad);
+}
+
+bool blocks(const Stack& stack, const PlacedItem& item, bool of_gradient) {
   if (item.move == MoveKind::ring) return stack.ring_moves == Manners::blocking;
   switch (item.cargo) {
-    case Cargo::activation: return stack.activation_moves == Manners::blocking;
+    case Cargo::activation:
+      return stack.activation_moves == Manners::blocking &&
+             (stack.input_moves_in_backward == Manners::blocking || !serves_input(item, of_gradient));
     case Cargo::weight: return stack.weight_gathers == Manners::blocking;
     case Cargo::gradient: return stack.gradient_reduces == Manners::blocking;
     default: return true;
@@ -40,7 +48,7 @@ Move make_move(const FuseContext& c, const PlacedItem& item) {
   move.local_after = Bytes(to.bytes);
   move.launches = item.launches;
   move.steps = item.steps;
-  move.blocking = blocks(c.stack, item);
+  move.blocking = blocks(c.stack, item, from.gradient);
   move.ahead = item.ahead;
   move.again = item.again;
   move.element_bytes = c.network.tensors[from.tensor].bytes_per_element;

@@ -32,16 +32,27 @@ struct Gpu {
 
 enum class FabricKind : std::uint8_t { nvswitch, nvlink_mesh, pcie, infiniband, ethernet };
 
+/// How NCCL drives the adapters of a network: its own verbs, or what a cloud or a machine puts in their place.
+enum class Transport : std::uint8_t {
+  rdma,     ///< InfiniBand or RoCE verbs, with GPUDirect
+  efa,      ///< AWS, aws-ofi-nccl
+  fastrak,  ///< Google, GPUDirect-TCPXO
+  tcpx,     ///< Google, GPUDirect-TCPX
+  cxi,      ///< HPE Slingshot, aws-ofi-nccl over libfabric
+  sockets,  ///< TCP of the host, without GPUDirect
+};
+
 /// One tier of the hierarchy, innermost first: `gpus` GPUs share one instance of it.
 struct Level {
   std::string name;  ///< "node", "rack", "cluster": printed as the span of a collective
   FabricKind fabric = FabricKind::nvswitch;
-  std::int64_t gpus = 1;              ///< GPUs under one instance
-  BytesPerSecond bandwidth_per_gpu;   ///< what one GPU can send into this tier while all its neighbours do too
-  BytesPerSecond port_bandwidth;      ///< one link or NIC; bandwidth_per_gpu x GPUs below = ports x this
-  int ports = 0;                      ///< NICs (or links) of one instance of the tier below into this one
-  Seconds latency;                    ///< one hop
-  bool in_network_reduction = false;  ///< NVLS / SHARP
+  std::int64_t gpus = 1;                  ///< GPUs under one instance
+  BytesPerSecond bandwidth_per_gpu;       ///< what one GPU can send into this tier while all its neighbours do too
+  BytesPerSecond port_bandwidth;          ///< one link or NIC; bandwidth_per_gpu x GPUs below = ports x this
+  int ports = 0;                          ///< NICs (or links) of one instance of the tier below into this one
+  Seconds latency;                        ///< one hop
+  bool in_network_reduction = false;      ///< NVLS / SHARP
+  Transport transport = Transport::rdma;  ///< across nodes
 };
 
 enum class VertexKind : std::uint8_t { gpu, switch_, nic };

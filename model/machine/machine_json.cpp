@@ -43,6 +43,7 @@ constexpr auto level_members = [](auto& file, auto& level) {
   file.read("port_bandwidth", level.port_bandwidth);
   file.read("latency", level.latency);
   file.optional("in_network_reduction", level.in_network_reduction);
+  file.optional_choice("transport", level.transport, transport_names);
 };
 
 /// A level holds whole instances of the level below, and more than one.

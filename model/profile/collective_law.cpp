@@ -96,32 +96,57 @@ BytesPerSecond entry_rate(const Machine& machine, std::size_t tier, CollectiveKi
   return level.port_bandwidth * (static_cast<double>(inside) / static_cast<double>(gpus));
 }
 
+/// What NCCL's trees gain on two nodes, where each byte crosses the adapters once and a ring's twice: they run at this
+/// share of the rate inside a node. With NVLS they may fill the adapters; without, tables and steps show rings where the
+/// adapters are the slower side or hardly faster (p4d, DGX-1, vTrain's A100 with 4 adapters) and trees where they have
+/// rate to spare (A100 with 8).
+constexpr double tree_share = 0.9, to_spare = 1.25;
+
+Seconds two_node_tree(const Level& node, Seconds inside, Seconds adapters, Seconds ring) {
+  const Seconds tree = inside / tree_share;
+  return node.in_network_reduction || adapters * to_spare <= tree ? std::min(ring, std::max(tree, adapters)) : ring;
+}
+
 /// Each tier that the group crosses carries its share at the same time; the slowest decides, the outermost adds
-/// latency.
+/// latency and the ramp of its ports.
 CollectiveTime through_ports(const Machine& machine, const Profile& profile, CollectiveKind kind, Bytes received,
     const GroupPlacement& placement) {
   const auto size = static_cast<double>(placement.ranks);
   const std::int64_t inside = placement.below.front();
+  const Bytes buffer = received / received_share(kind, placement.ranks);
   CollectiveTime out =
       inside_node(machine, profile, kind, inside, received * kept_inside(kind, size, static_cast<double>(inside)));
-  Seconds latency;
+  const Seconds floor = std::min(out.time, inside_node(machine, profile, kind, inside, Bytes(1)).time);
+  const Seconds within = out.time - floor;
+  Seconds slowest = within, latency;
+  double ramp = 1;
   for (std::size_t i = 1; i <= placement.below.size(); ++i) {
     const Level& level = machine.levels[i];
-    const ScaleOutLaw law = scale_out_law(profile, level.fabric);
+    const ScaleOutLaw law = scale_out_law(profile, level);
     latency = scale_out_time(law, Bytes(0), placement.nodes, 1, level.bandwidth_per_gpu);
     const auto below = static_cast<double>(placement.below[i - 1]);
-    const BytesPerSecond rate = entry_rate(machine, i, kind, placement.below[i - 1]) / below;
-    const Seconds time = received * through_own_port(kind, size, below) / (rate * law.efficiency);
+    const BytesPerSecond ports = entry_rate(machine, i, kind, placement.below[i - 1]) / below;
+    const BytesPerSecond rate = law.cap.value() > 0 ? std::min(ports, law.cap) : ports;
+    Seconds time = received * through_own_port(kind, size, below) / (rate * law.efficiency);
+    if (kind == CollectiveKind::all_reduce && placement.nodes == 2 && inside > 1)
+      time = two_node_tree(machine.levels.front(), within, buffer / (rate * (below * law.efficiency)), time);
+    ramp = ramp_of(law, buffer / below);
     // The answer leans on every law that it was chosen from: the most doubtful names its source, the widest its spread.
     out.source = inside > 1 || i > 1 ? std::max(out.source, law.source) : law.source;
     out.spread = {std::min(out.spread.p10, law.spread.p10), std::max(out.spread.p90, law.spread.p90)};
-    if (time < out.time) continue;
-    out.time = time;
+    if (time < slowest) continue;
+    slowest = time;
     out.law = names().ports[static_cast<std::size_t>(level.fabric)].c_str();
     out.extrapolated = false;
     out.curve = nullptr;
   }
-  out.time += latency;
+  // Gathers and scatters pass every rank in turn: what NCCL's own formula charges for that many hops.
+  if (kind == CollectiveKind::all_gather || kind == CollectiveKind::reduce_scatter) {
+    const NcclChoice hops = nccl_choice(nccl_links(machine), {kind, placement.ranks, placement.nodes, buffer});
+    latency = std::max(latency, hops.latency);
+  }
+  latency += floor;
+  out.time = latency + slowest * ramp;
   out.bound = bound_of(out.time, latency);
   return out;
 }
@@ -178,11 +203,9 @@ double tree_latency(double per_node, double nodes) { return 6.8 + 2 * ((per_node
 
 const char* to_text(CollectiveBound bound) { return bound == CollectiveBound::latency ? "latency" : "bandwidth"; }
 
-ScaleOutLaw scale_out_law(const Profile& profile, FabricKind fabric) {
-  if (const ScaleOutLaw* law = find_scale_out(profile, fabric)) return *law;
-  // 0.9 of the port, 25 us + 12 us per doubling of nodes reproduce the traffic of groups across nodes in published A100
-  // runs (VIA-Research/vTrain and bigscience-workshop/bigscience).
-  return {fabric, 0.9, Seconds(25e-6), Seconds(12e-6), Seconds(0), Source::assumed, guess};
+ScaleOutLaw scale_out_law(const Profile& profile, const Level& level) {
+  if (const ScaleOutLaw* law = find_scale_out(profile, level)) return *law;
+  return usual_scale_out(level.fabric, level.transport);
 }
 
 Seconds over_nodes(const CollectiveCurve& curve, std::int64_t ranks, std::int64_t nodes, Bytes buffer) {

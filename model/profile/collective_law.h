@@ -61,8 +61,8 @@ CollectiveTime collective_time(const Machine& machine, const Profile& profile, C
 /// of trays), `nodes` are servers and ranks fill the racks.
 Expected<CollectiveTime> collective_time(const Machine& machine, const Profile& profile, const CollectiveQuery& query);
 
-/// The ports' law of a fabric: the profile's, else what published A100 runs show.
-ScaleOutLaw scale_out_law(const Profile& profile, FabricKind fabric);
+/// The ports' law of a level: the profile's, else the usual one.
+ScaleOutLaw scale_out_law(const Profile& profile, const Level& level);
 
 /// A measured curve carried to another number of nodes with as many ranks on each. Ring-like kinds: as long per step
 /// and byte, so that twice the ranks take twice the buffer in twice the steps; the latency of all_reduce grows as

@@ -144,15 +144,27 @@ struct CollectiveGrowth {
 };
 double growth_at(const CollectiveGrowth& growth, Bytes buffer);
 
-/// Across nodes: t = base + per_doubling*log2(nodes) + received/(members_per_node * port * efficiency).
-/// Latency is linear in nodes for ring-like kinds when `per_node` is set instead.
+/// Across nodes: t = base + per_doubling*log2(nodes) + received/(members_per_node * port * efficiency), the last term
+/// times ramp_of() of the bytes that one port carries. Latency is linear in nodes for ring-like kinds when `per_node`
+/// is set instead.
 struct ScaleOutLaw {
   FabricKind fabric = FabricKind::infiniband;
   double efficiency = 0.9;  ///< of the NIC's line rate
   Seconds base, per_doubling, per_node;
   Source source = Source::assumed;
   Spread spread;
+  Transport transport = Transport::rdma;
+  Bytes half = {};          ///< of a port's part of the buffer, at which it takes twice as long as at its full rate
+  double exponent = 1;      ///< of the ramp
+  BytesPerSecond cap = {};  ///< most that one GPU sends, whatever its port; 0 = none
 };
+/// 1 + (half/part)^exponent.
+double ramp_of(const ScaleOutLaw& law, Bytes part);
+/// The rate of a level per GPU under this law: that of its ports, or the cap.
+BytesPerSecond rate_per_gpu(const ScaleOutLaw& law, const Level& level);
+
+/// What published tables of other clusters say of a network that nobody measured.
+ScaleOutLaw usual_scale_out(FabricKind fabric, Transport transport);
 
 /// `members_per_node` ranks of the group share its nodes' ports, one of `port` bytes per second each.
 Seconds scale_out_time(
@@ -213,7 +225,7 @@ struct Profile {
 
 /// nullptr when the profile has no law for it. The pointers live as long as the profile.
 const RooflineLaw* find_gemm(const Profile& profile, Precision precision, bool block_scaled = false);
-const ScaleOutLaw* find_scale_out(const Profile& profile, FabricKind fabric);
+const ScaleOutLaw* find_scale_out(const Profile& profile, const Level& level);
 
 /// The curve of this kind and fabric within a node fitted at `ranks`, else at the nearest rank count (ratio-wise, the
 /// larger of two equally near); nullptr when the kind was not measured on the fabric.

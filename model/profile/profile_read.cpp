@@ -186,6 +186,10 @@ ScaleOutLaw read_scale_out(JsonObject& object) {
   object.read("base_s", law.base, Zero::allowed);
   object.optional("per_doubling_s", law.per_doubling, Zero::allowed);
   object.optional("per_node_s", law.per_node, Zero::allowed);
+  object.optional_choice("transport", law.transport, transport_names);
+  object.optional("half_bytes", law.half, Zero::allowed);
+  object.optional("exponent", law.exponent, NumberRange{0.05, 2});
+  object.optional("cap_bytes_per_s", law.cap, Zero::allowed);
   read_provenance(object, law);
   return law;
 }
@@ -221,6 +225,7 @@ StepFit read_step_fit(JsonObject& object) {
     object.read("pairs", fit.pairs, IntegerRange{1, 1'000'000});
     object.read("pair_spread", fit.pair_spread, NumberRange{0.001, 1});
   }
+  object.optional("most_gpus", fit.most_gpus, IntegerRange{1, 1'000'000'000});
   object.read("gpus", fit.gpus);
   object.read("source", fit.source);
   return fit;

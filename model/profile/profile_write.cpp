@@ -143,11 +143,13 @@ Json to_json(const CollectiveGrowth& growth) {
 }
 
 Json to_json(const ScaleOutLaw& law) {
-  return with_provenance(
-      {{"fabric", name_of<FabricKind>(fabric_names, law.fabric)}, {"efficiency", rounded(law.efficiency)},
-          {"base_s", rounded(law.base.value())}, {"per_doubling_s", rounded(law.per_doubling.value())},
-          {"per_node_s", rounded(law.per_node.value())}},
-      law);
+  Json row = {{"fabric", name_of<FabricKind>(fabric_names, law.fabric)}, {"efficiency", rounded(law.efficiency)},
+      {"base_s", rounded(law.base.value())}, {"per_doubling_s", rounded(law.per_doubling.value())},
+      {"per_node_s", rounded(law.per_node.value())}};
+  if (law.transport != Transport::rdma) row["transport"] = name_of<Transport>(transport_names, law.transport);
+  if (law.half.value() > 0) row["half_bytes"] = rounded(law.half.value()), row["exponent"] = rounded(law.exponent);
+  if (law.cap.value() > 0) row["cap_bytes_per_s"] = rounded(law.cap.value());
+  return with_provenance(std::move(row), law);
 }
 
 Json to_json(const Roof& roof) {
@@ -177,6 +179,7 @@ Json to_json(const StepFit& fit) {
   if (fit.groups > 0) row["held_out_mape"] = shorter(fit.held_out_mape);
   row["spread"] = {shorter(fit.spread.p10), shorter(fit.spread.p90)};
   if (fit.pairs > 0) row["pairs"] = fit.pairs, row["pair_spread"] = shorter(fit.pair_spread);
+  if (fit.most_gpus > 0) row["most_gpus"] = fit.most_gpus;
   row["gpus"] = fit.gpus;
   row["source"] = fit.source;
   return row;

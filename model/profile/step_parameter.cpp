@@ -1,5 +1,8 @@
 #include "model/profile/step_parameter.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include <fmt/format.h>
 
 #include "model/base/contains.h"
@@ -54,6 +57,11 @@ Expected<StepParameter> parse_step_parameter(const std::string& text, const std:
     names.emplace_back(row.id);
   }
   return fail(where, fmt::format("unknown step parameter '{:.40}'", text), name_hint(text, names));
+}
+
+Spread widened(Spread spread, Doubt doubt) {
+  return {std::exp(-std::hypot(std::log(std::max(1.0, 1 / spread.p10)), doubt.down)),
+      std::exp(std::hypot(std::log(std::max(1.0, spread.p90)), doubt.up))};
 }
 
 bool fitted_on(const StepFit& fit, const std::string& gpu) { return contains(fit.gpus, gpu); }

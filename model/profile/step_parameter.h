@@ -61,11 +61,19 @@ struct StepFit {
   Spread spread;  ///< 10th to 90th percentile of measured over predicted, held out
   /// a split forecast slower by less, as a logarithm, may be the faster one: one-sided 90 %; 0 = not known
   double pair_spread = 0;
-  int pairs = 0;  ///< of held-out runs of one job with two splits, that pair_spread comes from
+  int pairs = 0;               ///< of held-out runs of one job with two splits, that pair_spread comes from
+  std::int64_t most_gpus = 0;  ///< of the largest run among them; 0 = not known
   /// catalogue ids that the runs were on; elsewhere the fit is transferred, its spread wider
   std::vector<std::string> gpus;
   std::string source;  ///< whose runs
 };
+
+/// Half widths of a logarithm, down and up, that something which no measured run had adds to an interval.
+struct Doubt {
+  double down = 0, up = 0;
+};
+/// In quadrature, for what is not known of a run are things apart.
+Spread widened(Spread spread, Doubt doubt);
 
 /// Whether runs on this GPU are among those fitted on.
 bool fitted_on(const StepFit& fit, const std::string& gpu);

@@ -64,9 +64,9 @@ Price CostModel::ring(const Move& move, const Group& group, const Span& span) co
   price.tier = span.level;
   if (span.level > 0) {
     const Level& level = machine_->levels[span.level];
-    const ScaleOutLaw law = scale_out_law(*profile_, level.fabric);
+    const ScaleOutLaw law = scale_out_law(*profile_, level);
     const auto below = static_cast<double>(members_inside(group, machine_->levels[span.level - 1].gpus, ranks_));
-    BytesPerSecond rate = below * level.bandwidth_per_gpu;
+    BytesPerSecond rate = below * rate_per_gpu(law, level);
     if (level.port_bandwidth.value() > 0) rate = std::min(rate, level.port_bandwidth);
     const Seconds time = law.base + part / (rate * law.efficiency);
     if (time > price.time) price = {time, law.source, law.spread, port_law(level.fabric), false, span.level};
@@ -129,8 +129,8 @@ Price CostModel::send_at(int tier, Bytes bytes) const {
     return price;
   }
   const Level& level = machine_->levels[tier];
-  const ScaleOutLaw law = scale_out_law(*profile_, level.fabric);
-  const Seconds time = factor * (law.base + bytes / (level.bandwidth_per_gpu * law.efficiency));
+  const ScaleOutLaw law = scale_out_law(*profile_, level);
+  const Seconds time = factor * (law.base + bytes / (rate_per_gpu(law, level) * law.efficiency));
   return {time, law.source, law.spread, port_law(level.fabric), false, tier};
 }
 

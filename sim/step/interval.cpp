@@ -1,5 +1,6 @@
 // How sure a forecast is, and what a user must be told about the laws behind it.
 #include <algorithm>
+#include <cmath>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -73,13 +74,38 @@ KindSpread spread_of_kind(const Program& program) {
   return program.routed_rows ? routed : gathers ? gathered : KindSpread{};
 }
 
+/// What a doubling of GPUs beyond the largest measured run adds: published series lose 0.5 to 5 % per doubling, and the
+/// forecast holds a part of that (InternLM/InternEvo, 7B on 8 to 1,024 A100; arXiv 2407.21783, 405B on 8,192 and 16,384
+/// H100).
+constexpr Doubt per_doubling_of_gpus{0.01, 0.03};
+
+Spread beyond_what_was_measured(
+    const CostModel& cost, const Program& program, const std::vector<LawShare>& shares, Seconds step) {
+  const StepTuning& tuning = cost.tuning();
+  Spread spread = tuning.spread;
+  if (tuning.most_gpus > 0 && program.ranks > tuning.most_gpus) {
+    const double doublings = std::log2(static_cast<double>(program.ranks) / static_cast<double>(tuning.most_gpus));
+    spread = widened(spread, {doublings * per_doubling_of_gpus.down, doublings * per_doubling_of_gpus.up});
+  }
+  // Laws that no measured step used, by the part of the step that rests on them.
+  Doubt unknown;
+  Seconds all = step;
+  for (const LawShare& share : shares) all = std::max(all, share.time);
+  for (const LawShare& share : shares) {
+    if (share.source != Source::datasheet && share.source != Source::assumed) continue;
+    unknown.down += share.time / all * std::log(std::max(1.0, 1 / share.spread.p10));
+    unknown.up += share.time / all * std::log(std::max(1.0, share.spread.p90));
+  }
+  return widened(spread, unknown);
+}
+
 // Where steps of this software were measured, their held-out errors are the interval: they contain what kernels,
 // collectives and the software's own ways add. Elsewhere the profile's hold-outs say how far whole steps fall from
 // their forecast; time that rests on a law which those runs did not use (transferred, datasheet, assumed) takes that
 // law's own spread where it is wider; so does all time where the profile has no hold-outs. Hidden moves count too, for
 // a wrong law would uncover them.
 Spread step_interval(const CostModel& cost, const Program& program, const std::vector<LawShare>& shares, Seconds step) {
-  if (cost.tuning().fitted()) return cost.tuning().spread;
+  if (cost.tuning().fitted()) return beyond_what_was_measured(cost, program, shares, step);
   const Profile& profile = cost.profile();
   const bool held_out = profile.step_spread.p10 < 1 || profile.step_spread.p90 > 1;
   const Spread kind = spread_of_kind(program).spread;

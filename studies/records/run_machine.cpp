@@ -49,6 +49,20 @@ FabricKind fabric_of(const RunHardware& hardware, FabricKind otherwise) {
   return otherwise;
 }
 
+/// By the words of a record, the first that occurs.
+Transport transport_of(const RunHardware& hardware, Transport otherwise) {
+  struct Words {
+    std::string_view word;
+    Transport transport;
+  };
+  static constexpr Words words[] = {{"socket", Transport::sockets}, {"EFA", Transport::efa},
+      {"TCPXO", Transport::fastrak}, {"TCPX", Transport::tcpx}, {"lingshot", Transport::cxi},
+      {"InfiniBand", Transport::rdma}, {"RoCE", Transport::rdma}};
+  for (const Words& row : words)
+    if (says(hardware.inter_node, row.word)) return row.transport;
+  return otherwise;
+}
+
 /// NICs of a node, where the record counts them ("4 HCAs"); else one per GPU.
 int ports_of(const RunHardware& hardware, std::int64_t gpus) {
   // PSM2 gives each process a context on one adapter in turn, whatever the communicator (Intel PSM2 programmer's guide,
@@ -112,6 +126,7 @@ void set_network(Machine& machine, const RunHardware& hardware, std::int64_t gpu
   const std::int64_t below = machine.levels[machine.levels.size() - 2].gpus;
   cluster.gpus = std::max({cluster.gpus, below, (gpus + below - 1) / below * below});
   cluster.fabric = fabric_of(hardware, cluster.fabric);
+  cluster.transport = transport_of(hardware, cluster.transport);
   if (!hardware.inter_node_gbit_per_s) return;
   cluster.bandwidth_per_gpu = BytesPerSecond(1e9 / 8 * *hardware.inter_node_gbit_per_s);
   cluster.ports = ports_of(hardware, below);

@@ -206,6 +206,7 @@ StepFit fit_row(const FitPool& pool, const std::vector<MeasuredRun>& runs) {
   for (const std::size_t i : pool.members) {
     if (!runs[i].witness) continue;
     gpus.insert(runs[i].scenario.machine.row.gpu.id);
+    fit.most_gpus = std::max(fit.most_gpus, runs[i].scenario.plan.gpus);
     sources.insert(runs[i].source);
   }
   fit.gpus.assign(gpus.begin(), gpus.end());

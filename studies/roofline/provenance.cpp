@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "model/profile/collective_law.h"
 #include "model/base/quantity_text.h"
 #include "model/profile/kernel_law.h"
 #include "model/version.h"
@@ -159,11 +160,9 @@ class ProvenanceWriter {
       const bool crossed = std::any_of(prediction_.step.collectives.begin(), prediction_.step.collectives.end(),
           [&](const CollectiveReport& row) { return row.span == levels[i].name; });
       if (!crossed) continue;
-      const ScaleOutLaw* law = find_scale_out(profile_, levels[i].fabric);
+      const ScaleOutLaw law = scale_out_law(profile_, levels[i]);
       add(fmt::format("across the {}", levels[i].name),
-          law ? fmt::format(
-                    "{} of the ports' rate, {}{}", law->efficiency, to_text(law->source), box_interval(law->spread))
-              : "no law in the profile: 0.9 of the ports' rate and the latency of published A100 runs");
+          fmt::format("{} of the ports' rate, {}{}", law.efficiency, to_text(law.source), box_interval(law.spread)));
     }
   }
 

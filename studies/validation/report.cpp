@@ -118,10 +118,32 @@ void write_sweeps(JsonWriter& json, const JudgedSweeps& sweeps) {
   json.close();
 }
 
+void write_newcomers(JsonWriter& json, const std::vector<NewcomerRow>& rows) {
+  json.open_list("newcomers");
+  for (const NewcomerRow& row : rows) {
+    json.open();
+    json.fields("class", row.name, "left_out", row.left_out);
+    write_summary(json, row.error);
+    json.field("interval_coverage", row.coverage);
+    json.close();
+  }
+  json.close();
+}
+
+std::string newcomers_text(const std::vector<NewcomerRow>& rows) {
+  std::string text = fmt::format("{:<44} {:<14} {:>4} {:>6} {:>7} {:>6} {:>7} {:>6}\n", "As if nobody had measured",
+      "left out", "n", "MAPE", "bias", "p90", "worst", "in 80%");
+  for (const NewcomerRow& row : rows)
+    text += fmt::format("{:<44.44} {:<14} {:>4} {:>6.1f} {:>7.1f} {:>6.1f} {:>7.1f} {:>6.0f}\n", row.name, row.left_out,
+        row.error.n, 100 * row.error.mape, 100 * row.error.bias, 100 * row.error.p90, 100 * row.error.worst,
+        100 * row.coverage);
+  return text + '\n';
+}
+
 }  // namespace
 
 std::string validation_text(const Validation& validation, const std::vector<JudgedRow>& judged,
-    const std::optional<JudgedSweeps>& sweeps, bool cases) {
+    const std::optional<HeldOutFigures>& held_out, bool cases) {
   std::string text =
       fmt::format("{} runs forecast, {} skipped; errors of the step time in %, forecast over measured - 1\n"
                   "all: MAPE {}, bias {}, p90 {}, worst {}; {:.0f} % inside their 80 % interval\n\n",
@@ -129,7 +151,7 @@ std::string validation_text(const Validation& validation, const std::vector<Judg
           validation_signed_percent(validation.all.bias), validation_percent(validation.all.p90),
           validation_signed_percent(validation.all.worst), 100 * validation.coverage);
   text += judged_text(judged);
-  if (sweeps) text += measured_sweeps_text(*sweeps);
+  if (held_out) text += newcomers_text(held_out->newcomers) + measured_sweeps_text(held_out->sweeps);
   text += class_table(validation, false, "GPU, precision, kind and software");
   text += class_table(validation, true, "Source");
   text += group_table(validation);
@@ -138,7 +160,7 @@ std::string validation_text(const Validation& validation, const std::vector<Judg
 }
 
 std::string validation_json(
-    const Validation& validation, const std::vector<JudgedRow>& judged, const std::optional<JudgedSweeps>& sweeps) {
+    const Validation& validation, const std::vector<JudgedRow>& judged, const std::optional<HeldOutFigures>& held_out) {
   JsonWriter json;
   json.open();
   json.open("all");
@@ -151,7 +173,10 @@ std::string validation_json(
   json.close();
   json_list(json, "classes", validation.classes, write_class);
   write_judged(json, judged);
-  if (sweeps) write_sweeps(json, *sweeps);
+  if (held_out) {
+    write_sweeps(json, held_out->sweeps);
+    write_newcomers(json, held_out->newcomers);
+  }
   json.open_list("groups");
   for (const RankedGroup& group : validation.groups) {
     json.row("group", group.name, "class", group.class_name, "n", group.n, "rank_correlation", group.spearman, "regret",

@@ -33,10 +33,11 @@ Expected<void> validate_command(const Arguments& arguments, Console& console) {
   TRY(auto page, open_page(arguments));
   Validation validation = validate_runs(runs, arguments.has("--unfitted") ? Fits::ignored : Fits::used);
   const auto judged = arguments.has("--hold-out") ? judged_rows_held_out(validation, runs) : judged_rows(validation);
-  const auto sweeps = arguments.has("--hold-out") ? std::optional(judged_sweeps(runs)) : std::nullopt;
+  std::optional<HeldOutFigures> held_out;
+  if (arguments.has("--hold-out")) held_out = {judged_sweeps(runs), newcomer_rows(validation, runs)};
   if (page) (page)->finish(validation_html(validation, judged, runs));
-  console.out << (arguments.has("--json") ? validation_json(validation, judged, sweeps)
-                                          : validation_text(validation, judged, sweeps, arguments.has("--cases")));
+  console.out << (arguments.has("--json") ? validation_json(validation, judged, held_out)
+                                          : validation_text(validation, judged, held_out, arguments.has("--cases")));
   return {};
 }
 

@@ -106,8 +106,8 @@ void scale_network_latency(Scenario& scenario, double factor) {
   std::vector<ScaleOutLaw>& laws = scenario.profile.row.scale_out;
   for (std::size_t i = 1; i < levels.size(); ++i) {
     levels[i].latency = levels[i].latency * factor;
-    if (find_scale_out(scenario.profile.row, levels[i].fabric) == nullptr)
-      laws.push_back(scale_out_law(scenario.profile.row, levels[i].fabric));
+    if (find_scale_out(scenario.profile.row, levels[i]) == nullptr)
+      laws.push_back(scale_out_law(scenario.profile.row, levels[i]));
   }
   for (ScaleOutLaw& law : laws)
     law.base = law.base * factor, law.per_doubling = law.per_doubling * factor, law.per_node = law.per_node * factor;

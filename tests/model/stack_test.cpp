@@ -61,6 +61,7 @@ constexpr FieldChange field_changes[] = {
     {"optimizer_bytes", [](Stack& s) { s.optimizer_bytes = 4; }},
     {"gradient_bucket", [](Stack& s) { s.gradient_bucket = Bytes(25e6); }},
     {"activation_moves", [](Stack& s) { s.activation_moves = Manners::overlapped; }},
+    {"input_moves_in_backward", [](Stack& s) { s.input_moves_in_backward = Manners::overlapped; }},
     {"activation_pieces", [](Stack& s) { s.activation_pieces = 3; }},
     {"gathers_cast", [](Stack& s) { s.gathers_cast = true; }},
     {"ring_moves", [](Stack& s) { s.ring_moves = Manners::blocking; }},

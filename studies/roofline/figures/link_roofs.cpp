@@ -112,7 +112,7 @@ LinkRoof known_roof(const Scenario& scenario, const Prediction& prediction, int 
   if (law.curve && (level == 0 || law.curve->nodes > 1)) return curve_roof(scenario, prediction, level, point, law);
   LinkRoof roof{at.name, level_link_name(at), RoofBasis::assumed, {}, ""};
   if (level == 0) return roof;
-  const ScaleOutLaw ports = scale_out_law(scenario.profile.row, at.fabric);
+  const ScaleOutLaw ports = scale_out_law(scenario.profile.row, at);
   roof.basis = link_basis(ports.source, scenario.profile.row);
   roof.rate = ports.efficiency * at.bandwidth_per_gpu;
   roof.from = fmt::format("{:.3g} of the ports' rate, {}", ports.efficiency, to_text(ports.source));

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "model/catalog.h"
 #include "model/profile/collective_law.h"
 
 namespace stepcast {
@@ -60,12 +61,41 @@ TEST(CollectiveLaw, across_nodes_the_ports_or_the_node_whichever_is_slower) {
   profile.collectives = {law_curve(CollectiveKind::all_gather, 8, 1, 10e-6, 350e9)};
   profile.scale_out = {
       {FabricKind::infiniband, 0.8, Seconds(20e-6), Seconds(10e-6), Seconds(0), Source::assumed, {0.8, 1.3}}};
-  // 32 ranks receive 31/32 of 3.2 GB through 8 ports of 40 GB/s: 9.6875 ms; 20 + 2 x 10 us beside it.
+  // 32 ranks receive 31/32 of 3.2 GB through 8 ports of 40 GB/s: 9.6875 ms; beside it the 10 us of the node and what
+  // NCCL's ring charges for 31 hops, 28 inside and 3 of the network, which is more than the 40 us of the law.
   const CollectiveTime time = asked(profile, CollectiveKind::all_gather, 32, 4, 3.2e9);
-  EXPECT_NEAR(time.time.value(), 9687.5e-6 + 40e-6, 1e-10);
+  const double ring = nccl_choice(nccl_links(law_machine()), {CollectiveKind::all_gather, 32, 4, Bytes(3.2e9)})
+                          .latency.value();
+  EXPECT_GT(ring, 40e-6);
+  EXPECT_NEAR(time.time.value(), 9687.5e-6 + 10e-6 + ring, 1e-10);
   EXPECT_STREQ(time.law, "ports infiniband");
   EXPECT_EQ(time.source, Source::assumed);
   EXPECT_DOUBLE_EQ(time.spread.p90, 1.3);
+}
+
+// One rank per node, so that nothing is inside: 160 MB at half their rate where a port's part is half of 160 MB.
+TEST(CollectiveLaw, small_parts_of_a_port_run_below_its_rate) {
+  Profile profile;
+  ScaleOutLaw law{FabricKind::infiniband, 0.8, Seconds(20e-6), Seconds(10e-6), Seconds(0), Source::assumed, {0.8, 1.3}};
+  law.half = Bytes(160e6);
+  profile.scale_out = {law};
+  const auto time = [&] { return asked(profile, CollectiveKind::all_reduce, 2, 2, 160e6).time.value(); };
+  EXPECT_NEAR(time(), 30e-6 + 2 * 4e-3, 1e-9);
+  profile.scale_out[0].cap = BytesPerSecond(1e9);
+  EXPECT_NEAR(time(), 30e-6 + 2 * 0.2, 1e-9);
+}
+
+// Published all_reduce tables of 16 ranks on two nodes, 8 GiB, in ms: no curve across nodes is in the profiles.
+TEST(CollectiveLaw, trees_of_two_nodes_run_near_the_rate_of_one) {
+  const auto milliseconds = [](const char* machine) {
+    const Machine* row = find_row(built_in().machines, machine, "machine").value();
+    const Profile* profile = find_row(built_in().profiles, row->gpu.id, "profile").value();
+    return 1e3 * collective_time(*row, *profile, {CollectiveKind::all_reduce, 16, 2, Bytes(8589934592.0)}).value()
+                     .time.value();
+  };
+  EXPECT_NEAR(milliseconds("dgx-b200"), 23.8, 0.1 * 23.8);        // Lambda, Google
+  EXPECT_NEAR(milliseconds("azure-nd-h100"), 34.6, 0.1 * 34.6);   // Azure, Nebius, AWS, Oracle: 34.3 to 34.6
+  EXPECT_NEAR(milliseconds("oci-a100-roce"), 67.7, 0.1 * 67.7);
 }
 
 TEST(CollectiveLaw, a_curve_of_this_network_comes_before_the_ports) {

@@ -209,7 +209,6 @@ TEST(ProfileCatalogue, rates_lie_between_a_third_of_the_datasheet_and_the_datash
     }
     for (const CollectiveCurve& curve : profile.collectives)
       EXPECT_GT(curve_time(curve, Bytes(1e9)).value(), curve_time(curve, Bytes(1e8)).value()) << profile.id;
-    EXPECT_NE(find_scale_out(profile, FabricKind::infiniband), nullptr) << profile.id;
   }
 }
 
