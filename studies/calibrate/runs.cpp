@@ -199,17 +199,18 @@ Profile with_pools(
 }
 
 /// Into a folder: every profile of the catalogue whose hardware the runs speak of.
-Expected<int> write_folder(const std::filesystem::path& folder, const std::vector<FitPool>& pools,
-    const std::vector<MeasuredRun>& runs, bool published) {
-  int written = 0;
+Expected<void> write_folder(
+    const Arguments& arguments, const std::vector<FitPool>& pools, const std::vector<MeasuredRun>& runs) {
+  const std::filesystem::path folder = arguments.value("--output");
   for (const Profile& profile : stepcast::built_in().profiles) {
     if (std::none_of(pools.begin(), pools.end(), [&](const FitPool& pool) { return speaks_of(pool, profile); }))
       continue;
-    TRY(auto output, OutputFile::open((folder / (profile.id + ".json")).string(), "--output"));
-    TRY(output.write(write_profile(with_pools(profile, pools, runs, published))));
-    ++written;
+    TRY(auto output, OutputFile::open(output_place(
+                         arguments, (folder / (profile.id + ".json")).string(), "--output", is_profile_file)));
+    TRY(const auto text, profile_text(with_pools(profile, pools, runs, names_built_in(arguments))));
+    output.finish(text);
   }
-  return written;
+  return {};
 }
 
 Expected<const Gpu*> single_gpu(const std::vector<MeasuredRun>& runs) {
@@ -227,18 +228,17 @@ Expected<void> write_fits(
     const Arguments& arguments, const std::vector<FitPool>& pools, const std::vector<MeasuredRun>& runs) {
   if (!arguments.has("--output")) return {};
   const std::string name = arguments.value("--output");
-  if (std::filesystem::is_directory(name)) {
-    TRY(write_folder(name, pools, runs, names_built_in(arguments)));
-    return {};
-  }
+  if (std::filesystem::is_directory(name)) return write_folder(arguments, pools, runs);
   TRY(const auto gpu, single_gpu(runs));
   TRY(const auto id, fitted_id(arguments.value("--id"), *gpu));
   TRY(auto profile, start_profile(arguments.value("--start"), *gpu));
-  TRY(auto output, OutputFile::open(name, "--output"));
+  TRY(auto output, OutputFile::open(output_place(arguments, "--output", is_profile_file)));
   Profile fitted = with_pools(std::move(profile), pools, runs, false);
   fitted.id = id;
   fitted.aliases.clear();
-  return output.write(write_profile(fitted));
+  TRY(const auto text, profile_text(fitted));
+  output.finish(text);
+  return {};
 }
 
 }  // namespace
