@@ -58,8 +58,8 @@ Expected<void> check_units(const Arguments& arguments, const ScheduleSize& size)
   if (of_each * size.micro_batches <= limit->most) return {};
   const double fits = std::floor(limit->most / of_each);
   return fail("--micro-batches",
-      fmt::format("{} on {} stages x {} chunks x {} slices need gigabytes and minutes", size.micro_batches, size.ranks,
-          size.chunks, size.slices),
+      fmt::format("the actions of {} micro-batches on {} stages x {} chunks x {} slices need gigabytes and minutes",
+          size.micro_batches, size.ranks, size.chunks, size.slices),
       fits >= 1 ? fmt::format("--micro-batches {:.0f} or less", fits) : "--stages 1024 or less, and fewer chunks");
 }
 
