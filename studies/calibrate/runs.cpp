@@ -23,10 +23,10 @@
 namespace stepcast::calibration {
 namespace {
 
-constexpr const char* built_in = "built-in";
+constexpr const char* built_in_word = "built-in";
 
 bool names_built_in(const Arguments& arguments) {
-  return std::find(arguments.words.begin(), arguments.words.end(), built_in) != arguments.words.end();
+  return std::find(arguments.words.begin(), arguments.words.end(), built_in_word) != arguments.words.end();
 }
 
 /// Records are a JSON object or a list of objects. Lines of logs begin with a bracket too: a time, a rank, a level.
@@ -75,7 +75,7 @@ Expected<std::vector<Run>> read_words(const Arguments& arguments, std::vector<st
   std::vector<Run> runs;
   std::size_t logs = 0;
   for (const std::string& word : arguments.words) {
-    if (word == built_in) {
+    if (word == built_in_word) {
       TRY(auto own, built_in_runs());
       runs.insert(runs.end(), own.begin(), own.end());
       continue;
@@ -146,7 +146,7 @@ Expected<std::vector<MeasuredRun>> ready_runs(const std::vector<Run>& records, s
 /// Whether the pool's runs were on such hardware as the profile's: that of the first machine of the catalogue with its
 /// GPU.
 bool speaks_of(const FitPool& pool, const Profile& profile) {
-  for (const Machine& machine : stepcast::built_in().machines)
+  for (const Machine& machine : built_in().machines)
     if (machine.gpu.id == profile.gpu) return hardware_of(machine, pool.experts) == pool.hardware;
   return false;
 }
@@ -202,7 +202,7 @@ Profile with_pools(
 Expected<void> write_folder(
     const Arguments& arguments, const std::vector<FitPool>& pools, const std::vector<MeasuredRun>& runs) {
   const std::filesystem::path folder = arguments.value("--output");
-  for (const Profile& profile : stepcast::built_in().profiles) {
+  for (const Profile& profile : built_in().profiles) {
     if (std::none_of(pools.begin(), pools.end(), [&](const FitPool& pool) { return speaks_of(pool, profile); }))
       continue;
     TRY(auto output, OutputFile::open(output_place(
