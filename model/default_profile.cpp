@@ -77,11 +77,11 @@ double usual_gemm_share(Precision precision) {
 /// of multiprocessors times the cube of the clock (dynamic power is f V^2, and V rises with f), so that a limit allows
 /// a clock of (power/multiprocessors)^(1/3). The datasheet's rates are at the boost clock, which is
 /// peak/multiprocessors.
-double sustained_slowdown(double of_from, const Gpu& from, const Gpu& to) {
+double sustained_slowdown(double of_from, const Gpu& from, const Gpu& to, bool peak_is_clock = true) {
   const bool known = from.power_w > 0 && to.power_w > 0 && from.multiprocessors > 0 && to.multiprocessors > 0;
   if (of_from <= 1 || !known) return of_from;
   const double units = static_cast<double>(to.multiprocessors) / from.multiprocessors;
-  const double boost = ratio_or_one(main_peak(to).value(), main_peak(from).value()) / units;
+  const double boost = peak_is_clock ? ratio_or_one(main_peak(to).value(), main_peak(from).value()) / units : 1;
   return std::max(1.0, of_from * boost * std::cbrt(units * from.power_w / to.power_w));
 }
 
@@ -200,6 +200,15 @@ bool same_rates(const Gpu& a, const Gpu& b) {
          a.power_w == b.power_w;
 }
 
+/// For a GPU that somebody describes. Among the chips of a catalogue a higher peak per multiprocessor is a higher
+/// clock, which the power limit takes back; one that somebody writes down is meant: the design does as much at the
+/// clocks of `from`.
+Profile scaled_to_described(const Profile& profile, const Gpu& from, const Gpu& to) {
+  Profile out = scaled_profile(profile, from, to);
+  out.sustained_slowdown = sustained_slowdown(profile.sustained_slowdown, from, to, false);
+  return out;
+}
+
 /// `Row` is a profile or the head of one; `laws_of` is asked only of the one that is taken.
 template <typename Row, typename LawsOf>
 Profile chosen_profile(const Gpu& gpu, const std::vector<Row>& profiles, LawsOf laws_of) {
@@ -208,7 +217,7 @@ Profile chosen_profile(const Gpu& gpu, const std::vector<Row>& profiles, LawsOf 
     // A GPU that somebody edited is no longer the one that was measured: its rates scale with what was changed.
     const auto row = std::ranges::find(built_in().gpus, gpu.id, &Gpu::id);
     return row == built_in().gpus.end() || same_rates(*row, gpu) ? with_all_precisions(laws_of(*own), gpu)
-                                                                 : scaled_profile(laws_of(*own), *row, gpu);
+                                                                 : scaled_to_described(laws_of(*own), *row, gpu);
   }
 
   const Row* nearest = nullptr;
@@ -220,7 +229,10 @@ Profile chosen_profile(const Gpu& gpu, const std::vector<Row>& profiles, LawsOf 
       const double distance = std::abs(std::log(ratio_or_one(main_peak(gpu).value(), main_peak(other).value())));
       if (distance < nearest_distance) nearest = &profile, relative = &other, nearest_distance = distance;
     }
-  return nearest ? scaled_profile(laws_of(*nearest), *relative, gpu) : datasheet_profile(gpu);
+  if (nearest == nullptr) return datasheet_profile(gpu);
+  const auto row = std::ranges::find(built_in().gpus, gpu.id, &Gpu::id);
+  const bool described = row == built_in().gpus.end() || !same_rates(*row, gpu);
+  return (described ? scaled_to_described : scaled_profile)(laws_of(*nearest), *relative, gpu);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "model/base/contains.h"
 #include "model/base/row_text.h"
+#include "model/machine/plausible.h"
 #include "model/profile/step_parameter.h"
 
 namespace stepcast {
@@ -74,6 +75,16 @@ void check_parameters(JsonObject& file, const char* key, const std::vector<std::
       fmt::format("at most {}", most_fitted));
 }
 
+void check_sizes_and_times(JsonObject& file, const Stack& stack) {
+  check_plausible(file, "gradient_bucket", stack.gradient_bucket);
+  for (const auto& [key, time] : {std::pair{"host_per_launch", stack.host_per_launch},
+           {"host_per_step", stack.host_per_step}, {"skew_per_doubling", stack.skew_per_doubling},
+           {"launch_gap", stack.launch_gap}, {"data_wait", stack.data_wait}})
+    check_plausible(file, key, time);
+  check_plausible(file, "workspace", stack.workspace);
+  check_plausible(file, "framework_memory", stack.framework_memory);
+}
+
 constexpr auto stack_members = [](auto& file, auto& stack) {
   file.head(stack);
   file.read("from", stack.from);
@@ -129,6 +140,7 @@ constexpr auto stack_members = [](auto& file, auto& stack) {
   file.reading(check_parameters, "expert_parameters", stack.expert_parameters);
   file.rare("joint_precisions", stack.joint_precisions);
   file.rare("tuned_like", stack.tuned_like);
+  file.reading(check_sizes_and_times, stack);
 };
 
 }  // namespace

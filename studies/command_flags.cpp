@@ -1,4 +1,5 @@
 #include "studies/command_flags.h"
+#include "studies/cli/output_file.h"
 
 #include <array>
 #include <vector>
@@ -17,6 +18,7 @@ constexpr std::array of_merge = {
     Flag{.name = "--output", .key = "", .value = "FILE", .group = "Output",
          .doc = "the whole result by its ending: .jsonl, .csv, .sqlite, .db or .html", .kind = FlagKind::text,
          .alias = "-o"},
+    force_flag,
     Flag{.name = "--json", .key = "", .value = "", .group = "Output", .doc = "one JSON document: counts, top, pareto",
          .kind = FlagKind::toggle},
 };
@@ -28,6 +30,7 @@ constexpr std::array of_validate = {
          .kind = FlagKind::toggle},
     Flag{.name = "--html", .key = "", .value = "FILE", .group = "Output",
          .doc = "also write a page of all figures, pictures and conventions", .kind = FlagKind::text},
+    force_flag,
     Flag{.name = "--hold-out", .key = "", .value = "", .group = "Forecast",
          .doc = "fit every class's step parameters again without the run's own source, model or release, and judge by "
                 "that", .kind = FlagKind::toggle},
@@ -138,6 +141,7 @@ constexpr std::array of_schedule = {
          .doc = "also write a picture", .kind = FlagKind::text},
     Flag{.name = "--order", .key = "", .value = "FILE", .group = "Output",
          .doc = "also write the order with all durations, as --from reads it", .kind = FlagKind::text},
+    force_flag,
 };
 // clang-format on
 

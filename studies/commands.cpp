@@ -1,12 +1,17 @@
 #include "studies/commands.h"
 
 #include <algorithm>
+#include <csignal>
 #include <exception>
+#include <new>
+#include <ostream>
+#include <stdexcept>
 
 #include <fmt/format.h>
 
 #include "studies/help.h"
 #include "studies/cli/interrupt.h"
+#include "studies/cli/shown_text.h"
 
 namespace stepcast::studies {
 namespace {
@@ -38,37 +43,61 @@ Expected<void> run_command(const std::vector<std::string>& typed, Console& conso
   return command->run(arguments, console);
 }
 
-int failed(Console& console, const std::string& what) {
+int failed(Console& console, const std::string& what, const std::string& hint = {}) {
   console.err << "stepcast: the run failed: " << what << '\n';
+  if (!hint.empty()) console.err << "  " << hint << '\n';
   return 1;
 }
 
-}  // namespace
+int run_checked(const std::vector<std::string>& typed, Console& console) {
+  try {
+    const auto done = run_command(typed, console);
+    if (done) return 0;
+    console.err << error_text(done.error());
+    return 2;
+  } catch (const Interrupted& end) {
+    console.err << "stepcast: " << end.what() << '\n';
+    return 1;
+  } catch (const std::bad_alloc&) {
+    return failed(console, "there is not enough memory for this question",
+        "ask for less at once: fewer ranks, micro-batches or configurations");
+  } catch (const std::length_error&) {
+    return failed(
+        console, "the question is too large", "ask for less at once: fewer ranks, micro-batches or configurations");
+  } catch (const std::exception& problem) {
+    return failed(console, problem.what());
+  }
+}
 
-int run_program(const std::vector<std::string>& typed, Console& console) {
+int answer(const std::vector<std::string>& typed, Console& console) {
   if (typed.empty()) {
     console.err << program_help(commands());
     return 2;
   }
-  if (typed[0] == "--help" || typed[0] == "-h" || typed[0] == "help") {
-    console.out << program_help(commands());
-  } else if (typed[0] == "--version") {
-    console.out << version_text();
-  } else {
-    try {
-      if (const auto done = run_command(typed, console); !done) {
-        console.err << error_text(done.error());
-        return 2;
-      }
-    } catch (const Interrupted& end) {
-      console.err << "stepcast: " << end.what() << '\n';
-      return 1;
-    } catch (const std::exception& problem) {
-      return failed(console, problem.what());
-    }
-  }
-  if (!console.out.flush()) return failed(console, "the output could not be written");
-  return 0;
+  int code = 0;
+  if (typed[0] == "--help" || typed[0] == "-h" || typed[0] == "help") console.out << program_help(commands());
+  else if (typed[0] == "--version") console.out << version_text();
+  else code = run_checked(typed, console);
+  if (code == 0 && !console.out.flush()) return failed(console, "the output could not be written");
+  return code;
+}
+
+/// A stream whose text is shown_text().
+struct ShownStream {
+  ShownStream(std::ostream& to, bool color) : buffer(*to.rdbuf(), color), stream(&buffer) {}
+  ShownBuffer buffer;
+  std::ostream stream;
+};
+
+}  // namespace
+
+int run_program(const std::vector<std::string>& typed, Console& console) {
+  std::signal(SIGXFSZ, SIG_IGN);  // a file beyond the limit is then an error of its write
+  ShownStream out(console.out, console.color), err(console.err, console.color);
+  Console shown{out.stream, err.stream, console.color, console.unicode, console.columns, console.drawn};
+  const int code = answer(typed, shown);
+  if (out.buffer.finish() && out.stream.flush()) return code;
+  return code == 0 ? failed(shown, "the output could not be written") : code;
 }
 
 }  // namespace stepcast::studies

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "calibrate/fit/beyond_roof.h"
 #include "calibrate/fit/conditions.h"
 #include "calibrate/fit/fit_collective.h"
 #include "calibrate/fit/fit_law.h"
@@ -309,9 +310,11 @@ void note_left_out(const Pools& pools, std::vector<std::string>& notes) {
 
 }  // namespace
 
-Expected<FittedProfile> fit_profile(const Measurements& measurements, const FitRequest& request) {
+Expected<FittedProfile> fit_profile(const Measurements& all, const FitRequest& request) {
+  auto [measurements, beyond] = rows_below_roofs(all, request.gpu);
   const Pools pools = pools_of(measurements, request.gpu);
   FittedProfile out = ProfileFit(pools, request).run();
+  out.notes.insert(out.notes.end(), beyond.begin(), beyond.end());
   note_left_out(pools, out.notes);
   const std::vector<Roof> roofs = roofs_of(measurements, request.gpu);
   replace_roofs(out.profile.roofs, roofs);
@@ -324,6 +327,7 @@ Expected<FittedProfile> fit_profile(const Measurements& measurements, const FitR
         fmt::format("nothing of {} to fit among {} rows", request.gpu.id, measurements.rows.size()),
         pools.other_gpus.empty() ? std::string("import some first")
                                  : fmt::format("they are of {}", fmt::join(pools.other_gpus, ", ")));
+  TRY(check_below_roofs(out.profile, request.gpu));
   out.profile.conditions = conditions_of(measurements, request.gpu);
   return out;
 }

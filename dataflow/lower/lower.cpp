@@ -8,6 +8,7 @@
 #include "dataflow/place/block.h"
 #include "dataflow/lower/fuse.h"
 #include "dataflow/place/moves.h"
+#include "dataflow/place/par_rules.h"
 #include "dataflow/lower/read_plan.h"
 #include "dataflow/lower/stages.h"
 
@@ -279,7 +280,8 @@ Expected<Explanation> explain(const NetworkSpec& spec, const Plan& plan, const S
   Explanation out;
   MappingProgram written;
   written.meshes = lowering.parsed().program.meshes;
-  for (const Statement& statement : lowering.parsed().statements) written.body.emplace_back(statement);
+  for (Statement& statement : statements_for(lowering.network(), lowering.parsed().statements))
+    written.body.emplace_back(std::move(statement));
   out.expanded = print(written);
   const PlacedNetwork& placed = lowering.placed();
   for (std::size_t b = 0; b < lowering.network().blocks.size(); ++b) {

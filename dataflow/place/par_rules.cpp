@@ -164,4 +164,21 @@ Expected<std::vector<ParRule>> par_rules(
   return rules;
 }
 
+std::vector<Statement> statements_for(const Network& network, const std::vector<Statement>& statements) {
+  std::vector<Statement> own;
+  for (Statement statement : statements) {
+    if (!statement.alias.empty()) {
+      if (auto* par = std::get_if<ParStatement>(&statement.body); par != nullptr && !par->dims.empty()) {
+        std::erase_if(par->dims, [&](const std::string& dim) { return network.find_dim(dim) < 0; });
+        if (par->dims.empty()) continue;
+      }
+      const std::vector<std::string> tensors = named_tensors(statement);
+      const auto is_here = [&](const std::string& name) { return network.find_tensor(name) >= 0; };
+      if (!tensors.empty() && std::ranges::none_of(tensors, is_here)) continue;
+    }
+    own.push_back(std::move(statement));
+  }
+  return own;
+}
+
 }  // namespace stepcast::dataflow

@@ -27,4 +27,8 @@ Expected<void> mark_stage_atoms(Mesh& mesh, const std::vector<Statement>& statem
 Expected<std::vector<ParRule>> par_rules(
     const Network& network, const Mesh& mesh, const std::vector<Statement>& statements);
 
+/// The statements as somebody could have written them for this network: without what aliases say of loops and tensors
+/// that only other networks have.
+std::vector<Statement> statements_for(const Network& network, const std::vector<Statement>& statements);
+
 }  // namespace stepcast::dataflow

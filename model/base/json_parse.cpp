@@ -9,6 +9,33 @@
 namespace stepcast::detail {
 namespace {
 
+/// What is wrong in our words, by a part of the library's.
+struct JsonFault {
+  std::string_view part, what, hint;
+};
+constexpr JsonFault json_faults[] = {
+    {"missing closing quote", "a text without its closing quote", "\"text\""},
+    {"must be escaped", "a control character inside a text", "\\n for a line end, \\t for a tab"},
+    {"ill-formed UTF-8", "bytes that are no UTF-8", "save the file as UTF-8"},
+    {"after backslash", "an escape that JSON does not have", "\\\\ for a backslash"},
+    {"'\\u' must be followed", "an escape that JSON does not have", "\\u and four hexadecimal digits"},
+    {"surrogate", "half a character", "\\ud83d is followed by \\ude80, or the like"},
+    {"number overflow", "a number beyond any real one", "at most 1e308"},
+    {"expected end of input", "something behind the end", "one value, with every bracket closed once"},
+    {"expected string literal", "a key is missing here", "\"key\": value, and no comma behind the last one"},
+    {"expected ':'", "a colon is missing here", "\"key\": value"},
+    {"expected ']'", "a comma or the end of the list is missing here", "[1, 2]"},
+    {"expected '}'", "a comma or the end of the object is missing here", "{\"a\": 1, \"b\": 2}"},
+    {"invalid number", "a number that JSON does not have", "1, 0.5 or 1e-3"},
+    {"invalid literal", "a word without quotes", "true, false, null, a number or \"text\""},
+    {"", "a value is missing here", "a number, \"text\", [...], {...}, true, false or null"},
+};
+
+const JsonFault& json_fault(std::string_view message) {
+  return *std::ranges::find_if(
+      json_faults, [&](const JsonFault& row) { return message.find(row.part) != std::string_view::npos; });
+}
+
 /// Fills a JsonValue from the parser's events; stops at the first thing a strict file may not hold.
 class JsonFiller {
  public:
@@ -54,8 +81,9 @@ class JsonFiller {
     const std::size_t line = 1 + static_cast<std::size_t>(std::ranges::count(before, '\n'));
     const std::size_t column = end - (before.rfind('\n') == std::string_view::npos ? 0 : before.rfind('\n') + 1) + 1;
     const bool cut = position > text_.size();
-    return refuse(fmt::format("{}:{}:{}", where_, line, column), json_shown(reason(error.what())),
-        cut ? "the file ends too early" : "");
+    const JsonFault& fault = json_fault(error.what());
+    const std::string what = fmt::format("syntax error: {}", cut ? "the file ends too early" : fault.what);
+    return refuse(fmt::format("{}:{}:{}", where_, line, column), what, std::string(fault.hint));
   }
 
   JsonValue root;
@@ -112,14 +140,6 @@ class JsonFiller {
   bool refuse(std::string where, std::string what, std::string hint) {
     error = Error{std::move(where), std::move(what), std::move(hint)};
     return false;
-  }
-
-  /// The parser's message without its own number and position, which `where` gives.
-  static std::string reason(std::string_view message) {
-    if (const auto end = message.find("] "); end != std::string_view::npos) message.remove_prefix(end + 2);
-    const auto colon = message.find(": ");
-    if (message.starts_with("parse error at") && colon != std::string_view::npos) message.remove_prefix(colon + 2);
-    return std::string(message);
   }
 
   std::string_view text_;

@@ -35,12 +35,15 @@ std::string json_quoted(std::string_view text) {
     const char c = text[at];
     if (static_cast<unsigned char>(c) >= 0x80) {
       const std::size_t size = utf8_size(text.substr(at));
-      result += size > 0 ? text.substr(at, size) : no_character;
+      const char32_t number = size > 0 ? utf8_number(text.substr(at, size)) : 0;
+      if (size == 0) result += no_character;
+      else if (steers(number)) result += fmt::format("\\u{:04x}", static_cast<unsigned>(number));  // none beyond U+FFFF
+      else result += text.substr(at, size);
       at += std::max<std::size_t>(size, 1) - 1;
     } else if (c == '"' || c == '\\') (result += '\\') += c;
     else if (c == '\n') result += "\\n";
     else if (c == '\t') result += "\\t";
-    else if (static_cast<unsigned char>(c) < 0x20) result += fmt::format("\\u{:04x}", static_cast<int>(c));
+    else if (steers(static_cast<unsigned char>(c))) result += fmt::format("\\u{:04x}", static_cast<int>(c));
     else result += c;
   }
   return result + '"';

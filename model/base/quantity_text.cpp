@@ -56,20 +56,21 @@ constexpr Unit units[] = {
 };
 // clang-format on
 
-/// What each dimension is called, the largest value that anybody can mean (base units), an example, its key ending.
+/// What each dimension is called, the least and the largest value above zero that anybody can mean (base units), an
+/// example, its key ending. Times and sizes may be rounding's rest of nothing; one divides by rates.
 struct Kind {
   const char* name;
-  double highest;
+  double lowest, highest;
   const char* example;
   const char* suffix;
 };
 constexpr std::array<Kind, 6> dimension_kinds = {{
-    {"time", 1e9, "30 us", "_s"},                           // 30 years
-    {"memory size", 1e18, "80 GiB", "_bytes"},              // an exabyte
-    {"bandwidth", 1e16, "400 GB/s", "_bytes_per_s"},        // a thousand times today's HBM
-    {"amount of work", 1e30, "1.2 PFLOP", "_flops"},        // a thousand times the largest training runs
-    {"compute rate", 1e19, "312 TFLOP/s", "_flops_per_s"},  // a thousand times today's chips
-    {"frequency", 1e12, "1.83 GHz", "_hz"},
+    {"time", 0, 1e9, "30 us", "_s"},                           // 30 years
+    {"memory size", 0, 1e18, "80 GiB", "_bytes"},              // an exabyte
+    {"bandwidth", 1, 1e16, "400 GB/s", "_bytes_per_s"},        // a thousand times today's HBM
+    {"amount of work", 0, 1e30, "1.2 PFLOP", "_flops"},        // a thousand times the largest training runs
+    {"compute rate", 1, 1e19, "312 TFLOP/s", "_flops_per_s"},  // a thousand times today's chips
+    {"frequency", 1e-3, 1e12, "1.83 GHz", "_hz"},
 }};
 const Kind& kind_of(Dimension dimension) { return dimension_kinds[static_cast<std::size_t>(dimension)]; }
 
@@ -142,6 +143,8 @@ Expected<double> checked(
   const std::string hint = fmt::format("a {} like \"{}\"", kind.name, kind.example);
   if (std::isnan(value) || value < 0) return fail(where, fmt::format("'{}' is not positive", shown(text)), hint);
   if (value == 0 && zero == Zero::refused) return fail(where, fmt::format("'{}' is zero", shown(text)), hint);
+  if (value > 0 && value < kind.lowest)
+    return fail(where, fmt::format("'{}' is less than any real {}", shown(text), kind.name), hint);
   if (value > kind.highest) return fail(where, fmt::format("'{}' is beyond any real {}", shown(text), kind.name), hint);
   return value;
 }

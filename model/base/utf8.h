@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <string_view>
 
 namespace stepcast {
@@ -22,6 +23,27 @@ inline std::size_t utf8_size(std::string_view text) {
   const bool never = (first == 0xe0 && byte(1) < 0xa0) || (first == 0xed && byte(1) >= 0xa0) ||
                      (first == 0xf0 && byte(1) < 0x90) || (first == 0xf4 && byte(1) >= 0x90);
   return never ? 0 : size;
+}
+
+/// The number of the character that `character` is in UTF-8; utf8_size() has looked at it.
+inline char32_t utf8_number(std::string_view character) {
+  const auto first = static_cast<unsigned char>(character[0]);
+  if (character.size() == 1) return first;
+  char32_t number = first & (0x7fU >> character.size());
+  for (const char next : character.substr(1)) number = number << 6 | (static_cast<unsigned char>(next) & 0x3fU);
+  return number;
+}
+
+/// May a character reach a terminal or a page as it is? Those that steer instead of showing may not: controls (line
+/// ends and tabs are for the caller to allow) and marks that change lines or the direction of writing (Unicode 15,
+/// general categories Cc and Zl, and the bidirectional controls of UAX 9).
+inline bool steers(char32_t number) {
+  struct Range {
+    char32_t first, last;
+  };
+  constexpr Range ranges[] = {{0, 0x1f}, {0x7f, 0x9f}, {0x200e, 0x200f}, {0x2028, 0x202e}, {0x2066, 0x2069}};
+  return std::any_of(std::begin(ranges), std::end(ranges),
+      [&](const Range& range) { return number >= range.first && number <= range.last; });
 }
 
 /// Does a byte go on with the character in front of it?

@@ -2,10 +2,25 @@
 
 #include "model/machine/gpu_json.h"
 #include "model/machine/machine_names.h"
+#include "model/machine/plausible.h"
 #include "model/base/row_text.h"
 
 namespace stepcast {
 namespace {
+
+void check_peak(JsonObject& peak, const char* precision, FlopsPerSecond rate) {
+  const PlausibleRange& range = plausible_range("peak");
+  peak.require(rate.value() >= range.least && rate.value() <= range.most, precision,
+      fmt::format("{} cannot be: {}", exact_text(rate), range.why),
+      fmt::format("from {} to {}", exact_text(FlopsPerSecond(range.least)), exact_text(FlopsPerSecond(range.most))));
+}
+
+void check_gpu_sizes(JsonObject& file, const Gpu& gpu) {
+  check_plausible(file, "memory", gpu.memory);
+  check_plausible(file, "memory_bandwidth", gpu.memory_bandwidth);
+  check_plausible(file, "l2", gpu.l2);
+  check_plausible(file, "scale_up_bandwidth", gpu.scale_up_bandwidth);
+}
 
 /// Dense rates (no structured sparsity) by precision; what is absent the chip cannot do.
 void read_peaks(JsonObject& object, Gpu& gpu) {
@@ -14,6 +29,7 @@ void read_peaks(JsonObject& object, Gpu& gpu) {
   for (const Choice<Precision>& row : precision_names) {
     FlopsPerSecond& rate = gpu.peak[static_cast<int>(row.value)];
     peak.optional(row.name, rate);
+    if (!peak.failed() && rate.value() > 0) check_peak(peak, row.name, rate);
     any = any || rate.value() > 0;
   }
   object.require(any, "peak", "no rate is given", "at least one of fp32, tf32, fp16, bf16, fp8, mxfp8, nvfp4");
@@ -29,7 +45,7 @@ void write_peaks(JsonWriter& json, const Gpu& gpu) {
 constexpr auto gpu_members = [](auto& file, auto& gpu) {
   file.head(gpu);
   file.read("architecture", gpu.architecture);
-  file.read("multiprocessors", gpu.multiprocessors, IntegerRange{1, 100'000});
+  file.read("multiprocessors", gpu.multiprocessors, IntegerRange{4, 100'000});  // 40 to 304 in the catalogue
   file.reading(read_peaks, gpu);
   file.writing(write_peaks, gpu);
   file.read("memory", gpu.memory);
@@ -37,6 +53,7 @@ constexpr auto gpu_members = [](auto& file, auto& gpu) {
   file.read("l2", gpu.l2);
   file.optional("scale_up_bandwidth", gpu.scale_up_bandwidth, Zero::allowed);
   file.rare("power_w", gpu.power_w, NumberRange{1, 100'000});
+  file.reading(check_gpu_sizes, gpu);
   file.rare("unverified", gpu.unverified);
 };
 

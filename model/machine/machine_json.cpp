@@ -6,6 +6,7 @@
 
 #include "model/machine/gpu_json.h"
 #include "model/machine/machine_names.h"
+#include "model/machine/plausible.h"
 #include "model/base/row_text.h"
 
 namespace stepcast {
@@ -46,6 +47,12 @@ constexpr auto level_members = [](auto& file, auto& level) {
   file.optional_choice("transport", level.transport, transport_names);
 };
 
+void check_rates(JsonObject& object, const Level& level) {
+  check_plausible(object, "bandwidth_per_gpu", level.bandwidth_per_gpu);
+  check_plausible(object, "port_bandwidth", level.port_bandwidth);
+  check_plausible(object, "latency", level.latency);
+}
+
 /// A level holds whole instances of the level below, and more than one.
 void check_nesting(JsonObject& object, const Machine& machine, const Level& level) {
   if (machine.levels.empty()) return;
@@ -70,12 +77,13 @@ Expected<Machine> read_machine(const std::string& text, const std::string& where
     RowReader row(object);
     Level level;
     level_members(row, level);
+    check_rates(object, level);
     check_nesting(object, machine, level);
     machine.levels.push_back(level);
   }
   file.require(!machine.levels.empty(), "levels", "the list is empty", "levels from the innermost out");
-  file.read("host_memory", machine.host_memory);
-  file.read("host_link", machine.host_link);
+  read_plausible(file, "host_memory", machine.host_memory);
+  read_plausible(file, "host_link", machine.host_link);
   TRY(Machine result, file.finish(std::move(machine)));
   if (const auto sound = check_fabric(result); !sound)
     return fail(fmt::format("{}:{}", where, sound.error().where), sound.error().what, sound.error().hint);

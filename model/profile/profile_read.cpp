@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "model/machine/plausible.h"
 #include "model/profile/kernel_features.h"
 #include "model/profile/profile.h"
 #include "model/profile/profile_names.h"
@@ -78,25 +79,25 @@ void require_kernels_only(JsonObject& object, const Refinement& refinement) {
 RooflineLaw read_roofline(JsonObject& object, std::span<const char* const> names) {
   RooflineLaw law;
   object.choice("precision", law.precision, precision_names);
-  object.read("t0_s", law.t0, Zero::allowed);
-  object.read("compute_flops_per_s", law.compute);
-  object.read("memory_bytes_per_s", law.memory);
+  read_plausible(object, "t0_s", law.t0, Zero::allowed);
+  read_plausible(object, "compute_flops_per_s", law.compute);
+  read_plausible(object, "memory_bytes_per_s", law.memory);
   object.read("softness", law.softness, NumberRange{1, 100});
   object.optional("block_scaled", law.block_scaled);
-  object.optional("cast_t0_s", law.cast_t0, Zero::allowed);
-  object.optional("cast_bytes_per_s", law.cast, Zero::allowed);
+  optional_plausible(object, "cast_t0_s", law.cast_t0, Zero::allowed);
+  optional_plausible(object, "cast_bytes_per_s", law.cast, Zero::allowed);
   read_refined(object, law, names);
   return law;
 }
 
 AttentionLaw read_attention(JsonObject object) {
   AttentionLaw law;
-  object.read("t0_s", law.t0, Zero::allowed);
-  object.read("compute_flops_per_s", law.compute);
+  read_plausible(object, "t0_s", law.t0, Zero::allowed);
+  read_plausible(object, "compute_flops_per_s", law.compute);
   object.read("ramp_positions", law.ramp, NumberRange{0, 1e6});
   object.read("backward_efficiency", law.backward_efficiency, positive_share);
   object.optional("decode", law.decode);
-  object.optional("memory_bytes_per_s", law.memory, Zero::allowed);
+  optional_plausible(object, "memory_bytes_per_s", law.memory, Zero::allowed);
   read_refined(object, law, attention_feature_names);
   require_kernels_only(object, law.refinement);
   return law;
@@ -104,8 +105,8 @@ AttentionLaw read_attention(JsonObject object) {
 
 MemoryLaw read_memory(JsonObject object) {
   MemoryLaw law;
-  object.read("t0_s", law.t0, Zero::allowed);
-  object.read("memory_bytes_per_s", law.memory);
+  read_plausible(object, "t0_s", law.t0, Zero::allowed);
+  read_plausible(object, "memory_bytes_per_s", law.memory);
   object.optional("op", law.op);
   object.require(law.op.empty() || find_memory_op(law.op) != nullptr, "op", fmt::format("no operator '{}'", law.op));
   read_refined(object, law, memory_feature_names);
@@ -130,9 +131,9 @@ CollectiveCurve read_curve(JsonObject& object) {
   object.choice("kind", curve.kind, collective_names);
   object.choice("fabric", curve.fabric, fabric_names);
   object.read("ranks", curve.ranks, IntegerRange{2, 1'000'000});
-  object.read("latency_s", curve.latency, Zero::allowed);
-  object.read("bandwidth_bytes_per_s", curve.bandwidth);
-  object.optional("half_bytes", curve.half, Zero::allowed);
+  read_plausible(object, "latency_s", curve.latency, Zero::allowed);
+  read_plausible(object, "bandwidth_bytes_per_s", curve.bandwidth);
+  optional_plausible(object, "half_bytes", curve.half, Zero::allowed);
   object.optional("p", curve.p, NumberRange{0.01, 10});
   std::vector<std::vector<double>> rows;
   if (object.has("points")) object.read_rows("points", rows, 2, NumberRange{1e-12, 1e15});
@@ -183,9 +184,9 @@ ScaleOutLaw read_scale_out(JsonObject& object) {
   ScaleOutLaw law;
   object.choice("fabric", law.fabric, fabric_names);
   object.read("efficiency", law.efficiency, positive_share);
-  object.read("base_s", law.base, Zero::allowed);
-  object.optional("per_doubling_s", law.per_doubling, Zero::allowed);
-  object.optional("per_node_s", law.per_node, Zero::allowed);
+  read_plausible(object, "base_s", law.base, Zero::allowed);
+  optional_plausible(object, "per_doubling_s", law.per_doubling, Zero::allowed);
+  optional_plausible(object, "per_node_s", law.per_node, Zero::allowed);
   object.optional_choice("transport", law.transport, transport_names);
   object.optional("half_bytes", law.half, Zero::allowed);
   object.optional("exponent", law.exponent, NumberRange{0.05, 2});
@@ -345,7 +346,7 @@ Expected<Profile> read_profile(const std::string& text, const std::string& where
   file.read("step_spread_source", profile.step_spread_source);
   if (auto conditions = file.optional_object("conditions")) profile.conditions = read_conditions(*conditions);
   file.optional("multiprocessors", profile.units.multiprocessors, IntegerRange{0, 100'000});
-  file.optional("l2_bytes", profile.units.l2, Zero::allowed);
+  optional_plausible(file, "l2_bytes", profile.units.l2, Zero::allowed);
   for (JsonObject& row : file.objects("gemm")) {
     const RooflineLaw law = read_roofline(row, gemm_feature_names);
     row.require(find_gemm(profile, law.precision, law.block_scaled) == nullptr, "precision",

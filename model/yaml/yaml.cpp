@@ -17,6 +17,7 @@ namespace {
 // have a few thousand nodes on a dozen levels.
 constexpr std::size_t most_yaml_nodes = 100'000;
 constexpr int deepest_yaml = 64;
+constexpr std::size_t most_yaml_text = std::size_t{16} << 20;  // as much as a file may have
 
 /// Counts documents before they are kept: at a sign that begins no value (",a: 1"), the library hands out empty ones
 /// without end.
@@ -64,6 +65,9 @@ class YamlCopy {
       refuse(out.position, fmt::format("more than {} levels", deepest_yaml), "an alias may stand inside its own value");
     if (++nodes_ > most_yaml_nodes)
       refuse(out.position, fmt::format("more than {} nodes", most_yaml_nodes), "anchors may have multiplied them");
+    if (node.IsScalar() && (text_ += node.Scalar().size()) > most_yaml_text)
+      refuse(out.position, fmt::format("more than {} MiB of text", most_yaml_text >> 20),
+          "aliases may have multiplied it");
     if (failure_) return out;
     const std::string& tag = node.Tag();
     if (tag.size() > 1 && tag.front() == '!') out.tag = tag;
@@ -75,7 +79,10 @@ class YamlCopy {
     if (node.IsSequence()) {
       out.kind = YamlNode::Kind::list;
       out.flow = node.Style() == YAML::EmitterStyle::Flow;
-      for (const auto& item : node) out.items.push_back(copy(item, depth + 1));
+      for (const auto& item : node) {
+        out.items.push_back(copy(item, depth + 1));
+        if (failure_) return out;
+      }
     }
     if (node.IsMap()) copy_map(node, out, depth + 1);
     return out;
@@ -134,7 +141,7 @@ class YamlCopy {
 
   const std::string& file_;
   std::vector<std::string_view> lines_;
-  std::size_t nodes_ = 0;
+  std::size_t nodes_ = 0, text_ = 0;
   std::optional<TextError> failure_;
 };
 

@@ -37,7 +37,7 @@ struct TextError {
 
 /// All documents of a text, one after the other. Aliases are replaced by what they stand for, and merge keys ("<<") by
 /// the entries of the other map that the map does not have itself. Errors: not YAML, a key twice, a key that is no
-/// scalar, more than 64 levels, more than 100,000 nodes.
+/// scalar, more than 64 levels, 100,000 nodes or 16 MiB of text behind aliases.
 tl::expected<std::vector<YamlNode>, TextError> read_yaml(const std::string& text, const std::string& file);
 
 }  // namespace stepcast

@@ -6,6 +6,9 @@
 
 #include <fmt/format.h>
 
+#include "model/base/contains.h"
+#include "studies/cli/output_file.h"
+
 namespace stepcast::calibration {
 namespace {
 
@@ -59,6 +62,7 @@ Expected<void> check_use(const CalibrateWord& word, const Arguments& arguments) 
   std::vector<std::string> own(word.flags.begin(), word.flags.end());
   if (word.takes_context)
     for (const Flag& flag : context_flags()) own.emplace_back(flag.name);
+  if (contains(own, "--output")) own.emplace_back(force_flag.name);
   for (const auto& [flag, value] : arguments.flags)
     if (std::find(own.begin(), own.end(), flag) == own.end())
       return fail(flag, fmt::format("does not go with calibrate {}", word.name), name_hint(flag, own));
@@ -67,6 +71,7 @@ Expected<void> check_use(const CalibrateWord& word, const Arguments& arguments) 
 
 // clang-format off
 constexpr std::array own_flags = {
+    force_flag,
     Flag{.name = "--output", .key = "", .value = "FILE", .group = "Output",
          .doc = "written whole or not at all (measure, import: measurements; fit: the profile)", .alias = "-o"},
     Flag{.name = "--json", .key = "", .value = "", .group = "Output", .doc = "the report as one JSON document",

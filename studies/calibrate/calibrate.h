@@ -43,6 +43,12 @@ struct ImportedTimings {
 Expected<ImportedTimings> import_files(std::span<const std::string> files, const std::string& format,
     const ImportOptions& options, const std::string& fallback_gpu, Console& console);
 
+/// Is the file at the name one that import or measure wrote, or a profile?
+bool is_measurement_file(const std::string& name);
+bool is_profile_file(const std::string& name);
+/// The profile as a file. Errors: one that would be refused when it is read, which must never be written.
+Expected<std::string> profile_text(const Profile& profile);
+
 /// What a kernel or collective is called in reports: "gemm bf16", "attention decode", "norm", "all_reduce".
 std::string query_name(const Query& query);
 

@@ -58,11 +58,23 @@ Expected<const Gpu*> gpu_of(Measurements& measurements, const std::string& said)
 
 }  // namespace
 
+bool is_profile_file(const std::string& name) {
+  return file_holds(name, "\"id\": ") && file_holds(name, "\"gpu\": ") && file_holds(name, "\"context\": ");
+}
+
+Expected<std::string> profile_text(const Profile& profile) {
+  std::string text = write_profile(profile);
+  const auto read = read_profile(text, "the fit's profile");
+  if (read) return text;
+  return fail("measurements", "they give a profile that no forecast would take: " + to_text(read.error()),
+      "look for rows with a wrong unit or a wrong shape");
+}
+
 Expected<void> calibrate_fit(const Arguments& arguments, Console& console) {
   TRY(auto options, import_options(arguments));
   TRY(const auto share, hold_out_share(arguments));
   if (!arguments.has("--output")) return fail("--output", "is missing", "-o PROFILE.json: where the profile goes");
-  TRY(auto output, OutputFile::open(arguments.value("--output"), "--output"));
+  TRY(auto output, OutputFile::open(output_place(arguments, "--output", is_profile_file)));
   const std::string said = std::exchange(options.context.gpu, "");
   TRY(auto imported, import_files(arguments.words, arguments.value("--format"), options, said, console));
   Measurements& measurements = imported.measurements;
@@ -78,7 +90,8 @@ Expected<void> calibrate_fit(const Arguments& arguments, Console& console) {
   request.keep_laws = arguments.has("--keep-laws");
   TRY(auto fitted, fit_profile(measurements, request));
   describe_fit(fitted, start, rows);
-  output.finish(write_profile(fitted.profile));
+  TRY(const auto text, profile_text(fitted.profile));
+  output.finish(text);
 
   FitReport report{fitted, start, arguments.value("--output"), rows, measurements.notes};
   for (std::vector<std::string> notes : {fitted.notes, doubts_of(fitted.laws, measurements, gpu->id)})

@@ -67,10 +67,12 @@ Expected<ImportedTimings> import_files(std::span<const std::string> files, const
   return out;
 }
 
+bool is_measurement_file(const std::string& name) { return file_holds(name, "\"stepcast_measurements\""); }
+
 Expected<void> calibrate_import(const Arguments& arguments, Console& console) {
   TRY(const auto options, import_options(arguments));
   if (!arguments.has("--output")) return fail("--output", "is missing", "-o M.json: where the measurements go");
-  TRY(auto output, OutputFile::open(arguments.value("--output"), "--output"));
+  TRY(auto output, OutputFile::open(output_place(arguments, "--output", is_measurement_file)));
   TRY(const auto imported, import_files(arguments.words, arguments.value("--format"), options, "", console));
   output.finish(write_measurements(imported.measurements));
   const std::string name = arguments.value("--output");

@@ -112,6 +112,13 @@ Expected<Measurements> earlier_rows(const MeasureSettings& settings) {
 
 // --- running ---
 
+OutputPlace measured_place(const MeasureSettings& settings) {
+  return {settings.output, "--output", is_measurement_file, {settings.start}, settings.force};
+}
+OutputPlace profile_place(const MeasureSettings& settings) {
+  return {settings.profile, "--profile", is_profile_file, {settings.start}, settings.force};
+}
+
 std::string clock_text(Seconds time) {
   const auto whole = static_cast<int>(time.value() + 0.5);
   return fmt::format("{}:{:02}", whole / 60, whole % 60);
@@ -126,7 +133,7 @@ MeasureHooks hooks_for(const MeasureSettings& settings, const MeasureDoors& door
   };
   if (!writes) return hooks;
   hooks.keep = [&settings](const Measurements& rows) -> Expected<void> {
-    TRY(auto file, OutputFile::open(settings.output, "--output"));
+    TRY(auto file, OutputFile::open(measured_place(settings)));
     return file.write(write_measurements(rows));
   };
   return hooks;
@@ -218,8 +225,10 @@ class MeasureRun {
   [[nodiscard]] bool cut_short() const { return !result_.finished && result_.ended_by != "budget"; }
 
   Expected<void> write_profile_file(const Profile& profile) const {
-    TRY(auto file, OutputFile::open(settings_.profile, "--profile"));
-    return file.write(write_profile(profile));
+    TRY(auto file, OutputFile::open(profile_place(settings_)));
+    TRY(const auto text, profile_text(profile));
+    file.finish(text);
+    return {};
   }
 
   std::string ended_early() const {
@@ -239,10 +248,8 @@ class MeasureRun {
 /// Where files cannot be written is said before minutes of work.
 Expected<void> check_outputs(const MeasureSettings& settings) {
   if (settings.output.empty()) return fail("--output", "is missing", "-o M.json: where the measurements go");
-  for (const auto& [name, flag] : {std::pair(settings.output, "--output"), std::pair(settings.profile, "--profile")}) {
-    if (name.empty()) continue;
-    TRY(OutputFile::open(name, flag));
-  }
+  TRY(OutputFile::open(measured_place(settings)));
+  if (!settings.profile.empty()) TRY(OutputFile::open(profile_place(settings)));
   return {};
 }
 

@@ -83,6 +83,7 @@ Expected<MeasureSettings> measure_settings(const Arguments& arguments) {
   settings.dry_run = arguments.has("--dry-run");
   settings.resume = arguments.has("--resume");
   settings.json = arguments.has("--json");
+  settings.force = arguments.has(force_flag.name);
   TRY(const auto index, count_of(arguments, "--gpu-index", 0));
   settings.index = static_cast<int>(index);
   TRY(const auto seed, count_of(arguments, "--seed", 1));

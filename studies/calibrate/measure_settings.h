@@ -38,7 +38,7 @@ struct MeasureSettings {
   std::vector<Query> own;
   std::string start, id;  ///< of the fit, as `calibrate fit` has them
   std::uint64_t seed = 1;
-  bool dry_run = false, resume = false, json = false;
+  bool dry_run = false, resume = false, json = false, force = false;
 };
 Expected<MeasureSettings> measure_settings(const Arguments& arguments);
 

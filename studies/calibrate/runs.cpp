@@ -23,10 +23,10 @@
 namespace stepcast::calibration {
 namespace {
 
-constexpr const char* own_records = "built-in";
+constexpr const char* built_in_word = "built-in";
 
 bool names_built_in(const Arguments& arguments) {
-  return std::find(arguments.words.begin(), arguments.words.end(), own_records) != arguments.words.end();
+  return std::find(arguments.words.begin(), arguments.words.end(), built_in_word) != arguments.words.end();
 }
 
 /// Records are a JSON object or a list of objects. Lines of logs begin with a bracket too: a time, a rank, a level.
@@ -75,7 +75,7 @@ Expected<std::vector<Run>> read_words(const Arguments& arguments, std::vector<st
   std::vector<Run> runs;
   std::size_t logs = 0;
   for (const std::string& word : arguments.words) {
-    if (word == own_records) {
+    if (word == built_in_word) {
       TRY(auto own, built_in_runs());
       runs.insert(runs.end(), own.begin(), own.end());
       continue;
@@ -146,7 +146,7 @@ Expected<std::vector<MeasuredRun>> ready_runs(const std::vector<Run>& records, s
 /// Whether the pool's runs were on such hardware as the profile's: that of the first machine of the catalogue with its
 /// GPU.
 bool speaks_of(const FitPool& pool, const Profile& profile) {
-  for (const Machine& machine : stepcast::built_in().machines)
+  for (const Machine& machine : built_in().machines)
     if (machine.gpu.id == profile.gpu) return hardware_of(machine, pool.experts) == pool.hardware;
   return false;
 }
@@ -199,17 +199,18 @@ Profile with_pools(
 }
 
 /// Into a folder: every profile of the catalogue whose hardware the runs speak of.
-Expected<int> write_folder(const std::filesystem::path& folder, const std::vector<FitPool>& pools,
-    const std::vector<MeasuredRun>& runs, bool published) {
-  int written = 0;
-  for (const Profile& profile : stepcast::built_in().profiles) {
+Expected<void> write_folder(
+    const Arguments& arguments, const std::vector<FitPool>& pools, const std::vector<MeasuredRun>& runs) {
+  const std::filesystem::path folder = arguments.value("--output");
+  for (const Profile& profile : built_in().profiles) {
     if (std::none_of(pools.begin(), pools.end(), [&](const FitPool& pool) { return speaks_of(pool, profile); }))
       continue;
-    TRY(auto output, OutputFile::open((folder / (profile.id + ".json")).string(), "--output"));
-    TRY(output.write(write_profile(with_pools(profile, pools, runs, published))));
-    ++written;
+    TRY(auto output, OutputFile::open(output_place(
+                         arguments, (folder / (profile.id + ".json")).string(), "--output", is_profile_file)));
+    TRY(const auto text, profile_text(with_pools(profile, pools, runs, names_built_in(arguments))));
+    output.finish(text);
   }
-  return written;
+  return {};
 }
 
 Expected<const Gpu*> single_gpu(const std::vector<MeasuredRun>& runs) {
@@ -227,18 +228,17 @@ Expected<void> write_fits(
     const Arguments& arguments, const std::vector<FitPool>& pools, const std::vector<MeasuredRun>& runs) {
   if (!arguments.has("--output")) return {};
   const std::string name = arguments.value("--output");
-  if (std::filesystem::is_directory(name)) {
-    TRY(write_folder(name, pools, runs, names_built_in(arguments)));
-    return {};
-  }
+  if (std::filesystem::is_directory(name)) return write_folder(arguments, pools, runs);
   TRY(const auto gpu, single_gpu(runs));
   TRY(const auto id, fitted_id(arguments.value("--id"), *gpu));
   TRY(auto profile, start_profile(arguments.value("--start"), *gpu));
-  TRY(auto output, OutputFile::open(name, "--output"));
+  TRY(auto output, OutputFile::open(output_place(arguments, "--output", is_profile_file)));
   Profile fitted = with_pools(std::move(profile), pools, runs, false);
   fitted.id = id;
   fitted.aliases.clear();
-  return output.write(write_profile(fitted));
+  TRY(const auto text, profile_text(fitted));
+  output.finish(text);
+  return {};
 }
 
 }  // namespace

@@ -35,7 +35,8 @@ int terminal_columns() {
 
 Console standard_console() {
   return {std::cout, std::cerr, wants_color(isatty(STDOUT_FILENO) == 1, std::getenv("NO_COLOR"), std::getenv("TERM")),
-      wants_unicode(std::getenv("LC_ALL"), std::getenv("LC_CTYPE"), std::getenv("LANG")), terminal_columns()};
+      wants_unicode(std::getenv("LC_ALL"), std::getenv("LC_CTYPE"), std::getenv("LANG")), terminal_columns(),
+      isatty(STDERR_FILENO) == 1 ? &std::cerr : nullptr};
 }
 
 }  // namespace stepcast::cli

@@ -12,8 +12,9 @@ struct Console {
   std::ostream& out;  ///< results only
   std::ostream& err;  ///< errors and progress
   bool color = false;
-  bool unicode = true;  ///< bars of block characters; else '#'
-  int columns = 100;    ///< of the terminal, for drawings
+  bool unicode = true;            ///< bars of block characters; else '#'
+  int columns = 100;              ///< of the terminal, for drawings
+  std::ostream* drawn = nullptr;  ///< the terminal behind `err`, for a line that the next one replaces; null = none
 };
 
 /// Colour on a terminal only, never when NO_COLOR is set to anything (https://no-color.org) or TERM is "dumb".

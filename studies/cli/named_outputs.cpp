@@ -1,7 +1,6 @@
 #include "studies/cli/named_outputs.h"
 
 #include <filesystem>
-#include <fstream>
 
 #include <fmt/format.h>
 
@@ -19,14 +18,6 @@ Expected<std::size_t> form_of(const std::string& name, const std::string& flag, 
   return fail(flag, fmt::format("the ending of '{:.200}' names no form", name), known);
 }
 
-Expected<void> check_own_form(const OutputForm& form, const std::string& name, const std::string& flag) {
-  std::error_code unknown;
-  const bool file = std::filesystem::is_regular_file(name, unknown);
-  if (!file || std::filesystem::file_size(name, unknown) == 0 || form.wrote(name)) return {};
-  return fail(flag, fmt::format("{} is there and is no {} file of this command", name, form.ending),
-      "name another file, or remove this one");
-}
-
 Expected<void> check_names_apart(const std::vector<std::string>& names, const std::string& flag) {
   const auto path = [](const std::string& name) { return std::filesystem::absolute(name).lexically_normal(); };
   for (std::size_t i = 0; i < names.size(); ++i) {
@@ -40,15 +31,6 @@ Expected<void> check_names_apart(const std::vector<std::string>& names, const st
 
 }  // namespace
 
-bool file_holds(const std::string& name, std::string_view text) {
-  constexpr std::size_t head_size = 4096;
-  std::ifstream file(name, std::ios::binary);
-  std::string head(head_size, '\0');
-  file.read(head.data(), static_cast<std::streamsize>(head_size));
-  head.resize(static_cast<std::size_t>(file.gcount()));
-  return head.find(text) != std::string::npos;
-}
-
 Expected<std::vector<NamedOutput>> open_outputs(
     const Arguments& arguments, std::string_view flag_name, std::span<const OutputForm> forms) {
   std::vector<NamedOutput> outputs;
@@ -57,8 +39,7 @@ Expected<std::vector<NamedOutput>> open_outputs(
   TRY(check_names_apart(names, flag));
   for (const std::string& name : names) {
     TRY(const auto form, form_of(name, flag, forms));
-    TRY(check_own_form(forms[form], name, flag));
-    TRY(auto file, OutputFile::open(name, flag));
+    TRY(auto file, OutputFile::open(output_place(arguments, name, flag, forms[form].own)));
     outputs.push_back({form, name, std::move(file)});
   }
   return outputs;

@@ -13,13 +13,10 @@
 namespace stepcast::cli {
 
 struct OutputForm {
-  std::string_view ending;                 ///< ".html"
-  std::string_view doc;                    ///< "a page that stands alone"
-  bool (*wrote)(const std::string& name);  ///< is the file there an earlier one of this form? Others are left alone
+  std::string_view ending;  ///< ".html"
+  std::string_view doc;     ///< "a page that stands alone"
+  IsOwnFile own;            ///< is the file there an earlier one of this form? Others are left alone
 };
-
-/// Begins as a file of ours does: what OutputForm::wrote asks of text files. At most the first 4 KiB are looked at.
-bool file_holds(const std::string& name, std::string_view text);
 
 struct NamedOutput {
   std::size_t form = 0;  ///< index into the forms
@@ -27,9 +24,8 @@ struct NamedOutput {
   OutputFile file;
 };
 
-/// Opens all of them before the work. What stands at a name is replaced only if it is empty or an earlier one of its
-/// form. Errors: an empty name, one named twice, an ending that no form has (with the list), somebody else's file, what
-/// OutputFile says.
+/// Opens all of them before the work. Errors: an empty name, one named twice, an ending that no form has (with the
+/// list), what OutputFile says.
 Expected<std::vector<NamedOutput>> open_outputs(
     const Arguments& arguments, std::string_view flag, std::span<const OutputForm> forms);
 

@@ -1,18 +1,17 @@
 #include "studies/cli/progress_line.h"
 
-#include <unistd.h>
+#include <ostream>
 
-#include <iostream>
+#include "studies/cli/shown_text.h"
 
 namespace stepcast::cli {
 
-Progress::Progress(Console& console)
-    : console_(console), on_(&console.err == &std::cerr && isatty(STDERR_FILENO) == 1) {}
+Progress::Progress(Console& console) : terminal_(console.drawn) {}
 Progress::~Progress() {
-  if (on_) console_.err << "\r\x1b[K" << std::flush;
+  if (terminal_ != nullptr) *terminal_ << "\r\x1b[K" << std::flush;
 }
 void Progress::show(const std::string& text) {
-  if (on_) console_.err << "\r\x1b[K" << text << std::flush;
+  if (terminal_ != nullptr) *terminal_ << "\r\x1b[K" << shown_text(text) << std::flush;
 }
 
 }  // namespace stepcast::cli

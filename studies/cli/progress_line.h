@@ -1,6 +1,7 @@
 // Shows on a terminal how far a command is.
 #pragma once
 
+#include <ostream>
 #include <string>
 
 #include "studies/cli/console.h"
@@ -17,8 +18,7 @@ class Progress {
   void show(const std::string& text);
 
  private:
-  Console& console_;
-  bool on_;
+  std::ostream* terminal_;
 };
 
 }  // namespace stepcast::cli

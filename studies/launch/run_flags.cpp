@@ -1,4 +1,5 @@
 #include "studies/launch/run_flags.h"
+#include "studies/cli/output_file.h"
 
 #include <algorithm>
 
@@ -90,8 +91,10 @@ std::vector<Flag> make_run_flags() {
           .doc = "a mapping in the notation, instead of the flags above"});
   }
   for (const auto& more : {flags_of_launches(), flags_of_output()}) flags.insert(flags.end(), more.begin(), more.end());
-  flags.push_back(emit_flag(output));
-  flags.back().output = true;
+  for (const Flag& flag : {emit_flag(output), force_flag}) {
+    flags.push_back(flag);
+    flags.back().output = true;
+  }
   return flags;
 }
 

@@ -14,6 +14,7 @@
 #include "studies/run/scenario.h"
 #include "studies/run/scenario_file.h"
 #include "studies/timeline/scene.h"
+#include "studies/timeline/schedule_report.h"
 
 namespace stepcast::predict {
 namespace {
@@ -38,6 +39,7 @@ Expected<void> check_output_flags(const Arguments& arguments) {
 struct StepFile {
   const char* flag;
   Expected<std::string> (*text)(const Scenario& scenario, const Prediction& prediction);
+  IsOwnFile own;
 };
 
 /// Without what is inside of actions: stepcast timeline writes that, too.
@@ -52,7 +54,8 @@ Expected<std::string> picture_of_actions(const Scenario&, const Prediction& pred
   return timeline_svg(prediction);
 }
 
-constexpr StepFile step_files[] = {{"--trace", trace_of_actions}, {"--svg", picture_of_actions}};
+constexpr StepFile step_files[] = {
+    {"--trace", trace_of_actions, is_trace_file}, {"--svg", picture_of_actions, is_pipeline_picture}};
 
 struct OpenStepFile {
   const StepFile* form;
@@ -65,7 +68,7 @@ Expected<std::vector<OpenStepFile>> open_step_files(const Arguments& arguments) 
   std::vector<OpenStepFile> open;
   for (const StepFile& form : step_files) {
     if (!arguments.has(form.flag)) continue;
-    TRY(auto file, OutputFile::open(arguments.value(form.flag), form.flag));
+    TRY(auto file, OutputFile::open(output_place(arguments, form.flag, form.own)));
     open.push_back({&form, std::move(file)});
   }
   return open;

@@ -156,7 +156,8 @@ Run read_run(JsonObject& object) {
   read_parallel(object.object("parallel"), run.parallel);
   JsonObject batch = object.object("batch");
   maybe(batch, "micro_batch", run.micro_batch);
-  batch.read("global_batch", run.global_batch, counts);
+  run.global_batch = 0;
+  batch.optional("global_batch", run.global_batch, counts);
   skip(batch, {"num_microbatches", "tokens_per_step"});
   maybe(object, "recompute", run.recompute);
   maybe(object, "precision", run.precision);

@@ -76,6 +76,9 @@ void take_dropout(NetworkSpec& spec, const Stack& stack, std::vector<std::string
 }  // namespace
 
 Expected<RunScenario> scenario_of(const Run& run) {
+  if (run.global_batch < 1)
+    return fail(
+        "batch/global_batch", "the record does not say how many sequences a step has", "a whole number above 0");
   RunScenario out;
   std::vector<std::string>& assumptions = out.assumptions;
   TRY(auto spec, network_of(run, assumptions));

@@ -24,25 +24,36 @@ namespace {
 namespace fs = std::filesystem;
 const char* const folder_flag = "--output";
 
+/// Nothing is there but what killed writers left.
+bool is_as_good_as_empty(const fs::path& folder) {
+  std::error_code problem;
+  const fs::directory_iterator entries(folder, problem);
+  return !problem && std::all_of(begin(entries), end(entries), [](const auto& entry) { return is_part(entry.path()); });
+}
+
+/// The folder has been looked at as a whole.
+bool in_own_folder(const std::string&) { return true; }
+
 /// Of a folder that is there: empty, or holding an earlier report.
-Expected<void> check_own_folder(const fs::path& folder) {
+Expected<void> check_own_folder(const fs::path& folder, bool force) {
   std::error_code problem;
   if (!fs::exists(folder, problem)) return {};
   if (!fs::is_directory(folder, problem))
     return fail(folder_flag, fmt::format("{} is no folder", folder.string()), "name a folder");
   const bool ours = is_page((folder / "index.html").string(), "report");
-  if (ours || fs::is_empty(folder, problem)) return {};
+  if (ours || force || is_as_good_as_empty(folder)) return {};
   return fail(folder_flag, fmt::format("{} holds files that are no report", folder.string()),
-      "a new or empty folder, or an earlier report's");
+      "a new or empty folder, an earlier report's, or --force to write among them");
 }
 
 /// The folder, made if it was not there and removed again if nothing came into it.
 class ReportFolder {
  public:
-  static Expected<ReportFolder> open(const std::string& name) {
+  static Expected<ReportFolder> open(const Arguments& arguments) {
+    const std::string name = arguments.value(folder_flag);
     const fs::path path(name);
     if (name.empty()) return fail(folder_flag, "an empty name", "-o FOLDER");
-    TRY(check_own_folder(path));
+    TRY(check_own_folder(path, arguments.has(force_flag.name)));
     std::error_code problem;
     const bool made = fs::create_directories(path, problem);
     if (problem)
@@ -50,7 +61,8 @@ class ReportFolder {
           folder_flag, fmt::format("{} cannot be made: {}", name, problem.message()), "a folder in one of yours");
     ReportFolder folder(path, made);
     for (const DossierFile& file : dossier_files()) {
-      TRY(auto opened, OutputFile::open((path / file.name).string(), folder_flag));
+      TRY(auto opened,
+          OutputFile::open(output_place(arguments, (path / file.name).string(), folder_flag, in_own_folder)));
       folder.files_.push_back(std::move(opened));
     }
     return folder;
@@ -120,6 +132,7 @@ std::span<const Flag> report_flags() {
   static const std::vector<Flag> flags = study_flags(
       {{.name = "--output", .key = "", .value = "FOLDER", .group = "Output",
         .doc = "where: new, empty, or an earlier report's folder", .kind = FlagKind::text, .alias = "-o"},
+       force_flag,
        {.name = "--no-sweep", .key = "", .value = "", .group = "Output",
         .doc = "without the sweep of neighbouring plans", .kind = FlagKind::toggle},
        {.name = "--measured", .key = "", .value = "FILE", .group = "Output",
@@ -136,7 +149,7 @@ Expected<void> report_command(const Arguments& arguments, Console& console) {
   TRY(dossier.request, read_request(arguments));
   TRY(auto measured, read_measured_file(arguments, "--measured"));
   TRY(dossier.scenario, complete(dossier.request));
-  TRY(auto folder, ReportFolder::open(arguments.value(folder_flag)));
+  TRY(auto folder, ReportFolder::open(arguments));
   TRY(fill_dossier(dossier, {!arguments.has("--no-sweep"), threads_here(), std::move(measured)}));
   folder.finish(dossier);
   list_files(folder, dossier, console);

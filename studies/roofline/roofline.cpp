@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "studies/cli/named_outputs.h"
+#include "studies/cli/output_file.h"
 #include "studies/launch/asked_run.h"
 #include "studies/print/page/page.h"
 #include "studies/roofline/draw/pictures.h"
@@ -49,6 +50,7 @@ std::span<const Flag> roofline_flags() {
        {.name = "--output", .key = "", .value = "FILE", .group = "Output",
         .doc = "by its ending .html (page), .svg (pictures) or .json (figures); may be given several times",
         .kind = FlagKind::text, .alias = "-o", .repeats = true},
+       force_flag,
        {.name = "--json", .key = "", .value = "", .group = "Output", .doc = "one JSON document in base units",
         .kind = FlagKind::toggle}});
   // clang-format on

@@ -1,4 +1,8 @@
 // stepcast schedule: makes orders, runs them and shows them in the form asked for.
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
 #include <fmt/format.h>
 
 #include "sim/schedule/schedule_table.h"
@@ -7,6 +11,7 @@
 #include "studies/schedule/report.h"
 #include "studies/schedule/run.h"
 #include "studies/schedule/schedule.h"
+#include "studies/timeline/scene.h"
 
 namespace stepcast::schedule {
 namespace {
@@ -38,11 +43,33 @@ Expected<void> check_schedule_words(const Arguments& arguments) {
   return {};
 }
 
+/// An action takes some 100 bytes and some 100 ns; --compare runs two dozen kinds, several with two chunks.
+struct UnitLimit {
+  const char* flag;  ///< "" = without one of the others
+  double most;
+};
+constexpr UnitLimit unit_limits[] = {{"--compare", 1e6}, {"--auto", 4e6}, {"", 8e6}};
+
+Expected<void> check_units(const Arguments& arguments, const ScheduleSize& size) {
+  if (arguments.has("--from")) return {};
+  const auto* const limit = std::find_if(std::begin(unit_limits), std::end(unit_limits),
+      [&](const UnitLimit& row) { return *row.flag == 0 || arguments.has(row.flag); });
+  const double of_each = static_cast<double>(size.ranks) * size.chunks * size.slices;
+  if (of_each * size.micro_batches <= limit->most) return {};
+  const double fits = std::floor(limit->most / of_each);
+  return fail("--micro-batches",
+      fmt::format("the actions of {} micro-batches on {} stages x {} chunks x {} slices need gigabytes and minutes",
+          size.micro_batches, size.ranks, size.chunks, size.slices),
+      fits >= 1 ? fmt::format("--micro-batches {:.0f} or less", fits) : "--stages 1024 or less, and fewer chunks");
+}
+
 struct FileForm {
   const char* flag;
   std::string (*text)(const PipelineRun& run);
+  IsOwnFile own;
 };
-constexpr FileForm file_forms[] = {{"--trace", schedule_trace}, {"--svg", schedule_svg}, {"--order", schedule_order}};
+constexpr FileForm file_forms[] = {{"--trace", schedule_trace, is_trace_file},
+    {"--svg", schedule_svg, is_pipeline_picture}, {"--order", schedule_order, is_order_file}};
 
 struct OpenForm {
   const FileForm* form;
@@ -54,9 +81,8 @@ Expected<std::vector<OpenForm>> open_files(const Arguments& arguments) {
   TRY(check_apart(arguments, {"--trace", "--svg", "--order"}));
   std::vector<OpenForm> open;
   for (const FileForm& form : file_forms) {
-    const auto name = arguments.flags.find(form.flag);
-    if (name == arguments.flags.end()) continue;
-    TRY(auto file, OutputFile::open(name->second, form.flag));
+    if (!arguments.has(form.flag)) continue;
+    TRY(auto file, OutputFile::open(output_place(arguments, form.flag, form.own)));
     open.push_back({&form, std::move(file)});
   }
   return open;
@@ -79,6 +105,7 @@ Expected<void> schedule_command(const Arguments& arguments, Console& console) {
   TRY(check_schedule_words(arguments));
   if (!arguments.words.empty()) TRY(find_schedule(arguments.words[0]));
   TRY(const auto request, read_schedule_request(arguments));
+  TRY(check_units(arguments, request.size));
   if (arguments.has("--compare")) {
     const ScheduleComparison comparison = compare_schedules(request);
     console.out << (arguments.has("--json") ? comparison_json(comparison) : comparison_text(comparison));

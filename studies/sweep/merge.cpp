@@ -65,7 +65,7 @@ Expected<void> merge_command(const Arguments& arguments, Console& console) {
   std::optional<ExportFile> file;
   if (!output.empty()) {
     TRY(not_an_input(output, arguments.words));
-    TRY(auto opened, ExportFile::open(output, "--output"));
+    TRY(auto opened, ExportFile::open(arguments, output, "--output"));
     file.emplace(std::move(opened));
   }
   TRY(auto parts, read_shards(arguments.words));

@@ -62,11 +62,12 @@ class SweepOutputs {
     TRY(check_output_names(names, arguments));
     for (const std::string& name : names) {
       if (is_resumable(**find_export(name, output_flag))) {
-        TRY(auto file, ResultFile::open(name, output_flag, arguments.has("--resume"), question, shard));
+        TRY(auto file, ResultFile::open(name, output_flag, {arguments.has("--resume"), arguments.has(force_flag.name)},
+                           question, shard));
         kept_.emplace(std::move(file));
         kept_name_ = name;
       } else {
-        TRY(auto file, ExportFile::open(name, output_flag));
+        TRY(auto file, ExportFile::open(arguments, name, output_flag));
         tables_.emplace_back(name, std::move(file));
       }
     }

@@ -1,4 +1,5 @@
 #include "studies/sweep/sweep_flags.h"
+#include "studies/cli/output_file.h"
 
 #include <charconv>
 #include <vector>
@@ -57,6 +58,7 @@ std::vector<Flag> own_sweep_flags() {
               ".html: a page to "
               "explore; may be repeated",
        .alias = "-o", .repeats = true},
+      force_flag,
       {.name = "--snapshot", .key = "", .value = "SECONDS", .group = out_group,
        .doc = "how often the -o FILE.jsonl is brought up to date (default 2)", .check = check_snapshot},
       {.name = "--json", .key = "", .value = "", .group = out_group, .doc = "one JSON document in base units",

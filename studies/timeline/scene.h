@@ -100,6 +100,7 @@ Expected<void> check_trace_size(const StepScene& scene, const TraceChoice& choic
 std::string scene_trace(const StepScene& scene, const TraceChoice& choice);
 /// What a trace begins with, so that an earlier one is known.
 constexpr std::string_view trace_mark = "{\"otherData\":{\"generator\":\"stepcast ";
+bool is_trace_file(const std::string& name);
 /// Self-contained, zoomable.
 std::string timeline_page(const StepScene& scene);
 

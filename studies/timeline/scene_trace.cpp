@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "model/base/json_writer.h"
+#include "studies/cli/output_file.h"
 #include "studies/print/digits.h"
 #include "studies/timeline/schedule_report.h"
 #include "studies/timeline/memory_svg.h"
@@ -246,6 +247,8 @@ Expected<void> check_trace_size(const StepScene& scene, const TraceChoice& choic
           text(most_trace_events)),
       hint.empty() ? "fewer micro-batches: a smaller --global-batch" : hint);
 }
+
+bool is_trace_file(const std::string& name) { return file_holds(name, trace_mark); }
 
 std::string scene_trace(const StepScene& scene, const TraceChoice& choice) {
   TraceWriter writer(scene.microseconds, false);

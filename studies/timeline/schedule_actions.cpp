@@ -6,6 +6,7 @@
 #include "model/base/quantity_text.h"
 #include "sim/schedule/files/order_json.h"
 #include "sim/schedule/files/pytorch_csv.h"
+#include "studies/cli/output_file.h"
 #include "studies/timeline/schedule_report.h"
 
 namespace stepcast::timeline {
@@ -62,6 +63,14 @@ std::string schedule_order(const PipelineRun& run) {
   for (auto* each : {&timed.times.forward_each, &timed.times.input_grad_each, &timed.times.weight_grad_each})
     slow_down(*each, static_cast<std::size_t>(run.order.units()));
   return write_order_json(timed, run.in_seconds);
+}
+
+bool is_order_file(const std::string& name) {
+  return file_holds(name, "\"micro_batches\": ") && file_holds(name, "\"rank_of\": [");
+}
+
+bool is_pipeline_picture(const std::string& name) {
+  return file_holds(name, "<svg") && file_holds(name, schedule_svg_mark);
 }
 
 std::string schedule_csv(const PipelineRun& run) { return write_pytorch_csv(run.order); }

@@ -36,9 +36,11 @@ std::string schedule_csv(const PipelineRun& run);
 /// two of a fused pair are shown one after the other.
 std::string schedule_trace(const PipelineRun& run);
 std::string schedule_svg(const PipelineRun& run);
+bool is_pipeline_picture(const std::string& name);
 /// Stands in the picture's first element, so that an earlier one is known.
 constexpr std::string_view schedule_svg_mark = "class=\"stepcast-pipeline\"";
 /// The order with the duration of every action, as --from reads it (sim/schedule/files/order_json.h).
 std::string schedule_order(const PipelineRun& run);
+bool is_order_file(const std::string& name);
 
 }  // namespace stepcast::timeline

@@ -4,6 +4,7 @@
 #include "model/base/json_writer.h"
 #include "model/version.h"
 #include "studies/cli/named_outputs.h"
+#include "studies/cli/output_file.h"
 #include "studies/launch/asked_run.h"
 #include "studies/print/digits.h"
 #include "studies/print/page/page.h"
@@ -31,21 +32,17 @@ std::string timeline_trace_of(const TimelineWork& work) { return scene_trace(wor
 std::string timeline_page_of(const TimelineWork& work) { return timeline_page(work.scene); }
 std::string timeline_picture_of(const TimelineWork& work) { return timeline_svg(work.prediction); }
 
-bool is_trace(const std::string& name) { return file_holds(name, trace_mark); }
 bool is_timeline_page(const std::string& name) { return is_page(name, "timeline"); }
-bool is_timeline_picture(const std::string& name) {
-  return file_holds(name, "<svg") && file_holds(name, schedule_svg_mark);
-}
 
 struct TimelineForm {
   OutputForm form;
   std::string (*text)(const TimelineWork& work);
   std::string_view opened;  ///< how
 };
-constexpr TimelineForm timeline_forms[] = {{{".json", "a trace of events", is_trace}, timeline_trace_of,
+constexpr TimelineForm timeline_forms[] = {{{".json", "a trace of events", is_trace_file}, timeline_trace_of,
                                                "open it at https://ui.perfetto.dev or chrome://tracing"},
     {{".html", "a page that stands alone", is_timeline_page}, timeline_page_of, "open it in a browser"},
-    {{".svg", "a picture of the pipeline", is_timeline_picture}, timeline_picture_of, "open it in a browser"}};
+    {{".svg", "a picture of the pipeline", is_pipeline_picture}, timeline_picture_of, "open it in a browser"}};
 constexpr std::size_t trace_form = 0;
 
 std::vector<OutputForm> timeline_endings() {
@@ -140,6 +137,7 @@ std::span<const Flag> timeline_flags() {
         .kind = FlagKind::text},
        {.name = "--ranks", .key = "", .value = "WHICH", .group = "Output",
         .doc = "the trace has one rank per stage, or all GPUs: stages or all (default stages)", .kind = FlagKind::text},
+       force_flag,
        {.name = "--json", .key = "", .value = "", .group = "Output",
         .doc = "the pipeline and the events that a trace would have, as one JSON document", .kind = FlagKind::toggle}});
   // clang-format on

@@ -19,10 +19,14 @@ Expected<std::vector<Run>> runs_of(const Arguments& arguments) {
   return runs;
 }
 
+bool is_validation_page(const std::string& name) {
+  return file_holds(name, "<title>stepcast ") && file_holds(name, " against measured runs</title>");
+}
+
 /// Before the forecasts, so that a place that cannot be written costs nothing.
 Expected<std::optional<OutputFile>> open_page(const Arguments& arguments) {
   if (!arguments.has("--html")) return std::nullopt;
-  TRY(auto file, OutputFile::open(arguments.value("--html"), "--html"));
+  TRY(auto file, OutputFile::open(output_place(arguments, "--html", is_validation_page)));
   return std::optional<OutputFile>(std::move(file));
 }
 

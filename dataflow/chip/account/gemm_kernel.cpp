@@ -55,18 +55,18 @@ double reads_of(const GemmShape& shape, const CtaTile& tile, const Waves& w) {
          shape.k * shape.n * static_cast<double>(b_again ? rounds_m : 1);
 }
 
-/// The least memory traffic whose operands fit in L2 (streaming slabs always do), then the fewest waves.
+/// The least memory traffic whose operands fit in L2 (streaming slabs always do), then the fewest waves. Looks at each
+/// height of a wave that cuts the grid evenly, of which there are no more than multiprocessors however large the grid.
 Waves best_waves(const GemmShape& shape, const GpuUnits& gpu, const CtaTile& tile) {
   const Grid grid = grid_of(shape, tile);
   const double room = gpu.l2.value() / shape.operand_bytes;
   Waves best;
   bool found = false;
-  for (std::int64_t down = 1, last = 0; down <= grid.down; ++down) {
+  for (std::int64_t a = std::min<std::int64_t>(gpu.multiprocessors, grid.down); a > 0; --a) {
     Waves w;
-    w.a = parts(grid.down, down);
-    if (w.a > gpu.multiprocessors || w.a == last) continue;
-    last = w.a;
-    w.down = parts(grid.down, w.a);
+    w.down = parts(grid.down, a);
+    w.a = parts(grid.down, w.down);
+    if (w.a != a) continue;  // as many waves of less height do
     w.b = std::clamp<std::int64_t>(gpu.multiprocessors / w.a, 1, grid.across);
     w.across = parts(grid.across, w.b);
     for (const WaveRounds& rounds : choices) {

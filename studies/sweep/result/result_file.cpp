@@ -1,7 +1,5 @@
 #include "studies/sweep/result/result_file.h"
 
-#include <unistd.h>
-
 #include <array>
 #include <cerrno>
 #include <cstdio>
@@ -13,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "studies/cli/part_file.h"
 #include "studies/print/digits.h"
 #include "studies/run/forecast.h"
 
@@ -39,24 +38,18 @@ std::string progress_of(const SweepResult& result) {
       grouped_digits(static_cast<double>(all.size())));
 }
 
-/// On the disk when it returns, or errno says why not.
-bool write_durably(const std::string& name, const std::string& text) {
-  std::FILE* file = std::fopen(name.c_str(), "wb");
-  if (file == nullptr) return false;
-  const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size() && std::fflush(file) == 0 &&
-                       fsync(fileno(file)) == 0;
-  const int reason = errno;
-  const bool closed = std::fclose(file) == 0;  // network file systems may only now say that there is no room
-  if (!written) errno = reason;
-  return written && closed;
+/// A part with the text, on the disk when it returns, or errno says why not.
+std::optional<PartFile> written_part(const std::string& name, const std::string& text) {
+  auto part = PartFile::create(name);
+  if (!part || !part->write(text) || !part->flush_to_disk()) return std::nullopt;
+  return part;
 }
 
-/// Gives `part` the name unless somebody has it by now. File systems without links cannot tell, so they rename.
-bool claim(const std::string& part, const std::string& name) {
+/// Gives the part the name unless somebody has it by now.
+bool claim(PartFile& part, const std::string& name) {
   std::error_code unknown;
-  if (std::filesystem::exists(name, unknown)) return std::rename(part.c_str(), name.c_str()) == 0;  // the empty file
-  if (link(part.c_str(), name.c_str()) == 0) return std::remove(part.c_str()) == 0;
-  return errno != EEXIST && std::rename(part.c_str(), name.c_str()) == 0;
+  if (std::filesystem::exists(name, unknown)) return part.put_in_place();  // the empty file
+  return part.claim_place();
 }
 
 /// What to go on from, or the reason why not.
@@ -107,22 +100,21 @@ Expected<void> check_link(const std::string& name, const std::string& flag) {
       "remove the link, or name the file itself");
 }
 
-Expected<void> may_replace(const std::string& name, const std::string& flag, const SweepResult* mine) {
+Expected<void> may_replace(const std::string& name, const std::string& flag, const SweepResult* mine, bool force) {
   const Standing standing = standing_at(name);
   if (standing == Standing::folder) return fail(flag, fmt::format("{} is a folder", name), "name a file");
   if (standing == Standing::nothing) return check_link(name, flag);
   if (standing != Standing::file) return {};
   const auto found = read_result_file(name);
+  if (!found && force) return {};
   if (!found)
     return fail(flag, fmt::format("{} is there and is no whole result of a sweep: {}", name, found.error().what),
-        "name another file, or remove this one");
+        "name another file, remove this one, or --force to write over it");
   if (!found->complete()) return unfinished(name, flag, *found, mine);
   return {};
 }
 
-tl::unexpected<Error> not_writable(const std::string& name, const std::string& flag, const std::string& part) {
-  const int reason = errno;
-  std::remove(part.c_str());
+tl::unexpected<Error> not_writable(const std::string& name, const std::string& flag, int reason) {
   if (reason == EEXIST)
     return fail(
         flag, fmt::format("another process has just begun to write {}", name), "a file of its own for each shard");
@@ -147,12 +139,12 @@ Expected<SweepResult> read_result_file(const std::string& name) {
   return read_result(text, name);
 }
 
-Expected<void> check_replaceable(const std::string& name, const std::string& flag) {
-  return may_replace(name, flag, nullptr);
+Expected<void> check_replaceable(const std::string& name, const std::string& flag, bool force) {
+  return may_replace(name, flag, nullptr, force);
 }
 
-Expected<ResultFile> ResultFile::open(
-    const std::string& name, const std::string& flag, bool resume, const SweepQuestion& question, const Shard& shard) {
+Expected<ResultFile> ResultFile::open(const std::string& name, const std::string& flag, ResultFileChoice choice,
+    const SweepQuestion& question, const Shard& shard) {
   const Standing standing = standing_at(name);
   if (standing == Standing::device)
     return fail(
@@ -162,26 +154,23 @@ Expected<ResultFile> ResultFile::open(
   nothing.shard = shard;
   ResultFile file;
   file.name_ = name;
-  file.part_ = shard.count == 1 ? name + ".part" : fmt::format("{}.{}.part", name, shard.index);
   if (auto lock = FileLock::take(name)) file.lock_.emplace(std::move(*lock));
   else if (errno == EWOULDBLOCK)
     return fail(
         flag, fmt::format("another process works on {}", name), "wait for it, or a file of its own for each shard");
-  if (resume && standing == Standing::file) {
+  if (choice.resume && standing == Standing::file) {
     TRY(file.earlier_, read_earlier(name, flag, nothing));
-  } else TRY(may_replace(name, flag, &nothing));
-  if (!write_durably(file.part_, write_result(nothing))) return not_writable(name, flag, file.part_);
-  if (standing == Standing::file) {
-    std::remove(file.part_.c_str());
-    return file;
-  }
-  if (!claim(file.part_, name)) return not_writable(name, flag, file.part_);
+  } else TRY(may_replace(name, flag, &nothing, choice.force));
+  auto part = written_part(name, write_result(nothing));
+  if (!part) return not_writable(name, flag, errno);
+  if (standing == Standing::file) return file;
+  if (!claim(*part, name)) return not_writable(name, flag, errno);
   file.claimed_ = true;
   return file;
 }
 
 ResultFile::ResultFile(ResultFile&& other) noexcept
-    : name_(std::move(other.name_)), part_(std::move(other.part_)), earlier_(std::move(other.earlier_)),
+    : name_(std::move(other.name_)), earlier_(std::move(other.earlier_)),
       claimed_(std::exchange(other.claimed_, false)), lock_(std::move(other.lock_)) {}
 
 ResultFile::~ResultFile() {
@@ -189,12 +178,12 @@ ResultFile::~ResultFile() {
 }
 
 Expected<void> ResultFile::save(const SweepResult& result) {
-  if (write_durably(part_, write_result(result)) && std::rename(part_.c_str(), name_.c_str()) == 0) {
+  auto part = written_part(name_, write_result(result));
+  if (part && part->put_in_place()) {
     claimed_ = false;
     return {};
   }
   const std::string reason = std::strerror(errno);
-  std::remove(part_.c_str());
   if (claimed_) return fail(name_, fmt::format("could not be written: {}", reason), "is there room for it?");
   return fail(name_, fmt::format("could not be written: {}; it still holds what was saved before", reason),
       "make room, then --resume goes on from there");

@@ -16,7 +16,12 @@ Expected<SweepResult> read_result_file(const std::string& name);
 
 /// May a result be written over what stands at `name`? Yes where there is nothing, an empty file, a device or pipe, or
 /// a finished result. Errors: anything else, so that earlier results survive.
-Expected<void> check_replaceable(const std::string& name, const std::string& flag);
+/// `force` gives up a file that is no result at all.
+Expected<void> check_replaceable(const std::string& name, const std::string& flag, bool force = false);
+
+struct ResultFileChoice {
+  bool resume = false, force = false;
+};
 
 class ResultFile {
  public:
@@ -25,8 +30,8 @@ class ResultFile {
   /// `resume`, goes on from what is there, or begins where nothing is. `flag` stands for the name in errors. Errors:
   /// what check_replaceable() says; another process that works on it; to resume: another question or shard, a damaged
   /// file.
-  static Expected<ResultFile> open(
-      const std::string& name, const std::string& flag, bool resume, const SweepQuestion& question, const Shard& shard);
+  static Expected<ResultFile> open(const std::string& name, const std::string& flag, ResultFileChoice choice,
+      const SweepQuestion& question, const Shard& shard);
   ResultFile(ResultFile&& other) noexcept;
   ResultFile& operator=(ResultFile&&) = delete;
   ~ResultFile();
@@ -40,7 +45,7 @@ class ResultFile {
 
  private:
   ResultFile() = default;
-  std::string name_, part_;
+  std::string name_;
   std::optional<SweepResult> earlier_;
   bool claimed_ = false;  ///< what stands at the name is our snapshot of nothing
   std::optional<FileLock> lock_;

@@ -41,19 +41,9 @@ bool is_explorer_page(const std::string& name) { return is_page(name, explorer_m
 constexpr ExportKind kinds_of_export[] = {
     {".jsonl", "JSON Lines; the only kind that --resume and merge read", json_lines, nullptr},
     {".csv", "a table of the rows (RFC 4180)", csv_text, is_csv_export},
-    {".sqlite", "an SQLite database: tables question, tally, rows", sqlite_database, is_sqlite_export},
-    {".db", "the same", sqlite_database, is_sqlite_export},
+    {".sqlite", "an SQLite database: tables question, tally, rows", sqlite_database, is_sqlite_export, true},
+    {".db", "the same", sqlite_database, is_sqlite_export, true},
     {".html", "a page to explore in a browser", explorer_text, is_explorer_page}};
-
-/// Somebody else's database or table must survive a name typed by mistake.
-Expected<void> check_own(const ExportKind& kind, const std::string& name, const std::string& flag) {
-  if (kind.wrote == nullptr) return check_replaceable(name, flag);
-  std::error_code unknown;
-  const bool file = std::filesystem::is_regular_file(name, unknown);
-  if (!file || std::filesystem::file_size(name, unknown) == 0 || kind.wrote(name)) return {};
-  return fail(flag, fmt::format("{} is there and is no {} file of a sweep", name, kind.ending),
-      "name another file, or remove this one");
-}
 
 bool is_whole_number(const std::string& text) {
   return !text.empty() && std::ranges::all_of(text, [](unsigned char c) { return std::isdigit(c) != 0; });
@@ -121,10 +111,15 @@ Expected<const ExportKind*> find_export(const std::string& name, const std::stri
 
 bool is_resumable(const ExportKind& kind) { return &kind == kinds_of_export; }
 
-Expected<ExportFile> ExportFile::open(const std::string& name, const std::string& flag) {
+Expected<ExportFile> ExportFile::open(const Arguments& arguments, const std::string& name, const std::string& flag) {
   TRY(const auto kind, find_export(name, flag));
-  TRY(check_own(*kind, name, flag));
-  TRY(auto file, OutputFile::open(name, flag));
+  OutputPlace place = output_place(arguments, name, flag, kind->own);
+  place.binary = kind->binary;
+  if (kind->own == nullptr) {
+    TRY(check_replaceable(name, flag, place.force));
+    place.force = true;  // it has been looked at whole
+  }
+  TRY(auto file, OutputFile::open(place));
   return ExportFile(*kind, std::move(file));
 }
 

@@ -38,7 +38,8 @@ struct ExportKind {
   std::string_view doc;     ///< "JSON Lines, the only kind that can be resumed and merged"
   Expected<std::string> (*text)(const SweepResult& result);
   /// is what stands there an earlier one of the kind? null: check_replaceable() says
-  bool (*wrote)(const std::string& name);
+  IsOwnFile own;
+  bool binary = false;
 };
 /// The first one is what names without an ending get.
 std::span<const ExportKind> export_kinds();
@@ -50,9 +51,8 @@ bool is_resumable(const ExportKind& kind);
 /// A file of any kind, opened before the work and written whole or not at all.
 class ExportFile {
  public:
-  /// What stands at the name is replaced only if it is empty or an earlier export of the kind. Errors: an unknown
-  /// ending; another file there; what OutputFile says; results that would not survive (check_replaceable).
-  static Expected<ExportFile> open(const std::string& name, const std::string& flag);
+  /// Errors: an unknown ending; what OutputFile says; results that would not survive (check_replaceable).
+  static Expected<ExportFile> open(const Arguments& arguments, const std::string& name, const std::string& flag);
   Expected<void> write(const SweepResult& result);
 
  private:

@@ -57,7 +57,7 @@ TEST(NamedOutputs, AnEarlierOneIsReplacedAndOthersAreLeftAlone) {
   EXPECT_TRUE(open_outputs(with_output({empty}), "--output", test_forms).has_value());
   const auto refused = open_outputs(with_output({theirs}), "--output", test_forms);
   ASSERT_FALSE(refused.has_value());
-  EXPECT_THAT(to_text(refused.error()), HasSubstr("is there and is no .plan file"));
+  EXPECT_THAT(to_text(refused.error()), HasSubstr("is there and is no such file of stepcast"));
   EXPECT_EQ(held(theirs), "somebody's notes");
 }
 

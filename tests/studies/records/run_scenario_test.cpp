@@ -40,6 +40,14 @@ bool assumes(const RunScenario& made, const std::string& words) {
   return std::any_of(made.assumptions.begin(), made.assumptions.end(), says);
 }
 
+TEST(RunBatch, ARecordWithoutOneHasNoScenarioButIsRead) {
+  Run run = record_of_small_run("Megatron-LM", "2021-04", false);
+  run.global_batch = 0;
+  const auto made = scenario_of(run);
+  ASSERT_FALSE(made.has_value());
+  EXPECT_NE(to_text(made.error()).find("how many sequences a step has"), std::string::npos);
+}
+
 TEST(RunDropout, IsWhatTheSoftwareDidForGptsOnly) {
   const auto dropped = [](const char* software, const char* date, bool gated) {
     const RunScenario made = made_of(record_of_small_run(software, date, gated));

@@ -40,5 +40,18 @@ TEST(ScheduleCompare, TwoTimesPerRankAreChunksOfOneModel) {
   EXPECT_EQ(testing_program::run_line("schedule dualpipe" + words).code, 0);
 }
 
+/// What would need gigabytes is refused at once, and the size that the hint names is not.
+TEST(ScheduleCompare, SizesBeyondTheMemoryAreRefusedWithOneThatWorks) {
+  const std::string times = " --forward 1 --input-grad 1 --weight-grad 1";
+  for (const char* words : {"--compare --stages 512 --micro-batches 4096", "1f1b --stages 4096 --micro-batches 8192",
+           "gpipe --stages 1048576 --micro-batches 1048576", "--auto --stages 2048 --micro-batches 2048 --chunks 2",
+           "interleaved-1f1b --stages 64 --micro-batches 65536 --chunks 16"}) {
+    const auto ran = testing_program::run_line("schedule " + std::string(words) + times);
+    EXPECT_EQ(ran.code, 2) << words;
+    EXPECT_THAT(ran.err, HasSubstr("need gigabytes and minutes")) << words;
+    EXPECT_THAT(ran.err, HasSubstr(" or less")) << words;
+  }
+}
+
 }  // namespace
 }  // namespace stepcast::schedule

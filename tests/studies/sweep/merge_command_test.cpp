@@ -122,7 +122,7 @@ TEST_F(MergeCommand, OnlyEarlierExportsAreReplaced) {
     const std::string name = folder_ + "r" + ending;
     std::ofstream(name) << "my own work\n";
     refused("merge " + whole + " -o " + name,
-        fmt::format("--output: {} is there and is no {} file of a sweep\n  name another file", name, ending));
+        fmt::format("--output: {} is there and is no such file of stepcast\n  name another file", name));
     EXPECT_EQ(text_of(name), "my own work\n");
     std::ofstream(name, std::ios::trunc).close();
     for (const char* before : {"an empty file", "an earlier export"})

@@ -38,7 +38,7 @@ class SweepResultFile : public testing::Test {
   }
   void write(const std::string& text) const { std::ofstream(name_, std::ios::binary) << text; }
   [[nodiscard]] Expected<ResultFile> opened(bool resume = false, Shard shard = {}) const {
-    return ResultFile::open(name_, "--output", resume, question_, shard);
+    return ResultFile::open(name_, "--output", {resume, false}, question_, shard);
   }
   /// "where: what (hint)"; what stood there must still stand.
   [[nodiscard]] std::string refusal(bool resume = false, Shard shard = {}) const {
@@ -144,7 +144,7 @@ TEST_F(SweepResultFile, ShardsNeedFilesOfTheirOwn) {
 
 TEST_F(SweepResultFile, NamesThatCannotBeWritten) {
   const auto said = [&](const std::string& name) {
-    const auto file = ResultFile::open(name, "--output", false, question_, {});
+    const auto file = ResultFile::open(name, "--output", {}, question_, {});
     return file ? "opened" : to_text(file.error());
   };
   EXPECT_THAT(said(folder_), HasSubstr("is a folder (name a file)"));

@@ -77,7 +77,7 @@ class SweepExport : public testing::Test {
     return {std::istreambuf_iterator<char>(file), {}};
   }
   static std::string written(const std::string& name, const SweepResult& result) {
-    auto file = ExportFile::open(name, "-o");
+    auto file = ExportFile::open({}, name, "-o");
     if (!file) return to_text(file.error());
     const auto done = file->write(result);
     return done ? "" : to_text(done.error());
@@ -198,9 +198,10 @@ TEST_F(SweepExport, OtherDatabasesAreNotReplaced) {
     std::filesystem::remove(name);
     make_database(name, sql);
     EXPECT_FALSE(is_sqlite_export(name)) << sql;
-    const auto file = ExportFile::open(name, "--output");
+    const auto file = ExportFile::open({}, name, "--output");
     ASSERT_FALSE(file.has_value()) << sql;
-    EXPECT_THAT(to_text(file.error()), HasSubstr("mine.db is there and is no .db file of a sweep (name another file"));
+    EXPECT_THAT(
+        to_text(file.error()), HasSubstr("mine.db is there and is no such file of stepcast (name another file"));
     EXPECT_TRUE(std::filesystem::exists(name));
   }
 }
