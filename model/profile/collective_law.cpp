@@ -97,9 +97,9 @@ BytesPerSecond entry_rate(const Machine& machine, std::size_t tier, CollectiveKi
 }
 
 /// What NCCL's trees gain on two nodes, where each byte crosses the adapters once and a ring's twice: they run at this
-/// share of the rate inside a node. With NVLS they may fill the adapters; without, tables and steps show rings where the
-/// adapters are the slower side or hardly faster (p4d, DGX-1, vTrain's A100 with 4 adapters) and trees where they have
-/// rate to spare (A100 with 8).
+/// share of the rate inside a node. With NVLS they may fill the adapters; without, tables and steps show rings where
+/// the adapters are the slower side or hardly faster (p4d, DGX-1, vTrain's A100 with 4 adapters) and trees where they
+/// have rate to spare (A100 with 8).
 constexpr double tree_share = 0.9, to_spare = 1.25;
 
 Seconds two_node_tree(const Level& node, Seconds inside, Seconds adapters, Seconds ring) {
@@ -126,7 +126,9 @@ CollectiveTime through_ports(const Machine& machine, const Profile& profile, Col
     latency = scale_out_time(law, Bytes(0), placement.nodes, 1, level.bandwidth_per_gpu);
     const auto below = static_cast<double>(placement.below[i - 1]);
     const BytesPerSecond ports = entry_rate(machine, i, kind, placement.below[i - 1]) / below;
-    const BytesPerSecond rate = law.cap.value() > 0 ? std::min(ports, law.cap) : ports;
+    // A cap is that of one connection; an exchange has one to every other instance.
+    const double connections = kind == CollectiveKind::all_to_all ? static_cast<double>(placement.nodes - 1) : 1;
+    const BytesPerSecond rate = law.cap.value() > 0 ? std::min(ports, law.cap * connections) : ports;
     Seconds time = received * through_own_port(kind, size, below) / (rate * law.efficiency);
     if (kind == CollectiveKind::all_reduce && placement.nodes == 2 && inside > 1)
       time = two_node_tree(machine.levels.front(), within, buffer / (rate * (below * law.efficiency)), time);

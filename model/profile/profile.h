@@ -156,7 +156,7 @@ struct ScaleOutLaw {
   Transport transport = Transport::rdma;
   Bytes half = {};          ///< of a port's part of the buffer, at which it takes twice as long as at its full rate
   double exponent = 1;      ///< of the ramp
-  BytesPerSecond cap = {};  ///< most that one GPU sends, whatever its port; 0 = none
+  BytesPerSecond cap = {};  ///< most that one connection of a GPU carries, whatever its port; 0 = none
 };
 /// 1 + (half/part)^exponent.
 double ramp_of(const ScaleOutLaw& law, Bytes part);

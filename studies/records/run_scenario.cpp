@@ -88,9 +88,14 @@ Expected<RunScenario> scenario_of(const Run& run) {
     assumptions.push_back(std::move(text));
 
   const RunStack named = stack_of(run);
-  if (named.guessed) assumptions.push_back(fmt::format("stack {} by date", named.id));
   TRY(const auto row, find_row(built_in().stacks, named.id, "stack"));
   Stack stack = *row;
+  // Runs of the software that it is taken for say how it may be, not how it is.
+  if (named.guessed) {
+    assumptions.push_back(fmt::format("stack {} by date", named.id));
+    stack.tuned_like.insert(stack.tuned_like.begin(), stack.id);
+    stack.id.clear();
+  }
   take_dropout(spec, stack, assumptions);
   override_manners(stack, run.overlap, assumptions);
   override_types(stack, run);

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "model/catalog.h"
 #include "model/step_tuning.h"
 
@@ -75,6 +77,22 @@ TEST(StepTuning, OfAnotherSoftwareOnlyWhatItSaysOfKernelsHolds) {
   EXPECT_EQ(tuning[StepParameter::products], 1.1);
   EXPECT_EQ(tuning[StepParameter::activation_moves], 1);
   EXPECT_GT(tuning.spread.p90, fit.spread.p90);
+}
+
+TEST(StepTuning, IntervalsWidenWithWhatNobodyMeasured) {
+  StepFit fit = fit_for("nemo", Precision::bf16, 1.1), own = fit_for("megatron-core", Precision::bf16, 1.1);
+  const auto width = [](const Profile& profile, Precision precision) {
+    const Spread spread = find_step_fit(profile, core(), precision, false).fit->spread;
+    return std::log(spread.p90 / spread.p10);
+  };
+  const double measured = width(with_fits({fit, own}), Precision::bf16);
+  const double other_precision = width(with_fits({fit, own}), Precision::fp8);
+  const double one_software = width(with_fits({fit}), Precision::bf16);
+  const double two_software = width(with_fits({fit, fit_for("jax", Precision::bf16, 1.2)}), Precision::bf16);
+  EXPECT_NEAR(measured, std::log(1.06 / 0.95), 1e-12);
+  EXPECT_GT(other_precision, measured);
+  EXPECT_GT(two_software, other_precision);
+  EXPECT_GT(one_software, two_software) << "the fewer there are to go by";
 }
 
 TEST(StepTuning, FitsAreKeptInTheProfile) {
