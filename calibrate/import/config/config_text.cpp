@@ -167,7 +167,9 @@ Expected<std::vector<GivenArgument>> read_config_arguments(std::string_view text
   if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
   if (text.size() > most)
     return fail(where, fmt::format("{} bytes", text.size()), fmt::format("a configuration has at most {}", most));
-  const auto form = config_form(text);
+  auto form = config_form(text);
+  // GPT-NeoX's YAML is one map in braces, with comments in it
+  if (form == ConfigForm::json && (where.ends_with(".yml") || where.ends_with(".yaml"))) form = ConfigForm::yaml;
   if (!form) {
     const SayingLine first = first_saying(text);
     const char* hint = "JSON, TOML, YAML, or a script with the launch command";

@@ -138,6 +138,10 @@ std::optional<std::int64_t> LaunchAnswers::count_or_default(Asked asked) {
   return value && *value >= 1 ? std::optional(static_cast<std::int64_t>(*value)) : std::nullopt;
 }
 
+void LaunchAnswers::refuse(Asked asked, std::string what, std::string hint) {
+  if (!error_) error_ = Error{where(asked), std::move(what), std::move(hint)};
+}
+
 /// Where several arguments answer, one that says yes is enough: logs print the others as False.
 std::optional<bool> LaunchAnswers::flag(Asked asked) {
   if (find(asked) == nullptr) return std::nullopt;

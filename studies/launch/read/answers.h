@@ -37,6 +37,8 @@ class LaunchAnswers {
   /// "run.sh:12 --micro-batch-size" of the argument that answers; "run.sh" where none does.
   [[nodiscard]] std::string where(Asked asked) const;
 
+  /// Its value is none that is understood: an error, unless there was one before.
+  void refuse(Asked asked, std::string what, std::string hint);
   /// The first value that was no number where one is needed, or that hangs on a variable that nothing sets.
   [[nodiscard]] const std::optional<Error>& error() const { return error_; }
   [[nodiscard]] const std::set<std::string>& used() const { return used_; }

@@ -52,6 +52,9 @@ std::vector<NamedFile> named_files(const Launch& launch, const LaunchLine* line)
     const bool whole =
         std::find(std::begin(file_arguments), std::end(file_arguments), given.name) != std::end(file_arguments);
     if (whole || part == "deepspeed_config_file") add(given);
+    // Hydra's list of what a configuration is made of: "train: 7b" is train/7b.yaml beside it
+    if (given.name.starts_with("defaults.") && launch.framework->id == "flagscale" && part != given.name)
+      files.push_back({fmt::format("{}/{}.yaml", part, given.value), !given.unset.empty()});
   }
   if (line == nullptr) return files;
   const bool hydra = launch.framework->hydra;

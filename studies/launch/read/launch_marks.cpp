@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "calibrate/import/tables/plain_words.h"
+#include "studies/launch/facts/dialects.h"
 #include "studies/launch/read/launch_parts.h"
 
 namespace stepcast::launch {
@@ -132,6 +133,8 @@ std::string program_doubt(std::string_view program) {
 }
 
 const Framework* framework_of(const Launch& launch, const LaunchLine* line, std::string_view usual) {
+  if (const Dialect* dialect = dialect_of(launch); dialect != nullptr && !dialect->framework.empty())
+    return find_framework(dialect->framework);
   for (const LaunchMark& mark : launch_marks)
     if (has_mark(launch, line, mark) && (mark.also.empty() || launch.find(mark.also) != nullptr))
       return find_framework(mark.framework);

@@ -21,6 +21,10 @@ const Framework* framework_of(const Launch& launch, const LaunchLine* line, std:
 /// Programs that train no decoder, or do not train; "" for all others.
 std::string program_doubt(std::string_view program);
 
+/// Puts what a dialect (facts/dialects.h) says in other words than our tables into theirs: widths that are derived,
+/// switches that stand for others. Errors: what a dialect can ask for and no forecast follows.
+Expected<void> settle_dialect(Launch& launch);
+
 /// Arguments in files that the launch names: those that the script writes itself, and those in `folder` (nothing: no
 /// file is opened). What the command line says stands behind them.
 Expected<void> add_named_files(Launch& launch, const LaunchLine* line, const std::optional<std::string>& folder);

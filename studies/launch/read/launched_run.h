@@ -107,6 +107,13 @@ template <typename Row, std::size_t Count> const Row* launch_word(const Row (&ro
   return word_row(rows, std::string_view(word).substr(word.rfind('.') + 1));
 }
 
+/// The words of a table, for hints.
+template <typename Row, std::size_t Count> std::string words_of_table(const Row (&rows)[Count]) {
+  std::string words;
+  for (const Row& row : rows) words += (words.empty() ? "" : ", ") + std::string(row.word);
+  return words;
+}
+
 /// Up to 1e15, which is beyond any job: sizes that contradict each other must not overflow before that is said.
 std::int64_t bounded_product(std::initializer_list<std::int64_t> factors);
 

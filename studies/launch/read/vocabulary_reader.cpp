@@ -30,7 +30,8 @@ struct TokenizerWord {
   std::int64_t rows;
 };
 constexpr TokenizerWord tokenizer_words[] = {{"gpt2", 50257}, {"gpt-2", 50257}, {"llama2tokenizer", 32000},
-    {"llama-2", 32000}, {"llama2", 32000}, {"llama-3", 128256}, {"llama3", 128256}};
+    {"llama-2", 32000}, {"llama2", 32000}, {"llama-3", 128256}, {"llama3", 128256},
+    {"20b_tokenizer", 50277}};  // of GPT-NeoX 20B and Pythia, with the tokens added to it
 
 std::int64_t tokenizer_rows(const std::string& name) {
   for (const std::string& candidate : {name, std::string(last_of_path(name)), launch_stem(name)})
