@@ -20,8 +20,8 @@ struct PositionsWord {
 };
 constexpr PositionsWord positions_words[] = {{"learned_absolute", Positions::learned}, {"absolute", Positions::learned},
     {"learned", Positions::learned}, {"rope", Positions::rope}, {"rotary", Positions::rope}, {"yarn", Positions::rope},
-    {"mrope", Positions::rope}, {"alibi", Positions::alibi},
-    {"true", Positions::alibi},  // llm-foundry's switch attn_config.alibi
+    {"mrope", Positions::rope}, {"alibi", Positions::alibi}, {"true", Positions::alibi},
+    {"false", Positions::learned},  // llm-foundry's switch attn_config.alibi
     {"none", Positions::none}, {"nope", Positions::none}};
 
 class KindsReader {
