@@ -149,9 +149,15 @@ class GeometryReader {
     const bool grouped = !subject_.has_row(Asked::grouped_queries) || ask_.flag(Asked::grouped_queries, from_alias());
     if (groups && grouped) spec_.kv_heads = *groups;
     else if (from_ == nullptr || (groups && !grouped)) spec_.kv_heads = spec_.heads;
+    if (one_kv_head()) spec_.kv_heads = 1;
     if (ask_.text(Asked::tied)) spec_.tied_embeddings = *ask_.flag(Asked::tied);
     else if (const auto untied = ask_.flag(Asked::untied)) spec_.tied_embeddings = !*untied;
     else if (from_ == nullptr) spec_.tied_embeddings = subject_.framework.tied;
+  }
+  /// Of a switch, or of a word for the kind of heads: "multiquery", "multiquery_attention".
+  [[nodiscard]] bool one_kv_head() {
+    const std::string kind = lower_case(ask_.text(Asked::one_kv_head).value_or(""));
+    return kind == "true" || kind == "1" || kind.starts_with("multiquery");
   }
   /// Where groups are named under another name than Megatron's they need no switch.
   [[nodiscard]] bool from_alias() const { return !names_argument(ask_.name(Asked::kv_heads), "num_query_groups"); }
@@ -250,7 +256,8 @@ class GeometryReader {
       rows = subject_.framework.table().answering(Asked::padded_vocabulary);
     const bool alone = asked == Asked::vocabulary && subject_.hints.must_agree && !rows.empty();
     if (!alone) return subject_.hints.how_to_name;
-    return fmt::format("-- {} N at the end of the command, or {}", spelled_name(subject_.framework, rows.front()->name),
+    const std::string name = spelled_name(subject_.framework, rows.front()->name);
+    return fmt::format("-- {}{}N at the end of the command, or {}", name, name.starts_with("--") ? " " : "=",
         subject_.hints.how_to_name);
   }
 

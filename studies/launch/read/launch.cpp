@@ -157,17 +157,16 @@ void add_words(Launch& launch, const LaunchSource& source) {
 }
 
 Expected<Launch> finish_launch(
-    Launch launch, const LaunchLine* line, const LaunchSource& source, const std::optional<std::string>& folder) {
+    Launch launch, const LaunchLine* line, const LaunchSource& source, const LaunchFolders& folders) {
   launch.release = source.release;
   if (line == nullptr) TRY(check_dialect(launch));
   launch.framework = framework_of(launch, line, source.flag != nullptr ? source.flag->usual : "megatron-lm");
-  TRY(add_named_files(launch, line, folder));
+  TRY(add_named_files(launch, line, folders));
   add_words(launch, source);
   // A file may show whose launch it is.
   launch.framework = framework_of(launch, line, launch.framework->id);
   doubt_framework(launch, source);
-  if (line != nullptr)
-    if (std::string doubt = program_doubt(line->program); !doubt.empty()) launch.notes.push_back(std::move(doubt));
+  if (line != nullptr) launch.program = line->program;
   put_defined(launch, source);
   split_flags(launch);
   TRY(settle_dialect(launch));
@@ -177,22 +176,22 @@ Expected<Launch> finish_launch(
 }
 
 Expected<Launch> launch_of_script(const std::vector<LaunchLine>& lines, const std::string& where,
-    const LaunchSource& source, const std::optional<std::string>& folder) {
+    const LaunchSource& source, const LaunchFolders& folders) {
   Launch launch;
   launch.where = where;
   TRY(const auto line, training_launch(lines, where, launch.notes));
   TRY(check_unclosed(*line, where));
   take_line(launch, *line);
-  return finish_launch(std::move(launch), line, source, folder);
+  return finish_launch(std::move(launch), line, source, folders);
 }
 
-Expected<Launch> launch_of_config(std::string_view text, const std::string& where, const LaunchSource& source,
-    const std::optional<std::string>& folder) {
+Expected<Launch> launch_of_config(
+    std::string_view text, const std::string& where, const LaunchSource& source, const LaunchFolders& folders) {
   TRY(auto read, read_config_arguments(text, where));
   Launch launch;
   launch.where = where;
   launch.arguments = std::move(read);
-  return finish_launch(std::move(launch), nullptr, source, folder);
+  return finish_launch(std::move(launch), nullptr, source, folders);
 }
 
 /// The function that --config names behind --, or the only one.
@@ -206,8 +205,8 @@ Expected<std::string> chosen_function(std::string_view text, const std::string& 
 }
 
 /// torchtitan's configurations of 2026 are functions, each called by its network's module and flavor.
-Expected<Launch> launch_of_python(const std::string& text, const std::string& where, const LaunchSource& source,
-    const std::optional<std::string>& folder) {
+Expected<Launch> launch_of_python(
+    const std::string& text, const std::string& where, const LaunchSource& source, const LaunchFolders& folders) {
   TRY(const std::string function, chosen_function(text, where, source));
   Launch launch;
   launch.where = where;
@@ -218,40 +217,46 @@ Expected<Launch> launch_of_python(const std::string& text, const std::string& wh
       launch.arguments.push_back({"module", "module", std::string(model.name), 0, {}});
   if (!has_section(launch, "activation_checkpoint"))  // torchtitan/trainer.py
     launch.arguments.push_back({"activation_checkpoint.class", "activation_checkpoint.class", "SelectiveAC", 0, {}});
-  return finish_launch(std::move(launch), nullptr, source, folder);
+  return finish_launch(std::move(launch), nullptr, source, folders);
 }
 
-Expected<Launch> launch_of_text(const std::string& text, const std::string& where, const LaunchSource& source,
-    const std::optional<std::string>& folder) {
+Expected<Launch> launch_of_text(
+    const std::string& text, const std::string& where, const LaunchSource& source, const LaunchFolders& folders) {
   TRY(check_launch_bytes(text, where));
   TRY(check_source(text, where, source));
   if (!text.starts_with("#!")) TRY(check_text_dialect(text, where));
-  if (is_python_config(text)) return launch_of_python(text, where, source, folder);
+  if (is_python_config(text)) return launch_of_python(text, where, source, folders);
   const std::string_view first = first_words(text);
   const bool blank = stripped(text).empty();
   if (first.empty())
     return fail(where, blank ? "the file is empty" : "nothing but comments", std::string(launch_forms));
   if (is_argument_file(first)) {
     TRY(const auto lines, find_launches("A=( " + text + "\n)\npython train.py \"${A[@]}\"\n", where, source.defined));
-    return launch_of_script(lines, where, source, folder);
+    return launch_of_script(lines, where, source, folders);
   }
   const bool script = text.starts_with("#!"), json = first.starts_with('{');
   const auto lines = json ? Expected<std::vector<LaunchLine>>{} : find_launches(text, where, source.defined);
   const bool config = config_form(text).has_value() && !script;
-  if (lines && !lines->empty()) return launch_of_script(*lines, where, source, folder);
+  if (lines && !lines->empty()) return launch_of_script(*lines, where, source, folders);
   if (!lines && (script || !config)) return tl::unexpected(lines.error());
-  if (!config) return launch_of_script({}, where, source, folder);
-  auto launch = launch_of_config(text, where, source, folder);
+  if (!config) return launch_of_script({}, where, source, folders);
+  auto launch = launch_of_config(text, where, source, folders);
   // Assignments without a launch look like TOML.
   if (!launch && config_form(text) == ConfigForm::toml && first.find('=') != first.npos && !first.starts_with('['))
-    return launch_of_script({}, where, source, folder);
+    return launch_of_script({}, where, source, folders);
   return launch;
+}
+
+LaunchFolders folders_of(const LaunchSource& source, const std::string& beside) {
+  LaunchFolders folders = {beside};
+  folders.insert(folders.end(), source.folders.begin(), source.folders.end());
+  return folders;
 }
 
 }  // namespace
 
 Expected<Launch> read_launch_text(const std::string& text, const std::string& where, const LaunchSource& source) {
-  return launch_of_text(text, where, source, std::nullopt);
+  return launch_of_text(text, where, source, {});
 }
 
 Expected<Launch> read_launch(const LaunchSource& source) {
@@ -268,11 +273,11 @@ Expected<Launch> read_launch(const LaunchSource& source) {
     Launch launch;
     launch.where = words_alone;
     take_line(launch, line);
-    return finish_launch(std::move(launch), &line, source, ".");
+    return finish_launch(std::move(launch), &line, source, folders_of(source, "."));
   }
   TRY(const auto text, read_text_file(source.file));
   const std::string folder = std::filesystem::path(source.file).parent_path().string();
-  return launch_of_text(text, source.file, source, folder.empty() ? "." : folder);
+  return launch_of_text(text, source.file, source, folders_of(source, folder.empty() ? "." : folder));
 }
 
 }  // namespace stepcast::launch

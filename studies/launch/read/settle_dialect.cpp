@@ -8,17 +8,12 @@
 #include "calibrate/import/tables/plain_words.h"
 #include "model/base/text.h"
 #include "studies/launch/facts/dialect_limits.h"
+#include "studies/launch/facts/step_words.h"
 #include "studies/launch/read/answers.h"
 #include "studies/launch/read/launch_parts.h"
 
 namespace stepcast::launch {
 namespace {
-
-std::string place_of(const Launch& launch, const GivenArgument& given) {
-  const std::string& file = given.file.empty() ? launch.where : given.file;
-  const std::string name = given.spelled.empty() ? given.name : given.spelled;
-  return given.line > 0 ? fmt::format("{}:{} {}", file, given.line, name) : fmt::format("{} {}", file, name);
-}
 
 bool says_yes(const std::string& value) {
   const std::string plain = lower_case(value);

@@ -89,6 +89,8 @@ inline Expected<LaunchReading> restated_meaning(const RestatedLaunch& row, const
   hints.gpus = row.gpus;
   if (const auto micro = row.beside.find("micro_batch"); micro != row.beside.end())
     hints.micro_batch = std::stoll(micro->second);
+  for (const auto& [key, value] : row.beside)
+    if (const RunField* field = find_field(key)) hints.told.insert(field->id);
   if (!row.network.empty()) {
     auto network = choose_network(row.network, "");
     if (!network) return tl::unexpected(network.error());
