@@ -3,8 +3,10 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "model/base/json_reader.h"
+#include "model/catalog.h"
 #include "studies/launch/rules/explain.h"
 #include "studies/run/forecast.h"
 #include "studies/run/nouns.h"
@@ -36,16 +38,34 @@ bool runs_otherwise(const Launch& launch, const LaunchHints& hints, const Argume
   });
 }
 
+/// Nodes of the launch that are smaller than those of the machine lie apart where the forecast has them together. A
+/// rack's nodes are one to its fabric, so they may be of any size.
+Expected<void> check_nodes(
+    const Launch& launch, const LaunchHints& hints, const Scenario& scenario, std::vector<std::string>& warnings) {
+  constexpr std::int64_t largest_node = 16;
+  const std::int64_t here = launch.gpus_per_node, there = scenario.machine.row.levels.front().gpus;
+  if (here == 0 || here >= there || launch.gpus <= here || there > largest_node) return {};
+  std::string text = fmt::format("{} GPUs on each node, and {} has {}", here, scenario.machine.row.name, there);
+  if (hints.lenient) return warnings.push_back(std::move(text)), Expected<void>{};
+  std::vector<std::string> fitting;
+  for (const Machine& machine : built_in().machines)
+    if (machine.levels.front().gpus == here) fitting.push_back(machine.id);
+  return fail(launch.where, std::move(text),
+      fmt::format("--machine of such nodes: {}; or --lenient for full nodes", fmt::join(fitting, ", ")));
+}
+
 /// What explain calls wrong of the arguments as they stand: the framework refuses it, or it does not do what it says.
-std::vector<std::string> wrong_in(
-    const Launch& launch, const LaunchHints& hints, Request request, const Arguments& arguments) {
-  if (runs_otherwise(launch, hints, arguments) || !take_flags(request, arguments)) return {};
+Expected<std::vector<std::string>> wrong_in(
+    const Launch& launch, const LaunchHints& hints, Request& asked, const Arguments& arguments) {
+  std::vector<std::string> wrong;
+  Request request = asked;
+  if (runs_otherwise(launch, hints, arguments) || !take_flags(request, arguments)) return wrong;
   ExplainedLaunch explained;
   explained.launch = &launch;
   auto scenario = complete(request);
-  if (!scenario) return {};  // the command itself says why
+  if (!scenario) return wrong;  // the command itself says why
+  TRY(check_nodes(launch, hints, *scenario, asked.warnings));
   explained.scenario = std::move(*scenario);
-  std::vector<std::string> wrong;
   for (Interaction& row : interactions_of(explained))
     if (row.wrong) wrong.push_back("wrong: " + std::move(row.text));
   return wrong;
@@ -76,8 +96,8 @@ Expected<Request> read_launch_request(const LaunchSource& source, const Argument
   TRY(const auto hints, launch_hints(arguments));
   TRY(const auto launch, read_launch(source));
   TRY(auto reading, read_meaning(launch, hints));
-  for (std::string& text : wrong_in(launch, hints, reading.request, arguments))
-    reading.notes.push_back(std::move(text));
+  TRY(const auto wrong, wrong_in(launch, hints, reading.request, arguments));
+  reading.notes.insert(reading.notes.end(), wrong.begin(), wrong.end());
   reading.request.notes = std::move(reading.notes);
   return std::move(reading.request);
 }

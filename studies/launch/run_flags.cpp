@@ -50,6 +50,11 @@ std::vector<Flag> flags_of_launches() {
                    .doc = "a variable that the launch takes from outside; may be repeated", .repeats = true});
   flags.push_back({.name = "--release", .key = "", .value = "ID", .group = launch,
                    .doc = "of the framework, whose defaults hold (default: the newest)"});
+  flags.push_back({.name = "--files-from", .key = "", .value = "FOLDER", .group = launch,
+                   .doc = "files below it that the launch names are read too; may be repeated", .repeats = true});
+  flags.push_back({.name = "--lenient", .key = "", .value = "", .group = launch,
+                   .doc = "forecast in spite of arguments that are not known, with a warning",
+                   .kind = FlagKind::toggle});
   // clang-format on
   return flags;
 }

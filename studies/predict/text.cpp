@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <span>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -216,7 +217,7 @@ std::string assumptions(const Page& page) {
 
 std::string warnings(const Page& page) {
   std::string text;
-  for (const std::string& warning : page.prediction.warnings)
+  for (const std::string& warning : std::span(page.prediction.warnings).subspan(page.scenario.warnings.size()))
     text += page.paint.warm("warning: ") + paragraph(warning, "", "  ", page_columns - 9);
   return text.empty() ? text : "\n" + text;
 }

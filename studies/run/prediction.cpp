@@ -83,6 +83,7 @@ Expected<Prediction> predict_as_laid(const Scenario& scenario, bool reasons) {
   prediction.program = std::move(program);
   prediction.step = std::move(*step);
   add_utilisation(prediction, scenario);
+  prediction.warnings = scenario.warnings;
   add_doubts(prediction, scenario);
   prediction.warnings.insert(
       prediction.warnings.end(), prediction.step.warnings.begin(), prediction.step.warnings.end());

@@ -38,7 +38,8 @@ struct Request {
   std::optional<Chosen<Profile>> profile;
   std::optional<Value> mapping;  ///< text of the notation
   std::vector<Statement> statements;
-  std::vector<std::string> notes;  ///< how a launch was read
+  std::vector<std::string> notes;     ///< how a launch was read
+  std::vector<std::string> warnings;  ///< what of a launch was not understood
 
   /// Reads a value, in place of what was said before. Errors: the field's own (check_field), and a noun, which is a
   /// member here.

@@ -34,6 +34,7 @@ class Resolver {
     if (!request_.network) return fail("network", "no network is named", "stepcast list networks");
     scenario_.network = *request_.network;
     for (const std::string& note : scenario_.network.notes) remark(fmt::format("config: {}", note));
+    scenario_.warnings = request_.warnings;
     for (const std::string& note : request_.notes) remark(fmt::format("launch: {}", note));
     TRY(noun(scenario_.machine, request_.machine, FieldId::machine, default_machine, choose_machine));
     TRY(noun(scenario_.stack, request_.stack, FieldId::stack, default_stack, choose_stack));

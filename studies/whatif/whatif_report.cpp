@@ -183,14 +183,18 @@ std::string signed_percent(double change) {
 
 std::string run_title(const Scenario& scenario, const Console& console, const std::string& nodes) {
   const Plan& plan = scenario.plan;
-  return Paint(console).bold(fmt::format("{} on {} x {} ({}{})", scenario.network.row.name, plan.gpus,
-             scenario.machine.row.gpu.name, scenario.machine.row.name, nodes)) +
-         "\n" +
-         wrapped({in_words(scenario),
-                     fmt::format("{} x {} sequences of {} per step", scenario.micro_batches,
-                         plan.global_batch / scenario.micro_batches, plan.sequence),
-                     to_text(plan.precision)},
-             "; ", "", page_columns);
+  const Paint paint(console);
+  std::string text = paint.bold(fmt::format("{} on {} x {} ({}{})", scenario.network.row.name, plan.gpus,
+                         scenario.machine.row.gpu.name, scenario.machine.row.name, nodes)) +
+                     "\n" +
+                     wrapped({in_words(scenario),
+                                 fmt::format("{} x {} sequences of {} per step", scenario.micro_batches,
+                                     plan.global_batch / scenario.micro_batches, plan.sequence),
+                                 to_text(plan.precision)},
+                         "; ", "", page_columns);
+  for (const std::string& warning : scenario.warnings)
+    text += paint.warm("warning: ") + paragraph(warning, "", "  ", page_columns - 9);
+  return text;
 }
 
 std::string outcome_words(const Outcome& outcome) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <map>
 
 #include <fmt/format.h>
@@ -118,6 +119,25 @@ const GivenArgument* referred(const std::vector<GivenArgument>& arguments, const
   return place == places.end() ? nullptr : &arguments[place->second];
 }
 
+/// Sums that NeMo's and its launcher's configurations write (register_new_resolver in their scripts): "multiply:4, 8".
+/// Nothing where the name is no such sum, or its terms are no numbers.
+std::optional<std::string> resolved_sum(std::string_view name) {
+  const struct {
+    std::string_view word;
+    double (*of)(double, double);
+  } sums[] = {{"multiply", [](double a, double b) { return a * b; }}, {"add", [](double a, double b) { return a + b; }},
+      {"divide_ceil", [](double a, double b) { return std::ceil(a / b); }},
+      {"divide_floor", [](double a, double b) { return std::floor(a / b); }}};
+  const std::size_t colon = name.find(':'), comma = name.find(',', std::min(colon, name.size()));
+  if (colon == name.npos || comma == name.npos) return std::nullopt;
+  const auto a = finite_number(stripped(name.substr(colon + 1, comma - colon - 1)), "", ""),
+             b = finite_number(stripped(name.substr(comma + 1)), "", "");
+  for (const auto& [word, of] : sums)
+    if (a && b && stripped(name.substr(0, colon)) == word)
+      if (const double sum = of(*a, *b); std::isfinite(sum)) return fmt::format("{}", sum);
+  return std::nullopt;
+}
+
 }  // namespace
 
 bool is_yaml_line(std::string_view line) {
@@ -167,7 +187,9 @@ Expected<std::vector<GivenArgument>> read_config_arguments(std::string_view text
   if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
   if (text.size() > most)
     return fail(where, fmt::format("{} bytes", text.size()), fmt::format("a configuration has at most {}", most));
-  const auto form = config_form(text);
+  auto form = config_form(text);
+  // GPT-NeoX's YAML is one map in braces, with comments in it
+  if (form == ConfigForm::json && (where.ends_with(".yml") || where.ends_with(".yaml"))) form = ConfigForm::yaml;
   if (!form) {
     const SayingLine first = first_saying(text);
     const char* hint = "JSON, TOML, YAML, or a script with the launch command";
@@ -206,8 +228,10 @@ void resolve_references(std::vector<GivenArgument>& arguments, std::span<const s
   for (GivenArgument& argument : arguments) {
     std::size_t at = 0;
     for (int steps = 0; steps < most_steps; ++steps) {
-      const std::size_t open = argument.value.find("${", at), close = argument.value.find('}', open);
-      if (open == std::string::npos || close == std::string::npos) break;
+      // the innermost first, as in ${multiply:4, ${.hidden_size}}
+      const std::size_t from = argument.value.find("${", at), close = argument.value.find('}', from);
+      if (from == std::string::npos || close == std::string::npos) break;
+      const std::size_t open = argument.value.rfind("${", close);
       const std::string name = argument.value.substr(open + 2, close - open - 2);
       const bool variable = known.empty() || std::find(known.begin(), known.end(), name) != known.end();
       const GivenArgument* other = known.empty() ? referred(arguments, places, argument.name, name) : nullptr;
@@ -215,6 +239,10 @@ void resolve_references(std::vector<GivenArgument>& arguments, std::span<const s
           put_in + other->value.size() < most_put_in) {
         put_in += other->value.size();
         argument.value.replace(open, close + 1 - open, std::string(other->value));
+        continue;
+      }
+      if (const auto number = known.empty() ? resolved_sum(name) : std::nullopt) {
+        argument.value.replace(open, close + 1 - open, *number);
         continue;
       }
       if (variable && std::find(argument.unset.begin(), argument.unset.end(), name) == argument.unset.end())

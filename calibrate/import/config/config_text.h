@@ -21,9 +21,9 @@ std::optional<ConfigForm> config_form(std::string_view text);
 
 /// The arguments of a file in their order, with the lines of their names. Keys that begin with an underscore are
 /// comments, with all below them. Lists of maps have their index in the name ("callbacks.0.name"); lists of values are
-/// one value; null stays "null". In YAML, ${name} stands for another value of the file, and one that the file lacks is
-/// a variable that nothing sets. Fails on a text that is no configuration and on one that is cut off or malformed, with
-/// its line.
+/// one value; null stays "null". In YAML, ${name} stands for another value of the file, ${multiply:4, ${name}} for a
+/// sum of such, and one that the file lacks is a variable that nothing sets. Fails on a text that is no configuration
+/// and on one that is cut off or malformed, with its line.
 Expected<std::vector<GivenArgument>> read_config_arguments(std::string_view text, const std::string& where);
 
 /// The same by name, without those that are null.

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view launchers[] = {"torchrun", "deepspeed", "srun", "mpirun", "mpiexec", "accelerate",
     "composer", "python", "python3", "bash", "sh", "numactl", "run_train.sh", "nemo", "#SBATCH", "pdsh", "ssh",
-    "singularity", "apptainer", "docker", "podman", "timeout", "taskset", "nsys", "uv"};
+    "singularity", "apptainer", "docker", "podman", "timeout", "taskset", "nsys", "uv", "bcprun"};
 
 constexpr LaunchOption launch_options[] = {
     {"torchrun", "nproc_per_node", &LaunchLine::gpus_per_node, true},
@@ -30,6 +30,10 @@ constexpr LaunchOption launch_options[] = {
     {"mpirun", "n", &LaunchLine::ranks, false},
     {"mpirun", "npernode", &LaunchLine::gpus_per_node, false},
     {"mpirun", "ppn", &LaunchLine::gpus_per_node, false},
+    {"bcprun", "nnodes", &LaunchLine::nodes, true},
+    {"bcprun", "n", &LaunchLine::nodes, true},
+    {"bcprun", "npernode", &LaunchLine::gpus_per_node, true},
+    {"bcprun", "p", &LaunchLine::gpus_per_node, true},
 };
 
 /// Launchers whose -m names no module.

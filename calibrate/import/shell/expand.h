@@ -53,6 +53,7 @@ class ShellWords {
   std::optional<std::vector<ShellText>> held_words(const ShellParameterParts& parts, const ShellValue& value);
   bool take_otherwise(const ShellParameterParts& parts, const std::vector<ShellText>& words, bool is_set, bool quoted);
   void put_plain(const std::string& text);
+  ShellText heredoc_value(std::string_view body, bool expands);
   void take_command(std::string_view inside, std::string_view written, bool quoted);
   void take_arithmetic(std::string_view inside, std::string_view written, bool quoted);
   void put(const ShellText& value, bool quoted);

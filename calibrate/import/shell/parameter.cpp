@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "calibrate/import/shell/expand.h"
+#include "calibrate/import/shell/heredoc.h"
 #include "calibrate/import/shell/words.h"
 #include "model/base/text.h"
 #include "model/base/whole_number.h"
@@ -181,12 +182,24 @@ void ShellWords::take_parameter(std::string_view inside, std::string_view writte
   put(out, quoted);
 }
 
+/// Of $(cat <<EOT ... EOT), whose last line ends are gone.
+ShellText ShellWords::heredoc_value(std::string_view body, bool expands) {
+  while (body.ends_with('\n')) body.remove_suffix(1);
+  if (expands) return expanded(body, false);
+  ShellText text;
+  text.put(std::string(body), here());
+  return text;
+}
+
 void ShellWords::take_command(std::string_view inside, std::string_view written, bool quoted) {
   if (variables_ == nullptr) return put_plain("$");
   const std::string_view command = stripped(inside);
   if (command.empty() || command[0] == '#') return;  // a comment between the lines of a command
   ShellText known;
   known.put(folder_command(command), here());
+  if (const auto text = command.starts_with("cat ") ? heredoc_at(command, 0) : std::nullopt;
+      text && text->header == "cat" && text->target.empty())
+    known = heredoc_value(command.substr(text->body, text->end - text->body), text->expands);
   for (const std::string_view finds : {"which ", "command -v "})
     if (command.starts_with(finds)) known = expanded(stripped(command.substr(finds.size())), true);
   if (command.starts_with("expr ")) {

@@ -24,6 +24,9 @@ template <std::size_t N> bool is_one_of(const std::string_view (&names)[N], std:
   return std::find(std::begin(names), std::end(names), word) != std::end(names);
 }
 
+/// Programs that take a command as text: NVIDIA's bcprun of Base Command does, and starts it on each rank.
+bool is_shell_program(std::string_view name) { return name == "bash" || name == "sh" || name == "bcprun"; }
+
 }  // namespace
 
 ShellWord plain_word(const ShellText& text, bool bare) {
@@ -251,7 +254,9 @@ Expected<void> ShellReader::keep(ShellCommand command, std::vector<ShellText> te
   if (const std::size_t text = inner_shell(command.words); text < command.words.size()) {
     const auto outer = prefix_;
     const auto outer_environment = prefix_environment_;
-    const std::size_t kept = shell_word(command.words);
+    // bcprun starts the ranks itself: what it is told of them counts
+    const std::size_t shell = shell_word(command.words);
+    const std::size_t kept = last_of_path(command.words[shell].text) == "bcprun" ? text - 1 : shell;
     prefix_.insert(prefix_.end(), command.words.begin(), command.words.begin() + static_cast<std::ptrdiff_t>(kept));
     prefix_environment_ = command.environment;
     auto good = take_inner(std::move(texts[text]), depth);
@@ -285,7 +290,7 @@ Expected<void> ShellReader::take_inner(ShellText text, int depth) {
 /// The bash of "srun bash -c TEXT", the last word of pdsh and ssh; behind the last word where there is none.
 std::size_t ShellReader::shell_word(const std::vector<ShellWord>& words) {
   for (std::size_t i = 0; i < words.size(); ++i)
-    if (const std::string_view name = last_of_path(words[i].text); name == "bash" || name == "sh") return i;
+    if (const std::string_view name = last_of_path(words[i].text); is_shell_program(name)) return i;
   const std::string_view first = last_of_path(words.front().text);
   return (first == "pdsh" || first == "ssh") && words.size() > 2 ? words.size() - 1 : words.size();
 }
@@ -294,10 +299,11 @@ std::size_t ShellReader::inner_shell(const std::vector<ShellWord>& words) {
   const std::size_t shell = shell_word(words);
   if (shell == words.size()) return shell;
   const std::string_view name = last_of_path(words[shell].text);
-  if (name != "bash" && name != "sh") return words[shell].text.find(' ') == std::string::npos ? words.size() : shell;
-  constexpr std::size_t most_options = 6;
+  if (!is_shell_program(name)) return words[shell].text.find(' ') == std::string::npos ? words.size() : shell;
+  constexpr std::size_t most_options = 16;
   for (std::size_t i = shell + 1; i + 1 < words.size() && i <= shell + most_options; ++i)
-    if (words[i].text.starts_with('-') && !words[i].text.starts_with("--") && words[i].text.ends_with('c'))
+    if (const std::string_view word = words[i].text;
+        word == "--cmd" || (word.starts_with('-') && !word.starts_with("--") && word.ends_with('c')))
       return i + 1;
   return words.size();
 }

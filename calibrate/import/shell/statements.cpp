@@ -30,6 +30,7 @@ bool ShellReader::take_heredoc(Place& place) {
   if (place.rest().find("<<") == std::string_view::npos || missing_ends_ > most_unclosed) return false;
   const auto here = heredoc_at(place.source.text, place.at);
   if (!here) return ++missing_ends_, false;
+  if (here->header.ends_with("$(cat")) return false;  // a value: parameter.cpp
   inner_ = {};
   const std::size_t line = place.counter.line(place.source, here->body);
   const ShellSource body = place.source.part(here->body, here->end - here->body, line);

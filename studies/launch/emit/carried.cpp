@@ -1,6 +1,7 @@
 #include "studies/launch/emit/carried.h"
 
 #include <algorithm>
+#include <cctype>
 
 #include <fmt/format.h>
 
@@ -20,15 +21,36 @@ std::string as_argument(const GivenArgument& given) {
   return "--" + name;
 }
 
-/// In double quotes, where a shell puts variables in.
-std::string with_variables(const std::string& value) {
+/// The variable that stands at `at`, with its sign and braces: "$DATA", "${DATA}", "$1"; "" where a shell would do more
+/// there than put a value in.
+std::string_view plain_variable(std::string_view value, std::size_t at) {
+  const auto letter = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
+  const bool braced = value.substr(at).starts_with("${");
+  const std::size_t begin = at + (braced ? 2 : 1);
+  std::size_t end = begin;
+  while (end < value.size() && letter(value[end])) ++end;
+  if (end == begin || (braced && (end == value.size() || value[end] != '}'))) return {};
+  return value.substr(at, end - at + (braced ? 1 : 0));
+}
+
+/// In double quotes, where a shell puts the variables in that `is_open` knows; it runs nothing of it.
+template <typename IsOpen> std::string with_variables(std::string_view value, IsOpen is_open) {
   std::string quoted = "\"";
-  for (const char c : value) {
-    if (c == '"' || c == '\\') quoted += '\\';
-    quoted += c;
+  for (std::size_t at = 0; at < value.size(); ++at) {
+    const std::string_view variable = value[at] == '$' ? plain_variable(value, at) : std::string_view{};
+    if (!variable.empty() && is_open(variable)) {
+      quoted += variable;
+      at += variable.size() - 1;
+      continue;
+    }
+    if (std::string_view("\"\\$`").find(value[at]) != std::string_view::npos) quoted += '\\';
+    quoted += value[at];
   }
   return quoted + "\"";
 }
+
+/// Does a shell run a command for it? What was quoted in the launch looks the same.
+bool asks_a_command(std::string_view value) { return value.find("$(") != value.npos || value.find('`') != value.npos; }
 
 std::vector<std::string> split_at_blanks(const std::string& value) {
   std::vector<std::string> words(1);
@@ -47,8 +69,12 @@ std::string carried_value(const GivenArgument& given, const ArgumentFact* fact) 
   const bool several = (fact == nullptr || fact->takes == "list") && given.value.find("${") == std::string::npos &&
                        given.value.find("$(") == std::string::npos;
   const auto word = [&](const std::string& text) {
-    return given.unset.empty() || text.find_first_of("$`") == std::string::npos ? shell_word(text)
-                                                                                : with_variables(text);
+    const auto is_open = [&](std::string_view variable) {
+      return std::any_of(given.unset.begin(), given.unset.end(),
+          [&](const std::string& name) { return variable == "$" + name || variable == "${" + name + "}"; });
+    };
+    return given.unset.empty() || text.find('$') == std::string::npos ? shell_word(text)
+                                                                      : with_variables(text, is_open);
   };
   if (!several) return word(given.value);
   std::string text;
@@ -88,6 +114,7 @@ std::string left_out_because(const Launch& like, const GivenArgument& given) {
   const ArgumentTable& table = like.framework->table();
   const ArgumentFact* fact = table.find(given.name);
   if (!is_plain_name(as_argument(given))) return "is no name";
+  if (!given.unset.empty() && asks_a_command(given.value)) return "hangs on what a command prints";
   if (fact == nullptr) return {};
   if (lacks_value(given, fact)) return "has no value there";
   if (table.releases().empty() || table.knows(*fact, "")) return {};
@@ -132,8 +159,12 @@ std::vector<EmittedArgument> carried_environment(const Launch& like) {
   std::vector<EmittedArgument> rows;
   for (const auto& [name, value] : like.environment) {
     const auto begins = [&known = name](std::string_view prefix) { return known.starts_with(prefix); };
-    if (std::any_of(std::begin(carried_prefixes), std::end(carried_prefixes), begins))
-      rows.push_back({name, value.find('$') == std::string::npos ? shell_word(value) : with_variables(value), ""});
+    const bool known_prefix = std::any_of(std::begin(carried_prefixes), std::end(carried_prefixes), begins);
+    const bool variable = is_plain_name(name) && name.find_first_of(".-") == std::string::npos;
+    const auto is_open = [](std::string_view) { return true; };
+    if (known_prefix && variable && !asks_a_command(value))
+      rows.push_back(
+          {name, value.find('$') == std::string::npos ? shell_word(value) : with_variables(value, is_open), ""});
   }
   return rows;
 }

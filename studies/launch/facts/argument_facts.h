@@ -9,7 +9,8 @@
 // The first file of a program (NN_PROGRAM.json) holds its releases instead: "releases": [{"id": "2.0", "date":
 // "2021-01-12"}, ...] in order of time, and may say "extends": "megatron-lm@2.5": another program's arguments of a
 // release hold too. A default that changed is "defaults": {"": "1", "2.4": "2"}, from which release on; values are
-// texts.
+// texts. An argument that makes another network or plan than any that is forecast says so: "refused": "networks with
+// Mamba layers are not forecast", and "plain": ["local"] holds the values with which it does not.
 #pragma once
 
 #include <cstdint>
@@ -44,6 +45,9 @@ struct ArgumentFact {
   std::string what, trap;    ///< what it means; the mistake it makes likely ("" = none known)
   std::vector<std::pair<std::string, std::string>> defaults;  ///< from which release on, what; one row "" for all
   std::vector<std::string> known;                             ///< values it takes, where they are few
+  /// Why no forecast is of a run with it: "networks with Mamba layers are not forecast"; "": there is one.
+  std::string refused;
+  std::vector<std::string> plain;  ///< values that ask for nothing of the kind, beside its default and none
   std::optional<Asked> asks;
   Reach reach = Reach::nothing;
 };

@@ -72,6 +72,9 @@ ArgumentFact read_argument(JsonObject& row, const std::string& topic) {
   row.optional("instead", fact.instead);
   row.optional("trap", fact.trap);
   row.optional("known", fact.known);
+  row.optional("refused", fact.refused);
+  row.optional("plain", fact.plain);
+  row.require(fact.plain.empty() || !fact.refused.empty(), "plain", "stands without \"refused\"", "both or none");
   read_argument_question(row, fact);
   read_argument_defaults(row, fact);
   return fact;

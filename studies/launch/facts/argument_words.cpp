@@ -48,20 +48,6 @@ bool same_value(const std::string& one, const std::string& other) {
   return lower_case(one) == lower_case(other);
 }
 
-std::string of_no_table(const Launch& launch, const GivenArgument& given) {
-  std::vector<std::string_view> known;
-  for (const Framework& other : frameworks()) {
-    const ArgumentFact* fact = &other == launch.framework ? nullptr : other.table().find(given.name);
-    if (fact != nullptr && fact->name == given.name) known.push_back(other.name);
-  }
-  if (!known.empty())
-    return fmt::format("an argument of {}, not known of {}", fmt::join(known, ", "), launch.framework->name);
-  const std::vector<std::string> names = launch.framework->table().names();
-  const std::string near = nearest_name(given.name, names);
-  return fmt::format("not known of any release of {}{}", launch.framework->name,
-      near.empty() ? "" : fmt::format("; near it: {}", spelled_name(*launch.framework, near)));
-}
-
 /// "1.0", or "2.0 to 23.04".
 std::string knowing_releases(const ArgumentTable& table, const ArgumentFact& fact) {
   std::string first, last;
@@ -125,13 +111,27 @@ std::string spelled_name(const Framework& framework, std::string_view name) {
   return "--" + spelled;
 }
 
+std::string unknown_argument(const Launch& launch, const GivenArgument& given) {
+  std::vector<std::string_view> known;
+  for (const Framework& other : frameworks()) {
+    const ArgumentFact* fact = &other == launch.framework ? nullptr : other.table().find(given.name);
+    if (fact != nullptr && fact->name == given.name) known.push_back(other.name);
+  }
+  if (!known.empty())
+    return fmt::format("an argument of {}, not known of {}", fmt::join(known, ", "), launch.framework->name);
+  const std::vector<std::string> names = launch.framework->table().names();
+  const std::string near = nearest_name(given.name, names);
+  return fmt::format("not known of any release of {}{}", launch.framework->name,
+      near.empty() ? "" : fmt::format("; near it: {}", spelled_name(*launch.framework, near)));
+}
+
 std::vector<std::string> argument_doubts(const Launch& launch, const GivenArgument& given) {
   const ArgumentFact* fact = launch.framework->table().find(given.name);
   std::vector<std::string> doubts;
   const auto add = [&](std::string text) {
     if (!text.empty()) doubts.push_back(std::move(text));
   };
-  if (fact == nullptr) add(of_no_table(launch, given));
+  if (fact == nullptr) add(unknown_argument(launch, given));
   if (fact != nullptr) add(of_other_releases(launch, *fact));
   if (!given.unset.empty()) add(fmt::format("hangs on ${}, which nothing sets", fmt::join(given.unset, " and $")));
   if (fact != nullptr && given.unset.empty()) {

@@ -17,6 +17,8 @@ std::string spelled_argument(const GivenArgument& given);
 /// Spells the name as the framework's command line or file does.
 std::string spelled_name(const Framework& framework, std::string_view name);
 
+/// Of one that the launch's framework does not know: whose it is, else the nearest name.
+std::string unknown_argument(const Launch& launch, const GivenArgument& given);
 /// Unknown (with the nearest names, or the framework that knows it), of other releases (with what took its place), the
 /// default anyway, no value of those that it takes, a variable that nothing sets.
 std::vector<std::string> argument_doubts(const Launch& launch, const GivenArgument& given);

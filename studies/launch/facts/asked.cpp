@@ -9,7 +9,7 @@ namespace {
 // clang-format off
 /// In the order of the enumeration.
 constexpr auto asked_names = std::to_array<std::string_view>({
-    "layers", "hidden", "ffn_hidden", "heads", "kv_heads", "grouped_queries", "head_dim", "sequence", "vocabulary",
+    "layers", "hidden", "ffn_hidden", "heads", "kv_heads", "grouped_queries", "one_kv_head", "head_dim", "sequence", "vocabulary",
     "padded_vocabulary", "vocabulary_divisor", "tokenizer", "max_positions", "norm", "activation", "gated_mlp",
     "squared_relu", "positions", "no_positions", "rotary", "linear_bias", "no_linear_bias", "qkv_bias", "qk_norm",
     "parallel_block", "embedding_norm", "attention_dropout", "hidden_dropout", "untied", "tied", "mamba_layers",

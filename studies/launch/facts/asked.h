@@ -11,7 +11,7 @@ namespace stepcast::launch {
 // clang-format off
 enum class Asked : std::uint8_t {
   // what is trained
-  layers, hidden, ffn_hidden, heads, kv_heads, grouped_queries, head_dim, sequence, vocabulary, padded_vocabulary,
+  layers, hidden, ffn_hidden, heads, kv_heads, grouped_queries, one_kv_head, head_dim, sequence, vocabulary, padded_vocabulary,
   vocabulary_divisor, tokenizer, max_positions, norm, activation, gated_mlp, squared_relu, positions, no_positions,
   rotary, linear_bias, no_linear_bias, qkv_bias, qk_norm, parallel_block, embedding_norm, attention_dropout,
   hidden_dropout, untied, tied, mamba_layers, experts, top_k, expert_ffn, shared_ffn, shared_gate, router_bias,

@@ -17,12 +17,22 @@ constexpr Framework framework_rows[] = {
      .expert_tp = true, .hydra = true},
     {.id = "torchtitan", .name = "torchtitan", .software = "torchtitan", .stack = "pytorch-fsdp", .precision = "bf16",
      .micro_batch = 8, .zero = 3, .tied = false, .recompute = "selective layer", .sequence_parallel = true,
-     .stages_cut_batch = true, .ends_are_layers = true},
+     .stages_cut_batch = true, .ends_are_layers = true, .own_sequence = true},
     {.id = "deepspeed", .name = "DeepSpeed", .software = "DeepSpeed", .stack = "deepspeed-zero", .micro_batch = 1,
      .micro_follows = true},
     {.id = "llm-foundry", .name = "llm-foundry", .software = "llm-foundry", .stack = "llm-foundry", .precision = "bf16",
      .micro_at_most_local = true},
     {.id = "accelerate", .name = "accelerate", .software = "PyTorch FSDP", .stack = "pytorch-fsdp"},
+    {.id = "gpt-neox", .name = "GPT-NeoX", .software = "Megatron-DeepSpeed", .stack = "megatron-deepspeed",
+     .quiet_overlap = true, .micro_follows = true, .stands_in = true},
+    {.id = "flagscale", .name = "FlagScale", .software = "Megatron-LM", .stack = "megatron-core", .top_k = 2,
+     .expert_tp = true, .quiet_overlap = true},
+    {.id = "llama-factory", .name = "LLaMA-Factory", .software = "PyTorch FSDP", .stack = "pytorch-fsdp",
+     .micro_batch = 8, .trainer = true, .own_sequence = true},
+    {.id = "axolotl", .name = "Axolotl", .software = "PyTorch FSDP", .stack = "pytorch-fsdp", .precision = "bf16",
+     .micro_batch = 1, .trainer = true, .own_sequence = true},
+    {.id = "nanotron", .name = "Nanotron", .software = "Megatron-LM", .stack = "megatron-core", .top_k = 2,
+     .tied = false, .quiet_overlap = true, .stands_in = true},
 };
 
 constexpr LaunchFlag launch_flag_rows[] = {
@@ -34,6 +44,11 @@ constexpr LaunchFlag launch_flag_rows[] = {
     {"--llm-foundry", "FILE", "YAML of llm-foundry", "llm-foundry"},
     {"--accelerate", "FILE", "YAML of Hugging Face accelerate, or the command with it; the network stands in front",
      "accelerate"},
+    {"--gpt-neox", "FILE", "YAML of GPT-NeoX", "gpt-neox"},
+    {"--flagscale", "FILE", "YAML of FlagScale: the experiment, or what it trains", "flagscale"},
+    {"--llama-factory", "FILE", "YAML of LLaMA-Factory, with DeepSpeed's file beside it", "llama-factory"},
+    {"--axolotl", "FILE", "YAML of Axolotl, with DeepSpeed's file beside it", "axolotl"},
+    {"--nanotron", "FILE", "YAML of Nanotron", "nanotron"},
 };
 // clang-format on
 

@@ -36,6 +36,9 @@ struct Framework {
   bool ends_are_layers = false;
   /// its bf16 optimizer keeps its states in shards at ZeRO stage 0 too (DeepSpeed's BF16_Optimizer)
   bool bf16_shards = false;
+  bool trainer = false;       ///< runs Hugging Face's Trainer, on DeepSpeed, FSDP or copies, as its arguments say
+  bool own_sequence = false;  ///< sequences are as long as it says, whatever the network is made for
+  bool stands_in = false;     ///< no stack is measured for it: its row names the one that it is priced as
   bool hydra = false;  ///< --config-path and --config-name name its configuration
 
   [[nodiscard]] const ArgumentTable& table() const { return argument_table(id); }

@@ -24,13 +24,18 @@ struct Launch {
   ArgumentMap environment;               ///< set in the script or in front of the command
   std::int64_t gpus = 0, gpus_per_node = 0, logged_batch = 0;  ///< as the launcher, or a log, says; 0 = not said
   std::string device;                                          ///< the GPU's name where a log prints it
+  std::string program;                                         ///< "pretrain_gpt.py"; "" where none is named
   std::vector<std::string> notes;                              ///< what was chosen or left out in reading
+  std::vector<std::string> unread;                             ///< files that it names and that are not there
 
   /// The one that counts; null where it was not given.
   [[nodiscard]] const GivenArgument* find(std::string_view name) const;
   /// Is it that one? `given` is of `arguments`.
   [[nodiscard]] bool counts(const GivenArgument& given) const { return find(given.name) == &given; }
 };
+
+/// "run.sh:12 --micro-batch-size".
+std::string place_of(const Launch& launch, const GivenArgument& given);
 
 /// The same without one argument, so that the framework's own default holds.
 Launch without(Launch launch, std::string_view name);

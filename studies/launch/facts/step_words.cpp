@@ -81,6 +81,11 @@ bool is_off(std::string_view value) {
   return std::find(std::begin(off), std::end(off), lower_case(value)) != std::end(off);
 }
 
+bool says_none(std::string_view value) {
+  const std::string plain = lower_case(value);
+  return plain.empty() || plain == "none" || plain == "null" || plain == "~" || plain == "auto";
+}
+
 bool is_switched_off(std::string_view value) {
   const std::string plain = lower_case(value);
   return plain == "false" || plain == "0" || plain == "no" || plain == "off";

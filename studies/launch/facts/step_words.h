@@ -12,6 +12,9 @@ bool may_change_step(std::string_view name, std::string_view value);
 /// "false", "none", "0", "1" of a size, "": what is counted or chosen stays idle.
 bool is_off(std::string_view value);
 
+/// "", "none", "null", "~", "auto".
+bool says_none(std::string_view value);
+
 /// A switch that is turned off: "false", "0", "no", "off".
 bool is_switched_off(std::string_view value);
 

@@ -32,11 +32,6 @@ bool names_argument(std::string_view name, std::string_view part) {
          (name.size() > part.size() && name.ends_with(part) && name[name.size() - part.size() - 1] == '.');
 }
 
-bool says_none(std::string_view value) {
-  const std::string plain = lower_case(value);
-  return plain.empty() || plain == "none" || plain == "null" || plain == "~" || plain == "auto";
-}
-
 /// By the first row of the table that is given with a value; of nested names that end in it the least nested one (the
 /// model's own before that of one of its parts), and of one name the last.
 const GivenArgument* LaunchAnswers::answering(Asked asked) const {
@@ -59,10 +54,10 @@ Error LaunchAnswers::unset_value(const GivenArgument& given) const {
   const std::string what = whole ? fmt::format("nothing sets {}", name)
                                  : fmt::format("{:.60} hangs on {}, which nothing sets", given.value, name);
   if (command)
-    return {where(given),
+    return {place_of(launch_, given),
         fmt::format("{:.60} hangs on what {:.60} prints, and nothing of a launch is run", given.value, name),
         "the value in a copy of the launch, or --define of a variable that it is put in"};
-  return {where(given), what, fmt::format("--define {}=VALUE, or the value in the launch", first)};
+  return {place_of(launch_, given), what, fmt::format("--define {}=VALUE, or the value in the launch", first)};
 }
 
 const GivenArgument* LaunchAnswers::find(Asked asked) {
@@ -75,15 +70,9 @@ const GivenArgument* LaunchAnswers::find(Asked asked) {
   return found;
 }
 
-std::string LaunchAnswers::where(const GivenArgument& given) const {
-  const std::string& file = given.file.empty() ? launch_.where : given.file;
-  const std::string place = given.line > 0 ? fmt::format("{}:{}", file, given.line) : file;
-  return fmt::format("{} {}", place, given.spelled.empty() ? given.name : given.spelled);
-}
-
 std::string LaunchAnswers::where(Asked asked) const {
   const GivenArgument* given = answering(asked);
-  return given == nullptr ? launch_.where : where(*given);
+  return given == nullptr ? launch_.where : place_of(launch_, *given);
 }
 
 std::string LaunchAnswers::name(Asked asked) const {
@@ -125,10 +114,11 @@ std::optional<std::int64_t> LaunchAnswers::count(Asked asked) {
 }
 
 Error LaunchAnswers::no_count(const GivenArgument& given) const {
-  if (given.value == "true") return {where(given), "has no value", "a whole number behind it"};
+  if (given.value == "true") return {place_of(launch_, given), "has no value", "a whole number behind it"};
   if (given.value == "\?\?\?")
-    return {where(given), "'\?\?\?' is left for the user to say", "a whole number in its place"};
-  return {where(given), fmt::format("'{:.60}' is no whole number up to 2,000,000", given.value), "a whole number"};
+    return {place_of(launch_, given), "'\?\?\?' is left for the user to say", "a whole number in its place"};
+  return {place_of(launch_, given), fmt::format("'{:.60}' is no whole number up to 2,000,000", given.value),
+      "a whole number"};
 }
 
 std::optional<std::int64_t> LaunchAnswers::count_or_default(Asked asked) {
@@ -136,6 +126,10 @@ std::optional<std::int64_t> LaunchAnswers::count_or_default(Asked asked) {
   const auto text = text_or_default(asked);
   const auto value = text ? number_in(*text) : std::nullopt;
   return value && *value >= 1 ? std::optional(static_cast<std::int64_t>(*value)) : std::nullopt;
+}
+
+void LaunchAnswers::refuse(Asked asked, std::string what, std::string hint) {
+  if (!error_) error_ = Error{where(asked), std::move(what), std::move(hint)};
 }
 
 /// Where several arguments answer, one that says yes is enough: logs print the others as False.
@@ -156,24 +150,12 @@ std::optional<double> LaunchAnswers::number_or_default(Asked asked) {
   return value;
 }
 
-/// By the table's word; what it does not know by words of the name.
+/// By the table's word, and the words of its name.
 bool LaunchAnswers::may_matter(const GivenArgument& given) const {
   const ArgumentFact* fact = table_.find(given.name);
-  if (fact == nullptr) return may_change_step(given.name, given.value);
   if (fact->reach != Reach::uncovered || is_off(given.value)) return false;
   return lower_case(given.value) != lower_case(table_.default_of(*fact, launch_.release)) &&
          may_change_step(given.name, given.value);
-}
-
-/// Named in full where it is nearly one that is known: a slip of the pen, for which the framework would stop or pass it
-/// over.
-std::string LaunchAnswers::slip(const GivenArgument& given) const {
-  if (table_.find(given.name) != nullptr) return {};
-  const std::string near = nearest_name(given.name, table_.names());
-  const ArgumentFact* meant = near.empty() ? nullptr : table_.find(near);
-  return meant != nullptr && meant->asks ? fmt::format("{} is not known of {}; did you mean {}?", where(given),
-                                               launch_.framework->name, spelled_name(*launch_.framework, near))
-                                         : "";
 }
 
 std::vector<std::string> LaunchAnswers::left_over(bool experts) const {
@@ -183,14 +165,11 @@ std::vector<std::string> LaunchAnswers::left_over(bool experts) const {
     if (used_.contains(given.name)) {
       const GivenArgument* last = launch_.find(given.name);
       if (last != &given && last->value != given.value)
-        notes.push_back(fmt::format(
-            "{} {:.40} is given again, and the last counts: {:.40}", where(given), given.value, last->value));
+        notes.push_back(fmt::format("{} {:.40} is given again, and the last counts: {:.40}", place_of(launch_, given),
+            given.value, last->value));
       continue;
     }
-    if (std::string text = slip(given); !text.empty()) {
-      notes.push_back(std::move(text));
-      continue;
-    }
+    if (table_.find(given.name) == nullptr) continue;
     const bool of_experts = given.name.substr(given.name.rfind('.') + 1).starts_with("moe_");
     if (may_matter(given) && (experts || !of_experts))
       named.push_back(fmt::format("{}={:.60}", given.name, given.value));

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "studies/launch/facts/launch.h"
+#include "studies/launch/facts/step_words.h"
 
 namespace stepcast::launch {
 
@@ -37,20 +38,20 @@ class LaunchAnswers {
   /// "run.sh:12 --micro-batch-size" of the argument that answers; "run.sh" where none does.
   [[nodiscard]] std::string where(Asked asked) const;
 
+  /// Its value is none that is understood: an error, unless there was one before.
+  void refuse(Asked asked, std::string what, std::string hint);
   /// The first value that was no number where one is needed, or that hangs on a variable that nothing sets.
   [[nodiscard]] const std::optional<Error>& error() const { return error_; }
   [[nodiscard]] const std::set<std::string>& used() const { return used_; }
-  /// In words: what is given twice, slips of the pen, arguments that nothing asked for and that may change the step,
-  /// and how many others there are. Those of experts ("moe_...") say nothing of a dense model.
+  /// In words: what is given twice, known arguments that nothing asked for and that may change the step, and how many
+  /// others there are. Those of experts ("moe_...") say nothing of a dense model.
   [[nodiscard]] std::vector<std::string> left_over(bool experts) const;
 
  private:
   const GivenArgument* find(Asked asked);
-  [[nodiscard]] std::string where(const GivenArgument& given) const;
   [[nodiscard]] bool may_matter(const GivenArgument& given) const;
   [[nodiscard]] Error unset_value(const GivenArgument& given) const;
   [[nodiscard]] Error no_count(const GivenArgument& given) const;
-  [[nodiscard]] std::string slip(const GivenArgument& given) const;
 
   const Launch& launch_;
   const ArgumentTable& table_;
@@ -60,7 +61,5 @@ class LaunchAnswers {
 
 /// Does `name` end in `part`, whole or behind a dot?
 bool names_argument(std::string_view name, std::string_view part);
-/// "", "none", "null", "~", "auto".
-bool says_none(std::string_view value);
 
 }  // namespace stepcast::launch

@@ -7,6 +7,7 @@
 
 #include "calibrate/import/delimited.h"
 #include "calibrate/import/tables/plain_words.h"
+#include "model/base/text.h"
 #include "model/catalog.h"
 #include "model/network/network_rules.h"
 #include "studies/launch/facts/argument_words.h"
@@ -19,6 +20,19 @@
 
 namespace stepcast::launch {
 namespace {
+
+/// A tuned model has the sizes of the one it was made of: "Meta-Llama-3.1-8B-Instruct" is of llama-3.1-8b.
+void add_plain_names(std::string name, std::vector<std::string>& names) {
+  constexpr std::string_view front[] = {"meta-"}, behind[] = {"-instruct", "-hf", "-base", "-chat", "-it", "-v0.1"};
+  name = lower_case(name);
+  for (const std::string_view word : front)
+    if (name.starts_with(word)) names.push_back(name = name.substr(word.size()));
+  for (bool cut = true; cut;) {
+    cut = false;
+    for (const std::string_view word : behind)
+      if (name.ends_with(word)) names.push_back(name = name.substr(0, name.size() - word.size())), cut = true;
+  }
+}
 
 /// By what names a model in the arguments: a family with its size, a recipe, a configuration file.
 const NetworkSpec* named_network(const LaunchSubject& subject) {
@@ -35,6 +49,7 @@ const NetworkSpec* named_network(const LaunchSubject& subject) {
   if (name && subject.framework.id == "torchtitan")
     if (const TorchtitanModel* model = torchtitan_model(*name, flavor.value_or("")); model != nullptr)
       names.insert(names.begin(), std::string(model->network));
+  if (name) add_plain_names(std::string(last_of_path(*name)), names);
   const std::size_t whole = names.size();
   for (std::size_t i = 0; i < whole; ++i)  // recipes: "llama3_8b_pretrain_config"
     for (std::size_t end = names[i].rfind('_'); end != std::string::npos && end > 0; end = names[i].rfind('_', end - 1))
@@ -58,9 +73,11 @@ constexpr ActivationWord activation_words[] = {{"gelu", Activation::gelu, Activa
     {"fast-swiglu", Activation::swiglu, Activation::swiglu}, {"geglu", Activation::geglu, Activation::geglu},
     {"fast-geglu", Activation::geglu, Activation::geglu}, {"relu", Activation::relu, Activation::swiglu},
     {"squared-relu", Activation::squared_relu, Activation::swiglu},
-    {"squared_relu", Activation::squared_relu, Activation::swiglu}, {"mptmlp", Activation::gelu, Activation::gelu},
-    {"te_ln_mlp", Activation::gelu, Activation::gelu}, {"mptglu", Activation::geglu, Activation::geglu},
-    {"openai_gelu", Activation::gelu, Activation::geglu}, {"quick_gelu", Activation::gelu, Activation::geglu}};
+    {"squared_relu", Activation::squared_relu, Activation::swiglu}, {"reglu", Activation::swiglu, Activation::swiglu},
+    {"glu", Activation::swiglu, Activation::swiglu}, {"bilinear", Activation::swiglu, Activation::swiglu},
+    {"mptmlp", Activation::gelu, Activation::gelu}, {"te_ln_mlp", Activation::gelu, Activation::gelu},
+    {"mptglu", Activation::geglu, Activation::geglu}, {"openai_gelu", Activation::gelu, Activation::geglu},
+    {"quick_gelu", Activation::gelu, Activation::geglu}};
 
 class GeometryReader {
  public:
@@ -121,8 +138,7 @@ class GeometryReader {
     take(Asked::hidden, "hidden size", spec_.hidden);
     take(Asked::heads, "heads", spec_.heads);
     take(Asked::head_dim, "head size", spec_.head_dim);
-    // torchtitan's sequences are as long as it says, whatever the network is made for
-    const bool own = subject_.framework.id == "torchtitan" && subject_.hints.must_agree;
+    const bool own = subject_.framework.own_sequence && subject_.hints.must_agree;
     const auto sequence = own ? ask_.count_or_default(Asked::sequence) : ask_.count(Asked::sequence);
     if (own && sequence && !ask_.is_given(Asked::sequence))
       subject_.note(fmt::format("sequences of {}, as the program has them unless told", *sequence));
@@ -133,9 +149,15 @@ class GeometryReader {
     const bool grouped = !subject_.has_row(Asked::grouped_queries) || ask_.flag(Asked::grouped_queries, from_alias());
     if (groups && grouped) spec_.kv_heads = *groups;
     else if (from_ == nullptr || (groups && !grouped)) spec_.kv_heads = spec_.heads;
+    if (one_kv_head()) spec_.kv_heads = 1;
     if (ask_.text(Asked::tied)) spec_.tied_embeddings = *ask_.flag(Asked::tied);
     else if (const auto untied = ask_.flag(Asked::untied)) spec_.tied_embeddings = !*untied;
     else if (from_ == nullptr) spec_.tied_embeddings = subject_.framework.tied;
+  }
+  /// Of a switch, or of a word for the kind of heads: "multiquery", "multiquery_attention".
+  [[nodiscard]] bool one_kv_head() {
+    const std::string kind = lower_case(ask_.text(Asked::one_kv_head).value_or(""));
+    return kind == "true" || kind == "1" || kind.starts_with("multiquery");
   }
   /// Where groups are named under another name than Megatron's they need no switch.
   [[nodiscard]] bool from_alias() const { return !names_argument(ask_.name(Asked::kv_heads), "num_query_groups"); }
@@ -158,7 +180,9 @@ class GeometryReader {
     const auto gate = ask_.text(Asked::gated_mlp), word = ask_.text(Asked::activation);
     const ActivationWord* row = word ? launch_word(activation_words, *word) : nullptr;
     const ActivationWord* by_gate = gate ? launch_word(activation_words, *gate) : nullptr;  // "fast-swiglu" says both
-    if (word && row == nullptr) subject_.note(fmt::format("activation '{:.40}' is not known", *word));
+    if (word && row == nullptr)
+      ask_.refuse(
+          Asked::activation, fmt::format("activation '{:.40}' is not known", *word), words_of_table(activation_words));
     if (by_gate != nullptr) spec_.activation = by_gate->plain;
     else if (gate)
       spec_.activation = ask_.flag(Asked::gated_mlp, false) ? (row == nullptr ? Activation::swiglu : row->gated)
@@ -227,10 +251,13 @@ class GeometryReader {
 
   /// Of a launch that tells everything else the argument, which may stand behind --; else the network.
   [[nodiscard]] std::string how_to_tell(Asked asked) const {
-    const auto rows = subject_.framework.table().answering(asked);
+    auto rows = subject_.framework.table().answering(asked);
+    if (rows.empty() && asked == Asked::vocabulary)
+      rows = subject_.framework.table().answering(Asked::padded_vocabulary);
     const bool alone = asked == Asked::vocabulary && subject_.hints.must_agree && !rows.empty();
     if (!alone) return subject_.hints.how_to_name;
-    return fmt::format("-- {} N at the end of the command, or {}", spelled_name(subject_.framework, rows.front()->name),
+    const std::string name = spelled_name(subject_.framework, rows.front()->name);
+    return fmt::format("-- {}{}N at the end of the command, or {}", name, name.starts_with("--") ? " " : "=",
         subject_.hints.how_to_name);
   }
 

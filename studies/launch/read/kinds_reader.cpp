@@ -1,4 +1,6 @@
 // What kind of transformer a launch trains: norm, positions, biases, dropout, adapters.
+#include <fmt/format.h>
+
 #include "studies/launch/read/launched_run.h"
 
 namespace stepcast::launch {
@@ -18,8 +20,8 @@ struct PositionsWord {
 };
 constexpr PositionsWord positions_words[] = {{"learned_absolute", Positions::learned}, {"absolute", Positions::learned},
     {"learned", Positions::learned}, {"rope", Positions::rope}, {"rotary", Positions::rope}, {"yarn", Positions::rope},
-    {"mrope", Positions::rope}, {"alibi", Positions::alibi},
-    {"true", Positions::alibi},  // llm-foundry's switch attn_config.alibi
+    {"mrope", Positions::rope}, {"alibi", Positions::alibi}, {"true", Positions::alibi},
+    {"false", Positions::learned},  // llm-foundry's switch attn_config.alibi
     {"none", Positions::none}, {"nope", Positions::none}};
 
 class KindsReader {
@@ -33,7 +35,7 @@ class KindsReader {
     // of releases without a word for them
     else if (from_ == nullptr) spec_.norm = Norm::layernorm, spec_.positions = Positions::learned;
     if (const auto norm = from_ == nullptr ? ask_.text_or_default(Asked::norm) : ask_.text(Asked::norm))
-      if (const NormWord* row = launch_word(norm_words, *norm)) spec_.norm = row->norm;
+      take_word(Asked::norm, "norm", norm_words, *norm, [&](const NormWord& row) { spec_.norm = row.norm; });
     positions();
     if (const auto bias = ask_.flag(Asked::linear_bias)) spec_.linear_bias = *bias;
     else if (from_ == nullptr && told) spec_.linear_bias = true;
@@ -58,6 +60,13 @@ class KindsReader {
   }
 
  private:
+  /// A word that the table does not have would be another network.
+  template <typename Row, std::size_t Count, typename Take>
+  void take_word(Asked asked, const char* what, const Row (&rows)[Count], const std::string& word, Take take) {
+    if (const Row* row = launch_word(rows, word)) take(*row);
+    else ask_.refuse(asked, fmt::format("{} '{:.40}' is not forecast", what, word), words_of_table(rows));
+  }
+
   void by_family() {
     const bool gated = spec_.activation == Activation::swiglu || spec_.activation == Activation::geglu;
     const bool modern = gated || spec_.kv_heads != spec_.heads || spec_.experts.count > 0;
@@ -70,7 +79,8 @@ class KindsReader {
   void positions() {
     const auto word = from_ == nullptr ? ask_.text_or_default(Asked::positions) : ask_.text(Asked::positions);
     if (word)
-      if (const PositionsWord* row = launch_word(positions_words, *word)) spec_.positions = row->positions;
+      take_word(Asked::positions, "positions", positions_words, *word,
+          [&](const PositionsWord& row) { spec_.positions = row.positions; });
     if (ask_.flag(Asked::rotary, false)) spec_.positions = Positions::rope;
     if (ask_.flag(Asked::no_positions, false) && spec_.positions == Positions::learned)
       spec_.positions = Positions::none;

@@ -6,9 +6,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "calibrate/import/config/config_python.h"
 #include "calibrate/import/logs/log_lines.h"
 #include "model/base/json_reader.h"
 #include "model/base/text.h"
+#include "studies/launch/facts/dialects.h"
+#include "studies/launch/facts/torchtitan_models.h"
 #include "studies/launch/read/launch_parts.h"
 
 namespace stepcast::launch {
@@ -91,6 +94,12 @@ Expected<void> check_release(const Launch& launch, const LaunchSource& source) {
       name_hint(source.release, ids));
 }
 
+bool has_section(const Launch& launch, std::string_view name) {
+  return std::any_of(launch.arguments.begin(), launch.arguments.end(), [&](const GivenArgument& given) {
+    return given.name == name || (given.name.starts_with(name) && given.name[name.size()] == '.');
+  });
+}
+
 std::string other_flags(const std::string& nearest) {
   if (!nearest.empty()) return fmt::format("did you mean '{}'?", nearest);
   std::vector<std::string_view> flags;
@@ -118,8 +127,9 @@ bool is_of_megatron(std::string_view id) { return id.starts_with("megatron") || 
 void doubt_framework(Launch& launch, const LaunchSource& source) {
   if (source.flag == nullptr || source.flag->usual == launch.framework->id) return;
   if (is_of_megatron(source.flag->usual) && is_of_megatron(launch.framework->id)) return;
-  launch.notes.push_back(fmt::format("by its program or names a launch of {}, and read as that in spite of {}",
-      launch.framework->name, source.flag->flag));
+  launch.notes.push_back(
+      fmt::format("by its program or names a launch of {}, and read as that in spite of {}; its own flag is {}",
+          launch.framework->name, source.flag->flag, flag_of_framework(*launch.framework)));
 }
 
 void take_line(Launch& launch, const LaunchLine& line) {
@@ -147,71 +157,106 @@ void add_words(Launch& launch, const LaunchSource& source) {
 }
 
 Expected<Launch> finish_launch(
-    Launch launch, const LaunchLine* line, const LaunchSource& source, const std::optional<std::string>& folder) {
+    Launch launch, const LaunchLine* line, const LaunchSource& source, const LaunchFolders& folders) {
   launch.release = source.release;
+  if (line == nullptr) TRY(check_dialect(launch));
   launch.framework = framework_of(launch, line, source.flag != nullptr ? source.flag->usual : "megatron-lm");
-  TRY(add_named_files(launch, line, folder));
+  TRY(add_named_files(launch, line, folders));
   add_words(launch, source);
   // A file may show whose launch it is.
   launch.framework = framework_of(launch, line, launch.framework->id);
   doubt_framework(launch, source);
-  if (line != nullptr)
-    if (std::string doubt = program_doubt(line->program); !doubt.empty()) launch.notes.push_back(std::move(doubt));
+  if (line != nullptr) launch.program = line->program;
   put_defined(launch, source);
   split_flags(launch);
+  TRY(settle_dialect(launch));
   TRY(check_release(launch, source));
   TRY(check_names(launch));
   return launch;
 }
 
 Expected<Launch> launch_of_script(const std::vector<LaunchLine>& lines, const std::string& where,
-    const LaunchSource& source, const std::optional<std::string>& folder) {
+    const LaunchSource& source, const LaunchFolders& folders) {
   Launch launch;
   launch.where = where;
   TRY(const auto line, training_launch(lines, where, launch.notes));
   TRY(check_unclosed(*line, where));
   take_line(launch, *line);
-  return finish_launch(std::move(launch), line, source, folder);
+  return finish_launch(std::move(launch), line, source, folders);
 }
 
-Expected<Launch> launch_of_config(std::string_view text, const std::string& where, const LaunchSource& source,
-    const std::optional<std::string>& folder) {
+Expected<Launch> launch_of_config(
+    std::string_view text, const std::string& where, const LaunchSource& source, const LaunchFolders& folders) {
   TRY(auto read, read_config_arguments(text, where));
   Launch launch;
   launch.where = where;
   launch.arguments = std::move(read);
-  return finish_launch(std::move(launch), nullptr, source, folder);
+  return finish_launch(std::move(launch), nullptr, source, folders);
 }
 
-Expected<Launch> launch_of_text(const std::string& text, const std::string& where, const LaunchSource& source,
-    const std::optional<std::string>& folder) {
+/// The function that --config names behind --, or the only one.
+Expected<std::string> chosen_function(std::string_view text, const std::string& where, const LaunchSource& source) {
+  const std::vector<std::string> functions = python_config_functions(text);
+  for (const GivenArgument& given : launch_of_words(source.words).given)
+    if (given.name == "config") return given.value;
+  if (functions.size() == 1) return functions.front();
+  return fail(where, fmt::format("{} configurations: {}", functions.size(), fmt::join(functions, ", ")),
+      fmt::format("-- --config {} at the end of the command", functions.front()));
+}
+
+/// torchtitan's configurations of 2026 are functions, each called by its network's module and flavor.
+Expected<Launch> launch_of_python(
+    const std::string& text, const std::string& where, const LaunchSource& source, const LaunchFolders& folders) {
+  TRY(const std::string function, chosen_function(text, where, source));
+  Launch launch;
+  launch.where = where;
+  TRY(launch.arguments, read_python_config(text, where, function));
+  launch.arguments.push_back({"config", "config", function, 0, {}});
+  for (const TorchtitanModel& model : torchtitan_models())
+    if (function.starts_with(fmt::format("{}_", model.name)) && launch.find("module") == nullptr)
+      launch.arguments.push_back({"module", "module", std::string(model.name), 0, {}});
+  if (!has_section(launch, "activation_checkpoint"))  // torchtitan/trainer.py
+    launch.arguments.push_back({"activation_checkpoint.class", "activation_checkpoint.class", "SelectiveAC", 0, {}});
+  return finish_launch(std::move(launch), nullptr, source, folders);
+}
+
+Expected<Launch> launch_of_text(
+    const std::string& text, const std::string& where, const LaunchSource& source, const LaunchFolders& folders) {
   TRY(check_launch_bytes(text, where));
   TRY(check_source(text, where, source));
+  if (!text.starts_with("#!")) TRY(check_text_dialect(text, where));
+  if (is_python_config(text)) return launch_of_python(text, where, source, folders);
   const std::string_view first = first_words(text);
   const bool blank = stripped(text).empty();
   if (first.empty())
     return fail(where, blank ? "the file is empty" : "nothing but comments", std::string(launch_forms));
   if (is_argument_file(first)) {
     TRY(const auto lines, find_launches("A=( " + text + "\n)\npython train.py \"${A[@]}\"\n", where, source.defined));
-    return launch_of_script(lines, where, source, folder);
+    return launch_of_script(lines, where, source, folders);
   }
   const bool script = text.starts_with("#!"), json = first.starts_with('{');
   const auto lines = json ? Expected<std::vector<LaunchLine>>{} : find_launches(text, where, source.defined);
   const bool config = config_form(text).has_value() && !script;
-  if (lines && !lines->empty()) return launch_of_script(*lines, where, source, folder);
+  if (lines && !lines->empty()) return launch_of_script(*lines, where, source, folders);
   if (!lines && (script || !config)) return tl::unexpected(lines.error());
-  if (!config) return launch_of_script({}, where, source, folder);
-  auto launch = launch_of_config(text, where, source, folder);
+  if (!config) return launch_of_script({}, where, source, folders);
+  auto launch = launch_of_config(text, where, source, folders);
   // Assignments without a launch look like TOML.
   if (!launch && config_form(text) == ConfigForm::toml && first.find('=') != first.npos && !first.starts_with('['))
-    return launch_of_script({}, where, source, folder);
+    return launch_of_script({}, where, source, folders);
   return launch;
+}
+
+LaunchFolders folders_of(const LaunchSource& source, const std::string& beside) {
+  LaunchFolders folders = {beside};
+  folders.insert(folders.end(), source.folders.begin(), source.folders.end());
+  return folders;
 }
 
 }  // namespace
 
 Expected<Launch> read_launch_text(const std::string& text, const std::string& where, const LaunchSource& source) {
-  return launch_of_text(text, where, source, std::nullopt);
+  return launch_of_text(text, where, source, {});
 }
 
 Expected<Launch> read_launch(const LaunchSource& source) {
@@ -228,11 +273,11 @@ Expected<Launch> read_launch(const LaunchSource& source) {
     Launch launch;
     launch.where = words_alone;
     take_line(launch, line);
-    return finish_launch(std::move(launch), &line, source, ".");
+    return finish_launch(std::move(launch), &line, source, folders_of(source, "."));
   }
   TRY(const auto text, read_text_file(source.file));
   const std::string folder = std::filesystem::path(source.file).parent_path().string();
-  return launch_of_text(text, source.file, source, folder.empty() ? "." : folder);
+  return launch_of_text(text, source.file, source, folders_of(source, folder.empty() ? "." : folder));
 }
 
 }  // namespace stepcast::launch

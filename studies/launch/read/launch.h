@@ -20,6 +20,7 @@ struct LaunchSource {
   std::vector<std::string> words;              ///< behind --; over the file's where there is one
   std::map<std::string, std::string> defined;  ///< --define NAME=VALUE
   std::string release;                         ///< --release
+  std::vector<std::string> folders;            ///< --files-from: files in them may be read too
 };
 
 /// Files that the launch names (arguments in YAML or JSON, a configuration) are read beside it where they are there; a

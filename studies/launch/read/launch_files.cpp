@@ -1,7 +1,6 @@
 // Files that a launch names: written by the script itself, or beside it.
 #include <algorithm>
 #include <charconv>
-#include <filesystem>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -11,6 +10,7 @@
 #include "model/base/json_reader.h"
 #include "studies/launch/read/launch.h"
 #include "studies/launch/read/launch_parts.h"
+#include "studies/launch/limits/named_file.h"
 
 namespace stepcast::launch {
 namespace {
@@ -52,6 +52,9 @@ std::vector<NamedFile> named_files(const Launch& launch, const LaunchLine* line)
     const bool whole =
         std::find(std::begin(file_arguments), std::end(file_arguments), given.name) != std::end(file_arguments);
     if (whole || part == "deepspeed_config_file") add(given);
+    // Hydra's list of what a configuration is made of: "train: 7b" is train/7b.yaml beside it
+    if (given.name.starts_with("defaults.") && launch.framework->id == "flagscale" && part != given.name)
+      files.push_back({fmt::format("{}/{}.yaml", part, given.value), !given.unset.empty()});
   }
   if (line == nullptr) return files;
   const bool hydra = launch.framework->hydra;
@@ -79,14 +82,6 @@ const LaunchFile* written_file(const LaunchLine* line, const std::string& name) 
   for (const LaunchFile& file : line->files)
     if (last_of_path(file.name) == last_of_path(name)) return &file;
   return nullptr;
-}
-
-std::string file_beside(const std::string& folder, const std::string& name) {
-  namespace fs = std::filesystem;
-  std::error_code none;
-  for (const fs::path& path : {fs::path(folder) / name, fs::path(folder) / fs::path(name).filename()})
-    if (fs::is_regular_file(path, none)) return path.string();
-  return {};
 }
 
 /// What a file says goes in front: the command line's own come later, and the last of a name counts.
@@ -140,16 +135,14 @@ Expected<void> take_beside(Launch& launch, const std::string& path) {
 }
 
 /// "worker-1 slots=8" each.
-void take_hosts(Launch& launch, const LaunchLine& line, const std::string& folder) {
+Expected<void> take_hosts(Launch& launch, const LaunchLine& line, const LaunchFolders& folders) {
   const std::string* name = last_value(line.launcher_given, "hostfile");
-  if (line.launcher != "deepspeed" || name == nullptr || launch.gpus > 0) return;
-  const std::string path = file_beside(folder, *name);
-  const auto text = path.empty() ? Expected<std::string>(fail(*name, "no file")) : read_text_file(path);
-  if (!text)
-    return launch.notes.push_back(
-        fmt::format("the host file {} is not there: how many GPUs the job has is not known", *name));
+  if (line.launcher != "deepspeed" || name == nullptr || launch.gpus > 0) return {};
+  TRY(const auto path, named_file(folders, *name));
+  if (path.empty()) return launch.unread.push_back(*name), Expected<void>{};
+  TRY(const auto text, read_text_file(path));
   std::int64_t gpus = 0, each = 0;
-  for (const LogLine& host : log_lines(*text)) {
+  for (const LogLine& host : log_lines(text)) {
     const std::size_t slots = host.text.find("slots=");
     if (slots == std::string::npos || host.text.starts_with('#')) continue;
     std::int64_t count = 0;
@@ -160,6 +153,7 @@ void take_hosts(Launch& launch, const LaunchLine& line, const std::string& folde
   }
   launch.gpus = gpus, launch.gpus_per_node = each;
   launch.notes.push_back(fmt::format("{}: {} GPUs", path, gpus));
+  return {};
 }
 
 }  // namespace
@@ -168,7 +162,7 @@ bool has_surroundings(const std::string& where) {
   return where != words_alone && !looks_like_config(where) && !where.ends_with(".txt") && !where.ends_with(".log");
 }
 
-Expected<void> add_named_files(Launch& launch, const LaunchLine* line, const std::optional<std::string>& folder) {
+Expected<void> add_named_files(Launch& launch, const LaunchLine* line, const LaunchFolders& folders) {
   constexpr std::size_t most_files = 8;
   std::vector<std::string> done;
   for (std::size_t taken = 0; taken < most_files; ++taken) {
@@ -180,14 +174,13 @@ Expected<void> add_named_files(Launch& launch, const LaunchLine* line, const std
     done.push_back(next->name);
     if (const LaunchFile* file = written_file(line, next->name)) {
       TRY(take_written(launch, *file));
-    } else if (const std::string path = folder && !next->open ? file_beside(*folder, next->name) : ""; !path.empty()) {
-      TRY(take_beside(launch, path));
-    } else {
-      launch.notes.push_back(fmt::format("{} is not there beside the launch: what it says is not known", next->name));
+      continue;
     }
+    TRY(const auto path, next->open ? Expected<std::string>() : named_file(folders, next->name));
+    if (path.empty()) launch.unread.push_back(next->name);
+    else TRY(take_beside(launch, path));
   }
-  if (line != nullptr && folder) take_hosts(launch, *line, *folder);
-  return {};
+  return line != nullptr && !folders.empty() ? take_hosts(launch, *line, folders) : Expected<void>{};
 }
 
 }  // namespace stepcast::launch

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "model/base/contains.h"
 #include "model/base/json_reader.h"
 #include "studies/run/nouns.h"
 #include "studies/run/scenario_file.h"
@@ -18,8 +19,27 @@ Expected<void> take_noun(
   return {};
 }
 
+/// A scenario's profile, once the flags name a machine with another GPU: its own rates are taken. One of the user's own
+/// may be meant for it, so it is asked for.
+Expected<void> drop_profile(Request& request) {
+  if (!request.profile || !request.machine) return {};
+  const Profile& profile = request.profile->row;
+  const Gpu& gpu = request.machine->row.gpu;
+  if (profile.gpu.empty() || profile.gpu == gpu.id || contains(gpu.aliases, profile.gpu)) return {};
+  if (request.profile->id.empty())
+    return fail("--machine",
+        fmt::format("the scenario's own profile was measured on {}, and this machine has {}", profile.gpu, gpu.id),
+        "--profile with rates of this machine");
+  request.warnings.push_back(
+      fmt::format("the scenario's profile {} was measured on {}: for {} the machine's own is taken",
+          request.profile->id, profile.gpu, gpu.id));
+  request.profile.reset();
+  return {};
+}
+
 Expected<void> take_nouns(Request& request, const Arguments& arguments) {
   TRY(take_noun(request.machine, arguments, "--machine", choose_machine));
+  if (arguments.has("--machine") && !arguments.has("--profile")) TRY(drop_profile(request));
   TRY(take_noun(request.stack, arguments, "--stack", choose_stack));
   return take_noun(request.profile, arguments, "--profile", choose_profile);
 }
@@ -43,7 +63,7 @@ Expected<void> take_definitions(const Arguments& arguments, LaunchSource& source
 }
 
 Expected<void> check_alone(const Arguments& arguments) {
-  for (const char* flag : {"--define", "--release"})
+  for (const char* flag : {"--define", "--release", "--lenient", "--files-from"})
     if (arguments.has(flag)) return fail(flag, "says something of a launch, and none is given", "--megatron run.sh");
   return {};
 }
@@ -74,6 +94,7 @@ Expected<std::optional<LaunchSource>> launch_source(const Arguments& arguments) 
   }
   source->words = arguments.rest;
   source->release = arguments.value("--release");
+  source->folders = arguments.values("--files-from");
   TRY(take_definitions(arguments, *source));
   return source;
 }
@@ -84,6 +105,9 @@ Expected<LaunchHints> launch_hints(const Arguments& arguments) {
   for (const FieldId id : {FieldId::gpus, FieldId::micro_batch})
     if (const std::string flag = flag_of(id); arguments.has(flag))
       (void)field(id).type.read(arguments.value(flag), flag, beside);
+  for (const auto& [name, text] : arguments.flags)
+    if (const RunField* row = find_flag_field(name); row != nullptr) hints.told.insert(row->id);
+  hints.lenient = arguments.has("--lenient");
   if (arguments.has("--gpus")) hints.gpus = beside.gpus;
   if (arguments.has("--micro-batch")) hints.micro_batch = beside.micro_batch;
   for (const char* flag : {"--gpus", "--tp", "--pp", "--cp", "--global-batch", "--micro-batch"})

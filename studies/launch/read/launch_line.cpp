@@ -14,6 +14,8 @@ std::string launch_words(const Arguments& arguments) {
       text = fmt::format("{} {}", row.flag, shell_word(arguments.value(row.flag)));
   for (const std::string& defined : arguments.values("--define")) text += " --define " + shell_word(defined);
   if (arguments.has("--release")) text += " --release " + shell_word(arguments.value("--release"));
+  for (const std::string& folder : arguments.values("--files-from")) text += " --files-from " + shell_word(folder);
+  if (arguments.has("--lenient")) text += " --lenient";
   return text;
 }
 

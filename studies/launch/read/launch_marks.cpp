@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "calibrate/import/tables/plain_words.h"
+#include "studies/launch/facts/dialects.h"
 #include "studies/launch/read/launch_parts.h"
 
 namespace stepcast::launch {
@@ -74,23 +75,6 @@ bool has_mark(const Launch& launch, const LaunchLine* line, const LaunchMark& ma
   });
 }
 
-/// Parts of a program's name that tell what else it does: Megatron-LM's pretrain_bert.py, pretrain_t5.py,
-/// pretrain_vision_dino.py, generate_samples_gpt.py, run_text_generation_server.py, tools/checkpoint/convert.py and
-/// their kin.
-struct ProgramWord {
-  std::string_view part;
-  bool trains;
-};
-// clang-format off
-constexpr ProgramWord program_words[] = {
-    {"bert", true},        {"_t5", true},       {"vision", true},      {"biencoder", true}, {"_ict", true},    {"realm",
-                                                                                                                true},
-    {"retro", true},       {"multimodal", true}, {"_vlm", true},       {"generate", false}, {"generation", false},
-    {"inference", false},  {"evaluate", false}, {"preprocess", false}, {"convert", false},  {"merge_mp", false},
-    {"checkpoint", false},
-};
-// clang-format on
-
 /// How many of its arguments say something that a forecast asks for, in the words of whichever framework.
 std::size_t telling_arguments(const LaunchLine& launch) {
   const auto tells = [](const GivenArgument& given) {
@@ -123,15 +107,9 @@ std::string launches_text(const std::vector<const LaunchLine*>& launches) {
 
 }  // namespace
 
-std::string program_doubt(std::string_view program) {
-  const auto row = std::find_if(std::begin(program_words), std::end(program_words),
-      [&](const ProgramWord& word) { return program.find(word.part) != program.npos; });
-  if (row == std::end(program_words)) return {};
-  return row->trains ? fmt::format("{} trains another kind of network: forecast is a decoder of these sizes", program)
-                     : fmt::format("{} does not train: forecast is a training step of these sizes", program);
-}
-
 const Framework* framework_of(const Launch& launch, const LaunchLine* line, std::string_view usual) {
+  if (const Dialect* dialect = dialect_of(launch); dialect != nullptr && !dialect->framework.empty())
+    return find_framework(dialect->framework);
   for (const LaunchMark& mark : launch_marks)
     if (has_mark(launch, line, mark) && (mark.also.empty() || launch.find(mark.also) != nullptr))
       return find_framework(mark.framework);

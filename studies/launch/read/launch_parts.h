@@ -2,12 +2,12 @@
 // names.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "calibrate/import/config/config_text.h"
 #include "studies/launch/facts/launch.h"
+#include "studies/launch/limits/named_file.h"
 
 namespace stepcast::launch {
 
@@ -18,11 +18,12 @@ Expected<const LaunchLine*> training_launch(
 /// Tells the framework by marks of programs and names; `usual` where there is none.
 const Framework* framework_of(const Launch& launch, const LaunchLine* line, std::string_view usual);
 
-/// Programs that train no decoder, or do not train; "" for all others.
-std::string program_doubt(std::string_view program);
+/// Puts what a dialect (facts/dialects.h) says in other words than our tables into theirs: widths that are derived,
+/// switches that stand for others. Errors: what a dialect can ask for and no forecast follows.
+Expected<void> settle_dialect(Launch& launch);
 
-/// Arguments in files that the launch names: those that the script writes itself, and those in `folder` (nothing: no
-/// file is opened). What the command line says stands behind them.
-Expected<void> add_named_files(Launch& launch, const LaunchLine* line, const std::optional<std::string>& folder);
+/// Arguments in files that the launch names: those that the script writes itself, and those in `folders` (none: no file
+/// is opened). What the command line says stands behind them.
+Expected<void> add_named_files(Launch& launch, const LaunchLine* line, const LaunchFolders& folders);
 
 }  // namespace stepcast::launch

@@ -8,6 +8,7 @@
 #include "studies/launch/facts/launch_release.h"
 #include "studies/launch/read/launched_run.h"
 #include "studies/launch/read/sections.h"
+#include "studies/launch/limits/understood.h"
 #include "studies/records/stack_rule.h"
 
 namespace stepcast::launch {
@@ -77,6 +78,10 @@ class RequestWriter {
                               : launch_.release.empty() ? std::string(launch_.framework->stack)
                                                         : stack_of(dated).id;
     if (const auto found = find_row(built_in().stacks, stack, "stack")) request_.stack = Chosen<Stack>{**found, stack};
+    if (request_.stack && from_.optimizer_bytes) {  // a row of the run's own from here on
+      request_.stack->row.optimizer_bytes = *from_.optimizer_bytes;
+      request_.stack->id.clear();
+    }
   }
 
   void sizes() {
@@ -120,7 +125,7 @@ Expected<LaunchedRun> read_launched_run(
     const Launch& launch, const LaunchHints& hints, LaunchAnswers& answers, std::vector<std::string>& notes) {
   LaunchedRun out;
   const LaunchSubject subject{launch, hints, *launch.framework, answers, notes, out};
-  for (const auto part : {read_geometry, read_split, read_batch, read_ways}) TRY(part(subject));
+  for (const auto part : {read_geometry, read_split, read_batch, read_ways, read_optimizer}) TRY(part(subject));
   return out;
 }
 
@@ -132,9 +137,12 @@ Expected<LaunchReading> read_meaning(const Launch& launch, const LaunchHints& hi
   if (counted.release != launch.release)
     reading.notes.push_back(
         fmt::format("read as {} {}, the newest that knows all its arguments", launch.framework->name, counted.release));
+  TRY(reading.request.warnings, understood(counted, hints.lenient));
   LaunchAnswers answers(counted);
+  TRY(check_left_open(counted, hints, answers));
   TRY(auto run, read_launched_run(counted, hints, answers, reading.notes));
   TRY(RequestWriter(counted, run, reading.request).write());
+  reading.request.warnings.insert(reading.request.warnings.end(), run.warnings.begin(), run.warnings.end());
   reading.used = answers.used();
   for (std::string& text : answers.left_over(run.network.experts.count > 0)) reading.notes.push_back(std::move(text));
   return reading;

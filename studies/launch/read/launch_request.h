@@ -24,6 +24,8 @@ struct LaunchHints {
   /// 0: as the launch says; files of some frameworks have no place for it
   std::int64_t micro_batch = 0;
   bool resized = false;    ///< flags give another split or batch: the launch's own need not divide
+  std::set<FieldId> told;  ///< by flags beside the launch
+  bool lenient = false;    ///< what is not understood is a warning (understood.h)
   bool must_agree = true;  ///< else what the launch says goes before the network, with a note
   std::string how_to_name = "NETWORK in front: stepcast predict llama3-8b ... (stepcast list networks)";
 };

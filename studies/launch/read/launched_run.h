@@ -31,8 +31,10 @@ struct LaunchedRun {
   std::string schedule;  ///< as --schedule takes it; "" = the usual one
   std::optional<MeshOrder> order;
   std::int64_t lora_rank = 0;
-  std::int64_t replicas = 1;            ///< of what is in shards, as --dp-replicate takes it
-  std::string stack;                    ///< id, where an argument tells it; "" = the framework's
+  std::int64_t replicas = 1;              ///< of what is in shards, as --dp-replicate takes it
+  std::string stack;                      ///< id, where an argument tells it; "" = the framework's
+  std::optional<double> optimizer_bytes;  ///< of states per parameter, where they are not those of Adam
+  std::vector<std::string> warnings;
   std::vector<std::string> statements;  ///< of the notation: what is recomputed, where no flag says it
   std::map<std::string, std::string, std::less<>> where;  ///< by scenario key, of what was given
 };
@@ -65,6 +67,9 @@ struct LaunchSubject {
   }
 };
 
+/// Before all others. Error: number type or batch are "auto", and neither another argument nor a flag tells them; it
+/// names all that are.
+Expected<void> check_left_open(const Launch& launch, const LaunchHints& hints, LaunchAnswers& answers);
 // One file each, in this order.
 Expected<void> read_geometry(const LaunchSubject& subject);
 /// Rows of the vocabulary into the network, padded as the launch has it; returns those without padding.
@@ -86,6 +91,7 @@ Expected<void> read_split(const LaunchSubject& subject);
 Expected<void> read_batch(const LaunchSubject& subject);
 /// Precision, recomputation, overlap, software.
 Expected<void> read_ways(const LaunchSubject& subject);
+Expected<void> read_optimizer(const LaunchSubject& subject);
 
 Expected<LaunchedRun> read_launched_run(
     const Launch& launch, const LaunchHints& hints, LaunchAnswers& answers, std::vector<std::string>& notes);
@@ -105,6 +111,13 @@ template <typename Row, std::size_t Count> const Row* word_row(const Row (&rows)
 template <typename Row, std::size_t Count> const Row* launch_word(const Row (&rows)[Count], std::string word) {
   word = lower_case(word);
   return word_row(rows, std::string_view(word).substr(word.rfind('.') + 1));
+}
+
+/// The words of a table, for hints.
+template <typename Row, std::size_t Count> std::string words_of_table(const Row (&rows)[Count]) {
+  std::string words;
+  for (const Row& row : rows) words += (words.empty() ? "" : ", ") + std::string(row.word);
+  return words;
 }
 
 /// Up to 1e15, which is beyond any job: sizes that contradict each other must not overflow before that is said.

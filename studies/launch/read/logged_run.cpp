@@ -3,12 +3,14 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "calibrate/import/device_name.h"
 #include "calibrate/import/tables/plain_words.h"
 #include "model/catalog.h"
 #include "studies/launch/read/launch_request.h"
 #include "studies/launch/read/launched_run.h"
+#include "studies/launch/limits/understood.h"
 
 namespace stepcast::launch {
 namespace {
@@ -76,6 +78,7 @@ Expected<LaunchHints> launch_hints_of(const LoggedRunHints& said) {
   LaunchHints hints;
   hints.gpus = said.gpus;
   hints.must_agree = false;
+  hints.lenient = true;  // what was measured is a record, whatever is not known of it
   hints.how_to_name = "--network ID, of a network in the catalogue (stepcast list networks)";
   if (said.network.empty()) return hints;
   TRY(const auto row, find_row(built_in().networks, said.network, "network"));
@@ -118,6 +121,7 @@ Expected<LoggedRun> logged_run(const TrainingLog& log, const LoggedRunHints& hin
   LaunchAnswers answers(launch);
   TRY(auto launched, read_launched_run(launch, said, answers, out.assumptions));
 
+  out.assumptions.insert(out.assumptions.end(), launched.warnings.begin(), launched.warnings.end());
   Run& run = out.run;
   run = std::move(launched.run);
   run.id = last_of_path(log.where);
@@ -135,6 +139,8 @@ Expected<LoggedRun> logged_run(const TrainingLog& log, const LoggedRunHints& hin
   TRY(auto steady, steady_step(timed));
   out.steady = std::move(steady);
   take_measured(timed, out.steady, run.measured);
+  if (const auto unknown = unknown_arguments(launch); !unknown.empty())
+    out.assumptions.push_back(fmt::format("not taken into account: {}", fmt::join(unknown, "; ")));
   for (std::string& text : answers.left_over(run.model.experts.has_value())) out.assumptions.push_back(std::move(text));
   return out;
 }

@@ -24,6 +24,7 @@ constexpr ScheduleWord schedule_words[] = {
     // torch.distributed.pipelining; several stages per rank are two unless told (torchtitan's pipeline_parallel.py)
     {"1f1b", "1f1b", 1},
     {"gpipe", "gpipe", 1},
+    {"afab", "gpipe", 1},  // Nanotron: all forward, then all backward
     {"interleaved1f1b", "interleaved-1f1b", 2},
     {"interleavedzerobubble", "interleaved-zb", 2},
     {"zbvzerobubble", "zb-v", 2},

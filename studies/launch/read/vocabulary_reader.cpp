@@ -1,4 +1,6 @@
 // The vocabulary of a launch: said, or its tokenizer's, and padded as Megatron pads.
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "calibrate/import/tables/plain_words.h"
@@ -23,39 +25,59 @@ std::string launch_stem(std::string_view path) {
 
 namespace {
 
-/// Tokens of tokenizers that no network of the catalogue is called by: OpenAI's GPT-2 vocabulary, Meta's of Llama and
-/// Llama 2.
+/// Tokens of tokenizers that no network of the catalogue is called by. `whole`: the name, else its beginning.
 struct TokenizerWord {
-  std::string_view part;
+  std::string_view name;
   std::int64_t rows;
+  bool whole = true;
 };
-constexpr TokenizerWord tokenizer_words[] = {{"gpt2", 50257}, {"gpt-2", 50257}, {"llama2tokenizer", 32000},
-    {"llama-2", 32000}, {"llama2", 32000}, {"llama-3", 128256}, {"llama3", 128256}};
+// OpenAI's GPT-2 by its kind, its name and its files as they are published (vocab.bpe's 50,000 merges, 256 bytes and an
+// end of text); Meta's of Llama 2 (2307.09288, section 2.2) and of Llama 3 (2407.21783, section 3.2, with 256 special).
+constexpr TokenizerWord tokenizer_words[] = {{"gpt2bpetokenizer", 50257}, {"gpt2", 50257, false},
+    {"openai-community/gpt2", 50257, false}, {"gpt2-vocab.json", 50257}, {"gpt2-merges.txt", 50257},
+    {"llama2tokenizer", 32000}, {"meta-llama/llama-2-", 32000, false}, {"meta-llama/meta-llama-3", 128256, false},
+    {"meta-llama/llama-3", 128256, false},
+    {"20b_tokenizer.json", 50277}};  // of GPT-NeoX 20B and Pythia, with the tokens added to it
 
-std::int64_t tokenizer_rows(const std::string& name) {
-  for (const std::string& candidate : {name, std::string(last_of_path(name)), launch_stem(name)})
-    if (const NetworkSpec* spec = catalogue_network(candidate)) return spec->vocab;
-  const std::string plain = lower_case(name);
+/// Files and folders have a path, a variable or an ending; names at Hugging Face have one slash.
+bool names_a_tokenizer_file(std::string_view name) {
+  constexpr std::string_view endings[] = {".json", ".txt", ".model", ".tiktoken", ".vocab", ".bpe"};
+  return name.empty() || std::string_view("/.~$").find(name[0]) != name.npos ||
+         std::count(name.begin(), name.end(), '/') > 1 || name.find('$') != name.npos ||
+         std::any_of(std::begin(endings), std::end(endings), [&](std::string_view end) { return name.ends_with(end); });
+}
+
+/// 0 where the name does not decide it: what is in a file, only the file says.
+std::int64_t tokenizer_rows(const std::string& value) {
+  const bool file = names_a_tokenizer_file(value);
+  const std::string name = lower_case(file ? last_of_path(value) : std::string_view(value));
   for (const TokenizerWord& word : tokenizer_words)
-    if (plain.find(word.part) != plain.npos) return word.rows;
+    if (name == word.name || (!word.whole && !file && name.starts_with(word.name))) return word.rows;
+  if (file) return 0;
+  for (const std::string& candidate : {value, std::string(last_of_path(value))})
+    if (const NetworkSpec* spec = catalogue_network(candidate)) return spec->vocab;
   return 0;
 }
 
-/// By the tokenizer's kind, file or network; 0 where nobody knows it.
+/// By the tokenizer's name, or its kind where no file is named; 0 where they do not decide it, or not alike.
 std::int64_t rows_of_tokenizer(const LaunchSubject& subject) {
   subject.answers.text(Asked::tokenizer);
-  for (const ArgumentFact* row : subject.framework.table().answering(Asked::tokenizer))
-    for (const GivenArgument& given : subject.launch.arguments) {
-      const std::int64_t rows = names_argument(given.name, row->name) ? tokenizer_rows(given.value) : 0;
-      if (rows == 0) continue;
-      subject.note(fmt::format("vocabulary {}, of {} {:.60}", rows, row->name, last_of_path(given.value)));
-      return rows;
-    }
-  if (subject.launch.find("merge_file") == nullptr) return 0;
-  // of GPT-2's byte pairs, which pretrain_gpt.py takes where no tokenizer is named
-  constexpr std::int64_t gpt2_rows = 50257;
-  subject.note(fmt::format("vocabulary {}, of GPT-2's tokenizer, whose merge_file is given", gpt2_rows));
-  return gpt2_rows;
+  std::int64_t found = 0;
+  std::string_view teller;
+  for (const GivenArgument& given : subject.launch.arguments) {
+    const auto rows = subject.framework.table().answering(Asked::tokenizer);
+    const bool asked = std::any_of(
+        rows.begin(), rows.end(), [&](const ArgumentFact* row) { return names_argument(given.name, row->name); });
+    const bool kind = given.name.ends_with("type");
+    if ((!asked && !names_argument(given.name, "merge_file")) || says_none(given.value)) continue;
+    const std::int64_t tokens = tokenizer_rows(given.value);
+    if (tokens == 0 && kind) continue;
+    if (tokens == 0 || (found > 0 && found != tokens)) return 0;
+    if (found == 0) teller = given.value;
+    found = tokens;
+  }
+  if (found > 0) subject.note(fmt::format("vocabulary {}, of the tokenizer {:.60}", found, last_of_path(teller)));
+  return found;
 }
 
 /// Megatron's tokenizer of mock data adds a token for the end of a document, before core 0.18.0 (null_tokenizer.py).

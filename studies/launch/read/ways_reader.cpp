@@ -167,7 +167,7 @@ std::string precision_of_launch(const LaunchSubject& subject) {
   for (const Asked asked : {Asked::fp16, Asked::bf16, Asked::precision, Asked::converters, Asked::fp8, Asked::fp4})
     subject.said("precision", asked);
   const auto holds = [](const std::string& words, std::string_view part) { return words.find(part) != words.npos; };
-  if ((fp4 && !is_off(*fp4)) || holds(named, "fp4")) return "nvfp4";
+  if ((fp4 && !is_off(*fp4)) || holds(named, "fp4") || holds(converters, "fp4")) return "nvfp4";
   const bool eight = (fp8 && !is_off(*fp8)) || (fp8 && *fp8 == "1") || holds(named, "fp8") ||
                      holds(converters, "float8") || holds(converters, "mx");
   if (eight) return holds(recipe, "mx") || holds(named, "mxfp8") || holds(converters, "mx") ? "mxfp8" : "fp8";
@@ -218,6 +218,12 @@ void note_copies(const LaunchSubject& subject) {
       subject.out.replicas, subject.framework.name, run.global_batch / each));
 }
 
+/// The Trainer runs on what its arguments name, and compiles nothing unless told.
+void stack_of_trainer(const LaunchSubject& subject) {
+  if (subject.has_section("zero_optimization.")) subject.out.stack = "deepspeed-zero";
+  else subject.out.stack = subject.is_on("torch_compile") ? "pytorch-fsdp" : "pytorch-fsdp-eager";
+}
+
 }  // namespace
 
 Expected<void> read_ways(const LaunchSubject& subject) {
@@ -227,6 +233,10 @@ Expected<void> read_ways(const LaunchSubject& subject) {
   RecomputeReader(subject).read();
   const auto compiled = subject.answers.text_or_default(Asked::compiled);
   if (compiled && is_off(*compiled) && subject.framework.id == "torchtitan") subject.out.stack = "pytorch-fsdp-eager";
+  if (subject.framework.trainer) stack_of_trainer(subject);
+  if (subject.framework.stands_in)
+    subject.note(
+        fmt::format("priced as {}: no stack is measured for {}", subject.framework.stack, subject.framework.name));
   read_overlap(subject);
   note_copies(subject);
   if (subject.answers.error()) return tl::unexpected(*subject.answers.error());

@@ -42,8 +42,8 @@ Bytes moved_bytes(const Prediction& prediction) {
 class LaunchExplainer {
  public:
   LaunchExplainer(const Launch& launch, const LaunchHints& hints, const Arguments& over)
-      : launch_(launch), hints_(hints), over_(over), table_(launch.framework->table()), answers_(launch),
-        base_(forecast_launch(launch, hints, over)) {}
+      : launch_(launch), hints_(leniently(hints)), lenient_(hints.lenient), over_(over),
+        table_(launch.framework->table()), answers_(launch), base_(forecast_launch(launch, hints_, over)) {}
 
   ExplainedLaunch run() {
     explained_.launch = &launch_;
@@ -56,6 +56,12 @@ class LaunchExplainer {
   }
 
  private:
+  /// What is not known is explained as such, and the rest of the launch beside it.
+  static LaunchHints leniently(LaunchHints hints) {
+    hints.lenient = true;
+    return hints;
+  }
+
   void take_releases() {
     const KnownReleases known = known_releases(launch_);
     explained_.first_release = known.first;
@@ -69,9 +75,16 @@ class LaunchExplainer {
       explained_.refusal = base_.error();
       return;
     }
+    if (auto strict = read_meaning(launch_, strictly()); !strict) explained_.refusal = strict.error();
     explained_.notes = base_->reading.notes;  // the launch's own first
     explained_.scenario = std::move(base_->scenario);
     explained_.prediction = std::move(base_->prediction);
+  }
+
+  [[nodiscard]] LaunchHints strictly() const {
+    LaunchHints hints = hints_;
+    hints.lenient = lenient_;
+    return hints;
   }
 
   ExplainedArgument explain_argument(const GivenArgument& given) {
@@ -135,7 +148,8 @@ class LaunchExplainer {
   }
 
   const Launch& launch_;
-  const LaunchHints& hints_;
+  LaunchHints hints_;
+  bool lenient_;
   const Arguments& over_;
   const ArgumentTable& table_;
   LaunchAnswers answers_;

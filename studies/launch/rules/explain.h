@@ -51,7 +51,7 @@ struct ExplainedLaunch {
   std::vector<std::string> notes;
   std::optional<Scenario> scenario;  ///< none where the launch cannot be forecast; `refusal` says why
   std::optional<Prediction> prediction;
-  std::optional<Error> refusal;
+  std::optional<Error> refusal;  ///< beside a scenario: what predict refuses and the forecast here leaves out
 };
 
 /// `over`: flags beside the launch (--machine, --gpus, ...), put over its request each time. Without a forecast every

@@ -67,10 +67,10 @@ void add_launch_forecast(JsonWriter& json, const ExplainedLaunch& explained) {
     json.field("mfu", explained.prediction->mfu);
     json.base_fields("peak_bytes", step.memory.peak, "capacity_bytes", step.memory.capacity);
     json.close();
-  } else if (explained.refusal) {
+  }
+  if (explained.refusal)
     json.object(
         "refusal", "where", explained.refusal->where, "what", explained.refusal->what, "hint", explained.refusal->hint);
-  }
 }
 
 }  // namespace

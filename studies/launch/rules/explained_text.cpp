@@ -61,12 +61,15 @@ std::string launch_head(const LaunchPage& page) {
          wrapped(parts, "; ", "", page_columns);
 }
 
+std::string refusal_text(const LaunchPage& page) {
+  if (!page.explained.refusal) return {};
+  const char* kind = page.explained.prediction ? "predict refuses it: " : "no forecast: ";
+  return paragraph(to_text(*page.explained.refusal), page.paint.bad(kind), "  ", page_columns - 13);
+}
+
 std::string forecast_text(const LaunchPage& page) {
   const ExplainedLaunch& explained = page.explained;
-  if (!explained.scenario || !explained.prediction) {
-    if (!explained.refusal) return {};
-    return paragraph(to_text(*explained.refusal), page.paint.bad("no forecast: "), "  ", page_columns - 13);
-  }
+  if (!explained.scenario || !explained.prediction) return {};
   const Scenario& scenario = *explained.scenario;
   const StepReport& step = explained.prediction->step;
   const std::string fits = step.memory.fits ? "" : page.paint.bad(", does NOT fit");
@@ -184,7 +187,7 @@ std::string launch_notes(const LaunchPage& page) {
 
 std::string explained_text(const ExplainedLaunch& explained, const Console& console) {
   const LaunchPage page{explained, Paint(console)};
-  return launch_head(page) + forecast_text(page) + interactions_text(page) + step_arguments(page) +
+  return launch_head(page) + refusal_text(page) + forecast_text(page) + interactions_text(page) + step_arguments(page) +
          listed_arguments(page, std::nullopt, "Not known",
              "a slip of the pen, of another program, or somebody's own: not part of the forecast") +
          listed_arguments(page, Reach::uncovered, "What touches the step and is not forecast", "") +

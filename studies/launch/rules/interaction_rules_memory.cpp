@@ -99,7 +99,10 @@ std::string needless_recompute(LaunchView& run) {
 }  // namespace
 
 std::vector<InteractionRule> memory_rules_of_launches(LaunchView& run) {
-  const bool in_shards = run.asks(Asked::sharded_optimizer) || run.asks(Asked::fully_sharded);
+  // NeMo 1 names the optimizer: distributed_fused_adam (Apex's), mcore_distributed_optim
+  const bool named =
+      lower_case(run.ask.text(Asked::optimizer_name).value_or("")).find("distributed") != std::string::npos;
+  const bool in_shards = named || run.asks(Asked::sharded_optimizer) || run.asks(Asked::fully_sharded);
   const bool gathers_beside = run.asks(Asked::overlap_weights), torch = run.has("use_torch_fsdp2");
   const std::int64_t zero = run.ask.count(Asked::zero, 0);
   const std::string optimizer = run.called(Asked::sharded_optimizer), gathers = run.called(Asked::overlap_weights);

@@ -35,6 +35,21 @@ std::string x_of(const std::string& script, const ArgumentMap& defined = {}) {
   return given(only_launch(script, defined), "x")->value;
 }
 
+TEST(LaunchScripts, TextThatCatPrintsIsAValue) {
+  const std::string train = "python train.py $ARGS\n";
+  const LaunchLine put_in = only_launch("L=24\nARGS=$(cat <<EOM\n  --num-layers $L\n  --x it's\nEOM\n)\n" + train);
+  EXPECT_EQ(given(put_in, "num_layers")->value, "24");
+  EXPECT_EQ(given(put_in, "x")->value, "it's");
+  EXPECT_EQ(x_of("L=24\nARGS=$(cat <<'EOM'\n--x $L\nEOM\n)\n" + train), "$L");
+}
+
+TEST(LaunchScripts, BcprunStartsWhatItsTextSays) {
+  const LaunchLine launch = only_launch("bcprun --nnodes 4 --npernode 8 -c \"python train.py --x 3\"\n");
+  EXPECT_EQ(given(launch, "x")->value, "3");
+  EXPECT_EQ(launch.gpus(), 32);
+  EXPECT_EQ(only_launch("bcprun -n 2 -p 4 --cmd 'python train.py --x 3'\n").gpus(), 8);
+}
+
 TEST(LaunchScripts, EveryArgumentHasItsLineAndSpelling) {
   const LaunchLine launch = only_launch(
       "#!/bin/bash\nARGS=(\n  --num-layers 32\n  # --num-layers 64\n  --Lr 1e-4  # small\n)\nMORE=\" \\\n  --bf16 \\\n"

@@ -100,6 +100,8 @@ TEST(RealLaunchTable, HasAtLeast25FilesOfAllFrameworks) {
     files.insert(row.file), programs.insert(row.framework);
     EXPECT_FALSE(row.repository.empty() || row.path.empty() || row.at.empty()) << row.file;
   }
+  for (const RestatedLaunch& row : testing_launch::restated_launches("public_sources.json"))
+    if (!row.framework.empty()) programs.insert(row.framework);
   EXPECT_GE(files.size(), 25U);
   EXPECT_EQ(programs.size(), frameworks().size());
 }

@@ -28,6 +28,8 @@ struct RestatedLaunch {
   /// catalogue network of the same sizes, where it is not quite that one
   std::string like;
   std::string refused, not_covered;  ///< part of the error; why there is no forecast
+  std::string notes;                 ///< part of a note that must be there
+  std::vector<std::string> words;    ///< behind --
 };
 
 inline void PrintTo(const RestatedLaunch& row, std::ostream* out) { *out << row.file; }
@@ -41,8 +43,8 @@ inline std::string text_of_file(const std::string& path) {
   return text.str();
 }
 
-inline std::vector<RestatedLaunch> restated_launches() {
-  const auto table = nlohmann::json::parse(text_of_file(launches_folder() + "sources.json"));
+inline std::vector<RestatedLaunch> restated_launches(const std::string& sources = "sources.json") {
+  const auto table = nlohmann::json::parse(text_of_file(launches_folder() + sources));
   std::vector<RestatedLaunch> rows;
   for (const auto& row : table.at("launches")) {
     RestatedLaunch out;
@@ -54,6 +56,7 @@ inline std::vector<RestatedLaunch> restated_launches() {
     out.gpus = row.value("gpus", std::int64_t{0});
     out.network = row.value("network", ""), out.like = row.value("like", "");
     out.refused = row.value("refused", ""), out.not_covered = row.value("not_covered", "");
+    out.notes = row.value("notes", ""), out.words = row.value("words", std::vector<std::string>{});
     rows.push_back(std::move(out));
   }
   return rows;
@@ -63,6 +66,7 @@ inline std::vector<RestatedLaunch> restated_launches() {
 inline std::string case_name(const RestatedLaunch& row) {
   std::string name = row.file;
   for (const auto& [variable, value] : row.defined) name += "_" + value;
+  for (const std::string& word : row.words) name += "_" + word;
   for (char& c : name)
     if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
   return name;
@@ -74,6 +78,7 @@ inline Expected<Launch> read_restated(const RestatedLaunch& row) {
   source.flag =
       &*std::find_if(flags.begin(), flags.end(), [&](const LaunchFlag& flag) { return flag.flag == row.flag; });
   source.file = launches_folder() + row.file;
+  source.words = row.words;
   source.defined = row.defined;
   source.release = row.release;
   return read_launch(source);
@@ -84,6 +89,8 @@ inline Expected<LaunchReading> restated_meaning(const RestatedLaunch& row, const
   hints.gpus = row.gpus;
   if (const auto micro = row.beside.find("micro_batch"); micro != row.beside.end())
     hints.micro_batch = std::stoll(micro->second);
+  for (const auto& [key, value] : row.beside)
+    if (const RunField* field = find_field(key)) hints.told.insert(field->id);
   if (!row.network.empty()) {
     auto network = choose_network(row.network, "");
     if (!network) return tl::unexpected(network.error());

@@ -31,6 +31,20 @@ TEST(ConfigText, Yaml) {
                       {"model.items.1.name", "b"}, {"trainer.precision", "bf16"}}));
 }
 
+TEST(ConfigText, SumsOfReferences) {
+  const ArgumentMap read =
+      config("model:\n  hidden_size: 1024\n  ffn_hidden_size: ${multiply:4, ${.hidden_size}}\n  half: "
+             "${divide_ceil:${model.hidden_size},3}\n  deep: {a: '${add:${..hidden_size}, 1}', b: '${.a}'}\n"
+             "  other: ${multiply:4, ${.nothing}}\n  unknown: ${root:4,2}\n  text: ${multiply:4, x}\n");
+  EXPECT_EQ(read.at("model.ffn_hidden_size"), "4096");
+  EXPECT_EQ(read.at("model.half"), "342");
+  EXPECT_EQ(read.at("model.deep.a"), "1025");
+  EXPECT_EQ(read.at("model.deep.b"), "1025");
+  EXPECT_EQ(read.at("model.other"), "${multiply:4, ${.nothing}}");
+  EXPECT_EQ(read.at("model.unknown"), "${root:4,2}");
+  EXPECT_EQ(read.at("model.text"), "${multiply:4, x}");
+}
+
 TEST(ConfigText, Json) {
   const ArgumentMap read = config(R"({"a": {"b": 5e8, "on": true, "none": null}, "text": "x"})");
   EXPECT_EQ(read, (ArgumentMap{{"a.b", "500000000"}, {"a.on", "true"}, {"text", "x"}}));

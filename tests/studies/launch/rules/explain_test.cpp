@@ -169,6 +169,13 @@ TEST(ExplainLaunch, DoubtsAreSaid) {
   }
 }
 
+TEST(ExplainLaunch, WhatPredictRefusesIsSaidBesideTheForecastOfTheRest) {
+  const ExplainedLaunch all = explained(changed_launch(quiet_megatron(), "--wibble 3 --tensor-modl-parallel-size 8"));
+  ASSERT_TRUE(all.prediction && all.refusal);
+  EXPECT_THAT(all.refusal->what, HasSubstr("2 arguments may change the run"));
+  EXPECT_FALSE(explained(quiet_megatron()).refusal);
+}
+
 TEST(ExplainLaunch, OfTwoTheLastCounts) {
   Launch launch = quiet_megatron();
   GivenArgument first = launch.arguments.back();  // --global-batch-size 128

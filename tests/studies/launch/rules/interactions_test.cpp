@@ -308,5 +308,18 @@ TEST(Interactions, TheBubbleIsTheForecastsWhereThereIsOne) {
   EXPECT_THAT(found->text, HasSubstr(share));
 }
 
+/// NeMo 1 shards the optimizer by its name, with overlap switches of its own.
+TEST(Interactions, TheNamedDistributedOptimizerSharesItsShards) {
+  for (const auto& [optimizer, wrong] : {std::pair{"distributed_fused_adam", false}, std::pair{"fused_adam", true}}) {
+    const Launch launch = testing_launch::typed_launch(
+        fmt::format("--model.optim.name {} --model.optim.overlap_grad_sync true --model.optim.overlap_param_sync true",
+            optimizer),
+        "nemo");
+    ExplainedLaunch explained;
+    explained.launch = &launch;
+    EXPECT_EQ(rule_named(interactions_of(explained), "gathers without shards") != nullptr, wrong) << optimizer;
+  }
+}
+
 }  // namespace
 }  // namespace stepcast::launch

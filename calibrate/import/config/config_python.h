@@ -1,0 +1,25 @@
+// Configurations that are Python functions, as torchtitan has them since March 2026: what is literal of one is read,
+// and nothing is run.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "calibrate/import/scripts/launch_arguments.h"
+#include "model/base/error.h"
+
+namespace stepcast::calibrate {
+
+/// Has it a function that gives a Trainer.Config?
+bool is_python_config(std::string_view text);
+/// The functions that give one, in their order.
+std::vector<std::string> python_config_functions(std::string_view text);
+
+/// The arguments of one of them: keywords of nested calls by their joined names ("training.steps"), and ".class" where
+/// a call chooses one ("activation_checkpoint.class"). What is computed is a value that hangs on its own text. Errors:
+/// no such function; a statement whose effect is not known, with its line.
+Expected<std::vector<GivenArgument>> read_python_config(
+    std::string_view text, const std::string& where, const std::string& function);
+
+}  // namespace stepcast::calibrate

@@ -1,0 +1,131 @@
+#include "studies/launch/facts/dialects.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace stepcast::launch {
+namespace {
+
+constexpr std::string_view sizes_and_plan =
+    "the network's config.json in place of NETWORK, and the plan by flags: --tp, --pp, --zero, --micro-batch, "
+    "--global-batch, --seq";
+
+// clang-format off
+constexpr Dialect dialect_rows[] = {
+    // EleutherAI/gpt-neox, megatron/neox_arguments
+    {"GPT-NeoX", "gpt-neox", "pipe_parallel_size|gpt_j_residual|no_weight_tying|output_layer_parallelism|"
+                             "checkpoint_factor|attention_config num_layers|pos_emb num_layers"},
+    // FlagOpen/FlagScale, examples/*/conf
+    {"FlagScale", "flagscale", "experiment.runner.backend|experiment.task.backend|system.precision. model.|"
+                               "system.tensor_model_parallel_size model.|train.system. train.model."},
+    // hiyouga/LLaMA-Factory, src/llamafactory/hparams
+    {"LLaMA-Factory", "llama-factory", "finetuning_type|cutoff_len|stage template model_name_or_path"},
+    // axolotl-ai-cloud/axolotl, src/axolotl/utils/schemas
+    {"Axolotl", "axolotl", "base_model micro_batch_size|base_model sequence_len|base_model datasets."},
+    // huggingface/nanotron, src/nanotron/config
+    {"Nanotron", "nanotron", "tokens.micro_batch_size|parallelism.pp_engine|parallelism.tp_mode"},
+    // allenai/OLMo-core, src/olmo_core/train: "train_module" beside "trainer"; its releases are started from Python
+    {"OLMo-core", "", "train_module. model.|train_module. trainer.", sizes_and_plan},
+    // allenai/OLMo, olmo/config.py; device_train_microbatch_size is Composer's word too
+    {"OLMo", "", "model.mlp_ratio|model.mlp_hidden_size|model.weight_tying|model.attention_layer_norm|"
+                 "device_train_microbatch_size fsdp.wrapping_strategy", sizes_and_plan},
+    // Lightning-AI/litgpt, config_hub; LightningCLI's own files name classes
+    {"Lightning's LitGPT", "", "tokenizer_dir out_dir|checkpoint_dir out_dir train.max_seq_length|"
+                               "initial_checkpoint_dir out_dir", sizes_and_plan},
+    {"Lightning", "", "trainer. model.class_path|trainer. data.class_path|trainer.strategy.class_path", sizes_and_plan},
+    // AI-Hypercomputer/maxtext, src/MaxText/configs/base.yml
+    {"MaxText", "", "base_emb_dim base_num_decoder_layers|ici_fsdp_parallelism|dcn_data_parallelism",
+     "the network's config.json in place of NETWORK, --stack jax, and the plan by flags"},
+    // volcengine/verl, verl/trainer/config
+    {"verl", "", "actor_rollout_ref.", "a forecast of rollouts beside training steps, which there is not"},
+    // huggingface/trl, examples of its command line
+    {"TRL", "", "model_name_or_path per_device_train_batch_size|model_name_or_path dataset_mixer.",
+     "--deepspeed or --accelerate with the file of its engine, and the plan by flags"},
+};
+
+constexpr Dialect text_dialect_rows[] = {
+    // InternLM/InternEvo, configs/*.py
+    {"InternEvo", "", "parallel = dict(|model = dict(", sizes_and_plan},
+    // hpcaitech/ColossalAI, examples' config.py
+    {"ColossalAI", "", "plugin = |booster = |TENSOR_PARALLEL_SIZE = ", sizes_and_plan},
+    // InternLM/xtuner and other users of mmengine
+    {"XTuner", "", "from xtuner|from mmengine", sizes_and_plan},
+    // pytorch/torchtune, recipes/configs
+    {"torchtune", "", "_component_: ", sizes_and_plan},
+    // allenai/OLMo-core, src/scripts
+    {"OLMo-core", "", "from olmo_core", sizes_and_plan},
+    {"NeMo", "", "import nemo_run|from nemo.collections", "its YAML or overrides with --nemo, or --megatron -- ARGS"},
+};
+// clang-format on
+
+std::string_view taken(std::string_view& text, char until) {
+  const std::size_t end = std::min(text.find(until), text.size());
+  const std::string_view part = text.substr(0, end);
+  text.remove_prefix(std::min(end + 1, text.size()));
+  return part;
+}
+
+bool has_name(const Launch& launch, std::string_view mark) {
+  return std::any_of(launch.arguments.begin(), launch.arguments.end(), [&](const GivenArgument& given) {
+    return mark.ends_with('.') ? given.name.starts_with(mark) : given.name == mark;
+  });
+}
+
+bool has_marks(const Launch& launch, std::string_view marks) {
+  while (!marks.empty()) {
+    std::string_view together = taken(marks, '|');
+    bool all = true;
+    while (!together.empty()) all = has_name(launch, taken(together, ' ')) && all;
+    if (all) return true;
+  }
+  return false;
+}
+
+/// At the beginning of a line, where a program has its statements.
+bool begins_a_line(std::string_view text, std::string_view piece) {
+  for (std::size_t at = text.find(piece); at != text.npos; at = text.find(piece, at + 1)) {
+    const std::string_view line = text.substr(0, at).substr(text.substr(0, at).rfind('\n') + 1);
+    if (line.find_first_not_of(" \t") == line.npos) return true;
+  }
+  return false;
+}
+
+Error not_read(const Dialect& dialect, const std::string& where) {
+  return {where, fmt::format("a configuration of {}, which is recognised and not read", dialect.name),
+      std::string(dialect.needed)};
+}
+
+}  // namespace
+
+std::span<const Dialect> dialects() { return dialect_rows; }
+std::span<const Dialect> text_dialects() { return text_dialect_rows; }
+
+const Dialect* dialect_of(const Launch& launch) {
+  const auto rows = dialects();
+  const auto found =
+      std::find_if(rows.begin(), rows.end(), [&](const Dialect& row) { return has_marks(launch, row.marks); });
+  return found == rows.end() ? nullptr : &*found;
+}
+
+Expected<void> check_dialect(const Launch& launch) {
+  const Dialect* dialect = dialect_of(launch);
+  if (dialect != nullptr && dialect->framework.empty()) return tl::unexpected(not_read(*dialect, launch.where));
+  return {};
+}
+
+Expected<void> check_text_dialect(std::string_view text, const std::string& where) {
+  for (const Dialect& row : text_dialects())
+    for (std::string_view marks = row.marks; !marks.empty();)
+      if (begins_a_line(text, taken(marks, '|'))) return tl::unexpected(not_read(row, where));
+  return {};
+}
+
+std::string_view flag_of_framework(const Framework& framework) {
+  const auto flags = launch_flags();
+  const auto found =
+      std::find_if(flags.begin(), flags.end(), [&](const LaunchFlag& row) { return row.usual == framework.id; });
+  return found == flags.end() ? "--megatron" : found->flag;
+}
+
+}  // namespace stepcast::launch

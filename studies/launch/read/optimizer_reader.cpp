@@ -1,0 +1,63 @@
+// The optimizer of a launch: bytes of its states. The time of its step is that of Adam's kernel over its bytes.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "model/base/text.h"
+#include "studies/launch/read/launch_request.h"
+#include "studies/launch/read/launched_run.h"
+
+namespace stepcast::launch {
+namespace {
+
+/// Bytes of states per parameter beside the fp32 copy of the weights. `apart`: what the forecast leaves out.
+struct OptimizerWord {
+  std::string_view word;
+  double bytes;
+  std::string_view apart = {};
+};
+constexpr double adam_bytes = 8, one_state = 4;
+constexpr std::string_view adams_time = "the time of its step is that of Adam's kernel over its bytes",
+                           products = "its matrix products are left out, and the time of its step is Adam's",
+                           compressed = "its compressed reductions are not forecast";
+// Two fp32 moments (Adam, 1412.6980; LAMB, 1904.00962), one (Lion, 2302.06675; SGD with momentum; AdaGrad; Muon, whose
+// embeddings and head have Adam's two), one byte each and a scale per 2,048 (bitsandbytes, 2110.02861), a row and a
+// column of a matrix (Adafactor, 1804.04235).
+constexpr OptimizerWord optimizer_words[] = {{"adam", adam_bytes}, {"adamw", adam_bytes}, {"fused_adam", adam_bytes},
+    {"fusedadam", adam_bytes}, {"distributed_fused_adam", adam_bytes}, {"megatron_fused_adam", adam_bytes},
+    {"mcore_distributed_optim", adam_bytes}, {"adamw_hf", adam_bytes}, {"adamw_torch", adam_bytes},
+    {"adamw_torch_fused", adam_bytes}, {"adamw_apex_fused", adam_bytes}, {"adamw_anyprecision", adam_bytes},
+    {"decoupled_adamw", adam_bytes}, {"muadam", adam_bytes}, {"muadamw", adam_bytes}, {"lamb", adam_bytes},
+    {"fused_lamb", adam_bytes}, {"paged_adamw_32bit", adam_bytes}, {"onebitadam", adam_bytes, compressed},
+    {"zerooneadam", adam_bytes, compressed}, {"onebitlamb", adam_bytes, compressed}, {"lion", one_state, adams_time},
+    {"fusedlion", one_state, adams_time}, {"lion_32bit", one_state, adams_time},
+    {"paged_lion_32bit", one_state, adams_time}, {"decoupled_lionw", one_state, adams_time},
+    {"clip_lion", one_state, adams_time}, {"adalr_lion", one_state, adams_time}, {"sgd", one_state, adams_time},
+    {"musgd", one_state, adams_time}, {"adagrad", one_state, adams_time}, {"muon", one_state, products},
+    {"dist_muon", one_state, products}, {"adamw_8bit", 2, adams_time}, {"adamw_bnb_8bit", 2, adams_time},
+    {"paged_adamw_8bit", 2, adams_time}, {"adam8bit", 2, adams_time}, {"lion_8bit", 1, adams_time},
+    {"paged_lion_8bit", 1, adams_time}, {"adafactor", 0, adams_time}};
+
+}  // namespace
+
+Expected<void> read_optimizer(const LaunchSubject& subject) {
+  LaunchAnswers& ask = subject.answers;
+  const auto name = ask.text(Asked::optimizer_name);
+  if (!name || is_off(*name)) return {};
+  std::string word = lower_case(*name);
+  std::replace(word.begin(), word.end(), '-', '_');
+  const OptimizerWord* row = launch_word(optimizer_words, word);
+  const std::string known = fmt::format("the optimizer '{:.40}' is not known", *name);
+  if (row == nullptr && !subject.hints.lenient)
+    return fail(ask.where(Asked::optimizer_name), known + ": neither its bytes nor its time",
+        "--lenient for the bytes and the time of Adam");
+  if (row == nullptr)
+    return subject.out.warnings.push_back(known + ": its bytes and time are those of Adam"), Expected<void>{};
+  if (row->bytes != adam_bytes) subject.out.optimizer_bytes = row->bytes;
+  if (!row->apart.empty())
+    subject.out.warnings.push_back(
+        fmt::format("optimizer {}: {} bytes of states per parameter, and {}", *name, row->bytes, row->apart));
+  return {};
+}
+
+}  // namespace stepcast::launch

@@ -1,0 +1,89 @@
+#include "studies/launch/limits/understood.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/studies/launch/given_launch.h"
+
+namespace stepcast::launch {
+namespace {
+
+using given_launches::given_launch;
+using given_launches::megatron_reading;
+using given_launches::trained;
+using given_launches::with_gpt;
+using testing::HasSubstr;
+
+TEST(UnderstoodLaunch, EveryUnknownArgumentIsNamedAtOnce) {
+  const auto refused =
+      megatron_reading({{"wibble", "3"}, {"tensor_modl_parallel_size", "8"}, {"pipeline_model_parallel_size", "2"}});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().where, "run.sh");
+  EXPECT_THAT(refused.error().what, HasSubstr("2 arguments may change the run and are not known"));
+  EXPECT_THAT(refused.error().what, HasSubstr("run.sh:10 --wibble ("));
+  EXPECT_THAT(refused.error().what, HasSubstr("--tensor_modl_parallel_size (not known of any release of Megatron-LM; "
+                                              "near it: --tensor-model-parallel-size)"));
+  EXPECT_THAT(refused.error().hint, HasSubstr("--lenient"));
+}
+
+TEST(UnderstoodLaunch, LenientIsAWarning) {
+  LaunchHints hints;
+  hints.lenient = true;
+  const auto reading = read_meaning(given_launch("megatron-lm", with_gpt({{"wibble", "3"}}), 64), hints);
+  ASSERT_TRUE(reading) << to_text(reading.error());
+  EXPECT_THAT(reading->request.warnings, testing::ElementsAre(HasSubstr("--wibble")));
+}
+
+TEST(UnderstoodLaunch, NetworksThatAreNotForecastAreRefusedAndTheirAbsenceIsNot) {
+  const struct {
+    const char *name, *value, *plain, *because;
+  } rows[] = {{"hybrid_override_pattern", "M-M-M*-", "none", "Mamba"}, {"hybrid_layer_pattern", "M*M", "null", "Mamba"},
+      {"hybrid_attention_ratio", "0.08", "0.0", "Mamba"}, {"is_hybrid_model", "true", "false", "Mamba"},
+      {"experimental_attention_variant", "gated_delta_net", "none", "linear and sparse"},
+      {"spec", "megatron.core.models.mamba.mamba_layer_specs mamba_stack_spec", "local", "a module builds"},
+      {"encoder_tensor_model_parallel_size", "2", "0", "encoder"}, {"moe_latent_size", "1024", "none", "narrow"}};
+  for (const auto& row : rows) {
+    const auto refused = megatron_reading({{row.name, row.value}});
+    ASSERT_FALSE(refused) << row.name;
+    EXPECT_THAT(refused.error().what, HasSubstr(row.because)) << row.name;
+    EXPECT_TRUE(megatron_reading({{row.name, row.plain}})) << row.name;
+    LaunchHints lenient;
+    lenient.lenient = true;
+    EXPECT_FALSE(read_meaning(given_launch("megatron-lm", with_gpt({{row.name, row.value}}), 64), lenient)) << row.name;
+  }
+}
+
+/// 15.5 B parameters, as its authors count them (BigCode, 2305.06161).
+TEST(UnderstoodLaunch, StarCoderHasOneKeyAndValueHead) {
+  const auto reading = megatron_reading({{"num_layers", "40"}, {"hidden_size", "6144"}, {"num_attention_heads", "48"},
+      {"attention_head_type", "multiquery"}, {"seq_length", "8192"}, {"max_position_embeddings", "8192"},
+      {"vocab_size", "49152"}});
+  ASSERT_TRUE(reading) << to_text(reading.error());
+  EXPECT_EQ(trained(*reading).kv_heads, 1);
+  EXPECT_NEAR(1e-9 * static_cast<double>(parameter_count(trained(*reading))), 15.5, 0.05);
+  EXPECT_EQ(trained(*megatron_reading({{"attention_head_type", "multihead"}})).kv_heads, 32);
+}
+
+TEST(UnderstoodLaunch, ProgramsThatTrainSomethingElseAreRefused) {
+  for (const char* program : {"pretrain_bert.py", "pretrain_t5.py", "pretrain_vision_dino.py", "pretrain_retro.py",
+           "pretrain_mamba.py", "pretrain_ict.py"}) {
+    Launch launch = given_launch("megatron-lm", with_gpt({}), 64);
+    launch.program = program;
+    const auto refused = understood(launch, false);
+    ASSERT_FALSE(refused) << program;
+    EXPECT_THAT(refused.error().what, HasSubstr(program));
+    EXPECT_EQ(understood(launch, true)->size(), 1U);
+  }
+  Launch launch = given_launch("megatron-lm", with_gpt({}), 64);
+  launch.program = "pretrain_gpt.py";
+  EXPECT_TRUE(understood(launch, false)->empty());
+}
+
+TEST(UnderstoodLaunch, AFileThatIsNotThereIsAWarning) {
+  Launch launch = given_launch("megatron-lm", with_gpt({}), 64);
+  launch.unread = {"conf/run.yaml"};
+  EXPECT_THAT(*understood(launch, false), testing::ElementsAre(HasSubstr("conf/run.yaml is named in run.sh")));
+}
+
+}  // namespace
+}  // namespace stepcast::launch

@@ -1,0 +1,158 @@
+// True or refused: a launch with an argument that nobody knows, one misspelled, or one fewer that shapes the run is
+// another reading, an error or a word; never the same forecast in silence.
+#include <random>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <gtest/gtest.h>
+
+#include "model/base/text.h"
+#include "studies/launch/facts/argument_words.h"
+#include "tests/studies/launch/given_launch.h"
+#include "tests/studies/launch/restated_launch.h"
+#include "tests/studies/launch/typed_launch.h"
+
+namespace stepcast::launch {
+namespace {
+
+using given_launches::given_launch;
+using given_launches::with_gpt;
+
+/// A launch that is read, and how.
+struct MutatedLaunch {
+  std::string name;
+  Launch launch;
+  LaunchHints hints;
+};
+
+/// All that a forecast is made of, and every word about it but the count of arguments that leave the step alone; ""
+/// where it is refused.
+std::string outcome_of(const Launch& launch, const LaunchHints& hints) {
+  const auto reading = read_meaning(launch, hints);
+  if (!reading) return {};
+  const Request& request = reading->request;
+  std::string text = write_network(request.network->row) + (request.stack ? request.stack->id : "");
+  for (const auto& [key, value] : request.said()) text += fmt::format("{}={}\n", key, value.text);
+  for (const Request::Statement& statement : request.statements) text += statement.text + "\n";
+  for (const std::string& note : reading->notes)
+    if (note.find("taken to leave the step's time as it is") == note.npos) text += note + "\n";
+  return text + fmt::format("{}", fmt::join(request.warnings, "\n"));
+}
+
+std::vector<MutatedLaunch> read_launches() {
+  std::vector<MutatedLaunch> launches;
+  for (const auto& row : testing_launch::restated_launches()) {
+    auto launch = testing_launch::read_restated(row);
+    if (!launch) continue;
+    LaunchHints hints;
+    hints.gpus = row.gpus;
+    if (!row.network.empty()) hints.network = *choose_network(row.network, ""), hints.must_agree = false;
+    launches.push_back({testing_launch::case_name(row), std::move(*launch), std::move(hints)});
+  }
+  launches.push_back({"gpt", given_launch("megatron-lm", with_gpt({}), 64), {}});
+  launches.push_back({"quiet", testing_launch::quiet_megatron(), {}});
+  launches.push_back({"titan", testing_launch::quiet_torchtitan(), {}});
+  std::erase_if(launches, [](const MutatedLaunch& row) { return outcome_of(row.launch, row.hints).empty(); });
+  return launches;
+}
+
+class Mutants {
+ public:
+  explicit Mutants(unsigned seed) : random_(seed) {}
+
+  std::size_t below(std::size_t count) { return std::uniform_int_distribution<std::size_t>(0, count - 1)(random_); }
+
+  std::string made_up_name() {
+    std::string name;
+    for (std::size_t i = 0, letters = 5 + below(12); i < letters; ++i) name += static_cast<char>('a' + below(26));
+    return below(2) == 0 ? name : name.substr(0, 3) + "_parallel_" + name.substr(3);
+  }
+
+  /// One letter is missing, twice there, another one, or changed its place.
+  std::string misspelled(std::string name) {
+    const std::size_t at = below(name.size());
+    switch (below(4)) {
+      case 0: name.erase(at, 1); break;
+      case 1: name.insert(at, 1, name[at]); break;
+      case 2: name[at] = static_cast<char>('a' + below(26)); break;
+      default: std::swap(name[at], name[(at + 1) % name.size()]);
+    }
+    return name;
+  }
+
+ private:
+  std::mt19937 random_;
+};
+
+/// Says the value nothing, as it is the default, overruled, given again, or none?
+bool says_nothing(const Launch& launch, const GivenArgument& given) {
+  if (says_none(given.value) || !launch.counts(given)) return true;
+  const ArgumentFact* fact = launch.framework->table().find(given.name);
+  const std::string usual = launch.framework->table().default_of(*fact, launch.release);
+  return lower_case(usual) == lower_case(given.value);
+}
+
+TEST(LaunchMutants, AMadeUpArgumentIsNeverPassedOver) {
+  const auto launches = read_launches();
+  ASSERT_GT(launches.size(), 40U);
+  Mutants mutants(23);
+  for (int i = 0; i < 300; ++i) {
+    MutatedLaunch row = launches[mutants.below(launches.size())];
+    const GivenArgument beside = row.launch.arguments[mutants.below(row.launch.arguments.size())];
+    const std::string name = beside.name.substr(0, beside.name.rfind('.') + 1) + mutants.made_up_name();
+    if (row.launch.framework->table().find(name) != nullptr) continue;  // a name that users make up
+    row.launch.arguments.push_back({name, "--" + name, mutants.below(2) == 0 ? "true" : "8", 1, {}});
+    const bool idle = outcome_of(without(row.launch, beside.name), row.hints) == outcome_of(row.launch, row.hints);
+    const auto reading = read_meaning(row.launch, row.hints);
+    EXPECT_TRUE(!reading || idle) << row.name << " " << name;
+    if (reading) continue;
+    EXPECT_NE(reading.error().what.find("--" + name), std::string::npos) << reading.error().what;
+    EXPECT_NE(reading.error().hint.find("--lenient"), std::string::npos) << reading.error().hint;
+    row.hints.lenient = true;
+    const auto lenient = read_meaning(row.launch, row.hints);
+    ASSERT_TRUE(lenient) << to_text(lenient.error());
+    ASSERT_FALSE(lenient->request.warnings.empty());
+    EXPECT_NE(lenient->request.warnings.front().find("--" + name), std::string::npos);
+  }
+}
+
+TEST(LaunchMutants, AMisspelledArgumentIsNeverPassedOver) {
+  const auto launches = read_launches();
+  Mutants mutants(7);
+  std::size_t tried = 0;
+  for (int i = 0; i < 600; ++i) {
+    MutatedLaunch row = launches[mutants.below(launches.size())];
+    GivenArgument& given = row.launch.arguments[mutants.below(row.launch.arguments.size())];
+    const ArgumentTable& table = row.launch.framework->table();
+    if (!row.launch.counts(given)) continue;
+    const std::string before = outcome_of(row.launch, row.hints), right = given.name;
+    given.name = mutants.misspelled(right);
+    given.spelled = "--" + given.name;
+    const ArgumentFact* meant = table.find(given.name);
+    const bool another = meant != nullptr && !given.name.ends_with(right.substr(right.rfind('.') + 1));
+    if (another || given.name == right) continue;
+    ++tried;
+    EXPECT_NE(outcome_of(row.launch, row.hints), before) << row.name << ": " << right << " as " << given.name;
+  }
+  EXPECT_GT(tried, 400U);
+}
+
+TEST(LaunchMutants, WithoutAnArgumentThatShapesTheRunItIsAnotherOne) {
+  const auto launches = read_launches();
+  std::size_t tried = 0;
+  for (const MutatedLaunch& row : launches) {
+    const std::string before = outcome_of(row.launch, row.hints);
+    for (const GivenArgument& given : row.launch.arguments) {
+      const ArgumentFact* fact = row.launch.framework->table().find(given.name);
+      const bool shapes = fact != nullptr && fact->asks && *fact->asks <= Asked::tokens_per_rank;
+      if (!shapes || says_nothing(row.launch, given)) continue;
+      ++tried;
+      EXPECT_NE(outcome_of(without(row.launch, given.name), row.hints), before)
+          << row.name << ": " << given.name << " " << given.value;
+    }
+  }
+  EXPECT_GT(tried, 200U);
+}
+
+}  // namespace
+}  // namespace stepcast::launch
