@@ -50,13 +50,15 @@ int run_program(const std::vector<std::string>& typed, Console& console) {
     console.err << program_help(commands());
     return 2;
   }
-  if (typed[0] == "--help" || typed[0] == "-h" || typed[0] == "help") {
+  const bool of_one = typed[0] == "help" && typed.size() > 1;  // "help predict" is "predict --help"
+  if (!of_one && (typed[0] == "--help" || typed[0] == "-h" || typed[0] == "help")) {
     console.out << program_help(commands());
   } else if (typed[0] == "--version") {
     console.out << version_text();
   } else {
     try {
-      if (const auto done = run_command(typed, console); !done) {
+      const std::vector<std::string> words = of_one ? std::vector<std::string>{typed[1], "--help"} : typed;
+      if (const auto done = run_command(words, console); !done) {
         console.err << error_text(done.error());
         return 2;
       }

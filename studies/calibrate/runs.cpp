@@ -23,10 +23,10 @@
 namespace stepcast::calibration {
 namespace {
 
-constexpr const char* built_in = "built-in";
+constexpr const char* built_in_word = "built-in";
 
 bool names_built_in(const Arguments& arguments) {
-  return std::find(arguments.words.begin(), arguments.words.end(), built_in) != arguments.words.end();
+  return std::find(arguments.words.begin(), arguments.words.end(), built_in_word) != arguments.words.end();
 }
 
 /// Records are a JSON object or a list of objects. Lines of logs begin with a bracket too: a time, a rank, a level.
@@ -75,7 +75,7 @@ Expected<std::vector<Run>> read_words(const Arguments& arguments, std::vector<st
   std::vector<Run> runs;
   std::size_t logs = 0;
   for (const std::string& word : arguments.words) {
-    if (word == built_in) {
+    if (word == built_in_word) {
       TRY(auto own, built_in_runs());
       runs.insert(runs.end(), own.begin(), own.end());
       continue;

@@ -3,6 +3,7 @@
 
 #include "model/base/json_reader.h"
 #include "studies/cli/output_file.h"
+#include "studies/print/csv.h"
 #include "studies/records/built_in_runs.h"
 #include "studies/validation/html_page.h"
 #include "studies/validation/report.h"
@@ -35,8 +36,10 @@ Expected<void> validate_command(const Arguments& arguments, Console& console) {
   const auto judged = arguments.has("--hold-out") ? judged_rows_held_out(validation, runs) : judged_rows(validation);
   const auto sweeps = arguments.has("--hold-out") ? std::optional(judged_sweeps(runs)) : std::nullopt;
   if (page) (page)->finish(validation_html(validation, judged, runs));
-  console.out << (arguments.has("--json") ? validation_json(validation, judged, sweeps)
-                                          : validation_text(validation, judged, sweeps, arguments.has("--cases")));
+  if (arguments.has("--csv")) console.out << csv_of(validation_json(validation, judged, sweeps), {"cases"});
+  else
+    console.out << (arguments.has("--json") ? validation_json(validation, judged, sweeps)
+                                            : validation_text(validation, judged, sweeps, arguments.has("--cases")));
   return {};
 }
 
