@@ -14,6 +14,12 @@ constexpr std::array only_json = {Flag{
     .name = "--json", .key = "", .value = "", .group = "Output", .doc = "one JSON document", .kind = FlagKind::toggle}};
 
 // clang-format off
+constexpr std::array of_list = {
+    only_json[0],
+    Flag{.name = "--csv", .key = "", .value = "", .group = "Output",
+         .doc = "the table as comma-separated values, in base units", .kind = FlagKind::toggle},
+};
+
 constexpr std::array of_merge = {
     Flag{.name = "--output", .key = "", .value = "FILE", .group = "Output",
          .doc = "the whole result by its ending: .jsonl, .csv, .sqlite, .db or .html", .kind = FlagKind::text,
@@ -28,6 +34,8 @@ constexpr std::array of_validate = {
          .doc = "one JSON document: cases, skipped, classes, groups", .kind = FlagKind::toggle},
     Flag{.name = "--cases", .key = "", .value = "", .group = "Output", .doc = "every run in a line, worst first",
          .kind = FlagKind::toggle},
+    Flag{.name = "--csv", .key = "", .value = "", .group = "Output",
+         .doc = "every run as comma-separated values, in base units", .kind = FlagKind::toggle},
     Flag{.name = "--html", .key = "", .value = "FILE", .group = "Output",
          .doc = "also write a page of all figures, pictures and conventions", .kind = FlagKind::text},
     force_flag,
@@ -148,6 +156,7 @@ constexpr std::array of_schedule = {
 }  // namespace
 
 std::span<const Flag> json_flag() { return only_json; }
+std::span<const Flag> list_flags() { return of_list; }
 std::span<const Flag> explain_flags() {
   static const std::vector<Flag> flags = study_flags({only_json[0]});
   return flags;

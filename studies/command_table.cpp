@@ -28,10 +28,11 @@ const std::vector<Command>& command_rows() {
           .usage = "NETWORK|SCENARIO.json|--megatron RUN.sh [flags]",
           .summary = "forecast one training step: time, MFU, bubble, communication, memory",
           .about =
-              "Forecasts one training step. NETWORK is a catalogue id (stepcast list networks), a Hugging Face name\n"
-              "or a network file; SCENARIO.json holds a whole run (--print-scenario writes one), which flags "
-              "override.\n"
-              "A run that does not fit in memory is a result, with the overflow spelled out.",
+              "Forecasts one training step. NETWORK is a catalogue id (stepcast list networks), a Hugging Face name,\n"
+              "a network file, or a Hugging Face config.json or its folder; keys of it that may change layers and\n"
+              "are not known are refused. SCENARIO.json holds a whole run (--print-scenario writes one); flags\n"
+              "override it, but where it has a mapping that alone says how the work is split.\n"
+              "A run that does not fit in memory is a result, which says so first.",
           .least_words = 0,
           .most_words = 1,
           .flags = run_flags(),
@@ -302,12 +303,12 @@ const std::vector<Command>& command_rows() {
               "--micro-batch-size 1 --global-batch-size 64 --bf16"},
           .run = explain_command},
       {.name = "list",
-          .usage = "networks|machines|gpus|profiles|stacks|schedules [--json]",
+          .usage = "networks|machines|gpus|profiles|stacks|schedules [--json|--csv]",
           .summary = "what the catalogue holds",
           .about = "Lists the rows of the built-in catalogue with their figures.",
           .least_words = 1,
           .most_words = 1,
-          .flags = json_flag(),
+          .flags = list_flags(),
           .examples = {"stepcast list networks", "stepcast list machines --json"},
           .run = list_command},
       {.name = "show",

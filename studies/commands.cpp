@@ -75,7 +75,9 @@ int answer(const std::vector<std::string>& typed, Console& console) {
     return 2;
   }
   int code = 0;
-  if (typed[0] == "--help" || typed[0] == "-h" || typed[0] == "help") console.out << program_help(commands());
+  const bool of_one = typed[0] == "help" && typed.size() > 1;  // "help predict" is "predict --help"
+  if (of_one) code = run_checked({typed[1], "--help"}, console);
+  else if (typed[0] == "--help" || typed[0] == "-h" || typed[0] == "help") console.out << program_help(commands());
   else if (typed[0] == "--version") console.out << version_text();
   else code = run_checked(typed, console);
   if (code == 0 && !console.out.flush()) return failed(console, "the output could not be written");

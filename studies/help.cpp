@@ -36,7 +36,7 @@ std::string program_help(std::span<const Command> commands) {
   for (const Command& command : commands) text += fmt::format("  {:<12}{}\n", command.name, command.summary);
   text += "\nExamples\n";
   for (const Command& command : commands) text += fmt::format("  {}\n", command.examples.front());
-  return text + "\nstepcast COMMAND --help shows what a command takes, stepcast --version what was built.\n"
+  return text + "\nstepcast help COMMAND shows what a command takes, stepcast --version what was built.\n"
                 "Exit codes: 0 done, 1 the run failed, 2 bad usage or input.\n";
 }
 

@@ -147,6 +147,27 @@ class JsonFiller {
   std::vector<JsonValue*> open_;
 };
 
+/// Where a word of Python's json for a number begins that JSON does not have; "" elsewhere.
+std::string_view python_number_at(std::string_view text) {
+  for (const std::string_view word : {"-Infinity", "Infinity", "NaN"})
+    if (text.starts_with(word)) return word;
+  return {};
+}
+
+/// The text with those words in quotes.
+std::string with_python_numbers(std::string_view text) {
+  std::string result;
+  bool quoted = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (quoted && text[i] == '\\' && i + 1 < text.size()) result += text[i++];
+    else if (text[i] == '"') quoted = !quoted;
+    const std::string_view word = quoted ? std::string_view{} : python_number_at(text.substr(i));
+    if (word.empty()) result += text[i];
+    else result += fmt::format("\"{}\"", word), i += word.size() - 1;
+  }
+  return result;
+}
+
 }  // namespace
 
 Expected<JsonValue> parse_json(std::string_view text, const std::string& where, std::size_t most) {
@@ -154,6 +175,9 @@ Expected<JsonValue> parse_json(std::string_view text, const std::string& where, 
     return fail(where, fmt::format("{} bytes of JSON", text.size()), fmt::format("at most {}", most));
   if (text.find_first_not_of(" \t\r\n") == std::string_view::npos)
     return fail(where, "the file is empty", "a JSON object");
+  std::string changed;
+  if (text.find("Infinity") != std::string_view::npos || text.find("NaN") != std::string_view::npos)
+    text = changed = with_python_numbers(text);
   JsonFiller filler(text, where);
   nlohmann::json::sax_parse(text.begin(), text.end(), &filler);
   if (filler.error) return tl::unexpected(std::move(*filler.error));
@@ -167,6 +191,20 @@ std::string json_shown(std::string_view text) {
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
   if (text.size() > longest) result += "...";
   return result;
+}
+
+std::string json_text(const JsonValue& value) {
+  constexpr std::size_t longest = 8;
+  std::string text;
+  switch (value.type) {
+    case JsonType::string: return fmt::format("\"{}\"", json_shown(value.parts->text));
+    case JsonType::list:
+      for (std::size_t i = 0; i < value.parts->items.size() && i <= longest; ++i)
+        text += (i == 0 ? "" : ", ") + (i == longest ? "..." : json_text(value.parts->items[i]));
+      return json_shown("[" + text + "]");
+    case JsonType::object: return value.parts->members.empty() ? "{}" : "{...}";
+    default: return json_described(value);
+  }
 }
 
 std::string json_pointer(const std::string& pointer, std::string_view key) {

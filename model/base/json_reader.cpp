@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "model/base/contains.h"
 #include "model/base/json_value.h"
@@ -52,16 +53,19 @@ std::optional<Error> key_error(const JsonParts& object, const std::string& file,
   const auto at = [&](const std::string& key) {
     return fmt::format("{}:{}", file, detail::json_pointer(pointer, key));
   };
-  const JsonMember* unknown = nullptr;
+  std::vector<std::string> unknown;
   for (const JsonMember& member : object.members) {
     if (member.known || object.allow_unknown) continue;
-    if (unknown == nullptr) unknown = &member;
+    unknown.push_back(member.key);
     if (const std::string near = nearest_name(member.key, object.missing); !near.empty())
       return Error{at(member.key), "unknown key", fmt::format("did you mean '{}'?", near)};
   }
   if (!object.missing.empty()) return Error{at(object.missing.front()), "this key is missing", "it is required"};
-  if (unknown != nullptr) return Error{at(unknown->key), "unknown key", name_hint(unknown->key, object.known)};
-  return std::nullopt;
+  if (unknown.empty()) return std::nullopt;
+  const std::string what = unknown.size() == 1
+                               ? "unknown key"
+                               : detail::json_shown(fmt::format("unknown keys: {}", fmt::join(unknown, ", ")));
+  return Error{at(unknown.front()), what, name_hint(unknown.front(), object.known)};
 }
 
 std::optional<Error> find_key_error(const JsonValue& value, const std::string& file, const std::string& pointer) {
@@ -148,6 +152,8 @@ bool JsonObject::has(const std::string& key) {
   return member->value.type != JsonType::null;
 }
 
+bool JsonObject::names(const std::string& key) const { return value_ != nullptr && member_of(*value_, key) != nullptr; }
+
 const JsonValue* JsonObject::find(const std::string& key) {
   if (value_ == nullptr || failed()) return nullptr;
   const bool present = has(key);
@@ -162,6 +168,17 @@ std::vector<std::string> JsonObject::keys() const {
   if (value_ != nullptr)
     for (const JsonMember& member : value_->parts->members) names.push_back(member.key);
   return names;
+}
+
+std::vector<JsonObject::UnreadKey> JsonObject::unread() const {
+  std::vector<UnreadKey> result;
+  if (value_ == nullptr) return result;
+  std::vector<std::string> wanted = value_->parts->known;
+  std::erase_if(wanted, [&](const std::string& key) { return member_of(*value_, key) != nullptr; });
+  for (const JsonMember& member : value_->parts->members)
+    if (!member.known)
+      result.push_back({member.key, detail::json_text(member.value), nearest_name(member.key, wanted)});
+  return result;
 }
 
 std::string JsonObject::type_of(const std::string& key) {

@@ -2,9 +2,10 @@
 // through here. One mistake gives one Error that names the file, the JSON pointer, what was found, what is allowed and
 // the nearest known name.
 //
-// Refused while parsing: syntax errors (with line:column), duplicate keys, more than 64 levels of nesting, files over
-// 16 MiB, numbers beyond a double, invalid UTF-8, text after the end. Refused while reading: a missing key, a wrong
-// type, a value out of range, a quantity without unit, and, at finish(), any key that nobody asked for.
+// Infinity, -Infinity and NaN, which Python's json writes, are read as texts of that name, so that no number is any of
+// them. Refused while parsing: syntax errors (with line:column), duplicate keys, more than 64 levels of nesting, files
+// over 16 MiB, numbers beyond a double, invalid UTF-8, text after the end. Refused while reading: a missing key, a
+// wrong type, a value out of range, a quantity without unit, and, at finish(), any key that nobody asked for.
 //
 // Reading is a straight list of lines; the first bad value is remembered and every later read does nothing:
 //
@@ -103,8 +104,16 @@ class JsonObject {
 
   /// Whether the key is there and not null. Makes it a known name either way.
   [[nodiscard]] bool has(const std::string& key);
+  /// Whether the file has the key at all, be it null. Unlike has() it makes no key known.
+  [[nodiscard]] bool names(const std::string& key) const;
   /// All keys in file order, for objects used as maps.
   [[nodiscard]] std::vector<std::string> keys() const;
+  /// Keys that no reader has asked for so far: all of what a file of another program says beyond them.
+  struct UnreadKey {
+    std::string key, value;  ///< the value as JSON in one line: "[1, 2]"
+    std::string near;        ///< the likest key that was asked for and is not in the file; "": none
+  };
+  [[nodiscard]] std::vector<UnreadKey> unread() const;
   /// What stands under the key, for values of several types: "string", "number", "object", "list", ... or "nothing".
   [[nodiscard]] std::string type_of(const std::string& key);
 

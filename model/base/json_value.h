@@ -60,6 +60,8 @@ Expected<JsonValue> parse_json(std::string_view text, const std::string& where, 
 std::string json_shown(std::string_view text);
 /// `pointer` followed by the key, escaped after RFC 6901.
 std::string json_pointer(const std::string& pointer, std::string_view key);
+/// JSON in one line, long lists and texts cut: "[1, 2]".
+std::string json_text(const JsonValue& value);
 /// "'bf16'", "3", "a list of 4", "an object", "null".
 std::string json_described(const JsonValue& value);
 

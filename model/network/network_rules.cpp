@@ -127,6 +127,13 @@ void check_experts(Rules& rules) {
       fmt::format("the fullest rank holds {} times the mean", e.imbalance), fmt::format("1 (balanced) to {}", e.count));
 }
 
+void check_window(Rules& rules) {
+  const NetworkSpec& n = rules.n;
+  if (rules.broken() || n.window.positions == 0) return;
+  rules.require(n.window.layers >= 1 && n.window.layers <= n.layers, "window/layers",
+      fmt::format("{} layers of {} have the window", n.window.layers, n.layers), fmt::format("1 to {}", n.layers));
+}
+
 void check_norms(Rules& rules) {
   const NetworkSpec& n = rules.n;
   rules.require(n.norms_per_layer == 1 || n.norms_per_layer == 2, "norms_per_layer",
@@ -156,6 +163,7 @@ Expected<NetworkSpec> complete_network(NetworkSpec spec, const std::string& wher
   check_attention(rules);
   check_latent(rules);
   check_experts(rules);
+  check_window(rules);
   check_norms(rules);
   if (rules.broken()) return tl::unexpected(*rules.first());
   return spec;

@@ -42,6 +42,12 @@ constexpr auto latent_members = [](auto& file, auto& latent) {
   file.read("value_dim", latent.value_dim, width_range);
 };
 
+constexpr auto window_members = [](auto& file, auto& window) {
+  file.read("positions", window.positions, sequence_range);
+  file.read("layers", window.layers, layer_range);
+  file.optional("chunks", window.chunks);
+};
+
 /// A network whose layers are all routed has no plain MLP, and need not give its width.
 void read_ffn_hidden(JsonObject& file, NetworkSpec& spec) {
   const bool plain = spec.experts.count == 0 || spec.experts.dense_layers > 0 || spec.experts.every > 1;
@@ -71,6 +77,7 @@ constexpr auto network_members = [](auto& file, auto& spec) {
   file.part("experts", spec.experts.count > 0, spec.experts, expert_members);
   file.reading(read_ffn_hidden, spec);
   file.part("latent_attention", spec.latent.kv_rank > 0, spec.latent, latent_members);
+  file.part("window", spec.window.positions > 0, spec.window, window_members);
   file.rare("mtp_layers", spec.mtp_layers, or_none(layer_range));
   file.choice("norm", spec.norm, norm_names);
   file.choice("activation", spec.activation, activation_names);

@@ -101,6 +101,16 @@ std::int64_t parameter_count(const NetworkSpec& n) {
   return total;
 }
 
+double window_excess(const NetworkSpec& n, std::int64_t sequence, bool causal) {
+  const auto seen = static_cast<double>(n.window.positions), all = static_cast<double>(sequence);
+  if (n.window.positions == 0 || n.window.positions >= sequence) return 0;
+  const double keys = n.window.chunks ? (seen + 1) / 2 : seen - seen * (seen - 1) / (2 * all);
+  const double unseen = 1 - keys / ((all + 1) / 2);
+  const double counted = model_flops(n, 1, sequence, causal);
+  const double surplus = 3 * static_cast<double>(n.window.layers) * core_flops(n, sequence, causal) * unseen;
+  return counted / (counted - surplus) - 1;
+}
+
 double model_flops(const NetworkSpec& n, double tokens, std::int64_t sequence, bool causal) {
   assert(n.experts.every > 0);
   const auto layers = static_cast<double>(n.layers), routed = static_cast<double>(routed_layers(n));

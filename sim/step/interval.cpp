@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "model/base/quantity_text.h"
 #include "sim/step/parts.h"
 
 namespace stepcast::sim {
@@ -33,8 +34,6 @@ const char* why(Source source) {
     default: return "";
   }
 }
-
-std::string gib(Bytes bytes) { return fmt::format("{:.1f} GiB", bytes.value() / (1024.0 * 1024 * 1024)); }
 
 }  // namespace
 
@@ -138,8 +137,8 @@ std::vector<std::string> step_warnings(const std::vector<LawShare>& shares, cons
     }
   }
   if (!memory.fits) {
-    warnings.push_back(fmt::format("does not fit: rank {} needs {} of {}, {} too much", memory.rank, gib(memory.peak),
-        gib(memory.capacity), gib(memory.peak - memory.capacity)));
+    warnings.push_back(fmt::format("does not fit: rank {} needs {} of {}, {} too much", memory.rank,
+        format_bytes(memory.peak), format_bytes(memory.capacity), format_bytes(memory.peak - memory.capacity)));
   }
   return warnings;
 }

@@ -6,10 +6,12 @@
 #include <fmt/ranges.h>
 
 #include "model/catalog.h"
+#include "model/base/contains.h"
 #include "model/base/json_writer.h"
 #include "model/base/quantity_text.h"
 #include "sim/schedule/schedule_table.h"
 #include "studies/catalog/kinds.h"
+#include "studies/print/csv.h"
 #include "studies/print/digits.h"
 #include "studies/print/paint.h"
 #include "studies/print/table.h"
@@ -89,7 +91,8 @@ Listing profiles() {
   for (const ProfileRow& profile : built_in().profiles) {
     const Profile& row = profile.steps();
     std::vector<std::string> precisions;
-    for (const RooflineLaw& law : row.gemm) precisions.emplace_back(to_text(law.precision));
+    for (const RooflineLaw& law : row.gemm)
+      if (!contains(precisions, to_text(law.precision))) precisions.emplace_back(to_text(law.precision));
     const char* source = row.gemm.empty() ? "" : to_text(row.gemm.front().source);
     list.rows.push_back({word(row.id), word(row.gpu), word(row.regime),
         word(fmt::format("{}", fmt::join(precisions, ", "))), word(source), word(row.name)});
@@ -163,7 +166,8 @@ Expected<void> list_command(const Arguments& arguments, Console& console) {
   const std::string& word = arguments.words.at(0);
   TRY(const auto kind, parse_row_kind(word));
   const Listing list = listing(kind);
-  console.out << (arguments.has("--json") ? as_json(list, word) : as_text(list, Paint(console)));
+  if (arguments.has("--csv")) console.out << csv_of(as_json(list, word), {word});
+  else console.out << (arguments.has("--json") ? as_json(list, word) : as_text(list, Paint(console)));
   return {};
 }
 

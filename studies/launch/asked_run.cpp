@@ -1,6 +1,7 @@
 #include "studies/launch/asked_run.h"
 
 #include <algorithm>
+#include <filesystem>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -11,12 +12,14 @@
 #include "studies/run/forecast.h"
 #include "studies/run/nouns.h"
 #include "studies/run/scenario_file.h"
+#include "studies/run/settled_gpus.h"
 
 namespace stepcast::launch {
 namespace {
 
 Expected<Request> start(const std::string& word, const std::string& as) {
-  if (names_a_file(word)) {
+  std::error_code ignored;
+  if (names_a_file(word) && !std::filesystem::is_directory(word, ignored)) {
     TRY(const auto text, read_text_file(word));
     if (is_scenario(text) && !as.empty())
       return fail("--as", fmt::format("{:.60} is a scenario file, which names its network", word),
@@ -77,6 +80,7 @@ Expected<Request> read_request(const std::string& word, const Arguments& argumen
   const auto as = arguments.flags.find("--as");
   TRY(auto request, start(word, as == arguments.flags.end() ? "" : as->second));
   TRY(take_flags(request, arguments));
+  TRY(settle_gpus(request));
   return request;
 }
 
@@ -89,6 +93,7 @@ Expected<Request> read_request(const Arguments& arguments) {
   }
   TRY(auto request, read_launch_request(*source, arguments));
   TRY(take_flags(request, arguments));
+  TRY(settle_gpus(request));
   return request;
 }
 

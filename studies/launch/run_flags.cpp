@@ -24,7 +24,11 @@ std::string_view heading_of(FieldGroup group) {
 Flag flag_of_field(const RunField& field) {
   Flag flag{
       .name = field.flag, .key = field.key, .value = field.value, .group = heading_of(field.group), .doc = field.doc};
-  if (field.type.number) flag.kind = FlagKind::count, flag.least = field.type.least, flag.most = field.type.most;
+  if (field.type.in_tokens)
+    flag.check = [](const std::string& text, const std::string& where) {
+      return check_field(*find_flag_field(where), text, where);
+    };
+  else if (field.type.number) flag.kind = FlagKind::count, flag.least = field.type.least, flag.most = field.type.most;
   else flag.check = field.type.check;
   return flag;
 }

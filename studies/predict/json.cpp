@@ -15,6 +15,10 @@ void write_run(JsonWriter& json, const Scenario& scenario) {
       scenario.machine.row.gpu.id, "stack", scenario.stack.row.id, "profile", scenario.profile.row.id, "split",
       in_words(scenario), "gpus", plan.gpus, "micro_batch", plan.micro_batch, "micro_batches", scenario.micro_batches,
       "global_batch", plan.global_batch, "sequence", plan.sequence, "precision", to_text(plan.precision));
+  if (!scenario.network.id.empty()) return;
+  const NetworkSpec* row = same_in_catalog(scenario.network.row);
+  json.object(
+      "network_read", "parameters", parameter_count(scenario.network.row), "same_as", row == nullptr ? "" : row->id);
 }
 
 void write_rates(JsonWriter& json, const Scenario& scenario, const Prediction& prediction) {
@@ -94,6 +98,7 @@ void write_assumptions(JsonWriter& json, const Scenario& scenario, const Predict
 std::string json_report(const Scenario& scenario, const Prediction& prediction, const Explained* explained) {
   JsonWriter json;
   json.open();
+  json.field("fits", prediction.step.memory.fits);  // first: a step that does not fit has no time
   write_rates(json, scenario, prediction);
   write_phases(json, prediction.step.phases);
   write_stages(json, prediction.step.stages);

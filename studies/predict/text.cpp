@@ -13,6 +13,7 @@
 #include "studies/print/digits.h"
 #include "studies/run/figures/collectives.h"
 #include "studies/print/paint.h"
+#include "studies/run/figures/memory_fit.h"
 #include "studies/run/figures/partition.h"
 #include "studies/run/figures/phases.h"
 #include "studies/print/table.h"
@@ -41,6 +42,21 @@ std::string title(const Scenario& scenario, const Console& console) {
   const std::int64_t gpus = scenario.plan.gpus, per_node = scenario.machine.row.levels.front().gpus;
   return run_title(
       scenario, console, gpus > per_node ? fmt::format(", {} nodes", (gpus + per_node - 1) / per_node) : "");
+}
+
+/// What stands above all figures: a run that cannot be.
+std::string verdict(const Page& page) {
+  std::string text;
+  if (const std::string much = too_much_memory(page.step.memory); !much.empty()) text += page.paint.bad(much) + "\n";
+  return text.empty() ? text : "\n" + text;
+}
+
+/// Of a network that no row of the catalogue tells of.
+std::string parameters(const Scenario& scenario) {
+  if (!scenario.network.id.empty()) return "";
+  const NetworkSpec* row = same_in_catalog(scenario.network.row);
+  return fmt::format("{} parameters{}\n", grouped_digits(parameter_count(scenario.network.row)),
+      row == nullptr ? "" : fmt::format(": the layers of {} ({})", row->name, row->id));
 }
 
 std::string utilisation(const char* name, double fraction, const Page& page, const char* beside) {
@@ -226,8 +242,8 @@ std::string warnings(const Page& page) {
 
 std::string text_report(const Scenario& scenario, const Prediction& prediction, const Console& console) {
   const Page page{scenario, prediction, prediction.step, Paint(console), console.unicode};
-  return title(scenario, console) + headline(page) + phases(page) + stages(page) + collectives_section(page) +
-         memory(page) + assumptions(page) + warnings(page);
+  return title(scenario, console) + parameters(scenario) + verdict(page) + headline(page) + phases(page) +
+         stages(page) + collectives_section(page) + memory(page) + assumptions(page) + warnings(page);
 }
 
 }  // namespace stepcast::predict

@@ -18,19 +18,23 @@ std::string index_figures(const Dossier& dossier) {
   const Prediction& prediction = dossier.prediction;
   const StepReport& step = prediction.step;
   const MemoryReport& memory = step.memory;
-  return head_figures({{format_seconds(step.step_time), fmt::format("step time, {} to {} (80 % interval)",
-                                                            format_seconds(step.p10), format_seconds(step.p90))},
-      {grouped_digits(step.tokens_per_s_per_gpu), "tokens per second and GPU"},
-      {format_percent(prediction.mfu), fmt::format("MFU of {}, attention counted {}", format_flops(prediction.peak),
-                                           dossier.scenario.causal_attention ? "causal" : "full")},
-      {format_percent(prediction.hfu), "HFU: as executed, with recompute"},
-      {format_percent(step.bubble_fraction), "pipeline bubble: idle share over all stages"},
-      {format_bytes(memory.peak), fmt::format("of {} on the fullest rank: {}", format_bytes(memory.capacity),
-                                      memory.fits ? "fits" : "does NOT fit")}});
+  std::vector<HeadFigure> figures = fit_figures(memory);
+  figures.insert(figures.end(),
+      {{format_seconds(step.step_time),
+           fmt::format("step time, {} to {} (80 % interval)", format_seconds(step.p10), format_seconds(step.p90))},
+          {grouped_digits(step.tokens_per_s_per_gpu), "tokens per second and GPU"},
+          {format_percent(prediction.mfu), fmt::format("MFU of {}, attention counted {}", format_flops(prediction.peak),
+                                               dossier.scenario.causal_attention ? "causal" : "full")},
+          {format_percent(prediction.hfu), "HFU: as executed, with recompute"},
+          {format_percent(step.bubble_fraction), "pipeline bubble: idle share over all stages"},
+          {format_bytes(memory.peak), fmt::format("of {} on the fullest rank: {}", format_bytes(memory.capacity),
+                                          memory.fits ? "fits" : "does NOT fit")}});
+  return head_figures(figures);
 }
 
 std::string warning_box(const Dossier& dossier) {
   std::vector<std::string> items;
+  for (const std::string& reading : dossier.scenario.warnings) items.push_back(html_escaped(reading));
   for (const std::string& warning : dossier.prediction.warnings) items.push_back(html_escaped(warning));
   return items.empty() ? "" : "<div class=\"warn\" role=\"note\">\n<b>Warnings</b>\n" + html_list(items) + "</div>\n";
 }

@@ -7,6 +7,7 @@
 #include "studies/print/digits.h"
 #include "studies/report/folder.h"
 #include "studies/report/page_parts.h"
+#include "studies/run/figures/memory_fit.h"
 #include "studies/run/figures/phases.h"
 
 namespace stepcast::report {
@@ -25,6 +26,15 @@ std::string markdown_escaped(std::string_view text) {
     safe += letter;
   }
   return safe;
+}
+
+/// Before the figures: what cannot be, and what of the input is not in them.
+std::string markdown_verdict(const Dossier& dossier) {
+  std::string text;
+  if (const std::string much = too_much_memory(dossier.prediction.step.memory); !much.empty())
+    text += fmt::format("**{}**\n\n", markdown_escaped(much));
+  for (const std::string& reading : dossier.scenario.warnings) text += markdown_escaped(reading) + "\n\n";
+  return text;
 }
 
 std::string markdown_figures(const Dossier& dossier) {
@@ -92,8 +102,9 @@ std::string dossier_markdown(const Dossier& dossier) {
   const StepReport& step = dossier.prediction.step;
   return fmt::format("## {}\n\n{}, {}; forecast by stepcast\n\n", markdown_escaped(run_title(dossier)),
              markdown_escaped(in_words(dossier.scenario)), to_text(dossier.roofline.precision)) +
-         markdown_figures(dossier) + "\n" + picture_line("waterfall.svg", "where the step goes") +
-         markdown_phases(step) + "\n" + markdown_levers(dossier.roofline.fall) + "\n" +
+         markdown_verdict(dossier) + markdown_figures(dossier) + "\n" +
+         picture_line("waterfall.svg", "where the step goes") + markdown_phases(step) + "\n" +
+         markdown_levers(dossier.roofline.fall) + "\n" +
          picture_line("roofline.svg", "operators under the GPU's roofs") + markdown_operators(dossier.roofline) + "\n" +
          picture_line("network.svg", "collectives under the roofs of their links") +
          picture_line("dataflow.svg", "operators at every boundary that their data cross") +

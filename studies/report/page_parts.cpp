@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "model/base/quantity_text.h"
 #include "studies/print/page/html_text.h"
 #include "studies/print/page/page.h"
 #include "studies/roofline/draw/pictures.h"
@@ -24,6 +25,12 @@ pre{overflow-x:auto;border:1px solid var(--line);border-radius:6px;padding:.6rem
 )css";
 
 }  // namespace
+
+std::vector<HeadFigure> fit_figures(const MemoryReport& memory) {
+  if (memory.fits) return {};
+  return {{"does NOT fit", fmt::format("in memory: {} of {} on the fullest rank", format_bytes(memory.peak),
+                               format_bytes(memory.capacity))}};
+}
 
 std::string head_figures(const std::vector<HeadFigure>& figures) {
   std::string text = "<div class=\"figures\">\n";

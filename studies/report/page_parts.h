@@ -13,6 +13,8 @@ namespace stepcast::report {
 struct HeadFigure {
   std::string value, what;
 };
+/// The first of them where the run does not fit in memory; none elsewhere.
+std::vector<HeadFigure> fit_figures(const MemoryReport& memory);
 std::string head_figures(const std::vector<HeadFigure>& figures);
 
 /// Title, split, links; escaped.

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "studies/run/figures/memory_fit.h"
+
 namespace stepcast::roofline {
 namespace {
 
@@ -18,6 +20,7 @@ void take_names(const Scenario& scenario, const Prediction& prediction, Roofline
   report.gpus = scenario.plan.gpus;
   report.precision = scenario.plan.precision;
   report.step_time = prediction.step.step_time;
+  report.too_much = too_much_memory(prediction.step.memory);
   report.p10 = prediction.step.p10;
   report.p90 = prediction.step.p90;
 }

@@ -36,6 +36,7 @@ struct RooflineReport {
   std::int64_t gpus = 1;
   Precision precision = Precision::bf16;
   Seconds step_time, p10, p90;
+  std::string too_much;  ///< memory that a GPU does not have, in words; "" where the run fits
   Roofs roofs;
   std::vector<OperatorPoint> points;  ///< heaviest first
   std::vector<LoosePoint> loose;

@@ -67,6 +67,12 @@ template <auto member, std::int64_t most, std::int64_t least = 1> constexpr Fiel
   return type;
 }
 
+template <auto member, std::int64_t most> constexpr FieldType tokens_of() {
+  FieldType type = count_of<member, most>();
+  type.in_tokens = true;
+  return type;
+}
+
 template <auto member> constexpr FieldType switch_of() { return words_of<member, parse_switch>(); }
 
 using LeverWalk = FieldLever::Walk;
@@ -89,6 +95,8 @@ constexpr RunField field_table[] = {
     {.id = FieldId::gpus, .key = "gpus", .flag = "--gpus", .value = "N", .group = FieldGroup::hardware,
      .doc = "GPUs of the run (default: whole nodes that hold tp x cp x pp)", .type = count_of<&RunWishes::gpus,
      most_gpus>(), .axis = {.usual = no_values, .all = no_values, .doc = "GPUs of the run; required"}},
+    {.id = FieldId::nodes, .key = "nodes", .flag = "--nodes", .value = "N", .group = FieldGroup::hardware,
+     .doc = "the same in nodes of the machine", .type = count_of<&RunWishes::nodes, most_gpus>()},
     {.id = FieldId::stack, .key = "stack", .flag = "--stack", .value = "ID|FILE", .group = FieldGroup::hardware,
      .doc = "training software (default megatron-core)"},
     {.id = FieldId::profile, .key = "profile", .flag = "--profile", .value = "ID|FILE", .group = FieldGroup::hardware,
@@ -143,6 +151,9 @@ constexpr RunField field_table[] = {
               .doc = "expert parallelism; default: powers of two that divide the experts, to 64"},
      .lever = {.walk = LeverWalk::doubling, .place = 4, .name = "expert parallelism", .applies = has_experts,
                .why_not = "the network has no experts"}},
+    {.id = FieldId::dp, .key = "dp", .flag = "--dp", .value = "N",
+     .doc = "data parallelism: GPUs / (tp x cp x pp), checked where both are said", .splits = true,
+     .type = count_of<&RunWishes::data_ways, most_gpus>()},
     {.id = FieldId::etp, .key = "etp", .flag = "--etp", .value = "N",
      .doc = "tensor parallelism inside an expert (default 1)", .splits = true, .type = count_of<&RunWishes::etp,
      most_ways>(), .plain = "1", .axis = {.usual = one_alone, .all = all_etp,
@@ -224,7 +235,7 @@ constexpr RunField field_table[] = {
      .type = count_of<&RunWishes::global_batch, most_sequences>(), .lever = {.walk = LeverWalk::doubling, .place = 6,
                                                                              .name = "global batch"}},
     {.id = FieldId::sequence, .key = "sequence", .flag = "--seq", .value = "N", .group = FieldGroup::batch,
-     .doc = "positions per sequence (default: the network's own)", .type = count_of<&RunWishes::sequence,
+     .doc = "positions per sequence: 8192, 8k, 1M (default: the network's own)", .type = tokens_of<&RunWishes::sequence,
      most_positions>(), .lever = {.walk = LeverWalk::doubling, .place = 7, .name = "sequence"}},
     {.id = FieldId::precision, .key = "precision", .flag = "--precision", .value = "TYPE", .group = FieldGroup::batch,
      .doc = "number type of the matrix products (default bf16)", .type = words_of<&RunWishes::precision,
@@ -263,7 +274,17 @@ const RunField* find_flag_field(std::string_view flag) { return find_row_by<&Run
 
 std::string flag_of(FieldId id) { return std::string(field(id).flag); }
 
-Expected<void> check_field(const RunField& field, const std::string& text, const std::string& where) {
+std::string with_plain_size(const RunField& field, const std::string& text) {
+  if (!field.type.in_tokens || text.size() < 2 || text.size() > 12) return text;
+  const char letter = text.back();
+  const std::int64_t unit = letter == 'k' || letter == 'K' ? 1 << 10 : letter == 'm' || letter == 'M' ? 1 << 20 : 0;
+  const std::string digits = text.substr(0, text.size() - 1);
+  if (unit == 0 || digits.find_first_not_of("0123456789") != std::string::npos) return text;
+  return std::to_string(unit * std::stoll(digits));
+}
+
+Expected<void> check_field(const RunField& field, const std::string& said, const std::string& where) {
+  const std::string text = with_plain_size(field, said);
   if (!field.type.number && text.empty()) return fail(where, "is empty", std::string(field.doc));
   return field.is_noun() ? Expected<void>{} : field.type.check(text, where);
 }

@@ -21,7 +21,8 @@ namespace stepcast::run {
 /// How a field's text is read, and which member of the wishes holds its value. Nothing of it: a noun, which is read by
 /// its name.
 struct FieldType {
-  bool number = false;  ///< whole, from `least` to `most`
+  bool number = false;     ///< whole, from `least` to `most`
+  bool in_tokens = false;  ///< of tokens: 8k is 8,192 of them, 1M 1,048,576
   std::int64_t least = 1, most = 1;
   Expected<void> (*check)(const std::string& text, const std::string& where) = nullptr;
   Expected<void> (*read)(const std::string& text, const std::string& where, RunWishes& into) = nullptr;
@@ -80,6 +81,9 @@ const RunField* find_flag_field(std::string_view flag);
 
 /// "--tp": where an error points that nobody's words made.
 std::string flag_of(FieldId id);
+
+/// "8192" for the 8k of a field of tokens; other texts as they are.
+std::string with_plain_size(const RunField& field, const std::string& text);
 
 /// Kind, range and the field's own check.
 Expected<void> check_field(const RunField& field, const std::string& text, const std::string& where);

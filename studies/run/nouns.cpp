@@ -1,11 +1,14 @@
 #include "studies/run/nouns.h"
 
+#include <algorithm>
 #include <filesystem>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "model/network/hf/config.h"
 #include "model/base/json_reader.h"
+#include "model/base/text.h"
 
 namespace stepcast::run {
 namespace {
@@ -33,7 +36,38 @@ Expected<Chosen<Row>> choose(const std::vector<Row>& rows, const std::string& na
 
 Expected<Chosen<NetworkSpec>> read_config(const std::string& text, const std::string& name, const std::string& as) {
   TRY(auto config, read_hf_config(text, name, as));
-  return Chosen<NetworkSpec>{std::move(config.network), "", std::move(config.notes)};
+  Chosen<NetworkSpec> chosen{std::move(config.network), "", std::move(config.notes)};
+  for (const std::string& part : config.left_out)
+    chosen.readings.push_back(fmt::format("{} of {} is left out: the language part alone is forecast", part, name));
+  return chosen;
+}
+
+/// All that makes the layers: no names, no sources, no lengths; and no plain width where no layer is plain.
+std::string layers_of(NetworkSpec network) {
+  network.id = network.name = "same";
+  network.source.clear(), network.aliases.clear(), network.published_parameters_billion.clear();
+  network.published_parameters = 0, network.sequence = 1, network.dropout = false;
+  if (network.experts.count > 0 && network.experts.dense_layers == 0 && network.experts.every == 1)
+    network.ffn_hidden = 1;
+  return write_network(network);
+}
+
+/// Ids of the machines whose GPU has the word in its id or its other names.
+std::vector<std::string> machines_with(const std::string& gpu) {
+  std::vector<std::string> ids;
+  const auto has = [&](const std::string& name) { return gpu.size() > 2 && lower_case(name).find(gpu) == 0; };
+  for (const Machine& machine : built_in().machines)
+    if (has(machine.gpu.id) || std::ranges::any_of(machine.gpu.aliases, has)) ids.push_back(machine.id);
+  return ids;
+}
+
+/// A folder of a checkpoint stands for its config.json.
+Expected<std::string> file_of_network(const std::string& name) {
+  std::error_code ignored;
+  if (!std::filesystem::is_directory(name, ignored)) return name;
+  const std::string inside = (std::filesystem::path(name) / "config.json").string();
+  if (std::filesystem::exists(inside, ignored)) return inside;
+  return fail(name, "is a folder without a config.json", "a file, or the folder of a Hugging Face checkpoint");
 }
 
 /// `laws`: which part of a row of the catalogue.
@@ -58,6 +92,13 @@ bool names_a_file(const std::string& name) {
   return name.find('/') != std::string::npos && std::filesystem::exists(name, ignored);
 }
 
+const NetworkSpec* same_in_catalog(const NetworkSpec& network) {
+  const std::string layers = layers_of(network);
+  for (const NetworkSpec& row : built_in().networks)
+    if (row.layers == network.layers && row.hidden == network.hidden && layers_of(row) == layers) return &row;
+  return nullptr;
+}
+
 Expected<Chosen<NetworkSpec>> choose_network(const std::string& name, const std::string& where) {
   return choose_network_as(name, where, "");
 }
@@ -65,8 +106,11 @@ Expected<Chosen<NetworkSpec>> choose_network(const std::string& name, const std:
 Expected<Chosen<NetworkSpec>> choose_network_as(
     const std::string& name, const std::string& where, const std::string& as) {
   if (names_a_file(name)) {
-    TRY(const auto text, read_text_file(name));
-    if (looks_like_hf_config(text) || !as.empty()) return read_config(text, name, as);
+    TRY(const auto file, file_of_network(name));
+    TRY(const auto text, read_text_file(file));
+    if (looks_like_hf_config(text) || !as.empty()) return read_config(text, file, as);
+    TRY(auto network, read_network(text, file));
+    return Chosen<NetworkSpec>{std::move(network), ""};
   }
   if (!as.empty())
     return fail("--as", fmt::format("'{:.60}' is a catalogue network, which needs no reading", name),
@@ -75,7 +119,12 @@ Expected<Chosen<NetworkSpec>> choose_network_as(
 }
 
 Expected<Chosen<Machine>> choose_machine(const std::string& name, const std::string& where) {
-  return choose(built_in().machines, name, "machine", where, read_checked_machine);
+  auto chosen = choose(built_in().machines, name, "machine", where, read_checked_machine);
+  if (chosen || names_a_file(name)) return chosen;
+  const std::vector<std::string> having = machines_with(lower_case(name));
+  if (having.empty()) return chosen;
+  return fail(where, fmt::format("'{:.60}' is a GPU, not a machine", name),
+      fmt::format("machines that have it: {}", fmt::join(having, ", ")));
 }
 
 Expected<Chosen<Stack>> choose_stack(const std::string& name, const std::string& where) {

@@ -14,11 +14,15 @@ namespace stepcast::run {
 template <typename Row> struct Chosen {
   Row row;
   std::string id;
-  std::vector<std::string> notes = {};  ///< what a file of another program left open, and how it was read
+  std::vector<std::string> notes = {};     ///< what a file of another program left open, and how it was read
+  std::vector<std::string> readings = {};  ///< what of the file is not forecast: stands above all figures
 };
 
 /// Whether a name on the command line means a file: it ends in ".json" or has the look of a path.
 bool names_a_file(const std::string& name);
+
+/// The catalogue's network with the same layers, whatever it is called; null: there is none.
+const NetworkSpec* same_in_catalog(const NetworkSpec& network);
 
 // `where` is the flag or key that named it, for errors about the name; errors in a file point into the file.
 Expected<Chosen<NetworkSpec>> choose_network(const std::string& name, const std::string& where);

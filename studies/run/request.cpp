@@ -8,6 +8,7 @@ Expected<void> Request::say(const RunField& field, std::string text, std::string
   if (field.is_noun())
     return fail(
         where, fmt::format("{} is chosen, not read from text", field.key), "a row of the catalogue or of a file");
+  text = with_plain_size(field, text);
   TRY(check_field(field, text, where));
   TRY(field.type.read(text, where, wishes_));
   std::erase_if(statements, [&](const Statement& statement) { return statement.instead_of == field.id; });

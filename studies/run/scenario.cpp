@@ -12,11 +12,11 @@
 #include "sim/schedule/schedule_table.h"
 #include "studies/run/mapped_run.h"
 #include "studies/run/rack_use.h"
+#include "studies/run/settled_gpus.h"
 
 namespace stepcast::run {
 namespace {
 
-constexpr const char* default_machine = "dgx-h100";
 constexpr const char* default_stack = "megatron-core";
 
 /// Fills the scenario field by field; what nobody said is noted as it is filled in.
@@ -35,6 +35,7 @@ class Resolver {
     scenario_.network = *request_.network;
     for (const std::string& note : scenario_.network.notes) remark(fmt::format("config: {}", note));
     scenario_.warnings = request_.warnings;
+    for (const std::string& reading : scenario_.network.readings) scenario_.warnings.push_back(reading);
     for (const std::string& note : request_.notes) remark(fmt::format("launch: {}", note));
     TRY(noun(scenario_.machine, request_.machine, FieldId::machine, default_machine, choose_machine));
     TRY(noun(scenario_.stack, request_.stack, FieldId::stack, default_stack, choose_stack));
@@ -110,6 +111,7 @@ class Resolver {
     Plan& plan = scenario_.plan;
     plan.micro_batch = assumed(FieldId::micro_batch, told.micro_batch, "default");
     plan.lora_rank = told.lora_rank;
+    TRY(ask_sequence());
     plan.sequence = request_.says(FieldId::sequence)
                         ? told.sequence
                         : assumed(FieldId::sequence, scenario_.network.row.sequence, "the network's own");
@@ -119,7 +121,33 @@ class Resolver {
     scenario_.pipeline = {
         told.seq_splits, told.memory_cap, request_.where(FieldId::seq_splits), request_.where(FieldId::memory_cap)};
     note_fit();
+    note_window();
     return check_precision();
+  }
+
+  /// What a network's positions reach is hardly what it is trained on, and a step of it is no default.
+  Expected<void> ask_sequence() {
+    constexpr std::int64_t longest_default = 32'768;
+    const std::int64_t own = scenario_.network.row.sequence;
+    if (request_.says(FieldId::sequence) || own <= longest_default) return {};
+    return fail("--seq", fmt::format("the network's own sequence is {}, which is no length to take unasked", own),
+        fmt::format("--seq 8k, or --seq {} if that is meant", own));
+  }
+
+  /// Attention in windows is built as full attention: said first where it matters, among the remarks elsewhere.
+  void note_window() {
+    constexpr double worth_a_warning = 0.01;
+    const NetworkSpec& network = scenario_.network.row;
+    const std::int64_t sequence = scenario_.plan.sequence;
+    const double excess = window_excess(network, sequence, scenario_.causal_attention);
+    if (!(excess > 0)) return;
+    const std::string text = fmt::format(
+        "attention in {} of {} layers sees {} {} positions, and is forecast in full: model FLOPs {:.1f} % too many at "
+        "sequence {}, and time with them",
+        network.window.layers, network.layers, network.window.chunks ? "a chunk of" : "the last",
+        network.window.positions, 100 * excess, sequence);
+    if (excess > worth_a_warning) scenario_.warnings.push_back(text);
+    else remark(text);
   }
 
   void note_fit() {
@@ -241,6 +269,8 @@ class Resolver {
 
   /// What was asked for and does nothing here.
   void say_idle_wishes(const SplitWishes& wishes, const Split& split) {
+    if (wishes.chunks > 1 && split.pp == 1)
+      remark("chunks cut a rank's layers for interleaving: without pp they do nothing");
     if (wishes.replicas > 1 && wishes.zero == 0)
       remark("dp-replicate repeats what zero keeps in shards: with zero 0 it does nothing");
     if (request_.says(FieldId::cp_kind) && split.cp == 1)
@@ -304,7 +334,12 @@ class Resolver {
 
 }  // namespace
 
-Expected<Scenario> resolve(const Request& request) { return Resolver(request).run(); }
+Expected<Scenario> resolve(const Request& request) {
+  if (!request.says(FieldId::nodes) && !request.says(FieldId::dp)) return Resolver(request).run();
+  Request settled = request;
+  TRY(settle_gpus(settled));
+  return Resolver(settled).run();
+}
 
 void lay_split(Scenario& scenario, Split split) {
   scenario.plan.mapping = mapping_text(split);

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "studies/launch/asked_run.h"
+#include "studies/print/csv.h"
 #include "studies/run/forecast.h"
 #include "studies/scale/horizon.h"
 #include "studies/scale/report.h"
@@ -141,6 +142,8 @@ std::span<const Flag> scale_flags() {
        {.name = "--weak", .key = "", .value = "", .group = "Scaling",
         .doc = "the global batch grows with the GPUs", .kind = FlagKind::toggle},
        {.name = "--json", .key = "", .value = "", .group = "Output", .doc = "one JSON document in base units",
+        .kind = FlagKind::toggle},
+       {.name = "--csv", .key = "", .value = "", .group = "Output", .doc = "the runs as comma-separated values",
         .kind = FlagKind::toggle}});
   // clang-format on
   return flags;
@@ -155,7 +158,8 @@ Expected<void> scale_command(const Arguments& arguments, Console& console) {
   }
   TRY(const auto request, read_request(one_run));
   TRY(const auto study, scale_study(request, std::move(gpus), asked_scalings(arguments)));
-  console.out << (arguments.has("--json") ? scale_json(study) : scale_text(study, console));
+  if (arguments.has("--csv")) console.out << csv_of(scale_json(study), {"strong/runs", "weak/runs"});
+  else console.out << (arguments.has("--json") ? scale_json(study) : scale_text(study, console));
   return {};
 }
 

@@ -12,6 +12,7 @@
 #include "studies/cli/interrupt.h"
 #include "studies/cli/progress_line.h"
 #include "studies/launch/emit/emit_run.h"
+#include "studies/print/csv.h"
 #include "studies/print/digits.h"
 #include "studies/run/forecast.h"
 #include "studies/sweep/write/report.h"
@@ -187,7 +188,8 @@ class SweepRun {
   Expected<void> tell() {
     if (arguments_.has(emit_flag_name)) return emit_best();
     explain();
-    console_.out << (arguments_.has("--json") ? sweep_json(answer_) : sweep_text(answer_, console_));
+    if (arguments_.has("--csv")) console_.out << csv_of(sweep_json(answer_), {"top"});
+    else console_.out << (arguments_.has("--json") ? sweep_json(answer_) : sweep_text(answer_, console_));
     return {};
   }
 

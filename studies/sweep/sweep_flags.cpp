@@ -63,6 +63,8 @@ std::vector<Flag> own_sweep_flags() {
        .doc = "how often the -o FILE.jsonl is brought up to date (default 2)", .check = check_snapshot},
       {.name = "--json", .key = "", .value = "", .group = out_group, .doc = "one JSON document in base units",
        .kind = FlagKind::toggle},
+      {.name = "--csv", .key = "", .value = "", .group = out_group,
+       .doc = "the best configurations as comma-separated values", .kind = FlagKind::toggle},
       emit_flag(out_group),
   };
   // clang-format on

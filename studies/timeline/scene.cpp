@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "sim/streams.h"
+#include "studies/run/figures/memory_fit.h"
 #include "studies/run/figures/phases.h"
 
 namespace stepcast::timeline {
@@ -65,6 +66,7 @@ void add_scene_phases(const Scenario& scenario, const Prediction& prediction, St
     }
   }
   scene.end = step.step_time.value();
+  scene.too_much = too_much_memory(step.memory);
   const bool tail = !scene.around.empty() && scene.around.back().start > scene.begin;
   if (tail) scene.around.back().end = scene.end;
 }

@@ -66,6 +66,7 @@ struct StepScene {
   std::vector<SceneStretch> around;
   std::vector<double> kept, always;  ///< memory, as MemoryReport has it: bytes
   double capacity = 0;
+  std::string too_much;  ///< memory that a GPU does not have, in words; "" where the step fits
   std::int64_t ranks_per_stage = 1, stage_stride = 1;
   int slowest_stage = 0;
   std::string rank_word = "stage";                         ///< what a pipeline rank is called

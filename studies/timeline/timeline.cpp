@@ -85,6 +85,7 @@ std::string timeline_json(const TimelineWork& work) {
   JsonWriter json;
   json.open();
   json.object("stepcast_timeline", "version", version(), "title", work.scene.title);
+  json.field("fits", work.prediction.step.memory.fits);
   json.base_field("step_time_s", work.prediction.step.step_time);
   write_pipeline(json, work.prediction);
   json.object("trace_events", "actions", trace_events(work.scene, {TraceDetail::actions, work.choice.all_ranks}),

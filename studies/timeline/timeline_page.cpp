@@ -41,7 +41,9 @@ std::string timeline_head(const StepScene& scene) {
   return fmt::format("<header>\n<h1>Timeline of one training step</h1>\n<p id=\"run\">{}</p>\n<p class=\"soft\">A "
                      "forecast: {}.</p>\n",
              html_escaped(scene.title), gpus_text(scene)) +
-         "<div class=\"figures\">\n" + timeline_card(format_seconds(Seconds(scene.end)), "step time") +
+         "<div class=\"figures\">\n" +
+         (scene.too_much.empty() ? "" : timeline_card("does NOT fit", html_escaped(scene.too_much))) +
+         timeline_card(format_seconds(Seconds(scene.end)), "step time") +
          timeline_card(format_seconds(timeline.makespan), "of it in the pipeline") +
          timeline_card(
              format_percent(timeline.bubble_fraction()), "bubble: idle share of the pipeline, over all ranks") +

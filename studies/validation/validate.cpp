@@ -3,6 +3,7 @@
 
 #include "model/base/json_reader.h"
 #include "studies/cli/output_file.h"
+#include "studies/print/csv.h"
 #include "studies/records/built_in_runs.h"
 #include "studies/validation/html_page.h"
 #include "studies/validation/report.h"
@@ -40,8 +41,10 @@ Expected<void> validate_command(const Arguments& arguments, Console& console) {
   std::optional<HeldOutFigures> held_out;
   if (arguments.has("--hold-out")) held_out = {judged_sweeps(runs), newcomer_rows(validation, runs)};
   if (page) (page)->finish(validation_html(validation, judged, runs));
-  console.out << (arguments.has("--json") ? validation_json(validation, judged, held_out)
-                                          : validation_text(validation, judged, held_out, arguments.has("--cases")));
+  if (arguments.has("--csv")) console.out << csv_of(validation_json(validation, judged, held_out), {"cases"});
+  else
+    console.out << (arguments.has("--json") ? validation_json(validation, judged, held_out)
+                                            : validation_text(validation, judged, held_out, arguments.has("--cases")));
   return {};
 }
 

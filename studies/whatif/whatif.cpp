@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "studies/launch/asked_run.h"
+#include "studies/print/csv.h"
 #include "studies/run/forecast.h"
 #include "studies/whatif/whatif_report.h"
 #include "studies/launch/run_flags.h"
@@ -21,7 +22,7 @@ Expected<double> factor_of(const Arguments& arguments) {
 }
 
 Expected<void> answer_changes(const Request& request, const Arguments& arguments, Console& console) {
-  for (const char* other : {"--factor", "--top"})
+  for (const char* other : {"--factor", "--top", "--csv"})
     if (arguments.has(other)) return fail(other, "does not go with --change", "leave one of them out");
   TRY(const auto changes, parse_changes(arguments.value("--change"), "--change"));
   TRY(const auto effect, change_effect(request, changes));
@@ -44,6 +45,8 @@ std::span<const Flag> whatif_flags() {
         .doc = "levers shown, largest effect first (default: all that act)", .kind = FlagKind::count, .least = 1,
         .most = 1000},
        {.name = "--json", .key = "", .value = "", .group = "Output", .doc = "one JSON document in base units",
+        .kind = FlagKind::toggle},
+       {.name = "--csv", .key = "", .value = "", .group = "Output", .doc = "the levers as comma-separated values",
         .kind = FlagKind::toggle}});
   // clang-format on
   return flags;
@@ -56,7 +59,8 @@ Expected<void> whatif_command(const Arguments& arguments, Console& console) {
   TRY(const auto study, sensitivity(request, factor));
   constexpr std::size_t all = 1000;
   const std::size_t top = arguments.has("--top") ? std::stoul(arguments.value("--top")) : all;
-  console.out << (arguments.has("--json") ? whatif_json(study, top) : whatif_text(study, top, console));
+  if (arguments.has("--csv")) console.out << csv_of(whatif_json(study, top), {"levers"});
+  else console.out << (arguments.has("--json") ? whatif_json(study, top) : whatif_text(study, top, console));
   return {};
 }
 

@@ -190,7 +190,7 @@ std::string run_title(const Scenario& scenario, const Console& console, const st
                      wrapped({in_words(scenario),
                                  fmt::format("{} x {} sequences of {} per step", scenario.micro_batches,
                                      plan.global_batch / scenario.micro_batches, plan.sequence),
-                                 to_text(plan.precision)},
+                                 fmt::format("micro-batch {}", plan.micro_batch), to_text(plan.precision)},
                          "; ", "", page_columns);
   for (const std::string& warning : scenario.warnings)
     text += paint.warm("warning: ") + paragraph(warning, "", "  ", page_columns - 9);

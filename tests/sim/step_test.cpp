@@ -270,7 +270,7 @@ TEST(Forecast, OverflowIsSpelledOut) {
   block.buffers = {{"w", BufferKind::weight, Count::persistent, Bytes(150e9), 0, 0, false}};
   const StepReport report = Steps().of(small::pipeline(block, 1, 1, 1));
   EXPECT_FALSE(report.memory.fits);
-  EXPECT_THAT(report.warnings, testing::Contains(testing::HasSubstr("needs 139.7 GiB of 74.5 GiB, 65.2 GiB too much")));
+  EXPECT_THAT(report.warnings, testing::Contains(testing::HasSubstr("needs 140 GiB of 74.5 GiB, 65.2 GiB too much")));
 }
 
 TEST(Forecast, AScheduleThatCannotRunIsExplained) {

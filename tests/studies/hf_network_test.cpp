@@ -70,5 +70,59 @@ TEST(HfNetwork, ScenarioFilesNameConfigsToo) {
   EXPECT_EQ(ran.code, 0) << ran.err;
 }
 
+TEST(HfNetwork, PrintsItsParametersAndTheRowThatItIs) {
+  const std::string file = config_file("LlamaForCausalLM");
+  const auto text = run_line("predict " + file + " --gpus 8");
+  EXPECT_THAT(text.out, HasSubstr("8,030,261,248 parameters: the layers of Llama 3 8B (llama3-8b)"));
+  const auto json = nlohmann::json::parse(run_line("predict " + file + " --gpus 8 --json").out);
+  EXPECT_EQ(json.at("network_read").at("parameters"), 8030261248);
+  EXPECT_EQ(json.at("network_read").at("same_as"), "llama3-8b");
+  EXPECT_THAT(run_line("predict llama3-8b --gpus 8").out, testing::Not(HasSubstr(" parameters")));
+}
+
+TEST(HfNetwork, FolderStandsForItsConfig) {
+  const std::string file = config_file("LlamaForCausalLM");
+  const std::string folder = std::filesystem::path(file).parent_path().string();
+  EXPECT_EQ(run_line("predict " + folder + " --gpus 8").code, 0);
+  std::filesystem::remove(file);
+  const auto empty = run_line("predict " + folder + " --gpus 8");
+  EXPECT_EQ(empty.code, 2);
+  EXPECT_THAT(empty.err, HasSubstr("is a folder without a config.json"));
+}
+
+/// The file of config_file with another value or more keys.
+std::string changed_config(const std::string& from, const std::string& to) {
+  const std::string file = config_file("LlamaForCausalLM");
+  std::ifstream in(file);
+  std::string text((std::istreambuf_iterator<char>(in)), {});
+  text.replace(text.find(from), from.size(), to);
+  std::ofstream(file) << text;
+  return file;
+}
+
+TEST(HfNetwork, LongSequenceIsAskedFor) {
+  const std::string file = changed_config("\"max_position_embeddings\": 8192", "\"max_position_embeddings\": 131072");
+  const auto asked = run_line("predict " + file + " --gpus 8");
+  EXPECT_EQ(asked.code, 2);
+  EXPECT_THAT(asked.err, HasSubstr("--seq: the network's own sequence is 131072"));
+  EXPECT_EQ(run_line("predict " + file + " --gpus 8 --seq 8k").code, 0);
+  EXPECT_EQ(run_line("predict " + file + " --gpus 8 --tp 8 --seq 131072").code, 0) << "the hint's other way";
+}
+
+TEST(HfNetwork, UnknownKeysAreRefused) {
+  const auto ran = run_line("predict " + changed_config("\"vocab_size\"", "\"made_up\": 3, \"vocab_size\""));
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_THAT(ran.err, HasSubstr("made_up 3"));
+}
+
+TEST(HfNetwork, WindowsStandAboveTheFiguresWhereTheyMatter) {
+  const auto far = run_line("predict mistral-7b --gpus 8 --seq 16k");
+  ASSERT_EQ(far.code, 0) << far.err;
+  const auto warning = far.out.find("attention in 32 of 32 layers sees the last 4096 positions");
+  ASSERT_NE(warning, std::string::npos) << far.out;
+  EXPECT_LT(warning, far.out.find("Step time"));
+  EXPECT_THAT(run_line("predict mistral-7b --gpus 8").out, testing::Not(HasSubstr("sees the last")));
+}
+
 }  // namespace
 }  // namespace stepcast::studies

@@ -55,7 +55,7 @@ TEST(WrongInput, MissingAndExtraWords) {
 TEST(WrongInput, NumbersThatDoNotDivide) {
   EXPECT_THAT(input_refusal("predict llama3-70b --gpus 56 --tp 7"), HasSubstr("legal tp: 1, 2, 4, 8, 16, 32, 64"));
   EXPECT_THAT(input_refusal("predict llama3-70b --gpus 500 --tp 8 --pp 4"), HasSubstr("nearest: 480 or 512 GPUs"));
-  EXPECT_THAT(input_refusal("predict llama3-70b --gpus 96 --tp 8 --pp 3"), HasSubstr("legal pp: 1, 2, 4, 5"));
+  EXPECT_THAT(input_refusal("predict llama3-70b --gpus 96 --tp 8 --pp 3"), HasSubstr("legal pp: 1, 2, 4;"));
   EXPECT_THAT(input_refusal(llama + "--global-batch 1000"), HasSubstr("nearest: 992 or 1008"));
   EXPECT_THAT(input_refusal(llama + "--global-batch 1024 --micro-batch 3"), HasSubstr("1008 or 1056"));
   EXPECT_THAT(input_refusal(llama + "--seq 8190"), HasSubstr("8184 or 8192"));

@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "model/base/text.h"
+#include "model/network/hf/known_keys.h"
 #include "model/network/hf/reader.h"
 #include "model/network/network_rules.h"
 #include "model/base/row_text.h"
@@ -52,8 +53,18 @@ Expected<const HfFamily*> choose_family(JsonObject& file, const std::string& arc
   if (const HfFamily* family = family_of_architecture(architecture)) return family;
   const std::string what = architecture.empty() ? "the config names no architecture"
                                                 : fmt::format("the architecture '{:.60}' is not known", architecture);
-  return fail(file.where("architectures"), what,
-      fmt::format("known: {}; --as llama tries it as a Llama", known_architectures()));
+  return fail(file.where("architectures"), what, fmt::format("known: {}", known_architectures()));
+}
+
+/// Says which family the file can be read as: one that knows all of its keys.
+Error with_way_of_reading(Error error, const std::string& text, const std::string& where) {
+  for (const HfFamily& family : hf_family_table())
+    if (read_hf_config(text, where, family.id)) {
+      error.hint += fmt::format("; --as {0} reads it as {0}", family.id);
+      return error;
+    }
+  error.hint += "; none of these families knows all of its keys";
+  return error;
 }
 
 /// "meta-llama/Llama-3.1-8B" or ".../Llama-3.1-8B/config.json" gives llama-3.1-8b.
@@ -74,20 +85,89 @@ std::string id_of(JsonObject& file, const std::string& where, const HfFamily& fa
   return family.id;
 }
 
+/// What nobody read, apart from what is known to leave the layers alone.
+struct LeftKeys {
+  std::vector<std::string> unknown, parts;
+  std::string where, near;  ///< of the first unknown one
+
+  [[nodiscard]] Error refusal(const std::string& family) const {
+    const std::string hint = near.empty() ? "leave out those that change no layer; other layers go into a file of "
+                                            "stepcast's own form: stepcast show network llama3-8b prints one"
+                                          : fmt::format("did you mean '{}'?", near);
+    return {where,
+        fmt::format("{} does not know these keys, which may change layers: {}", family, fmt::join(unknown, ", ")),
+        hint};
+  }
+};
+
+/// Beside a text_config stand the other parts of a network, which its text part does without.
+bool is_other_part(const std::string& key) { return key == "vision_config" || key == "audio_config"; }
+
+LeftKeys left_keys(const JsonObject& file, const JsonObject& text, bool several, const std::string& family) {
+  LeftKeys left;
+  const auto take = [&](const JsonObject& object, bool outer) {
+    for (const JsonObject::UnreadKey& key : object.unread()) {
+      if (detail::leaves_layers_alone(family, key)) continue;
+      if (outer && is_other_part(key.key)) {
+        left.parts.push_back(key.key);
+        continue;
+      }
+      if (left.unknown.empty()) left.where = object.where(key.key), left.near = key.near;
+      left.unknown.push_back(fmt::format("{} {}", key.key, key.value));
+    }
+  };
+  if (several) take(file, true);
+  take(text, false);
+  return left;
+}
+
+/// What the files call the fields of our own form.
+struct FieldKeys {
+  const char* field;
+  std::vector<const char*> keys;
+};
+
+/// Rules between numbers speak of our own fields: says which key of this file holds the one that is wrong.
+Error in_keys_of(JsonObject& config, Error error, const std::string& where) {
+  static const FieldKeys table[] = {{"layers", {"num_hidden_layers", "n_layer"}},
+      {"hidden", {"hidden_size", "n_embd", "n_embed"}},
+      {"ffn_hidden", {"intermediate_size_mlp", "intermediate_size", "ffn_dim", "n_inner"}},
+      {"heads", {"num_attention_heads", "n_head"}}, {"kv_heads", {"num_key_value_heads"}}, {"vocab", {"vocab_size"}},
+      {"head_dim", {"head_dim", "num_attention_heads", "n_head"}},
+      {"sequence", {"max_position_embeddings", "n_positions", "seq_length"}},
+      {"max_positions", {"n_positions", "max_position_embeddings"}}, {"mtp_layers", {"num_nextn_predict_layers"}},
+      {"experts/count", {"num_local_experts", "num_experts", "n_routed_experts"}},
+      {"experts/top_k", {"num_experts_per_tok", "experts_per_token"}},
+      {"experts/ffn_hidden", {"moe_intermediate_size", "intermediate_size"}},
+      {"experts/dense_layers", {"first_k_dense_replace", "mlp_only_layers"}},
+      {"experts/every", {"decoder_sparse_step", "interleave_moe_layer_step"}},
+      {"latent_attention/nope_dim", {"qk_nope_head_dim"}}, {"latent_attention/rope_dim", {"qk_rope_head_dim"}},
+      {"latent_attention/value_dim", {"v_head_dim"}}, {"window/layers", {"sliding_window", "attention_chunk_size"}}};
+  for (const FieldKeys& row : table) {
+    if (error.where != fmt::format("{}:/{}", where, row.field)) continue;
+    for (const char* key : row.keys)
+      if (config.has(key)) return {config.where(key), error.what, error.hint};
+  }
+  return error;
+}
+
 }  // namespace
 
 bool looks_like_hf_config(const std::string& text) {
   JsonObject file(text, "");
-  return !file.failed() && (file.has("architectures") || file.has("model_type"));
+  return !file.failed() && (file.has("architectures") || file.has("model_type") || file.has("_class_name"));
 }
 
 std::vector<std::string> hf_families() { return names_of(hf_family_table(), &HfFamily::id); }
 
-Expected<HfConfig> read_hf_config(const std::string& text, const std::string& where, const std::string& as) {
+Expected<HfConfig> read_hf_config(
+    const std::string& text, const std::string& where, const std::string& as, UnknownKeys unknown) {
   JsonObject file(text, where);
   file.allow_unknown_keys();
   const std::string architecture = architecture_of(file);
-  TRY(const auto family, choose_family(file, architecture, as));
+  const auto chosen = choose_family(file, architecture, as);
+  if (!chosen) return tl::unexpected(as.empty() ? with_way_of_reading(chosen.error(), text, where) : chosen.error());
+  const HfFamily* family = *chosen;
   const bool several = file.type_of("text_config") == "object";  // text beside vision or audio
   HfReader reader(several ? file.object("text_config") : file);
   reader.config.allow_unknown_keys();
@@ -100,8 +180,11 @@ Expected<HfConfig> read_hf_config(const std::string& text, const std::string& wh
   spec.source =
       fmt::format("{} ({}): {}", where, architecture.empty() ? as : architecture, fmt::join(reader.notes, "; "));
   TRY(file.finish(true));
-  TRY(auto complete, complete_network(std::move(spec), where));
-  return HfConfig{std::move(complete), family->id, std::move(reader.notes)};
+  const LeftKeys left = left_keys(file, reader.config, several, family->id);
+  if (!left.unknown.empty() && unknown == UnknownKeys::refused) return tl::unexpected(left.refusal(family->id));
+  auto complete = complete_network(std::move(spec), where);
+  if (!complete) return tl::unexpected(in_keys_of(reader.config, complete.error(), where));
+  return HfConfig{std::move(*complete), family->id, std::move(reader.notes), left.unknown, left.parts};
 }
 
 }  // namespace stepcast

@@ -1,13 +1,14 @@
 // How each architecture's config is read. Defaults are those of the configuration classes of transformers
 // (src/transformers/models/<family>/configuration_<family>.py), layer shapes those of its modeling files.
+#include <algorithm>
+
 #include <fmt/format.h>
 
+#include "model/network/hf/families.h"
 #include "model/network/hf/reader.h"
 
 namespace stepcast::detail {
-namespace {
 
-// Sizes under the names that most classes share. key-value heads: 0 = as many as heads.
 void shared_sizes(HfReader& r, std::int64_t kv_heads, std::int64_t head_dim, bool tied) {
   NetworkSpec& n = r.spec;
   n.layers = r.size("num_hidden_layers");
@@ -26,13 +27,25 @@ void attention_biases(HfReader& r, bool absent) {
   r.spec.qkv_bias = r.spec.out_bias = r.flag_or("attention_bias", absent);
 }
 
-void note_window(HfReader& r, const char* when) {
-  if (!r.config.has("sliding_window")) return;
-  r.note(fmt::format("sliding_window {}: counted as full causal attention{}", r.size_or("sliding_window", 0), when));
+void window_everywhere(HfReader& r, std::int64_t absent) {
+  if (r.config.has("sliding_window") || r.config.names("sliding_window")) absent = 0;
+  else if (absent > 0) r.note(fmt::format("sliding_window {} (not in the file)", absent));
+  r.window(std::max(r.length_or_none("sliding_window"), absent), r.spec.layers);
 }
 
-void llama(HfReader& r) {
-  shared_sizes(r, 0, 0, false);
+/// configuration_qwen2.py: with use_sliding_window the layers from max_window_layers on have the window.
+void window_behind(HfReader& r) {
+  bool used = false;
+  r.config.optional("use_sliding_window", used);
+  const std::int64_t positions = r.length_or_none("sliding_window");
+  const std::int64_t before = r.config.has("max_window_layers") ? r.size_or("max_window_layers", 0) : 28;
+  r.window(used ? positions : 0, std::max<std::int64_t>(0, r.spec.layers - before));
+}
+
+void llama_family(HfReader& r) { llama_like(r, false); }
+
+void llama_like(HfReader& r, bool tied) {
+  shared_sizes(r, 0, 0, tied);
   r.spec.ffn_hidden = r.size("intermediate_size");
   r.activation("hidden_act", "silu", true);
   bool attention = false, mlp = false;
@@ -44,75 +57,22 @@ void llama(HfReader& r) {
   r.spec.qkv_bias = r.spec.out_bias = attention && !mlp;
 }
 
-/// Its fused projections (qkv, gate and up) hold the same weights.
-void phi3(HfReader& r) {
-  llama(r);
-  note_window(r, "");
-}
-
-void mistral(HfReader& r) {
-  shared_sizes(r, 8, 0, false);
-  r.spec.ffn_hidden = r.size("intermediate_size");
-  r.activation("hidden_act", "silu", true);
-  note_window(r, "");
-}
-
-void mixtral(HfReader& r) {
-  shared_sizes(r, 8, 0, false);
-  r.activation("hidden_act", "silu", true);
-  Experts& e = r.spec.experts;
-  e.count = r.size_or("num_local_experts", 8);
-  e.top_k = r.size_or("num_experts_per_tok", 2);
-  e.ffn_hidden = r.spec.ffn_hidden = r.size("intermediate_size");
-  note_window(r, "");
-}
-
-void qwen2(HfReader& r) {
-  shared_sizes(r, 0, 0, false);
-  r.spec.ffn_hidden = r.size("intermediate_size");
-  r.activation("hidden_act", "silu", true);
-  r.spec.qkv_bias = true;
-}
-
-void qwen3(HfReader& r) {
-  shared_sizes(r, 0, 128, false);
-  r.spec.ffn_hidden = r.size("intermediate_size");
-  r.activation("hidden_act", "silu", true);
-  attention_biases(r, false);
-  r.spec.qk_norm = true;
-}
-
-/// Layer i is sparse when (i + 1) % decoder_sparse_step == 0 and i is not among mlp_only_layers.
-void qwen_experts(HfReader& r) {
+void deepseek_experts(HfReader& r) {
   NetworkSpec& n = r.spec;
-  n.ffn_hidden = r.size("intermediate_size");
-  r.activation("hidden_act", "silu", true);
-  n.experts.count = r.size("num_experts");
+  if (!r.config.has("n_routed_experts")) return;
+  n.experts.count = r.size("n_routed_experts");
   n.experts.top_k = r.size("num_experts_per_tok");
   n.experts.ffn_hidden = r.size("moe_intermediate_size");
-  n.experts.every = r.size_or("decoder_sparse_step", 1);
-  std::vector<std::int64_t> plain;
-  r.config.optional("mlp_only_layers", plain, IntegerRange{0, 1 << 20});
-  for (std::size_t i = 0; i < plain.size(); ++i)
-    r.config.require(plain[i] == static_cast<std::int64_t>(i) && n.experts.every == 1, "mlp_only_layers",
-        "layers without experts stand between layers with them", "leading layers only: 0, 1, ...");
-  n.experts.dense_layers = static_cast<std::int64_t>(plain.size());
+  n.experts.dense_layers = r.size_or("first_k_dense_replace", 0);
+  const std::int64_t shared = r.config.has("n_shared_experts") ? r.size("n_shared_experts") : 0;
+  n.experts.shared_ffn_hidden = shared * n.experts.ffn_hidden;
+  // The correction that balances without an auxiliary loss: one number per expert.
+  n.experts.router_bias = r.text_or("topk_method", "") == "noaux_tc";
+  const std::int64_t frequency = r.config.has("moe_layer_freq") ? r.size("moe_layer_freq") : 1;
+  r.config.require(frequency == 1, "moe_layer_freq", fmt::format("experts in every {}th layer", frequency), "1");
 }
 
-void qwen2_moe(HfReader& r) {
-  shared_sizes(r, 0, 0, false);
-  qwen_experts(r);
-  r.spec.experts.shared_ffn_hidden = r.size("shared_expert_intermediate_size");
-  r.spec.experts.shared_gate = true;
-  r.spec.qkv_bias = true;
-}
-
-void qwen3_moe(HfReader& r) {
-  shared_sizes(r, 0, 128, false);
-  qwen_experts(r);
-  attention_biases(r, false);
-  r.spec.qk_norm = true;
-}
+namespace {
 
 void latent(HfReader& r) {
   NetworkSpec& n = r.spec;
@@ -133,23 +93,91 @@ void latent(HfReader& r) {
   r.dropout({"attention_dropout"}, 0);
 }
 
-void deepseek(HfReader& r) {
+}  // namespace
+
+void deepseek_family(HfReader& r) {
   latent(r);
   NetworkSpec& n = r.spec;
   n.ffn_hidden = r.size("intermediate_size");
   r.activation("hidden_act", "silu", true);
   n.mtp_layers = r.config.has("num_nextn_predict_layers") ? r.size_or("num_nextn_predict_layers", 0) : 0;
-  if (!r.config.has("n_routed_experts")) return;
-  n.experts.count = r.size("n_routed_experts");
+  deepseek_experts(r);
+}
+
+namespace {
+
+/// Its fused projections (qkv, gate and up) hold the same weights.
+void phi3(HfReader& r) {
+  llama_family(r);
+  window_everywhere(r);
+  r.dropout({"resid_pdrop", "embd_pdrop"}, 0);
+}
+
+void mistral(HfReader& r) {
+  shared_sizes(r, 8, 0, false);
+  r.spec.ffn_hidden = r.size("intermediate_size");
+  r.activation("hidden_act", "silu", true);
+  window_everywhere(r, 4096);
+}
+
+void mixtral(HfReader& r) {
+  shared_sizes(r, 8, 0, false);
+  r.activation("hidden_act", "silu", true);
+  Experts& e = r.spec.experts;
+  e.count = r.size_or("num_local_experts", 8);
+  e.top_k = r.size_or("num_experts_per_tok", 2);
+  e.ffn_hidden = r.spec.ffn_hidden = r.size("intermediate_size");
+  window_everywhere(r);
+}
+
+void qwen2(HfReader& r) {
+  shared_sizes(r, 0, 0, false);
+  r.spec.ffn_hidden = r.size("intermediate_size");
+  r.activation("hidden_act", "silu", true);
+  r.spec.qkv_bias = true;
+  window_behind(r);
+}
+
+void qwen3(HfReader& r) {
+  shared_sizes(r, 0, 128, false);
+  r.spec.ffn_hidden = r.size("intermediate_size");
+  r.activation("hidden_act", "silu", true);
+  attention_biases(r, false);
+  r.spec.qk_norm = true;
+  window_behind(r);
+}
+
+/// Layer i is sparse when (i + 1) % decoder_sparse_step == 0 and i is not among mlp_only_layers.
+void qwen_experts(HfReader& r) {
+  NetworkSpec& n = r.spec;
+  n.ffn_hidden = r.size("intermediate_size");
+  r.activation("hidden_act", "silu", true);
+  n.experts.count = r.size("num_experts");
   n.experts.top_k = r.size("num_experts_per_tok");
   n.experts.ffn_hidden = r.size("moe_intermediate_size");
-  n.experts.dense_layers = r.size_or("first_k_dense_replace", 0);
-  const std::int64_t shared = r.config.has("n_shared_experts") ? r.size("n_shared_experts") : 0;
-  n.experts.shared_ffn_hidden = shared * n.experts.ffn_hidden;
-  // The correction that balances without an auxiliary loss: one number per expert.
-  n.experts.router_bias = r.text_or("topk_method", "") == "noaux_tc";
-  const std::int64_t frequency = r.config.has("moe_layer_freq") ? r.size("moe_layer_freq") : 1;
-  r.config.require(frequency == 1, "moe_layer_freq", fmt::format("experts in every {}th layer", frequency), "1");
+  n.experts.every = r.size_or("decoder_sparse_step", 1);
+  std::vector<std::int64_t> plain;
+  r.config.optional("mlp_only_layers", plain, IntegerRange{0, 1 << 20});
+  for (std::size_t i = 0; i < plain.size(); ++i)
+    r.config.require(plain[i] == static_cast<std::int64_t>(i) && n.experts.every == 1, "mlp_only_layers",
+        "layers without experts stand between layers with them", "leading layers only: 0, 1, ...");
+  n.experts.dense_layers = static_cast<std::int64_t>(plain.size());
+  window_behind(r);
+}
+
+void qwen2_moe(HfReader& r) {
+  shared_sizes(r, 0, 0, false);
+  qwen_experts(r);
+  r.spec.experts.shared_ffn_hidden = r.size("shared_expert_intermediate_size");
+  r.spec.experts.shared_gate = true;
+  r.spec.qkv_bias = true;
+}
+
+void qwen3_moe(HfReader& r) {
+  shared_sizes(r, 0, 128, false);
+  qwen_experts(r);
+  attention_biases(r, false);
+  r.spec.qk_norm = true;
 }
 
 void gpt_oss(HfReader& r) {
@@ -161,7 +189,7 @@ void gpt_oss(HfReader& r) {
   e.top_k = r.either("num_experts_per_tok", "experts_per_token");
   e.ffn_hidden = r.spec.ffn_hidden = r.size("intermediate_size");
   e.router_bias = e.expert_bias = true;
-  note_window(r, " in every second layer too");
+  r.window(r.size_or("sliding_window", 128), (r.spec.layers + 1) / 2);  // every second layer, from the first on
   r.note("attention sinks (one number per head and layer) are not counted");
 }
 
@@ -175,66 +203,23 @@ void llama4(HfReader& r) {
   n.experts.ffn_hidden = n.experts.shared_ffn_hidden = r.size("intermediate_size");
   n.ffn_hidden = r.size("intermediate_size_mlp");
   n.experts.every = r.size_or("interleave_moe_layer_step", 1);
-  r.note("the norm of queries and keys has no weights; chunked attention counts as full causal attention");
-}
-
-void gpt2(HfReader& r) {
-  NetworkSpec& n = r.spec;
-  n.layers = r.size("n_layer");
-  n.hidden = r.size("n_embd");
-  n.heads = n.kv_heads = r.size("n_head");
-  n.ffn_hidden = r.config.has("n_inner") ? r.size("n_inner") : 4 * n.hidden;
-  n.vocab = r.size("vocab_size");
-  n.sequence = n.max_positions = r.size("n_positions");
-  r.activation("activation_function", "gelu_new", false);
-  r.dropout({"resid_pdrop", "embd_pdrop", "attn_pdrop"}, 0.1);
-  n.norm = Norm::layernorm;
-  n.positions = Positions::learned;
-  n.linear_bias = true;
-  n.tied_embeddings = r.flag_or("tie_word_embeddings", true);
-}
-
-void gpt_neox(HfReader& r) {
-  shared_sizes(r, 0, 0, false);
-  NetworkSpec& n = r.spec;
-  n.ffn_hidden = r.size("intermediate_size");
-  r.activation("hidden_act", "gelu", false);
-  r.dropout({"hidden_dropout"}, 0);
-  const bool bias = r.flag_or("attention_bias", true);
-  r.config.require(bias, "attention_bias", "biases on the MLP alone are none of our forms", "true");
-  n.linear_bias = true;
-  n.norm = Norm::layernorm;
-  n.parallel_block = r.flag_or("use_parallel_residual", true);
-}
-
-void bloom(HfReader& r) {
-  NetworkSpec& n = r.spec;
-  n.layers = r.either("n_layer", "num_hidden_layers");
-  n.hidden = r.either("hidden_size", "n_embed");
-  n.heads = n.kv_heads = r.either("n_head", "num_attention_heads");
-  n.ffn_hidden = 4 * n.hidden;
-  n.vocab = r.size("vocab_size");
-  n.sequence = r.size_or("seq_length", 2048);
-  n.activation = Activation::gelu;
-  n.norm = Norm::layernorm;
-  n.positions = Positions::alibi;
-  n.linear_bias = n.embedding_norm = true;
-  r.dropout({"hidden_dropout", "attention_dropout"}, 0);
-  n.tied_embeddings = r.flag_or("tie_word_embeddings", true);
-}
-
-void nemotron(HfReader& r) {
-  shared_sizes(r, 0, 0, false);
-  NetworkSpec& n = r.spec;
-  n.ffn_hidden = r.size("intermediate_size");
-  r.activation("hidden_act", "relu2", false);
-  n.norm = Norm::layernorm;
-  attention_biases(r, false);
-  bool mlp = false;
-  r.config.optional("mlp_bias", mlp);
-  r.config.require(
-      mlp == n.qkv_bias, "mlp_bias", "biases on one half of the layer are none of our forms", "as attention_bias");
-  n.linear_bias = mlp;
+  std::vector<std::int64_t> routed;
+  r.config.optional("moe_layers", routed, IntegerRange{0, 1 << 20});
+  const auto step = static_cast<std::size_t>(std::max<std::int64_t>(1, n.experts.every));
+  for (std::size_t i = 0; i < routed.size(); ++i)
+    r.config.require(routed[i] == static_cast<std::int64_t>((i + 1) * step - 1), "moe_layers",
+        "layers with experts lie otherwise than interleave_moe_layer_step says", "one of the two keys");
+  r.config.require(routed.empty() || routed.size() * step == static_cast<std::size_t>(n.layers), "moe_layers",
+      fmt::format("{} layers with experts of {}", routed.size(), n.layers), "as interleave_moe_layer_step says");
+  // Layers without rotary positions look at all keys: every fourth, or those that no_rope_layers marks with 0.
+  std::vector<std::int64_t> rotated;
+  r.config.optional("no_rope_layers", rotated, IntegerRange{0, 1});
+  const std::int64_t interval = r.config.has("no_rope_layer_interval") ? r.size("no_rope_layer_interval") : 4;
+  const auto chunked = rotated.empty() ? n.layers - n.layers / interval : std::ranges::count(rotated, 1);
+  r.window(r.config.names("attention_chunk_size") ? r.length_or_none("attention_chunk_size")
+                                                  : r.size_or("attention_chunk_size", 8192),
+      chunked, true);
+  r.note("the norm of queries and keys has no weights");
 }
 
 void gemma(HfReader& r) {
@@ -245,42 +230,18 @@ void gemma(HfReader& r) {
   attention_biases(r, false);
 }
 
-/// The table of positions has two rows that no token uses (modeling_opt.py, OPTLearnedPositionalEmbedding).
-void opt(HfReader& r) {
-  NetworkSpec& n = r.spec;
-  n.layers = r.size("num_hidden_layers");
-  n.hidden = r.size("hidden_size");
-  n.heads = n.kv_heads = r.size("num_attention_heads");
-  n.ffn_hidden = r.size("ffn_dim");
-  n.vocab = r.size("vocab_size");
-  n.sequence = r.size("max_position_embeddings");
-  n.max_positions = n.sequence + 2;
-  const std::int64_t width = r.config.has("word_embed_proj_dim") ? r.size("word_embed_proj_dim") : n.hidden;
-  r.config.require(width == n.hidden, "word_embed_proj_dim",
-      fmt::format("embeddings of width {} are projected to {}", width, n.hidden), "hidden_size");
-  bool before = true;
-  r.config.optional("do_layer_norm_before", before);
-  r.config.require(before, "do_layer_norm_before", "norms behind the layers are none of our forms", "true");
-  r.activation("activation_function", "relu", false);
-  r.dropout({"dropout", "attention_dropout"}, 0);
-  n.norm = Norm::layernorm;
-  n.positions = Positions::learned;
-  n.linear_bias = true;
-  n.tied_embeddings = r.flag_or("tie_word_embeddings", true);
-}
-
 }  // namespace
 
 std::span<const HfFamily> hf_family_table() {
   static const std::vector<HfFamily> rows = {
-      {"llama", {"LlamaForCausalLM", "LLaMAForCausalLM"}, llama},
+      {"llama", {"LlamaForCausalLM", "LLaMAForCausalLM"}, llama_family},
       {"mistral", {"MistralForCausalLM"}, mistral},
       {"mixtral", {"MixtralForCausalLM"}, mixtral},
       {"qwen2", {"Qwen2ForCausalLM"}, qwen2},
       {"qwen2-moe", {"Qwen2MoeForCausalLM"}, qwen2_moe},
       {"qwen3", {"Qwen3ForCausalLM"}, qwen3},
       {"qwen3-moe", {"Qwen3MoeForCausalLM"}, qwen3_moe},
-      {"deepseek", {"DeepseekV2ForCausalLM", "DeepseekV3ForCausalLM"}, deepseek},
+      {"deepseek", {"DeepseekV2ForCausalLM", "DeepseekV3ForCausalLM", "MistralLarge3ForCausalLM"}, deepseek_family},
       {"gpt-oss", {"GptOssForCausalLM"}, gpt_oss},
       {"llama4", {"Llama4ForCausalLM", "Llama4ForConditionalGeneration"}, llama4},
       {"gpt2", {"GPT2LMHeadModel"}, gpt2},
@@ -290,6 +251,13 @@ std::span<const HfFamily> hf_family_table() {
       {"phi3", {"Phi3ForCausalLM"}, phi3},
       {"gemma", {"GemmaForCausalLM"}, gemma},
       {"opt", {"OPTForCausalLM"}, opt},
+      {"arcee", {"ArceeForCausalLM"}, arcee},
+      {"seed-oss", {"SeedOssForCausalLM"}, seed_oss},
+      {"smollm3", {"SmolLM3ForCausalLM"}, smollm3},
+      {"granite", {"GraniteForCausalLM"}, granite},
+      {"starcoder2", {"Starcoder2ForCausalLM"}, starcoder2},
+      {"dots1", {"Dots1ForCausalLM"}, dots1},
+      {"glm4-moe", {"Glm4MoeForCausalLM"}, glm4_moe},
   };
   return rows;
 }

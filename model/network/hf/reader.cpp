@@ -41,7 +41,13 @@ std::int64_t HfReader::size_or(const char* key, std::int64_t absent) {
   return value;
 }
 
-std::int64_t HfReader::either(const char* key, const char* other) { return size(config.has(key) ? key : other); }
+std::int64_t HfReader::either(const char* key, const char* other) {
+  const std::int64_t value = size(config.has(key) ? key : other);
+  std::int64_t again = value;
+  config.optional(other, again, sizes);
+  config.require(again == value, other, fmt::format("{} {}, and {} {}", other, again, key, value), "one of them");
+  return value;
+}
 
 bool HfReader::flag_or(const char* key, bool absent) {
   bool value = absent;
@@ -87,6 +93,32 @@ void HfReader::length(const char* key) {
     return note(fmt::format("sequence {}, its original_max_position_embeddings", spec.sequence));
   }
   note(fmt::format("sequence {}, its {}, as it has no training length", spec.sequence, key));
+}
+
+void HfReader::window(std::int64_t positions, std::int64_t layers, bool chunks) {
+  std::vector<std::string> kinds;
+  config.optional("layer_types", kinds);
+  if (!kinds.empty()) {
+    layers = 0;
+    for (const std::string& kind : kinds) {
+      const bool partial = kind == "sliding_attention" || kind == "chunked_attention";
+      config.require(partial || kind == "full_attention", "layer_types",
+          fmt::format("layers of the kind '{:.40}' are none of our forms", kind),
+          "full_attention, sliding_attention, chunked_attention");
+      layers += partial;
+    }
+    config.require(static_cast<std::int64_t>(kinds.size()) == spec.layers, "layer_types",
+        fmt::format("{} kinds for {} layers", kinds.size(), spec.layers), "one for each layer");
+    config.require(layers == 0 || positions > 0, "layer_types", "no length says how far their attention looks",
+        chunks ? "attention_chunk_size" : "sliding_window");
+  }
+  if (positions > 0 && layers > 0) spec.window = {positions, layers, chunks};
+}
+
+std::int64_t HfReader::length_or_none(const char* key) {
+  std::int64_t value = 0;
+  config.optional(key, value, lengths);
+  return value;
 }
 
 void HfReader::dropout(std::initializer_list<const char*> keys, double absent) {

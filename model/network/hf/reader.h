@@ -24,6 +24,10 @@ class HfReader {
   void activation(const char* key, const char* absent, bool gated);
   /// `sequence` from the rotary scaling's pre-training length, else from the key that bounds positions.
   void length(const char* key);
+  /// 0 where the key is absent or null.
+  std::int64_t length_or_none(const char* key);
+  /// Attention of so many positions in `layers` layers, or in those that `layer_types` lists. 0 = none.
+  void window(std::int64_t positions, std::int64_t layers, bool chunks = false);
   void dropout(std::initializer_list<const char*> keys, double absent);
   void note(std::string text) { notes.push_back(std::move(text)); }
 

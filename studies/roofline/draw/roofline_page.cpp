@@ -22,6 +22,7 @@ std::string roofline_card(const std::string& value, const std::string& words) {
 
 std::string roofline_cards(const RooflineReport& report) {
   std::string text = "<div class=\"figures\">\n";
+  if (!report.too_much.empty()) text += roofline_card("does NOT fit", html_escaped(report.too_much));
   text += roofline_card(format_seconds(report.step_time),
       fmt::format("a step; 8 of 10 cases in {} to {}", format_seconds(report.p10), format_seconds(report.p90)));
   text += roofline_card(

@@ -36,7 +36,8 @@ std::string roofline_headline(const RooflineReport& report, const Paint& paint) 
       fmt::format("Roofline of {} on {}", terminal_name(report.network, 40), terminal_name(report.machine, 40));
   const std::string interval =
       report.p90 > report.p10 ? fmt::format(" ({} to {})", format_seconds(report.p10), format_seconds(report.p90)) : "";
-  return paint.bold(first) + "\n" +
+  const std::string verdict = report.too_much.empty() ? "" : "  " + paint.bad(report.too_much) + "\n";
+  return paint.bold(first) + "\n" + verdict +
          wrapped({terminal_name(report.split, 80), fmt::format("{}", to_text(report.precision)),
                      fmt::format("step {}{}", format_seconds(report.step_time), interval),
                      fmt::format("MFU {}, HFU {}", format_percent(report.fall.mfu), format_percent(report.fall.hfu)),

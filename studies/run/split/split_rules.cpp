@@ -57,14 +57,18 @@ Error recompute_error(const BrokenSplit& a) {
 bool layers_fit(const Split& split, const SplitSize&, const NetworkSpec& network) {
   return network.layers % (split.pp * split.chunks) == 0 || !split.layers.empty();
 }
-std::string layers_hint(const Split& split, const NetworkSpec& network) {
+/// Of the pp that divide the layers those that the GPUs allow, too; 0 GPUs: nobody said how many.
+std::string layers_hint(const Split& split, std::int64_t gpus, const NetworkSpec& network) {
   if (network.layers % split.pp == 0)
     return fmt::format(
         "legal chunks at pp {}: {}", split.pp, nearest_values(divisors(network.layers / split.pp), split.chunks));
   std::vector<std::int64_t> stages;
   for (const std::int64_t d : divisors(network.layers))
-    if (d % split.chunks == 0) stages.push_back(d / split.chunks);
-  if (stages.empty()) return fmt::format("pp x chunks must divide {}", network.layers);
+    if (d % split.chunks == 0 && gpus % (split.tp * split.cp * (d / split.chunks)) == 0)
+      stages.push_back(d / split.chunks);
+  if (stages.empty())
+    return fmt::format("pp x chunks must divide {}{}", network.layers,
+        gpus > 0 ? fmt::format(", and tp x cp x pp the {} GPUs", gpus) : "");
   return fmt::format("legal pp: {}", nearest_values(stages, split.pp));
 }
 Error layers_error(const BrokenSplit& a) {
@@ -72,7 +76,8 @@ Error layers_error(const BrokenSplit& a) {
                                               : fmt::format("pp {}", a.split.pp);
   return {a.network.layers % a.split.pp == 0 ? a.origin(FieldId::chunks) : a.origin(FieldId::pp),
       fmt::format("{} layers do not divide by {}", a.network.layers, ways),
-      layers_hint(a.split, a.network) + "; uneven stages: --layout balanced, or a list of layers"};
+      layers_hint(a.split, a.origin(FieldId::gpus).ends_with("(default)") ? 0 : a.size.gpus, a.network) +
+          "; uneven stages: --layout balanced, or a list of layers"};
 }
 
 bool gpus_fit(const Split& split, const SplitSize& size, const NetworkSpec&) {

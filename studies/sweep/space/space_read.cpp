@@ -9,6 +9,7 @@
 #include "model/base/contains.h"
 #include "model/base/whole_number.h"
 #include "studies/run/scenario.h"
+#include "studies/run/settled_gpus.h"
 #include "studies/sweep/space/figures.h"
 #include "studies/sweep/space/space.h"
 #include "studies/sweep/space/space_words.h"
@@ -33,7 +34,23 @@ class SpaceReader {
   }
 
  private:
+  /// --nodes is another way to say one number of GPUs; dp is what is left of them.
+  Expected<void> settle() {
+    Request& request = words_.request;
+    if (request.says(FieldId::dp))
+      return fail(request.where(FieldId::dp), "a sweep tries every dp that the other axes leave", "--where 'dp == 8'");
+    if (!request.says(FieldId::nodes)) return {};
+    const std::string where = request.where(FieldId::nodes);
+    if (words_.axis(AxisId::gpus))
+      return fail(where, fmt::format("{} says the GPUs already", words_.axis(AxisId::gpus)->where), "one of them");
+    TRY(settle_gpus(request));
+    words_.axis(AxisId::gpus) = AxisWords{{request.find(FieldId::gpus)->text}, where};
+    space_.request = request;
+    return {};
+  }
+
   Expected<void> gpus() {
+    TRY(settle());
     if (!words_.axis(AxisId::gpus))
       return fail("--gpus", "the number of GPUs is missing",
           "--gpus 64, or several: --gpus 64,128 or 64..1024*2; \"gpus\" in a space file");

@@ -119,6 +119,10 @@ SpaceWords with_own_values(SpaceWords words, const Space& usual, const Request& 
 }
 
 Expected<SpaceWords> read_space_words(const Arguments& arguments) {
+  if (arguments.has("--dp"))
+    return fail("--dp", "a sweep tries every dp that the other axes leave", "--where 'dp == 8'");
+  if (arguments.has("--nodes") && arguments.has("--gpus"))
+    return fail("--nodes", "--gpus says the GPUs already", "one of them");
   TRY(auto words, arguments.has("--space") ? words_of_file(arguments) : words_of_network(arguments));
   if (words.request.mapping)
     return fail(words.request.mapping->where, "a mapping says how the work is split, which a sweep tries out",

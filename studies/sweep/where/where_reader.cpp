@@ -19,6 +19,7 @@ struct WhereSymbol {
   WhereOp op;
   int level;  ///< of the grammar, the loosest first
 };
+const decltype(WhereUnit::powers) bytes_alone = WhereUnit::of(FigureUnit::bytes).powers;
 constexpr int joins = 0, comparisons = 2, sums = 3, products = 4;
 /// Longer ones first.
 constexpr WhereSymbol where_symbols[] = {{"or", WhereOp::either, joins}, {"and", WhereOp::both, joins + 1},
@@ -131,7 +132,9 @@ class WhereReader {
     need_quantity(right);
     need_one_unit(left, right, "both sides of a comparison have one unit");
     need_share(left, right);
+    need_memory(left, right);
     need_share(right, left);
+    need_memory(right, left);
     if (left.constant && right.constant)
       error(left.begin, fmt::format("'{}' and '{}' are both numbers", shown(left), shown(right)),
           "compare with a figure, like tp <= 8");
@@ -272,6 +275,16 @@ class WhereReader {
       error(limit.begin,
           fmt::format("'{}' is a share, and {} is {:g} %", shown(figure), shown(limit), 100 * *limit.constant),
           limit.unit.bare ? fmt::format("write it like {:g} %", *limit.constant) : "shares go up to 100 %");
+  }
+
+  /// "memory < 60" is never met, and was meant as 60 GiB.
+  void need_memory(const Part& figure, const Part& limit) {
+    constexpr double least_bytes = 1e6;
+    const bool memory = !figure.constant && !figure.unit.bare && figure.unit.powers == bytes_alone;
+    if (memory && limit.constant && limit.unit.bare && *limit.constant > 0 && *limit.constant < least_bytes)
+      error(limit.begin,
+          fmt::format("'{}' is in bytes, and {} is {:g} of them", shown(figure), shown(limit), *limit.constant),
+          fmt::format("write it like {:g} GiB", *limit.constant));
   }
 
   // Parts and their nodes.

@@ -62,6 +62,8 @@ TEST(JsonObject, SuggestsTheNearestKeyAndName) {
       basket_error(R"({"cuont": 3, "fruit": "pear"})"), "basket.json:/cuont: unknown key (did you mean 'count'?)");
   EXPECT_EQ(basket_error(R"({"count": 3, "fruit": "pear", "colour": 1})"),
       "basket.json:/colour: unknown key (one of: count, fruit, rate, wait_s, labels)");
+  EXPECT_EQ(basket_error(R"({"count": 3, "fruit": "pear", "colour": 1, "weight": 2})"),
+      "basket.json:/colour: unknown keys: colour, weight (one of: count, fruit, rate, wait_s, labels)");
   EXPECT_EQ(basket_error(R"({"count": 3, "fruit": "paer"})"),
       "basket.json:/fruit: unknown name 'paer' (did you mean 'pear'?)");
   EXPECT_EQ(basket_error(R"({"count": 3, "fruit": "pear", "labels": [{"text": "a", "txt": "b"}]})"),

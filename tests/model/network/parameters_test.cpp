@@ -131,5 +131,19 @@ TEST(ModelFlops, OfMeasuredRunsAgreeWithASecondCount) {
   }
 }
 
+/// Round numbers: of s = 1000 keys a causal query sees 500.5 in the mean, in a window of 100 100 - 100 * 99 / 2000.
+TEST(WindowExcess, SetsTheCoreOfWindowedLayersAgainstTheWhole) {
+  NetworkSpec spec = **find_row(built_in().networks, "llama2-7b", "network");
+  EXPECT_EQ(window_excess(spec, 1000, true), 0) << "no window";
+  spec.window = {100, spec.layers, false};
+  const double full = model_flops(spec, 1, 1000, true), core = full - model_flops(spec, 1, 0, true);
+  const double seen = (100 - 100.0 * 99 / 2000) / 500.5;
+  EXPECT_NEAR(window_excess(spec, 1000, true), full / (full - core * (1 - seen)) - 1, 1e-12);
+  EXPECT_EQ(window_excess(spec, 100, true), 0) << "the window is as long as the sequence";
+  spec.window = {100, spec.layers / 2, true};
+  const double chunk = 50.5 / 500.5;
+  EXPECT_NEAR(window_excess(spec, 1000, true), full / (full - core / 2 * (1 - chunk)) - 1, 1e-12);
+}
+
 }  // namespace
 }  // namespace stepcast

@@ -96,6 +96,27 @@ TEST(Terms, WhatPeopleAskForIsThere) {
     EXPECT_TRUE(find_term(word)) << word;
 }
 
+/// Words of networks, number types, chips, links and inference, in their usual spellings.
+TEST(Terms, WhatPeopleTypeIsThere) {
+  for (const char* word : {"GQA", "grouped-query attention", "MQA", "MHA", "multi-head attention", "MLA", "NVLink",
+           "NVSwitch", "InfiniBand", "RoCE", "RDMA", "flash attention", "FlashAttention-2", "occupancy", "warp", "SM",
+           "streaming multiprocessor", "tensor core", "tensor cores", "HBM", "L2", "shared memory", "ridge point",
+           "roofline ridge", "ZeRO", "activation checkpointing", "recomputation", "recompute",
+           "selective recomputation", "microbatch", "pipeline bubble", "interleaving", "virtual pipeline", "VPP",
+           "ring", "ring all-reduce", "tree", "bus bandwidth", "algorithm bandwidth", "SHARP", "NVLS", "MoE",
+           "mixture of experts", "mixture-of-experts", "top-k routing", "top-k", "router", "load balancing",
+           "shared expert", "mixed precision", "bf16", "bfloat16", "fp16", "fp8", "MXFP8", "NVFP4", "tf32",
+           "master weights", "Adam states", "optimizer states", "Muon", "CUDA graph", "CUDA graphs", "kernel launch",
+           "stream", "CUDA stream", "SwiGLU", "RoPE", "RMSNorm", "LayerNorm", "vocabulary padding", "KV cache",
+           "KV-cache", "prefill", "decode", "speculative decoding", "TFLOP/s", "TFLOPS", "FLOPs", "LoRA",
+           "multi-token prediction", "MTP", "point-to-point", "p2p", "NCCL", "NIC", "PCIe", "fat tree",
+           "rail-optimized", "world size", "nodes", "GEMM", "matmul", "LM head", "logits", "embedding", "parameters",
+           "Chinchilla", "6ND", "memory-bound", "compute-bound", "wave quantization", "CTA", "out of memory", "OOM",
+           "offload", "bucket", "overlap", "DualPipe", "sliding-window attention", "sequence packing", "batch size",
+           "token", "peak FLOP/s", "checkpoint", "node-limited routing", "active parameters"})
+    EXPECT_TRUE(find_term(word)) << word;
+}
+
 /// Headings, columns and figures of predict, roofline, timeline, schedule, sweep, scale, whatif, validate and
 /// calibrate.
 TEST(Terms, WhatReportsPrintIsThere) {

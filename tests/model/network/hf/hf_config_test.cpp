@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "model/catalog.h"
@@ -113,6 +114,65 @@ const ConfigOfRow configs_of_rows[] = {
       "num_attention_heads": 40, "vocab_size": 50272, "max_position_embeddings": 2048, "word_embed_proj_dim": 5120, "dropout": 0.1})"},
 };
 
+/// Architectures without a row of the catalogue: their configs and the exact counts of their checkpoints.
+struct ConfigOfCount {
+  std::int64_t parameters;
+  const char* text;
+};
+
+// clang-format off
+const ConfigOfCount configs_of_counts[] = {
+    {4619184640, R"({"architectures": ["ArceeForCausalLM"], "hidden_size": 2560, "intermediate_size": 18432,
+      "num_hidden_layers": 36, "num_attention_heads": 20, "num_key_value_heads": 4, "head_dim": 128,
+      "vocab_size": 128004, "hidden_act": "relu2", "tie_word_embeddings": false,
+      "max_position_embeddings": 65536})"},
+    {36151104512, R"({"architectures": ["SeedOssForCausalLM"], "hidden_size": 5120, "intermediate_size": 27648,
+      "num_hidden_layers": 64, "num_attention_heads": 80, "num_key_value_heads": 8, "head_dim": 128,
+      "vocab_size": 155136, "hidden_act": "silu", "attention_bias": true, "attention_out_bias": false,
+      "mlp_bias": false, "tie_word_embeddings": false, "max_position_embeddings": 524288})"},
+    {3075098624, R"({"architectures": ["SmolLM3ForCausalLM"], "hidden_size": 2048, "intermediate_size": 11008,
+      "num_hidden_layers": 36, "num_attention_heads": 16, "num_key_value_heads": 4, "vocab_size": 128256,
+      "hidden_act": "silu", "no_rope_layer_interval": 4, "tie_word_embeddings": true,
+      "max_position_embeddings": 65536, "attention_bias": false, "mlp_bias": false})"},
+    {8170864640, R"({"architectures": ["GraniteForCausalLM"], "hidden_size": 4096, "intermediate_size": 12800,
+      "num_hidden_layers": 40, "num_attention_heads": 32, "num_key_value_heads": 8, "vocab_size": 49159,
+      "tie_word_embeddings": true, "hidden_act": "silu", "max_position_embeddings": 131072,
+      "attention_multiplier": 0.0078125, "embedding_multiplier": 12.0, "logits_scaling": 16.0,
+      "residual_multiplier": 0.22})"},
+    {15957889024, R"({"architectures": ["Starcoder2ForCausalLM"], "hidden_size": 6144, "intermediate_size": 24576,
+      "num_hidden_layers": 40, "num_attention_heads": 48, "num_key_value_heads": 4, "vocab_size": 49152,
+      "hidden_act": "gelu_pytorch_tanh", "use_bias": true, "norm_type": "layer_norm",
+      "tie_word_embeddings": false, "max_position_embeddings": 16384, "sliding_window": 4096})"},
+    {142774381696, R"({"architectures": ["Dots1ForCausalLM"], "hidden_size": 4096, "intermediate_size": 10944,
+      "moe_intermediate_size": 1408, "num_hidden_layers": 62, "num_attention_heads": 32,
+      "num_key_value_heads": 32, "head_dim": 128, "n_routed_experts": 128, "num_experts_per_tok": 6,
+      "n_shared_experts": 2, "first_k_dense_replace": 1, "n_group": 1, "topk_group": 1, "vocab_size": 152064,
+      "hidden_act": "silu", "attention_bias": false, "tie_word_embeddings": false,
+      "max_position_embeddings": 32768})"},
+    {109227310848, R"({"architectures": ["Glm4MoeForCausalLM"], "hidden_size": 4096, "intermediate_size": 10944,
+      "moe_intermediate_size": 1408, "num_hidden_layers": 46, "num_attention_heads": 96,
+      "num_key_value_heads": 8, "n_routed_experts": 128, "num_experts_per_tok": 8, "first_k_dense_replace": 1,
+      "use_qk_norm": false, "hidden_act": "silu", "attention_bias": true, "n_shared_experts": 1,
+      "norm_topk_prob": true, "n_group": 1, "topk_group": 1, "num_nextn_predict_layers": 1,
+      "vocab_size": 151552, "tie_word_embeddings": false, "max_position_embeddings": 131072,
+      "partial_rotary_factor": 0.5, "head_dim": 128})"},
+    {673421089792, R"({"architectures": ["MistralLarge3ForCausalLM"], "hidden_size": 7168, "intermediate_size": 16384,
+      "moe_intermediate_size": 4096, "num_hidden_layers": 61, "num_attention_heads": 128,
+      "num_key_value_heads": 128, "kv_lora_rank": 512, "q_lora_rank": 1536, "qk_nope_head_dim": 128,
+      "qk_rope_head_dim": 64, "v_head_dim": 128, "n_routed_experts": 128, "num_experts_per_tok": 4,
+      "n_shared_experts": 1, "first_k_dense_replace": 3, "vocab_size": 131072, "hidden_act": "silu",
+      "tie_word_embeddings": false, "max_position_embeddings": 294912})"},
+};
+// clang-format on
+
+TEST(ReadHfConfig, GivesTheCountOfCheckpointsThatTheCatalogueLacks) {
+  for (const ConfigOfCount& config : configs_of_counts) {
+    const auto read = read_hf_config(config.text, "config.json");
+    ASSERT_TRUE(read) << to_text(read.error());
+    EXPECT_EQ(parameter_count(read->network), config.parameters) << read->family;
+  }
+}
+
 /// Apart from names and lengths, which a config does not hold. Where no layer is plain, the plain width says nothing.
 std::string shape_of(NetworkSpec n) {
   n.id = n.name = "same";
@@ -138,6 +198,8 @@ TEST(ReadHfConfig, CoversEveryFamily) {
   std::erase(missing, "llama");
   for (const ConfigOfRow& config : configs_of_rows)
     if (const auto read = read_hf_config(config.text, "config.json")) std::erase(missing, read->family);
+  for (const ConfigOfCount& config : configs_of_counts)
+    if (const auto read = read_hf_config(config.text, "config.json")) std::erase(missing, read->family);
   EXPECT_TRUE(missing.empty()) << missing.front();
 }
 
@@ -154,11 +216,15 @@ TEST(ReadHfConfig, SaysWhatItTookAndWhatItLeftOut) {
     const auto read = read_hf_config(row.text, "config.json");
     ASSERT_TRUE(read) << row.row;
     if (row.row == std::string("gpt-oss-120b")) {
-      EXPECT_TRUE(noted(*read, "sliding_window 128"));
+      EXPECT_EQ(read->network.window.positions, 128);
+      EXPECT_EQ(read->network.window.layers, 18) << "every second of 36";
       EXPECT_TRUE(noted(*read, "sinks"));
     }
     if (row.row == std::string("llama4-maverick")) {
       EXPECT_TRUE(noted(*read, "text_config only"));
+      EXPECT_EQ(read->left_out, std::vector<std::string>{"vision_config"});
+      EXPECT_TRUE(read->network.window.chunks);
+      EXPECT_EQ(read->network.window.layers, 36) << "three of every four layers turn positions and see chunks";
     }
   }
 }
@@ -176,6 +242,73 @@ TEST(ReadHfConfig, ExplainsAnUnknownArchitecture) {
   EXPECT_EQ(parameter_count(forced->network), 8030261248);
   EXPECT_TRUE(noted(*forced, "NewThingForCausalLM read as llama"));
   EXPECT_EQ(config_error(other, "lama"), "--as: unknown family 'lama' (did you mean 'llama'?)");
+}
+
+/// llama_config with more keys.
+std::string llama_with(const std::string& keys) {
+  return config_with(llama_config, "\"model_type\"", keys + ", \"model_type\"");
+}
+
+TEST(ReadHfConfig, RefusesKeysThatMayChangeLayersAllAtOnce) {
+  const std::string odd = llama_with(
+      R"("num_local_experts": 8, "layer_types": ["full_attention"], "vision_config": {"depth": 2}, "made_up": 1)");
+  EXPECT_EQ(config_error(odd),
+      "config.json:/num_local_experts: llama does not know these keys, which may change layers: num_local_experts 8, "
+      "layer_types [\"full_attention\"], vision_config {...}, made_up 1 (leave out those that change no layer; other "
+      "layers go into a file of stepcast's own form: stepcast show network llama3-8b prints one)");
+  EXPECT_THAT(config_error(config_with(llama_config, "\"num_key_value_heads\"", "\"num_key_value_head\"")),
+      testing::HasSubstr("did you mean 'num_key_value_heads'?"));
+  const auto listed = read_hf_config(odd, "config.json", "", UnknownKeys::listed);
+  ASSERT_TRUE(listed) << to_text(listed.error());
+  EXPECT_EQ(listed->unknown.size(), 4U);
+}
+
+TEST(ReadHfConfig, ReadsKeysWhoseValueSaysThatThePartIsNotThere) {
+  for (const char* keys : {"\"num_local_experts\": 0", "\"num_local_experts\": null", "\"vision_config\": null",
+           "\"use_sliding_window\": false, \"max_window_layers\": 0", "\"layer_types\": []"})
+    EXPECT_EQ(config_error(llama_with(keys)), "accepted") << keys;
+}
+
+TEST(ReadHfConfig, AnotherFamilyIsRefusedWhereTheFileHasLayersThatItDoesNotKnow) {
+  const std::string hybrid = config_with(llama_with("\"linear_num_value_heads\": 32"), "LlamaFor", "HybridFor");
+  EXPECT_THAT(config_error(hybrid, "llama"), testing::HasSubstr("linear_num_value_heads 32"));
+}
+
+TEST(ReadHfConfig, OffersAFamilyOnlyWhereItReadsTheFile) {
+  const std::string other = config_with(llama_config, "LlamaFor", "NewThingFor");
+  EXPECT_THAT(config_error(other), testing::HasSubstr("--as llama reads it as llama"));
+  EXPECT_THAT(config_error(config_with(other, "\"model_type\"", "\"ssm_state\": 128, \"model_type\"")),
+      testing::HasSubstr("none of these families knows all of its keys"));
+}
+
+TEST(ReadHfConfig, ReadsWindowsOfQwenLayers) {
+  const std::string qwen = config_with(llama_config, "LlamaFor", "Qwen2For");
+  const auto with = [&](const std::string& keys) {
+    return read_hf_config(config_with(qwen, "\"model_type\"", keys + ", \"model_type\""), "config.json");
+  };
+  const auto some = with("\"use_sliding_window\": true, \"sliding_window\": 4096, \"max_window_layers\": 24");
+  ASSERT_TRUE(some) << to_text(some.error());
+  EXPECT_EQ(some->network.window.layers, 8) << "those behind the first 24 of 32";
+  const auto unused = with("\"use_sliding_window\": false, \"sliding_window\": 4096, \"max_window_layers\": 24");
+  ASSERT_TRUE(unused);
+  EXPECT_EQ(unused->network.window.positions, 0);
+  const auto other = with("\"layer_types\": [\"linear_attention\"]");
+  ASSERT_FALSE(other);
+  EXPECT_THAT(to_text(other.error()), testing::HasSubstr("'linear_attention' are none of our forms"));
+}
+
+TEST(ReadHfConfig, ReadsNumbersThatPythonWrites) {
+  EXPECT_EQ(
+      config_error(llama_with("\"rope_scaling_limits\": [0, Infinity]"), "llama").find("syntax"), std::string::npos);
+  EXPECT_EQ(config_error(llama_with("\"initializer_range\": Infinity, \"init_std\": -Infinity")), "accepted");
+  EXPECT_EQ(config_error(llama_with("\"initializer_range\": NaN, \"prefix\": \"a NaN \\\" Infinity\"")), "accepted");
+  EXPECT_THAT(config_error(config_with(llama_config, "\"hidden_size\": 4096", "\"hidden_size\": Infinity")),
+      testing::HasSubstr("/hidden_size: found 'Infinity'"));
+}
+
+TEST(ReadHfConfig, NamesTheKeysOfTheFile) {
+  EXPECT_THAT(config_error(config_with(llama_config, "\"num_key_value_heads\": 8", "\"num_key_value_heads\": 5")),
+      testing::HasSubstr("config.json:/num_key_value_heads: 5 key-value heads do not divide 32 heads"));
 }
 
 TEST(ReadHfConfig, RefusesWhatItCannotSay) {

@@ -143,6 +143,8 @@ TEST(Where, WhatIsNotANumberMeetsNothing) {
 TEST(Where, UnitsMustAgree) {
   EXPECT_EQ(error_of("memory.peak < 70 s"),
       "--where, column 1: 'memory.peak' is in bytes, '70 s' is in seconds (both sides of a comparison have one unit)");
+  EXPECT_EQ(error_of("memory.peak < 60"),
+      "--where, column 15: 'memory.peak' is in bytes, and 60 is 60 of them (write it like 60 GiB)");
   EXPECT_EQ(error_of("tp <= 8 and step_time < memory.peak"),
       "--where, column 13: 'step_time' is in seconds, 'memory.peak' "
       "is in bytes (both sides of a comparison have one unit)");

@@ -1,0 +1,106 @@
+// Architectures with LayerNorm: src/transformers/models/<family> of transformers.
+#include <fmt/format.h>
+
+#include "model/network/hf/families.h"
+
+namespace stepcast::detail {
+
+void gpt2(HfReader& r) {
+  NetworkSpec& n = r.spec;
+  n.layers = r.size("n_layer");
+  n.hidden = r.size("n_embd");
+  n.heads = n.kv_heads = r.size("n_head");
+  n.ffn_hidden = r.config.has("n_inner") ? r.size("n_inner") : 4 * n.hidden;
+  n.vocab = r.size("vocab_size");
+  n.sequence = n.max_positions = r.size("n_positions");
+  r.activation("activation_function", "gelu_new", false);
+  r.dropout({"resid_pdrop", "embd_pdrop", "attn_pdrop"}, 0.1);
+  n.norm = Norm::layernorm;
+  n.positions = Positions::learned;
+  n.linear_bias = true;
+  n.tied_embeddings = r.flag_or("tie_word_embeddings", true);
+}
+
+void gpt_neox(HfReader& r) {
+  shared_sizes(r, 0, 0, false);
+  NetworkSpec& n = r.spec;
+  n.ffn_hidden = r.size("intermediate_size");
+  r.activation("hidden_act", "gelu", false);
+  r.dropout({"hidden_dropout"}, 0);
+  const bool bias = r.flag_or("attention_bias", true);
+  r.config.require(bias, "attention_bias", "biases on the MLP alone are none of our forms", "true");
+  n.linear_bias = true;
+  n.norm = Norm::layernorm;
+  n.parallel_block = r.flag_or("use_parallel_residual", true);
+}
+
+void bloom(HfReader& r) {
+  NetworkSpec& n = r.spec;
+  n.layers = r.either("n_layer", "num_hidden_layers");
+  n.hidden = r.either("hidden_size", "n_embed");
+  n.heads = n.kv_heads = r.either("n_head", "num_attention_heads");
+  n.ffn_hidden = 4 * n.hidden;
+  n.vocab = r.size("vocab_size");
+  n.sequence = r.size_or("seq_length", 2048);
+  n.activation = Activation::gelu;
+  n.norm = Norm::layernorm;
+  n.positions = Positions::alibi;
+  n.linear_bias = n.embedding_norm = true;
+  r.dropout({"hidden_dropout", "attention_dropout"}, 0);
+  n.tied_embeddings = r.flag_or("tie_word_embeddings", true);
+}
+
+void nemotron(HfReader& r) {
+  shared_sizes(r, 0, 0, false);
+  NetworkSpec& n = r.spec;
+  n.ffn_hidden = r.size("intermediate_size");
+  r.activation("hidden_act", "relu2", false);
+  n.norm = Norm::layernorm;
+  attention_biases(r, false);
+  bool mlp = false;
+  r.config.optional("mlp_bias", mlp);
+  r.config.require(
+      mlp == n.qkv_bias, "mlp_bias", "biases on one half of the layer are none of our forms", "as attention_bias");
+  n.linear_bias = mlp;
+}
+
+/// The table of positions has two rows that no token uses (modeling_opt.py, OPTLearnedPositionalEmbedding).
+void opt(HfReader& r) {
+  NetworkSpec& n = r.spec;
+  n.layers = r.size("num_hidden_layers");
+  n.hidden = r.size("hidden_size");
+  n.heads = n.kv_heads = r.size("num_attention_heads");
+  n.ffn_hidden = r.size("ffn_dim");
+  n.vocab = r.size("vocab_size");
+  n.sequence = r.size("max_position_embeddings");
+  n.max_positions = n.sequence + 2;
+  const std::int64_t width = r.config.has("word_embed_proj_dim") ? r.size("word_embed_proj_dim") : n.hidden;
+  r.config.require(width == n.hidden, "word_embed_proj_dim",
+      fmt::format("embeddings of width {} are projected to {}", width, n.hidden), "hidden_size");
+  bool before = true;
+  r.config.optional("do_layer_norm_before", before);
+  r.config.require(before, "do_layer_norm_before", "norms behind the layers are none of our forms", "true");
+  r.activation("activation_function", "relu", false);
+  r.dropout({"dropout", "attention_dropout"}, 0);
+  n.norm = Norm::layernorm;
+  n.positions = Positions::learned;
+  n.linear_bias = true;
+  n.tied_embeddings = r.flag_or("tie_word_embeddings", true);
+}
+
+/// Biases everywhere, LayerNorm, plain GELU.
+void starcoder2(HfReader& r) {
+  shared_sizes(r, 2, 0, true);
+  NetworkSpec& n = r.spec;
+  n.ffn_hidden = r.size("intermediate_size");
+  r.activation("hidden_act", "gelu_pytorch_tanh", false);
+  n.linear_bias = r.flag_or("use_bias", true);
+  const std::string norm = r.text_or("norm_type", "layer_norm");
+  r.config.require(
+      norm == "layer_norm", "norm_type", "'" + norm.substr(0, 40) + "' is none of its norms", "layer_norm");
+  n.norm = Norm::layernorm;
+  r.dropout({"residual_dropout", "embedding_dropout"}, 0);
+  window_everywhere(r);
+}
+
+}  // namespace stepcast::detail
