@@ -131,8 +131,7 @@ TEST(LaunchMutants, AMisspelledArgumentIsNeverPassedOver) {
     const std::string section = right.substr(0, right.rfind('.') + 1);
     given.name = section + mutants.misspelled(right.substr(section.size()));
     given.spelled = "--" + given.name;
-    const ArgumentFact* meant = table.find(given.name);
-    const bool another = meant != nullptr && !given.name.ends_with(right.substr(right.rfind('.') + 1));
+    const bool another = table.find(given.name) != nullptr;  // or a name that users make up
     if (another || given.name == right) continue;
     ++tried;
     EXPECT_NE(outcome_of(row.launch, row.hints), before) << row.name << ": " << right << " as " << given.name;
