@@ -69,13 +69,16 @@ std::int64_t rows_of_tokenizer(const LaunchSubject& subject) {
     const bool asked = std::any_of(
         rows.begin(), rows.end(), [&](const ArgumentFact* row) { return names_argument(given.name, row->name); });
     const bool kind = given.name.ends_with("type");
-    if ((!asked && !names_argument(given.name, "merge_file")) || says_none(given.value)) continue;
+    if (!asked || says_none(given.value)) continue;
     const std::int64_t tokens = tokenizer_rows(given.value);
     if (tokens == 0 && kind) continue;
     if (tokens == 0 || (found > 0 && found != tokens)) return 0;
     if (found == 0) teller = given.value;
     found = tokens;
   }
+  // pretrain_gpt.py takes GPT-2's byte pairs where no tokenizer is named
+  if (const GivenArgument* pairs = subject.launch.find("merge_file"); found == 0 && pairs != nullptr)
+    found = tokenizer_rows(pairs->value), teller = pairs->value;
   if (found > 0) subject.note(fmt::format("vocabulary {}, of the tokenizer {:.60}", found, last_of_path(teller)));
   return found;
 }

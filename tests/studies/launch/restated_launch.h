@@ -21,6 +21,7 @@ struct RestatedLaunch {
   std::string file, repository, path, at;       ///< ours; whose, where in it, tag or commit
   std::string flag, framework, release;         ///< what reads it; what it is; "" = newest
   std::map<std::string, std::string> defined;   ///< --define
+  std::vector<std::string> words;               ///< behind --
   std::int64_t gpus = 0;                        ///< beside it, where it does not say so
   std::string network;                          ///< likewise
   std::map<std::string, std::string> beside;    ///< other flags
@@ -53,6 +54,7 @@ inline std::vector<RestatedLaunch> restated_launches(const std::string& sources 
     using Words = std::map<std::string, std::string>;
     out.defined = row.value("define", Words{}), out.beside = row.value("beside", Words{}),
     out.expected = row.value("expect", Words{});
+    out.words = row.value("words", std::vector<std::string>{});
     out.gpus = row.value("gpus", std::int64_t{0});
     out.network = row.value("network", ""), out.like = row.value("like", "");
     out.refused = row.value("refused", ""), out.not_covered = row.value("not_covered", "");
@@ -80,6 +82,7 @@ inline Expected<Launch> read_restated(const RestatedLaunch& row) {
   source.file = launches_folder() + row.file;
   source.words = row.words;
   source.defined = row.defined;
+  source.words = row.words;
   source.release = row.release;
   return read_launch(source);
 }

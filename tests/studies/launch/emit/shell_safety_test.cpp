@@ -21,8 +21,9 @@ struct ShellRun {
   bool touched = false;            ///< did anything of the launch run?
 };
 
-/// Runs the script in a folder of its own, with OPEN set to "put in".
-ShellRun run_script(const std::string& script) {
+/// Runs the script in a folder of its own, with OPEN set to "put in" and all other variables empty.
+ShellRun run_script(std::string script) {
+  if (const std::size_t at = script.find("set -euo"); at != script.npos) script.replace(at, 8, "set -eo");
   const fs::path folder = fs::path(testing::TempDir()) / "emitted_script";
   fs::remove_all(folder);
   fs::create_directories(folder);
