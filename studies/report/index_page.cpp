@@ -34,7 +34,6 @@ std::string index_figures(const Dossier& dossier) {
 
 std::string warning_box(const Dossier& dossier) {
   std::vector<std::string> items;
-  for (const std::string& reading : dossier.scenario.warnings) items.push_back(html_escaped(reading));
   for (const std::string& warning : dossier.prediction.warnings) items.push_back(html_escaped(warning));
   return items.empty() ? "" : "<div class=\"warn\" role=\"note\">\n<b>Warnings</b>\n" + html_list(items) + "</div>\n";
 }

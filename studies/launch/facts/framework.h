@@ -39,7 +39,7 @@ struct Framework {
   bool trainer = false;       ///< runs Hugging Face's Trainer, on DeepSpeed, FSDP or copies, as its arguments say
   bool own_sequence = false;  ///< sequences are as long as it says, whatever the network is made for
   bool stands_in = false;     ///< no stack is measured for it: its row names the one that it is priced as
-  bool hydra = false;  ///< --config-path and --config-name name its configuration
+  bool hydra = false;         ///< --config-path and --config-name name its configuration
 
   [[nodiscard]] const ArgumentTable& table() const { return argument_table(id); }
 };

@@ -64,8 +64,8 @@ TEST(CollectiveLaw, across_nodes_the_ports_or_the_node_whichever_is_slower) {
   // 32 ranks receive 31/32 of 3.2 GB through 8 ports of 40 GB/s: 9.6875 ms; beside it the 10 us of the node and what
   // NCCL's ring charges for 31 hops, 28 inside and 3 of the network, which is more than the 40 us of the law.
   const CollectiveTime time = asked(profile, CollectiveKind::all_gather, 32, 4, 3.2e9);
-  const double ring = nccl_choice(nccl_links(law_machine()), {CollectiveKind::all_gather, 32, 4, Bytes(3.2e9)})
-                          .latency.value();
+  const double ring =
+      nccl_choice(nccl_links(law_machine()), {CollectiveKind::all_gather, 32, 4, Bytes(3.2e9)}).latency.value();
   EXPECT_GT(ring, 40e-6);
   EXPECT_NEAR(time.time.value(), 9687.5e-6 + 10e-6 + ring, 1e-10);
   EXPECT_STREQ(time.law, "ports infiniband");
@@ -90,11 +90,12 @@ TEST(CollectiveLaw, trees_of_two_nodes_run_near_the_rate_of_one) {
   const auto milliseconds = [](const char* machine) {
     const Machine* row = find_row(built_in().machines, machine, "machine").value();
     const Profile* profile = find_row(built_in().profiles, row->gpu.id, "profile").value();
-    return 1e3 * collective_time(*row, *profile, {CollectiveKind::all_reduce, 16, 2, Bytes(8589934592.0)}).value()
+    return 1e3 * collective_time(*row, *profile, {CollectiveKind::all_reduce, 16, 2, Bytes(8589934592.0)})
+                     .value()
                      .time.value();
   };
-  EXPECT_NEAR(milliseconds("dgx-b200"), 23.8, 0.1 * 23.8);        // Lambda, Google
-  EXPECT_NEAR(milliseconds("azure-nd-h100"), 34.6, 0.1 * 34.6);   // Azure, Nebius, AWS, Oracle: 34.3 to 34.6
+  EXPECT_NEAR(milliseconds("dgx-b200"), 23.8, 0.1 * 23.8);       // Lambda, Google
+  EXPECT_NEAR(milliseconds("azure-nd-h100"), 34.6, 0.1 * 34.6);  // Azure, Nebius, AWS, Oracle: 34.3 to 34.6
   EXPECT_NEAR(milliseconds("oci-a100-roce"), 67.7, 0.1 * 67.7);
 }
 
