@@ -89,8 +89,8 @@ TEST(CollectiveLaw, small_parts_of_a_port_run_below_its_rate) {
 TEST(CollectiveLaw, trees_of_two_nodes_run_near_the_rate_of_one) {
   const auto milliseconds = [](const char* machine) {
     const Machine* row = find_row(built_in().machines, machine, "machine").value();
-    const Profile* profile = find_row(built_in().profiles, row->gpu.id, "profile").value();
-    return 1e3 * collective_time(*row, *profile, {CollectiveKind::all_reduce, 16, 2, Bytes(8589934592.0)})
+    const Profile& profile = *find_row(built_in().profiles, row->gpu.id, "profile").value();
+    return 1e3 * collective_time(*row, profile, CollectiveQuery{CollectiveKind::all_reduce, 16, 2, Bytes(8589934592.0)})
                      .value()
                      .time.value();
   };

@@ -30,7 +30,6 @@ struct RestatedLaunch {
   std::string like;
   std::string refused, not_covered;  ///< part of the error; why there is no forecast
   std::string notes;                 ///< part of a note that must be there
-  std::vector<std::string> words;    ///< behind --
 };
 
 inline void PrintTo(const RestatedLaunch& row, std::ostream* out) { *out << row.file; }
@@ -58,7 +57,7 @@ inline std::vector<RestatedLaunch> restated_launches(const std::string& sources 
     out.gpus = row.value("gpus", std::int64_t{0});
     out.network = row.value("network", ""), out.like = row.value("like", "");
     out.refused = row.value("refused", ""), out.not_covered = row.value("not_covered", "");
-    out.notes = row.value("notes", ""), out.words = row.value("words", std::vector<std::string>{});
+    out.notes = row.value("notes", "");
     rows.push_back(std::move(out));
   }
   return rows;

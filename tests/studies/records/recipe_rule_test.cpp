@@ -90,12 +90,12 @@ TEST(RecipeRule, WordsAreWholeUpToAHyphen) {
 
 TEST(RecipeRule, OtherRunsKeepTheStacksOwnWays) {
   const std::string own = write_stack(**find_row(built_in().stacks, "nemo", "stack"));
-  std::vector<stepcast::Run> others(4, recipe_run("26.04", "H100", "Qwen3-30B", "bf16"));
+  std::vector<records::Run> others(4, recipe_run("26.04", "H100", "Qwen3-30B", "bf16"));
   others[0].model.experts.reset();
   others[1].software = "NeMo 26.04";
   others[2].software = "Megatron-Bridge";  // no release
   others[3].software.reset();
-  for (const stepcast::Run& run : others) {
+  for (const records::Run& run : others) {
     const Followed followed = follow(run);
     EXPECT_EQ(write_stack(followed.stack), own) << run.software.value_or("");
     EXPECT_TRUE(followed.assumptions.empty()) << run.software.value_or("");

@@ -41,7 +41,7 @@ bool assumes(const RunScenario& made, const std::string& words) {
 }
 
 TEST(RunBatch, ARecordWithoutOneHasNoScenarioButIsRead) {
-  Run run = record_of_small_run("Megatron-LM", "2021-04", false);
+  records::Run run = record_of_small_run("Megatron-LM", "2021-04", false);
   run.global_batch = 0;
   const auto made = scenario_of(run);
   ASSERT_FALSE(made.has_value());

@@ -52,8 +52,8 @@ TEST(FitPools, HardwareIsTheArchitectureAndForExpertsTheKindOfHost) {
 }
 
 /// 8 layers on 8 H100, as if they were measured.
-stepcast::Run small_fitting_run(const std::string& name, std::int64_t batch) {
-  stepcast::Run run;
+records::Run small_fitting_run(const std::string& name, std::int64_t batch) {
+  records::Run run;
   run.id = name, run.source = name, run.date = "2025-09", run.software = "NeMo 25.09";
   run.model.name = name;
   run.model.layers = 8, run.model.hidden = 2048, run.model.ffn_hidden = 8192, run.model.heads = 16,
@@ -67,11 +67,11 @@ stepcast::Run small_fitting_run(const std::string& name, std::int64_t batch) {
 }
 
 TEST(MeasuredJobs, RunsOfOneJobDifferInTheirSplitOnly) {
-  const stepcast::Run one = small_fitting_run("a.log", 64), again = small_fitting_run("b.log", 64);
+  const records::Run one = small_fitting_run("a.log", 64), again = small_fitting_run("b.log", 64);
   const MeasuredRun first = *measured_run(one);
   EXPECT_EQ(measured_run(again)->job, first.job) << "names and sources are the logs' own";
   EXPECT_EQ(measured_run(again)->split, first.split);
-  std::vector<stepcast::Run> splits(3, again), others(6, again);
+  std::vector<records::Run> splits(3, again), others(6, again);
   splits[0].micro_batch = 2;
   splits[1].recompute = "full";
   splits[2].parallel.dp = 4, splits[2].parallel.tp = 2;
@@ -93,7 +93,7 @@ std::vector<StepParameter> fitted_parameters(
     bool experts, const Stack& stack, const std::vector<std::int64_t>& batches = {16, 32, 64, 128}) {
   std::vector<MeasuredRun> runs;
   for (const std::int64_t batch : batches) {
-    stepcast::Run run = small_fitting_run("batch-" + std::to_string(batch), batch);
+    records::Run run = small_fitting_run("batch-" + std::to_string(batch), batch);
     if (experts) run.model.experts = RunExperts{.count = 8, .top_k = 2, .ffn_hidden = 1024};
     auto measured = measured_run(run);
     EXPECT_TRUE(measured.has_value()) << (measured ? "" : to_text(measured.error()));
@@ -128,7 +128,7 @@ TEST(FitParameters, AKnownFitKeepsAllItsValues) {
   std::vector<MeasuredRun> runs;
   const auto records = built_in_runs();
   ASSERT_TRUE(records.has_value());
-  for (const stepcast::Run& record : *records) {
+  for (const records::Run& record : *records) {
     if (runs.size() == 2 || record.hardware.gpu != "H100-80GB-SXM" || record.precision != "bf16" ||
         record.model.experts)
       continue;
