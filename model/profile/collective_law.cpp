@@ -120,6 +120,7 @@ CollectiveTime through_ports(const Machine& machine, const Profile& profile, Col
   const Seconds within = out.time - floor;
   Seconds slowest = within, latency;
   double ramp = 1;
+  double hops = 0;
   for (std::size_t i = 1; i <= placement.below.size(); ++i) {
     const Level& level = machine.levels[i];
     const ScaleOutLaw law = scale_out_law(profile, level);
@@ -133,6 +134,7 @@ CollectiveTime through_ports(const Machine& machine, const Profile& profile, Col
     if (kind == CollectiveKind::all_reduce && placement.nodes == 2 && inside > 1)
       time = two_node_tree(machine.levels.front(), within, buffer / (rate * (below * law.efficiency)), time);
     ramp = ramp_of(law, buffer / below);
+    hops = law.ring_hops;
     // The answer leans on every law that it was chosen from: the most doubtful names its source, the widest its spread.
     out.source = inside > 1 || i > 1 ? std::max(out.source, law.source) : law.source;
     out.spread = {std::min(out.spread.p10, law.spread.p10), std::max(out.spread.p90, law.spread.p90)};
@@ -143,10 +145,9 @@ CollectiveTime through_ports(const Machine& machine, const Profile& profile, Col
     out.curve = nullptr;
   }
   // Gathers and scatters pass every rank in turn: what NCCL's own formula charges for that many hops.
-  if (kind == CollectiveKind::all_gather || kind == CollectiveKind::reduce_scatter) {
-    const NcclChoice hops = nccl_choice(nccl_links(machine), {kind, placement.ranks, placement.nodes, buffer});
-    latency = std::max(latency, hops.latency);
-  }
+  if (hops > 0 && (kind == CollectiveKind::all_gather || kind == CollectiveKind::reduce_scatter))
+    latency = std::max(
+        latency, hops * nccl_choice(nccl_links(machine), {kind, placement.ranks, placement.nodes, buffer}).latency);
   latency += floor;
   out.time = latency + slowest * ramp;
   out.bound = bound_of(out.time, latency);

@@ -154,8 +154,10 @@ struct ScaleOutLaw {
   Source source = Source::assumed;
   Spread spread;
   Transport transport = Transport::rdma;
-  Bytes half = {};          ///< of a port's part of the buffer, at which it takes twice as long as at its full rate
-  double exponent = 1;      ///< of the ramp
+  Bytes half = {};      ///< of a port's part of the buffer, at which it takes twice as long as at its full rate
+  double exponent = 1;  ///< of the ramp
+  /// gathers and scatters take at least this times what NCCL's formula charges for passing every rank; 0 = nothing
+  double ring_hops = 0;
   BytesPerSecond cap = {};  ///< most that one connection of a GPU carries, whatever its port; 0 = none
 };
 /// 1 + (half/part)^exponent.

@@ -190,6 +190,7 @@ ScaleOutLaw read_scale_out(JsonObject& object) {
   object.optional_choice("transport", law.transport, transport_names);
   object.optional("half_bytes", law.half, Zero::allowed);
   object.optional("exponent", law.exponent, NumberRange{0.05, 2});
+  object.optional("ring_hops", law.ring_hops, NumberRange{0, 1000});
   object.optional("cap_bytes_per_s", law.cap, Zero::allowed);
   read_provenance(object, law);
   return law;

@@ -148,6 +148,7 @@ Json to_json(const ScaleOutLaw& law) {
       {"per_node_s", rounded(law.per_node.value())}};
   if (law.transport != Transport::rdma) row["transport"] = name_of<Transport>(transport_names, law.transport);
   if (law.half.value() > 0) row["half_bytes"] = rounded(law.half.value()), row["exponent"] = rounded(law.exponent);
+  if (law.ring_hops > 0) row["ring_hops"] = rounded(law.ring_hops);
   if (law.cap.value() > 0) row["cap_bytes_per_s"] = rounded(law.cap.value());
   return with_provenance(std::move(row), law);
 }

@@ -61,7 +61,7 @@ ScaleOutLaw usual_scale_out(FabricKind fabric, Transport transport) {
   const Row& row = *std::ranges::find(rows, transport, &Row::transport);
   const Source source = transport == Transport::rdma ? Source::transferred : Source::assumed;
   return {fabric, row.efficiency, Seconds(row.base_us * 1e-6), Seconds(per_doubling), Seconds(0), source, row.spread,
-      transport, Bytes(row.half_kb * 1e3), exponent, BytesPerSecond(row.cap_gb_s * 1e9)};
+      transport, Bytes(row.half_kb * 1e3), exponent, 1, BytesPerSecond(row.cap_gb_s * 1e9)};
 }
 
 }  // namespace stepcast

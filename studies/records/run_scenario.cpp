@@ -90,9 +90,9 @@ Expected<RunScenario> scenario_of(const Run& run) {
   const RunStack named = stack_of(run);
   TRY(const auto row, find_row(built_in().stacks, named.id, "stack"));
   Stack stack = *row;
-  // Runs of the software that it is taken for say how it may be, not how it is.
-  if (named.guessed) {
-    assumptions.push_back(fmt::format("stack {} by date", named.id));
+  if (named.guessed) assumptions.push_back(fmt::format("stack {} by date", named.id));
+  // Runs of the software that another one is taken for say how that may be, not how it is.
+  if (named.guessed && run.software) {
     stack.tuned_like.insert(stack.tuned_like.begin(), stack.id);
     stack.id.clear();
   }

@@ -139,7 +139,7 @@ Expected<MeasuredRun> measured_run(const Run& run) {
   out.seconds = *run.measured.step_time_s;
   // adapters, packed documents: other kernels than training runs
   const bool tunes = run.kind == "lora" || run.kind == "sft";
-  out.witness = !tunes && !stack_of(run).guessed && doubt_about(run).empty();
+  out.witness = !tunes && !(run.software && stack_of(run).guessed) && doubt_about(run).empty();
   out.program = std::move(program);
   out.scenario = std::move(made.scenario);
   out.job = job_of(run, out.scenario);

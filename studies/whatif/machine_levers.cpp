@@ -110,7 +110,8 @@ void scale_network_latency(Scenario& scenario, double factor) {
       laws.push_back(scale_out_law(scenario.profile.row, levels[i]));
   }
   for (ScaleOutLaw& law : laws)
-    law.base = law.base * factor, law.per_doubling = law.per_doubling * factor, law.per_node = law.per_node * factor;
+    law.base = law.base * factor, law.per_doubling = law.per_doubling * factor, law.per_node = law.per_node * factor,
+    law.ring_hops *= factor;
   for (CollectiveCurve& curve : scenario.profile.row.collectives)
     if (curve.nodes > 1) scale_curve_latency(curve, factor);
 }

@@ -86,7 +86,7 @@ TEST(StepTuning, IntervalsWidenWithWhatNobodyMeasured) {
     return std::log(spread.p90 / spread.p10);
   };
   const double measured = width(with_fits({fit, own}), Precision::bf16);
-  const double other_precision = width(with_fits({fit, own}), Precision::fp8);
+  const double other_precision = width(with_fits({fit, own}), Precision::fp16);
   const double one_software = width(with_fits({fit}), Precision::bf16);
   const double two_software = width(with_fits({fit, fit_for("jax", Precision::bf16, 1.2)}), Precision::bf16);
   EXPECT_NEAR(measured, std::log(1.06 / 0.95), 1e-12);

@@ -239,7 +239,8 @@ TEST(MovePrice, WithoutALawItSaysSo) {
   Move move;
   move.received = Bytes(1e9);
   EXPECT_EQ(costs.model().move(move, small::group(1, 4)).source, Source::datasheet);
-  EXPECT_EQ(costs.model().move(move, small::group(4, 4)).source, Source::assumed);
+  EXPECT_EQ(costs.model().move(move, small::group(4, 4)).source, Source::transferred)
+      << "what published tables of other clusters say";
 }
 
 TEST(MovePrice, AcrossNodesTheMostDoubtfulLawIsTheSource) {  // the curve decides the time, the ports' law is a guess

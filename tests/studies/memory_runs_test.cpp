@@ -75,8 +75,9 @@ std::string split_flags(const MemoryRun& r) {
 
 double error_of(const MemoryRun& r) {
   const auto ran = testing_program::run_line(fmt::format(
-      "predict {} --machine dgx-b200 --stack megatron-core --gpus 8 {} --micro-batch 1 --global-batch {} --json",
-      network_file(r), split_flags(r), r.global_batch));
+      "predict {} --machine dgx-b200 --stack megatron-core --gpus 8 {} --seq {} --micro-batch 1 --global-batch {} "
+      "--json",
+      network_file(r), split_flags(r), r.sequence, r.global_batch));
   EXPECT_EQ(ran.code, 0) << ran.err;
   const auto memory = nlohmann::json::parse(ran.out).at("memory");
   const double allocated = memory.at("allocated_peak_bytes");

@@ -247,7 +247,7 @@ TEST(ValidationPage, NothingToShowIsAPageToo) {
   const std::string page = validation_html({}, {});
   EXPECT_EQ(imbalance(page), "");
   EXPECT_NE(page.find("No run could be forecast"), std::string::npos);
-  EXPECT_EQ(page.find(">nan"), std::string::npos);
+  EXPECT_EQ(page.find(">nan<"), std::string::npos);
   EXPECT_EQ(page.find("MAPE, everything fitted"), std::string::npos);
   EXPECT_EQ(page.find("id=\"scatter\""), std::string::npos);
 }

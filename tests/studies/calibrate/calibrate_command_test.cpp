@@ -300,7 +300,7 @@ TEST_F(CalibrateCommand, WrongFiles) {
 
 TEST_F(CalibrateCommand, WhatStoodThereStaysWhenTheWorkFails) {
   const std::string out = write("m.json", "precious");
-  fails("calibrate import " + file("absent.csv") + " --gpu h100-sxm -o " + out, "absent.csv");
+  fails("calibrate import " + file("absent.csv") + " --gpu h100-sxm --force -o " + out, "absent.csv");
   std::ifstream kept(out);
   std::string text;
   kept >> text;

@@ -115,7 +115,7 @@ TEST(StepScene, LaterSlicesTakeLonger) {
 }
 
 TEST(StepScene, EveryLevelIsAStreamAndOneThatOverlapsTwo) {
-  const auto plain = forecast_of("llama3-8b --gpus 64 --tp 2 --pp 4 --global-batch 64");
+  const auto plain = forecast_of("llama3-8b --gpus 64 --tp 2 --pp 4 --global-batch 64 --stack megatron-2022");
   std::set<std::string> keys;
   for (const SceneStream& stream : plain->scene.streams) EXPECT_TRUE(keys.insert(stream.key).second) << stream.key;
   for (const Level& level : plain->scenario.machine.row.levels) EXPECT_TRUE(keys.contains(level.name));

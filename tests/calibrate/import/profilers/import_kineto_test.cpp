@@ -155,7 +155,7 @@ TEST(ImportKineto, mistakes_say_what_is_missing) {
   };
   const std::string mm = torch_op_event(1, "aten::mm", "[[8, 8], [8, 8]]", two_bf16);
   EXPECT_THAT(error_of(kineto_file(mm)), HasSubstr("no kernels"));
-  EXPECT_THAT(error_of(kineto_file(mm).substr(0, 150)), HasSubstr("line"));
+  EXPECT_THAT(error_of(kineto_file(mm).substr(0, 150)), HasSubstr("no JSON, or not all of it"));
   EXPECT_THAT(error_of("{\"traceEvents\": 5}"), HasSubstr("traceEvents"));
   EXPECT_THAT(error_of("[]"), HasSubstr("traceEvents"));
   EXPECT_THAT(error_of(kineto_file(kernel_event(1, "gemm", 1))), HasSubstr("record_shapes"));

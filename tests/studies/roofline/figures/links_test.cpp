@@ -161,7 +161,7 @@ TEST(LinkPoints, FasterThanTheirLinkBecauseOfTheSoftwareSaySo) {
 
 TEST(LinkPoints, FasterThanTheirLinkBecauseOfMeasuredStepsSaySo) {
   const NetworkRoofline network =
-      network_of(roofline_case("llama3-8b", {{"gpus", "32"}, {"tp", "4"}, {"zero", "3"}, {"stack", "nemo"}}));
+      network_of(roofline_case("llama3-8b", {{"gpus", "32"}, {"tp", "4"}, {"zero", "3"}, {"stack", "nemo"}, {"precision", "fp8"}}));
   const auto fitted = [](const LinkPoint& point) { return point.warning.find("measured steps") != std::string::npos; };
   const auto point = std::find_if(network.points.begin(), network.points.end(), fitted);
   ASSERT_NE(point, network.points.end());
@@ -243,7 +243,7 @@ TEST(LinkRoofs, OfOtherNodesAreNotTheFabricsInside) {
   // NVLink is the slower part of this group's time, and its curve says nothing about the ports.
   const NetworkRoofline network =
       network_of(roofline_case("llama3-70b", {{"gpus", "256"}, {"tp", "4"}, {"machine", "gb200-nvl72"}}));
-  const LinkRoof* ports = roof_of(network, "cluster", RoofBasis::assumed);
+  const LinkRoof* ports = roof_of(network, "cluster", RoofBasis::fitted);
   ASSERT_TRUE(ports);
   EXPECT_THAT(ports->from, HasSubstr("of the ports' rate"));
   const LinkRoof* host = roof_of(network, "host", RoofBasis::datasheet);

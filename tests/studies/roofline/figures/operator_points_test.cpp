@@ -74,15 +74,15 @@ PointsOfRun points_of_run(Scenario scenario) {
 
 const std::string one_gpu_run = "llama3-8b --machine dgx-h100 --gpus 1 --global-batch 4";
 const std::string staged_run =
-    "gpt3-175b --machine dgx-a100 --gpus 128 --tp 8 --pp 8 --global-batch 128 --recompute full";
+    "gpt3-175b --machine dgx-a100 --gpus 128 --tp 8 --pp 8 --global-batch 128 --recompute full --stack megatron-2022";
 /// Runs whose kernels no move slows: blocking collectives, exchanges that are not overlapped.
 const std::string runs_without_overlap[] = {one_gpu_run, staged_run,
-    "llama3-8b --machine dgx-h100 --gpus 8 --tp 2 --pp 2 --global-batch 32",
-    "llama3-8b --machine dgx-h100 --gpus 32 --tp 2 --pp 4 --global-batch 64 --schedule dualpipe",
-    "llama3-8b --machine dgx-h100 --gpus 32 --tp 2 --pp 4 --global-batch 64 --seq-splits 4 --schedule seq-1f1b",
-    "llama3-8b --machine dgx-h100 --gpus 32 --tp 2 --pp 4 --chunks 2 --global-batch 64",
-    "llama3-8b --machine dgx-h100 --gpus 32 --tp 2 --pp 4 --global-batch 64 --schedule dualpipev",
-    "llama3-8b --machine dgx-h100 --gpus 32 --tp 2 --pp 4 --global-batch 64 --schedule chimera",
+    "llama3-8b --machine dgx-h100 --gpus 8 --tp 2 --pp 2 --global-batch 32 --stack megatron-2022",
+    "llama3-8b --machine dgx-h100 --gpus 32 --tp 2 --pp 4 --global-batch 64 --schedule dualpipe --stack megatron-2022",
+    "llama3-8b --machine dgx-h100 --gpus 32 --tp 2 --pp 4 --global-batch 64 --seq-splits 4 --schedule seq-1f1b --stack megatron-2022",
+    "llama3-8b --machine dgx-h100 --gpus 32 --tp 2 --pp 4 --chunks 2 --global-batch 64 --stack megatron-2022",
+    "llama3-8b --machine dgx-h100 --gpus 32 --tp 2 --pp 4 --global-batch 64 --schedule dualpipev --stack megatron-2022",
+    "llama3-8b --machine dgx-h100 --gpus 32 --tp 2 --pp 4 --global-batch 64 --schedule chimera --stack megatron-2022",
     "gpt3-175b --machine dgx-a100 --gpus 64 --tp 8 --pp 8 --global-batch 64 --stack megatron-2022",
     "deepseek-v3 --machine dgx-h100 --gpus 2048 --pp 16 --ep 8 --global-batch 4096 --precision fp8 --layout balanced"};
 
