@@ -102,6 +102,12 @@ BytesPerSecond entry_rate(const Machine& machine, std::size_t tier, CollectiveKi
 /// have rate to spare (A100 with 8).
 constexpr double tree_share = 0.9, to_spare = 1.25;
 
+/// Of a ring over all ranks in the LL128 protocol: base 14 us, 1.9 us per hop on NVLink and 4 us between nodes
+/// (NVIDIA/nccl v2.28.9-1 src/graph/tuning.cc).
+Seconds ring_latency(std::int64_t ranks, std::int64_t nodes) {
+  return Seconds(1e-6 * (14 + 1.9 * static_cast<double>(ranks - nodes) + 4.0 * static_cast<double>(nodes - 1)));
+}
+
 Seconds two_node_tree(const Level& node, Seconds inside, Seconds adapters, Seconds ring) {
   const Seconds tree = inside / tree_share;
   return node.in_network_reduction || adapters * to_spare <= tree ? std::min(ring, std::max(tree, adapters)) : ring;
@@ -144,10 +150,9 @@ CollectiveTime through_ports(const Machine& machine, const Profile& profile, Col
     out.extrapolated = false;
     out.curve = nullptr;
   }
-  // Gathers and scatters pass every rank in turn: what NCCL's own formula charges for that many hops.
-  if (hops > 0 && (kind == CollectiveKind::all_gather || kind == CollectiveKind::reduce_scatter))
-    latency = std::max(
-        latency, hops * nccl_choice(nccl_links(machine), {kind, placement.ranks, placement.nodes, buffer}).latency);
+  // Gathers and scatters pass every rank in turn.
+  if (kind == CollectiveKind::all_gather || kind == CollectiveKind::reduce_scatter)
+    latency = std::max(latency, hops * ring_latency(placement.ranks, placement.nodes));
   latency += floor;
   out.time = latency + slowest * ramp;
   out.bound = bound_of(out.time, latency);

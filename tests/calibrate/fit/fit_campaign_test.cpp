@@ -47,7 +47,7 @@ TEST(FitCampaign, gives_back_the_card_that_made_the_rows) {
 TEST(FitCampaign, rows_under_other_circumstances_change_no_law) {
   KnownRows known = whole_campaign();
   const std::string before = write_profile(known.fitted().profile);
-  const double fast = 0.3;
+  const double fast = 0.8;  // still below the roofs
   const GemmQuery product{.m = 2048, .n = 2048, .k = 2048};
   known.context.cache = "warm";
   known.add_product(product, fast);
