@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { before, describe, test } from "node:test";
 import { assertFitsAcross, assertNear, assertReadable, frames, inTheDark, onPhone, open, pathOf, screenshot, stepcast, write } from "./harness.mjs";
 
-const RUN = "llama3-8b --gpus 16 --tp 2 --pp 4 --stack megatron-core --global-batch 64";
+const RUN = "llama3-8b --gpus 16 --tp 2 --pp 4 --stack megatron-core --global-batch 48";
 let data, phases, hasChart;
 
 before(() => {

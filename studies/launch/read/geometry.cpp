@@ -322,6 +322,7 @@ const NetworkSpec* recognised(const NetworkSpec& spec) {
   const auto plain = [](NetworkSpec row) {
     row.id = row.name = row.source = "";
     row.aliases.clear();
+    row.window = {};  // few launches tell it, and the forecast says where it matters
     row.sequence = 1, row.published_parameters = 0, row.published_parameters_billion = "";
     if (row.positions != Positions::learned) row.max_positions = 0;
     return write_network(row);

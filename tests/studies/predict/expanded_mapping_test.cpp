@@ -21,7 +21,7 @@ TEST(ExpandedMapping, IsTakenBackForEveryKindOfNetwork) {
       if (first.code != 0) continue;  // a split that the network refuses
       const auto told = ExplainedJson::parse(first.out);
       const std::string file = testing_program::own_path("given_back.flow");
-      std::ofstream(file) << told.at("mapping").get<std::string>();
+      std::ofstream(file) << told.at("explanation").at("mapping").get<std::string>();
       const auto again = testing_program::run_line(run + " --json --mapping " + file);
       EXPECT_EQ(again.code, 0) << network << ' ' << split << '\n' << again.err;
       ++taken;

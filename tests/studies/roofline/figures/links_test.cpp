@@ -213,9 +213,9 @@ TEST(LinkRoofs, AreTheDatasheetsAndTheProfiles) {
   ASSERT_TRUE(measured);
   EXPECT_LT(measured->rate.value(), 450e9);
   EXPECT_THAT(measured->from, HasSubstr("8 GPUs"));
-  const LinkRoof* ports = roof_of(network, "cluster", RoofBasis::assumed);
+  const LinkRoof* ports = roof_of(network, "cluster", RoofBasis::fitted);
   ASSERT_TRUE(ports);
-  EXPECT_DOUBLE_EQ(ports->rate.value(), 0.9 * 50e9);
+  EXPECT_DOUBLE_EQ(ports->rate.value(), 0.955 * 50e9);
 }
 
 TEST(LinkRoofs, OfMeasuredPortsAreSolid) {
