@@ -160,8 +160,8 @@ TEST(LinkPoints, FasterThanTheirLinkBecauseOfTheSoftwareSaySo) {
 }
 
 TEST(LinkPoints, FasterThanTheirLinkBecauseOfMeasuredStepsSaySo) {
-  const NetworkRoofline network =
-      network_of(roofline_case("llama3-8b", {{"gpus", "32"}, {"tp", "4"}, {"zero", "3"}, {"stack", "nemo"}, {"precision", "fp8"}}));
+  const NetworkRoofline network = network_of(roofline_case(
+      "llama3-8b", {{"gpus", "32"}, {"tp", "4"}, {"zero", "3"}, {"stack", "nemo"}, {"precision", "fp8"}}));
   const auto fitted = [](const LinkPoint& point) { return point.warning.find("measured steps") != std::string::npos; };
   const auto point = std::find_if(network.points.begin(), network.points.end(), fitted);
   ASSERT_NE(point, network.points.end());

@@ -79,7 +79,8 @@ const std::string staged_run =
 const std::string runs_without_overlap[] = {one_gpu_run, staged_run,
     "llama3-8b --machine dgx-h100 --gpus 8 --tp 2 --pp 2 --global-batch 32 --stack megatron-2022",
     "llama3-8b --machine dgx-h100 --gpus 32 --tp 2 --pp 4 --global-batch 64 --schedule dualpipe --stack megatron-2022",
-    "llama3-8b --machine dgx-h100 --gpus 32 --tp 2 --pp 4 --global-batch 64 --seq-splits 4 --schedule seq-1f1b --stack jax",
+    "llama3-8b --machine dgx-h100 --gpus 32 --tp 2 --pp 4 --global-batch 64 --seq-splits 4 --schedule seq-1f1b --stack "
+    "jax",
     "llama3-8b --machine dgx-h100 --gpus 32 --tp 2 --pp 4 --chunks 2 --global-batch 64 --stack megatron-2022",
     "llama3-8b --machine dgx-h100 --gpus 32 --tp 2 --pp 4 --global-batch 64 --schedule dualpipev --stack megatron-2022",
     "llama3-8b --machine dgx-h100 --gpus 32 --tp 2 --pp 4 --global-batch 64 --schedule chimera --stack megatron-2022",
