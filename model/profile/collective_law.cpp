@@ -99,7 +99,8 @@ BytesPerSecond entry_rate(const Machine& machine, std::size_t tier, CollectiveKi
 /// What NCCL's trees gain on two nodes, where each byte crosses the adapters once and a ring's twice: they run at this
 /// share of the rate inside a node. With NVLS they may fill the adapters; without, tables and steps show rings where
 /// the adapters are the slower side or hardly faster (p4d, DGX-1, vTrain's A100 with 4 adapters) and trees where they
-/// have rate to spare (A100 with 8).
+/// have rate to spare (A100 with 8). The share is fitted with the rdma law of rate_law.cpp; how much is to spare was
+/// chosen by hand: by the adapters' rate alone vTrain's runs come out 20 % too fast.
 constexpr double tree_share = 0.9, to_spare = 1.25;
 
 /// Of a ring over all ranks in the LL128 protocol: base 14 us, 1.9 us per hop on NVLink and 4 us between nodes

@@ -73,9 +73,9 @@ KindSpread spread_of_kind(const Program& program) {
   return program.routed_rows ? routed : gathers ? gathered : KindSpread{};
 }
 
-/// What a doubling of GPUs beyond the largest measured run adds: published series lose 0.5 to 5 % per doubling, and the
-/// forecast holds a part of that (InternLM/InternEvo, 7B on 8 to 1,024 A100; arXiv 2407.21783, 405B on 8,192 and 16,384
-/// H100).
+/// What a doubling of GPUs beyond the largest measured run adds. Assumed: published series lose 0.4 % per doubling
+/// (InternLM/InternEvo, 7B on 64 to 1,024 A100) to 5 % (arXiv 2407.21783, 405B on 8,192 and 16,384 H100), of which the
+/// forecast holds a part.
 constexpr Doubt per_doubling_of_gpus{0.01, 0.03};
 
 Spread beyond_what_was_measured(
