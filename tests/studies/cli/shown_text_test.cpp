@@ -48,7 +48,8 @@ bool is_clean(std::string_view text) {
 
 /// Bytes that meet each other often: control characters, parts of characters, letters.
 std::string hostile_text(std::mt19937& random) {
-  const std::string parts = std::string("\0\x1b[2J\r\n\t\x7f\xc2\x9b\xe2\x80\xae\xf0\x9f\x9a\xff\xed\xa0 az", 26);
+  using std::string_literals::operator""s;
+  const std::string parts = "\0\x1b[2J\r\n\t\x7f\xc2\x9b\xe2\x80\xae\xf0\x9f\x9a\xff\xed\xa0 az"s;
   std::string text;
   for (int i = static_cast<int>(random() % 40); i > 0; --i) text += parts[random() % parts.size()];
   return text;
