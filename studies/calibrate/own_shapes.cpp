@@ -62,7 +62,7 @@ Expected<Program> program_of(
   plan.sequence = sequence;
   plan.precision = request.precision;
   const SplitSize size{plan.gpus, plan.micro_batch, plan.global_batch, plan.sequence};
-  TRY(check_split(split, size, network, flag_of));
+  TRY(check_split(split, size, network, run::flag_of));
   plan.mapping = mapping_text(split);
   plan.mapping_where = "mapping of own shapes";
   return lower(network, plan, request.stack);

@@ -8,6 +8,7 @@
 
 #include "tests/dataflow/execute.h"
 #include "tests/dataflow/ledger.h"
+#include "tests/trials.h"
 
 namespace stepcast::dataflow {
 namespace {
@@ -147,7 +148,7 @@ Tally run_random(const Network& network, const Words& words, unsigned first_seed
   const GivenValues given = some_values(network, 1);
   const Executed reference = execute(network, placed_of(network, "mesh one:1"), given);
   EXPECT_EQ(reference.error, "");
-  for (int i = 0; i < tries; ++i) {
+  for (int i = 0; i < trials(tries); ++i) {
     const std::string text = MappingWriter(first_seed + static_cast<unsigned>(i), network, words).write();
     const Expected<PlacedNetwork> placed = place_text(network, text);
     if (!placed) {
@@ -165,20 +166,20 @@ Tally run_random(const Network& network, const Words& words, unsigned first_seed
 
 TEST(RandomMapping, FusedTransformer) {
   const Tally tally = run_random(fused_transformer(), transformer_words, 1000, 400);
-  EXPECT_GE(tally.ran, 200);
-  EXPECT_GE(tally.counted_moves, 5'000);
+  EXPECT_GE(tally.ran, trials(200));
+  EXPECT_GE(tally.counted_moves, trials(5'000));
 }
 
 TEST(RandomMapping, UnfusedTransformerWithBiasesAndDropout) {
   const Tally tally = run_random(unfused_transformer(), unfused_words, 5000, 400);
-  EXPECT_GE(tally.ran, 150);
-  EXPECT_GE(tally.counted_moves, 5'000);
+  EXPECT_GE(tally.ran, trials(150));
+  EXPECT_GE(tally.counted_moves, trials(5'000));
 }
 
 TEST(RandomMapping, TwoLayerProducts) {
   const Tally tally = run_random(two_layer_products(), product_words, 9000, 400);
-  EXPECT_GE(tally.ran, 250);
-  EXPECT_GE(tally.counted_moves, 2'000);
+  EXPECT_GE(tally.ran, trials(250));
+  EXPECT_GE(tally.counted_moves, trials(2'000));
 }
 
 }  // namespace

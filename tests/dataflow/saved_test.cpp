@@ -5,7 +5,7 @@
 #include "tests/dataflow/ledger.h"
 #include "tests/dataflow/networks.h"
 
-namespace stepcast::dataflow {
+namespace stepcast::dataflow::saved_test {
 namespace {
 
 /// GPT block of Korthikanti et al.: s 2048, h 4096, a 32 heads, f 4h, biases, dropout, layer norms, unfused attention.
@@ -146,4 +146,4 @@ TEST(Saved, EachGatheredWeightServesRecomputeAndBackward) {
 }
 
 }  // namespace
-}  // namespace stepcast::dataflow
+}  // namespace stepcast::dataflow::saved_test

@@ -8,7 +8,7 @@
 #include "tests/dataflow/ledger.h"
 #include "tests/dataflow/networks.h"
 
-namespace stepcast::dataflow {
+namespace stepcast::dataflow::table_latent_test {
 namespace {
 
 constexpr double cq = 11'010'048, ckv = 3'670'016, kr = 458'752, stream = 51'380'224;
@@ -41,4 +41,4 @@ TEST(TableLatent, GathersTheLatentsNotTheStream) {
 }
 
 }  // namespace
-}  // namespace stepcast::dataflow
+}  // namespace stepcast::dataflow::table_latent_test

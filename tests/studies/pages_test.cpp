@@ -9,6 +9,7 @@
 
 #include "tests/studies/run_program.h"
 #include "tests/studies/sweep/many_spaces.h"
+#include "tests/trials.h"
 
 namespace stepcast::studies {
 namespace {
@@ -71,7 +72,7 @@ std::string settled(const std::string& text) {
 
 /// Sweeps of the large spaces take a minute each with sanitizers, which see the same code in tests/studies/sweep.
 bool too_slow_here(const std::string& command) {
-  return testing_sweep::sanitized && command.find("sweep --space") != std::string::npos;
+  return sanitized && command.find("sweep --space") != std::string::npos;
 }
 
 /// Every block that begins with a command holds its output; returns how many there are.

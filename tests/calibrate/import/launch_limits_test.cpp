@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "calibrate/import/scripts/launch_arguments.h"
+#include "tests/trials.h"
 
 namespace stepcast::calibrate {
 namespace {
@@ -19,21 +20,21 @@ TEST(LaunchLimits, WordsOfNothingWithoutEnd) {
 // What each command is told of its surroundings must not grow with their product.
 TEST(LaunchLimits, ThousandsOfCommandsAndExports) {
   std::string exports, files = "cat <<EOT > a.json\n" + std::string(400'000, 'x') + "\nEOT\n";
-  for (int i = 0; i < 10'000; ++i) {
+  for (int i = 0; i < trials(10'000); ++i) {
     const std::string number = std::to_string(i);
     exports += "export A" + number + "=1\nif [ -z \"$B" + number + "\" ]; then\nC=1\nfi\ntorchrun p.py --a 1\n";
     files += "torchrun p.py --a 1\n";
   }
   const auto found = find_launches(exports, "f");
   ASSERT_TRUE(found);
-  ASSERT_EQ(found->size(), 10'000u);
+  ASSERT_EQ(found->size(), trials(10'000U));
   EXPECT_EQ(found->front().exported.size(), 1u);
   std::size_t told = 0;
   for (const LaunchLine& launch : *found) told += launch.exported.size() + launch.notes.size();
   EXPECT_LT(told, 5'000'000u);
   const auto written = find_launches(files, "f");
   ASSERT_TRUE(written);
-  ASSERT_EQ(written->size(), 10'000u);
+  ASSERT_EQ(written->size(), trials(10'000U));
   EXPECT_EQ(written->front().files.size(), 1u);
   EXPECT_TRUE(written->back().files.empty());
 }

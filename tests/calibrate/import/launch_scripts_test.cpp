@@ -6,6 +6,7 @@
 
 #include "calibrate/import/scripts/launch_arguments.h"
 #include "tests/calibrate/import/sample_logs.h"
+#include "tests/trials.h"
 
 namespace stepcast::calibrate {
 namespace {
@@ -268,20 +269,21 @@ TEST(LaunchScripts, NothingGrowsWithoutEnd) {
 }
 
 TEST(LaunchScripts, LongLinesAndOddBytes) {
-  const std::string semicolons(300'000, ';'), dollars(300'000, '$'), quotes(100'001, '"');
-  for (const std::string& text :
-      {semicolons, dollars, quotes, std::string(300'000, '\\'), std::string(200'000, '('), std::string(1000, '\0')}) {
+  const std::string semicolons(trials(300'000U), ';'), dollars(trials(300'000U), '$'),
+      quotes(trials(100'000U) | 1U, '"');
+  for (const std::string& text : {semicolons, dollars, quotes, std::string(trials(300'000U), '\\'),
+           std::string(trials(200'000U), '('), std::string(1000, '\0')}) {
     EXPECT_TRUE(find_launches(text, "run.sh"));
     EXPECT_TRUE(find_launches("X=1\n" + text + "\n", "run.sh"));
     (void)find_launches("torchrun train.py --x " + text, "run.sh");
   }
   std::string arrays = "A=", conditions = "if [ a = a ]";
-  for (int i = 0; i < 20'000; ++i) arrays += "(B=";
-  for (int i = 0; i < 100'000; ++i) conditions += " && [ a = a ]";
+  for (int i = 0; i < trials(20'000); ++i) arrays += "(B=";
+  for (int i = 0; i < trials(100'000); ++i) conditions += " && [ a = a ]";
   EXPECT_TRUE(find_launches(arrays, "run.sh"));
   EXPECT_TRUE(find_launches(conditions + "; then X=1; fi", "run.sh"));
   std::string open;
-  for (int i = 0; i < 20'000; ++i) open += "X=${\nif [ \nf() {\ncat <<E\n";
+  for (int i = 0; i < trials(20'000); ++i) open += "X=${\nif [ \nf() {\ncat <<E\n";
   EXPECT_TRUE(find_launches(open, "run.sh"));
   EXPECT_EQ(only_launch("torchrun train.py --x \1\2\3 --y 1\r\n").arguments.at("y"), "1");
 }
@@ -299,9 +301,10 @@ const char* const damaged_scripts[] = {sample_log::megatron_script,
 /// Damage at random places; whatever comes of it is answered, and values are no longer than what they can be made of.
 TEST(LaunchScripts, DamageIsAnswered) {
   std::mt19937 random(12);
-  constexpr std::string_view signs = "\"'`$(){}[]\\\n;&|<>#=*! ~+-\r\0\1\2";
+  using std::string_view_literals::operator""sv;
+  constexpr std::string_view signs = "\"'`$(){}[]\\\n;&|<>#=*! ~+-\r\0\1\2"sv;
   std::size_t read = 0;
-  for (int round = 0; round < 4000; ++round) {
+  for (int round = 0; round < trials(4000); ++round) {
     std::string text = damaged_scripts[random() % std::size(damaged_scripts)];
     for (std::size_t edits = 1 + random() % 4; edits > 0; --edits) {
       const std::size_t at = random() % text.size();
@@ -329,7 +332,7 @@ TEST(LaunchScripts, DamageIsAnswered) {
       }
     }
   }
-  EXPECT_GT(read, 10'000u);
+  EXPECT_GT(read, trials(10'000U));
 }
 
 }  // namespace

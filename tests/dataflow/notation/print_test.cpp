@@ -6,6 +6,7 @@
 #include "dataflow/notation/mapping.h"
 #include "tests/dataflow/random_program.h"
 #include "tests/fuzz/check_text.h"
+#include "tests/trials.h"
 
 namespace stepcast::dataflow {
 namespace {
@@ -67,7 +68,7 @@ TEST(Print, ValuesThatAProgramMadeHaveText) {
 }
 
 TEST(Print, RandomProgramsComeBackEqual) {
-  for (unsigned seed = 0; seed < 5000; ++seed) {
+  for (unsigned seed = 0; seed < trials(5000U); ++seed) {
     const MappingProgram tree = RandomProgram(seed).program();
     const std::string text = print(tree);
     const Expected<MappingProgram> back = parse(text, "p");
@@ -81,7 +82,7 @@ TEST(Print, RandomProgramsComeBackEqual) {
 TEST(Print, MutatedRandomProgramsAreAnswered) {
   std::mt19937 random(7);
   int parsed = 0;
-  for (unsigned seed = 0; seed < 5000; ++seed) {
+  for (unsigned seed = 0; seed < trials(5000U); ++seed) {
     std::string text = print(RandomProgram(seed).program());
     if (text.empty()) continue;
     for (int times = 1 + static_cast<int>(random() % 3); times > 0; --times) {
@@ -96,7 +97,7 @@ TEST(Print, MutatedRandomProgramsAreAnswered) {
     EXPECT_EQ(complaint_about(text), "") << text;
     parsed += parse(text, "p").has_value();
   }
-  EXPECT_GT(parsed, 500);
+  EXPECT_GT(parsed, trials(500));
 }
 
 }  // namespace

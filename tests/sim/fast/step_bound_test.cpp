@@ -6,6 +6,7 @@
 #include "sim/schedule/engine/engine.h"
 #include "tests/sim/schedule/bound/closed_form.h"
 #include "tests/sim/fast/small_shapes.h"
+#include "tests/trials.h"
 
 namespace stepcast::sim {
 namespace {
@@ -44,7 +45,7 @@ TEST(StepBound, IsNeverAboveTheEngine) {
   std::mt19937 random(9);
   for (const ScheduleKind* kind : priced_kinds()) {
     int tried = 0;
-    for (int trial = 0; trial < 400; ++trial) {
+    for (int trial = 0; trial < trials(400); ++trial) {
       const ScheduleSize size = legal_size(*kind, 12, 60, random);
       if (size.ranks == 0) continue;
       const double hop = trial % 3 == 0 ? 0 : 0.1 * draw(random, 1, trial % 3 == 1 ? 10 : 80);
@@ -58,7 +59,7 @@ TEST(StepBound, IsNeverAboveTheEngine) {
       EXPECT_GT(b.bound.makespan, 0);
       ++tried;
     }
-    EXPECT_GT(tried, 100) << kind->id;
+    EXPECT_GT(tried, trials(100)) << kind->id;
   }
 }
 

@@ -8,6 +8,7 @@
 
 #include "studies/schedule/run.h"
 #include "tests/studies/run_program.h"
+#include "tests/trials.h"
 
 namespace stepcast::schedule {
 namespace {
@@ -79,6 +80,7 @@ double best_kind(const ScheduleRequest& request) {
 TEST(ScheduleAuto, NeverWorseThanAKindOfTheComparison) {
   int checked = 0;
   for (const auto& [ranks, micro_batches] : {std::pair{1, 2}, {2, 4}, {4, 8}}) {
+    if (sanitized && ranks == 4) continue;
     for (const auto& [f, i, w] : {std::array{1.0, 1.0, 1.0}, std::array{10.0, 12.0, 7.0}, std::array{2.0, 1.0, 3.0}}) {
       for (const int cap : {0, 2, 4}) {
         ScheduleRequest request;
@@ -97,7 +99,7 @@ TEST(ScheduleAuto, NeverWorseThanAKindOfTheComparison) {
       }
     }
   }
-  EXPECT_EQ(checked, 3 * 3 * 3);
+  EXPECT_EQ(checked, (sanitized ? 2 : 3) * 3 * 3);
 }
 
 TEST(ScheduleAuto, SlicesOnlyWhereAsked) {

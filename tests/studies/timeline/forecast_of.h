@@ -53,6 +53,7 @@ inline const std::vector<std::string>& forecasts() {
       "llama3-8b --gpus 64 --tp 2 --pp 4 --schedule seq-1f1b --seq-splits 4 --global-batch 32",
       "llama3-8b --gpus 64 --tp 2 --pp 4 --stack megatron-core --global-batch 32",
       "gpt3-175b --machine dgx-a100 --gpus 64 --tp 8 --pp 8 --recompute full --stack megatron-core --global-batch 8",
+      "mixtral-8x7b --gpus 64 --pp 4 --ep 8 --schedule dualpipe --global-batch 128",
       "llama3-8b --gpus 64 --zero 3 --global-batch 64",
       "mixtral-8x7b --gpus 64 --ep 8 --zero 3 --micro-batch 1 --global-batch 64 --stack megatron-core",
       "llama3-8b --gpus 64 --zero 3 --tp 16 --global-batch 16 --stack pytorch-fsdp"};

@@ -8,6 +8,7 @@
 
 #include "studies/records/built_in_runs.h"
 #include "tests/studies/sweep/many_spaces.h"
+#include "tests/trials.h"
 
 namespace stepcast::validation {
 namespace {
@@ -29,7 +30,7 @@ std::vector<stepcast::Run> published_records() {
 }
 
 /// With sanitizers, which make fits ten times slower, the two publications alone.
-std::vector<stepcast::Run> tried_records() { return testing_sweep::sanitized ? published_records() : records(); }
+std::vector<stepcast::Run> tried_records() { return sanitized ? published_records() : records(); }
 
 const std::vector<MeasuredSweep>& shipped_sweeps() {
   static const auto sweeps = measured_sweeps(tried_records());

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "calibrate/import/config/config_text.h"
+#include "tests/trials.h"
 
 namespace stepcast::calibrate {
 namespace {
@@ -82,7 +83,7 @@ TEST(ConfigArguments, TablesOfAListAreKeptApart) {
 
 // Each took a minute or more when every line was held against all the others.
 TEST(ConfigArguments, LongFilesAreReadInOneGo) {
-  constexpr int lines = 40'000;
+  constexpr int lines = trials(40'000);
   std::string list = "a = [\n", references = "k0: 1\n", grown = "a: " + std::string(60'000, 'x') + "\n";
   for (int i = 1; i <= lines; ++i) {
     list += "1,\n";
@@ -163,7 +164,8 @@ TEST(ConfigArguments, DamageIsAnswered) {
       "[a]\nx = 1 # c\ny = [1,\n2]\n[b.c]\nz = \"t\"\n",
       "b: &b\n  a: 1\nm:\n  <<: *b\n  f: {x: 1, y: [1, 2]}\n  l:\n  - 1\n  - k: v\n  r: ${b.a}\n  t: |\n    o\n"};
   std::mt19937 random(5);
-  constexpr std::string_view signs = "\"'{}[]:,&*#-|=\n\t $.\0";
+  using std::string_view_literals::operator""sv;
+  constexpr std::string_view signs = "\"'{}[]:,&*#-|=\n\t $.\0"sv;
   int accepted = 0;
   for (int round = 0; round < 3000; ++round) {
     std::string text = texts[random() % std::size(texts)];

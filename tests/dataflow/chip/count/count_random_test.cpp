@@ -3,6 +3,7 @@
 
 #include "tests/dataflow/chip/brute_force.h"
 #include "tests/dataflow/chip/brute_random.h"
+#include "tests/trials.h"
 
 namespace stepcast::dataflow {
 namespace {
@@ -40,7 +41,7 @@ void expect_random_runs(brute::Problem problem, bool ragged, int times) {
   std::mt19937_64 random(static_cast<std::uint64_t>(problem) * 2 + (ragged ? 1 : 0));
   brute::RandomOptions options;
   options.ragged = ragged;
-  for (int i = 0; i < times && !testing::Test::HasFailure(); ++i)
+  for (int i = 0; i < trials(times) && !testing::Test::HasFailure(); ++i)
     expect_counts_as_run(brute::random_chip(problem, options, random), "case " + std::to_string(i));
 }
 

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/dataflow/translate/foreign_chips.h"
+#include "tests/trials.h"
 
 namespace stepcast::dataflow {
 namespace {
@@ -100,7 +101,7 @@ ChipProgram chip_from(const std::string& text) {
 /// Names of levels, loops, order, meshes, sizes, words and bandwidths, keeps, steps of indices: all of ChipProgram.
 TEST(ToTimeloop, OutAndInIsTheSameChip) {
   std::mt19937_64 random(20261121);
-  for (int i = 0; i < 1000 && !testing::Test::HasFailure(); ++i) {
+  for (int i = 0; i < trials(1000) && !testing::Test::HasFailure(); ++i) {
     const std::string text = drawn_program(i % 2 == 1, random);
     const ChipProgram chip = chip_from(text);
     const ChipProgram again = there_and_back("timeloop", to_timeloop, chip);

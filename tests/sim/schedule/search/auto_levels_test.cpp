@@ -5,6 +5,7 @@
 
 #include "tests/sim/schedule/pipelines.h"
 #include "sim/schedule/search/auto.h"
+#include "tests/trials.h"
 
 namespace stepcast::sim {
 namespace {
@@ -59,7 +60,7 @@ TEST(AutoLevels, ActionsWithoutTimeAreActions) {
 
 TEST(AutoLevels, ZerosAtRandomRunUnderEveryTimedKind) {
   std::mt19937 random(1);
-  for (int round = 0; round < 60; ++round) {
+  for (int round = 0; round < trials(60); ++round) {
     for (const char* id : {"zb-1p", "zb-2p", "zb-auto", "zb-v-auto"}) {
       const int chunks = (**find_schedule(id)).own_chunks == 2 ? 2 : 1;
       const ScheduleSize size{

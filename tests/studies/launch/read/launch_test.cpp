@@ -284,7 +284,8 @@ TEST(Launch, DamageIsAnswered) {
       "[parallelism]\nx = 2\n[training]\nseq_len = 8\n",
       "{\"zero_optimization\": {\"stage\": 2}, \"train_batch_size\": 5e2}\n", "--num-layers 2\n--bf16 --x $(y)\n"};
   std::mt19937 random(3);
-  constexpr std::string_view signs = "\"'`$(){}[]:,\\\n;&|<>#=*! ~+-\0";
+  using std::string_view_literals::operator""sv;
+  constexpr std::string_view signs = "\"'`$(){}[]:,\\\n;&|<>#=*! ~+-\0"sv;
   int accepted = 0;
   for (int round = 0; round < 2000; ++round) {
     std::string text = texts[random() % std::size(texts)];

@@ -13,6 +13,7 @@
 #include "tests/studies/launch/given_launch.h"
 #include "tests/studies/launch/restated_launch.h"
 #include "tests/studies/launch/typed_launch.h"
+#include "tests/trials.h"
 
 namespace stepcast::launch {
 namespace {
@@ -98,7 +99,7 @@ TEST(LaunchMutants, AMadeUpArgumentIsNeverPassedOver) {
   const auto launches = read_launches();
   ASSERT_GT(launches.size(), 40U);
   Mutants mutants(23);
-  for (int i = 0; i < 250; ++i) {
+  for (int i = 0; i < trials(250); ++i) {
     MutatedLaunch row = launches[mutants.below(launches.size())];
     const GivenArgument beside = row.launch.arguments[mutants.below(row.launch.arguments.size())];
     const std::string name = beside.name.substr(0, beside.name.rfind('.') + 1) + mutants.made_up_name();
@@ -122,7 +123,7 @@ TEST(LaunchMutants, AMisspelledArgumentIsNeverPassedOver) {
   const auto launches = read_launches();
   Mutants mutants(7);
   std::size_t tried = 0;
-  for (int i = 0; i < 400; ++i) {
+  for (int i = 0; i < trials(400); ++i) {
     MutatedLaunch row = launches[mutants.below(launches.size())];
     GivenArgument& given = row.launch.arguments[mutants.below(row.launch.arguments.size())];
     const ArgumentTable& table = row.launch.framework->table();
@@ -136,7 +137,7 @@ TEST(LaunchMutants, AMisspelledArgumentIsNeverPassedOver) {
     ++tried;
     EXPECT_NE(outcome_of(row.launch, row.hints), before) << row.name << ": " << right << " as " << given.name;
   }
-  EXPECT_GT(tried, 250U);
+  EXPECT_GT(tried, trials(250U));
 }
 
 /// What a decoder's sizes are made of.

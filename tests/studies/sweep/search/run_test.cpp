@@ -13,6 +13,7 @@
 #include "tests/studies/sweep/many_spaces.h"
 #include "tests/studies/sweep/space/space_of.h"
 #include "studies/run/forecast.h"
+#include "tests/trials.h"
 
 namespace stepcast::sweep {
 namespace {
@@ -108,7 +109,7 @@ TEST(Sweep, PruningLosesNothingWhateverTheGoal) {
 /// The list of the space without the constraint, filtered, is the list with it.
 TEST(Sweep, ConstraintsFilterAndNothingElse) {
   for (const char* name : {"Llama7bOnOneNode", "TwoCopies"}) {
-    if (testing_sweep::sanitized && name == std::string_view("Llama7bOnOneNode")) continue;
+    if (sanitized && name == std::string_view("Llama7bOnOneNode")) continue;
     Space space = space_named(name);
     space.top = 100'000;
     const SweptSpace all = exhaustively(space);
@@ -151,7 +152,7 @@ std::vector<Space> long_spaces() {
       "--order tp-cp-dp-pp,dp-tp-cp-pp,pp-dp-tp-cp,pp-tp-cp-dp --sp off,on "
       "--recompute none,full --micro-batch 1,2,4 --chunks 1,2,4,5,8,10 --zero 0,1 --where pp>=4 --pareto "
       "step_time,mfu"));
-  if (testing_sweep::sanitized) spaces.pop_back();
+  if (sanitized) spaces.pop_back();
   return spaces;
 }
 
@@ -211,7 +212,7 @@ TEST(Sweep, ResumedRunsEndInTheSameBytes) {
       EXPECT_EQ(write_result(so_far), whole) << trial;
     }
   }
-  EXPECT_GT(runs, testing_sweep::sanitized ? 4 : 24) << "hardly ever stopped";
+  EXPECT_GT(runs, sanitized ? 4 : 24) << "hardly ever stopped";
 }
 
 TEST(Sweep, ASnapshotsErrorEndsIt) {
