@@ -4,6 +4,7 @@
 #include <cassert>
 #include <map>
 
+#include "sim/step/paired.h"
 #include "sim/streams.h"
 
 namespace stepcast::sim {
@@ -41,7 +42,7 @@ class Probes {
 
   void time(Program& program, const CostModel& cost) {
     program.chunks = std::move(chunks_);
-    times_ = all_chunk_times(program, price_blocks(program, cost), cost);
+    times_ = all_chunk_times(program, price_blocks(program, cost, paired_share(program)), cost);
   }
 
   /// A part that hides behind its neighbours costs nothing.

@@ -37,18 +37,20 @@ double host_stretch(
   return kernels.value() > 0 && host > kernels ? host / kernels : 1;
 }
 
-// Exchanges of one micro-batch's rows beside the compute of another (Megatron-Core's combined forward and backward):
-// what compute can hide slows it as any collective beside it does, the rest shows.
-void hide_exchanges(const ProgramBlock& block, double slowdown, BlockPrices& prices) {
+// Exchanges of one micro-batch's rows beside the compute of another (Megatron-Core's combined forward and backward, the
+// pairs of DualPipe), in `share` of the passes. Gives the factor on kernels: what hides slows them as any collective
+// beside them does. What compute is too short for stays in the moves' times.
+double hide_exchanges(const ProgramBlock& block, double share, double slowdown, BlockPrices& prices) {
   Seconds compute, exchanges;
   for (const Price& price : prices.works) compute += price.time;
   for (std::size_t i = 0; i < block.moves.size(); ++i)
     if (exchanges_rows(block.moves[i])) exchanges += prices.moves[i].time;
-  if (exchanges.value() <= 0) return;
-  const Seconds hidden = std::min(compute, exchanges);
-  const double shown = (exchanges - hidden) / exchanges + hidden / exchanges * (slowdown / (1 + slowdown));
+  if (exchanges.value() <= 0 || compute.value() <= 0) return 1;
+  const Seconds hidden = std::min(compute, exchanges) * share;
+  const double shown = (exchanges - hidden) / exchanges;
   for (std::size_t i = 0; i < block.moves.size(); ++i)
     if (exchanges_rows(block.moves[i])) prices.moves[i].time = prices.moves[i].time * shown;
+  return 1 + hidden / compute * (slowdown / (1 + slowdown));
 }
 
 std::vector<int> early_items(const ProgramBlock& block, const std::vector<Item>& items) {
@@ -80,7 +82,7 @@ std::vector<char> waiting_items(const ProgramBlock& block, const std::vector<Ite
   return waits;
 }
 
-BlockPrices price_block(const Program& program, const ProgramBlock& block, const CostModel& cost) {
+BlockPrices price_block(const Program& program, const ProgramBlock& block, const CostModel& cost, double paired) {
   BlockPrices prices;
   prices.works.reserve(block.works.size());
   prices.moves.reserve(block.moves.size());
@@ -90,10 +92,11 @@ BlockPrices price_block(const Program& program, const ProgramBlock& block, const
     prices.ahead = std::max(prices.ahead, move.ahead);
   }
   for (const Move& move : block.step_moves) prices.step_moves.push_back(price_move(program, move, cost));
-  if (cost.stack().expert_moves == Manners::overlapped)
-    hide_exchanges(block, cost.tuning()[StepParameter::contention], prices);
-  prices.forward_stretch = host_stretch(block, prices, block.forward, cost);
-  prices.backward_stretch = host_stretch(block, prices, block.backward, cost);
+  if (cost.stack().expert_moves == Manners::overlapped) paired = 1;
+  const double beside =
+      paired > 0 ? hide_exchanges(block, paired, cost.tuning()[StepParameter::contention], prices) : 1;
+  prices.forward_stretch = std::max(beside, host_stretch(block, prices, block.forward, cost));
+  prices.backward_stretch = std::max(beside, host_stretch(block, prices, block.backward, cost));
   prices.forward_early = early_items(block, block.forward);
   prices.backward_early = early_items(block, block.backward);
   prices.forward_waits = waiting_items(block, block.forward);
@@ -113,12 +116,12 @@ Price price_move(const Program& program, const Move& move, const CostModel& cost
   return cost.move(move, move.group < 0 ? alone : program.groups[move.group]);
 }
 
-std::vector<BlockPrices> price_blocks(const Program& program, const CostModel& cost) {
+std::vector<BlockPrices> price_blocks(const Program& program, const CostModel& cost, double paired) {
   std::vector<BlockPrices> prices;
   prices.reserve(program.blocks.size());
   int moves = 0;
   for (const ProgramBlock& block : program.blocks) {
-    prices.push_back(price_block(program, block, cost));
+    prices.push_back(price_block(program, block, cost, paired));
     prices.back().first_move = moves;
     moves += static_cast<int>(block.moves.size());
   }

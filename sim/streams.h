@@ -12,7 +12,9 @@ namespace stepcast::sim {
 
 /// A move with the group that it names; local moves have none.
 Price price_move(const Program& program, const Move& move, const CostModel& cost);
-std::vector<BlockPrices> price_blocks(const Program& program, const CostModel& cost);
+/// `paired`: share of the passes that run at once with a pass of another micro-batch, whose compute hides the exchanges
+/// of routed rows (sim/step/paired.h).
+std::vector<BlockPrices> price_blocks(const Program& program, const CostModel& cost, double paired = 0);
 
 /// Of every chunk of the program; chunks with the same runs are laid out once.
 std::vector<ChunkTimes> all_chunk_times(

@@ -147,10 +147,10 @@ OnceOnShape once_on_shape(const StepCosts& costs, const StageShape& shape) {
 
 ScheduleTraits schedule_traits(const ScheduleKind& kind) {
   ScheduleTraits traits;
-  traits.supported = kind.directions == 1 && kind.make != nullptr && !kind.takes_slices;
+  // What pairs hide depends on their schedule, which the costs of a unit do not know.
+  traits.supported = kind.directions == 1 && kind.make != nullptr && !kind.takes_slices && !kind.pairs;
   traits.split_backward = kind.splits_backward;
   traits.one_by_one = kind.one_by_one;
-  traits.pairs = kind.pairs;
   return traits;
 }
 
@@ -166,7 +166,7 @@ PipelineBound bound_pipeline(const UnitsOnShape& units, const HeldUnits& held, c
     const UnitsOnShape::OnRank& rank = units.ranks[way.kind];
     const double there = sum_over(way.before, units.stages, forward_of) + way.crossings_before * hop;
     const double back = sum_over(way.before, units.stages, backward) + way.crossings_before * hop;
-    const double standing = blocking && !traits.pairs ? hop * held_by_hops(shape, way, traits, m) : 0;
+    const double standing = blocking ? hop * held_by_hops(shape, way, traits, m) : 0;
     const double works = m * (traits.split_backward ? rank.split_work : rank.work) + standing;
     bound.first_rank_end = std::max(bound.first_rank_end, there + works + back);
     bound.makespan = std::max(bound.makespan, there + m * rank.work + standing);

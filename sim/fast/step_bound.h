@@ -58,8 +58,6 @@ struct ScheduleTraits {
   bool supported = false;       ///< false: no bound, the forecast itself must be asked
   bool split_backward = false;  ///< weight gradients may come later than the rest
   bool one_by_one = false;      ///< 1F1B with one stage per rank
-  /// a forward and a backward at once, whose hops go in one batch: ranks need not stand for each
-  bool pairs = false;
 };
 ScheduleTraits schedule_traits(const ScheduleKind& kind);
 

@@ -22,8 +22,8 @@ std::vector<std::string> schedule_notes(const StepView& view) {
   const auto pair = [](const Action& action) { return action.with_next; };
   if (std::ranges::any_of(order.actions, pair))
     notes.emplace_back(
-        "a forward and a backward that run as a pair last as long as one after the other: communication that the one "
-        "hides for the other is not modelled");
+        "a forward and a backward that run as a pair last as long as one after the other, without the exchanges of "
+        "routed experts that each hides for the other: other communication between them is forecast as it shows alone");
   return notes;
 }
 

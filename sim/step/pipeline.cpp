@@ -5,6 +5,7 @@
 
 #include "sim/schedule/engine/engine.h"
 #include "sim/schedule/schedule_table.h"
+#include "sim/step/paired.h"
 #include "sim/step/parts.h"
 
 namespace stepcast::sim {
@@ -25,12 +26,6 @@ StageTimes stage_times(
     times.hop_backward.push_back(hop.time());
   }
   return times;
-}
-
-/// Of one copy of the model.
-ScheduleSize schedule_size(const Program& program, const PricedUnits& priced) {
-  return {static_cast<int>(program.stages), static_cast<int>(program.chunks_per_stage),
-      static_cast<int>(program.micro_batches), 0, std::max(1, static_cast<int>(priced.by_slice.size()))};
 }
 
 /// What kinds that schedule by times go by: every stage's own, and the longest hop.
@@ -88,7 +83,8 @@ std::vector<HopPrice> hop_prices(const Program& program, const CostModel& cost) 
 Expected<Pipeline> run_pipeline(const Program& program, const PricedUnits& priced, const std::vector<HopPrice>& hops,
     const CostModel& cost, double memory_cap) {
   StageTimes times = stage_times(priced.chunks, hops, cost);
-  TRY(auto order, make_order(program.schedule, schedule_size(program, priced), order_times(times, memory_cap)));
+  const int slices = std::max(1, static_cast<int>(priced.by_slice.size()));
+  TRY(auto order, make_order(program.schedule, schedule_size(program, slices), order_times(times, memory_cap)));
   TRY(same_placement(program, order));
   if (!priced.by_slice.empty()) set_slice_times(priced.by_slice, order, times);
   TRY(auto timeline, run(order, times));

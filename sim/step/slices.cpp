@@ -5,6 +5,7 @@
 
 #include <cassert>
 
+#include "sim/step/paired.h"
 #include "sim/step/parts.h"
 
 namespace stepcast::sim {
@@ -70,7 +71,7 @@ std::vector<Program> slice_programs(const Program& first, int slices) {
 
 PricedUnits price_units(std::span<const Program> slices, const CostModel& cost) {
   PricedUnits priced;
-  priced.prices = price_blocks(slices.front(), cost);
+  priced.prices = price_blocks(slices.front(), cost, paired_share(slices.front()));
   priced.chunks = all_chunk_times(slices.front(), priced.prices, cost);
   if (slices.size() == 1) return priced;
   priced.by_slice.push_back(priced.chunks);

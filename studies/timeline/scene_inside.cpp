@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "model/machine/machine_names.h"
+#include "sim/step/paired.h"
 #include "sim/streams.h"
 #include "sim/streams/layout.h"
 #include "studies/run/sequence_slices.h"
@@ -23,7 +24,7 @@ class SceneLayouts {
  public:
   SceneLayouts(const std::vector<Program>& slices, const CostModel& cost) : chunks_(slices.front().chunks.size()) {
     for (const Program& slice : slices) {
-      const std::vector<BlockPrices> prices = price_blocks(slice, cost);
+      const std::vector<BlockPrices> prices = price_blocks(slice, cost, paired_share(slice));
       const std::size_t first = layouts_.size();
       for (std::size_t i = 0; i < chunks_; ++i) {
         std::size_t like = 0;

@@ -4,6 +4,7 @@
 
 #include <random>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include <fmt/format.h>
@@ -46,6 +47,79 @@ TEST(KnownPhysics, SequenceParallelismIsNoSlowerThanNone) {
     if (with <= 0 || without <= 0) continue;
     ++compared;
     EXPECT_LT(with, 1.02 * without) << line;
+  }
+}
+
+/// Beyond 512 GPUs in nodes of 8, shards of one node or of up to eight with copies of them against shards over all.
+/// What is sharded less is updated by fewer, so that a percent more is left to some of the wider ones.
+TEST(KnownPhysics, HybridShardingIsNoSlowerThanFullShardingOnManyNodes) {
+  Drawn drawn;
+  int compared = 0;
+  while (compared < 200) {
+    const int gpus = drawn.one_of<int>({1024, 2048, 4096}), micro_batch = drawn.one_of<int>({1, 2, 4});
+    const std::string line = fmt::format("{} --machine {} --stack {} --gpus {} --micro-batch {} --global-batch {} "
+                                         "--recompute {} --zero 3",
+        drawn.one_of<std::string>({"llama2-7b", "llama3-8b", "llama2-13b", "llama2-70b", "llama3-70b"}),
+        drawn.one_of<std::string>({"dgx-a100", "dgx-h100", "dgx-b200", "aws-p5"}),
+        drawn.one_of<std::string>({"pytorch-fsdp", "pytorch-fsdp-eager", "llm-foundry", "megatron-core"}), gpus,
+        micro_batch, gpus * micro_batch * drawn.one_of<int>({1, 2, 4}), drawn.one_of<std::string>({"none", "full"}));
+    const int copies = gpus / drawn.one_of<int>({8, 16, 32, 64});
+    const double full = step_of(line), hybrid = step_of(fmt::format("{} --dp-replicate {}", line, copies));
+    if (full <= 0 || hybrid <= 0) continue;
+    ++compared;
+    EXPECT_LT(hybrid, (copies == gpus / 8 ? 1.01 : 1.02) * full) << line << " in " << copies << " copies";
+  }
+}
+
+TEST(KnownPhysics, CompiledIsNoSlowerThanEager) {
+  Drawn drawn;
+  int compared = 0;
+  while (compared < 200) {
+    const int gpus = drawn.one_of<int>({8, 16, 64, 256}), tp = drawn.one_of<int>({1, 1, 2, 4, 8});
+    const int cp = drawn.one_of<int>({1, 1, 2, 4, 8});
+    if (gpus % (tp * cp) != 0) continue;
+    const std::string line = fmt::format("{} --machine {} --gpus {} --tp {} --cp {} --seq {} --micro-batch 1 "
+                                         "--global-batch {} --zero {} --recompute {} --precision {} --stack",
+        drawn.one_of<std::string>({"llama2-7b", "llama3-8b", "llama2-13b", "llama3-70b", "mixtral-8x7b"}),
+        drawn.one_of<std::string>({"dgx-a100", "dgx-h100", "dgx-b200", "aws-p5"}), gpus, tp, cp,
+        drawn.one_of<int>({4096, 8192, 32768, 131072}), gpus / tp / cp * drawn.one_of<int>({1, 2}),
+        drawn.one_of<int>({2, 3}), drawn.one_of<std::string>({"none", "full"}),
+        drawn.one_of<std::string>({"bf16", "bf16", "fp8"}));
+    const double eager = step_of(line + " pytorch-fsdp-eager"), compiled = step_of(line + " pytorch-fsdp");
+    if (eager <= 0 || compiled <= 0) continue;
+    ++compared;
+    EXPECT_LE(compiled, eager * (1 + 1e-9)) << line;
+  }
+}
+
+/// The exchanges of a step of DeepSeek-V3's own job, in seconds: what they take and what shows of it.
+struct Exchange {
+  double time = 0, exposed = 0, step = 0;
+};
+
+Exchange exchange_of(const std::string& schedule, int global_batch) {
+  const Ran ran = run_line(fmt::format("predict deepseek-v3 --machine hgx-h800 --gpus 2048 --pp 16 --layout balanced "
+                                       "--ep 64 --precision fp8 --global-batch {} --schedule {} --json",
+      global_batch, schedule));
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  const Json report = Json::parse(ran.out);
+  Exchange sum{0, 0, report["step_time_s"].get<double>()};
+  for (const Json& row : report["collectives"])
+    if (row["kind"] == "all_to_all")
+      sum.time += row["time_s"].get<double>(), sum.exposed += row["exposed_s"].get<double>();
+  return sum;
+}
+
+/// 1F1B shows all of it. Pairs of DualPipe hide it, but not where the pipeline fills and drains: a sixth of their 120
+/// micro-batches, half of that share with twice as many.
+TEST(KnownPhysics, PairsHideTheExchangeOfExperts) {
+  for (const auto& [schedule, global_batch, most] :
+      {std::tuple{"dualpipe", 15360, 0.2}, {"dualpipe", 30720, 0.1}, {"dualpipev", 15360, 0.1}}) {
+    const Exchange alone = exchange_of("1f1b", global_batch), paired = exchange_of(schedule, global_batch);
+    EXPECT_GT(alone.exposed, 0.99 * alone.time);
+    EXPECT_LT(paired.exposed, most * alone.time) << schedule << " " << global_batch;
+    EXPECT_GT(paired.exposed, 0) << "the pipeline fills and drains";
+    EXPECT_LT(paired.step, alone.step - 0.5 * alone.time) << schedule << " " << global_batch;
   }
 }
 
