@@ -139,11 +139,14 @@ constexpr auto stack_members = [](auto& file, auto& stack) {
   file.rare("expert_parameters", stack.expert_parameters);
   file.reading(check_parameters, "expert_parameters", stack.expert_parameters);
   file.rare("joint_precisions", stack.joint_precisions);
+  file.rare("fitted_with", stack.fitted_with);
   file.rare("tuned_like", stack.tuned_like);
   file.reading(check_sizes_and_times, stack);
 };
 
 }  // namespace
+
+const std::string& fit_name(const Stack& stack) { return stack.fitted_with.empty() ? stack.id : stack.fitted_with; }
 
 double gradient_bytes(const Stack& stack, Precision precision) {
   constexpr double single = 4;

@@ -98,10 +98,14 @@ struct Stack {
   std::vector<std::string> parameters;
   std::vector<std::string> expert_parameters;  ///< of networks with routed experts; empty: the same
   bool joint_precisions = false;               ///< one fit for all precisions: too few runs are published in each
+  /// stack whose runs make one fit with its own, for both have the same kernels and moves; empty: none
+  std::string fitted_with;
   /// stacks whose fits speak for it where it has none of its own, nearest first
   std::vector<std::string> tuned_like;
 };
 
+/// The stack that fits of this one's steps are filed under.
+const std::string& fit_name(const Stack& stack);
 /// Accumulator type of weight gradients under a plan's precision.
 double gradient_bytes(const Stack& stack, Precision precision);
 

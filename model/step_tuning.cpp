@@ -62,9 +62,10 @@ Doubt other_software(const Profile& profile, const std::string& stack, bool expe
 }
 
 FoundFit found(const Profile& profile, StepFit fit, const Stack& stack, Precision precision) {
-  const bool foreign = fit.stack != stack.id, borrowed = foreign || fit.precision != precision;
+  const bool foreign = fit.stack != fit_name(stack) && fit.stack != stack.id,
+             borrowed = foreign || fit.precision != precision;
   if (foreign) std::erase_if(fit.values, [](const StepValue& value) { return !speaks_of_kernels(value.parameter); });
-  if (foreign) fit.spread = widened(fit.spread, other_software(profile, stack.id, fit.experts));
+  if (foreign) fit.spread = widened(fit.spread, other_software(profile, fit_name(stack), fit.experts));
   else if (borrowed) fit.spread = widened(fit.spread, other_precision);
   else if (fit.experts) fit.spread = widened(fit.spread, other_release);
   return {std::move(fit), borrowed};
@@ -113,12 +114,12 @@ StepTuning tuning_of(const Stack& stack, const Profile& profile, const StepFit* 
 }
 
 FoundFit find_step_fit(const Profile& profile, const Stack& stack, Precision precision, bool experts) {
-  std::vector<std::string> stacks = {stack.id};
+  std::vector<std::string> stacks = {fit_name(stack), stack.id};
   stacks.insert(stacks.end(), stack.tuned_like.begin(), stack.tuned_like.end());
   for (const std::string& id : stacks)
     for (const Precision near : nearest_precisions(precision))
       if (const StepFit* fit = fit_of(profile, id, near, experts)) return found(profile, *fit, stack, precision);
-  return mean_fit(profile, stack.id, experts);
+  return mean_fit(profile, fit_name(stack), experts);
 }
 
 // By fit_pair_spread's quantile, over the program's records (studies/records/runs.json). Dense: 355 pairs of 27 jobs,

@@ -93,8 +93,8 @@ Expected<RunScenario> scenario_of(const Run& run) {
   if (named.guessed) assumptions.push_back(fmt::format("stack {} by date", named.id));
   // Runs of the software that another one is taken for say how that may be, not how it is.
   if (named.guessed && run.software) {
-    stack.tuned_like.insert(stack.tuned_like.begin(), stack.id);
-    stack.id.clear();
+    stack.tuned_like.insert(stack.tuned_like.begin(), fit_name(stack));
+    stack.id.clear(), stack.fitted_with.clear();
   }
   take_dropout(spec, stack, assumptions);
   override_manners(stack, run.overlap, assumptions);

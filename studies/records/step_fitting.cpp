@@ -43,6 +43,11 @@ template <typename Work> void on_all_processors(std::size_t count, const Work& w
   for (std::thread& helper : helpers) helper.join();
 }
 
+/// Rows of unnamed software have no name of their own.
+const std::string& pool_name(const Scenario& s) {
+  return s.stack.row.fitted_with.empty() ? s.stack.id : s.stack.row.fitted_with;
+}
+
 Leave leave_of(const FitPool& pool, const std::vector<MeasuredRun>& runs) {
   for (const Leave leave : {Leave::source, pool.experts ? Leave::release : Leave::model, Leave::model})
     if (several_groups(pool, runs, leave)) return leave;
@@ -108,7 +113,7 @@ std::string group_of(const MeasuredRun& run, Leave leave) {
     case Leave::model: return run.model;
     case Leave::release: return run.release;
     case Leave::run: return run.id;
-    case Leave::stack: return run.scenario.stack.id;
+    case Leave::stack: return pool_name(run.scenario);
     case Leave::length: return run.scenario.plan.sequence < long_sequence ? "short" : "long";
   }
   return run.id;
@@ -159,8 +164,9 @@ std::vector<FitPool> pools_of(const std::vector<MeasuredRun>& runs) {
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const Scenario& s = runs[i].scenario;
     const Precision own = runs[i].experts() || s.stack.row.joint_precisions ? Precision::bf16 : s.plan.precision;
-    FitPool& pool = pools[{s.stack.id, own, hardware_of(s.machine.row, runs[i].experts()), runs[i].experts()}];
-    if (pool.members.empty()) pool.stack = s.stack.id, pool.precision = s.plan.precision;
+    const std::string& name = pool_name(s);
+    FitPool& pool = pools[{name, own, hardware_of(s.machine.row, runs[i].experts()), runs[i].experts()}];
+    if (pool.members.empty()) pool.stack = name, pool.precision = s.plan.precision;
     pool.hardware = hardware_of(s.machine.row, runs[i].experts()), pool.experts = runs[i].experts();
     pool.members.push_back(i);
   }

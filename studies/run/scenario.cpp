@@ -367,7 +367,8 @@ std::string fit_remark(const Scenario& scenario, const FoundFit& found) {
   if (fit.groups > 0) text += fmt::format(", {:.1f} % off with the {} left out", 100 * fit.held_out_mape, fit.left_out);
   if (!fitted_on(fit, scenario.machine.row.gpu.id)) text += fmt::format(", on {}", fmt::join(fit.gpus, ", "));
   if (found.borrowed)
-    text += fmt::format("; none of {} {} are at hand", scenario.stack.row.id, to_text(scenario.plan.precision));
+    text += fmt::format("; none of {} in {} are at hand",
+        scenario.stack.row.id.empty() ? "this software" : scenario.stack.row.id, to_text(scenario.plan.precision));
   return text;
 }
 

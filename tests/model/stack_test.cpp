@@ -96,6 +96,7 @@ constexpr FieldChange field_changes[] = {
     {"parameters", [](Stack& s) { s.parameters = {"products", "memory"}; }},
     {"expert_parameters", [](Stack& s) { s.expert_parameters = {"host_per_launch_s"}; }},
     {"joint_precisions", [](Stack& s) { s.joint_precisions = true; }},
+    {"fitted_with", [](Stack& s) { s.fitted_with = "nemo"; }},
     {"tuned_like", [](Stack& s) { s.tuned_like = {"nemo", "jax"}; }},
 };
 // clang-format on
@@ -178,6 +179,18 @@ TEST(CatalogStacks, FitsAreBorrowedFromOtherStacksOfTheCatalogue) {
       EXPECT_EQ((*known)->id, id) << "an alias: fits go by id";
       EXPECT_NE(id, stack.id);
     }
+}
+
+TEST(CatalogStacks, FitsTogetherAreFiledUnderAStackThatHasItsOwnAndTurnTheSame) {
+  for (const Stack& stack : built_in().stacks) {
+    if (stack.fitted_with.empty()) continue;
+    const auto other = find_row(built_in().stacks, stack.fitted_with, "stack");
+    ASSERT_TRUE(other.has_value()) << stack.id;
+    EXPECT_EQ((*other)->id, stack.fitted_with) << "an alias: fits go by id";
+    EXPECT_EQ((*other)->fitted_with, "") << stack.id;
+    EXPECT_EQ((*other)->parameters, stack.parameters) << stack.id;
+    EXPECT_EQ((*other)->expert_parameters, stack.expert_parameters) << stack.id;
+  }
 }
 
 TEST(CatalogStacks, BeginBeforeTheyEnd) {

@@ -53,6 +53,16 @@ TEST(StepTuning, TheOwnFitComesBeforeAnotherPrecisionAndAnotherStack) {
       << "the own software in fp8 comes first";
 }
 
+TEST(StepTuning, AFitTogetherIsTheOwnFitOfBoth) {
+  const Stack& eager = **find_row(built_in().stacks, "pytorch-fsdp-eager", "stack");
+  ASSERT_EQ(eager.fitted_with, "pytorch-fsdp");
+  const Profile profile =
+      with_fits({fit_for("llm-foundry", Precision::bf16, 1.1), fit_for("pytorch-fsdp", Precision::bf16, 1.3)});
+  const FoundFit found = find_step_fit(profile, eager, Precision::bf16, false);
+  EXPECT_EQ(found.fit->values[0].value, 1.3);
+  EXPECT_FALSE(found.borrowed);
+}
+
 TEST(StepTuning, WhereNothingIsNearTheMeanOfAllSoftwareHolds) {
   StepFit many = fit_for("nemo", Precision::fp8, 1.2), few = fit_for("jax", Precision::bf16, 1.0);
   many.groups = 9, few.groups = 1;

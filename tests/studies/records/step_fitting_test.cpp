@@ -38,6 +38,15 @@ TEST(FitPools, PrecisionsAreApartUnlessTheStackJoinsThem) {
   EXPECT_EQ(pools_of(runs).size(), 1U);
 }
 
+TEST(FitPools, SoftwareWithTheSameKernelsMakesOnePool) {
+  const auto runs =
+      runs_of_cases({{"pytorch-fsdp-eager", bf16, "dgx-h100", false}, {"pytorch-fsdp", bf16, "dgx-h100", false}});
+  const auto pools = pools_of(runs);
+  ASSERT_EQ(pools.size(), 1U);
+  EXPECT_EQ(pools.front().stack, "pytorch-fsdp");
+  EXPECT_EQ(group_of(runs[0], Leave::stack), group_of(runs[1], Leave::stack)) << "left out together";
+}
+
 TEST(FitPools, RoutedRunsAreApartFromDenseOnesAndInAllPrecisions) {
   EXPECT_EQ(pools_among(
                 {{"nemo", bf16, "dgx-h100", false}, {"nemo", bf16, "dgx-h100", true}, {"nemo", fp8, "dgx-h100", true}}),
