@@ -47,14 +47,16 @@ Expected<void> check_nodes(
     const Launch& launch, const LaunchHints& hints, const Scenario& scenario, std::vector<std::string>& warnings) {
   constexpr std::int64_t largest_node = 16;
   const std::int64_t here = launch.gpus_per_node, there = scenario.machine.row.levels.front().gpus;
-  if (here == 0 || here >= there || launch.gpus <= here || there > largest_node) return {};
+  if (here == 0 || here == there || launch.gpus <= here || there > largest_node) return {};
   std::string text = fmt::format("{} GPUs on each node, and {} has {}", here, scenario.machine.row.name, there);
-  if (hints.lenient) return warnings.push_back(std::move(text)), Expected<void>{};
+  if (hints.lenient || here > there) return warnings.push_back(std::move(text)), Expected<void>{};
   std::vector<std::string> fitting;
   for (const Machine& machine : built_in().machines)
     if (machine.levels.front().gpus == here) fitting.push_back(machine.id);
   return fail(launch.where, std::move(text),
-      fmt::format("--machine of such nodes: {}; or --lenient for full nodes", fmt::join(fitting, ", ")));
+      fmt::format("--machine {}; or --lenient for full nodes",
+          fitting.empty() ? "FILE, of a machine with such nodes"
+                          : fmt::format("of such nodes: {}", fmt::join(fitting, ", "))));
 }
 
 /// What explain calls wrong of the arguments as they stand: the framework refuses it, or it does not do what it says.

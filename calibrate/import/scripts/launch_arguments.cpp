@@ -245,8 +245,8 @@ std::string argument_name(std::string_view written) {
 }
 
 Expected<std::vector<LaunchLine>> find_launches(
-    std::string_view text, const std::string& where, const ArgumentMap& defined) {
-  TRY(const auto script, read_shell(text, where, is_launcher, defined));
+    std::string_view text, const std::string& where, const ArgumentMap& defined, const SourcedText& sourced) {
+  TRY(const auto script, read_shell(text, where, is_launcher, defined, sourced));
   LaunchLine batch;
   std::vector<LaunchLine> launches;
   for (const ShellCommand& command : script.commands) {
@@ -258,6 +258,8 @@ Expected<std::vector<LaunchLine>> find_launches(
   std::size_t bytes = 0;
   for (LaunchLine& launch : launches) {
     add_unclosed(launch, script.unclosed);
+    if (!script.sourced.empty()) launch.sourced = script.sourced;
+    if (!script.unfollowed.empty()) launch.unfollowed = script.unfollowed;
     for (const ShellFile& file : script.files) {
       bytes += file.text.size() + sizeof(LaunchFile);
       if (bytes > most_file_bytes) break;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "calibrate/import/scripts/launch_line.h"
+#include "calibrate/import/shell/sourced_text.h"
 #include "model/base/error.h"
 
 namespace stepcast::calibrate {
@@ -17,7 +18,7 @@ namespace stepcast::calibrate {
 /// passed over. `defined`: variables of whoever reads, "1" for the first argument of the script; what the script sets
 /// itself goes over them. Fails where a command is cut off inside a quote.
 Expected<std::vector<LaunchLine>> find_launches(
-    std::string_view text, const std::string& where, const ArgumentMap& defined = {});
+    std::string_view text, const std::string& where, const ArgumentMap& defined = {}, const SourcedText& sourced = {});
 
 /// Arguments behind --: words as they are, no shell. The launcher may stand in front of them, or only the program's
 /// arguments.

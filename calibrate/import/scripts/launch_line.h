@@ -41,6 +41,8 @@ struct LaunchLine {
   ArgumentMap environment;                           ///< NAME=value before the command, names as written
   ArgumentMap exported;                              ///< what the script exports before it
   std::vector<LaunchFile> files;                     ///< all that the script writes
+  std::vector<std::string> sourced;                  ///< scripts that it reads into itself and that are not at hand
+  std::vector<std::string> unfollowed;               ///< what it does with its own arguments: "line 4 shifts ..."
   std::vector<std::string> notes;                    ///< how values came about, where that is not sure
   std::map<std::string, std::size_t> unclosed;       ///< variables it uses whose quotes do not close: the line
   static constexpr std::int64_t unknown_count = -1;  ///< said by a value that the text does not set

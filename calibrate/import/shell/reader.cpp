@@ -50,14 +50,16 @@ std::string_view first_token(std::string_view rest) {
   return rest.substr(0, rest.find_first_of(" \t\r\n;"));
 }
 
-ShellReader::ShellReader(
-    const std::string& where, bool (*wanted)(std::string_view), const std::map<std::string, std::string>& defined)
-    : where_(where), wanted_(wanted) {
+ShellReader::ShellReader(const std::string& where, bool (*wanted)(std::string_view),
+    const std::map<std::string, std::string>& defined, const SourcedText& sourced)
+    : where_(where), wanted_(wanted), sourced_(sourced) {
   for (const auto& [name, text] : defined) {
     ShellText value;
     value.put(text, 0);
     variables_.set(name, ShellValue{{value}, false, 0, 0, {}});
   }
+  if (auto given = numbered_arguments(); !given.empty() && variables_.find("@") == nullptr)
+    number_arguments(std::move(given), 0);
 }
 
 Expected<ShellScript> ShellReader::read(std::string_view text) {
@@ -119,6 +121,10 @@ Expected<void> ShellReader::take_command(Place& place) {
   if (take_function(place)) return {};
   if (!blocks_.active()) return pass_over_command(place, token);
   if (const auto body = functions_.find(token); body != functions_.end()) return call(place, body->first, body->second);
+  if (token == "source" || token == ".") return take_source(place);
+  if (token == "shift") return take_shift(place);
+  if (token == "set" && place.rest().starts_with("set -- ")) return take_set(place);
+  if (token == "while" || token == "until") ++loops_;
   if (!may_begin(token)) return pass_over(place);
   return take_words(place);
 }
@@ -309,14 +315,15 @@ std::size_t ShellReader::inner_shell(const std::vector<ShellWord>& words) {
 }
 
 Expected<ShellScript> read_shell(std::string_view text, const std::string& where,
-    bool (*wanted)(std::string_view first_word), const std::map<std::string, std::string>& defined) {
+    bool (*wanted)(std::string_view first_word), const std::map<std::string, std::string>& defined,
+    const SourcedText& sourced) {
   std::string without_marks;
   if (std::any_of(text.begin(), text.end(), is_unset_mark)) {
     without_marks = text;
     std::replace_if(without_marks.begin(), without_marks.end(), is_unset_mark, ' ');
     text = without_marks;
   }
-  return ShellReader(where, wanted, defined).read(text);
+  return ShellReader(where, wanted, defined, sourced).read(text);
 }
 
 }  // namespace stepcast::calibrate

@@ -12,6 +12,7 @@
 #include "calibrate/import/shell/blocks.h"
 #include "calibrate/import/shell/expand.h"
 #include "calibrate/import/shell/heredoc.h"
+#include "calibrate/import/shell/sourced_text.h"
 #include "calibrate/import/shell/words.h"
 
 namespace stepcast::calibrate {
@@ -22,12 +23,13 @@ namespace stepcast::calibrate {
 /// taken or left out; of others all are read, what they set last counts and a note says so. Fails where a wanted
 /// command is cut off inside a quote.
 Expected<ShellScript> read_shell(std::string_view text, const std::string& where,
-    bool (*wanted)(std::string_view first_word), const std::map<std::string, std::string>& defined);
+    bool (*wanted)(std::string_view first_word), const std::map<std::string, std::string>& defined,
+    const SourcedText& sourced = {});
 
 class ShellReader {
  public:
-  ShellReader(
-      const std::string& where, bool (*wanted)(std::string_view), const std::map<std::string, std::string>& defined);
+  ShellReader(const std::string& where, bool (*wanted)(std::string_view),
+      const std::map<std::string, std::string>& defined, const SourcedText& sourced);
   Expected<ShellScript> read(std::string_view text);
 
  private:
@@ -81,9 +83,17 @@ class ShellReader {
   Expected<void> call(Place& place, const std::string& name, const ShellSource& body);
   void put_back(const std::string& name, const ShellVariables& before);
   Expected<void> take_echo(Place& place, ShellWords& words);
+  // the script's own arguments, and scripts that it reads: own_arguments.cpp
+  Expected<void> take_source(Place& place);
+  Expected<void> take_shift(Place& place);
+  void end_loop();
+  Expected<void> take_set(Place& place);
+  void number_arguments(std::vector<ShellText> given, std::size_t line);
+  [[nodiscard]] std::vector<ShellText> numbered_arguments() const;
 
   const std::string& where_;
   bool (*wanted_)(std::string_view);
+  const SourcedText& sourced_;
   ShellVariables variables_;
   ShellBlocks blocks_;
   std::map<std::string, ShellSource, std::less<>> functions_;
@@ -92,7 +102,8 @@ class ShellReader {
   std::vector<ShellWord> prefix_;
   std::map<std::string, std::string> prefix_environment_;
   Expected<void> inner_;
-  int unclosed_ = 0, missing_ends_ = 0, calls_ = 0;
+  int unclosed_ = 0, missing_ends_ = 0, calls_ = 0, loops_ = 0;
+  std::size_t loop_shift_ = 0;  ///< line of a shift in the loop that is open
   ShellScript out_;
 };
 

@@ -84,7 +84,8 @@ bool ShellReader::take_block_word(Place& place, std::string_view token) {
   if (token == "esac" || token == "fi") return blocks_.close(token == "esac"), place.at += token.size(), true;
   if (blocks_.wants_label()) return take_label(place), true;
   if (token == "else") return blocks_.else_if(ShellTruth::yes), place.at += token.size(), true;
-  if (token == "for") return take_loop(place), true;
+  if (token == "for") return ++loops_, take_loop(place), true;
+  if (token == "done") end_loop();
   if (token == "then" || token == "do" || token == "done" || token == "{" || token == "}")
     return place.at += token.size(), true;
   if (rest.starts_with(';') || rest.starts_with('&') || rest.starts_with('|')) return ++place.at, true;

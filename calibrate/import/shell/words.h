@@ -39,6 +39,9 @@ struct ShellFile {
 
 struct ShellScript {
   std::vector<ShellCommand> commands;
+  std::vector<std::string> sourced;  ///< files that it sources and that nobody has: what they set is not known
+  /// what it does with its own arguments that is not followed: "line 4: ..."
+  std::vector<std::string> unfollowed;
   std::vector<ShellFile> files;
   std::map<std::string, std::size_t>
       unclosed;  ///< variables whose value has a quote or bracket that does not close: the line

@@ -40,6 +40,9 @@ struct Framework {
   bool own_sequence = false;  ///< sequences are as long as it says, whatever the network is made for
   bool stands_in = false;     ///< no stack is measured for it: its row names the one that it is priced as
   bool hydra = false;         ///< --config-path and --config-name name its configuration
+  bool free_sections =
+      false;                 ///< sections of many names stand in front of the table's: nearly a known one is a mistake
+  bool whole_names = false;  ///< nothing stands in front of a section: "x.training.seq_len" is no "training.seq_len"
 
   [[nodiscard]] const ArgumentTable& table() const { return argument_table(id); }
 };

@@ -27,6 +27,7 @@ struct Launch {
   std::string program;                                         ///< "pretrain_gpt.py"; "" where none is named
   std::vector<std::string> notes;                              ///< what was chosen or left out in reading
   std::vector<std::string> unread;                             ///< files that it names and that are not there
+  std::vector<std::string> unfollowed;                         ///< what its script does that is not followed
 
   /// The one that counts; null where it was not given.
   [[nodiscard]] const GivenArgument* find(std::string_view name) const;

@@ -51,13 +51,60 @@ std::vector<std::string> refused_arguments(const Launch& launch) {
   return refused;
 }
 
+/// Sections of NeMo's, Bridge's and Megatron's configurations around the names of the tables.
+constexpr std::string_view usual_sections[] = {"model", "trainer", "exp_manager", "training", "parallelism", "dataset",
+    "optimizer", "config", "recipe", "model_parallel", "language_model", "tokenizer", "strategy", "plugins", "encoder",
+    "decoder", "language", "vision", "optim", "scheduler", "sched", "logger", "logging", "checkpoint", "checkpointing",
+    "profiling", "profiler", "cluster", "launcher", "stages", "modules", "policy", "actor", "student", "teacher",
+    "network", "hparams", "params", "model_config", "model_args", "training_args", "train_config", "base_config",
+    "common", "experiment", "comm_overlap", "mixed_precision", "callbacks", "megatron", "mcore", "train_ds",
+    "data_module"};
+
+std::vector<std::string> known_sections(const ArgumentTable& table) {
+  std::vector<std::string> known(std::begin(usual_sections), std::end(usual_sections));
+  for (const ArgumentFact& fact : table.facts()) {
+    const std::string_view name = fact.name;
+    for (std::size_t begin = 0, dot = name.find('.'); dot != name.npos; begin = dot + 1, dot = name.find('.', begin))
+      known.emplace_back(name.substr(begin, dot - begin));
+  }
+  std::sort(known.begin(), known.end());
+  known.erase(std::unique(known.begin(), known.end()), known.end());
+  return known;
+}
+
+/// What is wrong with the sections in front of a name that ends in a known one: "did you mean 'model'?"; "" = nothing.
+/// Short ones are too near to each other to be told from mistakes.
+std::string wrong_section(
+    const Launch& launch, const GivenArgument& given, const ArgumentFact& fact, const std::vector<std::string>& known) {
+  constexpr std::size_t shortest = 5;
+  std::string_view front = given.name;
+  if (!front.ends_with(fact.name) || front.size() == fact.name.size()) return {};
+  front.remove_suffix(fact.name.size());
+  if (launch.framework->whole_names && fact.name.find('.') != fact.name.npos)
+    return fmt::format("there is only {}", fact.name);
+  if (!launch.framework->free_sections) return {};
+  for (std::size_t dot = front.find('.'); dot != front.npos; front.remove_prefix(dot + 1), dot = front.find('.')) {
+    const std::string_view section = front.substr(0, dot);
+    if (section.size() < shortest || contains(known, section)) continue;
+    if (const std::string near = nearest_name(section, known); !near.empty())
+      return fmt::format("section {:.40}: did you mean '{}'?", section, near);
+  }
+  return {};
+}
+
 }  // namespace
 
 std::vector<std::string> unknown_arguments(const Launch& launch) {
   std::vector<std::string> unknown;
-  for (const GivenArgument& given : launch.arguments)
-    if (launch.framework->table().find(given.name) == nullptr)
-      unknown.push_back(fmt::format("{} ({})", place_of(launch, given), unknown_argument(launch, given)));
+  const bool nested = std::any_of(launch.arguments.begin(), launch.arguments.end(),
+      [](const GivenArgument& given) { return given.name.find('.') != given.name.npos; });
+  const auto known = nested ? known_sections(launch.framework->table()) : std::vector<std::string>();
+  for (const GivenArgument& given : launch.arguments) {
+    const ArgumentFact* fact = launch.framework->table().find(given.name);
+    const std::string wrong =
+        fact == nullptr ? unknown_argument(launch, given) : wrong_section(launch, given, *fact, known);
+    if (!wrong.empty()) unknown.push_back(fmt::format("{} ({})", place_of(launch, given), wrong));
+  }
   return unknown;
 }
 
@@ -70,6 +117,7 @@ Expected<std::vector<std::string>> understood(const Launch& launch, bool lenient
     return fail(launch.where, fmt::format("what is trained is not forecast: {}", fmt::join(refused, "; ")),
         "without such arguments it is the forecast of another run");
   if (std::string doubt = program_doubt(launch.program); !doubt.empty()) doubts.push_back(std::move(doubt));
+  doubts.insert(doubts.end(), launch.unfollowed.begin(), launch.unfollowed.end());
   if (const auto unknown = unknown_arguments(launch); !unknown.empty())
     doubts.push_back(fmt::format("{} argument{} may change the run and {} not known: {}", unknown.size(),
         unknown.size() == 1 ? "" : "s", unknown.size() == 1 ? "is" : "are", fmt::join(unknown, "; ")));

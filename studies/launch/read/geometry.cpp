@@ -39,6 +39,10 @@ const NetworkSpec* named_network(const LaunchSubject& subject) {
   LaunchAnswers& ask = subject.answers;
   std::vector<std::string> names;
   const auto name = ask.text(Asked::model_name), flavor = ask.text(Asked::model_flavor);
+  // torchtitan's names are families; a flavor that is not in its table is somebody's own
+  if (name && subject.framework.id == "torchtitan" && ask.name(Asked::model_name) == "model.name" &&
+      torchtitan_model(*name, flavor.value_or("")) == nullptr)
+    return nullptr;
   if (name && flavor) names.push_back(*name + "-" + *flavor);
   if (name) names.push_back(*name), names.push_back(std::string(last_of_path(*name)));
   if (const auto config = ask.text(Asked::config_name)) names.push_back(*config);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -12,6 +13,7 @@
 #include "model/base/text.h"
 #include "studies/launch/facts/dialects.h"
 #include "studies/launch/facts/torchtitan_models.h"
+#include "studies/launch/limits/named_file.h"
 #include "studies/launch/read/launch_parts.h"
 
 namespace stepcast::launch {
@@ -141,6 +143,9 @@ void take_line(Launch& launch, const LaunchLine& line) {
   launch.gpus = line.gpus();
   launch.gpus_per_node = std::max<std::int64_t>(0, line.gpus_per_node);
   launch.notes.insert(launch.notes.end(), line.notes.begin(), line.notes.end());
+  launch.unread.insert(launch.unread.end(), line.sourced.begin(), line.sourced.end());
+  for (const std::string& what : line.unfollowed)
+    launch.unfollowed.push_back(fmt::format("{}: {}", launch.where, what));
   const bool unknown = line.nodes < 0 || line.gpus_per_node < 0 || line.ranks < 0;
   if (unknown && launch.gpus == 0)
     launch.notes.push_back(fmt::format("how many GPUs the launcher starts hangs on what nothing sets: {}",
@@ -220,6 +225,17 @@ Expected<Launch> launch_of_python(
   return finish_launch(std::move(launch), nullptr, source, folders);
 }
 
+/// Scripts that a script reads into itself lie in the folders that it may open.
+SourcedText sourced_from(const LaunchFolders& folders) {
+  if (folders.empty()) return {};
+  return [&folders](const std::string& name) -> std::optional<std::string> {
+    const auto path = named_file(folders, name);
+    if (!path || path->empty()) return std::nullopt;
+    auto text = read_text_file(*path);
+    return text ? std::optional(std::move(*text)) : std::nullopt;
+  };
+}
+
 Expected<Launch> launch_of_text(
     const std::string& text, const std::string& where, const LaunchSource& source, const LaunchFolders& folders) {
   TRY(check_launch_bytes(text, where));
@@ -235,7 +251,8 @@ Expected<Launch> launch_of_text(
     return launch_of_script(lines, where, source, folders);
   }
   const bool script = text.starts_with("#!"), json = first.starts_with('{');
-  const auto lines = json ? Expected<std::vector<LaunchLine>>{} : find_launches(text, where, source.defined);
+  const auto lines =
+      json ? Expected<std::vector<LaunchLine>>{} : find_launches(text, where, source.defined, sourced_from(folders));
   const bool config = config_form(text).has_value() && !script;
   if (lines && !lines->empty()) return launch_of_script(*lines, where, source, folders);
   if (!lines && (script || !config)) return tl::unexpected(lines.error());

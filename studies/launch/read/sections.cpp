@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "model/base/contains.h"
 #include "model/base/text.h"
 #include "studies/launch/facts/launch_release.h"
 
@@ -25,6 +26,23 @@ constexpr SectionRule section_rules[] = {
     {"deepspeed", "torch_autocast.", "torch_autocast.enabled", " true 1 "},
     {"deepspeed", "expert_parallel.", "expert_parallel.enabled", " true 1 "},
 };
+
+/// Sections of a configuration that are of other data or programs than the training: NeMo's and NeMo-Aligner's
+/// validation and test sets, generation while training, models beside the one that is trained.
+constexpr std::string_view other_sections[] = {"validation_ds", "test_ds", "predict_ds", "validation", "test",
+    "inference", "generate", "generation", "speculative", "draft", "critic", "reward_model", "ref_policy",
+    "evaluation"};
+
+/// The path up to such a section, where the argument is known by its end alone: "model.data.validation_ds" of its
+/// micro_batch_size; "" of others.
+std::string other_section(const Launch& launch, const GivenArgument& given) {
+  const ArgumentFact* fact = launch.framework->table().find(given.name);
+  if (fact == nullptr || !given.name.ends_with(fact->name)) return {};
+  const std::string_view name = std::string_view(given.name).substr(0, given.name.size() - fact->name.size());
+  for (std::size_t begin = 0, dot = name.find('.'); dot != name.npos; begin = dot + 1, dot = name.find('.', begin))
+    if (contains(other_sections, name.substr(begin, dot - begin))) return std::string(name.substr(0, dot));
+  return {};
+}
 
 /// What an engine does where it is told nothing: without `name` and `instead`, where `chooser` has `value`, it is as if
 /// `name` were `becomes`; from release `since` on, and only beside `beside`, where those are not empty.
@@ -90,8 +108,13 @@ Launch counting_sections(Launch launch, std::vector<std::string>& notes) {
     if (!is_counted(launch, given)) passed_over.insert(given.name.substr(0, given.name.find('.')));
   if (!passed_over.empty())
     notes.push_back(fmt::format("switched off, so passed over: {}", fmt::join(passed_over, ", ")));
+  std::set<std::string> others;
+  for (const GivenArgument& given : launch.arguments)
+    if (std::string section = other_section(launch, given); !section.empty()) others.insert(std::move(section));
+  if (!others.empty()) notes.push_back(fmt::format("not of the training, so passed over: {}", fmt::join(others, ", ")));
   Launch counted = launch;
-  std::erase_if(counted.arguments, [&](const GivenArgument& given) { return !is_counted(launch, given); });
+  std::erase_if(counted.arguments,
+      [&](const GivenArgument& given) { return !is_counted(launch, given) || !other_section(launch, given).empty(); });
   settle_fsdp(counted);
   const std::string release = release_in_force(counted);
   for (const EngineDefault& row : engine_defaults)

@@ -253,7 +253,8 @@ class SplitReader {
     word = word.substr(0, word.find(' '));  // "full_shard auto_wrap"
     const ShardingWord* row = word_row(sharding_words, word);
     if (row == nullptr) {
-      subject_.note(fmt::format("sharding '{:.40}' is not known: taken as ZeRO stage {}", words, otherwise));
+      ask_.refuse(Asked::sharding, fmt::format("sharding '{:.40}' is not known", words),
+          "FULL_SHARD, SHARD_GRAD_OP, HYBRID_SHARD or NO_SHARD");
       return otherwise;
     }
     within_nodes_ = row->replicated;

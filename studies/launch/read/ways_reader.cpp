@@ -71,7 +71,8 @@ class RecomputeReader {
     run_.recompute = row != nullptr ? std::string(row->record) : usual;
     if (row != nullptr) recompute_.kind = row->kind;
     else if (word != usual)
-      subject_.note(fmt::format("recomputation '{:.40}' is not known: taken as {}", word, *run_.recompute));
+      ask_.refuse(
+          Asked::recompute, fmt::format("recomputation '{:.40}' is not known", word), "none, selective or full");
     if (subject_.framework.id == "torchtitan" && run_.recompute->starts_with("selective"))
       of_torchtitan(option.value_or("2"));
     layers();

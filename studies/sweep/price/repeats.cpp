@@ -4,6 +4,9 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
+
+#include "sim/schedule/schedule_table.h"
 
 namespace stepcast::sweep {
 namespace {
@@ -49,11 +52,39 @@ bool keeps_all_whole(const SpacePoints& points, const Digits& digits) {
          (ranks == wishes.replicas && wishes.dp() == wishes.replicas && wishes.ep * wishes.etp == 1);
 }
 
-/// On one stage all orders come down to the same, if they can run there at all.
+/// On one stage all chunks come down to the same, if they can run there at all.
 bool runs_on_one_stage(const SpacePoints& points, const Digits& digits) {
   const Split split = split_of(points.wishes(digits), points.network(), points.stack());
   constexpr std::int64_t micro_batches = 64;  // their number decides nothing on one stage
   return runs_schedule(split.schedule, 1, split.chunks, micro_batches);
+}
+
+/// The order on one stage, of a few micro-batches that stand for any number; none where the schedule cannot run there.
+std::optional<Order> one_stage_order(const SpacePoints& points, const Digits& digits) {
+  constexpr int micro_batches = 8;
+  const Split split = split_of(points.wishes(digits), points.network(), points.stack());
+  if (!runs_schedule(split.schedule, 1, split.chunks, micro_batches)) return std::nullopt;
+  auto order = make_order(split.schedule, {.chunks = static_cast<int>(split.chunks), .micro_batches = micro_batches});
+  return order ? std::optional(std::move(*order)) : std::nullopt;
+}
+
+/// A backward in two parts right behind each other is a whole one.
+std::vector<Action> with_whole_backwards(const std::vector<Action>& actions) {
+  std::vector<Action> whole;
+  for (const Action& action : actions) {
+    const bool second = action.kind == ActionKind::weight_grad && !whole.empty() &&
+                        whole.back().kind == ActionKind::input_grad && whole.back().stage == action.stage &&
+                        whole.back().micro_batch == action.micro_batch;
+    if (second) whole.back().kind = ActionKind::backward;
+    else whole.push_back(action);
+  }
+  return whole;
+}
+
+/// What waits in an order holds its memory (gpipe all of it), and chunks have launches and buckets of their own.
+bool same_on_one_stage(const SpacePoints& points, const Digits& one, const Digits& other) {
+  const auto a = one_stage_order(points, one), b = one_stage_order(points, other);
+  return a && b && a->stages() == b->stages() && with_whole_backwards(a->actions) == with_whole_backwards(b->actions);
 }
 
 /// Layers by virtual stage, of a layout that is not to be balanced; none where they cannot lie so.
@@ -136,10 +167,10 @@ bool repeats_chunks(const SpacePoints& points, const Digits& digits) {
   });
 }
 
-/// On one stage all schedules are the same; elsewhere one may be said by name and by default.
+/// One may be said by name and by default; on one stage many come down to the same order.
 bool repeats_schedule(const SpacePoints& points, const Digits& digits) {
   return any_earlier(digits, AxisId::schedule, [&](const Digits& earlier) {
-    return points.wishes(digits).pp == 1 ? runs_on_one_stage(points, earlier) && layers_lie_so(points, earlier)
+    return points.wishes(digits).pp == 1 ? same_on_one_stage(points, earlier, digits) && layers_lie_so(points, earlier)
                                          : scheduled(points, earlier) == scheduled(points, digits);
   });
 }

@@ -165,7 +165,8 @@ std::map<std::string, double> sums_of(const Threads& threads, int process) {
 
 TEST(SceneTrace, SumsAreThePhasesOfTheStep) {
   int held = 0;
-  for (const std::string& line : forecasts()) {
+  for (std::size_t i = 0; i < forecasts().size(); i += sanitized ? 3 : 1) {
+    const std::string& line = forecasts()[i];
     SCOPED_TRACE(line);
     const auto made = forecast_of(line);
     const StepReport& step = made->prediction.step;
