@@ -27,27 +27,36 @@ bool names_script(std::string_view name) {
 
 }  // namespace
 
+ShellReader::WordsHere ShellReader::words_here(Place& place) {
+  ShellWords words(place.source.part(place.at, window(place), place.line()), &variables_);
+  WordsHere here;
+  while (words.next()) here.words.push_back(words.word());
+  here.length = words.position(), here.cut = words.cut();
+  return here;
+}
+
 Expected<void> ShellReader::take_source(Place& place) {
   const std::size_t line = place.line();
-  ShellWords words(place.source.part(place.at, window(place), line), &variables_);
-  std::vector<ShellText> given;
-  while (words.next()) given.push_back(words.word());
-  if (words.cut() || given.size() < 2) return pass_over(place);
-  const std::string name = given[1].shown();
-  if (!names_script(name) || prepares_shell(name)) return pass_over(place);
-  TRY(step_over(place, words.position()));
-  auto text = sourced_ ? sourced_(name) : std::nullopt;
+  const WordsHere here = words_here(place);
+  if (here.cut || here.words.size() < 2 || !sourced_) return pass_over(place);
+  const std::string name = here.words[1].shown();
+  // A script that reads itself, or two that read each other, would go on without end.
+  constexpr int most_read = 64;
+  const auto text = ++read_scripts_ > most_read ? std::nullopt : sourced_(name);
   if (!text) {
-    if (sourced_ && std::find(out_.sourced.begin(), out_.sourced.end(), name) == out_.sourced.end())
+    const bool missed = names_script(name) && !prepares_shell(name);
+    if (missed && std::find(out_.sourced.begin(), out_.sourced.end(), name) == out_.sourced.end())
       out_.sourced.push_back(name);
-    return {};
+    return pass_over(place);
   }
-  const auto outer = numbered_arguments();
-  if (given.size() > 2) number_arguments({given.begin() + 2, given.end()}, line);
+  TRY(step_over(place, here.length));
+  const bool handed = here.words.size() > 2;
+  const auto outer = own_arguments();
+  if (handed) set_own_arguments(std::vector(here.words.begin() + 2, here.words.end()), line);
   ShellText inner;
   inner.put(*text, 1);
   auto good = take_inner(std::move(inner), place.depth);
-  if (given.size() > 2) number_arguments(outer, line);
+  if (handed) set_own_arguments(outer, line);
   return good;
 }
 
@@ -55,31 +64,24 @@ Expected<void> ShellReader::take_source(Place& place) {
 /// so where it leaves any.
 Expected<void> ShellReader::take_shift(Place& place) {
   const std::size_t line = place.line();
-  ShellWords words(place.source.part(place.at, window(place), line), &variables_);
-  std::int64_t count = 1;
-  bool known = true;
-  for (int word = 0; words.next(); ++word)
-    if (word == 1) {
-      const auto number = parsed_number<std::int64_t>(words.word().shown());
-      known = number && *number >= 0;
-      count = number.value_or(1);
-    }
-  TRY(step_over(place, words.position()));
-  auto given = numbered_arguments();
-  if (given.empty() || !blocks_.active()) return {};
-  const auto shifted = std::min<std::size_t>(static_cast<std::size_t>(std::max<std::int64_t>(count, 0)), given.size());
+  const WordsHere here = words_here(place);
+  TRY(step_over(place, here.length));
+  auto own = own_arguments();
+  if (!own || own->empty()) return {};
+  const auto count =
+      here.words.size() < 2 ? std::optional<std::size_t>(1) : parsed_number<std::size_t>(here.words[1].shown());
   if (loops_ > 0) loop_shift_ = line;
-  if (!known || (loops_ == 0 && blocks_.undecided()))
+  if (!count || (loops_ == 0 && blocks_.undecided()))
     out_.unfollowed.push_back(fmt::format("line {} shifts the script's arguments as a run decides", line));
-  given.erase(given.begin(), given.begin() + static_cast<std::ptrdiff_t>(shifted));
-  number_arguments(std::move(given), line);
-  return {};
+  const std::size_t shifted = std::min(count.value_or(1), own->size());
+  own->erase(own->begin(), own->begin() + static_cast<std::ptrdiff_t>(shifted));
+  return set_own_arguments(std::move(own), line), Expected<void>{};
 }
 
 void ShellReader::end_loop() {
   loops_ = std::max(0, loops_ - 1);
   if (loops_ > 0 || loop_shift_ == 0) return;
-  if (!numbered_arguments().empty())
+  if (const auto own = own_arguments(); own && !own->empty())
     out_.unfollowed.push_back(
         fmt::format("line {} shifts the script's arguments in a loop, of which one turn is read", loop_shift_));
   loop_shift_ = 0;
@@ -88,30 +90,31 @@ void ShellReader::end_loop() {
 /// "set -- 8 2".
 Expected<void> ShellReader::take_set(Place& place) {
   const std::size_t line = place.line();
-  ShellWords words(place.source.part(place.at, window(place), line), &variables_);
-  std::vector<ShellText> given;
-  while (words.next()) given.push_back(words.word());
-  if (words.cut() || given.size() < 2) return pass_over(place);
-  TRY(step_over(place, words.position()));
+  const WordsHere here = words_here(place);
+  if (here.cut || here.words.size() < 2) return pass_over(place);
+  TRY(step_over(place, here.length));
   if (blocks_.undecided())
     out_.unfollowed.push_back(fmt::format("line {} sets the script's arguments as a run decides", line));
-  number_arguments({given.begin() + 2, given.end()}, line);
+  set_own_arguments(std::vector(here.words.begin() + 2, here.words.end()), line);
   return {};
 }
 
-std::vector<ShellText> ShellReader::numbered_arguments() const {
-  std::vector<ShellText> given;
+std::optional<std::vector<ShellText>> ShellReader::own_arguments() const {
+  std::vector<ShellText> own;
   for (std::size_t i = 1; const ShellValue* value = variables_.find(fmt::format("{}", i)); ++i)
-    given.push_back(value->joined());
-  return given;
+    own.push_back(value->joined());
+  if (own.empty() && variables_.find("@") == nullptr) return std::nullopt;
+  return own;
 }
 
-void ShellReader::number_arguments(std::vector<ShellText> given, std::size_t line) {
+void ShellReader::set_own_arguments(std::optional<std::vector<ShellText>> own, std::size_t line) {
   for (std::size_t i = 1; variables_.find(fmt::format("{}", i)) != nullptr; ++i)
     variables_.forget(fmt::format("{}", i));
-  for (std::size_t i = 0; i < given.size(); ++i)
-    variables_.set(fmt::format("{}", i + 1), ShellValue{{given[i]}, false, line, 0, {}});
-  variables_.set("@", ShellValue{std::move(given), true, line, 0, {}});
+  variables_.forget("@");
+  if (!own) return;
+  for (std::size_t i = 0; i < own->size(); ++i)
+    variables_.set(fmt::format("{}", i + 1), ShellValue{{(*own)[i]}, false, line, 0, {}});
+  variables_.set("@", ShellValue{std::move(*own), true, line, 0, {}});
 }
 
 }  // namespace stepcast::calibrate

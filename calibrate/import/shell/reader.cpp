@@ -58,8 +58,7 @@ ShellReader::ShellReader(const std::string& where, bool (*wanted)(std::string_vi
     value.put(text, 0);
     variables_.set(name, ShellValue{{value}, false, 0, 0, {}});
   }
-  if (auto given = numbered_arguments(); !given.empty() && variables_.find("@") == nullptr)
-    number_arguments(std::move(given), 0);
+  if (variables_.find("@") == nullptr) set_own_arguments(own_arguments(), 0);
 }
 
 Expected<ShellScript> ShellReader::read(std::string_view text) {
@@ -124,7 +123,6 @@ Expected<void> ShellReader::take_command(Place& place) {
   if (token == "source" || token == ".") return take_source(place);
   if (token == "shift") return take_shift(place);
   if (token == "set" && place.rest().starts_with("set -- ")) return take_set(place);
-  if (token == "while" || token == "until") ++loops_;
   if (!may_begin(token)) return pass_over(place);
   return take_words(place);
 }

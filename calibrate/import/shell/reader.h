@@ -4,6 +4,7 @@
 
 #include <deque>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -88,8 +89,15 @@ class ShellReader {
   Expected<void> take_shift(Place& place);
   void end_loop();
   Expected<void> take_set(Place& place);
-  void number_arguments(std::vector<ShellText> given, std::size_t line);
-  [[nodiscard]] std::vector<ShellText> numbered_arguments() const;
+  struct WordsHere {
+    std::vector<ShellText> words;
+    std::size_t length = 0;  ///< of the text that they stand in
+    bool cut = false;        ///< it ends inside a quote or a bracket
+  };
+  WordsHere words_here(Place& place);
+  /// $1, $2, ...; nothing where nobody knows them.
+  [[nodiscard]] std::optional<std::vector<ShellText>> own_arguments() const;
+  void set_own_arguments(std::optional<std::vector<ShellText>> own, std::size_t line);
 
   const std::string& where_;
   bool (*wanted_)(std::string_view);
@@ -102,7 +110,7 @@ class ShellReader {
   std::vector<ShellWord> prefix_;
   std::map<std::string, std::string> prefix_environment_;
   Expected<void> inner_;
-  int unclosed_ = 0, missing_ends_ = 0, calls_ = 0, loops_ = 0;
+  int unclosed_ = 0, missing_ends_ = 0, calls_ = 0, loops_ = 0, read_scripts_ = 0;
   std::size_t loop_shift_ = 0;  ///< line of a shift in the loop that is open
   ShellScript out_;
 };

@@ -85,6 +85,7 @@ bool ShellReader::take_block_word(Place& place, std::string_view token) {
   if (blocks_.wants_label()) return take_label(place), true;
   if (token == "else") return blocks_.else_if(ShellTruth::yes), place.at += token.size(), true;
   if (token == "for") return ++loops_, take_loop(place), true;
+  if (token == "while" || token == "until") ++loops_;
   if (token == "done") end_loop();
   if (token == "then" || token == "do" || token == "done" || token == "{" || token == "}")
     return place.at += token.size(), true;
@@ -185,10 +186,9 @@ std::size_t ShellReader::function_end(std::string_view text, std::size_t open, c
 }
 
 Expected<void> ShellReader::call(Place& place, const std::string& name, const ShellSource& body) {
-  ShellWords words(place.source.part(place.at, window(place), place.line()), &variables_);
-  std::vector<ShellText> given;
-  while (words.next()) given.push_back(words.word());
-  place.at += std::max<std::size_t>(1, words.position());
+  const WordsHere here = words_here(place);
+  const std::vector<ShellText>& given = here.words;
+  place.at += std::max<std::size_t>(1, here.length);
   called_.insert(name);
   if (++calls_ > most_function_calls || given.empty()) return {};
   const ShellVariables before = variables_;

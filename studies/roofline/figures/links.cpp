@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "model/base/quantity_text.h"
+#include "sim/step/paired.h"
 #include "studies/roofline/figures/link_groups.h"
 #include "studies/roofline/figures/roof_checks.h"
 #include "studies/roofline/figures/stage_work.h"
@@ -20,7 +21,7 @@ constexpr Bytes host_token_id{8};  // as sim/step/around.cpp
 
 /// What makes a move seem faster than its link: its price is less than what the bytes take.
 struct FasterReason {
-  bool (*applies)(const CostModel& cost, const Move& move);
+  bool (*applies)(const CostModel& cost, const Program& program, const Move& move);
   const char* words;
 };
 
@@ -35,32 +36,33 @@ StepParameter fitted_share(const Move& move) {
 }
 
 constexpr FasterReason faster_reasons[] = {
-    {[](const CostModel& cost, const Move& move) {
+    {[](const CostModel& cost, const Program&, const Move& move) {
        return cost.stack().activation_pieces > 1 && cost.stack().activation_moves == Manners::overlapped &&
               move.cargo == Cargo::activation && gathers_or_scatters(move) && !move.again;
      },
         "it goes in pieces beside the product that it feeds or drains, and its time here is what shows"},
-    {[](const CostModel& cost, const Move& move) {
-       return cost.stack().expert_moves == Manners::overlapped && move.kind == MoveKind::all_to_all && move.experts > 0;
+    {[](const CostModel& cost, const Program& program, const Move& move) {
+       const bool beside = cost.stack().expert_moves == Manners::overlapped || paired_share(program) > 0;
+       return beside && move.kind == MoveKind::all_to_all && move.experts > 0;
      },
         "it runs beside the compute of another micro-batch, and its time here is what shows"},
-    {[](const CostModel& cost, const Move& move) {
+    {[](const CostModel& cost, const Program&, const Move& move) {
        return cost.stack().expert_dispatch == Dispatch::tokens && move.experts > 0;
      },
         "a token that several experts of one destination take crosses once, and its bytes here are those of all "
         "copies"},
-    {[](const CostModel& cost, const Move& move) {
+    {[](const CostModel& cost, const Program&, const Move& move) {
        return cost.stack().gathers_cast && cost.precision() == Precision::fp8 && move.kind == MoveKind::all_gather &&
               move.for_product;
      },
         "it is cast to fp8 before it crosses, and its bytes here are those of the wide type"},
-    {[](const CostModel& cost, const Move& move) { return cost.tuning()[fitted_share(move)] < 1; },
+    {[](const CostModel& cost, const Program&, const Move& move) { return cost.tuning()[fitted_share(move)] < 1; },
         "measured steps of this software show less of such moves than their time alone, and its time here is what "
         "shows"}};
 
-std::string faster_reason(const CostModel& cost, const Move* move) {
+std::string faster_reason(const CostModel& cost, const Program& program, const Move* move) {
   for (const FasterReason& reason : faster_reasons)
-    if (move && reason.applies(cost, *move)) return reason.words;
+    if (move && reason.applies(cost, program, *move)) return reason.words;
   return "check whether the bytes are those of the buffer (algorithm bandwidth) or those that a rank receives (bus "
          "bandwidth), whether "
          "the switch adds up on the way (NVLS: fewer bytes cross than a ring receives), GB against GiB or Gb, and "
@@ -208,7 +210,7 @@ class LinkPlotter {
     point.share_of_roof = point.bus / link;
     if (point.share_of_roof <= 1.01) return;
     point.warning = fmt::format("{} is {:.0f} % of the link's {}: {}", format_rate(point.bus),
-        100 * point.share_of_roof, format_rate(link), faster_reason(cost_, move));
+        100 * point.share_of_roof, format_rate(link), faster_reason(cost_, prediction_.program, move));
   }
 
   const Prediction& prediction_;

@@ -56,6 +56,15 @@ TEST_F(StrangersLaunch, ASourcedScriptBesideIsRead) {
   EXPECT_THAT(prepared.out + prepared.err, Not(HasSubstr("is named in")));
 }
 
+TEST_F(StrangersLaunch, ASourcedScriptIsReadWhateverItsName) {
+  write("llama_profile.sh", "TP=4\nsource ./llama_profile.sh\nsource llama_profile.sh\n");
+  const Ran ran =
+      predict("--megatron", "source ./llama_profile.sh\ntorchrun --nnodes 2 --nproc_per_node 8 pretrain_gpt.py" +
+                                sizes + " --tensor-model-parallel-size $TP\n");
+  EXPECT_EQ(ran.code, 0) << "it reads itself, and that ends: " << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("tp 4,"));
+}
+
 TEST_F(StrangersLaunch, ShiftAndSetMoveTheScriptsArguments) {
   const std::string run = "torchrun --nnodes 2 --nproc_per_node 8 pretrain_gpt.py" + sizes;
   const std::string shifted = "#!/bin/bash\nMODEL=$1\nshift\nTP=$1\n" + run + " --tensor-model-parallel-size $TP\n";
