@@ -91,6 +91,8 @@ struct Move {
   double max_rank_factor = 1;       ///< bytes of the fullest rank over the mean (routed rows)
   /// routed rows: so many experts, of which each token takes `choices`; 0 = not routed
   double experts = 0, choices = 0;
+  /// of experts, out of which the choices come
+  double groups = 1, top_groups = 1;
   bool again = false;        ///< repeats a forward move for backward
   double element_bytes = 2;  ///< of what moves
   bool for_product = false;  ///< feeds a product of layers that a narrower plan casts down

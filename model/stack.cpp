@@ -78,8 +78,7 @@ void check_parameters(JsonObject& file, const char* key, const std::vector<std::
 void check_sizes_and_times(JsonObject& file, const Stack& stack) {
   check_plausible(file, "gradient_bucket", stack.gradient_bucket);
   for (const auto& [key, time] : {std::pair{"host_per_launch", stack.host_per_launch},
-           {"host_per_step", stack.host_per_step}, {"skew_per_doubling", stack.skew_per_doubling},
-           {"launch_gap", stack.launch_gap}, {"data_wait", stack.data_wait}})
+           {"host_per_step", stack.host_per_step}, {"launch_gap", stack.launch_gap}, {"data_wait", stack.data_wait}})
     check_plausible(file, key, time);
   check_plausible(file, "workspace", stack.workspace);
   check_plausible(file, "framework_memory", stack.framework_memory);
@@ -113,8 +112,10 @@ constexpr auto stack_members = [](auto& file, auto& stack) {
   file.read("loss_bytes", stack.loss_bytes, NumberRange{0.5, 16});
   file.read("host_per_launch", stack.host_per_launch, Zero::allowed);
   file.read("host_per_step", stack.host_per_step, Zero::allowed);
-  file.rare("skew_per_doubling", stack.skew_per_doubling, Zero::allowed);
+  file.unless(usual_gpu_spread, "gpu_spread", stack.gpu_spread, NumberRange{0, 0.1});
   file.optional_choice("expert_dispatch", stack.expert_dispatch, dispatch_names);
+  file.rare("dispatch_cast", stack.dispatch_cast);
+  file.rare("casts_apart", stack.casts_apart);
   file.optional_choice("expert_moves", stack.expert_moves, manner_names);
   file.optional_choice("captured", stack.captured, capture_names);
   file.optional("calls_per_kernel", stack.calls_per_kernel, NumberRange{0, 100});

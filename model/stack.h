@@ -13,6 +13,10 @@
 
 namespace stepcast {
 
+/// Equal GPUs of one cluster differ by 8 % on average, the slowest of some 200 to 27,000 against the fastest (Sinha et
+/// al., SC 2022, arXiv 2208.11035): 2 sqrt(2 ln 400) = 6.9 standard deviations of a normal distribution.
+inline constexpr double usual_gpu_spread = 0.012;
+
 /// Does later work wait for a move it does not depend on?
 enum class Manners : std::uint8_t {
   blocking,    ///< the compute stream stands still while it runs
@@ -65,9 +69,13 @@ struct Stack {
   std::vector<std::string> statements;
   double loss_bytes = 4;                   ///< element size of logits in the loss (fp32 in old stacks)
   Seconds host_per_launch, host_per_step;  ///< CPU time per kernel launch; fixed work per step
-  /// what a step waits for its slowest node, per doubling of innermost levels in use
-  Seconds skew_per_doubling;
+  /// standard deviation of kernels' time from GPU to GPU: a step lasts as long as on the slowest of all
+  double gpu_spread = usual_gpu_spread;
   Dispatch expert_dispatch = Dispatch::rows;
+  /// under fp8 what experts' products read is cast before it is sent, with a scale per 128 numbers; results return wide
+  bool dispatch_cast = false;
+  /// each cast to a narrow type is a kernel of its own; else norms, activations and their like take over a part
+  bool casts_apart = false;
   /// exchanges of routed rows; overlapped: beside another micro-batch's compute
   Manners expert_moves = Manners::blocking;
   Capture captured = Capture::nothing;

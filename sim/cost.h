@@ -84,6 +84,8 @@ class CostModel {
   [[nodiscard]] WorkParts product_parts(const KernelWork& work) const;
   [[nodiscard]] Price gemm(const KernelWork& work) const;
   [[nodiscard]] Price attention(const KernelWork& work) const;
+  /// Kernels' time on the slowest of all ranks over the mean.
+  [[nodiscard]] double slowest_rank() const;
   [[nodiscard]] Precision attention_precision(const KernelWork& work) const;
   [[nodiscard]] Price collective(CollectiveKind kind, Bytes received, const Group& group, const Span& span) const;
   [[nodiscard]] Price send_at(int tier, Bytes bytes) const;

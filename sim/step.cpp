@@ -41,7 +41,7 @@ Phases phases_of(const StepView& view, const Tail& tail) {
   phases.clip = tail.clip;
   phases.optimizer = tail.optimizer;
   phases.parameter_gather = tail.parameter_gather;
-  phases.host = host_time(program, view.cost);
+  phases.host = host_time(view.cost);
   phases.data_wait = data_wait(view.cost);
   phases.host_to_device = host_to_device(program, view.cost);
   return phases;

@@ -6,6 +6,7 @@
 
 #include "dataflow/place/block.h"
 #include "dataflow/program.h"
+#include "model/network/network.h"
 #include "model/stack.h"
 
 namespace stepcast::dataflow {
@@ -21,7 +22,7 @@ struct FuseContext {
   std::vector<Group>& groups;                ///< of the program, grows
   bool explain = false;                      ///< fill Move::because
   const std::vector<char>& counted_weights;  ///< by tensor: an earlier block of the same ranks has its chain
-  double imbalance = 1;                      ///< rows of the fullest expert rank over the mean
+  const Experts& experts;                    ///< how they are chosen, and rows of the fullest rank over the mean
   /// per element of what projections are cast to under a narrow plan; 0 = the plan is not narrow
   double narrow_bytes = 0;
 };

@@ -57,9 +57,11 @@ Move make_move(const FuseContext& c, const PlacedItem& item) {
   const std::vector<int>& dims = c.network.tensors[from.tensor].dims;
   const bool routed = std::ranges::any_of(dims, [&](int d) { return c.network.dims[d].expected; });
   if (routed) {
-    move.max_rank_factor = c.imbalance;
+    move.max_rank_factor = c.experts.imbalance;
     move.experts = static_cast<double>(c.network.dims[c.network.find_dim("e")].extent);
     move.choices = static_cast<double>(c.network.dims[c.network.find_dim("k")].extent);
+    move.groups = c.experts.groups > 0 ? static_cast<double>(c.experts.groups) : 1;
+    move.top_groups = c.experts.groups > 0 ? static_cast<double>(c.experts.top_groups) : 1;
   }
   if (c.explain) {
     const std::string before = to_text(from.place, c.network, from.tensor, c.mesh),

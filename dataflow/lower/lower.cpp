@@ -93,7 +93,7 @@ class Lowering {
 
   ProgramBlock lowered(std::size_t b, const PlacedBlock& placed, const std::vector<char>& counted) {
     return fuse({network_, network_.blocks[b], placed, placed_.splits[b], placed_.mesh, stack_, parsed_.statements,
-        out_.groups, explain_, counted, spec_.experts.imbalance, narrow_bytes(plan_.precision)});
+        out_.groups, explain_, counted, spec_.experts, narrow_bytes(plan_.precision)});
   }
 
   Expected<void> make_blocks() {

@@ -64,7 +64,7 @@ KernelWork blank(const FuseContext& c, const PlacedItem& item) {
   work.label = (op.kernel.empty() ? op.name : op.kernel) + suffix(item);
   work.pass = item.pass;
   work.keeps_width = keeps_width(op) && !(c.stack.narrow_head && has_tag(op, "head"));
-  if (has_tag(op, "expert")) work.imbalance = c.imbalance;
+  if (has_tag(op, "expert")) work.imbalance = c.experts.imbalance;
   const bool route = op.kind == OperatorKind::route;
   work.routed = route || has_tag(op, "expert") || has_tag(op, "shared");
   work.host_calls = route ? c.stack.calls_per_dispatch : c.stack.calls_per_kernel;

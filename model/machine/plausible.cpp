@@ -24,7 +24,6 @@ constexpr PlausibleRange plausible_ranges[] = {
     {"host_per_launch", 1e-9, 0.01, "a launch is some microseconds"},
     {"host_per_step", 1e-9, 600, "the host's work around a step is some milliseconds"},
     {"launch_gap", 1e-9, 0.1, "a gap between kernels is some microseconds"},
-    {"skew_per_doubling", 1e-9, 60, "nodes differ by some milliseconds"},
     {"data_wait", 1e-9, 3600, "a loader that keeps a step waiting for an hour is broken"},
     {"workspace", 1, 1e13, "a workspace lies in the GPU's memory"},
     {"framework_memory", 1, 1e13, "it lies in the GPU's memory"},

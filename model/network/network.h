@@ -26,10 +26,13 @@ struct Experts {
   bool shared_gate = false;            ///< a gate of one output scales the shared experts (Qwen2-MoE)
   bool router_bias = false;            ///< one number per expert beside the router (DeepSeek-V3's correction, gpt-oss)
   bool expert_bias = false;            ///< biases on the experts' projections (gpt-oss)
-  std::int64_t dense_layers = 0;       ///< leading layers that keep the plain MLP of width NetworkSpec::ffn_hidden
-  std::int64_t every = 1;              ///< 1: every layer behind those; 2: every second one (Llama 4 Maverick)
-  double capacity_factor = 0;          ///< 0 = dropless; else rows per expert are padded or cut to this times the mean
-  double imbalance = 1;                ///< rows of the fullest rank over the mean; 1 = balanced (assumed, printed)
+  /// a token takes its experts out of `top_groups` of so many groups of neighbours, which lie on as many nodes or fewer
+  /// (DeepSeek-V2, arXiv 2405.04434, section 2.2.2); 0 = out of all
+  std::int64_t groups = 0, top_groups = 0;
+  std::int64_t dense_layers = 0;  ///< leading layers that keep the plain MLP of width NetworkSpec::ffn_hidden
+  std::int64_t every = 1;         ///< 1: every layer behind those; 2: every second one (Llama 4 Maverick)
+  double capacity_factor = 0;     ///< 0 = dropless; else rows per expert are padded or cut to this times the mean
+  double imbalance = 1;           ///< rows of the fullest rank over the mean; 1 = balanced (assumed, printed)
 };
 
 /// Multi-head latent attention (DeepSeek-V2, arXiv 2405.04434). kv_rank 0 = plain attention.

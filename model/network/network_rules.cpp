@@ -99,6 +99,20 @@ void check_latent(Rules& rules) {
       "latent attention has no biases and has norms of its own", "linear_bias, qkv_bias, out_bias and qk_norm false");
 }
 
+void check_groups(Rules& rules) {
+  const Experts& e = rules.n.experts;
+  if (rules.broken() || (e.groups == 0 && e.top_groups == 0)) return;
+  rules.require(e.groups >= 1 && e.count % e.groups == 0, "experts/groups",
+      fmt::format("{} groups of {} experts", e.groups, e.count), fmt::format("one of: {}", divisors_of(e.count)));
+  rules.require(e.top_groups >= 1 && e.top_groups <= e.groups, "experts/top_groups",
+      fmt::format("{} groups out of {}", e.top_groups, e.groups), fmt::format("1 to {}", e.groups));
+  if (rules.broken()) return;
+  const std::int64_t within = e.top_groups * (e.count / e.groups);
+  rules.require(e.top_k <= within, "experts/top_groups",
+      fmt::format("{} groups have {} experts, and a token takes {}", e.top_groups, within, e.top_k),
+      "more groups, or fewer experts per token");
+}
+
 void check_experts(Rules& rules) {
   const NetworkSpec& n = rules.n;
   const Experts& e = n.experts;
@@ -125,6 +139,7 @@ void check_experts(Rules& rules) {
       fmt::format("{} times the mean", e.capacity_factor), "0 for dropless routing, else up to the number of experts");
   rules.require(e.imbalance >= 1 && e.imbalance <= count, "experts/imbalance",
       fmt::format("the fullest rank holds {} times the mean", e.imbalance), fmt::format("1 (balanced) to {}", e.count));
+  check_groups(rules);
 }
 
 void check_window(Rules& rules) {

@@ -28,6 +28,8 @@ constexpr auto expert_members = [](auto& file, auto& experts) {
   file.optional("shared_gate", experts.shared_gate);
   file.optional("router_bias", experts.router_bias);
   file.optional("expert_bias", experts.expert_bias);
+  file.optional("groups", experts.groups, or_none(expert_range));
+  file.optional("top_groups", experts.top_groups, or_none(expert_range));
   file.optional("dense_layers", experts.dense_layers, or_none(layer_range));
   file.optional("every", experts.every, layer_range);
   file.optional("capacity_factor", experts.capacity_factor, NumberRange{0, 1e6});

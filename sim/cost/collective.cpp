@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cassert>
+#include <cmath>
 
 #include "model/profile/collective_law.h"
 #include "sim/cost.h"
@@ -31,6 +32,18 @@ CollectiveKind collective_kind(MoveKind kind) {
 StepParameter parameter_of(const Move& move) {
   if (move.cargo == Cargo::gradient || move.cargo == Cargo::weight) return StepParameter::gradient_moves;
   return move.kind == MoveKind::all_to_all ? StepParameter::expert_moves : StepParameter::activation_moves;
+}
+
+double ways(double of, double take) {
+  double count = 1;
+  for (double i = 0; i < take; ++i) count *= std::max(0.0, of - i) / (take - i);
+  return count;
+}
+
+/// Probability that `take` out of `all`, without repetition, hit `hit` of the `marked` ones: hypergeometric.
+double drawn(double all, double marked, double take, double hit) {
+  if (hit > take) return 0;
+  return ways(marked, hit) * ways(all - marked, take - hit) / ways(all, take);
 }
 
 Price price_of(const CollectiveTime& time, int tier) {
@@ -88,25 +101,29 @@ double CostModel::shown_of(const Move& move, const Span& span) const {
 
 // A token that several experts of one destination take travels once. Choices without repetition out of experts spread
 // evenly: a destination holding 1/parts of them is missed by all with the product's probability. Between nodes the
-// destination is a node, whose ranks pass tokens on among themselves (DeepEP, HybridEP).
+// destination is a node, whose ranks pass tokens on among themselves (DeepEP, HybridEP). Where the choices come out of
+// some groups, a destination has whole groups or a part of one, and so many of them are among those with the
+// probability of drawing without repetition.
 double CostModel::distinct_share(const Move& move, const Span& span, std::int64_t ranks) const {
   if (move.experts <= 0 || stack_->expert_dispatch == Dispatch::rows) return 1;
   const double parts = static_cast<double>(span.level > 0 ? span.nodes : ranks);
-  const double outside = move.experts - move.experts / parts;
-  double missed = 1;
-  for (double chosen = 0; chosen < move.choices; ++chosen)
-    missed *= std::max(0.0, outside - chosen) / (move.experts - chosen);
-  return (1 - missed) * parts / move.choices;
+  const double inside = std::max(1.0, std::round(move.groups / parts));
+  const double pool = move.experts * move.top_groups / move.groups, held = move.experts / std::max(parts, move.groups);
+  double missed = 0;
+  for (double hit = 0; hit <= std::min(inside, move.top_groups); ++hit)
+    missed += drawn(move.groups, inside, move.top_groups, hit) * drawn(pool, hit * held, move.choices, 0);
+  return std::min(1.0, (1 - missed) * parts / move.choices);
 }
 
 // Transformer Engine casts an input or a gradient before its gather, so that what crosses has the width of the product
 // that reads it (pytorch/distributed.py gather_along_first_dim of a Float8Tensor; user buffers hold Float8 too).
 // Block-scaled types, which need both layouts, are taken to cross wide. Reduce-scatters carry the wide output of a
-// product, and so does the gather of the LM head.
+// product, and so does the gather of the LM head. DeepSeek-V3 sends rows to the experts' products in fp8 with an fp32
+// scale per 128 numbers, forward and for gradients, and returns results in bf16 (arXiv 2412.19437, section 3.3.3).
 double CostModel::cast_share(const Move& move) const {
-  const bool gathers = move.kind == MoveKind::all_gather && move.cargo == Cargo::activation && move.for_product;
-  const bool cast = gathers && stack_->gathers_cast && precision_ == Precision::fp8 && move.element_bytes == 2;
-  return cast ? 0.5 : 1;
+  if (!move.for_product || precision_ != Precision::fp8 || move.element_bytes != 2) return 1;
+  if (move.kind == MoveKind::all_gather && move.cargo == Cargo::activation && stack_->gathers_cast) return 0.5;
+  return move.experts > 0 && stack_->dispatch_cast ? (1 + 4.0 / 128) / 2 : 1;
 }
 
 Price CostModel::move(const Move& move, const Group& group) const {

@@ -82,7 +82,7 @@ constexpr double cast_bytes = 2;
 // Rows of experts that run one by one were written by a dispatch or an activation over all experts: their casts stand
 // alone.
 double cast_bytes_of(const KernelWork& work, const Stack& stack, Precision plan) {
-  return work.routed && stack.calls_per_expert > 0 ? 2 + 2 * narrow_bytes(plan) : cast_bytes;
+  return stack.casts_apart || (work.routed && stack.calls_per_expert > 0) ? 2 + 2 * narrow_bytes(plan) : cast_bytes;
 }
 
 // KernelWork::bytes has every element once. What waves of tiles read again because L2 does not hold it comes from the
@@ -211,6 +211,11 @@ Price CostModel::memory(Bytes bytes) const {
   return {memory_time(law, bytes).time, law.source, law.spread, "memory stream", false, 0};
 }
 
+// The expected largest of n draws of a normal distribution lies about sqrt(2 ln n) standard deviations above its mean.
+double CostModel::slowest_rank() const {
+  return 1 + stack_->gpu_spread * std::sqrt(2 * std::log(static_cast<double>(std::max<std::int64_t>(1, ranks_))));
+}
+
 Price CostModel::work(const KernelWork& work) const {
   Price price;
   switch (work.kernel) {
@@ -223,7 +228,7 @@ Price CostModel::work(const KernelWork& work) const {
       price.time += profile_->memory.t0 * (work.launches - 1);
       break;
   }
-  price.time = price.time * work.imbalance + Seconds(tuning_[StepParameter::kernel_gap] * work.launches);
+  price.time = price.time * (work.imbalance * slowest_rank()) + Seconds(tuning_[StepParameter::kernel_gap] * work.launches);
   return price;
 }
 

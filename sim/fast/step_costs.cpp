@@ -43,7 +43,7 @@ StepCosts::StepCosts(const Program& program, const CostModel& cost) : cost_(&cos
   gradient_bytes_ = program.bytes_per_gradient_element;
   optimizer_bytes_ = program.bytes_per_optimizer_element;
   contention_ = cost.tuning()[StepParameter::contention];
-  fixed_ = (data_wait(cost) + host_to_device(program, cost) + host_time(program, cost)).value() + serial_moves(program);
+  fixed_ = (data_wait(cost) + host_to_device(program, cost) + host_time(cost)).value() + serial_moves(program);
   find_sends(program);
   for (const Chunk& chunk : program.chunks)
     for (const BlockRun& run : chunk.runs)

@@ -10,7 +10,7 @@ namespace stepcast::sim {
 Seconds data_wait(const CostModel& cost);
 /// The stage's share of token ids and labels over the host link.
 Seconds host_to_device(const Program& program, const CostModel& cost);
-/// The host's fixed work per step, and the wait for the slowest of many nodes.
-Seconds host_time(const Program& program, const CostModel& cost);
+/// The host's fixed work per step.
+Seconds host_time(const CostModel& cost);
 
 }  // namespace stepcast::sim

@@ -71,7 +71,7 @@ Expected<StepReport> forecast_step(const Scenario& scenario, const Program& prog
 
 CostModel cost_model(const Scenario& scenario) {
   const FoundFit found = step_fit(scenario);
-  return {scenario.machine.row, scenario.profile.row, scenario.stack.row, scenario.plan.precision, 0,
+  return {scenario.machine.row, scenario.profile.row, scenario.stack.row, scenario.plan.precision, scenario.plan.gpus,
       found.fit ? &*found.fit : nullptr};
 }
 

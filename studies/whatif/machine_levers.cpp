@@ -169,10 +169,9 @@ const LeverRow delay_levers[] = {
     {"data-wait", "wait for data", "_s", false, [](const Scenario& s) { return s.stack.row.data_wait.value(); },
         lever_seconds, [](Scenario& s, double factor) { s.stack.row.data_wait = s.stack.row.data_wait * factor; },
         "the step has none"},
-    {"skew", "wait for the slowest node, per doubling", "_s", false,
-        [](const Scenario& s) { return s.stack.row.skew_per_doubling.value(); }, lever_seconds,
-        [](Scenario& s, double factor) { s.stack.row.skew_per_doubling = s.stack.row.skew_per_doubling * factor; },
-        "the run has one node"},
+    {"skew", "spread of kernels' time from GPU to GPU", "", false,
+        [](const Scenario& s) { return s.plan.gpus > 1 ? s.stack.row.gpu_spread : 0; }, format_percent,
+        [](Scenario& s, double factor) { s.stack.row.gpu_spread *= factor; }, "the run has one GPU"},
     {"contention", "slow-down of kernels beside collectives", "", false,
         [](const Scenario& s) { return in_force(s, StepParameter::contention); }, format_percent,
         [](Scenario& s, double factor) {

@@ -38,7 +38,10 @@ limited() { bash -c 'trap "" XFSZ; ulimit -f "$0"; exec stepcast "${@}"' "$@"; }
 fails "no room at the beginning" "cannot be written" limited 0 sweep --space space.json -o new.jsonl
 [[ ! -e new.jsonl ]] || wrong "a file was left that nothing is in"
 fails "no room for the result" "could not be written" limited 8 sweep --space space.json --top 1000 -o large.jsonl
-[[ ! -e large.jsonl ]] || wrong "half a result was left"
+# A state of the search that still had room may lie there, which a resumed sweep goes on from; half a result may not.
+if [[ -e large.jsonl ]]; then
+  sweep --resume --top 1000 -o large.jsonl >out 2>&1 || wrong "half a result was left" "$(<out)"
+fi
 stepcast merge whole.jsonl -o r.csv >out && cp r.csv before.csv
 fails "no room for a table" "r.csv" limited 1 merge whole.jsonl -o r.csv
 same_bytes "the table before" r.csv before.csv

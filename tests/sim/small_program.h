@@ -72,6 +72,7 @@ inline Profile profile() {
 inline Stack stack() {
   Stack stack;
   stack.boundary_sends = Manners::overlapped;
+  stack.gpu_spread = 0;
   return stack;
 }
 

@@ -225,14 +225,16 @@ TEST(Forecast, SharedWeightsSyncBetweenStages) {
   EXPECT_NEAR(Steps().of(program).phases.gradient_sync.value(), 0.75, 1e-9);
 }
 
-TEST(Forecast, MoreNodesWaitLongerForTheirSlowest) {
+TEST(Forecast, MoreGpusWaitLongerForTheirSlowest) {
   Steps steps;
-  steps.machine.levels.front().gpus = 4;
-  steps.stack.skew_per_doubling = Seconds(0.01);
   Program program = small::pipeline(small::plain_layer(), 1, 1, 1);
-  const double alone = steps.of(program).phases.host.value();  // one node or less
-  program.ranks = 16;                                          // four nodes: two doublings
-  EXPECT_NEAR(steps.of(program).phases.host.value() - alone, 0.02, 1e-12);
+  const auto compute = [&](double spread, std::int64_t ranks) {
+    steps.stack.gpu_spread = spread, program.ranks = ranks;
+    const Phases phases = steps.of(program).phases;
+    return phases.forward + phases.backward;
+  };
+  EXPECT_NEAR(compute(0.01, 16) / compute(0, 16), 1 + 0.01 * std::sqrt(2 * std::log(16)), 1e-9);
+  EXPECT_NEAR(compute(0.01, 1) / compute(0, 1), 1, 1e-12);
 }
 
 TEST(Forecast, HostAndDataStandAroundTheStep) {

@@ -68,6 +68,12 @@ void deepseek_experts(HfReader& r) {
   n.experts.shared_ffn_hidden = shared * n.experts.ffn_hidden;
   // The correction that balances without an auxiliary loss: one number per expert.
   n.experts.router_bias = r.text_or("topk_method", "") == "noaux_tc";
+  // "greedy" takes them out of all, whatever the numbers of groups say.
+  if (r.config.has("n_group") && r.config.has("topk_group") && r.text_or("topk_method", "") != "greedy") {
+    n.experts.groups = r.size("n_group");
+    n.experts.top_groups = r.size("topk_group");
+    if (n.experts.top_groups == n.experts.groups) n.experts.groups = n.experts.top_groups = 0;
+  }
   const std::int64_t frequency = r.config.has("moe_layer_freq") ? r.size("moe_layer_freq") : 1;
   r.config.require(frequency == 1, "moe_layer_freq", fmt::format("experts in every {}th layer", frequency), "1");
 }

@@ -107,6 +107,8 @@ NemoSettings expert_settings(const EmitPlan& plan) {
           {"moe_shared_expert_gate", true_false(x.shared_gate)},
           {"moe_router_enable_expert_bias", true_false(x.router_bias && !nemo_all_biases(n)),
               "beside add_bias_linear the router has one anyway"},
+          {"moe_router_num_groups", nemo_or_null(x.groups)},
+          {"moe_router_group_topk", nemo_or_null(x.top_groups), "a token's experts lie in so many groups"},
           {"moe_layer_freq", nemo_expert_layers(n), "1: a layer of experts"},
           {"moe_expert_capacity_factor", x.capacity_factor > 0 ? number_text(x.capacity_factor) : "null"},
           {"moe_pad_expert_input_to_capacity", true_false(x.capacity_factor > 0)},

@@ -164,6 +164,10 @@ void write_dispatch(const Stack& stack, EmittedGroup& group) {
 
 void write_router(const Experts& experts, EmittedGroup& group) {
   group.add("moe-router-topk", experts.top_k, "experts of a token");
+  if (experts.groups > 0) {
+    group.add("moe-router-num-groups", experts.groups);
+    group.add("moe-router-group-topk", experts.top_groups, "a token's experts lie in so many groups");
+  }
   if (!experts.router_bias || experts.expert_bias) return;
   group.add_flag("moe-router-enable-expert-bias");
   group.add("moe-router-score-function", "sigmoid", "the bias needs it");

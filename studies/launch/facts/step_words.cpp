@@ -35,7 +35,7 @@ constexpr std::string_view without_effect[] = {
     "pipeline_model_parallel_comm", "pipeline_model_parallel_split", "encoder_", "transformer_pipeline_model", "mask_",
     "activation_checkpoint.preserve", "activation_checkpoint.determinism", "activation_checkpoint.debug",
     "activation_checkpoint.early", "offload_fraction", "optimizer_offload_fraction", "moe_router_pre_softmax",
-    "moe_router_enable_expert_bias", "moe_router_num_groups", "moe_router_group_topk", "mtp_loss", "lora_rank",
+    "moe_router_enable_expert_bias", "mtp_loss", "lora_rank",
     "compile.components", "compile.backend", "debug.deterministic_warn", "deterministic_warn", "fused_padded",
     "use_fused", "exp_manager", "async_mode", "partition_id", "straggler_", "attention_dropout_",
     "zero_optimization.stage", "inference_", "rl_", "async_ckpt", "async_strategy", "cuda_graph_modules",

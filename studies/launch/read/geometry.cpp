@@ -213,6 +213,8 @@ class GeometryReader {
     experts.shared_ffn_hidden = shared.value_or(experts.shared_ffn_hidden);
     experts.shared_gate = gate.value_or(experts.shared_gate);
     experts.router_bias = bias.value_or(experts.router_bias);
+    experts.groups = ask_.count(Asked::expert_groups).value_or(experts.groups);
+    experts.top_groups = ask_.count(Asked::top_groups).value_or(experts.top_groups);
     if (ask_.is_given(Asked::capacity)) experts.capacity_factor = ask_.number_or_default(Asked::capacity).value_or(0);
     // Megatron-DeepSpeed cuts to its capacity unless told
     else if (capacity && drops) experts.capacity_factor = *capacity;

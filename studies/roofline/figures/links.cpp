@@ -52,8 +52,9 @@ constexpr FasterReason faster_reasons[] = {
         "a token that several experts of one destination take crosses once, and its bytes here are those of all "
         "copies"},
     {[](const CostModel& cost, const Program&, const Move& move) {
-       return cost.stack().gathers_cast && cost.precision() == Precision::fp8 && move.kind == MoveKind::all_gather &&
-              move.for_product;
+       const bool routed = move.experts > 0, gather = move.kind == MoveKind::all_gather;
+       return ((cost.stack().gathers_cast && gather) || (cost.stack().dispatch_cast && routed)) &&
+              cost.precision() == Precision::fp8 && move.for_product;
      },
         "it is cast to fp8 before it crosses, and its bytes here are those of the wide type"},
     {[](const CostModel& cost, const Program&, const Move& move) { return cost.tuning()[fitted_share(move)] < 1; },

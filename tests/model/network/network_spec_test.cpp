@@ -113,6 +113,12 @@ TEST(ReadNetwork, ExplainsImpossibleExperts) {
   EXPECT_NE(
       network_error(network_with(routed, "\"top_k\"", "\"imbalance\": 0.5, \"top_k\"")).find("/experts/imbalance"),
       std::string::npos);
+  for (const char* groups : {"\"groups\": 3, \"top_groups\": 1", "\"groups\": 4"})
+    EXPECT_NE(network_error(network_with(routed, "\"top_k\"", std::string(groups) + ", \"top_k\"")).find("groups"),
+        std::string::npos);
+  EXPECT_EQ(network_error(network_with(routed, "\"top_k\"", "\"groups\": 8, \"top_groups\": 1, \"top_k\"")),
+      "n.json:/experts/top_groups: 1 groups have 1 experts, and a token takes 2 (more groups, or fewer experts per "
+      "token)");
   EXPECT_NE(network_error(network_with(routed, "\"top_k\"", "\"capacity_factor\": 9, \"top_k\""))
                 .find("/experts/capacity_factor"),
       std::string::npos);
@@ -161,7 +167,7 @@ TEST(WriteNetwork, KeepsEveryFieldOfExpertsAndLatentAttention) {
   const std::string text =
       network_with(network_with(small_network, "\"kv_heads\": 2, \"vocab\"", R"("kv_heads": 8, "mtp_layers": 1,
     "experts": {"count": 8, "top_k": 2, "ffn_hidden": 32, "shared_ffn_hidden": 64, "shared_gate": true, "router_bias": true,
-                "expert_bias": true, "dense_layers": 1, "every": 1, "capacity_factor": 1.25, "imbalance": 1.5},
+                "expert_bias": true, "groups": 4, "top_groups": 2, "dense_layers": 1, "every": 1, "capacity_factor": 1.25, "imbalance": 1.5},
     "latent_attention": {"q_rank": 24, "kv_rank": 16, "nope_dim": 8, "rope_dim": 4, "value_dim": 6}, "vocab")"),
           "small", "routed");
   const auto spec = read_network(text, "n.json");
@@ -172,6 +178,8 @@ TEST(WriteNetwork, KeepsEveryFieldOfExpertsAndLatentAttention) {
   EXPECT_EQ(again->experts.shared_ffn_hidden, 64);
   EXPECT_TRUE(again->experts.shared_gate && again->experts.router_bias && again->experts.expert_bias);
   EXPECT_EQ(again->experts.dense_layers, 1);
+  EXPECT_EQ(again->experts.groups, 4);
+  EXPECT_EQ(again->experts.top_groups, 2);
   EXPECT_EQ(again->experts.capacity_factor, 1.25);
   EXPECT_EQ(again->experts.imbalance, 1.5);
   EXPECT_EQ(again->latent.q_rank, 24);

@@ -22,6 +22,24 @@ double counted_share(int experts, int choices, int parts) {
   return touched / ways / choices;
 }
 
+/// The same where the choices lie in `top` of `groups` groups of neighbours, each set of them equally often.
+double counted_share(int experts, int choices, int parts, int groups, int top) {
+  double touched = 0, ways = 0;
+  for (unsigned picked = 0; picked < 1U << groups; ++picked) {
+    if (__builtin_popcount(picked) != top) continue;
+    for (unsigned chosen = 0; chosen < 1U << experts; ++chosen) {
+      bool within = __builtin_popcount(chosen) == choices;
+      for (int e = 0; e < experts && within; ++e)
+        within = (chosen >> e & 1) == 0 || (picked >> (e / (experts / groups)) & 1) != 0;
+      if (!within) continue;
+      ways += 1;
+      for (int part = 0; part < parts; ++part)
+        if ((chosen >> (part * (experts / parts)) & ((1U << (experts / parts)) - 1)) != 0) touched += 1;
+    }
+  }
+  return touched / ways / choices;
+}
+
 class Exchange {
  public:
   Machine machine = small::machine();
@@ -66,6 +84,33 @@ TEST(ExpertDispatch, MatchesTheCountOverAllChoices) {
         EXPECT_NEAR(
             exchange.share(experts, choices, small::group(1, parts)), counted_share(experts, choices, parts), 1e-12)
             << choices << " of " << experts << " on " << parts;
+}
+
+TEST(ExpertDispatch, ChoicesOutOfSomeGroupsReachFewerDestinations) {
+  Exchange exchange;
+  for (const auto& [groups, top] : {std::pair{2, 1}, {4, 1}, {4, 2}, {4, 3}, {4, 4}, {8, 2}})
+    for (const int parts : {2, 4})
+      for (int choices = 1; choices <= 16 / groups * top; choices += 2) {
+        exchange.move.groups = groups, exchange.move.top_groups = top;
+        EXPECT_NEAR(
+            exchange.share(16, choices, small::group(1, parts)), counted_share(16, choices, parts, groups, top), 1e-9)
+            << choices << " of 16 in " << top << " of " << groups << " on " << parts;
+      }
+}
+
+TEST(ExpertDispatch, WhatProductsReadIsSentInFp8) {
+  Exchange exchange;
+  exchange.move.experts = 16, exchange.move.choices = 2, exchange.move.for_product = true;
+  const auto share = [&](Precision precision) {
+    exchange.stack.dispatch_cast = false;
+    const double wide = exchange.seconds(small::group(1, 4), precision);
+    exchange.stack.dispatch_cast = true;
+    return exchange.seconds(small::group(1, 4), precision) / wide;
+  };
+  EXPECT_NEAR(share(Precision::fp8), (1 + 4.0 / 128) / 2, 1e-9) << "a byte, and an fp32 scale per 128";
+  EXPECT_EQ(share(Precision::bf16), 1);
+  exchange.move.for_product = false;
+  EXPECT_EQ(share(Precision::fp8), 1) << "results return wide";
 }
 
 TEST(ExpertDispatch, BetweenNodesTheDestinationIsANode) {
