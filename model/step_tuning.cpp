@@ -50,7 +50,9 @@ const StepFit* fit_of(const Profile& profile, const std::string& stack, Precisio
 // software of every run left out (2026-11, 500 runs of the catalogue): searched for so that intervals hold 75 to 88 %
 // of the runs of each class of 20; they hold 77 to 97 %, and 58 % of one class (docs/runs.md). What another software
 // does is the less known the fewer there are to go by. That of another precision is transferred_spread's.
-constexpr Doubt of_dense{0.04, 0.057}, of_experts{0.012, 0.063}, other_precision{0.08, 0.08}, other_release{0.16, 0.1};
+constexpr Doubt of_dense{0.062, 0.057}, of_experts{0.012, 0.063}, other_precision{0.08, 0.08};
+// What a release of software changes for experts, where the fit's hold-out left publications out and where it could not.
+constexpr Doubt other_release{0.12, 0.1}, first_other_release{0.23, 0.23};
 
 Doubt other_software(const Profile& profile, const std::string& stack, bool experts) {
   std::set<std::string> known;
@@ -67,7 +69,8 @@ FoundFit found(const Profile& profile, StepFit fit, const Stack& stack, Precisio
   if (foreign) std::erase_if(fit.values, [](const StepValue& value) { return !speaks_of_kernels(value.parameter); });
   if (foreign) fit.spread = widened(fit.spread, other_software(profile, fit_name(stack), fit.experts));
   else if (borrowed) fit.spread = widened(fit.spread, other_precision);
-  else if (fit.experts) fit.spread = widened(fit.spread, other_release);
+  else if (fit.experts)
+    fit.spread = widened(fit.spread, fit.left_out == "source" ? other_release : first_other_release);
   return {std::move(fit), borrowed};
 }
 
