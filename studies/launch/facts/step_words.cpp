@@ -13,7 +13,7 @@ namespace {
 constexpr std::string_view effect_words[] = {
     "overlap", "offload", "cuda_graph", "recompute", "checkpoint_activ", "fp8", "fp4", "float8", "parallel", "fusion",
     "fused", "moe_", "mtp", "window", "sparse", "lora", "peft", "delay", "defer", "compile", "attention_backend",
-    "flash", "transformer_impl", "bucket", "grad_reduce_in", "profile", "deterministic", "tp_comm", "sharp", "rampup",
+    "flash", "transformer_impl", "bucket", "accum_dtype", "communication_data_type", "main_grads", "profile", "deterministic", "tp_comm", "sharp", "rampup",
     "hierarchical", "dropout", "dispatcher", "grouped_gemm", "multi_latent", "reshard", "packed", "packing", "wgrad",
     "log_timers", "blocking", "checkpointing", "async", "curriculum", "batch_size_sched", "partition", "decoder_first",
     "decoder_last", "pipeline", "squared_relu", "account_for", "hybrid", "cross_entropy_loss_fusion", "timing_log",
@@ -56,7 +56,7 @@ constexpr std::pair<std::string_view, std::string_view> usual_values[] = {
     {"deepspeed_activation_checkpointing", "true"}, {"use_flash_attn_v2", "true"},
     {"transformer_impl", "transformer_engine"}, {"moe_token_dispatcher_type", "alltoall"}, {"moe_grouped_gemm", "true"},
     {"moe_permute_fusion", "true"}, {"overlap_p2p_comm_warmup_flush", "false"}, {"cross_entropy_fusion_impl", "native"},
-    {"grad_reduce_in_fp32", "true"}, {"calculate_per_token_loss", "false"}, {"compile.enable", "true"},
+    {"calculate_per_token_loss", "false"}, {"compile.enable", "true"},
     {"masked_softmax_fusion", "1"}, {"delay_grad_reduce", "true"}, {"delay_param_gather", "true"},
     {"batch_p2p_comm", "true"}, {"deallocate_pipeline_outputs", "true"}, {"parallel_output", "true"},
     {"scatter_gather_tensors_in_pipeline", "true"}, {"log_timers", "false"}, {"fused_linear", "true"},
