@@ -20,7 +20,9 @@ constexpr std::string_view effect_words[] = {
     "straggler", "variable_seq", "nccl_ub", "symm_mem", "freeze", "calculate_per_token", "converters", "heterogeneous",
     "hetereogenous", "use_kitchen", "precision_aware", "layer_wise", "symmetric_ar", "high_priority_a2a",
     "mhc_connections", "linear_attention", "experimental_attention", "fp32_residual", "first_last_layers_bf16",
-    "partial_activation", "distribute_saved", "double_buffer", "cp_comm", "op_fuser", "ring_exchange",
+    "partial_activation", "custom_config", "custom_args", "swap_", "reuse_fp32", "ascend_", "coc_", "permutation_async", "padding_length", "no_pad_to",
+    "neat_pack", "softcapping", "linear_qkv", "attention_mask_type", "transformer_timers", "layernorm_in_fp32",
+    "loss_compute", "efficient_logits", "distribute_saved", "double_buffer", "cp_comm", "op_fuser", "ring_exchange",
     "tp_pp_dp_mapping", "max_seqlen_per_dp", "inprocess_restart",
 };
 
