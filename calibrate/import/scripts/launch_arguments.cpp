@@ -37,6 +37,11 @@ bool is_hydra(std::string_view word) {
       word.begin() + static_cast<std::ptrdiff_t>(equals), [](char c) { return is_argument_letter(c); });
 }
 
+/// "${@:2}": part of the script's own arguments, where nobody gives any.
+bool hands_on(const ShellWord& word) {
+  return word.bare && (word.text.starts_with("${@:") || word.text.starts_with("${*:"));
+}
+
 bool is_program(std::string_view word) {
   return word.ends_with(".py") || last_of_path(word) == "run_train.sh" || last_of_path(word) == "nemo";
 }
@@ -60,7 +65,8 @@ bool included(std::string_view text, LaunchLine& out) {
 /// Goes through the words: launchers with their options up to the program, then the program's arguments.
 class LaunchReader {
  public:
-  explicit LaunchReader(const ShellCommand& command) : words_(command.words) {
+  /// `scripts`: one that is not at hand counts as a program.
+  explicit LaunchReader(const ShellCommand& command, bool scripts = false) : words_(command.words), scripts_(scripts) {
     out_.line = command.line;
     out_.environment = command.environment;
     out_.exported = command.exported;
@@ -108,6 +114,8 @@ class LaunchReader {
         enter(words_[at_++].text);
       } else if (is_program(word)) {
         return take_program();
+      } else if (scripts_ && is_script_name(word) && !program_behind()) {
+        return out_.script = take_program();
       } else if (is_launcher(word)) {
         enter(word), ++at_;
       } else {
@@ -115,6 +123,12 @@ class LaunchReader {
       }
     }
     return false;
+  }
+
+  /// "numactl.sh python train.py": the script starts what stands behind it.
+  [[nodiscard]] bool program_behind() const {
+    return std::any_of(words_.begin() + static_cast<std::ptrdiff_t>(at_) + 1, words_.end(),
+        [](const ShellWord& word) { return is_program(word.text) || word.text == "-m"; });
   }
 
   bool take_program() {
@@ -139,10 +153,12 @@ class LaunchReader {
         argument_name(word.text.substr(0, equals)), word.text.substr(0, equals), {}, word.line, word.unset};
     const LaunchOption* row = find_launch_option(launcher_, given.name);
     const bool wanted = row != nullptr;
-    const bool takes = at_ < words_.size() && !is_option(text()) && !is_program(text()) && !is_launcher(text());
+    const bool takes = at_ < words_.size() && !is_option(text()) && !is_program(text()) && !is_launcher(text()) &&
+                       !is_script_name(text());
     if (equals != word.text.npos) given.value = word.text.substr(equals + 1);
     else if (wanted ? at_ < words_.size() : takes) given.unset = words_[at_].unset, given.value = words_[at_++].text;
     if (wanted) take_count(*row, given);
+    if (launcher_ == "jsrun") take_sets(given);
     if (launcher_ == "deepspeed" && given.name == "include") included(given.value, out_);
     if (given.value.empty()) given.value = "true";
     out_.launcher_given.push_back(std::move(given));
@@ -153,6 +169,20 @@ class LaunchReader {
     if (out_.*option.field > 0) return;
     out_.*option.field = LaunchLine::unknown_count;
     out_.unknown.push_back(given.name + "=" + given.value);
+  }
+
+  /// Resource sets of Summit's jsrun: -n of them with -a ranks each, -r on a node.
+  void take_sets(const GivenArgument& given) {
+    const std::int64_t count = launch_count(given.value) > 0 ? launch_count(given.value) : LaunchLine::unknown_count;
+    if (given.name == "n" || given.name == "nrs") sets_ = count;
+    if (given.name == "a" || given.name == "tasks_per_rs") of_set_ = count;
+    if (given.name == "r" || given.name == "rs_per_host") sets_of_node_ = count;
+    const bool known = sets_ >= 0 && of_set_ > 0 && sets_of_node_ >= 0;
+    out_.ranks = known ? sets_ * of_set_ : LaunchLine::unknown_count;
+    out_.gpus_per_node = known ? sets_of_node_ * of_set_ : LaunchLine::unknown_count;
+    out_.nodes = known && sets_of_node_ > 0 ? (sets_ + sets_of_node_ - 1) / sets_of_node_ : 0;
+    if (count < 0 && (sets_ < 0 || of_set_ < 0 || sets_of_node_ < 0))
+      out_.unknown.push_back(given.name + "=" + given.value);
   }
 
   void arguments() {
@@ -188,7 +218,7 @@ class LaunchReader {
     std::size_t end = at_;
     while (end < words_.size() && !is_option(words_[end].text) && !is_hydra(words_[end].text)) ++end;
     std::size_t last = end;
-    while (last > at_ + 1 && words_[last - 1].bare) --last;
+    while (last > at_ && words_[last - 1].bare && (last > at_ + 1 || hands_on(words_[last - 1]))) --last;
     if (std::any_of(words_.begin() + static_cast<std::ptrdiff_t>(at_),
             words_.begin() + static_cast<std::ptrdiff_t>(last),
             [](const ShellWord& word) { return !word.unset.empty(); }))
@@ -202,6 +232,10 @@ class LaunchReader {
   }
 
   void note_bare(const ShellWord& word) {
+    if (hands_on(word))
+      return out_.unfollowed.push_back(fmt::format(
+          "line {} hands on {} of the script's own arguments, which --define 1=VALUE, 2=VALUE, ... would tell",
+          word.line, word.text));
     out_.unknown.push_back(word.text);
     out_.notes.push_back(fmt::format("{} in line {} is not set: arguments in it are not known", word.text, word.line));
   }
@@ -214,7 +248,9 @@ class LaunchReader {
   }
 
   const std::vector<ShellWord>& words_;
+  bool scripts_;
   std::size_t at_ = 0;
+  std::int64_t sets_ = 0, of_set_ = 1, sets_of_node_ = 0;
   std::string launcher_;
   LaunchLine out_;
 };
@@ -251,7 +287,7 @@ Expected<std::vector<LaunchLine>> find_launches(
   std::vector<LaunchLine> launches;
   for (const ShellCommand& command : script.commands) {
     if (command.words.front().text == "#SBATCH") LaunchReader::add_batch(command, batch);
-    else if (auto launch = LaunchReader(command).read(batch)) launches.push_back(std::move(*launch));
+    else if (auto launch = LaunchReader(command, bool(sourced)).read(batch)) launches.push_back(std::move(*launch));
   }
   // Each launch has all files; of thousands of launches, as logs may show, the first ones.
   constexpr std::size_t most_file_bytes = 64 * 1024 * 1024;
@@ -259,7 +295,8 @@ Expected<std::vector<LaunchLine>> find_launches(
   for (LaunchLine& launch : launches) {
     add_unclosed(launch, script.unclosed);
     if (!script.sourced.empty()) launch.sourced = script.sourced;
-    if (!script.unfollowed.empty()) launch.unfollowed = script.unfollowed;
+    launch.unfollowed.insert(launch.unfollowed.begin(), script.unfollowed.begin(), script.unfollowed.end());
+    launch.changed = script.changed;
     for (const ShellFile& file : script.files) {
       bytes += file.text.size() + sizeof(LaunchFile);
       if (bytes > most_file_bytes) break;

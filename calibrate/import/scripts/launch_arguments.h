@@ -14,9 +14,10 @@
 namespace stepcast::calibrate {
 
 /// Launchers known: torchrun, torch.distributed.run and .launch, deepspeed, srun (with #SBATCH), mpirun, accelerate,
-/// composer, python, torchtitan's run_train.sh (NGPU=), nemo. Commands that run no Python program with arguments are
-/// passed over. `defined`: variables of whoever reads, "1" for the first argument of the script; what the script sets
-/// itself goes over them. Fails where a command is cut off inside a quote.
+/// composer, jsrun, python, torchtitan's run_train.sh (NGPU=), nemo. Commands that run no Python program with arguments
+/// are passed over; where `sourced` looks for scripts, one that runs a script that is not at hand stays (`script`).
+/// `defined`: variables of whoever reads, "1" for the first argument of the script; what the script sets itself goes
+/// over them. Fails where a command is cut off inside a quote.
 Expected<std::vector<LaunchLine>> find_launches(
     std::string_view text, const std::string& where, const ArgumentMap& defined = {}, const SourcedText& sourced = {});
 

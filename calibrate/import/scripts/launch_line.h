@@ -33,6 +33,7 @@ struct LaunchFile {
 struct LaunchLine {
   std::size_t line = 0;  ///< of the text, from 1
   std::string program;   ///< "pretrain_gpt.py", "torchtitan.train", "run_train.sh", "nemo"
+  bool script = false;   ///< it is a shell script that is not at hand
   ArgumentMap arguments;
   std::vector<GivenArgument> given;                  ///< all of them in their order, also those with unknown values
   std::vector<GivenArgument> positional;             ///< words of the program in front of its options: `value`, no name
@@ -42,7 +43,8 @@ struct LaunchLine {
   ArgumentMap exported;                              ///< what the script exports before it
   std::vector<LaunchFile> files;                     ///< all that the script writes
   std::vector<std::string> sourced;                  ///< scripts that it reads into itself and that are not at hand
-  std::vector<std::string> unfollowed;               ///< what it does with its own arguments: "line 4 shifts ..."
+  std::vector<std::string> unfollowed;               ///< what it does that is not followed: "line 4 shifts ..."
+  std::map<std::string, std::size_t> changed;        ///< names of files that it changes in place: the line
   std::vector<std::string> notes;                    ///< how values came about, where that is not sure
   std::map<std::string, std::size_t> unclosed;       ///< variables it uses whose quotes do not close: the line
   static constexpr std::int64_t unknown_count = -1;  ///< said by a value that the text does not set

@@ -9,7 +9,8 @@ namespace {
 
 constexpr std::string_view launchers[] = {"torchrun", "deepspeed", "srun", "mpirun", "mpiexec", "accelerate",
     "composer", "python", "python3", "bash", "sh", "numactl", "run_train.sh", "nemo", "#SBATCH", "pdsh", "ssh",
-    "singularity", "apptainer", "docker", "podman", "timeout", "taskset", "nsys", "uv", "bcprun"};
+    "singularity", "apptainer", "docker", "podman", "timeout", "taskset", "nsys", "uv", "bcprun", "jsrun", "sbatch",
+    "msrun"};
 
 constexpr LaunchOption launch_options[] = {
     {"torchrun", "nproc_per_node", &LaunchLine::gpus_per_node, true},
@@ -30,6 +31,8 @@ constexpr LaunchOption launch_options[] = {
     {"mpirun", "n", &LaunchLine::ranks, false},
     {"mpirun", "npernode", &LaunchLine::gpus_per_node, false},
     {"mpirun", "ppn", &LaunchLine::gpus_per_node, false},
+    {"msrun", "worker_num", &LaunchLine::ranks, true},
+    {"msrun", "local_worker_num", &LaunchLine::gpus_per_node, true},
     {"bcprun", "nnodes", &LaunchLine::nodes, true},
     {"bcprun", "n", &LaunchLine::nodes, true},
     {"bcprun", "npernode", &LaunchLine::gpus_per_node, true},
@@ -37,7 +40,7 @@ constexpr LaunchOption launch_options[] = {
 };
 
 /// Launchers whose -m names no module.
-constexpr std::string_view own_m[] = {"srun", "mpirun", "docker", "numactl", "taskset"};
+constexpr std::string_view own_m[] = {"srun", "mpirun", "docker", "numactl", "taskset", "jsrun"};
 
 }  // namespace
 
@@ -54,7 +57,7 @@ bool names_module(std::string_view launcher) {
 std::string_view launcher_kind(std::string_view word) {
   word = last_of_path(word);
   if (word == "mpiexec") return "mpirun";
-  if (word == "#SBATCH") return "srun";
+  if (word == "#SBATCH" || word == "sbatch") return "srun";
   if (word == "torch.distributed.run" || word == "torch.distributed.launch") return "torchrun";
   if (word == "deepspeed.launcher.launch" || word == "deepspeed.launcher.runner") return "deepspeed";
   return word;

@@ -1,63 +1,18 @@
-// A script's own arguments ($1, "$@") as shift and set change them, and other scripts that it reads into itself.
+// A script's own arguments ($1, "$@", $#) as shift and set change them.
 #include <algorithm>
 
 #include <fmt/format.h>
 
 #include "calibrate/import/shell/reader.h"
-#include "calibrate/import/tables/plain_words.h"
 #include "model/base/whole_number.h"
 
 namespace stepcast::calibrate {
-namespace {
-
-/// Scripts that prepare a shell and set no size of a run: virtual environments, modules, compilers, a user's own
-/// settings.
-constexpr std::string_view settings_of_shells[] = {"activate", "bashrc", "profile", "conda", "/etc/", "modules", "lmod",
-    "setvars", "spack", "venv", "/opt/", "nvm.sh"};
-
-bool prepares_shell(std::string_view name) {
-  return std::any_of(std::begin(settings_of_shells), std::end(settings_of_shells),
-      [&](std::string_view part) { return name.find(part) != name.npos; });
-}
-
-/// Logs hold lines that begin with these words, too.
-bool names_script(std::string_view name) {
-  return name.find('/') != name.npos || name.ends_with(".sh") || name.ends_with(".bash") || name.ends_with(".env");
-}
-
-}  // namespace
-
 ShellReader::WordsHere ShellReader::words_here(Place& place) {
   ShellWords words(place.source.part(place.at, window(place), place.line()), &variables_);
   WordsHere here;
   while (words.next()) here.words.push_back(words.word());
   here.length = words.position(), here.cut = words.cut();
   return here;
-}
-
-Expected<void> ShellReader::take_source(Place& place) {
-  const std::size_t line = place.line();
-  const WordsHere here = words_here(place);
-  if (here.cut || here.words.size() < 2 || !sourced_) return pass_over(place);
-  const std::string name = here.words[1].shown();
-  // A script that reads itself, or two that read each other, would go on without end.
-  constexpr int most_read = 64;
-  const auto text = ++read_scripts_ > most_read ? std::nullopt : sourced_(name);
-  if (!text) {
-    const bool missed = names_script(name) && !prepares_shell(name);
-    if (missed && std::find(out_.sourced.begin(), out_.sourced.end(), name) == out_.sourced.end())
-      out_.sourced.push_back(name);
-    return pass_over(place);
-  }
-  TRY(step_over(place, here.length));
-  const bool handed = here.words.size() > 2;
-  const auto outer = own_arguments();
-  if (handed) set_own_arguments(std::vector(here.words.begin() + 2, here.words.end()), line);
-  ShellText inner;
-  inner.put(*text, 1);
-  auto good = take_inner(std::move(inner), place.depth);
-  if (handed) set_own_arguments(outer, line);
-  return good;
 }
 
 /// "shift" and "shift 2". In a loop each turn takes further arguments, and only the first turn is read: end_loop() says
@@ -103,15 +58,17 @@ std::optional<std::vector<ShellText>> ShellReader::own_arguments() const {
   std::vector<ShellText> own;
   for (std::size_t i = 1; const ShellValue* value = variables_.find(fmt::format("{}", i)); ++i)
     own.push_back(value->joined());
-  if (own.empty() && variables_.find("@") == nullptr) return std::nullopt;
-  return own;
+  const ShellValue* all = variables_.find("@");
+  if (own.empty() && all == nullptr) return std::nullopt;
+  return own.empty() ? all->words : own;
 }
 
 void ShellReader::set_own_arguments(std::optional<std::vector<ShellText>> own, std::size_t line) {
   for (std::size_t i = 1; variables_.find(fmt::format("{}", i)) != nullptr; ++i)
     variables_.forget(fmt::format("{}", i));
-  variables_.forget("@");
+  variables_.forget("@"), variables_.forget("#");
   if (!own) return;
+  set_plain("#", fmt::format("{}", own->size()), line);
   for (std::size_t i = 0; i < own->size(); ++i)
     variables_.set(fmt::format("{}", i + 1), ShellValue{{(*own)[i]}, false, line, 0, {}});
   variables_.set("@", ShellValue{std::move(*own), true, line, 0, {}});

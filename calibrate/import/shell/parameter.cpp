@@ -36,6 +36,10 @@ struct ShellParameterParts {
   }
   [[nodiscard]] bool all() const { return subscript == "@" || subscript == "*"; }
   [[nodiscard]] bool given() const { return name == "@" || name == "*"; }
+  /// ":2", ": -1" and no ":-otherwise"
+  [[nodiscard]] bool slices() const {
+    return rest.size() > 1 && rest[0] == ':' && std::string_view("-=?+").find(rest[1]) == std::string_view::npos;
+  }
 };
 
 namespace {
@@ -85,6 +89,20 @@ std::optional<std::string> part_of(const std::string& text, std::string_view res
   const auto count = colon == rest.npos ? std::optional(text.npos) : parsed_number<std::size_t>(rest.substr(colon + 1));
   if (!first || !count) return std::nullopt;
   return text.substr(std::min(*first, text.size()), *count);
+}
+
+/// ${@:2} ${@:1:3} ${A[@]:1}: words from there on, or so many of them. $1 is the first of the script's own.
+std::optional<std::vector<ShellText>> slice_of(const std::vector<ShellText>& words, std::string_view rest, bool own) {
+  rest.remove_prefix(1);
+  const std::size_t colon = rest.find(':'), all = words.size();
+  const auto from = parsed_number<std::int64_t>(stripped(rest.substr(0, colon)));
+  const auto count = colon == rest.npos ? std::optional(all) : parsed_number<std::size_t>(rest.substr(colon + 1));
+  if (!from || !count || (own && *from == 0)) return std::nullopt;
+  const std::int64_t first = *from < 0 ? static_cast<std::int64_t>(all) + *from : *from - (own ? 1 : 0);
+  const std::size_t begin = first < 0 ? all : std::min(static_cast<std::size_t>(first), all);
+  const std::size_t end = begin + std::min(*count, all - begin);
+  return std::vector(
+      words.begin() + static_cast<std::ptrdiff_t>(begin), words.begin() + static_cast<std::ptrdiff_t>(end));
 }
 
 std::optional<std::string> reshaped(std::string text, std::string_view rest) {
@@ -159,6 +177,7 @@ void ShellWords::take_parameter(std::string_view inside, std::string_view writte
   const ShellValue* value = parts.indirect ? nullptr : variables_->find(parts.given() ? "@" : parts.name);
   if (value != nullptr && !variables_->spend(value->size())) value = nullptr;
   vanishes_ = (parts.given() || parts.all()) && (value == nullptr || value->words.empty());
+  if (parts.given() && value == nullptr && parts.slices()) return put_unset(written, written);
   if (parts.given() && value == nullptr)
     return void(
         doubts_.insert("the script's own arguments ($@) are not known: those that would be handed on are not here"));
@@ -174,6 +193,11 @@ void ShellWords::take_parameter(std::string_view inside, std::string_view writte
   if (!parts.length && take_otherwise(parts, words, value != nullptr, quoted)) return;
   if (value == nullptr) return put_unset(parts.name.empty() || parts.indirect ? written : parts.name, written);
   if (parts.rest.empty()) return put_words(words, quoted);
+  if (const std::string shown = many && parts.slices() ? expanded(parts.rest, true).shown() : ""; !shown.empty())
+    if (const auto some = slice_of(words, shown, parts.given())) {
+      vanishes_ = some->empty();
+      return put_words(*some, quoted);
+    }
   const ShellText whole = value->joined();
   const auto shaped = whole.unset().empty() && !many ? reshaped(whole.shown(), parts.rest) : std::nullopt;
   if (!shaped) return put_unset(written, written);

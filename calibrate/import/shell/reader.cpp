@@ -30,7 +30,9 @@ bool is_shell_program(std::string_view name) { return name == "bash" || name == 
 }  // namespace
 
 ShellWord plain_word(const ShellText& text, bool bare) {
-  return {text.shown(), text.line(), text.unset(), bare && text.whole_unset()};
+  // "${@:2}" is any number of words in quotes, too
+  const bool own = text.shown().starts_with("${@:") || text.shown().starts_with("${*:");
+  return {text.shown(), text.line(), text.unset(), (bare || own) && text.whole_unset()};
 }
 
 bool is_setting_keyword(std::string_view word) { return is_one_of(setting_keywords, word); }
@@ -52,7 +54,7 @@ std::string_view first_token(std::string_view rest) {
 
 ShellReader::ShellReader(const std::string& where, bool (*wanted)(std::string_view),
     const std::map<std::string, std::string>& defined, const SourcedText& sourced)
-    : where_(where), wanted_(wanted), sourced_(sourced) {
+    : where_(where), wanted_(wanted), sourced_(sourced), defined_(defined) {
   for (const auto& [name, text] : defined) {
     ShellText value;
     value.put(text, 0);
@@ -93,7 +95,7 @@ Expected<void> ShellReader::take_next(Place& place) {
     place.line_known = true;
   }
   const std::string_view plain = stripped(place.rest());
-  if (fresh && plain.starts_with("#SBATCH")) take_batch(plain, place.line());
+  if (fresh && heads_job_ && plain.starts_with("#SBATCH")) take_batch(plain, place.line());
   if (plain.empty() || plain[0] == '#') return to_next_line(place);
   if (fresh && take_heredoc(place)) return inner_;
   place.at += static_cast<std::size_t>(plain.data() - place.rest().data());
@@ -123,15 +125,24 @@ Expected<void> ShellReader::take_command(Place& place) {
   if (token == "source" || token == ".") return take_source(place);
   if (token == "shift") return take_shift(place);
   if (token == "set" && place.rest().starts_with("set -- ")) return take_set(place);
-  if (!may_begin(token)) return pass_over(place);
+  if (token == "sed") return take_change(place);
+  if (token == "set" && (place.rest().starts_with("set -a") || place.rest().starts_with("set -o allexport")))
+    exports_all_ = true;
+  if (!may_begin(token) || (is_script_name(token) && is_behind_arrow(place))) return pass_over(place);
   return take_words(place);
 }
 
 bool ShellReader::may_begin(std::string_view first) const {
   if (first.starts_with('"') && first.size() > 1) first.remove_prefix(1);
   if (first.ends_with('"')) first.remove_suffix(1);
-  return assignment_length(first) > 0 || is_one_of(shell_keywords, first) || wanted_(first) || first.starts_with('$') ||
+  return assignment_length(first) > 0 || is_one_of(shell_keywords, first) || wants(first) || first.starts_with('$') ||
          first.starts_with('`') || first == "echo" || first == "printf";
+}
+
+/// "python make.py > train.sh": a file that is written.
+bool ShellReader::is_behind_arrow(const Place& place) {
+  const std::string_view front = stripped(place.source.text.substr(0, place.at));
+  return !front.empty() && (front.back() == '>' || front.back() == '<');
 }
 
 std::size_t ShellReader::window(const Place& place) const {
@@ -159,13 +170,16 @@ Expected<void> ShellReader::take_words(Place& place) {
         exporting = exporting || plain == "export", evaluating = evaluating || plain == "eval";
         continue;
       }
-      if (setting && plain.starts_with('-')) continue;
+      if (setting && plain.starts_with('-')) {
+        exporting = exporting || (plain.find('x') != plain.npos && !plain.starts_with("--"));
+        continue;
+      }
       if (exporting && assignment_length(plain + "=") > 0) {
         exported_.insert(plain);
         continue;
       }
       if (plain == "echo" || plain == "printf") return take_echo(place, words);
-      if (!evaluating && !wanted_(plain)) return apply(std::move(set), setting), pass_over(place);
+      if (!evaluating && !wants(plain)) return apply(std::move(set), setting), pass_over(place);
     }
     texts.push_back(word);
     command.words.push_back(plain_word(word, !words.quoted()));
@@ -239,6 +253,7 @@ void ShellReader::apply(Settings set, bool alone) {
         value = std::move(kept);
       }
     }
+    if (exports_all_) exported_.insert(name);
     variables_.set(name, std::move(value));
   }
 }
@@ -251,6 +266,9 @@ Expected<void> ShellReader::keep(ShellCommand command, std::vector<ShellText> te
       if (!all.empty()) all.put(' ', text.line());
       all.put(text);
     }
+    if (all.whole_unset() && !prepares_shell(all.shown()))
+      out_.unfollowed.push_back(
+          fmt::format("line {} evaluates {:.60}, and what that says is not known", command.line, all.shown()));
     return take_inner(std::move(all), depth);
   }
   for (const auto& [name, value] : set) command.environment[name] = value.joined().shown();
@@ -266,6 +284,12 @@ Expected<void> ShellReader::keep(ShellCommand command, std::vector<ShellText> te
     auto good = take_inner(std::move(texts[text]), depth);
     prefix_ = outer, prefix_environment_ = outer_environment;
     return good;
+  }
+  if (const std::size_t script = script_word(command.words); script < command.words.size()) {
+    const std::string& name = command.words[script].text;
+    const auto writes = [&](const ShellFile& file) { return last_of_path(file.name) == last_of_path(name); };
+    if (std::any_of(out_.files.begin(), out_.files.end(), writes)) return {};  // read where it is written
+    if (auto text = text_at_hand(name)) return run_script(std::move(*text), command, texts, script, set, depth);
   }
   command.words.insert(command.words.begin(), prefix_.begin(), prefix_.end());
   for (const std::set<std::string>* notes : {&words.doubts(), &std::as_const(assumed_)})

@@ -27,6 +27,11 @@ Expected<ShellScript> read_shell(std::string_view text, const std::string& where
     bool (*wanted)(std::string_view first_word), const std::map<std::string, std::string>& defined,
     const SourcedText& sourced = {});
 
+/// "train.sh": a shell script by its name, and none that prepares a shell.
+bool is_script_name(std::string_view word);
+/// Virtual environments, modules, compilers, a user's own settings: they set no size of a run.
+bool prepares_shell(std::string_view name);
+
 class ShellReader {
  public:
   ShellReader(const std::string& where, bool (*wanted)(std::string_view),
@@ -54,6 +59,9 @@ class ShellReader {
   void set_plain(std::string_view name, std::string_view text, std::size_t line);
   Expected<void> take_command(Place& place);
   [[nodiscard]] bool may_begin(std::string_view first) const;
+  /// A launcher, or a script where other scripts are looked for.
+  [[nodiscard]] bool wants(std::string_view word) const { return wanted_(word) || (sourced_ && is_script_name(word)); }
+  [[nodiscard]] static bool is_behind_arrow(const Place& place);
   [[nodiscard]] std::size_t window(const Place& place) const;
   Expected<void> pass_over_command(Place& place, std::string_view token);
   static Expected<void> pass_over(Place& place);
@@ -82,13 +90,19 @@ class ShellReader {
   bool take_function(Place& place);
   static std::size_t function_end(std::string_view text, std::size_t open, const Place& place);
   Expected<void> call(Place& place, const std::string& name, const ShellSource& body);
-  void put_back(const std::string& name, const ShellVariables& before);
   Expected<void> take_echo(Place& place, ShellWords& words);
-  // the script's own arguments, and scripts that it reads: own_arguments.cpp
-  Expected<void> take_source(Place& place);
+  // the script's own arguments: own_arguments.cpp
   Expected<void> take_shift(Place& place);
   void end_loop();
   Expected<void> take_set(Place& place);
+  // other scripts, that it reads or runs, and files that it changes: other_scripts.cpp
+  Expected<void> take_source(Place& place);
+  std::optional<std::string> text_at_hand(const std::string& name);
+  [[nodiscard]] std::size_t script_word(const std::vector<ShellWord>& words) const;
+  Expected<void> run_script(std::string text, const ShellCommand& command, const std::vector<ShellText>& texts,
+      std::size_t script, const Settings& set, int depth);
+  void keep_exported(const ShellCommand& command, std::size_t script, const Settings& set);
+  Expected<void> take_change(Place& place);
   struct WordsHere {
     std::vector<ShellText> words;
     std::size_t length = 0;  ///< of the text that they stand in
@@ -102,6 +116,7 @@ class ShellReader {
   const std::string& where_;
   bool (*wanted_)(std::string_view);
   const SourcedText& sourced_;
+  const std::map<std::string, std::string>& defined_;
   ShellVariables variables_;
   ShellBlocks blocks_;
   std::map<std::string, ShellSource, std::less<>> functions_;
@@ -112,6 +127,8 @@ class ShellReader {
   Expected<void> inner_;
   int unclosed_ = 0, missing_ends_ = 0, calls_ = 0, loops_ = 0, read_scripts_ = 0;
   std::size_t loop_shift_ = 0;  ///< line of a shift in the loop that is open
+  bool exports_all_ = false;    ///< behind set -a
+  bool heads_job_ = true;       ///< #SBATCH lines count: the script itself, or one that sbatch is handed
   ShellScript out_;
 };
 

@@ -191,19 +191,12 @@ Expected<void> ShellReader::call(Place& place, const std::string& name, const Sh
   place.at += std::max<std::size_t>(1, here.length);
   called_.insert(name);
   if (++calls_ > most_function_calls || given.empty()) return {};
-  const ShellVariables before = variables_;
-  for (std::size_t i = 1; i < given.size(); ++i)
-    variables_.set(fmt::format("{}", i), ShellValue{{given[i]}, false, place.line(), 0, {}});
-  variables_.set("@", ShellValue{{given.begin() + 1, given.end()}, true, place.line(), 0, {}});
+  const std::size_t line = place.line();
+  auto outer = own_arguments();
+  set_own_arguments(std::vector(given.begin() + 1, given.end()), line);
   auto good = take_text(body, place.depth + 1);
-  for (std::size_t i = 1; i < given.size(); ++i) put_back(fmt::format("{}", i), before);
-  put_back("@", before);
+  set_own_arguments(std::move(outer), line);
   return good;
-}
-
-void ShellReader::put_back(const std::string& name, const ShellVariables& before) {
-  variables_.forget(name);
-  if (const ShellValue* value = before.find(name)) variables_.set(name, *value);
 }
 
 /// echo '{...}' > ds_config.json.

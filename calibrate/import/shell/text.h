@@ -76,6 +76,9 @@ class ShellVariables {
   [[nodiscard]] const ShellValue* find(std::string_view name) const;
   void set(const std::string& name, ShellValue value);
   void forget(std::string_view name);
+  template <typename Keeps> void keep_if(Keeps keeps) {
+    std::erase_if(values_, [&](const auto& row) { return !keeps(row.first); });
+  }
   /// Values put into values may grow without end (X=$X$X); false once that much was put in.
   bool spend(std::size_t bytes);
   void allow(std::size_t bytes) { left_ = bytes; }

@@ -40,9 +40,10 @@ struct ShellFile {
 struct ShellScript {
   std::vector<ShellCommand> commands;
   std::vector<std::string> sourced;  ///< files that it sources and that nobody has: what they set is not known
-  /// what it does with its own arguments that is not followed: "line 4: ..."
+  /// what it does that is not followed: "line 4 shifts the script's arguments as a run decides"
   std::vector<std::string> unfollowed;
   std::vector<ShellFile> files;
+  std::map<std::string, std::size_t> changed;  ///< names of files that it changes in place: the line
   std::map<std::string, std::size_t>
       unclosed;  ///< variables whose value has a quote or bracket that does not close: the line
 };

@@ -111,6 +111,18 @@ std::string spelled_name(const Framework& framework, std::string_view name) {
   return "--" + spelled;
 }
 
+namespace {
+
+/// torchtitan's settings can have sections of a module that a launch names (torchtitan/config/manager.py).
+std::string of_module(const Launch& launch) {
+  for (const std::string_view name : {"job.custom_config_module", "experimental.custom_args_module"})
+    if (const GivenArgument* module = launch.find(name); module != nullptr && !says_none(module->value))
+      return fmt::format("; {:.80} may add it, and what it does then is not known", module->value);
+  return {};
+}
+
+}  // namespace
+
 std::string unknown_argument(const Launch& launch, const GivenArgument& given) {
   std::vector<std::string_view> known;
   for (const Framework& other : frameworks()) {
@@ -121,8 +133,8 @@ std::string unknown_argument(const Launch& launch, const GivenArgument& given) {
     return fmt::format("an argument of {}, not known of {}", fmt::join(known, ", "), launch.framework->name);
   const std::vector<std::string> names = launch.framework->table().names();
   const std::string near = nearest_name(given.name, names);
-  return fmt::format("not known of any release of {}{}", launch.framework->name,
-      near.empty() ? "" : fmt::format("; near it: {}", spelled_name(*launch.framework, near)));
+  return fmt::format("not known of any release of {}{}{}", launch.framework->name,
+      near.empty() ? "" : fmt::format("; near it: {}", spelled_name(*launch.framework, near)), of_module(launch));
 }
 
 std::vector<std::string> argument_doubts(const Launch& launch, const GivenArgument& given) {

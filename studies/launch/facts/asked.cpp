@@ -26,7 +26,8 @@ constexpr auto asked_names = std::to_array<std::string_view>({
     "offload_optimizer",
     "recompute", "recompute_all", "recompute_method", "recompute_layers", "recompute_option", "recompute_modules",
     "no_selective",
-    "bf16", "fp16", "fp8", "fp8_recipe", "fp4", "precision", "converters", "plain_precision",
+    "bf16", "fp16", "fp8", "fp8_recipe", "fp4", "precision", "converters", "plain_precision", "wide_gradients",
+    "narrow_gradients", "gradient_type",
     "overlap_gradients", "overlap_weights", "overlap_tensor", "overlap_stages", "no_overlap_stages",
     "compiled",
 });

@@ -38,7 +38,14 @@ constexpr Dialect dialect_rows[] = {
     {"MaxText", "", "base_emb_dim base_num_decoder_layers|ici_fsdp_parallelism|dcn_data_parallelism",
      "the network's config.json in place of NETWORK, --stack jax, and the plan by flags"},
     // volcengine/verl, verl/trainer/config
-    {"verl", "", "actor_rollout_ref.", "a forecast of rollouts beside training steps, which there is not"},
+    {"verl", "", "actor_rollout_ref.|model.partial_pretrain",
+     "a forecast of rollouts beside training steps, which there is not", true},
+    // AMD-AGI/Primus, examples/*/configs: presets of its own under what a file says
+    {"Primus", "", "modules.pre_trainer.|modules.sft_trainer.|modules.post_trainer.",
+     "the arguments of Megatron-LM or torchtitan that its presets make of it, as its log prints them: --megatron -- ARGS"},
+    // Cerebras/modelzoo, src/cerebras/modelzoo/models/nlp/*/configs, of releases 1 and 2
+    {"Cerebras' Model Zoo", "", "train_input. runconfig.|trainer.init.backend.|trainer.fit.train_dataloader.",
+     sizes_and_plan},
     // huggingface/trl, examples of its command line
     {"TRL", "", "model_name_or_path per_device_train_batch_size|model_name_or_path dataset_mixer.",
      "--deepspeed or --accelerate with the file of its engine, and the plan by flags"},
@@ -108,9 +115,10 @@ const Dialect* dialect_of(const Launch& launch) {
   return found == rows.end() ? nullptr : &*found;
 }
 
-Expected<void> check_dialect(const Launch& launch) {
+Expected<void> check_dialect(const Launch& launch, bool command) {
   const Dialect* dialect = dialect_of(launch);
-  if (dialect != nullptr && dialect->framework.empty()) return tl::unexpected(not_read(*dialect, launch.where));
+  const bool counts = dialect != nullptr && (dialect->commands || !command);
+  if (counts && dialect->framework.empty()) return tl::unexpected(not_read(*dialect, launch.where));
   return {};
 }
 

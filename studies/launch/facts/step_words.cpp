@@ -13,14 +13,16 @@ namespace {
 constexpr std::string_view effect_words[] = {
     "overlap", "offload", "cuda_graph", "recompute", "checkpoint_activ", "fp8", "fp4", "float8", "parallel", "fusion",
     "fused", "moe_", "mtp", "window", "sparse", "lora", "peft", "delay", "defer", "compile", "attention_backend",
-    "flash", "transformer_impl", "bucket", "grad_reduce_in", "profile", "deterministic", "tp_comm", "sharp", "rampup",
+    "flash", "transformer_impl", "bucket", "accum_dtype", "communication_data_type", "main_grads", "profile", "deterministic", "tp_comm", "sharp", "rampup",
     "hierarchical", "dropout", "dispatcher", "grouped_gemm", "multi_latent", "reshard", "packed", "packing", "wgrad",
     "log_timers", "blocking", "checkpointing", "async", "curriculum", "batch_size_sched", "partition", "decoder_first",
     "decoder_last", "pipeline", "squared_relu", "account_for", "hybrid", "cross_entropy_loss_fusion", "timing_log",
     "straggler", "variable_seq", "nccl_ub", "symm_mem", "freeze", "calculate_per_token", "converters", "heterogeneous",
     "hetereogenous", "use_kitchen", "precision_aware", "layer_wise", "symmetric_ar", "high_priority_a2a",
     "mhc_connections", "linear_attention", "experimental_attention", "fp32_residual", "first_last_layers_bf16",
-    "partial_activation", "distribute_saved", "double_buffer", "cp_comm", "op_fuser", "ring_exchange",
+    "partial_activation", "custom_config", "custom_args", "swap_", "reuse_fp32", "ascend_", "coc_", "permutation_async", "padding_length", "no_pad_to",
+    "neat_pack", "softcapping", "linear_qkv", "attention_mask_type", "transformer_timers", "layernorm_in_fp32",
+    "loss_compute", "efficient_logits", "distribute_saved", "double_buffer", "cp_comm", "op_fuser", "ring_exchange",
     "tp_pp_dp_mapping", "max_seqlen_per_dp", "inprocess_restart",
 };
 
@@ -56,7 +58,7 @@ constexpr std::pair<std::string_view, std::string_view> usual_values[] = {
     {"deepspeed_activation_checkpointing", "true"}, {"use_flash_attn_v2", "true"},
     {"transformer_impl", "transformer_engine"}, {"moe_token_dispatcher_type", "alltoall"}, {"moe_grouped_gemm", "true"},
     {"moe_permute_fusion", "true"}, {"overlap_p2p_comm_warmup_flush", "false"}, {"cross_entropy_fusion_impl", "native"},
-    {"grad_reduce_in_fp32", "true"}, {"calculate_per_token_loss", "false"}, {"compile.enable", "true"},
+    {"calculate_per_token_loss", "false"}, {"compile.enable", "true"},
     {"masked_softmax_fusion", "1"}, {"delay_grad_reduce", "true"}, {"delay_param_gather", "true"},
     {"batch_p2p_comm", "true"}, {"deallocate_pipeline_outputs", "true"}, {"parallel_output", "true"},
     {"scatter_gather_tensors_in_pipeline", "true"}, {"log_timers", "false"}, {"fused_linear", "true"},

@@ -42,15 +42,6 @@ bool is_refused(const Launch& launch, const ArgumentFact& fact, const GivenArgum
          !contains(fact.plain, value);
 }
 
-std::vector<std::string> refused_arguments(const Launch& launch) {
-  std::vector<std::string> refused;
-  for (const GivenArgument& given : launch.arguments)
-    if (const ArgumentFact* fact = launch.framework->table().find(given.name);
-        fact != nullptr && is_refused(launch, *fact, given))
-      refused.push_back(fmt::format("{} {:.40} ({})", place_of(launch, given), given.value, fact->refused));
-  return refused;
-}
-
 /// Sections of NeMo's, Bridge's and Megatron's configurations around the names of the tables.
 constexpr std::string_view usual_sections[] = {"model", "trainer", "exp_manager", "training", "parallelism", "dataset",
     "optimizer", "config", "recipe", "model_parallel", "language_model", "tokenizer", "strategy", "plugins", "encoder",
@@ -93,6 +84,15 @@ std::string wrong_section(
 }
 
 }  // namespace
+
+std::vector<std::string> refused_arguments(const Launch& launch) {
+  std::vector<std::string> refused;
+  for (const GivenArgument& given : launch.arguments)
+    if (const ArgumentFact* fact = launch.framework->table().find(given.name);
+        fact != nullptr && is_refused(launch, *fact, given))
+      refused.push_back(fmt::format("{} {:.40} ({})", place_of(launch, given), given.value, fact->refused));
+  return refused;
+}
 
 std::vector<std::string> unknown_arguments(const Launch& launch) {
   std::vector<std::string> unknown;

@@ -14,6 +14,9 @@ namespace stepcast::launch {
 /// Megatron-LM)".
 std::vector<std::string> unknown_arguments(const Launch& launch);
 
+/// Those whose row says that no forecast is of a run with them, with the reason.
+std::vector<std::string> refused_arguments(const Launch& launch);
+
 /// Errors: a program that trains another kind of network or none, and arguments that nobody knows, all at once; with
 /// `lenient` they are warnings. Arguments that make another network or plan than any that is forecast are errors in any
 /// case. Files that are named and not there are warnings.

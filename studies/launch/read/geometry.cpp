@@ -81,7 +81,10 @@ constexpr ActivationWord activation_words[] = {{"gelu", Activation::gelu, Activa
     {"glu", Activation::swiglu, Activation::swiglu}, {"bilinear", Activation::swiglu, Activation::swiglu},
     {"mptmlp", Activation::gelu, Activation::gelu}, {"te_ln_mlp", Activation::gelu, Activation::gelu},
     {"mptglu", Activation::geglu, Activation::geglu}, {"openai_gelu", Activation::gelu, Activation::geglu},
-    {"quick_gelu", Activation::gelu, Activation::geglu}};
+    {"quick_gelu", Activation::gelu, Activation::geglu}, {"liglu", Activation::swiglu, Activation::swiglu},
+    // BigScience's with two products in place of one
+    {"t5_swiglu", Activation::swiglu, Activation::swiglu}, {"t5_geglu", Activation::geglu, Activation::geglu},
+    {"t5_reglu", Activation::swiglu, Activation::swiglu}, {"t5_liglu", Activation::swiglu, Activation::swiglu}};
 
 class GeometryReader {
  public:
@@ -187,6 +190,10 @@ class GeometryReader {
     if (word && row == nullptr)
       ask_.refuse(
           Asked::activation, fmt::format("activation '{:.40}' is not known", *word), words_of_table(activation_words));
+    if (const bool yes_or_no = !gate || is_switched_off(*gate) || lower_case(*gate) == "true" || *gate == "1";
+        !yes_or_no && by_gate == nullptr)
+      ask_.refuse(
+          Asked::gated_mlp, fmt::format("activation '{:.40}' is not known", *gate), words_of_table(activation_words));
     if (by_gate != nullptr) spec_.activation = by_gate->plain;
     else if (gate)
       spec_.activation = ask_.flag(Asked::gated_mlp, false) ? (row == nullptr ? Activation::swiglu : row->gated)

@@ -164,7 +164,7 @@ void add_words(Launch& launch, const LaunchSource& source) {
 Expected<Launch> finish_launch(
     Launch launch, const LaunchLine* line, const LaunchSource& source, const LaunchFolders& folders) {
   launch.release = source.release;
-  if (line == nullptr) TRY(check_dialect(launch));
+  TRY(check_dialect(launch, line != nullptr));
   launch.framework = framework_of(launch, line, source.flag != nullptr ? source.flag->usual : "megatron-lm");
   TRY(add_named_files(launch, line, folders));
   add_words(launch, source);

@@ -172,6 +172,10 @@ Expected<void> add_named_files(Launch& launch, const LaunchLine* line, const Lau
         [&](const NamedFile& file) { return std::find(done.begin(), done.end(), file.name) == done.end(); });
     if (next == files.end()) break;
     done.push_back(next->name);
+    if (line != nullptr)
+      if (const auto change = line->changed.find(std::string(last_of_path(next->name))); change != line->changed.end())
+        launch.unfollowed.push_back(fmt::format(
+            "{}: line {} changes {}, and what it says then is not known", launch.where, change->second, next->name));
     if (const LaunchFile* file = written_file(line, next->name)) {
       TRY(take_written(launch, *file));
       continue;

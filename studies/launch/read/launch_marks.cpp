@@ -12,9 +12,10 @@
 namespace stepcast::launch {
 namespace {
 
-enum class MarkKind : std::uint8_t { program, launcher, argument, section };
+enum class MarkKind : std::uint8_t { program, launcher, argument, section, own };
 
-/// `also`: an argument that must be there too; "" = none.
+/// `also`: an argument that must be there too; "" = none. `own`: any argument that the framework's table knows, and
+/// that of `text`, which it was made from, does not.
 struct LaunchMark {
   std::string_view framework;
   MarkKind kind;
@@ -47,10 +48,7 @@ constexpr LaunchMark launch_marks[] = {
     {"accelerate", MarkKind::launcher, "accelerate"},
     {"accelerate", MarkKind::argument, "distributed_type"},
     {"accelerate", MarkKind::argument, "compute_environment"},
-    {"megatron-deepspeed", MarkKind::argument, "zero_stage", "num_layers"},
-    {"megatron-deepspeed", MarkKind::argument, "deepspeed", "num_layers"},
-    {"megatron-deepspeed", MarkKind::argument, "deepspeed_config", "num_layers"},
-    {"megatron-deepspeed", MarkKind::argument, "no_pipeline_parallel", "num_layers"},
+    {"megatron-deepspeed", MarkKind::own, "megatron-lm", "num_layers"},
     {"megatron-lm", MarkKind::program, "pretrain_gpt.py"},
     {"megatron-lm", MarkKind::program, "pretrain_mamba.py"},
     {"megatron-lm", MarkKind::program, "pretrain_hybrid.py"},
@@ -62,11 +60,19 @@ constexpr LaunchMark launch_marks[] = {
     {"deepspeed", MarkKind::launcher, "deepspeed"},
 };
 
+bool has_own(const Launch& launch, const ArgumentTable& table, const ArgumentTable& base) {
+  return std::any_of(launch.arguments.begin(), launch.arguments.end(), [&](const GivenArgument& given) {
+    const ArgumentFact* fact = table.find(given.name);
+    return fact != nullptr && fact->name == given.name && base.find(given.name) == nullptr;
+  });
+}
+
 bool has_mark(const Launch& launch, const LaunchLine* line, const LaunchMark& mark) {
   switch (mark.kind) {
     case MarkKind::program: return line != nullptr && line->program == mark.text;
     case MarkKind::launcher: return line != nullptr && line->launcher == mark.text;
     case MarkKind::argument: return launch.find(mark.text) != nullptr;
+    case MarkKind::own: return has_own(launch, argument_table(mark.framework), argument_table(mark.text));
     case MarkKind::section: break;
   }
   return std::any_of(launch.arguments.begin(), launch.arguments.end(), [&](const GivenArgument& given) {
@@ -119,13 +125,15 @@ const Framework* framework_of(const Launch& launch, const LaunchLine* line, std:
 Expected<const LaunchLine*> training_launch(
     const std::vector<LaunchLine>& launches, const std::string& where, std::vector<std::string>& notes) {
   std::vector<const LaunchLine*> telling, others;
+  const auto programs =
+      std::count_if(launches.begin(), launches.end(), [](const LaunchLine& launch) { return !launch.script; });
   for (const LaunchLine& launch : launches) {
     const bool names_file = launch.launcher == "accelerate" || launch.launcher == "composer" ||
                             !launch.positional.empty() || names_training(launch);
-    const std::size_t told = telling_arguments(launch);
+    const std::size_t told = launch.script ? 0 : telling_arguments(launch);
     const bool known = std::any_of(
         telling.begin(), telling.end(), [&](const LaunchLine* other) { return same_launch(*other, launch); });
-    if (!known) (told > 0 || (names_file && launches.size() == 1) ? telling : others).push_back(&launch);
+    if (!known) (told > 0 || (names_file && programs == 1 && !launch.script) ? telling : others).push_back(&launch);
   }
   if (telling.size() > 1 &&
       std::any_of(telling.begin(), telling.end(), [](const LaunchLine* launch) { return names_training(*launch); })) {
@@ -134,6 +142,12 @@ Expected<const LaunchLine*> training_launch(
     others.insert(others.end(), middle, telling.end());
     telling.erase(middle, telling.end());
   }
+  const auto script =
+      std::find_if(others.begin(), others.end(), [](const LaunchLine* launch) { return launch->script; });
+  if (telling.empty() && script != others.end())
+    return fail(fmt::format("{}:{}", where, (*script)->line),
+        fmt::format("it runs {}, which is not beside it and may have the launch", (*script)->program),
+        "a copy of that script beside this one, or --files-from FOLDER with it");
   if (telling.empty())
     return fail(where,
         others.empty() ? "no command that starts a training"

@@ -78,10 +78,14 @@ class RequestWriter {
                               : launch_.release.empty() ? std::string(launch_.framework->stack)
                                                         : stack_of(dated).id;
     if (const auto found = find_row(built_in().stacks, stack, "stack")) request_.stack = Chosen<Stack>{**found, stack};
-    if (request_.stack && from_.optimizer_bytes) {  // a row of the run's own from here on
-      request_.stack->row.optimizer_bytes = *from_.optimizer_bytes;
-      request_.stack->id.clear();
-    }
+    if (!request_.stack) return;
+    Stack& own = request_.stack->row;
+    const auto precision = parse_precision(*from_.run.precision, launch_.where);
+    const bool others = precision && from_.gradient_bytes.value_or(4) != gradient_bytes(own, *precision);
+    if (from_.gradient_bytes && others) own.gradient_bytes = *from_.gradient_bytes, own.half_gradients = false;
+    own.optimizer_bytes = from_.optimizer_bytes.value_or(own.optimizer_bytes);
+    // a row of the run's own from here on
+    if (from_.optimizer_bytes || (from_.gradient_bytes && others)) request_.stack->id.clear();
   }
 
   void sizes() {

@@ -34,6 +34,7 @@ struct LaunchedRun {
   std::int64_t replicas = 1;              ///< of what is in shards, as --dp-replicate takes it
   std::string stack;                      ///< id, where an argument tells it; "" = the framework's
   std::optional<double> optimizer_bytes;  ///< of states per parameter, where they are not those of Adam
+  std::optional<double> gradient_bytes;   ///< per parameter, kept and summed, where the launch tells
   std::vector<std::string> warnings;
   std::vector<std::string> statements;  ///< of the notation: what is recomputed, where no flag says it
   std::map<std::string, std::string, std::less<>> where;  ///< by scenario key, of what was given
@@ -91,6 +92,7 @@ Expected<void> read_split(const LaunchSubject& subject);
 Expected<void> read_batch(const LaunchSubject& subject);
 /// Precision, recomputation, overlap, software.
 Expected<void> read_ways(const LaunchSubject& subject);
+/// The types of gradients, and what the optimizer keeps.
 Expected<void> read_optimizer(const LaunchSubject& subject);
 
 Expected<LaunchedRun> read_launched_run(

@@ -38,9 +38,26 @@ constexpr OptimizerWord optimizer_words[] = {{"adam", adam_bytes}, {"adamw", ada
     {"paged_adamw_8bit", 2, adams_time}, {"adam8bit", 2, adams_time}, {"lion_8bit", 1, adams_time},
     {"paged_lion_8bit", 1, adams_time}, {"adafactor", 0, adams_time}};
 
+/// Megatron-LM sums gradients of bf16 in fp32 unless it is told otherwise, and those of fp16 in fp16 (main_grads_dtype,
+/// grad_reduce_in_bf16 and accumulate_allreduce_grads_in_fp32 in megatron/training/arguments.py). DeepSpeed's engine
+/// has a type of its own, whatever Megatron is told beside it. Nothing: what is usual with the stack.
+std::optional<double> told_gradient_bytes(const LaunchSubject& subject) {
+  LaunchAnswers& ask = subject.answers;
+  constexpr double wide = 4, narrow = 2;
+  const std::string precision = *subject.out.run.precision;
+  const std::string type = lower_case(ask.text(Asked::gradient_type).value_or(""));
+  const auto told = ask.flag(Asked::wide_gradients);
+  const bool of_megatron = subject.has_row(Asked::narrow_gradients);
+  if (precision.ends_with("32") || (subject.framework.bf16_shards && subject.is_on("deepspeed"))) return std::nullopt;
+  if (ask.flag(Asked::narrow_gradients, false) || type.find("16") != type.npos) return narrow;
+  if (told.value_or(false)) return wide;
+  return (of_megatron ? precision == "fp16" : told.has_value()) ? std::optional(narrow) : std::nullopt;
+}
+
 }  // namespace
 
 Expected<void> read_optimizer(const LaunchSubject& subject) {
+  subject.out.gradient_bytes = told_gradient_bytes(subject);
   LaunchAnswers& ask = subject.answers;
   const auto name = ask.text(Asked::optimizer_name);
   if (!name || is_off(*name)) return {};

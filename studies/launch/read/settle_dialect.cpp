@@ -7,8 +7,8 @@
 
 #include "calibrate/import/tables/plain_words.h"
 #include "model/base/text.h"
-#include "studies/launch/facts/dialect_limits.h"
 #include "studies/launch/facts/step_words.h"
+#include "studies/launch/limits/understood.h"
 #include "studies/launch/read/answers.h"
 #include "studies/launch/read/launch_parts.h"
 
@@ -39,11 +39,14 @@ class DialectSettler {
   explicit DialectSettler(Launch& launch) : launch_(launch), id_(launch.framework->id) {}
 
   Expected<void> settle() {
-    TRY(check_limits());
+    if (!refused_arguments(launch_).empty()) return {};  // an error of its own, in front of all others
     if (id_ == "gpt-neox") return gpt_neox();
     if (id_ == "torchtitan") return torchtitan();
     if (id_ == "flagscale") return flagscale(), Expected<void>{};
     if (id_ == "nanotron") return nanotron();
+    if (id_ == "megatron-lm") return forks_of_megatron();
+    if (id_ == "megatron-deepspeed" && last("deepspeed") == nullptr && last("deepscale") == nullptr)
+      launch_.notes.push_back("no --deepspeed: read as if DeepSpeed ran it, as its other arguments ask");
     if (launch_.framework->trainer) return trainer();
     return {};
   }
@@ -79,17 +82,6 @@ class DialectSettler {
   }
   [[nodiscard]] Error limit(const GivenArgument& given, std::string_view why) const {
     return {place_of(launch_, given), fmt::format("{:.60}: {}", given.value, why), "a run without it"};
-  }
-
-  Expected<void> check_limits() {
-    for (const DialectLimit& row : dialect_limits()) {
-      if (row.framework != id_) continue;
-      const GivenArgument* given = last(row.name);
-      if (given == nullptr) continue;
-      if (row.harmless.find(fmt::format(" {} ", lower_case(given->value))) == row.harmless.npos)
-        return tl::unexpected(limit(*given, row.why));
-    }
-    return {};
   }
 
   // GPT-NeoX: megatron/model/transformer.py, megatron/neox_arguments/arguments.py
@@ -171,6 +163,42 @@ class DialectSettler {
     const std::int64_t width = (plain + multiple - 1) / multiple * multiple;
     put("ffn_hidden_size", std::to_string(width), "multiple_of");
     launch_.notes.push_back(fmt::format("MLP width {}: {} rounded up to a multiple of {}", width, plain, multiple));
+  }
+
+  // MindSpeed-LLM: mindspeed_llm/features_manager, mindspeed/features_manager; Pai-Megatron-Patch: megatron_patch/model
+
+  Expected<void> forks_of_megatron() {
+    for (const std::string_view gate : {"gelu_tanh", "geglu"})
+      if (is_on(gate)) put("swiglu", "geglu", gate);
+    if (const GivenArgument* dense = last("first_k_dense_replace")) {
+      const std::int64_t first = whole_number(dense->value), layers = whole_number(value("num_layers"));
+      const std::string every = value("moe_layer_freq", "1");
+      if ((every != "1" && every != "-1") || first > layers)
+        return tl::unexpected(limit(*dense, "dense layers in front of every n-th with experts are not read"));
+      put("moe_layer_freq", fmt::format("([0]*{}+[1]*{})", first, layers - first), "first_k_dense_replace");
+    }
+    for (const std::string_view shared : {"n_shared_experts", "num_shared_experts"}) {
+      const std::int64_t width = whole_number(value("moe_ffn_hidden_size", value("moe_intermediate_size")));
+      if (last(shared) != nullptr && last("moe_shared_expert_intermediate_size") == nullptr && width > 0)
+        put("moe_shared_expert_intermediate_size", std::to_string(whole_number(value(shared)) * width), shared);
+    }
+    if (is_on("moe_tp_extend_ep")) {
+      const std::int64_t ep = whole_number(value("expert_model_parallel_size", "1"));
+      put("expert_model_parallel_size", std::to_string(ep * whole_number(value("tensor_model_parallel_size", "1"))),
+          "moe_tp_extend_ep");
+      put("expert_tensor_parallel_size", "1", "moe_tp_extend_ep");
+    }
+    return context_of_mindspeed();
+  }
+
+  Expected<void> context_of_mindspeed() {
+    constexpr std::pair<std::string_view, std::string_view> words[] = {
+        {"megatron_cp_algo", "p2p"}, {"ulysses_cp_algo", "a2a"}, {"kvallgather_cp_algo", "all_gather"}};
+    const GivenArgument* kind = last("context_parallel_algo");
+    if (kind == nullptr || whole_number(value("context_parallel_size", "1")) <= 1) return {};
+    for (const auto& [word, ours] : words)
+      if (kind->value == word) return put("cp_comm_type", std::string(ours), "context_parallel_algo"), Expected<void>{};
+    return tl::unexpected(limit(*kind, "a divided sequence of this kind is not read"));
   }
 
   // Nanotron: src/nanotron/config/parallelism_config.py, src/nanotron/parallel/context.py

@@ -1,92 +1,91 @@
 // Forms of launches found in public repositories that were once misread without a word: each is read right, or refused.
-#include <filesystem>
-#include <fstream>
 #include <string>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/studies/run_program.h"
+#include "tests/studies/launch/strangers.h"
 
 namespace stepcast::launch::strangers_test {
 namespace {
 
 using testing::HasSubstr;
-using testing::Not;
-using testing_program::Ran;
-using testing_program::run_line;
 
-const std::string sizes =
-    " --num-layers 24 --hidden-size 2048 --num-attention-heads 16 --seq-length 2048 --max-position-embeddings 2048 "
-    "--micro-batch-size 1 --global-batch-size 512 --vocab-size 32000 --bf16";
-
-class StrangersLaunch : public testing::Test {
- protected:
-  void SetUp() override {
-    const auto* test = testing::UnitTest::GetInstance()->current_test_info();
-    folder_ = std::filesystem::path(testing::TempDir()) / (std::string("strangers_") + test->name());
-    std::filesystem::create_directories(folder_);
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-  std::string write(const std::string& name, const std::string& text) {
-    std::ofstream(folder_ / name) << text;
-    return (folder_ / name).string();
-  }
-  Ran predict(const std::string& flag, const std::string& text, const std::string& more = "") {
-    const char* ending = flag == "--nemo" ? "run.yaml" : flag == "--torchtitan" ? "run.toml" : "run.sh";
-    return run_line(fmt::format("predict {} {} {}", flag, write(ending, text), more));
-  }
-
-  std::filesystem::path folder_;
-};
-
-TEST_F(StrangersLaunch, ASourcedScriptBesideIsRead) {
-  write("sizes.sh", "TP=4\nLAYERS=12\n");
-  const std::string text =
-      "#!/bin/bash\nTP=2\nsource ./sizes.sh\ntorchrun --nnodes 2 --nproc_per_node 8 pretrain_gpt.py" + sizes +
-      " --num-layers $LAYERS --tensor-model-parallel-size $TP\n";
-  const Ran ran = predict("--megatron", text);
-  EXPECT_EQ(ran.code, 0) << ran.err;
-  EXPECT_THAT(ran.out, HasSubstr("tp 4,"));
-  const Ran missing = predict("--megatron", "source ./missing.sh\n" + text);
-  EXPECT_EQ(missing.code, 0) << missing.err;
-  EXPECT_THAT(missing.out + missing.err, HasSubstr("missing.sh is named in"));
-  const Ran prepared = predict("--megatron", "source ~/.bashrc\nsource venv/bin/activate\n" + text);
-  EXPECT_THAT(prepared.out + prepared.err, Not(HasSubstr("is named in")));
-}
-
-TEST_F(StrangersLaunch, ASourcedScriptIsReadWhateverItsName) {
-  write("llama_profile.sh", "TP=4\nsource ./llama_profile.sh\nsource llama_profile.sh\n");
-  const Ran ran =
-      predict("--megatron", "source ./llama_profile.sh\ntorchrun --nnodes 2 --nproc_per_node 8 pretrain_gpt.py" +
-                                sizes + " --tensor-model-parallel-size $TP\n");
-  EXPECT_EQ(ran.code, 0) << "it reads itself, and that ends: " << ran.err;
-  EXPECT_THAT(ran.out, HasSubstr("tp 4,"));
-}
-
-TEST_F(StrangersLaunch, ShiftAndSetMoveTheScriptsArguments) {
+TEST_F(StrangersLaunch, MegatronDeepSpeedIsKnownByItsOwnArguments) {
   const std::string run = "torchrun --nnodes 2 --nproc_per_node 8 pretrain_gpt.py" + sizes;
-  const std::string shifted = "#!/bin/bash\nMODEL=$1\nshift\nTP=$1\n" + run + " --tensor-model-parallel-size $TP\n";
-  EXPECT_THAT(predict("--megatron", shifted, "--define 1=2 --define 2=8").out, HasSubstr("tp 8,"));
-  const std::string set = "#!/bin/bash\nset -- 4 2\n" + run + " --tensor-model-parallel-size $1\n";
-  EXPECT_THAT(predict("--megatron", set).out, HasSubstr("tp 4,"));
-  const std::string all = "#!/bin/bash\nshift\n" + run + " \"$@\"\n";
-  EXPECT_THAT(
-      predict("--megatron", all, "--define 1=x --define 2=--tensor-model-parallel-size=8").out, HasSubstr("tp 8,"));
+  for (const char* own : {" --num-key-value-heads 4", " --zero-stage 1", " --ds-sequence-parallel-size 2"})
+    EXPECT_THAT(predict("--megatron", run + own + "\n", "--print-scenario").out, HasSubstr("megatron-deepspeed"))
+        << own;
+  const std::string heads = run + " --num-key-value-heads 4 --not-an-argument 1\n";
+  EXPECT_THAT(predict("--megatron", heads, "--lenient --print-scenario").out, HasSubstr("\"kv_heads\": 4"));
 }
 
-TEST_F(StrangersLaunch, ALoopOverTheScriptsArgumentsIsRefusedWhereSomeAreLeft) {
-  const std::string text = "#!/bin/bash\nTP=8\nwhile [[ $# -gt 0 ]]; do\n  case $1 in\n    --tp) TP=$2; shift; "
-                           "shift;;\n    --micro) MICRO=$2; "
-                           "shift; shift;;\n  esac\ndone\ntorchrun --nproc_per_node 8 pretrain_gpt.py" +
-                           sizes + " --tensor-model-parallel-size $TP\n";
-  const Ran one = predict("--megatron", text, "--define 1=--tp --define 2=2");
-  EXPECT_EQ(one.code, 0) << one.err;
-  EXPECT_THAT(one.out, HasSubstr("tp 2,"));
-  const Ran more = predict("--megatron", text, "--define 1=--tp --define 2=2 --define 3=--micro --define 4=4");
-  EXPECT_EQ(more.code, 2) << more.out;
-  EXPECT_THAT(more.err, HasSubstr("shifts the script's arguments in a loop"));
+TEST_F(StrangersLaunch, ForksOfMegatronAreReadOrRefused) {
+  const std::string run = "torchrun --nnodes 2 --nproc_per_node 8 pretrain_gpt.py" + sizes;
+  struct ForkRow {
+    const char *arguments, *said, *refused;
+  };
+  const std::string experts =
+      " --num-experts 8 --moe-router-topk 2 --moe-ffn-hidden-size 1024 --swiglu --disable-bias-linear "
+      "--normalization RMSNorm --position-embedding-type rope --untie-embeddings-and-output-weights";
+  const ForkRow rows[] = {// Pai-Megatron-Patch
+      {" --intermediate-size 5504 --swiglu", "\"ffn_hidden\": 5504", ""},
+      {" --train-mode pretrain --dataset LLama-Pretrain-Idxmap --epochs 1", "", ""},
+      {" --transformer-type huggingface", "", "layers of Hugging Face"}, {" --source-seq-len 8", "", "both ways"},
+      // BigCode
+      {" --attention-head-type multiquery --structured-logs --fim-rate 0.5 --tokenizer-file tokenizer.json",
+          "\"kv_heads\": 1", ""},
+      // swiss-ai
+      {" --xielu", "", "activations with learned numbers"}, {" --post-layer-norm", "", "norms behind attention"},
+      // MindSpeed
+      // OpenGPT-X, LLM360's K2
+      {" --t5-swiglu --data-base-path data --n-chunks 360", "\"swiglu\"", ""},
+      {" --glu-activation t5_geglu", "\"geglu\"", ""}, {" --glu-activation odd", "", "activation 'odd' is not known"},
+      {" --geglu", "geglu", ""}, {" --noop-layers 22,23", "", "layers that do nothing"},
+      {" --context-parallel-size 2 --context-parallel-algo ulysses_cp_algo", "ulysses", ""},
+      {" --context-parallel-size 2 --context-parallel-algo hybrid_cp_algo", "", "of this kind is not read"},
+      {" --tensor-model-parallel-size 1 --num-layer-list 14,10 --pipeline-model-parallel-size 2", "14,10", ""},
+      {" --stage dpo", "", "trained by preferences"}, {" --stage sft --is-instruction-dataset", "", ""},
+      {" --swap-attention", "", "host memory"}, {" --lora-r 8 --lora-alpha 16", "\"lora\": 8", ""}};
+  for (const ForkRow& row : rows) {
+    const Ran ran = predict("--megatron", run + row.arguments + "\n", "--print-scenario");
+    EXPECT_EQ(ran.code, *row.refused == '\0' ? 0 : 2) << row.arguments << ran.err;
+    EXPECT_THAT(ran.out, HasSubstr(row.said)) << row.arguments;
+    EXPECT_THAT(ran.err, HasSubstr(row.refused)) << row.arguments;
+  }
+  const Ran shared = predict("--megatron",
+      run + experts +
+          " --first-k-dense-replace 4 --n-shared-experts 2 --moe-tp-extend-ep --expert-model-parallel-size 2 "
+          "--tensor-model-parallel-size 2\n",
+      "--print-scenario");
+  EXPECT_EQ(shared.code, 0) << shared.err;
+  EXPECT_THAT(shared.out, HasSubstr("mesh etp:1 ep:4 edp:4"));
+  EXPECT_THAT(shared.out, HasSubstr("\"shared_ffn_hidden\": 2048"));
+  EXPECT_THAT(shared.out, HasSubstr("\"dense_layers\": 4"));
+}
+
+TEST_F(StrangersLaunch, ConfigurationsOfOthersAreRefusedByTheirName) {
+  const std::pair<const char*, const char*> rows[] = {
+      {"modules:\n  pre_trainer:\n    framework: megatron\n    model: llama3.1_8B.yaml\n    overrides:\n      "
+       "micro_batch_size: 2\n      tensor_model_parallel_size: 1\n",
+          "a configuration of Primus"},
+      {"train_input:\n  batch_size: 1024\nmodel:\n  hidden_size: 4096\n  num_hidden_layers: 32\nrunconfig:\n  "
+       "max_steps: 10\n",
+          "a configuration of Cerebras' Model Zoo"},
+      {"trainer:\n  init:\n    backend:\n      backend_type: CSX\n    model:\n      hidden_size: 4096\n",
+          "a configuration of Cerebras' Model Zoo"},
+      {"actor_rollout_ref:\n  actor:\n    megatron:\n      tensor_model_parallel_size: 2\n",
+          "a configuration of verl"}};
+  for (const auto& [text, said] : rows) {
+    const Ran ran = predict("--nemo", text);
+    EXPECT_EQ(ran.code, 2) << said << ran.out;
+    EXPECT_THAT(ran.err, HasSubstr(said));
+  }
+  const Ran command = predict("--megatron", "python3 -m verl.trainer.main_ppo data.train_batch_size=1024 "
+                                            "actor_rollout_ref.model.path=Qwen/Qwen2-7B trainer.nnodes=1\n");
+  EXPECT_EQ(command.code, 2) << command.out;
+  EXPECT_THAT(command.err, HasSubstr("a configuration of verl"));
 }
 
 const std::string nemo = "trainer:\n  devices: 8\n  num_nodes: 4\n  precision: bf16\nmodel:\n  num_layers: 24\n  "
@@ -121,6 +120,18 @@ TEST_F(StrangersLaunch, TorchtitansSectionsStandAsTheyAre) {
   const Ran nested = predict("--torchtitan", model + titan + "[foo.training]\nlocal_batch_size = 8\n");
   EXPECT_EQ(nested.code, 2) << nested.out;
   EXPECT_THAT(nested.err, HasSubstr("there is only training.local_batch_size"));
+}
+
+TEST_F(StrangersLaunch, SettingsOfAModuleOfTorchtitansAreNamedWithIt) {
+  const std::string model = "[model]\nname = \"llama3\"\nflavor = \"8B\"\n";
+  const std::string module = "[job]\ncustom_config_module = \"mine.job_config\"\n";
+  const Ran known = predict("--torchtitan", model + titan + module);
+  EXPECT_EQ(known.code, 0) << known.err;
+  EXPECT_THAT(known.out, HasSubstr("not taken into account: job.custom_config_module=mine.job_config"));
+  const Ran ran = predict("--torchtitan", model + titan + module + "[my_section]\nways = 4\n");
+  EXPECT_EQ(ran.code, 2) << ran.out;
+  EXPECT_THAT(ran.err, HasSubstr("my_section.ways"));
+  EXPECT_THAT(ran.err, HasSubstr("mine.job_config may add it"));
 }
 
 TEST_F(StrangersLaunch, AFlavorThatNobodyKnowsIsNotItsFamilysLargest) {

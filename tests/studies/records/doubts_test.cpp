@@ -110,9 +110,9 @@ TEST(Doubts, ErrorsNameThePlace) {
 
 TEST(Doubts, ForecastsCarryThem) {
   const auto runs = carried_runs();
-  const Validation validation = validate_runs(runs);
+  const validation::Validation held = validation::validate_runs(runs);
   std::size_t doubted = 0;
-  for (const ValidatedCase& row : validation.cases) {
+  for (const validation::ValidatedCase& row : held.cases) {
     const auto run = std::find_if(runs.begin(), runs.end(), [&](const records::Run& one) { return one.id == row.id; });
     ASSERT_NE(run, runs.end());
     EXPECT_EQ(row.doubt, doubt_about(*run)) << row.id;

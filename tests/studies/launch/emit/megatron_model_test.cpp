@@ -78,8 +78,7 @@ struct NumbersRow {
 };
 
 TEST(MegatronModel, NumberTypes) {
-  const NumbersRow rows[] = {{Precision::fp32, {}}, {Precision::bf16, {"bf16"}},
-      {Precision::fp16, {"fp16", "accumulate_allreduce_grads_in_fp32"}},
+  const NumbersRow rows[] = {{Precision::fp32, {}}, {Precision::bf16, {"bf16"}}, {Precision::fp16, {"fp16"}},
       {Precision::fp8, {"bf16", "fp8_format", "fp8_recipe"}}, {Precision::mxfp8, {"bf16", "fp8_format", "fp8_recipe"}},
       {Precision::nvfp4, {"bf16", "fp4_format"}}};
   const std::vector<std::string> all = {

@@ -298,6 +298,37 @@ TEST(LaunchRequest, ShardsMayBeRepeated) {
   EXPECT_EQ(said(*context, "dp_replicate"), "4");
 }
 
+/// megatron/training/arguments.py: bf16 is summed in fp32 unless told otherwise, fp16 in fp16 unless told otherwise.
+TEST(LaunchRequest, GradientsHaveTheBytesThatMegatronGivesThem) {
+  struct GradientRow {
+    const char* framework;
+    GivenValues values;
+    Precision precision;
+    double bytes;
+  };
+  const GradientRow rows[] = {{"megatron-lm", {}, Precision::bf16, 4},
+      {"megatron-lm", {{"bf16", "false"}, {"fp16", "true"}}, Precision::fp16, 2},
+      {"megatron-lm", {{"bf16", "false"}, {"fp16", "true"}, {"accumulate_allreduce_grads_in_fp32", "true"}},
+          Precision::fp16, 4},
+      {"megatron-lm", {{"accumulate_allreduce_grads_in_fp32", "false"}}, Precision::bf16, 4},
+      {"megatron-lm", {{"grad_reduce_in_bf16", "true"}}, Precision::bf16, 2},
+      {"megatron-lm", {{"main_grads_dtype", "bf16"}}, Precision::bf16, 2},
+      {"megatron-lm", {{"main_grads_dtype", "fp32"}}, Precision::bf16, 4},
+      {"megatron-deepspeed", {{"bf16", "false"}, {"fp16", "true"}}, Precision::fp16, 2},
+      // DeepSpeed's engine keeps its own, whatever Megatron is told
+      {"megatron-deepspeed",
+          {{"bf16", "false"}, {"fp16", "true"}, {"accumulate_allreduce_grads_in_fp32", "true"}, {"deepspeed", "true"},
+              {"zero_stage", "1"}},
+          Precision::fp16, 2},
+      {"nemo", {}, Precision::bf16, 2}, {"nemo", {{"grad_reduce_in_fp32", "true"}}, Precision::bf16, 4}};
+  for (const GradientRow& row : rows) {
+    const auto reading = read_meaning(given_launch(row.framework, with_gpt(row.values), 64), {});
+    ASSERT_TRUE(reading) << to_text(reading.error());
+    EXPECT_EQ(gradient_bytes(reading->request.stack->row, row.precision), row.bytes)
+        << row.framework << (row.values.empty() ? "" : row.values.back().first);
+  }
+}
+
 TEST(LaunchRequest, ModulesThatTheNetworkLacksAreLeftOut) {
   Launch launch = given_launch("megatron-lm",
       {{"recompute_granularity", "selective"}, {"recompute_modules", "moe mla_up_proj moe_act mlp"},

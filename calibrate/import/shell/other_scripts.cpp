@@ -1,0 +1,143 @@
+// Other scripts that a script reads into itself (source) or runs (srun ./train.sh 8), and files that it changes.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "calibrate/import/shell/reader.h"
+#include "calibrate/import/tables/plain_words.h"
+
+namespace stepcast::calibrate {
+namespace {
+
+constexpr std::string_view settings_of_shells[] = {"activate", "bashrc", "profile", "conda", "mamba", "pyenv", "/etc/",
+    "modules", "lmod", "setvars", "spack", "venv", "/opt/", "nvm.sh", "ssh-agent"};
+constexpr std::string_view script_endings[] = {".sh", ".bash", ".slurm", ".sbatch"};
+
+/// Logs hold lines that begin with "source" and ".", too.
+bool names_script(std::string_view name) {
+  return name.find('/') != name.npos || is_script_name(name) || name.ends_with(".env");
+}
+
+/// The last header line of a job counts; what sbatch is told on its command line goes over all of them.
+std::string with_batch_options(std::string text, const std::vector<ShellWord>& words, std::size_t script) {
+  std::string options;
+  for (std::size_t i = 1; i < script; ++i) options += " " + words[i].text;
+  const std::size_t header = text.rfind("\n#SBATCH");
+  if (header == text.npos) return "#SBATCH" + options + "\n" + text;
+  return text.insert(std::min(text.find('\n', header + 1), text.size()), "\n#SBATCH" + options);
+}
+
+}  // namespace
+
+bool prepares_shell(std::string_view name) {
+  return std::any_of(std::begin(settings_of_shells), std::end(settings_of_shells),
+      [&](std::string_view part) { return name.find(part) != name.npos; });
+}
+
+bool is_script_name(std::string_view word) {
+  return !prepares_shell(word) && std::any_of(std::begin(script_endings), std::end(script_endings),
+                                      [&](std::string_view end) { return word.ends_with(end); });
+}
+
+/// A script that reads itself, or two that read each other, would go on without end.
+std::optional<std::string> ShellReader::text_at_hand(const std::string& name) {
+  constexpr int most_read = 64;
+  if (!sourced_ || ++read_scripts_ > most_read) return std::nullopt;
+  auto text = sourced_(name);
+  if (const auto changed = out_.changed.find(std::string(last_of_path(name))); text && changed != out_.changed.end())
+    out_.unfollowed.push_back(
+        fmt::format("line {} changes {} before it is read, and what it says then is not known", changed->second, name));
+  return text;
+}
+
+Expected<void> ShellReader::take_source(Place& place) {
+  const std::size_t line = place.line();
+  const WordsHere here = words_here(place);
+  if (here.cut || here.words.size() < 2 || !sourced_) return pass_over(place);
+  const std::string name = here.words[1].shown();
+  const auto text = text_at_hand(name);
+  if (!text) {
+    const bool missed = names_script(name) && !prepares_shell(name);
+    if (missed && std::find(out_.sourced.begin(), out_.sourced.end(), name) == out_.sourced.end())
+      out_.sourced.push_back(name);
+    return pass_over(place);
+  }
+  TRY(step_over(place, here.length));
+  const bool handed = here.words.size() > 2;
+  const auto outer = own_arguments();
+  if (handed) set_own_arguments(std::vector(here.words.begin() + 2, here.words.end()), line);
+  ShellText inner;
+  inner.put(*text, line);
+  auto good = take_inner(std::move(inner), place.depth);
+  if (handed) set_own_arguments(outer, line);
+  return good;
+}
+
+/// The script that a command runs; behind the last word where it runs a program, or none. torchtitan's run_train.sh
+/// counts as a program.
+std::size_t ShellReader::script_word(const std::vector<ShellWord>& words) const {
+  for (std::size_t i = 0; i < words.size() && !words[i].text.ends_with(".py"); ++i)
+    if (is_script_name(words[i].text) && last_of_path(words[i].text) != "run_train.sh") return i;
+  return words.size();
+}
+
+/// A process of its own: it sees what is exported, and leaves nothing behind. Its lines are that of the command.
+Expected<void> ShellReader::run_script(std::string text, const ShellCommand& command,
+    const std::vector<ShellText>& texts, std::size_t script, const Settings& set, int depth) {
+  const auto variables = variables_;
+  const auto functions = functions_;
+  const auto exported = exported_;
+  const auto prefix = prefix_;
+  const auto environment = prefix_environment_;
+  const bool headed = heads_job_;
+  heads_job_ = last_of_path(command.words.front().text) == "sbatch";
+  if (heads_job_ && script > 1) text = with_batch_options(std::move(text), command.words, script);
+  const std::size_t shell = std::min(shell_word(command.words), script);
+  if (!heads_job_)
+    prefix_.insert(prefix_.end(), command.words.begin(), command.words.begin() + static_cast<std::ptrdiff_t>(shell));
+  prefix_environment_ = command.environment;
+  functions_.clear();
+  keep_exported(command, script, set);
+  set_own_arguments(std::vector(texts.begin() + static_cast<std::ptrdiff_t>(script) + 1, texts.end()), command.line);
+  ShellText inner;
+  inner.put(text, command.line);
+  auto good = take_inner(std::move(inner), depth);
+  variables_ = variables, functions_ = functions, exported_ = exported;
+  prefix_ = prefix, prefix_environment_ = environment, heads_job_ = headed;
+  return good;
+}
+
+/// Exported, set in front of the command, or handed on by srun's --export=ALL,TP=8 and mpirun's -x TP=8. What whoever
+/// reads defines is taken for their environment.
+void ShellReader::keep_exported(const ShellCommand& command, std::size_t script, const Settings& set) {
+  variables_.keep_if([&](const std::string& name) {
+    return exported_.contains(name) || defined_.contains(name) || name.starts_with("SLURM_");
+  });
+  for (const auto& [name, value] : set) variables_.set(name, value), exported_.insert(name);
+  constexpr std::string_view export_option = "--export=";
+  for (std::size_t i = 0; i < script; ++i) {
+    std::string_view list = command.words[i].text;
+    if (i > 0 && command.words[i - 1].text != "-x" && !list.starts_with(export_option)) continue;
+    if (list.starts_with(export_option)) list.remove_prefix(export_option.size());
+    while (!list.empty()) {
+      const std::string_view one = list.substr(0, list.find(','));
+      list.remove_prefix(std::min(one.size() + 1, list.size()));
+      if (const std::size_t name = assignment_length(one); name > 0)
+        set_plain(one.substr(0, name - 1), one.substr(name), command.line), exported_.emplace(one.substr(0, name - 1));
+    }
+  }
+}
+
+/// sed -i "s/TP=1/TP=8/" train.sh: what the file says then is not known here.
+Expected<void> ShellReader::take_change(Place& place) {
+  const std::size_t line = place.line();
+  const WordsHere here = words_here(place);
+  const bool in_place = std::any_of(here.words.begin(), here.words.end(),
+      [](const ShellText& word) { return word.marked().starts_with("-i") || word.marked().starts_with("--in-place"); });
+  if (here.cut) return pass_over(place);
+  for (std::size_t i = 2; in_place && i < here.words.size(); ++i)
+    out_.changed.emplace(last_of_path(here.words[i].shown()), line);
+  return step_over(place, here.length);
+}
+
+}  // namespace stepcast::calibrate

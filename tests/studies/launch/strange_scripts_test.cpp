@@ -1,0 +1,143 @@
+// Scripts found in public repositories that were once misread without a word: each is read right, or refused.
+#include <string>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/studies/launch/strangers.h"
+
+namespace stepcast::launch::strangers_test {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+TEST_F(StrangersLaunch, ASourcedScriptBesideIsRead) {
+  write("sizes.sh", "TP=4\nLAYERS=12\n");
+  const std::string text =
+      "#!/bin/bash\nTP=2\nsource ./sizes.sh\ntorchrun --nnodes 2 --nproc_per_node 8 pretrain_gpt.py" + sizes +
+      " --num-layers $LAYERS --tensor-model-parallel-size $TP\n";
+  const Ran ran = predict("--megatron", text);
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("tp 4,"));
+  const Ran missing = predict("--megatron", "source ./missing.sh\n" + text);
+  EXPECT_EQ(missing.code, 0) << missing.err;
+  EXPECT_THAT(missing.out + missing.err, HasSubstr("missing.sh is named in"));
+  const Ran prepared = predict("--megatron", "source ~/.bashrc\nsource venv/bin/activate\n" + text);
+  EXPECT_THAT(prepared.out + prepared.err, Not(HasSubstr("is named in")));
+}
+
+TEST_F(StrangersLaunch, ASourcedScriptIsReadWhateverItsName) {
+  write("llama_profile.sh", "TP=4\nsource ./llama_profile.sh\nsource llama_profile.sh\n");
+  const Ran ran =
+      predict("--megatron", "source ./llama_profile.sh\ntorchrun --nnodes 2 --nproc_per_node 8 pretrain_gpt.py" +
+                                sizes + " --tensor-model-parallel-size $TP\n");
+  EXPECT_EQ(ran.code, 0) << "it reads itself, and that ends: " << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("tp 4,"));
+}
+
+TEST_F(StrangersLaunch, ShiftAndSetMoveTheScriptsArguments) {
+  const std::string run = "torchrun --nnodes 2 --nproc_per_node 8 pretrain_gpt.py" + sizes;
+  const std::string shifted = "#!/bin/bash\nMODEL=$1\nshift\nTP=$1\n" + run + " --tensor-model-parallel-size $TP\n";
+  EXPECT_THAT(predict("--megatron", shifted, "--define 1=2 --define 2=8").out, HasSubstr("tp 8,"));
+  const std::string set = "#!/bin/bash\nset -- 4 2\n" + run + " --tensor-model-parallel-size $1\n";
+  EXPECT_THAT(predict("--megatron", set).out, HasSubstr("tp 4,"));
+  const std::string all = "#!/bin/bash\nshift\n" + run + " \"$@\"\n";
+  EXPECT_THAT(
+      predict("--megatron", all, "--define 1=x --define 2=--tensor-model-parallel-size=8").out, HasSubstr("tp 8,"));
+}
+
+TEST_F(StrangersLaunch, ALoopOverTheScriptsArgumentsIsRefusedWhereSomeAreLeft) {
+  const std::string text = "#!/bin/bash\nTP=8\nwhile [[ $# -gt 0 ]]; do\n  case $1 in\n    --tp) TP=$2; shift; "
+                           "shift;;\n    --micro) MICRO=$2; "
+                           "shift; shift;;\n  esac\ndone\ntorchrun --nproc_per_node 8 pretrain_gpt.py" +
+                           sizes + " --tensor-model-parallel-size $TP\n";
+  const Ran one = predict("--megatron", text, "--define 1=--tp --define 2=2");
+  EXPECT_EQ(one.code, 0) << one.err;
+  EXPECT_THAT(one.out, HasSubstr("tp 2,"));
+  const Ran more = predict("--megatron", text, "--define 1=--tp --define 2=2 --define 3=--micro --define 4=4");
+  EXPECT_EQ(more.code, 2) << more.out;
+  EXPECT_THAT(more.err, HasSubstr("shifts the script's arguments in a loop"));
+}
+
+TEST_F(StrangersLaunch, PartsOfTheScriptsArgumentsAreHandedOn) {
+  const std::string run = "torchrun --nnodes 2 --nproc_per_node 8 pretrain_gpt.py" + sizes;
+  const std::string given = "--define 1=8 --define 2=--tensor-model-parallel-size --define 3=4 --define 4=--swiglu";
+  for (const char* part : {"\"${@:2}\"", "${*:2}", "\"${@:2:2}\"", "${@: -3}", "${@:2:$(( $# - 1 ))}"}) {
+    const Ran ran = predict("--megatron", "#!/bin/bash\nN=$1\n" + run + " " + part + "\n", given);
+    EXPECT_EQ(ran.code, 0) << part << ran.err;
+    EXPECT_THAT(ran.out, HasSubstr("tp 4,")) << part;
+  }
+  const Ran kept = predict(
+      "--megatron", "#!/bin/bash\nEXTRA=(--a 1 --tensor-model-parallel-size 2)\n" + run + " \"${EXTRA[@]:2}\"\n");
+  EXPECT_THAT(kept.out, HasSubstr("tp 2,")) << kept.err;
+  const Ran unknown = predict("--megatron", "#!/bin/bash\n" + run + " \"${@:2}\"\n");
+  EXPECT_EQ(unknown.code, 2) << unknown.out;
+  EXPECT_THAT(unknown.err, HasSubstr("hands on ${@:2} of the script's own arguments"));
+  const Ran count = predict("--megatron",
+      "#!/bin/bash\nif [ $# -gt 2 ]; then TP=8; else TP=2; fi\n" + run + " --tensor-model-parallel-size $TP\n",
+      "--define 1=a");
+  EXPECT_THAT(count.out, HasSubstr("tp 2,")) << count.err;
+}
+
+TEST_F(StrangersLaunch, AScriptThatIsRunIsReadWithItsArguments) {
+  write("train.sh", "#!/bin/bash\n#SBATCH --nodes=4\ntorchrun --nnodes ${NODES:-2} --nproc_per_node 8 pretrain_gpt.py" +
+                        sizes + " --tensor-model-parallel-size ${1:-1} --pipeline-model-parallel-size ${PP:-1}\n");
+  for (const char* command : {"bash train.sh 4", "srun -N 2 ./train.sh 4", "./train.sh 4", "sbatch train.sh 4",
+           "mpirun -np 2 bash -x $PWD/train.sh 4", "ssh node1 \"cd x; bash train.sh 4\""}) {
+    const Ran ran = predict("--megatron", fmt::format("#!/bin/bash\nPP=8\n{}\n", command));
+    EXPECT_EQ(ran.code, 0) << command << ran.err;
+    EXPECT_THAT(ran.out, HasSubstr("tp 4,")) << command;
+    EXPECT_THAT(ran.out, Not(HasSubstr("pp 8,"))) << "it is not exported: " << command;
+    EXPECT_THAT(ran.out, HasSubstr("dp 4,")) << command;
+  }
+  for (const char* command : {"export PP=2\nbash train.sh 4", "PP=2 bash train.sh 4",
+           "sbatch --export=ALL,PP=2 train.sh 4", "set -a\nPP=2\nset +a\n./train.sh 4"})
+    EXPECT_THAT(predict("--megatron", fmt::format("#!/bin/bash\n{}\n", command)).out, HasSubstr("pp 2,")) << command;
+}
+
+TEST_F(StrangersLaunch, SbatchsOwnOptionsGoOverTheHeaderOfItsScript) {
+  write("job.slurm",
+      "#!/bin/bash\n#SBATCH --nodes=4\n#SBATCH --ntasks-per-node=8\nsrun python pretrain_gpt.py" + sizes + "\n");
+  EXPECT_THAT(predict("--megatron", "sbatch job.slurm\n").out, HasSubstr("dp 32,"));
+  EXPECT_THAT(predict("--megatron", "sbatch --nodes=2 job.slurm\n").out, HasSubstr("dp 16,"));
+  write("plain.sh", "torchrun --nproc_per_node 8 --nnodes $SLURM_NNODES \\\n pretrain_gpt.py" + sizes + "\n");
+  EXPECT_THAT(predict("--megatron", "sbatch -N 2 plain.sh\n").out, HasSubstr("dp 16,"));
+}
+
+TEST_F(StrangersLaunch, AScriptThatIsNotThereIsNamed) {
+  const Ran ran = predict("--megatron", "#!/bin/bash\nexport TP=8\nsrun ./elsewhere.sh 4\n");
+  EXPECT_EQ(ran.code, 2) << ran.out;
+  EXPECT_THAT(ran.err, HasSubstr("run.sh:3: it runs elsewhere.sh, which is not beside it"));
+  EXPECT_THAT(ran.err, HasSubstr("--files-from"));
+  const Ran beside =
+      predict("--megatron", "bash download.sh\ntorchrun --nnodes 2 --nproc_per_node 8 pretrain_gpt.py" + sizes + "\n");
+  EXPECT_EQ(beside.code, 0) << beside.err;
+  EXPECT_THAT(beside.out, HasSubstr("not read: download.sh in line 1"));
+}
+
+TEST_F(StrangersLaunch, FilesThatAScriptChangesAreRefused) {
+  const std::string run = "torchrun --nnodes 2 --nproc_per_node 8 pretrain_gpt.py" + sizes;
+  write("train.sh", run + "\n");
+  const Ran changed = predict("--megatron", "sed -i \"s/nnodes 2/nnodes 4/\" train.sh\nbash train.sh\n");
+  EXPECT_EQ(changed.code, 2) << changed.out;
+  EXPECT_THAT(changed.err, HasSubstr("line 1 changes train.sh before it is read"));
+  const Ran evaluated = predict("--megatron", "eval \"$(python settings.py)\"\n" + run + "\n");
+  EXPECT_EQ(evaluated.code, 2) << evaluated.out;
+  EXPECT_THAT(evaluated.err, HasSubstr("line 1 evaluates $(python settings.py)"));
+  EXPECT_EQ(predict("--megatron", "eval \"$(conda shell.bash hook)\"\n" + run + "\n").code, 0);
+}
+
+TEST_F(StrangersLaunch, ResourceSetsOfJsrunAreRanks) {
+  const auto with = [&](const std::string& sets) {
+    return predict("--megatron", "jsrun " + sets + " -c 42 -d packed python pretrain_gpt.py" + sizes + "\n");
+  };
+  EXPECT_THAT(with("-n 4 -r 1 -g 8 -a 8").out, HasSubstr("dp 32,"));
+  EXPECT_THAT(with("--nrs=32 --rs_per_host=8 --tasks_per_rs=1 --gpu_per_rs=1").out, HasSubstr("dp 32,"));
+  const Ran unknown = with("-n $SETS -r 8 -a 1");
+  EXPECT_EQ(unknown.code, 2) << unknown.out;
+}
+
+}  // namespace
+}  // namespace stepcast::launch::strangers_test
