@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "calibrate/import/device_name.h"
+#include "calibrate/rows/device_name.h"
 #include "calibrate/import/tables/plain_words.h"
 #include "model/catalog.h"
 #include "studies/launch/read/launch_request.h"
