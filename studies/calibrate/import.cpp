@@ -59,8 +59,8 @@ Expected<ImportedTimings> import_files(std::span<const std::string> files, const
     append(out.measurements, *found);
   }
   if (out.measurements.rows.empty())
-    return fail(
-        files.front(), "no measurement in it", out.measurements.notes.empty() ? "" : out.measurements.notes.front());
+    return fail(files.front(), "no measurement in it",
+        out.measurements.notes.empty() ? "a file with timings" : out.measurements.notes.front());
   progress.show("condensing");
   out.measurements = condensed(std::move(out.measurements));
   keep_first_of_each(out.measurements.notes);

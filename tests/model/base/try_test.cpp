@@ -18,12 +18,12 @@ Expected<int> half(int number) {
 }
 
 Expected<void> positive(int number) {
-  if (number <= 0) return fail("number", "found one below 1");
+  if (number <= 0) return fail("number", "found one below 1", "1 or more");
   return {};
 }
 
 Expected<std::unique_ptr<int>> boxed(int number) {
-  if (number == 0) return fail("box", "found nothing to put in");
+  if (number == 0) return fail("box", "found nothing to put in", "something");
   return std::make_unique<int>(number);
 }
 
@@ -40,7 +40,7 @@ Expected<std::string> quarter(int number) {
 
 TEST(Try, DeclaresTheValueOrReturnsTheErrorAsAnotherType) {
   EXPECT_EQ(quarter(12), "3");
-  EXPECT_EQ(quarter(0).error().what, "found one below 1");
+  EXPECT_EQ(quarter(0).error().what, "found one below 1", "1 or more");
   EXPECT_EQ(quarter(5).error().where, "number");
   EXPECT_EQ(quarter(6).error().hint, "even ones");
 }

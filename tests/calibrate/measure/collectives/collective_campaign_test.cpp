@@ -262,7 +262,9 @@ TEST(CollectiveCampaign, AnEarlierFileOfAnotherNcclIsRefused) {
 TEST(CollectiveCampaign, AFileThatCannotBeWrittenFails) {
   FakeCollectives bench;
   MeasureHooks hooks;
-  hooks.keep = [](const Measurements&) -> Expected<void> { return fail("out.json", "no space left on device"); };
+  hooks.keep = [](const Measurements&) -> Expected<void> {
+    return fail("out.json", "no space left on device", "another disk");
+  };
   const auto result = run_collectives(bench, planned_for(bench), collective_request(), hooks);
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().where, "out.json");
