@@ -82,7 +82,6 @@ class ShellReader {
   bool take_function(Place& place);
   static std::size_t function_end(std::string_view text, std::size_t open, const Place& place);
   Expected<void> call(Place& place, const std::string& name, const ShellSource& body);
-  void put_back(const std::string& name, const ShellVariables& before);
   Expected<void> take_echo(Place& place, ShellWords& words);
   // the script's own arguments, and scripts that it reads: own_arguments.cpp
   Expected<void> take_source(Place& place);
@@ -95,9 +94,6 @@ class ShellReader {
     bool cut = false;        ///< it ends inside a quote or a bracket
   };
   WordsHere words_here(Place& place);
-  /// $1, $2, ...; nothing where nobody knows them.
-  [[nodiscard]] std::optional<std::vector<ShellText>> own_arguments() const;
-  void set_own_arguments(std::optional<std::vector<ShellText>> own, std::size_t line);
 
   const std::string& where_;
   bool (*wanted_)(std::string_view);

@@ -191,19 +191,11 @@ Expected<void> ShellReader::call(Place& place, const std::string& name, const Sh
   place.at += std::max<std::size_t>(1, here.length);
   called_.insert(name);
   if (++calls_ > most_function_calls || given.empty()) return {};
-  const ShellVariables before = variables_;
-  for (std::size_t i = 1; i < given.size(); ++i)
-    variables_.set(fmt::format("{}", i), ShellValue{{given[i]}, false, place.line(), 0, {}});
-  variables_.set("@", ShellValue{{given.begin() + 1, given.end()}, true, place.line(), 0, {}});
+  const auto outer = variables_.own();
+  variables_.set_own(ShellOwnArguments(std::span(given).subspan(1), place.line()));
   auto good = take_text(body, place.depth + 1);
-  for (std::size_t i = 1; i < given.size(); ++i) put_back(fmt::format("{}", i), before);
-  put_back("@", before);
+  variables_.set_own(outer);
   return good;
-}
-
-void ShellReader::put_back(const std::string& name, const ShellVariables& before) {
-  variables_.forget(name);
-  if (const ShellValue* value = before.find(name)) variables_.set(name, *value);
 }
 
 /// echo '{...}' > ds_config.json.
@@ -216,6 +208,7 @@ Expected<void> ShellReader::take_echo(Place& place, ShellWords& words) {
   }
   const std::string_view whole = place.source.text.substr(place.at);
   const std::size_t end = std::min(words.position(), whole.size());
+  if (words.cut()) ++unclosed_;
   if (words.cut() || end == 0 || whole[end - 1] != '>' || text.empty()) return pass_over(place);
   const std::string_view behind = whole.substr(end, std::min(whole.find('\n', end), whole.size()) - end);
   ShellWords target(ShellSource(behind, place.line()), &variables_);

@@ -62,7 +62,7 @@ bool TableImport::has(std::string_view column) const { return !text(column).empt
 
 double TableImport::number(std::string_view column) {
   const auto at = table_.find(column);
-  if (!at) refuse(fmt::format("no column '{}'", column));
+  if (!at) refuse(fmt::format("no column '{}'", column), name_hint(column, table_.columns()));
   if (error_) return 1;
   const auto value = table_.number(row_, *at);
   if (!value) refuse(value.error());

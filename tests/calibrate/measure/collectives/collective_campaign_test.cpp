@@ -157,7 +157,8 @@ TEST(CollectiveCampaign, AFailedCallLeavesOutItsGroupAndNoOther) {
   const MeasureResult result = timed_on(bench, planned_for(bench));
   EXPECT_TRUE(result.finished);
   ASSERT_EQ(result.skipped.size(), 1u);
-  EXPECT_THAT(result.skipped[0].why, HasSubstr("unhandled system error; the rest of 2 neighbours is left out"));
+  EXPECT_THAT(
+      result.skipped[0].why, HasSubstr("unhandled system error (start anew); the rest of 2 neighbours is left out"));
   std::set<std::int64_t> ranks;
   for (const Measurement& row : result.measurements.rows)
     if (const auto* query = std::get_if<CollectiveQuery>(&row.what)) ranks.insert(query->ranks);
