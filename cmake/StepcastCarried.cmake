@@ -4,6 +4,7 @@ option(STEPCAST_CARRIED "Link everything but the C library into the program" OFF
 set(STEPCAST_FMT fmt::fmt)
 set(STEPCAST_YAML yaml-cpp)
 set(STEPCAST_SQLITE SQLite::SQLite3)
+set(STEPCAST_ZLIB ZLIB::ZLIB)
 # stepcast_carried(VAR TARGET ARCHIVE PACKAGE): the archive instead of the shared library behind TARGET, as a target in
 # VAR.
 function(stepcast_carried var target archive package)
@@ -22,5 +23,6 @@ if(STEPCAST_CARRIED)
   set(STEPCAST_FMT fmt::fmt-header-only)  # Debian has no libfmt.a
   stepcast_carried(STEPCAST_YAML yaml-cpp libyaml-cpp.a libyaml-cpp-dev)
   stepcast_carried(STEPCAST_SQLITE SQLite::SQLite3 libsqlite3.a libsqlite3-dev)
+  stepcast_carried(STEPCAST_ZLIB ZLIB::ZLIB libz.a zlib1g-dev)
   add_link_options(-static-libstdc++ -static-libgcc)
 endif()

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "calibrate/rows/measurement_context.h"
 #include "calibrate/rows/measurement_file.h"
 #include "model/base/utf8.h"
@@ -19,7 +21,7 @@ constexpr ImportFormat formats[] = {
     {"nvbench", "the JSON that nvbench writes with --json", recognise_nvbench, read_nvbench},
     {"google-benchmark", "the JSON of Google Benchmark", recognise_google_benchmark, read_google_benchmark},
     {"nsys", "kernel summaries of nsys stats, as CSV or JSON", recognise_nsys, read_nsys},
-    {"kineto", "traces of PyTorch's profiler", recognise_kineto, read_kineto},
+    {"kineto", "traces of PyTorch's profiler", recognise_kineto, read_kineto, stream_kineto},
 };
 
 std::vector<std::string> format_names() {
@@ -52,6 +54,16 @@ void make_utf8(std::string& text) {
   }
 }
 
+/// What holds for the measurements of every format: a source, and text as UTF-8.
+Measurements completed(Measurements measurements, const std::string& where) {
+  for (MeasurementContext& context : measurements.contexts) {
+    if (context.source.empty()) context.source = where;
+    for (const detail::ContextText& field : detail::context_texts()) make_utf8(context.*field.value);
+  }
+  for (std::string& note : measurements.notes) make_utf8(note);
+  return measurements;
+}
+
 }  // namespace
 
 std::span<const ImportFormat> import_formats() { return formats; }
@@ -60,12 +72,18 @@ Expected<Measurements> import_text(
     std::string_view text, const std::string& where, const std::string& format, const ImportOptions& options) {
   TRY(const auto found, find_format(text, where, format));
   TRY(auto measurements, found->read(text, where, options));
-  for (MeasurementContext& context : measurements.contexts) {
-    if (context.source.empty()) context.source = where;
-    for (const detail::ContextText& field : detail::context_texts()) make_utf8(context.*field.value);
-  }
-  for (std::string& note : measurements.notes) make_utf8(note);
-  return measurements;
+  return completed(std::move(measurements), where);
+}
+
+Expected<Measurements> import_file(const TimingsFile& file, const std::string& format, const ImportOptions& options) {
+  if (file.whole()) return import_text(file.head(), file.path(), format, options);
+  TRY(const auto found, find_format(file.head(), file.path(), format));
+  if (found->stream == nullptr)
+    return fail(file.path(), fmt::format("more than {} MiB of the format {}", file.head().size() >> 20, found->id),
+        "a part of it; only traces of the format kineto may be longer");
+  TRY(const auto stream, file.stream());
+  TRY(auto measurements, found->stream(*stream, options));
+  return completed(std::move(measurements), file.path());
 }
 
 int recognise_measurements(std::string_view text, const std::string&) {

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "calibrate/import/timings_file.h"
 #include "calibrate/rows/measurement.h"
 #include "model/base/error.h"
 
@@ -31,16 +32,23 @@ using RecogniseFormat = int(std::string_view text, const std::string& name);
 using ReadFormat = Expected<Measurements>(
     std::string_view text, const std::string& where, const ImportOptions& options);
 
+/// The same of what is too long to be held as one text.
+using StreamFormat = Expected<Measurements>(TimingsStream& stream, const ImportOptions& options);
+
 struct ImportFormat {
   std::string_view id, about;  ///< "nccl-tests", one line for the help
   RecogniseFormat* recognise;
   ReadFormat* read;
+  StreamFormat* stream = nullptr;
 };
 std::span<const ImportFormat> import_formats();
 
 /// Reads by `format` or, where that is "", by the format that recognises the text. The error lists the formats.
 Expected<Measurements> import_text(
     std::string_view text, const std::string& where, const std::string& format, const ImportOptions& options);
+
+/// The same of a file, packed or not, however long where the format has a stream.
+Expected<Measurements> import_file(const TimingsFile& file, const std::string& format, const ImportOptions& options);
 
 // --- rows of the table ---
 
@@ -58,6 +66,7 @@ ReadFormat read_nvbench, read_google_benchmark;
 /// (profilers/import_kineto.cpp).
 RecogniseFormat recognise_nsys, recognise_kineto;
 ReadFormat read_nsys, read_kineto;
+StreamFormat stream_kineto;
 /// stepcast's own file, so that one command joins files.
 RecogniseFormat recognise_measurements;
 ReadFormat read_own_measurements;

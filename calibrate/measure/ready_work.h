@@ -35,7 +35,8 @@ Expected<ReadyWork> ready_work(
 /// `where` of the Error of everything that was told to stop.
 inline constexpr const char* interrupted_where = "interrupted";
 inline tl::unexpected<Error> interrupted(const std::string& name) {
-  return fail(interrupted_where, name + " was not timed to its end");
+  return fail(
+      interrupted_where, name + " was not timed to its end", "the same command again goes on from what was kept");
 }
 
 }  // namespace stepcast::calibrate

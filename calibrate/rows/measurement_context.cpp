@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "calibrate/rows/device_name.h"
 #include "model/base/json_writer.h"
 
 namespace stepcast::calibrate {
@@ -91,6 +92,7 @@ std::string write_measurement_context(const MeasurementContext& context) {
 
 Expected<MeasurementContext> merged_context(
     MeasurementContext context, const MeasurementContext& given, const std::string& where) {
+  const bool named = !context.gpu.empty() && !context.device.empty();
   const auto contradicts = [&](const char* name, const auto& found, const auto& said) {
     return fail(where, fmt::format("the file says {} {}, and it was given as {}", name, found, said),
         "leave it out, or import the file that it describes");
@@ -117,6 +119,8 @@ Expected<MeasurementContext> merged_context(
       return contradicts("ports_per_node", context.ports_per_node, given.ports_per_node);
     context.ports_per_node = given.ports_per_node;
   }
+  // A file that names both, measured on a card that has no row of its own, said so when it was written.
+  if (!named) TRY(check_device(context.device, context.gpu, where));
   return context;
 }
 

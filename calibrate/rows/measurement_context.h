@@ -10,7 +10,8 @@
 
 namespace stepcast::calibrate {
 
-/// Fills what the context leaves open from what was given; fails where both say something else.
+/// Fills what the context leaves open from what was given; fails where both say something else, and where one names
+/// another device than the other's GPU.
 Expected<MeasurementContext> merged_context(
     MeasurementContext context, const MeasurementContext& given, const std::string& where);
 

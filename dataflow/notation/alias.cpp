@@ -84,7 +84,8 @@ class Expander {
 
   [[nodiscard]] Expected<void> check_count(const Position& where) const {
     if (statements_.size() <= most_statements) return {};
-    return fail(to_text(where), fmt::format("the aliases expand to more than {} statements", most_statements));
+    return fail(to_text(where), fmt::format("the aliases expand to more than {} statements", most_statements),
+        "fewer uses of aliases that use others");
   }
 
   enum class Absent { refused, dropped_from_products };

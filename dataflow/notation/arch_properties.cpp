@@ -51,7 +51,8 @@ template <typename Units> Expected<double> read_in(const Units& units, const std
     return fail({}, unit.empty() ? fmt::format("'{}' has no unit", text) : fmt::format("unknown unit in '{}'", text),
         fmt::format("units: {}", fmt::join(names_of(units, &ArchUnit::name), ", ")));
   const double value = number * row->multiply / row->divide;
-  if (!(value > 0 && value <= highest)) return fail({}, fmt::format("'{}' is not a real value", text), {});
+  if (!(value > 0 && value <= highest))
+    return fail({}, fmt::format("'{}' is not a real value", text), "above 0 and of this world");
   return value;
 }
 
@@ -87,7 +88,8 @@ Expected<double> read_cycles(const std::string& text) {
   double number = -1;
   const char* end = text.data() + text.size();
   const bool whole = std::from_chars(text.data(), end, number).ptr == end;
-  if (!whole || !(number >= 0 && number <= 1e12)) return fail({}, fmt::format("'{}' is no number of cycles", text), {});
+  if (!whole || !(number >= 0 && number <= 1e12))
+    return fail({}, fmt::format("'{}' is no number of cycles", text), "0 to 1e12");
   return number;
 }
 

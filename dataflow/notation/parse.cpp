@@ -65,7 +65,7 @@ void Parser::mesh_line() {
     expect(":");
     const Token size_here = peek();
     axis.size = integer(1);
-    if (axis.size > largest_size / ranks) fail_at(size_here, "found a mesh of more than 2^40 ranks", {});
+    if (axis.size > largest_size / ranks) fail_at(size_here, "found a mesh of more than 2^40 ranks", "smaller sizes");
     ranks *= failed() ? 1 : axis.size;
     const auto same = [&](const MeshLine::Axis& other) { return other.name == axis.name; };
     if (std::ranges::any_of(mesh.axes, same))

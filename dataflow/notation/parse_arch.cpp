@@ -98,7 +98,8 @@ std::vector<ArchLevel::Axis> Parser::units(const std::string& level) {
   expect("]");
   std::int64_t all = 1;
   for (const ArchLevel::Axis& axis : axes) {
-    if (axis.units > largest_size / all) return fail_at(here, "found a level of more than 2^40 units", {}), axes;
+    if (axis.units > largest_size / all)
+      return fail_at(here, "found a level of more than 2^40 units", "smaller sizes"), axes;
     all *= axis.units;
   }
   return axes;

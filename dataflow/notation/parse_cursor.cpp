@@ -123,7 +123,8 @@ void Parser::fail_here(std::string_view expected, std::string hint) {
 
 void Parser::fail_here(std::string_view expected, std::span<const std::string> candidates) {
   if (failed_) return;
-  fail_here(expected, peek().kind == TokenKind::name ? name_hint(peek().text, candidates) : std::string{});
+  const bool named = peek().kind == TokenKind::name;
+  fail_here(expected, named || form_.empty() ? name_hint(named ? peek().text : "", candidates) : std::string{});
 }
 
 void Parser::fail_at(const Token& where, std::string what, std::string hint) {
@@ -135,7 +136,7 @@ void Parser::note_at(const Token& where, std::string what, std::string hint) {
   if (failed_) return;
   ++error_count_;
   if (errors_.size() >= shown_errors) return;
-  if (hint.empty()) hint = form_;
+  if (hint.empty()) hint = form_.empty() ? "a statement on a line of its own" : form_;
   errors_.push_back({to_text({file_, where.line, where.column}), std::move(what), std::move(hint)});
 }
 
@@ -162,15 +163,19 @@ void Parser::recover_from_arch() {
   while (!at_statement_end()) ++index_;
 }
 
-/// One error stands alone; several become lines of `what`, each with its own place and hint.
+/// One error stands alone; several become lines of `what`, each with its own place and hint. The last one's hint is the
+/// hint of all.
 Error Parser::joined_errors() const {
   if (error_count_ == 1) return errors_.front();
-  Error joined{errors_.front().where, {}, {}};
-  for (const Error& error : errors_) {
-    const bool first = &error == &errors_.front();
-    joined.what += first ? to_text(Error{{}, error.what, error.hint}) : "\n" + to_text(error);
+  const bool all = error_count_ == errors_.size();
+  Error joined{errors_.front().where, {}, all ? errors_.back().hint : "mend these first"};
+  for (std::size_t i = 0; i < errors_.size(); ++i) {
+    Error shown = errors_[i];
+    if (i == 0) shown.where.clear();
+    if (all && i + 1 == errors_.size()) shown.hint.clear();
+    joined.what += (i == 0 ? "" : "\n") + to_text(shown);
   }
-  if (error_count_ > errors_.size()) joined.what += fmt::format("\nand {} more", error_count_ - errors_.size());
+  if (!all) joined.what += fmt::format("\nand {} more", error_count_ - errors_.size());
   return joined;
 }
 

@@ -16,7 +16,7 @@ namespace stepcast::dataflow {
 /// Readers go on with defaults after an error, which only the first one survives; the steps check failed() in between.
 class ImportLog {
  public:
-  void refuse(const Position& where, std::string what, std::string hint = {});
+  void refuse(const Position& where, std::string what, std::string hint);
   void note(const Position& where, std::string what);
   [[nodiscard]] bool failed() const { return error_.has_value(); }
   [[nodiscard]] const Error& error() const { return *error_; }

@@ -120,7 +120,7 @@ Expected<void> NcclBench::open(const CollectiveGroup& group) {
 }
 
 Expected<void> NcclBench::reserve(Bytes buffer) {
-  if (!open_) return fail("collectives", "no group is open");
+  if (!open_) return fail("collectives", "no group is open", "open one first");
   TRY(step<Done>([buffer](CollectiveRank& rank, int) { return done(rank.reserve(buffer)); }));
   return {};
 }

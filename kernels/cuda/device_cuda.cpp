@@ -57,7 +57,8 @@ Expected<std::vector<DeviceInfo>> devices() {
   for (int device = 0; device < count; ++device) {
     cudaDeviceProp properties{};
     if (const cudaError_t status = cudaGetDeviceProperties(&properties, device); status != cudaSuccess) {
-      return fail("devices/" + std::to_string(device), cudaGetErrorString(status));
+      return fail(
+          "devices/" + std::to_string(device), cudaGetErrorString(status), "nvidia-smi shows what the driver sees");
     }
     found.push_back(describe(properties, device));
   }

@@ -11,7 +11,7 @@ template <typename T>
 Expected<void> start_fill(const GpuContext& context, void* data, std::size_t elements, double deviation) {
   constexpr unsigned threads = 256, blocks_per_sm = 8;  // full occupancy: 2048 threads
   if (reinterpret_cast<std::uintptr_t>(data) % alignof(TwoOf<T>) != 0) {
-    return fail("fill", "a buffer that is not aligned to two elements");
+    return fail("fill", "a buffer that is not aligned to two elements", "buffers as cudaMalloc gives them");
   }
   const std::size_t wanted = (elements / 2 + threads) / threads;
   const auto most = static_cast<std::size_t>(std::max(context.device.sm_count, 1)) * blocks_per_sm;

@@ -125,7 +125,7 @@ Expected<std::unique_ptr<PreparedWork>> make_launch_cost(GpuContext& context, co
   for (const LaunchForm& form : launch_forms) {
     if (form.kind == query.kind) return std::make_unique<LaunchCost>(context, form);
   }
-  return fail(work_name(query), "this kind of launch is not timed");
+  return fail(work_name(query), "this kind of launch is not timed", "a kind that a plan lists");
 }
 
 }  // namespace stepcast::kernels::gpu

@@ -50,8 +50,8 @@ std::string sources_of(std::size_t question) {
 }
 
 Expected<void> check_launch(const Work& work) {
-  if (work.beside) return fail(to_text(work), "launch costs are timed with nothing beside them");
-  if (work.source != KernelSource::cuda) return fail(to_text(work), "launches are timed by cuda only");
+  if (work.beside) return fail(to_text(work), "launch costs are timed with nothing beside them", "no work beside it");
+  if (work.source != KernelSource::cuda) return fail(to_text(work), "launches are timed by cuda only", "source cuda");
   return {};
 }
 

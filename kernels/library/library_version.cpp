@@ -37,7 +37,8 @@ Expected<std::string> ask_nccl(const SharedLibrary& library) {
   int (*version)(int*) = nullptr;
   TRY(library.load(version, "ncclGetVersion"));
   int number = 0;
-  if (const int status = version(&number); status != 0) return fail("ncclGetVersion", fmt::format("error {}", status));
+  if (const int status = version(&number); status != 0)
+    return fail("ncclGetVersion", fmt::format("error {}", status), "a libnccl that works; NCCL_DEBUG=INFO says more");
   return nccl_version_text(number);
 }
 

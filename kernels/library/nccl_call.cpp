@@ -54,7 +54,7 @@ Expected<void> enqueue(const NcclLibrary& nccl, const CollectiveCall& call, cons
         return {};
       });
   }
-  return fail("collective", "an unknown kind");
+  return fail("collective", "an unknown kind", "a collective of NCCL");
 }
 
 }  // namespace stepcast::kernels

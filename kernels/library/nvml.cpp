@@ -197,7 +197,8 @@ std::string Nvml::driver() const { return driver_of(calls_); }
 Expected<NvmlGpu> Nvml::gpu(const std::string& bus_id) const {
   Device device = nullptr;
   if (const int status = calls_.handle_by_bus_id(bus_id.c_str(), &device); status != kNvmlSuccess) {
-    return fail("nvmlDeviceGetHandleByPciBusId_v2", fmt::format("{}: {}", bus_id, words_of(calls_, status)));
+    return fail("nvmlDeviceGetHandleByPciBusId_v2", fmt::format("{}: {}", bus_id, words_of(calls_, status)),
+        "nvidia-smi shows what the driver sees");
   }
   return NvmlGpu(calls_, device);
 }

@@ -19,8 +19,10 @@ namespace stepcast::kernels {
 namespace {
 
 constexpr const char* closed = "closed";
+/// What helps whatever went wrong between two hosts.
+constexpr const char* reachable = "all processes run, and their hosts let each other in on this port";
 
-tl::unexpected<Error> system_error(const char* call) { return fail(call, std::strerror(errno)); }
+tl::unexpected<Error> system_error(const char* call) { return fail(call, std::strerror(errno), reachable); }
 
 /// Waits until the socket can be read or written. False: the deadline came first.
 bool ready(int descriptor, short what, Deadline until) {
@@ -51,7 +53,8 @@ Expected<Addresses> addresses_of(const char* host, int port, int flags, int fami
   wanted.ai_flags = flags;
   addrinfo* found = nullptr;
   const int status = ::getaddrinfo(host, std::to_string(port).c_str(), &wanted, &found);
-  if (status != 0) return fail(host == nullptr ? "getaddrinfo" : host, ::gai_strerror(status));
+  if (status != 0)
+    return fail(host == nullptr ? "getaddrinfo" : host, ::gai_strerror(status), "a host that getent hosts finds");
   return Addresses(found, &freeaddrinfo);
 }
 
@@ -64,11 +67,11 @@ MeetingSocket socket_of(const addrinfo& address) {
 Expected<void> connected(const MeetingSocket& socket, const addrinfo& address, Deadline until) {
   if (::connect(socket.descriptor(), address.ai_addr, address.ai_addrlen) == 0) return {};
   if (errno != EINPROGRESS) return system_error("connect");
-  if (!ready(socket.descriptor(), POLLOUT, until)) return fail("connect", "no answer");
+  if (!ready(socket.descriptor(), POLLOUT, until)) return fail("connect", "no answer", reachable);
   int status = 0;
   socklen_t size = sizeof status;
   if (::getsockopt(socket.descriptor(), SOL_SOCKET, SO_ERROR, &status, &size) != 0) return system_error("getsockopt");
-  if (status != 0) return fail("connect", std::strerror(status));
+  if (status != 0) return fail("connect", std::strerror(status), reachable);
   return {};
 }
 
@@ -140,11 +143,11 @@ Expected<void> MeetingSocket::send_all(std::string_view bytes, Deadline until) c
     if (sent > 0) {
       bytes.remove_prefix(static_cast<std::size_t>(sent));
     } else if (sent < 0 && (errno == EPIPE || errno == ECONNRESET)) {
-      return fail("send", closed);
+      return fail("send", closed, reachable);
     } else if (sent < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) {
       return system_error("send");
     } else if (!ready(descriptor_, POLLOUT, until)) {
-      return fail("send", "takes nothing in");
+      return fail("send", "takes nothing in", reachable);
     }
   }
   return {};
@@ -153,7 +156,7 @@ Expected<void> MeetingSocket::send_all(std::string_view bytes, Deadline until) c
 Expected<std::string> MeetingSocket::receive_some(std::size_t bytes) const {
   std::string part(bytes, '\0');
   const ssize_t got = ::recv(descriptor_, part.data(), part.size(), 0);
-  if (got == 0 || (got < 0 && errno == ECONNRESET)) return fail("recv", closed);
+  if (got == 0 || (got < 0 && errno == ECONNRESET)) return fail("recv", closed, reachable);
   if (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) return system_error("recv");
   part.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
   return part;
@@ -165,7 +168,7 @@ Expected<std::string> MeetingSocket::receive(std::size_t bytes, Deadline until) 
     // Parts of bounded size: a wrong length must not reserve memory before its bytes came.
     constexpr std::size_t most = 1 << 20;
     TRY(auto part, receive_some(std::min(most, bytes - all.size())));
-    if (part.empty() && !ready(descriptor_, POLLIN, until)) return fail("recv", "sends nothing");
+    if (part.empty() && !ready(descriptor_, POLLIN, until)) return fail("recv", "sends nothing", reachable);
     all += part;
   }
   return all;

@@ -109,7 +109,7 @@ Expected<RankTable> rank_table(const std::vector<std::vector<RankDescription>>& 
       table.places.push_back({static_cast<int>(table.places.size()), node, of, gpu.host, gpu.device, gpu.bus_id});
       table.descriptions.push_back(gpu);
     }
-  if (table.places.empty()) return fail("GPUs", "no process has one");
+  if (table.places.empty()) return fail("GPUs", "no process has one", "nvidia-smi shows what the driver sees");
   return table;
 }
 

@@ -60,7 +60,8 @@ struct Message {
 Expected<Message> receive_message(const MeetingSocket& socket, Deadline until) {
   TRY(auto head, socket.receive(head_size, until));
   const std::uint64_t length = number_at(head, 9);
-  if (length > longest_message) return fail("recv", fmt::format("a message of {} bytes", length));
+  if (length > longest_message)
+    return fail("recv", fmt::format("a message of {} bytes", length), "the same version of the program on every host");
   TRY(auto bytes, socket.receive(length, until));
   return Message{head.front(), number_at(head, 1), std::move(bytes)};
 }
@@ -257,7 +258,7 @@ Expected<std::vector<std::string>> Rendezvous::exchange(char call, std::string_v
     return tl::unexpected(lost(0, sent.error()));
   auto came = receive_message(first, until);
   if (!came) return tl::unexpected(lost(0, came.error()));
-  if (came->call == failure) return fail("process 0", "says: " + came->bytes);
+  if (came->call == failure) return fail("process 0", "says: " + came->bytes, "what process 0 printed says more");
   if (came->call != call || came->number != calls_)
     return fail("process 0", "is at another call", "all processes must run the same command on the same files");
   broken_ = false;

@@ -88,12 +88,14 @@ Expected<std::string> read_text_file(const std::string& path) {
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored)) return fail(path, "is a folder", "name a file");
   std::ifstream file(path, std::ios::binary);
-  if (!file) return fail(path, fmt::format("cannot be read: {}", std::strerror(errno)));
+  if (!file)
+    return fail(
+        path, fmt::format("cannot be read: {}", std::strerror(errno)), "a file that is there and that you may read");
   std::string text;
   char chunk[1 << 14];
   while (text.size() <= detail::json_size_limit && (file.read(chunk, sizeof chunk), file.gcount() > 0))
     text.append(chunk, static_cast<std::size_t>(file.gcount()));
-  if (file.bad()) return fail(path, "reading it failed half-way");
+  if (file.bad()) return fail(path, "reading it failed half-way", "a file on a disk that answers");
   if (text.size() > detail::json_size_limit)
     return fail(path, "the file is too large", fmt::format("at most {} MiB", detail::json_size_limit >> 20));
   return text;

@@ -218,7 +218,9 @@ Expected<double> parse_fraction(std::string_view text, const std::string& where,
     return fail(where, fmt::format("unknown unit '{}' in '{}'", shown(split.unit), shown(text)),
         "a fraction takes % or nothing");
   const double value = split.unit == "%" ? split.number / 100 : split.number;
-  if (value > highest) return fail(where, fmt::format("'{}' is above {}", shown(text), format_percent(highest)));
+  if (value > highest)
+    return fail(where, fmt::format("'{}' is above {}", shown(text), format_percent(highest)),
+        fmt::format("0 to {}", format_percent(highest)));
   return value;
 }
 

@@ -100,7 +100,8 @@ Correction read_correction(JsonObject object, std::span<const char* const> names
   known.resize(std::clamp<std::size_t>(features.size(), 1, known.size()));
   object.require(features == known, "features", fmt::format("[{}]", fmt::join(features, ", ")),
       fmt::format("this version knows [{}]: fit the profile again", fmt::join(names, ", ")));
-  object.require(out.low.size() == known.size() && out.high.size() == known.size(), "low", "not one bound per feature");
+  object.require(out.low.size() == known.size() && out.high.size() == known.size(), "low", "not one bound per feature",
+      "low and high have as many numbers as features");
   const auto depth = static_cast<std::size_t>(out.depth);
   object.require(asked.size() % depth == 0 && asked.size() / depth <= most_tables, "ask",
       fmt::format("{} questions", asked.size()), fmt::format("a multiple of depth {}", out.depth));
@@ -108,7 +109,8 @@ Correction read_correction(JsonObject object, std::span<const char* const> names
       fmt::format("one for each of the {} questions", asked.size()));
   object.require(values.size() == (asked.size() / depth) << depth, "value_e4", fmt::format("{} values", values.size()),
       "2^depth for every table");
-  object.require(finite(out.low) && finite(out.high) && finite(out.threshold), "above", "a number out of range");
+  object.require(
+      finite(out.low) && finite(out.high) && finite(out.threshold), "above", "a number out of range", "finite numbers");
   // Thousands of figures: a message is made only for one that is wrong.
   for (const std::int64_t feature : asked) {
     if (feature < 0 || feature >= static_cast<std::int64_t>(known.size()))

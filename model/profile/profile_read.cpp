@@ -108,7 +108,8 @@ MemoryLaw read_memory(JsonObject object) {
   read_plausible(object, "t0_s", law.t0, Zero::allowed);
   read_plausible(object, "memory_bytes_per_s", law.memory);
   object.optional("op", law.op);
-  object.require(law.op.empty() || find_memory_op(law.op) != nullptr, "op", fmt::format("no operator '{}'", law.op));
+  object.require(law.op.empty() || find_memory_op(law.op) != nullptr, "op", fmt::format("no operator '{}'", law.op),
+      name_hint(law.op, names_of(memory_ops(), &MemoryOp::id)));
   read_refined(object, law, memory_feature_names);
   require_kernels_only(object, law.refinement);
   return law;
@@ -314,7 +315,8 @@ RooflineLaw* named_gemm(JsonObject& row, Profile& profile) {
   if (row.failed()) return nullptr;
   const auto found = std::ranges::find_if(profile.gemm,
       [&](const RooflineLaw& law) { return law.precision == precision && law.block_scaled == block_scaled; });
-  row.require(found != profile.gemm.end(), "precision", fmt::format("{} has no law of this precision", profile.id));
+  row.require(found != profile.gemm.end(), "precision", fmt::format("{} has no law of this precision", profile.id),
+      "a precision, block_scaled or not, of its list gemm");
   return found == profile.gemm.end() ? nullptr : &*found;
 }
 

@@ -103,7 +103,7 @@ class YamlCopy {
     out.kind = YamlNode::Kind::map;
     std::set<std::string> keys;
     for (const auto& entry : node) {
-      if (!entry.first.IsScalar()) return refuse(at(entry.first.Mark()), "a key that is no plain word", {});
+      if (!entry.first.IsScalar()) return refuse(at(entry.first.Mark()), "a key that is no plain word", "word: value");
       const std::string& key = entry.first.Scalar();
       if (!keys.insert(key).second && key != "<<")
         return refuse(at(entry.first.Mark()), fmt::format("key '{}' stands twice", key), "keep one");

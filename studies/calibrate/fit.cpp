@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "calibrate/fit/fit_profile.h"
+#include "calibrate/rows/device_name.h"
 #include "model/catalog.h"
 #include "model/base/quantity_text.h"
 #include "studies/calibrate/calibrate.h"
@@ -39,8 +40,11 @@ std::map<std::string, std::size_t> rows_per_gpu(const Measurements& measurements
 
 /// The one that --gpu names, else the one that all measurements are of. Those that name none are of that one.
 Expected<const Gpu*> gpu_of(Measurements& measurements, const std::string& said) {
-  for (MeasurementContext& context : measurements.contexts)
-    if (context.gpu.empty()) context.gpu = said;
+  for (MeasurementContext& context : measurements.contexts) {
+    if (!context.gpu.empty()) continue;
+    context.gpu = said;
+    TRY(check_device(context.device, said, context.source));
+  }
   std::string id = said;
   if (id.empty()) {
     const auto rows = rows_per_gpu(measurements);

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include "calibrate/rows/measurement_file.h"
-#include "model/base/json_reader.h"
 #include "studies/calibrate/calibrate.h"
 #include "studies/cli/output_file.h"
 #include "studies/calibrate/print/calibrate_report.h"
@@ -15,18 +14,19 @@ namespace {
 
 /// Reads a file with the options as given. If that fails, it takes the GPU that other files name, and bf16 where a
 /// table names no element type, as questions do.
-Expected<Measurements> import_file(const std::string& text, const std::string& file, const std::string& format,
-    const ImportOptions& options, const std::string& fallback_gpu) {
-  auto found = import_text(text, file, format, options);
+Expected<Measurements> import_with(
+    const TimingsFile& file, const std::string& format, const ImportOptions& options, const std::string& fallback_gpu) {
+  auto found = import_file(file, format, options);
   ImportOptions said = options;
   if (!found && !fallback_gpu.empty()) {
     said.context.gpu = fallback_gpu;
-    found = import_text(text, file, format, said);
+    found = import_file(file, format, said);
   }
   if (found || !options.precision.empty()) return found;
   said.precision = "bf16";
-  TRY(auto in_bf16, import_text(text, file, format, said));
-  in_bf16.notes.push_back(fmt::format("{}: no element type is named; taken as bf16, --dtype says otherwise", file));
+  TRY(auto in_bf16, import_file(file, format, said));
+  in_bf16.notes.push_back(
+      fmt::format("{}: no element type is named; taken as bf16, --dtype says otherwise", file.path()));
   return in_bf16;
 }
 
@@ -52,15 +52,15 @@ Expected<ImportedTimings> import_files(std::span<const std::string> files, const
   Progress progress(console);
   for (const std::string& file : files) {
     progress.show(fmt::format("reading {}", file));
-    TRY(const auto text, read_text_file(file));
-    const auto found = import_file(text, file, format, options, fallback_gpu);
+    TRY(const auto timings, TimingsFile::open(file));
+    const auto found = import_with(timings, format, options, fallback_gpu);
     if (!found) return tl::unexpected(at_flag(found.error()));
     out.files.push_back({file, found->rows.size()});
     append(out.measurements, *found);
   }
   if (out.measurements.rows.empty())
-    return fail(
-        files.front(), "no measurement in it", out.measurements.notes.empty() ? "" : out.measurements.notes.front());
+    return fail(files.front(), "no measurement in it",
+        out.measurements.notes.empty() ? "a file with timings" : out.measurements.notes.front());
   progress.show("condensing");
   out.measurements = condensed(std::move(out.measurements));
   keep_first_of_each(out.measurements.notes);

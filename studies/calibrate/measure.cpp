@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "calibrate/import/device_name.h"
+#include "calibrate/rows/device_name.h"
 #include "calibrate/measure/collectives/collective_campaign.h"
 #include "calibrate/measure/campaign.h"
 #include "calibrate/rows/measurement_file.h"

@@ -139,7 +139,9 @@ Expected<std::vector<MeasuredRun>> ready_runs(const std::vector<Run>& records, s
   for (const auto& [why, count] : skipped) notes.push_back(fmt::format("{} left out: {}", count, why));
   if (records.empty())
     return fail("runs", "the files hold no record", "training logs, or records with a measured step time");
-  if (runs.empty()) return fail("runs", "none can be forecast", notes.empty() ? "" : notes.back());
+  if (runs.empty())
+    return fail("runs", "none can be forecast",
+        notes.empty() ? "runs of networks and machines of the catalogue" : notes.back());
   return runs;
 }
 

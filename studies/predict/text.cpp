@@ -114,9 +114,13 @@ bool alike(const StageReport& a, const StageReport& b) {
          near(a.weight_grad, b.weight_grad);
 }
 
-/// "; slowest 1.12 x the mean, which costs 35.1 ms (4.2 % of the step)".
+/// "; slowest 1.12 x the mean, which costs 35.1 ms (4.2 % of the step)"; "..., which costs nothing" where equal stages
+/// would not be faster.
 std::string imbalance_text(const Page& page, const PartitionReport& partition) {
   const Seconds cost = partition.balance.cost;
+  if (partition.balance.costs_nothing())
+    return fmt::format("; slowest {:.2f} x the mean, which costs nothing: equal stages would be no faster",
+        partition.balance.imbalance);
   return fmt::format("; slowest {:.2f} x the mean, which costs {} ({} of the step)", partition.balance.imbalance,
       format_seconds(cost), format_percent(cost / page.step.step_time));
 }

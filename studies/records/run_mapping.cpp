@@ -134,7 +134,8 @@ class Splitter {
     const std::int64_t each = micro * split_.dp;
     if (run_.global_batch % each != 0)
       return fail("batch/global_batch",
-          fmt::format("{} is not a multiple of micro-batch {} x dp {}", run_.global_batch, micro, split_.dp));
+          fmt::format("{} is not a multiple of micro-batch {} x dp {}", run_.global_batch, micro, split_.dp),
+          "a whole number of micro-batches on each replica");
     split_.micro_batches = run_.global_batch / each;
     if (split_.chunks > 1 && split_.micro_batches % split_.pp != 0) return not_interleaved();
     return {};

@@ -10,12 +10,13 @@ namespace {
 Expected<void> need_geometry(const RunModel& model) {
   const std::string arch = model.arch.value_or("");
   if (arch.find("mamba") != std::string::npos || model.attention.value_or("") == "hybrid")
-    return fail(
-        "model/arch", fmt::format("{} has layers that are no transformer layers", arch.empty() ? model.name : arch));
+    return fail("model/arch",
+        fmt::format("{} has layers that are no transformer layers", arch.empty() ? model.name : arch),
+        "a network of transformer layers");
   const std::pair<const char*, MaybeCount> fields[] = {{"layers", model.layers}, {"hidden", model.hidden},
       {"heads", model.heads}, {"seq_len", model.seq_len}, {"vocab", model.vocab}};
   for (const auto& [name, value] : fields)
-    if (!value) return fail(fmt::format("model/{}", name), "the record has no layer geometry");
+    if (!value) return fail(fmt::format("model/{}", name), "the record has no layer geometry", "a count from 1");
   return {};
 }
 

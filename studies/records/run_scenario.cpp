@@ -58,7 +58,8 @@ Expected<Precision> precision_of(
   if (run.precision) {
     auto precision = parse_precision(*run.precision, "precision");
     if (precision && gpu.peak[static_cast<int>(*precision)].value() <= 0)
-      return fail("precision", fmt::format("{} has no {} matrix units", gpu.name, *run.precision));
+      return fail("precision", fmt::format("{} has no {} matrix units", gpu.name, *run.precision),
+          "a precision that its matrix units take");
     return precision;
   }
   const Precision assumed = stack.id == "deepspeed-zero" ? Precision::tf32 : Precision::bf16;

@@ -14,12 +14,14 @@ namespace {
 std::string layers_text(const ScheduleRun& run) {
   if (!run.layers) return {};
   const Balance& balance = run.layers->balance;
+  const std::string equal = balance.costs_nothing()
+                                ? "equal stages would be no faster"
+                                : fmt::format("with equal stages {}, {} less",
+                                      schedule_time_text(run, (run.timeline.makespan - balance.cost).value()),
+                                      schedule_time_text(run, balance.cost.value()));
   return wrapped(
       {"layers " + run.layers->layout,
-          fmt::format("slowest {} {:.2f} x the mean", run.chunks() > 1 ? "rank" : "stage", balance.imbalance),
-          fmt::format("with equal stages {}, {} less",
-              schedule_time_text(run, (run.timeline.makespan - balance.cost).value()),
-              schedule_time_text(run, balance.cost.value()))},
+          fmt::format("slowest {} {:.2f} x the mean", run.chunks() > 1 ? "rank" : "stage", balance.imbalance), equal},
       "; ", "  ", 100);
 }
 

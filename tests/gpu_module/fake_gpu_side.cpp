@@ -9,12 +9,12 @@ namespace {
 using namespace stepcast;
 using namespace stepcast::kernels;
 
-Expected<std::vector<DeviceInfo>> no_devices() { return fail("devices", "this module has no GPU"); }
+Expected<std::vector<DeviceInfo>> no_devices() { return fail("devices", "this module has no GPU", "another module"); }
 std::string fake_support() { return "CUDA of a test"; }
 std::vector<LibraryState> no_libraries() { return {}; }
-Expected<std::unique_ptr<GpuBench>> no_gpu(int) { return fail("GPU", "this module has no GPU"); }
+Expected<std::unique_ptr<GpuBench>> no_gpu(int) { return fail("GPU", "this module has no GPU", "another module"); }
 Expected<std::unique_ptr<CollectiveBench>> no_collectives(const LaunchPlace&) {
-  return fail("collectives", "this module has no GPU");
+  return fail("collectives", "this module has no GPU", "another module");
 }
 
 }  // namespace

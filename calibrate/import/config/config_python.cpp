@@ -274,13 +274,15 @@ class PythonConfigReader {
     const auto start = std::find_if(statements_.begin(), statements_.end(),
         [&](const Statement& statement) { return config_function(statement) == function; });
     if (start == statements_.end() || depth > deepest)
-      return fail(where_, fmt::format("no function '{:.60}' that gives a Trainer.Config", function));
+      return fail(where_, fmt::format("no function '{:.60}' that gives a Trainer.Config", function),
+          "one that is called in at most 8 steps and returns Trainer.Config(...)");
     PythonNames names;
     for (auto at = start + 1; at != statements_.end() && at->indent > 0; ++at) {
       TRY(auto returned, run(*at, names, depth));
       if (returned) return std::move(*returned);
     }
-    return fail(fmt::format("{}:{}", where_, start->line), fmt::format("{} returns nothing that is read", function));
+    return fail(fmt::format("{}:{}", where_, start->line), fmt::format("{} returns nothing that is read", function),
+        "return Trainer.Config(...)");
   }
 
  private:

@@ -75,7 +75,7 @@ class Settling {
 }  // namespace
 
 Expected<SteadyStep> steady_step(const TrainingLog& log) {
-  if (log.steps.empty()) return fail(log.where, "no step");
+  if (log.steps.empty()) return fail(log.where, "no step", "a log with lines of steps that took time");
   for (const LoggedStep& step : log.steps)
     if (!(step.seconds.value() > 0))
       return fail(fmt::format("{}:{}", log.where, step.line), "a rate where the time of a step is needed",

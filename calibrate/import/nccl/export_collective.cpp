@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "calibrate/import/device_name.h"
+#include "calibrate/rows/device_name.h"
 #include "calibrate/import/tables/known_export.h"
 
 namespace stepcast::calibrate {

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "calibrate/import/device_name.h"
+#include "calibrate/rows/device_name.h"
 #include "calibrate/import/tables/plain_words.h"
 #include "calibrate/rows/measurement_context.h"
 #include "model/base/text.h"
@@ -51,6 +51,7 @@ Expected<MeasurementContext> context_of(const Run& run, const RanksNodes& place,
     merged.gpu = gpu_of_device(layout->before);
     if (!merged.gpu.empty()) notes.push_back(fmt::format("{}: {}, by the file name", where, merged.gpu));
   }
+  for (const std::string& name : names) TRY(check_device(name, merged.gpu, where));
   if (merged.fabric.empty() && place.nodes == 1) merged.fabric = fabric_of_gpu(merged.gpu);
   return merged;
 }

@@ -4,17 +4,22 @@
 // its share.
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <set>
 #include <unordered_map>
+#include <unordered_set>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "calibrate/import/delimited.h"
-#include "calibrate/import/device_name.h"
+#include "calibrate/rows/device_name.h"
 #include "calibrate/import/importer.h"
 #include "calibrate/import/profilers/kernel_name.h"
 #include "calibrate/import/tables/plain_words.h"
 #include "calibrate/import/profilers/torch_op.h"
+#include "calibrate/import/profilers/trace_events.h"
 #include "calibrate/rows/measurement_context.h"
 
 namespace stepcast::calibrate {
@@ -36,17 +41,6 @@ std::string text_under(const Json& object, const char* key) {
 double number_under(const Json& object, const char* key, double otherwise) {
   const Json& value = under(object, key);
   return value.is_number() ? value.get<double>() : otherwise;
-}
-
-Expected<Json> parsed_trace(std::string_view text, const std::string& where) {
-  try {
-    Json trace = Json::parse(text.begin(), text.end());
-    if (!under(trace, "traceEvents").is_array()) return fail(where, "no list traceEvents", "a trace of torch.profiler");
-    return trace;
-  } catch (const Json::exception&) {
-    return fail(where, "this is no JSON, or not all of it",
-        "a whole trace of torch.profiler as JSON (unpacked, if it ends in .gz)");
-  }
 }
 
 /// Numbers of "Input Dims"; an input that is a list of tensors, or none, has no sizes.
@@ -81,83 +75,92 @@ std::int64_t external_id(const Json& event) {
 
 /// The kernels that one call launched: a split product has a second one that adds up.
 struct LaunchedKernels {
-  std::string longest;
+  const std::string* longest = nullptr;
   double seconds = 0, longest_seconds = 0;
-  std::int64_t device = 0;
 };
 
+/// What a kernel says of its collective; how many nodes its ranks stood on is known at the end of the trace.
+struct TracedCollective {
+  const std::string* kernel;
+  std::optional<CollectiveKind> kind;
+  double in, out, element, group, seconds;
+};
+
+/// Takes a trace event by event and keeps of each what makes a measurement. Operators and kernels come in any order.
 class KinetoImport {
  public:
-  KinetoImport(const Json& trace, const std::string& where, const ImportOptions& options)
-      : trace_(trace), where_(where), options_(options), file_(last_of_path(where)) {}
+  KinetoImport(const std::string& where, const ImportOptions& options)
+      : where_(where), options_(options), file_(last_of_path(where)) {}
 
-  Expected<Measurements> run() {
-    read_context();
-    if (!error_) read_events();
-    if (!error_) add_calls();
-    if (error_) return tl::unexpected<Error>(*error_);
-    return finish();
-  }
-
- private:
-  void read_context();
-  void read_events();
-  void take_kernel(const Json& event, std::size_t index);
-  void take_collective(const Json& event, const std::string& name, double seconds);
-  std::optional<CollectiveQuery> collective_query(const Json& args, const std::string& name, std::string& lacks) const;
-  void add_calls();
+  /// False once there is an error, or the trace holds more than is kept.
+  bool take_event(const Json& event);
+  void take_devices(const Json& devices);
+  void take_distributed(const Json& info);
   Expected<Measurements> finish();
 
-  const Json& trace_;
+ private:
+  const std::string* kept(std::string text);
+  void take_operator(const Json& event);
+  void take_kernel(const Json& event);
+  Expected<MeasurementContext> context() const;
+  std::optional<CollectiveQuery> collective_query(const TracedCollective& traced, std::string& lacks) const;
+  void add_collectives(const MeasurementContext& context);
+  void add_calls(const MeasurementContext& context);
+
   const std::string& where_;
   const ImportOptions& options_;
-  std::string file_;
-  MeasurementContext context_;
-  std::size_t devices_ = 0;
+  std::string file_, nccl_;
+  std::vector<std::pair<std::int64_t, std::string>> devices_;
+  std::set<std::int64_t> used_devices_;
   double world_size_ = 0;
-  std::unordered_map<std::int64_t, TorchCall> calls_;
+  std::unordered_set<std::string> texts_;                       ///< each name once: steps repeat their kernels
+  std::unordered_map<const std::string*, TorchCall> shapes_;    ///< each call once, by its text
+  std::unordered_map<std::int64_t, const std::string*> calls_;  ///< by external id
   std::map<std::int64_t, LaunchedKernels> launched_;  ///< by call, in order, so that the same trace reads the same
+  std::vector<TracedCollective> collectives_;
   ShapelessKernels shapeless_;
-  std::size_t kernels_ = 0, timeless_ = 0;
-  bool collectives_ = false;
+  std::size_t events_ = 0, kernels_ = 0, timeless_ = 0, kept_bytes_ = 0;
   Measurements out_;
   std::optional<Error> error_;
 };
 
-void KinetoImport::read_context() {
-  const Json& devices = under(trace_, "deviceProperties");
-  devices_ = devices.is_array() ? devices.size() : 0;
-  if (devices_ > 0) context_.device = text_under(devices[0], "name");
-  world_size_ = number_under(under(trace_, "distributedInfo"), "world_size", 0);
-  context_.nccl = text_under(under(trace_, "distributedInfo"), "nccl_version");
-  context_.gpu = gpu_of_device(context_.device);
-  context_.software = "PyTorch";
-  context_.launch_mode = "eager";
-  if (!options_.context.launch_mode.empty()) context_.launch_mode.clear();
-  auto merged = merged_context(context_, options_.context, where_);
-  if (!merged) error_ = merged.error();
-  else if (merged->gpu.empty())
-    error_ = Error{where_,
-        context_.device.empty() ? "nothing says which GPU it was"
-                                : fmt::format("device '{:.60}' is not in the catalogue", context_.device),
-        "say which: --gpu h100-sxm"};
-  else context_ = std::move(*merged);
+constexpr const char* no_operator = "no operator in the trace launched them";
+/// What is kept of a trace of a million kernels is some hundred megabytes.
+constexpr std::size_t most_kept_bytes = std::size_t{1} << 30, kept_entry = 160;
+
+const std::string* KinetoImport::kept(std::string text) {
+  const std::size_t size = text.size();
+  const auto [at, added] = texts_.insert(std::move(text));
+  kept_bytes_ += kept_entry + (added ? size : 0);
+  return &*at;
 }
 
-void KinetoImport::read_events() {
-  const Json& events = under(trace_, "traceEvents");
-  for (const Json& event : events)
-    if (text_under(event, "cat") == "cpu_op" && external_id(event) >= 0) calls_[external_id(event)] = torch_call(event);
-  for (std::size_t i = 0; i < events.size() && !error_; ++i)
-    if (text_under(events[i], "cat") == "kernel") take_kernel(events[i], i);
+bool KinetoImport::take_event(const Json& event) {
+  ++events_;
+  const std::string category = text_under(event, "cat");
+  if (category == "cpu_op" && external_id(event) >= 0) take_operator(event);
+  if (category == "kernel") take_kernel(event);
+  if (!error_ && kept_bytes_ > most_kept_bytes)
+    error_ = Error{where_, fmt::format("more operators and kernels than are kept, by event {}", events_),
+        "a trace of fewer steps: schedule(active=1)"};
+  return !error_;
 }
 
-void KinetoImport::take_kernel(const Json& event, std::size_t index) {
+void KinetoImport::take_operator(const Json& event) {
+  std::string text = text_under(event, "name");
+  for (const char* key : {"Input Dims", "Input type", "Concrete Inputs"})
+    text += '\n' + under(under(event, "args"), key).dump();
+  const std::string* call = kept(std::move(text));
+  if (!shapes_.contains(call)) kept_bytes_ += call->size(), shapes_[call] = torch_call(event);
+  calls_[external_id(event)] = call;
+}
+
+void KinetoImport::take_kernel(const Json& event) {
   const std::string name = text_under(event, "name");
-  const Json& duration = under(event, "dur");
+  const Json &duration = under(event, "dur"), &args = under(event, "args");
   if (name.empty() || !duration.is_number()) {
-    error_ =
-        Error{fmt::format("{}: kernel {}", where_, index + 1), "no name or no duration", "whole events of a profiler"};
+    error_ = Error{fmt::format("{}: event {}", where_, events_), "a kernel with no name or no duration",
+        "whole events of a profiler"};
     return;
   }
   const double seconds = duration.get<double>() * 1e-6;
@@ -167,71 +170,120 @@ void KinetoImport::take_kernel(const Json& event, std::size_t index) {
     return;
   }
   shapeless_.add_total(seconds);
-  if (under(event, "args").contains("Collective name") || kernel_class(name) == "collective")
-    return take_collective(event, name, seconds);
+  const std::string* kernel = kept(name);
+  used_devices_.insert(static_cast<std::int64_t>(number_under(args, "device", 0)));
+  if (args.contains("Collective name") || kernel_class(name) == "collective") {
+    const std::string said = text_under(args, "Collective name");
+    collectives_.push_back({kernel, said.empty() ? collective_of_kernel(name) : collective_kind_of(said),
+        number_under(args, "In msg nelems", 0), number_under(args, "Out msg nelems", 0),
+        element_bytes_of(text_under(args, "dtype")), number_under(args, "Group size", 0), seconds});
+    return;
+  }
   const std::int64_t id = external_id(event);
-  if (!calls_.contains(id)) return shapeless_.leave_out(name, "no operator in the trace launched them", seconds);
+  if (id < 0) return shapeless_.leave_out(name, no_operator, seconds);
   LaunchedKernels& launched = launched_[id];
   launched.seconds += seconds;
   if (seconds <= launched.longest_seconds) return;
   launched.longest_seconds = seconds;
-  launched.longest = name;
+  launched.longest = kernel;
+}
+
+void KinetoImport::take_devices(const Json& devices) {
+  for (const Json& device : devices)
+    devices_.emplace_back(static_cast<std::int64_t>(number_under(device, "id", static_cast<double>(devices_.size()))),
+        text_under(device, "name"));
+}
+
+void KinetoImport::take_distributed(const Json& info) {
+  world_size_ = number_under(info, "world_size", 0);
+  nccl_ = text_under(info, "nccl_version");
+}
+
+/// The device that the kernels ran on. A host may have others beside it.
+Expected<MeasurementContext> KinetoImport::context() const {
+  std::set<std::string> names;
+  for (const auto& [id, name] : devices_)
+    if (used_devices_.contains(id)) names.insert(name);
+  if (names.empty() && !devices_.empty()) names.insert(devices_.front().second);
+  if (names.size() > 1)
+    return fail(where_,
+        fmt::format("its kernels ran on several devices: {:.200}", fmt::to_string(fmt::join(names, ", "))),
+        "a trace of one rank, or of GPUs of one kind");
+  MeasurementContext context = context_of_device(names.empty() ? "" : *names.begin());
+  context.nccl = nccl_;
+  context.software = "PyTorch";
+  if (options_.context.launch_mode.empty()) context.launch_mode = "eager";
+  TRY(auto merged, merged_context(context, options_.context, where_));
+  if (!merged.gpu.empty()) return merged;
+  return fail(where_,
+      context.device.empty() ? "nothing says which GPU it was"
+                             : fmt::format("device '{:.60}' is not in the catalogue", context.device),
+      "say which: --gpu h100-sxm");
 }
 
 /// Bytes of the whole buffer: what a gather gives, what everything else takes.
 std::optional<CollectiveQuery> KinetoImport::collective_query(
-    const Json& args, const std::string& name, std::string& lacks) const {
-  const std::string said = text_under(args, "Collective name");
-  const auto kind = said.empty() ? collective_of_kernel(name) : collective_kind_of(said);
-  const double in = number_under(args, "In msg nelems", 0), out = number_under(args, "Out msg nelems", 0);
-  const double element = element_bytes_of(text_under(args, "dtype")), group = number_under(args, "Group size", 0);
-  const double elements = kind == CollectiveKind::all_gather ? out : in;
-  if (!kind || !(elements >= 1) || element == 0 || !(group >= 2 && group < 1e7)) {
+    const TracedCollective& traced, std::string& lacks) const {
+  const double elements = traced.kind == CollectiveKind::all_gather ? traced.out : traced.in;
+  if (!traced.kind || !(elements >= 1) || traced.element == 0 || !(traced.group >= 2 && traced.group < 1e7)) {
     lacks = "collectives without message size, type or group size (newer PyTorch records them)";
     return std::nullopt;
   }
-  const bool one_node = world_size_ > 0 && world_size_ <= static_cast<double>(devices_);
+  const bool one_node = world_size_ > 0 && world_size_ <= static_cast<double>(devices_.size());
   const std::int64_t nodes = options_.nodes > 0 ? options_.nodes : one_node ? 1 : 0;
-  const auto ranks = static_cast<std::int64_t>(group);
+  const auto ranks = static_cast<std::int64_t>(traced.group);
   if (nodes == 0 || ranks % nodes != 0) {
     lacks = "collectives of groups that may span nodes (say how many: --nodes 2)";
     return std::nullopt;
   }
-  return CollectiveQuery{*kind, ranks, nodes, Bytes(elements * element)};
+  return CollectiveQuery{*traced.kind, ranks, nodes, Bytes(elements * traced.element)};
 }
 
-void KinetoImport::take_collective(const Json& event, const std::string& name, double seconds) {
-  std::string lacks;
-  const auto query = collective_query(under(event, "args"), name, lacks);
-  if (!query) return shapeless_.leave_out(name, lacks, seconds);
-  collectives_ = true;
-  MeasurementContext context = context_;
-  if (context.fabric.empty() && query->nodes == 1) context.fabric = fabric_of_gpu(context.gpu);
-  add_row(out_, {*query, Seconds(seconds), {}, {}}, context);
+void KinetoImport::add_collectives(const MeasurementContext& context) {
+  for (const TracedCollective& traced : collectives_) {
+    std::string lacks;
+    const auto query = collective_query(traced, lacks);
+    if (!query) {
+      shapeless_.leave_out(*traced.kernel, lacks, traced.seconds);
+      continue;
+    }
+    MeasurementContext own = context;
+    if (own.fabric.empty() && query->nodes == 1) own.fabric = fabric_of_gpu(own.gpu);
+    add_row(out_, {*query, Seconds(traced.seconds), {}, {}}, own);
+  }
+  if (!out_.rows.empty())
+    out_.notes.push_back(fmt::format(
+        "{}: collectives of a trace include waiting for the last rank; their shortest runs say most", file_));
 }
 
-void KinetoImport::add_calls() {
+void KinetoImport::add_calls(const MeasurementContext& context) {
   for (const auto& [id, launched] : launched_) {
-    const TorchCall& call = calls_.at(id);
-    TorchQuery found = query_of(call, element_type_of_kernel(launched.longest));
+    const auto call = calls_.find(id);
+    if (call == calls_.end()) {
+      shapeless_.leave_out(*launched.longest, no_operator, launched.seconds);
+      continue;
+    }
+    TorchQuery found = query_of(shapes_.at(call->second), element_type_of_kernel(*launched.longest));
     if (!found.query) {
-      shapeless_.leave_out(launched.longest,
+      shapeless_.leave_out(*launched.longest,
           found.lacks.empty() ? "operators that make no query" : "operators that do not say " + found.lacks,
           launched.seconds);
       continue;
     }
     if (auto* gemm = std::get_if<GemmQuery>(&*found.query))
-      if (const auto layout = layout_of_kernel(launched.longest)) gemm->layout = *layout;
-    add_row(out_, {*found.query, Seconds(launched.seconds), {}, {}}, context_);
+      if (const auto layout = layout_of_kernel(*launched.longest)) gemm->layout = *layout;
+    add_row(out_, {*found.query, Seconds(launched.seconds), {}, {}}, context);
   }
 }
 
 Expected<Measurements> KinetoImport::finish() {
+  if (error_) return tl::unexpected<Error>(*error_);
+  TRY(const auto own, context());
+  add_collectives(own);
+  add_calls(own);
   std::vector<std::string> notes = shapeless_.notes(file_);
   if (timeless_ > 0) notes.push_back(fmt::format("{}: left out {} kernels without a duration", file_, timeless_));
-  if (collectives_)
-    notes.push_back(fmt::format(
-        "{}: collectives of a trace include waiting for the last rank; their shortest runs say most", file_));
+  notes.insert(notes.end(), out_.notes.begin(), out_.notes.end());
   if (kernels_ == 0) return fail(where_, "no kernels", "a trace with ProfilerActivity.CUDA");
   if (out_.rows.empty())
     return fail(where_, fmt::format("{} kernels, none with its shape", kernels_),
@@ -249,9 +301,20 @@ int recognise_kineto(std::string_view text, const std::string&) {
   return torch ? 95 : 60;
 }
 
+Expected<Measurements> stream_kineto(TimingsStream& stream, const ImportOptions& options) {
+  KinetoImport import(stream.where(), options);
+  const auto take = [&](std::string_view key, const Json& value) {
+    if (key == "traceEvents") return import.take_event(value);
+    key == "deviceProperties" ? import.take_devices(value) : import.take_distributed(value);
+    return true;
+  };
+  TRY(read_trace(stream, {"deviceProperties", "distributedInfo"}, take));
+  return import.finish();
+}
+
 Expected<Measurements> read_kineto(std::string_view text, const std::string& where, const ImportOptions& options) {
-  TRY(const auto trace, parsed_trace(text, where));
-  return KinetoImport(trace, where, options).run();
+  TimingsStream stream(where, text);
+  return stream_kineto(stream, options);
 }
 
 }  // namespace stepcast::calibrate

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "calibrate/import/delimited.h"
+#include "calibrate/rows/device_name.h"
 #include "calibrate/import/importer.h"
 #include "calibrate/import/profilers/kernel_name.h"
 #include "calibrate/import/tables/plain_row.h"
@@ -22,7 +23,7 @@ namespace {
 
 /// One line of a summary.
 struct NsysRow {
-  std::string where, kernel, range;
+  std::string where, kernel, range, device;
   double total_s = 0, median_s = 0, low_s = 0, high_s = 0;
   double calls = 1;
 };
@@ -49,7 +50,7 @@ std::optional<std::size_t> first_column(const DelimitedTable& table, std::initia
 
 struct NsysColumns {
   std::optional<NsysColumn> total, median, mean, low, high, duration;
-  std::optional<std::size_t> name, range, calls;
+  std::optional<std::size_t> name, range, calls, device;
 };
 
 NsysColumns nsys_columns(const DelimitedTable& table) {
@@ -63,6 +64,7 @@ NsysColumns nsys_columns(const DelimitedTable& table) {
   c.name = first_column(table, {"Name", "Kernel Name"});
   c.range = first_column(table, {"NVTX Range", "Range"});
   c.calls = first_column(table, {"Instances", "Kern Inst"});
+  c.device = first_column(table, {"Device"});
   return c;
 }
 
@@ -136,6 +138,8 @@ Expected<NsysRow> nsys_row(const DelimitedTable& table, const NsysColumns& colum
   }
   out.kernel = table.text(row, *columns.name);
   if (columns.range) out.range = table.text(row, *columns.range);
+  if (columns.device) out.device = table.text(row, *columns.device);
+  out.device.resize(std::min(out.device.find(" ("), out.device.size()));  // "NVIDIA H100 PCIe (0)"
   return out;
 }
 
@@ -209,9 +213,6 @@ Expected<Measurements> read_nsys_rows(const DelimitedTable& table, const ImportO
   if (!columns.name || !(columns.total || columns.duration))
     return fail(
         table.where(), "no columns Name and Total Time (ns)", "nsys stats --report cuda_gpu_kern_sum --format csv");
-  MeasurementContext context;
-  context.software = "Nsight Systems";
-  TRY(const auto merged, merged_context(context, options.context, table.where()));
   Measurements out;
   ShapelessKernels shapeless;
   for (std::size_t i = 0; i < table.rows(); ++i) {
@@ -227,7 +228,14 @@ Expected<Measurements> read_nsys_rows(const DelimitedTable& table, const ImportO
           row.kernel, "summaries hold no shapes (say them in NVTX ranges, or import a PyTorch trace)", row.total_s);
       continue;
     }
-    if (merged.gpu.empty()) return fail(row.where, "nothing says which GPU it was", "say which: --gpu h100-sxm");
+    MeasurementContext context = context_of_device(row.device);
+    context.software = "Nsight Systems";
+    TRY(const auto merged, merged_context(context, options.context, row.where));
+    if (merged.gpu.empty())
+      return fail(row.where,
+          row.device.empty() ? "nothing says which GPU it was"
+                             : fmt::format("device '{:.60}' is not in the catalogue", row.device),
+          "say which: --gpu h100-sxm");
     Measurement measurement{
         *query, Seconds(row.median_s), Seconds(row.low_s), Seconds(row.high_s), context_index(out, merged)};
     measurement.repeats = static_cast<int>(std::min(row.calls, 1e9));

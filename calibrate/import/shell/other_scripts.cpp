@@ -1,5 +1,6 @@
 // Other scripts that a script reads into itself (source) or runs (srun ./train.sh 8), and files that it changes.
 #include <algorithm>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -64,12 +65,12 @@ Expected<void> ShellReader::take_source(Place& place) {
   }
   TRY(step_over(place, here.length));
   const bool handed = here.words.size() > 2;
-  const auto outer = own_arguments();
-  if (handed) set_own_arguments(std::vector(here.words.begin() + 2, here.words.end()), line);
+  const auto outer = variables_.own();
+  if (handed) variables_.set_own(ShellOwnArguments(std::span(here.words).subspan(2), line));
   ShellText inner;
   inner.put(*text, line);
   auto good = take_inner(std::move(inner), place.depth);
-  if (handed) set_own_arguments(outer, line);
+  if (handed) variables_.set_own(outer);
   return good;
 }
 
@@ -98,7 +99,7 @@ Expected<void> ShellReader::run_script(std::string text, const ShellCommand& com
   prefix_environment_ = command.environment;
   functions_.clear();
   keep_exported(command, script, set);
-  set_own_arguments(std::vector(texts.begin() + static_cast<std::ptrdiff_t>(script) + 1, texts.end()), command.line);
+  variables_.set_own(ShellOwnArguments(std::span(texts).subspan(script + 1), command.line));
   ShellText inner;
   inner.put(text, command.line);
   auto good = take_inner(std::move(inner), depth);

@@ -60,7 +60,10 @@ ShellReader::ShellReader(const std::string& where, bool (*wanted)(std::string_vi
     value.put(text, 0);
     variables_.set(name, ShellValue{{value}, false, 0, 0, {}});
   }
-  if (variables_.find("@") == nullptr) set_own_arguments(own_arguments(), 0);
+  std::vector<ShellText> own;
+  for (std::size_t i = 1; const ShellValue* value = variables_.find(fmt::format("{}", i)); ++i)
+    own.push_back(value->joined());
+  if (!own.empty() && variables_.find("@") == nullptr) variables_.set_own(ShellOwnArguments(own, 0));
 }
 
 Expected<ShellScript> ShellReader::read(std::string_view text) {
@@ -221,8 +224,8 @@ std::pair<std::string, ShellValue> ShellReader::assigned(
   }
   if (!appends) return {name, std::move(value)};
   const ShellValue* before = variables_.find(name);
-  for (const auto& [other, set] : earlier)
-    if (other == name) before = &set;
+  const auto last = std::find_if(earlier.rbegin(), earlier.rend(), [&](const auto& set) { return set.first == name; });
+  if (last != earlier.rend()) before = &last->second;
   if (before == nullptr || !variables_.spend(before->size())) return {name, std::move(value)};
   ShellValue longer = *before;
   longer.line = line;

@@ -109,9 +109,6 @@ class ShellReader {
     bool cut = false;        ///< it ends inside a quote or a bracket
   };
   WordsHere words_here(Place& place);
-  /// $1, $2, ...; nothing where nobody knows them.
-  [[nodiscard]] std::optional<std::vector<ShellText>> own_arguments() const;
-  void set_own_arguments(std::optional<std::vector<ShellText>> own, std::size_t line);
 
   const std::string& where_;
   bool (*wanted_)(std::string_view);

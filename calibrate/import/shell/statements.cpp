@@ -191,11 +191,10 @@ Expected<void> ShellReader::call(Place& place, const std::string& name, const Sh
   place.at += std::max<std::size_t>(1, here.length);
   called_.insert(name);
   if (++calls_ > most_function_calls || given.empty()) return {};
-  const std::size_t line = place.line();
-  auto outer = own_arguments();
-  set_own_arguments(std::vector(given.begin() + 1, given.end()), line);
+  const auto outer = variables_.own();
+  variables_.set_own(ShellOwnArguments(std::span(given).subspan(1), place.line()));
   auto good = take_text(body, place.depth + 1);
-  set_own_arguments(std::move(outer), line);
+  variables_.set_own(outer);
   return good;
 }
 
@@ -209,6 +208,7 @@ Expected<void> ShellReader::take_echo(Place& place, ShellWords& words) {
   }
   const std::string_view whole = place.source.text.substr(place.at);
   const std::size_t end = std::min(words.position(), whole.size());
+  if (words.cut()) ++unclosed_;
   if (words.cut() || end == 0 || whole[end - 1] != '>' || text.empty()) return pass_over(place);
   const std::string_view behind = whole.substr(end, std::min(whole.find('\n', end), whole.size()) - end);
   ShellWords target(ShellSource(behind, place.line()), &variables_);

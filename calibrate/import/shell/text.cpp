@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cctype>
 
+#include "model/base/whole_number.h"
+
 namespace stepcast::calibrate {
 namespace {
 
@@ -50,10 +52,11 @@ std::string ShellText::shown() const {
 
 std::vector<std::string> ShellText::unset() const {
   std::vector<std::string> names;
+  std::set<std::string> known;
   for (std::size_t at = text_.find(unset_begin); at != text_.npos; at = text_.find(unset_begin, at + 1)) {
     const std::size_t end = std::min(text_.find(unset_name_end, at), text_.size());
     std::string name = text_.substr(at + 1, end - at - 1);
-    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(std::move(name));
+    if (known.insert(name).second) names.push_back(std::move(name));
   }
   return names;
 }
@@ -97,7 +100,37 @@ std::size_t ShellValue::size() const {
   return bytes;
 }
 
+ShellOwnArguments::ShellOwnArguments(std::span<const ShellText> words, std::size_t line) {
+  for (const ShellText& word : words) each.push_back(ShellValue{{word}, false, line, 0, {}});
+}
+
+void ShellVariables::set_own(std::optional<ShellOwnArguments> own) {
+  own_ = std::move(own);
+  all_own_.reset();
+}
+
+void ShellVariables::shift_own(std::size_t count) {
+  own_->first += std::min(count, own_->size());
+  all_own_.reset();
+}
+
 const ShellValue* ShellVariables::find(std::string_view name) const {
+  if (own_ && name == "#") {
+    ShellText count;
+    count.put(std::to_string(own_->size()), 0);
+    count_own_ = ShellValue{{std::move(count)}, false, 0, 0, {}};
+    return &*count_own_;
+  }
+  if (own_ && name == "@") {
+    if (!all_own_) {
+      all_own_ = ShellValue{{}, true, 0, 0, {}};
+      for (std::size_t i = own_->first; i < own_->each.size(); ++i)
+        all_own_->words.push_back(own_->each[i].words.front());
+    }
+    return &*all_own_;
+  }
+  if (const auto index = own_ ? parsed_number<std::size_t>(name) : std::nullopt; index && *index > 0)
+    return *index <= own_->size() ? &own_->each[own_->first + *index - 1] : nullptr;
   const auto found = values_.find(name);
   return found == values_.end() ? nullptr : &found->second;
 }

@@ -3,7 +3,9 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -70,10 +72,24 @@ struct ShellValue {
   [[nodiscard]] std::size_t size() const;
 };
 
+/// What a script or a function was called with: $1, $2, ... A shift only moves the first.
+struct ShellOwnArguments {
+  std::vector<ShellValue> each;
+  std::size_t first = 0;
+
+  ShellOwnArguments() = default;
+  ShellOwnArguments(std::span<const ShellText> words, std::size_t line);
+  [[nodiscard]] std::size_t size() const { return each.size() - first; }
+};
+
 class ShellVariables {
  public:
-  /// Null where nothing sets it.
+  /// Null where nothing sets it. $1, $@ and $# are the script's own arguments.
   [[nodiscard]] const ShellValue* find(std::string_view name) const;
+  /// Nothing where nobody knows them.
+  [[nodiscard]] const std::optional<ShellOwnArguments>& own() const { return own_; }
+  void set_own(std::optional<ShellOwnArguments> own);
+  void shift_own(std::size_t count);
   void set(const std::string& name, ShellValue value);
   void forget(std::string_view name);
   template <typename Keeps> void keep_if(Keeps keeps) {
@@ -85,6 +101,8 @@ class ShellVariables {
 
  private:
   std::map<std::string, ShellValue, std::less<>> values_;
+  std::optional<ShellOwnArguments> own_;
+  mutable std::optional<ShellValue> all_own_, count_own_;  ///< $@ and $#, made when they are asked for
   std::size_t left_ = 0;
 };
 

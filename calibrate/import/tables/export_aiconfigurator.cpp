@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "calibrate/import/device_name.h"
+#include "calibrate/rows/device_name.h"
 #include "calibrate/import/tables/known_export.h"
 #include "model/base/text.h"
 

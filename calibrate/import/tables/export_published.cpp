@@ -1,7 +1,7 @@
 // Tables that papers and READMEs publish: NeuSight's operators, flash-attention's and DeepGEMM's rates.
 #include <fmt/format.h>
 
-#include "calibrate/import/device_name.h"
+#include "calibrate/rows/device_name.h"
 #include "calibrate/import/tables/known_export.h"
 
 namespace stepcast::calibrate {

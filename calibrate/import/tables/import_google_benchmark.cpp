@@ -7,11 +7,12 @@
 
 #include <fmt/format.h>
 
-#include "calibrate/import/device_name.h"
+#include "calibrate/rows/device_name.h"
 #include "calibrate/import/importer.h"
 #include "calibrate/import/tables/plain_row.h"
 #include "calibrate/import/tables/plain_words.h"
 #include "calibrate/rows/measurement_context.h"
+#include "model/base/contains.h"
 #include "model/base/json_reader.h"
 #include "model/base/text.h"
 
@@ -130,8 +131,10 @@ MeasurementContext benchmark_context(JsonObject& file) {
   if (!object) return context;
   object->optional("date", context.date);
   object->optional("host_name", context.machine);
-  for (const char* key : {"gpu", "device", "gpu_name"})
-    if (context.device.empty() && object->type_of(key) == "string") object->optional(key, context.device);
+  constexpr std::string_view names[] = {"gpu", "device", "gpu_name", "device_name", "gpu_model", "cuda_device"};
+  for (const std::string& key : object->keys())
+    if (context.device.empty() && contains(names, lower_case(key)) && object->type_of(key) == "string")
+      object->optional(key, context.device);
   object->allow_unknown_keys();
   context.gpu = gpu_of_device(context.device);
   return context;

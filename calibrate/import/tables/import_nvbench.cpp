@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "calibrate/import/delimited.h"
-#include "calibrate/import/device_name.h"
+#include "calibrate/rows/device_name.h"
 #include "calibrate/import/importer.h"
 #include "calibrate/import/tables/plain_row.h"
 #include "calibrate/import/tables/plain_words.h"

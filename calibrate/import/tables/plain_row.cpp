@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "calibrate/import/delimited.h"
-#include "calibrate/import/device_name.h"
+#include "calibrate/rows/device_name.h"
 #include "calibrate/import/tables/plain_words.h"
 #include "calibrate/rows/measurement_context.h"
 #include "model/base/text.h"
@@ -240,7 +240,8 @@ Expected<MeasurementContext> plain_context(const PlainFields& fields, const std:
   if (gpu) context.gpu = gpu_of_device(*gpu);
   if (gpu && context.gpu.empty()) {
     const auto known = find_row(built_in().gpus, std::string(*gpu), "gpu");
-    return fail(where, fmt::format("unknown GPU '{:.60}'", *gpu), known ? "" : known.error().hint);
+    return fail(
+        where, fmt::format("unknown GPU '{:.60}'", *gpu), known ? "a name of the catalogue" : known.error().hint);
   }
   if (!gpu && !context.device.empty()) context.gpu = gpu_of_device(context.device);
   return context;

@@ -62,7 +62,7 @@ bool TableImport::has(std::string_view column) const { return !text(column).empt
 
 double TableImport::number(std::string_view column) {
   const auto at = table_.find(column);
-  if (!at) refuse(fmt::format("no column '{}'", column));
+  if (!at) refuse(fmt::format("no column '{}'", column), name_hint(column, table_.columns()));
   if (error_) return 1;
   const auto value = table_.number(row_, *at);
   if (!value) refuse(value.error());
@@ -175,7 +175,8 @@ Expected<Measurements> TableImport::finish() {
     const bool gpu = std::any_of(left_out_.begin(), left_out_.end(),
         [](const auto& reason) { return reason.first == no_gpu || reason.first.starts_with(unknown_gpu); });
     return fail(table_.where(), left_out_.empty() ? "nothing to import" : "nothing is left: " + left_out_text(),
-        gpu ? "say which GPU it was by its id in the catalogue: --gpu h100-sxm" : "");
+        gpu ? "say which GPU it was by its id in the catalogue: --gpu h100-sxm"
+            : "rows with all columns of their kind and times above 0");
   }
   if (!left_out_.empty()) note("left out " + left_out_text());
   for (const auto& [reason, doubt] : doubts_)

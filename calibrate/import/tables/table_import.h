@@ -42,7 +42,7 @@ class TableImport {
   void add(Measurement measurement, const MeasurementContext& context);
   void leave_out(const std::string& reason) { ++left_out_[reason]; }
   void note(std::string text);
-  void refuse(std::string what, std::string hint = {});
+  void refuse(std::string what, std::string hint);
   void refuse(Error error);
 
   [[nodiscard]] const DelimitedTable& table() const { return table_; }

@@ -114,7 +114,7 @@ class CollectiveCampaign {
       mine = to_text(fits.error());
     TRY(auto agreed, bench_.from_first(mine));
     if (agreed.size() != turns_.size() || agreed.find_first_not_of("01") != std::string::npos)
-      return fail("collectives", agreed);
+      return fail("collectives", agreed, "the first process says why: the same command and files on every host");
     held_ = std::move(agreed);
     return {};
   }
@@ -210,7 +210,8 @@ class CollectiveCampaign {
   Expected<std::vector<Seconds>> sampled(const PlannedCollective& call) {
     TRY(auto probe, bench_.time(call.kind, call.buffer, 1, 3));
     const Seconds per_call = *std::min_element(probe.begin() + 1, probe.end());
-    if (!(per_call.value() > 0)) return fail(to_text(call.kind), "took no time at all");
+    if (!(per_call.value() > 0))
+      return fail(to_text(call.kind), "took no time at all", "a clock that counts; run it again");
     const CollectiveRound round = round_of(per_call, rules_);
     std::vector<Seconds> times;
     Seconds spent;

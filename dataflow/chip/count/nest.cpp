@@ -58,7 +58,8 @@ Expected<Nest::Index> flat_index(const ChipProgram& chip, const ChipTensor& tens
     int at = 0;
     while (at < index.terms && index.dim[at] != term.dim) ++at;
     if (at == most_terms)
-      return fail(where_of(chip), fmt::format("{}: an index of more than {} loops", tensor.name, most_terms));
+      return fail(where_of(chip), fmt::format("{}: an index of more than {} loops", tensor.name, most_terms),
+          "an index of fewer loops, or the product of some of them as one loop");
     if (at == index.terms) ++index.terms;
     index.dim[at] = static_cast<std::int8_t>(term.dim);
     index.step[at] += static_cast<std::int32_t>(term.step);

@@ -98,7 +98,8 @@ class LayerTranslation {
   void add_dim(MappingProgram& program, const std::string& dim, std::int64_t extent) {
     if (extent < 1)
       return log_.refuse(layer_.position,
-          fmt::format("layer {} has no result along {}: the filter is larger than the image", layer_.name, dim));
+          fmt::format("layer {} has no result along {}: the filter is larger than the image", layer_.name, dim),
+          "a filter that fits into the image");
     program.dims.push_back({dim + suffix_, extent});
     tile_[dim] = extent;
   }
@@ -133,7 +134,9 @@ class LayerTranslation {
     std::int64_t sum = 0;
     for (const MaestroSize::Term& term : size.terms) {
       const std::int64_t part = term.dim.empty() ? term.number : layer_.size(term.dim);
-      if (part == 0) log_.refuse(where, fmt::format("Sz({}): layer {} has no such dimension", term.dim, layer_.name));
+      if (part == 0)
+        log_.refuse(where, fmt::format("Sz({}): layer {} has no such dimension", term.dim, layer_.name),
+            "a dimension of the layer");
       sum += term.sign * part;
     }
     if (sum < 1) log_.refuse(where, fmt::format("a size of {}", sum), "at least 1");
@@ -189,8 +192,9 @@ class LayerTranslation {
       const Piece piece = piece_of(level, directive);
       if (log_.failed()) return;
       if (contains(seen, directive.dim))
-        return log_.refuse(
-            directive.position, fmt::format("{} is mapped twice at one level of clusters", directive.dim));
+        return log_.refuse(directive.position,
+            fmt::format("{} is mapped twice at one level of clusters", directive.dim),
+            "one directive for each dimension and level");
       seen.push_back(directive.dim);
       const std::int64_t tile = tile_[piece.dim], rounds = (tile + piece.size - 1) / piece.size;
       inside[piece.dim] = piece.size;

@@ -21,7 +21,8 @@ constexpr std::string_view l2_key = "l2_size_cstr";
 
 void hardware_line(std::string_view line, const Position& where, MaestroHardware& hardware, ImportLog& log) {
   const std::size_t colon = line.find_first_of(":=");
-  if (colon == std::string_view::npos) return log.refuse(where, fmt::format("'{}' is no 'key: value' line", line));
+  if (colon == std::string_view::npos)
+    return log.refuse(where, fmt::format("'{:.80}' is no 'key: value' line", line), "num_pes: 256");
   const std::string key(stripped(line.substr(0, colon)));
   const std::string text(stripped(line.substr(colon + 1)));
   const auto value = real_number(text);

@@ -85,13 +85,16 @@ class MaestroReader {
   }
   void expect(std::string_view text) {
     if (accept(text)) return;
-    log_.refuse(peek().position, fmt::format("found {}, expected '{}'",
-                                     peek().text.empty() ? "the end of the file" : "'" + peek().text + "'", text));
+    log_.refuse(peek().position,
+        fmt::format("found {}, expected '{}'",
+            peek().text.empty() ? "the end of the file" : "'" + peek().text.substr(0, 80) + "'", text),
+        "Network NAME { Layer NAME { ... } }");
   }
   std::int64_t number() {
     const MaestroToken& token = next();
     if (const auto value = whole_number(token.text); value && *value > 0) return *value;
-    log_.refuse(token.position, fmt::format("found '{}', expected a whole number of at least 1", token.text));
+    log_.refuse(
+        token.position, fmt::format("found '{:.80}', expected a whole number of at least 1", token.text), "1 or more");
     return 1;
   }
 
@@ -135,7 +138,8 @@ class MaestroReader {
   }
   void dimensions(MaestroLayer& layer) {
     pairs([&](const MaestroToken& key, std::int64_t value) {
-      if (layer.size(key.text) > 0) log_.refuse(key.position, fmt::format("dimension {} stands twice", key.text));
+      if (layer.size(key.text) > 0)
+        log_.refuse(key.position, fmt::format("dimension {} stands twice", key.text), "each dimension once");
       layer.dims.emplace_back(key.text, value);
     });
   }

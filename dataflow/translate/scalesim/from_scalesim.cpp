@@ -40,7 +40,8 @@ Config read_config(const SourceFile& file, ImportLog& log) {
     const std::string_view line = stripped(text);
     if (line.empty() || line.front() == '#' || line.front() == ';' || line.front() == '[') return;
     const std::size_t sign = line.find_first_of(":=");
-    if (sign == std::string_view::npos) return log.refuse(where, fmt::format("'{}' is no 'key: value' line", line));
+    if (sign == std::string_view::npos)
+      return log.refuse(where, fmt::format("'{:.80}' is no 'key: value' line", line), "ArrayHeight: 32");
     const std::string key = lower_case(stripped(line.substr(0, sign)));
     if (!config.emplace(key, ConfigValue{std::string(stripped(line.substr(sign + 1))), where}).second)
       log.refuse(where, fmt::format("'{}' stands twice", key), "keep one");
@@ -167,13 +168,15 @@ ScalesimLayer lowered(const std::vector<std::string>& fields, const Position& wh
            layer;
   const std::int64_t stride = values[6];
   if (values[2] > values[0] || values[3] > values[1])
-    return log.refuse(where, fmt::format("layer {}: the filter is larger than the image", layer.name)), layer;
+    return log.refuse(where, fmt::format("layer {}: the filter is larger than the image", layer.name),
+               "a filter that fits into the image"),
+           layer;
   layer.m = capped_product(output_side(values[0], values[2], stride), output_side(values[1], values[3], stride));
   layer.k = capped_product(capped_product(values[2], values[3]), values[4]);
   layer.n = values[5];
   constexpr std::int64_t largest = std::int64_t{1} << 40;
   if (layer.m > largest || layer.k > largest)
-    log.refuse(where, fmt::format("layer {}: its product has a side of more than 2^40", layer.name));
+    log.refuse(where, fmt::format("layer {}: its product has a side of more than 2^40", layer.name), "smaller sizes");
   return layer;
 }
 

@@ -43,7 +43,7 @@ class ComponentReader {
     const YamlNode* inside = component.find("attributes");
     attributes_ = inside ? inside : &component;
     if (attributes_->kind != YamlNode::Kind::map && attributes_->kind != YamlNode::Kind::null)
-      log.refuse(attributes_->position, "attributes are not 'name: value' pairs");
+      log.refuse(attributes_->position, "attributes are not 'name: value' pairs", "name: value");
   }
 
   /// `multiple`: instances that the names around the component stand for; 0 = it must say them.
@@ -260,7 +260,7 @@ class ArchReading {
 
   std::int64_t multiplied(std::int64_t a, std::int64_t b, const Position& where) {
     constexpr std::int64_t most = std::int64_t{1} << 40;
-    if (b > most / a) return log_.refuse(where, "more than 2^40 instances"), 1;
+    if (b > most / a) return log_.refuse(where, "more than 2^40 instances", "fewer instances"), 1;
     return a * b;
   }
 

@@ -44,7 +44,8 @@ class MappingReader {
         return log_.refuse(value.position, fmt::format("'{}' of a directive has no word in the notation", value.key),
             name_hint(value.key, std::vector<std::string>(directive_keys.begin(), directive_keys.end())));
     const YamlNode *target = directive.find("target"), *type = directive.find("type");
-    if (!target || !type) return log_.refuse(directive.position, "a directive without target and type");
+    if (!target || !type)
+      return log_.refuse(directive.position, "a directive without target and type", "target: NAME, type: temporal");
     const auto level = find_level(*target);
     if (!level) return;
     if (type->text == "datatype" || type->text == "bypass") return read_keep(directive, levels_[*level]);
@@ -111,8 +112,8 @@ class MappingReader {
         if (!dim) return refuse_dim(node, text.substr(at, end - at));
         for (const TimeloopFactor& other : loops.inner_to_outer)
           if (other.dim == *dim)
-            return log_.refuse(
-                node.position, fmt::format("permutation '{}' has {} twice", text, problem_.dims[*dim].name));
+            return log_.refuse(node.position,
+                fmt::format("permutation '{}' has {} twice", text, problem_.dims[*dim].name), "each dimension once");
         loops.inner_to_outer.push_back({*dim, 1, 1});
         at += problem_.dims[*dim].name.size();
       }
@@ -136,7 +137,8 @@ class MappingReader {
         const auto dim = exact_dim(text.substr(start, at - start));
         if (!dim) return refuse_dim(node, text.substr(start, std::max<std::size_t>(at - start, 1)));
         if (contains(seen, *dim))
-          return log_.refuse(node.position, fmt::format("factors '{}' have {} twice", text, problem_.dims[*dim].name));
+          return log_.refuse(node.position, fmt::format("factors '{}' have {} twice", text, problem_.dims[*dim].name),
+              "each dimension once");
         seen.push_back(*dim);
         while (at < text.size() && (text[at] == ' ' || text[at] == '=')) ++at;
         TimeloopFactor& factor = *std::ranges::find(loops.inner_to_outer, *dim, &TimeloopFactor::dim);
@@ -217,11 +219,14 @@ class MappingReader {
         last = capped_product(last, f.end) + f.residual - 1;
         if (f.residual > f.end)
           log_.refuse(problem_.position,
-              fmt::format("{}{},{}: the last rounds exceed the others", problem_.dims[d].name, f.end, f.residual));
+              fmt::format("{}{},{}: the last rounds exceed the others", problem_.dims[d].name, f.end, f.residual),
+              "last rounds of at most the others");
       });
       if (imperfect && last + 1 != problem_.dims[d].extent)
-        log_.refuse(problem_.position, fmt::format("the factors of {} with their last rounds give {}, its extent is {}",
-                                           problem_.dims[d].name, last + 1, problem_.dims[d].extent));
+        log_.refuse(problem_.position,
+            fmt::format("the factors of {} with their last rounds give {}, its extent is {}", problem_.dims[d].name,
+                last + 1, problem_.dims[d].extent),
+            "factors that give the extent");
     }
   }
 

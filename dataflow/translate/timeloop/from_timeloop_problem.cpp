@@ -88,7 +88,8 @@ class ProblemReader {
 
   void read_dims(const YamlNode& list) {
     for (const std::string& name : timeloop_words(list, "dimensions", log_)) {
-      if (dim_index(name)) return log_.refuse(list.position, fmt::format("dimension {} stands twice", name));
+      if (dim_index(name))
+        return log_.refuse(list.position, fmt::format("dimension {} stands twice", name), "each dimension once");
       if (notation_name(name, list.position, log_) != name)
         return log_.refuse(list.position, fmt::format("dimension '{}'", name), "letters, digits and '_'");
       problem_.dims.push_back({name, 0});
@@ -98,7 +99,8 @@ class ProblemReader {
   void read_coefficients(const YamlNode& list) {
     for (const YamlNode& item : list.items) {
       const YamlNode *name = item.find("name"), *value = item.find("default");
-      if (!name || name->text.empty()) return log_.refuse(item.position, "a coefficient without a name");
+      if (!name || name->text.empty())
+        return log_.refuse(item.position, "a coefficient without a name", "name: Wstride, default: 1");
       coefficients_.push_back({name->text, value ? timeloop_whole(*value, 1, "default", log_) : 0});
     }
   }
@@ -152,7 +154,8 @@ class ProblemReader {
           item.position, "a data space without name and projection", "- name: A, projection: [ [[M]], [[K]] ]");
     for (const auto& other : problem_.spaces)
       if (other.name == space.name)
-        return log_.refuse(item.position, fmt::format("data space {} stands twice", space.name));
+        return log_.refuse(
+            item.position, fmt::format("data space {} stands twice", space.name), "each data space once");
     if (projection->kind != YamlNode::Kind::list)
       return log_.refuse(projection->position, "a projection that is no list",
           "[ [[M]], [[K]] ]: one list of terms per dimension of the tensor");
@@ -240,9 +243,11 @@ double timeloop_number(const YamlNode& node, double least, const std::string& wh
 std::vector<std::string> timeloop_words(const YamlNode& node, const std::string& what, ImportLog& log) {
   if (node.kind == YamlNode::Kind::scalar) return {node.text};
   std::vector<std::string> words;
-  if (node.kind == YamlNode::Kind::map) log.refuse(node.position, fmt::format("{} is no list of words", what));
+  if (node.kind == YamlNode::Kind::map)
+    log.refuse(node.position, fmt::format("{} is no list of words", what), "[A, B]");
   for (const YamlNode& item : node.items) {
-    if (item.kind != YamlNode::Kind::scalar) log.refuse(item.position, fmt::format("{} is no list of words", what));
+    if (item.kind != YamlNode::Kind::scalar)
+      log.refuse(item.position, fmt::format("{} is no list of words", what), "[A, B]");
     words.push_back(item.text);
   }
   return words;

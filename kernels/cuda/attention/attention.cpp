@@ -120,9 +120,10 @@ Expected<AttentionShape> shape_of(const AttentionQuery& query) {
     return fail(where, "our attention has no kernel for heads of " + std::to_string(static_cast<int>(query.head_dim)),
         "head_dim: 64, 128");
   if (query.queries != query.keys)
-    return fail(where, "our attention wants as many queries as keys, not " +
-                           std::to_string(static_cast<std::int64_t>(query.queries)) + " and " +
-                           std::to_string(static_cast<std::int64_t>(query.keys)));
+    return fail(where,
+        "our attention wants as many queries as keys, not " + std::to_string(static_cast<std::int64_t>(query.queries)) +
+            " and " + std::to_string(static_cast<std::int64_t>(query.keys)),
+        "equal counts");
   if (std::fmod(query.heads, query.kv_heads) != 0)
     return fail(where, "the heads of keys do not divide those of queries", "kv_heads: a divisor of heads");
   // A launch has at most 65535 blocks in y and z, and rows are counted in 32 bits.

@@ -141,14 +141,15 @@ Expected<CudnnAttentionShape> attention_shape(const AttentionQuery& query) {
   const std::string where = work_name(query);
   for (const double size : {query.batch, query.queries, query.keys, query.heads, query.kv_heads, query.head_dim})
     if (size < 1 || size > std::numeric_limits<std::int32_t>::max() || size != std::floor(size))
-      return fail(where, "sizes are whole numbers from 1 to 2147483647, not " + std::to_string(size));
+      return fail(where, "sizes are whole numbers from 1 to 2147483647, not " + std::to_string(size),
+          "batch, heads, queries and keys as whole numbers");
   if (query.precision != Precision::bf16 && query.precision != Precision::fp16)
-    return fail(where, "cuDNN's attention is timed in bf16 and fp16 only");
+    return fail(where, "cuDNN's attention is timed in bf16 and fp16 only", "bf16 or fp16");
   if (query.pass == AttentionPass::decode || query.queries != query.keys || query.keys < 2)
     return fail(where, "cuDNN's attention is timed on whole sequences",
         "as many queries as keys, two at least, forward or backward");
   if (std::fmod(query.heads, query.kv_heads) != 0)
-    return fail(where, "heads are no multiple of the heads of keys and values");
+    return fail(where, "heads are no multiple of the heads of keys and values", "heads in equal groups");
   const auto whole = [](double size) { return static_cast<std::int64_t>(size); };
   return CudnnAttentionShape{whole(query.batch), whole(query.queries), whole(query.heads), whole(query.kv_heads),
       whole(query.head_dim), query.causal, query.precision == Precision::fp16 ? CUDNN_DATA_HALF : CUDNN_DATA_BFLOAT16};

@@ -29,7 +29,8 @@ struct CublasLibrary {
   decltype(&cublasLtMatmul) multiply = read("cublasLtMatmul");
 
   /// "cublasLtMatmul: an unsupported value or parameter was passed to the function", with a hint where there is one.
-  [[nodiscard]] Expected<void> checked(cublasStatus_t status, const char* call, const char* hint = "") const;
+  [[nodiscard]] Expected<void> checked(cublasStatus_t status, const char* call,
+      const char* hint = "nvidia-smi shows whether the GPU still answers") const;
 };
 
 /// Loaded once per process; the failure is remembered as well.

@@ -49,8 +49,8 @@ bool whole_size(double size) {
 Expected<void> sizes_allowed(const GemmQuery& q) {
   for (const double size : {q.m, q.n, q.k, q.batch})
     if (!whole_size(size))
-      return fail(
-          work_name(q), "m, n, k and batch are whole numbers from 1 to 2147483647, not " + std::to_string(size));
+      return fail(work_name(q), "m, n, k and batch are whole numbers from 1 to 2147483647, not " + std::to_string(size),
+          "sizes of a product");
   return {};
 }
 

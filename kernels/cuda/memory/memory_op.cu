@@ -85,7 +85,7 @@ Expected<MemoryShape> shape_of(const GpuContext& context, const MemoryQuery& que
 
 MadeOperation make_memory_op(GpuContext& context, const MemoryQuery& query) {
   const MemoryOperator* row = find_operator(query.op->id);
-  if (row == nullptr) return fail(work_name(query), "no kernel of ours does this");
+  if (row == nullptr) return fail(work_name(query), "no kernel of ours does this", "an operator of the catalogue");
   TRY(const auto make, make_of(*row, query, context.at_least(8, 0)));
   TRY(check_shape(*row, query));
   TRY(const auto shape, shape_of(context, query));

@@ -1,7 +1,6 @@
 #include "sim/schedule/engine/balance.h"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 
 namespace stepcast::sim {
@@ -37,8 +36,8 @@ Balance balance_of(const Order& order, const StageTimes& times, Seconds makespan
   // The order ran with other times; whether it can run does not depend on them.
   const auto timeline = run(order, even);
   if (!timeline) return balance;
-  const Seconds cost = makespan - timeline->makespan;
-  if (std::abs(cost.value()) > makespan_rounding * makespan.value()) balance.cost = cost;
+  const Seconds saved = makespan - timeline->makespan;
+  if (saved.value() > makespan_rounding * makespan.value()) balance.cost = saved;
   return balance;
 }
 

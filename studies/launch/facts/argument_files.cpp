@@ -89,7 +89,8 @@ void read_argument_program(JsonObject& file, ArgumentSource& source) {
     row.read("date", release.date);
     row.require(source.releases.empty() || source.releases.back().date <= release.date, "date",
         "is before that of the release above it", "releases stand in order of time");
-    row.require(!source.has(release.id), "id", fmt::format("'{}' is there already", release.id));
+    row.require(
+        !source.has(release.id), "id", fmt::format("'{}' is there already", release.id), "each release stands once");
     source.releases.push_back(release);
   }
   if (!file.has("extends")) return;
@@ -130,7 +131,8 @@ Expected<bool> check_argument_times(const ArgumentSource& source, const Argument
   for (const auto& [from, value] : fact.defaults) named.emplace_back("defaults", from);
   for (const auto& [key, release] : named) TRY(check_argument_release(source, row, key, release));
   if (!fact.since.empty() && !fact.until.empty() && !table.before(fact.since, fact.until))
-    return fail(source.where[row] + "/until", fmt::format("'{}' is not after '{}'", fact.until, fact.since));
+    return fail(source.where[row] + "/until", fmt::format("'{}' is not after '{}'", fact.until, fact.since),
+        "since, and a later release as until");
   for (std::size_t i = 1; i < fact.defaults.size(); ++i)
     if (fact.defaults[i].first.empty() ||
         (!fact.defaults[i - 1].first.empty() && !table.before(fact.defaults[i - 1].first, fact.defaults[i].first)))
@@ -158,7 +160,8 @@ Expected<ArgumentTable> argument_table_of(const ArgumentSource& source, const Ar
   for (std::size_t row = 0; row < facts.size(); ++row)
     if (const auto [first, added] = own.emplace(facts[row].name, row); !added)
       return fail(source.where[row] + "/name",
-          fmt::format("'{}' stands in {} already", first->first, source.where[first->second]));
+          fmt::format("'{}' stands in {} already", first->first, source.where[first->second]),
+          "one row for each argument");
   if (base != nullptr)
     for (ArgumentFact& fact : facts_at(*base, source.base_release))
       if (!own.contains(fact.name)) facts.push_back(std::move(fact));
@@ -182,8 +185,10 @@ Expected<bool> add_argument_table(
   if (!source.base.empty()) {
     open.insert(program);
     if (open.contains(source.base) || !sources.contains(source.base))
-      return fail(source.extends_where, open.contains(source.base) ? fmt::format("'{}' extends this one", source.base)
-                                                                   : fmt::format("no program '{}'", source.base));
+      return fail(source.extends_where,
+          open.contains(source.base) ? fmt::format("'{}' extends this one", source.base)
+                                     : fmt::format("no program '{}'", source.base),
+          "another program of these files");
     TRY(add_argument_table(source.base, sources, tables, open));
     base = &tables.find(source.base)->second;
     if (!base->has_release(source.base_release))

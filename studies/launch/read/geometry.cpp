@@ -289,7 +289,8 @@ class GeometryReader {
         return fail(subject_.launch.where, fmt::format("its arguments do not tell the {}", name), how_to_tell(asked));
     if (spec_.kv_heads > 0 && spec_.heads % spec_.kv_heads != 0)
       return fail(ask_.where(Asked::kv_heads),
-          fmt::format("{} query groups do not divide {} heads", spec_.kv_heads, spec_.heads));
+          fmt::format("{} query groups do not divide {} heads", spec_.kv_heads, spec_.heads),
+          "groups that divide the heads");
     return {};
   }
 

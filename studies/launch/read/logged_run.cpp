@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "calibrate/import/device_name.h"
+#include "calibrate/rows/device_name.h"
 #include "calibrate/import/tables/plain_words.h"
 #include "model/catalog.h"
 #include "studies/launch/read/launch_request.h"
@@ -113,7 +113,9 @@ Expected<RunHardware> logged_hardware(const TrainingLog& log, const LoggedRunHin
 Expected<LoggedRun> logged_run(const TrainingLog& log, const LoggedRunHints& hints) {
   if (auto good = need_arguments(log); !good && hints.network.empty()) return tl::unexpected(good.error());
   const Framework* framework = find_framework(log.framework);
-  if (framework == nullptr) return fail(log.where, fmt::format("no program '{:.40}'", log.framework));
+  if (framework == nullptr)
+    return fail(log.where, fmt::format("no program '{:.40}'", log.framework),
+        "a log of megatron, nemo, torchtitan or deepspeed");
   TRY(const auto said, launch_hints_of(hints));
   LoggedRun out;
   out.assumptions = log.notes;

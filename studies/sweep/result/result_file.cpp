@@ -129,12 +129,14 @@ Expected<SweepResult> read_result_file(const std::string& name) {
   std::error_code unknown;
   if (std::filesystem::is_directory(name, unknown)) return fail(name, "is a folder", "name a file");
   std::ifstream file(name, std::ios::binary);
-  if (!file) return fail(name, fmt::format("cannot be read: {}", std::strerror(errno)));
+  if (!file)
+    return fail(
+        name, fmt::format("cannot be read: {}", std::strerror(errno)), "a file that is there and that you may read");
   std::string text;
   auto chunk = std::make_unique<std::array<char, 1 << 16>>();
   while (text.size() <= most && (file.read(chunk->data(), chunk->size()), file.gcount() > 0))
     text.append(chunk->data(), static_cast<std::size_t>(file.gcount()));
-  if (file.bad()) return fail(name, "reading it failed half-way");
+  if (file.bad()) return fail(name, "reading it failed half-way", "a file on a disk that answers");
   if (text.size() > most) return fail(name, "the file is too large", "at most 1 GiB");
   return read_result(text, name);
 }

@@ -13,6 +13,9 @@ namespace {
 
 constexpr std::string_view result_first_words = "{\"stepcast_sweep\": ";
 
+/// What helps where the lines of a file contradict each other.
+constexpr const char* whole_file = "the whole file as a sweep wrote it";
+
 struct ResultLines {
   std::vector<std::string_view> lines;
   std::string file;
@@ -96,9 +99,10 @@ void check_done(JsonObject& json, const SweepResult& result) {
     sum += range.size();
   }
   const SweepTally& tally = result.tally;
-  json.require(tally.enumerated == sum, "tally", fmt::format("{} enumerated, but {} done", tally.enumerated, sum));
   json.require(
-      tally.illegal_sum() + tally.does_not_fit + tally.excluded <= sum, "tally", "more dismissed than enumerated");
+      tally.enumerated == sum, "tally", fmt::format("{} enumerated, but {} done", tally.enumerated, sum), whole_file);
+  json.require(tally.illegal_sum() + tally.does_not_fit + tally.excluded <= sum, "tally",
+      "more dismissed than enumerated", whole_file);
 }
 
 Expected<HeaderRead> read_header(const ResultLines& text) {
@@ -124,14 +128,15 @@ Expected<HeaderRead> read_header(const ResultLines& text) {
   json.read("check", check);
   if (json.failed()) return finish_line(json, head, text.at(0));
   const std::string real_hash = result.question.hash();
-  json.require(hash == real_hash, "hash", fmt::format("the question was changed: its hash is {}", real_hash));
+  json.require(
+      hash == real_hash, "hash", fmt::format("the question was changed: its hash is {}", real_hash), whole_file);
   const Shard& part = result.shard;
   json.require(
       part.index < part.count, "shard", fmt::format("no shard {}/{}", part.index, part.count), "they count from 0");
   check_figures(json, result.question);
   if (!json.failed()) check_done(json, result);
   const std::uint64_t most = result.question.top;
-  json.require(head.top <= most, "rows", fmt::format("{} rows in the top {}", head.top, most));
+  json.require(head.top <= most, "rows", fmt::format("{} rows in the top {}", head.top, most), whole_file);
   return finish_line(json, head, text.at(0));
 }
 
@@ -164,8 +169,8 @@ Expected<SweepRow> read_result_row(
   for (const SweepAxis& axis : result.question.axes) choices.read(axis.key, row.choices.emplace_back());
   read_result_figures(json.object("figures"), row.figures);
   json.require(found == list, "list", fmt::format("found '{}'", found), list);
-  json.require(
-      is_done(result.done, row.index), "index", fmt::format("configuration {} is not among those done", row.index));
+  json.require(is_done(result.done, row.index), "index",
+      fmt::format("configuration {} is not among those done", row.index), whole_file);
   return finish_line(json, row, where);
 }
 
@@ -221,8 +226,10 @@ Expected<SweepResult> read_result(const std::string& text, const std::string& wh
   TRY(auto head, read_header(lines));
   SweepResult& result = head.result;
   const std::uint64_t rows = lines.lines.size() - 1, wanted = head.top + head.pareto;
-  if (rows < wanted) return fail(where, fmt::format("the file is cut short: {} of {} rows are there", rows, wanted));
-  if (rows > wanted) return fail(lines.at(1 + wanted), fmt::format("a row more than the {} that line 1 says", wanted));
+  if (rows < wanted)
+    return fail(where, fmt::format("the file is cut short: {} of {} rows are there", rows, wanted), whole_file);
+  if (rows > wanted)
+    return fail(lines.at(1 + wanted), fmt::format("a row more than the {} that line 1 says", wanted), whole_file);
   TRY(auto top, read_result_list(lines, 1, head.top, "top", result, result.question.objective));
   if (head.pareto > 0 && result.question.pareto.empty())
     return fail(lines.at(1 + head.top), "a row of a Pareto front that nobody asked for",

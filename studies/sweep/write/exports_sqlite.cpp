@@ -54,10 +54,10 @@ class MemoryDatabase {
   }
   Expected<std::string> bytes() {
     insert_.reset();
-    if (!error_.empty()) return fail("SQLite", error_);
+    if (!error_.empty()) return fail("SQLite", error_, "another format: csv or jsonl");
     sqlite3_int64 size = 0;
     const std::unique_ptr<unsigned char, Free> all(sqlite3_serialize(db_.get(), "main", &size, 0));
-    if (!all) return fail("SQLite", "no memory for the database");
+    if (!all) return fail("SQLite", "no memory for the database", "fewer rows, or another format: csv or jsonl");
     return std::string(reinterpret_cast<const char*>(all.get()), static_cast<std::size_t>(size));
   }
 

@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "calibrate/rows/device_name.h"
 #include "calibrate/rows/measurement_context.h"
 #include "calibrate/rows/measurement_file.h"
 #include "tests/calibrate/nccl_sample.h"
@@ -13,6 +14,7 @@
 namespace stepcast::calibrate {
 namespace {
 
+using testing::AnyOf;
 using testing::HasSubstr;
 
 const char* own_file = R"({"stepcast_measurements": 1, "contexts": [{"gpu": "h100-sxm"}],
@@ -55,6 +57,54 @@ TEST(Importer, what_the_user_says_fills_and_may_not_contradict) {
   const auto refused = import_text(own_file, "m.json", "", options);
   ASSERT_FALSE(refused.has_value());
   EXPECT_THAT(refused.error().what, HasSubstr("gpu h100-sxm"));
+}
+
+/// The shortest files of each format that names its device.
+std::vector<std::string> files_of_device(const std::string& name) {
+  const std::string row = "8,8,8,bf16,10,";
+  return {nccl_header(1, 8) + nccl_device_lines(1, 8, name.c_str()) + nccl_names + nccl_all_reduce_rows(),
+      R"({"nccl_version": 2804, "args": ["all_gather_perf"], "config": {"nthreads": 8, "ngpus": 1, "devices": [{"rank": 0,
+"hostname": "n", "device": 0, "device_info": ")" +
+          name + R"("}]}, "results": [{"size": 64000000, "count": 2000000, "type":
+"float", "redop": "none", "root": "-1", "out_of_place": {"time": 1000.0, "alg_bw": 64.0, "bus_bw": 56.0}}]})",
+      "m,n,k,dtype,time_us,device\n" + row + name + "\n",
+      R"({"meta": {"version": {"nvbench": 1}}, "devices": [{"id": 0, "name": ")" + name + R"("}], "benchmarks":
+[{"name": "gemm", "states": [{"device": 0, "axis_values": [{"name": "m", "value": "8"}, {"name": "n", "value": "8"},
+{"name": "k", "value": "8"}, {"name": "dtype", "value": "bf16"}], "summaries": [{"tag": "nv/cold/time/gpu/mean",
+"data": [{"name": "value", "value": "1e-5"}]}]}]}]})",
+      R"({"context": {"GPU_Name": ")" + name + R"("}, "benchmarks": [{"name": "gemm/m:8/n:8/k:8/dtype:bf16",
+"real_time": 10, "time_unit": "us"}]})",
+      "Start (ns),Duration (ns),Device,Name\n1,10000," + name + " (0),gemm m=8 n=8 k=8 dtype=bf16/gemm\n",
+      R"({"deviceProperties": [{"id": 0, "name": ")" + name + R"("}], "traceEvents": [{"cat": "cpu_op", "name":
+"aten::mm", "args": {"External id": 1, "Input Dims": [[8, 8], [8, 8]], "Input type": ["c10::Half", "c10::Half"]}},
+{"cat": "kernel", "name": "gemm", "dur": 10, "args": {"External id": 1}}]})"};
+}
+
+TEST(Importer, a_file_of_another_device_is_refused_with_both_names_in_every_format) {
+  ImportOptions options;
+  options.context.gpu = "h100-sxm";
+  for (const std::string& text : files_of_device("NVIDIA H100 80GB HBM3")) {
+    const auto rows = import_text(text, "1x8", "", options);
+    ASSERT_TRUE(rows.has_value()) << text << to_text(rows.error());
+    EXPECT_EQ(rows->contexts[0].device, "NVIDIA H100 80GB HBM3") << text;
+  }
+  // One that the catalogue does not know, and one that it does.
+  for (const char* name : {"NVIDIA GB10", "NVIDIA A100-SXM4-80GB"}) {
+    for (const std::string& text : files_of_device(name)) {
+      const auto rows = import_text(text, "1x8", "", options);
+      ASSERT_FALSE(rows.has_value()) << text;
+      EXPECT_THAT(rows.error().what, HasSubstr("h100-sxm")) << text;
+      EXPECT_THAT(rows.error().what, AnyOf(HasSubstr("GB10"), HasSubstr("a100-80gb"))) << text;
+      EXPECT_FALSE(rows.error().hint.empty());
+    }
+  }
+}
+
+TEST(Importer, a_device_that_says_more_of_the_same_model_or_none_may_be_the_gpu) {
+  for (const char* name : {"NVIDIA H100 80GB HBM3 MIG 7g.80gb", "NVIDIA Graphics Device", "H100"})
+    EXPECT_TRUE(check_device(name, "h100-sxm", "f").has_value()) << name;
+  EXPECT_FALSE(check_device("NVIDIA H100 PCIe", "h100-sxm", "f").has_value());  // the catalogue has it as another
+  EXPECT_TRUE(check_device("Some Card X1", "not-in-the-catalogue", "f").has_value());
 }
 
 TEST(Importer, contexts_merge_field_by_field) {

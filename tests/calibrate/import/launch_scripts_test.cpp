@@ -173,6 +173,28 @@ TEST(LaunchScripts, ArgumentsOfTheScriptThatNobodyGives) {
   EXPECT_EQ(x_of("torchrun train.py --x a \"$@\"\n", {{"@", "b"}}), "a b");
 }
 
+TEST(LaunchScripts, ArgumentsThatTheScriptGivesItself) {
+  EXPECT_EQ(x_of("set -- a b c\nshift\ntorchrun train.py --x $1 $2\n"), "b c");
+  EXPECT_EQ(x_of("set -- a b c\nshift 2\ntorchrun train.py --x \"$@\"\n"), "c");
+  EXPECT_EQ(x_of("set -- a b\nshift 5\ntorchrun train.py --x 1 \"$@\"\n"), "1");
+  // A function has its own, and the script's are back behind it.
+  EXPECT_EQ(x_of("set -- a b\nf() {\n  X=$1$2\n  shift\n}\nf c\ntorchrun train.py --x $X $1\n"), "c$2 a");
+  EXPECT_EQ(x_of("shift\ntorchrun train.py --x $1\n", {{"1", "a"}, {"2", "b"}}), "b");
+}
+
+// tests/bench/shell_bench.cpp has the time of texts like these.
+TEST(LaunchScripts, QuotesWithoutEndAreReadOnce) {
+  std::string script = "set --";
+  for (int i = 0; i < 19'000; ++i) script += " ''";
+  for (int i = 0; i < 3'000; ++i) script += "\nshift";
+  EXPECT_EQ(x_of(script + "\ntorchrun train.py --x 1 \"$@\"\n").size(), 16'001u);
+  for (const char* opens : {"echo $(\n", ". \"$(\n", "set -- $(\n"}) {
+    std::string open;
+    for (int i = 0; i < 3'000; ++i) open += opens;
+    EXPECT_EQ(x_of(open + "torchrun train.py --x 1\n"), "1") << opens;
+  }
+}
+
 TEST(LaunchScripts, Functions) {
   EXPECT_EQ(x_of("run() {\n  torchrun train.py --x $1$X\n}\nX=7\nrun 3\n"), "37");
   EXPECT_EQ(x_of("function run {\n  local a=$1\n  torchrun train.py --x $a\n}\nrun 3\n"), "3");

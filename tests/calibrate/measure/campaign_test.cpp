@@ -248,7 +248,9 @@ TEST(MeasureCampaign, keeps_every_five_seconds_and_at_the_end) {
 TEST(MeasureCampaign, a_file_that_cannot_be_written_ends_it) {
   FakeGpu gpu;
   MeasureHooks hooks;
-  hooks.keep = [](const Measurements&) -> Expected<void> { return fail("m.json", "no space left on device"); };
+  hooks.keep = [](const Measurements&) -> Expected<void> {
+    return fail("m.json", "no space left on device", "another disk");
+  };
   const auto result = run_campaign(gpu, small_campaign(), hooks);
   ASSERT_FALSE(result.has_value());
   EXPECT_EQ(result.error().where, "m.json");

@@ -170,7 +170,7 @@ class FakeCollectives : public CollectiveBench {
     return options_.meeting ? options_.meeting->from_first(options_.first, here) : here;
   }
   Expected<void> usable() override {
-    return lost_ ? Expected<void>(fail("nccl", "nothing runs any more")) : Expected<void>{};
+    return lost_ ? Expected<void>(fail("nccl", "nothing runs any more", "start anew")) : Expected<void>{};
   }
 
   // What tests look at.
@@ -188,11 +188,11 @@ class FakeCollectives : public CollectiveBench {
   Expected<void> call(FakeCollectiveCall kind, Seconds takes) {
     clock_ += takes;
     ++counts_[kind];
-    if (lost_) return fail("nccl", "nothing runs any more");
+    if (lost_) return fail("nccl", "nothing runs any more", "start anew");
     const FakeCollectiveFault* fault = fault_of(kind);
     if (fault == nullptr || fault->wrong) return {};
     lost_ = fault->for_ever;
-    return fail("ncclFake", "unhandled system error");
+    return fail("ncclFake", "unhandled system error", "start anew");
   }
   [[nodiscard]] const FakeCollectiveFault* fault_of(FakeCollectiveCall kind) const {
     for (const FakeCollectiveFault& fault : options_.faults)

@@ -136,14 +136,14 @@ class FakeGpu : public GpuBench {
     if (kind != FakeCall::replay) idle(takes * options_.slower);
     const int nth = ++counts_.at(static_cast<std::size_t>(kind));
     wrong_ = false;
-    if (lost_) return fail("fake GPU", "the GPU is lost");
+    if (lost_) return fail("fake GPU", "the GPU is lost", "start anew");
     for (const FakeFault& fault : options_.faults) {
       const bool now = fault.kind == FakeFault::fails_always ? nth >= fault.nth : nth == fault.nth;
       if (fault.call != kind || !now) continue;
       wrong_ = fault.kind == FakeFault::wrong;
       if (wrong_) continue;
       lost_ = fault.kind == FakeFault::loses_gpu;
-      return fail("fake GPU", lost_ ? "an illegal access" : "this call was told to fail");
+      return fail("fake GPU", lost_ ? "an illegal access" : "this call was told to fail", "start anew");
     }
     return {};
   }
@@ -176,7 +176,7 @@ class FakeWork : public PreparedWork {
     if (auto good = gpu_.call(FakeCall::allocate, gpu_.options_.allocating); !good) return good;
     const Bytes wanted = touched() * copies;
     if (wanted > gpu_.options_.device.memory - gpu_.options_.used_memory - gpu_.allocated_)
-      return fail("cudaMalloc", "out of memory");
+      return fail("cudaMalloc", "out of memory", "less");
     held_ = wanted;
     gpu_.allocated_ += held_;
     used_at_.assign(static_cast<std::size_t>(copies), -std::numeric_limits<double>::infinity());
@@ -246,7 +246,8 @@ class FakeWork : public PreparedWork {
 
 inline Expected<std::unique_ptr<PreparedWork>> FakeGpu::prepare(const Work& work) {
   if (auto good = call(FakeCall::prepare, options_.preparing); !good) return tl::unexpected(good.error());
-  if (const std::string why = options_.cannot ? options_.cannot(work) : ""; !why.empty()) return fail("fake GPU", why);
+  if (const std::string why = options_.cannot ? options_.cannot(work) : ""; !why.empty())
+    return fail("fake GPU", why, "other work");
   prepared_.push_back(to_text(work));
   return std::make_unique<FakeWork>(*this, work);
 }

@@ -18,12 +18,12 @@ Expected<int> half(int number) {
 }
 
 Expected<void> positive(int number) {
-  if (number <= 0) return fail("number", "found one below 1");
+  if (number <= 0) return fail("number", "found one below 1", "1 or more");
   return {};
 }
 
 Expected<std::unique_ptr<int>> boxed(int number) {
-  if (number == 0) return fail("box", "found nothing to put in");
+  if (number == 0) return fail("box", "found nothing to put in", "something");
   return std::make_unique<int>(number);
 }
 

@@ -147,6 +147,35 @@ TEST(ImportKineto, kernels_without_shape_are_noted_with_their_share) {
           AllOf(HasSubstr("30.0 %"), HasSubstr("lonely_kernel")), HasSubstr("1 kernels without a duration")));
 }
 
+TEST(ImportKineto, kernels_may_come_before_operators_and_devices_last) {
+  const std::string events =
+      kernel_event(1, "gemm", 10) + "," + torch_op_event(1, "aten::mm", "[[8, 8], [8, 8]]", two_bf16);
+  const auto rows = read_kineto("{\"other\": {\"deviceProperties\": 1}, \"traceEvents\": [" + events +
+                                    R"(], "deviceProperties": [{"id": 0, "name": "NVIDIA H100 80GB HBM3"}]})",
+      "t.json", {});
+  ASSERT_TRUE(rows.has_value()) << to_text(rows.error());
+  EXPECT_EQ(rows->rows.size(), 1u);
+  EXPECT_EQ(rows->contexts[0].gpu, "h100-sxm");
+}
+
+TEST(ImportKineto, the_device_is_the_one_that_ran_the_kernels) {
+  const auto read = [](const std::string& devices, const std::string& gpu) {
+    ImportOptions options;
+    options.context.gpu = gpu;
+    return read_kineto("{\"deviceProperties\": [" + devices + "], \"traceEvents\": [" +
+                           torch_op_event(1, "aten::mm", "[[8, 8], [8, 8]]", two_bf16) + "," +
+                           kernel_event(1, "gemm", 10, ", \"device\": 1") + "]}",
+        "t.json", options);
+  };
+  const std::string h100 = R"({"id": 1, "name": "NVIDIA H100 80GB HBM3"})", t4 = R"({"id": 0, "name": "Tesla T4"})",
+                    gb10 = R"({"id": 1, "name": "NVIDIA GB10"})";
+  EXPECT_EQ(read(t4 + "," + h100, "")->contexts[0].gpu, "h100-sxm");
+  const auto other = read(gb10, "h100-sxm");
+  ASSERT_FALSE(other.has_value());
+  EXPECT_THAT(to_text(other.error()), AllOf(HasSubstr("NVIDIA GB10"), HasSubstr("h100-sxm")));
+  EXPECT_THAT(to_text(read(h100, "a100-80gb").error()), AllOf(HasSubstr("h100-sxm"), HasSubstr("a100-80gb")));
+}
+
 TEST(ImportKineto, mistakes_say_what_is_missing) {
   const auto error_of = [](const std::string& text) {
     const auto rows = read_kineto(text, "t.json", {});

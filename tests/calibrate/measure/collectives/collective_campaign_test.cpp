@@ -157,7 +157,8 @@ TEST(CollectiveCampaign, AFailedCallLeavesOutItsGroupAndNoOther) {
   const MeasureResult result = timed_on(bench, planned_for(bench));
   EXPECT_TRUE(result.finished);
   ASSERT_EQ(result.skipped.size(), 1u);
-  EXPECT_THAT(result.skipped[0].why, HasSubstr("unhandled system error; the rest of 2 neighbours is left out"));
+  EXPECT_THAT(
+      result.skipped[0].why, HasSubstr("unhandled system error (start anew); the rest of 2 neighbours is left out"));
   std::set<std::int64_t> ranks;
   for (const Measurement& row : result.measurements.rows)
     if (const auto* query = std::get_if<CollectiveQuery>(&row.what)) ranks.insert(query->ranks);
@@ -262,7 +263,9 @@ TEST(CollectiveCampaign, AnEarlierFileOfAnotherNcclIsRefused) {
 TEST(CollectiveCampaign, AFileThatCannotBeWrittenFails) {
   FakeCollectives bench;
   MeasureHooks hooks;
-  hooks.keep = [](const Measurements&) -> Expected<void> { return fail("out.json", "no space left on device"); };
+  hooks.keep = [](const Measurements&) -> Expected<void> {
+    return fail("out.json", "no space left on device", "another disk");
+  };
   const auto result = run_collectives(bench, planned_for(bench), collective_request(), hooks);
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().where, "out.json");

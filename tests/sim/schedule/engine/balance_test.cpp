@@ -1,7 +1,11 @@
 #include "sim/schedule/engine/balance.h"
 #include "sim/schedule/schedule_table.h"
 
+#include <random>
+
 #include <gtest/gtest.h>
+
+#include "tests/trials.h"
 
 namespace stepcast::sim {
 namespace {
@@ -46,6 +50,44 @@ TEST(Balance, ARankIsAllOfItsStages) {
       balance_with("zb-v", {.ranks = 2, .chunks = 2, .micro_batches = 4}, times_of({1, 1, 1, 3}, {2, 2, 2, 6}));
   EXPECT_DOUBLE_EQ(balance.imbalance, 12.0 / 9);
   EXPECT_GT(balance.cost.value(), 0);
+}
+
+// Two ranks, one micro-batch, all hops 1: with 4 and 1 stages 5 forward and 10 backward as with 2.5 each, so that
+// nothing is saved. With more micro-batches some orders even run longer at the mean.
+TEST(Balance, NothingIsSavedWhereEqualStagesWouldBeNoFaster) {
+  EXPECT_EQ(balance_with("1f1b", {.ranks = 2, .micro_batches = 1}, times_of({4, 1}, {8, 2})).cost, Seconds(0));
+}
+
+TEST(Balance, AnImbalanceNeverCostsLessThanNothing) {
+  std::mt19937 random(46);
+  const auto draw = [&] { return 0.5 + static_cast<double>(random() % 100) / 50; };
+  int unequal = 0, slower_when_equal = 0;
+  for (int trial = 0; trial < trials(2'000); ++trial) {
+    const ScheduleKind& kind = schedule_kinds()[random() % schedule_kinds().size()];
+    const int ranks = 2 << random() % 2;
+    const auto order = make_order(kind.id, {.ranks = ranks,
+                                               .chunks = kind.own_chunks > 0 ? kind.own_chunks : 1,
+                                               .micro_batches = ranks * (2 << random() % 3)});
+    if (!order) continue;
+    StageTimes times;
+    for (int s = 0; s < order->stages(); ++s) {
+      times.forward.emplace_back(draw());
+      times.input_grad.emplace_back(draw());
+      times.weight_grad.emplace_back(draw());
+    }
+    times.hop_forward.assign(static_cast<std::size_t>(order->stages() - 1), Seconds(draw() / 4));
+    times.hop_backward = times.hop_forward;
+    const auto timeline = run(*order, times);
+    ASSERT_TRUE(timeline) << kind.id;
+    const Balance balance = balance_of(*order, times, timeline->makespan);
+    EXPECT_GE(balance.imbalance, 1 - 1e-12) << kind.id;
+    EXPECT_GE(balance.cost.value(), 0) << kind.id;
+    EXPECT_LT(balance.cost, timeline->makespan) << kind.id;
+    ++unequal;
+    slower_when_equal += balance.cost == Seconds(0);
+  }
+  EXPECT_GT(unequal, trials(1'000));
+  EXPECT_GT(slower_when_equal, 0) << "the cases that this is about";
 }
 
 TEST(Balance, DurationsOfSingleUnitsCountByTheirStage) {

@@ -117,8 +117,8 @@ std::map<std::string, double> formula_values(const Term& term) {
   std::string text;
   for (const std::string& line : term.program) text += line + "\n";
   const auto program = parse(text, term.id);
-  const auto view =
-      program && !program->meshes.empty() ? placement_view(*program) : fail(term.id, "no program on a mesh");
+  const auto view = program && !program->meshes.empty() ? placement_view(*program)
+                                                        : fail(term.id, "no program on a mesh", "a line mesh");
   if (!view) return values;
   for (const MeshLine& line : program->meshes)
     for (const MeshLine::Axis& axis : line.axes) values[axis.name] = static_cast<double>(axis.size);

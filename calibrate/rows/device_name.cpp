@@ -1,8 +1,11 @@
-#include "calibrate/import/device_name.h"
+#include "calibrate/rows/device_name.h"
 
 #include <algorithm>
 #include <vector>
 
+#include <fmt/format.h>
+
+#include "model/base/contains.h"
 #include "model/base/text.h"
 #include "model/catalog.h"
 
@@ -20,8 +23,8 @@ constexpr DeviceSpelling device_spellings[] = {
 };
 // clang-format on
 
-/// The words of a name in alphabetic order: makers and the order of words say nothing.
-std::vector<std::string> device_words(std::string_view name) {
+/// The words of a name: makers say nothing.
+std::vector<std::string> words_in_order(std::string_view name) {
   constexpr std::string_view makers[] = {"nvidia", "tesla", "geforce", "amd", "instinct"};
   std::vector<std::string> words(1);
   for (const char c : lower_case(name)) {
@@ -31,6 +34,12 @@ std::vector<std::string> device_words(std::string_view name) {
   std::erase_if(words, [&](const std::string& word) {
     return word.empty() || std::find(std::begin(makers), std::end(makers), word) != std::end(makers);
   });
+  return words;
+}
+
+/// In alphabetic order: that of the name says nothing.
+std::vector<std::string> device_words(std::string_view name) {
+  std::vector<std::string> words = words_in_order(name);
   std::sort(words.begin(), words.end());
   return words;
 }
@@ -52,16 +61,42 @@ std::vector<KnownDevice> list_known_devices() {
   return known;
 }
 
+const std::vector<KnownDevice>& known_devices() {
+  static const std::vector<KnownDevice> known = list_known_devices();
+  return known;
+}
+
+/// The first word with a digit: "gb10" of "NVIDIA GB10", "4090" of "GeForce RTX 4090"; "" where there is none.
+std::string model_word(std::string_view device) {
+  for (const std::string& word : words_in_order(device))
+    if (std::ranges::any_of(word, [](char c) { return c >= '0' && c <= '9'; })) return word;
+  return {};
+}
+
 }  // namespace
 
 std::string gpu_of_device(std::string_view device) {
-  static const std::vector<KnownDevice> known = list_known_devices();
   constexpr std::size_t longest_name = 100;
   if (device.size() > longest_name) return {};
   const std::vector<std::string> words = device_words(device);
-  for (const KnownDevice& row : known)
+  for (const KnownDevice& row : known_devices())
     if (row.words == words) return row.gpu;
   return {};
+}
+
+Expected<void> check_device(const std::string& device, const std::string& gpu, const std::string& where) {
+  const std::string model = model_word(device), known = gpu_of_device(device);
+  if (model.empty() || known == gpu) return {};
+  bool in_catalogue = false, same_model = false;
+  for (const KnownDevice& row : known_devices()) {
+    if (row.gpu != gpu) continue;
+    in_catalogue = true;
+    same_model = same_model || (known.empty() && contains(row.words, model));
+  }
+  if (!in_catalogue || same_model) return {};
+  return fail(where, fmt::format("it is of the device '{:.60}', and the GPU is to be {}", device, gpu),
+      known.empty() ? fmt::format("timings of {}: the catalogue does not know this device", gpu)
+                    : fmt::format("--gpu {}, or timings of {}", known, gpu));
 }
 
 MeasurementContext context_of_device(std::string_view device) {

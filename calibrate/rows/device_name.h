@@ -5,11 +5,15 @@
 #include <string_view>
 
 #include "calibrate/rows/measurement.h"
+#include "model/base/error.h"
 
 namespace stepcast::calibrate {
 
 /// "NVIDIA A100-PCIE-40GB" -> "a100-pcie-40gb", "A100-80GB-SXM4" -> "a100-80gb"; "" where none is evident.
 std::string gpu_of_device(std::string_view device);
+/// Refuses a device whose name is of another model than the GPU of the catalogue, whoever named the GPU. A name without
+/// a model ("NVIDIA Graphics Device") may be any, and so may one that only says more of the same model.
+Expected<void> check_device(const std::string& device, const std::string& gpu, const std::string& where);
 /// With the device and its GPU.
 MeasurementContext context_of_device(std::string_view device);
 
