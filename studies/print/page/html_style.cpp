@@ -60,6 +60,8 @@ svg text{font:11px system-ui,sans-serif;fill:var(--soft)}
 .in{fill:var(--dot);fill-opacity:.55;stroke:var(--dot)}
 .out{fill:none;stroke:var(--out);stroke-width:1.6}
 svg text.doubt{fill:var(--doubt);font-size:16px;font-weight:700;text-anchor:middle;dominant-baseline:central}
+svg.narrow{display:none}
+@media screen and (max-width:600px){svg.narrow{display:block}svg.wide{display:none}}
 .strip{margin:.5rem 0}
 .strip svg{height:30px}
 .strip .label{display:flex;justify-content:space-between;gap:1rem;font-size:.85rem}

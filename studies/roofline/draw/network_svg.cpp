@@ -43,11 +43,11 @@ std::vector<PlaneMark> network_rings(const RooflineReport& report, const Plane& 
   return rings;
 }
 
-/// Collectives in the very place of `i`, itself not counted.
+/// Collectives that lie on `i` or below it, itself not counted.
 std::vector<std::size_t> collectives_at(const std::vector<PlaneMark>& rings, std::size_t i) {
   std::vector<std::size_t> same;
   for (std::size_t other = 0; other < rings.size(); ++other)
-    if (other != i && rings[other].distance(rings[i]) < 1) same.push_back(other);
+    if (other != i && rings[other].hides(rings[i])) same.push_back(other);
   return same;
 }
 
@@ -84,7 +84,8 @@ std::string collective_label(
 std::string collective_mark(
     const RooflineReport& report, const std::vector<PlaneMark>& rings, std::size_t i, const std::string& label) {
   const LinkPoint& point = report.links.points[i];
-  const auto& [place, radius] = rings[i];
+  const PlanePlace& place = rings[i].place;
+  const double radius = rings[i].radius;
   std::vector<std::string_view> same;
   for (const std::size_t other : collectives_at(rings, i)) same.push_back(report.links.points[other].name);
   const std::string title = collective_title(report, point) + same_place_text(same);
@@ -138,24 +139,40 @@ std::string bent_curve(const RooflineReport& report, std::size_t i, const Plane&
       quiet ? " quiet" : "", i, path);
 }
 
+DrawnRoof drawn_peak(const RooflineReport& report) {
+  const std::string words = fmt::format("{} {}", to_text(report.precision), format_flops(report.links.peak));
+  return {report.links.peak.value(), "compute datasheet main", "", words + " datasheet", words};
+}
+
 /// The compute roof, and what it means to be on either side.
-std::string compute_roof(const RooflineReport& report, const Plane& plane) {
+std::string compute_roof(const RooflineReport& report, Sheet sheet, const Plane& plane) {
   const double peak = report.links.peak.value();
   if (!(peak > 0)) return {};
-  const std::string words = fmt::format("{} {}", to_text(report.precision), format_flops(report.links.peak));
   const PlanePlace place = place_on(plane, std::pow(10.0, plane.frame.x_low), report.links.peak);
   if (place.outside()) return {};
   const double x = plane.right() + 18;
-  return fmt::format("<rect class=\"waiting\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>\n", svg_number(plane.left),
+  const std::string drawn = fmt::format("<rect class=\"waiting\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>\n", svg_number(plane.left),
              svg_number(place.y), svg_number(plane.width), svg_number(plane.bottom() - place.y)) +
-         flat_roofs(plane, {{peak, "compute datasheet main", "", words + " datasheet", words}}, 0) +
-         picture_text(x, place.y - 18, "soft", "above: compute takes longer") +
+                            flat_roofs(sheet, plane, {drawn_peak(report)}, 0);
+  if (sheet == Sheet::narrow) return drawn;
+  return drawn + picture_text(x, place.y - 18, "soft", "above: compute takes longer") +
          picture_text(x, place.y + 26, "soft", "below: the step waits") +
          picture_text(x, place.y + 41, "soft", "where nothing hides it");
 }
 
-std::string network_legend(const RooflineReport& report, double& bottom) {
-  PictureLegend legend(16, bottom, picture_width - 16);
+/// What stands beside the plane of a wide sheet.
+void add_peak(PictureLegend& legend, const RooflineReport& report) {
+  if (!(report.links.peak.value() > 0)) return;
+  legend.roofs({drawn_peak(report)});
+  legend.entry("", 0, "above: compute takes longer; below: the step waits");
+  legend.new_line();
+  legend.entry("", 0, "where nothing hides the move");
+  legend.new_line();
+}
+
+std::string network_legend(const RooflineReport& report, Sheet sheet, double& bottom) {
+  PictureLegend legend(sheet, bottom);
+  if (sheet == Sheet::narrow) add_peak(legend, report);
   const auto& points = report.links.points;
   const auto is_there = [&](const char* name) {
     return std::any_of(points.begin(), points.end(),
@@ -170,7 +187,8 @@ std::string network_legend(const RooflineReport& report, double& bottom) {
   if (is_there("other")) legend.entry(swatch("other"), 12, "other");
   legend.new_line();
   legend.entry("<g class=\"limits\"><circle class=\"ring\" r=\"9\"/><circle class=\"exposed\" r=\"5.5\"/></g>", 20,
-      "ring: time in the step by area; disc inside: the part of it that is exposed");
+      sheet == Sheet::wide ? "ring: time in the step by area; disc inside: the part of it that is exposed"
+                           : "ring: time in the step; disc: what is exposed");
   legend.entry("<circle class=\"ring\" r=\"7\"/>", 16, "above the compute roof");
   legend.new_line(4);
   legend.entry("<path class=\"roof datasheet link\" d=\"M-13 0H13\"/>", 26, "datasheet");
@@ -187,17 +205,25 @@ std::string network_legend(const RooflineReport& report, double& bottom) {
   return legend.text();
 }
 
-}  // namespace
-
-Plane network_plane(const RooflineReport& report) {
-  return Plane{.frame = report.links.frame, .top = 34, .width = 646};
+PictureHeading network_heading(const RooflineReport& report, Sheet sheet) {
+  return picture_heading(sheet, "Network roofline",
+      fmt::format("what compute could reach if one collective were the only limit: {} on {}", report.network,
+          report.machine));
 }
 
-std::string network_roofline_svg(const RooflineReport& report) {
-  const Plane plane = network_plane(report);
+}  // namespace
+
+Plane network_plane(const RooflineReport& report, Sheet sheet) {
+  return sheet_plane(sheet, report.links.frame, network_heading(report, sheet));
+}
+
+std::string network_roofline_svg(const RooflineReport& report, Sheet sheet) {
+  const Plane plane = network_plane(report, sheet);
   const std::vector<PlaneMark> rings = network_rings(report, plane);
   LabelRoom room({plane.left, plane.top, plane.right(), plane.bottom()});
   for (const PlaneMark& ring : rings) room.take(ring.box());
+  const std::string slopes =
+      slope_roofs(plane, drawn_link_roofs(report.links), std::pow(10.0, plane.frame.y_high), room);
   std::string curves, marks;
   std::size_t labels = 0;
   for (std::size_t i = 0; i < rings.size(); ++i) {
@@ -207,18 +233,14 @@ std::string network_roofline_svg(const RooflineReport& report) {
     marks += collective_mark(report, rings, i, label);
   }
   double bottom = plane.bottom() + network_foot;
-  const std::string legend = network_legend(report, bottom);
+  const std::string legend = network_legend(report, sheet, bottom);
   const std::string nothing = rings.empty() ? picture_text(plane.left + plane.width / 2, plane.top + plane.height / 2,
                                                   "mid strong", "this run sends nothing between GPUs")
                                             : "";
-  const std::string body = picture_heading("Network roofline",
-                               fmt::format("what compute could reach if one collective were the only limit: {} on {}",
-                                   report.network, report.machine)) +
+  const std::string body = network_heading(report, sheet).text +
                            plane_grid(plane, "FLOP of the step per byte received", "FLOP/s") +
-                           compute_roof(report, plane) +
-                           slope_roofs(plane, drawn_link_roofs(report.links), std::pow(10.0, plane.frame.y_high)) +
-                           curves + marks + nothing + legend;
-  return picture_element("network-roofline", bottom,
+                           compute_roof(report, sheet, plane) + slopes + curves + marks + nothing + legend;
+  return picture_element("network-roofline", sheet, bottom,
       fmt::format("Network roofline of {} on {}: {} collectives", report.network, report.machine, rings.size()),
       plane_attributes(plane), body);
 }

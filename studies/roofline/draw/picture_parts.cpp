@@ -34,15 +34,44 @@ std::string roof_line(const DrawnRoof& roof, double x1, double y1, double x2, do
       picture_title(roof.title));
 }
 
-std::string slope_label(const Plane& plane, const DrawnRoof& roof, double from, double along, bool above) {
-  const Frame& frame = plane.frame;
-  const double rise = plane.height / (frame.y_high - frame.y_low), run = plane.width / (frame.x_high - frame.x_low);
-  const double length = std::hypot(rise, run), x = plane.x(from) + along * run / length,
-               y = plane.y(from * roof.rate) - along * rise / length;
+/// How a slope runs in pixels, and where its label begins: `along` pixels from where the frame shows it first.
+struct SlopeWay {
+  double x = 0, y = 0, across = 0, up = 0;
+  SlopeWay(const Plane& plane, const DrawnRoof& roof, double from) : x(plane.x(from)), y(plane.y(from * roof.rate)) {
+    const double rise = plane.height / (plane.frame.y_high - plane.frame.y_low),
+                 run = plane.width / (plane.frame.x_high - plane.frame.x_low), length = std::hypot(rise, run);
+    across = run / length, up = rise / length;
+  }
+  /// The ground of a label as small boxes along it.
+  [[nodiscard]] std::vector<SvgBox> boxes(double along, double width, bool above) const {
+    constexpr double step = 9;
+    std::vector<SvgBox> boxes;
+    for (double at = along; at <= along + width; at += step) {
+      const double side = above ? -9 : 9, middle_x = x + at * across + side * up, middle_y = y - at * up + side * across;
+      boxes.push_back({middle_x - 6, middle_y - 6, middle_x + 6, middle_y + 6});
+    }
+    return boxes;
+  }
+};
+
+/// The first place along the slope whose ground is free, which is taken then; `along` where there is none.
+double free_along(const SlopeWay& way, double along, double width, bool above, double longest, LabelRoom& room) {
+  double found = along;
+  for (double at = along; at + width <= longest; at += 10) {
+    if (!room.all_free(way.boxes(at, width, above))) continue;
+    found = at;
+    break;
+  }
+  for (const SvgBox& box : way.boxes(found, width, above)) room.take(box);
+  return found;
+}
+
+std::string slope_label(const SlopeWay& way, const DrawnRoof& roof, double along, bool above) {
   return fmt::format(
       "<g class=\"roof-label {}\" {} transform=\"translate({} {}) rotate({})\"><text y=\"{}\">{}</text></g>\n",
-      roof.classes, roof.attributes, svg_number(x), svg_number(y),
-      svg_number(-std::atan2(rise, run) * 180 / std::numbers::pi), above ? "-5" : "13", svg_escaped(roof.label));
+      roof.classes, roof.attributes, svg_number(way.x + along * way.across), svg_number(way.y - along * way.up),
+      svg_number(-std::atan2(way.up, way.across) * 180 / std::numbers::pi), above ? "-5" : "13",
+      svg_escaped(roof.label));
 }
 
 std::string flat_label(const Plane& plane, const DrawnRoof& roof, double y, double label_y) {
@@ -59,20 +88,37 @@ double mark_radius(double share) {
   return share > 0 ? std::max(smallest_mark, mark_of_whole_step * std::sqrt(std::min(share, 1.0))) : smallest_mark;
 }
 
-std::string picture_element(std::string_view id, double height, const std::string& label, const std::string& attributes,
-    const std::string& body) {
-  return fmt::format("<svg xmlns=\"http://www.w3.org/2000/svg\" id=\"{}\" class=\"picture wide\" width=\"{:.0f}\" "
+std::string picture_element(std::string_view id, Sheet sheet, double height, const std::string& label,
+    const std::string& attributes, const std::string& body) {
+  const bool is_wide = sheet == Sheet::wide;
+  const double width = sheet_width(sheet);
+  return fmt::format("<svg xmlns=\"http://www.w3.org/2000/svg\" id=\"{}{}\" class=\"picture {}\" width=\"{:.0f}\" "
                      "height=\"{:.0f}\" "
                      "viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\" aria-label=\"{}\" {}>\n",
-             id, picture_width, height, picture_width, height, svg_escaped(svg_shortened(label, 600)), attributes) +
+             id, is_wide ? "" : "-narrow", is_wide ? "wide" : "narrow", width, height, width, height, svg_escaped(svg_shortened(label, 600)), attributes) +
          "<rect class=\"paper\" width=\"100%\" height=\"100%\"/>\n" + body + "</svg>\n";
 }
 
-std::string picture_heading(const std::string& title, const std::string& about) {
-  const double room = picture_width - 40 - svg_text_width(title, 14);
-  const auto most = static_cast<std::size_t>(std::max(10.0, room / (0.6 * picture_font)));
-  return fmt::format("<text class=\"heading\" x=\"16\" y=\"16\">{}<tspan class=\"about\" dx=\"10\">{}</tspan></text>\n",
-      svg_escaped(title), svg_escaped(svg_shortened(about, most)));
+PictureHeading picture_heading(Sheet sheet, const std::string& title, const std::string& about) {
+  constexpr double title_font = 14, line = 16, gap = 10;
+  const double left = sheet_margin(sheet), room = sheet_width(sheet) - 2 * left;
+  const bool is_one = svg_text_width(title, title_font) + gap + svg_text_width(about, picture_font) <= room;
+  PictureHeading heading{fmt::format("<text class=\"heading\" x=\"{}\" y=\"{}\">{}", svg_number(left), line,
+                             svg_escaped(title)) +
+                             (is_one ? fmt::format("<tspan class=\"about\" dx=\"{}\">{}</tspan>", gap, svg_escaped(about))
+                                     : "") +
+                             "</text>\n",
+      22};
+  if (is_one) return heading;
+  for (const std::string& words : svg_lines(about, room, picture_font, 5))
+    heading.text += picture_text(left, (heading.bottom += line) - 6, "about", words);
+  return heading;
+}
+
+Plane sheet_plane(Sheet sheet, const Frame& frame, const PictureHeading& heading) {
+  const double top = heading.bottom + 12;
+  if (sheet == Sheet::wide) return Plane{.frame = frame, .top = top, .width = 646};
+  return Plane{.frame = frame, .left = 62, .top = top, .width = 282, .height = 340};
 }
 
 std::string picture_text(double x, double y, std::string_view classes, std::string_view text) {
@@ -158,7 +204,7 @@ std::string mark_outline(PointPass pass, double radius) {
   return fmt::format("M-{0} 0a{0} {0} 0 1 0 {1} 0a{0} {0} 0 1 0 -{1} 0Z", r, across);
 }
 
-std::string slope_roofs(const Plane& plane, const std::vector<DrawnRoof>& roofs, double most) {
+std::string slope_roofs(const Plane& plane, const std::vector<DrawnRoof>& roofs, double most, LabelRoom& room) {
   std::string lines, labels;
   double along_above = 14, along_below = 14;
   double last = 0;
@@ -178,14 +224,17 @@ std::string slope_roofs(const Plane& plane, const std::vector<DrawnRoof>& roofs,
     if (!near) along_above = along_below = 14;
     const bool above = along_above <= along_below;
     double& along = above ? along_above : along_below;
-    labels += slope_label(plane, roof, part.from, along, above);
-    along += svg_text_width(roof.label, picture_font) + 14;
+    const SlopeWay way(plane, roof, part.from);
+    const double width = svg_text_width(roof.label, picture_font);
+    along = free_along(way, along, width, above, (plane.x(part.to) - way.x) / way.across, room);
+    labels += slope_label(way, roof, along, above);
+    along += width + 14;
     last = roof.rate;
   }
   return lines + labels;
 }
 
-std::string flat_roofs(const Plane& plane, const std::vector<DrawnRoof>& roofs, double fastest) {
+std::string flat_roofs(Sheet sheet, const Plane& plane, const std::vector<DrawnRoof>& roofs, double fastest) {
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < roofs.size(); ++i) order.push_back(i);
   std::stable_sort(
@@ -201,7 +250,7 @@ std::string flat_roofs(const Plane& plane, const std::vector<DrawnRoof>& roofs, 
     const double meets = fastest > 0 ? roof.rate / fastest : 0;
     const PlanePlace start = place_on(plane, meets, FlopsPerSecond(roof.rate));
     lines += roof_line(roof, start.x, start.y, plane.right(), start.y, start.down == 0 && start.right < 1);
-    labels += flat_label(plane, roof, wanted[n], places[n]);
+    if (sheet == Sheet::wide) labels += flat_label(plane, roof, wanted[n], places[n]);
   }
   return lines + labels;
 }
@@ -213,6 +262,11 @@ void PictureLegend::entry(const std::string& swatch, double width, std::string_v
                svg_number(y_ + row_ / 2), swatch) +
            picture_text(x_ + width + 6, y_ + row_ / 2 + 4, "key-text", words);
   x_ += whole;
+}
+
+void PictureLegend::roofs(const std::vector<DrawnRoof>& roofs) {
+  for (const DrawnRoof& roof : roofs)
+    entry(fmt::format("<path class=\"roof {}\" d=\"M-13 0H13\"/>", roof.classes), 26, roof.label), new_line();
 }
 
 void PictureLegend::new_line(double extra) {

@@ -14,13 +14,22 @@
 
 namespace stepcast::roofline {
 
-inline constexpr double picture_width = 960, picture_font = 12;
+inline constexpr double picture_font = 12;
+constexpr double sheet_width(Sheet sheet) { return sheet == Sheet::wide ? 960 : narrow_sheet; }
+constexpr double sheet_margin(Sheet sheet) { return sheet == Sheet::wide ? 16 : 6; }
 
-/// <svg> of picture_width; `label` is what a screen reader says, `attributes` are written as they are.
-std::string picture_element(std::string_view id, double height, const std::string& label, const std::string& attributes,
+/// <svg> as wide as its sheet; `label` is what a screen reader says, `attributes` are written as they are. The id of a
+/// narrow one ends in "-narrow".
+std::string picture_element(std::string_view id, Sheet sheet, double height, const std::string& label, const std::string& attributes,
     const std::string& body);
-/// One line on top of a picture: `title` strong, then `about`.
-std::string picture_heading(const std::string& title, const std::string& about);
+/// On top of a picture: `title` strong, then `about`, below it where one line does not hold both.
+struct PictureHeading {
+  std::string text;
+  double bottom = 0;
+};
+PictureHeading picture_heading(Sheet sheet, const std::string& title, const std::string& about);
+/// A plane below a heading, with room for numbers and for labels beside it.
+Plane sheet_plane(Sheet sheet, const Frame& frame, const PictureHeading& heading);
 std::string picture_text(double x, double y, std::string_view classes, std::string_view text);
 std::string picture_title(const std::string& text);  ///< <title>, which browsers show beside the pointer
 
@@ -43,9 +52,14 @@ inline constexpr double arrow_room = 10;  ///< between a mark beyond the frame a
 struct PlaneMark {
   PlanePlace place;
   double radius = 0;
+  bool in_strip = false;  ///< not in the plane but in the strip below it
   [[nodiscard]] SvgBox box() const { return {place.x - radius, place.y - radius, place.x + radius, place.y + radius}; }
   [[nodiscard]] double distance(const PlaneMark& other) const {
     return std::hypot(place.x - other.place.x, place.y - other.place.y);
+  }
+  /// Can a reader not tell the two apart?
+  [[nodiscard]] bool hides(const PlaneMark& other) const {
+    return distance(other) < std::max(1.0, 0.6 * (radius + other.radius));
   }
 };
 /// A mark beyond the frame stands within it, as far from the edge as its arrow is long.
@@ -67,11 +81,12 @@ struct DrawnRoof {
   std::string attributes;  ///< "data-roof=\"2\""; "" = none
   std::string label, title;
 };
-/// Lines up to `most` FLOP/s, each with its label along it. Slopes beside each other take turns above and below.
-std::string slope_roofs(const Plane& plane, const std::vector<DrawnRoof>& roofs, double most);
-/// Lines from where a slope of `fastest` bytes per second meets them, with labels to the right of the plane, spread
-/// apart.
-std::string flat_roofs(const Plane& plane, const std::vector<DrawnRoof>& roofs, double fastest);
+/// Lines up to `most` FLOP/s, each with its label along it, where `room` has place for it. Slopes beside each other
+/// take turns above and below.
+std::string slope_roofs(const Plane& plane, const std::vector<DrawnRoof>& roofs, double most, LabelRoom& room);
+/// Lines from where a slope of `fastest` bytes per second meets them; on a wide sheet with labels to the right of the
+/// plane, spread apart.
+std::string flat_roofs(Sheet sheet, const Plane& plane, const std::vector<DrawnRoof>& roofs, double fastest);
 
 /// Does any of them rest on nothing but an assumption?
 template <typename Roof> bool has_assumed(const std::vector<Roof>& roofs) {
@@ -81,7 +96,10 @@ template <typename Roof> bool has_assumed(const std::vector<Roof>& roofs) {
 /// Entries in lines below each other.
 class PictureLegend {
  public:
-  PictureLegend(double left, double top, double right) : left_(left), right_(right), x_(left), y_(top), top_(top) {}
+  PictureLegend(Sheet sheet, double top)
+      : left_(sheet_margin(sheet)), right_(sheet_width(sheet) - left_), x_(left_), y_(top), top_(top) {}
+  /// A narrow sheet has no room beside its plane: the flat roofs that the run has are named here.
+  void roofs(const std::vector<DrawnRoof>& roofs);
   /// `swatch` is drawn around 0 0, `width` wide.
   void entry(const std::string& swatch, double width, std::string_view words);
   void new_line(double extra = 0);  ///< `extra` pixels more above it, for tall swatches

@@ -20,19 +20,25 @@
 
 #include <string>
 
+#include "studies/print/page/svg_text.h"
 #include "studies/roofline/draw/plane.h"
 #include "studies/roofline/report.h"
 
 namespace stepcast::roofline {
 
-Plane kernel_plane(const RooflineReport& report);
-Plane network_plane(const RooflineReport& report);
+Plane kernel_plane(const RooflineReport& report, Sheet sheet = Sheet::wide);
+Plane network_plane(const RooflineReport& report, Sheet sheet = Sheet::wide);
 
-std::string kernel_roofline_svg(const RooflineReport& report);
-std::string network_roofline_svg(const RooflineReport& report);
-std::string waterfall_svg(const RooflineReport& report);
+std::string kernel_roofline_svg(const RooflineReport& report, Sheet sheet = Sheet::wide);
+std::string network_roofline_svg(const RooflineReport& report, Sheet sheet = Sheet::wide);
+std::string waterfall_svg(const RooflineReport& report, Sheet sheet = Sheet::wide);
 /// The heaviest operators, one row each, a column per boundary.
-std::string boundaries_svg(const RooflineReport& report);
+std::string boundaries_svg(const RooflineReport& report, Sheet sheet = Sheet::wide);
+
+/// A picture for wide screens and for phones.
+template <typename Draw> std::string on_both_sheets(const Draw& draw, const RooflineReport& report) {
+  return draw(report, Sheet::wide) + draw(report, Sheet::narrow);
+}
 
 /// Radius in pixels: area by share of the step, not below what can be pointed at.
 double mark_radius(double share);

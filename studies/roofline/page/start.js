@@ -10,11 +10,12 @@ function startRoofline() {
   for (const id of Object.keys(TABLES)) new RowTable(id, report, view);
   new ChosenLine(view);
   pictures.forEach(offerSaving);
-  for (const name of ["kernel", "network"]) pictures.find((picture) => picture.name === name)?.bringIntoSight();
   const marks = pictures.flatMap((picture) => picture.marks.filter((mark) => mark.isChoice));
   readAddress(view, (key) => marks.find((mark) => mark.keys[0] === key)?.keys);
   keepAddress(view);
   unfoldForPrint();
+  // The address keeps the view; the picture of the other sheet is in the file.
+  matchMedia("screen and (max-width:600px)").addEventListener("change", () => location.reload());
   addEventListener("keydown", (event) => {
     if (event.key !== "Escape") return;
     for (const picture of pictures) picture.tip.hide();
