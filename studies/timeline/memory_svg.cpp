@@ -45,7 +45,8 @@ class MemoryPicture {
     return fmt::format(
                "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"memory {}\" viewBox=\"0 0 {:g} {:g}\" role=\"img\" "
                "aria-label=\"Memory over the step, by pipeline rank; at most {} of {}\">\n",
-               is_wide() ? "wide" : "narrow", width, height, format_bytes(Bytes(most_)), format_bytes(Bytes(scene_.capacity))) +
+               is_wide() ? "wide" : "narrow", width, height, format_bytes(Bytes(most_)),
+               format_bytes(Bytes(scene_.capacity))) +
            body + capacity() + legend() + "</svg>\n";
   }
 
@@ -62,7 +63,8 @@ class MemoryPicture {
 
   [[nodiscard]] std::string grid() const {
     std::string text;
-    const double in_gib = gibibytes(top_bytes_), up = nice_step(in_gib, 6), along = nice_step(scene_.end, is_wide() ? 8 : 3);
+    const double in_gib = gibibytes(top_bytes_), up = nice_step(in_gib, 6),
+                 along = nice_step(scene_.end, is_wide() ? 8 : 3);
     for (int i = 0; i * up <= in_gib; ++i) {
       const double y = y_of(i * up * 1024 * 1024 * 1024);
       text += fmt::format(

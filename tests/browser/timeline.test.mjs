@@ -121,7 +121,7 @@ describe("what is drawn", () => {
   test("without script tables and pictures are there", () => open("page.html", { javaScriptEnabled: false }, async (page) => {
     assert.ok(await page.locator("noscript .notice").isVisible());
     assert.ok(await page.locator("svg.pipeline").isVisible());
-    assert.ok(await page.locator("svg.memory").isVisible());
+    assert.ok(await page.locator("svg.memory.wide").isVisible());
     assert.equal(await page.locator("#window-table tbody tr").count(), data.actions.length);
     assert.equal(await page.locator("svg.pipeline g.rank").count(), data.actions.length);
     await screenshot(page, "no_script");
@@ -130,7 +130,7 @@ describe("what is drawn", () => {
   test("print has the pictures and no controls", () => open("page.html", {}, async (page) => {
     await page.emulateMedia({ media: "print" });
     assert.ok(await page.locator("svg.pipeline").isVisible());
-    assert.ok(await page.locator("svg.memory").isVisible());
+    assert.ok(await page.locator("svg.memory.wide").isVisible());
     assert.ok(!(await page.locator("#views").isVisible()));
     await screenshot(page, "print");
   }));

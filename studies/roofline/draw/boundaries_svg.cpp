@@ -49,7 +49,9 @@ struct BoundaryGrid {
   [[nodiscard]] double y(std::size_t column, double top) const {
     return is_wide() ? top : top + head_height + static_cast<double>(column) * (cell_height + cell_gap);
   }
-  [[nodiscard]] double operator_height() const { return is_wide() ? cell_height + 10 : y(columns.size() + 1, 0) + 12; }
+  [[nodiscard]] double operator_height(const OperatorBoundaries& one) const {
+    return is_wide() ? cell_height + 10 : y(one.rows.size() + 1, 0) + 12;
+  }
   /// What a cell is of, where no heading says it.
   [[nodiscard]] std::string own_head(const std::string& words) const {
     return is_wide() ? "" : picture_text(cell_width - 8, 18, "end soft", words);
@@ -138,7 +140,7 @@ std::string crossing_cell(
                 : row.bytes.value() > 0 ? "rate not known"
                                         : "") +
             stationary_lines(grid, row);
-  return cell_frame(grid, grid.column_of(row.outer), y,
+  return cell_frame(grid, grid.is_wide() ? grid.column_of(row.outer) : i + 1, y,
       fmt::format("class=\"crossing{}\" data-operator=\"{}\" data-boundary=\"{}\"", row.limits ? " limits" : "",
           operator_index, i),
       crossing_title(one, row), inside);
@@ -146,9 +148,8 @@ std::string crossing_cell(
 
 std::string compute_cell(const BoundaryGrid& grid, const OperatorBoundaries& one, std::size_t i, double y) {
   const bool limits = one.limit == "compute";
-  const std::string inside = picture_text(8, 18, "strong", format_flops(one.flops)) +
-                             grid.own_head("multiply-adds") + (limits ? limit_word(grid) : "") +
-                             picture_text(8, 35, "", "at peak") +
+  const std::string inside = picture_text(8, 18, "strong", format_flops(one.flops)) + grid.own_head("multiply-adds") +
+                             (limits ? limit_word(grid) : "") + picture_text(8, 35, "", "at peak") +
                              picture_text(8, 49, "small", format_seconds(one.compute)) +
                              time_bar(grid, one, one.compute);
   return cell_frame(grid, 0, y,
@@ -166,15 +167,15 @@ std::string operator_head(const BoundaryGrid& grid, const OperatorBoundaries& on
          picture_title(
              fmt::format("{}, {} of {}\n{}\n{}", one.name, pass_text(one.pass), one.block, one.shape, one.nest)) +
          fmt::format("<rect class=\"swatch\" x=\"{}\" y=\"{}\" width=\"4\" height=\"{}\"/>", svg_number(grid.side - 9),
-             svg_number(y), svg_number(grid.is_wide() ? grid.cell_height : grid.operator_height() - 18)) +
+             svg_number(y), svg_number(grid.is_wide() ? grid.cell_height : grid.operator_height(one) - 18)) +
          line(18, "strong", one.name) + line(35, "small", one.shape) +
          line(51, "small", fmt::format("{}, {}", pass_text(one.pass), one.block)) +
          line(67, "small", fmt::format("{} a call, {}", format_seconds(one.time), html_percent(one.share))) +
          line(83, "small", one.limit.empty() ? "" : "limited by " + one.limit) + "</g>\n";
 }
 
-std::string column_heads(const BoundaryGrid& grid, const std::vector<OperatorBoundaries>& operators, std::size_t count,
-    double grid_top) {
+std::string column_heads(
+    const BoundaryGrid& grid, const std::vector<OperatorBoundaries>& operators, std::size_t count, double grid_top) {
   if (!grid.is_wide()) return {};
   std::string text = picture_text(grid.x(0) + 8, grid_top - 22, "strong", "multiply-adds") +
                      picture_text(grid.x(0) + 8, grid_top - 8, "small soft", "innermost");
@@ -201,7 +202,7 @@ std::string boundaries_svg(const RooflineReport& report, Sheet sheet) {
       fmt::format("bytes of one call that cross, and their time beside that of the multiply-adds: {}", report.network));
   double y = heading.bottom + (grid.is_wide() ? 44 : 6);
   std::string body = heading.text + column_heads(grid, report.boundaries, count, y);
-  for (std::size_t i = 0; i < count; ++i, y += grid.operator_height()) {
+  for (std::size_t i = 0; i < count; ++i, y += grid.operator_height(report.boundaries[i])) {
     const OperatorBoundaries& one = report.boundaries[i];
     body += operator_head(grid, one, y) + compute_cell(grid, one, i, y);
     for (std::size_t row = 0; row < one.rows.size(); ++row) body += crossing_cell(grid, one, i, row, y);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -72,16 +73,18 @@ std::optional<SvgBox> nearest_room(LabelRoom& room, const SvgBox& near, double w
   return std::nullopt;
 }
 
-/// A line from the list to the heap, as short as can be.
-std::string heap_leader(const SvgBox& list, const SvgBox& heap) {
+/// A line from the list to the heap, as short as can be; no name is written over it.
+std::string heap_leader(const SvgBox& list, const SvgBox& heap, LabelRoom& room) {
   const auto nearest = [](double low, double high, double other_low, double other_high) {
     return std::clamp((std::max(low, other_low) + std::min(high, other_high)) / 2, low, high);
   };
-  return fmt::format("<path class=\"leader\" d=\"M{} {}L{} {}\"/>",
-      svg_number(nearest(list.left, list.right, heap.left, heap.right)),
-      svg_number(nearest(list.top, list.bottom, heap.top, heap.bottom)),
-      svg_number(nearest(heap.left, heap.right, list.left, list.right)),
-      svg_number(nearest(heap.top, heap.bottom, list.top, list.bottom)));
+  const double from_x = nearest(list.left, list.right, heap.left, heap.right),
+               from_y = nearest(list.top, list.bottom, heap.top, heap.bottom),
+               to_x = nearest(heap.left, heap.right, list.left, list.right),
+               to_y = nearest(heap.top, heap.bottom, list.top, list.bottom);
+  for (const SvgBox& box : boxes_along(from_x, from_y, to_x, to_y)) room.take(box);
+  return fmt::format("<path class=\"leader\" d=\"M{} {}L{} {}\"/>", svg_number(from_x), svg_number(from_y),
+      svg_number(to_x), svg_number(to_y));
 }
 
 std::string box_rect(const char* classes, const SvgBox& box, double more) {
@@ -109,8 +112,10 @@ std::string rest_words(const std::vector<HeapRow>& rows, std::size_t shown) {
 /// The list of a heap: how many there are and what they are of the step, then the heaviest. Fewer rows where the plane
 /// is full; "" where not even two find room.
 std::string heap_list(const RooflineReport& report, Sheet sheet, const std::vector<PlaneMark>& marks, const Heap& heap,
-    LabelRoom& room) {
+    const std::vector<SvgBox>& lines, LabelRoom& room) {
   const std::vector<HeapRow> rows = heap_rows(report, heap);
+  LabelRoom strict = room;
+  for (const SvgBox& line : lines) strict.take(line);
   const SvgBox around = box_around(marks, heap);
   double share = 0;
   for (const HeapRow& row : rows) share += row.share;
@@ -118,15 +123,16 @@ std::string heap_list(const RooflineReport& report, Sheet sheet, const std::vect
       fmt::format("{} operators here: {}", html_count(static_cast<double>(heap.size())), html_percent(share));
   for (std::size_t shown = std::min(rows.size(), most_rows(sheet)); shown >= 2; shown -= 2) {
     const std::string rest = shown < rows.size() ? rest_words(rows, shown) : "";
-    double width = svg_text_width(head, 1.08 * picture_font) + 2 * list_side;
+    double width = svg_text_width(head, 1.16 * picture_font) + 2 * list_side;
     for (std::size_t i = 0; i < shown; ++i)
       width = std::max(width, svg_text_width(rows[i].words(), picture_font) + list_text + 2 * list_side);
     const double height = list_row * static_cast<double>(shown + (rest.empty() ? 1 : 2)) + 8;
-    const auto box = nearest_room(room, around, width, height);
+    const auto box = nearest_room(strict, around, width, height);
     if (!box) continue;
+    room.take(*box);
     double y = box->top + list_row;
-    std::string text = box_rect("heap-edge", around, 3) + heap_leader(*box, around) + box_rect("ground heap-ground", *box, 0) +
-                       picture_text(box->left + list_side, y, "strong", head);
+    std::string text = box_rect("heap-edge", around, 3) + heap_leader(*box, around, room) +
+                       box_rect("ground heap-ground", *box, 0) + picture_text(box->left + list_side, y, "strong", head);
     for (std::size_t i = 0; i < shown; ++i) text += list_line(rows[i], box->left, y += list_row);
     if (!rest.empty()) text += picture_text(box->left + list_side + list_text, y + list_row, "soft", rest);
     return fmt::format("<g class=\"heap\" {}>", points_attribute(heap)) + text + "</g>\n";
@@ -171,14 +177,14 @@ std::vector<Heap> heaps_of(const std::vector<PlaneMark>& marks) {
 }
 
 std::string kernel_labels(const RooflineReport& report, Sheet sheet, MemoryLevel level,
-    const std::vector<PlaneMark>& marks, LabelRoom room) {
+    const std::vector<PlaneMark>& marks, LabelRoom room, const std::vector<SvgBox>& lines) {
   const char* const word = level == MemoryLevel::hbm ? "hbm" : "l2";
   std::string text = fmt::format("<g class=\"labels {0}\" data-level=\"{0}\">\n", word);
   std::size_t lists = 0, names = 0;
   for (const Heap& heap : heaps_of(marks)) {
     std::string label;
     const bool is_mixed = heap_rows(report, heap).size() > 1;
-    if (is_mixed && lists < listed_heaps) label = heap_list(report, sheet, marks, heap, room);
+    if (is_mixed && lists < listed_heaps) label = heap_list(report, sheet, marks, heap, lines, room);
     if (!label.empty()) ++lists;
     else if (names < labelled_points) label = heap_name(report, marks, heap, room), names += label.empty() ? 0 : 1;
     text += label;

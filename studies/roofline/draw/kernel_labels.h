@@ -17,8 +17,8 @@ inline constexpr std::size_t labelled_points = 8;  ///< of marks alone; more nam
 std::vector<std::vector<std::size_t>> heaps_of(const std::vector<PlaneMark>& marks);
 
 /// <g class="labels" data-level="hbm">: those by the bytes of the other level are hidden until the script shows them.
-/// `room`: where marks, roofs and ridges are.
+/// `room`: where marks, ridges and the names of roofs are. `lines`: of roofs, which a name may hide and no list.
 std::string kernel_labels(const RooflineReport& report, Sheet sheet, MemoryLevel level,
-    const std::vector<PlaneMark>& marks, LabelRoom room);
+    const std::vector<PlaneMark>& marks, LabelRoom room, const std::vector<SvgBox>& lines);
 
 }  // namespace stepcast::roofline

@@ -24,7 +24,8 @@ struct StripCell {
   std::vector<std::size_t> points;
   std::array<double, 4> radius{};  ///< of the largest mark of each pass; 0: none
   [[nodiscard]] std::string words() const {
-    const auto marks = static_cast<std::size_t>(std::count_if(radius.begin(), radius.end(), [](double r) { return r > 0; }));
+    const auto marks =
+        static_cast<std::size_t>(std::count_if(radius.begin(), radius.end(), [](double r) { return r > 0; }));
     return counted_name(name, points.size() > marks ? points.size() : 1) + " " + html_percent(share);
   }
   [[nodiscard]] double marks_width() const {
@@ -43,8 +44,8 @@ std::vector<StripCell> strip_cells(const RooflineReport& report, const std::vect
     if (!marks[i].in_strip) continue;
     const OperatorPoint& point = report.points[i];
     const std::string_view name = name_without_pass(point.name);
-    auto cell = std::find_if(cells.begin(), cells.end(),
-        [&](const StripCell& one) { return one.name == name && one.kind == point.kind; });
+    auto cell = std::find_if(
+        cells.begin(), cells.end(), [&](const StripCell& one) { return one.name == name && one.kind == point.kind; });
     if (cell == cells.end()) cell = cells.insert(cells.end(), {name, point.kind, 0, {}, {}});
     cell->share += point.share;
     cell->points.push_back(i);

@@ -14,8 +14,8 @@ namespace stepcast::roofline {
 /// in the plane: such marks stand in rows, those of one operator in one cell with its name.
 struct KernelPlaces {
   std::vector<PlaneMark> marks;
-  std::string strip;   ///< ground and names of the rows
-  double bottom = 0;   ///< of the strip; where the plane's own foot ends if there is none
+  std::string strip;  ///< ground and names of the rows
+  double bottom = 0;  ///< of the strip; where the plane's own foot ends if there is none
 };
 
 /// `foot`: what the plane's axis takes below it. `level`: by whose bytes points stand.

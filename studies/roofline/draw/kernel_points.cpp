@@ -41,7 +41,8 @@ std::string point_title(const OperatorPoint& point) {
 std::string others_here(const RooflineReport& report, const std::vector<PlaneMark>& marks, std::size_t i) {
   std::vector<std::string_view> names;
   for (std::size_t other = 0; other < marks.size(); ++other)
-    if (other != i && marks[other].in_strip == marks[i].in_strip && marks[other].hides(marks[i])) names.push_back(report.points[other].name);
+    if (other != i && marks[other].in_strip == marks[i].in_strip && marks[other].hides(marks[i]))
+      names.push_back(report.points[other].name);
   return same_place_text(names);
 }
 

@@ -14,8 +14,7 @@ namespace stepcast::roofline {
 /// Heaviest first, so that small marks lie on top. `marks`: where they stand (kernel_places.h).
 std::string operator_marks(const RooflineReport& report, const Plane& plane, const std::vector<PlaneMark>& marks);
 /// Takes the room of all marks in the plane, and of what was timed of them.
-void take_marks(
-    const RooflineReport& report, const Plane& plane, const std::vector<PlaneMark>& marks, LabelRoom& room);
+void take_marks(const RooflineReport& report, const Plane& plane, const std::vector<PlaneMark>& marks, LabelRoom& room);
 std::string loose_marks(const RooflineReport& report, const Plane& plane);
 
 }  // namespace stepcast::roofline

@@ -1,5 +1,6 @@
 // The kernel roofline: roofs, ridges, marks and their key.
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include <fmt/format.h>
@@ -52,7 +53,9 @@ std::vector<DrawnRoof> drawn_memory_roofs(const RooflineReport& report) {
 
 template <typename Roof> double highest_rate(const std::vector<Roof>& roofs) {
   double most = 0;
-  for (const Roof& roof : roofs) most = std::max(most, roof.rate.value());
+  for (const Roof& roof : roofs)
+    if constexpr (std::is_same_v<Roof, DrawnRoof>) most = std::max(most, roof.rate);
+    else most = std::max(most, roof.rate.value());
   return most;
 }
 
@@ -74,8 +77,7 @@ std::string ridge_words(const Ridge& ridge, Sheet sheet) {
   return fmt::format("{}{}: {}", to_text(ridge.level), about, flops_per_byte_text(ridge.flops_per_byte));
 }
 
-std::string ridge_mark(
-    const RooflineReport& report, Sheet sheet, std::size_t i, const Plane& plane, LabelRoom& room) {
+std::string ridge_mark(const RooflineReport& report, Sheet sheet, std::size_t i, const Plane& plane, LabelRoom& room) {
   const Ridge& ridge = report.roofs.ridges[i];
   const PlanePlace place = place_on(plane, ridge.flops_per_byte, ridge.rate);
   const std::string words = ridge_words(ridge, Sheet::wide);
@@ -138,9 +140,9 @@ std::vector<DrawnRoof> roofs_of_run(const RooflineReport& report) {
   std::vector<DrawnRoof> own;
   for (std::size_t i = 0; i < all.size(); ++i) {
     const Precision type = report.roofs.compute[i].precision;
-    if (type == report.precision || std::any_of(report.points.begin(), report.points.end(), [&](const OperatorPoint& point) {
-          return point.precision == type && point.flops.value() > 0;
-        }))
+    if (type == report.precision ||
+        std::any_of(report.points.begin(), report.points.end(),
+            [&](const OperatorPoint& point) { return point.precision == type && point.flops.value() > 0; }))
       own.push_back(all[i]);
   }
   return own;
@@ -158,11 +160,29 @@ std::string kernel_legend(const RooflineReport& report, Sheet sheet, double& bot
   legend.entry("<path class=\"roof burst main\" d=\"M-13 0H13\"/>", 26, "measured or fitted");
   if (has_assumed(report.roofs.memory))
     legend.entry("<path class=\"roof assumed main\" d=\"M-13 0H13\"/>", 26, "assumed");
+  if (sheet == Sheet::narrow) legend.new_line(8);
   for (const double share : {0.01, 0.05, 0.2})
     legend.entry(fmt::format("<circle class=\"area-key\" r=\"{}\"/>", svg_number(mark_radius(share))),
         2 * mark_radius(share), fmt::format("{:.0f} %{}", 100 * share, share == 0.2 ? " of the step" : ""));
   bottom = legend.bottom() + 20;
   return legend.text();
+}
+
+/// The ground under the roofs' lines.
+std::vector<SvgBox> ground_of_roofs(
+    const Plane& plane, const std::vector<DrawnRoof>& flat, const std::vector<DrawnRoof>& slopes) {
+  const double fastest = highest_rate(slopes), highest = highest_rate(flat);
+  std::vector<SvgBox> boxes;
+  const auto add = [&](double from_x, double from_y, double to_x, double to_y) {
+    const auto line = boxes_along(plane.x(from_x), plane.y(from_y), plane.x(to_x), plane.y(to_y));
+    boxes.insert(boxes.end(), line.begin(), line.end());
+  };
+  const double left = std::pow(10.0, plane.frame.x_low), right = std::pow(10.0, plane.frame.x_high);
+  for (const DrawnRoof& roof : flat)
+    if (roof.rate > 0 && fastest > 0) add(std::max(left, roof.rate / fastest), roof.rate, right, roof.rate);
+  for (const DrawnRoof& roof : slopes)
+    if (roof.rate > 0 && highest > 0) add(left, left * roof.rate, highest / roof.rate, highest);
+  return boxes;
 }
 
 PictureHeading kernel_heading(const RooflineReport& report, Sheet sheet) {
@@ -186,6 +206,7 @@ std::string kernel_roofline_svg(const RooflineReport& report, Sheet sheet) {
   take_marks(report, plane, by_l2.marks, l2_room);
   const std::vector<DrawnRoof> slopes = drawn_memory_roofs(report);
   const double highest = highest_rate(report.roofs.compute);
+  const std::vector<SvgBox> lines = ground_of_roofs(plane, roofs_of_run(report), slopes);
   const std::string sloped = slope_roofs(plane, slopes, highest, room);
   std::string ridges;
   // Only one type's ridges show their labels at a time, so that each type's stand clear of each other.
@@ -198,12 +219,12 @@ std::string kernel_roofline_svg(const RooflineReport& report, Sheet sheet) {
   }
   double bottom = places.bottom + 8;
   const std::string legend = kernel_legend(report, sheet, bottom);
-  const std::string body =
-      kernel_heading(report, sheet).text + plane_grid(plane, "FLOP per byte", "FLOP/s") + loose_marks(report, plane) +
-      flat_roofs(sheet, plane, drawn_compute_roofs(report), highest_rate(report.roofs.memory)) + sloped + ridges +
-      places.strip + operator_marks(report, plane, places.marks) +
-      kernel_labels(report, sheet, MemoryLevel::hbm, places.marks, room) +
-      kernel_labels(report, sheet, MemoryLevel::l2, by_l2.marks, l2_room) + legend;
+  const std::string body = kernel_heading(report, sheet).text + plane_grid(plane, "FLOP per byte", "FLOP/s") +
+                           loose_marks(report, plane) +
+                           flat_roofs(sheet, plane, drawn_compute_roofs(report), highest_rate(report.roofs.memory)) +
+                           sloped + ridges + places.strip + operator_marks(report, plane, places.marks) +
+                           kernel_labels(report, sheet, MemoryLevel::hbm, places.marks, room, lines) +
+                           kernel_labels(report, sheet, MemoryLevel::l2, by_l2.marks, l2_room, lines) + legend;
   return picture_element("kernel-roofline", sheet, bottom,
       fmt::format("Kernel roofline of {} on {}: {} operators of {}", report.network, report.gpu, report.points.size(),
           report.machine),

@@ -69,15 +69,16 @@ std::string collective_title(const RooflineReport& report, const LinkPoint& poin
 }
 
 std::string collective_label(
-    const RooflineReport& report, const std::vector<PlaneMark>& rings, std::size_t i, LabelRoom& room) {
+    const RooflineReport& report, Sheet sheet, const std::vector<PlaneMark>& rings, std::size_t i, LabelRoom& room) {
   const std::vector<std::size_t> same = collectives_at(rings, i);
   // said at the longest one
   if (std::any_of(same.begin(), same.end(), [&](std::size_t other) { return other < i; })) return {};
   Seconds time = report.links.points[i].time;
   for (const std::size_t other : same) time += report.links.points[other].time;
-  const std::string more = same.empty() ? "" : fmt::format(" and {} more here", same.size());
-  const std::string label =
-      svg_shortened(report.links.points[i].name, longest_collective) + more + ": " + format_seconds(time);
+  const char* const form = sheet == Sheet::wide ? " and {} more here" : " +{}";
+  const std::string more = same.empty() ? "" : fmt::format(fmt::runtime(form), same.size());
+  const std::string label = svg_shortened(report.links.points[i].name, sheet == Sheet::wide ? longest_collective : 20) +
+                            more + ": " + format_seconds(time);
   return mark_label(label, rings[i].place, rings[i].radius, room);
 }
 
@@ -99,13 +100,18 @@ std::string collective_mark(
          edge_arrow(place, radius) + label + "</g>\n";
 }
 
-std::vector<DrawnRoof> drawn_link_roofs(const NetworkRoofline& links) {
+/// A narrow sheet names the link and its rate; the line's dashes say what that rests on.
+std::string link_roof_label(const LinkRoof& roof, Sheet sheet) {
+  if (sheet == Sheet::narrow) return svg_shortened(roof.link, 16) + " " + format_rate(roof.rate);
+  return fmt::format("{} {} {}", svg_shortened(roof.name, 28), format_rate(roof.rate), to_text(roof.basis));
+}
+
+std::vector<DrawnRoof> drawn_link_roofs(const NetworkRoofline& links, Sheet sheet) {
   std::vector<DrawnRoof> drawn;
   for (std::size_t i = 0; i < links.roofs.size(); ++i) {
     const LinkRoof& roof = links.roofs[i];
     drawn.push_back({roof.rate.value(), fmt::format("link {}", to_text(roof.basis)), fmt::format("data-roof=\"{}\"", i),
-        fmt::format("{} {} {}", svg_shortened(roof.name, 28), format_rate(roof.rate), to_text(roof.basis)),
-        fmt::format("{}: {}\n{}", roof.name, format_rate(roof.rate), roof.from)});
+        link_roof_label(roof, sheet), fmt::format("{}: {}\n{}", roof.name, format_rate(roof.rate), roof.from)});
   }
   return drawn;
 }
@@ -151,9 +157,10 @@ std::string compute_roof(const RooflineReport& report, Sheet sheet, const Plane&
   const PlanePlace place = place_on(plane, std::pow(10.0, plane.frame.x_low), report.links.peak);
   if (place.outside()) return {};
   const double x = plane.right() + 18;
-  const std::string drawn = fmt::format("<rect class=\"waiting\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>\n", svg_number(plane.left),
-             svg_number(place.y), svg_number(plane.width), svg_number(plane.bottom() - place.y)) +
-                            flat_roofs(sheet, plane, {drawn_peak(report)}, 0);
+  const std::string drawn =
+      fmt::format("<rect class=\"waiting\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>\n", svg_number(plane.left),
+          svg_number(place.y), svg_number(plane.width), svg_number(plane.bottom() - place.y)) +
+      flat_roofs(sheet, plane, {drawn_peak(report)}, 0);
   if (sheet == Sheet::narrow) return drawn;
   return drawn + picture_text(x, place.y - 18, "soft", "above: compute takes longer") +
          picture_text(x, place.y + 26, "soft", "below: the step waits") +
@@ -164,9 +171,9 @@ std::string compute_roof(const RooflineReport& report, Sheet sheet, const Plane&
 void add_peak(PictureLegend& legend, const RooflineReport& report) {
   if (!(report.links.peak.value() > 0)) return;
   legend.roofs({drawn_peak(report)});
-  legend.entry("", 0, "above: compute takes longer; below: the step waits");
+  legend.entry("", 0, "above: compute takes longer;");
   legend.new_line();
-  legend.entry("", 0, "where nothing hides the move");
+  legend.entry("", 0, "below: the step waits where nothing hides the move");
   legend.new_line();
 }
 
@@ -196,6 +203,7 @@ std::string network_legend(const RooflineReport& report, Sheet sheet, double& bo
   if (has_assumed(report.links.roofs))
     legend.entry("<path class=\"roof assumed link\" d=\"M-13 0H13\"/>", 26, "assumed");
   legend.entry("<path class=\"bent\" d=\"M-13 6C-6 -4 0 -5 13 -5\"/>", 26, "with the latency of the calls");
+  if (sheet == Sheet::narrow) legend.new_line(6);
   for (const double share : {0.01, 0.1}) {
     const double radius = std::max(smallest_ring, mark_radius(share));
     legend.entry(fmt::format("<circle class=\"area-key\" r=\"{}\"/>", svg_number(radius)), 2 * radius,
@@ -207,8 +215,8 @@ std::string network_legend(const RooflineReport& report, Sheet sheet, double& bo
 
 PictureHeading network_heading(const RooflineReport& report, Sheet sheet) {
   return picture_heading(sheet, "Network roofline",
-      fmt::format("what compute could reach if one collective were the only limit: {} on {}", report.network,
-          report.machine));
+      fmt::format(
+          "what compute could reach if one collective were the only limit: {} on {}", report.network, report.machine));
 }
 
 }  // namespace
@@ -223,11 +231,11 @@ std::string network_roofline_svg(const RooflineReport& report, Sheet sheet) {
   LabelRoom room({plane.left, plane.top, plane.right(), plane.bottom()});
   for (const PlaneMark& ring : rings) room.take(ring.box());
   const std::string slopes =
-      slope_roofs(plane, drawn_link_roofs(report.links), std::pow(10.0, plane.frame.y_high), room);
+      slope_roofs(plane, drawn_link_roofs(report.links, sheet), std::pow(10.0, plane.frame.y_high), room);
   std::string curves, marks;
   std::size_t labels = 0;
   for (std::size_t i = 0; i < rings.size(); ++i) {
-    const std::string label = labels < labelled_collectives ? collective_label(report, rings, i, room) : "";
+    const std::string label = labels < labelled_collectives ? collective_label(report, sheet, rings, i, room) : "";
     labels += label.empty() ? 0 : 1;
     curves += bent_curve(report, i, plane, label.empty());
     marks += collective_mark(report, rings, i, label);

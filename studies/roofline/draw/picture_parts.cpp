@@ -47,7 +47,8 @@ struct SlopeWay {
     constexpr double step = 9;
     std::vector<SvgBox> boxes;
     for (double at = along; at <= along + width; at += step) {
-      const double side = above ? -9 : 9, middle_x = x + at * across + side * up, middle_y = y - at * up + side * across;
+      const double side = above ? -9 : 9, middle_x = x + at * across + side * up,
+                   middle_y = y - at * up + side * across;
       boxes.push_back({middle_x - 6, middle_y - 6, middle_x + 6, middle_y + 6});
     }
     return boxes;
@@ -95,7 +96,8 @@ std::string picture_element(std::string_view id, Sheet sheet, double height, con
   return fmt::format("<svg xmlns=\"http://www.w3.org/2000/svg\" id=\"{}{}\" class=\"picture {}\" width=\"{:.0f}\" "
                      "height=\"{:.0f}\" "
                      "viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\" aria-label=\"{}\" {}>\n",
-             id, is_wide ? "" : "-narrow", is_wide ? "wide" : "narrow", width, height, width, height, svg_escaped(svg_shortened(label, 600)), attributes) +
+             id, is_wide ? "" : "-narrow", is_wide ? "wide" : "narrow", width, height, width, height,
+             svg_escaped(svg_shortened(label, 600)), attributes) +
          "<rect class=\"paper\" width=\"100%\" height=\"100%\"/>\n" + body + "</svg>\n";
 }
 
@@ -103,11 +105,10 @@ PictureHeading picture_heading(Sheet sheet, const std::string& title, const std:
   constexpr double title_font = 14, line = 16, gap = 10;
   const double left = sheet_margin(sheet), room = sheet_width(sheet) - 2 * left;
   const bool is_one = svg_text_width(title, title_font) + gap + svg_text_width(about, picture_font) <= room;
-  PictureHeading heading{fmt::format("<text class=\"heading\" x=\"{}\" y=\"{}\">{}", svg_number(left), line,
-                             svg_escaped(title)) +
-                             (is_one ? fmt::format("<tspan class=\"about\" dx=\"{}\">{}</tspan>", gap, svg_escaped(about))
-                                     : "") +
-                             "</text>\n",
+  PictureHeading heading{
+      fmt::format("<text class=\"heading\" x=\"{}\" y=\"{}\">{}", svg_number(left), line, svg_escaped(title)) +
+          (is_one ? fmt::format("<tspan class=\"about\" dx=\"{}\">{}</tspan>", gap, svg_escaped(about)) : "") +
+          "</text>\n",
       22};
   if (is_one) return heading;
   for (const std::string& words : svg_lines(about, room, picture_font, 5))
@@ -118,7 +119,7 @@ PictureHeading picture_heading(Sheet sheet, const std::string& title, const std:
 Plane sheet_plane(Sheet sheet, const Frame& frame, const PictureHeading& heading) {
   const double top = heading.bottom + 12;
   if (sheet == Sheet::wide) return Plane{.frame = frame, .top = top, .width = 646};
-  return Plane{.frame = frame, .left = 62, .top = top, .width = 282, .height = 340};
+  return Plane{.frame = frame, .left = 64, .top = top, .width = 280, .height = 340};
 }
 
 std::string picture_text(double x, double y, std::string_view classes, std::string_view text) {
@@ -166,6 +167,18 @@ std::string edge_arrow(const PlanePlace& place, double radius) {
   const double turn = std::atan2(place.down, place.right) * 180 / std::numbers::pi;
   return fmt::format("<path class=\"arrow\" transform=\"rotate({})\" d=\"M{} -4l7 4l-7 4Z\"/>", svg_number(turn),
       svg_number(radius + 2));
+}
+
+std::vector<SvgBox> boxes_along(double from_x, double from_y, double to_x, double to_y) {
+  constexpr double step = 6, half = 2;
+  const double steps = std::max(1.0, std::ceil(std::hypot(to_x - from_x, to_y - from_y) / step));
+  std::vector<SvgBox> boxes;
+  if (!std::isfinite(steps) || steps > 1000) return boxes;
+  for (double i = 0; i <= steps; ++i) {
+    const double x = from_x + (to_x - from_x) * i / steps, y = from_y + (to_y - from_y) * i / steps;
+    boxes.push_back({x - half, y - half, x + half, y + half});
+  }
+  return boxes;
 }
 
 std::string mark_label(std::string_view words, const PlanePlace& mark, double radius, LabelRoom& room) {

@@ -20,8 +20,8 @@ constexpr double sheet_margin(Sheet sheet) { return sheet == Sheet::wide ? 16 : 
 
 /// <svg> as wide as its sheet; `label` is what a screen reader says, `attributes` are written as they are. The id of a
 /// narrow one ends in "-narrow".
-std::string picture_element(std::string_view id, Sheet sheet, double height, const std::string& label, const std::string& attributes,
-    const std::string& body);
+std::string picture_element(std::string_view id, Sheet sheet, double height, const std::string& label,
+    const std::string& attributes, const std::string& body);
 /// On top of a picture: `title` strong, then `about`, below it where one line does not hold both.
 struct PictureHeading {
   std::string text;
@@ -65,6 +65,9 @@ struct PlaneMark {
 /// A mark beyond the frame stands within it, as far from the edge as its arrow is long.
 void move_inside(const Plane& plane, PlaneMark& mark);
 std::string edge_arrow(const PlanePlace& place, double radius);  ///< beside a mark at 0 0; "" for places inside
+
+/// The ground of a thin line as small boxes along it.
+std::vector<SvgBox> boxes_along(double from_x, double from_y, double to_x, double to_y);
 
 /// The name beside a mark at 0 0 of `radius`, on a ground that hides lines, with a line to it where it stands apart; ""
 /// where `room` has no place.

@@ -153,8 +153,8 @@ std::string roofline_svg(const RooflineReport& report) {
     body += placed(svg, bottom);
     bottom += height_of(svg) + 24;
   }
-  return standalone_svg(
-      picture_element("roofline", Sheet::wide, bottom, "Roofline report of " + report.network + " on " + report.machine, "", body));
+  return standalone_svg(picture_element(
+      "roofline", Sheet::wide, bottom, "Roofline report of " + report.network + " on " + report.machine, "", body));
 }
 
 }  // namespace stepcast::roofline

@@ -1,7 +1,8 @@
 // The pictures of a roofline report as SVG: inside a page they take its styles, as files of their own they carry them.
 //
 // Marks that scripts and tests go by, the same inside and outside of a page:
-//   <svg id="kernel-roofline" ...plane_attributes>, "network-roofline", "waterfall", "boundaries"
+//   <svg id="kernel-roofline" ...plane_attributes>, "network-roofline", "waterfall", "boundaries"; on narrow sheets
+//   "kernel-roofline-narrow"
 // <line|path class="roof compute|memory|link datasheet|burst|sustained|fitted|assumed" data-roof="N"> N: index in the
 // JSON's list
 // <g class="ridge" data-ridge="N"> <g class="point kind-mlp pass-backward [outside]" data-point="N"
@@ -9,7 +10,9 @@
 // holding <path class="mark forecast"> (hollow) and, where something was timed, <g class="mark measured"> (filled),
 // which has a
 // transform of its own; a point without FLOPs or beyond the frame stands at the frame's edge with an arrow, class
-// "outside";
+// "outside", those without FLOPs in the strip below the plane, class "in-strip";
+//   <g class="labels" data-level="hbm|l2"> names by the bytes of a level: <g class="mark-label" data-points="N M">,
+//   <g class="heap" data-points="N M"> a list of marks that lie on one another
 //     "joined" lines lead from a point to its place by L2 bytes: <line class="joined" data-point="N">
 // <g class="loose" data-loose="N"> <g class="link-point [limits]" data-link="N"> its area is its time, the filled part
 // what is exposed

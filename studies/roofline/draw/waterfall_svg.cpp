@@ -29,9 +29,14 @@ struct FallScale {
   [[nodiscard]] double bar_middle() const { return is_wide() ? row() / 2 : 26; }
   [[nodiscard]] double words_base() const { return is_wide() ? row() / 2 + 4 : 13; }
   [[nodiscard]] double percent_right() const { return is_wide() ? 944 : left() + width(); }
-  [[nodiscard]] double seconds_right() const { return percent_right() - (is_wide() ? 70 : 56); }
+  [[nodiscard]] double seconds_right() const { return percent_right() - (is_wide() ? 70 : 66); }
+  /// Classes of a time; lines of the axis pass behind those on a narrow sheet.
+  [[nodiscard]] std::string figure(const std::string& classes) const {
+    return (is_wide() ? "end " : "end label ") + classes;
+  }
   [[nodiscard]] std::string name(double y, const std::string& classes, const std::string& words) const {
-    return is_wide() ? picture_text(left() - 10, y, "end " + classes, words) : picture_text(left(), y, classes, words);
+    return is_wide() ? picture_text(left() - 10, y, "end " + classes, words)
+                     : picture_text(left(), y, "label " + classes, words);
   }
 };
 
@@ -60,8 +65,8 @@ std::string fall_axis(const RooflineReport& report, const FallScale& scale, doub
   const double step = report.fall.step_time.value();
   for (int tenth = 0; tenth <= 10 && step > 0; tenth += 2) {
     const std::string x = svg_number(scale.x(step * tenth / 10));
-    // A narrow sheet ends where the axis does.
-    const char* const anchor = scale.is_wide() || (tenth > 0 && tenth < 10) ? "mid" : tenth == 0 ? "start" : "end";
+    const double end = sheet_width(scale.sheet), at = scale.x(step * tenth / 10);
+    const char* const anchor = at < 20 ? "start" : at > end - 22 ? "end" : "mid";
     text += fmt::format(
         "<path class=\"decade\" d=\"M{0} {1}V{2}\"/><text class=\"{5} tick\" x=\"{0}\" y=\"{3}\">{4} %</text>\n", x,
         svg_number(scale.top - 4), svg_number(bottom), svg_number(bottom + 16), 10 * tenth, anchor);
@@ -102,7 +107,7 @@ std::string fall_bar_row(const RooflineReport& report, const FallScale& scale, s
       svg_number(middle + scale.row() - fall_bar / 2));
   const double base = y + scale.words_base();
   text += scale.name(base, time > 0 ? "" : "soft", svg_shortened(bar.name, longest_bar_name));
-  const char* classes = time > 0 ? "end" : "end soft";
+  const std::string classes = scale.figure(time > 0 ? "" : "soft");
   return text + picture_text(scale.seconds_right(), base, classes, time > 0 ? format_seconds(bar.time) : "0 s") +
          picture_text(
              scale.percent_right(), base, classes, time > 0 ? html_percent(share_of_fall(report, bar.time)) : "") +
@@ -113,7 +118,7 @@ std::string step_row(const RooflineReport& report, const FallScale& scale, doubl
   const double end = scale.x(report.fall.step_time.value()), middle = y + scale.bar_middle(),
                base = y + scale.words_base();
   std::string text = fmt::format("<path class=\"end-line\" d=\"M{} {}V{}\"/>\n", svg_number(end),
-      svg_number(scale.top - 4), svg_number(y + scale.row()));
+      svg_number(scale.is_wide() ? scale.top - 4 : y), svg_number(y + scale.row()));
   if (report.p90 > report.p10 && report.p10.value() > 0)
     text += fmt::format("<path class=\"whisker\" d=\"M{0} {2}v10M{1} {2}v10M{0} {3}H{1}\"><title>8 of 10 steps are "
                         "expected between {4} and "
@@ -121,23 +126,23 @@ std::string step_row(const RooflineReport& report, const FallScale& scale, doubl
         svg_number(scale.x(report.p10.value())), svg_number(scale.x(report.p90.value())), svg_number(middle - 5),
         svg_number(middle), format_seconds(report.p10), format_seconds(report.p90));
   return text + scale.name(base, "strong", "step") +
-         picture_text(scale.seconds_right(), base, "end strong", format_seconds(report.fall.step_time)) +
-         picture_text(scale.percent_right(), base, "end strong", html_percent(1));
+         picture_text(scale.seconds_right(), base, scale.figure("strong"), format_seconds(report.fall.step_time)) +
+         picture_text(scale.percent_right(), base, scale.figure("strong"), html_percent(1));
 }
 
 /// Gain, change, step time before and after, side by side or below each other; what forbids it on a line of its own.
 std::string lever_lines_at(const Lever& lever, std::size_t i, Sheet sheet, double& y) {
-  constexpr double gain_right = 86, words_x = 100, effect_x = 556, narrow_gain = 52, narrow_words = 60;
+  constexpr double gain_right = 86, words_x = 100, effect_x = 556, narrow_gain = 62, narrow_words = 72;
   const bool is_wide = sheet == Sheet::wide;
   const double x = is_wide ? words_x : narrow_words, effect = is_wide ? effect_x : narrow_words;
   y += 20;
   std::string text =
       fmt::format("<g class=\"lever\" data-lever=\"{}\">", i) +
-      picture_title(fmt::format(
-          "{} ({}): {} to {}", lever.name, lever.of_machine ? "machine" : "plan", lever.from, lever.to)) +
+      picture_title(
+          fmt::format("{} ({}): {} to {}", lever.name, lever.of_machine ? "machine" : "plan", lever.from, lever.to)) +
       picture_text(is_wide ? gain_right : narrow_gain, y, "end strong", "\u2212" + html_percent(lever.gain));
-  const std::string change = fmt::format("{}: {} \u2192 {}", svg_shortened(lever.name, 36),
-      svg_shortened(lever.from, 24), svg_shortened(lever.to, 24));
+  const std::string change = fmt::format(
+      "{}: {} \u2192 {}", svg_shortened(lever.name, 36), svg_shortened(lever.from, 24), svg_shortened(lever.to, 24));
   std::string times = fmt::format("{} \u2192 {}", format_seconds(lever.before), format_seconds(lever.after));
   if (!lever.phase.empty()) times += ", most in " + svg_shortened(lever.phase, 30);
   const double room = sheet_width(sheet) - sheet_margin(sheet) - x;
@@ -195,17 +200,14 @@ std::string waterfall_svg(const RooflineReport& report, Sheet sheet) {
     start += std::max(0.0, report.fall.bars[i].time.value());
   }
   double bottom = axis_y + 24;
-  const std::string legend = fall_legend(report, sheet, bottom),
-                    levers = fall_levers(report, sheet, bottom);
-  const std::string body =
-      fall_heading(report, sheet).text +
-      fall_axis(report, scale, axis_y) +
-      utilisation_bracket(report, scale, report.fall.mfu, brackets, "MFU",
-          fmt::format(", {}", attention_words(report.fall)),
-          "Model FLOPs utilisation: FLOPs that the network needs, over the peak times the step") +
-      utilisation_bracket(report, scale, report.fall.hfu, brackets + 22, "HFU", "",
-          "Hardware FLOPs utilisation: with those that are computed again") +
-      bars + step_row(report, scale, bars_end) + legend + levers;
+  const std::string legend = fall_legend(report, sheet, bottom), levers = fall_levers(report, sheet, bottom);
+  const std::string body = fall_heading(report, sheet).text + fall_axis(report, scale, axis_y) +
+                           utilisation_bracket(report, scale, report.fall.mfu, brackets, "MFU",
+                               fmt::format(", {}", attention_words(report.fall)),
+                               "Model FLOPs utilisation: FLOPs that the network needs, over the peak times the step") +
+                           utilisation_bracket(report, scale, report.fall.hfu, brackets + 22, "HFU", "",
+                               "Hardware FLOPs utilisation: with those that are computed again") +
+                           bars + step_row(report, scale, bars_end) + legend + levers;
   return picture_element("waterfall", sheet, bottom + 16,
       fmt::format("Waterfall of a step of {}: {}, MFU {}", report.network, format_seconds(report.fall.step_time),
           format_percent(report.fall.mfu)),

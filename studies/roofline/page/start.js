@@ -14,13 +14,18 @@ function startRoofline() {
   readAddress(view, (key) => marks.find((mark) => mark.keys[0] === key)?.keys);
   keepAddress(view);
   unfoldForPrint();
-  // The address keeps the view; the picture of the other sheet is in the file.
-  matchMedia("screen and (max-width:600px)").addEventListener("change", () => location.reload());
+  keepSheet();
   addEventListener("keydown", (event) => {
     if (event.key !== "Escape") return;
     for (const picture of pictures) picture.tip.hide();
     view.choose(null);
   });
+}
+
+/** The picture of the other sheet is in the file, and the address keeps the view. Passing changes, as for a print, do not count. */
+function keepSheet() {
+  const narrow = matchMedia("screen and (max-width:600px)"), isNarrow = narrow.matches;
+  narrow.addEventListener("change", () => setTimeout(() => { if (narrow.matches !== isNarrow) location.reload(); }, 300));
 }
 
 document.addEventListener("DOMContentLoaded", startRoofline);

@@ -19,11 +19,11 @@ class RangeAxis {
     this.show();
   }
 
-  /** Of close axes every second name stands higher, a word on a line. */
+  /** Of close axes every second name stands higher and every third one higher still, a word on a line. */
   labels(gap, isClose) {
     const letters = Math.max(isClose ? 8 : 5, Math.floor(gap / 7.5)), title = this.column.title;
     const lines = isClose ? title.split(" ") : [shortened(title, letters + 5)];
-    const last = this.top - 28 - (isClose && this.place % 2 ? 46 : 0), first = last - 12 * (lines.length - 1);
+    const last = this.top - 28 - (isClose ? 48 * (this.place % 3) : 0), first = last - 12 * (lines.length - 1);
     const name = draw("g", {}, draw("title", {}, `${title}: ${this.column.doc}`), ...lines.map((line, i) =>
       draw("text", { x: this.x, y: first + 12 * i, class: "mid axis-name" }, line)));
     const isChoice = this.column.kind === "axis" || this.column.unit === "count";
