@@ -53,10 +53,35 @@ SvgBox box_around(const std::vector<PlaneMark>& marks, const Heap& heap) {
   return all;
 }
 
+/// The shortest line from a list to its heap.
+struct HeapLeader {
+  double from_x, from_y, to_x, to_y;
+  HeapLeader(const SvgBox& list, const SvgBox& heap)
+      : from_x(nearest(list.left, list.right, heap.left, heap.right)),
+        from_y(nearest(list.top, list.bottom, heap.top, heap.bottom)),
+        to_x(nearest(heap.left, heap.right, list.left, list.right)),
+        to_y(nearest(heap.top, heap.bottom, list.top, list.bottom)) {}
+  [[nodiscard]] std::vector<SvgBox> ground() const { return boxes_along(from_x, from_y, to_x, to_y); }
+  [[nodiscard]] std::string text() const {
+    return fmt::format("<path class=\"leader\" d=\"M{} {}L{} {}\"/>", svg_number(from_x), svg_number(from_y),
+        svg_number(to_x), svg_number(to_y));
+  }
+
+ private:
+  static double nearest(double low, double high, double other_low, double other_high) {
+    return std::clamp((std::max(low, other_low) + std::min(high, other_high)) / 2, low, high);
+  }
+};
+
+/// What lists must keep clear of: marks, names and roofs; and lists, of which the leaders of others keep clear, too.
+struct ListRoom {
+  LabelRoom room, lists;
+};
+
 /// The free place of this size that is nearest to `near`; none where the plane is full.
-std::optional<SvgBox> nearest_room(LabelRoom& room, const SvgBox& near, double width, double height) {
+std::optional<SvgBox> nearest_room(ListRoom& free, const SvgBox& near, double width, double height) {
   constexpr double step = 8;
-  const SvgBox& frame = room.frame();
+  const SvgBox& frame = free.room.frame();
   const auto far = [&](const SvgBox& box) {
     const double dx = std::max({0.0, box.left - near.right, near.left - box.right}),
                  dy = std::max({0.0, box.top - near.bottom, near.top - box.bottom});
@@ -69,22 +94,8 @@ std::optional<SvgBox> nearest_room(LabelRoom& room, const SvgBox& near, double w
       boxes.push_back({left, top, left + width, top + height});
   std::stable_sort(boxes.begin(), boxes.end(), [&](const SvgBox& a, const SvgBox& b) { return far(a) < far(b); });
   for (const SvgBox& box : boxes)
-    if (room.take_if_free(box)) return box;
+    if (free.lists.all_free(HeapLeader(box, near).ground()) && free.room.take_if_free(box)) return box;
   return std::nullopt;
-}
-
-/// A line from the list to the heap, as short as can be; no name is written over it.
-std::string heap_leader(const SvgBox& list, const SvgBox& heap, LabelRoom& room) {
-  const auto nearest = [](double low, double high, double other_low, double other_high) {
-    return std::clamp((std::max(low, other_low) + std::min(high, other_high)) / 2, low, high);
-  };
-  const double from_x = nearest(list.left, list.right, heap.left, heap.right),
-               from_y = nearest(list.top, list.bottom, heap.top, heap.bottom),
-               to_x = nearest(heap.left, heap.right, list.left, list.right),
-               to_y = nearest(heap.top, heap.bottom, list.top, list.bottom);
-  for (const SvgBox& box : boxes_along(from_x, from_y, to_x, to_y)) room.take(box);
-  return fmt::format("<path class=\"leader\" d=\"M{} {}L{} {}\"/>", svg_number(from_x), svg_number(from_y),
-      svg_number(to_x), svg_number(to_y));
 }
 
 std::string box_rect(const char* classes, const SvgBox& box, double more) {
@@ -112,10 +123,8 @@ std::string rest_words(const std::vector<HeapRow>& rows, std::size_t shown) {
 /// The list of a heap: how many there are and what they are of the step, then the heaviest. Fewer rows where the plane
 /// is full; "" where not even two find room.
 std::string heap_list(const RooflineReport& report, Sheet sheet, const std::vector<PlaneMark>& marks, const Heap& heap,
-    const std::vector<SvgBox>& lines, LabelRoom& room) {
+    ListRoom& free, LabelRoom& room) {
   const std::vector<HeapRow> rows = heap_rows(report, heap);
-  LabelRoom strict = room;
-  for (const SvgBox& line : lines) strict.take(line);
   const SvgBox around = box_around(marks, heap);
   double share = 0;
   for (const HeapRow& row : rows) share += row.share;
@@ -127,12 +136,15 @@ std::string heap_list(const RooflineReport& report, Sheet sheet, const std::vect
     for (std::size_t i = 0; i < shown; ++i)
       width = std::max(width, svg_text_width(rows[i].words(), picture_font) + list_text + 2 * list_side);
     const double height = list_row * static_cast<double>(shown + (rest.empty() ? 1 : 2)) + 8;
-    const auto box = nearest_room(strict, around, width, height);
+    const auto box = nearest_room(free, around, width, height);
     if (!box) continue;
+    const HeapLeader leader(*box, around);
+    free.lists.take(*box);
     room.take(*box);
+    for (const SvgBox& ground : leader.ground()) room.take(ground), free.room.take(ground);
     double y = box->top + list_row;
-    std::string text = box_rect("heap-edge", around, 3) + heap_leader(*box, around, room) +
-                       box_rect("ground heap-ground", *box, 0) + picture_text(box->left + list_side, y, "strong", head);
+    std::string text = box_rect("heap-edge", around, 3) + leader.text() + box_rect("ground heap-ground", *box, 0) +
+                       picture_text(box->left + list_side, y, "strong", head);
     for (std::size_t i = 0; i < shown; ++i) text += list_line(rows[i], box->left, y += list_row);
     if (!rest.empty()) text += picture_text(box->left + list_side + list_text, y + list_row, "soft", rest);
     return fmt::format("<g class=\"heap\" {}>", points_attribute(heap)) + text + "</g>\n";
@@ -180,11 +192,13 @@ std::string kernel_labels(const RooflineReport& report, Sheet sheet, MemoryLevel
     const std::vector<PlaneMark>& marks, LabelRoom room, const std::vector<SvgBox>& lines) {
   const char* const word = level == MemoryLevel::hbm ? "hbm" : "l2";
   std::string text = fmt::format("<g class=\"labels {0}\" data-level=\"{0}\">\n", word);
+  ListRoom free{room, LabelRoom(room.frame())};
+  for (const SvgBox& line : lines) free.room.take(line);
   std::size_t lists = 0, names = 0;
   for (const Heap& heap : heaps_of(marks)) {
     std::string label;
     const bool is_mixed = heap_rows(report, heap).size() > 1;
-    if (is_mixed && lists < listed_heaps) label = heap_list(report, sheet, marks, heap, lines, room);
+    if (is_mixed && lists < listed_heaps) label = heap_list(report, sheet, marks, heap, free, room);
     if (!label.empty()) ++lists;
     else if (names < labelled_points) label = heap_name(report, marks, heap, room), names += label.empty() ? 0 : 1;
     text += label;

@@ -12,6 +12,7 @@
 #include "studies/roofline/draw/kernel_points.h"
 #include "studies/roofline/draw/picture_parts.h"
 #include "studies/roofline/draw/pictures.h"
+#include "studies/roofline/draw/plane_roofs.h"
 #include "studies/roofline/figures/roof_checks.h"
 
 namespace stepcast::roofline {
@@ -150,7 +151,7 @@ std::vector<DrawnRoof> roofs_of_run(const RooflineReport& report) {
 
 std::string kernel_legend(const RooflineReport& report, Sheet sheet, double& bottom) {
   PictureLegend legend(sheet, bottom);
-  if (sheet == Sheet::narrow) legend.roofs(roofs_of_run(report));
+  if (sheet == Sheet::narrow) add_roofs(legend, roofs_of_run(report));
   add_kinds(legend, report);
   legend.new_line();
   add_shapes(legend, report);

@@ -8,6 +8,7 @@
 #include "studies/print/page/html_text.h"
 #include "studies/roofline/draw/picture_parts.h"
 #include "studies/roofline/draw/pictures.h"
+#include "studies/roofline/draw/plane_roofs.h"
 #include "studies/roofline/figures/roof_checks.h"
 
 namespace stepcast::roofline {
@@ -170,7 +171,7 @@ std::string compute_roof(const RooflineReport& report, Sheet sheet, const Plane&
 /// What stands beside the plane of a wide sheet.
 void add_peak(PictureLegend& legend, const RooflineReport& report) {
   if (!(report.links.peak.value() > 0)) return;
-  legend.roofs({drawn_peak(report)});
+  add_roofs(legend, {drawn_peak(report)});
   legend.entry("", 0, "above: compute takes longer;");
   legend.new_line();
   legend.entry("", 0, "below: the step waits where nothing hides the move");

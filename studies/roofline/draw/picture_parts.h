@@ -77,32 +77,11 @@ std::string mark_label(std::string_view words, const PlanePlace& mark, double ra
 /// triangle, step diamond.
 std::string mark_outline(PointPass pass, double radius);
 
-/// A roof y = rate * x, or a flat one at `rate`.
-struct DrawnRoof {
-  double rate = 0;
-  std::string classes;     ///< "memory datasheet"
-  std::string attributes;  ///< "data-roof=\"2\""; "" = none
-  std::string label, title;
-};
-/// Lines up to `most` FLOP/s, each with its label along it, where `room` has place for it. Slopes beside each other
-/// take turns above and below.
-std::string slope_roofs(const Plane& plane, const std::vector<DrawnRoof>& roofs, double most, LabelRoom& room);
-/// Lines from where a slope of `fastest` bytes per second meets them; on a wide sheet with labels to the right of the
-/// plane, spread apart.
-std::string flat_roofs(Sheet sheet, const Plane& plane, const std::vector<DrawnRoof>& roofs, double fastest);
-
-/// Does any of them rest on nothing but an assumption?
-template <typename Roof> bool has_assumed(const std::vector<Roof>& roofs) {
-  return std::any_of(roofs.begin(), roofs.end(), [](const Roof& roof) { return roof.basis == RoofBasis::assumed; });
-}
-
 /// Entries in lines below each other.
 class PictureLegend {
  public:
   PictureLegend(Sheet sheet, double top)
       : left_(sheet_margin(sheet)), right_(sheet_width(sheet) - left_), x_(left_), y_(top), top_(top) {}
-  /// A narrow sheet has no room beside its plane: the flat roofs that the run has are named here.
-  void roofs(const std::vector<DrawnRoof>& roofs);
   /// `swatch` is drawn around 0 0, `width` wide.
   void entry(const std::string& swatch, double width, std::string_view words);
   void new_line(double extra = 0);  ///< `extra` pixels more above it, for tall swatches
