@@ -245,7 +245,7 @@ describe("what moves", () => {
   test("memory: a chart that follows where there is its library, else the picture", () => open("page.html", {}, async (page) => {
     assert.equal(await page.locator("#memory-chart .uplot canvas").count(), hasChart ? 1 : 0);
     assert.equal(await page.locator("#memory-picture").isVisible(), !hasChart);
-    assert.equal(await page.locator("#memory-picture path[data-rank]").count(), Math.min(7, data.actions.length));
+    assert.equal(await page.locator("#memory-picture .wide path[data-rank]").count(), Math.min(7, data.actions.length));
     if (!hasChart) return;
     const range = () => page.evaluate(() => document.querySelector("#memory-chart .u-over").getBoundingClientRect().width);
     const over = await page.locator("#memory-chart .u-over").boundingBox(), before = await text(page, "#range-said");

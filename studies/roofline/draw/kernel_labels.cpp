@@ -195,13 +195,17 @@ std::string kernel_labels(const RooflineReport& report, Sheet sheet, MemoryLevel
   ListRoom free{room, LabelRoom(room.frame())};
   for (const SvgBox& line : lines) free.room.take(line);
   std::size_t lists = 0, names = 0;
+  std::vector<Heap> without_list;  // their names go around all lists
   for (const Heap& heap : heaps_of(marks)) {
-    std::string label;
-    const bool is_mixed = heap_rows(report, heap).size() > 1;
-    if (is_mixed && lists < listed_heaps) label = heap_list(report, sheet, marks, heap, free, room);
-    if (!label.empty()) ++lists;
-    else if (names < labelled_points) label = heap_name(report, marks, heap, room), names += label.empty() ? 0 : 1;
-    text += label;
+    const bool is_mixed = lists < listed_heaps && heap_rows(report, heap).size() > 1;
+    const std::string list = is_mixed ? heap_list(report, sheet, marks, heap, free, room) : "";
+    if (list.empty()) without_list.push_back(heap);
+    else text += list, ++lists;
+  }
+  for (const Heap& heap : without_list) {
+    if (names == labelled_points) break;
+    const std::string name = heap_name(report, marks, heap, room);
+    text += name, names += name.empty() ? 0 : 1;
   }
   return text + "</g>\n";
 }
