@@ -95,7 +95,7 @@ std::string index_page(const Dossier& dossier) {
   const std::string body =
       index_figures(dossier) + warning_box(dossier) +
       html_section("waterfall-section", "Where the step goes",
-          "<div class=\"wide\">" + waterfall_svg(dossier.roofline) + "</div>\n") +
+          "<div class=\"wide\">" + on_both_sheets(waterfall_svg, dossier.roofline) + "</div>\n") +
       html_section("phases", "Phases, on a rank of the slowest stage", phases_table(dossier)) +
       html_section("stages", "Stages, one micro-batch", stages_table(dossier)) +
       html_section("collectives", "Collectives, one GPU of the slowest stage, whole step", collectives_table(dossier)) +

@@ -77,8 +77,8 @@ std::string memory_page(const Dossier& dossier) {
           {format_bytes(memory.reserved), "held by the allocator"}}) +
       html_section("lifetimes", fmt::format("By lifetime, on rank {}", memory.rank), lifetimes_table(memory)) +
       html_section("over-time", "Over the step, by rank",
-          "<div class=\"wide\">" + memory_svg(dossier.scene) + "</div>\n<p class=\"soft\">" +
-              html_escaped(memory_caption(dossier.scene)) + "</p>\n") +
+          "<div class=\"wide\">" + memory_svg(dossier.scene) + memory_svg(dossier.scene, Sheet::narrow) +
+              "</div>\n<p class=\"soft\">" + html_escaped(memory_caption(dossier.scene)) + "</p>\n") +
       html_section("by-stage", "By stage", stages_memory(memory, step)) +
       html_section("buffers", "Buffers of a block on one rank", all_buffers(dossier.prediction.program));
   return static_page(dossier, "Memory", "memory.html", body);

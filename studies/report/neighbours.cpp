@@ -2,6 +2,7 @@
 #include "studies/report/folder.h"
 #include "studies/whatif/plan_levers.h"
 #include "studies/sweep/search/run.h"
+#include "studies/sweep/write/explorer.h"
 #include "studies/sweep/space/space_words.h"
 
 namespace stepcast::report {
@@ -17,7 +18,7 @@ SpaceWords words_of(const Request& request, const Scenario& scenario) {
   // it is the run's own
   (void)words.request.say("global_batch", std::to_string(scenario.plan.global_batch), "--global-batch");
   words.pareto = AxisWords{{"step_time,memory.peak"}, "--pareto"};
-  words.top = Request::Value{"100", "--top"};
+  words.top = Request::Value{std::to_string(sweep::explorer_rows), "--top"};
   return words;
 }
 

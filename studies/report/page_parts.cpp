@@ -17,11 +17,11 @@ constexpr std::string_view dossier_style = R"css(
 .share{position:relative;display:block;padding:0 .25rem}
 .share i{position:absolute;left:0;top:0;bottom:0;background:var(--band);border-radius:2px}
 .share span{position:relative}
-pre{overflow-x:auto;border:1px solid var(--line);border-radius:6px;padding:.6rem;font-size:.85rem}
+pre{overflow-x:auto;white-space:pre-wrap;overflow-wrap:anywhere;border:1px solid var(--line);border-radius:6px;padding:.6rem;font-size:.85rem}
 .warn{border-left:4px solid var(--out);padding:.1rem .8rem;margin:.8rem 0}
-.wide{overflow-x:auto}
-.wide svg{min-width:640px}
-@media print{.wide{overflow:visible}.wide svg{min-width:0}}
+div.wide svg.wide{min-width:560px}
+div.wide{overflow-x:auto}
+@media print{div.wide{overflow:visible}div.wide svg.wide{min-width:0}}
 )css";
 
 }  // namespace

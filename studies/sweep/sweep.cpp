@@ -158,10 +158,19 @@ std::optional<WithoutWhere> without_where(Space space, int threads) {
   return WithoutWhere{std::move(*best), where ? where->figures() : std::vector<Figure>{}};
 }
 
+/// A file may hold more of the best than the terminal lists; unknown endings are told when it is opened.
+std::uint64_t rows_of_outputs(const Arguments& arguments, std::uint64_t rows) {
+  for (const std::string& name : arguments.values(output_flag))
+    if (const auto kind = find_export(name, output_flag)) rows = std::max(rows, (*kind)->usual_rows);
+  return rows;
+}
+
 class SweepRun {
  public:
-  SweepRun(const Arguments& arguments, const Space& space, SpacePoints& points, Console& console)
-      : arguments_(arguments), space_(space), points_(points), console_(console), line_(arguments, space, points) {
+  /// `listed`: of the best, on the terminal.
+  SweepRun(const Arguments& arguments, const Space& space, std::uint64_t listed, SpacePoints& points, Console& console)
+      : arguments_(arguments), space_(space), listed_(listed), points_(points), console_(console),
+        line_(arguments, space, points) {
     const Scenario& scenario = points_.setting(Digits{}).scenario;
     answer_.space = &space;
     answer_.names = {scenario.network.row.name, scenario.machine.row.name, scenario.machine.row.gpu.name, ""};
@@ -247,6 +256,8 @@ class SweepRun {
     finished_ = outputs_.finish(answer_.swept.result);
     for (const std::string& name : arguments_.values(output_flag))
       if (outputs_.has_written(name)) answer_.written.push_back(name);
+    std::vector<SweepRow>& top = answer_.swept.result.top;
+    if (top.size() > listed_) top.resize(listed_);
     return {};
   }
 
@@ -254,7 +265,7 @@ class SweepRun {
   void explain() {
     const SweepResult& result = answer_.swept.result;
     const bool whole = !answer_.ended_early && result.shard.count == 1;
-    const bool listed_all = result.top.size() < space_.top;
+    const bool listed_all = result.top.size() < listed_;
     if (!answer_.ended_early) answer_.verdict = verdict_of(points_, result, listed_all);
     if (whole && !result.top.empty() && space_.values[static_cast<std::size_t>(AxisId::gpus)].size() > 1)
       answer_.best_by_gpus = best_of_each_count(space_, result.top, answer_.threads);
@@ -279,6 +290,7 @@ class SweepRun {
 
   const Arguments& arguments_;
   const Space& space_;
+  std::uint64_t listed_;
   SpacePoints& points_;
   Console& console_;
   PredictLine line_;
@@ -292,9 +304,11 @@ class SweepRun {
 Expected<void> sweep_command(const Arguments& arguments, Console& console) {
   if (arguments.has("--json") && arguments.has(emit_flag_name))
     return fail("--json", fmt::format("does not go with {}", emit_flag_name), "leave one of them out");
-  TRY(const auto space, read_space(arguments));
+  TRY(auto space, read_space(arguments));
+  const std::uint64_t listed = space.top;
+  if (!space.top_said) space.top = rows_of_outputs(arguments, listed);
   TRY(auto points, SpacePoints::make(space));
-  return SweepRun(arguments, space, points, console).run();
+  return SweepRun(arguments, space, listed, points, console).run();
 }
 
 }  // namespace stepcast::sweep

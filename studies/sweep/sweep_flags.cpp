@@ -55,8 +55,7 @@ std::vector<Flag> own_sweep_flags() {
 
       {.name = "--output", .key = "", .value = "FILE", .group = out_group,
        .doc = ".jsonl: what was found, kept while the sweep runs, for --resume and merge; .csv, .sqlite: tables; "
-              ".html: a page to "
-              "explore; may be repeated",
+              ".html: a page to explore, with the best 1,000 unless --top says; may be repeated",
        .alias = "-o", .repeats = true},
       force_flag,
       {.name = "--snapshot", .key = "", .value = "SECONDS", .group = out_group,

@@ -15,8 +15,7 @@
 namespace stepcast::timeline {
 namespace {
 
-constexpr double memory_left = 74, memory_top = 14, memory_width = 870, memory_height = 250, memory_foot = 64,
-                 memory_right = 16;
+constexpr double memory_left = 74, memory_top = 14, memory_height = 250, legend_row = 18;
 constexpr int most_memory_curves = 7;
 
 double highest_of(const std::vector<MemoryStep>& steps) {
@@ -29,7 +28,9 @@ double gibibytes(double bytes) { return bytes / (1024.0 * 1024 * 1024); }
 
 class MemoryPicture {
  public:
-  explicit MemoryPicture(const StepScene& scene) : scene_(scene), ranks_(memory_ranks(scene)) {
+  MemoryPicture(const StepScene& scene, Sheet sheet)
+      : scene_(scene), sheet_(sheet), memory_width_(is_wide() ? 870 : narrow_sheet - memory_left - right()),
+        ranks_(memory_ranks(scene)) {
     for (const int rank : ranks_) {
       steps_.push_back(memory_steps(scene, rank));
       most_ = std::max(most_, highest_of(steps_.back()));
@@ -40,26 +41,35 @@ class MemoryPicture {
   std::string text() const {
     std::string body = grid();
     for (std::size_t i = 0; i < ranks_.size(); ++i) body += curve(i);
-    const double width = memory_left + memory_width + memory_right, height = memory_top + memory_height + memory_foot;
+    const double width = memory_left + memory_width_ + right(), height = legend_y(ranks_.size() - 1) + 24;
     return fmt::format(
-               "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"memory\" viewBox=\"0 0 {:g} {:g}\" role=\"img\" "
+               "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"memory {}\" viewBox=\"0 0 {:g} {:g}\" role=\"img\" "
                "aria-label=\"Memory over the step, by pipeline rank; at most {} of {}\">\n",
-               width, height, format_bytes(Bytes(most_)), format_bytes(Bytes(scene_.capacity))) +
+               is_wide() ? "wide" : "narrow", width, height, format_bytes(Bytes(most_)),
+               format_bytes(Bytes(scene_.capacity))) +
            body + capacity() + legend() + "</svg>\n";
   }
 
  private:
-  [[nodiscard]] double x_of(double time) const { return memory_left + memory_width * time / scene_.end; }
+  [[nodiscard]] bool is_wide() const { return sheet_ == Sheet::wide; }
+  /// Entries of the legend stand in rows.
+  [[nodiscard]] std::size_t per_row() const { return is_wide() ? 7 : 2; }
+  [[nodiscard]] double right() const { return is_wide() ? 16 : 24; }
+  [[nodiscard]] double legend_y(std::size_t entry) const {
+    return memory_top + memory_height + 40 + legend_row * static_cast<double>(entry / per_row());
+  }
+  [[nodiscard]] double x_of(double time) const { return memory_left + memory_width_ * time / scene_.end; }
   [[nodiscard]] double y_of(double bytes) const { return memory_top + memory_height * (1 - bytes / top_bytes_); }
 
   [[nodiscard]] std::string grid() const {
     std::string text;
-    const double in_gib = gibibytes(top_bytes_), up = nice_step(in_gib, 6), along = nice_step(scene_.end, 8);
+    const double in_gib = gibibytes(top_bytes_), up = nice_step(in_gib, 6),
+                 along = nice_step(scene_.end, is_wide() ? 8 : 3);
     for (int i = 0; i * up <= in_gib; ++i) {
       const double y = y_of(i * up * 1024 * 1024 * 1024);
       text += fmt::format(
           "<path class=\"grid\" d=\"M{:g} {:.1f}h{:g}\"/><text class=\"end\" x=\"{:g}\" y=\"{:.1f}\">{:g} GiB</text>\n",
-          memory_left, y, memory_width, memory_left - 6, y + 4, i * up);
+          memory_left, y, memory_width_, memory_left - 6, y + 4, i * up);
     }
     for (int i = 0; i * along <= scene_.end * (1 + 1e-9); ++i)
       text += fmt::format("<text class=\"mid\" x=\"{:.1f}\" y=\"{:g}\">{}</text>\n", x_of(i * along),
@@ -72,7 +82,7 @@ class MemoryPicture {
     const double y = y_of(scene_.capacity);
     return fmt::format("<path class=\"capacity\" d=\"M{:g} {:.1f}h{:g}\"/><text class=\"end\" x=\"{:g}\" "
                        "y=\"{:.1f}\">capacity {}</text>\n",
-        memory_left, y, memory_width, memory_left + memory_width, y - 4, format_bytes(Bytes(scene_.capacity)));
+        memory_left, y, memory_width_, memory_left + memory_width_, y - 4, format_bytes(Bytes(scene_.capacity)));
   }
 
   /// Steps of one half of a pixel become one that reaches their least and their most.
@@ -99,9 +109,10 @@ class MemoryPicture {
 
   [[nodiscard]] std::string legend() const {
     std::string text;
-    const double y = memory_top + memory_height + 40;
     for (std::size_t i = 0; i < ranks_.size(); ++i) {
-      const double x = memory_left + 124.0 * static_cast<double>(i);
+      const double x = (is_wide() ? memory_left : 16) +
+                       (is_wide() ? 124.0 : 172.0) * static_cast<double>(i % per_row()),
+                   y = legend_y(i);
       text +=
           fmt::format("<path class=\"curve m{}\" d=\"M{:g} {:g}h14\"/><text x=\"{:g}\" y=\"{:g}\">{} {}: {}</text>\n",
               i, x, y - 4, x + 18, y, word_, ranks_[i], format_bytes(Bytes(highest_of(steps_[i]))));
@@ -110,6 +121,8 @@ class MemoryPicture {
   }
 
   const StepScene& scene_;
+  Sheet sheet_;
+  double memory_width_;
   std::string word_ = html_escaped(rank_word_of(scene_));
   std::vector<int> ranks_;
   std::vector<std::vector<MemoryStep>> steps_;
@@ -164,7 +177,7 @@ std::string memory_caption(const StepScene& scene) {
       scene.order->ranks, fmt::join(ranks, ", "));
 }
 
-std::string memory_svg(const StepScene& scene) { return MemoryPicture(scene).text(); }
+std::string memory_svg(const StepScene& scene, Sheet sheet) { return MemoryPicture(scene, sheet).text(); }
 
 /// Okabe and Ito's colours without the two that are too light on paper (Color Universal Design, 2008).
 const char* memory_svg_style() {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "studies/print/page/svg_text.h"
 #include "studies/timeline/scene.h"
 
 namespace stepcast::timeline {
@@ -26,7 +27,7 @@ std::vector<int> memory_ranks(const StepScene& scene);
 
 /// Curves of memory_ranks() and the capacity, as an SVG that follows light and dark. Each curve is a <path class="curve
 /// mN" data-rank="R" data-peak-bytes="B">, N counting from 0 to 6; classes and colours are in memory_svg_style().
-std::string memory_svg(const StepScene& scene);
+std::string memory_svg(const StepScene& scene, Sheet sheet = Sheet::wide);
 const char* memory_svg_style();
 
 /// "7 of 64 ranks ..." in words for a caption.

@@ -108,8 +108,8 @@ std::string pipeline_section(const StepScene& scene) {
 std::string memory_section(const StepScene& scene) {
   const std::string chart = embedded_uplot().empty() ? "" : "<div id=\"memory-chart\" hidden></div>\n";
   return html_section("memory", "Memory over time",
-      fmt::format("{}<figure id=\"memory-picture\">{}</figure>\n<p class=\"soft\">{}</p>\n", chart, memory_svg(scene),
-          memory_caption(scene)));
+      fmt::format("{}<figure id=\"memory-picture\">{}</figure>\n<p class=\"soft\">{}</p>\n", chart,
+          memory_svg(scene) + memory_svg(scene, Sheet::narrow), memory_caption(scene)));
 }
 
 std::string uplot_licence() {

@@ -61,7 +61,7 @@ std::string figure(const std::string& value, const std::string& words) {
   return fmt::format("<div><b>{}</b><span>{}</span></div>\n", value, words);
 }
 
-/// As the classes count: doubtful records are no witnesses.
+/// What was made, held-out figures first. As the classes count: doubtful records are no witnesses.
 std::string head_figures(const Validation& validation) {
   if (validation.cases.empty()) return {};
   std::vector<double> held_out, fitted;
@@ -79,8 +79,6 @@ std::string head_figures(const Validation& validation) {
     text += figure(html_percent(out.mape),
         fmt::format("MAPE, held out: {} forecast without their own group", html_plural(out.n, "run", "runs")));
     text += figure(html_percent(inside / static_cast<double>(out.n)), "of them inside their 80 % interval");
-  } else {
-    text += figure("not made", "held-out figures: no hold-out was made (--hold-out makes it)");
   }
   text += figure(html_percent(in.mape),
       fmt::format("MAPE, everything fitted, {} without doubtful records", html_plural(in.n, "run", "runs")));

@@ -119,11 +119,32 @@ export function contrast(a, b) {
   return (high + 0.05) / (low + 0.05);
 }
 
-/** A page must be read downwards only. */
+/** A page must be read downwards only. Phones make the window itself as wide as what it holds. */
 export async function assertFitsAcross(page) {
-  const [content, room] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
+  const [content, room] = await page.evaluate(() => [document.documentElement.scrollWidth, document.documentElement.clientWidth]);
   assert.ok(content <= room, `the page is ${content} pixels wide in a window of ${room}`);
 }
+
+/**
+ * What a phone would hide: elements beyond the window, texts of pictures beyond their picture, words cut off by their own box. Tables
+ * may scroll in boxes of their own.
+ */
+export const hiddenAcross = (page) => page.evaluate(() => {
+  const isSeen = (element) => element.getClientRects().length > 0 && getComputedStyle(element).visibility !== "hidden";
+  const said = (why, element) => `${why}: ${element.tagName} ${element.id || element.className.baseVal || element.className} ` +
+    `'${element.textContent.trim().slice(0, 40)}'`;
+  const wrong = [], room = document.documentElement.clientWidth;
+  for (const element of [...document.body.querySelectorAll("*")].filter(isSeen)) {
+    const { left, right } = element.getBoundingClientRect(), svg = element.ownerSVGElement;
+    if (!element.closest(".scroll") && (left < -0.5 || right > room + 0.5)) wrong.push(said("beyond the window", element));
+    const frame = element.localName === "text" && svg.getBoundingClientRect();
+    if (frame && (left < frame.left - 1 || right > frame.right + 1)) wrong.push(said("beyond its picture", element));
+    const style = svg ? {} : getComputedStyle(element), isWider = element.scrollWidth > element.clientWidth + 1;
+    if (["hidden", "clip"].includes(style.overflowX) && isWider) wrong.push(said("cut off", element));
+    if (["auto", "scroll"].includes(style.overflowX) && isWider && !element.querySelector("table")) wrong.push(said("scrolls", element));
+  }
+  return wrong;
+});
 
 export async function assertReadable(page, isDark) {
   const [ink, paper] = await colours(page);

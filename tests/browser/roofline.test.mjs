@@ -71,6 +71,52 @@ describe("what is drawn", () => {
   }));
 });
 
+describe("names", () => {
+  const MIXTURE = "mixtral-8x7b --machine dgx-h100 --gpus 64 --pp 2 --ep 8 --global-batch 256";
+  let mixture;
+  before(() => {
+    stepcast(`roofline ${MIXTURE} -o mixture.html -o mixture.json`);
+    mixture = jsonOf("mixture.json").kernel_roofline.points;
+  });
+
+  /** Pairs of names, or lists of names, of which one lies on the other. */
+  const collisions = (page) => page.evaluate(() => {
+    const seen = [...document.querySelectorAll("svg .mark-label text, svg .heap-ground, svg .ridge-label, svg .link-point .label")]
+      .filter((one) => one.getClientRects().length > 0).map((one) => ({ box: one.getBoundingClientRect(), text: one.textContent }));
+    const isOn = (a, b) => a.left + 1 < b.right && b.left + 1 < a.right && a.top + 3 < b.bottom && b.top + 3 < a.bottom;
+    return seen.flatMap((one, i) => seen.slice(0, i).filter((other) => one.text !== other.text && isOn(one.box, other.box))
+      .map((other) => `${one.text} on ${other.text}`));
+  });
+
+  for (const name of ["page.html", "mixture.html"])
+    test(`of ${name} lie on no other name`, async () => {
+      await open(name, {}, async (page) => {
+        assert.ok((await page.locator("#kernel-roofline .labels.hbm .label").count()) > 4);
+        assert.deepEqual(await collisions(page), []);
+        await page.getByLabel("L2", { exact: true }).check();
+        assert.deepEqual(await collisions(page), []);
+      });
+      await onPhone(name, async (page) => assert.deepEqual(await collisions(page), []));
+    });
+
+  test("say how many operators a heap has, the products of experts among them", () => open("mixture.html", {}, async (page) => {
+    const products = mixture.flatMap((one, id) => (/^expert/.test(one.name) && one.flops > 0 ? [id] : []));
+    assert.ok(products.length >= 6);
+    const named = await page.locator(".labels.hbm [data-points]").evaluateAll((all) =>
+      all.flatMap((one) => one.dataset.points.split(" ").map(Number)));
+    for (const id of products) {
+      assert.ok(named.includes(id), `${mixture[id].name} has a name`);
+      assert.equal(await page.locator(`g.point.in-strip[data-point="${id}"]`).count(), 0);
+    }
+    for (const heap of await page.locator(".labels.hbm .heap").all()) {
+      const count = (await heap.getAttribute("data-points")).split(" ").length;
+      assert.ok((await heap.locator(".strong").textContent()).startsWith(`${count} operators here: `));
+    }
+    await page.getByLabel("show Experts").uncheck();
+    assert.equal(await page.locator('.labels.hbm .heap-row:visible', { hasText: "expert" }).count(), 0, "names go with their marks");
+  }));
+});
+
 describe("measured kernels", () => {
   const isProduct = (one) => one.pass === "forward" && /^\d+ x \d+ x \d+$/.test(one.shape);
   let timed = null, measured = null;
@@ -178,7 +224,7 @@ describe("the page", () => {
     stepcast("roofline llama3-8b --machine dgx-h100 --gpus 8 --global-batch 64 -o other.html -o other.json");
     const frames = (one) => ["kernel_roofline", "network_roofline"].map((key) => one[key].frame);
     assert.deepEqual(frames(jsonOf("other.json")), frames(report));
-    const axes = (where) => where.locator("#kernel-roofline").evaluate((svg) => JSON.stringify({ ...svg.dataset }));
+    const axes = (where) => where.locator("#kernel-roofline").evaluate((svg) => JSON.stringify({ ...svg.dataset, top: 0 }));
     await open("other.html", {}, async (other) => assert.equal(await axes(other), await axes(page)));
   }));
 

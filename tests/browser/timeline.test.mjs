@@ -121,7 +121,7 @@ describe("what is drawn", () => {
   test("without script tables and pictures are there", () => open("page.html", { javaScriptEnabled: false }, async (page) => {
     assert.ok(await page.locator("noscript .notice").isVisible());
     assert.ok(await page.locator("svg.pipeline").isVisible());
-    assert.ok(await page.locator("svg.memory").isVisible());
+    assert.ok(await page.locator("svg.memory.wide").isVisible());
     assert.equal(await page.locator("#window-table tbody tr").count(), data.actions.length);
     assert.equal(await page.locator("svg.pipeline g.rank").count(), data.actions.length);
     await screenshot(page, "no_script");
@@ -130,7 +130,7 @@ describe("what is drawn", () => {
   test("print has the pictures and no controls", () => open("page.html", {}, async (page) => {
     await page.emulateMedia({ media: "print" });
     assert.ok(await page.locator("svg.pipeline").isVisible());
-    assert.ok(await page.locator("svg.memory").isVisible());
+    assert.ok(await page.locator("svg.memory.wide").isVisible());
     assert.ok(!(await page.locator("#views").isVisible()));
     await screenshot(page, "print");
   }));
@@ -245,7 +245,7 @@ describe("what moves", () => {
   test("memory: a chart that follows where there is its library, else the picture", () => open("page.html", {}, async (page) => {
     assert.equal(await page.locator("#memory-chart .uplot canvas").count(), hasChart ? 1 : 0);
     assert.equal(await page.locator("#memory-picture").isVisible(), !hasChart);
-    assert.equal(await page.locator("#memory-picture path[data-rank]").count(), Math.min(7, data.actions.length));
+    assert.equal(await page.locator("#memory-picture .wide path[data-rank]").count(), Math.min(7, data.actions.length));
     if (!hasChart) return;
     const range = () => page.evaluate(() => document.querySelector("#memory-chart .u-over").getBoundingClientRect().width);
     const over = await page.locator("#memory-chart .u-over").boundingBox(), before = await text(page, "#range-said");

@@ -140,6 +140,17 @@ TEST(ValidationPage, HeadCountsWitnessesOnly) {
   EXPECT_NE(page.find("stepcast " + std::string(version())), std::string::npos);
 }
 
+TEST(ValidationPage, TheHeadShowsFiguresThatWereMade) {
+  for (const bool hold_out : {true, false}) {
+    const std::string page = validation_html(page_validation(hold_out), {page_row(hold_out)}),
+                      head = page.substr(0, page.find("</header>"));
+    const std::string first =
+        hold_out ? "<b>35.0 %</b><span>MAPE, held out" : "<b>20.0 %</b><span>MAPE, everything fitted";
+    EXPECT_NE(head.find("<div class=\"figures\">\n<div>" + first), std::string::npos);
+    EXPECT_EQ(head.find("not made"), std::string::npos);
+  }
+}
+
 TEST(ValidationPage, WithoutHoldOutItSaysSo) {
   const std::string page = validation_html(page_validation(false), {page_row(false)});
   EXPECT_NE(page.find("No hold-out was made"), std::string::npos);

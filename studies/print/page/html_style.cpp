@@ -38,6 +38,7 @@ th,td{padding:.3rem .5rem;text-align:left;vertical-align:top;border-top:1px soli
 thead th{border-top:0}
 td summary{font-weight:400;margin:0}
 thead th{background:var(--head);vertical-align:bottom;font-weight:600}
+thead th{overflow-wrap:normal}
 thead th[title]{cursor:help}
 tbody th{font-weight:600;position:sticky;left:0;background:var(--paper);min-width:12rem;max-width:26rem;
   overflow-wrap:break-word}
@@ -60,6 +61,8 @@ svg text{font:11px system-ui,sans-serif;fill:var(--soft)}
 .in{fill:var(--dot);fill-opacity:.55;stroke:var(--dot)}
 .out{fill:none;stroke:var(--out);stroke-width:1.6}
 svg text.doubt{fill:var(--doubt);font-size:16px;font-weight:700;text-anchor:middle;dominant-baseline:central}
+svg.narrow{display:none}
+@media screen and (max-width:600px){svg.narrow{display:block}svg.wide{display:none}}
 .strip{margin:.5rem 0}
 .strip svg{height:30px}
 .strip .label{display:flex;justify-content:space-between;gap:1rem;font-size:.85rem}
@@ -68,7 +71,7 @@ svg text.doubt{fill:var(--doubt);font-size:16px;font-weight:700;text-anchor:midd
 summary{cursor:pointer;font-weight:600;margin:.5rem 0}
 @media (max-width:600px){
   body{padding:.7rem;font-size:14px}
-  tbody th{min-width:8rem;max-width:9.5rem;overflow-wrap:anywhere}
+  tbody th{min-width:8rem;max-width:9.5rem;overflow-wrap:break-word}
   td.t{min-width:12rem}
   tbody th.t{min-width:12rem;max-width:60vw;position:static}
 }

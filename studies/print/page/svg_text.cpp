@@ -81,6 +81,25 @@ double svg_text_width(std::string_view text, double font_size) {
   return width * font_size;
 }
 
+std::vector<std::string> svg_lines(std::string_view text, double width, double font_size, std::size_t most) {
+  const auto letters = static_cast<std::size_t>(std::max(4.0, width / (0.7 * font_size)));
+  std::vector<std::string> lines;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find(' ', at), text.size());
+    const std::string word = svg_shortened(text.substr(at, end - at), letters);
+    at = end + 1;
+    if (!lines.empty() && svg_text_width(lines.back() + ' ' + word, font_size) <= width) {
+      lines.back() += ' ' + word;
+    } else if (lines.size() < most) {
+      lines.push_back(word);
+    } else {
+      lines.back() += std::string(" ") + std::string(ellipsis);
+      break;
+    }
+  }
+  return lines;
+}
+
 std::string svg_number(double value) {
   std::string text = fmt::format("{:.2f}", value);
   text.erase(text.find_last_not_of('0') + 1);
@@ -121,6 +140,11 @@ bool LabelRoom::is_free(const SvgBox& box, const SvgBox& own) const {
         other.left == own.left && other.right == own.right && other.top == own.top && other.bottom == own.bottom;
     return !is_own && box.overlaps(other);
   });
+}
+
+bool LabelRoom::all_free(std::span<const SvgBox> boxes) const {
+  const SvgBox nobody{1, 1, 0, 0};
+  return std::all_of(boxes.begin(), boxes.end(), [&](const SvgBox& box) { return is_free(box, nobody); });
 }
 
 bool LabelRoom::take_if_free(const SvgBox& box) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -19,6 +20,13 @@ std::string svg_shortened(std::string_view text, std::size_t most);
 
 /// Pixels that `text` takes in a sans-serif font of this size: an estimate, on the wide side.
 double svg_text_width(std::string_view text, double font_size);
+
+/// `text` in lines of at most this width, broken at spaces; what `most` lines do not hold ends in an ellipsis.
+std::vector<std::string> svg_lines(std::string_view text, double width, double font_size, std::size_t most = 12);
+
+/// Pages hold each picture twice: for wide screens and paper, and for phones; their style shows the one that fits.
+enum class Sheet : std::uint8_t { wide, narrow };
+constexpr double narrow_sheet = 366;  ///< pixels: what a phone of 390 leaves between its margins
 
 /// Coordinates as short as a hundredth of a pixel needs: "12", "12.5", "12.34".
 std::string svg_number(double value);
@@ -49,6 +57,7 @@ class LabelRoom {
   explicit LabelRoom(SvgBox frame) : frame_(frame) {}
   [[nodiscard]] const SvgBox& frame() const { return frame_; }
   void take(const SvgBox& box) { taken_.push_back(box); }
+  [[nodiscard]] bool all_free(std::span<const SvgBox> boxes) const;
   /// Whether there was room, which is taken then.
   bool take_if_free(const SvgBox& box);
   /// A free place beside a mark of `radius` at x, y, which is taken then; none where everything near is full. The boxes

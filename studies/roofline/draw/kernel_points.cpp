@@ -15,47 +15,7 @@
 namespace stepcast::roofline {
 namespace {
 
-constexpr std::size_t longest_label = 26;
-constexpr double loose_radius = 3, corner_row_step = 22;
-
-/// Those that have neither intensity nor rate to show stand side by side in rows along the lower edge; `corner` is
-/// their room.
-std::vector<PlaneMark> kernel_marks(const RooflineReport& report, const Plane& plane, SvgBox& corner) {
-  std::vector<PlaneMark> marks;
-  corner = {plane.left, plane.bottom(), plane.left, plane.bottom()};
-  double taken = 0, above = 0;
-  for (const OperatorPoint& point : report.points) {
-    PlaneMark mark{place_on(plane, point.intensity(MemoryLevel::hbm), point.rate), mark_radius(point.share)};
-    const bool in_corner = mark.place.right < 0 && mark.place.down > 0;
-    move_inside(plane, mark);
-    if (in_corner) {
-      if (taken + 2 * (mark.radius + arrow_room) > plane.width) taken = 0, above += corner_row_step;
-      mark.place.x += taken;
-      mark.place.y -= above;
-      taken += 2 * mark.radius + 6;
-      corner.right = std::max(corner.right, mark.place.x + mark.radius + 4);
-      corner.top = std::min(corner.top, mark.place.y - mark.radius - 4);
-    }
-    marks.push_back(mark);
-  }
-  return marks;
-}
-
-constexpr const char* corner_words = "no FLOPs counted, or left of and below the frame";
-
-/// Of the corner's name, above its rows.
-SvgBox corner_heading(const SvgBox& corner) {
-  return {corner.left, corner.top - 17, corner.left + svg_text_width(corner_words, picture_font) + 8, corner.top};
-}
-
-/// Ground and name of the rows in the corner, which are no places of the plane.
-std::string corner_ground(const SvgBox& corner) {
-  if (corner.right <= corner.left) return {};
-  const double right = std::max(corner.right, corner_heading(corner).right), top = corner_heading(corner).top;
-  return fmt::format("<rect class=\"corner\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>", svg_number(corner.left),
-             svg_number(top), svg_number(right - corner.left), svg_number(corner.bottom - top)) +
-         picture_text(corner.left + 6, corner.top - 4, "soft", corner_words);
-}
+constexpr double loose_radius = 3;
 
 std::string point_title(const OperatorPoint& point) {
   std::string text = fmt::format("{}, {} of {}\n{}{}", point.name, pass_text(point.pass), point.block, point.shape,
@@ -81,7 +41,8 @@ std::string point_title(const OperatorPoint& point) {
 std::string others_here(const RooflineReport& report, const std::vector<PlaneMark>& marks, std::size_t i) {
   std::vector<std::string_view> names;
   for (std::size_t other = 0; other < marks.size(); ++other)
-    if (other != i && marks[other].distance(marks[i]) < 0.5) names.push_back(report.points[other].name);
+    if (other != i && marks[other].in_strip == marks[i].in_strip && marks[other].hides(marks[i]))
+      names.push_back(report.points[other].name);
   return same_place_text(names);
 }
 
@@ -104,11 +65,6 @@ std::string measured_mark(const Plane& plane, const OperatorPoint& point, const 
   return fmt::format("<line class=\"between\" x1=\"0\" y1=\"0\" x2=\"{0}\" y2=\"{1}\"/><g class=\"mark measured\" "
                      "transform=\"translate({0} {1})\"><path d=\"{2}\"/>{3}</g>",
       dx, dy, mark_outline(point_pass(point.pass), timed->radius), arrow);
-}
-
-std::string point_label(const OperatorPoint& point, const PlaneMark& mark, LabelRoom& room) {
-  return mark_label(
-      svg_shortened(point.name, longest_label) + " " + html_percent(point.share), mark.place, mark.radius, room);
 }
 
 /// From the place by HBM bytes to that by L2 bytes, as far as the frame shows it.
@@ -137,27 +93,27 @@ std::string loose_title(const LoosePoint& point) {
 
 }  // namespace
 
-std::string operator_marks(const RooflineReport& report, const Plane& plane, LabelRoom& room) {
-  SvgBox corner;
-  const std::vector<PlaneMark> marks = kernel_marks(report, plane, corner);
-  if (corner.right > corner.left) room.take(corner_heading(corner));
+void take_marks(
+    const RooflineReport& report, const Plane& plane, const std::vector<PlaneMark>& marks, LabelRoom& room) {
   for (std::size_t i = 0; i < marks.size(); ++i) {
-    room.take(marks[i].box());
+    if (!marks[i].in_strip) room.take(marks[i].box());
     if (const auto timed = timed_mark(plane, report.points[i], marks[i])) room.take(timed->box());
   }
-  std::string lines = corner_ground(corner), points;
+}
+
+std::string operator_marks(const RooflineReport& report, const Plane& plane, const std::vector<PlaneMark>& marks) {
+  std::string lines, points;
   for (std::size_t i = 0; i < marks.size(); ++i) {
     const OperatorPoint& point = report.points[i];
     const PlanePlace& place = marks[i].place;
     lines += joined_line(plane, i, point, marks[i]);
     points +=
-        fmt::format("<g class=\"point kind-{} pass-{}{}\" data-point=\"{}\" transform=\"translate({} {})\">",
-            to_text(point.kind), to_text(point_pass(point.pass)), place.outside() ? " outside" : "", i,
-            svg_number(place.x), svg_number(place.y)) +
+        fmt::format("<g class=\"point kind-{} pass-{}{}{}\" data-point=\"{}\" transform=\"translate({} {})\">",
+            to_text(point.kind), to_text(point_pass(point.pass)), place.outside() ? " outside" : "",
+            marks[i].in_strip ? " in-strip" : "", i, svg_number(place.x), svg_number(place.y)) +
         picture_title(point_title(point) + others_here(report, marks, i)) +
         fmt::format("<path class=\"mark forecast\" d=\"{}\"/>", mark_outline(point_pass(point.pass), marks[i].radius)) +
-        measured_mark(plane, point, marks[i]) + edge_arrow(place, marks[i].radius) +
-        (i < labelled_points ? point_label(point, marks[i], room) : "") + "</g>\n";
+        measured_mark(plane, point, marks[i]) + edge_arrow(place, marks[i].radius) + "</g>\n";
   }
   return lines + points;
 }

@@ -2,17 +2,19 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "studies/print/page/svg_text.h"
+#include "studies/roofline/draw/picture_parts.h"
 #include "studies/roofline/draw/plane.h"
 #include "studies/roofline/report.h"
 
 namespace stepcast::roofline {
 
-inline constexpr std::size_t labelled_points = 8;  ///< the heaviest; more names than that hide what they name
-
-/// Heaviest first, so that small marks lie on top. Labels go where `room` has place.
-std::string operator_marks(const RooflineReport& report, const Plane& plane, LabelRoom& room);
+/// Heaviest first, so that small marks lie on top. `marks`: where they stand (kernel_places.h).
+std::string operator_marks(const RooflineReport& report, const Plane& plane, const std::vector<PlaneMark>& marks);
+/// Takes the room of all marks in the plane, and of what was timed of them.
+void take_marks(const RooflineReport& report, const Plane& plane, const std::vector<PlaneMark>& marks, LabelRoom& room);
 std::string loose_marks(const RooflineReport& report, const Plane& plane);
 
 }  // namespace stepcast::roofline

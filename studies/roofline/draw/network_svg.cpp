@@ -8,6 +8,7 @@
 #include "studies/print/page/html_text.h"
 #include "studies/roofline/draw/picture_parts.h"
 #include "studies/roofline/draw/pictures.h"
+#include "studies/roofline/draw/plane_roofs.h"
 #include "studies/roofline/figures/roof_checks.h"
 
 namespace stepcast::roofline {
@@ -43,11 +44,11 @@ std::vector<PlaneMark> network_rings(const RooflineReport& report, const Plane& 
   return rings;
 }
 
-/// Collectives in the very place of `i`, itself not counted.
+/// Collectives that lie on `i` or below it, itself not counted.
 std::vector<std::size_t> collectives_at(const std::vector<PlaneMark>& rings, std::size_t i) {
   std::vector<std::size_t> same;
   for (std::size_t other = 0; other < rings.size(); ++other)
-    if (other != i && rings[other].distance(rings[i]) < 1) same.push_back(other);
+    if (other != i && rings[other].hides(rings[i])) same.push_back(other);
   return same;
 }
 
@@ -69,22 +70,24 @@ std::string collective_title(const RooflineReport& report, const LinkPoint& poin
 }
 
 std::string collective_label(
-    const RooflineReport& report, const std::vector<PlaneMark>& rings, std::size_t i, LabelRoom& room) {
+    const RooflineReport& report, Sheet sheet, const std::vector<PlaneMark>& rings, std::size_t i, LabelRoom& room) {
   const std::vector<std::size_t> same = collectives_at(rings, i);
   // said at the longest one
   if (std::any_of(same.begin(), same.end(), [&](std::size_t other) { return other < i; })) return {};
   Seconds time = report.links.points[i].time;
   for (const std::size_t other : same) time += report.links.points[other].time;
-  const std::string more = same.empty() ? "" : fmt::format(" and {} more here", same.size());
-  const std::string label =
-      svg_shortened(report.links.points[i].name, longest_collective) + more + ": " + format_seconds(time);
+  const char* const form = sheet == Sheet::wide ? " and {} more here" : " +{}";
+  const std::string more = same.empty() ? "" : fmt::format(fmt::runtime(form), same.size());
+  const std::string label = svg_shortened(report.links.points[i].name, sheet == Sheet::wide ? longest_collective : 20) +
+                            more + ": " + format_seconds(time);
   return mark_label(label, rings[i].place, rings[i].radius, room);
 }
 
 std::string collective_mark(
     const RooflineReport& report, const std::vector<PlaneMark>& rings, std::size_t i, const std::string& label) {
   const LinkPoint& point = report.links.points[i];
-  const auto& [place, radius] = rings[i];
+  const PlanePlace& place = rings[i].place;
+  const double radius = rings[i].radius;
   std::vector<std::string_view> same;
   for (const std::size_t other : collectives_at(rings, i)) same.push_back(report.links.points[other].name);
   const std::string title = collective_title(report, point) + same_place_text(same);
@@ -98,13 +101,18 @@ std::string collective_mark(
          edge_arrow(place, radius) + label + "</g>\n";
 }
 
-std::vector<DrawnRoof> drawn_link_roofs(const NetworkRoofline& links) {
+/// A narrow sheet names the link and its rate; the line's dashes say what that rests on.
+std::string link_roof_label(const LinkRoof& roof, Sheet sheet) {
+  if (sheet == Sheet::narrow) return svg_shortened(roof.link, 16) + " " + format_rate(roof.rate);
+  return fmt::format("{} {} {}", svg_shortened(roof.name, 28), format_rate(roof.rate), to_text(roof.basis));
+}
+
+std::vector<DrawnRoof> drawn_link_roofs(const NetworkRoofline& links, Sheet sheet) {
   std::vector<DrawnRoof> drawn;
   for (std::size_t i = 0; i < links.roofs.size(); ++i) {
     const LinkRoof& roof = links.roofs[i];
     drawn.push_back({roof.rate.value(), fmt::format("link {}", to_text(roof.basis)), fmt::format("data-roof=\"{}\"", i),
-        fmt::format("{} {} {}", svg_shortened(roof.name, 28), format_rate(roof.rate), to_text(roof.basis)),
-        fmt::format("{}: {}\n{}", roof.name, format_rate(roof.rate), roof.from)});
+        link_roof_label(roof, sheet), fmt::format("{}: {}\n{}", roof.name, format_rate(roof.rate), roof.from)});
   }
   return drawn;
 }
@@ -138,24 +146,41 @@ std::string bent_curve(const RooflineReport& report, std::size_t i, const Plane&
       quiet ? " quiet" : "", i, path);
 }
 
+DrawnRoof drawn_peak(const RooflineReport& report) {
+  const std::string words = fmt::format("{} {}", to_text(report.precision), format_flops(report.links.peak));
+  return {report.links.peak.value(), "compute datasheet main", "", words + " datasheet", words};
+}
+
 /// The compute roof, and what it means to be on either side.
-std::string compute_roof(const RooflineReport& report, const Plane& plane) {
+std::string compute_roof(const RooflineReport& report, Sheet sheet, const Plane& plane) {
   const double peak = report.links.peak.value();
   if (!(peak > 0)) return {};
-  const std::string words = fmt::format("{} {}", to_text(report.precision), format_flops(report.links.peak));
   const PlanePlace place = place_on(plane, std::pow(10.0, plane.frame.x_low), report.links.peak);
   if (place.outside()) return {};
   const double x = plane.right() + 18;
-  return fmt::format("<rect class=\"waiting\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>\n", svg_number(plane.left),
-             svg_number(place.y), svg_number(plane.width), svg_number(plane.bottom() - place.y)) +
-         flat_roofs(plane, {{peak, "compute datasheet main", "", words + " datasheet", words}}, 0) +
-         picture_text(x, place.y - 18, "soft", "above: compute takes longer") +
+  const std::string drawn =
+      fmt::format("<rect class=\"waiting\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>\n", svg_number(plane.left),
+          svg_number(place.y), svg_number(plane.width), svg_number(plane.bottom() - place.y)) +
+      flat_roofs(sheet, plane, {drawn_peak(report)}, 0);
+  if (sheet == Sheet::narrow) return drawn;
+  return drawn + picture_text(x, place.y - 18, "soft", "above: compute takes longer") +
          picture_text(x, place.y + 26, "soft", "below: the step waits") +
          picture_text(x, place.y + 41, "soft", "where nothing hides it");
 }
 
-std::string network_legend(const RooflineReport& report, double& bottom) {
-  PictureLegend legend(16, bottom, picture_width - 16);
+/// What stands beside the plane of a wide sheet.
+void add_peak(PictureLegend& legend, const RooflineReport& report) {
+  if (!(report.links.peak.value() > 0)) return;
+  add_roofs(legend, {drawn_peak(report)});
+  legend.entry("", 0, "above: compute takes longer;");
+  legend.new_line();
+  legend.entry("", 0, "below: the step waits where nothing hides the move");
+  legend.new_line();
+}
+
+std::string network_legend(const RooflineReport& report, Sheet sheet, double& bottom) {
+  PictureLegend legend(sheet, bottom);
+  if (sheet == Sheet::narrow) add_peak(legend, report);
   const auto& points = report.links.points;
   const auto is_there = [&](const char* name) {
     return std::any_of(points.begin(), points.end(),
@@ -170,7 +195,8 @@ std::string network_legend(const RooflineReport& report, double& bottom) {
   if (is_there("other")) legend.entry(swatch("other"), 12, "other");
   legend.new_line();
   legend.entry("<g class=\"limits\"><circle class=\"ring\" r=\"9\"/><circle class=\"exposed\" r=\"5.5\"/></g>", 20,
-      "ring: time in the step by area; disc inside: the part of it that is exposed");
+      sheet == Sheet::wide ? "ring: time in the step by area; disc inside: the part of it that is exposed"
+                           : "ring: time in the step; disc: what is exposed");
   legend.entry("<circle class=\"ring\" r=\"7\"/>", 16, "above the compute roof");
   legend.new_line(4);
   legend.entry("<path class=\"roof datasheet link\" d=\"M-13 0H13\"/>", 26, "datasheet");
@@ -178,6 +204,7 @@ std::string network_legend(const RooflineReport& report, double& bottom) {
   if (has_assumed(report.links.roofs))
     legend.entry("<path class=\"roof assumed link\" d=\"M-13 0H13\"/>", 26, "assumed");
   legend.entry("<path class=\"bent\" d=\"M-13 6C-6 -4 0 -5 13 -5\"/>", 26, "with the latency of the calls");
+  if (sheet == Sheet::narrow) legend.new_line(6);
   for (const double share : {0.01, 0.1}) {
     const double radius = std::max(smallest_ring, mark_radius(share));
     legend.entry(fmt::format("<circle class=\"area-key\" r=\"{}\"/>", svg_number(radius)), 2 * radius,
@@ -187,38 +214,42 @@ std::string network_legend(const RooflineReport& report, double& bottom) {
   return legend.text();
 }
 
-}  // namespace
-
-Plane network_plane(const RooflineReport& report) {
-  return Plane{.frame = report.links.frame, .top = 34, .width = 646};
+PictureHeading network_heading(const RooflineReport& report, Sheet sheet) {
+  return picture_heading(sheet, "Network roofline",
+      fmt::format(
+          "what compute could reach if one collective were the only limit: {} on {}", report.network, report.machine));
 }
 
-std::string network_roofline_svg(const RooflineReport& report) {
-  const Plane plane = network_plane(report);
+}  // namespace
+
+Plane network_plane(const RooflineReport& report, Sheet sheet) {
+  return sheet_plane(sheet, report.links.frame, network_heading(report, sheet));
+}
+
+std::string network_roofline_svg(const RooflineReport& report, Sheet sheet) {
+  const Plane plane = network_plane(report, sheet);
   const std::vector<PlaneMark> rings = network_rings(report, plane);
   LabelRoom room({plane.left, plane.top, plane.right(), plane.bottom()});
   for (const PlaneMark& ring : rings) room.take(ring.box());
+  const std::string slopes =
+      slope_roofs(plane, drawn_link_roofs(report.links, sheet), std::pow(10.0, plane.frame.y_high), room);
   std::string curves, marks;
   std::size_t labels = 0;
   for (std::size_t i = 0; i < rings.size(); ++i) {
-    const std::string label = labels < labelled_collectives ? collective_label(report, rings, i, room) : "";
+    const std::string label = labels < labelled_collectives ? collective_label(report, sheet, rings, i, room) : "";
     labels += label.empty() ? 0 : 1;
     curves += bent_curve(report, i, plane, label.empty());
     marks += collective_mark(report, rings, i, label);
   }
   double bottom = plane.bottom() + network_foot;
-  const std::string legend = network_legend(report, bottom);
+  const std::string legend = network_legend(report, sheet, bottom);
   const std::string nothing = rings.empty() ? picture_text(plane.left + plane.width / 2, plane.top + plane.height / 2,
                                                   "mid strong", "this run sends nothing between GPUs")
                                             : "";
-  const std::string body = picture_heading("Network roofline",
-                               fmt::format("what compute could reach if one collective were the only limit: {} on {}",
-                                   report.network, report.machine)) +
+  const std::string body = network_heading(report, sheet).text +
                            plane_grid(plane, "FLOP of the step per byte received", "FLOP/s") +
-                           compute_roof(report, plane) +
-                           slope_roofs(plane, drawn_link_roofs(report.links), std::pow(10.0, plane.frame.y_high)) +
-                           curves + marks + nothing + legend;
-  return picture_element("network-roofline", bottom,
+                           compute_roof(report, sheet, plane) + slopes + curves + marks + nothing + legend;
+  return picture_element("network-roofline", sheet, bottom,
       fmt::format("Network roofline of {} on {}: {} collectives", report.network, report.machine, rings.size()),
       plane_attributes(plane), body);
 }

@@ -13,45 +13,6 @@ namespace stepcast::roofline {
 namespace {
 
 constexpr double smallest_mark = 4, mark_of_whole_step = 46;
-constexpr double roof_label_gap = 15;
-
-/// The part of a slope that the frame shows; nothing where `from` is not below `to`.
-struct SlopePart {
-  double from = 0, to = 0;  ///< FLOP/B
-  [[nodiscard]] bool visible() const { return from < to; }
-};
-
-SlopePart visible_part(const Frame& frame, double rate, double most) {
-  if (!(rate > 0)) return {};
-  const double top = std::min(most, std::pow(10.0, frame.y_high));
-  return {std::max(std::pow(10.0, frame.x_low), std::pow(10.0, frame.y_low) / rate),
-      std::min(std::pow(10.0, frame.x_high), top / rate)};
-}
-
-std::string roof_line(const DrawnRoof& roof, double x1, double y1, double x2, double y2, bool visible) {
-  return fmt::format("<line class=\"roof {}{}\" {} x1=\"{}\" y1=\"{}\" x2=\"{}\" y2=\"{}\">{}</line>\n", roof.classes,
-      visible ? "" : " outside", roof.attributes, svg_number(x1), svg_number(y1), svg_number(x2), svg_number(y2),
-      picture_title(roof.title));
-}
-
-std::string slope_label(const Plane& plane, const DrawnRoof& roof, double from, double along, bool above) {
-  const Frame& frame = plane.frame;
-  const double rise = plane.height / (frame.y_high - frame.y_low), run = plane.width / (frame.x_high - frame.x_low);
-  const double length = std::hypot(rise, run), x = plane.x(from) + along * run / length,
-               y = plane.y(from * roof.rate) - along * rise / length;
-  return fmt::format(
-      "<g class=\"roof-label {}\" {} transform=\"translate({} {}) rotate({})\"><text y=\"{}\">{}</text></g>\n",
-      roof.classes, roof.attributes, svg_number(x), svg_number(y),
-      svg_number(-std::atan2(rise, run) * 180 / std::numbers::pi), above ? "-5" : "13", svg_escaped(roof.label));
-}
-
-std::string flat_label(const Plane& plane, const DrawnRoof& roof, double y, double label_y) {
-  const double right = plane.right();
-  return fmt::format("<g class=\"roof-label {}\" {}><path class=\"leader\" d=\"M{} {}L{} {}\"/><text x=\"{}\" "
-                     "y=\"{}\">{}</text></g>\n",
-      roof.classes, roof.attributes, svg_number(right + 2), svg_number(y), svg_number(right + 15), svg_number(label_y),
-      svg_number(right + 18), svg_number(label_y + 4), svg_escaped(roof.label));
-}
 
 }  // namespace
 
@@ -59,20 +20,37 @@ double mark_radius(double share) {
   return share > 0 ? std::max(smallest_mark, mark_of_whole_step * std::sqrt(std::min(share, 1.0))) : smallest_mark;
 }
 
-std::string picture_element(std::string_view id, double height, const std::string& label, const std::string& attributes,
-    const std::string& body) {
-  return fmt::format("<svg xmlns=\"http://www.w3.org/2000/svg\" id=\"{}\" class=\"picture wide\" width=\"{:.0f}\" "
+std::string picture_element(std::string_view id, Sheet sheet, double height, const std::string& label,
+    const std::string& attributes, const std::string& body) {
+  const bool is_wide = sheet == Sheet::wide;
+  const double width = sheet_width(sheet);
+  return fmt::format("<svg xmlns=\"http://www.w3.org/2000/svg\" id=\"{}{}\" class=\"picture {}\" width=\"{:.0f}\" "
                      "height=\"{:.0f}\" "
                      "viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\" aria-label=\"{}\" {}>\n",
-             id, picture_width, height, picture_width, height, svg_escaped(svg_shortened(label, 600)), attributes) +
+             id, is_wide ? "" : "-narrow", is_wide ? "wide" : "narrow", width, height, width, height,
+             svg_escaped(svg_shortened(label, 600)), attributes) +
          "<rect class=\"paper\" width=\"100%\" height=\"100%\"/>\n" + body + "</svg>\n";
 }
 
-std::string picture_heading(const std::string& title, const std::string& about) {
-  const double room = picture_width - 40 - svg_text_width(title, 14);
-  const auto most = static_cast<std::size_t>(std::max(10.0, room / (0.6 * picture_font)));
-  return fmt::format("<text class=\"heading\" x=\"16\" y=\"16\">{}<tspan class=\"about\" dx=\"10\">{}</tspan></text>\n",
-      svg_escaped(title), svg_escaped(svg_shortened(about, most)));
+PictureHeading picture_heading(Sheet sheet, const std::string& title, const std::string& about) {
+  constexpr double title_font = 14, line = 16, gap = 10;
+  const double left = sheet_margin(sheet), room = sheet_width(sheet) - 2 * left;
+  const bool is_one = svg_text_width(title, title_font) + gap + svg_text_width(about, picture_font) <= room;
+  PictureHeading heading{
+      fmt::format("<text class=\"heading\" x=\"{}\" y=\"{}\">{}", svg_number(left), line, svg_escaped(title)) +
+          (is_one ? fmt::format("<tspan class=\"about\" dx=\"{}\">{}</tspan>", gap, svg_escaped(about)) : "") +
+          "</text>\n",
+      22};
+  if (is_one) return heading;
+  for (const std::string& words : svg_lines(about, room, picture_font, 5))
+    heading.text += picture_text(left, (heading.bottom += line) - 6, "about", words);
+  return heading;
+}
+
+Plane sheet_plane(Sheet sheet, const Frame& frame, const PictureHeading& heading) {
+  const double top = heading.bottom + 12;
+  if (sheet == Sheet::wide) return Plane{.frame = frame, .top = top, .width = 646};
+  return Plane{.frame = frame, .left = 64, .top = top, .width = 280, .height = 340};
 }
 
 std::string picture_text(double x, double y, std::string_view classes, std::string_view text) {
@@ -122,6 +100,18 @@ std::string edge_arrow(const PlanePlace& place, double radius) {
       svg_number(radius + 2));
 }
 
+std::vector<SvgBox> boxes_along(double from_x, double from_y, double to_x, double to_y) {
+  constexpr double step = 6, half = 2;
+  const double steps = std::max(1.0, std::ceil(std::hypot(to_x - from_x, to_y - from_y) / step));
+  std::vector<SvgBox> boxes;
+  if (!std::isfinite(steps) || steps > 1000) return boxes;
+  for (double i = 0; i <= steps; ++i) {
+    const double x = from_x + (to_x - from_x) * i / steps, y = from_y + (to_y - from_y) * i / steps;
+    boxes.push_back({x - half, y - half, x + half, y + half});
+  }
+  return boxes;
+}
+
 std::string mark_label(std::string_view words, const PlanePlace& mark, double radius, LabelRoom& room) {
   const double width = svg_text_width(words, picture_font), height = 15;
   const SvgBox own{mark.x - radius, mark.y - radius, mark.x + radius, mark.y + radius};
@@ -156,54 +146,6 @@ std::string mark_outline(PointPass pass, double radius) {
   }
   const std::string r = svg_number(radius), across = svg_number(2 * radius);
   return fmt::format("M-{0} 0a{0} {0} 0 1 0 {1} 0a{0} {0} 0 1 0 -{1} 0Z", r, across);
-}
-
-std::string slope_roofs(const Plane& plane, const std::vector<DrawnRoof>& roofs, double most) {
-  std::string lines, labels;
-  double along_above = 14, along_below = 14;
-  double last = 0;
-  std::vector<DrawnRoof> fastest_first = roofs;
-  std::stable_sort(fastest_first.begin(), fastest_first.end(),
-      [](const DrawnRoof& a, const DrawnRoof& b) { return a.rate > b.rate; });
-  for (const DrawnRoof& roof : fastest_first) {
-    const SlopePart part = visible_part(plane.frame, roof.rate, most);
-    if (!part.visible()) {
-      lines += roof_line(roof, plane.left, plane.bottom(), plane.left, plane.bottom(), false);
-      continue;
-    }
-    lines += roof_line(
-        roof, plane.x(part.from), plane.y(part.from * roof.rate), plane.x(part.to), plane.y(part.to * roof.rate), true);
-    // Slopes that leave no room for two lines of text between them share what is beside them; others start anew.
-    const bool near = last > 0 && std::abs(plane.y(roof.rate) - plane.y(last)) < 34;
-    if (!near) along_above = along_below = 14;
-    const bool above = along_above <= along_below;
-    double& along = above ? along_above : along_below;
-    labels += slope_label(plane, roof, part.from, along, above);
-    along += svg_text_width(roof.label, picture_font) + 14;
-    last = roof.rate;
-  }
-  return lines + labels;
-}
-
-std::string flat_roofs(const Plane& plane, const std::vector<DrawnRoof>& roofs, double fastest) {
-  std::vector<std::size_t> order;
-  for (std::size_t i = 0; i < roofs.size(); ++i) order.push_back(i);
-  std::stable_sort(
-      order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return roofs[a].rate > roofs[b].rate; });
-  std::vector<double> wanted;
-  for (const std::size_t i : order)
-    wanted.push_back(
-        std::clamp(roofs[i].rate > 0 ? plane.y(roofs[i].rate) : plane.bottom(), plane.top, plane.bottom()));
-  const std::vector<double> places = spread_apart(wanted, roof_label_gap, plane.top + 4, plane.bottom() - 4);
-  std::string lines, labels;
-  for (std::size_t n = 0; n < order.size(); ++n) {
-    const DrawnRoof& roof = roofs[order[n]];
-    const double meets = fastest > 0 ? roof.rate / fastest : 0;
-    const PlanePlace start = place_on(plane, meets, FlopsPerSecond(roof.rate));
-    lines += roof_line(roof, start.x, start.y, plane.right(), start.y, start.down == 0 && start.right < 1);
-    labels += flat_label(plane, roof, wanted[n], places[n]);
-  }
-  return lines + labels;
 }
 
 void PictureLegend::entry(const std::string& swatch, double width, std::string_view words) {

@@ -14,13 +14,22 @@
 
 namespace stepcast::roofline {
 
-inline constexpr double picture_width = 960, picture_font = 12;
+inline constexpr double picture_font = 12;
+constexpr double sheet_width(Sheet sheet) { return sheet == Sheet::wide ? 960 : narrow_sheet; }
+constexpr double sheet_margin(Sheet sheet) { return sheet == Sheet::wide ? 16 : 6; }
 
-/// <svg> of picture_width; `label` is what a screen reader says, `attributes` are written as they are.
-std::string picture_element(std::string_view id, double height, const std::string& label, const std::string& attributes,
-    const std::string& body);
-/// One line on top of a picture: `title` strong, then `about`.
-std::string picture_heading(const std::string& title, const std::string& about);
+/// <svg> as wide as its sheet; `label` is what a screen reader says, `attributes` are written as they are. The id of a
+/// narrow one ends in "-narrow".
+std::string picture_element(std::string_view id, Sheet sheet, double height, const std::string& label,
+    const std::string& attributes, const std::string& body);
+/// On top of a picture: `title` strong, then `about`, below it where one line does not hold both.
+struct PictureHeading {
+  std::string text;
+  double bottom = 0;
+};
+PictureHeading picture_heading(Sheet sheet, const std::string& title, const std::string& about);
+/// A plane below a heading, with room for numbers and for labels beside it.
+Plane sheet_plane(Sheet sheet, const Frame& frame, const PictureHeading& heading);
 std::string picture_text(double x, double y, std::string_view classes, std::string_view text);
 std::string picture_title(const std::string& text);  ///< <title>, which browsers show beside the pointer
 
@@ -43,14 +52,22 @@ inline constexpr double arrow_room = 10;  ///< between a mark beyond the frame a
 struct PlaneMark {
   PlanePlace place;
   double radius = 0;
+  bool in_strip = false;  ///< not in the plane but in the strip below it
   [[nodiscard]] SvgBox box() const { return {place.x - radius, place.y - radius, place.x + radius, place.y + radius}; }
   [[nodiscard]] double distance(const PlaneMark& other) const {
     return std::hypot(place.x - other.place.x, place.y - other.place.y);
+  }
+  /// Can a reader not tell the two apart?
+  [[nodiscard]] bool hides(const PlaneMark& other) const {
+    return distance(other) < std::max(1.0, 0.6 * (radius + other.radius));
   }
 };
 /// A mark beyond the frame stands within it, as far from the edge as its arrow is long.
 void move_inside(const Plane& plane, PlaneMark& mark);
 std::string edge_arrow(const PlanePlace& place, double radius);  ///< beside a mark at 0 0; "" for places inside
+
+/// The ground of a thin line as small boxes along it.
+std::vector<SvgBox> boxes_along(double from_x, double from_y, double to_x, double to_y);
 
 /// The name beside a mark at 0 0 of `radius`, on a ground that hides lines, with a line to it where it stands apart; ""
 /// where `room` has no place.
@@ -60,28 +77,11 @@ std::string mark_label(std::string_view words, const PlanePlace& mark, double ra
 /// triangle, step diamond.
 std::string mark_outline(PointPass pass, double radius);
 
-/// A roof y = rate * x, or a flat one at `rate`.
-struct DrawnRoof {
-  double rate = 0;
-  std::string classes;     ///< "memory datasheet"
-  std::string attributes;  ///< "data-roof=\"2\""; "" = none
-  std::string label, title;
-};
-/// Lines up to `most` FLOP/s, each with its label along it. Slopes beside each other take turns above and below.
-std::string slope_roofs(const Plane& plane, const std::vector<DrawnRoof>& roofs, double most);
-/// Lines from where a slope of `fastest` bytes per second meets them, with labels to the right of the plane, spread
-/// apart.
-std::string flat_roofs(const Plane& plane, const std::vector<DrawnRoof>& roofs, double fastest);
-
-/// Does any of them rest on nothing but an assumption?
-template <typename Roof> bool has_assumed(const std::vector<Roof>& roofs) {
-  return std::any_of(roofs.begin(), roofs.end(), [](const Roof& roof) { return roof.basis == RoofBasis::assumed; });
-}
-
 /// Entries in lines below each other.
 class PictureLegend {
  public:
-  PictureLegend(double left, double top, double right) : left_(left), right_(right), x_(left), y_(top), top_(top) {}
+  PictureLegend(Sheet sheet, double top)
+      : left_(sheet_margin(sheet)), right_(sheet_width(sheet) - left_), x_(left_), y_(top), top_(top) {}
   /// `swatch` is drawn around 0 0, `width` wide.
   void entry(const std::string& swatch, double width, std::string_view words);
   void new_line(double extra = 0);  ///< `extra` pixels more above it, for tall swatches

@@ -12,7 +12,6 @@ namespace {
 
 /// What does not depend on the scheme. Names begin with the picture's class, so that a page's own rules stay its own.
 constexpr const char* picture_lines = R"css(
-.picture.wide{min-width:720px}
 .picture text{font:12px system-ui,-apple-system,"Segoe UI",Roboto,"DejaVu Sans",sans-serif;font-variant-numeric:tabular-nums}
 .picture .heading{font-size:14px;font-weight:700}
 .picture .about{font-size:12px;font-weight:400}
@@ -32,6 +31,10 @@ constexpr const char* picture_lines = R"css(
 .picture .roof-label.main text{font-weight:700}
 .picture .roof-label.quiet .leader{stroke-opacity:.5}
 .picture .ground{fill-opacity:.78}
+.picture .heap-ground{fill-opacity:.92;stroke-width:.8}
+.picture .heap-edge{fill:none;stroke-width:.8;stroke-dasharray:2 3}
+.picture .labels{pointer-events:none}
+.picture .labels.l2,.picture .in-strip .arrow{display:none}
 .picture .waiting{fill-opacity:.035}
 .picture .corner{fill-opacity:.65;stroke-width:.8;stroke-dasharray:2 3}
 .picture .leader{fill:none;stroke-width:.8}
@@ -79,7 +82,7 @@ constexpr PictureColor picture_colors[] = {
     {".paper,.picture .ground", "fill", "#fff", "#17181c"},
     {".waiting", "fill", "#000", "#fff"},
     {".corner", "fill", "#f7f8fa", "#1e2025"},
-    {".corner", "stroke", "#8d929d", "#6b707b"},
+    {".corner,.picture .heap-edge,.picture .heap-ground", "stroke", "#8d929d", "#6b707b"},
     {"text", "fill", "#3c414c", "#bcc1cb"},
     {".heading,.picture .strong,.picture .label,.picture .ridge-label,.picture .main text", "fill", "#16181d",
         "#eceef2"},
@@ -150,8 +153,8 @@ std::string roofline_svg(const RooflineReport& report) {
     body += placed(svg, bottom);
     bottom += height_of(svg) + 24;
   }
-  return standalone_svg(
-      picture_element("roofline", bottom, "Roofline report of " + report.network + " on " + report.machine, "", body));
+  return standalone_svg(picture_element(
+      "roofline", Sheet::wide, bottom, "Roofline report of " + report.network + " on " + report.machine, "", body));
 }
 
 }  // namespace stepcast::roofline

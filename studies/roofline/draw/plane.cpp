@@ -43,13 +43,15 @@ std::string minor_lines(const Plane& plane) {
 }
 
 std::string x_decades(const Plane& plane) {
+  constexpr double least_room = 46;  ///< of a number
+  const int every = plane.width / (plane.frame.x_high - plane.frame.x_low) < least_room ? 2 : 1;
   std::string text;
   for (int power = plane.frame.x_low; power <= plane.frame.x_high; ++power) {
     const double x = plane.x(std::pow(10.0, power));
     text += fmt::format(
         "<path class=\"decade\" d=\"M{0} {1}V{2}\"/><text class=\"mid tick\" x=\"{0}\" y=\"{3}\">{4}</text>\n",
         svg_number(x), svg_number(plane.bottom() + 5), svg_number(plane.top), svg_number(plane.bottom() + 19),
-        plane_x_tick(power));
+        (power - plane.frame.x_low) % every == 0 ? plane_x_tick(power) : "");
   }
   return text;
 }

@@ -96,7 +96,7 @@ std::string kernel_section(const RooflineReport& report) {
       "datasheet's, "
       "solid ones were measured or fitted.</p>\n" +
           texts_ending_with(embedded_roofline(), "controls.html") +
-          roofline_figure("kernel", "Kernel roofline; scrolls sideways", kernel_roofline_svg(report)) +
+          roofline_figure("kernel", "Kernel roofline", on_both_sheets(kernel_roofline_svg, report)) +
           roofline_notes(report.roofs.notes) +
           roofline_rows("kernel-table", "Operators, heaviest first", kernel_table(report)) +
           roofline_rows("loose-table", "Timed kernels that are no operator of this run", loose_table(report)) +
@@ -110,7 +110,7 @@ std::string network_section(const RooflineReport& report) {
       "reach if this move were the only limit. Below the flat roof a move costs time unless it is hidden; the filled "
       "part is what is "
       "exposed.</p>\n" +
-          roofline_figure("network", "Network roofline; scrolls sideways", network_roofline_svg(report)) +
+          roofline_figure("network", "Network roofline", on_both_sheets(network_roofline_svg, report)) +
           roofline_notes(report.links.notes) +
           roofline_rows("network-table", "Moves, longest first", network_table(report)));
 }
@@ -129,7 +129,7 @@ std::string dataflow_section(const RooflineReport& report) {
   return html_section("dataflow", "The same operators at every boundary",
       "<p class=\"soft\">From the multiply-adds outwards: what crosses each boundary in one call, which tensor stays "
       "inside it, and which boundary takes longest.</p>\n" +
-          roofline_figure("dataflow", "Boundaries; scrolls sideways", boundaries_svg(report)) +
+          roofline_figure("dataflow", "Boundaries", on_both_sheets(boundaries_svg, report)) +
           roofline_rows("dataflow-table", "Boundaries of each operator", boundaries_table(report)) + nest_list(report));
 }
 
@@ -143,7 +143,7 @@ std::string step_section(const RooflineReport& report) {
           "over all GPUs, so that they end elsewhere than these bars where stages or number types differ.</p>\n",
           format_seconds(report.fall.step_time), html_percent(report.fall.mfu), attention_words(report.fall),
           html_percent(report.fall.hfu)) +
-          roofline_figure("step", "Waterfall of the step; scrolls sideways", waterfall_svg(report)) +
+          roofline_figure("step", "Waterfall of the step", on_both_sheets(waterfall_svg, report)) +
           roofline_rows("step-table", "Parts of the step", waterfall_table(report)) + levers);
 }
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "calibrate/rows/measurement.h"
@@ -22,6 +23,8 @@ const char* to_text(PointKind kind);          ///< JSON value and CSS class: "ml
 const char* point_kind_name(PointKind kind);  ///< for people: "MLP"
 PointKind point_kind(const KernelWork& work);
 std::span<const PointKind> point_kinds();
+/// "mlp.up" of "mlp.up dX".
+std::string_view name_without_pass(std::string_view label);
 
 /// Shape of a point.
 enum class PointPass : std::uint8_t { forward, backward, recompute, step };

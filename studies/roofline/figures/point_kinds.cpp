@@ -41,12 +41,6 @@ constexpr PointKindRow point_kind_rows[] = {
     {"gradient norm", "", PointKind::optimizer},
 };
 
-std::string_view without_pass(std::string_view label) {
-  for (const std::string_view suffix : {" added", " dX", " dW", " again"})
-    if (label.ends_with(suffix)) label.remove_suffix(suffix.size());
-  return label;
-}
-
 PointKind class_point_kind(KernelClass kernel) {
   switch (kernel) {
     case KernelClass::gemm: return PointKind::projection;
@@ -71,6 +65,12 @@ static_assert(std::size(point_kind_words) == std::size(all_point_kinds));
 
 }  // namespace
 
+std::string_view name_without_pass(std::string_view label) {
+  for (const std::string_view suffix : {" added", " dX", " dW", " again"})
+    if (label.ends_with(suffix)) label.remove_suffix(suffix.size());
+  return label;
+}
+
 const char* to_text(PointKind kind) { return point_kind_words[static_cast<std::size_t>(kind)].id; }
 const char* point_kind_name(PointKind kind) { return point_kind_words[static_cast<std::size_t>(kind)].name; }
 std::span<const PointKind> point_kinds() { return all_point_kinds; }
@@ -79,7 +79,7 @@ std::span<const PointKind> point_kinds() { return all_point_kinds; }
 /// apart.
 PointKind point_kind(const KernelWork& work) {
   if (work.routed) return PointKind::experts;
-  const std::string_view label = without_pass(work.label);
+  const std::string_view label = name_without_pass(work.label);
   const auto row = std::find_if(std::begin(point_kind_rows), std::end(point_kind_rows),
       [&](const PointKindRow& one) { return label.starts_with(one.begins) && label.ends_with(one.ends); });
   return row != std::end(point_kind_rows) ? row->kind : class_point_kind(work.kernel);

@@ -11,6 +11,9 @@ class KernelLevels {
     this.compute = this.parts(".compute[data-roof]", (part) => report.kernels.compute_roofs[part.dataset.roof]);
     this.memory = this.parts(".memory[data-roof]", (part) => report.kernels.memory_roofs[part.dataset.roof]);
     this.ridges = this.parts(".ridge[data-ridge]", (part) => report.kernels.ridges[part.dataset.ridge]);
+    this.labels = [...this.svg.querySelectorAll(".labels")];
+    this.names = [...this.svg.querySelectorAll("[data-points]")].map((element) => (
+      { element, points: element.dataset.points.split(" ").map((id) => report.points[id]) }));
     view.on("shown", () => this.show());
     view.on("marked", () => this.join());
     this.show();
@@ -34,6 +37,8 @@ class KernelLevels {
       element.classList.toggle("quiet", roof.precision !== mainType);
     }
     for (const { element, roof } of this.memory) element.classList.toggle("off", !this.showsBasis(roof));
+    for (const one of this.labels) one.style.display = (one.dataset.level === "l2") === (level === "l2") ? "inline" : "none";
+    for (const { element, points } of this.names) element.classList.toggle("off", !points.some((point) => this.view.showsPoint(point)));
     for (const { element, roof } of [...this.memory, ...this.ridges])
       element.classList.toggle("aside", level !== "both" && roof.level.toLowerCase() !== level);
   }

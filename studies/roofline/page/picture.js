@@ -2,10 +2,18 @@
 
 const WAYS = { ArrowRight: ["x", 1], ArrowLeft: ["x", -1], ArrowDown: ["y", 1], ArrowUp: ["y", -1] };
 
+/** Of the wide picture and the one for phones the one that is seen; the other one would only double all marks. */
+function shownSheet(figure) {
+  const sheets = [...(figure?.querySelectorAll("svg.picture") || [])], shown = sheets.find((svg) => svg.getClientRects().length > 0);
+  for (const other of sheets) if (other !== shown) other.remove();
+  if (shown) shown.id = shown.id.replace("-narrow", "");
+  return shown;
+}
+
 class Picture {
   constructor(name, report, view) {
     Object.assign(this, { name, report, view, figure: byId(name + "-figure") });
-    this.svg = this.figure?.querySelector("svg");
+    this.svg = shownSheet(this.figure);
     if (!this.svg) return;
     this.tip = new Tip(this.figure.querySelector(".stage"));
     this.marks = MARKS[name].flatMap((set) => [...this.svg.querySelectorAll(set.selector)].map((element) => this.mark(set, element)));
@@ -87,13 +95,6 @@ class Picture {
   choose(mark) {
     if (mark && !mark.isChoice) return;
     this.view.choose(mark ? mark.keys : null);
-  }
-
-  /** On a narrow screen a picture begins where its heaviest mark is. */
-  bringIntoSight() {
-    const box = this.svg.parentNode, first = this.marks.find((mark) => mark.isChoice);
-    if (!first || box.scrollWidth <= box.clientWidth) return;
-    box.scrollLeft += first.element.getBoundingClientRect().x - box.getBoundingClientRect().x - 0.6 * box.clientWidth;
   }
 
   stops() { return this.marks.filter((mark) => mark.isChoice && !mark.element.classList.contains("off")); }

@@ -10,16 +10,22 @@ function startRoofline() {
   for (const id of Object.keys(TABLES)) new RowTable(id, report, view);
   new ChosenLine(view);
   pictures.forEach(offerSaving);
-  for (const name of ["kernel", "network"]) pictures.find((picture) => picture.name === name)?.bringIntoSight();
   const marks = pictures.flatMap((picture) => picture.marks.filter((mark) => mark.isChoice));
   readAddress(view, (key) => marks.find((mark) => mark.keys[0] === key)?.keys);
   keepAddress(view);
   unfoldForPrint();
+  keepSheet();
   addEventListener("keydown", (event) => {
     if (event.key !== "Escape") return;
     for (const picture of pictures) picture.tip.hide();
     view.choose(null);
   });
+}
+
+/** The picture of the other sheet is in the file, and the address keeps the view. Passing changes, as for a print, do not count. */
+function keepSheet() {
+  const narrow = matchMedia("screen and (max-width:600px)"), isNarrow = narrow.matches;
+  narrow.addEventListener("change", () => setTimeout(() => { if (narrow.matches !== isNarrow) location.reload(); }, 300));
 }
 
 document.addEventListener("DOMContentLoaded", startRoofline);

@@ -7,8 +7,8 @@ class AxisColumn {
   constructor(axis, place) {
     this.kind = "axis";
     this.key = axis.key;
-    this.name = axis.key;
-    this.doc = "choice of " + axis.key;
+    this.title = axis.title;
+    this.doc = `choice of ${axis.title}; in the filter: ${axis.key}`;
     this.place = place;
     this.offered = axis.offered;
     this.numeric = axis.values.length > 0 && axis.values.every(isNumber);
@@ -28,7 +28,7 @@ class AxisColumn {
 /** In base units; null where it is not known. */
 class FigureColumn {
   constructor(figure, place) {
-    Object.assign(this, figure, { kind: "figure", place });
+    Object.assign(this, figure, { kind: "figure", place, doc: `${figure.doc}; in the filter: ${figure.name}` });
   }
   value(row) { return row.figures[this.place]; }
   text(row) { return figureText(this.unit, this.value(row)); }

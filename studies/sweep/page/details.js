@@ -29,7 +29,7 @@ class Details {
 
   heading(row, isPinned) {
     const place = row === this.sweep.best ? "Best" : `Number ${grouped(row.id + 1)}`;
-    return `${isPinned ? "Pinned: " : ""}${place} by ${this.sweep.objective.name}${row.front ? ", on the Pareto front" : ""}`;
+    return `${isPinned ? "Pinned: " : ""}${place} by ${this.sweep.objective.title}${row.front ? ", on the Pareto front" : ""}`;
   }
 
   interval(row) {
@@ -42,7 +42,7 @@ class Details {
     return make("ul", { class: "choices" }, ...this.sweep.axes.filter((axis) => axis.isChoice).map((axis) => {
       const isOther = best && axis.text(best) !== axis.text(row);
       return make("li", { title: isOther ? `the best has ${shortened(axis.text(best), 200)}` : null },
-        make("span", { class: "soft" }, axis.name + " "),
+        make("span", { class: "soft" }, axis.title + " "),
         make("span", { class: isOther ? "changed" : null }, shortened(axis.text(row), 300)));
     }));
   }
@@ -50,6 +50,6 @@ class Details {
   figures(row, best) {
     const known = DETAIL_FIGURES.map((name) => this.sweep.figure(name)).filter((figure) => figure.value(row) !== null);
     return make("ul", { class: "choices" }, ...known.map((figure) => make("li", { title: figure.doc },
-      make("span", { class: "soft" }, figure.name + " "), figure.text(row) + (best ? ` (${figure.text(best)})` : ""))));
+      make("span", { class: "soft" }, figure.title + " "), figure.text(row) + (best ? ` (${figure.text(best)})` : ""))));
   }
 }

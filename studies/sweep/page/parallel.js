@@ -1,6 +1,9 @@
 // Every axis that varies and the main figures side by side; a configuration is a line through them.
 
 const PARALLEL = { top: 42, bottom: 22, left: 46, right: 62, least: 88, height: 330, near: 7 };
+/** On a phone axes stand closer, and their names take turns on three heights. */
+const CLOSE = { ...PARALLEL, top: 160, left: 18, right: 46, least: 30, height: 460 };
+const parallelRoom = () => (matchMedia("(max-width:600px)").matches ? CLOSE : PARALLEL);
 const MAIN_FIGURES = ["step_time", "tokens_per_s_per_gpu", "mfu", "memory.peak"];
 
 function parallelColumns(sweep) {
@@ -13,11 +16,18 @@ class Parallel {
   constructor(sweep, selection, ramp) {
     Object.assign(this, { sweep, selection, ramp, columns: parallelColumns(sweep) });
     const box = byId("parallel-surface");
-    box.style.minWidth = PARALLEL.left + PARALLEL.right + (this.columns.length - 1) * PARALLEL.least + "px";
     this.surface = new Surface(box, (width) => this.paint(width));
+    this.fit();
     this.tip = new Tip(box);
     byId("ramp").replaceChildren(...ramp.legend());
     this.listen();
+  }
+
+  /** Where even close axes find no room the picture scrolls. */
+  fit() {
+    this.room = parallelRoom();
+    const { left, right, least } = this.room;
+    this.surface.box.style.minWidth = left + right + (this.columns.length - 1) * least + "px";
   }
 
   listen() {
@@ -33,7 +43,8 @@ class Parallel {
   }
 
   paint(width) {
-    const { top, bottom, left, right, height } = PARALLEL, foot = height - bottom;
+    this.fit();
+    const { top, bottom, left, right, height } = this.room, foot = height - bottom;
     const gap = this.columns.length > 1 ? (width - left - right) / (this.columns.length - 1) : 0;
     this.places = this.columns.map((_, i) => left + i * gap);
     this.scales = this.columns.map((column) => scaleOf(this.sweep, column, this.sweep.rows, foot, top, { room: 0.02 }));
@@ -42,13 +53,13 @@ class Parallel {
     // The axes stay while they are dragged or have the focus.
     if (this.drawn !== width) this.drawAxes(gap), this.drawn = width;
     this.mark();
-    const names = this.columns.map((column) => column.name).join(", ");
+    const names = this.columns.map((column) => column.title).join(", ");
     this.surface.canvas.setAttribute("aria-label", `${plural(this.selection.shown.length, "line", "lines")} through ${names}`);
   }
 
   drawAxes(gap) {
     this.marks = draw("g");
-    this.axes = this.columns.map((column, i) => new RangeAxis(this, column, this.scales[i], this.places[i], gap));
+    this.axes = this.columns.map((column, i) => new RangeAxis(this, column, i, gap));
     this.surface.over.replaceChildren(this.marks, ...this.axes.map((axis) => axis.group));
   }
 
@@ -101,7 +112,7 @@ class Parallel {
     const row = this.nearest(event);
     this.selection.hover(row);
     if (!row) return this.tip.hide();
-    const lines = MAIN_FIGURES.map((name) => `${name} ${this.sweep.figure(name).text(row)}`);
+    const lines = MAIN_FIGURES.map((name) => this.sweep.figure(name)).map((figure) => `${figure.title} ${figure.text(row)}`);
     return this.tip.show(...this.surface.place(event), this.sweep.title(row), lines);
   }
 }

@@ -12,10 +12,10 @@ const REST_COLOUR = "#6b7280";
 /** [{name, doc, colour, value}] of a row; the rest makes the whole full where it is more than rounding. */
 function partsOf(sweep, row, { whole, parts, rest }) {
   const valueOf = (name) => sweep.figure(name).value(row) || 0;
-  const list = parts.map(([name, colour]) => ({ name, colour, doc: sweep.figure(name).doc, value: valueOf(name) }));
+  const list = parts.map(([name, colour]) => ({ name: sweep.figure(name).title, colour, doc: sweep.figure(name).doc, value: valueOf(name) }));
   const left = valueOf(whole) - list.reduce((sum, part) => sum + part.value, 0);
   const isReal = Math.abs(left) > 1e-3 * Math.abs(valueOf(whole));
-  return [...list, { name: rest, colour: REST_COLOUR, doc: `${whole} less the others`, value: isReal ? left : 0 }];
+  return [...list, { name: rest, colour: REST_COLOUR, doc: `${sweep.figure(whole).title} less the others`, value: isReal ? left : 0 }];
 }
 
 /** `full`: the value that takes the whole width. */
@@ -29,8 +29,6 @@ function stackBar(name, unit, parts, full) {
 }
 
 const sumOf = (parts) => parts.reduce((sum, part) => sum + Math.max(0, part.value), 0);
-/** Words that a narrow column can break. */
-const spaced = (name) => name.replace("memory.", "").replaceAll("_", " ");
 const swatch = (part) => make("i", { class: "swatch", style: { background: part.colour } });
 
 function shareTable(heads, lines) {
@@ -47,10 +45,10 @@ const shareLine = (name, cells, options = {}) =>
 /** One row by itself. */
 function sharesOf(sweep, row, shares) {
   const whole = sweep.figure(shares.whole), parts = partsOf(sweep, row, shares), total = whole.value(row);
-  const lines = parts.filter((part) => part.value !== 0).map((part) => shareLine([swatch(part), spaced(part.name)],
+  const lines = parts.filter((part) => part.value !== 0).map((part) => shareLine([swatch(part), part.name],
     [figureText(whole.unit, part.value), figureText("share", total ? part.value / total : null)], { title: part.doc }));
-  lines.push(shareLine([spaced(whole.name)], [whole.text(row), ""], { class: "sum" }));
-  return [stackBar(whole.name, whole.unit, parts, sumOf(parts)), shareTable(["part", "", "share"], lines)];
+  lines.push(shareLine([whole.title], [whole.text(row), ""], { class: "sum" }));
+  return [stackBar(whole.title, whole.unit, parts, sumOf(parts)), shareTable(["part", "", "share"], lines)];
 }
 
 function differenceCell(unit, value) {
@@ -63,11 +61,11 @@ function sharesAgainst(sweep, row, best, shares) {
   const [mine, its] = [row, best].map((one) => partsOf(sweep, one, shares));
   const full = Math.max(sumOf(mine), sumOf(its)), total = whole.value(row), least = whole.value(best);
   const pairs = mine.map((part, i) => [part, its[i].value]).filter(([part, other]) => part.value !== 0 || other !== 0);
-  const lines = pairs.map(([part, other]) => shareLine([swatch(part), spaced(part.name)],
+  const lines = pairs.map(([part, other]) => shareLine([swatch(part), part.name],
     [figureText(unit, other), figureText(unit, part.value), differenceCell(unit, part.value - other)], { title: part.doc }));
   const more = total !== null && least ? `, ${percentText(total / least - 1)} against the best` : "";
   const sum = differenceCell(unit, (total || 0) - (least || 0));
-  lines.push(shareLine([spaced(whole.name)], [whole.text(best), whole.text(row), sum], { class: "sum" }));
+  lines.push(shareLine([whole.title], [whole.text(best), whole.text(row), sum], { class: "sum" }));
   return [stackBar("best", unit, its, full), stackBar("pinned" + more, unit, mine, full),
     shareTable(["part", "best", "pinned", "change"], lines)];
 }

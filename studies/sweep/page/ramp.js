@@ -28,6 +28,6 @@ class Ramp {
   }
   legend() {
     const text = (bad) => figureText(this.figure.unit, Number.isFinite(bad) ? (this.figure.more ? -bad : bad) : null);
-    return [`${this.figure.name}: ${text(this.low)}`, make("i"), text(this.high)];
+    return [`${this.figure.title}: ${text(this.low)}`, make("i"), text(this.high)];
   }
 }

@@ -4,30 +4,33 @@ const GRIP = 26;        // width that takes the pointer
 const CLICK = 4;        // shorter drags let the range go
 
 class RangeAxis {
-  constructor(parallel, column, scale, x, gap) {
-    Object.assign(this, { selection: parallel.selection, surface: parallel.surface, column, scale, x });
-    const { top, height, bottom } = PARALLEL;
+  constructor(parallel, column, place, gap) {
+    const x = parallel.places[place], { top, height, bottom } = parallel.room;
+    Object.assign(this, { selection: parallel.selection, surface: parallel.surface, column, scale: parallel.scales[place], x, place });
     this.top = top, this.foot = height - bottom;
     this.bar = draw("rect", { class: "range", x: x - 5, width: 10, visibility: "hidden" });
     this.grip = draw("rect", {
       class: "grip", x: x - GRIP / 2, width: GRIP, y: top - 6, height: this.foot - top + 12, tabindex: 0, role: "slider",
-      "aria-orientation": "vertical", "aria-label": `range of ${column.name}`, "aria-valuemin": 0, "aria-valuemax": 100,
+      "aria-orientation": "vertical", "aria-label": `range of ${column.title}`, "aria-valuemin": 0, "aria-valuemax": 100,
     });
     const line = draw("line", { x1: x, x2: x, y1: top, y2: this.foot, class: "axis-line" });
-    this.group = draw("g", {}, line, ...this.labels(gap), this.bar, this.grip);
+    this.group = draw("g", {}, line, ...this.labels(gap, parallel.room === CLOSE), this.bar, this.grip);
     this.listen();
     this.show();
   }
 
-  labels(gap) {
-    const letters = Math.max(5, Math.floor(gap / 7.5));
-    const name = draw("text", { x: this.x, y: 14, class: "mid axis-name" }, shortened(this.column.name, letters + 2));
-    name.append(draw("title", {}, `${this.column.name}: ${this.column.doc}`));
+  /** Of close axes every second name stands higher and every third one higher still, a word on a line. */
+  labels(gap, isClose) {
+    const letters = Math.max(isClose ? 8 : 5, Math.floor(gap / 7.5)), title = this.column.title;
+    const lines = isClose ? title.split(" ") : [shortened(title, letters + 5)];
+    const last = this.top - 28 - (isClose ? 48 * (this.place % 3) : 0), first = last - 12 * (lines.length - 1);
+    const name = draw("g", {}, draw("title", {}, `${title}: ${this.column.doc}`), ...lines.map((line, i) =>
+      draw("text", { x: this.x, y: first + 12 * i, class: "mid axis-name" }, line)));
     const isChoice = this.column.kind === "axis" || this.column.unit === "count";
     const which = isChoice ? "" : this.column.more ? "\u2191 better" : "\u2193 better";
     const ticks = this.scale.ticks.map(({ value, text }) => draw("text", { x: this.x + 7, y: this.scale.at(value) + 4, class: "on-lines" },
       shortened(text, letters), draw("title", {}, shortened(text, 300))));
-    return [name, draw("text", { x: this.x, y: 26, class: "mid soft" }, which), ...ticks];
+    return [name, draw("text", { x: this.x, y: last + 12, class: "mid soft" }, isClose ? which.slice(0, 1) : which), ...ticks];
   }
 
   listen() {

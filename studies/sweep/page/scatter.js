@@ -18,7 +18,7 @@ class Scatter {
     const across = this.sweep.figure("step_time"), up = this.sweep.figure("memory.peak");
     for (const [{ figure }, chosen] of [[this.choosers[0], across], [this.choosers[1], up]])
       figure.replaceChildren(...known.map((one) =>
-        make("option", { value: one.name, selected: one === chosen, title: one.doc }, one.name)));
+        make("option", { value: one.name, selected: one === chosen, title: one.doc }, one.title)));
   }
 
   listen() {
@@ -57,7 +57,7 @@ class Scatter {
 
   words() {
     const [x, y] = this.columns;
-    return `${plural(this.selection.shown.length, "configuration", "configurations")}: ${x.name} across, ${y.name} up`;
+    return `${plural(this.selection.shown.length, "configuration", "configurations")}: ${x.title} across, ${y.title} up`;
   }
 
   drawScales() {
@@ -74,9 +74,9 @@ class Scatter {
                  draw("text", { x: left - 6, y: at + 4, class: "end" }, text));
     }
     const [x, y] = this.columns;
-    parts.push(draw("text", { x: (left + width - right) / 2, y: height - 6, class: "mid axis-name" }, `${x.name}, ${better(x)}`),
+    parts.push(draw("text", { x: (left + width - right) / 2, y: height - 6, class: "mid axis-name" }, `${x.title}, ${better(x)}`),
                draw("text", { transform: `translate(11 ${(top + foot) / 2}) rotate(-90)`, class: "mid axis-name" },
-                 `${y.name}, ${better(y)}`));
+                 `${y.title}, ${better(y)}`));
     this.marks = draw("g");
     this.surface.over.replaceChildren(...parts, this.marks);
   }
@@ -157,7 +157,7 @@ class Scatter {
     this.selection.hover(row);
     this.surface.canvas.style.cursor = row ? "pointer" : "default";
     if (!row) return this.tip.hide();
-    const lines = this.columns.map((column) => `${column.name} ${column.text(row)}`);
+    const lines = this.columns.map((column) => `${column.title} ${column.text(row)}`);
     return this.tip.show(...this.surface.place(event), this.sweep.title(row), lines);
   }
 

@@ -16,16 +16,19 @@ class Sweep {
   figure(name) { return this.figures.find((figure) => figure.name === name); }
   /** By any name that the command line takes. */
   findFigure(name) {
-    const plain = name.toLowerCase();
+    const plain = name.toLowerCase().replaceAll("-", "_");
     return this.figures.find((f) => [f.name, f.alias, f.key, f.name.replace(".", "_")].includes(plain));
   }
-  findAxis(name) { return this.axes.find((axis) => axis.key.toLowerCase() === name.toLowerCase()); }
+  findAxis(name) {
+    const plain = name.toLowerCase().replaceAll("-", "_");
+    return this.axes.find((axis) => axis.key.toLowerCase() === plain);
+  }
   get best() { return this.rows[0]; }
   get varyingAxes() { return this.axes.filter((axis) => axis.varies); }
   isKnown(figure) { return this.rows.some((row) => figure.value(row) !== null); }
   /** "tp 8, pp 4" */
   title(row) {
-    return this.varyingAxes.map((axis) => `${axis.key} ${shortened(axis.text(row), 30)}`).join(", ") || `configuration ${row.index}`;
+    return this.varyingAxes.map((axis) => `${axis.title} ${shortened(axis.text(row), 30)}`).join(", ") || `configuration ${row.index}`;
   }
 }
 

@@ -4,13 +4,13 @@ const PAGE_ROWS = 100;
 const TABLE_FIGURES = ["step_time", "tokens_per_s_per_gpu", "mfu", "bubble", "memory.peak", "memory.headroom", "cost", "energy"];
 
 /** Where the row stands by the objective, and whether it is on the front. */
-const PLACE = { name: "#", doc: "place by the objective among these rows; a diamond: on the Pareto front that was asked for", kind: "place",
+const PLACE = { title: "#", doc: "place by the objective among these rows; a diamond: on the Pareto front that was asked for", kind: "place",
   value: (row) => row.id, text: (row) => `${row.id + 1}${row.front ? " \u25c6" : ""}` };
 
 /** The interval beside the time says how sure it is. */
 function intervalColumn(sweep) {
   const [p10, p90] = [sweep.figure("p10"), sweep.figure("p90")];
-  return { name: "p10 to p90", doc: "10th to 90th percentile of the step time", kind: "figure",
+  return { title: "8 of 10 cases", doc: "10th to 90th percentile of the step time", kind: "figure",
     value: (row) => (p90.value(row) === null || p10.value(row) === null ? null : p90.value(row) - p10.value(row)),
     text: (row) => `${p10.text(row)} to ${p90.text(row)}` };
 }
@@ -43,7 +43,7 @@ class RowTable {
   head(column) {
     const isText = column.kind === "axis" && !column.numeric;
     return make("th", { scope: "col", class: isText ? null : "n", title: column.doc, "aria-sort": "none" },
-      make("button", { type: "button", onclick: () => this.sortBy(column) }, column.name));
+      make("button", { type: "button", onclick: () => this.sortBy(column) }, column.title));
   }
 
   listen() {

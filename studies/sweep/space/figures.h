@@ -43,6 +43,7 @@ enum class FigureNeeds : std::uint8_t { plan, memory, forecast };
 struct FigureRow {
   Figure figure;
   std::string_view name;   ///< in constraints and --pareto: "step_time", "memory.peak", "tp"
+  std::string_view title;  ///< in tables and pictures of a page: "step time", "peak memory"
   std::string_view alias;  ///< a shorter one that is read too, or "": "time"
   std::string_view key;    ///< in JSON and as a column: "step_time_s"
   FigureUnit unit;

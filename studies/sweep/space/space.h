@@ -32,6 +32,7 @@ struct Space {
   std::vector<std::string> pareto;  ///< empty: no front
   double price_per_gpu_hour = 0;    ///< US dollars; 0 = not said
   std::uint64_t top = 10;
+  bool top_said = false;  ///< otherwise a page may list more
 
   [[nodiscard]] std::uint64_t size() const;
   /// Numbers that share all digits up to and including `axis`: how far apart its values lie.

@@ -145,6 +145,7 @@ class SpaceReader {
     if (words_.top) {
       TRY(const auto top, parse_count(words_.top->text, words_.top->where, 1, most_top));
       space_.top = static_cast<std::uint64_t>(top);
+      space_.top_said = true;
     }
     return pareto();
   }

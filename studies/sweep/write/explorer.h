@@ -2,12 +2,16 @@
 // holds every row of the top list and of the Pareto front once.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
 #include "studies/sweep/result/result.h"
 
 namespace stepcast::sweep {
+
+/// The best that a page lists where nobody says how many: in most sweeps all that can run.
+constexpr std::uint64_t explorer_rows = 1000;
 
 /// The name in its page_mark().
 constexpr std::string_view explorer_mark = "sweep";

@@ -7,6 +7,7 @@
 #include "model/version.h"
 #include "studies/run/forecast.h"
 #include "studies/sweep/write/explorer_parts.h"
+#include "studies/sweep/write/words.h"
 #include "studies/print/page/html_text.h"
 
 namespace stepcast::sweep {
@@ -35,7 +36,7 @@ std::string choices_at(const SweepQuestion& question, std::uint64_t index) {
     if (axis->values.empty()) return "";
     const std::string& value = axis->values[index % axis->values.size()];
     index /= axis->values.size();
-    if (axis->values.size() > 1) text = axis->key + ' ' + value + (text.empty() ? "" : ", ") + text;
+    if (axis->values.size() > 1) text = key_title(axis->key) + ' ' + value + (text.empty() ? "" : ", ") + text;
   }
   return text;
 }
@@ -58,12 +59,35 @@ std::string best_words(const SweepResult& result) {
   return explorer_card(figure_text(*objective, value), "best: " + std::string(row_of(*objective).doc));
 }
 
+std::string figure_title(const std::string& name) {
+  const auto figure = find_figure(name, "objective");
+  return html_escaped(figure ? std::string(row_of(*figure).title) : name);
+}
+
+std::string front_titles(const SweepQuestion& question) {
+  std::vector<std::string> titles;
+  for (const std::string& name : question.pareto) titles.push_back(figure_title(name));
+  return fmt::format("{}", fmt::join(titles, ", "));
+}
+
+/// "Llama 3 8B (llama3-8b)": the id is what the command line takes.
+std::string titled(const std::string& title, const std::string& id) {
+  return html_escaped(title == id ? id : fmt::format("{} ({})", title, id));
+}
+
+/// How many of those that can run stand on the page.
+std::string listed_words(const SweepResult& result) {
+  const std::size_t listed = result.top.size();
+  if (listed == result.tally.fitting()) return ", all listed";
+  return fmt::format(", the best {} listed", tally_count(listed));
+}
+
 std::string axes_table(const SweepQuestion& question) {
   HtmlTable table("Axes", {{"axis", CellKind::word}, {"values"}, {"which", CellKind::text}});
   std::vector<std::string> single;
   for (const SweepAxis& axis : question.axes) {
-    if (axis.values.size() == 1) single.push_back(axis.key + ' ' + axis.values.front());
-    else table.row({html_escaped(axis.key), tally_count(axis.values.size()), shown_values(axis)});
+    if (axis.values.size() == 1) single.push_back(key_title(axis.key) + ' ' + axis.values.front());
+    else table.row({html_escaped(key_title(axis.key)), tally_count(axis.values.size()), shown_values(axis)});
   }
   std::string text = table.empty() ? "" : table.text();
   if (single.empty()) return text;
@@ -84,7 +108,7 @@ std::string asked_job(const SweepQuestion& question) {
   std::string text = gpus.empty() ? "" : "GPUs " + gpus;
   for (const auto& [key, value] : question.fixed)
     if (key == "global_batch" || key == "sequence")
-      text += (text.empty() ? "" : "; ") + html_escaped(key + ' ' + value);
+      text += (text.empty() ? "" : "; ") + html_escaped(key_title(key) + ' ' + value);
   return text.empty() ? "" : " (" + text + ")";
 }
 
@@ -110,12 +134,12 @@ std::string explorer_head(const SweepResult& result) {
   const SweepTally& tally = result.tally;
   return fmt::format(
              "<header>\n<h1>{} on {}</h1>\n<p>Configurations of a training step{}, forecast by stepcast {}.</p>\n",
-             html_escaped(q.network), html_escaped(q.machine), asked_job(q), version()) +
+             html_escaped(network_title(q)), html_escaped(machine_title(q)), asked_job(q), version()) +
          unfinished_note(result) + "<div class=\"figures\">\n" +
          explorer_card(tally_count(tally.enumerated), "configurations enumerated") +
          explorer_card(tally_count(tally.illegal_sum()), "of them illegal") +
          explorer_card(tally_count(tally.does_not_fit), "do not fit in memory") +
-         explorer_card(tally_count(tally.fitting()), "can run") + best_words(result) +
+         explorer_card(tally_count(tally.fitting()), "can run" + listed_words(result)) + best_words(result) +
          "</div>\n<nav aria-label=\"Sections\">\n<a href=\"#explore\">Explore</a>\n<a href=\"#asked\">What was "
          "asked</a>\n"
          "<a href=\"#counted\">What was counted</a>\n</nav>\n</header>\n";
@@ -126,15 +150,15 @@ std::string explorer_asked(const SweepQuestion& q) {
   const auto add = [&](const char* what, const std::string& answer) {
     if (!answer.empty()) table.row({what, answer});
   };
-  add("network", html_escaped(q.network));
-  add("machine", html_escaped(q.machine));
+  add("network", titled(network_title(q), q.network));
+  add("machine", titled(machine_title(q), q.machine));
   add("GPUs", asked_gpus(q));
-  for (const auto& [key, value] : q.fixed) add(html_escaped(key).c_str(), html_escaped(value));
+  for (const auto& [key, value] : q.fixed) add(html_escaped(key_title(key)).c_str(), html_escaped(value));
   add("software", html_escaped(q.stack));
   add("rates", html_escaped(q.profile));
-  add("objective", html_escaped(q.objective));
+  add("objective", figure_title(q.objective));
   add("constraint", q.where.empty() ? "none" : html_escaped(q.where));
-  add("Pareto front of", q.pareto.empty() ? "nothing" : html_escaped(fmt::format("{}", fmt::join(q.pareto, ", "))));
+  add("Pareto front of", q.pareto.empty() ? "nothing" : front_titles(q));
   add("listed", "the best " + tally_count(q.top));
   add("search", q.exhaustive ? "every configuration that fits was forecast"
                              : "dismissed by bounds where it could not be among the best");

@@ -7,6 +7,7 @@
 
 #include "model/base/json_writer.h"
 #include "studies/sweep/write/explorer_parts.h"
+#include "studies/sweep/write/words.h"
 
 namespace stepcast::sweep {
 namespace {
@@ -47,8 +48,8 @@ std::string_view explorer_unit(FigureUnit unit) {
 }
 
 std::string explored_figure(const FigureRow& row) {
-  return fmt::format(R"({{"name":"{}","alias":"{}","key":"{}","unit":"{}","doc":{},"more":{}}})", row.name, row.alias,
-      row.key, explorer_unit(row.unit), json_quoted(row.doc), row.more_is_better);
+  return fmt::format(R"({{"name":"{}","title":"{}","alias":"{}","key":"{}","unit":"{}","doc":{},"more":{}}})", row.name,
+      row.title, row.alias, row.key, explorer_unit(row.unit), json_quoted(row.doc), row.more_is_better);
 }
 
 /// An axis by the values that its rows have: a space may offer many more.
@@ -106,8 +107,9 @@ std::string explorer_data(const SweepResult& result) {
   std::string axes_text;
   for (const SweepAxis& axis : q.axes) {
     axes.emplace_back(axis, axes.size(), rows);
-    axes_text += fmt::format(R"({}{{"key":{},"offered":{},"values":{}}})", axes_text.empty() ? "" : ",",
-        json_quoted(axis.key), axis.values.size(), json_list(axes.back().values(), json_quoted));
+    axes_text += fmt::format(R"({}{{"key":{},"title":{},"offered":{},"values":{}}})", axes_text.empty() ? "" : ",",
+        json_quoted(axis.key), json_quoted(key_title(axis.key)), axis.values.size(),
+        json_list(axes.back().values(), json_quoted));
   }
   return fmt::format(R"({{"network":{},"machine":{},"objective":{},"pareto":{},"axes":[{}],"figures":{},"rows":{}}})",
       json_quoted(q.network), json_quoted(q.machine), json_quoted(q.objective), json_list(q.pareto, json_quoted),

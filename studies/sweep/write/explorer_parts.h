@@ -19,9 +19,9 @@ std::string explorer_asked(const SweepQuestion& question);
 std::string explorer_counted(const SweepResult& result);
 
 /// Best by the objective first: {"network", "machine", "objective", "pareto": [names],
-/// "axes": [{"key", "offered": number of values in the question, "values": those of the rows, in the question's
-/// order}],
-///   "figures": [{"name", "alias", "key", "unit", "doc", "more": is more better}],
+/// "axes": [{"key", "title", "offered": number of values in the question, "values": those of the rows, in the
+/// question's order}],
+///   "figures": [{"name", "title", "alias", "key", "unit", "doc", "more": is more better}],
 ///   "rows": {"index": [texts, for they go beyond 2^53], "rank": [in the top list from 1, or 0], "front": [0 or 1],
 /// "choices": [per axis, per row: number in its values], "figures": [per figure, per row: base units or null]}}
 std::string explorer_data(const SweepResult& result);

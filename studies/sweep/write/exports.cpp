@@ -43,7 +43,7 @@ constexpr ExportKind kinds_of_export[] = {
     {".csv", "a table of the rows (RFC 4180)", csv_text, is_csv_export},
     {".sqlite", "an SQLite database: tables question, tally, rows", sqlite_database, is_sqlite_export, true},
     {".db", "the same", sqlite_database, is_sqlite_export, true},
-    {".html", "a page to explore in a browser", explorer_text, is_explorer_page}};
+    {".html", "a page to explore in a browser", explorer_text, is_explorer_page, false, explorer_rows}};
 
 bool is_whole_number(const std::string& text) {
   return !text.empty() && std::ranges::all_of(text, [](unsigned char c) { return std::isdigit(c) != 0; });

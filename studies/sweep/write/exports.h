@@ -1,6 +1,7 @@
 // Views of a sweep's result for other programs. The ending of a file's name says which.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -40,6 +41,7 @@ struct ExportKind {
   /// is what stands there an earlier one of the kind? null: check_replaceable() says
   IsOwnFile own;
   bool binary = false;
+  std::uint64_t usual_rows = 0;  ///< of the best where nobody says how many; 0: as many as the terminal shows
 };
 /// The first one is what names without an ending get.
 std::span<const ExportKind> export_kinds();

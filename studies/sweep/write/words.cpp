@@ -5,10 +5,31 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "model/catalog.h"
 #include "studies/print/digits.h"
 #include "studies/sweep/space/axes.h"
 
 namespace stepcast::sweep {
+namespace {
+
+template <typename Row> std::string name_of_row(const std::vector<Row>& rows, const std::string& id, const char* kind) {
+  const auto row = find_row(rows, id, kind);
+  return row ? (*row)->name : id;
+}
+
+}  // namespace
+
+std::string network_title(const SweepQuestion& question) {
+  return name_of_row(built_in().networks, question.network, "network");
+}
+std::string machine_title(const SweepQuestion& question) {
+  return name_of_row(built_in().machines, question.machine, "machine");
+}
+
+std::string key_title(std::string_view key) {
+  const auto figure = find_figure(key, "axis");
+  return figure ? std::string(row_of(*figure).title) : axis_word(key);
+}
 
 std::string whole_number(std::uint64_t n) { return grouped_digits(static_cast<double>(n)); }
 

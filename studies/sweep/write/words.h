@@ -24,6 +24,12 @@ std::string objective_words(Figure figure);
 /// The heading of a column: "cost/B tokens".
 std::string figure_heading(Figure figure);
 
+/// "Llama 3 8B" for llama3-8b; what is no row of the catalogue keeps its id.
+std::string network_title(const SweepQuestion& question);
+std::string machine_title(const SweepQuestion& question);
+/// "micro-batch", "GPUs": an axis or a key of a scenario for readers of a page.
+std::string key_title(std::string_view key);
+
 /// "micro-batch" for micro_batch, as the flag has it.
 std::string axis_word(std::string_view key);
 /// Has the space several values of it?

@@ -31,7 +31,7 @@ function memoryColumns({ times, bytes }, from, to, columns) {
 class MemoryChart {
   constructor(scene, view) {
     Object.assign(this, { scene, view, box: byId("memory-chart") });
-    const curves = [...document.querySelectorAll("#memory-picture path.curve[data-rank]")];
+    const curves = [...document.querySelectorAll("#memory-picture .wide .curve[data-rank]")];
     this.curves = curves.map((path, number) => ({ number, rank: scene.ranks[Number(path.dataset.rank)] }));
     for (const curve of this.curves) curve.steps = memorySteps(scene, curve.rank);
     this.most = 1.06 * Math.max(scene.data.capacity / GIB, ...curves.map((path) => Number(path.dataset.peakBytes) / GIB));

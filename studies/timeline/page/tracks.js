@@ -1,6 +1,8 @@
 // Rows of the picture: the step, and each rank's pipeline with its streams below where it is unfolded.
 
-const TRACK_HEIGHTS = { step: 22, pipeline: 24, compute: 24, moves: 17, send: 17 };
+/** On a phone names of moves stand on two lines. */
+const MOVES_HEIGHT = matchMedia("(max-width:600px)").matches ? 27 : 17;
+const TRACK_HEIGHTS = { step: 22, pipeline: 24, compute: 24, moves: MOVES_HEIGHT, send: 17 };
 const RANK_GAP = 4;
 
 class Tracks {

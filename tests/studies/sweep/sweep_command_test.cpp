@@ -1,6 +1,7 @@
 // stepcast sweep as a user types it.
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <csignal>
 #include <filesystem>
@@ -36,6 +37,27 @@ const std::string several = "--space " STEPCAST_SOURCE_DIR "/examples/spaces/lla
 std::string file_text_of(const std::string& name) {
   std::ifstream file(name, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// The terminal lists the best 10; a page all that can run, as long as nobody says how many.
+TEST(SweepCommand, APageListsAllThatCanRun) {
+  const std::string page = own_path("all.html");
+  const json answer = swept(small_sweep + " -o " + page);
+  EXPECT_EQ(answer["top"].size(), 10U);
+  const auto rows_of_page = [&] {
+    const std::string text = file_text_of(page), begin = "\"rows\":{\"index\":[";
+    const std::size_t from = text.find(begin), to = text.find(']', from);
+    EXPECT_NE(from, std::string::npos);
+    return static_cast<std::uint64_t>(std::count(text.begin() + from, text.begin() + to, ',')) + 1;
+  };
+  EXPECT_EQ(rows_of_page(), answer["priced"].get<std::uint64_t>());
+  EXPECT_GT(rows_of_page(), 100U);
+  EXPECT_THAT(file_text_of(page), HasSubstr("can run, all listed<"));
+  EXPECT_THAT(file_text_of(page), HasSubstr("<h1>Llama 3 8B on DGX H100</h1>"));
+  swept(small_sweep + " --top 7 -o " + page);
+  EXPECT_EQ(rows_of_page(), 7U);
+  EXPECT_THAT(file_text_of(page), HasSubstr("can run, the best 7 listed<"));
+  std::filesystem::remove(page);
 }
 
 TEST(SweepCommand, JsonHasWhatWasCountedAndFound) {

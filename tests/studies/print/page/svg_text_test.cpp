@@ -83,5 +83,15 @@ TEST(LabelRoom, NoPlaceWhereAllIsTaken) {
   EXPECT_FALSE(room.take_if_free({10, 10, 20, 20}));
 }
 
+TEST(SvgText, LinesBreakAtSpacesAndEndInAnEllipsis) {
+  using Lines = std::vector<std::string>;
+  const double room = svg_text_width("one two", 12) + 0.1;
+  EXPECT_EQ(svg_lines("one two three", room, 12), (Lines{"one two", "three"}));
+  EXPECT_EQ(svg_lines("one two three four", room, 12, 1), (Lines{"one two \xE2\x80\xA6"}));
+  EXPECT_EQ(svg_lines("", room, 12), Lines{});
+  ASSERT_EQ(svg_lines(std::string(10000, 'x'), room, 12).size(), 1U);
+  EXPECT_LE(svg_text_width(svg_lines(std::string(10000, 'x'), room, 12)[0], 12), room + 12);
+}
+
 }  // namespace
 }  // namespace stepcast::print

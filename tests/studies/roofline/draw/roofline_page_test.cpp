@@ -91,7 +91,7 @@ TEST(RooflinePage, CarriesItsScriptsAndPicturesWhole) {
     EXPECT_EQ(file.text.find("innerHTML"), std::string_view::npos) << file.name << " makes markup of texts";
   }
   for (const auto& picture : {kernel_roofline_svg, network_roofline_svg, waterfall_svg, boundaries_svg})
-    EXPECT_THAT(page, HasSubstr(picture(report)));
+    for (const Sheet sheet : {Sheet::wide, Sheet::narrow}) EXPECT_THAT(page, HasSubstr(picture(report, sheet)));
   EXPECT_THAT(page, HasSubstr(picture_style()));
 }
 

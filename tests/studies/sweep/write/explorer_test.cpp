@@ -229,12 +229,13 @@ TEST(SweepExplorer, SaysWhatWasAsked) {
   q.axes.push_back({"gpus", {"64", "128"}});
   q.axes.push_back({"precision", {"bf16"}});
   const std::string asked = explorer_asked(q);
-  for (const char* cell : {">network</th><td class=\"t\">llama3-8b<", ">machine</th><td class=\"t\">dgx-h100<",
-           ">GPUs</th><td class=\"t\">64, 128<", ">global_batch</th><td class=\"t\">256<",
-           ">software</th><td class=\"t\">megatron-core<", ">constraint</th><td class=\"t\">tp &lt;= 8<",
-           ">Pareto front of</th><td class=\"t\">step_time, memory.peak, ",
-           ">schedule</th><td class=\"n\">3</td><td class=\"t\">1f1b, gpipe, odd &quot;name&quot;, with comma<",
-           "One value: precision bf16<", ">price</th><td class=\"t\">$ 2.1 per GPU and hour<"})
+  for (const char* cell :
+      {">network</th><td class=\"t\">Llama 3 8B (llama3-8b)<", ">machine</th><td class=\"t\">DGX H100 (dgx-h100)<",
+          ">GPUs</th><td class=\"t\">64, 128<", ">global-batch</th><td class=\"t\">256<",
+          ">software</th><td class=\"t\">megatron-core<", ">constraint</th><td class=\"t\">tp &lt;= 8<",
+          ">Pareto front of</th><td class=\"t\">step time, peak memory, ",
+          ">schedule</th><td class=\"n\">3</td><td class=\"t\">1f1b, gpipe, odd &quot;name&quot;, with comma<",
+          "One value: precision bf16<", ">price</th><td class=\"t\">$ 2.1 per GPU and hour<"})
     EXPECT_THAT(asked, HasSubstr(cell));
   EXPECT_EQ(first_imbalance(asked), "");
 }
@@ -258,7 +259,7 @@ TEST(SweepExplorer, CountsWhatWasDismissed) {
   EXPECT_THAT(counted,
       HasSubstr(
           ">do not fit</th><td class=\"n\">83,112</td><td class=\"t\">smallest overflow 3.10 GiB at tp 2, schedule "
-          "gpipe, micro_batch 4<"));
+          "gpipe, micro-batch 4<"));
   EXPECT_THAT(counted, HasSubstr(">excluded</th><td class=\"n\">5<"));
   EXPECT_THAT(counted, HasSubstr(">can run</th><td class=\"n\">1,081,452<"));  // 1,234,567 - 70,003 - 83,112
   EXPECT_EQ(first_imbalance(counted), "");
