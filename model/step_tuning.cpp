@@ -51,7 +51,8 @@ const StepFit* fit_of(const Profile& profile, const std::string& stack, Precisio
 // of the runs of each class of 20; they hold 77 to 97 %, and 58 % of one class (docs/runs.md). What another software
 // does is the less known the fewer there are to go by. That of another precision is transferred_spread's.
 constexpr Doubt of_dense{0.062, 0.057}, of_experts{0.012, 0.063}, other_precision{0.08, 0.08};
-// What a release of software changes for experts, where the fit's hold-out left publications out and where it could not.
+// What a release of software changes for experts, where the fit's hold-out left publications out and where it could
+// not.
 constexpr Doubt other_release{0.12, 0.1}, first_other_release{0.23, 0.23};
 
 Doubt other_software(const Profile& profile, const std::string& stack, bool experts) {

@@ -228,7 +228,8 @@ Price CostModel::work(const KernelWork& work) const {
       price.time += profile_->memory.t0 * (work.launches - 1);
       break;
   }
-  price.time = price.time * (work.imbalance * slowest_rank()) + Seconds(tuning_[StepParameter::kernel_gap] * work.launches);
+  price.time =
+      price.time * (work.imbalance * slowest_rank()) + Seconds(tuning_[StepParameter::kernel_gap] * work.launches);
   return price;
 }
 
