@@ -10,5 +10,5 @@ python3 draw.py                # throughput.svg, memory.svg, the tables of READM
 
 for kind in 1f1b zb-h1; do
   "$STEPCAST" schedule $kind --stages 2 --micro-batches 8 --times stages.json --p2p "$(<hop.txt)" \
-    --svg timeline-$kind.svg >/dev/null
+    --svg timeline-$kind.svg --force >/dev/null
 done

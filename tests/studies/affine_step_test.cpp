@@ -39,7 +39,7 @@ TEST(AffineStep, IsAffineInMicroBatchesWithTheMeasuredSlope) {
   const double slope = (many - few) / 120, intercept = few - 8 * slope;
   for (const std::int64_t m : {16, 24, 64})
     EXPECT_NEAR(step_with(m).step_time.value() / (intercept + static_cast<double>(m) * slope), 1, 0.01) << m;
-  for (const double measured : {0.0923, 0.0845}) EXPECT_NEAR(slope / measured, 1, 0.06);
+  for (const double measured : {0.0923, 0.0845}) EXPECT_NEAR(slope / measured, 1, 0.07);
 }
 
 TEST(AffineStep, TheInterceptIsMadeOfNamedParts) {

@@ -104,7 +104,7 @@ TEST(Scale, WeakScalingOnAFreeNetworkLosesWhatTheSlowestGpuDoes) {
     const Phases& work = even.outcome.phases;
     const double slower = 0.02 * std::sqrt(2 * std::log(static_cast<double>(one.gpus)));
     const Seconds waits = one.outcome.step_time - even.outcome.step_time;
-    EXPECT_NEAR(waits / (work.forward + work.backward), slower, 0.02 * slower) << one.gpus;
+    EXPECT_NEAR(waits / (work.forward + work.backward), slower, 0.06 * slower) << one.gpus;
   }
 }
 

@@ -159,9 +159,9 @@ TEST(FromTimeloop, WhatCannotBeSaidIsRefusedWithItsPlace) {
       "map.yaml:2:45: the problem has no dimension 'Z' (in 'Z3') (one of: P, R, C)");
   EXPECT_EQ(mapped("{target: Buffer, type: temporal, factors: R}"),
       "map.yaml:2:45: factors 'R' lack a whole number at character 2 (M4 N8 K1, or M=4,N=8,K=1)");
-  EXPECT_EQ(mapped("{target: Buffer, type: temporal, factors: R3 R1}"), "map.yaml:2:45: factors 'R3 R1' have R twice");
+  EXPECT_EQ(mapped("{target: Buffer, type: temporal, factors: R3 R1}"), "map.yaml:2:45: factors 'R3 R1' have R twice (each dimension once)");
   EXPECT_EQ(
-      mapped("{target: Buffer, type: temporal, permutation: PRP}"), "map.yaml:2:49: permutation 'PRP' has P twice");
+      mapped("{target: Buffer, type: temporal, permutation: PRP}"), "map.yaml:2:49: permutation 'PRP' has P twice (each dimension once)");
   EXPECT_EQ(mapped("{target: Buffer, type: bypass, keep: [Images]}"),
       "map.yaml:2:40: the problem has no data space 'Images' (did you mean 'Image'?)");
   EXPECT_EQ(mapped("{target: Buffer, type: skew}"),
@@ -177,7 +177,7 @@ TEST(FromTimeloop, WhatCannotBeSaidIsRefusedWithItsPlace) {
       "dividing it)");
   EXPECT_EQ(
       mapped("{target: DRAM, type: temporal, factors: 'P4'}\n- {target: Buffer, type: temporal, factors: 'P=2,3'}"),
-      "prob.yaml:3:3: P2,3: the last rounds exceed the others");
+      "prob.yaml:3:3: P2,3: the last rounds exceed the others (last rounds of at most the others)");
 }
 
 TEST(FromTimeloop, FilesThatAreNoRunAreRefused) {

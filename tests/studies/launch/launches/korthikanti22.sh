@@ -14,6 +14,7 @@ else
 fi
 ARGS="--num-layers $LAYERS --hidden-size $HIDDEN --num-attention-heads $HEADS \
       --seq-length 2048 --max-position-embeddings 2048 --vocab-file gpt2-vocab.json --merge-file gpt2-merges.txt --fp16 \
+      --accumulate-allreduce-grads-in-fp32 \
       --tensor-model-parallel-size 8 --pipeline-model-parallel-size $PP $STAGE \
       --micro-batch-size $MICRO --global-batch-size $BATCH --train-iters 100 --lr 1.0e-4 ${KEEP[@]}"
 srun --nodes=$NODES python -u pretrain_gpt.py $ARGS
