@@ -119,16 +119,18 @@ TEST(Maestro, WrongFilesAreRefusedWithTheirPlace) {
   EXPECT_EQ(refused("SpatialMap(1,1) K; SpatialMap(1,1) M;"),
       "map.m:7:20: K and M in space at one level of clusters (open another level with Cluster(n, P))");
   EXPECT_EQ(refused("TemporalMap(1,1) C;"), "map.m:7:1: a GEMM layer has no dimension 'C' (MNK)");
-  EXPECT_EQ(refused("TemporalMap(Sz(R),1) K;"), "map.m:7:1: Sz(R): layer L1 has no such dimension (a dimension of the layer)");
-  EXPECT_EQ(
-      refused("TemporalMap(1,1) K; TemporalMap(2,2) K;"), "map.m:7:21: K is mapped twice at one level of clusters (one directive for each dimension and level)");
+  EXPECT_EQ(refused("TemporalMap(Sz(R),1) K;"),
+      "map.m:7:1: Sz(R): layer L1 has no such dimension (a dimension of the layer)");
+  EXPECT_EQ(refused("TemporalMap(1,1) K; TemporalMap(2,2) K;"),
+      "map.m:7:21: K is mapped twice at one level of clusters (one directive for each dimension and level)");
   EXPECT_EQ(refused("TempralMap(1,1) K;"), "map.m:7:1: unknown directive 'TempralMap' (did you mean 'TemporalMap'?)");
   EXPECT_EQ(refused("TemporalMap(1,1) K"), "map.m:8:5: found '}', expected ';' (Network NAME { Layer NAME { ... } })");
   EXPECT_EQ(refused("Cluster(32,P);"), "map.m:2:9: clusters of 32 PEs on 16 PEs (make the clusters smaller)");
   EXPECT_EQ(refused("Cluster(4,Q);"), "map.m:7:11: a cluster of kind 'Q' (P or L)");
   EXPECT_EQ(refused("", "LSTM"), "map.m:2:9: layer L1 is of type 'LSTM' (CONV, DSCONV or GEMM)");
   EXPECT_EQ(refused("", "GEMM", "M: 8, N: 8"), "map.m:2:9: layer L1 has no dimension K (a GEMM has MNK)");
-  EXPECT_EQ(refused("", "GEMM", "M: 8, N: 8, K: 0"), "map.m:5:33: found '0', expected a whole number of at least 1 (1 or more)");
+  EXPECT_EQ(refused("", "GEMM", "M: 8, N: 8, K: 0"),
+      "map.m:5:33: found '0', expected a whole number of at least 1 (1 or more)");
 
   const auto hardware_error = [](const std::string& text) {
     return import_error("maestro", {{"hw.m", text}, maestro_layer_file("GEMM", "M: 8, N: 8, K: 8", "")});

@@ -83,7 +83,8 @@ TEST(Scalesim, WrongFilesAreRefusedWithTheirPlace) {
       "run.cfg:8:1: sparsitysupport is true (counts are of dense tensors in plain layouts: switch it off)");
   EXPECT_EQ(config_error(scalesim_config(4, 4, "ws", "ArrayHight: 3\n")),
       "run.cfg:8:1: unknown key 'arrayhight' (did you mean 'arrayheight'?)");
-  EXPECT_EQ(config_error({"run.cfg", "ArrayHeight\n"}), "run.cfg:1:1: 'ArrayHeight' is no 'key: value' line (ArrayHeight: 32)");
+  EXPECT_EQ(config_error({"run.cfg", "ArrayHeight\n"}),
+      "run.cfg:1:1: 'ArrayHeight' is no 'key: value' line (ArrayHeight: 32)");
   EXPECT_EQ(config_error({"run.cfg", "ArrayHeight: 4\nArrayWidth: 4\n"}),
       "run.cfg: no Dataflow in the config (Dataflow: ws, os or is)");
 
@@ -99,8 +100,8 @@ TEST(Scalesim, WrongFilesAreRefusedWithTheirPlace) {
       "net.csv:2:1: layer a has 'x' for a size (whole numbers of at least 1)");
   EXPECT_EQ(layer_error("Layer, M, N, K,\na, 4, 4, 4, 2:4,\n"),
       "net.csv:2:1: layer a is sparse (2:4) (counts are of dense tensors: 1:1)");
-  EXPECT_EQ(
-      layer_error("Layer\nc, 3, 3, 5, 5, 1, 1, 1,\n"), "net.csv:2:1: layer c: the filter is larger than the image (a filter that fits into the image)");
+  EXPECT_EQ(layer_error("Layer\nc, 3, 3, 5, 5, 1, 1, 1,\n"),
+      "net.csv:2:1: layer c: the filter is larger than the image (a filter that fits into the image)");
   EXPECT_EQ(import_error("scalesim", {scalesim_config(4, 4, "ws")}),
       "scalesim: 1 files (the config (.cfg), then the topology (.csv))");
 }

@@ -159,9 +159,10 @@ TEST(FromTimeloop, WhatCannotBeSaidIsRefusedWithItsPlace) {
       "map.yaml:2:45: the problem has no dimension 'Z' (in 'Z3') (one of: P, R, C)");
   EXPECT_EQ(mapped("{target: Buffer, type: temporal, factors: R}"),
       "map.yaml:2:45: factors 'R' lack a whole number at character 2 (M4 N8 K1, or M=4,N=8,K=1)");
-  EXPECT_EQ(mapped("{target: Buffer, type: temporal, factors: R3 R1}"), "map.yaml:2:45: factors 'R3 R1' have R twice (each dimension once)");
-  EXPECT_EQ(
-      mapped("{target: Buffer, type: temporal, permutation: PRP}"), "map.yaml:2:49: permutation 'PRP' has P twice (each dimension once)");
+  EXPECT_EQ(mapped("{target: Buffer, type: temporal, factors: R3 R1}"),
+      "map.yaml:2:45: factors 'R3 R1' have R twice (each dimension once)");
+  EXPECT_EQ(mapped("{target: Buffer, type: temporal, permutation: PRP}"),
+      "map.yaml:2:49: permutation 'PRP' has P twice (each dimension once)");
   EXPECT_EQ(mapped("{target: Buffer, type: bypass, keep: [Images]}"),
       "map.yaml:2:40: the problem has no data space 'Images' (did you mean 'Image'?)");
   EXPECT_EQ(mapped("{target: Buffer, type: skew}"),
