@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t longest_name = 26;
 constexpr std::string_view strip_words = "no FLOPs counted, or left of and below the frame";
-constexpr double strip_head = 18, mark_gap = 4, cell_gap = 16, least_row = 22;
+constexpr double strip_head = 18, mark_gap = 4, strip_gap = 16, least_row = 22;
 
 /// The operators of one name in the strip: a place for each shape of mark, then the name.
 struct StripCell {
@@ -90,7 +90,7 @@ class Strip {
     }
     names_ += fmt::format("<text class=\"label strip-name\" {} x=\"{}\" y=\"{}\">{}</text>\n",
         points_attribute(cell.points), svg_number(at), svg_number(y_ + 4), svg_escaped(words));
-    x_ += width + cell_gap;
+    x_ += width + strip_gap;
   }
 
   const RooflineReport& report_;
