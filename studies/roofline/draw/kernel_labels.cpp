@@ -178,8 +178,8 @@ std::vector<Heap> heaps_of(const std::vector<PlaneMark>& marks) {
   for (std::size_t i = 0; i < marks.size(); ++i)
     for (std::size_t j = 0; j < i; ++j) {
       if (marks[i].in_strip || marks[j].in_strip || !marks[i].hides(marks[j])) continue;
-      const auto [low, high] = std::minmax(find(i), find(j));
-      leader[high] = low;
+      const std::size_t one = find(i), other = find(j);
+      leader[std::max(one, other)] = std::min(one, other);
     }
   std::vector<Heap> heaps(marks.size());
   for (std::size_t i = 0; i < marks.size(); ++i)
