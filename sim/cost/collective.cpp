@@ -4,6 +4,7 @@
 #include <array>
 #include <cassert>
 #include <cmath>
+#include <limits>
 
 #include "model/profile/collective_law.h"
 #include "sim/cost.h"
@@ -34,16 +35,16 @@ StepParameter parameter_of(const Move& move) {
   return move.kind == MoveKind::all_to_all ? StepParameter::expert_moves : StepParameter::activation_moves;
 }
 
-double ways(double of, double take) {
-  double count = 1;
-  for (double i = 0; i < take; ++i) count *= std::max(0.0, of - i) / (take - i);
-  return count;
+/// Logarithm of the ways to take so many; there are none of more than all.
+double log_ways(double all, double take) {
+  if (take > all) return -std::numeric_limits<double>::infinity();
+  return std::lgamma(all + 1) - std::lgamma(take + 1) - std::lgamma(all - take + 1);
 }
 
 /// Probability that `take` out of `all`, without repetition, hit `hit` of the `marked` ones: hypergeometric.
 double drawn(double all, double marked, double take, double hit) {
   if (hit > take) return 0;
-  return ways(marked, hit) * ways(all - marked, take - hit) / ways(all, take);
+  return std::exp(log_ways(marked, hit) + log_ways(all - marked, take - hit) - log_ways(all, take));
 }
 
 Price price_of(const CollectiveTime& time, int tier) {

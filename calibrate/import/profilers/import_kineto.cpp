@@ -43,6 +43,12 @@ double number_under(const Json& object, const char* key, double otherwise) {
   return value.is_number() ? value.get<double>() : otherwise;
 }
 
+/// A number of a device or a call; what no such number may be is none.
+std::int64_t whole_under(const Json& object, const char* key, std::int64_t otherwise) {
+  const double number = number_under(object, key, static_cast<double>(otherwise));
+  return number >= -1 && number < 1e15 ? static_cast<std::int64_t>(number) : -1;
+}
+
 /// Numbers of "Input Dims"; an input that is a list of tensors, or none, has no sizes.
 std::vector<double> sizes_of_input(const Json& input) {
   std::vector<double> sizes;
@@ -70,7 +76,7 @@ TorchCall torch_call(const Json& event) {
 
 std::int64_t external_id(const Json& event) {
   const Json& args = under(event, "args");
-  return static_cast<std::int64_t>(number_under(args, "External id", number_under(args, "external id", -1)));
+  return whole_under(args, "External id", whole_under(args, "external id", -1));
 }
 
 /// The kernels that one call launched: a split product has a second one that adds up.
@@ -171,7 +177,7 @@ void KinetoImport::take_kernel(const Json& event) {
   }
   shapeless_.add_total(seconds);
   const std::string* kernel = kept(name);
-  used_devices_.insert(static_cast<std::int64_t>(number_under(args, "device", 0)));
+  used_devices_.insert(whole_under(args, "device", 0));
   if (args.contains("Collective name") || kernel_class(name) == "collective") {
     const std::string said = text_under(args, "Collective name");
     collectives_.push_back({kernel, said.empty() ? collective_of_kernel(name) : collective_kind_of(said),
@@ -190,8 +196,8 @@ void KinetoImport::take_kernel(const Json& event) {
 
 void KinetoImport::take_devices(const Json& devices) {
   for (const Json& device : devices)
-    devices_.emplace_back(static_cast<std::int64_t>(number_under(device, "id", static_cast<double>(devices_.size()))),
-        text_under(device, "name"));
+    devices_.emplace_back(
+        whole_under(device, "id", static_cast<std::int64_t>(devices_.size())), text_under(device, "name"));
 }
 
 void KinetoImport::take_distributed(const Json& info) {

@@ -59,7 +59,7 @@ class TraceEvents {
   }
 
   bool scalar(Json value) {
-    if (!wanted()) return true;
+    if (!wanted()) return pass();
     place(std::move(value));
     return !open_.empty() || take();
   }
@@ -77,7 +77,7 @@ class TraceEvents {
   }
   bool end() {
     --depth_;
-    if (open_.empty()) return true;
+    if (open_.empty()) return pass();
     open_.pop_back();
     return !open_.empty() || take();
   }
@@ -87,6 +87,11 @@ class TraceEvents {
     Json& parent = *open_.back();
     if (parent.is_array()) return &parent.emplace_back(std::move(value));
     return &(parent[key_] = std::move(value));
+  }
+  /// What nobody wants is passed over, however long.
+  bool pass() {
+    if (open_.empty()) stream_.mark();
+    return true;
   }
   /// A value is whole.
   bool take() {

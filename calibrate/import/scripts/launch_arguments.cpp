@@ -131,7 +131,14 @@ class LaunchReader {
         [](const ShellWord& word) { return is_program(word.text) || word.text == "-m"; });
   }
 
+  void leave() {
+    if (launcher_ != "jsrun" || sets_ != 0 || sets_of_node_ == 0) return;
+    out_.ranks = out_.nodes = out_.gpus_per_node = LaunchLine::unknown_count;
+    out_.unknown.emplace_back("-n of jsrun, which takes all nodes of the job without it");
+  }
+
   bool take_program() {
+    leave();
     out_.program = std::string(last_of_path(words_[at_++].text));
     out_.launcher = launcher_;
     return true;
@@ -139,6 +146,7 @@ class LaunchReader {
 
   /// What an outer launcher said of ranks counts launchers, once an inner one starts the ranks.
   void enter(std::string_view word) {
+    leave();
     launcher_ = launcher_kind(word);
     out_.launcher_given.clear();
     const LaunchOption* row = find_launch_option(launcher_, "");
@@ -148,14 +156,14 @@ class LaunchReader {
   void launcher_option() {
     const ShellWord& word = words_[at_++];
     if (!is_option(word.text)) return;
-    const std::size_t equals = word.text.find('=');
+    const std::size_t glued = glued_value(word.text), equals = glued > 0 ? glued : word.text.find('=');
     GivenArgument given{
         argument_name(word.text.substr(0, equals)), word.text.substr(0, equals), {}, word.line, word.unset};
     const LaunchOption* row = find_launch_option(launcher_, given.name);
     const bool wanted = row != nullptr;
     const bool takes = at_ < words_.size() && !is_option(text()) && !is_program(text()) && !is_launcher(text()) &&
                        !is_script_name(text());
-    if (equals != word.text.npos) given.value = word.text.substr(equals + 1);
+    if (equals != word.text.npos) given.value = word.text.substr(equals + (glued > 0 ? 0 : 1));
     else if (wanted ? at_ < words_.size() : takes) given.unset = words_[at_].unset, given.value = words_[at_++].text;
     if (wanted) take_count(*row, given);
     if (launcher_ == "jsrun") take_sets(given);

@@ -45,10 +45,27 @@ std::optional<std::string> ShellReader::text_at_hand(const std::string& name) {
   constexpr int most_read = 64;
   if (!sourced_ || ++read_scripts_ > most_read) return std::nullopt;
   auto text = sourced_(name);
-  if (const auto changed = out_.changed.find(std::string(last_of_path(name))); text && changed != out_.changed.end())
+  if (text) note_change(name);
+  return text;
+}
+
+void ShellReader::note_change(const std::string& name) {
+  if (const auto changed = out_.changed.find(std::string(last_of_path(name))); changed != out_.changed.end())
     out_.unfollowed.push_back(
         fmt::format("line {} changes {} before it is read, and what it says then is not known", changed->second, name));
-  return text;
+}
+
+/// "unset TP", "export -n TP".
+Expected<void> ShellReader::take_unset(Place& place) {
+  const WordsHere here = words_here(place);
+  if (here.cut || here.words.empty()) return pass_over(place);
+  const bool forgets = here.words.front().shown() == "unset";
+  for (const ShellText& word : std::span(here.words).subspan(1)) {
+    const std::string name = word.shown();
+    if (const auto known = exported_.find(name); known != exported_.end()) exported_.erase(known);
+    if (forgets) variables_.forget(name);
+  }
+  return step_over(place, here.length);
 }
 
 Expected<void> ShellReader::take_source(Place& place) {
@@ -90,7 +107,8 @@ Expected<void> ShellReader::run_script(std::string text, const ShellCommand& com
   const auto exported = exported_;
   const auto prefix = prefix_;
   const auto environment = prefix_environment_;
-  const bool headed = heads_job_;
+  const bool headed = heads_job_, exports_all = exports_all_;
+  exports_all_ = false;
   heads_job_ = last_of_path(command.words.front().text) == "sbatch";
   if (heads_job_ && script > 1) text = with_batch_options(std::move(text), command.words, script);
   const std::size_t shell = std::min(shell_word(command.words), script);
@@ -104,13 +122,15 @@ Expected<void> ShellReader::run_script(std::string text, const ShellCommand& com
   inner.put(text, command.line);
   auto good = take_inner(std::move(inner), depth);
   variables_ = variables, functions_ = functions, exported_ = exported;
-  prefix_ = prefix, prefix_environment_ = environment, heads_job_ = headed;
+  prefix_ = prefix, prefix_environment_ = environment, heads_job_ = headed, exports_all_ = exports_all;
   return good;
 }
 
 /// Exported, set in front of the command, or handed on by srun's --export=ALL,TP=8 and mpirun's -x TP=8. What whoever
 /// reads defines is taken for their environment.
 void ShellReader::keep_exported(const ShellCommand& command, std::size_t script, const Settings& set) {
+  for (std::size_t i = 0; i < script; ++i)
+    if (command.words[i].text == "--export=NONE") exported_.clear();
   variables_.keep_if([&](const std::string& name) {
     return exported_.contains(name) || defined_.contains(name) || name.starts_with("SLURM_");
   });

@@ -7,6 +7,7 @@
 #include "model/base/whole_number.h"
 
 namespace stepcast::calibrate {
+
 ShellReader::WordsHere ShellReader::words_here(Place& place) {
   ShellWords words(place.source.part(place.at, window(place), place.line()), &variables_);
   WordsHere here;

@@ -129,8 +129,9 @@ Expected<void> ShellReader::take_command(Place& place) {
   if (token == "shift") return take_shift(place);
   if (token == "set" && place.rest().starts_with("set -- ")) return take_set(place);
   if (token == "sed") return take_change(place);
-  if (token == "set" && (place.rest().starts_with("set -a") || place.rest().starts_with("set -o allexport")))
-    exports_all_ = true;
+  if (token == "unset" || (token == "export" && place.rest().starts_with("export -n "))) return take_unset(place);
+  for (const std::string_view all : {"set -a", "set -o allexport", "set +a", "set +o allexport"})
+    if (token == "set" && place.rest().starts_with(all)) exports_all_ = all[4] == '-';
   if (!may_begin(token) || (is_script_name(token) && is_behind_arrow(place))) return pass_over(place);
   return take_words(place);
 }
@@ -291,7 +292,8 @@ Expected<void> ShellReader::keep(ShellCommand command, std::vector<ShellText> te
   if (const std::size_t script = script_word(command.words); script < command.words.size()) {
     const std::string& name = command.words[script].text;
     const auto writes = [&](const ShellFile& file) { return last_of_path(file.name) == last_of_path(name); };
-    if (std::any_of(out_.files.begin(), out_.files.end(), writes)) return {};  // read where it is written
+    if (std::any_of(out_.files.begin(), out_.files.end(), writes))
+      return note_change(name), Expected<void>{};  // read where it is written
     if (auto text = text_at_hand(name)) return run_script(std::move(*text), command, texts, script, set, depth);
   }
   command.words.insert(command.words.begin(), prefix_.begin(), prefix_.end());

@@ -98,6 +98,8 @@ class ShellReader {
   // other scripts, that it reads or runs, and files that it changes: other_scripts.cpp
   Expected<void> take_source(Place& place);
   std::optional<std::string> text_at_hand(const std::string& name);
+  void note_change(const std::string& name);
+  Expected<void> take_unset(Place& place);
   [[nodiscard]] std::size_t script_word(const std::vector<ShellWord>& words) const;
   Expected<void> run_script(std::string text, const ShellCommand& command, const std::vector<ShellText>& texts,
       std::size_t script, const Settings& set, int depth);

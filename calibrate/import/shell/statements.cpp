@@ -262,6 +262,13 @@ void ShellReader::take_batch(std::string_view plain, std::size_t line) {
   while (words.next()) command.words.push_back(plain_word(words.word(), true));
   if (command.words.size() < 2) return;
   command.words.erase(command.words.begin() + 1);
+  for (std::size_t i = 1; i < command.words.size(); ++i)
+    if (const std::size_t value = glued_value(command.words[i].text); value > 0) {
+      ShellWord number = command.words[i];
+      number.text = number.text.substr(value);
+      command.words[i].text.resize(value);
+      command.words.insert(command.words.begin() + static_cast<std::ptrdiff_t>(i) + 1, std::move(number));
+    }
   for (std::size_t i = 1; i < command.words.size(); ++i) {
     const std::string& word = command.words[i].text;
     const std::size_t dashes = std::min(word.find_first_not_of('-'), word.size()),

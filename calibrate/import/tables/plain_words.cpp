@@ -128,6 +128,11 @@ std::optional<double> time_unit_of(std::string_view column) {
 
 bool names_time_without_unit(std::string_view column) { return is_time_word(lower_case(stripped(column))); }
 
+std::size_t glued_value(std::string_view word) {
+  const bool option = word.size() > 2 && word[0] == '-' && std::isalpha(static_cast<unsigned char>(word[1])) != 0;
+  return option && word.find_first_not_of("0123456789", 2) == word.npos ? 2 : 0;
+}
+
 std::string_view last_of_path(std::string_view path) {
   const std::size_t slash = path.find_last_of('/');
   return slash == std::string_view::npos ? path : path.substr(slash + 1);

@@ -33,6 +33,9 @@ std::optional<double> time_unit_of(std::string_view column);
 /// A name of time that lacks the unit: "latency", "duration".
 bool names_time_without_unit(std::string_view column);
 
+/// Where the value of "-N4" begins; 0 where the word is no option of one letter with a number behind it.
+std::size_t glued_value(std::string_view word);
+
 /// The part of a path after the last slash.
 std::string_view last_of_path(std::string_view path);
 

@@ -178,9 +178,11 @@ class DialectSettler {
       put("moe_layer_freq", fmt::format("([0]*{}+[1]*{})", first, layers - first), "first_k_dense_replace");
     }
     for (const std::string_view shared : {"n_shared_experts", "num_shared_experts"}) {
-      const std::int64_t width = whole_number(value("moe_ffn_hidden_size", value("moe_intermediate_size")));
-      if (last(shared) != nullptr && last("moe_shared_expert_intermediate_size") == nullptr && width > 0)
-        put("moe_shared_expert_intermediate_size", std::to_string(whole_number(value(shared)) * width), shared);
+      const std::int64_t width =
+          whole_number(value("moe_ffn_hidden_size", value("moe_intermediate_size", value("ffn_hidden_size"))));
+      if (last(shared) == nullptr || last("moe_shared_expert_intermediate_size") != nullptr) continue;
+      if (width <= 0) return tl::unexpected(limit(*last(shared), "shared experts of a width that nothing says"));
+      put("moe_shared_expert_intermediate_size", std::to_string(whole_number(value(shared)) * width), shared);
     }
     if (is_on("moe_tp_extend_ep")) {
       const std::int64_t ep = whole_number(value("expert_model_parallel_size", "1"));

@@ -98,6 +98,13 @@ TEST(ExpertDispatch, ChoicesOutOfSomeGroupsReachFewerDestinations) {
       }
 }
 
+TEST(ExpertDispatch, ThousandsOfExpertsAreCountedToo) {
+  Exchange exchange;
+  EXPECT_NEAR(exchange.share(100'000, 1000, small::group(1, 2)), 2.0 / 1000, 1e-9) << "both ranks hold some";
+  exchange.move.groups = 4096, exchange.move.top_groups = 2000;
+  EXPECT_NEAR(exchange.share(8192, 1000, small::group(1, 4)), 4.0 / 1000, 1e-9);
+}
+
 TEST(ExpertDispatch, WhatProductsReadIsSentInFp8) {
   Exchange exchange;
   exchange.move.experts = 16, exchange.move.choices = 2, exchange.move.for_product = true;

@@ -117,6 +117,29 @@ TEST_F(StrangersLaunch, AScriptThatIsNotThereIsNamed) {
   EXPECT_THAT(beside.out, HasSubstr("not read: download.sh in line 1"));
 }
 
+TEST_F(StrangersLaunch, WhatIsExportedEndsWhereTheScriptEndsIt) {
+  write("inner.sh",
+      "torchrun --nnodes 2 --nproc_per_node 8 pretrain_gpt.py" + sizes + " --tensor-model-parallel-size ${TP:-2}\n");
+  for (const char* kept : {"export TP=8\nbash inner.sh\n", "set -a\nTP=8\nset +a\nbash inner.sh\n"})
+    EXPECT_THAT(predict("--megatron", kept).out, HasSubstr("tp 8,")) << kept;
+  for (const char* ended : {"set -a; X=1; set +a; TP=8; bash inner.sh\n", "export TP=8\nunset TP\nbash inner.sh\n",
+           "export TP=8\nexport -n TP\nbash inner.sh\n", "export TP=8\nsrun --export=NONE bash inner.sh\n"})
+    EXPECT_THAT(predict("--megatron", ended).out, HasSubstr("tp 2,")) << ended;
+}
+
+TEST_F(StrangersLaunch, AnOptionOfOneLetterMayHoldItsValue) {
+  const std::string run = "python pretrain_gpt.py" + sizes + "\n";
+  EXPECT_THAT(predict("--megatron", "srun -N4 --ntasks-per-node=8 " + run).out, HasSubstr("32 x")) << "4 nodes of 8";
+  write("job.slurm", "#!/bin/bash\n#SBATCH --nodes=2\n#SBATCH --ntasks-per-node=8\nsrun " + run);
+  EXPECT_THAT(predict("--megatron", "sbatch -N4 job.slurm\n").out, HasSubstr("32 x")) << "over the header";
+  EXPECT_THAT(predict("--megatron", "jsrun -n4 -r1 -a8 " + run).out, HasSubstr("32 x"));
+}
+
+TEST_F(StrangersLaunch, JsrunWithoutItsNumberOfSetsIsRefused) {
+  const Ran ran = predict("--megatron", "jsrun -r 8 -a 1 python pretrain_gpt.py" + sizes + "\n");
+  EXPECT_THAT(ran.out + ran.err, HasSubstr("-n of jsrun"));
+}
+
 TEST_F(StrangersLaunch, FilesThatAScriptChangesAreRefused) {
   const std::string run = "torchrun --nnodes 2 --nproc_per_node 8 pretrain_gpt.py" + sizes;
   write("train.sh", run + "\n");
@@ -127,6 +150,11 @@ TEST_F(StrangersLaunch, FilesThatAScriptChangesAreRefused) {
   EXPECT_EQ(evaluated.code, 2) << evaluated.out;
   EXPECT_THAT(evaluated.err, HasSubstr("line 1 evaluates $(python settings.py)"));
   EXPECT_EQ(predict("--megatron", "eval \"$(conda shell.bash hook)\"\n" + run + "\n").code, 0);
+  const Ran written =
+      predict("--megatron", "cat > gen.sh <<EOM\ntorchrun --nproc_per_node 8 pretrain_gpt.py" + sizes +
+                                " --tensor-model-parallel-size 2\nEOM\nsed -i 's/size 2/size 8/' gen.sh\n"
+                                "bash gen.sh\n");
+  EXPECT_EQ(written.code, 2) << written.out;
 }
 
 TEST_F(StrangersLaunch, ResourceSetsOfJsrunAreRanks) {
