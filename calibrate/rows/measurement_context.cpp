@@ -124,4 +124,10 @@ Expected<MeasurementContext> merged_context(
   return context;
 }
 
+Error gpu_missing(const MeasurementContext& context, const std::string& where) {
+  if (context.device.empty()) return {where, "nothing says which GPU it was", "say which: --gpu h100-sxm"};
+  return {where, fmt::format("device '{:.60}' is not in the catalogue", context.device),
+      "stepcast list gpus shows those that are; timings of another device are not taken for one of them"};
+}
+
 }  // namespace stepcast::calibrate

@@ -15,6 +15,9 @@ namespace stepcast::calibrate {
 Expected<MeasurementContext> merged_context(
     MeasurementContext context, const MeasurementContext& given, const std::string& where);
 
+/// Why timings without a GPU are not taken: nothing says one, or the catalogue has not the device.
+Error gpu_missing(const MeasurementContext& context, const std::string& where);
+
 namespace detail {
 
 using namespace stepcast::detail;  // the values of JSON

@@ -221,10 +221,7 @@ Expected<MeasurementContext> KinetoImport::context() const {
   if (options_.context.launch_mode.empty()) context.launch_mode = "eager";
   TRY(auto merged, merged_context(context, options_.context, where_));
   if (!merged.gpu.empty()) return merged;
-  return fail(where_,
-      context.device.empty() ? "nothing says which GPU it was"
-                             : fmt::format("device '{:.60}' is not in the catalogue", context.device),
-      "say which: --gpu h100-sxm");
+  return tl::unexpected(gpu_missing(merged, where_));
 }
 
 /// Bytes of the whole buffer: what a gather gives, what everything else takes.

@@ -231,11 +231,7 @@ Expected<Measurements> read_nsys_rows(const DelimitedTable& table, const ImportO
     MeasurementContext context = context_of_device(row.device);
     context.software = "Nsight Systems";
     TRY(const auto merged, merged_context(context, options.context, row.where));
-    if (merged.gpu.empty())
-      return fail(row.where,
-          row.device.empty() ? "nothing says which GPU it was"
-                             : fmt::format("device '{:.60}' is not in the catalogue", row.device),
-          "say which: --gpu h100-sxm");
+    if (merged.gpu.empty()) return tl::unexpected(gpu_missing(merged, row.where));
     Measurement measurement{
         *query, Seconds(row.median_s), Seconds(row.low_s), Seconds(row.high_s), context_index(out, merged)};
     measurement.repeats = static_cast<int>(std::min(row.calls, 1e9));

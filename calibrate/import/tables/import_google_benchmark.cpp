@@ -156,7 +156,7 @@ Expected<Measurements> read_google_benchmark(
   std::size_t left_out = 0;
   TRY(auto groups, benchmark_groups(file, left_out));
   if (!context) return tl::unexpected<Error>(context.error());
-  if (context->gpu.empty()) return fail(where, "nothing says which GPU it was", "say which: --gpu h100-sxm");
+  if (context->gpu.empty()) return tl::unexpected(gpu_missing(*context, where));
   Measurements out;
   std::optional<Error> shapeless;
   std::size_t shapeless_names = 0;

@@ -150,11 +150,7 @@ Expected<void> take_state(NvbenchImport& import, JsonObject& object, const std::
   MeasurementContext context = context_of_device(import.devices.contains(device) ? import.devices.at(device) : "");
   context.software = fmt::format("nvbench {}", benchmark);
   TRY(const auto merged, merged_context(context, import.options.context, where));
-  if (merged.gpu.empty())
-    return fail(where,
-        context.device.empty() ? "nothing says which GPU it was"
-                               : fmt::format("device '{:.60}' is not in the catalogue", context.device),
-        "say which: --gpu h100-sxm");
+  if (merged.gpu.empty()) return tl::unexpected(gpu_missing(merged, where));
   row.what = *query;
   add_row(import.out, std::move(row), merged);
   return {};

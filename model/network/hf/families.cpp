@@ -72,6 +72,8 @@ void deepseek_experts(HfReader& r) {
   if (r.config.has("n_group") && r.config.has("topk_group") && r.text_or("topk_method", "") != "greedy") {
     n.experts.groups = r.size("n_group");
     n.experts.top_groups = r.size("topk_group");
+    r.config.require(n.experts.groups >= 1 && n.experts.count % n.experts.groups == 0, "n_group",
+        fmt::format("{} groups of {} experts", n.experts.groups, n.experts.count), "a number that divides the experts");
     if (n.experts.top_groups == n.experts.groups) n.experts.groups = n.experts.top_groups = 0;
   }
   const std::int64_t frequency = r.config.has("moe_layer_freq") ? r.size("moe_layer_freq") : 1;

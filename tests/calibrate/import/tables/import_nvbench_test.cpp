@@ -94,7 +94,7 @@ TEST(ImportNvbench, mistakes_say_where) {
   EXPECT_THAT(error_of(nvbench_file("g", nvbench_state(gemm_axes, ""))), HasSubstr("no summary of GPU time"));
   EXPECT_THAT(error_of(nvbench_file("g", nvbench_state(nvbench_axis("X", "1"), time))),
       HasSubstr("nothing says what was timed"));
-  EXPECT_THAT(error_of(nvbench_file("g", nvbench_state(gemm_axes, time), "GPU 9000")), HasSubstr("--gpu"));
+  EXPECT_THAT(error_of(nvbench_file("g", nvbench_state(gemm_axes, time), "GPU 9000")), HasSubstr("list gpus"));
   EXPECT_THAT(error_of(nvbench_file("g", nvbench_state(gemm_axes, time)).substr(0, 200)), HasSubstr("x.json:"));
   EXPECT_THAT(error_of("{\"devices\": []}"), HasSubstr("benchmarks"));
   EXPECT_FALSE(read_nvbench("\x01\x02", "x.json", {}).has_value());
