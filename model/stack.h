@@ -14,8 +14,8 @@
 namespace stepcast {
 
 /// Equal GPUs of one cluster differ by 8 % on average, the slowest of some 200 to 27,000 against the fastest (Sinha et
-/// al., SC 2022, arXiv 2208.11035): 2 sqrt(2 ln 400) = 6.9 standard deviations of a normal distribution.
-inline constexpr double usual_gpu_spread = 0.012;
+/// al., SC 2022, arXiv 2208.11035): 5.9 standard deviations of a normal distribution, twice the largest of 400 draws.
+inline constexpr double usual_gpu_spread = 0.0135;
 
 /// Does later work wait for a move it does not depend on?
 enum class Manners : std::uint8_t {

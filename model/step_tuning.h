@@ -15,6 +15,7 @@ struct StepTuning {
   std::array<double, step_parameter_count> values{};
   Spread spread;               ///< of steps, held out; {1, 1} = nothing was fitted
   std::int64_t most_gpus = 0;  ///< of the largest run that was fitted on; 0 = not known
+  Doubt attention;             ///< beside the spread, of the time of attention alone
   double operator[](StepParameter parameter) const { return values[static_cast<std::size_t>(parameter)]; }
   [[nodiscard]] bool fitted() const { return spread.p10 < 1 || spread.p90 > 1; }
 };

@@ -84,8 +84,8 @@ class CostModel {
   [[nodiscard]] WorkParts product_parts(const KernelWork& work) const;
   [[nodiscard]] Price gemm(const KernelWork& work) const;
   [[nodiscard]] Price attention(const KernelWork& work) const;
-  /// Kernels' time on the slowest of all ranks over the mean.
-  [[nodiscard]] double slowest_rank() const;
+  /// Kernels' time on the slowest of `ranks` over their mean.
+  [[nodiscard]] double slowest_of(std::int64_t ranks) const;
   [[nodiscard]] Precision attention_precision(const KernelWork& work) const;
   [[nodiscard]] Price collective(CollectiveKind kind, Bytes received, const Group& group, const Span& span) const;
   [[nodiscard]] Price send_at(int tier, Bytes bytes) const;
@@ -100,6 +100,7 @@ class CostModel {
   const Stack* stack_;
   Precision precision_;
   std::int64_t ranks_;
+  double slowest_rank_;
   StepTuning tuning_;
   std::array<RooflineLaw, precisions> roofline_;  ///< by Precision; from the datasheet where the profile has none
 };

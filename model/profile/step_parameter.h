@@ -66,6 +66,7 @@ struct StepFit {
   /// catalogue ids that the runs were on; elsewhere the fit is transferred, its spread wider
   std::vector<std::string> gpus;
   std::string source;  ///< whose runs
+  bool foreign = false;  ///< of other software than the one that is forecast; in no file
 };
 
 /// Half widths of a logarithm, down and up, that something which no measured run had adds to an interval.

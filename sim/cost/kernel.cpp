@@ -48,6 +48,15 @@ RooflineLaw datasheet_law(const Gpu& gpu, Precision precision) {
   return law;
 }
 
+// The expected largest of n draws of a standard normal distribution: the deviation that a share of 0.625 / (n + 0.25)
+// exceeds (Blom, Statistical Estimates and Transformed Beta-Variables, 1958), by the rational approximation of its
+// inverse (Abramowitz and Stegun 26.2.22, within 0.003).
+double largest_of(std::int64_t draws) {
+  if (draws < 2) return 0;
+  const double t = std::sqrt(-2 * std::log(0.625 / (static_cast<double>(draws) + 0.25)));
+  return t - (2.30753 + 0.27061 * t) / (1 + 0.99229 * t + 0.04481 * t * t);
+}
+
 const char* gemm_law(Precision precision) {
   static constexpr const char* names[] = {"gemm roofline fp32", "gemm roofline tf32", "gemm roofline fp16",
       "gemm roofline bf16", "gemm roofline fp8", "gemm roofline mxfp8", "gemm roofline nvfp4"};
@@ -123,7 +132,7 @@ GemmQuery product_query(const KernelWork& work, Precision precision) {
 CostModel::CostModel(const Machine& machine, const Profile& profile, const Stack& stack, Precision precision,
     std::int64_t ranks, const StepFit* fit)
     : machine_(&machine), profile_(&profile), stack_(&stack), precision_(precision), ranks_(ranks),
-      tuning_(tuning_of(stack, profile, fit)) {
+      slowest_rank_(slowest_of(ranks)), tuning_(tuning_of(stack, profile, fit)) {
   for (int i = 0; i < precisions; ++i) {
     const RooflineLaw* fitted = find_gemm(profile, static_cast<Precision>(i));
     roofline_[i] = fitted ? *fitted : datasheet_law(machine.gpu, static_cast<Precision>(i));
@@ -133,7 +142,12 @@ CostModel::CostModel(const Machine& machine, const Profile& profile, const Stack
 CostModel CostModel::with_ranks(std::int64_t ranks) const {
   CostModel other = *this;
   other.ranks_ = ranks;
+  other.slowest_rank_ = slowest_of(ranks);
   return other;
+}
+
+double CostModel::slowest_of(std::int64_t ranks) const {
+  return 1 + stack_->gpu_spread * largest_of(ranks > 0 ? ranks : machine_->max_gpus());
 }
 
 OverlapLaw CostModel::overlap() const {
@@ -211,11 +225,6 @@ Price CostModel::memory(Bytes bytes) const {
   return {memory_time(law, bytes).time, law.source, law.spread, "memory stream", false, 0};
 }
 
-// The expected largest of n draws of a normal distribution lies about sqrt(2 ln n) standard deviations above its mean.
-double CostModel::slowest_rank() const {
-  return 1 + stack_->gpu_spread * std::sqrt(2 * std::log(static_cast<double>(std::max<std::int64_t>(1, ranks_))));
-}
-
 Price CostModel::work(const KernelWork& work) const {
   Price price;
   switch (work.kernel) {
@@ -229,7 +238,7 @@ Price CostModel::work(const KernelWork& work) const {
       break;
   }
   price.time =
-      price.time * (work.imbalance * slowest_rank()) + Seconds(tuning_[StepParameter::kernel_gap] * work.launches);
+      price.time * (work.imbalance * slowest_rank_) + Seconds(tuning_[StepParameter::kernel_gap] * work.launches);
   return price;
 }
 

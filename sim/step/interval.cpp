@@ -16,12 +16,12 @@ bool doubtful(Source source) {
   return source == Source::transferred || source == Source::datasheet || source == Source::assumed;
 }
 
-void add_share(std::vector<LawShare>& shares, const Price& price, Seconds time) {
+void add_share(std::vector<LawShare>& shares, const Price& price, Seconds time, bool attention = false) {
   if (time.value() <= 0) return;
   const auto known = std::ranges::find_if(shares,
       [&](const LawShare& share) { return std::string_view(share.law) == price.law && share.source == price.source; });
   LawShare& share =
-      known != shares.end() ? *known : shares.emplace_back(price.law, price.source, price.spread, false, Seconds(0));
+      known != shares.end() ? *known : shares.emplace_back(price.law, price.source, price.spread, false, Seconds(0), attention);
   share.time += time;
   share.extrapolated = share.extrapolated || price.extrapolated;
 }
@@ -44,7 +44,10 @@ std::vector<LawShare> law_shares(const StepView& view, const Tail& tail) {
     if (chunk.stage != view.critical) continue;
     for (const BlockRun& run : chunk.runs) {
       const double calls = static_cast<double>(run.count) * view.units;
-      for (const Price& price : view.prices[run.block].works) add_share(shares, price, price.time * calls);
+      const std::vector<KernelWork>& works = view.program.blocks[run.block].works;
+      const std::vector<Price>& prices = view.prices[run.block].works;
+      for (std::size_t w = 0; w < works.size(); ++w)
+        add_share(shares, prices[w], prices[w].time * calls, works[w].kernel == KernelClass::attention);
       for (const Price& price : view.prices[run.block].moves) add_share(shares, price, price.time * calls);
     }
   }
@@ -91,6 +94,8 @@ Spread beyond_what_was_measured(
   Seconds all = step;
   for (const LawShare& share : shares) all = std::max(all, share.time);
   for (const LawShare& share : shares) {
+    if (share.attention)
+      spread = widened(spread, {share.time / all * tuning.attention.down, share.time / all * tuning.attention.up});
     if (share.source != Source::datasheet && share.source != Source::assumed) continue;
     unknown.down += share.time / all * std::log(std::max(1.0, 1 / share.spread.p10));
     unknown.up += share.time / all * std::log(std::max(1.0, share.spread.p90));

@@ -88,6 +88,7 @@ struct LawShare {
   Spread spread;
   bool extrapolated = false;
   Seconds time;
+  bool attention = false;
 };
 std::vector<LawShare> law_shares(const StepView& view, const Tail& tail);
 

@@ -31,7 +31,7 @@ KernelWork kept(KernelWork work) {
 }
 
 Seconds time_of(const Stack& stack, Precision precision, const KernelWork& work) {
-  return CostModel(dgx(), h100(), stack, precision).work(work).time;
+  return CostModel(dgx(), h100(), stack, precision, 1).work(work).time;  // one GPU waits for no other
 }
 
 TEST(StackPrices, NarrowPlansSpeedUpProjectionsOnly) {
@@ -90,7 +90,7 @@ TEST(StackPrices, StepParametersStretchWhatTheyNameAndNothingElse) {
   core.sequence = 8192;
   const auto ratio = [&](StepParameter parameter, const KernelWork& work) {
     const StepFit fit = fit_of(parameter, 1.2);
-    return CostModel(dgx(), h100(), stack, Precision::bf16, 0, &fit).work(work).time /
+    return CostModel(dgx(), h100(), stack, Precision::bf16, 1, &fit).work(work).time /
            time_of(stack, Precision::bf16, work);
   };
   EXPECT_GT(ratio(StepParameter::products, product), 1.18);  // the memory term stays
@@ -112,7 +112,7 @@ TEST(StackPrices, StepParametersOfMovesGoByWhatIsCarried) {
     Move move;
     move.kind = kind, move.cargo = cargo, move.received = Bytes(1e8);
     const StepFit fit = fit_of(parameter, 0.5);
-    return CostModel(dgx(), h100(), stack, Precision::bf16, 0, &fit).move(move, node).time /
+    return CostModel(dgx(), h100(), stack, Precision::bf16, 1, &fit).move(move, node).time /
            CostModel(dgx(), h100(), stack, Precision::bf16).move(move, node).time;
   };
   EXPECT_DOUBLE_EQ(ratio(StepParameter::activation_moves, MoveKind::all_gather, Cargo::activation), 0.5);
@@ -121,7 +121,7 @@ TEST(StackPrices, StepParametersOfMovesGoByWhatIsCarried) {
   EXPECT_DOUBLE_EQ(ratio(StepParameter::gradient_moves, MoveKind::reduce_scatter, Cargo::gradient), 0.5);
   EXPECT_DOUBLE_EQ(ratio(StepParameter::gradient_moves, MoveKind::all_gather, Cargo::activation), 1);
   const StepFit fit = fit_of(StepParameter::stage_sends, 2);
-  EXPECT_DOUBLE_EQ(CostModel(dgx(), h100(), stack, Precision::bf16, 0, &fit).send(Bytes(1e8), 64).time /
+  EXPECT_DOUBLE_EQ(CostModel(dgx(), h100(), stack, Precision::bf16, 1, &fit).send(Bytes(1e8), 64).time /
                        CostModel(dgx(), h100(), stack, Precision::bf16).send(Bytes(1e8), 64).time,
       2);
 }

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <fstream>
+#include <map>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -96,13 +97,15 @@ TEST(Scale, WeakScalingOnAFreeNetworkLosesNothing) {
 }
 
 TEST(Scale, WeakScalingOnAFreeNetworkLosesWhatTheSlowestGpuDoes) {
+  // Expected largest of n draws of a standard normal distribution, by numeric integration.
+  const std::map<std::int64_t, double> largest = {{8, 1.4236}, {16, 1.7660}, {32, 2.0697}, {64, 2.3437}, {128, 2.5946}};
   const char* line = "llama3-8b --gpus 8 --zero 0 --global-batch 32";
   const ScaleStudy equal = study_of(on_free_network(request_for(line))),
                    spread = study_of(on_free_network(request_for(line), 0.02));
   for (std::size_t i = 0; i < equal.curves[1].runs.size(); ++i) {
     const ScaledRun &one = spread.curves[1].runs[i], &even = equal.curves[1].runs[i];
     const Phases& work = even.outcome.phases;
-    const double slower = 0.02 * std::sqrt(2 * std::log(static_cast<double>(one.gpus)));
+    const double slower = 0.02 * largest.at(one.gpus);
     const Seconds waits = one.outcome.step_time - even.outcome.step_time;
     EXPECT_NEAR(waits / (work.forward + work.backward), slower, 0.06 * slower) << one.gpus;
   }

@@ -216,7 +216,7 @@ TEST(ShippedRuns, AlmostAllAreForecast) {
 
 TEST(ShippedRuns, A100ForecastsWithoutAFit) {
   EXPECT_LE(mape_of_source(shipped(true), "vTrain"), 0.09);
-  EXPECT_LE(mape_of_source(shipped(true), "Korthikanti et al. 2022 (arXiv 2205.05198) Table 5"), 0.041);
+  EXPECT_LE(mape_of_source(shipped(true), "Korthikanti et al. 2022 (arXiv 2205.05198) Table 5"), 0.04);
 }
 
 TEST(ShippedRuns, LargeDenseClassesBeatTheMedianRate) {
