@@ -117,6 +117,11 @@ Expected<void> ShellReader::run_script(std::string text, const ShellCommand& com
   prefix_environment_ = command.environment;
   functions_.clear();
   keep_exported(command, script, set);
+  // Without a job's header srun asks for nodes itself; inside one SLURM_NNODES is the job's (man srun).
+  if (last_of_path(command.words[0].text) == "srun" && variables_.find("SLURM_NNODES") == nullptr) {
+    std::vector<ShellWord> options = command.words;
+    set_batch_variables(options, script, command.line);
+  }
   variables_.set_own(ShellOwnArguments(std::span(texts).subspan(script + 1), command.line));
   ShellText inner;
   inner.put(text, command.line);

@@ -70,7 +70,8 @@ Expected<ShellScript> ShellReader::read(std::string_view text) {
   constexpr std::size_t least = 8 * 1024 * 1024, per_byte = 4;
   variables_.allow(least + per_byte * text.size());
   TRY(take_text(ShellSource(text, 1), 0));
-  for (const auto& [name, body] : functions_) {
+  const auto functions = functions_;  // a script that a body runs has others
+  for (const auto& [name, body] : functions) {
     if (called_.count(name) != 0) continue;
     TRY(take_text(body, 1));
   }

@@ -56,6 +56,7 @@ class ShellReader {
   static Expected<void> to_next_line(Place& place);
   static std::size_t shown_prefix(std::string_view plain);
   void take_batch(std::string_view plain, std::size_t line);
+  void set_batch_variables(std::vector<ShellWord>& words, std::size_t end, std::size_t line);
   void set_plain(std::string_view name, std::string_view text, std::size_t line);
   Expected<void> take_command(Place& place);
   [[nodiscard]] bool may_begin(std::string_view first) const;
@@ -89,7 +90,8 @@ class ShellReader {
   void take_loop(Place& place);
   bool take_function(Place& place);
   static std::size_t function_end(std::string_view text, std::size_t open, const Place& place);
-  Expected<void> call(Place& place, const std::string& name, const ShellSource& body);
+  /// By value: a script that the body runs has functions of its own.
+  Expected<void> call(Place& place, const std::string& name, ShellSource body);
   Expected<void> take_echo(Place& place, ShellWords& words);
   // the script's own arguments: own_arguments.cpp
   Expected<void> take_shift(Place& place);

@@ -185,7 +185,7 @@ std::size_t ShellReader::function_end(std::string_view text, std::size_t open, c
   return text.npos;
 }
 
-Expected<void> ShellReader::call(Place& place, const std::string& name, const ShellSource& body) {
+Expected<void> ShellReader::call(Place& place, const std::string& name, ShellSource body) {
   const WordsHere here = words_here(place);
   const std::vector<ShellText>& given = here.words;
   place.at += std::max<std::size_t>(1, here.length);
@@ -262,25 +262,29 @@ void ShellReader::take_batch(std::string_view plain, std::size_t line) {
   while (words.next()) command.words.push_back(plain_word(words.word(), true));
   if (command.words.size() < 2) return;
   command.words.erase(command.words.begin() + 1);
-  for (std::size_t i = 1; i < command.words.size(); ++i)
-    if (const std::size_t value = glued_value(command.words[i].text); value > 0) {
-      ShellWord number = command.words[i];
+  set_batch_variables(command.words, command.words.size(), line);
+  out_.commands.push_back(std::move(command));
+}
+
+/// What Slurm tells the commands behind the options words[1] to words[end - 1]; -N2 becomes two words.
+void ShellReader::set_batch_variables(std::vector<ShellWord>& words, std::size_t end, std::size_t line) {
+  for (std::size_t i = 1; i < end; ++i)
+    if (const std::size_t value = glued_value(words[i].text); value > 0) {
+      ShellWord number = words[i];
       number.text = number.text.substr(value);
-      command.words[i].text.resize(value);
-      command.words.insert(command.words.begin() + static_cast<std::ptrdiff_t>(i) + 1, std::move(number));
+      words[i].text.resize(value);
+      words.insert(words.begin() + static_cast<std::ptrdiff_t>(++i), std::move(number));
+      ++end;
     }
-  for (std::size_t i = 1; i < command.words.size(); ++i) {
-    const std::string& word = command.words[i].text;
+  for (std::size_t i = 1; i < end; ++i) {
+    const std::string& word = words[i].text;
     const std::size_t dashes = std::min(word.find_first_not_of('-'), word.size()),
                       equals = std::min(word.find('='), word.size());
-    std::string value = equals < word.size()           ? word.substr(equals + 1)
-                        : i + 1 < command.words.size() ? command.words[i + 1].text
-                                                       : "";
+    std::string value = equals < word.size() ? word.substr(equals + 1) : i + 1 < end ? words[i + 1].text : "";
     value = value.substr(value.rfind(':') + 1);
     for (const BatchVariable& row : batch_variables)
       if (dashes > 0 && word.substr(dashes, equals - dashes) == row.option) set_plain(row.variable, value, line);
   }
-  out_.commands.push_back(std::move(command));
 }
 
 void ShellReader::set_plain(std::string_view name, std::string_view text, std::size_t line) {

@@ -37,6 +37,25 @@ TEST_F(StrangersLaunch, ASourcedScriptIsReadWhateverItsName) {
   EXPECT_THAT(ran.out, HasSubstr("tp 4,"));
 }
 
+TEST_F(StrangersLaunch, AFunctionRunsScriptsOfOtherFunctions) {
+  const std::string run = "torchrun --nnodes ${NODES:-2} --nproc_per_node 8 pretrain_gpt.py" + sizes;
+  write("train.sh", "size() { TP=4; }\nsize\n" + run + " --tensor-model-parallel-size $TP\n");
+  for (const char* caller : {"go() { ./train.sh; }\ngo \"${@:2:$#-2}\"\n", "go() { bash train.sh; }\n",
+           "go() {\n  ./train.sh\n  true\n}\nother() { ./train.sh; }\ngo\n"}) {
+    const Ran ran = predict("--megatron", caller);
+    EXPECT_EQ(ran.code, 0) << caller << ran.err;
+    EXPECT_THAT(ran.out, HasSubstr("tp 4,")) << caller;
+  }
+}
+
+TEST_F(StrangersLaunch, SrunTellsItsScriptHowManyNodesItAskedFor) {
+  write("train.sh", "torchrun --nnodes ${SLURM_NNODES:-1} --nproc_per_node 8 pretrain_gpt.py" + sizes + "\n");
+  for (const char* command : {"srun -N 2 ./train.sh", "srun -N2 bash train.sh", "srun --nodes=2 --ntasks 2 ./train.sh"})
+    EXPECT_THAT(predict("--megatron", std::string(command) + "\n").out, HasSubstr("dp 16,")) << command;
+  EXPECT_THAT(predict("--megatron", "#!/bin/bash\n#SBATCH -N 4\nsrun -N 2 ./train.sh\n").out, HasSubstr("dp 32,"))
+      << "the job's";
+}
+
 TEST_F(StrangersLaunch, ShiftAndSetMoveTheScriptsArguments) {
   const std::string run = "torchrun --nnodes 2 --nproc_per_node 8 pretrain_gpt.py" + sizes;
   const std::string shifted = "#!/bin/bash\nMODEL=$1\nshift\nTP=$1\n" + run + " --tensor-model-parallel-size $TP\n";
