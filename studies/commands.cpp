@@ -43,9 +43,11 @@ Expected<void> run_command(const std::vector<std::string>& typed, Console& conso
   return command->run(arguments, console);
 }
 
-int failed(Console& console, const std::string& what, const std::string& hint = {}) {
-  console.err << "stepcast: the run failed: " << what << '\n';
-  if (!hint.empty()) console.err << "  " << hint << '\n';
+constexpr const char *unwritable = "the output could not be written",
+                     *room_for_it = "room on its device, and whoever reads it must read to the end";
+
+int failed(Console& console, const std::string& what, const std::string& hint) {
+  console.err << "stepcast: the run failed: " << what << "\n  " << hint << '\n';
   return 1;
 }
 
@@ -65,7 +67,8 @@ int run_checked(const std::vector<std::string>& typed, Console& console) {
     return failed(
         console, "the question is too large", "ask for less at once: fewer ranks, micro-batches or configurations");
   } catch (const std::exception& problem) {
-    return failed(console, problem.what());
+    return failed(console, problem.what(),
+        "that is a fault of stepcast, not of what it was asked: report it with the command and its files");
   }
 }
 
@@ -80,7 +83,7 @@ int answer(const std::vector<std::string>& typed, Console& console) {
   else if (typed[0] == "--help" || typed[0] == "-h" || typed[0] == "help") console.out << program_help(commands());
   else if (typed[0] == "--version") console.out << version_text();
   else code = run_checked(typed, console);
-  if (code == 0 && !console.out.flush()) return failed(console, "the output could not be written");
+  if (code == 0 && !console.out.flush()) return failed(console, unwritable, room_for_it);
   return code;
 }
 
@@ -99,7 +102,7 @@ int run_program(const std::vector<std::string>& typed, Console& console) {
   Console shown{out.stream, err.stream, console.color, console.unicode, console.columns, console.drawn};
   const int code = answer(typed, shown);
   if (out.buffer.finish() && out.stream.flush()) return code;
-  return code == 0 ? failed(shown, "the output could not be written") : code;
+  return code == 0 ? failed(shown, unwritable, room_for_it) : code;
 }
 
 }  // namespace stepcast::studies
