@@ -42,6 +42,7 @@ struct KernelWork {
   Pass pass = Pass::forward;
   double m = 0, n = 0, k = 0, batch = 1;  ///< gemm
   double sequence = 0;                    ///< attention: keys per query, for the rate's ramp
+  double walked = 0;                      ///< attention in a window or chunks: keys that the kernel walks for a query
   bool backward = false;                  ///< attention: the backward kernel
   double element_bytes = 2;               ///< of the operands, chooses the tensor-core rate with Program::precision
   /// stays in its operands' type under a narrower plan (attention core, router, LM head)

@@ -106,8 +106,7 @@ class Lowering {
       std::vector<char>& here = one_stage || place == Block::Place::first ? first : last;
       out_.blocks.push_back(lowered(b, placed_.blocks[b], here));
       if (place == Block::Place::layers)
-        layers_.block_of.push_back(
-            {static_cast<int>(b), static_cast<int>(b), network_.blocks[b].name == "expert_layer"});
+        layers_.block_of.push_back({static_cast<int>(b), static_cast<int>(b), network_.blocks[b].kind});
       for (const WeightChain& chain : placed_.blocks[b].chains) {
         if (!one_stage && place == Block::Place::last && first[chain.tensor] && !last[chain.tensor]) share(chain);
         if (place != Block::Place::layers) here[chain.tensor] = 1;
@@ -155,7 +154,7 @@ class Lowering {
   }
 
   void fill_chunks() {
-    for (std::int64_t i = 0; i < spec_.layers; ++i) layers_.experts.push_back(is_expert_layer(spec_, i));
+    layers_.kinds = layer_kinds(spec_, network_.dims[network_.find_dim("s")].extent).of_layer;
     for (std::size_t b = 0; b < network_.blocks.size(); ++b)
       if (network_.blocks[b].place != Block::Place::layers)
         (network_.blocks[b].place == Block::Place::first ? layers_.before : layers_.after)

@@ -102,7 +102,7 @@ std::vector<Chunk> make_chunks(const StageLayout& layout, const LayerBlocks& lay
       for (const BlockRun& run : layers.before) add_run(chunk, run.block, run.count);
     for (std::int64_t i = 0; i < layout.layers[part]; ++i, ++layer)
       for (const LayerBlocks::Kind& kind : layers.block_of) {
-        if (kind.experts != (layers.experts[layer] != 0)) continue;
+        if (kind.kind != layers.kinds[layer]) continue;
         const bool again = layers.recompute_limit == 0 || recomputed[chunk.stage]++ < layers.recompute_limit;
         add_run(chunk, again ? kind.block : kind.plain, 1);
       }

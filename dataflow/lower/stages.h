@@ -29,11 +29,11 @@ Expected<StageLayout> stage_layout(std::int64_t layers, const Mesh& mesh, const 
 /// Which block each layer is, and what stands before and behind the layers.
 struct LayerBlocks {
   struct Kind {
-    int block = 1, plain = 1;
-    bool experts = false;
-  };                           ///< plain: the same without recomputation
-  std::vector<Kind> block_of;  ///< one or two: with and without experts
-  std::vector<char> experts;   ///< by layer
+    int block = 1, plain = 1;  ///< plain: the same without recomputation
+    int kind = 0;
+  };
+  std::vector<Kind> block_of;
+  std::vector<std::uint8_t> kinds;  ///< by layer
   std::vector<BlockRun> before, after;
   std::int64_t recompute_limit = 0;  ///< layers per stage that recompute; 0 = all that the blocks say
 };

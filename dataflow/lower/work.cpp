@@ -141,7 +141,8 @@ void add_accumulations(const FuseContext& c, std::size_t first, std::vector<Kern
   }
 }
 
-/// Causal work per rank, slowest over mean, when the queries are split (rule 7).
+/// Causal work per rank, slowest over mean, when the queries are split (rule 7). In windows and chunks that are shorter
+/// than a rank's part all queries but the first see as many keys.
 double causal_imbalance(const FuseContext& c, int o) {
   const Operator& op = c.block.operators[o];
   if (op.domain != Domain::causal) return 1;
@@ -156,6 +157,19 @@ double causal_imbalance(const FuseContext& c, int o) {
   return balanced ? 1 : 2 - 1 / parts;
 }
 
+/// Fused kernels take queries and keys in blocks of so many, and all of a block that a window touches
+/// (Dao-AILab/flash-attention 0251105, csrc/flash_attn/src/flash_fwd_kernel.h, n_block_min: a query block of kBlockM
+/// begins at key (m kBlockM - W) / kBlockN; both are 128 at head sizes up to 64, 64 to 128 beyond).
+constexpr double attention_block = 128;
+
+/// Keys that a kernel walks for a query, the mean over all.
+double walked_keys(const Operator& op, double keys) {
+  const auto all = static_cast<std::int64_t>(keys);
+  const double seen = mean_keys(op.domain, op.reach, all);
+  if (op.domain == Domain::all || op.domain == Domain::causal) return seen;
+  return std::min(seen + attention_block, mean_keys(Domain::causal, 0, all));
+}
+
 KernelWork attention(const FuseContext& c, const PlacedItem& item) {
   const Operator& op = c.block.operators[item.op];
   KernelWork work = blank(c, item);
@@ -165,14 +179,16 @@ KernelWork attention(const FuseContext& c, const PlacedItem& item) {
   for (int loop : loops_of(op))
     if (!contains(op.whole_loops, loop)) points *= local_extent(c.network, loop, c.splits[item.op], c.mesh);
   const double keys = local_extent(c.network, op.key_loop, c.splits[item.op], c.mesh);
-  if (op.domain == Domain::causal) points *= (keys + 1) / (2 * keys);
+  const double seen = mean_keys(op.domain, op.reach, static_cast<std::int64_t>(keys)), walked = walked_keys(op, keys);
+  points *= walked / keys;
   // Forward: Q K and P V. Backward: five products instead of two (scores again, dV, dP, dQ, dK).
   const double query = static_cast<double>(c.network.dims[op.inputs.front().loops.back()].extent),
                value = static_cast<double>(c.network.dims[op.output.loops.back()].extent);
   const double flops = 2 * points * (work.backward ? 3 * query + 2 * value : query + value);
   work.flops = Flops(flops);
-  work.useful = Flops(flops / repeats(c, item.op));
+  work.useful = Flops(flops * (seen / walked) / repeats(c, item.op));
   work.sequence = keys;
+  if (op.domain == Domain::window || op.domain == Domain::chunk) work.walked = walked;
   work.head_dim = query;
   work.imbalance = causal_imbalance(c, item.op);
   for (const auto* side : {&item.reads, &item.writes})

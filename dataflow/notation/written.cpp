@@ -75,11 +75,8 @@ class OperatorWriter {
   Checked domain() {
     const WrittenDomain& domain = written_.domain;
     if (domain.key.empty()) return {};
-    if (domain.window > 0)
-      return refused(fmt::format("the window '{}-{} < {}' is unknown to the cluster placer, which knows causal domains",
-                         domain.query, domain.window, domain.key),
-          fmt::format("write 'where {} <= {}'", domain.key, domain.query));
-    op_.domain = Domain::causal;
+    op_.domain = domain.window > 0 ? Domain::window : Domain::causal;
+    op_.reach = domain.window;
     op_.query_loop = net_.find_dim(domain.query);
     op_.key_loop = net_.find_dim(domain.key);
     const std::vector<int> loops = loops_of(op_);

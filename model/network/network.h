@@ -41,12 +41,14 @@ struct LatentAttention {
   std::int64_t kv_rank = 0, nope_dim = 0, rope_dim = 0, value_dim = 0;
 };
 
-/// Layers whose queries see only the last `positions` keys, or the keys of their own chunk of so many. positions 0 =
-/// none. Every layer is built and counted as full attention: window_excess says what that adds.
+/// Layers whose queries see only the last `positions` keys, their own among them, or the keys of their own chunk of so
+/// many. positions 0 = none.
 struct AttentionWindow {
   std::int64_t positions = 0;
-  std::int64_t layers = 0;  ///< that have it
-  bool chunks = false;      ///< chunks side by side (Llama 4) in place of a window that slides
+  /// which layers have it, a letter each, repeated over all: w = window, f = full attention. "wwwwwf": all but every
+  /// sixth; "w": all
+  std::string pattern = "w";
+  bool chunks = false;  ///< chunks side by side (Llama 4) in place of a window that slides
 };
 
 /// A decoder-only transformer as its config states it. Counts are per model, not per rank.
@@ -83,15 +85,42 @@ inline bool is_expert_layer(const NetworkSpec& spec, std::int64_t layer) {
   return x.count > 0 && layer >= x.dense_layers && (layer - x.dense_layers) % x.every == x.every - 1;
 }
 
+/// Layer 0..layers-1: a window instead of full attention, where the sequence is longer than it?
+inline bool is_windowed_layer(const NetworkSpec& spec, std::int64_t layer) {
+  const AttentionWindow& w = spec.window;
+  return w.positions > 0 && w.pattern[static_cast<std::size_t>(layer) % w.pattern.size()] == 'w';
+}
+
+/// What tells the layers of a network apart: those of one kind run the same operators.
+struct LayerKind {
+  bool experts = false, windowed = false;
+  auto operator<=>(const LayerKind&) const = default;
+};
+
+/// Of `layer` at a training sequence of `positions`; a window that holds all of it is none.
+inline LayerKind layer_kind(const NetworkSpec& spec, std::int64_t layer, std::int64_t positions) {
+  return {is_expert_layer(spec, layer), is_windowed_layer(spec, layer) && spec.window.positions < positions};
+}
+
+/// The kinds that the network has, each once, and of which of them each layer is: an index into the first.
+struct LayerKinds {
+  std::vector<LayerKind> kinds;
+  std::vector<std::uint8_t> of_layer;
+  [[nodiscard]] std::int64_t count(std::size_t kind) const;
+};
+LayerKinds layer_kinds(const NetworkSpec& spec, std::int64_t positions);
+
 /// A run of operators; layer blocks repeat.
 struct Block {
   enum class Place : std::uint8_t { first, layers, last };  ///< which stages run it
-  std::string name;                                         ///< "embedding", "layer", "expert_layer", "mtp", "head"
+  /// "embedding", "layer", "windowed_layer", "expert_layer", "windowed_expert_layer", "mtp", "head"
+  std::string name;
   std::int64_t repeat = 1;
   std::vector<Operator> operators;  ///< in a topological order
   int input = -1;                   ///< tensor that enters from the block before (-1: none)
   int output = -1;                  ///< tensor handed to the next block; for a repeated block, of input's shape
   Place place = Place::layers;
+  int kind = -1;  ///< of a block of layers: its index in LayerKinds::kinds
 };
 
 /// The operators of one micro-batch over all ranks. Tensor and dim ids index the tables here.
@@ -132,13 +161,10 @@ Expected<void> check_graph(const Network& network);
 std::int64_t parameter_count(const NetworkSpec& spec);
 
 /// Model FLOPs of one training step of `tokens` tokens: forward x 3, no recompute; matrix products and attention
-/// core only. Causal counts half the core.  Source: Narayanan et al. 2021 (arXiv 2104.04473) eq. 3, PaLM appendix B.
+/// core only. Causal counts half the core, and of a window or a chunk the mean number of keys that a query sees; without
+/// it a query counts as seeing all of them. Source: Narayanan et al. 2021 (arXiv 2104.04473) eq. 3, PaLM appendix B;
+/// windows: NVIDIA-NeMo/Megatron-Bridge 067f987, training/utils/flop_utils.py.
 double model_flops(const NetworkSpec& spec, double tokens, std::int64_t sequence, bool causal);
-
-/// By how much full attention in the windowed layers overstates model_flops: 0.049 = 4.9 % too many. A causal query
-/// sees (s + 1) / 2 keys in the mean over s positions, W - W (W - 1) / (2 s) within a window of W < s, and (C + 1) / 2
-/// within chunks of C < s.
-double window_excess(const NetworkSpec& spec, std::int64_t sequence, bool causal);
 
 Expected<NetworkSpec> read_network(const std::string& text, const std::string& where);
 std::string write_network(const NetworkSpec& spec);

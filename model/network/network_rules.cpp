@@ -145,8 +145,12 @@ void check_experts(Rules& rules) {
 void check_window(Rules& rules) {
   const NetworkSpec& n = rules.n;
   if (rules.broken() || n.window.positions == 0) return;
-  rules.require(n.window.layers >= 1 && n.window.layers <= n.layers, "window/layers",
-      fmt::format("{} layers of {} have the window", n.window.layers, n.layers), fmt::format("1 to {}", n.layers));
+  const std::string& pattern = n.window.pattern;
+  rules.require(pattern.find_first_not_of("wf") == std::string::npos && pattern.find('w') != std::string::npos,
+      "window/pattern", fmt::format("'{:.40}' does not say which layers have the window", pattern),
+      "a letter for each layer, repeated over all of them: w = window, f = full attention; \"wwwwwf\"");
+  rules.require(static_cast<std::int64_t>(pattern.size()) <= n.layers, "window/pattern",
+      fmt::format("{} letters for {} layers", pattern.size(), n.layers), "one for each layer, or fewer, repeated");
 }
 
 void check_norms(Rules& rules) {

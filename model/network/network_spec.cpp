@@ -46,7 +46,7 @@ constexpr auto latent_members = [](auto& file, auto& latent) {
 
 constexpr auto window_members = [](auto& file, auto& window) {
   file.read("positions", window.positions, sequence_range);
-  file.read("layers", window.layers, layer_range);
+  file.read("pattern", window.pattern);
   file.optional("chunks", window.chunks);
 };
 

@@ -113,6 +113,15 @@ std::vector<int> loops_of(const Operator& op) {
 
 bool has_tag(const Operator& op, const std::string& tag) { return op.name == tag || contains(op.tags, tag); }
 
+double mean_keys(Domain domain, std::int64_t reach, std::int64_t positions) {
+  const auto all = static_cast<double>(positions), near = static_cast<double>(reach);
+  if (domain == Domain::all) return all;
+  if (domain == Domain::causal || reach >= positions) return (all + 1) / 2;
+  if (domain == Domain::window) return near - near * (near - 1) / (2 * all);
+  const auto rest = static_cast<double>(positions % reach);  // of the last chunk
+  return ((all - rest) * (near + 1) + rest * (rest + 1)) / (2 * all);
+}
+
 double forward_flops(const Operator& op, const std::vector<Dim>& dims, bool causal_half) {
   const bool product = op.kind == OperatorKind::einsum && op.inputs.size() > 1;
   if (!product && op.kind != OperatorKind::attention) return 0;
@@ -120,9 +129,9 @@ double forward_flops(const Operator& op, const std::vector<Dim>& dims, bool caus
   for (int loop : loops_of(op))
     if (op.kind != OperatorKind::attention || !contains(op.whole_loops, loop))
       points *= static_cast<double>(dims[loop].extent);
-  if (op.domain == Domain::causal && causal_half) {
-    const auto keys = static_cast<double>(dims[op.key_loop].extent);
-    points *= (keys + 1) / (2 * keys);
+  if (op.domain != Domain::all && causal_half) {
+    const std::int64_t keys = dims[op.key_loop].extent;
+    points *= mean_keys(op.domain, op.reach, keys) / static_cast<double>(keys);
   }
   // The attention core is two products over the same points: Q K over the query's head size, P V over the value's.
   if (op.kind == OperatorKind::attention)

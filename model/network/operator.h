@@ -54,7 +54,12 @@ enum class OperatorKind : std::uint8_t {
 enum class Monoid : std::uint8_t { none, sum, max, min, softmax };
 
 /// Restriction of the loop space; it changes who does how much work, never bytes of whole tensors.
-enum class Domain : std::uint8_t { all, causal };
+enum class Domain : std::uint8_t {
+  all,
+  causal,  ///< key <= query
+  window,  ///< query - reach < key <= query
+  chunk,   ///< key <= query, both in the same chunk of `reach` positions
+};
 
 struct Operator {
   std::string name;               ///< unique in its block: "attn.qkv.q"
@@ -66,7 +71,8 @@ struct Operator {
   std::vector<Access> inputs;
   std::vector<int> whole_loops;  ///< loops that may not be split (opaque kinds)
   Domain domain = Domain::all;
-  int query_loop = -1, key_loop = -1;  ///< the loops that `domain` relates: key <= query
+  std::int64_t reach = 0;              ///< of a window or a chunk, in positions
+  int query_loop = -1, key_loop = -1;  ///< the loops that `domain` relates
   std::string kernel;                  ///< operators in a row with the same non-empty name run as one kernel
 };
 
@@ -93,8 +99,12 @@ std::vector<int> loops_of(const Operator& op);
 
 bool has_tag(const Operator& op, const std::string& tag);
 
+/// Keys that a query sees, the mean over `positions` queries: all of them, (s + 1) / 2 of s, W - W (W - 1) / (2 s) in a
+/// window of W < s, (C + 1) / 2 in chunks of C that divide s.
+double mean_keys(Domain domain, std::int64_t reach, std::int64_t positions);
+
 /// FLOPs of the whole operator in one direction (forward), counting a multiply-add as two;
-/// a causal domain counts s*(s+1)/2 key-query pairs when `causal_half`, else all.
+/// a restricted domain counts the pairs of query and key that it holds when `causal_half`, else all.
 double forward_flops(const Operator& op, const std::vector<Dim>& dims, bool causal_half);
 
 }  // namespace stepcast

@@ -1,5 +1,6 @@
 // Parameters and model FLOPs of a network by closed formulas over its spec. The operators that build_network makes say
 // the same things one by one; tests hold the two against each other.
+#include <algorithm>
 #include <cassert>
 
 #include "model/network/network.h"
@@ -79,12 +80,25 @@ double layer_matrices(const NetworkSpec& n, bool routed) {
   return static_cast<double>(attention_matrices(n) + mlp);
 }
 
-/// Per token against `sequence` keys: QK^T and PV at two FLOPs per multiply-add.
-double core_flops(const NetworkSpec& n, std::int64_t sequence, bool causal) {
+/// Per token and layer, of QK^T and PV at two FLOPs per multiply-add.
+double core_flops(const NetworkSpec& n, double keys) {
   const bool latent = n.latent.kv_rank > 0;
-  const Count keys = latent ? n.latent.nope_dim + n.latent.rope_dim : n.head_dim;
-  const Count values = latent ? n.latent.value_dim : n.head_dim;
-  return 2.0 * static_cast<double>(sequence) * static_cast<double>(n.heads * (keys + values)) * (causal ? 0.5 : 1);
+  const Count query = latent ? n.latent.nope_dim + n.latent.rope_dim : n.head_dim;
+  const Count value = latent ? n.latent.value_dim : n.head_dim;
+  return 2 * keys * static_cast<double>(n.heads * (query + value));
+}
+
+/// The same, summed over the layers and the prediction modules, whose layer has no window.
+double all_core_flops(const NetworkSpec& n, std::int64_t sequence, bool causal) {
+  const double full = static_cast<double>(sequence) * (causal ? 0.5 : 1);
+  const std::int64_t reach = std::min(n.window.positions, sequence);
+  const double near = !causal ? static_cast<double>(reach)
+                              : mean_keys(n.window.chunks ? Domain::chunk : Domain::window, reach, sequence);
+  double windowed = 0;
+  if (n.window.positions > 0 && n.window.positions < sequence)
+    for (Count layer = 0; layer < n.layers; ++layer) windowed += is_windowed_layer(n, layer) ? 1 : 0;
+  const auto layers = static_cast<double>(n.layers + n.mtp_layers);
+  return (layers - windowed) * core_flops(n, full) + (windowed > 0 ? windowed * core_flops(n, near) : 0);
 }
 
 }  // namespace
@@ -101,16 +115,6 @@ std::int64_t parameter_count(const NetworkSpec& n) {
   return total;
 }
 
-double window_excess(const NetworkSpec& n, std::int64_t sequence, bool causal) {
-  const auto seen = static_cast<double>(n.window.positions), all = static_cast<double>(sequence);
-  if (n.window.positions == 0 || n.window.positions >= sequence) return 0;
-  const double keys = n.window.chunks ? (seen + 1) / 2 : seen - seen * (seen - 1) / (2 * all);
-  const double unseen = 1 - keys / ((all + 1) / 2);
-  const double counted = model_flops(n, 1, sequence, causal);
-  const double surplus = 3 * static_cast<double>(n.window.layers) * core_flops(n, sequence, causal) * unseen;
-  return counted / (counted - surplus) - 1;
-}
-
 double model_flops(const NetworkSpec& n, double tokens, std::int64_t sequence, bool causal) {
   assert(n.experts.every > 0);
   const auto layers = static_cast<double>(n.layers), routed = static_cast<double>(routed_layers(n));
@@ -119,7 +123,7 @@ double model_flops(const NetworkSpec& n, double tokens, std::int64_t sequence, b
   const double module = layer_matrices(n, n.experts.count > 0) + 2 * hidden * hidden + head;
   const double matrices =
       (layers - routed) * layer_matrices(n, false) + routed * layer_matrices(n, true) + head + modules * module;
-  return 3 * tokens * (2 * matrices + (layers + modules) * core_flops(n, sequence, causal));
+  return 3 * tokens * (2 * matrices + all_core_flops(n, sequence, causal));
 }
 
 }  // namespace stepcast

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cassert>
 
 #include "model/base/contains.h"
@@ -44,14 +45,30 @@ TransformerBuilder::TransformerBuilder(const NetworkSpec& spec, const BatchShape
   tokens_ = tensor("tokens", {b_, s_}, 8, TensorRole::data);
 }
 
+std::int64_t LayerKinds::count(std::size_t kind) const {
+  return std::ranges::count(of_layer, static_cast<std::uint8_t>(kind));
+}
+
+LayerKinds layer_kinds(const NetworkSpec& spec, std::int64_t positions) {
+  LayerKinds all;
+  for (std::int64_t layer = 0; layer < spec.layers; ++layer) {
+    const LayerKind kind = layer_kind(spec, layer, positions);
+    if (!contains(all.kinds, kind)) all.kinds.push_back(kind);
+  }
+  std::ranges::sort(all.kinds);  // plain ones first
+  for (std::int64_t layer = 0; layer < spec.layers; ++layer)
+    all.of_layer.push_back(static_cast<std::uint8_t>(
+        std::ranges::find(all.kinds, layer_kind(spec, layer, positions)) - all.kinds.begin()));
+  return all;
+}
+
 Network TransformerBuilder::build() {
   embedding();
-  const Experts& x = spec_.experts;
-  std::int64_t expert_layers = 0;
-  if (x.count > 0)
-    for (std::int64_t i = 0; i < spec_.layers; ++i) expert_layers += is_expert_layer(spec_, i);
-  if (expert_layers < spec_.layers) layer("layer", spec_.layers - expert_layers, false);
-  if (expert_layers > 0) layer("expert_layer", expert_layers, true);
+  const LayerKinds all = layer_kinds(spec_, batch_.positions);
+  for (std::size_t kind = 0; kind < all.kinds.size(); ++kind) {
+    layer(all.kinds[kind], all.count(kind));
+    net_.blocks.back().kind = static_cast<int>(kind);
+  }
   if (spec_.mtp_layers > 0) prediction();
   head("head", "");
   return std::move(net_);
@@ -183,33 +200,35 @@ int TransformerBuilder::residual(const std::string& name, int stream, int y, std
   return sum;
 }
 
-int TransformerBuilder::layer_body(int x, bool with_experts) {
+int TransformerBuilder::layer_body(int x, LayerKind kind) {
   const int x1 = norm("norm1", x, {"norm"});
   const int y1 = activation("Y1", {b_, s_, h_});
   if (spec_.parallel_block) {
     // Attention and MLP write one sum: one reduction for both (rule 13). Biases of the two are one vector each.
     const int x3 = spec_.norms_per_layer > 1 ? norm("norm2", x, {"norm"}) : x1;
-    attention(x1, y1);
+    attention(x1, y1, kind.windowed);
     mlp(x3, y1, "mlp", f_, {"mlp"});
     int y = y1;
     if (spec_.linear_bias) y = biased("attn.out", y, {h_}, {"residual"}, "bias_dropout_add");
     return residual("residual1", x, y, {h_});
   }
-  attention(x1, y1);
+  attention(x1, y1, kind.windowed);
   const int attended =
       spec_.out_bias && !spec_.linear_bias ? biased("attn.out", y1, {h_}, {"residual"}, "bias_dropout_add") : y1;
   const int x2 = residual("residual1", x, attended, {h_});
   const int x3 = norm("norm2", x2, {"norm"});
   const int y2 = activation("Y2", {b_, s_, h_});
-  with_experts ? experts(x3, y2) : mlp(x3, y2, "mlp", f_, {"mlp"});
-  return residual("residual2", x2, y2, with_experts ? std::vector<int>{} : std::vector<int>{h_});
+  kind.experts ? experts(x3, y2) : mlp(x3, y2, "mlp", f_, {"mlp"});
+  return residual("residual2", x2, y2, kind.experts ? std::vector<int>{} : std::vector<int>{h_});
 }
 
-void TransformerBuilder::layer(const char* name, std::int64_t repeat, bool with_experts) {
-  start_block(name, repeat, Block::Place::layers);
+void TransformerBuilder::layer(LayerKind kind, std::int64_t repeat) {
+  start_block(kind.windowed ? (kind.experts ? "windowed_expert_layer" : "windowed_layer")
+                            : (kind.experts ? "expert_layer" : "layer"),
+      repeat, Block::Place::layers);
   const int x = activation("X", {b_, s_, h_});
   net_.blocks.back().input = x;
-  net_.blocks.back().output = layer_body(x, with_experts);
+  net_.blocks.back().output = layer_body(x, kind);
 }
 
 /// Multi-token prediction (DeepSeek-V3, arXiv 2412.19437, section 2.2): the next token's embedding and the stream, each
@@ -228,7 +247,7 @@ void TransformerBuilder::prediction() {
     Operator& op = product(name, {"mlp"}, joined, from, weight(std::string(name) + ".w", {hidden_in, h_}));
     op.inputs[0].loops.back() = hidden_in;  // contracted; the output walks h
   }
-  net_.blocks.back().output = layer_body(joined, spec_.experts.count > 0);
+  net_.blocks.back().output = layer_body(joined, {spec_.experts.count > 0, false});
   head("mtp_head", "mtp.");
   net_.blocks.back().repeat = spec_.mtp_layers;
 }

@@ -34,13 +34,14 @@ Access TransformerBuilder::keys(int tensor) const {
   return access;
 }
 
-void TransformerBuilder::fused_core(int q, std::initializer_list<int> keys_and_values, int o) {
+void TransformerBuilder::fused_core(int q, std::initializer_list<int> keys_and_values, int o, bool windowed) {
   Operator& op = add("attn.core", {"attn", "attn.core"}, OperatorKind::attention, "", o, {q});
   for (int tensor : keys_and_values) op.inputs.push_back(keys(tensor));
   op.monoid = Monoid::softmax;
   for (const Access* access : {&op.inputs.front(), &op.output}) op.whole_loops.push_back(access->loops.back());
   for (const Access& access : op.inputs) op.whole_loops.push_back(access.loops.back());
-  op.domain = Domain::causal;
+  op.domain = !windowed ? Domain::causal : spec_.window.chunks ? Domain::chunk : Domain::window;
+  op.reach = windowed ? spec_.window.positions : 0;
   op.query_loop = s_;
   op.key_loop = t_;
 }
@@ -60,15 +61,16 @@ void TransformerBuilder::unfused_core(int q, int k, int v, int o) {
   pv.monoid = Monoid::sum;
 }
 
-int TransformerBuilder::attention(int x, int y) {
-  const int o = spec_.latent.kv_rank > 0 ? latent_attention(x) : plain_attention(x);
+int TransformerBuilder::attention(int x, int y, bool windowed) {
+  const int o = spec_.latent.kv_rank > 0 ? latent_attention(x, windowed) : plain_attention(x, windowed);
   const int inner = net_.tensors[o].dims.back();
   product("attn.out", {"attn", "attn.out"}, y, o, weight("WO", {g_, r_, inner, h_}));
   return y;
 }
 
-int TransformerBuilder::plain_attention(int x) {
+int TransformerBuilder::plain_attention(int x, bool windowed) {
   int q = projection("Q", x, {g_, r_, d_}), k = projection("K", x, {g_, d_}), v = projection("V", x, {g_, d_});
+  const int projected[] = {q, k, v};
   if (spec_.linear_bias || spec_.qkv_bias) {
     const Tags tags{"attn", "attn.qkv"};
     q = biased("Q", q, {g_, r_, d_}, tags, "attn.qkv");
@@ -76,23 +78,22 @@ int TransformerBuilder::plain_attention(int x) {
     v = biased("V", v, {g_, d_}, tags, "attn.qkv");
   }
   // What the core reads is called Q, K and V, so that `move K, V` means it; what was before it, Q.projected.
-  const auto named = [&](const char* letter, int read) {
-    const int first = net_.find_tensor(letter);
+  const auto named = [&](const char* letter, int first, int read) {
     if (read != first) net_.tensors[first].name = std::string(letter) + ".projected";
     net_.tensors[read].name = letter;
     return read;
   };
-  q = named("Q", rope("Q", head_norm("Q", q)));
-  k = named("K", rope("K", head_norm("K", k)));
-  v = named("V", v);
+  q = named("Q", projected[0], rope("Q", head_norm("Q", q)));
+  k = named("K", projected[1], rope("K", head_norm("K", k)));
+  v = named("V", projected[2], v);
   const int o = activation("O", {b_, s_, g_, r_, d_});
-  form_ == AttentionForm::fused ? fused_core(q, {k, v}, o) : unfused_core(q, k, v, o);
+  form_ == AttentionForm::fused ? fused_core(q, {k, v}, o, windowed) : unfused_core(q, k, v, o);
   return o;
 }
 
 /// DeepSeek-V2 (arXiv 2405.04434) section 2.1: queries, keys and values through low-rank latents; one rotated key for
 /// all heads. The core is always fused: its query and value sizes differ.
-int TransformerBuilder::latent_attention(int x) {
+int TransformerBuilder::latent_attention(int x, bool windowed) {
   const Tags tags{"attn", "attn.qkv"};
   const auto down = [&](const char* name, int rank) {
     const int y = activation(name, {b_, s_, rank});
@@ -117,7 +118,7 @@ int TransformerBuilder::latent_attention(int x) {
   const int latent = norm("attn.norm.ckv", ckv, tags);
   const int k = up("K", latent, lk_, {g_, dn_}), v = up("V", latent, lk_, {g_, dv_});
   const int o = activation("O", {b_, s_, g_, r_, dv_});
-  fused_core(rope("Q", q), {k, v, rope("kr", kr_raw)}, o);
+  fused_core(rope("Q", q), {k, v, rope("kr", kr_raw)}, o, windowed);
   return o;
 }
 

@@ -35,8 +35,8 @@ class TransformerBuilder {
   int dropped(const std::string& name, int x, Tags tags, const std::string& kernel);
   void start_block(const char* name, std::int64_t repeat, Block::Place place);
   void embedding();
-  void layer(const char* name, std::int64_t repeat, bool experts);
-  int layer_body(int x, bool experts);
+  void layer(LayerKind kind, std::int64_t repeat);
+  int layer_body(int x, LayerKind kind);
   int residual(const std::string& name, int stream, int y, std::vector<int> bias_dims);
   void head(const char* name, const std::string& prefix);
   void prediction();
@@ -46,11 +46,11 @@ class TransformerBuilder {
   int rope(const std::string& name, int x);
   int head_norm(const std::string& name, int x);
   [[nodiscard]] Access keys(int tensor) const;
-  void fused_core(int q, std::initializer_list<int> keys_and_values, int o);
+  void fused_core(int q, std::initializer_list<int> keys_and_values, int o, bool windowed);
   void unfused_core(int q, int k, int v, int o);
-  int attention(int x, int y);
-  int plain_attention(int x);
-  int latent_attention(int x);
+  int attention(int x, int y, bool windowed);
+  int plain_attention(int x, bool windowed);
+  int latent_attention(int x, bool windowed);
 
   // transformer_mlp.cpp
   [[nodiscard]] bool gated() const;

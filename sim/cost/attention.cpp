@@ -50,7 +50,9 @@ Price CostModel::attention(const KernelWork& work) const {
   const double slower = tuning_[StepParameter::products] * tuning_[StepParameter::attention] *
                         profile_->sustained_slowdown / rate_share(*stack_, machine_->gpu, precision_, work.head_dim);
   const Flops forward = work.flops * (slower / (work.backward ? backward_products : 1));
-  const Seconds kernel = attention_time(law, forward, work.sequence, work.backward).time;
+  // The law knows causal kernels by their length: a window runs as fast as the one that walks as many keys.
+  const double length = work.walked > 0 ? std::min(work.sequence, 2 * work.walked) : work.sequence;
+  const Seconds kernel = attention_time(law, forward, length, work.backward).time;
   return {kernel + law.t0 * (work.launches - 1), law.source, law.spread, "attention ramp", false, 0};
 }
 

@@ -33,12 +33,12 @@ GemmQuery timed_product(const KernelWork& work, Precision plan) {
 }
 
 /// Heads by what the work computes, shared keys and values by what it reads: so that any split of heads comes out
-/// right.
+/// right. Kernels with windows are timed without, as the law is one of kernels that see all keys.
 AttentionQuery attention_query(const KernelWork& work, const StepSizes& sizes) {
   const LatentAttention& latent = sizes.network.latent;
   const double key = work.head_dim, value = latent.kv_rank > 0 ? static_cast<double>(latent.value_dim) : key;
   const auto batch = static_cast<double>(sizes.micro_batch);
-  const double pairs = work.sequence * (work.sequence + 1) / 2;
+  const double pairs = work.sequence * (work.walked > 0 ? work.walked : (work.sequence + 1) / 2);
   const double products = work.backward ? 3 * key + 2 * value : key + value;
   const double heads = std::round(work.flops.value() / (2 * products * pairs * batch));
   // Forward moves queries, results, keys and values once; backward all four and their gradients.

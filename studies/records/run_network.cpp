@@ -53,12 +53,16 @@ void set_latent(NetworkSpec& spec, const RunLatent& run) {
   spec.head_dim = run.nope_dim + run.rope_dim;
 }
 
-/// What records leave out of networks known by name: openai/gpt-oss has biases everywhere, Qwen3 norms each query and
+/// What records leave out of networks known by name: openai/gpt-oss has biases everywhere and windows in every other
+/// layer, Qwen3 norms each query and
 /// key head, DeepSeek-V3 and its kin correct the router's scores, it chooses within 4 of 8 groups (their config.json
 /// and modelling code).
 void set_known(NetworkSpec& spec) {
   const auto called = [&](std::string_view name) { return spec.name.starts_with(name); };
-  if (called("GPT-OSS")) spec.qkv_bias = spec.out_bias = spec.experts.router_bias = spec.experts.expert_bias = true;
+  if (called("GPT-OSS")) {
+    spec.qkv_bias = spec.out_bias = spec.experts.router_bias = spec.experts.expert_bias = true;
+    spec.window = {128, "wf", false};
+  }
   if (called("Qwen3")) spec.qk_norm = true;
   if (called("DeepSeek-V3") || called("Kimi-K2")) spec.experts.router_bias = true;
   if (called("DeepSeek-V3") && spec.experts.count == 256) spec.experts.groups = 8, spec.experts.top_groups = 4;

@@ -134,20 +134,17 @@ class Resolver {
         fmt::format("--seq 8k, or --seq {} if that is meant", own));
   }
 
-  /// Attention in windows is built as full attention: said first where it matters, among the remarks elsewhere.
+  /// Which layers see less than all positions: they take less time and fewer FLOPs.
   void note_window() {
-    constexpr double worth_a_warning = 0.01;
     const NetworkSpec& network = scenario_.network.row;
-    const std::int64_t sequence = scenario_.plan.sequence;
-    const double excess = window_excess(network, sequence, scenario_.causal_attention);
-    if (!(excess > 0)) return;
-    const std::string text = fmt::format(
-        "attention in {} of {} layers sees {} {} positions, and is forecast in full: model FLOPs {:.1f} % too many at "
-        "sequence {}, and time with them",
-        network.window.layers, network.layers, network.window.chunks ? "a chunk of" : "the last",
-        network.window.positions, 100 * excess, sequence);
-    if (excess > worth_a_warning) scenario_.warnings.push_back(text);
-    else remark(text);
+    const AttentionWindow& window = network.window;
+    if (window.positions == 0 || window.positions >= scenario_.plan.sequence) return;
+    std::int64_t layers = 0;
+    for (std::int64_t layer = 0; layer < network.layers; ++layer) layers += is_windowed_layer(network, layer) ? 1 : 0;
+    remark(fmt::format("attention in {} of {} layers sees {} {} positions", layers, network.layers,
+        window.chunks ? "a chunk of" : "the last", window.positions));
+    if (scenario_.stack.row.attention == AttentionForm::unfused)
+      remark("the attention of this software writes all scores out, masked or not");
   }
 
   void note_fit() {

@@ -38,6 +38,11 @@ Expected<void> check_positions(const Scenario& scenario) {
 
 /// Scores that are written out grow with the keys of all earlier slices, and so does what softmax reads of them.
 Expected<void> check_attention(const Scenario& scenario) {
+  const std::int64_t window = scenario.network.row.window.positions;
+  if (window > 0 && window < scenario.plan.sequence)
+    return fail(scenario.pipeline.slices_where,
+        fmt::format("the window of {} positions ends in earlier slices: not modelled", window),
+        "a network without windows, or one slice");
   if (scenario.stack.row.attention == AttentionForm::fused) return {};
   return fail(scenario.pipeline.slices_where,
       fmt::format("stack {} writes attention scores out, whose size differs from slice to slice: not modelled",

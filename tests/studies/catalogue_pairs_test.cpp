@@ -97,7 +97,6 @@ bool is_law(const std::string& warning) {
 bool is_explained(const std::string& warning, const Scenario& scenario, const Prediction& prediction) {
   if (warning.starts_with("does not fit: rank")) return !prediction.step.memory.fits;
   if (in(warning, " x the needed matrix work is done: ")) return !prediction.program.notes.empty();
-  if (in(warning, " positions, and is forecast in full: ")) return scenario.network.row.window.layers > 0;
   if (!is_law(warning)) return false;
   if (in(warning, ": beyond the largest size measured; ")) return warning.starts_with("curve ");
   if (!in(warning, "; its calls take ")) return false;

@@ -115,13 +115,21 @@ TEST(HfNetwork, UnknownKeysAreRefused) {
   EXPECT_THAT(ran.err, HasSubstr("made_up 3"));
 }
 
-TEST(HfNetwork, WindowsStandAboveTheFiguresWhereTheyMatter) {
-  const auto far = run_line("predict mistral-7b --gpus 8 --seq 16k");
-  ASSERT_EQ(far.code, 0) << far.err;
-  const auto warning = far.out.find("attention in 32 of 32 layers sees the last 4096 positions");
-  ASSERT_NE(warning, std::string::npos) << far.out;
-  EXPECT_LT(warning, far.out.find("Step time"));
+TEST(HfNetwork, WindowsTakeTheirOwnTimeAndRefuseWhatIsNotBuilt) {
+  const std::string far = "predict mistral-7b --gpus 8 --seq 32k --zero 3 --recompute full";
+  const auto ran = run_line(far);
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("attention in 32 of 32 layers sees the last 4096 positions"));
   EXPECT_THAT(run_line("predict mistral-7b --gpus 8").out, testing::Not(HasSubstr("sees the last")));
+  const auto ring = run_line(far + " --cp 2");
+  EXPECT_EQ(ring.code, 2);
+  EXPECT_THAT(ring.err, HasSubstr("attention in a window of 4096 positions does not go round a ring of cp 2"));
+  EXPECT_THAT(ring.err, HasSubstr("--cp-kind gather"));
+  EXPECT_EQ(run_line(far + " --cp 2 --cp-kind gather").code, 0);
+  EXPECT_EQ(run_line(far + " --cp 2 --cp-kind ulysses").code, 0);
+  const auto slices = run_line("predict mistral-7b --gpus 8 --pp 2 --seq 32k --schedule seq-1f1b --seq-splits 4");
+  EXPECT_EQ(slices.code, 2);
+  EXPECT_THAT(slices.err, HasSubstr("the window of 4096 positions ends in earlier slices"));
 }
 
 }  // namespace

@@ -142,7 +142,7 @@ Error in_keys_of(JsonObject& config, Error error, const std::string& where) {
       {"experts/dense_layers", {"first_k_dense_replace", "mlp_only_layers"}},
       {"experts/every", {"decoder_sparse_step", "interleave_moe_layer_step"}},
       {"latent_attention/nope_dim", {"qk_nope_head_dim"}}, {"latent_attention/rope_dim", {"qk_rope_head_dim"}},
-      {"latent_attention/value_dim", {"v_head_dim"}}, {"window/layers", {"sliding_window", "attention_chunk_size"}}};
+      {"latent_attention/value_dim", {"v_head_dim"}}, {"window/pattern", {"sliding_window", "attention_chunk_size"}}};
   for (const FieldKeys& row : table) {
     if (error.where != fmt::format("{}:/{}", where, row.field)) continue;
     for (const char* key : row.keys)

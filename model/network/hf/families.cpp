@@ -30,7 +30,7 @@ void attention_biases(HfReader& r, bool absent) {
 void window_everywhere(HfReader& r, std::int64_t absent) {
   if (r.config.has("sliding_window") || r.config.names("sliding_window")) absent = 0;
   else if (absent > 0) r.note(fmt::format("sliding_window {} (not in the file)", absent));
-  r.window(std::max(r.length_or_none("sliding_window"), absent), r.spec.layers);
+  r.window(std::max(r.length_or_none("sliding_window"), absent), "w");
 }
 
 /// configuration_qwen2.py: with use_sliding_window the layers from max_window_layers on have the window.
@@ -39,7 +39,10 @@ void window_behind(HfReader& r) {
   r.config.optional("use_sliding_window", used);
   const std::int64_t positions = r.length_or_none("sliding_window");
   const std::int64_t before = r.config.has("max_window_layers") ? r.size_or("max_window_layers", 0) : 28;
-  r.window(used ? positions : 0, std::max<std::int64_t>(0, r.spec.layers - before));
+  const std::int64_t full = std::min(before, r.spec.layers), behind = r.spec.layers - full;
+  if (full == 0 || !used) return r.window(used ? positions : 0, "w");
+  std::string pattern(static_cast<std::size_t>(full), 'f');
+  r.window(positions, pattern.append(static_cast<std::size_t>(behind), 'w'));
 }
 
 void llama_family(HfReader& r) { llama_like(r, false); }
@@ -197,7 +200,7 @@ void gpt_oss(HfReader& r) {
   e.top_k = r.either("num_experts_per_tok", "experts_per_token");
   e.ffn_hidden = r.spec.ffn_hidden = r.size("intermediate_size");
   e.router_bias = e.expert_bias = true;
-  r.window(r.size_or("sliding_window", 128), (r.spec.layers + 1) / 2);  // every second layer, from the first on
+  r.window(r.size_or("sliding_window", 128), "wf");  // every second layer, from the first on
   r.note("attention sinks (one number per head and layer) are not counted");
 }
 
@@ -223,10 +226,12 @@ void llama4(HfReader& r) {
   std::vector<std::int64_t> rotated;
   r.config.optional("no_rope_layers", rotated, IntegerRange{0, 1});
   const std::int64_t interval = r.config.has("no_rope_layer_interval") ? r.size("no_rope_layer_interval") : 4;
-  const auto chunked = rotated.empty() ? n.layers - n.layers / interval : std::ranges::count(rotated, 1);
+  std::string pattern;
+  for (const std::int64_t turns : rotated) pattern += turns == 1 ? 'w' : 'f';
+  if (rotated.empty()) pattern = interval > n.layers ? "w" : std::string(static_cast<std::size_t>(interval) - 1, 'w') + 'f';
   r.window(r.config.names("attention_chunk_size") ? r.length_or_none("attention_chunk_size")
                                                   : r.size_or("attention_chunk_size", 8192),
-      chunked, true);
+      pattern, true);
   r.note("the norm of queries and keys has no weights");
 }
 

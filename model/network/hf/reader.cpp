@@ -26,6 +26,19 @@ constexpr ActivationName activations[] = {
     {"relu2", Activation::squared_relu, Activation::squared_relu, false},
 };
 
+/// "wwfwwfwwf" is "wwf" over and over.
+std::string shortest(std::string pattern) {
+  const auto repeats = [&](std::size_t length) {
+    for (std::size_t i = length; i < pattern.size(); ++i)
+      if (pattern[i] != pattern[i - length]) return false;
+    return true;
+  };
+  std::size_t length = 1;
+  while (!repeats(length)) ++length;
+  pattern.resize(length);
+  return pattern;
+}
+
 }  // namespace
 
 std::int64_t HfReader::size(const char* key) {
@@ -95,24 +108,24 @@ void HfReader::length(const char* key) {
   note(fmt::format("sequence {}, its {}, as it has no training length", spec.sequence, key));
 }
 
-void HfReader::window(std::int64_t positions, std::int64_t layers, bool chunks) {
+void HfReader::window(std::int64_t positions, std::string pattern, bool chunks) {
   std::vector<std::string> kinds;
   config.optional("layer_types", kinds);
   if (!kinds.empty()) {
-    layers = 0;
+    pattern.clear();
     for (const std::string& kind : kinds) {
       const bool partial = kind == "sliding_attention" || kind == "chunked_attention";
       config.require(partial || kind == "full_attention", "layer_types",
           fmt::format("layers of the kind '{:.40}' are none of our forms", kind),
           "full_attention, sliding_attention, chunked_attention");
-      layers += partial;
+      pattern += partial ? 'w' : 'f';
     }
     config.require(static_cast<std::int64_t>(kinds.size()) == spec.layers, "layer_types",
         fmt::format("{} kinds for {} layers", kinds.size(), spec.layers), "one for each layer");
-    config.require(layers == 0 || positions > 0, "layer_types", "no length says how far their attention looks",
-        chunks ? "attention_chunk_size" : "sliding_window");
+    config.require(pattern.find('w') == pattern.npos || positions > 0, "layer_types",
+        "no length says how far their attention looks", chunks ? "attention_chunk_size" : "sliding_window");
   }
-  if (positions > 0 && layers > 0) spec.window = {positions, layers, chunks};
+  if (positions > 0 && pattern.find('w') != pattern.npos) spec.window = {positions, shortest(std::move(pattern)), chunks};
 }
 
 std::int64_t HfReader::length_or_none(const char* key) {

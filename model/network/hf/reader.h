@@ -26,8 +26,9 @@ class HfReader {
   void length(const char* key);
   /// 0 where the key is absent or null.
   std::int64_t length_or_none(const char* key);
-  /// Attention of so many positions in `layers` layers, or in those that `layer_types` lists. 0 = none.
-  void window(std::int64_t positions, std::int64_t layers, bool chunks = false);
+  /// Attention of so many positions in the layers of the pattern (AttentionWindow), or in those that `layer_types`
+  /// lists. 0, or no w in it = none.
+  void window(std::int64_t positions, std::string pattern, bool chunks = false);
   void dropout(std::initializer_list<const char*> keys, double absent);
   void note(std::string text) { notes.push_back(std::move(text)); }
 

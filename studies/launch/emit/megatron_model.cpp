@@ -62,6 +62,17 @@ void write_positions(const NetworkSpec& network, std::int64_t sequence, EmittedG
   if (network.positions == Positions::alibi) unsaid.emplace_back("ALiBi; Megatron-LM runs without positions");
 }
 
+void write_window(const NetworkSpec& network, std::int64_t sequence, EmittedGroup& group, Unsaid& unsaid) {
+  const AttentionWindow& window = network.window;
+  if (window.positions == 0 || window.positions >= sequence) return;
+  if (window.chunks)
+    return void(unsaid.push_back(
+        fmt::format("attention in chunks of {} positions; Megatron-LM sees all of them", window.positions)));
+  group.add("window-size", fmt::format("{},0", window.positions - 1), "keys before a query and behind it");
+  if (const std::string layers = window_layer_pattern(network); !layers.empty())
+    group.add("window-attn-skip-freq", layers, "which layers have the window");
+}
+
 /// Biases everywhere, on queries, keys and values, or nowhere. Beside experts everywhere means attention, experts and
 /// router (moe/router.py of core_v0.19.0 adds one number per expert), which our networks say one by one.
 void write_biases(const NetworkSpec& network, EmittedGroup& group, Unsaid& unsaid) {
@@ -107,6 +118,26 @@ std::string expert_layer_pattern(const NetworkSpec& network) {
   return "(" + pattern + ")";
 }
 
+std::string window_layer_pattern(const NetworkSpec& network) {
+  std::string pattern = network.window.pattern;
+  const std::size_t full = pattern.find('f');
+  if (full == pattern.npos) return "";
+  if (full + 1 == pattern.size()) return std::to_string(pattern.size());
+  const auto length = static_cast<std::int64_t>(pattern.size());
+  if (network.layers % length != 0) {
+    pattern.clear();
+    for (std::int64_t layer = 0; layer < network.layers; ++layer) pattern += is_windowed_layer(network, layer) ? 'w' : 'f';
+  }
+  std::string runs;
+  for (std::size_t at = 0; at < pattern.size();) {
+    const std::size_t end = std::min(pattern.find_first_not_of(pattern[at], at), pattern.size());
+    runs += (runs.empty() ? "" : "+") + pattern_run(pattern[at] == 'w' ? 1 : 0, static_cast<std::int64_t>(end - at));
+    at = end;
+  }
+  const std::int64_t turns = network.layers / static_cast<std::int64_t>(pattern.size());
+  return turns > 1 ? fmt::format("({})*{}", runs, turns) : fmt::format("({})", runs);
+}
+
 EmittedGroup megatron_network(const EmitPlan& plan, Unsaid& unsaid) {
   const NetworkSpec& network = plan.scenario->network.row;
   EmittedGroup group{fmt::format("Network: {}", network.name), {}};
@@ -115,6 +146,7 @@ EmittedGroup megatron_network(const EmitPlan& plan, Unsaid& unsaid) {
   group.add("normalization", network.norm == Norm::rmsnorm ? "RMSNorm" : "LayerNorm");
   write_activation(network, group, unsaid);
   write_positions(network, plan.scenario->plan.sequence, group, unsaid);
+  write_window(network, plan.scenario->plan.sequence, group, unsaid);
   write_biases(network, group, unsaid);
   if (network.qk_norm && network.latent.kv_rank == 0) group.add_flag("qk-layernorm");
   write_block_form(network, unsaid);

@@ -14,7 +14,7 @@ constexpr auto asked_names = std::to_array<std::string_view>({
     "squared_relu", "positions", "no_positions", "rotary", "linear_bias", "no_linear_bias", "qkv_bias", "qk_norm",
     "parallel_block", "embedding_norm", "attention_dropout", "hidden_dropout", "untied", "tied", "mamba_layers",
     "experts", "top_k", "expert_ffn", "shared_ffn", "shared_gate", "router_bias", "expert_groups",
-    "top_groups", "expert_layers", "capacity",
+    "top_groups", "expert_layers", "window", "window_layers", "capacity",
     "mtp_layers", "latent", "query_rank", "key_rank", "nope_dim", "rope_dim", "value_dim", "model_name", "model_flavor",
     "config_file", "config_name", "lora_rank", "expansion",
     "micro_batch", "global_batch", "accumulation", "stage_batch", "micro_batches", "tokens_per_rank",

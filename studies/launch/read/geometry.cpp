@@ -8,6 +8,7 @@
 #include "calibrate/import/delimited.h"
 #include "calibrate/import/tables/plain_words.h"
 #include "model/base/text.h"
+#include "model/base/whole_number.h"
 #include "model/catalog.h"
 #include "model/network/network_rules.h"
 #include "studies/launch/facts/argument_words.h"
@@ -97,6 +98,7 @@ class GeometryReader {
     widths();
     plain_vocab_ = read_vocabulary(subject_, from_);
     experts();
+    window();
     latent();
     if (ask_.error()) return tl::unexpected(*ask_.error());
     TRY(complete());
@@ -248,6 +250,49 @@ class GeometryReader {
         "dense ones in front and then every n-th", first));
   }
 
+  /// "(127, 0)": keys before the query and behind it, its own apart; a single number counts its own. Which layers: a
+  /// number n for full attention in every n-th, or a 1 for each layer with the window (Megatron-LM
+  /// core/transformer/utils.py, is_layer_window_attention).
+  void window() {
+    const auto text = ask_.text(Asked::window), layers = ask_.text(Asked::window_layers);
+    if (!text) return;
+    const std::string_view inside = without_brackets(*text);
+    const std::size_t comma = inside.find(',');
+    const auto before = parsed_number<std::int64_t>(stripped(inside.substr(0, comma)));
+    const auto behind = comma == inside.npos ? 0 : parsed_number<std::int64_t>(stripped(inside.substr(comma + 1)));
+    constexpr std::int64_t longest = std::int64_t{1} << 30;
+    if (is_switched_off(*text) || (before && *before < 0)) return void(spec_.window = {});
+    if (!before || !behind || *behind > 0 || *before > longest)
+      return ask_.refuse(Asked::window, fmt::format("the window '{:.40}' is none of ours", *text),
+          "keys before the query, and none behind it: 4095,0");
+    spec_.window = {comma == inside.npos ? *before : *before + 1, "w", false};
+    if (layers) window_layers(*layers);
+  }
+
+  void window_layers(const std::string& text) {
+    std::string& pattern = spec_.window.pattern;
+    if (const auto every = parsed_number<std::int64_t>(text)) {
+      const bool some = *every >= 1 && *every <= spec_.layers;
+      if (some) pattern = std::string(static_cast<std::size_t>(*every - 1), 'w') + "f";
+      if (*every == 1) spec_.window = {};
+      return;
+    }
+    const auto list = read_expert_pattern(text);
+    if (!list) return ask_.refuse(Asked::window_layers, fmt::format("'{:.40}' is no list of layers", text), "[1]*5+[0]");
+    pattern.clear();
+    for (const int one : *list) pattern += one == 1 ? 'w' : 'f';
+    if (static_cast<std::int64_t>(pattern.size()) != spec_.layers)
+      return ask_.refuse(Asked::window_layers, fmt::format("{} layers of {}", pattern.size(), spec_.layers),
+          "a 1 or 0 for each layer");
+    if (pattern.find('w') == pattern.npos) spec_.window = {};
+  }
+
+  static std::string_view without_brackets(std::string_view text) {
+    text = stripped(text);
+    const bool brackets = text.size() > 1 && std::string_view("([").find(text.front()) != std::string_view::npos;
+    return brackets ? text.substr(1, text.size() - 2) : text;
+  }
+
   /// Megatron's defaults of MLATransformerConfig where only the flag is given.
   void latent() {
     const bool on = ask_.flag(Asked::latent, false);
@@ -336,7 +381,7 @@ const NetworkSpec* recognised(const NetworkSpec& spec) {
   const auto plain = [](NetworkSpec row) {
     row.id = row.name = row.source = "";
     row.aliases.clear();
-    row.window = {};  // few launches tell it, and the forecast says where it matters
+    row.window = {};  // a launch says by itself how far its attention looks
     row.sequence = 1, row.published_parameters = 0, row.published_parameters_billion = "";
     if (row.positions != Positions::learned) row.max_positions = 0;
     return write_network(row);

@@ -34,6 +34,20 @@ NetworkSpec named_by_kin(NetworkSpec spec, const std::string& where) {
   return spec;
 }
 
+/// A network of the catalogue, with the windows that the launch has, or without.
+Chosen<NetworkSpec> with_its_window(NetworkSpec row, const NetworkSpec& launched) {
+  const LayerKinds own = layer_kinds(row, launched.sequence), here = layer_kinds(launched, launched.sequence);
+  const bool windowed = std::ranges::any_of(here.kinds, &LayerKind::windowed);
+  const bool same = own.kinds == here.kinds && own.of_layer == here.of_layer &&
+                    (!windowed || (row.window.positions == launched.window.positions &&
+                                      row.window.chunks == launched.window.chunks));
+  std::string id = row.id;
+  if (same) return {std::move(row), id};
+  row.name += windowed ? " with other windows" : " with full attention in all layers";
+  row.window = launched.window;
+  return {std::move(row), ""};
+}
+
 /// Puts what a launch sets under the keys of a scenario.
 class RequestWriter {
  public:
@@ -66,7 +80,7 @@ class RequestWriter {
 
   void nouns() {
     const NetworkSpec* row = recognised(from_.network);
-    if (row != nullptr) request_.network = Chosen<NetworkSpec>{*row, row->id};
+    if (row != nullptr) request_.network = with_its_window(*row, from_.network);
     else request_.network = Chosen<NetworkSpec>{named_by_kin(from_.network, launch_.where), ""};
     Run dated = from_.run;
     dated.id.clear();

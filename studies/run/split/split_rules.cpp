@@ -225,6 +225,19 @@ Error sequence_error(const BrokenSplit& a) {
       fmt::format("nearest sequences: {}", nearest_multiples(a.size.sequence, step))};
 }
 
+/// Transformer Engine brings keys of windowed attention together by gathers or by heads, never round a ring
+/// (transformer_engine/pytorch/attention/dot_product_attention/context_parallel.py, cp_comm_type "p2p").
+bool window_goes_round(const Split& split, const SplitSize& size, const NetworkSpec& network) {
+  const std::int64_t window = network.window.positions;
+  return split.cp == 1 || split.context != ContextKind::ring || window == 0 || window >= size.sequence;
+}
+Error window_error(const BrokenSplit& a) {
+  return {a.origin(FieldId::cp_kind),
+      fmt::format("attention in {} of {} positions does not go round a ring of cp {}",
+          a.network.window.chunks ? "chunks" : "a window", a.network.window.positions, a.split.cp),
+      "--cp-kind gather, or ulysses"};
+}
+
 bool context_heads_fit(const Split& split, const SplitSize&, const NetworkSpec& network) {
   return split.cp == 1 || split.context != ContextKind::ulysses || heads_split(network, split.tp * split.cp);
 }
@@ -304,6 +317,7 @@ constexpr auto rule_table = [] {
       rule_of<positions_error>("sequence longer than the learned positions", positions_fit, {}),
       rule_of<sequence_error>("sequence does not divide by cp and tp", sequence_fits, {tp, cp, cp_kind, sp}),
       rule_of<context_heads_error>("heads do not divide by tp x cp (ulysses)", context_heads_fit, {tp, cp, cp_kind}),
+      rule_of<window_error>("windows do not go round a ring", window_goes_round, {cp, cp_kind}),
       rule_of<boundary_error>(
           "sequence does not divide into boundary pieces", boundary_fits, {tp, cp, pp, sp, scatter_boundary}),
       rule_of<batch_error>(

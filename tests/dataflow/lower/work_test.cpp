@@ -59,7 +59,7 @@ KernelWork only(const ProgramBlock& block, const std::string& label) {
 }
 
 auto numbers(const KernelWork& w) {
-  return std::tuple(w.label, w.kernel, w.pass, w.m, w.n, w.k, w.batch, w.sequence, w.backward, w.element_bytes,
+  return std::tuple(w.label, w.kernel, w.pass, w.m, w.n, w.k, w.batch, w.sequence, w.walked, w.backward, w.element_bytes,
       w.keeps_width, w.head_dim, w.flops.value(), w.useful.value(), w.bytes.value(), w.imbalance, w.launches,
       w.host_calls, w.routed);
 }
@@ -161,6 +161,32 @@ TEST(StackWork, RowsAreSortedOnTheDeviceTokensAreNot) {
       for (const auto& [before, after] : pairs)
         EXPECT_EQ((before.bytes - after.bytes).value(), copies * 2 * rows * hidden * 2) << label;
   }
+}
+
+// 4096 positions, 32 heads of 128. A query sees 512 - 512 * 511 / 8192 keys in a window of 512, 256.5 in chunks of 512;
+// the kernel walks a block of 128 more, forward two products, backward five.
+TEST(Windows, KernelsTakeTheTimeOfTheBlocksThatTheyWalk) {
+  for (const bool chunks : {false, true}) {
+    WorkCase c = dense();
+    c.spec.window = {512, "wf", chunks};
+    const Program program = c.program();
+    ASSERT_EQ(program.blocks.size(), 4U);
+    const double seen = chunks ? 256.5 : 512 - 512.0 * 511 / 8192;
+    const auto pairs = [&](double keys) { return Flops(4096 * keys * 32 * 128 * 2); };
+    const KernelWork full = only(program.blocks[1], "attn.core"), near = only(program.blocks[2], "attn.core");
+    EXPECT_NEAR(full.flops / (pairs(2048.5) * 2), 1, 1e-12);
+    EXPECT_NEAR(near.flops / (pairs(seen + 128) * 2), 1, 1e-12);
+    EXPECT_NEAR(near.useful / (pairs(seen) * 2), 1, 1e-12);
+    EXPECT_NEAR(only(program.blocks[2], "attn.core dX").flops / (pairs(seen + 128) * 5), 1, 1e-12);
+    EXPECT_NEAR(near.walked, seen + 128, 1e-9);
+    EXPECT_EQ(near.sequence, 4096);
+    EXPECT_EQ(near.bytes, full.bytes) << "a window changes no bytes";
+    ASSERT_EQ(program.chunks.size(), 1U);
+    EXPECT_GE(program.chunks[0].runs.size(), 4U) << "layers take turns";
+  }
+  WorkCase whole = dense();
+  whole.spec.window = {4096, "w", false};
+  EXPECT_EQ(numbers(only(whole.layer(), "attn.core")), numbers(only(dense().layer(), "attn.core")));
 }
 
 TEST(StackWork, ANarrowHeadChangesTheHeadOnly) {

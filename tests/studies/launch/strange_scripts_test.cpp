@@ -48,6 +48,17 @@ TEST_F(StrangersLaunch, AFunctionRunsScriptsOfOtherFunctions) {
   }
 }
 
+TEST_F(StrangersLaunch, WindowsOfALaunchAreForecast) {
+  const std::string run = "torchrun --nnodes 2 --nproc_per_node 8 pretrain_gpt.py" + sizes;
+  const auto seen = [&](const std::string& more) { return predict("--megatron", run + more + "\n"); };
+  EXPECT_THAT(seen("").out, Not(HasSubstr("layers sees")));
+  EXPECT_THAT(seen(" --window-size 255,0").out, HasSubstr("24 of 24 layers sees the last 256 positions"));
+  EXPECT_THAT(seen(" --window-size \"(255, 0)\" --window-attn-skip-freq 6").out, HasSubstr("20 of 24 layers sees"));
+  EXPECT_THAT(seen(" --window-size 255,0 --window-attn-skip-freq \"([0]*8+[1]*16)\"").out, HasSubstr("16 of 24 layers"));
+  EXPECT_THAT(seen(" --window-size 255,0 --window-attn-skip-freq \"([0]*8)\"").err, HasSubstr("8 layers of 24"));
+  EXPECT_THAT(seen(" --window-size 255,255").err, HasSubstr("the window '255,255' is none of ours"));
+}
+
 TEST_F(StrangersLaunch, SrunTellsItsScriptHowManyNodesItAskedFor) {
   write("train.sh", "torchrun --nnodes ${SLURM_NNODES:-1} --nproc_per_node 8 pretrain_gpt.py" + sizes + "\n");
   for (const char* command : {"srun -N 2 ./train.sh", "srun -N2 bash train.sh", "srun --nodes=2 --ntasks 2 ./train.sh"})

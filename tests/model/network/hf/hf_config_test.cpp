@@ -218,14 +218,14 @@ TEST(ReadHfConfig, SaysWhatItTookAndWhatItLeftOut) {
     ASSERT_TRUE(read) << row.row;
     if (row.row == std::string("gpt-oss-120b")) {
       EXPECT_EQ(read->network.window.positions, 128);
-      EXPECT_EQ(read->network.window.layers, 18) << "every second of 36";
+      EXPECT_EQ(read->network.window.pattern, "wf") << "every second";
       EXPECT_TRUE(noted(*read, "sinks"));
     }
     if (row.row == std::string("llama4-maverick")) {
       EXPECT_TRUE(noted(*read, "text_config only"));
       EXPECT_EQ(read->left_out, std::vector<std::string>{"vision_config"});
       EXPECT_TRUE(read->network.window.chunks);
-      EXPECT_EQ(read->network.window.layers, 36) << "three of every four layers turn positions and see chunks";
+      EXPECT_EQ(read->network.window.pattern, "wwwf") << "three of every four layers turn positions and see chunks";
     }
   }
 }
@@ -289,7 +289,7 @@ TEST(ReadHfConfig, ReadsWindowsOfQwenLayers) {
   };
   const auto some = with("\"use_sliding_window\": true, \"sliding_window\": 4096, \"max_window_layers\": 24");
   ASSERT_TRUE(some) << to_text(some.error());
-  EXPECT_EQ(some->network.window.layers, 8) << "those behind the first 24 of 32";
+  EXPECT_EQ(some->network.window.pattern, std::string(24, 'f') + "wwwwwwww") << "those behind the first 24 of 32";
   const auto unused = with("\"use_sliding_window\": false, \"sliding_window\": 4096, \"max_window_layers\": 24");
   ASSERT_TRUE(unused);
   EXPECT_EQ(unused->network.window.positions, 0);
