@@ -161,9 +161,9 @@ Expected<void> check_graph(const Network& network);
 std::int64_t parameter_count(const NetworkSpec& spec);
 
 /// Model FLOPs of one training step of `tokens` tokens: forward x 3, no recompute; matrix products and attention
-/// core only. Causal counts half the core, and of a window or a chunk the mean number of keys that a query sees; without
-/// it a query counts as seeing all of them. Source: Narayanan et al. 2021 (arXiv 2104.04473) eq. 3, PaLM appendix B;
-/// windows: NVIDIA-NeMo/Megatron-Bridge 067f987, training/utils/flop_utils.py.
+/// core only. Causal counts half the core, and of a window or a chunk the mean number of keys that a query sees;
+/// without it a query counts as seeing all of them. Source: Narayanan et al. 2021 (arXiv 2104.04473) eq. 3, PaLM
+/// appendix B; windows: NVIDIA-NeMo/Megatron-Bridge 067f987, training/utils/flop_utils.py.
 double model_flops(const NetworkSpec& spec, double tokens, std::int64_t sequence, bool causal);
 
 Expected<NetworkSpec> read_network(const std::string& text, const std::string& where);

@@ -65,7 +65,7 @@ struct StepFit {
   std::int64_t most_gpus = 0;  ///< of the largest run among them; 0 = not known
   /// catalogue ids that the runs were on; elsewhere the fit is transferred, its spread wider
   std::vector<std::string> gpus;
-  std::string source;  ///< whose runs
+  std::string source;    ///< whose runs
   bool foreign = false;  ///< of other software than the one that is forecast; in no file
 };
 

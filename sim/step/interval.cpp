@@ -20,8 +20,9 @@ void add_share(std::vector<LawShare>& shares, const Price& price, Seconds time, 
   if (time.value() <= 0) return;
   const auto known = std::ranges::find_if(shares,
       [&](const LawShare& share) { return std::string_view(share.law) == price.law && share.source == price.source; });
-  LawShare& share =
-      known != shares.end() ? *known : shares.emplace_back(price.law, price.source, price.spread, false, Seconds(0), attention);
+  LawShare& share = known != shares.end()
+                        ? *known
+                        : shares.emplace_back(price.law, price.source, price.spread, false, Seconds(0), attention);
   share.time += time;
   share.extrapolated = share.extrapolated || price.extrapolated;
 }

@@ -235,7 +235,8 @@ TEST(Forecast, MoreGpusWaitLongerForTheirSlowest) {
     return phases.forward + phases.backward;
   };
   // Expected largest of n draws of a standard normal distribution (Harter, Biometrika 48, 1961, table 1).
-  const std::map<std::int64_t, double> largest = {{2, 0.56419}, {8, 1.42360}, {16, 1.76599}, {64, 2.34370}, {400, 2.96818}};
+  const std::map<std::int64_t, double> largest = {
+      {2, 0.56419}, {8, 1.42360}, {16, 1.76599}, {64, 2.34370}, {400, 2.96818}};
   for (const auto& [ranks, deviations] : largest)
     EXPECT_NEAR(compute(0.01, ranks) / compute(0, ranks), 1 + 0.01 * deviations, 3e-4) << ranks;
   EXPECT_NEAR(compute(0.01, 1) / compute(0, 1), 1, 1e-12);

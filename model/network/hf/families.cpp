@@ -228,7 +228,8 @@ void llama4(HfReader& r) {
   const std::int64_t interval = r.config.has("no_rope_layer_interval") ? r.size("no_rope_layer_interval") : 4;
   std::string pattern;
   for (const std::int64_t turns : rotated) pattern += turns == 1 ? 'w' : 'f';
-  if (rotated.empty()) pattern = interval > n.layers ? "w" : std::string(static_cast<std::size_t>(interval) - 1, 'w') + 'f';
+  if (rotated.empty())
+    pattern = interval > n.layers ? "w" : std::string(static_cast<std::size_t>(interval) - 1, 'w') + 'f';
   r.window(r.config.names("attention_chunk_size") ? r.length_or_none("attention_chunk_size")
                                                   : r.size_or("attention_chunk_size", 8192),
       pattern, true);

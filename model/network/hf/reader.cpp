@@ -125,7 +125,8 @@ void HfReader::window(std::int64_t positions, std::string pattern, bool chunks) 
     config.require(pattern.find('w') == pattern.npos || positions > 0, "layer_types",
         "no length says how far their attention looks", chunks ? "attention_chunk_size" : "sliding_window");
   }
-  if (positions > 0 && pattern.find('w') != pattern.npos) spec.window = {positions, shortest(std::move(pattern)), chunks};
+  if (positions > 0 && pattern.find('w') != pattern.npos)
+    spec.window = {positions, shortest(std::move(pattern)), chunks};
 }
 
 std::int64_t HfReader::length_or_none(const char* key) {

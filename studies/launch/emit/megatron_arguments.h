@@ -30,8 +30,8 @@ EmittedGroup megatron_precision(const EmitPlan& plan, Unsaid& unsaid);
 bool uses_megatron_fsdp(const Split& split);
 /// "([0]*3+[1]*58)": which layers have experts, as --moe-layer-freq takes it; "1" for all of them.
 std::string expert_layer_pattern(const NetworkSpec& network);
-/// The value of --window-attn-skip-freq: "6" for full attention in every sixth layer, "([0]*24+[1]*8)" with a 1 for each
-/// layer with the window; "" where all layers have it.
+/// The value of --window-attn-skip-freq: "6" for full attention in every sixth layer, "([0]*24+[1]*8)" with a 1 for
+/// each layer with the window; "" where all layers have it.
 std::string window_layer_pattern(const NetworkSpec& network);
 
 }  // namespace stepcast::launch

@@ -126,7 +126,8 @@ std::string window_layer_pattern(const NetworkSpec& network) {
   const auto length = static_cast<std::int64_t>(pattern.size());
   if (network.layers % length != 0) {
     pattern.clear();
-    for (std::int64_t layer = 0; layer < network.layers; ++layer) pattern += is_windowed_layer(network, layer) ? 'w' : 'f';
+    for (std::int64_t layer = 0; layer < network.layers; ++layer)
+      pattern += is_windowed_layer(network, layer) ? 'w' : 'f';
   }
   std::string runs;
   for (std::size_t at = 0; at < pattern.size();) {

@@ -278,7 +278,8 @@ class GeometryReader {
       return;
     }
     const auto list = read_expert_pattern(text);
-    if (!list) return ask_.refuse(Asked::window_layers, fmt::format("'{:.40}' is no list of layers", text), "[1]*5+[0]");
+    if (!list)
+      return ask_.refuse(Asked::window_layers, fmt::format("'{:.40}' is no list of layers", text), "[1]*5+[0]");
     pattern.clear();
     for (const int one : *list) pattern += one == 1 ? 'w' : 'f';
     if (static_cast<std::int64_t>(pattern.size()) != spec_.layers)

@@ -38,9 +38,9 @@ NetworkSpec named_by_kin(NetworkSpec spec, const std::string& where) {
 Chosen<NetworkSpec> with_its_window(NetworkSpec row, const NetworkSpec& launched) {
   const LayerKinds own = layer_kinds(row, launched.sequence), here = layer_kinds(launched, launched.sequence);
   const bool windowed = std::ranges::any_of(here.kinds, &LayerKind::windowed);
-  const bool same = own.kinds == here.kinds && own.of_layer == here.of_layer &&
-                    (!windowed || (row.window.positions == launched.window.positions &&
-                                      row.window.chunks == launched.window.chunks));
+  const bool same =
+      own.kinds == here.kinds && own.of_layer == here.of_layer &&
+      (!windowed || (row.window.positions == launched.window.positions && row.window.chunks == launched.window.chunks));
   std::string id = row.id;
   if (same) return {std::move(row), id};
   row.name += windowed ? " with other windows" : " with full attention in all layers";

@@ -59,9 +59,9 @@ KernelWork only(const ProgramBlock& block, const std::string& label) {
 }
 
 auto numbers(const KernelWork& w) {
-  return std::tuple(w.label, w.kernel, w.pass, w.m, w.n, w.k, w.batch, w.sequence, w.walked, w.backward, w.element_bytes,
-      w.keeps_width, w.head_dim, w.flops.value(), w.useful.value(), w.bytes.value(), w.imbalance, w.launches,
-      w.host_calls, w.routed);
+  return std::tuple(w.label, w.kernel, w.pass, w.m, w.n, w.k, w.batch, w.sequence, w.walked, w.backward,
+      w.element_bytes, w.keeps_width, w.head_dim, w.flops.value(), w.useful.value(), w.bytes.value(), w.imbalance,
+      w.launches, w.host_calls, w.routed);
 }
 
 /// What differs between two programs of the same kernels, before and after, by label.

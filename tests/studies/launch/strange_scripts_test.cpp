@@ -54,7 +54,8 @@ TEST_F(StrangersLaunch, WindowsOfALaunchAreForecast) {
   EXPECT_THAT(seen("").out, Not(HasSubstr("layers sees")));
   EXPECT_THAT(seen(" --window-size 255,0").out, HasSubstr("24 of 24 layers sees the last 256 positions"));
   EXPECT_THAT(seen(" --window-size \"(255, 0)\" --window-attn-skip-freq 6").out, HasSubstr("20 of 24 layers sees"));
-  EXPECT_THAT(seen(" --window-size 255,0 --window-attn-skip-freq \"([0]*8+[1]*16)\"").out, HasSubstr("16 of 24 layers"));
+  EXPECT_THAT(
+      seen(" --window-size 255,0 --window-attn-skip-freq \"([0]*8+[1]*16)\"").out, HasSubstr("16 of 24 layers"));
   EXPECT_THAT(seen(" --window-size 255,0 --window-attn-skip-freq \"([0]*8)\"").err, HasSubstr("8 layers of 24"));
   EXPECT_THAT(seen(" --window-size 255,255").err, HasSubstr("the window '255,255' is none of ours"));
 }
