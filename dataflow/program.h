@@ -33,7 +33,11 @@ enum class KernelClass : std::uint8_t {
   attention,  ///< fused attention core
   pointwise,  ///< bytes over memory bandwidth; norms, activations, softmax, loss, optimizer
   lookup,     ///< embedding gather / scatter-add: bytes of the touched rows
+  scan,       ///< a state carried along positions (ScanFunction)
 };
+
+/// "2 sequences of 8192, 64 heads of 64 x 128".
+std::string shape_text(const ScanShape& scan);
 
 /// One kernel launch (or several like it) on one rank.
 struct KernelWork {
@@ -43,8 +47,9 @@ struct KernelWork {
   double m = 0, n = 0, k = 0, batch = 1;  ///< gemm
   double sequence = 0;                    ///< attention: keys per query, for the rate's ramp
   double walked = 0;                      ///< attention in a window or chunks: keys that the kernel walks for a query
-  bool backward = false;                  ///< attention: the backward kernel
-  double element_bytes = 2;               ///< of the operands, chooses the tensor-core rate with Program::precision
+  bool backward = false;                  ///< attention and scans: the backward kernel
+  ScanShape scan;
+  double element_bytes = 2;  ///< of the operands, chooses the tensor-core rate with Program::precision
   /// stays in its operands' type under a narrower plan (attention core, router, LM head)
   bool keeps_width = false;
   double head_dim = 0;   ///< attention and its unfused products: the contracted or produced head size
@@ -57,6 +62,11 @@ struct KernelWork {
   double host_calls = 1;
   bool routed = false;  ///< its shapes change with the routing: dispatch, experts, combine
 };
+
+/// Does it run on the matrix units?
+inline bool multiplies(const KernelWork& work) {
+  return work.kernel == KernelClass::gemm || work.kernel == KernelClass::attention || work.kernel == KernelClass::scan;
+}
 
 // clang-format off
 enum class MoveKind : std::uint8_t {

@@ -139,6 +139,12 @@ Profile scaled_profile(const Profile& profile, const Gpu& from, const Gpu& to) {
     mark_transferred(law);
   };
   scale_attention(out.attention);
+  const double units = ratio_or_one(static_cast<double>(from.multiprocessors), static_cast<double>(to.multiprocessors));
+  for (ScanLaw& law : out.scans) {
+    for (Seconds* time : {&law.state, &law.chunk, &law.state_step}) *time = *time * units;
+    law.source = Source::transferred;
+    law.spread = transferred_spread(law.spread);
+  }
   for (AttentionLaw& law : out.attention_kernels) scale_attention(law);
   scale_memory(out.memory);
   out.sustained_slowdown = sustained_slowdown(profile.sustained_slowdown, from, to);

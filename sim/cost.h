@@ -84,6 +84,7 @@ class CostModel {
   [[nodiscard]] WorkParts product_parts(const KernelWork& work) const;
   [[nodiscard]] Price gemm(const KernelWork& work) const;
   [[nodiscard]] Price attention(const KernelWork& work) const;
+  [[nodiscard]] Price scan(const KernelWork& work) const;
   /// Kernels' time on the slowest of `ranks` over their mean.
   [[nodiscard]] double slowest_of(std::int64_t ranks) const;
   [[nodiscard]] Precision attention_precision(const KernelWork& work) const;

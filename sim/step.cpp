@@ -62,12 +62,12 @@ std::vector<StageReport> stage_reports(const StepView& view) {
   return stages;
 }
 
-/// Executed by matrix products and attention on all ranks, `units` of each chunk.
+/// Executed by matrix products, attention and scans on all ranks, `units` of each chunk.
 Flops hardware_flops(const Program& program, double units) {
   std::vector<Flops> block_flops(program.blocks.size());
   for (std::size_t i = 0; i < block_flops.size(); ++i) {
     for (const KernelWork& work : program.blocks[i].works) {
-      if (work.kernel == KernelClass::gemm || work.kernel == KernelClass::attention) block_flops[i] += work.flops;
+      if (multiplies(work)) block_flops[i] += work.flops;
     }
   }
   Flops per_stage_rank;

@@ -156,6 +156,15 @@ constexpr std::array of_schedule = {
 }  // namespace
 
 std::span<const Flag> json_flag() { return only_json; }
+
+std::span<const Flag> show_flags() {
+  static const std::vector<Flag> flags{
+      only_json[0], {.name = "--as",
+                        .key = "",
+                        .value = "FAMILY",
+                        .doc = "read the network's config.json as llama, gpt2, ... (default: by its architecture)"}};
+  return flags;
+}
 std::span<const Flag> list_flags() { return of_list; }
 std::span<const Flag> explain_flags() {
   static const std::vector<Flag> flags = study_flags({only_json[0]});

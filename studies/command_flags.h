@@ -8,6 +8,7 @@
 namespace stepcast::studies {
 
 std::span<const Flag> json_flag();
+std::span<const Flag> show_flags();
 std::span<const Flag> list_flags();
 /// A term takes no flag but --json, a launch those of a run.
 std::span<const Flag> explain_flags();

@@ -312,13 +312,14 @@ const std::vector<Command>& command_rows() {
           .examples = {"stepcast list networks", "stepcast list machines --json"},
           .run = list_command},
       {.name = "show",
-          .usage = "network|machine|gpu|profile|stack|schedule ID [--json]",
-          .summary = "one row of the catalogue, as text or as a file to edit",
+          .usage = "network|machine|gpu|profile|stack|schedule ID | network FILE [--as FAMILY] [--json]",
+          .summary = "one row of the catalogue, as text or as a file to edit; what is read of a network's file",
           .about = "Shows one row. With --json it prints the file behind it: edit that into your own and pass it as\n"
-                   "NETWORK, --machine FILE, --profile FILE or --stack FILE.",
+                   "NETWORK, --machine FILE, --profile FILE or --stack FILE. Of a network's file (a Hugging Face\n"
+                   "config.json or one of your own) it shows what was read: layers by kind, shapes, parameters.",
           .least_words = 2,
           .most_words = 2,
-          .flags = json_flag(),
+          .flags = show_flags(),
           .examples = {"stepcast show network llama3-70b", "stepcast show machine dgx-h100 --json"},
           .run = show_command},
   };

@@ -12,25 +12,41 @@
 namespace stepcast::dataflow {
 namespace {
 
+/// Embedding and head, which prediction modules read as well: there is one, however often a block repeats.
+bool serves_several_blocks(const Network& network, int tensor) {
+  int blocks = 0;
+  for (const Block& block : network.blocks)
+    blocks += std::ranges::any_of(block.operators,
+                  [&](const Operator& op) {
+                    return std::ranges::any_of(op.inputs, [&](const Access& input) { return input.tensor == tensor; });
+                  })
+                  ? 1
+                  : 0;
+  return blocks > 1;
+}
+
 void add_weights(const FuseContext& c, ProgramBlock& out) {
   // fp32 weights are their own master copy.
   for (const WeightChain& chain : c.placed.chains) {
     if (c.counted_weights[chain.tensor]) continue;
     const Tensor& tensor = c.network.tensors[chain.tensor];
+    const double share = c.block.repeat > 1 && serves_several_blocks(c.network, chain.tensor)
+                             ? 1.0 / static_cast<double>(c.block.repeat)
+                             : 1;
     const double master = tensor.bytes_per_element >= 4 ? 0 : c.stack.master_bytes;
     const auto add = [&](const char* what, BufferKind kind, double bytes) {
       Buffer buffer;
       buffer.label = tensor.name + what;
       buffer.kind = kind;
-      buffer.bytes = Bytes(bytes);
+      buffer.bytes = Bytes(bytes * share);
       out.buffers.push_back(std::move(buffer));
     };
     add("", BufferKind::weight, chain.home_bytes);
-    out.parameters += chain.home_elements;
+    out.parameters += chain.home_elements * share;
     if (tensor.frozen) continue;
     add(" gradient", BufferKind::gradient, chain.accumulator_bytes);
     add(" optimizer", BufferKind::optimizer, chain.optimizer_elements * (master + c.stack.optimizer_bytes));
-    out.optimizer_elements += chain.optimizer_elements;
+    out.optimizer_elements += chain.optimizer_elements * share;
   }
 }
 
@@ -146,6 +162,7 @@ double heads_that_copy(const FuseContext& c, int tensor) {
   for (std::size_t o = 0; o < c.block.operators.size(); ++o) {
     const Operator& op = c.block.operators[o];
     if (op.kind != OperatorKind::attention || op.inputs.size() < 4 || op.inputs.back().tensor != tensor) continue;
+    if (!contains(op.inputs.back().loops, op.key_loop)) continue;
     double heads = 1;
     for (int loop : op.inputs[1].loops)  // K's dims that the key lacks, but for the head size
       if (loop != op.inputs[1].loops.back() && !contains(op.inputs.back().loops, loop))

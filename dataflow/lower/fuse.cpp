@@ -93,7 +93,7 @@ class ListBuilder {
   /// The stack says which groups run as one kernel.
   bool grouped(const PlacedItem& item) const {
     const std::string& kernel = kernel_of(item);
-    return !kernel.empty() && contains(c_.stack.fused, kernel);
+    return !kernel.empty() && (c_.block.operators[item.op].always_joined || contains(c_.stack.fused, kernel));
   }
 
   bool joins(const PlacedItem& item, int launch) const {

@@ -119,10 +119,13 @@ class Lowering {
       return fail(plan_.mapping_where,
           fmt::format("recompute on {} layers of each stage, but a stage has {}", layers_.recompute_limit, per_stage),
           fmt::format("from 1 to {}", per_stage));
-    // `layers N`: the rest of each stage's layers run without; the same blocks placed without the statements.
+    // `layers N`: the rest of each stage's layers run without; the same blocks placed without such statements. What
+    // others recompute, all layers do.
     std::vector<Statement> without;
-    for (const Statement& statement : parsed_.statements)
-      if (!std::holds_alternative<RecomputeStatement>(statement.body)) without.push_back(statement);
+    for (const Statement& statement : parsed_.statements) {
+      const auto* recompute = std::get_if<RecomputeStatement>(&statement.body);
+      if (recompute == nullptr || recompute->layers == 0) without.push_back(statement);
+    }
     TRY(auto plain,
         place(network_, parsed_.program.meshes, without, plan_.gpus, {stack_.gradient_bytes, stack_.recompute_whole}));
     const std::vector<char> none(network_.tensors.size(), 0);

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <map>
 
+#include <fmt/format.h>
+
 #include "dataflow/lower/fuse.h"
 #include "model/base/contains.h"
 
@@ -72,10 +74,10 @@ KernelWork blank(const FuseContext& c, const PlacedItem& item) {
   return work;
 }
 
-/// Kernels per local expert where each has a product of its own; its left operand is cast first under a narrow plan,
-/// which takes a search for the largest element and the cast (TransformerEngine, tensorwise and block scaling).
+/// Kernels per local expert where each has a product of its own; its left operand is cast first under a narrow plan:
+/// one call, which starts the search for the largest element and the cast (TransformerEngine, split_quantize).
 double expert_calls(const FuseContext& c, const PlacedItem& item) {
-  constexpr double casts = 2;
+  constexpr double casts = 1;
   const bool cast = c.narrow_bytes > 0 && item.pass != Pass::weight_grad;
   return c.stack.calls_per_expert * (cast ? 1 + casts : 1);
 }
@@ -166,8 +168,16 @@ constexpr double attention_block = 128;
 double walked_keys(const Operator& op, double keys) {
   const auto all = static_cast<std::int64_t>(keys);
   const double seen = mean_keys(op.domain, op.reach, all);
-  if (op.domain == Domain::all || op.domain == Domain::causal) return seen;
-  return std::min(seen + attention_block, mean_keys(Domain::causal, 0, all));
+  if (op.domain == Domain::all || op.domain == Domain::causal || op.domain == Domain::chosen) return seen;
+  return std::min(seen + attention_block, mean_keys(op.domain == Domain::band ? Domain::all : Domain::causal, 0, all));
+}
+
+Bytes touched(const FuseContext& c, const PlacedItem& item) {
+  double bytes = 0;
+  for (const auto* side : {&item.reads, &item.writes})
+    for (int copy : *side)
+      if (copy >= 0) bytes += c.placed.copies[copy].bytes;
+  return Bytes(bytes);
 }
 
 KernelWork attention(const FuseContext& c, const PlacedItem& item) {
@@ -188,12 +198,64 @@ KernelWork attention(const FuseContext& c, const PlacedItem& item) {
   work.flops = Flops(flops);
   work.useful = Flops(flops * (seen / walked) / repeats(c, item.op));
   work.sequence = keys;
-  if (op.domain == Domain::window || op.domain == Domain::chunk) work.walked = walked;
+  if (op.domain != Domain::all && op.domain != Domain::causal) work.walked = walked;
   work.head_dim = query;
   work.imbalance = causal_imbalance(c, item.op);
-  for (const auto* side : {&item.reads, &item.writes})
-    for (int copy : *side)
-      if (copy >= 0) work.bytes += Bytes(c.placed.copies[copy].bytes);
+  work.bytes = touched(c, item);
+  return work;
+}
+
+/// Backward runs the chunks again and makes two products of each (as does attention): three times the FLOPs of forward.
+constexpr double scan_backward_products = 3;
+
+/// Scores of all keys by each of the indexer's heads, which is a product, and the best of each row; in backward the
+/// loss that teaches it makes the scores again and their two gradients.
+KernelWork index(const FuseContext& c, const PlacedItem& item) {
+  const Operator& op = c.block.operators[item.op];
+  KernelWork work = blank(c, item);
+  work.kernel = KernelClass::attention;
+  work.backward = item.kind == PlacedKind::gradient;
+  const auto extent = [&](int loop) { return local_extent(c.network, loop, c.splits[item.op], c.mesh); };
+  double points = 1;
+  for (int loop : op.inputs.front().loops) points *= extent(loop);
+  const double keys = extent(op.key_loop), seen = mean_keys(Domain::causal, 0, static_cast<std::int64_t>(keys));
+  constexpr double backward_products = 3;
+  work.flops = Flops(2 * points * seen * (work.backward ? backward_products : 1));
+  work.useful = Flops(work.flops.value() / repeats(c, item.op));
+  work.sequence = keys;
+  work.head_dim = extent(op.inputs.front().loops.back());
+  work.bytes = touched(c, item);
+  return work;
+}
+
+/// Values are [b, s, heads..., p], keys [b, s, groups..., n].
+KernelWork scan(const FuseContext& c, const PlacedItem& item, const ScanFunction& function) {
+  const Operator& op = c.block.operators[item.op];
+  KernelWork work = blank(c, item);
+  work.kernel = KernelClass::scan;
+  work.backward = item.kind == PlacedKind::gradient;
+  const auto extent = [&](int loop) { return local_extent(c.network, loop, c.splits[item.op], c.mesh); };
+  const auto elements = [&](const Access& access) {
+    double all = 1;
+    for (int loop : access.loops) all *= extent(loop);
+    return all;
+  };
+  const Access &values = op.inputs[0], &keys = op.inputs[1];
+  ScanShape& shape = work.scan;
+  shape.function = &function;
+  shape.sequences = extent(values.loops[0]);
+  shape.positions = extent(values.loops[1]);
+  const double rows = shape.sequences * shape.positions;
+  shape.value_size = extent(values.loops.back());
+  shape.key_size = extent(keys.loops.back());
+  shape.heads = elements(values) / rows / shape.value_size;
+  shape.groups = elements(keys) / rows / shape.key_size;
+  shape.chunk = static_cast<double>(op.chunk);
+  const double flops =
+      scan_flops(function, {elements(values), elements(keys), shape.value_size, shape.key_size, shape.chunk});
+  work.flops = Flops(flops * (work.backward ? scan_backward_products : 1));
+  work.useful = Flops(work.flops.value() / repeats(c, item.op));
+  work.bytes = touched(c, item);
   return work;
 }
 
@@ -291,7 +353,22 @@ KernelWork look_up(const FuseContext& c, const PlacedItem& item) {
   return work;
 }
 
+/// Fused attention and scans. Their backward kernels make the gradients of their few weights, too.
+void add_cores(const FuseContext& c, const std::vector<const PlacedItem*>& cores, std::vector<KernelWork>& works) {
+  for (const PlacedItem* item : cores) {
+    if (item->pass == Pass::weight_grad) continue;
+    const Operator& op = c.block.operators[item->op];
+    const ScanFunction* function = op.kind == OperatorKind::attention ? nullptr : find_scan(op.function);
+    works.push_back(function != nullptr ? scan(c, *item, *function) : attention(c, *item));
+  }
+}
+
 }  // namespace
+
+std::string shape_text(const ScanShape& scan) {
+  return fmt::format("{:.0f} sequences of {:.0f}, {:.0f} heads of {:.0f} x {:.0f}", scan.sequences, scan.positions,
+      scan.heads, scan.value_size, scan.key_size);
+}
 
 bool keeps_width(const Operator& op) {
   return has_tag(op, "attn.core") || has_tag(op, "router") || has_tag(op, "head");
@@ -311,15 +388,18 @@ double repeats(const FuseContext& c, int op) {
 bool add_works(const FuseContext& c, const KernelStart& launch, const std::vector<int>& root,
     const std::vector<char>& read_outside, std::vector<KernelWork>& works) {
   const std::size_t before = works.size();
-  std::vector<const PlacedItem*> products, pointwise;
+  std::vector<const PlacedItem*> products, pointwise, cores;
   for (const PlacedItem* item : launch.members) {
     const Operator& op = c.block.operators[item->op];
     if (op.kind == OperatorKind::einsum && op.inputs.size() == 2) products.push_back(item);
-    else if (op.kind == OperatorKind::attention) works.push_back(attention(c, *item));
+    else if (op.kind == OperatorKind::attention) cores.push_back(item);
+    else if (op.kind == OperatorKind::opaque && find_scan(op.function) != nullptr) cores.push_back(item);
+    else if (op.kind == OperatorKind::opaque && op.function == "index") works.push_back(index(c, *item));
     else if (op.kind == OperatorKind::select && c.network.tensors[op.inputs[0].tensor].role == TensorRole::weight)
       works.push_back(look_up(c, *item));
     else pointwise.push_back(item);
   }
+  add_cores(c, cores, works);
   const std::size_t first = works.size();
   add_products(c, products, works);
   if (c.stack.accumulates_apart) add_accumulations(c, first, works);

@@ -6,6 +6,7 @@
 
 #include "dataflow/notation/parser.h"
 #include "dataflow/place/placement.h"
+#include "model/base/contains.h"
 
 namespace stepcast::dataflow {
 namespace {
@@ -138,6 +139,33 @@ Expected<ParRule> par_rule(const Network& network, const Mesh& mesh, const State
   return rule;
 }
 
+/// What stands behind the point in the names of dims that only layers of one shape have ("f.wide"), each once.
+std::vector<std::string> shape_suffixes(const Network& network) {
+  std::vector<std::string> found;
+  for (const Dim& dim : network.dims)
+    if (const auto point = dim.name.find('.'); point != std::string::npos && !contains(found, dim.name.substr(point)))
+      found.push_back(dim.name.substr(point));
+  return found;
+}
+
+/// What splits f splits the f of every shape.
+Expected<void> add_rules_of_shapes(
+    const Network& network, const Mesh& mesh, ParRule rule, std::vector<ParRule>& rules) {
+  for (const std::string& suffix : shape_suffixes(network)) {
+    ParRule own = rule;
+    bool differs = false;
+    for (std::size_t i = 0; i < own.dims.size(); ++i) {
+      if (own.dims[i] < 0) continue;
+      const std::string name = network.dims[own.dims[i]].name + suffix;
+      if (network.find_dim(name) < 0) continue;
+      TRY(own.dims[i], split_dim(network, mesh, rule, name));
+      differs = true;
+    }
+    if (differs) rules.push_back(std::move(own));
+  }
+  return {};
+}
+
 }  // namespace
 
 Expected<void> mark_stage_atoms(Mesh& mesh, const std::vector<Statement>& statements) {
@@ -159,7 +187,8 @@ Expected<std::vector<ParRule>> par_rules(
     TRY(check_wire(statements[i]));
     if (!std::holds_alternative<ParStatement>(statements[i].body)) continue;
     TRY(auto rule, par_rule(network, mesh, statements[i], static_cast<int>(i)));
-    rules.push_back(std::move(rule));
+    rules.push_back(rule);
+    TRY(add_rules_of_shapes(network, mesh, std::move(rule), rules));
   }
   return rules;
 }

@@ -40,6 +40,9 @@ class RowReader : public JsonObject {
   template <class Value, class... Limits> void rare(const char* key, Value& value, Limits... limits) {
     optional(key, value, limits...);
   }
+  template <class Enum, std::size_t N> void rare_choice(const char* key, Enum& value, const Choice<Enum> (&table)[N]) {
+    optional_choice(key, value, table);
+  }
   template <class Value, class... Limits>
   void unless(const Value& /*usual*/, const char* key, Value& value, Limits... limits) {
     optional(key, value, limits...);
@@ -79,6 +82,9 @@ class RowWriter : public JsonWriter {
   }
   template <class Value, class... Limits> void rare(const char* key, const Value& value, Limits... /*limits*/) {
     unless(Value{}, key, value);
+  }
+  template <class Enum, std::size_t N> void rare_choice(const char* key, Enum value, const Choice<Enum> (&table)[N]) {
+    if (value != Enum{}) choice(key, value, table);
   }
   template <class Value, class... Limits>
   void unless(const Value& usual, const char* key, const Value& value, Limits... /*limits*/) {

@@ -2,26 +2,37 @@
 // as blocks of operators over named dims for a given batch (Network).
 //
 // Dims of the transformer family: b sequences, s positions (queries), t positions (keys), h hidden, g kv groups,
-// r queries per group, d head size, f MLP width, v vocabulary. `layer` is the repeat of the layer block.
+// r queries per group, d head size, f MLP width, v vocabulary; a mixer adds dims of its own (mixer.h). `layer` is the
+// repeat of the layer block.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "model/base/error.h"
+#include "model/network/mixer.h"
 #include "model/network/operator.h"
 
 namespace stepcast {
 
-enum class Norm : std::uint8_t { rmsnorm, layernorm };
-enum class Activation : std::uint8_t { swiglu, geglu, gelu, relu, squared_relu };
+enum class Norm : std::uint8_t {
+  rmsnorm,
+  layernorm,
+  layernorm_scale,  ///< LayerNorm without an offset
+};
+/// Where norms stand: before each sublayer, behind it (in front of the residual's sum), or both.
+enum class NormPlace : std::uint8_t { before, behind, both };
+enum class Activation : std::uint8_t { swiglu, geglu, gelu, relu, squared_relu, xielu };
 enum class Positions : std::uint8_t { rope, learned, alibi, none };
 
 /// Mixture of experts in place of the MLP of some layers. count 0 = the network is dense.
 struct Experts {
   std::int64_t count = 0, top_k = 0;
-  std::int64_t ffn_hidden = 0;         ///< width of one routed expert
+  std::int64_t ffn_hidden = 0;  ///< width of one routed expert
+  std::int64_t latent = 0;      ///< routed experts work on a projection so wide (Nemotron 3 Super); 0 = on hidden
   std::int64_t shared_ffn_hidden = 0;  ///< widths of all shared experts together; 0 = none
   bool shared_gate = false;            ///< a gate of one output scales the shared experts (Qwen2-MoE)
   bool router_bias = false;            ///< one number per expert beside the router (DeepSeek-V3's correction, gpt-oss)
@@ -41,8 +52,14 @@ struct LatentAttention {
   std::int64_t kv_rank = 0, nope_dim = 0, rope_dim = 0, value_dim = 0;
 };
 
-/// Layers whose queries see only the last `positions` keys, their own among them, or the keys of their own chunk of so
-/// many. positions 0 = none.
+/// Attention over the keys that an indexer picks for each query (DeepSeek-V3.2, arXiv 2512.02556, section 2.1), on top
+/// of latent attention. top_k 0 = none.
+struct SparseAttention {
+  std::int64_t top_k = 0, heads = 0, head_dim = 0;
+};
+
+/// Layers whose queries see only the last `positions` keys, their own among them (without a causal mask as many on
+/// either side), or the keys of their own chunk of so many. positions 0 = none.
 struct AttentionWindow {
   std::int64_t positions = 0;
   /// which layers have it, a letter each, repeated over all: w = window, f = full attention. "wwwwwf": all but every
@@ -51,7 +68,30 @@ struct AttentionWindow {
   bool chunks = false;  ///< chunks side by side (Llama 4) in place of a window that slides
 };
 
-/// A decoder-only transformer as its config states it. Counts are per model, not per rank.
+/// What follows the mixing of positions in a layer.
+enum class Feed : std::uint8_t { none, mlp, experts };
+
+/// Layers whose sizes are not the network's (searched networks; Gemma 4's layers of full attention). 0: as the network.
+struct LayerShape {
+  std::string name;
+  std::int64_t heads = 0, kv_heads = 0, head_dim = 0, ffn_hidden = 0;
+  bool key_is_value = false;  ///< values are the keys before their norm and rotation: one projection serves both
+  Mixer mixer;                ///< in place of the network's
+};
+
+/// What tells the layers of a network apart: those of one kind run the same operators. Attention and mixer in one layer
+/// stand side by side under one norm (Falcon-H1).
+struct LayerKind {
+  Feed feed = Feed::mlp;
+  bool windowed = false, mixer = false, attention = true;
+  bool picked = false;     ///< of sparse attention: an earlier layer's choice of keys serves
+  std::uint8_t shape = 0;  ///< 0: the network's; else of NetworkSpec::shapes, counted from 1
+  auto operator<=>(const LayerKind&) const = default;
+  /// Sublayers one behind the other, each with norms of its own and a residual.
+  [[nodiscard]] int sublayers() const { return (mixer || attention ? 1 : 0) + (feed != Feed::none ? 1 : 0); }
+};
+
+/// A network as its config states it. Counts are per model, not per rank.
 struct NetworkSpec {
   std::string id, name, source;
   std::vector<std::string> aliases;  ///< Hugging Face and vendor names
@@ -59,19 +99,37 @@ struct NetworkSpec {
   std::int64_t sequence = 0;       ///< training sequence length; `--seq` overrides
   std::int64_t max_positions = 0;  ///< rows of a learned position table
   Norm norm = Norm::rmsnorm;
+  NormPlace norm_place = NormPlace::before;
   Activation activation = Activation::swiglu;
   Positions positions = Positions::rope;
-  bool linear_bias = false;  ///< biases on all projections
-  bool qkv_bias = false;     ///< biases on q, k, v only (implied by linear_bias)
-  bool out_bias = false;     ///< bias on the attention's output projection (implied by linear_bias)
-  bool qk_norm = false;      ///< RMS norm of each query and key head (Qwen3)
+  bool causal = true;            ///< a query sees no later key; false in encoders
+  bool linear_bias = false;      ///< biases on all projections
+  bool qkv_bias = false;         ///< biases on q, k, v only (implied by linear_bias)
+  bool out_bias = false;         ///< bias on the attention's output projection (implied by linear_bias)
+  bool qk_norm = false;          ///< norm of each query and key head (Qwen3)
+  bool qk_norm_width = false;    ///< of all heads together, one of queries and one of keys (OLMo 2)
+  bool key_is_value = false;     ///< values are the keys before their norm and rotation (LayerShape)
+  bool value_norm = false;       ///< a norm of each value head, without a weight (Gemma 4)
+  bool attention_gate = false;   ///< as many gates as query projections scale what attention gives (Qwen3-Next)
+  bool attention_sinks = false;  ///< a number per head that takes part in the softmax (gpt-oss)
+  bool logit_softcap = false;    ///< tanh over the logits (Gemma 2)
+  bool head_bias = false;        ///< a bias on the logits
+  std::int64_t activation_parameters = 0;  ///< numbers that an MLP's activation learns (xIELU: 2)
   /// attention and MLP read one norm and write one sum (GPT-J); GPT-NeoX: two norms
   bool parallel_block = false;
   std::int64_t norms_per_layer = 2;  ///< 1 with a shared norm of a parallel block
   Experts experts;
   LatentAttention latent;
+  SparseAttention sparse;
   AttentionWindow window;
-  std::int64_t mtp_layers = 0;  ///< multi-token prediction modules behind the last layer (DeepSeek-V3)
+  Mixer mixer;  ///< what layers have in place of attention, where the pattern says so
+  /// A kind for each layer, repeated over all; empty: attention in all, feeds by `experts`, windows by `window`.
+  /// Written as a word per layer, its sublayers in order: M mixer, * attention, w attention in the window, d attention
+  /// over the keys that an earlier layer picked, - MLP, E experts: "M E M E M * E", "ME ME ME *E".
+  std::vector<LayerKind> pattern;
+  std::vector<LayerShape> shapes;      ///< a word's name behind a colon: "w- w- *-:global"
+  std::int64_t mtp_layers = 0;         ///< multi-token prediction modules behind the last layer (DeepSeek-V3)
+  std::vector<LayerKind> mtp_pattern;  ///< layers of a module; empty: one, of attention and experts or MLP
   bool tied_embeddings = false;
   bool embedding_norm = false;               ///< BLOOM normalises after the embedding
   bool dropout = false;                      ///< dropout trained with (attention, residual)
@@ -81,26 +139,48 @@ struct NetworkSpec {
 
 /// Layer 0..layers-1: experts instead of the plain MLP?
 inline bool is_expert_layer(const NetworkSpec& spec, std::int64_t layer) {
+  if (!spec.pattern.empty())
+    return spec.pattern[static_cast<std::size_t>(layer) % spec.pattern.size()].feed == Feed::experts;
   const Experts& x = spec.experts;
   return x.count > 0 && layer >= x.dense_layers && (layer - x.dense_layers) % x.every == x.every - 1;
 }
 
-/// Layer 0..layers-1: a window instead of full attention, where the sequence is longer than it?
-inline bool is_windowed_layer(const NetworkSpec& spec, std::int64_t layer) {
-  const AttentionWindow& w = spec.window;
-  return w.positions > 0 && w.pattern[static_cast<std::size_t>(layer) % w.pattern.size()] == 'w';
+/// Does any layer see less than all of `positions`? A window that holds all of them is none.
+inline bool has_windows(const NetworkSpec& spec, std::int64_t positions) {
+  return spec.window.positions > 0 && spec.window.positions < positions;
 }
 
-/// What tells the layers of a network apart: those of one kind run the same operators.
-struct LayerKind {
-  bool experts = false, windowed = false;
-  auto operator<=>(const LayerKind&) const = default;
-};
-
-/// Of `layer` at a training sequence of `positions`; a window that holds all of it is none.
+/// Layer 0..layers-1 at a training sequence of `positions`.
 inline LayerKind layer_kind(const NetworkSpec& spec, std::int64_t layer, std::int64_t positions) {
-  return {is_expert_layer(spec, layer), is_windowed_layer(spec, layer) && spec.window.positions < positions};
+  const auto at = static_cast<std::size_t>(layer);
+  LayerKind kind{is_expert_layer(spec, layer) ? Feed::experts : Feed::mlp, false, false, true};
+  if (spec.pattern.empty()) kind.windowed = spec.window.pattern[at % spec.window.pattern.size()] == 'w';
+  else kind = spec.pattern[at % spec.pattern.size()];
+  kind.windowed = kind.windowed && has_windows(spec, positions);
+  return kind;
 }
+/// A window instead of full attention?
+inline bool is_windowed_layer(const NetworkSpec& spec, std::int64_t layer, std::int64_t positions) {
+  return layer_kind(spec, layer, positions).windowed;
+}
+std::int64_t windowed_layers(const NetworkSpec& spec, std::int64_t positions);
+
+/// Of a module for multi-token prediction.
+std::vector<LayerKind> prediction_layers(const NetworkSpec& spec);
+/// Has any layer this? The form of a spec whose pattern is empty has attention everywhere.
+bool has_attention(const NetworkSpec& spec);
+bool has_plain_mlp(const NetworkSpec& spec);
+/// The network's mixer and those of its shapes; empty where no layer has one.
+std::vector<Mixer> mixers(const NetworkSpec& spec);
+
+/// "ME" and back, the shape left out.
+std::string layer_word(const LayerKind& kind);
+std::optional<LayerKind> layer_of_word(std::string_view word);
+/// With the shape: "ME:wide".
+std::string layer_word(const NetworkSpec& spec, const LayerKind& kind);
+
+/// The network as its layers of one shape have it.
+NetworkSpec shaped(const NetworkSpec& spec, std::uint8_t shape);
 
 /// The kinds that the network has, each once, and of which of them each layer is: an index into the first.
 struct LayerKinds {
@@ -113,7 +193,8 @@ LayerKinds layer_kinds(const NetworkSpec& spec, std::int64_t positions);
 /// A run of operators; layer blocks repeat.
 struct Block {
   enum class Place : std::uint8_t { first, layers, last };  ///< which stages run it
-  /// "embedding", "layer", "windowed_layer", "expert_layer", "windowed_expert_layer", "mtp", "head"
+  /// "embedding", "layer", "windowed_layer", "expert_layer", "mixer_expert_layer", "mixer", "attention", "experts",
+  /// ..., "mtp", "head"
   std::string name;
   std::int64_t repeat = 1;
   std::vector<Operator> operators;  ///< in a topological order
@@ -149,6 +230,12 @@ struct BatchShape {
   double activation_bytes = 2, weight_bytes = 2;
   std::int64_t lora_rank = 0;  ///< > 0: every weight is frozen, and dense projections get low-rank adapters
   double loss_bytes = 2;       ///< element size of the logits inside the loss; wider ones are cast first
+};
+
+/// A part of a network that its spec does not describe: an image encoder, a projector.
+struct NetworkPart {
+  std::string name;  ///< "vision", "projector"
+  std::int64_t parameters = 0;
 };
 
 /// Expands a transformer spec into blocks of operators. The spec must be valid (read_network checks it).

@@ -1,5 +1,6 @@
 #include "model/network/network_rules.h"
 
+#include <algorithm>
 #include <optional>
 
 #include <fmt/format.h>
@@ -39,12 +40,13 @@ void check_sizes(Rules& rules) {
   const NetworkSpec& n = rules.n;
   rules.at_least_one("layers", n.layers);
   rules.at_least_one("hidden", n.hidden);
-  rules.at_least_one("ffn_hidden", n.ffn_hidden);
+  if (has_plain_mlp(n) || n.pattern.empty()) rules.at_least_one("ffn_hidden", n.ffn_hidden);
   rules.at_least_one("heads", n.heads);
   rules.at_least_one("kv_heads", n.kv_heads);
   rules.at_least_one("head_dim", n.head_dim);
   rules.at_least_one("vocab", n.vocab);
-  rules.at_least_one("sequence", n.sequence);
+  // A mixer alone knows no longest sequence, so that its files may tell none: who asks for a step says it.
+  if (n.sequence != 0 || has_attention(n)) rules.at_least_one("sequence", n.sequence);
   rules.require(n.mtp_layers >= 0, "mtp_layers", "a negative number of prediction modules", "0 or more");
 }
 
@@ -60,7 +62,10 @@ void check_total(Rules& rules) {
   const double widths = number(n.ffn_hidden) + number(n.experts.shared_ffn_hidden) +
                         number(n.experts.count) * number(n.experts.ffn_hidden + 1);
   const double tables = (2 * number(n.vocab) + number(n.max_positions)) * number(n.hidden);
-  const double total = number(n.layers + n.mtp_layers) * (attention + 3 * number(n.hidden) * widths) + tables;
+  double mixer = 0;
+  for (const auto& [name, value] : n.mixer.sizes) mixer = std::max(mixer, number(value));
+  const double mixers = mixer > 1e6 ? 1e18 : number(n.layers) * number(count_mixer(n.mixer, n.hidden).parameters);
+  const double total = mixers + number(n.layers + n.mtp_layers) * (attention + 3 * number(n.hidden) * widths) + tables;
   rules.require(total < 1e17, "layers", fmt::format("some {:.0e} parameters in all", total), "fewer than 1e17");
 }
 
@@ -87,8 +92,8 @@ void check_latent(Rules& rules) {
   rules.at_least_one("latent_attention/value_dim", a.value_dim);
   rules.require(a.rope_dim % 2 == 0, "latent_attention/rope_dim",
       fmt::format("rotary positions turn pairs, and rope_dim {} is odd", a.rope_dim), "an even rope_dim");
-  rules.require(n.positions == Positions::rope, "positions", "latent attention turns a part of each key",
-      "\"rope\" with latent_attention");
+  rules.require(n.positions == Positions::rope || n.positions == Positions::none, "positions",
+      "latent attention turns a part of each key, or none", "\"rope\" or \"none\" with latent_attention");
   rules.require(n.kv_heads == n.heads, "kv_heads",
       fmt::format(
           "latent attention gives every head its own keys: {} key-value heads for {} heads", n.kv_heads, n.heads),
@@ -97,6 +102,20 @@ void check_latent(Rules& rules) {
       fmt::format("{} is not nope_dim {} + rope_dim {}", n.head_dim, a.nope_dim, a.rope_dim), "leave head_dim out");
   rules.require(!n.linear_bias && !n.qkv_bias && !n.out_bias && !n.qk_norm, "latent_attention",
       "latent attention has no biases and has norms of its own", "linear_bias, qkv_bias, out_bias and qk_norm false");
+}
+
+void check_sparse(Rules& rules) {
+  const NetworkSpec& n = rules.n;
+  const auto some_picked = [](const std::vector<LayerKind>& kinds) {
+    return std::ranges::any_of(kinds, &LayerKind::picked);
+  };
+  rules.require(n.sparse.top_k > 0 || !some_picked(n.pattern), "pattern",
+      "layers whose keys an earlier layer picked, and none picks any", "\"sparse_attention\": {\"top_k\": ...}");
+  if (rules.broken() || n.sparse.top_k == 0) return;
+  rules.require(n.latent.kv_rank > 0 && n.latent.q_rank > 0, "sparse_attention",
+      "the indexer reads the low-rank queries of latent attention", "\"latent_attention\" with q_rank");
+  rules.require(
+      n.window.positions == 0, "window", "sparse attention in a window is none of our forms", "one of the two");
 }
 
 void check_groups(Rules& rules) {
@@ -126,7 +145,7 @@ void check_experts(Rules& rules) {
   rules.at_least_one("experts/every", e.every);
   if (rules.broken()) return;
   const std::int64_t behind = n.layers - e.dense_layers;
-  rules.require(behind % e.every == 0, "experts/every",
+  rules.require(behind % e.every == 0 || !n.pattern.empty(), "experts/every",
       fmt::format("every {} does not divide the {} layers behind the dense ones", e.every, behind),
       fmt::format("one of: {}", divisors_of(behind)));
   rules.require(!n.linear_bias, "linear_bias", "a network of experts says which projections have biases",
@@ -153,8 +172,73 @@ void check_window(Rules& rules) {
       fmt::format("{} letters for {} layers", pattern.size(), n.layers), "one for each layer, or fewer, repeated");
 }
 
+/// Each shape is some layer's, and its heads come out even.
+template <class Some> void check_shapes(Rules& rules, const Some& some) {
+  const NetworkSpec& n = rules.n;
+  for (std::size_t i = 0; i < n.shapes.size() && !rules.broken(); ++i) {
+    const auto shape = static_cast<std::uint8_t>(i + 1);
+    const NetworkSpec own = shaped(n, shape);
+    const std::string key = fmt::format("shapes/{}", i);
+    rules.require(some([&](const LayerKind& kind) { return kind.shape == shape; }), key.c_str(),
+        fmt::format("no layer has the shape '{}'", n.shapes[i].name),
+        "its name behind a colon in the words of some layers");
+    rules.require(own.heads % own.kv_heads == 0, key.c_str(),
+        fmt::format("{} key-value heads do not divide {} heads", own.kv_heads, own.heads),
+        fmt::format("one of: {}", divisors_of(own.heads)));
+    rules.require(n.positions != Positions::rope || own.head_dim % 2 == 0, key.c_str(),
+        fmt::format("rotary positions turn pairs, and head_dim {} is odd", own.head_dim), "an even head_dim");
+    rules.require(
+        n.latent.kv_rank == 0 || (n.shapes[i].heads == 0 && n.shapes[i].kv_heads == 0 && n.shapes[i].head_dim == 0),
+        key.c_str(), "latent attention has one shape", "heads, kv_heads and head_dim left out");
+    rules.require(!own.key_is_value || (n.latent.kv_rank == 0), key.c_str(),
+        "latent attention has keys and values of its own", "false");
+  }
+}
+
+/// One way to say which layer is which, and every sublayer that it names is described.
+void check_pattern(Rules& rules) {
+  const NetworkSpec& n = rules.n;
+  if (rules.broken()) return;
+  const auto some = [&](const auto& holds) {
+    return std::ranges::any_of(n.pattern, holds) || std::ranges::any_of(n.mtp_pattern, holds);
+  };
+  const auto mixes = [&](const LayerKind& kind) {
+    return kind.mixer && (kind.shape == 0 || !n.shapes[kind.shape - 1U].mixer);
+  };
+  const bool mixers = some(mixes);
+  rules.require(mixers == static_cast<bool>(n.mixer), n.mixer ? "pattern" : "mixer",
+      n.mixer ? "no layer has the mixer" : "layers with a mixer, which nothing describes",
+      n.mixer ? "M in the words of some layers: \"ME ME ME *E\"" : "\"mixer\": {\"kind\": ...}");
+  check_shapes(rules, some);
+  rules.require(
+      n.mtp_pattern.empty() || n.mtp_layers > 0, "mtp_pattern", "there are no prediction modules", "mtp_layers");
+  if (n.pattern.empty()) return;
+  rules.require(static_cast<std::int64_t>(n.pattern.size()) <= n.layers, "pattern",
+      fmt::format("{} words for {} layers", n.pattern.size(), n.layers), "one for each layer, or fewer, repeated");
+  const bool experts = some([](const LayerKind& kind) { return kind.feed == Feed::experts; });
+  rules.require(experts == (n.experts.count > 0), experts ? "experts" : "pattern",
+      experts ? "layers with experts, which nothing describes" : "no layer has the experts",
+      experts ? "\"experts\": {\"count\": ...}" : "E in the words of some layers");
+  rules.require(n.experts.dense_layers == 0 && n.experts.every == 1, "pattern",
+      "the pattern and experts both say which layers have experts", "experts without dense_layers and every");
+  const bool windowed = some([](const LayerKind& kind) { return kind.windowed; });
+  rules.require(windowed == (n.window.positions > 0), windowed ? "window" : "pattern",
+      windowed ? "layers with a window, which nothing describes" : "no layer has the window",
+      windowed ? "\"window\": {\"positions\": ..., \"pattern\": \"w\"}" : "w in the words of some layers");
+  rules.require(!n.parallel_block, "parallel_block", "layers of a pattern run one sublayer behind the other", "false");
+}
+
 void check_norms(Rules& rules) {
   const NetworkSpec& n = rules.n;
+  rules.require(n.norm_place == NormPlace::before || !n.parallel_block, "norm_place",
+      "attention and MLP side by side read what a norm made before them", "\"before\"");
+  rules.require(
+      !n.qk_norm_width || n.qk_norm, "qk_norm_width", "there is no norm of queries and keys", "\"qk_norm\": true");
+  rules.require(!n.attention_sinks || n.latent.kv_rank == 0, "attention_sinks", "latent attention has none", "false");
+  rules.require(!n.value_norm || n.latent.kv_rank == 0, "value_norm", "latent attention has none", "false");
+  rules.require(n.causal || n.sparse.top_k == 0, "causal", "an indexer picks earlier keys", "true");
+  rules.require(n.causal || !n.window.chunks, "causal", "chunks without a causal mask are none of our forms", "true");
+  rules.require(!n.attention_gate || n.latent.kv_rank == 0, "attention_gate", "latent attention has none", "false");
   rules.require(n.norms_per_layer == 1 || n.norms_per_layer == 2, "norms_per_layer",
       fmt::format("{} norms in a layer", n.norms_per_layer), "1 or 2");
   rules.require(n.norms_per_layer == 2 || n.parallel_block, "norms_per_layer",
@@ -162,7 +246,9 @@ void check_norms(Rules& rules) {
 }
 
 void derive_sizes(NetworkSpec& n) {
+  if (!has_attention(n) && n.heads == 0) n.heads = n.head_dim = 1;  // nothing reads them
   if (n.kv_heads == 0) n.kv_heads = n.heads;
+  if (n.ffn_hidden == 0 && !has_plain_mlp(n)) n.ffn_hidden = std::max<std::int64_t>(1, n.experts.ffn_hidden);
   if (n.ffn_hidden == 0 && n.experts.dense_layers == 0 && n.experts.every == 1) n.ffn_hidden = n.experts.ffn_hidden;
   if (n.head_dim != 0) return;
   if (n.latent.kv_rank > 0) n.head_dim = n.latent.nope_dim + n.latent.rope_dim;
@@ -181,8 +267,10 @@ Expected<NetworkSpec> complete_network(NetworkSpec spec, const std::string& wher
   check_total(rules);
   check_attention(rules);
   check_latent(rules);
+  check_sparse(rules);
   check_experts(rules);
   check_window(rules);
+  check_pattern(rules);
   check_norms(rules);
   if (rules.broken()) return tl::unexpected(*rules.first());
   return spec;

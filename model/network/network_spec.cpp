@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <sstream>
+
 #include <fmt/format.h>
 
 #include "model/network/network.h"
@@ -7,9 +10,13 @@
 namespace stepcast {
 namespace {
 
-constexpr Choice<Norm> norm_names[] = {{"rmsnorm", Norm::rmsnorm}, {"layernorm", Norm::layernorm}};
+constexpr Choice<Norm> norm_names[] = {
+    {"rmsnorm", Norm::rmsnorm}, {"layernorm", Norm::layernorm}, {"layernorm-without-offset", Norm::layernorm_scale}};
+constexpr Choice<NormPlace> place_names[] = {
+    {"before", NormPlace::before}, {"behind", NormPlace::behind}, {"both", NormPlace::both}};
 constexpr Choice<Activation> activation_names[] = {{"swiglu", Activation::swiglu}, {"geglu", Activation::geglu},
-    {"gelu", Activation::gelu}, {"relu", Activation::relu}, {"squared_relu", Activation::squared_relu}};
+    {"gelu", Activation::gelu}, {"relu", Activation::relu}, {"squared_relu", Activation::squared_relu},
+    {"xielu", Activation::xielu}};
 constexpr Choice<Positions> position_names[] = {
     {"rope", Positions::rope}, {"learned", Positions::learned}, {"alibi", Positions::alibi}, {"none", Positions::none}};
 
@@ -24,6 +31,7 @@ constexpr auto expert_members = [](auto& file, auto& experts) {
   file.read("count", experts.count, expert_range);
   file.read("top_k", experts.top_k, expert_range);
   file.read("ffn_hidden", experts.ffn_hidden, width_range);
+  file.rare("latent", experts.latent, or_none(width_range));
   file.optional("shared_ffn_hidden", experts.shared_ffn_hidden, or_none(width_range));
   file.optional("shared_gate", experts.shared_gate);
   file.optional("router_bias", experts.router_bias);
@@ -44,17 +52,96 @@ constexpr auto latent_members = [](auto& file, auto& latent) {
   file.read("value_dim", latent.value_dim, width_range);
 };
 
+constexpr auto sparse_members = [](auto& file, auto& sparse) {
+  file.read("top_k", sparse.top_k, sequence_range);
+  file.read("heads", sparse.heads, head_range);
+  file.read("head_dim", sparse.head_dim, width_range);
+};
+
 constexpr auto window_members = [](auto& file, auto& window) {
   file.read("positions", window.positions, sequence_range);
-  file.read("pattern", window.pattern);
+  file.optional("pattern", window.pattern);
   file.optional("chunks", window.chunks);
 };
 
+constexpr auto read_own_mixer = [](JsonObject& file, Mixer& mixer) {
+  if (auto object = file.optional_object("mixer")) mixer = read_mixer(*object);
+};
+constexpr auto write_own_mixer = [](RowWriter& json, const Mixer& mixer) {
+  if (mixer) write_mixer(json, mixer);
+};
+
+constexpr auto shape_members = [](auto& file, auto& shape) {
+  file.read("name", shape.name);
+  file.rare("heads", shape.heads, head_range);
+  file.rare("kv_heads", shape.kv_heads, head_range);
+  file.rare("head_dim", shape.head_dim, width_range);
+  file.rare("ffn_hidden", shape.ffn_hidden, width_range);
+  file.rare("key_is_value", shape.key_is_value);
+  file.reading(read_own_mixer, shape.mixer);
+  file.writing(write_own_mixer, shape.mixer);
+};
+
+constexpr auto read_shapes = [](JsonObject& file, std::vector<LayerShape>& shapes) {
+  for (const JsonObject& object : file.optional_objects("shapes")) {
+    RowReader row(object);
+    LayerShape& shape = shapes.emplace_back();
+    shape_members(row, shape);
+    row.require(is_row_id(shape.name), "name", fmt::format("'{:.40}' is no name of a shape", shape.name),
+        "lower-case letters, digits and hyphens");
+  }
+};
+constexpr auto write_shapes = [](RowWriter& json, const std::vector<LayerShape>& shapes) {
+  if (!shapes.empty()) json.list("shapes", shapes, [&](const LayerShape& shape) { shape_members(json, shape); });
+};
+
+/// "ME", or "ME:wide" with a shape of that name.
+std::optional<LayerKind> kind_of_word(const std::string& word, const std::vector<LayerShape>& shapes) {
+  const std::size_t colon = word.find(':');
+  auto kind = layer_of_word(word.substr(0, colon));
+  if (!kind || colon == std::string::npos) return kind;
+  const auto shape = std::ranges::find(shapes, word.substr(colon + 1), &LayerShape::name);
+  if (shape == shapes.end()) return std::nullopt;
+  kind->shape = static_cast<std::uint8_t>(shape - shapes.begin() + 1);
+  return kind;
+}
+
+/// "ME ME ME *E": a word per layer.
+void read_words(
+    JsonObject& file, const char* key, std::vector<LayerKind>& kinds, const std::vector<LayerShape>& shapes) {
+  std::string text;
+  file.optional(key, text);
+  std::istringstream words(text);
+  for (std::string word; words >> word;) {
+    const auto kind = kind_of_word(word, shapes);
+    file.require(kind.has_value(), key, fmt::format("'{:.40}' is no layer", word),
+        "M mixer, * attention, w attention in the window, d attention over keys picked before, - MLP, E experts, in "
+        "this order: \"ME ME ME *E\"; behind a colon one of shapes: \"*-:wide\"");
+    if (kind) kinds.push_back(*kind);
+  }
+}
+constexpr auto read_pattern = [](JsonObject& file, NetworkSpec& spec) {
+  read_words(file, "pattern", spec.pattern, spec.shapes);
+};
+constexpr auto read_mtp_pattern = [](JsonObject& file, NetworkSpec& spec) {
+  read_words(file, "mtp_pattern", spec.mtp_pattern, spec.shapes);
+};
+
+void write_words(RowWriter& json, const char* key, const NetworkSpec& spec, const std::vector<LayerKind>& kinds) {
+  std::string text;
+  for (const LayerKind& kind : kinds) text += (text.empty() ? "" : " ") + layer_word(spec, kind);
+  json.unless(std::string(), key, text);
+}
+
+/// Layers that have no attention need no heads.
+void read_heads(JsonObject& file, NetworkSpec& spec) {
+  has_attention(spec) ? file.read("heads", spec.heads, head_range) : file.optional("heads", spec.heads, head_range);
+}
+
 /// A network whose layers are all routed has no plain MLP, and need not give its width.
 void read_ffn_hidden(JsonObject& file, NetworkSpec& spec) {
-  const bool plain = spec.experts.count == 0 || spec.experts.dense_layers > 0 || spec.experts.every > 1;
-  plain ? file.read("ffn_hidden", spec.ffn_hidden, width_range)
-        : file.optional("ffn_hidden", spec.ffn_hidden, width_range);
+  has_plain_mlp(spec) ? file.read("ffn_hidden", spec.ffn_hidden, width_range)
+                      : file.optional("ffn_hidden", spec.ffn_hidden, width_range);
 }
 
 /// The exact count as an integer, or as a text with the decimals that the source prints: "529.6" billion.
@@ -70,7 +157,11 @@ constexpr auto network_members = [](auto& file, auto& spec) {
   file.read("layers", spec.layers, layer_range);
   file.read("hidden", spec.hidden, width_range);
   file.writing([](RowWriter& json, std::int64_t width) { json.field("ffn_hidden", width); }, spec.ffn_hidden);
-  file.read("heads", spec.heads, head_range);
+  file.reading(read_own_mixer, spec.mixer);
+  file.reading(read_shapes, spec.shapes);
+  file.reading(read_pattern, spec);
+  file.reading(read_heads, spec);
+  file.writing([](RowWriter& json, std::int64_t heads) { json.field("heads", heads); }, spec.heads);
   file.optional("kv_heads", spec.kv_heads, head_range);
   file.optional("head_dim", spec.head_dim, width_range);
   file.read("vocab", spec.vocab, vocab_range);
@@ -79,15 +170,31 @@ constexpr auto network_members = [](auto& file, auto& spec) {
   file.part("experts", spec.experts.count > 0, spec.experts, expert_members);
   file.reading(read_ffn_hidden, spec);
   file.part("latent_attention", spec.latent.kv_rank > 0, spec.latent, latent_members);
+  file.part("sparse_attention", spec.sparse.top_k > 0, spec.sparse, sparse_members);
   file.part("window", spec.window.positions > 0, spec.window, window_members);
+  file.writing(write_own_mixer, spec.mixer);
+  file.writing(write_shapes, spec.shapes);
+  file.writing([](RowWriter& json, const auto& row) { write_words(json, "pattern", row, row.pattern); }, spec);
   file.rare("mtp_layers", spec.mtp_layers, or_none(layer_range));
+  file.reading(read_mtp_pattern, spec);
+  file.writing([](RowWriter& json, const auto& row) { write_words(json, "mtp_pattern", row, row.mtp_pattern); }, spec);
   file.choice("norm", spec.norm, norm_names);
+  file.rare_choice("norm_place", spec.norm_place, place_names);
   file.choice("activation", spec.activation, activation_names);
   file.choice("positions", spec.positions, position_names);
+  file.unless(true, "causal", spec.causal);
   file.optional("linear_bias", spec.linear_bias);
   file.optional("qkv_bias", spec.qkv_bias);
   file.optional("out_bias", spec.out_bias);
   file.optional("qk_norm", spec.qk_norm);
+  file.rare("qk_norm_width", spec.qk_norm_width);
+  file.rare("key_is_value", spec.key_is_value);
+  file.rare("value_norm", spec.value_norm);
+  file.rare("attention_gate", spec.attention_gate);
+  file.rare("attention_sinks", spec.attention_sinks);
+  file.rare("logit_softcap", spec.logit_softcap);
+  file.rare("head_bias", spec.head_bias);
+  file.rare("activation_parameters", spec.activation_parameters, IntegerRange{0, 1000});
   file.optional("parallel_block", spec.parallel_block);
   file.optional("norms_per_layer", spec.norms_per_layer, IntegerRange{1, 2});
   file.optional("tied_embeddings", spec.tied_embeddings);

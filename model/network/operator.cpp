@@ -39,6 +39,25 @@ constexpr std::array kFunctions{
     FunctionRow{"cross_entropy", 0b001, false, 0},
     // the maximum of the logits: no gradient, nothing read
     FunctionRow{"identity", 0, false, 0},
+    // depthwise, causal, along positions, with an activation behind it: its input and taps
+    FunctionRow{"conv", 0b11, false, 0},
+    // scores of queries, keys and weights, and the best of each row
+    FunctionRow{"index", 0b111, false, 0},    FunctionRow{"join", 0, false, 0},
+    FunctionRow{"sigmoid_gate", 0b11, false, 0}, FunctionRow{"xielu", 0b11, false, 0},
+    // a cap by tanh: reads its own output
+    FunctionRow{"softcap", 0, true, 0},
+};
+
+// In chunks of C positions with value size P, key size N, H heads in G groups.
+// ssd: C B' 2CN of a group, (C B' * L) X 2CP, states in 2NP and out 2NP of a head (Dao and Gu 2024, arXiv 2405.21060,
+// section 6). gated_delta and kda, per head: K K' and Q K' 4CN, the triangular inverse CC, W and U 2C (N + P), Q K' V
+// 2CP, states 6NP (Yang et al. 2024, arXiv 2412.06464, section 3.3; Kimi Linear, arXiv 2510.26692). lightning: half of
+// Q K' and of its product with V, states 4NP (arXiv 2401.04658). selective: a state of N per channel, decayed, fed and
+// read, 6N (arXiv 2312.00752).
+constexpr std::array kScans{
+    ScanFunction{"ssd", 2, 2, 0, 0, 4},         ScanFunction{"gated_delta", 0, 4, 6, 1, 6},
+    ScanFunction{"kda", 0, 4, 6, 1, 6},         ScanFunction{"lightning", 0, 1, 1, 0, 4},
+    ScanFunction{"selective", 0, 0, 0, 0, 6},
 };
 // clang-format on
 
@@ -48,6 +67,25 @@ const FunctionRow* find_function(const std::string& name) {
 }
 
 }  // namespace
+
+const ScanFunction* find_scan(const std::string& function) {
+  const auto* row = std::ranges::find_if(kScans, [&](const ScanFunction& scan) { return scan.name == function; });
+  return row == kScans.end() ? nullptr : row;
+}
+
+double scan_flops(const ScanFunction& scan, const ScanExtents& e) {
+  const double heads = e.values / e.value_size;
+  return e.chunk *
+             (scan.keys * e.keys + scan.values * e.values + heads * (scan.heads * e.key_size + scan.square * e.chunk)) +
+         scan.states * e.key_size * e.values;
+}
+
+std::vector<std::string> function_names() {
+  std::vector<std::string> names;
+  for (const FunctionRow& row : kFunctions) names.emplace_back(row.name);
+  for (const ScanFunction& row : kScans) names.emplace_back(row.name);
+  return names;
+}
 
 BackwardReads backward_reads(const Operator& op) {
   BackwardReads reads;
@@ -116,19 +154,34 @@ bool has_tag(const Operator& op, const std::string& tag) { return op.name == tag
 double mean_keys(Domain domain, std::int64_t reach, std::int64_t positions) {
   const auto all = static_cast<double>(positions), near = static_cast<double>(reach);
   if (domain == Domain::all) return all;
+  if (domain == Domain::band) return 2 * mean_keys(Domain::window, reach, positions) - 1;
   if (domain == Domain::causal || reach >= positions) return (all + 1) / 2;
-  if (domain == Domain::window) return near - near * (near - 1) / (2 * all);
+  if (domain == Domain::window || domain == Domain::chosen) return near - near * (near - 1) / (2 * all);
   const auto rest = static_cast<double>(positions % reach);  // of the last chunk
   return ((all - rest) * (near + 1) + rest * (rest + 1)) / (2 * all);
 }
 
 double forward_flops(const Operator& op, const std::vector<Dim>& dims, bool causal_half) {
-  const bool product = op.kind == OperatorKind::einsum && op.inputs.size() > 1;
+  const auto elements = [&](const Access& access) {
+    double all = 1;
+    for (int loop : access.loops) all *= static_cast<double>(dims[loop].extent);
+    return all;
+  };
+  const auto last = [&](const Access& access) { return static_cast<double>(dims[access.loops.back()].extent); };
+  if (const ScanFunction* scan = find_scan(op.function))
+    return scan_flops(*scan, {elements(op.inputs[0]), elements(op.inputs[1]), last(op.inputs[0]), last(op.inputs[1]),
+                                 static_cast<double>(op.chunk)});
+  const bool product =
+      (op.kind == OperatorKind::einsum || op.function == "conv" || op.function == "index") && op.inputs.size() > 1;
   if (!product && op.kind != OperatorKind::attention) return 0;
   double points = 1;
+  // An index multiplies queries and keys; what it picks of each row is no product.
+  const auto walked = [&](int loop) {
+    if (op.function == "index") return contains(op.inputs[0].loops, loop) || loop == op.key_loop;
+    return op.kind != OperatorKind::attention || !contains(op.whole_loops, loop);
+  };
   for (int loop : loops_of(op))
-    if (op.kind != OperatorKind::attention || !contains(op.whole_loops, loop))
-      points *= static_cast<double>(dims[loop].extent);
+    if (walked(loop)) points *= static_cast<double>(dims[loop].extent);
   if (op.domain != Domain::all && causal_half) {
     const std::int64_t keys = dims[op.key_loop].extent;
     points *= mean_keys(op.domain, op.reach, keys) / static_cast<double>(keys);

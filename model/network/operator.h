@@ -58,7 +58,9 @@ enum class Domain : std::uint8_t {
   all,
   causal,  ///< key <= query
   window,  ///< query - reach < key <= query
+  band,    ///< query - reach < key < query + reach
   chunk,   ///< key <= query, both in the same chunk of `reach` positions
+  chosen,  ///< `reach` keys <= query that an indexer picks for each query
 };
 
 struct Operator {
@@ -72,8 +74,10 @@ struct Operator {
   std::vector<int> whole_loops;  ///< loops that may not be split (opaque kinds)
   Domain domain = Domain::all;
   std::int64_t reach = 0;              ///< of a window or a chunk, in positions
+  std::int64_t chunk = 0;              ///< of a scan: positions that it takes at a time; 0 = one by one
   int query_loop = -1, key_loop = -1;  ///< the loops that `domain` relates
-  std::string kernel;                  ///< operators in a row with the same non-empty name run as one kernel
+  std::string kernel;  ///< operators in a row with the same non-empty name run as one kernel, if the software joins it
+  bool always_joined = false;  ///< it does, whichever software
 };
 
 /// What backward of an operator reads besides the output gradient, and the bytes it makes on the side.
@@ -99,8 +103,36 @@ std::vector<int> loops_of(const Operator& op);
 
 bool has_tag(const Operator& op, const std::string& tag);
 
+/// A scan along positions that carries a state from one to the next: a function of values, keys and queries, in this
+/// order, and of what decays the state. It walks the sequence in chunks of C positions, inside which it multiplies as
+/// attention does; between them it hands on a state of key size N x value size P per head. FLOPs, a multiply-add as
+/// two, per position: `keys` C N of each group of keys, and for each head `values` C P + `heads` C N + `square` C C +
+/// `states` N P.
+struct ScanFunction {
+  const char* name;
+  double keys, values, heads, square, states;
+};
+/// nullptr: no scan.
+const ScanFunction* find_scan(const std::string& function);
+
+/// Elements of values and of keys, the last extents of both, and the chunk.
+struct ScanExtents {
+  double values = 0, keys = 0, value_size = 0, key_size = 0, chunk = 0;
+};
+double scan_flops(const ScanFunction& scan, const ScanExtents& extents);
+
+/// What a scan's time depends on: `heads` states of value_size x key_size in each of `sequences`, whose positions it
+/// takes `chunk` at a time.
+struct ScanShape {
+  const ScanFunction* function = nullptr;
+  double sequences = 0, positions = 0, heads = 0, groups = 0, value_size = 0, key_size = 0, chunk = 0;
+};
+
+/// All functions that pointwise and opaque operators may have.
+std::vector<std::string> function_names();
+
 /// Keys that a query sees, the mean over `positions` queries: all of them, (s + 1) / 2 of s, W - W (W - 1) / (2 s) in a
-/// window of W < s, (C + 1) / 2 in chunks of C that divide s.
+/// window of W < s or of W chosen ones, as many on either side of a band, (C + 1) / 2 in chunks of C that divide s.
 double mean_keys(Domain domain, std::int64_t reach, std::int64_t positions);
 
 /// FLOPs of the whole operator in one direction (forward), counting a multiply-add as two;

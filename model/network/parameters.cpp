@@ -1,9 +1,9 @@
 // Parameters and model FLOPs of a network by closed formulas over its spec. The operators that build_network makes say
 // the same things one by one; tests hold the two against each other.
 #include <algorithm>
-#include <cassert>
 
 #include "model/network/network.h"
+#include "model/network/printed_flops.h"
 
 namespace stepcast {
 namespace {
@@ -12,17 +12,12 @@ using Count = std::int64_t;
 
 bool is_gated(const NetworkSpec& n) { return n.activation == Activation::swiglu || n.activation == Activation::geglu; }
 
-/// All norms of a network are of one kind; LayerNorm adds an offset to the scale.
+/// All norms of a network are of one kind; LayerNorm may add an offset to the scale.
 Count norm_size(const NetworkSpec& n, Count width) { return n.norm == Norm::layernorm ? 2 * width : width; }
 
 /// Weight matrices of an MLP: up, down, and the gate where there is one.
 Count mlp_matrices(const NetworkSpec& n, Count width) { return (is_gated(n) ? 3 : 2) * n.hidden * width; }
 Count mlp_biases(const NetworkSpec& n, Count width) { return (is_gated(n) ? 2 : 1) * width + n.hidden; }
-
-/// Layers whose MLP is routed: of those behind the leading dense ones, the last of every `every`.
-Count routed_layers(const NetworkSpec& n) {
-  return n.experts.count == 0 ? 0 : (n.layers - n.experts.dense_layers) / n.experts.every;
-}
 
 /// Multi-head latent attention, DeepSeek-V2 (arXiv 2405.04434) eq. 9-19: queries and key-values go through low ranks;
 /// the rotary part of the keys is projected straight from the hidden state and shared by all heads.
@@ -37,47 +32,79 @@ Count latent_matrices(const NetworkSpec& n) {
 Count attention_matrices(const NetworkSpec& n) {
   if (n.latent.kv_rank > 0) return latent_matrices(n);
   const Count q = n.heads * n.head_dim, kv = n.kv_heads * n.head_dim;
-  return n.hidden * (q + 2 * kv) + q * n.hidden;
+  return n.hidden * (q + (n.key_is_value ? 1 : 2) * kv) + q * n.hidden + (n.attention_gate ? n.hidden * q : 0);
 }
 
 /// Biases of the projections, and the norms inside the attention.
 Count attention_vectors(const NetworkSpec& n) {
   if (n.latent.kv_rank > 0) return norm_size(n, n.latent.q_rank) + norm_size(n, n.latent.kv_rank);
   Count vectors = 0;
-  if (n.linear_bias || n.qkv_bias) vectors += (n.heads + 2 * n.kv_heads) * n.head_dim;
+  if (n.linear_bias || n.qkv_bias) vectors += (n.heads + (n.key_is_value ? 1 : 2) * n.kv_heads) * n.head_dim;
   if (n.linear_bias || n.out_bias) vectors += n.hidden;
-  if (n.qk_norm) vectors += 2 * norm_size(n, n.head_dim);
-  return vectors;
+  if (n.qk_norm)
+    vectors += n.qk_norm_width ? norm_size(n, (n.heads + n.kv_heads) * n.head_dim) : 2 * norm_size(n, n.head_dim);
+  return vectors + (n.attention_sinks ? n.heads : 0);
 }
+
+/// The indexer's queries, keys and weights of its heads; a LayerNorm of its keys.
+Count index_matrices(const NetworkSpec& n) {
+  const SparseAttention& s = n.sparse;
+  return n.latent.q_rank * s.heads * s.head_dim + n.hidden * (s.head_dim + s.heads);
+}
+bool picks(const NetworkSpec& n, const LayerKind& kind) { return n.sparse.top_k > 0 && kind.attention && !kind.picked; }
 
 /// Matrices that one token meets in a routed layer's MLP (`experts` = top_k), or all of them (`experts` = count).
 Count routed_matrices(const NetworkSpec& n, Count experts) {
-  const Count router = n.hidden * n.experts.count, gate = n.experts.shared_gate ? n.hidden : 0;
-  return experts * mlp_matrices(n, n.experts.ffn_hidden) + mlp_matrices(n, n.experts.shared_ffn_hidden) + router + gate;
+  const Experts& e = n.experts;
+  const Count router = n.hidden * e.count, gate = e.shared_gate ? n.hidden : 0;
+  const Count inner = e.latent > 0 ? e.latent : n.hidden;
+  return experts * (is_gated(n) ? 3 : 2) * inner * e.ffn_hidden + 2 * n.hidden * e.latent +
+         mlp_matrices(n, e.shared_ffn_hidden) + router + gate;
 }
 
 Count routed_vectors(const NetworkSpec& n) {
-  return (n.experts.router_bias ? n.experts.count : 0) +
-         (n.experts.expert_bias ? n.experts.count * mlp_biases(n, n.experts.ffn_hidden) : 0);
+  const Experts& e = n.experts;
+  return (e.router_bias ? e.count : 0) + (e.expert_bias ? e.count * mlp_biases(n, e.ffn_hidden) : 0) +
+         n.activation_parameters * (e.shared_ffn_hidden > 0 ? 2 : 1);
 }
 
-Count layer_parameters(const NetworkSpec& n, bool routed) {
-  const Count mlp = routed ? routed_matrices(n, n.experts.count) + routed_vectors(n)
-                           : mlp_matrices(n, n.ffn_hidden) + (n.linear_bias ? mlp_biases(n, n.ffn_hidden) : 0);
-  return attention_matrices(n) + attention_vectors(n) + mlp + n.norms_per_layer * norm_size(n, n.hidden);
+Count layer_norms(const NetworkSpec& n, const LayerKind& kind) {
+  return n.parallel_block ? n.norms_per_layer : kind.sublayers() * (n.norm_place == NormPlace::both ? 2 : 1);
+}
+
+Count own_parameters(const NetworkSpec& n, const LayerKind& kind) {
+  Count total = layer_norms(n, kind) * norm_size(n, n.hidden);
+  if (kind.attention) total += attention_matrices(n) + attention_vectors(n);
+  if (picks(n, kind)) total += index_matrices(n) + 2 * n.sparse.head_dim;
+  if (kind.mixer) total += count_mixer(n.mixer, n.hidden).parameters;
+  if (kind.feed == Feed::experts) total += routed_matrices(n, n.experts.count) + routed_vectors(n);
+  if (kind.feed == Feed::mlp)
+    total +=
+        mlp_matrices(n, n.ffn_hidden) + (n.linear_bias ? mlp_biases(n, n.ffn_hidden) : 0) + n.activation_parameters;
+  return total;
+}
+
+Count layer_parameters(const NetworkSpec& n, const LayerKind& kind) {
+  return kind.shape == 0 ? own_parameters(n, kind) : own_parameters(shaped(n, kind.shape), kind);
 }
 
 /// A multi-token prediction module of DeepSeek-V3 (arXiv 2412.19437) eq. 21-23: the norms of its two inputs, their
 /// joint projection, one layer like the last, a final norm. Embedding and head are those of the model.
 Count prediction_module_parameters(const NetworkSpec& n) {
-  return 3 * norm_size(n, n.hidden) + 2 * n.hidden * n.hidden + layer_parameters(n, n.experts.count > 0);
+  Count total = 3 * norm_size(n, n.hidden) + 2 * n.hidden * n.hidden;
+  for (const LayerKind& kind : prediction_layers(n)) total += layer_parameters(n, kind);
+  return total;
 }
 
-/// Elements of the matrices that one token meets in a layer. A prediction module adds its joint projection and its own
-/// pass through the head.
-double layer_matrices(const NetworkSpec& n, bool routed) {
-  const Count mlp = routed ? routed_matrices(n, n.experts.top_k) : mlp_matrices(n, n.ffn_hidden);
-  return static_cast<double>(attention_matrices(n) + mlp);
+/// Per token, of a layer without its attention core: of the matrices that the token meets, and of scans.
+double layer_flops(const NetworkSpec& n, const LayerKind& kind) {
+  Count matrices = 0;
+  if (kind.attention) matrices += attention_matrices(n);
+  if (picks(n, kind)) matrices += index_matrices(n);
+  if (kind.feed == Feed::experts) matrices += routed_matrices(n, n.experts.top_k);
+  if (kind.feed == Feed::mlp) matrices += mlp_matrices(n, n.ffn_hidden);
+  const double mixed = kind.mixer ? count_mixer(n.mixer, n.hidden).flops_per_token : 0;
+  return 2 * static_cast<double>(matrices) + mixed;
 }
 
 /// Per token and layer, of QK^T and PV at two FLOPs per multiply-add.
@@ -88,42 +115,62 @@ double core_flops(const NetworkSpec& n, double keys) {
   return 2 * keys * static_cast<double>(n.heads * (query + value));
 }
 
-/// The same, summed over the layers and the prediction modules, whose layer has no window.
-double all_core_flops(const NetworkSpec& n, std::int64_t sequence, bool causal) {
-  const double full = static_cast<double>(sequence) * (causal ? 0.5 : 1);
+/// Over chosen keys every head reads the latent itself: scores over kv_rank + rope_dim, values of kv_rank (the up-
+/// projections are absorbed, DeepSeek-V2 section 2.1.2). The indexer scores all keys by each of its heads and sums.
+/// NVIDIA-NeMo/Megatron-Bridge 067f987 training/utils/flop_utils.py, "dsa".
+double sparse_core_flops(const NetworkSpec& n, const LayerKind& kind, std::int64_t sequence, bool causal) {
+  const std::int64_t reach = std::min(n.sparse.top_k, sequence);
+  const double keys = causal ? mean_keys(Domain::chosen, reach, sequence) : static_cast<double>(reach);
+  const double all = static_cast<double>(sequence) * (causal ? 0.5 : 1);
+  const double core = 2 * keys * static_cast<double>(n.heads * (2 * n.latent.kv_rank + n.latent.rope_dim));
+  return core + (kind.picked ? 0 : 2 * all * static_cast<double>(n.sparse.heads * (n.sparse.head_dim + 1)));
+}
+
+double core_flops_of(const NetworkSpec& n, const LayerKind& kind, std::int64_t sequence, bool causal) {
+  if (!kind.attention) return 0;
+  causal = causal && n.causal;
+  if (n.sparse.top_k > 0) return sparse_core_flops(n, kind, sequence, causal);
+  if (!kind.windowed) return core_flops(n, static_cast<double>(sequence) * (causal ? 0.5 : 1));
   const std::int64_t reach = std::min(n.window.positions, sequence);
-  const double near = !causal ? static_cast<double>(reach)
-                              : mean_keys(n.window.chunks ? Domain::chunk : Domain::window, reach, sequence);
-  double windowed = 0;
-  if (n.window.positions > 0 && n.window.positions < sequence)
-    for (Count layer = 0; layer < n.layers; ++layer) windowed += is_windowed_layer(n, layer) ? 1 : 0;
-  const auto layers = static_cast<double>(n.layers + n.mtp_layers);
-  return (layers - windowed) * core_flops(n, full) + (windowed > 0 ? windowed * core_flops(n, near) : 0);
+  if (!n.causal) return core_flops(n, mean_keys(Domain::band, reach, sequence));
+  if (!causal) return core_flops(n, static_cast<double>(reach));
+  return core_flops(n, mean_keys(n.window.chunks ? Domain::chunk : Domain::window, reach, sequence));
 }
 
 }  // namespace
 
+double attention_flops(const NetworkSpec& network, const LayerKind& kind, std::int64_t sequence) {
+  const NetworkSpec n = shaped(network, kind.shape);
+  const Count matrices = attention_matrices(n) + (picks(n, kind) ? index_matrices(n) : 0);
+  return 2 * static_cast<double>(matrices) + core_flops_of(n, kind, sequence, true);
+}
+
 std::int64_t parameter_count(const NetworkSpec& n) {
-  assert(n.experts.every > 0);
-  const Count routed = routed_layers(n);
-  Count total = (n.layers - routed) * layer_parameters(n, false) + routed * layer_parameters(n, true);
-  total += n.mtp_layers * prediction_module_parameters(n);
+  const LayerKinds all = layer_kinds(n, n.sequence);
+  Count total = n.mtp_layers * prediction_module_parameters(n);
+  for (std::size_t kind = 0; kind < all.kinds.size(); ++kind)
+    total += all.count(kind) * layer_parameters(n, all.kinds[kind]);
   total += (n.tied_embeddings ? 1 : 2) * n.vocab * n.hidden + norm_size(n, n.hidden);
   // The position table has its own number of rows, whatever the training sequence.
   if (n.positions == Positions::learned) total += n.max_positions * n.hidden;
   if (n.embedding_norm) total += norm_size(n, n.hidden);
-  return total;
+  return total + (n.head_bias ? n.vocab : 0);
 }
 
 double model_flops(const NetworkSpec& n, double tokens, std::int64_t sequence, bool causal) {
-  assert(n.experts.every > 0);
-  const auto layers = static_cast<double>(n.layers), routed = static_cast<double>(routed_layers(n));
-  const auto modules = static_cast<double>(n.mtp_layers), hidden = static_cast<double>(n.hidden);
-  const double head = hidden * static_cast<double>(n.vocab);
-  const double module = layer_matrices(n, n.experts.count > 0) + 2 * hidden * hidden + head;
-  const double matrices =
-      (layers - routed) * layer_matrices(n, false) + routed * layer_matrices(n, true) + head + modules * module;
-  return 3 * tokens * (2 * matrices + all_core_flops(n, sequence, causal));
+  const LayerKinds all = layer_kinds(n, sequence);
+  const auto hidden = static_cast<double>(n.hidden), head = 2 * hidden * static_cast<double>(n.vocab);
+  const auto flops_of = [&](const LayerKind& kind) {
+    const auto flops = [&](const NetworkSpec& own) {
+      return layer_flops(own, kind) + core_flops_of(own, kind, sequence, causal);
+    };
+    return kind.shape == 0 ? flops(n) : flops(shaped(n, kind.shape));
+  };
+  double module = 4 * hidden * hidden + head, total = head;
+  for (const LayerKind& kind : prediction_layers(n)) module += flops_of(kind);
+  for (std::size_t kind = 0; kind < all.kinds.size(); ++kind)
+    total += static_cast<double>(all.count(kind)) * flops_of(all.kinds[kind]);
+  return 3 * tokens * (total + static_cast<double>(n.mtp_layers) * module);
 }
 
 }  // namespace stepcast

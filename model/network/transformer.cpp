@@ -1,15 +1,17 @@
 #include <algorithm>
 #include <cassert>
 
+#include <fmt/format.h>
+
 #include "model/base/contains.h"
 #include "model/network/transformer_builder.h"
 
 namespace stepcast {
 
 TransformerBuilder::TransformerBuilder(const NetworkSpec& spec, const BatchShape& batch, AttentionForm form)
-    : spec_(spec), batch_(batch), form_(form) {
+    : spec_(&spec), whole_(spec), batch_(batch), form_(form) {
   net_.id = spec.id;
-  net_.dims.reserve(20);
+  net_.dims.reserve(20 + 4 * spec.shapes.size());
   b_ = dim("b", batch.sequences);
   s_ = dim("s", batch.positions);
   t_ = dim("t", batch.positions);
@@ -24,6 +26,7 @@ TransformerBuilder::TransformerBuilder(const NetworkSpec& spec, const BatchShape
     k_ = dim("k", x.top_k);
     j_ = dim("j", x.ffn_hidden);
     if (x.shared_ffn_hidden > 0) fs_ = dim("fs", x.shared_ffn_hidden);
+    if (x.latent > 0) le_ = dim("le", x.latent);
     // Rows per expert in expectation, rounded up; capacity pads (or cuts) them to a multiple of the mean.
     const double rows = static_cast<double>(batch.sequences) * static_cast<double>(batch.positions) *
                         static_cast<double>(x.top_k) / static_cast<double>(x.count);
@@ -38,6 +41,14 @@ TransformerBuilder::TransformerBuilder(const NetworkSpec& spec, const BatchShape
     dr_ = dim("dr", x.rope_dim);
     dv_ = dim("dv", x.value_dim);
   }
+  if (const SparseAttention& x = spec.sparse; x.top_k > 0) {
+    ih_ = dim("ih", x.heads);
+    id_ = dim("id", x.head_dim);
+    ik_ = dim("ik", std::min(x.top_k, batch.positions));
+    dq_ = dim("dq", spec.latent.kv_rank + spec.latent.rope_dim);
+  }
+  make_shapes();
+  if (spec.activation_parameters > 0) xa_ = dim("xa", spec.activation_parameters);
   if (batch.lora_rank > 0) z_ = dim("z", batch.lora_rank);
   net_.tensors.reserve(96);
   embedding_table_ = weight("E", {v_, h_});
@@ -45,31 +56,57 @@ TransformerBuilder::TransformerBuilder(const NetworkSpec& spec, const BatchShape
   tokens_ = tensor("tokens", {b_, s_}, 8, TensorRole::data);
 }
 
-std::int64_t LayerKinds::count(std::size_t kind) const {
-  return std::ranges::count(of_layer, static_cast<std::uint8_t>(kind));
+/// A dim of another extent is called after the shape: "f.wide". What splits f splits it, too.
+void TransformerBuilder::make_shapes() {
+  shaped_.reserve(whole_.shapes.size());
+  shapes_.push_back({&whole_, "", g_, r_, d_, f_});
+  mixer_dims(shapes_.front());
+  for (std::uint8_t i = 1; i <= whole_.shapes.size(); ++i) {
+    const NetworkSpec& own = shaped_.emplace_back(shaped(whole_, i));
+    Shape made{&own, "", g_, r_, d_, f_};
+    const std::string suffix = "." + whole_.shapes[i - 1U].name;
+    const auto sized = [&](int usual, std::int64_t extent) {
+      if (net_.dims[usual].extent == extent) return usual;
+      return dim((net_.dims[usual].name + suffix).c_str(), extent);
+    };
+    // The groups and their queries are split as one (`par g*r`): where one is the shape's own, both are.
+    if (own.kv_heads != whole_.kv_heads || own.heads != whole_.heads) {
+      made.g = dim(("g" + suffix).c_str(), own.kv_heads);
+      made.r = dim(("r" + suffix).c_str(), own.heads / own.kv_heads);
+    }
+    if (own.latent.kv_rank == 0) made.d = sized(d_, own.head_dim);
+    made.f = sized(f_, own.ffn_hidden);
+    if (whole_.shapes[i - 1U].mixer) {
+      made.suffix = suffix;
+      mixer_dims(made);
+    }
+    shapes_.push_back(std::move(made));
+  }
+  use_shape(0);
 }
 
-LayerKinds layer_kinds(const NetworkSpec& spec, std::int64_t positions) {
-  LayerKinds all;
-  for (std::int64_t layer = 0; layer < spec.layers; ++layer) {
-    const LayerKind kind = layer_kind(spec, layer, positions);
-    if (!contains(all.kinds, kind)) all.kinds.push_back(kind);
-  }
-  std::ranges::sort(all.kinds);  // plain ones first
-  for (std::int64_t layer = 0; layer < spec.layers; ++layer)
-    all.of_layer.push_back(static_cast<std::uint8_t>(
-        std::ranges::find(all.kinds, layer_kind(spec, layer, positions)) - all.kinds.begin()));
-  return all;
+void TransformerBuilder::mixer_dims(const Shape& shape) {
+  if (!shape.spec->mixer) return;
+  for (const auto& [name, formula] : shape.spec->mixer.form->dims)
+    dim((name + shape.suffix).c_str(), shape.spec->mixer.extent(name));
+}
+
+void TransformerBuilder::use_shape(std::uint8_t shape) {
+  const Shape& used = shapes_[shape];
+  spec_ = used.spec;
+  g_ = used.g, r_ = used.r, d_ = used.d, f_ = used.f;
+  mixer_suffix_ = used.suffix;
 }
 
 Network TransformerBuilder::build() {
   embedding();
-  const LayerKinds all = layer_kinds(spec_, batch_.positions);
+  const LayerKinds all = layer_kinds(whole_, batch_.positions);
   for (std::size_t kind = 0; kind < all.kinds.size(); ++kind) {
     layer(all.kinds[kind], all.count(kind));
     net_.blocks.back().kind = static_cast<int>(kind);
   }
-  if (spec_.mtp_layers > 0) prediction();
+  if (spec_->mtp_layers > 0) prediction();
+  use_shape(0);
   head("head", "");
   return std::move(net_);
 }
@@ -140,20 +177,24 @@ Operator& TransformerBuilder::product(std::string name, Tags tags, int output, i
   return op;
 }
 
-/// y = norm(x) over x's last dim: q[...] += moments(x); y = x, q, gamma (, beta). LayerNorm's q holds mean and variance
-/// (8 bytes).
-int TransformerBuilder::norm(const std::string& name, int x, Tags tags) {
-  const bool layernorm = spec_.norm == Norm::layernorm;
-  std::vector<int> dims = net_.tensors[x].dims, rows(dims.begin(), dims.end() - 1);
-  const int last = dims.back();
-  const int q = statistic(name + ".q", rows, layernorm ? 8 : 4);
-  const int gamma = weight(name + ".gamma", {last});
+/// y = norm(x) over x's last dims, `over` of them: q[...] += moments(x); y = x, q, gamma (, beta). LayerNorm's q holds
+/// mean and variance (8 bytes).
+int TransformerBuilder::norm(const std::string& name, int x, Tags tags, std::size_t over, bool scaled) {
+  const std::vector<int> dims = net_.tensors[x].dims,
+                         rows(dims.begin(), dims.end() - static_cast<std::ptrdiff_t>(over)),
+                         last(dims.end() - static_cast<std::ptrdiff_t>(over), dims.end());
+  const char* function = spec_->norm == Norm::rmsnorm ? "rmsnorm" : "layernorm";
+  const int q = statistic(name + ".q", rows, spec_->norm == Norm::rmsnorm ? 4 : 8);
   const int y = activation(name + ".y", dims);
   add(name + ".q", tags, OperatorKind::nonlinear, "square", q, {x}, "norm").monoid = Monoid::sum;
-  if (layernorm)
-    add(name + ".y", tags, OperatorKind::nonlinear, "layernorm", y, {x, q, gamma, weight(name + ".beta", {last})},
-        "norm");
-  else add(name + ".y", tags, OperatorKind::nonlinear, "rmsnorm", y, {x, q, gamma}, "norm");
+  if (!scaled) {
+    add(name + ".y", tags, OperatorKind::nonlinear, function, y, {x, q}, "norm");
+    return y;
+  }
+  const int gamma = weight(name + ".gamma", last);
+  if (spec_->norm == Norm::layernorm)
+    add(name + ".y", tags, OperatorKind::nonlinear, function, y, {x, q, gamma, weight(name + ".beta", last)}, "norm");
+  else add(name + ".y", tags, OperatorKind::nonlinear, function, y, {x, q, gamma}, "norm");
   return y;
 }
 
@@ -166,7 +207,7 @@ int TransformerBuilder::biased(
 }
 
 int TransformerBuilder::dropped(const std::string& name, int x, Tags tags, const std::string& kernel) {
-  if (!spec_.dropout) return x;
+  if (!spec_->dropout) return x;
   const int y = activation(name + ".dropped", net_.tensors[x].dims);
   add(name + ".dropout", std::move(tags), OperatorKind::linear, "dropout", y, {x}, kernel);
   return y;
@@ -180,52 +221,90 @@ void TransformerBuilder::embedding() {
   start_block("embedding", 1, Block::Place::first);
   int x = activation("X0", {b_, s_, h_});
   add("embed", {"embed"}, OperatorKind::select, "", x, {embedding_table_, tokens_}, "embedding").monoid = Monoid::sum;
-  if (spec_.positions == Positions::learned) {
+  if (spec_->positions == Positions::learned) {
     const int table = weight("P", {s_, h_});
     const int y = activation("X0.positioned", {b_, s_, h_});
     add("embed.positions", {"embed"}, OperatorKind::linear, "bias", y, {x, table}, "embedding");
     x = y;
   }
-  if (spec_.embedding_norm) x = norm("norm0", x, {"norm", "embed"});
+  if (spec_->embedding_norm) x = norm("norm0", x, {"norm", "embed"});
   x = dropped("embed", x, {"embed"}, "embedding_dropout");
   net_.blocks.back().output = x;
 }
 
 int TransformerBuilder::residual(const std::string& name, int stream, int y, std::vector<int> bias_dims) {
   const Tags tags{"residual"};
-  if (spec_.linear_bias && !bias_dims.empty()) y = biased(name, y, std::move(bias_dims), tags, "bias_dropout_add");
+  if (spec_->linear_bias && !bias_dims.empty()) y = biased(name, y, std::move(bias_dims), tags, "bias_dropout_add");
   y = dropped(name, y, tags, "bias_dropout_add");
   const int sum = activation(name + ".x", {b_, s_, h_});
   add(name + ".add", tags, OperatorKind::linear, "add", sum, {stream, y}, "bias_dropout_add");
   return sum;
 }
 
-int TransformerBuilder::layer_body(int x, LayerKind kind) {
-  const int x1 = norm("norm1", x, {"norm"});
-  const int y1 = activation("Y1", {b_, s_, h_});
-  if (spec_.parallel_block) {
-    // Attention and MLP write one sum: one reduction for both (rule 13). Biases of the two are one vector each.
-    const int x3 = spec_.norms_per_layer > 1 ? norm("norm2", x, {"norm"}) : x1;
-    attention(x1, y1, kind.windowed);
-    mlp(x3, y1, "mlp", f_, {"mlp"});
-    int y = y1;
-    if (spec_.linear_bias) y = biased("attn.out", y, {h_}, {"residual"}, "bias_dropout_add");
-    return residual("residual1", x, y, {h_});
-  }
-  attention(x1, y1, kind.windowed);
-  const int attended =
-      spec_.out_bias && !spec_.linear_bias ? biased("attn.out", y1, {h_}, {"residual"}, "bias_dropout_add") : y1;
-  const int x2 = residual("residual1", x, attended, {h_});
-  const int x3 = norm("norm2", x2, {"norm"});
-  const int y2 = activation("Y2", {b_, s_, h_});
-  kind.experts ? experts(x3, y2) : mlp(x3, y2, "mlp", f_, {"mlp"});
-  return residual("residual2", x2, y2, kind.experts ? std::vector<int>{} : std::vector<int>{h_});
+int TransformerBuilder::normed_before(const std::string& name, int x) {
+  return spec_->norm_place == NormPlace::behind ? x : norm(name, x, {"norm"});
+}
+int TransformerBuilder::normed_behind(const std::string& name, int y) {
+  if (spec_->norm_place == NormPlace::before) return y;
+  return norm(spec_->norm_place == NormPlace::both ? name + ".behind" : name, y, {"norm"});
 }
 
+/// Attention, a mixer, or both side by side, which write one sum.
+int TransformerBuilder::mixing(int x, LayerKind kind) {
+  const int x1 = normed_before("norm1", x);
+  int y1 = activation("Y1", {b_, s_, h_});
+  if (kind.mixer) mixer(x1, y1);
+  if (kind.attention) attention(x1, y1, kind);
+  if (kind.attention && spec_->out_bias && !spec_->linear_bias)
+    y1 = biased("attn.out", y1, {h_}, {"residual"}, "bias_dropout_add");
+  return residual("residual1", x, normed_behind("norm1", y1), {h_});
+}
+
+int TransformerBuilder::feeding(int x, Feed feed) {
+  const int x3 = normed_before("norm2", x);
+  const int y2 = activation("Y2", {b_, s_, h_});
+  feed == Feed::experts ? experts(x3, y2) : mlp(x3, y2, "mlp", f_, {"mlp"});
+  return residual(
+      "residual2", x, normed_behind("norm2", y2), feed == Feed::experts ? std::vector<int>{} : std::vector<int>{h_});
+}
+
+/// Attention and MLP write one sum: one reduction for both (rule 13). Biases of the two are one vector each.
+int TransformerBuilder::parallel_body(int x, LayerKind kind) {
+  const int x1 = norm("norm1", x, {"norm"});
+  int y1 = activation("Y1", {b_, s_, h_});
+  const int x3 = spec_->norms_per_layer > 1 ? norm("norm2", x, {"norm"}) : x1;
+  attention(x1, y1, kind);
+  mlp(x3, y1, "mlp", f_, {"mlp"});
+  if (spec_->linear_bias) y1 = biased("attn.out", y1, {h_}, {"residual"}, "bias_dropout_add");
+  return residual("residual1", x, y1, {h_});
+}
+
+int TransformerBuilder::layer_body(int x, LayerKind kind) {
+  use_shape(kind.shape);
+  if (spec_->parallel_block) return parallel_body(x, kind);
+  if (kind.mixer || kind.attention) x = mixing(x, kind);
+  return kind.feed == Feed::none ? x : feeding(x, kind.feed);
+}
+
+namespace {
+
+/// "layer" has attention and an MLP; what differs stands in front, and what a layer has alone stands for it.
+std::string block_name(LayerKind kind) {
+  const char* mixing = kind.mixer && kind.attention ? "mixed"
+                       : kind.mixer                 ? "mixer"
+                       : kind.windowed              ? "windowed"
+                       : kind.picked                ? "picked"
+                                                    : "";
+  if (kind.feed == Feed::none) return *mixing == '\0' ? "attention" : mixing;
+  if (kind.sublayers() == 1) return kind.feed == Feed::experts ? "experts" : "mlp";
+  return fmt::format("{}{}{}layer", mixing, *mixing == '\0' ? "" : "_", kind.feed == Feed::experts ? "expert_" : "");
+}
+
+}  // namespace
+
 void TransformerBuilder::layer(LayerKind kind, std::int64_t repeat) {
-  start_block(kind.windowed ? (kind.experts ? "windowed_expert_layer" : "windowed_layer")
-                            : (kind.experts ? "expert_layer" : "layer"),
-      repeat, Block::Place::layers);
+  const std::string shape = kind.shape == 0 ? "" : "_" + whole_.shapes[kind.shape - 1U].name;
+  start_block((block_name(kind) + shape).c_str(), repeat, Block::Place::layers);
   const int x = activation("X", {b_, s_, h_});
   net_.blocks.back().input = x;
   net_.blocks.back().output = layer_body(x, kind);
@@ -234,22 +313,24 @@ void TransformerBuilder::layer(LayerKind kind, std::int64_t repeat) {
 /// Multi-token prediction (DeepSeek-V3, arXiv 2412.19437, section 2.2): the next token's embedding and the stream, each
 /// normed, are projected to one stream; a layer and the shared head follow.
 void TransformerBuilder::prediction() {
-  start_block("mtp", spec_.mtp_layers, Block::Place::last);
+  start_block("mtp", spec_->mtp_layers, Block::Place::last);
   const int x = activation("X.mtp", {b_, s_, h_});
   net_.blocks.back().input = x;
   const int next = activation("X0.mtp", {b_, s_, h_});
   add("mtp.embed", {"embed"}, OperatorKind::select, "", next, {embedding_table_, tokens_}, "embedding").monoid =
       Monoid::sum;
-  const int hidden_in = dim("h2", spec_.hidden);
+  const int hidden_in = dim("h2", spec_->hidden);
   const int joined = activation("X.joined", {b_, s_, h_});
   const int embedded = norm("mtp.enorm", next, {"norm"}), stream = norm("mtp.hnorm", x, {"norm"});
   for (const auto& [name, from] : {std::pair{"mtp.proj.embedding", embedded}, std::pair{"mtp.proj.stream", stream}}) {
     Operator& op = product(name, {"mlp"}, joined, from, weight(std::string(name) + ".w", {hidden_in, h_}));
     op.inputs[0].loops.back() = hidden_in;  // contracted; the output walks h
   }
-  net_.blocks.back().output = layer_body(joined, {spec_.experts.count > 0, false});
+  int out = joined;
+  for (const LayerKind& kind : prediction_layers(whole_)) out = layer_body(out, kind);
+  net_.blocks.back().output = out;
   head("mtp_head", "mtp.");
-  net_.blocks.back().repeat = spec_.mtp_layers;
+  net_.blocks.back().repeat = spec_->mtp_layers;
 }
 
 void TransformerBuilder::head(const char* name, const std::string& prefix) {
@@ -259,7 +340,13 @@ void TransformerBuilder::head(const char* name, const std::string& prefix) {
   const int xf = norm(prefix + "norm3", x, {"norm", "head"});
   int logits = activation(prefix + "logits", {b_, s_, v_});
   product(prefix + "head", {"head"}, logits, xf, head_table_);
+  if (spec_->head_bias) logits = biased(prefix + "head", logits, {v_}, {"head"}, "head_bias");
   const Tags tags{"loss"};
+  if (spec_->logit_softcap) {
+    const int capped = activation(prefix + "logits.capped", {b_, s_, v_});
+    add(prefix + "loss.cap", tags, OperatorKind::nonlinear, "softcap", capped, {logits}, "softcap");
+    logits = capped;
+  }
   if (batch_.loss_bytes > batch_.activation_bytes) {
     const int wide = tensor(prefix + "logits.wide", {b_, s_, v_}, batch_.loss_bytes, TensorRole::activation);
     add(prefix + "loss.cast", tags, OperatorKind::linear, "cast", wide, {logits}, "loss");

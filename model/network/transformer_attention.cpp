@@ -14,17 +14,19 @@ int TransformerBuilder::projection(const char* letter, int x, std::vector<int> h
 }
 
 int TransformerBuilder::rope(const std::string& name, int x) {
-  if (spec_.positions != Positions::rope) return x;
+  if (spec_->positions != Positions::rope) return x;
   const int y = activation(name + ".rotated", net_.tensors[x].dims);
   add("attn.rope." + name, {"attn", "attn.qkv"}, OperatorKind::opaque, "rope", y, {x}, "rope").whole_loops = {
       net_.tensors[x].dims.back()};
   return y;
 }
 
-/// RMS norm of every head (Qwen3).
-int TransformerBuilder::head_norm(const std::string& name, int x) {
-  if (!spec_.qk_norm) return x;
-  return norm("attn.norm." + name, x, {"attn", "attn.qkv"});
+/// Of every head, or of all heads together.
+int TransformerBuilder::qk_norm(const std::string& name, int x) {
+  if (!spec_->qk_norm) return x;
+  constexpr std::size_t rows = 2;  // b and s
+  const std::size_t width = net_.tensors[x].dims.size() - rows;
+  return norm("attn.norm." + name, x, {"attn", "attn.qkv"}, spec_->qk_norm_width ? width : 1);
 }
 
 /// K and V are stored over s and read over t.
@@ -34,16 +36,22 @@ Access TransformerBuilder::keys(int tensor) const {
   return access;
 }
 
-void TransformerBuilder::fused_core(int q, std::initializer_list<int> keys_and_values, int o, bool windowed) {
+Operator& TransformerBuilder::fused_core(int q, std::initializer_list<int> keys_and_values, int o) {
   Operator& op = add("attn.core", {"attn", "attn.core"}, OperatorKind::attention, "", o, {q});
   for (int tensor : keys_and_values) op.inputs.push_back(keys(tensor));
   op.monoid = Monoid::softmax;
   for (const Access* access : {&op.inputs.front(), &op.output}) op.whole_loops.push_back(access->loops.back());
   for (const Access& access : op.inputs) op.whole_loops.push_back(access.loops.back());
-  op.domain = !windowed ? Domain::causal : spec_.window.chunks ? Domain::chunk : Domain::window;
-  op.reach = windowed ? spec_.window.positions : 0;
+  op.domain = spec_->causal ? Domain::causal : Domain::all;
   op.query_loop = s_;
   op.key_loop = t_;
+  return op;
+}
+
+void TransformerBuilder::windowed_core(Operator& core, bool windowed) {
+  if (!windowed) return;
+  core.domain = spec_->window.chunks ? Domain::chunk : spec_->causal ? Domain::window : Domain::band;
+  core.reach = spec_->window.positions;
 }
 
 void TransformerBuilder::unfused_core(int q, int k, int v, int o) {
@@ -61,21 +69,29 @@ void TransformerBuilder::unfused_core(int q, int k, int v, int o) {
   pv.monoid = Monoid::sum;
 }
 
-int TransformerBuilder::attention(int x, int y, bool windowed) {
-  const int o = spec_.latent.kv_rank > 0 ? latent_attention(x, windowed) : plain_attention(x, windowed);
+int TransformerBuilder::attention(int x, int y, LayerKind kind) {
+  const int o = spec_->latent.kv_rank > 0 ? latent_attention(x, kind) : plain_attention(x, kind.windowed);
   const int inner = net_.tensors[o].dims.back();
-  product("attn.out", {"attn", "attn.out"}, y, o, weight("WO", {g_, r_, inner, h_}));
+  int read = o;
+  if (spec_->attention_gate) {
+    const Tags tags{"attn", "attn.gate"};
+    read = activation("O.gated", net_.tensors[o].dims);
+    add("attn.gate", tags, OperatorKind::nonlinear, "sigmoid_gate", read, {gate_, o}, "attn.gate");
+  }
+  product("attn.out", {"attn", "attn.out"}, y, read, weight("WO", {g_, r_, inner, h_}));
   return y;
 }
 
 int TransformerBuilder::plain_attention(int x, bool windowed) {
-  int q = projection("Q", x, {g_, r_, d_}), k = projection("K", x, {g_, d_}), v = projection("V", x, {g_, d_});
+  if (spec_->attention_gate) gate_ = projection("G", x, {g_, r_, d_});
+  int q = projection("Q", x, {g_, r_, d_}), k = projection("K", x, {g_, d_}),
+      v = spec_->key_is_value ? k : projection("V", x, {g_, d_});
   const int projected[] = {q, k, v};
-  if (spec_.linear_bias || spec_.qkv_bias) {
+  if (spec_->linear_bias || spec_->qkv_bias) {
     const Tags tags{"attn", "attn.qkv"};
     q = biased("Q", q, {g_, r_, d_}, tags, "attn.qkv");
     k = biased("K", k, {g_, d_}, tags, "attn.qkv");
-    v = biased("V", v, {g_, d_}, tags, "attn.qkv");
+    v = spec_->key_is_value ? k : biased("V", v, {g_, d_}, tags, "attn.qkv");
   }
   // What the core reads is called Q, K and V, so that `move K, V` means it; what was before it, Q.projected.
   const auto named = [&](const char* letter, int first, int read) {
@@ -83,43 +99,106 @@ int TransformerBuilder::plain_attention(int x, bool windowed) {
     net_.tensors[read].name = letter;
     return read;
   };
-  q = named("Q", projected[0], rope("Q", head_norm("Q", q)));
-  k = named("K", projected[1], rope("K", head_norm("K", k)));
-  v = named("V", projected[2], v);
+  q = named("Q", projected[0], rope("Q", qk_norm("Q", q)));
+  k = named("K", projected[1], rope("K", qk_norm("K", k)));
+  if (spec_->value_norm) v = norm("attn.norm.V", v, {"attn", "attn.qkv"}, 1, false);
+  if (v != k) v = named("V", projected[2], v);
   const int o = activation("O", {b_, s_, g_, r_, d_});
-  form_ == AttentionForm::fused ? fused_core(q, {k, v}, o, windowed) : unfused_core(q, k, v, o);
+  if (form_ == AttentionForm::unfused) {
+    unfused_core(q, k, v, o);
+    return o;
+  }
+  Operator& core = fused_core(q, {k, v}, o);
+  windowed_core(core, windowed);
+  if (spec_->attention_sinks) core.inputs.push_back(whole(weight("sinks", {g_, r_})));
   return o;
+}
+
+int TransformerBuilder::latent_down(const char* name, int x, int rank) {
+  const int y = activation(name, {b_, s_, rank});
+  product(std::string("attn.down.") + name, {"attn", "attn.qkv"}, y, x,
+      weight(std::string("Wdown.") + name, {h_, rank}), "attn.down");
+  return y;
+}
+
+int TransformerBuilder::latent_up(const char* name, int latent, int rank, std::vector<int> heads) {
+  std::vector<int> dims{b_, s_}, weights{rank};
+  dims.insert(dims.end(), heads.begin(), heads.end());
+  weights.insert(weights.end(), heads.begin(), heads.end());
+  const int y = activation(name, dims);
+  product(std::string("attn.up.") + name, {"attn", "attn.qkv"}, y, latent, weight(std::string("Wup.") + name, weights),
+      rank == lk_ ? "attn.up" : "");
+  return y;
 }
 
 /// DeepSeek-V2 (arXiv 2405.04434) section 2.1: queries, keys and values through low-rank latents; one rotated key for
 /// all heads. The core is always fused: its query and value sizes differ.
-int TransformerBuilder::latent_attention(int x, bool windowed) {
+int TransformerBuilder::latent_attention(int x, LayerKind kind) {
   const Tags tags{"attn", "attn.qkv"};
-  const auto down = [&](const char* name, int rank) {
-    const int y = activation(name, {b_, s_, rank});
-    product(
-        std::string("attn.down.") + name, tags, y, x, weight(std::string("Wdown.") + name, {h_, rank}), "attn.down");
-    return y;
-  };
-  const auto up = [&](const char* name, int latent, int rank, std::vector<int> heads) {
-    std::vector<int> dims{b_, s_}, weights{rank};
-    dims.insert(dims.end(), heads.begin(), heads.end());
-    weights.insert(weights.end(), heads.begin(), heads.end());
-    const int y = activation(name, dims);
-    product(std::string("attn.up.") + name, tags, y, latent, weight(std::string("Wup.") + name, weights),
-        rank == lk_ ? "attn.up" : "");
-    return y;
-  };
-  const int cq = lq_ >= 0 ? down("cq", lq_) : -1;
-  const int ckv = down("ckv", lk_), kr_raw = down("kr", dr_);
-  int q = -1;
-  if (cq >= 0) q = up("Q", norm("attn.norm.cq", cq, tags), lq_, {g_, r_, d_});
-  else q = projection("Q", x, {g_, r_, d_});
+  int cq = lq_ >= 0 ? latent_down("cq", x, lq_) : -1;
+  const int ckv = latent_down("ckv", x, lk_), kr_raw = latent_down("kr", x, dr_);
+  if (cq >= 0) cq = norm("attn.norm.cq", cq, tags);
+  if (spec_->sparse.top_k > 0)
+    return sparse_core(x, cq, norm("attn.norm.ckv", ckv, tags), rope("kr", kr_raw), kind.picked);
+  const int q = cq >= 0 ? latent_up("Q", cq, lq_, {g_, r_, d_}) : projection("Q", x, {g_, r_, d_});
   const int latent = norm("attn.norm.ckv", ckv, tags);
-  const int k = up("K", latent, lk_, {g_, dn_}), v = up("V", latent, lk_, {g_, dv_});
+  const int k = latent_up("K", latent, lk_, {g_, dn_}), v = latent_up("V", latent, lk_, {g_, dv_});
   const int o = activation("O", {b_, s_, g_, r_, dv_});
-  fused_core(rope("Q", q), {k, v, rope("kr", kr_raw)}, o, windowed);
+  windowed_core(fused_core(rope("Q", q), {k, v, rope("kr", kr_raw)}, o), kind.windowed);
   return o;
+}
+
+/// Over chosen keys every head reads the latent itself: its up-projections move to the queries and to the results
+/// (DeepSeek-V2 section 2.1.2; Megatron-LM d98e8a6 megatron/core/transformer/experimental_attention_variant/dsa.py).
+int TransformerBuilder::sparse_core(int x, int cq, int latent, int kr, bool picked) {
+  const Tags tags{"attn", "attn.qkv"};
+  const int nope = latent_up("Q.nope", cq, lq_, {g_, r_, dn_}),
+            turned = rope("Q.rope", latent_up("Q.rope", cq, lq_, {g_, r_, dr_}));
+  const int absorbed = activation("Q.latent", {b_, s_, g_, r_, lk_});
+  product("attn.absorb.K", tags, absorbed, nope, weight("Wup.K", {lk_, g_, dn_}));
+  const auto joined = [&](const char* name, std::vector<int> dims, int a, int b) {
+    const int y = activation(name, std::move(dims));
+    Operator& op = add(std::string("attn.join.") + name, tags, OperatorKind::opaque, "join", y, {a, b}, "attn.join");
+    op.whole_loops = {dq_, net_.tensors[a].dims.back(), net_.tensors[b].dims.back()};
+    return y;
+  };
+  const int q = joined("Q", {b_, s_, g_, r_, dq_}, absorbed, turned), k = joined("K", {b_, s_, dq_}, latent, kr);
+  const int chosen = picked ? -1 : index(x, cq);
+  const int low = activation("O.latent", {b_, s_, g_, r_, lk_});
+  Operator& core = fused_core(q, {k, latent}, low);
+  core.domain = Domain::chosen;
+  core.reach = spec_->sparse.top_k;
+  if (chosen >= 0) {
+    core.inputs.push_back(whole(chosen));
+    core.whole_loops.push_back(ik_);
+  }
+  const int o = activation("O", {b_, s_, g_, r_, dv_});
+  product("attn.absorb.V", tags, o, low, weight("Wup.V", {lk_, g_, dv_}));
+  return o;
+}
+
+/// Scores of all earlier positions by heads of their own, and the best `top_k` of each row.
+int TransformerBuilder::index(int x, int cq) {
+  const Tags tags{"attn", "attn.index"};
+  const int q = activation("index.Q", {b_, s_, ih_, id_}), k = activation("index.K.raw", {b_, s_, id_}),
+            w = activation("index.W", {b_, s_, ih_});
+  product("index.q", tags, q, cq, weight("Windex.Q", {lq_, ih_, id_}));
+  product("index.k", tags, k, x, weight("Windex.K", {h_, id_}), "index.in");
+  product("index.w", tags, w, x, weight("Windex.W", {h_, ih_}), "index.in");
+  const int moments = statistic("index.norm.q", {b_, s_}, 8), normed = activation("index.K", {b_, s_, id_});
+  add("index.norm.q", tags, OperatorKind::nonlinear, "square", moments, {k}, "norm").monoid = Monoid::sum;
+  add("index.norm.y", tags, OperatorKind::nonlinear, "layernorm", normed,
+      {k, moments, weight("index.norm.gamma", {id_}), weight("index.norm.beta", {id_})}, "norm");
+  const int chosen = statistic("index.chosen", {b_, s_, ik_}), asked = rope("index.Q", q),
+            seen = rope("index.K", normed);
+  Operator& op = add("index.scores", tags, OperatorKind::opaque, "index", chosen, {asked}, "");
+  op.inputs.push_back(keys(seen));
+  op.inputs.push_back(whole(w));
+  op.whole_loops = {t_, ih_, id_, ik_};
+  op.domain = Domain::causal;
+  op.query_loop = s_;
+  op.key_loop = t_;
+  return chosen;
 }
 
 }  // namespace stepcast

@@ -30,13 +30,18 @@ class TransformerBuilder {
       std::initializer_list<int> inputs, std::string kernel = {});
   Operator& product(std::string name, Tags tags, int output, int x, int w, std::string kernel = {});
   void adapter(const std::string& name, const Tags& tags, int output, int x, int w);
-  int norm(const std::string& name, int x, Tags tags);
+  int norm(const std::string& name, int x, Tags tags, std::size_t over = 1, bool scaled = true);
   int biased(const std::string& name, int x, std::vector<int> dims, Tags tags, const std::string& kernel);
   int dropped(const std::string& name, int x, Tags tags, const std::string& kernel);
   void start_block(const char* name, std::int64_t repeat, Block::Place place);
   void embedding();
   void layer(LayerKind kind, std::int64_t repeat);
   int layer_body(int x, LayerKind kind);
+  int parallel_body(int x, LayerKind kind);
+  int mixing(int x, LayerKind kind);
+  int feeding(int x, Feed feed);
+  int normed_before(const std::string& name, int x);
+  int normed_behind(const std::string& name, int y);
   int residual(const std::string& name, int stream, int y, std::vector<int> bias_dims);
   void head(const char* name, const std::string& prefix);
   void prediction();
@@ -44,28 +49,56 @@ class TransformerBuilder {
   // transformer_attention.cpp
   int projection(const char* letter, int x, std::vector<int> heads);
   int rope(const std::string& name, int x);
-  int head_norm(const std::string& name, int x);
+  int qk_norm(const std::string& name, int x);
   [[nodiscard]] Access keys(int tensor) const;
-  void fused_core(int q, std::initializer_list<int> keys_and_values, int o, bool windowed);
+  Operator& fused_core(int q, std::initializer_list<int> keys_and_values, int o);
+  void windowed_core(Operator& core, bool windowed);
   void unfused_core(int q, int k, int v, int o);
-  int attention(int x, int y, bool windowed);
+  int attention(int x, int y, LayerKind kind);
   int plain_attention(int x, bool windowed);
-  int latent_attention(int x, bool windowed);
+  int latent_attention(int x, LayerKind kind);
+  int latent_down(const char* name, int x, int rank);
+  int latent_up(const char* name, int latent, int rank, std::vector<int> heads);
+  int sparse_core(int x, int cq, int latent, int kr, bool picked);
+  int index(int x, int cq);
+
+  // transformer_mixer.cpp
+  int mixer(int x, int y);
 
   // transformer_mlp.cpp
   [[nodiscard]] bool gated() const;
   [[nodiscard]] const char* act_name() const;
   int mlp(int x, int y, const std::string& name, int width, Tags tags);
+  int activated(const std::string& name, std::vector<int> dims, std::initializer_list<int> x, const Tags& tags);
   int experts(int x, int y);
+  void shared(int x, int y);
 
-  const NetworkSpec& spec_;
+  /// Layers of one shape: the network as they have it, and its dims that differ from layer to layer.
+  struct Shape {
+    const NetworkSpec* spec = nullptr;
+    std::string suffix;  ///< of dims that its mixer alone has: ".global"
+    int g = -1, r = -1, d = -1, f = -1;
+  };
+  void make_shapes();
+  void mixer_dims(const Shape& shape);
+  void use_shape(std::uint8_t shape);
+  [[nodiscard]] int mixer_dim(const std::string& name) const;
+
+  const NetworkSpec* spec_;  ///< the network, or as the layers being built have it
+  const NetworkSpec& whole_;
+  std::vector<NetworkSpec> shaped_;  ///< the specs of shapes behind the first
+  std::vector<Shape> shapes_;
+  std::string mixer_suffix_;
   BatchShape batch_;
   AttentionForm form_;
   Network net_;
   int b_ = -1, s_ = -1, t_ = -1, h_ = -1, g_ = -1, r_ = -1, d_ = -1, f_ = -1, v_ = -1;
-  int e_ = -1, c_ = -1, k_ = -1, j_ = -1, fs_ = -1;      // experts
-  int lq_ = -1, lk_ = -1, dn_ = -1, dr_ = -1, dv_ = -1;  // latent attention
-  int z_ = -1;                                           // rank of adapters
+  int e_ = -1, c_ = -1, k_ = -1, j_ = -1, fs_ = -1, le_ = -1;  // experts
+  int lq_ = -1, lk_ = -1, dn_ = -1, dr_ = -1, dv_ = -1;        // latent attention
+  int ih_ = -1, id_ = -1, ik_ = -1, dq_ = -1;                  // indexer of sparse attention
+  int z_ = -1;                                                 // rank of adapters
+  int xa_ = -1;                                                // what an activation learns
+  int gate_ = -1;                                              // of attention, projected beside its queries
   int embedding_table_ = -1, head_table_ = -1, tokens_ = -1;
 };
 

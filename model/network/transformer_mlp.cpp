@@ -4,11 +4,12 @@
 namespace stepcast {
 
 bool TransformerBuilder::gated() const {
-  return spec_.activation == Activation::swiglu || spec_.activation == Activation::geglu;
+  return spec_->activation == Activation::swiglu || spec_->activation == Activation::geglu;
 }
 
 const char* TransformerBuilder::act_name() const {
-  switch (spec_.activation) {
+  switch (spec_->activation) {
+    case Activation::xielu: return "xielu";
     case Activation::swiglu: return "swiglu";
     case Activation::geglu: return "geglu";
     case Activation::gelu: return "gelu";
@@ -18,11 +19,20 @@ const char* TransformerBuilder::act_name() const {
   return "";
 }
 
+/// What an activation learns is a weight beside its input.
+int TransformerBuilder::activated(
+    const std::string& name, std::vector<int> dims, std::initializer_list<int> x, const Tags& tags) {
+  const int a = activation(name == "mlp" ? "A" : name == "expert" ? "Ae" : name + ".A", std::move(dims));
+  Operator& op = add(name + ".act", tags, OperatorKind::nonlinear, act_name(), a, x, gated() ? "swiglu" : "bias_gelu");
+  if (xa_ >= 0) op.inputs.push_back(whole(weight(name + ".act.w", {xa_})));
+  return a;
+}
+
 /// y += down(act(up(x)))
 int TransformerBuilder::mlp(int x, int y, const std::string& name, int width, Tags tags) {
-  const int a = activation(name == "mlp" ? "A" : name + ".A", {b_, s_, width});
+  int a = -1;
   const std::string w = name == "mlp" ? "W" : "W." + name + ".";
-  const bool biases = spec_.linear_bias && name == "mlp";  // experts have biases of their own (Experts::expert_bias)
+  const bool biases = spec_->linear_bias && name == "mlp";  // experts have biases of their own (Experts::expert_bias)
   if (gated()) {
     int gate = activation(name + ".gate", {b_, s_, width}), up = activation(name + ".up", {b_, s_, width});
     product(name + ".gate", tags, gate, x, weight(w + "gate", {h_, width}), name + ".up");
@@ -31,21 +41,22 @@ int TransformerBuilder::mlp(int x, int y, const std::string& name, int width, Ta
       gate = biased(name + ".gate", gate, {width}, tags, "swiglu");
       up = biased(name + ".up", up, {width}, tags, "swiglu");
     }
-    add(name + ".act", tags, OperatorKind::nonlinear, act_name(), a, {gate, up}, "swiglu");
+    a = activated(name, {b_, s_, width}, {gate, up}, tags);
   } else {
     int up = activation(name + ".up", {b_, s_, width});
     product(name + ".up", tags, up, x, weight(w + "up", {h_, width}));
     if (biases) up = biased(name + ".up", up, {width}, tags, "bias_gelu");
-    add(name + ".act", tags, OperatorKind::nonlinear, act_name(), a, {up}, "bias_gelu");
+    a = activated(name, {b_, s_, width}, {up}, tags);
   }
   product(name + ".down", tags, y, a, weight(w + "down", {width, h_}));
   return y;
 }
 
-/// Router, dispatch, experts, combine and shared experts. Rows (e,c) are the tokens (b,s,k) in another order: where a
+/// Router, dispatch, experts and combine. Rows (e,c) are the tokens (b,s,k) in another order: where a
 /// token loop is split, rows are sharded over c, so that routing itself moves nothing (rule 27).
 int TransformerBuilder::experts(int x, int y) {
-  const Experts& spec = spec_.experts;
+  const Experts& spec = spec_->experts;
+  const int inner = le_ >= 0 ? le_ : h_;
   const int scores = statistic("router.scores", {b_, s_, e_});
   product("router", {"router"}, scores, x, weight("Wrouter", {h_, e_}));
   int biased_scores = scores;
@@ -54,48 +65,54 @@ int TransformerBuilder::experts(int x, int y) {
   add("router.top_k", {"router"}, OperatorKind::opaque, "top_k", gates, {biased_scores}, "router").whole_loops = {
       e_, k_};
 
-  const int rows = activation("Xe", {e_, c_, h_});
-  Operator& dispatch = add("dispatch", {"dispatch"}, OperatorKind::route, "dispatch", rows, {x}, "dispatch");
+  const Tags narrow{"shared", "shared.latent"};
+  int sent = x, came = y;
+  if (le_ >= 0) {
+    sent = activation("X.latent", {b_, s_, le_}), came = activation("Y.latent", {b_, s_, le_});
+    product("latent.down", narrow, sent, x, weight("Wlatent.down", {h_, le_}));
+  }
+  const int rows = activation("Xe", {e_, c_, inner});
+  Operator& dispatch = add("dispatch", {"dispatch"}, OperatorKind::route, "dispatch", rows, {sent}, "dispatch");
   dispatch.output.row_dim = 1;
   dispatch.output.row_loops = {b_, s_};
 
   const Tags tags{"expert"};
-  const int a = activation("Ae", {e_, c_, j_});
+  int a = -1;
   const auto expert_bias = [&](const char* name, int t, int width) {
     return spec.expert_bias ? biased(name, t, {e_, width}, tags, "swiglu") : t;
   };
   if (gated()) {
     int gate = activation("expert.gate", {e_, c_, j_}), up = activation("expert.up", {e_, c_, j_});
-    product("expert.gate", tags, gate, rows, weight("We.gate", {e_, h_, j_}), "expert.up");
-    product("expert.up", tags, up, rows, weight("We.up", {e_, h_, j_}), "expert.up");
+    product("expert.gate", tags, gate, rows, weight("We.gate", {e_, inner, j_}), "expert.up");
+    product("expert.up", tags, up, rows, weight("We.up", {e_, inner, j_}), "expert.up");
     gate = expert_bias("expert.gate", gate, j_);
     up = expert_bias("expert.up", up, j_);
-    add("expert.act", tags, OperatorKind::nonlinear, act_name(), a, {gate, up}, "swiglu");
+    a = activated("expert", {e_, c_, j_}, {gate, up}, tags);
   } else {
     int up = activation("expert.up", {e_, c_, j_});
-    product("expert.up", tags, up, rows, weight("We.up", {e_, h_, j_}));
+    product("expert.up", tags, up, rows, weight("We.up", {e_, inner, j_}));
     up = expert_bias("expert.up", up, j_);
-    add("expert.act", tags, OperatorKind::nonlinear, act_name(), a, {up}, "bias_gelu");
+    a = activated("expert", {e_, c_, j_}, {up}, tags);
   }
-  int out = activation("Oe", {e_, c_, h_});
-  product("expert.down", tags, out, a, weight("We.down", {e_, j_, h_}));
-  if (spec.expert_bias) out = biased("expert.down", out, {e_, h_}, tags, "");
-
-  if (fs_ >= 0) {
-    if (spec.shared_gate) {
-      const int own = activation("Y.shared", {b_, s_, h_}), scale = statistic("shared.gate", {b_, s_});
-      mlp(x, own, "shared", fs_, {"shared"});
-      product("shared.gate.score", {"shared"}, scale, x, weight("Wshared.gate", {h_}));
-      add("shared.scale", {"shared"}, OperatorKind::nonlinear, "multiply", y, {own, scale}, "shared_scale");
-    } else {
-      mlp(x, y, "shared", fs_, {"shared"});
-    }
-  }
-  Operator& combine = add("combine", {"combine"}, OperatorKind::route, "combine", y, {out, gates}, "combine");
+  int out = activation("Oe", {e_, c_, inner});
+  product("expert.down", tags, out, a, weight("We.down", {e_, j_, inner}));
+  if (spec.expert_bias) out = biased("expert.down", out, {e_, inner}, tags, "");
+  shared(x, y);
+  Operator& combine = add("combine", {"combine"}, OperatorKind::route, "combine", came, {out, gates}, "combine");
   combine.monoid = Monoid::sum;
   combine.inputs[0].row_dim = 1;
   combine.inputs[0].row_loops = {b_, s_};
+  if (le_ >= 0) product("latent.up", narrow, y, came, weight("Wlatent.up", {le_, h_}));
   return y;
+}
+
+void TransformerBuilder::shared(int x, int y) {
+  if (fs_ < 0) return;
+  if (!spec_->experts.shared_gate) return void(mlp(x, y, "shared", fs_, {"shared"}));
+  const int own = activation("Y.shared", {b_, s_, h_}), scale = statistic("shared.gate", {b_, s_});
+  mlp(x, own, "shared", fs_, {"shared"});
+  product("shared.gate.score", {"shared"}, scale, x, weight("Wshared.gate", {h_}));
+  add("shared.scale", {"shared"}, OperatorKind::nonlinear, "multiply", y, {own, scale}, "shared_scale");
 }
 
 }  // namespace stepcast

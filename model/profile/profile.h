@@ -84,6 +84,22 @@ struct AttentionLaw {
   LawError alone = {};
 };
 
+/// A scan (ScanFunction) of N = heads x sequences states over n chunks of a sequence, forward: what chunks need each
+/// for itself, pn(softness; t0 + fill * first_chunk, N (state + n * chunk)), and the states handed on from one to the
+/// next, pn(2; (n - 1) step, N (n - 1) state_step), where pn(p; a, b) = (a^p + b^p)^(1/p) and `fill` is the first
+/// chunk's share that has positions. Other sizes of states or chunks take these times by their FLOPs.
+struct ScanLaw {
+  std::string function;
+  Seconds t0, first_chunk;
+  Seconds state, chunk;      ///< per state, and per state and chunk
+  Seconds step, state_step;  ///< per chunk, and per state and chunk
+  double softness = 1.44;
+  double positions = 64, value_size = 128, key_size = 128;  ///< of a chunk and of a state, as measured
+  Source source = Source::assumed;
+  Spread spread;
+  std::string software = {};
+};
+
 /// Memory-bound kernels: t = t0 + bytes/memory.
 struct MemoryLaw {
   Seconds t0;
@@ -210,6 +226,7 @@ struct Profile {
   std::vector<RooflineLaw> gemm;                ///< one per precision, and one for fp8 with a scale per block
   AttentionLaw attention;                       ///< forward and backward over whole sequences, what training runs
   std::vector<AttentionLaw> attention_kernels;  ///< of other software, and decode
+  std::vector<ScanLaw> scans;                   ///< one per function; of others what is usual (scan_law.h)
   MemoryLaw memory;                             ///< of any memory-bound kernel
   std::vector<MemoryLaw> memory_ops;            ///< of single operators
   std::vector<RooflineLaw> moe;                 ///< layers of routed experts, one per precision

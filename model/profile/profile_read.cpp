@@ -6,6 +6,7 @@
 
 #include "model/machine/plausible.h"
 #include "model/profile/kernel_features.h"
+#include "model/network/operator.h"
 #include "model/profile/profile.h"
 #include "model/profile/profile_names.h"
 
@@ -100,6 +101,27 @@ AttentionLaw read_attention(JsonObject object) {
   optional_plausible(object, "memory_bytes_per_s", law.memory, Zero::allowed);
   read_refined(object, law, attention_feature_names);
   require_kernels_only(object, law.refinement);
+  return law;
+}
+
+ScanLaw read_scan(JsonObject& object) {
+  ScanLaw law;
+  object.read("function", law.function);
+  object.require(find_scan(law.function) != nullptr, "function", fmt::format("no scan '{:.40}'", law.function),
+      "ssd, gated_delta, kda, lightning, selective");
+  read_plausible(object, "t0_s", law.t0, Zero::allowed);
+  read_plausible(object, "first_chunk_s", law.first_chunk, Zero::allowed);
+  read_plausible(object, "state_s", law.state, Zero::allowed);
+  read_plausible(object, "chunk_s", law.chunk, Zero::allowed);
+  read_plausible(object, "step_s", law.step, Zero::allowed);
+  read_plausible(object, "state_step_s", law.state_step, Zero::allowed);
+  object.read("softness", law.softness, NumberRange{0.5, 20});
+  constexpr NumberRange sizes{1, 1e6};
+  object.read("positions", law.positions, sizes);
+  object.read("value_size", law.value_size, sizes);
+  object.read("key_size", law.key_size, sizes);
+  object.optional("software", law.software);
+  read_provenance(object, law);
   return law;
 }
 
@@ -358,6 +380,7 @@ Expected<Profile> read_profile(const std::string& text, const std::string& where
   }
   read_kernel_laws(file, profile);
   profile.attention = read_attention(file.object("attention"));
+  for (JsonObject& row : file.optional_objects("scans")) profile.scans.push_back(read_scan(row));
   profile.memory = read_memory(file.object("memory"));
   for (JsonObject& row : file.objects("collectives")) profile.collectives.push_back(read_curve(row));
   for (JsonObject& row : file.optional_objects("growth")) profile.growth.push_back(read_growth(row));

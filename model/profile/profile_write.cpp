@@ -90,6 +90,15 @@ Json roofline_json(const RooflineLaw& law, std::span<const char* const> names, P
   return with_refinement(std::move(row), law, names, part);
 }
 
+Json to_json(const ScanLaw& law) {
+  Json row{{"function", law.function}, {"software", law.software}, {"t0_s", rounded(law.t0.value())},
+      {"first_chunk_s", rounded(law.first_chunk.value())}, {"state_s", rounded(law.state.value())},
+      {"chunk_s", rounded(law.chunk.value())}, {"step_s", rounded(law.step.value())},
+      {"state_step_s", rounded(law.state_step.value())}, {"softness", law.softness}, {"positions", law.positions},
+      {"value_size", law.value_size}, {"key_size", law.key_size}};
+  return with_provenance(std::move(row), law);
+}
+
 Json to_json(const AttentionLaw& law, Part part = Part::whole) {
   Json row{{"t0_s", rounded(law.t0.value())}, {"compute_flops_per_s", rounded(law.compute.value())},
       {"ramp_positions", rounded(law.ramp)}, {"backward_efficiency", rounded(law.backward_efficiency)}};
@@ -230,6 +239,7 @@ std::string profile_text(const Profile& profile, Part part) {
   document["gemm"] = rooflines(profile.gemm, gemm_feature_names, part);
   document["attention"] = to_json(profile.attention, part);
   if (whole && !profile.attention_kernels.empty()) document["attention_kernels"] = rows_of(profile.attention_kernels);
+  if (!profile.scans.empty()) document["scans"] = rows_of(profile.scans);
   document["memory"] = to_json(profile.memory, part);
   if (whole && !profile.memory_ops.empty()) document["memory_ops"] = rows_of(profile.memory_ops);
   if (whole && !profile.moe.empty()) document["moe"] = rooflines(profile.moe, moe_feature_names, part);

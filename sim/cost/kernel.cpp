@@ -206,6 +206,7 @@ WorkParts CostModel::parts(const KernelWork& work) const {
       break;
     case KernelClass::pointwise:
     case KernelClass::lookup:
+    case KernelClass::scan:
       parts = {work.element_bytes >= 4 ? Precision::fp32 : rate_for(work.element_bytes, precision_), work.element_bytes,
           work.bytes, Bytes(), profile_->memory.t0};
       break;
@@ -230,6 +231,7 @@ Price CostModel::work(const KernelWork& work) const {
   switch (work.kernel) {
     case KernelClass::gemm: price = gemm(work); break;
     case KernelClass::attention: price = attention(work); break;
+    case KernelClass::scan: price = scan(work); break;
     case KernelClass::pointwise:
     case KernelClass::lookup:
       price = memory(work.bytes);

@@ -116,6 +116,8 @@ class Weights {
 
 Expected<std::vector<Query>> own_shapes(const NetworkSpec& network, const OwnShapesRequest& request) {
   const std::int64_t sequence = request.sequence > 0 ? request.sequence : network.sequence;
+  if (sequence == 0)
+    return fail("--seq", fmt::format("{} does not say how long its sequences are", network.id), "--seq 8k");
   Weights weights;
   for (const OwnVariant& variant : variants_of(network, sequence)) {
     const bool whole = variant.tensor_ways == 1 && variant.expert_ways == 1;

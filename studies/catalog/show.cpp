@@ -10,6 +10,7 @@
 #include "studies/print/digits.h"
 #include "studies/print/paint.h"
 #include "studies/print/table.h"
+#include "studies/run/nouns.h"
 
 namespace stepcast::catalog {
 namespace {
@@ -58,14 +59,18 @@ std::string joined(const Json& list) {
   return text.empty() ? "none" : text;
 }
 
+std::string with_blanks(std::string name) {
+  std::replace(name.begin(), name.end(), '_', ' ');
+  return name;
+}
+
 /// Keys with words for underscores; objects and lists of objects indented below their key; long lists by their length.
 void add_lines(std::string& text, const Json& object, const std::string& indent, const Paint& paint) {
   constexpr std::size_t most_items = 12;
   std::size_t width = 0;
   for (const auto& [key, value] : object.items()) width = std::max(width, key.size());
   for (const auto& [key, value] : object.items()) {
-    std::string name = key;
-    std::replace(name.begin(), name.end(), '_', ' ');
+    const std::string name = with_blanks(key);
     if (value.is_primitive() || is_simple_list(value)) {
       const std::string shown = is_simple_list(value) ? joined(value) : plain(value);
       const std::string first = indent + paint.dim(fmt::format("{:<{}}", name, width)) + "  ";
@@ -90,10 +95,72 @@ std::string as_text(const std::string& file, const Paint& paint) {
   return text;
 }
 
+/// What was read of a network: its layers by kind, its shapes in our own form, and its parameters part by part.
+struct ReadNetwork {
+  const NetworkSpec& spec;
+  const std::vector<std::string>& notes;
+  std::vector<NetworkPart> parts;
+
+  [[nodiscard]] std::int64_t parameters() const {
+    std::int64_t total = 0;
+    for (const NetworkPart& part : parts) total += part.name == prediction_part ? 0 : part.parameters;
+    return total;
+  }
+  static constexpr const char* prediction_part = "multi_token_prediction";
+};
+
+ReadNetwork read_network_of(const run::Chosen<NetworkSpec>& chosen) {
+  NetworkSpec alone = chosen.row;
+  alone.mtp_layers = 0, alone.mtp_pattern.clear();
+  const std::int64_t whole = parameter_count(chosen.row), language = parameter_count(alone);
+  ReadNetwork read{chosen.row, chosen.notes, {{"language", language}}};
+  read.parts.insert(read.parts.end(), chosen.parts.begin(), chosen.parts.end());
+  if (whole > language) read.parts.push_back({ReadNetwork::prediction_part, whole - language});
+  return read;
+}
+
+std::string network_json(const ReadNetwork& read) {
+  Json json;
+  json["network"] = Json::parse(write_network(read.spec));
+  const LayerKinds all = layer_kinds(read.spec, std::int64_t{1} << 40);  // longer than any window
+  for (std::size_t kind = 0; kind < all.kinds.size(); ++kind)
+    json["layers_by_kind"].push_back({{"kind", layer_word(read.spec, all.kinds[kind])}, {"layers", all.count(kind)}});
+  json["parameters"] = read.parameters();
+  for (const NetworkPart& part : read.parts) json["parameters_by_part"][part.name] = part.parameters;
+  json["notes"] = read.notes;
+  return json.dump(2) + "\n";
+}
+
+void add_parameters(std::string& text, const ReadNetwork& read) {
+  text += fmt::format("\n{} parameters", grouped_digits(static_cast<double>(read.parameters())));
+  if (read.parts.size() > 1)
+    for (const NetworkPart& part : read.parts)
+      text += fmt::format("\n  {} {}", grouped_digits(static_cast<double>(part.parameters)), with_blanks(part.name));
+  text += "\n";
+}
+
+Expected<void> show_network_file(const Arguments& arguments, Console& console) {
+  TRY(const auto chosen, run::choose_network_as(arguments.words.at(1), "network", arguments.value("--as")));
+  const ReadNetwork read = read_network_of(chosen);
+  if (arguments.has("--json")) {
+    console.out << network_json(read);
+    return {};
+  }
+  const Paint paint(console);
+  std::string text = as_text(write_network(read.spec), paint);
+  for (const auto* list : {&chosen.readings, &chosen.notes})
+    for (const std::string& line : *list) text += paragraph(line, "note: ", "      ", page_columns);
+  add_parameters(text, read);
+  console.out << text;
+  return {};
+}
+
 }  // namespace
 
 Expected<void> show_command(const Arguments& arguments, Console& console) {
   TRY(const auto kind, parse_row_kind(arguments.words.at(0)));
+  if (kind == RowKind::network && run::names_a_file(arguments.words.at(1)))
+    return show_network_file(arguments, console);
   TRY(const auto file, row_file(kind, arguments.words.at(1)));
   if (arguments.has("--json")) {
     console.out << file;

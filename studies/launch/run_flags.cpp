@@ -71,6 +71,8 @@ std::vector<Flag> flags_of_output() {
          .doc = "one JSON document in base units", .kind = FlagKind::toggle, .output = true},
     {.name = "--explain", .key = "", .value = "", .group = output,
          .doc = "add the expanded mapping, who split what, and every price", .kind = FlagKind::toggle, .output = true},
+    {.name = "--flops", .key = "", .value = "nvidia", .group = output,
+         .doc = "add the FLOP/s that NVIDIA's training programs would print", .output = true},
     {.name = "--timeline", .key = "", .value = "", .group = output,
          .doc = "add the pipeline's timeline, drawn", .kind = FlagKind::toggle, .output = true},
     {.name = "--svg", .key = "", .value = "FILE", .group = output, .doc = "the same as a picture", .output = true},

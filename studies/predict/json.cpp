@@ -95,11 +95,13 @@ void write_assumptions(JsonWriter& json, const Scenario& scenario, const Predict
 
 }  // namespace
 
-std::string json_report(const Scenario& scenario, const Prediction& prediction, const Explained* explained) {
+std::string json_report(
+    const Scenario& scenario, const Prediction& prediction, const Explained* explained, bool printed) {
   JsonWriter json;
   json.open();
   json.field("fits", prediction.step.memory.fits);  // first: a step that does not fit has no time
   write_rates(json, scenario, prediction);
+  if (printed) json.base_field("nvidia_flops_per_s_per_gpu", run::printed_rate(scenario, prediction));
   write_phases(json, prediction.step.phases);
   write_stages(json, prediction.step.stages);
   write_partition(json, scenario, prediction);

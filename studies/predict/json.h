@@ -9,7 +9,8 @@
 
 namespace stepcast::predict {
 
-/// `explained` adds the key "explanation"; null leaves it out.
-std::string json_report(const Scenario& scenario, const Prediction& prediction, const Explained* explained = nullptr);
+/// `explained` adds the key "explanation", `printed` the FLOP/s that NVIDIA's programs would print.
+std::string json_report(
+    const Scenario& scenario, const Prediction& prediction, const Explained* explained = nullptr, bool printed = false);
 
 }  // namespace stepcast::predict

@@ -25,6 +25,7 @@ std::string shape_of(const KernelWork& work) {
       return work.batch > 1 ? fmt::format("{:.0f} x {:.0f} x {:.0f}, {:.0f} times", work.m, work.n, work.k, work.batch)
                             : fmt::format("{:.0f} x {:.0f} x {:.0f}", work.m, work.n, work.k);
     case KernelClass::attention: return fmt::format("{:.0f} keys", work.sequence);
+    case KernelClass::scan: return dataflow::shape_text(work.scan);
     case KernelClass::pointwise: return "pointwise";
     case KernelClass::lookup: return "look-up";
   }

@@ -10,6 +10,8 @@
 
 namespace stepcast::predict {
 
-std::string text_report(const Scenario& scenario, const Prediction& prediction, const Console& console);
+/// `printed`: with the FLOP/s that NVIDIA's programs would print beside our own.
+std::string text_report(
+    const Scenario& scenario, const Prediction& prediction, const Console& console, bool printed = false);
 
 }  // namespace stepcast::predict

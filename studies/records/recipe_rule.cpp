@@ -51,6 +51,9 @@ constexpr RecipeRule recipe_rules[] = {
     {"26.04", "", "B300", "GPT-OSS", "", tokens, parts, false, false, false},
     {"26.02", "", "B300", "GPT-OSS", "", recipe_rows, parts, false, false, false},
     {"26.04", "", "B200", "GPT-OSS", "", tokens, nothing, false, false, false},
+    {"26.02", "", "B200", "Nemotron_3_Super", "mxfp8", tokens, nothing, false, false, false},
+    {"26.02", "", "", "Nemotron_3_Nano Nemotron_3_Super Nemotron_3_5_Lightning", "", tokens, parts, false, false,
+        false},
 };
 
 bool holds(std::string_view words, const std::string& text) {
@@ -84,7 +87,14 @@ bool fits(const RecipeRule& rule, const Run& run) {
 }  // namespace
 
 void follow_recipe(const Run& run, Stack& stack, std::vector<std::string>& assumptions) {
-  if (!run.model.experts || run.software.value_or("").find("Megatron-Bridge") == std::string::npos) return;
+  const std::string software = run.software.value_or("");
+  const bool routed = run.model.experts || run.model.attention.value_or("") == "hybrid";
+  if (!routed) return;
+  if (software.find("DeepEP") != std::string::npos) {
+    stack.expert_dispatch = tokens;
+    assumptions.emplace_back("tokens dispatched by DeepEP");
+  }
+  if (software.find("Megatron-Bridge") == std::string::npos) return;
   const auto rule =
       std::find_if(std::begin(recipe_rules), std::end(recipe_rules), [&](const RecipeRule& r) { return fits(r, run); });
   if (rule == std::end(recipe_rules)) return;

@@ -1,18 +1,33 @@
 // The network of a record: geometry as stated, the rest by the family that the geometry belongs to.
 #include <fmt/format.h>
 
+#include "model/catalog.h"
 #include "model/network/network_rules.h"
 #include "studies/records/run_scenario.h"
 
 namespace stepcast::records {
 namespace {
 
+bool is_hybrid(const RunModel& model) {
+  return model.arch.value_or("").find("mamba") != std::string::npos || model.attention.value_or("") == "hybrid";
+}
+
+/// Records of hybrids give no layers: they are those of the catalogue's network. Nemotron 3 Super and Ultra and 3.5
+/// Lightning train two prediction modules (NVIDIA-NeMo/Megatron-Bridge 067f987 recipes/nemotronh), their files describe
+/// one.
+Expected<NetworkSpec> hybrid_of(const RunModel& model) {
+  const auto row = find_row(built_in().networks, model.name, "network");
+  if (!row)
+    return fail("model/arch", fmt::format("the layers of {} are not known", model.name), "a network of the catalogue");
+  NetworkSpec spec = **row;
+  spec.name = model.name;
+  if (!model.seq_len) return fail("model/seq_len", "the record has no sequence", "a count from 1");
+  spec.sequence = *model.seq_len;
+  if (spec.mtp_layers == 1) spec.mtp_layers = 2;
+  return spec;
+}
+
 Expected<void> need_geometry(const RunModel& model) {
-  const std::string arch = model.arch.value_or("");
-  if (arch.find("mamba") != std::string::npos || model.attention.value_or("") == "hybrid")
-    return fail("model/arch",
-        fmt::format("{} has layers that are no transformer layers", arch.empty() ? model.name : arch),
-        "a network of transformer layers");
   const std::pair<const char*, MaybeCount> fields[] = {{"layers", model.layers}, {"hidden", model.hidden},
       {"heads", model.heads}, {"seq_len", model.seq_len}, {"vocab", model.vocab}};
   for (const auto& [name, value] : fields)
@@ -62,6 +77,7 @@ void set_known(NetworkSpec& spec) {
   if (called("GPT-OSS")) {
     spec.qkv_bias = spec.out_bias = spec.experts.router_bias = spec.experts.expert_bias = true;
     spec.window = {128, "wf", false};
+    spec.attention_sinks = true;
   }
   if (called("Qwen3")) spec.qk_norm = true;
   if (called("DeepSeek-V3") || called("Kimi-K2")) spec.experts.router_bias = true;
@@ -80,6 +96,11 @@ void pad_vocabulary(NetworkSpec& spec, std::int64_t tp, std::vector<std::string>
 
 Expected<NetworkSpec> network_of(const Run& run, std::vector<std::string>& assumptions) {
   const RunModel& model = run.model;
+  if (is_hybrid(model)) {
+    TRY(auto hybrid, hybrid_of(model));
+    pad_vocabulary(hybrid, run.parallel.tp, assumptions);
+    return hybrid;
+  }
   TRY(need_geometry(model));
   NetworkSpec spec;
   spec.id = spec.name = model.name;

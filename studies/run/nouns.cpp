@@ -36,7 +36,7 @@ Expected<Chosen<Row>> choose(const std::vector<Row>& rows, const std::string& na
 
 Expected<Chosen<NetworkSpec>> read_config(const std::string& text, const std::string& name, const std::string& as) {
   TRY(auto config, read_hf_config(text, name, as));
-  Chosen<NetworkSpec> chosen{std::move(config.network), "", std::move(config.notes)};
+  Chosen<NetworkSpec> chosen{std::move(config.network), "", std::move(config.notes), std::move(config.parts)};
   for (const std::string& part : config.left_out)
     chosen.readings.push_back(fmt::format("{} of {} is left out: the language part alone is forecast", part, name));
   return chosen;
@@ -47,8 +47,7 @@ std::string layers_of(NetworkSpec network) {
   network.id = network.name = "same";
   network.source.clear(), network.aliases.clear(), network.published_parameters_billion.clear();
   network.published_parameters = 0, network.sequence = 1, network.dropout = false;
-  if (network.experts.count > 0 && network.experts.dense_layers == 0 && network.experts.every == 1)
-    network.ffn_hidden = 1;
+  if (!has_plain_mlp(network)) network.ffn_hidden = 1;
   return write_network(network);
 }
 

@@ -15,6 +15,7 @@ template <typename Row> struct Chosen {
   Row row;
   std::string id;
   std::vector<std::string> notes = {};     ///< what a file of another program left open, and how it was read
+  std::vector<NetworkPart> parts = {};     ///< of a network: what it has beside what the row describes
   std::vector<std::string> readings = {};  ///< what of the file is not forecast: stands above all figures
 };
 

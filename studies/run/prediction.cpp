@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "dataflow/lower/lower.h"
+#include "model/network/printed_flops.h"
 #include "studies/run/sequence_slices.h"
 
 namespace stepcast::run {
@@ -21,6 +22,17 @@ void add_utilisation(Prediction& prediction, const Scenario& scenario) {
   prediction.mfu = prediction.model_rate / prediction.peak;
   prediction.hfu = prediction.hardware_rate / prediction.peak;
 }
+
+}  // namespace
+
+FlopsPerSecond printed_rate(const Scenario& scenario, const Prediction& prediction) {
+  const Plan& plan = scenario.plan;
+  const double tokens = static_cast<double>(plan.global_batch) * static_cast<double>(plan.sequence);
+  const Seconds gpu_time = prediction.step.step_time * static_cast<double>(plan.gpus);
+  return Flops(printed_flops(scenario.network.row, tokens, plan.sequence)) / gpu_time;
+}
+
+namespace {
 
 /// Work that several ranks do alike, over all blocks: executed over needed matrix FLOPs.
 double repeated_work(const Program& program) {

@@ -22,6 +22,9 @@ struct Prediction {
   std::vector<std::string> warnings;  ///< doubts about the run as a whole, then those of the step
 };
 
+/// Model FLOP/s of a GPU as NVIDIA's programs would print them (model/network/printed_flops.h).
+FlopsPerSecond printed_rate(const Scenario& scenario, const Prediction& prediction);
+
 /// Prices of this scenario's software on its machine, with what measured steps say about them. `scenario` must outlive
 /// it.
 CostModel cost_model(const Scenario& scenario);

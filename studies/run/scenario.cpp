@@ -129,7 +129,11 @@ class Resolver {
   Expected<void> ask_sequence() {
     constexpr std::int64_t longest_default = 32'768;
     const std::int64_t own = scenario_.network.row.sequence;
-    if (request_.says(FieldId::sequence) || own <= longest_default) return {};
+    if (request_.says(FieldId::sequence)) return {};
+    if (own == 0)
+      return fail(
+          "--seq", fmt::format("{} does not say how long its sequences are", scenario_.network.row.id), "--seq 8k");
+    if (own <= longest_default) return {};
     return fail("--seq", fmt::format("the network's own sequence is {}, which is no length to take unasked", own),
         fmt::format("--seq 8k, or --seq {} if that is meant", own));
   }
@@ -138,9 +142,8 @@ class Resolver {
   void note_window() {
     const NetworkSpec& network = scenario_.network.row;
     const AttentionWindow& window = network.window;
-    if (window.positions == 0 || window.positions >= scenario_.plan.sequence) return;
-    std::int64_t layers = 0;
-    for (std::int64_t layer = 0; layer < network.layers; ++layer) layers += is_windowed_layer(network, layer) ? 1 : 0;
+    const std::int64_t layers = windowed_layers(network, scenario_.plan.sequence);
+    if (layers == 0) return;
     remark(fmt::format("attention in {} of {} layers sees {} {} positions", layers, network.layers,
         window.chunks ? "a chunk of" : "the last", window.positions));
     if (scenario_.stack.row.attention == AttentionForm::unfused)

@@ -38,11 +38,19 @@ Expected<void> check_positions(const Scenario& scenario) {
 
 /// Scores that are written out grow with the keys of all earlier slices, and so does what softmax reads of them.
 Expected<void> check_attention(const Scenario& scenario) {
-  const std::int64_t window = scenario.network.row.window.positions;
-  if (window > 0 && window < scenario.plan.sequence)
+  if (has_windows(scenario.network.row, scenario.plan.sequence))
     return fail(scenario.pipeline.slices_where,
-        fmt::format("the window of {} positions ends in earlier slices: not modelled", window),
+        fmt::format(
+            "the window of {} positions ends in earlier slices: not modelled", scenario.network.row.window.positions),
         "a network without windows, or one slice");
+  const NetworkSpec& network = scenario.network.row;
+  const auto refuse = [&](std::string why) {
+    return fail(scenario.pipeline.slices_where, std::move(why), "one slice");
+  };
+  if (const std::vector<Mixer> all = mixers(network); !all.empty())
+    return refuse(fmt::format("the states of {} are carried from slice to slice: not modelled", all.front().form->id));
+  if (network.sparse.top_k > 0) return refuse("keys are chosen in earlier slices: not modelled");
+  if (!network.causal) return refuse("attention without a causal mask reads later slices");
   if (scenario.stack.row.attention == AttentionForm::fused) return {};
   return fail(scenario.pipeline.slices_where,
       fmt::format("stack {} writes attention scores out, whose size differs from slice to slice: not modelled",

@@ -31,6 +31,8 @@ constexpr JudgedClass classes[] = {
     {"fully sharded", "", "", "sharded", "", "", Leave::model, 0.065, 0.070},
     {"fully sharded, parameters of other software", "", "", "sharded", "", "", Leave::stack, 0.11, 0.118},
     {"routed experts", "", "", "moe", "", "", Leave::release, 0.12, 0.130},
+    {"hybrids", "", "", "hybrid", "", "", Leave::release, 0.08, 0},
+    {"hybrids, network left out", "", "", "hybrid", "", "", Leave::model, 0.12, 0},
     {"long context, parameters of short runs", "", "", "long", "", "", Leave::length, 0.07, 0},
 };
 

@@ -21,6 +21,7 @@ std::string kind_of(const Scenario& scenario, const Run& run) {
   // packed documents: attention sees less than the sequence
   if (run.kind == "sft" || run.kind == "lora") return "tuning";
   if (scenario.plan.sequence >= long_sequence) return "long";
+  if (run.model.attention.value_or("") == "hybrid") return "hybrid";
   if (run.model.experts) return "moe";
   const bool sharded = scenario.plan.mapping.find("fsdp") != std::string::npos;
   return sharded ? "sharded" : "dense";

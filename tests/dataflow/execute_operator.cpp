@@ -8,7 +8,7 @@
 namespace stepcast::dataflow {
 namespace {
 
-constexpr int kMostAccesses = 8;
+constexpr int kMostAccesses = 12;
 using Offsets = std::array<int, kMostAccesses>;
 constexpr double kNotRead = std::numeric_limits<double>::quiet_NaN();
 
@@ -94,6 +94,10 @@ double value_of(const std::string& f, const double* x, std::size_t n) {
   if (f == "rmsnorm") return x[0] * x[2] / std::sqrt(1 + x[1]);
   if (f == "swiglu") return x[0] * logistic(x[0]) * x[1];
   if (f == "gelu") return x[0] * logistic(1.702 * x[0]);
+  if (f == "layernorm") return x[0] * x[2] / std::sqrt(1 + x[1]);
+  if (f == "sigmoid_gate") return logistic(x[0]) * x[1];
+  if (f == "multiply") return x[0] * x[1];
+  if (f == "softcap") return 3 * std::tanh(x[0] / 3);
   if (f == "scale") return 0.5 * x[0];
   if (f == "identity") return x[0];
   if (f == "shifted_exp") return std::exp(x[0] - x[1]);
@@ -108,7 +112,9 @@ double value_of(const std::string& f, const double* x, std::size_t n) {
 
 double derivative_of(const std::string& f, const double* x, int i) {
   if (f == "square") return 2 * x[0];
-  if (f == "rmsnorm") {
+  if (f == "sigmoid_gate") return i == 1 ? logistic(x[0]) : x[1] * logistic(x[0]) * (1 - logistic(x[0]));
+  if (f == "multiply") return x[1 - i];
+  if (f == "rmsnorm" || f == "layernorm") {
     const double r = 1 / std::sqrt(1 + x[1]);
     return i == 0 ? x[2] * r : i == 1 ? -0.5 * x[0] * x[2] * r * r * r : x[0] * r;
   }
@@ -151,6 +157,9 @@ class Runner {
         out.value[at[0]] += r.own * in(0, at) + r.mirrored * at_offset(0, mirror);
       });
     else if (op_.function == "softmax") softmax(out);
+    else if (op_.function == "conv")
+      convolution([&](const Offsets& at, int from) { out.value[at[0]] += at_offset(0, from) * in(1, at) + bias(at); });
+    else if (find_scan(op_.function) != nullptr) scan(out);
     else if (op_.function == "dropout")
       walk_.all([&](const Offsets& at) { out.value[at[0]] = in(0, at) * dropout_mask(at[0]); });
     else if (op_.monoid == Monoid::max)
@@ -234,6 +243,117 @@ class Runner {
     });
   }
 
+  double bias(const Offsets& at) { return op_.inputs.size() > 2 ? in(2, at) : 0; }
+
+  /// y[s] = sum over taps w of x[s - (taps - 1 - w)] W[w] + b, before the sequence nothing.
+  template <typename Visit> void convolution(const Visit& visit) {
+    const int s = op_.whole_loops.front(), w = op_.inputs[1].loops.back();
+    const int position = walk_.add_index(s), tap = walk_.add_index(w), taps = static_cast<int>(on_.net.dims[w].extent);
+    walk_.all([&](const Offsets& at) {
+      const int back = taps - 1 - at[tap];
+      if (at[position] >= back) visit(at, at[1] - back * walk_.stride(s, 1));
+    });
+  }
+
+  void convolution_gradient(int target, Part& grad) {
+    convolution([&](const Offsets& at, int from) {
+      if (target == 0) grad.value[from] += up(at) * in(1, at);
+      else grad.value[at[1 + target]] += up(at) * (target == 1 ? at_offset(0, from) : 1);
+    });
+  }
+
+  /// A state [p, n] per row of the other loops: it decays by a smooth function of all inputs behind the third, takes in
+  /// value x key, and gives its product with the query. Roles of the operands as in every scan.
+  struct ScanLoops {
+    int s, p, n;
+  };
+  [[nodiscard]] ScanLoops scan_loops() const {
+    const int n = op_.inputs[1].loops.back(), last = op_.inputs[0].loops.back();
+    return {op_.whole_loops.front(), contains(op_.whole_loops, last) ? last : -1, n};
+  }
+  /// Over rows and positions in order; at[] is that of p = n = 0.
+  template <typename Visit> void scan_rows(const Visit& visit) {
+    const ScanLoops l = scan_loops();
+    rows_of([&](int loop) { return loop != l.s && loop != l.p && loop != l.n; }, visit);
+  }
+  template <typename Keep, typename Visit> void rows_of(const Keep& keep, const Visit& visit) {
+    walk_.each(keep, visit);
+  }
+
+  struct ScanStep {
+    std::vector<int> offset;  ///< of each input, at p = n = 0
+    int out = 0;
+  };
+  [[nodiscard]] ScanStep step_at(const Offsets& at, int s) {
+    const int loop = scan_loops().s;
+    ScanStep step;
+    step.out = at[0] + s * walk_.stride(loop, 0);
+    for (std::size_t i = 0; i < op_.inputs.size(); ++i)
+      step.offset.push_back(at[1 + i] + s * walk_.stride(loop, static_cast<int>(1 + i)));
+    return step;
+  }
+  /// What decays the state: every further input, at this state's own n where it has that loop.
+  double drive(const ScanStep& step, int n) {
+    double sum = 0;
+    for (std::size_t i = 3; i < op_.inputs.size(); ++i)
+      sum += at_offset(static_cast<int>(i), step.offset[i] + n * walk_.stride(scan_loops().n, static_cast<int>(1 + i)));
+    return sum;
+  }
+  [[nodiscard]] std::vector<int> over(int loop) const { return loop < 0 ? std::vector<int>{0} : walk_.walked(loop); }
+  int along(int loop, int access) const { return loop < 0 ? 0 : walk_.stride(loop, access); }
+
+  void scan(Part& out) {
+    const ScanLoops l = scan_loops();
+    scan_rows([&](const Offsets& at) {
+      for (int p : over(l.p))
+        for (int n : over(l.n)) {
+          double state = 0;
+          for (int s : walk_.walked(l.s)) {
+            const ScanStep step = step_at(at, s);
+            state = state * logistic(drive(step, n)) +
+                    at_offset(0, step.offset[0] + p * along(l.p, 1)) * at_offset(1, step.offset[1] + n * along(l.n, 2));
+            out.value[step.out + p * along(l.p, 0)] += state * at_offset(2, step.offset[2] + n * along(l.n, 3));
+          }
+        }
+    });
+  }
+
+  void scan_gradient(int target, Part& grad) {
+    const ScanLoops l = scan_loops();
+    const auto up_at = [&](int offset) {
+      Offsets at{};
+      at[0] = offset;
+      return up(at);
+    };
+    scan_rows([&](const Offsets& at) {
+      const auto& positions = walk_.walked(l.s);
+      for (int p : over(l.p))
+        for (int n : over(l.n)) {
+          std::vector<double> states(positions.size() + 1, 0);
+          for (std::size_t i = 0; i < positions.size(); ++i) {
+            const ScanStep step = step_at(at, positions[i]);
+            states[i + 1] = states[i] * logistic(drive(step, n)) + at_offset(0, step.offset[0] + p * along(l.p, 1)) *
+                                                                       at_offset(1, step.offset[1] + n * along(l.n, 2));
+          }
+          double carried = 0;  // gradient of the state behind this position
+          for (std::size_t i = positions.size(); i-- > 0;) {
+            const ScanStep step = step_at(at, positions[i]);
+            const int v = step.offset[0] + p * along(l.p, 1), k = step.offset[1] + n * along(l.n, 2),
+                      q = step.offset[2] + n * along(l.n, 3);
+            const double dy = up_at(step.out + p * along(l.p, 0)), decay = logistic(drive(step, n));
+            const double ds = carried + dy * at_offset(2, q);
+            if (target == 0) grad.value[v] += ds * at_offset(1, k);
+            if (target == 1) grad.value[k] += ds * at_offset(0, v);
+            if (target == 2) grad.value[q] += dy * states[i + 1];
+            if (target >= 3)
+              grad.value[step.offset[target] + n * walk_.stride(l.n, 1 + target)] +=
+                  ds * states[i] * decay * (1 - decay);
+            carried = ds * decay;
+          }
+        }
+    });
+  }
+
   /// Over query rows: visit(at, probabilities); keys up to the query's own position.
   template <typename Visit> void attention_rows(const Visit& visit) {
     const int t = op_.key_loop, d = op_.output.loops.back(), query = walk_.add_index(op_.query_loop);
@@ -244,14 +364,29 @@ class Runner {
           double sum = 0;
           for (std::size_t j = 0; j < keys.size(); ++j) {
             double score = 0;
-            if (keys[j] <= at[query])
+            if (sees(at[query], keys[j]))
               for (int e : walk_.walked(d))
                 score += at_offset(0, at[1] + e) * at_offset(1, at[2] + keys[j] * walk_.stride(t, 2) + e);
-            sum += p[j] = keys[j] <= at[query] ? std::exp(score) : 0;
+            sum += p[j] = sees(at[query], keys[j]) ? std::exp(score) : 0;
           }
+          sink_ = has_sinks() ? std::exp(at_offset(3, at[4])) : 0;
+          sum += sink_;
+          sink_ /= sum;
           for (double& q : p) q /= sum;
           visit(at, p);
         });
+  }
+
+  [[nodiscard]] bool sees(int query, int key) const {
+    const auto reach = static_cast<int>(op_.reach);
+    if (op_.domain == Domain::window) return key <= query && key > query - reach;
+    if (op_.domain == Domain::band) return std::abs(query - key) < reach;
+    if (op_.domain == Domain::chunk) return key <= query && key / reach == query / reach;
+    return op_.domain == Domain::all || key <= query;
+  }
+  /// A number per head that takes part in the softmax beside the keys.
+  [[nodiscard]] bool has_sinks() const {
+    return op_.inputs.size() == 4 && on_.net.tensors[op_.inputs[3].tensor].role == TensorRole::weight;
   }
 
   void attention(Part& out) {
@@ -274,6 +409,10 @@ class Runner {
     attention_rows([&](const Offsets& at, const std::vector<double>& p) {
       double along = 0;  // sum of dO * O over d: the row term of the softmax's gradient
       for (int e : walk_.walked(d)) along += up_at(at[0] + e) * made(at[0] + e);
+      if (target == 3) {
+        grad.value[at[4]] -= sink_ * along;
+        return;
+      }
       for (std::size_t j = 0; j < p.size(); ++j) {
         if (p[j] == 0) continue;
         const int key = at[2] + walk_.walked(t)[j] * walk_.stride(t, 2),
@@ -316,6 +455,10 @@ class Runner {
         grad.value[mirror] += r.mirrored * up(at);
       });
     else if (op_.function == "softmax") softmax_gradient(grad);
+    else if (op_.function == "softcap")
+      walk_.all([&](const Offsets& at) { grad.value[at[1]] += up(at) * (1 - made(at[0]) * made(at[0]) / 9); });
+    else if (op_.function == "conv") convolution_gradient(i, grad);
+    else if (find_scan(op_.function) != nullptr) scan_gradient(i, grad);
     else if (op_.function == "dropout")
       walk_.all([&](const Offsets& at) { grad.value[at[1]] += up(at) * dropout_mask(at[0]); });
     else
@@ -330,6 +473,7 @@ class Runner {
   const std::vector<const Part*>& inputs_;
   const Part* upstream_ = nullptr;
   const Part* output_ = nullptr;
+  double sink_ = 0;  ///< probability that a row's sink takes
   std::string& error_;
 };
 

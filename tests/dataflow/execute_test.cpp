@@ -75,6 +75,30 @@ TEST(Execute, GradientsOfTheUnfusedTransformerAreTrue) {
   expect_true_gradients(build_network(spec, {2, 3, 2, 2}, AttentionForm::unfused));
 }
 
+TEST(Execute, GradientsOfEveryMixerAreTrue) {
+  const std::vector<std::pair<std::string, std::int64_t>> sizes{{"heads", 4}, {"head_dim", 2}, {"groups", 2},
+      {"state", 2}, {"taps", 2}, {"chunk", 2}, {"key_heads", 2}, {"value_heads", 4}, {"key_dim", 2}, {"value_dim", 2},
+      {"channels", 4}, {"rank", 2}};
+  for (const std::string& kind : mixer_form_ids()) {
+    NetworkSpec spec = tiny_transformer();
+    spec.mixer = make_mixer(kind, sizes);
+    spec.layers = 1;
+    spec.pattern = {*layer_of_word(kind == "mamba2-gated" ? "M*" : "M")};
+    SCOPED_TRACE(kind);
+    expect_true_gradients(build_network(spec, {1, 3, 2, 2}, AttentionForm::fused));
+  }
+}
+
+TEST(Execute, GradientsOfGatesSinksAndNormsAreTrue) {
+  NetworkSpec spec = tiny_transformer();
+  spec.norm_place = NormPlace::both;
+  spec.norm = Norm::layernorm_scale;
+  spec.qk_norm = spec.qk_norm_width = true;
+  spec.attention_gate = spec.attention_sinks = spec.logit_softcap = spec.head_bias = true;
+  spec.window = {2, "w", false};
+  expect_true_gradients(build_network(spec, {2, 3, 2, 2}, AttentionForm::fused));
+}
+
 TEST(Execute, GradientsOfOneProductAreTrue) {
   NetworkWriter net{{"m", 3}, {"n", 2}, {"k", 4}, {"v", 1}};
   const int in = net.tensor("I", "mk"), w = net.tensor("W", "kn", TensorRole::weight), out = net.tensor("O", "mn");

@@ -1,6 +1,7 @@
 // The closed formulas of parameter_count against the weights that the operators read, for every built-in network.
 #include <gtest/gtest.h>
 
+#include <map>
 #include <set>
 
 #include "model/catalog.h"
@@ -15,6 +16,13 @@ std::int64_t built_parameters(const NetworkSpec& spec) {
   // A learned position table has its own number of rows: built for a sequence of that length, P is the table.
   const std::int64_t positions = spec.positions == Positions::learned ? spec.max_positions : spec.sequence;
   const Network net = build_network(spec, {.sequences = 1, .positions = positions}, AttentionForm::fused);
+  std::map<int, int> blocks;  // that read the weight
+  for (const Block& block : net.blocks) {
+    std::set<int> own;
+    for (const Operator& op : block.operators)
+      for (const Access& input : op.inputs) own.insert(input.tensor);
+    for (int tensor : own) ++blocks[tensor];
+  }
   std::set<int> counted;
   std::int64_t total = 0;
   for (const Block& block : net.blocks) {
@@ -23,7 +31,8 @@ std::int64_t built_parameters(const NetworkSpec& spec) {
       for (const Access& input : op.inputs)
         if (net.tensors[input.tensor].role == TensorRole::weight) own.insert(input.tensor);
     for (int tensor : own)
-      if (counted.insert(tensor).second) total += static_cast<std::int64_t>(net.elements(tensor)) * block.repeat;
+      if (counted.insert(tensor).second)
+        total += static_cast<std::int64_t>(net.elements(tensor)) * (blocks[tensor] > 1 ? 1 : block.repeat);
   }
   return total;
 }

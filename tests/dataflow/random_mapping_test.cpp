@@ -41,6 +41,19 @@ Network unfused_transformer() {
   return build_network(spec, {4, 4, 2, 2}, AttentionForm::unfused);
 }
 
+/// Layers of every kind that a pattern knows, with whatever else is beyond Llama: norms before and behind, a norm over
+/// all heads, gates, sinks, windows, experts' latent width left out (routes are not executed).
+Network hybrid(const char* kind, std::vector<std::pair<std::string, std::int64_t>> sizes) {
+  NetworkSpec spec = tiny_spec();
+  spec.mixer = make_mixer(kind, std::move(sizes));
+  spec.pattern = {*layer_of_word("M-"), *layer_of_word("w-")};
+  spec.window.positions = 2;
+  spec.norm_place = NormPlace::both;
+  spec.qk_norm = spec.qk_norm_width = true;
+  spec.attention_gate = spec.attention_sinks = spec.logit_softcap = true;
+  return build_network(spec, {4, 4, 2, 2}, AttentionForm::fused);
+}
+
 /// Y = ((X W1) W2) + X W3, scaled: every operator is linear, so sums may stay Partial on the way.
 Network two_layer_products() {
   NetworkWriter net{{"b", 8}, {"h", 8}, {"f", 8}, {"o", 8}, {"v", 1}};
@@ -74,6 +87,12 @@ const Words unfused_words = [] {
   words.activations.insert(words.activations.end(), {"scores", "probabilities", "attn.core.dropped"});
   return words;
 }();
+const Words hybrid_words{{"b", "s", "h", "g", "g*r", "r", "f", "v", "b*s", "u", "u*m", "m", "none"},
+    {"norm", "attn", "attn.qkv", "attn.core", "attn.out", "residual", "mlp", "head", "loss", "embed", "mixer",
+        "mixer.in", "mixer.conv", "mixer.scan", "mixer.norm", "mixer.out"},
+    {"norm1.y", "Q", "K", "V", "O", "Y1", "residual1.x", "norm2.y", "A", "Y2", "residual2.x", "norm3.y", "norm1.q",
+        "loss.sum", "mixer.O", "mixer.Z", "O.gated"},
+    {"b", "s", "h", "g", "r", "f", "u"}};
 const Words product_words{
     {"b", "h", "f", "o", "b*h", "none"}, {"mlp", "attn", "residual"}, {"A", "Y", "Z", "S", "T"}, {"b", "h", "f", "o"}};
 
@@ -174,6 +193,22 @@ TEST(RandomMapping, UnfusedTransformerWithBiasesAndDropout) {
   const Tally tally = run_random(unfused_transformer(), unfused_words, 5000, 400);
   EXPECT_GE(tally.ran, trials(150));
   EXPECT_GE(tally.counted_moves, trials(5'000));
+}
+
+TEST(RandomMapping, MambaTwoBesideWindows) {
+  const Network net =
+      hybrid("mamba2", {{"heads", 4}, {"head_dim", 2}, {"groups", 2}, {"state", 2}, {"taps", 2}, {"chunk", 2}});
+  const Tally tally = run_random(net, hybrid_words, 20'000, 500);
+  EXPECT_GE(tally.ran, trials(150));
+  EXPECT_GE(tally.counted_moves, trials(3'000));
+}
+
+TEST(RandomMapping, GatedDeltaBesideWindows) {
+  const Network net = hybrid("gated-delta",
+      {{"key_heads", 2}, {"value_heads", 4}, {"key_dim", 2}, {"value_dim", 2}, {"taps", 2}, {"chunk", 2}});
+  const Tally tally = run_random(net, hybrid_words, 30'000, 500);
+  EXPECT_GE(tally.ran, trials(150));
+  EXPECT_GE(tally.counted_moves, trials(3'000));
 }
 
 TEST(RandomMapping, TwoLayerProducts) {

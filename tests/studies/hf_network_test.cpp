@@ -51,6 +51,54 @@ TEST(HfNetwork, ExplainsAnUnknownArchitectureAndTriesItAsALlama) {
   EXPECT_THAT(tried.out, HasSubstr("config: NewThingForCausalLM read as llama"));
 }
 
+/// Layers of two kinds, an image encoder beside them, a prediction module.
+TEST(HfNetwork, ShowSaysWhatWasRead) {
+  const std::string file = testing_program::own_path("hf-show.json");
+  std::ofstream(file) << R"({"architectures": ["Qwen3_5ForConditionalGeneration"], "tie_word_embeddings": false,
+    "text_config": {"hidden_size": 512, "intermediate_size": 1024, "num_hidden_layers": 8, "num_attention_heads": 4,
+      "num_key_value_heads": 2, "head_dim": 256, "vocab_size": 1000, "max_position_embeddings": 4096, "hidden_act": "silu",
+      "linear_num_key_heads": 4, "linear_num_value_heads": 8, "linear_key_head_dim": 64, "linear_value_head_dim": 64,
+      "linear_conv_kernel_dim": 4, "full_attention_interval": 4, "attention_bias": false, "attn_output_gate": true,
+      "mtp_num_hidden_layers": 1},
+    "vision_config": {"depth": 2, "hidden_size": 64, "intermediate_size": 128, "num_heads": 4, "in_channels": 3,
+      "num_position_embeddings": 100, "out_hidden_size": 512, "patch_size": 16, "spatial_merge_size": 2,
+      "temporal_patch_size": 2, "deepstack_visual_indexes": []}})";
+  const auto shown = run_line("show network " + file + " --json");
+  ASSERT_EQ(shown.code, 0) << shown.err;
+  const auto json = nlohmann::json::parse(shown.out);
+  EXPECT_EQ(json.at("layers_by_kind"),
+      nlohmann::json::parse(R"([{"kind": "*-", "layers": 2}, {"kind": "M-", "layers": 6}])"));
+  const auto& parts = json.at("parameters_by_part");
+  std::int64_t sum = 0;
+  for (const char* part : {"language", "vision", "projector"}) sum += parts.at(part).get<std::int64_t>();
+  EXPECT_EQ(json.at("parameters"), sum) << "all but multi-token prediction";
+  // patches, positions, two layers: norms, queries, keys and values, output, MLP
+  EXPECT_EQ(
+      parts.at("vision"), 3 * 2 * 256 * 64 + 64 + 100 * 64 +
+                              2 * (4 * 64 + (64 * 192 + 192) + (64 * 64 + 64) + (64 * 128 + 128) + (128 * 64 + 64)));
+  EXPECT_EQ(parts.at("projector"), 2 * 64 + (256 * 256 + 256) + (256 * 512 + 512));
+  EXPECT_GT(parts.at("multi_token_prediction").get<std::int64_t>(), 0);
+  EXPECT_THAT(run_line("show network " + file).out, HasSubstr("multi token prediction"));
+  EXPECT_THAT(run_line("predict " + file + " --gpus 8").out, HasSubstr("vision_config"));
+  const auto unread = run_line("show network " + config_file("NewThingForCausalLM"));
+  EXPECT_EQ(unread.code, 2);
+  EXPECT_EQ(run_line("show network " + config_file("NewThingForCausalLM") + " --as llama").code, 0);
+}
+
+TEST(HfNetwork, ANetworkWithoutALengthIsAskedForOne) {
+  const std::string file = testing_program::own_path("hf-mamba2.json");
+  std::ofstream(file) << R"({"architectures": ["Mamba2ForCausalLM"], "hidden_size": 256, "num_hidden_layers": 4,
+    "num_heads": 8, "head_dim": 64, "state_size": 64, "n_groups": 1, "vocab_size": 1000, "tie_word_embeddings": true})";
+  EXPECT_THAT(run_line("predict " + file + " --gpus 8").err, HasSubstr("does not say how long its sequences are"));
+  EXPECT_EQ(run_line("predict " + file + " --gpus 8 --seq 2048").code, 0);
+}
+
+/// As a program counts in the words of its maker.
+TEST(HfNetwork, FlopsAsNvidiaPrintsThem) {
+  EXPECT_THAT(run_line("predict nemotron-3-nano --gpus 8 --ep 8 --flops nvidia").out, HasSubstr("NVIDIA's count"));
+  EXPECT_THAT(run_line("predict nemotron-3-nano --gpus 8 --ep 8 --flops nvdia").err, HasSubstr("no way to count"));
+}
+
 TEST(HfNetwork, AsIsRefusedWhereNothingIsToBeRead) {
   EXPECT_THAT(run_line("predict llama3-8b --as llama").err, HasSubstr("is a catalogue network"));
   EXPECT_THAT(

@@ -10,6 +10,7 @@
 #include "model/base/text.h"
 #include "model/network/hf/known_keys.h"
 #include "model/network/hf/reader.h"
+#include "model/network/hf/vision.h"
 #include "model/network/network_rules.h"
 #include "model/base/row_text.h"
 
@@ -103,7 +104,9 @@ struct LeftKeys {
 /// Beside a text_config stand the other parts of a network, which its text part does without.
 bool is_other_part(const std::string& key) { return key == "vision_config" || key == "audio_config"; }
 
-LeftKeys left_keys(const JsonObject& file, const JsonObject& text, bool several, const std::string& family) {
+/// `counted`: the class has such a part beside keys of the text that stand around it.
+LeftKeys left_keys(
+    const JsonObject& file, const JsonObject& text, bool several, bool counted, const std::string& family) {
   LeftKeys left;
   const auto take = [&](const JsonObject& object, bool outer) {
     for (const JsonObject::UnreadKey& key : object.unread()) {
@@ -117,7 +120,7 @@ LeftKeys left_keys(const JsonObject& file, const JsonObject& text, bool several,
     }
   };
   if (several) take(file, true);
-  take(text, false);
+  take(text, counted);
   return left;
 }
 
@@ -171,20 +174,25 @@ Expected<HfConfig> read_hf_config(
   const bool several = file.type_of("text_config") == "object";  // text beside vision or audio
   HfReader reader(several ? file.object("text_config") : file);
   reader.config.allow_unknown_keys();
+  if (several) reader.outer = file;
   if (!as.empty() && family_of_architecture(architecture) != family)
     reader.note(fmt::format("{} read as {}", architecture.empty() ? "no architecture" : architecture, as));
   if (several) reader.note("text_config only");
   family->read(reader);
+  JsonObject apart(text, where);  // what is counted there is not forecast, so that the file's own keys stay unread
+  apart.allow_unknown_keys();
+  std::vector<NetworkPart> parts = detail::other_parts(apart, family->id, reader.spec);
   NetworkSpec& spec = reader.spec;
   spec.id = spec.name = id_of(file, where, *family);
   spec.source =
       fmt::format("{} ({}): {}", where, architecture.empty() ? as : architecture, fmt::join(reader.notes, "; "));
   TRY(file.finish(true));
-  const LeftKeys left = left_keys(file, reader.config, several, family->id);
+  const LeftKeys left = left_keys(file, reader.config, several, !several && !parts.empty(), family->id);
   if (!left.unknown.empty() && unknown == UnknownKeys::refused) return tl::unexpected(left.refusal(family->id));
   auto complete = complete_network(std::move(spec), where);
   if (!complete) return tl::unexpected(in_keys_of(reader.config, complete.error(), where));
-  return HfConfig{std::move(*complete), family->id, std::move(reader.notes), left.unknown, left.parts};
+  return HfConfig{
+      std::move(*complete), family->id, std::move(reader.notes), left.unknown, std::move(parts), left.parts};
 }
 
 }  // namespace stepcast

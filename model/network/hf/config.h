@@ -18,6 +18,7 @@ struct HfConfig {
   std::string family;                 ///< "llama"
   std::vector<std::string> notes;     ///< defaults taken for absent keys, and what the description leaves out
   std::vector<std::string> unknown;   ///< keys that may change layers and were not read: "num_local_experts 8"
+  std::vector<NetworkPart> parts;     ///< beside the network: counted, not described
   std::vector<std::string> left_out;  ///< parts of the network that are not described: "vision_config"
 };
 

@@ -18,7 +18,7 @@ void shared_sizes(HfReader& r, std::int64_t kv_heads, std::int64_t head_dim, boo
   const std::int64_t even_share = n.heads > 0 ? n.hidden / n.heads : 0;
   n.head_dim = head_dim == 0 && !r.config.has("head_dim") ? even_share : r.size_or("head_dim", head_dim);
   n.vocab = r.size("vocab_size");
-  n.tied_embeddings = r.flag_or("tie_word_embeddings", tied);
+  n.tied_embeddings = r.tied_or(tied);
   r.length("max_position_embeddings");
   r.dropout({"attention_dropout"}, 0);
 }
@@ -83,15 +83,13 @@ void deepseek_experts(HfReader& r) {
   r.config.require(frequency == 1, "moe_layer_freq", fmt::format("experts in every {}th layer", frequency), "1");
 }
 
-namespace {
-
-void latent(HfReader& r) {
+void latent_sizes(HfReader& r, const char* length) {
   NetworkSpec& n = r.spec;
   n.layers = r.size("num_hidden_layers");
   n.hidden = r.size("hidden_size");
   n.heads = n.kv_heads = r.size("num_attention_heads");
   n.vocab = r.size("vocab_size");
-  n.tied_embeddings = r.flag_or("tie_word_embeddings", false);
+  n.tied_embeddings = r.tied_or(false);
   n.latent.q_rank = r.config.has("q_lora_rank") ? r.size("q_lora_rank") : 0;  // null: queries are projected directly
   n.latent.kv_rank = r.size("kv_lora_rank");
   n.latent.nope_dim = r.size("qk_nope_head_dim");
@@ -100,19 +98,47 @@ void latent(HfReader& r) {
   bool bias = false;
   r.config.optional("attention_bias", bias);
   r.config.require(!bias, "attention_bias", "latent attention with biases is none of our forms", "false");
-  r.length("max_position_embeddings");
+  r.length(length);
   r.dropout({"attention_dropout"}, 0);
 }
 
-}  // namespace
-
 void deepseek_family(HfReader& r) {
-  latent(r);
+  latent_sizes(r, "max_position_embeddings");
   NetworkSpec& n = r.spec;
   n.ffn_hidden = r.size("intermediate_size");
   r.activation("hidden_act", "silu", true);
   n.mtp_layers = r.config.has("num_nextn_predict_layers") ? r.size_or("num_nextn_predict_layers", 0) : 0;
   deepseek_experts(r);
+}
+
+/// An indexer picks the keys; layers may take over an earlier layer's choice (GLM-5.2).
+void deepseek_sparse(HfReader& r) {
+  deepseek_family(r);
+  NetworkSpec& n = r.spec;
+  n.sparse = {r.size("index_topk"), r.size("index_n_heads"), r.size("index_head_dim")};
+  std::vector<std::string> indexers, feeds;
+  r.config.optional("indexer_types", indexers);
+  r.config.optional("mlp_layer_types", feeds);
+  const auto layers = static_cast<std::size_t>(n.layers);
+  r.config.require(feeds.empty() || feeds.size() == layers, "mlp_layer_types",
+      fmt::format("{} kinds for {} layers", feeds.size(), layers), "one for each layer");
+  for (std::size_t i = 0; i < feeds.size(); ++i)
+    r.config.require(feeds[i] == (static_cast<std::int64_t>(i) < n.experts.dense_layers ? "dense" : "sparse"),
+        "mlp_layer_types", "layers with experts lie otherwise than first_k_dense_replace says", "one of the two keys");
+  if (std::ranges::find(indexers, "shared") == indexers.end()) return;
+  r.config.require(indexers.size() == layers, "indexer_types",
+      fmt::format("{} kinds for {} layers", indexers.size(), layers), "one for each layer");
+  std::vector<LayerKind> kinds;
+  for (std::size_t i = 0; i < indexers.size(); ++i) {
+    r.config.require(indexers[i] == "shared" || indexers[i] == "full", "indexer_types",
+        fmt::format("'{:.20}' is no indexer", indexers[i]), "full, shared");
+    r.config.require(
+        i > 0 || indexers[i] == "full", "indexer_types", "the first layer has nobody's choice to take over", "full");
+    const bool dense = static_cast<std::int64_t>(i) < n.experts.dense_layers;
+    kinds.push_back({dense ? Feed::mlp : Feed::experts, false, false, true, indexers[i] == "shared"});
+  }
+  n.experts.dense_layers = 0;
+  n.pattern = shortest(std::move(kinds));
 }
 
 namespace {
@@ -163,7 +189,7 @@ void qwen_experts(HfReader& r) {
   NetworkSpec& n = r.spec;
   n.ffn_hidden = r.size("intermediate_size");
   r.activation("hidden_act", "silu", true);
-  n.experts.count = r.size("num_experts");
+  n.experts.count = r.either("num_experts", "num_local_experts");
   n.experts.top_k = r.size("num_experts_per_tok");
   n.experts.ffn_hidden = r.size("moe_intermediate_size");
   n.experts.every = r.size_or("decoder_sparse_step", 1);
@@ -200,8 +226,10 @@ void gpt_oss(HfReader& r) {
   e.top_k = r.either("num_experts_per_tok", "experts_per_token");
   e.ffn_hidden = r.spec.ffn_hidden = r.size("intermediate_size");
   e.router_bias = e.expert_bias = true;
-  r.window(r.size_or("sliding_window", 128), "wf");  // every second layer, from the first on
-  r.note("attention sinks (one number per head and layer) are not counted");
+  // every second layer, from the first on
+  r.window(
+      r.config.names("sliding_window") ? r.length_or_none("sliding_window") : r.size_or("sliding_window", 128), "wf");
+  r.spec.attention_sinks = true;
 }
 
 /// Layer i has experts when (i + 1) % interleave_moe_layer_step == 0; the shared expert is as wide as a routed one.
@@ -249,13 +277,17 @@ void gemma(HfReader& r) {
 std::span<const HfFamily> hf_family_table() {
   static const std::vector<HfFamily> rows = {
       {"llama", {"LlamaForCausalLM", "LLaMAForCausalLM"}, llama_family},
-      {"mistral", {"MistralForCausalLM"}, mistral},
+      {"mistral", {"MistralForCausalLM", "Mistral3ForConditionalGeneration"}, mistral},
       {"mixtral", {"MixtralForCausalLM"}, mixtral},
-      {"qwen2", {"Qwen2ForCausalLM"}, qwen2},
+      {"qwen2", {"Qwen2ForCausalLM", "Qwen2_5_VLForConditionalGeneration"}, qwen2},
       {"qwen2-moe", {"Qwen2MoeForCausalLM"}, qwen2_moe},
-      {"qwen3", {"Qwen3ForCausalLM"}, qwen3},
-      {"qwen3-moe", {"Qwen3MoeForCausalLM"}, qwen3_moe},
-      {"deepseek", {"DeepseekV2ForCausalLM", "DeepseekV3ForCausalLM", "MistralLarge3ForCausalLM"}, deepseek_family},
+      {"qwen3", {"Qwen3ForCausalLM", "Qwen3VLForConditionalGeneration"}, qwen3},
+      {"qwen3-moe", {"Qwen3MoeForCausalLM", "Qwen3VLMoeForConditionalGeneration"}, qwen3_moe},
+      {"deepseek",
+          {"DeepseekV2ForCausalLM", "DeepseekV3ForCausalLM", "MistralLarge3ForCausalLM",
+              "KimiK25ForConditionalGeneration"},
+          deepseek_family},
+      {"deepseek-sparse", {"DeepseekV32ForCausalLM", "GlmMoeDsaForCausalLM"}, deepseek_sparse},
       {"gpt-oss", {"GptOssForCausalLM"}, gpt_oss},
       {"llama4", {"Llama4ForCausalLM", "Llama4ForConditionalGeneration"}, llama4},
       {"gpt2", {"GPT2LMHeadModel"}, gpt2},
@@ -272,6 +304,40 @@ std::span<const HfFamily> hf_family_table() {
       {"starcoder2", {"Starcoder2ForCausalLM"}, starcoder2},
       {"dots1", {"Dots1ForCausalLM"}, dots1},
       {"glm4-moe", {"Glm4MoeForCausalLM"}, glm4_moe},
+      {"ernie4.5-moe", {"Ernie4_5_MoeForCausalLM"}, ernie_moe},
+      {"hunyuan-moe", {"HunYuanMoEV1ForCausalLM"}, hunyuan_moe},
+      {"minimax-m2", {"MiniMaxM2ForCausalLM"}, minimax_m2},
+      {"phimoe", {"PhiMoEForCausalLM", "PhimoeForCausalLM"}, phi_moe},
+      {"gemma2", {"Gemma2ForCausalLM"}, gemma2},
+      {"gemma3", {"Gemma3ForCausalLM", "Gemma3ForConditionalGeneration"}, gemma3},
+      {"olmo2", {"Olmo2ForCausalLM"}, olmo2},
+      {"olmo3", {"Olmo3ForCausalLM"}, olmo3},
+      {"olmoe", {"OlmoeForCausalLM"}, olmoe},
+      {"cohere", {"CohereForCausalLM"}, cohere},
+      {"cohere2", {"Cohere2ForCausalLM"}, cohere2},
+      {"exaone4", {"Exaone4ForCausalLM"}, exaone4},
+      {"apertus", {"ApertusForCausalLM"}, apertus},
+      {"mpt", {"MPTForCausalLM", "MptForCausalLM"}, mpt},
+      {"glm4", {"Glm4ForCausalLM"}, glm4},
+      {"mamba", {"MambaForCausalLM", "FalconMambaForCausalLM"}, mamba1_alone},
+      {"phi", {"PhiForCausalLM"}, phi},
+      {"falcon", {"FalconForCausalLM", "RWForCausalLM"}, falcon},
+      {"internlm2", {"InternLM2ForCausalLM"}, internlm2},
+      {"stablelm", {"StableLmForCausalLM"}, stablelm},
+      {"deepseek-moe", {"DeepseekForCausalLM"}, deepseek_moe},
+      {"dbrx", {"DbrxForCausalLM"}, dbrx},
+      {"minimax-text", {"MiniMaxText01ForCausalLM", "MiniMaxM1ForCausalLM", "MiniMaxForCausalLM"}, minimax_text},
+      {"nemotron-h", {"NemotronHForCausalLM"}, nemotron_h},
+      {"bamba", {"BambaForCausalLM"}, bamba},
+      {"granite-hybrid", {"GraniteMoeHybridForCausalLM"}, granite_hybrid},
+      {"jamba", {"JambaForCausalLM"}, jamba},
+      {"mamba2", {"Mamba2ForCausalLM"}, mamba2_alone},
+      {"falcon-h1", {"FalconH1ForCausalLM"}, falcon_h1},
+      {"qwen3-next", {"Qwen3NextForCausalLM", "Qwen3_5ForConditionalGeneration", "Qwen3_5MoeForConditionalGeneration"},
+          qwen3_next},
+      {"kimi-linear", {"KimiLinearForCausalLM"}, kimi_linear},
+      {"lfm2", {"Lfm2ForCausalLM"}, lfm2},
+      {"lfm2-moe", {"Lfm2MoeForCausalLM"}, lfm2_moe},
   };
   return rows;
 }

@@ -10,6 +10,8 @@ namespace stepcast::detail {
 /// Sizes under the names that most classes share. key-value heads: 0 = as many as heads.
 void shared_sizes(HfReader& r, std::int64_t kv_heads, std::int64_t head_dim, bool tied);
 void attention_biases(HfReader& r, bool absent);
+/// A kind for each layer: the shortest list that says the same when repeated over all.
+std::vector<LayerKind> shortest(std::vector<LayerKind> kinds);
 /// Every layer has the window. A class whose window is not none where the key is absent says `absent`.
 void window_everywhere(HfReader& r, std::int64_t absent = 0);
 /// By use_sliding_window, sliding_window and max_window_layers.
@@ -21,14 +23,58 @@ void llama_family(HfReader& r);
 /// `tied`: where the file does not say it.
 void llama_like(HfReader& r, bool tied);
 void deepseek_family(HfReader& r);
+void deepseek_sparse(HfReader& r);
+/// Of networks with latent attention; `length` bounds their positions.
+void latent_sizes(HfReader& r, const char* length);
 
 // families_like.cpp
 void arcee(HfReader& r);
 void seed_oss(HfReader& r);
 void smollm3(HfReader& r);
 void granite(HfReader& r);
+
+// families_experts.cpp
 void dots1(HfReader& r);
 void glm4_moe(HfReader& r);
+void ernie_moe(HfReader& r);
+void hunyuan_moe(HfReader& r);
+void minimax_m2(HfReader& r);
+void phi_moe(HfReader& r);
+
+// families_norms.cpp
+void gemma2(HfReader& r);
+void gemma3(HfReader& r);
+void olmo2(HfReader& r);
+void olmo3(HfReader& r);
+void olmoe(HfReader& r);
+void cohere(HfReader& r);
+void cohere2(HfReader& r);
+void exaone4(HfReader& r);
+void apertus(HfReader& r);
+void mpt(HfReader& r);
+
+// families_more.cpp
+void glm4(HfReader& r);
+void mamba1_alone(HfReader& r);
+void phi(HfReader& r);
+void falcon(HfReader& r);
+void internlm2(HfReader& r);
+void stablelm(HfReader& r);
+void deepseek_moe(HfReader& r);
+void dbrx(HfReader& r);
+void minimax_text(HfReader& r);
+
+// families_hybrid.cpp
+void nemotron_h(HfReader& r);
+void bamba(HfReader& r);
+void granite_hybrid(HfReader& r);
+void jamba(HfReader& r);
+void mamba2_alone(HfReader& r);
+void falcon_h1(HfReader& r);
+void qwen3_next(HfReader& r);
+void kimi_linear(HfReader& r);
+void lfm2(HfReader& r);
+void lfm2_moe(HfReader& r);
 
 // families_layernorm.cpp
 void gpt2(HfReader& r);

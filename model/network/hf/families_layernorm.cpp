@@ -18,7 +18,7 @@ void gpt2(HfReader& r) {
   n.norm = Norm::layernorm;
   n.positions = Positions::learned;
   n.linear_bias = true;
-  n.tied_embeddings = r.flag_or("tie_word_embeddings", true);
+  n.tied_embeddings = r.tied_or(true);
 }
 
 void gpt_neox(HfReader& r) {
@@ -47,7 +47,7 @@ void bloom(HfReader& r) {
   n.positions = Positions::alibi;
   n.linear_bias = n.embedding_norm = true;
   r.dropout({"hidden_dropout", "attention_dropout"}, 0);
-  n.tied_embeddings = r.flag_or("tie_word_embeddings", true);
+  n.tied_embeddings = r.tied_or(true);
 }
 
 void nemotron(HfReader& r) {
@@ -85,7 +85,7 @@ void opt(HfReader& r) {
   n.norm = Norm::layernorm;
   n.positions = Positions::learned;
   n.linear_bias = true;
-  n.tied_embeddings = r.flag_or("tie_word_embeddings", true);
+  n.tied_embeddings = r.tied_or(true);
 }
 
 /// Biases everywhere, LayerNorm, plain GELU.

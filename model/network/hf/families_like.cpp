@@ -36,28 +36,4 @@ void smollm3(HfReader& r) {
 /// Llama with factors on what passes, which have no weights.
 void granite(HfReader& r) { llama_family(r); }
 
-/// Grouped-query attention with normed heads and DeepSeek's experts, whose router is balanced by a bias.
-void dots1(HfReader& r) {
-  shared_sizes(r, 0, 0, false);
-  r.spec.ffn_hidden = r.size("intermediate_size");
-  r.activation("hidden_act", "silu", true);
-  attention_biases(r, false);
-  r.spec.qk_norm = true;
-  deepseek_experts(r);
-  r.spec.experts.router_bias = true;
-  window_behind(r);
-}
-
-void glm4_moe(HfReader& r) {
-  shared_sizes(r, 8, 128, false);
-  NetworkSpec& n = r.spec;
-  n.ffn_hidden = r.size("intermediate_size");
-  r.activation("hidden_act", "silu", true);
-  n.qkv_bias = r.flag_or("attention_bias", false);
-  n.qk_norm = r.flag_or("use_qk_norm", false);
-  deepseek_experts(r);
-  n.experts.router_bias = true;
-  n.mtp_layers = r.config.has("num_nextn_predict_layers") ? r.size_or("num_nextn_predict_layers", 0) : 0;
-}
-
 }  // namespace stepcast::detail

@@ -14,7 +14,7 @@ constexpr const char* nothing = "null false 0 [] {}";
 // clang-format off
 constexpr KnownKeys rows[] = {
     {"", "*", "names, versions and classes of the checkpoint's files",
-     "model_type _name_or_path name_or_path transformers_version auto_map tokenizer_class prefix finetuning_task "
+     "model_type architectures _name_or_path name_or_path transformers_version auto_map tokenizer_class prefix finetuning_task "
      "task_specific_params problem_type id2label label2id num_labels _commit_hash custom_pipelines base_model_name"},
     {"", "*", "the number type of the checkpoint: --precision says what a step computes in",
      "torch_dtype dtype quantization_config compression_config use_bfloat16 torchscript"},
@@ -49,6 +49,17 @@ constexpr KnownKeys rows[] = {
      "vision_config audio_config text_config attention_bias qkv_bias mlp_bias use_qk_norm qk_norm head_dim n_inner "
      "no_rope_layers moe_layers tf_legacy_loss attn_logit_softcapping final_logit_softcapping"},
     {"", "1", "one of it is none", "num_local_experts"},
+    {"", "*", "token ids of images and videos", "image_token_id video_token_id vision_start_token_id "
+     "vision_end_token_id boi_token_index eoi_token_index image_token_index media_placeholder_token_id "
+     "video_placeholder ignore_index boi_token_id eoi_token_id audio_token_id"},
+    {"", "*", "how a serving engine keeps states and logits", "mamba_ssm_dtype mamba_ssm_cache_dtype num_logits_to_keep "
+     "calc_logits_for_entire_prompt"},
+    {"", "*", "which kernels its class calls", "use_mamba_kernels"},
+    {"", "*", "the first values and the bounds of a mixer's time steps",
+     "time_step_floor time_step_max time_step_min time_step_limit time_step_rank rescale_prenorm_residual "
+     "A_initializer_range"},
+    {"", "*", "whether the residual is summed in fp32; --stack says what software does", "residual_in_fp32"},
+    {"", "*", "a factor on scores, without weights", "query_pre_attn_scalar logit_scale"},
 
     {"qwen2 qwen2-moe", "true", "as its class has them", "attention_bias qkv_bias"},
     {"qwen3 qwen3-moe", "true", "as its class has it", "use_qk_norm qk_norm"},
@@ -60,6 +71,62 @@ constexpr KnownKeys rows[] = {
     {"gpt-oss", "*", "a bound on activations, and the first of two lengths", "swiglu_limit initial_context_length"},
     {"llama4", "*", "norms and scales without weights, token ids",
      "use_qk_norm attn_temperature_tuning floor_scale attn_scale boi_token_index eoi_token_index image_token_index"},
+    {"deepseek-sparse", "*", "as many as heads, or the size of the turned part: latent attention has neither",
+     "num_key_value_heads head_dim qk_head_dim"},
+    {"deepseek-sparse", "*", "which layers take over a choice of keys, which indexer_types tells; how positions turn; the "
+     "router's number type", "index_share_for_mtp_iteration index_skip_topk_offset index_topk_freq index_topk_pattern "
+     "indexer_rope_interleave moe_router_dtype"},
+    {"mamba", "*", "its activation, the norm of its class, its expansion", "hidden_act rms_norm expand time_step_scale "
+     "time_step_init_scheme mixer_rms_eps use_mambapy use_falcon_mambapy d_inner d_state fused_add_norm "
+     "pad_vocab_size_multiple ssm_cfg"},
+    {"falcon", "*", "its activation; how it is counted elsewhere", "activation ffn_hidden_size num_ln_in_parallel_attn "
+     "apply_residual_connection_post_layernorm parallel_attn multi_query n_head_kv ff_factor"},
+    {"phi3", "*", "angles, and how many positions a server takes at once", "full_attn_mod interpolate_factor"},
+    {"phi3", "false", "as its class has it", "lm_head_bias"},
+    {"cohere cohere2", "*", "as its class has them; how the files were split",
+     "order_of_interleaved_layers position_embedding_type use_gated_activation use_parallel_block use_parallel_embedding "
+     "use_embedding_sharing rotary_pct layer_switch"},
+    {"lfm2 lfm2-moe", "*", "other names of the sizes", "block_dim conv_dim conv_dim_out num_heads block_mlp_init_scale "
+     "block_norm_eps block_out_init_scale block_use_swiglu block_use_xavier_init conv_use_xavier_init theta "
+     "full_attn_idxs use_pos_enc"},
+    {"granite-hybrid", "*", "of parts that the file's layers do not have", "intermediate_size mamba_n_heads mamba_d_head "
+     "mamba_d_state mamba_n_groups mamba_d_conv mamba_chunk_size mamba_expand num_experts_per_tok"},
+    {"gemma3", "*", "the period that layer_types or sliding_window_pattern tell", "_sliding_window_pattern "
+     "sliding_window_pattern"},
+    {"gemma3 gemma2", "false", "as its class has it", "use_bidirectional_attention"},
+    {"internlm2", "*", "which kernel its class calls", "attn_implementation"},
+    {"dbrx", "*", "where its class writes what it does", "mup attn_pdrop"},
+    {"minimax-text", "*", "factors on what passes, without weights; angles", "layernorm_full_attention_alpha "
+     "layernorm_full_attention_beta layernorm_linear_attention_alpha layernorm_linear_attention_beta layernorm_mlp_alpha "
+     "layernorm_mlp_beta postnorm shared_moe_mode rotary_dim layer_types full_attn_alpha_factor full_attn_beta_factor "
+     "linear_attn_alpha_factor linear_attn_beta_factor mlp_alpha_factor mlp_beta_factor"},
+    {"mistral", "*", "how images are cut and where their features are taken", "spatial_merge_size vision_feature_layer "
+     "projector_hidden_act multimodal_projector_bias image_token_index"},
+    {"gemma3", "*", "how many tokens an image has", "mm_tokens_per_image"},
+    {"qwen2", "*", "token ids of images", "vision_token_id"},
+    {"qwen3-next", nothing, "layers that it does not have", "mlp_only_layers"},
+    {"qwen3-next", "*", "whether a server loads the images' part", "language_model_only"},
+    {"minimax-m2 qwen3-next", "*", "which activation a gate has", "output_gate_type"},
+    {"nemotron-h", "\"silu\"", "as its class has it", "mamba_hidden_act hidden_act"},
+    {"nemotron-h", "*", "whether the shared expert runs beside the routed ones; --stack says that here",
+     "moe_shared_expert_overlap"},
+    {"gemma2 gemma3", "*", "its class goes by hidden_activation", "hidden_act"},
+    {"gemma3", "*", "which layers' positions turn how fast", "rope_local_base_freq"},
+    {"ernie4.5-moe", "*", "the balance of a router, not how many", "moe_norm_min moe_capacity"},
+    {"kimi-linear", "*", "the head size of another part; latent attention has its own",
+     "head_dim num_key_value_heads moe_router_activation_func moe_renormalize num_expert_group topk_group use_grouped_topk"},
+    {"deepseek", "*", "how images are cut", "use_unified_vision_chunk"},
+    {"falcon-h1", "*", "factors on what passes, without weights", "attention_in_multiplier attention_out_multiplier "
+     "embedding_multiplier lm_head_multiplier mlp_multipliers ssm_multipliers ssm_in_multiplier ssm_out_multiplier "
+     "key_multiplier mamba_norm_before_gate mamba_use_mlp mlp_expansion_factor projectors_bias num_mem_blocks"},
+    {"jamba", "*", "as its class has it", "num_mamba_heads"},
+    {"mamba2", "*", "the norm of its class; its activation; when its residual is summed",
+     "rms_norm norm_before_gate hidden_act D_has_hdim"},
+    {"bamba granite-hybrid", "*", "factors on what passes, without weights; the norm of its class",
+     "attention_multiplier embedding_multiplier logits_scaling residual_multiplier normalization_function init_method"},
+    {"mpt", "*", "as its class; the first values of weights; shapes of its loss; norms by their number type",
+     "init_config init_device learned_pos_emb norm_type logit_scale embedding_fraction attn_pdrop emb_pdrop resid_pdrop "
+     "verbose use_pad_tok_in_ffn"},
     {"llama4", "false", "as its class has them", "tie_word_embeddings for_llm_compressor"},
     {"gpt2", "*", "as n_positions; parts of classifiers; scales of scores",
      "n_ctx summary_activation summary_first_dropout summary_proj_to_labels summary_type summary_use_proj "
@@ -88,6 +155,7 @@ bool lists(std::string_view words, std::string_view word) {
 }  // namespace
 
 bool leaves_layers_alone(const std::string& family, const JsonObject::UnreadKey& key) {
+  if (key.value == "null") return true;  // transformers' word for a part that is not there
   return std::ranges::any_of(rows, [&](const KnownKeys& row) {
     const bool here = *row.family == '\0' || lists(row.family, family);
     const bool harmless = row.values == std::string_view("*") || lists(row.values, key.value);

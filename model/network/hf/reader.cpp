@@ -24,6 +24,7 @@ constexpr ActivationName activations[] = {
     {"gelu_pytorch_tanh", Activation::gelu, Activation::geglu, true},
     {"relu", Activation::relu, Activation::relu, false},
     {"relu2", Activation::squared_relu, Activation::squared_relu, false},
+    {"xielu", Activation::xielu, Activation::xielu, false},
 };
 
 /// "wwfwwfwwf" is "wwf" over and over.
@@ -69,6 +70,16 @@ bool HfReader::flag_or(const char* key, bool absent) {
   return value;
 }
 
+bool HfReader::tied_or(bool absent) {
+  constexpr const char* key = "tie_word_embeddings";
+  bool inner = absent;
+  config.optional(key, inner);
+  if (!outer || !outer->has(key)) return config.has(key) ? inner : flag_or(key, absent);
+  bool around = absent;
+  outer->read(key, around);
+  return around;
+}
+
 double HfReader::number_or(const char* key, double absent) {
   double value = absent;
   config.optional(key, value, NumberRange{0, 1e9});
@@ -108,16 +119,33 @@ void HfReader::length(const char* key) {
   note(fmt::format("sequence {}, its {}, as it has no training length", spec.sequence, key));
 }
 
+void HfReader::length_or(const char* key, std::int64_t absent) {
+  if (config.has(key)) return length(key);
+  spec.sequence = absent;
+  note(fmt::format("sequence {} ({} not in the file)", absent, key));
+}
+
+std::int64_t HfReader::signed_size(const char* key) {
+  std::int64_t value = 0;
+  config.read(key, value, IntegerRange{-sizes.high, sizes.high});
+  return value;
+}
+
+bool HfReader::cap(const char* key, bool absent) {
+  if (!config.names(key)) return absent;
+  return number_or(key, 0) > 0;
+}
+
 void HfReader::window(std::int64_t positions, std::string pattern, bool chunks) {
   std::vector<std::string> kinds;
   config.optional("layer_types", kinds);
   if (!kinds.empty()) {
     pattern.clear();
     for (const std::string& kind : kinds) {
-      const bool partial = kind == "sliding_attention" || kind == "chunked_attention";
+      const bool partial = kind == (chunks ? "chunked_attention" : "sliding_attention");
       config.require(partial || kind == "full_attention", "layer_types",
           fmt::format("layers of the kind '{:.40}' are none of our forms", kind),
-          "full_attention, sliding_attention, chunked_attention");
+          chunks ? "full_attention, chunked_attention" : "full_attention, sliding_attention");
       pattern += partial ? 'w' : 'f';
     }
     config.require(static_cast<std::int64_t>(kinds.size()) == spec.layers, "layer_types",

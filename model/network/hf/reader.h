@@ -1,6 +1,7 @@
 // Internal to hf_config: a config being read into a spec.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -19,11 +20,19 @@ class HfReader {
   std::int64_t size_or(const char* key, std::int64_t absent);  ///< absent: the class's default, noted
   std::int64_t either(const char* key, const char* other);     ///< the first that is there; required
   bool flag_or(const char* key, bool absent);
+  /// tie_word_embeddings: what stands around a text_config counts, for its class ties the tables.
+  bool tied_or(bool absent);
   double number_or(const char* key, double absent);  ///< not noted: rates that only say zero or not
   std::string text_or(const char* key, const char* absent);
   void activation(const char* key, const char* absent, bool gated);
   /// `sequence` from the rotary scaling's pre-training length, else from the key that bounds positions.
   void length(const char* key);
+  /// The same where the class has a length of its own.
+  void length_or(const char* key, std::int64_t absent);
+  /// A number that may be negative: an index from the end.
+  std::int64_t signed_size(const char* key);
+  /// A bound on what passes: null is none, absent what the class has.
+  bool cap(const char* key, bool absent);
   /// 0 where the key is absent or null.
   std::int64_t length_or_none(const char* key);
   /// Attention of so many positions in the layers of the pattern (AttentionWindow), or in those that `layer_types`
@@ -33,6 +42,7 @@ class HfReader {
   void note(std::string text) { notes.push_back(std::move(text)); }
 
   JsonObject config;
+  std::optional<JsonObject> outer;  ///< what stands around a text_config
   NetworkSpec spec;
   std::vector<std::string> notes;
 };

@@ -72,17 +72,18 @@ std::int64_t nemo_recompute_layers(const Split& split) {
 bool nemo_maps_inside(const Split& split) { return !lies_as(split, usual_order) && lies_as(split, stages_inside); }
 
 /// "": all layers have the window; else a number n for full attention in every n-th, or a list.
-std::string nemo_window_layers(const NetworkSpec& n) {
+std::string nemo_window_layers(const NetworkSpec& n, std::int64_t positions) {
   const std::string pattern = window_layer_pattern(n);
   if (pattern.find_first_not_of("0123456789") == std::string::npos) return pattern;
   std::vector<int> layers;
-  for (std::int64_t layer = 0; layer < n.layers; ++layer) layers.push_back(is_windowed_layer(n, layer) ? 1 : 0);
+  for (std::int64_t layer = 0; layer < n.layers; ++layer)
+    layers.push_back(is_windowed_layer(n, layer, positions) ? 1 : 0);
   return fmt::format("[{}]", fmt::join(layers, ", "));
 }
 
 NemoSettings network_settings(const EmitPlan& plan) {
   const NetworkSpec& n = plan.scenario->network.row;
-  const bool windowed = n.window.positions > 0 && n.window.positions < sequence_of(plan) && !n.window.chunks;
+  const bool windowed = has_windows(n, sequence_of(plan)) && !n.window.chunks;
   const NemoActivation activation = nemo_activation(n);
   const bool latent = n.latent.kv_rank > 0;
   const std::string dropout = n.dropout ? "0.1" : "0.0";
@@ -97,10 +98,11 @@ NemoSettings network_settings(const EmitPlan& plan) {
           {"gated_linear_unit", true_false(activation.gated)}, {"activation_func", activation.function},
           {"position_embedding_type", nemo_positions(n)}, {"add_bias_linear", true_false(nemo_all_biases(n))},
           {"add_qkv_bias", true_false(n.qkv_bias)}, {"qk_layernorm", true_false(n.qk_norm)},
+          {"softmax_type", nemo_if(n.attention_sinks, "learnable")},
           {"window_size", nemo_if(windowed, fmt::format("[{}, 0]", n.window.positions - 1)),
               "keys before a query and behind it"},
-          {"window_attn_skip_freq", nemo_if(windowed, nemo_window_layers(n))}, {"attention_dropout", dropout},
-          {"hidden_dropout", dropout}, {"mtp_num_layers", nemo_or_null(n.mtp_layers)},
+          {"window_attn_skip_freq", nemo_if(windowed, nemo_window_layers(n, sequence_of(plan)))},
+          {"attention_dropout", dropout}, {"hidden_dropout", dropout}, {"mtp_num_layers", nemo_or_null(n.mtp_layers)},
           {"multi_latent_attention", true_false(latent)},
           {"q_lora_rank", nemo_if(latent, nemo_or_null(n.latent.q_rank))},
           {"kv_lora_rank", nemo_if(latent, nemo_number(n.latent.kv_rank))},
@@ -239,13 +241,15 @@ void add_nemo_split_gaps(std::vector<std::string>& unsaid, const EmitPlan& plan)
 void add_nemo_network_gaps(std::vector<std::string>& unsaid, const EmitPlan& plan) {
   const NetworkSpec& n = plan.scenario->network.row;
   const Experts& x = n.experts;
+  add_network_gaps(unsaid, n);
   add_gaps(unsaid,
       {text_if(n.positions == Positions::alibi, "alibi positions; none are written"),
           text_if(n.positions == Positions::learned && n.max_positions != sequence_of(plan),
               "a table of {} positions; Megatron-Bridge makes it as long as the sequence, {}", n.max_positions,
               sequence_of(plan)),
-          text_if(n.window.chunks && n.window.positions < sequence_of(plan),
+          text_if(n.window.chunks && has_windows(n, sequence_of(plan)),
               "attention in chunks of {} positions; Megatron Core sees all of them", n.window.positions),
+          text_if(!n.pattern.empty(), "the pattern of its layers"), text_if(x.latent > 0, "experts of a latent width"),
           text_if(n.embedding_norm, "a norm behind the embedding; Megatron Core has none"),
           text_if(n.parallel_block, "attention and MLP side by side; Megatron Core runs one behind the other"),
           text_if((n.out_bias || x.expert_bias) && !nemo_all_biases(n),

@@ -103,6 +103,21 @@ std::string stack_beside(const EmitPlan& plan, std::string_view usual) {
   return id == usual || id.empty() ? "" : "--stack " + shell_word(id);
 }
 
+void add_network_gaps(std::vector<std::string>& unsaid, const NetworkSpec& n) {
+  const bool both = n.norm_place == NormPlace::both;
+  add_gaps(unsaid,
+      {text_if(n.norm_place != NormPlace::before, "norms {} both sublayers; it has them before",
+           both ? "before and behind" : "behind"),
+          text_if(n.norm == Norm::layernorm_scale, "LayerNorm without an offset; it has one"),
+          text_if(n.qk_norm_width, "one norm over all query heads and one over all key heads; it norms each head"),
+          text_if(n.attention_gate, "gates on what attention gives"), text_if(n.logit_softcap, "a cap on the logits"),
+          text_if(n.head_bias, "a bias on the logits"), text_if(n.activation == Activation::xielu, "xIELU"),
+          text_if(n.sparse.top_k > 0, "attention over {} chosen keys", n.sparse.top_k),
+          text_if(!n.shapes.empty(), "layers of {} shapes; it has one", n.shapes.size() + 1),
+          text_if(!n.causal, "attention without a causal mask"), text_if(n.value_norm, "a norm of each value head"),
+          text_if(n.key_is_value, "keys that are values, too")});
+}
+
 void add_gaps(std::vector<std::string>& unsaid, std::initializer_list<std::string> gaps) {
   std::copy_if(
       gaps.begin(), gaps.end(), std::back_inserter(unsaid), [](const std::string& gap) { return !gap.empty(); });

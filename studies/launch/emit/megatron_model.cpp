@@ -49,6 +49,7 @@ void write_activation(const NetworkSpec& network, EmittedGroup& group, Unsaid& u
       return group.add_flag("quick-geglu");
     case Activation::squared_relu: return group.add_flag("squared-relu");
     case Activation::relu: unsaid.emplace_back("ReLU; Megatron-LM runs GELU, of the same sizes"); return;
+    case Activation::xielu:  // named among the gaps
     case Activation::gelu: return;
   }
 }
@@ -64,7 +65,7 @@ void write_positions(const NetworkSpec& network, std::int64_t sequence, EmittedG
 
 void write_window(const NetworkSpec& network, std::int64_t sequence, EmittedGroup& group, Unsaid& unsaid) {
   const AttentionWindow& window = network.window;
-  if (window.positions == 0 || window.positions >= sequence) return;
+  if (!has_windows(network, sequence)) return;
   if (window.chunks)
     return void(unsaid.push_back(
         fmt::format("attention in chunks of {} positions; Megatron-LM sees all of them", window.positions)));
@@ -85,6 +86,38 @@ void write_biases(const NetworkSpec& network, EmittedGroup& group, Unsaid& unsai
   if (network.qkv_bias) group.add_flag("add-qkv-bias");
   if (network.out_bias) unsaid.emplace_back("a bias on the attention's output alone; Megatron-LM runs without it");
   if (experts.expert_bias) unsaid.emplace_back("biases on the experts alone; Megatron-LM runs without them");
+}
+
+/// A letter per layer where each is one sublayer, "" where some layer is more; the modules' layers behind a /.
+std::string hybrid_pattern(const NetworkSpec& network) {
+  std::string letters;
+  const auto add = [&](const LayerKind& kind) {
+    const bool alone = kind.sublayers() == 1 && !(kind.mixer && kind.attention) && !kind.windowed;
+    return alone && !(letters += layer_word(kind)).empty();
+  };
+  for (std::int64_t layer = 0; layer < network.layers; ++layer)
+    if (!add(layer_kind(network, layer, 0))) return "";
+  for (std::int64_t module = 0; module < network.mtp_layers; ++module) {
+    letters += '/';
+    for (const LayerKind& kind : prediction_layers(network))
+      if (!add(kind)) return "";
+  }
+  return letters;
+}
+
+void write_pattern(const NetworkSpec& network, EmittedGroup& group, Unsaid& unsaid) {
+  if (network.pattern.empty()) return;
+  const std::string letters = hybrid_pattern(network);
+  const bool known = !network.mixer || (network.mixer.form->id == "mamba2" && !network.mixer.own);
+  if (letters.empty() || !known)
+    return void(unsaid.emplace_back("the pattern of its layers; Megatron-LM has Mamba-2, attention, MLP and experts as "
+                                    "layers of their own"));
+  group.add("hybrid-layer-pattern", letters, "M Mamba, * attention, - MLP, E experts");
+  if (!network.mixer) return;
+  group.add("mamba-num-heads", network.mixer.size("heads"));
+  group.add("mamba-head-dim", network.mixer.size("head_dim"));
+  group.add("mamba-num-groups", network.mixer.size("groups"));
+  group.add("mamba-state-dim", network.mixer.size("state"));
 }
 
 void write_block_form(const NetworkSpec& network, Unsaid& unsaid) {
@@ -124,10 +157,10 @@ std::string window_layer_pattern(const NetworkSpec& network) {
   if (full == pattern.npos) return "";
   if (full + 1 == pattern.size()) return std::to_string(pattern.size());
   const auto length = static_cast<std::int64_t>(pattern.size());
-  if (network.layers % length != 0) {
-    pattern.clear();
-    for (std::int64_t layer = 0; layer < network.layers; ++layer)
-      pattern += is_windowed_layer(network, layer) ? 'w' : 'f';
+  if (network.layers % length != 0) {  // no whole number of turns: all layers, one by one
+    const std::string once = pattern;
+    while (static_cast<std::int64_t>(pattern.size()) < network.layers) pattern += once;
+    pattern.resize(static_cast<std::size_t>(network.layers));
   }
   std::string runs;
   for (std::size_t at = 0; at < pattern.size();) {
@@ -150,12 +183,15 @@ EmittedGroup megatron_network(const EmitPlan& plan, Unsaid& unsaid) {
   write_window(network, plan.scenario->plan.sequence, group, unsaid);
   write_biases(network, group, unsaid);
   if (network.qk_norm && network.latent.kv_rank == 0) group.add_flag("qk-layernorm");
+  if (network.attention_sinks) group.add("softmax-type", "learnable", "a sink in the softmax of each head");
   write_block_form(network, unsaid);
+  write_pattern(network, group, unsaid);
+  add_network_gaps(unsaid, network);
   const std::string dropout = number_text(network.dropout ? usual_dropout : 0);
   group.add("attention-dropout", dropout);
   group.add("hidden-dropout", dropout);
   if (!network.tied_embeddings) group.add_flag("untie-embeddings-and-output-weights");
-  if (network.mtp_layers > 0)
+  if (network.mtp_layers > 0 && network.pattern.empty())
     group.add("mtp-num-layers", network.mtp_layers, "prediction modules behind the last layer");
   if (network.mtp_layers > 0 && network.positions != Positions::rope && network.positions != Positions::none)
     unsaid.emplace_back("prediction modules beside learned positions; Megatron-LM refuses them");
@@ -232,7 +268,8 @@ EmittedGroup megatron_experts(const EmitPlan& plan, Unsaid& unsaid) {
   if (experts.shared_ffn_hidden > 0)
     group.add("moe-shared-expert-intermediate-size", experts.shared_ffn_hidden, "of all shared experts together");
   if (experts.shared_gate) group.add_flag("moe-shared-expert-gate");
-  if (const std::string pattern = expert_layer_pattern(network); pattern != "1")
+  if (experts.latent > 0) group.add("moe-latent-size", experts.latent, "rows are narrowed before they travel");
+  if (const std::string pattern = expert_layer_pattern(network); pattern != "1" && network.pattern.empty())
     group.add("moe-layer-freq", pattern, "1: a layer with experts, 0: one with the plain MLP");
   if (experts.capacity_factor > 0) {
     group.add("moe-expert-capacity-factor", number_text(experts.capacity_factor));

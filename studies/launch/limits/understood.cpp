@@ -25,8 +25,18 @@ constexpr ProgramWord program_words[] = {{"bert", true}, {"_t5", true}, {"vision
     {"_vlm", true}, {"generate", false}, {"generation", false}, {"inference", false}, {"evaluate", false},
     {"preprocess", false}, {"convert", false}, {"merge_mp", false}, {"checkpoint", false}};
 
+bool has_pattern(const Launch& launch) {
+  return std::ranges::any_of(launch.arguments, [](const GivenArgument& given) {
+    return given.name == "hybrid_layer_pattern" || given.name == "hybrid_override_pattern";
+  });
+}
+
 /// Of programs that train no decoder, or do not train; "" of all others.
-std::string program_doubt(std::string_view program) {
+std::string program_doubt(const Launch& launch) {
+  const std::string_view program = launch.program;
+  // Megatron-LM's programs for networks whose pattern of layers the launch tells
+  if (has_pattern(launch) && (program.find("mamba") != program.npos || program.find("hybrid") != program.npos))
+    return {};
   const auto row = std::find_if(std::begin(program_words), std::end(program_words),
       [&](const ProgramWord& word) { return program.find(word.part) != program.npos; });
   if (row == std::end(program_words)) return {};
@@ -38,6 +48,9 @@ bool is_refused(const Launch& launch, const ArgumentFact& fact, const GivenArgum
   const bool off = says_none(given.value) || (is_off(given.value) && given.value != "1");  // 1 is a switch too
   if (fact.refused.empty() || !launch.counts(given) || off) return false;
   const std::string value = lower_case(given.value);
+  // the module that builds a pattern of layers
+  if (has_pattern(launch) && (value.ends_with("mamba_stack_spec") || value.ends_with("hybrid_stack_spec")))
+    return false;
   return value != lower_case(launch.framework->table().default_of(fact, launch.release)) &&
          !contains(fact.plain, value);
 }
@@ -116,7 +129,7 @@ Expected<std::vector<std::string>> understood(const Launch& launch, bool lenient
   if (const auto refused = refused_arguments(launch); !refused.empty())
     return fail(launch.where, fmt::format("what is trained is not forecast: {}", fmt::join(refused, "; ")),
         "without such arguments it is the forecast of another run");
-  if (std::string doubt = program_doubt(launch.program); !doubt.empty()) doubts.push_back(std::move(doubt));
+  if (std::string doubt = program_doubt(launch); !doubt.empty()) doubts.push_back(std::move(doubt));
   doubts.insert(doubts.end(), launch.unfollowed.begin(), launch.unfollowed.end());
   if (const auto unknown = unknown_arguments(launch); !unknown.empty())
     doubts.push_back(fmt::format("{} argument{} may change the run and {} not known: {}", unknown.size(),

@@ -100,6 +100,8 @@ class GeometryReader {
     experts();
     window();
     latent();
+    pattern();
+    if (const auto kind = ask_.text(Asked::softmax_type)) spec_.attention_sinks = *kind == "learnable";
     if (ask_.error()) return tl::unexpected(*ask_.error());
     TRY(complete());
     read_kinds(subject_, from_);
@@ -222,6 +224,7 @@ class GeometryReader {
     experts.shared_ffn_hidden = shared.value_or(experts.shared_ffn_hidden);
     experts.shared_gate = gate.value_or(experts.shared_gate);
     experts.router_bias = bias.value_or(experts.router_bias);
+    experts.latent = ask_.count(Asked::expert_latent).value_or(experts.latent);
     experts.groups = ask_.count(Asked::expert_groups).value_or(experts.groups);
     experts.top_groups = ask_.count(Asked::top_groups).value_or(experts.top_groups);
     if (ask_.is_given(Asked::capacity)) experts.capacity_factor = ask_.number_or_default(Asked::capacity).value_or(0);
@@ -272,8 +275,10 @@ class GeometryReader {
   void window_layers(const std::string& text) {
     std::string& pattern = spec_.window.pattern;
     if (const auto every = parsed_number<std::int64_t>(text)) {
-      const bool some = *every >= 1 && *every <= spec_.layers;
-      if (some) pattern = std::string(static_cast<std::size_t>(*every - 1), 'w') + "f";
+      if (*every < 1)
+        return ask_.refuse(
+            Asked::window_layers, fmt::format("full attention in every {}th layer", *every), "1 or more");
+      if (*every <= spec_.layers) pattern = std::string(static_cast<std::size_t>(*every - 1), 'w') + "f";
       if (*every == 1) spec_.window = {};
       return;
     }
@@ -286,6 +291,75 @@ class GeometryReader {
       return ask_.refuse(Asked::window_layers, fmt::format("{} layers of {}", pattern.size(), spec_.layers),
           "a 1 or 0 for each layer");
     if (pattern.find('w') == pattern.npos) spec_.window = {};
+  }
+
+  /// A letter per layer, each a sublayer of its own (Megatron-LM d98e8a6
+  /// megatron/core/ssm/mamba_hybrid_layer_allocation.py): M Mamba, * attention, - MLP, E experts; behind a / stand the
+  /// layers of each prediction module.
+  std::vector<LayerKind> layers_of(Asked asked, std::string_view letters) {
+    std::vector<LayerKind> kinds;
+    for (const char letter : letters) {
+      const auto kind = layer_of_word(std::string_view(&letter, 1));
+      if (!kind || letter == 'w' || letter == 'd') {
+        const char* what =
+            letter == '|' ? "borders of stages in a pattern are not read" : "layers of this kind are none of our forms";
+        ask_.refuse(asked, fmt::format("'{}' in '{:.60}': {}", letter, letters, what),
+            "M, *, -, E, and / before prediction modules");
+        return {};
+      }
+      kinds.push_back(*kind);
+    }
+    return kinds;
+  }
+
+  void pattern() {
+    const auto text = ask_.text(Asked::layer_pattern), predicts = ask_.text(Asked::mtp_pattern);
+    const auto heads = ask_.count(Asked::mixer_heads), head_dim = ask_.count_or_default(Asked::mixer_head_dim),
+               state = ask_.count_or_default(Asked::mixer_state), groups = ask_.count_or_default(Asked::mixer_groups);
+    if (!text || is_switched_off(*text)) return;
+    for (const auto& [asked, value] : {std::pair{Asked::mixer_heads, heads}, {Asked::mixer_head_dim, head_dim},
+             {Asked::mixer_state, state}, {Asked::mixer_groups, groups}})
+      if (value && *value < 1) return ask_.refuse(asked, fmt::format("{} of them", *value), "1 or more");
+    std::string_view main = *text;
+    std::vector<std::string_view> modules;
+    for (std::size_t cut = main.rfind('/'); cut != main.npos; cut = main.rfind('/')) {
+      modules.push_back(main.substr(cut + 1));
+      main = main.substr(0, cut);
+    }
+    std::vector<LayerKind> kinds = layers_of(Asked::layer_pattern, main);
+    if (ask_.error()) return;
+    if (kinds.empty() || std::ranges::find(modules, "") != modules.end())
+      return ask_.refuse(
+          Asked::layer_pattern, "a pattern without letters", "letters, and behind each / those of a module");
+    const auto asked_modules = ask_.count(Asked::mtp_layers);
+    if (!modules.empty() && asked_modules && *asked_modules != static_cast<std::int64_t>(modules.size()))
+      return ask_.refuse(Asked::layer_pattern,
+          fmt::format("{} prediction modules, and {} elsewhere", modules.size(), *asked_modules), "the same number");
+    const auto stated = static_cast<std::int64_t>(kinds.size());
+    if (spec_.layers > 0 && spec_.layers != stated && from_ == nullptr)
+      return ask_.refuse(
+          Asked::layer_pattern, fmt::format("{} letters for {} layers", stated, spec_.layers), "one for each layer");
+    spec_.layers = stated;
+    spec_.experts.dense_layers = 0, spec_.experts.every = 1;
+    spec_.pattern = std::move(kinds);
+    for (const std::string_view module : modules)
+      if (module != modules.front())
+        return ask_.refuse(
+            Asked::layer_pattern, "prediction modules of different layers", "the same letters behind each /");
+    if (!modules.empty()) spec_.mtp_layers = static_cast<std::int64_t>(modules.size());
+    if (spec_.mtp_layers > 0 && (!modules.empty() || predicts))
+      spec_.mtp_pattern = layers_of(modules.empty() ? Asked::mtp_pattern : Asked::layer_pattern,
+          modules.empty() ? std::string_view(*predicts) : modules.front());
+    if (std::ranges::none_of(spec_.pattern, &LayerKind::mixer)) return;
+    // Megatron-LM's MambaMixer: twice the hidden size unless heads are given, four taps, chunks of 128.
+    const std::int64_t size = head_dim.value_or(64);
+    spec_.mixer = make_mixer(
+        "mamba2", {{"heads", heads.value_or(size > 0 ? 2 * spec_.hidden / size : 0)}, {"head_dim", size},
+                      {"groups", groups.value_or(8)}, {"state", state.value_or(128)}, {"taps", 4}, {"chunk", 128}});
+    if (spec_.mixer.extent("m") < 1)
+      ask_.refuse(Asked::mixer_groups,
+          fmt::format("{} groups of {} heads", spec_.mixer.size("groups"), spec_.mixer.size("heads")),
+          "groups that divide the heads");
   }
 
   static std::string_view without_brackets(std::string_view text) {
@@ -322,7 +396,8 @@ class GeometryReader {
 
   Expected<void> complete() {
     if (clash_) return tl::unexpected(*clash_);
-    if (ask_.text(Asked::mamba_layers)) subject_.out.run.model.attention = "hybrid";
+    // A record of a run has no field for a pattern: its layers are those of a catalogue network, or nobody's.
+    if (!spec_.pattern.empty()) subject_.out.run.model.attention = "hybrid";
     const struct {
       const char* name;
       std::int64_t value;

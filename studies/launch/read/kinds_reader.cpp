@@ -81,6 +81,7 @@ class KindsReader {
     if (word)
       take_word(Asked::positions, "positions", positions_words, *word,
           [&](const PositionsWord& row) { spec_.positions = row.positions; });
+    if (says_no_positions()) spec_.positions = Positions::none;
     if (ask_.flag(Asked::rotary, false)) spec_.positions = Positions::rope;
     if (ask_.flag(Asked::no_positions, false) && spec_.positions == Positions::learned)
       spec_.positions = Positions::none;
@@ -88,6 +89,15 @@ class KindsReader {
     const auto rows = ask_.count(Asked::max_positions);
     if (spec_.positions != Positions::learned) spec_.max_positions = from_ == nullptr ? 0 : spec_.max_positions;
     else if (rows || from_ == nullptr) spec_.max_positions = rows.value_or(spec_.sequence);
+  }
+
+  /// "none" is a word of its own here, not the absence of one.
+  [[nodiscard]] bool says_no_positions() const {
+    const ArgumentTable& table = subject_.framework.table();
+    return std::ranges::any_of(subject_.launch.arguments, [&](const GivenArgument& given) {
+      const ArgumentFact* fact = table.find(given.name);
+      return fact != nullptr && fact->asks == Asked::positions && lower_case(given.value) == "none";
+    });
   }
 
   void dropout() {

@@ -145,6 +145,7 @@ class PointFinder {
             last == work.sequence ? fmt::format("{:.0f}", last) : fmt::format("{:.0f} to {:.0f}", work.sequence, last);
         return fmt::format("{} keys, heads of {:.0f}", keys, work.head_dim);
       }
+      case KernelClass::scan: return dataflow::shape_text(work.scan);
       case KernelClass::pointwise:
       case KernelClass::lookup: break;
     }

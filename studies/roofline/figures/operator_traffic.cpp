@@ -62,7 +62,8 @@ OperatorTraffic operator_traffic(const KernelWork& work, const WorkParts& parts,
     case KernelClass::gemm: return product_traffic(work, parts, gpu);
     case KernelClass::attention: return attention_traffic(work, parts);
     case KernelClass::pointwise:
-    case KernelClass::lookup: break;
+    case KernelClass::lookup:
+    case KernelClass::scan: break;
   }
   return {parts.bytes + parts.casting, parts.bytes + parts.casting, each_once_text};
 }

@@ -28,6 +28,12 @@ constexpr PointKindRow point_kind_rows[] = {
     {"router", "", PointKind::experts},
     {"dispatch", "", PointKind::experts},
     {"combine", "", PointKind::experts},
+    {"mixer.norm", "", PointKind::norm},
+    {"mixer.select_norm", "", PointKind::norm},
+    {"mixer.in", "", PointKind::projection},
+    {"mixer.out", "", PointKind::projection},
+    {"mixer.conv", "", PointKind::attention},
+    {"mixer.gate", "", PointKind::attention},
     {"mlp", "", PointKind::mlp},
     {"swiglu", "", PointKind::mlp},
     {"bias_gelu", "", PointKind::mlp},
@@ -37,6 +43,7 @@ constexpr PointKindRow point_kind_rows[] = {
     {"head", "", PointKind::loss},
     {"mtp.head", "", PointKind::loss},
     {"loss", "", PointKind::loss},
+    {"softcap", "", PointKind::loss},
     {"optimizer", "", PointKind::optimizer},
     {"gradient norm", "", PointKind::optimizer},
 };
@@ -44,7 +51,8 @@ constexpr PointKindRow point_kind_rows[] = {
 PointKind class_point_kind(KernelClass kernel) {
   switch (kernel) {
     case KernelClass::gemm: return PointKind::projection;
-    case KernelClass::attention: return PointKind::attention;
+    case KernelClass::attention:
+    case KernelClass::scan: return PointKind::attention;
     case KernelClass::lookup: return PointKind::embedding;
     case KernelClass::pointwise: break;
   }

@@ -19,16 +19,12 @@ class StageWork {
   [[nodiscard]] std::span<const Program> programs() const;
   /// How often one rank of `stage` runs each block in a step, each of programs() so many times.
   [[nodiscard]] std::vector<double> runs(int stage) const;
-  /// Executed in the step by matrix products and attention of one rank, repeats and padding counted.
+  /// Executed in the step by matrix products, attention and scans of one rank, repeats and padding counted.
   [[nodiscard]] Flops matrix_flops(int stage) const;
 
  private:
   const Prediction* prediction_;
   std::vector<Program> slices_;  ///< empty: the sequence is whole
 };
-
-inline bool multiplies(const KernelWork& work) {
-  return work.kernel == KernelClass::gemm || work.kernel == KernelClass::attention;
-}
 
 }  // namespace stepcast::roofline

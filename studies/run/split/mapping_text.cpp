@@ -97,6 +97,15 @@ std::vector<std::string> aliases_of(const Split& split) {
   return names;
 }
 
+/// What a mixer does along positions is split by its heads: all-to-all before and behind. Stands before the aliases.
+std::string mixer_lines(const Split& split) {
+  std::string lines;
+  if (split.cp > 1)
+    for (const std::string& part : split.mixer_along)
+      lines += fmt::format("at mixer.{}: par {} on cp\n", part, split.mixer_heads);
+  return lines;
+}
+
 /// In place of the aliases dp and ep, whose axis is but a part of the data ranks here.
 std::string replica_lines(const Split& split) {
   if (split.replicas == 1) return {};
@@ -117,11 +126,18 @@ std::string stage_line(const Split& split) {
 }
 
 std::string recompute_line(const Split& split) {
-  if (split.recompute.kind == Recompute::Kind::none) return {};
+  // What a mixer's backward makes again by itself, whatever else is kept.
+  std::string own;
+  for (const std::string& part : split.mixer_recompute) own += fmt::format("recompute mixer.{}\n", part);
+  if (split.recompute.kind == Recompute::Kind::none) return own;
   // The attention output is kept all the same: the output projection's weight gradient reads it.
-  if (split.recompute.kind == Recompute::Kind::selective) return "recompute attn.core\nsave O at use\n";
+  if (split.recompute.kind == Recompute::Kind::selective)
+    return own + (split.attention ? "recompute attn.core\nsave O at use\n" : "");
   const std::string layers = split.recompute.layers > 0 ? fmt::format(" layers {}", split.recompute.layers) : "";
-  return fmt::format("recompute norm, attn, residual, mlp{}{}{}\n",
+  const std::string attention = split.attention ? ", attn" : "", mlp = split.plain_mlp ? ", mlp" : "";
+  if (split.recompute.layers == 0)
+    own.clear();  // all layers are run again, these parts among them; of some, the first statement counts
+  return fmt::format("recompute norm{}{}, residual{}{}{}{}\n", attention, split.mixer ? ", mixer" : "", mlp,
       split.experts ? ", router, dispatch, expert, shared, combine" : "", split.recompute_whole ? " whole" : "",
       layers);
 }
@@ -183,7 +199,7 @@ MeshCuts mesh_cuts(const Split& split) {
 }
 
 std::string mapping_text(const Split& split) {
-  return mesh_line(split) + expert_mesh_line(split) + expert_home_line(split) +
+  return mesh_line(split) + expert_mesh_line(split) + expert_home_line(split) + mixer_lines(split) +
          fmt::format("use {}\n", fmt::join(aliases_of(split), ", ")) + replica_lines(split) + stage_line(split) +
          recompute_line(split) + moves_lines(split);
 }

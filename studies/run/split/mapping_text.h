@@ -18,6 +18,10 @@ enum class Scatter : std::uint8_t { none, stated, implied };  ///< stated: a lin
 struct Split {
   std::int64_t tp = 1, cp = 1, dp = 1, pp = 1, chunks = 1;
   bool experts = false;  ///< the network has experts: a second mesh line factors the same ranks for them
+  bool attention = true, mixer = false, plain_mlp = true;  ///< what the network's layers have
+  std::vector<std::string> mixer_recompute;                ///< parts of its mixer that backward makes again in any case
+  std::vector<std::string> mixer_along;                    ///< parts that go along positions, which stay whole there
+  std::string mixer_heads = "u";                           ///< its dims of heads, which are split instead: "u*m"
   std::int64_t ep = 1, etp = 1;
   std::int64_t replicas = 1;  ///< of what `zero` keeps in shards: each lies on dp / replicas ranks (hybrid sharding)
   [[nodiscard]] std::int64_t edp() const { return tp * cp * dp / (ep * etp); }

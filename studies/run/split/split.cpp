@@ -11,16 +11,32 @@
 
 namespace stepcast::run {
 
-bool heads_split(const NetworkSpec& network, std::int64_t ways) {
-  const std::int64_t over_groups = std::gcd(ways, network.kv_heads);
-  return (network.heads / network.kv_heads) % (ways / over_groups) == 0;
+namespace {
+
+/// Does it hold of the layers of every shape?
+template <class Holds> bool in_all_shapes(const NetworkSpec& network, const Holds& holds) {
+  for (std::size_t shape = 0; shape <= network.shapes.size(); ++shape)
+    if (!holds(shape == 0 ? network : shaped(network, static_cast<std::uint8_t>(shape)))) return false;
+  return true;
 }
 
-bool has_plain_mlp(const NetworkSpec& network) {
-  if (network.experts.count == 0) return true;
-  for (std::int64_t layer = 0; layer < network.layers; ++layer)
-    if (!is_expert_layer(network, layer)) return true;
-  return false;
+}  // namespace
+
+bool heads_split(const NetworkSpec& network, std::int64_t ways) {
+  if (!has_attention(network)) return true;
+  return in_all_shapes(network, [&](const NetworkSpec& own) {
+    const std::int64_t over_groups = std::gcd(ways, own.kv_heads);
+    return (own.heads / own.kv_heads) % (ways / over_groups) == 0;
+  });
+}
+
+bool mixer_splits(const NetworkSpec& network, std::int64_t ways) {
+  return std::ranges::all_of(mixers(network), [&](const Mixer& mixer) { return mixer.extent("u") % ways == 0; });
+}
+
+bool width_splits(const NetworkSpec& network, std::int64_t ways) {
+  return !has_plain_mlp(network) ||
+         in_all_shapes(network, [&](const NetworkSpec& own) { return own.ffn_hidden % ways == 0; });
 }
 
 std::vector<std::int64_t> divisors(std::int64_t number) {
@@ -53,8 +69,11 @@ std::string nearest_multiples(std::int64_t wanted, std::int64_t step, std::int64
 
 std::vector<std::int64_t> legal_tensor_sizes(const NetworkSpec& network) {
   std::vector<std::int64_t> sizes;
-  for (const std::int64_t ways : divisors(network.heads))
-    if (heads_split(network, ways) && (!has_plain_mlp(network) || network.ffn_hidden % ways == 0) &&
+  const std::int64_t shared = has_attention(network) ? network.heads
+                              : network.mixer        ? network.mixer.extent("u")
+                                                     : network.hidden;
+  for (const std::int64_t ways : divisors(shared))
+    if (heads_split(network, ways) && mixer_splits(network, ways) && width_splits(network, ways) &&
         network.experts.shared_ffn_hidden % ways == 0)
       sizes.push_back(ways);
   return sizes;

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "model/base/contains.h"
 #include "sim/schedule/schedule_table.h"
 
 namespace stepcast::run {
@@ -28,11 +29,32 @@ void take_experts(Split& split, const SplitWishes& wishes, const NetworkSpec& ne
   split.etp = wishes.etp;
 }
 
+void take_layers(Split& split, const NetworkSpec& network) {
+  split.attention = has_attention(network);
+  split.plain_mlp = has_plain_mlp(network);
+  const auto add = [](std::vector<std::string>& parts, const std::string& part) {
+    if (!contains(parts, part)) parts.push_back(part);
+  };
+  for (const Mixer& mixer : mixers(network)) {
+    split.mixer = true;
+    if (mixer.extent("m") > 0) split.mixer_heads = "u*m";
+    for (const std::string& part : mixer.form->recompute) add(split.mixer_recompute, part);
+    for (const MixerOperator& op : mixer.form->operators)
+      if (contains(op.whole, "s")) add(split.mixer_along, op.part);
+  }
+}
+
 /// Tensors that products read gathered over tp where sequence parallelism splits the stream
 /// (model/network/transformer*.cpp).
 std::vector<std::string> gathered_inputs(const NetworkSpec& network) {
-  std::vector<std::string> names = {"norm1.y"};
-  if (!network.parallel_block || network.norms_per_layer > 1) names.emplace_back("norm2.y");
+  std::vector<std::string> names;
+  const LayerKinds all = layer_kinds(network, network.sequence);
+  const bool feeds = std::ranges::any_of(all.kinds, [](const LayerKind& kind) { return kind.feed != Feed::none; });
+  const bool mixes = std::ranges::any_of(all.kinds, [](const LayerKind& kind) { return kind.mixer || kind.attention; });
+  if (network.norm_place != NormPlace::behind) {
+    if (mixes) names.emplace_back("norm1.y");
+    if (feeds && (!network.parallel_block || network.norms_per_layer > 1)) names.emplace_back("norm2.y");
+  }
   names.emplace_back("norm3.y");
   if (network.latent.kv_rank > 0) names.emplace_back("attn.norm.ckv.y");
   if (network.latent.q_rank > 0) names.emplace_back("attn.norm.cq.y");
@@ -55,6 +77,7 @@ Split split_of(const SplitWishes& wishes, const NetworkSpec& network, const Stac
   split.pp = wishes.pp;
   split.dp = wishes.dp();
   take_experts(split, wishes, network);
+  take_layers(split, network);
   split.zero = wishes.zero;
   split.replicas = wishes.zero > 0 ? wishes.replicas : 1;
   split.sequence = split.tp > 1 && wishes.sp.value_or(sequence_divides(wishes));

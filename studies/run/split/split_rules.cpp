@@ -32,8 +32,40 @@ Error heads_error(const BrokenSplit& a) {
       legal_tensor_hint(a)};
 }
 
+bool mixer_fits(const Split& split, const SplitSize&, const NetworkSpec& network) {
+  return mixer_splits(network, split.tp);
+}
+Error mixer_error(const BrokenSplit& a) {
+  for (const Mixer& mixer : mixers(a.network))
+    if (const std::int64_t groups = mixer.extent("u"); groups % a.split.tp != 0)
+      return {a.origin(FieldId::tp),
+          fmt::format("{} groups of heads in the {} layers do not divide by tp {}", groups, mixer.form->id, a.split.tp),
+          legal_tensor_hint(a)};
+  return {};
+}
+
+/// Ranks exchange positions for heads before a mixer's convolution and back behind its scan (Megatron-LM
+/// megatron/core/ssm/mamba_context_parallel.py): its heads divide over them, groups first.
+bool heads_of_mixer_fit(const Mixer& mixer, const Split& split) {
+  const std::int64_t groups = mixer.extent("u") / split.tp, heads = std::max<std::int64_t>(1, mixer.extent("m"));
+  return heads % (split.cp / std::gcd(groups, split.cp)) == 0;
+}
+bool mixer_heads_fit(const Split& split, const SplitSize&, const NetworkSpec& network) {
+  return split.cp == 1 ||
+         std::ranges::all_of(mixers(network), [&](const Mixer& mixer) { return heads_of_mixer_fit(mixer, split); });
+}
+Error mixer_heads_error(const BrokenSplit& a) {
+  for (const Mixer& mixer : mixers(a.network))
+    if (!heads_of_mixer_fit(mixer, a.split))
+      return {a.origin(FieldId::cp),
+          fmt::format("{} groups of {} heads of the {} layers on a tp rank do not divide by cp {}",
+              mixer.extent("u") / a.split.tp, std::max<std::int64_t>(1, mixer.extent("m")), mixer.form->id, a.split.cp),
+          "a cp that divides the heads of a tp rank"};
+  return {};
+}
+
 bool width_fits(const Split& split, const SplitSize&, const NetworkSpec& network) {
-  return network.ffn_hidden % split.tp == 0 || !has_plain_mlp(network);
+  return width_splits(network, split.tp);
 }
 Error width_error(const BrokenSplit& a) {
   return {a.origin(FieldId::tp), fmt::format("MLP width {} does not divide by tp {}", a.network.ffn_hidden, a.split.tp),
@@ -228,10 +260,15 @@ Error sequence_error(const BrokenSplit& a) {
 /// Transformer Engine brings keys of windowed attention together by gathers or by heads, never round a ring
 /// (transformer_engine/pytorch/attention/dot_product_attention/context_parallel.py, cp_comm_type "p2p").
 bool window_goes_round(const Split& split, const SplitSize& size, const NetworkSpec& network) {
-  const std::int64_t window = network.window.positions;
-  return split.cp == 1 || split.context != ContextKind::ring || window == 0 || window >= size.sequence;
+  if (split.cp == 1 || split.context != ContextKind::ring) return true;
+  return !has_windows(network, size.sequence) && network.sparse.top_k == 0;
 }
 Error window_error(const BrokenSplit& a) {
+  if (a.network.sparse.top_k > 0)
+    return {a.origin(FieldId::cp_kind),
+        fmt::format(
+            "attention over {} chosen keys does not go round a ring of cp {}", a.network.sparse.top_k, a.split.cp),
+        "--cp-kind gather, or ulysses"};
   return {a.origin(FieldId::cp_kind),
       fmt::format("attention in {} of {} positions does not go round a ring of cp {}",
           a.network.window.chunks ? "chunks" : "a window", a.network.window.positions, a.split.cp),
@@ -297,6 +334,8 @@ constexpr auto rule_table = [] {
   using enum FieldId;
   return std::array{
       rule_of<heads_error>("heads do not divide by tp", heads_fit, {tp}),
+      rule_of<mixer_error>("a mixer's groups do not divide by tp", mixer_fits, {tp}),
+      rule_of<mixer_heads_error>("a mixer's heads do not divide by cp", mixer_heads_fit, {tp, cp}),
       rule_of<width_error>("MLP width does not divide by tp", width_fits, {tp}),
       rule_of<recompute_error>("recomputation of more layers than a stage has", recompute_fits, {pp, recompute}),
       rule_of<layers_error>("layers do not divide by pp x chunks", layers_fit, {pp, chunks, schedule, layout}),

@@ -39,7 +39,7 @@ TEST(Alias, ShippedAliasesAreTheseStatements) {
   const Lines panels{"home I: k on y", "home W: k on x", "for k:*", "move I, W multicast"};
   const std::map<std::string, Lines> expected{
       {"ep_gather", {"at dispatch, combine: par e on ep"}},
-      {"tp", {"par g*r on tp", "par f on tp", "par fs on tp"}},
+      {"tp", {"par g*r on tp", "par f on tp", "par fs on tp", "par u on tp"}},
       {"vocab", {"par v on tp"}},
       {"sp", {"at loss: par none on tp", "par s on tp"}},
       {"ulysses", {"at attn.core: par g*r on cp", "par s on cp"}},

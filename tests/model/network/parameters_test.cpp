@@ -165,9 +165,9 @@ TEST(Windows, KindsOfLayersFollowThePattern) {
   NetworkSpec spec = **find_row(built_in().networks, "llama4-maverick", "network");
   const LayerKinds all = layer_kinds(spec, 32'768);  // experts in every second layer, full attention in every fourth
   ASSERT_EQ(all.kinds.size(), 3U);
-  EXPECT_EQ(all.kinds[0], (LayerKind{false, true}));
-  EXPECT_EQ(all.kinds[1], (LayerKind{true, false}));
-  EXPECT_EQ(all.kinds[2], (LayerKind{true, true}));
+  EXPECT_EQ(all.kinds[0], (LayerKind{Feed::mlp, true}));
+  EXPECT_EQ(all.kinds[1], (LayerKind{Feed::experts, false}));
+  EXPECT_EQ(all.kinds[2], (LayerKind{Feed::experts, true}));
   EXPECT_EQ(all.count(0), spec.layers / 2);
   EXPECT_EQ(all.count(1), spec.layers / 4);
   EXPECT_EQ(all.of_layer[2], 0);

@@ -192,8 +192,10 @@ TEST(DefaultProfile, every_gpu_of_the_catalogue_has_one_that_says_its_source) {
 }
 
 TEST(DefaultProfile, a100_with_40_gb_is_scaled_from_its_sister) {
-  for (const Gpu& gpu : built_in().gpus)
-    if (gpu.id == "a100-40gb") EXPECT_EQ(default_profile(gpu, built_in().profiles).id, "a100-40gb-from-a100-sxm-80");
+  for (const Gpu& gpu : built_in().gpus) {
+    if (gpu.id != "a100-40gb") continue;
+    EXPECT_EQ(default_profile(gpu, built_in().profiles).id, "a100-40gb-from-a100-sxm-80");
+  }
 }
 
 TEST(ProfileCatalogue, rates_lie_between_a_third_of_the_datasheet_and_the_datasheet) {

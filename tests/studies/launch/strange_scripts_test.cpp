@@ -57,7 +57,25 @@ TEST_F(StrangersLaunch, WindowsOfALaunchAreForecast) {
   EXPECT_THAT(
       seen(" --window-size 255,0 --window-attn-skip-freq \"([0]*8+[1]*16)\"").out, HasSubstr("16 of 24 layers"));
   EXPECT_THAT(seen(" --window-size 255,0 --window-attn-skip-freq \"([0]*8)\"").err, HasSubstr("8 layers of 24"));
+  EXPECT_THAT(
+      seen(" --window-size 255,0 --window-attn-skip-freq 0").err, HasSubstr("full attention in every 0th layer"));
   EXPECT_THAT(seen(" --window-size 255,255").err, HasSubstr("the window '255,255' is none of ours"));
+}
+
+TEST_F(StrangersLaunch, HybridsOfALaunchAreForecast) {
+  const std::string run = "torchrun --nnodes 2 --nproc_per_node 8 pretrain_gpt.py" + sizes;
+  const auto seen = [&](const std::string& more) { return predict("--megatron", run + more + "\n"); };
+  const std::string letters = "MEM*EMEM-MEMEM*EMEMEMEME";  // 24
+  const std::string experts = " --num-experts 16 --moe-router-topk 2 --moe-ffn-hidden-size 512 --mamba-num-groups 8";
+  const auto plain = seen(" --hybrid-layer-pattern " + letters + experts);
+  EXPECT_THAT(plain.out, HasSubstr("Step time")) << plain.err;
+  const auto narrow = seen(" --hybrid-layer-pattern " + letters + experts + " --moe-latent-size 256");
+  EXPECT_THAT(narrow.out, HasSubstr("Step time")) << narrow.err;
+  EXPECT_NE(plain.out, narrow.out);
+  EXPECT_THAT(seen(" --hybrid-layer-pattern " + letters + "/*E/*E" + experts).out, HasSubstr("Step time"));
+  EXPECT_THAT(seen(" --hybrid-layer-pattern MEM*" + experts).err, HasSubstr("4 letters for 24 layers"));
+  EXPECT_THAT(seen(" --hybrid-layer-pattern " + letters + "/*E/-" + experts).err, HasSubstr("different layers"));
+  EXPECT_THAT(seen(" --hybrid-layer-pattern " + letters).err, HasSubstr("experts")) << "nobody describes them";
 }
 
 TEST_F(StrangersLaunch, SrunTellsItsScriptHowManyNodesItAskedFor) {

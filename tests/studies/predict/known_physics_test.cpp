@@ -115,8 +115,8 @@ Exchange exchange_of(const std::string& schedule, int global_batch) {
 /// 1F1B shows all of it. Pairs of DualPipe hide it, but not where the pipeline fills and drains: a sixth of their 120
 /// micro-batches, half of that share with twice as many.
 TEST(KnownPhysics, PairsHideTheExchangeOfExperts) {
-  for (const auto& [schedule, global_batch, most] :
-      {std::tuple{"dualpipe", 15360, 0.2}, {"dualpipe", 30720, 0.1}, {"dualpipev", 15360, 0.1}}) {
+  for (const auto& [schedule, global_batch, most] : {std::tuple{"dualpipe", 15360, 0.2}, {"dualpipe", 30720, 0.1},
+           {"dualpipev", 15360, 0.2}, {"dualpipev", 30720, 0.1}}) {
     const Exchange alone = exchange_of("1f1b", global_batch), paired = exchange_of(schedule, global_batch);
     EXPECT_GT(alone.exposed, 0.99 * alone.time);
     EXPECT_LT(paired.exposed, most * alone.time) << schedule << " " << global_batch;

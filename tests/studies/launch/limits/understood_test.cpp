@@ -37,11 +37,11 @@ TEST(UnderstoodLaunch, LenientIsAWarning) {
 TEST(UnderstoodLaunch, NetworksThatAreNotForecastAreRefusedAndTheirAbsenceIsNot) {
   const struct {
     const char *name, *value, *plain, *because;
-  } rows[] = {{"hybrid_override_pattern", "M-M-M*-", "none", "Mamba"}, {"hybrid_layer_pattern", "M*M", "null", "Mamba"},
-      {"hybrid_attention_ratio", "0.08", "0.0", "Mamba"}, {"is_hybrid_model", "true", "false", "Mamba"},
+  } rows[] = {{"hybrid_override_pattern", "M-G-M*-", "none", "none of our forms"},
+      {"hybrid_layer_pattern", "M*|M", "null", "borders of stages"}, {"hybrid_attention_ratio", "0.08", "0.0", "Mamba"},
       {"experimental_attention_variant", "gated_delta_net", "none", "linear and sparse"},
       {"spec", "megatron.core.models.mamba.mamba_layer_specs mamba_stack_spec", "local", "a module builds"},
-      {"encoder_tensor_model_parallel_size", "2", "0", "encoder"}, {"moe_latent_size", "1024", "none", "narrow"}};
+      {"encoder_tensor_model_parallel_size", "2", "0", "encoder"}};
   for (const auto& row : rows) {
     const auto refused = megatron_reading({{row.name, row.value}});
     ASSERT_FALSE(refused) << row.name;

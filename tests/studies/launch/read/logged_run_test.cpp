@@ -158,9 +158,13 @@ TEST(LoggedRun, WhatIsMissingAndHowToSayIt) {
 }
 
 TEST(LoggedRun, AHybridModelIsNoTransformer) {
-  const auto made = megatron_run({{"hybrid_override_pattern", "M-M*"}});
-  ASSERT_TRUE(made);
-  EXPECT_FALSE(scenario_of(made->run));
+  const std::string letters = "M-M-M*-M-M-M-M*-M-M-M-M*-M-M-M-M";  // a letter for each of the 32 layers
+  const auto made = megatron_run({{"hybrid_override_pattern", letters}, {"mamba_num_heads", "64"}});
+  ASSERT_TRUE(made) << to_text(made.error());
+  EXPECT_FALSE(scenario_of(made->run)) << "a record has no field for the pattern";
+  const auto other = megatron_run({{"hybrid_override_pattern", "M-M*"}});
+  ASSERT_FALSE(other);
+  EXPECT_NE(to_text(other.error()).find("4 letters for 32 layers"), std::string::npos) << to_text(other.error());
 }
 
 }  // namespace

@@ -1,0 +1,185 @@
+// Architectures whose norms stand or work otherwise than Llama's: src/transformers/models/<family> of transformers.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "model/network/hf/families.h"
+
+namespace stepcast::detail {
+namespace {
+
+/// Full attention in every n-th layer, the window in the others; n by `sliding_window_pattern`, as a number or as
+/// "LLLG", letters of local and global layers.
+void window_but_every(HfReader& r, std::int64_t window, std::int64_t absent) {
+  std::int64_t every = absent;
+  std::string pattern;
+  if (r.config.type_of("sliding_window_pattern") == "string") {
+    std::string letters;
+    r.config.read("sliding_window_pattern", letters);
+    r.config.require(!letters.empty() && letters.find_first_not_of("LG") == letters.npos, "sliding_window_pattern",
+        fmt::format("'{:.40}' does not say which layers see all positions", letters), "L and G: \"LLLG\"");
+    for (const char letter : letters) pattern += letter == 'L' ? 'w' : 'f';
+  } else if (r.config.has("sliding_window_pattern")) {
+    every = r.size("sliding_window_pattern");
+  }
+  if (pattern.empty()) pattern = std::string(static_cast<std::size_t>(std::max<std::int64_t>(1, every) - 1), 'w') + 'f';
+  r.window(window, pattern);
+}
+
+std::int64_t window_or(HfReader& r, std::int64_t absent) {
+  return r.config.names("sliding_window") ? r.length_or_none("sliding_window") : r.size_or("sliding_window", absent);
+}
+
+/// Norms before and behind both sublayers, GEGLU, tied tables; the class has a default for everything.
+void gemma_sizes(HfReader& r, const NetworkSpec& absent) {
+  NetworkSpec& n = r.spec;
+  n.layers = r.size_or("num_hidden_layers", absent.layers);
+  n.hidden = r.size_or("hidden_size", absent.hidden);
+  n.heads = r.size_or("num_attention_heads", absent.heads);
+  n.kv_heads = r.size_or("num_key_value_heads", absent.kv_heads);
+  n.head_dim = r.size_or("head_dim", absent.head_dim);
+  n.ffn_hidden = r.size_or("intermediate_size", absent.ffn_hidden);
+  n.vocab = r.size_or("vocab_size", absent.vocab);
+  n.tied_embeddings = r.tied_or(true);
+  r.length_or("max_position_embeddings", absent.sequence);
+  r.activation("hidden_activation", "gelu_pytorch_tanh", true);
+  attention_biases(r, false);
+  r.dropout({"attention_dropout"}, 0);
+  n.norm_place = NormPlace::both;
+  n.logit_softcap = r.cap("final_logit_softcapping", absent.logit_softcap);
+}
+
+NetworkSpec sizes_of(std::int64_t layers, std::int64_t hidden, std::int64_t ffn, std::int64_t heads,
+    std::int64_t kv_heads, std::int64_t vocab, std::int64_t sequence) {
+  NetworkSpec n;
+  n.layers = layers, n.hidden = hidden, n.ffn_hidden = ffn, n.heads = heads, n.kv_heads = kv_heads, n.head_dim = 256;
+  n.vocab = vocab, n.sequence = sequence;
+  return n;
+}
+
+}  // namespace
+
+void gemma2(HfReader& r) {
+  NetworkSpec absent = sizes_of(26, 2304, 9216, 8, 4, 256'000, 8192);
+  absent.logit_softcap = true;
+  gemma_sizes(r, absent);
+  if (r.cap("attn_logit_softcapping", true)) r.note("kernels that cap the scores of attention are priced as others");
+  r.window(window_or(r, 4096), "wf");
+}
+
+void gemma3(HfReader& r) {
+  gemma_sizes(r, sizes_of(26, 2304, 9216, 8, 4, 262'208, 131'072));
+  r.spec.qk_norm = true;
+  if (r.cap("attn_logit_softcapping", false)) r.note("kernels that cap the scores of attention are priced as others");
+  window_but_every(r, window_or(r, 4096), 6);
+}
+
+namespace {
+
+/// Norms behind both sublayers, one norm over all query heads and one over all key heads.
+void olmo_layers(HfReader& r) {
+  shared_sizes(r, 0, 0, false);
+  r.spec.ffn_hidden = r.size("intermediate_size");
+  r.activation("hidden_act", "silu", true);
+  attention_biases(r, false);
+  r.spec.qk_norm = r.spec.qk_norm_width = true;
+}
+
+}  // namespace
+
+void olmo2(HfReader& r) {
+  olmo_layers(r);
+  r.spec.norm_place = NormPlace::behind;
+}
+
+void olmo3(HfReader& r) {
+  olmo2(r);
+  window_but_every(r, window_or(r, 4096), 4);
+}
+
+void olmoe(HfReader& r) {
+  olmo_layers(r);
+  Experts& e = r.spec.experts;
+  e.count = r.size_or("num_experts", 64);
+  e.top_k = r.size_or("num_experts_per_tok", 8);
+  e.ffn_hidden = r.spec.ffn_hidden;
+}
+
+/// Attention and MLP side by side under one LayerNorm without offset.
+void cohere(HfReader& r) {
+  shared_sizes(r, 0, 0, true);
+  NetworkSpec& n = r.spec;
+  n.ffn_hidden = r.size("intermediate_size");
+  r.activation("hidden_act", "silu", true);
+  attention_biases(r, false);
+  n.norm = Norm::layernorm_scale;
+  n.parallel_block = true;
+  n.norms_per_layer = 1;
+  bool normed = false;
+  r.config.optional("use_qk_norm", normed);
+  r.config.require(
+      !normed, "use_qk_norm", "norms of heads with weights of their own each are none of our forms", "false");
+}
+
+void cohere2(HfReader& r) {
+  cohere(r);
+  window_but_every(r, window_or(r, 4096), 4);
+}
+
+/// Norms behind both sublayers and of each query and key head.
+void exaone4(HfReader& r) {
+  shared_sizes(r, 0, 0, false);
+  r.spec.ffn_hidden = r.size("intermediate_size");
+  r.activation("hidden_act", "silu", true);
+  r.spec.qk_norm = true;
+  r.spec.norm_place = NormPlace::behind;
+  window_but_every(r, window_or(r, 4096), 4);
+}
+
+/// A plain MLP of xIELU, which learns two numbers per layer (arXiv 2411.13010); normed heads.
+void apertus(HfReader& r) {
+  shared_sizes(r, 0, 0, false);
+  r.spec.ffn_hidden = r.size("intermediate_size");
+  r.activation("hidden_act", "xielu", false);
+  if (r.spec.activation == Activation::xielu) r.spec.activation_parameters = 2;
+  attention_biases(r, false);
+  r.spec.qk_norm = r.flag_or("qk_norm", true);
+  bool behind = false, biased = false;
+  r.config.optional("post_norm", behind);
+  r.config.optional("mlp_bias", biased);
+  r.config.require(!behind, "post_norm", "its class has its norms before the sublayers", "false");
+  r.config.require(!biased, "mlp_bias", "biases on the MLP alone are none of our forms", "false");
+}
+
+/// MosaicML's files (llm-foundry, llmfoundry/models/mpt/configuration_mpt.py), keys of its own.
+void mpt(HfReader& r) {
+  NetworkSpec& n = r.spec;
+  n.layers = r.size("n_layers");
+  n.hidden = r.size("d_model");
+  n.heads = n.kv_heads = r.size("n_heads");
+  n.vocab = r.size("vocab_size");
+  n.ffn_hidden = r.size_or("expansion_ratio", 4) * n.hidden;
+  n.sequence = r.size("max_seq_len");
+  n.activation = Activation::gelu;
+  n.tied_embeddings = true;
+  const bool bare = r.flag_or("no_bias", false);
+  n.linear_bias = !bare;
+  n.norm = bare ? Norm::layernorm_scale : Norm::layernorm;
+  n.positions = Positions::learned, n.max_positions = n.sequence;
+  auto attention = r.config.optional_object("attn_config");
+  if (!attention) return;
+  attention->allow_unknown_keys();
+  bool alibi = false, normed = false, rope = false;
+  attention->optional("alibi", alibi);
+  attention->optional("rope", rope);
+  attention->optional("qk_ln", normed);
+  std::string kind = "multihead_attention";
+  attention->optional("attn_type", kind);
+  if (kind == "multiquery_attention") n.kv_heads = 1;
+  else if (kind == "grouped_query_attention") attention->read("kv_n_heads", n.kv_heads, IntegerRange{1, 100'000});
+  if (alibi) n.positions = Positions::alibi, n.max_positions = 0;
+  if (rope) n.positions = Positions::rope, n.max_positions = 0;
+  n.qk_norm = n.qk_norm_width = normed;
+}
+
+}  // namespace stepcast::detail

@@ -1,0 +1,132 @@
+// Shapes from the modeling files of transformers (src/transformers/models/<family>/modeling_<family>.py) and of
+// moonshotai/Kimi-K2.5 (modeling_kimi_k25.py).
+#include "model/network/hf/vision.h"
+
+#include <algorithm>
+
+namespace stepcast::detail {
+namespace {
+
+using Count = std::int64_t;
+using Parts = std::vector<NetworkPart>;
+
+constexpr IntegerRange size{1, 100'000'000};
+
+Count number(JsonObject& config, const char* key) {
+  Count value = 0;
+  config.read(key, value, size);
+  return value;
+}
+Count number_or(JsonObject& config, const char* key, Count absent) {
+  Count value = absent;
+  config.optional(key, value, size);
+  return value;
+}
+
+Count linear(Count in, Count out, bool bias = true) { return in * out + (bias ? out : 0); }
+Count layernorm(Count width) { return 2 * width; }
+
+/// A layer of a ViT: two LayerNorms, fused queries, keys and values, a plain MLP, biases everywhere.
+Count vit_layer(Count hidden, Count ffn) {
+  return 2 * layernorm(hidden) + linear(hidden, 3 * hidden) + linear(hidden, hidden) + linear(hidden, ffn) +
+         linear(ffn, hidden);
+}
+
+/// Qwen3-VL and Qwen3.5: patches in space and time, a table of positions; mergers of 2 x 2 patches, one behind the
+/// last layer and one for each layer that also feeds the text's first layers.
+Parts qwen3_vl(JsonObject& /*file*/, JsonObject& vision, const NetworkSpec& text) {
+  const Count hidden = number(vision, "hidden_size"), merge = number_or(vision, "spatial_merge_size", 2),
+              patch = number(vision, "patch_size"), frames = number_or(vision, "temporal_patch_size", 2);
+  std::vector<Count> deep;
+  vision.optional("deepstack_visual_indexes", deep, IntegerRange{0, 10'000});
+  const Count out = number_or(vision, "out_hidden_size", text.hidden), merged = merge * merge * hidden;
+  const Count encoder = linear(number_or(vision, "in_channels", 3) * frames * patch * patch, hidden) +
+                        number(vision, "num_position_embeddings") * hidden +
+                        number(vision, "depth") * vit_layer(hidden, number(vision, "intermediate_size"));
+  const Count mlp = linear(merged, merged) + linear(merged, out);
+  return {{"vision", encoder},
+      {"projector", layernorm(hidden) + mlp + static_cast<Count>(deep.size()) * (layernorm(merged) + mlp)}};
+}
+
+/// MoonViT: a table of positions in space, those in time have no weights; a projector of merged patches.
+Parts kimi_k25(JsonObject& /*file*/, JsonObject& vision, const NetworkSpec& text) {
+  const Count hidden = number(vision, "vt_hidden_size"), patch = number(vision, "patch_size");
+  std::vector<Count> merge;
+  vision.read("merge_kernel_size", merge, IntegerRange{1, 1000});
+  Count merged = hidden;
+  for (const Count side : merge) merged *= side;
+  const Count encoder =
+      linear(3 * patch * patch, hidden) +
+      number(vision, "init_pos_emb_height") * number(vision, "init_pos_emb_width") * hidden +
+      number(vision, "vt_num_hidden_layers") * vit_layer(hidden, number(vision, "vt_intermediate_size")) +
+      layernorm(hidden);
+  return {{"vision", encoder}, {"projector", layernorm(hidden) + linear(merged, merged) +
+                                                 linear(merged, number_or(vision, "text_hidden_size", text.hidden))}};
+}
+
+/// SigLIP, and a projector of one norm and one matrix.
+Parts gemma3(JsonObject& /*file*/, JsonObject& vision, const NetworkSpec& text) {
+  const Count hidden = number(vision, "hidden_size"), patch = number(vision, "patch_size"),
+              side = number(vision, "image_size") / std::max<Count>(1, patch);
+  const Count encoder = linear(3 * patch * patch, hidden) + side * side * hidden +
+                        number(vision, "num_hidden_layers") * vit_layer(hidden, number(vision, "intermediate_size")) +
+                        layernorm(hidden);
+  return {{"vision", encoder}, {"projector", hidden + hidden * text.hidden}};
+}
+
+/// Pixtral: RMS norms, a gated MLP, no biases; a projector that merges patches and has two matrices.
+Parts pixtral(JsonObject& file, JsonObject& vision, const NetworkSpec& text) {
+  const Count hidden = number(vision, "hidden_size"), patch = number(vision, "patch_size"),
+              ffn = number(vision, "intermediate_size"), merge = number_or(file, "spatial_merge_size", 1);
+  bool biased = false;
+  file.optional("multimodal_projector_bias", biased);
+  const Count layer = 2 * hidden + 4 * hidden * hidden + 3 * hidden * ffn;
+  const Count encoder = number_or(vision, "num_channels", 3) * patch * patch * hidden + hidden +
+                        number(vision, "num_hidden_layers") * layer;
+  const Count projector = hidden + merge * merge * hidden * hidden + linear(hidden, text.hidden, biased) +
+                          linear(text.hidden, text.hidden, biased);
+  return {{"vision", encoder}, {"projector", projector}};
+}
+
+/// Qwen2.5-VL: RMS norms, biases everywhere but on the patches, a gated MLP, a merger of 2 x 2 patches.
+Parts qwen25_vl(JsonObject& /*file*/, JsonObject& vision, const NetworkSpec& text) {
+  const Count hidden = number(vision, "hidden_size"), ffn = number(vision, "intermediate_size"),
+              patch = number(vision, "patch_size"), merge = number_or(vision, "spatial_merge_size", 2);
+  const Count merged = merge * merge * hidden;
+  const Count layer =
+      2 * hidden + linear(hidden, 3 * hidden) + linear(hidden, hidden) + 2 * linear(hidden, ffn) + linear(ffn, hidden);
+  const Count encoder = number_or(vision, "in_chans", number_or(vision, "in_channels", 3)) *
+                            number_or(vision, "temporal_patch_size", 2) * patch * patch * hidden +
+                        number(vision, "depth") * layer;
+  return {{"vision", encoder}, {"projector", hidden + linear(merged, merged) +
+                                                 linear(merged, number_or(vision, "out_hidden_size", text.hidden))}};
+}
+
+struct KnownVision {
+  const char* family;
+  const char* key;  ///< that only its vision_config has
+  Parts (*count)(JsonObject& file, JsonObject& vision, const NetworkSpec& text);
+};
+constexpr KnownVision table[] = {
+    {"qwen3", "num_position_embeddings", qwen3_vl},
+    {"qwen3-moe", "num_position_embeddings", qwen3_vl},
+    {"qwen3-next", "num_position_embeddings", qwen3_vl},
+    {"deepseek", "vt_hidden_size", kimi_k25},
+    {"gemma3", "image_size", gemma3},
+    {"mistral", "patch_size", pixtral},
+    {"qwen2", "fullatt_block_indexes", qwen25_vl},
+};
+
+}  // namespace
+
+Parts other_parts(JsonObject& file, const std::string& family, const NetworkSpec& text) {
+  for (const KnownVision& row : table) {
+    if (family != row.family || file.type_of("vision_config") != "object") continue;
+    JsonObject vision = file.object("vision_config");
+    vision.allow_unknown_keys();
+    if (vision.has(row.key)) return row.count(file, vision, text);
+  }
+  return {};
+}
+
+}  // namespace stepcast::detail

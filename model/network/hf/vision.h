@@ -1,0 +1,16 @@
+// Parameters of image encoders and projectors beside the text part of a Hugging Face config.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "model/base/json_reader.h"
+#include "model/network/network.h"
+
+namespace stepcast::detail {
+
+/// Of the parts beside `text_config` that are known for this family: "vision", "projector". Empty where none is there
+/// or none is known; the file's own list of parts says that it is left out.
+std::vector<NetworkPart> other_parts(JsonObject& file, const std::string& family, const NetworkSpec& text);
+
+}  // namespace stepcast::detail

@@ -1,0 +1,96 @@
+// Which sublayers each layer of a network has.
+#include <algorithm>
+
+#include "model/base/contains.h"
+#include "model/network/network.h"
+
+namespace stepcast {
+
+std::int64_t LayerKinds::count(std::size_t kind) const {
+  return std::ranges::count(of_layer, static_cast<std::uint8_t>(kind));
+}
+
+LayerKinds layer_kinds(const NetworkSpec& spec, std::int64_t positions) {
+  LayerKinds all;
+  for (std::int64_t layer = 0; layer < spec.layers; ++layer) {
+    const LayerKind kind = layer_kind(spec, layer, positions);
+    if (!contains(all.kinds, kind)) all.kinds.push_back(kind);
+  }
+  std::ranges::sort(all.kinds);  // plain ones first
+  for (std::int64_t layer = 0; layer < spec.layers; ++layer)
+    all.of_layer.push_back(static_cast<std::uint8_t>(
+        std::ranges::find(all.kinds, layer_kind(spec, layer, positions)) - all.kinds.begin()));
+  return all;
+}
+
+std::int64_t windowed_layers(const NetworkSpec& spec, std::int64_t positions) {
+  std::int64_t count = 0;
+  for (std::int64_t layer = 0; layer < spec.layers; ++layer) count += is_windowed_layer(spec, layer, positions) ? 1 : 0;
+  return count;
+}
+
+std::vector<LayerKind> prediction_layers(const NetworkSpec& spec) {
+  if (!spec.mtp_pattern.empty()) return spec.mtp_pattern;
+  return {{spec.experts.count > 0 ? Feed::experts : Feed::mlp, false, false, true}};
+}
+
+bool has_attention(const NetworkSpec& spec) {
+  return spec.pattern.empty() || std::ranges::any_of(spec.pattern, &LayerKind::attention);
+}
+
+bool has_plain_mlp(const NetworkSpec& spec) {
+  if (!spec.pattern.empty())
+    return std::ranges::any_of(spec.pattern, [](const LayerKind& kind) { return kind.feed == Feed::mlp; });
+  if (spec.experts.count == 0) return true;
+  for (std::int64_t layer = 0; layer < spec.layers; ++layer)
+    if (!is_expert_layer(spec, layer)) return true;
+  return false;
+}
+
+std::vector<Mixer> mixers(const NetworkSpec& spec) {
+  std::vector<Mixer> all;
+  if (spec.mixer) all.push_back(spec.mixer);
+  for (const LayerShape& shape : spec.shapes)
+    if (shape.mixer) all.push_back(shape.mixer);
+  return all;
+}
+
+std::string layer_word(const LayerKind& kind) {
+  std::string word = kind.mixer ? "M" : "";
+  if (kind.attention) word += kind.windowed ? "w" : kind.picked ? "d" : "*";
+  if (kind.feed != Feed::none) word += kind.feed == Feed::experts ? "E" : "-";
+  return word;
+}
+
+std::string layer_word(const NetworkSpec& spec, const LayerKind& kind) {
+  return kind.shape == 0 ? layer_word(kind) : layer_word(kind) + ":" + spec.shapes[kind.shape - 1U].name;
+}
+
+NetworkSpec shaped(const NetworkSpec& spec, std::uint8_t shape) {
+  NetworkSpec own = spec;
+  if (shape == 0) return own;
+  const LayerShape& other = spec.shapes[shape - 1U];
+  const auto take = [](std::int64_t& size, std::int64_t given) { size = given > 0 ? given : size; };
+  take(own.heads, other.heads);
+  take(own.kv_heads, other.kv_heads);
+  take(own.head_dim, other.head_dim);
+  take(own.ffn_hidden, other.ffn_hidden);
+  own.key_is_value = other.key_is_value;
+  if (other.mixer) own.mixer = other.mixer;
+  return own;
+}
+
+std::optional<LayerKind> layer_of_word(std::string_view word) {
+  LayerKind kind{Feed::none, false, false, false};
+  for (const char letter : word) {
+    if (letter == 'M') kind.mixer = true;
+    else if (letter == '*' || letter == 'w' || letter == 'd')
+      kind.attention = true, kind.windowed = letter == 'w', kind.picked = letter == 'd';
+    else if (letter == '-') kind.feed = Feed::mlp;
+    else if (letter == 'E') kind.feed = Feed::experts;
+  }
+  if (word.empty() || layer_word(kind) != word) return std::nullopt;  // unknown letters, twice, or out of order
+  return kind;
+}
+
+}  // namespace stepcast
