@@ -162,6 +162,7 @@ std::span<const Flag> show_flags() {
       only_json[0], {.name = "--as",
                         .key = "",
                         .value = "FAMILY",
+                        .group = "",
                         .doc = "read the network's config.json as llama, gpt2, ... (default: by its architecture)"}};
   return flags;
 }

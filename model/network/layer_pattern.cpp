@@ -76,6 +76,7 @@ NetworkSpec shaped(const NetworkSpec& spec, std::uint8_t shape) {
   take(own.head_dim, other.head_dim);
   take(own.ffn_hidden, other.ffn_hidden);
   own.key_is_value = other.key_is_value;
+  if (other.all_keys) own.sparse = {};
   if (other.mixer) own.mixer = other.mixer;
   return own;
 }

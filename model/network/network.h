@@ -37,6 +37,9 @@ struct Experts {
   bool shared_gate = false;            ///< a gate of one output scales the shared experts (Qwen2-MoE)
   bool router_bias = false;            ///< one number per expert beside the router (DeepSeek-V3's correction, gpt-oss)
   bool expert_bias = false;            ///< biases on the experts' projections (gpt-oss)
+  /// routed and shared experts have norms of their own behind them, the routed ones one before, too, and a norm of
+  /// what the router reads (Gemma 4)
+  bool own_norms = false;
   /// a token takes its experts out of `top_groups` of so many groups of neighbours, which lie on as many nodes or fewer
   /// (DeepSeek-V2, arXiv 2405.04434, section 2.2.2); 0 = out of all
   std::int64_t groups = 0, top_groups = 0;
@@ -52,10 +55,12 @@ struct LatentAttention {
   std::int64_t kv_rank = 0, nope_dim = 0, rope_dim = 0, value_dim = 0;
 };
 
-/// Attention over the keys that an indexer picks for each query (DeepSeek-V3.2, arXiv 2512.02556, section 2.1), on top
-/// of latent attention. top_k 0 = none.
+/// Attention over the keys that an indexer picks for each query. top_k 0 = none. On top of latent attention
+/// (DeepSeek-V3.2, arXiv 2512.02556, section 2.1) keys are picked one by one for all heads; of plain attention every
+/// key-value head has a head of the indexer and picks blocks of neighbours (MiniMax M3).
 struct SparseAttention {
   std::int64_t top_k = 0, heads = 0, head_dim = 0;
+  std::int64_t block = 1;  ///< keys that are picked together; top_k counts keys
 };
 
 /// Layers whose queries see only the last `positions` keys, their own among them (without a causal mask as many on
@@ -76,7 +81,8 @@ struct LayerShape {
   std::string name;
   std::int64_t heads = 0, kv_heads = 0, head_dim = 0, ffn_hidden = 0;
   bool key_is_value = false;  ///< values are the keys before their norm and rotation: one projection serves both
-  Mixer mixer;                ///< in place of the network's
+  bool all_keys = false;      ///< queries see all keys, where the network's see those that an indexer picks
+  Mixer mixer{};              ///< in place of the network's
 };
 
 /// What tells the layers of a network apart: those of one kind run the same operators. Attention and mixer in one layer
@@ -109,6 +115,7 @@ struct NetworkSpec {
   bool qk_norm = false;          ///< norm of each query and key head (Qwen3)
   bool qk_norm_width = false;    ///< of all heads together, one of queries and one of keys (OLMo 2)
   bool key_is_value = false;     ///< values are the keys before their norm and rotation (LayerShape)
+  bool layer_scale = false;      ///< a number that each layer's output is multiplied with (Gemma 4)
   bool value_norm = false;       ///< a norm of each value head, without a weight (Gemma 4)
   bool attention_gate = false;   ///< as many gates as query projections scale what attention gives (Qwen3-Next)
   bool attention_sinks = false;  ///< a number per head that takes part in the softmax (gpt-oss)
@@ -236,6 +243,12 @@ struct BatchShape {
 struct NetworkPart {
   std::string name;  ///< "vision", "projector"
   std::int64_t parameters = 0;
+};
+
+/// So many layers of a kind that is told in words.
+struct LayerCount {
+  std::string kind;
+  std::int64_t layers = 0;
 };
 
 /// Expands a transformer spec into blocks of operators. The spec must be valid (read_network checks it).

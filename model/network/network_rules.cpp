@@ -112,8 +112,16 @@ void check_sparse(Rules& rules) {
   rules.require(n.sparse.top_k > 0 || !some_picked(n.pattern), "pattern",
       "layers whose keys an earlier layer picked, and none picks any", "\"sparse_attention\": {\"top_k\": ...}");
   if (rules.broken() || n.sparse.top_k == 0) return;
-  rules.require(n.latent.kv_rank > 0 && n.latent.q_rank > 0, "sparse_attention",
+  const bool latent = n.latent.kv_rank > 0;
+  rules.require(!latent || n.latent.q_rank > 0, "sparse_attention",
       "the indexer reads the low-rank queries of latent attention", "\"latent_attention\" with q_rank");
+  rules.require(!latent || n.sparse.block == 1, "sparse_attention/block",
+      "the indexer of latent attention picks keys one by one", "1");
+  rules.require(latent || n.sparse.heads == n.kv_heads, "sparse_attention/heads",
+      fmt::format("{} heads of the indexer for {} key-value heads", n.sparse.heads, n.kv_heads),
+      fmt::format("{}, one for each", n.kv_heads));
+  rules.require(n.sparse.block >= 1 && n.sparse.top_k % n.sparse.block == 0, "sparse_attention/top_k",
+      fmt::format("{} keys are no whole blocks of {}", n.sparse.top_k, n.sparse.block), "a multiple of the block");
   rules.require(
       n.window.positions == 0, "window", "sparse attention in a window is none of our forms", "one of the two");
 }
@@ -236,6 +244,8 @@ void check_norms(Rules& rules) {
       !n.qk_norm_width || n.qk_norm, "qk_norm_width", "there is no norm of queries and keys", "\"qk_norm\": true");
   rules.require(!n.attention_sinks || n.latent.kv_rank == 0, "attention_sinks", "latent attention has none", "false");
   rules.require(!n.value_norm || n.latent.kv_rank == 0, "value_norm", "latent attention has none", "false");
+  rules.require(!n.experts.own_norms || n.experts.shared_ffn_hidden > 0, "experts/own_norms",
+      "routed experts alone have no norms of their own", "shared_ffn_hidden");
   rules.require(n.causal || n.sparse.top_k == 0, "causal", "an indexer picks earlier keys", "true");
   rules.require(n.causal || !n.window.chunks, "causal", "chunks without a causal mask are none of our forms", "true");
   rules.require(!n.attention_gate || n.latent.kv_rank == 0, "attention_gate", "latent attention has none", "false");

@@ -36,6 +36,7 @@ constexpr auto expert_members = [](auto& file, auto& experts) {
   file.optional("shared_gate", experts.shared_gate);
   file.optional("router_bias", experts.router_bias);
   file.optional("expert_bias", experts.expert_bias);
+  file.rare("own_norms", experts.own_norms);
   file.optional("groups", experts.groups, or_none(expert_range));
   file.optional("top_groups", experts.top_groups, or_none(expert_range));
   file.optional("dense_layers", experts.dense_layers, or_none(layer_range));
@@ -56,6 +57,7 @@ constexpr auto sparse_members = [](auto& file, auto& sparse) {
   file.read("top_k", sparse.top_k, sequence_range);
   file.read("heads", sparse.heads, head_range);
   file.read("head_dim", sparse.head_dim, width_range);
+  file.unless(std::int64_t{1}, "block", sparse.block, sequence_range);
 };
 
 constexpr auto window_members = [](auto& file, auto& window) {
@@ -78,6 +80,7 @@ constexpr auto shape_members = [](auto& file, auto& shape) {
   file.rare("head_dim", shape.head_dim, width_range);
   file.rare("ffn_hidden", shape.ffn_hidden, width_range);
   file.rare("key_is_value", shape.key_is_value);
+  file.rare("all_keys", shape.all_keys);
   file.reading(read_own_mixer, shape.mixer);
   file.writing(write_own_mixer, shape.mixer);
 };
@@ -190,6 +193,7 @@ constexpr auto network_members = [](auto& file, auto& spec) {
   file.rare("qk_norm_width", spec.qk_norm_width);
   file.rare("key_is_value", spec.key_is_value);
   file.rare("value_norm", spec.value_norm);
+  file.rare("layer_scale", spec.layer_scale);
   file.rare("attention_gate", spec.attention_gate);
   file.rare("attention_sinks", spec.attention_sinks);
   file.rare("logit_softcap", spec.logit_softcap);

@@ -46,9 +46,11 @@ Count attention_vectors(const NetworkSpec& n) {
   return vectors + (n.attention_sinks ? n.heads : 0);
 }
 
-/// The indexer's queries, keys and weights of its heads; a LayerNorm of its keys.
+/// The indexer's queries, keys and weights of its heads; a LayerNorm of its keys. Of plain attention queries and keys,
+/// a norm of each.
 Count index_matrices(const NetworkSpec& n) {
   const SparseAttention& s = n.sparse;
+  if (n.latent.kv_rank == 0) return n.hidden * (s.heads + 1) * s.head_dim;
   return n.latent.q_rank * s.heads * s.head_dim + n.hidden * (s.head_dim + s.heads);
 }
 bool picks(const NetworkSpec& n, const LayerKind& kind) { return n.sparse.top_k > 0 && kind.attention && !kind.picked; }
@@ -65,7 +67,7 @@ Count routed_matrices(const NetworkSpec& n, Count experts) {
 Count routed_vectors(const NetworkSpec& n) {
   const Experts& e = n.experts;
   return (e.router_bias ? e.count : 0) + (e.expert_bias ? e.count * mlp_biases(n, e.ffn_hidden) : 0) +
-         n.activation_parameters * (e.shared_ffn_hidden > 0 ? 2 : 1);
+         n.activation_parameters * (e.shared_ffn_hidden > 0 ? 2 : 1) + (e.own_norms ? 4 * norm_size(n, n.hidden) : 0);
 }
 
 Count layer_norms(const NetworkSpec& n, const LayerKind& kind) {
@@ -73,9 +75,10 @@ Count layer_norms(const NetworkSpec& n, const LayerKind& kind) {
 }
 
 Count own_parameters(const NetworkSpec& n, const LayerKind& kind) {
-  Count total = layer_norms(n, kind) * norm_size(n, n.hidden);
+  Count total = layer_norms(n, kind) * norm_size(n, n.hidden) + (n.layer_scale ? 1 : 0);
   if (kind.attention) total += attention_matrices(n) + attention_vectors(n);
-  if (picks(n, kind)) total += index_matrices(n) + 2 * n.sparse.head_dim;
+  if (picks(n, kind))
+    total += index_matrices(n) + (n.latent.kv_rank > 0 ? 2 * n.sparse.head_dim : 2 * norm_size(n, n.sparse.head_dim));
   if (kind.mixer) total += count_mixer(n.mixer, n.hidden).parameters;
   if (kind.feed == Feed::experts) total += routed_matrices(n, n.experts.count) + routed_vectors(n);
   if (kind.feed == Feed::mlp)
@@ -122,6 +125,8 @@ double sparse_core_flops(const NetworkSpec& n, const LayerKind& kind, std::int64
   const std::int64_t reach = std::min(n.sparse.top_k, sequence);
   const double keys = causal ? mean_keys(Domain::chosen, reach, sequence) : static_cast<double>(reach);
   const double all = static_cast<double>(sequence) * (causal ? 0.5 : 1);
+  if (n.latent.kv_rank == 0)
+    return core_flops(n, keys) + 2 * all * static_cast<double>(n.sparse.heads * n.sparse.head_dim);
   const double core = 2 * keys * static_cast<double>(n.heads * (2 * n.latent.kv_rank + n.latent.rope_dim));
   return core + (kind.picked ? 0 : 2 * all * static_cast<double>(n.sparse.heads * (n.sparse.head_dim + 1)));
 }

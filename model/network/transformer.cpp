@@ -42,12 +42,14 @@ TransformerBuilder::TransformerBuilder(const NetworkSpec& spec, const BatchShape
     dv_ = dim("dv", x.value_dim);
   }
   if (const SparseAttention& x = spec.sparse; x.top_k > 0) {
-    ih_ = dim("ih", x.heads);
+    const bool latent = spec.latent.kv_rank > 0;
+    ih_ = latent ? dim("ih", x.heads) : g_;
     id_ = dim("id", x.head_dim);
-    ik_ = dim("ik", std::min(x.top_k, batch.positions));
-    dq_ = dim("dq", spec.latent.kv_rank + spec.latent.rope_dim);
+    ik_ = dim("ik", std::max<std::int64_t>(1, std::min(x.top_k, batch.positions) / x.block));
+    if (latent) dq_ = dim("dq", spec.latent.kv_rank + spec.latent.rope_dim);
   }
   make_shapes();
+  if (spec.layer_scale) one_ = dim("one", 1);
   if (spec.activation_parameters > 0) xa_ = dim("xa", spec.activation_parameters);
   if (batch.lora_rank > 0) z_ = dim("z", batch.lora_rank);
   net_.tensors.reserve(96);
@@ -262,8 +264,10 @@ int TransformerBuilder::mixing(int x, LayerKind kind) {
 
 int TransformerBuilder::feeding(int x, Feed feed) {
   const int x3 = normed_before("norm2", x);
-  const int y2 = activation("Y2", {b_, s_, h_});
-  feed == Feed::experts ? experts(x3, y2) : mlp(x3, y2, "mlp", f_, {"mlp"});
+  int y2 = activation("Y2", {b_, s_, h_});
+  if (feed == Feed::mlp) mlp(x3, y2, "mlp", f_, {"mlp"});
+  else if (spec_->experts.own_norms) y2 = normed_experts(x, x3, y2);
+  else experts(x3, x3, y2);
   return residual(
       "residual2", x, normed_behind("norm2", y2), feed == Feed::experts ? std::vector<int>{} : std::vector<int>{h_});
 }
@@ -283,7 +287,12 @@ int TransformerBuilder::layer_body(int x, LayerKind kind) {
   use_shape(kind.shape);
   if (spec_->parallel_block) return parallel_body(x, kind);
   if (kind.mixer || kind.attention) x = mixing(x, kind);
-  return kind.feed == Feed::none ? x : feeding(x, kind.feed);
+  if (kind.feed != Feed::none) x = feeding(x, kind.feed);
+  if (!spec_->layer_scale) return x;
+  const int y = activation("X.scaled", {b_, s_, h_});
+  add("layer.scale", {"residual"}, OperatorKind::nonlinear, "multiply", y, {x, weight("layer.scale", {one_})},
+      "bias_dropout_add");
+  return y;
 }
 
 namespace {

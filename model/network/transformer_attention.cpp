@@ -108,10 +108,21 @@ int TransformerBuilder::plain_attention(int x, bool windowed) {
     unfused_core(q, k, v, o);
     return o;
   }
+  const int chosen = spec_->sparse.top_k > 0 ? index_blocks(x) : -1;
   Operator& core = fused_core(q, {k, v}, o);
   windowed_core(core, windowed);
+  if (chosen >= 0) read_chosen(core, chosen);
   if (spec_->attention_sinks) core.inputs.push_back(whole(weight("sinks", {g_, r_})));
   return o;
+}
+
+/// Over the keys that `chosen` tells; -1: an earlier layer's choice.
+void TransformerBuilder::read_chosen(Operator& core, int chosen) {
+  core.domain = Domain::chosen;
+  core.reach = spec_->sparse.top_k;
+  if (chosen < 0) return;
+  core.inputs.push_back(whole(chosen));
+  core.whole_loops.push_back(ik_);
 }
 
 int TransformerBuilder::latent_down(const char* name, int x, int rank) {
@@ -166,12 +177,7 @@ int TransformerBuilder::sparse_core(int x, int cq, int latent, int kr, bool pick
   const int chosen = picked ? -1 : index(x, cq);
   const int low = activation("O.latent", {b_, s_, g_, r_, lk_});
   Operator& core = fused_core(q, {k, latent}, low);
-  core.domain = Domain::chosen;
-  core.reach = spec_->sparse.top_k;
-  if (chosen >= 0) {
-    core.inputs.push_back(whole(chosen));
-    core.whole_loops.push_back(ik_);
-  }
+  read_chosen(core, chosen);
   const int o = activation("O", {b_, s_, g_, r_, dv_});
   product("attn.absorb.V", tags, o, low, weight("Wup.V", {lk_, g_, dv_}));
   return o;
@@ -189,12 +195,30 @@ int TransformerBuilder::index(int x, int cq) {
   add("index.norm.q", tags, OperatorKind::nonlinear, "square", moments, {k}, "norm").monoid = Monoid::sum;
   add("index.norm.y", tags, OperatorKind::nonlinear, "layernorm", normed,
       {k, moments, weight("index.norm.gamma", {id_}), weight("index.norm.beta", {id_})}, "norm");
-  const int chosen = statistic("index.chosen", {b_, s_, ik_}), asked = rope("index.Q", q),
-            seen = rope("index.K", normed);
-  Operator& op = add("index.scores", tags, OperatorKind::opaque, "index", chosen, {asked}, "");
+  return index_scores(rope("index.Q", q), rope("index.K", normed), w);
+}
+
+/// A head for each key-value head, keys for all of them, both normed; the scores of a block are those of its best key.
+int TransformerBuilder::index_blocks(int x) {
+  const Tags tags{"attn", "attn.index"};
+  const int q = activation("index.Q.raw", {b_, s_, ih_, id_}), k = activation("index.K.raw", {b_, s_, id_});
+  product("index.q", tags, q, x, weight("Windex.Q", {h_, ih_, id_}), "index.in");
+  product("index.k", tags, k, x, weight("Windex.K", {h_, id_}), "index.in");
+  return index_scores(
+      rope("index.Q", norm("index.norm.Q", q, tags)), rope("index.K", norm("index.norm.K", k, tags)), -1);
+}
+
+/// The best `ik` of each row, of all heads together where `w` weighs them, else of each head.
+int TransformerBuilder::index_scores(int asked, int seen, int w) {
+  const int chosen =
+      statistic("index.chosen", w >= 0 ? std::vector<int>{b_, s_, ik_} : std::vector<int>{b_, s_, ih_, ik_});
+  Operator& op = add("index.scores", {"attn", "attn.index"}, OperatorKind::opaque, "index", chosen, {asked}, "");
   op.inputs.push_back(keys(seen));
-  op.inputs.push_back(whole(w));
-  op.whole_loops = {t_, ih_, id_, ik_};
+  op.whole_loops = {t_, id_, ik_};
+  if (w >= 0) {
+    op.inputs.push_back(whole(w));
+    op.whole_loops.push_back(ih_);
+  }
   op.domain = Domain::causal;
   op.query_loop = s_;
   op.key_loop = t_;

@@ -61,6 +61,9 @@ class TransformerBuilder {
   int latent_up(const char* name, int latent, int rank, std::vector<int> heads);
   int sparse_core(int x, int cq, int latent, int kr, bool picked);
   int index(int x, int cq);
+  void read_chosen(Operator& core, int chosen);
+  int index_blocks(int x);
+  int index_scores(int asked, int seen, int w);
 
   // transformer_mixer.cpp
   int mixer(int x, int y);
@@ -70,8 +73,9 @@ class TransformerBuilder {
   [[nodiscard]] const char* act_name() const;
   int mlp(int x, int y, const std::string& name, int width, Tags tags);
   int activated(const std::string& name, std::vector<int> dims, std::initializer_list<int> x, const Tags& tags);
-  int experts(int x, int y);
+  int experts(int x, int scored, int y);
   void shared(int x, int y);
+  int normed_experts(int stream, int x, int y);
 
   /// Layers of one shape: the network as they have it, and its dims that differ from layer to layer.
   struct Shape {
@@ -97,6 +101,7 @@ class TransformerBuilder {
   int lq_ = -1, lk_ = -1, dn_ = -1, dr_ = -1, dv_ = -1;        // latent attention
   int ih_ = -1, id_ = -1, ik_ = -1, dq_ = -1;                  // indexer of sparse attention
   int z_ = -1;                                                 // rank of adapters
+  int one_ = -1;                                               // of a number alone
   int xa_ = -1;                                                // what an activation learns
   int gate_ = -1;                                              // of attention, projected beside its queries
   int embedding_table_ = -1, head_table_ = -1, tokens_ = -1;

@@ -52,13 +52,13 @@ int TransformerBuilder::mlp(int x, int y, const std::string& name, int width, Ta
   return y;
 }
 
-/// Router, dispatch, experts and combine. Rows (e,c) are the tokens (b,s,k) in another order: where a
-/// token loop is split, rows are sharded over c, so that routing itself moves nothing (rule 27).
-int TransformerBuilder::experts(int x, int y) {
+/// Router over `scored`, dispatch of x, experts and combine into y. Rows (e,c) are the tokens (b,s,k) in another order:
+/// where a token loop is split, rows are sharded over c, so that routing itself moves nothing (rule 27).
+int TransformerBuilder::experts(int x, int scored, int y) {
   const Experts& spec = spec_->experts;
   const int inner = le_ >= 0 ? le_ : h_;
   const int scores = statistic("router.scores", {b_, s_, e_});
-  product("router", {"router"}, scores, x, weight("Wrouter", {h_, e_}));
+  product("router", {"router"}, scores, scored, weight("Wrouter", {h_, e_}));
   int biased_scores = scores;
   if (spec.router_bias) biased_scores = biased("router", scores, {e_}, {"router"}, "router");
   const int gates = statistic("gates", {b_, s_, k_});
@@ -97,13 +97,26 @@ int TransformerBuilder::experts(int x, int y) {
   int out = activation("Oe", {e_, c_, inner});
   product("expert.down", tags, out, a, weight("We.down", {e_, j_, inner}));
   if (spec.expert_bias) out = biased("expert.down", out, {e_, inner}, tags, "");
-  shared(x, y);
+  if (!spec.own_norms) shared(x, y);
   Operator& combine = add("combine", {"combine"}, OperatorKind::route, "combine", came, {out, gates}, "combine");
   combine.monoid = Monoid::sum;
   combine.inputs[0].row_dim = 1;
   combine.inputs[0].row_loops = {b_, s_};
   if (le_ >= 0) product("latent.up", narrow, y, came, weight("Wlatent.up", {le_, h_}));
   return y;
+}
+
+/// Routed experts read the stream under a norm of their own, the router under a third; what routed and shared experts
+/// give is normed and summed.
+int TransformerBuilder::normed_experts(int stream, int x, int y) {
+  const Tags tags{"norm"};
+  const int own = activation("Y.shared", {b_, s_, h_});
+  shared(x, own);
+  experts(norm("norm2.routed", stream, tags), norm("norm2.router", stream, tags), y);
+  const int kept = norm("norm2.shared.behind", own, tags), routed = norm("norm2.routed.behind", y, tags);
+  const int sum = activation("Y2.summed", {b_, s_, h_});
+  add("experts.sum", tags, OperatorKind::linear, "add", sum, {kept, routed}, "norm");
+  return sum;
 }
 
 void TransformerBuilder::shared(int x, int y) {

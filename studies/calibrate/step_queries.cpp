@@ -32,6 +32,14 @@ GemmQuery timed_product(const KernelWork& work, Precision plan) {
   return query;
 }
 
+/// The largest number up to `most` that divides the heads: what a core reads beside queries, keys and values, such as a
+/// choice of keys, is less than a head.
+double heads_of_keys(double heads, double most) {
+  auto shared = static_cast<std::int64_t>(std::clamp(most, 1.0, heads));
+  while (static_cast<std::int64_t>(heads) % shared != 0) --shared;
+  return static_cast<double>(shared);
+}
+
 /// Heads by what the work computes, shared keys and values by what it reads: so that any split of heads comes out
 /// right. Kernels with windows are timed without, as the law is one of kernels that see all keys.
 AttentionQuery attention_query(const KernelWork& work, const StepSizes& sizes) {
@@ -49,7 +57,7 @@ AttentionQuery attention_query(const KernelWork& work, const StepSizes& sizes) {
       .queries = work.sequence,
       .keys = work.sequence,
       .heads = heads,
-      .kv_heads = own_keys ? heads : std::clamp(shared, 1.0, heads),
+      .kv_heads = own_keys ? heads : heads_of_keys(heads, shared),
       .head_dim = key,
       .pass = work.backward ? AttentionPass::backward : AttentionPass::forward,
       .precision = narrow_type(sizes.precision) ? Precision::bf16 : sizes.precision};

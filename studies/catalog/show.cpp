@@ -98,7 +98,7 @@ std::string as_text(const std::string& file, const Paint& paint) {
 /// What was read of a network: its layers by kind, its shapes in our own form, and its parameters part by part.
 struct ReadNetwork {
   const NetworkSpec& spec;
-  const std::vector<std::string>& notes;
+  const run::Chosen<NetworkSpec>& chosen;
   std::vector<NetworkPart> parts;
 
   [[nodiscard]] std::int64_t parameters() const {
@@ -106,14 +106,34 @@ struct ReadNetwork {
     for (const NetworkPart& part : parts) total += part.name == prediction_part ? 0 : part.parameters;
     return total;
   }
+  [[nodiscard]] std::vector<LayerCount> layers() const {
+    std::vector<LayerCount> rows = chosen.layers;
+    std::erase_if(rows, [](const LayerCount& row) { return row.layers == 0; });
+    if (!chosen.missing.empty()) return rows;
+    const LayerKinds all = layer_kinds(spec, std::int64_t{1} << 40);  // longer than any window
+    for (std::size_t kind = 0; kind < all.kinds.size(); ++kind)
+      rows.push_back({layer_word(spec, all.kinds[kind]), all.count(kind)});
+    return rows;
+  }
+  /// Where layers are missing, the sizes that were read.
+  [[nodiscard]] Json own_form() const {
+    if (chosen.missing.empty()) return Json::parse(write_network(spec));
+    Json json{{"id", spec.id}, {"source", spec.source}};
+    for (const auto& [key, value] :
+        {std::pair{"layers", spec.layers}, {"hidden", spec.hidden}, {"ffn_hidden", spec.ffn_hidden},
+            {"heads", spec.heads}, {"kv_heads", spec.kv_heads}, {"head_dim", spec.head_dim}, {"vocab", spec.vocab}})
+      if (value > 0) json[key] = value;
+    return json;
+  }
   static constexpr const char* prediction_part = "multi_token_prediction";
 };
 
 ReadNetwork read_network_of(const run::Chosen<NetworkSpec>& chosen) {
+  if (!chosen.missing.empty()) return {chosen.row, chosen, chosen.parts};
   NetworkSpec alone = chosen.row;
   alone.mtp_layers = 0, alone.mtp_pattern.clear();
   const std::int64_t whole = parameter_count(chosen.row), language = parameter_count(alone);
-  ReadNetwork read{chosen.row, chosen.notes, {{"language", language}}};
+  ReadNetwork read{chosen.row, chosen, {{"language", language}}};
   read.parts.insert(read.parts.end(), chosen.parts.begin(), chosen.parts.end());
   if (whole > language) read.parts.push_back({ReadNetwork::prediction_part, whole - language});
   return read;
@@ -121,13 +141,13 @@ ReadNetwork read_network_of(const run::Chosen<NetworkSpec>& chosen) {
 
 std::string network_json(const ReadNetwork& read) {
   Json json;
-  json["network"] = Json::parse(write_network(read.spec));
-  const LayerKinds all = layer_kinds(read.spec, std::int64_t{1} << 40);  // longer than any window
-  for (std::size_t kind = 0; kind < all.kinds.size(); ++kind)
-    json["layers_by_kind"].push_back({{"kind", layer_word(read.spec, all.kinds[kind])}, {"layers", all.count(kind)}});
+  json["network"] = read.own_form();
+  for (const LayerCount& row : read.layers())
+    json["layers_by_kind"].push_back({{"kind", row.kind}, {"layers", row.layers}});
   json["parameters"] = read.parameters();
   for (const NetworkPart& part : read.parts) json["parameters_by_part"][part.name] = part.parameters;
-  json["notes"] = read.notes;
+  json["notes"] = read.chosen.notes;
+  if (!read.chosen.missing.empty()) json["not_forecast"] = read.chosen.missing;
   return json.dump(2) + "\n";
 }
 
@@ -140,14 +160,18 @@ void add_parameters(std::string& text, const ReadNetwork& read) {
 }
 
 Expected<void> show_network_file(const Arguments& arguments, Console& console) {
-  TRY(const auto chosen, run::choose_network_as(arguments.words.at(1), "network", arguments.value("--as")));
+  TRY(const auto chosen, run::look_at_network(arguments.words.at(1), "network", arguments.value("--as")));
   const ReadNetwork read = read_network_of(chosen);
   if (arguments.has("--json")) {
     console.out << network_json(read);
     return {};
   }
   const Paint paint(console);
-  std::string text = as_text(write_network(read.spec), paint);
+  std::string text = as_text(read.own_form().dump(), paint);
+  if (!chosen.missing.empty()) {
+    for (const LayerCount& row : read.layers()) text += fmt::format("{} layers: {}\n", row.layers, row.kind);
+    for (const std::string& layer : chosen.missing) text += paragraph(layer, "not forecast: ", "      ", page_columns);
+  }
   for (const auto* list : {&chosen.readings, &chosen.notes})
     for (const std::string& line : *list) text += paragraph(line, "note: ", "      ", page_columns);
   add_parameters(text, read);

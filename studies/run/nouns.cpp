@@ -36,7 +36,8 @@ Expected<Chosen<Row>> choose(const std::vector<Row>& rows, const std::string& na
 
 Expected<Chosen<NetworkSpec>> read_config(const std::string& text, const std::string& name, const std::string& as) {
   TRY(auto config, read_hf_config(text, name, as));
-  Chosen<NetworkSpec> chosen{std::move(config.network), "", std::move(config.notes), std::move(config.parts)};
+  Chosen<NetworkSpec> chosen{std::move(config.network), "", std::move(config.notes), std::move(config.parts), {},
+      std::move(config.missing), std::move(config.layers)};
   for (const std::string& part : config.left_out)
     chosen.readings.push_back(fmt::format("{} of {} is left out: the language part alone is forecast", part, name));
   return chosen;
@@ -103,6 +104,14 @@ Expected<Chosen<NetworkSpec>> choose_network(const std::string& name, const std:
 }
 
 Expected<Chosen<NetworkSpec>> choose_network_as(
+    const std::string& name, const std::string& where, const std::string& as) {
+  TRY(auto chosen, look_at_network(name, where, as));
+  if (chosen.missing.empty()) return chosen;
+  return fail(name, fmt::format("these layers are not forecast: {}", fmt::join(chosen.missing, ", ")),
+      fmt::format("stepcast show network {} counts its parameters", name));
+}
+
+Expected<Chosen<NetworkSpec>> look_at_network(
     const std::string& name, const std::string& where, const std::string& as) {
   if (names_a_file(name)) {
     TRY(const auto file, file_of_network(name));

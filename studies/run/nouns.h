@@ -17,6 +17,8 @@ template <typename Row> struct Chosen {
   std::vector<std::string> notes = {};     ///< what a file of another program left open, and how it was read
   std::vector<NetworkPart> parts = {};     ///< of a network: what it has beside what the row describes
   std::vector<std::string> readings = {};  ///< what of the file is not forecast: stands above all figures
+  std::vector<std::string> missing = {};   ///< layers of a network that are not forecast: `parts` is all of it
+  std::vector<LayerCount> layers = {};     ///< and its layers
 };
 
 /// Whether a name on the command line means a file: it ends in ".json" or has the look of a path.
@@ -30,6 +32,8 @@ Expected<Chosen<NetworkSpec>> choose_network(const std::string& name, const std:
 /// `as` names the family to read a Hugging Face config as ("llama"); "" goes by the config itself.
 Expected<Chosen<NetworkSpec>> choose_network_as(
     const std::string& name, const std::string& where, const std::string& as);
+/// The same for a look: also where layers are missing, which the others refuse.
+Expected<Chosen<NetworkSpec>> look_at_network(const std::string& name, const std::string& where, const std::string& as);
 Expected<Chosen<Machine>> choose_machine(const std::string& name, const std::string& where);
 Expected<Chosen<Stack>> choose_stack(const std::string& name, const std::string& where);
 /// What forecasts of steps read of it; all of a file.

@@ -207,6 +207,7 @@ class Runner {
   }
   std::array<double, kMostAccesses> operands(const Offsets& at) {
     std::array<double, kMostAccesses> x{};
+    x.fill(1);  // the scale of a norm that has none
     for (std::size_t i = 0; i < op_.inputs.size(); ++i) x[i] = in(static_cast<int>(i), at);
     return x;
   }

@@ -89,6 +89,17 @@ TEST(Execute, GradientsOfEveryMixerAreTrue) {
   }
 }
 
+TEST(Execute, GradientsOfLayersOfTheirOwnShapeAreTrue) {
+  NetworkSpec spec = tiny_transformer();
+  spec.causal = false;
+  spec.window.positions = 2;
+  spec.value_norm = spec.layer_scale = true;
+  spec.shapes = {{.name = "wide", .heads = 2, .kv_heads = 1, .head_dim = 4, .ffn_hidden = 6, .key_is_value = true}};
+  spec.pattern = {*layer_of_word("w-"), *layer_of_word("*-")};
+  spec.pattern.back().shape = 1;
+  expect_true_gradients(build_network(spec, {2, 3, 2, 2}, AttentionForm::fused));
+}
+
 TEST(Execute, GradientsOfGatesSinksAndNormsAreTrue) {
   NetworkSpec spec = tiny_transformer();
   spec.norm_place = NormPlace::both;

@@ -54,6 +54,18 @@ Network hybrid(const char* kind, std::vector<std::pair<std::string, std::int64_t
   return build_network(spec, {4, 4, 2, 2}, AttentionForm::fused);
 }
 
+/// An encoder whose layers see a band or all positions, the latter with sizes of their own.
+Network layers_of_two_shapes() {
+  NetworkSpec spec = tiny_spec();
+  spec.causal = false;
+  spec.window.positions = 2;
+  spec.qk_norm = spec.value_norm = spec.layer_scale = true;
+  spec.shapes = {{.name = "wide", .heads = 4, .kv_heads = 1, .head_dim = 2, .ffn_hidden = 16, .key_is_value = true}};
+  spec.pattern = {*layer_of_word("w-"), *layer_of_word("*-")};
+  spec.pattern.back().shape = 1;
+  return build_network(spec, {4, 4, 2, 2}, AttentionForm::fused);
+}
+
 /// Y = ((X W1) W2) + X W3, scaled: every operator is linear, so sums may stay Partial on the way.
 Network two_layer_products() {
   NetworkWriter net{{"b", 8}, {"h", 8}, {"f", 8}, {"o", 8}, {"v", 1}};
@@ -199,6 +211,12 @@ TEST(RandomMapping, MambaTwoBesideWindows) {
   const Network net =
       hybrid("mamba2", {{"heads", 4}, {"head_dim", 2}, {"groups", 2}, {"state", 2}, {"taps", 2}, {"chunk", 2}});
   const Tally tally = run_random(net, hybrid_words, 20'000, 500);
+  EXPECT_GE(tally.ran, trials(150));
+  EXPECT_GE(tally.counted_moves, trials(3'000));
+}
+
+TEST(RandomMapping, LayersOfTwoShapes) {
+  const Tally tally = run_random(layers_of_two_shapes(), transformer_words, 40'000, 500);
   EXPECT_GE(tally.ran, trials(150));
   EXPECT_GE(tally.counted_moves, trials(3'000));
 }

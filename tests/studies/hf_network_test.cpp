@@ -85,6 +85,37 @@ TEST(HfNetwork, ShowSaysWhatWasRead) {
   EXPECT_EQ(run_line("show network " + config_file("NewThingForCausalLM") + " --as llama").code, 0);
 }
 
+/// Layers that no operator describes are counted and named, and not forecast.
+TEST(HfNetwork, ShowCountsLayersThatPredictRefuses) {
+  const std::string file = testing_program::own_path("hf-t5.json");
+  std::ofstream(file) << R"({"architectures": ["T5ForConditionalGeneration"], "d_model": 64, "d_ff": 128, "d_kv": 16,
+    "num_heads": 4, "num_layers": 2, "num_decoder_layers": 3, "vocab_size": 100, "feed_forward_proj": "gated-gelu",
+    "relative_attention_num_buckets": 32, "tie_word_embeddings": false})";
+  const auto shown = run_line("show network " + file + " --json");
+  ASSERT_EQ(shown.code, 0) << shown.err;
+  const auto json = nlohmann::json::parse(shown.out);
+  const int attention = 4 * 64 * 64, mlp = 3 * 64 * 128, distances = 32 * 4;
+  EXPECT_EQ(json.at("parameters_by_part").at("encoder"), 2 * (attention + mlp + 2 * 64) + 64 + distances);
+  EXPECT_EQ(json.at("parameters_by_part").at("decoder"), 3 * (2 * attention + mlp + 3 * 64) + 64 + distances);
+  EXPECT_EQ(json.at("not_forecast")[0], "attention over another sequence (num_decoder_layers)");
+  EXPECT_THAT(run_line("show network " + file).out, HasSubstr("not forecast: attention over another sequence"));
+  const auto refused = run_line("predict " + file + " --gpus 8");
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("these layers are not forecast: attention over another sequence"));
+  EXPECT_THAT(refused.err, HasSubstr("stepcast show network"));
+}
+
+/// Heads and widths of every shape divide over tp.
+TEST(HfNetwork, LayersOfTheirOwnShapeAreSplitAsTheOthers) {
+  const std::string file = testing_program::own_path("shaped.json");
+  std::ofstream(file) << R"({"id": "shaped", "layers": 4, "hidden": 512, "ffn_hidden": 1024, "heads": 8, "vocab": 1000,
+    "sequence": 1024, "norm": "rmsnorm", "activation": "swiglu", "positions": "rope", "pattern": "*- *-:narrow", "shapes": [{"name": "narrow", "heads": 4, "kv_heads": 4, "ffn_hidden": 768}]})";
+  EXPECT_EQ(run_line("predict " + file + " --machine dgx-h100 --gpus 8 --tp 4").code, 0);
+  const auto refused = run_line("predict " + file + " --machine dgx-h100 --gpus 8 --tp 8");
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("1, 2, 4"));
+}
+
 TEST(HfNetwork, ANetworkWithoutALengthIsAskedForOne) {
   const std::string file = testing_program::own_path("hf-mamba2.json");
   std::ofstream(file) << R"({"architectures": ["Mamba2ForCausalLM"], "hidden_size": 256, "num_hidden_layers": 4,

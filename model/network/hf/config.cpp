@@ -41,9 +41,12 @@ std::string known_architectures() {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-/// "architectures" is a list that names the class of the checkpoint.
+/// "architectures" is a list that names the class of the checkpoint; diffusers' files name one.
 std::string architecture_of(JsonObject& file) {
   std::vector<std::string> names;
+  std::string name;
+  if (file.has("_class_name")) file.read("_class_name", name);
+  if (!name.empty()) return name;
   if (file.has("architectures")) file.read("architectures", names);
   return names.empty() ? "" : names.front();
 }
@@ -189,10 +192,15 @@ Expected<HfConfig> read_hf_config(
   TRY(file.finish(true));
   const LeftKeys left = left_keys(file, reader.config, several, !several && !parts.empty(), family->id);
   if (!left.unknown.empty() && unknown == UnknownKeys::refused) return tl::unexpected(left.refusal(family->id));
+  if (!reader.missing.empty()) {
+    parts.insert(parts.begin(), reader.counted.begin(), reader.counted.end());
+    return HfConfig{std::move(spec), family->id, std::move(reader.notes), left.unknown, std::move(parts), left.parts,
+        std::move(reader.missing), std::move(reader.layers)};
+  }
   auto complete = complete_network(std::move(spec), where);
   if (!complete) return tl::unexpected(in_keys_of(reader.config, complete.error(), where));
   return HfConfig{
-      std::move(*complete), family->id, std::move(reader.notes), left.unknown, std::move(parts), left.parts};
+      std::move(*complete), family->id, std::move(reader.notes), left.unknown, std::move(parts), left.parts, {}, {}};
 }
 
 }  // namespace stepcast

@@ -20,6 +20,10 @@ struct HfConfig {
   std::vector<std::string> unknown;   ///< keys that may change layers and were not read: "num_local_experts 8"
   std::vector<NetworkPart> parts;     ///< beside the network: counted, not described
   std::vector<std::string> left_out;  ///< parts of the network that are not described: "vision_config"
+  /// Layers that no operator describes. Where there are any, `network` has the sizes alone and `layers` tells its
+  /// layers; `parts` is all of it.
+  std::vector<std::string> missing;
+  std::vector<LayerCount> layers;
 };
 
 enum class UnknownKeys : std::uint8_t { refused, listed };

@@ -338,6 +338,21 @@ std::span<const HfFamily> hf_family_table() {
       {"kimi-linear", {"KimiLinearForCausalLM"}, kimi_linear},
       {"lfm2", {"Lfm2ForCausalLM"}, lfm2},
       {"lfm2-moe", {"Lfm2MoeForCausalLM"}, lfm2_moe},
+      {"decilm", {"DeciLMForCausalLM"}, decilm},
+      {"minimax-m3", {"MiniMaxM3ForCausalLM", "MiniMaxM3SparseForCausalLM", "MiniMaxM3SparseForConditionalGeneration"},
+          minimax_m3},
+      {"gemma4", {"Gemma4ForCausalLM", "Gemma4ForConditionalGeneration"}, gemma4},
+      {"deepseek-v4", {"DeepseekV4ForCausalLM"}, deepseek_v4},
+      {"llama-vision", {"MllamaForConditionalGeneration"}, llama_vision},
+      {"bert", {"BertForPreTraining"}, bert_pretraining},
+      {"bert-masked", {"BertForMaskedLM"}, bert_masked},
+      {"bert-model", {"BertModel"}, bert_model},
+      {"modernbert", {"ModernBertForMaskedLM"}, modernbert},
+      {"vit", {"ViTForImageClassification"}, vit},
+      {"t5", {"T5ForConditionalGeneration"}, t5},
+      {"whisper", {"WhisperForConditionalGeneration"}, whisper},
+      {"flux", {"FluxTransformer2DModel"}, flux},
+      {"wan", {"WanTransformer3DModel"}, wan},
   };
   return rows;
 }

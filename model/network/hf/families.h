@@ -76,6 +76,26 @@ void kimi_linear(HfReader& r);
 void lfm2(HfReader& r);
 void lfm2_moe(HfReader& r);
 
+// families_shapes.cpp
+void decilm(HfReader& r);
+void minimax_m3(HfReader& r);
+void gemma4(HfReader& r);
+
+// families_counted.cpp
+void deepseek_v4(HfReader& r);
+/// Of Gemma 4's files those whose layers have inputs of their own or share keys; `kinds`: a name for each layer.
+void count_gemma4(HfReader& r, const std::vector<std::string>& kinds);
+void llama_vision(HfReader& r);
+void bert_model(HfReader& r);
+void bert_masked(HfReader& r);
+void bert_pretraining(HfReader& r);
+void modernbert(HfReader& r);
+void vit(HfReader& r);
+void t5(HfReader& r);
+void whisper(HfReader& r);
+void flux(HfReader& r);
+void wan(HfReader& r);
+
 // families_layernorm.cpp
 void gpt2(HfReader& r);
 void gpt_neox(HfReader& r);

@@ -61,6 +61,32 @@ constexpr KnownKeys rows[] = {
     {"", "*", "whether the residual is summed in fp32; --stack says what software does", "residual_in_fp32"},
     {"", "*", "a factor on scores, without weights", "query_pre_attn_scalar logit_scale"},
 
+    {"decilm", "*", "of blocks that block_configs tells", "num_key_value_heads intermediate_size mlp_bias"},
+    {"minimax-m3", "*", "bounds of a gate, the offset of a norm's scale, images", "swiglu_alpha swiglu_limit use_gemma_norm "
+     "img_token_compression_config image_grid_pinpoints image_seq_length multimodal_projector_bias num_reward_heads "
+     "process_image_mode projector_hidden_act vision_feature_layer vision_feature_select_strategy projector_hidden_size "
+     "video_token_index"},
+    {"gemma4", "*", "token ids; how many tokens an image has; the table of inputs that the file's layers do not have",
+     "boa_token_id eoa_token_id eoa_token_index vision_soft_tokens_per_image vocab_size_per_layer_input audio_seq_length "
+     "audio_ms_per_token"},
+    {"gemma4", "\"vision\" false", "among an image's tokens alone", "use_bidirectional_attention"},
+    {"gemma4", nothing, "experts that the file does not have", "expert_intermediate_size top_k_experts"},
+    {"deepseek-v4", "*", "constants of the mixing of streams, bounds of a gate, the number type of experts, angles",
+     "hc_eps swiglu_limit expert_dtype compress_rope_theta hidden_act"},
+    {"bert bert-masked bert-model modernbert vit", "*", "dropout; where the loss is taken; how a checkpoint is used",
+     "attention_probs_dropout_prob hidden_dropout_prob attention_dropout embedding_dropout mlp_dropout classifier_dropout "
+     "position_embedding_type directionality pooler_fc_size pooler_num_attention_heads pooler_num_fc_layers "
+     "pooler_size_per_head pooler_type classifier_pooling classifier_activation decoder_bias deterministic_flash_attn "
+     "global_rope_theta local_rope_theta hidden_activation initializer_cutoff_factor reference_compile "
+     "repad_logits_with_grad sparse_pred_ignore_index sparse_prediction encoder_stride head_dim tie_word_embeddings"},
+    {"t5 whisper flux wan", "*", "dropout, positions without weights, training of speech, how a checkpoint is used",
+     "dropout_rate dropout attention_dropout activation_dropout activation_function relative_attention_max_distance "
+     "n_positions output_past is_gated_act dense_act_fn encoder_layerdrop decoder_layerdrop scale_embedding "
+     "num_hidden_layers apply_spec_augment mask_time_prob mask_time_length mask_time_min_masks mask_feature_prob "
+     "mask_feature_length mask_feature_min_masks max_source_positions median_filter_width use_weighted_layer_sum "
+     "classifier_proj_size lang_ids _class_name _diffusers_version axes_dims_rope patch_size eps rope_max_seq_len "
+     "tie_word_embeddings"},
+    {"whisper t5", "true", "as its class has it", "is_encoder_decoder"},
     {"qwen2 qwen2-moe", "true", "as its class has them", "attention_bias qkv_bias"},
     {"qwen3 qwen3-moe", "true", "as its class has it", "use_qk_norm qk_norm"},
     {"deepseek", "*", "as many as heads, or the size of the turned part: latent attention has neither",

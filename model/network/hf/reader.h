@@ -40,11 +40,16 @@ class HfReader {
   void window(std::int64_t positions, std::string pattern, bool chunks = false);
   void dropout(std::initializer_list<const char*> keys, double absent);
   void note(std::string text) { notes.push_back(std::move(text)); }
+  /// Layers that no operator describes, with their key: the file is counted (`counted`, `layers`), not forecast.
+  void lacks(std::string layer) { missing.push_back(std::move(layer)); }
 
   JsonObject config;
   std::optional<JsonObject> outer;  ///< what stands around a text_config
   NetworkSpec spec;
   std::vector<std::string> notes;
+  std::vector<std::string> missing;
+  std::vector<NetworkPart> counted;  ///< all weights of what the family reads, where layers are missing
+  std::vector<LayerCount> layers;    ///< and its layers
 };
 
 /// A row of the table of architectures.

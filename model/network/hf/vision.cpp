@@ -4,10 +4,11 @@
 
 #include <algorithm>
 
+#include "model/network/hf/counting.h"
+
 namespace stepcast::detail {
 namespace {
 
-using Count = std::int64_t;
 using Parts = std::vector<NetworkPart>;
 
 constexpr IntegerRange size{1, 100'000'000};
@@ -22,9 +23,6 @@ Count number_or(JsonObject& config, const char* key, Count absent) {
   config.optional(key, value, size);
   return value;
 }
-
-Count linear(Count in, Count out, bool bias = true) { return in * out + (bias ? out : 0); }
-Count layernorm(Count width) { return 2 * width; }
 
 /// A layer of a ViT: two LayerNorms, fused queries, keys and values, a plain MLP, biases everywhere.
 Count vit_layer(Count hidden, Count ffn) {
@@ -102,6 +100,58 @@ Parts qwen25_vl(JsonObject& /*file*/, JsonObject& vision, const NetworkSpec& tex
                                                  linear(merged, number_or(vision, "out_hidden_size", text.hidden))}};
 }
 
+/// Gemma 4: RMS norms before and behind, normed heads, gated MLPs, two tables of positions; where `standardize`, two
+/// vectors behind; where `use_clipped_linears`, four bounds for each of seven matrices. A projector of one matrix.
+Parts gemma4(JsonObject& /*file*/, JsonObject& vision, const NetworkSpec& text) {
+  const Count hidden = number(vision, "hidden_size"), patch = number(vision, "patch_size"),
+              layers = number(vision, "num_hidden_layers"), heads = number(vision, "num_attention_heads"),
+              size = number_or(vision, "head_dim", heads > 0 ? hidden / heads : 0),
+              keys = number_or(vision, "num_key_value_heads", heads);
+  bool standardized = false, clipped = false;
+  vision.optional("standardize", standardized);
+  vision.optional("use_clipped_linears", clipped);
+  constexpr Count tables = 2, bounds = 4 * 7;
+  const Count layer = 2 * hidden * (heads + keys) * size + 2 * size + 3 * hidden * number(vision, "intermediate_size") +
+                      4 * hidden + (clipped ? bounds : 0);
+  const Count encoder = 3 * patch * patch * hidden + tables * number(vision, "position_embedding_size") * hidden +
+                        layers * layer + (standardized ? 2 * hidden : 0);
+  return {{"vision", encoder}, {"projector", hidden * text.hidden}};
+}
+
+/// CLIP with patches of two frames and a norm before the layers; two matrices, and two more for merged patches.
+Parts minimax_m3(JsonObject& /*file*/, JsonObject& vision, const NetworkSpec& text) {
+  const Count hidden = number(vision, "hidden_size"), patch = number(vision, "patch_size"),
+              out = number_or(vision, "projection_dim", text.hidden);
+  Count merge = 2, frames = 2;
+  if (auto merging = vision.optional_object("img_token_compression_config")) {
+    merging->allow_unknown_keys();
+    merge = number_or(*merging, "spatial_merge_size", merge);
+    frames = number_or(*merging, "temporal_patch_size", frames);
+  }
+  const Count encoder = number_or(vision, "num_channels", 3) * frames * patch * patch * hidden + layernorm(hidden) +
+                        number(vision, "num_hidden_layers") * vit_layer(hidden, number(vision, "intermediate_size"));
+  return {{"vision", encoder},
+      {"projector", linear(hidden, out) + linear(out, out) + linear(merge * merge * out, out) + linear(out, out)}};
+}
+
+/// Llama 3.2 Vision: tiles in so many arrangements, each with positions of its own; layers behind whose sublayers are
+/// gated; the features of several layers together go to the text.
+Parts llama_vision(JsonObject& /*file*/, JsonObject& vision, const NetworkSpec& text) {
+  const Count hidden = number(vision, "hidden_size"), patch = number(vision, "patch_size"),
+              side = number(vision, "image_size") / std::max<Count>(1, patch), tokens = side * side + 1,
+              tiles = number_or(vision, "max_num_tiles", 4), ffn = number(vision, "intermediate_size"),
+              gated = number(vision, "num_global_layers");
+  // tiles in rows and columns: width x height <= tiles, and none at all
+  Count arrangements = 1;
+  for (Count width = 1; width <= tiles; ++width) arrangements += tiles / width;
+  const Count layer = 4 * hidden * hidden + linear(hidden, ffn) + linear(ffn, hidden) + 2 * layernorm(hidden);
+  const Count positions = tokens * hidden + 1 + arrangements * tiles * tokens * hidden;
+  const Count encoder = number_or(vision, "num_channels", 3) * patch * patch * hidden + hidden + positions +
+                        2 * (arrangements * tiles * hidden + 1) + 2 * layernorm(hidden) +
+                        number(vision, "num_hidden_layers") * layer + gated * (layer + 2);
+  return {{"vision", encoder}, {"projector", linear(number(vision, "vision_output_dim"), text.hidden)}};
+}
+
 struct KnownVision {
   const char* family;
   const char* key;  ///< that only its vision_config has
@@ -114,6 +164,9 @@ constexpr KnownVision table[] = {
     {"deepseek", "vt_hidden_size", kimi_k25},
     {"gemma3", "image_size", gemma3},
     {"mistral", "patch_size", pixtral},
+    {"gemma4", "position_embedding_size", gemma4},
+    {"minimax-m3", "projection_dim", minimax_m3},
+    {"llama-vision", "max_num_tiles", llama_vision},
     {"qwen2", "fullatt_block_indexes", qwen25_vl},
 };
 

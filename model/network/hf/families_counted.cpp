@@ -1,0 +1,315 @@
+// Architectures with layers that no operator here describes: their weights are counted, their layers named, and
+// forecasts refused. Shapes from the modeling files of transformers (src/transformers/models/<family>) and of diffusers
+// (src/diffusers/models/transformers).
+#include <algorithm>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "model/base/contains.h"
+#include "model/network/hf/counting.h"
+#include "model/network/hf/families.h"
+
+namespace stepcast::detail {
+namespace {
+
+/// What BERT's classes put behind the layers.
+enum class EncoderHead : std::uint8_t { none, masked, pretraining };
+
+/// Queries, keys, values and output with biases, and a plain MLP with them; two LayerNorms.
+Count encoder_layer(Count hidden, Count ffn) {
+  return 4 * linear(hidden, hidden) + linear(hidden, ffn) + linear(ffn, hidden) + 4 * hidden;
+}
+
+void encoder_sizes(HfReader& r) {
+  NetworkSpec& n = r.spec;
+  n.layers = r.size("num_hidden_layers");
+  n.hidden = r.size("hidden_size");
+  n.heads = n.kv_heads = r.size("num_attention_heads");
+  n.ffn_hidden = r.size("intermediate_size");
+}
+
+/// The compressor of DeepSeek-V4's attention: gated sums of `ratio` neighbours, where they overlap of twice as many.
+Count compressor(Count hidden, Count width, Count ratio, bool overlaps) {
+  const Count wide = overlaps ? 2 * width : width;
+  return 2 * hidden * wide + ratio * wide + width;
+}
+
+}  // namespace
+
+/// Attention in a window and over compressed keys, four residual streams that are mixed before and behind each
+/// sublayer, experts chosen by a hash of the token in the first layers (deepseek_v4/modeling_deepseek_v4.py).
+void deepseek_v4(HfReader& r) {
+  NetworkSpec& n = r.spec;
+  n.layers = r.size("num_hidden_layers");
+  n.hidden = r.size("hidden_size");
+  n.heads = r.size("num_attention_heads");
+  n.kv_heads = r.size_or("num_key_value_heads", 1);
+  n.head_dim = r.size("head_dim");
+  n.vocab = r.size("vocab_size");
+  r.length("max_position_embeddings");
+  r.dropout({"attention_dropout"}, 0);
+  attention_biases(r, false);
+  r.config.require(!n.qkv_bias, "attention_bias", "it is not known with biases", "false");
+  const Count h = n.hidden, width = n.heads * n.head_dim, q_rank = r.size("q_lora_rank"),
+              groups = std::max<Count>(1, r.size("o_groups")), o_rank = r.size("o_lora_rank"),
+              index_heads = r.size("index_n_heads"), index_dim = r.size("index_head_dim"),
+              streams = r.size_or("hc_mult", 4), hashed = r.size_or("num_hash_layers", 0),
+              experts = r.size("n_routed_experts"), ffn = r.size("moe_intermediate_size"),
+              shared = r.size_or("n_shared_experts", 0);
+  r.config.require(width % groups == 0, "o_groups", fmt::format("{} groups of {} outputs", groups, width),
+      "a number that divides heads x head_dim");
+  r.config.require(n.kv_heads == 1, "num_key_value_heads", fmt::format("{} of them", n.kv_heads), "1");
+  for (const char* key : {"num_experts_per_tok", "index_topk", "sliding_window", "qk_rope_head_dim"}) r.size(key);
+  for (const char* key : {"num_nextn_predict_layers", "hc_sinkhorn_iters"})
+    if (r.config.has(key)) r.size_or(key, 0);
+  std::vector<Count> ratios;
+  r.config.read("compress_ratios", ratios, IntegerRange{0, 1 << 20});
+  r.config.require(static_cast<Count>(ratios.size()) >= n.layers, "compress_ratios",
+      fmt::format("{} ratios for {} layers", ratios.size(), n.layers), "one for each layer");
+  if (static_cast<Count>(ratios.size()) < n.layers) return;
+  constexpr Count overlapping = 4;  // neighbours of the finer compression overlap, and an indexer picks among them
+  const Count mixing =
+      2 * (24 * streams * h + 27);  // before and behind each sublayer: 24 coefficients, 27 biases, scales
+  const Count attention = h * q_rank + q_rank + q_rank * width + h * n.head_dim + n.head_dim + width * o_rank +
+                          groups * o_rank * h + n.heads;
+  const Count routed = (experts + shared) * 3 * h * ffn + h * experts;
+  Count language = 0, windowed = 0, fine = 0, coarse = 0;
+  for (Count layer = 0; layer < n.layers; ++layer) {
+    const Count ratio = ratios[static_cast<std::size_t>(layer)];
+    (ratio == 0 ? windowed : ratio == overlapping ? fine : coarse) += 1;
+    language += attention + routed + (layer >= hashed ? experts : 0) + 2 * h + mixing;
+    if (ratio > 0) language += compressor(h, n.head_dim, ratio, ratio == overlapping);
+    if (ratio == overlapping)
+      language += q_rank * index_heads * index_dim + h * index_heads + compressor(h, index_dim, ratio, true);
+  }
+  const Count merging = streams * streams * h + streams + 1;
+  language += (r.tied_or(false) ? 1 : 2) * n.vocab * h + h + merging;
+  r.counted = {{"language", language}};
+  r.layers = {{"attention in a window, experts", windowed}, {"compressed attention over picked keys, experts", fine},
+      {"compressed attention, experts", coarse}};
+  r.lacks("compressed attention (compress_ratios)");
+  r.lacks(fmt::format("{} residual streams (hc_mult)", streams));
+}
+
+/// Where a token's layers have inputs of their own or share keys and values with earlier ones.
+void count_gemma4(HfReader& r, const std::vector<std::string>& kinds) {
+  NetworkSpec& n = r.spec;
+  const auto or_none = [&](const char* key) { return r.config.has(key) ? r.size_or(key, 0) : 0; };
+  const Count inputs = or_none("hidden_size_per_layer_input"), sharing = or_none("num_kv_shared_layers"),
+              vocabulary = or_none("vocab_size_per_layer_input");
+  bool doubled = false;
+  r.config.optional("use_double_wide_mlp", doubled);
+  r.config.require(sharing < std::max<Count>(1, n.layers), "num_kv_shared_layers",
+      fmt::format("{} of {} layers share keys with earlier ones", sharing, n.layers), "fewer than there are layers");
+  if ((inputs == 0 && sharing == 0) || static_cast<Count>(kinds.size()) != n.layers) return;
+  const Count h = n.hidden;
+  r.config.require(n.experts.count == 0, "enable_moe_block", "experts beside inputs of layers are not known", "false");
+  Count language = n.vocab * h + h;
+  if (inputs > 0) language += vocabulary * n.layers * inputs + h * n.layers * inputs + inputs;
+  Count own = 0;
+  for (Count layer = 0; layer < n.layers; ++layer) {
+    const bool full = kinds[static_cast<std::size_t>(layer)] == "full_attention", shares = layer >= n.layers - sharing;
+    const LayerShape* shape = full && !n.shapes.empty() ? n.shapes.data() : nullptr;
+    const Count size = shape != nullptr && shape->head_dim > 0 ? shape->head_dim : n.head_dim,
+                keys = shape != nullptr && shape->kv_heads > 0 ? shape->kv_heads : n.kv_heads;
+    language += 2 * h * n.heads * size + size + 4 * h + 1;
+    if (!shares) language += (shape != nullptr && shape->key_is_value ? 1 : 2) * h * keys * size + size, ++own;
+    language += 3 * h * n.ffn_hidden * (shares && doubled ? 2 : 1);
+    if (inputs > 0) language += 2 * h * inputs + h;
+  }
+  r.counted = {{"language", language}};
+  r.layers = {{"attention with keys of its own", own}, {"attention over an earlier layer's keys", sharing}};
+  if (inputs > 0) r.lacks("inputs of its own for each layer (hidden_size_per_layer_input)");
+  if (sharing > 0) r.lacks("keys and values of earlier layers (num_kv_shared_layers)");
+}
+
+/// Text layers, some of them over an image's features; an encoder of tiles whose last layers are gated.
+void llama_vision(HfReader& r) {
+  shared_sizes(r, 0, 0, false);
+  NetworkSpec& n = r.spec;
+  n.ffn_hidden = r.size("intermediate_size");
+  r.activation("hidden_act", "silu", true);
+  std::vector<Count> cross;
+  r.config.read("cross_attention_layers", cross, IntegerRange{0, 1 << 20});
+  for (const Count layer : cross)
+    r.config.require(layer < n.layers, "cross_attention_layers", fmt::format("layer {} of {}", layer, n.layers),
+        "0, 1, ..., each once");
+  if (!r.outer || r.config.failed()) return;
+  constexpr Count image_tokens = 8;  // of the table of tokens alone
+  const Count h = n.hidden, keys = n.kv_heads * n.head_dim, queries = n.heads * n.head_dim,
+              crossing = static_cast<Count>(cross.size());
+  const Count layer = 2 * h * queries + 2 * h * keys + 3 * h * n.ffn_hidden + 2 * h;
+  constexpr Count gates = 2;
+  const Count text = n.layers * layer + crossing * (2 * n.head_dim + gates) + (n.vocab + image_tokens) * h + h +
+                     (r.tied_or(false) ? 0 : n.vocab * h);
+  r.layers = {{"attention, MLP", n.layers - crossing}, {"attention over image features, MLP", crossing}};
+  r.counted = {{"language", text}};
+  r.lacks("attention over another sequence (cross_attention_layers)");
+}
+
+namespace {
+
+/// Norms behind the residual's sum; `head` is what its class has behind the layers.
+void bert(HfReader& r, EncoderHead head) {
+  encoder_sizes(r);
+  NetworkSpec& n = r.spec;
+  n.vocab = r.size("vocab_size");
+  n.sequence = r.size("max_position_embeddings");
+  r.activation("hidden_act", "gelu", false);
+  const Count h = n.hidden;
+  Count all = (n.vocab + n.sequence + r.size_or("type_vocab_size", 2)) * h + 2 * h;
+  all += n.layers * encoder_layer(h, n.ffn_hidden);
+  if (head != EncoderHead::masked) all += linear(h, h);
+  if (head != EncoderHead::none) all += linear(h, h) + 2 * h + n.vocab;
+  if (head == EncoderHead::pretraining) all += linear(h, 2);
+  r.counted = {{"language", all}};
+  r.layers = {{"two-sided attention, MLP", n.layers}};
+  r.lacks("norms behind the residual's sum (num_hidden_layers)");
+  r.lacks("a loss over masked positions (vocab_size)");
+}
+
+}  // namespace
+
+void bert_model(HfReader& r) { bert(r, EncoderHead::none); }
+void bert_masked(HfReader& r) { bert(r, EncoderHead::masked); }
+void bert_pretraining(HfReader& r) { bert(r, EncoderHead::pretraining); }
+
+/// A band of positions in all but every n-th layer, gated MLPs, no biases but the head's (modernbert).
+void modernbert(HfReader& r) {
+  encoder_sizes(r);
+  NetworkSpec& n = r.spec;
+  n.vocab = r.size("vocab_size");
+  n.sequence = r.size_or("max_position_embeddings", 8192);
+  for (const char* key : {"attention_bias", "mlp_bias", "norm_bias", "classifier_bias"}) {
+    bool biased = false;
+    r.config.optional(key, biased);
+    r.config.require(!biased, key, "it is not known with biases", "false");
+  }
+  const Count every = std::max<Count>(1, r.size_or("global_attn_every_n_layers", 3)), h = n.hidden;
+  r.size_or("local_attention", 128);
+  const Count full = (n.layers + every - 1) / every;
+  // The first layer's attention has no norm: the embedding's serves. A matrix and a norm before the head, a bias on it.
+  const Count layers = n.layers * (4 * h * h + 3 * h * n.ffn_hidden + 2 * h) - h;
+  r.counted = {{"language", n.vocab * h + h + layers + h + h * h + h + n.vocab}};
+  r.layers = {{"two-sided attention, MLP", full}, {"two-sided attention in a band, MLP", n.layers - full}};
+  r.lacks("a loss over masked positions (vocab_size)");
+}
+
+/// Patches, a class token, a table of positions, LayerNorm before each sublayer, a classifier.
+void vit(HfReader& r) {
+  encoder_sizes(r);
+  const NetworkSpec& n = r.spec;
+  const Count h = n.hidden, patch = std::max<Count>(1, r.size_or("patch_size", 16)),
+              side = r.size_or("image_size", 224) / patch;
+  constexpr Count classes = 1000;
+  Count labels = classes;
+  if (r.config.has("num_labels")) labels = r.size("num_labels");
+  else if (r.config.type_of("id2label") == "object")
+    labels = static_cast<Count>(r.config.object("id2label").keys().size());
+  else r.note(fmt::format("{} classes (not in the file)", classes));
+  bool biased = true;
+  r.config.optional("qkv_bias", biased);
+  r.config.require(biased, "qkv_bias", "its class is not known without them", "true");
+  r.activation("hidden_act", "gelu", false);
+  const Count patches = linear(r.size_or("num_channels", 3) * patch * patch, h) + h + (side * side + 1) * h;
+  r.counted = {{"vision", patches + n.layers * encoder_layer(h, n.ffn_hidden) + 2 * h + linear(h, labels)}};
+  r.layers = {{"two-sided attention, MLP", n.layers}};
+  r.lacks("patches in place of a vocabulary");
+}
+
+/// Encoder and decoder, the decoder's layers over both; biases of positions by their distance.
+void t5(HfReader& r) {
+  NetworkSpec& n = r.spec;
+  n.layers = r.size("num_layers");
+  n.hidden = r.size("d_model");
+  n.heads = n.kv_heads = r.size("num_heads");
+  n.head_dim = r.size("d_kv");
+  n.ffn_hidden = r.size("d_ff");
+  n.vocab = r.size("vocab_size");
+  const Count decoders = r.config.has("num_decoder_layers") ? r.size("num_decoder_layers") : n.layers, h = n.hidden;
+  const std::string feed = r.text_or("feed_forward_proj", "relu");
+  const Count attention = 4 * h * n.heads * n.head_dim, mlp = (feed.starts_with("gated") ? 3 : 2) * h * n.ffn_hidden,
+              distances = r.size_or("relative_attention_num_buckets", 32) * n.heads;
+  r.counted = {{"encoder", n.layers * (attention + mlp + 2 * h) + h + distances},
+      {"decoder", decoders * (2 * attention + mlp + 3 * h) + h + distances},
+      {"embedding", (r.tied_or(true) ? 1 : 2) * n.vocab * h}};
+  r.layers = {{"two-sided attention, MLP", n.layers}, {"attention, attention over the encoder, MLP", decoders}};
+  r.lacks("attention over another sequence (num_decoder_layers)");
+}
+
+/// Sound by two convolutions, an encoder, a decoder over both.
+void whisper(HfReader& r) {
+  NetworkSpec& n = r.spec;
+  n.layers = r.size("encoder_layers");
+  n.hidden = r.size("d_model");
+  n.heads = n.kv_heads = r.size("encoder_attention_heads");
+  n.ffn_hidden = r.size("encoder_ffn_dim");
+  n.vocab = r.size("vocab_size");
+  r.size("decoder_attention_heads");
+  constexpr Count taps = 3;
+  const Count decoders = r.size("decoder_layers"), width = r.size("decoder_ffn_dim"), h = n.hidden;
+  const Count attention = 4 * h * h + 3 * h;  // keys have no bias
+  const auto mlp = [&](Count ffn) { return linear(h, ffn) + linear(ffn, h); };
+  r.counted = {{"encoder", linear(r.size_or("num_mel_bins", 80) * taps, h) + linear(taps * h, h) +
+                               r.size_or("max_source_positions", 1500) * h +
+                               n.layers * (attention + mlp(n.ffn_hidden) + 4 * h) + 2 * h},
+      {"decoder", (n.vocab + r.size_or("max_target_positions", 448)) * h +
+                      decoders * (2 * attention + mlp(width) + 6 * h) + 2 * h}};
+  r.layers = {{"two-sided attention, MLP", n.layers}, {"attention, attention over the encoder, MLP", decoders}};
+  r.lacks("attention over another sequence (decoder_layers)");
+  r.lacks("convolutions over sound (num_mel_bins)");
+}
+
+/// Blocks of two streams that attend jointly, then blocks of one; all modulated by a vector (Flux).
+void flux(HfReader& r) {
+  NetworkSpec& n = r.spec;
+  n.head_dim = r.size("attention_head_dim");
+  n.heads = n.kv_heads = r.size("num_attention_heads");
+  n.layers = r.size("num_layers");
+  n.hidden = n.heads * n.head_dim;
+  constexpr Count frequencies = 256;
+  const Count h = n.hidden, single = r.size("num_single_layers"), text = r.size("joint_attention_dim"),
+              in = r.size("in_channels"), out = r.config.has("out_channels") ? r.size("out_channels") : in;
+  const Count vector = linear(frequencies, h) + linear(h, h);
+  const Count joint = 2 * (linear(h, 6 * h) + 4 * linear(h, h) + linear(h, 4 * h) + linear(4 * h, h) + 2 * n.head_dim);
+  const Count alone = 6 * linear(h, h) + linear(h, 4 * h) + linear(5 * h, h) + 2 * n.head_dim;
+  const Count around = vector + linear(r.size("pooled_projection_dim"), h) + linear(h, h) +
+                       (r.flag_or("guidance_embeds", false) ? vector : 0) + linear(text, h) + linear(in, h) +
+                       linear(h, 2 * h) + linear(h, out);
+  r.counted = {{"diffusion", n.layers * joint + single * alone + around}};
+  r.layers = {{"joint attention of two streams, MLPs", n.layers}, {"attention beside an MLP, modulated", single}};
+  r.lacks("joint attention of two streams (num_layers)");
+  r.lacks("modulation by a vector (adaLN)");
+}
+
+/// Attention over the video, then over the text; six modulations per block (Wan 2.1).
+void wan(HfReader& r) {
+  NetworkSpec& n = r.spec;
+  n.head_dim = r.size("attention_head_dim");
+  n.heads = n.kv_heads = r.size("num_attention_heads");
+  n.layers = r.size("num_layers");
+  n.hidden = n.heads * n.head_dim;
+  n.ffn_hidden = r.size("ffn_dim");
+  std::vector<Count> sides;
+  r.config.read("patch_size", sides, IntegerRange{1, 1000});
+  Count patch = 1;
+  for (const Count side : sides) patch *= side;
+  const std::string norms = r.text_or("qk_norm", "rms_norm_across_heads");
+  r.config.require(norms == "rms_norm_across_heads", "qk_norm", fmt::format("'{:.40}' is none of its norms", norms),
+      "rms_norm_across_heads");
+  for (const char* key : {"image_dim", "added_kv_proj_dim"})
+    r.config.require(!r.config.has(key), key, "attention over an image beside the text is not counted", "null");
+  const Count h = n.hidden, attention = 4 * linear(h, h) + 2 * h;
+  const Count block = 2 * attention + linear(h, n.ffn_hidden) + linear(n.ffn_hidden, h) + 6 * h +
+                      (r.flag_or("cross_attn_norm", true) ? 2 * h : 0);
+  const Count in = r.size("in_channels"), out = r.config.has("out_channels") ? r.size("out_channels") : in;
+  const Count around = linear(in * patch, h) + linear(r.size_or("freq_dim", 256), h) + linear(h, h) + linear(h, 6 * h) +
+                       linear(r.size("text_dim"), h) + linear(h, h) + 2 * h + linear(h, out * patch);
+  r.counted = {{"diffusion", n.layers * block + around}};
+  r.layers = {{"two-sided attention, attention over a text, MLP, modulated", n.layers}};
+  r.lacks("attention over another sequence (text_dim)");
+  r.lacks("modulation by a vector (adaLN)");
+}
+
+}  // namespace stepcast::detail

@@ -1,0 +1,237 @@
+// Architectures whose layers differ in their sizes or in what their attention sees.
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "model/base/contains.h"
+#include "model/network/hf/families.h"
+
+namespace stepcast::detail {
+namespace {
+
+constexpr IntegerRange size{1, 100'000'000};
+
+/// What a block of a searched network has.
+struct SearchedBlock {
+  LayerKind kind{Feed::none, false, false, false};
+  std::int64_t kv_heads = 0, ffn_hidden = 0;
+};
+
+/// A sublayer that the search took out or put a matrix in the place of.
+bool is_out(JsonObject& part) {
+  bool out = false, matrix = false;
+  part.optional("no_op", out);
+  part.optional("replace_with_linear", matrix);
+  part.require(!matrix, "replace_with_linear", "a matrix in place of a sublayer is none of our forms", "false");
+  for (const char* key : {"sparsify", "num_sink_tokens", "window_length"})
+    part.require(!part.has(key), key, "a sublayer with it is none of our forms", "null");
+  return out;
+}
+
+/// The width of the MLP is two thirds of twice the multiple, rounded up to 256 (modeling_decilm.py of
+/// nvidia/Llama-3_3-Nemotron-Super-49B-v1, _ffn_mult_to_intermediate_size).
+std::int64_t width_of(double multiple, std::int64_t hidden) {
+  constexpr std::int64_t step = 256;
+  const auto width = static_cast<std::int64_t>(2 * multiple * static_cast<double>(hidden) / 3);
+  return (width + step - 1) / step * step;
+}
+
+SearchedBlock searched_block(const JsonObject& object, const NetworkSpec& n) {
+  JsonObject block = object;
+  block.allow_unknown_keys();
+  SearchedBlock made;
+  JsonObject attention = block.object("attention"), ffn = block.object("ffn");
+  attention.allow_unknown_keys();
+  ffn.allow_unknown_keys();
+  made.kind.attention = !is_out(attention);
+  if (made.kind.attention) {
+    std::int64_t group = 1;
+    attention.read("n_heads_in_group", group, size);
+    attention.require(group > 0 && n.heads % group == 0, "n_heads_in_group",
+        fmt::format("{} query heads of {} share a key head", group, n.heads), "a number that divides the heads");
+    made.kv_heads = n.heads / std::max<std::int64_t>(1, group);
+  }
+  if (is_out(ffn)) return made;
+  double multiple = 0;
+  ffn.read("ffn_mult", multiple, NumberRange{1e-3, 1e3});
+  made.kind.feed = Feed::mlp;
+  made.ffn_hidden = width_of(multiple, n.hidden);
+  return made;
+}
+
+/// The most common of the sizes that are there; 0: none is.
+std::int64_t usual(const std::vector<SearchedBlock>& blocks, std::int64_t SearchedBlock::*which) {
+  std::map<std::int64_t, int> seen;
+  for (const SearchedBlock& block : blocks)
+    if (block.*which > 0) ++seen[block.*which];
+  const auto most = std::ranges::max_element(seen, {}, &std::pair<const std::int64_t, int>::second);
+  return most == seen.end() ? 0 : most->first;
+}
+
+/// The shape of these sizes, added where no layer had it before; 0: the network's own.
+std::uint8_t shape_of(NetworkSpec& n, const SearchedBlock& block) {
+  LayerShape shape;
+  if (block.kv_heads > 0 && block.kv_heads != n.kv_heads) {
+    shape.kv_heads = block.kv_heads;
+    shape.name = fmt::format("kv{}", block.kv_heads);
+  }
+  if (block.ffn_hidden > 0 && block.ffn_hidden != n.ffn_hidden) {
+    shape.ffn_hidden = block.ffn_hidden;
+    shape.name += fmt::format("{}mlp{}", shape.name.empty() ? "" : "-", block.ffn_hidden);
+  }
+  if (shape.name.empty()) return 0;
+  const auto same = std::ranges::find(n.shapes, shape.name, &LayerShape::name);
+  const auto at = static_cast<std::uint8_t>(same - n.shapes.begin() + 1);
+  if (same == n.shapes.end()) n.shapes.push_back(std::move(shape));
+  return at;
+}
+
+/// Of a list of 0 and 1 under the key, one for each layer.
+std::vector<std::int64_t> marks(HfReader& r, JsonObject& file, const char* key) {
+  std::vector<std::int64_t> layers;
+  file.read(key, layers, IntegerRange{0, 1});
+  file.require(static_cast<std::int64_t>(layers.size()) == r.spec.layers, key,
+      fmt::format("{} marks for {} layers", layers.size(), r.spec.layers), "one for each layer");
+  layers.resize(static_cast<std::size_t>(std::max<std::int64_t>(0, r.spec.layers)));
+  return layers;
+}
+
+}  // namespace
+
+/// Llama with blocks that were searched one by one (Puzzle, arXiv 2411.19146): each has its own key-value heads and
+/// MLP width, or goes without one of the two.
+void decilm(HfReader& r) {
+  NetworkSpec& n = r.spec;
+  n.layers = r.size("num_hidden_layers");
+  n.hidden = r.size("hidden_size");
+  n.heads = r.size("num_attention_heads");
+  n.vocab = r.size("vocab_size");
+  n.head_dim = r.config.has("head_dim") ? r.size("head_dim") : n.heads > 0 ? n.hidden / n.heads : 0;
+  n.tied_embeddings = r.tied_or(false);
+  r.length("max_position_embeddings");
+  r.activation("hidden_act", "silu", true);
+  attention_biases(r, false);
+  r.dropout({"attention_dropout"}, 0);
+  const std::vector<JsonObject> objects = r.config.optional_objects("block_configs");
+  r.config.require(static_cast<std::int64_t>(objects.size()) == n.layers, "block_configs",
+      fmt::format("{} blocks for {} layers", objects.size(), n.layers), "one for each layer");
+  if (r.config.failed()) return;
+  std::vector<SearchedBlock> blocks;
+  for (const JsonObject& object : objects) blocks.push_back(searched_block(object, n));
+  n.kv_heads = usual(blocks, &SearchedBlock::kv_heads);
+  n.ffn_hidden = usual(blocks, &SearchedBlock::ffn_hidden);
+  n.pattern.clear();
+  for (SearchedBlock& block : blocks) {
+    if (block.kind.sublayers() == 0) continue;
+    block.kind.shape = shape_of(n, block);
+    n.pattern.push_back(block.kind);
+  }
+  const auto kept = static_cast<std::int64_t>(n.pattern.size());
+  if (kept < n.layers) r.note(fmt::format("{} layers without sublayers left out", n.layers - kept));
+  r.config.require(kept > 0, "block_configs", "no block has a sublayer", "attention or ffn with no_op false");
+  n.layers = kept;
+  n.pattern = shortest(std::move(n.pattern));
+}
+
+/// Experts behind the first layers, whose attention picks blocks of keys by an indexer for each key-value head.
+void minimax_m3(HfReader& r) {
+  shared_sizes(r, 0, 0, false);
+  NetworkSpec& n = r.spec;
+  const std::string gate = r.text_or("hidden_act", "swigluoai");  // a sigmoid with a factor and bounds, gated like SiLU
+  r.config.require(gate == "swigluoai" || gate == "silu", "hidden_act",
+      fmt::format("the activation '{:.40}' is none of its own", gate), "swigluoai, silu");
+  n.activation = Activation::swiglu;
+  n.ffn_hidden = r.size("dense_intermediate_size");
+  Experts& e = n.experts;
+  e.count = r.size("num_local_experts");
+  e.top_k = r.size("num_experts_per_tok");
+  e.ffn_hidden = r.either("intermediate_size", "moe_intermediate_size");
+  e.shared_ffn_hidden = r.size_or("n_shared_experts", 0) * r.size_or("shared_intermediate_size", e.ffn_hidden);
+  e.router_bias = r.flag_or("use_routing_bias", true);
+  n.qk_norm = r.flag_or("use_qk_norm", true);
+  const std::string over = r.text_or("qk_norm_type", "per_head");
+  r.config.require(over == "per_head", "qk_norm_type", fmt::format("'{:.40}' is none of its norms", over), "per_head");
+  n.attention_gate = r.flag_or("attention_output_gate", false);
+  for (const char* key : {"num_mtp_modules", "num_nextn_predict_layers"})
+    if (r.config.has(key) && r.size_or(key, 0) > 0)
+      r.note(fmt::format("{} {}: its file does not describe them, they are left out", key, r.size(key)));
+  if (r.config.has("first_k_dense_replace")) r.size_or("first_k_dense_replace", 0);
+  const std::vector<std::int64_t> routed = marks(r, r.config, "moe_layer_freq");
+  std::vector<std::int64_t> picks(routed.size(), 0);
+  if (r.config.has("sparse_attention_config")) {
+    JsonObject sparse = r.config.object("sparse_attention_config");
+    sparse.allow_unknown_keys();
+    bool used = true;
+    sparse.optional("use_sparse_attention", used);
+    if (used) {
+      picks = marks(r, sparse, "sparse_attention_freq");
+      std::int64_t blocks = 0;
+      sparse.read("sparse_topk_blocks", blocks, size);
+      sparse.read("sparse_block_size", n.sparse.block, size);
+      sparse.read("sparse_num_index_heads", n.sparse.heads, size);
+      sparse.read("sparse_index_dim", n.sparse.head_dim, size);
+      n.sparse.top_k = blocks * n.sparse.block;
+      std::vector<std::int64_t> valueless;  // 1: an indexer without values of its own
+      sparse.optional("sparse_disable_index_value", valueless, IntegerRange{0, 1});
+      for (std::size_t i = 0; i < picks.size(); ++i)
+        sparse.require(picks[i] == 0 || (i < valueless.size() && valueless[i] == 1), "sparse_disable_index_value",
+            "an indexer with values of its own is none of our forms", "1 in every layer that picks");
+    }
+  }
+  if (std::ranges::find(picks, 1) == picks.end()) n.sparse = {};
+  else if (std::ranges::find(picks, 0) != picks.end()) n.shapes.push_back({.name = "full", .all_keys = true});
+  for (std::size_t i = 0; i < routed.size(); ++i) {
+    LayerKind kind{routed[i] == 1 ? Feed::experts : Feed::mlp, false, false, true};
+    kind.shape = picks[i] == 0 && !n.shapes.empty() ? 1 : 0;
+    n.pattern.push_back(kind);
+  }
+  n.pattern = shortest(std::move(n.pattern));
+}
+
+/// Layers of full attention have larger heads, fewer of them for keys, and may take their keys as values; experts
+/// stand beside the MLP that every layer has.
+void gemma4(HfReader& r) {
+  NetworkSpec& n = r.spec;
+  shared_sizes(r, 0, 256, true);
+  n.ffn_hidden = r.size("intermediate_size");
+  r.activation("hidden_activation", "gelu_pytorch_tanh", true);
+  attention_biases(r, false);
+  n.norm_place = NormPlace::both;
+  n.qk_norm = n.value_norm = n.layer_scale = true;
+  n.logit_softcap = r.cap("final_logit_softcapping", true);
+  bool routed = false, same = false;
+  r.config.optional("enable_moe_block", routed);
+  r.config.optional("attention_k_eq_v", same);
+  if (routed) {
+    Experts& e = n.experts;
+    e.count = r.size("num_experts");
+    e.top_k = r.size("top_k_experts");
+    e.ffn_hidden = r.size("moe_intermediate_size");
+    e.shared_ffn_hidden = n.ffn_hidden;
+    e.router_bias = e.own_norms = true;  // the bias stands for a scale of each expert
+  }
+  std::vector<std::string> names;
+  r.config.read("layer_types", names);
+  r.config.require(static_cast<std::int64_t>(names.size()) == n.layers, "layer_types",
+      fmt::format("{} kinds for {} layers", names.size(), n.layers), "one for each layer");
+  n.window.positions = r.size("sliding_window");
+  LayerShape full{.name = "full", .head_dim = r.size("global_head_dim"), .key_is_value = same};
+  if (same && r.config.has("num_global_key_value_heads")) full.kv_heads = r.size("num_global_key_value_heads");
+  if (full.head_dim == n.head_dim) full.head_dim = 0;
+  const bool differs = full.head_dim > 0 || full.kv_heads > 0 || full.key_is_value;
+  for (const std::string& name : names) {
+    const bool windowed = name == "sliding_attention";
+    r.config.require(windowed || name == "full_attention", "layer_types",
+        fmt::format("layers of the kind '{:.40}' are none of our forms", name), "full_attention, sliding_attention");
+    LayerKind kind{routed ? Feed::experts : Feed::mlp, windowed, false, true};
+    kind.shape = !windowed && differs ? 1 : 0;
+    n.pattern.push_back(kind);
+  }
+  if (differs && contains(names, "full_attention")) n.shapes.push_back(std::move(full));
+  if (!contains(names, "sliding_attention")) n.window = {};
+  n.pattern = shortest(std::move(n.pattern));
+  count_gemma4(r, names);
+}
+
+}  // namespace stepcast::detail

@@ -1,0 +1,94 @@
+// Layers of their own sizes: how files say them, what is refused, what they count, and encoders' bands.
+#include <gtest/gtest.h>
+
+#include "model/network/network.h"
+
+namespace stepcast {
+namespace {
+
+/// 4 layers: hidden 32, 4 heads of 8, MLP 64; the words and shapes as given.
+std::string file_with(const std::string& pattern, const std::string& shapes, const std::string& more = "") {
+  return R"({"id": "shaped", "layers": 4, "hidden": 32, "ffn_hidden": 64, "heads": 4, "vocab": 100, "sequence": 16,
+    "norm": "rmsnorm", "activation": "gelu", "positions": "rope", "tied_embeddings": true, )" +
+         more + R"("pattern": ")" + pattern + R"(", "shapes": )" + shapes + "}";
+}
+std::string broken(const std::string& pattern, const std::string& shapes, const std::string& more = "") {
+  const auto read = read_network(file_with(pattern, shapes, more), "n.json");
+  return read ? "" : to_text(read.error());
+}
+
+constexpr const char* wide = R"([{"name": "wide", "kv_heads": 2, "head_dim": 16, "ffn_hidden": 128}])";
+
+TEST(LayerShapes, AreReadCountedAndWritten) {
+  const auto read = read_network(file_with("*- *- *-:wide *-", wide), "n.json");
+  ASSERT_TRUE(read) << to_text(read.error());
+  EXPECT_EQ(layer_kind(*read, 2, 16).shape, 1);
+  EXPECT_EQ(layer_word(*read, layer_kind(*read, 2, 16)), "*-:wide");
+  // A plain layer: 4 x 32 x 32 + 2 x 32 x 64 + 64; a wide one: 32 x 16 x (4 + 2 + 2 + 4) + 2 x 32 x 128 + 64.
+  EXPECT_EQ(parameter_count(*read), 3 * 8256 + (6144 + 8192 + 64) + 3200 + 32);
+  EXPECT_EQ(write_network(*read_network(write_network(*read), "again.json")), write_network(*read));
+  // Per token: six FLOPs per weight of a matrix; in the core twelve per key and channel.
+  const double matrices = 3 * (4096 + 4096) + 6144 + 8192 + 3200, channels = 3 * 32 + 64;
+  EXPECT_DOUBLE_EQ(model_flops(*read, 1, 16, true), 6 * matrices + 12 * 8 * channels);
+}
+
+TEST(LayerShapes, AKeyThatIsTheValueHasOneProjection) {
+  const auto two = read_network(file_with("*- *-:wide", R"([{"name": "wide", "head_dim": 16}])"), "n.json"),
+             one = read_network(
+                 file_with("*- *-:wide", R"([{"name": "wide", "head_dim": 16, "key_is_value": true}])"), "n.json");
+  ASSERT_TRUE(two && one);
+  EXPECT_EQ(parameter_count(*two) - parameter_count(*one), 2 * 32 * 64) << "two layers of 4 heads of 16";
+}
+
+TEST(LayerShapes, WrongOnesAreRefused) {
+  EXPECT_NE(broken("*- *-:wid", wide).find("'*-:wid' is no layer"), std::string::npos) << broken("*- *-:wid", wide);
+  EXPECT_NE(broken("*- *-", wide).find("no layer has the shape 'wide'"), std::string::npos) << broken("*- *-", wide);
+  EXPECT_NE(broken("*- *-:wide", R"([{"name": "wide", "kv_heads": 3}])").find("3 key-value heads do not divide 4"),
+      std::string::npos);
+  EXPECT_NE(broken("*- *-:wide", R"([{"name": "wide", "head_dim": 7}])").find("head_dim 7 is odd"), std::string::npos);
+  EXPECT_NE(broken("*- *-:wide", R"([{"name": "Wide one"}])").find("is no name of a shape"), std::string::npos);
+}
+
+TEST(LayerShapes, AnEncodersBandIsCountedKeyByKey) {
+  const auto read =
+      read_network(file_with("w- *-:wide", wide, R"("causal": false, "window": {"positions": 4}, )"), "n.json");
+  ASSERT_TRUE(read) << to_text(read.error());
+  double keys = 0;
+  for (int query = 0; query < 16; ++query)
+    for (int key = 0; key < 16; ++key) keys += std::abs(query - key) < 4 ? 1.0 / 16 : 0;
+  const double matrices = 2 * (8192 + 6144 + 8192) + 3200;
+  EXPECT_DOUBLE_EQ(model_flops(*read, 1, 16, true), 6 * matrices + 12 * 2 * (keys * 32 + 16 * 64));
+  const Network net = build_network(*read, {1, 16, 2, 2}, AttentionForm::fused);
+  for (const Block& block : net.blocks)
+    for (const Operator& op : block.operators) {
+      if (op.kind != OperatorKind::attention) continue;
+      EXPECT_EQ(op.domain, block.name == "windowed_layer" ? Domain::band : Domain::all) << block.name;
+    }
+}
+
+TEST(BlockPicks, AreCountedByHand) {
+  const auto read =
+      read_network(file_with("*-:full *-", R"([{"name": "full", "all_keys": true}])",
+                       R"("kv_heads": 2, "sparse_attention": {"top_k": 8, "heads": 2, "head_dim": 4, "block": 2}, )"),
+          "n.json");
+  ASSERT_TRUE(read) << to_text(read.error());
+  // Attention 32 x 8 x (4 + 2 + 2 + 4), MLP, norms; a picking layer has queries of 2 heads and keys of 4, a norm of
+  // each.
+  EXPECT_EQ(parameter_count(*read), 4 * (3072 + 4096 + 64) + 2 * (32 * 3 * 4 + 2 * 4) + 3200 + 32);
+  EXPECT_EQ(write_network(*read_network(write_network(*read), "again.json")), write_network(*read));
+  // The first 8 queries see all keys before them, the others 8; the indexer scores all.
+  const double keys = (8 * 9 / 2 + 8 * 8) / 16.0, matrices = 4 * (3072 + 4096) + 2 * 384 + 3200;
+  EXPECT_DOUBLE_EQ(model_flops(*read, 1, 16, true), 6 * matrices + 2 * 12 * 8 * 32 + 2 * (12 * keys * 32 + 6 * 8 * 8));
+  const auto wrong = [](const char* sparse) {
+    const auto network = read_network(
+        file_with("*-", "[]", std::string(R"("kv_heads": 2, "sparse_attention": )") + sparse + ", "), "n.json");
+    return network ? "" : to_text(network.error());
+  };
+  EXPECT_NE(
+      wrong(R"({"top_k": 8, "heads": 4, "head_dim": 4})").find("4 heads of the indexer for 2"), std::string::npos);
+  EXPECT_NE(
+      wrong(R"({"top_k": 8, "heads": 2, "head_dim": 4, "block": 3})").find("no whole blocks of 3"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace stepcast
