@@ -117,7 +117,7 @@ Expected<int> split_dim(const Network& network, const Mesh& mesh, const ParRule&
   if (dim < 0 && statement.alias.empty())
     return fail(where_of(statement), fmt::format("no operator of network {} has a loop '{}'", network.id, name),
         name_hint(name, dim_names(network)));
-  if (dim < 0 || rule.par->layout.kind == Layout::Kind::block) return dim;
+  if (dim < 0 || network.dims[dim].expected || rule.par->layout.kind == Layout::Kind::block) return dim;
   const std::int64_t pieces = mesh.size_of(rule.atoms) * pieces_per_rank(rule.par->layout);
   if (network.dims[dim].extent % pieces != 0)
     return fail(where_of(statement),
@@ -148,7 +148,7 @@ std::vector<std::string> shape_suffixes(const Network& network) {
   return found;
 }
 
-/// What splits f splits the f of every shape.
+/// What splits f splits the f of every shape, and what splits s the positions that are guessed.
 Expected<void> add_rules_of_shapes(
     const Network& network, const Mesh& mesh, ParRule rule, std::vector<ParRule>& rules) {
   for (const std::string& suffix : shape_suffixes(network)) {

@@ -23,8 +23,9 @@ enum class Norm : std::uint8_t {
   layernorm,
   layernorm_scale,  ///< LayerNorm without an offset
 };
-/// Where norms stand: before each sublayer, behind it (in front of the residual's sum), or both.
-enum class NormPlace : std::uint8_t { before, behind, both };
+/// Where norms stand: before each sublayer, behind it (in front of the residual's sum), both, or behind the sum (BERT),
+/// where no last norm follows the layers.
+enum class NormPlace : std::uint8_t { before, behind, both, behind_sum };
 enum class Activation : std::uint8_t { swiglu, geglu, gelu, relu, squared_relu, xielu };
 enum class Positions : std::uint8_t { rope, learned, alibi, none };
 
@@ -80,9 +81,10 @@ enum class Feed : std::uint8_t { none, mlp, experts };
 struct LayerShape {
   std::string name;
   std::int64_t heads = 0, kv_heads = 0, head_dim = 0, ffn_hidden = 0;
-  bool key_is_value = false;  ///< values are the keys before their norm and rotation: one projection serves both
-  bool all_keys = false;      ///< queries see all keys, where the network's see those that an indexer picks
-  Mixer mixer{};              ///< in place of the network's
+  bool key_is_value = false;    ///< values are the keys before their norm and rotation: one projection serves both
+  bool bare_attention = false;  ///< no norm before attention: the embedding's serves (ModernBERT's first layer)
+  bool all_keys = false;        ///< queries see all keys, where the network's see those that an indexer picks
+  Mixer mixer{};                ///< in place of the network's
 };
 
 /// What tells the layers of a network apart: those of one kind run the same operators. Attention and mixer in one layer
@@ -121,6 +123,11 @@ struct NetworkSpec {
   bool attention_sinks = false;  ///< a number per head that takes part in the softmax (gpt-oss)
   bool logit_softcap = false;    ///< tanh over the logits (Gemma 2)
   bool head_bias = false;        ///< a bias on the logits
+  /// Words at masked positions are guessed (BERT, arXiv 1810.04805, section 3.1): a matrix, GELU and a norm before the
+  /// logits, which are made of this share of the positions. The share is the run's; 0: not said.
+  bool masked_loss = false;
+  double masked_share = 0;
+  std::int64_t pooled_outputs = 0;  ///< classes that the first position is sorted into, by a pooled matrix; 0: none
   std::int64_t activation_parameters = 0;  ///< numbers that an MLP's activation learns (xIELU: 2)
   /// attention and MLP read one norm and write one sum (GPT-J); GPT-NeoX: two norms
   bool parallel_block = false;
@@ -139,6 +146,7 @@ struct NetworkSpec {
   std::vector<LayerKind> mtp_pattern;  ///< layers of a module; empty: one, of attention and experts or MLP
   bool tied_embeddings = false;
   bool embedding_norm = false;               ///< BLOOM normalises after the embedding
+  std::int64_t token_types = 0;              ///< rows of a second table that is added to the embedding (BERT: 2)
   bool dropout = false;                      ///< dropout trained with (attention, residual)
   std::int64_t published_parameters = 0;     ///< exact published count; 0 = not published
   std::string published_parameters_billion;  ///< where only a rounded count is printed: its digits, "529.6"

@@ -238,6 +238,12 @@ void check_pattern(Rules& rules) {
 
 void check_norms(Rules& rules) {
   const NetworkSpec& n = rules.n;
+  rules.require(n.masked_loss || n.masked_share == 0, "masked_share", "no position of it is masked",
+      "\"masked_loss\": true, or no share");
+  rules.require(
+      !n.masked_loss || !n.causal, "masked_loss", "what follows a masked position is seen", "\"causal\": false");
+  rules.require(
+      !n.masked_loss || n.mtp_layers == 0, "mtp_layers", "modules predict what follows, not masked words", "0");
   rules.require(n.norm_place == NormPlace::before || !n.parallel_block, "norm_place",
       "attention and MLP side by side read what a norm made before them", "\"before\"");
   rules.require(

@@ -12,8 +12,8 @@ namespace {
 
 constexpr Choice<Norm> norm_names[] = {
     {"rmsnorm", Norm::rmsnorm}, {"layernorm", Norm::layernorm}, {"layernorm-without-offset", Norm::layernorm_scale}};
-constexpr Choice<NormPlace> place_names[] = {
-    {"before", NormPlace::before}, {"behind", NormPlace::behind}, {"both", NormPlace::both}};
+constexpr Choice<NormPlace> place_names[] = {{"before", NormPlace::before}, {"behind", NormPlace::behind},
+    {"both", NormPlace::both}, {"behind-sum", NormPlace::behind_sum}};
 constexpr Choice<Activation> activation_names[] = {{"swiglu", Activation::swiglu}, {"geglu", Activation::geglu},
     {"gelu", Activation::gelu}, {"relu", Activation::relu}, {"squared_relu", Activation::squared_relu},
     {"xielu", Activation::xielu}};
@@ -80,6 +80,7 @@ constexpr auto shape_members = [](auto& file, auto& shape) {
   file.rare("head_dim", shape.head_dim, width_range);
   file.rare("ffn_hidden", shape.ffn_hidden, width_range);
   file.rare("key_is_value", shape.key_is_value);
+  file.rare("bare_attention", shape.bare_attention);
   file.rare("all_keys", shape.all_keys);
   file.reading(read_own_mixer, shape.mixer);
   file.writing(write_own_mixer, shape.mixer);
@@ -198,6 +199,10 @@ constexpr auto network_members = [](auto& file, auto& spec) {
   file.rare("attention_sinks", spec.attention_sinks);
   file.rare("logit_softcap", spec.logit_softcap);
   file.rare("head_bias", spec.head_bias);
+  file.rare("masked_loss", spec.masked_loss);
+  file.rare("masked_share", spec.masked_share, NumberRange{0, 1});
+  file.rare("pooled_outputs", spec.pooled_outputs, or_none(width_range));
+  file.rare("token_types", spec.token_types, or_none(width_range));
   file.rare("activation_parameters", spec.activation_parameters, IntegerRange{0, 1000});
   file.optional("parallel_block", spec.parallel_block);
   file.optional("norms_per_layer", spec.norms_per_layer, IntegerRange{1, 2});

@@ -71,6 +71,8 @@ Count routed_vectors(const NetworkSpec& n) {
 }
 
 Count layer_norms(const NetworkSpec& n, const LayerKind& kind) {
+  if (kind.shape > 0 && kind.attention && n.shapes[kind.shape - 1U].bare_attention)
+    return kind.sublayers() * (n.norm_place == NormPlace::both ? 2 : 1) - 1;
   return n.parallel_block ? n.norms_per_layer : kind.sublayers() * (n.norm_place == NormPlace::both ? 2 : 1);
 }
 
@@ -142,6 +144,17 @@ double core_flops_of(const NetworkSpec& n, const LayerKind& kind, std::int64_t s
   return core_flops(n, mean_keys(n.window.chunks ? Domain::chunk : Domain::window, reach, sequence));
 }
 
+/// Per token: the logits, of masked positions with the matrix before them; what the first position goes through.
+double head_flops(const NetworkSpec& n, std::int64_t sequence) {
+  const auto hidden = static_cast<double>(n.hidden), logits = 2 * hidden * static_cast<double>(n.vocab);
+  const double pooled =
+      n.pooled_outputs == 0 || sequence == 0
+          ? 0
+          : 2 * hidden * (hidden + static_cast<double>(n.pooled_outputs)) / static_cast<double>(sequence);
+  if (!n.masked_loss) return logits + pooled;
+  return (n.masked_share > 0 ? n.masked_share : 1) * (logits + 2 * hidden * hidden) + pooled;
+}
+
 }  // namespace
 
 double attention_flops(const NetworkSpec& network, const LayerKind& kind, std::int64_t sequence) {
@@ -155,7 +168,10 @@ std::int64_t parameter_count(const NetworkSpec& n) {
   Count total = n.mtp_layers * prediction_module_parameters(n);
   for (std::size_t kind = 0; kind < all.kinds.size(); ++kind)
     total += all.count(kind) * layer_parameters(n, all.kinds[kind]);
-  total += (n.tied_embeddings ? 1 : 2) * n.vocab * n.hidden + norm_size(n, n.hidden);
+  total += (n.tied_embeddings ? 1 : 2) * n.vocab * n.hidden + n.token_types * n.hidden;
+  if (n.norm_place != NormPlace::behind_sum) total += norm_size(n, n.hidden);
+  if (n.masked_loss) total += n.hidden * n.hidden + (n.linear_bias ? n.hidden : 0) + norm_size(n, n.hidden);
+  if (n.pooled_outputs > 0) total += (n.hidden + 1) * (n.hidden + n.pooled_outputs);
   // The position table has its own number of rows, whatever the training sequence.
   if (n.positions == Positions::learned) total += n.max_positions * n.hidden;
   if (n.embedding_norm) total += norm_size(n, n.hidden);
@@ -164,7 +180,8 @@ std::int64_t parameter_count(const NetworkSpec& n) {
 
 double model_flops(const NetworkSpec& n, double tokens, std::int64_t sequence, bool causal) {
   const LayerKinds all = layer_kinds(n, sequence);
-  const auto hidden = static_cast<double>(n.hidden), head = 2 * hidden * static_cast<double>(n.vocab);
+  const auto hidden = static_cast<double>(n.hidden);
+  const double head = head_flops(n, sequence);
   const auto flops_of = [&](const LayerKind& kind) {
     const auto flops = [&](const NetworkSpec& own) {
       return layer_flops(own, kind) + core_flops_of(own, kind, sequence, causal);

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cassert>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -49,6 +50,11 @@ TransformerBuilder::TransformerBuilder(const NetworkSpec& spec, const BatchShape
     if (latent) dq_ = dim("dq", spec.latent.kv_rank + spec.latent.rope_dim);
   }
   make_shapes();
+  sm_ = s_;
+  if (spec.masked_loss) {
+    const double share = spec.masked_share > 0 ? spec.masked_share : 1;
+    sm_ = dim("s.masked", std::max<std::int64_t>(1, std::llround(share * static_cast<double>(batch.positions))), true);
+  }
   if (spec.layer_scale) one_ = dim("one", 1);
   if (spec.activation_parameters > 0) xa_ = dim("xa", spec.activation_parameters);
   if (batch.lora_rank > 0) z_ = dim("z", batch.lora_rank);
@@ -223,6 +229,15 @@ void TransformerBuilder::embedding() {
   start_block("embedding", 1, Block::Place::first);
   int x = activation("X0", {b_, s_, h_});
   add("embed", {"embed"}, OperatorKind::select, "", x, {embedding_table_, tokens_}, "embedding").monoid = Monoid::sum;
+  if (spec_->token_types > 0) {
+    const int types = tensor("types", {b_, s_}, 8, TensorRole::data), looked_up = activation("X0.types", {b_, s_, h_}),
+              y = activation("X0.typed", {b_, s_, h_});
+    add("embed.types", {"embed"}, OperatorKind::select, "", looked_up,
+        {weight("E.types", {dim("tt", spec_->token_types), h_}), types}, "embedding")
+        .monoid = Monoid::sum;
+    add("embed.typed", {"embed"}, OperatorKind::linear, "add", y, {x, looked_up}, "embedding");
+    x = y;
+  }
   if (spec_->positions == Positions::learned) {
     const int table = weight("P", {s_, h_});
     const int y = activation("X0.positioned", {b_, s_, h_});
@@ -244,22 +259,27 @@ int TransformerBuilder::residual(const std::string& name, int stream, int y, std
 }
 
 int TransformerBuilder::normed_before(const std::string& name, int x) {
-  return spec_->norm_place == NormPlace::behind ? x : norm(name, x, {"norm"});
+  const bool here = spec_->norm_place == NormPlace::before || spec_->norm_place == NormPlace::both;
+  return here ? norm(name, x, {"norm"}) : x;
 }
 int TransformerBuilder::normed_behind(const std::string& name, int y) {
-  if (spec_->norm_place == NormPlace::before) return y;
-  return norm(spec_->norm_place == NormPlace::both ? name + ".behind" : name, y, {"norm"});
+  if (spec_->norm_place == NormPlace::both) return norm(name + ".behind", y, {"norm"});
+  return spec_->norm_place == NormPlace::behind ? norm(name, y, {"norm"}) : y;
+}
+int TransformerBuilder::normed_sum(const std::string& name, int sum) {
+  return spec_->norm_place == NormPlace::behind_sum ? norm(name, sum, {"norm"}) : sum;
 }
 
 /// Attention, a mixer, or both side by side, which write one sum.
 int TransformerBuilder::mixing(int x, LayerKind kind) {
-  const int x1 = normed_before("norm1", x);
+  const bool bare = kind.shape > 0 && whole_.shapes[kind.shape - 1U].bare_attention;
+  const int x1 = bare ? x : normed_before("norm1", x);
   int y1 = activation("Y1", {b_, s_, h_});
   if (kind.mixer) mixer(x1, y1);
   if (kind.attention) attention(x1, y1, kind);
   if (kind.attention && spec_->out_bias && !spec_->linear_bias)
     y1 = biased("attn.out", y1, {h_}, {"residual"}, "bias_dropout_add");
-  return residual("residual1", x, normed_behind("norm1", y1), {h_});
+  return normed_sum("norm1", residual("residual1", x, normed_behind("norm1", y1), {h_}));
 }
 
 int TransformerBuilder::feeding(int x, Feed feed) {
@@ -268,8 +288,8 @@ int TransformerBuilder::feeding(int x, Feed feed) {
   if (feed == Feed::mlp) mlp(x3, y2, "mlp", f_, {"mlp"});
   else if (spec_->experts.own_norms) y2 = normed_experts(x, x3, y2);
   else experts(x3, x3, y2);
-  return residual(
-      "residual2", x, normed_behind("norm2", y2), feed == Feed::experts ? std::vector<int>{} : std::vector<int>{h_});
+  return normed_sum("norm2", residual("residual2", x, normed_behind("norm2", y2),
+                                 feed == Feed::experts ? std::vector<int>{} : std::vector<int>{h_}));
 }
 
 /// Attention and MLP write one sum: one reduction for both (rule 13). Biases of the two are one vector each.
@@ -342,29 +362,63 @@ void TransformerBuilder::prediction() {
   net_.blocks.back().repeat = spec_->mtp_layers;
 }
 
+/// The stream at the positions that are guessed, through a matrix, GELU and a norm.
+int TransformerBuilder::masked(int x) {
+  const Tags tags{"head"};
+  const int picked = activation("X.masked", {b_, sm_, h_}), hidden_in = dim("h2", spec_->hidden);
+  Operator& pick = add("masked.pick", tags, OperatorKind::route, "dispatch", picked, {x}, "masked.pick");
+  pick.output.row_dim = 1;
+  pick.output.row_loops = {s_};
+  int y = activation("masked.transform", {b_, sm_, h_});
+  Operator& op = product("masked.transform", tags, y, picked, weight("W.masked", {hidden_in, h_}));
+  op.inputs[0].loops.back() = hidden_in;  // contracted; the output walks h
+  if (spec_->linear_bias) y = biased("masked.transform", y, {h_}, tags, "bias_gelu");
+  const int a = activation("masked.A", {b_, sm_, h_});
+  add("masked.act", tags, OperatorKind::nonlinear, "gelu", a, {y}, "bias_gelu");
+  return norm("norm.masked", a, {"norm", "head"});
+}
+
+/// The first position of each sequence, through a matrix and tanh, sorted into classes.
+void TransformerBuilder::pooled(int x) {
+  const Tags tags{"head"};
+  const int hidden_in = net_.find_dim("h2") >= 0 ? net_.find_dim("h2") : dim("h2", spec_->hidden),
+            classes = dim("o", spec_->pooled_outputs);
+  const int first = activation("X.first", {b_, h_}), a = activation("pooled.A", {b_, h_});
+  add("pooled.pick", {"head", "pooled"}, OperatorKind::opaque, "join", first, {x}, "masked.pick").whole_loops = {s_};
+  int y = activation("pooled", {b_, h_}), scores = activation("pooled.scores", {b_, classes});
+  Operator& op = product("pooled", tags, y, first, weight("W.pooled", {hidden_in, h_}));
+  op.inputs[0].loops.back() = hidden_in;
+  y = biased("pooled", y, {h_}, tags, "bias_gelu");
+  add("pooled.act", tags, OperatorKind::nonlinear, "gelu", a, {y}, "bias_gelu");
+  product("pooled.scores", tags, scores, a, weight("W.classes", {h_, classes}));
+  biased("pooled.scores", scores, {classes}, tags, "bias_gelu");
+}
+
 void TransformerBuilder::head(const char* name, const std::string& prefix) {
   start_block(name, 1, Block::Place::last);
   const int x = activation(prefix + "X.last", {b_, s_, h_});
   net_.blocks.back().input = x;
-  const int xf = norm(prefix + "norm3", x, {"norm", "head"});
-  int logits = activation(prefix + "logits", {b_, s_, v_});
+  int xf = spec_->norm_place == NormPlace::behind_sum ? x : norm(prefix + "norm3", x, {"norm", "head"});
+  if (spec_->pooled_outputs > 0) pooled(xf);
+  if (spec_->masked_loss) xf = masked(xf);
+  int logits = activation(prefix + "logits", {b_, sm_, v_});
   product(prefix + "head", {"head"}, logits, xf, head_table_);
   if (spec_->head_bias) logits = biased(prefix + "head", logits, {v_}, {"head"}, "head_bias");
   const Tags tags{"loss"};
   if (spec_->logit_softcap) {
-    const int capped = activation(prefix + "logits.capped", {b_, s_, v_});
+    const int capped = activation(prefix + "logits.capped", {b_, sm_, v_});
     add(prefix + "loss.cap", tags, OperatorKind::nonlinear, "softcap", capped, {logits}, "softcap");
     logits = capped;
   }
   if (batch_.loss_bytes > batch_.activation_bytes) {
-    const int wide = tensor(prefix + "logits.wide", {b_, s_, v_}, batch_.loss_bytes, TensorRole::activation);
+    const int wide = tensor(prefix + "logits.wide", {b_, sm_, v_}, batch_.loss_bytes, TensorRole::activation);
     add(prefix + "loss.cast", tags, OperatorKind::linear, "cast", wide, {logits}, "loss");
     logits = wide;
   }
-  const int labels = tensor(prefix + "labels", {b_, s_}, 8, TensorRole::data);
-  const int m = statistic(prefix + "loss.max", {b_, s_}), z = statistic(prefix + "loss.sum", {b_, s_}),
-            target = statistic(prefix + "loss.target", {b_, s_});
-  const int loss = statistic(prefix + "loss", {b_, s_});
+  const int labels = tensor(prefix + "labels", {b_, sm_}, 8, TensorRole::data);
+  const int m = statistic(prefix + "loss.max", {b_, sm_}), z = statistic(prefix + "loss.sum", {b_, sm_}),
+            target = statistic(prefix + "loss.target", {b_, sm_});
+  const int loss = statistic(prefix + "loss", {b_, sm_});
   add(prefix + "loss.max", tags, OperatorKind::nonlinear, "identity", m, {logits}, "loss").monoid = Monoid::max;
   add(prefix + "loss.target", tags, OperatorKind::select, "", target, {logits, labels}, "loss").monoid = Monoid::sum;
   add(prefix + "loss.sum", tags, OperatorKind::nonlinear, "shifted_exp", z, {logits, m}, "loss").monoid = Monoid::sum;

@@ -42,6 +42,9 @@ class TransformerBuilder {
   int feeding(int x, Feed feed);
   int normed_before(const std::string& name, int x);
   int normed_behind(const std::string& name, int y);
+  int normed_sum(const std::string& name, int sum);
+  int masked(int x);
+  void pooled(int x);
   int residual(const std::string& name, int stream, int y, std::vector<int> bias_dims);
   void head(const char* name, const std::string& prefix);
   void prediction();
@@ -101,6 +104,7 @@ class TransformerBuilder {
   int lq_ = -1, lk_ = -1, dn_ = -1, dr_ = -1, dv_ = -1;        // latent attention
   int ih_ = -1, id_ = -1, ik_ = -1, dq_ = -1;                  // indexer of sparse attention
   int z_ = -1;                                                 // rank of adapters
+  int sm_ = -1;                                                // positions whose logits are made
   int one_ = -1;                                               // of a number alone
   int xa_ = -1;                                                // what an activation learns
   int gate_ = -1;                                              // of attention, projected beside its queries

@@ -1,4 +1,6 @@
 // The network of a record: geometry as stated, the rest by the family that the geometry belongs to.
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "model/catalog.h"
@@ -10,6 +12,69 @@ namespace {
 
 bool is_hybrid(const RunModel& model) {
   return model.arch.value_or("").find("mamba") != std::string::npos || model.attention.value_or("") == "hybrid";
+}
+
+/// What a record calls layers that no operator describes.
+struct UnknownLayers {
+  std::string_view arch, layers;
+};
+constexpr UnknownLayers unknown_layers[] = {{"convolutional", "convolutions over images"},
+    {"recommendation", "tables and dot products of a recommender"},
+    {"cross attention", "attention over another sequence"}, {"diffusion", "layers modulated by a vector"}};
+
+Expected<void> check_layers(const RunModel& model) {
+  for (const UnknownLayers& row : unknown_layers)
+    if (model.arch.value_or("").find(row.arch) != std::string::npos)
+      return fail(
+          "model/arch", fmt::format("these layers are not forecast: {}", row.layers), "a network of known layers");
+  return {};
+}
+
+bool is_encoder(const RunModel& model) { return model.arch.value_or("").starts_with("encoder (bidirectional)"); }
+
+/// BERT's layers and loss (arXiv 1810.04805). Megatron-LM makes the logits of all positions (megatron/core/models/bert
+/// of d98e8a6) and its release test has no binary head; NVIDIA's PyTorch program those of 20 among 128 and 80 among 512
+/// (DeepLearningExamples 729963dd PyTorch/LanguageModeling/BERT, --max_predictions_per_seq).
+void set_encoder(NetworkSpec& spec, const Run& run, std::vector<std::string>& assumptions) {
+  const bool megatron = run.software.value_or("").find("Megatron") != std::string::npos;
+  spec.causal = false;
+  spec.norm_place = NormPlace::behind_sum;
+  spec.masked_loss = spec.head_bias = spec.embedding_norm = true;
+  spec.token_types = 2;
+  spec.pooled_outputs = megatron ? 0 : 2;
+  spec.masked_share = megatron ? 1 : 80.0 / 512;
+  assumptions.push_back(fmt::format("logits of {:.1f} % of the positions", 100 * spec.masked_share));
+}
+
+/// A letter for each layer; a module for multi-token prediction behind each /.
+Expected<std::vector<LayerKind>> kinds_of(const std::string& letters) {
+  std::vector<LayerKind> kinds;
+  for (const char letter : letters) {
+    const auto kind = layer_of_word(std::string_view(&letter, 1));
+    if (!kind) return fail("model/hybrid/pattern", fmt::format("'{}' is no layer", letter), "M, *, - and E");
+    kinds.push_back(*kind);
+  }
+  return kinds;
+}
+
+/// As Nemotron-H (arXiv 2504.03624): no positions, squared ReLU where the MLP is not gated.
+Expected<void> set_hybrid(NetworkSpec& spec, const RunHybrid& run) {
+  const std::size_t end = run.pattern.find('/');
+  TRY(spec.pattern, kinds_of(run.pattern.substr(0, end)));
+  if (end != std::string::npos) {
+    const std::size_t next = run.pattern.find('/', end + 1);
+    TRY(spec.mtp_pattern, kinds_of(run.pattern.substr(end + 1, next == std::string::npos ? next : next - end - 1)));
+    spec.mtp_layers = std::ranges::count(run.pattern, '/');
+  }
+  spec.mixer = make_mixer("mamba2", {{"heads", run.heads}, {"head_dim", run.head_dim}, {"groups", run.groups},
+                                        {"state", run.state}, {"taps", run.taps}, {"chunk", run.chunk}});
+  spec.positions = Positions::none, spec.max_positions = 0;
+  if (spec.activation == Activation::gelu) spec.activation = Activation::squared_relu;
+  spec.norm = Norm::rmsnorm;
+  spec.linear_bias = false;
+  spec.experts.dense_layers = 0, spec.experts.every = 1;
+  spec.experts.router_bias = spec.experts.count > 0;
+  return {};
 }
 
 /// Records of hybrids give no layers: they are those of the catalogue's network. Nemotron 3 Super and Ultra and 3.5
@@ -56,6 +121,7 @@ void set_experts(NetworkSpec& spec, const RunExperts& run, std::vector<std::stri
   experts.shared_ffn_hidden = run.shared_ffn;
   experts.dense_layers = run.dense_layers;
   experts.every = run.every;
+  experts.latent = run.latent;
   experts.capacity_factor = run.padded ? 1 : 0;
   spec.mtp_layers = run.mtp_layers;
   if (!run.padded) assumptions.emplace_back("dropless routing, tokens spread evenly over experts");
@@ -96,7 +162,8 @@ void pad_vocabulary(NetworkSpec& spec, std::int64_t tp, std::vector<std::string>
 
 Expected<NetworkSpec> network_of(const Run& run, std::vector<std::string>& assumptions) {
   const RunModel& model = run.model;
-  if (is_hybrid(model)) {
+  TRY(check_layers(model));
+  if (is_hybrid(model) && !model.hybrid) {
     TRY(auto hybrid, hybrid_of(model));
     pad_vocabulary(hybrid, run.parallel.tp, assumptions);
     return hybrid;
@@ -117,6 +184,8 @@ Expected<NetworkSpec> network_of(const Run& run, std::vector<std::string>& assum
   set_family(spec, model, assumptions);
   if (model.latent) set_latent(spec, *model.latent);
   set_known(spec);
+  if (is_encoder(model)) set_encoder(spec, run, assumptions);
+  if (model.hybrid) TRY(set_hybrid(spec, *model.hybrid));
   pad_vocabulary(spec, run.parallel.tp, assumptions);
   return complete_network(std::move(spec), "model");
 }

@@ -45,10 +45,11 @@ void read_experts(JsonObject& model, RunModel& out) {
   object->optional("dense_layers", experts.dense_layers, sizes);
   object->optional("moe_layer_every", experts.every, counts);
   object->optional("mtp_layers", experts.mtp_layers, sizes);
+  object->optional("latent", experts.latent, sizes);
   std::string drop;
   object->optional("drop", drop);
   experts.padded = !drop.empty();
-  skip(*object, {"sliding_window"});
+  skip(*object, {"sliding_window", "mtp_repeated"});
   out.experts = experts;
 }
 
@@ -62,6 +63,21 @@ void read_latent(JsonObject& model, RunModel& out) {
   object->read("qk_rope_dim", latent.rope_dim, counts);
   object->read("v_head_dim", latent.value_dim, counts);
   out.latent = latent;
+}
+
+void read_hybrid(JsonObject& model, RunModel& out) {
+  auto object = model.optional_object("hybrid");
+  if (!object) return;
+  RunHybrid hybrid;
+  hybrid.taps = 4, hybrid.chunk = 128;
+  object->read("pattern", hybrid.pattern);
+  object->read("mamba_heads", hybrid.heads, counts);
+  object->read("mamba_head_dim", hybrid.head_dim, counts);
+  object->read("mamba_state", hybrid.state, counts);
+  object->read("mamba_groups", hybrid.groups, counts);
+  object->optional("conv", hybrid.taps, counts);
+  object->optional("chunk", hybrid.chunk, counts);
+  out.hybrid = hybrid;
 }
 
 void read_model(JsonObject model, RunModel& out) {
@@ -80,6 +96,7 @@ void read_model(JsonObject model, RunModel& out) {
   maybe(model, "arch", out.arch);
   read_experts(model, out);
   read_latent(model, out);
+  read_hybrid(model, out);
   skip(model, {"params_b", "geometry_source"});
 }
 
@@ -95,11 +112,12 @@ void read_hardware(JsonObject hardware, RunHardware& out) {
 }
 
 void read_parallel(JsonObject parallel, RunParallel& out) {
-  parallel.read("gpus", out.gpus, counts);
+  out.gpus = 0;
+  parallel.optional("gpus", out.gpus, counts);
   parallel.optional("tp", out.tp, counts);
   parallel.optional("pp", out.pp, counts);
   parallel.optional("cp", out.cp, counts);
-  parallel.read("dp", out.dp, counts);
+  parallel.optional("dp", out.dp, counts);
   maybe(parallel, "ep", out.ep);
   maybe(parallel, "etp", out.etp);
   maybe(parallel, "vpp", out.chunks);
@@ -109,7 +127,7 @@ void read_parallel(JsonObject parallel, RunParallel& out) {
   maybe(parallel, "schedule", out.schedule);
   const double ranks = static_cast<double>(out.tp) * static_cast<double>(out.pp) * static_cast<double>(out.cp) *
                        static_cast<double>(out.dp);
-  parallel.require(ranks == static_cast<double>(out.gpus), "gpus",
+  parallel.require(out.gpus == 0 || ranks == static_cast<double>(out.gpus), "gpus",
       fmt::format("{} GPUs, but tp {} x pp {} x cp {} x dp {} = {}", out.gpus, out.tp, out.pp, out.cp, out.dp, ranks),
       "dp counts dense data parallelism: gpus / (tp pp cp)");
 }
@@ -164,7 +182,7 @@ Run read_run(JsonObject& object) {
   maybe(object, "software", run.software);
   read_overlap(object, run.overlap);
   read_measured(object.object("measured"), run.measured);
-  skip(object, {"rank_top30", "notes", "checks"});
+  skip(object, {"rank_top30", "notes", "checks", "new"});
   return run;
 }
 

@@ -18,7 +18,15 @@ using MaybeFlag = std::optional<bool>;
 
 struct RunExperts {
   std::int64_t count = 0, top_k = 0, ffn_hidden = 0, shared_ffn = 0, dense_layers = 0, every = 1, mtp_layers = 0;
+  std::int64_t latent = 0;
   bool padded = false;  ///< tokens cut or padded to capacity factor 1
+};
+
+/// Layers of one sublayer each, a letter for each in the words of NetworkSpec::pattern, the modules' behind a /; the
+/// sizes of its Mamba-2 mixers.
+struct RunHybrid {
+  std::string pattern;
+  std::int64_t heads = 0, head_dim = 0, state = 0, groups = 0, taps = 0, chunk = 0;
 };
 
 struct RunLatent {
@@ -32,6 +40,7 @@ struct RunModel {
   MaybeText attention, arch;
   std::optional<RunExperts> experts;
   std::optional<RunLatent> latent;
+  std::optional<RunHybrid> hybrid;
 };
 
 struct RunHardware {
@@ -43,7 +52,7 @@ struct RunHardware {
 };
 
 struct RunParallel {
-  std::int64_t gpus = 1, tp = 1, pp = 1, dp = 1, cp = 1;
+  std::int64_t gpus = 1, tp = 1, pp = 1, dp = 1, cp = 1;  ///< gpus 0: not said
   MaybeCount ep, etp, chunks, zero_stage, shard_group;
   MaybeFlag sequence_parallel;
   MaybeText schedule;

@@ -80,6 +80,8 @@ Expected<RunScenario> scenario_of(const Run& run) {
   if (run.global_batch < 1)
     return fail(
         "batch/global_batch", "the record does not say how many sequences a step has", "a whole number above 0");
+  if (run.parallel.gpus < 1)
+    return fail("parallel/gpus", "the record does not say on how many GPUs it ran", "a whole number above 0");
   RunScenario out;
   std::vector<std::string>& assumptions = out.assumptions;
   TRY(auto spec, network_of(run, assumptions));

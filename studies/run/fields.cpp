@@ -1,6 +1,7 @@
 #include "studies/run/fields.h"
 
 #include <algorithm>
+#include <charconv>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -31,6 +32,15 @@ Expected<bool> parse_switch(const std::string& text, const std::string& where) {
 }
 Expected<bool> parse_causal(const std::string& text, const std::string& where) {
   return read_word(text, where, "causal", "full");
+}
+
+/// A part of a whole: "0.15".
+Expected<double> parse_share(const std::string& text, const std::string& where) {
+  double share = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), share);
+  if (error != std::errc{} || end != text.data() + text.size() || share <= 0 || share > 1)
+    return fail(where, fmt::format("'{}' is no part of a whole", text.substr(0, 60)), "above 0 and up to 1: 0.15");
+  return share;
 }
 
 Expected<std::string> parse_schedule(const std::string& text, const std::string& where) {
@@ -242,6 +252,10 @@ constexpr RunField field_table[] = {
      parse_precision>(), .axis = {.usual = usual_precisions, .all = all_precisions,
               .doc = "number type of the matrix products; default: bf16 where the GPU has it"},
      .lever = {.walk = LeverWalk::words, .place = 18, .name = "number type", .words = {"bf16", "fp8"}}},
+    {.id = FieldId::masked_share, .key = "masked_share", .flag = "--masked-share", .value = "PART",
+     .group = FieldGroup::batch, .doc = "positions whose logits an encoder makes: 0.15, or 1 for all of them (required "
+                                        "there)",
+     .type = words_of<&RunWishes::masked_share, parse_share>()},
     {.id = FieldId::lora, .key = "lora", .flag = "--lora", .value = "RANK", .group = FieldGroup::batch,
      .doc = "train adapters of this rank on the frozen network (default: train all)",
      .type = count_of<&RunWishes::lora_rank, most_rank>()},

@@ -111,18 +111,33 @@ class Resolver {
     Plan& plan = scenario_.plan;
     plan.micro_batch = assumed(FieldId::micro_batch, told.micro_batch, "default");
     plan.lora_rank = told.lora_rank;
+    TRY(masked_share());
     TRY(ask_sequence());
     plan.sequence = request_.says(FieldId::sequence)
                         ? told.sequence
                         : assumed(FieldId::sequence, scenario_.network.row.sequence, "the network's own");
     if (!told.precision) assume(FieldId::precision, to_text(usual_precision()), "what the GPU has");
     plan.precision = told.precision.value_or(usual_precision());
-    scenario_.causal_attention = told.causal_attention;
+    scenario_.causal_attention = told.causal_attention && scenario_.network.row.causal;
     scenario_.pipeline = {
         told.seq_splits, told.memory_cap, request_.where(FieldId::seq_splits), request_.where(FieldId::memory_cap)};
     note_fit();
     note_window();
     return check_precision();
+  }
+
+  /// How many words are guessed is the run's to say, not the network's.
+  Expected<void> masked_share() {
+    NetworkSpec& network = scenario_.network.row;
+    const double told = request_.wishes().masked_share;
+    if (!network.masked_loss) {
+      if (told == 0) return {};
+      return fail("--masked-share", fmt::format("{} guesses no masked words", network.id), "no share");
+    }
+    if (told > 0) network.masked_share = told;
+    if (network.masked_share > 0) return {};
+    return fail("--masked-share", fmt::format("{} does not say of how many positions it makes logits", network.id),
+        "--masked-share 0.15 where the masked ones are picked, 1 where all have them (Megatron-LM)");
   }
 
   /// What a network's positions reach is hardly what it is trained on, and a step of it is no default.

@@ -92,6 +92,8 @@ TEST(Execute, GradientsOfEveryMixerAreTrue) {
 TEST(Execute, GradientsOfLayersOfTheirOwnShapeAreTrue) {
   NetworkSpec spec = tiny_transformer();
   spec.causal = false;
+  spec.norm_place = NormPlace::behind_sum;
+  spec.token_types = 2;
   spec.window.positions = 2;
   spec.value_norm = spec.layer_scale = true;
   spec.shapes = {{.name = "wide", .heads = 2, .kv_heads = 1, .head_dim = 4, .ffn_hidden = 6, .key_is_value = true}};

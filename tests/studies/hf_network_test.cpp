@@ -116,6 +116,25 @@ TEST(HfNetwork, LayersOfTheirOwnShapeAreSplitAsTheOthers) {
   EXPECT_THAT(refused.err, HasSubstr("1, 2, 4"));
 }
 
+/// An encoder is asked of how many positions it makes logits; other networks are not.
+TEST(HfNetwork, AnEncoderIsAskedForItsMaskedShare) {
+  const std::string line = "predict bert-large --machine dgx-h100 --gpus 8 --micro-batch 4 --global-batch 256";
+  EXPECT_THAT(run_line(line).err, HasSubstr("does not say of how many positions it makes logits"));
+  for (const char* wrong : {"0", "1.5", "15%", "-1", "x"})
+    EXPECT_THAT(run_line(line + " --masked-share " + wrong).err, HasSubstr("is no part of a whole")) << wrong;
+  EXPECT_THAT(run_line("predict llama3-8b --gpus 8 --masked-share 0.5").err, HasSubstr("guesses no masked words"));
+  const auto few = run_line(line + " --masked-share 0.15 --json"), all = run_line(line + " --masked-share 1 --json");
+  ASSERT_EQ(few.code, 0) << few.err;
+  const auto time = [](const auto& ran) {
+    return nlohmann::json::parse(ran.out).at("step_time_s").template get<double>();
+  };
+  EXPECT_LT(time(few), time(all));
+  EXPECT_THAT(run_line(line + " --masked-share 0.15").out, HasSubstr("attention counted full"));
+  for (const char* split :
+      {"--tp 4", "--tp 2 --cp 2", "--tp 2 --cp 2 --cp-kind gather", "--pp 4 --tp 2", "--tp 2 --sp off"})
+    EXPECT_EQ(run_line(line + " --masked-share 0.15 " + split).code, 0) << split;
+}
+
 TEST(HfNetwork, ANetworkWithoutALengthIsAskedForOne) {
   const std::string file = testing_program::own_path("hf-mamba2.json");
   std::ofstream(file) << R"({"architectures": ["Mamba2ForCausalLM"], "hidden_size": 256, "num_hidden_layers": 4,

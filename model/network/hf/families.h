@@ -81,15 +81,17 @@ void decilm(HfReader& r);
 void minimax_m3(HfReader& r);
 void gemma4(HfReader& r);
 
+// families_encoder.cpp
+void bert_masked(HfReader& r);
+void bert_pretraining(HfReader& r);
+void modernbert(HfReader& r);
+
 // families_counted.cpp
 void deepseek_v4(HfReader& r);
 /// Of Gemma 4's files those whose layers have inputs of their own or share keys; `kinds`: a name for each layer.
 void count_gemma4(HfReader& r, const std::vector<std::string>& kinds);
 void llama_vision(HfReader& r);
 void bert_model(HfReader& r);
-void bert_masked(HfReader& r);
-void bert_pretraining(HfReader& r);
-void modernbert(HfReader& r);
 void vit(HfReader& r);
 void t5(HfReader& r);
 void whisper(HfReader& r);

@@ -13,9 +13,6 @@
 namespace stepcast::detail {
 namespace {
 
-/// What BERT's classes put behind the layers.
-enum class EncoderHead : std::uint8_t { none, masked, pretraining };
-
 /// Queries, keys, values and output with biases, and a plain MLP with them; two LayerNorms.
 Count encoder_layer(Count hidden, Count ffn) {
   return 4 * linear(hidden, hidden) + linear(hidden, ffn) + linear(ffn, hidden) + 4 * hidden;
@@ -148,52 +145,16 @@ void llama_vision(HfReader& r) {
   r.lacks("attention over another sequence (cross_attention_layers)");
 }
 
-namespace {
-
-/// Norms behind the residual's sum; `head` is what its class has behind the layers.
-void bert(HfReader& r, EncoderHead head) {
+/// BERT's layers, whose loss its class does not tell.
+void bert_model(HfReader& r) {
   encoder_sizes(r);
   NetworkSpec& n = r.spec;
   n.vocab = r.size("vocab_size");
-  n.sequence = r.size("max_position_embeddings");
   r.activation("hidden_act", "gelu", false);
-  const Count h = n.hidden;
-  Count all = (n.vocab + n.sequence + r.size_or("type_vocab_size", 2)) * h + 2 * h;
-  all += n.layers * encoder_layer(h, n.ffn_hidden);
-  if (head != EncoderHead::masked) all += linear(h, h);
-  if (head != EncoderHead::none) all += linear(h, h) + 2 * h + n.vocab;
-  if (head == EncoderHead::pretraining) all += linear(h, 2);
-  r.counted = {{"language", all}};
+  const Count h = n.hidden, tables = n.vocab + r.size("max_position_embeddings") + r.size_or("type_vocab_size", 2);
+  r.counted = {{"language", tables * h + 2 * h + n.layers * encoder_layer(h, n.ffn_hidden) + linear(h, h)}};
   r.layers = {{"two-sided attention, MLP", n.layers}};
-  r.lacks("norms behind the residual's sum (num_hidden_layers)");
-  r.lacks("a loss over masked positions (vocab_size)");
-}
-
-}  // namespace
-
-void bert_model(HfReader& r) { bert(r, EncoderHead::none); }
-void bert_masked(HfReader& r) { bert(r, EncoderHead::masked); }
-void bert_pretraining(HfReader& r) { bert(r, EncoderHead::pretraining); }
-
-/// A band of positions in all but every n-th layer, gated MLPs, no biases but the head's (modernbert).
-void modernbert(HfReader& r) {
-  encoder_sizes(r);
-  NetworkSpec& n = r.spec;
-  n.vocab = r.size("vocab_size");
-  n.sequence = r.size_or("max_position_embeddings", 8192);
-  for (const char* key : {"attention_bias", "mlp_bias", "norm_bias", "classifier_bias"}) {
-    bool biased = false;
-    r.config.optional(key, biased);
-    r.config.require(!biased, key, "it is not known with biases", "false");
-  }
-  const Count every = std::max<Count>(1, r.size_or("global_attn_every_n_layers", 3)), h = n.hidden;
-  r.size_or("local_attention", 128);
-  const Count full = (n.layers + every - 1) / every;
-  // The first layer's attention has no norm: the embedding's serves. A matrix and a norm before the head, a bias on it.
-  const Count layers = n.layers * (4 * h * h + 3 * h * n.ffn_hidden + 2 * h) - h;
-  r.counted = {{"language", n.vocab * h + h + layers + h + h * h + h + n.vocab}};
-  r.layers = {{"two-sided attention, MLP", full}, {"two-sided attention in a band, MLP", n.layers - full}};
-  r.lacks("a loss over masked positions (vocab_size)");
+  r.lacks("a loss (architectures: BertForPreTraining and BertForMaskedLM have one)");
 }
 
 /// Patches, a class token, a table of positions, LayerNorm before each sublayer, a classifier.

@@ -107,7 +107,7 @@ void mamba_biases(HfReader& r) {
 }  // namespace
 
 std::vector<LayerKind> shortest(std::vector<LayerKind> kinds) {
-  for (std::size_t length = 1; length < kinds.size(); ++length) {
+  for (std::size_t length = 1; 2 * length <= kinds.size(); ++length) {
     bool repeats = true;
     for (std::size_t i = length; i < kinds.size() && repeats; ++i) repeats = kinds[i] == kinds[i - length];
     if (!repeats) continue;

@@ -97,12 +97,15 @@ std::vector<std::string> aliases_of(const Split& split) {
   return names;
 }
 
-/// What a mixer does along positions is split by its heads: all-to-all before and behind. Stands before the aliases.
+/// What a mixer does along positions is split by its heads: all-to-all before and behind; a pooled position is on all
+/// ranks. Stands before the aliases.
 std::string mixer_lines(const Split& split) {
   std::string lines;
   if (split.cp > 1)
     for (const std::string& part : split.mixer_along)
       lines += fmt::format("at mixer.{}: par {} on cp\n", part, split.mixer_heads);
+  if (split.cp > 1 && split.pooled) lines += "at pooled: par none on cp\n";
+  if (split.sequence && split.pooled) lines += "at pooled: par none on tp\n";
   return lines;
 }
 

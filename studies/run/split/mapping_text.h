@@ -19,6 +19,7 @@ struct Split {
   std::int64_t tp = 1, cp = 1, dp = 1, pp = 1, chunks = 1;
   bool experts = false;  ///< the network has experts: a second mesh line factors the same ranks for them
   bool attention = true, mixer = false, plain_mlp = true;  ///< what the network's layers have
+  bool pooled = false;                                     ///< its first position is sorted into classes
   std::vector<std::string> mixer_recompute;                ///< parts of its mixer that backward makes again in any case
   std::vector<std::string> mixer_along;                    ///< parts that go along positions, which stay whole there
   std::string mixer_heads = "u";                           ///< its dims of heads, which are split instead: "u*m"

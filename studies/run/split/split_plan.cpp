@@ -32,6 +32,7 @@ void take_experts(Split& split, const SplitWishes& wishes, const NetworkSpec& ne
 void take_layers(Split& split, const NetworkSpec& network) {
   split.attention = has_attention(network);
   split.plain_mlp = has_plain_mlp(network);
+  split.pooled = network.pooled_outputs > 0;
   const auto add = [](std::vector<std::string>& parts, const std::string& part) {
     if (!contains(parts, part)) parts.push_back(part);
   };
@@ -51,11 +52,13 @@ std::vector<std::string> gathered_inputs(const NetworkSpec& network) {
   const LayerKinds all = layer_kinds(network, network.sequence);
   const bool feeds = std::ranges::any_of(all.kinds, [](const LayerKind& kind) { return kind.feed != Feed::none; });
   const bool mixes = std::ranges::any_of(all.kinds, [](const LayerKind& kind) { return kind.mixer || kind.attention; });
-  if (network.norm_place != NormPlace::behind) {
+  if (network.norm_place == NormPlace::behind_sum) {
+    if (mixes && feeds) names.emplace_back("norm1.y");
+  } else if (network.norm_place != NormPlace::behind) {
     if (mixes) names.emplace_back("norm1.y");
     if (feeds && (!network.parallel_block || network.norms_per_layer > 1)) names.emplace_back("norm2.y");
   }
-  names.emplace_back("norm3.y");
+  if (network.norm_place != NormPlace::behind_sum) names.emplace_back("norm3.y");
   if (network.latent.kv_rank > 0) names.emplace_back("attn.norm.ckv.y");
   if (network.latent.q_rank > 0) names.emplace_back("attn.norm.cq.y");
   if (network.mtp_layers > 0) names.emplace_back("mtp.norm3.y");

@@ -66,6 +66,36 @@ TEST(LayerShapes, AnEncodersBandIsCountedKeyByKey) {
     }
 }
 
+/// 4 encoder layers of BERT's form with the words guessed at a quarter of 16 positions.
+TEST(MaskedLoss, IsCountedByHand) {
+  const std::string file = R"({"id": "encoder", "layers": 4, "hidden": 32, "ffn_hidden": 64, "heads": 4, "vocab": 100,
+    "sequence": 16, "max_positions": 16, "norm": "layernorm", "norm_place": "behind-sum", "activation": "gelu",
+    "positions": "learned", "causal": false, "linear_bias": true, "head_bias": true, "masked_loss": true,
+    "masked_share": 0.25, "pooled_outputs": 2, "token_types": 3, "tied_embeddings": true, "embedding_norm": true})";
+  const auto read = read_network(file, "n.json");
+  ASSERT_TRUE(read) << to_text(read.error());
+  EXPECT_EQ(write_network(*read_network(write_network(*read), "again.json")), write_network(*read));
+  // Layers: 4 x 32 x 32 + 4 x 32, 2 x 32 x 64 + 96, two norms of 64. Tables of 100, 16 and 3 rows and a norm. Before
+  // the logits 32 x 32 + 32 and a norm, on them 100 biases; the pooled position 32 x 32 + 32 and 2 x 33.
+  EXPECT_EQ(
+      parameter_count(*read), 4 * (4096 + 128 + 4096 + 96 + 128) + 119 * 32 + 64 + (1056 + 64 + 100) + (1056 + 66));
+  const double logits = 0.25 * (3200 + 1024), pooled = (1024 + 64) / 16.0;
+  EXPECT_DOUBLE_EQ(model_flops(*read, 1, 16, true), 6 * (4 * 8192 + logits + pooled) + 4 * 12 * 16 * 32);
+  const Network net = build_network(*read, {1, 16, 2, 2}, AttentionForm::fused);
+  EXPECT_EQ(net.elements(net.find_tensor("logits")), 4 * 100) << "a quarter of the positions";
+  EXPECT_LT(net.find_tensor("norm3.y"), 0) << "the last layer ends in its own norm";
+  const auto broken_by = [&](const std::string& from, const std::string& to) {
+    std::string text = file;
+    text.replace(text.find(from), from.size(), to);
+    const auto wrong = read_network(text, "n.json");
+    return wrong ? "" : to_text(wrong.error());
+  };
+  EXPECT_NE(broken_by("\"causal\": false", "\"causal\": true").find("what follows a masked position is seen"),
+      std::string::npos);
+  EXPECT_NE(broken_by("\"masked_loss\": true", "\"masked_loss\": false").find("no position of it is masked"),
+      std::string::npos);
+}
+
 TEST(BlockPicks, AreCountedByHand) {
   const auto read =
       read_network(file_with("*-:full *-", R"([{"name": "full", "all_keys": true}])",

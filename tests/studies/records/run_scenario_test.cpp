@@ -132,5 +132,59 @@ TEST(KnownNetworks, HaveWhatRecordsLeaveOut) {
   EXPECT_FALSE(other.qkv_bias || other.qk_norm || other.experts.router_bias || other.experts.expert_bias);
 }
 
+/// A record that states a hybrid's layers gives what the catalogue has.
+TEST(KnownNetworks, StatedLayersOfAHybridAreTaken) {
+  records::Run run = record_of_small_run("NeMo 26.02", "2026-02");
+  run.model.name = "Nemotron-3-Nano-30B-A3B";
+  run.model.layers = 52, run.model.hidden = 2688, run.model.ffn_hidden = 1856, run.model.heads = 32,
+  run.model.kv_heads = 2, run.model.head_dim = 128, run.model.vocab = 131072, run.model.seq_len = 8192;
+  run.model.attention = "hybrid";
+  run.model.experts = RunExperts{.count = 128, .top_k = 6, .ffn_hidden = 1856, .shared_ffn = 3712};
+  const NetworkSpec named = made_of(run).scenario.network.row;
+  run.model.hybrid = RunHybrid{"MEMEM*EMEMEM*EMEMEM*EMEMEM*EMEMEM*EMEMEMEM*EMEMEMEME", 64, 64, 128, 8, 4, 128};
+  const NetworkSpec stated = made_of(run).scenario.network.row;
+  EXPECT_EQ(parameter_count(stated), parameter_count(named));
+  EXPECT_DOUBLE_EQ(model_flops(stated, 1, 8192, true), model_flops(named, 1, 8192, true));
+  EXPECT_TRUE(stated.pattern == named.pattern);
+  run.model.hybrid->pattern += "/*E/*E";
+  const NetworkSpec predicts = made_of(run).scenario.network.row;
+  EXPECT_EQ(predicts.mtp_layers, 2);
+  EXPECT_EQ(predicts.mtp_pattern.size(), 2U);
+  run.model.hybrid->pattern = "MEX";
+  EXPECT_NE(to_text(scenario_of(run).error()).find("'X' is no layer"), std::string::npos);
+}
+
+TEST(KnownNetworks, AnEncoderHasBertsLayers) {
+  records::Run run = record_of_small_run("PyTorch, LAMB, NGC", "2022-09");
+  run.model.arch = "encoder (bidirectional), MLM head";
+  run.model.tied_embeddings = true;
+  const NetworkSpec bert = made_of(run).scenario.network.row;
+  EXPECT_TRUE(!bert.causal && bert.masked_loss && bert.norm_place == NormPlace::behind_sum);
+  EXPECT_DOUBLE_EQ(bert.masked_share, 80.0 / 512);
+  run.software = "Megatron-LM main";
+  EXPECT_DOUBLE_EQ(made_of(run).scenario.network.row.masked_share, 1) << "it makes the logits of all positions";
+}
+
+TEST(KnownNetworks, LayersThatNothingDescribesAreRefusedByName) {
+  for (const auto& [arch, layers] : {std::pair{"convolutional, 224x224", "convolutions over images"},
+           {"recommendation: 26 embedding tables", "tables and dot products of a recommender"},
+           {"encoder (12) - decoder (12), cross attention", "attention over another sequence"},
+           {"diffusion transformer (self + cross attention, adaLN)", "attention over another sequence"}}) {
+    records::Run run = record_of_small_run("PyTorch", "2022-09");
+    run.model.arch = arch;
+    EXPECT_NE(to_text(scenario_of(run).error()).find(layers), std::string::npos) << arch;
+  }
+}
+
+TEST(RunGpuCount, ARecordWithoutOneHasNoScenarioButIsRead) {
+  const auto runs = read_runs(R"([{"id": "x", "source": {"ref": "r"}, "new": true, "model": {"name": "GPT", "layers": 2,
+    "hidden": 64, "heads": 4, "seq_len": 128, "vocab": 100, "hybrid": null}, "hardware": {"gpu": "A100-80GB-SXM"},
+    "parallel": {"gpus": null, "tp": 8, "pp": 1, "cp": 1, "dp": null}, "batch": {"global_batch": 8},
+    "measured": {"step_time_s": 1.0}}])",
+      "runs.json");
+  ASSERT_TRUE(runs) << to_text(runs.error());
+  EXPECT_NE(to_text(scenario_of(runs->front()).error()).find("on how many GPUs it ran"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace stepcast::records

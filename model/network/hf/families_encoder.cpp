@@ -1,0 +1,73 @@
+// Encoders whose loss is over masked words: src/transformers/models/<family> of transformers.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "model/network/hf/families.h"
+
+namespace stepcast::detail {
+namespace {
+
+void masked_encoder(HfReader& r) {
+  NetworkSpec& n = r.spec;
+  n.layers = r.size("num_hidden_layers");
+  n.hidden = r.size("hidden_size");
+  n.heads = n.kv_heads = r.size("num_attention_heads");
+  n.ffn_hidden = r.size("intermediate_size");
+  n.vocab = r.size("vocab_size");
+  n.tied_embeddings = r.tied_or(true);
+  n.causal = false;
+  n.masked_loss = n.head_bias = n.embedding_norm = true;
+}
+
+}  // namespace
+
+/// Norms behind the residual's sum, LayerNorm and biases everywhere.
+void bert_masked(HfReader& r) {
+  masked_encoder(r);
+  NetworkSpec& n = r.spec;
+  n.sequence = n.max_positions = r.size("max_position_embeddings");
+  n.positions = Positions::learned;
+  n.token_types = r.size_or("type_vocab_size", 2);
+  n.norm = Norm::layernorm;
+  n.norm_place = NormPlace::behind_sum;
+  n.linear_bias = true;
+  r.activation("hidden_act", "gelu", false);
+  const std::string positions = r.text_or("position_embedding_type", "absolute");
+  r.config.require(positions == "absolute", "position_embedding_type",
+      fmt::format("positions '{:.20}' are none of our forms", positions), "absolute");
+  r.dropout({"hidden_dropout_prob", "attention_probs_dropout_prob"}, 0.1);
+}
+
+/// The same, and whether two sentences follow each other.
+void bert_pretraining(HfReader& r) {
+  bert_masked(r);
+  r.spec.pooled_outputs = 2;
+}
+
+/// A band of positions in all but every n-th layer, gated MLPs, rotary positions; no biases but the logits'.
+void modernbert(HfReader& r) {
+  masked_encoder(r);
+  NetworkSpec& n = r.spec;
+  n.sequence = r.size_or("max_position_embeddings", 8192);
+  n.norm = Norm::layernorm_scale;
+  r.activation("hidden_activation", "gelu", true);
+  for (const char* key : {"attention_bias", "mlp_bias", "norm_bias", "classifier_bias"}) {
+    bool biased = false;
+    r.config.optional(key, biased);
+    r.config.require(!biased, key, "its layers are not known with biases", "false");
+  }
+  for (const char* key : {"embedding_dropout", "mlp_dropout", "attention_dropout"}) r.dropout({key}, 0);
+  const std::int64_t every = std::max<std::int64_t>(1, r.size_or("global_attn_every_n_layers", 3)),
+                     band = r.size_or("local_attention", 128);
+  n.window.positions = band / 2 + 1;  // half of them on either side, and the query's own
+  n.shapes = {{.name = "first", .bare_attention = true}};
+  for (std::int64_t layer = 0; layer < n.layers; ++layer) {
+    LayerKind kind{Feed::mlp, layer % every != 0, false, true};
+    kind.shape = layer == 0 ? 1 : 0;
+    n.pattern.push_back(kind);
+  }
+  if (every == 1 || n.layers == 1) n.window = {};
+}
+
+}  // namespace stepcast::detail
