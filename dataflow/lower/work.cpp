@@ -189,7 +189,9 @@ KernelWork attention(const FuseContext& c, const PlacedItem& item) {
   for (int loop : loops_of(op))
     if (!contains(op.whole_loops, loop)) points *= local_extent(c.network, loop, c.splits[item.op], c.mesh);
   const double keys = local_extent(c.network, op.key_loop, c.splits[item.op], c.mesh);
-  const double seen = mean_keys(op.domain, op.reach, static_cast<std::int64_t>(keys)), walked = walked_keys(op, keys);
+  const double beside = mean_compressed(op.beside, static_cast<std::int64_t>(keys));
+  const double seen = mean_keys(op.domain, op.reach, static_cast<std::int64_t>(keys)) + beside,
+               walked = walked_keys(op, keys) + beside;
   points *= walked / keys;
   // Forward: Q K and P V. Backward: five products instead of two (scores again, dV, dP, dQ, dK).
   const double query = static_cast<double>(c.network.dims[op.inputs.front().loops.back()].extent),

@@ -64,6 +64,15 @@ struct SparseAttention {
   std::int64_t block = 1;  ///< keys that are picked together; top_k counts keys
 };
 
+/// Attention over a window of keys and over compressed ones (DeepSeek-V4; transformers
+/// src/transformers/models/deepseek_v4): queries through a low rank, one head of keys that are values, too, outputs
+/// through low ranks by groups of heads. Which layers compress how is their shape's. q_rank 0 = none.
+struct CompressedAttention {
+  std::int64_t q_rank = 0, o_rank = 0, o_groups = 0;
+  std::int64_t window = 0;                                 ///< plain keys that a query sees, its own among them
+  std::int64_t top_k = 0, index_heads = 0, index_dim = 0;  ///< of layers that pick among compressed keys
+};
+
 /// Layers whose queries see only the last `positions` keys, their own among them (without a causal mask as many on
 /// either side), or the keys of their own chunk of so many. positions 0 = none.
 struct AttentionWindow {
@@ -83,6 +92,9 @@ struct LayerShape {
   std::int64_t heads = 0, kv_heads = 0, head_dim = 0, ffn_hidden = 0;
   bool key_is_value = false;    ///< values are the keys before their norm and rotation: one projection serves both
   bool bare_attention = false;  ///< no norm before attention: the embedding's serves (ModernBERT's first layer)
+  std::int64_t ratio = 0;       ///< of compressed attention: positions that a compressed key stands for; 0: none
+  bool picks = false;           ///< an indexer picks among compressed keys, whose neighbours overlap
+  bool hashed_experts = false;  ///< a hash of the word chooses the experts: no correction of the router
   bool all_keys = false;        ///< queries see all keys, where the network's see those that an indexer picks
   Mixer mixer{};                ///< in place of the network's
 };
@@ -135,6 +147,8 @@ struct NetworkSpec {
   Experts experts;
   LatentAttention latent;
   SparseAttention sparse;
+  CompressedAttention compressed;
+  std::int64_t streams = 1;  ///< residual streams, mixed before and behind each sublayer (mHC, arXiv 2512.24880)
   AttentionWindow window;
   Mixer mixer;  ///< what layers have in place of attention, where the pattern says so
   /// A kind for each layer, repeated over all; empty: attention in all, feeds by `experts`, windows by `window`.

@@ -126,6 +126,37 @@ void check_sparse(Rules& rules) {
       n.window.positions == 0, "window", "sparse attention in a window is none of our forms", "one of the two");
 }
 
+void check_compressed(Rules& rules) {
+  const NetworkSpec& n = rules.n;
+  const CompressedAttention& a = n.compressed;
+  if (rules.broken()) return;
+  for (std::size_t i = 0; i < n.shapes.size(); ++i) {
+    const LayerShape& shape = n.shapes[i];
+    const std::string key = fmt::format("shapes/{}", i);
+    rules.require(shape.ratio == 0 || a.q_rank > 0, key.c_str(), "only compressed attention has a ratio",
+        "\"compressed_attention\"");
+    rules.require(!shape.picks || (shape.ratio > 0 && a.top_k > 0), key.c_str(),
+        "there are no compressed keys to pick from", "a ratio, and top_k of compressed_attention");
+  }
+  if (a.q_rank == 0) return;
+  rules.require(n.latent.kv_rank == 0 && n.sparse.top_k == 0 && !n.window.positions, "compressed_attention",
+      "one form of attention is enough", "neither latent_attention, sparse_attention nor window");
+  rules.require(n.kv_heads == 1, "kv_heads", fmt::format("compressed attention has one, not {}", n.kv_heads), "1");
+  rules.require(a.o_groups >= 1 && n.heads % a.o_groups == 0, "compressed_attention/o_groups",
+      fmt::format("{} groups of {} heads", a.o_groups, n.heads), fmt::format("one of: {}", divisors_of(n.heads)));
+  rules.require(!n.linear_bias && !n.qkv_bias && !n.out_bias && !n.qk_norm, "compressed_attention",
+      "it has no biases and has norms of its own", "linear_bias, qkv_bias, out_bias and qk_norm false");
+  rules.require(n.causal, "causal", "compressed keys are those before a query", "true");
+}
+
+void check_streams(Rules& rules) {
+  const NetworkSpec& n = rules.n;
+  if (n.streams == 1) return;
+  rules.require(
+      n.norm_place == NormPlace::before && !n.parallel_block && !n.linear_bias && !n.dropout && !n.layer_scale,
+      "streams", "several residual streams stand with norms before each sublayer, without biases", "1");
+}
+
 void check_groups(Rules& rules) {
   const Experts& e = rules.n.experts;
   if (rules.broken() || (e.groups == 0 && e.top_groups == 0)) return;
@@ -284,6 +315,8 @@ Expected<NetworkSpec> complete_network(NetworkSpec spec, const std::string& wher
   check_attention(rules);
   check_latent(rules);
   check_sparse(rules);
+  check_compressed(rules);
+  check_streams(rules);
   check_experts(rules);
   check_window(rules);
   check_pattern(rules);

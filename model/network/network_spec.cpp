@@ -66,6 +66,16 @@ constexpr auto window_members = [](auto& file, auto& window) {
   file.optional("chunks", window.chunks);
 };
 
+constexpr auto compressed_members = [](auto& file, auto& compressed) {
+  file.read("q_rank", compressed.q_rank, width_range);
+  file.read("o_rank", compressed.o_rank, width_range);
+  file.read("o_groups", compressed.o_groups, head_range);
+  file.read("window", compressed.window, sequence_range);
+  file.rare("top_k", compressed.top_k, or_none(sequence_range));
+  file.rare("index_heads", compressed.index_heads, or_none(head_range));
+  file.rare("index_dim", compressed.index_dim, or_none(width_range));
+};
+
 constexpr auto read_own_mixer = [](JsonObject& file, Mixer& mixer) {
   if (auto object = file.optional_object("mixer")) mixer = read_mixer(*object);
 };
@@ -81,6 +91,9 @@ constexpr auto shape_members = [](auto& file, auto& shape) {
   file.rare("ffn_hidden", shape.ffn_hidden, width_range);
   file.rare("key_is_value", shape.key_is_value);
   file.rare("bare_attention", shape.bare_attention);
+  file.rare("ratio", shape.ratio, or_none(sequence_range));
+  file.rare("picks", shape.picks);
+  file.rare("hashed_experts", shape.hashed_experts);
   file.rare("all_keys", shape.all_keys);
   file.reading(read_own_mixer, shape.mixer);
   file.writing(write_own_mixer, shape.mixer);
@@ -174,6 +187,8 @@ constexpr auto network_members = [](auto& file, auto& spec) {
   file.part("experts", spec.experts.count > 0, spec.experts, expert_members);
   file.reading(read_ffn_hidden, spec);
   file.part("latent_attention", spec.latent.kv_rank > 0, spec.latent, latent_members);
+  file.part("compressed_attention", spec.compressed.q_rank > 0, spec.compressed, compressed_members);
+  file.unless(std::int64_t{1}, "streams", spec.streams, IntegerRange{1, 64});
   file.part("sparse_attention", spec.sparse.top_k > 0, spec.sparse, sparse_members);
   file.part("window", spec.window.positions > 0, spec.window, window_members);
   file.writing(write_own_mixer, spec.mixer);

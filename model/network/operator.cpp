@@ -43,6 +43,9 @@ constexpr std::array kFunctions{
     FunctionRow{"conv", 0b11, false, 0},
     // scores of queries, keys and weights, and the best of each row
     FunctionRow{"index", 0b111, false, 0},    FunctionRow{"join", 0, false, 0},
+    // gated sums of neighbours; coefficients of residual streams, and the streams mixed by them
+    FunctionRow{"compress", 0b111, false, 0}, FunctionRow{"sinkhorn", 0b111, false, 0},
+    FunctionRow{"merge", 0b11, false, 0},     FunctionRow{"spread", 0b111, false, 0},
     FunctionRow{"sigmoid_gate", 0b11, false, 0}, FunctionRow{"xielu", 0b11, false, 0},
     // a cap by tanh: reads its own output
     FunctionRow{"softcap", 0, true, 0},
@@ -78,6 +81,14 @@ double scan_flops(const ScanFunction& scan, const ScanExtents& e) {
   return e.chunk *
              (scan.keys * e.keys + scan.values * e.values + heads * (scan.heads * e.key_size + scan.square * e.chunk)) +
          scan.states * e.key_size * e.values;
+}
+
+double mean_compressed(const CompressedKeys& keys, std::int64_t positions) {
+  if (keys.ratio == 0 || positions == 0) return 0;
+  // Query m (from 1) sees m / ratio of them, rounded down, until it sees `reach`.
+  const std::int64_t rising = std::min(positions, keys.ratio * keys.reach), whole = rising / keys.ratio;
+  const std::int64_t sum = keys.ratio * (whole * (whole - 1) / 2) + whole * (rising % keys.ratio + 1);
+  return static_cast<double>(sum + (positions - rising) * keys.reach) / static_cast<double>(positions);
 }
 
 std::vector<std::string> function_names() {
@@ -184,7 +195,7 @@ double forward_flops(const Operator& op, const std::vector<Dim>& dims, bool caus
     if (walked(loop)) points *= static_cast<double>(dims[loop].extent);
   if (op.domain != Domain::all && causal_half) {
     const std::int64_t keys = dims[op.key_loop].extent;
-    points *= mean_keys(op.domain, op.reach, keys) / static_cast<double>(keys);
+    points *= (mean_keys(op.domain, op.reach, keys) + mean_compressed(op.beside, keys)) / static_cast<double>(keys);
   }
   // The attention core is two products over the same points: Q K over the query's head size, P V over the value's.
   if (op.kind == OperatorKind::attention)

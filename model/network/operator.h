@@ -63,6 +63,14 @@ enum class Domain : std::uint8_t {
   chosen,  ///< `reach` keys <= query that an indexer picks for each query
 };
 
+/// Keys that stand for `ratio` positions each, which attention sees beside those of its domain: those before the query,
+/// at most `reach`. ratio 0: none.
+struct CompressedKeys {
+  std::int64_t ratio = 0, reach = 0;
+};
+/// The mean over the queries of a sequence.
+double mean_compressed(const CompressedKeys& keys, std::int64_t positions);
+
 struct Operator {
   std::string name;               ///< unique in its block: "attn.qkv.q"
   std::vector<std::string> tags;  ///< "attn", "attn.qkv": scopes for `at` and `recompute`
@@ -74,6 +82,7 @@ struct Operator {
   std::vector<int> whole_loops;  ///< loops that may not be split (opaque kinds)
   Domain domain = Domain::all;
   std::int64_t reach = 0;              ///< of a window or a chunk, in positions
+  CompressedKeys beside{};             ///< of attention: seen with those of the domain
   std::int64_t chunk = 0;              ///< of a scan: positions that it takes at a time; 0 = one by one
   int query_loop = -1, key_loop = -1;  ///< the loops that `domain` relates
   std::string kernel;  ///< operators in a row with the same non-empty name run as one kernel, if the software joins it

@@ -29,7 +29,15 @@ Count latent_matrices(const NetworkSpec& n) {
   return queries + keys_values + n.heads * a.value_dim * n.hidden;
 }
 
+/// Queries, keys and outputs (deepseek_v4/modeling_deepseek_v4.py); what compresses keys is the layer's.
+Count compressed_matrices(const NetworkSpec& n) {
+  const CompressedAttention& a = n.compressed;
+  const Count width = n.heads * n.head_dim;
+  return (n.hidden + width) * a.q_rank + n.hidden * n.head_dim + width * a.o_rank + a.o_groups * a.o_rank * n.hidden;
+}
+
 Count attention_matrices(const NetworkSpec& n) {
+  if (n.compressed.q_rank > 0) return compressed_matrices(n);
   if (n.latent.kv_rank > 0) return latent_matrices(n);
   const Count q = n.heads * n.head_dim, kv = n.kv_heads * n.head_dim;
   return n.hidden * (q + (n.key_is_value ? 1 : 2) * kv) + q * n.hidden + (n.attention_gate ? n.hidden * q : 0);
@@ -37,6 +45,7 @@ Count attention_matrices(const NetworkSpec& n) {
 
 /// Biases of the projections, and the norms inside the attention.
 Count attention_vectors(const NetworkSpec& n) {
+  if (n.compressed.q_rank > 0) return norm_size(n, n.compressed.q_rank) + norm_size(n, n.head_dim) + n.heads;
   if (n.latent.kv_rank > 0) return norm_size(n, n.latent.q_rank) + norm_size(n, n.latent.kv_rank);
   Count vectors = 0;
   if (n.linear_bias || n.qkv_bias) vectors += (n.heads + (n.key_is_value ? 1 : 2) * n.kv_heads) * n.head_dim;
@@ -54,6 +63,38 @@ Count index_matrices(const NetworkSpec& n) {
   return n.latent.q_rank * s.heads * s.head_dim + n.hidden * (s.head_dim + s.heads);
 }
 bool picks(const NetworkSpec& n, const LayerKind& kind) { return n.sparse.top_k > 0 && kind.attention && !kind.picked; }
+
+/// What makes keys of several, and what picks among them: matrices and vectors.
+struct Compressor {
+  Count matrices = 0, vectors = 0;
+};
+Compressor compressor_of(const NetworkSpec& n, const LayerShape& shape) {
+  const CompressedAttention& a = n.compressed;
+  Compressor made;
+  const auto add = [&](Count width) {
+    const Count wide = shape.picks ? 2 * width : width;
+    made.matrices += 2 * n.hidden * wide;
+    made.vectors += shape.ratio * wide + norm_size(n, width);
+  };
+  if (shape.ratio == 0) return made;
+  add(n.head_dim);
+  if (!shape.picks) return made;
+  add(a.index_dim);
+  made.matrices += (a.q_rank * a.index_dim + n.hidden) * a.index_heads;
+  return made;
+}
+Compressor compressor_of(const NetworkSpec& n, const LayerKind& kind) {
+  return kind.shape > 0 && kind.attention ? compressor_of(n, n.shapes[kind.shape - 1U]) : Compressor{};
+}
+
+/// What mixes residual streams before and behind a sublayer: what goes in, what comes out, and each with each.
+Count stream_matrices(const NetworkSpec& n) {
+  return n.streams == 1 ? 0 : n.streams * (n.streams + 2) * n.streams * n.hidden;
+}
+Count stream_vectors(const NetworkSpec& n) { return n.streams == 1 ? 0 : n.streams * (n.streams + 2) + 3; }
+/// And what makes one of them behind the last layer.
+Count merging_matrices(const NetworkSpec& n) { return n.streams == 1 ? 0 : n.streams * n.streams * n.hidden; }
+Count merging_vectors(const NetworkSpec& n) { return n.streams == 1 ? 0 : n.streams + 1; }
 
 /// Matrices that one token meets in a routed layer's MLP (`experts` = top_k), or all of them (`experts` = count).
 Count routed_matrices(const NetworkSpec& n, Count experts) {
@@ -78,6 +119,9 @@ Count layer_norms(const NetworkSpec& n, const LayerKind& kind) {
 
 Count own_parameters(const NetworkSpec& n, const LayerKind& kind) {
   Count total = layer_norms(n, kind) * norm_size(n, n.hidden) + (n.layer_scale ? 1 : 0);
+  total += kind.sublayers() * (stream_matrices(n) + stream_vectors(n));
+  const Compressor compressor = compressor_of(n, kind);
+  total += compressor.matrices + compressor.vectors;
   if (kind.attention) total += attention_matrices(n) + attention_vectors(n);
   if (picks(n, kind))
     total += index_matrices(n) + (n.latent.kv_rank > 0 ? 2 * n.sparse.head_dim : 2 * norm_size(n, n.sparse.head_dim));
@@ -96,14 +140,14 @@ Count layer_parameters(const NetworkSpec& n, const LayerKind& kind) {
 /// A multi-token prediction module of DeepSeek-V3 (arXiv 2412.19437) eq. 21-23: the norms of its two inputs, their
 /// joint projection, one layer like the last, a final norm. Embedding and head are those of the model.
 Count prediction_module_parameters(const NetworkSpec& n) {
-  Count total = 3 * norm_size(n, n.hidden) + 2 * n.hidden * n.hidden;
+  Count total = 3 * norm_size(n, n.hidden) + 2 * n.hidden * n.hidden + merging_matrices(n) + merging_vectors(n);
   for (const LayerKind& kind : prediction_layers(n)) total += layer_parameters(n, kind);
   return total;
 }
 
 /// Per token, of a layer without its attention core: of the matrices that the token meets, and of scans.
 double layer_flops(const NetworkSpec& n, const LayerKind& kind) {
-  Count matrices = 0;
+  Count matrices = kind.sublayers() * stream_matrices(n) + compressor_of(n, kind).matrices;
   if (kind.attention) matrices += attention_matrices(n);
   if (picks(n, kind)) matrices += index_matrices(n);
   if (kind.feed == Feed::experts) matrices += routed_matrices(n, n.experts.top_k);
@@ -133,8 +177,22 @@ double sparse_core_flops(const NetworkSpec& n, const LayerKind& kind, std::int64
   return core + (kind.picked ? 0 : 2 * all * static_cast<double>(n.sparse.heads * (n.sparse.head_dim + 1)));
 }
 
+/// In full: the window and all compressed keys of the sequence, or as many as are picked.
+double compressed_core_flops(const NetworkSpec& n, const LayerKind& kind, std::int64_t sequence, bool causal) {
+  const CompressedAttention& a = n.compressed;
+  const LayerShape shape = kind.shape > 0 ? n.shapes[kind.shape - 1U] : LayerShape{};
+  const std::int64_t window = std::min(a.window, sequence), all = shape.ratio > 0 ? sequence / shape.ratio : 0,
+                     reach = shape.picks ? std::min(a.top_k, all) : all;
+  const double keys =
+      causal ? mean_keys(Domain::window, window, sequence) + mean_compressed({shape.ratio, reach}, sequence)
+             : static_cast<double>(window + reach);
+  const double scored = shape.picks ? static_cast<double>(all) * (causal ? 0.5 : 1) : 0;
+  return core_flops(n, keys) + 2 * scored * static_cast<double>(a.index_heads * a.index_dim);
+}
+
 double core_flops_of(const NetworkSpec& n, const LayerKind& kind, std::int64_t sequence, bool causal) {
   if (!kind.attention) return 0;
+  if (n.compressed.q_rank > 0) return compressed_core_flops(n, kind, sequence, causal);
   causal = causal && n.causal;
   if (n.sparse.top_k > 0) return sparse_core_flops(n, kind, sequence, causal);
   if (!kind.windowed) return core_flops(n, static_cast<double>(sequence) * (causal ? 0.5 : 1));
@@ -146,7 +204,8 @@ double core_flops_of(const NetworkSpec& n, const LayerKind& kind, std::int64_t s
 
 /// Per token: the logits, of masked positions with the matrix before them; what the first position goes through.
 double head_flops(const NetworkSpec& n, std::int64_t sequence) {
-  const auto hidden = static_cast<double>(n.hidden), logits = 2 * hidden * static_cast<double>(n.vocab);
+  const auto hidden = static_cast<double>(n.hidden);
+  const double logits = 2 * (hidden * static_cast<double>(n.vocab) + static_cast<double>(merging_matrices(n)));
   const double pooled =
       n.pooled_outputs == 0 || sequence == 0
           ? 0
@@ -170,6 +229,7 @@ std::int64_t parameter_count(const NetworkSpec& n) {
     total += all.count(kind) * layer_parameters(n, all.kinds[kind]);
   total += (n.tied_embeddings ? 1 : 2) * n.vocab * n.hidden + n.token_types * n.hidden;
   if (n.norm_place != NormPlace::behind_sum) total += norm_size(n, n.hidden);
+  total += merging_matrices(n) + merging_vectors(n);
   if (n.masked_loss) total += n.hidden * n.hidden + (n.linear_bias ? n.hidden : 0) + norm_size(n, n.hidden);
   if (n.pooled_outputs > 0) total += (n.hidden + 1) * (n.hidden + n.pooled_outputs);
   // The position table has its own number of rows, whatever the training sequence.
@@ -188,7 +248,8 @@ double model_flops(const NetworkSpec& n, double tokens, std::int64_t sequence, b
     };
     return kind.shape == 0 ? flops(n) : flops(shaped(n, kind.shape));
   };
-  double module = 4 * hidden * hidden + head, total = head;
+  // A module projects each stream, and the embedding once.
+  double module = 2 * static_cast<double>(n.streams + 1) * hidden * hidden + head, total = head;
   for (const LayerKind& kind : prediction_layers(n)) module += flops_of(kind);
   for (std::size_t kind = 0; kind < all.kinds.size(); ++kind)
     total += static_cast<double>(all.count(kind)) * flops_of(all.kinds[kind]);

@@ -67,4 +67,33 @@ double printed_flops(const NetworkSpec& n, double tokens, std::int64_t sequence)
   return 3 * tokens * total;
 }
 
+double torchtitan_flops(const NetworkSpec& n, double tokens, std::int64_t sequence) {
+  const Experts& e = n.experts;
+  const double gate = gated_share(n), hidden = number(n.hidden), inner = number(e.latent > 0 ? e.latent : n.hidden);
+  const double idle = 2 * gate * inner * number(e.ffn_hidden) * number(e.count - e.top_k);
+  double active = number(parameter_count(n)) +
+                  number(n.mtp_layers) * (hidden * number(n.vocab) + number(n.streams - 1) * hidden * hidden);
+  if (!n.tied_embeddings) active -= hidden * number(n.vocab);
+  const auto leave_out = [&](const LayerKind& kind, double layers) {
+    if (kind.feed != Feed::experts) return;
+    active -= layers * (idle + (shaped(n, kind.shape).experts.router_bias ? number(e.count) : 0));
+  };
+  const LayerKinds all = layer_kinds(n, sequence);
+  for (std::size_t kind = 0; kind < all.kinds.size(); ++kind) leave_out(all.kinds[kind], number(all.count(kind)));
+  if (n.mtp_layers > 0)
+    for (const LayerKind& kind : prediction_layers(n)) leave_out(kind, number(n.mtp_layers));
+  return 6 * tokens * active + model_flops(n, tokens, sequence, false) - model_flops(n, tokens, 0, false);
+}
+
+std::span<const FlopsCount> flops_counts() {
+  static constexpr FlopsCount rows[] = {
+      {"nvidia", "NVIDIA's count", printed_flops}, {"torchtitan", "torchtitan's count", torchtitan_flops}};
+  return rows;
+}
+
+const FlopsCount* find_flops_count(const std::string& id) {
+  const auto row = std::ranges::find(flops_counts(), id, &FlopsCount::id);
+  return row == flops_counts().end() ? nullptr : &*row;
+}
+
 }  // namespace stepcast

@@ -17,8 +17,10 @@ TransformerBuilder::TransformerBuilder(const NetworkSpec& spec, const BatchShape
   s_ = dim("s", batch.positions);
   t_ = dim("t", batch.positions);
   h_ = dim("h", spec.hidden);
-  g_ = dim("g", spec.kv_heads);
-  r_ = dim("r", spec.heads / spec.kv_heads);
+  // Compressed attention has one head of keys; its outputs go by groups.
+  const std::int64_t groups = spec.compressed.q_rank > 0 ? spec.compressed.o_groups : spec.kv_heads;
+  g_ = dim("g", groups);
+  r_ = dim("r", spec.heads / groups);
   d_ = dim("d", spec.latent.kv_rank > 0 ? spec.latent.nope_dim + spec.latent.rope_dim : spec.head_dim);
   f_ = dim("f", spec.ffn_hidden);
   v_ = dim("v", spec.vocab);
@@ -49,6 +51,17 @@ TransformerBuilder::TransformerBuilder(const NetworkSpec& spec, const BatchShape
     ik_ = dim("ik", std::max<std::int64_t>(1, std::min(x.top_k, batch.positions) / x.block));
     if (latent) dq_ = dim("dq", spec.latent.kv_rank + spec.latent.rope_dim);
   }
+  if (const CompressedAttention& x = spec.compressed; x.q_rank > 0) {
+    lq_ = dim("lq", x.q_rank);
+    or_ = dim("or", x.o_rank);
+    if (x.top_k > 0) ih_ = dim("ih", x.index_heads), id_ = dim("id", x.index_dim);
+  }
+  if (spec.streams > 1) {
+    constexpr std::int64_t scales = 3;  // of what goes in, of what comes out, and of the streams among each other
+    const std::int64_t n = spec.streams, mixed = n * (n + 2);
+    n_ = dim("n", n), cc_ = dim("cc", mixed), cs_ = dim("cs", mixed + scales);
+    hc_ = dim("hc", n), hs_ = dim("hs", n + 1);
+  }
   make_shapes();
   sm_ = s_;
   if (spec.masked_loss) {
@@ -62,6 +75,10 @@ TransformerBuilder::TransformerBuilder(const NetworkSpec& spec, const BatchShape
   embedding_table_ = weight("E", {v_, h_});
   head_table_ = spec.tied_embeddings ? embedding_table_ : weight("H", {v_, h_});
   tokens_ = tensor("tokens", {b_, s_}, 8, TensorRole::data);
+}
+
+std::vector<int> TransformerBuilder::streamed() const {
+  return n_ >= 0 ? std::vector<int>{b_, s_, n_, h_} : std::vector<int>{b_, s_, h_};
 }
 
 /// A dim of another extent is called after the shape: "f.wide". What splits f splits it, too.
@@ -78,6 +95,11 @@ void TransformerBuilder::make_shapes() {
       return dim((net_.dims[usual].name + suffix).c_str(), extent);
     };
     // The groups and their queries are split as one (`par g*r`): where one is the shape's own, both are.
+    if (const std::int64_t ratio = whole_.shapes[i - 1U].ratio; ratio > 0) {
+      const std::int64_t positions = std::max<std::int64_t>(1, batch_.positions / ratio);
+      made.sc = dim(("s" + suffix).c_str(), positions), made.tc = dim(("t" + suffix).c_str(), positions);
+      made.ra = dim(("ra" + suffix).c_str(), ratio);
+    }
     if (own.kv_heads != whole_.kv_heads || own.heads != whole_.heads) {
       made.g = dim(("g" + suffix).c_str(), own.kv_heads);
       made.r = dim(("r" + suffix).c_str(), own.heads / own.kv_heads);
@@ -103,6 +125,8 @@ void TransformerBuilder::use_shape(std::uint8_t shape) {
   const Shape& used = shapes_[shape];
   spec_ = used.spec;
   g_ = used.g, r_ = used.r, d_ = used.d, f_ = used.f;
+  sc_ = used.sc, tc_ = used.tc, ra_ = used.ra;
+  picks_ = shape > 0 && whole_.shapes[shape - 1U].picks;
   mixer_suffix_ = used.suffix;
 }
 
@@ -246,10 +270,43 @@ void TransformerBuilder::embedding() {
   }
   if (spec_->embedding_norm) x = norm("norm0", x, {"norm", "embed"});
   x = dropped("embed", x, {"embed"}, "embedding_dropout");
+  if (n_ >= 0) {
+    const int copies = activation("X0.streams", {b_, s_, n_, h_});
+    add("embed.streams", {"embed"}, OperatorKind::linear, "scale", copies, {x}, "embedding");
+    x = copies;
+  }
   net_.blocks.back().output = x;
 }
 
+/// Of each position, from all its streams: a product in fp32, its scale by their mean square, a Sinkhorn iteration
+/// (mHC, arXiv 2512.24880, section 4.2). `scales`: what is learned beside the matrix.
+int TransformerBuilder::coefficients(const std::string& name, int x, int count, int scales) {
+  const Tags tags{"streams"};
+  const int scores = statistic(name + ".scores", {b_, s_, count}), q = statistic(name + ".q", {b_, s_}),
+            mix = statistic(name + ".mix", {b_, s_, count});
+  product(name + ".scores", tags, scores, x, weight("W." + name, {n_, h_, count}));
+  add(name + ".q", tags, OperatorKind::nonlinear, "square", q, {x}, name).monoid = Monoid::sum;
+  add(name + ".mix", tags, OperatorKind::opaque, "sinkhorn", mix, {scores, q, weight(name + ".scale", {scales})}, name)
+      .whole_loops = {count, scales};
+  return mix;
+}
+
+int TransformerBuilder::merged(const std::string& name, int x, int mix) {
+  const int y = activation(name + ".in", {b_, s_, h_});
+  add(name + ".merge", {"streams"}, OperatorKind::opaque, "merge", y, {x, mix}, name).whole_loops = {
+      n_, net_.tensors[mix].dims.back()};
+  return y;
+}
+
+int TransformerBuilder::spread(const std::string& name, int x, int y, int mix) {
+  const int out = activation(name + ".x", {b_, s_, n_, h_});
+  add(name + ".spread", {"streams"}, OperatorKind::opaque, "spread", out, {x, y, mix}, name).whole_loops = {
+      n_, net_.tensors[mix].dims.back()};
+  return out;
+}
+
 int TransformerBuilder::residual(const std::string& name, int stream, int y, std::vector<int> bias_dims) {
+  if (n_ >= 0) return spread(name, stream, y, mixed_);
   const Tags tags{"residual"};
   if (spec_->linear_bias && !bias_dims.empty()) y = biased(name, y, std::move(bias_dims), tags, "bias_dropout_add");
   y = dropped(name, y, tags, "bias_dropout_add");
@@ -273,7 +330,9 @@ int TransformerBuilder::normed_sum(const std::string& name, int sum) {
 /// Attention, a mixer, or both side by side, which write one sum.
 int TransformerBuilder::mixing(int x, LayerKind kind) {
   const bool bare = kind.shape > 0 && whole_.shapes[kind.shape - 1U].bare_attention;
-  const int x1 = bare ? x : normed_before("norm1", x);
+  if (n_ >= 0) mixed_ = coefficients("streams1", x, cc_, cs_);
+  const int read = n_ >= 0 ? merged("streams1", x, mixed_) : x;
+  const int x1 = bare ? read : normed_before("norm1", read);
   int y1 = activation("Y1", {b_, s_, h_});
   if (kind.mixer) mixer(x1, y1);
   if (kind.attention) attention(x1, y1, kind);
@@ -283,7 +342,8 @@ int TransformerBuilder::mixing(int x, LayerKind kind) {
 }
 
 int TransformerBuilder::feeding(int x, Feed feed) {
-  const int x3 = normed_before("norm2", x);
+  if (n_ >= 0) mixed_ = coefficients("streams2", x, cc_, cs_);
+  const int x3 = normed_before("norm2", n_ >= 0 ? merged("streams2", x, mixed_) : x);
   int y2 = activation("Y2", {b_, s_, h_});
   if (feed == Feed::mlp) mlp(x3, y2, "mlp", f_, {"mlp"});
   else if (spec_->experts.own_norms) y2 = normed_experts(x, x3, y2);
@@ -334,7 +394,7 @@ std::string block_name(LayerKind kind) {
 void TransformerBuilder::layer(LayerKind kind, std::int64_t repeat) {
   const std::string shape = kind.shape == 0 ? "" : "_" + whole_.shapes[kind.shape - 1U].name;
   start_block((block_name(kind) + shape).c_str(), repeat, Block::Place::layers);
-  const int x = activation("X", {b_, s_, h_});
+  const int x = activation("X", streamed());
   net_.blocks.back().input = x;
   net_.blocks.back().output = layer_body(x, kind);
 }
@@ -343,19 +403,27 @@ void TransformerBuilder::layer(LayerKind kind, std::int64_t repeat) {
 /// normed, are projected to one stream; a layer and the shared head follow.
 void TransformerBuilder::prediction() {
   start_block("mtp", spec_->mtp_layers, Block::Place::last);
-  const int x = activation("X.mtp", {b_, s_, h_});
+  const int x = activation("X.mtp", streamed());
   net_.blocks.back().input = x;
   const int next = activation("X0.mtp", {b_, s_, h_});
   add("mtp.embed", {"embed"}, OperatorKind::select, "", next, {embedding_table_, tokens_}, "embedding").monoid =
       Monoid::sum;
   const int hidden_in = dim("h2", spec_->hidden);
-  const int joined = activation("X.joined", {b_, s_, h_});
   const int embedded = norm("mtp.enorm", next, {"norm"}), stream = norm("mtp.hnorm", x, {"norm"});
-  for (const auto& [name, from] : {std::pair{"mtp.proj.embedding", embedded}, std::pair{"mtp.proj.stream", stream}}) {
-    Operator& op = product(name, {"mlp"}, joined, from, weight(std::string(name) + ".w", {hidden_in, h_}));
+  const auto project = [&](const char* name, int from, int to) {
+    Operator& op = product(name, {"mlp"}, to, from, weight(std::string(name) + ".w", {hidden_in, h_}));
     op.inputs[0].loops.back() = hidden_in;  // contracted; the output walks h
+  };
+  int out = activation("X.joined", streamed());
+  project("mtp.proj.stream", stream, out);
+  if (n_ < 0) {
+    project("mtp.proj.embedding", embedded, out);
+  } else {  // every stream gets the embedding's
+    const int shared = activation("X.embedding", {b_, s_, h_}), sum = activation("X.joined.sum", streamed());
+    project("mtp.proj.embedding", embedded, shared);
+    add("mtp.proj.add", {"residual"}, OperatorKind::linear, "add", sum, {out, shared}, "bias_dropout_add");
+    out = sum;
   }
-  int out = joined;
   for (const LayerKind& kind : prediction_layers(whole_)) out = layer_body(out, kind);
   net_.blocks.back().output = out;
   head("mtp_head", "mtp.");
@@ -396,8 +464,9 @@ void TransformerBuilder::pooled(int x) {
 
 void TransformerBuilder::head(const char* name, const std::string& prefix) {
   start_block(name, 1, Block::Place::last);
-  const int x = activation(prefix + "X.last", {b_, s_, h_});
+  int x = activation(prefix + "X.last", streamed());
   net_.blocks.back().input = x;
+  if (n_ >= 0) x = merged(prefix + "streams3", x, coefficients(prefix + "streams3", x, hc_, hs_));
   int xf = spec_->norm_place == NormPlace::behind_sum ? x : norm(prefix + "norm3", x, {"norm", "head"});
   if (spec_->pooled_outputs > 0) pooled(xf);
   if (spec_->masked_loss) xf = masked(xf);

@@ -70,6 +70,7 @@ void TransformerBuilder::unfused_core(int q, int k, int v, int o) {
 }
 
 int TransformerBuilder::attention(int x, int y, LayerKind kind) {
+  if (spec_->compressed.q_rank > 0) return compressed_attention(x, y, kind);
   const int o = spec_->latent.kv_rank > 0 ? latent_attention(x, kind) : plain_attention(x, kind.windowed);
   const int inner = net_.tensors[o].dims.back();
   int read = o;
@@ -80,6 +81,83 @@ int TransformerBuilder::attention(int x, int y, LayerKind kind) {
   }
   product("attn.out", {"attn", "attn.out"}, y, read, weight("WO", {g_, r_, inner, h_}));
   return y;
+}
+
+/// One key head serves as values, too. Outputs of a group of heads go through a low rank of its own.
+int TransformerBuilder::compressed_attention(int x, int y, LayerKind /*kind*/) {
+  const CompressedAttention& form = spec_->compressed;
+  const Tags tags{"attn", "attn.qkv"};
+  const int cq = norm("attn.norm.cq", latent_down("cq", x, lq_), tags);
+  const int q = rope("Q", norm("attn.norm.Q", latent_up("Q", cq, lq_, {g_, r_, d_}), tags, 1, false));
+  const int k = rope("K", norm("attn.norm.K", latent_down("K", x, d_), tags));
+  const int o = activation("O", {b_, s_, g_, r_, d_});
+  const int small = ra_ >= 0 ? compress("K", x, d_, picks_) : -1, chosen = picks_ ? index_compressed(x, cq) : -1;
+  Operator& core = fused_core(q, {k}, o);
+  core.domain = Domain::window;
+  core.reach = std::min(form.window, batch_.positions);
+  if (small >= 0) {
+    Access access = whole(small);
+    access.loops[1] = tc_;
+    core.inputs.push_back(access);
+    core.whole_loops.push_back(tc_);
+    const std::int64_t all = net_.dims[tc_].extent;
+    core.beside = {net_.dims[ra_].extent, picks_ ? std::min(form.top_k, all) : all};
+  }
+  if (chosen >= 0) {
+    core.inputs.push_back(whole(chosen));
+    core.whole_loops.push_back(net_.tensors[chosen].dims.back());
+  }
+  core.inputs.push_back(whole(weight("sinks", {g_, r_})));
+  const int low = activation("O.low", {b_, s_, g_, or_});
+  product("attn.out.down", {"attn", "attn.out"}, low, o, weight("WO.down", {g_, r_, d_, or_}));
+  product("attn.out", {"attn", "attn.out"}, y, low, weight("WO", {g_, or_, h_}));
+  return y;
+}
+
+/// Sums of `ra` neighbours, weighted by gates of their own and by where they stand; where they overlap, of twice as
+/// many. Normed and turned, one for every `ra` positions.
+int TransformerBuilder::compress(const std::string& name, int x, int width, bool overlaps) {
+  const Tags tags{"attn", "attn.qkv"};
+  const std::string made = name + ".small";
+  const auto two = [&] {
+    const std::string twice = net_.dims[width].name + "2";
+    const int known = net_.find_dim(twice);
+    return known >= 0 ? known : dim(twice.c_str(), 2 * net_.dims[width].extent);
+  };
+  const int wide = overlaps ? two() : width;
+  const int sums = activation(made + ".sums", {b_, s_, wide}), gates = activation(made + ".gates", {b_, s_, wide});
+  product("compress." + name, tags, sums, x, weight("Wcompress." + name, {h_, wide}), "compress");
+  product("compress." + name + ".gate", tags, gates, x, weight("Wcompress.gate." + name, {h_, wide}), "compress");
+  const int small = activation(made + ".raw", {b_, sc_, width});
+  Operator& op = add("compress." + name + ".sum", tags, OperatorKind::opaque, "compress", small,
+      {sums, gates, weight("compress.places." + name, {ra_, wide})}, "compress.sum");
+  op.output.row_dim = 1;
+  op.output.row_loops = {s_};
+  op.whole_loops = {ra_, width};
+  if (wide != width) op.whole_loops.push_back(wide);
+  return rope(made, norm("attn.norm." + made, small, tags));
+}
+
+/// The best `top_k` compressed keys of each query, by heads of the indexer's own.
+int TransformerBuilder::index_compressed(int x, int cq) {
+  const Tags tags{"attn", "attn.index"};
+  const int q = activation("index.Q", {b_, s_, ih_, id_}), w = activation("index.W", {b_, s_, ih_});
+  product("index.q", tags, q, cq, weight("Windex.Q", {lq_, ih_, id_}));
+  product("index.w", tags, w, x, weight("Windex.W", {h_, ih_}), "index.in");
+  const int seen = compress("index.K", x, id_, true);
+  const std::int64_t most = std::min(spec_->compressed.top_k, net_.dims[tc_].extent);
+  const int known = net_.find_dim("ik"), picked = known >= 0 ? known : dim("ik", most);
+  const int chosen = statistic("index.chosen", {b_, s_, picked});
+  Operator& op = add("index.scores", tags, OperatorKind::opaque, "index", chosen, {rope("index.Q", q)}, "");
+  Access access = whole(seen);
+  access.loops[1] = tc_;
+  op.inputs.push_back(access);
+  op.inputs.push_back(whole(w));
+  op.whole_loops = {tc_, ih_, id_, picked};
+  op.domain = Domain::causal;
+  op.query_loop = s_;
+  op.key_loop = tc_;
+  return chosen;
 }
 
 int TransformerBuilder::plain_attention(int x, bool windowed) {

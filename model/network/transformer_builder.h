@@ -33,6 +33,7 @@ class TransformerBuilder {
   int norm(const std::string& name, int x, Tags tags, std::size_t over = 1, bool scaled = true);
   int biased(const std::string& name, int x, std::vector<int> dims, Tags tags, const std::string& kernel);
   int dropped(const std::string& name, int x, Tags tags, const std::string& kernel);
+  [[nodiscard]] std::vector<int> streamed() const;
   void start_block(const char* name, std::int64_t repeat, Block::Place place);
   void embedding();
   void layer(LayerKind kind, std::int64_t repeat);
@@ -45,6 +46,9 @@ class TransformerBuilder {
   int normed_sum(const std::string& name, int sum);
   int masked(int x);
   void pooled(int x);
+  int coefficients(const std::string& name, int x, int count, int scales);
+  int merged(const std::string& name, int x, int mix);
+  int spread(const std::string& name, int x, int y, int mix);
   int residual(const std::string& name, int stream, int y, std::vector<int> bias_dims);
   void head(const char* name, const std::string& prefix);
   void prediction();
@@ -62,6 +66,9 @@ class TransformerBuilder {
   int latent_attention(int x, LayerKind kind);
   int latent_down(const char* name, int x, int rank);
   int latent_up(const char* name, int latent, int rank, std::vector<int> heads);
+  int compressed_attention(int x, int y, LayerKind kind);
+  int compress(const std::string& name, int x, int width, bool overlaps);
+  int index_compressed(int x, int cq);
   int sparse_core(int x, int cq, int latent, int kr, bool picked);
   int index(int x, int cq);
   void read_chosen(Operator& core, int chosen);
@@ -85,6 +92,7 @@ class TransformerBuilder {
     const NetworkSpec* spec = nullptr;
     std::string suffix;  ///< of dims that its mixer alone has: ".global"
     int g = -1, r = -1, d = -1, f = -1;
+    int sc = -1, tc = -1, ra = -1;  ///< compressed positions, as queries' and as keys', and how many one stands for
   };
   void make_shapes();
   void mixer_dims(const Shape& shape);
@@ -104,10 +112,14 @@ class TransformerBuilder {
   int lq_ = -1, lk_ = -1, dn_ = -1, dr_ = -1, dv_ = -1;        // latent attention
   int ih_ = -1, id_ = -1, ik_ = -1, dq_ = -1;                  // indexer of sparse attention
   int z_ = -1;                                                 // rank of adapters
-  int sm_ = -1;                                                // positions whose logits are made
-  int one_ = -1;                                               // of a number alone
-  int xa_ = -1;                                                // what an activation learns
-  int gate_ = -1;                                              // of attention, projected beside its queries
+  int n_ = -1, cc_ = -1, cs_ = -1, hc_ = -1, hs_ = -1;         // streams and their coefficients
+  int or_ = -1, sc_ = -1, tc_ = -1, ra_ = -1;                  // compressed attention
+  bool picks_ = false;
+  int mixed_ = -1;  // coefficients of the streams of the sublayer being built
+  int sm_ = -1;     // positions whose logits are made
+  int one_ = -1;    // of a number alone
+  int xa_ = -1;     // what an activation learns
+  int gate_ = -1;   // of attention, projected beside its queries
   int embedding_table_ = -1, head_table_ = -1, tokens_ = -1;
 };
 

@@ -96,12 +96,16 @@ void write_assumptions(JsonWriter& json, const Scenario& scenario, const Predict
 }  // namespace
 
 std::string json_report(
-    const Scenario& scenario, const Prediction& prediction, const Explained* explained, bool printed) {
+    const Scenario& scenario, const Prediction& prediction, const Explained* explained, const FlopsCount* count) {
   JsonWriter json;
   json.open();
   json.field("fits", prediction.step.memory.fits);  // first: a step that does not fit has no time
   write_rates(json, scenario, prediction);
-  if (printed) json.base_field("nvidia_flops_per_s_per_gpu", run::printed_rate(scenario, prediction));
+  if (count != nullptr) {
+    const std::string id(count->id);
+    json.base_field((id + "_flops_per_s_per_gpu").c_str(), run::printed_rate(*count, scenario, prediction));
+    json.field((id + "_flops_per_token").c_str(), run::flops_of_token(*count, scenario));
+  }
   write_phases(json, prediction.step.phases);
   write_stages(json, prediction.step.stages);
   write_partition(json, scenario, prediction);

@@ -9,8 +9,8 @@
 
 namespace stepcast::predict {
 
-/// `explained` adds the key "explanation", `printed` the FLOP/s that NVIDIA's programs would print.
-std::string json_report(
-    const Scenario& scenario, const Prediction& prediction, const Explained* explained = nullptr, bool printed = false);
+/// `explained` adds the key "explanation", `count` the FLOP/s that its program would print.
+std::string json_report(const Scenario& scenario, const Prediction& prediction, const Explained* explained = nullptr,
+    const FlopsCount* count = nullptr);
 
 }  // namespace stepcast::predict

@@ -35,9 +35,9 @@ Expected<void> check_output_flags(const Arguments& arguments) {
       if (both(flag, alone)) return fail(flag, std::string("does not go with ") + alone, "leave one of them out");
   if (both("--timeline", "--json"))
     return fail("--timeline", "does not go with --json", "--trace FILE or --svg FILE go with it");
-  if (arguments.has("--flops") && arguments.value("--flops") != "nvidia")
+  if (arguments.has("--flops") && find_flops_count(arguments.value("--flops")) == nullptr)
     return fail("--flops", fmt::format("'{:.40}' is no way to count", arguments.value("--flops")),
-        "nvidia: as its programs print TFLOP/s; our own count stands beside it");
+        "nvidia or torchtitan: as their programs print TFLOP/s; our own count stands beside it");
   return {};
 }
 
@@ -95,7 +95,7 @@ Expected<std::optional<Explained>> explained_if_asked(
 
 void print_page(const Arguments& arguments, const Scenario& scenario, const Prediction& prediction,
     const Explained* explained, Console& console) {
-  console.out << text_report(scenario, prediction, console, arguments.has("--flops"));
+  console.out << text_report(scenario, prediction, console, find_flops_count(arguments.value("--flops")));
   if (arguments.has("--timeline")) console.out << timeline_text(prediction, console);
   if (explained != nullptr) console.out << explain_text(*explained, prediction, console);
 }
@@ -120,7 +120,7 @@ Expected<void> predict_command(const Arguments& arguments, Console& console) {
   TRY(const auto explained, explained_if_asked(arguments, scenario, prediction));
   const Explained* explanation = explained ? &*explained : nullptr;
   if (arguments.has("--json")) {
-    console.out << json_report(scenario, prediction, explanation, arguments.has("--flops"));
+    console.out << json_report(scenario, prediction, explanation, find_flops_count(arguments.value("--flops")));
   } else {
     print_page(arguments, scenario, prediction, explanation, console);
   }

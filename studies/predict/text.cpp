@@ -32,7 +32,7 @@ struct Page {
   const StepReport& step;
   Paint paint;
   bool unicode;
-  bool printed = false;  ///< with what NVIDIA's programs would print
+  const FlopsCount* count = nullptr;  ///< with what its program would print
 
   [[nodiscard]] std::string heading(std::string_view text, std::string_view beside = {}) const {
     return fmt::format("\n{}{}{}\n", paint.bold(text), beside.empty() ? "" : "  ", paint.dim(beside));
@@ -78,9 +78,11 @@ std::string headline(const Page& page) {
   const char* attention = page.scenario.causal_attention ? ", attention counted causal" : ", attention counted full";
   table.add({"Model FLOP/s", format_flops(page.prediction.model_rate),
       page.paint.bold(utilisation("MFU", page.prediction.mfu, page, attention))});
-  if (page.printed)
-    table.add({"NVIDIA's count", format_flops(run::printed_rate(page.scenario, page.prediction)),
-        "as its training programs print it, from the same step time"});
+  if (page.count != nullptr)
+    table.add(
+        {std::string(page.count->name), format_flops(run::printed_rate(*page.count, page.scenario, page.prediction)),
+            fmt::format("as its programs print it, {} FLOPs per token",
+                grouped_digits(run::flops_of_token(*page.count, page.scenario)))});
   table.add({"Hardware FLOP/s", format_flops(page.prediction.hardware_rate),
       utilisation("HFU", page.prediction.hfu, page, ", as executed, with recompute")});
   const std::int64_t stages = page.prediction.program.stages;
@@ -248,8 +250,9 @@ std::string warnings(const Page& page) {
 
 }  // namespace
 
-std::string text_report(const Scenario& scenario, const Prediction& prediction, const Console& console, bool printed) {
-  const Page page{scenario, prediction, prediction.step, Paint(console), console.unicode, printed};
+std::string text_report(
+    const Scenario& scenario, const Prediction& prediction, const Console& console, const FlopsCount* count) {
+  const Page page{scenario, prediction, prediction.step, Paint(console), console.unicode, count};
   return title(scenario, console) + parameters(scenario) + verdict(page) + headline(page) + phases(page) +
          stages(page) + collectives_section(page) + memory(page) + assumptions(page) + warnings(page);
 }

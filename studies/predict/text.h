@@ -10,8 +10,8 @@
 
 namespace stepcast::predict {
 
-/// `printed`: with the FLOP/s that NVIDIA's programs would print beside our own.
+/// `count`: with the FLOP/s that its program would print beside our own.
 std::string text_report(
-    const Scenario& scenario, const Prediction& prediction, const Console& console, bool printed = false);
+    const Scenario& scenario, const Prediction& prediction, const Console& console, const FlopsCount* count = nullptr);
 
 }  // namespace stepcast::predict

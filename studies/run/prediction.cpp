@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "dataflow/lower/lower.h"
-#include "model/network/printed_flops.h"
 #include "studies/run/sequence_slices.h"
 
 namespace stepcast::run {
@@ -25,11 +24,15 @@ void add_utilisation(Prediction& prediction, const Scenario& scenario) {
 
 }  // namespace
 
-FlopsPerSecond printed_rate(const Scenario& scenario, const Prediction& prediction) {
+double flops_of_token(const FlopsCount& count, const Scenario& scenario) {
+  return count.flops(scenario.network.row, 1, scenario.plan.sequence);
+}
+
+FlopsPerSecond printed_rate(const FlopsCount& count, const Scenario& scenario, const Prediction& prediction) {
   const Plan& plan = scenario.plan;
   const double tokens = static_cast<double>(plan.global_batch) * static_cast<double>(plan.sequence);
   const Seconds gpu_time = prediction.step.step_time * static_cast<double>(plan.gpus);
-  return Flops(printed_flops(scenario.network.row, tokens, plan.sequence)) / gpu_time;
+  return Flops(tokens * flops_of_token(count, scenario)) / gpu_time;
 }
 
 namespace {
@@ -40,6 +43,7 @@ double repeated_work(const Program& program) {
   for (const Chunk& chunk : program.chunks)
     for (const BlockRun& run : chunk.runs)
       for (const KernelWork& work : program.blocks[run.block].works) {
+        if (work.walked > 0) continue;  // keys that a kernel walks beyond a window repeat nothing
         executed += work.flops * static_cast<double>(run.count);
         useful += work.useful * static_cast<double>(run.count);
       }

@@ -5,6 +5,7 @@
 #include "dataflow/program.h"
 #include "model/base/error.h"
 #include "model/base/units.h"
+#include "model/network/printed_flops.h"
 #include "sim/cost.h"
 #include "sim/step.h"
 #include "studies/run/scenario.h"
@@ -22,8 +23,9 @@ struct Prediction {
   std::vector<std::string> warnings;  ///< doubts about the run as a whole, then those of the step
 };
 
-/// Model FLOP/s of a GPU as NVIDIA's programs would print them (model/network/printed_flops.h).
-FlopsPerSecond printed_rate(const Scenario& scenario, const Prediction& prediction);
+/// Model FLOPs of a token as a program counts them, and the FLOP/s of a GPU that it would print.
+double flops_of_token(const FlopsCount& count, const Scenario& scenario);
+FlopsPerSecond printed_rate(const FlopsCount& count, const Scenario& scenario, const Prediction& prediction);
 
 /// Prices of this scenario's software on its machine, with what measured steps say about them. `scenario` must outlive
 /// it.

@@ -80,6 +80,7 @@ Request request_of(const Pair& pair) {
            {"gpus", std::to_string(pair.gpus)}, {"tp", std::to_string(pair.tp)}, {"pp", std::to_string(pair.pp)},
            {"ep", std::to_string(pair.ep)}, {"precision", precision}})
     EXPECT_TRUE(request.say(key, text, std::string("--") + key));
+  if (pair.network.masked_loss) EXPECT_TRUE(request.say("masked_share", "0.15", "--masked-share"));
   return request;
 }
 

@@ -146,6 +146,8 @@ TEST(HfNetwork, ANetworkWithoutALengthIsAskedForOne) {
 /// As a program counts in the words of its maker.
 TEST(HfNetwork, FlopsAsNvidiaPrintsThem) {
   EXPECT_THAT(run_line("predict nemotron-3-nano --gpus 8 --ep 8 --flops nvidia").out, HasSubstr("NVIDIA's count"));
+  EXPECT_THAT(run_line("predict deepseek-v4-flash --gpus 64 --ep 8 --flops torchtitan").out,
+      HasSubstr("92,762,352,876 FLOPs per token"));
   EXPECT_THAT(run_line("predict nemotron-3-nano --gpus 8 --ep 8 --flops nvdia").err, HasSubstr("no way to count"));
 }
 

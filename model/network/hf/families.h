@@ -80,6 +80,7 @@ void lfm2_moe(HfReader& r);
 void decilm(HfReader& r);
 void minimax_m3(HfReader& r);
 void gemma4(HfReader& r);
+void deepseek_v4(HfReader& r);
 
 // families_encoder.cpp
 void bert_masked(HfReader& r);
@@ -87,7 +88,6 @@ void bert_pretraining(HfReader& r);
 void modernbert(HfReader& r);
 
 // families_counted.cpp
-void deepseek_v4(HfReader& r);
 /// Of Gemma 4's files those whose layers have inputs of their own or share keys; `kinds`: a name for each layer.
 void count_gemma4(HfReader& r, const std::vector<std::string>& kinds);
 void llama_vision(HfReader& r);

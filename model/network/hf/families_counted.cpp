@@ -26,68 +26,7 @@ void encoder_sizes(HfReader& r) {
   n.ffn_hidden = r.size("intermediate_size");
 }
 
-/// The compressor of DeepSeek-V4's attention: gated sums of `ratio` neighbours, where they overlap of twice as many.
-Count compressor(Count hidden, Count width, Count ratio, bool overlaps) {
-  const Count wide = overlaps ? 2 * width : width;
-  return 2 * hidden * wide + ratio * wide + width;
-}
-
 }  // namespace
-
-/// Attention in a window and over compressed keys, four residual streams that are mixed before and behind each
-/// sublayer, experts chosen by a hash of the token in the first layers (deepseek_v4/modeling_deepseek_v4.py).
-void deepseek_v4(HfReader& r) {
-  NetworkSpec& n = r.spec;
-  n.layers = r.size("num_hidden_layers");
-  n.hidden = r.size("hidden_size");
-  n.heads = r.size("num_attention_heads");
-  n.kv_heads = r.size_or("num_key_value_heads", 1);
-  n.head_dim = r.size("head_dim");
-  n.vocab = r.size("vocab_size");
-  r.length("max_position_embeddings");
-  r.dropout({"attention_dropout"}, 0);
-  attention_biases(r, false);
-  r.config.require(!n.qkv_bias, "attention_bias", "it is not known with biases", "false");
-  const Count h = n.hidden, width = n.heads * n.head_dim, q_rank = r.size("q_lora_rank"),
-              groups = std::max<Count>(1, r.size("o_groups")), o_rank = r.size("o_lora_rank"),
-              index_heads = r.size("index_n_heads"), index_dim = r.size("index_head_dim"),
-              streams = r.size_or("hc_mult", 4), hashed = r.size_or("num_hash_layers", 0),
-              experts = r.size("n_routed_experts"), ffn = r.size("moe_intermediate_size"),
-              shared = r.size_or("n_shared_experts", 0);
-  r.config.require(width % groups == 0, "o_groups", fmt::format("{} groups of {} outputs", groups, width),
-      "a number that divides heads x head_dim");
-  r.config.require(n.kv_heads == 1, "num_key_value_heads", fmt::format("{} of them", n.kv_heads), "1");
-  for (const char* key : {"num_experts_per_tok", "index_topk", "sliding_window", "qk_rope_head_dim"}) r.size(key);
-  for (const char* key : {"num_nextn_predict_layers", "hc_sinkhorn_iters"})
-    if (r.config.has(key)) r.size_or(key, 0);
-  std::vector<Count> ratios;
-  r.config.read("compress_ratios", ratios, IntegerRange{0, 1 << 20});
-  r.config.require(static_cast<Count>(ratios.size()) >= n.layers, "compress_ratios",
-      fmt::format("{} ratios for {} layers", ratios.size(), n.layers), "one for each layer");
-  if (static_cast<Count>(ratios.size()) < n.layers) return;
-  constexpr Count overlapping = 4;  // neighbours of the finer compression overlap, and an indexer picks among them
-  const Count mixing =
-      2 * (24 * streams * h + 27);  // before and behind each sublayer: 24 coefficients, 27 biases, scales
-  const Count attention = h * q_rank + q_rank + q_rank * width + h * n.head_dim + n.head_dim + width * o_rank +
-                          groups * o_rank * h + n.heads;
-  const Count routed = (experts + shared) * 3 * h * ffn + h * experts;
-  Count language = 0, windowed = 0, fine = 0, coarse = 0;
-  for (Count layer = 0; layer < n.layers; ++layer) {
-    const Count ratio = ratios[static_cast<std::size_t>(layer)];
-    (ratio == 0 ? windowed : ratio == overlapping ? fine : coarse) += 1;
-    language += attention + routed + (layer >= hashed ? experts : 0) + 2 * h + mixing;
-    if (ratio > 0) language += compressor(h, n.head_dim, ratio, ratio == overlapping);
-    if (ratio == overlapping)
-      language += q_rank * index_heads * index_dim + h * index_heads + compressor(h, index_dim, ratio, true);
-  }
-  const Count merging = streams * streams * h + streams + 1;
-  language += (r.tied_or(false) ? 1 : 2) * n.vocab * h + h + merging;
-  r.counted = {{"language", language}};
-  r.layers = {{"attention in a window, experts", windowed}, {"compressed attention over picked keys, experts", fine},
-      {"compressed attention, experts", coarse}};
-  r.lacks("compressed attention (compress_ratios)");
-  r.lacks(fmt::format("{} residual streams (hc_mult)", streams));
-}
 
 /// Where a token's layers have inputs of their own or share keys and values with earlier ones.
 void count_gemma4(HfReader& r, const std::vector<std::string>& kinds) {

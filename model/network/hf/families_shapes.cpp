@@ -10,7 +10,7 @@
 namespace stepcast::detail {
 namespace {
 
-constexpr IntegerRange size{1, 100'000'000};
+constexpr IntegerRange block_sizes{1, 100'000'000};
 
 /// What a block of a searched network has.
 struct SearchedBlock {
@@ -47,7 +47,7 @@ SearchedBlock searched_block(const JsonObject& object, const NetworkSpec& n) {
   made.kind.attention = !is_out(attention);
   if (made.kind.attention) {
     std::int64_t group = 1;
-    attention.read("n_heads_in_group", group, size);
+    attention.read("n_heads_in_group", group, block_sizes);
     attention.require(group > 0 && n.heads % group == 0, "n_heads_in_group",
         fmt::format("{} query heads of {} share a key head", group, n.heads), "a number that divides the heads");
     made.kv_heads = n.heads / std::max<std::int64_t>(1, group);
@@ -85,6 +85,19 @@ std::uint8_t shape_of(NetworkSpec& n, const SearchedBlock& block) {
   const auto at = static_cast<std::uint8_t>(same - n.shapes.begin() + 1);
   if (same == n.shapes.end()) n.shapes.push_back(std::move(shape));
   return at;
+}
+
+/// A layer of DeepSeek-V4 that compresses so many positions to a key: one in 4 are picked among, of one in 128 all are
+/// seen; 0: the window alone.
+LayerShape compressing(std::int64_t ratio, bool hashed) {
+  constexpr std::int64_t picked_among = 4;
+  LayerShape shape;
+  shape.ratio = ratio;
+  shape.picks = ratio == picked_among;
+  shape.hashed_experts = hashed;
+  if (ratio > 0) shape.name = shape.picks ? "picked" : "compressed";
+  if (hashed) shape.name += shape.name.empty() ? "hashed" : "-hashed";
+  return shape;
 }
 
 /// Of a list of 0 and 1 under the key, one for each layer.
@@ -167,10 +180,10 @@ void minimax_m3(HfReader& r) {
     if (used) {
       picks = marks(r, sparse, "sparse_attention_freq");
       std::int64_t blocks = 0;
-      sparse.read("sparse_topk_blocks", blocks, size);
-      sparse.read("sparse_block_size", n.sparse.block, size);
-      sparse.read("sparse_num_index_heads", n.sparse.heads, size);
-      sparse.read("sparse_index_dim", n.sparse.head_dim, size);
+      sparse.read("sparse_topk_blocks", blocks, block_sizes);
+      sparse.read("sparse_block_size", n.sparse.block, block_sizes);
+      sparse.read("sparse_num_index_heads", n.sparse.heads, block_sizes);
+      sparse.read("sparse_index_dim", n.sparse.head_dim, block_sizes);
       n.sparse.top_k = blocks * n.sparse.block;
       std::vector<std::int64_t> valueless;  // 1: an indexer without values of its own
       sparse.optional("sparse_disable_index_value", valueless, IntegerRange{0, 1});
@@ -232,6 +245,56 @@ void gemma4(HfReader& r) {
   if (!contains(names, "sliding_attention")) n.window = {};
   n.pattern = shortest(std::move(n.pattern));
   count_gemma4(r, names);
+}
+
+/// Attention in a window and over compressed keys, several residual streams, experts chosen by a hash of the word in
+/// the first layers; a prediction module has the window alone (deepseek_v4/modeling_deepseek_v4.py).
+void deepseek_v4(HfReader& r) {
+  NetworkSpec& n = r.spec;
+  n.layers = r.size("num_hidden_layers");
+  n.hidden = r.size("hidden_size");
+  n.heads = r.size("num_attention_heads");
+  n.kv_heads = r.size_or("num_key_value_heads", 1);
+  n.head_dim = r.size("head_dim");
+  n.vocab = r.size("vocab_size");
+  n.tied_embeddings = r.tied_or(false);
+  r.length("max_position_embeddings");
+  r.activation("hidden_act", "silu", true);
+  r.dropout({"attention_dropout"}, 0);
+  attention_biases(r, false);
+  n.compressed = {r.size("q_lora_rank"), r.size("o_lora_rank"), r.size("o_groups"), r.size("sliding_window"),
+      r.size("index_topk"), r.size("index_n_heads"), r.size("index_head_dim")};
+  n.streams = r.size_or("hc_mult", 4);
+  Experts& e = n.experts;
+  e.count = r.size("n_routed_experts");
+  e.top_k = r.size("num_experts_per_tok");
+  e.ffn_hidden = n.ffn_hidden = r.size("moe_intermediate_size");
+  e.shared_ffn_hidden = r.size_or("n_shared_experts", 0) * e.ffn_hidden;
+  e.router_bias = true;
+  const std::int64_t hashed = r.size_or("num_hash_layers", 0);
+  for (const char* key : {"hc_sinkhorn_iters", "qk_rope_head_dim"})
+    if (r.config.has(key)) r.size(key);
+  std::vector<std::int64_t> ratios;
+  r.config.read("compress_ratios", ratios, IntegerRange{0, 1 << 20});
+  r.config.require(static_cast<std::int64_t>(ratios.size()) >= n.layers, "compress_ratios",
+      fmt::format("{} ratios for {} layers", ratios.size(), n.layers), "one for each layer");
+  if (static_cast<std::int64_t>(ratios.size()) < n.layers) return;
+  for (std::int64_t layer = 0; layer < n.layers; ++layer) {
+    const std::int64_t ratio = ratios[static_cast<std::size_t>(layer)];
+    LayerKind kind{Feed::experts, false, false, true};
+    LayerShape shape = compressing(ratio <= 1 ? 0 : ratio, layer < hashed);
+    if (!shape.name.empty()) {
+      const auto same = std::ranges::find(n.shapes, shape.name, &LayerShape::name);
+      r.config.require(same == n.shapes.end() || same->ratio == shape.ratio, "compress_ratios",
+          fmt::format("layers compress {} and {} positions to a key", ratio, shape.ratio), "4 and one other ratio");
+      kind.shape = static_cast<std::uint8_t>(same - n.shapes.begin() + 1);
+      if (same == n.shapes.end()) n.shapes.push_back(std::move(shape));
+    }
+    n.pattern.push_back(kind);
+  }
+  n.pattern = shortest(std::move(n.pattern));
+  n.mtp_layers = r.config.has("num_nextn_predict_layers") ? r.size_or("num_nextn_predict_layers", 0) : 0;
+  if (n.mtp_layers > 0) n.mtp_pattern = {{Feed::experts, false, false, true}};
 }
 
 }  // namespace stepcast::detail

@@ -113,6 +113,8 @@ void add_network_gaps(std::vector<std::string>& unsaid, const NetworkSpec& n) {
           text_if(n.attention_gate, "gates on what attention gives"), text_if(n.logit_softcap, "a cap on the logits"),
           text_if(n.head_bias, "a bias on the logits"), text_if(n.activation == Activation::xielu, "xIELU"),
           text_if(n.sparse.top_k > 0, "attention over {} chosen keys", n.sparse.top_k),
+          text_if(n.compressed.q_rank > 0, "attention over compressed keys"),
+          text_if(n.streams > 1, "{} residual streams", n.streams),
           text_if(!n.shapes.empty(), "layers of {} shapes; it has one", n.shapes.size() + 1),
           text_if(!n.causal, "attention without a causal mask"), text_if(n.value_norm, "a norm of each value head"),
           text_if(n.key_is_value, "keys that are values, too")});

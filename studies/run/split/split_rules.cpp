@@ -261,9 +261,13 @@ Error sequence_error(const BrokenSplit& a) {
 /// (transformer_engine/pytorch/attention/dot_product_attention/context_parallel.py, cp_comm_type "p2p").
 bool window_goes_round(const Split& split, const SplitSize& size, const NetworkSpec& network) {
   if (split.cp == 1 || split.context != ContextKind::ring) return true;
-  return !has_windows(network, size.sequence) && network.sparse.top_k == 0;
+  return !has_windows(network, size.sequence) && network.sparse.top_k == 0 && network.compressed.q_rank == 0;
 }
 Error window_error(const BrokenSplit& a) {
+  if (a.network.compressed.q_rank > 0)
+    return {a.origin(FieldId::cp_kind),
+        fmt::format("attention over compressed keys does not go round a ring of cp {}", a.split.cp),
+        "--cp-kind gather, or ulysses"};
   if (a.network.sparse.top_k > 0)
     return {a.origin(FieldId::cp_kind),
         fmt::format(

@@ -57,7 +57,8 @@ TEST(CatalogNetworks, HaveThePublishedParameterCount) {
   for (const NetworkSpec& n : built_in().networks) {
     // Layers that are more than attention and an MLP are counted by hand in mixer_test.cpp and
     // published_counts_test.cpp.
-    const bool more = n.mixer || n.sparse.top_k > 0 || n.experts.latent > 0 || !n.shapes.empty() || n.masked_loss;
+    const bool more = n.mixer || n.sparse.top_k > 0 || n.experts.latent > 0 || !n.shapes.empty() || n.masked_loss ||
+                      n.compressed.q_rank > 0;
     const std::int64_t counted = more ? parameter_count(n) : parameters_by_hand(n);
     const std::string& printed = n.published_parameters_billion;
     EXPECT_EQ(parameter_count(n), counted) << n.id;

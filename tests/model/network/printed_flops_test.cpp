@@ -28,6 +28,16 @@ TEST(PrintedFlops, OfATransformerAreOurOwn) {
   EXPECT_DOUBLE_EQ(printed_flops(spec, 1, 8192), model_flops(spec, 1, 8192, true));
 }
 
+/// pytorch/torchtitan pull request 4441 prints this figure of Flash with one prediction module; Llama 3 8B by its
+/// formula of 6 N + 12 l h q t.
+TEST(TorchtitanFlops, AreThoseThatItsTestsPrint) {
+  const NetworkSpec& flash = **find_row(built_in().networks, "deepseek-v4-flash", "network");
+  EXPECT_EQ(flash.mtp_layers, 1);
+  EXPECT_EQ(torchtitan_flops(flash, 1, 4096), 92'762'352'876.0);
+  const NetworkSpec& llama = **find_row(built_in().networks, "llama3-8b", "network");
+  EXPECT_DOUBLE_EQ(torchtitan_flops(llama, 1, 8192), 6.0 * (8'030'261'248 - 128'256 * 4096) + 12.0 * 32 * 4096 * 8192);
+}
+
 /// Qwen3-Next: 8 P P per value head in place of the chunked form, half of one percent of a layer.
 TEST(PrintedFlops, OfGatedDeltaNetsAreNear) {
   const NetworkSpec& spec = **find_row(built_in().networks, "qwen3-next-80b-a3b", "network");

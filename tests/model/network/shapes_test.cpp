@@ -66,6 +66,72 @@ TEST(LayerShapes, AnEncodersBandIsCountedKeyByKey) {
     }
 }
 
+TEST(CompressedKeys, MeanIsEveryQueryCounted) {
+  for (const std::int64_t positions : {1, 5, 64, 129, 1000})
+    for (const std::int64_t ratio : {1, 4, 7, 128})
+      for (const std::int64_t reach : {1, 3, 64, 5000}) {
+        double seen = 0;
+        for (std::int64_t query = 1; query <= positions; ++query)
+          seen += static_cast<double>(std::min(query / ratio, reach));
+        EXPECT_DOUBLE_EQ(mean_compressed({ratio, reach}, positions), seen / static_cast<double>(positions))
+            << positions << " " << ratio << " " << reach;
+      }
+}
+
+std::string compressed_file(const std::string& more = "",
+    const std::string& shapes =
+        R"([{"name": "picked", "ratio": 4, "picks": true}, {"name": "all", "ratio": 8, "hashed_experts": true}])") {
+  return R"({"id": "small", "layers": 3, "hidden": 32, "ffn_hidden": 16, "heads": 4, "kv_heads": 1, "head_dim": 8,
+    "vocab": 100, "sequence": 64, "norm": "rmsnorm", "activation": "swiglu", "positions": "rope",
+    "tied_embeddings": true, "streams": 4, "experts": {"count": 8, "top_k": 2, "ffn_hidden": 16, "router_bias": true},
+    "compressed_attention": {"q_rank": 16, "o_rank": 12, "o_groups": 2, "window": 8, "top_k": 4, "index_heads": 2,
+    "index_dim": 4}, "pattern": "*E *E:picked *E:all", )" +
+         more + R"("shapes": )" + shapes + "}";
+}
+
+/// DeepSeek-V4's layers, small: a window, compressed keys that are picked, and all of them; four residual streams.
+TEST(CompressedKeys, LayersAreCountedByHand) {
+  const auto read = read_network(compressed_file(), "n.json");
+  ASSERT_TRUE(read) << to_text(read.error());
+  EXPECT_EQ(write_network(*read_network(write_network(*read), "again.json")), write_network(*read));
+  // Queries 32 x 16 and 16 x 32, a key 32 x 8, outputs 32 x 12 and 2 x 12 x 32; norms of 16 and 8, sinks of 4.
+  const std::int64_t attention = 512 + 512 + 256 + 384 + 768, vectors = 16 + 8 + 4;
+  const std::int64_t experts = 8 * 3 * 32 * 16 + 32 * 8, streams = 2 * (24 * 4 * 32), beside = 2 * 27 + 2 * 32;
+  // Sums and gates of twice 8 wide, 4 places, a norm; the indexer's of twice 4, its queries 16 x 2 x 4, weights 32 x 2.
+  const std::int64_t picked = 2 * 32 * 16 + 2 * 32 * 8 + 128 + 64, of_picked = 4 * 16 + 8 + 4 * 8 + 4;
+  const std::int64_t all = 2 * 32 * 8, of_all = 8 * 8 + 8;
+  EXPECT_EQ(parameter_count(*read), 3 * (attention + vectors + experts + streams + beside) + 2 * 8 + picked +
+                                        of_picked + all + of_all + 3200 + 32 + (4 * 4 * 32 + 5))
+      << "two of three routers have a correction";
+  const double matrices = 3.0 * (attention + 2 * 3 * 32 * 16 + 256 + streams) + picked + all + 3200 + 512;
+  const double window = (8 * 9 / 2 + 56 * 8) / 64.0, four = mean_compressed({4, 4}, 64),
+               eight = mean_compressed({8, 8}, 64);
+  EXPECT_DOUBLE_EQ(
+      model_flops(*read, 1, 64, true), 6 * matrices + 12 * 32 * (3 * window + four + eight) + 6 * 8.0 * 2 * 4);
+  const Network net = build_network(*read, {1, 64, 2, 2}, AttentionForm::fused);
+  for (const Block& block : net.blocks)
+    if (block.place == Block::Place::layers) {
+      EXPECT_EQ(net.elements(block.input), 64 * 4 * 32) << "all streams go from layer to layer, and stage to stage";
+    }
+}
+
+TEST(CompressedKeys, WrongOnesAreRefused) {
+  const auto broken_by = [](const std::string& text) {
+    const auto read = read_network(text, "n.json");
+    return read ? "" : to_text(read.error());
+  };
+  EXPECT_NE(broken_by(compressed_file(R"("linear_bias": true, )")).find("biases"), std::string::npos);
+  EXPECT_NE(broken_by(compressed_file(R"("dropout": true, )")).find("several residual streams"), std::string::npos);
+  EXPECT_NE(broken_by(compressed_file("", R"([{"name": "picked", "picks": true}, {"name": "all", "ratio": 8}])"))
+                .find("no compressed keys to pick from"),
+      std::string::npos);
+  std::string text = compressed_file();
+  text.replace(text.find("\"o_groups\": 2"), 13, "\"o_groups\": 3");
+  EXPECT_NE(broken_by(text).find("3 groups of 4 heads"), std::string::npos);
+  text = file_with("*- *-:small", R"([{"name": "small", "ratio": 4}])");
+  EXPECT_NE(broken_by(text).find("only compressed attention has a ratio"), std::string::npos);
+}
+
 /// 4 encoder layers of BERT's form with the words guessed at a quarter of 16 positions.
 TEST(MaskedLoss, IsCountedByHand) {
   const std::string file = R"({"id": "encoder", "layers": 4, "hidden": 32, "ffn_hidden": 64, "heads": 4, "vocab": 100,

@@ -287,7 +287,8 @@ TEST(OperatorPoints, HostileLabelsStayPlainText) {
 
 TEST(OperatorPoints, EveryNetworkOfTheCatalogueHasThem) {
   for (const NetworkSpec& network : built_in().networks) {
-    const PointsOfRun run = points_of_run(resolved_run(network.id + " --machine dgx-h100 --gpus 512"));
+    const PointsOfRun run = points_of_run(resolved_run(
+        network.id + " --machine dgx-h100 --gpus 512" + (network.masked_loss ? " --masked-share 0.15" : "")));
     for (const OperatorPoint& point : run.points) {
       EXPECT_TRUE(std::isfinite(point.share) && point.share > 0) << network.id << " " << point.name;
       EXPECT_EQ(point.warning, "") << network.id << " " << point.name;

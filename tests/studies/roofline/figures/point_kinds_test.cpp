@@ -69,15 +69,17 @@ TEST(PointKinds, BothGradientsAreBackward) {
   EXPECT_STREQ(to_text(PointPass::recompute), "recompute");
 }
 
-/// "other" holds residuals, dropouts and sums of gradients, nothing else.
+/// "other" holds residuals and what mixes their streams, dropouts and sums of gradients, nothing else.
 bool is_residual(const std::string& label) {
   return label.find("dropout") != std::string::npos || label.ends_with(" sum") || label.starts_with("residual") ||
-         label.starts_with("add");
+         label.find("streams") != std::string::npos || label.starts_with("add");
 }
 
 std::vector<KernelWork> works_of_network(const std::string& network, const std::string& stack) {
-  const auto arguments =
-      parse_arguments(run_flags(), 1, 1, "", {network, "--machine", "dgx-h100", "--gpus", "512", "--stack", stack});
+  std::vector<std::string> words{network, "--machine", "dgx-h100", "--gpus", "512", "--stack", stack};
+  if ((*find_row(built_in().networks, network, "network"))->masked_loss)
+    words.insert(words.end(), {"--masked-share", "0.15"});
+  const auto arguments = parse_arguments(run_flags(), 1, 1, "", words);
   EXPECT_TRUE(arguments.has_value()) << to_text(arguments.error());
   const auto request = read_request(network, *arguments);
   EXPECT_TRUE(request.has_value()) << to_text(request.error());
