@@ -434,7 +434,7 @@ void TransformerBuilder::prediction() {
 int TransformerBuilder::masked(int x) {
   const Tags tags{"head"};
   const int picked = activation("X.masked", {b_, sm_, h_}), hidden_in = dim("h2", spec_->hidden);
-  Operator& pick = add("masked.pick", tags, OperatorKind::route, "dispatch", picked, {x}, "masked.pick");
+  Operator& pick = add("masked.pick", tags, OperatorKind::opaque, "join", picked, {x}, "masked.pick");
   pick.output.row_dim = 1;
   pick.output.row_loops = {s_};
   int y = activation("masked.transform", {b_, sm_, h_});

@@ -9,7 +9,7 @@ namespace stepcast::records {
 namespace {
 
 /// Fields with "" match anything. `gpus` and `networks` hold words of which one has to be the name, or its beginning up
-/// to a hyphen; `precision` is the record's.
+/// to a hyphen, as which an underscore counts; `precision` is the record's.
 struct RecipeRule {
   std::string_view from, until;  ///< container releases, `until` included
   std::string_view gpus, networks, precision;
@@ -51,13 +51,14 @@ constexpr RecipeRule recipe_rules[] = {
     {"26.04", "", "B300", "GPT-OSS", "", tokens, parts, false, false, false},
     {"26.02", "", "B300", "GPT-OSS", "", recipe_rows, parts, false, false, false},
     {"26.04", "", "B200", "GPT-OSS", "", tokens, nothing, false, false, false},
-    {"26.02", "", "B200", "Nemotron_3_Super", "mxfp8", tokens, nothing, false, false, false},
-    {"26.02", "", "", "Nemotron_3_Nano Nemotron_3_Super Nemotron_3_5_Lightning", "", tokens, parts, false, false,
+    {"26.02", "", "B200", "Nemotron-3-Super", "mxfp8", tokens, nothing, false, false, false},
+    {"26.02", "", "", "Nemotron-3-Nano Nemotron-3-Super Nemotron-3-5-Lightning", "", tokens, parts, false, false,
         false},
 };
 
-bool holds(std::string_view words, const std::string& text) {
+bool holds(std::string_view words, std::string text) {
   if (words.empty()) return true;
+  std::ranges::replace(text, '_', '-');
   for (std::size_t at = 0; at <= words.size();) {
     const std::size_t end = std::min(words.find(' ', at), words.size());
     const std::string_view word = words.substr(at, end - at);

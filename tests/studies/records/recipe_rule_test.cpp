@@ -88,6 +88,12 @@ TEST(RecipeRule, WordsAreWholeUpToAHyphen) {
   EXPECT_EQ(follow(recipe_run("26.04", "H100", "Qwen3-30B", "bf16")).assumptions.size(), 1U);
 }
 
+TEST(RecipeRule, UnderscoresAreHyphens) {
+  const auto of = [](const char* network) { return settings(recipe_run("26.04", "GB200", network, "mxfp8")); };
+  EXPECT_EQ(of("Nemotron_3_Super"), of("Nemotron-3-Super-120B-A12B"));
+  EXPECT_NE(of("Nemotron_3_Super"), of("Nemotron-4-340B"));
+}
+
 TEST(RecipeRule, OtherRunsKeepTheStacksOwnWays) {
   const std::string own = write_stack(**find_row(built_in().stacks, "nemo", "stack"));
   std::vector<records::Run> others(4, recipe_run("26.04", "H100", "Qwen3-30B", "bf16"));
