@@ -111,6 +111,8 @@ void check_sparse(Rules& rules) {
   };
   rules.require(n.sparse.top_k > 0 || !some_picked(n.pattern), "pattern",
       "layers whose keys an earlier layer picked, and none picks any", "\"sparse_attention\": {\"top_k\": ...}");
+  rules.require(n.latent.kv_rank > 0 || !(some_picked(n.pattern) || some_picked(n.mtp_pattern)), "pattern",
+      "choices of keys are handed on by latent attention alone", "\"latent_attention\", or no d");
   if (rules.broken() || n.sparse.top_k == 0) return;
   const bool latent = n.latent.kv_rank > 0;
   rules.require(!latent || n.latent.q_rank > 0, "sparse_attention",
@@ -130,9 +132,21 @@ void check_compressed(Rules& rules) {
   const NetworkSpec& n = rules.n;
   const CompressedAttention& a = n.compressed;
   if (rules.broken()) return;
+  const auto alone = [&](bool there, const char* key) {
+    rules.require(a.q_rank == 0 || !there, key, "compressed attention has none", "false");
+  };
+  alone(n.attention_gate, "attention_gate"), alone(n.attention_sinks, "attention_sinks");
+  alone(n.value_norm, "value_norm"), alone(n.key_is_value, "key_is_value");
+  rules.require(a.top_k == 0 || (a.index_heads > 0 && a.index_dim > 0), "compressed_attention/index_heads",
+      "keys are picked by an indexer, which has no heads", "index_heads and index_dim");
   for (std::size_t i = 0; i < n.shapes.size(); ++i) {
     const LayerShape& shape = n.shapes[i];
     const std::string key = fmt::format("shapes/{}", i);
+    rules.require(a.q_rank == 0 || (shape.heads == 0 && shape.kv_heads == 0 && shape.head_dim == 0), key.c_str(),
+        "compressed attention has heads of one size", "heads, kv_heads and head_dim left out");
+    rules.require(!shape.all_keys || n.sparse.top_k > 0, key.c_str(), "no indexer picks keys", "no all_keys");
+    rules.require(!shape.hashed_experts || n.experts.count > 0, key.c_str(), "there are no experts to hash to",
+        "no hashed_experts");
     rules.require(shape.ratio == 0 || a.q_rank > 0, key.c_str(), "only compressed attention has a ratio",
         "\"compressed_attention\"");
     rules.require(!shape.picks || (shape.ratio > 0 && a.top_k > 0), key.c_str(),
@@ -151,6 +165,7 @@ void check_compressed(Rules& rules) {
 
 void check_streams(Rules& rules) {
   const NetworkSpec& n = rules.n;
+  rules.require(n.streams >= 1 && n.streams <= 64, "streams", fmt::format("{} residual streams", n.streams), "1 to 64");
   if (n.streams == 1) return;
   rules.require(
       n.norm_place == NormPlace::before && !n.parallel_block && !n.linear_bias && !n.dropout && !n.layer_scale,
@@ -214,6 +229,9 @@ void check_window(Rules& rules) {
 /// Each shape is some layer's, and its heads come out even.
 template <class Some> void check_shapes(Rules& rules, const Some& some) {
   const NetworkSpec& n = rules.n;
+  constexpr std::size_t most = 200;  // a byte numbers them
+  rules.require(
+      n.shapes.size() <= most, "shapes", fmt::format("{} shapes", n.shapes.size()), fmt::format("up to {}", most));
   for (std::size_t i = 0; i < n.shapes.size() && !rules.broken(); ++i) {
     const auto shape = static_cast<std::uint8_t>(i + 1);
     const NetworkSpec own = shaped(n, shape);
@@ -224,6 +242,15 @@ template <class Some> void check_shapes(Rules& rules, const Some& some) {
     rules.require(own.heads % own.kv_heads == 0, key.c_str(),
         fmt::format("{} key-value heads do not divide {} heads", own.kv_heads, own.heads),
         fmt::format("one of: {}", divisors_of(own.heads)));
+    constexpr std::int64_t widest = 10'000'000;
+    rules.require(own.heads * own.head_dim <= widest, key.c_str(),
+        fmt::format("{} heads of {}", own.heads, own.head_dim), fmt::format("up to {} in all", widest));
+    rules.require(!n.shapes[i].bare_attention || n.norm_place == NormPlace::before, key.c_str(),
+        "attention without a norm stands where the others have theirs before", "\"norm_place\": \"before\"");
+    rules.require(!n.shapes[i].bare_attention || !some([&](const LayerKind& kind) {
+      return kind.shape == shape && (kind.mixer || !kind.attention);
+    }),
+        key.c_str(), "a layer without attention alone has its norm", "no bare_attention");
     rules.require(n.positions != Positions::rope || own.head_dim % 2 == 0, key.c_str(),
         fmt::format("rotary positions turn pairs, and head_dim {} is odd", own.head_dim), "an even head_dim");
     rules.require(
@@ -286,6 +313,11 @@ void check_norms(Rules& rules) {
   rules.require(n.causal || n.sparse.top_k == 0, "causal", "an indexer picks earlier keys", "true");
   rules.require(n.causal || !n.window.chunks, "causal", "chunks without a causal mask are none of our forms", "true");
   rules.require(!n.attention_gate || n.latent.kv_rank == 0, "attention_gate", "latent attention has none", "false");
+  rules.require(
+      !n.layer_scale || !n.parallel_block, "layer_scale", "attention and MLP side by side have none", "false");
+  rules.require(n.pooled_outputs == 0 || n.mtp_layers == 0, "pooled_outputs", "modules predict words alone", "0");
+  rules.require(!n.key_is_value || n.latent.kv_rank == 0, "key_is_value",
+      "latent attention has keys and values of its own", "false");
   rules.require(n.norms_per_layer == 1 || n.norms_per_layer == 2, "norms_per_layer",
       fmt::format("{} norms in a layer", n.norms_per_layer), "1 or 2");
   rules.require(n.norms_per_layer == 2 || n.parallel_block, "norms_per_layer",

@@ -59,7 +59,7 @@ TransformerBuilder::TransformerBuilder(const NetworkSpec& spec, const BatchShape
   if (spec.streams > 1) {
     constexpr std::int64_t scales = 3;  // of what goes in, of what comes out, and of the streams among each other
     const std::int64_t n = spec.streams, mixed = n * (n + 2);
-    n_ = dim("n", n), cc_ = dim("cc", mixed), cs_ = dim("cs", mixed + scales);
+    n_ = dim("hn", n), cc_ = dim("cc", mixed), cs_ = dim("cs", mixed + scales);
     hc_ = dim("hc", n), hs_ = dim("hs", n + 1);
   }
   make_shapes();

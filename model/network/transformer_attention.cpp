@@ -182,7 +182,7 @@ int TransformerBuilder::plain_attention(int x, bool windowed) {
   if (spec_->value_norm) v = norm("attn.norm.V", v, {"attn", "attn.qkv"}, 1, false);
   if (v != k) v = named("V", projected[2], v);
   const int o = activation("O", {b_, s_, g_, r_, d_});
-  if (form_ == AttentionForm::unfused) {
+  if (form_ == AttentionForm::unfused && spec_->sparse.top_k == 0) {  // picked keys have kernels of their own
     unfused_core(q, k, v, o);
     return o;
   }

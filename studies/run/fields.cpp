@@ -38,8 +38,9 @@ Expected<bool> parse_causal(const std::string& text, const std::string& where) {
 Expected<double> parse_share(const std::string& text, const std::string& where) {
   double share = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), share);
-  if (error != std::errc{} || end != text.data() + text.size() || share <= 0 || share > 1)
-    return fail(where, fmt::format("'{}' is no part of a whole", text.substr(0, 60)), "above 0 and up to 1: 0.15");
+  if (error != std::errc{} || end != text.data() + text.size() || !(share > 0 && share <= 1))
+    return fail(
+        where, fmt::format("'{}' is no share of the positions", text.substr(0, 60)), "above 0 and up to 1: 0.15");
   return share;
 }
 
@@ -253,7 +254,7 @@ constexpr RunField field_table[] = {
               .doc = "number type of the matrix products; default: bf16 where the GPU has it"},
      .lever = {.walk = LeverWalk::words, .place = 18, .name = "number type", .words = {"bf16", "fp8"}}},
     {.id = FieldId::masked_share, .key = "masked_share", .flag = "--masked-share", .value = "PART",
-     .group = FieldGroup::batch, .doc = "positions whose logits an encoder makes: 0.15, or 1 for all of them (required "
+     .group = FieldGroup::batch, .doc = "share of the positions whose logits an encoder computes: 0.15, or 1 (required "
                                         "there)",
      .type = words_of<&RunWishes::masked_share, parse_share>()},
     {.id = FieldId::lora, .key = "lora", .flag = "--lora", .value = "RANK", .group = FieldGroup::batch,

@@ -120,8 +120,8 @@ TEST(HfNetwork, LayersOfTheirOwnShapeAreSplitAsTheOthers) {
 TEST(HfNetwork, AnEncoderIsAskedForItsMaskedShare) {
   const std::string line = "predict bert-large --machine dgx-h100 --gpus 8 --micro-batch 4 --global-batch 256";
   EXPECT_THAT(run_line(line).err, HasSubstr("does not say of how many positions it makes logits"));
-  for (const char* wrong : {"0", "1.5", "15%", "-1", "x"})
-    EXPECT_THAT(run_line(line + " --masked-share " + wrong).err, HasSubstr("is no part of a whole")) << wrong;
+  for (const char* wrong : {"0", "1.5", "15%", "-1", "x", "nan"})
+    EXPECT_THAT(run_line(line + " --masked-share " + wrong).err, HasSubstr("is no share of the positions")) << wrong;
   EXPECT_THAT(run_line("predict llama3-8b --gpus 8 --masked-share 0.5").err, HasSubstr("guesses no masked words"));
   const auto few = run_line(line + " --masked-share 0.15 --json"), all = run_line(line + " --masked-share 1 --json");
   ASSERT_EQ(few.code, 0) << few.err;
@@ -130,6 +130,11 @@ TEST(HfNetwork, AnEncoderIsAskedForItsMaskedShare) {
   };
   EXPECT_LT(time(few), time(all));
   EXPECT_THAT(run_line(line + " --masked-share 0.15").out, HasSubstr("attention counted full"));
+  const std::string again = testing_program::own_path("masked.json");
+  std::ofstream(again) << run_line(line + " --masked-share 0.15 --print-scenario").out;
+  EXPECT_EQ(nlohmann::json::parse(run_line("predict " + again + " --json").out).at("step_time_s"), time(few));
+  const auto written = run_line(line + " --masked-share 0.15 --emit deepspeed");
+  EXPECT_THAT(written.out + written.err, HasSubstr("--masked-share 0.15"));
   for (const char* split :
       {"--tp 4", "--tp 2 --cp 2", "--tp 2 --cp 2 --cp-kind gather", "--pp 4 --tp 2", "--tp 2 --sp off"})
     EXPECT_EQ(run_line(line + " --masked-share 0.15 " + split).code, 0) << split;

@@ -32,8 +32,11 @@ void encoder_sizes(HfReader& r) {
 void count_gemma4(HfReader& r, const std::vector<std::string>& kinds) {
   NetworkSpec& n = r.spec;
   const auto or_none = [&](const char* key) { return r.config.has(key) ? r.size_or(key, 0) : 0; };
-  const Count inputs = or_none("hidden_size_per_layer_input"), sharing = or_none("num_kv_shared_layers"),
-              vocabulary = or_none("vocab_size_per_layer_input");
+  constexpr Count usual_inputs = 256;
+  const Count inputs = r.config.names("hidden_size_per_layer_input")
+                           ? or_none("hidden_size_per_layer_input")
+                           : r.size_or("hidden_size_per_layer_input", usual_inputs),
+              sharing = or_none("num_kv_shared_layers"), vocabulary = or_none("vocab_size_per_layer_input");
   bool doubled = false;
   r.config.optional("use_double_wide_mlp", doubled);
   r.config.require(sharing < std::max<Count>(1, n.layers), "num_kv_shared_layers",

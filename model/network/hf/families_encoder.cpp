@@ -18,6 +18,9 @@ void masked_encoder(HfReader& r) {
   n.tied_embeddings = r.tied_or(true);
   n.causal = false;
   n.masked_loss = n.head_bias = n.embedding_norm = true;
+  bool decodes = false;
+  r.config.optional("is_decoder", decodes);
+  r.config.require(!decodes, "is_decoder", "an encoder that decodes is not supported", "false");
 }
 
 }  // namespace
@@ -57,6 +60,9 @@ void modernbert(HfReader& r) {
     r.config.optional(key, biased);
     r.config.require(!biased, key, "its layers are not known with biases", "false");
   }
+  if (r.config.has("decoder_bias")) n.head_bias = r.flag_or("decoder_bias", true);
+  constexpr std::int64_t most_layers = 10'000;
+  if (n.layers > most_layers) return;  // refused by the rules of all networks
   for (const char* key : {"embedding_dropout", "mlp_dropout", "attention_dropout"}) r.dropout({key}, 0);
   const std::int64_t every = std::max<std::int64_t>(1, r.size_or("global_attn_every_n_layers", 3)),
                      band = r.size_or("local_attention", 128);

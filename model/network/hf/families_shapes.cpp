@@ -24,7 +24,8 @@ bool is_out(JsonObject& part) {
   part.optional("no_op", out);
   part.optional("replace_with_linear", matrix);
   part.require(!matrix, "replace_with_linear", "a matrix in place of a sublayer is none of our forms", "false");
-  for (const char* key : {"sparsify", "num_sink_tokens", "window_length"})
+  for (const char* key : {"sparsify", "num_sink_tokens", "window_length", "mamba", "llama4", "moe", "hidden_act",
+           "intermediate_size", "parallel_blocks"})
     part.require(!part.has(key), key, "a sublayer with it is none of our forms", "null");
   return out;
 }
@@ -54,6 +55,9 @@ SearchedBlock searched_block(const JsonObject& object, const NetworkSpec& n) {
   }
   if (is_out(ffn)) return made;
   double multiple = 0;
+  bool gated = true;
+  ffn.optional("gated", gated);
+  ffn.require(gated, "gated", "an MLP without a gate is none of its forms", "true");
   ffn.read("ffn_mult", multiple, NumberRange{1e-3, 1e3});
   made.kind.feed = Feed::mlp;
   made.ffn_hidden = width_of(multiple, n.hidden);
@@ -212,7 +216,7 @@ void gemma4(HfReader& r) {
   attention_biases(r, false);
   n.norm_place = NormPlace::both;
   n.qk_norm = n.value_norm = n.layer_scale = true;
-  n.logit_softcap = r.cap("final_logit_softcapping", true);
+  n.logit_softcap = r.cap("final_logit_softcapping", false);
   bool routed = false, same = false;
   r.config.optional("enable_moe_block", routed);
   r.config.optional("attention_k_eq_v", same);

@@ -25,8 +25,10 @@ std::string read_back_line(
     const EmitPlan& plan, std::string_view flag, std::string_view file, const std::string& beside) {
   const Scenario& scenario = *plan.scenario;
   const std::string network = scenario.network.id.empty() ? "NETWORK.json" : shell_word(scenario.network.id);
-  return fmt::format("stepcast predict {} {} {}{}{}{}{}", network, flag, file, beside.empty() ? "" : " ", beside,
-      flag_beside("--machine", scenario.machine.id), flag_beside("--stack", scenario.stack.id));
+  const double masked = scenario.network.row.masked_share;
+  return fmt::format("stepcast predict {} {} {}{}{}{}{}{}", network, flag, file, beside.empty() ? "" : " ", beside,
+      flag_beside("--machine", scenario.machine.id), flag_beside("--stack", scenario.stack.id),
+      masked > 0 ? fmt::format(" --masked-share {}", masked) : "");
 }
 
 bool needs_schedule(const Split& split) { return split.pp > 1 && (split.schedule != "1f1b" || split.chunks > 1); }

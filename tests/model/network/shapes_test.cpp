@@ -46,6 +46,12 @@ TEST(LayerShapes, WrongOnesAreRefused) {
   EXPECT_NE(broken("*- *-:wide", R"([{"name": "wide", "kv_heads": 3}])").find("3 key-value heads do not divide 4"),
       std::string::npos);
   EXPECT_NE(broken("*- *-:wide", R"([{"name": "wide", "head_dim": 7}])").find("head_dim 7 is odd"), std::string::npos);
+  std::string many = "[";
+  for (int i = 0; i < 255; ++i) many += (i > 0 ? ", " : "") + ("{\"name\": \"s" + std::to_string(i) + "\"}");
+  EXPECT_NE(broken("*- *-:s1", many + "]").find("255 shapes"), std::string::npos);
+  EXPECT_NE(broken("*- d-", "[]", R"("sparse_attention": {"top_k": 8, "heads": 4, "head_dim": 8, "block": 2}, )")
+                .find("handed on by latent attention alone"),
+      std::string::npos);
   EXPECT_NE(broken("*- *-:wide", R"([{"name": "Wide one"}])").find("is no name of a shape"), std::string::npos);
 }
 

@@ -89,7 +89,7 @@ TEST(RecipeRule, WordsAreWholeUpToAHyphen) {
 }
 
 TEST(RecipeRule, UnderscoresAreHyphens) {
-  const auto of = [](const char* network) { return settings(recipe_run("26.04", "GB200", network, "mxfp8")); };
+  const auto of = [](const char* network) { return settings(recipe_run("26.02", "B200", network, "mxfp8")); };
   EXPECT_EQ(of("Nemotron_3_Super"), of("Nemotron-3-Super-120B-A12B"));
   EXPECT_NE(of("Nemotron_3_Super"), of("Nemotron-4-340B"));
 }
