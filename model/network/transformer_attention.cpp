@@ -146,7 +146,8 @@ int TransformerBuilder::index_compressed(int x, int cq) {
   product("index.w", tags, w, x, weight("Windex.W", {h_, ih_}), "index.in");
   const int seen = compress("index.K", x, id_, true);
   const std::int64_t most = std::min(spec_->compressed.top_k, net_.dims[tc_].extent);
-  const int known = net_.find_dim("ik"), picked = known >= 0 ? known : dim("ik", most);
+  const std::string name = "ik" + net_.dims[tc_].name.substr(1);  // a shape's own: "ik.picked"
+  const int known = net_.find_dim(name), picked = known >= 0 ? known : dim(name.c_str(), most);
   const int chosen = statistic("index.chosen", {b_, s_, picked});
   Operator& op = add("index.scores", tags, OperatorKind::opaque, "index", chosen, {rope("index.Q", q)}, "");
   Access access = whole(seen);

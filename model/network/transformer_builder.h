@@ -44,14 +44,16 @@ class TransformerBuilder {
   int normed_before(const std::string& name, int x);
   int normed_behind(const std::string& name, int y);
   int normed_sum(const std::string& name, int sum);
-  int masked(int x);
-  void pooled(int x);
   int coefficients(const std::string& name, int x, int count, int scales);
   int merged(const std::string& name, int x, int mix);
   int spread(const std::string& name, int x, int y, int mix);
   int residual(const std::string& name, int stream, int y, std::vector<int> bias_dims);
-  void head(const char* name, const std::string& prefix);
+
+  // transformer_head.cpp
   void prediction();
+  int masked(int x);
+  void pooled(int x);
+  void head(const char* name, const std::string& prefix);
 
   // transformer_attention.cpp
   int projection(const char* letter, int x, std::vector<int> heads);

@@ -26,6 +26,15 @@ void encoder_sizes(HfReader& r) {
   n.ffn_hidden = r.size("intermediate_size");
 }
 
+/// Sizes under the names of diffusers' classes.
+void diffusion_sizes(HfReader& r) {
+  NetworkSpec& n = r.spec;
+  n.head_dim = r.size("attention_head_dim");
+  n.heads = n.kv_heads = r.size("num_attention_heads");
+  n.layers = r.size("num_layers");
+  n.hidden = n.heads * n.head_dim;
+}
+
 }  // namespace
 
 /// Where a token's layers have inputs of their own or share keys and values with earlier ones.
@@ -167,19 +176,17 @@ void whisper(HfReader& r) {
 /// Blocks of two streams that attend jointly, then blocks of one; all modulated by a vector (Flux).
 void flux(HfReader& r) {
   NetworkSpec& n = r.spec;
-  n.head_dim = r.size("attention_head_dim");
-  n.heads = n.kv_heads = r.size("num_attention_heads");
-  n.layers = r.size("num_layers");
-  n.hidden = n.heads * n.head_dim;
+  diffusion_sizes(r);
   constexpr Count frequencies = 256;
-  const Count h = n.hidden, single = r.size("num_single_layers"), text = r.size("joint_attention_dim"),
-              in = r.size("in_channels"), out = r.config.has("out_channels") ? r.size("out_channels") : in;
+  const Count h = n.hidden, patch = r.size_or("patch_size", 1), single = r.size("num_single_layers"),
+              text = r.size("joint_attention_dim"), in = r.size("in_channels"),
+              out = r.config.has("out_channels") ? r.size("out_channels") : in;
   const Count vector = linear(frequencies, h) + linear(h, h);
   const Count joint = 2 * (linear(h, 6 * h) + 4 * linear(h, h) + linear(h, 4 * h) + linear(4 * h, h) + 2 * n.head_dim);
   const Count alone = 6 * linear(h, h) + linear(h, 4 * h) + linear(5 * h, h) + 2 * n.head_dim;
   const Count around = vector + linear(r.size("pooled_projection_dim"), h) + linear(h, h) +
                        (r.flag_or("guidance_embeds", false) ? vector : 0) + linear(text, h) + linear(in, h) +
-                       linear(h, 2 * h) + linear(h, out);
+                       linear(h, 2 * h) + linear(h, patch * patch * out);
   r.counted = {{"diffusion", n.layers * joint + single * alone + around}};
   r.layers = {{"joint attention of two streams, MLPs", n.layers}, {"attention beside an MLP, modulated", single}};
   r.lacks("joint attention of two streams (num_layers)");
@@ -189,10 +196,7 @@ void flux(HfReader& r) {
 /// Attention over the video, then over the text; six modulations per block (Wan 2.1).
 void wan(HfReader& r) {
   NetworkSpec& n = r.spec;
-  n.head_dim = r.size("attention_head_dim");
-  n.heads = n.kv_heads = r.size("num_attention_heads");
-  n.layers = r.size("num_layers");
-  n.hidden = n.heads * n.head_dim;
+  diffusion_sizes(r);
   n.ffn_hidden = r.size("ffn_dim");
   std::vector<Count> sides;
   r.config.read("patch_size", sides, IntegerRange{1, 1000});

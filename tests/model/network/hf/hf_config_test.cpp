@@ -236,6 +236,32 @@ TEST(ReadHfConfig, SaysWhatItTookAndWhatItLeftOut) {
   }
 }
 
+TEST(ReadHfConfig, RefusesUnknownKeysOfPartsToo) {
+  const std::string config = R"({"architectures": ["MiniMaxM3ForCausalLM"], "hidden_size": 64, "num_hidden_layers": 1,
+    "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 16, "vocab_size": 100, "dense_intermediate_size": 64,
+    "intermediate_size": 32, "num_local_experts": 4, "num_experts_per_tok": 2, "n_shared_experts": 1,
+    "max_position_embeddings": 512, "moe_layer_freq": [1], "sparse_attention_config": {"sparse_attention_freq": [1],
+    "sparse_topk_blocks": 2, "sparse_block_size": 16, "sparse_num_index_heads": 2, "sparse_index_dim": 8,
+    "sparse_disable_index_value": [1]}})";
+  const auto read = read_hf_config(config, "config.json");
+  ASSERT_TRUE(read) << to_text(read.error());
+  EXPECT_EQ(read->network.sparse.top_k, 32) << "two blocks of 16";
+  const auto strange = read_hf_config(
+      config_with(config, "\"sparse_topk_blocks\": 2", "\"sparse_topk_blocks\": 2, \"sparse_stride\": 4"),
+      "config.json");
+  ASSERT_FALSE(strange);
+  EXPECT_NE(to_text(strange.error()).find("sparse_stride"), std::string::npos);
+}
+
+/// The last projection writes whole patches.
+TEST(ReadHfConfig, CountsTheNumbersOfAPatch) {
+  const std::string config = R"({"_class_name": "FluxTransformer2DModel", "attention_head_dim": 16, "in_channels": 8,
+    "joint_attention_dim": 32, "num_attention_heads": 2, "num_layers": 1, "num_single_layers": 1, "patch_size": 1,
+    "pooled_projection_dim": 16})";
+  const auto count = [](const std::string& text) { return read_hf_config(text, "c.json")->parts.front().parameters; };
+  EXPECT_EQ(count(config_with(config, "\"patch_size\": 1", "\"patch_size\": 2")) - count(config), 3 * 8 * (32 + 1));
+}
+
 TEST(ReadHfConfig, ExplainsAnUnknownArchitecture) {
   const std::string other = config_with(llama_config, "LlamaForCausalLM", "NewThingForCausalLM");
   const std::string text = config_error(other);
