@@ -30,7 +30,7 @@ void add_weights(const FuseContext& c, ProgramBlock& out) {
   for (const WeightChain& chain : c.placed.chains) {
     if (c.counted_weights[chain.tensor]) continue;
     const Tensor& tensor = c.network.tensors[chain.tensor];
-    const double share = c.block.repeat > 1 && serves_several_blocks(c.network, chain.tensor)
+    const double share = c.block.repeat > 1 && (tensor.shared || serves_several_blocks(c.network, chain.tensor))
                              ? 1.0 / static_cast<double>(c.block.repeat)
                              : 1;
     const double master = tensor.bytes_per_element >= 4 ? 0 : c.stack.master_bytes;
@@ -230,6 +230,28 @@ void add_gathered(const FuseContext& c, ProgramBlock& out) {
     if (item.when == When::once_first_use && gathers(item)) add(item.writes.front(), Count::persistent);
 }
 
+/// What later blocks read is kept from here until backward comes back, and so is the gradient that they sum.
+void add_lent(const FuseContext& c, ProgramBlock& out) {
+  const bool lent = std::ranges::any_of(
+      c.network.blocks, [&](const Block& block) { return contains(block.reads, c.block.output); });
+  if (!lent) return;
+  const Copy& made = c.placed.copies[c.placed.output];
+  for (const char* what : {"", " gradient"}) {
+    Buffer buffer;
+    buffer.label = c.network.tensors[made.tensor].name + what;
+    buffer.kind = BufferKind::saved;
+    buffer.count = Count::per_micro_batch;
+    buffer.bytes = Bytes(made.bytes);
+    buffer.born = std::max(0, static_cast<int>(out.forward.size()) - 1);
+    out.buffers.push_back(std::move(buffer));
+  }
+}
+
+/// The gradient of what the block reads beside its input, with its own share: counted where that was made.
+bool is_summed(const FuseContext& c, int copy) {
+  return std::ranges::any_of(c.placed.reads, [&](const PlacedRead& read) { return read.gradient == copy; });
+}
+
 void add_transient(const FuseContext& c, const ListPlaces& places, Count count, ProgramBlock& out) {
   const bool forward = count == Count::transient_forward;
   for (std::size_t i = 0; i < c.placed.copies.size(); ++i) {
@@ -257,7 +279,9 @@ void add_transient(const FuseContext& c, const ListPlaces& places, Count count, 
                                    : 1));
     buffer.born = places.born[i];
     const int end = static_cast<int>((forward ? out.forward : out.backward).size()) - 1;
-    const bool leaves = static_cast<int>(i) == c.placed.output || static_cast<int>(i) == c.placed.input_gradient;
+    const int at = static_cast<int>(i);
+    if (is_summed(c, at)) continue;
+    const bool leaves = at == c.placed.output || at == c.placed.input_gradient;
     buffer.dies = leaves || places.dies[i] < 0 ? (leaves ? end : places.born[i]) : places.dies[i];
     out.buffers.push_back(std::move(buffer));
   }
@@ -270,6 +294,7 @@ void add_buffers(const FuseContext& c, const ListPlaces& forward, const ListPlac
   add_narrow_weights(c, out);
   add_stand_ins(c, out);
   add_saved(c, forward, backward, out);
+  add_lent(c, out);
   add_gathered(c, out);
   add_transient(c, forward, Count::transient_forward, out);
   add_transient(c, backward, Count::transient_backward, out);

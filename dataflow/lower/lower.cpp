@@ -51,6 +51,7 @@ class Lowering {
     TRY(placed_, place(network_, parsed_.program.meshes, parsed_.statements, plan_.gpus,
                      {stack_.gradient_bytes, stack_.recompute_whole}));
     TRY(layout_, stage_layout(spec_.layers, placed_.mesh, parsed_.statements));
+    TRY(check_encoder());
     fill_sizes(batch);
     TRY(make_blocks());
     fill_chunks();
@@ -82,6 +83,18 @@ class Lowering {
         stack_.gradient_bytes + 2 * (master + stack_.optimizer_bytes) + element_bytes(plan_.precision);
     // The norm reads every gradient once, and it is set to zero once.
     out_.bytes_per_gradient_element = 2 * stack_.gradient_bytes;
+  }
+
+  /// What every stage looks at would have to travel with the stream.
+  Expected<void> check_encoder() const {
+    if (spec_.encoders.empty()) return {};
+    if (layout_.stages > 1)
+      return fail(plan_.mapping_where,
+          fmt::format("layers on {} stages that look at the encoder on the first", layout_.stages), "one stage");
+    if (recompute_limit() > 0)
+      return fail(plan_.mapping_where, "recompute on some layers of each stage, which leaves the encoder's unsaid",
+          "recompute on all layers, or on none");
+    return {};
   }
 
   std::int64_t recompute_limit() const {

@@ -63,6 +63,12 @@ struct WeightChain {
   double home_bytes = 0, accumulator_bytes = 0, optimizer_elements = 0, home_elements = 0;
 };
 
+/// Copies of a tensor that an earlier block made and this one reads (Block::reads): its value, which is kept where it
+/// was made; the gradient that blocks behind have summed so far; the same with this block's share.
+struct PlacedRead {
+  int value = -1, gradient_before = -1, gradient = -1;
+};
+
 struct PlacedBlock {
   std::vector<Copy> copies;
   std::vector<PlacedItem> forward, backward;
@@ -72,6 +78,7 @@ struct PlacedBlock {
   std::vector<int> kept_gathers;  ///< gathered weight copies with life microbatch or step
   int input = -1, output = -1;    ///< copies
   int input_gradient = -1, output_gradient = -1;
+  std::vector<PlacedRead> reads;  ///< in the order of Block::reads
 };
 
 struct PlacedNetwork {

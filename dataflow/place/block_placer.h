@@ -29,6 +29,8 @@ class BlockPlacer {
     carried_input_ = input;
     carried_output_ = output;
   }
+  /// Homes of Block::reads, where the blocks that made them put them.
+  void set_read_homes(std::vector<Placement> homes) { read_homes_ = std::move(homes); }
   Placement output_home();
   Expected<Placement> boundary(const Placement& home);
 
@@ -46,6 +48,7 @@ class BlockPlacer {
   void collect_uses();
   void resolve_home(int tensor);
   [[nodiscard]] Placement natural(int tensor) const;
+  [[nodiscard]] bool is_read_from_outside(int tensor) const;
   [[nodiscard]] Placement need(int op, int input) const;
   Placement stated(int tensor, const std::string& what, Placement base, const std::string& class_name);
   AtomMask apply_place(const HomePlace& p, const Statement& statement, int tensor, bool by_name, AtomMask free,
@@ -97,6 +100,7 @@ class BlockPlacer {
   PlacingOptions options_;
   std::optional<Placement> carried_home_;
   bool carried_input_ = false, carried_output_ = false;
+  std::vector<Placement> read_homes_;
   std::optional<Error> error_;
 
   PlacedBlock out_;

@@ -135,6 +135,8 @@ void BlockPlacer::backward(bool root) {
         }
     } else if (t.role == TensorRole::data) {
       survive = available_[tensor];
+    } else if (is_read_from_outside(tensor)) {
+      survive.push_back(available_[tensor].front());
     } else {
       for (int c : available_[tensor])
         if (std::ranges::any_of(out_.saved, [&](const SavedCopy& s) { return s.copy == c; })) survive.push_back(c);
@@ -145,6 +147,11 @@ void BlockPlacer::backward(bool root) {
     out_.output_gradient = add_copy(block_.output, true, gradient_home(block_.output), -1);
     contributions_[block_.output].push_back(out_.output_gradient);
   }
+  for (std::size_t i = 0; i < block_.reads.size(); ++i) {
+    const int tensor = block_.reads[i];
+    out_.reads[i].gradient_before = add_copy(tensor, true, gradient_home(tensor), -1);
+    contributions_[tensor].push_back(out_.reads[i].gradient_before);
+  }
   for (int o = static_cast<int>(block_.operators.size()); o-- > 0;) {
     if (error_) return;
     // A region that was run for its masks alone must stand before its first gradient.
@@ -152,6 +159,8 @@ void BlockPlacer::backward(bool root) {
     emit_gradient(o);
   }
   if (block_.input >= 0) out_.input_gradient = gradient_of(block_.input, gradient_home(block_.input), -1);
+  for (std::size_t i = 0; i < block_.reads.size(); ++i)
+    out_.reads[i].gradient = gradient_of(block_.reads[i], gradient_home(block_.reads[i]), -1);
 }
 
 }  // namespace stepcast::dataflow

@@ -180,6 +180,7 @@ void BlockPlacer::forward() {
       available_[tensor] = {copy};
       if (tensor == block_.input) out_.input = copy;
     }
+  for (const int tensor : block_.reads) out_.reads.push_back({available_[tensor].front(), -1, -1});
   for (int o = 0; o < static_cast<int>(block_.operators.size()); ++o) {
     pass_partials(o);
     if (error_) return;

@@ -172,7 +172,14 @@ Placement BlockPlacer::stated(int tensor, const std::string& what, Placement bas
   return place;
 }
 
+bool BlockPlacer::is_read_from_outside(int tensor) const { return contains(block_.reads, tensor); }
+
 void BlockPlacer::resolve_home(int tensor) {
+  if (const auto read = std::ranges::find(block_.reads, tensor); read != block_.reads.end()) {
+    home_[tensor] = read_homes_[static_cast<std::size_t>(read - block_.reads.begin())];
+    home_known_[tensor] = 1;
+    return;
+  }
   const Tensor& t = net_.tensors[tensor];
   const Uses& uses = uses_[tensor];
   Placement place;

@@ -90,7 +90,8 @@ void BlockPlacer::choose_saved() {
     out_.saved.push_back({copy, -1, out_.copies[copy].bytes, weight_grad});
   };
   const auto saves = [&](int tensor) {
-    return net_.tensors[tensor].role == TensorRole::activation && !made_in_region(tensor);
+    return net_.tensors[tensor].role == TensorRole::activation && !made_in_region(tensor) &&
+           !is_read_from_outside(tensor);
   };
   for (int o = 0; o < static_cast<int>(block_.operators.size()); ++o) {
     const Operator& op = block_.operators[o];

@@ -98,25 +98,67 @@ Expected<PlacedBlock> BlockPlacer::place(bool root) {
 
 namespace {
 
-/// The stream has one home, stated by the name of the layer's output. A statement that names another block's end of it
+/// A run of blocks that hand on one stream: tensors over the same dims.
+struct Stream {
+  std::vector<int> dims;
+  std::size_t layer = 0;  ///< the block that repeats most
+  Placement home;
+};
+
+/// A block that turns one thing into another (a head, a single product) hands on no stream.
+bool hands_on(const Network& network, const Block& block) {
+  return block.input >= 0 && block.output >= 0 &&
+         network.tensors[block.input].dims == network.tensors[block.output].dims;
+}
+
+std::vector<Stream> streams_of(const Network& network) {
+  std::vector<Stream> streams;
+  for (std::size_t b = 0; b < network.blocks.size(); ++b) {
+    const Block& block = network.blocks[b];
+    if (!hands_on(network, block)) continue;
+    const std::vector<int>& dims = network.tensors[block.input].dims;
+    const auto known = std::ranges::find(streams, dims, &Stream::dims);
+    if (known == streams.end()) streams.push_back({dims, b, {}});
+    else if (block.repeat > network.blocks[known->layer].repeat) known->layer = b;
+  }
+  return streams;
+}
+
+const Stream* stream_of(const Network& network, const std::vector<Stream>& streams, int tensor) {
+  if (tensor < 0) return nullptr;
+  const auto found = std::ranges::find(streams, network.tensors[tensor].dims, &Stream::dims);
+  return found == streams.end() ? nullptr : &*found;
+}
+
+/// A stream has one home, stated by the name of the layer's output. A statement that names another block's end of it
 /// would not be followed.
-Expected<void> check_stream_homes(const Network& network, std::size_t layer, const std::vector<Statement>& statements) {
-  const int stream = network.blocks[layer].output;
+Expected<void> check_stream_homes(const Network& network, const Stream& stream,
+    const std::vector<Statement>& statements) {
+  const std::string& name = network.tensors[network.blocks[stream.layer].output].name;
+  const auto is_end = [&](int tensor, const std::string& what) {
+    return tensor >= 0 && network.tensors[tensor].name == what && network.tensors[tensor].dims == stream.dims;
+  };
   for (const Statement& statement : statements) {
     const auto* home = std::get_if<HomeStatement>(&statement.body);
     if (!home) continue;
     for (std::size_t b = 0; b < network.blocks.size(); ++b) {
       const Block& block = network.blocks[b];
-      const bool handed_on =
-          b + 1 < network.blocks.size() && block.output >= 0 && network.tensors[block.output].name == home->what;
-      const bool taken = block.input >= 0 && network.tensors[block.input].name == home->what;
-      if ((handed_on && block.output != stream) || taken)
+      const bool handed_on = b + 1 < network.blocks.size() && is_end(block.output, home->what);
+      if ((handed_on && home->what != name) || is_end(block.input, home->what))
         return fail(where_of(statement),
             fmt::format(
                 "'{}': {} is where blocks meet, and has the home of the layer's output", print(statement), home->what),
-            fmt::format("state the home of {} instead", network.tensors[stream].name));
+            fmt::format("state the home of {} instead", name));
     }
   }
+  return {};
+}
+
+/// Where the block that made the tensor put it.
+Placement home_in(const Network& network, const PlacedNetwork& placed, int tensor) {
+  for (std::size_t b = 0; b < placed.blocks.size(); ++b)
+    if (network.blocks[b].output == tensor) return placed.blocks[b].copies[placed.blocks[b].output].place;
+  assert(false);
   return {};
 }
 
@@ -126,27 +168,24 @@ Expected<PlacedNetwork> place(const Network& network, const std::vector<MeshLine
     const std::vector<Statement>& statements, std::int64_t gpus, const PlacingOptions& options) {
   TRY(auto splits, resolve_splits(network, meshes, statements, gpus));
   PlacedNetwork placed{std::move(splits.mesh), std::move(splits.blocks), {}};
-  // The stream that blocks hand on has one home: that of the repeated block's output. A block that turns one thing into
-  // another (a head, a single product) hands on no stream.
-  std::optional<Placement> carried;
-  std::size_t layer = network.blocks.size();
-  for (std::size_t b = 0; b < network.blocks.size(); ++b) {
-    const Block& block = network.blocks[b];
-    if (block.input < 0 || block.output < 0 || network.tensors[block.input].dims != network.tensors[block.output].dims)
-      continue;
-    if (layer == network.blocks.size() || block.repeat > network.blocks[layer].repeat) layer = b;
-  }
-  if (layer < network.blocks.size()) {
-    TRY(check_stream_homes(network, layer, statements));
-    carried = BlockPlacer(network, network.blocks[layer], placed.mesh, placed.splits[layer], statements, options)
-                  .output_home();
+  // What blocks hand on has one home: that of the repeated block's output.
+  std::vector<Stream> streams = streams_of(network);
+  for (Stream& stream : streams) {
+    TRY(check_stream_homes(network, stream, statements));
+    BlockPlacer placer(network, network.blocks[stream.layer], placed.mesh, placed.splits[stream.layer], statements,
+        options);
+    placer.set_read_homes(std::vector<Placement>(network.blocks[stream.layer].reads.size()));
+    stream.home = placer.output_home();
   }
   for (std::size_t b = 0; b < network.blocks.size(); ++b) {
     const Block& block = network.blocks[b];
     BlockPlacer placer(network, block, placed.mesh, placed.splits[b], statements, options);
-    const bool hands_on =
-        carried && network.tensors[block.output].dims == network.tensors[network.blocks[layer].output].dims;
-    if (carried) placer.set_carried_home(*carried, block.input >= 0, hands_on);
+    const Stream *in = stream_of(network, streams, block.input), *out = stream_of(network, streams, block.output);
+    if (in != nullptr || out != nullptr)
+      placer.set_carried_home((in != nullptr ? in : out)->home, in != nullptr, out != nullptr && (in == nullptr || in == out));
+    std::vector<Placement> homes;
+    for (const int tensor : block.reads) homes.push_back(home_in(network, placed, tensor));
+    placer.set_read_homes(std::move(homes));
     TRY(auto result, placer.place(block.operators.back().function == "cross_entropy"));
     placed.blocks.push_back(std::move(result));
   }

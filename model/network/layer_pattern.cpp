@@ -58,6 +58,7 @@ std::vector<Mixer> mixers(const NetworkSpec& spec) {
 std::string layer_word(const LayerKind& kind) {
   std::string word = kind.mixer ? "M" : "";
   if (kind.attention) word += kind.windowed ? "w" : kind.picked ? "d" : "*";
+  if (kind.crosses) word += "x";
   if (kind.feed != Feed::none) word += kind.feed == Feed::experts ? "E" : "-";
   return word;
 }
@@ -88,6 +89,7 @@ std::optional<LayerKind> layer_of_word(std::string_view word) {
     if (letter == 'M') kind.mixer = true;
     else if (letter == '*' || letter == 'w' || letter == 'd')
       kind.attention = true, kind.windowed = letter == 'w', kind.picked = letter == 'd';
+    else if (letter == 'x') kind.crosses = true;
     else if (letter == '-') kind.feed = Feed::mlp;
     else if (letter == 'E') kind.feed = Feed::experts;
   }

@@ -27,7 +27,8 @@ enum class Norm : std::uint8_t {
 /// where no last norm follows the layers.
 enum class NormPlace : std::uint8_t { before, behind, both, behind_sum };
 enum class Activation : std::uint8_t { swiglu, geglu, gelu, relu, squared_relu, xielu };
-enum class Positions : std::uint8_t { rope, learned, alibi, none };
+/// relative: a bias of each head by how far the key is from the query (T5)
+enum class Positions : std::uint8_t { rope, learned, alibi, none, relative };
 
 /// Mixture of experts in place of the MLP of some layers. count 0 = the network is dense.
 struct Experts {
@@ -105,10 +106,11 @@ struct LayerKind {
   Feed feed = Feed::mlp;
   bool windowed = false, mixer = false, attention = true;
   bool picked = false;     ///< of sparse attention: an earlier layer's choice of keys serves
+  bool crosses = false;    ///< attention over what the encoder made, a sublayer behind the layer's own attention
   std::uint8_t shape = 0;  ///< 0: the network's; else of NetworkSpec::shapes, counted from 1
   auto operator<=>(const LayerKind&) const = default;
   /// Sublayers one behind the other, each with norms of its own and a residual.
-  [[nodiscard]] int sublayers() const { return (mixer || attention ? 1 : 0) + (feed != Feed::none ? 1 : 0); }
+  [[nodiscard]] int sublayers() const { return (mixer || attention ? 1 : 0) + (crosses ? 1 : 0) + (feed != Feed::none ? 1 : 0); }
 };
 
 /// A network as its config states it. Counts are per model, not per rank.
@@ -118,6 +120,7 @@ struct NetworkSpec {
   std::int64_t layers = 0, hidden = 0, ffn_hidden = 0, heads = 0, kv_heads = 0, head_dim = 0, vocab = 0;
   std::int64_t sequence = 0;       ///< training sequence length; `--seq` overrides
   std::int64_t max_positions = 0;  ///< rows of a learned position table
+  std::int64_t distances = 0;      ///< rows of the table of relative positions, one table for all layers
   Norm norm = Norm::rmsnorm;
   NormPlace norm_place = NormPlace::before;
   Activation activation = Activation::swiglu;
@@ -126,6 +129,7 @@ struct NetworkSpec {
   bool linear_bias = false;      ///< biases on all projections
   bool qkv_bias = false;         ///< biases on q, k, v only (implied by linear_bias)
   bool out_bias = false;         ///< bias on the attention's output projection (implied by linear_bias)
+  bool no_key_bias = false;      ///< keys have none, whatever the others have (Whisper)
   bool qk_norm = false;          ///< norm of each query and key head (Qwen3)
   bool qk_norm_width = false;    ///< of all heads together, one of queries and one of keys (OLMo 2)
   bool key_is_value = false;     ///< values are the keys before their norm and rotation (LayerShape)
@@ -153,9 +157,17 @@ struct NetworkSpec {
   Mixer mixer;  ///< what layers have in place of attention, where the pattern says so
   /// A kind for each layer, repeated over all; empty: attention in all, feeds by `experts`, windows by `window`.
   /// Written as a word per layer, its sublayers in order: M mixer, * attention, w attention in the window, d attention
-  /// over the keys that an earlier layer picked, - MLP, E experts: "M E M E M * E", "ME ME ME *E".
+  /// over the keys that an earlier layer picked, x attention over the encoder's positions, - MLP, E experts:
+  /// "M E M E M * E", "ME ME ME *E", "*x-".
   std::vector<LayerKind> pattern;
   std::vector<LayerShape> shapes;      ///< a word's name behind a colon: "w- w- *-:global"
+  /// One or none: layers of its own over a sequence of its own, which the layers with x in their word look at. It has
+  /// no head; with tied_embeddings it reads the network's table of words.
+  std::vector<NetworkSpec> encoders;
+  /// Of an encoder: numbers that each position of its input has in place of a word, as many as vocab is 0.
+  std::int64_t features = 0;
+  /// Of an encoder: convolutions of three taps take in the features, the second with a stride of two (Whisper)
+  bool convolutions = false;
   std::int64_t mtp_layers = 0;         ///< multi-token prediction modules behind the last layer (DeepSeek-V3)
   std::vector<LayerKind> mtp_pattern;  ///< layers of a module; empty: one, of attention and experts or MLP
   bool tied_embeddings = false;
@@ -231,6 +243,7 @@ struct Block {
   int output = -1;                  ///< tensor handed to the next block; for a repeated block, of input's shape
   Place place = Place::layers;
   int kind = -1;  ///< of a block of layers: its index in LayerKinds::kinds
+  std::vector<int> reads = {};  ///< outputs of earlier blocks that every repeat of this one looks at
 };
 
 /// The operators of one micro-batch over all ranks. Tensor and dim ids index the tables here.

@@ -23,9 +23,10 @@ class Rules {
   [[nodiscard]] const std::optional<Error>& first() const { return broken_; }
 
   const NetworkSpec& n;
+  bool asks_sequence = true;  ///< not of an encoder, whose length a run may say
 
  private:
-  const std::string& where_;
+  const std::string where_;
   std::optional<Error> broken_;
 };
 
@@ -44,9 +45,9 @@ void check_sizes(Rules& rules) {
   rules.at_least_one("heads", n.heads);
   rules.at_least_one("kv_heads", n.kv_heads);
   rules.at_least_one("head_dim", n.head_dim);
-  rules.at_least_one("vocab", n.vocab);
+  if (n.features == 0) rules.at_least_one("vocab", n.vocab);
   // A mixer alone knows no longest sequence, so that its files may tell none: who asks for a step says it.
-  if (n.sequence != 0 || has_attention(n)) rules.at_least_one("sequence", n.sequence);
+  if (n.sequence != 0 || (has_attention(n) && rules.asks_sequence)) rules.at_least_one("sequence", n.sequence);
   rules.require(n.mtp_layers >= 0, "mtp_layers", "a negative number of prediction modules", "0 or more");
 }
 
@@ -324,6 +325,26 @@ void check_norms(Rules& rules) {
       "attention and MLP share a norm only side by side", "2, or \"parallel_block\": true");
 }
 
+/// What x in a word looks at, and how far key and query are apart.
+void check_crossing(Rules& rules) {
+  const NetworkSpec& n = rules.n;
+  const bool crosses = std::ranges::any_of(n.pattern, &LayerKind::crosses);
+  rules.require(crosses == !n.encoders.empty(), crosses ? "encoder" : "pattern",
+      crosses ? "layers look at an encoder, which nothing describes" : "no layer looks at the encoder",
+      crosses ? "\"encoder\": {\"layers\": ...}" : "x in the words of some layers: \"*x-\"");
+  rules.require(std::ranges::none_of(n.mtp_pattern, &LayerKind::crosses), "mtp_pattern",
+      "prediction modules look at no encoder", "words without x");
+  rules.require(!crosses || (n.latent.kv_rank == 0 && n.compressed.q_rank == 0 && n.streams == 1), "pattern",
+      "attention over an encoder is plain", "neither latent_attention, compressed_attention nor streams");
+  rules.require((n.positions == Positions::relative) == (n.distances > 0), "distances",
+      fmt::format("{} rows of relative positions", n.distances), "with \"positions\": \"relative\" alone: 32");
+  rules.require(n.distances == 0 || (n.latent.kv_rank == 0 && n.compressed.q_rank == 0 && n.sparse.top_k == 0 &&
+                                        n.shapes.empty() && !n.attention_sinks),
+      "distances", "relative positions stand with plain attention of one shape", "other positions");
+  rules.require(!n.no_key_bias || n.linear_bias || n.qkv_bias, "no_key_bias", "no projection has a bias",
+      "linear_bias or qkv_bias");
+}
+
 void derive_sizes(NetworkSpec& n) {
   if (!has_attention(n) && n.heads == 0) n.heads = n.head_dim = 1;  // nothing reads them
   if (n.kv_heads == 0) n.kv_heads = n.heads;
@@ -332,6 +353,30 @@ void derive_sizes(NetworkSpec& n) {
   if (n.head_dim != 0) return;
   if (n.latent.kv_rank > 0) n.head_dim = n.latent.nope_dim + n.latent.rope_dim;
   else if (n.heads > 0 && n.hidden % n.heads == 0) n.head_dim = n.hidden / n.heads;
+}
+
+/// Words of the network's table, or features; as large as it may be on its own.
+Expected<NetworkSpec> complete_encoder(NetworkSpec encoder, const NetworkSpec& network, const std::string& where) {
+  const std::int64_t words = encoder.vocab;
+  if (encoder.tied_embeddings && words == 0) encoder.vocab = network.vocab;
+  derive_sizes(encoder);
+  Rules rules(encoder, where + ":/encoder");
+  rules.asks_sequence = false;
+  rules.require(encoder.head_dim != 0 || encoder.heads < 1, "heads",
+      fmt::format("{} heads do not divide hidden {}", encoder.heads, encoder.hidden),
+      "give head_dim, or a divisor of hidden");
+  rules.require((encoder.features > 0) != (encoder.vocab > 0), "features",
+      "an encoder reads words or numbers", "vocab, tied_embeddings, or features alone");
+  rules.require(!encoder.convolutions || encoder.features > 0, "convolutions", "there are no features to convolve",
+      "\"features\": 80");
+  rules.require(!encoder.tied_embeddings || (encoder.vocab == network.vocab && encoder.hidden == network.hidden),
+      "tied_embeddings", "the network's table of words has another size", "the network's vocab and hidden");
+  check_sizes(rules);
+  check_total(rules);
+  check_attention(rules);
+  check_crossing(rules);
+  if (rules.broken()) return tl::unexpected(*rules.first());
+  return encoder;
 }
 
 }  // namespace
@@ -353,7 +398,12 @@ Expected<NetworkSpec> complete_network(NetworkSpec spec, const std::string& wher
   check_window(rules);
   check_pattern(rules);
   check_norms(rules);
+  check_crossing(rules);
   if (rules.broken()) return tl::unexpected(*rules.first());
+  for (NetworkSpec& encoder : spec.encoders) {
+    TRY(auto completed, complete_encoder(std::move(encoder), spec, where));
+    encoder = std::move(completed);
+  }
   return spec;
 }
 

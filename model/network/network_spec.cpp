@@ -18,7 +18,8 @@ constexpr Choice<Activation> activation_names[] = {{"swiglu", Activation::swiglu
     {"gelu", Activation::gelu}, {"relu", Activation::relu}, {"squared_relu", Activation::squared_relu},
     {"xielu", Activation::xielu}};
 constexpr Choice<Positions> position_names[] = {
-    {"rope", Positions::rope}, {"learned", Positions::learned}, {"alibi", Positions::alibi}, {"none", Positions::none}};
+    {"rope", Positions::rope}, {"learned", Positions::learned}, {"alibi", Positions::alibi}, {"none", Positions::none},
+    {"relative", Positions::relative}};
 
 // A hundred times the largest networks of today; beyond that a figure is a slip of the keyboard.
 constexpr IntegerRange layer_range{1, 10'000}, width_range{1, 10'000'000}, head_range{1, 100'000},
@@ -132,8 +133,8 @@ void read_words(
   for (std::string word; words >> word;) {
     const auto kind = kind_of_word(word, shapes);
     file.require(kind.has_value(), key, fmt::format("'{:.40}' is no layer", word),
-        "M mixer, * attention, w attention in the window, d attention over keys picked before, - MLP, E experts, in "
-        "this order: \"ME ME ME *E\"; behind a colon one of shapes: \"*-:wide\"");
+        "M mixer, * attention, w attention in the window, d attention over keys picked before, x attention over "
+        "the encoder, - MLP, E experts, in this order: \"ME ME ME *E\"; behind a colon one of shapes: \"*-:wide\"");
     if (kind) kinds.push_back(*kind);
   }
 }
@@ -169,6 +170,45 @@ void check_published(JsonObject& file, const NetworkSpec& spec) {
       "the digits that the source prints, like \"529.6\"");
 }
 
+/// An encoder: layers of one kind, read from words or from numbers at each position.
+constexpr auto encoder_members = [](auto& file, auto& spec) {
+  file.read("layers", spec.layers, layer_range);
+  file.read("hidden", spec.hidden, width_range);
+  file.read("ffn_hidden", spec.ffn_hidden, width_range);
+  file.read("heads", spec.heads, head_range);
+  file.optional("kv_heads", spec.kv_heads, head_range);
+  file.optional("head_dim", spec.head_dim, width_range);
+  file.rare("vocab", spec.vocab, or_none(vocab_range));
+  file.rare("features", spec.features, or_none(width_range));
+  file.rare("convolutions", spec.convolutions);
+  file.rare("sequence", spec.sequence, or_none(sequence_range));
+  file.rare("max_positions", spec.max_positions, sequence_range);
+  file.rare("distances", spec.distances, or_none(width_range));
+  file.choice("norm", spec.norm, norm_names);
+  file.choice("activation", spec.activation, activation_names);
+  file.choice("positions", spec.positions, position_names);
+  file.optional("linear_bias", spec.linear_bias);
+  file.rare("qkv_bias", spec.qkv_bias);
+  file.rare("out_bias", spec.out_bias);
+  file.rare("no_key_bias", spec.no_key_bias);
+  file.rare("qk_norm", spec.qk_norm);
+  file.rare("tied_embeddings", spec.tied_embeddings);
+  file.optional("dropout", spec.dropout);
+};
+
+/// It is of the network's kind where it does not say otherwise: two-sided, and nothing else of it is the network's.
+constexpr auto read_encoder = [](JsonObject& file, std::vector<NetworkSpec>& encoders) {
+  auto object = file.optional_object("encoder");
+  if (!object) return;
+  RowReader row(*object);
+  NetworkSpec& spec = encoders.emplace_back();
+  spec.causal = false;
+  encoder_members(row, spec);
+};
+constexpr auto write_encoder = [](RowWriter& json, const std::vector<NetworkSpec>& encoders) {
+  for (const NetworkSpec& spec : encoders) json.part("encoder", true, spec, encoder_members);
+};
+
 constexpr auto network_members = [](auto& file, auto& spec) {
   file.head(spec);
   file.read("layers", spec.layers, layer_range);
@@ -184,6 +224,9 @@ constexpr auto network_members = [](auto& file, auto& spec) {
   file.read("vocab", spec.vocab, vocab_range);
   file.read("sequence", spec.sequence, sequence_range);
   file.rare("max_positions", spec.max_positions, sequence_range);
+  file.rare("distances", spec.distances, or_none(width_range));
+  file.reading(read_encoder, spec.encoders);
+  file.writing(write_encoder, spec.encoders);
   file.part("experts", spec.experts.count > 0, spec.experts, expert_members);
   file.reading(read_ffn_hidden, spec);
   file.part("latent_attention", spec.latent.kv_rank > 0, spec.latent, latent_members);
@@ -205,6 +248,7 @@ constexpr auto network_members = [](auto& file, auto& spec) {
   file.optional("linear_bias", spec.linear_bias);
   file.optional("qkv_bias", spec.qkv_bias);
   file.optional("out_bias", spec.out_bias);
+  file.rare("no_key_bias", spec.no_key_bias);
   file.optional("qk_norm", spec.qk_norm);
   file.rare("qk_norm_width", spec.qk_norm_width);
   file.rare("key_is_value", spec.key_is_value);

@@ -28,6 +28,7 @@ struct Tensor {
   double bytes_per_element = 2;
   TensorRole role = TensorRole::activation;
   bool frozen = false;  ///< a weight that is not trained: no gradient, no optimizer state
+  bool shared = false;  ///< a weight that all repeats of a block have in common
 };
 
 /// One use of a tensor by an operator: the loop that walks each of its dims, in the tensor's order.

@@ -48,11 +48,21 @@ Count attention_vectors(const NetworkSpec& n) {
   if (n.compressed.q_rank > 0) return norm_size(n, n.compressed.q_rank) + norm_size(n, n.head_dim) + n.heads;
   if (n.latent.kv_rank > 0) return norm_size(n, n.latent.q_rank) + norm_size(n, n.latent.kv_rank);
   Count vectors = 0;
-  if (n.linear_bias || n.qkv_bias) vectors += (n.heads + (n.key_is_value ? 1 : 2) * n.kv_heads) * n.head_dim;
+  if (n.linear_bias || n.qkv_bias)
+    vectors += (n.heads + (n.key_is_value || n.no_key_bias ? 1 : 2) * n.kv_heads) * n.head_dim;
   if (n.linear_bias || n.out_bias) vectors += n.hidden;
   if (n.qk_norm)
     vectors += n.qk_norm_width ? norm_size(n, (n.heads + n.kv_heads) * n.head_dim) : 2 * norm_size(n, n.head_dim);
   return vectors + (n.attention_sinks ? n.heads : 0);
+}
+
+/// Queries and outputs of the stream, and keys and values of what the encoder made.
+struct CrossMatrices {
+  Count stream = 0, memory = 0;
+};
+CrossMatrices cross_matrices(const NetworkSpec& n) {
+  const Count q = n.heads * n.head_dim, kv = n.kv_heads * n.head_dim;
+  return {2 * n.hidden * q, 2 * n.encoders.front().hidden * kv};
 }
 
 /// The indexer's queries, keys and weights of its heads; a LayerNorm of its keys. Of plain attention queries and keys,
@@ -123,6 +133,7 @@ Count own_parameters(const NetworkSpec& n, const LayerKind& kind) {
   const Compressor compressor = compressor_of(n, kind);
   total += compressor.matrices + compressor.vectors;
   if (kind.attention) total += attention_matrices(n) + attention_vectors(n);
+  if (kind.crosses) total += cross_matrices(n).stream + cross_matrices(n).memory + attention_vectors(n);
   if (picks(n, kind))
     total += index_matrices(n) + (n.latent.kv_rank > 0 ? 2 * n.sparse.head_dim : 2 * norm_size(n, n.sparse.head_dim));
   if (kind.mixer) total += count_mixer(n.mixer, n.hidden).parameters;
@@ -149,6 +160,7 @@ Count prediction_module_parameters(const NetworkSpec& n) {
 double layer_flops(const NetworkSpec& n, const LayerKind& kind) {
   Count matrices = kind.sublayers() * stream_matrices(n) + compressor_of(n, kind).matrices;
   if (kind.attention) matrices += attention_matrices(n);
+  if (kind.crosses) matrices += cross_matrices(n).stream;
   if (picks(n, kind)) matrices += index_matrices(n);
   if (kind.feed == Feed::experts) matrices += routed_matrices(n, n.experts.top_k);
   if (kind.feed == Feed::mlp) matrices += mlp_matrices(n, n.ffn_hidden);
@@ -190,7 +202,7 @@ double compressed_core_flops(const NetworkSpec& n, const LayerKind& kind, std::i
   return core_flops(n, keys) + 2 * scored * static_cast<double>(a.index_heads * a.index_dim);
 }
 
-double core_flops_of(const NetworkSpec& n, const LayerKind& kind, std::int64_t sequence, bool causal) {
+double own_core_flops(const NetworkSpec& n, const LayerKind& kind, std::int64_t sequence, bool causal) {
   if (!kind.attention) return 0;
   if (n.compressed.q_rank > 0) return compressed_core_flops(n, kind, sequence, causal);
   causal = causal && n.causal;
@@ -200,6 +212,15 @@ double core_flops_of(const NetworkSpec& n, const LayerKind& kind, std::int64_t s
   if (!n.causal) return core_flops(n, mean_keys(Domain::band, reach, sequence));
   if (!causal) return core_flops(n, static_cast<double>(reach));
   return core_flops(n, mean_keys(n.window.chunks ? Domain::chunk : Domain::window, reach, sequence));
+}
+
+/// With attention over the encoder: every query sees all of it, and its keys and values are made once for all.
+double core_flops_of(const NetworkSpec& n, const LayerKind& kind, std::int64_t sequence, bool causal) {
+  const double own = own_core_flops(n, kind, sequence, causal);
+  if (!kind.crosses || sequence == 0) return own;
+  const auto seen = static_cast<double>(n.encoders.front().sequence);
+  return own + core_flops(n, seen) +
+         2 * static_cast<double>(cross_matrices(n).memory) * seen / static_cast<double>(sequence);
 }
 
 /// Per token: the logits, of masked positions with the matrix before them; what the first position goes through.
@@ -214,6 +235,42 @@ double head_flops(const NetworkSpec& n, std::int64_t sequence) {
   return (n.masked_share > 0 ? n.masked_share : 1) * (logits + 2 * hidden * hidden) + pooled;
 }
 
+/// Layers with what stands before and behind them, but for tables of words and logits.
+Count stack_parameters(const NetworkSpec& n) {
+  const LayerKinds all = layer_kinds(n, n.sequence);
+  Count total = 0;
+  for (std::size_t kind = 0; kind < all.kinds.size(); ++kind)
+    total += all.count(kind) * layer_parameters(n, all.kinds[kind]);
+  if (n.norm_place != NormPlace::behind_sum) total += norm_size(n, n.hidden);
+  // The position table has its own number of rows, whatever the training sequence.
+  if (n.positions == Positions::learned) total += n.max_positions * n.hidden;
+  if (n.embedding_norm) total += norm_size(n, n.hidden);
+  return total + n.distances * n.heads;
+}
+
+/// What takes in an encoder's features: a product, or two convolutions of three taps.
+Count feature_matrices(const NetworkSpec& n) { return n.features * n.hidden * (n.convolutions ? 3 : 1); }
+Count convolved_matrices(const NetworkSpec& n) { return n.convolutions ? 3 * n.hidden * n.hidden : 0; }
+Count feature_vectors(const NetworkSpec& n) {
+  if (n.features == 0) return 0;
+  return (n.convolutions ? 2 : n.linear_bias ? 1 : 0) * n.hidden;
+}
+
+Count encoder_parameters(const NetworkSpec& n) {
+  const Count words = n.features > 0 || n.tied_embeddings ? 0 : n.vocab * n.hidden;
+  return stack_parameters(n) + words + feature_matrices(n) + convolved_matrices(n) + feature_vectors(n);
+}
+
+/// Forward, of one sequence. Nothing masks its attention; the first convolution walks twice as many frames.
+double encoder_flops(const NetworkSpec& n) {
+  const LayerKinds all = layer_kinds(n, n.sequence);
+  double token = 2 * static_cast<double>((n.convolutions ? 2 : 1) * feature_matrices(n) + convolved_matrices(n));
+  for (std::size_t kind = 0; kind < all.kinds.size(); ++kind)
+    token += static_cast<double>(all.count(kind)) *
+             (layer_flops(n, all.kinds[kind]) + core_flops_of(n, all.kinds[kind], n.sequence, false));
+  return token * static_cast<double>(n.sequence);
+}
+
 }  // namespace
 
 double attention_flops(const NetworkSpec& network, const LayerKind& kind, std::int64_t sequence) {
@@ -223,18 +280,12 @@ double attention_flops(const NetworkSpec& network, const LayerKind& kind, std::i
 }
 
 std::int64_t parameter_count(const NetworkSpec& n) {
-  const LayerKinds all = layer_kinds(n, n.sequence);
-  Count total = n.mtp_layers * prediction_module_parameters(n);
-  for (std::size_t kind = 0; kind < all.kinds.size(); ++kind)
-    total += all.count(kind) * layer_parameters(n, all.kinds[kind]);
+  Count total = stack_parameters(n) + n.mtp_layers * prediction_module_parameters(n);
   total += (n.tied_embeddings ? 1 : 2) * n.vocab * n.hidden + n.token_types * n.hidden;
-  if (n.norm_place != NormPlace::behind_sum) total += norm_size(n, n.hidden);
   total += merging_matrices(n) + merging_vectors(n);
   if (n.masked_loss) total += n.hidden * n.hidden + (n.linear_bias ? n.hidden : 0) + norm_size(n, n.hidden);
   if (n.pooled_outputs > 0) total += (n.hidden + 1) * (n.hidden + n.pooled_outputs);
-  // The position table has its own number of rows, whatever the training sequence.
-  if (n.positions == Positions::learned) total += n.max_positions * n.hidden;
-  if (n.embedding_norm) total += norm_size(n, n.hidden);
+  for (const NetworkSpec& encoder : n.encoders) total += encoder_parameters(encoder);
   return total + (n.head_bias ? n.vocab : 0);
 }
 
@@ -253,6 +304,8 @@ double model_flops(const NetworkSpec& n, double tokens, std::int64_t sequence, b
   for (const LayerKind& kind : prediction_layers(n)) module += flops_of(kind);
   for (std::size_t kind = 0; kind < all.kinds.size(); ++kind)
     total += static_cast<double>(all.count(kind)) * flops_of(all.kinds[kind]);
+  if (sequence > 0)
+    for (const NetworkSpec& encoder : n.encoders) total += encoder_flops(encoder) / static_cast<double>(sequence);
   return 3 * tokens * (total + static_cast<double>(n.mtp_layers) * module);
 }
 

@@ -9,9 +9,9 @@
 
 namespace stepcast {
 
-TransformerBuilder::TransformerBuilder(const NetworkSpec& spec, const BatchShape& batch, AttentionForm form)
-    : spec_(&spec), whole_(spec), batch_(batch), form_(form) {
-  net_.id = spec.id;
+TransformerBuilder::TransformerBuilder(
+    const NetworkSpec& spec, const BatchShape& batch, AttentionForm form, Network& net, std::string prefix)
+    : prefix_(std::move(prefix)), spec_(&spec), whole_(spec), batch_(batch), form_(form), net_(net) {
   net_.dims.reserve(20 + 4 * spec.shapes.size());
   b_ = dim("b", batch.sequences);
   s_ = dim("s", batch.positions);
@@ -71,10 +71,11 @@ TransformerBuilder::TransformerBuilder(const NetworkSpec& spec, const BatchShape
   if (spec.layer_scale) one_ = dim("one", 1);
   if (spec.activation_parameters > 0) xa_ = dim("xa", spec.activation_parameters);
   if (batch.lora_rank > 0) z_ = dim("z", batch.lora_rank);
+  if (spec.positions == Positions::relative) {
+    distances_ = weight("distances", {dim("rd", spec.distances), g_, r_});
+    net_.tensors[distances_].shared = true;
+  }
   net_.tensors.reserve(96);
-  embedding_table_ = weight("E", {v_, h_});
-  head_table_ = spec.tied_embeddings ? embedding_table_ : weight("H", {v_, h_});
-  tokens_ = tensor("tokens", {b_, s_}, 8, TensorRole::data);
 }
 
 std::vector<int> TransformerBuilder::streamed() const {
@@ -130,21 +131,35 @@ void TransformerBuilder::use_shape(std::uint8_t shape) {
   mixer_suffix_ = used.suffix;
 }
 
-Network TransformerBuilder::build() {
+void TransformerBuilder::build() {
+  net_.id = whole_.id;
+  embedding_table_ = weight("E", {v_, h_});
+  head_table_ = whole_.tied_embeddings ? embedding_table_ : weight("H", {v_, h_});
+  tokens_ = tensor("tokens", {b_, s_}, 8, TensorRole::data);
+  encoder();
   embedding();
-  const LayerKinds all = layer_kinds(whole_, batch_.positions);
-  for (std::size_t kind = 0; kind < all.kinds.size(); ++kind) {
-    layer(all.kinds[kind], all.count(kind));
-    net_.blocks.back().kind = static_cast<int>(kind);
-  }
+  layers(Block::Place::layers);
   if (spec_->mtp_layers > 0) prediction();
   use_shape(0);
   head("head", "");
-  return std::move(net_);
 }
 
+void TransformerBuilder::layers(Block::Place place) {
+  const LayerKinds all = layer_kinds(whole_, batch_.positions);
+  for (std::size_t kind = 0; kind < all.kinds.size(); ++kind) {
+    layer(all.kinds[kind], all.count(kind), place);
+    if (place == Block::Place::layers) net_.blocks.back().kind = static_cast<int>(kind);
+  }
+}
+
+/// An encoder's positions are its own; another dim is the network's where it is as wide.
 int TransformerBuilder::dim(const char* name, std::int64_t extent, bool expected) {
-  net_.dims.push_back({name, extent, expected});
+  const std::string_view called = name;
+  const bool positions = called == "s" || called == "t";
+  if (const int known = prefix_.empty() ? -1 : net_.find_dim(name);
+      known >= 0 && !positions && !expected && net_.dims[known].extent == extent)
+    return known;
+  net_.dims.push_back({prefix_.empty() ? name : fmt::format("{}.{}", name, prefix_), extent, expected});
   return static_cast<int>(net_.dims.size()) - 1;
 }
 
@@ -245,14 +260,19 @@ int TransformerBuilder::dropped(const std::string& name, int x, Tags tags, const
   return y;
 }
 
-void TransformerBuilder::start_block(const char* name, std::int64_t repeat, Block::Place place) {
-  net_.blocks.push_back({name, repeat, {}, -1, -1, place});
+void TransformerBuilder::start_block(const std::string& name, std::int64_t repeat, Block::Place place) {
+  net_.blocks.push_back({prefix_.empty() ? name : prefix_ + "_" + name, repeat, {}, -1, -1, place});
 }
 
 void TransformerBuilder::embedding() {
   start_block("embedding", 1, Block::Place::first);
-  int x = activation("X0", {b_, s_, h_});
-  add("embed", {"embed"}, OperatorKind::select, "", x, {embedding_table_, tokens_}, "embedding").monoid = Monoid::sum;
+  int x = -1;
+  if (spec_->features > 0) {
+    x = features_in();
+  } else {
+    x = activation("X0", {b_, s_, h_});
+    add("embed", {"embed"}, OperatorKind::select, "", x, {embedding_table_, tokens_}, "embedding").monoid = Monoid::sum;
+  }
   if (spec_->token_types > 0) {
     const int types = tensor("types", {b_, s_}, 8, TensorRole::data), looked_up = activation("X0.types", {b_, s_, h_}),
               y = activation("X0.typed", {b_, s_, h_});
@@ -341,6 +361,15 @@ int TransformerBuilder::mixing(int x, LayerKind kind) {
   return normed_sum("norm1", residual("residual1", x, normed_behind("norm1", y1), {h_}));
 }
 
+int TransformerBuilder::crossing(int x) {
+  const int x1 = normed_before("norm.cross", x);
+  int y = activation("Y.cross", {b_, s_, h_});
+  cross_attention(x1, y);
+  if (spec_->out_bias && !spec_->linear_bias) y = biased("cross.out", y, {h_}, {"residual"}, "bias_dropout_add");
+  net_.blocks.back().reads = {memory_};
+  return normed_sum("norm.cross", residual("residual.cross", x, normed_behind("norm.cross", y), {h_}));
+}
+
 int TransformerBuilder::feeding(int x, Feed feed) {
   if (n_ >= 0) mixed_ = coefficients("streams2", x, cc_, cs_);
   const int x3 = normed_before("norm2", n_ >= 0 ? merged("streams2", x, mixed_) : x);
@@ -367,6 +396,7 @@ int TransformerBuilder::layer_body(int x, LayerKind kind) {
   use_shape(kind.shape);
   if (spec_->parallel_block) return parallel_body(x, kind);
   if (kind.mixer || kind.attention) x = mixing(x, kind);
+  if (kind.crosses) x = crossing(x);
   if (kind.feed != Feed::none) x = feeding(x, kind.feed);
   if (!spec_->layer_scale) return x;
   const int y = activation("X.scaled", {b_, s_, h_});
@@ -383,6 +413,7 @@ std::string block_name(LayerKind kind) {
                        : kind.mixer                 ? "mixer"
                        : kind.windowed              ? "windowed"
                        : kind.picked                ? "picked"
+                       : kind.crosses               ? "cross"
                                                     : "";
   if (kind.feed == Feed::none) return *mixing == '\0' ? "attention" : mixing;
   if (kind.sublayers() == 1) return kind.feed == Feed::experts ? "experts" : "mlp";
@@ -391,9 +422,9 @@ std::string block_name(LayerKind kind) {
 
 }  // namespace
 
-void TransformerBuilder::layer(LayerKind kind, std::int64_t repeat) {
+void TransformerBuilder::layer(LayerKind kind, std::int64_t repeat, Block::Place place) {
   const std::string shape = kind.shape == 0 ? "" : "_" + whole_.shapes[kind.shape - 1U].name;
-  start_block((block_name(kind) + shape).c_str(), repeat, Block::Place::layers);
+  start_block(block_name(kind) + shape, repeat, place);
   const int x = activation("X", streamed());
   net_.blocks.back().input = x;
   net_.blocks.back().output = layer_body(x, kind);
@@ -401,7 +432,9 @@ void TransformerBuilder::layer(LayerKind kind, std::int64_t repeat) {
 
 Network build_network(const NetworkSpec& spec, const BatchShape& batch, AttentionForm form) {
   assert(spec.kv_heads > 0 && spec.heads % spec.kv_heads == 0);
-  return TransformerBuilder(spec, batch, form).build();
+  Network net;
+  TransformerBuilder(spec, batch, form, net).build();
+  return net;
 }
 
 }  // namespace stepcast

@@ -3,13 +3,14 @@
 
 namespace stepcast {
 
-int TransformerBuilder::projection(const char* letter, int x, std::vector<int> heads) {
-  const std::string name = std::string("attn.qkv.") + letter;
-  std::vector<int> weight_dims{h_}, out{b_, s_};
+/// From x's last dim to heads, for each of its rows.
+int TransformerBuilder::projection(const std::string& letter, int x, std::vector<int> heads) {
+  std::vector<int> out = net_.tensors[x].dims, weight_dims{out.back()};
+  out.pop_back();
   weight_dims.insert(weight_dims.end(), heads.begin(), heads.end());
   out.insert(out.end(), heads.begin(), heads.end());
   const int y = activation(letter, out);
-  product(name, {"attn", "attn.qkv"}, y, x, weight(std::string("W") + letter, weight_dims), "attn.qkv");
+  product("attn.qkv." + letter, {"attn", "attn.qkv"}, y, x, weight("W" + letter, weight_dims), "attn.qkv");
   return y;
 }
 
@@ -29,22 +30,31 @@ int TransformerBuilder::qk_norm(const std::string& name, int x) {
   return norm("attn.norm." + name, x, {"attn", "attn.qkv"}, spec_->qk_norm_width ? width : 1);
 }
 
+TransformerBuilder::Core TransformerBuilder::own_core() const {
+  return {"attn.core", t_, spec_->causal, distances_ >= 0};
+}
+
 /// K and V are stored over s and read over t.
-Access TransformerBuilder::keys(int tensor) const {
+Access TransformerBuilder::keys(int tensor, const Core& core) const {
   Access access = whole(tensor);
-  access.loops[1] = t_;
+  access.loops[1] = core.t;
   return access;
 }
 
-Operator& TransformerBuilder::fused_core(int q, std::initializer_list<int> keys_and_values, int o) {
-  Operator& op = add("attn.core", {"attn", "attn.core"}, OperatorKind::attention, "", o, {q});
-  for (int tensor : keys_and_values) op.inputs.push_back(keys(tensor));
+Operator& TransformerBuilder::fused_core(
+    const Core& core, int q, std::initializer_list<int> keys_and_values, int o) {
+  Operator& op = add(core.prefix, {"attn", "attn.core"}, OperatorKind::attention, "", o, {q});
+  for (int tensor : keys_and_values) op.inputs.push_back(keys(tensor, core));
   op.monoid = Monoid::softmax;
   for (const Access* access : {&op.inputs.front(), &op.output}) op.whole_loops.push_back(access->loops.back());
   for (const Access& access : op.inputs) op.whole_loops.push_back(access.loops.back());
-  op.domain = spec_->causal ? Domain::causal : Domain::all;
+  op.domain = core.causal ? Domain::causal : Domain::all;
   op.query_loop = s_;
-  op.key_loop = t_;
+  op.key_loop = core.t;
+  if (core.by_distance) {
+    op.inputs.push_back(whole(distances_));
+    op.whole_loops.push_back(net_.tensors[distances_].dims.front());
+  }
   return op;
 }
 
@@ -54,18 +64,25 @@ void TransformerBuilder::windowed_core(Operator& core, bool windowed) {
   core.reach = spec_->window.positions;
 }
 
-void TransformerBuilder::unfused_core(int q, int k, int v, int o) {
+void TransformerBuilder::unfused_core(const Core& core, int q, int k, int v, int o) {
   const Tags tags{"attn", "attn.core"};
-  const int scores = activation("scores", {b_, g_, r_, s_, t_});
-  Operator& qk = add("attn.core.scores", tags, OperatorKind::einsum, "", scores, {q});
-  qk.inputs.push_back(keys(k));
+  const std::string& name = core.prefix;
+  int scores = activation("scores", {b_, g_, r_, s_, core.t});
+  Operator& qk = add(name + ".scores", tags, OperatorKind::einsum, "", scores, {q});
+  qk.inputs.push_back(keys(k, core));
   qk.monoid = Monoid::sum;
+  if (core.by_distance) {
+    const int biased = activation("scores.biased", net_.tensors[scores].dims);
+    add(name + ".distance", tags, OperatorKind::opaque, "distance", biased, {scores, distances_}, "softmax")
+        .whole_loops = {core.t, net_.tensors[distances_].dims.front()};
+    scores = biased;
+  }
   const int probabilities = activation("probabilities", net_.tensors[scores].dims);
-  add("attn.core.softmax", tags, OperatorKind::opaque, "softmax", probabilities, {scores}, "softmax").whole_loops = {
-      t_};
-  const int kept = dropped("attn.core", probabilities, tags, "attention_dropout");
-  Operator& pv = add("attn.core.context", tags, OperatorKind::einsum, "", o, {kept});
-  pv.inputs.push_back(keys(v));
+  add(name + ".softmax", tags, OperatorKind::opaque, "softmax", probabilities, {scores}, "softmax").whole_loops = {
+      core.t};
+  const int kept = dropped(name, probabilities, tags, "attention_dropout");
+  Operator& pv = add(name + ".context", tags, OperatorKind::einsum, "", o, {kept});
+  pv.inputs.push_back(keys(v, core));
   pv.monoid = Monoid::sum;
 }
 
@@ -92,7 +109,7 @@ int TransformerBuilder::compressed_attention(int x, int y, LayerKind /*kind*/) {
   const int k = rope("K", norm("attn.norm.K", latent_down("K", x, d_), tags));
   const int o = activation("O", {b_, s_, g_, r_, d_});
   const int small = ra_ >= 0 ? compress("K", x, d_, picks_) : -1, chosen = picks_ ? index_compressed(x, cq) : -1;
-  Operator& core = fused_core(q, {k}, o);
+  Operator& core = fused_core(own_core(), q, {k}, o);
   core.domain = Domain::window;
   core.reach = std::min(form.window, batch_.positions);
   if (small >= 0) {
@@ -169,7 +186,7 @@ int TransformerBuilder::plain_attention(int x, bool windowed) {
   if (spec_->linear_bias || spec_->qkv_bias) {
     const Tags tags{"attn", "attn.qkv"};
     q = biased("Q", q, {g_, r_, d_}, tags, "attn.qkv");
-    k = biased("K", k, {g_, d_}, tags, "attn.qkv");
+    if (!spec_->no_key_bias) k = biased("K", k, {g_, d_}, tags, "attn.qkv");
     v = spec_->key_is_value ? k : biased("V", v, {g_, d_}, tags, "attn.qkv");
   }
   // What the core reads is called Q, K and V, so that `move K, V` means it; what was before it, Q.projected.
@@ -184,11 +201,11 @@ int TransformerBuilder::plain_attention(int x, bool windowed) {
   if (v != k) v = named("V", projected[2], v);
   const int o = activation("O", {b_, s_, g_, r_, d_});
   if (form_ == AttentionForm::unfused && spec_->sparse.top_k == 0) {  // picked keys have kernels of their own
-    unfused_core(q, k, v, o);
+    unfused_core(own_core(), q, k, v, o);
     return o;
   }
   const int chosen = spec_->sparse.top_k > 0 ? index_blocks(x) : -1;
-  Operator& core = fused_core(q, {k, v}, o);
+  Operator& core = fused_core(own_core(), q, {k, v}, o);
   windowed_core(core, windowed);
   if (chosen >= 0) read_chosen(core, chosen);
   if (spec_->attention_sinks) core.inputs.push_back(whole(weight("sinks", {g_, r_})));
@@ -234,7 +251,7 @@ int TransformerBuilder::latent_attention(int x, LayerKind kind) {
   const int latent = norm("attn.norm.ckv", ckv, tags);
   const int k = latent_up("K", latent, lk_, {g_, dn_}), v = latent_up("V", latent, lk_, {g_, dv_});
   const int o = activation("O", {b_, s_, g_, r_, dv_});
-  windowed_core(fused_core(rope("Q", q), {k, v, rope("kr", kr_raw)}, o), kind.windowed);
+  windowed_core(fused_core(own_core(), rope("Q", q), {k, v, rope("kr", kr_raw)}, o), kind.windowed);
   return o;
 }
 
@@ -255,7 +272,7 @@ int TransformerBuilder::sparse_core(int x, int cq, int latent, int kr, bool pick
   const int q = joined("Q", {b_, s_, g_, r_, dq_}, absorbed, turned), k = joined("K", {b_, s_, dq_}, latent, kr);
   const int chosen = picked ? -1 : index(x, cq);
   const int low = activation("O.latent", {b_, s_, g_, r_, lk_});
-  Operator& core = fused_core(q, {k, latent}, low);
+  Operator& core = fused_core(own_core(), q, {k, latent}, low);
   read_chosen(core, chosen);
   const int o = activation("O", {b_, s_, g_, r_, dv_});
   product("attn.absorb.V", tags, o, low, weight("Wup.V", {lk_, g_, dv_}));
@@ -292,7 +309,7 @@ int TransformerBuilder::index_scores(int asked, int seen, int w) {
   const int chosen =
       statistic("index.chosen", w >= 0 ? std::vector<int>{b_, s_, ik_} : std::vector<int>{b_, s_, ih_, ik_});
   Operator& op = add("index.scores", {"attn", "attn.index"}, OperatorKind::opaque, "index", chosen, {asked}, "");
-  op.inputs.push_back(keys(seen));
+  op.inputs.push_back(keys(seen, own_core()));
   op.whole_loops = {t_, id_, ik_};
   if (w >= 0) {
     op.inputs.push_back(whole(w));

@@ -13,8 +13,10 @@ namespace stepcast {
 
 class TransformerBuilder {
  public:
-  TransformerBuilder(const NetworkSpec& spec, const BatchShape& batch, AttentionForm form);
-  Network build();
+  /// Blocks, dims and tensors are added to `net`. `prefix` stands in front of an encoder's blocks.
+  TransformerBuilder(
+      const NetworkSpec& spec, const BatchShape& batch, AttentionForm form, Network& net, std::string prefix = "");
+  void build();
 
  private:
   using Tags = std::vector<std::string>;
@@ -34,12 +36,14 @@ class TransformerBuilder {
   int biased(const std::string& name, int x, std::vector<int> dims, Tags tags, const std::string& kernel);
   int dropped(const std::string& name, int x, Tags tags, const std::string& kernel);
   [[nodiscard]] std::vector<int> streamed() const;
-  void start_block(const char* name, std::int64_t repeat, Block::Place place);
+  void start_block(const std::string& name, std::int64_t repeat, Block::Place place);
   void embedding();
-  void layer(LayerKind kind, std::int64_t repeat);
+  void layers(Block::Place place);
+  void layer(LayerKind kind, std::int64_t repeat, Block::Place place);
   int layer_body(int x, LayerKind kind);
   int parallel_body(int x, LayerKind kind);
   int mixing(int x, LayerKind kind);
+  int crossing(int x);
   int feeding(int x, Feed feed);
   int normed_before(const std::string& name, int x);
   int normed_behind(const std::string& name, int y);
@@ -55,14 +59,28 @@ class TransformerBuilder {
   void pooled(int x);
   void head(const char* name, const std::string& prefix);
 
+  // transformer_encoder.cpp
+  void encoder();
+  void encode(const TransformerBuilder& network);
+  int features_in();
+  int convolved(const std::string& name, int x, int taps);
+  int cross_attention(int x, int y);
+
   // transformer_attention.cpp
-  int projection(const char* letter, int x, std::vector<int> heads);
+  int projection(const std::string& letter, int x, std::vector<int> heads);
   int rope(const std::string& name, int x);
   int qk_norm(const std::string& name, int x);
-  [[nodiscard]] Access keys(int tensor) const;
-  Operator& fused_core(int q, std::initializer_list<int> keys_and_values, int o);
+  /// What a core is called, and over which keys it goes.
+  struct Core {
+    std::string prefix;
+    int t = -1;
+    bool causal = true, by_distance = false;
+  };
+  [[nodiscard]] Core own_core() const;
+  [[nodiscard]] Access keys(int tensor, const Core& core) const;
+  Operator& fused_core(const Core& core, int q, std::initializer_list<int> keys_and_values, int o);
   void windowed_core(Operator& core, bool windowed);
-  void unfused_core(int q, int k, int v, int o);
+  void unfused_core(const Core& core, int q, int k, int v, int o);
   int attention(int x, int y, LayerKind kind);
   int plain_attention(int x, bool windowed);
   int latent_attention(int x, LayerKind kind);
@@ -101,14 +119,15 @@ class TransformerBuilder {
   void use_shape(std::uint8_t shape);
   [[nodiscard]] int mixer_dim(const std::string& name) const;
 
-  const NetworkSpec* spec_;  ///< the network, or as the layers being built have it
+  std::string prefix_;
+  const NetworkSpec* spec_;                      ///< the network, or as the layers being built have it
   const NetworkSpec& whole_;
   std::vector<NetworkSpec> shaped_;  ///< the specs of shapes behind the first
   std::vector<Shape> shapes_;
   std::string mixer_suffix_;
   BatchShape batch_;
   AttentionForm form_;
-  Network net_;
+  Network& net_;
   int b_ = -1, s_ = -1, t_ = -1, h_ = -1, g_ = -1, r_ = -1, d_ = -1, f_ = -1, v_ = -1;
   int e_ = -1, c_ = -1, k_ = -1, j_ = -1, fs_ = -1, le_ = -1;  // experts
   int lq_ = -1, lk_ = -1, dn_ = -1, dr_ = -1, dv_ = -1;        // latent attention
@@ -122,6 +141,8 @@ class TransformerBuilder {
   int one_ = -1;    // of a number alone
   int xa_ = -1;     // what an activation learns
   int gate_ = -1;   // of attention, projected beside its queries
+  int memory_ = -1, tm_ = -1;  // what the encoder made, and its positions as keys
+  int distances_ = -1;         // table of relative positions
   int embedding_table_ = -1, head_table_ = -1, tokens_ = -1;
 };
 

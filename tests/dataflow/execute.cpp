@@ -26,10 +26,14 @@ class RankedBlock {
     std::vector<char> seen(net_.tensors.size(), 0);
     for (int c : unwritten(false)) {
       const int tensor = placed_.copies[c].tensor;
-      if (seen[tensor]++ == 0 && tensor != block_.input) put(c, given.value[tensor]);
+      if (seen[tensor]++ == 0 && tensor != block_.input && !is_read(tensor)) put(c, given.value[tensor]);
     }
   }
   void give_input(const std::vector<double>& whole) { put(placed_.input, whole); }
+  void give_read(std::size_t i, const std::vector<double>& whole) { put(placed_.reads[i].value, whole); }
+  void give_read_gradient(std::size_t i, const std::vector<double>& whole) {
+    put(placed_.reads[i].gradient_before, whole);
+  }
   void give_output_gradient(const std::vector<double>& whole) {
     if (placed_.output_gradient >= 0) put(placed_.output_gradient, whole);
   }
@@ -49,6 +53,7 @@ class RankedBlock {
       else made_side_[saved.op] = 1;
     }
     for (int c : placed_.kept_gathers) keep[c] = 1;
+    for (const PlacedRead& read : placed_.reads) keep[read.value] = 1;
     for (int c : unwritten(false))
       keep[c] = keep[c] || net_.tensors[placed_.copies[c].tensor].role != TensorRole::activation;
     for (std::size_t c = 0; c < parts_.size(); ++c) {
@@ -253,6 +258,8 @@ class RankedBlock {
     return -1;
   }
 
+  bool is_read(int tensor) const { return std::ranges::find(block_.reads, tensor) != block_.reads.end(); }
+
   const Network& net_;
   const Block& block_;
   const PlacedBlock& placed_;
@@ -263,6 +270,12 @@ class RankedBlock {
   std::vector<RankParts> parts_;  ///< by copy
   std::vector<char> made_side_;   ///< by operator: masks and statistics exist
 };
+
+std::size_t maker_of(const Network& net, int tensor) {
+  const auto maker = std::ranges::find(net.blocks, tensor, &Block::output);
+  if (maker == net.blocks.end()) refuse(net.tensors[tensor].name + " is read and never made");
+  return static_cast<std::size_t>(maker - net.blocks.begin());
+}
 
 void run_all(const Network& net, const PlacedNetwork& placed, const GivenValues& given, Executed& out) {
   const ShardLayout layout(net, placed);
@@ -279,14 +292,28 @@ void run_all(const Network& net, const PlacedNetwork& placed, const GivenValues&
                        run.placed().copies[run.placed().input].place)
         refuse("neighbouring blocks disagree where their stream lies");
     }
+    for (std::size_t i = 0; i < net.blocks[b].reads.size(); ++i)
+      run.give_read(i, out.outputs[maker_of(net, net.blocks[b].reads[i])]);
     run.forward();
     out.outputs.push_back(run.whole(run.placed().output));
   }
+  std::vector<std::vector<double>> read_gradients(net.tensors.size());  // summed over the blocks behind
   for (std::size_t b = placed.blocks.size(); b-- > 0;) {
     RankedBlock& run = runs[b];
-    run.give_output_gradient(b + 1 == placed.blocks.size() ? given.gradient[net.blocks[b].output] : out.input_gradient);
+    const int output = net.blocks[b].output;
+    const bool read = !read_gradients[output].empty();
+    run.give_output_gradient(b + 1 == placed.blocks.size() ? given.gradient[output]
+                             : read                        ? read_gradients[output]
+                                                           : out.input_gradient);
+    for (std::size_t i = 0; i < net.blocks[b].reads.size(); ++i) {
+      std::vector<double>& sum = read_gradients[net.blocks[b].reads[i]];
+      sum.resize(static_cast<std::size_t>(net.elements(net.blocks[b].reads[i])));
+      run.give_read_gradient(i, sum);
+    }
     run.forget();
     run.backward();
+    for (std::size_t i = 0; i < net.blocks[b].reads.size(); ++i)
+      read_gradients[net.blocks[b].reads[i]] = run.whole(run.placed().reads[i].gradient);
     if (run.placed().input_gradient >= 0) out.input_gradient = run.whole(run.placed().input_gradient);
     else out.input_gradient.clear();
   }

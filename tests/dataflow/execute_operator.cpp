@@ -360,7 +360,8 @@ class Runner {
     const int t = op_.key_loop, d = op_.output.loops.back(), query = walk_.add_index(op_.query_loop);
     const auto& keys = walk_.walked(t);
     std::vector<double> p(keys.size());
-    walk_.each([&](int loop) { return loop != t && loop != d; },
+    const int row = has_distances() ? op_.inputs[3].loops.front() : -1;
+    walk_.each([&](int loop) { return loop != t && loop != d && loop != row; },
         [&](const Offsets& at) {
           double sum = 0;
           for (std::size_t j = 0; j < keys.size(); ++j) {
@@ -368,6 +369,7 @@ class Runner {
             if (sees(at[query], keys[j]))
               for (int e : walk_.walked(d))
                 score += at_offset(0, at[1] + e) * at_offset(1, at[2] + keys[j] * walk_.stride(t, 2) + e);
+            if (has_distances()) score += at_offset(3, distance(at, at[query], keys[j]));
             sum += p[j] = sees(at[query], keys[j]) ? std::exp(score) : 0;
           }
           sink_ = has_sinks() ? std::exp(at_offset(3, at[4])) : 0;
@@ -387,7 +389,16 @@ class Runner {
   }
   /// A number per head that takes part in the softmax beside the keys.
   [[nodiscard]] bool has_sinks() const {
+    return has_weight() && op_.inputs[3].loops.size() == 2;
+  }
+  /// A number per head and distance between query and key, the last for all that are farther.
+  [[nodiscard]] bool has_distances() const { return has_weight() && !has_sinks(); }
+  [[nodiscard]] bool has_weight() const {
     return op_.inputs.size() == 4 && on_.net.tensors[op_.inputs[3].tensor].role == TensorRole::weight;
+  }
+  [[nodiscard]] int distance(const Offsets& at, int query, int key) const {
+    const int row = op_.inputs[3].loops.front(), rows = static_cast<int>(on_.net.dims[row].extent);
+    return at[4] + std::min(std::abs(query - key), rows - 1) * walk_.stride(row, 4);
   }
 
   void attention(Part& out) {
@@ -401,7 +412,7 @@ class Runner {
   }
 
   void attention_gradient(int target, Part& grad) {
-    const int t = op_.key_loop, d = op_.output.loops.back();
+    const int t = op_.key_loop, d = op_.output.loops.back(), query = walk_.add_index(op_.query_loop);
     const auto up_at = [&](int offset) {
       Offsets at{};
       at[0] = offset;
@@ -410,7 +421,7 @@ class Runner {
     attention_rows([&](const Offsets& at, const std::vector<double>& p) {
       double along = 0;  // sum of dO * O over d: the row term of the softmax's gradient
       for (int e : walk_.walked(d)) along += up_at(at[0] + e) * made(at[0] + e);
-      if (target == 3) {
+      if (target == 3 && has_sinks()) {
         grad.value[at[4]] -= sink_ * along;
         return;
       }
@@ -421,6 +432,7 @@ class Runner {
         double dp = 0;
         for (int e : walk_.walked(d)) dp += up_at(at[0] + e) * at_offset(2, value + e);
         const double ds = p[j] * (dp - along);
+        if (target == 3) grad.value[distance(at, at[query], walk_.walked(t)[j])] += ds;
         for (int e : walk_.walked(d)) {
           if (target == 0) grad.value[at[1] + e] += ds * at_offset(1, key + e);
           if (target == 1) grad.value[key + e] += ds * at_offset(0, at[1] + e);

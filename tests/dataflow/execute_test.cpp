@@ -102,6 +102,35 @@ TEST(Execute, GradientsOfLayersOfTheirOwnShapeAreTrue) {
   expect_true_gradients(build_network(spec, {2, 3, 2, 2}, AttentionForm::fused));
 }
 
+/// Layers that look at an encoder; its positions are none of the network's.
+NetworkSpec tiny_encoder_decoder() {
+  NetworkSpec spec = tiny_transformer();
+  spec.pattern = {*layer_of_word("*x-")};
+  NetworkSpec encoder = tiny_transformer();
+  encoder.causal = false;
+  encoder.sequence = 5;
+  encoder.hidden = 6;
+  encoder.vocab = 0;
+  encoder.features = 3;
+  spec.encoders = {encoder};
+  return spec;
+}
+
+TEST(Execute, GradientsOfAttentionOverAnEncoderAreTrue) {
+  expect_true_gradients(build_network(tiny_encoder_decoder(), {2, 3, 2, 2}, AttentionForm::fused));
+  NetworkSpec some = tiny_encoder_decoder();
+  some.pattern = {*layer_of_word("*-"), *layer_of_word("x-")};
+  expect_true_gradients(build_network(some, {2, 3, 2, 2}, AttentionForm::unfused));
+}
+
+TEST(Execute, GradientsOfRelativePositionsAreTrue) {
+  NetworkSpec spec = tiny_encoder_decoder();
+  spec.encoders.front().features = 0;
+  spec.encoders.front().vocab = 7;
+  for (NetworkSpec* with : {&spec, &spec.encoders.front()}) with->positions = Positions::relative, with->distances = 2;
+  expect_true_gradients(build_network(spec, {2, 3, 2, 2}, AttentionForm::fused));
+}
+
 TEST(Execute, GradientsOfGatesSinksAndNormsAreTrue) {
   NetworkSpec spec = tiny_transformer();
   spec.norm_place = NormPlace::both;

@@ -1,0 +1,89 @@
+// An encoder in front of a network, and the attention of the network's layers over what it made.
+#include <fmt/format.h>
+
+#include "model/network/transformer_builder.h"
+
+namespace stepcast {
+
+/// Its blocks stand before the network's own, on the first stage.
+void TransformerBuilder::encoder() {
+  for (const NetworkSpec& spec : whole_.encoders) {
+    BatchShape batch = batch_;
+    batch.positions = spec.sequence;
+    TransformerBuilder builder(spec, batch, form_, net_, "encoder");
+    builder.encode(*this);
+    memory_ = net_.blocks.back().output;
+    tm_ = builder.t_;
+  }
+}
+
+void TransformerBuilder::encode(const TransformerBuilder& network) {
+  if (whole_.features == 0) {
+    embedding_table_ = whole_.tied_embeddings ? network.embedding_table_ : weight("E", {v_, h_});
+    tokens_ = tensor("tokens", {b_, s_}, 8, TensorRole::data);
+  }
+  embedding();
+  layers(Block::Place::first);
+  use_shape(0);
+  start_block("norm", 1, Block::Place::first);
+  const int x = activation("X.last", streamed());
+  net_.blocks.back().input = x;
+  net_.blocks.back().output = norm("norm3", x, {"norm"});
+  net_.tensors[net_.blocks.back().output].name = "memory";
+}
+
+/// A product over each position's numbers: patches of an image, or frames of sound.
+int TransformerBuilder::features_in() {
+  const Tags tags{"embed"};
+  if (whole_.convolutions) {
+    constexpr std::int64_t taps = 3, stride = 2;
+    const int frames = dim("s.frames", stride * batch_.positions), first = dim("ft", taps * whole_.features),
+              second = dim("h.taps", taps * whole_.hidden);
+    const int sound = tensor("features", {b_, frames, first}, batch_.activation_bytes, TensorRole::data);
+    const int made = convolved("embed.conv1", sound, h_);
+    // Every second frame with its neighbours.
+    const int rows = activation("embed.taps", {b_, s_, second});
+    Operator& join = add("embed.taps", tags, OperatorKind::opaque, "join", rows, {made}, "embed.taps");
+    join.output.row_dim = 1;
+    join.output.row_loops = {frames};
+    join.whole_loops = {h_, second};
+    return convolved("embed.conv2", rows, h_);
+  }
+  const int in = tensor("features", {b_, s_, dim("ft", whole_.features)}, batch_.activation_bytes, TensorRole::data);
+  const int y = activation("X0", {b_, s_, h_});
+  product("embed", tags, y, in, weight("W.embed", {net_.tensors[in].dims.back(), h_}));
+  return spec_->linear_bias ? biased("embed", y, {h_}, tags, "embedding") : y;
+}
+
+int TransformerBuilder::convolved(const std::string& name, int x, int width) {
+  const Tags tags{"embed"};
+  std::vector<int> dims = net_.tensors[x].dims;
+  const int in = dims.back();
+  dims.back() = width;
+  const int y = activation(name, dims), a = activation(name + ".A", dims);
+  product(name, tags, y, x, weight("W." + name, {in, width}));
+  add(name + ".act", tags, OperatorKind::nonlinear, "gelu", a, {biased(name, y, {width}, tags, "bias_gelu")},
+      "bias_gelu");
+  return a;
+}
+
+/// Queries from the stream, keys and values from what the encoder made; every query sees all of its positions.
+int TransformerBuilder::cross_attention(int x, int y) {
+  const Tags tags{"attn", "attn.qkv"};
+  int q = projection("cross.Q", x, {g_, r_, d_}), k = projection("cross.K", memory_, {g_, d_}),
+      v = projection("cross.V", memory_, {g_, d_});
+  if (spec_->linear_bias || spec_->qkv_bias) {
+    q = biased("cross.Q", q, {g_, r_, d_}, tags, "attn.qkv");
+    if (!spec_->no_key_bias) k = biased("cross.K", k, {g_, d_}, tags, "attn.qkv");
+    v = biased("cross.V", v, {g_, d_}, tags, "attn.qkv");
+  }
+  q = qk_norm("cross.Q", q), k = qk_norm("cross.K", k);
+  const int o = activation("cross.O", {b_, s_, g_, r_, d_});
+  const Core core{"cross.core", tm_, false, false};
+  if (form_ == AttentionForm::unfused) unfused_core(core, q, k, v, o);
+  else fused_core(core, q, {k, v}, o);
+  product("cross.out", {"attn", "attn.out"}, y, o, weight("cross.WO", {g_, r_, d_, h_}));
+  return y;
+}
+
+}  // namespace stepcast
