@@ -110,7 +110,9 @@ struct LayerKind {
   std::uint8_t shape = 0;  ///< 0: the network's; else of NetworkSpec::shapes, counted from 1
   auto operator<=>(const LayerKind&) const = default;
   /// Sublayers one behind the other, each with norms of its own and a residual.
-  [[nodiscard]] int sublayers() const { return (mixer || attention ? 1 : 0) + (crosses ? 1 : 0) + (feed != Feed::none ? 1 : 0); }
+  [[nodiscard]] int sublayers() const {
+    return (mixer || attention ? 1 : 0) + (crosses ? 1 : 0) + (feed != Feed::none ? 1 : 0);
+  }
 };
 
 /// A network as its config states it. Counts are per model, not per rank.
@@ -160,7 +162,7 @@ struct NetworkSpec {
   /// over the keys that an earlier layer picked, x attention over the encoder's positions, - MLP, E experts:
   /// "M E M E M * E", "ME ME ME *E", "*x-".
   std::vector<LayerKind> pattern;
-  std::vector<LayerShape> shapes;      ///< a word's name behind a colon: "w- w- *-:global"
+  std::vector<LayerShape> shapes;  ///< a word's name behind a colon: "w- w- *-:global"
   /// One or none: layers of its own over a sequence of its own, which the layers with x in their word look at. It has
   /// no head; with tied_embeddings it reads the network's table of words.
   std::vector<NetworkSpec> encoders;
@@ -242,7 +244,7 @@ struct Block {
   int input = -1;                   ///< tensor that enters from the block before (-1: none)
   int output = -1;                  ///< tensor handed to the next block; for a repeated block, of input's shape
   Place place = Place::layers;
-  int kind = -1;  ///< of a block of layers: its index in LayerKinds::kinds
+  int kind = -1;                ///< of a block of layers: its index in LayerKinds::kinds
   std::vector<int> reads = {};  ///< outputs of earlier blocks that every repeat of this one looks at
 };
 
@@ -294,6 +296,9 @@ Expected<void> check_graph(const Network& network);
 
 /// Parameters of the whole model, by summing weight tensors over repeats (a tied tensor counts once).
 std::int64_t parameter_count(const NetworkSpec& spec);
+
+/// Of them those of the encoder, without a table of words that it shares with the network. 0: there is none.
+std::int64_t encoder_parameter_count(const NetworkSpec& spec);
 
 /// Model FLOPs of one training step of `tokens` tokens: forward x 3, no recompute; matrix products and attention
 /// core only. Causal counts half the core, and of a window or a chunk the mean number of keys that a query sees;

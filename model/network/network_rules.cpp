@@ -46,8 +46,10 @@ void check_sizes(Rules& rules) {
   rules.at_least_one("kv_heads", n.kv_heads);
   rules.at_least_one("head_dim", n.head_dim);
   if (n.features == 0) rules.at_least_one("vocab", n.vocab);
-  // A mixer alone knows no longest sequence, so that its files may tell none: who asks for a step says it.
-  if (n.sequence != 0 || (has_attention(n) && rules.asks_sequence)) rules.at_least_one("sequence", n.sequence);
+  // A mixer alone knows no longest sequence, nor do relative positions: their files may tell none, and who asks for a
+  // step says it.
+  const bool bounded = has_attention(n) && n.positions != Positions::relative && rules.asks_sequence;
+  if (n.sequence != 0 || bounded) rules.at_least_one("sequence", n.sequence);
   rules.require(n.mtp_layers >= 0, "mtp_layers", "a negative number of prediction modules", "0 or more");
 }
 
@@ -365,8 +367,8 @@ Expected<NetworkSpec> complete_encoder(NetworkSpec encoder, const NetworkSpec& n
   rules.require(encoder.head_dim != 0 || encoder.heads < 1, "heads",
       fmt::format("{} heads do not divide hidden {}", encoder.heads, encoder.hidden),
       "give head_dim, or a divisor of hidden");
-  rules.require((encoder.features > 0) != (encoder.vocab > 0), "features",
-      "an encoder reads words or numbers", "vocab, tied_embeddings, or features alone");
+  rules.require((encoder.features > 0) != (encoder.vocab > 0), "features", "an encoder reads words or numbers",
+      "vocab, tied_embeddings, or features alone");
   rules.require(!encoder.convolutions || encoder.features > 0, "convolutions", "there are no features to convolve",
       "\"features\": 80");
   rules.require(!encoder.tied_embeddings || (encoder.vocab == network.vocab && encoder.hidden == network.hidden),

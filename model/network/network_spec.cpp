@@ -17,9 +17,8 @@ constexpr Choice<NormPlace> place_names[] = {{"before", NormPlace::before}, {"be
 constexpr Choice<Activation> activation_names[] = {{"swiglu", Activation::swiglu}, {"geglu", Activation::geglu},
     {"gelu", Activation::gelu}, {"relu", Activation::relu}, {"squared_relu", Activation::squared_relu},
     {"xielu", Activation::xielu}};
-constexpr Choice<Positions> position_names[] = {
-    {"rope", Positions::rope}, {"learned", Positions::learned}, {"alibi", Positions::alibi}, {"none", Positions::none},
-    {"relative", Positions::relative}};
+constexpr Choice<Positions> position_names[] = {{"rope", Positions::rope}, {"learned", Positions::learned},
+    {"alibi", Positions::alibi}, {"none", Positions::none}, {"relative", Positions::relative}};
 
 // A hundred times the largest networks of today; beyond that a figure is a slip of the keyboard.
 constexpr IntegerRange layer_range{1, 10'000}, width_range{1, 10'000'000}, head_range{1, 100'000},
@@ -222,7 +221,7 @@ constexpr auto network_members = [](auto& file, auto& spec) {
   file.optional("kv_heads", spec.kv_heads, head_range);
   file.optional("head_dim", spec.head_dim, width_range);
   file.read("vocab", spec.vocab, vocab_range);
-  file.read("sequence", spec.sequence, sequence_range);
+  file.rare("sequence", spec.sequence, sequence_range);
   file.rare("max_positions", spec.max_positions, sequence_range);
   file.rare("distances", spec.distances, or_none(width_range));
   file.reading(read_encoder, spec.encoders);

@@ -285,8 +285,11 @@ std::int64_t parameter_count(const NetworkSpec& n) {
   total += merging_matrices(n) + merging_vectors(n);
   if (n.masked_loss) total += n.hidden * n.hidden + (n.linear_bias ? n.hidden : 0) + norm_size(n, n.hidden);
   if (n.pooled_outputs > 0) total += (n.hidden + 1) * (n.hidden + n.pooled_outputs);
-  for (const NetworkSpec& encoder : n.encoders) total += encoder_parameters(encoder);
-  return total + (n.head_bias ? n.vocab : 0);
+  return total + encoder_parameter_count(n) + (n.head_bias ? n.vocab : 0);
+}
+
+std::int64_t encoder_parameter_count(const NetworkSpec& n) {
+  return n.encoders.empty() ? 0 : encoder_parameters(n.encoders.front());
 }
 
 double model_flops(const NetworkSpec& n, double tokens, std::int64_t sequence, bool causal) {

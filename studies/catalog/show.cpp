@@ -113,6 +113,7 @@ struct ReadNetwork {
     const LayerKinds all = layer_kinds(spec, std::int64_t{1} << 40);  // longer than any window
     for (std::size_t kind = 0; kind < all.kinds.size(); ++kind)
       rows.push_back({layer_word(spec, all.kinds[kind]), all.count(kind)});
+    for (const NetworkSpec& encoder : spec.encoders) rows.push_back({"encoder *-", encoder.layers});
     return rows;
   }
   /// Where layers are missing, the sizes that were read.
@@ -132,8 +133,10 @@ ReadNetwork read_network_of(const run::Chosen<NetworkSpec>& chosen) {
   if (!chosen.missing.empty()) return {chosen.row, chosen, chosen.parts};
   NetworkSpec alone = chosen.row;
   alone.mtp_layers = 0, alone.mtp_pattern.clear();
-  const std::int64_t whole = parameter_count(chosen.row), language = parameter_count(alone);
-  ReadNetwork read{chosen.row, chosen, {{"language", language}}};
+  const std::int64_t whole = parameter_count(chosen.row), language = parameter_count(alone),
+                     encoder = encoder_parameter_count(chosen.row);
+  ReadNetwork read{chosen.row, chosen, {{encoder > 0 ? "decoder" : "language", language - encoder}}};
+  if (encoder > 0) read.parts.insert(read.parts.begin(), {"encoder", encoder});
   read.parts.insert(read.parts.end(), chosen.parts.begin(), chosen.parts.end());
   if (whole > language) read.parts.push_back({ReadNetwork::prediction_part, whole - language});
   return read;

@@ -112,6 +112,7 @@ class Resolver {
     plan.micro_batch = assumed(FieldId::micro_batch, told.micro_batch, "default");
     plan.lora_rank = told.lora_rank;
     TRY(masked_share());
+    TRY(encoder_sequence());
     TRY(ask_sequence());
     plan.sequence = request_.says(FieldId::sequence)
                         ? told.sequence
@@ -138,6 +139,26 @@ class Resolver {
     if (network.masked_share > 0) return {};
     return fail("--masked-share", fmt::format("{} does not say of how many positions it makes logits", network.id),
         "--masked-share 0.15 where the masked ones are picked, 1 where all have them (Megatron-LM)");
+  }
+
+  Expected<void> encoder_sequence() {
+    NetworkSpec& network = scenario_.network.row;
+    const bool told = request_.says(FieldId::encoder_sequence);
+    if (network.encoders.empty()) {
+      if (!told) return {};
+      return fail("--encoder-seq", fmt::format("{} has no encoder in front of it", network.id), "--seq alone");
+    }
+    NetworkSpec& encoder = network.encoders.front();
+    encoder.sequence = told ? request_.wishes().encoder_sequence
+                            : assumed(FieldId::encoder_sequence, encoder.sequence, "the network's own");
+    if (encoder.sequence == 0)
+      return fail("--encoder-seq", fmt::format("{} does not say how long the sequences of its encoder are", network.id),
+          "--encoder-seq 512");
+    if (encoder.positions != Positions::learned || encoder.sequence <= encoder.max_positions) return {};
+    return fail("--encoder-seq",
+        fmt::format("{} positions, but the encoder of {} has learned positions for {}", encoder.sequence, network.id,
+            encoder.max_positions),
+        fmt::format("at most {}", encoder.max_positions));
   }
 
   /// What a network's positions reach is hardly what it is trained on, and a step of it is no default.
@@ -249,6 +270,7 @@ class Resolver {
     SplitWishes wishes = request_.wishes();
     wishes.gpus = wishes.ways();
     wishes.sequence = scenario_.plan.sequence;
+    for (const NetworkSpec& encoder : scenario_.network.row.encoders) wishes.encoder_sequence = encoder.sequence;
     if (!wishes.sp && request_.says(FieldId::sequence)) wishes.sp = true;
     return wishes;
   }
@@ -276,7 +298,10 @@ class Resolver {
   void say_sequence_split(const SplitWishes& wishes) {
     const bool divides = sequence_divides(wishes) || request_.says(FieldId::sequence);
     const std::string why =
-        divides ? "default" : fmt::format("sequence {} does not divide by tp {}", wishes.sequence, wishes.tp);
+        divides ? "default"
+                : fmt::format("sequence {} does not divide by tp {}",
+                      wishes.sequence % (wishes.cp * wishes.tp) == 0 ? wishes.encoder_sequence : wishes.sequence,
+                      wishes.tp);
     assume_unsaid(FieldId::sp, wishes.tp > 1 && divides ? "on" : "off", why);
     if (request_.wishes().sp.value_or(false) && wishes.tp == 1)
       remark("sp splits what tp leaves alone: without tp it does nothing");

@@ -68,6 +68,23 @@ Network layers_of_two_shapes() {
   return build_network(spec, {4, 4, 2, 2}, AttentionForm::fused);
 }
 
+/// Layers that look at an encoder of its own width, with biases by how far keys are.
+Network encoder_and_decoder(AttentionForm form) {
+  NetworkSpec spec = tiny_spec();
+  const bool fused = form == AttentionForm::fused;
+  if (fused) spec.positions = Positions::relative, spec.distances = 2;
+  NetworkSpec encoder = spec;
+  encoder.causal = false;
+  encoder.hidden = 16;
+  encoder.kv_heads = 4;
+  encoder.sequence = 8;
+  encoder.vocab = 0;
+  encoder.features = 4;
+  spec.encoders = {encoder};
+  spec.pattern = {*layer_of_word(fused ? "*x-" : "x-"), *layer_of_word("*-")};
+  return build_network(spec, {4, 4, 2, 2}, form);
+}
+
 /// Y = ((X W1) W2) + X W3, scaled: every operator is linear, so sums may stay Partial on the way.
 Network two_layer_products() {
   NetworkWriter net{{"b", 8}, {"h", 8}, {"f", 8}, {"o", 8}, {"v", 1}};
@@ -110,6 +127,11 @@ const Words hybrid_words{{"b", "s", "h", "g", "g*r", "r", "f", "v", "b*s", "u", 
     {"norm1.y", "Q", "K", "V", "O", "Y1", "residual1.x", "norm2.y", "A", "Y2", "residual2.x", "norm3.y", "norm1.q",
         "loss.sum", "mixer.O", "mixer.Z", "O.gated"},
     {"b", "s", "h", "g", "r", "f", "u"}};
+const Words crossing_words{{"b", "s", "h", "g", "g*r", "r", "f", "v", "b*s", "none"},
+    {"norm", "attn", "attn.qkv", "attn.core", "attn.out", "residual", "mlp", "head", "loss", "embed"},
+    {"norm1.y", "Q", "K", "V", "O", "cross.Q", "cross.K", "cross.V", "cross.O", "Y.cross", "norm.cross.y",
+        "residual.cross.x", "norm2.y", "A", "Y2", "residual2.x", "norm3.y", "loss.sum"},
+    {"b", "s", "h", "g", "r", "f"}};
 const Words product_words{
     {"b", "h", "f", "o", "b*h", "none"}, {"mlp", "attn", "residual"}, {"A", "Y", "Z", "S", "T"}, {"b", "h", "f", "o"}};
 
@@ -238,6 +260,14 @@ TEST(RandomMapping, TwoLayerProducts) {
   const Tally tally = run_random(two_layer_products(), product_words, 9000, 400);
   EXPECT_GE(tally.ran, trials(250));
   EXPECT_GE(tally.counted_moves, trials(2'000));
+}
+
+TEST(RandomMapping, AttentionOverAnEncoder) {
+  const Tally fused = run_random(encoder_and_decoder(AttentionForm::fused), crossing_words, 60'000, 1'200);
+  EXPECT_GE(fused.ran, trials(300));
+  EXPECT_GE(fused.counted_moves, trials(6'000));
+  const Tally unfused = run_random(encoder_and_decoder(AttentionForm::unfused), crossing_words, 70'000, 500);
+  EXPECT_GE(unfused.ran, trials(100));
 }
 
 }  // namespace

@@ -85,23 +85,54 @@ TEST(HfNetwork, ShowSaysWhatWasRead) {
   EXPECT_EQ(run_line("show network " + config_file("NewThingForCausalLM") + " --as llama").code, 0);
 }
 
-/// Layers that no operator describes are counted and named, and not forecast.
-TEST(HfNetwork, ShowCountsLayersThatPredictRefuses) {
+/// An encoder and a decoder, part by part; neither says how long its sequences are.
+TEST(HfNetwork, EncodersStandInFrontOfDecoders) {
   const std::string file = testing_program::own_path("hf-t5.json");
   std::ofstream(file) << R"({"architectures": ["T5ForConditionalGeneration"], "d_model": 64, "d_ff": 128, "d_kv": 16,
-    "num_heads": 4, "num_layers": 2, "num_decoder_layers": 3, "vocab_size": 100, "feed_forward_proj": "gated-gelu",
+    "num_heads": 4, "num_layers": 2, "num_decoder_layers": 3, "vocab_size": 128, "feed_forward_proj": "gated-gelu",
     "relative_attention_num_buckets": 32, "tie_word_embeddings": false})";
   const auto shown = run_line("show network " + file + " --json");
   ASSERT_EQ(shown.code, 0) << shown.err;
   const auto json = nlohmann::json::parse(shown.out);
-  const int attention = 4 * 64 * 64, mlp = 3 * 64 * 128, distances = 32 * 4;
+  const int attention = 4 * 64 * 64, mlp = 3 * 64 * 128, distances = 32 * 4, tables = 2 * 128 * 64;
   EXPECT_EQ(json.at("parameters_by_part").at("encoder"), 2 * (attention + mlp + 2 * 64) + 64 + distances);
-  EXPECT_EQ(json.at("parameters_by_part").at("decoder"), 3 * (2 * attention + mlp + 3 * 64) + 64 + distances);
-  EXPECT_EQ(json.at("not_forecast")[0], "attention over another sequence (num_decoder_layers)");
-  EXPECT_THAT(run_line("show network " + file).out, HasSubstr("not forecast: attention over another sequence"));
+  EXPECT_EQ(json.at("parameters_by_part").at("decoder"), 3 * (2 * attention + mlp + 3 * 64) + 64 + distances + tables);
+  const std::string line = "predict " + file + " --machine dgx-h100 --gpus 8";
+  EXPECT_THAT(run_line(line).err, HasSubstr("--encoder-seq"));
+  EXPECT_THAT(run_line(line + " --encoder-seq 512").err, HasSubstr("does not say how long its sequences are"));
+  const std::string told = line + " --encoder-seq 512 --seq 128 --tp 2";
+  const auto some = run_line(told + " --json"), twice = run_line(line + " --encoder-seq 1024 --seq 128 --tp 2 --json");
+  ASSERT_EQ(some.code, 0) << some.err;
+  EXPECT_LT(nlohmann::json::parse(some.out).at("model_flops").get<double>(),
+      nlohmann::json::parse(twice.out).at("model_flops").get<double>());
+  const std::string again = testing_program::own_path("t5-scenario.json");
+  std::ofstream(again) << run_line(told + " --print-scenario").out;
+  EXPECT_EQ(run_line("predict --scenario " + again + " --json").out, some.out);
+  EXPECT_THAT(run_line(told + " --pp 3").err, HasSubstr("does not go from stage to stage"));
+  EXPECT_THAT(run_line(told + " --tp 8").err, HasSubstr("heads"));
+  EXPECT_THAT(
+      run_line(line + " --encoder-seq 511 --seq 128 --tp 2 --sp on").err, HasSubstr("511 positions of the enc"));
+  EXPECT_THAT(run_line("predict llama3-8b --gpus 8 --encoder-seq 5").err, HasSubstr("has no encoder"));
+  EXPECT_THAT(run_line("predict whisper-large-v3 --gpus 8 --encoder-seq 3000").err, HasSubstr("at most 1500"));
+  EXPECT_THAT(run_line(told + " --emit megatron").err, HasSubstr("an encoder, and layers that look at it"));
+}
+
+/// Layers that no operator describes are counted and named, and not forecast.
+TEST(HfNetwork, ShowCountsLayersThatPredictRefuses) {
+  const std::string file = testing_program::own_path("hf-vit.json");
+  std::ofstream(file)
+      << R"({"_class_name": "FluxTransformer2DModel", "attention_head_dim": 16, "num_attention_heads": 4,
+    "num_layers": 1, "num_single_layers": 2, "in_channels": 64, "joint_attention_dim": 32, "pooled_projection_dim": 24,
+    "guidance_embeds": true})";
+  const auto shown = run_line("show network " + file + " --json");
+  ASSERT_EQ(shown.code, 0) << shown.err;
+  const auto json = nlohmann::json::parse(shown.out);
+  EXPECT_GT(json.at("parameters_by_part").at("diffusion"), 0);
+  EXPECT_EQ(json.at("not_forecast")[0], "joint attention of two streams (num_layers)");
+  EXPECT_THAT(run_line("show network " + file).out, HasSubstr("not forecast: joint attention of two streams"));
   const auto refused = run_line("predict " + file + " --gpus 8");
   EXPECT_EQ(refused.code, 2);
-  EXPECT_THAT(refused.err, HasSubstr("these layers are not forecast: attention over another sequence"));
+  EXPECT_THAT(refused.err, HasSubstr("these layers are not forecast: joint attention of two streams"));
   EXPECT_THAT(refused.err, HasSubstr("stepcast show network"));
 }
 

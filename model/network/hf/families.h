@@ -86,6 +86,8 @@ void deepseek_v4(HfReader& r);
 void bert_masked(HfReader& r);
 void bert_pretraining(HfReader& r);
 void modernbert(HfReader& r);
+void t5(HfReader& r);
+void whisper(HfReader& r);
 
 // families_counted.cpp
 /// Of Gemma 4's files those whose layers have inputs of their own or share keys; `kinds`: a name for each layer.
@@ -93,8 +95,6 @@ void count_gemma4(HfReader& r, const std::vector<std::string>& kinds);
 void llama_vision(HfReader& r);
 void bert_model(HfReader& r);
 void vit(HfReader& r);
-void t5(HfReader& r);
-void whisper(HfReader& r);
 void flux(HfReader& r);
 void wan(HfReader& r);
 

@@ -130,49 +130,6 @@ void vit(HfReader& r) {
   r.lacks("patches in place of a vocabulary");
 }
 
-/// Encoder and decoder, the decoder's layers over both; biases of positions by their distance.
-void t5(HfReader& r) {
-  NetworkSpec& n = r.spec;
-  n.layers = r.size("num_layers");
-  n.hidden = r.size("d_model");
-  n.heads = n.kv_heads = r.size("num_heads");
-  n.head_dim = r.size("d_kv");
-  n.ffn_hidden = r.size("d_ff");
-  n.vocab = r.size("vocab_size");
-  const Count decoders = r.config.has("num_decoder_layers") ? r.size("num_decoder_layers") : n.layers, h = n.hidden;
-  const std::string feed = r.text_or("feed_forward_proj", "relu");
-  const Count attention = 4 * h * n.heads * n.head_dim, mlp = (feed.starts_with("gated") ? 3 : 2) * h * n.ffn_hidden,
-              distances = r.size_or("relative_attention_num_buckets", 32) * n.heads;
-  r.counted = {{"encoder", n.layers * (attention + mlp + 2 * h) + h + distances},
-      {"decoder", decoders * (2 * attention + mlp + 3 * h) + h + distances},
-      {"embedding", (r.tied_or(true) ? 1 : 2) * n.vocab * h}};
-  r.layers = {{"two-sided attention, MLP", n.layers}, {"attention, attention over the encoder, MLP", decoders}};
-  r.lacks("attention over another sequence (num_decoder_layers)");
-}
-
-/// Sound by two convolutions, an encoder, a decoder over both.
-void whisper(HfReader& r) {
-  NetworkSpec& n = r.spec;
-  n.layers = r.size("encoder_layers");
-  n.hidden = r.size("d_model");
-  n.heads = n.kv_heads = r.size("encoder_attention_heads");
-  n.ffn_hidden = r.size("encoder_ffn_dim");
-  n.vocab = r.size("vocab_size");
-  r.size("decoder_attention_heads");
-  constexpr Count taps = 3;
-  const Count decoders = r.size("decoder_layers"), width = r.size("decoder_ffn_dim"), h = n.hidden;
-  const Count attention = 4 * h * h + 3 * h;  // keys have no bias
-  const auto mlp = [&](Count ffn) { return linear(h, ffn) + linear(ffn, h); };
-  r.counted = {{"encoder", linear(r.size_or("num_mel_bins", 80) * taps, h) + linear(taps * h, h) +
-                               r.size_or("max_source_positions", 1500) * h +
-                               n.layers * (attention + mlp(n.ffn_hidden) + 4 * h) + 2 * h},
-      {"decoder", (n.vocab + r.size_or("max_target_positions", 448)) * h +
-                      decoders * (2 * attention + mlp(width) + 6 * h) + 2 * h}};
-  r.layers = {{"two-sided attention, MLP", n.layers}, {"attention, attention over the encoder, MLP", decoders}};
-  r.lacks("attention over another sequence (decoder_layers)");
-  r.lacks("convolutions over sound (num_mel_bins)");
-}
-
 /// Blocks of two streams that attend jointly, then blocks of one; all modulated by a vector (Flux).
 void flux(HfReader& r) {
   NetworkSpec& n = r.spec;

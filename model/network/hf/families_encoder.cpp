@@ -1,4 +1,4 @@
-// Encoders whose loss is over masked words: src/transformers/models/<family> of transformers.
+// Encoders, alone and in front of decoders: src/transformers/models/<family> of transformers.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -74,6 +74,63 @@ void modernbert(HfReader& r) {
     n.pattern.push_back(kind);
   }
   if (every == 1 || n.layers == 1) n.window = {};
+}
+
+/// Encoder and decoder of one shape, a table of relative positions each; no positions of a longest sequence.
+void t5(HfReader& r) {
+  NetworkSpec& n = r.spec;
+  const std::int64_t layers = r.size("num_layers");
+  n.layers = r.config.has("num_decoder_layers") ? r.size("num_decoder_layers") : layers;
+  n.hidden = r.size("d_model");
+  n.heads = n.kv_heads = r.size("num_heads");
+  n.head_dim = r.size("d_kv");
+  n.ffn_hidden = r.size("d_ff");
+  n.vocab = r.size("vocab_size");
+  n.positions = Positions::relative;
+  n.distances = r.size_or("relative_attention_num_buckets", 32);
+  const std::string feed = r.text_or("feed_forward_proj", "relu");
+  const bool gated = feed == "gated-gelu" || feed == "gated-silu";
+  r.config.require(gated || feed == "relu" || feed == "gelu", "feed_forward_proj",
+      fmt::format("'{:.40}' is none of its MLPs", feed), "relu, gelu, gated-gelu or gated-silu");
+  n.activation = feed == "gated-gelu"   ? Activation::geglu
+                 : feed == "gated-silu" ? Activation::swiglu
+                 : feed == "gelu"       ? Activation::gelu
+                                        : Activation::relu;
+  r.dropout({"dropout_rate"}, 0.1);
+  n.sequence = r.length_or_none("n_positions");
+  NetworkSpec& encoder = n.encoders.emplace_back(n);
+  encoder.layers = layers;
+  encoder.causal = false;
+  n.pattern = {*layer_of_word("*x-")};
+  n.tied_embeddings = r.tied_or(true);
+  encoder.tied_embeddings = true;
+}
+
+/// Sound by two convolutions, an encoder over its frames, a decoder that looks at them. Keys have no bias.
+void whisper(HfReader& r) {
+  NetworkSpec& n = r.spec;
+  n.hidden = r.size("d_model");
+  n.vocab = r.size("vocab_size");
+  n.norm = Norm::layernorm;
+  n.positions = Positions::learned;
+  n.linear_bias = n.no_key_bias = true;
+  r.activation("activation_function", "gelu", false);
+  r.dropout({"dropout", "attention_dropout", "activation_dropout"}, 0);
+  NetworkSpec& encoder = n.encoders.emplace_back(n);
+  n.layers = r.size("decoder_layers");
+  n.heads = n.kv_heads = r.size("decoder_attention_heads");
+  n.ffn_hidden = r.size("decoder_ffn_dim");
+  n.sequence = n.max_positions = r.size_or("max_target_positions", 448);
+  n.tied_embeddings = r.tied_or(true);
+  n.pattern = {*layer_of_word("*x-")};
+  encoder.causal = false;
+  encoder.vocab = 0;
+  encoder.layers = r.size("encoder_layers");
+  encoder.heads = encoder.kv_heads = r.size("encoder_attention_heads");
+  encoder.ffn_hidden = r.size("encoder_ffn_dim");
+  encoder.sequence = encoder.max_positions = r.size_or("max_source_positions", 1500);
+  encoder.features = r.size_or("num_mel_bins", 80);
+  encoder.convolutions = true;
 }
 
 }  // namespace stepcast::detail

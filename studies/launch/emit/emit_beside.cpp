@@ -26,9 +26,12 @@ std::string read_back_line(
   const Scenario& scenario = *plan.scenario;
   const std::string network = scenario.network.id.empty() ? "NETWORK.json" : shell_word(scenario.network.id);
   const double masked = scenario.network.row.masked_share;
-  return fmt::format("stepcast predict {} {} {}{}{}{}{}{}", network, flag, file, beside.empty() ? "" : " ", beside,
+  std::string lengths;
+  for (const NetworkSpec& encoder : scenario.network.row.encoders)
+    lengths = fmt::format(" --encoder-seq {}", encoder.sequence);
+  return fmt::format("stepcast predict {} {} {}{}{}{}{}{}{}", network, flag, file, beside.empty() ? "" : " ", beside,
       flag_beside("--machine", scenario.machine.id), flag_beside("--stack", scenario.stack.id),
-      masked > 0 ? fmt::format(" --masked-share {}", masked) : "");
+      masked > 0 ? fmt::format(" --masked-share {}", masked) : "", lengths);
 }
 
 bool needs_schedule(const Split& split) { return split.pp > 1 && (split.schedule != "1f1b" || split.chunks > 1); }

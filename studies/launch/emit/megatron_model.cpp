@@ -55,7 +55,7 @@ void write_activation(const NetworkSpec& network, EmittedGroup& group, Unsaid& u
 }
 
 void write_positions(const NetworkSpec& network, std::int64_t sequence, EmittedGroup& group, Unsaid& unsaid) {
-  constexpr const char* words[] = {"rope", "learned_absolute", "none", "none"};
+  constexpr const char* words[] = {"rope", "learned_absolute", "none", "none", "none"};
   group.add("position-embedding-type", words[static_cast<std::size_t>(network.positions)]);
   const bool learned = network.positions == Positions::learned;
   group.add(

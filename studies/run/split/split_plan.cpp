@@ -59,6 +59,7 @@ std::vector<std::string> gathered_inputs(const NetworkSpec& network) {
     if (feeds && (!network.parallel_block || network.norms_per_layer > 1)) names.emplace_back("norm2.y");
   }
   if (network.norm_place != NormPlace::behind_sum) names.emplace_back("norm3.y");
+  if (!network.encoders.empty()) names.emplace_back("norm.cross.y");
   if (network.latent.kv_rank > 0) names.emplace_back("attn.norm.ckv.y");
   if (network.latent.q_rank > 0) names.emplace_back("attn.norm.cq.y");
   if (network.mtp_layers > 0) names.emplace_back("mtp.norm3.y");
@@ -96,7 +97,10 @@ Split split_of(const SplitWishes& wishes, const NetworkSpec& network, const Stac
   return split;
 }
 
-bool sequence_divides(const SplitWishes& wishes) { return wishes.sequence % (wishes.cp * wishes.tp) == 0; }
+bool sequence_divides(const SplitWishes& wishes) {
+  const std::int64_t ways = wishes.cp * wishes.tp;
+  return wishes.sequence % ways == 0 && wishes.encoder_sequence % ways == 0;
+}
 
 bool keeps_gathers(const Split& split) { return split.sequence && split.recompute.kind != Recompute::Kind::full; }
 

@@ -293,6 +293,45 @@ Error context_heads_error(const BrokenSplit& a) {
       fmt::format("legal cp at tp {}: {}; or --cp-kind ring", a.split.tp, nearest_values(legal, a.split.cp))};
 }
 
+/// What the encoder made on the first stage would have to go along with the stream.
+bool encoder_reaches(const Split& split, const SplitSize&, const NetworkSpec& network) {
+  return network.encoders.empty() || split.pp == 1;
+}
+Error encoder_error(const BrokenSplit& a) {
+  return {a.origin(FieldId::pp),
+      fmt::format("the layers of {} look at its encoder: what it made does not go from stage to stage of pp {} here",
+          a.network.id, a.split.pp),
+      "--pp 1"};
+}
+
+/// Its positions are split as the network's are.
+bool encoder_fits(const Split& split, const SplitSize&, const NetworkSpec& network) {
+  return network.encoders.empty() || network.encoders.front().sequence % sequence_step(split) == 0;
+}
+Error encoder_length_error(const BrokenSplit& a) {
+  const std::int64_t step = sequence_step(a.split), length = a.network.encoders.front().sequence;
+  return {a.split.cp > 1 ? a.origin(FieldId::cp) : a.origin(FieldId::sp),
+      fmt::format("the {} positions of the encoder do not divide by {} for {}", length, step,
+          a.split.cp > 1 ? fmt::format("cp {}", a.split.cp) : fmt::format("sp with tp {}", a.split.tp)),
+      fmt::format("--encoder-seq {}{}", nearest_multiples(length, step), a.split.cp > 1 ? "" : ", or --sp off")};
+}
+
+bool encoder_heads_fit(const Split& split, const SplitSize&, const NetworkSpec& network) {
+  if (network.encoders.empty()) return true;
+  const NetworkSpec& encoder = network.encoders.front();
+  return heads_split(encoder, split.tp) && encoder.ffn_hidden % split.tp == 0;
+}
+Error encoder_heads_error(const BrokenSplit& a) {
+  const NetworkSpec& encoder = a.network.encoders.front();
+  std::vector<std::int64_t> legal;
+  for (const std::int64_t tp : divisors(encoder.ffn_hidden))
+    if (heads_split(encoder, tp)) legal.push_back(tp);
+  return {a.origin(FieldId::tp),
+      fmt::format(
+          "the encoder's {} heads and MLP of {} do not divide by tp {}", encoder.heads, encoder.ffn_hidden, a.split.tp),
+      fmt::format("legal tp: {}", nearest_values(legal, a.split.tp))};
+}
+
 bool boundary_fits(const Split& split, const SplitSize& size, const NetworkSpec&) {
   return split.scatter == Scatter::none || size.sequence % (split.tp * split.cp) == 0;
 }
@@ -361,6 +400,10 @@ constexpr auto rule_table = [] {
       rule_of<sequence_error>("sequence does not divide by cp and tp", sequence_fits, {tp, cp, cp_kind, sp}),
       rule_of<context_heads_error>("heads do not divide by tp x cp (ulysses)", context_heads_fit, {tp, cp, cp_kind}),
       rule_of<window_error>("windows do not go round a ring", window_goes_round, {cp, cp_kind}),
+      rule_of<encoder_error>("an encoder's output does not go from stage to stage", encoder_reaches, {pp}),
+      rule_of<encoder_heads_error>("an encoder's heads do not divide by tp", encoder_heads_fit, {tp}),
+      rule_of<encoder_length_error>(
+          "an encoder's sequence does not divide by cp and tp", encoder_fits, {tp, cp, cp_kind, sp}),
       rule_of<boundary_error>(
           "sequence does not divide into boundary pieces", boundary_fits, {tp, cp, pp, sp, scatter_boundary}),
       rule_of<batch_error>(

@@ -17,6 +17,7 @@ namespace stepcast::run {
 struct SplitWishes {
   std::int64_t gpus = 1, tp = 1, cp = 1, pp = 1, chunks = 1, ep = 1, etp = 1, zero = 1, replicas = 1;
   std::int64_t micro_batch = 1, global_batch = 1, sequence = 1;  ///< in sequences, sequences, positions
+  std::int64_t encoder_sequence = 0;                             ///< positions of the encoder's; 0: none, or not said
   std::optional<bool> sp;                                        ///< unset: beside tp where the sequence divides
   std::string schedule;                                          ///< "": 1f1b, with chunks interleaved-1f1b
   Recompute recompute;
