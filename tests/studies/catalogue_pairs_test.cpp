@@ -71,13 +71,16 @@ std::vector<Pair> all_pairs() {
 
 bool can(const Gpu& gpu, Precision precision) { return gpu.peak[static_cast<int>(precision)].value() > 0; }
 
+/// What an encoder made does not go from stage to stage.
+std::int64_t stages_of(const Pair& pair) { return pair.network.encoders.empty() ? pair.pp : 1; }
+
 Request request_of(const Pair& pair) {
   Request request;
   request.network = Chosen<NetworkSpec>{pair.network, pair.network.id};
   request.machine = Chosen<Machine>{pair.machine, pair.machine.id};
   const char* precision = can(pair.machine.gpu, Precision::bf16) ? "bf16" : "fp16";
   for (const auto& [key, text] : std::initializer_list<std::pair<const char*, std::string>>{
-           {"gpus", std::to_string(pair.gpus)}, {"tp", std::to_string(pair.tp)}, {"pp", std::to_string(pair.pp)},
+           {"gpus", std::to_string(pair.gpus)}, {"tp", std::to_string(pair.tp)}, {"pp", std::to_string(stages_of(pair))},
            {"ep", std::to_string(pair.ep)}, {"precision", precision}})
     EXPECT_TRUE(request.say(key, text, std::string("--") + key));
   if (pair.network.masked_loss) EXPECT_TRUE(request.say("masked_share", "0.15", "--masked-share"));

@@ -58,7 +58,7 @@ TEST(CatalogNetworks, HaveThePublishedParameterCount) {
     // Layers that are more than attention and an MLP are counted by hand in mixer_test.cpp and
     // published_counts_test.cpp.
     const bool more = n.mixer || n.sparse.top_k > 0 || n.experts.latent > 0 || !n.shapes.empty() || n.masked_loss ||
-                      n.compressed.q_rank > 0;
+                      n.compressed.q_rank > 0 || !n.encoders.empty();
     const std::int64_t counted = more ? parameter_count(n) : parameters_by_hand(n);
     const std::string& printed = n.published_parameters_billion;
     EXPECT_EQ(parameter_count(n), counted) << n.id;
@@ -86,11 +86,12 @@ TEST(CatalogNetworks, OperatorsHoldTheSameWeights) {
         for (const Access& input : op.inputs) uses[input.tensor] = std::max(uses[input.tensor], block.repeat);
     // Prediction modules read the one table of embeddings, and the one of the head.
     for (std::size_t t = 0; t < uses.size(); ++t)
-      if (network.tensors[t].name == "E" || network.tensors[t].name == "H") uses[t] = 1;
+      if (network.tensors[t].name == "E" || network.tensors[t].name == "H" || network.tensors[t].shared) uses[t] = 1;
     double total = 0;
     for (std::size_t t = 0; t < network.tensors.size(); ++t)
       if (network.tensors[t].role == TensorRole::weight) {
-        const double rows = network.tensors[t].name == "P" ? static_cast<double>(n.max_positions) : 1;
+        const bool table = network.tensors[t].name == "P" && network.dims[network.tensors[t].dims.front()].name == "s";
+        const double rows = table ? static_cast<double>(n.max_positions) : 1;
         total += static_cast<double>(uses[t]) * network.elements(static_cast<int>(t)) * rows;
       }
     EXPECT_EQ(total, static_cast<double>(parameter_count(n))) << n.id;

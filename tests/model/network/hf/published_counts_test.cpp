@@ -53,7 +53,7 @@ TEST(PublishedCounts, OperatorsHaveTheSameWeights) {
       for (const Operator& op : block.operators)
         for (const Access& input : op.inputs) here[static_cast<std::size_t>(input.tensor)] = 1;
       for (std::size_t t = 0; t < here.size(); ++t)
-        if (here[t]) times[t] = std::max(times[t], static_cast<double>(block.repeat));
+        if (here[t]) times[t] = std::max(times[t], net.tensors[t].shared ? 1 : static_cast<double>(block.repeat));
     }
     double weights = 0;
     for (std::size_t t = 0; t < net.tensors.size(); ++t)
