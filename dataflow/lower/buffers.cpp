@@ -231,20 +231,18 @@ void add_gathered(const FuseContext& c, ProgramBlock& out) {
 }
 
 /// What later blocks read is kept from here until backward comes back, and so is the gradient that they sum.
-void add_lent(const FuseContext& c, ProgramBlock& out) {
-  const bool lent = std::ranges::any_of(
-      c.network.blocks, [&](const Block& block) { return contains(block.reads, c.block.output); });
-  if (!lent) return;
-  const Copy& made = c.placed.copies[c.placed.output];
-  for (const char* what : {"", " gradient"}) {
-    Buffer buffer;
-    buffer.label = c.network.tensors[made.tensor].name + what;
-    buffer.kind = BufferKind::saved;
-    buffer.count = Count::per_micro_batch;
-    buffer.bytes = Bytes(made.bytes);
-    buffer.born = std::max(0, static_cast<int>(out.forward.size()) - 1);
-    out.buffers.push_back(std::move(buffer));
-  }
+void add_loans(const FuseContext& c, ProgramBlock& out) {
+  for (const PlacedLoan& loan : c.placed.loans)
+    for (const int held : {loan.value, loan.gradient}) {
+      const Copy& copy = c.placed.copies[held];
+      Buffer buffer;
+      buffer.label = c.network.tensors[copy.tensor].name + (held == loan.value ? "" : " gradient");
+      buffer.kind = BufferKind::saved;
+      buffer.count = Count::per_micro_batch;
+      buffer.bytes = Bytes(copy.bytes);
+      buffer.born = std::max(0, static_cast<int>(out.forward.size()) - 1);
+      out.buffers.push_back(std::move(buffer));
+    }
 }
 
 /// The gradient of what the block reads beside its input, with its own share: counted where that was made.
@@ -294,7 +292,7 @@ void add_buffers(const FuseContext& c, const ListPlaces& forward, const ListPlac
   add_narrow_weights(c, out);
   add_stand_ins(c, out);
   add_saved(c, forward, backward, out);
-  add_lent(c, out);
+  add_loans(c, out);
   add_gathered(c, out);
   add_transient(c, forward, Count::transient_forward, out);
   add_transient(c, backward, Count::transient_backward, out);

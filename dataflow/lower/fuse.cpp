@@ -80,6 +80,8 @@ class ListBuilder {
       if (saved.copy >= 0) outside_[saved.copy] = 1;
     for (int copy : {c_.placed.output, c_.placed.input_gradient})
       if (copy >= 0) outside_[copy] = 1;
+    for (const PlacedLoan& loan : c_.placed.loans)
+      if (loan.value >= 0) outside_[loan.value] = 1;
     for (const PlacedRead& read : c_.placed.reads)
       if (read.gradient >= 0) outside_[read.gradient] = 1;
     // Gradients nobody reads in the list are weight gradients on their way to the accumulator.

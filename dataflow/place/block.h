@@ -69,6 +69,11 @@ struct PlacedRead {
   int value = -1, gradient_before = -1, gradient = -1;
 };
 
+/// Copies of a tensor that later blocks read: its value at home, and the gradient that they summed.
+struct PlacedLoan {
+  int value = -1, gradient = -1;
+};
+
 struct PlacedBlock {
   std::vector<Copy> copies;
   std::vector<PlacedItem> forward, backward;
@@ -79,6 +84,7 @@ struct PlacedBlock {
   int input = -1, output = -1;    ///< copies
   int input_gradient = -1, output_gradient = -1;
   std::vector<PlacedRead> reads;  ///< in the order of Block::reads
+  std::vector<PlacedLoan> loans;  ///< of tensors made here that are another block's reads
 };
 
 struct PlacedNetwork {

@@ -31,6 +31,8 @@ class BlockPlacer {
   }
   /// Homes of Block::reads, where the blocks that made them put them.
   void set_read_homes(std::vector<Placement> homes) { read_homes_ = std::move(homes); }
+  /// Tensors made here that later blocks read.
+  void set_lent(std::vector<int> tensors) { lent_ = std::move(tensors); }
   Placement output_home();
   Expected<Placement> boundary(const Placement& home);
 
@@ -101,6 +103,7 @@ class BlockPlacer {
   std::optional<Placement> carried_home_;
   bool carried_input_ = false, carried_output_ = false;
   std::vector<Placement> read_homes_;
+  std::vector<int> lent_;
   std::optional<Error> error_;
 
   PlacedBlock out_;

@@ -147,6 +147,14 @@ void BlockPlacer::backward(bool root) {
     out_.output_gradient = add_copy(block_.output, true, gradient_home(block_.output), -1);
     contributions_[block_.output].push_back(out_.output_gradient);
   }
+  for (std::size_t i = 0; i < lent_.size(); ++i) {
+    if (lent_[i] == block_.output) {
+      out_.loans[i].gradient = out_.output_gradient;
+      continue;
+    }
+    out_.loans[i].gradient = add_copy(lent_[i], true, gradient_home(lent_[i]), -1);
+    contributions_[lent_[i]].push_back(out_.loans[i].gradient);
+  }
   for (std::size_t i = 0; i < block_.reads.size(); ++i) {
     const int tensor = block_.reads[i];
     out_.reads[i].gradient_before = add_copy(tensor, true, gradient_home(tensor), -1);

@@ -188,6 +188,7 @@ void BlockPlacer::forward() {
     if (error_) return;
     emit_forward(o, Pass::forward);
   }
+  for (const int tensor : lent_) out_.loans.push_back({fetch_value(tensor, home_[tensor], Pass::forward, -1), -1});
   if (block_.output >= 0) out_.output = fetch_value(block_.output, home_[block_.output], Pass::forward, -1);
 }
 

@@ -132,8 +132,8 @@ const Stream* stream_of(const Network& network, const std::vector<Stream>& strea
 
 /// A stream has one home, stated by the name of the layer's output. A statement that names another block's end of it
 /// would not be followed.
-Expected<void> check_stream_homes(const Network& network, const Stream& stream,
-    const std::vector<Statement>& statements) {
+Expected<void> check_stream_homes(
+    const Network& network, const Stream& stream, const std::vector<Statement>& statements) {
   const std::string& name = network.tensors[network.blocks[stream.layer].output].name;
   const auto is_end = [&](int tensor, const std::string& what) {
     return tensor >= 0 && network.tensors[tensor].name == what && network.tensors[tensor].dims == stream.dims;
@@ -154,10 +154,27 @@ Expected<void> check_stream_homes(const Network& network, const Stream& stream,
   return {};
 }
 
+bool ends_in_loss(const Block& block) {
+  const Operator& last = block.operators.back();
+  return last.function == "cross_entropy" || (last.function == "square" && has_tag(last, "loss"));
+}
+
+/// Tensors that the block makes and later ones read.
+std::vector<int> lent_by(const Network& network, const Block& block) {
+  std::vector<int> lent;
+  for (const Block& other : network.blocks)
+    for (const int tensor : other.reads)
+      if (!contains(lent, tensor) &&
+          std::ranges::any_of(block.operators, [&](const Operator& op) { return op.output.tensor == tensor; }))
+        lent.push_back(tensor);
+  return lent;
+}
+
 /// Where the block that made the tensor put it.
-Placement home_in(const Network& network, const PlacedNetwork& placed, int tensor) {
-  for (std::size_t b = 0; b < placed.blocks.size(); ++b)
-    if (network.blocks[b].output == tensor) return placed.blocks[b].copies[placed.blocks[b].output].place;
+Placement home_in(const PlacedNetwork& placed, int tensor) {
+  for (const PlacedBlock& block : placed.blocks)
+    for (const PlacedLoan& loan : block.loans)
+      if (block.copies[loan.value].tensor == tensor) return block.copies[loan.value].place;
   assert(false);
   return {};
 }
@@ -172,8 +189,8 @@ Expected<PlacedNetwork> place(const Network& network, const std::vector<MeshLine
   std::vector<Stream> streams = streams_of(network);
   for (Stream& stream : streams) {
     TRY(check_stream_homes(network, stream, statements));
-    BlockPlacer placer(network, network.blocks[stream.layer], placed.mesh, placed.splits[stream.layer], statements,
-        options);
+    BlockPlacer placer(
+        network, network.blocks[stream.layer], placed.mesh, placed.splits[stream.layer], statements, options);
     placer.set_read_homes(std::vector<Placement>(network.blocks[stream.layer].reads.size()));
     stream.home = placer.output_home();
   }
@@ -182,11 +199,13 @@ Expected<PlacedNetwork> place(const Network& network, const std::vector<MeshLine
     BlockPlacer placer(network, block, placed.mesh, placed.splits[b], statements, options);
     const Stream *in = stream_of(network, streams, block.input), *out = stream_of(network, streams, block.output);
     if (in != nullptr || out != nullptr)
-      placer.set_carried_home((in != nullptr ? in : out)->home, in != nullptr, out != nullptr && (in == nullptr || in == out));
+      placer.set_carried_home(
+          (in != nullptr ? in : out)->home, in != nullptr, out != nullptr && (in == nullptr || in == out));
     std::vector<Placement> homes;
-    for (const int tensor : block.reads) homes.push_back(home_in(network, placed, tensor));
+    for (const int tensor : block.reads) homes.push_back(home_in(placed, tensor));
     placer.set_read_homes(std::move(homes));
-    TRY(auto result, placer.place(block.operators.back().function == "cross_entropy"));
+    placer.set_lent(lent_by(network, block));
+    TRY(auto result, placer.place(ends_in_loss(block)));
     placed.blocks.push_back(std::move(result));
   }
   return placed;

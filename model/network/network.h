@@ -26,6 +26,9 @@ enum class Norm : std::uint8_t {
 /// Where norms stand: before each sublayer, behind it (in front of the residual's sum), both, or behind the sum (BERT),
 /// where no last norm follows the layers.
 enum class NormPlace : std::uint8_t { before, behind, both, behind_sum };
+/// How numbers at each position become the stream: by a matrix; a matrix, GELU and a matrix; or two convolutions of
+/// three taps, the second with a stride of two (Whisper).
+enum class Intake : std::uint8_t { matrix, mlp, convolutions };
 enum class Activation : std::uint8_t { swiglu, geglu, gelu, relu, squared_relu, xielu };
 /// relative: a bias of each head by how far the key is from the query (T5)
 enum class Positions : std::uint8_t { rope, learned, alibi, none, relative };
@@ -84,6 +87,14 @@ struct AttentionWindow {
   bool chunks = false;  ///< chunks side by side (Llama 4) in place of a window that slides
 };
 
+/// Norms without weights of their own, scaled and shifted by vectors of the sample, which gate the sublayers, too
+/// (adaLN, Peebles and Xie 2022, arXiv 2212.09748). frequencies 0 = none.
+struct Modulation {
+  std::int64_t frequencies = 0;  ///< waves that say when a sample is
+  std::int64_t classes = 0;      ///< rows of a table that says of which class it is; 0: none
+  bool shared = false;           ///< one product makes the vectors of all layers, each adds a table (Wan)
+};
+
 /// What follows the mixing of positions in a layer.
 enum class Feed : std::uint8_t { none, mlp, experts };
 
@@ -133,6 +144,7 @@ struct NetworkSpec {
   bool out_bias = false;         ///< bias on the attention's output projection (implied by linear_bias)
   bool no_key_bias = false;      ///< keys have none, whatever the others have (Whisper)
   bool qk_norm = false;          ///< norm of each query and key head (Qwen3)
+  bool qk_norm_rms = false;      ///< an RMS norm, whatever the others are (Wan)
   bool qk_norm_width = false;    ///< of all heads together, one of queries and one of keys (OLMo 2)
   bool key_is_value = false;     ///< values are the keys before their norm and rotation (LayerShape)
   bool layer_scale = false;      ///< a number that each layer's output is multiplied with (Gemma 4)
@@ -166,10 +178,13 @@ struct NetworkSpec {
   /// One or none: layers of its own over a sequence of its own, which the layers with x in their word look at. It has
   /// no head; with tied_embeddings it reads the network's table of words.
   std::vector<NetworkSpec> encoders;
-  /// Of an encoder: numbers that each position of its input has in place of a word, as many as vocab is 0.
+  /// Numbers that each position of the input has in place of a word: vocab is 0 then.
   std::int64_t features = 0;
-  /// Of an encoder: convolutions of three taps take in the features, the second with a stride of two (Whisper)
-  bool convolutions = false;
+  Intake intake = Intake::matrix;
+  bool class_token = false;  ///< the first position is not of the input but learned (ViT)
+  std::int64_t classes = 0;  ///< that the first position is sorted into, in place of words
+  std::int64_t outputs = 0;  ///< numbers that each position gives, by their squared error, in place of words
+  Modulation modulation;
   std::int64_t mtp_layers = 0;         ///< multi-token prediction modules behind the last layer (DeepSeek-V3)
   std::vector<LayerKind> mtp_pattern;  ///< layers of a module; empty: one, of attention and experts or MLP
   bool tied_embeddings = false;

@@ -39,16 +39,16 @@ std::string divisors_of(std::int64_t n) {
 
 void check_sizes(Rules& rules) {
   const NetworkSpec& n = rules.n;
-  rules.at_least_one("layers", n.layers);
+  if (rules.asks_sequence) rules.at_least_one("layers", n.layers);  // an encoder may have none
   rules.at_least_one("hidden", n.hidden);
   if (has_plain_mlp(n) || n.pattern.empty()) rules.at_least_one("ffn_hidden", n.ffn_hidden);
   rules.at_least_one("heads", n.heads);
   rules.at_least_one("kv_heads", n.kv_heads);
   rules.at_least_one("head_dim", n.head_dim);
   if (n.features == 0) rules.at_least_one("vocab", n.vocab);
-  // A mixer alone knows no longest sequence, nor do relative positions: their files may tell none, and who asks for a
-  // step says it.
-  const bool bounded = has_attention(n) && n.positions != Positions::relative && rules.asks_sequence;
+  // A mixer alone knows no longest sequence, nor do relative positions or features: their files may tell none, and who
+  // asks for a step says it.
+  const bool bounded = has_attention(n) && n.positions != Positions::relative && n.features == 0 && rules.asks_sequence;
   if (n.sequence != 0 || bounded) rules.at_least_one("sequence", n.sequence);
   rules.require(n.mtp_layers >= 0, "mtp_layers", "a negative number of prediction modules", "0 or more");
 }
@@ -327,6 +327,34 @@ void check_norms(Rules& rules) {
       "attention and MLP share a norm only side by side", "2, or \"parallel_block\": true");
 }
 
+/// Numbers in place of words, in front and behind.
+void check_features(Rules& rules) {
+  const NetworkSpec& n = rules.n;
+  const bool numbers = n.features > 0;
+  rules.require(!numbers || n.vocab == 0, "vocab", "positions are words or numbers", "vocab or features alone");
+  rules.require(
+      numbers || n.intake == Intake::matrix, "intake", "there are no features to take in", "\"features\": 80");
+  rules.require(numbers || !n.class_token, "class_token", "words stand at all positions", "features");
+  rules.require(!n.class_token || n.intake == Intake::matrix, "class_token", "it stands beside patches",
+      "\"intake\": \"matrix\"");
+  if (!rules.asks_sequence) return;  // an encoder has no head
+  rules.require((n.classes > 0) + (n.outputs > 0) == (numbers ? 1 : 0), "outputs",
+      numbers ? "nothing says what the network is asked for" : "a network of words guesses words",
+      numbers ? "classes, or outputs" : "neither classes nor outputs");
+  rules.require(!numbers || (!n.tied_embeddings && !n.embedding_norm && n.token_types == 0 && n.mtp_layers == 0 &&
+                                !n.masked_loss && n.pooled_outputs == 0 && !n.head_bias && n.streams == 1 &&
+                                n.norm_place == NormPlace::before && n.intake == Intake::matrix),
+      "features", "what belongs to words stands beside numbers",
+      "norms before each sublayer, classes or outputs alone");
+}
+
+void check_modulation(Rules& rules) {
+  const NetworkSpec& n = rules.n;
+  if (n.modulation.frequencies == 0) return;
+  rules.require(n.norm_place == NormPlace::before && !n.parallel_block && n.streams == 1 && n.linear_bias, "modulation",
+      "modulated layers have norms before each sublayer and biases", "\"linear_bias\": true");
+}
+
 /// What x in a word looks at, and how far key and query are apart.
 void check_crossing(Rules& rules) {
   const NetworkSpec& n = rules.n;
@@ -361,6 +389,7 @@ void derive_sizes(NetworkSpec& n) {
 Expected<NetworkSpec> complete_encoder(NetworkSpec encoder, const NetworkSpec& network, const std::string& where) {
   const std::int64_t words = encoder.vocab;
   if (encoder.tied_embeddings && words == 0) encoder.vocab = network.vocab;
+  if (encoder.layers == 0 && encoder.heads == 0) encoder.heads = encoder.head_dim = encoder.ffn_hidden = 1;  // unread
   derive_sizes(encoder);
   Rules rules(encoder, where + ":/encoder");
   rules.asks_sequence = false;
@@ -369,14 +398,13 @@ Expected<NetworkSpec> complete_encoder(NetworkSpec encoder, const NetworkSpec& n
       "give head_dim, or a divisor of hidden");
   rules.require((encoder.features > 0) != (encoder.vocab > 0), "features", "an encoder reads words or numbers",
       "vocab, tied_embeddings, or features alone");
-  rules.require(!encoder.convolutions || encoder.features > 0, "convolutions", "there are no features to convolve",
-      "\"features\": 80");
   rules.require(!encoder.tied_embeddings || (encoder.vocab == network.vocab && encoder.hidden == network.hidden),
       "tied_embeddings", "the network's table of words has another size", "the network's vocab and hidden");
   check_sizes(rules);
   check_total(rules);
   check_attention(rules);
   check_crossing(rules);
+  check_features(rules);
   if (rules.broken()) return tl::unexpected(*rules.first());
   return encoder;
 }
@@ -401,6 +429,8 @@ Expected<NetworkSpec> complete_network(NetworkSpec spec, const std::string& wher
   check_pattern(rules);
   check_norms(rules);
   check_crossing(rules);
+  check_features(rules);
+  check_modulation(rules);
   if (rules.broken()) return tl::unexpected(*rules.first());
   for (NetworkSpec& encoder : spec.encoders) {
     TRY(auto completed, complete_encoder(std::move(encoder), spec, where));

@@ -20,6 +20,9 @@ constexpr Choice<Activation> activation_names[] = {{"swiglu", Activation::swiglu
 constexpr Choice<Positions> position_names[] = {{"rope", Positions::rope}, {"learned", Positions::learned},
     {"alibi", Positions::alibi}, {"none", Positions::none}, {"relative", Positions::relative}};
 
+constexpr Choice<Intake> intake_names[] = {
+    {"matrix", Intake::matrix}, {"mlp", Intake::mlp}, {"convolutions", Intake::convolutions}};
+
 // A hundred times the largest networks of today; beyond that a figure is a slip of the keyboard.
 constexpr IntegerRange layer_range{1, 10'000}, width_range{1, 10'000'000}, head_range{1, 100'000},
     vocab_range{1, 100'000'000}, expert_range{1, 100'000}, sequence_range{1, std::int64_t{1} << 30};
@@ -169,17 +172,23 @@ void check_published(JsonObject& file, const NetworkSpec& spec) {
       "the digits that the source prints, like \"529.6\"");
 }
 
-/// An encoder: layers of one kind, read from words or from numbers at each position.
+constexpr auto modulation_members = [](auto& file, auto& modulation) {
+  file.read("frequencies", modulation.frequencies, width_range);
+  file.rare("classes", modulation.classes, or_none(vocab_range));
+  file.rare("shared", modulation.shared);
+};
+
+/// An encoder: layers of one kind, read from words or from numbers at each position; or no layers, and these alone.
 constexpr auto encoder_members = [](auto& file, auto& spec) {
-  file.read("layers", spec.layers, layer_range);
+  file.read("layers", spec.layers, or_none(layer_range));
   file.read("hidden", spec.hidden, width_range);
-  file.read("ffn_hidden", spec.ffn_hidden, width_range);
-  file.read("heads", spec.heads, head_range);
-  file.optional("kv_heads", spec.kv_heads, head_range);
-  file.optional("head_dim", spec.head_dim, width_range);
+  file.rare("ffn_hidden", spec.ffn_hidden, width_range);
+  file.rare("heads", spec.heads, head_range);
+  file.rare("kv_heads", spec.kv_heads, head_range);
+  file.rare("head_dim", spec.head_dim, width_range);
   file.rare("vocab", spec.vocab, or_none(vocab_range));
   file.rare("features", spec.features, or_none(width_range));
-  file.rare("convolutions", spec.convolutions);
+  file.rare_choice("intake", spec.intake, intake_names);
   file.rare("sequence", spec.sequence, or_none(sequence_range));
   file.rare("max_positions", spec.max_positions, sequence_range);
   file.rare("distances", spec.distances, or_none(width_range));
@@ -220,7 +229,13 @@ constexpr auto network_members = [](auto& file, auto& spec) {
   file.writing([](RowWriter& json, std::int64_t heads) { json.field("heads", heads); }, spec.heads);
   file.optional("kv_heads", spec.kv_heads, head_range);
   file.optional("head_dim", spec.head_dim, width_range);
-  file.read("vocab", spec.vocab, vocab_range);
+  file.rare("features", spec.features, or_none(width_range));
+  file.rare_choice("intake", spec.intake, intake_names);
+  file.rare("class_token", spec.class_token);
+  file.rare("classes", spec.classes, or_none(vocab_range));
+  file.rare("outputs", spec.outputs, or_none(width_range));
+  file.part("modulation", spec.modulation.frequencies > 0, spec.modulation, modulation_members);
+  file.rare("vocab", spec.vocab, vocab_range);
   file.rare("sequence", spec.sequence, sequence_range);
   file.rare("max_positions", spec.max_positions, sequence_range);
   file.rare("distances", spec.distances, or_none(width_range));
@@ -250,6 +265,7 @@ constexpr auto network_members = [](auto& file, auto& spec) {
   file.rare("no_key_bias", spec.no_key_bias);
   file.optional("qk_norm", spec.qk_norm);
   file.rare("qk_norm_width", spec.qk_norm_width);
+  file.rare("qk_norm_rms", spec.qk_norm_rms);
   file.rare("key_is_value", spec.key_is_value);
   file.rare("value_norm", spec.value_norm);
   file.rare("layer_scale", spec.layer_scale);

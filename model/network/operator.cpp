@@ -28,7 +28,9 @@ constexpr std::array kFunctions{
     FunctionRow{"geglu", 0b11, false, 0},     FunctionRow{"gelu", 0b1, false, 0},
     FunctionRow{"relu", 0b1, false, 0},       FunctionRow{"squared_relu", 0b1, false, 0},
     FunctionRow{"square", 0b1, false, 0},
-    FunctionRow{"multiply", 0b11, false, 0},
+    FunctionRow{"multiply", 0b11, false, 0},  FunctionRow{"silu", 0b1, false, 0},
+    // times (1 + scale), plus shift
+    FunctionRow{"modulate", 0b11, false, 0},
     // norm: y from (x, q, gamma [, beta]); mean: y from (x, mean)
     FunctionRow{"rmsnorm", 0b111, false, 0},  FunctionRow{"layernorm", 0b111, false, 0},
     // softmax over a whole row: reads its own output

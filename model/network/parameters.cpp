@@ -51,8 +51,10 @@ Count attention_vectors(const NetworkSpec& n) {
   if (n.linear_bias || n.qkv_bias)
     vectors += (n.heads + (n.key_is_value || n.no_key_bias ? 1 : 2) * n.kv_heads) * n.head_dim;
   if (n.linear_bias || n.out_bias) vectors += n.hidden;
-  if (n.qk_norm)
-    vectors += n.qk_norm_width ? norm_size(n, (n.heads + n.kv_heads) * n.head_dim) : 2 * norm_size(n, n.head_dim);
+  if (n.qk_norm) {
+    const Count width = n.qk_norm_width ? (n.heads + n.kv_heads) * n.head_dim : 2 * n.head_dim;
+    vectors += n.qk_norm_rms ? width : norm_size(n, width);
+  }
   return vectors + (n.attention_sinks ? n.heads : 0);
 }
 
@@ -121,7 +123,29 @@ Count routed_vectors(const NetworkSpec& n) {
          n.activation_parameters * (e.shared_ffn_hidden > 0 ? 2 : 1) + (e.own_norms ? 4 * norm_size(n, n.hidden) : 0);
 }
 
+/// Six vectors of a layer, two of the last norm: a matrix and a bias each, or an addend.
+Count modulation_matrices(const NetworkSpec& n, Count vectors) {
+  return n.modulation.frequencies == 0 ? 0 : vectors * n.hidden * n.hidden;
+}
+Count modulation_parameters(const NetworkSpec& n, Count vectors) {
+  if (n.modulation.frequencies == 0) return 0;
+  return (n.modulation.shared ? 0 : modulation_matrices(n, vectors)) + vectors * n.hidden;
+}
+constexpr Count layer_vectors = 6, last_vectors = 2;
+
+/// What says when a sample is and of which class, and the products that all layers share.
+Count condition_matrices(const NetworkSpec& n) {
+  const Modulation& m = n.modulation;
+  if (m.frequencies == 0) return 0;
+  return (m.frequencies + n.hidden) * n.hidden + (m.shared ? modulation_matrices(n, layer_vectors) : 0);
+}
+Count condition_vectors(const NetworkSpec& n) {
+  const Modulation& m = n.modulation;
+  return m.frequencies == 0 ? 0 : (2 + m.classes + (m.shared ? layer_vectors : 0)) * n.hidden;
+}
+
 Count layer_norms(const NetworkSpec& n, const LayerKind& kind) {
+  if (n.modulation.frequencies > 0) return kind.crosses ? 1 : 0;
   if (kind.shape > 0 && kind.attention && n.shapes[kind.shape - 1U].bare_attention)
     return kind.sublayers() * (n.norm_place == NormPlace::both ? 2 : 1) - 1;
   return n.parallel_block ? n.norms_per_layer : kind.sublayers() * (n.norm_place == NormPlace::both ? 2 : 1);
@@ -129,7 +153,7 @@ Count layer_norms(const NetworkSpec& n, const LayerKind& kind) {
 
 Count own_parameters(const NetworkSpec& n, const LayerKind& kind) {
   Count total = layer_norms(n, kind) * norm_size(n, n.hidden) + (n.layer_scale ? 1 : 0);
-  total += kind.sublayers() * (stream_matrices(n) + stream_vectors(n));
+  total += kind.sublayers() * (stream_matrices(n) + stream_vectors(n)) + modulation_parameters(n, layer_vectors);
   const Compressor compressor = compressor_of(n, kind);
   total += compressor.matrices + compressor.vectors;
   if (kind.attention) total += attention_matrices(n) + attention_vectors(n);
@@ -241,30 +265,55 @@ Count stack_parameters(const NetworkSpec& n) {
   Count total = 0;
   for (std::size_t kind = 0; kind < all.kinds.size(); ++kind)
     total += all.count(kind) * layer_parameters(n, all.kinds[kind]);
-  if (n.norm_place != NormPlace::behind_sum) total += norm_size(n, n.hidden);
+  if (n.layers > 0 && n.norm_place != NormPlace::behind_sum && n.modulation.frequencies == 0)
+    total += norm_size(n, n.hidden);
   // The position table has its own number of rows, whatever the training sequence.
   if (n.positions == Positions::learned) total += n.max_positions * n.hidden;
   if (n.embedding_norm) total += norm_size(n, n.hidden);
   return total + n.distances * n.heads;
 }
 
-/// What takes in an encoder's features: a product, or two convolutions of three taps.
-Count feature_matrices(const NetworkSpec& n) { return n.features * n.hidden * (n.convolutions ? 3 : 1); }
-Count convolved_matrices(const NetworkSpec& n) { return n.convolutions ? 3 * n.hidden * n.hidden : 0; }
-Count feature_vectors(const NetworkSpec& n) {
+/// What takes in features: a product, two, or two convolutions of three taps.
+Count feature_matrices(const NetworkSpec& n) {
+  return n.features * n.hidden * (n.intake == Intake::convolutions ? 3 : 1);
+}
+Count second_matrices(const NetworkSpec& n) {
+  return n.intake == Intake::matrix ? 0 : n.hidden * n.hidden * (n.intake == Intake::convolutions ? 3 : 1);
+}
+Count feature_parameters(const NetworkSpec& n) {
   if (n.features == 0) return 0;
-  return (n.convolutions ? 2 : n.linear_bias ? 1 : 0) * n.hidden;
+  const Count biases = n.intake != Intake::matrix ? 2 : n.linear_bias ? 1 : 0;
+  return feature_matrices(n) + second_matrices(n) + (biases + (n.class_token ? 1 : 0)) * n.hidden;
+}
+/// Per position; the first convolution walks twice as many frames.
+double feature_flops(const NetworkSpec& n) {
+  return 2 * static_cast<double>((n.intake == Intake::convolutions ? 2 : 1) * feature_matrices(n) + second_matrices(n));
 }
 
 Count encoder_parameters(const NetworkSpec& n) {
   const Count words = n.features > 0 || n.tied_embeddings ? 0 : n.vocab * n.hidden;
-  return stack_parameters(n) + words + feature_matrices(n) + convolved_matrices(n) + feature_vectors(n);
+  return stack_parameters(n) + words + feature_parameters(n);
 }
 
-/// Forward, of one sequence. Nothing masks its attention; the first convolution walks twice as many frames.
+/// Of a network of numbers: what takes them in, a sample's condition, and what is asked for.
+Count number_parameters(const NetworkSpec& n) {
+  if (n.features == 0) return 0;
+  return feature_parameters(n) + condition_matrices(n) + condition_vectors(n) + modulation_parameters(n, last_vectors) +
+         (n.hidden + 1) * (n.outputs + n.classes);
+}
+
+/// Forward, of one sequence: products of a sample's vectors, and of its first position.
+double sample_flops(const NetworkSpec& n) {
+  Count matrices = condition_matrices(n) + n.hidden * n.classes;
+  if (!n.modulation.shared)
+    matrices += n.layers * modulation_matrices(n, layer_vectors) + modulation_matrices(n, last_vectors);
+  return 2 * static_cast<double>(matrices);
+}
+
+/// Forward, of one sequence. Nothing masks its attention.
 double encoder_flops(const NetworkSpec& n) {
   const LayerKinds all = layer_kinds(n, n.sequence);
-  double token = 2 * static_cast<double>((n.convolutions ? 2 : 1) * feature_matrices(n) + convolved_matrices(n));
+  double token = feature_flops(n);
   for (std::size_t kind = 0; kind < all.kinds.size(); ++kind)
     token += static_cast<double>(all.count(kind)) *
              (layer_flops(n, all.kinds[kind]) + core_flops_of(n, all.kinds[kind], n.sequence, false));
@@ -281,7 +330,7 @@ double attention_flops(const NetworkSpec& network, const LayerKind& kind, std::i
 
 std::int64_t parameter_count(const NetworkSpec& n) {
   Count total = stack_parameters(n) + n.mtp_layers * prediction_module_parameters(n);
-  total += (n.tied_embeddings ? 1 : 2) * n.vocab * n.hidden + n.token_types * n.hidden;
+  total += (n.tied_embeddings ? 1 : 2) * n.vocab * n.hidden + n.token_types * n.hidden + number_parameters(n);
   total += merging_matrices(n) + merging_vectors(n);
   if (n.masked_loss) total += n.hidden * n.hidden + (n.linear_bias ? n.hidden : 0) + norm_size(n, n.hidden);
   if (n.pooled_outputs > 0) total += (n.hidden + 1) * (n.hidden + n.pooled_outputs);
@@ -307,8 +356,12 @@ double model_flops(const NetworkSpec& n, double tokens, std::int64_t sequence, b
   for (const LayerKind& kind : prediction_layers(n)) module += flops_of(kind);
   for (std::size_t kind = 0; kind < all.kinds.size(); ++kind)
     total += static_cast<double>(all.count(kind)) * flops_of(all.kinds[kind]);
-  if (sequence > 0)
-    for (const NetworkSpec& encoder : n.encoders) total += encoder_flops(encoder) / static_cast<double>(sequence);
+  total += feature_flops(n) + 2 * hidden * static_cast<double>(n.outputs);
+  if (sequence > 0) {
+    double sample = sample_flops(n);
+    for (const NetworkSpec& encoder : n.encoders) sample += encoder_flops(encoder);
+    total += sample / static_cast<double>(sequence);
+  }
   return 3 * tokens * (total + static_cast<double>(n.mtp_layers) * module);
 }
 

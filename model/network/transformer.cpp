@@ -23,7 +23,7 @@ TransformerBuilder::TransformerBuilder(
   r_ = dim("r", spec.heads / groups);
   d_ = dim("d", spec.latent.kv_rank > 0 ? spec.latent.nope_dim + spec.latent.rope_dim : spec.head_dim);
   f_ = dim("f", spec.ffn_hidden);
-  v_ = dim("v", spec.vocab);
+  if (spec.vocab > 0) v_ = dim("v", spec.vocab);
   if (const Experts& x = spec.experts; x.count > 0) {
     e_ = dim("e", x.count);
     k_ = dim("k", x.top_k);
@@ -133,9 +133,12 @@ void TransformerBuilder::use_shape(std::uint8_t shape) {
 
 void TransformerBuilder::build() {
   net_.id = whole_.id;
-  embedding_table_ = weight("E", {v_, h_});
-  head_table_ = whole_.tied_embeddings ? embedding_table_ : weight("H", {v_, h_});
-  tokens_ = tensor("tokens", {b_, s_}, 8, TensorRole::data);
+  if (whole_.vocab > 0) {
+    embedding_table_ = weight("E", {v_, h_});
+    head_table_ = whole_.tied_embeddings ? embedding_table_ : weight("H", {v_, h_});
+    tokens_ = tensor("tokens", {b_, s_}, 8, TensorRole::data);
+  }
+  condition();
   encoder();
   embedding();
   layers(Block::Place::layers);
@@ -226,12 +229,12 @@ Operator& TransformerBuilder::product(std::string name, Tags tags, int output, i
 
 /// y = norm(x) over x's last dims, `over` of them: q[...] += moments(x); y = x, q, gamma (, beta). LayerNorm's q holds
 /// mean and variance (8 bytes).
-int TransformerBuilder::norm(const std::string& name, int x, Tags tags, std::size_t over, bool scaled) {
+int TransformerBuilder::norm(const std::string& name, int x, Tags tags, std::size_t over, bool scaled, Norm kind) {
   const std::vector<int> dims = net_.tensors[x].dims,
                          rows(dims.begin(), dims.end() - static_cast<std::ptrdiff_t>(over)),
                          last(dims.end() - static_cast<std::ptrdiff_t>(over), dims.end());
-  const char* function = spec_->norm == Norm::rmsnorm ? "rmsnorm" : "layernorm";
-  const int q = statistic(name + ".q", rows, spec_->norm == Norm::rmsnorm ? 4 : 8);
+  const char* function = kind == Norm::rmsnorm ? "rmsnorm" : "layernorm";
+  const int q = statistic(name + ".q", rows, kind == Norm::rmsnorm ? 4 : 8);
   const int y = activation(name + ".y", dims);
   add(name + ".q", tags, OperatorKind::nonlinear, "square", q, {x}, "norm").monoid = Monoid::sum;
   if (!scaled) {
@@ -239,7 +242,7 @@ int TransformerBuilder::norm(const std::string& name, int x, Tags tags, std::siz
     return y;
   }
   const int gamma = weight(name + ".gamma", last);
-  if (spec_->norm == Norm::layernorm)
+  if (kind == Norm::layernorm)
     add(name + ".y", tags, OperatorKind::nonlinear, function, y, {x, q, gamma, weight(name + ".beta", last)}, "norm");
   else add(name + ".y", tags, OperatorKind::nonlinear, function, y, {x, q, gamma}, "norm");
   return y;
@@ -325,11 +328,16 @@ int TransformerBuilder::spread(const std::string& name, int x, int y, int mix) {
   return out;
 }
 
-int TransformerBuilder::residual(const std::string& name, int stream, int y, std::vector<int> bias_dims) {
+int TransformerBuilder::residual(const std::string& name, int stream, int y, std::vector<int> bias_dims, int gate) {
   if (n_ >= 0) return spread(name, stream, y, mixed_);
   const Tags tags{"residual"};
   if (spec_->linear_bias && !bias_dims.empty()) y = biased(name, y, std::move(bias_dims), tags, "bias_dropout_add");
   y = dropped(name, y, tags, "bias_dropout_add");
+  if (gate >= 0) {
+    const int gated = activation(name + ".gated", {b_, s_, h_});
+    add(name + ".gate", tags, OperatorKind::nonlinear, "multiply", gated, {y, gate}, "bias_dropout_add");
+    y = gated;
+  }
   const int sum = activation(name + ".x", {b_, s_, h_});
   add(name + ".add", tags, OperatorKind::linear, "add", sum, {stream, y}, "bias_dropout_add");
   return sum;
@@ -337,7 +345,9 @@ int TransformerBuilder::residual(const std::string& name, int stream, int y, std
 
 int TransformerBuilder::normed_before(const std::string& name, int x) {
   const bool here = spec_->norm_place == NormPlace::before || spec_->norm_place == NormPlace::both;
-  return here ? norm(name, x, {"norm"}) : x;
+  if (!here) return x;
+  if (vectors_.empty() || name == "norm.cross") return norm(name, x, {"norm"});
+  return modulated_norm(name, x, {"norm"}, name == "norm1" ? 0 : 3);
 }
 int TransformerBuilder::normed_behind(const std::string& name, int y) {
   if (spec_->norm_place == NormPlace::both) return norm(name + ".behind", y, {"norm"});
@@ -358,7 +368,7 @@ int TransformerBuilder::mixing(int x, LayerKind kind) {
   if (kind.attention) attention(x1, y1, kind);
   if (kind.attention && spec_->out_bias && !spec_->linear_bias)
     y1 = biased("attn.out", y1, {h_}, {"residual"}, "bias_dropout_add");
-  return normed_sum("norm1", residual("residual1", x, normed_behind("norm1", y1), {h_}));
+  return normed_sum("norm1", residual("residual1", x, normed_behind("norm1", y1), {h_}, gate_of(2)));
 }
 
 int TransformerBuilder::crossing(int x) {
@@ -366,7 +376,7 @@ int TransformerBuilder::crossing(int x) {
   int y = activation("Y.cross", {b_, s_, h_});
   cross_attention(x1, y);
   if (spec_->out_bias && !spec_->linear_bias) y = biased("cross.out", y, {h_}, {"residual"}, "bias_dropout_add");
-  net_.blocks.back().reads = {memory_};
+  net_.blocks.back().reads.push_back(memory_);
   return normed_sum("norm.cross", residual("residual.cross", x, normed_behind("norm.cross", y), {h_}));
 }
 
@@ -378,7 +388,7 @@ int TransformerBuilder::feeding(int x, Feed feed) {
   else if (spec_->experts.own_norms) y2 = normed_experts(x, x3, y2);
   else experts(x3, x3, y2);
   return normed_sum("norm2", residual("residual2", x, normed_behind("norm2", y2),
-                                 feed == Feed::experts ? std::vector<int>{} : std::vector<int>{h_}));
+                                 feed == Feed::experts ? std::vector<int>{} : std::vector<int>{h_}, gate_of(5)));
 }
 
 /// Attention and MLP write one sum: one reduction for both (rule 13). Biases of the two are one vector each.
@@ -394,6 +404,7 @@ int TransformerBuilder::parallel_body(int x, LayerKind kind) {
 
 int TransformerBuilder::layer_body(int x, LayerKind kind) {
   use_shape(kind.shape);
+  modulate_layer();
   if (spec_->parallel_block) return parallel_body(x, kind);
   if (kind.mixer || kind.attention) x = mixing(x, kind);
   if (kind.crosses) x = crossing(x);

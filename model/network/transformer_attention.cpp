@@ -27,7 +27,8 @@ int TransformerBuilder::qk_norm(const std::string& name, int x) {
   if (!spec_->qk_norm) return x;
   constexpr std::size_t rows = 2;  // b and s
   const std::size_t width = net_.tensors[x].dims.size() - rows;
-  return norm("attn.norm." + name, x, {"attn", "attn.qkv"}, spec_->qk_norm_width ? width : 1);
+  return norm("attn.norm." + name, x, {"attn", "attn.qkv"}, spec_->qk_norm_width ? width : 1, true,
+      spec_->qk_norm_rms ? Norm::rmsnorm : spec_->norm);
 }
 
 TransformerBuilder::Core TransformerBuilder::own_core() const {
@@ -41,8 +42,7 @@ Access TransformerBuilder::keys(int tensor, const Core& core) const {
   return access;
 }
 
-Operator& TransformerBuilder::fused_core(
-    const Core& core, int q, std::initializer_list<int> keys_and_values, int o) {
+Operator& TransformerBuilder::fused_core(const Core& core, int q, std::initializer_list<int> keys_and_values, int o) {
   Operator& op = add(core.prefix, {"attn", "attn.core"}, OperatorKind::attention, "", o, {q});
   for (int tensor : keys_and_values) op.inputs.push_back(keys(tensor, core));
   op.monoid = Monoid::softmax;

@@ -32,7 +32,10 @@ class TransformerBuilder {
       std::initializer_list<int> inputs, std::string kernel = {});
   Operator& product(std::string name, Tags tags, int output, int x, int w, std::string kernel = {});
   void adapter(const std::string& name, const Tags& tags, int output, int x, int w);
-  int norm(const std::string& name, int x, Tags tags, std::size_t over = 1, bool scaled = true);
+  int norm(const std::string& name, int x, Tags tags, std::size_t over = 1, bool scaled = true) {
+    return norm(name, x, std::move(tags), over, scaled, spec_->norm);
+  }
+  int norm(const std::string& name, int x, Tags tags, std::size_t over, bool scaled, Norm kind);
   int biased(const std::string& name, int x, std::vector<int> dims, Tags tags, const std::string& kernel);
   int dropped(const std::string& name, int x, Tags tags, const std::string& kernel);
   [[nodiscard]] std::vector<int> streamed() const;
@@ -45,18 +48,21 @@ class TransformerBuilder {
   int mixing(int x, LayerKind kind);
   int crossing(int x);
   int feeding(int x, Feed feed);
+  [[nodiscard]] int gate_of(std::size_t vector) const { return vectors_.empty() ? -1 : vectors_[vector]; }
   int normed_before(const std::string& name, int x);
   int normed_behind(const std::string& name, int y);
   int normed_sum(const std::string& name, int sum);
   int coefficients(const std::string& name, int x, int count, int scales);
   int merged(const std::string& name, int x, int mix);
   int spread(const std::string& name, int x, int y, int mix);
-  int residual(const std::string& name, int stream, int y, std::vector<int> bias_dims);
+  int residual(const std::string& name, int stream, int y, std::vector<int> bias_dims, int gate = -1);
 
   // transformer_head.cpp
   void prediction();
   int masked(int x);
   void pooled(int x);
+  int first_position(int x);
+  void squared_error(int x);
   void head(const char* name, const std::string& prefix);
 
   // transformer_encoder.cpp
@@ -65,6 +71,14 @@ class TransformerBuilder {
   int features_in();
   int convolved(const std::string& name, int x, int taps);
   int cross_attention(int x, int y);
+
+  // transformer_modulation.cpp
+  void condition();
+  int silu(const std::string& name, int x);
+  int vector_of(const std::string& name, int active);
+  void modulate_layer();
+  void modulate_head();
+  int modulated_norm(const std::string& name, int x, Tags tags, std::size_t first);
 
   // transformer_attention.cpp
   int projection(const std::string& letter, int x, std::vector<int> heads);
@@ -120,7 +134,7 @@ class TransformerBuilder {
   [[nodiscard]] int mixer_dim(const std::string& name) const;
 
   std::string prefix_;
-  const NetworkSpec* spec_;                      ///< the network, or as the layers being built have it
+  const NetworkSpec* spec_;  ///< the network, or as the layers being built have it
   const NetworkSpec& whole_;
   std::vector<NetworkSpec> shaped_;  ///< the specs of shapes behind the first
   std::vector<Shape> shapes_;
@@ -136,13 +150,15 @@ class TransformerBuilder {
   int n_ = -1, cc_ = -1, cs_ = -1, hc_ = -1, hs_ = -1;         // streams and their coefficients
   int or_ = -1, sc_ = -1, tc_ = -1, ra_ = -1;                  // compressed attention
   bool picks_ = false;
-  int mixed_ = -1;  // coefficients of the streams of the sublayer being built
-  int sm_ = -1;     // positions whose logits are made
-  int one_ = -1;    // of a number alone
-  int xa_ = -1;     // what an activation learns
-  int gate_ = -1;   // of attention, projected beside its queries
-  int memory_ = -1, tm_ = -1;  // what the encoder made, and its positions as keys
-  int distances_ = -1;         // table of relative positions
+  int mixed_ = -1;                     // coefficients of the streams of the sublayer being built
+  int sm_ = -1;                        // positions whose logits are made
+  int one_ = -1;                       // of a number alone
+  int xa_ = -1;                        // what an activation learns
+  int gate_ = -1;                      // of attention, projected beside its queries
+  int memory_ = -1, tm_ = -1;          // what the encoder made, and its positions as keys
+  int distances_ = -1;                 // table of relative positions
+  int condition_ = -1, hb_ = -1;       // a sample's vector, and its width where it is contracted
+  std::vector<int> shared_, vectors_;  // what modulates all layers, and the layer being built
   int embedding_table_ = -1, head_table_ = -1, tokens_ = -1;
 };
 

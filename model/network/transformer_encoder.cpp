@@ -23,19 +23,21 @@ void TransformerBuilder::encode(const TransformerBuilder& network) {
     tokens_ = tensor("tokens", {b_, s_}, 8, TensorRole::data);
   }
   embedding();
-  layers(Block::Place::first);
-  use_shape(0);
-  start_block("norm", 1, Block::Place::first);
-  const int x = activation("X.last", streamed());
-  net_.blocks.back().input = x;
-  net_.blocks.back().output = norm("norm3", x, {"norm"});
+  if (whole_.layers > 0) {
+    layers(Block::Place::first);
+    use_shape(0);
+    start_block("norm", 1, Block::Place::first);
+    const int x = activation("X.last", streamed());
+    net_.blocks.back().input = x;
+    net_.blocks.back().output = norm("norm3", x, {"norm"});
+  }
   net_.tensors[net_.blocks.back().output].name = "memory";
 }
 
-/// A product over each position's numbers: patches of an image, or frames of sound.
+/// Each position's numbers: patches of an image, frames of sound, what another network made of words.
 int TransformerBuilder::features_in() {
   const Tags tags{"embed"};
-  if (whole_.convolutions) {
+  if (whole_.intake == Intake::convolutions) {
     constexpr std::int64_t taps = 3, stride = 2;
     const int frames = dim("s.frames", stride * batch_.positions), first = dim("ft", taps * whole_.features),
               second = dim("h.taps", taps * whole_.hidden);
@@ -50,11 +52,23 @@ int TransformerBuilder::features_in() {
     return convolved("embed.conv2", rows, h_);
   }
   const int in = tensor("features", {b_, s_, dim("ft", whole_.features)}, batch_.activation_bytes, TensorRole::data);
-  const int y = activation("X0", {b_, s_, h_});
-  product("embed", tags, y, in, weight("W.embed", {net_.tensors[in].dims.back(), h_}));
-  return spec_->linear_bias ? biased("embed", y, {h_}, tags, "embedding") : y;
+  const int numbers = net_.tensors[in].dims.back();
+  if (whole_.intake == Intake::mlp) {
+    const int inner = convolved("embed.in", in, dim("h3", whole_.hidden)), y = activation("X0", {b_, s_, h_});
+    product("embed.out", tags, y, inner, weight("W.embed.out", {net_.tensors[inner].dims.back(), h_}));
+    return biased("embed.out", y, {h_}, tags, "embedding");
+  }
+  int y = activation("X0", {b_, s_, h_});
+  product("embed", tags, y, in, weight("W.embed", {numbers, h_}));
+  if (spec_->linear_bias) y = biased("embed", y, {h_}, tags, "embedding");
+  if (!whole_.class_token) return y;
+  // One position is the class's own: its number stands in place of a patch.
+  const int all = activation("X0.classed", {b_, s_, h_});
+  add("embed.class", tags, OperatorKind::opaque, "join", all, {y, weight("class", {h_})}, "embedding");
+  return all;
 }
 
+/// A matrix, a bias and GELU.
 int TransformerBuilder::convolved(const std::string& name, int x, int width) {
   const Tags tags{"embed"};
   std::vector<int> dims = net_.tensors[x].dims;

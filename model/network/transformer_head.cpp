@@ -50,13 +50,33 @@ int TransformerBuilder::masked(int x) {
   return norm("norm.masked", a, {"norm", "head"});
 }
 
+int TransformerBuilder::first_position(int x) {
+  const int first = activation("X.first", {b_, h_});
+  add("pooled.pick", {"head", "pooled"}, OperatorKind::opaque, "join", first, {x}, "masked.pick").whole_loops = {s_};
+  return first;
+}
+
+/// Numbers at each position, held against those that were asked for.
+void TransformerBuilder::squared_error(int x) {
+  const Tags tags{"head"}, loss_tags{"loss"};
+  const int numbers = dim("o", whole_.outputs);
+  int made = activation("outputs", {b_, s_, numbers});
+  product("head", tags, made, x, weight("H", {h_, numbers}));
+  made = biased("head", made, {numbers}, tags, "head_bias");
+  const int asked = tensor("targets", {b_, s_, numbers}, 4, TensorRole::data),
+            off = statistic("loss.off", {b_, s_, numbers}), loss = statistic("loss", {b_, s_});
+  add("loss.off", loss_tags, OperatorKind::linear, "add", off, {made, asked}, "loss");
+  add("loss", loss_tags, OperatorKind::nonlinear, "square", loss, {off}, "loss").monoid = Monoid::sum;
+  net_.blocks.back().output = loss;
+}
+
 /// The first position of each sequence, through a matrix and tanh, sorted into classes.
 void TransformerBuilder::pooled(int x) {
   const Tags tags{"head"};
   const int hidden_in = net_.find_dim("h2") >= 0 ? net_.find_dim("h2") : dim("h2", spec_->hidden),
             classes = dim("o", spec_->pooled_outputs);
-  const int first = activation("X.first", {b_, h_}), a = activation("pooled.A", {b_, h_});
-  add("pooled.pick", {"head", "pooled"}, OperatorKind::opaque, "join", first, {x}, "masked.pick").whole_loops = {s_};
+  const int a = activation("pooled.A", {b_, h_});
+  const int first = first_position(x);
   int y = activation("pooled", {b_, h_}), scores = activation("pooled.scores", {b_, classes});
   Operator& op = product("pooled", tags, y, first, weight("W.pooled", {hidden_in, h_}));
   op.inputs[0].loops.back() = hidden_in;
@@ -71,27 +91,38 @@ void TransformerBuilder::head(const char* name, const std::string& prefix) {
   int x = activation(prefix + "X.last", streamed());
   net_.blocks.back().input = x;
   if (n_ >= 0) x = merged(prefix + "streams3", x, coefficients(prefix + "streams3", x, hc_, hs_));
-  int xf = spec_->norm_place == NormPlace::behind_sum ? x : norm(prefix + "norm3", x, {"norm", "head"});
+  if (prefix.empty()) modulate_head();
+  int xf = spec_->norm_place == NormPlace::behind_sum ? x : modulated_norm(prefix + "norm3", x, {"norm", "head"}, 0);
+  if (spec_->outputs > 0) return squared_error(xf);
   if (spec_->pooled_outputs > 0) pooled(xf);
   if (spec_->masked_loss) xf = masked(xf);
-  int logits = activation(prefix + "logits", {b_, sm_, v_});
-  product(prefix + "head", {"head"}, logits, xf, head_table_);
-  if (spec_->head_bias) logits = biased(prefix + "head", logits, {v_}, {"head"}, "head_bias");
+  const bool sorts = spec_->classes > 0;
+  const int words = sorts ? dim("o", spec_->classes) : v_;
+  const std::vector<int> rows = sorts ? std::vector<int>{b_} : std::vector<int>{b_, sm_};
+  const auto each = [&](int last) {
+    std::vector<int> dims = rows;
+    dims.push_back(last);
+    return dims;
+  };
+  if (sorts) xf = first_position(xf);
+  int logits = activation(prefix + "logits", each(words));
+  product(prefix + "head", {"head"}, logits, xf, sorts ? weight("H", {words, h_}) : head_table_);
+  if (spec_->head_bias || sorts) logits = biased(prefix + "head", logits, {words}, {"head"}, "head_bias");
   const Tags tags{"loss"};
   if (spec_->logit_softcap) {
-    const int capped = activation(prefix + "logits.capped", {b_, sm_, v_});
+    const int capped = activation(prefix + "logits.capped", each(words));
     add(prefix + "loss.cap", tags, OperatorKind::nonlinear, "softcap", capped, {logits}, "softcap");
     logits = capped;
   }
   if (batch_.loss_bytes > batch_.activation_bytes) {
-    const int wide = tensor(prefix + "logits.wide", {b_, sm_, v_}, batch_.loss_bytes, TensorRole::activation);
+    const int wide = tensor(prefix + "logits.wide", each(words), batch_.loss_bytes, TensorRole::activation);
     add(prefix + "loss.cast", tags, OperatorKind::linear, "cast", wide, {logits}, "loss");
     logits = wide;
   }
-  const int labels = tensor(prefix + "labels", {b_, sm_}, 8, TensorRole::data);
-  const int m = statistic(prefix + "loss.max", {b_, sm_}), z = statistic(prefix + "loss.sum", {b_, sm_}),
-            target = statistic(prefix + "loss.target", {b_, sm_});
-  const int loss = statistic(prefix + "loss", {b_, sm_});
+  const int labels = tensor(prefix + "labels", rows, 8, TensorRole::data);
+  const int m = statistic(prefix + "loss.max", rows), z = statistic(prefix + "loss.sum", rows),
+            target = statistic(prefix + "loss.target", rows);
+  const int loss = statistic(prefix + "loss", rows);
   add(prefix + "loss.max", tags, OperatorKind::nonlinear, "identity", m, {logits}, "loss").monoid = Monoid::max;
   add(prefix + "loss.target", tags, OperatorKind::select, "", target, {logits, labels}, "loss").monoid = Monoid::sum;
   add(prefix + "loss.sum", tags, OperatorKind::nonlinear, "shifted_exp", z, {logits, m}, "loss").monoid = Monoid::sum;

@@ -31,6 +31,7 @@ class RankedBlock {
   }
   void give_input(const std::vector<double>& whole) { put(placed_.input, whole); }
   void give_read(std::size_t i, const std::vector<double>& whole) { put(placed_.reads[i].value, whole); }
+  void give_loan_gradient(std::size_t i, const std::vector<double>& whole) { put(placed_.loans[i].gradient, whole); }
   void give_read_gradient(std::size_t i, const std::vector<double>& whole) {
     put(placed_.reads[i].gradient_before, whole);
   }
@@ -271,18 +272,13 @@ class RankedBlock {
   std::vector<char> made_side_;   ///< by operator: masks and statistics exist
 };
 
-std::size_t maker_of(const Network& net, int tensor) {
-  const auto maker = std::ranges::find(net.blocks, tensor, &Block::output);
-  if (maker == net.blocks.end()) refuse(net.tensors[tensor].name + " is read and never made");
-  return static_cast<std::size_t>(maker - net.blocks.begin());
-}
-
 void run_all(const Network& net, const PlacedNetwork& placed, const GivenValues& given, Executed& out) {
   const ShardLayout layout(net, placed);
   std::vector<RankedBlock> runs;
   runs.reserve(placed.blocks.size());
   out.gradients.resize(net.tensors.size());
   out.weights.resize(net.tensors.size());
+  std::vector<std::vector<double>> lent(net.tensors.size());
   for (std::size_t b = 0; b < placed.blocks.size(); ++b) {
     RankedBlock& run = runs.emplace_back(net, placed, b, layout);
     run.give(given);
@@ -292,19 +288,21 @@ void run_all(const Network& net, const PlacedNetwork& placed, const GivenValues&
                        run.placed().copies[run.placed().input].place)
         refuse("neighbouring blocks disagree where their stream lies");
     }
-    for (std::size_t i = 0; i < net.blocks[b].reads.size(); ++i)
-      run.give_read(i, out.outputs[maker_of(net, net.blocks[b].reads[i])]);
+    for (std::size_t i = 0; i < net.blocks[b].reads.size(); ++i) run.give_read(i, lent[net.blocks[b].reads[i]]);
     run.forward();
     out.outputs.push_back(run.whole(run.placed().output));
+    for (const PlacedLoan& loan : run.placed().loans)
+      lent[run.placed().copies[loan.value].tensor] = run.whole(loan.value);
   }
   std::vector<std::vector<double>> read_gradients(net.tensors.size());  // summed over the blocks behind
   for (std::size_t b = placed.blocks.size(); b-- > 0;) {
     RankedBlock& run = runs[b];
-    const int output = net.blocks[b].output;
-    const bool read = !read_gradients[output].empty();
-    run.give_output_gradient(b + 1 == placed.blocks.size() ? given.gradient[output]
-                             : read                        ? read_gradients[output]
-                                                           : out.input_gradient);
+    const std::vector<PlacedLoan>& loans = run.placed().loans;
+    if (loans.empty())
+      run.give_output_gradient(
+          b + 1 == placed.blocks.size() ? given.gradient[net.blocks[b].output] : out.input_gradient);
+    for (std::size_t i = 0; i < loans.size(); ++i)
+      run.give_loan_gradient(i, read_gradients[run.placed().copies[loans[i].value].tensor]);
     for (std::size_t i = 0; i < net.blocks[b].reads.size(); ++i) {
       std::vector<double>& sum = read_gradients[net.blocks[b].reads[i]];
       sum.resize(static_cast<std::size_t>(net.elements(net.blocks[b].reads[i])));
@@ -331,14 +329,13 @@ GivenValues some_values(const Network& network, unsigned seed) {
   const auto next = [&] {
     return static_cast<double>((state = state * 1664525U + 1013904223U) >> 8) / (1U << 24) - 0.5;
   };
+  const int words = std::max(network.find_dim("v"), network.find_dim("cl"));
+  const double kinds = words < 0 ? 1 : static_cast<double>(network.dims[words].extent);
   for (const Tensor& tensor : network.tensors) {
     const auto elements = static_cast<std::size_t>(network.elements(static_cast<int>(given.value.size())));
     auto& value = given.value.emplace_back(elements);
     auto& gradient = given.gradient.emplace_back(elements);
-    for (double& v : value)
-      v = tensor.role == TensorRole::data
-              ? std::floor((next() + 0.5) * static_cast<double>(network.dims[network.find_dim("v")].extent))
-              : next();
+    for (double& v : value) v = tensor.role == TensorRole::data ? std::floor((next() + 0.5) * kinds) : next();
     for (double& g : gradient) g = next();
   }
   return given;

@@ -97,6 +97,8 @@ double value_of(const std::string& f, const double* x, std::size_t n) {
   if (f == "layernorm") return x[0] * x[2] / std::sqrt(1 + x[1]);
   if (f == "sigmoid_gate") return logistic(x[0]) * x[1];
   if (f == "multiply") return x[0] * x[1];
+  if (f == "silu") return x[0] * logistic(x[0]);
+  if (f == "modulate") return x[0] * (1 + x[1]) + x[2];
   if (f == "softcap") return 3 * std::tanh(x[0] / 3);
   if (f == "scale") return 0.5 * x[0];
   if (f == "identity") return x[0];
@@ -114,6 +116,8 @@ double derivative_of(const std::string& f, const double* x, int i) {
   if (f == "square") return 2 * x[0];
   if (f == "sigmoid_gate") return i == 1 ? logistic(x[0]) : x[1] * logistic(x[0]) * (1 - logistic(x[0]));
   if (f == "multiply") return x[1 - i];
+  if (f == "silu") return logistic(x[0]) * (1 + x[0] * (1 - logistic(x[0])));
+  if (f == "modulate") return i == 0 ? 1 + x[1] : i == 1 ? x[0] : 1;
   if (f == "rmsnorm" || f == "layernorm") {
     const double r = 1 / std::sqrt(1 + x[1]);
     return i == 0 ? x[2] * r : i == 1 ? -0.5 * x[0] * x[2] * r * r * r : x[0] * r;
@@ -388,9 +392,7 @@ class Runner {
     return op_.domain == Domain::all || key <= query;
   }
   /// A number per head that takes part in the softmax beside the keys.
-  [[nodiscard]] bool has_sinks() const {
-    return has_weight() && op_.inputs[3].loops.size() == 2;
-  }
+  [[nodiscard]] bool has_sinks() const { return has_weight() && op_.inputs[3].loops.size() == 2; }
   /// A number per head and distance between query and key, the last for all that are farther.
   [[nodiscard]] bool has_distances() const { return has_weight() && !has_sinks(); }
   [[nodiscard]] bool has_weight() const {

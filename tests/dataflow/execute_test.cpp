@@ -131,6 +131,30 @@ TEST(Execute, GradientsOfRelativePositionsAreTrue) {
   expect_true_gradients(build_network(spec, {2, 3, 2, 2}, AttentionForm::fused));
 }
 
+/// Layers of a diffusion transformer: vectors of a sample scale, shift and gate.
+TEST(Execute, GradientsOfModulatedLayersAreTrue) {
+  for (const bool shared : {false, true}) {
+    NetworkSpec spec = tiny_transformer();
+    spec.causal = false;
+    spec.vocab = 0;
+    spec.features = 3;
+    spec.outputs = 2;
+    spec.norm = Norm::layernorm;
+    spec.linear_bias = true;
+    spec.modulation = {3, shared ? 0 : 4, shared};
+    if (shared) {
+      spec.pattern = {*layer_of_word("*x-")};
+      spec.qk_norm = spec.qk_norm_width = spec.qk_norm_rms = true;
+      NetworkSpec text;
+      text.hidden = 4, text.heads = text.kv_heads = text.head_dim = text.ffn_hidden = 1;
+      text.features = 5, text.sequence = 2, text.intake = Intake::mlp, text.positions = Positions::none;
+      text.causal = false;
+      spec.encoders = {text};
+    }
+    expect_true_gradients(build_network(spec, {2, 3, 2, 2}, AttentionForm::fused));
+  }
+}
+
 TEST(Execute, GradientsOfGatesSinksAndNormsAreTrue) {
   NetworkSpec spec = tiny_transformer();
   spec.norm_place = NormPlace::both;

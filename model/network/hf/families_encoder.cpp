@@ -130,7 +130,7 @@ void whisper(HfReader& r) {
   encoder.ffn_hidden = r.size("encoder_ffn_dim");
   encoder.sequence = encoder.max_positions = r.size_or("max_source_positions", 1500);
   encoder.features = r.size_or("num_mel_bins", 80);
-  encoder.convolutions = true;
+  encoder.intake = Intake::convolutions;
 }
 
 }  // namespace stepcast::detail
