@@ -86,6 +86,15 @@ Expected<void> check_explainable(const Arguments& arguments, const Scenario& sce
       "leave out --explain or " + scenario.pipeline.slices_where);
 }
 
+/// What programs print of such networks is none of these counts.
+Expected<void> check_countable(const Arguments& arguments, const Scenario& scenario) {
+  const NetworkSpec& network = scenario.network.row;
+  if (!arguments.has("--flops") || (network.encoders.empty() && network.features == 0)) return {};
+  return fail("--flops",
+      fmt::format("{} counts no encoders and no numbers in place of words", arguments.value("--flops")),
+      "leave it out: our own count has them");
+}
+
 Expected<std::optional<Explained>> explained_if_asked(
     const Arguments& arguments, const Scenario& scenario, const Prediction& prediction) {
   if (!arguments.has("--explain")) return std::nullopt;
@@ -106,6 +115,7 @@ Expected<void> predict_command(const Arguments& arguments, Console& console) {
   TRY(check_output_flags(arguments));
   TRY(const auto scenario, scenario_of(arguments));
   TRY(check_explainable(arguments, scenario));
+  TRY(check_countable(arguments, scenario));
   TRY(auto files, open_step_files(arguments));
   TRY(const auto prediction, run::predict(scenario, arguments.has("--explain")));
   for (OpenStepFile& open : files) {

@@ -10,17 +10,19 @@
 namespace stepcast::records {
 namespace {
 
-bool is_hybrid(const RunModel& model) {
-  return model.arch.value_or("").find("mamba") != std::string::npos || model.attention.value_or("") == "hybrid";
+/// Is it one whose layers no record tells?
+bool is_of_the_catalogue(const RunModel& model) {
+  const std::string arch = model.arch.value_or("");
+  const auto has = [&](std::string_view word) { return arch.find(word) != std::string::npos; };
+  return has("mamba") || has("cross attention") || has("diffusion") || model.attention.value_or("") == "hybrid";
 }
 
 /// What a record calls layers that no operator describes.
 struct UnknownLayers {
   std::string_view arch, layers;
 };
-constexpr UnknownLayers unknown_layers[] = {{"convolutional", "convolutions over images"},
-    {"recommendation", "tables and dot products of a recommender"},
-    {"cross attention", "attention over another sequence"}, {"diffusion", "layers modulated by a vector"}};
+constexpr UnknownLayers unknown_layers[] = {
+    {"convolutional", "convolutions over images"}, {"recommendation", "tables and dot products of a recommender"}};
 
 Expected<void> check_layers(const RunModel& model) {
   for (const UnknownLayers& row : unknown_layers)
@@ -77,10 +79,11 @@ Expected<void> set_hybrid(NetworkSpec& spec, const RunHybrid& run) {
   return {};
 }
 
-/// Records of hybrids give no layers: they are those of the catalogue's network. Nemotron 3 Super and Ultra and 3.5
+/// Records of hybrids, of encoders beside decoders and of diffusion give no layers: they are those of the catalogue's
+/// network. Nemotron 3 Super and Ultra and 3.5
 /// Lightning train two prediction modules (NVIDIA-NeMo/Megatron-Bridge 067f987 recipes/nemotronh), their files describe
 /// one.
-Expected<NetworkSpec> hybrid_of(const RunModel& model) {
+Expected<NetworkSpec> network_of_catalogue(const RunModel& model) {
   const auto row = find_row(built_in().networks, model.name, "network");
   if (!row)
     return fail("model/arch", fmt::format("the layers of {} are not known", model.name), "a network of the catalogue");
@@ -163,10 +166,12 @@ void pad_vocabulary(NetworkSpec& spec, std::int64_t tp, std::vector<std::string>
 Expected<NetworkSpec> network_of(const Run& run, std::vector<std::string>& assumptions) {
   const RunModel& model = run.model;
   TRY(check_layers(model));
-  if (is_hybrid(model) && !model.hybrid) {
-    TRY(auto hybrid, hybrid_of(model));
-    pad_vocabulary(hybrid, run.parallel.tp, assumptions);
-    return hybrid;
+  if (is_of_the_catalogue(model) && !model.hybrid) {
+    TRY(auto named, network_of_catalogue(model));
+    for (const NetworkSpec& encoder : named.encoders)
+      assumptions.push_back(fmt::format("{} positions of the encoder", encoder.sequence));
+    pad_vocabulary(named, run.parallel.tp, assumptions);
+    return named;
   }
   TRY(need_geometry(model));
   NetworkSpec spec;

@@ -166,6 +166,9 @@ class Resolver {
     constexpr std::int64_t longest_default = 32'768;
     const std::int64_t own = scenario_.network.row.sequence;
     if (request_.says(FieldId::sequence)) return {};
+    if (own == 0 && scenario_.network.row.features > 0)
+      return fail("--seq", fmt::format("{} does not say of how many patches its samples are", scenario_.network.row.id),
+          "--seq 4096, for 64 x 64 patches of latents");
     if (own == 0)
       return fail(
           "--seq", fmt::format("{} does not say how long its sequences are", scenario_.network.row.id), "--seq 8k");
@@ -392,7 +395,10 @@ std::string in_words(const Scenario& scenario) {
   const std::string split = scenario.split ? in_words(*scenario.split) : mapping_in_words(scenario.plan);
   const std::string adapters =
       scenario.plan.lora_rank > 0 ? fmt::format(", LoRA rank {}", scenario.plan.lora_rank) : "";
-  return split + in_words(scenario.ways) + adapters;
+  std::string lengths;
+  for (const NetworkSpec& encoder : scenario.network.row.encoders)
+    lengths = fmt::format(", encoder of {} positions", encoder.sequence);
+  return split + in_words(scenario.ways) + adapters + lengths;
 }
 
 FoundFit step_fit(const Scenario& scenario) {

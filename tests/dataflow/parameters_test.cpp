@@ -32,7 +32,8 @@ std::int64_t built_parameters(const NetworkSpec& spec) {
         if (net.tensors[input.tensor].role == TensorRole::weight) own.insert(input.tensor);
     for (int tensor : own)
       if (counted.insert(tensor).second)
-        total += static_cast<std::int64_t>(net.elements(tensor)) * (blocks[tensor] > 1 || net.tensors[tensor].shared ? 1 : block.repeat);
+        total += static_cast<std::int64_t>(net.elements(tensor)) *
+                 (blocks[tensor] > 1 || net.tensors[tensor].shared ? 1 : block.repeat);
   }
   return total;
 }

@@ -80,10 +80,12 @@ Request request_of(const Pair& pair) {
   request.machine = Chosen<Machine>{pair.machine, pair.machine.id};
   const char* precision = can(pair.machine.gpu, Precision::bf16) ? "bf16" : "fp16";
   for (const auto& [key, text] : std::initializer_list<std::pair<const char*, std::string>>{
-           {"gpus", std::to_string(pair.gpus)}, {"tp", std::to_string(pair.tp)}, {"pp", std::to_string(stages_of(pair))},
-           {"ep", std::to_string(pair.ep)}, {"precision", precision}})
+           {"gpus", std::to_string(pair.gpus)}, {"tp", std::to_string(pair.tp)},
+           {"pp", std::to_string(stages_of(pair))}, {"ep", std::to_string(pair.ep)}, {"precision", precision}})
     EXPECT_TRUE(request.say(key, text, std::string("--") + key));
-  if (pair.network.masked_loss) EXPECT_TRUE(request.say("masked_share", "0.15", "--masked-share"));
+  if (pair.network.masked_loss) {
+    EXPECT_TRUE(request.say("masked_share", "0.15", "--masked-share"));
+  }
   return request;
 }
 

@@ -26,15 +26,6 @@ void encoder_sizes(HfReader& r) {
   n.ffn_hidden = r.size("intermediate_size");
 }
 
-/// Sizes under the names of diffusers' classes.
-void diffusion_sizes(HfReader& r) {
-  NetworkSpec& n = r.spec;
-  n.head_dim = r.size("attention_head_dim");
-  n.heads = n.kv_heads = r.size("num_attention_heads");
-  n.layers = r.size("num_layers");
-  n.hidden = n.heads * n.head_dim;
-}
-
 }  // namespace
 
 /// Where a token's layers have inputs of their own or share keys and values with earlier ones.
@@ -108,32 +99,11 @@ void bert_model(HfReader& r) {
   r.lacks("a loss (architectures: BertForPreTraining and BertForMaskedLM have one)");
 }
 
-/// Patches, a class token, a table of positions, LayerNorm before each sublayer, a classifier.
-void vit(HfReader& r) {
-  encoder_sizes(r);
-  const NetworkSpec& n = r.spec;
-  const Count h = n.hidden, patch = std::max<Count>(1, r.size_or("patch_size", 16)),
-              side = r.size_or("image_size", 224) / patch;
-  constexpr Count classes = 1000;
-  Count labels = classes;
-  if (r.config.has("num_labels")) labels = r.size("num_labels");
-  else if (r.config.type_of("id2label") == "object")
-    labels = static_cast<Count>(r.config.object("id2label").keys().size());
-  else r.note(fmt::format("{} classes (not in the file)", classes));
-  bool biased = true;
-  r.config.optional("qkv_bias", biased);
-  r.config.require(biased, "qkv_bias", "its class is not known without them", "true");
-  r.activation("hidden_act", "gelu", false);
-  const Count patches = linear(r.size_or("num_channels", 3) * patch * patch, h) + h + (side * side + 1) * h;
-  r.counted = {{"vision", patches + n.layers * encoder_layer(h, n.ffn_hidden) + 2 * h + linear(h, labels)}};
-  r.layers = {{"two-sided attention, MLP", n.layers}};
-  r.lacks("patches in place of a vocabulary");
-}
-
 /// Blocks of two streams that attend jointly, then blocks of one; all modulated by a vector (Flux).
 void flux(HfReader& r) {
   NetworkSpec& n = r.spec;
   diffusion_sizes(r);
+  n.layers = r.size("num_layers");
   constexpr Count frequencies = 256;
   const Count h = n.hidden, patch = r.size_or("patch_size", 1), single = r.size("num_single_layers"),
               text = r.size("joint_attention_dim"), in = r.size("in_channels"),
@@ -147,32 +117,6 @@ void flux(HfReader& r) {
   r.counted = {{"diffusion", n.layers * joint + single * alone + around}};
   r.layers = {{"joint attention of two streams, MLPs", n.layers}, {"attention beside an MLP, modulated", single}};
   r.lacks("joint attention of two streams (num_layers)");
-  r.lacks("modulation by a vector (adaLN)");
-}
-
-/// Attention over the video, then over the text; six modulations per block (Wan 2.1).
-void wan(HfReader& r) {
-  NetworkSpec& n = r.spec;
-  diffusion_sizes(r);
-  n.ffn_hidden = r.size("ffn_dim");
-  std::vector<Count> sides;
-  r.config.read("patch_size", sides, IntegerRange{1, 1000});
-  Count patch = 1;
-  for (const Count side : sides) patch *= side;
-  const std::string norms = r.text_or("qk_norm", "rms_norm_across_heads");
-  r.config.require(norms == "rms_norm_across_heads", "qk_norm", fmt::format("'{:.40}' is none of its norms", norms),
-      "rms_norm_across_heads");
-  for (const char* key : {"image_dim", "added_kv_proj_dim"})
-    r.config.require(!r.config.has(key), key, "attention over an image beside the text is not counted", "null");
-  const Count h = n.hidden, attention = 4 * linear(h, h) + 2 * h;
-  const Count block = 2 * attention + linear(h, n.ffn_hidden) + linear(n.ffn_hidden, h) + 6 * h +
-                      (r.flag_or("cross_attn_norm", true) ? 2 * h : 0);
-  const Count in = r.size("in_channels"), out = r.config.has("out_channels") ? r.size("out_channels") : in;
-  const Count around = linear(in * patch, h) + linear(r.size_or("freq_dim", 256), h) + linear(h, h) + linear(h, 6 * h) +
-                       linear(r.size("text_dim"), h) + linear(h, h) + 2 * h + linear(h, out * patch);
-  r.counted = {{"diffusion", n.layers * block + around}};
-  r.layers = {{"two-sided attention, attention over a text, MLP, modulated", n.layers}};
-  r.lacks("attention over another sequence (text_dim)");
   r.lacks("modulation by a vector (adaLN)");
 }
 

@@ -123,6 +123,8 @@ void add_network_gaps(std::vector<std::string>& unsaid, const NetworkSpec& n) {
           text_if(!n.shapes.empty(), "layers of {} shapes; it has one", n.shapes.size() + 1),
           text_if(!n.causal, "attention without a causal mask"), text_if(n.value_norm, "a norm of each value head"),
           text_if(n.key_is_value, "keys that are values, too"),
+          text_if(n.features > 0, "{} numbers at each position in place of words", n.features),
+          text_if(n.modulation.frequencies > 0, "layers modulated by a sample's vectors"),
           text_if(!n.encoders.empty(), "an encoder, and layers that look at it"),
           text_if(n.distances > 0, "biases by how far key and query are apart"),
           text_if(n.no_key_bias, "projections with biases but the keys'")});

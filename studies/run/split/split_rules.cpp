@@ -317,7 +317,7 @@ Error encoder_length_error(const BrokenSplit& a) {
 }
 
 bool encoder_heads_fit(const Split& split, const SplitSize&, const NetworkSpec& network) {
-  if (network.encoders.empty()) return true;
+  if (network.encoders.empty() || network.encoders.front().layers == 0) return true;
   const NetworkSpec& encoder = network.encoders.front();
   return heads_split(encoder, split.tp) && encoder.ffn_hidden % split.tp == 0;
 }

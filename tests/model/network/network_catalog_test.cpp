@@ -58,7 +58,7 @@ TEST(CatalogNetworks, HaveThePublishedParameterCount) {
     // Layers that are more than attention and an MLP are counted by hand in mixer_test.cpp and
     // published_counts_test.cpp.
     const bool more = n.mixer || n.sparse.top_k > 0 || n.experts.latent > 0 || !n.shapes.empty() || n.masked_loss ||
-                      n.compressed.q_rank > 0 || !n.encoders.empty();
+                      n.compressed.q_rank > 0 || !n.encoders.empty() || n.features > 0;
     const std::int64_t counted = more ? parameter_count(n) : parameters_by_hand(n);
     const std::string& printed = n.published_parameters_billion;
     EXPECT_EQ(parameter_count(n), counted) << n.id;

@@ -1,0 +1,83 @@
+// Networks of numbers in place of words: src/transformers/models/vit of transformers, and
+// src/diffusers/models/transformers/transformer_<family>.py of diffusers.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "model/network/hf/families.h"
+
+namespace stepcast::detail {
+
+/// Sizes under the names of diffusers' classes.
+void diffusion_sizes(HfReader& r) {
+  NetworkSpec& n = r.spec;
+  n.head_dim = r.size("attention_head_dim");
+  n.heads = n.kv_heads = r.size("num_attention_heads");
+  n.layers = r.size("num_layers");
+  n.hidden = n.heads * n.head_dim;
+}
+
+/// Patches, a class token, a table of positions, LayerNorm before each sublayer, a classifier.
+void vit(HfReader& r) {
+  NetworkSpec& n = r.spec;
+  n.layers = r.size("num_hidden_layers");
+  n.hidden = r.size("hidden_size");
+  n.heads = n.kv_heads = r.size("num_attention_heads");
+  n.ffn_hidden = r.size("intermediate_size");
+  const std::int64_t patch = std::max<std::int64_t>(1, r.size_or("patch_size", 16)),
+                     side = r.size_or("image_size", 224) / patch;
+  n.features = r.size_or("num_channels", 3) * patch * patch;
+  n.class_token = true;
+  n.sequence = n.max_positions = side * side + 1;
+  n.positions = Positions::learned;
+  n.norm = Norm::layernorm;
+  n.causal = false;
+  n.linear_bias = true;
+  constexpr std::int64_t usual_classes = 1000;
+  n.classes = usual_classes;
+  if (r.config.has("num_labels")) n.classes = r.size("num_labels");
+  else if (r.config.type_of("id2label") == "object")
+    n.classes = static_cast<std::int64_t>(r.config.object("id2label").keys().size());
+  else r.note(fmt::format("{} classes (not in the file)", usual_classes));
+  bool biased = true;
+  r.config.optional("qkv_bias", biased);
+  r.config.require(biased, "qkv_bias", "its class is not known without them", "true");
+  r.activation("hidden_act", "gelu", false);
+  r.dropout({"hidden_dropout_prob", "attention_probs_dropout_prob"}, 0);
+}
+
+/// Attention over the video, then over the text; six vectors per block, whose products all blocks share (Wan 2.1). How
+/// long its texts are and how many patches a sample has, the file does not say.
+void wan(HfReader& r) {
+  NetworkSpec& n = r.spec;
+  diffusion_sizes(r);
+  n.ffn_hidden = r.size("ffn_dim");
+  std::vector<std::int64_t> sides;
+  r.config.read("patch_size", sides, IntegerRange{1, 1000});
+  std::int64_t patch = 1;
+  for (const std::int64_t side : sides) patch *= side;
+  const std::string norms = r.text_or("qk_norm", "rms_norm_across_heads");
+  r.config.require(norms == "rms_norm_across_heads", "qk_norm", fmt::format("'{:.40}' is none of its norms", norms),
+      "rms_norm_across_heads");
+  r.config.require(
+      r.flag_or("cross_attn_norm", true), "cross_attn_norm", "its blocks are not known without it", "true");
+  for (const char* key : {"image_dim", "added_kv_proj_dim"})
+    r.config.require(!r.config.has(key), key, "attention over an image beside the text is not forecast", "null");
+  n.features = r.size("in_channels") * patch;
+  n.outputs = (r.config.has("out_channels") ? r.size("out_channels") : r.size("in_channels")) * patch;
+  n.modulation = {r.size_or("freq_dim", 256), 0, true};
+  n.norm = Norm::layernorm;
+  n.activation = Activation::gelu;
+  n.causal = false;
+  n.linear_bias = true;
+  n.qk_norm = n.qk_norm_width = n.qk_norm_rms = true;
+  n.pattern = {*layer_of_word("*x-")};
+  NetworkSpec& text = n.encoders.emplace_back();
+  text.hidden = n.hidden;
+  text.features = r.size("text_dim");
+  text.intake = Intake::mlp;
+  text.causal = false;
+  text.positions = Positions::none;
+}
+
+}  // namespace stepcast::detail
