@@ -397,6 +397,7 @@ bool add_works(const FuseContext& c, const KernelStart& launch, const std::vecto
     else if (op.kind == OperatorKind::attention) cores.push_back(item);
     else if (op.kind == OperatorKind::opaque && find_scan(op.function) != nullptr) cores.push_back(item);
     else if (op.kind == OperatorKind::opaque && op.function == "index") works.push_back(index(c, *item));
+    else if (op.kind == OperatorKind::opaque && (op.function == "part" || op.function == "parts")) continue;
     else if (op.kind == OperatorKind::select && c.network.tensors[op.inputs[0].tensor].role == TensorRole::weight)
       works.push_back(look_up(c, *item));
     else pointwise.push_back(item);

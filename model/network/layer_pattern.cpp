@@ -80,6 +80,7 @@ NetworkSpec shaped(const NetworkSpec& spec, std::uint8_t shape) {
   if (other.all_keys) own.sparse = {};
   if (other.hashed_experts) own.experts.router_bias = false;
   if (other.mixer) own.mixer = other.mixer;
+  if (other.parallel) own.parallel_block = own.joined_output = true, own.norms_per_layer = 1;
   return own;
 }
 

@@ -92,6 +92,8 @@ struct AttentionWindow {
 struct Modulation {
   std::int64_t frequencies = 0;  ///< waves that say when a sample is
   std::int64_t classes = 0;      ///< rows of a table that says of which class it is; 0: none
+  std::int64_t pooled = 0;       ///< numbers that say what the whole text is; 0: none (Flux)
+  bool guidance = false;         ///< how closely to follow the text, said as the time is (Flux)
   bool shared = false;           ///< one product makes the vectors of all layers, each adds a table (Wan)
 };
 
@@ -107,8 +109,10 @@ struct LayerShape {
   std::int64_t ratio = 0;       ///< of compressed attention: positions that a compressed key stands for; 0: none
   bool picks = false;           ///< an indexer picks among compressed keys, whose neighbours overlap
   bool hashed_experts = false;  ///< a hash of the word chooses the experts: no correction of the router
-  bool all_keys = false;        ///< queries see all keys, where the network's see those that an indexer picks
-  Mixer mixer{};                ///< in place of the network's
+  bool joint = false;     ///< the encoder's positions and the network's have weights of their own, and attend together
+  bool parallel = false;  ///< attention and MLP read one norm, and one product takes both to the stream (Flux)
+  bool all_keys = false;  ///< queries see all keys, where the network's see those that an indexer picks
+  Mixer mixer{};          ///< in place of the network's
 };
 
 /// What tells the layers of a network apart: those of one kind run the same operators. Attention and mixer in one layer
@@ -161,6 +165,7 @@ struct NetworkSpec {
   std::int64_t activation_parameters = 0;  ///< numbers that an MLP's activation learns (xIELU: 2)
   /// attention and MLP read one norm and write one sum (GPT-J); GPT-NeoX: two norms
   bool parallel_block = false;
+  bool joined_output = false;        ///< one product behind both, with one bias (LayerShape::parallel)
   std::int64_t norms_per_layer = 2;  ///< 1 with a shared norm of a parallel block
   Experts experts;
   LatentAttention latent;
@@ -181,6 +186,7 @@ struct NetworkSpec {
   /// Numbers that each position of the input has in place of a word: vocab is 0 then.
   std::int64_t features = 0;
   Intake intake = Intake::matrix;
+  bool joins = false;        ///< of an encoder: its positions stand in front of the network's own, in one sequence
   bool class_token = false;  ///< the first position is not of the input but learned (ViT)
   std::int64_t classes = 0;  ///< that the first position is sorted into, in place of words
   std::int64_t outputs = 0;  ///< numbers that each position gives, by their squared error, in place of words

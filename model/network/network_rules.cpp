@@ -359,7 +359,20 @@ void check_modulation(Rules& rules) {
 void check_crossing(Rules& rules) {
   const NetworkSpec& n = rules.n;
   const bool crosses = std::ranges::any_of(n.pattern, &LayerKind::crosses);
-  rules.require(crosses == !n.encoders.empty(), crosses ? "encoder" : "pattern",
+  const bool joins = !n.encoders.empty() && n.encoders.front().joins,
+             joint = std::ranges::any_of(n.shapes, &LayerShape::joint);
+  rules.require(joins == joint, joins ? "shapes" : "encoder",
+      joins ? "the encoder's positions join the network's, and no layer has weights for them"
+            : "layers have weights for positions that no encoder gives",
+      joins ? "a shape that is \"joint\"" : "\"joins\": true");
+  rules.require(
+      !joins || (n.features > 0 && n.modulation.frequencies > 0 && !n.modulation.shared && n.latent.kv_rank == 0 &&
+                    n.positions != Positions::learned && n.distances == 0 && !crosses && !n.window.positions),
+      "encoder/joins", "positions join in modulated layers of plain attention alone", "x in the words of some layers");
+  for (const LayerShape& shape : n.shapes)
+    rules.require(!(shape.joint && shape.parallel) && (!shape.parallel || (joins && n.linear_bias)), "shapes",
+        "parallel layers stand behind joint ones, with biases", "joint or parallel");
+  rules.require(crosses == (!n.encoders.empty() && !joins), crosses ? "encoder" : "pattern",
       crosses ? "layers look at an encoder, which nothing describes" : "no layer looks at the encoder",
       crosses ? "\"encoder\": {\"layers\": ...}" : "x in the words of some layers: \"*x-\"");
   rules.require(std::ranges::none_of(n.mtp_pattern, &LayerKind::crosses), "mtp_pattern",

@@ -98,6 +98,8 @@ constexpr auto shape_members = [](auto& file, auto& shape) {
   file.rare("picks", shape.picks);
   file.rare("hashed_experts", shape.hashed_experts);
   file.rare("all_keys", shape.all_keys);
+  file.rare("joint", shape.joint);
+  file.rare("parallel", shape.parallel);
   file.reading(read_own_mixer, shape.mixer);
   file.writing(write_own_mixer, shape.mixer);
 };
@@ -175,6 +177,8 @@ void check_published(JsonObject& file, const NetworkSpec& spec) {
 constexpr auto modulation_members = [](auto& file, auto& modulation) {
   file.read("frequencies", modulation.frequencies, width_range);
   file.rare("classes", modulation.classes, or_none(vocab_range));
+  file.rare("pooled", modulation.pooled, or_none(width_range));
+  file.rare("guidance", modulation.guidance);
   file.rare("shared", modulation.shared);
 };
 
@@ -189,6 +193,7 @@ constexpr auto encoder_members = [](auto& file, auto& spec) {
   file.rare("vocab", spec.vocab, or_none(vocab_range));
   file.rare("features", spec.features, or_none(width_range));
   file.rare_choice("intake", spec.intake, intake_names);
+  file.rare("joins", spec.joins);
   file.rare("sequence", spec.sequence, or_none(sequence_range));
   file.rare("max_positions", spec.max_positions, sequence_range);
   file.rare("distances", spec.distances, or_none(width_range));

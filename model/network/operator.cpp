@@ -45,6 +45,8 @@ constexpr std::array kFunctions{
     FunctionRow{"conv", 0b11, false, 0},
     // scores of queries, keys and weights, and the best of each row
     FunctionRow{"index", 0b111, false, 0},    FunctionRow{"join", 0, false, 0},
+    // rows of a tensor, and tensors as rows of one, where they lie
+    FunctionRow{"part", 0, false, 0},         FunctionRow{"parts", 0, false, 0},
     // scores and a bias by how far key and query are apart
     FunctionRow{"distance", 0, false, 0},
     // gated sums of neighbours; coefficients of residual streams, and the streams mixed by them

@@ -132,16 +132,25 @@ Count modulation_parameters(const NetworkSpec& n, Count vectors) {
   return (n.modulation.shared ? 0 : modulation_matrices(n, vectors)) + vectors * n.hidden;
 }
 constexpr Count layer_vectors = 6, last_vectors = 2;
+/// Three for each sublayer, and for both kinds of positions.
+Count vectors_of(const NetworkSpec& n, const LayerKind& kind) {
+  const LayerShape shape = kind.shape > 0 ? n.shapes[kind.shape - 1U] : LayerShape{};
+  return shape.parallel ? layer_vectors / 2 : shape.joint ? 2 * layer_vectors : layer_vectors;
+}
+bool is_joint(const NetworkSpec& n, const LayerKind& kind) { return kind.shape > 0 && n.shapes[kind.shape - 1U].joint; }
 
 /// What says when a sample is and of which class, and the products that all layers share.
 Count condition_matrices(const NetworkSpec& n) {
   const Modulation& m = n.modulation;
   if (m.frequencies == 0) return 0;
-  return (m.frequencies + n.hidden) * n.hidden + (m.shared ? modulation_matrices(n, layer_vectors) : 0);
+  const Count said = (m.guidance ? 2 : 1) * (m.frequencies + n.hidden) + (m.pooled > 0 ? m.pooled + n.hidden : 0);
+  return said * n.hidden + (m.shared ? modulation_matrices(n, layer_vectors) : 0);
 }
 Count condition_vectors(const NetworkSpec& n) {
   const Modulation& m = n.modulation;
-  return m.frequencies == 0 ? 0 : (2 + m.classes + (m.shared ? layer_vectors : 0)) * n.hidden;
+  if (m.frequencies == 0) return 0;
+  const Count biases = 2 * (1 + (m.guidance ? 1 : 0) + (m.pooled > 0 ? 1 : 0));
+  return (biases + m.classes + (m.shared ? layer_vectors : 0)) * n.hidden;
 }
 
 Count layer_norms(const NetworkSpec& n, const LayerKind& kind) {
@@ -153,7 +162,7 @@ Count layer_norms(const NetworkSpec& n, const LayerKind& kind) {
 
 Count own_parameters(const NetworkSpec& n, const LayerKind& kind) {
   Count total = layer_norms(n, kind) * norm_size(n, n.hidden) + (n.layer_scale ? 1 : 0);
-  total += kind.sublayers() * (stream_matrices(n) + stream_vectors(n)) + modulation_parameters(n, layer_vectors);
+  total += kind.sublayers() * (stream_matrices(n) + stream_vectors(n));
   const Compressor compressor = compressor_of(n, kind);
   total += compressor.matrices + compressor.vectors;
   if (kind.attention) total += attention_matrices(n) + attention_vectors(n);
@@ -165,11 +174,13 @@ Count own_parameters(const NetworkSpec& n, const LayerKind& kind) {
   if (kind.feed == Feed::mlp)
     total +=
         mlp_matrices(n, n.ffn_hidden) + (n.linear_bias ? mlp_biases(n, n.ffn_hidden) : 0) + n.activation_parameters;
+  if (n.joined_output) total -= n.hidden;  // one bias for both
   return total;
 }
 
 Count layer_parameters(const NetworkSpec& n, const LayerKind& kind) {
-  return kind.shape == 0 ? own_parameters(n, kind) : own_parameters(shaped(n, kind.shape), kind);
+  const Count own = kind.shape == 0 ? own_parameters(n, kind) : own_parameters(shaped(n, kind.shape), kind);
+  return (is_joint(n, kind) ? 2 : 1) * own + modulation_parameters(n, vectors_of(n, kind));
 }
 
 /// A multi-token prediction module of DeepSeek-V3 (arXiv 2412.19437) eq. 21-23: the norms of its two inputs, their
@@ -302,11 +313,19 @@ Count number_parameters(const NetworkSpec& n) {
          (n.hidden + 1) * (n.outputs + n.classes);
 }
 
+std::int64_t joining_positions(const NetworkSpec& n) {
+  return !n.encoders.empty() && n.encoders.front().joins ? n.encoders.front().sequence : 0;
+}
+
 /// Forward, of one sequence: products of a sample's vectors, and of its first position.
 double sample_flops(const NetworkSpec& n) {
   Count matrices = condition_matrices(n) + n.hidden * n.classes;
-  if (!n.modulation.shared)
-    matrices += n.layers * modulation_matrices(n, layer_vectors) + modulation_matrices(n, last_vectors);
+  if (!n.modulation.shared) {
+    const LayerKinds all = layer_kinds(n, n.sequence);
+    matrices += modulation_matrices(n, last_vectors);
+    for (std::size_t kind = 0; kind < all.kinds.size(); ++kind)
+      matrices += all.count(kind) * modulation_matrices(n, vectors_of(n, all.kinds[kind]));
+  }
   return 2 * static_cast<double>(matrices);
 }
 
@@ -345,9 +364,12 @@ double model_flops(const NetworkSpec& n, double tokens, std::int64_t sequence, b
   const LayerKinds all = layer_kinds(n, sequence);
   const auto hidden = static_cast<double>(n.hidden);
   const double head = head_flops(n, sequence);
+  // Positions that join the network's own are no tokens of it, and go through its layers.
+  const std::int64_t length = sequence == 0 ? 0 : sequence + joining_positions(n);
+  const double rows = sequence == 0 ? 1 : static_cast<double>(length) / static_cast<double>(sequence);
   const auto flops_of = [&](const LayerKind& kind) {
     const auto flops = [&](const NetworkSpec& own) {
-      return layer_flops(own, kind) + core_flops_of(own, kind, sequence, causal);
+      return rows * (layer_flops(own, kind) + core_flops_of(own, kind, length, causal));
     };
     return kind.shape == 0 ? flops(n) : flops(shaped(n, kind.shape));
   };

@@ -14,8 +14,15 @@ TransformerBuilder::TransformerBuilder(
     : prefix_(std::move(prefix)), spec_(&spec), whole_(spec), batch_(batch), form_(form), net_(net) {
   net_.dims.reserve(20 + 4 * spec.shapes.size());
   b_ = dim("b", batch.sequences);
-  s_ = dim("s", batch.positions);
-  t_ = dim("t", batch.positions);
+  const bool joined = !spec.encoders.empty() && spec.encoders.front().joins;
+  const std::int64_t positions = batch.positions + (joined ? spec.encoders.front().sequence : 0);
+  s_ = dim("s", positions);
+  t_ = dim("t", positions);
+  if (joined) {
+    all_ = s_;
+    own_ = dim("s.own", batch.positions);
+    joined_ = dim("s.encoder", spec.encoders.front().sequence);
+  }
   h_ = dim("h", spec.hidden);
   // Compressed attention has one head of keys; its outputs go by groups.
   const std::int64_t groups = spec.compressed.q_rank > 0 ? spec.compressed.o_groups : spec.kv_heads;
@@ -159,8 +166,8 @@ void TransformerBuilder::layers(Block::Place place) {
 int TransformerBuilder::dim(const char* name, std::int64_t extent, bool expected) {
   const std::string_view called = name;
   const bool positions = called == "s" || called == "t";
-  if (const int known = prefix_.empty() ? -1 : net_.find_dim(name);
-      known >= 0 && !positions && !expected && net_.dims[known].extent == extent)
+  if (const int known = prefix_.empty() ? -1 : net_.find_dim(positions ? fmt::format("{}.{}", name, prefix_) : name);
+      known >= 0 && !expected && net_.dims[known].extent == extent)
     return known;
   net_.dims.push_back({prefix_.empty() ? name : fmt::format("{}.{}", name, prefix_), extent, expected});
   return static_cast<int>(net_.dims.size()) - 1;
@@ -270,7 +277,13 @@ void TransformerBuilder::start_block(const std::string& name, std::int64_t repea
 void TransformerBuilder::embedding() {
   start_block("embedding", 1, Block::Place::first);
   int x = -1;
-  if (spec_->features > 0) {
+  if (all_ >= 0) {
+    s_ = own_;
+    x = features_in();
+    s_ = all_;
+    x = together("X0.joined", "join", x, memory_);
+    net_.blocks.back().reads.push_back(memory_);
+  } else if (spec_->features > 0) {
     x = features_in();
   } else {
     x = activation("X0", {b_, s_, h_});
@@ -393,18 +406,24 @@ int TransformerBuilder::feeding(int x, Feed feed) {
 
 /// Attention and MLP write one sum: one reduction for both (rule 13). Biases of the two are one vector each.
 int TransformerBuilder::parallel_body(int x, LayerKind kind) {
-  const int x1 = norm("norm1", x, {"norm"});
+  const int x1 = modulated_norm("norm1", x, {"norm"}, 0);
   int y1 = activation("Y1", {b_, s_, h_});
   const int x3 = spec_->norms_per_layer > 1 ? norm("norm2", x, {"norm"}) : x1;
   attention(x1, y1, kind);
   mlp(x3, y1, "mlp", f_, {"mlp"});
   if (spec_->linear_bias) y1 = biased("attn.out", y1, {h_}, {"residual"}, "bias_dropout_add");
-  return residual("residual1", x, y1, {h_});
+  return residual("residual1", x, y1, spec_->joined_output ? std::vector<int>{} : std::vector<int>{h_}, gate_of(2));
 }
 
 int TransformerBuilder::layer_body(int x, LayerKind kind) {
   use_shape(kind.shape);
-  modulate_layer();
+  if (kind.shape > 0 && whole_.shapes[kind.shape - 1U].joint) return joint_body(x);
+  constexpr std::size_t one_sublayer = 3;
+  modulate_layer(spec_->joined_output ? one_sublayer : 2 * one_sublayer);
+  return sublayers(x, kind);
+}
+
+int TransformerBuilder::sublayers(int x, LayerKind kind) {
   if (spec_->parallel_block) return parallel_body(x, kind);
   if (kind.mixer || kind.attention) x = mixing(x, kind);
   if (kind.crosses) x = crossing(x);

@@ -44,6 +44,7 @@ class TransformerBuilder {
   void layers(Block::Place place);
   void layer(LayerKind kind, std::int64_t repeat, Block::Place place);
   int layer_body(int x, LayerKind kind);
+  int sublayers(int x, LayerKind kind);
   int parallel_body(int x, LayerKind kind);
   int mixing(int x, LayerKind kind);
   int crossing(int x);
@@ -69,14 +70,18 @@ class TransformerBuilder {
   void encoder();
   void encode(const TransformerBuilder& network);
   int features_in();
+  int part(const std::string& name, int x, int rows);
+  int together(const std::string& name, const char* function, int own, int other);
+  int joint_body(int x);
   int convolved(const std::string& name, int x, int taps);
   int cross_attention(int x, int y);
 
   // transformer_modulation.cpp
   void condition();
   int silu(const std::string& name, int x);
+  int embedded(const std::string& name, int x);
   int vector_of(const std::string& name, int active);
-  void modulate_layer();
+  void modulate_layer(std::size_t vectors, const std::string& suffix = "");
   void modulate_head();
   int modulated_norm(const std::string& name, int x, Tags tags, std::size_t first);
 
@@ -150,15 +155,16 @@ class TransformerBuilder {
   int n_ = -1, cc_ = -1, cs_ = -1, hc_ = -1, hs_ = -1;         // streams and their coefficients
   int or_ = -1, sc_ = -1, tc_ = -1, ra_ = -1;                  // compressed attention
   bool picks_ = false;
-  int mixed_ = -1;                     // coefficients of the streams of the sublayer being built
-  int sm_ = -1;                        // positions whose logits are made
-  int one_ = -1;                       // of a number alone
-  int xa_ = -1;                        // what an activation learns
-  int gate_ = -1;                      // of attention, projected beside its queries
-  int memory_ = -1, tm_ = -1;          // what the encoder made, and its positions as keys
-  int distances_ = -1;                 // table of relative positions
-  int condition_ = -1, hb_ = -1;       // a sample's vector, and its width where it is contracted
-  std::vector<int> shared_, vectors_;  // what modulates all layers, and the layer being built
+  int mixed_ = -1;                         // coefficients of the streams of the sublayer being built
+  int sm_ = -1;                            // positions whose logits are made
+  int one_ = -1;                           // of a number alone
+  int xa_ = -1;                            // what an activation learns
+  int gate_ = -1;                          // of attention, projected beside its queries
+  int memory_ = -1, tm_ = -1;              // what the encoder made, and its positions as keys
+  int all_ = -1, own_ = -1, joined_ = -1;  // positions together, the network's own, and the encoder's
+  int distances_ = -1;                     // table of relative positions
+  int condition_ = -1, hb_ = -1;           // a sample's vector, and its width where it is contracted
+  std::vector<int> shared_, vectors_;      // what modulates all layers, and the layer being built
   int embedding_table_ = -1, head_table_ = -1, tokens_ = -1;
 };
 

@@ -100,4 +100,74 @@ int TransformerBuilder::cross_attention(int x, int y) {
   return y;
 }
 
+/// The rows that are the network's own or the encoder's: where they lie, nothing is copied.
+int TransformerBuilder::part(const std::string& name, int x, int rows) {
+  std::vector<int> dims = net_.tensors[x].dims;
+  dims[1] = rows;
+  const int y = activation(name, dims);
+  Operator& op = add("part." + name, {"attn"}, OperatorKind::opaque, "part", y, {x});
+  op.output.row_dim = 1;
+  op.output.row_loops = {all_};
+  return y;
+}
+
+/// Both kinds of rows as one sequence: copied by `join`, left where they lie by `parts`.
+int TransformerBuilder::together(const std::string& name, const char* function, int own, int other) {
+  std::vector<int> dims = net_.tensors[own].dims;
+  dims[1] = all_;
+  const int y = activation(name, dims);
+  Operator& op = add("join." + name, {"attn"}, OperatorKind::opaque, function, y, {own, other});
+  for (Access& input : op.inputs) input.row_dim = 1, input.row_loops = {all_};
+  return y;
+}
+
+/// Two kinds of rows with weights and vectors of their own that attend together (Flux; Esser et al. 2024, MM-DiT, arXiv
+/// 2403.03206, section 4).
+int TransformerBuilder::joint_body(int x) {
+  struct Rows {
+    std::string suffix;
+    int dim = -1, x = -1, q = -1, k = -1, v = -1;
+    std::vector<int> vectors;
+  };
+  Rows kinds[2];
+  kinds[0].dim = own_;
+  kinds[1].suffix = ".other", kinds[1].dim = joined_;
+  const Tags tags{"attn", "attn.qkv"};
+  constexpr std::size_t vectors = 6;
+  for (Rows& rows : kinds) {
+    const std::string& end = rows.suffix;
+    s_ = rows.dim;
+    rows.x = part("X" + (end.empty() ? ".own" : end), x, rows.dim);
+    modulate_layer(vectors, end);
+    rows.vectors = vectors_;
+    const int x1 = modulated_norm("norm1" + end, rows.x, {"norm"}, 0);
+    const auto headed = [&](const std::string& letter, std::vector<int> heads) {
+      const int y = projection(letter + ".part" + end, x1, heads);
+      return biased(letter + ".part" + end, y, std::move(heads), tags, "attn.qkv");
+    };
+    rows.q = rope("Q" + end, qk_norm("Q" + end, headed("Q", {g_, r_, d_})));
+    rows.k = rope("K" + end, qk_norm("K" + end, headed("K", {g_, d_})));
+    rows.v = headed("V", {g_, d_});
+  }
+  s_ = all_;
+  const int q = together("Q", "join", kinds[0].q, kinds[1].q), k = together("K", "join", kinds[0].k, kinds[1].k),
+            v = together("V", "join", kinds[0].v, kinds[1].v), o = activation("O", {b_, s_, g_, r_, d_});
+  if (form_ == AttentionForm::unfused) unfused_core(own_core(), q, k, v, o);
+  else fused_core(own_core(), q, {k, v}, o);
+  for (Rows& rows : kinds) {
+    const std::string& end = rows.suffix;
+    s_ = rows.dim;
+    vectors_ = rows.vectors;
+    const int y1 = activation("Y1" + end, {b_, s_, h_});
+    product("attn.out" + end, {"attn", "attn.out"}, y1, part("O" + (end.empty() ? ".own" : end), o, rows.dim),
+        weight("WO" + end, {g_, r_, d_, h_}));
+    const int middle = residual("residual1" + end, rows.x, y1, {h_}, gate_of(2));
+    const int y2 = activation("Y2" + end, {b_, s_, h_});
+    mlp(modulated_norm("norm2" + end, middle, {"norm"}, 3), y2, "mlp" + end, f_, {"mlp"});
+    rows.x = residual("residual2" + end, middle, y2, {h_}, gate_of(5));
+  }
+  s_ = all_;
+  return together("X.joined", "parts", kinds[0].x, kinds[1].x);
+}
+
 }  // namespace stepcast

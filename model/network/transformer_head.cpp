@@ -91,6 +91,7 @@ void TransformerBuilder::head(const char* name, const std::string& prefix) {
   int x = activation(prefix + "X.last", streamed());
   net_.blocks.back().input = x;
   if (n_ >= 0) x = merged(prefix + "streams3", x, coefficients(prefix + "streams3", x, hc_, hs_));
+  if (all_ >= 0) x = part("X.own", x, own_), s_ = sm_ = own_;
   if (prefix.empty()) modulate_head();
   int xf = spec_->norm_place == NormPlace::behind_sum ? x : modulated_norm(prefix + "norm3", x, {"norm", "head"}, 0);
   if (spec_->outputs > 0) return squared_error(xf);

@@ -10,8 +10,20 @@ constexpr const char* last_parts[] = {"shift3", "scale3"};
 
 }  // namespace
 
-/// A sample's step in time, as waves of so many frequencies, through two matrices; its class is added where it has one.
-/// Shared by all layers are also the products that make their vectors of it.
+/// Numbers of a sample through two matrices to the stream's width.
+int TransformerBuilder::embedded(const std::string& name, int x) {
+  const Tags tags{"condition"};
+  int inner = activation(name + ".inner", {b_, hb_});
+  const int made = activation("condition." + name, {b_, h_});
+  const std::string first = "condition." + name + "1", second = "condition." + name + "2";
+  product(first, tags, inner, x, weight("W." + name + "1", {net_.tensors[x].dims.back(), hb_}));
+  inner = silu(first, biased(first, inner, {hb_}, tags, "condition"));
+  product(second, tags, made, inner, weight("W." + name + "2", {hb_, h_}));
+  return biased(second, made, {h_}, tags, "condition");
+}
+
+/// A sample's step in time, as waves of so many frequencies; what else is said of it is added. Shared by all layers are
+/// also the products that make their vectors of it.
 void TransformerBuilder::condition() {
   const Modulation& form = whole_.modulation;
   if (form.frequencies == 0) return;
@@ -19,20 +31,24 @@ void TransformerBuilder::condition() {
   const Tags tags{"condition"};
   hb_ = dim("h2", whole_.hidden);
   const int waves = dim("tf", form.frequencies);
-  const int time = tensor("time", {b_, waves}, batch_.activation_bytes, TensorRole::data);
-  int inner = activation("time.inner", {b_, hb_}), made = activation("condition.time", {b_, h_});
-  product("condition.time1", tags, inner, time, weight("W.time1", {waves, hb_}));
-  inner = silu("condition.time1", biased("condition.time1", inner, {hb_}, tags, "condition"));
-  product("condition.time2", tags, made, inner, weight("W.time2", {hb_, h_}));
-  made = biased("condition.time2", made, {h_}, tags, "condition");
+  const auto given = [&](const char* name, int numbers) {
+    return tensor(name, {b_, numbers}, batch_.activation_bytes, TensorRole::data);
+  };
+  int made = embedded("time", given("time", waves));
+  const auto add_to = [&](const std::string& name, int more) {
+    const int sum = activation("condition.with_" + name, {b_, h_});
+    add("condition.with_" + name, tags, OperatorKind::linear, "add", sum, {made, more}, "condition");
+    made = sum;
+  };
+  if (form.guidance) add_to("guidance", embedded("guidance", given("guidance", waves)));
+  if (form.pooled > 0) add_to("pooled", embedded("pooled", given("pooled", dim("pt", form.pooled))));
   if (form.classes > 0) {
-    const int looked_up = activation("condition.class", {b_, h_}), sum = activation("condition.sum", {b_, h_}),
+    const int looked_up = activation("condition.class", {b_, h_}),
               labels = tensor("classes", {b_}, 8, TensorRole::data);
     add("condition.class", tags, OperatorKind::select, "", looked_up,
         {weight("E.classes", {dim("cl", form.classes), h_}), labels})
         .monoid = Monoid::sum;
-    add("condition.sum", tags, OperatorKind::linear, "add", sum, {made, looked_up}, "condition");
-    made = sum;
+    add_to("class", looked_up);
   }
   net_.tensors[made].name = "condition";
   net_.blocks.back().output = condition_ = made;
@@ -60,8 +76,9 @@ int TransformerBuilder::vector_of(const std::string& name, int active) {
   return biased("modulation." + name, y, {h_}, tags, "condition");
 }
 
-/// The six vectors of the layer that begins: products of its own, or the shared ones and a table of its own.
-void TransformerBuilder::modulate_layer() {
+/// The vectors of the layer that begins, three for each sublayer: products of its own, or the shared ones and a table
+/// of its own.
+void TransformerBuilder::modulate_layer(std::size_t vectors, const std::string& suffix) {
   vectors_.clear();
   if (condition_ < 0) return;
   std::vector<int>& reads = net_.blocks.back().reads;
@@ -72,9 +89,9 @@ void TransformerBuilder::modulate_layer() {
     }
     return;
   }
-  reads.push_back(condition_);
-  const int active = silu("modulation", condition_);
-  for (const char* part : parts) vectors_.push_back(vector_of(part, active));
+  if (reads.empty()) reads.push_back(condition_);
+  const int active = silu("modulation" + suffix, condition_);
+  for (std::size_t i = 0; i < vectors; ++i) vectors_.push_back(vector_of(parts[i] + suffix, active));
 }
 
 /// Those of the last norm.

@@ -141,7 +141,7 @@ TEST(Execute, GradientsOfModulatedLayersAreTrue) {
     spec.outputs = 2;
     spec.norm = Norm::layernorm;
     spec.linear_bias = true;
-    spec.modulation = {3, shared ? 0 : 4, shared};
+    spec.modulation = {.frequencies = 3, .classes = shared ? 0 : 4, .pooled = 2, .guidance = shared, .shared = shared};
     if (shared) {
       spec.pattern = {*layer_of_word("*x-")};
       spec.qk_norm = spec.qk_norm_width = spec.qk_norm_rms = true;

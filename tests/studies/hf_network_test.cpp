@@ -122,21 +122,47 @@ TEST(HfNetwork, EncodersStandInFrontOfDecoders) {
 
 /// Layers that no operator describes are counted and named, and not forecast.
 TEST(HfNetwork, ShowCountsLayersThatPredictRefuses) {
-  const std::string file = testing_program::own_path("hf-vit.json");
-  std::ofstream(file)
-      << R"({"_class_name": "FluxTransformer2DModel", "attention_head_dim": 16, "num_attention_heads": 4,
-    "num_layers": 1, "num_single_layers": 2, "in_channels": 64, "joint_attention_dim": 32, "pooled_projection_dim": 24,
-    "guidance_embeds": true})";
+  const std::string file = testing_program::own_path("hf-bert.json");
+  std::ofstream(file) << R"({"architectures": ["BertModel"], "hidden_size": 64, "intermediate_size": 128,
+    "num_hidden_layers": 2, "num_attention_heads": 4, "vocab_size": 100, "max_position_embeddings": 32,
+    "type_vocab_size": 2, "hidden_act": "gelu"})";
   const auto shown = run_line("show network " + file + " --json");
   ASSERT_EQ(shown.code, 0) << shown.err;
   const auto json = nlohmann::json::parse(shown.out);
-  EXPECT_GT(json.at("parameters_by_part").at("diffusion"), 0);
-  EXPECT_EQ(json.at("not_forecast")[0], "joint attention of two streams (num_layers)");
-  EXPECT_THAT(run_line("show network " + file).out, HasSubstr("not forecast: joint attention of two streams"));
+  EXPECT_GT(json.at("parameters_by_part").at("language"), 2 * (4 * 64 * 64 + 2 * 64 * 128));
+  EXPECT_THAT(json.at("not_forecast")[0].get<std::string>(), HasSubstr("a loss"));
+  EXPECT_THAT(run_line("show network " + file).out, HasSubstr("not forecast: a loss"));
   const auto refused = run_line("predict " + file + " --gpus 8");
   EXPECT_EQ(refused.code, 2);
-  EXPECT_THAT(refused.err, HasSubstr("these layers are not forecast: joint attention of two streams"));
+  EXPECT_THAT(refused.err, HasSubstr("these layers are not forecast: a loss"));
   EXPECT_THAT(refused.err, HasSubstr("stepcast show network"));
+}
+
+/// Numbers in place of words: patches sorted into classes, latents that give numbers, positions that join.
+TEST(HfNetwork, NetworksOfNumbersAreAskedForTheirLengths) {
+  const std::string flux = testing_program::own_path("hf-flux.json");
+  std::ofstream(flux)
+      << R"({"_class_name": "FluxTransformer2DModel", "attention_head_dim": 16, "num_attention_heads": 4,
+    "num_layers": 1, "num_single_layers": 2, "in_channels": 64, "joint_attention_dim": 32, "pooled_projection_dim": 24,
+    "guidance_embeds": true})";
+  const std::string line = "predict " + flux + " --machine dgx-h100 --gpus 8";
+  EXPECT_THAT(run_line(line).err, HasSubstr("--encoder-seq"));
+  EXPECT_THAT(run_line(line + " --encoder-seq 64").err, HasSubstr("of how many patches its samples are"));
+  EXPECT_EQ(run_line(line + " --encoder-seq 64 --seq 128 --tp 2 --cp 2").code, 0);
+  EXPECT_THAT(run_line(line + " --encoder-seq 64 --seq 128 --flops nvidia").err, HasSubstr("counts no encoders"));
+  EXPECT_THAT(run_line(line + " --encoder-seq 64 --seq 128 --emit megatron").err, HasSubstr("in place of words"));
+  EXPECT_THAT(run_line("predict vit-large --gpus 8 --seq 400").err, HasSubstr("learned positions for 197"));
+}
+
+/// A double block's positions have weights of their own: a sample of 256 and 256 positions is 20.4 TFLOP of training
+/// (MLPerf v5.1 counts 20.3).
+TEST(HfNetwork, FluxCountsBothKindsOfPositions) {
+  const auto run = run_line("predict flux.1-dev --gpus 8 --seq 256 --encoder-seq 256 --json");
+  ASSERT_EQ(run.code, 0) << run.err;
+  const auto json = nlohmann::json::parse(run.out);
+  const double samples = json.at("run").at("global_batch").get<double>();
+  const double flops = json.at("model_flops_per_s_per_gpu").get<double>() * 8 * json.at("step_time_s").get<double>();
+  EXPECT_NEAR(flops / samples, 20.4e12, 0.05e12);
 }
 
 /// Heads and widths of every shape divide over tp.

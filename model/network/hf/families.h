@@ -94,12 +94,12 @@ void whisper(HfReader& r);
 void count_gemma4(HfReader& r, const std::vector<std::string>& kinds);
 void llama_vision(HfReader& r);
 void bert_model(HfReader& r);
-void flux(HfReader& r);
 
 // families_numbers.cpp
 void diffusion_sizes(HfReader& r);
 void vit(HfReader& r);
 void wan(HfReader& r);
+void flux(HfReader& r);
 
 // families_layernorm.cpp
 void gpt2(HfReader& r);

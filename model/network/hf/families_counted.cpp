@@ -99,25 +99,4 @@ void bert_model(HfReader& r) {
   r.lacks("a loss (architectures: BertForPreTraining and BertForMaskedLM have one)");
 }
 
-/// Blocks of two streams that attend jointly, then blocks of one; all modulated by a vector (Flux).
-void flux(HfReader& r) {
-  NetworkSpec& n = r.spec;
-  diffusion_sizes(r);
-  n.layers = r.size("num_layers");
-  constexpr Count frequencies = 256;
-  const Count h = n.hidden, patch = r.size_or("patch_size", 1), single = r.size("num_single_layers"),
-              text = r.size("joint_attention_dim"), in = r.size("in_channels"),
-              out = r.config.has("out_channels") ? r.size("out_channels") : in;
-  const Count vector = linear(frequencies, h) + linear(h, h);
-  const Count joint = 2 * (linear(h, 6 * h) + 4 * linear(h, h) + linear(h, 4 * h) + linear(4 * h, h) + 2 * n.head_dim);
-  const Count alone = 6 * linear(h, h) + linear(h, 4 * h) + linear(5 * h, h) + 2 * n.head_dim;
-  const Count around = vector + linear(r.size("pooled_projection_dim"), h) + linear(h, h) +
-                       (r.flag_or("guidance_embeds", false) ? vector : 0) + linear(text, h) + linear(in, h) +
-                       linear(h, 2 * h) + linear(h, patch * patch * out);
-  r.counted = {{"diffusion", n.layers * joint + single * alone + around}};
-  r.layers = {{"joint attention of two streams, MLPs", n.layers}, {"attention beside an MLP, modulated", single}};
-  r.lacks("joint attention of two streams (num_layers)");
-  r.lacks("modulation by a vector (adaLN)");
-}
-
 }  // namespace stepcast::detail

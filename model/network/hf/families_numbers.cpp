@@ -65,7 +65,8 @@ void wan(HfReader& r) {
     r.config.require(!r.config.has(key), key, "attention over an image beside the text is not forecast", "null");
   n.features = r.size("in_channels") * patch;
   n.outputs = (r.config.has("out_channels") ? r.size("out_channels") : r.size("in_channels")) * patch;
-  n.modulation = {r.size_or("freq_dim", 256), 0, true};
+  n.modulation.frequencies = r.size_or("freq_dim", 256);
+  n.modulation.shared = true;
   n.norm = Norm::layernorm;
   n.activation = Activation::gelu;
   n.causal = false;
@@ -76,6 +77,40 @@ void wan(HfReader& r) {
   text.hidden = n.hidden;
   text.features = r.size("text_dim");
   text.intake = Intake::mlp;
+  text.causal = false;
+  text.positions = Positions::none;
+}
+
+/// Blocks of two kinds of positions that attend together, then blocks of one; all modulated by a sample's vectors.
+void flux(HfReader& r) {
+  NetworkSpec& n = r.spec;
+  diffusion_sizes(r);
+  const std::int64_t joint = n.layers, single = r.size("num_single_layers"), patch = r.size_or("patch_size", 1);
+  n.layers = joint + single;
+  n.ffn_hidden = 4 * n.hidden;
+  n.features = r.size("in_channels");
+  n.outputs = patch * patch * (r.config.has("out_channels") ? r.size("out_channels") : n.features);
+  constexpr std::int64_t waves = 256;
+  n.modulation.frequencies = waves;
+  n.modulation.pooled = r.size("pooled_projection_dim");
+  n.modulation.guidance = r.flag_or("guidance_embeds", false);
+  n.norm = Norm::layernorm;
+  n.activation = Activation::gelu;
+  n.causal = false;
+  n.linear_bias = true;
+  n.qk_norm = n.qk_norm_rms = true;
+  n.shapes = {{.name = "double", .joint = true}, {.name = "single", .parallel = true}};
+  constexpr std::int64_t most_layers = 10'000;
+  if (n.layers > most_layers) return;  // refused by the rules of all networks
+  for (std::int64_t layer = 0; layer < n.layers; ++layer) {
+    LayerKind kind{Feed::mlp, false, false, true};
+    kind.shape = layer < joint ? 1 : 2;
+    n.pattern.push_back(kind);
+  }
+  NetworkSpec& text = n.encoders.emplace_back();
+  text.hidden = n.hidden;
+  text.features = r.size("joint_attention_dim");
+  text.joins = text.linear_bias = true;
   text.causal = false;
   text.positions = Positions::none;
 }

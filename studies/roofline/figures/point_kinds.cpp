@@ -25,6 +25,7 @@ constexpr PointKindRow point_kind_rows[] = {
     {"cross.core", "", PointKind::attention},
     {"cross.", "", PointKind::projection},
     {"memory", "", PointKind::projection},
+    {"join.", "", PointKind::attention},
     {"condition", "", PointKind::projection},
     {"modulation", "", PointKind::projection},
     {"table.", "", PointKind::projection},

@@ -50,8 +50,9 @@ void take_layers(Split& split, const NetworkSpec& network) {
 std::vector<std::string> gathered_inputs(const NetworkSpec& network) {
   std::vector<std::string> names;
   const LayerKinds all = layer_kinds(network, network.sequence);
-  const bool feeds = std::ranges::any_of(all.kinds, [](const LayerKind& kind) { return kind.feed != Feed::none; });
-  const bool mixes = std::ranges::any_of(all.kinds, [](const LayerKind& kind) { return kind.mixer || kind.attention; });
+  const auto has = [&](auto what) { return std::ranges::any_of(all.kinds, what); };
+  const bool feeds = has([](const LayerKind& kind) { return kind.feed != Feed::none; });
+  const bool mixes = has([](const LayerKind& kind) { return kind.mixer || kind.attention; });
   if (network.norm_place == NormPlace::behind_sum) {
     if (mixes && feeds) names.emplace_back("norm1.y");
   } else if (network.norm_place != NormPlace::behind) {
@@ -59,7 +60,11 @@ std::vector<std::string> gathered_inputs(const NetworkSpec& network) {
     if (feeds && (!network.parallel_block || network.norms_per_layer > 1)) names.emplace_back("norm2.y");
   }
   if (network.norm_place != NormPlace::behind_sum) names.emplace_back("norm3.y");
-  if (!network.encoders.empty()) names.emplace_back("norm.cross.y");
+  if (network.modulation.frequencies > 0)
+    for (std::string& name : names) name.replace(name.size() - 1, 1, "modulated");
+  if (std::ranges::any_of(network.shapes, &LayerShape::joint))
+    names.insert(names.end(), {"norm1.other.modulated", "norm2.other.modulated"});
+  if (has(&LayerKind::crosses)) names.emplace_back("norm.cross.y");
   if (network.latent.kv_rank > 0) names.emplace_back("attn.norm.ckv.y");
   if (network.latent.q_rank > 0) names.emplace_back("attn.norm.cq.y");
   if (network.mtp_layers > 0) names.emplace_back("mtp.norm3.y");

@@ -258,7 +258,7 @@ TEST(ReadHfConfig, CountsTheNumbersOfAPatch) {
   const std::string config = R"({"_class_name": "FluxTransformer2DModel", "attention_head_dim": 16, "in_channels": 8,
     "joint_attention_dim": 32, "num_attention_heads": 2, "num_layers": 1, "num_single_layers": 1, "patch_size": 1,
     "pooled_projection_dim": 16})";
-  const auto count = [](const std::string& text) { return read_hf_config(text, "c.json")->parts.front().parameters; };
+  const auto count = [](const std::string& text) { return parameter_count(read_hf_config(text, "c.json")->network); };
   EXPECT_EQ(count(config_with(config, "\"patch_size\": 1", "\"patch_size\": 2")) - count(config), 3 * 8 * (32 + 1));
 }
 
