@@ -97,5 +97,33 @@ TEST(TableEncoder, LayersKeepTheirOwnTensorsAndNotTheEncoders) {
   }
 }
 
+/// Two kinds of positions, 512 and 1024, in one sequence of a width of h: each has weights of its own.
+Network joint() {
+  NetworkSpec n = spec();
+  n.vocab = 0, n.features = 64, n.outputs = 64;
+  n.causal = false, n.linear_bias = true;
+  n.modulation.frequencies = 16;
+  n.shapes = {{.name = "double", .joint = true}};
+  n.pattern = {*layer_of_word("*-")};
+  n.pattern.front().shape = 1;
+  NetworkSpec& text = n.encoders.front();
+  text.layers = 0, text.hidden = 1024, text.joins = text.linear_bias = true;
+  return build_network(n, {1, 512, 2, 2}, AttentionForm::fused);
+}
+
+TEST(TableEncoder, PositionsOfTwoKindsMoveAsTwoLayersWould) {
+  const Network net = joint();
+  const double both = bytes * (s + m) * h;
+  const MovedBytes plain = moved_bytes(net, placed_of(net, "mesh tp:8\nuse tp"), "layer_double");
+  EXPECT_EQ(plain.at("forward all_reduce"), 2 * 7.0 / 8 * 2 * both) << "behind attention and behind the MLP";
+  EXPECT_EQ(plain.count("forward all_gather"), 0U) << "parts of a sequence lie where they lie";
+  const MovedBytes split = moved_bytes(net, placed_of(net, "mesh tp:8\nuse tp, sp"), "layer_double");
+  EXPECT_EQ(split.at("forward all_gather"), 7.0 / 8 * 2 * both);
+  EXPECT_EQ(split.at("forward reduce_scatter"), 7.0 / 8 * 2 * both);
+  const MovedBytes ring = moved_bytes(net, placed_of(net, "mesh cp:4\nuse cp_gather"), "layer_double");
+  EXPECT_EQ(ring.at("forward all_gather"), 3.0 / 4 * 2 * both) << "K and V of both";
+  EXPECT_EQ(ring.count("forward all_to_all"), 0U);
+}
+
 }  // namespace
 }  // namespace stepcast::dataflow::table_encoder_test

@@ -1,0 +1,93 @@
+// Encoders, modulated layers and positions of two kinds: what operators do against the closed counts, and what a file
+// of one's own may not say.
+#include <gtest/gtest.h>
+
+#include "model/catalog.h"
+
+namespace stepcast {
+namespace {
+
+/// Forward FLOPs of all operators of one sample; shared and repeated blocks as often as they run.
+double operator_flops(const NetworkSpec& n) {
+  const Network net = build_network(n, {1, n.sequence, 2, 2}, AttentionForm::fused);
+  double total = 0;
+  for (const Block& block : net.blocks)
+    for (const Operator& op : block.operators)
+      total += static_cast<double>(block.repeat) * forward_flops(op, net.dims, true);
+  return total;
+}
+
+TEST(Encoder, OperatorsDoWhatTheFormulasCount) {
+  for (const char* id : {"t5-v1.1-xxl", "whisper-large-v3", "vit-large", "dit-xl-2", "wan2.1-14b", "flux.1-dev"}) {
+    const auto row = find_row(built_in().networks, id, "network");
+    ASSERT_TRUE(row) << id;
+    NetworkSpec n = **row;
+    n.sequence = 196;
+    const double counted = model_flops(n, static_cast<double>(n.sequence), n.sequence, true) / 3;
+    // The closed count takes half of s keys for (s + 1) / 2.
+    EXPECT_NEAR(operator_flops(n) / counted, 1, 1e-3) << id;
+  }
+}
+
+/// By hand: a decoder layer of 4 wide heads looks at 6 positions of an encoder that is 8 wide.
+TEST(Encoder, KeysAndValuesAreMadeOnceForEveryPositionOfTheEncoder) {
+  NetworkSpec n;
+  n.id = "crossing";
+  n.layers = 1, n.hidden = 16, n.ffn_hidden = 32, n.heads = n.kv_heads = 2, n.head_dim = 4, n.vocab = 10,
+  n.sequence = 3;
+  n.positions = Positions::none;
+  const double alone = model_flops(n, 3, 3, false);
+  NetworkSpec encoder;
+  encoder.layers = 0, encoder.hidden = 8, encoder.features = 5, encoder.sequence = 6, encoder.causal = false;
+  encoder.positions = Positions::none;
+  n.encoders = {encoder};
+  n.pattern = {*layer_of_word("*x-")};
+  const double queries = 2.0 * 3 * (2 * 16 * 8), keys = 2.0 * 6 * (2 * 8 * 8), core = 4.0 * 3 * 6 * 8,
+               intake = 2.0 * 6 * 5 * 8;
+  EXPECT_DOUBLE_EQ(model_flops(n, 3, 3, false) - alone, 3 * (queries + keys + core + intake));
+}
+
+constexpr const char* decoder = R"({"id": "own", "name": "own", "source": "test", "layers": 2, "hidden": 64,
+  "ffn_hidden": 128, "heads": 4, "vocab": 100, "sequence": 32, "norm": "rmsnorm", "activation": "gelu",
+  "positions": "rope")";
+constexpr const char* encoder = R"("encoder": {"layers": 2, "hidden": 64, "ffn_hidden": 128, "heads": 4,
+  "sequence": 64, "norm": "rmsnorm", "activation": "gelu", "positions": "rope")";
+
+std::string error_of(const std::string& more) {
+  const auto read = read_network(std::string(decoder) + more + "}", "own.json");
+  return read ? "" : to_text(read.error());
+}
+
+TEST(Encoder, AFileOfOnesOwnSaysWhatIsWrong) {
+  const std::string with = std::string(", ") + encoder;
+  EXPECT_EQ(error_of(with + R"(, "vocab": 50}, "pattern": "*x-")"), "");
+  EXPECT_EQ(error_of(with + R"(, "tied_embeddings": true}, "pattern": "*x-")"), "");
+  const auto says = [](const std::string& more, const std::string& part) {
+    EXPECT_NE(error_of(more).find(part), std::string::npos) << part << ": " << error_of(more);
+  };
+  says(R"(, "pattern": "*x-")", "nothing describes");
+  says(with + R"(, "vocab": 50})", "no layer looks at the encoder");
+  says(with + R"(}, "pattern": "*x-")", "reads words or numbers");
+  says(with + R"(, "vocab": 50, "features": 8}, "pattern": "*x-")", "reads words or numbers");
+  says(with + R"(, "vocab": 50, "mixer": {}}, "pattern": "*x-")", "mixer");
+  says(with + R"(, "features": 8, "joins": true}, "pattern": "*-")", "no layer has weights for them");
+  says(R"(, "features": 8)", "words or numbers");
+  says(R"(, "outputs": 8)", "a network of words guesses words");
+  says(R"(, "modulation": {"frequencies": 8})", "modulated layers have");
+  says(R"(, "distances": 8)", "relative");
+  says(R"(, "no_key_bias": true)", "no projection has a bias");
+  says(R"(, "shapes": [{"name": "a", "parallel": true}], "pattern": "*-:a")", "parallel");
+}
+
+TEST(Encoder, CatalogueRowsAreReadAsTheyAreWritten) {
+  for (const char* id : {"t5-v1.1-xxl", "whisper-large-v3", "vit-large", "dit-xl-2", "wan2.1-14b", "flux.1-dev"}) {
+    const NetworkSpec& row = **find_row(built_in().networks, id, "network");
+    const auto again = read_network(write_network(row), "again.json");
+    ASSERT_TRUE(again) << to_text(again.error());
+    EXPECT_EQ(write_network(*again), write_network(row));
+    EXPECT_EQ(parameter_count(*again), row.published_parameters) << id;
+  }
+}
+
+}  // namespace
+}  // namespace stepcast
