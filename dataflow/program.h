@@ -202,6 +202,7 @@ struct Program {
   double bytes_per_optimizer_element = 0;  ///< memory traffic of the optimizer per element it updates
   double bytes_per_gradient_element = 0;   ///< of the gradient-norm read
   bool routed_rows = false;                ///< rows go where data sends them: their load is an expectation
+  bool unlike_measured = false;            ///< no step that was fitted on had such a network: two-sided, or of numbers
   double recompute_layers = 0;             ///< reported
   std::vector<Note> notes;
 };

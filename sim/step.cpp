@@ -128,7 +128,7 @@ Expected<StepReport> forecast_slices(
   report.step_time = report.phases.sum();
   const std::vector<LawShare> shares = law_shares(view, tail);
   const Spread interval = step_interval(cost, program, shares, report.step_time);
-  report.interval_kind = cost.tuning().fitted() ? "" : spread_of_kind(program).runs;
+  report.interval_kind = cost.tuning().fitted() && !program.unlike_measured ? "" : spread_of_kind(program).runs;
   report.p10 = report.step_time * interval.p10;
   report.p90 = report.step_time * interval.p90;
   report.bubble_fraction = timeline.bubble_fraction();

@@ -69,6 +69,7 @@ class Lowering {
   void fill_sizes(const PlanBatch& batch) {
     out_.precision = plan_.precision;
     out_.routed_rows = spec_.experts.count > 0;
+    out_.unlike_measured = !spec_.causal || !spec_.encoders.empty() || spec_.features > 0;
     out_.ranks = plan_.gpus;
     out_.stages = layout_.stages;
     out_.stage_stride = layout_.stride;

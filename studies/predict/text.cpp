@@ -233,8 +233,7 @@ std::string assumptions(const Page& page) {
     text += paragraph("interval: " + profile.step_spread_source, "  ", "    ", page_columns);
   if (*page.prediction.step.interval_kind != '\0')
     text += paragraph(
-        fmt::format("interval: widened to that of {} in stepcast validate", page.prediction.step.interval_kind), "  ",
-        "    ", page_columns);
+        fmt::format("interval: widened to that of {}", page.prediction.step.interval_kind), "  ", "    ", page_columns);
   for (const std::string& remark : page.scenario.remarks) text += paragraph(remark, "  ", "    ", page_columns);
   for (const Note& note : page.prediction.program.notes) text += paragraph(note.text, "  ", "    ", page_columns);
   for (const std::string& note : page.step.notes) text += paragraph(note, "  ", "    ", page_columns);

@@ -133,7 +133,7 @@ class ProvenanceWriter {
         found.fit ? fit_remark(scenario_, found) : "no measured step of this software or one like it: laws alone");
     if (!found.fit && !profile_.step_spread_source.empty()) add("interval", profile_.step_spread_source);
     if (const std::string kind = prediction_.step.interval_kind; !kind.empty())
-      add("interval", fmt::format("widened to that of {} in stepcast validate", kind));
+      add("interval", fmt::format("widened to that of {}", kind));
   }
 
   /// Curves inside the innermost level that collectives of the step lie on, by kind and ranks.

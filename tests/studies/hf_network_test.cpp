@@ -154,6 +154,18 @@ TEST(HfNetwork, NetworksOfNumbersAreAskedForTheirLengths) {
   EXPECT_THAT(run_line("predict vit-large --gpus 8 --seq 400").err, HasSubstr("learned positions for 197"));
 }
 
+/// No step of such networks was fitted on: the interval is that of the few that are measured.
+TEST(HfNetwork, IntervalsOfNetworksThatNobodyMeasuredAreWide) {
+  for (const char* network : {"flux.1-dev", "t5-v1.1-xxl --tp 4", "vit-large", "bert-large --masked-share 0.15"}) {
+    const std::string line = std::string("predict ") + network + " --gpus 8";
+    const auto json = nlohmann::json::parse(run_line(line + " --json").out);
+    const double step = json.at("step_time_s");
+    EXPECT_LE(json.at("step_time_interval_s")[0].get<double>(), 0.66 * step) << network;
+    EXPECT_GE(json.at("step_time_interval_s")[1].get<double>(), 1.27 * step) << network;
+    EXPECT_THAT(run_line(line).out, HasSubstr("widened to that of nine")) << network;
+  }
+}
+
 /// A double block's positions have weights of their own: a sample of 256 and 256 positions is 20.4 TFLOP of training
 /// (MLPerf v5.1 counts 20.3).
 TEST(HfNetwork, FluxCountsBothKindsOfPositions) {

@@ -4,7 +4,7 @@
 
 #include "model/catalog.h"
 
-namespace stepcast {
+namespace stepcast::encoder_test {
 namespace {
 
 /// Forward FLOPs of all operators of one sample; shared and repeated blocks as often as they run.
@@ -90,4 +90,4 @@ TEST(Encoder, CatalogueRowsAreReadAsTheyAreWritten) {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::encoder_test
