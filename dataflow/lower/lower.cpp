@@ -88,10 +88,11 @@ class Lowering {
 
   /// What every stage looks at would have to travel with the stream.
   Expected<void> check_encoder() const {
-    if (spec_.encoders.empty()) return {};
-    if (layout_.stages > 1)
+    const bool reads = std::ranges::any_of(network_.blocks, [](const Block& block) { return !block.reads.empty(); });
+    if (reads && layout_.stages > 1)
       return fail(plan_.mapping_where,
-          fmt::format("layers on {} stages that look at the encoder on the first", layout_.stages), "one stage");
+          fmt::format("layers on {} stages that look at what stands on the first", layout_.stages), "one stage");
+    if (spec_.encoders.empty() || spec_.encoders.front().layers == 0) return {};
     if (recompute_limit() > 0)
       return fail(plan_.mapping_where, "recompute on some layers of each stage, which leaves the encoder's unsaid",
           "recompute on all layers, or on none");

@@ -72,7 +72,9 @@ std::vector<Pair> all_pairs() {
 bool can(const Gpu& gpu, Precision precision) { return gpu.peak[static_cast<int>(precision)].value() > 0; }
 
 /// What an encoder made does not go from stage to stage.
-std::int64_t stages_of(const Pair& pair) { return pair.network.encoders.empty() ? pair.pp : 1; }
+std::int64_t stages_of(const Pair& pair) {
+  return pair.network.encoders.empty() && pair.network.modulation.frequencies == 0 ? pair.pp : 1;
+}
 
 Request request_of(const Pair& pair) {
   Request request;

@@ -151,7 +151,17 @@ TEST(HfNetwork, NetworksOfNumbersAreAskedForTheirLengths) {
   EXPECT_EQ(run_line(line + " --encoder-seq 64 --seq 128 --tp 2 --cp 2").code, 0);
   EXPECT_THAT(run_line(line + " --encoder-seq 64 --seq 128 --flops nvidia").err, HasSubstr("counts no encoders"));
   EXPECT_THAT(run_line(line + " --encoder-seq 64 --seq 128 --emit megatron").err, HasSubstr("in place of words"));
+  EXPECT_THAT(run_line("predict dit-xl-2 --gpus 8 --pp 2").err, HasSubstr("look at a sample's vectors"));
   EXPECT_THAT(run_line("predict vit-large --gpus 8 --seq 400").err, HasSubstr("learned positions for 197"));
+}
+
+/// Every framework's file says what it does not hold.
+TEST(HfNetwork, NetworksOfNumbersAreWrittenWithWhatTheFilesLack) {
+  for (const char* network : {"flux.1-dev", "t5-v1.1-xxl", "vit-large", "dit-xl-2", "wan2.1-14b", "whisper-large-v3"})
+    for (const char* target : {"megatron", "nemo", "deepspeed", "torchtitan", "accelerate", "llm-foundry"}) {
+      const auto run = run_line(std::string("predict ") + network + " --gpus 8 --emit " + target);
+      EXPECT_EQ(run.err.find("fault of stepcast"), std::string::npos) << network << " " << target << run.err;
+    }
 }
 
 /// No step of such networks was fitted on: the interval is that of the few that are measured.

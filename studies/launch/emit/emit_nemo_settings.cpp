@@ -42,7 +42,7 @@ NemoActivation nemo_activation(const NetworkSpec& n) {
 
 /// Alibi has no word: see nemo_unsaid.
 std::string nemo_positions(const NetworkSpec& n) {
-  constexpr const char* words[] = {"rope", "learned_absolute", "none", "none"};
+  constexpr const char* words[] = {"rope", "learned_absolute", "none", "none", "none"};
   return words[static_cast<std::size_t>(n.positions)];
 }
 

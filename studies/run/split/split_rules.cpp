@@ -295,12 +295,14 @@ Error context_heads_error(const BrokenSplit& a) {
 
 /// What the encoder made on the first stage would have to go along with the stream.
 bool encoder_reaches(const Split& split, const SplitSize&, const NetworkSpec& network) {
-  return network.encoders.empty() || split.pp == 1;
+  return (network.encoders.empty() && network.modulation.frequencies == 0) || split.pp == 1;
 }
 Error encoder_error(const BrokenSplit& a) {
   return {a.origin(FieldId::pp),
-      fmt::format("the layers of {} look at its encoder: what it made does not go from stage to stage of pp {} here",
-          a.network.id, a.split.pp),
+      fmt::format(
+          "the layers of {} look at {}: what stands on the first stage does not go from stage to stage of pp {} "
+          "here",
+          a.network.id, a.network.encoders.empty() ? "a sample's vectors" : "its encoder", a.split.pp),
       "--pp 1"};
 }
 
