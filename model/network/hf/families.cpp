@@ -349,7 +349,7 @@ std::span<const HfFamily> hf_family_table() {
       {"bert-model", {"BertModel"}, bert_model},
       {"modernbert", {"ModernBertForMaskedLM"}, modernbert},
       {"vit", {"ViTForImageClassification"}, vit},
-      {"t5", {"T5ForConditionalGeneration"}, t5},
+      {"t5", {"T5ForConditionalGeneration", "MT5ForConditionalGeneration"}, t5},
       {"whisper", {"WhisperForConditionalGeneration"}, whisper},
       {"flux", {"FluxTransformer2DModel"}, flux},
       {"wan", {"WanTransformer3DModel"}, wan},
