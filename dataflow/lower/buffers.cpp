@@ -234,6 +234,7 @@ void add_gathered(const FuseContext& c, ProgramBlock& out) {
 void add_loans(const FuseContext& c, ProgramBlock& out) {
   for (const PlacedLoan& loan : c.placed.loans)
     for (const int held : {loan.value, loan.gradient}) {
+      if (held < 0) continue;
       const Copy& copy = c.placed.copies[held];
       Buffer buffer;
       buffer.label = c.network.tensors[copy.tensor].name + (held == loan.value ? "" : " gradient");

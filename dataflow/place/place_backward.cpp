@@ -120,6 +120,9 @@ void BlockPlacer::emit_gradient(int o) {
 
 void BlockPlacer::backward(bool root) {
   list_ = &out_.backward;
+  const bool trained = std::ranges::any_of(
+      block_.operators, [&](const Operator& op) { return !differentiable_inputs(op, net_.tensors).empty(); });
+  if (!trained) return;
   // Only what is saved survives; weights are at home, or where a granted life keeps them.
   for (int tensor : tensors_) {
     std::vector<int> survive;
@@ -157,6 +160,7 @@ void BlockPlacer::backward(bool root) {
   }
   for (std::size_t i = 0; i < block_.reads.size(); ++i) {
     const int tensor = block_.reads[i];
+    if (net_.tensors[tensor].role == TensorRole::data) continue;
     out_.reads[i].gradient_before = add_copy(tensor, true, gradient_home(tensor), -1);
     contributions_[tensor].push_back(out_.reads[i].gradient_before);
   }
@@ -168,7 +172,8 @@ void BlockPlacer::backward(bool root) {
   }
   if (block_.input >= 0) out_.input_gradient = gradient_of(block_.input, gradient_home(block_.input), -1);
   for (std::size_t i = 0; i < block_.reads.size(); ++i)
-    out_.reads[i].gradient = gradient_of(block_.reads[i], gradient_home(block_.reads[i]), -1);
+    if (out_.reads[i].gradient_before >= 0)
+      out_.reads[i].gradient = gradient_of(block_.reads[i], gradient_home(block_.reads[i]), -1);
 }
 
 }  // namespace stepcast::dataflow

@@ -105,6 +105,7 @@ void BlockPlacer::choose_saved() {
         if (saves(input.tensor)) keep(stored(input.tensor), false);
       continue;
     }
+    if (differentiable_inputs(op, net_.tensors).empty()) continue;
     // Side products: dropout masks, and the log-sum-exp of a fused attention core (fp32 per query and head).
     double side = backward_reads(op).mask_bytes_per_output;
     if (op.kind == OperatorKind::attention) side = 4.0 / static_cast<double>(net_.dims[op.output.loops.back()].extent);

@@ -187,6 +187,7 @@ struct NetworkSpec {
   std::int64_t features = 0;
   Intake intake = Intake::matrix;
   bool joins = false;        ///< of an encoder: its positions stand in front of the network's own, in one sequence
+  bool frozen = false;       ///< of an encoder: it is not trained, and nothing goes back through it
   bool class_token = false;  ///< the first position is not of the input but learned (ViT)
   std::int64_t classes = 0;  ///< that the first position is sorted into, in place of words
   std::int64_t outputs = 0;  ///< numbers that each position gives, by their squared error, in place of words

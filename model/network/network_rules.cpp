@@ -411,6 +411,8 @@ Expected<NetworkSpec> complete_encoder(NetworkSpec encoder, const NetworkSpec& n
       "give head_dim, or a divisor of hidden");
   rules.require((encoder.features > 0) != (encoder.vocab > 0), "features", "an encoder reads words or numbers",
       "vocab, tied_embeddings, or features alone");
+  rules.require(!encoder.frozen || !encoder.tied_embeddings, "frozen",
+      "the encoder reads the network's own table of words, which is trained", "an encoder with words of its own");
   rules.require(!encoder.tied_embeddings || (encoder.vocab == network.vocab && encoder.hidden == network.hidden),
       "tied_embeddings", "the network's table of words has another size", "the network's vocab and hidden");
   check_sizes(rules);

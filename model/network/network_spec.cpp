@@ -194,6 +194,7 @@ constexpr auto encoder_members = [](auto& file, auto& spec) {
   file.rare("features", spec.features, or_none(width_range));
   file.rare_choice("intake", spec.intake, intake_names);
   file.rare("joins", spec.joins);
+  file.rare("frozen", spec.frozen);
   file.rare("sequence", spec.sequence, or_none(sequence_range));
   file.rare("max_positions", spec.max_positions, sequence_range);
   file.rare("distances", spec.distances, or_none(width_range));

@@ -253,9 +253,12 @@ double own_core_flops(const NetworkSpec& n, const LayerKind& kind, std::int64_t 
 double core_flops_of(const NetworkSpec& n, const LayerKind& kind, std::int64_t sequence, bool causal) {
   const double own = own_core_flops(n, kind, sequence, causal);
   if (!kind.crosses || sequence == 0) return own;
-  const auto seen = static_cast<double>(n.encoders.front().sequence);
+  const NetworkSpec& encoder = n.encoders.front();
+  const auto seen = static_cast<double>(encoder.sequence);
+  // Of the three passes that are counted two where nothing goes back to the encoder.
+  const double passes = encoder.frozen ? 2.0 / 3 : 1;
   return own + core_flops(n, seen) +
-         2 * static_cast<double>(cross_matrices(n).memory) * seen / static_cast<double>(sequence);
+         2 * passes * static_cast<double>(cross_matrices(n).memory) * seen / static_cast<double>(sequence);
 }
 
 /// Per token: the logits, of masked positions with the matrix before them; what the first position goes through.
@@ -381,7 +384,8 @@ double model_flops(const NetworkSpec& n, double tokens, std::int64_t sequence, b
   total += feature_flops(n) + 2 * hidden * static_cast<double>(n.outputs);
   if (sequence > 0) {
     double sample = sample_flops(n);
-    for (const NetworkSpec& encoder : n.encoders) sample += encoder_flops(encoder);
+    constexpr double passes = 3;  // a frozen encoder has one
+    for (const NetworkSpec& encoder : n.encoders) sample += encoder_flops(encoder) / (encoder.frozen ? passes : 1);
     total += sample / static_cast<double>(sequence);
   }
   return 3 * tokens * (total + static_cast<double>(n.mtp_layers) * module);

@@ -180,17 +180,17 @@ int TransformerBuilder::tensor(std::string name, std::vector<int> dims, double b
 
 int TransformerBuilder::weight(std::string name, std::vector<int> dims) {
   const int made = tensor(std::move(name), std::move(dims), batch_.weight_bytes, TensorRole::weight);
-  net_.tensors[made].frozen = batch_.lora_rank > 0;
+  net_.tensors[made].frozen = batch_.lora_rank > 0 || whole_.frozen;
   return made;
 }
 
 int TransformerBuilder::activation(std::string name, std::vector<int> dims) {
-  return tensor(std::move(name), std::move(dims), batch_.activation_bytes, TensorRole::activation);
+  return tensor(std::move(name), std::move(dims), batch_.activation_bytes, made_role());
 }
 
 /// fp32 statistics, gates and losses.
 int TransformerBuilder::statistic(std::string name, std::vector<int> dims, double bytes) {
-  return tensor(std::move(name), std::move(dims), bytes, TensorRole::activation);
+  return tensor(std::move(name), std::move(dims), bytes, made_role());
 }
 
 Access TransformerBuilder::whole(int tensor) const { return {tensor, net_.tensors[tensor].dims, -1, {}}; }

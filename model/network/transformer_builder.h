@@ -25,6 +25,8 @@ class TransformerBuilder {
   int dim(const char* name, std::int64_t extent, bool expected = false);
   int tensor(std::string name, std::vector<int> dims, double bytes, TensorRole role);
   int weight(std::string name, std::vector<int> dims);
+  /// What a frozen encoder makes has no gradient.
+  [[nodiscard]] TensorRole made_role() const { return whole_.frozen ? TensorRole::data : TensorRole::activation; }
   int activation(std::string name, std::vector<int> dims);
   int statistic(std::string name, std::vector<int> dims, double bytes = 4);
   [[nodiscard]] Access whole(int tensor) const;

@@ -34,6 +34,10 @@ Expected<bool> parse_causal(const std::string& text, const std::string& where) {
   return read_word(text, where, "causal", "full");
 }
 
+Expected<bool> parse_frozen(const std::string& text, const std::string& where) {
+  return read_word(text, where, "encoder", "none");
+}
+
 /// A part of a whole: "0.15".
 Expected<double> parse_share(const std::string& text, const std::string& where) {
   double share = 0;
@@ -251,6 +255,9 @@ constexpr RunField field_table[] = {
     {.id = FieldId::encoder_sequence, .key = "encoder_sequence", .flag = "--encoder-seq", .value = "N",
      .group = FieldGroup::batch, .doc = "positions of each sequence in front of the encoder (default: the network's own)",
      .type = tokens_of<&RunWishes::encoder_sequence, most_positions>()},
+    {.id = FieldId::freeze, .key = "freeze", .flag = "--freeze", .value = "WHAT", .group = FieldGroup::batch,
+     .doc = "encoder: it is not trained; or none (default)", .type = words_of<&RunWishes::frozen_encoder, parse_frozen>(),
+     .plain = "none"},
     {.id = FieldId::precision, .key = "precision", .flag = "--precision", .value = "TYPE", .group = FieldGroup::batch,
      .doc = "number type of the matrix products (default bf16)", .type = words_of<&RunWishes::precision,
      parse_precision>(), .axis = {.usual = usual_precisions, .all = all_precisions,

@@ -144,11 +144,18 @@ class Resolver {
   Expected<void> encoder_sequence() {
     NetworkSpec& network = scenario_.network.row;
     const bool told = request_.says(FieldId::encoder_sequence);
+    const bool freezes = request_.wishes().frozen_encoder;
     if (network.encoders.empty()) {
+      if (freezes)
+        return fail("--freeze", fmt::format("{} has no encoder in front of it", network.id), "--freeze none");
       if (!told) return {};
       return fail("--encoder-seq", fmt::format("{} has no encoder in front of it", network.id), "--seq alone");
     }
     NetworkSpec& encoder = network.encoders.front();
+    encoder.frozen = encoder.frozen || freezes;
+    if (encoder.frozen && encoder.tied_embeddings)
+      return fail("--freeze", fmt::format("the encoder of {} reads the network's own table of words", network.id),
+          "--freeze none");
     encoder.sequence = told ? request_.wishes().encoder_sequence
                             : assumed(FieldId::encoder_sequence, encoder.sequence, "the network's own");
     if (encoder.sequence == 0)
@@ -397,7 +404,7 @@ std::string in_words(const Scenario& scenario) {
       scenario.plan.lora_rank > 0 ? fmt::format(", LoRA rank {}", scenario.plan.lora_rank) : "";
   std::string lengths;
   for (const NetworkSpec& encoder : scenario.network.row.encoders)
-    lengths = fmt::format(", encoder of {} positions", encoder.sequence);
+    lengths = fmt::format(", {}encoder of {} positions", encoder.frozen ? "frozen " : "", encoder.sequence);
   return split + in_words(scenario.ways) + adapters + lengths;
 }
 

@@ -132,7 +132,10 @@ std::string write_scenario(const Scenario& scenario) {
   if (plan.lora_rank > 0) file["lora"] = plan.lora_rank;
   if (scenario.network.row.masked_share > 0)
     file["masked_share"] = fmt::format("{}", scenario.network.row.masked_share);
-  if (!scenario.network.row.encoders.empty()) file["encoder_sequence"] = scenario.network.row.encoders.front().sequence;
+  for (const NetworkSpec& encoder : scenario.network.row.encoders) {
+    file["encoder_sequence"] = encoder.sequence;
+    if (encoder.frozen) file["freeze"] = "encoder";
+  }
   file["global_batch"] = plan.global_batch;
   file["sequence"] = plan.sequence;
   if (scenario.pipeline.slices > 1) file["seq_splits"] = scenario.pipeline.slices;

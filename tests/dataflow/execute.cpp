@@ -31,9 +31,11 @@ class RankedBlock {
   }
   void give_input(const std::vector<double>& whole) { put(placed_.input, whole); }
   void give_read(std::size_t i, const std::vector<double>& whole) { put(placed_.reads[i].value, whole); }
-  void give_loan_gradient(std::size_t i, const std::vector<double>& whole) { put(placed_.loans[i].gradient, whole); }
+  void give_loan_gradient(std::size_t i, const std::vector<double>& whole) {
+    if (placed_.loans[i].gradient >= 0) put(placed_.loans[i].gradient, whole);
+  }
   void give_read_gradient(std::size_t i, const std::vector<double>& whole) {
-    put(placed_.reads[i].gradient_before, whole);
+    if (placed_.reads[i].gradient_before >= 0) put(placed_.reads[i].gradient_before, whole);
   }
   void give_output_gradient(const std::vector<double>& whole) {
     if (placed_.output_gradient >= 0) put(placed_.output_gradient, whole);
@@ -69,6 +71,7 @@ class RankedBlock {
 
   void step(Executed& out) {
     for (const WeightChain& chain : placed_.chains) {
+      if (net_.tensors[chain.tensor].frozen) continue;
       const int sum = last_written(placed_.backward, chain.tensor, true);
       if (sum < 0) refuse(net_.tensors[chain.tensor].name + " gets no gradient");
       if (placed_.copies[sum].place != chain.accumulator)
@@ -77,10 +80,12 @@ class RankedBlock {
     }
     for (const PlacedItem& item : placed_.step)
       if (item.when == When::once_last_use) run(item);
-    for (const WeightChain& chain : placed_.chains) update(chain, out);
+    for (const WeightChain& chain : placed_.chains)
+      if (!net_.tensors[chain.tensor].frozen) update(chain, out);
     for (const PlacedItem& item : placed_.step)
       if (item.when == When::tail) run(item);
     for (const WeightChain& chain : placed_.chains) {
+      if (net_.tensors[chain.tensor].frozen) continue;
       const int moved = last_written(placed_.step, chain.tensor, false, When::tail),
                 home = moved >= 0 ? moved : updated_of(chain);
       if (placed_.copies[home].place != chain.home)
@@ -311,7 +316,8 @@ void run_all(const Network& net, const PlacedNetwork& placed, const GivenValues&
     run.forget();
     run.backward();
     for (std::size_t i = 0; i < net.blocks[b].reads.size(); ++i)
-      read_gradients[net.blocks[b].reads[i]] = run.whole(run.placed().reads[i].gradient);
+      if (const int gradient = run.placed().reads[i].gradient; gradient >= 0)
+        read_gradients[net.blocks[b].reads[i]] = run.whole(gradient);
     if (run.placed().input_gradient >= 0) out.input_gradient = run.whole(run.placed().input_gradient);
     else out.input_gradient.clear();
   }

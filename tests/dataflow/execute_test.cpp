@@ -123,6 +123,20 @@ TEST(Execute, GradientsOfAttentionOverAnEncoderAreTrue) {
   expect_true_gradients(build_network(some, {2, 3, 2, 2}, AttentionForm::unfused));
 }
 
+/// Nothing goes back through it, and its weights are no one's to change.
+TEST(Execute, AFrozenEncoderHasNoGradients) {
+  NetworkSpec spec = tiny_encoder_decoder();
+  spec.encoders.front().frozen = true;
+  const Network net = build_network(spec, {2, 3, 2, 2}, AttentionForm::fused);
+  const PlacedNetwork placed = placed_of(net, "mesh one:1");
+  EXPECT_EQ(execute(net, placed, some_values(net, 3)).error, "");
+  for (std::size_t b = 0; b < net.blocks.size(); ++b) {
+    if (!net.blocks[b].name.starts_with("encoder")) continue;
+    EXPECT_TRUE(placed.blocks[b].backward.empty()) << net.blocks[b].name;
+    EXPECT_TRUE(placed.blocks[b].saved.empty()) << net.blocks[b].name;
+  }
+}
+
 TEST(Execute, GradientsOfRelativePositionsAreTrue) {
   NetworkSpec spec = tiny_encoder_decoder();
   spec.encoders.front().features = 0;

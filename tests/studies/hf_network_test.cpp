@@ -155,6 +155,31 @@ TEST(HfNetwork, NetworksOfNumbersAreAskedForTheirLengths) {
   EXPECT_THAT(run_line("predict vit-large --gpus 8 --seq 400").err, HasSubstr("learned positions for 197"));
 }
 
+TEST(HfNetwork, AFrozenEncoderHasNoBackwardAndNoOptimizer) {
+  const std::string line = "predict whisper-large-v3 --machine dgx-h100 --gpus 8 --micro-batch 8";
+  const auto all = nlohmann::json::parse(run_line(line + " --json").out),
+             some = nlohmann::json::parse(run_line(line + " --freeze encoder --json").out);
+  const auto part = [](const nlohmann::json& json, const char* what) {
+    return json.at("memory").at("by_lifetime_bytes").at(what).get<double>();
+  };
+  // The encoder has 636,968,960 of 1,543,490,560 parameters; with zero 1 an eighth of 12 bytes for each trained one.
+  EXPECT_EQ(part(all, "weights"), part(some, "weights"));
+  EXPECT_NEAR(part(some, "optimizer") / part(all, "optimizer"), 906521600.0 / 1543490560, 1e-3);
+  EXPECT_LT(part(some, "activations"), 0.6 * part(all, "activations"));
+  EXPECT_NEAR(some.at("phases_s").at("forward").get<double>() / all.at("phases_s").at("forward").get<double>(), 1, 0.03)
+      << "fewer weights are gathered beside it";
+  EXPECT_LT(some.at("phases_s").at("backward").get<double>(), 0.6 * all.at("phases_s").at("backward").get<double>());
+  EXPECT_LT(some.at("mfu").get<double>(), 1.3 * all.at("mfu").get<double>()) << "its backward is not counted either";
+  EXPECT_THAT(run_line(line + " --freeze encoder").out, HasSubstr("frozen encoder of 1500 positions"));
+  EXPECT_THAT(run_line("predict llama3-8b --gpus 8 --freeze encoder").err, HasSubstr("has no encoder"));
+  EXPECT_THAT(run_line("predict t5-v1.1-xxl --gpus 8 --freeze encoder").err, HasSubstr("own table of words"));
+  EXPECT_THAT(run_line(line + " --freeze all").err, HasSubstr("encoder"));
+  const std::string again = testing_program::own_path("frozen.json");
+  std::ofstream(again) << run_line(line + " --freeze encoder --print-scenario").out;
+  EXPECT_EQ(
+      nlohmann::json::parse(run_line("predict " + again + " --json").out).at("step_time_s"), some.at("step_time_s"));
+}
+
 /// Every framework's file says what it does not hold.
 TEST(HfNetwork, NetworksOfNumbersAreWrittenWithWhatTheFilesLack) {
   for (const char* network : {"flux.1-dev", "t5-v1.1-xxl", "vit-large", "dit-xl-2", "wan2.1-14b", "whisper-large-v3"})

@@ -28,7 +28,7 @@ std::string read_back_line(
   const double masked = scenario.network.row.masked_share;
   std::string lengths;
   for (const NetworkSpec& encoder : scenario.network.row.encoders)
-    lengths = fmt::format(" --encoder-seq {}", encoder.sequence);
+    lengths = fmt::format(" --encoder-seq {}{}", encoder.sequence, encoder.frozen ? " --freeze encoder" : "");
   return fmt::format("stepcast predict {} {} {}{}{}{}{}{}{}", network, flag, file, beside.empty() ? "" : " ", beside,
       flag_beside("--machine", scenario.machine.id), flag_beside("--stack", scenario.stack.id),
       masked > 0 ? fmt::format(" --masked-share {}", masked) : "", lengths);

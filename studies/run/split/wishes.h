@@ -36,6 +36,7 @@ struct RunWishes : SplitWishes {
   LayoutChoice layout;
   std::int64_t nodes = 0, data_ways = 0;        ///< other ways to say gpus: settle_gpus(); 0: not said
   std::int64_t seq_splits = 1, memory_cap = 0;  ///< memory_cap 0: none
+  bool frozen_encoder = false;                  ///< the encoder is not trained
   double masked_share = 0;                      ///< of positions whose word is guessed; 0: not said
   std::int64_t lora_rank = 0;                   ///< 0: all weights are trained
   std::optional<Precision> precision;           ///< unset: bf16, or the first of the usual types that the GPU has
