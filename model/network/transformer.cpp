@@ -212,14 +212,16 @@ Operator& TransformerBuilder::add(std::string name, Tags tags, OperatorKind kind
 /// the rank to the output's own.
 void TransformerBuilder::adapter(const std::string& name, const Tags& tags, int output, int x, int w) {
   const std::vector<int> in = net_.tensors[x].dims, out = net_.tensors[output].dims, both = net_.tensors[w].dims;
-  std::vector<int> a_dims, b_dims{z_};
+  std::vector<int> a_dims, b_dims{z_}, rows;
+  for (int d : in)
+    if (!contains(both, d)) rows.push_back(d);
+  rows.push_back(z_);
   for (int d : both) {
     const bool contracted = contains(in, d);
     (contracted ? a_dims : b_dims).push_back(d);
   }
   a_dims.push_back(z_);
-  const int a = weight(name + ".A", a_dims), b = weight(name + ".B", b_dims),
-            low = activation(name + ".low", {b_, s_, z_});
+  const int a = weight(name + ".A", a_dims), b = weight(name + ".B", b_dims), low = activation(name + ".low", rows);
   net_.tensors[a].frozen = net_.tensors[b].frozen = false;
   add(name + ".lora_a", tags, OperatorKind::einsum, "", low, {x, a}).monoid = Monoid::sum;
   add(name + ".lora_b", tags, OperatorKind::einsum, "", output, {low, b}).monoid = Monoid::sum;
@@ -227,7 +229,7 @@ void TransformerBuilder::adapter(const std::string& name, const Tags& tags, int 
 
 Operator& TransformerBuilder::product(std::string name, Tags tags, int output, int x, int w, std::string kernel) {
   const std::string& tag = tags.back();
-  if (batch_.lora_rank > 0 && (tag == "attn.qkv" || tag == "attn.out" || tag == "mlp"))
+  if (batch_.lora_rank > 0 && !whole_.frozen && (tag == "attn.qkv" || tag == "attn.out" || tag == "mlp"))
     adapter(name, tags, output, x, w);
   Operator& op = add(std::move(name), std::move(tags), OperatorKind::einsum, "", output, {x, w}, std::move(kernel));
   op.monoid = Monoid::sum;

@@ -47,6 +47,17 @@ TEST(Encoder, KeysAndValuesAreMadeOnceForEveryPositionOfTheEncoder) {
   EXPECT_DOUBLE_EQ(model_flops(n, 3, 3, false) - alone, 3 * (queries + keys + core + intake));
 }
 
+TEST(Encoder, AdaptersStandOnTheRowsThatTheyAdapt) {
+  const NetworkSpec& t5 = **find_row(built_in().networks, "t5-v1.1-xxl", "network");
+  BatchShape batch{1, 128, 2, 2};
+  batch.lora_rank = 4;
+  const Network net = build_network(t5, batch, AttentionForm::fused);
+  EXPECT_TRUE(check_graph(net));
+  const auto rows = [&](const char* name) { return net.dims[net.tensors[net.find_tensor(name)].dims[1]].name; };
+  EXPECT_EQ(rows("attn.qkv.cross.K.low"), "s.encoder");
+  EXPECT_EQ(rows("attn.qkv.cross.Q.low"), "s");
+}
+
 constexpr const char* decoder = R"({"id": "own", "name": "own", "source": "test", "layers": 2, "hidden": 64,
   "ffn_hidden": 128, "heads": 4, "vocab": 100, "sequence": 32, "norm": "rmsnorm", "activation": "gelu",
   "positions": "rope")";
