@@ -21,8 +21,7 @@ class TransformerBuilder {
  private:
   using Tags = std::vector<std::string>;
 
-  // transformer.cpp: pieces that every part uses
-  int dim(const char* name, std::int64_t extent, bool expected = false);
+  // transformer_pieces.cpp: what every part uses
   int tensor(std::string name, std::vector<int> dims, double bytes, TensorRole role);
   int weight(std::string name, std::vector<int> dims);
   /// What a frozen encoder makes has no gradient.
@@ -40,6 +39,9 @@ class TransformerBuilder {
   int norm(const std::string& name, int x, Tags tags, std::size_t over, bool scaled, Norm kind);
   int biased(const std::string& name, int x, std::vector<int> dims, Tags tags, const std::string& kernel);
   int dropped(const std::string& name, int x, Tags tags, const std::string& kernel);
+
+  // transformer.cpp
+  int dim(const char* name, std::int64_t extent, bool expected = false);
   [[nodiscard]] std::vector<int> streamed() const;
   void start_block(const std::string& name, std::int64_t repeat, Block::Place place);
   void embedding();

@@ -90,7 +90,7 @@ void flux(HfReader& r) {
   n.ffn_hidden = 4 * n.hidden;
   n.features = r.size("in_channels");
   n.outputs = patch * patch * (r.config.has("out_channels") ? r.size("out_channels") : n.features);
-  constexpr std::int64_t waves = 256;
+  constexpr std::int64_t waves = 256;  // CombinedTimestepGuidanceTextProjEmbeddings: Timesteps(num_channels=256)
   n.modulation.frequencies = waves;
   n.modulation.pooled = r.size("pooled_projection_dim");
   n.modulation.guidance = r.flag_or("guidance_embeds", false);

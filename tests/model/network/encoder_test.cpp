@@ -81,6 +81,9 @@ TEST(Encoder, AFileOfOnesOwnSaysWhatIsWrong) {
   says(with + R"(}, "pattern": "*x-")", "reads words or numbers");
   says(with + R"(, "vocab": 50, "features": 8}, "pattern": "*x-")", "reads words or numbers");
   says(with + R"(, "vocab": 50, "mixer": {}}, "pattern": "*x-")", "mixer");
+  says(with + R"(, "vocab": 50, "kv_heads": 3}, "pattern": "*x-")", "own.json:/encoder/kv_heads");
+  says(with + R"(, "vocab": 50}, "pattern": "*x-", "attention_sinks": true)", "is plain");
+  says(R"(, "linear_bias": true, "modulation": {"frequencies": 8})", "no network of words");
   says(with + R"(, "features": 8, "joins": true}, "pattern": "*-")", "no layer has weights for them");
   says(R"(, "features": 8)", "words or numbers");
   says(R"(, "outputs": 8)", "a network of words guesses words");

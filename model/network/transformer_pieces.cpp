@@ -1,0 +1,106 @@
+// Pieces that every part of a transformer is made of: tensors, products with their adapters, norms, biases, dropout.
+#include "model/base/contains.h"
+#include "model/network/transformer_builder.h"
+
+namespace stepcast {
+
+int TransformerBuilder::tensor(std::string name, std::vector<int> dims, double bytes, TensorRole role) {
+  net_.tensors.push_back({std::move(name), std::move(dims), bytes, role});
+  return static_cast<int>(net_.tensors.size()) - 1;
+}
+
+int TransformerBuilder::weight(std::string name, std::vector<int> dims) {
+  const int made = tensor(std::move(name), std::move(dims), batch_.weight_bytes, TensorRole::weight);
+  net_.tensors[made].frozen = batch_.lora_rank > 0 || whole_.frozen;
+  return made;
+}
+
+int TransformerBuilder::activation(std::string name, std::vector<int> dims) {
+  return tensor(std::move(name), std::move(dims), batch_.activation_bytes, made_role());
+}
+
+/// fp32 statistics, gates and losses.
+int TransformerBuilder::statistic(std::string name, std::vector<int> dims, double bytes) {
+  return tensor(std::move(name), std::move(dims), bytes, made_role());
+}
+
+Access TransformerBuilder::whole(int tensor) const { return {tensor, net_.tensors[tensor].dims, -1, {}}; }
+
+Operator& TransformerBuilder::add(std::string name, Tags tags, OperatorKind kind, std::string function, int output,
+    std::initializer_list<int> inputs, std::string kernel) {
+  Operator op;
+  op.name = std::move(name);
+  op.tags = std::move(tags);
+  op.kind = kind;
+  op.function = std::move(function);
+  op.output = whole(output);
+  for (int input : inputs) op.inputs.push_back(whole(input));
+  op.kernel = std::move(kernel);
+  return net_.blocks.back().operators.emplace_back(std::move(op));
+}
+
+/// y += (x A) B beside y += x W (LoRA, Hu et al. 2021, arXiv 2106.09685): A takes x's contracted dims to the rank, B
+/// the rank to the output's own.
+void TransformerBuilder::adapter(const std::string& name, const Tags& tags, int output, int x, int w) {
+  const std::vector<int> in = net_.tensors[x].dims, out = net_.tensors[output].dims, both = net_.tensors[w].dims;
+  std::vector<int> a_dims, b_dims{z_}, rows;
+  for (int d : in)
+    if (!contains(both, d)) rows.push_back(d);
+  rows.push_back(z_);
+  for (int d : both) {
+    const bool contracted = contains(in, d);
+    (contracted ? a_dims : b_dims).push_back(d);
+  }
+  a_dims.push_back(z_);
+  const int a = weight(name + ".A", a_dims), b = weight(name + ".B", b_dims), low = activation(name + ".low", rows);
+  net_.tensors[a].frozen = net_.tensors[b].frozen = false;
+  add(name + ".lora_a", tags, OperatorKind::einsum, "", low, {x, a}).monoid = Monoid::sum;
+  add(name + ".lora_b", tags, OperatorKind::einsum, "", output, {low, b}).monoid = Monoid::sum;
+}
+
+Operator& TransformerBuilder::product(std::string name, Tags tags, int output, int x, int w, std::string kernel) {
+  const std::string& tag = tags.back();
+  if (batch_.lora_rank > 0 && !whole_.frozen && (tag == "attn.qkv" || tag == "attn.out" || tag == "mlp"))
+    adapter(name, tags, output, x, w);
+  Operator& op = add(std::move(name), std::move(tags), OperatorKind::einsum, "", output, {x, w}, std::move(kernel));
+  op.monoid = Monoid::sum;
+  return op;
+}
+
+/// y = norm(x) over x's last dims, `over` of them: q[...] += moments(x); y = x, q, gamma (, beta). LayerNorm's q holds
+/// mean and variance (8 bytes).
+int TransformerBuilder::norm(const std::string& name, int x, Tags tags, std::size_t over, bool scaled, Norm kind) {
+  const std::vector<int> dims = net_.tensors[x].dims,
+                         rows(dims.begin(), dims.end() - static_cast<std::ptrdiff_t>(over)),
+                         last(dims.end() - static_cast<std::ptrdiff_t>(over), dims.end());
+  const char* function = kind == Norm::rmsnorm ? "rmsnorm" : "layernorm";
+  const int q = statistic(name + ".q", rows, kind == Norm::rmsnorm ? 4 : 8);
+  const int y = activation(name + ".y", dims);
+  add(name + ".q", tags, OperatorKind::nonlinear, "square", q, {x}, "norm").monoid = Monoid::sum;
+  if (!scaled) {
+    add(name + ".y", tags, OperatorKind::nonlinear, function, y, {x, q}, "norm");
+    return y;
+  }
+  const int gamma = weight(name + ".gamma", last);
+  if (kind == Norm::layernorm)
+    add(name + ".y", tags, OperatorKind::nonlinear, function, y, {x, q, gamma, weight(name + ".beta", last)}, "norm");
+  else add(name + ".y", tags, OperatorKind::nonlinear, function, y, {x, q, gamma}, "norm");
+  return y;
+}
+
+int TransformerBuilder::biased(
+    const std::string& name, int x, std::vector<int> dims, Tags tags, const std::string& kernel) {
+  const int bias = weight(name + ".b", std::move(dims));
+  const int y = activation(name + ".biased", net_.tensors[x].dims);
+  add(name + ".bias", std::move(tags), OperatorKind::linear, "bias", y, {x, bias}, kernel);
+  return y;
+}
+
+int TransformerBuilder::dropped(const std::string& name, int x, Tags tags, const std::string& kernel) {
+  if (!spec_->dropout) return x;
+  const int y = activation(name + ".dropped", net_.tensors[x].dims);
+  add(name + ".dropout", std::move(tags), OperatorKind::linear, "dropout", y, {x}, kernel);
+  return y;
+}
+
+}  // namespace stepcast
