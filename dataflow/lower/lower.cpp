@@ -88,7 +88,8 @@ class Lowering {
 
   /// What every stage looks at would have to travel with the stream.
   Expected<void> check_encoder() const {
-    const bool reads = std::ranges::any_of(network_.blocks, [](const Block& block) { return !block.reads.empty(); });
+    const bool reads = std::ranges::any_of(
+        network_.blocks, [](const Block& block) { return !block.reads.empty() && block.place != Block::Place::first; });
     if (reads && layout_.stages > 1)
       return fail(plan_.mapping_where,
           fmt::format("layers on {} stages that look at what stands on the first", layout_.stages), "one stage");

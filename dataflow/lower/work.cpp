@@ -169,6 +169,7 @@ double walked_keys(const Operator& op, double keys) {
   const auto all = static_cast<std::int64_t>(keys);
   const double seen = mean_keys(op.domain, op.reach, all);
   if (op.domain == Domain::all || op.domain == Domain::causal || op.domain == Domain::chosen) return seen;
+  if (op.domain == Domain::tile) return std::min(std::ceil(seen / attention_block) * attention_block, keys);
   return std::min(seen + attention_block, mean_keys(op.domain == Domain::band ? Domain::all : Domain::causal, 0, all));
 }
 

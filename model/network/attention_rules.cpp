@@ -23,7 +23,8 @@ void check_attention(Rules& rules) {
   const bool rope = n.positions == Positions::rope, latent = n.latent.kv_rank > 0;
   rules.require(!rope || latent || n.head_dim % 2 == 0, "head_dim",
       fmt::format("rotary positions turn pairs, and head_dim {} is odd", n.head_dim), "an even head_dim");
-  rules.require(n.positions != Positions::learned || n.max_positions >= n.sequence, "max_positions",
+  const bool covered = n.max_positions >= n.sequence || (n.max_positions > 0 && !n.projectors.empty());
+  rules.require(n.positions != Positions::learned || covered, "max_positions",
       fmt::format("the learned position table has {} rows, the sequence {}", n.max_positions, n.sequence),
       "max_positions of at least sequence");
 }
@@ -135,7 +136,10 @@ void check_crossing(Rules& rules) {
   for (const LayerShape& shape : n.shapes)
     rules.require(!(shape.joint && shape.parallel) && (!shape.parallel || (joins && n.linear_bias)), "shapes",
         "parallel layers stand behind joint ones, with biases", "joint or parallel");
-  rules.require(crosses == (!n.encoders.empty() && !joins), crosses ? "encoder" : "pattern",
+  const bool fills = !n.encoders.empty() && !n.encoders.front().projectors.empty();
+  rules.require(!fills || (n.features == 0 && !joins && n.streams == 1), "encoder/projectors",
+      "rows of images stand in place of words in one stream", "a network of words, and an encoder that does not join");
+  rules.require(crosses == (!n.encoders.empty() && !joins && !fills), crosses ? "encoder" : "pattern",
       crosses ? "layers look at an encoder, which nothing describes" : "no layer looks at the encoder",
       crosses ? "\"encoder\": {\"layers\": ...}" : "x in the words of some layers: \"*x-\"");
   rules.require(std::ranges::none_of(n.mtp_pattern, &LayerKind::crosses), "mtp_pattern",

@@ -97,6 +97,27 @@ struct Modulation {
   bool shared = false;           ///< one product makes the vectors of all layers, each adds a table (Wan)
 };
 
+/// A step from an encoder's positions to positions of the network's own sequence.
+struct ProjectorStep {
+  enum class Kind : std::uint8_t {
+    norm,    ///< of each row
+    merge,   ///< so many neighbours become one row, side by side
+    mean,    ///< so many neighbours become one row, their mean
+    matrix,  ///< to so many numbers
+  };
+  Kind kind = Kind::matrix;
+  std::int64_t size = 0;
+  Norm norm = Norm::rmsnorm;
+  bool bias = false, activated = false;  ///< of a matrix: GELU behind it
+  bool operator==(const ProjectorStep&) const = default;
+};
+using Projector = std::vector<ProjectorStep>;
+/// "merge 4", "layernorm", "4608 bias gelu".
+std::string projector_word(const ProjectorStep& step);
+std::optional<ProjectorStep> projector_step(std::string_view word);
+/// Positions of the encoder that one row behind stands for.
+std::int64_t positions_merged(const Projector& projector);
+
 /// What follows the mixing of positions in a layer.
 enum class Feed : std::uint8_t { none, mlp, experts };
 
@@ -186,11 +207,17 @@ struct NetworkSpec {
   /// Numbers that each position of the input has in place of a word: vocab is 0 then.
   std::int64_t features = 0;
   Intake intake = Intake::matrix;
-  bool joins = false;        ///< of an encoder: its positions stand in front of the network's own, in one sequence
-  bool frozen = false;       ///< of an encoder: it is not trained, and nothing goes back through it
-  bool class_token = false;  ///< the first position is not of the input but learned (ViT)
-  std::int64_t classes = 0;  ///< that the first position is sorted into, in place of words
-  std::int64_t outputs = 0;  ///< numbers that each position gives, by their squared error, in place of words
+  bool joins = false;  ///< of an encoder: its positions stand in front of the network's own, in one sequence
+  /// Of an encoder of images: its rows stand in place of words in the network's own sequence, behind these. Several
+  /// read the same positions, and their rows are added up (Qwen3-VL's go to its first layers one by one).
+  std::vector<Projector> projectors;
+  std::int64_t images = 0;         ///< of such an encoder: sequences of its own in each of the network's; 0: text alone
+  bool frozen = false;             ///< not trained; through an encoder nothing goes back then
+  bool frozen_projectors = false;  ///< not trained, apart from the encoder's layers
+  bool no_intake_bias = false;     ///< features are taken in without one, whatever the layers have
+  bool class_token = false;        ///< the first position is not of the input but learned (ViT)
+  std::int64_t classes = 0;        ///< that the first position is sorted into, in place of words
+  std::int64_t outputs = 0;        ///< numbers that each position gives, by their squared error, in place of words
   Modulation modulation;
   std::int64_t mtp_layers = 0;         ///< multi-token prediction modules behind the last layer (DeepSeek-V3)
   std::vector<LayerKind> mtp_pattern;  ///< layers of a module; empty: one, of attention and experts or MLP
@@ -321,6 +348,10 @@ std::int64_t parameter_count(const NetworkSpec& spec);
 
 /// Of them those of the encoder, without a table of words that it shares with the network. 0: there is none.
 std::int64_t encoder_parameter_count(const NetworkSpec& spec);
+/// Of those what takes an encoder's positions to the network's.
+std::int64_t projector_parameter_count(const NetworkSpec& spec);
+/// Rows that the encoder's images take up in a sequence of the network. 0: none do.
+std::int64_t image_positions(const NetworkSpec& spec);
 
 /// Model FLOPs of one training step of `tokens` tokens: forward x 3, no recompute; matrix products and attention
 /// core only. Causal counts half the core, and of a window or a chunk the mean number of keys that a query sees;

@@ -236,6 +236,36 @@ void derive_sizes(NetworkSpec& n) {
   else if (n.heads > 0 && n.hidden % n.heads == 0) n.head_dim = n.hidden / n.heads;
 }
 
+/// Each leads from the encoder's width to the network's, and all to as many rows.
+void check_projectors(Rules& rules, const NetworkSpec& network) {
+  const NetworkSpec& n = rules.n;
+  const bool projects = !n.projectors.empty();
+  rules.require(projects || (n.images == 0 && !n.frozen_projectors), "images", "nothing takes its positions to words",
+      "projectors");
+  rules.require(!projects || (n.features > 0 && n.layers > 0 && n.intake == Intake::matrix), "projectors",
+      "an encoder of images reads patches and has layers", "features, layers and no intake");
+  for (const Projector& steps : n.projectors) {
+    std::int64_t width = n.hidden;
+    for (const ProjectorStep& step : steps) {
+      if (step.kind == ProjectorStep::Kind::merge) width *= step.size;
+      if (step.kind == ProjectorStep::Kind::matrix) width = step.size;
+      constexpr std::int64_t widest = 100'000'000;
+      rules.require(width <= widest, "projectors", "a row is too wide", "narrower merges");
+      if (rules.broken()) return;
+    }
+    rules.require(width == network.hidden && !steps.empty() && steps.back().kind == ProjectorStep::Kind::matrix,
+        "projectors", fmt::format("the last step gives {} numbers for a stream of {}", width, network.hidden),
+        fmt::format("\"matrix {}\" at the end", network.hidden));
+    rules.require(positions_merged(steps) == positions_merged(n.projectors.front()), "projectors",
+        "several give different numbers of rows", "as many merged positions in each");
+    const std::int64_t patches = n.sequence - (n.class_token ? 1 : 0);
+    rules.require(n.sequence == 0 || patches % positions_merged(steps) == 0, "sequence",
+        fmt::format(
+            "{} patches of an image are no multiple of the {} that are merged", patches, positions_merged(steps)),
+        "a multiple of them");
+  }
+}
+
 /// Words of the network's table, or features; as large as it may be on its own.
 Expected<NetworkSpec> complete_encoder(NetworkSpec encoder, const NetworkSpec& network, const std::string& where) {
   const std::int64_t words = encoder.vocab;
@@ -259,8 +289,10 @@ Expected<NetworkSpec> complete_encoder(NetworkSpec encoder, const NetworkSpec& n
   check_sizes(rules);
   check_total(rules);
   detail::check_attention(rules);
+  detail::check_window(rules);
   detail::check_crossing(rules);
   check_features(rules);
+  check_projectors(rules, network);
   if (rules.broken()) return tl::unexpected(*rules.first());
   return encoder;
 }

@@ -182,6 +182,54 @@ constexpr auto modulation_members = [](auto& file, auto& modulation) {
   file.rare("shared", modulation.shared);
 };
 
+/// "layernorm, merge 4, matrix 5120 bias gelu, matrix 3584 bias".
+constexpr auto read_projectors = [](JsonObject& file, std::vector<Projector>& projectors) {
+  std::vector<std::string> texts;
+  file.optional("projectors", texts);
+  for (const std::string& text : texts) {
+    Projector& steps = projectors.emplace_back();
+    for (std::size_t begin = 0; begin <= text.size();) {
+      const std::size_t end = std::min(text.find(", ", begin), text.size());
+      const auto step = projector_step(std::string_view(text).substr(begin, end - begin));
+      file.require(step.has_value(), "projectors",
+          fmt::format("'{:.40}' is no step of a projector", text.substr(begin, end - begin)),
+          "rmsnorm, layernorm, merge 4, mean 16, matrix 3584 [bias] [gelu], a comma and a blank between them");
+      if (step) steps.push_back(*step);
+      begin = end + 2;
+    }
+  }
+};
+constexpr auto write_projectors = [](RowWriter& json, const std::vector<Projector>& projectors) {
+  std::vector<std::string> texts;
+  for (const Projector& steps : projectors) {
+    std::string& text = texts.emplace_back();
+    for (const ProjectorStep& step : steps) text += (text.empty() ? "" : ", ") + projector_word(step);
+  }
+  json.unless(std::vector<std::string>(), "projectors", texts);
+};
+
+/// What layers are like, of a network and of its encoder.
+constexpr auto layer_members = [](auto& file, auto& spec) {
+  file.part("window", spec.window.positions > 0, spec.window, window_members);
+  file.choice("norm", spec.norm, norm_names);
+  file.rare_choice("norm_place", spec.norm_place, place_names);
+  file.choice("activation", spec.activation, activation_names);
+  file.choice("positions", spec.positions, position_names);
+  file.rare("max_positions", spec.max_positions, sequence_range);
+  file.rare("distances", spec.distances, or_none(width_range));
+  file.optional("linear_bias", spec.linear_bias);
+  file.optional("qkv_bias", spec.qkv_bias);
+  file.optional("out_bias", spec.out_bias);
+  file.rare("no_key_bias", spec.no_key_bias);
+  file.optional("qk_norm", spec.qk_norm);
+  file.rare("qk_norm_width", spec.qk_norm_width);
+  file.rare("qk_norm_rms", spec.qk_norm_rms);
+  file.rare("value_norm", spec.value_norm);
+  file.optional("tied_embeddings", spec.tied_embeddings);
+  file.optional("embedding_norm", spec.embedding_norm);
+  file.optional("dropout", spec.dropout);
+};
+
 /// An encoder: layers of one kind, read from words or from numbers at each position; or no layers, and these alone.
 constexpr auto encoder_members = [](auto& file, auto& spec) {
   file.read("layers", spec.layers, or_none(layer_range));
@@ -193,21 +241,16 @@ constexpr auto encoder_members = [](auto& file, auto& spec) {
   file.rare("vocab", spec.vocab, or_none(vocab_range));
   file.rare("features", spec.features, or_none(width_range));
   file.rare_choice("intake", spec.intake, intake_names);
+  file.rare("no_intake_bias", spec.no_intake_bias);
+  file.rare("class_token", spec.class_token);
   file.rare("joins", spec.joins);
+  file.reading(read_projectors, spec.projectors);
+  file.writing(write_projectors, spec.projectors);
+  file.rare("images", spec.images, or_none(IntegerRange{0, 1'000'000}));
   file.rare("frozen", spec.frozen);
+  file.rare("frozen_projectors", spec.frozen_projectors);
   file.rare("sequence", spec.sequence, or_none(sequence_range));
-  file.rare("max_positions", spec.max_positions, sequence_range);
-  file.rare("distances", spec.distances, or_none(width_range));
-  file.choice("norm", spec.norm, norm_names);
-  file.choice("activation", spec.activation, activation_names);
-  file.choice("positions", spec.positions, position_names);
-  file.optional("linear_bias", spec.linear_bias);
-  file.rare("qkv_bias", spec.qkv_bias);
-  file.rare("out_bias", spec.out_bias);
-  file.rare("no_key_bias", spec.no_key_bias);
-  file.rare("qk_norm", spec.qk_norm);
-  file.rare("tied_embeddings", spec.tied_embeddings);
-  file.optional("dropout", spec.dropout);
+  layer_members(file, spec);
 };
 
 /// It is of the network's kind where it does not say otherwise: two-sided, and nothing else of it is the network's.
@@ -243,8 +286,6 @@ constexpr auto network_members = [](auto& file, auto& spec) {
   file.part("modulation", spec.modulation.frequencies > 0, spec.modulation, modulation_members);
   file.rare("vocab", spec.vocab, vocab_range);
   file.rare("sequence", spec.sequence, sequence_range);
-  file.rare("max_positions", spec.max_positions, sequence_range);
-  file.rare("distances", spec.distances, or_none(width_range));
   file.reading(read_encoder, spec.encoders);
   file.writing(write_encoder, spec.encoders);
   file.part("experts", spec.experts.count > 0, spec.experts, expert_members);
@@ -253,27 +294,16 @@ constexpr auto network_members = [](auto& file, auto& spec) {
   file.part("compressed_attention", spec.compressed.q_rank > 0, spec.compressed, compressed_members);
   file.unless(std::int64_t{1}, "streams", spec.streams, IntegerRange{1, 64});
   file.part("sparse_attention", spec.sparse.top_k > 0, spec.sparse, sparse_members);
-  file.part("window", spec.window.positions > 0, spec.window, window_members);
   file.writing(write_own_mixer, spec.mixer);
   file.writing(write_shapes, spec.shapes);
   file.writing([](RowWriter& json, const auto& row) { write_words(json, "pattern", row, row.pattern); }, spec);
   file.rare("mtp_layers", spec.mtp_layers, or_none(layer_range));
   file.reading(read_mtp_pattern, spec);
   file.writing([](RowWriter& json, const auto& row) { write_words(json, "mtp_pattern", row, row.mtp_pattern); }, spec);
-  file.choice("norm", spec.norm, norm_names);
-  file.rare_choice("norm_place", spec.norm_place, place_names);
-  file.choice("activation", spec.activation, activation_names);
-  file.choice("positions", spec.positions, position_names);
+  layer_members(file, spec);
   file.unless(true, "causal", spec.causal);
-  file.optional("linear_bias", spec.linear_bias);
-  file.optional("qkv_bias", spec.qkv_bias);
-  file.optional("out_bias", spec.out_bias);
-  file.rare("no_key_bias", spec.no_key_bias);
-  file.optional("qk_norm", spec.qk_norm);
-  file.rare("qk_norm_width", spec.qk_norm_width);
-  file.rare("qk_norm_rms", spec.qk_norm_rms);
+  file.rare("frozen", spec.frozen);
   file.rare("key_is_value", spec.key_is_value);
-  file.rare("value_norm", spec.value_norm);
   file.rare("layer_scale", spec.layer_scale);
   file.rare("attention_gate", spec.attention_gate);
   file.rare("attention_sinks", spec.attention_sinks);
@@ -286,9 +316,6 @@ constexpr auto network_members = [](auto& file, auto& spec) {
   file.rare("activation_parameters", spec.activation_parameters, IntegerRange{0, 1000});
   file.optional("parallel_block", spec.parallel_block);
   file.optional("norms_per_layer", spec.norms_per_layer, IntegerRange{1, 2});
-  file.optional("tied_embeddings", spec.tied_embeddings);
-  file.optional("embedding_norm", spec.embedding_norm);
-  file.optional("dropout", spec.dropout);
   file.rare("published_parameters", spec.published_parameters, IntegerRange{1, std::int64_t{1} << 60});
   file.rare("published_parameters_billion", spec.published_parameters_billion);
   file.reading(check_published, spec);

@@ -45,6 +45,8 @@ constexpr std::array kFunctions{
     FunctionRow{"conv", 0b11, false, 0},
     // scores of queries, keys and weights, and the best of each row
     FunctionRow{"index", 0b111, false, 0},    FunctionRow{"join", 0, false, 0},
+    // rows in place of others; means of neighbours
+    FunctionRow{"fill", 0, false, 0},         FunctionRow{"mean", 0, false, 0},
     // rows of a tensor, and tensors as rows of one, where they lie
     FunctionRow{"part", 0, false, 0},         FunctionRow{"parts", 0, false, 0},
     // scores and a bias by how far key and query are apart
@@ -171,6 +173,7 @@ bool has_tag(const Operator& op, const std::string& tag) { return op.name == tag
 double mean_keys(Domain domain, std::int64_t reach, std::int64_t positions) {
   const auto all = static_cast<double>(positions), near = static_cast<double>(reach);
   if (domain == Domain::all) return all;
+  if (domain == Domain::tile) return std::min(static_cast<double>(reach), all);
   if (domain == Domain::band) return 2 * mean_keys(Domain::window, reach, positions) - 1;
   if (domain == Domain::causal || reach >= positions) return (all + 1) / 2;
   if (domain == Domain::window || domain == Domain::chosen) return near - near * (near - 1) / (2 * all);

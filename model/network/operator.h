@@ -61,6 +61,7 @@ enum class Domain : std::uint8_t {
   window,  ///< query - reach < key <= query
   band,    ///< query - reach < key < query + reach
   chunk,   ///< key <= query, both in the same chunk of `reach` positions
+  tile,    ///< both in the same chunk of `reach` positions, whichever comes first
   chosen,  ///< `reach` keys <= query that an indexer picks for each query
 };
 
@@ -142,7 +143,8 @@ struct ScanShape {
 std::vector<std::string> function_names();
 
 /// Keys that a query sees, the mean over `positions` queries: all of them, (s + 1) / 2 of s, W - W (W - 1) / (2 s) in a
-/// window of W < s or of W chosen ones, as many on either side of a band, (C + 1) / 2 in chunks of C that divide s.
+/// window of W < s or of W chosen ones, as many on either side of a band, (C + 1) / 2 in chunks of C that divide s, C
+/// in tiles.
 double mean_keys(Domain domain, std::int64_t reach, std::int64_t positions);
 
 /// FLOPs of the whole operator in one direction (forward), counting a multiply-add as two;

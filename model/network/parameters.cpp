@@ -244,7 +244,7 @@ double own_core_flops(const NetworkSpec& n, const LayerKind& kind, std::int64_t 
   if (n.sparse.top_k > 0) return sparse_core_flops(n, kind, sequence, causal);
   if (!kind.windowed) return core_flops(n, static_cast<double>(sequence) * (causal ? 0.5 : 1));
   const std::int64_t reach = std::min(n.window.positions, sequence);
-  if (!n.causal) return core_flops(n, mean_keys(Domain::band, reach, sequence));
+  if (!n.causal) return core_flops(n, mean_keys(n.window.chunks ? Domain::tile : Domain::band, reach, sequence));
   if (!causal) return core_flops(n, static_cast<double>(reach));
   return core_flops(n, mean_keys(n.window.chunks ? Domain::chunk : Domain::window, reach, sequence));
 }
@@ -279,7 +279,7 @@ Count stack_parameters(const NetworkSpec& n) {
   Count total = 0;
   for (std::size_t kind = 0; kind < all.kinds.size(); ++kind)
     total += all.count(kind) * layer_parameters(n, all.kinds[kind]);
-  if (n.layers > 0 && n.norm_place != NormPlace::behind_sum && n.modulation.frequencies == 0)
+  if (n.layers > 0 && n.norm_place != NormPlace::behind_sum && n.modulation.frequencies == 0 && n.projectors.empty())
     total += norm_size(n, n.hidden);
   // The position table has its own number of rows, whatever the training sequence.
   if (n.positions == Positions::learned) total += n.max_positions * n.hidden;
@@ -296,7 +296,7 @@ Count second_matrices(const NetworkSpec& n) {
 }
 Count feature_parameters(const NetworkSpec& n) {
   if (n.features == 0) return 0;
-  const Count biases = n.intake != Intake::matrix ? 2 : n.linear_bias ? 1 : 0;
+  const Count biases = n.intake != Intake::matrix ? 2 : n.linear_bias && !n.no_intake_bias ? 1 : 0;
   return feature_matrices(n) + second_matrices(n) + (biases + (n.class_token ? 1 : 0)) * n.hidden;
 }
 /// Per position; the first convolution walks twice as many frames.
@@ -304,9 +304,33 @@ double feature_flops(const NetworkSpec& n) {
   return 2 * static_cast<double>((n.intake == Intake::convolutions ? 2 : 1) * feature_matrices(n) + second_matrices(n));
 }
 
+/// From an encoder's positions to the network's: weights, and forward FLOPs of one image.
+struct ProjectorCount {
+  Count parameters = 0;
+  double flops = 0;
+};
+ProjectorCount count_projectors(const NetworkSpec& n) {
+  ProjectorCount count;
+  for (const Projector& steps : n.projectors) {
+    Count width = n.hidden, rows = n.sequence - (n.class_token ? 1 : 0);
+    for (const ProjectorStep& step : steps) {
+      switch (step.kind) {
+        case ProjectorStep::Kind::norm: count.parameters += step.norm == Norm::layernorm ? 2 * width : width; break;
+        case ProjectorStep::Kind::merge: width *= step.size; [[fallthrough]];
+        case ProjectorStep::Kind::mean: rows /= step.size; break;
+        case ProjectorStep::Kind::matrix:
+          count.parameters += (width + (step.bias ? 1 : 0)) * step.size;
+          count.flops += 2 * static_cast<double>(rows) * static_cast<double>(width) * static_cast<double>(step.size);
+          width = step.size;
+      }
+    }
+  }
+  return count;
+}
+
 Count encoder_parameters(const NetworkSpec& n) {
   const Count words = n.features > 0 || n.tied_embeddings ? 0 : n.vocab * n.hidden;
-  return stack_parameters(n) + words + feature_parameters(n);
+  return stack_parameters(n) + words + feature_parameters(n) + count_projectors(n).parameters;
 }
 
 /// Of a network of numbers: what takes them in, a sample's condition, and what is asked for.
@@ -342,6 +366,32 @@ double encoder_flops(const NetworkSpec& n) {
   return token * static_cast<double>(n.sequence);
 }
 
+/// Passes that count, of forward, gradients of what came in and gradients of weights: a part that is not trained has
+/// no gradients of weights, and no others where nothing in front of it is trained.
+constexpr double all_passes = 3;
+double passes_of(bool frozen, bool trained_before) {
+  return all_passes - (frozen ? 1 : 0) - (trained_before || !frozen ? 0 : 1);
+}
+
+/// Of all encoders with what takes their positions to the network's, in passes.
+double sample_encoder_flops(const NetworkSpec& n) {
+  double total = 0;
+  for (const NetworkSpec& encoder : n.encoders) {
+    const bool placed = !encoder.projectors.empty();
+    const double samples = placed ? static_cast<double>(encoder.images) : 1;
+    total += samples * (passes_of(encoder.frozen, false) * encoder_flops(encoder) +
+                           passes_of(encoder.frozen_projectors, !encoder.frozen) * count_projectors(encoder).flops);
+  }
+  return total;
+}
+
+/// Is anything trained in front of the network's own layers?
+bool trained_before(const NetworkSpec& n) {
+  return std::ranges::any_of(n.encoders, [](const NetworkSpec& encoder) {
+    return !encoder.frozen || (!encoder.projectors.empty() && !encoder.frozen_projectors);
+  });
+}
+
 }  // namespace
 
 double attention_flops(const NetworkSpec& network, const LayerKind& kind, std::int64_t sequence) {
@@ -363,6 +413,17 @@ std::int64_t encoder_parameter_count(const NetworkSpec& n) {
   return n.encoders.empty() ? 0 : encoder_parameters(n.encoders.front());
 }
 
+std::int64_t projector_parameter_count(const NetworkSpec& n) {
+  return n.encoders.empty() ? 0 : count_projectors(n.encoders.front()).parameters;
+}
+
+std::int64_t image_positions(const NetworkSpec& n) {
+  if (n.encoders.empty() || n.encoders.front().projectors.empty()) return 0;
+  const NetworkSpec& encoder = n.encoders.front();
+  const Count patches = encoder.sequence - (encoder.class_token ? 1 : 0);
+  return encoder.images * (patches / positions_merged(encoder.projectors.front()));
+}
+
 double model_flops(const NetworkSpec& n, double tokens, std::int64_t sequence, bool causal) {
   const LayerKinds all = layer_kinds(n, sequence);
   const auto hidden = static_cast<double>(n.hidden);
@@ -382,13 +443,10 @@ double model_flops(const NetworkSpec& n, double tokens, std::int64_t sequence, b
   for (std::size_t kind = 0; kind < all.kinds.size(); ++kind)
     total += static_cast<double>(all.count(kind)) * flops_of(all.kinds[kind]);
   total += feature_flops(n) + 2 * hidden * static_cast<double>(n.outputs);
-  if (sequence > 0) {
-    double sample = sample_flops(n);
-    constexpr double passes = 3;  // a frozen encoder has one
-    for (const NetworkSpec& encoder : n.encoders) sample += encoder_flops(encoder) / (encoder.frozen ? passes : 1);
-    total += sample / static_cast<double>(sequence);
-  }
-  return 3 * tokens * (total + static_cast<double>(n.mtp_layers) * module);
+  if (sequence > 0) total += sample_flops(n) / static_cast<double>(sequence);
+  const double before = sequence > 0 ? sample_encoder_flops(n) / static_cast<double>(sequence) : 0;
+  return tokens *
+         (passes_of(n.frozen, trained_before(n)) * (total + static_cast<double>(n.mtp_layers) * module) + before);
 }
 
 }  // namespace stepcast

@@ -11,7 +11,8 @@ namespace stepcast {
 
 TransformerBuilder::TransformerBuilder(
     const NetworkSpec& spec, const BatchShape& batch, AttentionForm form, Network& net, std::string prefix)
-    : prefix_(std::move(prefix)), spec_(&spec), whole_(spec), batch_(batch), form_(form), net_(net) {
+    : prefix_(std::move(prefix)), frozen_(spec.frozen), spec_(&spec), whole_(spec), batch_(batch), form_(form),
+      net_(net) {
   net_.dims.reserve(20 + 4 * spec.shapes.size());
   b_ = dim("b", batch.sequences);
   const bool joined = !spec.encoders.empty() && spec.encoders.front().joins;
@@ -26,8 +27,15 @@ TransformerBuilder::TransformerBuilder(
   h_ = dim("h", spec.hidden);
   // Compressed attention has one head of keys; its outputs go by groups.
   const std::int64_t groups = spec.compressed.q_rank > 0 ? spec.compressed.o_groups : spec.kv_heads;
-  g_ = dim("g", groups);
-  r_ = dim("r", spec.heads / groups);
+  // The groups and their queries are split as one: where an encoder's differ in one, both are its own.
+  const std::int64_t queries = spec.heads / groups;
+  const auto has = [&](const char* name, std::int64_t extent) {
+    const int known = net.find_dim(name);
+    return known >= 0 && net.dims[known].extent == extent;
+  };
+  const bool own_heads = prefix_.empty() || !has("g", groups) || !has("r", queries);
+  g_ = own_heads ? new_dim("g", groups) : dim("g", groups);
+  r_ = own_heads ? new_dim("r", queries) : dim("r", queries);
   d_ = dim("d", spec.latent.kv_rank > 0 ? spec.latent.nope_dim + spec.latent.rope_dim : spec.head_dim);
   f_ = dim("f", spec.ffn_hidden);
   if (spec.vocab > 0) v_ = dim("v", spec.vocab);
@@ -155,7 +163,7 @@ void TransformerBuilder::build() {
 }
 
 void TransformerBuilder::layers(Block::Place place) {
-  const LayerKinds all = layer_kinds(whole_, batch_.positions);
+  const LayerKinds all = layer_kinds(whole_, whole_.images > 0 ? whole_.sequence : batch_.positions);
   for (std::size_t kind = 0; kind < all.kinds.size(); ++kind) {
     layer(all.kinds[kind], all.count(kind), place);
     if (place == Block::Place::layers) net_.blocks.back().kind = static_cast<int>(kind);
@@ -169,6 +177,10 @@ int TransformerBuilder::dim(const char* name, std::int64_t extent, bool expected
   if (const int known = prefix_.empty() ? -1 : net_.find_dim(positions ? fmt::format("{}.{}", name, prefix_) : name);
       known >= 0 && !expected && net_.dims[known].extent == extent)
     return known;
+  return new_dim(name, extent, expected);
+}
+
+int TransformerBuilder::new_dim(const char* name, std::int64_t extent, bool expected) {
   net_.dims.push_back({prefix_.empty() ? name : fmt::format("{}.{}", name, prefix_), extent, expected});
   return static_cast<int>(net_.dims.size()) - 1;
 }
@@ -191,6 +203,7 @@ void TransformerBuilder::embedding() {
   } else {
     x = activation("X0", {b_, s_, h_});
     add("embed", {"embed"}, OperatorKind::select, "", x, {embedding_table_, tokens_}, "embedding").monoid = Monoid::sum;
+    if (image_positions(whole_) > 0) x = filled(x);
   }
   if (spec_->token_types > 0) {
     const int types = tensor("types", {b_, s_}, 8, TensorRole::data), looked_up = activation("X0.types", {b_, s_, h_}),
@@ -201,7 +214,16 @@ void TransformerBuilder::embedding() {
     add("embed.typed", {"embed"}, OperatorKind::linear, "add", y, {x, looked_up}, "embedding");
     x = y;
   }
-  if (spec_->positions == Positions::learned) {
+  if (spec_->positions == Positions::learned && !spec_->projectors.empty()) {
+    // Each image has the same positions, whose table may be of another size.
+    const int where = tensor("positions", {b_, s_}, 8, TensorRole::data),
+              looked_up = activation("X0.where", {b_, s_, h_}), y = activation("X0.positioned", {b_, s_, h_});
+    add("embed.where", {"embed"}, OperatorKind::select, "", looked_up,
+        {weight("P", {dim("pt", spec_->max_positions), h_}), where}, "embedding")
+        .monoid = Monoid::sum;
+    add("embed.positions", {"embed"}, OperatorKind::linear, "add", y, {x, looked_up}, "embedding");
+    x = y;
+  } else if (spec_->positions == Positions::learned) {
     const int table = weight("P", {s_, h_});
     const int y = activation("X0.positioned", {b_, s_, h_});
     add("embed.positions", {"embed"}, OperatorKind::linear, "bias", y, {x, table}, "embedding");

@@ -59,9 +59,14 @@ Operator& TransformerBuilder::fused_core(const Core& core, int q, std::initializ
 }
 
 void TransformerBuilder::windowed_core(Operator& core, bool windowed) {
-  if (!windowed) return;
-  core.domain = spec_->window.chunks ? Domain::chunk : spec_->causal ? Domain::window : Domain::band;
-  core.reach = spec_->window.positions;
+  const bool images = whole_.images > 1;  // side by side, and none sees another
+  if (!windowed && !images) return;
+  const bool chunks = spec_->window.chunks || !windowed;
+  core.domain = chunks && !spec_->causal ? Domain::tile
+                : chunks                 ? Domain::chunk
+                : spec_->causal          ? Domain::window
+                                         : Domain::band;
+  core.reach = windowed ? spec_->window.positions : whole_.sequence;
 }
 
 void TransformerBuilder::unfused_core(const Core& core, int q, int k, int v, int o) {
@@ -200,7 +205,8 @@ int TransformerBuilder::plain_attention(int x, bool windowed) {
   if (spec_->value_norm) v = norm("attn.norm.V", v, {"attn", "attn.qkv"}, 1, false);
   if (v != k) v = named("V", projected[2], v);
   const int o = activation("O", {b_, s_, g_, r_, d_});
-  if (form_ == AttentionForm::unfused && spec_->sparse.top_k == 0) {  // picked keys have kernels of their own
+  // Picked keys and images side by side have kernels of their own.
+  if (form_ == AttentionForm::unfused && spec_->sparse.top_k == 0 && whole_.images <= 1) {
     unfused_core(own_core(), q, k, v, o);
     return o;
   }

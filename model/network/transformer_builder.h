@@ -25,7 +25,9 @@ class TransformerBuilder {
   int tensor(std::string name, std::vector<int> dims, double bytes, TensorRole role);
   int weight(std::string name, std::vector<int> dims);
   /// What a frozen encoder makes has no gradient.
-  [[nodiscard]] TensorRole made_role() const { return whole_.frozen ? TensorRole::data : TensorRole::activation; }
+  [[nodiscard]] TensorRole made_role() const {
+    return frozen_ && whole_.frozen && !prefix_.empty() ? TensorRole::data : TensorRole::activation;
+  }
   int activation(std::string name, std::vector<int> dims);
   int statistic(std::string name, std::vector<int> dims, double bytes = 4);
   [[nodiscard]] Access whole(int tensor) const;
@@ -42,6 +44,7 @@ class TransformerBuilder {
 
   // transformer.cpp
   int dim(const char* name, std::int64_t extent, bool expected = false);
+  int new_dim(const char* name, std::int64_t extent, bool expected = false);
   [[nodiscard]] std::vector<int> streamed() const;
   void start_block(const std::string& name, std::int64_t repeat, Block::Place place);
   void embedding();
@@ -79,6 +82,12 @@ class TransformerBuilder {
   int joint_body(int x);
   int convolved(const std::string& name, int x, int taps);
   int cross_attention(int x, int y);
+
+  // transformer_projector.cpp
+  int projected(const std::string& name, int x, const ProjectorStep& step, int out);
+  void project(int x, const TransformerBuilder& network);
+  int patches_alone(int x);
+  int filled(int x);
 
   // transformer_modulation.cpp
   void condition();
@@ -143,6 +152,7 @@ class TransformerBuilder {
   [[nodiscard]] int mixer_dim(const std::string& name) const;
 
   std::string prefix_;
+  bool frozen_;              ///< the weights being made are not trained
   const NetworkSpec* spec_;  ///< the network, or as the layers being built have it
   const NetworkSpec& whole_;
   std::vector<NetworkSpec> shaped_;  ///< the specs of shapes behind the first

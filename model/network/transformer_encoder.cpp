@@ -1,4 +1,6 @@
 // An encoder in front of a network, and the attention of the network's layers over what it made.
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "model/network/transformer_builder.h"
@@ -8,8 +10,9 @@ namespace stepcast {
 /// Its blocks stand before the network's own, on the first stage.
 void TransformerBuilder::encoder() {
   for (const NetworkSpec& spec : whole_.encoders) {
+    if (!spec.projectors.empty() && spec.images == 0) continue;  // text alone
     BatchShape batch = batch_;
-    batch.positions = spec.sequence;
+    batch.positions = spec.sequence * std::max<std::int64_t>(1, spec.images);
     TransformerBuilder builder(spec, batch, form_, net_, "encoder");
     builder.encode(*this);
     memory_ = net_.blocks.back().output;
@@ -23,7 +26,10 @@ void TransformerBuilder::encode(const TransformerBuilder& network) {
     tokens_ = tensor("tokens", {b_, s_}, 8, TensorRole::data);
   }
   embedding();
-  if (whole_.layers > 0) {
+  if (!whole_.projectors.empty()) {
+    layers(Block::Place::first);
+    project(activation("X.last", streamed()), network);
+  } else if (whole_.layers > 0) {
     layers(Block::Place::first);
     use_shape(0);
     start_block("norm", 1, Block::Place::first);
@@ -60,7 +66,7 @@ int TransformerBuilder::features_in() {
   }
   int y = activation("X0", {b_, s_, h_});
   product("embed", tags, y, in, weight("W.embed", {numbers, h_}));
-  if (spec_->linear_bias) y = biased("embed", y, {h_}, tags, "embedding");
+  if (spec_->linear_bias && !spec_->no_intake_bias) y = biased("embed", y, {h_}, tags, "embedding");
   if (!whole_.class_token) return y;
   // One position is the class's own: its number stands in place of a patch.
   const int all = activation("X0.classed", {b_, s_, h_});

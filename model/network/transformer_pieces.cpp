@@ -11,7 +11,7 @@ int TransformerBuilder::tensor(std::string name, std::vector<int> dims, double b
 
 int TransformerBuilder::weight(std::string name, std::vector<int> dims) {
   const int made = tensor(std::move(name), std::move(dims), batch_.weight_bytes, TensorRole::weight);
-  net_.tensors[made].frozen = batch_.lora_rank > 0 || whole_.frozen;
+  net_.tensors[made].frozen = batch_.lora_rank > 0 || frozen_;
   return made;
 }
 
@@ -60,7 +60,7 @@ void TransformerBuilder::adapter(const std::string& name, const Tags& tags, int 
 
 Operator& TransformerBuilder::product(std::string name, Tags tags, int output, int x, int w, std::string kernel) {
   const std::string& tag = tags.back();
-  if (batch_.lora_rank > 0 && !whole_.frozen && (tag == "attn.qkv" || tag == "attn.out" || tag == "mlp"))
+  if (batch_.lora_rank > 0 && !frozen_ && (tag == "attn.qkv" || tag == "attn.out" || tag == "mlp"))
     adapter(name, tags, output, x, w);
   Operator& op = add(std::move(name), std::move(tags), OperatorKind::einsum, "", output, {x, w}, std::move(kernel));
   op.monoid = Monoid::sum;

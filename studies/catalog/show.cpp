@@ -113,7 +113,19 @@ struct ReadNetwork {
     const LayerKinds all = layer_kinds(spec, std::int64_t{1} << 40);  // longer than any window
     for (std::size_t kind = 0; kind < all.kinds.size(); ++kind)
       rows.push_back({layer_word(spec, all.kinds[kind]), all.count(kind)});
-    for (const NetworkSpec& encoder : spec.encoders) rows.push_back({"encoder *-", encoder.layers});
+    for (const NetworkSpec& encoder : spec.encoders)
+      if (encoder.projectors.empty()) rows.push_back({"encoder *-", encoder.layers});
+    return rows;
+  }
+  /// Of an encoder of images.
+  [[nodiscard]] std::vector<LayerCount> vision_layers() const {
+    std::vector<LayerCount> rows;
+    for (const NetworkSpec& encoder : spec.encoders) {
+      if (encoder.projectors.empty() || !chosen.missing.empty()) continue;
+      const LayerKinds all = layer_kinds(encoder, std::int64_t{1} << 40);
+      for (std::size_t kind = 0; kind < all.kinds.size(); ++kind)
+        rows.push_back({layer_word(encoder, all.kinds[kind]), all.count(kind)});
+    }
     return rows;
   }
   /// Where layers are missing, the sizes that were read.
@@ -134,9 +146,11 @@ ReadNetwork read_network_of(const run::Chosen<NetworkSpec>& chosen) {
   NetworkSpec alone = chosen.row;
   alone.mtp_layers = 0, alone.mtp_pattern.clear();
   const std::int64_t whole = parameter_count(chosen.row), language = parameter_count(alone),
-                     encoder = encoder_parameter_count(chosen.row);
-  ReadNetwork read{chosen.row, chosen, {{encoder > 0 ? "decoder" : "language", language - encoder}}};
-  if (encoder > 0) read.parts.insert(read.parts.begin(), {"encoder", encoder});
+                     encoder = encoder_parameter_count(chosen.row), projector = projector_parameter_count(chosen.row);
+  const bool images = projector > 0, words = encoder > 0 && !images;
+  ReadNetwork read{chosen.row, chosen, {{words ? "decoder" : "language", language - encoder}}};
+  if (words) read.parts.insert(read.parts.begin(), {"encoder", encoder});
+  if (images) read.parts.push_back({"vision", encoder - projector}), read.parts.push_back({"projector", projector});
   read.parts.insert(read.parts.end(), chosen.parts.begin(), chosen.parts.end());
   if (whole > language) read.parts.push_back({ReadNetwork::prediction_part, whole - language});
   return read;
@@ -147,6 +161,8 @@ std::string network_json(const ReadNetwork& read) {
   json["network"] = read.own_form();
   for (const LayerCount& row : read.layers())
     json["layers_by_kind"].push_back({{"kind", row.kind}, {"layers", row.layers}});
+  for (const LayerCount& row : read.vision_layers())
+    json["vision_layers_by_kind"].push_back({{"kind", row.kind}, {"layers", row.layers}});
   json["parameters"] = read.parameters();
   for (const NetworkPart& part : read.parts) json["parameters_by_part"][part.name] = part.parameters;
   json["notes"] = read.chosen.notes;

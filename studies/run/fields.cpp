@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <sstream>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -34,8 +35,20 @@ Expected<bool> parse_causal(const std::string& text, const std::string& where) {
   return read_word(text, where, "causal", "full");
 }
 
-Expected<bool> parse_frozen(const std::string& text, const std::string& where) {
-  return read_word(text, where, "encoder", "none");
+/// "encoder,projector": the parts that are not trained.
+Expected<Frozen> parse_frozen(const std::string& text, const std::string& where) {
+  Frozen frozen;
+  if (text == "none") return frozen;
+  std::istringstream words(text + ',');
+  for (std::string word; std::getline(words, word, ',');) {
+    if (word == "encoder") frozen.encoder = true;
+    else if (word == "projector") frozen.projector = true;
+    else if (word == "language") frozen.language = true;
+    else
+      return fail(where, fmt::format("unknown value '{}'", word.substr(0, 60)),
+          "one or more of: encoder,projector,language; or none");
+  }
+  return frozen;
 }
 
 /// A part of a whole: "0.15".
@@ -255,9 +268,12 @@ constexpr RunField field_table[] = {
     {.id = FieldId::encoder_sequence, .key = "encoder_sequence", .flag = "--encoder-seq", .value = "N",
      .group = FieldGroup::batch, .doc = "positions of each sequence in front of the encoder (default: the network's own)",
      .type = tokens_of<&RunWishes::encoder_sequence, most_positions>()},
-    {.id = FieldId::freeze, .key = "freeze", .flag = "--freeze", .value = "WHAT", .group = FieldGroup::batch,
-     .doc = "encoder: it is not trained; or none (default)", .type = words_of<&RunWishes::frozen_encoder, parse_frozen>(),
-     .plain = "none"},
+    {.id = FieldId::images, .key = "images", .flag = "--images", .value = "N", .group = FieldGroup::batch,
+     .doc = "images in each sequence, whose patches --encoder-seq counts (default: text alone)",
+     .type = count_of<&RunWishes::images, most_sequences>()},
+    {.id = FieldId::freeze, .key = "freeze", .flag = "--freeze", .value = "PARTS", .group = FieldGroup::batch,
+     .doc = "parts that are not trained: encoder, projector, language, with commas; or none (default)",
+     .type = words_of<&RunWishes::frozen, parse_frozen>(), .plain = "none"},
     {.id = FieldId::precision, .key = "precision", .flag = "--precision", .value = "TYPE", .group = FieldGroup::batch,
      .doc = "number type of the matrix products (default bf16)", .type = words_of<&RunWishes::precision,
      parse_precision>(), .axis = {.usual = usual_precisions, .all = all_precisions,

@@ -10,6 +10,7 @@
 #include "dataflow/lower/read_plan.h"
 #include "model/base/contains.h"
 #include "sim/schedule/schedule_table.h"
+#include "studies/run/encoders.h"
 #include "studies/run/mapped_run.h"
 #include "studies/run/rack_use.h"
 #include "studies/run/settled_gpus.h"
@@ -112,11 +113,12 @@ class Resolver {
     plan.micro_batch = assumed(FieldId::micro_batch, told.micro_batch, "default");
     plan.lora_rank = told.lora_rank;
     TRY(masked_share());
-    TRY(encoder_sequence());
+    TRY(encoder());
     TRY(ask_sequence());
     plan.sequence = request_.says(FieldId::sequence)
                         ? told.sequence
                         : assumed(FieldId::sequence, scenario_.network.row.sequence, "the network's own");
+    TRY(check_images(scenario_.network.row, plan.sequence));
     if (!told.precision) assume(FieldId::precision, to_text(usual_precision()), "what the GPU has");
     plan.precision = told.precision.value_or(usual_precision());
     scenario_.causal_attention = told.causal_attention && scenario_.network.row.causal;
@@ -141,31 +143,14 @@ class Resolver {
         "--masked-share 0.15 where the masked ones are picked, 1 where all have them (Megatron-LM)");
   }
 
-  Expected<void> encoder_sequence() {
-    NetworkSpec& network = scenario_.network.row;
-    const bool told = request_.says(FieldId::encoder_sequence);
-    const bool freezes = request_.wishes().frozen_encoder;
-    if (network.encoders.empty()) {
-      if (freezes)
-        return fail("--freeze", fmt::format("{} has no encoder in front of it", network.id), "--freeze none");
-      if (!told) return {};
-      return fail("--encoder-seq", fmt::format("{} has no encoder in front of it", network.id), "--seq alone");
-    }
-    NetworkSpec& encoder = network.encoders.front();
-    encoder.frozen = encoder.frozen || freezes;
-    if (encoder.frozen && encoder.tied_embeddings)
-      return fail("--freeze", fmt::format("the encoder of {} reads the network's own table of words", network.id),
-          "--freeze none");
-    encoder.sequence = told ? request_.wishes().encoder_sequence
-                            : assumed(FieldId::encoder_sequence, encoder.sequence, "the network's own");
-    if (encoder.sequence == 0)
-      return fail("--encoder-seq", fmt::format("{} does not say how long the sequences of its encoder are", network.id),
-          "--encoder-seq 512");
-    if (encoder.positions != Positions::learned || encoder.sequence <= encoder.max_positions) return {};
-    return fail("--encoder-seq",
-        fmt::format("{} positions, but the encoder of {} has learned positions for {}", encoder.sequence, network.id,
-            encoder.max_positions),
-        fmt::format("at most {}", encoder.max_positions));
+  Expected<void> encoder() {
+    const bool sees = projector_parameter_count(scenario_.network.row) > 0;
+    TRY(settle_encoder(request_, scenario_.network.row));
+    if (sees && scenario_.network.row.encoders.empty())
+      remark("text alone, without the network's encoder of images: --images says how many a sequence has");
+    for (const NetworkSpec& encoder : scenario_.network.row.encoders)
+      assume_unsaid(FieldId::encoder_sequence, std::to_string(encoder.sequence), "the network's own");
+    return {};
   }
 
   /// What a network's positions reach is hardly what it is trained on, and a step of it is no default.
@@ -280,7 +265,8 @@ class Resolver {
     SplitWishes wishes = request_.wishes();
     wishes.gpus = wishes.ways();
     wishes.sequence = scenario_.plan.sequence;
-    for (const NetworkSpec& encoder : scenario_.network.row.encoders) wishes.encoder_sequence = encoder.sequence;
+    for (const NetworkSpec& encoder : scenario_.network.row.encoders)
+      wishes.encoder_sequence = encoder.sequence * std::max<std::int64_t>(1, encoder.images);
     if (!wishes.sp && request_.says(FieldId::sequence)) wishes.sp = true;
     return wishes;
   }
@@ -403,8 +389,12 @@ std::string in_words(const Scenario& scenario) {
   const std::string adapters =
       scenario.plan.lora_rank > 0 ? fmt::format(", LoRA rank {}", scenario.plan.lora_rank) : "";
   std::string lengths;
+  const std::string frozen = frozen_parts(scenario.network.row);
   for (const NetworkSpec& encoder : scenario.network.row.encoders)
-    lengths = fmt::format(", {}encoder of {} positions", encoder.frozen ? "frozen " : "", encoder.sequence);
+    lengths = encoder.projectors.empty()
+                  ? fmt::format(", {}encoder of {} positions", encoder.frozen ? "frozen " : "", encoder.sequence)
+                  : fmt::format(", {} images of {} patches{}", encoder.images, encoder.sequence,
+                        frozen.empty() ? "" : ", frozen: " + frozen);
   return split + in_words(scenario.ways) + adapters + lengths;
 }
 

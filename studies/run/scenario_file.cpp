@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "model/base/json_reader.h"
+#include "studies/run/encoders.h"
 
 namespace stepcast::run {
 namespace {
@@ -134,8 +135,9 @@ std::string write_scenario(const Scenario& scenario) {
     file["masked_share"] = fmt::format("{}", scenario.network.row.masked_share);
   for (const NetworkSpec& encoder : scenario.network.row.encoders) {
     file["encoder_sequence"] = encoder.sequence;
-    if (encoder.frozen) file["freeze"] = "encoder";
+    if (encoder.images > 0) file["images"] = encoder.images;
   }
+  if (const std::string frozen = frozen_parts(scenario.network.row); !frozen.empty()) file["freeze"] = frozen;
   file["global_batch"] = plan.global_batch;
   file["sequence"] = plan.sequence;
   if (scenario.pipeline.slices > 1) file["seq_splits"] = scenario.pipeline.slices;

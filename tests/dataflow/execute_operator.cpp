@@ -389,6 +389,7 @@ class Runner {
     if (op_.domain == Domain::window) return key <= query && key > query - reach;
     if (op_.domain == Domain::band) return std::abs(query - key) < reach;
     if (op_.domain == Domain::chunk) return key <= query && key / reach == query / reach;
+    if (op_.domain == Domain::tile) return key / reach == query / reach;
     return op_.domain == Domain::all || key <= query;
   }
   /// A number per head that takes part in the softmax beside the keys.

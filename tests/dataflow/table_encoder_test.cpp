@@ -125,5 +125,36 @@ TEST(TableEncoder, PositionsOfTwoKindsMoveAsTwoLayersWould) {
   EXPECT_EQ(ring.count("forward all_to_all"), 0U);
 }
 
+/// 4 images of 256 patches, 256 wide; 4 patches become one row, by a matrix to 2048 and one to h: 256 rows among the
+/// 512 of the text.
+MovedBytes moved_images(const std::string& mapping, const char* block, bool frozen = false) {
+  NetworkSpec n = spec();
+  n.pattern.clear();
+  NetworkSpec& images = n.encoders.front();
+  images.layers = 2, images.hidden = 256, images.ffn_hidden = 1024, images.heads = images.kv_heads = 8;
+  images.head_dim = 32, images.features = 48, images.sequence = 256, images.images = 4, images.frozen = frozen;
+  images.projectors = {
+      {*projector_step("merge 4"), *projector_step("matrix 2048 gelu"), *projector_step("matrix 1024 bias")}};
+  const Network net = build_network(n, {1, 512, 2, 2}, AttentionForm::fused);
+  return moved_bytes(net, placed_of(net, mapping), block);
+}
+
+TEST(TableEncoder, ImagesAreProjectedAsAnMlpIsSplit) {
+  constexpr double rows = 256, patches = 1024, wide = 1024, made = bytes * rows * h, read = bytes * rows * wide;
+  const MovedBytes tp = moved_images("mesh tp:8\nuse tp", "encoder_projector");
+  EXPECT_EQ(tp.at("forward all_reduce"), 2 * 7.0 / 8 * made) << "each rank has a part of 2048";
+  EXPECT_EQ(tp.at("backward all_reduce"), 2 * 7.0 / 8 * read);
+  EXPECT_EQ(tp.size(), 2U);
+  const MovedBytes frozen = moved_images("mesh tp:8\nuse tp", "encoder_projector", true);
+  EXPECT_EQ(frozen.count("backward all_reduce"), 0U) << "nothing goes back to the patches";
+  const MovedBytes sp = moved_images("mesh tp:8\nuse tp, sp", "encoder_projector");
+  EXPECT_EQ(sp.at("forward all_gather"), 7.0 / 8 * read);
+  EXPECT_EQ(sp.at("forward reduce_scatter"), 7.0 / 8 * made);
+  const MovedBytes layers = moved_images("mesh tp:8\nuse tp", "encoder_layer");
+  EXPECT_EQ(layers.at("forward all_reduce"), 2 * 7.0 / 8 * 2 * bytes * patches * 256);
+  const MovedBytes cp = moved_images("mesh cp:4\nuse cp_gather", "encoder_projector");
+  EXPECT_EQ(cp.count("last use all_reduce"), cp.size()) << "rows lie where the words are in whose place they stand";
+}
+
 }  // namespace
 }  // namespace stepcast::dataflow::table_encoder_test

@@ -68,6 +68,7 @@ TEST(HfNetwork, ShowSaysWhatWasRead) {
   const auto json = nlohmann::json::parse(shown.out);
   EXPECT_EQ(json.at("layers_by_kind"),
       nlohmann::json::parse(R"([{"kind": "*-", "layers": 2}, {"kind": "M-", "layers": 6}])"));
+  EXPECT_EQ(json.at("vision_layers_by_kind"), nlohmann::json::parse(R"([{"kind": "*-", "layers": 2}])"));
   const auto& parts = json.at("parameters_by_part");
   std::int64_t sum = 0;
   for (const char* part : {"language", "vision", "projector"}) sum += parts.at(part).get<std::int64_t>();
@@ -79,10 +80,57 @@ TEST(HfNetwork, ShowSaysWhatWasRead) {
   EXPECT_EQ(parts.at("projector"), 2 * 64 + (256 * 256 + 256) + (256 * 512 + 512));
   EXPECT_GT(parts.at("multi_token_prediction").get<std::int64_t>(), 0);
   EXPECT_THAT(run_line("show network " + file).out, HasSubstr("multi token prediction"));
-  EXPECT_THAT(run_line("predict " + file + " --gpus 8").out, HasSubstr("vision_config"));
+  EXPECT_THAT(run_line("predict " + file + " --gpus 8").out, HasSubstr("text alone"));
   const auto unread = run_line("show network " + config_file("NewThingForCausalLM"));
   EXPECT_EQ(unread.code, 2);
   EXPECT_EQ(run_line("show network " + config_file("NewThingForCausalLM") + " --as llama").code, 0);
+}
+
+/// 4 layers of text 128 wide behind 2 layers of patches 64 wide, of which 4 become one row.
+TEST(HfNetwork, ImagesStandInPlaceOfWords) {
+  const std::string file = testing_program::own_path("hf-vl.json");
+  const auto write = [&](const std::string& more) {
+    std::ofstream(file) << R"({"architectures": ["Qwen3VLForConditionalGeneration"], "text_config": {"hidden_size": 128,
+      "intermediate_size": 256, "num_hidden_layers": 4, "num_attention_heads": 4, "num_key_value_heads": 4, "head_dim": 32,
+      "vocab_size": 1000, "max_position_embeddings": 4096}, "vision_config": {"hidden_size": 64, "depth": 2, "num_heads": 4,
+      "intermediate_size": 128, "patch_size": 16, "num_position_embeddings": 64, "out_hidden_size": 128)" +
+                               more + "}}";
+  };
+  write("");
+  const auto json = nlohmann::json::parse(run_line("show network " + file + " --json").out);
+  const int layer = 4 * (64 * 64 + 64) + 64 * 128 + 128 + 128 * 64 + 64 + 4 * 64;
+  EXPECT_EQ(json.at("parameters_by_part").at("vision"), 2 * 3 * 256 * 64 + 64 + 64 * 64 + 2 * layer);
+  EXPECT_EQ(json.at("parameters_by_part").at("projector"), 2 * 64 + 256 * 256 + 256 + 256 * 128 + 128);
+  const std::string line = "predict " + file + " --machine dgx-h100 --gpus 8 --seq 2048 --tp 2";
+  const auto time = [](const std::string& run) {
+    const auto answer = run_line(run + " --json");
+    EXPECT_EQ(answer.code, 0) << answer.err;
+    return nlohmann::json::parse(answer.out).at("step_time_s").get<double>();
+  };
+  const std::string seeing = line + " --images 4 --encoder-seq 1024";
+  EXPECT_THAT(run_line(line).out, HasSubstr("text alone, without the network's encoder"));
+  EXPECT_THAT(run_line(seeing).out, HasSubstr("4 images of 1024 patches"));
+  EXPECT_LT(time(line), time(seeing + " --freeze encoder"));
+  EXPECT_LT(time(seeing + " --freeze encoder"), time(seeing));
+  EXPECT_LT(time(seeing + " --freeze encoder,language"), time(seeing + " --freeze encoder"));
+  EXPECT_GT(time(line.substr(0, line.size() - 1) + "1 --pp 2 --images 4 --encoder-seq 1024"), 0)
+      << "the first stage has the images";
+  const std::string again = testing_program::own_path("vl-scenario.json");
+  std::ofstream(again) << run_line(seeing + " --freeze encoder,language --print-scenario").out;
+  EXPECT_EQ(time("predict " + again), time(seeing + " --freeze encoder,language"));
+  const auto refused = [](const std::string& run, const char* why) { EXPECT_THAT(run_line(run).err, HasSubstr(why)); };
+  refused(line + " --encoder-seq 64", "how many images");
+  refused(line + " --freeze projector", "how many images");
+  refused(line + " --images 4", "of how many patches its images are");
+  refused(line + " --images 4 --encoder-seq 1022", "of which 4 make one row");
+  refused(line + " --images 9 --encoder-seq 1024", "do not fit into a sequence of 2048");
+  refused(seeing + " --freeze encoder,projector,language", "nothing of the network is trained");
+  refused(seeing + " --freeze eyes", "encoder,projector,language");
+  refused(seeing + " --emit megatron", "an encoder of images");
+  refused("predict llama3-8b --gpus 8 --images 2", "no encoder of images");
+  write(R"(, "num_experts": 8)");
+  EXPECT_THAT(run_line("show network " + file).out, HasSubstr("vision_config has num_experts 8"));
+  refused(seeing, "no encoder of images");
 }
 
 /// An encoder and a decoder, part by part; neither says how long its sequences are.

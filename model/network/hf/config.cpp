@@ -11,6 +11,7 @@
 #include "model/network/hf/known_keys.h"
 #include "model/network/hf/reader.h"
 #include "model/network/hf/vision.h"
+#include "model/network/hf/vision_encoders.h"
 #include "model/network/network_rules.h"
 #include "model/base/row_text.h"
 
@@ -157,6 +158,14 @@ Error in_keys_of(JsonObject& config, Error error, const std::string& where) {
   return error;
 }
 
+/// Of what no encoder of ours describes.
+std::vector<NetworkPart> counted_parts(
+    const std::string& text, const std::string& where, const HfFamily& family, const NetworkSpec& spec) {
+  JsonObject apart(text, where);
+  apart.allow_unknown_keys();
+  return detail::other_parts(apart, family.id, spec);
+}
+
 }  // namespace
 
 bool looks_like_hf_config(const std::string& text) {
@@ -180,17 +189,27 @@ Expected<HfConfig> read_hf_config(
   if (several) reader.outer = file;
   if (!as.empty() && family_of_architecture(architecture) != family)
     reader.note(fmt::format("{} read as {}", architecture.empty() ? "no architecture" : architecture, as));
-  if (several) reader.note("text_config only");
   family->read(reader);
-  JsonObject apart(text, where);  // what is counted there is not forecast, so that the file's own keys stay unread
+  JsonObject apart(text, where);  // where text alone is forecast the file's own keys stay unread
   apart.allow_unknown_keys();
-  std::vector<NetworkPart> parts = detail::other_parts(apart, family->id, reader.spec);
   NetworkSpec& spec = reader.spec;
+  std::vector<std::string> unknown_seen;
+  const auto images = detail::image_encoder(apart, family->id, spec, unknown_seen);
+  std::vector<NetworkPart> parts = images ? detail::parts_of(*images) : counted_parts(text, where, *family, spec);
+  if (images && unknown_seen.empty() && reader.missing.empty()) {
+    spec.encoders.push_back(*images);
+    parts.clear();
+  } else if (several) {
+    reader.note("text_config only");
+  }
+  if (!unknown_seen.empty())
+    reader.note(fmt::format("images are not forecast: vision_config has {}", fmt::join(unknown_seen, ", ")));
   spec.id = spec.name = id_of(file, where, *family);
   spec.source =
       fmt::format("{} ({}): {}", where, architecture.empty() ? as : architecture, fmt::join(reader.notes, "; "));
   TRY(file.finish(true));
-  const LeftKeys left = left_keys(file, reader.config, several, !several && !parts.empty(), family->id);
+  LeftKeys left = left_keys(file, reader.config, several, !several && (images || !parts.empty()), family->id);
+  if (!spec.encoders.empty()) std::erase(left.parts, "vision_config");
   if (!left.unknown.empty() && unknown == UnknownKeys::refused) return tl::unexpected(left.refusal(family->id));
   if (!reader.missing.empty()) {
     parts.insert(parts.begin(), reader.counted.begin(), reader.counted.end());

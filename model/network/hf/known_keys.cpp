@@ -61,6 +61,12 @@ constexpr KnownKeys rows[] = {
     {"", "*", "whether the residual is summed in fp32; --stack says what software does", "residual_in_fp32"},
     {"", "*", "a factor on scores, without weights", "query_pre_attn_scalar logit_scale"},
 
+    {"vision", "*", "which GELU; positions that turn, without weights; how pictures and films are cut; parts of a checkpoint "
+     "that its class does not run", "hidden_act hidden_activation tokens_per_second image_size init_pos_emb_time merge_type "
+     "mm_hidden_size mm_projector_type pos_emb_type projector_hidden_act projector_ln_eps video_attn_type "
+     "position_embedding_type rope_mode vision_segment_max_frames vocab_size max_position_embeddings image_seq_length "
+     "video_seq_length default_output_length global_head_dim vision_use_head attention_dropout hidden_dropout dropout "
+     "initializer_factor spatial_patch_size"},
     {"decilm", "*", "of blocks that block_configs tells", "num_key_value_heads intermediate_size mlp_bias"},
     {"minimax-m3", "*", "bounds of a gate, the offset of a norm's scale, images", "swiglu_alpha swiglu_limit use_gemma_norm "
      "img_token_compression_config image_grid_pinpoints image_seq_length multimodal_projector_bias num_reward_heads "

@@ -1,5 +1,4 @@
-// Shapes from the modeling files of transformers (src/transformers/models/<family>/modeling_<family>.py) and of
-// moonshotai/Kimi-K2.5 (modeling_kimi_k25.py).
+// Shapes from the modeling files of transformers (src/transformers/models/<family>/modeling_<family>.py).
 #include "model/network/hf/vision.h"
 
 #include <algorithm>
@@ -24,82 +23,6 @@ Count number_or(JsonObject& config, const char* key, Count absent) {
   return value;
 }
 
-/// A layer of a ViT: two LayerNorms, fused queries, keys and values, a plain MLP, biases everywhere.
-Count vit_layer(Count hidden, Count ffn) {
-  return 2 * layernorm(hidden) + linear(hidden, 3 * hidden) + linear(hidden, hidden) + linear(hidden, ffn) +
-         linear(ffn, hidden);
-}
-
-/// Qwen3-VL and Qwen3.5: patches in space and time, a table of positions; mergers of 2 x 2 patches, one behind the
-/// last layer and one for each layer that also feeds the text's first layers.
-Parts qwen3_vl(JsonObject& /*file*/, JsonObject& vision, const NetworkSpec& text) {
-  const Count hidden = number(vision, "hidden_size"), merge = number_or(vision, "spatial_merge_size", 2),
-              patch = number(vision, "patch_size"), frames = number_or(vision, "temporal_patch_size", 2);
-  std::vector<Count> deep;
-  vision.optional("deepstack_visual_indexes", deep, IntegerRange{0, 10'000});
-  const Count out = number_or(vision, "out_hidden_size", text.hidden), merged = merge * merge * hidden;
-  const Count encoder = linear(number_or(vision, "in_channels", 3) * frames * patch * patch, hidden) +
-                        number(vision, "num_position_embeddings") * hidden +
-                        number(vision, "depth") * vit_layer(hidden, number(vision, "intermediate_size"));
-  const Count mlp = linear(merged, merged) + linear(merged, out);
-  return {{"vision", encoder},
-      {"projector", layernorm(hidden) + mlp + static_cast<Count>(deep.size()) * (layernorm(merged) + mlp)}};
-}
-
-/// MoonViT: a table of positions in space, those in time have no weights; a projector of merged patches.
-Parts kimi_k25(JsonObject& /*file*/, JsonObject& vision, const NetworkSpec& text) {
-  const Count hidden = number(vision, "vt_hidden_size"), patch = number(vision, "patch_size");
-  std::vector<Count> merge;
-  vision.read("merge_kernel_size", merge, IntegerRange{1, 1000});
-  Count merged = hidden;
-  for (const Count side : merge) merged *= side;
-  const Count encoder =
-      linear(3 * patch * patch, hidden) +
-      number(vision, "init_pos_emb_height") * number(vision, "init_pos_emb_width") * hidden +
-      number(vision, "vt_num_hidden_layers") * vit_layer(hidden, number(vision, "vt_intermediate_size")) +
-      layernorm(hidden);
-  return {{"vision", encoder}, {"projector", layernorm(hidden) + linear(merged, merged) +
-                                                 linear(merged, number_or(vision, "text_hidden_size", text.hidden))}};
-}
-
-/// SigLIP, and a projector of one norm and one matrix.
-Parts gemma3(JsonObject& /*file*/, JsonObject& vision, const NetworkSpec& text) {
-  const Count hidden = number(vision, "hidden_size"), patch = number(vision, "patch_size"),
-              side = number(vision, "image_size") / std::max<Count>(1, patch);
-  const Count encoder = linear(3 * patch * patch, hidden) + side * side * hidden +
-                        number(vision, "num_hidden_layers") * vit_layer(hidden, number(vision, "intermediate_size")) +
-                        layernorm(hidden);
-  return {{"vision", encoder}, {"projector", hidden + hidden * text.hidden}};
-}
-
-/// Pixtral: RMS norms, a gated MLP, no biases; a projector that merges patches and has two matrices.
-Parts pixtral(JsonObject& file, JsonObject& vision, const NetworkSpec& text) {
-  const Count hidden = number(vision, "hidden_size"), patch = number(vision, "patch_size"),
-              ffn = number(vision, "intermediate_size"), merge = number_or(file, "spatial_merge_size", 1);
-  bool biased = false;
-  file.optional("multimodal_projector_bias", biased);
-  const Count layer = 2 * hidden + 4 * hidden * hidden + 3 * hidden * ffn;
-  const Count encoder = number_or(vision, "num_channels", 3) * patch * patch * hidden + hidden +
-                        number(vision, "num_hidden_layers") * layer;
-  const Count projector = hidden + merge * merge * hidden * hidden + linear(hidden, text.hidden, biased) +
-                          linear(text.hidden, text.hidden, biased);
-  return {{"vision", encoder}, {"projector", projector}};
-}
-
-/// Qwen2.5-VL: RMS norms, biases everywhere but on the patches, a gated MLP, a merger of 2 x 2 patches.
-Parts qwen25_vl(JsonObject& /*file*/, JsonObject& vision, const NetworkSpec& text) {
-  const Count hidden = number(vision, "hidden_size"), ffn = number(vision, "intermediate_size"),
-              patch = number(vision, "patch_size"), merge = number_or(vision, "spatial_merge_size", 2);
-  const Count merged = merge * merge * hidden;
-  const Count layer =
-      2 * hidden + linear(hidden, 3 * hidden) + linear(hidden, hidden) + 2 * linear(hidden, ffn) + linear(ffn, hidden);
-  const Count encoder = number_or(vision, "in_chans", number_or(vision, "in_channels", 3)) *
-                            number_or(vision, "temporal_patch_size", 2) * patch * patch * hidden +
-                        number(vision, "depth") * layer;
-  return {{"vision", encoder}, {"projector", hidden + linear(merged, merged) +
-                                                 linear(merged, number_or(vision, "out_hidden_size", text.hidden))}};
-}
-
 /// Gemma 4: RMS norms before and behind, normed heads, gated MLPs, two tables of positions; where `standardize`, two
 /// vectors behind; where `use_clipped_linears`, four bounds for each of seven matrices. A projector of one matrix.
 Parts gemma4(JsonObject& /*file*/, JsonObject& vision, const NetworkSpec& text) {
@@ -116,22 +39,6 @@ Parts gemma4(JsonObject& /*file*/, JsonObject& vision, const NetworkSpec& text) 
   const Count encoder = 3 * patch * patch * hidden + tables * number(vision, "position_embedding_size") * hidden +
                         layers * layer + (standardized ? 2 * hidden : 0);
   return {{"vision", encoder}, {"projector", hidden * text.hidden}};
-}
-
-/// CLIP with patches of two frames and a norm before the layers; two matrices, and two more for merged patches.
-Parts minimax_m3(JsonObject& /*file*/, JsonObject& vision, const NetworkSpec& text) {
-  const Count hidden = number(vision, "hidden_size"), patch = number(vision, "patch_size"),
-              out = number_or(vision, "projection_dim", text.hidden);
-  Count merge = 2, frames = 2;
-  if (auto merging = vision.optional_object("img_token_compression_config")) {
-    merging->allow_unknown_keys();
-    merge = number_or(*merging, "spatial_merge_size", merge);
-    frames = number_or(*merging, "temporal_patch_size", frames);
-  }
-  const Count encoder = number_or(vision, "num_channels", 3) * frames * patch * patch * hidden + layernorm(hidden) +
-                        number(vision, "num_hidden_layers") * vit_layer(hidden, number(vision, "intermediate_size"));
-  return {{"vision", encoder},
-      {"projector", linear(hidden, out) + linear(out, out) + linear(merge * merge * out, out) + linear(out, out)}};
 }
 
 /// Llama 3.2 Vision: tiles in so many arrangements, each with positions of its own; layers behind whose sublayers are
@@ -158,16 +65,8 @@ struct KnownVision {
   Parts (*count)(JsonObject& file, JsonObject& vision, const NetworkSpec& text);
 };
 constexpr KnownVision table[] = {
-    {"qwen3", "num_position_embeddings", qwen3_vl},
-    {"qwen3-moe", "num_position_embeddings", qwen3_vl},
-    {"qwen3-next", "num_position_embeddings", qwen3_vl},
-    {"deepseek", "vt_hidden_size", kimi_k25},
-    {"gemma3", "image_size", gemma3},
-    {"mistral", "patch_size", pixtral},
     {"gemma4", "position_embedding_size", gemma4},
-    {"minimax-m3", "projection_dim", minimax_m3},
     {"llama-vision", "max_num_tiles", llama_vision},
-    {"qwen2", "fullatt_block_indexes", qwen25_vl},
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Parameters of image encoders and projectors beside the text part of a Hugging Face config.
+// Parameters of image encoders and projectors that have a layer which is none of our forms.
 #pragma once
 
 #include <string>

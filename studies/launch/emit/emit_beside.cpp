@@ -6,6 +6,7 @@
 #include "studies/cli/shell_word.h"
 #include "studies/launch/emit/emit_text.h"
 #include "studies/launch/facts/text_if.h"
+#include "studies/run/encoders.h"
 
 namespace stepcast::launch {
 namespace {
@@ -28,7 +29,10 @@ std::string read_back_line(
   const double masked = scenario.network.row.masked_share;
   std::string lengths;
   for (const NetworkSpec& encoder : scenario.network.row.encoders)
-    lengths = fmt::format(" --encoder-seq {}{}", encoder.sequence, encoder.frozen ? " --freeze encoder" : "");
+    lengths = fmt::format(
+        " --encoder-seq {}{}", encoder.sequence, encoder.images > 0 ? fmt::format(" --images {}", encoder.images) : "");
+  if (const std::string frozen = run::frozen_parts(scenario.network.row); !frozen.empty())
+    lengths += " --freeze " + frozen;
   return fmt::format("stepcast predict {} {} {}{}{}{}{}{}{}", network, flag, file, beside.empty() ? "" : " ", beside,
       flag_beside("--machine", scenario.machine.id), flag_beside("--stack", scenario.stack.id),
       masked > 0 ? fmt::format(" --masked-share {}", masked) : "", lengths);

@@ -125,7 +125,8 @@ void add_network_gaps(std::vector<std::string>& unsaid, const NetworkSpec& n) {
           text_if(n.key_is_value, "keys that are values, too"),
           text_if(n.features > 0, "{} numbers at each position in place of words", n.features),
           text_if(n.modulation.frequencies > 0, "layers modulated by a sample's vectors"),
-          text_if(!n.encoders.empty(), "an encoder, and layers that look at it"),
+          text_if(image_positions(n) > 0, "an encoder of images"),
+          text_if(!n.encoders.empty() && image_positions(n) == 0, "an encoder, and layers that look at it"),
           text_if(n.distances > 0, "biases by how far key and query are apart"),
           text_if(n.no_key_bias, "projections with biases but the keys'")});
 }

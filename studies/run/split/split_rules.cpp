@@ -295,7 +295,8 @@ Error context_heads_error(const BrokenSplit& a) {
 
 /// What the encoder made on the first stage would have to go along with the stream.
 bool encoder_reaches(const Split& split, const SplitSize&, const NetworkSpec& network) {
-  return (network.encoders.empty() && network.modulation.frequencies == 0) || split.pp == 1;
+  const bool fills = image_positions(network) > 0;  // rows of the stream itself
+  return ((network.encoders.empty() || fills) && network.modulation.frequencies == 0) || split.pp == 1;
 }
 Error encoder_error(const BrokenSplit& a) {
   return {a.origin(FieldId::pp),
@@ -306,16 +307,26 @@ Error encoder_error(const BrokenSplit& a) {
       "--pp 1"};
 }
 
+/// Of images side by side, the rows that they become; those and their patches are split as the network's positions.
+std::int64_t encoder_positions(const NetworkSpec& network) {
+  const std::int64_t rows = image_positions(network);
+  return rows > 0 ? rows : network.encoders.front().sequence;
+}
+
 /// Its positions are split as the network's are.
 bool encoder_fits(const Split& split, const SplitSize&, const NetworkSpec& network) {
-  return network.encoders.empty() || network.encoders.front().sequence % sequence_step(split) == 0;
+  return network.encoders.empty() || encoder_positions(network) % sequence_step(split) == 0;
 }
 Error encoder_length_error(const BrokenSplit& a) {
-  const std::int64_t step = sequence_step(a.split), length = a.network.encoders.front().sequence;
+  const std::int64_t step = sequence_step(a.split), length = encoder_positions(a.network);
   return {a.split.cp > 1 ? a.origin(FieldId::cp) : a.origin(FieldId::sp),
-      fmt::format("the {} positions of the encoder do not divide by {} for {}", length, step,
+      fmt::format("the {} positions of the encoder{} do not divide by {} for {}", length,
+          image_positions(a.network) > 0 ? "'s images, merged," : "", step,
           a.split.cp > 1 ? fmt::format("cp {}", a.split.cp) : fmt::format("sp with tp {}", a.split.tp)),
-      fmt::format("--encoder-seq {}{}", nearest_multiples(length, step), a.split.cp > 1 ? "" : ", or --sp off")};
+      fmt::format("{}{}",
+          image_positions(a.network) > 0 ? "images or patches of another number"
+                                         : "--encoder-seq " + nearest_multiples(length, step),
+          a.split.cp > 1 ? "" : ", or --sp off")};
 }
 
 bool encoder_heads_fit(const Split& split, const SplitSize&, const NetworkSpec& network) {

@@ -31,12 +31,18 @@ struct SplitWishes {
   [[nodiscard]] SplitSize size() const { return {gpus, micro_batch, global_batch, sequence}; }
 };
 
+/// Parts of a network that are not trained.
+struct Frozen {
+  bool encoder = false, projector = false, language = false;
+};
+
 /// The same of a whole run but its network, machine, software and profile.
 struct RunWishes : SplitWishes {
   LayoutChoice layout;
   std::int64_t nodes = 0, data_ways = 0;        ///< other ways to say gpus: settle_gpus(); 0: not said
   std::int64_t seq_splits = 1, memory_cap = 0;  ///< memory_cap 0: none
-  bool frozen_encoder = false;                  ///< the encoder is not trained
+  Frozen frozen;                                ///< which parts are not trained
+  std::int64_t images = 0;                      ///< in each sequence; 0: text alone
   double masked_share = 0;                      ///< of positions whose word is guessed; 0: not said
   std::int64_t lora_rank = 0;                   ///< 0: all weights are trained
   std::optional<Precision> precision;           ///< unset: bf16, or the first of the usual types that the GPU has

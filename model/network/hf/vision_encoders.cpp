@@ -1,0 +1,236 @@
+// Shapes from the modeling files of transformers (src/transformers/models/<family>/modeling_<family>.py) and of
+// moonshotai/Kimi-K2.5 (modeling_kimi_k25.py).
+#include "model/network/hf/vision_encoders.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "model/network/hf/known_keys.h"
+
+namespace stepcast::detail {
+namespace {
+
+using Kind = ProjectorStep::Kind;
+
+constexpr IntegerRange vision_sizes{1, 100'000'000};
+constexpr ProjectorStep layernorm{Kind::norm, 0, Norm::layernorm}, rmsnorm{Kind::norm, 0, Norm::rmsnorm};
+
+ProjectorStep merge(std::int64_t rows) { return {Kind::merge, rows}; }
+ProjectorStep mean(std::int64_t rows) { return {Kind::mean, rows}; }
+ProjectorStep matrix(std::int64_t width, bool bias, bool activated = false) {
+  return {Kind::matrix, width, Norm::rmsnorm, bias, activated};
+}
+
+/// The keys of a vision_config and of what stands around it, and the encoder that they fill.
+struct VisionReader {
+  JsonObject& file;
+  JsonObject& vision;
+  const NetworkSpec& text;
+  NetworkSpec encoder{};
+
+  std::int64_t number(const char* key) {
+    std::int64_t value = 0;
+    vision.read(key, value, vision_sizes);
+    return value;
+  }
+  std::int64_t number_or(const char* key, std::int64_t absent) {
+    vision.optional(key, absent, vision_sizes);
+    return absent;
+  }
+  /// Patches of so many pixels in so many frames, layers with LayerNorm and plain MLPs, biases everywhere.
+  void plain(const char* layers, const char* heads, const char* ffn, std::int64_t pixels) {
+    NetworkSpec& e = encoder;
+    e.layers = number(layers);
+    e.heads = number(heads);
+    e.ffn_hidden = number(ffn);
+    e.features = pixels;
+    e.norm = Norm::layernorm;
+    e.activation = Activation::gelu;
+    e.linear_bias = true;
+  }
+  /// RMS norms, gated MLPs, no biases.
+  void gated(const char* layers, const char* heads, const char* ffn, std::int64_t pixels) {
+    plain(layers, heads, ffn, pixels);
+    encoder.norm = Norm::rmsnorm;
+    encoder.activation = Activation::swiglu;
+    encoder.linear_bias = false;
+  }
+  void positions(std::int64_t rows) {
+    encoder.positions = Positions::learned;
+    encoder.max_positions = rows;
+  }
+  [[nodiscard]] std::int64_t square(std::int64_t side) const { return side * side; }
+};
+
+/// Patches in space and time, a table of positions; mergers of 2 x 2 patches, one behind the last layer and one for
+/// each layer that also feeds the text's first layers.
+void qwen3_vl(VisionReader& r) {
+  NetworkSpec& e = r.encoder;
+  e.hidden = r.number("hidden_size");
+  const std::int64_t frames = r.number_or("temporal_patch_size", 2),
+                     neighbours = r.square(r.number_or("spatial_merge_size", 2));
+  r.plain("depth", "num_heads", "intermediate_size",
+      r.number_or("in_channels", 3) * frames * r.square(r.number("patch_size")));
+  r.positions(r.number("num_position_embeddings"));
+  std::vector<std::int64_t> deep;
+  r.vision.optional("deepstack_visual_indexes", deep, IntegerRange{0, 10'000});
+  const std::int64_t out = r.number_or("out_hidden_size", r.text.hidden), wide = neighbours * e.hidden;
+  e.projectors = {{layernorm, merge(neighbours), matrix(wide, true, true), matrix(out, true)}};
+  for (std::size_t i = 0; i < deep.size(); ++i)
+    e.projectors.push_back({merge(neighbours), layernorm, matrix(wide, true, true), matrix(out, true)});
+}
+
+/// Windows of 112 x 112 pixels in all layers but some; RMS norms, biases everywhere but on the patches, gated MLPs.
+void qwen25_vl(VisionReader& r) {
+  NetworkSpec& e = r.encoder;
+  e.hidden = r.number("hidden_size");
+  const std::int64_t patch = r.number("patch_size"), neighbours = r.square(r.number_or("spatial_merge_size", 2));
+  r.gated("depth", "num_heads", "intermediate_size",
+      r.number_or("in_chans", r.number_or("in_channels", 3)) * r.number_or("temporal_patch_size", 2) * r.square(patch));
+  e.linear_bias = e.no_intake_bias = true;
+  constexpr std::int64_t usual_window = 112;
+  e.window = {r.square(r.number_or("window_size", usual_window) / std::max<std::int64_t>(1, patch)),
+      std::string(static_cast<std::size_t>(std::clamp<std::int64_t>(e.layers, 0, 10'000)), 'w'), true};
+  std::vector<std::int64_t> full;
+  r.vision.read("fullatt_block_indexes", full, IntegerRange{0, 10'000});
+  for (const std::int64_t layer : full)
+    if (layer < e.layers) e.window.pattern[static_cast<std::size_t>(layer)] = 'f';
+  const std::int64_t out = r.number_or("out_hidden_size", r.text.hidden);
+  e.projectors = {{rmsnorm, merge(neighbours), matrix(neighbours * e.hidden, true, true), matrix(out, true)}};
+}
+
+/// MoonViT: a table of positions in space, those in time have no weights; a projector of merged patches.
+void kimi_k25(VisionReader& r) {
+  NetworkSpec& e = r.encoder;
+  e.hidden = r.number("vt_hidden_size");
+  r.plain(
+      "vt_num_hidden_layers", "vt_num_attention_heads", "vt_intermediate_size", 3 * r.square(r.number("patch_size")));
+  r.positions(r.number("init_pos_emb_height") * r.number("init_pos_emb_width"));
+  std::vector<std::int64_t> sides;
+  r.vision.read("merge_kernel_size", sides, IntegerRange{1, 1000});
+  std::int64_t neighbours = 1;
+  for (const std::int64_t side : sides) neighbours *= side;
+  e.projectors = {{layernorm, layernorm, merge(neighbours), matrix(neighbours * e.hidden, true, true),
+      matrix(r.number_or("text_hidden_size", r.text.hidden), true)}};
+}
+
+/// SigLIP; means of patches, a norm and one matrix.
+void gemma3(VisionReader& r) {
+  NetworkSpec& e = r.encoder;
+  e.hidden = r.number("hidden_size");
+  const std::int64_t patch = r.number("patch_size"), side = r.number("image_size") / std::max<std::int64_t>(1, patch);
+  r.plain("num_hidden_layers", "num_attention_heads", "intermediate_size",
+      r.number_or("num_channels", 3) * r.square(patch));
+  e.sequence = r.square(side);
+  r.positions(e.sequence);
+  std::int64_t tokens = 256;
+  r.file.optional("mm_tokens_per_image", tokens, vision_sizes);
+  e.projectors = {
+      {layernorm, mean(std::max<std::int64_t>(1, e.sequence / tokens)), rmsnorm, matrix(r.text.hidden, false)}};
+}
+
+/// Pixtral: a norm behind the patches; a projector that merges them where it is told to.
+void pixtral(VisionReader& r) {
+  NetworkSpec& e = r.encoder;
+  e.hidden = r.number("hidden_size");
+  r.gated("num_hidden_layers", "num_attention_heads", "intermediate_size",
+      r.number_or("num_channels", 3) * r.square(r.number("patch_size")));
+  e.head_dim = r.number_or("head_dim", e.heads > 0 ? e.hidden / e.heads : 0);
+  e.embedding_norm = true;
+  bool biased = false;
+  r.file.optional("multimodal_projector_bias", biased);
+  std::int64_t side = 1;
+  r.file.optional("spatial_merge_size", side, vision_sizes);
+  e.projectors = {{rmsnorm, merge(r.square(side)), matrix(e.hidden, false), matrix(r.text.hidden, biased, true),
+      matrix(r.text.hidden, biased)}};
+}
+
+/// Norms before and behind, normed heads, gated MLPs, a table of positions for each direction; means of patches, two
+/// vectors where `standardize` (as many as a LayerNorm's), one matrix behind a norm without weights.
+void gemma4(VisionReader& r) {
+  NetworkSpec& e = r.encoder;
+  bool standardized = false, clipped = false;
+  r.vision.optional("standardize", standardized);
+  r.vision.optional("use_clipped_linears", clipped);
+  r.vision.require(!clipped, "use_clipped_linears", "bounds of projections are none of our forms", "false");
+  e.hidden = r.number("hidden_size");
+  r.gated("num_hidden_layers", "num_attention_heads", "intermediate_size", 3 * r.square(r.number("patch_size")));
+  e.activation = Activation::geglu;
+  e.kv_heads = r.number_or("num_key_value_heads", e.heads);
+  e.head_dim = r.number_or("head_dim", e.heads > 0 ? e.hidden / e.heads : 0);
+  e.norm_place = NormPlace::both;
+  e.qk_norm = e.value_norm = true;
+  constexpr std::int64_t directions = 2;
+  r.positions(directions * r.number("position_embedding_size"));
+  Projector steps{mean(r.square(r.number_or("pooling_kernel_size", 3)))};
+  if (standardized) steps.push_back(layernorm);
+  steps.push_back(matrix(r.text.hidden, false));
+  e.projectors = {std::move(steps)};
+}
+
+/// CLIP with patches of two frames and a norm before the layers; two matrices, and two more for merged patches.
+void minimax_m3(VisionReader& r) {
+  NetworkSpec& e = r.encoder;
+  e.hidden = r.number("hidden_size");
+  std::int64_t side = 2, frames = 2;
+  if (auto merging = r.vision.optional_object("img_token_compression_config")) {
+    merging->allow_unknown_keys();
+    merging->optional("spatial_merge_size", side, vision_sizes);
+    merging->optional("temporal_patch_size", frames, vision_sizes);
+  }
+  r.plain("num_hidden_layers", "num_attention_heads", "intermediate_size",
+      r.number_or("num_channels", 3) * frames * r.square(r.number("patch_size")));
+  e.no_intake_bias = e.embedding_norm = true;
+  const std::int64_t out = r.number_or("projection_dim", r.text.hidden);
+  e.projectors = {
+      {matrix(out, true, true), matrix(out, true), merge(r.square(side)), matrix(out, true, true), matrix(out, true)}};
+}
+
+struct KnownEncoder {
+  const char* family;
+  const char* key;  ///< that only its vision_config has
+  void (*read)(VisionReader& reader);
+};
+constexpr KnownEncoder encoders[] = {
+    {"qwen3", "num_position_embeddings", qwen3_vl},
+    {"qwen3-moe", "num_position_embeddings", qwen3_vl},
+    {"qwen3-next", "num_position_embeddings", qwen3_vl},
+    {"qwen2", "fullatt_block_indexes", qwen25_vl},
+    {"deepseek", "vt_hidden_size", kimi_k25},
+    {"gemma3", "image_size", gemma3},
+    {"mistral", "patch_size", pixtral},
+    {"gemma4", "position_embedding_size", gemma4},
+    {"minimax-m3", "projection_dim", minimax_m3},
+};
+
+}  // namespace
+
+std::optional<NetworkSpec> image_encoder(
+    JsonObject& file, const std::string& family, const NetworkSpec& text, std::vector<std::string>& unknown) {
+  for (const KnownEncoder& row : encoders) {
+    if (family != row.family || file.type_of("vision_config") != "object") continue;
+    JsonObject vision = file.object("vision_config");
+    vision.allow_unknown_keys();
+    if (!vision.has(row.key)) continue;
+    VisionReader reader{file, vision, text};
+    reader.encoder.causal = false;
+    row.read(reader);
+    if (vision.failed()) return std::nullopt;
+    for (const JsonObject::UnreadKey& key : vision.unread())
+      if (!leaves_layers_alone("vision", key)) unknown.push_back(key.key + " " + key.value);
+    NetworkSpec& encoder = reader.encoder;
+    if (encoder.kv_heads == 0) encoder.kv_heads = encoder.heads;
+    if (encoder.head_dim == 0) encoder.head_dim = encoder.hidden / std::max<std::int64_t>(1, encoder.heads);
+    return std::move(encoder);
+  }
+  return std::nullopt;
+}
+
+std::vector<NetworkPart> parts_of(const NetworkSpec& encoder) {
+  NetworkSpec beside;
+  beside.encoders.push_back(encoder);
+  const std::int64_t projector = projector_parameter_count(beside);
+  return {{"vision", encoder_parameter_count(beside) - projector}, {"projector", projector}};
+}
+
+}  // namespace stepcast::detail
