@@ -46,6 +46,8 @@ struct KernelWork {
   Pass pass = Pass::forward;
   double m = 0, n = 0, k = 0, batch = 1;  ///< gemm
   double sequence = 0;                    ///< attention: keys per query, for the rate's ramp
+  double sequences = 0, queries = 0;      ///< attention: of each head, and of each sequence
+  double heads = 0, kv_heads = 0;         ///< attention
   double walked = 0;                      ///< attention in a window or chunks: keys that the kernel walks for a query
   bool backward = false;                  ///< attention and scans: the backward kernel
   ScanShape scan;
@@ -60,6 +62,7 @@ struct KernelWork {
   int launches = 1;
   /// kernels that the host launches for it: the stack's casts, views and single experts
   double host_calls = 1;
+  double experts = 0;   ///< of a product of routed experts: how many there are on all ranks
   bool routed = false;  ///< its shapes change with the routing: dispatch, experts, combine
 };
 
@@ -193,6 +196,7 @@ struct Program {
   std::int64_t micro_batches = 1;
   std::string schedule = "1f1b";
   double tokens_per_step = 0;
+  double choices = 0;  ///< experts that a token takes; 0: no rows are routed
   std::vector<Group> groups;
   std::vector<ProgramBlock> blocks;
   std::vector<Chunk> chunks;               ///< in forward order: dealt round the stages, or there and back (a V)
@@ -202,6 +206,8 @@ struct Program {
   double bytes_per_optimizer_element = 0;  ///< memory traffic of the optimizer per element it updates
   double bytes_per_gradient_element = 0;   ///< of the gradient-norm read
   bool routed_rows = false;                ///< rows go where data sends them: their load is an expectation
+  double cache_bytes = 0;                  ///< of one rank, kept for all sequences of an iteration; its positions
+  double cache_positions = 0;              ///< are so many in each sequence
   bool unlike_measured = false;            ///< no step that was fitted on had such a network: two-sided, or of numbers
   double recompute_layers = 0;             ///< reported
   std::vector<Note> notes;

@@ -88,6 +88,7 @@ Catalog read_catalog() {
   rows.machines = rows_in<Machine>("machines/",
       [&](const std::string& text, const std::string& where) { return read_machine(text, where, rows.gpus); });
   rows.stacks = rows_in<Stack>("stacks/", read_stack);
+  rows.engines = rows_in<Engine>("engines/", read_engine);
   rows.profiles = profile_rows();
   return rows;
 }
@@ -121,6 +122,7 @@ template Expected<const NetworkSpec*> find_row(const std::vector<NetworkSpec>&, 
 template Expected<const Gpu*> find_row(const std::vector<Gpu>&, const std::string&, const std::string&);
 template Expected<const Machine*> find_row(const std::vector<Machine>&, const std::string&, const std::string&);
 template Expected<const Stack*> find_row(const std::vector<Stack>&, const std::string&, const std::string&);
+template Expected<const Engine*> find_row(const std::vector<Engine>&, const std::string&, const std::string&);
 template Expected<const ProfileRow*> find_row(const std::vector<ProfileRow>&, const std::string&, const std::string&);
 
 }  // namespace stepcast

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "model/engine.h"
 #include "model/machine/machine.h"
 #include "model/network/network.h"
 #include "model/profile/profile.h"
@@ -33,6 +34,7 @@ struct Catalog {
   std::vector<Gpu> gpus;
   std::vector<Machine> machines;
   std::vector<Stack> stacks;
+  std::vector<Engine> engines;
   std::vector<ProfileRow> profiles;
 };
 

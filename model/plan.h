@@ -2,11 +2,19 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "model/machine/machine.h"
 
 namespace stepcast {
+
+/// An iteration of an engine in place of a training step: `sequence` new positions of each of `micro_batch` sequences
+/// per rank, behind those that stand in the cache.
+struct CacheUse {
+  std::int64_t cached = 0;   ///< positions of each sequence
+  double element_bytes = 2;  ///< of keys and values
+};
 
 struct Plan {
   std::string mapping;                 ///< program text of the notation: mesh lines, `use ...`, statements
@@ -16,6 +24,7 @@ struct Plan {
   std::int64_t global_batch = 1;  ///< sequences per step
   std::int64_t sequence = 0;      ///< 0 = the network's own
   Precision precision = Precision::bf16;
+  std::optional<CacheUse> cache;  ///< an iteration; without, a step
   std::int64_t lora_rank = 0;  ///< > 0: train low-rank adapters on the frozen network (arXiv 2106.09685)
 };
 

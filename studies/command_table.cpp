@@ -5,6 +5,7 @@
 #include "studies/catalog/kinds.h"
 #include "studies/command_flags.h"
 #include "studies/commands.h"
+#include "studies/infer/infer.h"
 #include "studies/launch/run_flags.h"
 #include "studies/ask/rates.h"
 #include "studies/notation/dataflow.h"
@@ -40,6 +41,21 @@ const std::vector<Command>& command_rows() {
               "stepcast predict gpt3-175b --machine dgx-a100 --gpus 64 --tp 8 --pp 8 --recompute full --json",
               "stepcast predict llama3-8b --gpus 64 --zero 3 --global-batch 256 --explain"},
           .run = predict_command},
+      {.name = "infer",
+          .usage = "NETWORK [--phase prefill|decode|batch] [flags]",
+          .summary = "forecast one phase of serving: prompts read, a word said, or a whole batch",
+          .about = "Forecasts what an engine's iterations take: prompts that are read (--prompt), a word of each running "
+                   "sequence\n"
+                   "behind --context positions, or a static batch of both (--output). Kernels have the laws of single "
+                   "kernels; the\n"
+                   "engine's row says what graphs replay and what the host costs.",
+          .least_words = 1,
+          .most_words = 1,
+          .flags = infer_flags(),
+          .examples = {"stepcast infer llama3-8b --machine dgx-h100 --phase prefill --prompt 4096",
+              "stepcast infer llama3-70b --machine dgx-h100 --tp 8 --context 8192 --batch 64",
+              "stepcast infer llama3-8b --prompt 1024 --output 128 --batch 16 --json"},
+          .run = infer_command},
       {.name = "roofline",
           .usage = "NETWORK|SCENARIO.json|--megatron RUN.sh [flags] [--measured FILE] [-o FILE.html|.svg|.json]",
           .summary = "operators and collectives of a step under the roofs of GPU and network, and what would lift them",

@@ -45,9 +45,12 @@ class Lowering {
       if (const auto* stage = std::get_if<StageStatement>(&statement.body)) stated = stage->micro_batches;
     TRY(auto batch, batch_of(spec_, plan_, parsed_, stated));
     const double bytes = element_bytes(plan_.precision);
-    network_ = build_network(spec_,
-        {batch.sequences_per_micro_batch, batch.sequence, bytes, bytes, plan_.lora_rank, stack_.loss_bytes},
-        stack_.attention);
+    BatchShape shape{batch.sequences_per_micro_batch, batch.sequence, bytes, bytes, plan_.lora_rank, stack_.loss_bytes};
+    if (plan_.cache) {
+      TRY(check_servable());
+      shape.serves = true, shape.cached = plan_.cache->cached, shape.cache_bytes = plan_.cache->element_bytes;
+    }
+    network_ = build_network(spec_, shape, stack_.attention);
     TRY(placed_, place(network_, parsed_.program.meshes, parsed_.statements, plan_.gpus,
                      {stack_.gradient_bytes, stack_.recompute_whole}));
     TRY(layout_, stage_layout(spec_.layers, placed_.mesh, parsed_.statements));
@@ -56,7 +59,7 @@ class Lowering {
     TRY(make_blocks());
     fill_chunks();
     TRY(make_edges());
-    make_tail();
+    if (!plan_.cache) make_tail();
     make_notes();
     return std::move(out_);
   }
@@ -69,6 +72,7 @@ class Lowering {
   void fill_sizes(const PlanBatch& batch) {
     out_.precision = plan_.precision;
     out_.routed_rows = spec_.experts.count > 0;
+    out_.choices = static_cast<double>(spec_.experts.top_k);
     out_.unlike_measured = !spec_.causal || !spec_.encoders.empty() || spec_.features > 0;
     out_.ranks = plan_.gpus;
     out_.stages = layout_.stages;
@@ -84,6 +88,20 @@ class Lowering {
         stack_.gradient_bytes + 2 * (master + stack_.optimizer_bytes) + element_bytes(plan_.precision);
     // The norm reads every gradient once, and it is set to zero once.
     out_.bytes_per_gradient_element = 2 * stack_.gradient_bytes;
+  }
+
+  /// Forms that have no iteration of an engine yet.
+  Expected<void> check_servable() const {
+    const auto lacks = [&](bool has, const char* what) -> Expected<void> {
+      if (!has) return {};
+      return fail(spec_.id, fmt::format("an engine's iteration of a network with {}", what),
+          "networks of attention, MLPs and experts");
+    };
+    TRY(lacks(!mixers(spec_).empty(), "layers that carry a state"));
+    TRY(lacks(!spec_.causal || spec_.vocab == 0, "no words to say"));
+    TRY(lacks(!spec_.encoders.empty(), "an encoder"));
+    TRY(lacks(spec_.sparse.top_k > 0 || spec_.compressed.q_rank > 0, "keys that are picked or compressed"));
+    return {};
   }
 
   /// What every stage looks at would have to travel with the stream.
@@ -152,6 +170,25 @@ class Lowering {
     return {};
   }
 
+  /// Of the fullest stage. A window's keys are kept as far as it reaches.
+  void count_cache() {
+    out_.cache_positions = static_cast<double>(network_.dims[network_.find_dim("t")].extent);
+    for (const Chunk& chunk : out_.chunks) {
+      double bytes = 0;
+      for (const BlockRun& run : chunk.runs) bytes += static_cast<double>(run.count) * cache_of(run.block);
+      out_.cache_bytes = std::max(out_.cache_bytes, bytes);
+    }
+  }
+  double cache_of(int block) const {
+    double bytes = 0, share = 1;
+    for (const Operator& op : network_.blocks[block].operators)
+      if (op.kind == OperatorKind::attention && op.domain == Domain::window)
+        share = std::min(1.0, static_cast<double>(op.reach) / out_.cache_positions);
+    for (const Copy& copy : placed_.blocks[block].copies)
+      if (copy.parent < 0 && network_.tensors[copy.tensor].role == TensorRole::cache) bytes += share * copy.bytes;
+    return bytes;
+  }
+
   void share(const WeightChain& chain) {
     Move move;
     move.label = "shared " + network_.tensors[chain.tensor].name + " gradient";
@@ -179,6 +216,7 @@ class Lowering {
         (network_.blocks[b].place == Block::Place::first ? layers_.before : layers_.after)
             .push_back({static_cast<int>(b), network_.blocks[b].repeat});
     out_.chunks = make_chunks(layout_, layers_);
+    if (plan_.cache) count_cache();
     const bool recomputes = std::ranges::any_of(
         parsed_.statements, [](const Statement& s) { return std::holds_alternative<RecomputeStatement>(s.body); });
     if (!recomputes) return;

@@ -71,6 +71,7 @@ KernelWork blank(const FuseContext& c, const PlacedItem& item) {
   work.routed = route || has_tag(op, "expert") || has_tag(op, "shared");
   work.host_calls = route ? c.stack.calls_per_dispatch : c.stack.calls_per_kernel;
   work.element_bytes = c.network.tensors[op.output.tensor].bytes_per_element;
+  if (has_tag(op, "expert")) work.experts = static_cast<double>(c.experts.count);
   return work;
 }
 
@@ -173,6 +174,27 @@ double walked_keys(const Operator& op, double keys) {
   return std::min(seen + attention_block, mean_keys(op.domain == Domain::band ? Domain::all : Domain::causal, 0, all));
 }
 
+/// Keys that a query sees, the mean. Where there are fewer queries than keys they are the last ones: those before them
+/// were asked in earlier iterations.
+double seen_keys(const Operator& op, double keys, double queries) {
+  const auto all = static_cast<std::int64_t>(keys), before = all - static_cast<std::int64_t>(queries);
+  const double mean = mean_keys(op.domain, op.reach, all);
+  if (op.domain == Domain::all || op.domain == Domain::tile || before <= 0 || queries < 1) return mean;
+  return (keys * mean - static_cast<double>(before) * mean_keys(op.domain, op.reach, before)) / queries;
+}
+
+/// Queries are [b, s, heads..., d], keys [b, t, heads of their own..., d].
+void add_heads(const FuseContext& c, const PlacedItem& item, KernelWork& work) {
+  const Operator& op = c.block.operators[item.op];
+  const auto extent = [&](int loop) { return local_extent(c.network, loop, c.splits[item.op], c.mesh); };
+  const std::vector<int>&q = op.inputs[0].loops, &k = op.inputs[1].loops;
+  work.sequences = extent(q.front());
+  work.queries = extent(op.query_loop);
+  work.heads = work.kv_heads = 1;
+  for (std::size_t i = 2; i + 1 < q.size(); ++i) work.heads *= extent(q[i]);
+  for (std::size_t i = 2; i + 1 < k.size(); ++i) work.kv_heads *= extent(k[i]);
+}
+
 Bytes touched(const FuseContext& c, const PlacedItem& item) {
   double bytes = 0;
   for (const auto* side : {&item.reads, &item.writes})
@@ -191,8 +213,8 @@ KernelWork attention(const FuseContext& c, const PlacedItem& item) {
     if (!contains(op.whole_loops, loop)) points *= local_extent(c.network, loop, c.splits[item.op], c.mesh);
   const double keys = local_extent(c.network, op.key_loop, c.splits[item.op], c.mesh);
   const double beside = mean_compressed(op.beside, static_cast<std::int64_t>(keys));
-  const double seen = mean_keys(op.domain, op.reach, static_cast<std::int64_t>(keys)) + beside,
-               walked = walked_keys(op, keys) + beside;
+  const double queries = local_extent(c.network, op.query_loop, c.splits[item.op], c.mesh);
+  const double seen = seen_keys(op, keys, queries) + beside, walked = std::max(seen, walked_keys(op, keys) + beside);
   points *= walked / keys;
   // Forward: Q K and P V. Backward: five products instead of two (scores again, dV, dP, dQ, dK).
   const double query = static_cast<double>(c.network.dims[op.inputs.front().loops.back()].extent),
@@ -202,6 +224,7 @@ KernelWork attention(const FuseContext& c, const PlacedItem& item) {
   work.useful = Flops(flops * (seen / walked) / repeats(c, item.op));
   work.sequence = keys;
   if (op.domain != Domain::all && op.domain != Domain::causal) work.walked = walked;
+  add_heads(c, item, work);
   work.head_dim = query;
   work.imbalance = causal_imbalance(c, item.op);
   work.bytes = touched(c, item);
@@ -293,6 +316,12 @@ bool hands_gradient_on(const FuseContext& c, const PlacedItem& item) {
 }
 
 /// Reads from outside plus writes to outside; what stays inside the launch costs nothing.
+/// Of a tensor that an operator writes: behind what stands in a cache the new rows alone.
+double written_share(const FuseContext& c, const Operator& op) {
+  if (c.network.tensors[op.output.tensor].role != TensorRole::cache) return 1;
+  return c.network.elements(op.inputs[0].tensor) / c.network.elements(op.output.tensor);
+}
+
 bool add_pointwise(const FuseContext& c, const std::vector<const PlacedItem*>& members, const std::vector<int>& root,
     const std::vector<char>& read_outside, std::vector<KernelWork>& works) {
   std::vector<int> written, read;
@@ -323,7 +352,7 @@ bool add_pointwise(const FuseContext& c, const std::vector<const PlacedItem*>& m
         if (same != gradients.end()) continue;
         gradients.emplace_back(made.tensor, made.place);
       }
-      bytes += made.bytes;
+      bytes += made.bytes * written_share(c, op);
     }
   }
   if (bytes == 0) return false;

@@ -136,7 +136,7 @@ void BlockPlacer::backward(bool root) {
           survive.push_back(available_[tensor][i]);
           out_.kept_gathers.push_back(available_[tensor][i]);
         }
-    } else if (t.role == TensorRole::data) {
+    } else if (t.role == TensorRole::data || t.role == TensorRole::cache) {
       survive = available_[tensor];
     } else if (is_read_from_outside(tensor)) {
       survive.push_back(available_[tensor].front());
@@ -160,7 +160,7 @@ void BlockPlacer::backward(bool root) {
   }
   for (std::size_t i = 0; i < block_.reads.size(); ++i) {
     const int tensor = block_.reads[i];
-    if (net_.tensors[tensor].role == TensorRole::data) continue;
+    if (net_.tensors[tensor].role == TensorRole::data || net_.tensors[tensor].role == TensorRole::cache) continue;
     out_.reads[i].gradient_before = add_copy(tensor, true, gradient_home(tensor), -1);
     contributions_[tensor].push_back(out_.reads[i].gradient_before);
   }

@@ -62,8 +62,11 @@ using namespace sweep;
 namespace calibration {  // studies/calibrate
 using namespace roofline;
 }
-namespace predict {
+namespace infer {
 using namespace calibration;
+}
+namespace predict {
+using namespace infer;
 }
 namespace validation {
 using namespace predict;

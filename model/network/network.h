@@ -323,6 +323,10 @@ struct BatchShape {
   double activation_bytes = 2, weight_bytes = 2;
   std::int64_t lora_rank = 0;  ///< > 0: every weight is frozen, and dense projections get low-rank adapters
   double loss_bytes = 2;       ///< element size of the logits inside the loss; wider ones are cast first
+  /// Of an iteration of an engine: forward alone, keys and values into a cache, the last position's logits sampled.
+  bool serves = false;
+  std::int64_t cached = 0;  ///< positions of each sequence that stand in the cache already
+  double cache_bytes = 2;   ///< element size of the cache
 };
 
 /// A part of a network that its spec does not describe: an image encoder, a projector.

@@ -45,6 +45,8 @@ constexpr std::array kFunctions{
     FunctionRow{"conv", 0b11, false, 0},
     // scores of queries, keys and weights, and the best of each row
     FunctionRow{"index", 0b111, false, 0},    FunctionRow{"join", 0, false, 0},
+    // rows that are written behind those of earlier iterations; the likeliest word
+    FunctionRow{"append", 0, false, 0},       FunctionRow{"sample", 0, false, 0},
     // rows in place of others; means of neighbours
     FunctionRow{"fill", 0, false, 0},         FunctionRow{"mean", 0, false, 0},
     // rows of a tensor, and tensors as rows of one, where they lie
@@ -149,7 +151,7 @@ std::vector<int> differentiable_inputs(const Operator& op, const std::vector<Ten
   const bool stabiliser = op.monoid == Monoid::max && op.function == "identity";
   for (int i = 0; i < static_cast<int>(op.inputs.size()); ++i) {
     const Tensor& tensor = tensors[op.inputs[i].tensor];
-    if (tensor.role == TensorRole::data || tensor.frozen || stabiliser) continue;
+    if (tensor.role == TensorRole::data || tensor.role == TensorRole::cache || tensor.frozen || stabiliser) continue;
     // loss = log Z + M - T with Z = sum exp(L - M): the contributions to M cancel, software never forms them.
     if ((op.function == "shifted_exp" || op.function == "cross_entropy") && i == 1) continue;
     inputs.push_back(i);

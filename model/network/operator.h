@@ -20,6 +20,7 @@ enum class TensorRole : std::uint8_t {
   activation,  ///< has a gradient
   weight,      ///< trained, persistent
   data,        ///< token ids, labels, masks: no gradient
+  cache,       ///< outlives an iteration: keys and values of positions that were seen
 };
 
 struct Tensor {

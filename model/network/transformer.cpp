@@ -11,14 +11,14 @@ namespace stepcast {
 
 TransformerBuilder::TransformerBuilder(
     const NetworkSpec& spec, const BatchShape& batch, AttentionForm form, Network& net, std::string prefix)
-    : prefix_(std::move(prefix)), frozen_(spec.frozen), spec_(&spec), whole_(spec), batch_(batch), form_(form),
-      net_(net) {
+    : prefix_(std::move(prefix)), frozen_(spec.frozen || batch.serves), spec_(&spec), whole_(spec), batch_(batch),
+      form_(form), net_(net) {
   net_.dims.reserve(20 + 4 * spec.shapes.size());
   b_ = dim("b", batch.sequences);
   const bool joined = !spec.encoders.empty() && spec.encoders.front().joins;
   const std::int64_t positions = batch.positions + (joined ? spec.encoders.front().sequence : 0);
   s_ = dim("s", positions);
-  t_ = dim("t", positions);
+  t_ = dim("t", positions + batch.cached);
   if (joined) {
     all_ = s_;
     own_ = dim("s.own", batch.positions);
@@ -58,6 +58,7 @@ TransformerBuilder::TransformerBuilder(
     dn_ = dim("dn", x.nope_dim);
     dr_ = dim("dr", x.rope_dim);
     dv_ = dim("dv", x.value_dim);
+    if (batch.serves) dq_ = dim("dq", x.kv_rank + x.rope_dim);
   }
   if (const SparseAttention& x = spec.sparse; x.top_k > 0) {
     const bool latent = spec.latent.kv_rank > 0;

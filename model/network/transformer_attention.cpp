@@ -2,6 +2,13 @@
 #include "model/network/transformer_builder.h"
 
 namespace stepcast {
+namespace {
+
+/// Iterations of so few positions read the latent cache itself; with more, keys and values are made of it again
+/// (vllm-project/vllm v1/attention/backends/mla/common.py: decode of a sequence has its speculated words in it).
+constexpr std::int64_t absorbed_queries = 8;
+
+}  // namespace
 
 /// From x's last dim to heads, for each of its rows.
 int TransformerBuilder::projection(const std::string& letter, int x, std::vector<int> heads) {
@@ -204,9 +211,14 @@ int TransformerBuilder::plain_attention(int x, bool windowed) {
   k = named("K", projected[1], rope("K", qk_norm("K", k)));
   if (spec_->value_norm) v = norm("attn.norm.V", v, {"attn", "attn.qkv"}, 1, false);
   if (v != k) v = named("V", projected[2], v);
+  if (batch_.serves) {
+    const bool one = v == k;
+    k = cached("K.cache", k);
+    v = one ? k : cached("V.cache", v);
+  }
   const int o = activation("O", {b_, s_, g_, r_, d_});
   // Picked keys and images side by side have kernels of their own.
-  if (form_ == AttentionForm::unfused && spec_->sparse.top_k == 0 && whole_.images <= 1) {
+  if (form_ == AttentionForm::unfused && spec_->sparse.top_k == 0 && whole_.images <= 1 && !batch_.serves) {
     unfused_core(own_core(), q, k, v, o);
     return o;
   }
@@ -235,7 +247,7 @@ int TransformerBuilder::latent_down(const char* name, int x, int rank) {
 }
 
 int TransformerBuilder::latent_up(const char* name, int latent, int rank, std::vector<int> heads) {
-  std::vector<int> dims{b_, s_}, weights{rank};
+  std::vector<int> dims{b_, net_.tensors[latent].dims[1]}, weights{rank};
   dims.insert(dims.end(), heads.begin(), heads.end());
   weights.insert(weights.end(), heads.begin(), heads.end());
   const int y = activation(name, dims);
@@ -253,11 +265,42 @@ int TransformerBuilder::latent_attention(int x, LayerKind kind) {
   if (cq >= 0) cq = norm("attn.norm.cq", cq, tags);
   if (spec_->sparse.top_k > 0)
     return sparse_core(x, cq, norm("attn.norm.ckv", ckv, tags), rope("kr", kr_raw), kind.picked);
+  int latent = norm("attn.norm.ckv", ckv, tags), turned = rope("kr", kr_raw);
+  if (batch_.serves) {
+    latent = cached("ckv.cache", latent), turned = cached("kr.cache", turned);
+    if (batch_.positions <= absorbed_queries) return absorbed_attention(cq, x, latent, turned);
+  }
   const int q = cq >= 0 ? latent_up("Q", cq, lq_, {g_, r_, d_}) : projection("Q", x, {g_, r_, d_});
-  const int latent = norm("attn.norm.ckv", ckv, tags);
   const int k = latent_up("K", latent, lk_, {g_, dn_}), v = latent_up("V", latent, lk_, {g_, dv_});
   const int o = activation("O", {b_, s_, g_, r_, dv_});
-  windowed_core(fused_core(own_core(), rope("Q", q), {k, v, rope("kr", kr_raw)}, o), kind.windowed);
+  windowed_core(fused_core(own_core(), rope("Q", q), {k, v, turned}, o), kind.windowed);
+  return o;
+}
+
+/// What later iterations read: rows behind those that stand there.
+int TransformerBuilder::cached(const std::string& name, int x) {
+  std::vector<int> dims = net_.tensors[x].dims;
+  dims[1] = t_;
+  const int y = tensor(name, dims, batch_.cache_bytes, TensorRole::cache);
+  add("cache." + name, {"attn", "attn.cache"}, OperatorKind::opaque, "append", y, {x}, "attn.cache");
+  return y;
+}
+
+/// A few queries against many keys read the latent cache itself, as one key of all heads (DeepSeek-V2 section 2.1.2).
+int TransformerBuilder::absorbed_attention(int cq, int x, int latent, int turned) {
+  const Tags tags{"attn", "attn.qkv"};
+  const int first = cq >= 0 ? cq : x, rank = cq >= 0 ? lq_ : h_;
+  const int nope = latent_up("Q.nope", first, rank, {g_, r_, dn_}),
+            rotated = rope("Q.rope", latent_up("Q.rope", first, rank, {g_, r_, dr_}));
+  const int absorbed = activation("Q.latent", {b_, s_, g_, r_, lk_});
+  product("attn.absorb.K", tags, absorbed, nope, weight("Wup.K", {lk_, g_, dn_}));
+  const int q = activation("Q", {b_, s_, g_, r_, dq_}), low = activation("O.latent", {b_, s_, g_, r_, lk_});
+  add("attn.join.Q", tags, OperatorKind::opaque, "join", q, {absorbed, rotated}, "attn.join").whole_loops = {
+      dq_, lk_, dr_};
+  Operator& core = fused_core(own_core(), q, {latent, turned}, low);
+  core.whole_loops.push_back(dq_);
+  const int o = activation("O", {b_, s_, g_, r_, dv_});
+  product("attn.absorb.V", tags, o, low, weight("Wup.V", {lk_, g_, dv_}));
   return o;
 }
 

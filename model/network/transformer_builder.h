@@ -26,7 +26,7 @@ class TransformerBuilder {
   int weight(std::string name, std::vector<int> dims);
   /// What a frozen encoder makes has no gradient.
   [[nodiscard]] TensorRole made_role() const {
-    return frozen_ && whole_.frozen && !prefix_.empty() ? TensorRole::data : TensorRole::activation;
+    return batch_.serves || (frozen_ && whole_.frozen && !prefix_.empty()) ? TensorRole::data : TensorRole::activation;
   }
   int activation(std::string name, std::vector<int> dims);
   int statistic(std::string name, std::vector<int> dims, double bytes = 4);
@@ -72,6 +72,7 @@ class TransformerBuilder {
   int first_position(int x);
   void squared_error(int x);
   void head(const char* name, const std::string& prefix);
+  void sampled(int x);
 
   // transformer_encoder.cpp
   void encoder();
@@ -116,6 +117,8 @@ class TransformerBuilder {
   int attention(int x, int y, LayerKind kind);
   int plain_attention(int x, bool windowed);
   int latent_attention(int x, LayerKind kind);
+  int absorbed_attention(int cq, int x, int latent, int turned);
+  int cached(const std::string& name, int x);
   int latent_down(const char* name, int x, int rank);
   int latent_up(const char* name, int latent, int rank, std::vector<int> heads);
   int compressed_attention(int x, int y, LayerKind kind);

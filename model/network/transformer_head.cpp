@@ -86,6 +86,18 @@ void TransformerBuilder::pooled(int x) {
   biased("pooled.scores", scores, {classes}, tags, "bias_gelu");
 }
 
+/// Of an iteration: the logits of each sequence's last position, and the word that they choose.
+void TransformerBuilder::sampled(int x) {
+  const Tags tags{"head"};
+  const int last = activation("X.sampled", {b_, h_});
+  add("head.pick", tags, OperatorKind::opaque, "part", last, {x}).whole_loops = {s_};
+  const int logits = activation("logits", {b_, v_});
+  product("head", tags, logits, last, head_table_);
+  const int chosen = statistic("chosen", {b_});
+  add("sample", {"head", "sample"}, OperatorKind::nonlinear, "sample", chosen, {logits}, "sample").monoid = Monoid::max;
+  net_.blocks.back().output = chosen;
+}
+
 void TransformerBuilder::head(const char* name, const std::string& prefix) {
   start_block(name, 1, Block::Place::last);
   int x = activation(prefix + "X.last", streamed());
@@ -94,6 +106,7 @@ void TransformerBuilder::head(const char* name, const std::string& prefix) {
   if (all_ >= 0) x = part("X.own", x, own_), s_ = sm_ = own_;
   if (prefix.empty()) modulate_head();
   int xf = spec_->norm_place == NormPlace::behind_sum ? x : modulated_norm(prefix + "norm3", x, {"norm", "head"}, 0);
+  if (batch_.serves) return sampled(xf);
   if (spec_->outputs > 0) return squared_error(xf);
   if (spec_->pooled_outputs > 0) pooled(xf);
   if (spec_->masked_loss) xf = masked(xf);

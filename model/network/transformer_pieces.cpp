@@ -97,7 +97,7 @@ int TransformerBuilder::biased(
 }
 
 int TransformerBuilder::dropped(const std::string& name, int x, Tags tags, const std::string& kernel) {
-  if (!spec_->dropout) return x;
+  if (!spec_->dropout || batch_.serves) return x;
   const int y = activation(name + ".dropped", net_.tensors[x].dims);
   add(name + ".dropout", std::move(tags), OperatorKind::linear, "dropout", y, {x}, kernel);
   return y;

@@ -143,6 +143,22 @@ struct CollectiveCurve {
 Seconds curve_time(const CollectiveCurve& curve, Bytes received);
 Spread curve_spread(const CollectiveCurve& curve, Bytes received);
 
+/// All-reduces of one size as engines run them: kernels of their own for small buffers, NCCL's for large ones, as a
+/// node of a CUDA graph or launched by the host. Interpolated log-log; beyond the ends the time grows with the buffer.
+struct EngineAllReduce {
+  std::string software;   ///< "vllm 0.24.0"
+  bool captured = false;  ///< as a node of a graph
+  int ranks = 2;          ///< of one node
+  struct Point {
+    Bytes buffer;
+    Seconds time;
+  };
+  std::vector<Point> points;  ///< sorted by size
+  Source source = Source::measured;
+  Spread spread;
+};
+Seconds all_reduce_time(const EngineAllReduce& law, Bytes buffer);
+
 /// How the time of one buffer changes when more ranks of one node share it, learned on other systems: time at `to`
 /// ranks over time at `from`. Points rise in size; beyond the ends the ratio stays.
 struct CollectiveGrowth {
@@ -231,6 +247,7 @@ struct Profile {
   std::vector<MemoryLaw> memory_ops;            ///< of single operators
   std::vector<RooflineLaw> moe;                 ///< layers of routed experts, one per precision
   std::vector<CollectiveCurve> collectives;
+  std::vector<EngineAllReduce> engine_all_reduces;
   std::vector<CollectiveGrowth> growth;  ///< to rank counts that were not measured
   std::vector<ScaleOutLaw> scale_out;
   OverlapLaw overlap;
@@ -245,6 +262,8 @@ struct Profile {
 /// nullptr when the profile has no law for it. The pointers live as long as the profile.
 const RooflineLaw* find_gemm(const Profile& profile, Precision precision, bool block_scaled = false);
 const ScaleOutLaw* find_scale_out(const Profile& profile, const Level& level);
+/// Of software whose name begins so, at that many ranks, captured in a graph or not. nullptr: nobody timed it.
+const EngineAllReduce* find_all_reduce(const Profile& profile, std::string_view software, bool captured, int ranks);
 
 /// The curve of this kind and fabric within a node fitted at `ranks`, else at the nearest rank count (ratio-wise, the
 /// larger of two equally near); nullptr when the kind was not measured on the fabric.

@@ -104,6 +104,23 @@ AttentionLaw read_attention(JsonObject object) {
   return law;
 }
 
+EngineAllReduce read_all_reduce(JsonObject& object) {
+  EngineAllReduce law;
+  object.read("software", law.software);
+  object.optional("captured", law.captured);
+  object.read("ranks", law.ranks, IntegerRange{2, 1024});
+  std::vector<std::vector<double>> rows;
+  object.read_rows("points", rows, 2, NumberRange{1e-12, 1e15});
+  for (const std::vector<double>& row : rows) {
+    object.require(law.points.empty() || row[0] > law.points.back().buffer.value(), "points",
+        fmt::format("[{}, {}] is not above the point before", row[0], row[1]), "sizes that rise");
+    law.points.push_back({Bytes(row[0]), Seconds(row[1])});
+  }
+  object.require(law.points.size() >= 2, "points", "fewer than two", "[[bytes of the buffer, seconds], ...]");
+  read_provenance(object, law);
+  return law;
+}
+
 ScanLaw read_scan(JsonObject& object) {
   ScanLaw law;
   object.read("function", law.function);
@@ -320,6 +337,8 @@ void read_kernel_laws(JsonObject& file, Profile& profile) {
     profile.moe.push_back(read_roofline(row, moe_feature_names));
     require_kernels_only(row, profile.moe.back().refinement);
   }
+  for (JsonObject& row : file.optional_objects("engine_all_reduces"))
+    profile.engine_all_reduces.push_back(read_all_reduce(row));
 }
 
 /// The refinement of a law whose row stands in the other file.

@@ -142,6 +142,13 @@ Json to_json(const CollectiveCurve& curve) {
   return row;
 }
 
+Json to_json(const EngineAllReduce& law) {
+  Json row{{"software", law.software}, {"captured", law.captured}, {"ranks", law.ranks}, {"points", Json::array()}};
+  for (const auto& point : law.points)
+    row["points"].push_back(Json::array({rounded(point.buffer.value()), rounded(point.time.value())}));
+  return with_provenance(std::move(row), law);
+}
+
 Json to_json(const CollectiveGrowth& growth) {
   Json row{{"kind", to_text(growth.kind)}, {"fabric", name_of<FabricKind>(fabric_names, growth.fabric)},
       {"from", growth.from}, {"to", growth.to}, {"points", Json::array()}};
@@ -273,6 +280,7 @@ std::string write_kernel_part(const Profile& profile) {
     document["memory"] = std::move(row);
   if (!profile.memory_ops.empty()) document["memory_ops"] = rows_of(profile.memory_ops);
   if (!profile.moe.empty()) document["moe"] = rooflines(profile.moe, moe_feature_names, Part::whole);
+  if (!profile.engine_all_reduces.empty()) document["engine_all_reduces"] = rows_of(profile.engine_all_reduces);
   return lines_of(document);
 }
 

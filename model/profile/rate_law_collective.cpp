@@ -188,4 +188,19 @@ std::optional<RatedTime> collective_time(
   return std::nullopt;
 }
 
+Seconds all_reduce_time(const EngineAllReduce& law, Bytes buffer) {
+  const auto& points = law.points;
+  if (buffer <= points.front().buffer) return points.front().time;
+  if (buffer >= points.back().buffer) return points.back().time * (buffer / points.back().buffer);
+  const auto above = std::ranges::upper_bound(points, buffer, {}, &EngineAllReduce::Point::buffer), below = above - 1;
+  const double share = std::log(buffer / below->buffer) / std::log(above->buffer / below->buffer);
+  return below->time * std::pow(above->time / below->time, share);
+}
+
+const EngineAllReduce* find_all_reduce(const Profile& profile, std::string_view software, bool captured, int ranks) {
+  for (const EngineAllReduce& law : profile.engine_all_reduces)
+    if (law.captured == captured && law.ranks == ranks && law.software.starts_with(software)) return &law;
+  return nullptr;
+}
+
 }  // namespace stepcast

@@ -1,8 +1,10 @@
 // stepcast validate: measured runs against their forecasts.
 #include <optional>
 
+#include "calibrate/import/timings_file.h"
 #include "model/base/json_reader.h"
 #include "studies/cli/output_file.h"
+#include "studies/infer/records.h"
 #include "studies/print/csv.h"
 #include "studies/records/built_in_runs.h"
 #include "studies/validation/html_page.h"
@@ -31,9 +33,21 @@ Expected<std::optional<OutputFile>> open_page(const Arguments& arguments) {
   return std::optional<OutputFile>(std::move(file));
 }
 
+/// Phases and static batches of serving engines.
+Expected<void> validate_inference(const std::string& text, const Arguments& arguments, Console& console) {
+  TRY(const auto records, read_inference(text, arguments.words.front()));
+  const InferenceJudgement judgement = judge(records);
+  console.out << (arguments.has("--json") ? judgement_json(judgement) : judgement_text(judgement));
+  return {};
+}
+
 }  // namespace
 
 Expected<void> validate_command(const Arguments& arguments, Console& console) {
+  if (!arguments.words.empty()) {
+    TRY(const auto file, calibrate::TimingsFile::open(arguments.words.front()));  // plain or packed
+    if (looks_like_inference(file.head())) return validate_inference(file.head(), arguments, console);
+  }
   TRY(const auto runs, runs_of(arguments));
   TRY(auto page, open_page(arguments));
   Validation validation = validate_runs(runs, arguments.has("--unfitted") ? Fits::ignored : Fits::used);

@@ -1,0 +1,44 @@
+// Serving engines as data: what is captured in graphs, which kernels run, what the host costs, how memory is dealt out.
+// One JSON row per engine and span of releases.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "model/base/error.h"
+#include "model/base/units.h"
+#include "model/stack.h"
+
+namespace stepcast {
+
+/// Of what the cache gets its share.
+enum class CacheRule : std::uint8_t {
+  of_total,  ///< share x device memory, less weights, activations and what stands outside (vLLM, SGLang)
+  of_free,   ///< share x what is free behind weights and activations (TensorRT-LLM)
+};
+
+struct Engine {
+  std::string id, name, source, from, until;  ///< months "2024-07" of its releases; until "" = today
+  std::vector<std::string> aliases;           ///< names in records
+  std::string kernels;                        ///< whose kernels the laws are of: "vllm", "trtllm", "sglang"
+  std::vector<std::string> fused;             ///< kernel groups that run as one, as in Stack
+  bool captured = false;                      ///< iterations of running sequences are replayed from CUDA graphs
+  std::int64_t most_captured = 0;             ///< of at most so many sequences
+  Seconds host_per_launch;                    ///< of what is not captured
+  Seconds host_per_iteration, host_per_sequence;
+  bool host_beside = false;            ///< the host prepares the next iteration while the GPU works
+  std::int64_t most_positions = 8192;  ///< that one iteration takes of prompts
+  std::int64_t cache_block = 16;       ///< positions that the cache is dealt out in
+  CacheRule cache_rule = CacheRule::of_total;
+  double cache_share = 0.9;
+  Bytes reserved;  ///< workspace, graphs, NCCL: outside weights, activations and cache
+};
+
+Expected<Engine> read_engine(const std::string& text, const std::string& where);
+std::string write_engine(const Engine& engine);
+
+/// What a Program of an iteration is lowered for: the engine's fused kernels, nothing of training.
+Stack lowered_for(const Engine& engine);
+
+}  // namespace stepcast

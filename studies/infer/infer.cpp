@@ -1,0 +1,184 @@
+#include "studies/infer/infer.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "model/base/json_writer.h"
+#include "model/base/quantity_text.h"
+#include "studies/infer/phases.h"
+#include "studies/print/digits.h"
+#include "studies/print/paint.h"
+#include "studies/print/table.h"
+
+namespace stepcast::infer {
+namespace {
+
+struct Asked {
+  ServingWishes wishes;
+  std::string phase;
+  std::int64_t prompt = 0, cached = 0, output = 0, context = 0, batch = 1;
+};
+
+std::int64_t number_of(const Arguments& arguments, const char* flag, std::int64_t absent) {
+  return arguments.has(flag) ? std::stoll(arguments.value(flag)) : absent;
+}
+
+Expected<Asked> asked_of(const Arguments& arguments) {
+  Asked asked;
+  ServingWishes& w = asked.wishes;
+  w.network = arguments.words.at(0);
+  w.machine = arguments.value("--machine"), w.engine = arguments.value("--engine");
+  w.weights = arguments.value("--weights"), w.cache = arguments.value("--kv");
+  w.products = arguments.value("--products");
+  w.gpus = number_of(arguments, "--gpus", 0);
+  w.tp = number_of(arguments, "--tp", 1), w.pp = number_of(arguments, "--pp", 1),
+  w.ep = number_of(arguments, "--ep", 1);
+  asked.prompt = number_of(arguments, "--prompt", 0), asked.output = number_of(arguments, "--output", 0);
+  asked.cached = number_of(arguments, "--cached", 0), asked.context = number_of(arguments, "--context", 0);
+  asked.batch = number_of(arguments, "--batch", 1);
+  asked.phase = arguments.value("--phase");
+  if (asked.phase.empty()) asked.phase = asked.context > 0 ? "decode" : asked.output > 0 ? "batch" : "prefill";
+  const bool decodes = asked.phase == "decode";
+  if (decodes && asked.context == 0) return fail("--context", "what stands in the cache is not said", "--context 8192");
+  if (!decodes && asked.prompt == 0) return fail("--prompt", "how long the prompts are is not said", "--prompt 4096");
+  if (asked.phase == "batch" && asked.output == 0)
+    return fail("--output", "how many words are said is not said", "--output 512");
+  return asked;
+}
+
+Expected<void> check_phase(const std::string& text, const std::string& where) {
+  if (text == "prefill" || text == "decode" || text == "batch") return {};
+  return fail(where, fmt::format("unknown phase '{:.40}'", text), "prefill, decode, or batch for both");
+}
+
+Expected<Phase> phase_of(const Serving& serving, const Asked& asked) {
+  if (asked.phase == "decode") return decode(serving, asked.batch, asked.context);
+  if (asked.phase == "batch") return static_batch(serving, asked.batch, asked.prompt, asked.output);
+  return prefill(serving, asked.batch, asked.prompt, asked.cached);
+}
+
+double words_of(const Asked& asked) {
+  if (asked.phase == "prefill") return static_cast<double>(asked.batch * asked.prompt);
+  return static_cast<double>(asked.batch * (asked.phase == "decode" ? 1 : asked.output));
+}
+
+std::string json_of(const Serving& serving, const Asked& asked, const Phase& phase, const Capacity& room) {
+  JsonWriter json;
+  json.open();
+  json.fields("network", serving.network().id, "machine", serving.machine().id, "engine", serving.engine.id, "phase",
+      asked.phase, "gpus", static_cast<double>(serving.scenario.plan.gpus), "batch", static_cast<double>(asked.batch));
+  json.base_field("time_s", phase.time);
+  json.field("interval_s",
+      std::vector<double>{(phase.time * phase.spread.p10).value(), (phase.time * phase.spread.p90).value()});
+  if (asked.phase == "batch") {
+    json.base_field("prefill_s", phase.prefill);
+    json.base_field("decode_s", phase.decode);
+  }
+  json.field("tokens_per_s", words_of(asked) / phase.time.value());
+  json.field(
+      "tokens_per_s_per_gpu", words_of(asked) / phase.time.value() / static_cast<double>(serving.scenario.plan.gpus));
+  const sim::IterationTime& shown = phase.shown.time;
+  json.base_field("kernels_s", shown.kernels);
+  json.base_field("moves_s", shown.moves);
+  json.base_field("host_s", shown.host);
+  json.field("launches", shown.launches);
+  json.open_list("parts");
+  for (const sim::IterationPart& part : shown.parts) {
+    json.open();
+    json.fields("label", part.label, "shape", part.shape, "calls", part.calls);
+    json.base_field("time_s", part.time);
+    json.fields(
+        "bytes", part.bytes.value(), "flops", part.flops.value(), "source", to_text(part.source), "move", part.is_move);
+    json.close();
+  }
+  json.close();
+  json.open("memory");
+  json.fields("gpu_bytes", room.memory, "weights_bytes", room.weights, "cache_bytes", room.cache,
+      "cache_bytes_per_position", room.bytes_per_position, "positions", static_cast<double>(room.positions),
+      "sequences", static_cast<double>(room.sequences));
+  json.close();
+  json.close();
+  return json.text() + "\n";
+}
+
+std::string text_of(
+    const Serving& serving, const Asked& asked, const Phase& phase, const Capacity& room, const Console& console) {
+  const print::Paint paint(console);
+  std::string text =
+      fmt::format("{} on {} x {}, {}, tp {}, pp {}\n", serving.network().name, serving.scenario.plan.gpus,
+          serving.machine().gpu.name, serving.engine.name, serving.scenario.split->tp, serving.scenario.split->pp);
+  print::Table head({{""}, {"", print::Align::right}, {""}});
+  const auto interval = fmt::format("{} to {} (10th to 90th percentile)", format_seconds(phase.time * phase.spread.p10),
+      format_seconds(phase.time * phase.spread.p90));
+  head.add({paint.bold(asked.phase), paint.bold(format_seconds(phase.time)), interval});
+  if (asked.phase == "batch")
+    head.add({"prefill", format_seconds(phase.prefill), fmt::format("decode {}", format_seconds(phase.decode))});
+  const double rate = words_of(asked) / phase.time.value();
+  head.add({"tokens/s/GPU", print::grouped_digits(rate / static_cast<double>(serving.scenario.plan.gpus)),
+      fmt::format("{} tokens/s in all", print::grouped_digits(rate))});
+  text += "\n" + head.text("");
+  const sim::IterationTime& shown = phase.shown.time;
+  text += fmt::format("\nOne iteration  {}: kernels {}, collectives {}, host {}\n", format_seconds(shown.time),
+      format_seconds(shown.kernels), format_seconds(shown.moves), format_seconds(shown.host));
+  print::Table parts({{"  kernel or move"}, {"shape"}, {"calls", print::Align::right}, {"time", print::Align::right},
+      {"share", print::Align::right}, {"source"}});
+  for (const sim::IterationPart& part : shown.parts)
+    parts.add({"  " + part.label, part.shape, fmt::format("{:.0f}", part.calls), format_seconds(part.time),
+        format_percent(part.time / shown.time), to_text(part.source)});
+  text += parts.text("");
+  text += fmt::format(
+      "\nMemory  one GPU: {} of weights, {} for the cache: {} positions of {:.0f} bytes, {} sequences\n",
+      format_bytes(Bytes(room.weights)), format_bytes(Bytes(room.cache)), print::grouped_digits(double(room.positions)),
+      room.bytes_per_position, print::grouped_digits(double(room.sequences)));
+  if (!serving.assumptions.empty())
+    text += fmt::format("\nDefaults and assumptions\n  {}\n", fmt::join(serving.assumptions, ", "));
+  return text;
+}
+
+}  // namespace
+
+std::span<const Flag> infer_flags() {
+  constexpr std::string_view hardware = "Machine and engine", split = "Split", work = "Work", output = "Output";
+  constexpr std::int64_t most = 100'000'000;
+  const auto count = [](std::string_view name, std::string_view group, std::string_view doc, std::int64_t upper) {
+    return Flag{.name = name, .value = "N", .group = group, .doc = doc, .kind = FlagKind::count, .most = upper};
+  };
+  static const std::vector<Flag> flags = {
+      {.name = "--machine", .value = "ID", .group = hardware, .doc = "machine or file (default dgx-h100)"},
+      {.name = "--engine", .value = "ID", .group = hardware, .doc = "serving engine (default vllm)"},
+      {.name = "--weights",
+          .value = "TYPE",
+          .group = hardware,
+          .doc = "number type of the weights: bf16, fp8, fp8-block, nvfp4, mxfp4, int4, ..."},
+      {.name = "--products",
+          .value = "TYPE",
+          .group = hardware,
+          .doc = "what products multiply (default: the weights')"},
+      {.name = "--kv", .value = "TYPE", .group = hardware, .doc = "number type of the cache (default bf16)"},
+      count("--gpus", split, "GPUs of one replica (default tp x pp)", 10'000'000),
+      count("--tp", split, "tensor parallel ways", 32'768), count("--pp", split, "pipeline stages", 32'768),
+      count("--ep", split, "expert parallel ways, over the same GPUs", 32'768),
+      {.name = "--phase",
+          .value = "PHASE",
+          .group = work,
+          .doc = "prefill, decode, or batch: prompts and all words behind them",
+          .check = check_phase},
+      count("--prompt", work, "positions of each prompt", most), count("--cached", work, "of them in the cache", most),
+      count("--context", work, "decode: positions in the cache", most),
+      count("--output", work, "batch: words of each sequence", most),
+      count("--batch", work, "sequences (default 1)", most),
+      {.name = "--json", .group = output, .doc = "one JSON document with base units", .kind = FlagKind::toggle}};
+  return flags;
+}
+
+Expected<void> infer_command(const Arguments& arguments, Console& console) {
+  TRY(const auto asked, asked_of(arguments));
+  TRY(const auto serving, serving_of(asked.wishes));
+  TRY(const auto phase, phase_of(serving, asked));
+  TRY(const auto room, capacity(serving, std::max<std::int64_t>(2, asked.context + asked.prompt + asked.output)));
+  console.out << (arguments.has("--json") ? json_of(serving, asked, phase, room)
+                                          : text_of(serving, asked, phase, room, console));
+  return {};
+}
+
+}  // namespace stepcast::infer

@@ -1,0 +1,303 @@
+#include "studies/infer/records.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "model/base/text.h"
+#include "model/catalog.h"
+#include "studies/print/table.h"
+
+namespace stepcast::infer {
+namespace {
+
+using Json = nlohmann::json;
+
+std::string word(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
+}
+std::optional<std::int64_t> number(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  if (found == object.end() || !found->is_number()) return std::nullopt;
+  return static_cast<std::int64_t>(found->get<double>());
+}
+const Json& part(const Json& object, const char* key) {
+  static const Json none = Json::object();
+  const auto found = object.find(key);
+  return found != object.end() && found->is_object() ? *found : none;
+}
+
+InferenceRecord record_of(const Json& row) {
+  InferenceRecord r;
+  r.id = word(row, "id"), r.judged_as = word(row, "judged_as"), r.phase = word(row, "phase");
+  r.model = word(part(row, "model"), "id");
+  const Json &hardware = part(row, "hardware"), &software = part(row, "software"), &split = part(row, "parallel"),
+             &work = part(row, "workload"), &types = part(row, "precision");
+  r.gpu = word(hardware, "gpu"), r.gpus = number(hardware, "count").value_or(1);
+  r.nodes = number(hardware, "nodes").value_or(1);
+  r.engine = word(software, "name"), r.version = word(software, "version");
+  r.weights = lower_case(word(types, "weights")), r.activations = lower_case(word(types, "activations"));
+  r.cache = lower_case(word(types, "kv_cache"));
+  r.tp = number(split, "tp").value_or(1), r.pp = number(split, "pp").value_or(1),
+  r.ep = number(split, "ep").value_or(0);
+  r.prompt = number(work, "isl"), r.output = number(work, "osl"), r.batch = number(work, "batch");
+  for (const auto& [key, value] : part(row, "measured").items())
+    if (value.is_number()) r.measured[key] = value.get<double>();
+  return r;
+}
+
+/// GPUs of records, and the machine that has them.
+struct GpuName {
+  const char* name;
+  const char* machine;
+};
+constexpr GpuName gpu_names[] = {{"A100-SXM-80GB", "dgx-a100"}, {"A100 SXM 80GB", "dgx-a100"},
+    {"A100-SXM-40GB", "dgx-a100-40gb"}, {"H100-SXM-80GB", "dgx-h100"}, {"H200-SXM-141GB", "hgx-h200"},
+    {"B200-SXM-180GB", "dgx-b200"}, {"GH200", "alps-gh200"}, {"MI300X", "mi300x-server"}};
+
+/// Engines of records, by name and how their releases count: the first row that fits.
+struct EngineName {
+  const char* name;    ///< in lower case, the whole of it
+  const char* before;  ///< versions below it; "": any; versions that are not told count as lowest
+  const char* engine;
+};
+constexpr EngineName engine_names[] = {{"vllm (2023, splitwise fork)", "", "vllm-2023"}, {"vllm", "0.8", "vllm-v0"},
+    {"vllm", "", "vllm"}, {"tensorrt-llm", "0.10", "tensorrt-llm-2023"}, {"trtllm", "0.10", "tensorrt-llm-2023"},
+    {"tensorrt-llm", "", "tensorrt-llm"}, {"trtllm", "", "tensorrt-llm"}, {"deepspeed-mii", "", "deepspeed-mii"}};
+
+std::vector<int> numbers_of(const std::string& version) {
+  std::vector<int> numbers;
+  int value = -1;
+  for (const char c : version + ".") {
+    if (c >= '0' && c <= '9') {
+      value = std::max(0, value) * 10 + (c - '0');
+    } else {
+      if (value < 0) break;
+      numbers.push_back(value);
+      value = -1;
+      if (c != '.') break;
+    }
+  }
+  return numbers;
+}
+
+Expected<const Engine*> engine_of(const InferenceRecord& record) {
+  const std::string name = lower_case(record.engine);
+  for (const EngineName& row : engine_names) {
+    if (name != row.name) continue;
+    const bool older = row.before[0] == '\0' || numbers_of(record.version) < numbers_of(row.before);
+    if (older) return find_row(built_in().engines, row.engine, "engine");
+  }
+  return fail("software", fmt::format("no engine '{:.60}'", record.engine), "stepcast list engines");
+}
+
+Expected<run::Chosen<Machine>> machine_of(const InferenceRecord& record) {
+  for (const GpuName& row : gpu_names)
+    if (record.gpu == row.name) return run::choose_machine(row.machine, "hardware");
+  return fail("hardware", fmt::format("no GPU '{:.60}'", record.gpu), "stepcast list gpus");
+}
+
+Expected<Serving> serving_of_record(const InferenceRecord& record) {
+  TRY(const auto engine, engine_of(record));
+  TRY(auto machine, machine_of(record));
+  TRY(auto network, run::choose_network(record.model, "model"));
+  ServingWishes wishes;
+  wishes.tp = record.tp, wishes.pp = record.pp, wishes.ep = std::max<std::int64_t>(1, record.ep);
+  wishes.weights = record.weights, wishes.cache = record.cache.starts_with("fp8") ? "fp8" : record.cache;
+  if (record.nodes > 1) return fail("hardware", "an engine on several nodes", "one node");
+  return serving_of(wishes, std::move(network), std::move(machine), *engine);
+}
+
+/// What of a record is forecast, and in which unit it is written.
+struct Metric {
+  const char* phase;
+  const char* key;
+  std::function<Expected<std::pair<double, Phase>>(const InferenceRecord&, const Serving&)> forecast;
+};
+
+Expected<void> asks(const InferenceRecord& r, bool output) {
+  if (!r.prompt || !r.batch || (output && !r.output))
+    return fail("workload", "a length or the batch is not told", "isl, osl, batch");
+  return {};
+}
+
+const std::vector<Metric>& metrics() {
+  const auto prompts = [](double unit) {
+    return [unit](const InferenceRecord& r, const Serving& s) -> Expected<std::pair<double, Phase>> {
+      TRY(asks(r, false));
+      TRY(auto phase, prefill(s, *r.batch, *r.prompt, 0));
+      return std::pair{phase.time.value() * unit, std::move(phase)};
+    };
+  };
+  const auto batch = [](const std::function<double(const InferenceRecord&, Seconds)>& figure) {
+    return [figure](const InferenceRecord& r, const Serving& s) -> Expected<std::pair<double, Phase>> {
+      TRY(asks(r, true));
+      TRY(auto phase, static_batch(s, *r.batch, *r.prompt, *r.output));
+      return std::pair{figure(r, phase.time), std::move(phase)};
+    };
+  };
+  constexpr double milliseconds = 1e3;
+  static const std::vector<Metric> rows = {{"prefill", "prefill_ms", prompts(milliseconds)},
+      {"prefill", "ttft_ms", prompts(milliseconds)}, {"prefill", "prefill_s", prompts(1)},
+      {"decode", "decode_step_ms",
+          [](const InferenceRecord& r, const Serving& s) -> Expected<std::pair<double, Phase>> {
+            TRY(asks(r, true));
+            TRY(auto phase, decode(s, *r.batch, *r.prompt + *r.output / 2));
+            return std::pair{phase.time.value() * milliseconds, std::move(phase)};
+          }},
+      {"static_batch", "e2e_s", batch([](const InferenceRecord&, Seconds time) { return time.value(); })},
+      {"static_batch", "output_tokens_per_s_per_gpu", batch([](const InferenceRecord& r, Seconds time) {
+         return static_cast<double>(*r.batch * *r.output) / time.value() / static_cast<double>(r.tp * r.pp);
+       })},
+      {"static_batch", "output_tokens_per_s", batch([](const InferenceRecord& r, Seconds time) {
+         return static_cast<double>(*r.batch * *r.output) / time.value();
+       })}};
+  return rows;
+}
+
+/// A line over the context that was fitted to decode steps: judged at 16,384 positions, or by its slope alone.
+Expected<InferenceCase> fitted_line(const InferenceRecord& r, const Serving& s) {
+  constexpr std::int64_t far = 16'384;
+  TRY(auto there, decode(s, 1, far));
+  TRY(const auto near, decode(s, 1, 1024));
+  const double slope = (there.time - near.time).value() / static_cast<double>(far - 1024) * 1e3;
+  InferenceCase made;
+  const double measured = r.measured.at("itl_slope_ms_per_context_token");
+  if (const auto start = r.measured.find("itl_intercept_ms"); start != r.measured.end()) {
+    made.metric = "intercept + slope x 16384";
+    made.measured = start->second + measured * static_cast<double>(far);
+    made.predicted = there.time.value() * 1e3;
+  } else {
+    made.metric = "slope";
+    made.measured = measured, made.predicted = slope;
+  }
+  made.phase = std::move(there);
+  return made;
+}
+
+Expected<InferenceCase> case_of(const InferenceRecord& record) {
+  TRY(const auto serving, serving_of_record(record));
+  const auto finish = [&](InferenceCase made) {
+    made.id = record.id, made.judged_as = record.judged_as;
+    made.engine = serving.engine.id, made.gpu = serving.machine().gpu.id, made.model = serving.network().id;
+    made.weights = record.weights;
+    const bool rate = made.metric.find("per_s") != std::string::npos;
+    const Spread& spread = made.phase.spread;
+    made.low = made.predicted * (rate ? 1 / spread.p90 : spread.p10);
+    made.high = made.predicted * (rate ? 1 / spread.p10 : spread.p90);
+    return made;
+  };
+  if (record.measured.contains("itl_slope_ms_per_context_token")) {
+    TRY(auto made, fitted_line(record, serving));
+    return finish(std::move(made));
+  }
+  for (const Metric& metric : metrics()) {
+    if (record.phase != metric.phase || !record.measured.contains(metric.key)) continue;
+    TRY(auto forecast, metric.forecast(record, serving));
+    InferenceCase made;
+    made.metric = metric.key;
+    made.measured = record.measured.at(metric.key);
+    made.predicted = forecast.first;
+    made.phase = std::move(forecast.second);
+    return finish(std::move(made));
+  }
+  return fail(
+      "phase", fmt::format("'{:.40}' is no phase that is forecast", record.phase), "prefill, decode, static_batch");
+}
+
+}  // namespace
+
+bool looks_like_inference(const std::string& text) {
+  const std::size_t first = text.find_first_of("[{");
+  if (first == std::string::npos) return false;
+  const std::string head = text.substr(first, 20'000);
+  return head.find("\"workload\"") != std::string::npos && head.find("\"phase\"") != std::string::npos;
+}
+
+Expected<std::vector<InferenceRecord>> read_inference(const std::string& text, const std::string& where) {
+  std::vector<InferenceRecord> records;
+  const auto take = [&](const Json& row, std::size_t at) -> Expected<void> {
+    if (!row.is_object() || word(row, "id").empty())
+      return fail(
+          fmt::format("{}:{}", where, at), "no record of inference", "an object with an id, a model, a workload");
+    records.push_back(record_of(row));
+    return {};
+  };
+  if (text.find_first_not_of(" \t\r\n") != std::string::npos && text[text.find_first_not_of(" \t\r\n")] == '[') {
+    const Json list = Json::parse(text, nullptr, false);
+    if (list.is_discarded()) return fail(where, "no JSON", "a list of records, or one in each line");
+    for (std::size_t i = 0; i < list.size(); ++i) TRY(take(list[i], i));
+    return records;
+  }
+  std::size_t line = 1;
+  for (std::size_t begin = 0; begin < text.size(); ++line) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    const std::string row = text.substr(begin, end - begin);
+    begin = end + 1;
+    if (row.find_first_not_of(" \t\r") == std::string::npos) continue;
+    const Json parsed = Json::parse(row, nullptr, false);
+    if (parsed.is_discarded())
+      return fail(fmt::format("{}:{}", where, line), "a line that is no JSON", "one record in each line");
+    TRY(take(parsed, line));
+  }
+  return records;
+}
+
+InferenceJudgement judge(const std::vector<InferenceRecord>& records) {
+  InferenceJudgement out;
+  for (const InferenceRecord& record : records) {
+    auto made = case_of(record);
+    if (made) out.cases.push_back(std::move(*made));
+    else out.skipped.push_back({record.id, made.error().what});
+  }
+  return out;
+}
+
+std::string judgement_json(const InferenceJudgement& judgement) {
+  nlohmann::ordered_json json;
+  json["cases"] = nlohmann::ordered_json::array();
+  for (const InferenceCase& c : judgement.cases) {
+    const sim::IterationTime& shown = c.phase.shown.time;
+    json["cases"].push_back({{"id", c.id}, {"judged_as", c.judged_as}, {"metric", c.metric}, {"measured", c.measured},
+        {"predicted", c.predicted}, {"interval", {c.low, c.high}}, {"error", c.error()}, {"engine", c.engine},
+        {"gpu", c.gpu}, {"model", c.model}, {"weights", c.weights}, {"iterations", c.phase.iterations},
+        {"kernels_s", shown.kernels.value()}, {"moves_s", shown.moves.value()}, {"host_s", shown.host.value()},
+        {"launches", shown.launches}, {"prefill_s", c.phase.prefill.value()}, {"decode_s", c.phase.decode.value()}});
+  }
+  json["skipped"] = nlohmann::ordered_json::array();
+  for (const InferenceSkip& skip : judgement.skipped) json["skipped"].push_back({{"id", skip.id}, {"why", skip.why}});
+  return json.dump(2) + "\n";
+}
+
+std::string judgement_text(const InferenceJudgement& judgement) {
+  std::map<std::string, std::vector<const InferenceCase*>> lists;
+  for (const InferenceCase& c : judgement.cases)
+    lists[(c.judged_as.empty() ? "not judged" : c.judged_as)].push_back(&c);
+  print::Table table({{"list"}, {"records", print::Align::right}, {"mean error", print::Align::right},
+      {"median", print::Align::right}, {"in 80 %", print::Align::right}});
+  for (const auto& [name, cases] : lists) {
+    std::vector<double> errors;
+    double inside = 0, sum = 0;
+    for (const InferenceCase* c : cases) {
+      errors.push_back(std::abs(c->error()));
+      sum += errors.back();
+      inside += c->measured >= c->low && c->measured <= c->high ? 1 : 0;
+    }
+    std::ranges::sort(errors);
+    const auto n = static_cast<double>(cases.size());
+    table.add({name, fmt::format("{}", cases.size()), fmt::format("{:.1f} %", 100 * sum / n),
+        fmt::format("{:.1f} %", 100 * errors[errors.size() / 2]), fmt::format("{:.0f} %", 100 * inside / n)});
+  }
+  std::map<std::string, int> why;
+  for (const InferenceSkip& skip : judgement.skipped) ++why[skip.why];
+  std::string text = table.text("");
+  if (!why.empty()) text += fmt::format("\nskipped {} records\n", judgement.skipped.size());
+  for (const auto& [reason, count] : why) text += fmt::format("  {} {}\n", count, reason);
+  return text;
+}
+
+}  // namespace stepcast::infer

@@ -1,0 +1,49 @@
+// Measured inference: what a record says of one phase or one static batch, and the forecast of it.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/base/error.h"
+#include "studies/infer/phases.h"
+
+namespace stepcast::infer {
+
+struct InferenceRecord {
+  std::string id, judged_as, phase;  ///< phase: "prefill", "decode", "static_batch", ...
+  std::string model, gpu, engine, version;
+  std::string weights, activations, cache;
+  std::int64_t gpus = 1, nodes = 1, tp = 1, pp = 1, ep = 0;
+  std::optional<std::int64_t> prompt, output, batch;
+  std::map<std::string, double> measured;
+};
+
+/// Whether a text holds records of inference: an object, a list or lines of them, with a workload.
+bool looks_like_inference(const std::string& text);
+/// JSON, or JSON lines. Errors: what is no record.
+Expected<std::vector<InferenceRecord>> read_inference(const std::string& text, const std::string& where);
+
+struct InferenceCase {
+  std::string id, judged_as, metric;
+  double measured = 0, predicted = 0, low = 0, high = 0;
+  [[nodiscard]] double error() const { return predicted / measured - 1; }
+  // what classes are told apart by
+  std::string engine, gpu, model, weights;
+  Phase phase;
+};
+struct InferenceSkip {
+  std::string id, why;
+};
+struct InferenceJudgement {
+  std::vector<InferenceCase> cases;
+  std::vector<InferenceSkip> skipped;
+};
+/// Records of other phases, and of models, engines and GPUs that nobody describes, are skipped with the reason.
+InferenceJudgement judge(const std::vector<InferenceRecord>& records);
+
+std::string judgement_json(const InferenceJudgement& judgement);
+std::string judgement_text(const InferenceJudgement& judgement);
+
+}  // namespace stepcast::infer
