@@ -1,5 +1,7 @@
 #include "model/engine.h"
 
+#include <algorithm>
+
 #include "model/base/row_text.h"
 #include "model/machine/plausible.h"
 
@@ -10,6 +12,25 @@ constexpr Choice<CacheRule> rule_names[] = {{"of total", CacheRule::of_total}, {
 
 constexpr IntegerRange positions{1, 1'000'000};
 
+constexpr auto tuning_members = [](auto& file, auto& tuning) {
+  file.rare("architecture", tuning.architecture);
+  file.read("kernels", tuning.kernels, NumberRange{0.1, 20});
+  file.read("host_per_launch", tuning.host_per_launch, Zero::allowed);
+  file.read("host_per_iteration", tuning.host_per_iteration, Zero::allowed);
+  file.read("host_per_sequence", tuning.host_per_sequence, Zero::allowed);
+};
+constexpr auto read_tunings = [](JsonObject& file, std::vector<Engine::Tuning>& tunings) {
+  for (const JsonObject& object : file.objects("tunings")) {
+    RowReader row(object);
+    tuning_members(row, tunings.emplace_back());
+  }
+  const bool others = std::ranges::any_of(tunings, [](const auto& row) { return row.architecture.empty(); });
+  file.require(others, "tunings", "no row for GPUs of other architectures", "one without \"architecture\"");
+};
+constexpr auto write_tunings = [](RowWriter& json, const std::vector<Engine::Tuning>& tunings) {
+  json.list("tunings", tunings, [&](const Engine::Tuning& tuning) { tuning_members(json, tuning); });
+};
+
 constexpr auto engine_members = [](auto& file, auto& engine) {
   file.head(engine);
   file.read("from", engine.from);
@@ -18,11 +39,11 @@ constexpr auto engine_members = [](auto& file, auto& engine) {
   file.read("fused", engine.fused);
   file.optional("captured", engine.captured);
   file.optional("most_captured", engine.most_captured, IntegerRange{0, 1'000'000});
-  file.read("host_per_launch", engine.host_per_launch, Zero::allowed);
-  file.read("host_per_iteration", engine.host_per_iteration, Zero::allowed);
-  file.read("host_per_sequence", engine.host_per_sequence, Zero::allowed);
+  file.reading(read_tunings, engine.tunings);
+  file.writing(write_tunings, engine.tunings);
   file.optional("host_beside", engine.host_beside);
   file.read("most_positions", engine.most_positions, positions);
+  file.optional("ends_at_positions", engine.ends_at_positions);
   file.read("cache_block", engine.cache_block, positions);
   file.choice("cache_rule", engine.cache_rule, rule_names);
   file.read("cache_share", engine.cache_share, NumberRange{0.01, 1});
@@ -39,6 +60,15 @@ Expected<Engine> read_engine(const std::string& text, const std::string& where) 
 }
 
 std::string write_engine(const Engine& engine) { return row_json(engine, engine_members); }
+
+const Engine::Tuning* find_tuning(const Engine& engine, const std::string& architecture) {
+  const Engine::Tuning* others = nullptr;
+  for (const Engine::Tuning& row : engine.tunings) {
+    if (row.architecture == architecture) return &row;
+    if (row.architecture.empty()) others = &row;
+  }
+  return others;
+}
 
 Stack lowered_for(const Engine& engine) {
   Stack stack;

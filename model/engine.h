@@ -25,10 +25,17 @@ struct Engine {
   std::vector<std::string> fused;             ///< kernel groups that run as one, as in Stack
   bool captured = false;                      ///< iterations of running sequences are replayed from CUDA graphs
   std::int64_t most_captured = 0;             ///< of at most so many sequences
-  Seconds host_per_launch;                    ///< of what is not captured
-  Seconds host_per_iteration, host_per_sequence;
+  /// On GPUs of an architecture ("hopper"; "" = of all others): what iterations that were measured say.
+  struct Tuning {
+    std::string architecture;
+    double kernels = 1;       ///< its kernels' time over the laws'
+    Seconds host_per_launch;  ///< of what is not captured
+    Seconds host_per_iteration, host_per_sequence;
+  };
+  std::vector<Tuning> tunings;
   bool host_beside = false;            ///< the host prepares the next iteration while the GPU works
   std::int64_t most_positions = 8192;  ///< that one iteration takes of prompts
+  bool ends_at_positions = false;      ///< a sequence ends where the network's positions do
   std::int64_t cache_block = 16;       ///< positions that the cache is dealt out in
   CacheRule cache_rule = CacheRule::of_total;
   double cache_share = 0.9;
@@ -37,6 +44,9 @@ struct Engine {
 
 Expected<Engine> read_engine(const std::string& text, const std::string& where);
 std::string write_engine(const Engine& engine);
+
+/// Of that architecture, else of all others; never null in a row that was read.
+const Engine::Tuning* find_tuning(const Engine& engine, const std::string& architecture);
 
 /// What a Program of an iteration is lowered for: the engine's fused kernels, nothing of training.
 Stack lowered_for(const Engine& engine);

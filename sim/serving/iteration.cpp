@@ -38,7 +38,8 @@ std::string shape_of(const KernelWork& work) {
 
 IterationCost::IterationCost(
     const CostModel& moves, const Profile& profile, const Engine& engine, const IterationTypes& types)
-    : moves_(&moves), profile_(&profile), engine_(&engine), types_(types) {}
+    : moves_(&moves), profile_(&profile), engine_(&engine),
+      tuning_(find_tuning(engine, moves.machine().gpu.architecture)), types_(types) {}
 
 Price IterationCost::product(const KernelWork& work, const Program& program) const {
   const Precision precision = work.keeps_width ? Precision::bf16 : types_.products;
@@ -129,9 +130,13 @@ IterationTime IterationCost::time(const Program& program, double sequences, bool
   for (const dataflow::StageEdge& edge : program.edges)
     if (edge.bytes.value() > 0)
       add("boundary", "", true, 1, moves_->send(edge.bytes, edge.rank_distance), edge.bytes, Flops(0));
+  out.kernels = out.kernels * tuning_->kernels;
+  for (IterationPart& part : out.parts)
+    if (!part.is_move) part.time = part.time * tuning_->kernels;
   const Seconds gpu = out.kernels + out.moves;
-  const Seconds launching = graph ? Seconds(0) : engine_->host_per_launch * out.launches;
-  const Seconds before = engine_->host_per_iteration + engine_->host_per_sequence * sequences;
+  out.launched = graph ? 0 : out.launches;
+  const Seconds launching = tuning_->host_per_launch * out.launched;
+  const Seconds before = tuning_->host_per_iteration + tuning_->host_per_sequence * sequences;
   // Launches run ahead of the GPU: the longer of the two counts. What prepares an iteration comes before it.
   const Seconds busy = std::max(gpu, launching);
   out.time = engine_->host_beside ? std::max(busy, before) : busy + before;

@@ -36,6 +36,7 @@ struct IterationTime {
   Seconds kernels, moves;  ///< on the GPU, one after the other
   Seconds host;            ///< of `time`, what the GPU waits for
   double launches = 0;
+  double launched = 0;  ///< of them by the host: those that no graph holds
   Spread spread;
   std::vector<IterationPart> parts;  ///< in the order of their first call
 };
@@ -58,6 +59,7 @@ class IterationCost {
   const CostModel* moves_;
   const Profile* profile_;
   const Engine* engine_;
+  const Engine::Tuning* tuning_;
   IterationTypes types_;
 };
 

@@ -10,56 +10,68 @@ namespace {
 
 Spread widest(Spread a, Spread b) { return {std::min(a.p10, b.p10), std::max(a.p90, b.p90)}; }
 
+void add(Phase& phase, const Iteration& iteration, double times, double sequences) {
+  const sim::IterationTime& time = iteration.time;
+  phase.time += time.time * times;
+  phase.totals.iterations += times;
+  phase.totals.sequences += times * sequences;
+  phase.totals.launched += times * time.launched;
+  phase.totals.kernels += time.kernels * times;
+  phase.totals.moves += time.moves * times;
+  phase.spread = widest(phase.spread, time.spread);
+}
+
 }  // namespace
 
 Expected<Phase> prefill(const Serving& serving, std::int64_t batch, std::int64_t prompt, std::int64_t cached) {
   const std::int64_t most = serving.engine.most_positions;
   Phase phase;
-  phase.iterations = 0;
   phase.spread = {1, 1};
-  const auto add = [&](const Rows& rows, double times) -> Expected<void> {
+  const auto run = [&](const Rows& rows, double times) -> Expected<void> {
     TRY(auto iteration, iterate(serving, rows));
-    phase.time += iteration.time.time * times;
-    phase.iterations += times;
-    phase.spread = widest(phase.spread, iteration.time.spread);
+    add(phase, iteration, times, static_cast<double>(rows.sequences));
     phase.shown = std::move(iteration);
     return {};
   };
   if (prompt > most) {  // pieces of one prompt behind each other
     for (std::int64_t done = 0; done < prompt; done += most)
-      TRY(add({1, std::min(most, prompt - done), cached + done}, static_cast<double>(batch)));
+      TRY(run({1, std::min(most, prompt - done), cached + done}, static_cast<double>(batch)));
     return phase;
   }
   const std::int64_t together = std::max<std::int64_t>(1, most / prompt), whole = batch / together;
-  if (whole > 0) TRY(add({together, prompt, cached}, static_cast<double>(whole)));
-  if (batch % together > 0) TRY(add({batch % together, prompt, cached}, 1));
+  if (whole > 0) TRY(run({together, prompt, cached}, static_cast<double>(whole)));
+  if (batch % together > 0) TRY(run({batch % together, prompt, cached}, 1));
   return phase;
 }
 
 Expected<Phase> decode(const Serving& serving, std::int64_t batch, std::int64_t context) {
   TRY(auto iteration, iterate(serving, {batch, 1, context}));
   Phase phase;
-  phase.time = phase.decode = iteration.time.time;
-  phase.spread = iteration.time.spread;
+  phase.spread = {1, 1};
+  add(phase, iteration, 1, static_cast<double>(batch));
+  phase.decode = phase.time;
   phase.shown = std::move(iteration);
   return phase;
 }
 
 Expected<Phase> static_batch(const Serving& serving, std::int64_t batch, std::int64_t prompt, std::int64_t output) {
+  TRY(const auto room, capacity(serving, std::max<std::int64_t>(2, prompt + output / 2)));
   TRY(auto phase, prefill(serving, batch, prompt, 0));
   phase.prefill = phase.time;
   if (output <= 1) return phase;
-  const std::int64_t last = prompt + output - 1;
-  TRY(auto begin, decode(serving, batch, prompt + 1));
-  TRY(const auto middle, decode(serving, batch, (prompt + 1 + last) / 2));
-  TRY(const auto end, decode(serving, batch, last));
+  // What the cache does not hold at once goes in waves.
+  const std::int64_t together = std::clamp<std::int64_t>(room.sequences, 1, batch);
+  phase.waves = static_cast<double>(batch) / static_cast<double>(together);
+  const std::int64_t first = prompt + 1, last = prompt + output - 1;
+  const auto words = static_cast<double>(output - 1);
   constexpr double ends = 1.0 / 6, middles = 4.0 / 6;
-  const Seconds word = begin.time * ends + middle.time * middles + end.time * ends;
-  phase.decode = word * static_cast<double>(output - 1);
-  phase.time += phase.decode;
-  phase.iterations += static_cast<double>(output - 1);
-  phase.spread = widest(phase.spread, end.spread);
-  phase.shown = std::move(begin.shown);
+  for (const auto& [context, share] :
+      {std::pair{first, ends}, std::pair{(first + last) / 2, middles}, std::pair{last, ends}}) {
+    TRY(auto iteration, iterate(serving, {together, 1, context}));
+    add(phase, iteration, share * words * phase.waves, static_cast<double>(together));
+    phase.shown = std::move(iteration);
+  }
+  phase.decode = phase.time - phase.prefill;
   return phase;
 }
 

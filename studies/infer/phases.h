@@ -7,12 +7,19 @@
 
 namespace stepcast::infer {
 
+/// What a phase's iterations come to together.
+struct PhaseTotals {
+  double iterations = 0, sequences = 0, launched = 0;  ///< sequences: the sum over iterations
+  Seconds kernels, moves;
+};
+
 struct Phase {
   Seconds time;             ///< prefill: of all prompts; decode: of one word for each sequence; static batch: of all
   Seconds prefill, decode;  ///< of a static batch
   Spread spread;
-  double iterations = 1;
-  Iteration shown;  ///< decode and prefill: the iteration, or the last of several
+  PhaseTotals totals;
+  double waves = 1;  ///< of a static batch that the cache does not hold at once
+  Iteration shown;   ///< decode and prefill: the iteration, or the last of several
 };
 
 /// All prompts, as many in an iteration as the engine takes; a longer prompt goes in pieces.

@@ -108,9 +108,15 @@ Expected<Serving> serving_of_record(const InferenceRecord& record) {
   ServingWishes wishes;
   wishes.tp = record.tp, wishes.pp = record.pp, wishes.ep = std::max<std::int64_t>(1, record.ep);
   wishes.weights = record.weights, wishes.cache = record.cache.starts_with("fp8") ? "fp8" : record.cache;
+  // Not told: engines that are built in fp8 keep such a cache (TensorRT-LLM, examples/quantization).
+  if (wishes.cache.empty() && record.weights == "fp8") wishes.cache = "fp8";
   if (record.nodes > 1) return fail("hardware", "an engine on several nodes", "one node");
   return serving_of(wishes, std::move(network), std::move(machine), *engine);
 }
+
+/// Networks that were trained on so few positions end there; of others the catalogue's length is not what their files
+/// allow.
+constexpr std::int64_t shortest_positions = 2048;
 
 /// What of a record is forecast, and in which unit it is written.
 struct Metric {
@@ -133,10 +139,16 @@ const std::vector<Metric>& metrics() {
       return std::pair{phase.time.value() * unit, std::move(phase)};
     };
   };
-  const auto batch = [](const std::function<double(const InferenceRecord&, Seconds)>& figure) {
-    return [figure](const InferenceRecord& r, const Serving& s) -> Expected<std::pair<double, Phase>> {
+  // An engine ends a sequence where the network's positions end.
+  const auto said = [](const InferenceRecord& r, const Serving& s) {
+    const std::int64_t most = s.network().max_positions > 0 ? s.network().max_positions : s.network().sequence;
+    const bool ends = s.engine.ends_at_positions && most > 0 && *r.prompt <= most && most <= shortest_positions;
+    return ends ? std::clamp<std::int64_t>(most - *r.prompt, 1, *r.output) : *r.output;
+  };
+  const auto batch = [said](const std::function<double(const InferenceRecord&, Seconds)>& figure) {
+    return [figure, said](const InferenceRecord& r, const Serving& s) -> Expected<std::pair<double, Phase>> {
       TRY(asks(r, true));
-      TRY(auto phase, static_batch(s, *r.batch, *r.prompt, *r.output));
+      TRY(auto phase, static_batch(s, *r.batch, *r.prompt, said(r, s)));
       return std::pair{figure(r, phase.time), std::move(phase)};
     };
   };
@@ -261,12 +273,13 @@ std::string judgement_json(const InferenceJudgement& judgement) {
   nlohmann::ordered_json json;
   json["cases"] = nlohmann::ordered_json::array();
   for (const InferenceCase& c : judgement.cases) {
-    const sim::IterationTime& shown = c.phase.shown.time;
+    const PhaseTotals& totals = c.phase.totals;
     json["cases"].push_back({{"id", c.id}, {"judged_as", c.judged_as}, {"metric", c.metric}, {"measured", c.measured},
         {"predicted", c.predicted}, {"interval", {c.low, c.high}}, {"error", c.error()}, {"engine", c.engine},
-        {"gpu", c.gpu}, {"model", c.model}, {"weights", c.weights}, {"iterations", c.phase.iterations},
-        {"kernels_s", shown.kernels.value()}, {"moves_s", shown.moves.value()}, {"host_s", shown.host.value()},
-        {"launches", shown.launches}, {"prefill_s", c.phase.prefill.value()}, {"decode_s", c.phase.decode.value()}});
+        {"gpu", c.gpu}, {"model", c.model}, {"weights", c.weights}, {"iterations", totals.iterations},
+        {"sequences", totals.sequences}, {"launched", totals.launched}, {"kernels_s", totals.kernels.value()},
+        {"moves_s", totals.moves.value()}, {"waves", c.phase.waves}, {"prefill_s", c.phase.prefill.value()},
+        {"decode_s", c.phase.decode.value()}});
   }
   json["skipped"] = nlohmann::ordered_json::array();
   for (const InferenceSkip& skip : judgement.skipped) json["skipped"].push_back({{"id", skip.id}, {"why", skip.why}});
