@@ -60,6 +60,16 @@ void llama_like(HfReader& r, bool tied) {
   r.spec.qkv_bias = r.spec.out_bias = attention && !mlp;
 }
 
+void expert_groups(HfReader& r) {
+  Experts& e = r.spec.experts;
+  if (!r.config.has("n_group") || !r.config.has("topk_group")) return;
+  e.groups = r.size("n_group");
+  e.top_groups = r.size("topk_group");
+  r.config.require(e.groups >= 1 && e.count % e.groups == 0, "n_group",
+      fmt::format("{} groups of {} experts", e.groups, e.count), "a number that divides the experts");
+  if (e.top_groups == e.groups) e.groups = e.top_groups = 0;
+}
+
 void deepseek_experts(HfReader& r) {
   NetworkSpec& n = r.spec;
   if (!r.config.has("n_routed_experts")) return;
@@ -72,18 +82,12 @@ void deepseek_experts(HfReader& r) {
   // The correction that balances without an auxiliary loss: one number per expert.
   n.experts.router_bias = r.text_or("topk_method", "") == "noaux_tc";
   // "greedy" takes them out of all, whatever the numbers of groups say.
-  if (r.config.has("n_group") && r.config.has("topk_group") && r.text_or("topk_method", "") != "greedy") {
-    n.experts.groups = r.size("n_group");
-    n.experts.top_groups = r.size("topk_group");
-    r.config.require(n.experts.groups >= 1 && n.experts.count % n.experts.groups == 0, "n_group",
-        fmt::format("{} groups of {} experts", n.experts.groups, n.experts.count), "a number that divides the experts");
-    if (n.experts.top_groups == n.experts.groups) n.experts.groups = n.experts.top_groups = 0;
-  }
+  if (r.text_or("topk_method", "") != "greedy") expert_groups(r);
   const std::int64_t frequency = r.config.has("moe_layer_freq") ? r.size("moe_layer_freq") : 1;
   r.config.require(frequency == 1, "moe_layer_freq", fmt::format("experts in every {}th layer", frequency), "1");
 }
 
-void latent_sizes(HfReader& r, const char* length) {
+void latent_sizes(HfReader& r, const char* length, std::int64_t value_dim) {
   NetworkSpec& n = r.spec;
   n.layers = r.size("num_hidden_layers");
   n.hidden = r.size("hidden_size");
@@ -94,7 +98,7 @@ void latent_sizes(HfReader& r, const char* length) {
   n.latent.kv_rank = r.size("kv_lora_rank");
   n.latent.nope_dim = r.size("qk_nope_head_dim");
   n.latent.rope_dim = r.size("qk_rope_head_dim");
-  n.latent.value_dim = r.size("v_head_dim");
+  n.latent.value_dim = value_dim > 0 && !r.config.has("v_head_dim") ? value_dim : r.size("v_head_dim");
   bool bias = false;
   r.config.optional("attention_bias", bias);
   r.config.require(!bias, "attention_bias", "latent attention with biases is none of our forms", "false");
@@ -109,6 +113,12 @@ void deepseek_family(HfReader& r) {
   r.activation("hidden_act", "silu", true);
   n.mtp_layers = r.config.has("num_nextn_predict_layers") ? r.size_or("num_nextn_predict_layers", 0) : 0;
   deepseek_experts(r);
+}
+
+/// GLM-4.7-Flash: the router is balanced by a bias, whatever the file says of it (glm4_moe_lite).
+void glm4_moe_lite(HfReader& r) {
+  deepseek_family(r);
+  r.spec.experts.router_bias = true;
 }
 
 /// An indexer picks the keys; layers may take over an earlier layer's choice (GLM-5.2).
@@ -276,7 +286,7 @@ void gemma(HfReader& r) {
 
 std::span<const HfFamily> hf_family_table() {
   static const std::vector<HfFamily> rows = {
-      {"llama", {"LlamaForCausalLM", "LLaMAForCausalLM"}, llama_family},
+      {"llama", {"LlamaForCausalLM", "LLaMAForCausalLM", "XverseForCausalLM", "AprielForCausalLM"}, llama_family},
       {"mistral", {"MistralForCausalLM", "Mistral3ForConditionalGeneration"}, mistral},
       {"mixtral", {"MixtralForCausalLM"}, mixtral},
       {"qwen2", {"Qwen2ForCausalLM", "Qwen2_5_VLForConditionalGeneration"}, qwen2},
@@ -333,7 +343,9 @@ std::span<const HfFamily> hf_family_table() {
       {"jamba", {"JambaForCausalLM"}, jamba},
       {"mamba2", {"Mamba2ForCausalLM"}, mamba2_alone},
       {"falcon-h1", {"FalconH1ForCausalLM"}, falcon_h1},
-      {"qwen3-next", {"Qwen3NextForCausalLM", "Qwen3_5ForConditionalGeneration", "Qwen3_5MoeForConditionalGeneration"},
+      {"qwen3-next",
+          {"Qwen3NextForCausalLM", "Qwen3_5ForConditionalGeneration", "Qwen3_5MoeForConditionalGeneration",
+              "Qwen3_5ForCausalLM", "Qwen3_5MoeForCausalLM"},
           qwen3_next},
       {"kimi-linear", {"KimiLinearForCausalLM"}, kimi_linear},
       {"lfm2", {"Lfm2ForCausalLM"}, lfm2},
@@ -351,6 +363,28 @@ std::span<const HfFamily> hf_family_table() {
       {"vit", {"ViTForImageClassification"}, vit},
       {"t5", {"T5ForConditionalGeneration", "MT5ForConditionalGeneration"}, t5},
       {"whisper", {"WhisperForConditionalGeneration"}, whisper},
+      {"baichuan", {"BaichuanForCausalLM", "BaiChuanForCausalLM"}, baichuan},
+      {"internlm3", {"InternLM3ForCausalLM"}, internlm3},
+      {"minicpm", {"MiniCPMForCausalLM"}, minicpm},
+      {"minicpm3", {"MiniCPM3ForCausalLM"}, minicpm3},
+      {"glm", {"GlmForCausalLM"}, glm},
+      {"chatglm", {"ChatGLMModel", "ChatGLMForConditionalGeneration"}, chatglm},
+      {"ernie4.5", {"Ernie4_5ForCausalLM"}, ernie},
+      {"hunyuan", {"HunYuanDenseV1ForCausalLM"}, hunyuan},
+      {"exaone", {"ExaoneForCausalLM"}, exaone},
+      {"mimo", {"MiMoForCausalLM"}, mimo},
+      {"gpt-bigcode", {"GPTBigCodeForCausalLM"}, gpt_bigcode},
+      {"persimmon", {"PersimmonForCausalLM"}, persimmon},
+      {"glm4-moe-lite", {"Glm4MoeLiteForCausalLM"}, glm4_moe_lite},
+      {"bailing-moe", {"BailingMoeForCausalLM"}, bailing_moe},
+      {"bailing-moe-v2", {"BailingMoeV2ForCausalLM"}, bailing_moe_v2},
+      {"bailing-linear", {"BailingMoeLinearV2ForCausalLM"}, bailing_linear},
+      {"bailing-latent", {"BailingMoeV2_5ForCausalLM"}, bailing_latent},
+      {"afmoe", {"AfmoeForCausalLM"}, afmoe},
+      {"exaone-moe", {"ExaoneMoeForCausalLM", "ExaoneMoEForCausalLM"}, exaone_moe},
+      {"granite-moe", {"GraniteMoeForCausalLM"}, granite_moe},
+      {"granite-moe-shared", {"GraniteMoeSharedForCausalLM"}, granite_moe_shared},
+      {"flex-olmo", {"FlexOlmoForCausalLM"}, flex_olmo},
       {"flux", {"FluxTransformer2DModel"}, flux},
       {"wan", {"WanTransformer3DModel"}, wan},
   };

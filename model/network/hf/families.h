@@ -16,6 +16,8 @@ std::vector<LayerKind> shortest(std::vector<LayerKind> kinds);
 void window_everywhere(HfReader& r, std::int64_t absent = 0);
 /// By use_sliding_window, sliding_window and max_window_layers.
 void window_behind(HfReader& r);
+/// n_group and topk_group: a token takes its experts out of some groups of neighbours.
+void expert_groups(HfReader& r);
 /// Experts under the names of DeepSeek's classes; nothing where the file has none.
 void deepseek_experts(HfReader& r);
 
@@ -24,14 +26,41 @@ void llama_family(HfReader& r);
 void llama_like(HfReader& r, bool tied);
 void deepseek_family(HfReader& r);
 void deepseek_sparse(HfReader& r);
-/// Of networks with latent attention; `length` bounds their positions.
-void latent_sizes(HfReader& r, const char* length);
+void glm4_moe_lite(HfReader& r);
+/// Of networks with latent attention; `length` bounds their positions; how wide values are
+/// where the file does not say it (0: it must).
+void latent_sizes(HfReader& r, const char* length, std::int64_t value_dim = 0);
 
 // families_like.cpp
 void arcee(HfReader& r);
 void seed_oss(HfReader& r);
 void smollm3(HfReader& r);
 void granite(HfReader& r);
+
+// families_names.cpp
+void baichuan(HfReader& r);
+void internlm3(HfReader& r);
+void minicpm(HfReader& r);
+void minicpm3(HfReader& r);
+void glm(HfReader& r);
+void chatglm(HfReader& r);
+void ernie(HfReader& r);
+void hunyuan(HfReader& r);
+void exaone(HfReader& r);
+void mimo(HfReader& r);
+void gpt_bigcode(HfReader& r);
+void persimmon(HfReader& r);
+
+// families_bailing.cpp
+void bailing_moe(HfReader& r);
+void bailing_moe_v2(HfReader& r);
+void bailing_linear(HfReader& r);
+void bailing_latent(HfReader& r);
+void afmoe(HfReader& r);
+void exaone_moe(HfReader& r);
+void granite_moe(HfReader& r);
+void granite_moe_shared(HfReader& r);
+void flex_olmo(HfReader& r);
 
 // families_experts.cpp
 void dots1(HfReader& r);

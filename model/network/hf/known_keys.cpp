@@ -154,7 +154,47 @@ constexpr KnownKeys rows[] = {
      "init_config init_device learned_pos_emb norm_type logit_scale embedding_fraction attn_pdrop emb_pdrop resid_pdrop "
      "verbose use_pad_tok_in_ffn"},
     {"llama4", "false", "as its class has them", "tie_word_embeddings for_llm_compressor"},
-    {"gpt2", "*", "as n_positions; parts of classifiers; scales of scores",
+    {"baichuan", "*", "as its class has it", "model_max_length"},
+    {"baichuan", "0", "no loss on it", "z_loss_weight"},
+    {"minicpm minicpm3", "*", "factors on what passes, without weights", "scale_emb dim_model_base scale_depth mup_denominator"},
+    {"chatglm", "*", "which kernels its class calls; factors on scores; prompts; angles", "apply_query_key_layer_scaling "
+     "bias_dropout_fusion fp32_residual_connection interleaved_qkv original_rope quantization_bit rope_ratio "
+     "classifier_dropout pre_seq_len prefix_projection vocab_size"},
+    {"ernie4.5", "*", "how positions turn; how tables are cut", "compression_ratio use_flash_attention freq_allocation"},
+    {"hunyuan", "*", "token ids; of parts that the file's layers do not have", "eod_token_id pad_id im_start_id im_end_id "
+     "im_newline_id text_start_id text_end_id mask_init_id org_vocab_size attention_head_dim cla_share_factor "
+     "routed_scaling_factor moe_topk moe_drop_tokens moe_random_routing_dropped_token capacity_factor"},
+    {"hunyuan", "1", "one of it is none", "num_experts num_shared_expert"},
+    {"hunyuan", "false", "as its class has it", "use_cla add_classification_head mlp_bias use_mixed_mlp_moe use_mla"},
+    {"hunyuan", "true \"rms\"", "as its class has it", "use_rotary_pos_emb norm_type"},
+    {"granite-moe granite-moe-shared", "*", "factors on what passes, without weights",
+     "attention_multiplier embedding_multiplier logits_scaling residual_multiplier"},
+    {"exaone", "*", "another name of a size", "num_hidden_layers num_layers layer_norm_epsilon"},
+    {"exaone-moe", "*", "which layers have a window, which layer_types tells; which have experts, which mlp_layer_types "
+     "tells; prediction modules that its class leaves out", "sliding_window_pattern is_moe_layer first_last_k_dense_replace "
+     "mtp_loss_weight mtp_share_layers reorder_and_upcast_attn"},
+    {"bailing-moe bailing-moe-v2 bailing-linear bailing-latent", "*", "how a router scores and balances; weights of losses; "
+     "norms as their class has them", "score_function router_dtype mtp_loss_scaling_factor use_rmsnorm norm_head "
+     "norm_softmax gate_logits_softcap moe_router_enable_routed_scaling multi_gate router_type moe_router_topk_scaling_factor "
+     "rotary_type"},
+    {"mimo", "false", "as its class has it", "use_mrope"},
+    {"minicpm3", "*", "as many as heads: latent attention has its own", "num_key_value_heads qk_head_dim"},
+    {"bailing-latent", "false", "latent attention has none", "use_qkv_bias"},
+    {"bailing-latent", "*", "as many as heads: latent attention has its own; how heads are cut", "num_key_value_heads qk_head_dim "
+     "linear_attn_norm_group_size"},
+    {"bailing-linear bailing-latent", "true", "as its class has it", "linear_silu linear_rope"},
+    {"bailing-linear bailing-latent", "*", "activations, kinds of decay, positions, without weights", "linear_silu linear_rope "
+     "linear_mode"},
+    {"afmoe", "*", "how a router scores; a factor on the embedding", "score_func route_norm route_scale mup_enabled "
+     "load_balance_coeff num_expert_groups num_limited_groups"},
+    {"gpt-bigcode", "*", "which kernels its class calls", "inference_runner max_batch_size max_sequence_length "
+     "pad_key_length pre_allocate_kv_cache validate_runner_input scale_attention_softmax_in_fp32"},
+    {"glm4-moe-lite", "*", "as many as heads, or the size of the turned part: latent attention has neither",
+     "num_key_value_heads head_dim qk_head_dim"},
+    {"persimmon", "*", "which kernel its class calls", "num_key_value_heads"},
+    {"flex-olmo olmoe olmo2 olmo3", "null", "as its class has it", "clip_qkv"},
+    {"llama", "*", "how long texts a tokenizer cuts", "max_tokenizer_truncation"},
+    {"gpt2 gpt-bigcode", "*", "as n_positions; parts of classifiers; scales of scores",
      "n_ctx summary_activation summary_first_dropout summary_proj_to_labels summary_type summary_use_proj "
      "scale_attn_weights scale_attn_by_inverse_layer_idx reorder_and_upcast_attn"},
     {"bloom", "*", "which sum a residual takes; how biases are added; sizes that others tell",

@@ -164,7 +164,10 @@ std::int64_t HfReader::length_or_none(const char* key) {
 }
 
 void HfReader::dropout(std::initializer_list<const char*> keys, double absent) {
-  for (const char* key : keys) spec.dropout = spec.dropout || number_or(key, absent) > 0;
+  for (const char* key : keys) {
+    const bool drops = number_or(key, absent) > 0;  // all of them are read
+    spec.dropout = spec.dropout || drops;
+  }
 }
 
 }  // namespace stepcast::detail
