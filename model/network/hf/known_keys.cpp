@@ -193,6 +193,19 @@ constexpr KnownKeys rows[] = {
      "num_key_value_heads head_dim qk_head_dim"},
     {"persimmon", "*", "which kernel its class calls", "num_key_value_heads"},
     {"flex-olmo olmoe olmo2 olmo3", "null", "as its class has it", "clip_qkv"},
+    {"llava llava-next llava-onevision paligemma internvl internvl-chat kimi-vl qwen3-omni", "*",
+     "how images are cut and where their features are taken; token ids",
+     "image_grid_pinpoints image_seq_length vision_feature_layer vision_feature_select_strategy projector_hidden_act "
+     "use_image_newline_parameter vision_aspect_ratio video_token_index video_token_id _vocab_size hidden_size "
+     "projection_dim vocab_size num_image_tokens num_hidden_layers dynamic_image_size force_image_size max_dynamic_patch min_dynamic_patch "
+     "pad2square ps_version select_layer template use_thumbnail system_message audio_start_token_id audio_end_token_id "
+     "vision_token_id position_id_per_seconds seconds_per_chunk user_token_id audio_token_index image_token_index "
+     "multimodal_projector_bias downsample_ratio image_fold im_start_token_id im_end_token_id tts_bos_token_id "
+     "tts_eos_token_id tts_pad_token_id assistant_token_id system_token_id enable_audio_output tie_word_embeddings"},
+    {"gemma gemma2", "*", "how many tokens an image has", "num_image_tokens"},
+    {"internvl-chat", "0", "no adapters", "use_backbone_lora use_llm_lora"},
+    {"glm4 glm4-moe qwen2 qwen3", "*", "token ids of images", "image_start_token_id image_end_token_id video_start_token_id "
+     "video_end_token_id"},
     {"llama", "*", "how long texts a tokenizer cuts", "max_tokenizer_truncation"},
     {"gpt2 gpt-bigcode", "*", "as n_positions; parts of classifiers; scales of scores",
      "n_ctx summary_activation summary_first_dropout summary_proj_to_labels summary_type summary_use_proj "

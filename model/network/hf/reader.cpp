@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "model/network/hf/wrappers.h"
+
 namespace stepcast::detail {
 namespace {
 
@@ -44,11 +46,16 @@ std::string shortest(std::string pattern) {
 
 std::int64_t HfReader::size(const char* key) {
   std::int64_t value = 0;
+  if (const auto usual = class_default(text_type, key); usual && !config.has(key)) {
+    note(fmt::format("{} {} (not in the file)", key, *usual));
+    return *usual;
+  }
   config.read(key, value, sizes);
   return value;
 }
 
 std::int64_t HfReader::size_or(const char* key, std::int64_t absent) {
+  absent = class_default(text_type, key).value_or(absent);
   std::int64_t value = absent;
   if (config.has(key)) config.read(key, value, sizes_or_none);
   else note(fmt::format("{} {} (not in the file)", key, absent));
@@ -107,7 +114,9 @@ void HfReader::activation(const char* key, const char* absent, bool gated) {
 }
 
 void HfReader::length(const char* key) {
-  config.read(key, spec.sequence, lengths);
+  const auto usual = class_default(text_type, key);
+  if (usual && !config.has(key)) spec.sequence = *usual;
+  else config.read(key, spec.sequence, lengths);
   for (const char* scaling : {"rope_scaling", "rope_parameters"}) {
     auto rope = config.type_of(scaling) == "object" ? config.optional_object(scaling) : std::nullopt;
     if (!rope) continue;

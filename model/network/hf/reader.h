@@ -45,6 +45,8 @@ class HfReader {
 
   JsonObject config;
   std::optional<JsonObject> outer;  ///< what stands around a text_config
+  std::string
+      text_type;  ///< model_type of a text config, whose class has sizes for absent keys; "": they must be there
   NetworkSpec spec;
   std::vector<std::string> notes;
   std::vector<std::string> missing;

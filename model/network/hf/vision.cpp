@@ -5,30 +5,9 @@
 #include <algorithm>
 
 #include "model/network/hf/counting.h"
+#include "model/network/hf/vision_parts.h"
 
 namespace stepcast::detail {
-namespace {
-
-using Parts = std::vector<NetworkPart>;
-
-constexpr IntegerRange size{1, 100'000'000};
-
-Count number(JsonObject& config, const char* key) {
-  Count value = 0;
-  config.read(key, value, size);
-  return value;
-}
-Count number_or(JsonObject& config, const char* key, Count absent) {
-  Count value = absent;
-  config.optional(key, value, size);
-  return value;
-}
-
-/// A layer of a ViT: two LayerNorms, fused queries, keys and values, a plain MLP, biases everywhere.
-Count vit_layer(Count hidden, Count ffn) {
-  return 2 * layernorm(hidden) + linear(hidden, 3 * hidden) + linear(hidden, hidden) + linear(hidden, ffn) +
-         linear(ffn, hidden);
-}
 
 /// Qwen3-VL and Qwen3.5: patches in space and time, a table of positions; mergers of 2 x 2 patches, one behind the
 /// last layer and one for each layer that also feeds the text's first layers.
@@ -45,6 +24,8 @@ Parts qwen3_vl(JsonObject& /*file*/, JsonObject& vision, const NetworkSpec& text
   return {{"vision", encoder},
       {"projector", layernorm(hidden) + mlp + static_cast<Count>(deep.size()) * (layernorm(merged) + mlp)}};
 }
+
+namespace {
 
 /// MoonViT: a table of positions in space, those in time have no weights; a projector of merged patches.
 Parts kimi_k25(JsonObject& /*file*/, JsonObject& vision, const NetworkSpec& text) {
@@ -154,20 +135,36 @@ Parts llama_vision(JsonObject& /*file*/, JsonObject& vision, const NetworkSpec& 
 
 struct KnownVision {
   const char* family;
-  const char* key;  ///< that only its vision_config has
+  const char* key;   ///< that only its vision_config has
+  const char* type;  ///< its model_type; "": any
   Parts (*count)(JsonObject& file, JsonObject& vision, const NetworkSpec& text);
 };
 constexpr KnownVision table[] = {
-    {"qwen3", "num_position_embeddings", qwen3_vl},
-    {"qwen3-moe", "num_position_embeddings", qwen3_vl},
-    {"qwen3-next", "num_position_embeddings", qwen3_vl},
-    {"deepseek", "vt_hidden_size", kimi_k25},
-    {"gemma3", "image_size", gemma3},
-    {"mistral", "patch_size", pixtral},
-    {"gemma4", "position_embedding_size", gemma4},
-    {"minimax-m3", "projection_dim", minimax_m3},
-    {"llama-vision", "max_num_tiles", llama_vision},
-    {"qwen2", "fullatt_block_indexes", qwen25_vl},
+    {"qwen3", "num_position_embeddings", "", qwen3_vl},
+    {"qwen3-moe", "num_position_embeddings", "", qwen3_vl},
+    {"qwen3-next", "num_position_embeddings", "", qwen3_vl},
+    {"deepseek", "vt_hidden_size", "", kimi_k25},
+    {"gemma3", "image_size", "", gemma3},
+    {"mistral", "patch_size", "", pixtral},
+    {"gemma4", "position_embedding_size", "", gemma4},
+    {"minimax-m3", "projection_dim", "", minimax_m3},
+    {"llama-vision", "max_num_tiles", "", llama_vision},
+    {"qwen2", "fullatt_block_indexes", "", qwen25_vl},
+    {"qwen2", "embed_dim", "", qwen2_vl},
+    {"llama4", "projector_input_dim", "", llama4_vision},
+    {"glm4", "out_hidden_size", "", glm4v},
+    {"glm4-moe", "out_hidden_size", "", glm4v},
+    {"kimi-vl", "init_pos_emb_height", "", kimi_vl},
+    {"internvl", "hidden_size", "", internvl},
+    {"internvl-chat", "hidden_size", "", internvl},
+    {"paligemma", "hidden_size", "", paligemma},
+    {"llava", "hidden_size", "clip_vision_model", llava_clip},
+    {"llava", "hidden_size", "siglip_vision_model", llava_siglip},
+    {"llava", "hidden_size", "pixtral", llava_pixtral},
+    {"llava-next", "hidden_size", "clip_vision_model", llava_next_clip},
+    {"llava-next", "hidden_size", "siglip_vision_model", llava_next_siglip},
+    {"llava-onevision", "hidden_size", "siglip_vision_model", llava_next_siglip},
+    {"qwen3-omni", "num_position_embeddings", "", qwen3_omni},
 };
 
 }  // namespace
@@ -177,7 +174,10 @@ Parts other_parts(JsonObject& file, const std::string& family, const NetworkSpec
     if (family != row.family || file.type_of("vision_config") != "object") continue;
     JsonObject vision = file.object("vision_config");
     vision.allow_unknown_keys();
-    if (vision.has(row.key)) return row.count(file, vision, text);
+    std::string type;
+    if (vision.type_of("model_type") == "string") vision.read("model_type", type);
+    const bool named = *row.type == '\0' || type == row.type;
+    if (named && vision.has(row.key)) return row.count(file, vision, text);
   }
   return {};
 }

@@ -1,0 +1,50 @@
+// Internal to hf: what counts of image encoders share, and those that stand in a file of their own.
+#pragma once
+
+#include <vector>
+
+#include "model/base/json_reader.h"
+#include "model/network/hf/counting.h"
+#include "model/network/network.h"
+
+namespace stepcast::detail {
+
+using Parts = std::vector<NetworkPart>;
+
+inline constexpr IntegerRange part_sizes{1, 100'000'000};
+
+inline Count number(JsonObject& config, const char* key) {
+  Count value = 0;
+  config.read(key, value, part_sizes);
+  return value;
+}
+inline Count number_or(JsonObject& config, const char* key, Count absent) {
+  Count value = absent;
+  config.optional(key, value, part_sizes);
+  return value;
+}
+
+/// A layer of a ViT: two LayerNorms, fused queries, keys and values, a plain MLP, biases everywhere.
+constexpr Count vit_layer(Count hidden, Count ffn) {
+  return 2 * layernorm(hidden) + linear(hidden, 3 * hidden) + linear(hidden, hidden) + linear(hidden, ffn) +
+         linear(ffn, hidden);
+}
+
+// vision.cpp
+Parts qwen3_vl(JsonObject& file, JsonObject& vision, const NetworkSpec& text);
+
+// vision_more.cpp
+Parts qwen2_vl(JsonObject& file, JsonObject& vision, const NetworkSpec& text);
+Parts qwen3_omni(JsonObject& file, JsonObject& vision, const NetworkSpec& text);
+Parts llama4_vision(JsonObject& file, JsonObject& vision, const NetworkSpec& text);
+Parts glm4v(JsonObject& file, JsonObject& vision, const NetworkSpec& text);
+Parts kimi_vl(JsonObject& file, JsonObject& vision, const NetworkSpec& text);
+Parts internvl(JsonObject& file, JsonObject& vision, const NetworkSpec& text);
+Parts paligemma(JsonObject& file, JsonObject& vision, const NetworkSpec& text);
+Parts llava_clip(JsonObject& file, JsonObject& vision, const NetworkSpec& text);
+Parts llava_siglip(JsonObject& file, JsonObject& vision, const NetworkSpec& text);
+Parts llava_pixtral(JsonObject& file, JsonObject& vision, const NetworkSpec& text);
+Parts llava_next_clip(JsonObject& file, JsonObject& vision, const NetworkSpec& text);
+Parts llava_next_siglip(JsonObject& file, JsonObject& vision, const NetworkSpec& text);
+
+}  // namespace stepcast::detail
