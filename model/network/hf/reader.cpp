@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "model/network/hf/wrappers.h"
+#include "model/network/hf/class_defaults.h"
 
 namespace stepcast::detail {
 namespace {

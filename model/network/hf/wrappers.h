@@ -1,9 +1,6 @@
-// Classes that hold a text network of any family beside images or sound: where their files keep its config, and what a
-// text config that leaves a key out means.
+// Classes that hold a text network of any family beside images or sound: where their files keep its config.
 #pragma once
 
-#include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,9 +20,6 @@ const HfWrapper* wrapper_of(const std::string& architecture);
 
 /// The family of a text config: by its architecture where that is known, else by its model_type. "": neither is known.
 std::string family_of_text(JsonObject& text);
-
-/// What the configuration class of this model_type takes where the key is absent.
-std::optional<std::int64_t> class_default(const std::string& model_type, const std::string& key);
 
 /// All their classes.
 std::vector<std::string> wrapper_architectures();
