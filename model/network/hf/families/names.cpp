@@ -2,7 +2,7 @@
 // and files that bring their class with them (vllm/model_executor/models/<family>.py of vLLM).
 #include <fmt/format.h>
 
-#include "model/network/hf/families.h"
+#include "model/network/hf/families/families.h"
 
 namespace stepcast::detail {
 namespace {

@@ -31,13 +31,13 @@ void glm4_moe_lite(HfReader& r);
 /// where the file does not say it (0: it must).
 void latent_sizes(HfReader& r, const char* length, std::int64_t value_dim = 0);
 
-// families_like.cpp
+// like.cpp
 void arcee(HfReader& r);
 void seed_oss(HfReader& r);
 void smollm3(HfReader& r);
 void granite(HfReader& r);
 
-// families_names.cpp
+// names.cpp
 void baichuan(HfReader& r);
 void internlm3(HfReader& r);
 void minicpm(HfReader& r);
@@ -51,7 +51,7 @@ void mimo(HfReader& r);
 void gpt_bigcode(HfReader& r);
 void persimmon(HfReader& r);
 
-// families_bailing.cpp
+// bailing.cpp
 void bailing_moe(HfReader& r);
 void bailing_moe_v2(HfReader& r);
 void bailing_linear(HfReader& r);
@@ -62,7 +62,7 @@ void granite_moe(HfReader& r);
 void granite_moe_shared(HfReader& r);
 void flex_olmo(HfReader& r);
 
-// families_experts.cpp
+// experts.cpp
 void dots1(HfReader& r);
 void glm4_moe(HfReader& r);
 void ernie_moe(HfReader& r);
@@ -70,7 +70,7 @@ void hunyuan_moe(HfReader& r);
 void minimax_m2(HfReader& r);
 void phi_moe(HfReader& r);
 
-// families_norms.cpp
+// norms.cpp
 void gemma2(HfReader& r);
 void gemma3(HfReader& r);
 void olmo2(HfReader& r);
@@ -82,7 +82,7 @@ void exaone4(HfReader& r);
 void apertus(HfReader& r);
 void mpt(HfReader& r);
 
-// families_more.cpp
+// more.cpp
 void glm4(HfReader& r);
 void mamba1_alone(HfReader& r);
 void phi(HfReader& r);
@@ -93,7 +93,7 @@ void deepseek_moe(HfReader& r);
 void dbrx(HfReader& r);
 void minimax_text(HfReader& r);
 
-// families_hybrid.cpp
+// hybrid.cpp
 void nemotron_h(HfReader& r);
 void bamba(HfReader& r);
 void granite_hybrid(HfReader& r);
@@ -105,32 +105,32 @@ void kimi_linear(HfReader& r);
 void lfm2(HfReader& r);
 void lfm2_moe(HfReader& r);
 
-// families_shapes.cpp
+// shapes.cpp
 void decilm(HfReader& r);
 void minimax_m3(HfReader& r);
 void gemma4(HfReader& r);
 void deepseek_v4(HfReader& r);
 
-// families_encoder.cpp
+// encoder.cpp
 void bert_masked(HfReader& r);
 void bert_pretraining(HfReader& r);
 void modernbert(HfReader& r);
 void t5(HfReader& r);
 void whisper(HfReader& r);
 
-// families_counted.cpp
+// counted.cpp
 /// Of Gemma 4's files those whose layers have inputs of their own or share keys; `kinds`: a name for each layer.
 void count_gemma4(HfReader& r, const std::vector<std::string>& kinds);
 void llama_vision(HfReader& r);
 void bert_model(HfReader& r);
 
-// families_numbers.cpp
+// numbers.cpp
 void diffusion_sizes(HfReader& r);
 void vit(HfReader& r);
 void wan(HfReader& r);
 void flux(HfReader& r);
 
-// families_layernorm.cpp
+// layernorm.cpp
 void gpt2(HfReader& r);
 void gpt_neox(HfReader& r);
 void bloom(HfReader& r);

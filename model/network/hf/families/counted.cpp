@@ -8,7 +8,7 @@
 
 #include "model/base/contains.h"
 #include "model/network/hf/counting.h"
-#include "model/network/hf/families.h"
+#include "model/network/hf/families/families.h"
 
 namespace stepcast::detail {
 namespace {
