@@ -206,6 +206,46 @@ constexpr KnownKeys rows[] = {
     {"internvl-chat", "0", "no adapters", "use_backbone_lora use_llm_lora"},
     {"glm4 glm4-moe qwen2 qwen3", "*", "token ids of images", "image_start_token_id image_end_token_id video_start_token_id "
      "video_end_token_id"},
+    {"gptj", "*", "how much of a head turns; parts of classifiers", "n_ctx summary_activation summary_first_dropout "
+     "summary_proj_to_labels summary_type summary_use_proj scale_attn_weights head_dim"},
+    {"gptj", "true", "as its class has it", "rotary"},
+    {"olmo", "*", "a bound on queries, keys and values", "clip_qkv"},
+    {"phi3-small", "*", "which keys attention sees; factors on what passes; how tables are cut", "blocksparse_block_size "
+     "blocksparse_homo_head_pattern blocksparse_num_local_blocks blocksparse_triton_kernel_block_size "
+     "blocksparse_vert_stride dense_attention_every_n_layers dummy_token_indices ff_dim_multiplier ff_intermediate_size "
+     "intermediate_size gegelu_limit gegelu_pad_to_256 mup_attn_multiplier mup_embedding_multiplier mup_use_scaling "
+     "mup_width_multiplier pad_sequence_to_multiple_of reorder_and_upcast_attn rope_embedding_base rope_position_scale "
+     "original_max_position_embeddings"},
+    {"rwkv", "*", "when weights are halved in place of scaling", "rescale_every"},
+    {"xlstm", "*", "kernels, number types, bounds of gates; other names of sizes", "autocast_kernel_dtype chunk_size "
+     "chunkwise_kernel sequence_kernel step_kernel inference_state_dtype gate_soft_cap output_logit_soft_cap mode "
+     "norm_reduction_force_float32 return_last_states weight_mode add_out_norm force_bos_token_insert hidden_size "
+     "num_hidden_layers mlstm_round_up_to_multiple_of max_inference_chunksize autocast_kernel_dtype"},
+    {"recurrent-gemma", "*", "a bound on logits; the first values of weights; activations", "logits_soft_cap "
+     "w_init_variance_scale final_w_init_variance_scale hidden_activation embeddings_scale_by_sqrt_dim block_types "
+     "_block_types partial_rotary_factor"},
+    {"jetmoe", "*", "activations; as many as key-value heads times experts", "activation_function num_attention_heads glu "
+     "num_layers"},
+    {"mimo-v2-flash", "*", "how far attention sees; angles, factors", "sliding_window sliding_window_size "
+     "attention_chunk_size swa_rope_theta attention_value_scale layernorm_epsilon"},
+    {"step3.5", "*", "bounds of gates, angles, how a router scores; how far attention sees; prediction modules",
+     "swiglu_limits swiglu_limits_shared partial_rotary_factors use_rope_layers yarn_only_types sliding_window "
+     "moe_router_activation moe_router_scaling_factor norm_expert_weight need_fp32_gate num_nextn_predict_layers use_mtp "
+     "zero_centered moe_every_n_layer max_seq_len moe_layer_offset use_qk_norm att_impl_type"},
+    {"zamba2", "*", "positions and kernels without weights; sizes that others tell", "use_mem_rope use_long_context "
+     "use_mem_eff_path mamba_headdim chunk_size num_key_value_heads attention_head_dim attention_hidden_size "
+     "mamba_proj_bias kv_channels num_logits_to_keep ffn_hidden_size hidden_act attention_dropout state_size"},
+    {"zamba2", "true", "as its class has it", "use_conv_bias use_shared_mlp_adapter"},
+    {"longcat-flash", "*", "factors and kinds of routing without weights; sizes that others tell", "routed_scaling_factor "
+     "zero_expert_type mla_scale_q_lora mla_scale_kv_lora qk_head_dim head_dim num_hidden_layers num_layers hidden_act "
+     "num_key_value_heads expert_ffn_hidden_size ffn_hidden_size moe_intermediate_size intermediate_size "
+     "attention_dropout"},
+    {"longcat-flash", "\"MLA\"", "as its class has it", "attention_method"},
+    {"gemma3n", "*", "which layers see all keys; bounds; token ids; how many tokens an image or a sound has", "layer_types "
+     "activation_sparsity_pattern altup_active_idx altup_coef_clip altup_correct_scale altup_lr_multiplier "
+     "final_logit_softcapping num_kv_shared_layers audio_soft_tokens_per_image vision_soft_tokens_per_image boa_token_id "
+     "eoa_token_id eoa_token_index attention_dropout _sliding_window_pattern hidden_act "
+     "query_pre_attn_scalar"},
     {"llama", "*", "how long texts a tokenizer cuts", "max_tokenizer_truncation"},
     {"gpt2 gpt-bigcode", "*", "as n_positions; parts of classifiers; scales of scores",
      "n_ctx summary_activation summary_first_dropout summary_proj_to_labels summary_type summary_use_proj "

@@ -164,6 +164,7 @@ constexpr KnownVision table[] = {
     {"llava-next", "hidden_size", "clip_vision_model", llava_next_clip},
     {"llava-next", "hidden_size", "siglip_vision_model", llava_next_siglip},
     {"llava-onevision", "hidden_size", "siglip_vision_model", llava_next_siglip},
+    {"gemma3n", "architecture", "", gemma3n_parts},
     {"qwen3-omni", "num_position_embeddings", "", qwen3_omni},
 };
 

@@ -47,4 +47,6 @@ Parts llava_pixtral(JsonObject& file, JsonObject& vision, const NetworkSpec& tex
 Parts llava_next_clip(JsonObject& file, JsonObject& vision, const NetworkSpec& text);
 Parts llava_next_siglip(JsonObject& file, JsonObject& vision, const NetworkSpec& text);
 
+Parts gemma3n_parts(JsonObject& file, JsonObject& vision, const NetworkSpec& text);
+
 }  // namespace stepcast::detail

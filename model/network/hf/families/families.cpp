@@ -70,15 +70,19 @@ void expert_groups(HfReader& r) {
   if (e.top_groups == e.groups) e.groups = e.top_groups = 0;
 }
 
+void deepseek_counts(HfReader& r) {
+  Experts& e = r.spec.experts;
+  e.count = r.size("n_routed_experts");
+  e.top_k = r.size("num_experts_per_tok");
+  e.ffn_hidden = r.size("moe_intermediate_size");
+  e.shared_ffn_hidden = r.config.has("n_shared_experts") ? r.size("n_shared_experts") * e.ffn_hidden : 0;
+}
+
 void deepseek_experts(HfReader& r) {
   NetworkSpec& n = r.spec;
   if (!r.config.has("n_routed_experts")) return;
-  n.experts.count = r.size("n_routed_experts");
-  n.experts.top_k = r.size("num_experts_per_tok");
-  n.experts.ffn_hidden = r.size("moe_intermediate_size");
+  deepseek_counts(r);
   n.experts.dense_layers = r.size_or("first_k_dense_replace", 0);
-  const std::int64_t shared = r.config.has("n_shared_experts") ? r.size("n_shared_experts") : 0;
-  n.experts.shared_ffn_hidden = shared * n.experts.ffn_hidden;
   // The correction that balances without an auxiliary loss: one number per expert.
   n.experts.router_bias = r.text_or("topk_method", "") == "noaux_tc";
   // "greedy" takes them out of all, whatever the numbers of groups say.
@@ -385,6 +389,18 @@ std::span<const HfFamily> hf_family_table() {
       {"granite-moe", {"GraniteMoeForCausalLM"}, granite_moe},
       {"granite-moe-shared", {"GraniteMoeSharedForCausalLM"}, granite_moe_shared},
       {"flex-olmo", {"FlexOlmoForCausalLM"}, flex_olmo},
+      {"gptj", {"GPTJForCausalLM", "CodeGenForCausalLM"}, gptj},
+      {"olmo", {"OlmoForCausalLM", "OLMoForCausalLM"}, olmo},
+      {"phi3-small", {"Phi3SmallForCausalLM"}, phi3_small},
+      {"rwkv", {"RwkvForCausalLM"}, rwkv},
+      {"xlstm", {"xLSTMForCausalLM"}, xlstm},
+      {"recurrent-gemma", {"RecurrentGemmaForCausalLM"}, recurrent_gemma},
+      {"jetmoe", {"JetMoEForCausalLM", "JetMoeForCausalLM"}, jetmoe},
+      {"mimo-v2-flash", {"MiMoV2FlashForCausalLM"}, mimo_v2_flash},
+      {"step3.5", {"Step3p5ForCausalLM"}, step3p5},
+      {"zamba2", {"Zamba2ForCausalLM"}, zamba2},
+      {"longcat-flash", {"LongcatFlashForCausalLM", "LongcatCausalLM"}, longcat_flash},
+      {"gemma3n", {"Gemma3nForCausalLM", "Gemma3nForConditionalGeneration"}, gemma3n},
       {"flux", {"FluxTransformer2DModel"}, flux},
       {"wan", {"WanTransformer3DModel"}, wan},
   };

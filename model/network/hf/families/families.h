@@ -18,6 +18,8 @@ void window_everywhere(HfReader& r, std::int64_t absent = 0);
 void window_behind(HfReader& r);
 /// n_group and topk_group: a token takes its experts out of some groups of neighbours.
 void expert_groups(HfReader& r);
+/// Of experts under the names of DeepSeek's classes how many there are and how wide.
+void deepseek_counts(HfReader& r);
 /// Experts under the names of DeepSeek's classes; nothing where the file has none.
 void deepseek_experts(HfReader& r);
 
@@ -123,6 +125,24 @@ void whisper(HfReader& r);
 void count_gemma4(HfReader& r, const std::vector<std::string>& kinds);
 void llama_vision(HfReader& r);
 void bert_model(HfReader& r);
+
+// counted_more.cpp
+/// Weights of the spec and `extra`; the file is counted, for it has layers of a kind that is missing here.
+void count_beside(HfReader& r, std::int64_t extra, const char* missing, const char* layers);
+void gptj(HfReader& r);
+void olmo(HfReader& r);
+void phi3_small(HfReader& r);
+void rwkv(HfReader& r);
+void xlstm(HfReader& r);
+void recurrent_gemma(HfReader& r);
+void jetmoe(HfReader& r);
+
+// counted_heads.cpp
+void mimo_v2_flash(HfReader& r);
+void step3p5(HfReader& r);
+void zamba2(HfReader& r);
+void longcat_flash(HfReader& r);
+void gemma3n(HfReader& r);
 
 // numbers.cpp
 void diffusion_sizes(HfReader& r);
