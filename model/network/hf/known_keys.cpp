@@ -73,20 +73,20 @@ constexpr KnownKeys rows[] = {
     {"gemma4", nothing, "experts that the file does not have", "expert_intermediate_size top_k_experts"},
     {"deepseek-v4", "*", "constants of the mixing of streams, bounds of a gate, the number type of experts, angles",
      "hc_eps swiglu_limit expert_dtype compress_rope_theta hidden_act"},
-    {"bert bert-masked bert-model modernbert vit", "*", "dropout; where the loss is taken; how a checkpoint is used",
+    {"bert bert-masked bert-model modernbert vit roberta-masked vit-model vit-mae dinov2 electra deberta-model deberta-masked", "*", "dropout; where the loss is taken; how a checkpoint is used",
      "attention_probs_dropout_prob hidden_dropout_prob attention_dropout embedding_dropout mlp_dropout classifier_dropout "
      "position_embedding_type directionality pooler_fc_size pooler_num_attention_heads pooler_num_fc_layers "
      "pooler_size_per_head pooler_type classifier_pooling classifier_activation decoder_bias deterministic_flash_attn "
      "global_rope_theta local_rope_theta hidden_activation initializer_cutoff_factor reference_compile "
      "repad_logits_with_grad sparse_pred_ignore_index sparse_prediction encoder_stride head_dim tie_word_embeddings"},
-    {"t5 whisper flux wan", "*", "dropout, positions without weights, training of speech, how a checkpoint is used",
+    {"t5 whisper flux wan bart t5-encoder umt5 umt5-encoder dit sd3 pixart hunyuan-video qwen-image cogvideox ltx-video", "*", "dropout, positions without weights, training of speech, how a checkpoint is used",
      "dropout_rate dropout attention_dropout activation_dropout activation_function relative_attention_max_distance "
      "n_positions output_past is_gated_act dense_act_fn encoder_layerdrop decoder_layerdrop scale_embedding "
      "num_hidden_layers apply_spec_augment mask_time_prob mask_time_length mask_time_min_masks mask_feature_prob "
      "mask_feature_length mask_feature_min_masks max_source_positions median_filter_width use_weighted_layer_sum "
      "classifier_proj_size lang_ids _class_name _diffusers_version axes_dims_rope patch_size eps rope_max_seq_len "
      "tie_word_embeddings"},
-    {"whisper t5", "true", "as its class has it", "is_encoder_decoder"},
+    {"whisper t5 bart umt5 t5-encoder umt5-encoder", "true", "as its class has it", "is_encoder_decoder"},
     {"qwen2 qwen2-moe", "true", "as its class has them", "attention_bias qkv_bias"},
     {"qwen3 qwen3-moe", "true", "as its class has it", "use_qk_norm qk_norm"},
     {"deepseek", "*", "as many as heads, or the size of the turned part: latent attention has neither",
@@ -246,6 +246,38 @@ constexpr KnownKeys rows[] = {
      "final_logit_softcapping num_kv_shared_layers audio_soft_tokens_per_image vision_soft_tokens_per_image boa_token_id "
      "eoa_token_id eoa_token_index attention_dropout _sliding_window_pattern hidden_act "
      "query_pre_attn_scalar"},
+    {"bart", "*", "names, dropout, what a generator does; as its class has them", "classif_dropout classifier_dropout "
+     "extra_pos_embeddings encoder_no_repeat_ngram_size force_bos_token_to_be_generated save_step"},
+    {"bart", "true", "as its class has it", "normalize_embedding"},
+    {"bart", "false", "as its class has it", "add_bias_logits normalize_before static_position_embeddings add_final_layer_norm"},
+    {"electra", "*", "how a summary is made; as its class has it", "summary_activation summary_last_dropout summary_type "
+     "summary_use_proj"},
+    {"deberta-model deberta-masked", "*", "how distances are used, without weights of their own; how a pooler is made",
+     "pos_att_type pooler_dropout pooler_hidden_act pooler_hidden_size share_att_key conv_act max_relative_positions "
+     "hidden_act max_position_embeddings attention_head_size"},
+    {"nomic-bert", "*", "dropout, kernels, angles, scales of scores; as its class has them", "attn_pdrop embd_pdrop resid_pdrop "
+     "fused_bias_fc fused_dropout_add_ln mlp_checkpoint_lvl n_positions pad_vocab_size_multiple reorder_and_upcast_attn "
+     "rotary_emb_base rotary_emb_fraction rotary_emb_interleaved rotary_emb_scale_base rotary_scaling_factor "
+     "scale_attn_by_inverse_layer_idx scale_attn_weights summary_activation summary_first_dropout summary_proj_to_labels "
+     "summary_type summary_use_proj use_flash_attn use_xentropy max_trained_positions parallel_block_tied_norm "
+     "dense_seq_output last_layer_subset"},
+    {"nomic-bert", "false", "as its class has it", "prenorm causal parallel_block use_rms_norm"},
+    {"clip siglip", "*", "the first values; activations, dropout; what a whole class has", "logit_scale_init_value projection_dim "
+     "text_config_dict vision_config_dict hidden_act attention_dropout dropout"},
+    {"dinov2 vit-model vit-mae", "*", "activations, dropout, which results are handed out", "hidden_act drop_path_rate "
+     "layerscale_value apply_layernorm out_features out_indices reshape_hidden_states stage_names pooler_act mask_ratio "
+     "norm_pix_loss"},
+    {"dit sd3 pixart hunyuan-video qwen-image cogvideox ltx-video", "*", "sizes of samples; angles; norms without weights",
+     "sample_size dropout norm_num_groups upcast_attention norm_eps interpolation_scale attention_type pos_embed_max_size "
+     "rope_theta rope_axes_dim image_condition_type sample_width sample_height sample_frames temporal_compression_ratio "
+     "max_text_seq_length spatial_interpolation_scale temporal_interpolation_scale use_rotary_positional_embeddings "
+     "flip_sin_to_cos freq_shift timestep_activation_fn patch_size_t guidance_embeds"},
+    {"dit pixart", "false", "as its class has it", "norm_elementwise_affine"},
+    {"cogvideox", "true", "as its class has it", "norm_elementwise_affine patch_bias"},
+    {"dit pixart", "*", "rows of a table that it does not have", "num_embeds_ada_norm"},
+    {"qwen-image", "*", "of a text that its class does not pool", "pooled_projection_dim"},
+    {"roberta-masked", "*", "what a forward pass handed out", "output_past"},
+    {"qwen-image", "false", "as its class has it", "zero_cond_t use_layer3d_rope"},
     {"llama", "*", "how long texts a tokenizer cuts", "max_tokenizer_truncation"},
     {"gpt2 gpt-bigcode", "*", "as n_positions; parts of classifiers; scales of scores",
      "n_ctx summary_activation summary_first_dropout summary_proj_to_labels summary_type summary_use_proj "

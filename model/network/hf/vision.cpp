@@ -19,7 +19,7 @@ Parts qwen3_vl(JsonObject& /*file*/, JsonObject& vision, const NetworkSpec& text
   const Count out = number_or(vision, "out_hidden_size", text.hidden), merged = merge * merge * hidden;
   const Count encoder = linear(number_or(vision, "in_channels", 3) * frames * patch * patch, hidden) +
                         number(vision, "num_position_embeddings") * hidden +
-                        number(vision, "depth") * vit_layer(hidden, number(vision, "intermediate_size"));
+                        number(vision, "depth") * encoder_layer(hidden, number(vision, "intermediate_size"));
   const Count mlp = linear(merged, merged) + linear(merged, out);
   return {{"vision", encoder},
       {"projector", layernorm(hidden) + mlp + static_cast<Count>(deep.size()) * (layernorm(merged) + mlp)}};
@@ -37,7 +37,7 @@ Parts kimi_k25(JsonObject& /*file*/, JsonObject& vision, const NetworkSpec& text
   const Count encoder =
       linear(3 * patch * patch, hidden) +
       number(vision, "init_pos_emb_height") * number(vision, "init_pos_emb_width") * hidden +
-      number(vision, "vt_num_hidden_layers") * vit_layer(hidden, number(vision, "vt_intermediate_size")) +
+      number(vision, "vt_num_hidden_layers") * encoder_layer(hidden, number(vision, "vt_intermediate_size")) +
       layernorm(hidden);
   return {{"vision", encoder}, {"projector", layernorm(hidden) + linear(merged, merged) +
                                                  linear(merged, number_or(vision, "text_hidden_size", text.hidden))}};
@@ -47,9 +47,10 @@ Parts kimi_k25(JsonObject& /*file*/, JsonObject& vision, const NetworkSpec& text
 Parts gemma3(JsonObject& /*file*/, JsonObject& vision, const NetworkSpec& text) {
   const Count hidden = number(vision, "hidden_size"), patch = number(vision, "patch_size"),
               side = number(vision, "image_size") / std::max<Count>(1, patch);
-  const Count encoder = linear(3 * patch * patch, hidden) + side * side * hidden +
-                        number(vision, "num_hidden_layers") * vit_layer(hidden, number(vision, "intermediate_size")) +
-                        layernorm(hidden);
+  const Count encoder =
+      linear(3 * patch * patch, hidden) + side * side * hidden +
+      number(vision, "num_hidden_layers") * encoder_layer(hidden, number(vision, "intermediate_size")) +
+      layernorm(hidden);
   return {{"vision", encoder}, {"projector", hidden + hidden * text.hidden}};
 }
 
@@ -109,8 +110,9 @@ Parts minimax_m3(JsonObject& /*file*/, JsonObject& vision, const NetworkSpec& te
     merge = number_or(*merging, "spatial_merge_size", merge);
     frames = number_or(*merging, "temporal_patch_size", frames);
   }
-  const Count encoder = number_or(vision, "num_channels", 3) * frames * patch * patch * hidden + layernorm(hidden) +
-                        number(vision, "num_hidden_layers") * vit_layer(hidden, number(vision, "intermediate_size"));
+  const Count encoder =
+      number_or(vision, "num_channels", 3) * frames * patch * patch * hidden + layernorm(hidden) +
+      number(vision, "num_hidden_layers") * encoder_layer(hidden, number(vision, "intermediate_size"));
   return {{"vision", encoder},
       {"projector", linear(hidden, out) + linear(out, out) + linear(merge * merge * out, out) + linear(out, out)}};
 }
@@ -164,6 +166,8 @@ constexpr KnownVision table[] = {
     {"llava-next", "hidden_size", "clip_vision_model", llava_next_clip},
     {"llava-next", "hidden_size", "siglip_vision_model", llava_next_siglip},
     {"llava-onevision", "hidden_size", "siglip_vision_model", llava_next_siglip},
+    {"clip", "patch_size", "", clip_images},
+    {"siglip", "patch_size", "", siglip_images},
     {"gemma3n", "architecture", "", gemma3n_parts},
     {"qwen3-omni", "num_position_embeddings", "", qwen3_omni},
 };

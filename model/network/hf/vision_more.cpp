@@ -40,20 +40,21 @@ bool flag(JsonObject& config, const char* key, bool absent) {
 
 /// A class token, patches without a bias, a norm before the layers and one behind them.
 Count clip_encoder(JsonObject& vision) {
-  const Count hidden = number(vision, "hidden_size");
+  const Count hidden = number_or(vision, "hidden_size", 768);
   return hidden + 3 * area_of(vision, "patch_size", 32) * hidden + (patches_of(vision, 224, 32) + 1) * hidden +
          2 * layernorm(hidden) +
-         number(vision, "num_hidden_layers") * vit_layer(hidden, number(vision, "intermediate_size"));
+         number_or(vision, "num_hidden_layers", 12) *
+             encoder_layer(hidden, number_or(vision, "intermediate_size", 3072));
 }
 
 /// Patches with a bias, a norm behind the layers; unless the file says no, a head that pools by attention of a learned
 /// query and an MLP.
 Count siglip_encoder(JsonObject& vision) {
-  const Count hidden = number(vision, "hidden_size"), ffn = number(vision, "intermediate_size");
+  const Count hidden = number_or(vision, "hidden_size", 768), ffn = number_or(vision, "intermediate_size", 3072);
   const Count head = hidden + linear(hidden, 3 * hidden) + linear(hidden, hidden) + layernorm(hidden) +
                      linear(hidden, ffn) + linear(ffn, hidden);
-  return linear(3 * area_of(vision, "patch_size", 14), hidden) + patches_of(vision, 224, 14) * hidden +
-         number(vision, "num_hidden_layers") * vit_layer(hidden, ffn) + layernorm(hidden) +
+  return linear(3 * area_of(vision, "patch_size", 16), hidden) + patches_of(vision, 224, 16) * hidden +
+         number_or(vision, "num_hidden_layers", 12) * encoder_layer(hidden, ffn) + layernorm(hidden) +
          (flag(vision, "vision_use_head", true) ? head : 0);
 }
 
@@ -76,7 +77,7 @@ Parts qwen2_vl(JsonObject& /*file*/, JsonObject& vision, const NetworkSpec& text
               merged = merge * merge * hidden;
   const Count encoder = number_or(vision, "in_chans", number_or(vision, "in_channels", 3)) *
                             number_or(vision, "temporal_patch_size", 2) * area_of(vision, "patch_size", 14) * hidden +
-                        number(vision, "depth") * vit_layer(hidden, number_or(vision, "mlp_ratio", 4) * hidden);
+                        number(vision, "depth") * encoder_layer(hidden, number_or(vision, "mlp_ratio", 4) * hidden);
   return {{"vision", encoder}, {"projector", layernorm(hidden) + linear(merged, merged) +
                                                  linear(merged, number_or(vision, "hidden_size", text.hidden))}};
 }
@@ -92,7 +93,7 @@ Parts qwen3_omni(JsonObject& file, JsonObject& vision, const NetworkSpec& text) 
   constexpr Count convolutions = 3, taps = 3 * 3;
   for (Count i = 0; i < convolutions; ++i) bins = (bins + 1) / 2;
   const Count intake = linear(taps, channels) + 2 * linear(taps * channels, channels) + channels * bins * width;
-  parts.push_back({"audio", intake + number(audio, "encoder_layers") * vit_layer(width, ffn) + layernorm(width) +
+  parts.push_back({"audio", intake + number(audio, "encoder_layers") * encoder_layer(width, ffn) + layernorm(width) +
                                 linear(width, width) + linear(width, number_or(audio, "output_dim", text.hidden))});
   return parts;
 }
@@ -103,7 +104,7 @@ Parts llama4_vision(JsonObject& /*file*/, JsonObject& vision, const NetworkSpec&
               out = number(vision, "projector_output_dim");
   const Count encoder = 3 * area_of(vision, "patch_size", 14) * hidden + hidden +
                         (patches_of(vision, 448, 14) + 1) * hidden + 2 * layernorm(hidden) +
-                        number(vision, "num_hidden_layers") * vit_layer(hidden, ffn) +
+                        number(vision, "num_hidden_layers") * encoder_layer(hidden, ffn) +
                         ffn * number(vision, "projector_input_dim") + out * out;
   return {{"vision", encoder}, {"projector", number(vision, "vision_output_dim") * text.hidden}};
 }
@@ -128,7 +129,8 @@ Parts kimi_vl(JsonObject& /*file*/, JsonObject& vision, const NetworkSpec& text)
   const Count encoder =
       linear(3 * area_of(vision, "patch_size", 14), hidden) +
       number_or(vision, "init_pos_emb_height", 64) * number_or(vision, "init_pos_emb_width", 64) * hidden +
-      number(vision, "num_hidden_layers") * vit_layer(hidden, number(vision, "intermediate_size")) + layernorm(hidden);
+      number(vision, "num_hidden_layers") * encoder_layer(hidden, number(vision, "intermediate_size")) +
+      layernorm(hidden);
   return {{"vision", encoder}, {"projector", layernorm(hidden) + linear(merged, merged) + linear(merged, text.hidden)}};
 }
 
@@ -160,6 +162,15 @@ Parts internvl(JsonObject& file, JsonObject& vision, const NetworkSpec& text) {
 Parts paligemma(JsonObject& file, JsonObject& vision, const NetworkSpec& text) {
   const Count out = number_or(vision, "projection_dim", number_or(file, "projection_dim", text.hidden));
   return {{"vision", siglip_encoder(vision)}, {"projector", linear(number(vision, "hidden_size"), out)}};
+}
+
+Parts clip_images(JsonObject& file, JsonObject& vision, const NetworkSpec& /*text*/) {
+  return {{"vision",
+      clip_encoder(vision) + number_or(vision, "hidden_size", 768) * number_or(file, "projection_dim", 512)}};
+}
+
+Parts siglip_images(JsonObject& /*file*/, JsonObject& vision, const NetworkSpec& /*text*/) {
+  return {{"vision", siglip_encoder(vision)}};
 }
 
 Parts llava_clip(JsonObject& file, JsonObject& vision, const NetworkSpec& text) {

@@ -24,12 +24,6 @@ inline Count number_or(JsonObject& config, const char* key, Count absent) {
   return value;
 }
 
-/// A layer of a ViT: two LayerNorms, fused queries, keys and values, a plain MLP, biases everywhere.
-constexpr Count vit_layer(Count hidden, Count ffn) {
-  return 2 * layernorm(hidden) + linear(hidden, 3 * hidden) + linear(hidden, hidden) + linear(hidden, ffn) +
-         linear(ffn, hidden);
-}
-
 // vision.cpp
 Parts qwen3_vl(JsonObject& file, JsonObject& vision, const NetworkSpec& text);
 
@@ -47,6 +41,8 @@ Parts llava_pixtral(JsonObject& file, JsonObject& vision, const NetworkSpec& tex
 Parts llava_next_clip(JsonObject& file, JsonObject& vision, const NetworkSpec& text);
 Parts llava_next_siglip(JsonObject& file, JsonObject& vision, const NetworkSpec& text);
 
+Parts clip_images(JsonObject& file, JsonObject& vision, const NetworkSpec& text);
+Parts siglip_images(JsonObject& file, JsonObject& vision, const NetworkSpec& text);
 Parts gemma3n_parts(JsonObject& file, JsonObject& vision, const NetworkSpec& text);
 
 }  // namespace stepcast::detail

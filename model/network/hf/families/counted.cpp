@@ -13,11 +13,6 @@
 namespace stepcast::detail {
 namespace {
 
-/// Queries, keys, values and output with biases, and a plain MLP with them; two LayerNorms.
-Count encoder_layer(Count hidden, Count ffn) {
-  return 4 * linear(hidden, hidden) + linear(hidden, ffn) + linear(ffn, hidden) + 4 * hidden;
-}
-
 void encoder_sizes(HfReader& r) {
   NetworkSpec& n = r.spec;
   n.layers = r.size("num_hidden_layers");

@@ -42,7 +42,14 @@ void bert_masked(HfReader& r) {
   r.dropout({"hidden_dropout_prob", "attention_probs_dropout_prob"}, 0.1);
 }
 
-/// The same, and whether two sentences follow each other.
+/// RoBERTa: the first two rows of its table of positions are no token's (modeling_roberta.py).
+void roberta_masked(HfReader& r) {
+  bert_masked(r);
+  constexpr std::int64_t unused = 2;
+  r.spec.sequence = std::max(r.spec.max_positions - unused, unused);
+}
+
+/// BERT with its other loss: whether two sentences follow each other.
 void bert_pretraining(HfReader& r) {
   bert_masked(r);
   r.spec.pooled_outputs = 2;

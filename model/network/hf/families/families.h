@@ -115,6 +115,7 @@ void deepseek_v4(HfReader& r);
 
 // encoder.cpp
 void bert_masked(HfReader& r);
+void roberta_masked(HfReader& r);
 void bert_pretraining(HfReader& r);
 void modernbert(HfReader& r);
 void t5(HfReader& r);
@@ -143,6 +144,30 @@ void step3p5(HfReader& r);
 void zamba2(HfReader& r);
 void longcat_flash(HfReader& r);
 void gemma3n(HfReader& r);
+
+// counted_encoders.cpp
+void bart(HfReader& r);
+void t5_encoder(HfReader& r);
+void umt5(HfReader& r);
+void umt5_encoder(HfReader& r);
+void electra(HfReader& r);
+void deberta_model(HfReader& r);
+void deberta_masked(HfReader& r);
+void nomic_bert(HfReader& r);
+void clip(HfReader& r);
+void siglip(HfReader& r);
+void dinov2(HfReader& r);
+void vit_model(HfReader& r);
+void vit_mae(HfReader& r);
+
+// counted_diffusion.cpp
+void dit(HfReader& r);
+void sd3(HfReader& r);
+void pixart(HfReader& r);
+void hunyuan_video(HfReader& r);
+void qwen_image(HfReader& r);
+void cogvideox(HfReader& r);
+void ltx_video(HfReader& r);
 
 // numbers.cpp
 void diffusion_sizes(HfReader& r);
