@@ -140,6 +140,7 @@ struct KnownVision {
   const char* key;   ///< that only its vision_config has
   const char* type;  ///< its model_type; "": any
   Parts (*count)(JsonObject& file, JsonObject& vision, const NetworkSpec& text);
+  const char* object = "vision_config";
 };
 constexpr KnownVision table[] = {
     {"qwen3", "num_position_embeddings", "", qwen3_vl},
@@ -168,6 +169,9 @@ constexpr KnownVision table[] = {
     {"llava-onevision", "hidden_size", "siglip_vision_model", llava_next_siglip},
     {"clip", "patch_size", "", clip_images},
     {"siglip", "patch_size", "", siglip_images},
+    {"step3-vl", "output_hidden_size", "", step3_vision},
+    {"nemotron-nano-vl", "args", "", radio},
+    {"phi4-mm", "image_embd_layer", "", phi4_parts, "embd_layer"},
     {"gemma3n", "architecture", "", gemma3n_parts},
     {"qwen3-omni", "num_position_embeddings", "", qwen3_omni},
 };
@@ -176,8 +180,8 @@ constexpr KnownVision table[] = {
 
 Parts other_parts(JsonObject& file, const std::string& family, const NetworkSpec& text) {
   for (const KnownVision& row : table) {
-    if (family != row.family || file.type_of("vision_config") != "object") continue;
-    JsonObject vision = file.object("vision_config");
+    if (family != row.family || file.type_of(row.object) != "object") continue;
+    JsonObject vision = file.object(row.object);
     vision.allow_unknown_keys();
     std::string type;
     if (vision.type_of("model_type") == "string") vision.read("model_type", type);

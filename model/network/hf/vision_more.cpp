@@ -32,12 +32,6 @@ Count patches_of(JsonObject& vision, Count image, Count patch) {
   return whole;
 }
 
-bool flag(JsonObject& config, const char* key, bool absent) {
-  bool value = absent;
-  config.optional(key, value);
-  return value;
-}
-
 /// A class token, patches without a bias, a norm before the layers and one behind them.
 Count clip_encoder(JsonObject& vision) {
   const Count hidden = number_or(vision, "hidden_size", 768);
@@ -196,49 +190,6 @@ Parts llava_next_clip(JsonObject& file, JsonObject& vision, const NetworkSpec& t
 
 Parts llava_next_siglip(JsonObject& file, JsonObject& vision, const NetworkSpec& text) {
   return with_line_end(llava_siglip(file, vision, text), text);
-}
-
-namespace {
-
-/// Tokens of its own beside features, two norms, a matrix.
-Count gemma3n_embedder(JsonObject& part, Count absent, const NetworkSpec& text) {
-  const Count hidden = number_or(part, "hidden_size", absent);
-  return number_or(part, "vocab_size", 128) * hidden + 2 * hidden + hidden * text.hidden;
-}
-
-/// Two convolutions, then blocks of two MLPs around attention and a convolution, without biases (Conformer).
-Count gemma3n_audio(JsonObject& audio) {
-  const Count h = number_or(audio, "hidden_size", 1536), heads = number_or(audio, "conf_num_attention_heads", 8),
-              taps = number_or(audio, "conf_conv_kernel_size", 5);
-  std::vector<Count> channels{128, 32};
-  audio.optional("sscp_conv_channel_size", channels, part_sizes);
-  if (channels.size() != 2) return 0;
-  constexpr Count area = 3 * 3, widening = 4;
-  const Count bins = (number_or(audio, "input_feat_size", 128) + 3) / 4;
-  const Count intake =
-      area * channels[0] + channels[0] + area * channels[0] * channels[1] + channels[1] + channels[1] * bins * h;
-  const Count mlp = 2 * h + 2 * h * widening * h;
-  const Count attention = 2 * h + 3 * h * h + h / std::max<Count>(1, heads) + 2 * h * h;
-  const Count convolution = 2 * h + 2 * h * h + taps * h + h * h;
-  return intake + number_or(audio, "conf_num_hidden_layers", 12) * (2 * mlp + attention + convolution + h);
-}
-
-}  // namespace
-
-/// MobileNet V5, whose shape its name tells (timm's mobilenetv5_300m_enc); a Conformer.
-Parts gemma3n_parts(JsonObject& file, JsonObject& vision, const NetworkSpec& text) {
-  std::string name;
-  vision.optional("architecture", name);
-  if (name != "mobilenetv5_300m_enc") return {};
-  // What both checkpoints of Gemma 3n have beside all other parts: 5,439,438,272 and 7,849,978,192 in all.
-  constexpr Count mobilenet_v5 = 294'126'912;
-  Parts parts{{"vision", mobilenet_v5}, {"projector", gemma3n_embedder(vision, 2048, text)}};
-  if (file.type_of("audio_config") != "object") return parts;
-  JsonObject audio = file.object("audio_config");
-  audio.allow_unknown_keys();
-  parts.push_back({"audio", gemma3n_audio(audio)});
-  parts.push_back({"audio_projector", gemma3n_embedder(audio, 1536, text)});
-  return parts;
 }
 
 }  // namespace stepcast::detail

@@ -24,6 +24,13 @@ inline Count number_or(JsonObject& config, const char* key, Count absent) {
   return value;
 }
 
+/// A flag; the class's own where it is absent.
+inline bool flag(JsonObject& config, const char* key, bool absent) {
+  bool value = absent;
+  config.optional(key, value);
+  return value;
+}
+
 // vision.cpp
 Parts qwen3_vl(JsonObject& file, JsonObject& vision, const NetworkSpec& text);
 
@@ -43,6 +50,11 @@ Parts llava_next_siglip(JsonObject& file, JsonObject& vision, const NetworkSpec&
 
 Parts clip_images(JsonObject& file, JsonObject& vision, const NetworkSpec& text);
 Parts siglip_images(JsonObject& file, JsonObject& vision, const NetworkSpec& text);
+
+// vision_sound.cpp
+Parts step3_vision(JsonObject& file, JsonObject& vision, const NetworkSpec& text);
+Parts radio(JsonObject& file, JsonObject& vision, const NetworkSpec& text);
+Parts phi4_parts(JsonObject& file, JsonObject& embedding, const NetworkSpec& text);
 Parts gemma3n_parts(JsonObject& file, JsonObject& vision, const NetworkSpec& text);
 
 }  // namespace stepcast::detail

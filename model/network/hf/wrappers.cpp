@@ -33,6 +33,7 @@ constexpr TextType text_types[] = {
     {"cohere2", "cohere2"},
     {"granite", "granite"},
     {"opt", "opt"},
+    {"step3_text", "step3-text"},
 };
 
 const std::vector<HfWrapper>& wrappers() {
@@ -44,6 +45,8 @@ const std::vector<HfWrapper>& wrappers() {
       {"internvl", {"InternVLForConditionalGeneration"}, "", "text_config"},
       {"internvl-chat", {"InternVLChatModel"}, "", "llm_config"},
       {"kimi-vl", {"KimiVLForConditionalGeneration"}, "", "text_config"},
+      {"step3-vl", {"Step3VLForConditionalGeneration"}, "", "text_config"},
+      {"nemotron-nano-vl", {"NemotronH_Nano_VL_V2", "Llama_Nemotron_Nano_VL"}, "", "llm_config"},
       {"qwen3-omni", {"Qwen3OmniMoeThinkerForConditionalGeneration"}, "", "text_config"},
       {"qwen3-omni", {"Qwen3OmniMoeForConditionalGeneration"}, "thinker_config", "text_config"},
   };

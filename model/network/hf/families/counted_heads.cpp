@@ -1,5 +1,5 @@
 // Architectures whose attention has no form here: keys wider than values, a gate per head, blocks that layers share,
-// two attentions in a layer, streams that are predicted from each other. Weights are counted, forecasts are refused.
+// two attentions in a layer. Weights are counted, forecasts are refused.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -139,6 +139,31 @@ void step3p5(HfReader& r) {
   r.note("prediction modules are left out");
 }
 
+/// Step3: queries through a low rank that all heads share, one head of keys (vllm/model_executor/models/step3_text.py).
+void step3_text(HfReader& r) {
+  NetworkSpec& n = r.spec;
+  n.layers = r.size("num_hidden_layers");
+  const Count h = n.hidden = r.size("hidden_size"), heads = n.heads = r.size("num_attention_heads");
+  n.kv_heads = 1;
+  const Count size = n.head_dim = r.size("head_dim"), rank = r.config.has("share_q_dim") ? r.size("share_q_dim") : size;
+  const Count ffn = n.ffn_hidden = r.size("intermediate_size");
+  n.vocab = r.size("vocab_size");
+  n.tied_embeddings = r.tied_or(false);
+  r.length(r.config.has("max_position_embedding") ? "max_position_embedding" : "max_position_embeddings");
+  const Count count = r.size("moe_num_experts"), width = r.size("moe_intermediate_size"),
+              shared = r.size("share_expert_dim");
+  r.size("moe_top_k");
+  const Count sparse = r.config.has("moe_layers_enum") ? std::ranges::count_if(listed_layers(r, "moe_layers_enum"),
+                                                             [&](Count i) { return i < n.layers; })
+                                                       : n.layers - 1;
+  const Count attention = h * (rank + 2 * size) + rank + rank * heads * size + heads * size * h;
+  r.counted = {
+      {"language", tables(n) + h + n.layers * (attention + 2 * h) +
+                       sparse * (3 * h * (count * width + shared) + h * count) + (n.layers - sparse) * 3 * h * ffn}};
+  r.layers = {{"attention, MLP", n.layers - sparse}, {"attention, experts", sparse}};
+  r.lacks("queries through a rank that heads share (share_q_dim)");
+}
+
 /// Mamba-2 in all layers; some read what a block of attention and MLP makes of the stream and the embedding, which the
 /// layers share, each with adapters of its own.
 void zamba2(HfReader& r) {
@@ -198,43 +223,6 @@ void longcat_flash(HfReader& r) {
   r.layers = {{"two attentions, two MLPs, experts", n.layers}};
   r.lacks("experts beside a second attention (LongCat)");
   r.note("prediction modules are left out");
-}
-
-/// Gemma 3n: four streams that are predicted and corrected, inputs of its own for each layer, keys of earlier layers,
-/// a low-rank sum beside attention (gemma3n/modeling_gemma3n.py).
-void gemma3n(HfReader& r) {
-  NetworkSpec& n = r.spec;
-  const Count layers = n.layers = r.size_or("num_hidden_layers", 35), h = n.hidden = r.size_or("hidden_size", 2048);
-  n.heads = r.size_or("num_attention_heads", 8);
-  n.kv_heads = r.size_or("num_key_value_heads", 2);
-  n.head_dim = r.size_or("head_dim", 256);
-  n.vocab = r.size_or("vocab_size", 262'400);
-  n.tied_embeddings = r.tied_or(true);
-  r.length_or("max_position_embeddings", 32'768);
-  r.activation("hidden_activation", "gelu_pytorch_tanh", true);
-  r.size_or("sliding_window", 512);
-  std::vector<Count> widths;
-  if (r.config.type_of("intermediate_size") == "list")
-    r.config.read("intermediate_size", widths, IntegerRange{1, 10'000'000});
-  else
-    widths.assign(
-        static_cast<std::size_t>(std::clamp<Count>(layers, 1, 10'000)), r.size_or("intermediate_size", 16'384));
-  r.config.require(static_cast<Count>(widths.size()) == layers, "intermediate_size",
-      fmt::format("{} widths for {} layers", widths.size(), layers), "one for each layer, or one number");
-  const Count inputs = r.size_or("hidden_size_per_layer_input", 256), streams = r.size_or("altup_num_inputs", 4),
-              rank = r.size_or("laurel_rank", 64), words = r.size_or("vocab_size_per_layer_input", 262'144);
-  if (r.config.failed()) return;
-  n.ffn_hidden = widths.front();
-  Count mlps = 0;
-  for (const Count width : widths) mlps += 3 * h * width;
-  const Count attention = 2 * h * (n.heads + n.kv_heads) * n.head_dim + 2 * n.head_dim;
-  const Count mixing = h + streams * streams + streams * streams * streams + h * streams + h;
-  const Count layer = attention + mixing + 2 * h * rank + h + 2 * h * inputs + h + 4 * h;
-  const Count around = words * layers * inputs + h * layers * inputs + inputs + h + 2 * (streams - 1) * h * h;
-  r.counted = {{"language", tables(n) + around + layers * layer + mlps}};
-  r.layers = {{"attention, MLP, inputs of the layer", layers}};
-  r.lacks("streams predicted from each other (altup_num_inputs)");
-  r.lacks("inputs of its own for each layer (hidden_size_per_layer_input)");
 }
 
 }  // namespace stepcast::detail

@@ -155,8 +155,6 @@ void deepseek_sparse(HfReader& r) {
   n.pattern = shortest(std::move(kinds));
 }
 
-namespace {
-
 /// Its fused projections (qkv, gate and up) hold the same weights.
 void phi3(HfReader& r) {
   llama_family(r);
@@ -198,6 +196,8 @@ void qwen3(HfReader& r) {
   window_behind(r);
 }
 
+namespace {
+
 /// Layer i is sparse when (i + 1) % decoder_sparse_step == 0 and i is not among mlp_only_layers.
 void qwen_experts(HfReader& r) {
   NetworkSpec& n = r.spec;
@@ -215,6 +215,8 @@ void qwen_experts(HfReader& r) {
   n.experts.dense_layers = static_cast<std::int64_t>(plain.size());
   window_behind(r);
 }
+
+}  // namespace
 
 void qwen2_moe(HfReader& r) {
   shared_sizes(r, 0, 0, false);
@@ -286,146 +288,10 @@ void gemma(HfReader& r) {
   attention_biases(r, false);
 }
 
-}  // namespace
-
-std::span<const HfFamily> hf_family_table() {
-  static const std::vector<HfFamily> rows = {
-      {"llama", {"LlamaForCausalLM", "LLaMAForCausalLM", "XverseForCausalLM", "AprielForCausalLM"}, llama_family},
-      {"mistral", {"MistralForCausalLM", "Mistral3ForConditionalGeneration"}, mistral},
-      {"mixtral", {"MixtralForCausalLM"}, mixtral},
-      {"qwen2", {"Qwen2ForCausalLM", "Qwen2_5_VLForConditionalGeneration", "Qwen2VLForConditionalGeneration"}, qwen2},
-      {"qwen2-moe", {"Qwen2MoeForCausalLM"}, qwen2_moe},
-      {"qwen3", {"Qwen3ForCausalLM", "Qwen3VLForConditionalGeneration"}, qwen3},
-      {"qwen3-moe", {"Qwen3MoeForCausalLM", "Qwen3VLMoeForConditionalGeneration"}, qwen3_moe},
-      {"deepseek",
-          {"DeepseekV2ForCausalLM", "DeepseekV3ForCausalLM", "MistralLarge3ForCausalLM",
-              "KimiK25ForConditionalGeneration"},
-          deepseek_family},
-      {"deepseek-sparse", {"DeepseekV32ForCausalLM", "GlmMoeDsaForCausalLM"}, deepseek_sparse},
-      {"gpt-oss", {"GptOssForCausalLM"}, gpt_oss},
-      {"llama4", {"Llama4ForCausalLM", "Llama4ForConditionalGeneration"}, llama4},
-      {"gpt2", {"GPT2LMHeadModel"}, gpt2},
-      {"gpt-neox", {"GPTNeoXForCausalLM"}, gpt_neox},
-      {"bloom", {"BloomForCausalLM", "BloomModel"}, bloom},
-      {"nemotron", {"NemotronForCausalLM"}, nemotron},
-      {"phi3", {"Phi3ForCausalLM"}, phi3},
-      {"gemma", {"GemmaForCausalLM"}, gemma},
-      {"opt", {"OPTForCausalLM"}, opt},
-      {"arcee", {"ArceeForCausalLM"}, arcee},
-      {"seed-oss", {"SeedOssForCausalLM"}, seed_oss},
-      {"smollm3", {"SmolLM3ForCausalLM"}, smollm3},
-      {"granite", {"GraniteForCausalLM"}, granite},
-      {"starcoder2", {"Starcoder2ForCausalLM"}, starcoder2},
-      {"dots1", {"Dots1ForCausalLM"}, dots1},
-      {"glm4-moe", {"Glm4MoeForCausalLM", "Glm4vMoeForConditionalGeneration"}, glm4_moe},
-      {"ernie4.5-moe", {"Ernie4_5_MoeForCausalLM"}, ernie_moe},
-      {"hunyuan-moe", {"HunYuanMoEV1ForCausalLM"}, hunyuan_moe},
-      {"minimax-m2", {"MiniMaxM2ForCausalLM"}, minimax_m2},
-      {"phimoe", {"PhiMoEForCausalLM", "PhimoeForCausalLM"}, phi_moe},
-      {"gemma2", {"Gemma2ForCausalLM"}, gemma2},
-      {"gemma3", {"Gemma3ForCausalLM", "Gemma3ForConditionalGeneration"}, gemma3},
-      {"olmo2", {"Olmo2ForCausalLM"}, olmo2},
-      {"olmo3", {"Olmo3ForCausalLM"}, olmo3},
-      {"olmoe", {"OlmoeForCausalLM"}, olmoe},
-      {"cohere", {"CohereForCausalLM"}, cohere},
-      {"cohere2", {"Cohere2ForCausalLM"}, cohere2},
-      {"exaone4", {"Exaone4ForCausalLM"}, exaone4},
-      {"apertus", {"ApertusForCausalLM"}, apertus},
-      {"mpt", {"MPTForCausalLM", "MptForCausalLM"}, mpt},
-      {"glm4", {"Glm4ForCausalLM", "Glm4vForConditionalGeneration"}, glm4},
-      {"mamba", {"MambaForCausalLM", "FalconMambaForCausalLM"}, mamba1_alone},
-      {"phi", {"PhiForCausalLM"}, phi},
-      {"falcon", {"FalconForCausalLM", "RWForCausalLM"}, falcon},
-      {"internlm2", {"InternLM2ForCausalLM"}, internlm2},
-      {"stablelm", {"StableLmForCausalLM"}, stablelm},
-      {"deepseek-moe", {"DeepseekForCausalLM"}, deepseek_moe},
-      {"dbrx", {"DbrxForCausalLM"}, dbrx},
-      {"minimax-text", {"MiniMaxText01ForCausalLM", "MiniMaxM1ForCausalLM", "MiniMaxForCausalLM"}, minimax_text},
-      {"nemotron-h", {"NemotronHForCausalLM"}, nemotron_h},
-      {"bamba", {"BambaForCausalLM"}, bamba},
-      {"granite-hybrid", {"GraniteMoeHybridForCausalLM"}, granite_hybrid},
-      {"jamba", {"JambaForCausalLM"}, jamba},
-      {"mamba2", {"Mamba2ForCausalLM"}, mamba2_alone},
-      {"falcon-h1", {"FalconH1ForCausalLM"}, falcon_h1},
-      {"qwen3-next",
-          {"Qwen3NextForCausalLM", "Qwen3_5ForConditionalGeneration", "Qwen3_5MoeForConditionalGeneration",
-              "Qwen3_5ForCausalLM", "Qwen3_5MoeForCausalLM"},
-          qwen3_next},
-      {"kimi-linear", {"KimiLinearForCausalLM"}, kimi_linear},
-      {"lfm2", {"Lfm2ForCausalLM"}, lfm2},
-      {"lfm2-moe", {"Lfm2MoeForCausalLM"}, lfm2_moe},
-      {"decilm", {"DeciLMForCausalLM"}, decilm},
-      {"minimax-m3", {"MiniMaxM3ForCausalLM", "MiniMaxM3SparseForCausalLM", "MiniMaxM3SparseForConditionalGeneration"},
-          minimax_m3},
-      {"gemma4", {"Gemma4ForCausalLM", "Gemma4ForConditionalGeneration"}, gemma4},
-      {"deepseek-v4", {"DeepseekV4ForCausalLM"}, deepseek_v4},
-      {"llama-vision", {"MllamaForConditionalGeneration"}, llama_vision},
-      {"bert", {"BertForPreTraining"}, bert_pretraining},
-      {"bert-masked", {"BertForMaskedLM"}, bert_masked},
-      {"bert-model", {"BertModel"}, bert_model},
-      {"modernbert", {"ModernBertForMaskedLM"}, modernbert},
-      {"vit", {"ViTForImageClassification"}, vit},
-      {"t5", {"T5ForConditionalGeneration", "MT5ForConditionalGeneration"}, t5},
-      {"whisper", {"WhisperForConditionalGeneration"}, whisper},
-      {"baichuan", {"BaichuanForCausalLM", "BaiChuanForCausalLM"}, baichuan},
-      {"internlm3", {"InternLM3ForCausalLM"}, internlm3},
-      {"minicpm", {"MiniCPMForCausalLM"}, minicpm},
-      {"minicpm3", {"MiniCPM3ForCausalLM"}, minicpm3},
-      {"glm", {"GlmForCausalLM"}, glm},
-      {"chatglm", {"ChatGLMModel", "ChatGLMForConditionalGeneration"}, chatglm},
-      {"ernie4.5", {"Ernie4_5ForCausalLM"}, ernie},
-      {"hunyuan", {"HunYuanDenseV1ForCausalLM"}, hunyuan},
-      {"exaone", {"ExaoneForCausalLM"}, exaone},
-      {"mimo", {"MiMoForCausalLM"}, mimo},
-      {"gpt-bigcode", {"GPTBigCodeForCausalLM"}, gpt_bigcode},
-      {"persimmon", {"PersimmonForCausalLM"}, persimmon},
-      {"glm4-moe-lite", {"Glm4MoeLiteForCausalLM"}, glm4_moe_lite},
-      {"bailing-moe", {"BailingMoeForCausalLM"}, bailing_moe},
-      {"bailing-moe-v2", {"BailingMoeV2ForCausalLM"}, bailing_moe_v2},
-      {"bailing-linear", {"BailingMoeLinearV2ForCausalLM"}, bailing_linear},
-      {"bailing-latent", {"BailingMoeV2_5ForCausalLM"}, bailing_latent},
-      {"afmoe", {"AfmoeForCausalLM"}, afmoe},
-      {"exaone-moe", {"ExaoneMoeForCausalLM", "ExaoneMoEForCausalLM"}, exaone_moe},
-      {"granite-moe", {"GraniteMoeForCausalLM"}, granite_moe},
-      {"granite-moe-shared", {"GraniteMoeSharedForCausalLM"}, granite_moe_shared},
-      {"flex-olmo", {"FlexOlmoForCausalLM"}, flex_olmo},
-      {"gptj", {"GPTJForCausalLM", "CodeGenForCausalLM"}, gptj},
-      {"olmo", {"OlmoForCausalLM", "OLMoForCausalLM"}, olmo},
-      {"phi3-small", {"Phi3SmallForCausalLM"}, phi3_small},
-      {"rwkv", {"RwkvForCausalLM"}, rwkv},
-      {"xlstm", {"xLSTMForCausalLM"}, xlstm},
-      {"recurrent-gemma", {"RecurrentGemmaForCausalLM"}, recurrent_gemma},
-      {"jetmoe", {"JetMoEForCausalLM", "JetMoeForCausalLM"}, jetmoe},
-      {"mimo-v2-flash", {"MiMoV2FlashForCausalLM"}, mimo_v2_flash},
-      {"step3.5", {"Step3p5ForCausalLM"}, step3p5},
-      {"zamba2", {"Zamba2ForCausalLM"}, zamba2},
-      {"longcat-flash", {"LongcatFlashForCausalLM", "LongcatCausalLM"}, longcat_flash},
-      {"gemma3n", {"Gemma3nForCausalLM", "Gemma3nForConditionalGeneration"}, gemma3n},
-      {"roberta-masked", {"RobertaForMaskedLM", "XLMRobertaForMaskedLM", "CamembertForMaskedLM"}, roberta_masked},
-      {"bart", {"BartForConditionalGeneration"}, bart},
-      {"t5-encoder", {"T5EncoderModel", "MT5EncoderModel"}, t5_encoder},
-      {"umt5", {"UMT5ForConditionalGeneration"}, umt5},
-      {"umt5-encoder", {"UMT5EncoderModel"}, umt5_encoder},
-      {"electra", {"ElectraForPreTraining"}, electra},
-      {"deberta-model", {"DebertaV2Model"}, deberta_model},
-      {"deberta-masked", {"DebertaV2ForMaskedLM"}, deberta_masked},
-      {"nomic-bert", {"NomicBertModel"}, nomic_bert},
-      {"clip", {"CLIPModel"}, clip},
-      {"siglip", {"SiglipModel"}, siglip},
-      {"dinov2", {"Dinov2Model"}, dinov2},
-      {"vit-model", {"ViTModel"}, vit_model},
-      {"vit-mae", {"ViTMAEForPreTraining"}, vit_mae},
-      {"dit", {"DiTTransformer2DModel"}, dit},
-      {"sd3", {"SD3Transformer2DModel"}, sd3},
-      {"pixart", {"PixArtTransformer2DModel"}, pixart},
-      {"hunyuan-video", {"HunyuanVideoTransformer3DModel"}, hunyuan_video},
-      {"qwen-image", {"QwenImageTransformer2DModel"}, qwen_image},
-      {"cogvideox", {"CogVideoXTransformer3DModel"}, cogvideox},
-      {"ltx-video", {"LTXVideoTransformer3DModel"}, ltx_video},
-      {"flux", {"FluxTransformer2DModel"}, flux},
-      {"wan", {"WanTransformer3DModel"}, wan},
-  };
-  return rows;
+/// Phi-4 mini, with adapters for images and for sound beside its layers, which are counted as parts.
+void phi4_mm(HfReader& r) {
+  phi3(r);
+  r.spec.tied_embeddings = r.tied_or(true);
 }
 
 }  // namespace stepcast::detail

@@ -28,6 +28,17 @@ void llama_family(HfReader& r);
 void llama_like(HfReader& r, bool tied);
 void deepseek_family(HfReader& r);
 void deepseek_sparse(HfReader& r);
+void phi3(HfReader& r);
+void phi4_mm(HfReader& r);
+void mistral(HfReader& r);
+void mixtral(HfReader& r);
+void qwen2(HfReader& r);
+void qwen3(HfReader& r);
+void qwen2_moe(HfReader& r);
+void qwen3_moe(HfReader& r);
+void gpt_oss(HfReader& r);
+void llama4(HfReader& r);
+void gemma(HfReader& r);
 void glm4_moe_lite(HfReader& r);
 /// Of networks with latent attention; `length` bounds their positions; how wide values are
 /// where the file does not say it (0: it must).
@@ -103,6 +114,7 @@ void jamba(HfReader& r);
 void mamba2_alone(HfReader& r);
 void falcon_h1(HfReader& r);
 void qwen3_next(HfReader& r);
+void olmo_hybrid(HfReader& r);
 void kimi_linear(HfReader& r);
 void lfm2(HfReader& r);
 void lfm2_moe(HfReader& r);
@@ -124,6 +136,7 @@ void whisper(HfReader& r);
 // counted.cpp
 /// Of Gemma 4's files those whose layers have inputs of their own or share keys; `kinds`: a name for each layer.
 void count_gemma4(HfReader& r, const std::vector<std::string>& kinds);
+void gemma3n(HfReader& r);
 void llama_vision(HfReader& r);
 void bert_model(HfReader& r);
 
@@ -141,9 +154,9 @@ void jetmoe(HfReader& r);
 // counted_heads.cpp
 void mimo_v2_flash(HfReader& r);
 void step3p5(HfReader& r);
+void step3_text(HfReader& r);
 void zamba2(HfReader& r);
 void longcat_flash(HfReader& r);
-void gemma3n(HfReader& r);
 
 // counted_encoders.cpp
 void bart(HfReader& r);
