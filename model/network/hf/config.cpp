@@ -224,6 +224,7 @@ Expected<HfConfig> read_hf_config(
     reader.note(fmt::format("{} read as {}", architecture.empty() ? "no architecture" : architecture, as));
   if (objects.several) reader.note(fmt::format("{} only", wrapper != nullptr ? wrapper->text : "text_config"));
   family->read(reader);
+  reader.check_bounds();
   JsonObject apart(text, where);  // what is counted there is not forecast, so that the file's own keys stay unread
   apart.allow_unknown_keys();
   HfObjects around = objects_of(apart, wrapper);

@@ -179,4 +179,12 @@ void HfReader::dropout(std::initializer_list<const char*> keys, double absent) {
   }
 }
 
+void HfReader::check_bounds() {
+  constexpr std::int64_t most_layers = 10'000;  // as of our own network files
+  config.require(spec.layers <= most_layers, "num_hidden_layers", fmt::format("{} layers", spec.layers),
+      fmt::format("up to {}", most_layers));
+  for (const char* key : {"decoder_sparse_step", "interleave_moe_layer_step"})
+    config.require(spec.experts.every >= 1 || !config.has(key), key, "experts in every 0th layer", "1: in all");
+}
+
 }  // namespace stepcast::detail

@@ -39,6 +39,8 @@ class HfReader {
   /// lists. 0, or no w in it = none.
   void window(std::int64_t positions, std::string pattern, bool chunks = false);
   void dropout(std::initializer_list<const char*> keys, double absent);
+  /// Before anything walks over the layers: so many are refused that no network has, and periods of none.
+  void check_bounds();
   void note(std::string text) { notes.push_back(std::move(text)); }
   /// Layers that no operator describes, with their key: the file is counted (`counted`, `layers`), not forecast.
   void lacks(std::string layer) { missing.push_back(std::move(layer)); }
