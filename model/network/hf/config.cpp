@@ -46,7 +46,9 @@ struct HfObjects {
 HfObjects objects_of(JsonObject& file, const HfWrapper* wrapper) {
   if (wrapper == nullptr) {
     const bool several = file.type_of("text_config") == "object";  // text beside vision or audio
-    return {file, several ? file.object("text_config") : file, several, nullptr};
+    JsonObject text = several ? file.object("text_config") : file;
+    text.allow_unknown_keys();
+    return {file, text, several, nullptr};
   }
   JsonObject outer = *wrapper->outer == '\0' ? file : file.object(wrapper->outer);
   JsonObject text = outer.object(wrapper->text);
@@ -216,7 +218,6 @@ Expected<HfConfig> read_hf_config(
         as.empty() && wrapper == nullptr ? with_way_of_reading(chosen.error(), text, where) : chosen.error());
   const HfFamily* family = *chosen;
   HfReader reader(objects.text);
-  reader.config.allow_unknown_keys();
   if (objects.several) reader.outer = objects.outer;
   if (wrapper != nullptr && objects.text.type_of("model_type") == "string")
     objects.text.read("model_type", reader.text_type);
@@ -229,7 +230,7 @@ Expected<HfConfig> read_hf_config(
   apart.allow_unknown_keys();
   HfObjects around = objects_of(apart, wrapper);
   const std::string parts_id = wrapper != nullptr ? wrapper->id : family->id;
-  std::vector<NetworkPart> parts = detail::other_parts(around.outer, parts_id, reader.spec);
+  std::vector<NetworkPart> parts = detail::other_parts(around.outer, parts_id, reader.spec, reader.notes);
   NetworkSpec& spec = reader.spec;
   spec.id = spec.name = id_of(file, where, *family);
   spec.source =

@@ -183,6 +183,10 @@ void HfReader::check_bounds() {
   constexpr std::int64_t most_layers = 10'000;  // as of our own network files
   config.require(spec.layers <= most_layers, "num_hidden_layers", fmt::format("{} layers", spec.layers),
       fmt::format("up to {}", most_layers));
+  constexpr std::int64_t most_counted = 1'000'000'000'000'000;
+  for (const NetworkPart& part : counted)
+    config.require(part.parameters >= 0 && part.parameters <= most_counted, "hidden_size",
+        fmt::format("sizes of more than {} parameters", most_counted), "smaller ones");
   for (const char* key : {"decoder_sparse_step", "interleave_moe_layer_step"})
     config.require(spec.experts.every >= 1 || !config.has(key), key, "experts in every 0th layer", "1: in all");
 }

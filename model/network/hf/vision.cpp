@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "model/network/hf/counting.h"
 #include "model/network/hf/vision_parts.h"
 
@@ -178,7 +180,19 @@ constexpr KnownVision table[] = {
 
 }  // namespace
 
-Parts other_parts(JsonObject& file, const std::string& family, const NetworkSpec& text) {
+namespace {
+
+/// Of a size that no encoder has.
+bool is_beyond(const Parts& parts) {
+  constexpr Count most = 1'000'000'000'000;
+  return std::ranges::any_of(
+      parts, [](const NetworkPart& part) { return part.parameters < 0 || part.parameters > most; });
+}
+
+}  // namespace
+
+Parts other_parts(
+    JsonObject& file, const std::string& family, const NetworkSpec& text, std::vector<std::string>& notes) {
   for (const KnownVision& row : table) {
     if (family != row.family || file.type_of(row.object) != "object") continue;
     JsonObject vision = file.object(row.object);
@@ -186,7 +200,12 @@ Parts other_parts(JsonObject& file, const std::string& family, const NetworkSpec
     std::string type;
     if (vision.type_of("model_type") == "string") vision.read("model_type", type);
     const bool named = *row.type == '\0' || type == row.type;
-    if (named && vision.has(row.key)) return row.count(file, vision, text);
+    if (!named || !vision.has(row.key)) continue;
+    Parts parts = row.count(file, vision, text);
+    const auto error = file.first_error();
+    if (!error && !is_beyond(parts)) return parts;
+    notes.push_back(fmt::format("{} is not counted: {}", row.object, error ? to_text(*error) : "sizes that none has"));
+    return {};
   }
   return {};
 }

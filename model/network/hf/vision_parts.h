@@ -11,7 +11,7 @@ namespace stepcast::detail {
 
 using Parts = std::vector<NetworkPart>;
 
-inline constexpr IntegerRange part_sizes{1, 100'000'000};
+inline constexpr IntegerRange part_sizes{1, 1'000'000};
 
 inline Count number(JsonObject& config, const char* key) {
   Count value = 0;

@@ -90,6 +90,17 @@ TEST(HfWrappers, LeaveOutEncodersThatAreNotKnown) {
   EXPECT_EQ(config->left_out, std::vector<std::string>{"vision_config"});
 }
 
+TEST(HfWrappers, NoteEncodersWhoseConfigLacksSizes) {
+  nlohmann::json file = small_llava();
+  file["vision_config"].erase("patch_size");
+  file["vision_config"]["num_hidden_layers"] = "many";
+  const auto config = wrapped(file);
+  ASSERT_TRUE(config) << to_text(config.error());
+  EXPECT_TRUE(config->parts.empty());
+  EXPECT_THAT(
+      config->notes, testing::Contains(testing::HasSubstr("vision_config is not counted: config.json:/vision_config")));
+}
+
 /// The table of types names families that there are.
 TEST(HfWrappers, TypesLeadToFamilies) {
   const std::vector<std::string> families = hf_families();
