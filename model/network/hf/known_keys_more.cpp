@@ -46,7 +46,7 @@ constexpr KnownKeys more_rows[] = {
      "num_key_value_heads head_dim qk_head_dim"},
     {"persimmon", "*", "which kernel its class calls", "num_key_value_heads"},
     {"flex-olmo olmoe olmo2 olmo3", "null", "as its class has it", "clip_qkv"},
-    {"llava llava-next llava-onevision paligemma internvl internvl-chat kimi-vl qwen3-omni step3-vl nemotron-nano-vl", "*",
+    {"llava llava-next llava-onevision paligemma internvl internvl-chat kimi-vl qwen3-omni idefics3 step3-vl nemotron-nano-vl", "*",
      "how images are cut and where their features are taken; token ids",
      "image_grid_pinpoints image_seq_length vision_feature_layer vision_feature_select_strategy projector_hidden_act "
      "use_image_newline_parameter vision_aspect_ratio video_token_index video_token_id _vocab_size hidden_size "
@@ -133,6 +133,13 @@ constexpr KnownKeys more_rows[] = {
     {"qwen-image", "*", "of a text that its class does not pool", "pooled_projection_dim"},
     {"roberta-masked", "*", "what a forward pass handed out", "output_past"},
     {"qwen-image", "false", "as its class has it", "zero_cond_t use_layer3d_rope"},
+    {"gemma3-model", "*", "the period that layer_types tell; its class goes by hidden_activation", "_sliding_window_pattern "
+     "sliding_window_pattern hidden_act"},
+    {"idefics3", "*", "how far patches are merged, which counts; token ids", "scale_factor image_token_id"},
+    {"gpt-neo", "*", "which layers see a window; parts of classifiers", "attention_layers attention_types window_size "
+     "classifier_dropout summary_activation summary_first_dropout summary_proj_to_labels summary_type summary_use_proj"},
+    {"distilbert-masked", "*", "dropout of classifiers; first values of positions; as its class ties", "qa_dropout seq_classif_dropout "
+     "sinusoidal_pos_embds tie_weights_"},
     {"olmo-hybrid", "*", "the first values of weights; whether an eigenvalue may be negative", "linear_a_log_min linear_a_log_max "
      "linear_dt_min linear_dt_max linear_dt_init_floor linear_allow_neg_eigval"},
     {"step3-text", "*", "how a router scores; tokens, layers without rotary positions; other names", "norm_expert_weight "

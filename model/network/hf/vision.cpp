@@ -171,6 +171,7 @@ constexpr KnownVision table[] = {
     {"llava-onevision", "hidden_size", "siglip_vision_model", llava_next_siglip},
     {"clip", "patch_size", "", clip_images},
     {"siglip", "patch_size", "", siglip_images},
+    {"idefics3", "patch_size", "", idefics3},
     {"step3-vl", "output_hidden_size", "", step3_vision},
     {"nemotron-nano-vl", "args", "", radio},
     {"phi4-mm", "image_embd_layer", "", phi4_parts, "embd_layer"},

@@ -43,13 +43,13 @@ Count clip_encoder(JsonObject& vision) {
 
 /// Patches with a bias, a norm behind the layers; unless the file says no, a head that pools by attention of a learned
 /// query and an MLP.
-Count siglip_encoder(JsonObject& vision) {
+Count siglip_encoder(JsonObject& vision, bool headed = true) {
   const Count hidden = number_or(vision, "hidden_size", 768), ffn = number_or(vision, "intermediate_size", 3072);
   const Count head = hidden + linear(hidden, 3 * hidden) + linear(hidden, hidden) + layernorm(hidden) +
                      linear(hidden, ffn) + linear(ffn, hidden);
   return linear(3 * area_of(vision, "patch_size", 16), hidden) + patches_of(vision, 224, 16) * hidden +
          number_or(vision, "num_hidden_layers", 12) * encoder_layer(hidden, ffn) + layernorm(hidden) +
-         (flag(vision, "vision_use_head", true) ? head : 0);
+         (headed && flag(vision, "vision_use_head", true) ? head : 0);
 }
 
 /// Two matrices with biases.
@@ -156,6 +156,12 @@ Parts internvl(JsonObject& file, JsonObject& vision, const NetworkSpec& text) {
 Parts paligemma(JsonObject& file, JsonObject& vision, const NetworkSpec& text) {
   const Count out = number_or(vision, "projection_dim", number_or(file, "projection_dim", text.hidden));
   return {{"vision", siglip_encoder(vision)}, {"projector", linear(number(vision, "hidden_size"), out)}};
+}
+
+/// SigLIP without a head; a matrix for patches that are merged.
+Parts idefics3(JsonObject& file, JsonObject& vision, const NetworkSpec& text) {
+  const Count side = number_or(file, "scale_factor", 2), hidden = number_or(vision, "hidden_size", 768);
+  return {{"vision", siglip_encoder(vision, false)}, {"projector", side * side * hidden * text.hidden}};
 }
 
 Parts clip_images(JsonObject& file, JsonObject& vision, const NetworkSpec& /*text*/) {

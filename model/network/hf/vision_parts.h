@@ -42,6 +42,7 @@ Parts glm4v(JsonObject& file, JsonObject& vision, const NetworkSpec& text);
 Parts kimi_vl(JsonObject& file, JsonObject& vision, const NetworkSpec& text);
 Parts internvl(JsonObject& file, JsonObject& vision, const NetworkSpec& text);
 Parts paligemma(JsonObject& file, JsonObject& vision, const NetworkSpec& text);
+Parts idefics3(JsonObject& file, JsonObject& vision, const NetworkSpec& text);
 Parts llava_clip(JsonObject& file, JsonObject& vision, const NetworkSpec& text);
 Parts llava_siglip(JsonObject& file, JsonObject& vision, const NetworkSpec& text);
 Parts llava_pixtral(JsonObject& file, JsonObject& vision, const NetworkSpec& text);

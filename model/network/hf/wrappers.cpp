@@ -45,6 +45,7 @@ const std::vector<HfWrapper>& wrappers() {
       {"internvl", {"InternVLForConditionalGeneration"}, "", "text_config"},
       {"internvl-chat", {"InternVLChatModel"}, "", "llm_config"},
       {"kimi-vl", {"KimiVLForConditionalGeneration"}, "", "text_config"},
+      {"idefics3", {"Idefics3ForConditionalGeneration", "SmolVLMForConditionalGeneration"}, "", "text_config"},
       {"step3-vl", {"Step3VLForConditionalGeneration"}, "", "text_config"},
       {"nemotron-nano-vl", {"NemotronH_Nano_VL_V2", "Llama_Nemotron_Nano_VL"}, "", "llm_config"},
       {"qwen3-omni", {"Qwen3OmniMoeThinkerForConditionalGeneration"}, "", "text_config"},

@@ -48,6 +48,24 @@ void gptj(HfReader& r) {
       "attention beside an MLP with biases");
 }
 
+/// GPT-2's layers with biases on outputs and the MLP alone, every second one in a window.
+void gpt_neo(HfReader& r) {
+  NetworkSpec& n = r.spec;
+  n.layers = r.either("num_layers", "num_hidden_layers");
+  n.hidden = r.size("hidden_size");
+  n.heads = n.kv_heads = r.either("num_heads", "num_attention_heads");
+  n.ffn_hidden = r.config.has("intermediate_size") ? r.size("intermediate_size") : 4 * n.hidden;
+  n.vocab = r.size("vocab_size");
+  n.sequence = n.max_positions = r.size("max_position_embeddings");
+  n.norm = Norm::layernorm;
+  n.positions = Positions::learned;
+  n.out_bias = true;
+  n.tied_embeddings = r.tied_or(true);
+  r.activation("activation_function", "gelu_new", false);
+  r.dropout({"attention_dropout", "embed_dropout", "resid_dropout"}, 0);
+  count_beside(r, n.layers * (n.ffn_hidden + n.hidden), "biases on the MLP alone", "attention, MLP with biases");
+}
+
 /// Llama's layers between norms that have no weights.
 void olmo(HfReader& r) {
   shared_sizes(r, 0, 0, false);

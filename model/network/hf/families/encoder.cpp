@@ -49,6 +49,25 @@ void roberta_masked(HfReader& r) {
   r.spec.sequence = std::max(r.spec.max_positions - unused, unused);
 }
 
+/// BERT without kinds of sentences, under names of its own.
+void distilbert_masked(HfReader& r) {
+  NetworkSpec& n = r.spec;
+  n.layers = r.size("n_layers");
+  n.hidden = r.size("dim");
+  n.heads = n.kv_heads = r.size("n_heads");
+  n.ffn_hidden = r.size("hidden_dim");
+  n.vocab = r.size("vocab_size");
+  n.sequence = n.max_positions = r.size("max_position_embeddings");
+  n.tied_embeddings = r.tied_or(true);
+  n.causal = false;
+  n.masked_loss = n.head_bias = n.embedding_norm = n.linear_bias = true;
+  n.positions = Positions::learned;
+  n.norm = Norm::layernorm;
+  n.norm_place = NormPlace::behind_sum;
+  r.activation("activation", "gelu", false);
+  r.dropout({"dropout", "attention_dropout"}, 0.1);
+}
+
 /// BERT with its other loss: whether two sentences follow each other.
 void bert_pretraining(HfReader& r) {
   bert_masked(r);

@@ -86,6 +86,7 @@ void phi_moe(HfReader& r);
 // norms.cpp
 void gemma2(HfReader& r);
 void gemma3(HfReader& r);
+void gemma3_model(HfReader& r);
 void olmo2(HfReader& r);
 void olmo3(HfReader& r);
 void olmoe(HfReader& r);
@@ -128,6 +129,7 @@ void deepseek_v4(HfReader& r);
 // encoder.cpp
 void bert_masked(HfReader& r);
 void roberta_masked(HfReader& r);
+void distilbert_masked(HfReader& r);
 void bert_pretraining(HfReader& r);
 void modernbert(HfReader& r);
 void t5(HfReader& r);
@@ -144,6 +146,7 @@ void bert_model(HfReader& r);
 /// Weights of the spec and `extra`; the file is counted, for it has layers of a kind that is missing here.
 void count_beside(HfReader& r, std::int64_t extra, const char* missing, const char* layers);
 void gptj(HfReader& r);
+void gpt_neo(HfReader& r);
 void olmo(HfReader& r);
 void phi3_small(HfReader& r);
 void rwkv(HfReader& r);

@@ -74,6 +74,15 @@ void gemma3(HfReader& r) {
   window_but_every(r, window_or(r, 4096), 6);
 }
 
+/// The same layers without a loss, looking both ways in EmbeddingGemma; the logits' table is that of the words.
+void gemma3_model(HfReader& r) {
+  gemma3(r);
+  bool both_ways = false;
+  r.config.optional("use_bidirectional_attention", both_ways);
+  count_beside(r, 0, "a loss (architectures: Gemma3ForCausalLM has one)",
+      both_ways ? "two-sided attention, MLP" : "attention, MLP");
+}
+
 namespace {
 
 /// Norms behind both sublayers, one norm over all query heads and one over all key heads.
