@@ -183,6 +183,9 @@ void HfReader::check_bounds() {
   constexpr std::int64_t most_layers = 10'000;  // as of our own network files
   config.require(spec.layers <= most_layers, "num_hidden_layers", fmt::format("{} layers", spec.layers),
       fmt::format("up to {}", most_layers));
+  for (const NetworkSpec& encoder : spec.encoders)
+    config.require(encoder.layers <= most_layers, "num_layers", fmt::format("{} layers of an encoder", encoder.layers),
+        fmt::format("up to {}", most_layers));
   constexpr std::int64_t most_counted = 1'000'000'000'000'000;
   for (const NetworkPart& part : counted)
     config.require(part.parameters >= 0 && part.parameters <= most_counted, "hidden_size",

@@ -139,7 +139,8 @@ void afmoe(HfReader& r) {
   e.router_bias = true;
   expert_groups(r);
   const std::int64_t every = std::max<std::int64_t>(1, r.size_or("global_attn_every_n_layers", 4));
-  r.window(r.size_or("sliding_window", 1024), std::string(static_cast<std::size_t>(every) - 1, 'w') + 'f');
+  const std::string pattern = every > n.layers ? "w" : std::string(static_cast<std::size_t>(every) - 1, 'w') + 'f';
+  r.window(r.size_or("sliding_window", 1024), pattern);
 }
 
 /// K-EXAONE: normed heads, a window in three of four layers, norms before the sublayers.

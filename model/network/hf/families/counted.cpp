@@ -81,7 +81,7 @@ void gemma3n(HfReader& r) {
       fmt::format("{} widths for {} layers", widths.size(), layers), "one for each layer, or one number");
   const Count inputs = r.size_or("hidden_size_per_layer_input", 256), streams = r.size_or("altup_num_inputs", 4),
               rank = r.size_or("laurel_rank", 64), words = r.size_or("vocab_size_per_layer_input", 262'144);
-  if (r.config.failed()) return;
+  if (r.config.failed() || widths.empty()) return;
   n.ffn_hidden = widths.front();
   Count mlps = 0;
   for (const Count width : widths) mlps += 3 * h * width;

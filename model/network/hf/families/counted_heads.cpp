@@ -121,7 +121,8 @@ void step3p5(HfReader& r) {
               shared = r.size("share_expert_dim");
   r.size("moe_top_k");
   r.config.require(r.flag_or("use_moe_router_bias", true), "use_moe_router_bias", "its class has one", "true");
-  if (r.config.failed()) return;
+  // A rule is silent where keys are missing.
+  if (r.config.failed() || (!other_type.empty() && static_cast<Count>(kinds.size()) < n.layers)) return;
   Count language = tables(n) + n.hidden, others = 0, sparse = 0;
   for (Count layer = 0; layer < std::min<Count>(n.layers, 10'000); ++layer) {
     const bool differs = !other_type.empty() && kinds[static_cast<std::size_t>(layer)] == other_type,

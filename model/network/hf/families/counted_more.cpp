@@ -10,8 +10,9 @@
 namespace stepcast::detail {
 
 void count_beside(HfReader& r, Count extra, const char* missing, const char* layers) {
-  if (r.config.failed()) return;
+  constexpr Count most_layers = 10'000;
   NetworkSpec& n = r.spec;
+  if (r.config.failed() || n.layers > most_layers) return;  // refused by the rules of all networks
   if (n.kv_heads == 0) n.kv_heads = n.heads;
   if (n.head_dim == 0 && n.heads > 0) n.head_dim = n.hidden / n.heads;
   NetworkSpec alone = n;
