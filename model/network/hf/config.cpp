@@ -12,6 +12,7 @@
 #include "model/network/hf/reader.h"
 #include "model/network/hf/vision.h"
 #include "model/network/hf/vision_encoders.h"
+#include "model/network/hf/wrappers.h"
 #include "model/network/network_rules.h"
 #include "model/base/row_text.h"
 
@@ -21,6 +22,7 @@ namespace {
 using detail::hf_family_table;
 using detail::HfFamily;
 using detail::HfReader;
+using detail::HfWrapper;
 
 const HfFamily* family_of_architecture(const std::string& architecture) {
   for (const HfFamily& family : hf_family_table())
@@ -35,10 +37,43 @@ Expected<const HfFamily*> family_named(const std::string& as, const std::string&
   return fail(where, fmt::format("unknown family '{:.40}'", as), name_hint(as, hf_families()));
 }
 
+/// The objects of a file: all of it, and the part that tells of the text.
+struct HfObjects {
+  JsonObject outer, text;
+  bool several = false;                ///< the text stands beside images or sound
+  const HfWrapper* wrapper = nullptr;  ///< a class around a text of any family; null: the text is the class's own
+};
+
+HfObjects objects_of(JsonObject& file, const HfWrapper* wrapper) {
+  if (wrapper == nullptr) {
+    const bool several = file.type_of("text_config") == "object";  // text beside vision or audio
+    JsonObject text = several ? file.object("text_config") : file;
+    text.allow_unknown_keys();
+    return {file, text, several, nullptr};
+  }
+  JsonObject outer = *wrapper->outer == '\0' ? file : file.object(wrapper->outer);
+  JsonObject text = outer.object(wrapper->text);
+  outer.allow_unknown_keys();
+  text.allow_unknown_keys();
+  return {outer, text, true, wrapper};
+}
+
+/// The family of the text in a class that holds any.
+Expected<const HfFamily*> family_inside(HfObjects& objects) {
+  const std::string id = detail::family_of_text(objects.text);
+  if (auto error = objects.text.first_error()) return tl::unexpected(*error);
+  for (const HfFamily& family : hf_family_table())
+    if (id == family.id) return &family;
+  return fail(objects.text.where("model_type"), "the text's architecture and model_type are not known",
+      fmt::format("one of: {}", fmt::join(detail::known_text_types(), ", ")));
+}
+
 std::string known_architectures() {
   std::vector<std::string> names;
   for (const HfFamily& family : hf_family_table())
     names.insert(names.end(), family.architectures.begin(), family.architectures.end());
+  const std::vector<std::string> around = detail::wrapper_architectures();
+  names.insert(names.end(), around.begin(), around.end());
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
@@ -106,15 +141,17 @@ struct LeftKeys {
 };
 
 /// Beside a text_config stand the other parts of a network, which its text part does without.
-bool is_other_part(const std::string& key) { return key == "vision_config" || key == "audio_config"; }
+bool is_other_part(const std::string& key) {
+  static constexpr const char* parts[] = {"vision_config", "audio_config", "talker_config", "code2wav_config"};
+  return std::ranges::find(parts, key) != std::end(parts);
+}
 
 /// `counted`: the class has such a part beside keys of the text that stand around it.
-LeftKeys left_keys(
-    const JsonObject& file, const JsonObject& text, bool several, bool counted, const std::string& family) {
+LeftKeys left_keys(const JsonObject& file, const HfObjects& objects, bool counted, const std::string& family) {
   LeftKeys left;
-  const auto take = [&](const JsonObject& object, bool outer) {
+  const auto take = [&](const JsonObject& object, bool outer, const std::string& id) {
     for (const JsonObject::UnreadKey& key : object.unread()) {
-      if (detail::leaves_layers_alone(family, key)) continue;
+      if (detail::leaves_layers_alone(id, key)) continue;
       if (outer && is_other_part(key.key)) {
         left.parts.push_back(key.key);
         continue;
@@ -123,8 +160,10 @@ LeftKeys left_keys(
       left.unknown.push_back(fmt::format("{} {}", key.key, key.value));
     }
   };
-  if (several) take(file, true);
-  take(text, counted);
+  const std::string around = objects.wrapper != nullptr ? objects.wrapper->id : family;
+  if (objects.wrapper != nullptr && *objects.wrapper->outer != '\0') take(file, true, around);
+  if (objects.several) take(objects.outer, true, around);
+  take(objects.text, counted, family);
   return left;
 }
 
@@ -158,14 +197,6 @@ Error in_keys_of(JsonObject& config, Error error, const std::string& where) {
   return error;
 }
 
-/// Of what no encoder of ours describes.
-std::vector<NetworkPart> counted_parts(
-    const std::string& text, const std::string& where, const HfFamily& family, const NetworkSpec& spec) {
-  JsonObject apart(text, where);
-  apart.allow_unknown_keys();
-  return detail::other_parts(apart, family.id, spec);
-}
-
 }  // namespace
 
 bool looks_like_hf_config(const std::string& text) {
@@ -180,27 +211,42 @@ Expected<HfConfig> read_hf_config(
   JsonObject file(text, where);
   file.allow_unknown_keys();
   const std::string architecture = architecture_of(file);
-  const auto chosen = choose_family(file, architecture, as);
-  if (!chosen) return tl::unexpected(as.empty() ? with_way_of_reading(chosen.error(), text, where) : chosen.error());
+  const HfWrapper* wrapper = as.empty() ? detail::wrapper_of(architecture) : nullptr;
+  HfObjects objects = objects_of(file, wrapper);
+  const auto chosen = wrapper != nullptr ? family_inside(objects) : choose_family(file, architecture, as);
+  if (!chosen)
+    return tl::unexpected(
+        as.empty() && wrapper == nullptr ? with_way_of_reading(chosen.error(), text, where) : chosen.error());
   const HfFamily* family = *chosen;
-  const bool several = file.type_of("text_config") == "object";  // text beside vision or audio
-  HfReader reader(several ? file.object("text_config") : file);
-  reader.config.allow_unknown_keys();
-  if (several) reader.outer = file;
-  if (!as.empty() && family_of_architecture(architecture) != family)
+  HfReader reader(objects.text);
+  if (objects.several) reader.outer = objects.outer;
+  if (wrapper != nullptr && objects.text.type_of("model_type") == "string")
+    objects.text.read("model_type", reader.text_type);
+  if (wrapper == nullptr && !as.empty() && family_of_architecture(architecture) != family)
     reader.note(fmt::format("{} read as {}", architecture.empty() ? "no architecture" : architecture, as));
   family->read(reader);
+  reader.check_bounds();
   JsonObject apart(text, where);  // where text alone is forecast the file's own keys stay unread
   apart.allow_unknown_keys();
+  HfObjects around = objects_of(apart, wrapper);
+  const std::string parts_id = wrapper != nullptr ? wrapper->id : family->id;
   NetworkSpec& spec = reader.spec;
   std::vector<std::string> unknown_seen;
-  const auto images = detail::image_encoder(apart, family->id, spec, unknown_seen);
-  std::vector<NetworkPart> parts = images ? detail::parts_of(*images) : counted_parts(text, where, *family, spec);
+  const auto images = detail::image_encoder(around.outer, parts_id, spec, unknown_seen);
+  std::vector<NetworkPart> parts;
+  if (images) {
+    parts = detail::parts_of(*images);
+  } else {
+    JsonObject again(text, where);  // what the encoder's reader refused is no error here
+    again.allow_unknown_keys();
+    HfObjects whole = objects_of(again, wrapper);
+    parts = detail::other_parts(whole.outer, parts_id, spec, reader.notes);
+  }
   if (images && unknown_seen.empty() && reader.missing.empty()) {
     spec.encoders.push_back(*images);
     parts.clear();
-  } else if (several) {
-    reader.note("text_config only");
+  } else if (objects.several) {
+    reader.note(fmt::format("{} only", wrapper != nullptr ? wrapper->text : "text_config"));
   }
   if (!unknown_seen.empty())
     reader.note(fmt::format("images are not forecast: vision_config has {}", fmt::join(unknown_seen, ", ")));
@@ -208,7 +254,7 @@ Expected<HfConfig> read_hf_config(
   spec.source =
       fmt::format("{} ({}): {}", where, architecture.empty() ? as : architecture, fmt::join(reader.notes, "; "));
   TRY(file.finish(true));
-  LeftKeys left = left_keys(file, reader.config, several, !several && (images || !parts.empty()), family->id);
+  LeftKeys left = left_keys(file, objects, !objects.several && (images || !parts.empty()), family->id);
   if (!spec.encoders.empty()) std::erase(left.parts, "vision_config");
   if (!left.unknown.empty() && unknown == UnknownKeys::refused) return tl::unexpected(left.refusal(family->id));
   if (!reader.missing.empty()) {

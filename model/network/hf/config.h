@@ -1,7 +1,7 @@
 // Networks from the `config.json` that Hugging Face checkpoints carry. Architectures are rows of a table
-// (families.cpp); each says which keys hold the sizes, what its class takes where a key is absent, and what its
-// layers look like. Keys that say nothing about layers are rows of another table (known_keys.cpp); any other that no
-// reader asks for may change what is computed, and is refused.
+// (families/table.cpp); each says which keys hold the sizes, what its class takes where a key is absent, and what
+// its layers look like. Keys that say nothing about layers are rows of another table (known_keys.cpp); any other that
+// no reader asks for may change what is computed, and is refused.
 #pragma once
 
 #include <cstdint>

@@ -79,20 +79,20 @@ constexpr KnownKeys rows[] = {
     {"gemma4", nothing, "experts that the file does not have", "expert_intermediate_size top_k_experts"},
     {"deepseek-v4", "*", "constants of the mixing of streams, bounds of a gate, the number type of experts, angles",
      "hc_eps swiglu_limit expert_dtype compress_rope_theta hidden_act"},
-    {"bert bert-masked bert-model modernbert vit", "*", "dropout; where the loss is taken; how a checkpoint is used",
+    {"bert bert-masked bert-model modernbert vit roberta-masked vit-model vit-mae dinov2 electra deberta-model deberta-masked", "*", "dropout; where the loss is taken; how a checkpoint is used",
      "attention_probs_dropout_prob hidden_dropout_prob attention_dropout embedding_dropout mlp_dropout classifier_dropout "
      "position_embedding_type directionality pooler_fc_size pooler_num_attention_heads pooler_num_fc_layers "
      "pooler_size_per_head pooler_type classifier_pooling classifier_activation decoder_bias deterministic_flash_attn "
      "global_rope_theta local_rope_theta hidden_activation initializer_cutoff_factor reference_compile "
      "repad_logits_with_grad sparse_pred_ignore_index sparse_prediction encoder_stride head_dim tie_word_embeddings"},
-    {"t5 whisper flux wan", "*", "dropout, positions without weights, training of speech, how a checkpoint is used",
+    {"t5 whisper flux wan bart t5-encoder umt5 umt5-encoder dit sd3 pixart hunyuan-video qwen-image cogvideox ltx-video", "*", "dropout, positions without weights, training of speech, how a checkpoint is used",
      "dropout_rate dropout attention_dropout activation_dropout activation_function relative_attention_max_distance "
      "n_positions output_past is_gated_act dense_act_fn encoder_layerdrop decoder_layerdrop scale_embedding "
      "num_hidden_layers apply_spec_augment mask_time_prob mask_time_length mask_time_min_masks mask_feature_prob "
      "mask_feature_length mask_feature_min_masks max_source_positions median_filter_width use_weighted_layer_sum "
      "classifier_proj_size lang_ids _class_name _diffusers_version axes_dims_rope patch_size eps rope_max_seq_len "
      "tie_word_embeddings"},
-    {"whisper t5", "true", "as its class has it", "is_encoder_decoder"},
+    {"whisper t5 bart umt5 t5-encoder umt5-encoder", "true", "as its class has it", "is_encoder_decoder"},
     {"qwen2 qwen2-moe", "true", "as its class has them", "attention_bias qkv_bias"},
     {"qwen3 qwen3-moe", "true", "as its class has it", "use_qk_norm qk_norm"},
     {"deepseek", "*", "as many as heads, or the size of the turned part: latent attention has neither",
@@ -160,7 +160,7 @@ constexpr KnownKeys rows[] = {
      "init_config init_device learned_pos_emb norm_type logit_scale embedding_fraction attn_pdrop emb_pdrop resid_pdrop "
      "verbose use_pad_tok_in_ffn"},
     {"llama4", "false", "as its class has them", "tie_word_embeddings for_llm_compressor"},
-    {"gpt2", "*", "as n_positions; parts of classifiers; scales of scores",
+    {"gpt2 gpt-bigcode", "*", "as n_positions; parts of classifiers; scales of scores",
      "n_ctx summary_activation summary_first_dropout summary_proj_to_labels summary_type summary_use_proj "
      "scale_attn_weights scale_attn_by_inverse_layer_idx reorder_and_upcast_attn"},
     {"bloom", "*", "which sum a residual takes; how biases are added; sizes that others tell",
@@ -188,11 +188,12 @@ bool lists(std::string_view words, std::string_view word) {
 
 bool leaves_layers_alone(const std::string& family, const JsonObject::UnreadKey& key) {
   if (key.value == "null") return true;  // transformers' word for a part that is not there
-  return std::ranges::any_of(rows, [&](const KnownKeys& row) {
+  const auto harmless = [&](const KnownKeys& row) {
     const bool here = *row.family == '\0' || lists(row.family, family);
-    const bool harmless = row.values == std::string_view("*") || lists(row.values, key.value);
-    return here && harmless && lists(row.keys, key.key);
-  });
+    const bool so = row.values == std::string_view("*") || lists(row.values, key.value);
+    return here && so && lists(row.keys, key.key);
+  };
+  return std::ranges::any_of(rows, harmless) || std::ranges::any_of(more_known_keys(), harmless);
 }
 
 }  // namespace stepcast::detail

@@ -2,6 +2,7 @@
 // reader nor this table knows may change what is computed, and is listed for the caller to refuse.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,9 @@ struct KnownKeys {
   const char* why;
   const char* keys;  ///< parted by spaces
 };
+
+/// Rows of families in known_keys_more.cpp.
+std::span<const KnownKeys> more_known_keys();
 
 bool leaves_layers_alone(const std::string& family, const JsonObject::UnreadKey& key);
 

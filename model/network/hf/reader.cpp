@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "model/network/hf/class_defaults.h"
+
 namespace stepcast::detail {
 namespace {
 
@@ -44,11 +46,16 @@ std::string shortest(std::string pattern) {
 
 std::int64_t HfReader::size(const char* key) {
   std::int64_t value = 0;
+  if (const auto usual = class_default(text_type, key); usual && !config.has(key)) {
+    note(fmt::format("{} {} (not in the file)", key, *usual));
+    return *usual;
+  }
   config.read(key, value, sizes);
   return value;
 }
 
 std::int64_t HfReader::size_or(const char* key, std::int64_t absent) {
+  absent = class_default(text_type, key).value_or(absent);
   std::int64_t value = absent;
   if (config.has(key)) config.read(key, value, sizes_or_none);
   else note(fmt::format("{} {} (not in the file)", key, absent));
@@ -107,7 +114,9 @@ void HfReader::activation(const char* key, const char* absent, bool gated) {
 }
 
 void HfReader::length(const char* key) {
-  config.read(key, spec.sequence, lengths);
+  const auto usual = class_default(text_type, key);
+  if (usual && !config.has(key)) spec.sequence = *usual;
+  else config.read(key, spec.sequence, lengths);
   for (const char* scaling : {"rope_scaling", "rope_parameters"}) {
     auto rope = config.type_of(scaling) == "object" ? config.optional_object(scaling) : std::nullopt;
     if (!rope) continue;
@@ -164,7 +173,25 @@ std::int64_t HfReader::length_or_none(const char* key) {
 }
 
 void HfReader::dropout(std::initializer_list<const char*> keys, double absent) {
-  for (const char* key : keys) spec.dropout = spec.dropout || number_or(key, absent) > 0;
+  for (const char* key : keys) {
+    const bool drops = number_or(key, absent) > 0;  // all of them are read
+    spec.dropout = spec.dropout || drops;
+  }
+}
+
+void HfReader::check_bounds() {
+  constexpr std::int64_t most_layers = 10'000;  // as of our own network files
+  config.require(spec.layers <= most_layers, "num_hidden_layers", fmt::format("{} layers", spec.layers),
+      fmt::format("up to {}", most_layers));
+  for (const NetworkSpec& encoder : spec.encoders)
+    config.require(encoder.layers <= most_layers, "num_layers", fmt::format("{} layers of an encoder", encoder.layers),
+        fmt::format("up to {}", most_layers));
+  constexpr std::int64_t most_counted = 1'000'000'000'000'000;
+  for (const NetworkPart& part : counted)
+    config.require(part.parameters >= 0 && part.parameters <= most_counted, "hidden_size",
+        fmt::format("sizes of more than {} parameters", most_counted), "smaller ones");
+  for (const char* key : {"decoder_sparse_step", "interleave_moe_layer_step"})
+    config.require(spec.experts.every >= 1 || !config.has(key), key, "experts in every 0th layer", "1: in all");
 }
 
 }  // namespace stepcast::detail

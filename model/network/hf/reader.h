@@ -39,12 +39,16 @@ class HfReader {
   /// lists. 0, or no w in it = none.
   void window(std::int64_t positions, std::string pattern, bool chunks = false);
   void dropout(std::initializer_list<const char*> keys, double absent);
+  /// Before anything walks over the layers: so many are refused that no network has, and periods of none.
+  void check_bounds();
   void note(std::string text) { notes.push_back(std::move(text)); }
   /// Layers that no operator describes, with their key: the file is counted (`counted`, `layers`), not forecast.
   void lacks(std::string layer) { missing.push_back(std::move(layer)); }
 
   JsonObject config;
   std::optional<JsonObject> outer;  ///< what stands around a text_config
+  std::string
+      text_type;  ///< model_type of a text config, whose class has sizes for absent keys; "": they must be there
   NetworkSpec spec;
   std::vector<std::string> notes;
   std::vector<std::string> missing;

@@ -1,27 +1,33 @@
-// Shapes from the modeling files of transformers (src/transformers/models/<family>/modeling_<family>.py).
+// Shapes from the modeling files of transformers (src/transformers/models/<family>/modeling_<family>.py) and of
+// moonshotai/Kimi-K2.5 (modeling_kimi_k25.py).
 #include "model/network/hf/vision.h"
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "model/network/hf/counting.h"
+#include "model/network/hf/vision_parts.h"
 
 namespace stepcast::detail {
+
+/// Qwen3-VL and Qwen3.5: patches in space and time, a table of positions; mergers of 2 x 2 patches, one behind the
+/// last layer and one for each layer that also feeds the text's first layers.
+Parts qwen3_vl(JsonObject& /*file*/, JsonObject& vision, const NetworkSpec& text) {
+  const Count hidden = number(vision, "hidden_size"), merge = number_or(vision, "spatial_merge_size", 2),
+              patch = number(vision, "patch_size"), frames = number_or(vision, "temporal_patch_size", 2);
+  std::vector<Count> deep;
+  vision.optional("deepstack_visual_indexes", deep, IntegerRange{0, 10'000});
+  const Count out = number_or(vision, "out_hidden_size", text.hidden), merged = merge * merge * hidden;
+  const Count encoder = linear(number_or(vision, "in_channels", 3) * frames * patch * patch, hidden) +
+                        number(vision, "num_position_embeddings") * hidden +
+                        number(vision, "depth") * encoder_layer(hidden, number(vision, "intermediate_size"));
+  const Count mlp = linear(merged, merged) + linear(merged, out);
+  return {{"vision", encoder},
+      {"projector", layernorm(hidden) + mlp + static_cast<Count>(deep.size()) * (layernorm(merged) + mlp)}};
+}
+
 namespace {
-
-using Parts = std::vector<NetworkPart>;
-
-constexpr IntegerRange size{1, 100'000'000};
-
-Count number(JsonObject& config, const char* key) {
-  Count value = 0;
-  config.read(key, value, size);
-  return value;
-}
-Count number_or(JsonObject& config, const char* key, Count absent) {
-  Count value = absent;
-  config.optional(key, value, size);
-  return value;
-}
 
 /// Gemma 4: RMS norms before and behind, normed heads, gated MLPs, two tables of positions; where `standardize`, two
 /// vectors behind; where `use_clipped_linears`, four bounds for each of seven matrices. A projector of one matrix.
@@ -61,22 +67,66 @@ Parts llama_vision(JsonObject& /*file*/, JsonObject& vision, const NetworkSpec& 
 
 struct KnownVision {
   const char* family;
-  const char* key;  ///< that only its vision_config has
+  const char* key;   ///< that only its vision_config has
+  const char* type;  ///< its model_type; "": any
   Parts (*count)(JsonObject& file, JsonObject& vision, const NetworkSpec& text);
+  const char* object = "vision_config";
 };
 constexpr KnownVision table[] = {
-    {"gemma4", "position_embedding_size", gemma4},
-    {"llama-vision", "max_num_tiles", llama_vision},
+    {"gemma4", "position_embedding_size", "", gemma4},
+    {"llama-vision", "max_num_tiles", "", llama_vision},
+    {"qwen2", "embed_dim", "", qwen2_vl},
+    {"llama4", "projector_input_dim", "", llama4_vision},
+    {"glm4", "out_hidden_size", "", glm4v},
+    {"glm4-moe", "out_hidden_size", "", glm4v},
+    {"kimi-vl", "init_pos_emb_height", "", kimi_vl},
+    {"internvl", "hidden_size", "", internvl},
+    {"internvl-chat", "hidden_size", "", internvl},
+    {"paligemma", "hidden_size", "", paligemma},
+    {"llava", "hidden_size", "clip_vision_model", llava_clip},
+    {"llava", "hidden_size", "siglip_vision_model", llava_siglip},
+    {"llava", "hidden_size", "pixtral", llava_pixtral},
+    {"llava-next", "hidden_size", "clip_vision_model", llava_next_clip},
+    {"llava-next", "hidden_size", "siglip_vision_model", llava_next_siglip},
+    {"llava-onevision", "hidden_size", "siglip_vision_model", llava_next_siglip},
+    {"clip", "patch_size", "", clip_images},
+    {"siglip", "patch_size", "", siglip_images},
+    {"idefics3", "patch_size", "", idefics3},
+    {"step3-vl", "output_hidden_size", "", step3_vision},
+    {"nemotron-nano-vl", "args", "", radio},
+    {"phi4-mm", "image_embd_layer", "", phi4_parts, "embd_layer"},
+    {"gemma3n", "architecture", "", gemma3n_parts},
+    {"qwen3-omni", "num_position_embeddings", "", qwen3_omni},
 };
 
 }  // namespace
 
-Parts other_parts(JsonObject& file, const std::string& family, const NetworkSpec& text) {
+namespace {
+
+/// Of a size that no encoder has.
+bool is_beyond(const Parts& parts) {
+  constexpr Count most = 1'000'000'000'000;
+  return std::ranges::any_of(
+      parts, [](const NetworkPart& part) { return part.parameters < 0 || part.parameters > most; });
+}
+
+}  // namespace
+
+Parts other_parts(
+    JsonObject& file, const std::string& family, const NetworkSpec& text, std::vector<std::string>& notes) {
   for (const KnownVision& row : table) {
-    if (family != row.family || file.type_of("vision_config") != "object") continue;
-    JsonObject vision = file.object("vision_config");
+    if (family != row.family || file.type_of(row.object) != "object") continue;
+    JsonObject vision = file.object(row.object);
     vision.allow_unknown_keys();
-    if (vision.has(row.key)) return row.count(file, vision, text);
+    std::string type;
+    if (vision.type_of("model_type") == "string") vision.read("model_type", type);
+    const bool named = *row.type == '\0' || type == row.type;
+    if (!named || !vision.has(row.key)) continue;
+    Parts parts = row.count(file, vision, text);
+    const auto error = file.first_error();
+    if (!error && !is_beyond(parts)) return parts;
+    notes.push_back(fmt::format("{} is not counted: {}", row.object, error ? to_text(*error) : "sizes that none has"));
+    return {};
   }
   return {};
 }

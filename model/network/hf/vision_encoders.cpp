@@ -13,6 +13,8 @@ namespace {
 using Kind = ProjectorStep::Kind;
 
 constexpr IntegerRange vision_sizes{1, 100'000'000};
+namespace steps {
+
 constexpr ProjectorStep layernorm{Kind::norm, 0, Norm::layernorm}, rmsnorm{Kind::norm, 0, Norm::rmsnorm};
 
 ProjectorStep merge(std::int64_t rows) { return {Kind::merge, rows}; }
@@ -20,6 +22,8 @@ ProjectorStep mean(std::int64_t rows) { return {Kind::mean, rows}; }
 ProjectorStep matrix(std::int64_t width, bool bias, bool activated = false) {
   return {Kind::matrix, width, Norm::rmsnorm, bias, activated};
 }
+
+}  // namespace steps
 
 /// The keys of a vision_config and of what stands around it, and the encoder that they fill.
 struct VisionReader {
@@ -75,9 +79,11 @@ void qwen3_vl(VisionReader& r) {
   std::vector<std::int64_t> deep;
   r.vision.optional("deepstack_visual_indexes", deep, IntegerRange{0, 10'000});
   const std::int64_t out = r.number_or("out_hidden_size", r.text.hidden), wide = neighbours * e.hidden;
-  e.projectors = {{layernorm, merge(neighbours), matrix(wide, true, true), matrix(out, true)}};
+  e.projectors = {
+      {steps::layernorm, steps::merge(neighbours), steps::matrix(wide, true, true), steps::matrix(out, true)}};
   for (std::size_t i = 0; i < deep.size(); ++i)
-    e.projectors.push_back({merge(neighbours), layernorm, matrix(wide, true, true), matrix(out, true)});
+    e.projectors.push_back(
+        {steps::merge(neighbours), steps::layernorm, steps::matrix(wide, true, true), steps::matrix(out, true)});
 }
 
 /// Windows of 112 x 112 pixels in all layers but some; RMS norms, biases everywhere but on the patches, gated MLPs.
@@ -96,7 +102,8 @@ void qwen25_vl(VisionReader& r) {
   for (const std::int64_t layer : full)
     if (layer < e.layers) e.window.pattern[static_cast<std::size_t>(layer)] = 'f';
   const std::int64_t out = r.number_or("out_hidden_size", r.text.hidden);
-  e.projectors = {{rmsnorm, merge(neighbours), matrix(neighbours * e.hidden, true, true), matrix(out, true)}};
+  e.projectors = {{steps::rmsnorm, steps::merge(neighbours), steps::matrix(neighbours * e.hidden, true, true),
+      steps::matrix(out, true)}};
 }
 
 /// MoonViT: a table of positions in space, those in time have no weights; a projector of merged patches.
@@ -110,8 +117,9 @@ void kimi_k25(VisionReader& r) {
   r.vision.read("merge_kernel_size", sides, IntegerRange{1, 1000});
   std::int64_t neighbours = 1;
   for (const std::int64_t side : sides) neighbours *= side;
-  e.projectors = {{layernorm, layernorm, merge(neighbours), matrix(neighbours * e.hidden, true, true),
-      matrix(r.number_or("text_hidden_size", r.text.hidden), true)}};
+  e.projectors = {
+      {steps::layernorm, steps::layernorm, steps::merge(neighbours), steps::matrix(neighbours * e.hidden, true, true),
+          steps::matrix(r.number_or("text_hidden_size", r.text.hidden), true)}};
 }
 
 /// SigLIP; means of patches, a norm and one matrix.
@@ -125,8 +133,8 @@ void gemma3(VisionReader& r) {
   r.positions(e.sequence);
   std::int64_t tokens = 256;
   r.file.optional("mm_tokens_per_image", tokens, vision_sizes);
-  e.projectors = {
-      {layernorm, mean(std::max<std::int64_t>(1, e.sequence / tokens)), rmsnorm, matrix(r.text.hidden, false)}};
+  e.projectors = {{steps::layernorm, steps::mean(std::max<std::int64_t>(1, e.sequence / tokens)), steps::rmsnorm,
+      steps::matrix(r.text.hidden, false)}};
 }
 
 /// Pixtral: a norm behind the patches; a projector that merges them where it is told to.
@@ -141,8 +149,8 @@ void pixtral(VisionReader& r) {
   r.file.optional("multimodal_projector_bias", biased);
   std::int64_t side = 1;
   r.file.optional("spatial_merge_size", side, vision_sizes);
-  e.projectors = {{rmsnorm, merge(r.square(side)), matrix(e.hidden, false), matrix(r.text.hidden, biased, true),
-      matrix(r.text.hidden, biased)}};
+  e.projectors = {{steps::rmsnorm, steps::merge(r.square(side)), steps::matrix(e.hidden, false),
+      steps::matrix(r.text.hidden, biased, true), steps::matrix(r.text.hidden, biased)}};
 }
 
 /// Norms before and behind, normed heads, gated MLPs, a table of positions for each direction; means of patches, two
@@ -162,9 +170,9 @@ void gemma4(VisionReader& r) {
   e.qk_norm = e.value_norm = true;
   constexpr std::int64_t directions = 2;
   r.positions(directions * r.number("position_embedding_size"));
-  Projector steps{mean(r.square(r.number_or("pooling_kernel_size", 3)))};
-  if (standardized) steps.push_back(layernorm);
-  steps.push_back(matrix(r.text.hidden, false));
+  Projector steps{steps::mean(r.square(r.number_or("pooling_kernel_size", 3)))};
+  if (standardized) steps.push_back(steps::layernorm);
+  steps.push_back(steps::matrix(r.text.hidden, false));
   e.projectors = {std::move(steps)};
 }
 
@@ -182,8 +190,8 @@ void minimax_m3(VisionReader& r) {
       r.number_or("num_channels", 3) * frames * r.square(r.number("patch_size")));
   e.no_intake_bias = e.embedding_norm = true;
   const std::int64_t out = r.number_or("projection_dim", r.text.hidden);
-  e.projectors = {
-      {matrix(out, true, true), matrix(out, true), merge(r.square(side)), matrix(out, true, true), matrix(out, true)}};
+  e.projectors = {{steps::matrix(out, true, true), steps::matrix(out, true), steps::merge(r.square(side)),
+      steps::matrix(out, true, true), steps::matrix(out, true)}};
 }
 
 struct KnownEncoder {

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "model/network/hf/families.h"
+#include "model/network/hf/families/families.h"
 #include "model/network/hf/reader.h"
 
 namespace stepcast::detail {
@@ -60,30 +60,38 @@ void llama_like(HfReader& r, bool tied) {
   r.spec.qkv_bias = r.spec.out_bias = attention && !mlp;
 }
 
+void expert_groups(HfReader& r) {
+  Experts& e = r.spec.experts;
+  if (!r.config.has("n_group") || !r.config.has("topk_group")) return;
+  e.groups = r.size("n_group");
+  e.top_groups = r.size("topk_group");
+  r.config.require(e.groups >= 1 && e.count % e.groups == 0, "n_group",
+      fmt::format("{} groups of {} experts", e.groups, e.count), "a number that divides the experts");
+  if (e.top_groups == e.groups) e.groups = e.top_groups = 0;
+}
+
+void deepseek_counts(HfReader& r) {
+  Experts& e = r.spec.experts;
+  e.count = r.size("n_routed_experts");
+  e.top_k = r.size("num_experts_per_tok");
+  e.ffn_hidden = r.size("moe_intermediate_size");
+  e.shared_ffn_hidden = r.config.has("n_shared_experts") ? r.size("n_shared_experts") * e.ffn_hidden : 0;
+}
+
 void deepseek_experts(HfReader& r) {
   NetworkSpec& n = r.spec;
   if (!r.config.has("n_routed_experts")) return;
-  n.experts.count = r.size("n_routed_experts");
-  n.experts.top_k = r.size("num_experts_per_tok");
-  n.experts.ffn_hidden = r.size("moe_intermediate_size");
+  deepseek_counts(r);
   n.experts.dense_layers = r.size_or("first_k_dense_replace", 0);
-  const std::int64_t shared = r.config.has("n_shared_experts") ? r.size("n_shared_experts") : 0;
-  n.experts.shared_ffn_hidden = shared * n.experts.ffn_hidden;
   // The correction that balances without an auxiliary loss: one number per expert.
   n.experts.router_bias = r.text_or("topk_method", "") == "noaux_tc";
   // "greedy" takes them out of all, whatever the numbers of groups say.
-  if (r.config.has("n_group") && r.config.has("topk_group") && r.text_or("topk_method", "") != "greedy") {
-    n.experts.groups = r.size("n_group");
-    n.experts.top_groups = r.size("topk_group");
-    r.config.require(n.experts.groups >= 1 && n.experts.count % n.experts.groups == 0, "n_group",
-        fmt::format("{} groups of {} experts", n.experts.groups, n.experts.count), "a number that divides the experts");
-    if (n.experts.top_groups == n.experts.groups) n.experts.groups = n.experts.top_groups = 0;
-  }
+  if (r.text_or("topk_method", "") != "greedy") expert_groups(r);
   const std::int64_t frequency = r.config.has("moe_layer_freq") ? r.size("moe_layer_freq") : 1;
   r.config.require(frequency == 1, "moe_layer_freq", fmt::format("experts in every {}th layer", frequency), "1");
 }
 
-void latent_sizes(HfReader& r, const char* length) {
+void latent_sizes(HfReader& r, const char* length, std::int64_t value_dim) {
   NetworkSpec& n = r.spec;
   n.layers = r.size("num_hidden_layers");
   n.hidden = r.size("hidden_size");
@@ -94,7 +102,7 @@ void latent_sizes(HfReader& r, const char* length) {
   n.latent.kv_rank = r.size("kv_lora_rank");
   n.latent.nope_dim = r.size("qk_nope_head_dim");
   n.latent.rope_dim = r.size("qk_rope_head_dim");
-  n.latent.value_dim = r.size("v_head_dim");
+  n.latent.value_dim = value_dim > 0 && !r.config.has("v_head_dim") ? value_dim : r.size("v_head_dim");
   bool bias = false;
   r.config.optional("attention_bias", bias);
   r.config.require(!bias, "attention_bias", "latent attention with biases is none of our forms", "false");
@@ -109,6 +117,12 @@ void deepseek_family(HfReader& r) {
   r.activation("hidden_act", "silu", true);
   n.mtp_layers = r.config.has("num_nextn_predict_layers") ? r.size_or("num_nextn_predict_layers", 0) : 0;
   deepseek_experts(r);
+}
+
+/// GLM-4.7-Flash: the router is balanced by a bias, whatever the file says of it (glm4_moe_lite).
+void glm4_moe_lite(HfReader& r) {
+  deepseek_family(r);
+  r.spec.experts.router_bias = true;
 }
 
 /// An indexer picks the keys; layers may take over an earlier layer's choice (GLM-5.2).
@@ -140,8 +154,6 @@ void deepseek_sparse(HfReader& r) {
   n.experts.dense_layers = 0;
   n.pattern = shortest(std::move(kinds));
 }
-
-namespace {
 
 /// Its fused projections (qkv, gate and up) hold the same weights.
 void phi3(HfReader& r) {
@@ -184,6 +196,8 @@ void qwen3(HfReader& r) {
   window_behind(r);
 }
 
+namespace {
+
 /// Layer i is sparse when (i + 1) % decoder_sparse_step == 0 and i is not among mlp_only_layers.
 void qwen_experts(HfReader& r) {
   NetworkSpec& n = r.spec;
@@ -201,6 +215,8 @@ void qwen_experts(HfReader& r) {
   n.experts.dense_layers = static_cast<std::int64_t>(plain.size());
   window_behind(r);
 }
+
+}  // namespace
 
 void qwen2_moe(HfReader& r) {
   shared_sizes(r, 0, 0, false);
@@ -272,89 +288,10 @@ void gemma(HfReader& r) {
   attention_biases(r, false);
 }
 
-}  // namespace
-
-std::span<const HfFamily> hf_family_table() {
-  static const std::vector<HfFamily> rows = {
-      {"llama", {"LlamaForCausalLM", "LLaMAForCausalLM"}, llama_family},
-      {"mistral", {"MistralForCausalLM", "Mistral3ForConditionalGeneration"}, mistral},
-      {"mixtral", {"MixtralForCausalLM"}, mixtral},
-      {"qwen2", {"Qwen2ForCausalLM", "Qwen2_5_VLForConditionalGeneration"}, qwen2},
-      {"qwen2-moe", {"Qwen2MoeForCausalLM"}, qwen2_moe},
-      {"qwen3", {"Qwen3ForCausalLM", "Qwen3VLForConditionalGeneration"}, qwen3},
-      {"qwen3-moe", {"Qwen3MoeForCausalLM", "Qwen3VLMoeForConditionalGeneration"}, qwen3_moe},
-      {"deepseek",
-          {"DeepseekV2ForCausalLM", "DeepseekV3ForCausalLM", "MistralLarge3ForCausalLM",
-              "KimiK25ForConditionalGeneration"},
-          deepseek_family},
-      {"deepseek-sparse", {"DeepseekV32ForCausalLM", "GlmMoeDsaForCausalLM"}, deepseek_sparse},
-      {"gpt-oss", {"GptOssForCausalLM"}, gpt_oss},
-      {"llama4", {"Llama4ForCausalLM", "Llama4ForConditionalGeneration"}, llama4},
-      {"gpt2", {"GPT2LMHeadModel"}, gpt2},
-      {"gpt-neox", {"GPTNeoXForCausalLM"}, gpt_neox},
-      {"bloom", {"BloomForCausalLM", "BloomModel"}, bloom},
-      {"nemotron", {"NemotronForCausalLM"}, nemotron},
-      {"phi3", {"Phi3ForCausalLM"}, phi3},
-      {"gemma", {"GemmaForCausalLM"}, gemma},
-      {"opt", {"OPTForCausalLM"}, opt},
-      {"arcee", {"ArceeForCausalLM"}, arcee},
-      {"seed-oss", {"SeedOssForCausalLM"}, seed_oss},
-      {"smollm3", {"SmolLM3ForCausalLM"}, smollm3},
-      {"granite", {"GraniteForCausalLM"}, granite},
-      {"starcoder2", {"Starcoder2ForCausalLM"}, starcoder2},
-      {"dots1", {"Dots1ForCausalLM"}, dots1},
-      {"glm4-moe", {"Glm4MoeForCausalLM"}, glm4_moe},
-      {"ernie4.5-moe", {"Ernie4_5_MoeForCausalLM"}, ernie_moe},
-      {"hunyuan-moe", {"HunYuanMoEV1ForCausalLM"}, hunyuan_moe},
-      {"minimax-m2", {"MiniMaxM2ForCausalLM"}, minimax_m2},
-      {"phimoe", {"PhiMoEForCausalLM", "PhimoeForCausalLM"}, phi_moe},
-      {"gemma2", {"Gemma2ForCausalLM"}, gemma2},
-      {"gemma3", {"Gemma3ForCausalLM", "Gemma3ForConditionalGeneration"}, gemma3},
-      {"olmo2", {"Olmo2ForCausalLM"}, olmo2},
-      {"olmo3", {"Olmo3ForCausalLM"}, olmo3},
-      {"olmoe", {"OlmoeForCausalLM"}, olmoe},
-      {"cohere", {"CohereForCausalLM"}, cohere},
-      {"cohere2", {"Cohere2ForCausalLM"}, cohere2},
-      {"exaone4", {"Exaone4ForCausalLM"}, exaone4},
-      {"apertus", {"ApertusForCausalLM"}, apertus},
-      {"mpt", {"MPTForCausalLM", "MptForCausalLM"}, mpt},
-      {"glm4", {"Glm4ForCausalLM"}, glm4},
-      {"mamba", {"MambaForCausalLM", "FalconMambaForCausalLM"}, mamba1_alone},
-      {"phi", {"PhiForCausalLM"}, phi},
-      {"falcon", {"FalconForCausalLM", "RWForCausalLM"}, falcon},
-      {"internlm2", {"InternLM2ForCausalLM"}, internlm2},
-      {"stablelm", {"StableLmForCausalLM"}, stablelm},
-      {"deepseek-moe", {"DeepseekForCausalLM"}, deepseek_moe},
-      {"dbrx", {"DbrxForCausalLM"}, dbrx},
-      {"minimax-text", {"MiniMaxText01ForCausalLM", "MiniMaxM1ForCausalLM", "MiniMaxForCausalLM"}, minimax_text},
-      {"nemotron-h", {"NemotronHForCausalLM"}, nemotron_h},
-      {"bamba", {"BambaForCausalLM"}, bamba},
-      {"granite-hybrid", {"GraniteMoeHybridForCausalLM"}, granite_hybrid},
-      {"jamba", {"JambaForCausalLM"}, jamba},
-      {"mamba2", {"Mamba2ForCausalLM"}, mamba2_alone},
-      {"falcon-h1", {"FalconH1ForCausalLM"}, falcon_h1},
-      {"qwen3-next", {"Qwen3NextForCausalLM", "Qwen3_5ForConditionalGeneration", "Qwen3_5MoeForConditionalGeneration"},
-          qwen3_next},
-      {"kimi-linear", {"KimiLinearForCausalLM"}, kimi_linear},
-      {"lfm2", {"Lfm2ForCausalLM"}, lfm2},
-      {"lfm2-moe", {"Lfm2MoeForCausalLM"}, lfm2_moe},
-      {"decilm", {"DeciLMForCausalLM"}, decilm},
-      {"minimax-m3", {"MiniMaxM3ForCausalLM", "MiniMaxM3SparseForCausalLM", "MiniMaxM3SparseForConditionalGeneration"},
-          minimax_m3},
-      {"gemma4", {"Gemma4ForCausalLM", "Gemma4ForConditionalGeneration"}, gemma4},
-      {"deepseek-v4", {"DeepseekV4ForCausalLM"}, deepseek_v4},
-      {"llama-vision", {"MllamaForConditionalGeneration"}, llama_vision},
-      {"bert", {"BertForPreTraining"}, bert_pretraining},
-      {"bert-masked", {"BertForMaskedLM"}, bert_masked},
-      {"bert-model", {"BertModel"}, bert_model},
-      {"modernbert", {"ModernBertForMaskedLM"}, modernbert},
-      {"vit", {"ViTForImageClassification"}, vit},
-      {"t5", {"T5ForConditionalGeneration", "MT5ForConditionalGeneration"}, t5},
-      {"whisper", {"WhisperForConditionalGeneration"}, whisper},
-      {"flux", {"FluxTransformer2DModel"}, flux},
-      {"wan", {"WanTransformer3DModel"}, wan},
-  };
-  return rows;
+/// Phi-4 mini, with adapters for images and for sound beside its layers, which are counted as parts.
+void phi4_mm(HfReader& r) {
+  phi3(r);
+  r.spec.tied_embeddings = r.tied_or(true);
 }
 
 }  // namespace stepcast::detail

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "model/base/contains.h"
-#include "model/network/hf/families.h"
+#include "model/network/hf/families/families.h"
 
 namespace stepcast::detail {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "model/network/hf/families.h"
+#include "model/network/hf/families/families.h"
 
 namespace stepcast::detail {
 namespace {
@@ -328,6 +328,29 @@ void qwen3_next(HfReader& r) {
   if (n.mtp_layers > 0) n.mtp_pattern = {{routed ? Feed::experts : Feed::mlp, false, false, true}};
   require_flag(
       r, "mtp_use_dedicated_embeddings", false, "prediction modules with tables of their own are none of our forms");
+}
+
+/// Gated DeltaNet with norms before it, and attention with norms behind it, of all heads together (olmo_hybrid).
+void olmo_hybrid(HfReader& r) {
+  static constexpr LayerName names[] = {
+      {"linear_attention", {Feed::mlp, false, true, false}}, {"full_attention", {Feed::mlp, false, false, true}}};
+  shared_sizes(r, 0, 0, false);
+  NetworkSpec& n = r.spec;
+  n.ffn_hidden = r.size("intermediate_size");
+  r.activation("hidden_act", "silu", true);
+  attention_biases(r, false);
+  n.qk_norm = n.qk_norm_width = true;
+  const std::int64_t keys = r.size_or("linear_num_key_heads", n.heads);
+  const std::int64_t key_dim = r.size_or("linear_key_head_dim", keys > 0 ? n.hidden * 3 / (4 * keys) : 0);
+  n.mixer = make_mixer(
+      "gated-delta", {{"key_heads", keys}, {"value_heads", r.size_or("linear_num_value_heads", n.heads)},
+                         {"key_dim", key_dim}, {"value_dim", r.size_or("linear_value_head_dim", 2 * key_dim)},
+                         {"taps", r.size_or("linear_conv_kernel_dim", 4)}, {"chunk", 64}});
+  std::vector<LayerKind> kinds = listed(r, "layer_types", names);
+  if (kinds.empty())
+    for (std::int64_t layer = 0; layer < n.layers; ++layer) kinds.push_back(names[layer % 4 == 3 ? 1 : 0].kind);
+  take_pattern(r, "layer_types", std::move(kinds));
+  count_beside(r, 0, "norms before some layers and behind others (OLMo Hybrid)", "Gated DeltaNet or attention, MLP");
 }
 
 /// Kimi delta attention, latent attention without positions in the layers that the file lists (from 1 on).

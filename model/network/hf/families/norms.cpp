@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "model/network/hf/families.h"
+#include "model/network/hf/families/families.h"
 
 namespace stepcast::detail {
 namespace {
@@ -72,6 +72,15 @@ void gemma3(HfReader& r) {
   r.spec.qk_norm = true;
   if (r.cap("attn_logit_softcapping", false)) r.note("kernels that cap the scores of attention are priced as others");
   window_but_every(r, window_or(r, 4096), 6);
+}
+
+/// The same layers without a loss, looking both ways in EmbeddingGemma; the logits' table is that of the words.
+void gemma3_model(HfReader& r) {
+  gemma3(r);
+  bool both_ways = false;
+  r.config.optional("use_bidirectional_attention", both_ways);
+  count_beside(r, 0, "a loss (architectures: Gemma3ForCausalLM has one)",
+      both_ways ? "two-sided attention, MLP" : "attention, MLP");
 }
 
 namespace {

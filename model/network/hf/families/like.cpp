@@ -1,5 +1,5 @@
 // Architectures whose layers are those of another one but for a few: src/transformers/models/<family> of transformers.
-#include "model/network/hf/families.h"
+#include "model/network/hf/families/families.h"
 
 namespace stepcast::detail {
 

@@ -16,6 +16,10 @@ std::vector<LayerKind> shortest(std::vector<LayerKind> kinds);
 void window_everywhere(HfReader& r, std::int64_t absent = 0);
 /// By use_sliding_window, sliding_window and max_window_layers.
 void window_behind(HfReader& r);
+/// n_group and topk_group: a token takes its experts out of some groups of neighbours.
+void expert_groups(HfReader& r);
+/// Of experts under the names of DeepSeek's classes how many there are and how wide.
+void deepseek_counts(HfReader& r);
 /// Experts under the names of DeepSeek's classes; nothing where the file has none.
 void deepseek_experts(HfReader& r);
 
@@ -24,16 +28,54 @@ void llama_family(HfReader& r);
 void llama_like(HfReader& r, bool tied);
 void deepseek_family(HfReader& r);
 void deepseek_sparse(HfReader& r);
-/// Of networks with latent attention; `length` bounds their positions.
-void latent_sizes(HfReader& r, const char* length);
+void phi3(HfReader& r);
+void phi4_mm(HfReader& r);
+void mistral(HfReader& r);
+void mixtral(HfReader& r);
+void qwen2(HfReader& r);
+void qwen3(HfReader& r);
+void qwen2_moe(HfReader& r);
+void qwen3_moe(HfReader& r);
+void gpt_oss(HfReader& r);
+void llama4(HfReader& r);
+void gemma(HfReader& r);
+void glm4_moe_lite(HfReader& r);
+/// Of networks with latent attention; `length` bounds their positions; how wide values are
+/// where the file does not say it (0: it must).
+void latent_sizes(HfReader& r, const char* length, std::int64_t value_dim = 0);
 
-// families_like.cpp
+// like.cpp
 void arcee(HfReader& r);
 void seed_oss(HfReader& r);
 void smollm3(HfReader& r);
 void granite(HfReader& r);
 
-// families_experts.cpp
+// names.cpp
+void baichuan(HfReader& r);
+void internlm3(HfReader& r);
+void minicpm(HfReader& r);
+void minicpm3(HfReader& r);
+void glm(HfReader& r);
+void chatglm(HfReader& r);
+void ernie(HfReader& r);
+void hunyuan(HfReader& r);
+void exaone(HfReader& r);
+void mimo(HfReader& r);
+void gpt_bigcode(HfReader& r);
+void persimmon(HfReader& r);
+
+// bailing.cpp
+void bailing_moe(HfReader& r);
+void bailing_moe_v2(HfReader& r);
+void bailing_linear(HfReader& r);
+void bailing_latent(HfReader& r);
+void afmoe(HfReader& r);
+void exaone_moe(HfReader& r);
+void granite_moe(HfReader& r);
+void granite_moe_shared(HfReader& r);
+void flex_olmo(HfReader& r);
+
+// experts.cpp
 void dots1(HfReader& r);
 void glm4_moe(HfReader& r);
 void ernie_moe(HfReader& r);
@@ -41,9 +83,10 @@ void hunyuan_moe(HfReader& r);
 void minimax_m2(HfReader& r);
 void phi_moe(HfReader& r);
 
-// families_norms.cpp
+// norms.cpp
 void gemma2(HfReader& r);
 void gemma3(HfReader& r);
+void gemma3_model(HfReader& r);
 void olmo2(HfReader& r);
 void olmo3(HfReader& r);
 void olmoe(HfReader& r);
@@ -53,7 +96,7 @@ void exaone4(HfReader& r);
 void apertus(HfReader& r);
 void mpt(HfReader& r);
 
-// families_more.cpp
+// more.cpp
 void glm4(HfReader& r);
 void mamba1_alone(HfReader& r);
 void phi(HfReader& r);
@@ -64,7 +107,7 @@ void deepseek_moe(HfReader& r);
 void dbrx(HfReader& r);
 void minimax_text(HfReader& r);
 
-// families_hybrid.cpp
+// hybrid.cpp
 void nemotron_h(HfReader& r);
 void bamba(HfReader& r);
 void granite_hybrid(HfReader& r);
@@ -72,36 +115,83 @@ void jamba(HfReader& r);
 void mamba2_alone(HfReader& r);
 void falcon_h1(HfReader& r);
 void qwen3_next(HfReader& r);
+void olmo_hybrid(HfReader& r);
 void kimi_linear(HfReader& r);
 void lfm2(HfReader& r);
 void lfm2_moe(HfReader& r);
 
-// families_shapes.cpp
+// shapes.cpp
 void decilm(HfReader& r);
 void minimax_m3(HfReader& r);
 void gemma4(HfReader& r);
 void deepseek_v4(HfReader& r);
 
-// families_encoder.cpp
+// encoder.cpp
 void bert_masked(HfReader& r);
+void roberta_masked(HfReader& r);
+void distilbert_masked(HfReader& r);
 void bert_pretraining(HfReader& r);
 void modernbert(HfReader& r);
 void t5(HfReader& r);
 void whisper(HfReader& r);
 
-// families_counted.cpp
+// counted.cpp
 /// Of Gemma 4's files those whose layers have inputs of their own or share keys; `kinds`: a name for each layer.
 void count_gemma4(HfReader& r, const std::vector<std::string>& kinds);
+void gemma3n(HfReader& r);
 void llama_vision(HfReader& r);
 void bert_model(HfReader& r);
 
-// families_numbers.cpp
+// counted_more.cpp
+/// Weights of the spec and `extra`; the file is counted, for it has layers of a kind that is missing here.
+void count_beside(HfReader& r, std::int64_t extra, const char* missing, const char* layers);
+void gptj(HfReader& r);
+void gpt_neo(HfReader& r);
+void olmo(HfReader& r);
+void phi3_small(HfReader& r);
+void rwkv(HfReader& r);
+void xlstm(HfReader& r);
+void recurrent_gemma(HfReader& r);
+void jetmoe(HfReader& r);
+
+// counted_heads.cpp
+void mimo_v2_flash(HfReader& r);
+void step3p5(HfReader& r);
+void step3_text(HfReader& r);
+void zamba2(HfReader& r);
+void longcat_flash(HfReader& r);
+
+// counted_encoders.cpp
+void bart(HfReader& r);
+void t5_encoder(HfReader& r);
+void umt5(HfReader& r);
+void umt5_encoder(HfReader& r);
+void electra(HfReader& r);
+void deberta_model(HfReader& r);
+void deberta_masked(HfReader& r);
+void nomic_bert(HfReader& r);
+void clip(HfReader& r);
+void siglip(HfReader& r);
+void dinov2(HfReader& r);
+void vit_model(HfReader& r);
+void vit_mae(HfReader& r);
+
+// counted_diffusion.cpp
+void dit(HfReader& r);
+void sd3(HfReader& r);
+void pixart(HfReader& r);
+void hunyuan_video(HfReader& r);
+void qwen_image(HfReader& r);
+void cogvideox(HfReader& r);
+void ltx_video(HfReader& r);
+
+// numbers.cpp
 void diffusion_sizes(HfReader& r);
 void vit(HfReader& r);
 void wan(HfReader& r);
 void flux(HfReader& r);
 
-// families_layernorm.cpp
+// layernorm.cpp
 void gpt2(HfReader& r);
 void gpt_neox(HfReader& r);
 void bloom(HfReader& r);

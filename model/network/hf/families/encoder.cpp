@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "model/network/hf/families.h"
+#include "model/network/hf/families/families.h"
 
 namespace stepcast::detail {
 namespace {
@@ -42,7 +42,33 @@ void bert_masked(HfReader& r) {
   r.dropout({"hidden_dropout_prob", "attention_probs_dropout_prob"}, 0.1);
 }
 
-/// The same, and whether two sentences follow each other.
+/// RoBERTa: the first two rows of its table of positions are no token's (modeling_roberta.py).
+void roberta_masked(HfReader& r) {
+  bert_masked(r);
+  constexpr std::int64_t unused = 2;
+  r.spec.sequence = std::max(r.spec.max_positions - unused, unused);
+}
+
+/// BERT without kinds of sentences, under names of its own.
+void distilbert_masked(HfReader& r) {
+  NetworkSpec& n = r.spec;
+  n.layers = r.size("n_layers");
+  n.hidden = r.size("dim");
+  n.heads = n.kv_heads = r.size("n_heads");
+  n.ffn_hidden = r.size("hidden_dim");
+  n.vocab = r.size("vocab_size");
+  n.sequence = n.max_positions = r.size("max_position_embeddings");
+  n.tied_embeddings = r.tied_or(true);
+  n.causal = false;
+  n.masked_loss = n.head_bias = n.embedding_norm = n.linear_bias = true;
+  n.positions = Positions::learned;
+  n.norm = Norm::layernorm;
+  n.norm_place = NormPlace::behind_sum;
+  r.activation("activation", "gelu", false);
+  r.dropout({"dropout", "attention_dropout"}, 0.1);
+}
+
+/// BERT with its other loss: whether two sentences follow each other.
 void bert_pretraining(HfReader& r) {
   bert_masked(r);
   r.spec.pooled_outputs = 2;

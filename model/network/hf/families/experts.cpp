@@ -1,7 +1,7 @@
 // Architectures with experts under names of their own: src/transformers/models/<family> of transformers.
 #include <fmt/format.h>
 
-#include "model/network/hf/families.h"
+#include "model/network/hf/families/families.h"
 
 namespace stepcast::detail {
 

@@ -1,0 +1,201 @@
+// Image and sound encoders of classes around a text of any family, and of Qwen2-VL, Llama 4 and GLM-4.5V: shapes from
+// src/transformers/models/<family>/modeling_<family>.py of transformers; InternVL's from modeling_intern_vit.py and
+// modeling_internvl_chat.py of OpenGVLab's files, Kimi-VL's from modeling_kimi_vl.py of moonshotai's.
+#include <algorithm>
+
+#include "model/network/hf/vision_parts.h"
+
+namespace stepcast::detail {
+namespace {
+
+/// A number for both sides, or one for each.
+std::vector<Count> sides_of(JsonObject& config, const char* key, Count absent) {
+  std::vector<Count> sides;
+  if (config.type_of(key) == "list") config.read(key, sides, part_sizes);
+  else sides.assign(2, number_or(config, key, absent));
+  return sides;
+}
+
+Count area_of(JsonObject& config, const char* key, Count absent) {
+  Count area = 1;
+  for (const Count side : sides_of(config, key, absent)) area *= side;
+  return area;
+}
+
+/// Whole patches in each row, and rows.
+Count patches_of(JsonObject& vision, Count image, Count patch) {
+  const std::vector<Count> images = sides_of(vision, "image_size", image),
+                           patches = sides_of(vision, "patch_size", patch);
+  Count whole = 1;
+  for (std::size_t i = 0; i < std::min(images.size(), patches.size()); ++i)
+    whole *= images[i] / std::max<Count>(1, patches[i]);
+  return whole;
+}
+
+/// A class token, patches without a bias, a norm before the layers and one behind them.
+Count clip_encoder(JsonObject& vision) {
+  const Count hidden = number_or(vision, "hidden_size", 768);
+  return hidden + 3 * area_of(vision, "patch_size", 32) * hidden + (patches_of(vision, 224, 32) + 1) * hidden +
+         2 * layernorm(hidden) +
+         number_or(vision, "num_hidden_layers", 12) *
+             encoder_layer(hidden, number_or(vision, "intermediate_size", 3072));
+}
+
+/// Patches with a bias, a norm behind the layers; unless the file says no, a head that pools by attention of a learned
+/// query and an MLP.
+Count siglip_encoder(JsonObject& vision, bool headed = true) {
+  const Count hidden = number_or(vision, "hidden_size", 768), ffn = number_or(vision, "intermediate_size", 3072);
+  const Count head = hidden + linear(hidden, 3 * hidden) + linear(hidden, hidden) + layernorm(hidden) +
+                     linear(hidden, ffn) + linear(ffn, hidden);
+  return linear(3 * area_of(vision, "patch_size", 16), hidden) + patches_of(vision, 224, 16) * hidden +
+         number_or(vision, "num_hidden_layers", 12) * encoder_layer(hidden, ffn) + layernorm(hidden) +
+         (headed && flag(vision, "vision_use_head", true) ? head : 0);
+}
+
+/// Two matrices with biases.
+Count llava_projector(JsonObject& file, JsonObject& vision, const NetworkSpec& text) {
+  const bool biased = flag(file, "multimodal_projector_bias", true);
+  return linear(number(vision, "hidden_size"), text.hidden, biased) + linear(text.hidden, text.hidden, biased);
+}
+
+Parts with_line_end(Parts parts, const NetworkSpec& text) {
+  parts.back().parameters += text.hidden;  // what stands at the end of a row of patches
+  return parts;
+}
+
+}  // namespace
+
+/// LayerNorms, biases everywhere but on the patches, a merger of 2 x 2 patches.
+Parts qwen2_vl(JsonObject& /*file*/, JsonObject& vision, const NetworkSpec& text) {
+  const Count hidden = number(vision, "embed_dim"), merge = number_or(vision, "spatial_merge_size", 2),
+              merged = merge * merge * hidden;
+  const Count encoder = number_or(vision, "in_chans", number_or(vision, "in_channels", 3)) *
+                            number_or(vision, "temporal_patch_size", 2) * area_of(vision, "patch_size", 14) * hidden +
+                        number(vision, "depth") * encoder_layer(hidden, number_or(vision, "mlp_ratio", 4) * hidden);
+  return {{"vision", encoder}, {"projector", layernorm(hidden) + linear(merged, merged) +
+                                                 linear(merged, number_or(vision, "hidden_size", text.hidden))}};
+}
+
+/// Qwen3-VL's images; sound by three convolutions that halve both sides, layers with biases, two matrices.
+Parts qwen3_omni(JsonObject& file, JsonObject& vision, const NetworkSpec& text) {
+  Parts parts = qwen3_vl(file, vision, text);
+  JsonObject audio = file.object("audio_config");
+  audio.allow_unknown_keys();
+  const Count width = number(audio, "d_model"), ffn = number(audio, "encoder_ffn_dim"),
+              channels = number_or(audio, "downsample_hidden_size", 480);
+  Count bins = number_or(audio, "num_mel_bins", 128);
+  constexpr Count convolutions = 3, taps = 3 * 3;
+  for (Count i = 0; i < convolutions; ++i) bins = (bins + 1) / 2;
+  const Count intake = linear(taps, channels) + 2 * linear(taps * channels, channels) + channels * bins * width;
+  parts.push_back({"audio", intake + number(audio, "encoder_layers") * encoder_layer(width, ffn) + layernorm(width) +
+                                linear(width, width) + linear(width, number_or(audio, "output_dim", text.hidden))});
+  return parts;
+}
+
+/// Patches and a class token without biases, norms before and behind the layers; a shuffle of pixels into an MLP.
+Parts llama4_vision(JsonObject& /*file*/, JsonObject& vision, const NetworkSpec& text) {
+  const Count hidden = number(vision, "hidden_size"), ffn = number(vision, "intermediate_size"),
+              out = number(vision, "projector_output_dim");
+  const Count encoder = 3 * area_of(vision, "patch_size", 14) * hidden + hidden +
+                        (patches_of(vision, 448, 14) + 1) * hidden + 2 * layernorm(hidden) +
+                        number(vision, "num_hidden_layers") * encoder_layer(hidden, ffn) +
+                        ffn * number(vision, "projector_input_dim") + out * out;
+  return {{"vision", encoder}, {"projector", number(vision, "vision_output_dim") * text.hidden}};
+}
+
+/// RMS norms, gated MLPs as wide as the text, no biases but on patches and what merges them.
+Parts glm4v(JsonObject& /*file*/, JsonObject& vision, const NetworkSpec& /*text*/) {
+  const Count hidden = number(vision, "hidden_size"), out = number(vision, "out_hidden_size"),
+              inner = number(vision, "intermediate_size"), merge = number_or(vision, "spatial_merge_size", 2);
+  const bool biased = flag(vision, "attention_bias", false);
+  const Count layer = 2 * hidden + linear(hidden, 3 * hidden, biased) + hidden * hidden + 3 * hidden * out;
+  const Count encoder = linear(number_or(vision, "in_channels", 3) * number_or(vision, "temporal_patch_size", 2) *
+                                   area_of(vision, "patch_size", 14),
+                            hidden) +
+                        patches_of(vision, 336, 14) * hidden + number(vision, "depth") * layer + 2 * hidden;
+  const Count projector = linear(merge * merge * hidden, out) + out * out + layernorm(out) + 3 * out * inner;
+  return {{"vision", encoder}, {"projector", projector}};
+}
+
+/// MoonViT; a projector of merged patches.
+Parts kimi_vl(JsonObject& /*file*/, JsonObject& vision, const NetworkSpec& text) {
+  const Count hidden = number(vision, "hidden_size"), merged = area_of(vision, "merge_kernel_size", 2) * hidden;
+  const Count encoder =
+      linear(3 * area_of(vision, "patch_size", 14), hidden) +
+      number_or(vision, "init_pos_emb_height", 64) * number_or(vision, "init_pos_emb_width", 64) * hidden +
+      number(vision, "num_hidden_layers") * encoder_layer(hidden, number(vision, "intermediate_size")) +
+      layernorm(hidden);
+  return {{"vision", encoder}, {"projector", layernorm(hidden) + linear(merged, merged) + linear(merged, text.hidden)}};
+}
+
+/// InternViT: a class token, layers scaled by vectors, no norm behind them; patches merged into a norm and two
+/// matrices. Keys are those of OpenGVLab's files or of transformers.
+Parts internvl(JsonObject& file, JsonObject& vision, const NetworkSpec& text) {
+  const bool theirs = vision.has("qkv_bias") || vision.has("qk_normalization");
+  const Count hidden = number(vision, "hidden_size"), ffn = number(vision, "intermediate_size");
+  const bool biased = theirs ? flag(vision, "qkv_bias", false) : flag(vision, "attention_bias", false);
+  const bool normed = theirs ? flag(vision, "qk_normalization", true) : flag(vision, "use_qk_norm", false);
+  std::string norms = theirs ? "rms_norm" : "layer_norm";
+  vision.optional("norm_type", norms);
+  constexpr Count scales = 2;
+  const Count layer = linear(hidden, 3 * hidden, biased) + linear(hidden, hidden) + (normed ? 2 * hidden : 0) +
+                      linear(hidden, ffn) + linear(ffn, hidden) + scales * hidden +
+                      2 * (norms == "rms_norm" ? hidden : layernorm(hidden));
+  const Count tokens = 1 + (flag(vision, "use_mask_token", false) ? 1 : 0);
+  const Count encoder = tokens * hidden + linear(3 * area_of(vision, "patch_size", 14), hidden) +
+                        (patches_of(vision, 448, 14) + 1) * hidden + number(vision, "num_hidden_layers") * layer +
+                        (flag(vision, "use_mean_pooling", true) ? 0 : layernorm(hidden));
+  double ratio = 0.5;
+  file.optional("downsample_ratio", ratio, NumberRange{1e-3, 1});
+  const auto side = static_cast<Count>(1 / ratio);
+  const Count merged = side * side * hidden;
+  return {{"vision", encoder},
+      {"projector", layernorm(merged) + linear(merged, text.hidden) + linear(text.hidden, text.hidden)}};
+}
+
+Parts paligemma(JsonObject& file, JsonObject& vision, const NetworkSpec& text) {
+  const Count out = number_or(vision, "projection_dim", number_or(file, "projection_dim", text.hidden));
+  return {{"vision", siglip_encoder(vision)}, {"projector", linear(number(vision, "hidden_size"), out)}};
+}
+
+/// SigLIP without a head; a matrix for patches that are merged.
+Parts idefics3(JsonObject& file, JsonObject& vision, const NetworkSpec& text) {
+  const Count side = number_or(file, "scale_factor", 2), hidden = number_or(vision, "hidden_size", 768);
+  return {{"vision", siglip_encoder(vision, false)}, {"projector", side * side * hidden * text.hidden}};
+}
+
+Parts clip_images(JsonObject& file, JsonObject& vision, const NetworkSpec& /*text*/) {
+  return {{"vision",
+      clip_encoder(vision) + number_or(vision, "hidden_size", 768) * number_or(file, "projection_dim", 512)}};
+}
+
+Parts siglip_images(JsonObject& /*file*/, JsonObject& vision, const NetworkSpec& /*text*/) {
+  return {{"vision", siglip_encoder(vision)}};
+}
+
+Parts llava_clip(JsonObject& file, JsonObject& vision, const NetworkSpec& text) {
+  return {{"vision", clip_encoder(vision)}, {"projector", llava_projector(file, vision, text)}};
+}
+
+Parts llava_siglip(JsonObject& file, JsonObject& vision, const NetworkSpec& text) {
+  return {{"vision", siglip_encoder(vision)}, {"projector", llava_projector(file, vision, text)}};
+}
+
+/// RMS norms, a gated MLP, no biases.
+Parts llava_pixtral(JsonObject& file, JsonObject& vision, const NetworkSpec& text) {
+  const Count hidden = number(vision, "hidden_size"), ffn = number_or(vision, "intermediate_size", 4096);
+  const Count layer = 2 * hidden + 4 * hidden * hidden + 3 * hidden * ffn;
+  const Count encoder =
+      3 * area_of(vision, "patch_size", 16) * hidden + hidden + number_or(vision, "num_hidden_layers", 24) * layer;
+  return {{"vision", encoder}, {"projector", llava_projector(file, vision, text)}};
+}
+
+Parts llava_next_clip(JsonObject& file, JsonObject& vision, const NetworkSpec& text) {
+  return with_line_end(llava_clip(file, vision, text), text);
+}
+
+Parts llava_next_siglip(JsonObject& file, JsonObject& vision, const NetworkSpec& text) {
+  return with_line_end(llava_siglip(file, vision, text), text);
+}
+
+}  // namespace stepcast::detail

@@ -1,0 +1,141 @@
+// Classes around a text of any family: which family reads the text, what its class has for absent keys, what is counted
+// beside it, and what is refused.
+#include "model/network/hf/wrappers.h"
+
+#include <fstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "model/network/hf/config.h"
+
+namespace stepcast {
+namespace {
+
+/// A LLaVA of a small Llama and a small CLIP.
+nlohmann::json small_llava() {
+  return {{"architectures", {"LlavaForConditionalGeneration"}}, {"image_token_index", 32000},
+      {"text_config",
+          {{"model_type", "llama"}, {"hidden_size", 64}, {"intermediate_size", 128}, {"num_hidden_layers", 2},
+              {"num_attention_heads", 4}, {"vocab_size", 100}, {"max_position_embeddings", 512}}},
+      {"vision_config", {{"model_type", "clip_vision_model"}, {"hidden_size", 32}, {"intermediate_size", 48},
+                            {"num_hidden_layers", 1}, {"image_size", 28}, {"patch_size", 14}}}};
+}
+
+Expected<HfConfig> wrapped(const nlohmann::json& file) { return read_hf_config(file.dump(), "config.json"); }
+
+std::string wrapped_error(const nlohmann::json& file) {
+  const auto config = wrapped(file);
+  return config ? "accepted" : to_text(config.error());
+}
+
+TEST(HfWrappers, ReadTheTextAndCountTheRest) {
+  const auto config = wrapped(small_llava());
+  ASSERT_TRUE(config) << to_text(config.error());
+  EXPECT_EQ(config->family, "llama");
+  EXPECT_EQ(config->network.hidden, 64);
+  ASSERT_EQ(config->parts.size(), 2U);
+  // A class token, 4 patches of 3 x 14 x 14 numbers, 5 places, two norms; a layer of attention and an MLP with biases.
+  EXPECT_EQ(config->parts[0].parameters,
+      32 + 588 * 32 + 5 * 32 + 4 * 32 + (4 * 32 * 32 + 4 * 32 + 2 * 32 * 48 + 48 + 32 + 4 * 32));
+  EXPECT_EQ(config->parts[1].parameters, 32 * 64 + 64 + 64 * 64 + 64) << "two matrices";
+}
+
+TEST(HfWrappers, TakeWhatTheTextsClassHas) {
+  nlohmann::json file = small_llava();
+  file["text_config"] = {{"model_type", "llama"}, {"vocab_size", 32064}};
+  const auto config = wrapped(file);
+  ASSERT_TRUE(config) << to_text(config.error());
+  EXPECT_EQ(config->network.hidden, 4096);
+  EXPECT_EQ(config->network.layers, 32);
+  EXPECT_EQ(config->network.vocab, 32064);
+  EXPECT_THAT(config->notes, testing::Contains("hidden_size 4096 (not in the file)"));
+  // A file of that class alone says its sizes.
+  EXPECT_THAT(
+      to_text(read_hf_config(R"({"architectures": ["LlamaForCausalLM"], "model_type": "llama"})", "c.json").error()),
+      testing::HasSubstr("num_hidden_layers"));
+}
+
+TEST(HfWrappers, GoByTheArchitectureBeforeTheType) {
+  nlohmann::json file = small_llava();
+  file["text_config"]["architectures"] = {"Qwen2ForCausalLM"};
+  const auto config = wrapped(file);
+  ASSERT_TRUE(config) << to_text(config.error());
+  EXPECT_EQ(config->family, "qwen2");
+}
+
+TEST(HfWrappers, SayWhereATextIsNotKnown) {
+  nlohmann::json file = small_llava();
+  file["text_config"]["model_type"] = "made_up";
+  EXPECT_THAT(wrapped_error(file), testing::HasSubstr("config.json:/text_config/model_type: the text's architecture"));
+  file.erase("text_config");
+  EXPECT_THAT(wrapped_error(file), testing::HasSubstr("text_config"));
+}
+
+TEST(HfWrappers, RefuseKeysThatMayChangeLayersInsideAndAround) {
+  nlohmann::json inside = small_llava(), around = small_llava();
+  inside["text_config"]["made_up"] = 3;
+  EXPECT_THAT(wrapped_error(inside), testing::HasSubstr("/text_config/made_up: llama does not know these keys"));
+  around["perceiver_layers"] = 3;
+  EXPECT_THAT(wrapped_error(around), testing::HasSubstr("perceiver_layers 3"));
+}
+
+TEST(HfWrappers, LeaveOutEncodersThatAreNotKnown) {
+  nlohmann::json file = small_llava();
+  file["vision_config"]["model_type"] = "made_up";
+  const auto config = wrapped(file);
+  ASSERT_TRUE(config) << to_text(config.error());
+  EXPECT_TRUE(config->parts.empty());
+  EXPECT_EQ(config->left_out, std::vector<std::string>{"vision_config"});
+}
+
+TEST(HfWrappers, NoteEncodersWhoseConfigLacksSizes) {
+  nlohmann::json file = small_llava();
+  file["vision_config"].erase("patch_size");
+  file["vision_config"]["num_hidden_layers"] = "many";
+  const auto config = wrapped(file);
+  ASSERT_TRUE(config) << to_text(config.error());
+  EXPECT_TRUE(config->parts.empty());
+  EXPECT_THAT(
+      config->notes, testing::Contains(testing::HasSubstr("vision_config is not counted: config.json:/vision_config")));
+}
+
+/// The table of types names families that there are.
+TEST(HfWrappers, TypesLeadToFamilies) {
+  const std::vector<std::string> families = hf_families();
+  for (const std::string& type : detail::known_text_types()) {
+    JsonObject text(R"({"model_type": ")" + type + "\"}", "c.json");
+    EXPECT_THAT(families, testing::Contains(detail::family_of_text(text))) << type;
+  }
+}
+
+TEST(ReadHfConfig, RefusesMoreLayersThanNetworksHave) {
+  nlohmann::json file = small_llava();
+  file["text_config"]["num_hidden_layers"] = 100'000'000;
+  EXPECT_THAT(wrapped_error(file), testing::HasSubstr("/text_config/num_hidden_layers: 100000000 layers"));
+}
+
+TEST(ReadHfConfig, RefusesExpertsInEveryZerothLayer) {
+  EXPECT_THAT(
+      to_text(read_hf_config(R"({"architectures": ["Llama4ForCausalLM"], "hidden_size": 64, "intermediate_size": 64,
+    "intermediate_size_mlp": 64, "num_hidden_layers": 4, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 16,
+    "vocab_size": 100, "max_position_embeddings": 512, "num_local_experts": 4, "num_experts_per_tok": 1,
+    "interleave_moe_layer_step": 0})",
+          "c.json")
+                  .error()),
+      testing::HasSubstr("/interleave_moe_layer_step"));
+}
+
+/// An image has whole patches: 384 pixels are 27 patches of 14, not 27.4.
+TEST(HfWrappers, CountWholePatches) {
+  nlohmann::json file = small_llava();
+  const auto whole = wrapped(file);
+  file["vision_config"]["image_size"] = 41;
+  const auto rest = wrapped(file);
+  ASSERT_TRUE(whole && rest);
+  EXPECT_EQ(whole->parts[0].parameters, rest->parts[0].parameters);
+}
+
+}  // namespace
+}  // namespace stepcast
