@@ -25,7 +25,7 @@ struct Plan {
   std::int64_t sequence = 0;      ///< 0 = the network's own
   Precision precision = Precision::bf16;
   std::optional<CacheUse> cache;  ///< an iteration; without, a step
-  std::int64_t lora_rank = 0;  ///< > 0: train low-rank adapters on the frozen network (arXiv 2106.09685)
+  std::int64_t lora_rank = 0;     ///< > 0: train low-rank adapters on the frozen network (arXiv 2106.09685)
 };
 
 }  // namespace stepcast

@@ -44,11 +44,12 @@ const std::vector<Command>& command_rows() {
       {.name = "infer",
           .usage = "NETWORK [--phase prefill|decode|batch] [flags]",
           .summary = "forecast one phase of serving: prompts read, a word said, or a whole batch",
-          .about = "Forecasts what an engine's iterations take: prompts that are read (--prompt), a word of each running "
-                   "sequence\n"
-                   "behind --context positions, or a static batch of both (--output). Kernels have the laws of single "
-                   "kernels; the\n"
-                   "engine's row says what graphs replay and what the host costs.",
+          .about =
+              "Forecasts what an engine's iterations take: prompts that are read (--prompt), a word of each running "
+              "sequence\n"
+              "behind --context positions, or a static batch of both (--output). Kernels have the laws of single "
+              "kernels; the\n"
+              "engine's row says what graphs replay and what the host costs.",
           .least_words = 1,
           .most_words = 1,
           .flags = infer_flags(),

@@ -265,15 +265,18 @@ int TransformerBuilder::latent_attention(int x, LayerKind kind) {
   if (cq >= 0) cq = norm("attn.norm.cq", cq, tags);
   if (spec_->sparse.top_k > 0)
     return sparse_core(x, cq, norm("attn.norm.ckv", ckv, tags), rope("kr", kr_raw), kind.picked);
-  int latent = norm("attn.norm.ckv", ckv, tags), turned = rope("kr", kr_raw);
+  const bool absorbs = batch_.serves && batch_.positions <= absorbed_queries;
+  const int q = absorbs ? -1 : cq >= 0 ? latent_up("Q", cq, lq_, {g_, r_, d_}) : projection("Q", x, {g_, r_, d_});
+  int latent = norm("attn.norm.ckv", ckv, tags), turned = -1;
   if (batch_.serves) {
-    latent = cached("ckv.cache", latent), turned = cached("kr.cache", turned);
-    if (batch_.positions <= absorbed_queries) return absorbed_attention(cq, x, latent, turned);
+    latent = cached("ckv.cache", latent), turned = cached("kr.cache", rope("kr", kr_raw));
+    if (absorbs) return absorbed_attention(cq, x, latent, turned);
   }
-  const int q = cq >= 0 ? latent_up("Q", cq, lq_, {g_, r_, d_}) : projection("Q", x, {g_, r_, d_});
   const int k = latent_up("K", latent, lk_, {g_, dn_}), v = latent_up("V", latent, lk_, {g_, dv_});
   const int o = activation("O", {b_, s_, g_, r_, dv_});
-  windowed_core(fused_core(own_core(), rope("Q", q), {k, v, turned}, o), kind.windowed);
+  const int rotated = rope("Q", q);
+  if (turned < 0) turned = rope("kr", kr_raw);
+  windowed_core(fused_core(own_core(), rotated, {k, v, turned}, o), kind.windowed);
   return o;
 }
 

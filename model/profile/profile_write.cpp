@@ -145,7 +145,7 @@ Json to_json(const CollectiveCurve& curve) {
 Json to_json(const EngineAllReduce& law) {
   Json row{{"software", law.software}, {"captured", law.captured}, {"ranks", law.ranks}, {"points", Json::array()}};
   for (const auto& point : law.points)
-    row["points"].push_back(Json::array({rounded(point.buffer.value()), rounded(point.time.value())}));
+    row["points"].push_back(Json::array({point.buffer.value(), rounded(point.time.value())}));
   return with_provenance(std::move(row), law);
 }
 

@@ -10,8 +10,8 @@
 
 namespace stepcast::detail {
 
-/// The encoder that `vision_config` describes, for no images yet. Nothing where there is none or its class is not known.
-/// `unknown`: keys of it that may change its layers, so that it can be counted but not be forecast.
+/// The encoder that `vision_config` describes, for no images yet. Nothing where there is none or its class is not
+/// known. `unknown`: keys of it that may change its layers, so that it can be counted but not be forecast.
 std::optional<NetworkSpec> image_encoder(
     JsonObject& file, const std::string& family, const NetworkSpec& text, std::vector<std::string>& unknown);
 

@@ -50,7 +50,7 @@ std::int64_t parameters_by_hand(const NetworkSpec& n) {
   }
   for (std::int64_t module = 0; module < n.mtp_layers; ++module)
     total += attention_by_hand(n) + experts_by_hand(n) + 2 * norm + 3 * norm + 2 * n.hidden * n.hidden;
-  return total;
+  return total + (n.head_bias ? n.vocab : 0);
 }
 
 TEST(CatalogNetworks, HaveThePublishedParameterCount) {
