@@ -8,6 +8,7 @@
 
 #include "model/base/error.h"
 #include "model/base/units.h"
+#include "model/profile/profile.h"
 #include "model/stack.h"
 
 namespace stepcast {
@@ -25,18 +26,27 @@ struct Engine {
   std::vector<std::string> fused;             ///< kernel groups that run as one, as in Stack
   bool captured = false;                      ///< iterations of running sequences are replayed from CUDA graphs
   std::int64_t most_captured = 0;             ///< of at most so many sequences
-  /// On GPUs of an architecture ("hopper"; "" = of all others): what iterations that were measured say.
+  /// What measured iterations say, on GPUs of an architecture ("hopper"; "" = of all others) with products in a number
+  /// type ("fp8"; "" = in all others). At most three of the figures are fitted; the others are 1 or 0.
   struct Tuning {
-    std::string architecture;
-    double kernels = 1;       ///< its kernels' time over the laws'
+    std::string architecture, products_in;
+    double kernels = 1;   ///< its kernels' time over the laws'
+    double products = 1;  ///< of products, the time of their FLOPs over the law's, beside that
+    /// of the keys that kernels of 2023 and 2024 read for each query head by itself, the share that no cache holds;
+    /// they do so where sequences x heads are more than 512 (vllm-project/vllm 0.4, attention/ops/paged_attn.py,
+    /// use_v1)
+    double keys_read_again = 0;
     Seconds host_per_launch;  ///< of what is not captured
     Seconds host_per_iteration, host_per_sequence;
+    Spread spread{0.6, 1.7};  ///< measured over forecast iterations, 10th and 90th percentile, each network left out
   };
   std::vector<Tuning> tunings;
   bool host_beside = false;            ///< the host prepares the next iteration while the GPU works
   std::int64_t most_positions = 8192;  ///< that one iteration takes of prompts
-  bool ends_at_positions = false;      ///< a sequence ends where the network's positions do
-  std::int64_t cache_block = 16;       ///< positions that the cache is dealt out in
+  /// its static batches were timed with made-up weights, whose router sends every token to the same experts
+  bool same_experts = false;
+  bool ends_at_positions = false;  ///< a sequence ends where the network's positions do
+  std::int64_t cache_block = 16;   ///< positions that the cache is dealt out in
   CacheRule cache_rule = CacheRule::of_total;
   double cache_share = 0.9;
   Bytes reserved;  ///< workspace, graphs, NCCL: outside weights, activations and cache
@@ -45,8 +55,10 @@ struct Engine {
 Expected<Engine> read_engine(const std::string& text, const std::string& where);
 std::string write_engine(const Engine& engine);
 
-/// Of that architecture, else of all others; never null in a row that was read.
-const Engine::Tuning* find_tuning(const Engine& engine, const std::string& architecture);
+/// Of that architecture and number type, else of the architecture, else of all others; never null in a row that was
+/// read.
+const Engine::Tuning* find_tuning(
+    const Engine& engine, const std::string& architecture, const std::string& products_in);
 
 /// What a Program of an iteration is lowered for: the engine's fused kernels, nothing of training.
 Stack lowered_for(const Engine& engine);

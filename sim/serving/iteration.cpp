@@ -39,16 +39,26 @@ std::string shape_of(const KernelWork& work) {
 IterationCost::IterationCost(
     const CostModel& moves, const Profile& profile, const Engine& engine, const IterationTypes& types)
     : moves_(&moves), profile_(&profile), engine_(&engine),
-      tuning_(find_tuning(engine, moves.machine().gpu.architecture)), types_(types) {}
+      tuning_(find_tuning(engine, moves.machine().gpu.architecture, to_text(types.products))), types_(types) {}
 
 Price IterationCost::product(const KernelWork& work, const Program& program) const {
   const Precision precision = work.keeps_width ? Precision::bf16 : types_.products;
   GemmQuery query{work.m, work.n, work.k, work.batch, precision, types_.block_scaled && !work.keeps_width};
-  if (work.experts > 0) query = of_experts(query, work.experts, program.tokens_per_step, program.choices);
-  auto time = gemm_time(*profile_, query);
+  if (work.experts > 0)
+    query = of_experts(query, work.experts, engine_->same_experts ? 1 : program.tokens_per_step, program.choices);
+  if (work.experts > 0 && engine_->same_experts) query.m = std::max(1.0, program.tokens_per_step);
+  const auto asked = [&]() -> std::optional<KernelTime> {
+    const RooflineLaw* law = find_gemm(*profile_, query.precision, query.block_scaled);
+    if (law == nullptr) return std::nullopt;
+    if (tuning_->products == 1) return gemm_time(*law, profile_->units, query);
+    RooflineLaw slower = *law;
+    slower.compute = law->compute / tuning_->products;
+    return gemm_time(slower, profile_->units, query);
+  };
+  auto time = asked();
   if (!time) {
     query.precision = Precision::bf16, query.block_scaled = false;
-    time = gemm_time(*profile_, query);
+    time = asked();
   }
   if (!time) return moves_->work(work);
   // Weights that are narrower than what is multiplied: their bytes are saved, at the rate of the wide product's.
@@ -60,6 +70,18 @@ Price IterationCost::product(const KernelWork& work, const Program& program) con
   return price_of(*time, "gemm");
 }
 
+/// Sequences x heads from which kernels that do not always split the keys do not.
+constexpr double split_below = 512;
+
+/// The engine's own kernels, of whatever release, else vLLM's; "": anybody's.
+std::string_view IterationCost::software_of(AttentionPass pass) const {
+  for (const std::string_view whose : {std::string_view(engine_->kernels), std::string_view("vllm")})
+    for (const AttentionLaw& law : profile_->attention_kernels)
+      if (law.decode == (pass == AttentionPass::decode) && law.refinement.software.starts_with(whose))
+        return law.refinement.software;
+  return {};
+}
+
 Price IterationCost::attention(const KernelWork& work) const {
   AttentionQuery query;
   query.batch = work.sequences, query.queries = work.queries, query.keys = work.sequence;
@@ -67,11 +89,14 @@ Price IterationCost::attention(const KernelWork& work) const {
   query.precision = types_.attention;
   if (work.walked > 0) query.keys = std::max(work.queries, std::min(work.sequence, work.walked));
   query.pass = work.queries <= 1 ? AttentionPass::decode : AttentionPass::forward;
-  auto time = attention_time(*profile_, query, {});
+  const bool whole = query.pass == AttentionPass::decode && query.batch * query.heads > split_below;
+  const double again = whole ? 1 + tuning_->keys_read_again * (query.heads / query.kv_heads - 1) : 1;
+  auto time = attention_time(*profile_, query, software_of(query.pass));
   if (!time) {  // nobody timed decoding here: its bytes, as any kernel's
     const Seconds streamed = memory_time(profile_->memory, bytes_of(query)).time;
-    return {streamed, Source::assumed, profile_->memory.spread, "memory stream", false, 0};
+    return {streamed * again, Source::assumed, profile_->memory.spread, "memory stream", false, 0};
   }
+  time->time = time->time * again;
   return price_of(*time, query.pass == AttentionPass::decode ? "attention decode" : "attention");
 }
 
@@ -96,12 +121,9 @@ Price IterationCost::move(const Move& move, const Program& program, bool graph) 
 
 IterationTime IterationCost::time(const Program& program, double sequences, bool graph) const {
   IterationTime out;
-  double log_low = 0, log_high = 0;
   const auto add = [&](const std::string& label, std::string shape, bool is_move, double calls, const Price& price,
                        Bytes bytes, Flops flops) {
     (is_move ? out.moves : out.kernels) += price.time * calls;
-    log_low += (price.time * calls).value() * std::log(price.spread.p10);
-    log_high += (price.time * calls).value() * std::log(price.spread.p90);
     const auto same = std::ranges::find_if(out.parts, [&](const IterationPart& part) {
       return part.label == label && part.shape == shape && part.is_move == is_move;
     });
@@ -141,8 +163,7 @@ IterationTime IterationCost::time(const Program& program, double sequences, bool
   const Seconds busy = std::max(gpu, launching);
   out.time = engine_->host_beside ? std::max(busy, before) : busy + before;
   out.host = out.time - gpu;
-  const double all = std::max(1e-12, gpu.value());
-  out.spread = {std::exp(log_low / all), std::exp(log_high / all)};
+  out.spread = tuning_->spread;
   return out;
 }
 

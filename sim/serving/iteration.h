@@ -55,6 +55,7 @@ class IterationCost {
  private:
   [[nodiscard]] Price product(const dataflow::KernelWork& work, const dataflow::Program& program) const;
   [[nodiscard]] Price attention(const dataflow::KernelWork& work) const;
+  [[nodiscard]] std::string_view software_of(AttentionPass pass) const;
 
   const CostModel* moves_;
   const Profile* profile_;
