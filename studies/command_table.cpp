@@ -320,7 +320,7 @@ const std::vector<Command>& command_rows() {
               "--micro-batch-size 1 --global-batch-size 64 --bf16"},
           .run = explain_command},
       {.name = "list",
-          .usage = "networks|machines|gpus|profiles|stacks|schedules [--json|--csv]",
+          .usage = "networks|machines|gpus|profiles|stacks|engines|schedules [--json|--csv]",
           .summary = "what the catalogue holds",
           .about = "Lists the rows of the built-in catalogue with their figures.",
           .least_words = 1,
@@ -329,7 +329,7 @@ const std::vector<Command>& command_rows() {
           .examples = {"stepcast list networks", "stepcast list machines --json"},
           .run = list_command},
       {.name = "show",
-          .usage = "network|machine|gpu|profile|stack|schedule ID | network FILE [--as FAMILY] [--json]",
+          .usage = "network|machine|gpu|profile|stack|engine|schedule ID | network FILE [--as FAMILY] [--json]",
           .summary = "one row of the catalogue, as text or as a file to edit; what is read of a network's file",
           .about = "Shows one row. With --json it prints the file behind it: edit that into your own and pass it as\n"
                    "NETWORK, --machine FILE, --profile FILE or --stack FILE. Of a network's file (a Hugging Face\n"

@@ -100,6 +100,14 @@ Listing profiles() {
   return list;
 }
 
+Listing engines() {
+  Listing list{{{"id", "id"}, {"from", "from"}, {"until", "until"}, {"captured", "graphs"}, {"name", "name"}}, {}};
+  for (const Engine& row : built_in().engines)
+    list.rows.push_back(
+        {word(row.id), word(row.from), word(row.until), word(row.captured ? "yes" : "no"), word(row.name)});
+  return list;
+}
+
 Listing stacks() {
   Listing list{{{"id", "id"}, {"from", "from"}, {"until", "until"}, {"attention", "attention"}, {"name", "name"}}, {}};
   for (const Stack& row : built_in().stacks)
@@ -128,6 +136,7 @@ Listing listing(RowKind kind) {
     case RowKind::gpu: return gpus();
     case RowKind::profile: return profiles();
     case RowKind::stack: return stacks();
+    case RowKind::engine: return engines();
     case RowKind::schedule: return schedules();
   }
   return {};

@@ -39,6 +39,7 @@ Expected<std::string> row_file(RowKind kind, const std::string& id) {
     case RowKind::gpu: return file_of(rows.gpus, id, "gpu", write_gpu);
     case RowKind::profile: return file_of(rows.profiles, id, "profile", write_profile);
     case RowKind::stack: return file_of(rows.stacks, id, "stack", write_stack);
+    case RowKind::engine: return file_of(rows.engines, id, "engine", write_engine);
     case RowKind::schedule: break;
   }
   const auto schedule = find_schedule(id);

@@ -51,6 +51,32 @@ Expected<void> check_phase(const std::string& text, const std::string& where) {
   return fail(where, fmt::format("unknown phase '{:.40}'", text), "prefill, decode, or batch for both");
 }
 
+/// The network's positions, and what the cache holds.
+Expected<void> check_room(const Serving& serving, const Asked& asked, const Capacity& room) {
+  const std::int64_t length = asked.context + asked.cached + asked.prompt + asked.output;
+  const NetworkSpec& network = serving.network();
+  if (network.positions == Positions::learned && length > network.max_positions)
+    return fail(asked.context > 0 ? "--context" : "--prompt",
+        fmt::format("{} positions, and {} has learned positions for {}", length, network.id, network.max_positions),
+        fmt::format("at most {}", network.max_positions));
+  if (room.cache <= 0)
+    return fail("--weights",
+        fmt::format("{} of weights leave nothing of {} for the cache", format_bytes(Bytes(room.weights)),
+            format_bytes(Bytes(room.memory))),
+        "more --tp or --pp, or narrower --weights");
+  if (room.sequences == 0)
+    return fail(asked.context > 0 ? "--context" : "--prompt",
+        fmt::format("one sequence of {} positions needs {} of cache, and a GPU has {}", length,
+            format_bytes(Bytes(room.bytes_per_position * static_cast<double>(length))),
+            format_bytes(Bytes(room.cache))),
+        fmt::format("at most {} positions, or a narrower --kv", room.positions));
+  if (asked.phase == "decode" && asked.batch > room.sequences)
+    return fail("--batch",
+        fmt::format("{} sequences of {} positions, and the cache holds {}", asked.batch, length, room.sequences),
+        fmt::format("--batch {}", room.sequences));
+  return {};
+}
+
 Expected<Phase> phase_of(const Serving& serving, const Asked& asked) {
   if (asked.phase == "decode") return decode(serving, asked.batch, asked.context);
   if (asked.phase == "batch") return static_batch(serving, asked.batch, asked.prompt, asked.output);
@@ -174,8 +200,10 @@ std::span<const Flag> infer_flags() {
 Expected<void> infer_command(const Arguments& arguments, Console& console) {
   TRY(const auto asked, asked_of(arguments));
   TRY(const auto serving, serving_of(asked.wishes));
+  const std::int64_t length = asked.context + asked.cached + asked.prompt + asked.output;
+  TRY(const auto room, capacity(serving, std::max<std::int64_t>(2, length)));
+  TRY(check_room(serving, asked, room));
   TRY(const auto phase, phase_of(serving, asked));
-  TRY(const auto room, capacity(serving, std::max<std::int64_t>(2, asked.context + asked.prompt + asked.output)));
   console.out << (arguments.has("--json") ? json_of(serving, asked, phase, room)
                                           : text_of(serving, asked, phase, room, console));
   return {};
