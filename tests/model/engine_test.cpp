@@ -1,0 +1,47 @@
+#include <gtest/gtest.h>
+
+#include "model/catalog.h"
+
+namespace stepcast {
+namespace {
+
+TEST(Engines, AreReadAsTheyAreWritten) {
+  for (const Engine& row : built_in().engines) {
+    const auto again = read_engine(write_engine(row), row.id);
+    ASSERT_TRUE(again) << to_text(again.error());
+    EXPECT_EQ(write_engine(*again), write_engine(row));
+    for (const Engine::Tuning& tuning : row.tunings) {
+      EXPECT_LE(tuning.spread.p10, 1) << row.id;
+      EXPECT_GE(tuning.spread.p90, 1) << row.id;
+      const int fitted = (tuning.kernels != 1) + (tuning.products != 1) + (tuning.host_per_launch.value() > 0) +
+                         (tuning.host_per_iteration.value() > 0) + (tuning.host_per_sequence.value() > 0);
+      EXPECT_LE(fitted, 3) << row.id << " " << tuning.architecture;
+    }
+  }
+}
+
+TEST(Engines, TheNearestTuningCounts) {
+  const Engine& engine = **find_row(built_in().engines, "vllm-v0", "engine");
+  EXPECT_EQ(find_tuning(engine, "hopper", "fp8")->products_in, "fp8");
+  EXPECT_EQ(find_tuning(engine, "hopper", "bf16")->architecture, "hopper");
+  EXPECT_EQ(find_tuning(engine, "hopper", "bf16")->products_in, "");
+  EXPECT_EQ(find_tuning(engine, "volta", "fp16")->architecture, "");
+}
+
+TEST(Engines, AFileOfOnesOwnSaysWhatIsWrong) {
+  std::string text = write_engine(**find_row(built_in().engines, "vllm", "engine"));
+  const auto without = [&](const std::string& part, const std::string& other) {
+    std::string changed = text;
+    const std::size_t at = changed.find(part);
+    EXPECT_NE(at, std::string::npos) << part;
+    if (at != std::string::npos) changed.replace(at, part.size(), other);
+    const auto read = read_engine(changed, "own.json");
+    return read ? std::string() : to_text(read.error());
+  };
+  EXPECT_NE(without("\"cache_share\": 0.9", "\"cache_share\": 1.9").find("cache_share"), std::string::npos);
+  EXPECT_NE(without("\"of total\"", "\"of all\"").find("cache_rule"), std::string::npos);
+  EXPECT_NE(without("\"captured\"", "\"caught\"").find("captured"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace stepcast
