@@ -31,8 +31,7 @@ Expected<Asked> asked_of(const Arguments& arguments) {
   w.weights = arguments.value("--weights"), w.cache = arguments.value("--kv");
   w.products = arguments.value("--products");
   w.gpus = number_of(arguments, "--gpus", 0);
-  w.tp = number_of(arguments, "--tp", 1), w.pp = number_of(arguments, "--pp", 1),
-  w.ep = number_of(arguments, "--ep", 1);
+  w.tp = number_of(arguments, "--tp", 1), w.pp = number_of(arguments, "--pp", 1);
   asked.prompt = number_of(arguments, "--prompt", 0), asked.output = number_of(arguments, "--output", 0);
   asked.cached = number_of(arguments, "--cached", 0), asked.context = number_of(arguments, "--context", 0);
   asked.batch = number_of(arguments, "--batch", 1);
@@ -183,7 +182,6 @@ std::span<const Flag> infer_flags() {
       {.name = "--kv", .value = "TYPE", .group = hardware, .doc = "number type of the cache (default bf16)"},
       count("--gpus", split, "GPUs of one replica (default tp x pp)", 10'000'000),
       count("--tp", split, "tensor parallel ways", 32'768), count("--pp", split, "pipeline stages", 32'768),
-      count("--ep", split, "expert parallel ways, over the same GPUs", 32'768),
       {.name = "--phase",
           .value = "PHASE",
           .group = work,

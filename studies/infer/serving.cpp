@@ -72,10 +72,9 @@ Expected<run::Scenario> scenario_of(
   TRY(say("tp", wishes.tp, "--tp"));
   TRY(say("pp", wishes.pp, "--pp"));
   if (request.network->row.experts.count > 0 && wishes.ep == 1) TRY(say("etp", wishes.tp, "--tp"));
-  if (wishes.ep > 1) {
-    TRY(say("ep", wishes.ep, "--ep"));
-    TRY(say("etp", 1, "--ep"));
-  }
+  if (wishes.ep > 1)
+    return fail("parallel", fmt::format("experts spread over {} ranks are not forecast", wishes.ep),
+        "ep 1, where every rank has a part of each expert");
   TRY(request.say("sp", "off", "--sp"));
   TRY(say("zero", 0, "--zero"));
   TRY(say("micro_batch", 1, "--batch"));
