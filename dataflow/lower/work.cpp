@@ -213,8 +213,11 @@ KernelWork attention(const FuseContext& c, const PlacedItem& item) {
     if (!contains(op.whole_loops, loop)) points *= local_extent(c.network, loop, c.splits[item.op], c.mesh);
   const double keys = local_extent(c.network, op.key_loop, c.splits[item.op], c.mesh);
   const double beside = mean_compressed(op.beside, static_cast<std::int64_t>(keys));
-  const double queries = local_extent(c.network, op.query_loop, c.splits[item.op], c.mesh);
-  const double seen = seen_keys(op, keys, queries) + beside, walked = std::max(seen, walked_keys(op, keys) + beside);
+  // Of the whole sequence: a rank that has a part of the queries has one like all others.
+  const auto asked = static_cast<double>(c.network.dims[op.query_loop].extent),
+             all = static_cast<double>(c.network.dims[op.key_loop].extent);
+  const double seen = seen_keys(op, keys, asked * keys / all) + beside,
+               walked = std::max(seen, walked_keys(op, keys) + beside);
   points *= walked / keys;
   // Forward: Q K and P V. Backward: five products instead of two (scores again, dV, dP, dQ, dK).
   const double query = static_cast<double>(c.network.dims[op.inputs.front().loops.back()].extent),

@@ -75,6 +75,16 @@ TEST(Infer, NewPositionsSeeThoseInTheCache) {
   EXPECT_DOUBLE_EQ(part_of(one, "attn.core")->flops.value(), 32.0 * 2 * 7 * 104 * 32 * 128 * 4);
 }
 
+/// The part of the queries that a rank has is not the last one: ranks of a split sequence do what one rank does.
+TEST(Infer, QueriesOfASplitSequenceAreNotItsLast) {
+  const auto executed = [](const char* cp) {
+    const auto ran = run_line(std::string("predict llama3-8b --gpus 8 --seq 32768 --global-batch 8 --json --cp ") + cp);
+    const auto answer = nlohmann::json::parse(ran.out);
+    return answer.at("hfu").get<double>() * answer.at("step_time_s").get<double>();
+  };
+  EXPECT_NEAR(executed("4") / executed("1"), 1, 0.01);
+}
+
 TEST(Infer, MoreWorkTakesLonger) {
   const Serving s = serving("llama3-8b", "dgx-h100", 1), wide = serving("llama3-70b", "dgx-h100", 8);
   const auto word = [](const Serving& on, std::int64_t batch, std::int64_t context) {
