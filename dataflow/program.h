@@ -3,12 +3,14 @@
 // All sizes are per rank; times do not exist yet.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "dataflow/attended_keys.h"
 #include "model/machine/machine.h"
 #include "model/network/operator.h"
 #include "model/base/units.h"
@@ -49,6 +51,7 @@ struct KernelWork {
   double sequences = 0, queries = 0;      ///< attention: of each head, and of each sequence
   double heads = 0, kv_heads = 0;         ///< attention
   double walked = 0;                      ///< attention in a window or chunks: keys that the kernel walks for a query
+  KeyReach key_reach;                     ///< attention
   bool backward = false;                  ///< attention and scans: the backward kernel
   ScanShape scan;
   double element_bytes = 2;  ///< of the operands, chooses the tensor-core rate with Program::precision
@@ -182,6 +185,21 @@ struct StageEdge {
   std::optional<Move> gather;
 };
 
+/// What a rank keeps of a sequence between iterations.
+struct CacheLine {
+  double bytes_per_position = 0;
+  std::int64_t reach = 0;  ///< positions further back are let go; 0: all are kept
+  friend bool operator==(const CacheLine&, const CacheLine&) = default;
+};
+/// Of a sequence of so many positions.
+inline double cache_bytes(const std::vector<CacheLine>& caches, double positions) {
+  double bytes = 0;
+  for (const CacheLine& line : caches)
+    bytes +=
+        line.bytes_per_position * (line.reach > 0 ? std::min(positions, static_cast<double>(line.reach)) : positions);
+  return bytes;
+}
+
 /// Facts about the plan that a user must be told: repeated work, padding, assumed balance.
 struct Note {
   std::string text;
@@ -206,8 +224,7 @@ struct Program {
   double bytes_per_optimizer_element = 0;  ///< memory traffic of the optimizer per element it updates
   double bytes_per_gradient_element = 0;   ///< of the gradient-norm read
   bool routed_rows = false;                ///< rows go where data sends them: their load is an expectation
-  double cache_bytes = 0;                  ///< of one rank, kept for all sequences of an iteration; its positions
-  double cache_positions = 0;              ///< are so many in each sequence
+  std::vector<CacheLine> caches;           ///< of one rank of the fullest stage, for each sequence
   bool unlike_measured = false;            ///< no step that was fitted on had such a network: two-sided, or of numbers
   double recompute_layers = 0;             ///< reported
   std::vector<Note> notes;

@@ -1,6 +1,9 @@
 #include "model/engine.h"
 
 #include <algorithm>
+#include <type_traits>
+
+#include <fmt/format.h>
 
 #include "model/base/row_text.h"
 #include "model/machine/plausible.h"
@@ -10,7 +13,23 @@ namespace {
 
 constexpr Choice<CacheRule> rule_names[] = {{"of total", CacheRule::of_total}, {"of free", CacheRule::of_free}};
 
+constexpr Choice<ExpertExchange> exchange_names[] = {
+    {"rows", ExpertExchange::rows}, {"gather", ExpertExchange::gather}};
+
 constexpr IntegerRange positions{1, 1'000'000};
+
+constexpr std::size_t most_fitted = 3;
+
+template <auto member> double figure(const Engine::Tuning& tuning) {
+  if constexpr (std::is_same_v<std::remove_cvref_t<decltype(tuning.*member)>, double>) return tuning.*member;
+  else return (tuning.*member).value();
+}
+template <auto member> void put_figure(Engine::Tuning& tuning, double value) {
+  tuning.*member = std::remove_cvref_t<decltype(tuning.*member)>(value);
+}
+template <auto member> constexpr TuningFigure figure_row(std::string_view name, double low, double high) {
+  return {name, low, high, figure<member>, put_figure<member>};
+}
 
 constexpr auto tuning_members = [](auto& file, auto& tuning) {
   file.rare("architecture", tuning.architecture);
@@ -21,13 +40,20 @@ constexpr auto tuning_members = [](auto& file, auto& tuning) {
   file.read("host_per_launch", tuning.host_per_launch, Zero::allowed);
   file.read("host_per_iteration", tuning.host_per_iteration, Zero::allowed);
   file.read("host_per_sequence", tuning.host_per_sequence, Zero::allowed);
+  file.rare("fitted", tuning.fitted);
   file.read("p10", tuning.spread.p10, NumberRange{0.01, 1});
   file.read("p90", tuning.spread.p90, NumberRange{1, 100});
 };
 constexpr auto read_tunings = [](JsonObject& file, std::vector<Engine::Tuning>& tunings) {
   for (const JsonObject& object : file.objects("tunings")) {
     RowReader row(object);
-    tuning_members(row, tunings.emplace_back());
+    Engine::Tuning& tuning = tunings.emplace_back();
+    tuning_members(row, tuning);
+    row.require(tuning.fitted.size() <= most_fitted, "fitted", fmt::format("{} figures", tuning.fitted.size()),
+        fmt::format("at most {}: more would fit what iterations do not show", most_fitted));
+    for (const std::string& name : tuning.fitted)
+      row.require(find_figure(name) != nullptr, "fitted", fmt::format("no figure '{:.40}' of a tuning", name),
+          "kernels, products, keys_read_again, host_per_launch, host_per_iteration, host_per_sequence");
   }
   const bool others =
       std::ranges::any_of(tunings, [](const auto& row) { return row.architecture.empty() && row.products_in.empty(); });
@@ -47,8 +73,10 @@ constexpr auto engine_members = [](auto& file, auto& engine) {
   file.optional("most_captured", engine.most_captured, IntegerRange{0, 1'000'000});
   file.reading(read_tunings, engine.tunings);
   file.writing(write_tunings, engine.tunings);
+  file.rare("splits_keys_below", engine.splits_keys_below, NumberRange{0, 1e9});
   file.optional("host_beside", engine.host_beside);
   file.read("most_positions", engine.most_positions, positions);
+  file.rare_choice("exchange", engine.exchange, exchange_names);
   file.rare("same_experts", engine.same_experts);
   file.optional("ends_at_positions", engine.ends_at_positions);
   file.read("cache_block", engine.cache_block, positions);
@@ -67,6 +95,23 @@ Expected<Engine> read_engine(const std::string& text, const std::string& where) 
 }
 
 std::string write_engine(const Engine& engine) { return row_json(engine, engine_members); }
+
+std::span<const TuningFigure> tuning_figures() {
+  using Tuning = Engine::Tuning;
+  static constexpr TuningFigure rows[] = {figure_row<&Tuning::kernels>("kernels", 0.4, 4),
+      figure_row<&Tuning::products>("products", 0.5, 20),
+      figure_row<&Tuning::keys_read_again>("keys_read_again", 1e-3, 1),
+      figure_row<&Tuning::host_per_launch>("host_per_launch", 1e-7, 1e-4),
+      figure_row<&Tuning::host_per_iteration>("host_per_iteration", 1e-6, 5e-2),
+      figure_row<&Tuning::host_per_sequence>("host_per_sequence", 1e-7, 1e-3)};
+  return rows;
+}
+
+const TuningFigure* find_figure(std::string_view name) {
+  for (const TuningFigure& row : tuning_figures())
+    if (row.name == name) return &row;
+  return nullptr;
+}
 
 const Engine::Tuning* find_tuning(
     const Engine& engine, const std::string& architecture, const std::string& products_in) {

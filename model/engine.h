@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "model/base/error.h"
@@ -12,6 +14,12 @@
 #include "model/stack.h"
 
 namespace stepcast {
+
+/// How tokens come to experts on ranks that have other sequences.
+enum class ExpertExchange : std::uint8_t {
+  rows,    ///< all-to-all of the rows that each expert takes, and back (DeepEP)
+  gather,  ///< every rank sees all tokens, and what its experts made is summed back
+};
 
 /// Of what the cache gets its share.
 enum class CacheRule : std::uint8_t {
@@ -32,17 +40,20 @@ struct Engine {
     std::string architecture, products_in;
     double kernels = 1;   ///< its kernels' time over the laws'
     double products = 1;  ///< of products, the time of their FLOPs over the law's, beside that
-    /// of the keys that kernels of 2023 and 2024 read for each query head by itself, the share that no cache holds;
-    /// they do so where sequences x heads are more than 512 (vllm-project/vllm 0.4, attention/ops/paged_attn.py,
-    /// use_v1)
+    /// of the keys that kernels of 2023 and 2024 read for each query head by itself, the share that no cache holds
     double keys_read_again = 0;
     Seconds host_per_launch;  ///< of what is not captured
     Seconds host_per_iteration, host_per_sequence;
+    std::vector<std::string> fitted;  ///< names of the figures above that were: at most three
     Spread spread{0.6, 1.7};  ///< measured over forecast iterations, 10th and 90th percentile, each network left out
   };
   std::vector<Tuning> tunings;
+  /// kernels that split the keys of a sequence, and share them among query heads, run up to so many sequences x heads
+  /// (vllm-project/vllm 0.4, attention/ops/paged_attn.py, use_v1: 512); 0: never
+  double splits_keys_below = 0;
   bool host_beside = false;            ///< the host prepares the next iteration while the GPU works
   std::int64_t most_positions = 8192;  ///< that one iteration takes of prompts
+  ExpertExchange exchange = ExpertExchange::gather;
   /// every token takes the same experts, as with made-up weights: its static batches of 16 sequences of Mixtral take as
   /// long as those of one
   bool same_experts = false;
@@ -55,6 +66,16 @@ struct Engine {
 
 Expected<Engine> read_engine(const std::string& text, const std::string& where);
 std::string write_engine(const Engine& engine);
+
+/// A figure of a tuning that may be fitted, and where it is looked for.
+struct TuningFigure {
+  std::string_view name;
+  double low, high;  ///< base units
+  double (*get)(const Engine::Tuning&);
+  void (*put)(Engine::Tuning&, double);
+};
+std::span<const TuningFigure> tuning_figures();
+const TuningFigure* find_figure(std::string_view name);  ///< nullptr: no such
 
 /// Of that architecture and number type, else of the architecture, else of all others; never null in a row that was
 /// read.

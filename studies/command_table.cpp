@@ -269,9 +269,11 @@ const std::vector<Command>& command_rows() {
                    "from such\n"
                    "files themselves, with the errors of forecasts of what was held out. runs takes logs of training "
                    "jobs (Megatron, NeMo,\n"
-                   "torchtitan, DeepSpeed) or records of measured steps and fits what no kernel shows. show prints a "
-                   "profile's roofs, laws\n"
-                   "and errors; compare what changed between two: a driver, a card.",
+                   "torchtitan, DeepSpeed) or records of measured steps and fits what no kernel shows. engines takes records "
+                   "of serving\n"
+                   "and fits the tunings of engines. show prints a profile's roofs, laws and errors; compare what "
+                   "changed between two: a\n"
+                   "driver, a card.",
           .least_words = 1,
           .most_words = 100'001,
           .flags = calibrate_flags(),

@@ -48,7 +48,7 @@ class Lowering {
     BatchShape shape{batch.sequences_per_micro_batch, batch.sequence, bytes, bytes, plan_.lora_rank, stack_.loss_bytes};
     if (plan_.cache) {
       TRY(check_servable());
-      shape.serves = true, shape.cached = plan_.cache->cached, shape.cache_bytes = plan_.cache->element_bytes;
+      shape.serves = true, shape.cached = cached(), shape.cache_bytes = plan_.cache->element_bytes;
     }
     network_ = build_network(spec_, shape, stack_.attention);
     TRY(placed_, place(network_, parsed_.program.meshes, parsed_.statements, plan_.gpus,
@@ -170,23 +170,31 @@ class Lowering {
     return {};
   }
 
-  /// Of the fullest stage. A window's keys are kept as far as it reaches.
+  std::int64_t cached() const { return plan_.cache ? plan_.cache->cached : 0; }
+
+  /// Of the fullest stage, by all that its sequences could ever hold.
   void count_cache() {
-    out_.cache_positions = static_cast<double>(network_.dims[network_.find_dim("t")].extent);
+    constexpr double far = 1e9;
     for (const Chunk& chunk : out_.chunks) {
-      double bytes = 0;
-      for (const BlockRun& run : chunk.runs) bytes += static_cast<double>(run.count) * cache_of(run.block);
-      out_.cache_bytes = std::max(out_.cache_bytes, bytes);
+      std::vector<CacheLine> lines;
+      for (const BlockRun& run : chunk.runs) add_cache(run, lines);
+      if (cache_bytes(lines, far) > cache_bytes(out_.caches, far)) out_.caches = std::move(lines);
     }
   }
-  double cache_of(int block) const {
-    double bytes = 0, share = 1;
-    for (const Operator& op : network_.blocks[block].operators)
-      if (op.kind == OperatorKind::attention && op.domain == Domain::window)
-        share = std::min(1.0, static_cast<double>(op.reach) / out_.cache_positions);
-    for (const Copy& copy : placed_.blocks[block].copies)
-      if (copy.parent < 0 && network_.tensors[copy.tensor].role == TensorRole::cache) bytes += share * copy.bytes;
-    return bytes;
+  /// A window's keys are kept as far as it reaches.
+  void add_cache(const BlockRun& run, std::vector<CacheLine>& lines) const {
+    CacheLine line;
+    for (const Operator& op : network_.blocks[run.block].operators)
+      if (op.kind == OperatorKind::attention && op.domain == Domain::window) line.reach = op.reach;
+    for (const Copy& copy : placed_.blocks[run.block].copies) {
+      if (copy.parent >= 0 || network_.tensors[copy.tensor].role != TensorRole::cache) continue;
+      const auto positions = static_cast<double>(network_.dims[network_.find_dim("t")].extent * plan_.micro_batch);
+      line.bytes_per_position += static_cast<double>(run.count) * copy.bytes / positions;
+    }
+    if (line.bytes_per_position == 0) return;
+    const auto same = std::ranges::find(lines, line.reach, &CacheLine::reach);
+    if (same != lines.end()) same->bytes_per_position += line.bytes_per_position;
+    else lines.push_back(line);
   }
 
   void share(const WeightChain& chain) {
@@ -210,7 +218,7 @@ class Lowering {
   }
 
   void fill_chunks() {
-    layers_.kinds = layer_kinds(spec_, network_.dims[network_.find_dim("s")].extent).of_layer;
+    layers_.kinds = layer_kinds(spec_, network_.dims[network_.find_dim("s")].extent + cached()).of_layer;
     for (std::size_t b = 0; b < network_.blocks.size(); ++b)
       if (network_.blocks[b].place != Block::Place::layers)
         (network_.blocks[b].place == Block::Place::first ? layers_.before : layers_.after)

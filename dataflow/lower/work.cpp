@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "dataflow/attended_keys.h"
 #include "dataflow/lower/fuse.h"
 #include "model/base/contains.h"
 
@@ -160,29 +161,6 @@ double causal_imbalance(const FuseContext& c, int o) {
   return balanced ? 1 : 2 - 1 / parts;
 }
 
-/// Fused kernels take queries and keys in blocks of so many, and all of a block that a window touches
-/// (Dao-AILab/flash-attention 0251105, csrc/flash_attn/src/flash_fwd_kernel.h, n_block_min: a query block of kBlockM
-/// begins at key (m kBlockM - W) / kBlockN; both are 128 at head sizes up to 64, 64 to 128 beyond).
-constexpr double attention_block = 128;
-
-/// Keys that a kernel walks for a query, the mean over all.
-double walked_keys(const Operator& op, double keys) {
-  const auto all = static_cast<std::int64_t>(keys);
-  const double seen = mean_keys(op.domain, op.reach, all);
-  if (op.domain == Domain::all || op.domain == Domain::causal || op.domain == Domain::chosen) return seen;
-  if (op.domain == Domain::tile) return std::min(std::ceil(seen / attention_block) * attention_block, keys);
-  return std::min(seen + attention_block, mean_keys(op.domain == Domain::band ? Domain::all : Domain::causal, 0, all));
-}
-
-/// Keys that a query sees, the mean. Where there are fewer queries than keys they are the last ones: those before them
-/// were asked in earlier iterations.
-double seen_keys(const Operator& op, double keys, double queries) {
-  const auto all = static_cast<std::int64_t>(keys), before = all - static_cast<std::int64_t>(queries);
-  const double mean = mean_keys(op.domain, op.reach, all);
-  if (op.domain == Domain::all || op.domain == Domain::tile || before <= 0 || queries < 1) return mean;
-  return (keys * mean - static_cast<double>(before) * mean_keys(op.domain, op.reach, before)) / queries;
-}
-
 /// Queries are [b, s, heads..., d], keys [b, t, heads of their own..., d].
 void add_heads(const FuseContext& c, const PlacedItem& item, KernelWork& work) {
   const Operator& op = c.block.operators[item.op];
@@ -212,12 +190,11 @@ KernelWork attention(const FuseContext& c, const PlacedItem& item) {
   for (int loop : loops_of(op))
     if (!contains(op.whole_loops, loop)) points *= local_extent(c.network, loop, c.splits[item.op], c.mesh);
   const double keys = local_extent(c.network, op.key_loop, c.splits[item.op], c.mesh);
-  const double beside = mean_compressed(op.beside, static_cast<std::int64_t>(keys));
   // Of the whole sequence: a rank that has a part of the queries has one like all others.
   const auto asked = static_cast<double>(c.network.dims[op.query_loop].extent),
              all = static_cast<double>(c.network.dims[op.key_loop].extent);
-  const double seen = seen_keys(op, keys, asked * keys / all) + beside,
-               walked = std::max(seen, walked_keys(op, keys) + beside);
+  work.key_reach = {op.domain, op.reach, op.beside};
+  const auto [seen, walked] = attended_keys(work.key_reach, keys, asked * keys / all);
   points *= walked / keys;
   // Forward: Q K and P V. Backward: five products instead of two (scores again, dV, dP, dQ, dK).
   const double query = static_cast<double>(c.network.dims[op.inputs.front().loops.back()].extent),
@@ -318,13 +295,13 @@ bool hands_gradient_on(const FuseContext& c, const PlacedItem& item) {
          (function == "add" || function == "bias");
 }
 
-/// Reads from outside plus writes to outside; what stays inside the launch costs nothing.
 /// Of a tensor that an operator writes: behind what stands in a cache the new rows alone.
 double written_share(const FuseContext& c, const Operator& op) {
   if (c.network.tensors[op.output.tensor].role != TensorRole::cache) return 1;
   return c.network.elements(op.inputs[0].tensor) / c.network.elements(op.output.tensor);
 }
 
+/// Reads from outside plus writes to outside; what stays inside the launch costs nothing.
 bool add_pointwise(const FuseContext& c, const std::vector<const PlacedItem*>& members, const std::vector<int>& root,
     const std::vector<char>& read_outside, std::vector<KernelWork>& works) {
   std::vector<int> written, read;

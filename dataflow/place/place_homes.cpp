@@ -221,9 +221,9 @@ void BlockPlacer::pass_partials(int o) {
     if (!home_known_[tensor]) resolve_home(tensor);
     for (std::size_t a = 0; a < mesh_.atoms.size(); ++a) {
       if (home_[tensor].at[a] != partial_sum) continue;
-      const bool through =
-          splits_[o].loop[a] < 0 && (op.kind == OperatorKind::einsum || op.function == "add" ||
-                                        op.function == "scale" || op.function == "dropout" || op.function == "rope");
+      const bool through = splits_[o].loop[a] < 0 && (op.kind == OperatorKind::einsum || op.function == "add" ||
+                                                         op.function == "scale" || op.function == "dropout" ||
+                                                         op.function == "rope" || (op.function == "combine" && i == 0));
       if (!through) {
         set_error({block_.name + "/" + op.name,
             fmt::format("{} is Partial on {} here, and operator {} is not linear in it there",

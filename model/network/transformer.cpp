@@ -164,7 +164,7 @@ void TransformerBuilder::build() {
 }
 
 void TransformerBuilder::layers(Block::Place place) {
-  const LayerKinds all = layer_kinds(whole_, whole_.images > 0 ? whole_.sequence : batch_.positions);
+  const LayerKinds all = layer_kinds(whole_, whole_.images > 0 ? whole_.sequence : batch_.positions + batch_.cached);
   for (std::size_t kind = 0; kind < all.kinds.size(); ++kind) {
     layer(all.kinds[kind], all.count(kind), place);
     if (place == Block::Place::layers) net_.blocks.back().kind = static_cast<int>(kind);

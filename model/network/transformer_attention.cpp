@@ -2,13 +2,6 @@
 #include "model/network/transformer_builder.h"
 
 namespace stepcast {
-namespace {
-
-/// Iterations of so few positions read the latent cache itself; with more, keys and values are made of it again
-/// (vllm-project/vllm v1/attention/backends/mla/common.py: decode of a sequence has its speculated words in it).
-constexpr std::int64_t absorbed_queries = 8;
-
-}  // namespace
 
 /// From x's last dim to heads, for each of its rows.
 int TransformerBuilder::projection(const std::string& letter, int x, std::vector<int> heads) {
@@ -265,7 +258,7 @@ int TransformerBuilder::latent_attention(int x, LayerKind kind) {
   if (cq >= 0) cq = norm("attn.norm.cq", cq, tags);
   if (spec_->sparse.top_k > 0)
     return sparse_core(x, cq, norm("attn.norm.ckv", ckv, tags), rope("kr", kr_raw), kind.picked);
-  const bool absorbs = batch_.serves && batch_.positions <= absorbed_queries;
+  const bool absorbs = batch_.serves && batch_.positions <= absorbed_positions(*spec_);
   const int q = absorbs ? -1 : cq >= 0 ? latent_up("Q", cq, lq_, {g_, r_, d_}) : projection("Q", x, {g_, r_, d_});
   int latent = norm("attn.norm.ckv", ckv, tags), turned = -1;
   if (batch_.serves) {

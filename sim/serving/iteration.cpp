@@ -1,179 +1,299 @@
 #include "sim/serving/iteration.h"
 
 #include <algorithm>
-#include <cmath>
+#include <functional>
+#include <type_traits>
 
+#include <boost/container_hash/hash.hpp>
 #include <fmt/format.h>
-
-#include "model/profile/kernel_law.h"
 
 namespace stepcast::sim {
 namespace {
 
-using dataflow::KernelClass, dataflow::KernelWork, dataflow::Move, dataflow::MoveKind, dataflow::Program;
+using dataflow::BlockRun, dataflow::Chunk, dataflow::Item, dataflow::KernelClass, dataflow::KernelWork, dataflow::Move,
+    dataflow::Program, dataflow::ProgramBlock, dataflow::StageEdge;
 
-/// Experts that rows reach, and the rows of each of them: of E experts T tokens that choose k each leave one alone with
-/// a probability of (1 - k / E)^T.
-GemmQuery of_experts(GemmQuery query, double experts, double tokens, double choices) {
-  const double hit = 1 - std::pow(1 - std::min(1.0, choices / experts), tokens);
-  query.batch *= hit;
-  query.m = std::max(1.0, tokens * choices / (experts * hit));
-  return query;
+double runs_of(const Program& program, int block) {
+  double runs = 0;
+  for (const Chunk& chunk : program.chunks)
+    for (const BlockRun& run : chunk.runs)
+      if (run.block == block) runs += static_cast<double>(run.count);
+  return runs;
 }
 
-Price price_of(const KernelTime& time, const char* law) {
-  return {time.time, time.source, time.spread, law, time.extrapolated, 0};
+/// Blocks in the order of their first run.
+std::vector<int> blocks_in_order(const Program& program) {
+  std::vector<int> order;
+  for (const Chunk& chunk : program.chunks)
+    for (const BlockRun& run : chunk.runs)
+      if (std::ranges::find(order, run.block) == order.end()) order.push_back(run.block);
+  return order;
 }
 
-std::string shape_of(const KernelWork& work) {
-  switch (work.kernel) {
-    case KernelClass::gemm: return fmt::format("{:.0f} x {:.0f} x {:.0f}", work.m, work.n, work.k);
-    case KernelClass::attention:
-      return fmt::format("{:.0f} x {:.0f} queries, {:.0f} keys", work.sequences, work.queries, work.sequence);
-    default: return "pointwise";
+tl::unexpected<Error> differ(const std::string& label) {
+  return fail("iteration", fmt::format("{} is another kernel for other rows", label), "rows of one kind");
+}
+
+/// The same kernel or move of all Programs.
+template <class Thing> struct Samples {
+  const Thing &one, &twice_as_many, &twice_as_long, &further;
+  const Rows& rows;
+
+  template <class Value> [[nodiscard]] Affine through(const Value& value) const {
+    return affine_through({value(one), value(twice_as_many), value(twice_as_long), value(further)}, rows);
   }
+  [[nodiscard]] bool all(const std::function<bool(const Thing&)>& same) const {
+    return same(twice_as_many) && same(twice_as_long) && same(further);
+  }
+};
+
+Expected<PackedLine> line_of(const Samples<KernelWork>& samples, RowKind kind) {
+  const KernelWork& work = samples.one;
+  const bool same = samples.all([&](const KernelWork& other) {
+    return other.label == work.label && other.kernel == work.kernel && other.n == work.n && other.k == work.k &&
+           other.batch == work.batch && other.heads == work.heads;
+  });
+  if (!same) return differ(work.label);
+  PackedLine line;
+  line.label = work.label;
+  line.work = work;
+  PackedLine::Shares shares;
+  shares.rows = samples.through([](const KernelWork& w) { return w.m; });
+  shares.bytes = samples.through([](const KernelWork& w) { return w.bytes.value(); });
+  shares.flops = samples.through([](const KernelWork& w) { return w.flops.value(); });
+  line.shares[static_cast<std::size_t>(kind)] = shares;
+  if (line.attends()) {
+    line.queries_share = work.queries / samples.rows.positions;
+    line.keys_share = work.sequence / (samples.rows.cached + samples.rows.positions);
+    const auto keys = dataflow::attended_keys(work.key_reach, work.sequence, samples.rows.positions * line.keys_share);
+    line.flops_per_pair = work.flops.value() / (work.sequences * work.queries * keys.walked);
+  }
+  return line;
 }
+
+Expected<PackedLine> line_of(const Samples<Move>& samples, const Program& program, RowKind kind) {
+  const Move& move = samples.one;
+  if (!samples.all([&](const Move& other) { return other.label == move.label && other.kind == move.kind; }))
+    return differ(move.label);
+  PackedLine line;
+  line.label = move.label;
+  line.move = move;
+  line.group = program.groups[move.group];
+  PackedLine::Shares shares;
+  shares.rows = samples.through([](const Move& m) { return m.local_before.value(); });
+  shares.bytes = samples.through([](const Move& m) { return m.received.value(); });
+  line.shares[static_cast<std::size_t>(kind)] = shares;
+  return line;
+}
+
+/// Lines of one block in Programs of both kinds of rows are one kernel where they have one name and shape.
+bool same_kernel(const PackedLine& a, const PackedLine& b) {
+  if (a.label != b.label || a.work.has_value() != b.work.has_value() || a.calls != b.calls) return false;
+  if (!a.work) return a.group == b.group && a.move.kind == b.move.kind;
+  return a.work->kernel == b.work->kernel && a.work->n == b.work->n && a.work->k == b.work->k &&
+         a.work->batch == b.work->batch && a.work->heads == b.work->heads && a.work->kv_heads == b.work->kv_heads &&
+         a.work->head_dim == b.work->head_dim && !a.attends();
+}
+
+Source weaker(Source a, Source b) { return std::max(a, b); }
 
 }  // namespace
 
-IterationCost::IterationCost(
-    const CostModel& moves, const Profile& profile, const Engine& engine, const IterationTypes& types)
-    : moves_(&moves), profile_(&profile), engine_(&engine),
-      tuning_(find_tuning(engine, moves.machine().gpu.architecture, to_text(types.products))), types_(types) {}
-
-Price IterationCost::product(const KernelWork& work, const Program& program) const {
-  const Precision precision = work.keeps_width ? Precision::bf16 : types_.products;
-  GemmQuery query{work.m, work.n, work.k, work.batch, precision, types_.block_scaled && !work.keeps_width};
-  if (work.experts > 0)
-    query = of_experts(query, work.experts, engine_->same_experts ? 1 : program.tokens_per_step, program.choices);
-  if (work.experts > 0 && engine_->same_experts) query.m = std::max(1.0, program.tokens_per_step);
-  const auto asked = [&]() -> std::optional<KernelTime> {
-    const RooflineLaw* law = find_gemm(*profile_, query.precision, query.block_scaled);
-    if (law == nullptr) return std::nullopt;
-    if (tuning_->products == 1) return gemm_time(*law, profile_->units, query);
-    RooflineLaw slower = *law;
-    slower.compute = law->compute / tuning_->products;
-    return gemm_time(slower, profile_->units, query);
-  };
-  auto time = asked();
-  if (!time) {
-    query.precision = Precision::bf16, query.block_scaled = false;
-    time = asked();
-  }
-  if (!time) return moves_->work(work);
-  // Weights that are narrower than what is multiplied: their bytes are saved, at the rate of the wide product's.
-  const double saved = operand_bytes(query.precision) - types_.weight_bytes;
-  if (!work.keeps_width && saved > 0) {
-    const double share = 1 - saved * query.batch * query.n * query.k / bytes_of(query).value();
-    if (time->bound == Bound::memory) time->time = time->time * std::max(0.1, share);
-  }
-  return price_of(*time, "gemm");
+Seconds kernel_time(const IterationSums& sums, const Engine::Tuning& tuning) {
+  return (sums.kernels + sums.rereads * tuning.keys_read_again) * tuning.kernels;
 }
 
-/// Sequences x heads from which kernels that do not always split the keys do not.
-constexpr double split_below = 512;
+Seconds elapsed(const IterationSums& sums, const Engine& engine, const Engine::Tuning& tuning) {
+  const Seconds busy = std::max(kernel_time(sums, tuning) + sums.moves, tuning.host_per_launch * sums.launched);
+  const Seconds before = tuning.host_per_iteration + tuning.host_per_sequence * sums.sequences;
+  return engine.host_beside ? std::max(busy, before) : busy + before;
+}
 
-/// The engine's own kernels, of whatever release, else vLLM's; "": anybody's.
-std::string_view IterationCost::software_of(AttentionPass pass) const {
-  for (const std::string_view whose : {std::string_view(engine_->kernels), std::string_view("vllm")})
-    for (const AttentionLaw& law : profile_->attention_kernels)
-      if (law.decode == (pass == AttentionPass::decode) && law.refinement.software.starts_with(whose))
-        return law.refinement.software;
+Expected<IterationForm> IterationForm::of(const RowPrograms& words) {
+  IterationForm form;
+  TRY(form.add(words, RowKind::words));
+  return form;
+}
+
+Expected<IterationForm> IterationForm::of(const RowPrograms& words, double most_words, const RowPrograms& prompts) {
+  IterationForm form;
+  form.most_words_ = most_words;
+  TRY(form.add(words, RowKind::words));
+  TRY(form.add(prompts, RowKind::prompts));
+  return form;
+}
+
+Expected<void> IterationForm::add(const RowPrograms& programs, RowKind kind) {
+  const Program &one = programs.one, &two = programs.twice_as_many, &twice = programs.twice_as_long,
+                &further = programs.further ? *programs.further : one;
+  std::size_t after = 0;  // lines of this kind alone come behind the one before them
+  const auto put = [&](PackedLine line, std::size_t from) {
+    if (kind == RowKind::prompts)
+      for (std::size_t i = from; i < lines_.size(); ++i)
+        if (!lines_[i].shares[1] && same_kernel(lines_[i], line)) {
+          lines_[i].shares[1] = line.shares[1];
+          after = i + 1;
+          return;
+        }
+    if (kind == RowKind::words) after = lines_.size();
+    lines_.insert(lines_.begin() + static_cast<std::ptrdiff_t>(after), std::move(line));
+    ++after;
+  };
+  for (const int b : blocks_in_order(one)) {
+    const ProgramBlock* blocks[] = {&one.blocks[b], &two.blocks[b], &twice.blocks[b], &further.blocks[b]};
+    const std::size_t from = after;
+    for (const ProgramBlock* block : blocks)
+      if (block->forward.size() != blocks[0]->forward.size()) return differ(block->name);
+    for (const Item& item : blocks[0]->forward) {
+      const auto samples = [&](auto list) {
+        const auto& of = [&](int program) -> const auto& { return (blocks[program]->*list)[item.index]; };
+        return Samples<std::remove_cvref_t<decltype(of(0))>>{of(0), of(1), of(2), of(3), programs.rows};
+      };
+      if (item.is_move && blocks[0]->moves[item.index].group < 0) continue;
+      auto line = item.is_move ? line_of(samples(&ProgramBlock::moves), one, kind)
+                               : line_of(samples(&ProgramBlock::works), kind);
+      if (!line) return tl::unexpected(line.error());
+      line->calls = runs_of(one, b);
+      for (const auto& shares : line->shares)
+        counts_keys_ = counts_keys_ || (shares && !line->attends() && shares->rows.per_key != 0);
+      put(std::move(*line), from);
+    }
+  }
+  for (std::size_t e = 0; e < one.edges.size(); ++e) {
+    if (one.edges[e].bytes.value() <= 0) continue;
+    PackedLine line;
+    line.label = "boundary";
+    line.calls = 1;
+    line.move.kind = dataflow::MoveKind::send_recv;
+    line.rank_distance = one.edges[e].rank_distance;
+    const Samples<StageEdge> edges{one.edges[e], two.edges[e], twice.edges[e], further.edges[e], programs.rows};
+    const Affine bytes = edges.through([](const StageEdge& edge) { return edge.bytes.value(); });
+    line.shares[static_cast<std::size_t>(kind)] = PackedLine::Shares{bytes, bytes, {}};
+    put(std::move(line), 0);
+  }
+  caches_ = one.caches;
+  choices_ = one.choices;
+  tokens_per_position_ = one.tokens_per_step / (programs.rows.sequences * programs.rows.positions);
+  for (const Chunk& chunk : one.chunks) {
+    double parameters = 0;
+    for (const BlockRun& run : chunk.runs)
+      parameters += static_cast<double>(run.count) * one.blocks[run.block].parameters;
+    parameters_ = std::max(parameters_, parameters);
+  }
   return {};
 }
 
-Price IterationCost::attention(const KernelWork& work) const {
-  AttentionQuery query;
-  query.batch = work.sequences, query.queries = work.queries, query.keys = work.sequence;
-  query.heads = work.heads, query.kv_heads = work.kv_heads, query.head_dim = work.head_dim;
-  query.precision = types_.attention;
-  if (work.walked > 0) query.keys = std::max(work.queries, std::min(work.sequence, work.walked));
-  query.pass = work.queries <= 1 ? AttentionPass::decode : AttentionPass::forward;
-  const bool whole = query.pass == AttentionPass::decode && query.batch * query.heads > split_below;
-  const double again = whole ? 1 + tuning_->keys_read_again * (query.heads / query.kv_heads - 1) : 1;
-  auto time = attention_time(*profile_, query, software_of(query.pass));
-  if (!time) {  // nobody timed decoding here: its bytes, as any kernel's
-    const Seconds streamed = memory_time(profile_->memory, bytes_of(query)).time;
-    return {streamed * again, Source::assumed, profile_->memory.spread, "memory stream", false, 0};
-  }
-  // Tables ask for the same keys again and again, which a large L2 holds; an engine's layers have keys of their own.
-  if (query.pass == AttentionPass::decode) {
-    AttentionQuery few = query;
-    few.keys = std::min(query.keys, 16.0);
-    constexpr double cold_share = 0.95;  // of the memory's rate: 7.3 of 7.7 TB/s on B200 (vLLM's blog of 2026-04-22)
-    if (const auto start = attention_time(*profile_, few, software_of(query.pass)))
-      time->time =
-          std::max(time->time, start->time + bytes_of(query) / (cold_share * moves_->machine().gpu.memory_bandwidth));
-  }
-  time->time = time->time * again;
-  return price_of(*time, query.pass == AttentionPass::decode ? "attention decode" : "attention");
+RowKind IterationForm::kind_of(const Rows& rows) const {
+  return most_words_ > 0 && rows.positions > most_words_ ? RowKind::prompts : RowKind::words;
 }
 
-Price IterationCost::kernel(const KernelWork& work, const Program& program) const {
-  switch (work.kernel) {
-    case KernelClass::gemm: return product(work, program);
-    case KernelClass::attention: return attention(work);
-    default: return price_of(memory_time(profile_->memory, work.bytes), "memory stream");
+bool IterationForm::serves(const PackedLine& line, RowKind kind) const {
+  return line.shares[static_cast<std::size_t>(kind)].has_value();
+}
+
+PackedRows IterationForm::pack(std::span<const Rows> rows) const {
+  PackedRows packed;
+  for (const Rows& row : rows) {
+    const auto kind = static_cast<std::size_t>(kind_of(row));
+    packed.positions[kind] += row.sequences * row.positions;
+    packed.sequences[kind] += row.sequences;
+    if (counts_keys_) packed.keys[kind] += row.sequences * (row.cached + row.positions);
   }
+  return packed;
 }
 
-Price IterationCost::move(const Move& move, const Program& program, bool graph) const {
-  Price price = move.group < 0 ? Price{} : moves_->move(move, program.groups[move.group]);
-  if (move.kind != MoveKind::all_reduce || move.group < 0) return price;
-  const dataflow::Group& group = program.groups[move.group];
-  const Span span = span_of(group, moves_->machine(), moves_->ranks());
-  const auto* law =
-      span.nodes > 1 ? nullptr : find_all_reduce(*profile_, engine_->kernels, graph, static_cast<int>(group.size));
-  if (law == nullptr) return price;
-  return {all_reduce_time(*law, move.local_before), law->source, law->spread, "engine all-reduce", false, price.tier};
+double IterationForm::tokens(const PackedRows& rows) const {
+  return tokens_per_position_ * (rows.positions[0] + rows.positions[1]);
 }
 
-IterationTime IterationCost::time(const Program& program, double sequences, bool graph) const {
-  IterationTime out;
-  const auto add = [&](const std::string& label, std::string shape, bool is_move, double calls, const Price& price,
-                       Bytes bytes, Flops flops) {
-    (is_move ? out.moves : out.kernels) += price.time * calls;
-    const auto same = std::ranges::find_if(out.parts, [&](const IterationPart& part) {
-      return part.label == label && part.shape == shape && part.is_move == is_move;
-    });
-    IterationPart& part = same != out.parts.end() ? *same : out.parts.emplace_back();
-    part.label = label, part.shape = std::move(shape), part.is_move = is_move;
-    part.calls += calls, part.time += price.time * calls, part.bytes += bytes * calls, part.flops += flops * calls;
-    part.source = price.source, part.extrapolated = part.extrapolated || price.extrapolated;
+IterationSums IterationForm::packed_sums(const PackedRows& rows, const EngineCost& cost, bool graph) const {
+  IterationSums sums;
+  sums.sequences = rows.sequences[0] + rows.sequences[1];
+  for (const PackedLine& line : lines_) {
+    if (!line.runs_for(rows)) continue;
+    if (!graph) sums.launched += line.calls;
+    if (line.attends()) continue;
+    (line.work ? sums.kernels : sums.moves) += line.price(rows, tokens(rows), choices_, cost, graph).time * line.calls;
+  }
+  return sums;
+}
+
+void IterationForm::add_attention(
+    IterationSums& sums, std::span<const Rows> rows, const EngineCost& cost, std::vector<Starts>* starts) const {
+  const auto start_of = [&](std::size_t at, const Rows& row) -> std::optional<Seconds> {
+    if (starts == nullptr || row.positions > 1) return std::nullopt;
+    const auto [known, anew] = (*starts)[at].try_emplace(row.sequences);
+    if (anew) known->second = cost.decode_start(*lines_[at].work, row.sequences);
+    return known->second;
   };
-  for (const dataflow::Chunk& chunk : program.chunks)
-    for (const dataflow::BlockRun& run : chunk.runs) {
-      const dataflow::ProgramBlock& block = program.blocks[run.block];
-      const auto times = static_cast<double>(run.count);
-      for (const dataflow::Item& item : block.forward) {
-        if (item.is_move) {
-          const Move& move = block.moves[item.index];
-          if (move.group < 0) continue;
-          add(fmt::format("{}", move.label), "", true, times, this->move(move, program, graph), move.received,
-              Flops(0));
-        } else {
-          const KernelWork& work = block.works[item.index];
-          add(work.label, shape_of(work), false, times, kernel(work, program), work.bytes, work.flops);
-        }
-        out.launches += times;
-      }
+  if (starts != nullptr) starts->resize(lines_.size());
+  for (std::size_t at = 0; at < lines_.size(); ++at) {
+    const PackedLine& line = lines_[at];
+    if (!line.attends()) continue;
+    for (const Rows& row : rows) {
+      if (!serves(line, kind_of(row))) continue;
+      const LinePrice price = line.price(row, cost, start_of(at, row));
+      sums.kernels += price.time * line.calls;
+      sums.rereads += price.time * (price.rereads * line.calls);
     }
-  for (const dataflow::StageEdge& edge : program.edges)
-    if (edge.bytes.value() > 0)
-      add("boundary", "", true, 1, moves_->send(edge.bytes, edge.rank_distance), edge.bytes, Flops(0));
-  out.kernels = out.kernels * tuning_->kernels;
-  for (IterationPart& part : out.parts)
-    if (!part.is_move) part.time = part.time * tuning_->kernels;
-  const Seconds gpu = out.kernels + out.moves;
-  out.launched = graph ? 0 : out.launches;
-  const Seconds launching = tuning_->host_per_launch * out.launched;
-  const Seconds before = tuning_->host_per_iteration + tuning_->host_per_sequence * sequences;
-  // Launches run ahead of the GPU: the longer of the two counts. What prepares an iteration comes before it.
-  const Seconds busy = std::max(gpu, launching);
-  out.time = engine_->host_beside ? std::max(busy, before) : busy + before;
-  out.host = out.time - gpu;
-  out.spread = tuning_->spread;
+  }
+}
+
+IterationTime IterationForm::time(std::span<const Rows> rows, const EngineCost& cost, bool graph) const {
+  const PackedRows packed = pack(rows);
+  IterationTime out;
+  out.sums = packed_sums(packed, cost, graph);
+  add_attention(out.sums, rows, cost);
+  const Engine::Tuning& tuning = cost.tuning();
+  const auto add = [&](const PackedLine& line, std::string shape, const LinePrice& price) {
+    const auto same = std::ranges::find_if(out.parts, [&](const IterationPart& part) {
+      return part.label == line.label && part.shape == shape && part.is_move != line.work.has_value();
+    });
+    const bool first = same == out.parts.end();
+    IterationPart& part = first ? out.parts.emplace_back() : *same;
+    if (first) part.source = price.source, part.binding = price.binding;
+    part.label = line.label, part.shape = std::move(shape), part.is_move = !line.work;
+    const double slower = line.work ? tuning.kernels * (1 + tuning.keys_read_again * price.rereads) : 1;
+    part.calls += line.calls, part.time += price.time * (line.calls * slower), part.bytes += price.bytes * line.calls;
+    part.flops += price.flops * line.calls;
+    part.source = weaker(part.source, price.source);
+    part.extrapolated = part.extrapolated || price.extrapolated;
+  };
+  for (const PackedLine& line : lines_) {
+    if (!line.runs_for(packed)) continue;
+    out.launches += line.calls;
+    if (!line.attends()) {
+      add(line, line.shape(packed), line.price(packed, tokens(packed), choices_, cost, graph));
+      continue;
+    }
+    for (const Rows& row : rows)
+      if (serves(line, kind_of(row))) add(line, line.shape(row), line.price(row, cost));
+  }
+  out.kernels = kernel_time(out.sums, tuning);
+  out.moves = out.sums.moves;
+  out.time = elapsed(out.sums, cost.engine(), tuning);
+  out.host = out.time - out.kernels - out.moves;
+  out.spread = tuning.spread;
   return out;
+}
+
+std::size_t IterationPrices::Hash::operator()(const Key& key) const {
+  std::size_t seed = key.graph ? 1 : 0;
+  for (std::size_t kind = 0; kind < row_kinds; ++kind) {
+    boost::hash_combine(seed, key.rows.positions[kind]);
+    boost::hash_combine(seed, key.rows.sequences[kind]);
+    boost::hash_combine(seed, key.rows.keys[kind]);
+  }
+  return seed;
+}
+
+IterationSums IterationPrices::sums(std::span<const Rows> rows, bool graph) {
+  const Key key{form_->pack(rows), graph};
+  auto found = packed_.find(key);
+  if (found == packed_.end()) found = packed_.emplace(key, form_->packed_sums(key.rows, *cost_, graph)).first;
+  IterationSums sums = found->second;
+  form_->add_attention(sums, rows, *cost_, &starts_);
+  return sums;
 }
 
 }  // namespace stepcast::sim

@@ -1,23 +1,19 @@
-// The time of one iteration of an engine: what its kernels, its collectives and its host take. Kernels have the laws of
-// single kernels with their corrections, which were fitted on serving libraries.
+// One iteration of an engine: rows of prompts and rows of running sequences packed together, as its kernels see them.
+// One form, made of a plan's Programs for a few rows, prices any number of iterations.
 #pragma once
 
+#include <cstddef>
+#include <optional>
+#include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "dataflow/program.h"
-#include "model/engine.h"
-#include "sim/cost.h"
+#include "model/base/error.h"
+#include "sim/serving/packed_line.h"
 
 namespace stepcast::sim {
-
-/// Number types of an iteration. Weights may be narrower than what is multiplied (w4a16).
-struct IterationTypes {
-  Precision products = Precision::bf16;
-  Precision attention = Precision::bf16;  ///< of the cache, too
-  double weight_bytes = 2;                ///< with scales
-  bool block_scaled = false;              ///< fp8 with a scale per block of 128
-};
 
 /// Kernels or collectives of one label in one iteration.
 struct IterationPart {
@@ -29,39 +25,95 @@ struct IterationPart {
   Flops flops;
   Source source = Source::assumed;
   bool extrapolated = false;
+  Binding binding = Binding::activations;
 };
+
+/// What an iteration comes to before the engine's tuning.
+struct IterationSums {
+  Seconds kernels, moves;
+  Seconds rereads;  ///< of the cache, were all of them to come from memory
+  double sequences = 0;
+  double launched = 0;  ///< kernels and moves that no graph holds
+};
+Seconds kernel_time(const IterationSums& sums, const Engine::Tuning& tuning);
+/// Kernels and moves run one after the other. Launches run ahead of the GPU: the longer of the two counts. What
+/// prepares an iteration comes before it, or beside the one that runs.
+Seconds elapsed(const IterationSums& sums, const Engine& engine, const Engine::Tuning& tuning);
 
 struct IterationTime {
   Seconds time;
-  Seconds kernels, moves;  ///< on the GPU, one after the other
+  Seconds kernels, moves;  ///< on the GPU
   Seconds host;            ///< of `time`, what the GPU waits for
+  IterationSums sums;
   double launches = 0;
-  double launched = 0;  ///< of them by the host: those that no graph holds
   Spread spread;
   std::vector<IterationPart> parts;  ///< in the order of their first call
 };
 
-/// Everything but the program and its rows: one serves many iterations. References must outlive it.
-class IterationCost {
- public:
-  /// `profile` with the laws of single kernels; `moves` prices what the engine has no all-reduce of its own for.
-  IterationCost(const CostModel& moves, const Profile& profile, const Engine& engine, const IterationTypes& types);
+/// Forward Programs of one plan: for some rows, for twice as many sequences, for sequences twice as long, and for some
+/// behind twice as many positions.
+struct RowPrograms {
+  Rows rows;
+  dataflow::Program one, twice_as_many, twice_as_long;
+  std::optional<dataflow::Program> further;  ///< without, nothing but attention grows with what is cached
+};
 
-  /// `sequences` of one replica; `graph`: the iteration is one that the engine captured.
-  [[nodiscard]] IterationTime time(const dataflow::Program& program, double sequences, bool graph) const;
-  [[nodiscard]] Price kernel(const dataflow::KernelWork& work, const dataflow::Program& program) const;
-  [[nodiscard]] Price move(const dataflow::Move& move, const dataflow::Program& program, bool graph) const;
+class IterationForm {
+ public:
+  /// Of rows with at most `most_words` positions, and of longer ones where they have kernels of their own. Errors:
+  /// Programs that differ in their kernels.
+  static Expected<IterationForm> of(const RowPrograms& words);
+  static Expected<IterationForm> of(const RowPrograms& words, double most_words, const RowPrograms& prompts);
+
+  [[nodiscard]] IterationTime time(std::span<const Rows> rows, const EngineCost& cost, bool graph) const;
+  [[nodiscard]] PackedRows pack(std::span<const Rows> rows) const;
+  /// Everything but attention, which looks at each row by itself.
+  [[nodiscard]] IterationSums packed_sums(const PackedRows& rows, const EngineCost& cost, bool graph) const;
+  /// What words of a line take to start, by the number of sequences: asked again and again, and the same each time.
+  using Starts = std::unordered_map<double, Seconds>;
+  void add_attention(IterationSums& sums, std::span<const Rows> rows, const EngineCost& cost,
+      std::vector<Starts>* starts = nullptr) const;
+
+  /// Of one rank of the fullest stage: what it keeps of each sequence, and its weights, elements.
+  [[nodiscard]] const std::vector<dataflow::CacheLine>& caches() const { return caches_; }
+  [[nodiscard]] double parameters() const { return parameters_; }
 
  private:
-  [[nodiscard]] Price product(const dataflow::KernelWork& work, const dataflow::Program& program) const;
-  [[nodiscard]] Price attention(const dataflow::KernelWork& work) const;
-  [[nodiscard]] std::string_view software_of(AttentionPass pass) const;
+  Expected<void> add(const RowPrograms& programs, RowKind kind);
+  [[nodiscard]] RowKind kind_of(const Rows& rows) const;
+  [[nodiscard]] bool serves(const PackedLine& line, RowKind kind) const;
+  [[nodiscard]] double tokens(const PackedRows& rows) const;
 
-  const CostModel* moves_;
-  const Profile* profile_;
-  const Engine* engine_;
-  const Engine::Tuning* tuning_;
-  IterationTypes types_;
+  std::vector<PackedLine> lines_;
+  std::vector<dataflow::CacheLine> caches_;
+  double parameters_ = 0, choices_ = 0, tokens_per_position_ = 1;
+  double most_words_ = 0;     ///< 0: all rows are of one kind
+  bool counts_keys_ = false;  ///< something but attention grows with them
+};
+
+/// Prices of many iterations of one form: what depends on the packed rows alone is remembered. For one thread.
+class IterationPrices {
+ public:
+  IterationPrices(const IterationForm& form, const EngineCost& cost) : form_(&form), cost_(&cost) {}
+  [[nodiscard]] IterationSums sums(std::span<const Rows> rows, bool graph);
+  [[nodiscard]] Seconds time(std::span<const Rows> rows, bool graph) {
+    return elapsed(sums(rows, graph), cost_->engine(), cost_->tuning());
+  }
+
+ private:
+  struct Key {
+    PackedRows rows;
+    bool graph = false;
+    friend bool operator==(const Key&, const Key&) = default;
+  };
+  struct Hash {
+    std::size_t operator()(const Key& key) const;
+  };
+
+  const IterationForm* form_;
+  const EngineCost* cost_;
+  std::unordered_map<Key, IterationSums, Hash> packed_;
+  std::vector<IterationForm::Starts> starts_;
 };
 
 }  // namespace stepcast::sim

@@ -37,6 +37,7 @@ const std::vector<CalibrateWord>& calibrate_words() {
           {"--output", "--json", "--machine", "--gpus", "--model", "--launch", "--parameters", "--leave-out", "--id",
               "--start"},
           calibrate_runs},
+      {"engines", "RECORDS... [--engine ID -o ENGINE.json]", 1, most_files, false, {"--output", "--json", "--engine"}, calibrate_engines},
       {"show", "PROFILE [--json]", 1, 1, false, {"--json"}, calibrate_show},
       {"compare", "A B [--json]", 2, 2, false, {"--json"}, calibrate_compare},
   };
@@ -106,6 +107,8 @@ constexpr std::array own_flags = {
          .most = std::int64_t{1} << 40},
     Flag{.name = "--machine", .key = "", .value = "ID", .group = "runs",
          .doc = "that the logs are of, where they do not name the GPU"},
+    Flag{.name = "--engine", .key = "", .value = "ID", .group = "engines",
+        .doc = "whose tunings are fitted, an id or a file (default: all; with -o one)"},
     Flag{.name = "--gpus", .key = "", .value = "N", .group = "runs", .doc = "in use, where a log does not say",
          .kind = FlagKind::count, .least = 1, .most = 10'000'000},
     Flag{.name = "--launch", .key = "", .value = "FILE,..", .group = "runs",

@@ -32,6 +32,7 @@ Expected<Asked> asked_of(const Arguments& arguments) {
   w.products = arguments.value("--products");
   w.gpus = number_of(arguments, "--gpus", 0);
   w.tp = number_of(arguments, "--tp", 1), w.pp = number_of(arguments, "--pp", 1);
+  w.ep = number_of(arguments, "--ep", 1), w.attention_dp = number_of(arguments, "--dp-attention", 1);
   asked.prompt = number_of(arguments, "--prompt", 0), asked.output = number_of(arguments, "--output", 0);
   asked.cached = number_of(arguments, "--cached", 0), asked.context = number_of(arguments, "--context", 0);
   asked.batch = number_of(arguments, "--batch", 1);
@@ -76,7 +77,7 @@ Expected<void> check_room(const Serving& serving, const Asked& asked, const Capa
   return {};
 }
 
-Expected<Phase> phase_of(const Serving& serving, const Asked& asked) {
+Phase phase_of(const Serving& serving, const Asked& asked) {
   if (asked.phase == "decode") return decode(serving, asked.batch, asked.context);
   if (asked.phase == "batch") return static_batch(serving, asked.batch, asked.prompt, asked.output);
   return prefill(serving, asked.batch, asked.prompt, asked.cached);
@@ -102,7 +103,7 @@ std::string json_of(const Serving& serving, const Asked& asked, const Phase& pha
   json.field("tokens_per_s", words_of(asked) / phase.time.value());
   json.field(
       "tokens_per_s_per_gpu", words_of(asked) / phase.time.value() / static_cast<double>(serving.scenario.plan.gpus));
-  const sim::IterationTime& shown = phase.shown.time;
+  const sim::IterationTime& shown = phase.shown;
   json.base_field("kernels_s", shown.kernels);
   json.base_field("moves_s", shown.moves);
   json.base_field("host_s", shown.host);
@@ -142,7 +143,7 @@ std::string text_of(
   head.add({"tokens/s/GPU", print::grouped_digits(rate / static_cast<double>(serving.scenario.plan.gpus)),
       fmt::format("{} tokens/s in all", print::grouped_digits(rate))});
   text += "\n" + head.text("");
-  const sim::IterationTime& shown = phase.shown.time;
+  const sim::IterationTime& shown = phase.shown;
   text += fmt::format("\nOne iteration  {}: kernels {}, collectives {}, host {}\n", format_seconds(shown.time),
       format_seconds(shown.kernels), format_seconds(shown.moves), format_seconds(shown.host));
   print::Table parts({{"  kernel or move"}, {"shape"}, {"calls", print::Align::right}, {"time", print::Align::right},
@@ -166,23 +167,30 @@ std::span<const Flag> infer_flags() {
   constexpr std::string_view hardware = "Machine and engine", split = "Split", work = "Work", output = "Output";
   constexpr std::int64_t most = 100'000'000;
   const auto count = [](std::string_view name, std::string_view group, std::string_view doc, std::int64_t upper) {
-    return Flag{.name = name, .value = "N", .group = group, .doc = doc, .kind = FlagKind::count, .most = upper};
+    return Flag{
+        .name = name, .key = "", .value = "N", .group = group, .doc = doc, .kind = FlagKind::count, .most = upper};
   };
   static const std::vector<Flag> flags = {
-      {.name = "--machine", .value = "ID", .group = hardware, .doc = "machine or file (default dgx-h100)"},
-      {.name = "--engine", .value = "ID", .group = hardware, .doc = "serving engine (default vllm)"},
+      {.name = "--machine", .key = "", .value = "ID", .group = hardware, .doc = "machine or file (default dgx-h100)"},
+      {.name = "--engine", .key = "", .value = "ID", .group = hardware, .doc = "serving engine (default vllm)"},
       {.name = "--weights",
+          .key = "",
           .value = "TYPE",
           .group = hardware,
           .doc = "number type of the weights: bf16, fp8, fp8-block, nvfp4, mxfp4, int4, ..."},
       {.name = "--products",
+          .key = "",
           .value = "TYPE",
           .group = hardware,
           .doc = "what products multiply (default: the weights')"},
-      {.name = "--kv", .value = "TYPE", .group = hardware, .doc = "number type of the cache (default bf16)"},
+      {.name = "--kv", .key = "", .value = "TYPE", .group = hardware, .doc = "number type of the cache (default bf16)"},
       count("--gpus", split, "GPUs of one replica (default tp x pp)", 10'000'000),
       count("--tp", split, "tensor parallel ways", 32'768), count("--pp", split, "pipeline stages", 32'768),
+      count(
+          "--ep", split, "ranks that the experts are spread over (default 1: each has a part of every expert)", 32'768),
+      count("--dp-attention", split, "groups of tp ranks with sequences of their own, which share the experts", 32'768),
       {.name = "--phase",
+          .key = "",
           .value = "PHASE",
           .group = work,
           .doc = "prefill, decode, or batch: prompts and all words behind them",
@@ -191,7 +199,12 @@ std::span<const Flag> infer_flags() {
       count("--context", work, "decode: positions in the cache", most),
       count("--output", work, "batch: words of each sequence", most),
       count("--batch", work, "sequences (default 1)", most),
-      {.name = "--json", .group = output, .doc = "one JSON document with base units", .kind = FlagKind::toggle}};
+      {.name = "--json",
+          .key = "",
+          .value = "",
+          .group = output,
+          .doc = "one JSON document with base units",
+          .kind = FlagKind::toggle}};
   return flags;
 }
 
@@ -199,9 +212,9 @@ Expected<void> infer_command(const Arguments& arguments, Console& console) {
   TRY(const auto asked, asked_of(arguments));
   TRY(const auto serving, serving_of(asked.wishes));
   const std::int64_t length = asked.context + asked.cached + asked.prompt + asked.output;
-  TRY(const auto room, capacity(serving, std::max<std::int64_t>(2, length)));
+  const Capacity room = capacity(serving, std::max<std::int64_t>(2, length));
   TRY(check_room(serving, asked, room));
-  TRY(const auto phase, phase_of(serving, asked));
+  const Phase phase = phase_of(serving, asked);
   console.out << (arguments.has("--json") ? json_of(serving, asked, phase, room)
                                           : text_of(serving, asked, phase, room, console));
   return {};

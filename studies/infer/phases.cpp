@@ -10,76 +10,79 @@ namespace {
 
 Spread widest(Spread a, Spread b) { return {std::min(a.p10, b.p10), std::max(a.p90, b.p90)}; }
 
-void add(Phase& phase, const Iteration& iteration, double times, double sequences) {
-  const sim::IterationTime& time = iteration.time;
-  phase.time += time.time * times;
-  phase.totals.iterations += times;
-  phase.totals.sequences += times * sequences;
-  phase.totals.launched += times * time.launched;
-  phase.totals.kernels += time.kernels * times;
-  phase.totals.moves += time.moves * times;
-  phase.spread = widest(phase.spread, time.spread);
+void add(Phase& phase, sim::IterationTime iteration, double times) {
+  phase.time += iteration.time * times;
+  phase.iterations.push_back({times, iteration.sums});
+  phase.spread = widest(phase.spread, iteration.spread);
+  phase.shown = std::move(iteration);
+}
+
+Phase empty_phase() {
+  Phase phase;
+  phase.spread = {1, 1};
+  return phase;
+}
+
+void add_prompts(Phase& phase, const ServingCost& cost, std::int64_t most, std::int64_t batch, std::int64_t prompt,
+    std::int64_t cached) {
+  const auto run = [&](std::int64_t sequences, std::int64_t positions, std::int64_t behind, std::int64_t times) {
+    if (times > 0)
+      add(phase,
+          cost.time({static_cast<double>(sequences), static_cast<double>(positions), static_cast<double>(behind)}),
+          static_cast<double>(times));
+  };
+  if (prompt > most) {  // pieces of one prompt behind each other
+    for (std::int64_t done = 0; done < prompt; done += most)
+      run(1, std::min(most, prompt - done), cached + done, batch);
+    return;
+  }
+  const std::int64_t together = std::max<std::int64_t>(1, most / prompt);
+  run(together, prompt, cached, batch / together);
+  run(batch % together, prompt, cached, batch % together > 0 ? 1 : 0);
 }
 
 }  // namespace
 
-Expected<Phase> prefill(const Serving& serving, std::int64_t batch, std::int64_t prompt, std::int64_t cached) {
-  const std::int64_t most = serving.engine.most_positions;
-  Phase phase;
-  phase.spread = {1, 1};
-  const auto run = [&](const Rows& rows, double times) -> Expected<void> {
-    TRY(auto iteration, iterate(serving, rows));
-    add(phase, iteration, times, static_cast<double>(rows.sequences));
-    phase.shown = std::move(iteration);
-    return {};
-  };
-  if (prompt > most) {  // pieces of one prompt behind each other
-    for (std::int64_t done = 0; done < prompt; done += most)
-      TRY(run({1, std::min(most, prompt - done), cached + done}, static_cast<double>(batch)));
-    return phase;
-  }
-  const std::int64_t together = std::max<std::int64_t>(1, most / prompt), whole = batch / together;
-  if (whole > 0) TRY(run({together, prompt, cached}, static_cast<double>(whole)));
-  if (batch % together > 0) TRY(run({batch % together, prompt, cached}, 1));
+Phase prefill(const Serving& serving, std::int64_t batch, std::int64_t prompt, std::int64_t cached) {
+  const ServingCost cost(serving);
+  Phase phase = empty_phase();
+  add_prompts(phase, cost, serving.engine.most_positions, batch, prompt, cached);
+  phase.prefill = phase.time;
   return phase;
 }
 
-Expected<Phase> decode(const Serving& serving, std::int64_t batch, std::int64_t context) {
-  TRY(auto iteration, iterate(serving, {batch, 1, context}));
-  Phase phase;
-  phase.spread = {1, 1};
-  add(phase, iteration, 1, static_cast<double>(batch));
+Phase decode(const Serving& serving, std::int64_t batch, std::int64_t context) {
+  const ServingCost cost(serving);
+  Phase phase = empty_phase();
+  add(phase, cost.time({static_cast<double>(batch), 1, static_cast<double>(context)}), 1);
   phase.decode = phase.time;
-  phase.shown = std::move(iteration);
   return phase;
 }
 
-Expected<Phase> static_batch(const Serving& serving, std::int64_t batch, std::int64_t prompt, std::int64_t output) {
-  TRY(const auto room, capacity(serving, std::max<std::int64_t>(2, prompt + output / 2)));
-  TRY(auto phase, prefill(serving, batch, prompt, 0));
+Phase static_batch(const Serving& serving, std::int64_t batch, std::int64_t prompt, std::int64_t output) {
+  const ServingCost cost(serving);
+  const Capacity room = capacity(serving, std::max<std::int64_t>(2, prompt + output / 2));
+  Phase phase = empty_phase();
+  add_prompts(phase, cost, serving.engine.most_positions, batch, prompt, 0);
   phase.prefill = phase.time;
   if (output <= 1) return phase;
   // What the cache does not hold at once goes in waves.
   const std::int64_t together = std::clamp<std::int64_t>(room.sequences, 1, batch);
   phase.waves = static_cast<double>(batch) / static_cast<double>(together);
-  const std::int64_t first = prompt + 1, last = prompt + output - 1;
-  const auto words = static_cast<double>(output - 1);
+  const auto first = static_cast<double>(prompt + 1), last = static_cast<double>(prompt + output - 1),
+             words = static_cast<double>(output - 1);
   constexpr double ends = 1.0 / 6, middles = 4.0 / 6;
   for (const auto& [context, share] :
-      {std::pair{first, ends}, std::pair{(first + last) / 2, middles}, std::pair{last, ends}}) {
-    TRY(auto iteration, iterate(serving, {together, 1, context}));
-    add(phase, iteration, share * words * phase.waves, static_cast<double>(together));
-    phase.shown = std::move(iteration);
-  }
+      {std::pair{first, ends}, std::pair{(first + last) / 2, middles}, std::pair{last, ends}})
+    add(phase, cost.time({static_cast<double>(together), 1, context}), share * words * phase.waves);
   phase.decode = phase.time - phase.prefill;
   return phase;
 }
 
-Expected<Capacity> capacity(const Serving& serving, std::int64_t length) {
-  TRY(const auto one, iterate(serving, {1, 1, length - 1}));
+Capacity capacity(const Serving& serving, std::int64_t length) {
   Capacity out;
   out.memory = serving.machine().gpu.memory.value();
-  out.weights = one.weight_bytes;
+  out.weights = serving.weight_bytes();
   out.reserved = serving.engine.reserved.value();
   // The widest tensors of one iteration of prompts: two of the MLP and the stream, in two bytes.
   const auto positions = static_cast<double>(std::min<std::int64_t>(serving.engine.most_positions, 8192));
@@ -92,7 +95,7 @@ Expected<Capacity> capacity(const Serving& serving, std::int64_t length) {
                           ? share * out.memory - out.weights - out.activations - out.reserved
                           : share * (out.memory - out.weights - out.activations - out.reserved);
   out.cache = std::max(0.0, left);
-  out.bytes_per_position = one.cache_bytes / static_cast<double>(length);
+  out.bytes_per_position = serving.cache_bytes(static_cast<double>(length)) / static_cast<double>(length);
   const auto block = serving.engine.cache_block;
   out.blocks = static_cast<std::int64_t>(out.cache / (out.bytes_per_position * static_cast<double>(block)));
   out.positions = out.blocks * block;

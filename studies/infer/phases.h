@@ -2,33 +2,34 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "studies/infer/serving.h"
 
 namespace stepcast::infer {
 
-/// What a phase's iterations come to together.
-struct PhaseTotals {
-  double iterations = 0, sequences = 0, launched = 0;  ///< sequences: the sum over iterations
-  Seconds kernels, moves;
+/// So many iterations alike.
+struct Repeated {
+  double times = 1;
+  sim::IterationSums sums;
 };
 
 struct Phase {
   Seconds time;             ///< prefill: of all prompts; decode: of one word for each sequence; static batch: of all
   Seconds prefill, decode;  ///< of a static batch
   Spread spread;
-  PhaseTotals totals;
-  double waves = 1;  ///< of a static batch that the cache does not hold at once
-  Iteration shown;   ///< decode and prefill: the iteration, or the last of several
+  std::vector<Repeated> iterations;
+  double waves = 1;          ///< of a static batch that the cache does not hold at once
+  sim::IterationTime shown;  ///< the iteration, or the last of several
 };
 
 /// All prompts, as many in an iteration as the engine takes; a longer prompt goes in pieces.
-Expected<Phase> prefill(const Serving& serving, std::int64_t batch, std::int64_t prompt, std::int64_t cached);
+Phase prefill(const Serving& serving, std::int64_t batch, std::int64_t prompt, std::int64_t cached);
 /// A word for each sequence behind `context` positions.
-Expected<Phase> decode(const Serving& serving, std::int64_t batch, std::int64_t context);
+Phase decode(const Serving& serving, std::int64_t batch, std::int64_t context);
 /// All prompts, then `output` words of each, the first of which the prompts' iteration gave. The time of a word rises
 /// with its context, all but evenly: Simpson's rule over it.
-Expected<Phase> static_batch(const Serving& serving, std::int64_t batch, std::int64_t prompt, std::int64_t output);
+Phase static_batch(const Serving& serving, std::int64_t batch, std::int64_t prompt, std::int64_t output);
 
 /// What stands on a GPU, and how many sequences of a length it holds.
 struct Capacity {
@@ -37,6 +38,6 @@ struct Capacity {
   std::int64_t blocks = 0, positions = 0;
   std::int64_t sequences = 0;  ///< of `length` positions each
 };
-Expected<Capacity> capacity(const Serving& serving, std::int64_t length);
+Capacity capacity(const Serving& serving, std::int64_t length);
 
 }  // namespace stepcast::infer

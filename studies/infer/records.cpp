@@ -102,8 +102,10 @@ Expected<run::Chosen<Machine>> machine_of(const InferenceRecord& record) {
   return fail("hardware", fmt::format("no GPU '{:.60}'", record.gpu), "stepcast list gpus");
 }
 
-Expected<Serving> serving_of_record(const InferenceRecord& record) {
-  TRY(const auto engine, engine_of(record));
+Expected<Serving> serving_of_record(const InferenceRecord& record, const Engine* engine) {
+  if (engine == nullptr) {
+    TRY(engine, engine_of(record));
+  }
   TRY(auto machine, machine_of(record));
   TRY(auto network, run::choose_network(record.model, "model"));
   ServingWishes wishes;
@@ -137,24 +139,25 @@ Expected<void> asks(const InferenceRecord& r, bool output) {
   return {};
 }
 
+/// An engine ends a sequence where the network's positions end.
+std::int64_t words_said(const InferenceRecord& r, const Serving& s) {
+  const std::int64_t most = s.network().max_positions > 0 ? s.network().max_positions : s.network().sequence;
+  const bool ends = s.engine.ends_at_positions && most > 0 && *r.prompt <= most && most <= shortest_positions;
+  return ends ? std::clamp<std::int64_t>(most - *r.prompt, 1, *r.output) : *r.output;
+}
+
 const std::vector<Metric>& metrics() {
   const auto prompts = [](double unit) {
     return [unit](const InferenceRecord& r, const Serving& s) -> Expected<std::pair<double, Phase>> {
       TRY(asks(r, false));
-      TRY(auto phase, prefill(s, *r.batch, *r.prompt, 0));
+      auto phase = prefill(s, *r.batch, *r.prompt, 0);
       return std::pair{phase.time.value() * unit, std::move(phase)};
     };
   };
-  // An engine ends a sequence where the network's positions end.
-  const auto said = [](const InferenceRecord& r, const Serving& s) {
-    const std::int64_t most = s.network().max_positions > 0 ? s.network().max_positions : s.network().sequence;
-    const bool ends = s.engine.ends_at_positions && most > 0 && *r.prompt <= most && most <= shortest_positions;
-    return ends ? std::clamp<std::int64_t>(most - *r.prompt, 1, *r.output) : *r.output;
-  };
-  const auto batch = [said](const std::function<double(const InferenceRecord&, Seconds)>& figure) {
-    return [figure, said](const InferenceRecord& r, const Serving& s) -> Expected<std::pair<double, Phase>> {
+  const auto batch = [](const std::function<double(const InferenceRecord&, Seconds)>& figure) {
+    return [figure](const InferenceRecord& r, const Serving& s) -> Expected<std::pair<double, Phase>> {
       TRY(asks(r, true));
-      TRY(auto phase, static_batch(s, *r.batch, *r.prompt, said(r, s)));
+      auto phase = static_batch(s, *r.batch, *r.prompt, words_said(r, s));
       return std::pair{figure(r, phase.time), std::move(phase)};
     };
   };
@@ -164,7 +167,7 @@ const std::vector<Metric>& metrics() {
       {"decode", "decode_step_ms",
           [](const InferenceRecord& r, const Serving& s) -> Expected<std::pair<double, Phase>> {
             TRY(asks(r, true));
-            TRY(auto phase, decode(s, *r.batch, *r.prompt + *r.output / 2));
+            auto phase = decode(s, *r.batch, *r.prompt + *r.output / 2);
             return std::pair{phase.time.value() * milliseconds, std::move(phase)};
           }},
       {"static_batch", "e2e_s", batch([](const InferenceRecord&, Seconds time) { return time.value(); })},
@@ -181,8 +184,8 @@ const std::vector<Metric>& metrics() {
 /// A line over the context that was fitted to decode steps: judged at 16,384 positions, or by its slope alone.
 Expected<InferenceCase> fitted_line(const InferenceRecord& r, const Serving& s) {
   constexpr std::int64_t far = 16'384;
-  TRY(auto there, decode(s, 1, far));
-  TRY(const auto near, decode(s, 1, 1024));
+  auto there = decode(s, 1, far);
+  const auto near = decode(s, 1, 1024);
   const double slope = (there.time - near.time).value() / static_cast<double>(far - 1024) * 1e3;
   InferenceCase made;
   const double measured = r.measured.at("itl_slope_ms_per_context_token");
@@ -198,34 +201,15 @@ Expected<InferenceCase> fitted_line(const InferenceRecord& r, const Serving& s) 
   return made;
 }
 
-Expected<InferenceCase> case_of(const InferenceRecord& record) {
-  TRY(const auto serving, serving_of_record(record));
-  const auto finish = [&](InferenceCase made) {
-    made.id = record.id, made.judged_as = record.judged_as;
-    made.engine = serving.engine.id, made.gpu = serving.machine().gpu.id, made.model = serving.network().id;
-    made.weights = record.weights;
-    const bool rate = made.metric.find("per_s") != std::string::npos;
-    const Spread& spread = made.phase.spread;
-    made.low = made.predicted * (rate ? 1 / spread.p90 : spread.p10);
-    made.high = made.predicted * (rate ? 1 / spread.p10 : spread.p90);
-    return made;
-  };
-  if (record.measured.contains("itl_slope_ms_per_context_token")) {
-    TRY(auto made, fitted_line(record, serving));
-    return finish(std::move(made));
-  }
-  for (const Metric& metric : metrics()) {
-    if (record.phase != metric.phase || !record.measured.contains(metric.key)) continue;
-    TRY(auto forecast, metric.forecast(record, serving));
-    InferenceCase made;
-    made.metric = metric.key;
-    made.measured = record.measured.at(metric.key);
-    made.predicted = forecast.first;
-    made.phase = std::move(forecast.second);
-    return finish(std::move(made));
-  }
-  return fail(
-      "phase", fmt::format("'{:.40}' is no phase that is forecast", record.phase), "prefill, decode, static_batch");
+/// The weights that a token meets once a word, and the cache's keys, at the memory's full rate: no engine is faster.
+Seconds least_time(const InferenceRecord& record, const Serving& serving) {
+  if (record.phase != "static_batch") return Seconds(0);
+  const auto words = static_cast<double>(words_said(record, serving));
+  const double keys = static_cast<double>(*record.prompt) + words / 2;
+  const Experts& experts = serving.network().experts;
+  const double met = experts.count > 0 ? static_cast<double>(experts.top_k) / static_cast<double>(experts.count) : 1;
+  const double bytes = met * serving.weight_bytes() + static_cast<double>(*record.batch) * serving.cache_bytes(keys);
+  return Bytes(words * bytes) / serving.machine().gpu.memory_bandwidth;
 }
 
 }  // namespace
@@ -266,10 +250,46 @@ Expected<std::vector<InferenceRecord>> read_inference(const std::string& text, c
   return records;
 }
 
+Expected<InferenceCase> forecast(const InferenceRecord& record, const Engine* engine) {
+  TRY(const auto serving, serving_of_record(record, engine));
+  const auto finish = [&](InferenceCase made) -> Expected<InferenceCase> {
+    made.id = record.id, made.judged_as = record.judged_as;
+    made.engine = serving.engine.id, made.gpu = serving.machine().gpu.id, made.model = serving.network().id;
+    made.weights = record.weights;
+    const bool rate = made.metric.find("per_s") != std::string::npos;
+    const Spread& spread = made.phase.spread;
+    made.low = made.predicted * (rate ? 1 / spread.p90 : spread.p10);
+    made.high = made.predicted * (rate ? 1 / spread.p10 : spread.p90);
+    made.architecture = serving.machine().gpu.architecture, made.products_in = to_text(serving.types.products);
+    made.measured_seconds =
+        made.phase.time.value() * (rate ? made.predicted / made.measured : made.measured / made.predicted);
+    if (Seconds(made.measured_seconds) < least_time(record, serving))
+      return fail("measured", "a time in which the GPU's memory cannot be read as often as the words said need it",
+          "fewer words than the record says");
+    return made;
+  };
+  if (record.measured.contains("itl_slope_ms_per_context_token")) {
+    TRY(auto made, fitted_line(record, serving));
+    return finish(std::move(made));
+  }
+  for (const Metric& metric : metrics()) {
+    if (record.phase != metric.phase || !record.measured.contains(metric.key)) continue;
+    TRY(auto forecast, metric.forecast(record, serving));
+    InferenceCase made;
+    made.metric = metric.key;
+    made.measured = record.measured.at(metric.key);
+    made.predicted = forecast.first;
+    made.phase = std::move(forecast.second);
+    return finish(std::move(made));
+  }
+  return fail(
+      "phase", fmt::format("'{:.40}' is no phase that is forecast", record.phase), "prefill, decode, static_batch");
+}
+
 InferenceJudgement judge(const std::vector<InferenceRecord>& records) {
   InferenceJudgement out;
   for (const InferenceRecord& record : records) {
-    auto made = case_of(record);
+    auto made = forecast(record);
     if (made) out.cases.push_back(std::move(*made));
     else out.skipped.push_back({record.id, made.error().what});
   }
@@ -280,13 +300,10 @@ std::string judgement_json(const InferenceJudgement& judgement) {
   nlohmann::ordered_json json;
   json["cases"] = nlohmann::ordered_json::array();
   for (const InferenceCase& c : judgement.cases) {
-    const PhaseTotals& totals = c.phase.totals;
     json["cases"].push_back({{"id", c.id}, {"judged_as", c.judged_as}, {"metric", c.metric}, {"measured", c.measured},
         {"predicted", c.predicted}, {"interval", {c.low, c.high}}, {"error", c.error()}, {"engine", c.engine},
-        {"gpu", c.gpu}, {"model", c.model}, {"weights", c.weights}, {"iterations", totals.iterations},
-        {"sequences", totals.sequences}, {"launched", totals.launched}, {"kernels_s", totals.kernels.value()},
-        {"moves_s", totals.moves.value()}, {"waves", c.phase.waves}, {"prefill_s", c.phase.prefill.value()},
-        {"decode_s", c.phase.decode.value()}});
+        {"gpu", c.gpu}, {"model", c.model}, {"weights", c.weights}, {"waves", c.phase.waves},
+        {"prefill_s", c.phase.prefill.value()}, {"decode_s", c.phase.decode.value()}});
   }
   json["skipped"] = nlohmann::ordered_json::array();
   for (const InferenceSkip& skip : judgement.skipped) json["skipped"].push_back({{"id", skip.id}, {"why", skip.why}});

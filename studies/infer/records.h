@@ -31,9 +31,14 @@ struct InferenceCase {
   double measured = 0, predicted = 0, low = 0, high = 0;
   [[nodiscard]] double error() const { return predicted / measured - 1; }
   // what classes are told apart by
-  std::string engine, gpu, model, weights;
+  std::string engine, gpu, model, weights, architecture, products_in;
+  double measured_seconds = 0;  ///< what `phase.time` forecasts
   Phase phase;
 };
+/// The forecast of a record; `engine` in place of the row that its name and version ask for. Errors: other phases, and
+/// models, engines and GPUs that nobody describes; a time in which the memory cannot be read.
+Expected<InferenceCase> forecast(const InferenceRecord& record, const Engine* engine = nullptr);
+
 struct InferenceSkip {
   std::string id, why;
 };
@@ -41,7 +46,7 @@ struct InferenceJudgement {
   std::vector<InferenceCase> cases;
   std::vector<InferenceSkip> skipped;
 };
-/// Records of other phases, and of models, engines and GPUs that nobody describes, are skipped with the reason.
+/// Records that forecast() refuses are skipped with the reason.
 InferenceJudgement judge(const std::vector<InferenceRecord>& records);
 
 std::string judgement_json(const InferenceJudgement& judgement);

@@ -59,76 +59,139 @@ Expected<void> settle_types(const ServingWishes& wishes, Serving& serving) {
   return {};
 }
 
+/// Ranks that see the same sequences sum what their experts made, weighted, and not the rows of each expert; those that
+/// see others exchange tokens as the engine does.
+void lay_experts(run::Scenario& scenario, const ServingWishes& wishes, const Engine& engine) {
+  const bool same_sequences = wishes.attention_dp == 1;
+  if (same_sequences && wishes.ep < wishes.tp) scenario.statements.emplace_back("home Oe: partial on etp");
+  lay_split(scenario, *scenario.split);
+  if (wishes.ep == 1 || (!same_sequences && engine.exchange == ExpertExchange::rows)) return;
+  // The first line that an operator has the loop of wins: before the one that splits sequences.
+  std::string& mapping = scenario.plan.mapping;
+  const std::size_t last_mesh = mapping.rfind("\nmesh "), line = last_mesh == std::string::npos ? 0 : last_mesh + 1;
+  mapping.insert(mapping.find('\n', line) + 1, "use ep_gather\n");
+}
+
 /// One replica: its GPUs split layers, heads and experts, and all see the same sequences.
 Expected<run::Scenario> scenario_of(
-    const ServingWishes& wishes, run::Chosen<NetworkSpec> network, run::Chosen<Machine> machine) {
+    const ServingWishes& wishes, run::Chosen<NetworkSpec> network, run::Chosen<Machine> machine, const Engine& engine) {
   run::Request request;
   request.network = std::move(network);
   request.machine = std::move(machine);
   const auto say = [&](const char* key, std::int64_t value, const char* flag) {
     return request.say(key, std::to_string(value), flag);
   };
-  TRY(say("gpus", wishes.tp * wishes.pp, "--tp"));
+  const std::int64_t all = wishes.tp * wishes.attention_dp;
+  TRY(say("gpus", all * wishes.pp, "--tp"));
   TRY(say("tp", wishes.tp, "--tp"));
   TRY(say("pp", wishes.pp, "--pp"));
-  if (request.network->row.experts.count > 0 && wishes.ep == 1) TRY(say("etp", wishes.tp, "--tp"));
-  if (wishes.ep > 1)
-    return fail("parallel", fmt::format("experts spread over {} ranks are not forecast", wishes.ep),
-        "ep 1, where every rank has a part of each expert");
+  const bool experts = request.network->row.experts.count > 0;
+  if (!experts && (wishes.ep > 1 || wishes.attention_dp > 1))
+    return fail(wishes.ep > 1 ? "--ep" : "--dp-attention",
+        fmt::format("{} has no experts to share", request.network->row.id), "replicas of the engine, each by itself");
+  if (experts) {
+    if (all % wishes.ep != 0)
+      return fail("--ep", fmt::format("experts on {} ranks of {}", wishes.ep, all), "a divisor of tp x dp-attention");
+    TRY(say("ep", wishes.ep, "--ep"));
+    TRY(say("etp", all / wishes.ep, "--ep"));
+  }
   TRY(request.say("sp", "off", "--sp"));
   TRY(say("zero", 0, "--zero"));
   TRY(say("micro_batch", 1, "--batch"));
-  TRY(say("global_batch", 1, "--batch"));
+  TRY(say("global_batch", wishes.attention_dp, "--batch"));
   TRY(say("sequence", 1, "--prompt"));
-  return resolve(request);
+  TRY(auto scenario, resolve(request));
+  if (experts) lay_experts(scenario, wishes, engine);
+  return scenario;
+}
+
+/// Far enough back that every window and every choice of keys is shorter.
+constexpr std::int64_t far_back = 1 << 24;
+
+Expected<sim::RowPrograms> row_programs(const Serving& serving, std::int64_t positions, bool reads_cache) {
+  const Stack stack = lowered_for(serving.engine);
+  const auto lowered = [&](std::int64_t sequences, std::int64_t length, std::int64_t cached) {
+    Plan plan = serving.scenario.plan;
+    plan.precision = Precision::bf16;  // what is narrower is priced by the engine's types
+    plan.micro_batch = sequences, plan.global_batch = sequences * serving.scenario.split->dp;
+    plan.sequence = length;
+    plan.cache = CacheUse{cached, serving.cache_element_bytes};
+    return dataflow::lower(serving.network(), plan, stack);
+  };
+  // As many sequences as experts, so that each has a whole number of rows.
+  const std::int64_t some = std::max<std::int64_t>(1, serving.network().experts.count);
+  sim::RowPrograms out;
+  out.rows = {static_cast<double>(some), static_cast<double>(positions), static_cast<double>(far_back)};
+  TRY(out.one, lowered(some, positions, far_back));
+  TRY(out.twice_as_many, lowered(2 * some, positions, far_back));
+  TRY(out.twice_as_long, lowered(some, 2 * positions, far_back));
+  if (reads_cache) {
+    TRY(out.further, lowered(some, positions, 2 * far_back));
+  }
+  return out;
 }
 
 }  // namespace
 
+Expected<std::shared_ptr<const sim::IterationForm>> iteration_form(const Serving& serving) {
+  const auto share = [](sim::IterationForm form) {
+    return std::make_shared<const sim::IterationForm>(std::move(form));
+  };
+  TRY(const auto words, row_programs(serving, 1, false));
+  const std::int64_t few = absorbed_positions(serving.network());
+  if (few == 0) {
+    TRY(auto form, sim::IterationForm::of(words));
+    return share(std::move(form));
+  }
+  TRY(const auto prompts, row_programs(serving, 2 * few, true));
+  TRY(auto form, sim::IterationForm::of(words, static_cast<double>(few), prompts));
+  return share(std::move(form));
+}
+
 Expected<Serving> serving_of(
     const ServingWishes& wishes, run::Chosen<NetworkSpec> network, run::Chosen<Machine> machine, const Engine& engine) {
-  if (wishes.gpus != 0 && wishes.gpus != wishes.tp * wishes.pp)
-    return fail("--gpus", fmt::format("{} GPUs for tp {} x pp {}", wishes.gpus, wishes.tp, wishes.pp),
-        fmt::format("--tp {}; replicas of an engine do not speak to each other", wishes.gpus / wishes.pp));
+  if (const std::int64_t split = wishes.tp * wishes.pp * wishes.attention_dp; wishes.gpus != 0 && wishes.gpus != split)
+    return fail("--gpus", fmt::format("{} GPUs for a split over {}", wishes.gpus, split),
+        "--tp x --pp x --dp-attention; replicas of an engine do not speak to each other");
   Serving serving;
-  TRY(serving.scenario, scenario_of(wishes, std::move(network), std::move(machine)));
+  TRY(serving.scenario, scenario_of(wishes, std::move(network), std::move(machine), engine));
   serving.engine = engine;
-  serving.profile = default_kernel_profile(serving.machine().gpu, built_in().profiles);
+  serving.profile = std::make_shared<const Profile>(default_kernel_profile(serving.machine().gpu, built_in().profiles));
   TRY(settle_types(wishes, serving));
+  TRY(serving.form, iteration_form(serving));
   return serving;
 }
 
 Expected<Serving> serving_of(const ServingWishes& wishes) {
   TRY(auto network, run::choose_network(wishes.network, "network"));
   TRY(auto machine, run::choose_machine(wishes.machine.empty() ? "dgx-h100" : wishes.machine, "--machine"));
-  TRY(const auto engine, find_row(built_in().engines, wishes.engine.empty() ? "vllm" : wishes.engine, "--engine"));
+  TRY(const auto engine, run::choose_engine(wishes.engine.empty() ? "vllm" : wishes.engine, "--engine"));
   ServingWishes settled = wishes;
-  if (settled.gpus > 0 && settled.tp == 1 && settled.gpus % settled.pp == 0) settled.tp = settled.gpus / settled.pp;
-  TRY(auto serving, serving_of(settled, std::move(network), std::move(machine), *engine));
+  if (const std::int64_t others = settled.pp * settled.attention_dp;
+      settled.gpus > 0 && settled.tp == 1 && settled.gpus % others == 0)
+    settled.tp = settled.gpus / others;
+  TRY(auto serving, serving_of(settled, std::move(network), std::move(machine), engine.row));
   if (wishes.machine.empty()) serving.assumptions.emplace_back("--machine dgx-h100");
   if (wishes.engine.empty()) serving.assumptions.emplace_back("--engine vllm");
   return serving;
 }
 
-Expected<Iteration> iterate(const Serving& serving, const Rows& rows) {
-  Plan plan = serving.scenario.plan;
-  plan.precision = Precision::bf16;  // what is narrower is priced by the engine's types
-  plan.micro_batch = plan.global_batch = rows.sequences;
-  plan.sequence = rows.positions;
-  plan.cache = CacheUse{rows.cached, serving.cache_element_bytes};
-  const Stack stack = lowered_for(serving.engine);
-  TRY(const auto program, dataflow::lower(serving.network(), plan, stack));
-  const sim::CostModel moves(serving.machine(), serving.profile, stack, Precision::bf16, plan.gpus);
-  const sim::IterationCost cost(moves, serving.profile, serving.engine, serving.types);
-  const bool graph = serving.engine.captured && rows.positions == 1 && rows.sequences <= serving.engine.most_captured;
-  Iteration out{cost.time(program, static_cast<double>(rows.sequences), graph), program.cache_bytes, 0};
-  for (const dataflow::Chunk& chunk : program.chunks) {
-    double parameters = 0;
-    for (const dataflow::BlockRun& run : chunk.runs)
-      parameters += static_cast<double>(run.count) * program.blocks[run.block].parameters;
-    out.weight_bytes = std::max(out.weight_bytes, parameters * serving.types.weight_bytes);
+ServingCost::ServingCost(const Serving& serving)
+    : serving_(&serving), stack_(lowered_for(serving.engine)),
+      moves_(serving.machine(), *serving.profile, stack_, Precision::bf16, serving.scenario.plan.gpus),
+      cost_(moves_, *serving.profile, serving.engine, serving.types) {}
+
+bool ServingCost::captured(std::span<const sim::Rows> rows) const {
+  double sequences = 0;
+  for (const sim::Rows& row : rows) {
+    if (row.positions > 1) return false;
+    sequences += row.sequences;
   }
-  return out;
+  return serving_->engine.captured && sequences <= static_cast<double>(serving_->engine.most_captured);
+}
+
+sim::IterationTime ServingCost::time(std::span<const sim::Rows> rows) const {
+  return serving_->form->time(rows, cost_, captured(rows));
 }
 
 }  // namespace stepcast::infer

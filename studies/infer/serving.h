@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -17,38 +19,56 @@ struct ServingWishes {
   std::string network, machine, engine;
   std::string weights, cache;  ///< number types: "fp8", "bf16"; weights may be narrower than products
   std::string products;        ///< "": the weights' type, or bf16 where nothing multiplies in it
-  std::int64_t gpus = 0, tp = 1, pp = 1, ep = 1;
+  std::int64_t gpus = 0, tp = 1, pp = 1;
+  std::int64_t ep = 1;            ///< experts are spread over so many ranks, and split over the rest of tp x dp
+  std::int64_t attention_dp = 1;  ///< groups of tp ranks with sequences of their own, which share the experts
 };
 
 struct Serving {
-  run::Scenario scenario;  ///< network, machine and split; its plan is of one iteration
+  run::Scenario scenario;  ///< network, machine and split
   Engine engine;
   sim::IterationTypes types;
   double cache_element_bytes = 2;
-  Profile profile;  ///< with the laws of single kernels
+  std::shared_ptr<const Profile> profile;          ///< with the laws of single kernels
+  std::shared_ptr<const sim::IterationForm> form;  ///< of its plan
   std::vector<std::string> assumptions;
 
   [[nodiscard]] const NetworkSpec& network() const { return scenario.network.row; }
   [[nodiscard]] const Machine& machine() const { return scenario.machine.row; }
+  /// Of one GPU, with scales.
+  [[nodiscard]] double weight_bytes() const { return form->parameters() * types.weight_bytes; }
+  /// That one GPU keeps of a sequence of so many positions.
+  [[nodiscard]] double cache_bytes(double positions) const { return dataflow::cache_bytes(form->caches(), positions); }
 };
 
-/// Errors: names that nobody knows, splits that do not divide, number types that the GPU lacks.
+/// Errors: names that nobody knows, splits that do not divide, number types that the GPU lacks, networks that no
+/// iteration can be made of yet.
 Expected<Serving> serving_of(const ServingWishes& wishes);
 /// The same with nouns at hand: records.
 Expected<Serving> serving_of(
     const ServingWishes& wishes, run::Chosen<NetworkSpec> network, run::Chosen<Machine> machine, const Engine& engine);
 
-/// New positions of each of so many sequences, behind those in the cache.
-struct Rows {
-  std::int64_t sequences = 1, positions = 1, cached = 0;
-};
+/// The form of its iterations, made anew: serving_of() does so once.
+Expected<std::shared_ptr<const sim::IterationForm>> iteration_form(const Serving& serving);
 
-struct Iteration {
-  sim::IterationTime time;
-  double cache_bytes = 0;   ///< of one GPU, for all sequences
-  double weight_bytes = 0;  ///< of one GPU
+/// Prices the iterations of a Serving, which must outlive it.
+class ServingCost {
+ public:
+  explicit ServingCost(const Serving& serving);
+  ServingCost(const ServingCost&) = delete;
+  ServingCost& operator=(const ServingCost&) = delete;
+
+  [[nodiscard]] sim::IterationTime time(std::span<const sim::Rows> rows) const;
+  [[nodiscard]] sim::IterationTime time(const sim::Rows& rows) const { return time(std::span(&rows, 1)); }
+  /// Whether the engine replays such an iteration from a graph.
+  [[nodiscard]] bool captured(std::span<const sim::Rows> rows) const;
+  [[nodiscard]] sim::IterationPrices prices() const { return {*serving_->form, cost_}; }
+
+ private:
+  const Serving* serving_;
+  Stack stack_;
+  sim::CostModel moves_;
+  sim::EngineCost cost_;
 };
-/// Errors: what no iteration can be made of yet.
-Expected<Iteration> iterate(const Serving& serving, const Rows& rows);
 
 }  // namespace stepcast::infer

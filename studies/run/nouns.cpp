@@ -139,6 +139,10 @@ Expected<Chosen<Stack>> choose_stack(const std::string& name, const std::string&
   return choose(built_in().stacks, name, "stack", where, read_stack);
 }
 
+Expected<Chosen<Engine>> choose_engine(const std::string& name, const std::string& where) {
+  return choose(built_in().engines, name, "engine", where, read_engine);
+}
+
 Expected<Chosen<Profile>> choose_profile(const std::string& name, const std::string& where) {
   return profile_with(&ProfileRow::steps, name, where);
 }

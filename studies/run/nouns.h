@@ -36,6 +36,7 @@ Expected<Chosen<NetworkSpec>> choose_network_as(
 Expected<Chosen<NetworkSpec>> look_at_network(const std::string& name, const std::string& where, const std::string& as);
 Expected<Chosen<Machine>> choose_machine(const std::string& name, const std::string& where);
 Expected<Chosen<Stack>> choose_stack(const std::string& name, const std::string& where);
+Expected<Chosen<Engine>> choose_engine(const std::string& name, const std::string& where);
 /// What forecasts of steps read of it; all of a file.
 Expected<Chosen<Profile>> choose_profile(const std::string& name, const std::string& where);
 /// With the laws and corrections of single kernels.

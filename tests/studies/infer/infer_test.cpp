@@ -4,8 +4,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "dataflow/lower/lower.h"
 #include "studies/infer/phases.h"
 #include "studies/infer/records.h"
 #include "tests/studies/run_program.h"
@@ -24,28 +26,32 @@ Serving serving(const std::string& network, const std::string& machine, std::int
   return std::move(*made);
 }
 
-const sim::IterationPart* part_of(const Iteration& iteration, const std::string& label) {
-  for (const sim::IterationPart& part : iteration.time.parts)
+sim::IterationTime iterate(const Serving& serving, const sim::Rows& rows) { return ServingCost(serving).time(rows); }
+
+const sim::IterationPart* part_of(const sim::IterationTime& iteration, const std::string& label) {
+  for (const sim::IterationPart& part : iteration.parts)
     if (part.label == label) return &part;
   return nullptr;
 }
 
 /// Keys and values of a position: layers x key heads x head size x 2 x 2 bytes; latent: layers x (rank + rotated) x 2.
 TEST(Infer, TheCacheHoldsKeysAndValuesOfEachPosition) {
-  const auto bytes = [](const Serving& s) { return iterate(s, {3, 1, 999})->cache_bytes / 3 / 1000; };
+  const auto bytes = [](const Serving& s) { return s.cache_bytes(1000) / 1000; };
   EXPECT_EQ(bytes(serving("llama3-8b", "dgx-h100", 1)), 32 * 8 * 128 * 2 * 2);
   EXPECT_EQ(bytes(serving("llama2-70b", "dgx-h100", 8)), 80 * 1 * 128 * 2 * 2);
   EXPECT_EQ(bytes(serving("deepseek-v2-lite", "dgx-h100", 1)), 27 * (512 + 64) * 2);
   EXPECT_EQ(bytes(serving("deepseek-v2-lite", "dgx-h100", 4)), 27 * (512 + 64) * 2) << "every rank has the latents";
-  Serving narrow = serving("llama3-8b", "dgx-h100", 1);
-  narrow.cache_element_bytes = 1;
-  EXPECT_EQ(bytes(narrow), 32 * 8 * 128 * 2);
+  ServingWishes wishes;
+  wishes.network = "llama3-8b", wishes.cache = "fp8";
+  EXPECT_EQ(bytes(*serving_of(wishes)), 32 * 8 * 128 * 2);
+  // Every second layer of gpt-oss keeps 128 positions.
+  EXPECT_EQ(serving("gpt-oss-20b", "dgx-h100", 1).cache_bytes(1000), 12.0 * (1000 + 128) * 8 * 64 * 2 * 2);
 }
 
 /// vLLM: 0.9 of 80 GiB, less weights, activations and what is reserved, in blocks of 16 positions.
 TEST(Infer, CapacityIsTheEnginesRule) {
   const Serving s = serving("llama3-8b", "dgx-h100", 1);
-  const Capacity room = *capacity(s, 1000);
+  const Capacity room = capacity(s, 1000);
   EXPECT_EQ(room.weights, 2.0 * 8'030'261'248);
   const double left = 0.9 * room.memory - room.weights - room.activations - room.reserved;
   EXPECT_DOUBLE_EQ(room.cache, left);
@@ -53,25 +59,25 @@ TEST(Infer, CapacityIsTheEnginesRule) {
   EXPECT_EQ(room.sequences, room.blocks / 63) << "1000 positions are 63 blocks";
   Serving free = s;
   free.engine.cache_rule = CacheRule::of_free;
-  EXPECT_DOUBLE_EQ(capacity(free, 1000)->cache, 0.9 * (room.memory - room.weights - room.activations - room.reserved));
+  EXPECT_DOUBLE_EQ(capacity(free, 1000).cache, 0.9 * (room.memory - room.weights - room.activations - room.reserved));
 }
 
 /// 5 sequences say a word on 4 GPUs: two sums of 5 x 4096 numbers of two bytes in each of 32 layers.
 TEST(Infer, RanksOfAReplicaSumWhatTheyMade) {
   const Serving s = serving("llama3-8b", "dgx-h100", 4);
-  const Iteration one = *iterate(s, {5, 1, 100});
+  const sim::IterationTime one = iterate(s, {5, 1, 100});
   for (const char* label : {"Y1 all_reduce", "Y2 all_reduce"}) {
     const auto* part = part_of(one, label);
     ASSERT_NE(part, nullptr) << label;
     EXPECT_EQ(part->calls, 32);
     EXPECT_EQ(part->bytes.value(), 32 * 2 * 3.0 / 4 * 5 * 4096 * 2);
   }
-  EXPECT_EQ(part_of(*iterate(serving("llama3-8b", "dgx-h100", 1), {5, 1, 100}), "Y1 all_reduce"), nullptr);
+  EXPECT_EQ(part_of(iterate(serving("llama3-8b", "dgx-h100", 1), {5, 1, 100}), "Y1 all_reduce"), nullptr);
 }
 
 /// 7 new positions behind 100: the first sees 101 keys, the last 107, 104 on average; 32 heads of 128, 4 FLOPs each.
 TEST(Infer, NewPositionsSeeThoseInTheCache) {
-  const Iteration one = *iterate(serving("llama3-8b", "dgx-h100", 1), {2, 7, 100});
+  const sim::IterationTime one = iterate(serving("llama3-8b", "dgx-h100", 1), {2, 7, 100});
   EXPECT_DOUBLE_EQ(part_of(one, "attn.core")->flops.value(), 32.0 * 2 * 7 * 104 * 32 * 128 * 4);
 }
 
@@ -85,17 +91,122 @@ TEST(Infer, QueriesOfASplitSequenceAreNotItsLast) {
   EXPECT_NEAR(executed("4") / executed("1"), 1, 0.01);
 }
 
+/// What a form says of any rows is what a Program lowered for them says: bytes, FLOPs, calls.
+TEST(Infer, FormsAreProgramsOfAnyRows) {
+  struct Case {
+    const char* network;
+    std::int64_t tp, ep, attention_dp;
+  };
+  for (const Case& c : {Case{"llama3-8b", 2, 1, 1}, Case{"gpt-oss-20b", 1, 1, 1}, Case{"mixtral-8x7b", 4, 4, 1},
+           Case{"mixtral-8x7b", 2, 8, 4}, Case{"deepseek-v2-lite", 2, 1, 1}}) {
+    ServingWishes wishes;
+    wishes.network = c.network, wishes.tp = c.tp, wishes.ep = c.ep, wishes.attention_dp = c.attention_dp;
+    const Serving s = *serving_of(wishes);
+    // So many that each expert has a whole number of rows.
+    for (const sim::Rows& rows : {sim::Rows{32, 1, 901}, sim::Rows{32, 33, 0}, sim::Rows{64, 100, 411}}) {
+      Plan plan = s.scenario.plan;
+      plan.precision = Precision::bf16;
+      plan.micro_batch = static_cast<std::int64_t>(rows.sequences),
+      plan.global_batch = plan.micro_batch * c.attention_dp;
+      plan.sequence = static_cast<std::int64_t>(rows.positions);
+      plan.cache = CacheUse{static_cast<std::int64_t>(rows.cached), s.cache_element_bytes};
+      const auto program = *dataflow::lower(s.network(), plan, lowered_for(s.engine));
+      double flops = 0, received = 0, calls = 0, streamed = 0;
+      for (const auto& chunk : program.chunks)
+        for (const auto& run : chunk.runs)
+          for (const auto& item : program.blocks[run.block].forward) {
+            const auto times = static_cast<double>(run.count);
+            const auto& block = program.blocks[run.block];
+            if (item.is_move && block.moves[item.index].group < 0) continue;
+            calls += times;
+            if (item.is_move) {
+              received += times * block.moves[item.index].received.value();
+              continue;
+            }
+            const auto& work = block.works[item.index];
+            flops += times * work.flops.value();
+            if (work.kernel == dataflow::KernelClass::pointwise || work.kernel == dataflow::KernelClass::lookup)
+              streamed += times * work.bytes.value();
+          }
+      const sim::IterationTime time = iterate(s, rows);
+      double of_parts[3] = {};
+      for (const sim::IterationPart& part : time.parts) {
+        of_parts[0] += part.flops.value();
+        if (part.is_move) of_parts[1] += part.bytes.value();
+        if (part.shape == "pointwise") of_parts[2] += part.bytes.value();
+      }
+      const std::string name =
+          fmt::format("{} {} x {} behind {}", c.network, rows.sequences, rows.positions, rows.cached);
+      EXPECT_NEAR(of_parts[0], flops, 1e-6 * flops) << name;
+      EXPECT_NEAR(of_parts[1], received, 1e-6 * received) << name;
+      EXPECT_NEAR(of_parts[2], streamed, 1e-6 * streamed) << name;
+      EXPECT_EQ(time.launches, calls) << name;
+    }
+  }
+}
+
+/// Prompts beside running sequences: products see all their positions, attention each row by itself.
+TEST(Infer, RowsArePackedIntoOneIteration) {
+  const Serving s = serving("llama3-8b", "dgx-h100", 1);
+  const sim::Rows words{64, 1, 4000}, prompt{1, 448, 1000}, mixed[] = {words, prompt};
+  const ServingCost cost(s);
+  const sim::IterationTime both = cost.time(mixed), of_words = cost.time(words), of_prompt = cost.time(prompt);
+  const auto flops = [](const sim::IterationTime& time) {
+    double sum = 0;
+    for (const sim::IterationPart& part : time.parts) sum += part.flops.value();
+    return sum;
+  };
+  EXPECT_NEAR(flops(both), flops(of_words) + flops(of_prompt), 1e-9 * flops(both));
+  EXPECT_EQ(part_of(both, "mlp.up")->shape, "512 x 28672 x 4096");
+  EXPECT_EQ(part_of(both, "head")->shape, "65 x 128256 x 4096");
+  EXPECT_EQ(part_of(both, "mlp.up")->calls, 32);
+  EXPECT_LT(both.kernels, of_words.kernels + of_prompt.kernels) << "weights are read once";
+  EXPECT_GT(both.kernels, std::max(of_words.kernels, of_prompt.kernels));
+  // Latent attention: words read the cache as it is, prompts make keys and values of it again.
+  const Serving latent = serving("deepseek-v2-lite", "dgx-h100", 1);
+  const sim::IterationTime together = ServingCost(latent).time(mixed);
+  EXPECT_NE(part_of(together, "attn.absorb.K"), nullptr);
+  ASSERT_NE(part_of(together, "attn.up"), nullptr);
+  EXPECT_THAT(part_of(together, "attn.up")->shape, testing::StartsWith("1448 x "));
+}
+
+/// A price that is remembered is the price.
+TEST(Infer, PricesAreRemembered) {
+  const Serving s = serving("mixtral-8x7b", "dgx-h100", 2);
+  const ServingCost cost(s);
+  sim::IterationPrices prices = cost.prices();
+  for (const double batch : {1.0, 8.0, 1.0, 8.0, 64.0})
+    for (const double context : {10.0, 1000.0, 5000.0}) {
+      const sim::Rows rows[] = {{batch, 1, context}, {1, 200, context}};
+      EXPECT_DOUBLE_EQ(prices.time(rows, false).value(), cost.time(rows).time.value());
+    }
+}
+
+/// Ranks with sequences of their own share the experts: tokens are gathered and what the experts made is summed back,
+/// or their rows are exchanged. tokens x hidden x 2 bytes, from 7 of 8 ranks.
+TEST(Infer, ExpertsAreShared) {
+  ServingWishes wishes;
+  wishes.network = "mixtral-8x7b", wishes.machine = "dgx-h100", wishes.attention_dp = 8, wishes.ep = 8;
+  const sim::IterationTime gathered = iterate(*serving_of(wishes), {16, 1, 100});
+  EXPECT_EQ(part_of(gathered, "norm2.y all_gather")->bytes.value(), 32 * 7.0 * 16 * 4096 * 2);
+  EXPECT_EQ(part_of(gathered, "Y2 reduce_scatter")->bytes.value(), 32 * 7.0 * 16 * 4096 * 2);
+  wishes.attention_dp = 1, wishes.tp = 8;
+  const sim::IterationTime summed = iterate(*serving_of(wishes), {16, 1, 100});
+  EXPECT_EQ(part_of(summed, "Y2 all_reduce")->bytes.value(), 32 * 2 * 7.0 / 8 * 16 * 4096 * 2);
+  EXPECT_EQ(part_of(summed, "Oe all_gather"), nullptr) << "sums, and not the rows of each expert";
+}
+
 TEST(Infer, MoreWorkTakesLonger) {
   const Serving s = serving("llama3-8b", "dgx-h100", 1), wide = serving("llama3-70b", "dgx-h100", 8);
   const auto word = [](const Serving& on, std::int64_t batch, std::int64_t context) {
-    return decode(on, batch, context)->time.value();
+    return decode(on, batch, context).time.value();
   };
   EXPECT_LT(word(s, 1, 1000), word(s, 1, 16'000));
   EXPECT_LT(word(s, 1, 1000), word(s, 64, 1000));
   EXPECT_LT(word(s, 1, 1000), word(wide, 1, 1000));
-  EXPECT_LT(prefill(s, 1, 1000, 0)->time, prefill(s, 1, 1000, 8000)->time);
-  EXPECT_LT(prefill(s, 1, 1000, 0)->time, prefill(s, 4, 1000, 0)->time);
-  const Phase batch = *static_batch(s, 4, 1000, 100);
+  EXPECT_LT(prefill(s, 1, 1000, 0).time, prefill(s, 1, 1000, 8000).time);
+  EXPECT_LT(prefill(s, 1, 1000, 0).time, prefill(s, 4, 1000, 0).time);
+  const Phase batch = static_batch(s, 4, 1000, 100);
   EXPECT_NEAR(batch.time.value(), (batch.prefill + batch.decode).value(), 1e-12);
   EXPECT_NEAR(batch.decode.value(), 99 * word(s, 4, 1050), 0.02 * batch.decode.value());
   const Serving experts = serving("mixtral-8x7b", "dgx-h100", 4);
@@ -105,9 +216,9 @@ TEST(Infer, MoreWorkTakesLonger) {
 /// A batch that the cache does not hold at once goes in waves.
 TEST(Infer, WavesFollowFromTheCache) {
   const Serving s = serving("llama3-70b", "dgx-h100", 2);
-  const Phase all = *static_batch(s, 64, 2048, 2048);
+  const Phase all = static_batch(s, 64, 2048, 2048);
   EXPECT_GT(all.waves, 2);
-  EXPECT_EQ(static_batch(serving("llama3-70b", "dgx-h100", 8), 64, 2048, 2048)->waves, 1);
+  EXPECT_EQ(static_batch(serving("llama3-70b", "dgx-h100", 8), 64, 2048, 2048).waves, 1);
 }
 
 TEST(Infer, TheCommandSaysWhatIsWrong) {
@@ -121,8 +232,10 @@ TEST(Infer, TheCommandSaysWhatIsWrong) {
   refused("llama3-8b --phase batch --prompt 10", "how many words");
   refused("llama3-8b --phase sleep --prompt 10", "prefill, decode, or batch");
   refused("llama3-8b --prompt 10 --tp 3", "legal tp");
-  refused("llama3-8b --prompt 10 --gpus 8 --tp 3", "8 GPUs for tp 3");
+  refused("llama3-8b --prompt 10 --gpus 8 --tp 3", "8 GPUs for a split over 3");
   refused("llama3-8b --prompt 10 --engine vlm", "vllm");
+  refused("llama3-8b --prompt 10 --dp-attention 8", "no experts to share");
+  refused("mixtral-8x7b --prompt 10 --tp 8 --ep 3", "a divisor of tp x dp-attention");
   refused("llama3-8b --prompt 10 --weights fp7", "nvfp4");
   refused("llama3-8b --prompt 10 --machine dgx-a100 --weights fp8", "has no fp8");
   refused("llama3-70b --context 8192", "leave nothing");
@@ -172,7 +285,7 @@ TEST(Infer, RecordsAreJudged) {
   ASSERT_EQ(answer.at("cases").size(), 1U);
   const auto& made = answer.at("cases")[0];
   EXPECT_EQ(made.at("metric"), "decode_step_ms");
-  const double forecast = decode(serving("llama2-70b", "dgx-h100", 8), 4, 512 + 64)->time.value() * 1e3;
+  const double forecast = decode(serving("llama2-70b", "dgx-h100", 8), 4, 512 + 64).time.value() * 1e3;
   EXPECT_NEAR(made.at("predicted").get<double>(), forecast, 1e-9);
   EXPECT_NEAR(made.at("error").get<double>(), forecast / 12.5 - 1, 1e-9);
   EXPECT_LT(made.at("interval")[0].get<double>(), forecast);

@@ -1,0 +1,161 @@
+#include "sim/serving/engine_cost.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "model/profile/kernel_law.h"
+
+namespace stepcast::sim {
+namespace {
+
+using dataflow::KernelWork, dataflow::Move, dataflow::MoveKind;
+
+/// Experts that rows reach, and the rows of each of them: of E experts T tokens that choose k each leave one alone with
+/// a probability of (1 - k / E)^T.
+GemmQuery of_experts(GemmQuery query, double experts, double tokens, double choices) {
+  const double hit = 1 - std::pow(1 - std::min(1.0, choices / experts), tokens);
+  query.batch *= hit;
+  query.m = std::max(1.0, tokens * choices / (experts * hit));
+  return query;
+}
+
+EnginePrice price_of(const KernelTime& time, const char* law, Binding binding) {
+  EnginePrice price;
+  static_cast<Price&>(price) = {time.time, time.source, time.spread, law, time.extrapolated, 0};
+  price.binding = binding;
+  return price;
+}
+
+EnginePrice price_of(const Price& price, Binding binding) {
+  EnginePrice out;
+  static_cast<Price&>(out) = price;
+  out.binding = binding;
+  return out;
+}
+
+Binding binding_of(Bound bound) {
+  return bound == Bound::compute ? Binding::compute : bound == Bound::memory ? Binding::weights : Binding::launch;
+}
+
+AttentionQuery query_of(const KernelWork& work, double sequences, double queries, double keys, Precision precision) {
+  AttentionQuery query;
+  query.batch = sequences, query.queries = queries, query.keys = keys;
+  query.heads = work.heads, query.kv_heads = work.kv_heads, query.head_dim = work.head_dim;
+  query.precision = precision;
+  return query;
+}
+
+/// The engine's own kernels, of whatever release, else vLLM's; "": anybody's.
+std::string_view software_of(const Profile& profile, const Engine& engine, bool decode) {
+  for (const std::string_view whose : {std::string_view(engine.kernels), std::string_view("vllm")})
+    for (const AttentionLaw& law : profile.attention_kernels)
+      if (law.decode == decode && law.refinement.software.starts_with(whose)) return law.refinement.software;
+  return {};
+}
+
+}  // namespace
+
+const char* to_text(Binding binding) {
+  constexpr const char* names[] = {"weights", "cache", "compute", "activations", "launch", "links", "host"};
+  return names[static_cast<int>(binding)];
+}
+
+EngineCost::EngineCost(
+    const CostModel& moves, const Profile& profile, const Engine& engine, const IterationTypes& types)
+    : moves_(&moves), profile_(&profile), engine_(&engine),
+      tuning_(find_tuning(engine, moves.machine().gpu.architecture, stepcast::to_text(types.products))), types_(types),
+      forward_software_(software_of(profile, engine, false)), decode_software_(software_of(profile, engine, true)) {}
+
+EnginePrice EngineCost::product(const KernelWork& work, double m, double tokens, double choices) const {
+  const Precision precision = work.keeps_width ? Precision::bf16 : types_.products;
+  GemmQuery query{m, work.n, work.k, work.batch, precision, types_.block_scaled && !work.keeps_width};
+  if (work.experts > 0) query = of_experts(query, work.experts, engine_->same_experts ? 1 : tokens, choices);
+  if (work.experts > 0 && engine_->same_experts) query.m = std::max(1.0, tokens);
+  const auto asked = [&]() -> std::optional<KernelTime> {
+    const RooflineLaw* law = find_gemm(*profile_, query.precision, query.block_scaled);
+    if (law == nullptr) return std::nullopt;
+    if (tuning_->products == 1) return gemm_time(*law, profile_->units, query);
+    RooflineLaw slower = *law;
+    slower.compute = law->compute / tuning_->products;
+    return gemm_time(slower, profile_->units, query);
+  };
+  auto time = asked();
+  if (!time) {
+    query.precision = Precision::bf16, query.block_scaled = false;
+    time = asked();
+  }
+  if (!time) {
+    KernelWork asked_for = work;
+    asked_for.m = m;
+    return price_of(moves_->work(asked_for), Binding::weights);
+  }
+  const double wide = bytes_of(query).value(), held = query.batch * query.n * query.k;
+  // Weights that are narrower than what is multiplied: their bytes are saved, at the rate of the wide product's.
+  const double saved = operand_bytes(query.precision) - types_.weight_bytes;
+  if (!work.keeps_width && saved > 0) {
+    const double share = 1 - saved * held / wide;
+    if (time->bound == Bound::memory) time->time = time->time * std::max(0.1, share);
+  }
+  auto price = price_of(*time, "gemm", binding_of(time->bound));
+  price.bytes = Bytes(wide - (work.keeps_width ? 0 : saved * held));
+  return price;
+}
+
+Seconds EngineCost::decode_start(const KernelWork& work, double sequences) const {
+  constexpr double few = 16;
+  AttentionQuery query = query_of(work, sequences, 1, few, types_.attention);
+  query.pass = AttentionPass::decode;
+  const auto time = attention_time(*profile_, query, decode_software_);
+  return time ? time->time : Seconds(0);
+}
+
+EnginePrice EngineCost::attention(
+    const KernelWork& work, double sequences, double queries, double keys, std::optional<Seconds> start) const {
+  AttentionQuery query = query_of(work, sequences, queries, keys, types_.attention);
+  const bool decodes = queries <= 1;
+  query.pass = decodes ? AttentionPass::decode : AttentionPass::forward;
+  const double rereads =
+      decodes && query.batch * query.heads > engine_->splits_keys_below ? query.heads / query.kv_heads - 1 : 0;
+  const std::string_view software = decodes ? decode_software_ : forward_software_;
+  const Binding binding = decodes ? Binding::cache : Binding::compute;
+  auto time = attention_time(*profile_, query, software);
+  if (!time) {  // nobody timed decoding here: its bytes, as any kernel's
+    const Seconds streamed = memory_time(profile_->memory, bytes_of(query)).time;
+    auto price = price_of({streamed, Source::assumed, profile_->memory.spread, "memory stream", false, 0}, binding);
+    price.rereads = rereads, price.bytes = bytes_of(query);
+    return price;
+  }
+  // Tables ask for the same keys again and again, which a large L2 holds; an engine's layers have keys of their own.
+  if (decodes) {
+    constexpr double cold_share = 0.95;  // of the memory's rate: 7.3 of 7.7 TB/s on B200 (vLLM's blog of 2026-04-22)
+    const Seconds begun = start ? *start : decode_start(work, sequences);
+    time->time = std::max(time->time, begun + bytes_of(query) / (cold_share * moves_->machine().gpu.memory_bandwidth));
+  }
+  auto price = price_of(*time, decodes ? "attention decode" : "attention", binding);
+  price.rereads = rereads, price.bytes = bytes_of(query);
+  return price;
+}
+
+EnginePrice EngineCost::streamed(Bytes bytes) const {
+  auto price = price_of(memory_time(profile_->memory, bytes), "memory stream", Binding::activations);
+  price.bytes = bytes;
+  return price;
+}
+
+EnginePrice EngineCost::move(const Move& move, const dataflow::Group& group, bool graph) const {
+  const EnginePrice price = price_of(moves_->move(move, group), Binding::links);
+  if (move.kind != MoveKind::all_reduce) return price;
+  const Span span = span_of(group, moves_->machine(), moves_->ranks());
+  const auto* law =
+      span.nodes > 1 ? nullptr : find_all_reduce(*profile_, engine_->kernels, graph, static_cast<int>(group.size));
+  if (law == nullptr) return price;
+  return price_of(
+      {all_reduce_time(*law, move.local_before), law->source, law->spread, "engine all-reduce", false, price.tier},
+      Binding::links);
+}
+
+EnginePrice EngineCost::send(Bytes bytes, std::int64_t rank_distance) const {
+  return price_of(moves_->send(bytes, rank_distance), Binding::links);
+}
+
+}  // namespace stepcast::sim

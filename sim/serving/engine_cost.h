@@ -1,0 +1,66 @@
+// Prices of single kernels and collectives as a serving engine runs them: the laws of single kernels, which were fitted
+// on serving libraries, with their corrections, and the engine's own collectives.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "dataflow/program.h"
+#include "model/engine.h"
+#include "sim/cost.h"
+
+namespace stepcast::sim {
+
+/// Number types of an iteration. Weights may be narrower than what is multiplied (w4a16).
+struct IterationTypes {
+  Precision products = Precision::bf16;
+  Precision attention = Precision::bf16;  ///< of the cache, too
+  double weight_bytes = 2;                ///< with scales
+  bool block_scaled = false;              ///< fp8 with a scale per block of 128
+};
+
+/// What a part of an iteration waits for.
+enum class Binding : std::uint8_t { weights, cache, compute, activations, launch, links, host };
+const char* to_text(Binding binding);
+
+struct EnginePrice : Price {
+  Binding binding = Binding::activations;
+  Bytes bytes;  ///< of device memory
+  /// reads of the cache beyond the first that `time` holds: as often as query heads share a key head, less one, where
+  /// the engine's kernel does not share them
+  double rereads = 0;
+};
+
+/// References must outlive it.
+class EngineCost {
+ public:
+  /// `profile` with the laws of single kernels; `moves` prices what the engine has no collective of its own for.
+  EngineCost(const CostModel& moves, const Profile& profile, const Engine& engine, const IterationTypes& types);
+
+  /// `tokens` of the iteration on all ranks, each of which takes `choices` experts.
+  /// Of m rows.
+  [[nodiscard]] EnginePrice product(const dataflow::KernelWork& work, double m, double tokens, double choices) const;
+  /// Of so many sequences, queries of each and keys that a query meets. `start`: decode_start(), where it is at hand.
+  [[nodiscard]] EnginePrice attention(const dataflow::KernelWork& work, double sequences, double queries, double keys,
+      std::optional<Seconds> start = {}) const;
+  /// Of one word of each sequence, with next to no keys.
+  [[nodiscard]] Seconds decode_start(const dataflow::KernelWork& work, double sequences) const;
+  [[nodiscard]] EnginePrice streamed(Bytes bytes) const;
+  [[nodiscard]] EnginePrice move(const dataflow::Move& move, const dataflow::Group& group, bool graph) const;
+  [[nodiscard]] EnginePrice send(Bytes bytes, std::int64_t rank_distance) const;
+
+  [[nodiscard]] const Engine& engine() const { return *engine_; }
+  [[nodiscard]] const Engine::Tuning& tuning() const { return *tuning_; }
+  [[nodiscard]] const IterationTypes& types() const { return types_; }
+
+ private:
+  const CostModel* moves_;
+  const Profile* profile_;
+  const Engine* engine_;
+  const Engine::Tuning* tuning_;
+  IterationTypes types_;
+  std::string_view forward_software_, decode_software_;
+};
+
+}  // namespace stepcast::sim

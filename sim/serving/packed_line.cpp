@@ -1,0 +1,84 @@
+#include "sim/serving/packed_line.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace stepcast::sim {
+
+using dataflow::KernelClass;
+
+Affine affine_through(const AffineSamples& samples, const Rows& rows) {
+  Affine out;
+  const double n = rows.sequences, positions = n * rows.positions, cached = n * rows.cached;
+  out.per_key = (samples.further - samples.one) / cached;
+  const double one = samples.one - out.per_key * (cached + positions),
+               twice_as_many = samples.twice_as_many - out.per_key * 2 * (cached + positions),
+               twice_as_long = samples.twice_as_long - out.per_key * (cached + 2 * positions);
+  out.per_position = (twice_as_long - one) / positions;
+  out.per_sequence = (twice_as_many - twice_as_long) / n;
+  out.fixed = one - out.per_position * positions - out.per_sequence * n;
+  return out;
+}
+
+bool PackedLine::runs_for(const PackedRows& rows) const {
+  for (std::size_t kind = 0; kind < row_kinds; ++kind)
+    if (shares[kind] && rows.sequences[kind] > 0) return true;
+  return false;
+}
+
+/// What is fixed counts once, however many kinds of rows there are.
+double PackedLine::sum(const PackedRows& rows, Affine Shares::*what) const {
+  double total = 0, fixed = 0;
+  for (std::size_t kind = 0; kind < row_kinds; ++kind) {
+    if (!shares[kind] || rows.sequences[kind] == 0) continue;
+    const Affine& share = *shares[kind].*what;
+    fixed = share.fixed;
+    total += share.per_position * rows.positions[kind] + share.per_sequence * rows.sequences[kind] +
+             share.per_key * rows.keys[kind];
+  }
+  return fixed + total;
+}
+
+LinePrice PackedLine::price(
+    const PackedRows& rows, double tokens, double choices, const EngineCost& cost, bool graph) const {
+  LinePrice out;
+  out.flops = Flops(sum(rows, &Shares::flops));
+  if (!work) {
+    dataflow::Move moved = move;
+    moved.received = Bytes(sum(rows, &Shares::bytes));
+    moved.local_before = Bytes(sum(rows, &Shares::rows));
+    static_cast<EnginePrice&>(out) =
+        rank_distance != 0 ? cost.send(moved.received, rank_distance) : cost.move(moved, group, graph);
+    out.bytes = moved.received;
+  } else if (work->kernel == KernelClass::gemm) {
+    static_cast<EnginePrice&>(out) = cost.product(*work, sum(rows, &Shares::rows), tokens, choices);
+  } else {
+    static_cast<EnginePrice&>(out) = cost.streamed(Bytes(sum(rows, &Shares::bytes)));
+  }
+  return out;
+}
+
+LinePrice PackedLine::price(const Rows& rows, const EngineCost& cost, std::optional<Seconds> start) const {
+  const double queries = rows.positions * queries_share, all = (rows.cached + rows.positions) * keys_share;
+  const auto keys = dataflow::attended_keys(work->key_reach, all, rows.positions * keys_share);
+  LinePrice out;
+  out.flops = Flops(flops_per_pair * rows.sequences * queries * keys.walked);
+  const bool whole = work->key_reach.domain == Domain::all || work->key_reach.domain == Domain::causal;
+  const double met = whole ? all : std::max(queries, std::min(all, keys.walked));
+  static_cast<EnginePrice&>(out) = cost.attention(*work, rows.sequences, queries, met, start);
+  return out;
+}
+
+std::string PackedLine::shape(const PackedRows& rows) const {
+  if (!work) return "";
+  if (work->kernel != KernelClass::gemm) return "pointwise";
+  return fmt::format("{:.0f} x {:.0f} x {:.0f}", sum(rows, &Shares::rows), work->n, work->k);
+}
+
+std::string PackedLine::shape(const Rows& rows) const {
+  return fmt::format("{:.0f} x {:.0f} queries, {:.0f} keys", rows.sequences, rows.positions * queries_share,
+      (rows.cached + rows.positions) * keys_share);
+}
+
+}  // namespace stepcast::sim

@@ -1,0 +1,76 @@
+// One kernel or move of an iteration as a function of the rows that are packed into it. What a Program says of one
+// sequence, of two and of one twice as long gives the share of each position, of each sequence, and what is fixed.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "dataflow/program.h"
+#include "sim/serving/engine_cost.h"
+
+namespace stepcast::sim {
+
+/// New positions of each of so many sequences of one rank, behind those in the cache.
+struct Rows {
+  double sequences = 1, positions = 1, cached = 0;
+};
+
+/// Rows of few positions and rows of many may have kernels of their own; all others see them as one.
+enum class RowKind : std::uint8_t { words, prompts };
+constexpr std::size_t row_kinds = 2;
+
+/// All rows of an iteration together. Keys: positions of all sequences, those in the cache with them.
+struct PackedRows {
+  std::array<double, row_kinds> positions{}, sequences{}, keys{};
+  friend bool operator==(const PackedRows&, const PackedRows&) = default;
+};
+
+struct Affine {
+  double fixed = 0, per_position = 0, per_sequence = 0, per_key = 0;
+};
+/// A value of four Programs: of some rows, of twice as many sequences, of sequences twice as long, and of some behind
+/// twice as many positions in the cache.
+struct AffineSamples {
+  double one = 0, twice_as_many = 0, twice_as_long = 0, further = 0;
+};
+Affine affine_through(const AffineSamples& samples, const Rows& one);
+
+struct LinePrice : EnginePrice {
+  Flops flops;
+};
+
+struct PackedLine {
+  std::string label;
+  double calls = 0;
+  std::optional<dataflow::KernelWork> work;
+  dataflow::Move move;             ///< where there is no work
+  dataflow::Group group;           ///< of the move
+  std::int64_t rank_distance = 0;  ///< of a move between stages
+  /// per kind of rows; nullopt: not of these rows
+  struct Shares {
+    Affine rows;   ///< m of a product; of a move the local bytes before it
+    Affine bytes;  ///< that others than products stream, or that a move receives
+    Affine flops;
+  };
+  std::array<std::optional<Shares>, row_kinds> shares;
+  /// attention: what a rank has of a row's queries and keys
+  double queries_share = 1, keys_share = 1, flops_per_pair = 0;
+
+  [[nodiscard]] bool attends() const { return work && work->kernel == dataflow::KernelClass::attention; }
+  /// Whether it runs at all for these.
+  [[nodiscard]] bool runs_for(const PackedRows& rows) const;
+  /// Of everything but attention.
+  [[nodiscard]] LinePrice price(
+      const PackedRows& rows, double tokens, double choices, const EngineCost& cost, bool graph) const;
+  /// Of attention; `start` as EngineCost::attention() has it.
+  [[nodiscard]] LinePrice price(const Rows& rows, const EngineCost& cost, std::optional<Seconds> start = {}) const;
+  [[nodiscard]] std::string shape(const PackedRows& rows) const;
+  [[nodiscard]] std::string shape(const Rows& rows) const;
+
+ private:
+  [[nodiscard]] double sum(const PackedRows& rows, Affine Shares::*what) const;
+};
+
+}  // namespace stepcast::sim
