@@ -159,6 +159,8 @@ struct ProgramBlock {
   std::vector<Move> step_moves;  ///< when != each_micro_batch: once per block instance and step
   std::vector<Buffer> buffers;
   double parameters = 0;          ///< held by one rank, elements
+  double expert_parameters = 0;   ///< of them, of routed experts
+  double wide_parameters = 0;     ///< of them, what a narrower plan leaves as it is: tables, router, LM head
   double optimizer_elements = 0;  ///< updated by one rank
   double model_flops = 0;         ///< useful forward FLOPs of all ranks, one micro-batch
 };

@@ -25,6 +25,14 @@ bool serves_several_blocks(const Network& network, int tensor) {
   return blocks > 1;
 }
 
+/// The operator of a block that reads a weight; nullptr: none does.
+const Operator* reader_of(const Block& block, int tensor) {
+  for (const Operator& op : block.operators)
+    for (const Access& input : op.inputs)
+      if (input.tensor == tensor) return &op;
+  return nullptr;
+}
+
 void add_weights(const FuseContext& c, ProgramBlock& out) {
   // fp32 weights are their own master copy.
   for (const WeightChain& chain : c.placed.chains) {
@@ -43,6 +51,10 @@ void add_weights(const FuseContext& c, ProgramBlock& out) {
     };
     add("", BufferKind::weight, chain.home_bytes);
     out.parameters += chain.home_elements * share;
+    if (const Operator* op = reader_of(c.block, chain.tensor); op != nullptr && has_tag(*op, "expert"))
+      out.expert_parameters += chain.home_elements * share;
+    else if (op == nullptr || c.block.place == Block::Place::first || keeps_width(*op))
+      out.wide_parameters += chain.home_elements * share;
     if (tensor.frozen) continue;
     add(" gradient", BufferKind::gradient, chain.accumulator_bytes);
     add(" optimizer", BufferKind::optimizer, chain.optimizer_elements * (master + c.stack.optimizer_bytes));

@@ -89,15 +89,16 @@ EnginePrice EngineCost::product(const KernelWork& work, double m, double tokens,
     asked_for.m = m;
     return price_of(moves_->work(asked_for), Binding::weights);
   }
-  const double wide = bytes_of(query).value(), held = query.batch * query.n * query.k;
+  const double bytes = bytes_of(query).value(), held = query.batch * query.n * query.k;
   // Weights that are narrower than what is multiplied: their bytes are saved, at the rate of the wide product's.
-  const double saved = operand_bytes(query.precision) - types_.weight_bytes;
+  const bool wide = types_.experts_alone && work.experts == 0;
+  const double saved = wide ? 0 : operand_bytes(query.precision) - types_.weight_bytes;
   if (!work.keeps_width && saved > 0) {
-    const double share = 1 - saved * held / wide;
+    const double share = 1 - saved * held / bytes;
     if (time->bound == Bound::memory) time->time = time->time * std::max(0.1, share);
   }
   auto price = price_of(*time, "gemm", binding_of(time->bound));
-  price.bytes = Bytes(wide - (work.keeps_width ? 0 : saved * held));
+  price.bytes = Bytes(bytes - (work.keeps_width ? 0 : saved * held));
   return price;
 }
 

@@ -18,6 +18,7 @@ struct IterationTypes {
   Precision attention = Precision::bf16;  ///< of the cache, too
   double weight_bytes = 2;                ///< with scales
   bool block_scaled = false;              ///< fp8 with a scale per block of 128
+  bool experts_alone = false;             ///< all weights but theirs are as wide as what is multiplied
 };
 
 /// What a part of an iteration waits for.

@@ -175,10 +175,14 @@ Expected<void> IterationForm::add(const RowPrograms& programs, RowKind kind) {
   choices_ = one.choices;
   tokens_per_position_ = one.tokens_per_step / (programs.rows.sequences * programs.rows.positions);
   for (const Chunk& chunk : one.chunks) {
-    double parameters = 0;
-    for (const BlockRun& run : chunk.runs)
-      parameters += static_cast<double>(run.count) * one.blocks[run.block].parameters;
-    parameters_ = std::max(parameters_, parameters);
+    Parameters held;
+    for (const BlockRun& run : chunk.runs) {
+      const ProgramBlock& block = one.blocks[run.block];
+      const auto count = static_cast<double>(run.count);
+      held.all += count * block.parameters, held.experts += count * block.expert_parameters;
+      held.wide += count * block.wide_parameters;
+    }
+    if (held.all > parameters_.all) parameters_ = held;
   }
   return {};
 }

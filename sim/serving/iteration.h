@@ -76,7 +76,10 @@ class IterationForm {
 
   /// Of one rank of the fullest stage: what it keeps of each sequence, and its weights, elements.
   [[nodiscard]] const std::vector<dataflow::CacheLine>& caches() const { return caches_; }
-  [[nodiscard]] double parameters() const { return parameters_; }
+  struct Parameters {
+    double all = 0, experts = 0, wide = 0;  ///< as ProgramBlock has them
+  };
+  [[nodiscard]] const Parameters& parameters() const { return parameters_; }
 
  private:
   Expected<void> add(const RowPrograms& programs, RowKind kind);
@@ -86,7 +89,8 @@ class IterationForm {
 
   std::vector<PackedLine> lines_;
   std::vector<dataflow::CacheLine> caches_;
-  double parameters_ = 0, choices_ = 0, tokens_per_position_ = 1;
+  Parameters parameters_;
+  double choices_ = 0, tokens_per_position_ = 1;
   double most_words_ = 0;     ///< 0: all rows are of one kind
   bool counts_keys_ = false;  ///< something but attention grows with them
 };

@@ -14,15 +14,15 @@ struct NumberType {
   const char* name;
   double bytes;
   Precision products;
-  bool block_scaled = false, weights_alone = false;
+  bool block_scaled = false, weights_alone = false, experts_alone = false;
 };
 // Scales: one fp32 per block of 128 x 128; one byte per 32 (mx) or 16 (nvfp4) elements; w4: one bf16 per group of 128
-// (AWQ, GPTQ).
+// (AWQ, GPTQ). mxfp4 is what gpt-oss and DeepSeek V4 have in their experts alone.
 constexpr NumberType number_types[] = {{"bf16", 2, Precision::bf16}, {"fp16", 2, Precision::fp16},
     {"fp8", 1, Precision::fp8}, {"fp8-block", 1 + 4.0 / (128 * 128), Precision::fp8, true},
     {"mxfp8", 1 + 1.0 / 32, Precision::mxfp8}, {"nvfp4", 0.5 + 1.0 / 16, Precision::nvfp4},
-    {"mxfp4", 0.5 + 1.0 / 32, Precision::bf16, false, true}, {"int4", 0.5 + 2.0 / 128, Precision::bf16, false, true},
-    {"int8", 1, Precision::bf16, false, true}};
+    {"mxfp4", 0.5 + 1.0 / 32, Precision::bf16, false, true, true},
+    {"int4", 0.5 + 2.0 / 128, Precision::bf16, false, true}, {"int8", 1, Precision::bf16, false, true}};
 
 Expected<const NumberType*> number_type(const std::string& name, const char* where) {
   std::string known;
@@ -44,6 +44,7 @@ Expected<void> settle_types(const ServingWishes& wishes, Serving& serving) {
   serving.types.weight_bytes = weights->bytes;
   serving.types.products = weights->products;
   serving.types.block_scaled = weights->block_scaled;
+  serving.types.experts_alone = weights->experts_alone && serving.network().experts.count > 0;
   if (!wishes.products.empty()) {
     TRY(const auto products, number_type(wishes.products, "--products"));
     serving.types.products = products->products;
@@ -174,6 +175,14 @@ Expected<Serving> serving_of(const ServingWishes& wishes) {
   if (wishes.machine.empty()) serving.assumptions.emplace_back("--machine dgx-h100");
   if (wishes.engine.empty()) serving.assumptions.emplace_back("--engine vllm");
   return serving;
+}
+
+double Serving::weight_bytes() const {
+  const sim::IterationForm::Parameters& held = form->parameters();
+  const double layers = held.all - held.experts - held.wide;
+  constexpr double wide = 2;
+  return held.experts * types.weight_bytes + layers * (types.experts_alone ? wide : types.weight_bytes) +
+         held.wide * wide;
 }
 
 ServingCost::ServingCost(const Serving& serving)

@@ -36,7 +36,7 @@ struct Serving {
   [[nodiscard]] const NetworkSpec& network() const { return scenario.network.row; }
   [[nodiscard]] const Machine& machine() const { return scenario.machine.row; }
   /// Of one GPU, with scales.
-  [[nodiscard]] double weight_bytes() const { return form->parameters() * types.weight_bytes; }
+  [[nodiscard]] double weight_bytes() const;
   /// That one GPU keeps of a sequence of so many positions.
   [[nodiscard]] double cache_bytes(double positions) const { return dataflow::cache_bytes(form->caches(), positions); }
 };
