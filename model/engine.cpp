@@ -1,6 +1,7 @@
 #include "model/engine.h"
 
 #include <algorithm>
+#include <array>
 #include <type_traits>
 
 #include <fmt/format.h>
@@ -19,6 +20,8 @@ constexpr Choice<ExpertExchange> exchange_names[] = {
 constexpr IntegerRange positions{1, 1'000'000};
 
 constexpr std::size_t most_fitted = 3;
+
+constexpr std::array<std::int64_t, 4> activation_ranks{1, 2, 4, 8};
 
 template <auto member> double figure(const Engine::Tuning& tuning) {
   if constexpr (std::is_same_v<std::remove_cvref_t<decltype(tuning.*member)>, double>) return tuning.*member;
@@ -82,6 +85,8 @@ constexpr auto engine_members = [](auto& file, auto& engine) {
   file.read("cache_block", engine.cache_block, positions);
   file.choice("cache_rule", engine.cache_rule, rule_names);
   file.read("cache_share", engine.cache_share, NumberRange{0.01, 1});
+  file.read("activation_widths", engine.activation_widths, NumberRange{0, 1000});
+  file.read("expert_activation_widths", engine.expert_activation_widths, NumberRange{0, 1000});
   file.read("reserved", engine.reserved, Zero::allowed);
 };
 
@@ -91,6 +96,9 @@ Expected<Engine> read_engine(const std::string& text, const std::string& where) 
   RowReader file(text, where);
   Engine engine;
   engine_members(file, engine);
+  for (const auto* widths : {&engine.activation_widths, &engine.expert_activation_widths})
+    file.require(widths->size() == activation_ranks.size(), "activation_widths",
+        fmt::format("{} widths", widths->size()), "four: of 1, 2, 4 and 8 tensor ranks");
   return file.finish(std::move(engine));
 }
 
@@ -111,6 +119,14 @@ const TuningFigure* find_figure(std::string_view name) {
   for (const TuningFigure& row : tuning_figures())
     if (row.name == name) return &row;
   return nullptr;
+}
+
+Bytes activations_of(const Engine& engine, const ActivationShape& shape) {
+  const std::vector<double>& widths = shape.experts ? engine.expert_activation_widths : engine.activation_widths;
+  std::size_t at = 0;
+  while (at + 1 < activation_ranks.size() && activation_ranks[at + 1] <= shape.tensor_ranks) ++at;
+  constexpr double bytes = 2;
+  return Bytes(bytes * shape.positions * shape.hidden * widths[at]);
 }
 
 const Engine::Tuning* find_tuning(

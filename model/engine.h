@@ -61,11 +61,23 @@ struct Engine {
   std::int64_t cache_block = 16;   ///< positions that the cache is dealt out in
   CacheRule cache_rule = CacheRule::of_total;
   double cache_share = 0.9;
+  /// activations of an iteration of prompts: 2 bytes x positions x hidden x these, on 1, 2, 4, and 8 or more tensor
+  /// ranks, without experts and with them
+  /// (ai-dynamo/aiconfigurator 095f58a, backends, _get_memory_usage; SGLang's are 1.3 times as wide)
+  std::vector<double> activation_widths, expert_activation_widths;
   Bytes reserved;  ///< workspace, graphs, NCCL: outside weights, activations and cache
 };
 
 Expected<Engine> read_engine(const std::string& text, const std::string& where);
 std::string write_engine(const Engine& engine);
+
+struct ActivationShape {
+  double positions = 0, hidden = 0;
+  std::int64_t tensor_ranks = 1;
+  bool experts = false;
+};
+/// By the rule of `activation_widths`.
+Bytes activations_of(const Engine& engine, const ActivationShape& shape);
 
 /// A figure of a tuning that may be fitted, and where it is looked for.
 struct TuningFigure {

@@ -84,12 +84,13 @@ Capacity capacity(const Serving& serving, std::int64_t length) {
   out.memory = serving.machine().gpu.memory.value();
   out.weights = serving.weight_bytes();
   out.reserved = serving.engine.reserved.value();
-  // The widest tensors of one iteration of prompts: two of the MLP and the stream, in two bytes.
-  const auto positions = static_cast<double>(std::min<std::int64_t>(serving.engine.most_positions, 8192));
+  constexpr std::int64_t longest = 8192;  // what engines that take whole prompts were asked at
   const NetworkSpec& n = serving.network();
+  out.activation_positions = std::min(serving.engine.most_positions, longest);
   out.activations =
-      2 * positions *
-      static_cast<double>(2 * std::max(n.ffn_hidden, n.hidden) / serving.scenario.split->tp + 2 * n.hidden);
+      activations_of(serving.engine, {static_cast<double>(out.activation_positions), static_cast<double>(n.hidden),
+                                         serving.scenario.split->tp, n.experts.count > 0})
+          .value();
   const double share = serving.engine.cache_share;
   const double left = serving.engine.cache_rule == CacheRule::of_total
                           ? share * out.memory - out.weights - out.activations - out.reserved

@@ -34,6 +34,7 @@ Phase static_batch(const Serving& serving, std::int64_t batch, std::int64_t prom
 /// What stands on a GPU, and how many sequences of a length it holds.
 struct Capacity {
   double memory = 0, weights = 0, reserved = 0, activations = 0, cache = 0;  ///< bytes of one GPU
+  std::int64_t activation_positions = 0;                                     ///< that they are for
   double bytes_per_position = 0;                                             ///< of the cache
   std::int64_t blocks = 0, positions = 0;
   std::int64_t sequences = 0;  ///< of `length` positions each
