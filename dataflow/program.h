@@ -58,6 +58,7 @@ struct KernelWork {
   /// stays in its operands' type under a narrower plan (attention core, router, LM head)
   bool keeps_width = false;
   double head_dim = 0;   ///< attention and its unfused products: the contracted or produced head size
+  double value_dim = 0;  ///< attention: of a head's result; fused kernels alone
   Flops flops;           ///< executed, with padding and repeats
   Flops useful;          ///< without
   Bytes bytes;           ///< device memory traffic, reads + writes

@@ -159,6 +159,15 @@ Profile scaled_profile(const Profile& profile, const Gpu& from, const Gpu& to) {
         [](const auto& c) { return c.fabric == FabricKind::nvswitch || c.fabric == FabricKind::nvlink_mesh; });
   for (CollectiveCurve& curve : out.collectives)
     curve = scaled_curve(curve, curve.fabric == FabricKind::pcie || curve.nodes > 1 ? 1 : links);
+  if (to.scale_up_bandwidth.value() <= 0) out.engine_all_reduces.clear(), out.engine_exchanges.clear();
+  for (EngineAllReduce& law : out.engine_all_reduces)
+    law.source = Source::transferred, law.spread = transferred_spread(law.spread);
+  for (EngineExchange& law : out.engine_exchanges) {
+    if (law.node_ranks == 0) law.rate = law.rate * links;
+    law.source = Source::transferred;
+    law.spread = transferred_spread(law.spread);
+    law.held_out = {};
+  }
   out.roofs.clear();  // they were measured: on another GPU, in another host
   out.host = {};
   for (StepFit& fit : out.steps)

@@ -253,6 +253,8 @@ const std::vector<Command>& command_rows() {
           .flags = kernel_flags(),
           .examples = {"stepcast kernel gemm --machine h100-sxm --m 8192 --n 8192 --k 8192",
               "stepcast kernel attention --machine h200-sxm --seq 4096 --heads 32 --kv-heads 8 --json",
+              "stepcast kernel attention --machine h200-sxm --pass decode --seq 1 --keys 8192 --batch 64 --heads 16 "
+              "--kv-heads 1 --head-dim 576 --latent-values 512",
               "stepcast kernel norm --machine a100-80gb --rows 8192 --columns 4096"},
           .run = kernel_command},
       {.name = "calibrate",
@@ -286,19 +288,28 @@ const std::vector<Command>& command_rows() {
               "stepcast calibrate compare h100-sxm /tmp/stepcast_profile.json"},
           .run = calibrate_command},
       {.name = "collective",
-          .usage = "KIND --bytes B --gpus N [--nodes M] [flags]",
+          .usage = "KIND --bytes B --gpus N [--nodes M] | dispatch|combine|prepare --gpus N --tokens T --hidden H "
+                   "--topk K --experts E [flags]",
           .summary = "the time of one collective within a node or across nodes, with its bound, source and interval",
           .about =
               "KIND: all_reduce all_gather reduce_scatter all_to_all send_recv broadcast reduce. Answers from measured "
               "curves of\n"
               "the machine's GPUs and network, else from curves of other rank counts or numbers of nodes, else from "
               "NCCL's\n"
-              "tuning model and the ports' rate. With --csv, KIND may be left out: the table then has a column kind.",
+              "tuning model and the ports' rate. With --csv, KIND may be left out: the table then has a column kind. "
+              "--engine asks\n"
+              "for the all-reduce of an engine's own kernels. dispatch and combine are the exchange of experts' rows "
+              "by "
+              "DeepEP\n"
+              "and TensorRT-LLM, prepare what the latter does before; GPUs fill whole nodes.",
           .least_words = 0,
           .most_words = 1,
           .flags = collective_flags(),
           .examples = {"stepcast collective all_reduce --machine dgx-h100 --bytes 256MiB --gpus 8",
-              "stepcast collective all_gather --machine azure-nd-h100 --bytes 1073741824 --gpus 32 --nodes 4 --json"},
+              "stepcast collective all_gather --machine azure-nd-h100 --bytes 1073741824 --gpus 32 --nodes 4 --json",
+              "stepcast collective all_reduce --machine dgx-h100 --bytes 128KiB --gpus 8 --engine vllm",
+              "stepcast collective dispatch --machine dgx-h100 --gpus 8 --tokens 128 --hidden 7168 --topk 8 "
+              "--experts 256 --dtype fp8"},
           .run = collective_command},
       {.name = "explain",
           .usage = "[TERM] [--json] | [NETWORK] [flags] --megatron RUN.sh|-- ARGS...",

@@ -172,7 +172,11 @@ AttentionLaw fit_attention_base(Samples<AttentionQuery> samples, const Gpu& gpu)
       decode ? FitParameter{0.8 * bandwidth, 0.3 * bandwidth, bandwidth} : FitParameter{300, 1, 10000});
   if (backward) parameters.push_back({0.8, 0.3, 1.0});
   const std::array<Prior, 3> priors{{{1e-5, 1}, {rate, 1}, {decode ? 0.8 * bandwidth : 300, 1}}};
-  const auto law_of = [&](std::span<const double> p) { return attention_law(p, decode); };
+  const auto law_of = [&](std::span<const double> p) {
+    AttentionLaw law = attention_law(p, decode);
+    law.latent = is_latent(samples.front().query);
+    return law;
+  };
   return law_of(fit_base(samples, parameters, priors, law_of).parameters);
 }
 
@@ -204,8 +208,8 @@ MemoryLaw fit_memory_base(const Samples<MemoryQuery>& all, const Gpu& gpu) {
 
 std::uint64_t shape_of(const GemmQuery& g) { return hash_of({g.m, g.n, g.k, g.batch, static_cast<double>(g.layout)}); }
 std::uint64_t shape_of(const AttentionQuery& a) {
-  return hash_of(
-      {a.batch, a.queries, a.keys, a.heads, a.kv_heads, a.head_dim, static_cast<double>(a.pass), a.causal ? 1.0 : 0.0});
+  return hash_of({a.batch, a.queries, a.keys, a.heads, a.kv_heads, a.head_dim, static_cast<double>(a.pass),
+      a.causal ? 1.0 : 0.0, a.latent_values});
 }
 std::uint64_t shape_of(const MoeQuery& m) {
   return hash_of({m.tokens, m.hidden, m.inter, m.topk, m.experts, m.tensor_ways, m.expert_ways, m.skew});

@@ -172,7 +172,7 @@ class ProfileFit {
     std::vector<AttentionLaw> laws;
     std::vector<bool> backward;
     for (const auto& [key, pool] : pools_.attention) {
-      const std::string name = key.decode ? "attention decode" : "attention";
+      const std::string name = key.latent ? "latent attention decode" : key.decode ? "attention decode" : "attention";
       if (!enough(name, pool)) continue;
       auto fitted = fit_attention(pool.samples, request_.gpu, request_.options);
       if (!fitted) continue;

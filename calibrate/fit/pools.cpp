@@ -27,7 +27,8 @@ void sort_in(Pools& pools, const Measurement& row, const MeasurementContext& con
   } else if (sustained) {
     ++pools.sustained_others;
   } else if (const auto* attention = std::get_if<AttentionQuery>(&row.what)) {
-    pools.attention[{attention->pass == AttentionPass::decode, context.software}].add(*attention, row, context);
+    const AttentionKey key{attention->pass == AttentionPass::decode, is_latent(*attention), context.software};
+    pools.attention[key].add(*attention, row, context);
   } else if (const auto* moe = std::get_if<MoeQuery>(&row.what)) {
     pools.moe[moe->precision].add(*moe, row, context);
   } else if (const auto* memory = std::get_if<MemoryQuery>(&row.what)) {

@@ -28,7 +28,7 @@ template <typename Query> struct Pool {
 };
 
 struct AttentionKey {
-  bool decode = false;
+  bool decode = false, latent = false;
   std::string software;
   auto operator<=>(const AttentionKey&) const = default;
 };

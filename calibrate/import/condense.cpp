@@ -34,7 +34,7 @@ QueryNumbers numbers_of(const Query& query) {
       // Whole sequences: queries and keys grow together, and the ratio stays. Decoding: the cache grows.
       const bool decode = a.pass == AttentionPass::decode;
       return query_numbers(1, 1, a.keys, decode ? a.queries : a.queries / a.keys, a.batch, a.heads, a.kv_heads,
-          a.head_dim, a.pass, a.causal, a.precision);
+          a.head_dim, a.pass, a.causal, a.precision, a.latent_values);
     }
     QueryNumbers operator()(const MoeQuery& m) const {
       return query_numbers(
@@ -57,7 +57,8 @@ std::string table_of(const Query& query) {
   struct Visit {
     std::string operator()(const GemmQuery& g) const { return fmt::format("gemm {}", to_text(g.precision)); }
     std::string operator()(const AttentionQuery& a) const {
-      return fmt::format("attention{} {}", a.pass == AttentionPass::decode ? " decode" : "", to_text(a.precision));
+      return fmt::format("{}attention{} {}", is_latent(a) ? "latent " : "",
+          a.pass == AttentionPass::decode ? " decode" : "", to_text(a.precision));
     }
     std::string operator()(const MoeQuery& m) const { return fmt::format("moe {}", to_text(m.precision)); }
     std::string operator()(const MemoryQuery& m) const { return std::string(m.op->id); }

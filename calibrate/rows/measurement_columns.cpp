@@ -139,6 +139,7 @@ constexpr std::array attention_columns{
     column<Attention, &Attention::pass>("pass"),
     column<Attention, &Attention::causal>("causal"),
     column<Attention, &Attention::precision>("precision"),
+    column<Attention, &Attention::latent_values, Least::zero>("latent_values"),
 };
 using Moe = MoeQuery;
 constexpr std::array moe_columns{

@@ -206,6 +206,7 @@ KernelWork attention(const FuseContext& c, const PlacedItem& item) {
   if (op.domain != Domain::all && op.domain != Domain::causal) work.walked = walked;
   add_heads(c, item, work);
   work.head_dim = query;
+  work.value_dim = value;
   work.imbalance = causal_imbalance(c, item.op);
   work.bytes = touched(c, item);
   return work;

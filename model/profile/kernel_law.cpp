@@ -177,7 +177,8 @@ std::optional<KernelTime> gemm_time(const Profile& profile, const GemmQuery& gem
 std::optional<KernelTime> attention_time(const Profile& profile, const AttentionQuery& a, std::string_view software) {
   const bool decode = a.pass == AttentionPass::decode;
   const auto fits = [&](const AttentionLaw& law) {
-    return law.decode == decode && (software.empty() || law.refinement.software == software);
+    return law.decode == decode && law.latent == is_latent(a) &&
+           (software.empty() || law.refinement.software == software);
   };
   const AttentionLaw* best = fits(profile.attention) ? &profile.attention : nullptr;
   for (const AttentionLaw& law : profile.attention_kernels)

@@ -79,6 +79,7 @@ struct AttentionLaw {
   Source source = Source::assumed;
   Spread spread;
   bool decode = false;         ///< one query per sequence against its cache
+  bool latent = false;         ///< keys that are values, too (AttentionQuery::latent_values): no other query takes it
   BytesPerSecond memory = {};  ///< its queries, keys, values and results; 0 = not counted
   Refinement refinement = {};
   LawError alone = {};
@@ -158,6 +159,29 @@ struct EngineAllReduce {
   Spread spread;
 };
 Seconds all_reduce_time(const EngineAllReduce& law, Bytes buffer);
+
+/// One direction of an exchange of experts' rows (ExchangeQuery) by one kind of kernels:
+/// t = start + per_expert experts + per_row_byte row + pn(softness; per_token tokens / blocks, sent / rate), where a
+/// row has hidden x element_bytes and pn(p; a, b) = (a^p + b^p)^(1/p). Rows are sent once to every choice or once to
+/// every rank that has one of the chosen experts, and those that stay within `node_ranks` ranks are not counted.
+/// Low-latency kernels of DeepEP give the experts to thread blocks, so many to each that the multiprocessors hold all
+/// blocks, and each block walks its part of the tokens: few experts leave multiprocessors idle.
+struct EngineExchange {
+  std::string software;  ///< "sglang 0.5.12"
+  ExchangeKernel kernel = ExchangeKernel::low_latency;
+  ExchangeDirection direction = ExchangeDirection::dispatch;
+  std::int64_t ranks = 8, most_ranks = 8;  ///< that were measured, from and to
+  std::int64_t node_ranks = 0;             ///< across nodes: ranks of a node; 0 = within one
+  bool once_per_rank = false;
+  Seconds start, per_expert, per_row_byte, per_token;
+  int most_blocks = 0;  ///< 0: not by experts
+  BytesPerSecond rate;  ///< 0: no rows are sent
+  double softness = 1;
+  double most_tokens = 0;  ///< of a rank, that were measured
+  Source source = Source::fitted;
+  Spread spread;
+  HeldOut held_out;  ///< whole hidden sizes, token counts or rank counts left out
+};
 
 /// How the time of one buffer changes when more ranks of one node share it, learned on other systems: time at `to`
 /// ranks over time at `from`. Points rise in size; beyond the ends the ratio stays.
@@ -248,6 +272,7 @@ struct Profile {
   std::vector<RooflineLaw> moe;                 ///< layers of routed experts, one per precision
   std::vector<CollectiveCurve> collectives;
   std::vector<EngineAllReduce> engine_all_reduces;
+  std::vector<EngineExchange> engine_exchanges;
   std::vector<CollectiveGrowth> growth;  ///< to rank counts that were not measured
   std::vector<ScaleOutLaw> scale_out;
   OverlapLaw overlap;

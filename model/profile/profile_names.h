@@ -13,6 +13,12 @@ inline constexpr Choice<CollectiveKind> collective_names[] = {{"all_gather", Col
     {"reduce_scatter", CollectiveKind::reduce_scatter}, {"all_reduce", CollectiveKind::all_reduce},
     {"all_to_all", CollectiveKind::all_to_all}, {"send_recv", CollectiveKind::send_recv},
     {"broadcast", CollectiveKind::broadcast}, {"reduce", CollectiveKind::reduce}};
+inline constexpr Choice<ExchangeKernel> exchange_kernel_names[] = {{"low_latency", ExchangeKernel::low_latency},
+    {"normal", ExchangeKernel::normal}, {"nvlink_two_sided", ExchangeKernel::nvlink_two_sided},
+    {"nvlink_one_sided", ExchangeKernel::nvlink_one_sided}};
+inline constexpr Choice<ExchangeDirection> exchange_direction_names[] = {{"prepare", ExchangeDirection::prepare},
+    {"dispatch", ExchangeDirection::dispatch}, {"combine", ExchangeDirection::combine}};
+inline constexpr Choice<bool> exchange_copies_names[] = {{"per_choice", false}, {"per_rank", true}};
 inline constexpr Choice<CorrectionUse> correction_use_names[] = {
     {"kernels only", CorrectionUse::kernels}, {"kernels and steps", CorrectionUse::kernels_and_steps}};
 inline constexpr Choice<int> regime_names[] = {{"burst", 0}, {"sustained", 1}};

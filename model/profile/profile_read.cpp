@@ -98,6 +98,8 @@ AttentionLaw read_attention(JsonObject object) {
   object.read("ramp_positions", law.ramp, NumberRange{0, 1e6});
   object.read("backward_efficiency", law.backward_efficiency, positive_share);
   object.optional("decode", law.decode);
+  object.optional("latent", law.latent);
+  object.require(!law.latent || law.decode, "latent", "of whole sequences", "decode: true beside it");
   optional_plausible(object, "memory_bytes_per_s", law.memory, Zero::allowed);
   read_refined(object, law, attention_feature_names);
   require_kernels_only(object, law.refinement);
@@ -118,6 +120,34 @@ EngineAllReduce read_all_reduce(JsonObject& object) {
   }
   object.require(law.points.size() >= 2, "points", "fewer than two", "[[bytes of the buffer, seconds], ...]");
   read_provenance(object, law);
+  return law;
+}
+
+EngineExchange read_exchange(JsonObject& object) {
+  EngineExchange law;
+  object.read("software", law.software);
+  object.choice("kernel", law.kernel, exchange_kernel_names);
+  object.choice("direction", law.direction, exchange_direction_names);
+  constexpr IntegerRange group{2, 1'000'000};
+  object.read("ranks", law.ranks, group);
+  law.most_ranks = law.ranks;
+  object.optional("most_ranks", law.most_ranks, group);
+  object.require(law.most_ranks >= law.ranks, "most_ranks", fmt::format("{} below ranks {}", law.most_ranks, law.ranks),
+      "as many or more");
+  object.optional("node_ranks", law.node_ranks, IntegerRange{1, 1'000'000});
+  object.require(law.node_ranks < law.ranks, "node_ranks",
+      fmt::format("{} of {} ranks on a node", law.node_ranks, law.ranks), "fewer, or leave it out");
+  object.choice("copies", law.once_per_rank, exchange_copies_names);
+  read_plausible(object, "t0_s", law.start, Zero::allowed);
+  optional_plausible(object, "per_expert_s", law.per_expert, Zero::allowed);
+  optional_plausible(object, "per_row_byte_s", law.per_row_byte, Zero::allowed);
+  optional_plausible(object, "per_token_s", law.per_token, Zero::allowed);
+  object.optional("blocks", law.most_blocks, IntegerRange{1, 100'000});
+  optional_plausible(object, "bandwidth_bytes_per_s", law.rate, Zero::allowed);
+  object.optional("softness", law.softness, NumberRange{1, 100});
+  object.read("most_tokens", law.most_tokens, NumberRange{1, 1e9});
+  read_provenance(object, law);
+  if (auto held_out = object.optional_object("held_out")) law.held_out = read_held_out(*held_out);
   return law;
 }
 
@@ -339,6 +369,8 @@ void read_kernel_laws(JsonObject& file, Profile& profile) {
   }
   for (JsonObject& row : file.optional_objects("engine_all_reduces"))
     profile.engine_all_reduces.push_back(read_all_reduce(row));
+  for (JsonObject& row : file.optional_objects("engine_exchanges"))
+    profile.engine_exchanges.push_back(read_exchange(row));
 }
 
 /// The refinement of a law whose row stands in the other file.

@@ -103,6 +103,7 @@ Json to_json(const AttentionLaw& law, Part part = Part::whole) {
   Json row{{"t0_s", rounded(law.t0.value())}, {"compute_flops_per_s", rounded(law.compute.value())},
       {"ramp_positions", rounded(law.ramp)}, {"backward_efficiency", rounded(law.backward_efficiency)}};
   if (law.decode) row["decode"] = true;
+  if (law.latent) row["latent"] = true;
   if (law.memory.value() > 0) row["memory_bytes_per_s"] = rounded(law.memory.value());
   return with_refinement(std::move(row), law, attention_feature_names, part);
 }
@@ -147,6 +148,25 @@ Json to_json(const EngineAllReduce& law) {
   for (const auto& point : law.points)
     row["points"].push_back(Json::array({point.buffer.value(), rounded(point.time.value())}));
   return with_provenance(std::move(row), law);
+}
+
+Json to_json(const EngineExchange& law) {
+  Json row{{"software", law.software}, {"kernel", to_text(law.kernel)}, {"direction", to_text(law.direction)},
+      {"ranks", law.ranks}};
+  if (law.most_ranks > law.ranks) row["most_ranks"] = law.most_ranks;
+  if (law.node_ranks > 0) row["node_ranks"] = law.node_ranks;
+  row["copies"] = name_of<bool>(exchange_copies_names, law.once_per_rank);
+  row["t0_s"] = rounded(law.start.value());
+  for (const auto& [key, time] :
+      {std::pair{"per_expert_s", law.per_expert}, {"per_row_byte_s", law.per_row_byte}, {"per_token_s", law.per_token}})
+    if (time.value() > 0) row[key] = rounded(time.value());
+  if (law.most_blocks > 0) row["blocks"] = law.most_blocks;
+  if (law.rate.value() > 0) row["bandwidth_bytes_per_s"] = rounded(law.rate.value());
+  if (law.softness != 1) row["softness"] = law.softness;
+  row["most_tokens"] = law.most_tokens;
+  row = with_provenance(std::move(row), law);
+  if (law.held_out.samples > 0) row["held_out"] = to_json(law.held_out);
+  return row;
 }
 
 Json to_json(const CollectiveGrowth& growth) {
@@ -250,6 +270,9 @@ std::string profile_text(const Profile& profile, Part part) {
   document["memory"] = to_json(profile.memory, part);
   if (whole && !profile.memory_ops.empty()) document["memory_ops"] = rows_of(profile.memory_ops);
   if (whole && !profile.moe.empty()) document["moe"] = rooflines(profile.moe, moe_feature_names, part);
+  if (whole && !profile.engine_all_reduces.empty())
+    document["engine_all_reduces"] = rows_of(profile.engine_all_reduces);
+  if (whole && !profile.engine_exchanges.empty()) document["engine_exchanges"] = rows_of(profile.engine_exchanges);
   document["collectives"] = rows_of(profile.collectives);
   if (!profile.growth.empty()) document["growth"] = rows_of(profile.growth);
   document["scale_out"] = rows_of(profile.scale_out);
@@ -281,6 +304,7 @@ std::string write_kernel_part(const Profile& profile) {
   if (!profile.memory_ops.empty()) document["memory_ops"] = rows_of(profile.memory_ops);
   if (!profile.moe.empty()) document["moe"] = rooflines(profile.moe, moe_feature_names, Part::whole);
   if (!profile.engine_all_reduces.empty()) document["engine_all_reduces"] = rows_of(profile.engine_all_reduces);
+  if (!profile.engine_exchanges.empty()) document["engine_exchanges"] = rows_of(profile.engine_exchanges);
   return lines_of(document);
 }
 

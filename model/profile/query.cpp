@@ -73,11 +73,15 @@ Flops forward_flops_of(const AttentionQuery& a) {
   // A query at the end of the keys sees all of them; causal ones before it see one less each.
   const double hidden = a.causal && a.pass != AttentionPass::decode ? (a.queries - 1) / 2 : 0;
   const double seen = std::max(a.keys - hidden, 1.0);
-  return Flops(4 * a.batch * a.heads * a.head_dim * a.queries * seen);
+  const double of_keys = a.head_dim, of_values = is_latent(a) ? a.latent_values : a.head_dim;
+  return Flops(2 * a.batch * a.heads * (of_keys + of_values) * a.queries * seen);
 }
 
 Bytes bytes_of(const AttentionQuery& a) {
   const double element = operand_bytes(a.precision);
+  if (is_latent(a))
+    return Bytes(
+        element * a.batch * (a.queries * a.heads * (a.head_dim + a.latent_values) + a.keys * a.kv_heads * a.head_dim));
   return Bytes(element * a.batch * a.head_dim * 2 * (a.queries * a.heads + a.keys * a.kv_heads));
 }
 
@@ -113,6 +117,16 @@ const char* to_text(TransferKind kind) {
 const char* to_text(LaunchKind kind) {
   constexpr const char* names[] = {"stream_kernel", "graph_kernel", "graph", "event"};
   return names[static_cast<int>(kind)];
+}
+
+const char* to_text(ExchangeDirection direction) {
+  constexpr const char* names[] = {"prepare", "dispatch", "combine"};
+  return names[static_cast<int>(direction)];
+}
+
+const char* to_text(ExchangeKernel kernel) {
+  constexpr const char* names[] = {"low_latency", "normal", "nvlink_two_sided", "nvlink_one_sided"};
+  return names[static_cast<int>(kernel)];
 }
 
 double received_share(CollectiveKind kind, std::int64_t ranks) {

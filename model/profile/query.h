@@ -40,7 +40,12 @@ struct AttentionQuery {
   AttentionPass pass = AttentionPass::forward;
   bool causal = true;
   Precision precision = Precision::bf16;
+  /// Over a latent cache: the first so many of a key's `head_dim` elements are its value (DeepSeek: 512 of 576, one
+  /// kv_head). 0: values apart from the keys, as wide.
+  double latent_values = 0;
 };
+/// Keys that are values, too: kernels of their own.
+inline bool is_latent(const AttentionQuery& attention) { return attention.latent_values > 0; }
 /// Of the forward kernel: two products over the keys that each query sees (causal: half the square and its diagonal).
 Flops forward_flops_of(const AttentionQuery& attention);
 /// Queries, keys, values and results once.
@@ -91,6 +96,26 @@ struct CollectiveQuery {
 /// (n-1)/n for gathers, scatters and all_to_all, 1 for the others (NVIDIA/nccl-tests doc/PERFORMANCE.md).
 double received_share(CollectiveKind kind, std::int64_t ranks);
 Bytes received_of(const CollectiveQuery& collective);
+
+/// What an exchange of experts' rows does: hands counts round before the rows (where that is a kernel of its own),
+/// sends rows to the ranks of their experts, brings results back and sums them.
+enum class ExchangeDirection : std::uint8_t { prepare, dispatch, combine };
+const char* to_text(ExchangeDirection direction);
+
+/// Kernels of engines for it: DeepEP's for decode and for many tokens (low_latency, normal), TensorRT-LLM's over
+/// NVLink.
+enum class ExchangeKernel : std::uint8_t { low_latency, normal, nvlink_two_sided, nvlink_one_sided };
+const char* to_text(ExchangeKernel kernel);
+
+/// One exchange. Every rank has `tokens` rows of `hidden` elements; each row goes to `choices` of `experts` experts,
+/// which lie on the ranks in equal parts and are chosen evenly.
+struct ExchangeQuery {
+  ExchangeDirection direction = ExchangeDirection::dispatch;
+  double tokens = 1, hidden = 1, choices = 1, experts = 1;
+  double element_bytes = 2;
+  std::int64_t ranks = 2;
+  std::int64_t node_ranks = 0;  ///< of them in one domain of NVLink; 0 = all
+};
 
 enum class TransferKind : std::uint8_t { host_to_device, device_to_host };
 const char* to_text(TransferKind kind);

@@ -52,10 +52,12 @@ Expected<RateAnswer> answer_gemm(const RateSource& source, const GemmQuery& quer
 }
 
 /// Names of the kernels that the profile has for this pass.
-std::vector<std::string> attention_software(const Profile& profile, bool decode) {
+std::vector<std::string> attention_software(const Profile& profile, const AttentionQuery& query) {
   std::vector<std::string> names;
   const auto add = [&](const AttentionLaw& law) {
-    if (law.decode == decode && !law.refinement.software.empty()) names.push_back(law.refinement.software);
+    if (law.decode == (query.pass == AttentionPass::decode) && law.latent == is_latent(query) &&
+        !law.refinement.software.empty())
+      names.push_back(law.refinement.software);
   };
   add(profile.attention);
   for (const AttentionLaw& law : profile.attention_kernels) add(law);
@@ -64,13 +66,16 @@ std::vector<std::string> attention_software(const Profile& profile, bool decode)
 
 Expected<RateAnswer> answer_attention(
     const RateSource& source, const AttentionQuery& query, const FieldValue& software) {
-  const bool decode = query.pass == AttentionPass::decode;
+  const std::string what = query.pass != AttentionPass::decode ? "attention"
+                           : is_latent(query)                  ? "attention decode over a latent cache"
+                                                               : "attention decode";
   const auto time = attention_time(source.profile, query, software.text == "any" ? "" : software.text);
-  if (!time && software.text != "any")
-    return fail(software.where, fmt::format("no attention of '{:.60}' in {}", software.text, source.profile.id),
-        fmt::format("one of: {}", fmt::join(attention_software(source.profile, decode), ", ")));
-  if (!time) return tl::unexpected(no_law(source, "decode attention"));
-  RateAnswer answer = answer_of(*time, query.pass == AttentionPass::decode ? "attention decode" : "attention");
+  const std::vector<std::string> others = attention_software(source.profile, query);
+  if (!time && software.text != "any" && !others.empty())
+    return fail(software.where, fmt::format("no {} of '{:.60}' in {}", what, software.text, source.profile.id),
+        fmt::format("one of: {}", fmt::join(others, ", ")));
+  if (!time) return tl::unexpected(no_law(source, what));
+  RateAnswer answer = answer_of(*time, what);
   add_rates(answer, forward_flops_of(query), bytes_of(query));
   return answer;
 }
@@ -96,7 +101,7 @@ bool casts_by_itself(const RateSource& source, const GemmQuery& query) {
 }
 
 Expected<RateAnswer> kernel_answer(const RateSource& source, const RateQuestion& asked) {
-  const Query& query = asked.query;
+  const Asked& query = asked.query;
   if (const auto* gemm = std::get_if<GemmQuery>(&query)) {
     GemmQuery with_cast = *gemm;
     if (asked.said.find("cast")->second.text == "auto") with_cast.casts_x = casts_by_itself(source, *gemm);

@@ -30,6 +30,8 @@ constexpr std::array attention_fields{QueryField{"batch", "batch_size b", "1", "
     QueryField{"heads", "num_heads", "", "query heads"},
     QueryField{"kv-heads", "kv_heads num_key_value_heads num_kv_heads", "heads", "key and value heads"},
     QueryField{"head-dim", "head_dim d head_size", "128", "elements per head"},
+    QueryField{"latent-values", "latent_values", "0",
+        "decode over a latent cache: elements of a key that are its value (DeepSeek: 512 of --head-dim 576)"},
     QueryField{"pass", "", "forward", "forward, backward, both or decode"}, QueryField{"causal", "", "on", "on or off"},
     QueryField{"software", "", "any", "whose kernels, as the profile names them; any: training's"},
     QueryField{"dtype", "precision type", "bf16", "of keys and values"}};
@@ -50,7 +52,20 @@ constexpr std::array memory_fields{QueryField{"rows", "num_tokens tokens", "", "
 constexpr std::array collective_fields{
     QueryField{"bytes", "size message_size", "", "of the whole buffer, as nccl-tests' size (\"64 MiB\" or a number)"},
     QueryField{"gpus", "num_gpus ranks n", "", "ranks"},
-    QueryField{"nodes", "num_nodes", "1", "that they stand on, in equal parts"}};
+    QueryField{"nodes", "num_nodes", "1", "that they stand on, in equal parts"},
+    QueryField{"engine", "", "none", "all_reduce by an engine's kernels: vllm, trtllm, sglang; none: NCCL"},
+    QueryField{"graph", "", "any",
+        "with --engine: on, as a node of a CUDA graph; off, launched by the host; any: on, else off"}};
+
+constexpr std::array exchange_fields{QueryField{"gpus", "num_gpus ranks ep n moe_ep_size", "", "ranks"},
+    QueryField{"tokens", "num_tokens num_token", "", "rows of one rank before they are routed"},
+    QueryField{"hidden", "hidden_size", "", "width of the model"},
+    QueryField{"topk", "choices num_topk", "", "experts per token"},
+    QueryField{"experts", "num_experts", "", "in the layer, on all ranks"},
+    QueryField{"dtype", "moe_dtype precision type", "bf16", "of the rows that are sent: bf16 fp8 nvfp4"},
+    QueryField{"engine", "", "any", "whose kernels come first, where several were timed: vllm, trtllm, sglang"},
+    QueryField{"kernel", "", "any",
+        "low_latency or normal (DeepEP), nvlink_two_sided or nvlink_one_sided (TensorRT-LLM); any: the fastest"}};
 
 const std::string& text_of(const FieldValues& values, std::string_view name) { return values.find(name)->second.text; }
 
@@ -98,7 +113,7 @@ Expected<Precision> precision_of(const FieldValues& values) {
   return parse_precision(other == others.end() ? given.text : other->second, given.where);
 }
 
-Expected<Query> make_gemm(const FieldValues& given, const std::string&) {
+Expected<Asked> make_gemm(const FieldValues& given, const std::string&) {
   FieldValues values = given;
   GemmQuery query;
   TRY(take_counts(values, {{"m", &query.m}, {"n", &query.n}, {"k", &query.k}, {"batch", &query.batch}}));
@@ -115,7 +130,7 @@ Expected<Query> make_gemm(const FieldValues& given, const std::string&) {
   return query;
 }
 
-Expected<Query> make_attention(const FieldValues& values, const std::string&) {
+Expected<Asked> make_attention(const FieldValues& values, const std::string&) {
   AttentionQuery query;
   TRY(take_counts(values, {{"batch", &query.batch}, {"seq", &query.queries}, {"keys", &query.keys},
                               {"heads", &query.heads}, {"kv-heads", &query.kv_heads}, {"head-dim", &query.head_dim}}));
@@ -135,10 +150,22 @@ Expected<Query> make_attention(const FieldValues& values, const std::string&) {
     return fail(values.find("kv-heads")->second.where,
         fmt::format("{} kv-heads for {} heads", query.kv_heads, query.heads), "a divisor of heads");
   if (query.pass == AttentionPass::decode) query.queries = 1;
+  if (text_of(values, "latent-values") == "0") return query;
+  TRY(query.latent_values, count(values, "latent-values"));
+  const std::string& where = values.find("latent-values")->second.where;
+  if (query.pass != AttentionPass::decode)
+    return fail(
+        where, "whole sequences make keys and values of the latent cache first", "--pass decode, or leave it out");
+  if (query.latent_values > query.head_dim)
+    return fail(where, fmt::format("{} values in keys of {}", query.latent_values, query.head_dim),
+        "at most --head-dim: 512 of 576");
+  if (query.kv_heads != 1)
+    return fail(values.find("kv-heads")->second.where,
+        fmt::format("{} heads of keys over a latent cache, which all heads share", query.kv_heads), "--kv-heads 1");
   return query;
 }
 
-Expected<Query> make_moe(const FieldValues& values, const std::string&) {
+Expected<Asked> make_moe(const FieldValues& values, const std::string&) {
   MoeQuery query;
   TRY(take_counts(
       values, {{"tokens", &query.tokens}, {"hidden", &query.hidden}, {"inter", &query.inter}, {"topk", &query.topk},
@@ -157,7 +184,7 @@ Expected<Query> make_moe(const FieldValues& values, const std::string&) {
   return query;
 }
 
-Expected<Query> make_memory(const FieldValues& values, const std::string& id) {
+Expected<Asked> make_memory(const FieldValues& values, const std::string& id) {
   MemoryQuery query;
   query.op = find_memory_op(id);
   TRY(take_counts(values, {{"rows", &query.rows}, {"columns", &query.columns}}));
@@ -166,7 +193,7 @@ Expected<Query> make_memory(const FieldValues& values, const std::string& id) {
   return query;
 }
 
-Expected<Query> make_collective(const FieldValues& values, const std::string& id) {
+Expected<Asked> make_collective(const FieldValues& values, const std::string& id) {
   CollectiveQuery query;
   TRY(query.kind, parse_collective_kind(id, values.find("bytes")->second.where));
   double ranks = 1, nodes = 1;
@@ -184,6 +211,36 @@ Expected<Query> make_collective(const FieldValues& values, const std::string& id
   return query;
 }
 
+/// Elements of four bits have a scale of eight for 16 of them (NVIDIA's nvfp4); the laws of fp8 were fitted on rows
+/// with their scales, counted as one byte.
+Expected<double> row_element_bytes(const FieldValues& values) {
+  TRY(const auto precision, precision_of(values));
+  if (operand_bytes(precision) > 2)
+    return fail(values.find("dtype")->second.where, fmt::format("rows of {} were not timed", to_text(precision)),
+        "bf16, fp8 or nvfp4");
+  return precision == Precision::nvfp4 ? 0.5625 : operand_bytes(precision);
+}
+
+Expected<Asked> make_exchange(const FieldValues& values, const std::string& id) {
+  ExchangeQuery query;
+  query.direction = *exchange_direction_of(id);
+  double ranks = 1;
+  TRY(take_counts(values, {{"gpus", &ranks}, {"tokens", &query.tokens}, {"hidden", &query.hidden},
+                              {"topk", &query.choices}, {"experts", &query.experts}}));
+  TRY(query.element_bytes, row_element_bytes(values));
+  TRY(const auto kernel, exchange_kernel_of(values));
+  (void)kernel;
+  if (ranks < 2) return fail(values.find("gpus")->second.where, "one GPU has nobody to talk to", "2 or more");
+  if (std::fmod(query.experts, ranks) != 0)
+    return fail(values.find("experts")->second.where,
+        fmt::format("{} experts do not lie on {} GPUs in equal parts", query.experts, ranks), "a multiple of --gpus");
+  if (query.choices > query.experts)
+    return fail(values.find("topk")->second.where, fmt::format("topk {} of {} experts", query.choices, query.experts),
+        "as many or fewer");
+  query.ranks = static_cast<std::int64_t>(ranks);
+  return query;
+}
+
 constexpr std::array kinds{
     QueryKind{"gemm", "a matrix product y[m,n] = x[m,k] w[n,k]T", gemm_fields, make_gemm},
     QueryKind{"attention", "fused attention over whole sequences, or decode", attention_fields, make_attention},
@@ -191,6 +248,9 @@ constexpr std::array kinds{
 };
 constexpr QueryKind memory_kind{"memory", "a kernel that device memory bounds", memory_fields, make_memory};
 constexpr QueryKind collectives{"collective", "NCCL within a node or across nodes", collective_fields, make_collective};
+
+constexpr QueryKind exchanges{
+    "exchange", "Rows of experts, by kernels of engines (dispatch, combine, prepare)", exchange_fields, make_exchange};
 
 struct CollectiveName {
   const char* name;
@@ -237,6 +297,22 @@ Expected<const QueryKind*> find_kernel_kind(const std::string& name) {
 }
 
 const QueryKind& collective_kind() { return collectives; }
+const QueryKind& exchange_kind() { return exchanges; }
+
+std::optional<ExchangeDirection> exchange_direction_of(std::string_view name) {
+  for (const auto direction : {ExchangeDirection::prepare, ExchangeDirection::dispatch, ExchangeDirection::combine})
+    if (letters(name) == to_text(direction)) return direction;
+  return std::nullopt;
+}
+
+Expected<std::optional<ExchangeKernel>> exchange_kernel_of(const FieldValues& values) {
+  if (text_of(values, "kernel") == "any") return std::nullopt;
+  constexpr std::pair<const char*, ExchangeKernel> words[] = {{"low_latency", ExchangeKernel::low_latency},
+      {"normal", ExchangeKernel::normal}, {"nvlink_two_sided", ExchangeKernel::nvlink_two_sided},
+      {"nvlink_one_sided", ExchangeKernel::nvlink_one_sided}};
+  TRY(const auto kernel, one_of(values, "kernel", words));
+  return kernel;
+}
 
 Expected<CollectiveKind> parse_collective_kind(const std::string& name, const std::string& where) {
   std::vector<std::string> names;
@@ -244,6 +320,7 @@ Expected<CollectiveKind> parse_collective_kind(const std::string& name, const st
     if (letters(row.name) == letters(name)) return row.kind;
     names.emplace_back(row.name);
   }
+  for (const char* name : {"dispatch", "combine", "prepare"}) names.emplace_back(name);
   return fail(where, fmt::format("unknown collective '{}'", name.substr(0, 60)), name_hint(name, names));
 }
 

@@ -4,15 +4,20 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "model/base/error.h"
 #include "model/profile/query.h"
 
 namespace stepcast::ask {
+
+/// What can be asked here.
+using Asked = std::variant<GemmQuery, AttentionQuery, MoeQuery, MemoryQuery, CollectiveQuery, ExchangeQuery>;
 
 struct QueryField {
   std::string_view name;       ///< "kv-heads": --kv-heads on the command line
@@ -31,13 +36,19 @@ struct QueryKind {
   std::string_view id, about;
   std::span<const QueryField> fields;
   /// `id` of the kind that was asked for: memory operators and collectives share one row each.
-  Expected<Query> (*make)(const FieldValues& values, const std::string& id);
+  Expected<Asked> (*make)(const FieldValues& values, const std::string& id);
 };
 
 /// gemm, attention, moe, and one for each operator that memory bounds; by id, or another name of an operator.
 Expected<const QueryKind*> find_kernel_kind(const std::string& name);
 std::vector<std::string> kernel_kinds();
 const QueryKind& collective_kind();
+/// Exchanges of experts' rows by kernels of engines: dispatch, combine, prepare.
+const QueryKind& exchange_kind();
+/// Nothing where the name is no direction of an exchange.
+std::optional<ExchangeDirection> exchange_direction_of(std::string_view name);
+/// Nothing for "any".
+Expected<std::optional<ExchangeKernel>> exchange_kernel_of(const FieldValues& values);
 /// all_reduce, all_gather, ... also with hyphens or without underscores.
 Expected<CollectiveKind> parse_collective_kind(const std::string& name, const std::string& where);
 

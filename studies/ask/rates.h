@@ -40,7 +40,7 @@ struct RateAnswer {
 
 struct RateQuestion {
   std::string kind;  ///< as asked: "gemm", "all_reduce"
-  Query query;
+  Asked query;
   FieldValues said;  ///< echoed in the report, in the order of the kind's fields
 };
 

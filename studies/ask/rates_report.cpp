@@ -132,7 +132,9 @@ std::string rates_json(const RateReport& report) {
 
 Expected<void> answer_rates(const QueryKind& kind, const std::string& id, const Arguments& arguments, Console& console,
     const std::function<Expected<RateAnswer>(const RateSource&, const RateQuestion&)>& answer) {
-  TRY(const auto source, rate_source(arguments, kind.id != collective_kind().id));
+  // NCCL's curves stand with what steps read; kernels of engines do not.
+  const bool nccl = kind.id == collective_kind().id && !arguments.has("--engine") && !arguments.has("--csv");
+  TRY(const auto source, rate_source(arguments, !nccl));
   TRY(const auto questions, rate_questions(kind, id, arguments));
   std::vector<RateAnswer> answers;
   for (const RateQuestion& asked : questions) {

@@ -29,7 +29,8 @@ MeasurementContext aic_context(const TableImport& rows) {
   context.gpu = gpu_of_device(context.device);
   const std::string framework = lower_case(rows.text("framework"));
   context.software = framework.empty() ? "" : fmt::format("{} {}", framework, rows.text("version"));
-  if (rows.has("kernel_source")) context.software += fmt::format(" {}", rows.text("kernel_source"));
+  if (rows.has("kernel_source") && rows.text("kernel_source") != "default")
+    context.software += fmt::format(" {}", rows.text("kernel_source"));
   return context;
 }
 
@@ -102,6 +103,22 @@ void read_aic_attention(TableImport& rows) {
   const std::string op = lower_case(rows.text("op_name"));
   const bool decode = op.empty() ? tokens == 1 && cached > 0 : op.find("generation") != std::string::npos;
   a.pass = decode ? AttentionPass::decode : AttentionPass::forward;
+  rows.add(a, *time, aic_context(rows));
+}
+
+/// Decode over DeepSeek's latent cache: 512 elements that are values and keys, and 64 of the rotated key (arXiv
+/// 2405.04434 section 2.1). num_heads are those of the rank already; the type is the cache's, which its bytes follow.
+void read_aic_latent(TableImport& rows) {
+  if (lower_case(rows.text("op_name")).find("generation") == std::string::npos)
+    return rows.leave_out("rows of latent attention over whole prompts");
+  const auto type = rows.element("kv_cache_dtype");
+  const auto time = aic_time(rows);
+  if (!type || !time) return;
+  const double tokens = rows.count("isl"), cached = rows.count("step", 0);
+  AttentionQuery a{rows.count("batch_size"), tokens, tokens + cached, rows.count("num_heads"), 1, 576};
+  a.latent_values = 512;
+  a.pass = AttentionPass::decode;
+  a.precision = type->precision;
   rows.add(a, *time, aic_context(rows));
 }
 

@@ -7,6 +7,8 @@ std::span<const KnownExport> known_exports() {
       {"aiconfigurator gemm_perf", {"m", "n", "k", "gemm_dtype", "latency"}, {}, read_aic_gemm},
       {"aiconfigurator attention", {"batch_size", "isl", "step", "num_heads", "num_key_value_heads", "head_dim"},
           {"time_us", "latency"}, read_aic_attention},
+      {"aiconfigurator generation_mla",
+          {"batch_size", "isl", "step", "num_heads", "mla_dtype", "kv_cache_dtype", "latency"}, {}, read_aic_latent},
       {"aiconfigurator moe_perf",
           {"moe_dtype", "num_tokens", "hidden_size", "inter_size", "topk", "num_experts", "moe_tp_size", "moe_ep_size",
               "distribution"},

@@ -26,6 +26,7 @@ void read_wide_gemm_rows(TableImport& rows);
 
 void read_aic_gemm(TableImport& rows);  ///< export_aiconfigurator.cpp
 void read_aic_attention(TableImport& rows);
+void read_aic_latent(TableImport& rows);
 void read_aic_moe(TableImport& rows);
 void read_aic_nccl(TableImport& rows);  ///< nccl/export_collective.cpp
 void read_nccl_perf(TableImport& rows);

@@ -122,6 +122,7 @@ std::string query_name(const Query& query) {
       return fmt::format("gemm {}{}", to_text(q.precision), q.block_scaled ? " block-scaled" : "");
     }
     std::string operator()(const AttentionQuery& q) const {
+      if (is_latent(q)) return "latent attention decode";
       return q.pass == AttentionPass::decode ? "attention decode" : "attention";
     }
     std::string operator()(const MoeQuery& q) const { return fmt::format("moe {}", to_text(q.precision)); }

@@ -39,7 +39,10 @@ LawRow row_of(const AttentionLaw& law) {
     parameters.emplace_back("ramp_positions", law.ramp);
     parameters.emplace_back("backward_efficiency", law.backward_efficiency);
   }
-  return row_of_refined(law.decode ? "attention decode" : "attention", law, std::move(parameters));
+  return row_of_refined(law.latent   ? "latent attention decode"
+                        : law.decode ? "attention decode"
+                                     : "attention",
+      law, std::move(parameters));
 }
 
 LawRow row_of(const MemoryLaw& law) {

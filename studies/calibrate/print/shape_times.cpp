@@ -34,6 +34,7 @@ Times times_of(const AttentionLaw& law, const GpuUnits& units) {
       if (law.decode) {
         query.queries = 1;
         query.pass = AttentionPass::decode;
+        if (law.latent) query.kv_heads = 1, query.head_dim = 576, query.latent_values = 512;  // DeepSeek's
         add(query, size);
         continue;
       }

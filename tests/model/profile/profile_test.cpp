@@ -68,6 +68,46 @@ TEST(Profile, written_and_read_back_is_the_same_text) {
   EXPECT_DOUBLE_EQ(back->scale_out[0].per_doubling.value(), 12e-6);
 }
 
+TEST(Profile, kernels_of_engines_go_to_the_file_and_back) {
+  Profile profile = round_profile();
+  profile.engine_all_reduces = {
+      {"vllm 1", true, 8, {{Bytes(1024), Seconds(5e-6)}, {Bytes(1e6), Seconds(2e-5)}}, Source::measured, {0.9, 1.1}}};
+  EngineExchange exchange{.software = "deepep",
+      .kernel = ExchangeKernel::normal,
+      .ranks = 16,
+      .most_ranks = 64,
+      .node_ranks = 8,
+      .once_per_rank = true,
+      .start = Seconds(1e-5),
+      .per_expert = Seconds(1e-8),
+      .per_row_byte = Seconds(1e-9),
+      .per_token = Seconds(1e-7),
+      .most_blocks = 132,
+      .rate = BytesPerSecond(4e10),
+      .softness = 2,
+      .most_tokens = 128,
+      .spread = {0.9, 1.1}};
+  exchange.held_out = {0.05, 0.04, 0.1, 0.8, 5};
+  profile.engine_exchanges = {exchange};
+  AttentionLaw latent = profile.attention;
+  latent.decode = latent.latent = true;
+  profile.attention_kernels = {latent};
+  const std::string text = write_profile(profile);
+  const auto read = read_profile(text, "p.json");
+  ASSERT_TRUE(read) << read.error().what;
+  EXPECT_EQ(write_profile(*read), text);
+  ASSERT_EQ(read->engine_exchanges.size(), 1u);
+  EXPECT_EQ(read->engine_exchanges[0].most_ranks, 64);
+  EXPECT_TRUE(read->engine_exchanges[0].once_per_rank);
+  EXPECT_EQ(read->engine_all_reduces.size(), 1u);
+  EXPECT_TRUE(read->attention_kernels.at(0).latent);
+  EXPECT_EQ(
+      error_of(with(text, "\"node_ranks\":8", "\"node_ranks\":16")).where, "p.json:/engine_exchanges/0/node_ranks");
+  EXPECT_EQ(
+      error_of(with(text, "\"most_ranks\":64", "\"most_ranks\":8")).where, "p.json:/engine_exchanges/0/most_ranks");
+  EXPECT_EQ(error_of(with(text, "\"decode\":true,", "")).where, "p.json:/attention_kernels/0/latent");
+}
+
 TEST(Profile, wrong_files_say_where) {
   const std::string text = write_profile(round_profile());
   EXPECT_EQ(error_of(with(text, "\"softness\":2.0", "\"softnes\":2.0")).where.rfind("p.json:/gemm/0", 0), 0u);

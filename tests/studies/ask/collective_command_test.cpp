@@ -97,5 +97,67 @@ TEST(CollectiveCommand, rows_say_their_kind_and_a_word_beside_the_column_is_refu
   EXPECT_NE(both.err.find("a column kind beside the word all_gather"), std::string::npos) << both.err;
 }
 
+nlohmann::json exchange_answer(const std::string& question) {
+  const auto run = testing_program::run_line("collective " + question + " --json");
+  EXPECT_EQ(run.code, 0) << question << "\n" << run.err;
+  return run.code == 0 ? nlohmann::json::parse(run.out) : nlohmann::json::object();
+}
+
+TEST(CollectiveCommand, all_reduce_by_an_engine) {
+  const auto vllm = exchange_answer("all_reduce --machine dgx-h100 --bytes 128KiB --gpus 8 --engine vllm");
+  EXPECT_NEAR(vllm.at("time_s").get<double>(), 7.9e-6, 0.1e-6);  // ai-dynamo/aiconfigurator 095f58a, vllm 0.24.0
+  EXPECT_EQ(vllm.at("source"), "measured");
+  const auto host = exchange_answer("all_reduce --machine dgx-h100 --bytes 128KiB --gpus 8 --engine vllm --graph off");
+  EXPECT_GT(host.at("time_s"), vllm.at("time_s"));
+  const auto nccl = exchange_answer("all_reduce --machine dgx-h100 --bytes 128KiB --gpus 8");
+  EXPECT_GT(nccl.at("time_s"), vllm.at("time_s"));
+}
+
+TEST(CollectiveCommand, exchanges_of_experts) {
+  const std::string rows = " --tokens 128 --hidden 7168 --topk 8 --experts 256";
+  const auto dispatch = exchange_answer("dispatch --machine dgx-h100 --gpus 8 --dtype fp8" + rows);
+  EXPECT_NEAR(dispatch.at("time_s").get<double>(), 37e-6, 4e-6);
+  EXPECT_EQ(dispatch.at("sent_bytes"), 128 * 7 * 7168);
+  EXPECT_GT(dispatch.at("held_out_samples"), 0);
+  EXPECT_FALSE(dispatch.at("extrapolated"));
+  const auto wide = exchange_answer("dispatch --machine dgx-h100 --gpus 64 --dtype fp8" + rows);
+  EXPECT_NEAR(wide.at("time_s").get<double>(), 173e-6, 12e-6);  // DeepEP's page
+  EXPECT_EQ(wide.at("source"), "transferred");
+  EXPECT_TRUE(
+      exchange_answer("combine --machine dgx-h100 --gpus 512" + std::string(" --tokens 128 --hidden 7168 --topk 8 "
+                                                                            "--experts 512"))
+          .at("extrapolated"));
+  const auto rack = exchange_answer("combine --machine gb200-nvl72 --gpus 16 --kernel nvlink_two_sided" + rows);
+  EXPECT_LT(rack.at("time_s"), 100e-6);
+  // A table names ranks and choices as engines do.
+  const std::string path = testing_program::own_path("exchanges.csv");
+  std::ofstream(path) << "ranks,tokens,hidden,choices,experts,kernel\n8,128,7168,8,256,low_latency\n"
+                         "8,8192,7168,8,256,normal\n";
+  EXPECT_EQ(exchange_answer("combine --machine dgx-h100 --csv " + path).at("rows").size(), 2u);
+}
+
+TEST(CollectiveCommand, wrong_questions_to_engines) {
+  const auto refused = [](const std::string& question, const std::string& what) {
+    const auto run = testing_program::run_line("collective " + question);
+    EXPECT_EQ(run.code, 2) << question;
+    EXPECT_NE(run.err.find(what), std::string::npos) << question << "\n" << run.err;
+  };
+  const std::string engine = " --machine dgx-h100 --bytes 1MiB --gpus 8 ", rows = " --tokens 128 --hidden 7168 ";
+  refused("all_gather" + engine + "--engine vllm", "leave all_gather to NCCL");
+  refused("all_reduce" + engine + "--engine vllm --nodes 2", "across nodes are NCCL's");
+  refused("all_reduce" + engine + "--engine vllm --graph maybe", "on, off or any");
+  refused("all_reduce" + engine + "--engine vlm", "one of: trtllm");
+  refused("dispatch --machine dgx-h100 --gpus 8" + rows + "--topk 8", "experts is missing");
+  refused("dispatch --machine dgx-h100 --gpus 8" + rows + "--topk 8 --experts 257", "equal parts");
+  refused("dispatch --machine dgx-h100 --gpus 8" + rows + "--topk 9 --experts 8", "as many or fewer");
+  refused("dispatch --machine dgx-h100 --gpus 1" + rows + "--topk 1 --experts 8", "nobody to talk to");
+  refused("dispatch --machine dgx-h100 --gpus 12" + rows + "--topk 8 --experts 252", "a multiple of 8");
+  refused("dispatch --machine dgx-h100 --gpus 8" + rows + "--topk 8 --experts 256 --dtype fp32", "were not timed");
+  refused("dispatch --machine dgx-h100 --gpus 8" + rows + "--topk 8 --experts 256 --kernel slow", "low_latency");
+  refused("dispatch --machine dgx-h100 --gpus 8" + rows + "--topk 8 --experts 256 --bytes 1MiB", "does not go with");
+  refused("prepare --machine dgx-h100 --gpus 8" + rows + "--topk 8 --experts 256", "nobody timed prepare");
+  refused("dispatch --machine dgx-b200 --gpus 16" + rows + "--topk 8 --experts 256", "across nodes");
+}
+
 }  // namespace
 }  // namespace stepcast::ask

@@ -301,5 +301,27 @@ TEST(KernelCommand, NoKeyStandsTwice) {
   EXPECT_EQ(rows, 1);
 }
 
+TEST(KernelCommand, decode_over_a_latent_cache) {
+  const std::string h200 = "attention --machine h200-sxm --pass decode --seq 1 --kv-heads 1 --head-dim 576 ";
+  const std::string deep = h200 + "--latent-values 512 --keys 65536 --batch 64 ";
+  // ai-dynamo/aiconfigurator 095f58a, trtllm 1.3.0rc20: 1088 us with 16 heads, 1768 us with 128; fp8 1581 us.
+  EXPECT_NEAR(time_of(deep + "--heads 16") / 1088e-6, 1, 0.15);
+  EXPECT_NEAR(time_of(deep + "--heads 128") / 1768e-6, 1, 0.15);
+  EXPECT_NEAR(time_of(deep + "--heads 128 --dtype fp8") / 1581e-6, 1, 0.15);
+  EXPECT_EQ(answer_to(deep + "--heads 16").at("law"), "attention decode over a latent cache, trtllm 1.3.0rc20");
+  // Keys of 576 elements are read once, and a query of 576 and a result of 512 for each head.
+  EXPECT_EQ(answer_to(deep + "--heads 16").at("bytes"), 2.0 * 64 * (65536 * 576 + 16 * (576 + 512)));
+  // Values apart from the keys are other kernels', and theirs alone.
+  EXPECT_EQ(answer_to(h200 + "--keys 4096 --heads 16").at("law"), "attention decode, trtllm 1.3.0rc20");
+  refused(deep + "--heads 16 --software nobody", "one of: trtllm 1.3.0rc20");
+  refused("attention --machine h100-sxm --pass decode --seq 1 --keys 8 --heads 16 --kv-heads 1 --head-dim 576 "
+          "--latent-values 512",
+      "no law for attention decode over a latent cache");
+  refused("attention --seq 8 --heads 16 --kv-heads 1 --latent-values 64", "--pass decode");
+  refused(h200 + "--keys 8 --heads 16 --latent-values 600", "600 values in keys of 576");
+  refused("attention --pass decode --seq 1 --keys 8 --heads 16 --kv-heads 16 --latent-values 64", "--kv-heads 1");
+  refused(h200 + "--keys 8 --heads 16 --latent-values x", "is no count");
+}
+
 }  // namespace
 }  // namespace stepcast::ask

@@ -168,6 +168,26 @@ TEST(ImportTable, aiconfigurator_attention_prefills_and_decodes) {
   EXPECT_EQ(context_of(rows, 2).gpu, "l40s");
 }
 
+TEST(ImportTable, aiconfigurator_decodes_over_a_latent_cache) {
+  const Measurements rows = table_rows(
+      "framework,version,device,op_name,kernel_source,mla_dtype,kv_cache_dtype,num_heads,batch_size,isl,tp_size,step,"
+      "latency\n"
+      "TRTLLM,1.3.0rc20,NVIDIA H200,mla_generation,default,bfloat16,fp8,16,4,1,8,1023,0.02\n"
+      "TRTLLM,1.3.0rc20,NVIDIA H200,mla_context,default,bfloat16,bfloat16,16,4,1024,8,0,0.2\n",
+      "mla.csv");
+  ASSERT_EQ(rows.rows.size(), 1u);
+  const auto& query = as<AttentionQuery>(rows, 0);
+  EXPECT_EQ(query.pass, AttentionPass::decode);
+  EXPECT_EQ(query.keys, 1024);
+  EXPECT_EQ(query.heads, 16);
+  EXPECT_EQ(query.kv_heads, 1);
+  EXPECT_EQ(query.head_dim, 576);
+  EXPECT_EQ(query.latent_values, 512);
+  EXPECT_EQ(query.precision, Precision::fp8);
+  EXPECT_EQ(context_of(rows, 0).software, "trtllm 1.3.0rc20");
+  EXPECT_THAT(rows.notes, testing::Contains(HasSubstr("1 rows of latent attention over whole prompts")));
+}
+
 TEST(ImportTable, aiconfigurator_experts_with_their_skew) {
   const Measurements rows = table_rows(
       "moe_dtype,num_tokens,hidden_size,inter_size,topk,num_experts,moe_tp_size,moe_ep_size,distribution,time_us,"
