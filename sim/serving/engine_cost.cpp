@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "model/profile/exchange_law.h"
 #include "model/profile/kernel_law.h"
 
 namespace stepcast::sim {
@@ -37,19 +38,33 @@ Binding binding_of(Bound bound) {
   return bound == Bound::compute ? Binding::compute : bound == Bound::memory ? Binding::weights : Binding::launch;
 }
 
+/// A sequence's words of one iteration, one and those that were drafted behind it, are so many at most; their kernels
+/// take them as further heads (vllm-project/vllm v1/attention/backends/flash_attn.py packs queries of one key head).
+constexpr double most_words = 8;
+
+bool decodes(double queries) { return queries <= most_words; }
+
 AttentionQuery query_of(const KernelWork& work, double sequences, double queries, double keys, Precision precision) {
   AttentionQuery query;
-  query.batch = sequences, query.queries = queries, query.keys = keys;
+  query.batch = sequences, query.keys = keys, query.precision = precision;
   query.heads = work.heads, query.kv_heads = work.kv_heads, query.head_dim = work.head_dim;
-  query.precision = precision;
+  query.pass = decodes(queries) ? AttentionPass::decode : AttentionPass::forward;
+  if (query.pass == AttentionPass::forward) {
+    query.queries = queries;
+    return query;
+  }
+  query.heads *= std::max(1.0, queries);
+  // Words look at a latent cache itself: its values are a part of its keys.
+  if (work.value_dim > 0 && work.value_dim < work.head_dim) query.latent_values = work.value_dim;
   return query;
 }
 
 /// The engine's own kernels, of whatever release, else vLLM's; "": anybody's.
-std::string_view software_of(const Profile& profile, const Engine& engine, bool decode) {
+std::string_view software_of(const Profile& profile, const Engine& engine, bool decode, bool latent) {
   for (const std::string_view whose : {std::string_view(engine.kernels), std::string_view("vllm")})
     for (const AttentionLaw& law : profile.attention_kernels)
-      if (law.decode == decode && law.refinement.software.starts_with(whose)) return law.refinement.software;
+      if (law.decode == decode && law.latent == latent && law.refinement.software.starts_with(whose))
+        return law.refinement.software;
   return {};
 }
 
@@ -64,13 +79,16 @@ EngineCost::EngineCost(
     const CostModel& moves, const Profile& profile, const Engine& engine, const IterationTypes& types)
     : moves_(&moves), profile_(&profile), engine_(&engine),
       tuning_(find_tuning(engine, moves.machine().gpu.architecture, stepcast::to_text(types.products))), types_(types),
-      forward_software_(software_of(profile, engine, false)), decode_software_(software_of(profile, engine, true)) {}
+      forward_software_(software_of(profile, engine, false, false)),
+      decode_software_(software_of(profile, engine, true, false)),
+      latent_software_(software_of(profile, engine, true, true)) {}
 
-EnginePrice EngineCost::product(const KernelWork& work, double m, double tokens, double choices) const {
+EnginePrice EngineCost::product(const KernelWork& work, double m, const Routing& routing) const {
   const Precision precision = work.keeps_width ? Precision::bf16 : types_.products;
   GemmQuery query{m, work.n, work.k, work.batch, precision, types_.block_scaled && !work.keeps_width};
-  if (work.experts > 0) query = of_experts(query, work.experts, engine_->same_experts ? 1 : tokens, choices);
-  if (work.experts > 0 && engine_->same_experts) query.m = std::max(1.0, tokens);
+  if (work.experts > 0)
+    query = of_experts(query, work.experts, engine_->same_experts ? 1 : routing.tokens, routing.choices);
+  if (work.experts > 0 && engine_->same_experts) query.m = std::max(1.0, routing.tokens);
   const auto asked = [&]() -> std::optional<KernelTime> {
     const RooflineLaw* law = find_gemm(*profile_, query.precision, query.block_scaled);
     if (law == nullptr) return std::nullopt;
@@ -104,37 +122,34 @@ EnginePrice EngineCost::product(const KernelWork& work, double m, double tokens,
 
 Seconds EngineCost::decode_start(const KernelWork& work, double sequences) const {
   constexpr double few = 16;
-  AttentionQuery query = query_of(work, sequences, 1, few, types_.attention);
-  query.pass = AttentionPass::decode;
-  const auto time = attention_time(*profile_, query, decode_software_);
+  const AttentionQuery query = query_of(work, sequences, 1, few, types_.attention);
+  const auto time = attention_time(*profile_, query, is_latent(query) ? latent_software_ : decode_software_);
   return time ? time->time : Seconds(0);
 }
 
 EnginePrice EngineCost::attention(
     const KernelWork& work, double sequences, double queries, double keys, std::optional<Seconds> start) const {
-  AttentionQuery query = query_of(work, sequences, queries, keys, types_.attention);
-  const bool decodes = queries <= 1;
-  query.pass = decodes ? AttentionPass::decode : AttentionPass::forward;
-  const double rereads =
-      decodes && query.batch * query.heads > engine_->splits_keys_below ? query.heads / query.kv_heads - 1 : 0;
-  const std::string_view software = decodes ? decode_software_ : forward_software_;
-  const Binding binding = decodes ? Binding::cache : Binding::compute;
-  auto time = attention_time(*profile_, query, software);
-  if (!time) {  // nobody timed decoding here: its bytes, as any kernel's
-    const Seconds streamed = memory_time(profile_->memory, bytes_of(query)).time;
-    auto price = price_of({streamed, Source::assumed, profile_->memory.spread, "memory stream", false, 0}, binding);
+  const AttentionQuery query = query_of(work, sequences, queries, keys, types_.attention);
+  const bool word = query.pass == AttentionPass::decode, latent = is_latent(query);
+  const double sharing = query.heads / query.kv_heads;
+  const double rereads = word && !latent && query.batch * query.heads > engine_->splits_keys_below ? sharing - 1 : 0;
+  const Binding binding = word ? Binding::cache : Binding::compute;
+  auto time = attention_time(*profile_, query, latent ? latent_software_ : word ? decode_software_ : forward_software_);
+  const auto priced = [&](EnginePrice price) {
     price.rereads = rereads, price.bytes = bytes_of(query);
     return price;
+  };
+  if (!time) {  // nobody timed decoding here: its bytes, as any kernel's
+    const Seconds streamed = memory_time(profile_->memory, bytes_of(query)).time;
+    return priced(price_of({streamed, Source::assumed, profile_->memory.spread, "memory stream", false, 0}, binding));
   }
   // Tables ask for the same keys again and again, which a large L2 holds; an engine's layers have keys of their own.
-  if (decodes) {
+  if (word) {
     constexpr double cold_share = 0.95;  // of the memory's rate: 7.3 of 7.7 TB/s on B200 (vLLM's blog of 2026-04-22)
     const Seconds begun = start ? *start : decode_start(work, sequences);
     time->time = std::max(time->time, begun + bytes_of(query) / (cold_share * moves_->machine().gpu.memory_bandwidth));
   }
-  auto price = price_of(*time, decodes ? "attention decode" : "attention", binding);
-  price.rereads = rereads, price.bytes = bytes_of(query);
-  return price;
+  return priced(price_of(*time, word ? "attention decode" : "attention", binding));
 }
 
 EnginePrice EngineCost::streamed(Bytes bytes) const {
@@ -143,10 +158,36 @@ EnginePrice EngineCost::streamed(Bytes bytes) const {
   return price;
 }
 
-EnginePrice EngineCost::move(const Move& move, const dataflow::Group& group, bool graph) const {
+/// Rows on their way to experts, or what those made of them on the way back: by the engine's kernels for it, those for
+/// few tokens where graphs replay them. nullopt: nobody timed them here.
+std::optional<Price> EngineCost::exchange(
+    const Move& move, const Span& span, std::int64_t ranks, const Routing& routing, bool graph) const {
+  ExchangeQuery query;
+  query.direction = move.for_product ? ExchangeDirection::dispatch : ExchangeDirection::combine;
+  const bool narrow = query.direction == ExchangeDirection::dispatch && operand_bytes(types_.products) < 2;
+  query.element_bytes = narrow ? 1 : 2;
+  query.hidden = routing.width, query.choices = routing.choices, query.experts = move.experts, query.ranks = ranks;
+  query.tokens = move.local_before.value() / (routing.width * routing.choices * move.element_bytes);
+  query.node_ranks = span.nodes > 1 ? span.inside : 0;
+  const ExchangeKernel usual = graph ? ExchangeKernel::low_latency : ExchangeKernel::normal;
+  const bool own = engine_->kernels == "trtllm";
+  for (const ExchangeKernel kernel : {own ? ExchangeKernel::nvlink_two_sided : usual, usual}) {
+    const EngineExchange* law = find_exchange(*profile_, engine_->kernels, kernel, query);
+    if (law == nullptr) continue;
+    const RatedTime time = exchange_time(*law, query);
+    return Price{time.time, time.source, time.spread, "exchange of experts", time.extrapolated, 0};
+  }
+  return std::nullopt;
+}
+
+EnginePrice EngineCost::move(const Move& move, const dataflow::Group& group, const Routing& routing, bool graph) const {
   const EnginePrice price = price_of(moves_->move(move, group), Binding::links);
-  if (move.kind != MoveKind::all_reduce) return price;
   const Span span = span_of(group, moves_->machine(), moves_->ranks());
+  if (move.kind == MoveKind::all_to_all && move.experts > 0) {
+    const auto exchanged = exchange(move, span, group.size, routing, graph);
+    return exchanged ? price_of(*exchanged, Binding::links) : price;
+  }
+  if (move.kind != MoveKind::all_reduce) return price;
   const auto* law =
       span.nodes > 1 ? nullptr : find_all_reduce(*profile_, engine_->kernels, graph, static_cast<int>(group.size));
   if (law == nullptr) return price;

@@ -33,22 +33,28 @@ struct EnginePrice : Price {
   double rereads = 0;
 };
 
+/// What routed rows of an iteration have in common: tokens on all ranks, the experts that each takes, and how wide the
+/// rows of experts are.
+struct Routing {
+  double tokens = 0, choices = 0, width = 0;
+};
+
 /// References must outlive it.
 class EngineCost {
  public:
   /// `profile` with the laws of single kernels; `moves` prices what the engine has no collective of its own for.
   EngineCost(const CostModel& moves, const Profile& profile, const Engine& engine, const IterationTypes& types);
 
-  /// `tokens` of the iteration on all ranks, each of which takes `choices` experts.
   /// Of m rows.
-  [[nodiscard]] EnginePrice product(const dataflow::KernelWork& work, double m, double tokens, double choices) const;
+  [[nodiscard]] EnginePrice product(const dataflow::KernelWork& work, double m, const Routing& routing) const;
   /// Of so many sequences, queries of each and keys that a query meets. `start`: decode_start(), where it is at hand.
   [[nodiscard]] EnginePrice attention(const dataflow::KernelWork& work, double sequences, double queries, double keys,
       std::optional<Seconds> start = {}) const;
   /// Of one word of each sequence, with next to no keys.
   [[nodiscard]] Seconds decode_start(const dataflow::KernelWork& work, double sequences) const;
   [[nodiscard]] EnginePrice streamed(Bytes bytes) const;
-  [[nodiscard]] EnginePrice move(const dataflow::Move& move, const dataflow::Group& group, bool graph) const;
+  [[nodiscard]] EnginePrice move(
+      const dataflow::Move& move, const dataflow::Group& group, const Routing& routing, bool graph) const;
   [[nodiscard]] EnginePrice send(Bytes bytes, std::int64_t rank_distance) const;
 
   [[nodiscard]] const Engine& engine() const { return *engine_; }
@@ -56,12 +62,15 @@ class EngineCost {
   [[nodiscard]] const IterationTypes& types() const { return types_; }
 
  private:
+  [[nodiscard]] std::optional<Price> exchange(
+      const dataflow::Move& move, const Span& span, std::int64_t ranks, const Routing& routing, bool graph) const;
+
   const CostModel* moves_;
   const Profile* profile_;
   const Engine* engine_;
   const Engine::Tuning* tuning_;
   IterationTypes types_;
-  std::string_view forward_software_, decode_software_;
+  std::string_view forward_software_, decode_software_, latent_software_;
 };
 
 }  // namespace stepcast::sim

@@ -154,6 +154,7 @@ Expected<void> IterationForm::add(const RowPrograms& programs, RowKind kind) {
                                : line_of(samples(&ProgramBlock::works), kind);
       if (!line) return tl::unexpected(line.error());
       line->calls = runs_of(one, b);
+      if (line->work && line->work->experts > 0 && expert_width_ == 0) expert_width_ = line->work->k;
       for (const auto& shares : line->shares)
         counts_keys_ = counts_keys_ || (shares && !line->attends() && shares->rows.per_key != 0);
       put(std::move(*line), from);
@@ -206,8 +207,8 @@ PackedRows IterationForm::pack(std::span<const Rows> rows) const {
   return packed;
 }
 
-double IterationForm::tokens(const PackedRows& rows) const {
-  return tokens_per_position_ * (rows.positions[0] + rows.positions[1]);
+Routing IterationForm::routing(const PackedRows& rows) const {
+  return {tokens_per_position_ * (rows.positions[0] + rows.positions[1]), choices_, expert_width_};
 }
 
 IterationSums IterationForm::packed_sums(const PackedRows& rows, const EngineCost& cost, bool graph) const {
@@ -217,7 +218,7 @@ IterationSums IterationForm::packed_sums(const PackedRows& rows, const EngineCos
     if (!line.runs_for(rows)) continue;
     if (!graph) sums.launched += line.calls;
     if (line.attends()) continue;
-    (line.work ? sums.kernels : sums.moves) += line.price(rows, tokens(rows), choices_, cost, graph).time * line.calls;
+    (line.work ? sums.kernels : sums.moves) += line.price(rows, routing(rows), cost, graph).time * line.calls;
   }
   return sums;
 }
@@ -267,7 +268,7 @@ IterationTime IterationForm::time(std::span<const Rows> rows, const EngineCost& 
     if (!line.runs_for(packed)) continue;
     out.launches += line.calls;
     if (!line.attends()) {
-      add(line, line.shape(packed), line.price(packed, tokens(packed), choices_, cost, graph));
+      add(line, line.shape(packed), line.price(packed, routing(packed), cost, graph));
       continue;
     }
     for (const Rows& row : rows)

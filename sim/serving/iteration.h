@@ -85,12 +85,12 @@ class IterationForm {
   Expected<void> add(const RowPrograms& programs, RowKind kind);
   [[nodiscard]] RowKind kind_of(const Rows& rows) const;
   [[nodiscard]] bool serves(const PackedLine& line, RowKind kind) const;
-  [[nodiscard]] double tokens(const PackedRows& rows) const;
+  [[nodiscard]] Routing routing(const PackedRows& rows) const;
 
   std::vector<PackedLine> lines_;
   std::vector<dataflow::CacheLine> caches_;
   Parameters parameters_;
-  double choices_ = 0, tokens_per_position_ = 1;
+  double choices_ = 0, tokens_per_position_ = 1, expert_width_ = 0;
   double most_words_ = 0;     ///< 0: all rows are of one kind
   bool counts_keys_ = false;  ///< something but attention grows with them
 };

@@ -40,8 +40,7 @@ double PackedLine::sum(const PackedRows& rows, Affine Shares::*what) const {
   return fixed + total;
 }
 
-LinePrice PackedLine::price(
-    const PackedRows& rows, double tokens, double choices, const EngineCost& cost, bool graph) const {
+LinePrice PackedLine::price(const PackedRows& rows, const Routing& routing, const EngineCost& cost, bool graph) const {
   LinePrice out;
   out.flops = Flops(sum(rows, &Shares::flops));
   if (!work) {
@@ -49,10 +48,10 @@ LinePrice PackedLine::price(
     moved.received = Bytes(sum(rows, &Shares::bytes));
     moved.local_before = Bytes(sum(rows, &Shares::rows));
     static_cast<EnginePrice&>(out) =
-        rank_distance != 0 ? cost.send(moved.received, rank_distance) : cost.move(moved, group, graph);
+        rank_distance != 0 ? cost.send(moved.received, rank_distance) : cost.move(moved, group, routing, graph);
     out.bytes = moved.received;
   } else if (work->kernel == KernelClass::gemm) {
-    static_cast<EnginePrice&>(out) = cost.product(*work, sum(rows, &Shares::rows), tokens, choices);
+    static_cast<EnginePrice&>(out) = cost.product(*work, sum(rows, &Shares::rows), routing);
   } else {
     static_cast<EnginePrice&>(out) = cost.streamed(Bytes(sum(rows, &Shares::bytes)));
   }

@@ -63,7 +63,7 @@ struct PackedLine {
   [[nodiscard]] bool runs_for(const PackedRows& rows) const;
   /// Of everything but attention.
   [[nodiscard]] LinePrice price(
-      const PackedRows& rows, double tokens, double choices, const EngineCost& cost, bool graph) const;
+      const PackedRows& rows, const Routing& routing, const EngineCost& cost, bool graph) const;
   /// Of attention; `start` as EngineCost::attention() has it.
   [[nodiscard]] LinePrice price(const Rows& rows, const EngineCost& cost, std::optional<Seconds> start = {}) const;
   [[nodiscard]] std::string shape(const PackedRows& rows) const;
