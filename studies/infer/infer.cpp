@@ -1,5 +1,10 @@
 #include "studies/infer/infer.h"
 
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <optional>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -17,6 +22,7 @@ struct Asked {
   ServingWishes wishes;
   std::string phase;
   std::int64_t prompt = 0, cached = 0, output = 0, context = 0, batch = 1;
+  Guesses guesses;
 };
 
 std::int64_t number_of(const Arguments& arguments, const char* flag, std::int64_t absent) {
@@ -33,22 +39,39 @@ Expected<Asked> asked_of(const Arguments& arguments) {
   w.gpus = number_of(arguments, "--gpus", 0);
   w.tp = number_of(arguments, "--tp", 1), w.pp = number_of(arguments, "--pp", 1);
   w.ep = number_of(arguments, "--ep", 1), w.attention_dp = number_of(arguments, "--dp-attention", 1);
+  w.exchange = arguments.value("--exchange"), w.draft = number_of(arguments, "--draft", 0);
+  if (w.draft > 0 && !arguments.has("--accepted"))
+    return fail("--accepted", "how many of the guesses are right is not said",
+        "--accepted 0.8: of each guess, where those before it were right");
+  if (arguments.has("--accepted")) {
+    TRY(asked.guesses.accepted, parse_fraction(arguments.value("--accepted"), "--accepted"));
+  }
   asked.prompt = number_of(arguments, "--prompt", 0), asked.output = number_of(arguments, "--output", 0);
   asked.cached = number_of(arguments, "--cached", 0), asked.context = number_of(arguments, "--context", 0);
   asked.batch = number_of(arguments, "--batch", 1);
   asked.phase = arguments.value("--phase");
   if (asked.phase.empty()) asked.phase = asked.context > 0 ? "decode" : asked.output > 0 ? "batch" : "prefill";
-  const bool decodes = asked.phase == "decode";
+  const bool decodes = asked.phase == "decode" || asked.phase == "mixed";
+  if (asked.phase == "mixed" && w.draft > 0)
+    return fail("--draft", "guesses beside prompts in one iteration", "--phase decode, or batch");
   if (decodes && asked.context == 0) return fail("--context", "what stands in the cache is not said", "--context 8192");
-  if (!decodes && asked.prompt == 0) return fail("--prompt", "how long the prompts are is not said", "--prompt 4096");
+  if (asked.phase != "decode" && asked.prompt == 0)
+    return fail("--prompt", "how long the prompts are is not said", "--prompt 4096");
   if (asked.phase == "batch" && asked.output == 0)
     return fail("--output", "how many words are said is not said", "--output 512");
   return asked;
 }
 
 Expected<void> check_phase(const std::string& text, const std::string& where) {
-  if (text == "prefill" || text == "decode" || text == "batch") return {};
-  return fail(where, fmt::format("unknown phase '{:.40}'", text), "prefill, decode, or batch for both");
+  for (const char* phase : {"prefill", "decode", "mixed", "batch"})
+    if (text == phase) return {};
+  return fail(where, fmt::format("unknown phase '{:.40}'", text),
+      "prefill, decode, mixed for a prompt beside words, or batch for one after the other");
+}
+
+Expected<void> check_share(const std::string& text, const std::string& where) {
+  TRY(parse_fraction(text, where));
+  return {};
 }
 
 /// The network's positions, and what the cache holds.
@@ -70,7 +93,7 @@ Expected<void> check_room(const Serving& serving, const Asked& asked, const Capa
             format_bytes(Bytes(room.bytes_per_position * static_cast<double>(length))),
             format_bytes(Bytes(room.cache))),
         fmt::format("at most {} positions, or a narrower --kv", room.positions));
-  if (asked.phase == "decode" && asked.batch > room.sequences)
+  if ((asked.phase == "decode" || asked.phase == "mixed") && asked.batch > room.sequences)
     return fail("--batch",
         fmt::format("{} sequences of {} positions, and the cache holds {}", asked.batch, length, room.sequences),
         fmt::format("--batch {}", room.sequences));
@@ -78,14 +101,37 @@ Expected<void> check_room(const Serving& serving, const Asked& asked, const Capa
 }
 
 Phase phase_of(const Serving& serving, const Asked& asked) {
-  if (asked.phase == "decode") return decode(serving, asked.batch, asked.context);
-  if (asked.phase == "batch") return static_batch(serving, asked.batch, asked.prompt, asked.output);
+  if (asked.phase == "decode") return decode(serving, asked.batch, asked.context, asked.guesses);
+  if (asked.phase == "mixed")
+    return mixed(
+        serving, asked.batch, asked.context, {1, static_cast<double>(asked.prompt), static_cast<double>(asked.cached)});
+  if (asked.phase == "batch") return static_batch(serving, asked.batch, asked.prompt, asked.output, asked.guesses);
   return prefill(serving, asked.batch, asked.prompt, asked.cached);
 }
 
-double words_of(const Asked& asked) {
-  if (asked.phase == "prefill") return static_cast<double>(asked.batch * asked.prompt);
-  return static_cast<double>(asked.batch * (asked.phase == "decode" ? 1 : asked.output));
+/// Positions that are read, or words that are said.
+double words_of(const Asked& asked, const Phase& phase) {
+  const auto batch = static_cast<double>(asked.batch);
+  if (asked.phase == "prefill") return batch * static_cast<double>(asked.prompt);
+  return asked.phase == "batch" ? batch * static_cast<double>(asked.output) : batch * phase.words;
+}
+
+/// Of one user, while words are said; nullopt: none are.
+std::optional<double> words_per_user(const Asked& asked, const Phase& phase) {
+  if (asked.phase == "prefill" || (asked.phase == "batch" && asked.output <= 1)) return std::nullopt;
+  if (asked.phase == "batch") return static_cast<double>(asked.output - 1) * phase.waves / phase.decode.value();
+  return phase.words / phase.time.value();
+}
+
+/// What an iteration waits for, the longest first.
+std::vector<std::pair<std::string, double>> bindings_of(const sim::IterationTime& iteration) {
+  std::map<std::string, double> shares;
+  for (const sim::IterationPart& part : iteration.parts) shares[to_text(part.binding)] += part.time / iteration.time;
+  shares[to_text(sim::Binding::host)] += iteration.host / iteration.time;
+  std::vector<std::pair<std::string, double>> sorted(shares.begin(), shares.end());
+  std::ranges::stable_sort(sorted, std::greater{}, &std::pair<std::string, double>::second);
+  std::erase_if(sorted, [](const auto& share) { return share.second < 0.0005; });  // prints as nothing
+  return sorted;
 }
 
 std::string json_of(const Serving& serving, const Asked& asked, const Phase& phase, const Capacity& room) {
@@ -100,10 +146,15 @@ std::string json_of(const Serving& serving, const Asked& asked, const Phase& pha
     json.base_field("prefill_s", phase.prefill);
     json.base_field("decode_s", phase.decode);
   }
-  json.field("tokens_per_s", words_of(asked) / phase.time.value());
-  json.field(
-      "tokens_per_s_per_gpu", words_of(asked) / phase.time.value() / static_cast<double>(serving.scenario.plan.gpus));
+  json.field("tokens_per_s", words_of(asked, phase) / phase.time.value());
+  json.field("tokens_per_s_per_gpu",
+      words_of(asked, phase) / phase.time.value() / static_cast<double>(serving.scenario.plan.gpus));
+  if (const auto user = words_per_user(asked, phase)) json.field("tokens_per_s_per_user", *user);
+  if (serving.draft > 0) json.field("tokens_per_iteration", phase.words);
   const sim::IterationTime& shown = phase.shown;
+  json.open("binds");
+  for (const auto& [what, share] : bindings_of(shown)) json.field(what, share);
+  json.close();
   json.base_field("kernels_s", shown.kernels);
   json.base_field("moves_s", shown.moves);
   json.base_field("host_s", shown.host);
@@ -139,13 +190,22 @@ std::string text_of(
   head.add({paint.bold(asked.phase), paint.bold(format_seconds(phase.time)), interval});
   if (asked.phase == "batch")
     head.add({"prefill", format_seconds(phase.prefill), fmt::format("decode {}", format_seconds(phase.decode))});
-  const double rate = words_of(asked) / phase.time.value();
+  const double rate = words_of(asked, phase) / phase.time.value();
   head.add({"tokens/s/GPU", print::grouped_digits(rate / static_cast<double>(serving.scenario.plan.gpus)),
       fmt::format("{} tokens/s in all", print::grouped_digits(rate))});
+  if (const auto user = words_per_user(asked, phase))
+    head.add({"tokens/s/user", fmt::format("{:.1f}", *user),
+        serving.draft > 0
+            ? fmt::format("{:.2f} words an iteration, with {} guesses before it", phase.words, serving.draft)
+            : ""});
   text += "\n" + head.text("");
   const sim::IterationTime& shown = phase.shown;
   text += fmt::format("\nOne iteration  {}: kernels {}, collectives {}, host {}\n", format_seconds(shown.time),
       format_seconds(shown.kernels), format_seconds(shown.moves), format_seconds(shown.host));
+  std::vector<std::string> binds;
+  for (const auto& [what, share] : bindings_of(shown))
+    binds.push_back(fmt::format("{} {}", what, format_percent(share)));
+  text += fmt::format("What binds  {}\n", fmt::join(binds, ", "));
   print::Table parts({{"  kernel or move"}, {"shape"}, {"calls", print::Align::right}, {"time", print::Align::right},
       {"share", print::Align::right}, {"source"}});
   for (const sim::IterationPart& part : shown.parts)
@@ -156,6 +216,9 @@ std::string text_of(
       "\nMemory  one GPU: {} of weights, {} for the cache: {} positions of {:.0f} bytes, {} sequences\n",
       format_bytes(Bytes(room.weights)), format_bytes(Bytes(room.cache)), print::grouped_digits(double(room.positions)),
       room.bytes_per_position, print::grouped_digits(double(room.sequences)));
+  text += fmt::format("  {} of activations for {} positions, {} of workspace, graphs and NCCL (assumed)\n",
+      format_bytes(Bytes(room.activations)), print::grouped_digits(double(room.activation_positions)),
+      format_bytes(Bytes(room.reserved)));
   if (!serving.assumptions.empty())
     text += fmt::format("\nDefaults and assumptions\n  {}\n", fmt::join(serving.assumptions, ", "));
   return text;
@@ -188,17 +251,30 @@ std::span<const Flag> infer_flags() {
       count("--tp", split, "tensor parallel ways", 32'768), count("--pp", split, "pipeline stages", 32'768),
       count(
           "--ep", split, "ranks that the experts are spread over (default 1: each has a part of every expert)", 32'768),
+      {.name = "--exchange",
+          .key = "",
+          .value = "WAY",
+          .group = split,
+          .doc = "of tokens with experts of other groups: gather, or rows (default: the engine's)"},
       count("--dp-attention", split, "groups of tp ranks with sequences of their own, which share the experts", 32'768),
       {.name = "--phase",
           .key = "",
           .value = "PHASE",
           .group = work,
-          .doc = "prefill, decode, or batch: prompts and all words behind them",
+          .doc =
+              "prefill, decode, mixed: a prompt beside running sequences, or batch: prompts and all words behind them",
           .check = check_phase},
       count("--prompt", work, "positions of each prompt", most), count("--cached", work, "of them in the cache", most),
       count("--context", work, "decode: positions in the cache", most),
       count("--output", work, "batch: words of each sequence", most),
-      count("--batch", work, "sequences (default 1)", most),
+      count("--batch", work, "sequences of the replica (default 1)", most),
+      count("--draft", work, "words that a layer of its own guesses before each iteration (MTP, EAGLE)", 7),
+      {.name = "--accepted",
+          .key = "",
+          .value = "SHARE",
+          .group = work,
+          .doc = "of the guesses, each where those before it were right",
+          .check = check_share},
       {.name = "--json",
           .key = "",
           .value = "",

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 
 #include <fmt/format.h>
 
@@ -41,40 +42,79 @@ void add_prompts(Phase& phase, const ServingCost& cost, std::int64_t most, std::
   run(batch % together, prompt, cached, batch % together > 0 ? 1 : 0);
 }
 
+/// Of the fullest group.
+std::int64_t of_group(const Serving& serving, std::int64_t batch) {
+  const std::int64_t groups = serving.attention_groups();
+  return (batch + groups - 1) / groups;
+}
+
+/// Words of running sequences, with those that are guessed.
+void add_words(Phase& phase, const Serving& serving, const ServingCost& cost, const ServingCost* drafts, double batch,
+    double context, double times) {
+  if (drafts != nullptr) add(phase, drafts->time({batch, 1, context}), times * static_cast<double>(serving.draft));
+  add(phase, cost.time({batch, 1 + static_cast<double>(serving.draft), context}), times);
+}
+
+std::unique_ptr<ServingCost> drafts_of(const Serving& serving) {
+  return serving.drafter ? std::make_unique<ServingCost>(*serving.drafter) : nullptr;
+}
+
 }  // namespace
+
+double words_of_iteration(std::int64_t draft, double accepted) {
+  double words = 1, right = 1;
+  for (std::int64_t i = 0; i < draft; ++i) right *= accepted, words += right;
+  return words;
+}
 
 Phase prefill(const Serving& serving, std::int64_t batch, std::int64_t prompt, std::int64_t cached) {
   const ServingCost cost(serving);
   Phase phase = empty_phase();
-  add_prompts(phase, cost, serving.engine.most_positions, batch, prompt, cached);
+  add_prompts(phase, cost, serving.engine.most_positions, of_group(serving, batch), prompt, cached);
   phase.prefill = phase.time;
   return phase;
 }
 
-Phase decode(const Serving& serving, std::int64_t batch, std::int64_t context) {
+Phase decode(const Serving& serving, std::int64_t batch, std::int64_t context, Guesses guesses) {
   const ServingCost cost(serving);
+  const auto drafts = drafts_of(serving);
   Phase phase = empty_phase();
-  add(phase, cost.time({static_cast<double>(batch), 1, static_cast<double>(context)}), 1);
+  add_words(phase, serving, cost, drafts.get(), static_cast<double>(of_group(serving, batch)),
+      static_cast<double>(context), 1);
   phase.decode = phase.time;
+  phase.words = words_of_iteration(serving.draft, guesses.accepted);
   return phase;
 }
 
-Phase static_batch(const Serving& serving, std::int64_t batch, std::int64_t prompt, std::int64_t output) {
+Phase mixed(const Serving& serving, std::int64_t batch, std::int64_t context, const sim::Rows& prompt) {
   const ServingCost cost(serving);
+  Phase phase = empty_phase();
+  const sim::Rows rows[] = {{static_cast<double>(of_group(serving, batch)), 1, static_cast<double>(context)}, prompt};
+  add(phase, cost.time(rows), 1);
+  return phase;
+}
+
+Phase static_batch(
+    const Serving& serving, std::int64_t batch, std::int64_t prompt, std::int64_t output, Guesses guesses) {
+  const ServingCost cost(serving);
+  const auto drafts = drafts_of(serving);
   const Capacity room = capacity(serving, std::max<std::int64_t>(2, prompt + output / 2));
   Phase phase = empty_phase();
-  add_prompts(phase, cost, serving.engine.most_positions, batch, prompt, 0);
+  const std::int64_t of_one = of_group(serving, batch);
+  add_prompts(phase, cost, serving.engine.most_positions, of_one, prompt, 0);
   phase.prefill = phase.time;
+  phase.words = words_of_iteration(serving.draft, guesses.accepted);
   if (output <= 1) return phase;
   // What the cache does not hold at once goes in waves.
-  const std::int64_t together = std::clamp<std::int64_t>(room.sequences, 1, batch);
-  phase.waves = static_cast<double>(batch) / static_cast<double>(together);
+  const std::int64_t together = std::clamp<std::int64_t>(room.sequences / serving.attention_groups(), 1, of_one);
+  phase.waves = static_cast<double>(of_one) / static_cast<double>(together);
   const auto first = static_cast<double>(prompt + 1), last = static_cast<double>(prompt + output - 1),
-             words = static_cast<double>(output - 1);
+             iterations = static_cast<double>(output - 1) / phase.words;
   constexpr double ends = 1.0 / 6, middles = 4.0 / 6;
   for (const auto& [context, share] :
       {std::pair{first, ends}, std::pair{(first + last) / 2, middles}, std::pair{last, ends}})
-    add(phase, cost.time({static_cast<double>(together), 1, context}), share * words * phase.waves);
+    add_words(
+        phase, serving, cost, drafts.get(), static_cast<double>(together), context, share * iterations * phase.waves);
   phase.decode = phase.time - phase.prefill;
   return phase;
 }
@@ -82,7 +122,7 @@ Phase static_batch(const Serving& serving, std::int64_t batch, std::int64_t prom
 Capacity capacity(const Serving& serving, std::int64_t length) {
   Capacity out;
   out.memory = serving.machine().gpu.memory.value();
-  out.weights = serving.weight_bytes();
+  out.weights = serving.weight_bytes() + (serving.drafter ? serving.drafter->weight_bytes() : 0);
   out.reserved = serving.engine.reserved.value();
   constexpr std::int64_t longest = 8192;  // what engines that take whole prompts were asked at
   const NetworkSpec& n = serving.network();
@@ -101,7 +141,7 @@ Capacity capacity(const Serving& serving, std::int64_t length) {
   out.blocks = static_cast<std::int64_t>(out.cache / (out.bytes_per_position * static_cast<double>(block)));
   out.positions = out.blocks * block;
   const std::int64_t needed = (length + block - 1) / block;
-  out.sequences = needed > 0 ? out.blocks / needed : 0;
+  out.sequences = needed > 0 ? out.blocks / needed * serving.attention_groups() : 0;
   return out;
 }
 

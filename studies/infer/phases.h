@@ -15,21 +15,35 @@ struct Repeated {
 };
 
 struct Phase {
-  Seconds time;             ///< prefill: of all prompts; decode: of one word for each sequence; static batch: of all
+  Seconds time;             ///< prefill: of all prompts; decode: of an iteration; static batch: of all
   Seconds prefill, decode;  ///< of a static batch
   Spread spread;
   std::vector<Repeated> iterations;
+  double words = 1;          ///< that a sequence is told per iteration: more than one where words are guessed
   double waves = 1;          ///< of a static batch that the cache does not hold at once
   sim::IterationTime shown;  ///< the iteration, or the last of several
 };
 
+// Batches are of the whole replica; of groups of ranks with sequences of their own the fullest counts.
+
 /// All prompts, as many in an iteration as the engine takes; a longer prompt goes in pieces.
 Phase prefill(const Serving& serving, std::int64_t batch, std::int64_t prompt, std::int64_t cached);
-/// A word for each sequence behind `context` positions.
-Phase decode(const Serving& serving, std::int64_t batch, std::int64_t context);
+/// Of the words that are guessed, the share that turns out right, each where those before it did.
+struct Guesses {
+  double accepted = 0;
+};
+/// Words of an iteration that tries `draft` guesses: 1 + r + r^2 + ... (Leviathan et al. 2023, arXiv 2211.17192, eq.
+/// 1).
+double words_of_iteration(std::int64_t draft, double accepted);
+
+/// An iteration of words for each sequence behind `context` positions.
+Phase decode(const Serving& serving, std::int64_t batch, std::int64_t context, Guesses guesses = {});
+/// The same with new positions of a prompt in it.
+Phase mixed(const Serving& serving, std::int64_t batch, std::int64_t context, const sim::Rows& prompt);
 /// All prompts, then `output` words of each, the first of which the prompts' iteration gave. The time of a word rises
 /// with its context, all but evenly: Simpson's rule over it.
-Phase static_batch(const Serving& serving, std::int64_t batch, std::int64_t prompt, std::int64_t output);
+Phase static_batch(
+    const Serving& serving, std::int64_t batch, std::int64_t prompt, std::int64_t output, Guesses guesses = {});
 
 /// What stands on a GPU, and how many sequences of a length it holds.
 struct Capacity {
@@ -37,7 +51,7 @@ struct Capacity {
   std::int64_t activation_positions = 0;                                     ///< that they are for
   double bytes_per_position = 0;                                             ///< of the cache
   std::int64_t blocks = 0, positions = 0;
-  std::int64_t sequences = 0;  ///< of `length` positions each
+  std::int64_t sequences = 0;  ///< of `length` positions each, of the whole replica
 };
 Capacity capacity(const Serving& serving, std::int64_t length);
 

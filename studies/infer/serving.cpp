@@ -149,17 +149,51 @@ Expected<std::shared_ptr<const sim::IterationForm>> iteration_form(const Serving
   return share(std::move(form));
 }
 
+namespace {
+
+/// Its last layer by itself, between the table of words and the LM head.
+run::Chosen<NetworkSpec> drafter_of(run::Chosen<NetworkSpec> network) {
+  NetworkSpec& n = network.row;
+  n.id += "-drafter";
+  const std::vector<LayerKind> pattern = n.pattern;
+  const bool experts = is_expert_layer(n, n.layers - 1);
+  n.layers = 1, n.mtp_layers = 0, n.mtp_pattern.clear();
+  if (!pattern.empty()) n.pattern = {pattern.back()};
+  n.experts.dense_layers = 0;
+  if (!experts) n.experts = {};
+  return network;
+}
+
+}  // namespace
+
 Expected<Serving> serving_of(
     const ServingWishes& wishes, run::Chosen<NetworkSpec> network, run::Chosen<Machine> machine, const Engine& engine) {
   if (const std::int64_t split = wishes.tp * wishes.pp * wishes.attention_dp; wishes.gpus != 0 && wishes.gpus != split)
     return fail("--gpus", fmt::format("{} GPUs for a split over {}", wishes.gpus, split),
         "--tp x --pp x --dp-attention; replicas of an engine do not speak to each other");
   Serving serving;
-  TRY(serving.scenario, scenario_of(wishes, std::move(network), std::move(machine), engine));
   serving.engine = engine;
+  if (!wishes.exchange.empty()) {
+    if (wishes.exchange != "gather" && wishes.exchange != "rows")
+      return fail("--exchange", fmt::format("unknown exchange '{:.40}'", wishes.exchange), "gather or rows");
+    serving.engine.exchange = wishes.exchange == "rows" ? ExpertExchange::rows : ExpertExchange::gather;
+  }
+  const run::Chosen<NetworkSpec> whole = network;
+  const run::Chosen<Machine> where = machine;
+  network.row.mtp_layers = 0;  // they guess, and the iteration itself does without them
+  TRY(serving.scenario, scenario_of(wishes, std::move(network), std::move(machine), serving.engine));
   serving.profile = std::make_shared<const Profile>(default_kernel_profile(serving.machine().gpu, built_in().profiles));
   TRY(settle_types(wishes, serving));
   TRY(serving.form, iteration_form(serving));
+  if (wishes.draft > 0) {
+    if (wishes.pp > 1)
+      return fail("--draft", "guessing before an iteration on several stages", "--pp 1, or no --draft");
+    ServingWishes small = wishes;
+    small.draft = 0;
+    TRY(auto drafter, serving_of(small, drafter_of(whole), where, engine));
+    serving.draft = wishes.draft;
+    serving.drafter = std::make_shared<const Serving>(std::move(drafter));
+  }
   return serving;
 }
 

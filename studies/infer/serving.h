@@ -21,6 +21,8 @@ struct ServingWishes {
   std::string products;        ///< "": the weights' type, or bf16 where nothing multiplies in it
   std::int64_t gpus = 0, tp = 1, pp = 1;
   std::int64_t ep = 1;            ///< experts are spread over so many ranks, and split over the rest of tp x dp
+  std::string exchange;           ///< of tokens with experts elsewhere: "gather", "rows"; "": the engine's
+  std::int64_t draft = 0;         ///< words that a small network guesses before each iteration
   std::int64_t attention_dp = 1;  ///< groups of tp ranks with sequences of their own, which share the experts
 };
 
@@ -31,10 +33,14 @@ struct Serving {
   double cache_element_bytes = 2;
   std::shared_ptr<const Profile> profile;          ///< with the laws of single kernels
   std::shared_ptr<const sim::IterationForm> form;  ///< of its plan
+  std::int64_t draft = 0;                          ///< words that `drafter` guesses before each iteration
+  std::shared_ptr<const Serving> drafter;          ///< a layer with the LM head, as MTP and EAGLE have
   std::vector<std::string> assumptions;
 
   [[nodiscard]] const NetworkSpec& network() const { return scenario.network.row; }
   [[nodiscard]] const Machine& machine() const { return scenario.machine.row; }
+  /// Groups of ranks that have sequences of their own.
+  [[nodiscard]] std::int64_t attention_groups() const { return scenario.split->dp; }
   /// Of one GPU, with scales.
   [[nodiscard]] double weight_bytes() const;
   /// That one GPU keeps of a sequence of so many positions.

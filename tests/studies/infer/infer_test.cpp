@@ -8,6 +8,9 @@
 #include <nlohmann/json.hpp>
 
 #include "dataflow/lower/lower.h"
+#include "model/catalog.h"
+#include "model/profile/exchange_law.h"
+#include "studies/infer/fit_engine.h"
 #include "studies/infer/phases.h"
 #include "studies/infer/records.h"
 #include "tests/studies/run_program.h"
@@ -196,6 +199,63 @@ TEST(Infer, ExpertsAreShared) {
   EXPECT_EQ(part_of(summed, "Oe all_gather"), nullptr) << "sums, and not the rows of each expert";
 }
 
+/// Guesses: 1 + r + r^2 words an iteration, whose products have three rows for each sequence, and two runs of a layer
+/// with the LM head before it.
+TEST(Infer, GuessedWordsAreTriedTogether) {
+  EXPECT_DOUBLE_EQ(words_of_iteration(2, 0.8), 1 + 0.8 + 0.64);
+  EXPECT_DOUBLE_EQ(words_of_iteration(3, 0), 1);
+  ServingWishes wishes;
+  wishes.network = "llama3-8b", wishes.machine = "dgx-h100", wishes.draft = 2;
+  const Serving s = *serving_of(wishes);
+  const Phase phase = decode(s, 16, 1000, {0.8});
+  EXPECT_EQ(part_of(phase.shown, "mlp.up")->shape, "48 x 28672 x 4096");
+  ASSERT_EQ(phase.iterations.size(), 2U);
+  EXPECT_EQ(phase.iterations[0].times, 2);
+  const sim::IterationTime guess = ServingCost(*s.drafter).time({16, 1, 1000});
+  EXPECT_EQ(part_of(guess, "mlp.up")->calls, 1);
+  EXPECT_NEAR(phase.time.value(), (phase.shown.time + guess.time * 2.0).value(), 1e-12);
+  const Phase plain = decode(serving("llama3-8b", "dgx-h100", 1), 16, 1000);
+  EXPECT_GT(phase.time, plain.time);
+  EXPECT_LT(phase.time, plain.time * 1.3) << "weights are read once for three words";
+  const Phase batch = static_batch(s, 16, 1000, 101, {0.8});
+  double iterations = 0;
+  for (const Repeated& repeated : batch.iterations) iterations += repeated.times;
+  EXPECT_NEAR(iterations, 100 / 2.44 * 3 + batch.iterations.front().times, 1e-9) << "two guesses and a trial each";
+}
+
+/// A layer that predicts further words runs only to guess.
+TEST(Infer, PredictionLayersRunForGuessesAlone) {
+  const sim::IterationTime words = iterate(serving("deepseek-v3", "hgx-h200", 8), {1, 1, 100});
+  EXPECT_EQ(part_of(words, "head")->calls, 1);
+  EXPECT_EQ(part_of(words, "attn.core")->calls, 61);
+}
+
+/// Rows that are exchanged cost what the engine's kernels for it took, where they were timed.
+TEST(Infer, ExchangesHaveTheEnginesKernels) {
+  ServingWishes wishes;
+  wishes.network = "deepseek-v3", wishes.machine = "dgx-h100", wishes.engine = "sglang", wishes.attention_dp = 8,
+  wishes.ep = 8, wishes.weights = "fp8-block";
+  const Serving s = *serving_of(wishes);
+  ExchangeQuery query;
+  query.tokens = 64, query.hidden = 7168, query.choices = 8, query.experts = 256, query.ranks = 8;
+  query.element_bytes = 1;
+  const auto* law = find_exchange(*s.profile, "sglang", ExchangeKernel::low_latency, query);
+  ASSERT_NE(law, nullptr);
+  const sim::IterationTime words = iterate(s, {64, 1, 100});
+  EXPECT_NEAR(part_of(words, "Xe all_to_all")->time.value(), 58 * exchange_time(*law, query).time.value(), 1e-9);
+  EXPECT_NE(part_of(words, "Oe all_to_all"), nullptr);
+}
+
+/// A batch is of the whole replica: each group of ranks with sequences of its own has a part, and room for its part.
+TEST(Infer, BatchesAreOfTheReplica) {
+  ServingWishes wishes;
+  wishes.network = "mixtral-8x7b", wishes.machine = "dgx-h100", wishes.attention_dp = 8, wishes.ep = 8;
+  const Serving s = *serving_of(wishes);
+  EXPECT_EQ(part_of(decode(s, 64, 1000).shown, "attn.qkv")->shape, "8 x 6144 x 4096");
+  EXPECT_EQ(part_of(decode(s, 65, 1000).shown, "attn.qkv")->shape, "9 x 6144 x 4096") << "the fullest";
+  EXPECT_EQ(capacity(s, 1000).sequences % 8, 0);
+}
+
 TEST(Infer, MoreWorkTakesLonger) {
   const Serving s = serving("llama3-8b", "dgx-h100", 1), wide = serving("llama3-70b", "dgx-h100", 8);
   const auto word = [](const Serving& on, std::int64_t batch, std::int64_t context) {
@@ -230,11 +290,16 @@ TEST(Infer, TheCommandSaysWhatIsWrong) {
   refused("llama3-8b", "how long the prompts are");
   refused("llama3-8b --phase decode", "what stands in the cache");
   refused("llama3-8b --phase batch --prompt 10", "how many words");
-  refused("llama3-8b --phase sleep --prompt 10", "prefill, decode, or batch");
+  refused("llama3-8b --phase sleep --prompt 10", "prefill, decode, mixed");
   refused("llama3-8b --prompt 10 --tp 3", "legal tp");
   refused("llama3-8b --prompt 10 --gpus 8 --tp 3", "8 GPUs for a split over 3");
   refused("llama3-8b --prompt 10 --engine vlm", "vllm");
   refused("llama3-8b --prompt 10 --dp-attention 8", "no experts to share");
+  refused("llama3-8b --context 10 --draft 2", "how many of the guesses are right");
+  refused("llama3-8b --context 10 --draft 2 --accepted 1.5", "--accepted");
+  refused("llama3-8b --context 10 --draft 2 --accepted 0.5 --tp 2 --pp 2", "on several stages");
+  refused("llama3-8b --phase mixed --prompt 10", "what stands in the cache");
+  refused("mixtral-8x7b --prompt 10 --tp 8 --exchange magic", "gather or rows");
   refused("mixtral-8x7b --prompt 10 --tp 8 --ep 3", "a divisor of tp x dp-attention");
   refused("llama3-8b --prompt 10 --weights fp7", "nvfp4");
   refused("llama3-8b --prompt 10 --machine dgx-a100 --weights fp8", "has no fp8");
@@ -257,7 +322,13 @@ TEST(Infer, TheCommandPrintsTheSameInWordsAndInJson) {
   double sum = 0;
   for (const auto& part : answer.at("parts")) sum += part.at("time_s").get<double>();
   EXPECT_NEAR(sum, answer.at("kernels_s").get<double>() + answer.at("moves_s").get<double>(), 1e-9);
+  double bound = 0;
+  for (const auto& [what, share] : answer.at("binds").items()) bound += share.get<double>();
+  EXPECT_NEAR(bound, 1, 0.005) << "all but what prints as nothing";
+  EXPECT_NEAR(answer.at("tokens_per_s_per_user").get<double>() * 8, answer.at("tokens_per_s").get<double>(), 1e-9);
+  EXPECT_EQ(run_line("infer llama3-8b --phase mixed --prompt 512 --context 1024 --batch 8").code, 0);
   EXPECT_THAT(text.out, HasSubstr("131072 bytes"));
+  EXPECT_THAT(text.out, HasSubstr("What binds"));
   EXPECT_THAT(text.out, HasSubstr("attn.core"));
 }
 
@@ -266,6 +337,47 @@ constexpr const char* record = R"({"id": "one", "judged_as": "decode_phase", "ph
   "software": {"name": "vLLM", "version": "0.19.1"}, "precision": {"weights": "bf16", "kv_cache": null},
   "parallel": {"tp": 8, "pp": 1}, "workload": {"isl": 512, "osl": 128, "batch": 4},
   "measured": {"decode_step_ms": 12.5, "samples_ms": [12.4, 12.6]}})";
+
+/// What was made with known figures is found again: records of forecasts by a row whose host takes 3 ms an iteration.
+TEST(Infer, TuningsAreFitted) {
+  Engine engine = **find_row(built_in().engines, "vllm-v0", "engine");
+  for (Engine::Tuning& row : engine.tunings)
+    if (row.architecture == "hopper" && row.products_in.empty())
+      row.host_per_iteration = Seconds(3e-3), row.host_per_sequence = Seconds(4e-5), row.keys_read_again = 0.3;
+  std::vector<InferenceRecord> records;
+  for (const char* model : {"llama2-70b", "llama3-8b", "llama3-70b"})
+    for (const std::int64_t batch : {1, 16, 64, 200}) {
+      InferenceRecord r;
+      r.id = fmt::format("{}-{}", model, batch), r.judged_as = "decode_phase", r.phase = "decode", r.model = model;
+      r.gpu = "H100-SXM-80GB", r.engine = "vLLM", r.version = "0.6.0", r.weights = "bf16", r.tp = 8;
+      r.prompt = 900, r.output = 200, r.batch = batch, r.measured["decode_step_ms"] = 1;
+      r.measured["decode_step_ms"] = forecast(r, &engine)->predicted;
+      records.push_back(r);
+    }
+  const auto fits = fit_tunings(records, std::span(&engine, 1));
+  ASSERT_EQ(fits.size(), 1U);
+  EXPECT_EQ(fits[0].records, 12);
+  EXPECT_EQ(fits[0].networks, 3);
+  EXPECT_LT(fits[0].error, 0.002);
+  EXPECT_LT(fits[0].held_out, 0.01);
+  EXPECT_NEAR(fits[0].tuning.host_per_iteration.value(), 3e-3, 2e-4);
+  EXPECT_NEAR(fits[0].tuning.host_per_sequence.value(), 4e-5, 1e-5);
+  EXPECT_NEAR(fits[0].tuning.keys_read_again, 0.3, 0.02);
+  EXPECT_THAT(tunings_text(fits), HasSubstr("host_per_iteration 3"));
+  EXPECT_EQ(find_tuning(with_fits(engine, fits), "hopper", "bf16")->spread.p10, fits[0].tuning.spread.p10);
+}
+
+/// 1,024 words of a network of 140 GB cannot be said by one GPU in a second.
+TEST(Infer, TimesThatNoMemoryAllowsAreRefused) {
+  InferenceRecord r;
+  r.id = "early end", r.phase = "static_batch", r.model = "llama2-70b", r.gpu = "H100-SXM-80GB", r.engine = "vLLM";
+  r.weights = "bf16", r.tp = 4, r.prompt = 1024, r.output = 1024, r.batch = 1, r.measured["e2e_s"] = 1;
+  const auto made = forecast(r);
+  ASSERT_FALSE(made);
+  EXPECT_THAT(made.error().what, HasSubstr("memory cannot be read"));
+  r.measured["e2e_s"] = 20;
+  EXPECT_TRUE(forecast(r));
+}
 
 /// Records of phases are forecast; others are skipped with the reason, in lines and in lists.
 TEST(Infer, RecordsAreJudged) {
