@@ -79,7 +79,7 @@ constexpr auto engine_members = [](auto& file, auto& engine) {
   file.rare("splits_keys_below", engine.splits_keys_below, NumberRange{0, 1e9});
   file.optional("host_beside", engine.host_beside);
   file.read("most_positions", engine.most_positions, positions);
-  file.rare_choice("exchange", engine.exchange, exchange_names);
+  file.optional_choice("exchange", engine.exchange, exchange_names);
   file.rare("same_experts", engine.same_experts);
   file.optional("ends_at_positions", engine.ends_at_positions);
   file.read("cache_block", engine.cache_block, positions);

@@ -37,7 +37,8 @@ const std::vector<CalibrateWord>& calibrate_words() {
           {"--output", "--json", "--machine", "--gpus", "--model", "--launch", "--parameters", "--leave-out", "--id",
               "--start"},
           calibrate_runs},
-      {"engines", "RECORDS... [--engine ID -o ENGINE.json]", 1, most_files, false, {"--output", "--json", "--engine"}, calibrate_engines},
+      {"engines", "RECORDS... [--engine ID -o ENGINE.json]", 1, most_files, false, {"--output", "--json", "--engine"},
+          calibrate_engines},
       {"show", "PROFILE [--json]", 1, 1, false, {"--json"}, calibrate_show},
       {"compare", "A B [--json]", 2, 2, false, {"--json"}, calibrate_compare},
   };
