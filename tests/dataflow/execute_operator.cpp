@@ -101,7 +101,7 @@ double value_of(const std::string& f, const double* x, std::size_t n) {
   if (f == "modulate") return x[0] * (1 + x[1]) + x[2];
   if (f == "softcap") return 3 * std::tanh(x[0] / 3);
   if (f == "scale") return 0.5 * x[0];
-  if (f == "identity") return x[0];
+  if (f == "identity" || f == "sample") return x[0];
   if (f == "shifted_exp") return std::exp(x[0] - x[1]);
   if (f == "cross_entropy") return std::log(x[0]) + x[1] - x[2];
   if (f == "add" || f == "bias") {
@@ -164,6 +164,9 @@ class Runner {
     else if (op_.function == "conv")
       convolution([&](const Offsets& at, int from) { out.value[at[0]] += at_offset(0, from) * in(1, at) + bias(at); });
     else if (find_scan(op_.function) != nullptr) scan(out);
+    else if (op_.function == "append") append(out);
+    else if (op_.function == "part")  // the last of the positions that the output lacks
+      walk_.all([&](const Offsets& at) { out.value[at[0]] = in(0, at); });
     else if (op_.function == "dropout")
       walk_.all([&](const Offsets& at) { out.value[at[0]] = in(0, at) * dropout_mask(at[0]); });
     else if (op_.monoid == Monoid::max)
@@ -364,17 +367,20 @@ class Runner {
     const int t = op_.key_loop, d = op_.output.loops.back(), query = walk_.add_index(op_.query_loop);
     const auto& keys = walk_.walked(t);
     std::vector<double> p(keys.size());
+    // Queries behind what stands in a cache are the last ones.
+    const bool cached = on_.net.tensors[op_.inputs[1].tensor].role == TensorRole::cache;
+    const int before = cached ? static_cast<int>(on_.net.dims[t].extent - on_.net.dims[op_.query_loop].extent) : 0;
     const int row = has_distances() ? op_.inputs[3].loops.front() : -1;
     walk_.each([&](int loop) { return loop != t && loop != d && loop != row; },
         [&](const Offsets& at) {
           double sum = 0;
           for (std::size_t j = 0; j < keys.size(); ++j) {
             double score = 0;
-            if (sees(at[query], keys[j]))
+            if (sees(before + at[query], keys[j]))
               for (int e : walk_.walked(d))
                 score += at_offset(0, at[1] + e) * at_offset(1, at[2] + keys[j] * walk_.stride(t, 2) + e);
             if (has_distances()) score += at_offset(3, distance(at, at[query], keys[j]));
-            sum += p[j] = sees(at[query], keys[j]) ? std::exp(score) : 0;
+            sum += p[j] = sees(before + at[query], keys[j]) ? std::exp(score) : 0;
           }
           sink_ = has_sinks() ? std::exp(at_offset(3, at[4])) : 0;
           sum += sink_;
@@ -402,6 +408,20 @@ class Runner {
   [[nodiscard]] int distance(const Offsets& at, int query, int key) const {
     const int row = op_.inputs[3].loops.front(), rows = static_cast<int>(on_.net.dims[row].extent);
     return at[4] + std::min(std::abs(query - key), rows - 1) * walk_.stride(row, 4);
+  }
+
+  /// What stands in the cache is some function of its place; the input's rows come behind.
+  void append(Part& out) {
+    const Access &cache = op_.output, &rows = op_.inputs[0];
+    const auto extent = [&](int loop) { return static_cast<int>(on_.net.dims[loop].extent); };
+    const int t = cache.loops[1], s = rows.loops[1], before = extent(t) - extent(s);
+    const auto index = [](int offset, int stride, int size) { return offset / stride % size; };
+    walk_.all([&](const Offsets& at) {
+      const int position = index(at[0], walk_.stride(t, 0), extent(t)),
+                row = index(at[1], walk_.stride(s, 1), extent(s));
+      if (position < before) out.value[at[0]] = std::sin(1.0 + at[0]);
+      else if (position - before == row) out.value[at[0]] = in(0, at);
+    });
   }
 
   void attention(Part& out) {

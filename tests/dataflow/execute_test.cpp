@@ -102,6 +102,37 @@ TEST(Execute, GradientsOfLayersOfTheirOwnShapeAreTrue) {
   expect_true_gradients(build_network(spec, {2, 3, 2, 2}, AttentionForm::fused));
 }
 
+/// Iterations of an engine: ranks that split heads (and repeat key heads that are fewer than they), sequences and words
+/// choose what one rank chooses.
+TEST(Execute, RanksOfAnIterationChooseWhatOneDoes) {
+  NetworkSpec dense = tiny_transformer();
+  dense.vocab = 8, dense.ffn_hidden = 8;
+  NetworkSpec window = dense;
+  window.window = {2, "wf", false};
+  window.attention_sinks = true;
+  const std::string split = "par g*r on tp\npar f on tp\npar v on tp\npar b on dp\n";
+  const auto same = [](const NetworkSpec& spec, std::int64_t positions, std::int64_t cached,
+                        const std::string& mapping) {
+    BatchShape batch{4, positions, 2, 2};
+    batch.serves = true, batch.cached = cached;
+    const Network net = build_network(spec, batch, AttentionForm::fused);
+    const GivenValues given = some_values(net, 5);
+    const Executed one = execute(net, placed_of(net, "mesh one:1"), given),
+                   ranks = execute(net, placed_of(net, mapping), given);
+    EXPECT_EQ(one.error, "");
+    EXPECT_EQ(ranks.error, "") << mapping;
+    EXPECT_EQ(difference(net, one, ranks), "") << mapping;
+    EXPECT_EQ(one.outputs.back().size(), 4U) << "a word of each sequence";
+    return one.outputs.back();
+  };
+  for (const auto& [positions, cached] : {std::pair{1, 5}, std::pair{3, 2}, std::pair{4, 0}})
+    for (const NetworkSpec* spec : {&dense, &window}) {
+      same(*spec, positions, cached, "mesh tp:2 dp:2\n" + split);
+      same(*spec, positions, cached, "mesh tp:4 dp:1\n" + split);
+    }
+  EXPECT_NE(same(dense, 1, 5, "mesh tp:2 dp:2\n" + split), same(window, 1, 5, "mesh tp:2 dp:2\n" + split));
+}
+
 /// Layers that look at an encoder; its positions are none of the network's.
 NetworkSpec tiny_encoder_decoder() {
   NetworkSpec spec = tiny_transformer();

@@ -47,6 +47,7 @@ TEST(Infer, TheCacheHoldsKeysAndValuesOfEachPosition) {
   ServingWishes wishes;
   wishes.network = "llama3-8b", wishes.cache = "fp8";
   EXPECT_EQ(bytes(*serving_of(wishes)), 32 * 8 * 128 * 2);
+  EXPECT_EQ(bytes(serving("qwen3-30b-a3b", "dgx-h100", 8)), 48 * 1 * 128 * 2 * 2) << "4 key heads, each on two ranks";
   // Every second layer of gpt-oss keeps 128 positions.
   EXPECT_EQ(serving("gpt-oss-20b", "dgx-h100", 1).cache_bytes(1000), 12.0 * (1000 + 128) * 8 * 64 * 2 * 2);
 }
