@@ -12,7 +12,7 @@ function(stepcast_carried var target archive package)
   if(NOT ${var}_ARCHIVE)
     message(FATAL_ERROR "STEPCAST_CARRIED needs ${archive} (Debian: ${package})")
   endif()
-  string(TOLOWER ${var} name)
+  string(TOLOWER ${var}_archive name)
   add_library(${name} INTERFACE)
   target_link_libraries(${name} INTERFACE $<BUILD_INTERFACE:${${var}_ARCHIVE}>)
   target_include_directories(${name} INTERFACE

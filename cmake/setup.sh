@@ -60,11 +60,13 @@ build_gpu_side() {
 
 # needs_gpu_side ARGUMENT...: whether a command of the program asks for a GPU.
 needs_gpu_side() {
-  [[ ${1-} == calibrate && ${2-} == measure ]] || return
-  local argument
+  [[ ${1-} == calibrate && (${2-} == measure || ${2-} == layers) ]] || return
+  local argument measures=$2
   for argument; do
     [[ $argument != --dry-run && $argument != --help && $argument != -h ]] || return
+    [[ $argument != -o && $argument != --output ]] || measures=measure
   done
+  [[ $measures == measure ]]
 }
 
 # A checkout that was copied or moved carries a build folder that still compiles the old place.

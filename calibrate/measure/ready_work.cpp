@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -48,15 +49,40 @@ Expected<Check> good_check(PreparedWork& work, const std::string& name) {
       "it was not timed; the GPU, its driver or the library may be at fault");
 }
 
-Expected<Rotation> rotation_of(
-    const Work& work, const PreparedWork& prepared, Bytes l2, Seconds per_call, Bytes free, const MethodRules& rules) {
-  if (work.warm) return warm_rotation(per_call, rules);
+Expected<Rotation> rotation_of(const std::string& name, bool warm, const PreparedWork& prepared, Bytes l2,
+    Seconds per_call, Bytes free, const MethodRules& rules) {
+  if (warm) return warm_rotation(per_call, rules);
   const auto rotation = cold_rotation(prepared.touched(), l2, per_call, free, rules);
   if (!rotation || is_cold(*rotation, prepared.touched(), l2)) return rotation;
-  return fail(to_text(work),
+  return fail(name,
       fmt::format("{} sets of {} and {} calls do not keep a level-2 cache of {} cold", rotation->copies,
           format_bytes(prepared.touched()), rotation->calls, format_bytes(l2)),
       "the method's figures contradict each other: caches_between must be 2 or more");
+}
+
+Expected<ReadyWork> made_ready(GpuBench& bench, Expected<std::unique_ptr<PreparedWork>> prepared, std::string name,
+    bool warm, const MethodRules& rules, const std::function<bool()>& stop) {
+  ReadyWork ready;
+  ready.name = std::move(name);
+  const auto told_to_stop = [&] { return stop && stop(); };
+  TRY(ready.work, std::move(prepared));
+  PreparedWork& made = *ready.work;
+  TRY(const auto free, bench.free_memory());
+  TRY(sets_that_fit(made.touched(), free, rules));
+
+  TRY(made.allocate(1));
+  TRY(const auto check, good_check(made, ready.name));
+  ready.check = check;
+  if (told_to_stop()) return interrupted(ready.name);
+  TRY(const auto per_call, probe_time(made, ready.name));
+
+  TRY(const auto rotation, rotation_of(ready.name, warm, made, bench.device().l2, per_call, free, rules));
+  ready.rotation = rotation;
+  if (told_to_stop()) return interrupted(ready.name);
+  if (rotation.copies > 1) TRY(made.allocate(rotation.copies));
+  TRY(ready.record(rotation.calls));
+  ready.kernel = made.kernel();
+  return ready;
 }
 
 }  // namespace
@@ -72,28 +98,14 @@ Expected<void> ReadyWork::record(int calls) {
 
 Expected<ReadyWork> ready_work(
     GpuBench& bench, const Work& work, const MethodRules& rules, const std::function<bool()>& stop) {
-  ReadyWork ready;
-  ready.name = to_text(work);
-  const auto told_to_stop = [&] { return stop && stop(); };
-  if (told_to_stop()) return interrupted(ready.name);
-  TRY(ready.work, bench.prepare(work));
-  PreparedWork& made = *ready.work;
-  TRY(const auto free, bench.free_memory());
-  TRY(sets_that_fit(made.touched(), free, rules));
+  if (stop && stop()) return interrupted(to_text(work));
+  return made_ready(bench, bench.prepare(work), to_text(work), work.warm, rules, stop);
+}
 
-  TRY(made.allocate(1));
-  TRY(const auto check, good_check(made, ready.name));
-  ready.check = check;
-  if (told_to_stop()) return interrupted(ready.name);
-  TRY(const auto per_call, probe_time(made, ready.name));
-
-  TRY(const auto rotation, rotation_of(work, made, bench.device().l2, per_call, free, rules));
-  ready.rotation = rotation;
-  if (told_to_stop()) return interrupted(ready.name);
-  if (rotation.copies > 1) TRY(made.allocate(rotation.copies));
-  TRY(ready.record(rotation.calls));
-  ready.kernel = made.kernel();
-  return ready;
+Expected<ReadyWork> ready_work(
+    GpuBench& bench, const Sequence& sequence, const MethodRules& rules, const std::function<bool()>& stop) {
+  if (stop && stop()) return interrupted(sequence.name);
+  return made_ready(bench, bench.prepare(sequence), sequence.name, false, rules, stop);
 }
 
 }  // namespace stepcast::calibrate

@@ -31,6 +31,8 @@ struct ReadyWork {
 /// result leave something else there afterwards. Fails on a bad check and on a rotation that is not cold.
 Expected<ReadyWork> ready_work(
     GpuBench& bench, const Work& work, const MethodRules& rules, const std::function<bool()>& stop);
+Expected<ReadyWork> ready_work(
+    GpuBench& bench, const Sequence& sequence, const MethodRules& rules, const std::function<bool()>& stop);
 
 /// `where` of the Error of everything that was told to stop.
 inline constexpr const char* interrupted_where = "interrupted";

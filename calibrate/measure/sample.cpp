@@ -147,4 +147,11 @@ Expected<Sampled> sample(
   return ReplaySeries(bench, ready, rules, stop, seen ? *seen : none).run();
 }
 
+Expected<Sampled> sample(GpuBench& bench, const Sequence& sequence, const MethodRules& rules,
+    const std::function<bool()>& stop, ClocksSeen* seen) {
+  TRY(const auto ready, ready_work(bench, sequence, rules, stop));
+  ClocksSeen none;
+  return ReplaySeries(bench, ready, rules, stop, seen ? *seen : none).run();
+}
+
 }  // namespace stepcast::calibrate

@@ -48,6 +48,10 @@ bool is_throttled(const GpuState& state, const GpuSettings& settings, const Cloc
 Expected<Sampled> sample(GpuBench& bench, const Work& work, const MethodRules& rules, const std::function<bool()>& stop,
     ClocksSeen* seen = nullptr);
 
+/// The same of a sequence: times are per round of all its works.
+Expected<Sampled> sample(GpuBench& bench, const Sequence& sequence, const MethodRules& rules,
+    const std::function<bool()>& stop, ClocksSeen* seen = nullptr);
+
 /// Back to back for `duration`: what the clocks settle to. A point every tenth of a second.
 struct Sustained {
   struct Point {
@@ -63,6 +67,8 @@ struct Sustained {
 };
 Expected<Sustained> sample_sustained(
     GpuBench& bench, const Work& work, Seconds duration, const MethodRules& rules, const std::function<bool()>& stop);
+Expected<Sustained> sample_sustained(GpuBench& bench, const Sequence& sequence, Seconds duration,
+    const MethodRules& rules, const std::function<bool()>& stop);
 
 /// Different works in turn, as layers run: what the same GEMMs cost between lighter kernels. Times are per round of one
 /// call each. Turns are as long as replays are, a few milliseconds: short against what power control reacts to.

@@ -24,12 +24,13 @@ struct TimedRound {
 
 using Stopper = std::function<bool()>;
 
+template <typename AnyWork>
 Expected<std::vector<ReadyWork>> ready_in_turn(
-    GpuBench& bench, std::span<const Work> works, const MethodRules& rules, const Stopper& stop) {
+    GpuBench& bench, std::span<const AnyWork> works, const MethodRules& rules, const Stopper& stop) {
   MethodRules shortest = rules;  // turns as short as the rotation allows
   shortest.shortest_replay = Seconds(0);
   std::vector<ReadyWork> ready;
-  for (const Work& work : works) {
+  for (const AnyWork& work : works) {
     TRY(auto next, ready_work(bench, work, shortest, stop));
     ready.push_back(std::move(next));
   }
@@ -106,12 +107,8 @@ Sustained summary_of(std::span<const TimedRound> rounds, std::vector<Sustained::
       settled.quartile3, static_cast<int>(late.size()), std::move(kernel)};
 }
 
-}  // namespace
-
-Expected<Sustained> sample_alternating(
-    GpuBench& bench, std::span<const Work> works, Seconds duration, const MethodRules& rules, const Stopper& stop) {
-  assert(!works.empty());
-  TRY(auto ready, ready_in_turn(bench, works, rules, stop));
+Expected<Sustained> run_in_turn(GpuBench& bench, std::vector<ReadyWork> ready, Seconds duration,
+    const MethodRules& rules, const Stopper& stop) {
   const int calls = calls_of_round(ready, rules);
   TRY(record_rounds(ready, calls));
   bench.wait(rules.recovery);  // from clocks that checking and warming up did not pull down
@@ -133,9 +130,24 @@ Expected<Sustained> sample_alternating(
   return summary_of(rounds, std::move(points), ready.front().kernel);
 }
 
+}  // namespace
+
+Expected<Sustained> sample_alternating(
+    GpuBench& bench, std::span<const Work> works, Seconds duration, const MethodRules& rules, const Stopper& stop) {
+  assert(!works.empty());
+  TRY(auto ready, ready_in_turn(bench, works, rules, stop));
+  return run_in_turn(bench, std::move(ready), duration, rules, stop);
+}
+
 Expected<Sustained> sample_sustained(
     GpuBench& bench, const Work& work, Seconds duration, const MethodRules& rules, const Stopper& stop) {
   return sample_alternating(bench, std::span(&work, 1), duration, rules, stop);
+}
+
+Expected<Sustained> sample_sustained(
+    GpuBench& bench, const Sequence& sequence, Seconds duration, const MethodRules& rules, const Stopper& stop) {
+  TRY(auto ready, ready_in_turn(bench, std::span(&sequence, 1), rules, stop));
+  return run_in_turn(bench, std::move(ready), duration, rules, stop);
 }
 
 }  // namespace stepcast::calibrate

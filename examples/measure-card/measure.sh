@@ -13,6 +13,7 @@ parts (default: all, in this order):
   sanitize   the same under compute-sanitizer (memcheck, racecheck, initcheck), where that is installed
   first      calibrate measure; the profile fitted from it
   second     the same from a fresh start; compare both profiles
+  layers     whole layers of three networks, in a graph and eager; the first profile's forecast of them
 examples:
   measure.sh -o results
   measure.sh -o results first -- --budget 60s --model llama3-8b
@@ -92,7 +93,14 @@ part_second() {
     part compare "$here/stepcast" calibrate compare "$out/first-profile.json" "$out/second-profile.json"
 }
 
-known=(machine verify sanitize first second)
+# Two dense networks and one of experts, at 2048, 4096 and 8192 positions.
+part_layers() {
+  part layers "$here/stepcast" calibrate layers gpt3-13b llama3-8b mixtral-8x7b -o "$out/layers.json" || return
+  [[ -s $out/first-profile.json ]] && \
+    part forecast "$here/stepcast" calibrate layers "$out/layers.json" "$out/first-profile.json"
+}
+
+known=(machine verify sanitize first second layers)
 out=measured limit=590 parts=() flags=()
 while (($#)); do
   case $1 in

@@ -67,6 +67,9 @@ class GpuBench {
   /// Fails where this GPU or its libraries cannot do the work; the GPU stays usable. The bench must outlive what it
   /// prepared.
   virtual Expected<std::unique_ptr<PreparedWork>> prepare(const Work& work) = 0;
+  /// One call of the result is one round of all the sequence's works. Without a graph a replay's time is the host's: to
+  /// the end of the last work from the launch of the first. Fails as prepare() does, and on works with others beside.
+  virtual Expected<std::unique_ptr<PreparedWork>> prepare(const Sequence& sequence) = 0;
   /// Fails once nothing more will run on the GPU: after an illegal access, a lost card, ...
   virtual Expected<void> usable() = 0;
   /// A steady clock, and a pause on it.

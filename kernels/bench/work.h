@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "model/profile/query.h"
 
@@ -18,6 +19,14 @@ struct Work {
   KernelSource source = KernelSource::stepcast;
   bool warm = false;            ///< one set of buffers again and again, so that the level-2 cache holds what it can
   std::optional<Query> beside;  ///< runs all the time on another stream of the same GPU, and is not timed itself
+};
+
+/// Works one after the other, as a layer of a network runs them: with buffers of their own each, so that none finds the
+/// result of the one before in the cache.
+struct Sequence {
+  std::string name;
+  std::vector<Work> calls;
+  bool in_graph = true;  ///< nodes of one graph; else the host launches each
 };
 
 /// Who answers a question when nobody says: products cuBLASLt, attention and memory-bound operators our own kernels,

@@ -57,6 +57,7 @@ class CudaGpuBench : public GpuBench {
   Expected<GpuState> state() override { return nvml_.state(); }
   Expected<Bytes> free_memory() override;
   Expected<std::unique_ptr<PreparedWork>> prepare(const Work& work) override;
+  Expected<std::unique_ptr<PreparedWork>> prepare(const Sequence& sequence) override;
   Expected<void> usable() override;
   [[nodiscard]] Seconds now() const override { return gpu::host_clock(); }
   void wait(Seconds duration) override { std::this_thread::sleep_for(std::chrono::duration<double>(duration.value())); }
@@ -101,6 +102,11 @@ Expected<Bytes> CudaGpuBench::free_memory() {
 Expected<std::unique_ptr<PreparedWork>> CudaGpuBench::prepare(const Work& work) {
   TRY(context_.use());
   return gpu::prepare_work(context_, work);
+}
+
+Expected<std::unique_ptr<PreparedWork>> CudaGpuBench::prepare(const Sequence& sequence) {
+  TRY(context_.use());
+  return gpu::prepare_sequence(context_, sequence);
 }
 
 /// An error that stays is told by every call; one that passed was told where it happened.

@@ -42,5 +42,6 @@ Expected<std::unique_ptr<PreparedWork>> make_launch_cost(GpuContext& context, co
 MadeOperation make_operation(GpuContext& context, const Query& query, KernelSource source);
 /// Any work of one GPU, with what runs beside it.
 Expected<std::unique_ptr<PreparedWork>> prepare_work(GpuContext& context, const Work& work);
+Expected<std::unique_ptr<PreparedWork>> prepare_sequence(GpuContext& context, const Sequence& sequence);
 
 }  // namespace stepcast::kernels::gpu

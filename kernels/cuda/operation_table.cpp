@@ -3,6 +3,7 @@
 #include <variant>
 
 #include "kernels/cuda/graph_replay.h"
+#include "kernels/cuda/sequence_replay.h"
 #include "kernels/cuda/operation.h"
 
 namespace stepcast::kernels::gpu {
@@ -79,6 +80,17 @@ Expected<std::unique_ptr<PreparedWork>> prepare_work(GpuContext& context, const 
     TRY(beside, make_operation(context, *work.beside, usual_source(*work.beside)));
   }
   return std::make_unique<GraphReplay>(context, std::move(timed), std::move(beside));
+}
+
+Expected<std::unique_ptr<PreparedWork>> prepare_sequence(GpuContext& context, const Sequence& sequence) {
+  if (sequence.calls.empty()) return fail(sequence.name, "holds no works", "one or more");
+  std::vector<std::unique_ptr<Operation>> operations;
+  for (const Work& work : sequence.calls) {
+    if (work.beside) return fail(to_text(work), "works of a sequence run alone", "no work beside it");
+    TRY(auto operation, make_operation(context, work.what, work.source));
+    operations.push_back(std::move(operation));
+  }
+  return std::make_unique<SequenceReplay>(context, std::move(operations), sequence.in_graph);
 }
 
 }  // namespace stepcast::kernels::gpu

@@ -39,6 +39,8 @@ const std::vector<CalibrateWord>& calibrate_words() {
           calibrate_runs},
       {"engines", "RECORDS... [--engine ID -o ENGINE.json]", 1, most_files, false, {"--output", "--json", "--engine"},
           calibrate_engines},
+      {"layers", "NETWORK... -o LAYERS.json | LAYERS.json PROFILE", 1, most_files, false,
+          {"--output", "--json", "--seq", "--gpu", "--gpu-index"}, calibrate_layers},
       {"show", "PROFILE [--json]", 1, 1, false, {"--json"}, calibrate_show},
       {"compare", "A B [--json]", 2, 2, false, {"--json"}, calibrate_compare},
   };

@@ -112,12 +112,29 @@ class Weights {
   std::vector<Row> rows_;
 };
 
-}  // namespace
-
-Expected<std::vector<Query>> own_shapes(const NetworkSpec& network, const OwnShapesRequest& request) {
+Expected<std::int64_t> sequence_of(const NetworkSpec& network, const OwnShapesRequest& request) {
   const std::int64_t sequence = request.sequence > 0 ? request.sequence : network.sequence;
   if (sequence == 0)
     return fail("--seq", fmt::format("{} does not say how long its sequences are", network.id), "--seq 8k");
+  return sequence;
+}
+
+}  // namespace
+
+Expected<LayerShapes> layer_shapes(const NetworkSpec& network, const OwnShapesRequest& request) {
+  TRY(const auto sequence, sequence_of(network, request));
+  TRY(const auto program, program_of(network, {}, request, sequence));
+  const StepSizes sizes{network, sequence, 1, 1, request.precision};
+  LayerQueries layer = layer_queries(program, sizes, request.gpu);
+  LayerShapes shapes;
+  shapes.left_out = std::move(layer.left_out);
+  for (const TimedQuery& one : layer.queries)
+    shapes.calls.insert(shapes.calls.end(), static_cast<std::size_t>(std::lround(one.calls)), one.query);
+  return shapes;
+}
+
+Expected<std::vector<Query>> own_shapes(const NetworkSpec& network, const OwnShapesRequest& request) {
+  TRY(const auto sequence, sequence_of(network, request));
   Weights weights;
   for (const OwnVariant& variant : variants_of(network, sequence)) {
     const bool whole = variant.tensor_ways == 1 && variant.expert_ways == 1;

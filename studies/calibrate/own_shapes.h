@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "model/base/error.h"
@@ -27,5 +28,14 @@ struct OwnShapesRequest {
 /// Latent attention is asked for with the head size of its queries. The optimizer is not among them: its time depends
 /// on nothing but its bytes. Fails where the network does not run at all: a sequence beyond its positions.
 Expected<std::vector<Query>> own_shapes(const NetworkSpec& network, const OwnShapesRequest& request);
+
+/// One layer of a network on one GPU, one sequence per micro-batch: every call of a forward and a backward pass in
+/// turn.
+struct LayerShapes {
+  std::vector<Query> calls;
+  std::vector<std::string> left_out;  ///< what of the layer no kernel of this program times, by its label
+};
+/// Of the layer that repeats most. Fails as own_shapes() does.
+Expected<LayerShapes> layer_shapes(const NetworkSpec& network, const OwnShapesRequest& request);
 
 }  // namespace stepcast::calibration

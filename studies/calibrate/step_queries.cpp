@@ -5,6 +5,7 @@
 #include <cassert>
 #include <cmath>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -90,20 +91,23 @@ class BlockQueries {
   BlockQueries(const ProgramBlock& block, const StepSizes& sizes, const Gpu& gpu, double count)
       : block_(block), sizes_(sizes), gpu_(gpu), count_(count) {}
 
-  void add_to(std::vector<TimedQuery>& out) {
+  void add_to(std::vector<TimedQuery>& out, std::vector<std::string>* left_out = nullptr) {
     for (std::size_t i = 0; i < block_.works.size(); ++i) {
       const KernelWork& work = block_.works[i];
       if (work.pass == Pass::recompute || work.pass == Pass::step) continue;
+      const std::size_t before = out.size();
       if (work.kernel == KernelClass::gemm)
         add(out, timed_product(work, sizes_.precision), work.head_dim > 0 ? 1 : work.batch);
       else if (work.kernel == KernelClass::attention) add(out, attention_query(work, sizes_), 1);
       else add_pointwise(out, i);
+      const bool with_twin = work.kernel == KernelClass::pointwise && work.pass != Pass::forward;
+      if (left_out != nullptr && out.size() == before && !with_twin) left_out->push_back(work.label);
     }
   }
 
  private:
   void add(std::vector<TimedQuery>& out, const Query& query, double calls) {
-    out.push_back({query, expected_time(gpu_, query) * (calls * count_)});
+    out.push_back({query, expected_time(gpu_, query) * (calls * count_), calls});
   }
 
   void add_pointwise(std::vector<TimedQuery>& out, std::size_t i) {
@@ -210,6 +214,31 @@ std::vector<TimedQuery> queries_of(const Program& program, const StepSizes& size
   std::vector<TimedQuery> out;
   for (std::size_t b = 0; b < program.blocks.size(); ++b)
     BlockQueries(program.blocks[b], sizes, gpu, counts[b]).add_to(out);
+  return out;
+}
+
+namespace {
+
+struct IsBackward {
+  bool operator()(const GemmQuery& g) const { return g.layout != GemmLayout::tn; }
+  bool operator()(const AttentionQuery& a) const { return a.pass == AttentionPass::backward; }
+  bool operator()(const MemoryQuery& m) const { return m.op->id.ends_with("-backward"); }
+  template <typename Other> bool operator()(const Other&) const { return false; }
+};
+
+}  // namespace
+
+LayerQueries layer_queries(const Program& program, const StepSizes& sizes, const Gpu& gpu) {
+  std::vector<std::int64_t> counts(program.blocks.size(), 0);
+  for (const Chunk& chunk : program.chunks)
+    for (const BlockRun& run : chunk.runs)
+      if (program.blocks[static_cast<std::size_t>(run.block)].is_layer)
+        counts[static_cast<std::size_t>(run.block)] += run.count;
+  const auto most = std::max_element(counts.begin(), counts.end()) - counts.begin();
+  LayerQueries out;
+  BlockQueries(program.blocks[static_cast<std::size_t>(most)], sizes, gpu, 1).add_to(out.queries, &out.left_out);
+  std::stable_partition(out.queries.begin(), out.queries.end(),
+      [](const TimedQuery& one) { return !std::visit(IsBackward{}, one.query); });
   return out;
 }
 

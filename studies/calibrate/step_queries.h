@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "dataflow/program.h"
@@ -23,9 +24,17 @@ struct StepSizes {
 struct TimedQuery {
   Query query;
   Seconds time;
+  double calls = 1;  ///< of one block
 };
 
 /// Every kernel of one micro-batch forward and backward that a Query can ask for, block by block, doubles included.
 std::vector<TimedQuery> queries_of(const Program& program, const StepSizes& sizes, const Gpu& gpu);
+
+/// One layer of the network that repeats most: its kernels forward, then backward.
+struct LayerQueries {
+  std::vector<TimedQuery> queries;
+  std::vector<std::string> left_out;  ///< labels of works that no Query asks for
+};
+LayerQueries layer_queries(const Program& program, const StepSizes& sizes, const Gpu& gpu);
 
 }  // namespace stepcast::calibration

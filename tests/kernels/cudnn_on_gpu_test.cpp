@@ -85,6 +85,16 @@ TEST_F(CudnnOnGpu, SharedHeadsOfKeysAndSmallHeads) {
   }
 }
 
+TEST_F(CudnnOnGpu, OneQueryForEachSequence) {
+  for (const double keys : {1024.0, 1000.0, 4096.0})
+    for (const double kv_heads : {8.0, 2.0}) {
+      AttentionQuery query = query_of(keys, 8, kv_heads, 128);
+      query.queries = 1;
+      query.pass = AttentionPass::decode;
+      expect_right(query);
+    }
+}
+
 TEST_F(CudnnOnGpu, LengthsThatTilesDoNotDivide) {
   expect_right(query_of(1000, 4, 4, 128));
   expect_right(query_of(333, 4, 2, 64));

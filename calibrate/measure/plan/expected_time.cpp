@@ -86,7 +86,8 @@ struct BytesTaken {
   Bytes operator()(const AttentionQuery& a) const {
     const double queries = a.batch * a.queries * a.heads;
     const double sums = 4 * queries * (a.head_dim + 4);
-    return a.pass == AttentionPass::forward ? bytes_of(a) + Bytes(4 * queries) : bytes_of(a) * 2 + Bytes(sums);
+    const bool gradients = a.pass == AttentionPass::backward || a.pass == AttentionPass::forward_and_backward;
+    return !gradients ? bytes_of(a) + Bytes(4 * queries) : bytes_of(a) * 2 + Bytes(sums);
   }
   Bytes operator()(const MoeQuery& m) const { return bytes_of(m); }
   Bytes operator()(const MemoryQuery& m) const { return bytes_of(m); }

@@ -27,6 +27,8 @@ constexpr std::array phase_table{
     PlannedPhase{{"warm", "products whose operands stay in the level-2 cache", 0.01}, warm_candidates},
     PlannedPhase{
         {"attention", "fused attention forward and backward, 512 to 16384 positions", 0.12}, attention_candidates},
+    PlannedPhase{{"decode", "attention of one query for each sequence, over batches and contexts", 0.05},
+        decode_candidates},
     PlannedPhase{
         {"membound", "norms, activations, softmax, loss, embedding, optimizer: three sizes, three row lengths", 0.17},
         membound_candidates},
@@ -54,7 +56,9 @@ struct PhaseOf {
     if (g.batch > 1) return "batched";
     return g.layout == GemmLayout::tn ? "gemm" : "gemm-backward";
   }
-  std::string_view operator()(const AttentionQuery&) const { return "attention"; }
+  std::string_view operator()(const AttentionQuery& a) const {
+    return a.pass == AttentionPass::decode ? "decode" : "attention";
+  }
   std::string_view operator()(const MemoryQuery&) const { return "membound"; }
   std::string_view operator()(const TransferQuery&) const { return "bandwidth"; }
   std::string_view operator()(const LaunchQuery&) const { return "launch"; }

@@ -43,8 +43,8 @@ std::span<const PlannedPhase> planned_phases();
 int phase_of(const Query& query, const PhaseContext& context);
 
 MakeCandidates launch_candidates, bandwidth_candidates, gemm_candidates, backward_candidates, precision_candidates,
-    skinny_works, edge_works, batched_candidates, warm_candidates, attention_candidates, membound_candidates,
-    sustained_candidates, beside_candidates;
+    skinny_works, edge_works, batched_candidates, warm_candidates, attention_candidates, decode_candidates,
+    membound_candidates, sustained_candidates, beside_candidates;
 
 /// Products of the two phases above: their times for a moment and alone are what those are held against.
 std::vector<Shape> compared_shapes();

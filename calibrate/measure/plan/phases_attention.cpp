@@ -30,7 +30,36 @@ struct Core {
 constexpr std::array core_kinds{Core{128, true}, Core{64, true}, Core{128, false}, Core{64, false}};
 constexpr std::array core_lengths{4096.0, 2048.0, 8192.0, 1024.0, 16384.0, 512.0};
 
+/// Heads of 128 of networks that are served: Llama 3 8B and 70B (an eighth of it), Llama 2 13B on one GPU, and of 64,
+/// Llama 3.2 1B.
+struct DecodeHeads {
+  double heads, kv_heads, head_dim;
+};
+constexpr std::array decode_heads{
+    DecodeHeads{32, 8, 128}, DecodeHeads{32, 32, 128}, DecodeHeads{8, 1, 128}, DecodeHeads{32, 8, 64}};
+constexpr std::array decode_batches{16.0, 1.0, 64.0, 4.0, 256.0};
+constexpr std::array decode_contexts{4096.0, 1024.0, 16384.0, 65536.0};
+
 }  // namespace
+
+Candidates decode_candidates(const PhaseContext& context) {
+  Candidates out;
+  if (!context.request.cudnn || context.precision == Precision::fp32) return out;  // ours has no kernel for it
+  for (const DecodeHeads& heads : decode_heads)
+    for (const double keys : decode_contexts)
+      for (const double batch : decode_batches) {
+        out.push_back(sampled_work(AttentionQuery{.batch = batch,
+            .queries = 1,
+            .keys = keys,
+            .heads = heads.heads,
+            .kv_heads = heads.kv_heads,
+            .head_dim = heads.head_dim,
+            .pass = AttentionPass::decode,
+            .precision = context.precision}));
+        out.back().works.front().source = KernelSource::cudnn;
+      }
+  return out;
+}
 
 Candidates attention_candidates(const PhaseContext& context) {
   Candidates out;

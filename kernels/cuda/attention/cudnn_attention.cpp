@@ -15,6 +15,10 @@ namespace stepcast::kernels::gpu {
 #ifdef STEPCAST_HAS_CUDNN
 namespace {
 
+bool makes_gradients(AttentionPass pass) {
+  return pass == AttentionPass::backward || pass == AttentionPass::forward_and_backward;
+}
+
 /// What the host gives to the graphs by value.
 struct AttentionScalars {
   float scale = 1, minus_infinity = 0, one = 1;
@@ -69,15 +73,15 @@ class CudnnAttention : public Operation {
   static constexpr std::size_t kStatistics = 4;
 
   [[nodiscard]] bool runs_forward() const { return pass_ != AttentionPass::backward; }
-  [[nodiscard]] bool trains() const { return pass_ != AttentionPass::forward; }
+  [[nodiscard]] bool trains() const { return makes_gradients(pass_); }
   [[nodiscard]] std::size_t row_bytes() const {
-    return static_cast<std::size_t>(shape_.batch * shape_.heads * shape_.positions) * sizeof(float);
+    return static_cast<std::size_t>(shape_.batch * shape_.heads * shape_.queries) * sizeof(float);
   }
   [[nodiscard]] std::size_t query_bytes() const {
-    return static_cast<std::size_t>(shape_.batch * shape_.positions * shape_.heads * shape_.head_dim) * 2;
+    return static_cast<std::size_t>(shape_.batch * shape_.queries * shape_.heads * shape_.head_dim) * 2;
   }
   [[nodiscard]] std::size_t key_bytes() const {
-    return static_cast<std::size_t>(shape_.batch * shape_.positions * shape_.kv_heads * shape_.head_dim) * 2;
+    return static_cast<std::size_t>(shape_.batch * shape_.keys * shape_.kv_heads * shape_.head_dim) * 2;
   }
   /// q, k, v, o, statistics; do, dq, dk, dv.
   [[nodiscard]] std::vector<std::size_t> sizes() const {
@@ -145,14 +149,16 @@ Expected<CudnnAttentionShape> attention_shape(const AttentionQuery& query) {
           "batch, heads, queries and keys as whole numbers");
   if (query.precision != Precision::bf16 && query.precision != Precision::fp16)
     return fail(where, "cuDNN's attention is timed in bf16 and fp16 only", "bf16 or fp16");
-  if (query.pass == AttentionPass::decode || query.queries != query.keys || query.keys < 2)
-    return fail(where, "cuDNN's attention is timed on whole sequences",
-        "as many queries as keys, two at least, forward or backward");
+  const bool decode = query.pass == AttentionPass::decode;
+  if (query.keys < 2 || query.queries != (decode ? 1 : query.keys) || is_latent(query))
+    return fail(where, "cuDNN's attention is timed on whole sequences, and on one query of each",
+        "as many queries as keys, two at least, forward or backward; or one query in decode");
   if (std::fmod(query.heads, query.kv_heads) != 0)
     return fail(where, "heads are no multiple of the heads of keys and values", "heads in equal groups");
   const auto whole = [](double size) { return static_cast<std::int64_t>(size); };
-  return CudnnAttentionShape{whole(query.batch), whole(query.queries), whole(query.heads), whole(query.kv_heads),
-      whole(query.head_dim), query.causal, query.precision == Precision::fp16 ? CUDNN_DATA_HALF : CUDNN_DATA_BFLOAT16};
+  // A single query stands behind all keys.
+  return CudnnAttentionShape{whole(query.batch), whole(query.queries), whole(query.keys), whole(query.heads),
+      whole(query.kv_heads), whole(query.head_dim), query.causal && !decode, query.precision == Precision::fp16 ? CUDNN_DATA_HALF : CUDNN_DATA_BFLOAT16};
 }
 
 /// What NVIDIA's own front end works around or refuses by version (NVIDIA/cudnn-frontend at 3929da2,
@@ -161,7 +167,7 @@ Expected<CudnnAttentionShape> attention_shape(const AttentionQuery& query) {
 Expected<void> version_allows(std::size_t version, const AttentionQuery& query) {
   const std::string where = work_name(query);
   if (version < 90600) return fail(where, "cuDNN " + std::to_string(version) + " is too old", "cuDNN 9.6 or newer");
-  if (query.pass == AttentionPass::forward) return {};
+  if (!makes_gradients(query.pass)) return {};
   if (version == 91000 || version == 91001)
     return fail(where, "cuDNN 9.10.0 and 9.10.1 compute wrong gradients of attention", "cuDNN 9.10.2 or newer");
   if (version <= 91500 && std::fmod(query.keys, 128) != 0)
@@ -193,7 +199,7 @@ MadeOperation make_cudnn_attention(GpuContext& context, const AttentionQuery& qu
 
   TRY(auto forward, plan_of(*library, handle, shape, write_attention_forward));
   CudnnPlan backward;
-  if (query.pass != AttentionPass::forward) {
+  if (makes_gradients(query.pass)) {
     TRY(backward, plan_of(*library, handle, shape, write_attention_backward));
   }
   AttentionScalars scalars;

@@ -39,21 +39,21 @@ class AttentionPart {
     const std::int64_t first = part_.kv_head * group_;
     Expected<void> good;
     using Count = std::int64_t;
-    const auto take = [&](HeadSlice& into, const void* tensor, Count all, Count from, Count heads) {
-      if (good && tensor != nullptr) good = slice(into, tensor, all, from, heads);
+    const auto take = [&](HeadSlice& into, const void* tensor, Count positions, Count all, Count from, Count heads) {
+      if (good && tensor != nullptr) good = slice(into, tensor, positions, all, from, heads);
     };
-    take(q, set.q, shape_.heads, first, group_);
-    take(o, set.o, shape_.heads, first, group_);
-    take(d_o, set.d_o, shape_.heads, first, group_);
-    take(d_q, set.d_q, shape_.heads, first, group_);
-    take(k, set.k, shape_.kv_heads, part_.kv_head, 1);
-    take(v, set.v, shape_.kv_heads, part_.kv_head, 1);
-    take(d_k, set.d_k, shape_.kv_heads, part_.kv_head, 1);
-    take(d_v, set.d_v, shape_.kv_heads, part_.kv_head, 1);
+    const auto of_queries = [&](HeadSlice& into, const void* tensor) {
+      take(into, tensor, shape_.queries, shape_.heads, first, group_);
+    };
+    const auto of_keys = [&](HeadSlice& into, const void* tensor) {
+      take(into, tensor, shape_.keys, shape_.kv_heads, part_.kv_head, 1);
+    };
+    of_queries(q, set.q), of_queries(o, set.o), of_queries(d_o, set.d_o), of_queries(d_q, set.d_q);
+    of_keys(k, set.k), of_keys(v, set.v), of_keys(d_k, set.d_k), of_keys(d_v, set.d_v);
     if (!good) return good;
-    lse_.resize(static_cast<std::size_t>(group_ * shape_.positions));
+    lse_.resize(static_cast<std::size_t>(group_ * shape_.queries));
     const auto* statistics =
-        static_cast<const float*>(set.statistics) + (part_.batch * shape_.heads + first) * shape_.positions;
+        static_cast<const float*>(set.statistics) + (part_.batch * shape_.heads + first) * shape_.queries;
     good = checked(
         cudaMemcpyAsync(lse_.data(), statistics, lse_.size() * sizeof(float), cudaMemcpyDeviceToHost, context_.stream),
         "cudaMemcpyAsync");
@@ -62,7 +62,7 @@ class AttentionPart {
 
   /// As if the part were all there is: batch 0, one head of keys.
   [[nodiscard]] AttentionShape shape() const {
-    return {1, shape_.positions, group_, 1, shape_.head_dim, shape_.causal};
+    return {1, shape_.keys, group_, 1, shape_.head_dim, shape_.causal};
   }
   [[nodiscard]] AttentionInputs inputs() const {
     return [this](AttentionTensor tensor, const AttentionRow& row, std::span<double> into) {
@@ -75,7 +75,7 @@ class AttentionPart {
       into[d] = number_at(format_, from.row(position, head), static_cast<std::int64_t>(d));
   }
   [[nodiscard]] double lse(std::int64_t position, std::int64_t head) const {
-    return static_cast<double>(lse_[static_cast<std::size_t>(head * shape_.positions + position)]);
+    return static_cast<double>(lse_[static_cast<std::size_t>(head * shape_.queries + position)]);
   }
   /// The kernel's own lse and result, which the forward rows are the check of.
   [[nodiscard]] AttentionStatistics statistics(const AttentionRow& query) const {
@@ -90,14 +90,15 @@ class AttentionPart {
   HeadSlice q, k, v, o, d_o, d_q, d_k, d_v;
 
  private:
-  Expected<void> slice(HeadSlice& into, const void* tensor, std::int64_t all, std::int64_t from, std::int64_t heads) {
+  Expected<void> slice(HeadSlice& into, const void* tensor, std::int64_t positions, std::int64_t all,
+      std::int64_t from, std::int64_t heads) {
     into.heads = heads;
     into.head_dim = shape_.head_dim;
-    into.numbers.resize(static_cast<std::size_t>(shape_.positions * heads * shape_.head_dim));
+    into.numbers.resize(static_cast<std::size_t>(positions * heads * shape_.head_dim));
     const auto* first =
-        static_cast<const std::uint16_t*>(tensor) + (part_.batch * shape_.positions * all + from) * shape_.head_dim;
+        static_cast<const std::uint16_t*>(tensor) + (part_.batch * positions * all + from) * shape_.head_dim;
     const auto bytes = [&](std::int64_t of) { return static_cast<std::size_t>(of * shape_.head_dim) * 2; };
-    const auto rows = static_cast<std::size_t>(shape_.positions);
+    const auto rows = static_cast<std::size_t>(positions);
     return checked(cudaMemcpy2DAsync(into.numbers.data(), bytes(heads), first, bytes(all), bytes(heads), rows,
                        cudaMemcpyDeviceToHost, context_.stream),
         "cudaMemcpy2DAsync");
@@ -165,12 +166,12 @@ Expected<Check> check_cudnn_attention(GpuContext& context, const CudnnAttentionS
 
   // Gradients that cancel out are left out: of the first query, which sees one key, and of the last key, which one
   // query sees.
-  const std::int64_t last = shape.positions - 1, group = shape.heads / shape.kv_heads;
-  std::vector<AttentionRow> queries{{0, last, below(group)}, {0, shape.positions / 2, below(group)}};
-  std::vector<AttentionRow> keys{{0, 0, 0}, {0, shape.positions / 2, 0}};
+  const std::int64_t last = shape.queries - 1, group = shape.heads / shape.kv_heads;
+  std::vector<AttentionRow> queries{{0, last, below(group)}, {0, shape.queries / 2, below(group)}};
+  std::vector<AttentionRow> keys{{0, 0, 0}, {0, shape.keys / 2, 0}};
   for (int more = 0; more < 4; ++more) {
-    queries.push_back({0, 1 + below(last), below(group)});
-    keys.push_back({0, below(last), 0});
+    queries.push_back({0, last > 0 ? 1 + below(last) : 0, below(group)});
+    keys.push_back({0, below(shape.keys - 1), 0});
   }
   Check check;
   const double u = shape.type == CUDNN_DATA_HALF ? 0x1p-11 : 0x1p-8;

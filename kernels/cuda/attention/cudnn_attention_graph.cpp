@@ -14,14 +14,13 @@ using Tensor = CudnnGraph::Tensor;
 /// Sizes and strides of everything in the graph.
 struct AttentionSizes {
   explicit AttentionSizes(const CudnnAttentionShape& s)
-      : queries{s.batch, s.heads, s.positions, s.head_dim}, keys{s.batch, s.kv_heads, s.positions, s.head_dim},
-        keys_of_all{s.batch, s.heads, s.positions, s.head_dim},
-        turned_keys{s.batch, s.kv_heads, s.head_dim, s.positions}, scores{s.batch, s.heads, s.positions, s.positions},
-        rows{s.batch, s.heads, s.positions, 1}, query_strides{s.positions * s.heads * s.head_dim, s.head_dim,
-                                                    s.heads * s.head_dim, 1},
-        key_strides{s.positions * s.kv_heads * s.head_dim, s.head_dim, s.kv_heads * s.head_dim, 1},
+      : queries{s.batch, s.heads, s.queries, s.head_dim}, keys{s.batch, s.kv_heads, s.keys, s.head_dim},
+        keys_of_all{s.batch, s.heads, s.keys, s.head_dim}, turned_keys{s.batch, s.kv_heads, s.head_dim, s.keys},
+        scores{s.batch, s.heads, s.queries, s.keys}, rows{s.batch, s.heads, s.queries, 1},
+        query_strides{s.queries * s.heads * s.head_dim, s.head_dim, s.heads * s.head_dim, 1},
+        key_strides{s.keys * s.kv_heads * s.head_dim, s.head_dim, s.kv_heads * s.head_dim, 1},
         turned_key_strides{key_strides[0], key_strides[1], 1, key_strides[2]},
-        turned_score_strides{s.heads * s.positions * s.positions, s.positions * s.positions, 1, s.positions} {}
+        turned_score_strides{s.heads * s.queries * s.keys, s.queries * s.keys, 1, s.keys} {}
   CudnnDims queries, keys, keys_of_all, turned_keys, scores, rows;
   CudnnDims query_strides, key_strides, turned_key_strides, turned_score_strides;
 };
