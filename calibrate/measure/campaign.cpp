@@ -30,6 +30,7 @@ class Campaign {
     TRY(check_earlier(request_.earlier, setup, bench_.settings()));
     begin();
     for (at_ = 0; at_ < works().size() && result_.ended_by.empty(); ++at_) TRY(step(works()[at_]));
+    TRY(use_up_budget());
     if (result_.ended_by.empty() && out_of_budget_) result_.ended_by = "budget";
     result_.finished = result_.ended_by.empty();
     TRY(keep());
@@ -50,6 +51,14 @@ class Campaign {
     of_earlier_ = times_;
   }
 
+  /// Estimates are cautious: what was left out for want of time is measured while there is some, the most telling first.
+  Expected<void> use_up_budget() {
+    const std::vector<PlannedWork>& more = request_.plan.left_out;
+    for (auto work = more.rbegin(); work != more.rend() && result_.ended_by.empty(); ++work)
+      if (elapsed() + pace_.expected(*work) <= request_.plan.budget) TRY(step(*work));
+    return {};
+  }
+
   /// One work of the plan, from the question whether it may begin to the file that holds it. Fails where the file does.
   Expected<void> step(const PlannedWork& planned) {
     if (is_known(planned)) return {};
@@ -60,7 +69,7 @@ class Campaign {
       out_of_budget_ = true;
       return skip(planned, "budget");
     }
-    if (hooks_.progress) hooks_.progress({&planned, at_, works().size(), elapsed(), left()});
+    if (hooks_.progress) hooks_.progress({&planned, at_, std::max(works().size(), at_ + 1), elapsed(), left()});
     const Seconds before = bench_.now();
     if (auto good = measure(planned); !good) {
       TRY(after_failure(planned, good.error()));

@@ -49,6 +49,7 @@ class ReplaySeries {
     const Seconds took = std::max(bench_.now() - before, replay);
     spent_ += took;
     spent_on_trial_ += took;
+    if (rules_.rest > 0) bench_.wait(replay * rules_.rest);
     return {};
   }
 
@@ -82,7 +83,7 @@ class ReplaySeries {
     do {
       if (stop_ && stop_()) return interrupted(ready_.name);
       TRY(ready_.replay());
-    } while (bench_.now() - begun < rules_.recovery);
+    } while (bench_.now() - begun < rules_.recovery && slow(read()));
     return {};
   }
 
@@ -98,6 +99,8 @@ class ReplaySeries {
   bool slow(const GpuState& state) {
     constexpr double hertz = 1e6;
     seen_.highest_mhz = std::max({seen_.highest_mhz, state.sm_clock_mhz, bench_.device().sm_clock_hz / hertz});
+    // The driver may answer after the power has gone down and before the clock has come up again.
+    if (power_limited_ && !state.thermally_slowed) return false;
     return is_throttled(state, bench_.settings(), seen_, rules_);
   }
 

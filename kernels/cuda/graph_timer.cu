@@ -43,10 +43,10 @@ Expected<Seconds> GraphTimer::attempt(cudaStream_t stream, const CapturedGraph& 
   const Seconds before = host_clock();
   TRY(begin_.record(stream));
   TRY(graph.launch(stream));
+  TRY(end_.record(stream));  // before the question: a mark that comes after a short graph has ended would be late, too
   const auto begun = begin_.passed();
   // One slow launch is not remembered for long.
   launch_time_ = std::max(host_clock() - before, 0.9 * launch_time_);
-  TRY(end_.record(stream));
   TRY(end_.wait());
   if (!begun) return tl::unexpected(begun.error());
   late = *begun;

@@ -16,6 +16,7 @@ TimedLayer read_layer(JsonObject& json) {
   TimedLayer layer;
   json.read("network", layer.network);
   json.read("sequence", layer.sequence, IntegerRange{1, most_count});
+  json.read("micro_batch", layer.micro_batch, IntegerRange{1, most_count});
   json.read("attention", layer.attention);
   json.read("in_graph", layer.in_graph);
   json.read("calls", layer.calls, IntegerRange{1, most_count});
@@ -33,7 +34,7 @@ TimedLayer read_layer(JsonObject& json) {
 }
 
 void write_layer(JsonWriter& json, const TimedLayer& layer) {
-  json.fields("network", layer.network, "sequence", layer.sequence, "attention", layer.attention, "in_graph",
+  json.fields("network", layer.network, "sequence", layer.sequence, "micro_batch", layer.micro_batch, "attention", layer.attention, "in_graph",
       layer.in_graph, "calls", layer.calls);
   json.base_fields("time_s", layer.time, "low_s", layer.low, "high_s", layer.high);
   json.field("replays", layer.replays);

@@ -14,7 +14,7 @@ namespace stepcast::calibration {
 /// One layer forward and backward.
 struct TimedLayer {
   std::string network;  ///< catalogue id
-  std::int64_t sequence = 0;
+  std::int64_t sequence = 0, micro_batch = 1;
   std::string attention;  ///< whose kernel: "stepcast" or "cudnn"
   bool in_graph = true;   ///< else launched one by one
   std::int64_t calls = 0;

@@ -28,19 +28,35 @@
 namespace stepcast::calibration {
 namespace {
 
-/// Where --seq says nothing.
-constexpr std::int64_t usual_sequences[] = {2048, 4096, 8192};
+/// Of a micro-batch, in sequences as long as the network allows or --seq says.
+constexpr std::int64_t layer_tokens[] = {2048, 4096, 8192};
 constexpr const char* layer_stack = "megatron-core";
 /// Long enough for clocks to settle: power control takes 10 to 50 ms on H100 and H200 (docs/measuring.md).
 constexpr Seconds sustained_for{1.5};
 
-/// The layer's calls with somebody's attention.
-Expected<LayerShapes> shapes_of(const std::string& network, std::int64_t sequence, const Gpu& gpu) {
+struct LayerSize {
+  std::int64_t sequence = 0, micro_batch = 1;
+};
+
+/// Sequences as long as the tokens, or as `sequence` or the network's learned positions allow; none where --seq is more.
+std::vector<LayerSize> sizes_of(const NetworkSpec& network, std::int64_t sequence) {
+  std::vector<LayerSize> sizes;
+  for (const std::int64_t tokens : layer_tokens) {
+    std::int64_t longest = sequence > 0 ? sequence : tokens;
+    if (network.max_positions > 0) longest = std::min(longest, network.max_positions);
+    if (longest <= tokens) sizes.push_back({longest, tokens / longest});
+  }
+  return sizes;
+}
+
+/// The layer's calls.
+Expected<LayerShapes> shapes_of(const std::string& network, const LayerSize& size, const Gpu& gpu) {
   TRY(const auto chosen, choose_network(network, "NETWORK"));
   OwnShapesRequest request;
   request.gpu = gpu;
   request.stack = choose_stack(layer_stack, "stack")->row;
-  request.sequence = sequence;
+  request.sequence = size.sequence;
+  request.micro_batch = size.micro_batch;
   return layer_shapes(chosen.row, request);
 }
 
@@ -68,21 +84,23 @@ class LayerRun {
   LayerRun(GpuBench& bench, const Gpu& gpu, std::function<bool()> stop, Console& console)
       : bench_(bench), gpu_(gpu), stop_(std::move(stop)), progress_(console) {}
 
-  Expected<LayerFile> run(const std::vector<std::string>& networks, std::span<const std::int64_t> sequences,
-      const std::string& date, const std::function<Expected<void>(const LayerFile&)>& keep) {
+  Expected<LayerFile> run(const std::vector<std::string>& networks, std::int64_t longest, const std::string& date,
+      const std::function<Expected<void>(const LayerFile&)>& keep) {
     file_.context = setup_context(bench_.device(), bench_.settings(), gpu_.id, date);
     file_.context.software = software_of(KernelSource::cublas, bench_.settings());
-    for (const std::string& network : networks)
-      for (const std::int64_t sequence : sequences) {
-        TRY(const auto shapes, shapes_of(network, sequence, gpu_));
+    for (const std::string& network : networks) {
+      TRY(const auto chosen, choose_network(network, "NETWORK"));
+      for (const LayerSize& size : sizes_of(chosen.row, longest)) {
+        TRY(const auto shapes, shapes_of(network, size, gpu_));
         if (!shapes.left_out.empty())
-          note(fmt::format("{} at {}: not timed: {}", network, sequence, fmt::join(shapes.left_out, ", ")));
+          note(fmt::format("{} at {}: not timed: {}", network, size.sequence, fmt::join(shapes.left_out, ", ")));
         for (const LayerForm& form : layer_forms) {
           if (stop_()) return std::move(file_);
-          TRY(time_layer(network, sequence, shapes.calls, form));
+          TRY(time_layer(network, size, shapes.calls, form));
           TRY(keep(file_));
         }
       }
+    }
     return std::move(file_);
   }
 
@@ -91,9 +109,9 @@ class LayerRun {
 
   /// What cannot run is a note; a GPU that is lost ends all.
   Expected<void> time_layer(
-      const std::string& network, std::int64_t sequence, const std::vector<Query>& calls, const LayerForm& form) {
-    const std::string name = fmt::format("a layer of {} at {} by {} attention, {}", network, sequence,
-        to_text(form.attention), form.in_graph ? "in a graph" : "eager");
+      const std::string& network, const LayerSize& size, const std::vector<Query>& calls, const LayerForm& form) {
+    const std::string name = fmt::format("a layer of {} at {} x {} by {} attention, {}", network, size.micro_batch,
+        size.sequence, to_text(form.attention), form.in_graph ? "in a graph" : "eager");
     progress_.show(name);
     const Sequence timed = sequence_of(name, calls, form.attention, form.in_graph);
     const auto burst = sample(bench_, timed, rules_, stop_, &clocks_);
@@ -101,7 +119,7 @@ class LayerRun {
       note(fmt::format("{}: {}", name, to_text(burst.error())));
       return bench_.usable();
     }
-    TimedLayer row{network, sequence, to_text(form.attention), form.in_graph, static_cast<std::int64_t>(calls.size()),
+    TimedLayer row{network, size.sequence, size.micro_batch, to_text(form.attention), form.in_graph, static_cast<std::int64_t>(calls.size()),
         burst->time, burst->low, burst->high, burst->replays, {}, burst->sm_clock_mhz, burst->power_w, 0,
         burst->power_limited, burst->settled};
     if (const auto run = sample_sustained(bench_, timed, sustained_for, rules_, stop_)) {
@@ -129,17 +147,16 @@ Expected<LayerFile> measure_layers(const Arguments& arguments, Console& console)
   const DeviceInfo& device = found[static_cast<std::size_t>(index)];
   const std::string id = arguments.has("--gpu") ? arguments.value("--gpu") : gpu_of_device(device.name);
   TRY(const auto gpu, find_row(built_in().gpus, id, "gpu"));
-  std::vector<std::int64_t> sequences(std::begin(usual_sequences), std::end(usual_sequences));
+  std::int64_t longest = 0;
   if (arguments.has("--seq")) {
-    TRY(const auto one, parse_count(arguments.value("--seq"), "--seq", 1, std::int64_t{1} << 24));
-    sequences = {one};
+    TRY(longest, parse_count(arguments.value("--seq"), "--seq", 1, std::int64_t{1} << 24));
   }
   const OutputPlace place = output_place(arguments, "--output", is_layer_file);
   TRY(OutputFile::open(place));
   TRY(auto bench, doors.open_gpu(static_cast<int>(index)));
   const InterruptGuard guard;
   LayerRun run(*bench, *gpu, doors.interrupted, console);
-  return run.run(arguments.words, sequences, doors.date, [&](const LayerFile& file) -> Expected<void> {
+  return run.run(arguments.words, longest, doors.date, [&](const LayerFile& file) -> Expected<void> {
     TRY(auto out, OutputFile::open(place));
     return out.write(write_layers(file));
   });
@@ -174,7 +191,7 @@ struct LayerForecast {
 };
 
 Expected<LayerForecast> forecast_layer(const TimedLayer& layer, const Gpu& gpu, const Profile& profile) {
-  TRY(const auto shapes, shapes_of(layer.network, layer.sequence, gpu));
+  TRY(const auto shapes, shapes_of(layer.network, {layer.sequence, layer.micro_batch}, gpu));
   const KernelPrice price{profile, layer.attention};
   LayerForecast out;
   for (const Query& query : shapes.calls) {
@@ -224,12 +241,12 @@ std::string mean_errors(const std::vector<HeldLayer>& rows) {
 
 std::string layers_text(const LayerFile& file, const std::vector<HeldLayer>& rows, const Profile* profile,
     const Console& console) {
-  Table table({{"layer"}, {"positions", Align::right}, {"attention"}, {"launched"}, {"kernels", Align::right},
+  Table table({{"layer"}, {"sequences", Align::right}, {"attention"}, {"launched"}, {"kernels", Align::right},
       {"measured", Align::right}, {"sustained", Align::right}, {"forecast", Align::right}, {"off", Align::right}});
   for (const HeldLayer& row : rows) {
     const TimedLayer& layer = row.layer;
     const bool known = profile != nullptr && row.forecast.missing.empty();
-    table.add({layer.network, fmt::format("{}", layer.sequence), layer.attention,
+    table.add({layer.network, fmt::format("{} x {}", layer.micro_batch, layer.sequence), layer.attention,
         layer.in_graph ? "in a graph" : "eager", fmt::format("{}", layer.calls), format_seconds(layer.time),
         layer.sustained.value() > 0 ? format_seconds(layer.sustained) : "-",
         known ? format_seconds(row.forecast.of(layer.in_graph)) : "-",
@@ -249,8 +266,8 @@ std::string layers_text(const LayerFile& file, const std::vector<HeldLayer>& row
 
 void write_row(JsonWriter& json, const HeldLayer& row, bool forecast) {
   const TimedLayer& layer = row.layer;
-  json.fields("network", layer.network, "sequence", layer.sequence, "attention", layer.attention, "in_graph",
-      layer.in_graph, "kernels", layer.calls);
+  json.fields("network", layer.network, "sequence", layer.sequence, "micro_batch", layer.micro_batch, "attention",
+      layer.attention, "in_graph", layer.in_graph, "kernels", layer.calls);
   json.base_fields("time_s", layer.time, "sustained_s", layer.sustained);
   if (!forecast) return;
   if (!row.forecast.missing.empty()) return json.field("missing", row.forecast.missing);

@@ -123,8 +123,8 @@ Expected<std::int64_t> sequence_of(const NetworkSpec& network, const OwnShapesRe
 
 Expected<LayerShapes> layer_shapes(const NetworkSpec& network, const OwnShapesRequest& request) {
   TRY(const auto sequence, sequence_of(network, request));
-  TRY(const auto program, program_of(network, {}, request, sequence));
-  const StepSizes sizes{network, sequence, 1, 1, request.precision};
+  TRY(const auto program, program_of(network, {.micro_batch = request.micro_batch}, request, sequence));
+  const StepSizes sizes{network, sequence, request.micro_batch, 1, request.precision};
   LayerQueries layer = layer_queries(program, sizes, request.gpu);
   LayerShapes shapes;
   shapes.left_out = std::move(layer.left_out);

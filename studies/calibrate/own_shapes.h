@@ -19,6 +19,7 @@ struct OwnShapesRequest {
   Stack stack;                            ///< what is fused; `network` runs under it
   Precision precision = Precision::bf16;  ///< of the projections
   std::int64_t sequence = 0;              ///< 0 = the network's own
+  std::int64_t micro_batch = 1;           ///< of layer_shapes()
 };
 
 /// Products forward and backward, fused attention and memory-bound operators of the network's training step, as lower()
@@ -29,7 +30,7 @@ struct OwnShapesRequest {
 /// on nothing but its bytes. Fails where the network does not run at all: a sequence beyond its positions.
 Expected<std::vector<Query>> own_shapes(const NetworkSpec& network, const OwnShapesRequest& request);
 
-/// One layer of a network on one GPU, one sequence per micro-batch: every call of a forward and a backward pass in
+/// One layer of a network on one GPU: every call of a forward and a backward pass in
 /// turn.
 struct LayerShapes {
   std::vector<Query> calls;

@@ -40,7 +40,8 @@ Seconds sampling(const PlanRequest& request, const Work& work) {
   constexpr double probes = 3;
   const MethodRules& rules = request.rules;
   const Seconds call = one_call(request, work), replay = std::max(call, rules.shortest_replay);
-  return call * probes + replay + std::max(rules.longest_work + replay, replay * rules.least_replays);
+  return call * probes + replay +
+         std::max(rules.longest_work + replay, replay * rules.least_replays) * (1 + rules.rest);
 }
 
 }  // namespace

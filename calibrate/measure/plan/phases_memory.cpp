@@ -66,6 +66,7 @@ struct OpPoint {
 };
 constexpr std::array first_points{OpPoint{64, 1}, OpPoint{512, 1}, OpPoint{8, 1}, OpPoint{64, 2}};
 constexpr std::array other_points{OpPoint{64, 0}, OpPoint{512, 2}, OpPoint{8, 0}, OpPoint{512, 0}, OpPoint{8, 2}};
+constexpr std::array more_points{OpPoint{24, 1}, OpPoint{192, 1}, OpPoint{24, 2}, OpPoint{192, 0}};
 
 MemoryQuery op_query(const OpShapes& shapes, const OpPoint& point, const Gpu& gpu) {
   const MemoryOp* op = find_memory_op(shapes.op);
@@ -111,6 +112,7 @@ Candidates membound_candidates(const PhaseContext& context) {
   };
   add(first_points);
   add(other_points);
+  add(more_points);
   return out;
 }
 
