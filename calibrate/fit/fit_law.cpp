@@ -25,10 +25,12 @@ constexpr std::array exponents{1.0, 1.5, 2.0, 3.0};
 
 template <typename Query> using Samples = std::vector<Sample<Query>>;
 
-/// A parameter with a prior: what is usual, and how many samples' worth of it.
+/// A parameter with a prior: what is usual, and how many samples' worth of it. Below 1 the one sample's error counts by
+/// this share: a hint where samples do not tell, no pull where they do.
 struct Prior {
   double usual, weight;
 };
+constexpr double hint = 0.1;
 
 /// Every n-th, so that the same samples give the same law.
 template <typename Query> Samples<Query> thinned(const Samples<Query>& samples) {
@@ -45,17 +47,18 @@ Fit fit_base(const Samples<Query>& samples, std::span<const FitParameter> parame
     LawOf law_of) {
   std::vector<double> measured;
   for (const auto& sample : samples) measured.push_back(sample.time.value());
-  struct PriorSample {
-    std::size_t parameter;
-  };
-  std::vector<PriorSample> extra;
+  std::vector<std::size_t> extra;
   for (std::size_t p = 0; p < priors.size(); ++p)
-    for (int i = 0; i < static_cast<int>(priors[p].weight); ++i)
-      extra.push_back({p}), measured.push_back(priors[p].usual);
+    for (int i = 0; i < static_cast<int>(std::ceil(priors[p].weight)); ++i)
+      extra.push_back(p), measured.push_back(priors[p].usual);
   const auto model = [&](std::span<const double> p, std::span<double> predicted) {
     const auto law = law_of(p);
     for (std::size_t i = 0; i < samples.size(); ++i) predicted[i] = base_time(law, samples[i].query).value();
-    for (std::size_t i = 0; i < extra.size(); ++i) predicted[samples.size() + i] = p[extra[i].parameter];
+    for (std::size_t i = 0; i < extra.size(); ++i) {
+      const Prior& prior = priors[extra[i]];
+      predicted[samples.size() + i] =
+          prior.usual * std::pow(p[extra[i]] / prior.usual, std::min(1.0, prior.weight));
+    }
   };
   return fit_log_error(model, measured, parameters);
 }
@@ -91,6 +94,29 @@ RooflineLaw roofline_law(Precision precision, std::span<const double> p, double 
   return law;
 }
 
+/// A term of a product's law that some samples show and others do not.
+struct ProductTerm {
+  double RooflineLaw::*value;
+  FitParameter range;
+  bool (*shows)(const GemmQuery& gemm);
+};
+
+/// Multiples of how many bytes rows of the operands and the result begin at, the least of them; 16 at most.
+double row_alignment(const GemmQuery& g) {
+  double aligned = 16;
+  for (const double size : {g.n, g.layout == GemmLayout::nt ? g.m : g.k})
+    while (std::fmod(size * operand_bytes(g.precision), aligned) != 0) aligned /= 2;
+  return aligned;
+}
+
+// H100 and H200 in bf16: accumulating costs pn(1.7; ...), rows of 4 or 8 bytes take 3 times as long, of 2 bytes 7 times
+// (docs/measured).
+const std::array product_terms{
+    ProductTerm{&RooflineLaw::accumulate, {1.5, 1, 8}, [](const GemmQuery& g) { return g.layout == GemmLayout::nt; }},
+    ProductTerm{&RooflineLaw::part_aligned, {3, 1, 50},
+        [](const GemmQuery& g) { return row_alignment(g) < 16 && row_alignment(g) >= 4; }},
+    ProductTerm{&RooflineLaw::unaligned, {7, 1, 100}, [](const GemmQuery& g) { return row_alignment(g) < 4; }}};
+
 RooflineLaw fit_gemm_base(Samples<GemmQuery> samples, const Gpu& gpu, std::optional<double> exponent = {}) {
   const auto large =
       std::count_if(samples.begin(), samples.end(), [](const auto& s) { return of_training_size(s.query); });
@@ -108,11 +134,16 @@ RooflineLaw fit_gemm_base(Samples<GemmQuery> samples, const Gpu& gpu, std::optio
   if (casts)
     parameters[0].high = 4e-6, parameters.push_back({0.4 * bandwidth, 0.05 * bandwidth, bandwidth}),
     parameters.push_back({8e-6, 1e-6, 3e-5});
+  std::vector<ProductTerm> terms;
+  for (const ProductTerm& term : product_terms)
+    if (std::any_of(samples.begin(), samples.end(), [&](const auto& s) { return term.shows(s.query); }))
+      terms.push_back(term), parameters.push_back(term.range);
   const std::array<Prior, 3> priors{{{3e-6, 1}, {0.75 * peak, 1}, {0.85 * bandwidth, 1}}};
   return fit_exponents(samples, parameters, priors, exponent, [&](std::span<const double> p, double softness) {
     RooflineLaw law = roofline_law(precision, p, softness);
     law.block_scaled = samples.front().query.block_scaled;
     if (casts) law.cast = BytesPerSecond(p[3]), law.cast_t0 = Seconds(p[4]);
+    for (std::size_t i = 0; i < terms.size(); ++i) law.*terms[i].value = p[p.size() - terms.size() + i];
     return law;
   });
 }
@@ -136,19 +167,72 @@ RooflineLaw kept_gemm_base(Samples<GemmQuery> samples, const Gpu& gpu, RooflineL
 
 Flops flops_of(const AttentionQuery& a) { return forward_flops_of(a); }
 
-AttentionLaw attention_law(std::span<const double> p, bool decode) {
-  AttentionLaw law;
-  law.t0 = Seconds(p[0]);
-  law.compute = FlopsPerSecond(p[1]);
-  law.decode = decode;
-  // Whole sequences of training length are bound by compute; short ones are the correction's.
-  if (decode) {
-    law.memory = BytesPerSecond(p[2]);
-  } else {
-    law.ramp = p[2];
+/// A parameter of an attention law and where it goes.
+struct AttentionParameter {
+  FitParameter range;
+  void (*set)(AttentionLaw& law, double value);
+};
+
+bool goes_back(const AttentionQuery& a) {
+  return a.pass == AttentionPass::backward || a.pass == AttentionPass::forward_and_backward;
+}
+
+/// Which kinds of shapes there are: a term needs some of both sides.
+struct AttentionKinds {
+  bool masks = false, heads = false, backward = false;
+};
+AttentionKinds kinds_of(const Samples<AttentionQuery>& samples) {
+  constexpr std::ptrdiff_t few = 4;
+  constexpr double small_head = 64, usual_head = 128;
+  const auto count = [&](auto is) {
+    return std::count_if(samples.begin(), samples.end(), [&](const auto& s) { return is(s.query); });
+  };
+  using A = const AttentionQuery&;
+  AttentionKinds kinds;
+  kinds.backward = count(goes_back) > 0;
+  kinds.masks = count([](A a) { return a.causal; }) >= few && count([](A a) { return !a.causal; }) >= few;
+  kinds.heads = count([](A a) { return a.head_dim <= small_head; }) >= few &&
+                count([](A a) { return a.head_dim >= usual_head; }) >= few;
+  return kinds;
+}
+
+/// The terms of AttentionLaw that these samples can tell. Where only causal kernels were timed, what moving and the
+/// diagonal take is one ramp.
+std::vector<AttentionParameter> attention_parameters(const AttentionKinds& kinds) {
+  using Law = AttentionLaw&;
+  std::vector<AttentionParameter> out;
+  if (kinds.backward) out.push_back({{0.8, 0.3, 1.2}, [](Law l, double v) { l.backward_efficiency = v; }});
+  if (kinds.heads) out.push_back({{80, 1, 400}, [](Law l, double v) { l.forward.softmax = v; }});
+  if (kinds.heads && kinds.backward) out.push_back({{40, 1, 400}, [](Law l, double v) { l.backward.softmax = v; }});
+  if (!kinds.masks) {
+    out.push_back({{300, 1, 10000}, [](Law l, double v) { l.ramp = v; }});
+    return out;
   }
-  if (p.size() > 3) law.backward_efficiency = p[3];
-  return law;
+  out.push_back({{100, 1, 10000}, [](Law l, double v) { l.forward.causal_ramp = v; }});
+  out.push_back({{1.1, 0.7, 2}, [](Law l, double v) { l.forward.full_rate = v; }});
+  out.push_back({{0.5, 0.01, 5}, [](Law l, double v) { l.forward.traffic = v; }});
+  if (!kinds.backward) return out;
+  out.push_back({{100, 1, 10000}, [](Law l, double v) { l.backward.causal_ramp = v; }});
+  out.push_back({{1.1, 0.7, 2}, [](Law l, double v) { l.backward.full_rate = v; }});
+  out.push_back({{2, 0.05, 20}, [](Law l, double v) { l.backward.traffic = v; }});
+  return out;
+}
+
+AttentionLaw fit_decode_base(const Samples<AttentionQuery>& samples, const Gpu& gpu, double rate) {
+  const double bandwidth = gpu.memory_bandwidth.value();
+  const std::vector<FitParameter> parameters{
+      {1e-5, 1e-6, 16e-6}, {rate, 0.1 * rate, 3 * rate}, {0.8 * bandwidth, 0.3 * bandwidth, bandwidth}};
+  const std::array<Prior, 3> priors{{{1e-5, 1}, {rate, 1}, {0.8 * bandwidth, 1}}};
+  const auto law_of = [&](std::span<const double> p) {
+    AttentionLaw law;
+    law.t0 = Seconds(p[0]);
+    law.compute = FlopsPerSecond(p[1]);
+    law.memory = BytesPerSecond(p[2]);
+    law.decode = true;
+    law.latent = is_latent(samples.front().query);
+    return law;
+  };
+  return law_of(fit_base(samples, parameters, priors, law_of).parameters);
 }
 
 /// At least two blocks of 128 queries for each of some hundred multiprocessors; below, the GPU is partly idle.
@@ -156,25 +240,27 @@ bool fills_gpu(const AttentionQuery& a) { return a.batch * a.heads * a.queries /
 
 AttentionLaw fit_attention_base(Samples<AttentionQuery> samples, const Gpu& gpu) {
   const bool decode = samples.front().query.pass == AttentionPass::decode;
-  const bool backward = std::any_of(samples.begin(), samples.end(), [](const auto& s) {
-    return s.query.pass == AttentionPass::backward || s.query.pass == AttentionPass::forward_and_backward;
-  });
   Samples<AttentionQuery> full;
   for (const auto& s : samples)
     if (decode || (s.query.queries >= 512 && fills_gpu(s.query))) full.push_back(s);
   samples = thinned(full.size() >= fewest_of_training_size ? full : samples);
   double rate = 1;
   for (const auto& s : samples) rate = std::max(rate, flops_of(s.query).value() / s.time.value());
-  const double bandwidth = gpu.memory_bandwidth.value();
-  // A call takes 10-16 us in published tables from A100 to B200; a free t0 takes over part of what is the ramp's.
-  std::vector<FitParameter> parameters{{1e-5, 1e-6, 16e-6}, {rate, 0.1 * rate, 3 * rate}};
-  parameters.push_back(
-      decode ? FitParameter{0.8 * bandwidth, 0.3 * bandwidth, bandwidth} : FitParameter{300, 1, 10000});
-  if (backward) parameters.push_back({0.8, 0.3, 1.0});
-  const std::array<Prior, 3> priors{{{1e-5, 1}, {rate, 1}, {decode ? 0.8 * bandwidth : 300, 1}}};
+  if (decode) return fit_decode_base(samples, gpu, rate);
+
+  const AttentionKinds kinds = kinds_of(samples);
+  const std::vector<AttentionParameter> more = attention_parameters(kinds);
+  // A call takes 10-16 us in published tables from A100 to B200; a free t0 takes over part of what is the ramp's. Alone
+  // in a graph it takes 5.
+  std::vector<FitParameter> parameters{{kinds.masks ? 5e-6 : 1e-5, 1e-6, 16e-6}, {rate, 0.1 * rate, 3 * rate}};
+  std::vector<Prior> priors{{parameters[0].start, 1}, {rate, 1}};
+  for (const AttentionParameter& one : more) parameters.push_back(one.range), priors.push_back({one.range.start, kinds.masks ? hint : 1});
   const auto law_of = [&](std::span<const double> p) {
-    AttentionLaw law = attention_law(p, decode);
-    law.latent = is_latent(samples.front().query);
+    AttentionLaw law;
+    law.t0 = Seconds(p[0]);
+    law.compute = FlopsPerSecond(p[1]);
+    if (kinds.masks) law.memory = gpu.memory_bandwidth;
+    for (std::size_t i = 0; i < more.size(); ++i) more[i].set(law, p[i + 2]);
     return law;
   };
   return law_of(fit_base(samples, parameters, priors, law_of).parameters);
@@ -191,12 +277,13 @@ RooflineLaw fit_moe_base(Samples<MoeQuery> samples, const Gpu& gpu, std::optiona
   });
 }
 
-MemoryLaw fit_memory_base(const Samples<MemoryQuery>& all, const Gpu& gpu) {
+MemoryLaw fit_memory_base(const Samples<MemoryQuery>& all, const Gpu& gpu, const MemoryLaw* usual) {
   const Samples<MemoryQuery> samples = thinned(all);
   const double bandwidth = gpu.memory_bandwidth.value();
-  const std::array<FitParameter, 2> parameters{
-      {{5e-6, 1e-7, 1e-4}, {0.8 * bandwidth, 0.05 * bandwidth, 2 * bandwidth}}};
-  const std::array<Prior, 2> priors{{{5e-6, 1}, {0.8 * bandwidth, 1}}};
+  const double rate = usual ? usual->memory.value() : 0.8 * bandwidth, start = usual ? usual->t0.value() : 5e-6;
+  const std::array<FitParameter, 2> parameters{{{start, 1e-7, 1e-4}, {rate, 0.05 * bandwidth, 2 * bandwidth}}};
+  const double weight = usual ? hint : 1;
+  const std::array<Prior, 2> priors{{{start, weight}, {rate, weight}}};
   const auto law_of = [](std::span<const double> p) {
     MemoryLaw law;
     law.t0 = Seconds(p[0]);
@@ -294,11 +381,11 @@ Expected<FittedLaw<RooflineLaw>> fit_moe(
       [&](const MoeQuery& query, const RooflineLaw& law) { return moe_features(query, law, units_of(gpu)); });
 }
 
-Expected<FittedLaw<MemoryLaw>> fit_memory(
-    std::span<const Sample<MemoryQuery>> samples, const Gpu& gpu, const RefineOptions& options) {
+Expected<FittedLaw<MemoryLaw>> fit_memory(std::span<const Sample<MemoryQuery>> samples, const Gpu& gpu,
+    const RefineOptions& options, const MemoryLaw* usual) {
   return fit_refined<MemoryLaw>(
       samples, "memory-bound operators", options,
-      [&](const Samples<MemoryQuery>& some, const MemoryLaw*) { return fit_memory_base(some, gpu); },
+      [&](const Samples<MemoryQuery>& some, const MemoryLaw*) { return fit_memory_base(some, gpu, usual); },
       [&](const MemoryQuery& query, const MemoryLaw&) { return memory_features(query, units_of(gpu)); });
 }
 

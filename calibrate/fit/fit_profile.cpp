@@ -236,28 +236,37 @@ class ProfileFit {
     }
   }
 
-  void fit_memory_ops() {
+  /// One law for whatever memory-bound kernel has none of its own: two parameters, no tables. Plain reads and copies
+  /// show what the memory can do, not what a step's kernels make of it: they count where there is nothing else.
+  std::optional<FittedLaw<MemoryLaw>> general_memory() const {
     std::vector<Sample<MemoryQuery>> all, probes;
     for (const auto& [op, pool] : pools_.memory) {
-      if (!enough(op, pool)) continue;
-      // Plain reads and copies show what the memory can do, not what a step's kernels make of it.
+      if (pool.samples.size() < fewest) continue;
       std::vector<Sample<MemoryQuery>>& into = find_memory_op(op)->group == "copy" ? probes : all;
       into.insert(into.end(), pool.samples.begin(), pool.samples.end());
-      auto fitted = fit_memory(pool.samples, request_.gpu, request_.options);
+    }
+    if (all.empty()) all = std::move(probes);
+    if (all.size() < fewest) return std::nullopt;
+    RefineOptions plain = request_.options;
+    plain.correct = false;
+    auto general = fit_memory(all, request_.gpu, plain);
+    if (!general) return std::nullopt;
+    general->law.refinement.width = {};
+    return std::move(*general);
+  }
+
+  void fit_memory_ops() {
+    auto general = general_memory();
+    for (const auto& [op, pool] : pools_.memory) {
+      if (!enough(op, pool)) continue;
+      auto fitted = fit_memory(pool.samples, request_.gpu, request_.options, general ? &general->law : nullptr);
       if (!fitted) continue;
       fitted->law.op = op;
       record(op, pool.names(), *fitted);
       std::erase_if(out_.profile.memory_ops, [&](const MemoryLaw& old) { return old.op == op; });
       out_.profile.memory_ops.push_back(std::move(fitted->law));
     }
-    if (all.empty()) all = std::move(probes);
-    if (all.size() < fewest) return;
-    // One law for whatever memory-bound kernel has none of its own: two parameters, no tables.
-    RefineOptions plain = request_.options;
-    plain.correct = false;
-    auto general = fit_memory(all, request_.gpu, plain);
     if (!general) return;
-    general->law.refinement.width = {};
     record("memory-bound, any", "", *general);
     out_.profile.memory = std::move(general->law);
   }

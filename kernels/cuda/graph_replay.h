@@ -33,7 +33,7 @@ class GraphReplay : public PreparedWork {
   std::unique_ptr<SideLoad> beside_;
   CapturedGraph graph_;
   GraphTimer timer_;
-  DeviceBuffer other_data_;  ///< read to push everything else out of the level-2 cache
+  DeviceBuffer other_data_;  ///< written and read to push everything else out of the level-2 cache
   int copies_ = 0;
   int side_graphs_ = 2;  ///< how many graphs of the work beside were enough last time
 };

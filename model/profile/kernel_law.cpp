@@ -54,10 +54,20 @@ Seconds cast_time(const RooflineLaw& law, const GemmQuery& gemm) {
   return law.cast_t0 + cast_bytes_of(gemm) / (law.cast.value() > 0 ? law.cast : law.memory);
 }
 
-Seconds attention_base(const AttentionLaw& law, Flops causal_flops, double sequence, bool backward) {
-  assert(law.compute.value() > 0 && sequence > 0);
-  const Seconds forward = causal_flops / law.compute * (1 + law.ramp / sequence);
-  return law.t0 + (backward ? forward * (backward_products / law.backward_efficiency) : forward);
+/// Heads of this size are those that a law's rate is of.
+constexpr double usual_head = 128;
+
+Seconds attention_base(const AttentionLaw& law, const StepAttention& core) {
+  assert(law.compute.value() > 0 && core.sequence > 0);
+  const AttentionTerms& terms = core.backward ? law.backward : law.forward;
+  const double ramp = law.ramp + (core.causal ? terms.causal_ramp : 0);
+  double longer = 1 + ramp / core.sequence;
+  if (terms.softmax > 0 && core.head_dim > 0)
+    longer *= (1 + terms.softmax / core.head_dim) / (1 + terms.softmax / usual_head);
+  if (!core.causal) longer /= terms.full_rate;
+  if (core.backward) longer *= backward_products / law.backward_efficiency;
+  const Seconds moving = law.memory.value() > 0 ? core.bytes / law.memory * terms.traffic : Seconds(0);
+  return law.t0 + core.flops / law.compute * longer + moving;
 }
 
 Seconds memory_base(const MemoryLaw& law, Bytes bytes) {
@@ -84,10 +94,45 @@ KernelTime corrected(KernelTime out, const Law& law, const GpuUnits& units, Feat
   return out;
 }
 
+/// What of a load's bytes belongs to an accumulator. Loads count 1.5 of its size, as laws without a term of their own
+/// want it (dataflow/lower/work.cpp); it is read and written whole. Results of two bytes are stored like any other.
+struct AccumulatorShare {
+  Bytes counted, moved;
+};
+AccumulatorShare accumulator_of(const GemmQuery& gemm, Bytes bytes) {
+  if (gemm.layout != GemmLayout::nt) return {};
+  const double elements = gemm.batch * gemm.m * gemm.n;
+  const double operands = gemm.batch * operand_bytes(gemm.precision) * (gemm.m * gemm.k + gemm.n * gemm.k);
+  constexpr double counted = 1.5, moved = 2, least_bytes = 4;
+  const Bytes result(bytes.value() - operands);
+  if (result.value() < least_bytes * elements) return {};
+  return {result, result * (moved / counted)};
+}
+
+/// How much longer the compute term is where rows begin at odd addresses: kernels then copy 8, 4 or 2 bytes at a time.
+double misaligned_factor(const RooflineLaw& law, const GemmQuery& gemm) {
+  if (law.part_aligned <= 0 && law.unaligned <= 0) return 1;
+  const bool turned = gemm.layout == GemmLayout::nt;  // its operands lie along m and n, the others' along k
+  const auto lowest_bit = [&](double size) {
+    const auto whole = static_cast<std::uint64_t>(size);
+    return static_cast<double>(whole & (~whole + 1)) * operand_bytes(gemm.precision);
+  };
+  const double aligned = std::min(lowest_bit(gemm.n), lowest_bit(turned ? gemm.m : gemm.k));
+  constexpr double whole_vector = 16, word = 4;
+  if (aligned >= whole_vector) return 1;
+  const double factor = aligned >= word || law.unaligned <= 0 ? law.part_aligned : law.unaligned;
+  return std::max(1.0, factor);
+}
+
+Seconds product_base(const RooflineLaw& law, const GemmQuery& gemm, const StepLoad& load) {
+  const AccumulatorShare share = law.accumulate > 0 ? accumulator_of(gemm, load.bytes) : AccumulatorShare{};
+  return roofline_time(law, load.flops * misaligned_factor(law, gemm), load.bytes - share.counted, share.moved);
+}
+
 KernelTime product_alone(const RooflineLaw& law, const GemmQuery& gemm, const StepLoad& load) {
   const Seconds cast = cast_time(law, gemm);
-  KernelTime out = time_alone(
-      law, roofline_time(law, load.flops, load.bytes) + cast, load.flops / law.compute, load.bytes / law.memory);
+  KernelTime out =
+      time_alone(law, product_base(law, gemm, load) + cast, load.flops / law.compute, load.bytes / law.memory);
   out.cast = cast;
   return out;
 }
@@ -103,23 +148,25 @@ const char* to_text(Bound bound) {
   return "?";
 }
 
-Seconds roofline_time(const RooflineLaw& law, Flops flops, Bytes bytes) {
+Seconds roofline_time(const RooflineLaw& law, Flops flops, Bytes bytes, Bytes accumulator) {
   assert(law.compute.value() > 0 && law.memory.value() > 0 && law.softness >= 1);
   const double compute = (flops / law.compute).value(), memory = (bytes / law.memory).value();
-  return law.t0 + Seconds(soft_maximum(compute, memory, law.softness));
+  const double product = soft_maximum(compute, memory, law.softness);
+  if (accumulator.value() <= 0) return law.t0 + Seconds(product);
+  return law.t0 + Seconds(soft_maximum(product, (accumulator / law.memory).value(), law.accumulate));
 }
 
 Seconds base_time(const RooflineLaw& law, const GemmQuery& gemm) {
-  return roofline_time(law, flops_of(gemm), bytes_of(gemm)) + cast_time(law, gemm);
+  return product_base(law, gemm, {flops_of(gemm), bytes_of(gemm)}) + cast_time(law, gemm);
 }
 
 Seconds base_time(const AttentionLaw& law, const AttentionQuery& a) {
   const Flops flops = forward_flops_of(a);
   const Seconds memory = law.memory.value() > 0 ? bytes_of(a) / law.memory : Seconds(0);
   if (law.decode) return law.t0 + std::max(memory, flops / law.compute) + std::min(memory, flops / law.compute) * 0.5;
-  const Seconds forward = attention_base(law, flops, a.queries, false) + memory * 0.5;
+  const Seconds forward = attention_base(law, {flops, a.queries, a.head_dim, bytes_of(a), a.causal, false});
   if (a.pass == AttentionPass::forward || a.pass == AttentionPass::decode) return forward;
-  const Seconds backward = attention_base(law, flops, a.queries, true) + memory * (0.5 * backward_products);
+  const Seconds backward = attention_base(law, {flops, a.queries, a.head_dim, bytes_of(a), a.causal, true});
   return a.pass == AttentionPass::backward ? backward : forward + backward;
 }
 
@@ -151,8 +198,8 @@ KernelTime attention_time(const AttentionLaw& law, const GpuUnits& units, const 
       [&] { return attention_features(a, law, units); });
 }
 
-KernelTime attention_time(const AttentionLaw& law, Flops causal_flops, double sequence, bool backward) {
-  return time_alone(law, attention_base(law, causal_flops, sequence, backward), causal_flops / law.compute, Seconds(0));
+KernelTime attention_time(const AttentionLaw& law, const StepAttention& core) {
+  return time_alone(law, attention_base(law, core), core.flops / law.compute, Seconds(0));
 }
 
 KernelTime moe_time(const RooflineLaw& law, const GpuUnits& units, const MoeQuery& moe) {

@@ -41,9 +41,15 @@ struct StepLoad {
 
 // The same kernels in a step.
 KernelTime gemm_time(const RooflineLaw& law, const GpuUnits& units, const GemmQuery& gemm, const StepLoad& load);
-/// `causal_flops` are those of the forward kernel, in both directions (AttentionLaw); a step knows no heads, so that no
-/// correction applies.
-KernelTime attention_time(const AttentionLaw& law, Flops causal_flops, double sequence, bool backward);
+/// What a step's program counts of an attention core, of the forward kernel in both directions (AttentionLaw).
+struct StepAttention {
+  Flops flops;
+  double sequence = 1, head_dim = 128;  ///< keys
+  Bytes bytes;                          ///< queries, keys, values and results once
+  bool causal = true, backward = false;
+};
+/// No correction applies: a step knows no heads.
+KernelTime attention_time(const AttentionLaw& law, const StepAttention& core);
 /// Of a step's memory-bound kernel the bytes are known, not rows and columns: no correction applies.
 KernelTime memory_time(const MemoryLaw& law, Bytes bytes);
 
@@ -58,7 +64,8 @@ std::optional<KernelTime> moe_time(const Profile& profile, const MoeQuery& moe);
 KernelTime memory_time(const Profile& profile, const MemoryQuery& memory);
 
 // The base laws alone, without correction: what fits start from.
-Seconds roofline_time(const RooflineLaw& law, Flops flops, Bytes bytes);
+/// `accumulator`: what of a result in fp32 is read and written, not counted in `bytes`.
+Seconds roofline_time(const RooflineLaw& law, Flops flops, Bytes bytes, Bytes accumulator = {});
 Seconds base_time(const RooflineLaw& law, const GemmQuery& gemm);
 Seconds base_time(const AttentionLaw& law, const AttentionQuery& attention);
 Seconds base_time(const RooflineLaw& law, const MoeQuery& moe);

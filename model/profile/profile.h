@@ -52,7 +52,9 @@ struct Refinement {
   std::string software;  ///< whose kernels: "trtllm 1.3.0rc20"; "" = several, or not known
 };
 
-/// t = t0 + ((F/compute)^p + (B/memory)^p)^(1/p): soft maximum of compute and memory time.
+/// t = t0 + pn(p; F/compute, B/memory) with pn(p; a, b) = (a^p + b^p)^(1/p): soft maximum of compute and memory time. A
+/// result that is added to in fp32 is read and written after the product it belongs to: where `accumulate` is known, its
+/// bytes come last, t = t0 + pn(accumulate; pn(p; F/compute, operands/memory), accumulator/memory).
 struct RooflineLaw {
   Precision precision = Precision::bf16;
   Seconds t0;
@@ -62,13 +64,29 @@ struct RooflineLaw {
   Source source = Source::assumed;
   Spread spread;
   bool block_scaled = false;  ///< the law of fp8 with a scale per block
+  double accumulate = 0;      ///< exponent, 1 = what accumulating moves adds whole; 0 = not known
+  /// The compute term is longer by this where rows begin at no multiple of 16 bytes, and of 4; 0 = not known.
+  double part_aligned = 0, unaligned = 0;
   Seconds cast_t0 = {};       ///< of the cast of x, where a call includes it: its launch
   BytesPerSecond cast = {};   ///< and its rate; 0 = as fast as `memory`
   Refinement refinement = {};
   LawError alone = {};
 };
 
-/// Fused attention: rate rises with the sequence, rate = compute * s / (s + ramp).
+/// What the time of fused attention depends on besides FLOPs and positions, in one direction. The usual values leave a
+/// law as it is.
+struct AttentionTerms {
+  double causal_ramp = 0;  ///< positions, of causal kernels alone: blocks on the diagonal are computed whole
+  double softmax = 0;      ///< elements of a head whose products take as long as the exponential of a score
+  double full_rate = 1;    ///< rate without a mask over that of causal kernels
+  double traffic = 0.5;    ///< of the time that queries, keys, values and results take once at the law's memory rate
+  friend bool operator==(const AttentionTerms&, const AttentionTerms&) = default;
+};
+/// Backward moves five products' worth for two.
+inline constexpr AttentionTerms usual_backward_terms{0, 0, 1, 1.25};
+
+/// Fused attention: rate rises with the sequence, rate = compute * s / (s + ramp). With its terms, for heads of d:
+/// t = t0 + F/compute * (1 + softmax/d) / (1 + softmax/128) * (1 + (ramp + causal_ramp)/s) + traffic * bytes/memory.
 /// `causal_flops` are those of the FORWARD kernel, half the square counted, in both directions: the law itself charges
 /// 2.5x of them to backward (five products against two), at `backward_efficiency` of the rate.
 struct AttentionLaw {
@@ -81,6 +99,7 @@ struct AttentionLaw {
   bool decode = false;         ///< one query per sequence against its cache
   bool latent = false;         ///< keys that are values, too (AttentionQuery::latent_values): no other query takes it
   BytesPerSecond memory = {};  ///< its queries, keys, values and results; 0 = not counted
+  AttentionTerms forward = {}, backward = usual_backward_terms;
   Refinement refinement = {};
   LawError alone = {};
 };

@@ -85,10 +85,21 @@ RooflineLaw read_roofline(JsonObject& object, std::span<const char* const> names
   read_plausible(object, "memory_bytes_per_s", law.memory);
   object.read("softness", law.softness, NumberRange{1, 100});
   object.optional("block_scaled", law.block_scaled);
+  object.optional("accumulate", law.accumulate, NumberRange{1, 100});
+  object.optional("part_aligned", law.part_aligned, NumberRange{1, 100});
+  object.optional("unaligned", law.unaligned, NumberRange{1, 100});
   optional_plausible(object, "cast_t0_s", law.cast_t0, Zero::allowed);
   optional_plausible(object, "cast_bytes_per_s", law.cast, Zero::allowed);
   read_refined(object, law, names);
   return law;
+}
+
+void read_terms(std::optional<JsonObject> object, AttentionTerms& terms) {
+  if (!object) return;
+  object->read("causal_ramp_positions", terms.causal_ramp, NumberRange{0, 1e6});
+  object->read("softmax_elements", terms.softmax, NumberRange{0, 1e6});
+  object->read("full_rate", terms.full_rate, NumberRange{0.1, 10});
+  object->read("traffic", terms.traffic, NumberRange{0, 100});
 }
 
 AttentionLaw read_attention(JsonObject object) {
@@ -101,6 +112,8 @@ AttentionLaw read_attention(JsonObject object) {
   object.optional("latent", law.latent);
   object.require(!law.latent || law.decode, "latent", "of whole sequences", "decode: true beside it");
   optional_plausible(object, "memory_bytes_per_s", law.memory, Zero::allowed);
+  read_terms(object.optional_object("forward"), law.forward);
+  read_terms(object.optional_object("backward"), law.backward);
   read_refined(object, law, attention_feature_names);
   require_kernels_only(object, law.refinement);
   return law;

@@ -85,6 +85,9 @@ Json roofline_json(const RooflineLaw& law, std::span<const char* const> names, P
       {"compute_flops_per_s", rounded(law.compute.value())}, {"memory_bytes_per_s", rounded(law.memory.value())},
       {"softness", law.softness}};
   if (law.block_scaled) row["block_scaled"] = true;
+  for (const auto& [key, value] : {std::pair{"accumulate", law.accumulate}, {"part_aligned", law.part_aligned},
+           {"unaligned", law.unaligned}})
+    if (value > 0) row[key] = rounded(value);
   if (law.cast.value() > 0)
     row["cast_t0_s"] = rounded(law.cast_t0.value()), row["cast_bytes_per_s"] = rounded(law.cast.value());
   return with_refinement(std::move(row), law, names, part);
@@ -99,12 +102,19 @@ Json to_json(const ScanLaw& law) {
   return with_provenance(std::move(row), law);
 }
 
+Json to_json(const AttentionTerms& terms) {
+  return {{"causal_ramp_positions", rounded(terms.causal_ramp)}, {"softmax_elements", rounded(terms.softmax)},
+      {"full_rate", rounded(terms.full_rate)}, {"traffic", rounded(terms.traffic)}};
+}
+
 Json to_json(const AttentionLaw& law, Part part = Part::whole) {
   Json row{{"t0_s", rounded(law.t0.value())}, {"compute_flops_per_s", rounded(law.compute.value())},
       {"ramp_positions", rounded(law.ramp)}, {"backward_efficiency", rounded(law.backward_efficiency)}};
   if (law.decode) row["decode"] = true;
   if (law.latent) row["latent"] = true;
   if (law.memory.value() > 0) row["memory_bytes_per_s"] = rounded(law.memory.value());
+  if (law.forward != AttentionTerms{}) row["forward"] = to_json(law.forward);
+  if (law.backward != usual_backward_terms) row["backward"] = to_json(law.backward);
   return with_refinement(std::move(row), law, attention_feature_names, part);
 }
 

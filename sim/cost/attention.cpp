@@ -32,13 +32,15 @@ bool is_narrow(Precision precision) {
 }
 
 /// Of the law's rate.
-double rate_share(const Stack& stack, const Gpu& gpu, Precision precision, double head_dim) {
+double rate_share(
+    const Stack& stack, const Gpu& gpu, const AttentionLaw& law, Precision precision, double head_dim) {
   const bool newer = gpu.architecture == "hopper" || gpu.architecture == "blackwell";
   const bool own_kernel = newer && !stack.ampere_attention;
   // faster kernels are those for newer GPUs
   double share = newer ? stack.attention_rate : std::min(1.0, stack.attention_rate);
   if (newer && stack.ampere_attention) share *= ampere_attention_share;
-  if (own_kernel && head_dim > 0 && head_dim <= small_head) share *= hopper_small_head;
+  const bool knows_heads = law.forward.softmax > 0;
+  if (own_kernel && !knows_heads && head_dim > 0 && head_dim <= small_head) share *= hopper_small_head;
   if (stack.narrow_attention && is_narrow(precision)) share *= narrow_attention_gain;
   return share;
 }
@@ -48,11 +50,15 @@ double rate_share(const Stack& stack, const Gpu& gpu, Precision precision, doubl
 Price CostModel::attention(const KernelWork& work) const {
   const AttentionLaw& law = profile_->attention;
   const double slower = tuning_[StepParameter::products] * tuning_[StepParameter::attention] *
-                        profile_->sustained_slowdown / rate_share(*stack_, machine_->gpu, precision_, work.head_dim);
+                        profile_->sustained_slowdown / rate_share(*stack_, machine_->gpu, law, precision_, work.head_dim);
   const Flops forward = work.flops * (slower / (work.backward ? backward_products : 1));
   // The law knows causal kernels by their length: a window runs as fast as the one that walks as many keys.
   const double length = work.walked > 0 ? std::min(work.sequence, 2 * work.walked) : work.sequence;
-  const Seconds kernel = attention_time(law, forward, length, work.backward).time;
+  const Domain domain = work.key_reach.domain;
+  const bool causal = domain == Domain::causal || domain == Domain::window || domain == Domain::chunk;
+  const StepAttention core{
+      forward, length, work.head_dim, work.backward ? work.bytes / 2 : work.bytes, causal, work.backward};
+  const Seconds kernel = attention_time(law, core).time;
   return {kernel + law.t0 * (work.launches - 1), law.source, law.spread, "attention ramp", false, 0};
 }
 

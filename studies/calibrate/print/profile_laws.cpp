@@ -22,6 +22,9 @@ template <typename Law> LawRow row_of_refined(std::string name, const Law& law, 
 LawRow row_of(const std::string& kind, const RooflineLaw& law) {
   Parameters parameters{{"rate_flops_per_s", law.compute.value()}, {"memory_bytes_per_s", law.memory.value()},
       {"t0_s", law.t0.value()}, {"softness", law.softness}};
+  for (const auto& [key, value] : {std::pair{"accumulate", law.accumulate}, {"part_aligned", law.part_aligned},
+           {"unaligned", law.unaligned}})
+    if (value > 0) parameters.emplace_back(key, value);
   if (law.cast.value() > 0) {
     parameters.emplace_back("cast_bytes_per_s", law.cast.value());
     parameters.emplace_back("cast_t0_s", law.cast_t0.value());
@@ -31,6 +34,14 @@ LawRow row_of(const std::string& kind, const RooflineLaw& law) {
   return row_of_refined(name, law, std::move(parameters));
 }
 
+void add_terms(
+    Parameters& parameters, const std::string& pass, const AttentionTerms& terms, const AttentionTerms& usual) {
+  if (terms == usual) return;
+  for (const auto& [key, value] : {std::pair{"causal_ramp_positions", terms.causal_ramp},
+           {"softmax_elements", terms.softmax}, {"full_rate", terms.full_rate}, {"traffic", terms.traffic}})
+    parameters.emplace_back(fmt::format("{}_{}", pass, key), value);
+}
+
 LawRow row_of(const AttentionLaw& law) {
   Parameters parameters{{"rate_flops_per_s", law.compute.value()}};
   if (law.memory.value() > 0) parameters.emplace_back("memory_bytes_per_s", law.memory.value());
@@ -38,6 +49,8 @@ LawRow row_of(const AttentionLaw& law) {
   if (!law.decode) {
     parameters.emplace_back("ramp_positions", law.ramp);
     parameters.emplace_back("backward_efficiency", law.backward_efficiency);
+    add_terms(parameters, "forward", law.forward, AttentionTerms{});
+    add_terms(parameters, "backward", law.backward, usual_backward_terms);
   }
   return row_of_refined(law.latent   ? "latent attention decode"
                         : law.decode ? "attention decode"
