@@ -201,7 +201,7 @@ AttentionKinds kinds_of(const Samples<AttentionQuery>& samples) {
 std::vector<AttentionParameter> attention_parameters(const AttentionKinds& kinds) {
   using Law = AttentionLaw&;
   std::vector<AttentionParameter> out;
-  if (kinds.backward) out.push_back({{0.8, 0.3, 1.2}, [](Law l, double v) { l.backward_efficiency = v; }});
+  if (kinds.backward) out.push_back({{0.8, 0.3, 1.0}, [](Law l, double v) { l.backward_efficiency = v; }});
   if (kinds.heads) out.push_back({{80, 1, 400}, [](Law l, double v) { l.forward.softmax = v; }});
   if (kinds.heads && kinds.backward) out.push_back({{40, 1, 400}, [](Law l, double v) { l.backward.softmax = v; }});
   if (!kinds.masks) {

@@ -1,7 +1,11 @@
 // stepcast calibrate layers: whole layers of networks timed on this GPU, and the sum of their kernels by a profile that
 // never saw them held beside. -o measures; without it, a file that was measured is forecast by a profile.
+#include "studies/calibrate/layers.h"
+
+#include <algorithm>
 #include <cmath>
 #include <functional>
+#include <optional>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -16,7 +20,6 @@
 #include "model/profile/kernel_law.h"
 #include "studies/calibrate/calibrate.h"
 #include "studies/calibrate/layer_file.h"
-#include "studies/calibrate/measure_settings.h"
 #include "studies/calibrate/own_shapes.h"
 #include "studies/cli/interrupt.h"
 #include "studies/cli/output_file.h"
@@ -139,8 +142,7 @@ class LayerRun {
   LayerFile file_;
 };
 
-Expected<LayerFile> measure_layers(const Arguments& arguments, Console& console) {
-  const MeasureDoors doors = real_doors();
+Expected<LayerFile> measure_layers(const Arguments& arguments, const MeasureDoors& doors, Console& console) {
   TRY(const auto found, doors.devices());
   TRY(const auto index, parse_count(arguments.has("--gpu-index") ? arguments.value("--gpu-index") : "0",
                             "--gpu-index", 0, static_cast<std::int64_t>(found.size()) - 1));
@@ -289,11 +291,11 @@ std::string layers_json(const LayerFile& file, const std::vector<HeldLayer>& row
 
 }  // namespace
 
-Expected<void> calibrate_layers(const Arguments& arguments, Console& console) {
+Expected<void> layers(const Arguments& arguments, const MeasureDoors& doors, Console& console) {
   LayerFile file;
   std::optional<Profile> profile;
   if (arguments.has("--output")) {
-    TRY(file, measure_layers(arguments, console));
+    TRY(file, measure_layers(arguments, doors, console));
   } else {
     if (arguments.words.size() != 2)
       return fail("command line", "one file of layers and one profile are wanted",
@@ -314,6 +316,10 @@ Expected<void> calibrate_layers(const Arguments& arguments, Console& console) {
   const Profile* by = profile ? &*profile : nullptr;
   console.out << (arguments.has("--json") ? layers_json(file, rows, by) : layers_text(file, rows, by, console));
   return {};
+}
+
+Expected<void> calibrate_layers(const Arguments& arguments, Console& console) {
+  return layers(arguments, real_doors(), console);
 }
 
 }  // namespace stepcast::calibration

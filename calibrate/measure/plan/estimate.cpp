@@ -40,8 +40,9 @@ Seconds sampling(const PlanRequest& request, const Work& work) {
   constexpr double probes = 3;
   const MethodRules& rules = request.rules;
   const Seconds call = one_call(request, work), replay = std::max(call, rules.shortest_replay);
+  // Nine in ten settle after the least replays (H100), so that their rests fit into the longest work.
   return call * probes + replay +
-         std::max(rules.longest_work + replay, replay * rules.least_replays) * (1 + rules.rest);
+         std::max(rules.longest_work + replay, replay * rules.least_replays * (1 + rules.rest));
 }
 
 }  // namespace

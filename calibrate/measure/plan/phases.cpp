@@ -14,11 +14,11 @@ constexpr std::array phase_table{
         {"launch", "kernels, graphs and events that do nothing: what starting work costs", 0.01}, launch_candidates},
     PlannedPhase{{"bandwidth", "device memory, level-2 cache, and copies between pinned host memory and the GPU", 0.07},
         bandwidth_candidates},
-    PlannedPhase{{"gemm", "products as in forward (TN): own shapes, then shapes far apart", 0.15}, gemm_candidates},
+    PlannedPhase{{"gemm", "products as in forward (TN): own shapes, then shapes far apart", 0.13}, gemm_candidates},
     PlannedPhase{
-        {"gemm-backward", "input gradients (NN) and accumulating weight gradients (NT)", 0.09}, backward_candidates},
+        {"gemm-backward", "input gradients (NN) and accumulating weight gradients (NT)", 0.08}, backward_candidates},
     PlannedPhase{
-        {"precisions", "24 of these shapes in fp8, tf32, fp16 and whatever else the GPU has; casts apart", 0.12},
+        {"precisions", "24 of these shapes in fp8, tf32, fp16 and whatever else the GPU has; casts apart", 0.10},
         precision_candidates},
     PlannedPhase{{"skinny", "products of 1 to 256 rows: decoding, small experts", 0.04}, skinny_works},
     PlannedPhase{{"edges", "one row past a tile, vocabularies and widths that no tile divides", 0.03}, edge_works},

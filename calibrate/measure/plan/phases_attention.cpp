@@ -36,7 +36,7 @@ struct LayerCore {
 };
 constexpr std::array layer_cores{LayerCore{1, 4096, 32, 8, 128}, LayerCore{1, 8192, 32, 8, 128},
     LayerCore{2, 2048, 40, 40, 128}, LayerCore{2, 4096, 32, 8, 64}, LayerCore{8, 1024, 12, 12, 64},
-    LayerCore{1, 2048, 32, 8, 128}, LayerCore{1, 32768, 32, 8, 128}, LayerCore{1, 2048, 16, 16, 128}};
+    LayerCore{1, 2048, 32, 8, 128}, LayerCore{1, 2048, 16, 16, 128}};
 
 AttentionQuery layer_core(const LayerCore& core, AttentionPass pass, Precision precision) {
   return {.batch = core.batch,

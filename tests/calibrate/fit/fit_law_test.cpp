@@ -62,6 +62,88 @@ TEST(FitLaw, recovers_the_law_that_made_the_times) {
   }
 }
 
+/// The same sizes forward and as accumulating weight gradients, and some rows that no vector divides.
+TEST(FitLaw, recovers_accumulators_and_alignment) {
+  RooflineLaw truth = law_with(2);
+  truth.accumulate = 1.4;
+  truth.part_aligned = 3;
+  truth.unaligned = 7;
+  auto samples = products([&](const GemmQuery& q) { return base_time(truth, q); });
+  for (const auto& sample : std::vector(samples)) {
+    GemmQuery query = sample.query;
+    query.layout = GemmLayout::nt;
+    samples.push_back({query, base_time(truth, query)});
+  }
+  for (const double n : {4097.0, 5461.0, 4098.0, 4100.0, 8196.0}) {
+    const GemmQuery query{.m = 2048, .n = n, .k = 4096};
+    samples.push_back({query, base_time(truth, query)});
+  }
+  const auto fitted = fit_gemm(samples, round_gpu());
+  ASSERT_TRUE(fitted.has_value());
+  EXPECT_NEAR(fitted->law.accumulate, 1.4, 0.02);
+  EXPECT_NEAR(fitted->law.part_aligned, 3, 0.05);
+  EXPECT_NEAR(fitted->law.unaligned, 7, 0.1);
+  EXPECT_NEAR(fitted->law.compute.value(), 225e12, 2e12);
+  // Without such samples the terms are not known.
+  const auto plain = fit_gemm(products([&](const GemmQuery& q) { return base_time(truth, q); }), round_gpu());
+  EXPECT_EQ(plain->law.accumulate, 0);
+  EXPECT_EQ(plain->law.part_aligned, 0);
+  EXPECT_EQ(plain->law.unaligned, 0);
+}
+
+std::vector<Sample<AttentionQuery>> cores(const AttentionLaw& truth, bool full, bool small_heads) {
+  std::vector<Sample<AttentionQuery>> out;
+  for (double s = 512; s <= 16384; s *= 2)
+    for (const double d : {64.0, 128.0})
+      for (const bool causal : {true, false})
+        for (const AttentionPass pass : {AttentionPass::forward, AttentionPass::backward}) {
+          if ((!causal && !full) || (d < 128 && !small_heads)) continue;
+          const double heads = 1024 / d;
+          const AttentionQuery query{.batch = 16384 / s, .queries = s, .keys = s, .heads = heads, .kv_heads = heads,
+              .head_dim = d, .pass = pass, .causal = causal};
+          out.push_back({query, base_time(truth, query)});
+        }
+  return out;
+}
+
+TEST(FitLaw, recovers_the_terms_of_attention) {
+  AttentionLaw truth;
+  truth.t0 = Seconds(4e-6);
+  truth.compute = FlopsPerSecond(200e12);
+  truth.memory = BytesPerSecond(2e12);
+  truth.backward_efficiency = 0.9;
+  truth.forward = {.causal_ramp = 150, .softmax = 80, .full_rate = 1.1, .traffic = 0.4};
+  truth.backward = {.causal_ramp = 220, .softmax = 45, .full_rate = 1.05, .traffic = 3};
+  const auto fitted = fit_attention(cores(truth, true, true), round_gpu());
+  ASSERT_TRUE(fitted.has_value());
+  EXPECT_LT(fitted->law.refinement.held_out.mape, 0.02);
+  EXPECT_NEAR(fitted->law.forward.softmax, 80, 8);
+  EXPECT_NEAR(fitted->law.backward.softmax, 45, 5);
+  EXPECT_NEAR(fitted->law.forward.full_rate, 1.1, 0.03);
+  EXPECT_NEAR(fitted->law.backward.traffic, 3, 0.5);
+  // What samples do not show stays as usual: causal kernels of one head size have one ramp.
+  const auto plain = fit_attention(cores(truth, false, false), round_gpu());
+  ASSERT_TRUE(plain.has_value());
+  EXPECT_EQ(plain->law.forward, AttentionTerms{});
+  EXPECT_EQ(plain->law.backward, usual_backward_terms);
+  EXPECT_GT(plain->law.ramp, 1);
+}
+
+/// Three samples of its own, all of one size, say nothing of a start; the law of all operators does.
+TEST(FitLaw, operators_with_few_samples_are_near_the_usual_one) {
+  const MemoryLaw usual{Seconds(2e-6), BytesPerSecond(1.8e12), Source::fitted, {}};
+  std::vector<Sample<MemoryQuery>> few;
+  for (const double rows : {4096.0, 4097.0, 4100.0, 4104.0}) {
+    const MemoryQuery query{find_memory_op("add"), rows, 4096, 2};
+    few.push_back({query, base_time(usual, query)});
+  }
+  const MemoryQuery small{find_memory_op("add"), 64, 4096, 2};
+  const auto with = fit_memory(few, round_gpu(), {}, &usual), without = fit_memory(few, round_gpu());
+  ASSERT_TRUE(with.has_value() && without.has_value());
+  EXPECT_NEAR(base_time(with->law, small) / base_time(usual, small), 1, 0.02);
+  EXPECT_GT(std::abs(base_time(without->law, small) / base_time(usual, small) - 1), 0.2);
+}
+
 TEST(FitLaw, sixteen_samples_are_enough_for_a_base_law) {
   const RooflineLaw truth = law_with(2);
   auto samples = products([&](const GemmQuery& q) { return base_time(truth, q) * scatter(q, 0.05); });

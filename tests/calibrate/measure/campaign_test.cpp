@@ -196,6 +196,29 @@ TEST(MeasureCampaign, stays_within_its_budget_on_a_machine_three_times_slower) {
   }
 }
 
+/// What estimates were too cautious for: the most telling of what was left out, as long as time is left.
+TEST(MeasureCampaign, what_was_left_out_is_measured_while_there_is_time) {
+  CampaignRequest request = small_campaign();
+  for (const double size : {1536, 3072, 6144})
+    request.plan.left_out.push_back(planned_for_test(GemmQuery{size, size, size, 1}));
+  FakeGpu gpu;
+  const MeasureResult all = campaign_on(gpu, request);
+  EXPECT_TRUE(all.finished);
+  EXPECT_EQ(all.measurements.rows.size(), rows_of_small_campaign + 3);
+  EXPECT_EQ(std::get<GemmQuery>(all.measurements.rows[rows_of_small_campaign].what).m, 6144) << "the last is first";
+  EXPECT_TRUE(all.skipped.empty());
+
+  for (double size = 1024; size < 1124; ++size)
+    request.plan.left_out.push_back(planned_for_test(GemmQuery{size, 4096, 4096, 1}));
+  request.plan.budget = Seconds(4);
+  FakeGpu busy;
+  const MeasureResult some = campaign_on(busy, request);
+  EXPECT_LT(busy.now().value(), 4.2);
+  EXPECT_GT(some.measurements.rows.size(), rows_of_small_campaign + 3);
+  EXPECT_LT(some.measurements.rows.size(), rows_of_small_campaign + 103);
+  EXPECT_TRUE(some.skipped.empty()) << "nothing of the plan is missing";
+}
+
 TEST(MeasureCampaign, duplicates_are_measured_once) {
   FakeGpu gpu;
   CampaignRequest request = small_campaign();

@@ -71,6 +71,7 @@ class FakeGpu : public GpuBench {
     return options_.device.memory - options_.used_memory - allocated_;
   }
   Expected<std::unique_ptr<PreparedWork>> prepare(const Work& work) override;
+  Expected<std::unique_ptr<PreparedWork>> prepare(const Sequence& sequence) override;
   Expected<void> usable() override { return call(FakeCall::usable, Seconds(1e-6)); }
   [[nodiscard]] Seconds now() const override {
     advance(Seconds(1e-7));
@@ -243,6 +244,62 @@ class FakeWork : public PreparedWork {
   int calls_ = 0, replays_ = 0;
   std::normal_distribution<double> normal_;
 };
+
+/// Works in turn, each by a replay of its own; what the host takes to launch one comes on top outside of a graph.
+class FakeSequence : public PreparedWork {
+ public:
+  FakeSequence(std::vector<std::unique_ptr<PreparedWork>> works, Seconds launch)
+      : works_(std::move(works)), launch_(launch) {}
+  [[nodiscard]] Bytes touched() const override {
+    Bytes sum;
+    for (const auto& work : works_) sum += work->touched();
+    return sum;
+  }
+  Expected<void> allocate(int copies) override {
+    for (const auto& work : works_)
+      if (auto good = work->allocate(copies); !good) return good;
+    return {};
+  }
+  Expected<Check> check() override {
+    Check worst{0, 1, 0};
+    for (const auto& work : works_) {
+      const auto one = work->check();
+      if (!one || !one->good()) return one;
+      worst.compared += one->compared;
+    }
+    return worst;
+  }
+  Expected<void> record(int calls) override {
+    for (const auto& work : works_)
+      if (auto good = work->record(calls); !good) return good;
+    calls_ = calls;
+    return {};
+  }
+  Expected<Seconds> replay(bool flush) override {
+    Seconds sum = launch_ * static_cast<double>(works_.size()) * calls_;
+    for (const auto& work : works_) {
+      const auto time = work->replay(flush);
+      if (!time) return time;
+      sum += *time;
+    }
+    return sum;
+  }
+
+ private:
+  std::vector<std::unique_ptr<PreparedWork>> works_;
+  Seconds launch_;
+  int calls_ = 0;
+};
+
+inline Expected<std::unique_ptr<PreparedWork>> FakeGpu::prepare(const Sequence& sequence) {
+  std::vector<std::unique_ptr<PreparedWork>> works;
+  for (const Work& work : sequence.calls) {
+    auto made = prepare(work);
+    if (!made) return made;
+    works.push_back(std::move(*made));
+  }
+  return std::make_unique<FakeSequence>(std::move(works), sequence.in_graph ? Seconds(0) : Seconds(1e-6));
+}
 
 inline Expected<std::unique_ptr<PreparedWork>> FakeGpu::prepare(const Work& work) {
   if (auto good = call(FakeCall::prepare, options_.preparing); !good) return tl::unexpected(good.error());

@@ -12,6 +12,13 @@ namespace {
 
 const std::function<bool()> never_stop;
 
+/// Without rests between replays: what a test says of pauses is then all that a GPU waits.
+MethodRules without_rests() {
+  MethodRules rules;
+  rules.rest = 0;
+  return rules;
+}
+
 Work square_gemm(double size) { return fake_work(GemmQuery{size, size, size, 1}); }
 /// 8.4 MB: 18 sets in 150 MB.
 Work small_copy() { return fake_work(MemoryQuery{find_memory_op("copy"), 1024, 2048, 2}); }
@@ -33,6 +40,27 @@ TEST(Sample, without_noise_the_time_is_exact) {
   EXPECT_EQ(found->check.compared, 4096);
   EXPECT_TRUE(found->state_error.empty());
   EXPECT_EQ(gpu.allocated(), Bytes(0)) << "given back";
+}
+
+TEST(Sample, a_sequence_takes_what_its_works_take) {
+  FakeGpu gpu;
+  const Sequence sequence{"two products and a copy", {square_gemm(4096), square_gemm(8192), small_copy()}, true};
+  const auto found = sample(gpu, sequence, {}, never_stop);
+  ASSERT_TRUE(found.has_value()) << to_text(found.error());
+  Seconds sum;
+  for (const Work& work : sequence.calls) sum += gpu.true_time(work);
+  EXPECT_NEAR(found->time / sum, 1, 0.01);
+  const auto run = sample_sustained(gpu, sequence, Seconds(0.5), {}, never_stop);
+  ASSERT_TRUE(run.has_value()) << to_text(run.error());
+  EXPECT_NEAR(run->settled / sum, 1, 0.01);
+}
+
+TEST(Sample, rests_as_long_as_it_works) {
+  FakeGpu gpu;
+  const Work work = square_gemm(8192);  // 1.6 ms a call, replays of 3.1 ms
+  const auto found = sample(gpu, work, {}, never_stop);
+  ASSERT_TRUE(found.has_value());
+  EXPECT_NEAR(gpu.waited() / (found->time * (found->replays * found->calls)), 1, 0.01);
 }
 
 TEST(Sample, cold_is_slower_than_warm) {
@@ -74,7 +102,7 @@ TEST(Sample, noise_takes_more_replays_and_not_more_than_its_time) {
   const auto unsettled = sample(noisy, square_gemm(4096), {}, never_stop);
   ASSERT_TRUE(unsettled.has_value());
   EXPECT_FALSE(unsettled->settled);
-  EXPECT_LT(noisy.now() - start, Seconds(0.25)) << "150 ms of replays and what stands around them";
+  EXPECT_LT(noisy.now() - start, Seconds(0.4)) << "150 ms of replays, as long a rest, and what stands around them";
 }
 
 TEST(Sample, the_first_replay_of_a_graph_does_not_count) {
@@ -148,7 +176,7 @@ TEST(Sample, a_card_that_stays_slow_is_marked_after_four_pauses) {
   FakeGpu gpu(options);
   const Work work = square_gemm(8192);
   ClocksSeen seen;
-  const auto found = sample(gpu, work, {}, never_stop, &seen);
+  const auto found = sample(gpu, work, without_rests(), never_stop, &seen);
   ASSERT_TRUE(found.has_value());
   EXPECT_TRUE(found->throttled);
   EXPECT_GE(found->replays, 10);
@@ -157,7 +185,7 @@ TEST(Sample, a_card_that_stays_slow_is_marked_after_four_pauses) {
   EXPECT_NEAR(gpu.waited().value(), 4 * 0.05, 1e-9);
   // The next work does not wait for what did not come.
   ASSERT_TRUE(seen.stay_down);
-  ASSERT_TRUE(sample(gpu, work, {}, never_stop, &seen).has_value());
+  ASSERT_TRUE(sample(gpu, work, without_rests(), never_stop, &seen).has_value());
   EXPECT_NEAR(gpu.waited().value(), 6 * 0.05, 1e-9) << "once before, once between";
 }
 
@@ -166,7 +194,7 @@ TEST(Sample, what_the_power_cap_slows_counts_as_it_is) {
   options.power = {Seconds(10e-3), 0.6, Seconds(0), Seconds(0.04), true, false};  // 1188 of 1980 MHz, "power capped"
   FakeGpu gpu(options);
   const Work work = square_gemm(8192);
-  const auto found = sample(gpu, work, {}, never_stop);
+  const auto found = sample(gpu, work, without_rests(), never_stop);
   ASSERT_TRUE(found.has_value());
   EXPECT_FALSE(found->throttled);
   EXPECT_TRUE(found->power_limited);
@@ -179,7 +207,7 @@ TEST(Sample, a_card_that_idled_comes_up_by_working) {
   FakeGpuOptions options;
   options.power.ramps = Seconds(0.12);  // more than a pause of 50 ms, less than four
   FakeGpu gpu(options);
-  const auto found = sample(gpu, small_copy(), {}, never_stop);
+  const auto found = sample(gpu, small_copy(), without_rests(), never_stop);
   ASSERT_TRUE(found.has_value());
   EXPECT_FALSE(found->throttled);
   EXPECT_NEAR(found->time / gpu.true_time(small_copy()), 1, 0.01);

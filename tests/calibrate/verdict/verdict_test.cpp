@@ -212,9 +212,9 @@ TEST(Verdict, medians_that_never_settled_count_from_a_tenth_on) {
 TEST(Verdict, a_layout_that_the_law_does_not_fit_is_named) {
   KnownCampaign campaign;
   for (Measurement& row : campaign.known.rows.rows)
-    if (const auto* gemm = std::get_if<GemmQuery>(&row.what); gemm != nullptr && gemm->layout == GemmLayout::nt)
+    if (const auto* gemm = std::get_if<GemmQuery>(&row.what); gemm != nullptr && gemm->layout == GemmLayout::nn)
       row.time = row.time * 1.2;
-  EXPECT_NE(line_with(campaign.verdict(), "gemm bf16 nt take 1."), "");
+  EXPECT_NE(line_with(campaign.verdict(), "gemm bf16 nn take 1."), "");
 }
 
 TEST(Verdict, what_was_not_measured_is_said) {

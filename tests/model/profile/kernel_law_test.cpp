@@ -48,6 +48,44 @@ TEST(KernelLaw, product_by_hand) {
   EXPECT_FALSE(time.extrapolated);
 }
 
+TEST(KernelLaw, accumulators_come_after_their_product) {
+  RooflineLaw law = sum_law();
+  const GemmQuery weights{.m = 1000, .n = 500, .k = 1000, .layout = GemmLayout::nt};
+  // 1e9 FLOPs, operands of 3e6 bytes, and 6 bytes for each of 5e5 sums.
+  EXPECT_NEAR(gemm_time(law, hundred_units, weights).time.value(), 10e-6 + 10e-6 + 3e-6 + 3e-6, 1e-12);
+  // Known: read and written whole, 8 bytes; added to the product's 13 us.
+  law.accumulate = 1;
+  EXPECT_NEAR(gemm_time(law, hundred_units, weights).time.value(), 10e-6 + 13e-6 + 4e-6, 1e-12);
+  law.accumulate = 2;
+  EXPECT_NEAR(gemm_time(law, hundred_units, weights).time.value(), 10e-6 + std::hypot(13e-6, 4e-6), 1e-12);
+  // A step whose gradients are stored in two bytes adds nothing up.
+  const StepLoad stored{flops_of(weights), Bytes(4e6)};
+  EXPECT_NEAR(gemm_time(law, hundred_units, weights, stored).time.value(), 10e-6 + 10e-6 + 4e-6, 1e-12);
+  const GemmQuery forward{.m = 1000, .n = 500, .k = 1000};
+  EXPECT_NEAR(gemm_time(law, hundred_units, forward).time.value(), 10e-6 + 10e-6 + 4e-6, 1e-12);
+}
+
+TEST(KernelLaw, rows_at_odd_addresses_take_longer) {
+  RooflineLaw law = sum_law();
+  law.part_aligned = 3;
+  law.unaligned = 7;
+  const auto compute = [&](double n, double k, GemmLayout layout = GemmLayout::tn, double m = 1024) {
+    const GemmQuery query{.m = m, .n = n, .k = k, .layout = layout};
+    const double bytes = bytes_of(query).value() / 1e12;
+    return (gemm_time(law, hundred_units, query).time.value() - 10e-6 - bytes) / (flops_of(query).value() / 100e12);
+  };
+  EXPECT_NEAR(compute(1024, 1024), 1, 1e-9);
+  EXPECT_NEAR(compute(1032, 1024), 1, 1e-9) << "8 elements are 16 bytes";
+  EXPECT_NEAR(compute(1028, 1024), 3, 1e-9) << "8 bytes";
+  EXPECT_NEAR(compute(1026, 1024), 3, 1e-9) << "4 bytes";
+  EXPECT_NEAR(compute(1025, 1024), 7, 1e-9) << "GPT-2's 50257 rows of logits";
+  EXPECT_NEAR(compute(1024, 1025), 7, 1e-9);
+  // Rows of m are not what is read in order, but for weight gradients.
+  EXPECT_NEAR(compute(1024, 1024, GemmLayout::tn, 1025), 1, 1e-9);
+  EXPECT_NEAR(compute(1024, 1024, GemmLayout::nt, 1025), 7, 1e-9);
+  EXPECT_NEAR(compute(1024, 1025, GemmLayout::nt), 1, 1e-9);
+}
+
 TEST(KernelLaw, what_bounds_it) {
   const auto bound = [](double m, double n, double k) {
     return gemm_time(sum_law(), hundred_units, {.m = m, .n = n, .k = k}).bound;

@@ -54,10 +54,35 @@ TEST(AttentionLaw, ramp_halves_the_rate_at_its_own_length) {
   law.ramp = 1000;
   law.backward_efficiency = 0.5;
   // 1e11 FLOP at 200 TFLOP/s are 500 us; at s = 1000 the rate is half.
-  EXPECT_NEAR(attention_time(law, Flops(1e11), 1000, false).time.value(), 1000e-6, 1e-12);
-  EXPECT_NEAR(attention_time(law, Flops(1e11), 1e12, false).time.value(), 500e-6, 1e-9);
+  const auto time = [&](double sequence, bool backward) {
+    return attention_time(law, {.flops = Flops(1e11), .sequence = sequence, .backward = backward}).time.value();
+  };
+  EXPECT_NEAR(time(1000, false), 1000e-6, 1e-12);
+  EXPECT_NEAR(time(1e12, false), 500e-6, 1e-9);
   // Backward: 2.5 times the FLOPs at half the rate.
-  EXPECT_NEAR(attention_time(law, Flops(1e11), 1000, true).time.value(), 5000e-6, 1e-12);
+  EXPECT_NEAR(time(1000, true), 5000e-6, 1e-12);
+}
+
+// 1e11 FLOP at 200 TFLOP/s are 500 us for heads of 128.
+TEST(AttentionLaw, terms_of_masks_heads_and_moving) {
+  AttentionLaw law;
+  law.compute = FlopsPerSecond(200e12);
+  law.memory = BytesPerSecond(1e12);
+  law.backward_efficiency = 0.5;
+  law.forward = {.causal_ramp = 1000, .softmax = 128, .full_rate = 1.25, .traffic = 0.5};
+  law.backward = {.causal_ramp = 0, .softmax = 0, .full_rate = 1, .traffic = 2};
+  StepAttention core{.flops = Flops(1e11), .sequence = 1000, .head_dim = 128, .bytes = Bytes(100e6)};
+  // The diagonal doubles it, 100 MB at 1 TB/s count half.
+  EXPECT_NEAR(attention_time(law, core).time.value(), 1000e-6 + 50e-6, 1e-12);
+  // Without a mask: no diagonal, a quarter faster.
+  core.causal = false;
+  EXPECT_NEAR(attention_time(law, core).time.value(), 500e-6 / 1.25 + 50e-6, 1e-12);
+  // Heads of 64: 1 + 128/64 = 3 against 1 + 128/128 = 2.
+  core.head_dim = 64;
+  EXPECT_NEAR(attention_time(law, core).time.value(), 1.5 * 500e-6 / 1.25 + 50e-6, 1e-12);
+  // Backward has terms of its own: 2.5 / 0.5 of the FLOPs, and 100 us twice.
+  core.backward = true;
+  EXPECT_NEAR(attention_time(law, core).time.value(), 5 * 500e-6 + 200e-6, 1e-12);
 }
 
 TEST(MemoryLaw, is_a_line) {

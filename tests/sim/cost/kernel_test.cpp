@@ -108,6 +108,8 @@ TEST(KernelPrice, AttentionAndStreamsCostAStepWhatTheirLawsSay) {
       core.kernel = KernelClass::attention;
       core.sequence = positions;
       core.head_dim = query.head_dim;
+      core.key_reach.domain = Domain::causal;
+      core.bytes = bytes_of(query);
       core.flops = core.useful = forward_flops_of(query);
       EXPECT_EQ(step.time(core, Precision::bf16), attention_time(attention, row.whole().units, query).time) << row.id;
       const MemoryQuery passed{find_memory_op("add"), size(65536), size(65536), 2};

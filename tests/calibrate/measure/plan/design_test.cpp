@@ -75,8 +75,8 @@ TEST(Design, candidates_lie_within_their_bounds) {
 
 TEST(Design, edges_are_what_no_tile_divides) {
   const std::vector<Shape> edges = edge_shapes();
-  EXPECT_EQ(edges.size(), 12u);
-  EXPECT_EQ(std::set<Shape>(edges.begin(), edges.end()).size(), 12u);
+  EXPECT_EQ(edges.size(), 20u);
+  EXPECT_EQ(std::set<Shape>(edges.begin(), edges.end()).size(), 20u);
   for (const Shape& shape : edges)
     EXPECT_TRUE(std::any_of(shape.begin(), shape.end(), [](double size) { return std::fmod(size, 256) != 0; }) ||
                 std::fmod(shape[1], 4096) != 0);

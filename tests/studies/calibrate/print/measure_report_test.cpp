@@ -34,6 +34,7 @@ MeasurePlan plan_with_own_shape() {
   PlanRequest request;
   request.gpu = known_gpu();
   request.budget = Seconds(30);
+  request.cudnn = true;
   request.own = {GemmQuery{.m = 8192, .n = 4608, .k = 3072}};
   return make_plan(request).value();
 }
