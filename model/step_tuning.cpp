@@ -60,10 +60,13 @@ constexpr Doubt other_release{0.12, 0.1}, first_other_release{0.23, 0.23};
 // apart in the mean.
 constexpr Doubt other_attention{0.4, 0.4};
 
+/// Steps of one GPU say how fast its kernels are, and nothing of software on many.
+bool of_several_gpus(const StepFit& fit) { return fit.most_gpus != 1; }
+
 Doubt other_software(const Profile& profile, const std::string& stack, bool experts) {
   std::set<std::string> known;
   for (const StepFit& fit : profile.steps)
-    if (!fit.experts && fit.stack != stack) known.insert(fit.stack);
+    if (!fit.experts && fit.stack != stack && of_several_gpus(fit)) known.insert(fit.stack);
   const double few = std::sqrt(1 + 16.0 / static_cast<double>(std::max<std::size_t>(1, known.size())));
   const Doubt one = experts ? of_experts : of_dense;
   return {one.down * few, one.up * few};
@@ -90,7 +93,7 @@ FoundFit mean_fit(const Profile& profile, const std::string& stack, bool experts
   double sum = 0;
   for (const StepFit& fit : profile.steps)
     for (const StepValue& value : fit.values) {
-      if (value.parameter != StepParameter::products || fit.experts) continue;
+      if (value.parameter != StepParameter::products || fit.experts || !of_several_gpus(fit)) continue;
       sum += value.value * fit.groups, mean.groups += fit.groups, mean.runs += fit.runs;
     }
   if (mean.groups == 0) return {};

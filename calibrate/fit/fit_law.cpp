@@ -56,8 +56,7 @@ Fit fit_base(const Samples<Query>& samples, std::span<const FitParameter> parame
     for (std::size_t i = 0; i < samples.size(); ++i) predicted[i] = base_time(law, samples[i].query).value();
     for (std::size_t i = 0; i < extra.size(); ++i) {
       const Prior& prior = priors[extra[i]];
-      predicted[samples.size() + i] =
-          prior.usual * std::pow(p[extra[i]] / prior.usual, std::min(1.0, prior.weight));
+      predicted[samples.size() + i] = prior.usual * std::pow(p[extra[i]] / prior.usual, std::min(1.0, prior.weight));
     }
   };
   return fit_log_error(model, measured, parameters);
@@ -254,7 +253,8 @@ AttentionLaw fit_attention_base(Samples<AttentionQuery> samples, const Gpu& gpu)
   // in a graph it takes 5.
   std::vector<FitParameter> parameters{{kinds.masks ? 5e-6 : 1e-5, 1e-6, 16e-6}, {rate, 0.1 * rate, 3 * rate}};
   std::vector<Prior> priors{{parameters[0].start, 1}, {rate, 1}};
-  for (const AttentionParameter& one : more) parameters.push_back(one.range), priors.push_back({one.range.start, kinds.masks ? hint : 1});
+  for (const AttentionParameter& one : more)
+    parameters.push_back(one.range), priors.push_back({one.range.start, kinds.masks ? hint : 1});
   const auto law_of = [&](std::span<const double> p) {
     AttentionLaw law;
     law.t0 = Seconds(p[0]);

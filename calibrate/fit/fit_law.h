@@ -46,8 +46,8 @@ Expected<FittedLaw<AttentionLaw>> fit_attention(std::span<const Sample<Attention
 Expected<FittedLaw<RooflineLaw>> fit_moe(
     std::span<const Sample<MoeQuery>> samples, const Gpu& gpu, const RefineOptions& options = {});
 
-/// One memory-bound operator, or several as if they were one where `op` of the law is to stay "". `usual`: the law of all
-/// operators, which each of them is near where it has few samples of its own.
+/// One memory-bound operator, or several as if they were one where `op` of the law is to stay "". `usual`: the law of
+/// all operators, which each of them is near where it has few samples of its own.
 Expected<FittedLaw<MemoryLaw>> fit_memory(std::span<const Sample<MemoryQuery>> samples, const Gpu& gpu,
     const RefineOptions& options = {}, const MemoryLaw* usual = nullptr);
 

@@ -51,7 +51,8 @@ class Campaign {
     of_earlier_ = times_;
   }
 
-  /// Estimates are cautious: what was left out for want of time is measured while there is some, the most telling first.
+  /// Estimates are cautious: what was left out for want of time is measured while there is some, the most telling
+  /// first.
   Expected<void> use_up_budget() {
     const std::vector<PlannedWork>& more = request_.plan.left_out;
     for (auto work = more.rbegin(); work != more.rend() && result_.ended_by.empty(); ++work)

@@ -107,8 +107,8 @@ Sustained summary_of(std::span<const TimedRound> rounds, std::vector<Sustained::
       settled.quartile3, static_cast<int>(late.size()), std::move(kernel)};
 }
 
-Expected<Sustained> run_in_turn(GpuBench& bench, std::vector<ReadyWork> ready, Seconds duration,
-    const MethodRules& rules, const Stopper& stop) {
+Expected<Sustained> run_in_turn(
+    GpuBench& bench, std::vector<ReadyWork> ready, Seconds duration, const MethodRules& rules, const Stopper& stop) {
   const int calls = calls_of_round(ready, rules);
   TRY(record_rounds(ready, calls));
   bench.wait(rules.recovery);  // from clocks that checking and warming up did not pull down

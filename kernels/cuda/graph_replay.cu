@@ -8,8 +8,8 @@ namespace {
 constexpr double kCachesRead = 3;                           // what pushes everything else out of the level-2 cache
 constexpr int kFirstSideGraphs = 2, kMostSideGraphs = 256;  // of about 5 ms: more than a second
 
-/// Writes everything. Lines of data that is used again and again outlive a mere reading of three times the cache: on H100
-/// a kernel took as long after one as without (GpuBenchOnGpu.FlushAndRotationTakeDataOutOfTheCache).
+/// Writes everything. Lines of data that is used again and again outlive a mere reading of three times the cache: on
+/// H100 a kernel took as long after one as without (GpuBenchOnGpu.FlushAndRotationTakeDataOutOfTheCache).
 __global__ void write_all(uint4* data, std::size_t count) {
   const std::size_t threads = static_cast<std::size_t>(gridDim.x) * blockDim.x;
   for (std::size_t i = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += threads)

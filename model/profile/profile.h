@@ -53,8 +53,8 @@ struct Refinement {
 };
 
 /// t = t0 + pn(p; F/compute, B/memory) with pn(p; a, b) = (a^p + b^p)^(1/p): soft maximum of compute and memory time. A
-/// result that is added to in fp32 is read and written after the product it belongs to: where `accumulate` is known, its
-/// bytes come last, t = t0 + pn(accumulate; pn(p; F/compute, operands/memory), accumulator/memory).
+/// result that is added to in fp32 is read and written after the product it belongs to: where `accumulate` is known,
+/// its bytes come last, t = t0 + pn(accumulate; pn(p; F/compute, operands/memory), accumulator/memory).
 struct RooflineLaw {
   Precision precision = Precision::bf16;
   Seconds t0;
@@ -67,8 +67,8 @@ struct RooflineLaw {
   double accumulate = 0;      ///< exponent, 1 = what accumulating moves adds whole; 0 = not known
   /// The compute term is longer by this where rows begin at no multiple of 16 bytes, and of 4; 0 = not known.
   double part_aligned = 0, unaligned = 0;
-  Seconds cast_t0 = {};       ///< of the cast of x, where a call includes it: its launch
-  BytesPerSecond cast = {};   ///< and its rate; 0 = as fast as `memory`
+  Seconds cast_t0 = {};      ///< of the cast of x, where a call includes it: its launch
+  BytesPerSecond cast = {};  ///< and its rate; 0 = as fast as `memory`
   Refinement refinement = {};
   LawError alone = {};
 };

@@ -85,8 +85,8 @@ Json roofline_json(const RooflineLaw& law, std::span<const char* const> names, P
       {"compute_flops_per_s", rounded(law.compute.value())}, {"memory_bytes_per_s", rounded(law.memory.value())},
       {"softness", law.softness}};
   if (law.block_scaled) row["block_scaled"] = true;
-  for (const auto& [key, value] : {std::pair{"accumulate", law.accumulate}, {"part_aligned", law.part_aligned},
-           {"unaligned", law.unaligned}})
+  for (const auto& [key, value] :
+      {std::pair{"accumulate", law.accumulate}, {"part_aligned", law.part_aligned}, {"unaligned", law.unaligned}})
     if (value > 0) row[key] = rounded(value);
   if (law.cast.value() > 0)
     row["cast_t0_s"] = rounded(law.cast_t0.value()), row["cast_bytes_per_s"] = rounded(law.cast.value());

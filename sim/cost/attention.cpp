@@ -32,8 +32,7 @@ bool is_narrow(Precision precision) {
 }
 
 /// Of the law's rate.
-double rate_share(
-    const Stack& stack, const Gpu& gpu, const AttentionLaw& law, Precision precision, double head_dim) {
+double rate_share(const Stack& stack, const Gpu& gpu, const AttentionLaw& law, Precision precision, double head_dim) {
   const bool newer = gpu.architecture == "hopper" || gpu.architecture == "blackwell";
   const bool own_kernel = newer && !stack.ampere_attention;
   // faster kernels are those for newer GPUs
@@ -50,7 +49,8 @@ double rate_share(
 Price CostModel::attention(const KernelWork& work) const {
   const AttentionLaw& law = profile_->attention;
   const double slower = tuning_[StepParameter::products] * tuning_[StepParameter::attention] *
-                        profile_->sustained_slowdown / rate_share(*stack_, machine_->gpu, law, precision_, work.head_dim);
+                        profile_->sustained_slowdown /
+                        rate_share(*stack_, machine_->gpu, law, precision_, work.head_dim);
   const Flops forward = work.flops * (slower / (work.backward ? backward_products : 1));
   // The law knows causal kernels by their length: a window runs as fast as the one that walks as many keys.
   const double length = work.walked > 0 ? std::min(work.sequence, 2 * work.walked) : work.sequence;

@@ -34,8 +34,8 @@ TimedLayer read_layer(JsonObject& json) {
 }
 
 void write_layer(JsonWriter& json, const TimedLayer& layer) {
-  json.fields("network", layer.network, "sequence", layer.sequence, "micro_batch", layer.micro_batch, "attention", layer.attention, "in_graph",
-      layer.in_graph, "calls", layer.calls);
+  json.fields("network", layer.network, "sequence", layer.sequence, "micro_batch", layer.micro_batch, "attention",
+      layer.attention, "in_graph", layer.in_graph, "calls", layer.calls);
   json.base_fields("time_s", layer.time, "low_s", layer.low, "high_s", layer.high);
   json.field("replays", layer.replays);
   if (layer.sustained.value() > 0) json.base_field("sustained_s", layer.sustained);

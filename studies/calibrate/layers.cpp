@@ -41,7 +41,8 @@ struct LayerSize {
   std::int64_t sequence = 0, micro_batch = 1;
 };
 
-/// Sequences as long as the tokens, or as `sequence` or the network's learned positions allow; none where --seq is more.
+/// Sequences as long as the tokens, or as `sequence` or the network's learned positions allow; none where --seq is
+/// more.
 std::vector<LayerSize> sizes_of(const NetworkSpec& network, std::int64_t sequence) {
   std::vector<LayerSize> sizes;
   for (const std::int64_t tokens : layer_tokens) {
@@ -122,9 +123,9 @@ class LayerRun {
       note(fmt::format("{}: {}", name, to_text(burst.error())));
       return bench_.usable();
     }
-    TimedLayer row{network, size.sequence, size.micro_batch, to_text(form.attention), form.in_graph, static_cast<std::int64_t>(calls.size()),
-        burst->time, burst->low, burst->high, burst->replays, {}, burst->sm_clock_mhz, burst->power_w, 0,
-        burst->power_limited, burst->settled};
+    TimedLayer row{network, size.sequence, size.micro_batch, to_text(form.attention), form.in_graph,
+        static_cast<std::int64_t>(calls.size()), burst->time, burst->low, burst->high, burst->replays, {},
+        burst->sm_clock_mhz, burst->power_w, 0, burst->power_limited, burst->settled};
     if (const auto run = sample_sustained(bench_, timed, sustained_for, rules_, stop_)) {
       row.sustained = run->settled;
       if (!run->points.empty()) row.sustained_clock_mhz = run->points.back().state.sm_clock_mhz;
@@ -144,8 +145,8 @@ class LayerRun {
 
 Expected<LayerFile> measure_layers(const Arguments& arguments, const MeasureDoors& doors, Console& console) {
   TRY(const auto found, doors.devices());
-  TRY(const auto index, parse_count(arguments.has("--gpu-index") ? arguments.value("--gpu-index") : "0",
-                            "--gpu-index", 0, static_cast<std::int64_t>(found.size()) - 1));
+  TRY(const auto index, parse_count(arguments.has("--gpu-index") ? arguments.value("--gpu-index") : "0", "--gpu-index",
+                            0, static_cast<std::int64_t>(found.size()) - 1));
   const DeviceInfo& device = found[static_cast<std::size_t>(index)];
   const std::string id = arguments.has("--gpu") ? arguments.value("--gpu") : gpu_of_device(device.name);
   TRY(const auto gpu, find_row(built_in().gpus, id, "gpu"));
@@ -241,8 +242,8 @@ std::string mean_errors(const std::vector<HeldLayer>& rows) {
   return text;
 }
 
-std::string layers_text(const LayerFile& file, const std::vector<HeldLayer>& rows, const Profile* profile,
-    const Console& console) {
+std::string layers_text(
+    const LayerFile& file, const std::vector<HeldLayer>& rows, const Profile* profile, const Console& console) {
   Table table({{"layer"}, {"sequences", Align::right}, {"attention"}, {"launched"}, {"kernels", Align::right},
       {"measured", Align::right}, {"sustained", Align::right}, {"forecast", Align::right}, {"off", Align::right}});
   for (const HeldLayer& row : rows) {
@@ -255,7 +256,8 @@ std::string layers_text(const LayerFile& file, const std::vector<HeldLayer>& row
         known ? fmt::format("{:+.1f} %", 100 * row.error()) : "-"});
   }
   std::string text = fmt::format("Layers forward and backward on {}\n\n{}", file.context.device, table.text("  "));
-  if (profile != nullptr) text += fmt::format("\nForecast by {} ({})\n{}", profile->name, profile->id, mean_errors(rows));
+  if (profile != nullptr)
+    text += fmt::format("\nForecast by {} ({})\n{}", profile->name, profile->id, mean_errors(rows));
   for (const HeldLayer& row : rows)
     if (profile != nullptr && !row.forecast.missing.empty())
       text += paragraph(fmt::format("{} at {}: the profile has no law for {}", row.layer.network, row.layer.sequence,

@@ -13,6 +13,7 @@ constexpr StackRule stack_rule_rows[] = {
     {"torchtitan", "2024-12", "pytorch-fsdp-eager"},
     {"torchtitan", "", "pytorch-fsdp"},
     {"PyTorch FSDP", "", "pytorch-fsdp"},
+    {"PyTorch, one GPU", "", "pytorch"},
     {"llm-foundry", "", "llm-foundry"},
     {"Sailor", "", "deepspeed-zero"},
     {"Megatron-DeepSpeed", "2022-02", "megatron-deepspeed"},

@@ -77,6 +77,20 @@ TEST(StepTuning, WhereNothingIsNearTheMeanOfAllSoftwareHolds) {
   EXPECT_FALSE(find_step_fit(with_fits({}), core(), Precision::bf16, false).fit.has_value());
 }
 
+TEST(StepTuning, StepsOfOneGpuSayNothingOfOtherSoftware) {
+  StepFit many = fit_for("nemo", Precision::fp8, 1.2), one = fit_for("pytorch", Precision::bf16, 0.98);
+  many.groups = 3, one.groups = 30, many.most_gpus = 1024, one.most_gpus = 1;
+  Stack stack;
+  stack.id = "megatron-core";
+  const auto without = find_step_fit(with_fits({many}), stack, Precision::bf16, false);
+  const auto with = find_step_fit(with_fits({many, one}), stack, Precision::bf16, false);
+  ASSERT_TRUE(with.fit && without.fit);
+  EXPECT_EQ(with.fit->values[0].value, 1.2);
+  EXPECT_EQ(with.fit->spread.p90, without.fit->spread.p90);
+  stack.id = "pytorch";
+  EXPECT_EQ(find_step_fit(with_fits({many, one}), stack, Precision::bf16, false).fit->values[0].value, 0.98);
+}
+
 TEST(StepTuning, OfAnotherSoftwareOnlyWhatItSaysOfKernelsHolds) {
   StepFit fit = fit_for("nemo", Precision::bf16, 1.1);
   fit.values.push_back({StepParameter::activation_moves, 0.5});

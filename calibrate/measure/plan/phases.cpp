@@ -27,8 +27,8 @@ constexpr std::array phase_table{
     PlannedPhase{{"warm", "products whose operands stay in the level-2 cache", 0.01}, warm_candidates},
     PlannedPhase{
         {"attention", "fused attention forward and backward, 512 to 16384 positions", 0.12}, attention_candidates},
-    PlannedPhase{{"decode", "attention of one query for each sequence, over batches and contexts", 0.05},
-        decode_candidates},
+    PlannedPhase{
+        {"decode", "attention of one query for each sequence, over batches and contexts", 0.05}, decode_candidates},
     PlannedPhase{
         {"membound", "norms, activations, softmax, loss, embedding, optimizer: three sizes, three row lengths", 0.17},
         membound_candidates},

@@ -158,7 +158,8 @@ Expected<CudnnAttentionShape> attention_shape(const AttentionQuery& query) {
   const auto whole = [](double size) { return static_cast<std::int64_t>(size); };
   // A single query stands behind all keys.
   return CudnnAttentionShape{whole(query.batch), whole(query.queries), whole(query.keys), whole(query.heads),
-      whole(query.kv_heads), whole(query.head_dim), query.causal && !decode, query.precision == Precision::fp16 ? CUDNN_DATA_HALF : CUDNN_DATA_BFLOAT16};
+      whole(query.kv_heads), whole(query.head_dim), query.causal && !decode,
+      query.precision == Precision::fp16 ? CUDNN_DATA_HALF : CUDNN_DATA_BFLOAT16};
 }
 
 /// What NVIDIA's own front end works around or refuses by version (NVIDIA/cudnn-frontend at 3929da2,

@@ -61,9 +61,7 @@ class AttentionPart {
   }
 
   /// As if the part were all there is: batch 0, one head of keys.
-  [[nodiscard]] AttentionShape shape() const {
-    return {1, shape_.keys, group_, 1, shape_.head_dim, shape_.causal};
-  }
+  [[nodiscard]] AttentionShape shape() const { return {1, shape_.keys, group_, 1, shape_.head_dim, shape_.causal}; }
   [[nodiscard]] AttentionInputs inputs() const {
     return [this](AttentionTensor tensor, const AttentionRow& row, std::span<double> into) {
       const HeadSlice* const slices[] = {&q, &k, &v, &d_o};
@@ -90,8 +88,8 @@ class AttentionPart {
   HeadSlice q, k, v, o, d_o, d_q, d_k, d_v;
 
  private:
-  Expected<void> slice(HeadSlice& into, const void* tensor, std::int64_t positions, std::int64_t all,
-      std::int64_t from, std::int64_t heads) {
+  Expected<void> slice(HeadSlice& into, const void* tensor, std::int64_t positions, std::int64_t all, std::int64_t from,
+      std::int64_t heads) {
     into.heads = heads;
     into.head_dim = shape_.head_dim;
     into.numbers.resize(static_cast<std::size_t>(positions * heads * shape_.head_dim));

@@ -19,8 +19,9 @@ struct AttentionSizes {
         scores{s.batch, s.heads, s.queries, s.keys}, rows{s.batch, s.heads, s.queries, 1},
         query_strides{s.queries * s.heads * s.head_dim, s.head_dim, s.heads * s.head_dim, 1},
         key_strides{s.keys * s.kv_heads * s.head_dim, s.head_dim, s.kv_heads * s.head_dim, 1},
-        turned_key_strides{key_strides[0], key_strides[1], 1, key_strides[2]},
-        turned_score_strides{s.heads * s.queries * s.keys, s.queries * s.keys, 1, s.keys} {}
+        turned_key_strides{key_strides[0], key_strides[1], 1, key_strides[2]}, turned_score_strides{
+                                                                                   s.heads * s.queries * s.keys,
+                                                                                   s.queries * s.keys, 1, s.keys} {}
   CudnnDims queries, keys, keys_of_all, turned_keys, scores, rows;
   CudnnDims query_strides, key_strides, turned_key_strides, turned_score_strides;
 };

@@ -22,8 +22,8 @@ template <typename Law> LawRow row_of_refined(std::string name, const Law& law, 
 LawRow row_of(const std::string& kind, const RooflineLaw& law) {
   Parameters parameters{{"rate_flops_per_s", law.compute.value()}, {"memory_bytes_per_s", law.memory.value()},
       {"t0_s", law.t0.value()}, {"softness", law.softness}};
-  for (const auto& [key, value] : {std::pair{"accumulate", law.accumulate}, {"part_aligned", law.part_aligned},
-           {"unaligned", law.unaligned}})
+  for (const auto& [key, value] :
+      {std::pair{"accumulate", law.accumulate}, {"part_aligned", law.part_aligned}, {"unaligned", law.unaligned}})
     if (value > 0) parameters.emplace_back(key, value);
   if (law.cast.value() > 0) {
     parameters.emplace_back("cast_bytes_per_s", law.cast.value());

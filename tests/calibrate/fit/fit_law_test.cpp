@@ -99,8 +99,14 @@ std::vector<Sample<AttentionQuery>> cores(const AttentionLaw& truth, bool full, 
         for (const AttentionPass pass : {AttentionPass::forward, AttentionPass::backward}) {
           if ((!causal && !full) || (d < 128 && !small_heads)) continue;
           const double heads = 1024 / d;
-          const AttentionQuery query{.batch = 16384 / s, .queries = s, .keys = s, .heads = heads, .kv_heads = heads,
-              .head_dim = d, .pass = pass, .causal = causal};
+          const AttentionQuery query{.batch = 16384 / s,
+              .queries = s,
+              .keys = s,
+              .heads = heads,
+              .kv_heads = heads,
+              .head_dim = d,
+              .pass = pass,
+              .causal = causal};
           out.push_back({query, base_time(truth, query)});
         }
   return out;

@@ -73,8 +73,8 @@ TEST(LayerShapes, every_call_of_a_llama_layer) {
   const auto backward = std::find_if(names.begin(), names.end(), [](const std::string& name) {
     return name.find(" nn ") != std::string::npos || name.find("backward") != std::string::npos;
   });
-  EXPECT_TRUE(std::none_of(backward, names.end(),
-      [](const std::string& name) { return name.find(" tn ") != std::string::npos; }));
+  EXPECT_TRUE(std::none_of(
+      backward, names.end(), [](const std::string& name) { return name.find(" tn ") != std::string::npos; }));
 }
 
 TEST(Layers, what_is_measured_is_the_sum_of_its_kernels) {
@@ -98,8 +98,7 @@ TEST(Layers, what_is_measured_is_the_sum_of_its_kernels) {
   const auto shapes = layer_shapes(network_of("llama3-8b"), request);
   FakeGpu gpu(options);
   Seconds sum;
-  for (const Query& query : shapes->calls)
-    sum += gpu.true_time(fake_work(query));
+  for (const Query& query : shapes->calls) sum += gpu.true_time(fake_work(query));
   EXPECT_NEAR(layer.time / sum, 1, 0.02);
   // Launched by the host each takes a microsecond more.
   EXPECT_NEAR((read->layers[1].time - layer.time).value() / (1e-6 * static_cast<double>(layer.calls)), 1, 0.1);
@@ -138,11 +137,11 @@ TEST(Layers, what_is_wrong_with_arguments_and_files_is_said) {
   EXPECT_THAT(failed, HasSubstr("no-such-net"));
 }
 
-// Measured on an H100 and forecast from kernels alone (docs/measured.md): layers of dense networks within 5 % in a graph
-// and 8 % eager, by a profile of three cards that saw no layer.
+// Measured on an H100 and forecast from kernels alone (docs/measured.md): layers of dense networks within 5 % in a
+// graph and 8 % eager, by a profile of three cards that saw no layer.
 TEST(Layers, measured_layers_of_dense_networks_are_forecast) {
-  for (const auto& [layers, profile] : {std::pair{"h100-sxm/layers.json", "measured-h100-sxm"},
-           {"h200-sxm/layers.json", "measured-h200-sxm"}}) {
+  for (const auto& [layers, profile] :
+      {std::pair{"h100-sxm/layers.json", "measured-h100-sxm"}, {"h200-sxm/layers.json", "measured-h200-sxm"}}) {
     const std::string file = std::string(STEPCAST_SOURCE_DIR) + "/docs/measured/" + layers;
     const std::string text = layers_out(asked({file, profile}, {{"--json", ""}}), fake_doors({}));
     const auto json = nlohmann::json::parse(text);
