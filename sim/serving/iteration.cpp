@@ -1,6 +1,7 @@
 #include "sim/serving/iteration.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <type_traits>
 
@@ -278,7 +279,12 @@ IterationTime IterationForm::time(std::span<const Rows> rows, const EngineCost& 
   out.moves = out.sums.moves;
   out.time = elapsed(out.sums, cost.engine(), tuning);
   out.host = out.time - out.kernels - out.moves;
-  out.spread = tuning.spread;
+  double beyond = 0;
+  for (const IterationPart& part : out.parts)
+    if (part.extrapolated) beyond += part.time / out.time;
+  // Beyond what a law has seen nobody knows its error: as much again as kernels of other shapes are off, 25 %.
+  constexpr double unseen = 1.25;
+  out.spread = {tuning.spread.p10 * std::pow(unseen, -beyond), tuning.spread.p90 * std::pow(unseen, beyond)};
   return out;
 }
 

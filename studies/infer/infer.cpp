@@ -134,6 +134,16 @@ std::vector<std::pair<std::string, double>> bindings_of(const sim::IterationTime
   return sorted;
 }
 
+/// Parts that take a hundredth of the iteration or more, at shapes that their laws have not seen.
+std::vector<std::string> warnings_of(const sim::IterationTime& iteration) {
+  std::vector<std::string> warnings;
+  for (const sim::IterationPart& part : iteration.parts)
+    if (part.extrapolated && part.time / iteration.time >= 0.01)
+      warnings.push_back(fmt::format("{} ({}): beyond the sizes that its law was fitted on; it takes {}", part.label,
+          part.shape.empty() ? "collective" : part.shape, format_percent(part.time / iteration.time)));
+  return warnings;
+}
+
 std::string json_of(const Serving& serving, const Asked& asked, const Phase& phase, const Capacity& room) {
   JsonWriter json;
   json.open();
@@ -159,6 +169,7 @@ std::string json_of(const Serving& serving, const Asked& asked, const Phase& pha
   json.base_field("moves_s", shown.moves);
   json.base_field("host_s", shown.host);
   json.field("launches", shown.launches);
+  json.field("warnings", warnings_of(shown));
   json.open_list("parts");
   for (const sim::IterationPart& part : shown.parts) {
     json.open();
@@ -219,6 +230,9 @@ std::string text_of(
   text += fmt::format("  {} of activations for {} positions, {} of workspace, graphs and NCCL (assumed)\n",
       format_bytes(Bytes(room.activations)), print::grouped_digits(double(room.activation_positions)),
       format_bytes(Bytes(room.reserved)));
+  const std::vector<std::string> warnings = warnings_of(shown);
+  if (!warnings.empty()) text += "\n";
+  for (const std::string& warning : warnings) text += fmt::format("{}: {}\n", paint.bold("warning"), warning);
   if (!serving.assumptions.empty())
     text += fmt::format("\nDefaults and assumptions\n  {}\n", fmt::join(serving.assumptions, ", "));
   return text;

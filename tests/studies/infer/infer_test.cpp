@@ -411,5 +411,16 @@ TEST(Infer, RecordsAreJudged) {
   EXPECT_THAT(run_line("validate " + path).err, HasSubstr("no JSON"));
 }
 
+// Three rows of Llama 3's vocabulary are below what products were timed at.
+TEST(Infer, WhatLawsHaveNotSeenIsAWarningAndWidensTheInterval) {
+  const auto beyond = run_line("infer llama3-8b --machine dgx-h100 --phase decode --context 100000 --batch 3 --json");
+  ASSERT_EQ(beyond.code, 0) << beyond.err;
+  const auto json = nlohmann::json::parse(beyond.out);
+  ASSERT_FALSE(json["warnings"].empty());
+  EXPECT_NE(json["warnings"][0].get<std::string>().find("beyond the sizes"), std::string::npos);
+  // As wide as the engine's own, 0.75 to 1.35, and a bit more.
+  EXPECT_GT(json["interval_s"][1].get<double>() / json["interval_s"][0].get<double>(), 1.35 / 0.75);
+}
+
 }  // namespace
 }  // namespace stepcast::infer
