@@ -64,7 +64,7 @@ needs_gpu_side() {
   local argument measures=$2
   for argument; do
     [[ $argument != --dry-run && $argument != --help && $argument != -h ]] || return
-    [[ $argument != -o && $argument != --output ]] || measures=measure
+    [[ $argument != -o && $argument != -o=* && $argument != --output && $argument != --output=* ]] || measures=measure
   done
   [[ $measures == measure ]]
 }

@@ -129,6 +129,7 @@ constexpr auto stack_members = [](auto& file, auto& stack) {
   file.rare("launch_gap", stack.launch_gap, Zero::allowed);
   file.read("data_wait", stack.data_wait, Zero::allowed);
   file.optional("gradient_stand_ins", stack.gradient_stand_ins);
+  file.rare("pads_vocabulary", stack.pads_vocabulary);
   file.optional("loss_in_place", stack.loss_in_place);
   file.optional("gates_in_experts", stack.gates_in_experts);
   file.optional("rotary_key_per_head", stack.rotary_key_per_head);

@@ -94,7 +94,8 @@ struct Stack {
   Seconds data_wait;  ///< loader time that is not hidden, per step
   /// autograd gets a cached stand-in per weight shape, the gradient being in its accumulator
   bool gradient_stand_ins = false;
-  bool loss_in_place = false;  ///< the loss writes the gradient of the logits over the logits
+  bool pads_vocabulary = false;  ///< rows of tables and the LM head are filled up to a multiple of 128 and more
+  bool loss_in_place = false;    ///< the loss writes the gradient of the logits over the logits
   /// gates scale the experts' activation: combining keeps no rows for their gradient
   bool gates_in_experts = false;
   /// the shared rotary key of latent attention is copied into every head's key

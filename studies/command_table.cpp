@@ -258,25 +258,29 @@ const std::vector<Command>& command_rows() {
               "stepcast kernel norm --machine a100-80gb --rows 8192 --columns 4096"},
           .run = kernel_command},
       {.name = "calibrate",
-          .usage = "measure -o M.json | import FILES... -o M.json | fit M.json... -o PROFILE.json | runs LOG... -o "
-                   "PROFILE.json | show PROFILE | compare A B [flags]",
+          .usage = "measure -o M.json | layers NETWORK... -o LAYERS.json | import FILES... -o M.json | fit M.json... "
+                   "-o PROFILE.json | runs LOG... -o PROFILE.json | engines RECORDS... | show PROFILE | compare A B "
+                   "[flags]",
           .summary = "measure this machine's GPUs, or take other programs' timings: a profile with its errors out",
-          .about = "measure times kernels and collectives on the GPUs of this machine, by a plan that keeps to its "
-                   "budget (--dry-run\n"
-                   "shows it), fits a profile and says which figures to trust. Ctrl-C keeps what was measured; "
-                   "--resume goes on.\n"
-                   "import joins result files of nccl-tests, nvbench, Google Benchmark, nsys, PyTorch's profiler and "
-                   "any table\n"
-                   "with a header line into one file of measurements. fit makes the profile of a GPU from them, or "
-                   "from such\n"
-                   "files themselves, with the errors of forecasts of what was held out. runs takes logs of training "
-                   "jobs (Megatron, NeMo,\n"
-                   "torchtitan, DeepSpeed) or records of measured steps and fits what no kernel shows. engines takes "
-                   "records "
-                   "of serving\n"
-                   "and fits the tunings of engines. show prints a profile's roofs, laws and errors; compare what "
-                   "changed between two: a\n"
-                   "driver, a card.",
+          .about =
+              "measure times kernels and collectives on the GPUs of this machine, by a plan that keeps to its "
+              "budget (--dry-run\n"
+              "shows it), fits a profile and says which figures to trust. Ctrl-C keeps what was measured; "
+              "--resume goes on.\n"
+              "layers times whole layers of networks; with LAYERS.json PROFILE it says how well their kernels' laws "
+              "forecast them.\n"
+              "import joins result files of nccl-tests, nvbench, Google Benchmark, nsys, PyTorch's profiler and "
+              "any table\n"
+              "with a header line into one file of measurements. fit makes the profile of a GPU from them, or "
+              "from such\n"
+              "files themselves, with the errors of forecasts of what was held out. runs takes logs of training "
+              "jobs (Megatron, NeMo,\n"
+              "torchtitan, DeepSpeed) or records of measured steps and fits what no kernel shows. engines takes "
+              "records "
+              "of serving\n"
+              "and fits the tunings of engines. show prints a profile's roofs, laws and errors; compare what "
+              "changed between two: a\n"
+              "driver, a card.",
           .least_words = 1,
           .most_words = 100'001,
           .flags = calibrate_flags(),

@@ -93,6 +93,9 @@ RooflineLaw roofline_law(Precision precision, std::span<const double> p, double 
   return law;
 }
 
+/// One shape could be slow for reasons of its own.
+constexpr std::ptrdiff_t fewest_of_term = 2;
+
 /// A term of a product's law that some samples show and others do not.
 struct ProductTerm {
   double RooflineLaw::*value;
@@ -100,16 +103,8 @@ struct ProductTerm {
   bool (*shows)(const GemmQuery& gemm);
 };
 
-/// Multiples of how many bytes rows of the operands and the result begin at, the least of them; 16 at most.
-double row_alignment(const GemmQuery& g) {
-  double aligned = 16;
-  for (const double size : {g.n, g.layout == GemmLayout::nt ? g.m : g.k})
-    while (std::fmod(size * operand_bytes(g.precision), aligned) != 0) aligned /= 2;
-  return aligned;
-}
-
-// H100 and H200 in bf16: accumulating costs pn(1.7; ...), rows of 4 or 8 bytes take 3 times as long, of 2 bytes 7 times
-// (docs/measured).
+// Where fits start: on H100 in bf16 accumulating costs pn(1.3; ...), rows of 4 or 8 bytes take 3 times as long, of 2
+// bytes 7.5 times (docs/measured.md).
 const std::array product_terms{
     ProductTerm{&RooflineLaw::accumulate, {1.5, 1, 8}, [](const GemmQuery& g) { return g.layout == GemmLayout::nt; }},
     ProductTerm{&RooflineLaw::part_aligned, {3, 1, 50},
@@ -135,7 +130,8 @@ RooflineLaw fit_gemm_base(Samples<GemmQuery> samples, const Gpu& gpu, std::optio
     parameters.push_back({8e-6, 1e-6, 3e-5});
   std::vector<ProductTerm> terms;
   for (const ProductTerm& term : product_terms)
-    if (std::any_of(samples.begin(), samples.end(), [&](const auto& s) { return term.shows(s.query); }))
+    if (std::count_if(samples.begin(), samples.end(), [&](const auto& s) { return term.shows(s.query); }) >=
+        fewest_of_term)
       terms.push_back(term), parameters.push_back(term.range);
   const std::array<Prior, 3> priors{{{3e-6, 1}, {0.75 * peak, 1}, {0.85 * bandwidth, 1}}};
   return fit_exponents(samples, parameters, priors, exponent, [&](std::span<const double> p, double softness) {

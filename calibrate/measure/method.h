@@ -25,8 +25,8 @@ struct MethodRules {
   double power_limit_share = 0.95;
   Seconds recovery{0.05};
   int most_pauses = 4;
-  /// A rest after each replay, as a share of it: so that the board's power, which is regulated over some 50 ms (H100:
-  /// 63 % of the way to sustained clocks after 44 ms), does not pull down the clocks of a burst.
+  /// A rest after each replay, as a share of it: so that the board's power, which is regulated over 48 to 107 ms
+  /// (time constants of H100 and H200, docs/measured.md), does not pull down the clocks of a burst.
   double rest = 1;
   // The driver is asked for clocks and power no more often than this: a question takes about a millisecond, in which
   // the GPU rests.

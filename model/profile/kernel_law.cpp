@@ -95,7 +95,8 @@ KernelTime corrected(KernelTime out, const Law& law, const GpuUnits& units, Feat
 }
 
 /// What of a load's bytes belongs to an accumulator. Loads count 1.5 of its size, as laws without a term of their own
-/// want it (dataflow/lower/work.cpp); it is read and written whole. Results of two bytes are stored like any other.
+/// want it (dataflow/lower/work.cpp); fp32 is read and written whole. Sums in two bytes count as any load: nobody timed
+/// them.
 struct AccumulatorShare {
   Bytes counted, moved;
 };
@@ -103,7 +104,7 @@ AccumulatorShare accumulator_of(const GemmQuery& gemm, Bytes bytes) {
   if (gemm.layout != GemmLayout::nt) return {};
   const double elements = gemm.batch * gemm.m * gemm.n;
   const double operands = gemm.batch * operand_bytes(gemm.precision) * (gemm.m * gemm.k + gemm.n * gemm.k);
-  constexpr double counted = 1.5, moved = 2, least_bytes = 4;
+  constexpr double counted = 1.5, moved = 2, least_bytes = 4;  // 1.5 x 4 bytes in fp32, 1.5 x 2 in bf16
   const Bytes result(bytes.value() - operands);
   if (result.value() < least_bytes * elements) return {};
   return {result, result * (moved / counted)};
@@ -112,12 +113,7 @@ AccumulatorShare accumulator_of(const GemmQuery& gemm, Bytes bytes) {
 /// How much longer the compute term is where rows begin at odd addresses: kernels then copy 8, 4 or 2 bytes at a time.
 double misaligned_factor(const RooflineLaw& law, const GemmQuery& gemm) {
   if (law.part_aligned <= 0 && law.unaligned <= 0) return 1;
-  const bool turned = gemm.layout == GemmLayout::nt;  // its operands lie along m and n, the others' along k
-  const auto lowest_bit = [&](double size) {
-    const auto whole = static_cast<std::uint64_t>(size);
-    return static_cast<double>(whole & (~whole + 1)) * operand_bytes(gemm.precision);
-  };
-  const double aligned = std::min(lowest_bit(gemm.n), lowest_bit(turned ? gemm.m : gemm.k));
+  const double aligned = row_alignment(gemm);
   constexpr double whole_vector = 16, word = 4;
   if (aligned >= whole_vector) return 1;
   const double factor = aligned >= word || law.unaligned <= 0 ? law.part_aligned : law.unaligned;

@@ -1,6 +1,7 @@
 #include "model/profile/query.h"
 
 #include <algorithm>
+#include <cmath>
 #include <array>
 
 namespace stepcast {
@@ -58,6 +59,14 @@ double operand_bytes(Precision precision) {
 }
 
 Flops flops_of(const GemmQuery& g) { return Flops(2 * g.batch * g.m * g.n * g.k); }
+
+double row_alignment(const GemmQuery& g) {
+  double aligned = 16;
+  for (const double size : {g.n, g.layout == GemmLayout::nt ? g.m : g.k})
+    while (aligned > 1 && std::fmod(std::max(1.0, std::round(size)) * operand_bytes(g.precision), aligned) != 0)
+      aligned /= 2;
+  return aligned;
+}
 
 Bytes bytes_of(const GemmQuery& g) {
   const double operand = operand_bytes(g.precision);

@@ -26,6 +26,9 @@ struct GemmQuery {
 };
 double operand_bytes(Precision precision);
 Flops flops_of(const GemmQuery& gemm);
+/// Multiples of how many bytes rows of the operands and of the result begin at, the least of them: 16 at most, which is
+/// what a load moves at once. Operands lie along k, those of a weight gradient along m and n.
+double row_alignment(const GemmQuery& gemm);
 /// Each matrix once over device memory; an nt result is read and written in fp32 parts: 6 bytes per element.
 Bytes bytes_of(const GemmQuery& gemm);
 /// What the cast of x reads and writes; zero without one.

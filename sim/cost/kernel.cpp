@@ -156,6 +156,18 @@ OverlapLaw CostModel::overlap() const {
   return law;
 }
 
+namespace {
+
+/// Software that fills vocabularies up has no rows at odd addresses, whatever the network's number says: the law is
+/// asked for the next multiple of 8. FLOPs and bytes are the program's.
+GemmQuery with_whole_rows(GemmQuery query) {
+  constexpr double whole = 8;
+  for (double* size : {&query.m, &query.n, &query.k}) *size = std::ceil(*size / whole) * whole;
+  return query;
+}
+
+}  // namespace
+
 // The law's row says whether its correction counts in steps (docs/profiles.md: no shipped one does, they learn what
 // bursts of serving libraries do).
 // The slow-down of sustained work is a lower clock, so it stretches the compute term and leaves the memory term: a
@@ -169,8 +181,9 @@ Price CostModel::gemm(const KernelWork& work) const {
   if (law.source == Source::datasheet) bytes += read_again(work, parts.operand_bytes, machine_->gpu);
   Seconds casting;
   if (parts.casting.value() > 0) casting = parts.casting / profile_->memory.memory;
-  const KernelTime kernel =
-      gemm_time(law, profile_->units, product_query(work, parts.precision), {work.flops * slower, bytes});
+  GemmQuery query = product_query(work, parts.precision);
+  if (stack_->pads_vocabulary) query = with_whole_rows(query);
+  const KernelTime kernel = gemm_time(law, profile_->units, query, {work.flops * slower, bytes});
   const Seconds time = kernel.time + law.t0 * (work.launches - 1) + casting;
   return {time, kernel.source, kernel.spread, gemm_law(parts.precision), kernel.extrapolated, 0};
 }

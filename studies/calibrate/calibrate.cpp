@@ -77,7 +77,7 @@ Expected<void> check_use(const CalibrateWord& word, const Arguments& arguments) 
 constexpr std::array own_flags = {
     force_flag,
     Flag{.name = "--output", .key = "", .value = "FILE", .group = "Output",
-         .doc = "written whole or not at all (measure, import: measurements; fit: the profile)", .alias = "-o"},
+         .doc = "written whole or not at all (measure, import: measurements; layers: layers; fit: the profile)", .alias = "-o"},
     Flag{.name = "--json", .key = "", .value = "", .group = "Output", .doc = "the report as one JSON document",
          .kind = FlagKind::toggle},
     Flag{.name = "--hold-out", .key = "", .value = "SHARE", .group = "fit",
@@ -93,7 +93,7 @@ constexpr std::array own_flags = {
     Flag{.name = "--model", .key = "", .value = "NET,..", .group = "measure",
          .doc = "whose shapes are measured first and exactly: catalogue ids or files", .repeats = true},
     Flag{.name = "--seq", .key = "", .value = "N", .group = "measure",
-         .doc = "positions per sequence of --model (default 4096)", .kind = FlagKind::count, .least = 1,
+         .doc = "positions per sequence: of --model (default 4096); layers: of each network", .kind = FlagKind::count, .least = 1,
          .most = 1 << 24},
     Flag{.name = "--gpu-index", .key = "", .value = "N", .group = "measure",
          .doc = "which GPU of this machine, in the driver's order (default 0)", .kind = FlagKind::count, .least = 0,

@@ -1,5 +1,7 @@
 #include "studies/calibrate/layer_file.h"
 
+#include <fmt/format.h>
+
 #include "calibrate/rows/measurement_context.h"
 #include "model/base/json_reader.h"
 #include "model/base/json_writer.h"
@@ -18,6 +20,8 @@ TimedLayer read_layer(JsonObject& json) {
   json.read("sequence", layer.sequence, IntegerRange{1, most_count});
   json.read("micro_batch", layer.micro_batch, IntegerRange{1, most_count});
   json.read("attention", layer.attention);
+  json.require(layer.attention == "cudnn" || layer.attention == "stepcast", "attention",
+      fmt::format("'{:.40}'", layer.attention), "cudnn or stepcast");
   json.read("in_graph", layer.in_graph);
   json.read("calls", layer.calls, IntegerRange{1, most_count});
   json.read("time_s", layer.time);
@@ -76,6 +80,7 @@ Expected<LayerFile> read_layers(std::string_view text, const std::string& where)
   for (const calibrate::detail::ContextNumber& field : calibrate::detail::context_numbers())
     context.optional(field.name, file.context.*field.value, NumberRange{0, 1e15});
   for (JsonObject& layer : json.objects("layers")) file.layers.push_back(read_layer(layer));
+  json.require(!file.layers.empty(), "layers", "none", "one timed layer or more");
   json.read("notes", file.notes);
   return json.finish(std::move(file));
 }

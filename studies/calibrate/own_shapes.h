@@ -30,8 +30,7 @@ struct OwnShapesRequest {
 /// on nothing but its bytes. Fails where the network does not run at all: a sequence beyond its positions.
 Expected<std::vector<Query>> own_shapes(const NetworkSpec& network, const OwnShapesRequest& request);
 
-/// One layer of a network on one GPU: every call of a forward and a backward pass in
-/// turn.
+/// One layer of a network on one GPU: every call of a forward and a backward pass in turn.
 struct LayerShapes {
   std::vector<Query> calls;
   std::vector<std::string> left_out;  ///< what of the layer no kernel of this program times, by its label

@@ -89,6 +89,7 @@ constexpr FieldChange field_changes[] = {
     {"launch_gap", [](Stack& s) { s.launch_gap = Seconds(1e-4); }},
     {"data_wait", [](Stack& s) { s.data_wait = Seconds(0.25); }},
     {"gradient_stand_ins", [](Stack& s) { s.gradient_stand_ins = true; }},
+    {"pads_vocabulary", [](Stack& s) { s.pads_vocabulary = true; }},
     {"loss_in_place", [](Stack& s) { s.loss_in_place = true; }},
     {"gates_in_experts", [](Stack& s) { s.gates_in_experts = true; }},
     {"rotary_key_per_head", [](Stack& s) { s.rotary_key_per_head = true; }},

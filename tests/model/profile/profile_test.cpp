@@ -58,6 +58,27 @@ Error error_of(const std::string& text) {
   return profile ? Error{} : profile.error();
 }
 
+TEST(Profile, terms_of_products_and_attention_go_to_the_file_and_back) {
+  Profile profile = round_profile();
+  EXPECT_EQ(write_profile(profile).find("accumulate"), std::string::npos) << "what is not known is left out";
+  EXPECT_EQ(write_profile(profile).find("softmax_elements"), std::string::npos);
+  profile.gemm[0].accumulate = 1.3, profile.gemm[0].part_aligned = 3, profile.gemm[0].unaligned = 7.5;
+  profile.attention.memory = BytesPerSecond(900e9);
+  profile.attention.forward = {.causal_ramp = 140, .softmax = 85, .full_rate = 1.1, .traffic = 0.4};
+  profile.attention.backward = {.causal_ramp = 150, .softmax = 50, .full_rate = 1.05, .traffic = 4};
+  const std::string text = write_profile(profile);
+  const auto read = read_profile(text, "p.json");
+  ASSERT_TRUE(read) << to_text(read.error());
+  EXPECT_EQ(write_profile(*read), text);
+  EXPECT_EQ(read->gemm[0].accumulate, 1.3);
+  EXPECT_EQ(read->gemm[0].unaligned, 7.5);
+  EXPECT_EQ(read->attention.forward, profile.attention.forward);
+  EXPECT_EQ(read->attention.backward, profile.attention.backward);
+  EXPECT_EQ(error_of(with(text, "\"accumulate\":1.3", "\"accumulate\":0.3")).where, "p.json:/gemm/0/accumulate");
+  EXPECT_EQ(error_of(with(text, "\"full_rate\":1.1", "\"full_rate\":0")).where, "p.json:/attention/forward/full_rate");
+  EXPECT_EQ(error_of(with(text, "\"traffic\":4.0", "\"trafic\":4.0")).where, "p.json:/attention/backward/trafic");
+}
+
 TEST(Profile, written_and_read_back_is_the_same_text) {
   const std::string text = write_profile(round_profile());
   const auto back = read_profile(text, "p.json");

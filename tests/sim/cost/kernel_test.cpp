@@ -94,6 +94,19 @@ TEST(KernelPrice, ACorrectionCountsInStepsWhereItsRowSaysSo) {
   EXPECT_GT(corrected, 100);
 }
 
+// 50257 rows of a vocabulary begin at odd addresses, unless the software fills them up.
+TEST(KernelPrice, PaddedVocabulariesAreAligned) {
+  Profile profile = built_in().profiles.front().steps();
+  for (RooflineLaw& law : profile.gemm) law.part_aligned = 3, law.unaligned = 7;
+  const GemmQuery head{.m = 2048, .n = 50257, .k = 2048}, filled{.m = 2048, .n = 50264, .k = 2048};
+  const BareStep as_it_is(profile);
+  EXPECT_GT(as_it_is.time(work_of(head), Precision::bf16) / as_it_is.time(work_of(filled), Precision::bf16), 4);
+  Stack padding = as_it_is.stack;
+  padding.pads_vocabulary = true;
+  const CostModel padded(as_it_is.machine, profile, padding, Precision::bf16);
+  EXPECT_NEAR(padded.work(work_of(head)).time / padded.work(work_of(filled)).time, 1, 0.001);
+}
+
 TEST(KernelPrice, AttentionAndStreamsCostAStepWhatTheirLawsSay) {
   Sizes size;
   for (const ProfileRow& row : built_in().profiles) {

@@ -39,7 +39,7 @@ std::string layers_out(const Arguments& arguments, const MeasureDoors& doors, st
   return out.str();
 }
 
-Arguments asked(std::vector<std::string> words, std::map<std::string, std::string> flags) {
+Arguments asked_for(std::vector<std::string> words, std::map<std::string, std::string> flags) {
   Arguments arguments;
   arguments.words = std::move(words);
   for (auto& [flag, value] : flags) arguments.flags[flag] = value;
@@ -82,7 +82,7 @@ TEST(Layers, what_is_measured_is_the_sum_of_its_kernels) {
   const std::string file = testing_program::own_path("layers.json");
   std::filesystem::remove(file);
   const std::string text =
-      layers_out(asked({"llama3-8b"}, {{"--output", file}, {"--seq", "2048"}}), fake_doors(options));
+      layers_out(asked_for({"llama3-8b"}, {{"--output", file}, {"--seq", "2048"}}), fake_doors(options));
   EXPECT_THAT(text, HasSubstr("llama3-8b"));
   EXPECT_THAT(text, HasSubstr("4 x 2048"));
   const auto read = read_layers(*read_text_file(file), file);
@@ -108,7 +108,7 @@ TEST(Layers, what_is_measured_is_the_sum_of_its_kernels) {
 TEST(Layers, learned_positions_bound_sequences) {
   const std::string file = testing_program::own_path("layers_gpt.json");
   std::filesystem::remove(file);
-  const std::string text = layers_out(asked({"gpt3-13b"}, {{"--output", file}}), fake_doors({}));
+  const std::string text = layers_out(asked_for({"gpt3-13b"}, {{"--output", file}}), fake_doors({}));
   EXPECT_THAT(text, HasSubstr("1 x 2048"));
   EXPECT_THAT(text, HasSubstr("4 x 2048"));
   EXPECT_THAT(text, testing::Not(HasSubstr("x 4096")));
@@ -120,21 +120,79 @@ TEST(Layers, a_work_that_cannot_run_is_a_note) {
   const std::string file = testing_program::own_path("layers_cannot.json");
   std::filesystem::remove(file);
   const std::string text =
-      layers_out(asked({"llama3-8b"}, {{"--output", file}, {"--seq", "2048"}}), fake_doors(options));
+      layers_out(asked_for({"llama3-8b"}, {{"--output", file}, {"--seq", "2048"}}), fake_doors(options));
   EXPECT_THAT(text, HasSubstr("no cuDNN"));
   EXPECT_EQ(read_layers(*read_text_file(file), file)->layers.size(), 3U);
 }
 
-TEST(Layers, what_is_wrong_with_arguments_and_files_is_said) {
+TEST(Layers, an_interruption_and_what_it_leaves_out_are_notes) {
+  const std::string file = testing_program::own_path("layers_stopped.json");
+  std::filesystem::remove(file);
+  MeasureDoors doors = fake_doors({});
+  int asked = 0;
+  doors.interrupted = [&asked] { return ++asked > 40; };
+  layers_out(asked_for({"llama3-8b"}, {{"--output", file}, {"--seq", "2048"}}), doors);
+  const auto read = read_layers(*read_text_file(file), file);
+  ASSERT_TRUE(read) << to_text(read.error());
+  EXPECT_LT(read->layers.size(), 9U);
+  const auto interrupted = std::count_if(read->notes.begin(), read->notes.end(),
+      [](const std::string& note) { return note.find("interrupted") != std::string::npos; });
+  EXPECT_GE(read->layers.size() + static_cast<std::size_t>(interrupted), 9U) << "every form has a row or a note";
+}
+
+std::string refusal(const Arguments& arguments) {
   std::string failed;
-  layers_out(asked({"one.json"}, {}), fake_doors({}), &failed);
-  EXPECT_THAT(failed, HasSubstr("one file of layers and one profile"));
-  const std::string file = testing_program::own_path("layers_wrong.json");
-  std::ofstream(file) << R"({"stepcast_layers": 1, "context": {"gpu": "h100-sxm"}, "layers": [{"network": 3}]})";
-  layers_out(asked({file, "h100-sxm"}, {}), fake_doors({}), &failed);
-  EXPECT_THAT(failed, HasSubstr("/layers/0/network"));
-  layers_out(asked({"no-such-net"}, {{"--output", testing_program::own_path("none.json")}}), fake_doors({}), &failed);
-  EXPECT_THAT(failed, HasSubstr("no-such-net"));
+  layers_out(arguments, fake_doors({}), &failed);
+  return failed;
+}
+
+TEST(Layers, arguments_that_say_nothing_or_cannot_be_are_refused) {
+  const std::string out = testing_program::own_path("none.json");
+  EXPECT_THAT(refusal(asked_for({"one.json"}, {})), HasSubstr("one file of layers and one profile"));
+  EXPECT_THAT(refusal(asked_for({"llama3-8b", "no-such-net"}, {{"--output", out}})), HasSubstr("no-such-net"));
+  EXPECT_THAT(refusal(asked_for({"llama3-8b"}, {{"--output", out}, {"--seq", "5000"}})), HasSubstr("do not divide"));
+  EXPECT_THAT(refusal(asked_for({"llama3-8b"}, {{"--output", out}, {"--seq", "16384"}})), HasSubstr("do not divide"));
+  EXPECT_THAT(refusal(asked_for({"bert-large"}, {{"--output", out}, {"--seq", "1024"}})), HasSubstr("512"));
+  EXPECT_THAT(refusal(asked_for({"llama3-8b"}, {{"--output", out}, {"--gpu", "h1000"}})), HasSubstr("h100"));
+  EXPECT_THAT(refusal(asked_for({"llama3-8b"}, {{"--output", out}, {"--gpu-index", "3"}})), HasSubstr("--gpu-index"));
+  EXPECT_FALSE(std::filesystem::exists(out)) << "nothing was measured";
+  for (const char* flag : {"--seq", "--gpu", "--gpu-index", "--force"})
+    EXPECT_THAT(refusal(asked_for({"a.json", "h100-sxm"}, {{flag, "1"}})), HasSubstr("-o LAYERS.json")) << flag;
+}
+
+/// A file of one layer, with a part of it replaced.
+std::string file_with(const std::string& from, const std::string& to) {
+  std::string text = R"({"stepcast_layers": 1, "context": {"gpu": "h100-sxm", "device": "NVIDIA H100 80GB HBM3"},
+    "layers": [{"network": "llama3-8b", "sequence": 4096, "micro_batch": 1, "attention": "cudnn", "in_graph": true,
+    "calls": 26, "time_s": 0.0086, "low_s": 0.0086, "high_s": 0.0086, "replays": 10}], "notes": []})";
+  const std::size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  if (at != std::string::npos) text.replace(at, from.size(), to);
+  const std::string file = testing_program::own_path("layers_edited.json");
+  std::ofstream(file) << text;
+  return file;
+}
+
+TEST(Layers, files_are_read_strictly) {
+  const auto said = [](const std::string& from, const std::string& to, const char* profile = "measured-h100-sxm") {
+    return refusal(asked_for({file_with(from, to), profile}, {}));
+  };
+  EXPECT_EQ(said("4096", "4096"), "") << "as it is";
+  EXPECT_THAT(said("\"cudnn\"", "\"cudn\""), HasSubstr("/layers/0/attention"));
+  EXPECT_THAT(said("\"calls\": 26", "\"calls\": 7"), HasSubstr("/layers/0/calls"));
+  EXPECT_THAT(said("llama3-8b", "llama3-9b"), HasSubstr("/layers/0/network"));
+  EXPECT_THAT(said("0.0086", "\"fast\""), HasSubstr("/layers/0/time_s"));
+  EXPECT_THAT(said("\"gpu\": \"h100-sxm\"", "\"gpu\": \"\""), HasSubstr("/context/gpu"));
+  EXPECT_THAT(said("4096", "4096", "measured-h200-sxm"), HasSubstr("h200-sxm"));
+  const std::string file = testing_program::own_path("layers_empty.json");
+  std::ofstream(file) << R"({"stepcast_layers": 1, "context": {"gpu": "h100-sxm"}, "layers": [], "notes": []})";
+  EXPECT_THAT(refusal(asked_for({file, "measured-h100-sxm"}, {})), HasSubstr("/layers"));
+}
+
+TEST(Layers, a_kernel_without_a_law_is_named_once) {
+  const std::string text = layers_out(asked_for({file_with("4096", "4096"), "h100-sxm"}, {}), fake_doors({}));
+  EXPECT_THAT(text, HasSubstr("the profile has no law for attention"));
+  EXPECT_THAT(text, testing::Not(HasSubstr("off by")));
 }
 
 // Measured on an H100 and forecast from kernels alone (docs/measured.md): layers of dense networks within 5 % in a
@@ -143,7 +201,7 @@ TEST(Layers, measured_layers_of_dense_networks_are_forecast) {
   for (const auto& [layers, profile] :
       {std::pair{"h100-sxm/layers.json", "measured-h100-sxm"}, {"h200-sxm/layers.json", "measured-h200-sxm"}}) {
     const std::string file = std::string(STEPCAST_SOURCE_DIR) + "/docs/measured/" + layers;
-    const std::string text = layers_out(asked({file, profile}, {{"--json", ""}}), fake_doors({}));
+    const std::string text = layers_out(asked_for({file, profile}, {{"--json", ""}}), fake_doors({}));
     const auto json = nlohmann::json::parse(text);
     int dense = 0;
     for (const auto& row : json["layers"]) {
