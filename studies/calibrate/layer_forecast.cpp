@@ -7,7 +7,8 @@
 
 #include "kernels/bench/work.h"
 #include "model/profile/kernel_law.h"
-#include "studies/calibrate/layer_run.h"
+#include "studies/calibrate/layer_size.h"
+#include "studies/run/nouns.h"
 
 namespace stepcast::calibration {
 namespace {

@@ -1,20 +1,16 @@
 #include "studies/calibrate/layer_run.h"
 
-#include <algorithm>
-#include <array>
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "calibrate/measure/campaign_context.h"
 #include "calibrate/measure/ready_work.h"
 #include "calibrate/measure/sample.h"
+#include "studies/calibrate/layer_size.h"
 
 namespace stepcast::calibration {
 namespace {
 
-constexpr std::array<std::int64_t, 3> tokens_of_layers{2048, 4096, 8192};
-constexpr const char* layer_stack = "megatron-core";
 /// Long enough for clocks to settle: their time constants are 48 to 107 ms (docs/measured.md).
 constexpr Seconds sustained_for{1.5};
 
@@ -105,27 +101,6 @@ class LayerRun {
 };
 
 }  // namespace
-
-std::span<const std::int64_t> layer_tokens() { return tokens_of_layers; }
-
-std::vector<LayerSize> layer_sizes(const NetworkSpec& network, std::int64_t longest) {
-  std::vector<LayerSize> sizes;
-  for (const std::int64_t tokens : tokens_of_layers) {
-    std::int64_t sequence = longest > 0 ? std::min(longest, tokens) : tokens;
-    if (network.max_positions > 0) sequence = std::min(sequence, network.max_positions);
-    sizes.push_back({sequence, tokens / sequence});
-  }
-  return sizes;
-}
-
-Expected<LayerShapes> shapes_of_layer(const NetworkSpec& network, const LayerSize& size, const Gpu& gpu) {
-  OwnShapesRequest request;
-  request.gpu = gpu;
-  request.stack = choose_stack(layer_stack, "stack")->row;
-  request.sequence = size.sequence;
-  request.micro_batch = size.micro_batch;
-  return layer_shapes(network, request);
-}
 
 Expected<LayerFile> time_layers(GpuBench& bench, const LayerRunRequest& request) {
   return LayerRun(bench, request).run();

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -11,24 +10,9 @@
 #include "model/base/error.h"
 #include "model/machine/machine.h"
 #include "studies/calibrate/layer_file.h"
-#include "studies/calibrate/own_shapes.h"
 #include "studies/run/nouns.h"
 
 namespace stepcast::calibration {
-
-/// Tokens of the micro-batches that a layer is timed with.
-std::span<const std::int64_t> layer_tokens();
-
-/// A micro-batch of so many sequences.
-struct LayerSize {
-  std::int64_t sequence = 0, micro_batch = 1;
-};
-/// One for each number of tokens: sequences as long as they allow, or as `longest` or the network's learned positions
-/// do.
-std::vector<LayerSize> layer_sizes(const NetworkSpec& network, std::int64_t longest);
-
-/// Every call of the layer on one GPU.
-Expected<LayerShapes> shapes_of_layer(const NetworkSpec& network, const LayerSize& size, const Gpu& gpu);
 
 struct LayerRunRequest {
   std::vector<Chosen<NetworkSpec>> networks;

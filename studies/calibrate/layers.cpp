@@ -10,6 +10,7 @@
 #include "model/catalog.h"
 #include "studies/calibrate/calibrate.h"
 #include "studies/calibrate/layer_run.h"
+#include "studies/calibrate/layer_size.h"
 #include "studies/calibrate/print/layers_report.h"
 #include "studies/cli/interrupt.h"
 #include "studies/cli/output_file.h"
