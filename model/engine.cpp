@@ -72,6 +72,10 @@ constexpr auto engine_members = [](auto& file, auto& engine) {
   file.rare("until", engine.until);
   file.read("kernels", engine.kernels);
   file.read("fused", engine.fused);
+  file.reading(read_split_functions, engine.one_by_one);
+  file.writing(write_split_functions, engine.one_by_one);
+  file.unless(usual_cache_rate, "cache_rate", engine.cache_rate, NumberRange{0.05, 1});
+  file.unless(1.0, "attention_rate", engine.attention_rate, NumberRange{0.1, 2});
   file.optional("captured", engine.captured);
   file.optional("most_captured", engine.most_captured, IntegerRange{0, 1'000'000});
   file.reading(read_tunings, engine.tunings);
@@ -146,6 +150,7 @@ Stack lowered_for(const Engine& engine) {
   stack.id = engine.id;
   stack.name = engine.name;
   stack.fused = engine.fused;
+  stack.one_by_one = engine.one_by_one;
   stack.gradient_bytes = stack.master_bytes = stack.optimizer_bytes = 0;
   stack.loss_bytes = 2;
   stack.gpu_spread = 0;

@@ -11,6 +11,7 @@
 #include "model/base/error.h"
 #include "model/base/units.h"
 #include "model/profile/profile.h"
+#include "model/split_function.h"
 #include "model/stack.h"
 
 namespace stepcast {
@@ -27,11 +28,17 @@ enum class CacheRule : std::uint8_t {
   of_free,   ///< share x what is free behind weights and activations (TensorRT-LLM)
 };
 
+/// 7.3 of 7.7 TB/s on B200 (vLLM's blog of 2026-04-22).
+inline constexpr double usual_cache_rate = 0.95;
+
 struct Engine {
   std::string id, name, source, from, until;  ///< months "2024-07" of its releases; until "" = today
   std::vector<std::string> aliases;           ///< names in records
   std::string kernels;                        ///< whose kernels the laws are of: "vllm", "trtllm", "sglang"
   std::vector<std::string> fused;             ///< kernel groups that run as one, as in Stack
+  std::vector<SplitFunction> one_by_one;      ///< as in Stack
+  double attention_rate = 1;                  ///< of the law's over whole sequences, by older kernels
+  double cache_rate = usual_cache_rate;       ///< of the memory's, the most at which keys are read that no L2 holds
   bool captured = false;                      ///< iterations of running sequences are replayed from CUDA graphs
   std::int64_t most_captured = 0;             ///< of at most so many sequences
   /// What measured iterations say, on GPUs of an architecture ("hopper"; "" = of all others) with products in a number

@@ -124,7 +124,8 @@ constexpr auto stack_members = [](auto& file, auto& stack) {
   file.optional("narrow_attention", stack.narrow_attention);
   file.optional("narrow_head", stack.narrow_head);
   file.unless(1.0, "attention_rate", stack.attention_rate, NumberRange{0.1, 2});
-  file.rare("eager", stack.eager);
+  file.reading(read_split_functions, stack.one_by_one);
+  file.writing(write_split_functions, stack.one_by_one);
   file.rare("ampere_attention", stack.ampere_attention);
   file.rare("launch_gap", stack.launch_gap, Zero::allowed);
   file.read("data_wait", stack.data_wait, Zero::allowed);

@@ -10,6 +10,7 @@
 #include "model/machine/machine.h"
 #include "model/network/network.h"
 #include "model/base/units.h"
+#include "model/split_function.h"
 
 namespace stepcast {
 
@@ -40,7 +41,7 @@ struct Stack {
   std::string id, name, source, from, until;  ///< dates "2022-05"; until "" = today
   std::vector<std::string> aliases;
   AttentionForm attention = AttentionForm::fused;
-  bool eager = false;  ///< modules run operator by operator, in fp32 where the model says so
+  std::vector<SplitFunction> one_by_one;  ///< none where a compiler or the library makes each one kernel
   /// kernel groups of the network that run as one kernel; others run one by one
   std::vector<std::string> fused;
   bool recompute_whole = true;  ///< a recomputed region runs to its end even where nobody needs it

@@ -44,6 +44,9 @@ constexpr std::array of_validate = {
                 "that", .kind = FlagKind::toggle},
     Flag{.name = "--unfitted", .key = "", .value = "", .group = "Forecast",
          .doc = "forecast by the laws alone, without what measured steps say", .kind = FlagKind::toggle},
+    Flag{.name = "--profile", .key = "", .value = "ID|FILE", .group = "Forecast",
+         .doc = "records of inference: laws of kernels (default: the profile of each record's GPU)",
+         .kind = FlagKind::text},
 };
 
 constexpr std::array of_dataflow = {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -279,14 +280,15 @@ double sorting_bytes(const FuseContext& c, const PlacedItem& item) {
   return 2 * rows * (c.narrow_bytes > 0 ? 2 : 1);
 }
 
-/// Bytes that a module moves when each of its operators is a kernel, over reading its input and writing its output once
-/// in bf16. RMSNorm as Llama code has it: to fp32, square, mean, scale, back to bf16, times the weight: 32 bytes per
-/// element against 4. Rotary positions: to fp32, complex product, back: 20 against 4. SiLU and product: 10 against 6.
-/// (pytorch/ torchtitan models/norms.py and models/llama/model.py of August 2024; LayerNorm is one kernel in PyTorch.)
-double eager_passes(const std::string& function) {
-  if (function == "rmsnorm") return 8;
-  if (function == "rope") return 5;
-  return function == "swiglu" ? 5.0 / 3 : 1;
+/// The most that one of the members moves and launches where the software runs it operation by operation.
+SplitFunction split_of(const FuseContext& c, const std::vector<const PlacedItem*>& members) {
+  SplitFunction most;
+  for (const PlacedItem* item : members)
+    for (const SplitFunction& split : c.stack.one_by_one)
+      if (split.function == c.block.operators[item->op].function &&
+          std::tie(split.moved, split.kernels) > std::tie(most.moved, most.kernels))
+        most = split;
+  return most;
 }
 
 /// Addition and bias hand their gradient on unchanged; only a bias's own gradient is summed.
@@ -337,14 +339,12 @@ bool add_pointwise(const FuseContext& c, const std::vector<const PlacedItem*>& m
     }
   }
   if (bytes == 0) return false;
-  double passes = 1;
-  if (c.stack.eager)
-    for (const PlacedItem* item : members)
-      passes = std::max(passes, eager_passes(c.block.operators[item->op].function));
+  const SplitFunction split = split_of(c, members);
   KernelWork work = blank(c, *members.front());
   work.kernel = KernelClass::pointwise;
   for (const PlacedItem* item : members) bytes += sorting_bytes(c, *item);
-  work.bytes = Bytes(bytes * passes);
+  work.bytes = Bytes(bytes * split.moved);
+  work.launches = static_cast<int>(split.kernels);
   if (eager_bias(c, c.block.operators[members.front()->op])) {
     constexpr double forward = 28.0 / 4, backward = 36.0 / 2;
     work.bytes = work.bytes * (members.front()->kind == PlacedKind::gradient ? backward : forward);

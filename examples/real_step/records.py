@@ -1,9 +1,11 @@
-"""Turns results of run.py into records of measured runs, which `stepcast validate` and `calibrate runs` read.
+"""Turns results of run.py into records of measured runs and phases, which `stepcast validate` reads.
 
-    python3 records.py results.jsonl > steps.json
+    python3 records.py results.jsonl > steps.json            # training; for `calibrate runs`, too
+    python3 records.py --phases results.jsonl > phases.json  # prompts and decoding; for `calibrate engines`, too
 
-Dense networks in bf16 under the flash kernel are taken, eager or in a graph: what the stack `pytorch` describes. What
-else was measured (autocast, torch.compile, experts, fp8, planted causes) stays in the results.
+Dense networks in bf16 under the flash kernel are taken: steps that are eager or in a graph, what the stack `pytorch`
+describes, decoding in a graph and eager prompts, what the engine `pytorch` describes. What else was measured (autocast,
+torch.compile, experts, fp8, planted causes) stays in the results.
 """
 
 import gzip
@@ -16,12 +18,45 @@ def rows_of(path):
         return [json.loads(line) for line in file]
 
 
-def describes(row):
+CATALOGUE = {"llama-1b": "llama3.2-1b", "llama-8b": "llama3-8b"}
+
+
+def is_plain(row):
     setting = row.get("setting", {})
-    return (row["status"] == "done" and setting["kind"] == "train" and setting["recipe"] == "bf16"
+    return (row["status"] == "done" and setting["recipe"] == "bf16"
             and setting["attention"] == "flash" and not setting["plant"] and not setting["again"]
             and not setting["compiled"] and not setting["fp8"] and row["shape"]["experts"] == 0
             and row["shape"]["attention_every"] == 1)
+
+
+def is_step(row):
+    return is_plain(row) and row["setting"]["kind"] == "train"
+
+
+def is_phase(row):
+    if not is_plain(row):
+        return False
+    setting = row["setting"]
+    return setting["network"] in CATALOGUE and (setting["kind"], setting["graph"]) in (
+        ("decode", True), ("prefill", False))
+
+
+def phase_of(row):
+    setting = row["setting"]
+    figure = "decode_step_ms" if setting["kind"] == "decode" else "prefill_ms"
+    return {
+        "id": "real-step-" + row["name"].replace("/", "-").lower(),
+        "judged_as": "real " + setting["kind"],
+        "phase": setting["kind"],
+        "source": {"type": "own", "ref": "examples/real_step on one H100 80GB HBM3", "path": row["name"]},
+        "model": {"id": CATALOGUE[setting["network"]]},
+        "hardware": {"gpu": "H100-SXM-80GB", "count": 1, "nodes": 1},
+        "software": {"name": "PyTorch", "version": "2.11"},
+        "precision": {"weights": "bf16", "activations": "bf16", "kv_cache": "bf16"},
+        "parallel": {"tp": 1, "pp": 1},
+        "workload": {"isl": setting["length"], "osl": 1, "batch": setting["batch"]},
+        "measured": {figure: round(row["step_ms"]["median"], 4)},
+    }
 
 
 def record_of(row):
@@ -52,7 +87,12 @@ def record_of(row):
 
 
 def main():
-    records = [record_of(row) for row in rows_of(sys.argv[1]) if describes(row)]
+    *options, results = sys.argv[1:]
+    phases = options == ["--phases"]
+    if options and not phases:
+        sys.exit(__doc__)
+    taken, made = (is_phase, phase_of) if phases else (is_step, record_of)
+    records = [made(row) for row in rows_of(results) if taken(row)]
     print("[\n" + ",\n".join(json.dumps(record, separators=(",", ":")) for record in records) + "\n]")
 
 

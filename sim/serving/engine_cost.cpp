@@ -143,17 +143,19 @@ EnginePrice EngineCost::attention(
     const Seconds streamed = memory_time(profile_->memory, bytes_of(query)).time;
     return priced(price_of({streamed, Source::assumed, profile_->memory.spread, "memory stream", false, 0}, binding));
   }
+  if (!word) time->time = time->time / engine_->attention_rate;
   // Tables ask for the same keys again and again, which a large L2 holds; an engine's layers have keys of their own.
   if (word) {
-    constexpr double cold_share = 0.95;  // of the memory's rate: 7.3 of 7.7 TB/s on B200 (vLLM's blog of 2026-04-22)
     const Seconds begun = start ? *start : decode_start(work, sequences);
-    time->time = std::max(time->time, begun + bytes_of(query) / (cold_share * moves_->machine().gpu.memory_bandwidth));
+    time->time =
+        std::max(time->time, begun + bytes_of(query) / (engine_->cache_rate * moves_->machine().gpu.memory_bandwidth));
   }
   return priced(price_of(*time, word ? "attention decode" : "attention", binding));
 }
 
-EnginePrice EngineCost::streamed(Bytes bytes) const {
+EnginePrice EngineCost::streamed(Bytes bytes, int kernels) const {
   auto price = price_of(memory_time(profile_->memory, bytes), "memory stream", Binding::activations);
+  price.time += profile_->memory.t0 * (kernels - 1);
   price.bytes = bytes;
   return price;
 }

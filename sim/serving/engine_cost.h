@@ -52,7 +52,8 @@ class EngineCost {
       std::optional<Seconds> start = {}) const;
   /// Of one word of each sequence, with next to no keys.
   [[nodiscard]] Seconds decode_start(const dataflow::KernelWork& work, double sequences) const;
-  [[nodiscard]] EnginePrice streamed(Bytes bytes) const;
+  /// Of so many kernels together.
+  [[nodiscard]] EnginePrice streamed(Bytes bytes, int kernels) const;
   [[nodiscard]] EnginePrice move(
       const dataflow::Move& move, const dataflow::Group& group, const Routing& routing, bool graph) const;
   [[nodiscard]] EnginePrice send(Bytes bytes, std::int64_t rank_distance) const;

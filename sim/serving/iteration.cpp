@@ -217,7 +217,7 @@ IterationSums IterationForm::packed_sums(const PackedRows& rows, const EngineCos
   sums.sequences = rows.sequences[0] + rows.sequences[1];
   for (const PackedLine& line : lines_) {
     if (!line.runs_for(rows)) continue;
-    if (!graph) sums.launched += line.calls;
+    if (!graph) sums.launched += line.calls * line.kernels();
     if (line.attends()) continue;
     (line.work ? sums.kernels : sums.moves) += line.price(rows, routing(rows), cost, graph).time * line.calls;
   }
@@ -267,7 +267,7 @@ IterationTime IterationForm::time(std::span<const Rows> rows, const EngineCost& 
   };
   for (const PackedLine& line : lines_) {
     if (!line.runs_for(packed)) continue;
-    out.launches += line.calls;
+    out.launches += line.calls * line.kernels();
     if (!line.attends()) {
       add(line, line.shape(packed), line.price(packed, routing(packed), cost, graph));
       continue;

@@ -53,7 +53,7 @@ LinePrice PackedLine::price(const PackedRows& rows, const Routing& routing, cons
   } else if (work->kernel == KernelClass::gemm) {
     static_cast<EnginePrice&>(out) = cost.product(*work, sum(rows, &Shares::rows), routing);
   } else {
-    static_cast<EnginePrice&>(out) = cost.streamed(Bytes(sum(rows, &Shares::bytes)));
+    static_cast<EnginePrice&>(out) = cost.streamed(Bytes(sum(rows, &Shares::bytes)), work->launches);
   }
   return out;
 }

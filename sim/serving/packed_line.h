@@ -44,6 +44,7 @@ struct LinePrice : EnginePrice {
 struct PackedLine {
   std::string label;
   double calls = 0;
+  [[nodiscard]] double kernels() const { return work ? work->launches : 1; }  ///< of one call
   std::optional<dataflow::KernelWork> work;
   dataflow::Move move;             ///< where there is no work
   dataflow::Group group;           ///< of the move

@@ -79,7 +79,8 @@ class RowFit {
       if (same_row(tuning)) tuning.products = products;
     Sums out{products, {}};
     for (const InferenceRecord& record : records_)
-      if (auto made = forecast(record, &engine); made && made->metric != "slope") out.cases.push_back(std::move(*made));
+      if (auto made = forecast(record, {&engine, {}}); made && made->metric != "slope")
+        out.cases.push_back(std::move(*made));
     return out;
   }
   bool same_row(const Engine::Tuning& other) const {

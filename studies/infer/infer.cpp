@@ -34,6 +34,7 @@ Expected<Asked> asked_of(const Arguments& arguments) {
   ServingWishes& w = asked.wishes;
   w.network = arguments.words.at(0);
   w.machine = arguments.value("--machine"), w.engine = arguments.value("--engine");
+  w.profile = arguments.value("--profile");
   w.weights = arguments.value("--weights"), w.cache = arguments.value("--kv");
   w.products = arguments.value("--products");
   w.gpus = number_of(arguments, "--gpus", 0);
@@ -250,6 +251,11 @@ std::span<const Flag> infer_flags() {
   static const std::vector<Flag> flags = {
       {.name = "--machine", .key = "", .value = "ID", .group = hardware, .doc = "machine or file (default dgx-h100)"},
       {.name = "--engine", .key = "", .value = "ID", .group = hardware, .doc = "serving engine (default vllm)"},
+      {.name = "--profile",
+          .key = "",
+          .value = "ID|FILE",
+          .group = hardware,
+          .doc = "laws of kernels (default: the profile of the machine's GPU)"},
       {.name = "--weights",
           .key = "",
           .value = "TYPE",

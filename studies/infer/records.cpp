@@ -68,7 +68,8 @@ struct EngineName {
 };
 constexpr EngineName engine_names[] = {{"vllm (2023, splitwise fork)", "", "vllm-2023"}, {"vllm", "0.8", "vllm-v0"},
     {"vllm", "", "vllm"}, {"tensorrt-llm", "0.10", "tensorrt-llm-2023"}, {"trtllm", "0.10", "tensorrt-llm-2023"},
-    {"tensorrt-llm", "", "tensorrt-llm"}, {"trtllm", "", "tensorrt-llm"}, {"deepspeed-mii", "", "deepspeed-mii"}};
+    {"tensorrt-llm", "", "tensorrt-llm"}, {"trtllm", "", "tensorrt-llm"}, {"deepspeed-mii", "", "deepspeed-mii"},
+    {"pytorch", "", "pytorch"}};
 
 std::vector<int> numbers_of(const std::string& version) {
   std::vector<int> numbers;
@@ -102,13 +103,15 @@ Expected<run::Chosen<Machine>> machine_of(const InferenceRecord& record) {
   return fail("hardware", fmt::format("no GPU '{:.60}'", record.gpu), "stepcast list gpus");
 }
 
-Expected<Serving> serving_of_record(const InferenceRecord& record, const Engine* engine) {
+Expected<Serving> serving_of_record(const InferenceRecord& record, const RecordWishes& wanted) {
+  const Engine* engine = wanted.engine;
   if (engine == nullptr) {
     TRY(engine, engine_of(record));
   }
   TRY(auto machine, machine_of(record));
   TRY(auto network, run::choose_network(record.model, "model"));
   ServingWishes wishes;
+  wishes.profile = wanted.profile;
   wishes.tp = record.tp, wishes.pp = record.pp, wishes.ep = std::max<std::int64_t>(1, record.ep);
   wishes.weights = record.weights, wishes.cache = record.cache.starts_with("fp8") ? "fp8" : record.cache;
   // Not told: engines that are built in fp8 keep such a cache (TensorRT-LLM, examples/quantization).
@@ -250,8 +253,8 @@ Expected<std::vector<InferenceRecord>> read_inference(const std::string& text, c
   return records;
 }
 
-Expected<InferenceCase> forecast(const InferenceRecord& record, const Engine* engine) {
-  TRY(const auto serving, serving_of_record(record, engine));
+Expected<InferenceCase> forecast(const InferenceRecord& record, const RecordWishes& wishes) {
+  TRY(const auto serving, serving_of_record(record, wishes));
   const auto finish = [&](InferenceCase made) -> Expected<InferenceCase> {
     made.id = record.id, made.judged_as = record.judged_as;
     made.engine = serving.engine.id, made.gpu = serving.machine().gpu.id, made.model = serving.network().id;
@@ -286,10 +289,10 @@ Expected<InferenceCase> forecast(const InferenceRecord& record, const Engine* en
       "phase", fmt::format("'{:.40}' is no phase that is forecast", record.phase), "prefill, decode, static_batch");
 }
 
-InferenceJudgement judge(const std::vector<InferenceRecord>& records) {
+InferenceJudgement judge(const std::vector<InferenceRecord>& records, const RecordWishes& wishes) {
   InferenceJudgement out;
   for (const InferenceRecord& record : records) {
-    auto made = forecast(record);
+    auto made = forecast(record, wishes);
     if (made) out.cases.push_back(std::move(*made));
     else out.skipped.push_back({record.id, made.error().what});
   }
@@ -310,23 +313,37 @@ std::string judgement_json(const InferenceJudgement& judgement) {
   return json.dump(2) + "\n";
 }
 
-std::string judgement_text(const InferenceJudgement& judgement) {
+namespace {
+
+std::string cases_text(std::vector<InferenceCase> cases) {
+  std::ranges::stable_sort(cases, std::greater{}, [](const InferenceCase& c) { return std::abs(c.error()); });
+  print::Table table({{"error", print::Align::right}, {"measured", print::Align::right},
+      {"forecast", print::Align::right}, {"in"}, {"record"}});
+  for (const InferenceCase& c : cases)
+    table.add({fmt::format("{:+.1f} %", 100 * c.error()), fmt::format("{:.4g}", c.measured),
+        fmt::format("{:.4g}", c.predicted), c.metric, c.id});
+  return "\n" + table.text("");
+}
+
+}  // namespace
+
+std::string judgement_text(const InferenceJudgement& judgement, bool cases) {
   std::map<std::string, std::vector<const InferenceCase*>> lists;
   for (const InferenceCase& c : judgement.cases)
     lists[(c.judged_as.empty() ? "not judged" : c.judged_as)].push_back(&c);
   print::Table table({{"list"}, {"records", print::Align::right}, {"mean error", print::Align::right},
       {"median", print::Align::right}, {"in 80 %", print::Align::right}});
-  for (const auto& [name, cases] : lists) {
+  for (const auto& [name, listed] : lists) {
     std::vector<double> errors;
     double inside = 0, sum = 0;
-    for (const InferenceCase* c : cases) {
+    for (const InferenceCase* c : listed) {
       errors.push_back(std::abs(c->error()));
       sum += errors.back();
       inside += c->measured >= c->low && c->measured <= c->high ? 1 : 0;
     }
     std::ranges::sort(errors);
-    const auto n = static_cast<double>(cases.size());
-    table.add({name, fmt::format("{}", cases.size()), fmt::format("{:.1f} %", 100 * sum / n),
+    const auto n = static_cast<double>(listed.size());
+    table.add({name, fmt::format("{}", listed.size()), fmt::format("{:.1f} %", 100 * sum / n),
         fmt::format("{:.1f} %", 100 * errors[errors.size() / 2]), fmt::format("{:.0f} %", 100 * inside / n)});
   }
   std::map<std::string, int> why;
@@ -334,7 +351,7 @@ std::string judgement_text(const InferenceJudgement& judgement) {
   std::string text = table.text("");
   if (!why.empty()) text += fmt::format("\nskipped {} records\n", judgement.skipped.size());
   for (const auto& [reason, count] : why) text += fmt::format("  {} {}\n", count, reason);
-  return text;
+  return cases ? text + cases_text(judgement.cases) : text;
 }
 
 }  // namespace stepcast::infer

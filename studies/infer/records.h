@@ -35,9 +35,14 @@ struct InferenceCase {
   double measured_seconds = 0;  ///< what `phase.time` forecasts
   Phase phase;
 };
-/// The forecast of a record; `engine` in place of the row that its name and version ask for. Errors: other phases, and
-/// models, engines and GPUs that nobody describes; a time in which the memory cannot be read.
-Expected<InferenceCase> forecast(const InferenceRecord& record, const Engine* engine = nullptr);
+/// What forecasts of records take that the records do not say.
+struct RecordWishes {
+  const Engine* engine = nullptr;  ///< in place of the row that a record's name and version ask for
+  std::string profile;             ///< with laws of single kernels; "": the default one of each record's GPU
+};
+/// The forecast of a record. Errors: other phases, and models, engines and GPUs that nobody describes; a profile of
+/// another GPU; a time in which the memory cannot be read.
+Expected<InferenceCase> forecast(const InferenceRecord& record, const RecordWishes& wishes = {});
 
 struct InferenceSkip {
   std::string id, why;
@@ -47,9 +52,10 @@ struct InferenceJudgement {
   std::vector<InferenceSkip> skipped;
 };
 /// Records that forecast() refuses are skipped with the reason.
-InferenceJudgement judge(const std::vector<InferenceRecord>& records);
+InferenceJudgement judge(const std::vector<InferenceRecord>& records, const RecordWishes& wishes = {});
 
 std::string judgement_json(const InferenceJudgement& judgement);
-std::string judgement_text(const InferenceJudgement& judgement);
+/// `cases`: a line for each, the worst first.
+std::string judgement_text(const InferenceJudgement& judgement, bool cases = false);
 
 }  // namespace stepcast::infer

@@ -60,6 +60,15 @@ Expected<void> settle_types(const ServingWishes& wishes, Serving& serving) {
   return {};
 }
 
+Expected<Profile> profile_of(const ServingWishes& wishes, const Gpu& gpu) {
+  if (wishes.profile.empty()) return default_kernel_profile(gpu, built_in().profiles);
+  TRY(auto chosen, run::choose_kernel_profile(wishes.profile, "--profile"));
+  if (chosen.row.gpu != gpu.id)
+    return fail("--profile", fmt::format("{} is of {}, and the machine has {}", chosen.row.id, chosen.row.gpu, gpu.id),
+        "a profile of the machine's GPU, or none: its default one");
+  return with_all_precisions(std::move(chosen.row), gpu);
+}
+
 /// Ranks that see the same sequences sum what their experts made, weighted, and not the rows of each expert; those that
 /// see others exchange tokens as the engine does.
 void lay_experts(run::Scenario& scenario, const ServingWishes& wishes, const Engine& engine) {
@@ -182,7 +191,8 @@ Expected<Serving> serving_of(
   const run::Chosen<Machine> where = machine;
   network.row.mtp_layers = 0;  // they guess, and the iteration itself does without them
   TRY(serving.scenario, scenario_of(wishes, std::move(network), std::move(machine), serving.engine));
-  serving.profile = std::make_shared<const Profile>(default_kernel_profile(serving.machine().gpu, built_in().profiles));
+  TRY(auto profile, profile_of(wishes, serving.machine().gpu));
+  serving.profile = std::make_shared<const Profile>(std::move(profile));
   TRY(settle_types(wishes, serving));
   TRY(serving.form, iteration_form(serving));
   if (wishes.draft > 0) {

@@ -17,6 +17,7 @@ namespace stepcast::infer {
 /// As typed, or as a record says it. Empty text: the default.
 struct ServingWishes {
   std::string network, machine, engine;
+  std::string profile;         ///< with laws of single kernels, of the machine's GPU; "": the default one of it
   std::string weights, cache;  ///< number types: "fp8", "bf16"; weights may be narrower than products
   std::string products;        ///< "": the weights' type, or bf16 where nothing multiplies in it
   std::int64_t gpus = 0, tp = 1, pp = 1;

@@ -36,8 +36,13 @@ Expected<std::optional<OutputFile>> open_page(const Arguments& arguments) {
 /// Phases and static batches of serving engines.
 Expected<void> validate_inference(const std::string& text, const Arguments& arguments, Console& console) {
   TRY(const auto records, read_inference(text, arguments.words.front()));
-  const InferenceJudgement judgement = judge(records);
-  console.out << (arguments.has("--json") ? judgement_json(judgement) : judgement_text(judgement));
+  for (const char* flag : {"--html", "--csv", "--hold-out", "--unfitted"})
+    if (arguments.has(flag))
+      return fail(flag, "says nothing of records of inference",
+          "--json, --cases; calibrate engines tells errors with each network left out");
+  const InferenceJudgement judgement = judge(records, {nullptr, arguments.value("--profile")});
+  console.out << (arguments.has("--json") ? judgement_json(judgement)
+                                          : judgement_text(judgement, arguments.has("--cases")));
   return {};
 }
 
@@ -48,6 +53,9 @@ Expected<void> validate_command(const Arguments& arguments, Console& console) {
     TRY(const auto file, calibrate::TimingsFile::open(arguments.words.front()));  // plain or packed
     if (looks_like_inference(file.head())) return validate_inference(file.head(), arguments, console);
   }
+  if (arguments.has("--profile"))
+    return fail("--profile", "measured steps are forecast by the default profile of each GPU",
+        "predict --profile forecasts one of them; records of inference take --profile");
   TRY(const auto runs, runs_of(arguments));
   TRY(auto page, open_page(arguments));
   Validation validation = validate_runs(runs, arguments.has("--unfitted") ? Fits::ignored : Fits::used);

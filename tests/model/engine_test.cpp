@@ -29,7 +29,7 @@ TEST(Engines, TheNearestTuningCounts) {
 }
 
 TEST(Engines, AFileOfOnesOwnSaysWhatIsWrong) {
-  std::string text = write_engine(**find_row(built_in().engines, "vllm", "engine"));
+  std::string text = write_engine(**find_row(built_in().engines, "pytorch", "engine"));
   const auto without = [&](const std::string& part, const std::string& other) {
     std::string changed = text;
     const std::size_t at = changed.find(part);
@@ -38,9 +38,14 @@ TEST(Engines, AFileOfOnesOwnSaysWhatIsWrong) {
     const auto read = read_engine(changed, "own.json");
     return read ? std::string() : to_text(read.error());
   };
-  EXPECT_NE(without("\"cache_share\": 0.9", "\"cache_share\": 1.9").find("cache_share"), std::string::npos);
+  EXPECT_NE(without("\"cache_share\": 1", "\"cache_share\": 1.9").find("cache_share"), std::string::npos);
   EXPECT_NE(without("\"of total\"", "\"of all\"").find("cache_rule"), std::string::npos);
   EXPECT_NE(without("\"captured\"", "\"caught\"").find("captured"), std::string::npos);
+  EXPECT_NE(without("\"cache_rate\": 0.72", "\"cache_rate\": 0").find("cache_rate"), std::string::npos);
+  EXPECT_NE(without("\"attention_rate\": 0.5", "\"attention_rate\": 3").find("attention_rate"), std::string::npos);
+  EXPECT_NE(
+      without("\"function\": \"rope\"", "\"function\": \"rop\"").find("one_by_one/0/function"), std::string::npos);
+  EXPECT_NE(without("\"kernels\": 5", "\"kernels\": 0").find("one_by_one/0/kernels"), std::string::npos);
 }
 
 }  // namespace

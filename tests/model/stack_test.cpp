@@ -84,7 +84,7 @@ constexpr FieldChange field_changes[] = {
     {"narrow_attention", [](Stack& s) { s.narrow_attention = true; }},
     {"narrow_head", [](Stack& s) { s.narrow_head = true; }},
     {"attention_rate", [](Stack& s) { s.attention_rate = 0.5; }},
-    {"eager", [](Stack& s) { s.eager = true; }},
+    {"one_by_one", [](Stack& s) { s.one_by_one = {{"rope", 10, 5}}; }},
     {"ampere_attention", [](Stack& s) { s.ampere_attention = true; }},
     {"launch_gap", [](Stack& s) { s.launch_gap = Seconds(1e-4); }},
     {"data_wait", [](Stack& s) { s.data_wait = Seconds(0.25); }},
@@ -158,8 +158,10 @@ TEST(StackFields, ValuesOutOfRangeAreRefusedByName) {
   const std::pair<const char*, nlohmann::json> wrong[] = {{"calls_per_kernel", -1}, {"calls_per_expert", 101},
       {"calls_per_dispatch", 1001}, {"attention_rate", 0}, {"attention_rate", 2.5}, {"activation_pieces", 0},
       {"gradient_bytes", 0}, {"captured", "steps"}, {"expert_dispatch", "row"}, {"expert_moves", "hidden"},
-      {"dropout", 0.1}, {"eager", 1}, {"parameters", {"products", "memory", "attention", "contention"}},
-      {"parameters", {"product"}}, {"expert_parameters", {"producs"}}, {"until", "2024"}, {"launch_gap", "1 GB"}};
+      {"dropout", 0.1}, {"one_by_one", 1}, {"one_by_one", {{{"function", "rop"}, {"moved", 2}}}},
+      {"one_by_one", {{{"function", "rope"}, {"moved", 0.5}}}},
+      {"parameters", {"products", "memory", "attention", "contention"}}, {"parameters", {"product"}},
+      {"expert_parameters", {"producs"}}, {"until", "2024"}, {"launch_gap", "1 GB"}};
   for (const auto& [key, value] : wrong)
     EXPECT_NE(refusal(key, value).find(std::string("/") + key), std::string::npos)
         << key << ": " << refusal(key, value);

@@ -202,13 +202,16 @@ TEST(StackWork, ANarrowHeadChangesTheHeadOnly) {
   EXPECT_TRUE(only(dense().layer(), "attn.core").keeps_width);
 }
 
+const std::vector<SplitFunction> split_modules = {{"rmsnorm", 8}, {"rope", 5, 4}, {"swiglu", 5.0 / 3, 2}};
+
 TEST(StackWork, EagerModulesPassOverMemoryOperatorByOperator) {
-  const Changes found = changes(dense(), [](Stack& s) { s.eager = true; });
+  const Changes found = changes(dense(), [](Stack& s) { s.one_by_one = split_modules; });
   for (const auto& [label, pairs] : found) {
     const double passes = label.starts_with("norm") ? 8 : label.starts_with("rope") ? 5 : 5.0 / 3;
     for (auto [before, after] : pairs) {
       EXPECT_NEAR(after.bytes / before.bytes, passes, 1e-12) << label;
-      after.bytes = before.bytes;
+      EXPECT_EQ(after.launches, label.starts_with("norm") ? 1 : label.starts_with("rope") ? 4 : 2) << label;
+      after.bytes = before.bytes, after.launches = before.launches;
       EXPECT_EQ(numbers(before), numbers(after)) << label;
     }
   }
@@ -218,7 +221,7 @@ TEST(StackWork, EagerModulesPassOverMemoryOperatorByOperator) {
 TEST(StackWork, EagerLayerNormIsOneKernel) {
   WorkCase c = dense();
   c.spec.norm = Norm::layernorm;
-  for (const auto& [label, pairs] : changes(c, [](Stack& s) { s.eager = true; }))
+  for (const auto& [label, pairs] : changes(c, [](Stack& s) { s.one_by_one = split_modules; }))
     EXPECT_FALSE(label.starts_with("norm")) << label;
 }
 

@@ -352,7 +352,7 @@ TEST(Infer, TuningsAreFitted) {
       r.id = fmt::format("{}-{}", model, batch), r.judged_as = "decode_phase", r.phase = "decode", r.model = model;
       r.gpu = "H100-SXM-80GB", r.engine = "vLLM", r.version = "0.6.0", r.weights = "bf16", r.tp = 8;
       r.prompt = 900, r.output = 200, r.batch = batch, r.measured["decode_step_ms"] = 1;
-      r.measured["decode_step_ms"] = forecast(r, &engine)->predicted;
+      r.measured["decode_step_ms"] = forecast(r, {&engine, {}})->predicted;
       records.push_back(r);
     }
   const auto fits = fit_tunings(records, std::span(&engine, 1));
@@ -420,6 +420,82 @@ TEST(Infer, WhatLawsHaveNotSeenIsAWarningAndWidensTheInterval) {
   EXPECT_NE(json["warnings"][0].get<std::string>().find("beyond the sizes"), std::string::npos);
   // As wide as the engine's own, 0.75 to 1.35, and a bit more.
   EXPECT_GT(json["interval_s"][1].get<double>() / json["interval_s"][0].get<double>(), 1.35 / 0.75);
+}
+
+/// Four more kernels of a rotation cost four more starts, and what is moved as often takes as many times as long.
+TEST(Infer, FunctionsThatRunOperationByOperationAreSeveralKernels) {
+  ServingWishes wishes;
+  const auto rotation = [&](std::vector<SplitFunction> split) {
+    Engine engine = **find_row(built_in().engines, "pytorch", "engine");
+    engine.one_by_one = std::move(split);
+    const Serving s = *serving_of(
+        wishes, *run::choose_network("llama3-8b", "network"), *run::choose_machine("dgx-h100", "machine"), engine);
+    const sim::IterationTime read = iterate(s, {1, 4096, 0});
+    const sim::IterationPart* part = part_of(read, "rope");
+    return std::tuple{part->time, part->calls, read.launches, s.profile->memory.t0, find_tuning(engine, "hopper", "")};
+  };
+  const double slower = (**find_row(built_in().engines, "pytorch", "engine")).tunings.back().kernels;
+  const auto [one, calls, launches, start, row] = rotation({});
+  const auto [five, same_calls, more, same_start, same_row] = rotation({{"rope", 1, 5}});
+  EXPECT_EQ(calls, same_calls);
+  EXPECT_NEAR((five - one) / (start * (4 * calls * slower)), 1, 1e-9);
+  EXPECT_EQ(more - launches, 4 * calls);
+  const auto thrice = std::get<0>(rotation({{"rope", 3, 1}}));
+  const Seconds starts = start * (calls * slower);
+  EXPECT_NEAR((thrice - starts) / (one - starts), 3, 0.05);
+}
+
+TEST(Infer, OlderAttentionIsAsMuchSlowerAsItsEngineSays) {
+  const auto attention = [](const auto& change, const sim::Rows& rows) {
+    Engine engine = **find_row(built_in().engines, "vllm", "engine");
+    change(engine);
+    const Serving s = *serving_of(
+        {}, *run::choose_network("llama3-8b", "network"), *run::choose_machine("dgx-h100", "machine"), engine);
+    return part_of(iterate(s, rows), "attn.core")->time;
+  };
+  const auto same = [](Engine&) {};
+  const sim::Rows prompt{1, 4096, 0}, words{64, 1, 4096};
+  EXPECT_NEAR(attention([](Engine& e) { e.attention_rate = 0.5; }, prompt) / attention(same, prompt), 2, 1e-9);
+  EXPECT_EQ(attention([](Engine& e) { e.attention_rate = 0.5; }, words), attention(same, words));
+  EXPECT_GT(attention([](Engine& e) { e.cache_rate = 0.4; }, words) / attention(same, words), 1.5);
+  EXPECT_EQ(attention([](Engine& e) { e.cache_rate = 0.4; }, prompt), attention(same, prompt));
+}
+
+TEST(Infer, AProfileOfOnesOwnGivesTheLaws) {
+  const std::string line = "infer llama3-8b --machine dgx-h100 --engine pytorch --context 4096 --batch 16 --json";
+  const auto time = [&](const std::string& more) {
+    const auto ran = run_line(line + more);
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    return nlohmann::json::parse(ran.out).at("time_s").get<double>();
+  };
+  EXPECT_EQ(time(" --profile h100-sxm"), time(""));
+  EXPECT_NE(time(" --profile measured-h100-sxm"), time(""));
+  EXPECT_THAT(run_line(line + " --profile measured-h200-sxm").err,
+      AllOf(HasSubstr("--profile"), HasSubstr("measured-h200-sxm is of h200-sxm, and the machine has h100-sxm")));
+  EXPECT_THAT(run_line(line + " --profile nobodys").err, HasSubstr("--profile"));
+}
+
+TEST(Infer, PhasesOfPlainPyTorchAreForecastByALawOfEitherProfile) {
+  std::string line = record;
+  std::erase(line, '\n');
+  const auto put = [&line](const std::string& part, const std::string& other) {
+    line.replace(line.find(part), part.size(), other);
+  };
+  put("meta-llama/Llama-2-70b-hf", "llama3-8b"), put("\"vLLM\"", "\"PyTorch\""), put("\"tp\": 8", "\"tp\": 1");
+  const std::string path = testing_program::own_path("phases.jsonl");
+  std::ofstream(path) << line << "\n";
+  const auto predicted = [&](const std::string& more) {
+    const auto ran = run_line("validate " + path + " --json" + more);
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    const auto made = nlohmann::json::parse(ran.out).at("cases").at(0);
+    EXPECT_EQ(made.at("engine"), "pytorch");
+    return made.at("predicted").get<double>();
+  };
+  EXPECT_NE(predicted(""), predicted(" --profile measured-h100-sxm"));
+  EXPECT_THAT(run_line("validate " + path + " --cases").out, AllOf(HasSubstr("decode_step_ms"), HasSubstr(" %")));
+  for (const char* flag : {"--unfitted", "--hold-out", "--csv"})
+    EXPECT_THAT(run_line("validate " + path + " " + flag).err, HasSubstr("says nothing of records of inference"));
+  EXPECT_THAT(run_line("validate --profile measured-h100-sxm").err, HasSubstr("default profile of each GPU"));
 }
 
 }  // namespace
