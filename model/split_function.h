@@ -10,13 +10,15 @@
 namespace stepcast {
 
 struct SplitFunction {
-  std::string function;      ///< "rmsnorm", "rope", "swiglu", ...
-  double moved = 1;          ///< bytes over those of reading its input and writing its output once in bf16
-  std::int64_t kernels = 1;  ///< that it takes
+  std::string function;  ///< of model/network/operator.h: "rmsnorm", "rope", "swiglu", ...
+  /// its time over that of one kernel that reads what the function reads and writes what it writes; the bytes that a
+  /// forecast shows are as many
+  double passes = 1;
+  std::int64_t kernels = 0;  ///< of one operator; 0: not told, it is launched as one with its group
   friend bool operator==(const SplitFunction&, const SplitFunction&) = default;
 };
 
-/// The list "one_by_one" of a row; absent: none.
+/// The list "one_by_one" of a row; absent: none. A function stands there once.
 void read_split_functions(JsonObject& file, std::vector<SplitFunction>& functions);
 void write_split_functions(RowWriter& json, const std::vector<SplitFunction>& functions);
 

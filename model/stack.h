@@ -114,6 +114,8 @@ struct Stack {
   std::vector<std::string> tuned_like;
 };
 
+/// Whether a compiler joins the functions that would else run operation by operation.
+inline bool compiled(const Stack& stack) { return stack.one_by_one.empty(); }
 /// The stack that fits of this one's steps are filed under.
 const std::string& fit_name(const Stack& stack);
 /// Accumulator type of weight gradients under a plan's precision.

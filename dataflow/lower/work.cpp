@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <tuple>
 
 #include <fmt/format.h>
 
@@ -280,15 +279,18 @@ double sorting_bytes(const FuseContext& c, const PlacedItem& item) {
   return 2 * rows * (c.narrow_bytes > 0 ? 2 : 1);
 }
 
-/// The most that one of the members moves and launches where the software runs it operation by operation.
+/// What the members come to where the software runs them operation by operation: the most passes of one, the kernels
+/// of all.
 SplitFunction split_of(const FuseContext& c, const std::vector<const PlacedItem*>& members) {
-  SplitFunction most;
-  for (const PlacedItem* item : members)
-    for (const SplitFunction& split : c.stack.one_by_one)
-      if (split.function == c.block.operators[item->op].function &&
-          std::tie(split.moved, split.kernels) > std::tie(most.moved, most.kernels))
-        most = split;
-  return most;
+  SplitFunction all;
+  for (const PlacedItem* item : members) {
+    const auto split =
+        std::ranges::find(c.stack.one_by_one, c.block.operators[item->op].function, &SplitFunction::function);
+    if (split == c.stack.one_by_one.end()) continue;
+    all.passes = std::max(all.passes, split->passes);
+    all.kernels += split->kernels;
+  }
+  return all;
 }
 
 /// Addition and bias hand their gradient on unchanged; only a bias's own gradient is summed.
@@ -343,8 +345,8 @@ bool add_pointwise(const FuseContext& c, const std::vector<const PlacedItem*>& m
   KernelWork work = blank(c, *members.front());
   work.kernel = KernelClass::pointwise;
   for (const PlacedItem* item : members) bytes += sorting_bytes(c, *item);
-  work.bytes = Bytes(bytes * split.moved);
-  work.launches = static_cast<int>(split.kernels);
+  work.bytes = Bytes(bytes * split.passes);
+  work.launches = static_cast<int>(std::max<std::int64_t>(1, split.kernels));
   if (eager_bias(c, c.block.operators[members.front()->op])) {
     constexpr double forward = 28.0 / 4, backward = 36.0 / 2;
     work.bytes = work.bytes * (members.front()->kind == PlacedKind::gradient ? backward : forward);

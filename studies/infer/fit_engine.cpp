@@ -79,7 +79,7 @@ class RowFit {
       if (same_row(tuning)) tuning.products = products;
     Sums out{products, {}};
     for (const InferenceRecord& record : records_)
-      if (auto made = forecast(record, {&engine, {}}); made && made->metric != "slope")
+      if (auto made = forecast(record, {&engine}); made && made->metric != "slope")
         out.cases.push_back(std::move(*made));
     return out;
   }

@@ -148,8 +148,9 @@ std::vector<std::string> warnings_of(const sim::IterationTime& iteration) {
 std::string json_of(const Serving& serving, const Asked& asked, const Phase& phase, const Capacity& room) {
   JsonWriter json;
   json.open();
-  json.fields("network", serving.network().id, "machine", serving.machine().id, "engine", serving.engine.id, "phase",
-      asked.phase, "gpus", static_cast<double>(serving.scenario.plan.gpus), "batch", static_cast<double>(asked.batch));
+  json.fields("network", serving.network().id, "machine", serving.machine().id, "engine", serving.engine.id, "profile",
+      serving.profile->id, "phase", asked.phase, "gpus", static_cast<double>(serving.scenario.plan.gpus), "batch",
+      static_cast<double>(asked.batch));
   json.base_field("time_s", phase.time);
   json.field("interval_s",
       std::vector<double>{(phase.time * phase.spread.p10).value(), (phase.time * phase.spread.p90).value()});
@@ -250,7 +251,7 @@ std::span<const Flag> infer_flags() {
   };
   static const std::vector<Flag> flags = {
       {.name = "--machine", .key = "", .value = "ID", .group = hardware, .doc = "machine or file (default dgx-h100)"},
-      {.name = "--engine", .key = "", .value = "ID", .group = hardware, .doc = "serving engine (default vllm)"},
+      {.name = "--engine", .key = "", .value = "ID", .group = hardware, .doc = "serving engine or file (default vllm)"},
       {.name = "--profile",
           .key = "",
           .value = "ID|FILE",

@@ -111,13 +111,12 @@ Expected<Serving> serving_of_record(const InferenceRecord& record, const RecordW
   TRY(auto machine, machine_of(record));
   TRY(auto network, run::choose_network(record.model, "model"));
   ServingWishes wishes;
-  wishes.profile = wanted.profile;
   wishes.tp = record.tp, wishes.pp = record.pp, wishes.ep = std::max<std::int64_t>(1, record.ep);
   wishes.weights = record.weights, wishes.cache = record.cache.starts_with("fp8") ? "fp8" : record.cache;
   // Not told: engines that are built in fp8 keep such a cache (TensorRT-LLM, examples/quantization).
   if (wishes.cache.empty() && record.weights == "fp8") wishes.cache = "fp8";
   if (record.nodes > 1) return fail("hardware", "an engine on several nodes", "one node");
-  return serving_of(wishes, std::move(network), std::move(machine), *engine);
+  return serving_of(wishes, std::move(network), std::move(machine), *engine, wanted.profile);
 }
 
 /// Networks that were trained on so few positions end there; of others the catalogue's length is not what their files

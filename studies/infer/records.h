@@ -37,8 +37,8 @@ struct InferenceCase {
 };
 /// What forecasts of records take that the records do not say.
 struct RecordWishes {
-  const Engine* engine = nullptr;  ///< in place of the row that a record's name and version ask for
-  std::string profile;             ///< with laws of single kernels; "": the default one of each record's GPU
+  const Engine* engine = nullptr;    ///< in place of the row that a record's name and version ask for
+  const Profile* profile = nullptr;  ///< with laws of single kernels; nullptr: the default one of each record's GPU
 };
 /// The forecast of a record. Errors: other phases, and models, engines and GPUs that nobody describes; a profile of
 /// another GPU; a time in which the memory cannot be read.

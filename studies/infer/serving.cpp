@@ -1,6 +1,7 @@
 #include "studies/infer/serving.h"
 
 #include <algorithm>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -60,13 +61,12 @@ Expected<void> settle_types(const ServingWishes& wishes, Serving& serving) {
   return {};
 }
 
-Expected<Profile> profile_of(const ServingWishes& wishes, const Gpu& gpu) {
-  if (wishes.profile.empty()) return default_kernel_profile(gpu, built_in().profiles);
-  TRY(auto chosen, run::choose_kernel_profile(wishes.profile, "--profile"));
-  if (chosen.row.gpu != gpu.id)
-    return fail("--profile", fmt::format("{} is of {}, and the machine has {}", chosen.row.id, chosen.row.gpu, gpu.id),
+Expected<Profile> profile_of(const Profile* own, const Gpu& gpu) {
+  if (own == nullptr) return default_kernel_profile(gpu, built_in().profiles);
+  if (own->gpu != gpu.id)
+    return fail("--profile", fmt::format("{} is of {}, and the machine has {}", own->id, own->gpu, gpu.id),
         "a profile of the machine's GPU, or none: its default one");
-  return with_all_precisions(std::move(chosen.row), gpu);
+  return with_all_precisions(*own, gpu);
 }
 
 /// Ranks that see the same sequences sum what their experts made, weighted, and not the rows of each expert; those that
@@ -175,8 +175,8 @@ run::Chosen<NetworkSpec> drafter_of(run::Chosen<NetworkSpec> network) {
 
 }  // namespace
 
-Expected<Serving> serving_of(
-    const ServingWishes& wishes, run::Chosen<NetworkSpec> network, run::Chosen<Machine> machine, const Engine& engine) {
+Expected<Serving> serving_of(const ServingWishes& wishes, run::Chosen<NetworkSpec> network,
+    run::Chosen<Machine> machine, const Engine& engine, const Profile* profile) {
   if (const std::int64_t split = wishes.tp * wishes.pp * wishes.attention_dp; wishes.gpus != 0 && wishes.gpus != split)
     return fail("--gpus", fmt::format("{} GPUs for a split over {}", wishes.gpus, split),
         "--tp x --pp x --dp-attention; replicas of an engine do not speak to each other");
@@ -191,8 +191,8 @@ Expected<Serving> serving_of(
   const run::Chosen<Machine> where = machine;
   network.row.mtp_layers = 0;  // they guess, and the iteration itself does without them
   TRY(serving.scenario, scenario_of(wishes, std::move(network), std::move(machine), serving.engine));
-  TRY(auto profile, profile_of(wishes, serving.machine().gpu));
-  serving.profile = std::make_shared<const Profile>(std::move(profile));
+  TRY(auto laws, profile_of(profile, serving.machine().gpu));
+  serving.profile = std::make_shared<const Profile>(std::move(laws));
   TRY(settle_types(wishes, serving));
   TRY(serving.form, iteration_form(serving));
   if (wishes.draft > 0) {
@@ -200,7 +200,7 @@ Expected<Serving> serving_of(
       return fail("--draft", "guessing before an iteration on several stages", "--pp 1, or no --draft");
     ServingWishes small = wishes;
     small.draft = 0;
-    TRY(auto drafter, serving_of(small, drafter_of(whole), where, engine));
+    TRY(auto drafter, serving_of(small, drafter_of(whole), where, engine, profile));
     serving.draft = wishes.draft;
     serving.drafter = std::make_shared<const Serving>(std::move(drafter));
   }
@@ -215,7 +215,12 @@ Expected<Serving> serving_of(const ServingWishes& wishes) {
   if (const std::int64_t others = settled.pp * settled.attention_dp;
       settled.gpus > 0 && settled.tp == 1 && settled.gpus % others == 0)
     settled.tp = settled.gpus / others;
-  TRY(auto serving, serving_of(settled, std::move(network), std::move(machine), engine.row));
+  std::optional<run::Chosen<Profile>> profile;
+  if (!wishes.profile.empty()) {
+    TRY(profile, run::choose_kernel_profile(wishes.profile, "--profile"));
+  }
+  const Profile* laws = profile ? &profile->row : nullptr;
+  TRY(auto serving, serving_of(settled, std::move(network), std::move(machine), engine.row, laws));
   if (wishes.machine.empty()) serving.assumptions.emplace_back("--machine dgx-h100");
   if (wishes.engine.empty()) serving.assumptions.emplace_back("--engine vllm");
   return serving;

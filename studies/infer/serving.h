@@ -17,7 +17,7 @@ namespace stepcast::infer {
 /// As typed, or as a record says it. Empty text: the default.
 struct ServingWishes {
   std::string network, machine, engine;
-  std::string profile;         ///< with laws of single kernels, of the machine's GPU; "": the default one of it
+  std::string profile;         ///< with laws of single kernels; "": the default one of the machine's GPU
   std::string weights, cache;  ///< number types: "fp8", "bf16"; weights may be narrower than products
   std::string products;        ///< "": the weights' type, or bf16 where nothing multiplies in it
   std::int64_t gpus = 0, tp = 1, pp = 1;
@@ -51,9 +51,10 @@ struct Serving {
 /// Errors: names that nobody knows, splits that do not divide, number types that the GPU lacks, networks that no
 /// iteration can be made of yet.
 Expected<Serving> serving_of(const ServingWishes& wishes);
-/// The same with nouns at hand: records.
-Expected<Serving> serving_of(
-    const ServingWishes& wishes, run::Chosen<NetworkSpec> network, run::Chosen<Machine> machine, const Engine& engine);
+/// The same with nouns at hand: records. `profile`: nullptr is the default one of the machine's GPU; another GPU's is
+/// an error.
+Expected<Serving> serving_of(const ServingWishes& wishes, run::Chosen<NetworkSpec> network,
+    run::Chosen<Machine> machine, const Engine& engine, const Profile* profile = nullptr);
 
 /// The form of its iterations, made anew: serving_of() does so once.
 Expected<std::shared_ptr<const sim::IterationForm>> iteration_form(const Serving& serving);

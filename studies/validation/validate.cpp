@@ -36,11 +36,18 @@ Expected<std::optional<OutputFile>> open_page(const Arguments& arguments) {
 /// Phases and static batches of serving engines.
 Expected<void> validate_inference(const std::string& text, const Arguments& arguments, Console& console) {
   TRY(const auto records, read_inference(text, arguments.words.front()));
-  for (const char* flag : {"--html", "--csv", "--hold-out", "--unfitted"})
+  for (const char* flag : {"--html", "--csv", "--hold-out", "--unfitted", "--force"})
     if (arguments.has(flag))
       return fail(flag, "says nothing of records of inference",
           "--json, --cases; calibrate engines tells errors with each network left out");
-  const InferenceJudgement judgement = judge(records, {nullptr, arguments.value("--profile")});
+  std::optional<run::Chosen<Profile>> profile;
+  if (arguments.has("--profile")) {
+    TRY(profile, run::choose_kernel_profile(arguments.value("--profile"), "--profile"));
+  }
+  const InferenceJudgement judgement = judge(records, {nullptr, profile ? &profile->row : nullptr});
+  if (profile && judgement.cases.empty() && !judgement.skipped.empty())
+    return fail("--profile", fmt::format("no record is forecast: {}", judgement.skipped.front().why),
+        "a profile of the records' GPU");
   console.out << (arguments.has("--json") ? judgement_json(judgement)
                                           : judgement_text(judgement, arguments.has("--cases")));
   return {};

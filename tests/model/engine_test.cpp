@@ -45,6 +45,8 @@ TEST(Engines, AFileOfOnesOwnSaysWhatIsWrong) {
   EXPECT_NE(without("\"attention_rate\": 0.5", "\"attention_rate\": 3").find("attention_rate"), std::string::npos);
   EXPECT_NE(
       without("\"function\": \"rope\"", "\"function\": \"rop\"").find("one_by_one/0/function"), std::string::npos);
+  EXPECT_NE(
+      without("\"function\": \"geglu\"", "\"function\": \"rope\"").find("rope is listed twice"), std::string::npos);
   EXPECT_NE(without("\"kernels\": 5", "\"kernels\": 0").find("one_by_one/0/kernels"), std::string::npos);
 }
 

@@ -158,8 +158,8 @@ TEST(StackFields, ValuesOutOfRangeAreRefusedByName) {
   const std::pair<const char*, nlohmann::json> wrong[] = {{"calls_per_kernel", -1}, {"calls_per_expert", 101},
       {"calls_per_dispatch", 1001}, {"attention_rate", 0}, {"attention_rate", 2.5}, {"activation_pieces", 0},
       {"gradient_bytes", 0}, {"captured", "steps"}, {"expert_dispatch", "row"}, {"expert_moves", "hidden"},
-      {"dropout", 0.1}, {"one_by_one", 1}, {"one_by_one", {{{"function", "rop"}, {"moved", 2}}}},
-      {"one_by_one", {{{"function", "rope"}, {"moved", 0.5}}}},
+      {"dropout", 0.1}, {"one_by_one", 1}, {"one_by_one", {{{"function", "rop"}, {"passes", 2}}}},
+      {"one_by_one", {{{"function", "rope"}, {"passes", 0.5}}}},
       {"parameters", {"products", "memory", "attention", "contention"}}, {"parameters", {"product"}},
       {"expert_parameters", {"producs"}}, {"until", "2024"}, {"launch_gap", "1 GB"}};
   for (const auto& [key, value] : wrong)

@@ -24,7 +24,7 @@ std::vector<std::string> page_lines(const std::string& path) {
   return lines;
 }
 
-bool in_the_tree(const std::string& word) { return word.starts_with("examples/"); }
+bool in_the_tree(const std::string& word) { return word.starts_with("examples/") || word.starts_with("docs/"); }
 
 /// "$ ./stepcast WORDS" or, for an excerpt, "$ ./stepcast WORDS | head -LINES".
 struct ShownCommand {

@@ -102,7 +102,7 @@ std::vector<TitanSetting> titan_parallelism(const EmitPlan& plan) {
           "always: weights are gathered anew for backward (zero 3); never: they are kept from forward on (zero 2)"},
       {"parallelism", "tensor_parallel_degree", std::to_string(split.tp), "with sequence parallelism"},
       {"parallelism", "enable_async_tensor_parallel",
-          true_false(stack.activation_moves == Manners::overlapped && stack.one_by_one.empty())},
+          true_false(stack.activation_moves == Manners::overlapped && compiled(stack))},
       {"parallelism", "context_parallel_degree", std::to_string(split.cp)},
       // torch's names: all-gather of keys and values, or their exchange in steps.
       {"parallelism", "context_parallel_rotate_method",
@@ -131,7 +131,7 @@ std::vector<TitanSetting> titan_compute(const EmitPlan& plan) {
   return {
       {"activation_checkpoint", "mode", recompute.mode},
       {"activation_checkpoint", "selective_ac_option", recompute.option, "a number n: every n-th layer whole"},
-      {"compile", "enable", true_false(plan.scenario->stack.row.one_by_one.empty())},
+      {"compile", "enable", true_false(compiled(plan.scenario->stack.row))},
       {"quantize.linear.float8", "recipe_name", text_if(fp8, "\"rowwise\"")},
       {"quantize.linear.float8", "filter_fqns", text_if(fp8, "{}", left_out), "these stay as they are"},
       {"quantize.grouped_mm.float8", "fqns", text_if(fp8 && experts, "[\"experts\"]")},

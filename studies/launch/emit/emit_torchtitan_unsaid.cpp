@@ -145,7 +145,7 @@ void add_titan_way_gaps(std::vector<std::string>& unsaid, const EmitPlan& plan) 
               "etp {} beside tp {} and ep {}; it takes tp, or 1 where ep splits the experts", split.etp, split.tp,
               split.ep),
           text_if(waits, "data-parallel moves that wait; it runs them beside compute"),
-          text_if(!waits && stack.activation_moves == Manners::overlapped && !stack.one_by_one.empty(),
+          text_if(!waits && stack.activation_moves == Manners::overlapped && !compiled(stack),
               "tensor-parallel moves beside compute; it does that only in compiled layers")});
 }
 
