@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { readdirSync, rmSync } from "node:fs";
 import { before, describe, test } from "node:test";
-import { assertFitsAcross, hiddenAcross, onPhone, open, pathOf, screenshot, stepcast, write } from "./harness.mjs";
+import { assertFitsAcross, frames, hiddenAcross, onPhone, open, pathOf, screenshot, stepcast, write } from "./harness.mjs";
 
 const LLAMA = "llama3-70b --machine dgx-h100 --gpus 512 --tp 8 --pp 4 --global-batch 128";
 const MIXTURE = "mixtral-8x7b --machine dgx-h100 --gpus 64 --pp 2 --ep 8 --chunks 8 --global-batch 256";
@@ -20,6 +20,7 @@ before(() => {
 
 async function assertNothingHidden(page, name) {
   await page.waitForLoadState("networkidle");
+  await frames(page);  // canvases have no picture before the first
   assert.deepEqual(await hiddenAcross(page), []);
   await assertFitsAcross(page);
   await screenshot(page, "phone_" + name.replace("/", "_").replace(".html", ""));
