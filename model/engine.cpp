@@ -40,6 +40,7 @@ constexpr auto tuning_members = [](auto& file, auto& tuning) {
   file.read("kernels", tuning.kernels, NumberRange{0.1, 20});
   file.unless(1.0, "products", tuning.products, NumberRange{0.1, 100});
   file.rare("keys_read_again", tuning.keys_read_again, NumberRange{0, 1});
+  file.unless(1.0, "beyond_profiled", tuning.beyond_profiled, NumberRange{0.1, 20});
   file.read("host_per_launch", tuning.host_per_launch, Zero::allowed);
   file.read("host_per_iteration", tuning.host_per_iteration, Zero::allowed);
   file.read("host_per_sequence", tuning.host_per_sequence, Zero::allowed);
@@ -56,7 +57,8 @@ constexpr auto read_tunings = [](JsonObject& file, std::vector<Engine::Tuning>& 
         fmt::format("at most {}: more would fit what iterations do not show", most_fitted));
     for (const std::string& name : tuning.fitted)
       row.require(find_figure(name) != nullptr, "fitted", fmt::format("no figure '{:.40}' of a tuning", name),
-          "kernels, products, keys_read_again, host_per_launch, host_per_iteration, host_per_sequence");
+          "kernels, products, keys_read_again, beyond_profiled, host_per_launch, host_per_iteration, "
+          "host_per_sequence");
   }
   const bool others =
       std::ranges::any_of(tunings, [](const auto& row) { return row.architecture.empty() && row.products_in.empty(); });
@@ -83,6 +85,7 @@ constexpr auto engine_members = [](auto& file, auto& engine) {
   file.rare("splits_keys_below", engine.splits_keys_below, NumberRange{0, 1e9});
   file.optional("host_beside", engine.host_beside);
   file.read("most_positions", engine.most_positions, positions);
+  file.optional("profiled_positions", engine.profiled_positions, IntegerRange{0, 1'000'000});
   file.optional_choice("exchange", engine.exchange, exchange_names);
   file.rare("same_experts", engine.same_experts);
   file.optional("ends_at_positions", engine.ends_at_positions);
@@ -113,6 +116,7 @@ std::span<const TuningFigure> tuning_figures() {
   static constexpr TuningFigure rows[] = {figure_row<&Tuning::kernels>("kernels", 0.4, 4),
       figure_row<&Tuning::products>("products", 0.5, 20),
       figure_row<&Tuning::keys_read_again>("keys_read_again", 1e-3, 1),
+      figure_row<&Tuning::beyond_profiled>("beyond_profiled", 0.9, 5),
       figure_row<&Tuning::host_per_launch>("host_per_launch", 1e-7, 1e-4),
       figure_row<&Tuning::host_per_iteration>("host_per_iteration", 1e-6, 5e-2),
       figure_row<&Tuning::host_per_sequence>("host_per_sequence", 1e-7, 1e-3)};

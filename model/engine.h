@@ -49,7 +49,8 @@ struct Engine {
     double products = 1;  ///< of products, the time of their FLOPs over the law's, beside that
     /// of the keys that kernels of 2023 and 2024 read for each query head by itself, the share that no cache holds
     double keys_read_again = 0;
-    Seconds host_per_launch;  ///< of what is not captured
+    double beyond_profiled = 1;  ///< time on the GPU of iterations of more than `profiled_positions`, over the laws'
+    Seconds host_per_launch;     ///< of what is not captured
     Seconds host_per_iteration, host_per_sequence;
     std::vector<std::string> fitted;  ///< names of the figures above that were: at most three
     Spread spread{0.6, 1.7};  ///< measured over forecast iterations, 10th and 90th percentile, each network left out
@@ -60,6 +61,10 @@ struct Engine {
   double splits_keys_below = 0;
   bool host_beside = false;            ///< the host prepares the next iteration while the GPU works
   std::int64_t most_positions = 8192;  ///< that one iteration takes of prompts
+  /// of the longest iteration that it tried before it gave the cache the rest of the memory; 0: none is longer.
+  /// Measured prompts of vLLM of 2023 take a leap there (Patel et al. 2024, arXiv 2311.18677, section IV, insight III:
+  /// beyond 2,048 positions the throughput of prompts falls); why is not known.
+  std::int64_t profiled_positions = 0;
   ExpertExchange exchange = ExpertExchange::gather;
   /// every token takes the same experts, as with made-up weights: its static batches of 16 sequences of Mixtral take as
   /// long as those of one

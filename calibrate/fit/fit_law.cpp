@@ -168,10 +168,6 @@ struct AttentionParameter {
   void (*set)(AttentionLaw& law, double value);
 };
 
-bool goes_back(const AttentionQuery& a) {
-  return a.pass == AttentionPass::backward || a.pass == AttentionPass::forward_and_backward;
-}
-
 /// Which kinds of shapes there are: a term needs some of both sides.
 struct AttentionKinds {
   bool masks = false, heads = false, backward = false;
@@ -184,7 +180,7 @@ AttentionKinds kinds_of(const Samples<AttentionQuery>& samples) {
   };
   using A = const AttentionQuery&;
   AttentionKinds kinds;
-  kinds.backward = count(goes_back) > 0;
+  kinds.backward = count([](A a) { return makes_gradients(a.pass); }) > 0;
   kinds.masks = count([](A a) { return a.causal; }) >= few && count([](A a) { return !a.causal; }) >= few;
   kinds.heads = count([](A a) { return a.head_dim <= small_head; }) >= few &&
                 count([](A a) { return a.head_dim >= usual_head; }) >= few;

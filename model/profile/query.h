@@ -36,6 +36,9 @@ Bytes cast_bytes_of(const GemmQuery& gemm);
 
 /// context: whole sequences at once, as in training and prefill. decode: one query per sequence against its cache.
 enum class AttentionPass : std::uint8_t { forward, backward, forward_and_backward, decode };
+constexpr bool makes_gradients(AttentionPass pass) {
+  return pass == AttentionPass::backward || pass == AttentionPass::forward_and_backward;
+}
 
 /// Fused attention. `queries` and `keys` are positions of one sequence.
 struct AttentionQuery {

@@ -98,14 +98,23 @@ bool same_kernel(const PackedLine& a, const PackedLine& b) {
 
 Source weaker(Source a, Source b) { return std::max(a, b); }
 
+/// Over the laws', of kernels and moves alike.
+double longer(const IterationSums& sums, const Engine& engine, const Engine::Tuning& tuning) {
+  const bool beyond = engine.profiled_positions > 0 && sums.positions > static_cast<double>(engine.profiled_positions);
+  return beyond ? tuning.beyond_profiled : 1;
+}
+
 }  // namespace
 
-Seconds kernel_time(const IterationSums& sums, const Engine::Tuning& tuning) {
-  return (sums.kernels + sums.rereads * tuning.keys_read_again) * tuning.kernels;
+GpuTime gpu_time(const IterationSums& sums, const Engine& engine, const Engine::Tuning& tuning) {
+  const double slower = longer(sums, engine, tuning);
+  const Seconds kernels = (sums.kernels + sums.rereads * tuning.keys_read_again) * tuning.kernels;
+  return {kernels * slower, sums.moves * slower};
 }
 
 Seconds elapsed(const IterationSums& sums, const Engine& engine, const Engine::Tuning& tuning) {
-  const Seconds busy = std::max(kernel_time(sums, tuning) + sums.moves, tuning.host_per_launch * sums.launched);
+  const GpuTime gpu = gpu_time(sums, engine, tuning);
+  const Seconds busy = std::max(gpu.kernels + gpu.moves, tuning.host_per_launch * sums.launched);
   const Seconds before = tuning.host_per_iteration + tuning.host_per_sequence * sums.sequences;
   return engine.host_beside ? std::max(busy, before) : busy + before;
 }
@@ -215,6 +224,7 @@ Routing IterationForm::routing(const PackedRows& rows) const {
 IterationSums IterationForm::packed_sums(const PackedRows& rows, const EngineCost& cost, bool graph) const {
   IterationSums sums;
   sums.sequences = rows.sequences[0] + rows.sequences[1];
+  sums.positions = rows.positions[0] + rows.positions[1];
   for (const PackedLine& line : lines_) {
     if (!line.runs_for(rows)) continue;
     if (!graph) sums.launched += line.calls * line.kernels();
@@ -251,6 +261,7 @@ IterationTime IterationForm::time(std::span<const Rows> rows, const EngineCost& 
   out.sums = packed_sums(packed, cost, graph);
   add_attention(out.sums, rows, cost);
   const Engine::Tuning& tuning = cost.tuning();
+  const double beyond = longer(out.sums, cost.engine(), tuning);
   const auto add = [&](const PackedLine& line, std::string shape, const LinePrice& price) {
     const auto same = std::ranges::find_if(out.parts, [&](const IterationPart& part) {
       return part.label == line.label && part.shape == shape && part.is_move != line.work.has_value();
@@ -259,7 +270,7 @@ IterationTime IterationForm::time(std::span<const Rows> rows, const EngineCost& 
     IterationPart& part = first ? out.parts.emplace_back() : *same;
     if (first) part.source = price.source, part.binding = price.binding;
     part.label = line.label, part.shape = std::move(shape), part.is_move = !line.work;
-    const double slower = line.work ? tuning.kernels * (1 + tuning.keys_read_again * price.rereads) : 1;
+    const double slower = beyond * (line.work ? tuning.kernels * (1 + tuning.keys_read_again * price.rereads) : 1);
     part.calls += line.calls, part.time += price.time * (line.calls * slower), part.bytes += price.bytes * line.calls;
     part.flops += price.flops * line.calls;
     part.source = weaker(part.source, price.source);
@@ -275,16 +286,17 @@ IterationTime IterationForm::time(std::span<const Rows> rows, const EngineCost& 
     for (const Rows& row : rows)
       if (serves(line, kind_of(row))) add(line, line.shape(row), line.price(row, cost));
   }
-  out.kernels = kernel_time(out.sums, tuning);
-  out.moves = out.sums.moves;
+  const GpuTime gpu = gpu_time(out.sums, cost.engine(), tuning);
+  out.kernels = gpu.kernels, out.moves = gpu.moves;
   out.time = elapsed(out.sums, cost.engine(), tuning);
   out.host = out.time - out.kernels - out.moves;
-  double beyond = 0;
+  double extrapolated = 0;
   for (const IterationPart& part : out.parts)
-    if (part.extrapolated) beyond += part.time / out.time;
+    if (part.extrapolated) extrapolated += part.time / out.time;
   // Beyond what a law has seen nobody knows its error: as much again as kernels of other shapes are off, 25 %.
   constexpr double unseen = 1.25;
-  out.spread = {tuning.spread.p10 * std::pow(unseen, -beyond), tuning.spread.p90 * std::pow(unseen, beyond)};
+  out.spread = {
+      tuning.spread.p10 * std::pow(unseen, -extrapolated), tuning.spread.p90 * std::pow(unseen, extrapolated)};
   return out;
 }
 

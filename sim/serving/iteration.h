@@ -32,10 +32,14 @@ struct IterationPart {
 struct IterationSums {
   Seconds kernels, moves;
   Seconds rereads;  ///< of the cache, were all of them to come from memory
-  double sequences = 0;
+  double sequences = 0, positions = 0;
   double launched = 0;  ///< kernels and moves that no graph holds
 };
-Seconds kernel_time(const IterationSums& sums, const Engine::Tuning& tuning);
+/// On the GPU, by the engine's tuning.
+struct GpuTime {
+  Seconds kernels, moves;
+};
+GpuTime gpu_time(const IterationSums& sums, const Engine& engine, const Engine::Tuning& tuning);
 /// Kernels and moves run one after the other. Launches run ahead of the GPU: the longer of the two counts. What
 /// prepares an iteration comes before it, or beside the one that runs.
 Seconds elapsed(const IterationSums& sums, const Engine& engine, const Engine::Tuning& tuning);

@@ -41,6 +41,8 @@ TEST(Engines, AFileOfOnesOwnSaysWhatIsWrong) {
   EXPECT_NE(without("\"cache_share\": 1", "\"cache_share\": 1.9").find("cache_share"), std::string::npos);
   EXPECT_NE(without("\"of total\"", "\"of all\"").find("cache_rule"), std::string::npos);
   EXPECT_NE(without("\"captured\"", "\"caught\"").find("captured"), std::string::npos);
+  EXPECT_NE(without("\"most_positions\"", "\"profiled_positions\": -1, \"most_positions\"").find("profiled_positions"),
+      std::string::npos);
   EXPECT_NE(without("\"cache_rate\": 0.72", "\"cache_rate\": 0").find("cache_rate"), std::string::npos);
   EXPECT_NE(without("\"attention_rate\": 0.5", "\"attention_rate\": 3").find("attention_rate"), std::string::npos);
   EXPECT_NE(

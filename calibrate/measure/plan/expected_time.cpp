@@ -86,8 +86,7 @@ struct BytesTaken {
   Bytes operator()(const AttentionQuery& a) const {
     const double queries = a.batch * a.queries * a.heads;
     const double sums = 4 * queries * (a.head_dim + 4);
-    const bool gradients = a.pass == AttentionPass::backward || a.pass == AttentionPass::forward_and_backward;
-    return !gradients ? bytes_of(a) + Bytes(4 * queries) : bytes_of(a) * 2 + Bytes(sums);
+    return makes_gradients(a.pass) ? bytes_of(a) * 2 + Bytes(sums) : bytes_of(a) + Bytes(4 * queries);
   }
   Bytes operator()(const MoeQuery& m) const { return bytes_of(m); }
   Bytes operator()(const MemoryQuery& m) const { return bytes_of(m); }

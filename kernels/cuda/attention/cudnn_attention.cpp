@@ -15,10 +15,6 @@ namespace stepcast::kernels::gpu {
 #ifdef STEPCAST_HAS_CUDNN
 namespace {
 
-bool makes_gradients(AttentionPass pass) {
-  return pass == AttentionPass::backward || pass == AttentionPass::forward_and_backward;
-}
-
 /// What the host gives to the graphs by value.
 struct AttentionScalars {
   float scale = 1, minus_infinity = 0, one = 1;
