@@ -55,6 +55,7 @@ const std::vector<Command>& command_rows() {
           .flags = infer_flags(),
           .examples = {"stepcast infer llama3-8b --machine dgx-h100 --phase prefill --prompt 4096",
               "stepcast infer llama3-70b --machine dgx-h100 --tp 8 --context 8192 --batch 64",
+              "stepcast infer llama3-70b --tp 8 --context 8192 --batch 64 --what-if",
               "stepcast infer llama3-8b --prompt 1024 --output 128 --batch 16 --json"},
           .run = infer_command},
       {.name = "roofline",

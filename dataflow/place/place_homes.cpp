@@ -60,6 +60,13 @@ Placement BlockPlacer::natural(int tensor) const {
   return place;
 }
 
+namespace {
+
+/// y = x + b: one rank of those that have a Partial x adds b.
+bool sums_up(const Operator& op) { return op.function == "add" || op.function == "bias"; }
+
+}  // namespace
+
 Placement BlockPlacer::need(int o, int input) const {
   const Operator& op = block_.operators[o];
   Placement place = placement_of(op.inputs[input], splits_[o], mesh_, false);
@@ -67,7 +74,7 @@ Placement BlockPlacer::need(int o, int input) const {
   for (std::size_t a = 0; a < mesh_.atoms.size(); ++a) {
     if (!(partial_pass_[o] >> a & 1U)) continue;
     // Addition needs every summand Partial (a Replicate one is masked); a product takes its others whole.
-    if (op.function == "add" || (home_known_[tensor] && home_[tensor].at[a] == partial_sum)) place.at[a] = partial_sum;
+    if (sums_up(op) || (home_known_[tensor] && home_[tensor].at[a] == partial_sum)) place.at[a] = partial_sum;
   }
   return place;
 }
@@ -221,7 +228,7 @@ void BlockPlacer::pass_partials(int o) {
     if (!home_known_[tensor]) resolve_home(tensor);
     for (std::size_t a = 0; a < mesh_.atoms.size(); ++a) {
       if (home_[tensor].at[a] != partial_sum) continue;
-      const bool through = splits_[o].loop[a] < 0 && (op.kind == OperatorKind::einsum || op.function == "add" ||
+      const bool through = splits_[o].loop[a] < 0 && (op.kind == OperatorKind::einsum || sums_up(op) ||
                                                          op.function == "scale" || op.function == "dropout" ||
                                                          op.function == "rope" || (op.function == "combine" && i == 0));
       if (!through) {

@@ -269,7 +269,7 @@ IterationTime IterationForm::time(std::span<const Rows> rows, const EngineCost& 
     const bool first = same == out.parts.end();
     IterationPart& part = first ? out.parts.emplace_back() : *same;
     if (first) part.source = price.source, part.binding = price.binding;
-    part.label = line.label, part.shape = std::move(shape), part.is_move = !line.work;
+    part.label = line.label, part.shape = std::move(shape), part.is_move = !line.work, part.attends = line.attends();
     const double slower = beyond * (line.work ? tuning.kernels * (1 + tuning.keys_read_again * price.rereads) : 1);
     part.calls += line.calls, part.time += price.time * (line.calls * slower), part.bytes += price.bytes * line.calls;
     part.flops += price.flops * line.calls;

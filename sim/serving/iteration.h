@@ -18,7 +18,7 @@ namespace stepcast::sim {
 /// Kernels or collectives of one label in one iteration.
 struct IterationPart {
   std::string label, shape;
-  bool is_move = false;
+  bool is_move = false, attends = false;
   double calls = 0;
   Seconds time;  ///< of all calls
   Bytes bytes;   ///< of all calls, device memory; of moves what a rank receives

@@ -73,7 +73,11 @@ Expected<Profile> profile_of(const Profile* own, const Gpu& gpu) {
 /// see others exchange tokens as the engine does.
 void lay_experts(run::Scenario& scenario, const ServingWishes& wishes, const Engine& engine) {
   const bool same_sequences = wishes.attention_dp == 1;
-  if (same_sequences && wishes.ep < wishes.tp) scenario.statements.emplace_back("home Oe: partial on etp");
+  if (same_sequences && wishes.ep < wishes.tp) {
+    scenario.statements.emplace_back("home Oe: partial on etp");
+    if (scenario.network.row.experts.expert_bias)
+      scenario.statements.emplace_back("home expert.down.biased: partial on etp");
+  }
   lay_split(scenario, *scenario.split);
   if (wishes.ep == 1 || (!same_sequences && engine.exchange == ExpertExchange::rows)) return;
   // The first line that an operator has the loop of wins: before the one that splits sequences.

@@ -29,6 +29,15 @@ void scale_curve_rate(CollectiveCurve& curve, double factor) {
   }
 }
 
+/// Their smallest buffer is all latency.
+void scale_engine_all_reduces(Profile& profile, double factor) {
+  for (EngineAllReduce& law : profile.engine_all_reduces) {
+    if (law.points.empty()) continue;
+    const Seconds latency = law.points.front().time;
+    for (auto& point : law.points) point.time = latency + (point.time - latency) / factor;
+  }
+}
+
 void scale_curve_latency(CollectiveCurve& curve, double factor) {
   for (auto& point : curve.points) point.time += std::min(curve.latency, point.time) * (factor - 1);
   curve.latency = curve.latency * factor;
@@ -64,8 +73,10 @@ double in_force(const Scenario& scenario, StepParameter parameter) { return cost
 void scale_matrix_units(Scenario& scenario, double factor) {
   for (FlopsPerSecond& peak : scenario.machine.row.gpu.peak) peak = peak * factor;
   Profile& profile = scenario.profile.row;
-  for (RooflineLaw& law : profile.gemm) law.compute = law.compute * factor;
+  for (auto* laws : {&profile.gemm, &profile.moe})
+    for (RooflineLaw& law : *laws) law.compute = law.compute * factor;
   profile.attention.compute = profile.attention.compute * factor;
+  for (AttentionLaw& law : profile.attention_kernels) law.compute = law.compute * factor;
 }
 
 void scale_own_type(Scenario& scenario, double factor) {
@@ -80,14 +91,20 @@ void scale_hbm(Scenario& scenario, double factor) {
   Gpu& gpu = scenario.machine.row.gpu;
   gpu.memory_bandwidth = gpu.memory_bandwidth * factor;
   Profile& profile = scenario.profile.row;
-  for (RooflineLaw& law : profile.gemm) law.memory = law.memory * factor, law.cast = law.cast * factor;
+  for (auto* laws : {&profile.gemm, &profile.moe})
+    for (RooflineLaw& law : *laws) law.memory = law.memory * factor, law.cast = law.cast * factor;
   profile.attention.memory = profile.attention.memory * factor;
+  for (AttentionLaw& law : profile.attention_kernels) law.memory = law.memory * factor;
   profile.memory.memory = profile.memory.memory * factor;
+  for (MemoryLaw& law : profile.memory_ops) law.memory = law.memory * factor;
 }
 
 void scale_kernel_start(Scenario& scenario, double factor) {
   Profile& profile = scenario.profile.row;
-  for (RooflineLaw& law : profile.gemm) law.t0 = law.t0 * factor;
+  for (auto* laws : {&profile.gemm, &profile.moe})
+    for (RooflineLaw& law : *laws) law.t0 = law.t0 * factor;
+  for (AttentionLaw& law : profile.attention_kernels) law.t0 = law.t0 * factor;
+  for (MemoryLaw& law : profile.memory_ops) law.t0 = law.t0 * factor;
   for (Seconds* t0 : {&profile.attention.t0, &profile.memory.t0}) *t0 = *t0 * factor;
   scenario.stack.row.launch_gap = scenario.stack.row.launch_gap * factor;
   scale_fitted(scenario, StepParameter::kernel_gap, factor);
@@ -128,6 +145,7 @@ struct LeverRow {
   std::string (*text)(double);
   void (*scale)(Scenario&, double);
   const char* idle;
+  bool of_software = false;
 };
 
 const LeverRow rate_levers[] = {
@@ -148,7 +166,7 @@ const LeverRow delay_levers[] = {
     {"host-link", "host to GPU link", "_bytes_per_s", true,
         [](const Scenario& s) { return s.machine.row.host_link.value(); }, lever_rate,
         [](Scenario& s, double factor) { s.machine.row.host_link = s.machine.row.host_link * factor; },
-        "nothing is copied from the host"},
+        "nothing is copied from the host", true},
     {"kernel-start", "fixed time per kernel, gaps included", "_s", false,
         [](const Scenario& s) { return s.profile.row.memory.t0.value() + in_force(s, StepParameter::kernel_gap); },
         lever_seconds, scale_kernel_start, "no kernel has one"},
@@ -158,27 +176,27 @@ const LeverRow delay_levers[] = {
           s.stack.row.host_per_launch = s.stack.row.host_per_launch * factor;
           scale_fitted(s, StepParameter::host_per_launch, factor);
         },
-        "the host stays ahead of the GPU, or launches are captured in a graph"},
+        "the host stays ahead of the GPU, or launches are captured in a graph", true},
     {"host-per-step", "host time per step", "_s", false,
         [](const Scenario& s) { return in_force(s, StepParameter::host_per_step); }, lever_seconds,
         [](Scenario& s, double factor) {
           s.stack.row.host_per_step = s.stack.row.host_per_step * factor;
           scale_fitted(s, StepParameter::host_per_step, factor);
         },
-        "the step has none"},
+        "the step has none", true},
     {"data-wait", "wait for data", "_s", false, [](const Scenario& s) { return s.stack.row.data_wait.value(); },
         lever_seconds, [](Scenario& s, double factor) { s.stack.row.data_wait = s.stack.row.data_wait * factor; },
-        "the step has none"},
+        "the step has none", true},
     {"skew", "spread of kernels' time from GPU to GPU", "", false,
         [](const Scenario& s) { return s.plan.gpus > 1 ? s.stack.row.gpu_spread : 0; }, format_percent,
-        [](Scenario& s, double factor) { s.stack.row.gpu_spread *= factor; }, "the run has one GPU"},
+        [](Scenario& s, double factor) { s.stack.row.gpu_spread *= factor; }, "the run has one GPU", true},
     {"contention", "slow-down of kernels beside collectives", "", false,
         [](const Scenario& s) { return in_force(s, StepParameter::contention); }, format_percent,
         [](Scenario& s, double factor) {
           s.profile.row.overlap.compute_slowdown *= factor;
           scale_fitted(s, StepParameter::contention, factor);
         },
-        "no collective runs beside a kernel"}};
+        "no collective runs beside a kernel", true}};
 
 const LeverRow inside_latency = {"latency", "latency inside, of collectives", "_s", false,
     [](const Scenario& s) { return s.machine.row.levels.front().latency.value(); }, lever_seconds, scale_inside_latency,
@@ -193,7 +211,7 @@ std::string idle_text(const LeverRow& row, const Scenario& scenario) {
 
 MachineLever machine_lever(const LeverRow& row) {
   return {row.id, "", row.name, row.unit, row.more_is_faster, row.amount, row.text, row.scale,
-      [&row](const Scenario& scenario, const Prediction&) { return idle_text(row, scenario); }};
+      [&row](const Scenario& scenario, const Prediction&) { return idle_text(row, scenario); }, row.of_software};
 }
 
 /// Whether a collective or a send of the step crosses this level.
@@ -238,6 +256,9 @@ void scale_bandwidth(Scenario& scenario, std::size_t i, double factor) {
   level.bandwidth_per_gpu = level.bandwidth_per_gpu * factor;
   level.port_bandwidth = level.port_bandwidth * factor;
   if (i == 0 && on_nvlink(level.fabric)) machine.gpu.scale_up_bandwidth = machine.gpu.scale_up_bandwidth * factor;
+  if (i == 0) scale_engine_all_reduces(scenario.profile.row, factor);
+  for (EngineExchange& law : scenario.profile.row.engine_exchanges)
+    if ((law.node_ranks == 0) == (i == 0)) law.rate = law.rate * factor;
   for (CollectiveCurve& curve : scenario.profile.row.collectives) {
     if (curve.nodes > 1) {
       scale_curve_rate(curve, narrowest_rate(machine, curve) / narrowest_rate(before, curve));

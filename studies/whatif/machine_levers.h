@@ -22,6 +22,7 @@ struct MachineLever {
   std::function<void(Scenario&, double)> scale;   ///< times a factor above 0
   /// Why it may leave a step as it is; asked only where it did.
   std::function<std::string(const Scenario&, const Prediction&)> idle;
+  bool of_software = false;  ///< of the training software: iterations of an engine have none
 };
 
 /// The levers of this scenario's machine, whose levels name the fabrics. Rates come first.

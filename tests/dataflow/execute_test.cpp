@@ -133,6 +133,24 @@ TEST(Execute, RanksOfAnIterationChooseWhatOneDoes) {
   EXPECT_NE(same(dense, 1, 5, "mesh tp:2 dp:2\n" + split), same(window, 1, 5, "mesh tp:2 dp:2\n" + split));
 }
 
+/// A bias behind a sum that ranks have parts of: one of them adds it, and what comes behind is summed. Forward and
+/// backward give what one rank gives.
+TEST(Execute, BiasesOfPartialSumsAreAddedOnce) {
+  NetworkSpec spec = tiny_transformer();
+  spec.vocab = 8, spec.ffn_hidden = 8, spec.linear_bias = true;
+  const Network net = build_network(spec, {4, 3, 2, 2}, AttentionForm::fused);
+  const GivenValues given = some_values(net, 5);
+  const Executed one = execute(net, placed_of(net, "mesh one:1"), given);
+  const std::string split = "mesh tp:2 dp:2\npar g*r on tp\npar f on tp\npar v on tp\npar b on dp\n",
+                    partial = "home Y1: partial on tp\nhome Y2: partial on tp\n",
+                    biased = "home residual1.biased: partial on tp\nhome residual2.biased: partial on tp\n";
+  for (const std::string& mapping : {split, split + partial, split + partial + biased}) {
+    const Executed ranks = execute(net, placed_of(net, mapping), given);
+    EXPECT_EQ(ranks.error, "") << mapping;
+    EXPECT_EQ(difference(net, one, ranks), "") << mapping;
+  }
+}
+
 /// Layers that look at an encoder; its positions are none of the network's.
 NetworkSpec tiny_encoder_decoder() {
   NetworkSpec spec = tiny_transformer();

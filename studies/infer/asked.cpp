@@ -1,0 +1,121 @@
+#include "studies/infer/asked.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "model/base/quantity_text.h"
+
+namespace stepcast::infer {
+namespace {
+
+std::int64_t number_of(const Arguments& arguments, const char* flag, std::int64_t absent) {
+  return arguments.has(flag) ? std::stoll(arguments.value(flag)) : absent;
+}
+
+}  // namespace
+
+Expected<Asked> asked_of(const Arguments& arguments) {
+  Asked asked;
+  ServingWishes& w = asked.wishes;
+  w.network = arguments.words.at(0);
+  w.machine = arguments.value("--machine"), w.engine = arguments.value("--engine");
+  w.profile = arguments.value("--profile");
+  w.weights = arguments.value("--weights"), w.cache = arguments.value("--kv");
+  w.products = arguments.value("--products");
+  w.gpus = number_of(arguments, "--gpus", 0);
+  w.tp = number_of(arguments, "--tp", 1), w.pp = number_of(arguments, "--pp", 1);
+  w.ep = number_of(arguments, "--ep", 1), w.attention_dp = number_of(arguments, "--dp-attention", 1);
+  w.exchange = arguments.value("--exchange"), w.draft = number_of(arguments, "--draft", 0);
+  if (w.draft > 0 && !arguments.has("--accepted"))
+    return fail("--accepted", "how many of the guesses are right is not said",
+        "--accepted 0.8: of each guess, where those before it were right");
+  if (arguments.has("--accepted")) {
+    TRY(asked.guesses.accepted, parse_fraction(arguments.value("--accepted"), "--accepted"));
+  }
+  asked.prompt = number_of(arguments, "--prompt", 0), asked.output = number_of(arguments, "--output", 0);
+  asked.cached = number_of(arguments, "--cached", 0), asked.context = number_of(arguments, "--context", 0);
+  asked.batch = number_of(arguments, "--batch", 1);
+  asked.phase = arguments.value("--phase");
+  if (asked.phase.empty()) asked.phase = asked.context > 0 ? "decode" : asked.output > 0 ? "batch" : "prefill";
+  const bool decodes = asked.phase == "decode" || asked.phase == "mixed";
+  if (asked.phase == "mixed" && w.draft > 0)
+    return fail("--draft", "guesses beside prompts in one iteration", "--phase decode, or batch");
+  if (decodes && asked.context == 0) return fail("--context", "what stands in the cache is not said", "--context 8192");
+  if (asked.phase != "decode" && asked.prompt == 0)
+    return fail("--prompt", "how long the prompts are is not said", "--prompt 4096");
+  if (asked.phase == "batch" && asked.output == 0)
+    return fail("--output", "how many words are said is not said", "--output 512");
+  return asked;
+}
+
+namespace {
+
+/// The network's positions, and what the cache holds.
+Expected<void> check_room(const Serving& serving, const Asked& asked, const Capacity& room) {
+  const std::int64_t length = length_of(asked);
+  const NetworkSpec& network = serving.network();
+  if (network.positions == Positions::learned && length > network.max_positions)
+    return fail(asked.context > 0 ? "--context" : "--prompt",
+        fmt::format("{} positions, and {} has learned positions for {}", length, network.id, network.max_positions),
+        fmt::format("at most {}", network.max_positions));
+  if (room.cache <= 0)
+    return fail("--weights",
+        fmt::format("{} of weights leave nothing of {} for the cache", format_bytes(Bytes(room.weights)),
+            format_bytes(Bytes(room.memory))),
+        "more --tp or --pp, or narrower --weights");
+  if (room.sequences == 0)
+    return fail(asked.context > 0 ? "--context" : "--prompt",
+        fmt::format("one sequence of {} positions needs {} of cache, and a GPU has {}", length,
+            format_bytes(Bytes(room.bytes_per_position * static_cast<double>(length))),
+            format_bytes(Bytes(room.cache))),
+        fmt::format("at most {} positions, or a narrower --kv", room.positions));
+  if ((asked.phase == "decode" || asked.phase == "mixed") && asked.batch > room.sequences)
+    return fail("--batch",
+        fmt::format("{} sequences of {} positions, and the cache holds {}", asked.batch, length, room.sequences),
+        fmt::format("--batch {}", room.sequences));
+  return {};
+}
+
+}  // namespace
+
+std::int64_t length_of(const Asked& asked) {
+  return std::max<std::int64_t>(2, asked.context + asked.cached + asked.prompt + asked.output);
+}
+
+Phase phase_of(const Serving& serving, const Asked& asked) {
+  if (asked.phase == "decode") return decode(serving, asked.batch, asked.context, asked.guesses);
+  if (asked.phase == "mixed")
+    return mixed(
+        serving, asked.batch, asked.context, {1, static_cast<double>(asked.prompt), static_cast<double>(asked.cached)});
+  if (asked.phase == "batch") return static_batch(serving, asked.batch, asked.prompt, asked.output, asked.guesses);
+  return prefill(serving, asked.batch, asked.prompt, asked.cached);
+}
+
+Expected<Answer> answer_to(const Asked& asked) {
+  Answer answer;
+  TRY(answer.serving, serving_of(asked.wishes));
+  answer.room = capacity(answer.serving, length_of(asked));
+  TRY(check_room(answer.serving, asked, answer.room));
+  answer.phase = phase_of(answer.serving, asked);
+  return answer;
+}
+
+double words_of(const Asked& asked, const Phase& phase) {
+  const auto batch = static_cast<double>(asked.batch);
+  if (asked.phase == "prefill") return batch * static_cast<double>(asked.prompt);
+  return asked.phase == "batch" ? batch * static_cast<double>(asked.output) : batch * phase.words;
+}
+
+std::optional<double> words_per_user(const Asked& asked, const Phase& phase) {
+  if (asked.phase == "prefill" || (asked.phase == "batch" && asked.output <= 1)) return std::nullopt;
+  if (asked.phase == "batch") return static_cast<double>(asked.output - 1) * phase.waves / phase.decode.value();
+  return phase.words / phase.time.value();
+}
+
+double words_per_gpu(const Asked& asked, const Answer& answer) {
+  const auto gpus = static_cast<double>(answer.serving.scenario.plan.gpus);
+  return words_of(asked, answer.phase) / answer.phase.time.value() / gpus;
+}
+
+}  // namespace stepcast::infer

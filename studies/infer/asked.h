@@ -1,0 +1,44 @@
+// What a command line asks of an engine, and the answer: a phase forecast, and the memory that it needs.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "model/base/error.h"
+#include "studies/cli/arguments.h"
+#include "studies/infer/phases.h"
+
+namespace stepcast::infer {
+
+struct Asked {
+  ServingWishes wishes;
+  std::string phase;
+  std::int64_t prompt = 0, cached = 0, output = 0, context = 0, batch = 1;
+  Guesses guesses;
+};
+
+/// Errors: flags that miss what their phase needs.
+Expected<Asked> asked_of(const Arguments& arguments);
+
+struct Answer {
+  Serving serving;
+  Capacity room;
+  Phase phase;
+};
+/// The phase alone, of a serving whose cache holds it.
+Phase phase_of(const Serving& serving, const Asked& asked);
+/// Positions of a sequence at its end.
+std::int64_t length_of(const Asked& asked);
+/// Errors: those of serving_of(), more positions than the network has, and what the cache cannot hold, with the most
+/// that it can.
+Expected<Answer> answer_to(const Asked& asked);
+
+/// Positions that are read, or words that are said.
+double words_of(const Asked& asked, const Phase& phase);
+/// A second, on each GPU.
+double words_per_gpu(const Asked& asked, const Answer& answer);
+/// A second, of one user, while words are said; nullopt: none are.
+std::optional<double> words_per_user(const Asked& asked, const Phase& phase);
+
+}  // namespace stepcast::infer

@@ -1,0 +1,77 @@
+// One thing changed at a time: what each does to an iteration, and what cannot run.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "studies/infer/what_if.h"
+#include "tests/studies/run_program.h"
+
+namespace stepcast::infer {
+namespace {
+
+using testing::HasSubstr;
+using testing_program::run_line;
+
+Asked decoding(const char* network, std::int64_t tp, std::int64_t context, std::int64_t batch) {
+  Asked asked;
+  asked.wishes.network = network, asked.wishes.machine = "dgx-h100", asked.wishes.tp = tp;
+  asked.phase = "decode", asked.context = context, asked.batch = batch;
+  return asked;
+}
+
+const ChangedAnswer* change_of(const WhatIf& study, const std::string& name) {
+  for (const ChangedAnswer& change : study.changes)
+    if (change.change == name) return &change;
+  return nullptr;
+}
+
+TEST(InferWhatIf, EachChangeIsWhatItsOwnQuestionSays) {
+  const Asked asked = decoding("llama3-70b", 8, 8192, 64);
+  const WhatIf study = what_if(asked, *answer_to(asked));
+  Asked narrow = asked;
+  narrow.wishes.cache = "fp8";
+  const auto answer = answer_to(narrow);
+  const ChangedAnswer* change = change_of(study, "--kv fp8");
+  ASSERT_NE(change, nullptr);
+  EXPECT_EQ(change->time, answer->phase.time);
+  EXPECT_EQ(change->sequences, answer->room.sequences);
+  EXPECT_NEAR(change->sequences, 2.0 * static_cast<double>(study.as_asked.sequences), 2);
+  for (const RefusedChange& refused : study.refused) EXPECT_FALSE(refused.reason.empty());
+}
+
+/// Decoding over a long cache waits for the memory: at twice the rate it takes half of what is no start and no link.
+/// Better hardware is never slower, but for what refinements of laws see in the ratio of compute to memory.
+TEST(InferWhatIf, FasterHardwareIsNoSlower) {
+  constexpr double refined = 1e-3;
+  for (const Asked& asked :
+      {decoding("llama3-8b", 1, 32768, 8), decoding("llama3-70b", 8, 1024, 1), decoding("gpt-oss-20b", 2, 4096, 32)}) {
+    const WhatIf study = what_if(asked, *answer_to(asked));
+    for (const ChangedAnswer& change : study.changes)
+      if (!change.change.starts_with("--")) {
+        EXPECT_LE(change.time / study.as_asked.time, 1 + refined) << change.change;
+      }
+    const ChangedAnswer* memory = change_of(study, "hbm 2x");
+    ASSERT_NE(memory, nullptr);
+    EXPECT_GE(memory->time / study.as_asked.time, 0.5 - 1e-9);
+  }
+  const Asked asked = decoding("llama3-8b", 1, 32768, 8);
+  const WhatIf study = what_if(asked, *answer_to(asked));
+  EXPECT_LT(change_of(study, "hbm 2x")->time / study.as_asked.time, 0.65);
+  EXPECT_THAT(study.idle, testing::Contains("nvlink 2x"));
+}
+
+TEST(InferWhatIf, WhatCannotRunIsSaid) {
+  const auto ran = run_line("infer llama3-70b --tp 8 --context 8192 --batch 64 --what-if");
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("Cannot run\n  --tp 4: 64 sequences of 8192 positions, and the cache holds"));
+  const auto json =
+      nlohmann::json::parse(run_line("infer llama3-70b --tp 8 --context 8192 --batch 64 --what-if --json").out);
+  EXPECT_EQ(json["cannot_run"][0]["change"], "--tp 4");
+  EXPECT_GT(json["changes"].size(), 8U);
+  const auto both = run_line("infer llama3-8b --prompt 512 --what-if --roofline");
+  EXPECT_EQ(both.code, 2);
+  EXPECT_THAT(both.err, HasSubstr("--roofline: does not go with --what-if"));
+}
+
+}  // namespace
+}  // namespace stepcast::infer
