@@ -191,7 +191,8 @@ struct StageEdge {
 /// What a rank keeps of a sequence between iterations.
 struct CacheLine {
   double bytes_per_position = 0;
-  std::int64_t reach = 0;  ///< positions further back are let go; 0: all are kept
+  std::int64_t reach = 0;         ///< positions further back are let go; 0: all are kept
+  double bytes_per_sequence = 0;  ///< states of scans and convolutions, however long it is
   friend bool operator==(const CacheLine&, const CacheLine&) = default;
 };
 /// Of a sequence of so many positions.
@@ -199,7 +200,8 @@ inline double cache_bytes(const std::vector<CacheLine>& caches, double positions
   double bytes = 0;
   for (const CacheLine& line : caches)
     bytes +=
-        line.bytes_per_position * (line.reach > 0 ? std::min(positions, static_cast<double>(line.reach)) : positions);
+        line.bytes_per_position * (line.reach > 0 ? std::min(positions, static_cast<double>(line.reach)) : positions) +
+        line.bytes_per_sequence;
   return bytes;
 }
 

@@ -97,7 +97,6 @@ class Lowering {
       return fail(spec_.id, fmt::format("an engine's iteration of a network with {}", what),
           "networks of attention, MLPs and experts");
     };
-    TRY(lacks(!mixers(spec_).empty(), "layers that carry a state"));
     TRY(lacks(!spec_.causal || spec_.vocab == 0, "no words to say"));
     TRY(lacks(!spec_.encoders.empty(), "an encoder"));
     TRY(lacks(spec_.sparse.top_k > 0 || spec_.compressed.q_rank > 0, "keys that are picked or compressed"));
@@ -191,10 +190,29 @@ class Lowering {
       const auto positions = static_cast<double>(network_.dims[network_.find_dim("t")].extent * plan_.micro_batch);
       line.bytes_per_position += static_cast<double>(run.count) * copy.bytes / positions;
     }
-    if (line.bytes_per_position == 0) return;
+    line.bytes_per_sequence = static_cast<double>(run.count) * state_bytes(run.block);
+    if (line.bytes_per_position == 0 && line.bytes_per_sequence == 0) return;
     const auto same = std::ranges::find(lines, line.reach, &CacheLine::reach);
-    if (same != lines.end()) same->bytes_per_position += line.bytes_per_position;
-    else lines.push_back(line);
+    if (same == lines.end()) {
+      lines.push_back(line);
+      return;
+    }
+    same->bytes_per_position += line.bytes_per_position;
+    same->bytes_per_sequence += line.bytes_per_sequence;
+  }
+  /// Of one sequence in one layer: the states of its scans, and the inputs that its convolutions look back at.
+  double state_bytes(int block) const {
+    double bytes = 0;
+    for (const KernelWork& work : out_.blocks[block].works)
+      if (work.kernel == KernelClass::scan) bytes += scan_state_bytes(work.scan);
+    for (const Operator& op : network_.blocks[block].operators) {
+      if (op.function != "conv") continue;
+      const Tensor& taps = network_.tensors[op.inputs[1].tensor];
+      const auto width = static_cast<double>(network_.dims[taps.dims.back()].extent);
+      for (const Copy& copy : placed_.blocks[block].copies)
+        if (copy.tensor == op.inputs[1].tensor && copy.parent < 0) bytes += copy.bytes * (width - 1) / width;
+    }
+    return bytes;
   }
 
   void share(const WeightChain& chain) {

@@ -140,6 +140,11 @@ struct ScanShape {
   double sequences = 0, positions = 0, heads = 0, groups = 0, value_size = 0, key_size = 0, chunk = 0;
 };
 
+/// Of one sequence: fp32, as the kernels of fla and Mamba-2 hand them on, and as serving engines keep them where a
+/// network's file does not say otherwise (mamba_ssm_dtype and mamba_ssm_cache_dtype, "float32", in those of Qwen3-Next
+/// and Nemotron 3).
+inline double scan_state_bytes(const ScanShape& scan) { return 4 * scan.heads * scan.value_size * scan.key_size; }
+
 /// All functions that pointwise and opaque operators may have.
 std::vector<std::string> function_names();
 

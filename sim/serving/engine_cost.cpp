@@ -5,6 +5,7 @@
 
 #include "model/profile/exchange_law.h"
 #include "model/profile/kernel_law.h"
+#include "model/profile/scan_law.h"
 
 namespace stepcast::sim {
 namespace {
@@ -151,6 +152,24 @@ EnginePrice EngineCost::attention(
         std::max(time->time, begun + bytes_of(query) / (engine_->cache_rate * moves_->machine().gpu.memory_bandwidth));
   }
   return priced(price_of(*time, word ? "attention decode" : "attention", binding));
+}
+
+EnginePrice EngineCost::scan(const KernelWork& work, double sequences, double positions) const {
+  ScanShape shape = work.scan;
+  shape.sequences = sequences, shape.positions = positions;
+  const Bytes states(2 * sequences * scan_state_bytes(shape));  // read and written
+  const auto unmeasured = [&](EnginePrice price) {  // no engine's scans were timed in iterations
+    price.bytes = states, price.extrapolated = true;
+    return price;
+  };
+  // Kernels that walk position by position keep the state on the chip: words, and guesses that are tried with them.
+  constexpr double few = 8;
+  if (positions <= few) {
+    EnginePrice price = streamed(states, 1);
+    price.binding = Binding::cache;
+    return unmeasured(price);
+  }
+  return unmeasured(price_of(scan_time(*profile_, shape, false), "scan of states", Binding::compute));
 }
 
 EnginePrice EngineCost::streamed(Bytes bytes, int kernels) const {

@@ -50,6 +50,8 @@ class EngineCost {
   /// Of so many sequences, queries of each and keys that a query meets. `start`: decode_start(), where it is at hand.
   [[nodiscard]] EnginePrice attention(const dataflow::KernelWork& work, double sequences, double queries, double keys,
       std::optional<Seconds> start = {}) const;
+  /// Of so many sequences and new positions of each, whose states are read and written.
+  [[nodiscard]] EnginePrice scan(const dataflow::KernelWork& work, double sequences, double positions) const;
   /// Of one word of each sequence, with next to no keys.
   [[nodiscard]] Seconds decode_start(const dataflow::KernelWork& work, double sequences) const;
   /// Of so many kernels together.

@@ -93,7 +93,7 @@ bool same_kernel(const PackedLine& a, const PackedLine& b) {
   if (!a.work) return a.group == b.group && a.move.kind == b.move.kind;
   return a.work->kernel == b.work->kernel && a.work->n == b.work->n && a.work->k == b.work->k &&
          a.work->batch == b.work->batch && a.work->heads == b.work->heads && a.work->kv_heads == b.work->kv_heads &&
-         a.work->head_dim == b.work->head_dim && !a.attends();
+         a.work->head_dim == b.work->head_dim && !a.by_row();
 }
 
 Source weaker(Source a, Source b) { return std::max(a, b); }
@@ -166,7 +166,7 @@ Expected<void> IterationForm::add(const RowPrograms& programs, RowKind kind) {
       line->calls = runs_of(one, b);
       if (line->work && line->work->experts > 0 && expert_width_ == 0) expert_width_ = line->work->k;
       for (const auto& shares : line->shares)
-        counts_keys_ = counts_keys_ || (shares && !line->attends() && shares->rows.per_key != 0);
+        counts_keys_ = counts_keys_ || (shares && !line->by_row() && shares->rows.per_key != 0);
       put(std::move(*line), from);
     }
   }
@@ -228,16 +228,16 @@ IterationSums IterationForm::packed_sums(const PackedRows& rows, const EngineCos
   for (const PackedLine& line : lines_) {
     if (!line.runs_for(rows)) continue;
     if (!graph) sums.launched += line.calls * line.kernels();
-    if (line.attends()) continue;
+    if (line.by_row()) continue;
     (line.work ? sums.kernels : sums.moves) += line.price(rows, routing(rows), cost, graph).time * line.calls;
   }
   return sums;
 }
 
-void IterationForm::add_attention(
+void IterationForm::add_rows(
     IterationSums& sums, std::span<const Rows> rows, const EngineCost& cost, std::vector<Starts>* starts) const {
   const auto start_of = [&](std::size_t at, const Rows& row) -> std::optional<Seconds> {
-    if (starts == nullptr || row.positions > 1) return std::nullopt;
+    if (starts == nullptr || row.positions > 1 || !lines_[at].attends()) return std::nullopt;
     const auto [known, anew] = (*starts)[at].try_emplace(row.sequences);
     if (anew) known->second = cost.decode_start(*lines_[at].work, row.sequences);
     return known->second;
@@ -245,7 +245,7 @@ void IterationForm::add_attention(
   if (starts != nullptr) starts->resize(lines_.size());
   for (std::size_t at = 0; at < lines_.size(); ++at) {
     const PackedLine& line = lines_[at];
-    if (!line.attends()) continue;
+    if (!line.by_row()) continue;
     for (const Rows& row : rows) {
       if (!serves(line, kind_of(row))) continue;
       const LinePrice price = line.price(row, cost, start_of(at, row));
@@ -259,7 +259,7 @@ IterationTime IterationForm::time(std::span<const Rows> rows, const EngineCost& 
   const PackedRows packed = pack(rows);
   IterationTime out;
   out.sums = packed_sums(packed, cost, graph);
-  add_attention(out.sums, rows, cost);
+  add_rows(out.sums, rows, cost);
   const Engine::Tuning& tuning = cost.tuning();
   const double beyond = longer(out.sums, cost.engine(), tuning);
   const auto add = [&](const PackedLine& line, std::string shape, const LinePrice& price) {
@@ -279,7 +279,7 @@ IterationTime IterationForm::time(std::span<const Rows> rows, const EngineCost& 
   for (const PackedLine& line : lines_) {
     if (!line.runs_for(packed)) continue;
     out.launches += line.calls * line.kernels();
-    if (!line.attends()) {
+    if (!line.by_row()) {
       add(line, line.shape(packed), line.price(packed, routing(packed), cost, graph));
       continue;
     }
@@ -315,7 +315,7 @@ IterationSums IterationPrices::sums(std::span<const Rows> rows, bool graph) {
   auto found = packed_.find(key);
   if (found == packed_.end()) found = packed_.emplace(key, form_->packed_sums(key.rows, *cost_, graph)).first;
   IterationSums sums = found->second;
-  form_->add_attention(sums, rows, *cost_, &starts_);
+  form_->add_rows(sums, rows, *cost_, &starts_);
   return sums;
 }
 

@@ -71,11 +71,11 @@ class IterationForm {
 
   [[nodiscard]] IterationTime time(std::span<const Rows> rows, const EngineCost& cost, bool graph) const;
   [[nodiscard]] PackedRows pack(std::span<const Rows> rows) const;
-  /// Everything but attention, which looks at each row by itself.
+  /// Everything but what looks at each row by itself: attention and scans.
   [[nodiscard]] IterationSums packed_sums(const PackedRows& rows, const EngineCost& cost, bool graph) const;
   /// What words of a line take to start, by the number of sequences: asked again and again, and the same each time.
   using Starts = std::unordered_map<double, Seconds>;
-  void add_attention(IterationSums& sums, std::span<const Rows> rows, const EngineCost& cost,
+  void add_rows(IterationSums& sums, std::span<const Rows> rows, const EngineCost& cost,
       std::vector<Starts>* starts = nullptr) const;
 
   /// Of one rank of the fullest stage: what it keeps of each sequence, and its weights, elements.

@@ -59,6 +59,13 @@ LinePrice PackedLine::price(const PackedRows& rows, const Routing& routing, cons
 }
 
 LinePrice PackedLine::price(const Rows& rows, const EngineCost& cost, std::optional<Seconds> start) const {
+  if (scans()) {
+    LinePrice out;
+    const double points = work->scan.sequences * work->scan.positions;
+    out.flops = work->flops * (rows.sequences * rows.positions / points);
+    static_cast<EnginePrice&>(out) = cost.scan(*work, rows.sequences, rows.positions);
+    return out;
+  }
   const double queries = rows.positions * queries_share, all = (rows.cached + rows.positions) * keys_share;
   const auto keys = dataflow::attended_keys(work->key_reach, all, rows.positions * keys_share);
   LinePrice out;
@@ -76,6 +83,11 @@ std::string PackedLine::shape(const PackedRows& rows) const {
 }
 
 std::string PackedLine::shape(const Rows& rows) const {
+  if (scans()) {
+    ScanShape shape = work->scan;
+    shape.sequences = rows.sequences, shape.positions = rows.positions;
+    return dataflow::shape_text(shape);
+  }
   return fmt::format("{:.0f} x {:.0f} queries, {:.0f} keys", rows.sequences, rows.positions * queries_share,
       (rows.cached + rows.positions) * keys_share);
 }

@@ -60,12 +60,15 @@ struct PackedLine {
   double queries_share = 1, keys_share = 1, flops_per_pair = 0;
 
   [[nodiscard]] bool attends() const { return work && work->kernel == dataflow::KernelClass::attention; }
+  [[nodiscard]] bool scans() const { return work && work->kernel == dataflow::KernelClass::scan; }
+  /// It looks at each row by itself.
+  [[nodiscard]] bool by_row() const { return attends() || scans(); }
   /// Whether it runs at all for these.
   [[nodiscard]] bool runs_for(const PackedRows& rows) const;
-  /// Of everything but attention.
+  /// Of everything that does not go row by row.
   [[nodiscard]] LinePrice price(
       const PackedRows& rows, const Routing& routing, const EngineCost& cost, bool graph) const;
-  /// Of attention; `start` as EngineCost::attention() has it.
+  /// Of what does; `start` as EngineCost::attention() has it.
   [[nodiscard]] LinePrice price(const Rows& rows, const EngineCost& cost, std::optional<Seconds> start = {}) const;
   [[nodiscard]] std::string shape(const PackedRows& rows) const;
   [[nodiscard]] std::string shape(const Rows& rows) const;

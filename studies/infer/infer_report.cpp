@@ -34,7 +34,7 @@ std::vector<std::string> warnings_of(const sim::IterationTime& iteration) {
   std::vector<std::string> warnings;
   for (const sim::IterationPart& part : iteration.parts)
     if (part.extrapolated && part.time / iteration.time >= 0.01)
-      warnings.push_back(fmt::format("{} ({}): beyond the sizes that its law was fitted on; it takes {}", part.label,
+      warnings.push_back(fmt::format("{} ({}): beyond what its law was fitted on; it takes {}", part.label,
           part.shape.empty() ? "collective" : part.shape, format_percent(part.time / iteration.time)));
   return warnings;
 }

@@ -199,6 +199,7 @@ Expected<Serving> serving_of(const ServingWishes& wishes, run::Chosen<NetworkSpe
   serving.profile = std::make_shared<const Profile>(std::move(laws));
   TRY(settle_types(wishes, serving));
   TRY(serving.form, iteration_form(serving));
+  if (!mixers(serving.network()).empty()) serving.assumptions.emplace_back("states in fp32");
   if (wishes.draft > 0) {
     if (wishes.pp > 1)
       return fail("--draft", "guessing before an iteration on several stages", "--pp 1, or no --draft");

@@ -1,0 +1,72 @@
+// Layers that carry a state: what a sequence keeps, and what words and prompts take.
+#include <gtest/gtest.h>
+
+#include "model/profile/scan_law.h"
+#include "studies/infer/serving.h"
+
+namespace stepcast::infer {
+namespace {
+
+Serving serving(const char* network, std::int64_t tp) {
+  ServingWishes wishes;
+  wishes.network = network, wishes.machine = "dgx-h100", wishes.tp = tp;
+  auto made = serving_of(wishes);
+  EXPECT_TRUE(made) << to_text(made.error());
+  return std::move(*made);
+}
+
+const sim::IterationPart* scan_of(const sim::IterationTime& iteration) {
+  for (const sim::IterationPart& part : iteration.parts)
+    if (part.shape.find("heads of 64 x 128") != std::string::npos) return &part;
+  return nullptr;
+}
+
+// Nemotron-H 8B: 24 layers of Mamba-2 with 128 heads of 64 x 128, fp32, and convolutions that look three positions back
+// over 8,192 + 2 x 8 groups x 128 channels, bf16; 4 layers of attention with 8 key heads of 128.
+constexpr double state = 128 * 64 * 128 * 4, looked_back = 3 * (8192 + 2 * 8 * 128) * 2, layers = 24;
+constexpr double keys = 4 * 2 * 8 * 128 * 2;
+
+TEST(States, AreKeptOncePerSequenceAndSplitByHeads) {
+  const Serving one = serving("nemotron-h-8b", 1), two = serving("nemotron-h-8b", 2);
+  EXPECT_EQ(one.cache_bytes(0), layers * (state + looked_back));
+  EXPECT_EQ(one.cache_bytes(1000) - one.cache_bytes(0), 1000 * keys);
+  EXPECT_EQ(two.cache_bytes(1000), one.cache_bytes(1000) / 2);
+}
+
+/// Words read and write each state once; prompts have the law of scans. Neither depends on what came before.
+TEST(States, WordsStreamThemAndPromptsScan) {
+  const Serving one = serving("nemotron-h-8b", 1);
+  const ServingCost cost(one);
+  const sim::IterationTime words = cost.time(sim::Rows{32, 1, 4096}), later = cost.time(sim::Rows{32, 1, 65536});
+  ASSERT_NE(scan_of(words), nullptr);
+  EXPECT_EQ(scan_of(words)->bytes.value(), layers * 2 * 32 * state);
+  EXPECT_EQ(scan_of(words)->time, scan_of(later)->time);
+  const double rate = scan_of(words)->bytes.value() / scan_of(words)->time.value();
+  EXPECT_LT(rate, one.machine().gpu.memory_bandwidth.value());
+  EXPECT_GT(rate, 0.7 * one.machine().gpu.memory_bandwidth.value());
+
+  const sim::IterationTime prompt = cost.time(sim::Rows{1, 8192, 0});
+  ScanShape shape;
+  shape.function = find_scan("ssd");
+  shape.sequences = 1, shape.positions = 8192, shape.heads = 128, shape.groups = 8, shape.value_size = 64;
+  shape.key_size = 128, shape.chunk = 128;
+  const double tuned = find_tuning(one.engine, "hopper", "")->kernels;
+  EXPECT_NEAR(scan_of(prompt)->time / (scan_time(*one.profile, shape, false).time * (layers * tuned)), 1, 1e-9);
+}
+
+/// Rows of one iteration are told apart: a prompt beside words takes what both take by themselves.
+TEST(States, RowsAreScannedByThemselves) {
+  const Serving one = serving("nemotron-h-8b", 1);
+  const ServingCost cost(one);
+  const sim::Rows prompt{1, 2048, 0}, words{16, 1, 4096};
+  const auto scans = [&](std::vector<sim::Rows> rows) {
+    Seconds time;
+    for (const sim::IterationPart& part : cost.time(rows).parts)
+      if (part.shape.find("heads of 64 x 128") != std::string::npos) time += part.time;
+    return time;
+  };
+  EXPECT_NEAR(scans({prompt, words}) / (scans({prompt}) + scans({words})), 1, 1e-9);
+}
+
+}  // namespace
+}  // namespace stepcast::infer
