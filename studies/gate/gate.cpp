@@ -1,5 +1,6 @@
 #include "studies/gate/gate.h"
 
+#include <algorithm>
 #include <array>
 #include <optional>
 
@@ -24,7 +25,7 @@ struct WordFlags {
 };
 const WordFlags word_flags[] = {
     {"check", {"--record", "--commit", "--json", "--markdown", "--junit", "--annotations", "--force"}},
-    {"run", {"--case", "--more", "--json"}}, {"manifest", {}}};
+    {"run", {"--case", "--more", "--json"}}, {"manifest", {"--json"}}};
 
 Expected<void> check_flags(const Arguments& arguments) {
   const std::string& word = arguments.words.front();

@@ -20,24 +20,13 @@ std::vector<std::size_t> scores_of(std::size_t n) {
   return scores;
 }
 
-/// The largest sum of scores of `n` of them that comes by chance with a probability of at most `error`, or less; -1
-/// where none does.
-double largest_rare_sum(const std::vector<std::size_t>& scores, std::size_t n, double error) {
-  const std::size_t all = scores.size();
-  const double share = static_cast<double>(n) / static_cast<double>(all);
-  if (all > most_exact_runs) {  // normal, of the statistic's mean and variance
-    double sum = 0, squares = 0;
-    for (const std::size_t score : scores) sum += static_cast<double>(score), squares += std::pow(score, 2);
-    const double mean = sum / static_cast<double>(all), spread = squares / static_cast<double>(all) - mean * mean;
-    const double variance =
-        static_cast<double>(n) * (1 - share) * spread * static_cast<double>(all) / static_cast<double>(all - 1);
-    return std::floor(static_cast<double>(n) * mean + normal_quantile(error) * std::sqrt(variance) - 0.5);
-  }
+/// The chance of each sum of `n` of the scores, drawn by chance.
+std::vector<double> law_of_sums(const std::vector<std::size_t>& scores, std::size_t n) {
   // chance[k][s]: a draw of k of the scores seen so far has the sum s. The last of them is among the k with k / seen.
   const std::size_t most = std::accumulate(scores.begin(), scores.end(), std::size_t{0});
   std::vector<std::vector<double>> chance(n + 1, std::vector<double>(most + 1, 0.0));
   chance[0][0] = 1;
-  for (std::size_t seen = 1; seen <= all; ++seen) {
+  for (std::size_t seen = 1; seen <= scores.size(); ++seen) {
     const std::size_t score = scores[seen - 1];
     for (std::size_t k = std::min(n, seen); k > 0; --k) {
       const double with = static_cast<double>(k) / static_cast<double>(seen);
@@ -45,22 +34,51 @@ double largest_rare_sum(const std::vector<std::size_t>& scores, std::size_t n, d
         chance[k][sum] = (1 - with) * chance[k][sum] + (sum < score ? 0 : with * chance[k - 1][sum - score]);
     }
   }
+  return chance[n];
+}
+
+/// The largest sum of which it or a smaller one comes with a chance of at most `error`; -1 where there is none.
+double rare_in_law(const std::vector<double>& law, double error) {
   double below = 0, rare = -1;
-  for (std::size_t sum = 0; sum <= most; ++sum) {
-    below += chance[n][sum];
+  for (std::size_t sum = 0; sum < law.size(); ++sum) {
+    below += law[sum];
     if (below > error * (1 + 1e-12)) break;
     if (below > 0) rare = static_cast<double>(sum);
   }
   return rare;
 }
 
-/// The sum of the scores of `before` among both, `now` moved down by `shift`; equal values count for `before`.
+/// The same by the normal law with the mean and variance of the statistic.
+double rare_in_normal(const std::vector<std::size_t>& scores, std::size_t n, double error) {
+  const double all = static_cast<double>(scores.size()), drawn = static_cast<double>(n);
+  double sum = 0, squares = 0;
+  for (const std::size_t score : scores) {
+    const double value = static_cast<double>(score);
+    sum += value, squares += value * value;
+  }
+  const double mean = sum / all, spread = squares / all - mean * mean;
+  const double variance = drawn * (all - drawn) / (all - 1) * spread;
+  return std::floor(drawn * mean + normal_quantile(error) * std::sqrt(variance) - 0.5);
+}
+
+/// Sums of the scores of `n` of them that are too small to come by chance: of two errors.
+struct RareSums {
+  double alarm = -1, miss = -1;
+};
+RareSums rare_sums(const std::vector<std::size_t>& scores, std::size_t n, double alarm, double miss) {
+  if (scores.size() > most_exact_runs) return {rare_in_normal(scores, n, alarm), rare_in_normal(scores, n, miss)};
+  const std::vector<double> law = law_of_sums(scores, n);
+  return {rare_in_law(law, alarm), rare_in_law(law, miss)};
+}
+
+/// The sum of the scores of `before` among both, `now` moved down by `shift`; of equal values `before` stands higher.
+/// Differences are compared as they were made, so that rounding breaks no tie.
 double sum_of_before(const std::vector<double>& before, const std::vector<double>& now, double shift,
     const std::vector<std::size_t>& scores) {
   double sum = 0;
   std::size_t below = 0;  // of now
   for (std::size_t i = 0; i < before.size(); ++i) {
-    while (below < now.size() && now[below] - shift <= before[i]) ++below;
+    while (below < now.size() && now[below] - before[i] <= shift) ++below;
     sum += static_cast<double>(scores[i + below]);
   }
   return sum;
@@ -119,7 +137,7 @@ double few_values_factor(std::size_t n) {
 
 bool can_show_shift(std::size_t n, std::size_t m, double error) {
   const std::vector<std::size_t> scores = scores_of(n + m);
-  return largest_rare_sum(scores, n, error) >= 0;
+  return rare_sums(scores, n, error, error).alarm >= 0;
 }
 
 std::size_t median_rank(std::size_t n, double error) { return rank_below(binomial_law(n), error); }
@@ -132,11 +150,11 @@ ShiftBounds shift_between(std::span<const double> before, std::span<const double
     for (const double y : b) differences.push_back(y - x);
   std::sort(differences.begin(), differences.end());
   const std::vector<std::size_t> scores = scores_of(a.size() + b.size());
-  const double rare = largest_rare_sum(scores, a.size(), alarm), missed = largest_rare_sum(scores, a.size(), miss);
+  const RareSums rare = rare_sums(scores, a.size(), alarm, miss);
   // what bounds the shift from above is what bounds that of the negative values from below
   const std::vector<double> low = turned(a), high = turned(b), back = turned(differences);
-  return {middle(differences), lower_bound(a, b, differences, rare, scores),
-      -lower_bound(low, high, back, missed, scores), -lower_bound(low, high, back, rare, scores)};
+  return {middle(differences), lower_bound(a, b, differences, rare.alarm, scores),
+      -lower_bound(low, high, back, rare.miss, scores), -lower_bound(low, high, back, rare.alarm, scores)};
 }
 
 ShiftBounds shift_from_zero(std::span<const double> now, double alarm, double miss) {
