@@ -214,7 +214,7 @@ const std::vector<Command>& command_rows() {
           .flags = gate_flags(),
           .examples = {"stepcast gate check examples/gate/recorded.json",
               "stepcast gate check examples/gate/kernels.json --markdown",
-              "stepcast gate run examples/gate/boosting.json --case boost-cpu --more 1", "stepcast gate manifest"},
+              "stepcast gate run examples/gate/boosting.json --case boost-cpu", "stepcast gate manifest"},
           .run = gate_command},
       {.name = "dataflow",
           .usage = "FILE.flow|--from TOOL FILES [flags]",

@@ -58,12 +58,19 @@ std::string case_text(const JudgedCase& one, const print::Paint& paint) {
     head += fmt::format("  {} by {}, noise {}", shown_result(one.median, one.unit), plural(one.seconds.size(), "run"),
         one.seconds.size() > 1 ? fmt::format("{:.2g} %", 100 * one.noise) : "not known");
   std::string text = head + "\n";
+  if (one.seconds.empty()) {
+    print::Table table({{""}, {""}, {""}});
+    for (const JudgedMust& must : one.musts)
+      table.add({painted(must.judgement.finding, paint), must.name, must_words(must, one)});
+    return text + table.text("  ");
+  }
   print::Table table({{""}, {""}, {"", print::Align::right}, {""}, {""}});
-  for (const JudgedMust& must : one.musts)
-    table.add({painted(must.judgement.finding, paint), must.name,
-        must.expected_seconds > 0 && !one.seconds.empty() ? signed_percent(must.judgement.bounds.shift) : "",
-        must.expected_seconds > 0 && !one.seconds.empty() ? bounds_words(must.judgement.bounds) : "",
-        must_words(must, one)});
+  for (const JudgedMust& must : one.musts) {
+    const bool held = must.expected_seconds > 0;
+    table.add(
+        {painted(must.judgement.finding, paint), must.name, held ? signed_percent(must.judgement.bounds.shift) : "",
+            held ? bounds_words(must.judgement.bounds) : "", must_words(must, one)});
+  }
   text += table.text("  ");
   for (const JudgedChange& change : one.changes) text += fmt::format("  level: {}\n", change_words(change));
   return text;
@@ -83,10 +90,12 @@ std::string must_words(const JudgedMust& must, const JudgedCase& of) {
   if (!must.note.empty()) words.push_back(must.note);
   if (must.judgement.finding != Finding::undecided) return fmt::format("{}", fmt::join(words, "; "));
   const std::size_t there = of.seconds.size(), needed = must.judgement.needed.now;
-  if (needed > there) words.push_back(fmt::format("needs {} more: {} in all", plural(needed - there, "run"), needed));
+  if (needed > there)
+    words.push_back(
+        fmt::format("needs {} more run{}, {} in all", needed - there, needed - there == 1 ? "" : "s", needed));
   const std::size_t before = must.judgement.needed.before;
   if (before > must.runs_before && must.note.empty())
-    words.push_back(fmt::format("and {} on the other side, which has {}", before, must.runs_before));
+    words.push_back(fmt::format("and {} on the other side, which has {}", plural(before, "run"), must.runs_before));
   return fmt::format("{}", fmt::join(words, "; "));
 }
 

@@ -38,13 +38,13 @@ TEST(GateCommand, TooFewRunsAreUndecidedAndSayHowMany) {
   const GateFolder folder;
   const Ran few = checked(folder, one_case("1.2, 1.21, 1.19", held_to_a_second()));
   EXPECT_EQ(few.code, 0);
-  EXPECT_THAT(few.out, AllOf(HasSubstr("undecided"), HasSubstr("needs 7 runs more: 10 in all")));
+  EXPECT_THAT(few.out, AllOf(HasSubstr("undecided"), HasSubstr("needs 7 more runs, 10 in all")));
   // as many as were asked for, but six cannot show anything against a number
   const Ran six =
       checked(folder, one_case("5, 5, 5, 5, 5, 5", R"({ "forecast": { "within": "10 %" } })",
                           R"("repeats": 6, "forecast": "predict llama3-8b --gpus 8 --zero 3 --global-batch 32", )"));
   EXPECT_EQ(six.code, 0);
-  EXPECT_THAT(six.out, HasSubstr("needs 1 run more: 7 in all"));
+  EXPECT_THAT(six.out, HasSubstr("needs 1 more run, 7 in all"));
 }
 
 /// The forecast is some 3.2 s: twice as long is slower, and half of the MFU.
@@ -203,6 +203,19 @@ TEST(GateCommand, RequirementsThatTheForecastCannotMeet) {
                           R"("gpus": 16, "forecast": "predict llama3-8b --gpus 8 --zero 3 --global-batch 32", )"));
   EXPECT_EQ(gpus.code, 2);
   EXPECT_THAT(gpus.err, HasSubstr("16 GPUs, and the forecast is of 8"));
+}
+
+std::string text_of(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// Pages may only quote commands that end well; this one does not.
+TEST(GateCommand, ThePageShowsASlowerCase) {
+  const std::string root = std::string(STEPCAST_SOURCE_DIR) + "/";
+  const Ran ran = run_line("gate check " + root + "examples/gate/slower.json");
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_THAT(text_of(root + "docs/gates.md"), HasSubstr("```\n" + ran.out.substr(root.size()) + "```"));
 }
 
 }  // namespace
