@@ -30,8 +30,7 @@ constexpr ToolFact tool_facts[] = {
     {"host", "hostname"},
     {"kernel", "uname -sr"},
     {"gpu", "nvidia-smi --query-gpu=name --format=csv,noheader || rocm-smi --showproductname --csv"},
-    {"gpu_clocks", "nvidia-smi --query-gpu=clocks.sm,clocks.mem,clocks.max.sm,clocks.applications.graphics "
-                   "--format=csv,noheader"},
+    {"gpu_clocks", "nvidia-smi --query-gpu=clocks.sm,clocks.mem,clocks.max.sm --format=csv,noheader"},
     {"gpu_power_limit", "nvidia-smi --query-gpu=power.limit --format=csv,noheader"},
     {"driver", "nvidia-smi --query-gpu=driver_version --format=csv,noheader | head -1"},
     {"cuda_of_driver", "nvidia-smi | sed -n 's/.*CUDA Version: *\\([0-9.]*\\).*/\\1/p'"},

@@ -23,6 +23,8 @@ namespace fs = std::filesystem;
 
 /// std::regex recurses for each letter: longer lines could end the program.
 constexpr std::size_t longest_line = 4096;
+/// Every pair of two sets of runs is looked at.
+constexpr std::size_t most_results = 1000;
 
 Expected<double> number_of(const std::string& text, const std::string& where) {
   const auto number = parsed_number<double>(text);
@@ -162,6 +164,9 @@ Expected<FoundResults> find_results(
     const ResultPlace& place, const std::string& folder, const std::string& own, const StepWork& work) {
   FoundResults found;
   if (place.from == ResultSource::numbers) {
+    if (place.values.size() > most_results)
+      return fail("values", fmt::format("{} results of one case", place.values.size()),
+          fmt::format("at most {}", most_results));
     for (const double value : place.values) found.seconds.push_back(seconds_of(value, *place.unit));
     found.files.resize(found.seconds.size());
     return found;
@@ -176,6 +181,9 @@ Expected<FoundResults> find_results(
                         : place.from == ResultSource::log ? log_results(name, work, found.notes)
                                                           : text_results(place, expression, name, found.notes);
     if (!values) return tl::unexpected(values.error());
+    if (found.seconds.size() + values->size() > most_results)
+      return fail(name, fmt::format("more than {} results of one case", most_results),
+          "fewer files, or one number of each: \"take\": \"median\"");
     for (const double value : *values) {
       found.seconds.push_back(seconds_of(value, *place.unit));
       found.files.push_back(name);

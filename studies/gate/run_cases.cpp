@@ -92,9 +92,10 @@ class CaseRunner {
     const std::string written = prints ? part : place.output;
     if (ending.empty() && !fs::exists(written, problem)) ending = "it wrote no output";
     if (ending.empty() && describes && !fs::exists(place.manifest, problem)) ending = "it wrote no manifest";
-    if (fs::exists(written, problem)) fs::rename(written, ending.empty() ? place.output : place.failed, problem);
+    const bool left = fs::exists(written, problem);
+    if (left) fs::rename(written, ending.empty() ? place.output : place.failed, problem);
     if (ending.empty()) return std::string();
-    return fmt::format("{}, run {}: {}; see {}", case_.name, repeat, ending, place.failed);
+    return fmt::format("{}, run {}: {}{}", case_.name, repeat, ending, left ? "; see " + place.failed : "");
   }
 
  private:

@@ -58,7 +58,9 @@ double rare_in_normal(const std::vector<std::size_t>& scores, std::size_t n, dou
   }
   const double mean = sum / all, spread = squares / all - mean * mean;
   const double variance = drawn * (all - drawn) / (all - 1) * spread;
-  return std::floor(drawn * mean + normal_quantile(error) * std::sqrt(variance) - 0.5);
+  const double rare = std::floor(drawn * mean + normal_quantile(error) * std::sqrt(variance) - 0.5);
+  const auto least = std::accumulate(scores.begin(), scores.begin() + static_cast<std::ptrdiff_t>(n), std::size_t{0});
+  return rare < static_cast<double>(least) ? -1 : rare;
 }
 
 /// Sums of the scores of `n` of them that are too small to come by chance: of two errors.

@@ -20,35 +20,30 @@ std::string refusal(const std::string& text) {
 
 TEST(GateFile, ReadsWhatItSays) {
   const GateFolder folder;
-  const auto file = read_gate_file(folder.write("gate.json", R"({
+  const auto file = read_gate_file(folder.write("gate.json", R"json({
     "history": "h.sqlite", "environment": ["NCCL_ALGO"], "find": "5 %", "cases": [
     { "name": "a", "forecast": "predict llama3-8b --gpus 8", "command": "run {output}", "repeats": 5, "seed": 3,
       "false_alarms": "0.5 %", "looks": 2, "result": { "from": "log" },
       "must": { "mfu": { "at_least": "40 %" }, "forecast": { "within": "0.1" }, "last_good": { "slower_by": "0 %" } } },
     { "name": "b", "forecast": ["kernel", "gemm"], "gpus": 16,
-      "result": { "from": "text", "files": "*.txt", "pattern": "(x)", "unit": "ms", "take": "least"
-}
-, "must" : {
-  "scaling" : { "over" : "a", "kind" : "strong", "at_least" : "90 %" }
-}
-} ]
-})"));
+      "result": { "from": "text", "files": "*.txt", "pattern": "(x)", "unit": "s", "take": "least" },
+      "must": { "scaling": { "over": "a", "kind": "strong", "at_least": "90 %" } } } ] })json"));
   ASSERT_TRUE(file) << to_text(file.error());
-ASSERT_EQ(file->cases.size(), 2U);
-const GateCase &a = file->cases[0], &b = file->cases[1];
-EXPECT_EQ(a.forecast, (std::vector<std::string>{"predict", "llama3-8b", "--gpus", "8"}));
-EXPECT_EQ(a.rates.find, 0.05);
-EXPECT_EQ(a.rates.alarm(), 0.0025);
-EXPECT_EQ(b.rates.alarm(), 0.01);
-EXPECT_EQ(a.musts.size(), 3U);
-EXPECT_EQ(a.musts[0].kind, MustKind::forecast);
-EXPECT_EQ(a.musts[0].limit, 0.1);
-EXPECT_EQ(a.musts[1].kind, MustKind::last_good);
-EXPECT_EQ(a.result.files, "");
-EXPECT_EQ(b.result.take, ResultTake::least);
-EXPECT_TRUE(b.musts[0].strong);
-EXPECT_EQ(file->history, folder.in("h.sqlite"));
-EXPECT_EQ(file->runs, folder.in("gate-runs"));
+  ASSERT_EQ(file->cases.size(), 2U);
+  const GateCase &a = file->cases[0], &b = file->cases[1];
+  EXPECT_EQ(a.forecast, (std::vector<std::string>{"predict", "llama3-8b", "--gpus", "8"}));
+  EXPECT_EQ(a.rates.find, 0.05);
+  EXPECT_EQ(a.rates.alarm(), 0.0025);
+  EXPECT_EQ(b.rates.alarm(), 0.01);
+  EXPECT_EQ(a.musts.size(), 3U);
+  EXPECT_EQ(a.musts[0].kind, MustKind::forecast);
+  EXPECT_EQ(a.musts[0].limit, 0.1);
+  EXPECT_EQ(a.musts[1].kind, MustKind::last_good);
+  EXPECT_EQ(a.result.files, "");
+  EXPECT_EQ(b.result.take, ResultTake::least);
+  EXPECT_TRUE(b.musts[0].strong);
+  EXPECT_EQ(file->history, folder.in("h.sqlite"));
+  EXPECT_EQ(file->runs, folder.in("gate-runs"));
 }
 
 TEST(GateFile, NamesWhatIsWrongAndWhere) {

@@ -1,6 +1,6 @@
 // How often a gate is right on simulated histories, beside a fixed threshold and a t-test: 10,000 pairs of checks of 10
 // runs each, with noise of 1 %, Gaussian or with one run in twenty 10 % slower. The table is that of docs/gates.md.
-#include <array>
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <iterator>
@@ -145,8 +145,9 @@ TEST(GateRatesHold, OfChangePoints) {
       for (const double outliers : {0.0, 0.05}) {
         const ChangeRates rates = changes_found(outliers, checks, per_check, checks > 50 ? 2000 : 10'000);
         EXPECT_LT(rates.wrong, 0.01) << checks << " " << per_check << " " << outliers;
-        if (checks >= 30) EXPECT_GT(rates.placed, 0.95) << checks << " " << per_check << " " << outliers;
-        if (checks >= 30 && per_check > 1) EXPECT_GT(rates.at_once, 0.95) << checks << " " << outliers;
+        const bool long_enough = checks >= 30;
+        EXPECT_GT(rates.placed, long_enough ? 0.95 : 0.8) << checks << " " << per_check << " " << outliers;
+        EXPECT_GT(rates.at_once, per_check > 1 ? 0.95 : 0.4) << checks << " " << outliers;
         expect_change_row(outliers > 0 ? "with outliers" : "Gaussian", checks, per_check, rates);
       }
 }

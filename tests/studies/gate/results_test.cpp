@@ -65,6 +65,15 @@ TEST(GateResults, SeveralNumbersInAFileAreChosenFrom) {
   EXPECT_THAT(seconds_in(folder, text_place(pattern, ResultTake::each)), ElementsAre(0.004, 0.002, 0.009));
 }
 
+TEST(GateResults, ThousandsOfThemAreTooMany) {
+  const GateFolder folder;
+  std::string text;
+  for (int i = 0; i < 1001; ++i) text += "t=4\n";
+  folder.write("a.txt", text);
+  EXPECT_THAT(refusal_in(folder, text_place("t=([0-9]+)", ResultTake::each)), HasSubstr("more than 1000 results"));
+  EXPECT_THAT(seconds_in(folder, text_place("t=([0-9]+)", ResultTake::median)), ElementsAre(0.004));
+}
+
 TEST(GateResults, PatternsThatDoNotServe) {
   const GateFolder folder;
   folder.write("a.txt", "t=none\n" + std::string(5000, 'x') + "\n");

@@ -14,11 +14,9 @@ using testing::HasSubstr;
 using testing_program::run_line;
 
 std::string commanded(const std::string& command, const std::string& more = "") {
-  return R"({ "environment": ["GATE_TEST"], "cases": [ { "name": "c", "repeats": 3, )" + more + R"("command": ")" + command +
-         R"(", "result": { "from": "text", "pattern": "t=([0-9.]+)", "unit": "s" }, "must": )" + held_to_a_second() + "
-} ]
-}
-";
+  return R"({ "environment": ["GATE_TEST"], "cases": [ { "name": "c", "repeats": 3, )" + more + R"("command": ")" +
+         command + R"json(", "result": { "from": "text", "pattern": "t=([0-9.]+)", "unit": "s" }, "must": )json" +
+         held_to_a_second() + " } ] }";
 }
 
 TEST(GateRun, TemplatesAreFilled) {

@@ -37,6 +37,7 @@ TEST(GateStatistics, TooFewRunsShowNothing) {
   EXPECT_TRUE(can_show_shift(4, 4, 0.02));
   EXPECT_TRUE(can_show_shift(5, 5, 0.01));
   EXPECT_FALSE(can_show_shift(1, 20, 0.01));
+  EXPECT_FALSE(can_show_shift(1, 200, 0.001)) << "no sum is as small as the normal law's";
   EXPECT_EQ(shift_between(std::vector{0.0}, std::vector{1.0}, 0.01, 0.05).lower, -INFINITY);
 }
 
