@@ -37,11 +37,12 @@ constexpr MustRow must_rows[] = {{MustKind::forecast, "forecast", "within", 0.99
     {MustKind::scaling, "scaling", "at_least", 2, false, true},
     {MustKind::speedup, "speedup", "at_least", 1e6, false, true}};
 
-/// "2.5 %" or "0.025" as a fraction.
+/// "2.5 %" as a fraction. A bare "1" could be meant as 1 % or as 100 %.
 void read_share(JsonObject& object, const std::string& key, double& out, double most) {
   std::string text;
   object.read(key, text);
   if (object.failed()) return;
+  object.require(text.ends_with('%'), key, fmt::format("'{:.40}' is no percentage", text), "\"2.5 %\"");
   const auto share = parse_fraction(text, object.where(key), most);
   if (share) out = *share;
   else object.require(false, key, share.error().what, share.error().hint);

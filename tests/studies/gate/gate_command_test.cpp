@@ -1,9 +1,12 @@
 // stepcast gate: findings, forms and exit codes.
+#include <cmath>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 #include "tests/studies/gate/gate_sample.h"
+#include "tests/studies/gate/simulated_runs.h"
 
 namespace stepcast::gate {
 namespace {
@@ -27,7 +30,7 @@ TEST(GateCommand, SlowerIsExitCodeOneAndNothingElseIs) {
   EXPECT_THAT(slower.out, AllOf(HasSubstr("slower  at most 1 % slower than the baseline"), HasSubstr("+5.0 %")));
   const Ran equal = checked(folder, one_case(ten_runs(1.002), held_to_a_second()));
   EXPECT_EQ(equal.code, 0);
-  EXPECT_THAT(equal.out, HasSubstr("equal   at most"));
+  EXPECT_THAT(equal.out, HasSubstr("equal  at most"));
   EXPECT_EQ(equal.err, "");
   const Ran faster = checked(folder, one_case(ten_runs(0.9), held_to_a_second()));
   EXPECT_EQ(faster.code, 0);
@@ -121,8 +124,9 @@ TEST(GateCommand, TheLastGoodCheckIsTheMeasure) {
 TEST(GateCommand, AChangeInTheHistoryIsShown) {
   const GateFolder folder;
   const std::string must = R"({ "last_good": { "slower_by": "20 %" } })";
+  SimulatedRuns noise(1, 0.004, 0);
   for (int i = 0; i < 20; ++i) {
-    const double level = (i < 17 ? 1.0 : 1.05) * (1 + 0.002 * (i * 7 % 5));
+    const double level = std::exp(noise.run(i < 17 ? 0 : std::log(1.05)));
     const Ran ran = checked(folder, one_case(ten_runs(level), must), "--record --commit c" + std::to_string(i));
     ASSERT_EQ(ran.code, 0) << ran.err;
   }
@@ -167,6 +171,13 @@ TEST(GateCommand, RatesAreBetterWhenTheyAreHigher) {
   };
   EXPECT_EQ(checked(folder, file(9000)).code, 1);
   EXPECT_THAT(checked(folder, file(11'000)).out, AllOf(HasSubstr("faster"), HasSubstr("tokens/s")));
+}
+
+TEST(GateCommand, TheMachinesManifest) {
+  const Ran ran = run_line("gate manifest");
+  EXPECT_EQ(ran.code, 0);
+  EXPECT_TRUE(Json::parse(ran.out).contains("gpu"));
+  EXPECT_EQ(run_line("gate manifest --json").code, 0);
 }
 
 TEST(GateCommand, WrongUse) {

@@ -24,7 +24,7 @@ TEST(GateFile, ReadsWhatItSays) {
     "history": "h.sqlite", "environment": ["NCCL_ALGO"], "find": "5 %", "cases": [
     { "name": "a", "forecast": "predict llama3-8b --gpus 8", "command": "run {output}", "repeats": 5, "seed": 3,
       "false_alarms": "0.5 %", "looks": 2, "result": { "from": "log" },
-      "must": { "mfu": { "at_least": "40 %" }, "forecast": { "within": "0.1" }, "last_good": { "slower_by": "0 %" } } },
+      "must": { "mfu": { "at_least": "40 %" }, "forecast": { "within": "10 %" }, "last_good": { "slower_by": "0 %" } } },
     { "name": "b", "forecast": ["kernel", "gemm"], "gpus": 16,
       "result": { "from": "text", "files": "*.txt", "pattern": "(x)", "unit": "s", "take": "least" },
       "must": { "scaling": { "over": "a", "kind": "strong", "at_least": "90 %" } } } ] })json"));
@@ -83,7 +83,7 @@ TEST(GateFile, CasesMustFitTogether) {
   EXPECT_THAT(refusal(two("a", "../b", "s", over("a"))), HasSubstr("cannot name files"));
   EXPECT_THAT(refusal(two("a", "b", "sec", over("a"))), HasSubstr("no unit of results"));
   EXPECT_THAT(refusal(two("a", "b", "s", R"({ "last_good": { "slower_by": "1 %" } })")), HasSubstr("no history"));
-  EXPECT_THAT(refusal(two("a", "b", "s", R"({ "scaling": { "over": "a", "at_least": "1" } })")), HasSubstr("kind"));
+  EXPECT_THAT(refusal(two("a", "b", "s", R"({ "scaling": { "over": "a", "at_least": "90 %" } })")), HasSubstr("kind"));
 }
 
 }  // namespace

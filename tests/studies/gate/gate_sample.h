@@ -5,6 +5,8 @@
 #include <fstream>
 #include <string>
 
+#include <fmt/format.h>
+
 #include "tests/studies/run_program.h"
 
 namespace stepcast::gate {
@@ -46,7 +48,7 @@ inline std::string one_case(const std::string& values, const std::string& must, 
 inline std::string ten_runs(double seconds) {
   std::string text;
   for (int i = 0; i < 10; ++i)
-    text += (i == 0 ? "" : ", ") + std::to_string(seconds * (1 + 0.001 * static_cast<double>(i * 7 % 10)));
+    text += (i == 0 ? "" : ", ") + fmt::format("{:.12g}", seconds * (1 + 0.001 * static_cast<double>(i * 7 % 10)));
   return text;
 }
 
