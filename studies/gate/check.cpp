@@ -44,6 +44,7 @@ JudgedMust judged_must(const ReadyCase& ready, const Must& must, const HeldAgain
   const GateCase& asked = *ready.asked;
   JudgedMust judged{must.kind, held.name, {}, 0, std::nullopt, held.before.size(), held.note};
   std::vector<double> now = logs_of(ready.found.seconds);
+  if (held.reached_at_one && !now.empty()) judged.figure = *held.reached_at_one / std::exp(middle_of(now));
   const double expected = held.before.empty() ? held.expected : middle_of(held.before);
   if (!held.missing) judged.expected_seconds = std::exp(expected);
   if (held.before.empty())
@@ -54,7 +55,6 @@ JudgedMust judged_must(const ReadyCase& ready, const Must& must, const HeldAgain
     return judged;
   }
   judged.judgement = judge(held.before, now, held.allowed, asked.rates);
-  if (held.reached_at_one && !now.empty()) judged.figure = *held.reached_at_one / middle_of(ready.found.seconds);
   if (now.size() >= asked.repeats) return judged;
   judged.judgement.finding = Finding::undecided;
   judged.judgement.needed = {asked.repeats, 0};

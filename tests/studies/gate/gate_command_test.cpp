@@ -199,7 +199,7 @@ TEST(GateCommand, WrongUse) {
   EXPECT_THAT(refused("gate check " + file + " --annotations jenkins"), HasSubstr("github or gitlab"));
   EXPECT_THAT(refused("gate check " + file + " --record"), HasSubstr("names no history"));
   EXPECT_THAT(refused("gate check " + file + " --commit x"), HasSubstr("nothing is recorded"));
-  EXPECT_THAT(refused("gate check " + file + " --junit " + file), HasSubstr("no such file of stepcast"));
+  EXPECT_THAT(refused("gate check " + file + " --junit " + file), HasSubstr("is a file that this command reads"));
   EXPECT_THAT(refused("gate manifest " + file + " --more 1"), HasSubstr("gate manifest does not take it"));
 }
 
