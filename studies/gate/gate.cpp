@@ -121,11 +121,11 @@ std::span<const Flag> gate_flags() {
              if (text == "github" || text == "gitlab") return {};
              return fail(where, fmt::format("'{:.40}' is no system known here", text), "github or gitlab");
            }},
-      force_flag,
       Flag{.name = "--case", .key = "", .value = "NAME", .group = "run", .doc = "start only this case"},
       Flag{.name = "--more", .key = "", .value = "N", .group = "run",
            .doc = "N runs beyond those that are there (default: what is missing up to repeats)",
            .kind = FlagKind::count, .most = 10'000},
+      force_flag,
       Flag{.name = "--json", .key = "", .value = "", .group = "Output", .doc = "one JSON document with base units",
            .kind = FlagKind::toggle}};
   // clang-format on
