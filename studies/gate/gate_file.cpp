@@ -11,9 +11,9 @@
 namespace stepcast::gate {
 namespace {
 
-constexpr ResultUnit units[] = {{"s", false, false, 1}, {"ms", false, false, 1e-3}, {"us", false, false, 1e-6},
-    {"ns", false, false, 1e-9}, {"tokens/s", true, false, 1}, {"tokens/s/GPU", true, true, 1},
-    {"samples/s", true, false, 1}, {"steps/s", true, false, 1}, {"1/s", true, false, 1}};
+constexpr ResultUnit units[] = {{"s"}, {"ms", false, false, false, 1e-3}, {"us", false, false, false, 1e-6},
+    {"ns", false, false, false, 1e-9}, {"tokens/s", true, false, true}, {"tokens/s/GPU", true, true, true},
+    {"samples/s", true, false, true}, {"steps/s", true}, {"1/s", true}};
 
 constexpr Choice<ResultSource> sources[] = {{"numbers", ResultSource::numbers}, {"json", ResultSource::json},
     {"log", ResultSource::log}, {"text", ResultSource::text}};
@@ -93,8 +93,8 @@ void read_must(JsonObject object, const MustRow& row, const GateCase& one, Must&
   if (row.kind == MustKind::baseline) read_place(object.object("result"), must.baseline, false);
   if (row.kind != MustKind::scaling || one.result.unit == nullptr) return;
   Scaling scaling = Scaling::weak;
-  if (!one.result.unit->rate) object.choice("kind", scaling, scalings);
-  must.strong = one.result.unit->rate ? !one.result.unit->per_gpu : scaling == Scaling::strong;
+  if (!one.result.unit->fixed_work) object.choice("kind", scaling, scalings);
+  must.strong = one.result.unit->fixed_work ? !one.result.unit->per_gpu : scaling == Scaling::strong;
 }
 
 void read_musts(JsonObject object, GateCase& one) {
@@ -165,11 +165,11 @@ Expected<void> check_cases(const GateFile& file) {
         return fail(where, fmt::format("no case is named '{:.60}'", must.other),
             name_hint(must.other, names_of(file.cases, &GateCase::name)));
       if (other->name == one.name) return fail(where, "a case is held against itself", "another case");
-      if (other->result.unit->rate != one.result.unit->rate || other->result.unit->per_gpu != one.result.unit->per_gpu)
+      if (!comparable(*other->result.unit, *one.result.unit))
         return fail(where,
             fmt::format(
                 "{} is in {} and {} in {}", one.name, one.result.unit->name, other->name, other->result.unit->name),
-            "results of one kind: times, rates of the job, or rates of a GPU");
+            "times in both, or rates of one thing");
     }
   return {};
 }
@@ -185,6 +185,8 @@ const ResultUnit* find_unit(std::string_view name) {
       std::find_if(std::begin(units), std::end(units), [&](const ResultUnit& u) { return u.name == name; });
   return found == std::end(units) ? nullptr : found;
 }
+
+bool comparable(const ResultUnit& a, const ResultUnit& b) { return a.rate ? a.name == b.name : !b.rate; }
 
 std::vector<std::string> unit_names() { return names_of(units, &ResultUnit::name); }
 

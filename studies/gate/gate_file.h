@@ -24,9 +24,12 @@ struct ResultUnit {
   std::string_view name;  ///< "ms", "tokens/s/GPU"
   bool rate = false;      ///< more is better; its inverse is judged
   bool per_gpu = false;
-  double factor = 1;  ///< to seconds, or to things per second
+  bool fixed_work = false;  ///< a thing of one size however many GPUs there are: a token, a sample
+  double factor = 1;        ///< to seconds, or to things per second
 };
 const ResultUnit* find_unit(std::string_view name);
+/// Times are, and rates of the same thing.
+bool comparable(const ResultUnit& a, const ResultUnit& b);
 std::vector<std::string> unit_names();
 
 enum class ResultSource : std::uint8_t { numbers, json, log, text };

@@ -31,12 +31,11 @@ class Holder {
       case MustKind::last_good: return last_good(ready, must);
       case MustKind::baseline: {
         TRY(const auto found, find_results(must.baseline, file_.folder, "", work_of(ready)));
-        if (must.baseline.unit->rate != ready.asked->result.unit->rate ||
-            must.baseline.unit->per_gpu != ready.asked->result.unit->per_gpu)
+        if (!comparable(*must.baseline.unit, *ready.asked->result.unit))
           return fail(ready.asked->where + "/must/baseline/result",
               fmt::format(
                   "the baseline is in {}, the case in {}", must.baseline.unit->name, ready.asked->result.unit->name),
-              "results of one kind");
+              "times in both, or rates of one thing");
         held.before = logs_of(found.seconds);
         held.name = fmt::format("at most {} slower than the baseline", percent(must.limit));
         if (held.before.empty()) held.missing = true, held.note = "no result of the baseline is there";

@@ -90,6 +90,30 @@ TEST(GateCommand, ScalingBetweenCases) {
   EXPECT_EQ(checked(folder, file("strong", 0.15625, "85 %")).code, 1);
 }
 
+/// 80,000 tokens/s on 8 GPUs and 512,000 on 64 are 10,000 and 8,000 of each: 80 %.
+TEST(GateCommand, ScalingOfRates) {
+  const GateFolder folder;
+  const auto named = [](const char* name, int gpus, const char* unit, double rate, const std::string& must) {
+    return fmt::format(
+               R"({{ "name": "{}", "gpus": {}, "result": {{ "from": "numbers", "unit": "{}", "values": [{}] }},)", name,
+               gpus, unit, ten_runs(rate)) +
+           R"("must": )" + must + " }";
+  };
+  const auto reached = [&](const char* unit, double few, double many) {
+    const std::string baseline = fmt::format(
+        R"({{ "baseline": {{ "slower_by": "1 %", "result": {{ "from": "numbers", "unit": "{}", "values": [{}] }} }} }})",
+        unit, ten_runs(few));
+    const Ran ran = checked(folder,
+        R"({ "cases": [ )" + named("n8", 8, unit, few, baseline) + ", " +
+            named("n64", 64, unit, many, R"({ "scaling": { "over": "n8", "at_least": "70 %" } })") + " ] }",
+        "--json");
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    return Json::parse(ran.out).at("cases")[1].at("musts")[0].at("reached").get<double>();
+  };
+  EXPECT_NEAR(reached("tokens/s", 80'000, 512'000), 0.8, 1e-9);
+  EXPECT_NEAR(reached("tokens/s/GPU", 10'000, 8'000), 0.8, 1e-9);
+}
+
 /// 41 s against 7 s is 5.86 times as fast.
 TEST(GateCommand, SpeedupOverAnotherCase) {
   const GateFolder folder;

@@ -80,10 +80,22 @@ TEST(GateFile, CasesMustFitTogether) {
   EXPECT_THAT(refusal(two("abc", "b", "s", over("abd"))), HasSubstr("did you mean 'abc'?"));
   EXPECT_THAT(refusal(two("a", "b", "s", over("b"))), HasSubstr("against itself"));
   EXPECT_THAT(refusal(two("a", "b", "tokens/s", over("a"))), HasSubstr("b is in tokens/s and a in s"));
+  EXPECT_THAT(refusal(two("a", "b", "samples/s", over("a"))), HasSubstr("b is in samples/s and a in s"));
   EXPECT_THAT(refusal(two("a", "../b", "s", over("a"))), HasSubstr("cannot name files"));
   EXPECT_THAT(refusal(two("a", "b", "sec", over("a"))), HasSubstr("no unit of results"));
   EXPECT_THAT(refusal(two("a", "b", "s", R"({ "last_good": { "slower_by": "1 %" } })")), HasSubstr("no history"));
   EXPECT_THAT(refusal(two("a", "b", "s", R"({ "scaling": { "over": "a", "at_least": "90 %" } })")), HasSubstr("kind"));
+}
+
+/// Tokens and samples have one size, so that rates of a job grow with its GPUs; of steps somebody has to say it.
+TEST(GateFile, RatesOfDifferentThingsAreNotCompared) {
+  EXPECT_TRUE(comparable(*find_unit("s"), *find_unit("us")));
+  EXPECT_TRUE(comparable(*find_unit("tokens/s"), *find_unit("tokens/s")));
+  EXPECT_FALSE(comparable(*find_unit("tokens/s"), *find_unit("samples/s")));
+  EXPECT_FALSE(comparable(*find_unit("tokens/s"), *find_unit("tokens/s/GPU")));
+  EXPECT_FALSE(comparable(*find_unit("steps/s"), *find_unit("s")));
+  EXPECT_FALSE(find_unit("steps/s")->fixed_work);
+  EXPECT_TRUE(find_unit("tokens/s")->fixed_work);
 }
 
 }  // namespace
