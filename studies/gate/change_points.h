@@ -1,12 +1,13 @@
 // Finds where a history of checks changed its level, in the presence of outliers.
 //
-// The levels are those that minimise  sum of min((x - level)^2 / scale^2, bound^2) + penalty x changes  over all ways
-// to cut the history: a bounded loss, so that one check far off is an outlier and two in a row at the end are a change
-// (Fearnhead and Rigaill 2019, "Changepoint detection in the presence of outliers"). Levels are looked for among the
-// values and the means of neighbours, so the minimum is that of a list and exact on it.
+// The levels are those that minimise  sum of min((x - level)^2 / scale^2, bound^2) + a penalty for each change  over
+// all ways to cut the history: a bounded loss, so that one check far off is an outlier and two in a row at the end are
+// a change (Fearnhead and Rigaill 2019, "Changepoint detection in the presence of outliers"). Levels are looked for
+// among the values and the means of neighbours, so the minimum is that of a list and exact on it.
 //
-// Bound and penalty are set so that a history without a change shows one in at most 1 % of cases, for 16 to 100 checks
-// of Gaussian noise and of noise with one outlier in twenty (tests/studies/gate/gate_rates_test.cpp counts them).
+// Bound and penalties are set so that a history without a change shows one in at most 1 % of cases, for 16 to 100
+// checks of Gaussian noise and of noise with one outlier in twenty (tests/studies/gate/gate_rates_test.cpp counts
+// them).
 #pragma once
 
 #include <cstddef>
