@@ -33,7 +33,7 @@ void write_must(JsonWriter& json, const JudgedMust& must) {
 void write_case(JsonWriter& json, const JudgedCase& one) {
   json.open();
   json.fields("name", one.name, "finding", to_text(one.finding), "unit", one.unit, "runs", one.seconds.size(),
-      "runs_wanted", one.wanted, "seconds", one.seconds);
+      "runs_wanted", one.wanted, "times_s", one.seconds);
   if (!one.seconds.empty()) json.fields("median_s", one.median, "noise", one.noise);
   if (one.forecast_seconds) json.field("forecast_s", *one.forecast_seconds);
   json.object("rates", "false_alarms", one.rates.alarm(), "missed", one.rates.miss(), "find", one.rates.find, "looks",
