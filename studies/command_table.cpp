@@ -5,6 +5,7 @@
 #include "studies/catalog/kinds.h"
 #include "studies/command_flags.h"
 #include "studies/commands.h"
+#include "studies/gate/gate.h"
 #include "studies/infer/infer.h"
 #include "studies/launch/run_flags.h"
 #include "studies/ask/rates.h"
@@ -197,6 +198,25 @@ const std::vector<Command>& command_rows() {
           .flags = validate_flags(),
           .examples = {"stepcast validate", "stepcast validate --json"},
           .run = validate_command},
+      {.name = "gate",
+          .usage = "check FILE | run FILE | manifest [FILE]  [flags]",
+          .summary = "hold repeated measurements against forecasts and earlier ones: slower, equal or undecided",
+          .about =
+              "Judges the cases of a file (docs/gates.md): results that are given, or found in logs, JSON and texts, "
+              "against a\n"
+              "forecast, the last good check, a baseline, the MFU or the roofline, other cases. The test is by ranks, "
+              "so that its\n"
+              "error rates hold for any noise; what is undecided needs so many runs more. gate run starts the cases "
+              "with a\n"
+              "manifest beside each result; gate manifest prints what such a manifest holds here. Slower is exit code "
+              "1.",
+          .least_words = 1,
+          .most_words = 2,
+          .flags = gate_flags(),
+          .examples = {"stepcast gate check examples/gate/recorded.json",
+              "stepcast gate check examples/gate/kernels.json --markdown",
+              "stepcast gate run examples/gate/boosting.json --case boost-cpu", "stepcast gate manifest"},
+          .run = gate_command},
       {.name = "dataflow",
           .usage = "FILE.flow|--from TOOL FILES [flags]",
           .summary = "count a program of the notation on its chip, place it on its mesh",

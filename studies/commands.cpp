@@ -11,6 +11,7 @@
 
 #include "studies/help.h"
 #include "studies/cli/interrupt.h"
+#include "studies/cli/negative_answer.h"
 #include "studies/cli/shown_text.h"
 
 namespace stepcast::studies {
@@ -59,6 +60,9 @@ int run_checked(const std::vector<std::string>& typed, Console& console) {
     return 2;
   } catch (const Interrupted& end) {
     console.err << "stepcast: " << end.what() << '\n';
+    return 1;
+  } catch (const NegativeAnswer& no) {
+    console.err << "stepcast: " << no.what() << '\n';
     return 1;
   } catch (const std::bad_alloc&) {
     return failed(console, "there is not enough memory for this question",

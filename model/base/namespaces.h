@@ -68,8 +68,11 @@ using namespace calibration;
 namespace predict {
 using namespace infer;
 }
-namespace validation {
+namespace gate {
 using namespace predict;
+}
+namespace validation {
+using namespace gate;
 }
 namespace report {
 using namespace validation;

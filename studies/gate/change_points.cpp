@@ -1,0 +1,84 @@
+#include "studies/gate/change_points.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "model/base/percentile.h"
+#include "studies/gate/statistics.h"
+
+namespace stepcast::gate {
+namespace {
+
+constexpr double bound = 3.5;
+// Together more than 3 bound^2: three outliers in a row are not worth two changes. The first is cheaper, so that a new
+// level shows early.
+constexpr double first_penalty = 16, next_penalty = 26;
+
+std::vector<double> levels_of(std::span<const double> values) {
+  std::vector<double> sorted(values.begin(), values.end());
+  std::sort(sorted.begin(), sorted.end());
+  std::vector<double> levels = sorted;
+  for (std::size_t i = 1; i < sorted.size(); ++i) levels.push_back((sorted[i - 1] + sorted[i]) / 2);
+  return levels;
+}
+
+double median_between(std::span<const double> values, std::size_t from, std::size_t to) {
+  const auto part = values.subspan(from, to - from);
+  return percentile({part.begin(), part.end()}, 0.5);
+}
+
+/// Costs of the checks so far by the level of the last one.
+struct LevelCosts {
+  std::vector<double> cost;
+  std::vector<std::size_t> since;  ///< when that level began
+  LevelCosts(std::size_t levels, double start) : cost(levels, start), since(levels, 0) {}
+  [[nodiscard]] std::size_t best() const {
+    return static_cast<std::size_t>(std::min_element(cost.begin(), cost.end()) - cost.begin());
+  }
+};
+
+/// First checks of all levels but the first, of the cheapest way to cut.
+std::vector<std::size_t> cheapest_cuts(std::span<const double> values, double scale) {
+  const std::vector<double> levels = levels_of(values);
+  LevelCosts flat(levels.size(), 0), cut(levels.size(), 1e300);  // without a change so far, and with one or more
+  std::vector<std::size_t> before(values.size(), 0);  // of a level that begins at t: when the one before it began
+  for (std::size_t t = 0; t < values.size(); ++t) {
+    const double first = flat.cost[flat.best()] + first_penalty, next = cut.cost[cut.best()] + next_penalty;
+    before[t] = first <= next ? 0 : cut.since[cut.best()];
+    const double fresh = std::min(first, next);
+    for (std::size_t i = 0; i < levels.size(); ++i) {
+      if (t > 0 && fresh < cut.cost[i]) cut.cost[i] = fresh, cut.since[i] = t;
+      const double off = (values[t] - levels[i]) / scale, loss = std::min(off * off, bound * bound);
+      flat.cost[i] += loss, cut.cost[i] += loss;
+    }
+  }
+  std::vector<std::size_t> cuts;
+  if (flat.cost[flat.best()] <= cut.cost[cut.best()]) return cuts;
+  for (std::size_t at = cut.since[cut.best()]; at > 0; at = before[at]) cuts.push_back(at);
+  std::reverse(cuts.begin(), cuts.end());
+  return cuts;
+}
+
+}  // namespace
+
+double neighbour_scale(std::span<const double> values) {
+  std::vector<double> steps;
+  for (std::size_t i = 1; i < values.size(); ++i) steps.push_back(values[i] - values[i - 1]);
+  return robust_scale(steps) / std::sqrt(2.0);
+}
+
+std::vector<ChangePoint> change_points(std::span<const double> values) {
+  if (values.size() < least_checks) return {};
+  constexpr double least_scale = 1e-5;  // of times that are alike to the last digit
+  // differences of few checks may show too little noise by chance
+  const double scale = std::max(neighbour_scale(values) * (1 + 2 / static_cast<double>(values.size())), least_scale);
+  std::vector<ChangePoint> points;
+  const std::vector<std::size_t> cuts = cheapest_cuts(values, scale);
+  for (std::size_t i = 0; i < cuts.size(); ++i) {
+    const std::size_t from = i == 0 ? 0 : cuts[i - 1], to = i + 1 < cuts.size() ? cuts[i + 1] : values.size();
+    points.push_back({cuts[i], median_between(values, cuts[i], to) - median_between(values, from, cuts[i])});
+  }
+  return points;
+}
+
+}  // namespace stepcast::gate
