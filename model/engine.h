@@ -60,6 +60,12 @@ struct Engine {
   double splits_keys_below = 0;
   bool host_beside = false;            ///< the host prepares the next iteration while the GPU works
   std::int64_t most_positions = 8192;  ///< that one iteration takes of prompts
+  // How requests share iterations, as sim/serving/batching.h has it.
+  std::int64_t most_sequences = 256;  ///< that run at once
+  bool prompts_apart = false;         ///< iterations of prompts alone, before those of words; else both in one
+  bool whole_prompts = false;         ///< a prompt is read in one iteration; else in pieces, if need be
+  bool reserves_all = false;          ///< a request is let in when the cache has room for all that it will say
+  Seconds host_per_request;           ///< before it waits for an iteration: text to tokens, the way to the scheduler
   ExpertExchange exchange = ExpertExchange::gather;
   /// every token takes the same experts, as with made-up weights: its static batches of 16 sequences of Mixtral take as
   /// long as those of one
