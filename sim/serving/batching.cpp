@@ -23,9 +23,11 @@ void Batcher::submit(std::int64_t id, const ServingRequest& request) {
 }
 
 bool Batcher::grow(Sequence& sequence, std::int64_t positions) {
+  if (positions <= sequence.room) return true;
   const std::int64_t more = blocks_for(positions, sequence.shared) - sequence.blocks;
   if (more > free_) return false;
-  if (more > 0) free_ -= more, sequence.blocks += more;
+  free_ -= more, sequence.blocks += more;
+  sequence.room = (sequence.blocks + sequence.shared / policy_.block) * policy_.block;
   return true;
 }
 
@@ -34,7 +36,7 @@ void Batcher::preempt_last() {
   running_.pop_back();
   free_ += victim.blocks;
   victim.to_read = victim.prompt + victim.said;
-  victim.blocks = victim.held = victim.piece = 0;
+  victim.blocks = victim.held = victim.piece = victim.room = 0;
   waiting_.push_front(victim);
   ++preempted_;
 }
@@ -119,7 +121,7 @@ const Batcher::Said& Batcher::finish() {
   said_.words.clear(), said_.ended.clear();
   std::size_t kept = 0;
   for (std::size_t at = 0; at < running_.size(); ++at) {
-    Sequence sequence = running_[at];
+    Sequence& sequence = running_[at];
     const bool word = sequence.piece == 0 && sequence.speaks() && says_words_;
     sequence.held += word ? 1 : sequence.piece;
     const bool read_all = sequence.piece > 0 && sequence.speaks();
@@ -133,7 +135,8 @@ const Batcher::Said& Batcher::finish() {
         continue;
       }
     }
-    running_[kept++] = sequence;
+    if (kept != at) running_[kept] = sequence;
+    ++kept;
   }
   running_.resize(kept);
   return said_;

@@ -59,6 +59,7 @@ class Batcher {
     std::int64_t said = 0, held = 0;  ///< words, and positions in the cache
     std::int64_t shared = 0;          ///< of the prompt, cached for all
     std::int64_t blocks = 0;          ///< of its own
+    std::int64_t room = 0;            ///< positions that they and those it shares hold
     std::int64_t piece = 0;           ///< of its prompt in this iteration
     [[nodiscard]] bool speaks() const { return held >= to_read; }
   };

@@ -17,18 +17,21 @@ class IterationTable {
 
   [[nodiscard]] IterationSums sums(const Batch& batch);
   [[nodiscard]] Seconds time(const Batch& batch) { return elapsed(sums(batch), cost_->engine(), cost_->tuning()); }
-  [[nodiscard]] std::size_t points() const { return words_.size() + prompts_.size(); }
+  [[nodiscard]] std::size_t points() const { return words_.size() + packed_.size(); }
 
  private:
   using Points = std::unordered_map<std::uint64_t, IterationSums>;
-  const IterationSums& words_at(std::uint64_t sequences, std::uint64_t context);
-  const IterationSums& prompts_at(
+  const IterationSums& attention_of_words(std::uint64_t sequences, std::uint64_t context);
+  const IterationSums& attention_of_prompts(std::uint64_t prompts, std::uint64_t positions, std::uint64_t cached);
+  const IterationSums& words_alone(std::uint64_t sequences);
+  const IterationSums& packed(
       std::uint64_t words, std::uint64_t prompts, std::uint64_t positions, std::uint64_t cached);
+  void add_prompts(IterationSums& sums, const Batch& batch);
   [[nodiscard]] bool replayed(double sequences) const;
 
   const IterationForm* form_;
   const EngineCost* cost_;
-  Points words_, prompts_;  ///< attention of words; prompts with all that is not attention of words
+  Points word_attention_, prompt_attention_, words_, packed_;
 };
 
 }  // namespace stepcast::sim

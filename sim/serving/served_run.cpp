@@ -28,8 +28,10 @@ class Loop {
   }
 
   ServedRun go() {
+    // A closed loop begins with a burst of all its users.
     if (load_.concurrency > 0)
       for (std::int64_t i = 0; i < load_.concurrency; ++i) send_next(Seconds(0));
+    for (Replica& replica : replicas_) start_iteration(replica, Seconds(0));
     while (true) {
       const auto first = std::ranges::min_element(replicas_, {}, &Replica::ends);
       const Seconds now = std::min(first->ends, next_arrival());
@@ -122,7 +124,7 @@ class Loop {
 
 }  // namespace
 
-ServedRun serve(const Load& load, const Servers& servers, const BatchTimer& timer) {
+ServedRun simulate(const Load& load, const Servers& servers, const BatchTimer& timer) {
   return Loop(load, servers, timer).go();
 }
 

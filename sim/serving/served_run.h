@@ -56,6 +56,6 @@ struct ServedRun {
 };
 
 /// Every request must fit a group's cache by itself (Batcher::blocks_at_end).
-ServedRun serve(const Load& load, const Servers& servers, const BatchTimer& timer);
+ServedRun simulate(const Load& load, const Servers& servers, const BatchTimer& timer);
 
 }  // namespace stepcast::sim

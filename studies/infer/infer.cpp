@@ -31,16 +31,9 @@ std::int64_t number_of(const Arguments& arguments, const char* flag, std::int64_
 
 Expected<Asked> asked_of(const Arguments& arguments) {
   Asked asked;
+  asked.wishes = engine_wishes(arguments);
   ServingWishes& w = asked.wishes;
-  w.network = arguments.words.at(0);
-  w.machine = arguments.value("--machine"), w.engine = arguments.value("--engine");
-  w.profile = arguments.value("--profile");
-  w.weights = arguments.value("--weights"), w.cache = arguments.value("--kv");
-  w.products = arguments.value("--products");
-  w.gpus = number_of(arguments, "--gpus", 0);
-  w.tp = number_of(arguments, "--tp", 1), w.pp = number_of(arguments, "--pp", 1);
-  w.ep = number_of(arguments, "--ep", 1), w.attention_dp = number_of(arguments, "--dp-attention", 1);
-  w.exchange = arguments.value("--exchange"), w.draft = number_of(arguments, "--draft", 0);
+  w.draft = number_of(arguments, "--draft", 0);
   if (w.draft > 0 && !arguments.has("--accepted"))
     return fail("--accepted", "how many of the guesses are right is not said",
         "--accepted 0.8: of each guess, where those before it were right");
@@ -240,10 +233,12 @@ std::string text_of(
   return text;
 }
 
+constexpr std::string_view hardware = "Machine and engine", split = "Split";
+
 }  // namespace
 
 std::span<const Flag> infer_flags() {
-  constexpr std::string_view hardware = "Machine and engine", split = "Split", work = "Work", output = "Output";
+  constexpr std::string_view work = "Work", output = "Output";
   constexpr std::int64_t most = 100'000'000;
   const auto count = [](std::string_view name, std::string_view group, std::string_view doc, std::int64_t upper) {
     return Flag{
@@ -303,6 +298,27 @@ std::span<const Flag> infer_flags() {
           .doc = "one JSON document with base units",
           .kind = FlagKind::toggle}};
   return flags;
+}
+
+std::vector<Flag> engine_flags() {
+  std::vector<Flag> flags;
+  for (const Flag& flag : infer_flags())
+    if (flag.group == hardware || flag.group == split) flags.push_back(flag);
+  return flags;
+}
+
+ServingWishes engine_wishes(const Arguments& arguments) {
+  ServingWishes w;
+  w.network = arguments.words.at(0);
+  w.machine = arguments.value("--machine"), w.engine = arguments.value("--engine");
+  w.profile = arguments.value("--profile");
+  w.weights = arguments.value("--weights"), w.cache = arguments.value("--kv");
+  w.products = arguments.value("--products");
+  w.gpus = number_of(arguments, "--gpus", 0);
+  w.tp = number_of(arguments, "--tp", 1), w.pp = number_of(arguments, "--pp", 1);
+  w.ep = number_of(arguments, "--ep", 1), w.attention_dp = number_of(arguments, "--dp-attention", 1);
+  w.exchange = arguments.value("--exchange");
+  return w;
 }
 
 Expected<void> infer_command(const Arguments& arguments, Console& console) {

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "sim/serving/service_figures.h"
+
 namespace stepcast::infer {
 namespace {
 
@@ -48,7 +50,7 @@ Expected<LoadedRun> start(const InferenceRecord& record, const Serving& serving)
 
 Expected<void> run(LoadedRun& served, const Serving& serving, ServedTimes& times) {
   TRY(check_requests(serving, served.load.requests, served.servers.policy));
-  served.run = sim::serve(served.load, served.servers, times.timer());
+  served.run = sim::simulate(served.load, served.servers, times.timer());
   return {};
 }
 
@@ -65,8 +67,8 @@ Expected<LoadedRun> closed_loop(const InferenceRecord& record, const Serving& se
 /// `times`: seconds of which the phase's is the sum.
 void finish(ServedForecast& made, const LoadedRun& served, ServedTimes& times, const std::vector<double>& weights) {
   made.phase.iterations = served.condensed(times, weights);
-  for (const sim::RanIteration& ran : served.run.iterations)
-    if (ran.batch.words > 0) made.phase.shown = times.whole(ran.batch);
+  const std::size_t middle = std::ranges::max_element(weights) - weights.begin();
+  made.phase.shown = times.whole(served.run.iterations[middle].batch);
   made.phase.spread = made.phase.shown.spread;
 }
 
@@ -115,17 +117,14 @@ Expected<ServedForecast> throughput(const InferenceRecord& record, const Serving
   const sim::BatchingPolicy& policy = served.servers.policy;
   const std::int64_t length = *record.prompt + *record.output;
   const std::int64_t held = policy.blocks / std::max<std::int64_t>(1, (length + policy.block - 1) / policy.block);
-  const std::int64_t together = std::clamp<std::int64_t>(held, 1, policy.most_sequences) * served.servers.groups;
+  const std::int64_t together = std::clamp<std::int64_t>(held, 1, policy.most_sequences);
+  served.servers.groups = 1;  // they are all as full
   constexpr std::int64_t fills = 3;
   served.load.requests =
       sim::requests_of(law_of(record, std::min(record.requests.value_or(fills * together), fills * together)));
   TRY(run(served, serving, times));
   const auto& iterations = served.run.iterations;
-  std::size_t begin = 0, end = iterations.size();
-  const Seconds first_end = std::ranges::min_element(served.run.requests, {}, &sim::Served::last)->last;
-  while (begin < end && iterations[begin].start < first_end) ++begin;
-  while (end > begin + 1 && iterations[end - 1].waiting == 0) --end;
-  if (end <= begin + 1) begin = 0, end = iterations.size();  // all of them run at once
+  const auto [begin, end] = sim::full_span(served.run);
   std::vector<double> weights(iterations.size(), 0);
   double words = 0, seconds = 0;
   for (std::size_t i = begin; i < end; ++i) words += static_cast<double>(iterations[i].words);
@@ -134,7 +133,8 @@ Expected<ServedForecast> throughput(const InferenceRecord& record, const Serving
     seconds += weights[i] * iterations[i].time.value();
   }
   const bool of_one = !record.measured.contains("output_tokens_per_s");
-  const double gpus = of_one ? static_cast<double>(serving.scenario.plan.gpus) : 1;
+  const auto groups = static_cast<double>(serving.attention_groups());
+  const double gpus = (of_one ? static_cast<double>(serving.scenario.plan.gpus) : 1) / groups;
   const char* metric = of_one ? "output_tokens_per_s_per_gpu" : "output_tokens_per_s";
   const auto measured = record.measured.find(metric);
   if (measured == record.measured.end()) return fail("measured", "no rate of words", "output_tokens_per_s");
