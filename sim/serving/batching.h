@@ -26,9 +26,9 @@ struct BatchingPolicy {
 
 /// What an iteration holds.
 struct Batch {
-  double words = 0, contexts = 0;       ///< running sequences, and what they have in the cache together
-  double prompts = 0, positions = 0;    ///< prompts or pieces of them, and their new positions together
-  double pairs = 0;                     ///< sum of positions x (cached + positions / 2): what attention of prompts does
+  double words = 0, contexts = 0;     ///< running sequences, and what they have in the cache together
+  double prompts = 0, positions = 0;  ///< prompts or pieces of them, and their new positions together
+  double pairs = 0;                   ///< sum of positions x (cached + positions / 2): what attention of prompts does
   [[nodiscard]] bool empty() const { return words == 0 && prompts == 0; }
 };
 
@@ -47,7 +47,9 @@ class Batcher {
   };
   const Said& finish();
 
-  [[nodiscard]] std::int64_t outstanding() const { return static_cast<std::int64_t>(running_.size() + waiting_.size()); }
+  [[nodiscard]] std::int64_t outstanding() const {
+    return static_cast<std::int64_t>(running_.size() + waiting_.size());
+  }
   [[nodiscard]] std::int64_t waiting() const { return static_cast<std::int64_t>(waiting_.size()); }
   [[nodiscard]] std::int64_t used_blocks() const { return policy_.blocks - free_; }
   [[nodiscard]] std::int64_t preempted() const { return preempted_; }

@@ -6,8 +6,8 @@
 namespace stepcast::sim {
 namespace {
 
-/// All whole numbers up to 32, then 8 to each doubling: between two of them a line through what grows with the square is
-/// off by a five-hundredth.
+/// All whole numbers up to 32, then 8 to each doubling: between two of them a line through what grows with the square
+/// is off by a five-hundredth.
 constexpr double whole_numbers = 32;
 constexpr double per_doubling = 8;
 
@@ -75,8 +75,8 @@ const IterationSums& IterationTable::words_alone(std::uint64_t sequences) {
   const auto [found, anew] = words_.try_emplace(sequences);
   if (anew) {
     const Rows words{static_cast<double>(sequences), 1, 1};
-    found->second = form_->packed_sums(
-        form_->pack(std::span(&words, 1)), *cost_, replayed(static_cast<double>(sequences)));
+    found->second =
+        form_->packed_sums(form_->pack(std::span(&words, 1)), *cost_, replayed(static_cast<double>(sequences)));
   }
   return found->second;
 }
@@ -85,8 +85,8 @@ const IterationSums& IterationTable::packed(
     std::uint64_t words, std::uint64_t prompts, std::uint64_t positions, std::uint64_t cached) {
   const auto [found, anew] = packed_.try_emplace(((words << field | prompts) << field | positions) << field | cached);
   if (anew) {
-    const Rows rows[] = {{value_at(prompts), std::max(1.0, value_at(positions)), value_at(cached)},
-        {value_at(words), 1, 1}};
+    const Rows rows[] = {
+        {value_at(prompts), std::max(1.0, value_at(positions)), value_at(cached)}, {value_at(words), 1, 1}};
     const std::span<const Rows> both(rows, words > 0 ? 2 : 1);
     found->second = form_->packed_sums(form_->pack(both), *cost_, false);
   }
@@ -95,8 +95,7 @@ const IterationSums& IterationTable::packed(
 
 /// Prompts of one length that have as many pairs of positions as these.
 void IterationTable::add_prompts(IterationSums& sums, const Batch& batch) {
-  const double each = batch.positions / batch.prompts,
-               behind = std::max(0.0, batch.pairs / batch.positions - each / 2);
+  const double each = batch.positions / batch.prompts, behind = std::max(0.0, batch.pairs / batch.positions - each / 2);
   const Place longs = place_of(each), far = place_of(behind);
   const std::uint64_t beside = nearest(batch.words), together = nearest(batch.prompts);
   const auto prompts = static_cast<std::uint64_t>(batch.prompts);

@@ -148,8 +148,8 @@ Expected<std::vector<ServingRequest>> read_requests(const std::string& text, con
           "at least one is read anew");
     if (!requests.empty() && request.arrival < requests.back().arrival)
       return fail(fmt::format("{}:{}", where, line),
-          fmt::format("an arrival at {} s behind one at {} s", request.arrival.value(),
-              requests.back().arrival.value()),
+          fmt::format(
+              "an arrival at {} s behind one at {} s", request.arrival.value(), requests.back().arrival.value()),
           "rows in the order of their arrivals");
     requests.push_back(request);
   }

@@ -12,9 +12,9 @@
 namespace stepcast::sim {
 
 struct ServingRequest {
-  Seconds arrival;                     ///< of an open loop; a closed one sends when there is room
-  std::int64_t prompt = 1, output = 1; ///< positions that are read, and words that are said
-  std::int64_t cached = 0;             ///< of the prompt, what a cache of shared prefixes has: less than the prompt
+  Seconds arrival;                      ///< of an open loop; a closed one sends when there is room
+  std::int64_t prompt = 1, output = 1;  ///< positions that are read, and words that are said
+  std::int64_t cached = 0;              ///< of the prompt, what a cache of shared prefixes has: less than the prompt
 };
 
 /// Whole numbers from `low` to `high`, all as likely.

@@ -39,8 +39,8 @@ struct Gap {
 struct RanIteration {
   std::int64_t replica = 0;
   Seconds start, time;
-  Batch batch;             ///< of the group that took longest
-  std::int64_t words = 0;  ///< that were said in it
+  Batch batch;                                             ///< of the group that took longest
+  std::int64_t words = 0;                                  ///< that were said in it
   std::int64_t running = 0, waiting = 0, used_blocks = 0;  ///< of all groups, while it ran
   /// sum of 1 / (output - 1) over the requests between their first word and their last: what a second of this iteration
   /// adds to the sum of all requests' times per word

@@ -20,12 +20,12 @@ struct Counted {
 Latency latency_of(std::vector<Counted> values);
 
 struct ServiceFigures {
-  Latency first_word;    ///< from sending to the first word
-  Latency per_word;      ///< of a request behind its first word: its time over its other words
-  Latency between_words; ///< each gap by itself
-  Latency whole;         ///< from sending to the last word
-  double requests = 0;   ///< that are counted
-  Seconds span;          ///< from the first counted one's sending to the last end of one
+  Latency first_word;     ///< from sending to the first word
+  Latency per_word;       ///< of a request behind its first word: its time over its other words
+  Latency between_words;  ///< each gap by itself
+  Latency whole;          ///< from sending to the last word
+  double requests = 0;    ///< that are counted
+  Seconds span;           ///< from the first counted one's sending to the last end of one
   double words_per_second = 0, requests_per_second = 0;
   double words_per_second_of_user = 0;  ///< 1 over the mean time per word
   // Means over time, and the most.

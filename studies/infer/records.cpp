@@ -28,7 +28,7 @@ constexpr GpuName gpu_names[] = {{"A100-SXM-80GB", "dgx-a100"}, {"A100 SXM 80GB"
 
 /// Engines of records, by name and how their releases count: the first row that fits.
 struct EngineName {
-  const char* name;    ///< in lower case, the whole of it
+  const char* name;  ///< in lower case, the whole of it
   /// versions below it; "": any. Versions that are not told count as lowest, but in closed loops of users: those are
   /// of dumps of 2025 and 2026
   const char* before;
@@ -243,8 +243,7 @@ Expected<InferenceCase> forecast(const InferenceRecord& record, const RecordWish
     made.phase = std::move(forecast.second);
     return finish(std::move(made));
   }
-  return fail(
-      "phase", fmt::format("'{:.40}' is no phase that is forecast", record.phase),
+  return fail("phase", fmt::format("'{:.40}' is no phase that is forecast", record.phase),
       "prefill, decode, static_batch, serving, offline_throughput");
 }
 

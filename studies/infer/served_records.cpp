@@ -39,8 +39,7 @@ Expected<LoadedRun> start(const InferenceRecord& record, const Serving& serving)
   if (record.pools) return fail("parallel", "pools of their own for prompts and words", "one pool");
   if (!record.guesses.empty() && !record.guesses.starts_with("none"))
     return fail("workload", "words that are guessed", "records without speculation");
-  if (!record.prompt || !record.output)
-    return fail("workload", "a length that is not told", "isl and osl");
+  if (!record.prompt || !record.output) return fail("workload", "a length that is not told", "isl and osl");
   LoadedRun served;
   const double length = static_cast<double>(*record.prompt) + static_cast<double>(*record.output) / 2;
   served.servers.policy = policy_of(serving, length, {record.most_sequences, record.most_positions});

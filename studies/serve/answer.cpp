@@ -90,8 +90,8 @@ Expected<Answer> answer(const Question& question) {
     sim::let_arrive(load.requests, question.rate, question.shape, question.law.seed);
   const double length = mean_length(load.requests);
   out.room = infer::capacity(out.serving, std::max<std::int64_t>(2, static_cast<std::int64_t>(length)));
-  out.servers = {infer::policy_of(out.serving, length, question.batching), question.replicas,
-      out.serving.attention_groups()};
+  out.servers = {
+      infer::policy_of(out.serving, length, question.batching), question.replicas, out.serving.attention_groups()};
   out.gpus = out.serving.scenario.plan.gpus * question.replicas;
   TRY(infer::check_requests(out.serving, load.requests, out.servers.policy));
   const auto count = static_cast<std::int64_t>(load.requests.size());
@@ -106,7 +106,8 @@ Expected<Answer> answer(const Question& question) {
     constexpr double near = 0.9;  // beyond it a capacity that is a little off changes waits several times over
     if (out.rate >= out.saturation.requests_per_second) return out;
     if (out.rate > near * out.saturation.requests_per_second)
-      out.warnings.emplace_back("above 90 % of saturation a capacity that is a little off changes waits many times over");
+      out.warnings.emplace_back(
+          "above 90 % of saturation a capacity that is a little off changes waits many times over");
   }
   sim::ServedRun run = sim::simulate(load, out.servers, times.timer());
   for (sim::Served& request : run.requests) {  // the way to the scheduler comes before everything

@@ -16,19 +16,19 @@ struct Question {
   infer::ServingWishes engine;
   infer::BatchingWishes batching;
   std::int64_t replicas = 1;
-  sim::RequestLaw law;                        ///< where there is no trace
+  sim::RequestLaw law;  ///< where there is no trace
   std::optional<std::vector<sim::ServingRequest>> trace;
-  std::optional<std::int64_t> concurrency;    ///< of all replicas; nullopt: an open loop
-  double rate = 0, shape = 1;                 ///< requests per second and burstiness, where there is no trace
-  std::int64_t warm_up = 0;                   ///< requests that are not counted
+  std::optional<std::int64_t> concurrency;  ///< of all replicas; nullopt: an open loop
+  double rate = 0, shape = 1;               ///< requests per second and burstiness, where there is no trace
+  std::int64_t warm_up = 0;                 ///< requests that are not counted
   std::vector<Target> targets;
 };
 
 /// What the servers do at most, with as many requests waiting as there can be.
 struct Saturation {
   double requests_per_second = 0, words_per_second = 0;
-  Seconds word;          ///< mean time between words there
-  double running = 0;    ///< requests at once
+  Seconds word;        ///< mean time between words there
+  double running = 0;  ///< requests at once
 };
 
 struct Answer {

@@ -24,8 +24,9 @@ std::string figures_text(const Question& question, const Answer& answer, const s
       {"p99", print::Align::right}, {"mean, 10th to 90th percentile"}});
   const auto row = [&](const char* name, const sim::Latency& latency) {
     table.add({name, format_seconds(latency.mean), format_seconds(latency.p50), format_seconds(latency.p90),
-        format_seconds(latency.p99), fmt::format("{} to {}", format_seconds(latency.mean * answer.spread.p10),
-                                         format_seconds(latency.mean * answer.spread.p90))});
+        format_seconds(latency.p99),
+        fmt::format("{} to {}", format_seconds(latency.mean * answer.spread.p10),
+            format_seconds(latency.mean * answer.spread.p90))});
   };
   row("TTFT", f.first_word), row("TPOT", f.per_word), row("between words", f.between_words), row("end to end", f.whole);
   std::string text = "\n" + table.text("");
@@ -41,11 +42,12 @@ std::string figures_text(const Question& question, const Answer& answer, const s
   const double blocks = static_cast<double>(answer.servers.policy.blocks * answer.servers.groups);
   text += fmt::format("\nRunning  {:.1f} sequences, {:.1f} waiting (at most {:.0f}); {:.0f} gave way to others\n",
       f.running, f.waiting, f.most_waiting, f.preempted);
-  text += fmt::format("Cache    {} used, at most {}, of {} positions on a GPU\n", format_percent(f.used_blocks / blocks),
-      format_percent(f.most_used_blocks / blocks),
+  text += fmt::format("Cache    {} used, at most {}, of {} positions on a GPU\n",
+      format_percent(f.used_blocks / blocks), format_percent(f.most_used_blocks / blocks),
       print::grouped_digits(static_cast<double>(answer.servers.policy.blocks * answer.servers.policy.block)));
-  text += fmt::format("Time     {} in iterations of words alone, {} of words with prompts, {} of prompts alone, {} idle\n",
-      format_percent(f.in_words), format_percent(f.in_mixed), format_percent(f.in_prompts), format_percent(f.idle));
+  text +=
+      fmt::format("Time     {} in iterations of words alone, {} of words with prompts, {} of prompts alone, {} idle\n",
+          format_percent(f.in_words), format_percent(f.in_mixed), format_percent(f.in_prompts), format_percent(f.idle));
   if (question.warm_up > 0) text += fmt::format("The first {} requests are not counted.\n", question.warm_up);
   return text;
 }
@@ -72,9 +74,10 @@ std::string answer_text(const Question& question, const Answer& answer) {
   text += answer.figures ? figures_text(question, answer, *answer.figures) : overload_text(answer);
   const Saturation& most = answer.saturation;
   if (answer.figures)
-    text += fmt::format("Saturation  {:.3g} requests/s, {} tokens/s/GPU with {:.0f} sequences at once, a word every {}\n",
-        most.requests_per_second, print::grouped_digits(most.words_per_second / static_cast<double>(answer.gpus)),
-        most.running, format_seconds(most.word));
+    text +=
+        fmt::format("Saturation  {:.3g} requests/s, {} tokens/s/GPU with {:.0f} sequences at once, a word every {}\n",
+            most.requests_per_second, print::grouped_digits(most.words_per_second / static_cast<double>(answer.gpus)),
+            most.running, format_seconds(most.word));
   for (const std::string& warning : answer.warnings) text += "warning: " + warning + "\n";
   if (!serving.assumptions.empty())
     text += fmt::format("\nDefaults and assumptions\n  {}\n", fmt::join(serving.assumptions, ", "));

@@ -65,8 +65,8 @@ Expected<Question> question_of(const Arguments& arguments) {
   asked.replicas = count_of(arguments, "--replicas").value_or(1);
   // --gpus counts all: each replica has its part.
   if (asked.engine.gpus % asked.replicas != 0)
-    return fail("--replicas", fmt::format("{} GPUs for {} replicas", asked.engine.gpus, asked.replicas),
-        "a divisor of --gpus");
+    return fail(
+        "--replicas", fmt::format("{} GPUs for {} replicas", asked.engine.gpus, asked.replicas), "a divisor of --gpus");
   asked.engine.gpus /= asked.replicas;
   asked.batching = {count_of(arguments, "--most-sequences"), count_of(arguments, "--most-positions")};
   asked.concurrency = count_of(arguments, "--concurrency");
@@ -100,8 +100,7 @@ Expected<Question> question_of(const Arguments& arguments) {
   asked.law.seed = static_cast<std::uint64_t>(count_of(arguments, "--seed").value_or(0));
   // Of each user ten, as benchmarks of serving do (InferenceX utils/bench_serving); of a rate a thousand.
   constexpr std::int64_t rounds = 10, many = 1000;
-  asked.law.count =
-      count_of(arguments, "--requests").value_or(asked.concurrency ? rounds * *asked.concurrency : many);
+  asked.law.count = count_of(arguments, "--requests").value_or(asked.concurrency ? rounds * *asked.concurrency : many);
   return asked;
 }
 

@@ -66,8 +66,8 @@ TEST(Batching, PromptsApartHoldWordsUp) {
   EXPECT_THAT(group.finish().words, ElementsAre(0, 1));
 }
 
-/// 6 blocks of 4 positions. Reserved: 8 + 8 positions are 4 blocks, so one runs at a time. Else both prompts of 2 blocks
-/// are let in, and as they grow the second gives way and is read again with what it had said.
+/// 6 blocks of 4 positions. Reserved: 8 + 8 positions are 4 blocks, so one runs at a time. Else both prompts of 2
+/// blocks are let in, and as they grow the second gives way and is read again with what it had said.
 TEST(Batching, TheCacheLetsInOrTakesBack) {
   const auto run = [](bool reserves) {
     Batcher group({.reserves_all = reserves, .blocks = 6, .block = 4});

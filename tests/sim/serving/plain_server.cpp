@@ -10,14 +10,15 @@ enum class State { unborn, queued, active, gone };
 struct Customer {
   State state = State::unborn;
   double came = 0, first = -1, last = -1;
-  long told = 0, reread = 0;  ///< words told; words that are to be read again
-  long in_cache = 0, now = 0; ///< positions; of the prompt in this iteration
-  long rank = 0;              ///< place in the queue, or in the order of admission
+  long told = 0, reread = 0;   ///< words told; words that are to be read again
+  long in_cache = 0, now = 0;  ///< positions; of the prompt in this iteration
+  long rank = 0;               ///< place in the queue, or in the order of admission
 };
 
 class PlainServer {
  public:
-  PlainServer(const Load& load, const BatchingPolicy& policy) : load_(load), policy_(policy), all_(load.requests.size()) {}
+  PlainServer(const Load& load, const BatchingPolicy& policy)
+      : load_(load), policy_(policy), all_(load.requests.size()) {}
 
   PlainRun run(const BatchTimer& timer) {
     double now = 0;
@@ -69,8 +70,7 @@ class PlainServer {
   }
   [[nodiscard]] long owned_by_all(const std::vector<std::size_t>& talkers) const {
     long sum = 0;
-    for (const std::size_t i : of(State::active))
-      sum += owned(i, std::count(talkers.begin(), talkers.end(), i));
+    for (const std::size_t i : of(State::active)) sum += owned(i, std::count(talkers.begin(), talkers.end(), i));
     return sum;
   }
 
@@ -93,7 +93,8 @@ class PlainServer {
 
   void read(std::size_t i, long positions, Batch& batch) {
     all_[i].now = positions;
-    for (long p = 0; p < positions; ++p) batch.pairs += static_cast<double>(all_[i].in_cache) + static_cast<double>(p) + 0.5;
+    for (long p = 0; p < positions; ++p)
+      batch.pairs += static_cast<double>(all_[i].in_cache) + static_cast<double>(p) + 0.5;
     batch.prompts += 1, batch.positions += static_cast<double>(positions);
   }
 

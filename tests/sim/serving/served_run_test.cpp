@@ -51,9 +51,9 @@ TEST(ServedRun, EveryWordIsSaidOnceAndEveryGapCounted) {
   for (const std::int64_t replicas : {1, 3})
     for (const std::int64_t groups : {1, 2}) {
       const Load load = closed(16);
-      const ServedRun run =
-          simulate(load, {.policy = {.most_positions = 64, .blocks = 20, .block = 16}, .replicas = replicas,
-                             .groups = groups}, dyadic);
+      const ServedRun run = simulate(load,
+          {.policy = {.most_positions = 64, .blocks = 20, .block = 16}, .replicas = replicas, .groups = groups},
+          dyadic);
       std::int64_t words = 0, said = 0, gaps = 0, behind_first = 0;
       for (const RanIteration& ran : run.iterations) said += ran.words;
       for (const Gap& gap : run.gaps) gaps += gap.count;
@@ -125,7 +125,9 @@ TEST(ServedRun, ReplicasAreEnginesBesideEachOther) {
   std::vector<ServingRequest> alike(40, {Seconds(0), 50, 10});
   const ServedRun one = simulate({std::vector(alike.begin(), alike.begin() + 20), 4}, {.policy = {}}, dyadic),
                   two = simulate({alike, 8}, {.policy = {}, .replicas = 2}, dyadic);
-  const auto end = [](const ServedRun& run) { return (run.iterations.back().start + run.iterations.back().time).value(); };
+  const auto end = [](const ServedRun& run) {
+    return (run.iterations.back().start + run.iterations.back().time).value();
+  };
   EXPECT_EQ(end(one), end(two));
   EXPECT_EQ(2 * one.iterations.size(), two.iterations.size());
 }
@@ -133,15 +135,20 @@ TEST(ServedRun, ReplicasAreEnginesBesideEachOther) {
 /// 200 settings at random: the same words at the same times as by a simulator that was written apart.
 TEST(ServedRun, APlainSimulatorSaysTheSame) {
   std::mt19937 random(11);
-  const auto pick = [&](int low, int high) { return low + static_cast<int>(random() % static_cast<unsigned>(high - low + 1)); };
+  const auto pick = [&](int low, int high) {
+    return low + static_cast<int>(random() % static_cast<unsigned>(high - low + 1));
+  };
   int preempted = 0;
   for (int setting = 0; setting < 200; ++setting) {
     BatchingPolicy policy;
     policy.most_positions = pick(8, 80), policy.most_sequences = pick(1, 12);
     policy.prompts_apart = pick(0, 1) == 1, policy.pieces = pick(0, 1) == 1, policy.reserves_all = pick(0, 2) == 0;
     policy.block = pick(1, 8), policy.blocks = (90 + policy.block) / policy.block + pick(0, 40);
-    const RequestLaw law{.count = pick(1, 40), .prompts = {1, pick(1, 50)}, .outputs = {1, pick(1, 30)},
-        .shared = pick(0, 2) == 0 ? pick(0, 20) : 0, .seed = random()};
+    const RequestLaw law{.count = pick(1, 40),
+        .prompts = {1, pick(1, 50)},
+        .outputs = {1, pick(1, 30)},
+        .shared = pick(0, 2) == 0 ? pick(0, 20) : 0,
+        .seed = random()};
     Load load{requests_of(law), pick(0, 1) == 0 ? 0 : pick(1, 15)};
     if (load.concurrency == 0) {
       let_arrive(load.requests, 0.02 * pick(1, 20), 1, random());
