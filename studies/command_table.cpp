@@ -61,19 +61,22 @@ const std::vector<Command>& command_rows() {
       {.name = "serve",
           .usage = "NETWORK --input N --output N --concurrency N|--rate PER_S|--trace FILE.csv [flags]",
           .summary = "forecast an engine under load: latencies, rates, queue, cache, saturation",
-          .about =
-              "Runs requests through an engine, iteration by iteration: who is let in by its policy and its cache, what "
-              "each\n"
-              "iteration holds, and how long it takes by the laws of infer. Users may send one request after the other\n"
-              "(--concurrency), or requests come at a rate or by a trace. More than is served is reported as such: then "
-              "waits\n"
-              "grow without bound, and none is printed.",
+          .about = "Runs requests through an engine, iteration by iteration: who is let in by its policy and its "
+                   "cache, what "
+                   "each\n"
+                   "iteration holds, and how long it takes by the laws of infer. Users may send one request after the "
+                   "other\n"
+                   "(--concurrency), or requests come at a rate or by a trace. More than is served is reported as "
+                   "such: then "
+                   "waits\n"
+                   "grow without bound, and none is printed.",
           .least_words = 1,
           .most_words = 1,
           .flags = serve_flags(),
-          .examples = {"stepcast serve llama3-70b --machine dgx-h100 --gpus 8 --input 1024 --output 1024 --concurrency 64",
-              "stepcast serve llama3-8b --input 1024 --output 256 --rate 4 --slo ttft<500ms",
-              "stepcast serve llama3-8b --input 1024 --output 256 --concurrency 16 --shortest 0.8 --json"},
+          .examples =
+              {"stepcast serve llama3-70b --machine dgx-h100 --gpus 8 --input 1024 --output 1024 --concurrency 64",
+                  "stepcast serve llama3-8b --input 1024 --output 256 --rate 4 --slo ttft<500ms",
+                  "stepcast serve llama3-8b --input 1024 --output 256 --concurrency 16 --shortest 0.8 --json"},
           .run = serve_command},
       {.name = "roofline",
           .usage = "NETWORK|SCENARIO.json|--megatron RUN.sh [flags] [--measured FILE] [-o FILE.html|.svg|.json]",

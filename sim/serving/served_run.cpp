@@ -1,7 +1,7 @@
 #include "sim/serving/served_run.h"
 
 #include <algorithm>
-#include <cassert>
+#include <deque>
 #include <limits>
 
 namespace stepcast::sim {
@@ -17,9 +17,10 @@ struct Replica {
   std::int64_t speaking = 0;
 };
 
-class Loop {
+class LoadLoop {
  public:
-  Loop(const Load& load, const Servers& servers, const BatchTimer& timer) : load_(load), timer_(timer) {
+  LoadLoop(const Load& load, const Servers& servers, const BatchTimer& timer)
+      : load_(load), before_(servers.before), timer_(timer) {
     for (std::int64_t i = 0; i < servers.replicas; ++i) {
       Replica& replica = replicas_.emplace_back();
       replica.groups.assign(static_cast<std::size_t>(servers.groups), Batcher(servers.policy));
@@ -34,11 +35,12 @@ class Loop {
     for (Replica& replica : replicas_) start_iteration(replica, Seconds(0));
     while (true) {
       const auto first = std::ranges::min_element(replicas_, {}, &Replica::ends);
-      const Seconds now = std::min(first->ends, next_arrival());
+      const Seconds now = std::min({first->ends, next_arrival(), next_ready()});
       if (now == never) break;
       for (Replica& replica : replicas_)
         if (replica.ends == now) end_iteration(replica);
       while (next_arrival() <= now) send_next(now);
+      while (next_ready() <= now) submit(on_their_way_.front());
       for (Replica& replica : replicas_)
         if (replica.ends == never) start_iteration(replica, now);
     }
@@ -52,16 +54,26 @@ class Loop {
     return load_.concurrency > 0 || sent_ == load_.requests.size() ? never : load_.requests[sent_].arrival;
   }
 
+  [[nodiscard]] Seconds next_ready() const {
+    return on_their_way_.empty() ? never : run_.requests[on_their_way_.front()].sent + before_;
+  }
+
   void send_next(Seconds now) {
     if (sent_ == load_.requests.size()) return;
     const ServingRequest& request = load_.requests[sent_];
+    run_.requests[sent_] = {now, never, never, request.prompt, request.output};
+    on_their_way_.push_back(sent_++);
+    if (before_ == Seconds(0)) submit(on_their_way_.front());
+  }
+
+  /// The first of those on their way comes to the replica and group with the fewest.
+  void submit(std::size_t id) {
+    on_their_way_.pop_front();
     Batcher* least = nullptr;
     for (Replica& replica : replicas_)
       for (Batcher& group : replica.groups)
         if (least == nullptr || group.outstanding() < least->outstanding()) least = &group;
-    least->submit(static_cast<std::int64_t>(sent_), request);
-    run_.requests[sent_] = {now, never, never, request.prompt, request.output};
-    ++sent_;
+    least->submit(static_cast<std::int64_t>(id), load_.requests[id]);
   }
 
   void start_iteration(Replica& replica, Seconds now) {
@@ -116,16 +128,18 @@ class Loop {
   }
 
   const Load& load_;
+  Seconds before_;
   const BatchTimer& timer_;
   std::vector<Replica> replicas_;
   std::size_t sent_ = 0;
+  std::deque<std::size_t> on_their_way_;  ///< sent, and not yet waiting: all take as long
   ServedRun run_;
 };
 
 }  // namespace
 
 ServedRun simulate(const Load& load, const Servers& servers, const BatchTimer& timer) {
-  return Loop(load, servers, timer).go();
+  return LoadLoop(load, servers, timer).go();
 }
 
 }  // namespace stepcast::sim

@@ -21,6 +21,7 @@ struct Load {
 struct Servers {
   BatchingPolicy policy;
   std::int64_t replicas = 1, groups = 1;
+  Seconds before = {};  ///< from a request's sending until it waits for an iteration
 };
 
 /// How long an iteration takes that holds this.

@@ -15,7 +15,7 @@ struct InferenceRecord {
   std::string id, judged_as, phase;  ///< phase: "prefill", "decode", "static_batch", ...
   std::string model, gpu, engine, version;
   std::string weights, activations, cache;
-  std::string upstream;  ///< where the source has it from: a date of a page
+  std::string upstream;                       ///< where the source has it from: a date of a page
   std::string dataset, mode, guesses, notes;  ///< of the load, as the source says it
   std::int64_t gpus = 1, nodes = 1, tp = 1, pp = 1, ep = 0;
   std::int64_t attention_dp = 1, expert_tp = 1;

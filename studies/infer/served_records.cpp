@@ -44,6 +44,7 @@ Expected<LoadedRun> start(const InferenceRecord& record, const Serving& serving)
   const double length = static_cast<double>(*record.prompt) + static_cast<double>(*record.output) / 2;
   served.servers.policy = policy_of(serving, length, {record.most_sequences, record.most_positions});
   served.servers.groups = serving.attention_groups();
+  served.servers.before = serving.engine.host_per_request;
   return served;
 }
 
@@ -164,7 +165,7 @@ bool judges_first_words(const InferenceRecord& record) {
 Expected<ServedForecast> forecast_first_words(const InferenceRecord& record, const Serving& serving) {
   ServedTimes times(serving);
   TRY(const auto served, closed_loop(record, serving, times));
-  double seconds = serving.engine.host_per_request.value();
+  double seconds = 0;
   for (const sim::Served& request : served.run.requests)
     seconds += (request.first - request.sent).value() / static_cast<double>(served.run.requests.size());
   ServedForecast made{"ttft_ms", record.measured.at("ttft_ms"), seconds * milliseconds, {}};

@@ -90,8 +90,8 @@ Expected<Answer> answer(const Question& question) {
     sim::let_arrive(load.requests, question.rate, question.shape, question.law.seed);
   const double length = mean_length(load.requests);
   out.room = infer::capacity(out.serving, std::max<std::int64_t>(2, static_cast<std::int64_t>(length)));
-  out.servers = {
-      infer::policy_of(out.serving, length, question.batching), question.replicas, out.serving.attention_groups()};
+  out.servers = {infer::policy_of(out.serving, length, question.batching), question.replicas,
+      out.serving.attention_groups(), out.serving.engine.host_per_request};
   out.gpus = out.serving.scenario.plan.gpus * question.replicas;
   TRY(infer::check_requests(out.serving, load.requests, out.servers.policy));
   const auto count = static_cast<std::int64_t>(load.requests.size());
@@ -109,11 +109,7 @@ Expected<Answer> answer(const Question& question) {
       out.warnings.emplace_back(
           "above 90 % of saturation a capacity that is a little off changes waits many times over");
   }
-  sim::ServedRun run = sim::simulate(load, out.servers, times.timer());
-  for (sim::Served& request : run.requests) {  // the way to the scheduler comes before everything
-    request.first += out.serving.engine.host_per_request;
-    request.last += out.serving.engine.host_per_request;
-  }
+  const sim::ServedRun run = sim::simulate(load, out.servers, times.timer());
   out.spread = spread_of(run, times);
   out.figures = sim::figures_of(run, out.servers, static_cast<std::size_t>(question.warm_up));
   if (question.targets.empty()) return out;

@@ -120,6 +120,17 @@ TEST(ServedRun, AFasterServerAndALargerCacheServeSooner) {
   EXPECT_LT(span(1, 100), span(1, 20));
 }
 
+/// What comes before the server is waited for, by each user before each request, and does not keep the server busy.
+TEST(ServedRun, TheWayToTheServerTakesTime) {
+  const Load load{std::vector<ServingRequest>(3, {Seconds(0), 16, 3}), 1};
+  const ServedRun near = simulate(load, {.policy = {}}, dyadic),
+                  far = simulate(load, {.policy = {}, .before = Seconds(0.5)}, dyadic);
+  for (std::size_t i = 0; i < 3; ++i)
+    EXPECT_EQ((far.requests[i].first - far.requests[i].sent - Seconds(0.5)).value(),
+        (near.requests[i].first - near.requests[i].sent).value());
+  EXPECT_EQ((far.requests[2].last - near.requests[2].last).value(), 1.5);
+}
+
 /// Two replicas with half the users each do what one does with its half.
 TEST(ServedRun, ReplicasAreEnginesBesideEachOther) {
   std::vector<ServingRequest> alike(40, {Seconds(0), 50, 10});

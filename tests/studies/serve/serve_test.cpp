@@ -34,7 +34,7 @@ infer::Serving serving(const std::string& network, std::int64_t tp, const char* 
   return std::move(*made);
 }
 
-/// Between its points the table is within a hundredth of the iteration that it stands for.
+/// Between its points the table is within two hundredths of the iteration that it stands for: tiles make steps.
 TEST(Serve, TheTableIsTheIteration) {
   for (const char* network : {"llama3-8b", "mixtral-8x7b", "deepseek-v2-lite", "gpt-oss-20b"}) {
     const infer::Serving s = serving(network, network == std::string("gpt-oss-20b") ? 1 : 4);
@@ -43,7 +43,7 @@ TEST(Serve, TheTableIsTheIteration) {
         {sim::Batch{7, 7 * 901.0, 0, 0, 0}, sim::Batch{93, 93 * 3333.0, 0, 0, 0}, sim::Batch{0, 0, 1, 777, 777 * 388.5},
             sim::Batch{61, 61 * 1500.0, 2, 1777, 1777 * 444.25}, sim::Batch{64, 64 * 1500.0, 1, 1000, 1000 * 5500.0}}) {
       const double exact = times.whole(batch).time.value();
-      EXPECT_NEAR(times.time(batch).value() / exact, 1, 0.01) << network << " " << batch.words << " " << batch.prompts;
+      EXPECT_NEAR(times.time(batch).value() / exact, 1, 0.02) << network << " " << batch.words << " " << batch.prompts;
     }
   }
 }
@@ -54,9 +54,10 @@ TEST(Serve, OneUserHasTheIterationsOfInfer) {
   const infer::Serving s = serving("llama3-8b", 1);
   const double word = infer::decode(s, 1, 1050).time.value(), prompt = infer::prefill(s, 1, 1000, 0).time.value();
   EXPECT_NEAR(one["tpot"]["mean_s"].get<double>() / word, 1, 0.01);
-  EXPECT_NEAR((one["ttft"]["mean_s"].get<double>() - s.engine.host_per_request.value()) / prompt, 1, 0.01);
+  EXPECT_NEAR((one["ttft"]["mean_s"].get<double>() - s.engine.host_per_request.value()) / prompt, 1, 0.02);
   EXPECT_NEAR(one["tokens_per_s_per_user"].get<double>() * one["tpot"]["mean_s"].get<double>(), 1, 1e-9);
-  EXPECT_NEAR(one["time"]["prompts"].get<double>() + one["time"]["words"].get<double>(), 1, 0.001);
+  const double busy = one["time"]["prompts"].get<double>() + one["time"]["words"].get<double>();
+  EXPECT_NEAR(busy * one["span_s"].get<double>() + 3 * s.engine.host_per_request.value(), one["span_s"], 1e-9);
 }
 
 TEST(Serve, TheSameSeedGivesTheSameText) {
