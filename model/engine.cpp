@@ -86,6 +86,11 @@ constexpr auto engine_members = [](auto& file, auto& engine) {
   file.optional("host_beside", engine.host_beside);
   file.read("most_positions", engine.most_positions, positions);
   file.optional("profiled_positions", engine.profiled_positions, IntegerRange{0, 1'000'000});
+  file.read("most_sequences", engine.most_sequences, IntegerRange{1, 1'000'000});
+  file.rare("prompts_apart", engine.prompts_apart);
+  file.rare("whole_prompts", engine.whole_prompts);
+  file.rare("reserves_all", engine.reserves_all);
+  file.rare("host_per_request", engine.host_per_request, Zero::allowed);
   file.optional_choice("exchange", engine.exchange, exchange_names);
   file.rare("same_experts", engine.same_experts);
   file.optional("ends_at_positions", engine.ends_at_positions);

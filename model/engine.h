@@ -65,6 +65,12 @@ struct Engine {
   /// Measured prompts of vLLM of 2023 take a leap there (Patel et al. 2024, arXiv 2311.18677, section IV, insight III:
   /// beyond 2,048 positions the throughput of prompts falls); why is not known.
   std::int64_t profiled_positions = 0;
+  // How requests share iterations, as sim/serving/batching.h has it.
+  std::int64_t most_sequences = 256;  ///< that run at once
+  bool prompts_apart = false;         ///< iterations of prompts alone, before those of words; else both in one
+  bool whole_prompts = false;         ///< a prompt is read in one iteration; else in pieces, if need be
+  bool reserves_all = false;          ///< a request is let in when the cache has room for all that it will say
+  Seconds host_per_request;           ///< before it waits for an iteration: text to tokens, the way to the scheduler
   ExpertExchange exchange = ExpertExchange::gather;
   /// every token takes the same experts, as with made-up weights: its static batches of 16 sequences of Mixtral take as
   /// long as those of one

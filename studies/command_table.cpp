@@ -16,6 +16,7 @@
 #include "studies/roofline/roofline_flags.h"
 #include "studies/scale/scale.h"
 #include "studies/schedule/schedule.h"
+#include "studies/serve/serve.h"
 #include "studies/sweep/sweep_flags.h"
 #include "studies/timeline/timeline_flags.h"
 #include "studies/validation/validate.h"
@@ -59,6 +60,26 @@ const std::vector<Command>& command_rows() {
               "stepcast infer llama3-70b --tp 8 --context 8192 --batch 64 --what-if",
               "stepcast infer llama3-8b --prompt 1024 --output 128 --batch 16 --json"},
           .run = infer_command},
+      {.name = "serve",
+          .usage = "NETWORK --input N --output N --concurrency N|--rate PER_S|--trace FILE.csv [flags]",
+          .summary = "forecast an engine under load: latencies, rates, queue, cache, saturation",
+          .about = "Runs requests through an engine, iteration by iteration: who is let in by its policy and its "
+                   "cache, what "
+                   "each\n"
+                   "iteration holds, and how long it takes by the laws of infer. Users may send one request after the "
+                   "other\n"
+                   "(--concurrency), or requests come at a rate or by a trace. More than is served is reported as "
+                   "such: then "
+                   "waits\n"
+                   "grow without bound, and none is printed.",
+          .least_words = 1,
+          .most_words = 1,
+          .flags = serve_flags(),
+          .examples =
+              {"stepcast serve llama3-70b --machine dgx-h100 --gpus 8 --input 1024 --output 1024 --concurrency 64",
+                  "stepcast serve llama3-8b --input 1024 --output 256 --rate 4 --slo ttft<500ms",
+                  "stepcast serve llama3-8b --input 1024 --output 256 --concurrency 16 --shortest 0.8 --json"},
+          .run = serve_command},
       {.name = "roofline",
           .usage = "NETWORK|SCENARIO.json|--megatron RUN.sh [flags] [--measured FILE] [-o FILE.html|.svg|.json]",
           .summary = "operators and collectives of a step under the roofs of GPU and network, and what would lift them",

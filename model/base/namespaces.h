@@ -65,8 +65,11 @@ using namespace roofline;
 namespace infer {
 using namespace calibration;
 }
-namespace predict {
+namespace serve {
 using namespace infer;
+}
+namespace predict {
+using namespace serve;
 }
 namespace gate {
 using namespace predict;

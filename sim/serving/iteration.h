@@ -84,6 +84,8 @@ class IterationForm {
     double all = 0, experts = 0, wide = 0;  ///< as ProgramBlock has them
   };
   [[nodiscard]] const Parameters& parameters() const { return parameters_; }
+  /// Whether something but attention grows with what stands in the cache.
+  [[nodiscard]] bool counts_keys() const { return counts_keys_; }
 
  private:
   Expected<void> add(const RowPrograms& programs, RowKind kind);

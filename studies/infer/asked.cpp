@@ -15,9 +15,8 @@ std::int64_t number_of(const Arguments& arguments, const char* flag, std::int64_
 
 }  // namespace
 
-Expected<Asked> asked_of(const Arguments& arguments) {
-  Asked asked;
-  ServingWishes& w = asked.wishes;
+ServingWishes engine_wishes(const Arguments& arguments) {
+  ServingWishes w;
   w.network = arguments.words.at(0);
   w.machine = arguments.value("--machine"), w.engine = arguments.value("--engine");
   w.profile = arguments.value("--profile");
@@ -26,7 +25,15 @@ Expected<Asked> asked_of(const Arguments& arguments) {
   w.gpus = number_of(arguments, "--gpus", 0);
   w.tp = number_of(arguments, "--tp", 1), w.pp = number_of(arguments, "--pp", 1);
   w.ep = number_of(arguments, "--ep", 1), w.attention_dp = number_of(arguments, "--dp-attention", 1);
-  w.exchange = arguments.value("--exchange"), w.draft = number_of(arguments, "--draft", 0);
+  w.exchange = arguments.value("--exchange");
+  return w;
+}
+
+Expected<Asked> asked_of(const Arguments& arguments) {
+  Asked asked;
+  asked.wishes = engine_wishes(arguments);
+  ServingWishes& w = asked.wishes;
+  w.draft = number_of(arguments, "--draft", 0);
   if (w.draft > 0 && !arguments.has("--accepted"))
     return fail("--accepted", "how many of the guesses are right is not said",
         "--accepted 0.8: of each guess, where those before it were right");

@@ -18,6 +18,8 @@ struct Asked {
   Guesses guesses;
 };
 
+/// What flags say of the machine, the engine and its split.
+ServingWishes engine_wishes(const Arguments& arguments);
 /// Errors: flags that miss what their phase needs.
 Expected<Asked> asked_of(const Arguments& arguments);
 

@@ -12,6 +12,8 @@
 namespace stepcast::infer {
 namespace {
 
+constexpr std::string_view hardware = "Machine and engine", split = "Split";
+
 Expected<void> check_phase(const std::string& text, const std::string& where) {
   for (const char* phase : {"prefill", "decode", "mixed", "batch"})
     if (text == phase) return {};
@@ -27,7 +29,7 @@ Expected<void> check_share(const std::string& text, const std::string& where) {
 }  // namespace
 
 std::span<const Flag> infer_flags() {
-  constexpr std::string_view hardware = "Machine and engine", split = "Split", work = "Work", output = "Output";
+  constexpr std::string_view work = "Work", output = "Output";
   constexpr std::int64_t most = 100'000'000;
   const auto count = [](std::string_view name, std::string_view group, std::string_view doc, std::int64_t upper) {
     return Flag{
@@ -99,6 +101,13 @@ std::span<const Flag> infer_flags() {
           .group = output,
           .doc = "one JSON document with base units",
           .kind = FlagKind::toggle}};
+  return flags;
+}
+
+std::vector<Flag> engine_flags() {
+  std::vector<Flag> flags;
+  for (const Flag& flag : infer_flags())
+    if (flag.group == hardware || flag.group == split) flags.push_back(flag);
   return flags;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
 #include "model/base/error.h"
 #include "studies/cli/arguments.h"
@@ -12,5 +13,7 @@ namespace stepcast::infer {
 
 Expected<void> infer_command(const Arguments& arguments, Console& console);
 std::span<const Flag> infer_flags();
+/// Of them, those that say on which machine an engine runs, and how it is split.
+std::vector<Flag> engine_flags();
 
 }  // namespace stepcast::infer

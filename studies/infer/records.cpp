@@ -9,47 +9,11 @@
 
 #include "model/base/text.h"
 #include "model/catalog.h"
+#include "studies/infer/served_records.h"
 #include "studies/print/table.h"
 
 namespace stepcast::infer {
 namespace {
-
-using Json = nlohmann::json;
-
-std::string word(const Json& object, const char* key) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
-}
-std::optional<std::int64_t> number(const Json& object, const char* key) {
-  const auto found = object.find(key);
-  if (found == object.end() || !found->is_number()) return std::nullopt;
-  return static_cast<std::int64_t>(found->get<double>());
-}
-const Json& part(const Json& object, const char* key) {
-  static const Json none = Json::object();
-  const auto found = object.find(key);
-  return found != object.end() && found->is_object() ? *found : none;
-}
-
-InferenceRecord record_of(const Json& row) {
-  InferenceRecord r;
-  r.id = word(row, "id"), r.judged_as = word(row, "judged_as"), r.phase = word(row, "phase");
-  r.model = word(part(row, "model"), "id");
-  const Json &hardware = part(row, "hardware"), &software = part(row, "software"), &split = part(row, "parallel"),
-             &work = part(row, "workload"), &types = part(row, "precision");
-  r.gpu = word(hardware, "gpu"), r.gpus = number(hardware, "count").value_or(1);
-  r.nodes = number(hardware, "nodes").value_or(1);
-  r.engine = word(software, "name"), r.version = word(software, "version");
-  r.weights = lower_case(word(types, "weights")), r.activations = lower_case(word(types, "activations"));
-  r.cache = lower_case(word(types, "kv_cache"));
-  r.tp = number(split, "tp").value_or(1), r.pp = number(split, "pp").value_or(1),
-  r.ep = number(split, "ep").value_or(0);
-  r.prompt = number(work, "isl"), r.output = number(work, "osl"), r.batch = number(work, "batch");
-  for (const auto& [key, value] : part(row, "measured").items())
-    if (value.is_number()) r.measured[key] = value.get<double>();
-  r.upstream = word(part(row, "source"), "upstream");
-  return r;
-}
 
 /// GPUs of records, and the machine that has them.
 struct GpuName {
@@ -58,17 +22,22 @@ struct GpuName {
 };
 constexpr GpuName gpu_names[] = {{"A100-SXM-80GB", "dgx-a100"}, {"A100 SXM 80GB", "dgx-a100"},
     {"A100-SXM-40GB", "dgx-a100-40gb"}, {"H100-SXM-80GB", "dgx-h100"}, {"H200-SXM-141GB", "hgx-h200"},
-    {"B200-SXM-180GB", "dgx-b200"}, {"GH200", "alps-gh200"}, {"MI300X", "mi300x-server"}};
+    {"B200-SXM-180GB", "dgx-b200"}, {"GH200", "alps-gh200"}, {"MI300X", "mi300x-server"},
+    {"GB200-NVL72", "gb200-nvl72"}, {"RTX-PRO-6000-Blackwell-SE", "rtx-pro-6000-server"},
+    {"RTX-PRO-6000", "rtx-pro-6000-server"}};
 
 /// Engines of records, by name and how their releases count: the first row that fits.
 struct EngineName {
-  const char* name;    ///< in lower case, the whole of it
-  const char* before;  ///< versions below it; "": any; versions that are not told count as lowest
+  const char* name;  ///< in lower case, the whole of it
+  /// versions below it; "": any. Versions that are not told count as lowest, but in closed loops of users: those are
+  /// of dumps of 2025 and 2026
+  const char* before;
   const char* engine;
 };
 constexpr EngineName engine_names[] = {{"vllm (2023, splitwise fork)", "", "vllm-2023"}, {"vllm", "0.8", "vllm-v0"},
     {"vllm", "", "vllm"}, {"tensorrt-llm", "0.10", "tensorrt-llm-2023"}, {"trtllm", "0.10", "tensorrt-llm-2023"},
     {"tensorrt-llm", "", "tensorrt-llm"}, {"trtllm", "", "tensorrt-llm"}, {"deepspeed-mii", "", "deepspeed-mii"},
+    {"sglang", "", "sglang"}, {"tensorrt-llm + triton tensorrtllm_backend", "", "tensorrt-llm"},
     {"pytorch", "", "pytorch"}};
 
 std::vector<int> numbers_of(const std::string& version) {
@@ -91,7 +60,9 @@ Expected<const Engine*> engine_of(const InferenceRecord& record) {
   const std::string name = lower_case(record.engine);
   for (const EngineName& row : engine_names) {
     if (name != row.name) continue;
-    const bool older = row.before[0] == '\0' || numbers_of(record.version) < numbers_of(row.before);
+    const std::vector<int> version = numbers_of(record.version);
+    const bool recent = version.empty() && record.phase == "serving" && record.batch;
+    const bool older = row.before[0] == '\0' || (!recent && version < numbers_of(row.before));
     if (older) return find_row(built_in().engines, row.engine, "engine");
   }
   return fail("software", fmt::format("no engine '{:.60}'", record.engine), "stepcast list engines");
@@ -103,6 +74,20 @@ Expected<run::Chosen<Machine>> machine_of(const InferenceRecord& record) {
   return fail("hardware", fmt::format("no GPU '{:.60}'", record.gpu), "stepcast list gpus");
 }
 
+/// Number types as records say them, by how they begin; the rest says which part of a checkpoint is meant.
+struct TypeName {
+  const char* begins;
+  const char* type;
+};
+constexpr TypeName type_names[] = {{"bf16 (", "bf16"}, {"fp16/bf16", "bf16"}, {"mxfp4", "mxfp4"},
+    {"fp8 (moe fp8-block)", "fp8-block"}, {"int4 weight-only", "int4"}};
+
+std::string type_of(const std::string& said) {
+  for (const TypeName& row : type_names)
+    if (said.starts_with(row.begins)) return row.type;
+  return said;
+}
+
 Expected<Serving> serving_of_record(const InferenceRecord& record, const RecordWishes& wanted) {
   const Engine* engine = wanted.engine;
   if (engine == nullptr) {
@@ -111,8 +96,10 @@ Expected<Serving> serving_of_record(const InferenceRecord& record, const RecordW
   TRY(auto machine, machine_of(record));
   TRY(auto network, run::choose_network(record.model, "model"));
   ServingWishes wishes;
-  wishes.tp = record.tp, wishes.pp = record.pp, wishes.ep = std::max<std::int64_t>(1, record.ep);
-  wishes.weights = record.weights, wishes.cache = record.cache.starts_with("fp8") ? "fp8" : record.cache;
+  wishes.tp = record.tp, wishes.pp = record.pp, wishes.attention_dp = std::max<std::int64_t>(1, record.attention_dp);
+  if (network.row.experts.count > 0) wishes.ep = std::max<std::int64_t>(1, record.ep);
+  wishes.weights = type_of(record.weights);
+  wishes.cache = record.cache.starts_with("fp8") ? "fp8" : record.cache;
   // Not told: engines that are built in fp8 keep such a cache (TensorRT-LLM, examples/quantization).
   if (wishes.cache.empty() && record.weights == "fp8") wishes.cache = "fp8";
   if (record.nodes > 1) return fail("hardware", "an engine on several nodes", "one node");
@@ -216,42 +203,6 @@ Seconds least_time(const InferenceRecord& record, const Serving& serving) {
 
 }  // namespace
 
-bool looks_like_inference(const std::string& text) {
-  const std::size_t first = text.find_first_of("[{");
-  if (first == std::string::npos) return false;
-  const std::string head = text.substr(first, 20'000);
-  return head.find("\"workload\"") != std::string::npos && head.find("\"phase\"") != std::string::npos;
-}
-
-Expected<std::vector<InferenceRecord>> read_inference(const std::string& text, const std::string& where) {
-  std::vector<InferenceRecord> records;
-  const auto take = [&](const Json& row, std::size_t at) -> Expected<void> {
-    if (!row.is_object() || word(row, "id").empty())
-      return fail(
-          fmt::format("{}:{}", where, at), "no record of inference", "an object with an id, a model, a workload");
-    records.push_back(record_of(row));
-    return {};
-  };
-  if (text.find_first_not_of(" \t\r\n") != std::string::npos && text[text.find_first_not_of(" \t\r\n")] == '[') {
-    const Json list = Json::parse(text, nullptr, false);
-    if (list.is_discarded()) return fail(where, "no JSON", "a list of records, or one in each line");
-    for (std::size_t i = 0; i < list.size(); ++i) TRY(take(list[i], i));
-    return records;
-  }
-  std::size_t line = 1;
-  for (std::size_t begin = 0; begin < text.size(); ++line) {
-    const std::size_t end = std::min(text.find('\n', begin), text.size());
-    const std::string row = text.substr(begin, end - begin);
-    begin = end + 1;
-    if (row.find_first_not_of(" \t\r") == std::string::npos) continue;
-    const Json parsed = Json::parse(row, nullptr, false);
-    if (parsed.is_discarded())
-      return fail(fmt::format("{}:{}", where, line), "a line that is no JSON", "one record in each line");
-    TRY(take(parsed, line));
-  }
-  return records;
-}
-
 Expected<InferenceCase> forecast(const InferenceRecord& record, const RecordWishes& wishes) {
   TRY(const auto serving, serving_of_record(record, wishes));
   const auto finish = [&](InferenceCase made) -> Expected<InferenceCase> {
@@ -274,6 +225,14 @@ Expected<InferenceCase> forecast(const InferenceRecord& record, const RecordWish
     TRY(auto made, fitted_line(record, serving));
     return finish(std::move(made));
   }
+  if (is_served(record)) {
+    TRY(auto forecast, forecast_served(record, serving));
+    InferenceCase made;
+    made.metric = forecast.metric;
+    made.measured = forecast.measured, made.predicted = forecast.predicted;
+    made.phase = std::move(forecast.phase);
+    return finish(std::move(made));
+  }
   for (const Metric& metric : metrics()) {
     if (record.phase != metric.phase || !record.measured.contains(metric.key)) continue;
     TRY(auto forecast, metric.forecast(record, serving));
@@ -284,8 +243,8 @@ Expected<InferenceCase> forecast(const InferenceRecord& record, const RecordWish
     made.phase = std::move(forecast.second);
     return finish(std::move(made));
   }
-  return fail(
-      "phase", fmt::format("'{:.40}' is no phase that is forecast", record.phase), "prefill, decode, static_batch");
+  return fail("phase", fmt::format("'{:.40}' is no phase that is forecast", record.phase),
+      "prefill, decode, static_batch, serving, offline_throughput");
 }
 
 InferenceJudgement judge(const std::vector<InferenceRecord>& records, const RecordWishes& wishes) {

@@ -1,30 +1,13 @@
-// Measured inference: what a record says of one phase or one static batch, and the forecast of it.
+// Measured inference: records of a phase, of a static batch or of a served load, each held against its forecast.
 #pragma once
 
-#include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "model/base/error.h"
 #include "studies/infer/phases.h"
+#include "studies/infer/record.h"
 
 namespace stepcast::infer {
-
-struct InferenceRecord {
-  std::string id, judged_as, phase;  ///< phase: "prefill", "decode", "static_batch", ...
-  std::string model, gpu, engine, version;
-  std::string weights, activations, cache;
-  std::string upstream;  ///< where the source has it from: a date of a page
-  std::int64_t gpus = 1, nodes = 1, tp = 1, pp = 1, ep = 0;
-  std::optional<std::int64_t> prompt, output, batch;
-  std::map<std::string, double> measured;
-};
-
-/// Whether a text holds records of inference: an object, a list or lines of them, with a workload.
-bool looks_like_inference(const std::string& text);
-/// JSON, or JSON lines. Errors: what is no record.
-Expected<std::vector<InferenceRecord>> read_inference(const std::string& text, const std::string& where);
 
 struct InferenceCase {
   std::string id, judged_as, metric;

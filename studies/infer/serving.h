@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "model/engine.h"
-#include "sim/serving/iteration.h"
+#include "sim/serving/iteration_table.h"
 #include "studies/run/scenario.h"
 
 namespace stepcast::infer {
@@ -71,6 +71,7 @@ class ServingCost {
   /// Whether the engine replays such an iteration from a graph.
   [[nodiscard]] bool captured(std::span<const sim::Rows> rows) const;
   [[nodiscard]] sim::IterationPrices prices() const { return {*serving_->form, cost_}; }
+  [[nodiscard]] sim::IterationTable table() const { return {*serving_->form, cost_}; }
 
  private:
   const Serving* serving_;

@@ -1,0 +1,129 @@
+#include "sim/serving/iteration_table.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace stepcast::sim {
+namespace {
+
+/// All whole numbers up to 32, then 8 to each doubling: between two of them a line through what grows with the square
+/// is off by a five-hundredth.
+constexpr double whole_numbers = 32;
+constexpr double per_doubling = 8;
+
+double value_at(std::uint64_t index) {
+  const auto i = static_cast<double>(index);
+  return i <= whole_numbers ? i : std::round(whole_numbers * std::exp2((i - whole_numbers) / per_doubling));
+}
+
+/// The point below, and how far it is to the next.
+struct Place {
+  std::uint64_t below = 0;
+  double share = 0;
+};
+
+Place place_of(double x) {
+  if (x <= whole_numbers) {
+    const double below = std::floor(x);
+    return {static_cast<std::uint64_t>(below), x - below};
+  }
+  auto below = static_cast<std::uint64_t>(whole_numbers + per_doubling * std::log2(x / whole_numbers));
+  if (value_at(below) > x) --below;
+  const double low = value_at(below), high = value_at(below + 1);
+  if (x >= high) return {below + 1, 0};
+  return {below, (x - low) / (high - low)};
+}
+
+std::uint64_t nearest(double x) {
+  const Place place = place_of(x);
+  return place.share > 0.5 ? place.below + 1 : place.below;
+}
+
+void add(IterationSums& sums, const IterationSums& other, double share) {
+  sums.kernels += other.kernels * share, sums.moves += other.moves * share, sums.rereads += other.rereads * share;
+  sums.sequences += other.sequences * share, sums.launched += other.launched * share;
+}
+
+constexpr unsigned field = 16;  ///< bits of each part of a key
+
+}  // namespace
+
+bool IterationTable::replayed(double sequences) const {
+  return cost_->engine().captured && sequences <= static_cast<double>(cost_->engine().most_captured);
+}
+
+const IterationSums& IterationTable::attention_of_words(std::uint64_t sequences, std::uint64_t context) {
+  const auto [found, anew] = word_attention_.try_emplace(sequences << field | context);
+  if (anew) {
+    const Rows words{static_cast<double>(sequences), 1, value_at(context)};
+    form_->add_attention(found->second, std::span(&words, 1), *cost_);
+  }
+  return found->second;
+}
+
+const IterationSums& IterationTable::attention_of_prompts(
+    std::uint64_t prompts, std::uint64_t positions, std::uint64_t cached) {
+  const auto [found, anew] = prompt_attention_.try_emplace((prompts << field | positions) << field | cached);
+  if (anew) {
+    const Rows rows{static_cast<double>(prompts), std::max(1.0, value_at(positions)), value_at(cached)};
+    form_->add_attention(found->second, std::span(&rows, 1), *cost_);
+  }
+  return found->second;
+}
+
+const IterationSums& IterationTable::words_alone(std::uint64_t sequences) {
+  const auto [found, anew] = words_.try_emplace(sequences);
+  if (anew) {
+    const Rows words{static_cast<double>(sequences), 1, 1};
+    found->second =
+        form_->packed_sums(form_->pack(std::span(&words, 1)), *cost_, replayed(static_cast<double>(sequences)));
+  }
+  return found->second;
+}
+
+const IterationSums& IterationTable::packed(
+    std::uint64_t words, std::uint64_t prompts, std::uint64_t positions, std::uint64_t cached) {
+  const auto [found, anew] = packed_.try_emplace(((words << field | prompts) << field | positions) << field | cached);
+  if (anew) {
+    const Rows rows[] = {
+        {value_at(prompts), std::max(1.0, value_at(positions)), value_at(cached)}, {value_at(words), 1, 1}};
+    const std::span<const Rows> both(rows, words > 0 ? 2 : 1);
+    found->second = form_->packed_sums(form_->pack(both), *cost_, false);
+  }
+  return found->second;
+}
+
+/// Prompts of one length that have as many pairs of positions as these.
+void IterationTable::add_prompts(IterationSums& sums, const Batch& batch) {
+  const double each = batch.positions / batch.prompts, behind = std::max(0.0, batch.pairs / batch.positions - each / 2);
+  const Place longs = place_of(each), far = place_of(behind);
+  const std::uint64_t beside = nearest(batch.words), together = nearest(batch.prompts);
+  const auto prompts = static_cast<std::uint64_t>(batch.prompts);
+  const bool keys = form_->counts_keys();
+  for (const unsigned p : {0U, 1U}) {
+    const double of_length = p == 1 ? longs.share : 1 - longs.share;
+    if (of_length == 0) continue;
+    if (!keys) add(sums, packed(beside, together, longs.below + p, 0), of_length);
+    for (const unsigned c : {0U, 1U}) {
+      const double share = of_length * (c == 1 ? far.share : 1 - far.share);
+      if (share == 0) continue;
+      if (keys) add(sums, packed(beside, together, longs.below + p, far.below + c), share);
+      add(sums, attention_of_prompts(prompts, longs.below + p, far.below + c), share);
+    }
+  }
+}
+
+IterationSums IterationTable::sums(const Batch& batch) {
+  IterationSums sums;
+  const auto words = static_cast<std::uint64_t>(batch.words);
+  if (batch.prompts > 0) add_prompts(sums, batch);
+  else sums = words_alone(words);
+  sums.sequences = batch.words + batch.prompts;
+  if (words == 0) return sums;
+  const Place place = place_of(batch.contexts / batch.words);
+  add(sums, attention_of_words(words, place.below), 1 - place.share);
+  if (place.share > 0) add(sums, attention_of_words(words, place.below + 1), place.share);
+  return sums;
+}
+
+}  // namespace stepcast::sim

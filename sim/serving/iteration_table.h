@@ -1,0 +1,37 @@
+// What iterations take, from a table that fills as it is asked: over the sequences that run, what they have in the
+// cache, and the prompts beside them, their positions and their cached part. Between its points it is linear.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+
+#include "sim/serving/batching.h"
+#include "sim/serving/iteration.h"
+
+namespace stepcast::sim {
+
+/// For one thread. The form and the cost must outlive it.
+class IterationTable {
+ public:
+  IterationTable(const IterationForm& form, const EngineCost& cost) : form_(&form), cost_(&cost) {}
+
+  [[nodiscard]] IterationSums sums(const Batch& batch);
+  [[nodiscard]] Seconds time(const Batch& batch) { return elapsed(sums(batch), cost_->engine(), cost_->tuning()); }
+  [[nodiscard]] std::size_t points() const { return words_.size() + packed_.size(); }
+
+ private:
+  using Points = std::unordered_map<std::uint64_t, IterationSums>;
+  const IterationSums& attention_of_words(std::uint64_t sequences, std::uint64_t context);
+  const IterationSums& attention_of_prompts(std::uint64_t prompts, std::uint64_t positions, std::uint64_t cached);
+  const IterationSums& words_alone(std::uint64_t sequences);
+  const IterationSums& packed(
+      std::uint64_t words, std::uint64_t prompts, std::uint64_t positions, std::uint64_t cached);
+  void add_prompts(IterationSums& sums, const Batch& batch);
+  [[nodiscard]] bool replayed(double sequences) const;
+
+  const IterationForm* form_;
+  const EngineCost* cost_;
+  Points word_attention_, prompt_attention_, words_, packed_;
+};
+
+}  // namespace stepcast::sim

@@ -1,0 +1,33 @@
+// A measured record of inference as it is written: one phase, one static batch, or a load that was served.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/base/error.h"
+
+namespace stepcast::infer {
+
+struct InferenceRecord {
+  std::string id, judged_as, phase;  ///< phase: "prefill", "decode", "static_batch", ...
+  std::string model, gpu, engine, version;
+  std::string weights, activations, cache;
+  std::string upstream;                       ///< where the source has it from: a date of a page
+  std::string dataset, mode, guesses, notes;  ///< of the load, as the source says it
+  std::int64_t gpus = 1, nodes = 1, tp = 1, pp = 1, ep = 0;
+  std::int64_t attention_dp = 1, expert_tp = 1;
+  bool pools = false;  ///< prompts and words have GPUs of their own
+  std::optional<std::int64_t> prompt, output, batch, concurrency, requests, most_sequences, most_positions;
+  std::optional<double> rate;  ///< requests per second
+  std::map<std::string, double> measured;
+};
+
+/// Whether a text holds records of inference: an object, a list or lines of them, with a workload.
+bool looks_like_inference(const std::string& text);
+/// JSON, or JSON lines. Errors: what is no record.
+Expected<std::vector<InferenceRecord>> read_inference(const std::string& text, const std::string& where);
+
+}  // namespace stepcast::infer

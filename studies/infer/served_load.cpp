@@ -1,0 +1,80 @@
+#include "studies/infer/served_load.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "model/base/quantity_text.h"
+
+namespace stepcast::infer {
+
+sim::BatchingPolicy policy_of(const Serving& serving, double length, const BatchingWishes& wishes) {
+  const Engine& engine = serving.engine;
+  sim::BatchingPolicy policy;
+  policy.most_positions = wishes.most_positions.value_or(engine.most_positions);
+  policy.most_sequences = wishes.most_sequences.value_or(engine.most_sequences);
+  policy.prompts_apart = engine.prompts_apart, policy.pieces = !engine.whole_prompts;
+  policy.reserves_all = engine.reserves_all;
+  policy.block = engine.cache_block;
+  policy.blocks = capacity(serving, std::max<std::int64_t>(2, std::llround(length))).blocks;
+  return policy;
+}
+
+sim::IterationTime ServedTimes::whole(const sim::Batch& batch) const {
+  std::vector<sim::Rows> rows;
+  if (batch.words > 0) rows.push_back({batch.words, 1, batch.contexts / batch.words});
+  if (batch.prompts > 0) {
+    const double each = batch.positions / batch.prompts;
+    rows.push_back({batch.prompts, each, std::max(0.0, batch.pairs / batch.positions - each / 2)});
+  }
+  return cost_.time(rows);
+}
+
+Expected<void> check_requests(
+    const Serving& serving, const std::vector<sim::ServingRequest>& requests, const sim::BatchingPolicy& policy) {
+  const sim::Batcher group(policy);
+  for (const sim::ServingRequest& request : requests)
+    if (const std::int64_t blocks = group.blocks_at_end(request); blocks > policy.blocks)
+      return fail("--gpus",
+          fmt::format("a request of {} + {} positions needs {} blocks of {}, and the cache of a GPU beside {} of "
+                      "weights has {}",
+              request.prompt, request.output, blocks, policy.block, format_bytes(Bytes(serving.weight_bytes())),
+              policy.blocks),
+          "more GPUs, narrower --weights or --kv, or shorter requests");
+  return {};
+}
+
+std::vector<Repeated> condensed(
+    ServedTimes& times, const std::vector<sim::RanIteration>& iterations, const std::vector<double>& weights) {
+  struct Pot {
+    double weight = 0;
+    sim::IterationSums sums;
+  };
+  std::map<std::pair<bool, int>, Pot> pots;
+  constexpr double per_doubling = 4;
+  for (std::size_t i = 0; i < iterations.size(); ++i) {
+    if (weights[i] <= 0) continue;
+    const sim::Batch& batch = iterations[i].batch;
+    const bool prompts = batch.prompts > 0;
+    const double size = prompts ? batch.positions : batch.words;
+    Pot& pot = pots[{prompts, static_cast<int>(per_doubling * std::log2(std::max(1.0, size)))}];
+    const sim::IterationSums sums = times.sums(batch);
+    pot.weight += weights[i];
+    pot.sums.kernels += sums.kernels * weights[i], pot.sums.moves += sums.moves * weights[i];
+    pot.sums.rereads += sums.rereads * weights[i], pot.sums.sequences += sums.sequences * weights[i];
+    pot.sums.launched += sums.launched * weights[i];
+  }
+  std::vector<Repeated> out;
+  for (auto& [key, pot] : pots) {
+    const double each = 1 / pot.weight;
+    pot.sums.kernels = pot.sums.kernels * each, pot.sums.moves = pot.sums.moves * each;
+    pot.sums.rereads = pot.sums.rereads * each;
+    pot.sums.sequences *= each, pot.sums.launched *= each;
+    out.push_back({pot.weight, pot.sums});
+  }
+  return out;
+}
+
+}  // namespace stepcast::infer

@@ -1,0 +1,50 @@
+// A run of an engine under load: its row's policy and its cache as a batching policy, its iterations as a timer.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "sim/serving/iteration_table.h"
+#include "sim/serving/served_run.h"
+#include "studies/infer/phases.h"
+
+namespace stepcast::infer {
+
+/// What is said of the engine's options; what is not has the row's.
+struct BatchingWishes {
+  std::optional<std::int64_t> most_sequences, most_positions;
+};
+
+/// The engine's policy with what the cache of one GPU holds, for sequences of such a length.
+sim::BatchingPolicy policy_of(const Serving& serving, double length, const BatchingWishes& wishes = {});
+
+/// Times of iterations of a Serving, which must outlive it. For one thread.
+class ServedTimes {
+ public:
+  explicit ServedTimes(const Serving& serving) : serving_(&serving), cost_(serving), table_(cost_.table()) {}
+  [[nodiscard]] Seconds time(const sim::Batch& batch) { return table_.time(batch); }
+  [[nodiscard]] sim::IterationSums sums(const sim::Batch& batch) { return table_.sums(batch); }
+  [[nodiscard]] sim::BatchTimer timer() {
+    return [this](const sim::Batch& batch) { return time(batch); };
+  }
+  /// The interval of an iteration that holds this.
+  [[nodiscard]] sim::IterationTime whole(const sim::Batch& batch) const;
+
+ private:
+  const Serving* serving_;
+  ServingCost cost_;
+  sim::IterationTable table_;
+};
+
+/// Requests that no cache of this policy holds by themselves. Errors: there is one, with what it needs.
+Expected<void> check_requests(
+    const Serving& serving, const std::vector<sim::ServingRequest>& requests, const sim::BatchingPolicy& policy);
+
+/// Many iterations as a few that take as long together: alike in whether they hold prompts and in their sequences.
+/// `weights`: of each iteration of the run.
+std::vector<Repeated> condensed(
+    ServedTimes& times, const std::vector<sim::RanIteration>& iterations, const std::vector<double>& weights);
+
+}  // namespace stepcast::infer

@@ -1,0 +1,178 @@
+#include "studies/infer/served_records.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "sim/serving/service_figures.h"
+
+namespace stepcast::infer {
+namespace {
+
+/// Where a dataset says that lengths are uniform from 0.8 of the nominal one, as InferenceX makes them.
+constexpr const char* uniform_lengths = "[0.8 L, L]";
+constexpr double shortest_share = 0.8;
+
+/// As InferenceX and NVIDIA's reports have it: so many prompts for each user of a closed loop.
+constexpr std::int64_t rounds = 10;
+
+constexpr double milliseconds = 1e3;
+
+struct LoadedRun {
+  sim::Load load;
+  sim::Servers servers;
+  sim::ServedRun run;
+  std::vector<Repeated> condensed(ServedTimes& times, const std::vector<double>& weights) const {
+    return infer::condensed(times, run.iterations, weights);
+  }
+};
+
+sim::RequestLaw law_of(const InferenceRecord& record, std::int64_t count) {
+  const double share = record.dataset.find(uniform_lengths) != std::string::npos ? shortest_share : 1;
+  return {.count = count,
+      .prompts = sim::lengths_of(*record.prompt, share),
+      .outputs = sim::lengths_of(*record.output, share)};
+}
+
+Expected<LoadedRun> start(const InferenceRecord& record, const Serving& serving) {
+  if (record.pools) return fail("parallel", "pools of their own for prompts and words", "one pool");
+  if (!record.guesses.empty() && !record.guesses.starts_with("none"))
+    return fail("workload", "words that are guessed", "records without speculation");
+  if (!record.prompt || !record.output) return fail("workload", "a length that is not told", "isl and osl");
+  LoadedRun served;
+  const double length = static_cast<double>(*record.prompt) + static_cast<double>(*record.output) / 2;
+  served.servers.policy = policy_of(serving, length, {record.most_sequences, record.most_positions});
+  served.servers.groups = serving.attention_groups();
+  served.servers.before = serving.engine.host_per_request;
+  return served;
+}
+
+Expected<void> run(LoadedRun& served, const Serving& serving, ServedTimes& times) {
+  TRY(check_requests(serving, served.load.requests, served.servers.policy));
+  served.run = sim::simulate(served.load, served.servers, times.timer());
+  return {};
+}
+
+Expected<LoadedRun> closed_loop(const InferenceRecord& record, const Serving& serving, ServedTimes& times) {
+  TRY(auto served, start(record, serving));
+  const auto users = record.concurrency ? record.concurrency : record.batch;
+  if (!users) return fail("workload", "how many requests run at once is not told", "concurrency");
+  served.load.requests = sim::requests_of(law_of(record, rounds * *users));
+  served.load.concurrency = *users;
+  TRY(run(served, serving, times));
+  return served;
+}
+
+/// `times`: seconds of which the phase's is the sum.
+void finish(ServedForecast& made, const LoadedRun& served, ServedTimes& times, const std::vector<double>& weights) {
+  made.phase.iterations = served.condensed(times, weights);
+  const std::size_t middle = std::ranges::max_element(weights) - weights.begin();
+  made.phase.shown = times.whole(served.run.iterations[middle].batch);
+  made.phase.spread = made.phase.shown.spread;
+}
+
+Expected<ServedForecast> word_time(const InferenceRecord& record, const Serving& serving) {
+  ServedTimes times(serving);
+  TRY(const auto served, closed_loop(record, serving, times));
+  std::vector<double> weights;
+  const auto requests = static_cast<double>(served.run.requests.size());
+  double seconds = 0;
+  for (const sim::RanIteration& ran : served.run.iterations) {
+    weights.push_back(ran.pace / requests);
+    seconds += weights.back() * ran.time.value();
+  }
+  ServedForecast made{"tpot_ms", record.measured.at("tpot_ms"), seconds * milliseconds, {}};
+  made.phase.time = Seconds(seconds);
+  finish(made, served, times, weights);
+  return made;
+}
+
+/// The mean time between words of an open loop; without a rate all requests come at once.
+Expected<ServedForecast> word_gap(const InferenceRecord& record, const Serving& serving) {
+  ServedTimes times(serving);
+  TRY(auto served, start(record, serving));
+  if (!record.requests) return fail("workload", "how many requests came is not told", "num_requests");
+  served.load.requests = sim::requests_of(law_of(record, *record.requests));
+  if (record.rate) sim::let_arrive(served.load.requests, *record.rate, 1, 0);
+  TRY(run(served, serving, times));
+  double gaps = 0, seconds = 0;
+  for (const sim::Gap& gap : served.run.gaps) gaps += static_cast<double>(gap.count);
+  std::vector<double> weights;
+  for (const sim::RanIteration& ran : served.run.iterations) {
+    weights.push_back(static_cast<double>(ran.speaking) / gaps);
+    seconds += weights.back() * ran.time.value();
+  }
+  ServedForecast made{"itl_ms", record.measured.at("itl_ms"), seconds * milliseconds, {}};
+  made.phase.time = Seconds(seconds);
+  finish(made, served, times, weights);
+  return made;
+}
+
+/// As many requests as fill the cache some times over: between the first that ends and the last that is let in, the
+/// engine is as full as it ever is.
+Expected<ServedForecast> throughput(const InferenceRecord& record, const Serving& serving) {
+  ServedTimes times(serving);
+  TRY(auto served, start(record, serving));
+  const sim::BatchingPolicy& policy = served.servers.policy;
+  const std::int64_t length = *record.prompt + *record.output;
+  const std::int64_t held = policy.blocks / std::max<std::int64_t>(1, (length + policy.block - 1) / policy.block);
+  const std::int64_t together = std::clamp<std::int64_t>(held, 1, policy.most_sequences);
+  served.servers.groups = 1;  // they are all as full
+  constexpr std::int64_t fills = 3;
+  served.load.requests =
+      sim::requests_of(law_of(record, std::min(record.requests.value_or(fills * together), fills * together)));
+  TRY(run(served, serving, times));
+  const auto& iterations = served.run.iterations;
+  const auto [begin, end] = sim::full_span(served.run);
+  std::vector<double> weights(iterations.size(), 0);
+  double words = 0, seconds = 0;
+  for (std::size_t i = begin; i < end; ++i) words += static_cast<double>(iterations[i].words);
+  for (std::size_t i = begin; i < end; ++i) {
+    weights[i] = 1 / words;
+    seconds += weights[i] * iterations[i].time.value();
+  }
+  const bool of_one = !record.measured.contains("output_tokens_per_s");
+  const auto groups = static_cast<double>(serving.attention_groups());
+  const double gpus = (of_one ? static_cast<double>(serving.scenario.plan.gpus) : 1) / groups;
+  const char* metric = of_one ? "output_tokens_per_s_per_gpu" : "output_tokens_per_s";
+  const auto measured = record.measured.find(metric);
+  if (measured == record.measured.end()) return fail("measured", "no rate of words", "output_tokens_per_s");
+  ServedForecast made{metric, measured->second, 1 / seconds / gpus, {}};
+  made.phase.time = Seconds(seconds);
+  finish(made, served, times, weights);
+  return made;
+}
+
+}  // namespace
+
+bool is_served(const InferenceRecord& record) {
+  return record.phase == "serving" || record.phase == "offline_throughput";
+}
+
+Expected<ServedForecast> forecast_served(const InferenceRecord& record, const Serving& serving) {
+  if (record.phase == "offline_throughput") return throughput(record, serving);
+  if (record.measured.contains("tpot_ms") && (record.concurrency || record.batch)) return word_time(record, serving);
+  if (record.measured.contains("itl_ms")) return word_gap(record, serving);
+  return fail("workload", "a load that is not told: neither users nor a rate with lengths", "concurrency, or a rate");
+}
+
+bool judges_first_words(const InferenceRecord& record) {
+  return record.phase == "serving" && record.dataset.starts_with("synthetic") && record.measured.contains("ttft_ms") &&
+         record.notes.find("TTFT in this series") == std::string::npos && !record.pools;
+}
+
+Expected<ServedForecast> forecast_first_words(const InferenceRecord& record, const Serving& serving) {
+  ServedTimes times(serving);
+  TRY(const auto served, closed_loop(record, serving, times));
+  double seconds = 0;
+  for (const sim::Served& request : served.run.requests)
+    seconds += (request.first - request.sent).value() / static_cast<double>(served.run.requests.size());
+  ServedForecast made{"ttft_ms", record.measured.at("ttft_ms"), seconds * milliseconds, {}};
+  made.phase.time = Seconds(seconds);
+  made.phase.shown = times.whole(served.run.iterations.front().batch);
+  made.phase.spread = made.phase.shown.spread;
+  return made;
+}
+
+}  // namespace stepcast::infer

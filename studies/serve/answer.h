@@ -1,0 +1,54 @@
+// A load put on an engine, and what came of it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/serving/service_figures.h"
+#include "studies/infer/served_load.h"
+#include "studies/serve/targets.h"
+
+namespace stepcast::serve {
+
+struct Question {
+  infer::ServingWishes engine;
+  infer::BatchingWishes batching;
+  std::int64_t replicas = 1;
+  sim::RequestLaw law;  ///< where there is no trace
+  std::optional<std::vector<sim::ServingRequest>> trace;
+  std::optional<std::int64_t> concurrency;  ///< of all replicas; nullopt: an open loop
+  double rate = 0, shape = 1;               ///< requests per second and burstiness, where there is no trace
+  std::int64_t warm_up = 0;                 ///< requests that are not counted
+  std::vector<Target> targets;
+};
+
+/// What the servers do at most, with as many requests waiting as there can be.
+struct Saturation {
+  double requests_per_second = 0, words_per_second = 0;
+  Seconds word;        ///< mean time between words there
+  double running = 0;  ///< requests at once
+};
+
+struct Answer {
+  infer::Serving serving;
+  sim::Servers servers;
+  std::int64_t gpus = 0;  ///< of all replicas
+  double rate = 0;        ///< that came, of an open loop
+  Saturation saturation;
+  /// nullopt: more comes than is served, so that the queue and every wait grow without bound
+  std::optional<sim::ServiceFigures> figures;
+  std::optional<double> met;  ///< share of requests within all targets, where there are some
+  Spread spread;
+  infer::Capacity room;
+  std::vector<std::string> warnings;
+};
+
+/// Errors: what the engine cannot be, and requests that no cache holds.
+Expected<Answer> answer(const Question& question);
+
+std::string answer_text(const Question& question, const Answer& answer);
+std::string answer_json(const Question& question, const Answer& answer);
+
+}  // namespace stepcast::serve

@@ -1,0 +1,87 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "model/base/quantity_text.h"
+#include "studies/print/digits.h"
+#include "studies/print/table.h"
+#include "studies/serve/answer.h"
+
+namespace stepcast::serve {
+namespace {
+
+std::string load_text(const Question& question, const Answer& answer) {
+  if (question.concurrency)
+    return fmt::format("{} users, each with one request after the other",
+        print::grouped_digits(static_cast<double>(*question.concurrency)));
+  const char* law = question.trace ? "by the trace" : question.shape == 1 ? "Poisson" : "gamma";
+  return fmt::format("{:.3g} requests/s, {}", answer.rate, law);
+}
+
+std::string figures_text(const Question& question, const Answer& answer, const sim::ServiceFigures& f) {
+  print::Table table({{""}, {"mean", print::Align::right}, {"p50", print::Align::right}, {"p90", print::Align::right},
+      {"p99", print::Align::right}, {"mean, 10th to 90th percentile"}});
+  const auto row = [&](const char* name, const sim::Latency& latency) {
+    table.add({name, format_seconds(latency.mean), format_seconds(latency.p50), format_seconds(latency.p90),
+        format_seconds(latency.p99),
+        fmt::format("{} to {}", format_seconds(latency.mean * answer.spread.p10),
+            format_seconds(latency.mean * answer.spread.p90))});
+  };
+  row("TTFT", f.first_word), row("TPOT", f.per_word), row("between words", f.between_words), row("end to end", f.whole);
+  std::string text = "\n" + table.text("");
+  print::Table rates({{""}, {"", print::Align::right}, {""}});
+  rates.add({"tokens/s/GPU", print::grouped_digits(f.words_per_second / static_cast<double>(answer.gpus)),
+      fmt::format("{} tokens/s and {:.3g} requests/s in all", print::grouped_digits(f.words_per_second),
+          f.requests_per_second)});
+  rates.add({"tokens/s/user", fmt::format("{:.1f}", f.words_per_second_of_user), "1 / TPOT"});
+  if (answer.met)
+    rates.add({"goodput", format_percent(*answer.met),
+        fmt::format("of requests are within the targets: {:.3g} a second", *answer.met * f.requests_per_second)});
+  text += rates.text("");
+  const double blocks = static_cast<double>(answer.servers.policy.blocks * answer.servers.groups);
+  text += fmt::format("\nRunning  {:.1f} sequences, {:.1f} waiting (at most {:.0f}); {:.0f} gave way to others\n",
+      f.running, f.waiting, f.most_waiting, f.preempted);
+  text += fmt::format("Cache    {} used, at most {}, of {} positions on a GPU\n",
+      format_percent(f.used_blocks / blocks), format_percent(f.most_used_blocks / blocks),
+      print::grouped_digits(static_cast<double>(answer.servers.policy.blocks * answer.servers.policy.block)));
+  text +=
+      fmt::format("Time     {} in iterations of words alone, {} of words with prompts, {} of prompts alone, {} idle\n",
+          format_percent(f.in_words), format_percent(f.in_mixed), format_percent(f.in_prompts), format_percent(f.idle));
+  if (question.warm_up > 0) text += fmt::format("The first {} requests are not counted.\n", question.warm_up);
+  return text;
+}
+
+std::string overload_text(const Answer& answer) {
+  const Saturation& most = answer.saturation;
+  return fmt::format(
+      "\nBeyond saturation  {:.3g} requests/s come and {:.3g} are served: {:.3g} more wait after each second\n"
+      "  TTFT and end to end grow without bound: after a minute a request waits {} longer than the first\n"
+      "  words come every {} meanwhile, with {:.0f} sequences at once: {} tokens/s/GPU\n",
+      answer.rate, most.requests_per_second, answer.rate - most.requests_per_second,
+      format_seconds(Seconds(60 * (answer.rate / most.requests_per_second - 1))), format_seconds(most.word),
+      most.running, print::grouped_digits(most.words_per_second / static_cast<double>(answer.gpus)));
+}
+
+}  // namespace
+
+std::string answer_text(const Question& question, const Answer& answer) {
+  const infer::Serving& serving = answer.serving;
+  std::string text = fmt::format("{} on {} x {}, {}, tp {}, pp {}{}\n", serving.network().name, answer.gpus,
+      serving.machine().gpu.name, serving.engine.name, serving.scenario.split->tp, serving.scenario.split->pp,
+      question.replicas > 1 ? fmt::format(", {} replicas", question.replicas) : "");
+  text += load_text(question, answer) + "\n";
+  text += answer.figures ? figures_text(question, answer, *answer.figures) : overload_text(answer);
+  const Saturation& most = answer.saturation;
+  if (answer.figures)
+    text +=
+        fmt::format("Saturation  {:.3g} requests/s, {} tokens/s/GPU with {:.0f} sequences at once, a word every {}\n",
+            most.requests_per_second, print::grouped_digits(most.words_per_second / static_cast<double>(answer.gpus)),
+            most.running, format_seconds(most.word));
+  for (const std::string& warning : answer.warnings) text += "warning: " + warning + "\n";
+  if (!serving.assumptions.empty())
+    text += fmt::format("\nDefaults and assumptions\n  {}\n", fmt::join(serving.assumptions, ", "));
+  return text;
+}
+
+}  // namespace stepcast::serve

@@ -1,0 +1,169 @@
+#include "studies/serve/serve.h"
+
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "model/base/json_reader.h"
+#include "model/base/quantity_text.h"
+#include "model/base/whole_number.h"
+#include "studies/infer/asked.h"
+#include "studies/infer/infer.h"
+#include "studies/serve/answer.h"
+
+namespace stepcast::serve {
+namespace {
+
+std::optional<std::int64_t> count_of(const Arguments& arguments, const char* flag) {
+  return arguments.has(flag) ? std::optional(std::stoll(arguments.value(flag))) : std::nullopt;
+}
+
+Expected<double> positive(const std::string& text, const std::string& where) {
+  const auto number = parsed_number<double>(text);
+  constexpr double least = 1e-6, most = 1e6;
+  if (!number || !(*number >= least && *number <= most))
+    return fail(where, fmt::format("'{:.40}' is no such number", text), "from 1e-6 to 1e6");
+  return *number;
+}
+Expected<void> check_positive(const std::string& text, const std::string& where) {
+  TRY(positive(text, where));
+  return {};
+}
+Expected<void> check_share(const std::string& text, const std::string& where) {
+  TRY(parse_fraction(text, where));
+  return {};
+}
+Expected<void> check_targets(const std::string& text, const std::string& where) {
+  TRY(read_targets(text, where));
+  return {};
+}
+
+/// One of them says when requests come, and a trace says how long they are, too.
+Expected<void> check_load(const Arguments& arguments) {
+  const bool users = arguments.has("--concurrency"), rate = arguments.has("--rate"), trace = arguments.has("--trace");
+  if (users + rate + trace > 1)
+    return fail(trace ? "--trace" : "--rate", "requests that come in more than one way",
+        "one of --concurrency, --rate and --trace");
+  if (users + rate + trace == 0)
+    return fail("--concurrency", "when requests come is not said",
+        "--concurrency 64, --rate 4 (requests per second) or --trace FILE.csv");
+  for (const char* flag : {"--input", "--output"}) {
+    if (trace && arguments.has(flag)) return fail(flag, "lengths beside a trace, which has its own", "one of them");
+    if (!trace && !arguments.has(flag))
+      return fail(flag, "how long requests are is not said", fmt::format("{} 1024", flag));
+  }
+  for (const char* flag : {"--requests", "--shared", "--shortest", "--seed"})
+    if (trace && arguments.has(flag)) return fail(flag, "a trace says which requests come", "without it");
+  if (arguments.has("--burstiness") && !rate)
+    return fail("--burstiness", "requests that do not come at a rate", "--rate 4");
+  return {};
+}
+
+Expected<Question> question_of(const Arguments& arguments) {
+  TRY(check_load(arguments));
+  Question asked;
+  asked.engine = infer::engine_wishes(arguments);
+  asked.replicas = count_of(arguments, "--replicas").value_or(1);
+  // --gpus counts all: each replica has its part.
+  if (asked.engine.gpus % asked.replicas != 0)
+    return fail(
+        "--replicas", fmt::format("{} GPUs for {} replicas", asked.engine.gpus, asked.replicas), "a divisor of --gpus");
+  asked.engine.gpus /= asked.replicas;
+  asked.batching = {count_of(arguments, "--most-sequences"), count_of(arguments, "--most-positions")};
+  asked.concurrency = count_of(arguments, "--concurrency");
+  asked.warm_up = count_of(arguments, "--warm-up").value_or(0);
+  if (arguments.has("--slo")) {
+    TRY(asked.targets, read_targets(arguments.value("--slo"), "--slo"));
+  }
+  if (arguments.has("--trace")) {
+    const std::string file = arguments.value("--trace");
+    TRY(const auto text, read_text_file(file));
+    TRY(asked.trace, sim::read_requests(text, file));
+    return asked;
+  }
+  if (arguments.has("--rate")) {
+    TRY(asked.rate, positive(arguments.value("--rate"), "--rate"));
+  }
+  if (arguments.has("--burstiness")) {
+    TRY(asked.shape, positive(arguments.value("--burstiness"), "--burstiness"));
+  }
+  double shortest = 1;
+  if (arguments.has("--shortest")) {
+    TRY(shortest, parse_fraction(arguments.value("--shortest"), "--shortest"));
+  }
+  const std::int64_t input = *count_of(arguments, "--input"), shared = count_of(arguments, "--shared").value_or(0);
+  asked.law.prompts = sim::lengths_of(input, shortest);
+  asked.law.outputs = sim::lengths_of(*count_of(arguments, "--output"), shortest);
+  if (shared >= asked.law.prompts.low)
+    return fail("--shared", fmt::format("{} of {} positions of a prompt are cached", shared, asked.law.prompts.low),
+        fmt::format("at most {}", asked.law.prompts.low - 1));
+  asked.law.shared = shared;
+  asked.law.seed = static_cast<std::uint64_t>(count_of(arguments, "--seed").value_or(0));
+  // Of each user ten, as benchmarks of serving do (InferenceX utils/bench_serving); of a rate a thousand.
+  constexpr std::int64_t rounds = 10, many = 1000;
+  asked.law.count = count_of(arguments, "--requests").value_or(asked.concurrency ? rounds * *asked.concurrency : many);
+  return asked;
+}
+
+std::vector<Flag> own_flags() {
+  constexpr std::string_view load = "Load", batching = "Batching", output = "Output";
+  constexpr std::int64_t most = 10'000'000;
+  const auto count = [](std::string_view name, std::string_view group, std::string_view doc, std::int64_t upper,
+                         std::int64_t least = 1) {
+    return Flag{.name = name,
+        .key = "",
+        .value = "N",
+        .group = group,
+        .doc = doc,
+        .kind = FlagKind::count,
+        .least = least,
+        .most = upper};
+  };
+  const auto text = [](std::string_view name, std::string_view value, std::string_view group, std::string_view doc,
+                        Expected<void> (*check)(const std::string&, const std::string&)) {
+    return Flag{.name = name, .key = "", .value = value, .group = group, .doc = doc, .check = check};
+  };
+  return {count("--input", load, "positions of a prompt, at most", most),
+      count("--output", load, "words that are said, at most", most),
+      text("--shortest", "SHARE", load,
+          "lengths are whole numbers from this share of the most, all as likely (default 1: all as long)", check_share),
+      count("--concurrency", load, "users: as one request ends its user sends the next", 1'000'000),
+      text("--rate", "PER_S", load, "requests per second, whether others have ended or not", check_positive),
+      text("--burstiness", "SHAPE", load, "of the gamma law between requests (default 1: Poisson; below: in bursts)",
+          check_positive),
+      text("--trace", "FILE.csv", load, "requests by arrival_s, prompt, output and perhaps cached", nullptr),
+      count("--requests", load, "how many (default 10 of each user, or 1,000 at a rate)", most),
+      count("--shared", load, "positions at the head of all prompts that the cache has", most, 0),
+      count("--warm-up", load, "requests at the start that are not counted (default 0)", most, 0),
+      count("--seed", load, "of lengths and arrivals (default 0)", 1'000'000'000, 0),
+      text("--slo", "TARGETS", load, "what users are promised: \"ttft<500ms tpot<30ms e2e<20s\"", check_targets),
+      count("--replicas", batching, "engines beside each other behind a router (default 1)", 100'000),
+      count("--most-sequences", batching, "that run at once in one engine (default: the engine's)", 1'000'000),
+      count("--most-positions", batching, "of one iteration (default: the engine's)", 1'000'000),
+      {.name = "--json",
+          .key = "",
+          .value = "",
+          .group = output,
+          .doc = "one JSON document with base units",
+          .kind = FlagKind::toggle}};
+}
+
+}  // namespace
+
+std::span<const Flag> serve_flags() {
+  static const std::vector<Flag> flags = [] {
+    std::vector<Flag> all = infer::engine_flags();
+    for (const Flag& flag : own_flags()) all.push_back(flag);
+    return all;
+  }();
+  return flags;
+}
+
+Expected<void> serve_command(const Arguments& arguments, Console& console) {
+  TRY(const auto question, question_of(arguments));
+  TRY(const auto answered, answer(question));
+  console.out << (arguments.has("--json") ? answer_json(question, answered) : answer_text(question, answered));
+  return {};
+}
+
+}  // namespace stepcast::serve

@@ -1,0 +1,17 @@
+// A second simulator, written apart and plainly: no counters are kept, everything is counted anew from the list of
+// requests in every iteration. One replica with one group.
+#pragma once
+
+#include <vector>
+
+#include "sim/serving/served_run.h"
+
+namespace stepcast::sim {
+
+struct PlainRun {
+  std::vector<double> first, last;  ///< of each request, seconds
+  int iterations = 0, preempted = 0;
+};
+PlainRun run_plainly(const Load& load, const BatchingPolicy& policy, const BatchTimer& timer);
+
+}  // namespace stepcast::sim

@@ -1,0 +1,178 @@
+// The command under load, and its table of iterations against the iterations themselves.
+#include <cmath>
+#include <fstream>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "studies/infer/records.h"
+#include "studies/infer/served_load.h"
+#include "studies/serve/targets.h"
+#include "tests/studies/run_program.h"
+
+namespace stepcast::serve {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+using testing_program::own_path;
+using testing_program::run_line;
+
+json served(const std::string& load) {
+  const auto ran = run_line("serve llama3-8b --machine dgx-h100 --json " + load);
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  return json::parse(ran.out, nullptr, false);
+}
+
+infer::Serving serving(const std::string& network, std::int64_t tp, const char* engine = "vllm") {
+  infer::ServingWishes wishes;
+  wishes.network = network, wishes.machine = "dgx-h100", wishes.engine = engine, wishes.tp = tp;
+  auto made = infer::serving_of(wishes);
+  EXPECT_TRUE(made) << to_text(made.error());
+  return std::move(*made);
+}
+
+/// Between its points the table is within two hundredths of the iteration that it stands for: tiles make steps.
+TEST(Serve, TheTableIsTheIteration) {
+  for (const char* network : {"llama3-8b", "mixtral-8x7b", "deepseek-v2-lite", "gpt-oss-20b"}) {
+    const infer::Serving s = serving(network, network == std::string("gpt-oss-20b") ? 1 : 4);
+    infer::ServedTimes times(s);
+    for (const sim::Batch& batch :
+        {sim::Batch{7, 7 * 901.0, 0, 0, 0}, sim::Batch{93, 93 * 3333.0, 0, 0, 0}, sim::Batch{0, 0, 1, 777, 777 * 388.5},
+            sim::Batch{61, 61 * 1500.0, 2, 1777, 1777 * 444.25}, sim::Batch{64, 64 * 1500.0, 1, 1000, 1000 * 5500.0}}) {
+      const double exact = times.whole(batch).time.value();
+      EXPECT_NEAR(times.time(batch).value() / exact, 1, 0.02) << network << " " << batch.words << " " << batch.prompts;
+    }
+  }
+}
+
+/// One user alone: each word is a word's iteration of infer, and TTFT its prefill and the way to the scheduler.
+TEST(Serve, OneUserHasTheIterationsOfInfer) {
+  const json one = served("--input 1000 --output 101 --concurrency 1 --requests 3");
+  const infer::Serving s = serving("llama3-8b", 1);
+  const double word = infer::decode(s, 1, 1050).time.value(), prompt = infer::prefill(s, 1, 1000, 0).time.value();
+  EXPECT_NEAR(one["tpot"]["mean_s"].get<double>() / word, 1, 0.01);
+  EXPECT_NEAR((one["ttft"]["mean_s"].get<double>() - s.engine.host_per_request.value()) / prompt, 1, 0.02);
+  EXPECT_NEAR(one["tokens_per_s_per_user"].get<double>() * one["tpot"]["mean_s"].get<double>(), 1, 1e-9);
+  const double busy = one["time"]["prompts"].get<double>() + one["time"]["words"].get<double>();
+  EXPECT_NEAR(busy * one["span_s"].get<double>() + 3 * s.engine.host_per_request.value(), one["span_s"], 1e-9);
+}
+
+TEST(Serve, TheSameSeedGivesTheSameText) {
+  const std::string load =
+      "serve llama3-8b --input 500 --output 50 --shortest 0.5 --rate 5 --requests 100 --json --seed ";
+  EXPECT_EQ(run_line(load + "1").out, run_line(load + "1").out);
+  EXPECT_NE(run_line(load + "1").out, run_line(load + "2").out);
+}
+
+TEST(Serve, MoreUsersHaveMoreThroughputAndSlowerWords) {
+  double rate = 0, word = 0;
+  for (const char* users : {"1", "4", "16", "64"}) {
+    const json load = served(std::string("--input 512 --output 64 --concurrency ") + users);
+    EXPECT_GT(load["tokens_per_s"], rate) << users;
+    EXPECT_GT(load["tpot"]["mean_s"], word) << users;
+    rate = load["tokens_per_s"], word = load["tpot"]["mean_s"];
+    EXPECT_LE(rate, 1.02 * load["saturation"]["tokens_per_s"].get<double>()) << users;
+  }
+}
+
+/// Beyond saturation no latency is a number, and the text says what grows.
+TEST(Serve, LoadsBeyondSaturationHaveNoLatency) {
+  const json below = served("--input 512 --output 64 --rate 4 --requests 200");
+  const double most = below["saturation"]["requests_per_s"];
+  EXPECT_FALSE(below["saturated"].get<bool>());
+  EXPECT_GT(most, 4);
+  const std::string rate = fmt::format("{:.3f}", 1.5 * most);
+  const json above = served("--input 512 --output 64 --rate " + rate);
+  EXPECT_TRUE(above["saturated"].get<bool>());
+  EXPECT_TRUE(above["ttft"].is_null());
+  EXPECT_NEAR(above["saturation"]["queue_growth_per_s"].get<double>() / (0.5 * most), 1, 0.01);
+  const auto text = run_line("serve llama3-8b --machine dgx-h100 --input 512 --output 64 --rate " + rate);
+  EXPECT_THAT(text.out, HasSubstr("grow without bound"));
+  EXPECT_THAT(text.out, testing::Not(HasSubstr("p99")));
+}
+
+TEST(Serve, ReplicasShareTheUsers) {
+  const json one = served("--input 512 --output 64 --concurrency 8"),
+             two = served("--input 512 --output 64 --concurrency 16 --replicas 2 --gpus 2");
+  EXPECT_EQ(two["gpus"], 2);
+  EXPECT_NEAR(two["tokens_per_s"].get<double>() / one["tokens_per_s"].get<double>(), 2, 0.02);
+}
+
+TEST(Serve, TracesSayWhoComes) {
+  const std::string file = own_path("trace.csv");
+  std::ofstream(file) << "arrival_s,prompt,output\n0,100,5\n2,100,5\n10,100,5\n";
+  const json load = served("--trace " + file + " --slo e2e<10s,ttft<10ms");
+  EXPECT_EQ(load["requests"], 3);
+  EXPECT_EQ(load["goodput"], 0) << "the way to the scheduler alone is longer";
+  EXPECT_GT(load["time"]["idle"], 0.8);
+  std::ofstream(file) << "arrival_s,prompt,output\n0,100,5\n2,x,5\n";
+  const auto ran = run_line("serve llama3-8b --trace " + file);
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_THAT(ran.err, HasSubstr(":3:2: prompt is 'x'"));
+}
+
+TEST(Serve, TargetsAreReadAndHeld) {
+  const auto targets = read_targets("ttft<500ms, tpot<30ms", "--slo");
+  ASSERT_TRUE(targets) << to_text(targets.error());
+  const auto request = [](double first, double last) {
+    return sim::Served{Seconds(0), Seconds(first), Seconds(last), 10, 11};
+  };
+  EXPECT_TRUE(meets(request(0.4, 0.6), *targets));
+  EXPECT_FALSE(meets(request(0.6, 0.8), *targets));
+  EXPECT_FALSE(meets(request(0.4, 0.8), *targets)) << "40 ms a word";
+  for (const char* wrong : {"", "itl<5ms", "ttft", "ttft<fast", "ttft<1s ttft<2s"})
+    EXPECT_FALSE(read_targets(wrong, "--slo")) << wrong;
+}
+
+TEST(Serve, WhatCannotBeIsSaid) {
+  const auto error = [](const std::string& load) {
+    const auto ran = run_line("serve llama3-8b --machine dgx-h100 " + load);
+    EXPECT_EQ(ran.code, 2) << load;
+    return ran.err;
+  };
+  const std::string lengths = "--input 512 --output 64 ";
+  EXPECT_THAT(error(lengths), HasSubstr("when requests come is not said"));
+  EXPECT_THAT(error(lengths + "--rate 1 --concurrency 2"), HasSubstr("more than one way"));
+  EXPECT_THAT(error("--concurrency 2 --input 5"), HasSubstr("how long requests are is not said"));
+  EXPECT_THAT(error(lengths + "--rate -1"), HasSubstr("--rate"));
+  EXPECT_THAT(error(lengths + "--concurrency 2 --burstiness 2"), HasSubstr("do not come at a rate"));
+  EXPECT_THAT(error(lengths + "--concurrency 2 --shared 512"), HasSubstr("at most 511"));
+  EXPECT_THAT(error(lengths + "--concurrency 2 --requests 10 --warm-up 10"), HasSubstr("10 of 10 requests"));
+  EXPECT_THAT(error(lengths + "--concurrency 2 --replicas 2 --gpus 3"), HasSubstr("3 GPUs for 2 replicas"));
+  EXPECT_THAT(error(lengths + "--concurrency 2 --slo fast"), HasSubstr("no target"));
+  EXPECT_THAT(error("--input 5000000 --output 64 --concurrency 1"), HasSubstr("blocks of 16"));
+  EXPECT_THAT(error("--trace no.csv --input 5"), HasSubstr("beside a trace"));
+}
+
+/// Records of loads: as serve forecasts them. What a record does not tell in full is refused.
+TEST(Serve, MeasuredLoadsAreForecast) {
+  const auto record = [](const std::string& more) {
+    return "{\"id\": \"a\", \"phase\": \"serving\", \"model\": {\"id\": \"llama3-8b\"}, \"hardware\": {\"gpu\": "
+           "\"H100-SXM-80GB\"}, \"software\": {\"name\": \"vllm\", \"version\": \"0.12.0\"}, \"parallel\": {\"tp\": "
+           "1}, "
+           "\"precision\": {\"weights\": \"bf16\", \"kv_cache\": \"bf16\"}, \"workload\": {\"isl\": 512, \"osl\": 64, "
+           "\"dataset\": \"synthetic\", " +
+           more + "}";
+  };
+  const auto made = [](const std::string& text) { return infer::forecast(infer::read_inference(text, "r")->front()); };
+  const auto load = made(record("\"concurrency\": 16}, \"measured\": {\"tpot_ms\": 10}"));
+  ASSERT_TRUE(load) << to_text(load.error());
+  const json as_served = served("--input 512 --output 64 --concurrency 16");
+  EXPECT_NEAR(load->predicted / (1e3 * as_served["tpot"]["mean_s"].get<double>()), 1, 1e-6);
+  double seconds = 0;
+  for (const infer::Repeated& iteration : load->phase.iterations)
+    seconds += iteration.times * sim::elapsed(iteration.sums, serving("llama3-8b", 1).engine,
+                                     *find_tuning(serving("llama3-8b", 1).engine, "hopper", "bf16"))
+                                     .value();
+  EXPECT_NEAR(seconds / load->phase.time.value(), 1, 0.005) << "what fits see";
+  const auto why = [&](const std::string& more) { return made(record(more)).error().what; };
+  EXPECT_THAT(
+      why("\"spec_decoding\": \"MTP 3\", \"concurrency\": 16}, \"measured\": {\"tpot_ms\": 10}"), HasSubstr("guessed"));
+  EXPECT_THAT(why("\"batch\": null}, \"measured\": {\"tpot_ms\": 10}"), HasSubstr("a load that is not told"));
+}
+
+}  // namespace
+}  // namespace stepcast::serve
