@@ -52,21 +52,21 @@ bool IterationTable::replayed(double sequences) const {
   return cost_->engine().captured && sequences <= static_cast<double>(cost_->engine().most_captured);
 }
 
-const IterationSums& IterationTable::attention_of_words(std::uint64_t sequences, std::uint64_t context) {
-  const auto [found, anew] = word_attention_.try_emplace(sequences << field | context);
+const IterationSums& IterationTable::words_by_row(std::uint64_t sequences, std::uint64_t context) {
+  const auto [found, anew] = word_rows_.try_emplace(sequences << field | context);
   if (anew) {
     const Rows words{static_cast<double>(sequences), 1, value_at(context)};
-    form_->add_attention(found->second, std::span(&words, 1), *cost_);
+    form_->add_rows(found->second, std::span(&words, 1), *cost_);
   }
   return found->second;
 }
 
-const IterationSums& IterationTable::attention_of_prompts(
+const IterationSums& IterationTable::prompts_by_row(
     std::uint64_t prompts, std::uint64_t positions, std::uint64_t cached) {
-  const auto [found, anew] = prompt_attention_.try_emplace((prompts << field | positions) << field | cached);
+  const auto [found, anew] = prompt_rows_.try_emplace((prompts << field | positions) << field | cached);
   if (anew) {
     const Rows rows{static_cast<double>(prompts), std::max(1.0, value_at(positions)), value_at(cached)};
-    form_->add_attention(found->second, std::span(&rows, 1), *cost_);
+    form_->add_rows(found->second, std::span(&rows, 1), *cost_);
   }
   return found->second;
 }
@@ -108,7 +108,7 @@ void IterationTable::add_prompts(IterationSums& sums, const Batch& batch) {
       const double share = of_length * (c == 1 ? far.share : 1 - far.share);
       if (share == 0) continue;
       if (keys) add(sums, packed(beside, together, longs.below + p, far.below + c), share);
-      add(sums, attention_of_prompts(prompts, longs.below + p, far.below + c), share);
+      add(sums, prompts_by_row(prompts, longs.below + p, far.below + c), share);
     }
   }
 }
@@ -118,11 +118,11 @@ IterationSums IterationTable::sums(const Batch& batch) {
   const auto words = static_cast<std::uint64_t>(batch.words);
   if (batch.prompts > 0) add_prompts(sums, batch);
   else sums = words_alone(words);
-  sums.sequences = batch.words + batch.prompts;
+  sums.sequences = batch.words + batch.prompts, sums.positions = batch.words + batch.positions;
   if (words == 0) return sums;
   const Place place = place_of(batch.contexts / batch.words);
-  add(sums, attention_of_words(words, place.below), 1 - place.share);
-  if (place.share > 0) add(sums, attention_of_words(words, place.below + 1), place.share);
+  add(sums, words_by_row(words, place.below), 1 - place.share);
+  if (place.share > 0) add(sums, words_by_row(words, place.below + 1), place.share);
   return sums;
 }
 

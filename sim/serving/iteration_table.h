@@ -21,8 +21,8 @@ class IterationTable {
 
  private:
   using Points = std::unordered_map<std::uint64_t, IterationSums>;
-  const IterationSums& attention_of_words(std::uint64_t sequences, std::uint64_t context);
-  const IterationSums& attention_of_prompts(std::uint64_t prompts, std::uint64_t positions, std::uint64_t cached);
+  const IterationSums& words_by_row(std::uint64_t sequences, std::uint64_t context);
+  const IterationSums& prompts_by_row(std::uint64_t prompts, std::uint64_t positions, std::uint64_t cached);
   const IterationSums& words_alone(std::uint64_t sequences);
   const IterationSums& packed(
       std::uint64_t words, std::uint64_t prompts, std::uint64_t positions, std::uint64_t cached);
@@ -31,7 +31,7 @@ class IterationTable {
 
   const IterationForm* form_;
   const EngineCost* cost_;
-  Points word_attention_, prompt_attention_, words_, packed_;
+  Points word_rows_, prompt_rows_, words_, packed_;
 };
 
 }  // namespace stepcast::sim
