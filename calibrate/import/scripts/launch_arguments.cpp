@@ -288,9 +288,9 @@ std::string argument_name(std::string_view written) {
   return name;
 }
 
-Expected<std::vector<LaunchLine>> find_launches(
-    std::string_view text, const std::string& where, const ArgumentMap& defined, const SourcedText& sourced) {
-  TRY(const auto script, read_shell(text, where, is_launcher, defined, sourced));
+Expected<std::vector<LaunchLine>> find_launches(std::string_view text, const std::string& where,
+    const ArgumentMap& defined, const SourcedText& sourced, const std::set<std::string>* empty) {
+  TRY(const auto script, read_shell(text, where, is_launcher, defined, sourced, empty));
   LaunchLine batch;
   std::vector<LaunchLine> launches;
   for (const ShellCommand& command : script.commands) {
@@ -304,7 +304,7 @@ Expected<std::vector<LaunchLine>> find_launches(
     add_unclosed(launch, script.unclosed);
     if (!script.sourced.empty()) launch.sourced = script.sourced;
     launch.unfollowed.insert(launch.unfollowed.begin(), script.unfollowed.begin(), script.unfollowed.end());
-    launch.changed = script.changed;
+    launch.changed = script.changed, launch.open = script.open;
     for (const ShellFile& file : script.files) {
       bytes += file.text.size() + sizeof(LaunchFile);
       if (bytes > most_file_bytes) break;

@@ -44,6 +44,7 @@ struct LaunchLine {
   std::vector<LaunchFile> files;                     ///< all that the script writes
   std::vector<std::string> sourced;                  ///< scripts that it reads into itself and that are not at hand
   std::vector<std::string> unfollowed;               ///< what it does that is not followed: "line 4 shifts ..."
+  std::map<std::string, std::size_t> open;           ///< variables that decide a condition and that nothing sets
   std::map<std::string, std::size_t> changed;        ///< names of files that it changes in place: the line
   std::vector<std::string> notes;                    ///< how values came about, where that is not sure
   std::map<std::string, std::size_t> unclosed;       ///< variables it uses whose quotes do not close: the line

@@ -94,10 +94,12 @@ bool ShellReader::take_block_word(Place& place, std::string_view token) {
 }
 
 ShellTruth ShellReader::truth_of(const ShellSource& condition) {
-  std::vector<std::string> assumed;
-  const ShellTruth holds = shell_condition(condition, variables_, assumed);
-  for (const std::string& name : assumed)
+  ShellQuestions questions{empty_, {}, {}};
+  const ShellTruth holds = shell_condition(condition, variables_, questions);
+  for (const std::string& name : questions.assumed)
     assumed_.insert(fmt::format("line {} asks whether {} is set: nothing sets it", condition.line, name));
+  if (holds == ShellTruth::unknown)
+    for (const std::string& name : questions.open) out_.open.emplace(name, condition.line);
   return holds;
 }
 
@@ -110,7 +112,12 @@ void ShellReader::open_case(Place& place) {
   const std::string_view rest = place.rest().substr(4);
   const std::size_t in = std::min(rest.rfind(" in"), rest.find(" in "));
   const std::string_view written = stripped(rest.substr(0, in));
-  const ShellText subject = ShellWords(ShellSource(written, place.line()), &variables_).piece(true);
+  ShellQuestions questions{empty_, {}, {}};
+  const ShellText subject =
+      shell_emptied(ShellWords(ShellSource(written, place.line()), &variables_).piece(true), questions);
+  add_open(subject, questions);
+  if (blocks_.active())
+    for (const std::string& name : questions.open) out_.open.emplace(name, place.line());
   const bool known = subject.unset().empty();
   blocks_.open_case(known ? std::optional(subject.marked()) : std::nullopt);
   place.at += 4 + std::min(in + 3, rest.size());

@@ -1,0 +1,72 @@
+// Conditions of a script that hang on what nothing sets: do they decide what is trained?
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "studies/launch/read/launch_parts.h"
+
+namespace stepcast::launch {
+namespace {
+
+/// What a forecast asks of a launch, as its command says it: the last of a name counts.
+std::map<std::string, std::string> told_by(const LaunchLine& line, const Framework& framework) {
+  std::map<std::string, std::string> told;
+  for (const GivenArgument& given : line.given) {
+    const ArgumentFact* fact = framework.table().find(given.name);
+    if (fact != nullptr && (fact->asks || !fact->refused.empty())) told[given.spelled] = given.value;
+  }
+  if (line.gpus() > 0) told["the number of GPUs"] = fmt::format("{}", line.gpus());
+  return told;
+}
+
+/// Names of what one of both says and the other does not, or says otherwise.
+std::vector<std::string> differences(
+    const std::map<std::string, std::string>& one, const std::map<std::string, std::string>& other) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : one)
+    if (const auto same = other.find(name); same == other.end() || same->second != value) names.push_back(name);
+  for (const auto& [name, value] : other)
+    if (!one.contains(name)) names.push_back(name);
+  return names;
+}
+
+std::vector<std::string> decided_by(
+    const std::set<std::string>& empty, const LaunchLine& line, const Framework& framework, const LaunchesAgain& again) {
+  const auto lines = again(empty);
+  std::vector<std::string> notes;
+  const auto other = lines ? training_launch(*lines, {}, notes) : tl::unexpected(lines.error());
+  if (!other) return {};  // without the branch there is no launch
+  return differences(told_by(line, framework), told_by(**other, framework));
+}
+
+}  // namespace
+
+std::string open_conditions(const LaunchLine& line, const Framework& framework, const LaunchesAgain& again) {
+  constexpr std::size_t most_names = 64, most_shown = 8;
+  if (line.open.empty() || line.open.size() > most_names || !again) return {};
+  std::set<std::string> all;
+  for (const auto& [name, at] : line.open) all.insert(name);
+  std::vector<std::string> decided = decided_by(all, line, framework, again);
+  if (decided.empty()) return {};
+  std::vector<std::string> asked, defines;
+  for (const auto& [name, at] : line.open) {
+    if (all.size() > 1 && decided_by({name}, line, framework, again).empty()) continue;
+    asked.push_back(fmt::format("${} (line {})", name, at));
+    defines.push_back(fmt::format("--define {}=VALUE", name));
+  }
+  if (asked.empty())  // only together
+    for (const auto& [name, at] : line.open)
+      asked.push_back(fmt::format("${} (line {})", name, at)), defines.push_back(fmt::format("--define {}=VALUE", name));
+  const std::size_t more = decided.size() - std::min(decided.size(), most_shown);
+  decided.resize(decided.size() - more);
+  return fmt::format("conditions ask for {}, which nothing sets, and decide {}{}: {} (nothing behind = where it is empty)",
+      fmt::join(asked, ", "), fmt::join(decided, ", "), more > 0 ? fmt::format(" and {} more", more) : "",
+      fmt::join(defines, " "));
+}
+
+}  // namespace stepcast::launch
