@@ -62,6 +62,13 @@ bool included(std::string_view text, LaunchLine& out) {
   return true;
 }
 
+/// "mi250" of mi250:8 and gpu:mi250:8; "" where only a number or "gpu" is asked for.
+std::string kind_of_gpus(std::string_view value) {
+  if (value.starts_with("gpu:")) value.remove_prefix(4);
+  const std::size_t colon = value.find(':');
+  return colon == value.npos || launch_count(value.substr(0, colon)) > 0 ? "" : std::string(value.substr(0, colon));
+}
+
 /// Goes through the words: launchers with their options up to the program, then the program's arguments.
 class LaunchReader {
  public:
@@ -77,6 +84,7 @@ class LaunchReader {
   std::optional<LaunchLine> read(const LaunchLine& batch) {
     if (!to_program()) return std::nullopt;
     arguments();
+    out_.gpu_kind = batch.gpu_kind;
     if (out_.nodes <= 0 && batch.nodes != 0) out_.nodes = batch.nodes;
     const bool sized = out_.gpus_per_node != 0 || out_.ranks != 0;
     if (!sized) out_.gpus_per_node = batch.gpus_per_node, out_.ranks = batch.ranks;
@@ -99,6 +107,9 @@ class LaunchReader {
     for (reader.at_ = 1; reader.at_ < command.words.size();) reader.launcher_option();
     for (const auto field : {&LaunchLine::nodes, &LaunchLine::ranks, &LaunchLine::gpus_per_node})
       if (reader.out_.*field != 0) batch.*field = reader.out_.*field;
+    for (const GivenArgument& given : reader.out_.launcher_given)
+      if (given.name == "gres" || given.name == "gpus_per_node" || given.name == "gpus" || given.name == "G")
+        if (std::string kind = kind_of_gpus(given.value); !kind.empty()) batch.gpu_kind = std::move(kind);
   }
 
  private:

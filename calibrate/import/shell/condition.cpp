@@ -77,8 +77,8 @@ ShellTruth joined_truth(ShellTruth left, std::string_view sign, ShellTruth right
   return left == ShellTruth::unknown || right == ShellTruth::unknown ? ShellTruth::unknown : opposite(decides);
 }
 
-ShellTruth bracket_truth(std::string_view inside, std::size_t line, bool patterns, ShellVariables& variables,
-    ShellQuestions& questions) {
+ShellTruth bracket_truth(
+    std::string_view inside, std::size_t line, bool patterns, ShellVariables& variables, ShellQuestions& questions) {
   ShellWords reader(ShellSource(inside, line), &variables);
   std::vector<ShellText> words;
   while (reader.next()) words.push_back(reader.word());

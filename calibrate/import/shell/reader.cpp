@@ -100,6 +100,8 @@ Expected<void> ShellReader::take_next(Place& place) {
   }
   const std::string_view plain = stripped(place.rest());
   if (fresh && heads_job_ && plain.starts_with("#SBATCH")) take_batch(plain, place.line());
+  if (fresh && heads_job_ && (plain.starts_with("#PBS") || plain.starts_with("#BSUB")))
+    take_chunks(plain, place.line());
   if (plain.empty() || plain[0] == '#') return to_next_line(place);
   if (fresh && take_heredoc(place)) return inner_;
   place.at += static_cast<std::size_t>(plain.data() - place.rest().data());
@@ -122,7 +124,8 @@ std::size_t ShellReader::shown_prefix(std::string_view plain) {
 /// One command, assignment or word of a branch; the place goes on behind it.
 Expected<void> ShellReader::take_command(Place& place) {
   const std::string_view token = first_token(place.rest());
-  if (take_block_word(place, token)) return {};
+  inner_ = {};
+  if (take_block_word(place, token)) return inner_;
   if (take_function(place)) return {};
   if (!blocks_.active()) return pass_over_command(place, token);
   if (const auto body = functions_.find(token); body != functions_.end()) return call(place, body->first, body->second);
@@ -184,6 +187,11 @@ Expected<void> ShellReader::take_words(Place& place) {
         continue;
       }
       if (plain == "echo" || plain == "printf") return take_echo(place, words);
+      // "$LAUNCHER python train.py": a launcher that nothing names
+      if (word.whole_unset() && !words.quoted() && word.unset().front().find_first_of("(`") == std::string::npos) {
+        command.notes.push_back(fmt::format("{} in line {} is not set: what it starts with is not known", plain, line));
+        continue;
+      }
       if (!evaluating && !wants(plain)) return apply(std::move(set), setting), pass_over(place);
     }
     texts.push_back(word);

@@ -36,7 +36,8 @@ bool prepares_shell(std::string_view name);
 class ShellReader {
  public:
   ShellReader(const std::string& where, bool (*wanted)(std::string_view),
-      const std::map<std::string, std::string>& defined, const SourcedText& sourced, const std::set<std::string>* empty);
+      const std::map<std::string, std::string>& defined, const SourcedText& sourced,
+      const std::set<std::string>* empty);
   Expected<ShellScript> read(std::string_view text);
 
  private:
@@ -57,6 +58,7 @@ class ShellReader {
   static Expected<void> to_next_line(Place& place);
   static std::size_t shown_prefix(std::string_view plain);
   void take_batch(std::string_view plain, std::size_t line);
+  void take_chunks(std::string_view plain, std::size_t line);
   void set_batch_variables(std::vector<ShellWord>& words, std::size_t end, std::size_t line);
   void set_plain(std::string_view name, std::string_view text, std::size_t line);
   Expected<void> take_command(Place& place);
@@ -85,6 +87,7 @@ class ShellReader {
   void keep_body(ShellText text, const Heredoc& here, std::size_t line, int depth);
   void keep_file(const std::string& name, const ShellText& text, std::size_t line);
   bool take_block_word(Place& place, std::string_view token);
+  bool take_subshell(Place& place);
   ShellTruth truth_of(const ShellSource& condition);
   ShellSource condition_of(Place& place, std::size_t skipped) const;
   void open_case(Place& place);
@@ -126,7 +129,7 @@ class ShellReader {
   std::map<std::string, ShellSource, std::less<>> functions_;
   std::set<std::string> called_, exported_, assumed_;
   std::set<std::string> outer_doubts_;  ///< of the text that is read as a command
-  std::deque<ShellText> texts_;  ///< of inner shells; functions may stand in them
+  std::deque<ShellText> texts_;         ///< of inner shells; functions may stand in them
   std::vector<ShellWord> prefix_;
   std::map<std::string, std::string> prefix_environment_;
   Expected<void> inner_;

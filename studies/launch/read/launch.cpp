@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <optional>
+#include <set>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -14,6 +15,7 @@
 #include "studies/launch/facts/dialects.h"
 #include "studies/launch/facts/torchtitan_models.h"
 #include "studies/launch/limits/named_file.h"
+#include "studies/launch/limits/open_conditions.h"
 #include "studies/launch/read/launch_parts.h"
 
 namespace stepcast::launch {
@@ -140,6 +142,7 @@ void take_line(Launch& launch, const LaunchLine& line) {
     launch.arguments.insert(launch.arguments.begin(), line.launcher_given.begin(), line.launcher_given.end());
   launch.environment = line.environment;
   launch.environment.insert(line.exported.begin(), line.exported.end());
+  launch.gpu_kind = line.gpu_kind;
   launch.gpus = line.gpus();
   launch.gpus_per_node = std::max<std::int64_t>(0, line.gpus_per_node);
   launch.notes.insert(launch.notes.end(), line.notes.begin(), line.notes.end());
@@ -181,7 +184,7 @@ Expected<Launch> finish_launch(
 }
 
 Expected<Launch> launch_of_script(const std::vector<LaunchLine>& lines, const std::string& where,
-    const LaunchSource& source, const LaunchFolders& folders, const LaunchesAgain& again) {
+    const LaunchSource& source, const LaunchFolders& folders, const LaunchAgain& again) {
   Launch launch;
   launch.where = where;
   TRY(const auto line, training_launch(lines, where, launch.notes));
@@ -255,8 +258,11 @@ Expected<Launch> launch_of_text(
   }
   const bool script = text.starts_with("#!"), json = first.starts_with('{');
   const SourcedText sourced = sourced_from(folders);
-  const LaunchesAgain again = [&](const std::set<std::string>& empty) {
-    return find_launches(text, where, source.defined, sourced, &empty);
+  const LaunchAgain again = [&](const std::set<std::string>& empty) -> std::optional<LaunchLine> {
+    std::vector<std::string> notes;
+    const auto others = find_launches(text, where, source.defined, sourced, &empty);
+    const auto line = others ? training_launch(*others, where, notes) : tl::unexpected(others.error());
+    return line ? std::optional(**line) : std::nullopt;
   };
   const auto lines = json ? Expected<std::vector<LaunchLine>>{} : find_launches(text, where, source.defined, sourced);
   const bool config = config_form(text).has_value() && !script;

@@ -2,8 +2,6 @@
 // names.
 #pragma once
 
-#include <functional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -19,13 +17,6 @@ Expected<const LaunchLine*> training_launch(
 
 /// Tells the framework by marks of programs and names; `usual` where there is none.
 const Framework* framework_of(const Launch& launch, const LaunchLine* line, std::string_view usual);
-
-/// Reads the launches of the same script again, with variables of these names empty in its conditions.
-using LaunchesAgain = std::function<Expected<std::vector<LaunchLine>>(const std::set<std::string>& empty)>;
-
-/// Where conditions of the script hang on variables that nothing sets, and the arguments of its launch on the conditions:
-/// which variables, which arguments, and how to tell them. "" where nothing that a forecast asks for hangs on them.
-std::string open_conditions(const LaunchLine& line, const Framework& framework, const LaunchesAgain& again);
 
 /// Puts what a dialect (facts/dialects.h) says in other words than our tables into theirs: widths that are derived,
 /// switches that stand for others. Errors: what a dialect can ask for and no forecast follows.

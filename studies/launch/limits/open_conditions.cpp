@@ -1,14 +1,14 @@
-// Conditions of a script that hang on what nothing sets: do they decide what is trained?
+#include "studies/launch/limits/open_conditions.h"
+
 #include <algorithm>
 #include <map>
-#include <set>
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "studies/launch/read/launch_parts.h"
+#include "studies/launch/facts/argument_facts.h"
 
 namespace stepcast::launch {
 namespace {
@@ -36,17 +36,15 @@ std::vector<std::string> differences(
 }
 
 std::vector<std::string> decided_by(
-    const std::set<std::string>& empty, const LaunchLine& line, const Framework& framework, const LaunchesAgain& again) {
-  const auto lines = again(empty);
-  std::vector<std::string> notes;
-  const auto other = lines ? training_launch(*lines, {}, notes) : tl::unexpected(lines.error());
+    const std::set<std::string>& empty, const LaunchLine& line, const Framework& framework, const LaunchAgain& again) {
+  const auto other = again(empty);
   if (!other) return {};  // without the branch there is no launch
-  return differences(told_by(line, framework), told_by(**other, framework));
+  return differences(told_by(line, framework), told_by(*other, framework));
 }
 
 }  // namespace
 
-std::string open_conditions(const LaunchLine& line, const Framework& framework, const LaunchesAgain& again) {
+std::string open_conditions(const LaunchLine& line, const Framework& framework, const LaunchAgain& again) {
   constexpr std::size_t most_names = 64, most_shown = 8;
   if (line.open.empty() || line.open.size() > most_names || !again) return {};
   std::set<std::string> all;
@@ -61,10 +59,12 @@ std::string open_conditions(const LaunchLine& line, const Framework& framework, 
   }
   if (asked.empty())  // only together
     for (const auto& [name, at] : line.open)
-      asked.push_back(fmt::format("${} (line {})", name, at)), defines.push_back(fmt::format("--define {}=VALUE", name));
+      asked.push_back(fmt::format("${} (line {})", name, at)),
+          defines.push_back(fmt::format("--define {}=VALUE", name));
   const std::size_t more = decided.size() - std::min(decided.size(), most_shown);
   decided.resize(decided.size() - more);
-  return fmt::format("conditions ask for {}, which nothing sets, and decide {}{}: {} (nothing behind = where it is empty)",
+  return fmt::format(
+      "conditions ask for {}, which nothing sets, and decide {}{}: {} (nothing behind = where it is empty)",
       fmt::join(asked, ", "), fmt::join(decided, ", "), more > 0 ? fmt::format(" and {} more", more) : "",
       fmt::join(defines, " "));
 }
