@@ -304,11 +304,12 @@ void ShellReader::take_chunks(std::string_view plain, std::size_t line) {
     std::string_view chunk = first_token(plain.substr(select + 7));
     chunk = chunk.substr(0, chunk.find(','));
     if (chunk.find('+') != chunk.npos) return;
+    const std::size_t gpus = chunk.find(":ngpus=");
+    const std::string_view count =
+        gpus == chunk.npos ? "" : chunk.substr(gpus + 7, chunk.find(':', gpus + 7) - gpus - 7);
+    if (count == "1" || count == "2") return;
     put("nodes", chunk.substr(0, chunk.find(':')));
-    if (const std::size_t gpus = chunk.find(":ngpus="); gpus != chunk.npos) {
-      const std::string_view count = chunk.substr(gpus + 7);
-      put("ntasks-per-node", count.substr(0, count.find(':')));
-    }
+    put("ntasks-per-node", count);
   }
   if (command.words.size() > 1) out_.commands.push_back(std::move(command));
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
@@ -13,13 +14,22 @@
 namespace stepcast::launch {
 namespace {
 
+bool names_configuration(std::string_view value) {
+  constexpr std::string_view endings[] = {".json", ".yaml", ".yml", ".toml"};
+  return std::any_of(
+      std::begin(endings), std::end(endings), [&](std::string_view ending) { return value.ends_with(ending); });
+}
+
 /// What a forecast asks of a launch, as its command says it: the last of a name counts.
 std::map<std::string, std::string> told_by(const LaunchLine& line, const Framework& framework) {
   std::map<std::string, std::string> told;
   for (const GivenArgument& given : line.given) {
     const ArgumentFact* fact = framework.table().find(given.name);
-    if (fact != nullptr && (fact->asks || !fact->refused.empty())) told[given.spelled] = given.value;
+    const bool tells = fact != nullptr && (fact->asks || !fact->refused.empty());
+    if (tells || names_configuration(given.value)) told[given.spelled] = given.value;
   }
+  for (const GivenArgument& word : line.positional)
+    if (names_configuration(word.value)) told["the configuration"] = word.value;
   if (line.gpus() > 0) told["the number of GPUs"] = fmt::format("{}", line.gpus());
   return told;
 }
@@ -46,21 +56,23 @@ std::vector<std::string> decided_by(
 
 std::string open_conditions(const LaunchLine& line, const Framework& framework, const LaunchAgain& again) {
   constexpr std::size_t most_names = 64, most_shown = 8;
-  if (line.open.empty() || line.open.size() > most_names || !again) return {};
-  std::set<std::string> all;
+  if (line.open.empty() || !again) return {};
+  std::set<std::string> all, asks, found;
   for (const auto& [name, at] : line.open) all.insert(name);
-  std::vector<std::string> decided = decided_by(all, line, framework, again);
-  if (decided.empty()) return {};
-  std::vector<std::string> asked, defines;
-  for (const auto& [name, at] : line.open) {
-    if (all.size() > 1 && decided_by({name}, line, framework, again).empty()) continue;
-    asked.push_back(fmt::format("${} (line {})", name, at));
+  if (all.size() <= most_names)
+    for (const std::string& name : all)
+      if (const auto names = decided_by({name}, line, framework, again); !names.empty())
+        asks.insert(name), found.insert(names.begin(), names.end());
+  if (asks.empty()) {  // only together, if at all
+    const auto names = decided_by(all, line, framework, again);
+    asks = all, found.insert(names.begin(), names.end());
+  }
+  if (found.empty()) return {};
+  std::vector<std::string> asked, defines, decided(found.begin(), found.end());
+  for (const std::string& name : asks) {
+    asked.push_back(fmt::format("${} (line {})", name, line.open.at(name)));
     defines.push_back(fmt::format("--define {}=VALUE", name));
   }
-  if (asked.empty())  // only together
-    for (const auto& [name, at] : line.open)
-      asked.push_back(fmt::format("${} (line {})", name, at)),
-          defines.push_back(fmt::format("--define {}=VALUE", name));
   const std::size_t more = decided.size() - std::min(decided.size(), most_shown);
   decided.resize(decided.size() - more);
   return fmt::format(

@@ -31,7 +31,8 @@ TEST_F(StrangeJobs, HeadersOfPbsAndLsfTellTheNodes) {
       HasSubstr("\"gpus\": 32"));
   EXPECT_THAT(predict("--megatron", "#!/bin/bash\n#BSUB -nnodes 2\n" + ranks, "--print-scenario").out,
       HasSubstr("\"gpus\": 16"));
-  EXPECT_EQ(predict("--megatron", "#!/bin/bash\n#PBS -l select=1:ngpus=8+2:ngpus=4\n" + ranks).code, 2);
+  for (const char* chunks : {"select=1:ngpus=8+2:ngpus=4", "select=32:ngpus=1"})  // of two kinds; less than a node each
+    EXPECT_EQ(predict("--megatron", std::string("#!/bin/bash\n#PBS -l ") + chunks + "\n" + ranks).code, 2) << chunks;
 }
 
 TEST_F(StrangeJobs, GpusOfAnotherKindAreSaid) {

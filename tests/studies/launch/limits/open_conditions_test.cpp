@@ -65,6 +65,26 @@ TEST_F(OpenConditions, ThatDecideNothingOfTheStepStayNotes) {
   EXPECT_EQ(predict("--megatron", launches).code, 0);
 }
 
+TEST_F(OpenConditions, AroundTheLaunchHideNoOthers) {
+  const std::string text = "if [ $SIZE = big ]; then\n  MB=4\nelse\n  MB=1\nfi\nif [ $MODE = train ]; then\n"
+                           "torchrun --nproc_per_node 8 pretrain_gpt.py" +
+                           sizes + " --global-batch-size $((MB * 64))\nfi\n";
+  const Ran ran = predict("--megatron", text);
+  EXPECT_EQ(ran.code, 0) << ran.err;  // the last counts, and so it does where SIZE is empty
+  const std::string chosen_first = "if [ $SIZE = big ]; then\n  MB=4\nfi\nif [ $MODE = train ]; then\n"
+                                   "torchrun --nproc_per_node 8 pretrain_gpt.py" +
+                                   sizes + " --global-batch-size $((${MB:-1} * 64))\nfi\n";
+  EXPECT_THAT(predict("--megatron", chosen_first).err, HasSubstr("$SIZE (line 1), which nothing sets, and decide"));
+}
+
+TEST_F(OpenConditions, ThatChooseAFileAreAskedFor) {
+  const std::string text = "if [ \"$STAGE\" = 3 ]; then\n  FILE=zero3.json\nelse\n  FILE=zero1.json\nfi\n"
+                           "if [ \"$STAGE\" = 2 ]; then\n  FILE=zero2.json\nfi\n"
+                           "deepspeed --num_gpus 8 pretrain_gpt.py" +
+                           sizes + " --zero-stage 1 --deepspeed --deepspeed_config $FILE\n";
+  EXPECT_THAT(predict("--megatron", text).err, HasSubstr("$STAGE (line 1), which nothing sets, and decide"));
+}
+
 TEST_F(OpenConditions, WhatWasDoubtedIsSaidBehindEvalToo) {
   const std::string text =
       "if grep -q x y; then\n  MB=2\nelse\n  MB=1\nfi\nrun=\"torchrun --nproc_per_node 8 pretrain_gpt.py" + sizes +
