@@ -11,6 +11,7 @@ namespace stepcast {
 namespace {
 
 constexpr const char* list_key = "one_by_one";
+constexpr const char* former_key = "eager";
 
 }  // namespace
 
@@ -18,6 +19,7 @@ void read_split_functions(JsonObject& file, std::vector<SplitFunction>& function
   constexpr double most_passes = 100;
   constexpr std::int64_t most_kernels = 100;
   const std::vector<std::string> known = function_names();
+  file.require(!file.has(former_key), former_key, "is called by another name now", fmt::format("\"{}\"", list_key));
   for (const JsonObject& object : file.optional_objects(list_key)) {
     RowReader row(object);
     SplitFunction split;

@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "model/base/json_reader.h"
+#include "model/base/text.h"
 #include "model/catalog.h"
 #include "studies/launch/rules/explain.h"
 #include "studies/run/forecast.h"
@@ -59,6 +60,23 @@ Expected<void> check_nodes(
                           : fmt::format("of such nodes: {}", fmt::join(fitting, ", "))));
 }
 
+/// A job that asks its scheduler for GPUs by a name that is not in that of the machine's: "mi250", "a100". Words of a
+/// site ("gpu", "nvidia") and parts of a GPU ("a100_1g.5gb") tell less.
+void check_gpu_kind(const Launch& launch, const Scenario& scenario, std::vector<std::string>& warnings) {
+  const std::string kind = lower_case(launch.gpu_kind);
+  const std::size_t letters = std::min(kind.find_first_of("0123456789"), kind.size());
+  const std::size_t end = std::min(kind.find_first_not_of("0123456789", letters), kind.size());
+  const std::string name = kind.substr(0, end);
+  constexpr std::size_t most_letters = 3;  // a100, gh200, mi250
+  if (letters == 0 || letters > most_letters || end == letters) return;
+  const Machine& row = scenario.machine.row;
+  std::string words = lower_case(row.id + " " + row.name + " " + row.gpu.id + " " + row.gpu.name);
+  if (words.find(name) == words.npos)
+    warnings.push_back(
+        fmt::format("the job asks for GPUs '{:.40}', and the forecast is for {}: --machine chooses others",
+            launch.gpu_kind, row.name));
+}
+
 /// What explain calls wrong of the arguments as they stand: the framework refuses it, or it does not do what it says.
 Expected<std::vector<std::string>> wrong_in(
     const Launch& launch, const LaunchHints& hints, Request& asked, const Arguments& arguments) {
@@ -70,6 +88,7 @@ Expected<std::vector<std::string>> wrong_in(
   auto scenario = complete(request);
   if (!scenario) return wrong;  // the command itself says why
   TRY(check_nodes(launch, hints, *scenario, asked.warnings));
+  check_gpu_kind(launch, *scenario, asked.warnings);
   explained.scenario = std::move(*scenario);
   for (Interaction& row : interactions_of(explained))
     if (row.wrong) wrong.push_back("wrong: " + std::move(row.text));

@@ -165,6 +165,7 @@ TEST(StackFields, ValuesOutOfRangeAreRefusedByName) {
   for (const auto& [key, value] : wrong)
     EXPECT_NE(refusal(key, value).find(std::string("/") + key), std::string::npos)
         << key << ": " << refusal(key, value);
+  EXPECT_NE(refusal("eager", 1).find("is called by another name now"), std::string::npos) << refusal("eager", 1);
 }
 
 TEST(StackFields, HalfGradientsAreOfFp16Alone) {

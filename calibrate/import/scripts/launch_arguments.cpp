@@ -62,6 +62,13 @@ bool included(std::string_view text, LaunchLine& out) {
   return true;
 }
 
+/// "mi250" of mi250:8 and gpu:mi250:8; "" where only a number or "gpu" is asked for.
+std::string kind_of_gpus(std::string_view value) {
+  if (value.starts_with("gpu:")) value.remove_prefix(4);
+  const std::size_t colon = value.find(':');
+  return colon == value.npos || launch_count(value.substr(0, colon)) > 0 ? "" : std::string(value.substr(0, colon));
+}
+
 /// Goes through the words: launchers with their options up to the program, then the program's arguments.
 class LaunchReader {
  public:
@@ -77,6 +84,7 @@ class LaunchReader {
   std::optional<LaunchLine> read(const LaunchLine& batch) {
     if (!to_program()) return std::nullopt;
     arguments();
+    out_.gpu_kind = batch.gpu_kind;
     if (out_.nodes <= 0 && batch.nodes != 0) out_.nodes = batch.nodes;
     const bool sized = out_.gpus_per_node != 0 || out_.ranks != 0;
     if (!sized) out_.gpus_per_node = batch.gpus_per_node, out_.ranks = batch.ranks;
@@ -99,6 +107,9 @@ class LaunchReader {
     for (reader.at_ = 1; reader.at_ < command.words.size();) reader.launcher_option();
     for (const auto field : {&LaunchLine::nodes, &LaunchLine::ranks, &LaunchLine::gpus_per_node})
       if (reader.out_.*field != 0) batch.*field = reader.out_.*field;
+    for (const GivenArgument& given : reader.out_.launcher_given)
+      if (given.name == "gres" || given.name == "gpus_per_node" || given.name == "gpus" || given.name == "G")
+        if (std::string kind = kind_of_gpus(given.value); !kind.empty()) batch.gpu_kind = std::move(kind);
   }
 
  private:
@@ -288,9 +299,9 @@ std::string argument_name(std::string_view written) {
   return name;
 }
 
-Expected<std::vector<LaunchLine>> find_launches(
-    std::string_view text, const std::string& where, const ArgumentMap& defined, const SourcedText& sourced) {
-  TRY(const auto script, read_shell(text, where, is_launcher, defined, sourced));
+Expected<std::vector<LaunchLine>> find_launches(std::string_view text, const std::string& where,
+    const ArgumentMap& defined, const SourcedText& sourced, const std::set<std::string>* empty) {
+  TRY(const auto script, read_shell(text, where, is_launcher, defined, sourced, empty));
   LaunchLine batch;
   std::vector<LaunchLine> launches;
   for (const ShellCommand& command : script.commands) {
@@ -304,7 +315,7 @@ Expected<std::vector<LaunchLine>> find_launches(
     add_unclosed(launch, script.unclosed);
     if (!script.sourced.empty()) launch.sourced = script.sourced;
     launch.unfollowed.insert(launch.unfollowed.begin(), script.unfollowed.begin(), script.unfollowed.end());
-    launch.changed = script.changed;
+    launch.changed = script.changed, launch.open = script.open;
     for (const ShellFile& file : script.files) {
       bytes += file.text.size() + sizeof(LaunchFile);
       if (bytes > most_file_bytes) break;

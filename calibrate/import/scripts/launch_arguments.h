@@ -3,6 +3,7 @@
 // it.
 #pragma once
 
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,9 +18,10 @@ namespace stepcast::calibrate {
 /// composer, jsrun, python, torchtitan's run_train.sh (NGPU=), nemo. Commands that run no Python program with arguments
 /// are passed over; where `sourced` looks for scripts, one that runs a script that is not at hand stays (`script`).
 /// `defined`: variables of whoever reads, "1" for the first argument of the script; what the script sets itself goes
-/// over them. Fails where a command is cut off inside a quote.
-Expected<std::vector<LaunchLine>> find_launches(
-    std::string_view text, const std::string& where, const ArgumentMap& defined = {}, const SourcedText& sourced = {});
+/// over them. `empty`: names of variables that conditions take for empty where nothing sets them. Fails where a command
+/// is cut off inside a quote.
+Expected<std::vector<LaunchLine>> find_launches(std::string_view text, const std::string& where,
+    const ArgumentMap& defined = {}, const SourcedText& sourced = {}, const std::set<std::string>* empty = nullptr);
 
 /// Arguments behind --: words as they are, no shell. The launcher may stand in front of them, or only the program's
 /// arguments.

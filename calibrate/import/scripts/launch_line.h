@@ -37,6 +37,7 @@ struct LaunchLine {
   ArgumentMap arguments;
   std::vector<GivenArgument> given;                  ///< all of them in their order, also those with unknown values
   std::vector<GivenArgument> positional;             ///< words of the program in front of its options: `value`, no name
+  std::string gpu_kind;                              ///< "mi250" of --gpus-per-node=mi250:8, as the job asks for it
   std::string launcher;                              ///< the innermost: "torchrun", "accelerate"
   std::vector<GivenArgument> launcher_given;         ///< its options
   ArgumentMap environment;                           ///< NAME=value before the command, names as written
@@ -44,6 +45,7 @@ struct LaunchLine {
   std::vector<LaunchFile> files;                     ///< all that the script writes
   std::vector<std::string> sourced;                  ///< scripts that it reads into itself and that are not at hand
   std::vector<std::string> unfollowed;               ///< what it does that is not followed: "line 4 shifts ..."
+  std::map<std::string, std::size_t> open;           ///< variables that decide a condition and that nothing sets
   std::map<std::string, std::size_t> changed;        ///< names of files that it changes in place: the line
   std::vector<std::string> notes;                    ///< how values came about, where that is not sure
   std::map<std::string, std::size_t> unclosed;       ///< variables it uses whose quotes do not close: the line
@@ -54,7 +56,7 @@ struct LaunchLine {
   /// Of the whole job; 0 = not said or unknown. One node where only GPUs of a node are said.
   [[nodiscard]] std::int64_t gpus() const {
     if (ranks > 0) return ranks;
-    if (nodes < 0 || gpus_per_node <= 0) return 0;
+    if (nodes < 0 || gpus_per_node <= 0 || (ranks < 0 && nodes == 0)) return 0;
     return gpus_per_node * std::max<std::int64_t>(1, nodes);
   }
 };

@@ -10,7 +10,7 @@ namespace {
 constexpr std::string_view launchers[] = {"torchrun", "deepspeed", "srun", "mpirun", "mpiexec", "accelerate",
     "composer", "python", "python3", "bash", "sh", "numactl", "run_train.sh", "nemo", "#SBATCH", "pdsh", "ssh",
     "singularity", "apptainer", "docker", "podman", "timeout", "taskset", "nsys", "uv", "bcprun", "jsrun", "sbatch",
-    "msrun"};
+    "msrun", "ray"};
 
 constexpr LaunchOption launch_options[] = {
     {"torchrun", "nproc_per_node", &LaunchLine::gpus_per_node, true},

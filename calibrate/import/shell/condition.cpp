@@ -1,4 +1,5 @@
 // Conditions of a shell script that can be told from what the script itself sets.
+#include <algorithm>
 #include <optional>
 #include <vector>
 
@@ -34,8 +35,9 @@ ShellTruth shell_compared(const std::string& left, std::string_view sign, const 
 }
 
 /// The words between the brackets. A variable that nothing sets is empty for -z and -n, and unknown elsewhere.
-ShellTruth tested(std::vector<ShellText> words, bool patterns, std::vector<std::string>& assumed) {
+ShellTruth tested(std::vector<ShellText> words, bool patterns, ShellQuestions& questions) {
   bool turned = false;
+  for (ShellText& word : words) word = shell_emptied(word, questions);
   while (!words.empty() && words.front().marked() == "!") turned = !turned, words.erase(words.begin());
   ShellTruth result = ShellTruth::unknown;
   const auto known = [&](std::size_t i) { return words[i].unset().empty(); };
@@ -43,12 +45,14 @@ ShellTruth tested(std::vector<ShellText> words, bool patterns, std::vector<std::
     const bool empty = words[1].empty() || words[1].whole_unset();
     const bool from_command = words[1].whole_unset() && words[1].unset().front().find('(') != std::string::npos;
     if (known(1) || (empty && !from_command)) result = truth(empty == (words[0].marked() == "-z"));
-    if (!known(1) && result != ShellTruth::unknown) assumed.push_back(words[1].unset().front());
+    if (!known(1) && result != ShellTruth::unknown) questions.assumed.push_back(words[1].unset().front());
   } else if (words.size() == 3 && known(0) && known(1) && known(2)) {
     result = shell_compared(words[0].marked(), words[1].marked(), words[2].marked(), patterns);
   } else if (words.size() == 1 && known(0)) {
     result = truth(!words[0].empty());
   }
+  if (result == ShellTruth::unknown)
+    for (const ShellText& word : words) add_open(word, questions);
   return turned ? opposite(result) : result;
 }
 
@@ -73,8 +77,8 @@ ShellTruth joined_truth(ShellTruth left, std::string_view sign, ShellTruth right
   return left == ShellTruth::unknown || right == ShellTruth::unknown ? ShellTruth::unknown : opposite(decides);
 }
 
-ShellTruth bracket_truth(std::string_view inside, std::size_t line, bool patterns, ShellVariables& variables,
-    std::vector<std::string>& assumed) {
+ShellTruth bracket_truth(
+    std::string_view inside, std::size_t line, bool patterns, ShellVariables& variables, ShellQuestions& questions) {
   ShellWords reader(ShellSource(inside, line), &variables);
   std::vector<ShellText> words;
   while (reader.next()) words.push_back(reader.word());
@@ -82,12 +86,32 @@ ShellTruth bracket_truth(std::string_view inside, std::size_t line, bool pattern
   if (reader.cut() || end > inside.size()) return ShellTruth::unknown;
   const std::string_view sign = end >= 2 ? inside.substr(end - 2, 2) : std::string_view();
   if (patterns && end < inside.size() && (sign == "&&" || sign == "||"))
-    return joined_truth(tested(std::move(words), patterns, assumed), sign,
-        bracket_truth(inside.substr(end), line, patterns, variables, assumed));
-  return end < inside.size() ? ShellTruth::unknown : tested(std::move(words), patterns, assumed);
+    return joined_truth(tested(std::move(words), patterns, questions), sign,
+        bracket_truth(inside.substr(end), line, patterns, variables, questions));
+  return end < inside.size() ? ShellTruth::unknown : tested(std::move(words), patterns, questions);
 }
 
 }  // namespace
+
+ShellText shell_emptied(const ShellText& text, const ShellQuestions& questions) {
+  const std::vector<std::string> unset = text.unset();
+  const auto* empty = questions.empty;
+  if (empty == nullptr || unset.empty() ||
+      !std::all_of(unset.begin(), unset.end(), [&](const std::string& name) { return empty->contains(name); }))
+    return text;
+  ShellText left;
+  const std::string& marked = text.marked();
+  for (std::size_t at = 0; at < marked.size(); ++at) {
+    if (marked[at] == unset_begin) at = std::min(marked.find(unset_end, at), marked.size());
+    else left.put(marked[at], text.line(at));
+  }
+  return left;
+}
+
+void add_open(const ShellText& text, ShellQuestions& questions) {
+  for (std::string& name : text.unset())
+    if (name.find('(') == std::string::npos) questions.open.push_back(std::move(name));
+}
 
 ShellTruth shell_pattern(std::string_view pattern, std::string_view subject) {
   bool unknown = false;
@@ -105,7 +129,7 @@ ShellTruth shell_pattern(std::string_view pattern, std::string_view subject) {
   return unknown ? ShellTruth::unknown : ShellTruth::no;
 }
 
-ShellTruth shell_condition(const ShellSource& source, ShellVariables& variables, std::vector<std::string>& assumed) {
+ShellTruth shell_condition(const ShellSource& source, ShellVariables& variables, ShellQuestions& questions) {
   constexpr std::size_t longest = 4096;
   std::string_view text = stripped(source.text.substr(0, longest));
   const bool turned = text.starts_with("! ");
@@ -117,12 +141,12 @@ ShellTruth shell_condition(const ShellSource& source, ShellVariables& variables,
   if (close == text.npos) return ShellTruth::unknown;
   const std::string_view inside = text.substr(open, close - open);
   ShellTruth result =
-      sum ? sum_shell_compared(inside, variables) : bracket_truth(inside, source.line, patterns, variables, assumed);
+      sum ? sum_shell_compared(inside, variables) : bracket_truth(inside, source.line, patterns, variables, questions);
   if (turned) result = opposite(result);
   const std::string_view behind = stripped(text.substr(close + closing.size()));
   const std::string_view sign = behind.substr(0, 2);
   if (sign == "&&" || sign == "||")
-    return joined_truth(result, sign, shell_condition({behind.substr(2), source.line}, variables, assumed));
+    return joined_truth(result, sign, shell_condition({behind.substr(2), source.line}, variables, questions));
   const bool ends = behind.empty() || behind[0] == ';' || behind[0] == '#';
   return ends ? result : ShellTruth::unknown;
 }

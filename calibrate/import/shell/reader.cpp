@@ -53,8 +53,8 @@ std::string_view first_token(std::string_view rest) {
 }
 
 ShellReader::ShellReader(const std::string& where, bool (*wanted)(std::string_view),
-    const std::map<std::string, std::string>& defined, const SourcedText& sourced)
-    : where_(where), wanted_(wanted), sourced_(sourced), defined_(defined) {
+    const std::map<std::string, std::string>& defined, const SourcedText& sourced, const std::set<std::string>* empty)
+    : where_(where), wanted_(wanted), sourced_(sourced), defined_(defined), empty_(empty) {
   for (const auto& [name, text] : defined) {
     ShellText value;
     value.put(text, 0);
@@ -100,6 +100,8 @@ Expected<void> ShellReader::take_next(Place& place) {
   }
   const std::string_view plain = stripped(place.rest());
   if (fresh && heads_job_ && plain.starts_with("#SBATCH")) take_batch(plain, place.line());
+  if (fresh && heads_job_ && (plain.starts_with("#PBS") || plain.starts_with("#BSUB")))
+    take_chunks(plain, place.line());
   if (plain.empty() || plain[0] == '#') return to_next_line(place);
   if (fresh && take_heredoc(place)) return inner_;
   place.at += static_cast<std::size_t>(plain.data() - place.rest().data());
@@ -122,7 +124,8 @@ std::size_t ShellReader::shown_prefix(std::string_view plain) {
 /// One command, assignment or word of a branch; the place goes on behind it.
 Expected<void> ShellReader::take_command(Place& place) {
   const std::string_view token = first_token(place.rest());
-  if (take_block_word(place, token)) return {};
+  inner_ = {};
+  if (take_block_word(place, token)) return inner_;
   if (take_function(place)) return {};
   if (!blocks_.active()) return pass_over_command(place, token);
   if (const auto body = functions_.find(token); body != functions_.end()) return call(place, body->first, body->second);
@@ -184,6 +187,11 @@ Expected<void> ShellReader::take_words(Place& place) {
         continue;
       }
       if (plain == "echo" || plain == "printf") return take_echo(place, words);
+      // "$LAUNCHER python train.py": a launcher that nothing names
+      if (word.whole_unset() && !words.quoted() && word.unset().front().find_first_of("(`") == std::string::npos) {
+        command.notes.push_back(fmt::format("{} in line {} is not set: what it starts with is not known", plain, line));
+        continue;
+      }
       if (!evaluating && !wants(plain)) return apply(std::move(set), setting), pass_over(place);
     }
     texts.push_back(word);
@@ -274,7 +282,7 @@ Expected<void> ShellReader::keep(ShellCommand command, std::vector<ShellText> te
     if (all.whole_unset() && !prepares_shell(all.shown()))
       out_.unfollowed.push_back(
           fmt::format("line {} evaluates {:.60}, and what that says is not known", command.line, all.shown()));
-    return take_inner(std::move(all), depth);
+    return take_doubted(std::move(all), words.doubts(), depth);
   }
   for (const auto& [name, value] : set) command.environment[name] = value.joined().shown();
   command.environment.insert(prefix_environment_.begin(), prefix_environment_.end());
@@ -286,7 +294,7 @@ Expected<void> ShellReader::keep(ShellCommand command, std::vector<ShellText> te
     const std::size_t kept = last_of_path(command.words[shell].text) == "bcprun" ? text - 1 : shell;
     prefix_.insert(prefix_.end(), command.words.begin(), command.words.begin() + static_cast<std::ptrdiff_t>(kept));
     prefix_environment_ = command.environment;
-    auto good = take_inner(std::move(texts[text]), depth);
+    auto good = take_doubted(std::move(texts[text]), words.doubts(), depth);
     prefix_ = outer, prefix_environment_ = outer_environment;
     return good;
   }
@@ -298,7 +306,7 @@ Expected<void> ShellReader::keep(ShellCommand command, std::vector<ShellText> te
     if (auto text = text_at_hand(name)) return run_script(std::move(*text), command, texts, script, set, depth);
   }
   command.words.insert(command.words.begin(), prefix_.begin(), prefix_.end());
-  for (const std::set<std::string>* notes : {&words.doubts(), &std::as_const(assumed_)})
+  for (const std::set<std::string>* notes : {&words.doubts(), &std::as_const(outer_doubts_), &std::as_const(assumed_)})
     for (const std::string& note : *notes) {
       if (!variables_.spend(note.size())) break;
       command.notes.push_back(note);
@@ -314,6 +322,15 @@ Expected<void> ShellReader::keep(ShellCommand command, std::vector<ShellText> te
   }
   out_.commands.push_back(std::move(command));
   return {};
+}
+
+/// Its commands came about by `doubts`, too.
+Expected<void> ShellReader::take_doubted(ShellText text, const std::set<std::string>& doubts, int depth) {
+  const auto outer = outer_doubts_;
+  outer_doubts_.insert(doubts.begin(), doubts.end());
+  auto good = take_inner(std::move(text), depth);
+  outer_doubts_ = outer;
+  return good;
 }
 
 Expected<void> ShellReader::take_inner(ShellText text, int depth) {
@@ -344,14 +361,14 @@ std::size_t ShellReader::inner_shell(const std::vector<ShellWord>& words) {
 
 Expected<ShellScript> read_shell(std::string_view text, const std::string& where,
     bool (*wanted)(std::string_view first_word), const std::map<std::string, std::string>& defined,
-    const SourcedText& sourced) {
+    const SourcedText& sourced, const std::set<std::string>* empty) {
   std::string without_marks;
   if (std::any_of(text.begin(), text.end(), is_unset_mark)) {
     without_marks = text;
     std::replace_if(without_marks.begin(), without_marks.end(), is_unset_mark, ' ');
     text = without_marks;
   }
-  return ShellReader(where, wanted, defined, sourced).read(text);
+  return ShellReader(where, wanted, defined, sourced, empty).read(text);
 }
 
 }  // namespace stepcast::calibrate

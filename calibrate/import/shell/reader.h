@@ -21,11 +21,12 @@ namespace stepcast::calibrate {
 /// The commands whose first word `wanted` accepts, in order, behind `then`, `exec`, `nohup`, "+ " (set -x) or "cmd = "
 /// (DeepSpeed) as well. Other lines are passed over: logs hold anything. `#SBATCH --nodes=4` becomes a command of the
 /// words "#SBATCH", "--nodes=4" and sets SLURM_NNODES. Branches whose condition is known (strings and numbers) are
-/// taken or left out; of others all are read, what they set last counts and a note says so. Fails where a wanted
-/// command is cut off inside a quote.
+/// taken or left out; of others all are read, what they set last counts and a note says so; `empty` are names of
+/// variables that conditions take for empty where nothing sets them. Fails where a wanted command is cut off inside a
+/// quote.
 Expected<ShellScript> read_shell(std::string_view text, const std::string& where,
     bool (*wanted)(std::string_view first_word), const std::map<std::string, std::string>& defined,
-    const SourcedText& sourced = {});
+    const SourcedText& sourced = {}, const std::set<std::string>* empty = nullptr);
 
 /// "train.sh": a shell script by its name, and none that prepares a shell.
 bool is_script_name(std::string_view word);
@@ -35,7 +36,8 @@ bool prepares_shell(std::string_view name);
 class ShellReader {
  public:
   ShellReader(const std::string& where, bool (*wanted)(std::string_view),
-      const std::map<std::string, std::string>& defined, const SourcedText& sourced);
+      const std::map<std::string, std::string>& defined, const SourcedText& sourced,
+      const std::set<std::string>* empty);
   Expected<ShellScript> read(std::string_view text);
 
  private:
@@ -56,6 +58,7 @@ class ShellReader {
   static Expected<void> to_next_line(Place& place);
   static std::size_t shown_prefix(std::string_view plain);
   void take_batch(std::string_view plain, std::size_t line);
+  void take_chunks(std::string_view plain, std::size_t line);
   void set_batch_variables(std::vector<ShellWord>& words, std::size_t end, std::size_t line);
   void set_plain(std::string_view name, std::string_view text, std::size_t line);
   Expected<void> take_command(Place& place);
@@ -74,6 +77,7 @@ class ShellReader {
   void apply(Settings set, bool alone);
   Expected<void> keep(ShellCommand command, std::vector<ShellText> texts, Settings set, const ShellWords& words,
       bool evaluating, int depth);
+  Expected<void> take_doubted(ShellText text, const std::set<std::string>& doubts, int depth);
   Expected<void> take_inner(ShellText text, int depth);
   static std::size_t shell_word(const std::vector<ShellWord>& words);
   static std::size_t inner_shell(const std::vector<ShellWord>& words);
@@ -83,6 +87,7 @@ class ShellReader {
   void keep_body(ShellText text, const Heredoc& here, std::size_t line, int depth);
   void keep_file(const std::string& name, const ShellText& text, std::size_t line);
   bool take_block_word(Place& place, std::string_view token);
+  bool take_subshell(Place& place);
   ShellTruth truth_of(const ShellSource& condition);
   ShellSource condition_of(Place& place, std::size_t skipped) const;
   void open_case(Place& place);
@@ -118,11 +123,13 @@ class ShellReader {
   bool (*wanted_)(std::string_view);
   const SourcedText& sourced_;
   const std::map<std::string, std::string>& defined_;
+  const std::set<std::string>* empty_;
   ShellVariables variables_;
   ShellBlocks blocks_;
   std::map<std::string, ShellSource, std::less<>> functions_;
   std::set<std::string> called_, exported_, assumed_;
-  std::deque<ShellText> texts_;  ///< of inner shells; functions may stand in them
+  std::set<std::string> outer_doubts_;  ///< of the text that is read as a command
+  std::deque<ShellText> texts_;         ///< of inner shells; functions may stand in them
   std::vector<ShellWord> prefix_;
   std::map<std::string, std::string> prefix_environment_;
   Expected<void> inner_;

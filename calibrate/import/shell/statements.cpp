@@ -90,14 +90,33 @@ bool ShellReader::take_block_word(Place& place, std::string_view token) {
   if (token == "then" || token == "do" || token == "done" || token == "{" || token == "}")
     return place.at += token.size(), true;
   if (rest.starts_with(';') || rest.starts_with('&') || rest.starts_with('|')) return ++place.at, true;
-  return false;
+  return take_subshell(place);
+}
+
+/// "(TP=4; export TP; ./in.sh)" on one line: what it sets ends with it. Over several lines the brackets are passed
+/// over.
+bool ShellReader::take_subshell(Place& place) {
+  const std::string_view rest = place.rest();
+  if (!rest.starts_with('(') || rest.starts_with("((") || !blocks_.active()) return false;
+  const std::size_t close = after_bracket(rest, 0);
+  if (close == rest.npos || rest.substr(0, close).find(';') == rest.npos) return false;
+  const auto variables = variables_;
+  const auto exported = exported_;
+  ShellText inside;
+  inside.put(rest.substr(1, close - 2), place.line());
+  place.at += close;
+  inner_ = take_inner(std::move(inside), place.depth);
+  variables_ = variables, exported_ = exported;
+  return true;
 }
 
 ShellTruth ShellReader::truth_of(const ShellSource& condition) {
-  std::vector<std::string> assumed;
-  const ShellTruth holds = shell_condition(condition, variables_, assumed);
-  for (const std::string& name : assumed)
+  ShellQuestions questions{empty_, {}, {}};
+  const ShellTruth holds = shell_condition(condition, variables_, questions);
+  for (const std::string& name : questions.assumed)
     assumed_.insert(fmt::format("line {} asks whether {} is set: nothing sets it", condition.line, name));
+  if (holds == ShellTruth::unknown)
+    for (const std::string& name : questions.open) out_.open.emplace(name, condition.line);
   return holds;
 }
 
@@ -110,7 +129,12 @@ void ShellReader::open_case(Place& place) {
   const std::string_view rest = place.rest().substr(4);
   const std::size_t in = std::min(rest.rfind(" in"), rest.find(" in "));
   const std::string_view written = stripped(rest.substr(0, in));
-  const ShellText subject = ShellWords(ShellSource(written, place.line()), &variables_).piece(true);
+  ShellQuestions questions{empty_, {}, {}};
+  const ShellText subject =
+      shell_emptied(ShellWords(ShellSource(written, place.line()), &variables_).piece(true), questions);
+  add_open(subject, questions);
+  if (blocks_.active())
+    for (const std::string& name : questions.open) out_.open.emplace(name, place.line());
   const bool known = subject.unset().empty();
   blocks_.open_case(known ? std::optional(subject.marked()) : std::nullopt);
   place.at += 4 + std::min(in + 3, rest.size());
@@ -264,6 +288,30 @@ void ShellReader::take_batch(std::string_view plain, std::size_t line) {
   command.words.erase(command.words.begin() + 1);
   set_batch_variables(command.words, command.words.size(), line);
   out_.commands.push_back(std::move(command));
+}
+
+/// "#PBS -l select=16:ncpus=96:ngpus=8" and "#BSUB -nnodes 64" in the words of Slurm. Chunks of several kinds, and more
+/// than one to a node, are left alone.
+void ShellReader::take_chunks(std::string_view plain, std::size_t line) {
+  ShellCommand command{line, {{"#SBATCH", line, {}, false}}, {}, {}, {}};
+  const auto put = [&](std::string_view option, std::string_view count) {
+    if (!count.empty() && count.find_first_not_of("0123456789") == count.npos)
+      command.words.push_back({fmt::format("--{}={}", option, count), line, {}, false});
+  };
+  if (const std::size_t nodes = plain.find(" -nnodes "); plain.starts_with("#BSUB") && nodes != plain.npos)
+    put("nodes", first_token(stripped(plain.substr(nodes + 9))));
+  if (const std::size_t select = plain.find("select="); plain.starts_with("#PBS") && select != plain.npos) {
+    std::string_view chunk = first_token(plain.substr(select + 7));
+    chunk = chunk.substr(0, chunk.find(','));
+    if (chunk.find('+') != chunk.npos) return;
+    const std::size_t gpus = chunk.find(":ngpus=");
+    const std::string_view count =
+        gpus == chunk.npos ? "" : chunk.substr(gpus + 7, chunk.find(':', gpus + 7) - gpus - 7);
+    if (count == "1" || count == "2") return;
+    put("nodes", chunk.substr(0, chunk.find(':')));
+    put("ntasks-per-node", count);
+  }
+  if (command.words.size() > 1) out_.commands.push_back(std::move(command));
 }
 
 /// What Slurm tells the commands behind the options words[1] to words[end - 1]; -N2 becomes two words.

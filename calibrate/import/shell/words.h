@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,6 +43,7 @@ struct ShellScript {
   std::vector<std::string> sourced;  ///< files that it sources and that nobody has: what they set is not known
   /// what it does that is not followed: "line 4 shifts the script's arguments as a run decides"
   std::vector<std::string> unfollowed;
+  std::map<std::string, std::size_t> open;  ///< variables that nothing sets and that decide a condition: its line
   std::vector<ShellFile> files;
   std::map<std::string, std::size_t> changed;  ///< names of files that it changes in place: the line
   std::map<std::string, std::size_t>
@@ -51,10 +53,20 @@ struct ShellScript {
 /// Whole-number arithmetic of $((...)): + - * / % ** and parentheses; "" where it is something else.
 std::string shell_arithmetic(std::string_view expression);
 
-/// Whether `[ ... ]`, `[[ ... ]]` or `(( ... ))` at the front of the text holds. `assumed`: variables that nothing
-/// sets, which -z and -n take for empty.
+/// Variables that nothing sets, in conditions.
+struct ShellQuestions {
+  const std::set<std::string>* empty = nullptr;  ///< names of those that are taken for empty; null: of none
+  std::vector<std::string> assumed;              ///< out: those that -z and -n took for empty
+  std::vector<std::string> open;                 ///< out: those on which it hangs whether the condition holds
+};
+
+/// Whether `[ ... ]`, `[[ ... ]]` or `(( ... ))` at the front of the text holds.
 enum class ShellTruth : unsigned char { yes, no, unknown };
-ShellTruth shell_condition(const ShellSource& source, ShellVariables& variables, std::vector<std::string>& assumed);
+ShellTruth shell_condition(const ShellSource& source, ShellVariables& variables, ShellQuestions& questions);
+/// The text without what nothing sets, where `questions` takes all of that for empty; else as it is.
+ShellText shell_emptied(const ShellText& text, const ShellQuestions& questions);
+/// Names in a text that nothing sets, without those of commands: $(hostname) can be set by nobody.
+void add_open(const ShellText& text, ShellQuestions& questions);
 /// Whether a pattern of a case fits; unknown where it has more signs than a * at its end.
 ShellTruth shell_pattern(std::string_view pattern, std::string_view subject);
 

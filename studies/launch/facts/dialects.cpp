@@ -38,8 +38,23 @@ constexpr Dialect dialect_rows[] = {
     {"MaxText", "", "base_emb_dim base_num_decoder_layers|ici_fsdp_parallelism|dcn_data_parallelism",
      "the network's config.json in place of NETWORK, --stack jax, and the plan by flags"},
     // volcengine/verl, verl/trainer/config
-    {"verl", "", "actor_rollout_ref.|model.partial_pretrain",
+    {"verl", "", "actor_rollout_ref.|model.partial_pretrain|data.train_files data.max_token_len_per_gpu",
      "a forecast of rollouts beside training steps, which there is not", true},
+    // THUDM/slime, scripts; OpenRLHF/OpenRLHF, openrlhf/cli/train_ppo_ray.py
+    {"slime", "", "rollout_batch_size actor_num_nodes|rollout_batch_size actor_num_gpus_per_node",
+     "a forecast of rollouts beside training steps, which there is not; of its training alone the arguments of "
+     "Megatron-LM: --megatron -- ARGS", true},
+    {"OpenRLHF", "", "actor_num_nodes vllm_num_engines|rollout_batch_size vllm_num_engines",
+     "a forecast of rollouts beside training steps, which there is not", true},
+    // aws-samples/awsome-distributed-training, 3.test_cases/pytorch/FSDP, and SageMaker's examples before it
+    {"AWS's FSDP samples", "", "max_context_width hidden_width|hidden_width num_heads", sizes_and_plan, true},
+    // ServiceNow/Fast-LLM, examples
+    {"Fast-LLM", "", "model.base_model. model.multi_stage.|model.base_model. training.train_iters", sizes_and_plan},
+    // Ascend/MindSpeed-LLM, examples/fsdp2
+    {"MindSpeed-LLM's FSDP2", "", "model.model_id parallel.fsdp_modules", sizes_and_plan, true},
+    // NVIDIA/NeMo-Framework-Launcher, launcher_scripts/main.py: the training it names lies in a folder of its own
+    {"NeMo-Framework-Launcher", "", "stages training|stages launcher_scripts_path|training.run.time_limit",
+     "the YAML of the training that it names, conf/training/...: --nemo FILE, with its overrides behind --", true},
     // AMD-AGI/Primus, examples/*/configs: presets of its own under what a file says
     {"Primus", "", "modules.pre_trainer.|modules.sft_trainer.|modules.post_trainer.",
      "the arguments of Megatron-LM or torchtitan that its presets make of it, as its log prints them: --megatron -- ARGS"},

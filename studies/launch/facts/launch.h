@@ -24,6 +24,7 @@ struct Launch {
   ArgumentMap environment;               ///< set in the script or in front of the command
   std::int64_t gpus = 0, gpus_per_node = 0, logged_batch = 0;  ///< as the launcher, or a log, says; 0 = not said
   std::string device;                                          ///< the GPU's name where a log prints it
+  std::string gpu_kind;                                        ///< "mi250" where the job asks for such GPUs
   std::string program;                                         ///< "pretrain_gpt.py"; "" where none is named
   std::vector<std::string> notes;                              ///< what was chosen or left out in reading
   std::vector<std::string> unread;                             ///< files that it names and that are not there

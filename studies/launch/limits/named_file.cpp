@@ -38,12 +38,22 @@ Expected<bool> may_open(const LaunchFolders& folders, const fs::path& path, cons
       fmt::format("--files-from {} to have it read, or a copy beside the launch", real.parent_path().string()));
 }
 
+/// "$HERE/params/8b.sh", "params/8b.sh", "8b.sh": where the front of a name hangs on the machine it was written for.
+std::vector<fs::path> ends_of(const std::string& name) {
+  std::vector<fs::path> ends = {name};
+  const bool steps_back = name.find("..") != std::string::npos;
+  for (std::size_t slash = name.find('/'); slash != std::string::npos && !steps_back; slash = name.find('/', slash + 1))
+    if (slash + 1 < name.size() && name[slash + 1] != '/') ends.emplace_back(name.substr(slash + 1));
+  if (steps_back) ends.push_back(fs::path(name).filename());
+  return ends;
+}
+
 }  // namespace
 
 Expected<std::string> named_file(const LaunchFolders& folders, const std::string& name) {
   // one beside the launch goes before an error of where it is named
   Expected<std::string> found;
-  for (const fs::path& part : {fs::path(name), fs::path(name).filename()})
+  for (const fs::path& part : ends_of(name))
     for (const std::string& folder : folders) {
       const fs::path path = fs::path(folder) / part;
       auto may = may_open(folders, path, name);

@@ -45,6 +45,23 @@ const GivenArgument* LaunchAnswers::answering(Asked asked) const {
   return nullptr;
 }
 
+/// First what `given` hangs on, then what other arguments do that a forecast asks for.
+std::string LaunchAnswers::how_to_define(const GivenArgument& given) const {
+  std::vector<std::string> names;
+  const auto add = [&](const GivenArgument& one) {
+    for (const std::string& name : one.unset)
+      if (name.find_first_of("(`") == std::string::npos && std::find(names.begin(), names.end(), name) == names.end())
+        names.push_back(name);
+  };
+  add(given);
+  for (const GivenArgument& other : launch_.arguments)
+    if (const ArgumentFact* fact = table_.find(other.name); fact != nullptr && fact->asks && launch_.counts(other))
+      add(other);
+  std::vector<std::string> defines;
+  for (const std::string& name : names) defines.push_back(fmt::format("--define {}=VALUE", name));
+  return fmt::format("{}, or the value{} in the launch", fmt::join(defines, " "), names.size() == 1 ? "" : "s");
+}
+
 /// "$TP" or "$(( TP * 2 ))" where nothing sets TP; "$(nproc)", which would have to be run.
 Error LaunchAnswers::unset_value(const GivenArgument& given) const {
   const std::string& first = given.unset.front();
@@ -57,7 +74,7 @@ Error LaunchAnswers::unset_value(const GivenArgument& given) const {
     return {place_of(launch_, given),
         fmt::format("{:.60} hangs on what {:.60} prints, and nothing of a launch is run", given.value, name),
         "the value in a copy of the launch, or --define of a variable that it is put in"};
-  return {place_of(launch_, given), what, fmt::format("--define {}=VALUE, or the value in the launch", first)};
+  return {place_of(launch_, given), what, how_to_define(given)};
 }
 
 const GivenArgument* LaunchAnswers::find(Asked asked) {

@@ -50,6 +50,7 @@ class LaunchAnswers {
  private:
   const GivenArgument* find(Asked asked);
   [[nodiscard]] bool may_matter(const GivenArgument& given) const;
+  [[nodiscard]] std::string how_to_define(const GivenArgument& given) const;
   [[nodiscard]] Error unset_value(const GivenArgument& given) const;
   [[nodiscard]] Error no_count(const GivenArgument& given) const;
 

@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "calibrate/import/delimited.h"
 #include "calibrate/import/tables/plain_words.h"
@@ -226,7 +227,8 @@ class GeometryReader {
     experts.router_bias = bias.value_or(experts.router_bias);
     experts.latent = ask_.count(Asked::expert_latent).value_or(experts.latent);
     experts.groups = ask_.count(Asked::expert_groups).value_or(experts.groups);
-    experts.top_groups = ask_.count(Asked::top_groups).value_or(experts.top_groups);
+    // one group is no choice among groups
+    experts.top_groups = ask_.count(Asked::top_groups).value_or(experts.groups == 1 ? 1 : experts.top_groups);
     if (ask_.is_given(Asked::capacity)) experts.capacity_factor = ask_.number_or_default(Asked::capacity).value_or(0);
     // Megatron-DeepSpeed cuts to its capacity unless told
     else if (capacity && drops) experts.capacity_factor = *capacity;
@@ -394,6 +396,13 @@ class GeometryReader {
         subject_.hints.how_to_name);
   }
 
+  /// What may have told it.
+  [[nodiscard]] std::string missing_files() const {
+    if (subject_.launch.unread.empty()) return {};
+    return fmt::format(
+        ", and what it reads is not there: {:.200}", fmt::format("{}", fmt::join(subject_.launch.unread, ", ")));
+  }
+
   Expected<void> complete() {
     if (clash_) return tl::unexpected(*clash_);
     // A record of a run has no field for a pattern: its layers are those of a catalogue network, or nobody's.
@@ -407,7 +416,8 @@ class GeometryReader {
         {"vocabulary", spec_.vocab, Asked::vocabulary}};
     for (const auto& [name, value, asked] : needed)
       if (value == 0)
-        return fail(subject_.launch.where, fmt::format("its arguments do not tell the {}", name), how_to_tell(asked));
+        return fail(subject_.launch.where, fmt::format("its arguments do not tell the {}{}", name, missing_files()),
+            how_to_tell(asked));
     if (spec_.kv_heads > 0 && spec_.heads % spec_.kv_heads != 0)
       return fail(ask_.where(Asked::kv_heads),
           fmt::format("{} query groups do not divide {} heads", spec_.kv_heads, spec_.heads),

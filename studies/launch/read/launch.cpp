@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <optional>
+#include <set>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -14,6 +15,7 @@
 #include "studies/launch/facts/dialects.h"
 #include "studies/launch/facts/torchtitan_models.h"
 #include "studies/launch/limits/named_file.h"
+#include "studies/launch/limits/open_conditions.h"
 #include "studies/launch/read/launch_parts.h"
 
 namespace stepcast::launch {
@@ -140,6 +142,7 @@ void take_line(Launch& launch, const LaunchLine& line) {
     launch.arguments.insert(launch.arguments.begin(), line.launcher_given.begin(), line.launcher_given.end());
   launch.environment = line.environment;
   launch.environment.insert(line.exported.begin(), line.exported.end());
+  launch.gpu_kind = line.gpu_kind;
   launch.gpus = line.gpus();
   launch.gpus_per_node = std::max<std::int64_t>(0, line.gpus_per_node);
   launch.notes.insert(launch.notes.end(), line.notes.begin(), line.notes.end());
@@ -181,13 +184,16 @@ Expected<Launch> finish_launch(
 }
 
 Expected<Launch> launch_of_script(const std::vector<LaunchLine>& lines, const std::string& where,
-    const LaunchSource& source, const LaunchFolders& folders) {
+    const LaunchSource& source, const LaunchFolders& folders, const LaunchAgain& again) {
   Launch launch;
   launch.where = where;
   TRY(const auto line, training_launch(lines, where, launch.notes));
   TRY(check_unclosed(*line, where));
   take_line(launch, *line);
-  return finish_launch(std::move(launch), line, source, folders);
+  TRY(auto finished, finish_launch(std::move(launch), line, source, folders));
+  const auto open = open_conditions(*line, *finished.framework, again);
+  if (!open.empty()) finished.unfollowed.push_back(fmt::format("{}: {}", where, open));
+  return finished;
 }
 
 Expected<Launch> launch_of_config(
@@ -248,19 +254,25 @@ Expected<Launch> launch_of_text(
     return fail(where, blank ? "the file is empty" : "nothing but comments", std::string(launch_forms));
   if (is_argument_file(first)) {
     TRY(const auto lines, find_launches("A=( " + text + "\n)\npython train.py \"${A[@]}\"\n", where, source.defined));
-    return launch_of_script(lines, where, source, folders);
+    return launch_of_script(lines, where, source, folders, {});
   }
   const bool script = text.starts_with("#!"), json = first.starts_with('{');
-  const auto lines =
-      json ? Expected<std::vector<LaunchLine>>{} : find_launches(text, where, source.defined, sourced_from(folders));
+  const SourcedText sourced = sourced_from(folders);
+  const LaunchAgain again = [&](const std::set<std::string>& empty) -> std::optional<LaunchLine> {
+    std::vector<std::string> notes;
+    const auto others = find_launches(text, where, source.defined, sourced, &empty);
+    const auto line = others ? training_launch(*others, where, notes) : tl::unexpected(others.error());
+    return line ? std::optional(**line) : std::nullopt;
+  };
+  const auto lines = json ? Expected<std::vector<LaunchLine>>{} : find_launches(text, where, source.defined, sourced);
   const bool config = config_form(text).has_value() && !script;
-  if (lines && !lines->empty()) return launch_of_script(*lines, where, source, folders);
+  if (lines && !lines->empty()) return launch_of_script(*lines, where, source, folders, again);
   if (!lines && (script || !config)) return tl::unexpected(lines.error());
-  if (!config) return launch_of_script({}, where, source, folders);
+  if (!config) return launch_of_script({}, where, source, folders, {});
   auto launch = launch_of_config(text, where, source, folders);
   // Assignments without a launch look like TOML.
   if (!launch && config_form(text) == ConfigForm::toml && first.find('=') != first.npos && !first.starts_with('['))
-    return launch_of_script({}, where, source, folders);
+    return launch_of_script({}, where, source, folders, {});
   return launch;
 }
 

@@ -101,6 +101,9 @@ class SplitReader {
             fmt::format("{} GPUs by {}, but {} by {}", first->gpus, first->by, row.gpus, row.by),
             "the arguments belong to another run, or --gpus N is wrong");
     }
+    if (first != nullptr && per_node && !nodes && hint == 0 && first->gpus == *per_node)
+      subject_.out.warnings.push_back(fmt::format(
+          "one node of {} GPUs, as {} tells no nodes: --gpus N for a larger job", *per_node, subject_.launch.where));
     if (hint > 0 && subject_.hints.must_agree) p_.gpus = hint;
     else if (first != nullptr) p_.gpus = first->gpus;
     else return fail(subject_.launch.where, untold_gpus(), "--gpus N");

@@ -40,7 +40,10 @@ class NamedFile : public testing::Test {
 TEST_F(NamedFile, BesideTheLaunchAndBelowIt) {
   EXPECT_EQ(*named("run.yaml"), path("launch/run.yaml"));
   EXPECT_EQ(*named("conf/run.yaml"), path("launch/conf/run.yaml"));
-  EXPECT_EQ(*named("/nowhere/conf/run.yaml"), path("launch/run.yaml"));  // of that name, beside it
+  // where its front is another machine's: the longest end that is there
+  EXPECT_EQ(*named("/nowhere/conf/run.yaml"), path("launch/conf/run.yaml"));
+  EXPECT_EQ(*named("$(dirname $0)/conf/run.yaml"), path("launch/conf/run.yaml"));
+  EXPECT_EQ(*named("/nowhere/other/run.yaml"), path("launch/run.yaml"));
   EXPECT_EQ(*named("absent.yaml"), "");
 }
 

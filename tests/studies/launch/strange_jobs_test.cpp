@@ -1,0 +1,117 @@
+// How jobs of strangers are started: headers of schedulers, ranks that nobody counts, wrappers, and other programs.
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/studies/launch/strangers.h"
+
+namespace stepcast::launch::strangers_test {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+class StrangeJobs : public StrangersLaunch {
+ protected:
+  const std::string run_ = " pretrain_gpt.py" + sizes + "\n";
+};
+
+TEST_F(StrangeJobs, RanksThatNothingCountsAreNoSingleNode) {
+  // 8 on each node, and nobody says of how many nodes
+  const std::string text = "N=$(sort -u $NODEFILE | wc -l)\nmpirun -np $((N * 8)) --npernode 8 python" + run_;
+  EXPECT_EQ(predict("--megatron", text).code, 2);
+  EXPECT_THAT(predict("--megatron", text).err, HasSubstr("--gpus N"));
+  EXPECT_THAT(predict("--megatron", text, "--gpus 16 --print-scenario").out, HasSubstr("\"gpus\": 16"));
+}
+
+TEST_F(StrangeJobs, HeadersOfPbsAndLsfTellTheNodes) {
+  const std::string ranks = "N=$(cat $NODEFILE | wc -l)\nmpirun -np $((N * 8)) --npernode 8 python" + run_;
+  EXPECT_THAT(predict("--megatron", "#!/bin/bash\n#PBS -l select=4:ncpus=96:ngpus=8\n" + ranks, "--print-scenario").out,
+      HasSubstr("\"gpus\": 32"));
+  EXPECT_THAT(predict("--megatron", "#!/bin/bash\n#BSUB -nnodes 2\n" + ranks, "--print-scenario").out,
+      HasSubstr("\"gpus\": 16"));
+  for (const char* chunks : {"select=1:ngpus=8+2:ngpus=4", "select=32:ngpus=1"})  // of two kinds; less than a node each
+    EXPECT_EQ(predict("--megatron", std::string("#!/bin/bash\n#PBS -l ") + chunks + "\n" + ranks).code, 2) << chunks;
+}
+
+TEST_F(StrangeJobs, GpusOfAnotherKindAreSaid) {
+  const std::string text = "srun --ntasks-per-node 8 python" + run_;
+  const auto asks = [&](const std::string& option, const std::string& more = "") {
+    return predict("--megatron", "#!/bin/bash\n#SBATCH --nodes=2\n#SBATCH " + option + "\n" + text, more);
+  };
+  for (const char* option : {"--gpus-per-node=mi250:8", "--gres=gpu:a100:8"})
+    EXPECT_THAT(asks(option).out + asks(option).err, HasSubstr("the forecast is for DGX H100")) << option;
+  for (const char* option : {"--gpus-per-node=h100:8", "--gres=gpu:8", "--gpus-per-node=8", "--gres=gpu:nvidia:8"})
+    EXPECT_THAT(asks(option).out + asks(option).err, Not(HasSubstr("the job asks for GPUs"))) << option;
+  EXPECT_THAT(asks("--gres=gpu:a100:8", "--machine dgx-a100").out, Not(HasSubstr("the job asks for GPUs")));
+}
+
+TEST_F(StrangeJobs, ALauncherThatNothingNamesIsPassedOver) {
+  const Ran ran =
+      predict("--megatron", "CMD=\"python" + run_.substr(0, run_.size() - 1) + "\"\n$BIND $LOCAL_RANK $CMD\n");
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_THAT(ran.err, HasSubstr("--gpus N"));
+}
+
+TEST_F(StrangeJobs, AScriptInBracketsIsRead) {
+  const std::string outer = "(TP=4; export TP; ./inner.sh)\n";
+  EXPECT_THAT(predict("--megatron", outer).err, HasSubstr("it runs inner.sh"));
+  write("inner.sh",
+      "torchrun --nproc_per_node 8" + run_.substr(0, run_.size() - 1) + " --tensor-model-parallel-size $TP\n");
+  EXPECT_THAT(predict("--megatron", outer, "--print-scenario").out, HasSubstr("mesh tp:4"));
+  // what is set in brackets ends with them
+  EXPECT_EQ(predict("--megatron", "export TP=2\n(TP=4; export TP)\n./inner.sh\n", "--print-scenario").code, 0);
+  EXPECT_THAT(predict("--megatron", "export TP=2\n(TP=4; export TP)\n./inner.sh\n", "--print-scenario").out,
+      HasSubstr("mesh tp:2"));
+}
+
+TEST_F(StrangeJobs, FilesBelowTheScriptAreFoundBehindAFolderThatNobodyKnows) {
+  std::filesystem::create_directories(folder_ / "sizes");
+  const std::string text = "HERE=$(dirname $(scontrol show job | cut -f 1))\nsource ${HERE}/sizes/$1.sh\n"
+                           "torchrun --nproc_per_node 8 pretrain_gpt.py --bf16 ${MODEL[@]}\n";
+  const Ran none = predict("--megatron", text, "--define 1=small");
+  EXPECT_EQ(none.code, 2);
+  EXPECT_THAT(none.err, HasSubstr("do not tell the layers, and what it reads is not there"));
+  EXPECT_THAT(none.err, HasSubstr("/sizes/small.sh"));
+  write("sizes/small.sh", "MODEL=(" + sizes + ")\n");
+  EXPECT_THAT(predict("--megatron", text, "--define 1=small --print-scenario").out, HasSubstr("\"layers\": 24"));
+}
+
+TEST_F(StrangeJobs, TasksAndRolloutsAreNoPretraining) {
+  const std::string tasks = "torchrun --nproc_per_node 8 tasks/main.py --task MNLI" + sizes + "\n";
+  for (const char* lenient : {"", "--lenient"})
+    EXPECT_THAT(predict("--megatron", tasks, lenient).err, HasSubstr("a BERT with another head"));
+  const std::string rollouts = "ray job submit --address=\"http://127.0.0.1:8265\" -- python3 train.py "
+                               "--actor-num-nodes 1 --rollout-batch-size 32" +
+                               sizes + "\n";
+  EXPECT_THAT(predict("--megatron", rollouts).err, HasSubstr("a configuration of slime"));
+  const std::string tuning = "torchrun --nproc_per_node 8 -m verl.trainer.sft_trainer data.train_files=a "
+                             "data.max_token_len_per_gpu=1024 model.path=b engine=megatron\n";
+  EXPECT_THAT(predict("--megatron", tuning).err, HasSubstr("a configuration of verl"));
+  EXPECT_THAT(
+      predict("--nemo", "#!/bin/bash\npython main.py stages=[training] training=gpt3/5b training.trainer.num_nodes=2\n")
+          .err,
+      HasSubstr("NeMo-Framework-Launcher"));
+}
+
+TEST_F(StrangeJobs, OneGroupOfExpertsIsNoChoiceAmongGroups) {
+  const std::string experts = " --num-experts 8 --moe-router-topk 2 --moe-router-num-groups 1";
+  const Ran ran = predict("--megatron", "torchrun --nproc_per_node 8 pretrain_gpt.py" + sizes + experts + "\n");
+  EXPECT_EQ(ran.code, 0) << ran.err;
+}
+
+TEST_F(StrangeJobs, NodesThatAConfigurationDoesNotTellAreOneWithAWarning) {
+  const std::string text =
+      "trainer:\n  devices: 8\n  precision: bf16\nexp_manager:\n  create_dllogger_logger: true\nmodel:\n"
+      "  micro_batch_size: 1\n  global_batch_size: 64\n  num_layers: 24\n  hidden_size: 2048\n  ffn_hidden_size: 8192\n"
+      "  num_attention_heads: 16\n  encoder_seq_length: 2048\n  max_position_embeddings: 2048\n"
+      "  tokenizer:\n    library: megatron\n    type: GPT2BPETokenizer\n";
+  const Ran ran = predict("--nemo", text);
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.out + ran.err, HasSubstr("one node of 8 GPUs"));
+  EXPECT_THAT(predict("--nemo", text, "--gpus 16").out, Not(HasSubstr("one node of")));
+}
+
+}  // namespace
+}  // namespace stepcast::launch::strangers_test
