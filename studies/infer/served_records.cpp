@@ -5,8 +5,6 @@
 
 #include <fmt/format.h>
 
-#include "sim/serving/service_figures.h"
-
 namespace stepcast::infer {
 namespace {
 
@@ -109,29 +107,19 @@ Expected<ServedForecast> word_gap(const InferenceRecord& record, const Serving& 
   return made;
 }
 
-/// As many requests as fill the cache some times over: between the first that ends and the last that is let in, the
-/// engine is as full as it ever is.
+/// All requests at once, of which each group of ranks has its part.
 Expected<ServedForecast> throughput(const InferenceRecord& record, const Serving& serving) {
   ServedTimes times(serving);
   TRY(auto served, start(record, serving));
-  const sim::BatchingPolicy& policy = served.servers.policy;
-  const std::int64_t length = *record.prompt + *record.output;
-  const std::int64_t held = policy.blocks / std::max<std::int64_t>(1, (length + policy.block - 1) / policy.block);
-  const std::int64_t together = std::clamp<std::int64_t>(held, 1, policy.most_sequences);
-  served.servers.groups = 1;  // they are all as full
-  constexpr std::int64_t fills = 3;
-  served.load.requests =
-      sim::requests_of(law_of(record, std::min(record.requests.value_or(fills * together), fills * together)));
+  if (!record.requests) return fail("workload", "how many requests came is not told", "num_requests");
+  served.servers.groups = 1;
+  const std::int64_t all = serving.attention_groups();
+  served.load.requests = sim::requests_of(law_of(record, (*record.requests + all - 1) / all));
   TRY(run(served, serving, times));
-  const auto& iterations = served.run.iterations;
-  const auto [begin, end] = sim::full_span(served.run);
-  std::vector<double> weights(iterations.size(), 0);
   double words = 0, seconds = 0;
-  for (std::size_t i = begin; i < end; ++i) words += static_cast<double>(iterations[i].words);
-  for (std::size_t i = begin; i < end; ++i) {
-    weights[i] = 1 / words;
-    seconds += weights[i] * iterations[i].time.value();
-  }
+  for (const sim::RanIteration& ran : served.run.iterations) words += static_cast<double>(ran.words);
+  const std::vector<double> weights(served.run.iterations.size(), 1 / words);
+  for (const sim::RanIteration& ran : served.run.iterations) seconds += ran.time.value() / words;
   const bool of_one = !record.measured.contains("output_tokens_per_s");
   const auto groups = static_cast<double>(serving.attention_groups());
   const double gpus = (of_one ? static_cast<double>(serving.scenario.plan.gpus) : 1) / groups;

@@ -66,6 +66,12 @@ TEST(Infer, CapacityIsTheEnginesRule) {
   EXPECT_DOUBLE_EQ(capacity(free, 1000).cache, 0.9 * (room.memory - room.weights - room.activations - room.reserved));
 }
 
+/// A bias behind experts is no hindrance to summing their parts.
+TEST(Infer, PartsOfExpertsWithBiasesAreSummed) {
+  const Serving two = serving("gpt-oss-20b", "dgx-h100", 2), one = serving("gpt-oss-20b", "dgx-h100", 1);
+  EXPECT_NEAR(two.form->parameters().experts / one.form->parameters().experts, 0.5, 0.001);
+}
+
 /// 5 sequences say a word on 4 GPUs: two sums of 5 x 4096 numbers of two bytes in each of 32 layers.
 TEST(Infer, RanksOfAReplicaSumWhatTheyMade) {
   const Serving s = serving("llama3-8b", "dgx-h100", 4);
