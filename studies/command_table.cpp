@@ -5,6 +5,7 @@
 #include "studies/catalog/kinds.h"
 #include "studies/command_flags.h"
 #include "studies/commands.h"
+#include "studies/compare/compare.h"
 #include "studies/infer/infer.h"
 #include "studies/launch/run_flags.h"
 #include "studies/ask/rates.h"
@@ -57,6 +58,17 @@ const std::vector<Command>& command_rows() {
               "stepcast infer llama3-70b --machine dgx-h100 --tp 8 --context 8192 --batch 64",
               "stepcast infer llama3-8b --prompt 1024 --output 128 --batch 16 --json"},
           .run = infer_command},
+      {.name = "compare",
+          .usage = "TRACE... | NETWORK|SCENARIO.json [flags] --trace TRACE...",
+          .summary = "a measured step beside its forecast, or beside another: what makes the difference",
+          .about = "Reads traces of real steps (Kineto's JSON or JSON.gz, Nsight Systems' SQLite export, traces of\n"
+                   "stepcast timeline), finds their steps and shows what the GPU did.",
+          .least_words = 0,
+          .most_words = 64,
+          .flags = compare_flags(),
+          .examples = {"stepcast compare docs/measured/h100-sxm/traces/"
+                       "gpt-125m_train_amp_b8xt1024xm1_flash_eager.trace.json.gz"},
+          .run = compare_command},
       {.name = "roofline",
           .usage = "NETWORK|SCENARIO.json|--megatron RUN.sh [flags] [--measured FILE] [-o FILE.html|.svg|.json]",
           .summary = "operators and collectives of a step under the roofs of GPU and network, and what would lift them",

@@ -68,8 +68,11 @@ using namespace calibration;
 namespace predict {
 using namespace infer;
 }
-namespace validation {
+namespace compare {  // traces beside forecasts
 using namespace predict;
+}
+namespace validation {
+using namespace compare;
 }
 namespace report {
 using namespace validation;
