@@ -133,8 +133,7 @@ class KinetoTrace {
       WorkKind kind = WorkKind::unplaced;
       for (const OwnClass& row : own_classes)
         if (row.word == word) kind = row.kind;
-      const std::string_view pass = category.substr(7, category.rfind(',') - 7);
-      built_.add(event.process, made, pass == "recompute" ? event.name + " again" : event.name, &kind, {});
+      built_.add(event.process, made, event.name, &kind, {});
     } else if (category == "move" || category == "send") {
       constexpr WorkKind kind = WorkKind::communication;
       built_.add(event.process, made, event.name, &kind,

@@ -7,6 +7,8 @@
 #include "calibrate/trace/trace_file.h"
 #include "model/base/json_writer.h"
 #include "studies/compare/facts_report.h"
+#include "studies/compare/gap_report.h"
+#include "studies/launch/asked_run.h"
 #include "studies/launch/run_flags.h"
 
 namespace stepcast::compare {
@@ -38,6 +40,44 @@ Expected<void> show_facts(const Arguments& arguments, Console& console) {
   return {};
 }
 
+void show_gap(const Beside& beside, const Arguments& arguments, Console& console) {
+  if (!arguments.has("--json")) {
+    console.out << gap_text(beside, console);
+    return;
+  }
+  JsonWriter json;
+  json.open();
+  write_gap(json, beside);
+  json.close();
+  console.out << json.text() << "\n";
+}
+
+Expected<void> show_beside_forecast(const Arguments& arguments, Console& console) {
+  TRY(const auto request, read_request(arguments));
+  TRY(const auto scenario, run::complete(request));
+  TRY(const auto measured, read_traces(arguments.values("--trace")));
+  TRY(const auto forecast, forecast_traces(scenario));
+  TRY(const auto beside, beside_forecast(forecast, measured));
+  show_gap(beside, arguments, console);
+  return {};
+}
+
+Expected<void> show_beside_trace(const Arguments& arguments, Console& console) {
+  TRY(const auto expected, read_traces({arguments.words[0]}));
+  TRY(const auto measured, read_traces({arguments.words[1]}));
+  TRY(const auto beside, beside_trace(expected, measured));
+  show_gap(beside, arguments, console);
+  return {};
+}
+
+/// Without a run, its flags would say nothing.
+Expected<void> check_no_run(const Arguments& arguments) {
+  for (const auto& [name, value] : arguments.flags)
+    if (name != "--json" && name != "--facts")
+      return fail(name, "says what a run is, and no trace of it is named", "NETWORK " + name + " ... --trace TRACE");
+  return {};
+}
+
 }  // namespace
 
 std::span<const Flag> compare_flags() {
@@ -65,7 +105,14 @@ std::span<const Flag> compare_flags() {
 }
 
 Expected<void> compare_command(const Arguments& arguments, Console& console) {
-  if (arguments.words.empty()) return fail("compare", "no trace", "stepcast compare TRACE, or NETWORK --trace TRACE");
+  if (arguments.has("--trace")) {
+    if (!arguments.has("--facts")) return show_beside_forecast(arguments, console);
+    return fail("--facts", "does not go with --trace", "stepcast compare --facts TRACE");
+  }
+  TRY(check_no_run(arguments));
+  if (arguments.words.empty())
+    return fail("TRACE", "no trace is named", "stepcast compare TRACE, or stepcast compare NETWORK --trace TRACE");
+  if (arguments.words.size() == 2 && !arguments.has("--facts")) return show_beside_trace(arguments, console);
   return show_facts(arguments, console);
 }
 

@@ -77,7 +77,8 @@ double GapRow::pace() const {
 }
 
 Gap gap_between(const TimeSplit& expected, const TimeSplit& measured, const std::map<std::string, Spread>& spreads) {
-  Gap gap{.expected = expected.seconds, .measured = measured.seconds};
+  Gap gap;
+  gap.expected = expected.seconds, gap.measured = measured.seconds;
   gap.same_names = names_alike(expected, measured);
   const bool fabrics = has_fabrics(expected) && has_fabrics(measured);
   std::map<std::string, GapRow> rows;
