@@ -40,6 +40,7 @@ constexpr OwnClass own_classes[] = {{"gemm", WorkKind::gemm}, {"attention", Work
     {"pointwise", WorkKind::elementwise}, {"lookup", WorkKind::embedding}, {"scan", WorkKind::scan}};
 /// Phases of a step around its pipeline that compute; others communicate or wait.
 constexpr std::string_view own_work_phases[] = {"norm and clip", "optimizer"};
+constexpr std::string_view own_move_phases[] = {"gradient sync", "parameter gather"};
 // clang-format on
 
 class KinetoTrace {
@@ -137,7 +138,7 @@ class KinetoTrace {
     } else if (category == "move" || category == "send") {
       constexpr WorkKind kind = WorkKind::communication;
       built_.add(event.process, made, event.name, &kind,
-          {category == "send" ? "send_recv" : move_kind(event.name), 0, 0, thread.substr(0, thread.find(':'))});
+          {move_kind(category, event.name), 0, 0, thread.substr(0, thread.find(':'))});
     } else if (category == "phase" && std::ranges::find(own_work_phases, event.name) != std::end(own_work_phases)) {
       constexpr WorkKind kind = WorkKind::optimizer;
       built_.add(event.process, made, event.name, &kind, {});
@@ -147,9 +148,11 @@ class KinetoTrace {
     return {};
   }
 
-  /// Phases that communicate have names of their own: gradients are reduced, parameters gathered.
-  static std::string move_kind(const std::string& name) {
-    return name == "gradient sync" ? "reduce_scatter" : name == "parameter gather" ? "all_gather" : name;
+  /// Phases that communicate keep their names: they show what of their collectives nothing hides.
+  static std::string move_kind(std::string_view category, const std::string& name) {
+    if (category == "send") return "send_recv";
+    if (std::ranges::find(own_move_phases, name) != std::end(own_move_phases)) return name;
+    return std::string(collective_kind_in(name));
   }
 
   const std::string& where_;

@@ -23,7 +23,7 @@ struct DeviceEvent {
 
 /// A collective as it was called: what the profiler or the kernel's name says.
 struct CalledCollective {
-  std::string kind;              ///< as collective_kind_in has it
+  std::string kind;              ///< as collective_kind_in has it; a forecast's phase: its name
   std::int64_t group = 0;        ///< ranks; 0: not recorded
   double bytes = 0;              ///< of the larger of input and output; 0: not recorded
   std::string fabric;            ///< of traces that stepcast wrote: the level it crosses

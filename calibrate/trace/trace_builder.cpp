@@ -23,7 +23,7 @@ void TraceBuilder::add(std::int64_t device, DeviceEvent event, std::string_view 
   event.name = found->second;
   event.kind = known != nullptr ? *known : at.kinds[static_cast<std::size_t>(event.name)];
   if (event.kind == WorkKind::communication) {
-    called.kind = called.kind.empty() ? collective_kind_in(name) : collective_kind_in(called.kind);
+    if (called.fabric.empty()) called.kind = collective_kind_in(called.kind.empty() ? name : called.kind);
     const std::string key = fmt::format("{} {} {} {}", called.kind, called.group, called.bytes, called.fabric);
     const auto [same, fresh] =
         at.collectives.try_emplace(key, static_cast<std::int32_t>(at.trace.collectives.size()));

@@ -122,17 +122,20 @@ std::size_t choose(const std::vector<PairedRank>& pairs, const RankTrace* slowes
 
 Expected<Beside> beside_forecast(const ForecastTraces& forecast, const std::vector<ReadTrace>& measured) {
   TRY(check_one_job(measured));
+  std::vector<RankTrace> stages;
+  for (std::size_t stage = 0; stage < forecast.stages.size(); ++stage)
+    stages.push_back(measured.front().trace.is_forecast() ? forecast.stages[stage] : with_kinds(forecast, stage));
   std::vector<PairedRank> pairs;
   for (const ReadTrace& one : measured) {
     TRY(const auto stage, stage_of(forecast, one.trace));
-    const RankTrace& expected = forecast.stages[stage];
+    const RankTrace& expected = stages[stage];
     pairs.push_back({&one, split_of(expected), split_of(one), &expected});
     TRY(check_network(pairs.back().expected_split, pairs.back().measured_split, one.trace.file));
   }
   Beside beside;
   beside.expected = "the forecast", beside.p10_s = forecast.p10_s, beside.p90_s = forecast.p90_s;
   const auto slowest = static_cast<std::size_t>(forecast.slowest_stage) % forecast.stages.size();
-  show(beside, pairs, choose(pairs, &forecast.stages[slowest]), forecast.spreads);
+  show(beside, pairs, choose(pairs, &stages[slowest]), forecast.spreads);
   return beside;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -58,6 +59,10 @@ GapPlaces places_of(const TimeSplit& split, const std::vector<std::string>& name
   return places;
 }
 
+bool is_phase(const GapRow& row) {
+  return row.name.starts_with("gradient sync") || row.name.starts_with("parameter gather");
+}
+
 class CauseFinder {
  public:
   CauseFinder(const Gap& gap, double others_pace, double own_pace)
@@ -87,15 +92,20 @@ class CauseFinder {
       }
       const double rest = measured - row.expected - more;
       put(CauseKind::slow_kernels, row.name, rest,
-          row.expected > 0 ? fmt::format("{} take {}, expected {}: {:.2f} times as long", row.name,
-                                 time_text(measured - more), time_text(row.expected), (measured - more) / row.expected)
-                           : fmt::format("{} take {}, none are expected", row.name, time_text(measured)),
+          row.expected > 0 ? fmt::format("{} measured, {} expected: {:.2f} times as long", time_text(measured - more),
+                                 time_text(row.expected), (measured - more) / row.expected)
+                           : fmt::format("{} measured, none expected", time_text(measured)),
           !row.has_interval() || !row.inside());
     }
   }
 
   /// By link where both sides say it, else by kind.
   void add_communication() {
+    // Phases show what nothing hides of their collectives: whether those are slower, moves on the same link say.
+    std::set<std::string> slow_links;
+    for (const GapRow& row : gap_.rows)
+      if (row.family == SplitFamily::exposed && !is_phase(row) && std::abs(row.pace() - 1) > same_pace)
+        slow_links.insert(row.fabric);
     struct Link {
       double slow = 0, lost = 0, expected_flight = 0, measured_flight = 0;
       std::size_t expected_calls = 0, measured_calls = 0;
@@ -108,11 +118,11 @@ class CauseFinder {
       if (gap_.same_names && more_names_ > 0 && row.measured_calls > row.expected_calls && row.expected_calls > 0) {
         const auto extra = static_cast<double>(row.measured_calls - row.expected_calls);
         const double more = row.measured * extra / static_cast<double>(row.measured_calls);
-        more_work_ += more, rest -= more;
+        more_moves_ += more, rest -= more;
       }
       Link& link = links[row.fabric.empty() ? row.name : row.fabric];
       const double flight = row.measured_flight - row.expected_flight;
-      const bool changed = std::abs(row.pace() - 1) > same_pace;
+      const bool changed = is_phase(row) ? slow_links.contains(row.fabric) : std::abs(row.pace() - 1) > same_pace;
       // What a collective takes longer explains as much of what it shows longer; the rest was hidden before.
       const double slow = !changed ? 0 : flight * rest > 0 && std::abs(flight) < std::abs(rest) ? flight : rest;
       link.slow += slow, link.lost += rest - slow;
@@ -138,6 +148,7 @@ class CauseFinder {
   void add_rest() {
     put(CauseKind::more_work, "kernels", more_work_,
         fmt::format("{} kernels run more or less often than expected", more_names_), true);
+    put(CauseKind::more_work, "collectives", more_moves_, "collectives run more often than expected", true);
     for (const GapRow& row : gap_.rows)
       if (row.family == SplitFamily::copies)
         put(CauseKind::copies, row.name, row.difference(),
@@ -176,7 +187,7 @@ class CauseFinder {
  private:
   const Gap& gap_;
   double stretch_;
-  double more_work_ = 0;
+  double more_work_ = 0, more_moves_ = 0;
   std::size_t more_names_ = 0;
 };
 

@@ -16,7 +16,26 @@ void widen(Spread& known, const Spread& spread) {
   known.p90 = std::max(known.p90, spread.p90);
 }
 
+/// Of the collectives that carry gradients, that which takes longest.
+std::string gradient_kind_of(const StepReport& step) {
+  const CollectiveReport* longest = nullptr;
+  for (const CollectiveReport& one : step.collectives)
+    if (one.pass == Pass::step || one.pass == Pass::weight_grad)
+      if ((one.kind == "all_reduce" || one.kind == "reduce_scatter") && (longest == nullptr || one.time > longest->time))
+        longest = &one;
+  return longest == nullptr ? "reduce_scatter" : longest->kind;
+}
+
 }  // namespace
+
+RankTrace with_kinds(const ForecastTraces& forecast, std::size_t stage) {
+  RankTrace trace = forecast.stages[stage];
+  for (CalledCollective& called : trace.collectives) {
+    if (called.kind == "gradient sync") called.kind = forecast.gradient_kind;
+    if (called.kind == "parameter gather") called.kind = "all_gather";
+  }
+  return trace;
+}
 
 Expected<ForecastTraces> forecast_traces(const Scenario& scenario) {
   TRY(const auto prediction, run::predict(scenario));
@@ -28,6 +47,7 @@ Expected<ForecastTraces> forecast_traces(const Scenario& scenario) {
   ForecastTraces made;
   TRY(made.stages, read_kineto_trace(stream));
   made.stage_stride = scene.stage_stride;
+  made.gradient_kind = gradient_kind_of(prediction.step);
   made.slowest_stage = prediction.step.slowest_stage;
   made.step_s = prediction.step.step_time.value();
   made.p10_s = prediction.step.p10.value(), made.p90_s = prediction.step.p90.value();

@@ -8,6 +8,8 @@ namespace stepcast::compare {
 namespace {
 
 constexpr double seconds_of_microsecond = 1e-6;
+/// Traces round their times: what is shorter is no gap.
+constexpr double a_nanosecond = 1e-9;
 
 struct TakenTime {
   double start, end;
@@ -99,7 +101,7 @@ void add_idle(const RankTrace& trace, double begin, double end, SplitLayers& lay
     }
     if (next > 0) one.before = trace.events[next - 1].name;
     idle += one.seconds;
-    split.gaps.push_back(one);
+    if (one.seconds >= a_nanosecond) split.gaps.push_back(one);
   };
   for (const TakenTime& taken : layers.taken()) {
     gap(taken.start);

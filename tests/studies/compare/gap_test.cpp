@@ -1,0 +1,40 @@
+#include "studies/compare/gap.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/studies/compare/hand_trace.h"
+
+namespace stepcast::compare::gap_test {
+namespace {
+
+using hand_trace::trace_of;
+
+const GapRow& row_of(const Gap& gap, const std::string& name) {
+  for (const GapRow& row : gap.rows)
+    if (row.name == name) return row;
+  ADD_FAILURE() << name;
+  return gap.rows.front();
+}
+
+TEST(TraceGap, RowsSumToTheDifference) {
+  const TimeSplit expected = split_time(trace_of({{"a_gemm", 0, 10}, {"b_softmax", 10, 20}}), 0, 20);
+  const TimeSplit measured =
+      split_time(trace_of({{"a_gemm", 0, 15}, {"c_softmax", 15, 21}, {"ncclDevKernel_AllReduce", 18, 30}}), 0, 34);
+  const Gap gap = gap_between(expected, measured, {{"a_gemm", {0.9, 1.2}}});
+  double sum = 0;
+  for (const GapRow& row : gap.rows) sum += row.difference();
+  EXPECT_NEAR(sum, 14e-6, 1e-12);
+  const GapRow& products = row_of(gap, "matrix products");
+  EXPECT_NEAR(products.difference(), 5e-6, 1e-12);
+  EXPECT_NEAR(products.low, 9e-6, 1e-12);
+  EXPECT_NEAR(products.high, 12e-6, 1e-12);
+  EXPECT_FALSE(products.inside());
+  EXPECT_NEAR(products.pace(), 1.5, 1e-9);
+  EXPECT_NEAR(row_of(gap, "memory-bound kernels").difference(), -4e-6, 1e-12);
+  EXPECT_NEAR(row_of(gap, "all_reduce").difference(), 9e-6, 1e-12);
+  EXPECT_NEAR(row_of(gap, "idle").difference(), 4e-6, 1e-12);
+  EXPECT_TRUE(gap.same_names);  // one of the two expected names
+}
+
+}  // namespace
+}  // namespace stepcast::compare::gap_test
