@@ -120,13 +120,13 @@ class KinetoTrace {
     return {};
   }
 
-  /// A trace that stepcast wrote: a process is a rank, a thread a stream. Actions and waits repeat what kernels and moves
-  /// say and are left out.
+  /// A trace that stepcast wrote: a process is a rank, a thread a stream. Actions and waits repeat what kernels and
+  /// moves say and are left out.
   Expected<void> take_own(const RawTraceEvent& event) {
     TRY(check_times(event));
     own_end_ = std::max(own_end_, event.start + event.duration);
-    DeviceEvent made{.start = event.start, .end = event.start + event.duration,
-        .stream = static_cast<std::int32_t>(event.thread)};
+    DeviceEvent made{
+        .start = event.start, .end = event.start + event.duration, .stream = static_cast<std::int32_t>(event.thread)};
     const std::string& thread = threads_[{event.process, event.thread}];
     const std::string_view category = event.category;
     if (category.starts_with("kernel,")) {

@@ -93,11 +93,9 @@ class NsysTrace {
     }));
     constexpr WorkKind copy = WorkKind::memcpy, fill = WorkKind::memset;
     if (tables_.contains("CUPTI_ACTIVITY_KIND_MEMCPY"))
-      TRY(each(columns + " FROM CUPTI_ACTIVITY_KIND_MEMCPY",
-          [&](sqlite3_stmt* row) { take(row, &copy, "Memcpy"); }));
+      TRY(each(columns + " FROM CUPTI_ACTIVITY_KIND_MEMCPY", [&](sqlite3_stmt* row) { take(row, &copy, "Memcpy"); }));
     if (tables_.contains("CUPTI_ACTIVITY_KIND_MEMSET"))
-      TRY(each(columns + " FROM CUPTI_ACTIVITY_KIND_MEMSET",
-          [&](sqlite3_stmt* row) { take(row, &fill, "Memset"); }));
+      TRY(each(columns + " FROM CUPTI_ACTIVITY_KIND_MEMSET", [&](sqlite3_stmt* row) { take(row, &fill, "Memset"); }));
     if (!tables_.contains("CUPTI_ACTIVITY_KIND_RUNTIME")) return {};
     // A thread's number holds its process' in all but the last 24 bits (Nsight Systems' documentation of the export).
     return each("SELECT start, 0, 0, 0, correlationId, (globalTid / 0x1000000) * 0x1000000 "

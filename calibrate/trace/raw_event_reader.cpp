@@ -118,7 +118,7 @@ class RawEvents {
     if (in_events()) {
       for (const RawNumberRow& row : number_rows) {
         if (!wants(row.in_args) || row.key != key_) continue;
-        if (const auto* real = std::get_if<double RawTraceEvent::*>(&row.field)) event_.**real = value;
+        if (const auto* real = std::get_if<double RawTraceEvent::*>(&row.field)) event_.** real = value;
         else event_.*std::get<std::int64_t RawTraceEvent::*>(row.field) = whole;
       }
     } else if (part_ == "distributedInfo" && depth_ == 2) {

@@ -10,8 +10,8 @@ RankTrace& TraceBuilder::of(std::int64_t device) {
   return trace;
 }
 
-void TraceBuilder::add(std::int64_t device, DeviceEvent event, std::string_view name, const WorkKind* known,
-    CalledCollective called) {
+void TraceBuilder::add(
+    std::int64_t device, DeviceEvent event, std::string_view name, const WorkKind* known, CalledCollective called) {
   of(device);
   Device& at = traces_[device];
   key_ = name;
@@ -25,8 +25,7 @@ void TraceBuilder::add(std::int64_t device, DeviceEvent event, std::string_view 
   if (event.kind == WorkKind::communication) {
     if (called.fabric.empty()) called.kind = collective_kind_in(called.kind.empty() ? name : called.kind);
     const std::string key = fmt::format("{} {} {} {}", called.kind, called.group, called.bytes, called.fabric);
-    const auto [same, fresh] =
-        at.collectives.try_emplace(key, static_cast<std::int32_t>(at.trace.collectives.size()));
+    const auto [same, fresh] = at.collectives.try_emplace(key, static_cast<std::int32_t>(at.trace.collectives.size()));
     if (fresh) at.trace.collectives.push_back(std::move(called));
     event.collective = same->second;
   }

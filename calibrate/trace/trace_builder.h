@@ -16,8 +16,8 @@ class TraceBuilder {
   /// The trace of a device of the file, begun when it is first asked for.
   RankTrace& of(std::int64_t device);
   /// Adds a kernel, copy or fill; sets its name, its kind by the name (`known`: it is said otherwise), its collective.
-  void add(std::int64_t device, DeviceEvent event, std::string_view name, const WorkKind* known,
-      CalledCollective called);
+  void add(
+      std::int64_t device, DeviceEvent event, std::string_view name, const WorkKind* known, CalledCollective called);
   [[nodiscard]] bool empty() const { return traces_.empty(); }
   /// All devices, sorted, each with the launches and marks of the file.
   std::vector<RankTrace> finish();

@@ -17,10 +17,10 @@ constexpr KindName kind_names[] = {
     {WorkKind::communication, "communication"}, {WorkKind::memcpy, "memcpy"}, {WorkKind::memset, "memset"}};
 static_assert(std::size(kind_names) == work_kinds);
 
-struct KindRow { WorkKind kind; std::string_view part; };
+struct KernelNameRow { WorkKind kind; std::string_view part; };
 /// Parts of names in lower case, from what is sure to what is vague: kernels bear their types and functors in their
 /// names, so that "gemm" stands in fbgemm's look-ups and "lamb" in every lambda.
-constexpr KindRow kind_rows[] = {
+constexpr KernelNameRow kind_rows[] = {
     // Collectives: NCCL and RCCL, symmetric memory of PyTorch, engines' own, DeepEP, NVSHMEM, Transformer Engine.
     {WorkKind::communication, "nccl"}, {WorkKind::communication, "rccl"},
     {WorkKind::communication, "multimem_all_reduce"}, {WorkKind::communication, "two_shot_all_reduce"},
@@ -86,8 +86,8 @@ constexpr KindRow kind_rows[] = {
     {WorkKind::copy_layout, "nchwtonhwc"}, {WorkKind::copy_layout, "nhwctonchw"},
     {WorkKind::copy_layout, "_copy_page"}, {WorkKind::copy_layout, "chunk_cat"}, {WorkKind::copy_layout, "split_copy"},
     {WorkKind::copy_layout, "permute"}, {WorkKind::copy_layout, "batched_memcpy"},
-    // Products: cuBLAS, cuBLASLt, CUTLASS, hipBLASLt and rocBLAS (Tensile), Triton, DeepGEMM. Behind the others: PyTorch's
-    // element-wise kernels name neither of these.
+    // Products: cuBLAS, cuBLASLt, CUTLASS, hipBLASLt and rocBLAS (Tensile), Triton, DeepGEMM. Behind the others:
+    // PyTorch's element-wise kernels name none of these.
     {WorkKind::gemm, "gemm"}, {WorkKind::gemm, "nvjet"}, {WorkKind::gemm, "cijk_"}, {WorkKind::gemm, "gemv"},
     {WorkKind::gemm, "splitkreduce"}, {WorkKind::gemm, "splitk_reduce"}, {WorkKind::gemm, "cublas"},
     {WorkKind::gemm, "cutlass::kernel"}, {WorkKind::gemm, "cutlass::device_kernel"}, {WorkKind::gemm, "_matmul"},
@@ -110,7 +110,7 @@ constexpr KindRow kind_rows[] = {
 struct CollectiveWord { std::string_view part, kind; };
 /// Without underscores, in lower case. AllGather's base form of PyTorch is an all-gather; all_to_all of NCCL's are
 /// sends and receives, and its kernels say so.
-constexpr CollectiveWord collective_words[] = {
+constexpr CollectiveWord collective_parts[] = {
     {"reducescatter", "reduce_scatter"}, {"allreduce", "all_reduce"}, {"crossdevicereduce", "all_reduce"},
     {"lamport", "all_reduce"}, {"allgather", "all_gather"}, {"alltoall", "all_to_all"}, {"all2all", "all_to_all"},
     {"dispatch", "all_to_all"}, {"combine", "all_to_all"}, {"sendrecv", "send_recv"}, {"send", "send_recv"},
@@ -127,7 +127,7 @@ const char* to_text(WorkKind kind) {
 
 WorkKind work_kind_of(std::string_view kernel) {
   const std::string name = lower_case(kernel);
-  for (const KindRow& row : kind_rows)
+  for (const KernelNameRow& row : kind_rows)
     if (name.find(row.part) != std::string::npos) return row.kind;
   return WorkKind::unplaced;
 }
@@ -135,7 +135,7 @@ WorkKind work_kind_of(std::string_view kernel) {
 std::string_view collective_kind_in(std::string_view name) {
   std::string plain = lower_case(name);
   std::erase(plain, '_');
-  for (const CollectiveWord& row : collective_words)
+  for (const CollectiveWord& row : collective_parts)
     if (plain.find(row.part) != std::string::npos) return row.kind;
   return "collective";
 }

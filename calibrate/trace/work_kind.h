@@ -12,8 +12,21 @@
 namespace stepcast::calibrate {
 
 enum class WorkKind : std::uint8_t {
-  gemm, grouped_gemm, conv, attention, norm, elementwise, copy_layout, embedding, routing, scan, optimizer, unplaced,
-  communication, memcpy, memset
+  gemm,
+  grouped_gemm,
+  conv,
+  attention,
+  norm,
+  elementwise,
+  copy_layout,
+  embedding,
+  routing,
+  scan,
+  optimizer,
+  unplaced,
+  communication,
+  memcpy,
+  memset
 };
 inline constexpr int work_kinds = 15;
 

@@ -98,6 +98,7 @@ void show(Beside& beside, const std::vector<PairedRank>& pairs, std::size_t show
   const FoundSteps& steps = pair.measured->steps;
   beside.notes.push_back(fmt::format("{} step{} by {}, number {} taken", steps.steps.size(),
       steps.steps.size() == 1 ? "" : "s", steps.how, steps.steps[static_cast<std::size_t>(steps.taken)].number));
+  if (!beside.gap.aligned.empty()) beside.notes.push_back(beside.gap.aligned);
   const TraceFacts facts = facts_of(pair.measured->trace, steps, steps.taken);
   if (facts.unplaced_share() > 0)
     beside.notes.push_back(

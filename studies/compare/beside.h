@@ -15,7 +15,7 @@ struct Beside {
   Gap gap;
   std::vector<GapCause> causes;
   std::vector<RankPace> ranks;
-  double p10_s = 0, p90_s = 0;     ///< of the forecast; equal: of none
+  double p10_s = 0, p90_s = 0;  ///< of the forecast; equal: of none
   std::vector<std::string> notes;
 };
 

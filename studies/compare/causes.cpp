@@ -21,10 +21,10 @@ struct CauseText { CauseKind kind; std::string_view name, lever; };
 constexpr CauseText cause_texts[] = {
     {CauseKind::slow_rank, "slow rank", "look at this GPU's clocks, power and temperature, or leave its node out"},
     {CauseKind::more_work, "more work", "say the run's recomputation and network, or switch the extra work off"},
-    {CauseKind::slow_link, "slow collectives", "time the group alone (nccl-tests), then ports, cables and NCCL settings"},
+    {CauseKind::slow_link, "slow collectives", "time the group alone (nccl-tests); ports, cables, NCCL settings"},
     {CauseKind::lost_overlap, "overlap lost", "what overlaps: streams, bucket sizes, CUDA_DEVICE_MAX_CONNECTIONS"},
-    {CauseKind::slow_kernels, "slower kernels", "time them alone at this shape (stepcast kernel), then clocks and versions"},
-    {CauseKind::host_gaps, "host gaps", "CUDA graphs or fewer launches; look for synchronisations and garbage collection"},
+    {CauseKind::slow_kernels, "slower kernels", "time them alone at this shape; clocks and library versions"},
+    {CauseKind::host_gaps, "host gaps", "graphs or fewer launches; synchronisations, garbage collection"},
     {CauseKind::waiting, "waiting", "other ranks are late, or stages differ: compare their traces, too"},
     {CauseKind::copies, "copies", "pinned memory and a stream of their own"},
     {CauseKind::unplaced, "unplaced kernels", "nobody knows their names: they stand by themselves"}};
@@ -135,8 +135,8 @@ class CauseFinder {
       put(CauseKind::slow_link, name, link.slow,
           pace > 0 ? fmt::format("collectives of {} take {}, expected {}: {:.0f} % of the rate", name,
                          time_text(link.measured_flight), time_text(link.expected_flight), 100 / pace)
-                   : fmt::format("{} calls take {}, none are expected", link.measured_calls,
-                         time_text(link.measured_flight)),
+                   : fmt::format(
+                         "{} calls take {}, none are expected", link.measured_calls, time_text(link.measured_flight)),
           !link.inside);
       put(CauseKind::lost_overlap, name, link.lost,
           fmt::format("{} in flight, {} expected, and {} more of it stand alone", time_text(link.measured_flight),
@@ -226,8 +226,8 @@ std::vector<GapCause> causes_of(const Gap& gap, const TimeSplit& expected, const
     for (const GapRow& row : gap.rows)
       if (row.family == SplitFamily::compute) computing += row.measured;
     finder.put(CauseKind::slow_rank, ranks[shown].rank, computing * (1 - others / own),
-        fmt::format("its kernels take {:.3f} times as long as expected, those of the median of the others {:.3f}", own,
-            others),
+        fmt::format(
+            "its kernels take {:.3f} times as long as expected, those of the median of the others {:.3f}", own, others),
         true);
   }
   finder.add_compute();

@@ -11,7 +11,15 @@
 namespace stepcast::compare {
 
 enum class CauseKind : std::uint8_t {
-  slow_rank, more_work, slow_link, lost_overlap, slow_kernels, host_gaps, waiting, copies, unplaced
+  slow_rank,
+  more_work,
+  slow_link,
+  lost_overlap,
+  slow_kernels,
+  host_gaps,
+  waiting,
+  copies,
+  unplaced
 };
 std::string_view to_text(CauseKind kind);
 

@@ -6,8 +6,6 @@
 namespace stepcast::compare {
 namespace {
 
-constexpr double seconds_of_microsecond = 1e-6;
-
 /// The length of what events cover, taken in order of their starts.
 class CoveredTime {
  public:
@@ -22,8 +20,8 @@ class CoveredTime {
   double end_ = -1e300, length_ = 0;
 };
 
-void add_collective(std::map<std::pair<std::string, std::int64_t>, CollectiveSum>& sums,
-    const RankTrace& trace, const DeviceEvent& event) {
+void add_collective(std::map<std::pair<std::string, std::int64_t>, CollectiveSum>& sums, const RankTrace& trace,
+    const DeviceEvent& event) {
   const CalledCollective& called = trace.collectives[static_cast<std::size_t>(event.collective)];
   const double seconds = (event.end - event.start) * seconds_of_microsecond;
   CollectiveSum& sum = sums[{called.kind, called.group}];
@@ -48,9 +46,8 @@ KindSum TraceFacts::sum_of(bool (*which)(WorkKind)) const {
 }
 
 double TraceFacts::unplaced_share() const {
-  const double all = sum_of(is_compute).seconds + sum_of([](WorkKind kind) {
-                       return kind == WorkKind::communication;
-                     }).seconds;
+  const double all =
+      sum_of(is_compute).seconds + sum_of([](WorkKind kind) { return kind == WorkKind::communication; }).seconds;
   return all > 0 ? kinds[static_cast<std::size_t>(WorkKind::unplaced)].seconds / all : 0;
 }
 

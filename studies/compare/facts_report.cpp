@@ -22,13 +22,13 @@ std::string steps_text(const FoundSteps& steps) {
   for (std::size_t i = 0; i < std::min(steps.steps.size(), most_listed); ++i) {
     const FoundStep& step = steps.steps[i];
     shown.push_back(fmt::format("{} {}{}", step.number, format_seconds(Seconds(step.duration() * 1e-6)),
-        step.outlier                                 ? " (outlier)"
+        step.outlier                                                   ? " (outlier)"
         : static_cast<int>(i) == steps.taken && steps.steps.size() > 1 ? " (taken)"
-                                                     : ""));
+                                                                       : ""));
   }
   if (steps.steps.size() > most_listed) shown.push_back("...");
-  return fmt::format("{} step{} by {}: {}", steps.steps.size(), steps.steps.size() == 1 ? "" : "s", steps.how,
-      fmt::join(shown, ", "));
+  return fmt::format(
+      "{} step{} by {}: {}", steps.steps.size(), steps.steps.size() == 1 ? "" : "s", steps.how, fmt::join(shown, ", "));
 }
 
 std::string times_table(const TraceFacts& facts) {
@@ -57,9 +57,9 @@ std::string kinds_table(const TraceFacts& facts) {
       order.emplace_back(sum.seconds, kind);
   std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
   for (const auto& [seconds, kind] : order)
-    table.add({to_text(static_cast<WorkKind>(kind)),
-        fmt::format("{}", facts.kinds[static_cast<std::size_t>(kind)].calls), format_seconds(Seconds(seconds)),
-        percent_of(seconds, facts.span)});
+    table.add(
+        {to_text(static_cast<WorkKind>(kind)), fmt::format("{}", facts.kinds[static_cast<std::size_t>(kind)].calls),
+            format_seconds(Seconds(seconds)), percent_of(seconds, facts.span)});
   return table.text("  ");
 }
 

@@ -21,7 +21,8 @@ std::string gradient_kind_of(const StepReport& step) {
   const CollectiveReport* longest = nullptr;
   for (const CollectiveReport& one : step.collectives)
     if (one.pass == Pass::step || one.pass == Pass::weight_grad)
-      if ((one.kind == "all_reduce" || one.kind == "reduce_scatter") && (longest == nullptr || one.time > longest->time))
+      if ((one.kind == "all_reduce" || one.kind == "reduce_scatter") &&
+          (longest == nullptr || one.time > longest->time))
         longest = &one;
   return longest == nullptr ? "reduce_scatter" : longest->kind;
 }

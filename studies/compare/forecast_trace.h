@@ -13,9 +13,9 @@
 namespace stepcast::compare {
 
 struct ForecastTraces {
-  std::vector<RankTrace> stages;         ///< one rank of each
+  std::vector<RankTrace> stages;          ///< one rank of each
   std::map<std::string, Spread> spreads;  ///< by kernel; of collectives by kind
-  std::int64_t stage_stride = 1;         ///< ranks that lie between two stages
+  std::int64_t stage_stride = 1;          ///< ranks that lie between two stages
   int slowest_stage = 0;
   /// What "gradient sync" is where a trace says kinds: all_reduce, or reduce_scatter.
   std::string gradient_kind = "reduce_scatter";

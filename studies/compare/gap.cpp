@@ -4,6 +4,8 @@
 #include <cmath>
 #include <set>
 
+#include <fmt/format.h>
+
 namespace stepcast::compare {
 namespace {
 
@@ -68,6 +70,42 @@ void sort_by_difference(std::vector<GapRow>& rows) {
       rows, [](const GapRow& a, const GapRow& b) { return std::abs(a.difference()) > std::abs(b.difference()); });
 }
 
+/// Pearson's, of logarithms.
+double correlation_of(const TimeSplit& expected, const TimeSplit& measured) {
+  double x = 0, y = 0, xx = 0, yy = 0, xy = 0;
+  const auto count = static_cast<double>(expected.products.size());
+  for (std::size_t i = 0; i < expected.products.size(); ++i) {
+    const double a = std::log(std::max(expected.products[i].second, 1e-9));
+    const double b = std::log(std::max(measured.products[i].second, 1e-9));
+    x += a, y += b, xx += a * a, yy += b * b, xy += a * b;
+  }
+  const double spread = std::sqrt((xx - x * x / count) * (yy - y * y / count));
+  return spread > 0 ? (xy - x * y / count) / spread : 0;
+}
+
+/// Libraries do not say of which operator a product is. Where there are as many as are expected, and long ones stand
+/// where long ones are expected, the n-th of one side is the n-th of the other.
+void align_products(
+    const TimeSplit& expected, const TimeSplit& measured, Gap& gap, std::map<std::string, GapRow>& parts) {
+  constexpr double least_correlation = 0.8;
+  const std::size_t expects = expected.products.size(), is = measured.products.size();
+  if (expects == 0 || is == 0) return;
+  if (expects != is) {
+    gap.aligned = fmt::format("operators of products are not told apart: {} run, {} are expected", is, expects);
+    return;
+  }
+  const double correlation = correlation_of(expected, measured);
+  gap.aligned = fmt::format("products are {} by their order: {} of both, durations correlate by {:.2f}",
+      correlation >= least_correlation ? "told apart" : "not told apart", is, correlation);
+  if (correlation < least_correlation) return;
+  for (std::size_t i = 0; i < is; ++i) {
+    GapRow& part = parts[expected.products[i].first];
+    part.family = SplitFamily::compute, part.name = expected.products[i].first;
+    part.expected += expected.products[i].second, part.measured += measured.products[i].second;
+    ++part.expected_calls, ++part.measured_calls;
+  }
+}
+
 }  // namespace
 
 double GapRow::pace() const {
@@ -95,6 +133,7 @@ Gap gap_between(const TimeSplit& expected, const TimeSplit& measured, const std:
       add_side(part, row, is_expected, spreads);
     }
   }
+  if (!gap.same_names && !spreads.empty()) align_products(expected, measured, gap, parts["matrix products"]);
   for (auto& [name, row] : rows) {
     for (auto& [part_name, part] : parts[name]) row.parts.push_back(std::move(part));
     sort_by_difference(row.parts);

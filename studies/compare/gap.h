@@ -18,7 +18,7 @@ struct GapRow {
   double expected = 0, measured = 0;
   double expected_flight = 0, measured_flight = 0;
   std::size_t expected_calls = 0, measured_calls = 0;
-  double low = 0, high = 0;  ///< interval of what is expected; equal where nobody knows one
+  double low = 0, high = 0;   ///< interval of what is expected; equal where nobody knows one
   std::vector<GapRow> parts;  ///< by kernel or collective, where both sides name them alike; the largest first
 
   [[nodiscard]] double difference() const { return measured - expected; }
@@ -31,6 +31,7 @@ struct GapRow {
 struct Gap {
   double expected = 0, measured = 0;  ///< the stretches
   std::vector<GapRow> rows;           ///< the largest difference first
+  std::string aligned;                ///< how operators were told apart where names differ, or why they were not
   bool same_names = false;            ///< both sides name kernels alike
   [[nodiscard]] double difference() const { return measured - expected; }
 };

@@ -34,7 +34,9 @@ std::string rows_table(const Gap& gap, bool forecast) {
   const auto add = [&](const GapRow& row, const std::string& name) {
     table.add({name, time_of(row.expected), time_of(row.measured), signed_time(row.difference()),
         share(row.difference()), calls_text(row),
-        !forecast || !row.has_interval() ? "" : row.inside() ? "inside" : "outside"});
+        !forecast || !row.has_interval() ? ""
+        : row.inside()                   ? "inside"
+                                         : "outside"});
   };
   const double least = 0.0005 * std::max(gap.expected, gap.measured);
   for (const GapRow& row : gap.rows) {
@@ -78,8 +80,8 @@ std::string gap_text(const Beside& beside, const Console& console) {
   text += fmt::format("\n{}\n", paint.bold("Causes"));
   if (beside.causes.empty()) text += "  none: no difference of a thousandth of the step\n";
   for (const GapCause& cause : beside.causes) {
-    text += fmt::format("  {}  {} ({}){}\n", signed_time(cause.seconds), paint.bold(to_text(cause.kind)),
-        cause.subject, cause.outside ? "" : ", inside the interval");
+    text += fmt::format("  {}  {} ({}){}\n", signed_time(cause.seconds), paint.bold(to_text(cause.kind)), cause.subject,
+        cause.outside ? "" : ", inside the interval");
     text += fmt::format("    {}\n", cause.evidence);
     if (cause.seconds > 0) text += fmt::format("    {}\n", cause.lever);
   }
@@ -104,8 +106,7 @@ void write_gap(JsonWriter& json, const Beside& beside) {
     json.fields("cause", to_text(cause.kind), "subject", cause.subject, "seconds_s", cause.seconds, "evidence",
         cause.evidence, "lever", cause.lever, "outside_interval", cause.outside);
   });
-  json.list("ranks", beside.ranks,
-      [&](const RankPace& rank) { json.fields("rank", rank.rank, "pace", rank.pace); });
+  json.list("ranks", beside.ranks, [&](const RankPace& rank) { json.fields("rank", rank.rank, "pace", rank.pace); });
 }
 
 }  // namespace stepcast::compare

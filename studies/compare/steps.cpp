@@ -41,7 +41,8 @@ std::vector<LaunchRange> ranges_of_optimizer(const RankTrace& trace) {
   }
   std::vector<LaunchRange> ranges;
   for (std::size_t i = 0; i < cuts.size(); ++i)
-    ranges.push_back({static_cast<std::int64_t>(i) + 1, i == 0 ? -INFINITY : std::nextafter(cuts[i - 1], INFINITY), cuts[i]});
+    ranges.push_back(
+        {static_cast<std::int64_t>(i) + 1, i == 0 ? -INFINITY : std::nextafter(cuts[i - 1], INFINITY), cuts[i]});
   return ranges;
 }
 
@@ -86,7 +87,8 @@ std::size_t period_of(const std::vector<std::int32_t>& names) {
   for (std::size_t period = 2; period <= std::min(names.size() / 2, most_tried); ++period) {
     const auto allowed = static_cast<std::size_t>(most_misses * static_cast<double>(names.size() - period));
     std::size_t misses = 0;
-    for (std::size_t i = 0; i + period < names.size() && misses <= allowed; ++i) misses += names[i] != names[i + period];
+    for (std::size_t i = 0; i + period < names.size() && misses <= allowed; ++i)
+      misses += names[i] != names[i + period];
     if (misses <= allowed) return period;
   }
   return 0;
@@ -180,7 +182,8 @@ FoundSteps find_steps(const RankTrace& trace) {
     std::fill(found.step_of.begin(), found.step_of.end(), 0);
   }
   gather_steps(trace, ranges, found);
-  if (std::isfinite(trace.begin)) found.steps[0].begin = trace.begin, found.steps[0].next = found.steps[0].end = trace.end;
+  if (std::isfinite(trace.begin))
+    found.steps[0].begin = trace.begin, found.steps[0].next = found.steps[0].end = trace.end;
   take_one(found);
   return found;
 }

@@ -7,7 +7,6 @@
 namespace stepcast::compare {
 namespace {
 
-constexpr double seconds_of_microsecond = 1e-6;
 /// Traces round their times: what is shorter is no gap.
 constexpr double a_nanosecond = 1e-9;
 
@@ -122,7 +121,10 @@ TimeSplit split_time(const RankTrace& trace, double begin, double end) {
     for (const DeviceEvent& event : trace.events) {
       if (event.start >= end || event.end <= begin || family_of(event.kind) != family) continue;
       SplitRow& row = rows[key_of(trace, event)];
-      row.seconds += layers.take(event.start, event.end);
+      const double seconds = layers.take(event.start, event.end);
+      row.seconds += seconds;
+      if (event.kind == WorkKind::gemm || event.kind == WorkKind::grouped_gemm)
+        split.products.emplace_back(trace.names[static_cast<std::size_t>(event.name)], seconds);
       row.flight += (event.end - event.start) * seconds_of_microsecond;
       ++row.calls;
       if (family == SplitFamily::compute) split.compute_flight += (event.end - event.start) * seconds_of_microsecond;

@@ -1,9 +1,11 @@
 // A stretch of one GPU's time, every instant of it in one row: what computes goes before what communicates, that before
-// what copies, and what is left is idle. Rows therefore sum to the stretch, and two stretches differ by the sum of their
-// rows' differences.
+// what copies, and what is left is idle. Rows therefore sum to the stretch, and two stretches differ by the sum of
+// their rows' differences.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "calibrate/trace/rank_trace.h"
@@ -16,10 +18,10 @@ enum class SplitFamily : std::uint8_t { compute, exposed, copies, host, idle };
 struct SplitRow {
   SplitFamily family = SplitFamily::idle;
   WorkKind kind = WorkKind::unplaced;
-  std::string name;      ///< the kernel's, the collective's kind, the host's stretch
-  std::string fabric;    ///< of a collective whose trace says it
-  double seconds = 0;    ///< in this row alone
-  double flight = 0;     ///< durations of all events, also beside others
+  std::string name;    ///< the kernel's, the collective's kind, the host's stretch
+  std::string fabric;  ///< of a collective whose trace says it
+  double seconds = 0;  ///< in this row alone
+  double flight = 0;   ///< durations of all events, also beside others
   std::size_t calls = 0;
 };
 
@@ -34,7 +36,8 @@ struct TimeSplit {
   double seconds = 0;
   std::vector<SplitRow> rows;
   std::vector<IdleGap> gaps;
-  double compute_flight = 0;  ///< durations of all kernels that compute
+  std::vector<std::pair<std::string, double>> products;  ///< matrix products in order: names and seconds in their rows
+  double compute_flight = 0;                             ///< durations of all kernels that compute
 };
 
 /// From `begin` to `end`, in the recording's microseconds.

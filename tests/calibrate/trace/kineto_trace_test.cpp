@@ -64,8 +64,8 @@ TEST(KinetoTrace, RefusesWhatIsNoTrace) {
   EXPECT_THAT(error_of(std::string(head) + "]}"), HasSubstr("none of them is of a GPU"));
   EXPECT_THAT(error_of(std::string(head) + R"({"ph": "X", "cat": "kernel", "name": "k", "ts": 1, "dur": -2}]})"),
       HasSubstr("no duration"));
-  EXPECT_THAT(error_of(std::string(head) + R"({"ph": "X", "cat": "kernel", "name": "k", "dur": 2}]})"),
-      HasSubstr("no start"));
+  EXPECT_THAT(
+      error_of(std::string(head) + R"({"ph": "X", "cat": "kernel", "name": "k", "dur": 2}]})"), HasSubstr("no start"));
   EXPECT_THAT(error_of(std::string(300, '[')), HasSubstr("nest too deeply"));
 }
 

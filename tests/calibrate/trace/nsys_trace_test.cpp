@@ -30,7 +30,8 @@ constexpr const char* tables = R"(
 TEST(NsysTrace, HoldsBothGpusOfAReport) {
   // Two processes whose correlations are alike: 0x1000000 and 0x2000000; the thread's own number stands below.
   const std::string path = database_of("both", std::string(tables) + R"(
-    INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (1000, 3000, 0, 7, 5, 0x1000000, 1), (2000, 2500, 1, 7, 5, 0x2000000, 2);
+    INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (1000, 3000, 0, 7, 5, 0x1000000, 1),
+      (2000, 2500, 1, 7, 5, 0x2000000, 2);
     INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (4000, 4500, 0, 7, 6, 0x1000000);
     INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (500, 600, 0x1000003, 5), (900, 950, 0x2000004, 5);)");
   const auto traces = read_nsys_database(path);

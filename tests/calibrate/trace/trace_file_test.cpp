@@ -22,7 +22,8 @@ TEST(TraceFile, ForeignFilesAreNamed) {
   EXPECT_THAT(error_of("zstd", "\x28\xB5\x2F\xFD and more"), HasSubstr("zstd"));
   EXPECT_THAT(error_of("page", "<html>"), HasSubstr("a page or XML"));
   EXPECT_THAT(error_of("empty", ""), HasSubstr("is empty"));
-  EXPECT_THAT(error_of("cut.gz", std::string("\x1F\x8B\x08\x00\x00\x00\x00\x00\x00\x03\x4B", 11)), HasSubstr("breaks off"));
+  EXPECT_THAT(
+      error_of("cut.gz", std::string("\x1F\x8B\x08\x00\x00\x00\x00\x00\x00\x03\x4B", 11)), HasSubstr("breaks off"));
   EXPECT_THAT(error_of("database", std::string("SQLite format 3\0 and no more", 28)), HasSubstr("SQLite says"));
   EXPECT_THAT(error_of("text", "step 1: 0.3 s\n"), HasSubstr("at byte"));
   const auto folder = read_trace_file(testing::TempDir());

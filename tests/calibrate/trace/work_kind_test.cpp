@@ -16,7 +16,7 @@ TEST(TracedKernels, NamesSayTheirWork) {
       {"cudnn_infer_volta_scudnn_128x64_relu_small_nn_v1", WorkKind::conv},
       {"void pytorch_flash::flash_fwd_kernel<pytorch_flash::Flash_fwd_kernel_traits<64, 128> >", WorkKind::attention},
       {"fmhaSm100aKernel_QkvE4m3OBfloat16H64PagedKvCausal", WorkKind::attention},
-      {"void at::native::(anonymous namespace)::multi_tensor_apply_kernel<TensorListMetadata<2> >", WorkKind::optimizer},
+      {"void at::native::(anonymous namespace)::multi_tensor_apply_kernel<List<2> >", WorkKind::optimizer},
       {"ncclDevKernel_AllGather_RING_LL(ncclDevKernelArgsStorage<4096ul>)", WorkKind::communication},
       {"void (anonymous namespace)::multimem_all_reduce_kernel<c10::BFloat16, 16>", WorkKind::communication},
       {"void at::native::vectorized_elementwise_kernel<4, at::native::bfloat16_copy_kernel_cuda(x)>",
@@ -29,15 +29,16 @@ TEST(TracedKernels, NamesSayTheirWork) {
 
 /// "lamb" stands in every lambda, "gemm" in fbgemm.
 TEST(TracedKernels, PartsOfOtherWordsAreNotTaken) {
-  EXPECT_EQ(work_kind_of("void at::native::elementwise_kernel<sqrt_kernel_cuda(x)::{lambda()#2}>"),
-      WorkKind::elementwise);
+  EXPECT_EQ(
+      work_kind_of("void at::native::elementwise_kernel<sqrt_kernel_cuda(x)::{lambda()#2}>"), WorkKind::elementwise);
   EXPECT_EQ(work_kind_of("void fbgemm_gpu::permute_indices_weights_kernel<false, int>"), WorkKind::routing);
 }
 
 TEST(TracedKernels, CollectivesSayTheirKind) {
-  const std::pair<const char*, const char*> rows[] = {{"ncclKernel_AllReduce_RING_LL_Sum_float(ncclWorkElem)", "all_reduce"},
-      {"_allgather_base", "all_gather"}, {"ncclDevKernel_SendRecv(ncclDevComm*)", "send_recv"},
-      {"dnorm1.y reduce_scatter", "reduce_scatter"}, {"ncclDevKernel_Generic(ncclDevComm*)", "collective"},
+  const std::pair<const char*, const char*> rows[] = {
+      {"ncclKernel_AllReduce_RING_LL_Sum_float(ncclWorkElem)", "all_reduce"}, {"_allgather_base", "all_gather"},
+      {"ncclDevKernel_SendRecv(ncclDevComm*)", "send_recv"}, {"dnorm1.y reduce_scatter", "reduce_scatter"},
+      {"ncclDevKernel_Generic(ncclDevComm*)", "collective"},
       {"void (anonymous namespace)::multimem_all_reduce_kernel<c10::BFloat16, 16>", "all_reduce"}};
   for (const auto& [name, kind] : rows) EXPECT_EQ(collective_kind_in(name), kind) << name;
 }

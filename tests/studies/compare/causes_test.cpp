@@ -10,8 +10,8 @@ namespace {
 using hand_trace::HandEvent;
 using hand_trace::trace_of;
 
-std::vector<GapCause> causes_between(const RankTrace& expected, double end, const RankTrace& measured, double measured_end,
-    const std::vector<RankPace>& ranks = {{"rank 0", 1}}) {
+std::vector<GapCause> causes_between(const RankTrace& expected, double end, const RankTrace& measured,
+    double measured_end, const std::vector<RankPace>& ranks = {{"rank 0", 1}}) {
   const TimeSplit a = split_time(expected, 0, end), b = split_time(measured, 0, measured_end);
   return causes_of(gap_between(a, b, {}), a, b, measured.names, expected.names, ranks, 0);
 }

@@ -47,7 +47,8 @@ inline std::vector<ReadTrace> timeline_of(const Scenario& scenario, const std::v
 /// Moves all that happens after what is made longer: `more(event)` microseconds are put in at an event's end (or, below
 /// zero, as many of idle time in front of it). Of one rank alone, where nobody waits for another.
 constexpr double a_nanosecond = 1e-3;
-inline double stretch(std::vector<ReadTrace>& read, const std::function<double(const RankTrace&, const DeviceEvent&)>& more) {
+inline double stretch(
+    std::vector<ReadTrace>& read, const std::function<double(const RankTrace&, const DeviceEvent&)>& more) {
   RankTrace& trace = read.front().trace;
   std::vector<std::pair<double, double>> shifts;  // from when on, how much in all
   double all = 0;

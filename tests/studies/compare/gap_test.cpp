@@ -36,5 +36,19 @@ TEST(TraceGap, RowsSumToTheDifference) {
   EXPECT_TRUE(gap.same_names);  // one of the two expected names
 }
 
+// Two products of other names, short and long: the order tells them apart. A third one does not.
+TEST(TraceGap, ProductsAreToldApartByTheirOrder) {
+  const TimeSplit expected = split_time(trace_of({{"short_gemm", 0, 10}, {"long_gemm", 10, 50}}), 0, 50);
+  const std::map<std::string, Spread> spreads = {{"short_gemm", {0.9, 1.1}}};
+  const Gap gap = gap_between(expected, split_time(trace_of({{"x_gemm", 0, 12}, {"y_gemm", 12, 57}}), 0, 57), spreads);
+  const GapRow& products = row_of(gap, "matrix products");
+  ASSERT_EQ(products.parts.size(), 2U);
+  EXPECT_EQ(products.parts[0].name, "long_gemm");
+  EXPECT_NEAR(products.parts[0].difference(), 5e-6, 1e-12);
+  EXPECT_NEAR(products.parts[1].difference(), 2e-6, 1e-12);
+  const TimeSplit three = split_time(trace_of({{"x_gemm", 0, 12}, {"y_gemm", 12, 57}, {"x_gemm", 57, 69}}), 0, 69);
+  EXPECT_TRUE(row_of(gap_between(expected, three, spreads), "matrix products").parts.empty());
+}
+
 }  // namespace
 }  // namespace stepcast::compare::gap_test

@@ -103,8 +103,8 @@ class FaultMaker {
     const double seconds = stretch(measured, [&](const RankTrace&, const DeviceEvent& event) {
       return event.kind == WorkKind::attention && chosen.contains(event.start) ? -gap : 0.0;
     });
-    return {CauseKind::host_gaps, fmt::format("gaps of {:.0f} us at each {}th layer", gap, each), "the host",
-        seconds, std::move(measured)};
+    return {CauseKind::host_gaps, fmt::format("gaps of {:.0f} us at each {}th layer", gap, each), "the host", seconds,
+        std::move(measured)};
   }
   Fault lost_overlap(const Scenario& scenario, const std::string& line) {
     auto measured = timeline_of(scenario_of(line + " --dp-overlap off"));

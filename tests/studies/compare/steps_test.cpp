@@ -12,7 +12,8 @@ using hand_trace::trace_of;
 
 TEST(FoundSteps, MarksCutByLaunchNotByTime) {
   // The second kernel is launched in step 5 and runs while the host is in step 6.
-  RankTrace trace = trace_of({{"a_gemm", 10, 20, 1}, {"b_gemm", 110, 130, 90}, {"c_gemm", 140, 150, 120}, {"d_gemm", 2, 3}});
+  RankTrace trace =
+      trace_of({{"a_gemm", 10, 20, 1}, {"b_gemm", 110, 130, 90}, {"c_gemm", 140, 150, 120}, {"d_gemm", 2, 3}});
   trace.marks = {{MarkKind::step, 0, 100, 5}, {MarkKind::step, 100, 200, 6}};
   const FoundSteps found = find_steps(trace);
   ASSERT_EQ(found.steps.size(), 2U);
@@ -68,7 +69,8 @@ TEST(FoundSteps, LaunchesOfOneGraphAreSteps) {
   std::vector<HandEvent> events;
   for (int i = 0; i < 60; ++i) events.push_back({i % 20 < 10 ? "a_gemm" : "b_gemm", 10.0 * i, 10.0 * i + 9});
   RankTrace trace = trace_of(events);
-  for (std::size_t i = 0; i < trace.events.size(); ++i) trace.events[i].correlation = 1 + static_cast<std::int64_t>(i) / 20;
+  for (std::size_t i = 0; i < trace.events.size(); ++i)
+    trace.events[i].correlation = 1 + static_cast<std::int64_t>(i) / 20;
   const FoundSteps found = find_steps(trace);
   EXPECT_EQ(found.how, "launches of one graph");
   EXPECT_EQ(found.steps.size(), 3U);
