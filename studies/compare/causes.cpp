@@ -17,17 +17,22 @@ constexpr double least_share = 0.001;
 constexpr double same_pace = 0.03;
 
 // clang-format off
-struct CauseText { CauseKind kind; std::string_view name, lever; };
+struct CauseText { CauseKind kind; std::string_view name, less, lever; };
 constexpr CauseText cause_texts[] = {
-    {CauseKind::slow_rank, "slow rank", "look at this GPU's clocks, power and temperature, or leave its node out"},
-    {CauseKind::more_work, "more work", "say the run's recomputation and network, or switch the extra work off"},
-    {CauseKind::slow_link, "slow collectives", "time the group alone (nccl-tests); ports, cables, NCCL settings"},
-    {CauseKind::lost_overlap, "overlap lost", "what overlaps: streams, bucket sizes, CUDA_DEVICE_MAX_CONNECTIONS"},
-    {CauseKind::slow_kernels, "slower kernels", "time them alone at this shape; clocks and library versions"},
-    {CauseKind::host_gaps, "host gaps", "graphs or fewer launches; synchronisations, garbage collection"},
-    {CauseKind::waiting, "waiting", "other ranks are late, or stages differ: compare their traces, too"},
-    {CauseKind::copies, "copies", "pinned memory and a stream of their own"},
-    {CauseKind::unplaced, "unplaced kernels", "nobody knows their names: they stand by themselves"}};
+    {CauseKind::slow_rank, "slow rank", "fast rank",
+     "look at this GPU's clocks, power and temperature, or leave its node out"},
+    {CauseKind::more_work, "more work", "less work", "say the run's recomputation and network, or switch the extra work off"},
+    {CauseKind::slow_link, "slow collectives", "faster collectives",
+     "time the group alone (nccl-tests); ports, cables, NCCL settings"},
+    {CauseKind::lost_overlap, "overlap lost", "overlap gained", "what overlaps: streams, bucket sizes, CUDA_DEVICE_MAX_CONNECTIONS"},
+    {CauseKind::slow_kernels, "slower kernels", "faster kernels",
+     "time them alone at this shape; clocks and library versions"},
+    {CauseKind::host_gaps, "host gaps", "fewer host gaps",
+     "graphs or fewer launches; synchronisations, garbage collection"},
+    {CauseKind::waiting, "waiting", "less waiting", "other ranks are late, or stages differ: compare their traces, too"},
+    {CauseKind::copies, "copies", "fewer copies", "pinned memory and a stream of their own"},
+    {CauseKind::unplaced, "unplaced kernels", "fewer unplaced kernels",
+     "nobody knows their names: they stand by themselves"}};
 // clang-format on
 
 std::string_view lever_of(CauseKind kind) {
@@ -201,9 +206,9 @@ double median_of_others(const std::vector<RankPace>& ranks, std::size_t own) {
 
 }  // namespace
 
-std::string_view to_text(CauseKind kind) {
+std::string_view to_text(CauseKind kind, double seconds) {
   for (const CauseText& text : cause_texts)
-    if (text.kind == kind) return text.name;
+    if (text.kind == kind) return seconds < 0 ? text.less : text.name;
   return "?";
 }
 

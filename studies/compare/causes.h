@@ -21,7 +21,8 @@ enum class CauseKind : std::uint8_t {
   copies,
   unplaced
 };
-std::string_view to_text(CauseKind kind);
+/// "slower kernels", or "faster kernels" where they make the step shorter.
+std::string_view to_text(CauseKind kind, double seconds);
 
 struct GapCause {
   CauseKind kind = CauseKind::slow_kernels;

@@ -80,8 +80,8 @@ std::string gap_text(const Beside& beside, const Console& console) {
   text += fmt::format("\n{}\n", paint.bold("Causes"));
   if (beside.causes.empty()) text += "  none: no difference of a thousandth of the step\n";
   for (const GapCause& cause : beside.causes) {
-    text += fmt::format("  {}  {} ({}){}\n", signed_time(cause.seconds), paint.bold(to_text(cause.kind)), cause.subject,
-        cause.outside ? "" : ", inside the interval");
+    text += fmt::format("  {}  {} ({}){}\n", signed_time(cause.seconds), paint.bold(to_text(cause.kind, cause.seconds)),
+        cause.subject, cause.outside ? "" : ", inside the interval");
     text += fmt::format("    {}\n", cause.evidence);
     if (cause.seconds > 0) text += fmt::format("    {}\n", cause.lever);
   }
@@ -103,8 +103,8 @@ void write_gap(JsonWriter& json, const Beside& beside) {
     json.list("parts", row.parts, [&](const GapRow& part) { write_row(json, part); });
   });
   json.list("causes", beside.causes, [&](const GapCause& cause) {
-    json.fields("cause", to_text(cause.kind), "subject", cause.subject, "seconds_s", cause.seconds, "evidence",
-        cause.evidence, "lever", cause.lever, "outside_interval", cause.outside);
+    json.fields("cause", to_text(cause.kind, cause.seconds), "subject", cause.subject, "seconds_s", cause.seconds,
+        "evidence", cause.evidence, "lever", cause.lever, "outside_interval", cause.outside);
   });
   json.list("ranks", beside.ranks, [&](const RankPace& rank) { json.fields("rank", rank.rank, "pace", rank.pace); });
 }

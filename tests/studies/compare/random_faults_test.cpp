@@ -151,10 +151,10 @@ TEST(RandomFaults, TheFirstCauseIsTheOneThatWasPutIn) {
     else if (right[kind].second - right[kind].first <= 3)
       std::printf("kind %d  %s: %s, %.4g s; named %s (%s) %.4g s, gap %.4g s, next %s\n", kind, line.c_str(),
           fault.what.c_str(), fault.seconds,
-          beside.causes.empty() ? "nothing" : std::string(to_text(beside.causes[0].kind)).c_str(),
+          beside.causes.empty() ? "nothing" : std::string(to_text(beside.causes[0].kind, 1)).c_str(),
           beside.causes.empty() ? "" : beside.causes[0].subject.c_str(),
           beside.causes.empty() ? 0 : beside.causes[0].seconds, beside.gap.difference(),
-          beside.causes.size() < 2 ? "" : std::string(to_text(beside.causes[1].kind)).c_str());
+          beside.causes.size() < 2 ? "" : std::string(to_text(beside.causes[1].kind, 1)).c_str());
   }
   for (const auto& [kind, counts] : right) std::printf("kind %d: %d of %d\n", kind, counts.first, counts.second);
   EXPECT_GE(good, 0.95 * all) << good << " of " << all;
