@@ -6,6 +6,7 @@
 #include "studies/command_flags.h"
 #include "studies/commands.h"
 #include "studies/gate/gate.h"
+#include "studies/compare/compare.h"
 #include "studies/infer/infer.h"
 #include "studies/launch/run_flags.h"
 #include "studies/ask/rates.h"
@@ -80,6 +81,24 @@ const std::vector<Command>& command_rows() {
                   "stepcast serve llama3-8b --input 1024 --output 256 --rate 4 --slo ttft<500ms",
                   "stepcast serve llama3-8b --input 1024 --output 256 --concurrency 16 --shortest 0.8 --json"},
           .run = serve_command},
+      {.name = "compare",
+          .usage = "TRACE... | NETWORK|SCENARIO.json [flags] --trace TRACE [--trace TRACE]",
+          .summary = "a measured step beside its forecast, or beside another: what makes the difference",
+          .about = "Holds the traces of a real step (Kineto's JSON or JSON.gz, Nsight Systems' SQLite export, one per "
+                   "rank) beside the\n"
+                   "forecast of its run: rows that sum to the gap, then causes in order of seconds with evidence and "
+                   "what to do. Without\n"
+                   "a run, two traces stand beside each other, and any other number of them is reported: steps, busy "
+                   "and idle time,\n"
+                   "classes of kernels, collectives. A trace of stepcast timeline is read like a measured one.",
+          .least_words = 0,
+          .most_words = 64,
+          .flags = compare_flags(),
+          .examples = {"stepcast compare docs/measured/h100-sxm/traces/"
+                       "gpt-125m_train_amp_b8xt1024xm1_flash_eager.trace.json.gz",
+              "stepcast compare --json docs/measured/h100-sxm/traces/"
+              "llama-1b_train_bf16_b2xt4096xm1_flash_graph.trace.json.gz"},
+          .run = compare_command},
       {.name = "roofline",
           .usage = "NETWORK|SCENARIO.json|--megatron RUN.sh [flags] [--measured FILE] [-o FILE.html|.svg|.json]",
           .summary = "operators and collectives of a step under the roofs of GPU and network, and what would lift them",

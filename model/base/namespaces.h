@@ -71,8 +71,11 @@ using namespace infer;
 namespace predict {
 using namespace serve;
 }
-namespace gate {
+namespace compare {  // traces beside forecasts
 using namespace predict;
+}
+namespace gate {
+using namespace compare;
 }
 namespace validation {
 using namespace gate;

@@ -24,7 +24,8 @@ struct SceneSpan {
   int stream = 0;  ///< index into StepScene::streams
   int name = 0;    ///< index into StepScene::names
   Pass pass = Pass::forward;
-  int layer = 0;  ///< of the action's layers, from 0; -1: of none (embedding, head)
+  KernelClass work = KernelClass::pointwise;  ///< of a kernel
+  int layer = 0;                              ///< of the action's layers, from 0; -1: of none (embedding, head)
   double start = 0, end = 0;
   int waits_for = -1;  ///< waits: position of the move in the same list; -1 = not in it
 };

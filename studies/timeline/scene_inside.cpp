@@ -121,6 +121,7 @@ std::vector<SceneSpan> spans_of(const Program& program, const Chunk& chunk, cons
     SceneSpan span{
         .kind = static_cast<SpanKind>(item.kind), .name = names.of(name_of_item(program, item)), .pass = item.pass};
     span.stream = StepScene::compute_stream;
+    if (item.kind == LaidKind::kernel) span.work = program.blocks[item.block].works[item.item].kernel;
     if (item.kind == LaidKind::move)
       span.stream = item.blocking ? fabrics[item.tier].blocking : fabrics[item.tier].background;
     span.layer = first[item.run] < 0 ? -1 : first[item.run] + static_cast<int>(item.copy);

@@ -20,9 +20,9 @@ namespace {
 
 constexpr std::array<std::string_view, 4> action_categories = {
     "forward", "backward", "input gradient", "weight gradient"};
-/// By Pass. Viewers take commas apart.
-constexpr std::array<std::string_view, 5> kernel_categories = {
-    "kernel,forward", "kernel,recompute", "kernel,input_grad", "kernel,weight_grad", "kernel,step"};
+/// By Pass and by KernelClass. Viewers take commas apart.
+constexpr std::array<std::string_view, 5> pass_words = {"forward", "recompute", "input_grad", "weight_grad", "step"};
+constexpr std::array<std::string_view, 5> class_words = {"gemm", "attention", "pointwise", "lookup", "scan"};
 /// Threads of one stream, at most: sends that are under way at once have one each.
 constexpr int lanes_of_stream = 1000;
 
@@ -33,6 +33,8 @@ class SceneTrace {
     index_actions();
     for (const std::string& name : scene.names) names_.push_back(json_quoted(name));
     for (const SceneStream& stream : scene.streams) stream_names_.push_back(json_quoted(stream.name));
+    for (const std::string_view pass : pass_words)
+      for (const std::string_view work : class_words) categories_.push_back(fmt::format("kernel,{},{}", pass, work));
     counter_ = json_quoted(scene.counter);
     counted_ = json_quoted(scene.counted);
   }
@@ -167,8 +169,9 @@ class SceneTrace {
     }
   }
 
-  static std::string_view category_of(const SceneSpan& span) {
-    if (span.kind == SpanKind::kernel) return kernel_categories[static_cast<std::size_t>(span.pass)];
+  std::string_view category_of(const SceneSpan& span) {
+    const auto pass = static_cast<std::size_t>(span.pass), work = static_cast<std::size_t>(span.work);
+    if (span.kind == SpanKind::kernel) return categories_[pass * class_words.size() + work];
     return span.kind == SpanKind::wait ? "wait" : "move";
   }
 
@@ -219,6 +222,7 @@ class SceneTrace {
   TraceChoice choice_;
   TraceWriter& writer_;
   std::vector<std::string> names_, stream_names_, layers_;  ///< in quotes; arguments by layer
+  std::vector<std::string> categories_;                     ///< of kernels, by pass and class
   std::string counter_, counted_;
   std::vector<std::int32_t> position_;
   std::int64_t waits_ = 0;

@@ -153,12 +153,18 @@ TEST(SceneTrace, IsWellFormed) {
 }
 
 /// Seconds by category on the process of the slowest stage.
+/// Of kernels without their class, which stands last.
+std::string sum_key(const ReadSlice& slice) {
+  if (slice.category == "phase") return "phase " + slice.name;
+  if (!slice.category.starts_with("kernel,")) return slice.category;
+  return slice.category.substr(0, slice.category.rfind(','));
+}
+
 std::map<std::string, double> sums_of(const Threads& threads, int process) {
   std::map<std::string, double> sums;
   for (const auto& [thread, slices] : threads) {
     if (thread.first != process) continue;
-    for (const ReadSlice& slice : slices)
-      sums[slice.category == "phase" ? "phase " + slice.name : slice.category] += 1e-6 * (slice.end - slice.start);
+    for (const ReadSlice& slice : slices) sums[sum_key(slice)] += 1e-6 * (slice.end - slice.start);
   }
   return sums;
 }

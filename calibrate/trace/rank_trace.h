@@ -1,0 +1,71 @@
+// What one GPU did, event by event, whatever profiler saw it.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "calibrate/trace/work_kind.h"
+
+namespace stepcast::calibrate {
+
+inline constexpr double seconds_of_microsecond = 1e-6;
+
+/// A kernel, a copy or a fill. Times are in microseconds of the recording's own clock.
+struct DeviceEvent {
+  double start = 0, end = 0;
+  std::int64_t correlation = -1;  ///< joins it to its launch; -1: none
+  std::int32_t name = 0;          ///< index into RankTrace::names
+  std::int32_t stream = 0;
+  std::int32_t collective = -1;  ///< index into RankTrace::collectives; -1: none
+  WorkKind kind = WorkKind::unplaced;
+};
+
+/// A collective as it was called: what the profiler or the kernel's name says.
+struct CalledCollective {
+  std::string kind;        ///< as collective_kind_in has it; a forecast's phase: its name
+  std::int64_t group = 0;  ///< ranks; 0: not recorded
+  double bytes = 0;        ///< of the larger of input and output; 0: not recorded
+  std::string fabric;      ///< of traces that stepcast wrote: the level it crosses
+  bool operator==(const CalledCollective&) const = default;
+};
+
+enum class MarkKind : std::uint8_t { step, pass, optimizer, zero_grad };
+/// A range of the host that tells where steps begin and end.
+struct HostMark {
+  MarkKind kind = MarkKind::step;
+  double start = 0, end = 0;
+  std::int64_t number = -1;  ///< ProfilerStep#17
+};
+
+/// Time that no stream shows, of traces that stepcast wrote: the host's own.
+struct HostStretch {
+  std::string name;
+  double start = 0, end = 0;
+};
+
+struct RankTrace {
+  std::string file;        ///< as it was named
+  std::string tool;        ///< "Kineto", "Nsight Systems", "stepcast"
+  std::int64_t rank = -1;  ///< -1: not recorded
+  std::int64_t world = 0;  ///< ranks of the job; 0: not recorded
+  std::int64_t device = 0;
+  std::string gpu;                ///< its name; "": not recorded
+  double begin = NAN, end = NAN;  ///< of the step, where the file says it: all ranks of a trace that stepcast wrote
+  std::vector<std::string> names;
+  std::vector<CalledCollective> collectives;
+  std::vector<DeviceEvent> events;                        ///< by start
+  std::vector<std::pair<std::int64_t, double>> launches;  ///< correlation and when the host launched it, sorted
+  std::vector<HostMark> marks;                            ///< by start
+  std::vector<HostStretch> host;                          ///< by start
+
+  [[nodiscard]] bool is_forecast() const { return tool == "stepcast"; }
+  /// When the host launched the event; a negative number: not recorded.
+  [[nodiscard]] double launch_of(const DeviceEvent& event) const;
+  /// Sorts what is to be sorted.
+  void settle();
+};
+
+}  // namespace stepcast::calibrate

@@ -1,0 +1,54 @@
+#include "studies/compare/causes.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/studies/compare/hand_trace.h"
+
+namespace stepcast::compare::causes_test {
+namespace {
+
+using hand_trace::HandEvent;
+using hand_trace::trace_of;
+
+std::vector<GapCause> causes_between(const RankTrace& expected, double end, const RankTrace& measured,
+    double measured_end, const std::vector<RankPace>& ranks = {{"rank 0", 1}}) {
+  const TimeSplit a = split_time(expected, 0, end), b = split_time(measured, 0, measured_end);
+  return causes_of(gap_between(a, b, {}), a, b, measured.names, expected.names, ranks, 0);
+}
+
+TEST(GapCauses, NothingIsBlamedWhereNothingDiffers) {
+  const RankTrace trace = trace_of({{"a_gemm", 0, 10}, {"b_softmax", 12, 20}});
+  EXPECT_TRUE(causes_between(trace, 20, trace, 20).empty());
+}
+
+TEST(GapCauses, LateLaunchesAreTheHosts) {
+  const RankTrace expected = trace_of({{"a_gemm", 0, 10}, {"b_softmax", 10, 20}});
+  const RankTrace measured = trace_of({{"a_gemm", 0, 10, 0}, {"b_softmax", 30, 40, 28}});
+  const auto causes = causes_between(expected, 20, measured, 40);
+  ASSERT_EQ(causes.size(), 1U);
+  EXPECT_EQ(causes[0].kind, CauseKind::host_gaps);
+  EXPECT_NEAR(causes[0].seconds, 20e-6, 1e-12);
+}
+
+/// The same collective, as long as before, once beside a product and once after it.
+TEST(GapCauses, OverlapThatIsLost) {
+  const RankTrace expected = trace_of({{"a_gemm", 0, 20}, {"ncclDevKernel_AllReduce", 5, 20}});
+  const RankTrace measured = trace_of({{"a_gemm", 0, 20}, {"ncclDevKernel_AllReduce", 20, 35}});
+  const auto causes = causes_between(expected, 20, measured, 35);
+  ASSERT_EQ(causes.size(), 1U);
+  EXPECT_EQ(causes[0].kind, CauseKind::lost_overlap);
+  EXPECT_NEAR(causes[0].seconds, 15e-6, 1e-12);
+}
+
+TEST(GapCauses, OneRankOfFourIsSlow) {
+  const RankTrace expected = trace_of({{"a_gemm", 0, 100}}), measured = trace_of({{"a_gemm", 0, 120}});
+  const auto causes = causes_between(expected, 100, measured, 120, {{"rank 0", 1.2}, {"rank 1", 1}, {"rank 2", 1}});
+  ASSERT_EQ(causes.size(), 1U);
+  EXPECT_EQ(causes[0].kind, CauseKind::slow_rank);
+  EXPECT_EQ(causes[0].subject, "rank 0");
+  EXPECT_NEAR(causes[0].seconds, 20e-6, 1e-12);
+  EXPECT_FALSE(slow_rank_of({{"rank 0", 1.01}, {"rank 1", 1}}));
+}
+
+}  // namespace
+}  // namespace stepcast::compare::causes_test

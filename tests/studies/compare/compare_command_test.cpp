@@ -1,0 +1,74 @@
+#include <cmath>
+#include <fstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "tests/studies/run_program.h"
+
+namespace stepcast::compare::compare_command_test {
+namespace {
+
+using testing::HasSubstr;
+using testing_program::own_path;
+using testing_program::run_line;
+
+constexpr const char* run = "llama3-8b --gpus 8 --tp 2 --pp 2 --global-batch 16 --seq 2048";
+const std::string traces = STEPCAST_SOURCE_DIR "/docs/measured/h100-sxm/traces/";
+
+std::string timeline_of(const std::string& more) {
+  const std::string path = own_path("timeline.json");
+  EXPECT_EQ(run_line(std::string("timeline ") + run + more + " --force -o " + path).code, 0);
+  return path;
+}
+
+TEST(CompareCommand, AForecastBesideItselfIsNoGap) {
+  const auto ran = run_line(std::string("compare ") + run + " --trace " + timeline_of(""));
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("none: no difference of a thousandth of the step"));
+}
+
+TEST(CompareCommand, RowsSumToTheGap) {
+  const auto ran = run_line(std::string("compare --json ") + run + " --trace " + timeline_of(" --recompute full"));
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const auto document = nlohmann::json::parse(ran.out);
+  double sum = 0;
+  for (const auto& row : document.at("rows")) sum += row.at("difference_s").get<double>();
+  EXPECT_NEAR(sum, document.at("difference_s").get<double>(), 1e-3 * std::abs(sum));
+  EXPECT_EQ(document.at("causes").at(0).at("cause"), "more work");
+}
+
+TEST(CompareCommand, RealTracesShowTheirSteps) {
+  const auto ran = run_line("compare " + traces + "llama-1b_train_bf16_b2xt4096xm1_flash_graph.trace.json.gz");
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("3 steps by calls of the optimizer"));
+  EXPECT_THAT(ran.out, HasSubstr("gemm                339"));
+}
+
+TEST(CompareCommand, TwoTracesStandBesideEachOther) {
+  const std::string trace = traces + "llama-8b_decode_bf16_b1xt1024_flash_graph.trace.json.gz";
+  const auto ran = run_line("compare " + trace + " " + trace);
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("none: no difference"));
+}
+
+TEST(CompareCommand, RefusesWhatItCannotHoldBesideEachOther) {
+  const auto refused = [](const std::string& line, const std::string& why) {
+    const auto ran = run_line("compare " + line);
+    EXPECT_EQ(ran.code, 2) << line;
+    EXPECT_THAT(ran.err, HasSubstr(why)) << line;
+  };
+  const std::string real = traces + "gpt-125m_train_amp_b8xt1024xm1_flash_eager.trace.json.gz";
+  refused("", "no trace is named");
+  refused("--tp 2 " + real, "says what a run is");
+  refused(std::string(run) + " --trace " + real, "says no rank");
+  refused("falcon-mamba-7b --gpus 8 --global-batch 8 --trace " + real, "another network");
+  refused("llama3-8b --gpus 1 --facts --trace " + real, "does not go with --trace");
+  refused(std::string("llama3-8b --gpus 8 --global-batch 8 --trace ") + real + " --trace " + timeline_of(""),
+      "another job");
+  refused("/there/is/no/trace.json", "cannot be read");
+}
+
+}  // namespace
+}  // namespace stepcast::compare::compare_command_test
