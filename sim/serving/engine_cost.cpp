@@ -158,7 +158,7 @@ EnginePrice EngineCost::scan(const KernelWork& work, double sequences, double po
   ScanShape shape = work.scan;
   shape.sequences = sequences, shape.positions = positions;
   const Bytes states(2 * sequences * scan_state_bytes(shape));  // read and written
-  const auto unmeasured = [&](EnginePrice price) {  // no engine's scans were timed in iterations
+  const auto unmeasured = [&](EnginePrice price) {              // no engine's scans were timed in iterations
     price.bytes = states, price.extrapolated = true;
     return price;
   };

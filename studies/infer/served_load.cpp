@@ -34,6 +34,9 @@ sim::IterationTime ServedTimes::whole(const sim::Batch& batch) const {
 
 Expected<void> check_requests(
     const Serving& serving, const std::vector<sim::ServingRequest>& requests, const sim::BatchingPolicy& policy) {
+  if (serving.scenario.split->pp > 1)
+    return fail("--pp", "a load on several stages, which work on several iterations at once",
+        "--pp 1, or stepcast infer for one iteration");
   const sim::Batcher group(policy);
   for (const sim::ServingRequest& request : requests)
     if (const std::int64_t blocks = group.blocks_at_end(request); blocks > policy.blocks)

@@ -38,7 +38,7 @@ class ServedTimes {
   sim::IterationTable table_;
 };
 
-/// Requests that no cache of this policy holds by themselves. Errors: there is one, with what it needs.
+/// Errors: a request that no cache of this policy holds by itself, with what it needs; several pipeline stages.
 Expected<void> check_requests(
     const Serving& serving, const std::vector<sim::ServingRequest>& requests, const sim::BatchingPolicy& policy);
 

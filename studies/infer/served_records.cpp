@@ -145,22 +145,4 @@ Expected<ServedForecast> forecast_served(const InferenceRecord& record, const Se
   return fail("workload", "a load that is not told: neither users nor a rate with lengths", "concurrency, or a rate");
 }
 
-bool judges_first_words(const InferenceRecord& record) {
-  return record.phase == "serving" && record.dataset.starts_with("synthetic") && record.measured.contains("ttft_ms") &&
-         record.notes.find("TTFT in this series") == std::string::npos && !record.pools;
-}
-
-Expected<ServedForecast> forecast_first_words(const InferenceRecord& record, const Serving& serving) {
-  ServedTimes times(serving);
-  TRY(const auto served, closed_loop(record, serving, times));
-  double seconds = 0;
-  for (const sim::Served& request : served.run.requests)
-    seconds += (request.first - request.sent).value() / static_cast<double>(served.run.requests.size());
-  ServedForecast made{"ttft_ms", record.measured.at("ttft_ms"), seconds * milliseconds, {}};
-  made.phase.time = Seconds(seconds);
-  made.phase.shown = times.whole(served.run.iterations.front().batch);
-  made.phase.spread = made.phase.shown.spread;
-  return made;
-}
-
 }  // namespace stepcast::infer

@@ -9,7 +9,7 @@
 
 namespace stepcast::infer {
 
-/// Seconds of `phase` are what is forecast: of a word, or of a first word.
+/// Seconds of `phase` are what is forecast: of a word.
 struct ServedForecast {
   std::string metric;
   double measured = 0, predicted = 0;
@@ -19,10 +19,5 @@ struct ServedForecast {
 bool is_served(const InferenceRecord& record);
 /// Errors: loads that the record does not tell in full, pools, guesses, and requests that the cache does not hold.
 Expected<ServedForecast> forecast_served(const InferenceRecord& record, const Serving& serving);
-
-/// Times to first words are judged where a series is not known to have waited outside the engine: reports of Qwen3 by
-/// aiperf, not those that start in bursts.
-bool judges_first_words(const InferenceRecord& record);
-Expected<ServedForecast> forecast_first_words(const InferenceRecord& record, const Serving& serving);
 
 }  // namespace stepcast::infer

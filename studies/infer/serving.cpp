@@ -194,8 +194,6 @@ Expected<Serving> serving_of(const ServingWishes& wishes, run::Chosen<NetworkSpe
   const run::Chosen<NetworkSpec> whole = network;
   const run::Chosen<Machine> where = machine;
   network.row.mtp_layers = 0;  // they guess, and the iteration itself does without them
-  // Ranks that sum what their parts of experts made add a bias on one of them; it is a thousandth of the weights.
-  if (wishes.tp * wishes.attention_dp > 1) network.row.experts.expert_bias = false;
   TRY(serving.scenario, scenario_of(wishes, std::move(network), std::move(machine), serving.engine));
   TRY(auto laws, profile_of(profile, serving.machine().gpu));
   serving.profile = std::make_shared<const Profile>(std::move(laws));

@@ -1,6 +1,7 @@
 // What the pages show is what the program prints; the example programs give the figures that their comments promise.
 #include <algorithm>
 #include <filesystem>
+#include <iomanip>
 #include <fstream>
 #include <regex>
 
@@ -50,7 +51,7 @@ std::string answer(const std::string& line) {
   const ShownCommand command = shown_command(line);
   std::istringstream words(command.words);
   std::vector<std::string> arguments;
-  for (std::string word; words >> word;) arguments.push_back(in_the_tree(word) ? pages_root + word : word);
+  for (std::string word; words >> std::quoted(word);) arguments.push_back(in_the_tree(word) ? pages_root + word : word);
   const auto ran = testing_program::run_line(arguments);
   EXPECT_EQ(ran.code, 0) << line << "\n" << ran.err;
   return first_lines(ran.out, command.lines);

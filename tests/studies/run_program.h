@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <iomanip>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -34,11 +35,11 @@ inline std::string own_path(const std::string& name) {
   return testing::TempDir() + "stepcast_" + test->test_suite_name() + "_" + test->name() + "_" + name;
 }
 
-/// Words split at spaces.
+/// Words split at spaces, but for what stands in double quotes.
 inline Ran run_line(const std::string& line) {
   std::istringstream words(line);
   std::vector<std::string> arguments;
-  for (std::string word; words >> word;) arguments.push_back(word);
+  for (std::string word; words >> std::quoted(word);) arguments.push_back(word);
   return run_line(arguments);
 }
 

@@ -142,6 +142,7 @@ TEST(Serve, WhatCannotBeIsSaid) {
   EXPECT_THAT(error(lengths + "--concurrency 2 --shared 512"), HasSubstr("at most 511"));
   EXPECT_THAT(error(lengths + "--concurrency 2 --requests 10 --warm-up 10"), HasSubstr("10 of 10 requests"));
   EXPECT_THAT(error(lengths + "--concurrency 2 --replicas 2 --gpus 3"), HasSubstr("3 GPUs for 2 replicas"));
+  EXPECT_THAT(error(lengths + "--concurrency 2 --pp 2"), HasSubstr("a load on several stages"));
   EXPECT_THAT(error(lengths + "--concurrency 2 --slo fast"), HasSubstr("no target"));
   EXPECT_THAT(error("--input 5000000 --output 64 --concurrency 1"), HasSubstr("blocks of 16"));
   EXPECT_THAT(error("--trace no.csv --input 5"), HasSubstr("beside a trace"));

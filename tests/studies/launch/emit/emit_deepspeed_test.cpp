@@ -214,7 +214,9 @@ TEST(EmitDeepSpeed, EveryKeyIsOneThatTheTableKnows) {
         read_config(ds_written(wishes, emit_scenario("mixtral-8x7b", "deepspeed-zero")).text, "ds_config.json");
     ASSERT_TRUE(read) << to_text(read.error());
     for (const auto& [name, value] : *read)
-      if (!name.starts_with('_')) EXPECT_NE(table.find(name), nullptr) << name;
+      if (!name.starts_with('_')) {
+        EXPECT_NE(table.find(name), nullptr) << name;
+      }
   }
 }
 
