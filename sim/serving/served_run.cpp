@@ -117,7 +117,7 @@ class LoadLoop {
     } else if (const Seconds gap = now - request.last; !run_.gaps.empty() && run_.gaps.back().time == gap) {
       ++run_.gaps.back().count;
     } else {
-      run_.gaps.push_back({gap, 1});
+      run_.gaps.push_back({gap, 1, now});
     }
     request.last = now;
   }

@@ -36,6 +36,7 @@ struct Served {
 struct Gap {
   Seconds time;
   std::int64_t count = 0;
+  Seconds at;  ///< the end of the first of them
 };
 struct RanIteration {
   std::int64_t replica = 0;

@@ -27,22 +27,27 @@ ServiceFigures figures_of(const ServedRun& run, const Servers& servers, std::siz
   ServiceFigures out;
   std::vector<Counted> first, word, whole, gaps;
   Seconds begin = run.requests[warm_up].sent, end;
-  double words = 0;
   for (std::size_t i = warm_up; i < run.requests.size(); ++i) {
     const Served& request = run.requests[i];
     begin = std::min(begin, request.sent), end = std::max(end, request.last);
     first.push_back({(request.first - request.sent).value(), 1});
     whole.push_back({(request.last - request.sent).value(), 1});
-    words += static_cast<double>(request.output);
     if (request.output > 1)
       word.push_back({(request.last - request.first).value() / static_cast<double>(request.output - 1), 1});
   }
-  for (const Gap& gap : run.gaps) gaps.push_back({gap.time.value(), static_cast<double>(gap.count)});
+  for (const Gap& gap : run.gaps)
+    if (gap.at > begin) gaps.push_back({gap.time.value(), static_cast<double>(gap.count)});
   out.first_word = latency_of(std::move(first)), out.whole = latency_of(std::move(whole));
   out.per_word = latency_of(std::move(word)), out.between_words = latency_of(std::move(gaps));
   out.requests = static_cast<double>(run.requests.size() - warm_up);
   out.span = end - begin;
-  out.words_per_second = words / out.span.value(), out.requests_per_second = out.requests / out.span.value();
+  // Of all requests, those before warm-up was over, too: they share iterations with the others.
+  double words = 0, ended = 0;
+  for (const RanIteration& ran : run.iterations)
+    if (ran.start >= begin) words += static_cast<double>(ran.words);
+  for (const Served& request : run.requests)
+    if (request.last > begin) ended += 1;
+  out.words_per_second = words / out.span.value(), out.requests_per_second = ended / out.span.value();
   if (out.per_word.mean.value() > 0) out.words_per_second_of_user = 1 / out.per_word.mean.value();
   const double span = out.span.value() * static_cast<double>(servers.replicas);
   for (const RanIteration& ran : run.iterations) {

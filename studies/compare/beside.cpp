@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "calibrate/rows/device_name.h"
 #include "model/base/quantity_text.h"
 
 namespace stepcast::compare {
@@ -68,6 +69,34 @@ Expected<void> check_network(const TimeSplit& expected, const TimeSplit& measure
   return {};
 }
 
+/// Times that differ by more than this are of another batch, phase or network, whatever the kernels are like.
+constexpr double most_times = 4;
+
+/// A trace of other GPUs, of more ranks than the run has, without the collectives of the run, or of other work.
+Expected<void> check_run(
+    const ForecastTraces& forecast, const RankTrace& trace, const TimeSplit& expected, const TimeSplit& measured) {
+  if (!trace.gpu.empty() && !forecast.gpu.empty()) {
+    TRY(calibrate::check_device(trace.gpu, forecast.gpu, trace.file));
+  }
+  const auto count = [](const TimeSplit& split) {
+    std::size_t calls = 0;
+    for (const SplitRow& row : split.rows)
+      if (row.family == SplitFamily::exposed) calls += row.calls;
+    return calls;
+  };
+  if (count(expected) > 0 && count(measured) == 0)
+    return fail(trace.file,
+        fmt::format("has no collective, and the forecast has {} on {} GPUs", count(expected), forecast.gpus),
+        "the --gpus and the split of the run that was traced");
+  const double expects = work_of(expected, WorkKind::gemm), is = work_of(measured, WorkKind::gemm);
+  if (expects > 0 && is > 0 && (is > most_times * expects || expects > most_times * is))
+    return fail(trace.file,
+        fmt::format("has {} of matrix products, and the forecast {}: it is of another run", format_seconds(Seconds(is)),
+            format_seconds(Seconds(expects))),
+        "the network, sequence and micro-batch of the run that was traced, and a step of training");
+  return {};
+}
+
 struct PairedRank {
   const ReadTrace* measured;
   TimeSplit expected_split, measured_split;
@@ -123,6 +152,11 @@ std::size_t choose(const std::vector<PairedRank>& pairs, const RankTrace* slowes
 
 Expected<Beside> beside_forecast(const ForecastTraces& forecast, const std::vector<ReadTrace>& measured) {
   TRY(check_one_job(measured));
+  if (static_cast<std::int64_t>(measured.size()) > forecast.gpus)
+    return fail(measured.back().trace.file,
+        fmt::format("is the trace of rank {}, and the run has {} GPU{}", measured.size(), forecast.gpus,
+            forecast.gpus == 1 ? "" : "s"),
+        "--gpus of the run; compare A B holds two traces beside each other");
   std::vector<RankTrace> stages;
   for (std::size_t stage = 0; stage < forecast.stages.size(); ++stage)
     stages.push_back(measured.front().trace.is_forecast() ? forecast.stages[stage] : with_kinds(forecast, stage));
@@ -132,6 +166,9 @@ Expected<Beside> beside_forecast(const ForecastTraces& forecast, const std::vect
     const RankTrace& expected = stages[stage];
     pairs.push_back({&one, split_of(expected), split_of(one), &expected});
     TRY(check_network(pairs.back().expected_split, pairs.back().measured_split, one.trace.file));
+    if (!one.trace.is_forecast()) {
+      TRY(check_run(forecast, one.trace, pairs.back().expected_split, pairs.back().measured_split));
+    }
   }
   Beside beside;
   beside.expected = "the forecast", beside.p10_s = forecast.p10_s, beside.p90_s = forecast.p90_s;

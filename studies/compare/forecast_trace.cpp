@@ -48,6 +48,7 @@ Expected<ForecastTraces> forecast_traces(const Scenario& scenario) {
   ForecastTraces made;
   TRY(made.stages, read_kineto_trace(stream));
   made.stage_stride = scene.stage_stride;
+  made.gpu = scenario.machine.row.gpu.id, made.gpus = scenario.plan.gpus;
   made.gradient_kind = gradient_kind_of(prediction.step);
   made.slowest_stage = prediction.step.slowest_stage;
   made.step_s = prediction.step.step_time.value();

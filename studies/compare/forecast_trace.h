@@ -17,6 +17,8 @@ struct ForecastTraces {
   std::map<std::string, Spread> spreads;  ///< by kernel; of collectives by kind
   std::int64_t stage_stride = 1;          ///< ranks that lie between two stages
   int slowest_stage = 0;
+  std::string gpu;        ///< of the catalogue
+  std::int64_t gpus = 1;  ///< of the run
   /// What "gradient sync" is where a trace says kinds: all_reduce, or reduce_scatter.
   std::string gradient_kind = "reduce_scatter";
   double step_s = 0, p10_s = 0, p90_s = 0;

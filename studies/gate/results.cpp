@@ -176,6 +176,9 @@ Expected<FoundResults> find_results(
     TRY(expression, expression_of(place.pattern));
   }
   const auto names = place.files.empty() ? matching_files(own, "*.out") : matching_files(folder, place.files);
+  if (names.empty() && !place.files.empty() && place.files.find_first_of("*?[") == std::string::npos)
+    return fail(
+        (fs::path(folder) / place.files).string(), "is not there", "a file of results, or a pattern such as *.log");
   for (const std::string& name : names) {
     const auto values = place.from == ResultSource::json  ? json_results(place, name)
                         : place.from == ResultSource::log ? log_results(name, work, found.notes)

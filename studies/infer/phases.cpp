@@ -136,11 +136,16 @@ Capacity capacity(const Serving& serving, std::int64_t length) {
                           ? share * out.memory - out.weights - out.activations - out.reserved
                           : share * (out.memory - out.weights - out.activations - out.reserved);
   out.cache = std::max(0.0, left);
-  out.bytes_per_position = serving.cache_bytes(static_cast<double>(length)) / static_cast<double>(length);
   const auto block = serving.engine.cache_block;
-  out.blocks = static_cast<std::int64_t>(out.cache / (out.bytes_per_position * static_cast<double>(block)));
-  out.positions = out.blocks * block;
   const std::int64_t needed = (length + block - 1) / block;
+  const double states = serving.cache_bytes(0), all = serving.cache_bytes(static_cast<double>(length));
+  const double of_block = (all - states) / static_cast<double>(length) * static_cast<double>(block);
+  // With states, whose bytes no block has: as many blocks as sequences of this length fill.
+  out.bytes_per_position = all / static_cast<double>(length);
+  out.blocks = states > 0
+                   ? static_cast<std::int64_t>(out.cache / (states + static_cast<double>(needed) * of_block)) * needed
+                   : static_cast<std::int64_t>(out.cache / of_block);
+  out.positions = out.blocks * block;
   out.sequences = needed > 0 ? out.blocks / needed * serving.attention_groups() : 0;
   return out;
 }

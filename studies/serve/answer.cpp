@@ -35,8 +35,10 @@ Saturation saturation_of(
   constexpr std::int64_t fills = 3;
   sim::Load load;
   const auto count = static_cast<std::size_t>(fills * together(servers, mean_length(requests)) + 1);
+  // From all over the load, were it longer than that: a trace's first requests may be unlike the others.
+  const std::size_t size = requests.size();
   for (std::size_t i = 0; i < count; ++i) {
-    load.requests.push_back(requests[i % requests.size()]);
+    load.requests.push_back(requests[count < size ? i * size / count : i % size]);
     load.requests.back().arrival = Seconds(0);
   }
   sim::Servers one = servers;
@@ -55,7 +57,7 @@ Saturation saturation_of(
   const auto replicas = static_cast<double>(servers.replicas);
   Saturation out;
   out.words_per_second = replicas * words / span.value();
-  out.requests_per_second = out.words_per_second / mean_words(requests);
+  out.requests_per_second = out.words_per_second / mean_words(load.requests);
   out.word = Seconds(speaking / words);
   out.running = replicas * running / span.value();
   return out;
@@ -75,6 +77,12 @@ Spread spread_of(const sim::ServedRun& run, const infer::ServedTimes& times) {
   for (const auto& [time, at] : sorted)
     if (seen += time; seen >= all / 2) return times.whole(iterations[at].batch).spread;
   return {1, 1};
+}
+
+/// A second, between the first and the last; 0: they come at once.
+double rate_of(const std::vector<sim::ServingRequest>& requests) {
+  const double span = (requests.back().arrival - requests.front().arrival).value();
+  return span > 0 ? static_cast<double>(requests.size() - 1) / span : 0;
 }
 
 }  // namespace
@@ -101,17 +109,27 @@ Expected<Answer> answer(const Question& question) {
   infer::ServedTimes times(out.serving);
   out.saturation = saturation_of(load.requests, out.servers, times);
   if (!question.concurrency) {
-    out.rate = question.trace ? static_cast<double>(count) / std::max(1e-9, load.requests.back().arrival.value())
-                              : question.rate;
-    constexpr double near = 0.9;  // beyond it a capacity that is a little off changes waits several times over
-    if (out.rate >= out.saturation.requests_per_second) return out;
-    if (out.rate > near * out.saturation.requests_per_second)
+    out.rate = question.trace ? rate_of(load.requests) : question.rate;
+    // Above 90 % of it a capacity that is a little off changes waits several times over, and it is off by some percent.
+    constexpr double near = 0.9, surely = 1.05;
+    const double share = out.rate / out.saturation.requests_per_second;
+    if (!question.trace && share >= surely) return out;
+    if (question.trace && share >= 1)
+      out.warnings.emplace_back("more comes than is served while the trace lasts: waits grow to its end");
+    else if (share > near)
       out.warnings.emplace_back(
           "above 90 % of saturation a capacity that is a little off changes waits many times over");
   }
   const sim::ServedRun run = sim::simulate(load, out.servers, times.timer());
   out.spread = spread_of(run, times);
   out.figures = sim::figures_of(run, out.servers, static_cast<std::size_t>(question.warm_up));
+  // Before the first requests have ended fewer run together than later.
+  constexpr double stays = 5;
+  const Seconds comes = load.requests.back().arrival - load.requests.front().arrival;
+  if (!question.concurrency && !question.trace && comes < out.figures->whole.mean * stays)
+    out.warnings.push_back(fmt::format("requests come for {}, and one takes {}: these are figures of a start; more "
+                                       "--requests show what holds later",
+        format_seconds(comes), format_seconds(out.figures->whole.mean)));
   if (question.targets.empty()) return out;
   double good = 0;
   for (std::size_t i = static_cast<std::size_t>(question.warm_up); i < run.requests.size(); ++i)

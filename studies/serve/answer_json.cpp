@@ -5,6 +5,10 @@ namespace stepcast::serve {
 namespace {
 
 void write_latency(JsonWriter& json, std::string_view key, const sim::Latency& latency, const Spread& spread) {
+  if (latency.p99.value() == 0) {  // requests of one word have nothing between words
+    json.null_field(key);
+    return;
+  }
   json.open(key);
   json.base_fields("mean_s", latency.mean, "p50_s", latency.p50, "p90_s", latency.p90, "p99_s", latency.p99);
   json.field(
@@ -19,8 +23,8 @@ void write_figures(JsonWriter& json, const Answer& answer, const sim::ServiceFig
   write_latency(json, "end_to_end", f.whole, answer.spread);
   json.base_field("span_s", f.span);
   json.fields("requests", f.requests, "requests_per_s", f.requests_per_second, "tokens_per_s", f.words_per_second,
-      "tokens_per_s_per_gpu", f.words_per_second / static_cast<double>(answer.gpus), "tokens_per_s_per_user",
-      f.words_per_second_of_user);
+      "tokens_per_s_per_gpu", f.words_per_second / static_cast<double>(answer.gpus));
+  if (f.words_per_second_of_user > 0) json.field("tokens_per_s_per_user", f.words_per_second_of_user);
   if (answer.met) json.fields("goodput", *answer.met, "goodput_requests_per_s", *answer.met * f.requests_per_second);
   json.object(
       "queue", "running", f.running, "waiting", f.waiting, "most_waiting", f.most_waiting, "preempted", f.preempted);

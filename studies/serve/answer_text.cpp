@@ -15,6 +15,8 @@ std::string load_text(const Question& question, const Answer& answer) {
   if (question.concurrency)
     return fmt::format("{} users, each with one request after the other",
         print::grouped_digits(static_cast<double>(*question.concurrency)));
+  if (question.trace && answer.rate == 0)
+    return fmt::format("{} requests at once, by the trace", print::grouped_digits(double(question.trace->size())));
   const char* law = question.trace ? "by the trace" : question.shape == 1 ? "Poisson" : "gamma";
   return fmt::format("{:.3g} requests/s, {}", answer.rate, law);
 }
@@ -23,6 +25,10 @@ std::string figures_text(const Question& question, const Answer& answer, const s
   print::Table table({{""}, {"mean", print::Align::right}, {"p50", print::Align::right}, {"p90", print::Align::right},
       {"p99", print::Align::right}, {"mean, 10th to 90th percentile"}});
   const auto row = [&](const char* name, const sim::Latency& latency) {
+    if (latency.p99.value() == 0) {  // requests of one word have nothing between words
+      table.add({name, "-", "-", "-", "-", "no request says a second word"});
+      return;
+    }
     table.add({name, format_seconds(latency.mean), format_seconds(latency.p50), format_seconds(latency.p90),
         format_seconds(latency.p99),
         fmt::format("{} to {}", format_seconds(latency.mean * answer.spread.p10),
@@ -34,7 +40,8 @@ std::string figures_text(const Question& question, const Answer& answer, const s
   rates.add({"tokens/s/GPU", print::grouped_digits(f.words_per_second / static_cast<double>(answer.gpus)),
       fmt::format("{} tokens/s and {:.3g} requests/s in all", print::grouped_digits(f.words_per_second),
           f.requests_per_second)});
-  rates.add({"tokens/s/user", fmt::format("{:.1f}", f.words_per_second_of_user), "1 / TPOT"});
+  if (f.words_per_second_of_user > 0)
+    rates.add({"tokens/s/user", fmt::format("{:.1f}", f.words_per_second_of_user), "1 / TPOT"});
   if (answer.met)
     rates.add({"goodput", format_percent(*answer.met),
         fmt::format("of requests are within the targets: {:.3g} a second", *answer.met * f.requests_per_second)});

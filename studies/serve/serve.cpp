@@ -101,7 +101,11 @@ Expected<Question> question_of(const Arguments& arguments) {
   asked.law.seed = static_cast<std::uint64_t>(count_of(arguments, "--seed").value_or(0));
   // Of each user ten, as benchmarks of serving do (InferenceX utils/bench_serving); of a rate a thousand.
   constexpr std::int64_t rounds = 10, many = 1000;
-  asked.law.count = count_of(arguments, "--requests").value_or(asked.concurrency ? rounds * *asked.concurrency : many);
+  asked.law.count = count_of(arguments, "--requests")
+                        .value_or(asked.concurrency ? rounds * *asked.concurrency : many * asked.replicas);
+  if (asked.concurrency && asked.law.count < *asked.concurrency)
+    return fail("--requests", fmt::format("{} requests of {} users", asked.law.count, *asked.concurrency),
+        fmt::format("at least {}, and some times as many", *asked.concurrency));
   return asked;
 }
 
@@ -132,7 +136,7 @@ std::vector<Flag> own_flags() {
       text("--burstiness", "SHAPE", load, "of the gamma law between requests (default 1: Poisson; below: in bursts)",
           check_positive),
       text("--trace", "FILE.csv", load, "requests by arrival_s, prompt, output and perhaps cached", nullptr),
-      count("--requests", load, "how many (default 10 of each user, or 1,000 at a rate)", most),
+      count("--requests", load, "how many (default 10 of each user, or 1,000 of each replica at a rate)", most),
       count("--shared", load, "positions at the head of all prompts that the cache has", most, 0),
       count("--warm-up", load, "requests at the start that are not counted (default 0)", most, 0),
       count("--seed", load, "of lengths and arrivals (default 0)", 1'000'000'000, 0),

@@ -53,6 +53,24 @@ TEST(CompareCommand, TwoTracesStandBesideEachOther) {
   EXPECT_THAT(ran.out, HasSubstr("none: no difference"));
 }
 
+/// The trace of one step of Llama 1B on one H100 beside runs that it is not of.
+TEST(CompareCommand, RefusesTracesOfOtherRuns) {
+  const std::string llama = traces + "llama-1b_train_bf16_b2xt4096xm1_flash_graph.trace.json.gz",
+                    decode = traces + "llama-8b_decode_bf16_b1xt1024_flash_graph.trace.json.gz",
+                    network = STEPCAST_SOURCE_DIR "/docs/measured/h100-sxm/networks/llama-1b.json",
+                    step = network + " --stack pytorch --micro-batch 2 --seq 4096 ";
+  const auto refused = [](const std::string& line, const std::string& why) {
+    const auto ran = run_line("compare " + line);
+    EXPECT_EQ(ran.code, 2) << line;
+    EXPECT_THAT(ran.err, HasSubstr(why)) << line;
+  };
+  EXPECT_EQ(run_line("compare " + step + "--gpus 1 --global-batch 2 --trace " + llama).code, 0);
+  refused(step + "--gpus 1 --global-batch 2 --machine dgx-b200 --trace " + llama, "NVIDIA H100 80GB HBM3");
+  refused(step + "--gpus 8 --global-batch 16 --trace " + llama, "has no collective, and the forecast has");
+  refused(step + "--gpus 1 --global-batch 2 --trace " + decode, "it is of another run");
+  refused(step + "--gpus 1 --global-batch 2 --trace " + llama + " --trace " + llama, "the run has 1 GPU");
+}
+
 TEST(CompareCommand, RefusesWhatItCannotHoldBesideEachOther) {
   const auto refused = [](const std::string& line, const std::string& why) {
     const auto ran = run_line("compare " + line);

@@ -70,6 +70,22 @@ TEST(GateCommand, AgainstForecastAndMfu) {
   EXPECT_THAT(fast.out, HasSubstr("faster  within 20 % of the forecast"));
 }
 
+TEST(GateCommand, WhatForecastsNoTimeOrIsNotThereIsWrongInput) {
+  const GateFolder folder;
+  const std::string must = R"({ "forecast": { "within": "20 %" } })";
+  for (const char* more : {"--what-if", "--roofline"}) {
+    const std::string forecast = fmt::format(R"("forecast": "infer llama3-8b --context 1024 {}", )", more);
+    const Ran ran = checked(folder, one_case(ten_runs(1), must, forecast));
+    EXPECT_EQ(ran.code, 2) << more;
+    EXPECT_THAT(ran.err, HasSubstr(std::string(more) + " writes something else")) << more;
+  }
+  const Ran missing =
+      checked(folder, R"({ "cases": [ { "name": "c", "result": { "from": "log", "files": "none.log" }, "must": )" +
+                          held_to_a_second() + " } ] }");
+  EXPECT_EQ(missing.code, 2);
+  EXPECT_THAT(missing.err, HasSubstr("none.log: is not there"));
+}
+
 /// 1 s on 8 GPUs and 1.25 s on 64 with the work of each kept: 80 %. Of a work that stays, an eighth would be 100 %.
 TEST(GateCommand, ScalingBetweenCases) {
   const GateFolder folder;

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "model/profile/scan_law.h"
+#include "studies/infer/phases.h"
 #include "studies/infer/serving.h"
 
 namespace stepcast::infer {
@@ -31,6 +32,18 @@ TEST(States, AreKeptOncePerSequenceAndSplitByHeads) {
   EXPECT_EQ(one.cache_bytes(0), layers * (state + looked_back));
   EXPECT_EQ(one.cache_bytes(1000) - one.cache_bytes(0), 1000 * keys);
   EXPECT_EQ(two.cache_bytes(1000), one.cache_bytes(1000) / 2);
+}
+
+/// A state is charged once: longer sequences are never more of them.
+TEST(States, CapacityFallsWithLength) {
+  const Serving one = serving("nemotron-h-8b", 1);
+  std::int64_t before = capacity(one, 1).sequences;
+  EXPECT_GT(before, 100);
+  for (const std::int64_t length : {2, 15, 16, 17, 31, 32, 1024, 65536}) {
+    const std::int64_t now = capacity(one, length).sequences;
+    EXPECT_LE(now, before) << length;
+    before = now;
+  }
 }
 
 /// Words read and write each state once; prompts have the law of scans. Neither depends on what came before.

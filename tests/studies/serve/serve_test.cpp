@@ -94,6 +94,40 @@ TEST(Serve, LoadsBeyondSaturationHaveNoLatency) {
   EXPECT_THAT(text.out, testing::Not(HasSubstr("p99")));
 }
 
+TEST(Serve, RequestsOfOneWordHaveNothingBetweenWords) {
+  const json one = served("--input 512 --output 1 --concurrency 4");
+  EXPECT_TRUE(one["tpot"].is_null());
+  EXPECT_TRUE(one["inter_token"].is_null());
+  EXPECT_FALSE(one.contains("tokens_per_s_per_user"));
+  EXPECT_GT(one["ttft"]["mean_s"].get<double>(), 0);
+  const auto text = run_line("serve llama3-8b --machine dgx-h100 --input 512 --output 1 --concurrency 4");
+  EXPECT_THAT(text.out, HasSubstr("no request says a second word"));
+  EXPECT_THAT(text.out, testing::Not(HasSubstr("tokens/s/user")));
+}
+
+/// 500 requests at once, and one alone: a trace that ends is always served.
+TEST(Serve, TracesThatEndAreServed) {
+  const std::string file = own_path("at_once.csv");
+  const auto trace = [&](int rows) {
+    std::ofstream out(file);
+    out << "arrival_s,prompt,output\n";
+    for (int i = 0; i < rows; ++i) out << "0,512,64\n";
+    out.close();
+    return json::parse(run_line("serve llama3-8b --machine dgx-h100 --json --trace " + file).out);
+  };
+  EXPECT_EQ(trace(1)["requests_per_s_sent"], 0);
+  const json many = trace(500);
+  EXPECT_FALSE(many["saturated"].get<bool>());
+  EXPECT_GT(many["tokens_per_s"].get<double>(), 1000);
+}
+
+/// 64 replicas have the load of one each: what one user sees is the same.
+TEST(Serve, ManyReplicasAreMeasuredAsLongAsOne) {
+  const json one = served("--input 512 --output 64 --rate 10"),
+             many = served("--input 512 --output 64 --rate 160 --replicas 16");
+  EXPECT_NEAR(many["tpot"]["mean_s"].get<double>() / one["tpot"]["mean_s"].get<double>(), 1, 0.1);
+}
+
 TEST(Serve, ReplicasShareTheUsers) {
   const json one = served("--input 512 --output 64 --concurrency 8"),
              two = served("--input 512 --output 64 --concurrency 16 --replicas 2 --gpus 2");
@@ -142,6 +176,7 @@ TEST(Serve, WhatCannotBeIsSaid) {
   EXPECT_THAT(error(lengths + "--concurrency 2 --shared 512"), HasSubstr("at most 511"));
   EXPECT_THAT(error(lengths + "--concurrency 2 --requests 10 --warm-up 10"), HasSubstr("10 of 10 requests"));
   EXPECT_THAT(error(lengths + "--concurrency 2 --replicas 2 --gpus 3"), HasSubstr("3 GPUs for 2 replicas"));
+  EXPECT_THAT(error(lengths + "--concurrency 64 --requests 10"), HasSubstr("10 requests of 64 users"));
   EXPECT_THAT(error(lengths + "--concurrency 2 --pp 2"), HasSubstr("a load on several stages"));
   EXPECT_THAT(error(lengths + "--concurrency 2 --slo fast"), HasSubstr("no target"));
   EXPECT_THAT(error("--input 5000000 --output 64 --concurrency 1"), HasSubstr("blocks of 16"));
