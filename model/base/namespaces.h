@@ -71,11 +71,11 @@ using namespace infer;
 namespace predict {
 using namespace serve;
 }
-namespace compare {  // traces beside forecasts
+namespace comparison {  // studies/compare
 using namespace predict;
 }
 namespace gate {
-using namespace compare;
+using namespace comparison;
 }
 namespace validation {
 using namespace gate;

@@ -8,7 +8,7 @@
 #include "calibrate/rows/device_name.h"
 #include "model/base/quantity_text.h"
 
-namespace stepcast::compare {
+namespace stepcast::comparison {
 namespace {
 
 TimeSplit split_of(const ReadTrace& read) {
@@ -191,4 +191,4 @@ Expected<Beside> beside_trace(const std::vector<ReadTrace>& expected, const std:
   return beside;
 }
 
-}  // namespace stepcast::compare
+}  // namespace stepcast::comparison

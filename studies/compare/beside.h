@@ -8,7 +8,7 @@
 #include "studies/compare/facts_report.h"
 #include "studies/compare/forecast_trace.h"
 
-namespace stepcast::compare {
+namespace stepcast::comparison {
 
 struct Beside {
   std::string expected, measured;  ///< what is held beside what: "the forecast", "rank 3 of 8"
@@ -25,4 +25,4 @@ Expected<Beside> beside_forecast(const ForecastTraces& forecast, const std::vect
 /// Rank by rank where both have as many; the one that differs most is shown.
 Expected<Beside> beside_trace(const std::vector<ReadTrace>& expected, const std::vector<ReadTrace>& measured);
 
-}  // namespace stepcast::compare
+}  // namespace stepcast::comparison

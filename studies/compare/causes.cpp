@@ -8,7 +8,7 @@
 
 #include "model/base/quantity_text.h"
 
-namespace stepcast::compare {
+namespace stepcast::comparison {
 namespace {
 
 /// A part of the step that nobody looks for.
@@ -247,4 +247,4 @@ std::vector<GapCause> causes_of(const Gap& gap, const TimeSplit& expected, const
   return std::move(finder.causes);
 }
 
-}  // namespace stepcast::compare
+}  // namespace stepcast::comparison

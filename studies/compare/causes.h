@@ -8,7 +8,7 @@
 
 #include "studies/compare/gap.h"
 
-namespace stepcast::compare {
+namespace stepcast::comparison {
 
 enum class CauseKind : std::uint8_t {
   slow_rank,
@@ -51,4 +51,4 @@ std::vector<GapCause> causes_of(const Gap& gap, const TimeSplit& expected, const
 /// The rank that is slow, if one is.
 std::optional<std::size_t> slow_rank_of(const std::vector<RankPace>& ranks);
 
-}  // namespace stepcast::compare
+}  // namespace stepcast::comparison

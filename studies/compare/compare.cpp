@@ -11,7 +11,7 @@
 #include "studies/launch/asked_run.h"
 #include "studies/launch/run_flags.h"
 
-namespace stepcast::compare {
+namespace stepcast::comparison {
 namespace {
 
 Expected<std::vector<ReadTrace>> read_traces(const std::vector<std::string>& files) {
@@ -116,4 +116,4 @@ Expected<void> compare_command(const Arguments& arguments, Console& console) {
   return show_facts(arguments, console);
 }
 
-}  // namespace stepcast::compare
+}  // namespace stepcast::comparison

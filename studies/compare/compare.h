@@ -8,9 +8,9 @@
 #include "studies/cli/console.h"
 #include "studies/cli/flags.h"
 
-namespace stepcast::compare {
+namespace stepcast::comparison {
 
 Expected<void> compare_command(const Arguments& arguments, Console& console);
 std::span<const Flag> compare_flags();
 
-}  // namespace stepcast::compare
+}  // namespace stepcast::comparison

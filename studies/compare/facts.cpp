@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
-namespace stepcast::compare {
+namespace stepcast::comparison {
 namespace {
 
 /// The length of what events cover, taken in order of their starts.
@@ -91,4 +91,4 @@ TraceFacts facts_of(const RankTrace& trace, const FoundSteps& steps, int step) {
   return facts;
 }
 
-}  // namespace stepcast::compare
+}  // namespace stepcast::comparison

@@ -9,7 +9,7 @@
 #include "calibrate/trace/rank_trace.h"
 #include "studies/compare/steps.h"
 
-namespace stepcast::compare {
+namespace stepcast::comparison {
 
 struct KindSum {
   std::size_t calls = 0;
@@ -42,4 +42,4 @@ struct TraceFacts {
 /// Of the events of a step, or of all of them (-1).
 TraceFacts facts_of(const RankTrace& trace, const FoundSteps& steps, int step);
 
-}  // namespace stepcast::compare
+}  // namespace stepcast::comparison

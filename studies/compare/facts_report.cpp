@@ -10,7 +10,7 @@
 #include "studies/print/paint.h"
 #include "studies/print/table.h"
 
-namespace stepcast::compare {
+namespace stepcast::comparison {
 namespace {
 
 constexpr std::size_t most_listed = 8;
@@ -149,4 +149,4 @@ void write_facts(JsonWriter& json, const std::vector<ReadTrace>& traces) {
   });
 }
 
-}  // namespace stepcast::compare
+}  // namespace stepcast::comparison

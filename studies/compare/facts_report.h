@@ -8,7 +8,7 @@
 #include "studies/cli/console.h"
 #include "studies/compare/facts.h"
 
-namespace stepcast::compare {
+namespace stepcast::comparison {
 
 /// One GPU's trace with its steps.
 struct ReadTrace {
@@ -23,4 +23,4 @@ std::string facts_text(const std::vector<ReadTrace>& traces, const Console& cons
 /// Under the key "traces" of the open object.
 void write_facts(JsonWriter& json, const std::vector<ReadTrace>& traces);
 
-}  // namespace stepcast::compare
+}  // namespace stepcast::comparison

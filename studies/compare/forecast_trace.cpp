@@ -7,7 +7,7 @@
 #include "studies/predict/prices.h"
 #include "studies/timeline/scene.h"
 
-namespace stepcast::compare {
+namespace stepcast::comparison {
 namespace {
 
 /// Of collectives of one kind: the widest.
@@ -60,4 +60,4 @@ Expected<ForecastTraces> forecast_traces(const Scenario& scenario) {
   return made;
 }
 
-}  // namespace stepcast::compare
+}  // namespace stepcast::comparison

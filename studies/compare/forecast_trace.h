@@ -10,7 +10,7 @@
 #include "model/profile/step_parameter.h"
 #include "studies/run/forecast.h"
 
-namespace stepcast::compare {
+namespace stepcast::comparison {
 
 struct ForecastTraces {
   std::vector<RankTrace> stages;          ///< one rank of each
@@ -30,4 +30,4 @@ RankTrace with_kinds(const ForecastTraces& forecast, std::size_t stage);
 /// Errors: those of the prediction; a step of more events than a trace may hold.
 Expected<ForecastTraces> forecast_traces(const Scenario& scenario);
 
-}  // namespace stepcast::compare
+}  // namespace stepcast::comparison

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-namespace stepcast::compare {
+namespace stepcast::comparison {
 namespace {
 
 // clang-format off
@@ -143,4 +143,4 @@ Gap gap_between(const TimeSplit& expected, const TimeSplit& measured, const std:
   return gap;
 }
 
-}  // namespace stepcast::compare
+}  // namespace stepcast::comparison

@@ -9,7 +9,7 @@
 #include "model/profile/step_parameter.h"
 #include "studies/compare/time_split.h"
 
-namespace stepcast::compare {
+namespace stepcast::comparison {
 
 /// One side is called expected (a forecast, or the first trace), the other measured. Times in seconds.
 struct GapRow {
@@ -39,4 +39,4 @@ struct Gap {
 /// `spreads` by name of the expected side's kernels and kinds of collectives; none for a trace.
 Gap gap_between(const TimeSplit& expected, const TimeSplit& measured, const std::map<std::string, Spread>& spreads);
 
-}  // namespace stepcast::compare
+}  // namespace stepcast::comparison

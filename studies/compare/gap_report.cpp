@@ -8,7 +8,7 @@
 #include "studies/print/paint.h"
 #include "studies/print/table.h"
 
-namespace stepcast::compare {
+namespace stepcast::comparison {
 namespace {
 
 std::string time_of(double seconds) { return format_seconds(Seconds(seconds)); }
@@ -109,4 +109,4 @@ void write_gap(JsonWriter& json, const Beside& beside) {
   json.list("ranks", beside.ranks, [&](const RankPace& rank) { json.fields("rank", rank.rank, "pace", rank.pace); });
 }
 
-}  // namespace stepcast::compare
+}  // namespace stepcast::comparison

@@ -7,10 +7,10 @@
 #include "studies/cli/console.h"
 #include "studies/compare/beside.h"
 
-namespace stepcast::compare {
+namespace stepcast::comparison {
 
 std::string gap_text(const Beside& beside, const Console& console);
 /// Into the open object.
 void write_gap(JsonWriter& json, const Beside& beside);
 
-}  // namespace stepcast::compare
+}  // namespace stepcast::comparison

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <map>
 
-namespace stepcast::compare {
+namespace stepcast::comparison {
 namespace {
 
 /// Longer or shorter than the median by this factor is an outlier: a garbage collection, a checkpoint, a warm-up.
@@ -188,4 +188,4 @@ FoundSteps find_steps(const RankTrace& trace) {
   return found;
 }
 
-}  // namespace stepcast::compare
+}  // namespace stepcast::comparison

@@ -8,7 +8,7 @@
 
 #include "calibrate/trace/rank_trace.h"
 
-namespace stepcast::compare {
+namespace stepcast::comparison {
 
 /// Microseconds of the recording's clock.
 struct FoundStep {
@@ -34,4 +34,4 @@ struct FoundSteps {
 /// There is always one at least: all of the recording.
 FoundSteps find_steps(const RankTrace& trace);
 
-}  // namespace stepcast::compare
+}  // namespace stepcast::comparison

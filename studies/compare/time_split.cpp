@@ -4,7 +4,7 @@
 #include <map>
 #include <tuple>
 
-namespace stepcast::compare {
+namespace stepcast::comparison {
 namespace {
 
 /// Traces round their times: what is shorter is no gap.
@@ -139,4 +139,4 @@ TimeSplit split_time(const RankTrace& trace, double begin, double end) {
   return split;
 }
 
-}  // namespace stepcast::compare
+}  // namespace stepcast::comparison

@@ -10,7 +10,7 @@
 
 #include "calibrate/trace/rank_trace.h"
 
-namespace stepcast::compare {
+namespace stepcast::comparison {
 
 enum class SplitFamily : std::uint8_t { compute, exposed, copies, host, idle };
 
@@ -43,4 +43,4 @@ struct TimeSplit {
 /// From `begin` to `end`, in the recording's microseconds.
 TimeSplit split_time(const RankTrace& trace, double begin, double end);
 
-}  // namespace stepcast::compare
+}  // namespace stepcast::comparison

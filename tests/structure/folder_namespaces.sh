@@ -10,7 +10,7 @@ awk '
   FNR == 1 {
     split(FILENAME, part, "/")
     own = part[1] == "model" ? "" : "::" part[1]
-    if (part[1] == "studies" && part[3] != "") own = part[2] == "calibrate" ? "::calibration" : "::" part[2]
+    if (part[1] == "studies" && part[3] != "") own = part[2] == "calibrate" ? "::calibration" : part[2] == "compare" ? "::comparison" : "::" part[2]
     foreign = 0
   }
   foreign && /^}/ { foreign = 0 }

@@ -4,7 +4,7 @@
 
 #include "tests/studies/compare/hand_trace.h"
 
-namespace stepcast::compare::causes_test {
+namespace stepcast::comparison::causes_test {
 namespace {
 
 using hand_trace::HandEvent;
@@ -51,4 +51,4 @@ TEST(GapCauses, OneRankOfFourIsSlow) {
 }
 
 }  // namespace
-}  // namespace stepcast::compare::causes_test
+}  // namespace stepcast::comparison::causes_test

@@ -7,7 +7,7 @@
 
 #include "tests/studies/run_program.h"
 
-namespace stepcast::compare::compare_command_test {
+namespace stepcast::comparison::compare_command_test {
 namespace {
 
 using testing::HasSubstr;
@@ -89,4 +89,4 @@ TEST(CompareCommand, RefusesWhatItCannotHoldBesideEachOther) {
 }
 
 }  // namespace
-}  // namespace stepcast::compare::compare_command_test
+}  // namespace stepcast::comparison::compare_command_test

@@ -4,7 +4,7 @@
 
 #include "tests/studies/compare/hand_trace.h"
 
-namespace stepcast::compare::facts_test {
+namespace stepcast::comparison::facts_test {
 namespace {
 
 // us:  product 0..10, all-reduce 5..25, softmax 20..30, a gap, a copy 40..45.
@@ -27,4 +27,4 @@ TEST(TraceFacts, UnionsAndSumsByHand) {
 }
 
 }  // namespace
-}  // namespace stepcast::compare::facts_test
+}  // namespace stepcast::comparison::facts_test

@@ -14,7 +14,7 @@
 #include "studies/whatif/machine_levers.h"
 #include "tests/studies/timeline/forecast_of.h"
 
-namespace stepcast::compare::fault_scene {
+namespace stepcast::comparison::fault_scene {
 
 inline Scenario scenario_of(const std::string& line) { return timeline::timeline_testing::forecast_of(line)->scenario; }
 
@@ -82,4 +82,4 @@ inline Beside held(const Scenario& forecast, const std::vector<ReadTrace>& measu
   return *beside;
 }
 
-}  // namespace stepcast::compare::fault_scene
+}  // namespace stepcast::comparison::fault_scene

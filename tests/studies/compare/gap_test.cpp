@@ -4,7 +4,7 @@
 
 #include "tests/studies/compare/hand_trace.h"
 
-namespace stepcast::compare::gap_test {
+namespace stepcast::comparison::gap_test {
 namespace {
 
 using hand_trace::trace_of;
@@ -51,4 +51,4 @@ TEST(TraceGap, ProductsAreToldApartByTheirOrder) {
 }
 
 }  // namespace
-}  // namespace stepcast::compare::gap_test
+}  // namespace stepcast::comparison::gap_test

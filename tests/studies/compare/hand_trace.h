@@ -7,7 +7,7 @@
 #include "calibrate/trace/rank_trace.h"
 #include "studies/compare/facts_report.h"
 
-namespace stepcast::compare::hand_trace {
+namespace stepcast::comparison::hand_trace {
 
 struct HandEvent {
   const char* name;
@@ -35,4 +35,4 @@ inline RankTrace trace_of(const std::vector<HandEvent>& events) {
   return trace;
 }
 
-}  // namespace stepcast::compare::hand_trace
+}  // namespace stepcast::comparison::hand_trace

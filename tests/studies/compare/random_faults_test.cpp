@@ -11,7 +11,7 @@
 #include "tests/studies/compare/fault_scene.h"
 #include "tests/trials.h"
 
-namespace stepcast::compare::random_faults_test {
+namespace stepcast::comparison::random_faults_test {
 namespace {
 
 using namespace fault_scene;
@@ -171,4 +171,4 @@ TEST(RandomFaults, WithoutAFaultNothingIsBlamed) {
 }
 
 }  // namespace
-}  // namespace stepcast::compare::random_faults_test
+}  // namespace stepcast::comparison::random_faults_test

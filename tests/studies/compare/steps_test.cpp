@@ -4,7 +4,7 @@
 
 #include "tests/studies/compare/hand_trace.h"
 
-namespace stepcast::compare::steps_test {
+namespace stepcast::comparison::steps_test {
 namespace {
 
 using hand_trace::HandEvent;
@@ -77,4 +77,4 @@ TEST(FoundSteps, LaunchesOfOneGraphAreSteps) {
 }
 
 }  // namespace
-}  // namespace stepcast::compare::steps_test
+}  // namespace stepcast::comparison::steps_test

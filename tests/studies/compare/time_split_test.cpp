@@ -7,7 +7,7 @@
 
 #include "tests/studies/compare/hand_trace.h"
 
-namespace stepcast::compare::time_split_test {
+namespace stepcast::comparison::time_split_test {
 namespace {
 
 using hand_trace::HandEvent;
@@ -63,4 +63,4 @@ TEST(TimeSplit, GapsKnowWhatCameBeforeAndAfter) {
 }
 
 }  // namespace
-}  // namespace stepcast::compare::time_split_test
+}  // namespace stepcast::comparison::time_split_test
