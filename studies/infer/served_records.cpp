@@ -70,20 +70,27 @@ void finish(ServedForecast& made, const LoadedRun& served, ServedTimes& times, c
   made.phase.spread = made.phase.shown.spread;
 }
 
-Expected<ServedForecast> word_time(const InferenceRecord& record, const Serving& serving) {
-  ServedTimes times(serving);
-  TRY(const auto served, closed_loop(record, serving, times));
+/// A time of which each iteration gives its weight.
+template <class Weight>
+ServedForecast weighed(const char* metric, const InferenceRecord& record, const LoadedRun& served, ServedTimes& times,
+    const Weight& weight_of) {
   std::vector<double> weights;
-  const auto requests = static_cast<double>(served.run.requests.size());
   double seconds = 0;
   for (const sim::RanIteration& ran : served.run.iterations) {
-    weights.push_back(ran.pace / requests);
+    weights.push_back(weight_of(ran));
     seconds += weights.back() * ran.time.value();
   }
-  ServedForecast made{"tpot_ms", record.measured.at("tpot_ms"), seconds * milliseconds, {}};
+  ServedForecast made{metric, record.measured.at(metric), seconds * milliseconds, {}};
   made.phase.time = Seconds(seconds);
   finish(made, served, times, weights);
   return made;
+}
+
+Expected<ServedForecast> word_time(const InferenceRecord& record, const Serving& serving) {
+  ServedTimes times(serving);
+  TRY(const auto served, closed_loop(record, serving, times));
+  const auto requests = static_cast<double>(served.run.requests.size());
+  return weighed("tpot_ms", record, served, times, [&](const sim::RanIteration& ran) { return ran.pace / requests; });
 }
 
 /// The mean time between words of an open loop; without a rate all requests come at once.
@@ -94,17 +101,10 @@ Expected<ServedForecast> word_gap(const InferenceRecord& record, const Serving& 
   served.load.requests = sim::requests_of(law_of(record, *record.requests));
   if (record.rate) sim::let_arrive(served.load.requests, *record.rate, 1, 0);
   TRY(run(served, serving, times));
-  double gaps = 0, seconds = 0;
+  double gaps = 0;
   for (const sim::Gap& gap : served.run.gaps) gaps += static_cast<double>(gap.count);
-  std::vector<double> weights;
-  for (const sim::RanIteration& ran : served.run.iterations) {
-    weights.push_back(static_cast<double>(ran.speaking) / gaps);
-    seconds += weights.back() * ran.time.value();
-  }
-  ServedForecast made{"itl_ms", record.measured.at("itl_ms"), seconds * milliseconds, {}};
-  made.phase.time = Seconds(seconds);
-  finish(made, served, times, weights);
-  return made;
+  return weighed("itl_ms", record, served, times,
+      [&](const sim::RanIteration& ran) { return static_cast<double>(ran.speaking) / gaps; });
 }
 
 /// All requests at once, of which each group of ranks has its part.
