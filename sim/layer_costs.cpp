@@ -4,7 +4,6 @@
 #include <cassert>
 #include <map>
 
-#include "sim/step/paired.h"
 #include "sim/streams.h"
 
 namespace stepcast::sim {
@@ -40,9 +39,9 @@ class Probes {
     return chunks_.size() - 1;
   }
 
-  void time(Program& program, const CostModel& cost) {
+  void time(Program& program, const CostModel& cost, double paired) {
     program.chunks = std::move(chunks_);
-    times_ = all_chunk_times(program, price_blocks(program, cost, paired_share(program)), cost);
+    times_ = all_chunk_times(program, price_blocks(program, cost, paired), cost);
   }
 
   /// A part that hides behind its neighbours costs nothing.
@@ -69,7 +68,7 @@ std::int64_t settled_copies(const Program& program) {
 
 }  // namespace
 
-PartitionProblem layer_costs(Program program, const CostModel& cost_of_machine) {
+PartitionProblem layer_costs(Program program, const CostModel& cost_of_machine, double paired) {
   const CostModel cost = cost_of_machine.with_ranks(program.ranks);
   const BlockOrder blocks = block_order(program);
   assert(!blocks.layers.empty());
@@ -91,7 +90,7 @@ PartitionProblem layer_costs(Program program, const CostModel& cost_of_machine) 
   opening.push_back({first, copies});
   closing.insert(closing.end(), blocks.after.begin(), blocks.after.end());
   const std::size_t open = probes.add(std::move(opening)), close = probes.add(std::move(closing));
-  probes.time(program, cost);
+  probes.time(program, cost, paired);
 
   for (const int block : blocks.layers)
     problem.layers.push_back(probes.more(by_block[block].more, by_block[block].few));

@@ -11,7 +11,8 @@ namespace stepcast::sim {
 /// Seconds of forward and backward (recompute included) of one micro-batch: a layer's is what one more of its block
 /// adds to a long run of them, so that overlap between neighbours counts as it does inside a stage. `embedding` is what
 /// runs before the layers, `head` all that follows them, loss and prediction modules too (`loss` stays 0). `stages` are
-/// the program's virtual stages. How the program's layers lie on stages now does not matter.
-PartitionProblem layer_costs(Program program, const CostModel& cost);
+/// the program's virtual stages. How the program's layers lie on stages now does not matter. `paired`: the share of its
+/// schedule (sim/step/paired.h).
+PartitionProblem layer_costs(Program program, const CostModel& cost, double paired);
 
 }  // namespace stepcast::sim

@@ -147,8 +147,7 @@ OnceOnShape once_on_shape(const StepCosts& costs, const StageShape& shape) {
 
 ScheduleTraits schedule_traits(const ScheduleKind& kind) {
   ScheduleTraits traits;
-  // What pairs hide depends on their schedule, which the costs of a unit do not know.
-  traits.supported = kind.directions == 1 && kind.make != nullptr && !kind.takes_slices && !kind.pairs;
+  traits.supported = kind.directions == 1 && kind.make != nullptr && !kind.takes_slices;
   traits.split_backward = kind.splits_backward;
   traits.one_by_one = kind.one_by_one;
   return traits;

@@ -27,8 +27,9 @@ struct StageCost {
 class UnitCosts {
  public:
   /// Sizes of `program`; `alike` has the same blocks, items and moves, of whatever size, and is kept for as long as
-  /// stages may be asked for. `cost` with the program's ranks; it must outlive this.
-  UnitCosts(const Program& program, std::shared_ptr<const Program> alike, const CostModel& cost);
+  /// stages may be asked for. `cost` with the program's ranks; it must outlive this. `paired`: the schedule's
+  /// paired_share().
+  UnitCosts(const Program& program, std::shared_ptr<const Program> alike, const CostModel& cost, double paired = 0);
 
   /// Into `cost`, whose room is used again.
   void lay_stage(const std::vector<BlockRun>& runs, StageCost& cost) const;

@@ -11,8 +11,12 @@ ScheduleSize schedule_size(const Program& program, int slices) {
 
 double paired_share(const Program& program) {
   const auto kind = find_schedule(program.schedule);
-  if (!kind || !(*kind)->pairs) return 0;
-  const auto order = make_order(program.schedule, schedule_size(program));
+  return kind ? paired_share(**kind, schedule_size(program)) : 0;
+}
+
+double paired_share(const ScheduleKind& kind, const ScheduleSize& size) {
+  if (!kind.pairs) return 0;
+  const auto order = make_order(kind.id, size);
   if (!order) return 0;  // the forecast says why
   double pairs = 0, passes = 0;
   for (const Action& action : order->actions) {

@@ -4,6 +4,7 @@
 #include "sim/cost.h"
 #include "sim/layer_costs.h"
 #include "sim/schedule/layers/partition.h"
+#include "sim/step/paired.h"
 #include "studies/run/prediction.h"
 
 namespace stepcast::run {
@@ -22,17 +23,6 @@ LayerCounts nearly_even(const Scenario& scenario) {
                               : split.layers;
 }
 
-Expected<LayerCounts> layers_by_cost(const Scenario& scenario) {
-  Split plain = *scenario.split;
-  if (plain.recompute.layers > 0) plain.recompute = {};
-  const Scenario weighed = laid_as(scenario, std::move(plain), nearly_even(scenario));
-  TRY(const auto program, lower(weighed.network.row, weighed.plan, weighed.stack.row));
-  PartitionProblem problem = layer_costs(program, cost_model(weighed));
-  problem.bare_ends = true;
-  TRY(const auto partition, split_layers(problem));
-  return LayerCounts(partition.layers.begin(), partition.layers.end());
-}
-
 /// With all that the scenario says of slices and caps.
 Expected<Seconds> step_with(const Scenario& scenario, const LayerCounts& layers) {
   TRY(const auto prediction, predict_as_laid(laid_as(scenario, *scenario.split, layers)));
@@ -41,15 +31,36 @@ Expected<Seconds> step_with(const Scenario& scenario, const LayerCounts& layers)
 
 }  // namespace
 
-Expected<LayerCounts> balanced_layers(const Scenario& scenario) {
+Expected<Program> weighed_program(const Scenario& scenario) {
+  Split plain = *scenario.split;
+  if (plain.recompute.layers > 0) plain.recompute = {};
+  const Scenario weighed = laid_as(scenario, std::move(plain), nearly_even(scenario));
+  return lower(weighed.network.row, weighed.plan, weighed.stack.row);
+}
+
+Expected<LayerCounts> layers_by_price(PartitionProblem prices, std::int64_t parts) {
+  prices.stages = static_cast<int>(parts);
+  prices.bare_ends = true;
+  TRY(const auto partition, split_layers(prices));
+  return LayerCounts(partition.layers.begin(), partition.layers.end());
+}
+
+Expected<LayerCounts> unless_even_is_faster(const Scenario& scenario, LayerCounts by_price) {
   const std::int64_t layers = scenario.network.row.layers, parts = scenario.split->pp * scenario.split->chunks;
-  auto by_cost = layers_by_cost(scenario);
-  if (!by_cost || layers % parts != 0) return by_cost;
+  if (layers % parts != 0) return by_price;
   LayerCounts even(static_cast<std::size_t>(parts), layers / parts);
-  if (*by_cost == even) return even;
-  TRY(const auto balanced_step, step_with(scenario, *by_cost), even_step = step_with(scenario, even));
+  if (by_price == even) return even;
+  TRY(const auto balanced_step, step_with(scenario, by_price), even_step = step_with(scenario, even));
   if (!even_step) return tl::unexpected(even_step.error());
-  return balanced_step <= *even_step ? *by_cost : even;
+  return balanced_step <= *even_step ? by_price : even;
+}
+
+Expected<LayerCounts> balanced_layers(const Scenario& scenario) {
+  TRY(auto program, weighed_program(scenario));
+  const double paired = paired_share(program);
+  auto prices = layer_costs(std::move(program), cost_model(scenario), paired);
+  TRY(auto by_price, layers_by_price(std::move(prices), scenario.split->pp * scenario.split->chunks));
+  return unless_even_is_faster(scenario, std::move(by_price));
 }
 
 Expected<Scenario> with_balanced_layers(Scenario scenario) {

@@ -66,7 +66,9 @@ class Splitter {
     return problem_.bare_ends && end ? 0 : 1;
   }
 
-  /// best[k][n]: the first k stages hold n layers. `join` adds a stage's `price` to that of those before it.
+  /// best[k][n]: the first k stages hold n layers. `join` adds a stage's `price` to that of those before it; neither is
+  /// less than the price. A stage that begins earlier costs no less, so that the search ends where the stage alone is
+  /// too much.
   template <typename Join, typename Price>
   double solve(std::vector<int>& counts, double allowed, Join join, Price price) const {
     const auto width = static_cast<std::size_t>(layers_) + 1;
@@ -76,11 +78,12 @@ class Splitter {
     for (int stage = 0; stage < problem_.stages; ++stage) {
       std::fill(next.begin(), next.end(), impossible);
       for (int last = least(stage); last <= layers_; ++last) {
-        for (int first = 0; first + least(stage) <= last; ++first) {
+        for (int first = last - least(stage); first >= 0; --first) {
           const double own = cost(stage, first, last);
-          if (best[first] == impossible || own > allowed) continue;
+          if (own > allowed || price(own) > next[last]) break;
+          if (best[first] == impossible) continue;
           const double all = join(best[first], price(own));
-          if (all >= next[last]) continue;
+          if (all > next[last]) continue;
           next[last] = all;
           taken[stage][last] = last - first;
         }

@@ -1,6 +1,8 @@
 #include "studies/sweep/price/part_keys.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 
 #include "model/base/text.h"
 
@@ -49,16 +51,19 @@ PartKey family_key(const SpacePoints& points, const Digits& digits, const SplitW
     for (const MeshAxis axis : {MeshAxis::tp, MeshAxis::cp, MeshAxis::dp})
       key[at++] = static_cast<std::int32_t>(stride_of(wishes, axis));
   } else if (split.experts) {
-    // Rows of experts are dealt out over all ranks of a stage, rounded up where they do not divide.
+    // Experts lie on all ranks of a stage. Where stages are the outermost axis of the mesh, their groups keep their
+    // ranks, whatever the number of stages; a rank's share of the rows is the same then too.
     key[at++] = -1;
-    for (const AxisId axis : {pp, order, tp_tier, pp_tier, dp_tier}) key[at++] = digit_of(digits, axis);
+    for (const AxisId axis : {order, tp_tier, pp_tier, dp_tier}) key[at++] = digit_of(digits, axis);
+    key[at++] = split.order.back() == MeshAxis::pp ? -1 : digit_of(digits, pp);
   }
   return key;
 }
 
-PartKey unit_key(const SplitWishes& wishes) {
+PartKey unit_key(const SplitWishes& wishes, double paired) {
+  const auto share = std::bit_cast<std::array<std::int32_t, 2>>(paired);
   return {static_cast<std::int32_t>(wishes.micro_batch), static_cast<std::int32_t>(stride_of(wishes, MeshAxis::tp)),
-      static_cast<std::int32_t>(stride_of(wishes, MeshAxis::cp))};
+      static_cast<std::int32_t>(stride_of(wishes, MeshAxis::cp)), share[0], share[1]};
 }
 
 PartKey once_key(const SpacePoints& points, const Digits& digits, bool folded) {

@@ -22,8 +22,8 @@ std::int64_t stride_of(const SplitWishes& wishes, MeshAxis axis);
 
 /// What a micro-batch costs in a block, whatever its size.
 PartKey family_key(const SpacePoints& points, const Digits& digits, const SplitWishes& wishes, const Split& split);
-/// The same of one size, where tensor and context ranks lie so far apart.
-PartKey unit_key(const SplitWishes& wishes);
+/// The same of one size, where tensor and context ranks lie so far apart and this share of the passes runs in pairs.
+PartKey unit_key(const SplitWishes& wishes, double paired = 0);
 /// What happens once per step. `folded`: the stages lie there and back.
 PartKey once_key(const SpacePoints& points, const Digits& digits, bool folded);
 /// What crosses between stages, and what gathers it.

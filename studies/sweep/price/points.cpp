@@ -7,6 +7,9 @@
 #include <fmt/format.h>
 
 #include "dataflow/lower/lower.h"
+#include "sim/layer_costs.h"
+#include "sim/schedule/schedule_table.h"
+#include "sim/step/paired.h"
 #include "studies/run/balance.h"
 
 namespace stepcast::sweep {
@@ -154,13 +157,71 @@ Digits SpacePoints::balanced_key(const Digits& digits, const Split& split) const
   return key;
 }
 
+// Neither schedule and layout change what a block is, nor the number of stages where they are the outermost axis of the
+// mesh: every group then keeps its ranks.
+Digits SpacePoints::block_key(const Digits& digits, const Split& split) const {
+  constexpr std::uint16_t one_stage = 0, more_stages = 1;
+  Digits key = digits;
+  const auto drop = [&](std::initializer_list<AxisId> axes) {
+    for (const AxisId axis : axes) key[static_cast<std::size_t>(axis)] = 0;
+  };
+  drop({AxisId::chunks, AxisId::schedule, AxisId::layout});
+  if (split.zero >= 2) return key;
+  drop({AxisId::zero, AxisId::replicas, AxisId::dp_overlap});
+  if (split.order.back() == MeshAxis::pp)
+    key[static_cast<std::size_t>(AxisId::pp)] = split.pp == 1 ? one_stage : more_stages;
+  return key;
+}
+
+Expected<SpacePoints::Blocks*> SpacePoints::blocks(const Digits& digits, const Scenario& point) {
+  constexpr std::size_t most_remembered = 1 << 10;
+  const Digits key = block_key(digits, *point.split);
+  if (const auto known = blocks_.find(key); known != blocks_.end()) return &known->second;
+  TRY(auto program, weighed_program(point));
+  if (blocks_.size() >= most_remembered) blocks_.clear();
+  return &(blocks_[key] = {std::make_shared<const Program>(std::move(program)), {}});
+}
+
+double SpacePoints::paired(const Split& split) {
+  const auto kind = find_schedule(split.schedule);
+  if (!kind || !(*kind)->pairs) return 0;
+  const auto [known, added] = paired_.try_emplace({split.schedule, split.pp, split.micro_batches}, 0.0);
+  if (added)
+    known->second = paired_share(**kind,
+        {static_cast<int>(split.pp), static_cast<int>(split.chunks), static_cast<int>(split.micro_batches)});
+  return known->second;
+}
+
+Expected<LayerCounts> SpacePoints::layers_by_price(const Digits& digits, const Scenario& point) {
+  TRY(Blocks* const here, blocks(digits, point));
+  const double share = paired(*point.split);
+  const auto known =
+      std::ranges::find_if(here->prices, [&](const PricedLayers& prices) { return prices.paired == share; });
+  const bool fresh = known == here->prices.end();
+  if (fresh) here->prices.push_back({share, layer_costs(*here->program, *setting(digits).cost, share), {}});
+  PricedLayers& priced = fresh ? here->prices.back() : *known;
+  const auto [laid, added] = priced.laid.try_emplace(point.split->pp * point.split->chunks, LayerCounts{});
+  if (added) laid->second = run::layers_by_price(priced.problem, laid->first);
+  return laid->second;
+}
+
+std::shared_ptr<const Program> SpacePoints::block_program(const Digits& digits) {
+  const SplitWishes wished = wishes(digits);
+  const auto nearly_even = split(digits, wished);
+  if (!nearly_even || nearly_even->recompute.layers > 0 || !balances_layers(digits)) return nullptr;
+  const auto here = blocks(digits, lay_point(digits, wished, *nearly_even));
+  return here ? (*here)->program : nullptr;
+}
+
 Expected<LayerCounts> SpacePoints::balanced(const Digits& digits) {
   constexpr std::size_t most_remembered = 1 << 16;
   const SplitWishes wished = wishes(digits);
   TRY(const auto nearly_even, split(digits, wished));
   const Digits key = balanced_key(digits, nearly_even);
   if (const auto known = balanced_.find(key); known != balanced_.end()) return known->second;
-  TRY(auto layers, balanced_layers(lay_point(digits, wished, nearly_even)));
+  const Scenario& here = lay_point(digits, wished, nearly_even);
+  TRY(auto by_price, layers_by_price(digits, here));
+  TRY(auto layers, unless_even_is_faster(here, std::move(by_price)));
   if (balanced_.size() >= most_remembered) balanced_.clear();
   return balanced_[key] = std::move(layers);
 }

@@ -8,11 +8,13 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "dataflow/program.h"
 #include "model/base/error.h"
 #include "sim/cost.h"
+#include "sim/schedule/layers/partition.h"
 #include "studies/run/forecast.h"
 #include "studies/run/split/split_plan.h"
 #include "studies/sweep/space/figures.h"
@@ -51,6 +53,10 @@ class SpacePoints {
   [[nodiscard]] const Setting& setting(const Digits& digits) { return found_setting(digits); }
   /// Layers on the virtual stages of a point whose layout is to be balanced.
   Expected<LayerCounts> balanced(const Digits& digits);
+  /// The blocks of such a point, whatever its layers; null where they are not shared.
+  std::shared_ptr<const Program> block_program(const Digits& digits);
+  /// Share of the passes that the split's schedule runs in pairs.
+  double paired(const Split& split);
   /// The point must be legal.
   Expected<Program> program(const Digits& digits);
   /// The same split with micro-batches of so many sequences and one of them per rank, whatever the batch, its mesh in
@@ -79,11 +85,27 @@ class SpacePoints {
   Expected<Split> laid(const Digits& digits, const SplitWishes& wishes);
   Expected<Program> lowered(const Digits& digits, const SplitWishes& wishes, const Split& split);
   [[nodiscard]] Digits balanced_key(const Digits& digits, const Split& split) const;
+  [[nodiscard]] Digits block_key(const Digits& digits, const Split& split) const;
+  struct Blocks;
+  Expected<Blocks*> blocks(const Digits& digits, const Scenario& point);
+  Expected<LayerCounts> layers_by_price(const Digits& digits, const Scenario& point);
 
   const Space* space_;
   std::vector<std::unique_ptr<Setting>> settings_;
   std::vector<Setting*> by_switches_;
   std::map<Digits, LayerCounts> balanced_;
+  struct PricedLayers {
+    double paired;
+    PartitionProblem problem;
+    std::map<std::int64_t, Expected<LayerCounts>> laid;  ///< by virtual stages
+  };
+  /// What weighs the layers of points that differ in what no block depends on.
+  struct Blocks {
+    std::shared_ptr<const Program> program;
+    std::vector<PricedLayers> prices;
+  };
+  std::map<Digits, Blocks> blocks_;  ///< by block_key()
+  std::map<std::tuple<std::string, std::int64_t, std::int64_t>, double> paired_;
   /// What the words of an axis stand for, by digit.
   [[nodiscard]] const RunWishes& told(const Digits& digits, AxisId axis) const {
     const auto place = static_cast<std::size_t>(axis);

@@ -29,6 +29,7 @@ Pricer::Pricer(SpacePoints& points) : points_(points), lowered_program_(tl::unex
     sharded.zero = stage;
     units_vary_inside_ = units_vary_inside_ || moves_over_data_ranks(sharded, points.stack());
   }
+  for (const ScheduleKind* kind : kinds_) units_vary_inside_ = units_vary_inside_ || (kind != nullptr && kind->pairs);
   const auto count = [&](AxisId axis) { return values[static_cast<std::size_t>(axis)].size(); };
   once_here_.resize(2 * count(AxisId::zero) * count(AxisId::replicas) * count(AxisId::dp_overlap));
   peak_here_.resize(once_here_.size());
@@ -70,16 +71,24 @@ std::unique_ptr<UnitFamily> Pricer::lower_family(const Digits& digits, const Mes
   return family->grows_evenly() ? std::move(family) : nullptr;
 }
 
+std::shared_ptr<const Program> Pricer::single(Family& family, const Digits& digits, const SplitWishes& wishes) {
+  std::shared_ptr<const Program>& known = family.singles[unit_key(wishes)];
+  if (known == nullptr) known = points_.block_program(digits);
+  if (known == nullptr)
+    if (const Program* here = program(digits)) known = std::make_shared<const Program>(*here);
+  return known;
+}
+
 std::unique_ptr<UnitCosts> Pricer::make_units(
-    Family& family, const Digits& digits, const SplitWishes& wishes, bool moves_anywhere) {
+    Family& family, const Digits& digits, const SplitWishes& wishes, bool moves_anywhere, double paired) {
   const CostModel& cost = *points_.setting(digits).cost;
   const UnitFamily::Axis axes[] = {
       {1, wishes.tp, stride_of(wishes, MeshAxis::tp)}, {wishes.tp, wishes.cp, stride_of(wishes, MeshAxis::cp)}};
   if (family.programs != nullptr && (!moves_anywhere || family.programs->lay(axes)))
     return std::make_unique<UnitCosts>(
-        family.programs->at(static_cast<double>(wishes.micro_batch)), family.programs->alike(), cost);
-  const Program* here = program(digits);
-  return here == nullptr ? nullptr : std::make_unique<UnitCosts>(*here, std::make_shared<Program>(*here), cost);
+        family.programs->at(static_cast<double>(wishes.micro_batch)), family.programs->alike(), cost, paired);
+  const auto here = single(family, digits, wishes);
+  return here == nullptr ? nullptr : std::make_unique<UnitCosts>(*here, here, cost, paired);
 }
 
 // Programs whose moves stay between tensor and context ranks are lowered in the usual order of the mesh, and laid on
@@ -90,12 +99,14 @@ UnitCosts* Pricer::find_units(const Digits& digits) {
   const bool moves_anywhere = !moves_over_data_ranks(wishes, points_.stack()) && !split.experts;
   std::unique_ptr<Family>& family = families_[family_key(points_, digits, wishes, split)];
   if (family == nullptr) {
-    family = std::make_unique<Family>(Family{lower_family(digits, moves_anywhere ? usual_order : wishes.order), {}});
+    family = std::make_unique<Family>();
+    family->programs = lower_family(digits, moves_anywhere ? usual_order : wishes.order);
     parts_ += 16;  // the program that a family keeps is as large as so many of its units
   }
-  std::unique_ptr<UnitCosts>& units = family->units[unit_key(wishes)];
+  const double in_pairs = points_.paired(split);
+  std::unique_ptr<UnitCosts>& units = family->units[unit_key(wishes, in_pairs)];
   if (units == nullptr) {
-    units = make_units(*family, digits, wishes, moves_anywhere);
+    units = make_units(*family, digits, wishes, moves_anywhere, in_pairs);
     ++parts_;
   }
   return units.get();

@@ -51,7 +51,8 @@ class Pricer {
 
   struct Family {
     std::unique_ptr<UnitFamily> programs;  ///< null: lowered one by one
-    /// by micro-batch and where tp and cp lie
+    std::unordered_map<PartKey, std::shared_ptr<const Program>, PartKeyHash> singles;  ///< those, by unit_key()
+    /// by unit_key() and the share that the schedule runs in pairs
     std::unordered_map<PartKey, std::unique_ptr<UnitCosts>, PartKeyHash> units;
   };
 
@@ -60,7 +61,8 @@ class Pricer {
   void forget_here();
   std::unique_ptr<UnitFamily> lower_family(const Digits& digits, const MeshOrder& order);
   std::unique_ptr<UnitCosts> make_units(
-      Family& family, const Digits& digits, const SplitWishes& wishes, bool moves_anywhere);
+      Family& family, const Digits& digits, const SplitWishes& wishes, bool moves_anywhere, double paired);
+  std::shared_ptr<const Program> single(Family& family, const Digits& digits, const SplitWishes& wishes);
   UnitCosts* find_units(const Digits& digits);
   Shape* find_shape(const Digits& digits);
   std::unique_ptr<Shape> make_shape(const Digits& digits);

@@ -150,7 +150,7 @@ TEST(LayerCosts, AddUpToTheForecastsStages) {
     ASSERT_TRUE(step) << to_text(step.error());
     std::vector<int> counts;
     for (const StageReport& stage : step->stages) counts.push_back(static_cast<int>(stage.layers));
-    const auto costs = split_as(layer_costs(*program, cost), counts);
+    const auto costs = split_as(layer_costs(*program, cost, 0), counts);
     ASSERT_TRUE(costs) << to_text(costs.error());
     for (std::size_t s = 0; s < counts.size(); ++s) {
       const StageReport& stage = step->stages[s];

@@ -1,6 +1,8 @@
 #include "studies/sweep/price/points.h"
 
+#include <algorithm>
 #include <cmath>
+#include <functional>
 #include <random>
 
 #include <gtest/gtest.h>
@@ -49,6 +51,38 @@ TEST(SpacePoints, FiguresAreThoseOfTheReport) {
       ++looked;
     }
     EXPECT_GT(looked, 0) << small.name;
+  }
+}
+
+/// Prices of layers are shared by points that differ in stages, chunks, schedules and sharding.
+TEST(SpacePoints, BalancedLayersAreThoseOfThePointAlone) {
+  const char* lines[] = {
+      "deepseek-v2-lite --machine hgx-h800 --gpus 64 --global-batch 128 --seq 4096 --tp 1,2 --pp 1,2,4,8 --ep 1,8 "
+      "--order tp-cp-dp-pp,tp-cp-pp-dp --recompute none,full,full:2 --micro-batch 1,2 --chunks 1,2 --zero 1,2 "
+      "--schedule auto,zb-h1,dualpipev --layout balanced",
+      "bloom-176b --machine jean-zay-a100 --stack megatron-deepspeed --gpus 96 --global-batch 96 --seq 2048 --tp 2,4 "
+      "--pp 1,3,6,12 --layout balanced --recompute none,full --micro-batch 1,2 --chunks 1,2 --zero 0,1",
+      "llama3.1-8b --machine dgx-h100 --stack pytorch-fsdp --gpus 48 --global-batch 96 --seq 4096 --tp 1,2 --pp 1,3,6 "
+      "--cp 1,2 --layout balanced --recompute none --micro-batch 1 --chunks 1,2 --zero 1,3 --dp-overlap off,on"};
+  std::mt19937 random(7);
+  for (const char* line : lines) {
+    const Space space = good(line);
+    SpacePoints points = SpacePoints::make(space).value();
+    Legality legality(points);
+    int looked = 0, uneven = 0;
+    for (int trial = 0; trial < 4000 && looked < 40; ++trial) {
+      const Digits digits = space.digits(random() % space.size());
+      if (legality.ask(digits, AxisId{}).reason >= 0) continue;
+      SpacePoints alone = SpacePoints::make(space).value();
+      const auto shared = points.balanced(digits), own = alone.balanced(digits);
+      ASSERT_EQ(shared.has_value(), own.has_value()) << points.command(digits);
+      if (!shared) continue;
+      EXPECT_EQ(*shared, *own) << points.command(digits);
+      ++looked;
+      uneven += std::ranges::adjacent_find(*own, std::not_equal_to{}) != own->end() ? 1 : 0;
+    }
+    EXPECT_EQ(looked, 40) << line;
+    EXPECT_GT(uneven, 10) << line;
   }
 }
 
