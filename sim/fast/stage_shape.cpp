@@ -1,6 +1,7 @@
 #include "sim/fast/stage_shape.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace stepcast::sim {
 
@@ -80,21 +81,56 @@ void find_ways(StageShape& shape) {
   }
 }
 
-}  // namespace
+using Runs = std::vector<BlockRun>;
 
-StageShape stage_shape(const Program& program) {
+StageShape shape_of(int ranks, const std::vector<Runs>& stages, std::vector<int> rank_of) {
   StageShape shape;
-  shape.ranks = static_cast<int>(program.stages);
-  for (const Chunk& chunk : program.chunks) {
-    shape.kind_of.push_back(kind_of_runs(shape, chunk.runs));
-    shape.rank_of.push_back(chunk.stage);
-  }
+  shape.ranks = ranks;
+  shape.rank_of = std::move(rank_of);
+  for (const Runs& runs : stages) shape.kind_of.push_back(kind_of_runs(shape, runs));
   shape.stages_of.assign(shape.kinds.size(), 0);
   for (const int kind : shape.kind_of) ++shape.stages_of[kind];
   shape.crossings = crossings_between(shape, 0, shape.stages() - 1);
   find_rank_kinds(shape);
   find_ways(shape);
   return shape;
+}
+
+void add_run(Runs& runs, int block, std::int64_t count) {
+  if (count == 0) return;
+  if (!runs.empty() && runs.back().block == block) runs.back().count += count;
+  else runs.push_back({block, count});
+}
+
+}  // namespace
+
+StageShape stage_shape(const Program& program) {
+  std::vector<Runs> stages;
+  std::vector<int> rank_of;
+  for (const Chunk& chunk : program.chunks) {
+    stages.push_back(chunk.runs);
+    rank_of.push_back(chunk.stage);
+  }
+  return shape_of(static_cast<int>(program.stages), stages, std::move(rank_of));
+}
+
+StageShape relaid(const StageShape& shape, const std::vector<char>& is_layer, std::span<const std::int64_t> layers) {
+  Runs before, layer_runs, after;
+  for (const int kind : shape.kind_of)
+    for (const BlockRun& run : shape.kinds[kind])
+      (is_layer[run.block] != 0 ? layer_runs : layer_runs.empty() ? before : after).push_back(run);
+  std::vector<Runs> stages(layers.size());
+  for (const BlockRun& run : before) add_run(stages.front(), run.block, run.count);
+  auto next = layer_runs.begin();
+  for (std::size_t stage = 0; stage < layers.size(); ++stage)
+    for (std::int64_t left = layers[stage]; left > 0 && next != layer_runs.end();) {
+      const std::int64_t here = std::min(left, next->count);
+      add_run(stages[stage], next->block, here);
+      left -= here;
+      if ((next->count -= here) == 0) ++next;
+    }
+  for (const BlockRun& run : after) add_run(stages.back(), run.block, run.count);
+  return shape_of(shape.ranks, stages, shape.rank_of);
 }
 
 }  // namespace stepcast::sim

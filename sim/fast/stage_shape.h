@@ -2,6 +2,8 @@
 // price depends on.
 #pragma once
 
+#include <cstdint>
+#include <span>
 #include <vector>
 
 #include "dataflow/program.h"
@@ -38,6 +40,9 @@ struct StageShape {
 };
 
 StageShape stage_shape(const Program& program);
+/// The same blocks in the same order with so many layers on each virtual stage, which stay on their ranks: the shape of
+/// the program that is lowered with these. `is_layer`: by block.
+StageShape relaid(const StageShape& shape, const std::vector<char>& is_layer, std::span<const std::int64_t> layers);
 
 bool equal_runs(const std::vector<BlockRun>& a, const std::vector<BlockRun>& b);
 

@@ -40,7 +40,8 @@ double held_by_hops(const StageShape& shape, const StageShape::Way& way, const S
     const bool back = stage + 1 < shape.stages() && shape.rank_of[stage + 1] != rank;
     receives += (ahead ? m : 0) + (back ? m : 0);
   }
-  return std::max(0.0, receives - 1);
+  // The hops of a pair's two passes go in one batch.
+  return std::max(0.0, (traits.pairs ? receives / 2 : receives) - 1);
 }
 
 /// By how much the gradients of one stage close after its backward has ended; what came before is taken to be done.
@@ -150,6 +151,7 @@ ScheduleTraits schedule_traits(const ScheduleKind& kind) {
   traits.supported = kind.directions == 1 && kind.make != nullptr && !kind.takes_slices;
   traits.split_backward = kind.splits_backward;
   traits.one_by_one = kind.one_by_one;
+  traits.pairs = kind.pairs;
   return traits;
 }
 

@@ -58,6 +58,7 @@ struct ScheduleTraits {
   bool supported = false;       ///< false: no bound, the forecast itself must be asked
   bool split_backward = false;  ///< weight gradients may come later than the rest
   bool one_by_one = false;      ///< 1F1B with one stage per rank
+  bool pairs = false;           ///< a forward and a backward at once, their hops in one batch
 };
 ScheduleTraits schedule_traits(const ScheduleKind& kind);
 

@@ -22,8 +22,7 @@ StageCost cost_of(const ChunkTimes& times) {
 
 }  // namespace
 
-UnitCosts::UnitCosts(
-    const Program& program, std::shared_ptr<const Program> alike, const CostModel& cost, double paired)
+UnitCosts::UnitCosts(const Program& program, std::shared_ptr<const Program> alike, const CostModel& cost, double paired)
     : alike_(std::move(alike)), overlap_(cost.overlap()), tiers_(static_cast<int>(cost.machine().levels.size())) {
   prices_ = price_blocks(program, cost, paired);
   memory_ = block_memories(program);

@@ -157,8 +157,8 @@ Digits SpacePoints::balanced_key(const Digits& digits, const Split& split) const
   return key;
 }
 
-// Neither schedule and layout change what a block is, nor the number of stages where they are the outermost axis of the
-// mesh: every group then keeps its ranks.
+// Neither schedule and layout change what a block is, nor the number of stages where all groups of a micro-batch lie
+// inside of them on the mesh and keep their ranks.
 Digits SpacePoints::block_key(const Digits& digits, const Split& split) const {
   constexpr std::uint16_t one_stage = 0, more_stages = 1;
   Digits key = digits;
@@ -168,7 +168,9 @@ Digits SpacePoints::block_key(const Digits& digits, const Split& split) const {
   drop({AxisId::chunks, AxisId::schedule, AxisId::layout});
   if (split.zero >= 2) return key;
   drop({AxisId::zero, AxisId::replicas, AxisId::dp_overlap});
-  if (split.order.back() == MeshAxis::pp)
+  const auto stages = std::ranges::find(split.order, MeshAxis::pp);
+  const auto inside = [&](MeshAxis axis) { return std::find(split.order.begin(), stages, axis) != stages; };
+  if (inside(MeshAxis::tp) && inside(MeshAxis::cp) && (!split.experts || inside(MeshAxis::dp)))
     key[static_cast<std::size_t>(AxisId::pp)] = split.pp == 1 ? one_stage : more_stages;
   return key;
 }
@@ -187,8 +189,8 @@ double SpacePoints::paired(const Split& split) {
   if (!kind || !(*kind)->pairs) return 0;
   const auto [known, added] = paired_.try_emplace({split.schedule, split.pp, split.micro_batches}, 0.0);
   if (added)
-    known->second = paired_share(**kind,
-        {static_cast<int>(split.pp), static_cast<int>(split.chunks), static_cast<int>(split.micro_batches)});
+    known->second = paired_share(
+        **kind, {static_cast<int>(split.pp), static_cast<int>(split.chunks), static_cast<int>(split.micro_batches)});
   return known->second;
 }
 

@@ -122,12 +122,25 @@ std::unique_ptr<Pricer::Shape>* Pricer::shape_place(const Digits& digits) {
   return &balanced_shapes_[std::move(key)];
 }
 
+// A layout to be balanced has many shapes with the same blocks: one of them is lowered. Where some layers of each stage
+// recompute, which blocks follow each other depends on how many a stage has.
 std::unique_ptr<Pricer::Shape> Pricer::make_shape(const Digits& digits) {
-  const Program* lowered = program(digits);
-  if (lowered == nullptr) return nullptr;
-  const ScheduleKind* kind = kinds_[static_cast<std::size_t>(digit(digits, AxisId::schedule))];
-  if (kind == nullptr) kind = kind_named(lowered->schedule);
-  return std::make_unique<Shape>(Shape{stage_shape(*lowered), shape_count_++, kind, schedule_traits(*kind), {}});
+  std::unique_ptr<ShapePattern>& pattern = patterns_[shape_index(digits)];
+  if (pattern == nullptr || points_.recompute(digits).layers > 0) {
+    const Program* lowered = program(digits);
+    if (lowered == nullptr) return nullptr;
+    const ScheduleKind* kind = kinds_[static_cast<std::size_t>(digit(digits, AxisId::schedule))];
+    if (kind == nullptr) kind = kind_named(lowered->schedule);
+    pattern = std::make_unique<ShapePattern>();
+    pattern->shape = stage_shape(*lowered);
+    pattern->kind = kind;
+    for (const ProgramBlock& block : lowered->blocks) pattern->is_layer.push_back(block.is_layer ? 1 : 0);
+    return std::make_unique<Shape>(Shape{pattern->shape, shape_count_++, kind, schedule_traits(*kind), {}});
+  }
+  const auto layers = points_.balanced(digits);
+  if (!layers) return nullptr;
+  return std::make_unique<Shape>(Shape{relaid(pattern->shape, pattern->is_layer, *layers), shape_count_++,
+      pattern->kind, schedule_traits(*pattern->kind), {}});
 }
 
 Pricer::Shape* Pricer::find_shape(const Digits& digits) {
@@ -198,6 +211,7 @@ void Pricer::make_room() {
   parts_ = 0;
   shapes_.clear();
   balanced_shapes_.clear();
+  patterns_.clear();
   shape_count_ = 0;
   onces_.clear();
   streams_.clear();

@@ -43,6 +43,11 @@ class Pricer {
     ScheduleTraits traits;
     std::unordered_map<std::int64_t, HeldUnits> held;  ///< by micro-batches
   };
+  struct ShapePattern {
+    StageShape shape;
+    std::vector<char> is_layer;  ///< by block
+    const ScheduleKind* kind = nullptr;
+  };
   struct Once {
     std::unique_ptr<StepCosts> costs;
     std::vector<std::unique_ptr<OnceOnShape>> on_shape;  ///< by Shape::number
@@ -50,7 +55,7 @@ class Pricer {
   };
 
   struct Family {
-    std::unique_ptr<UnitFamily> programs;  ///< null: lowered one by one
+    std::unique_ptr<UnitFamily> programs;                                              ///< null: lowered one by one
     std::unordered_map<PartKey, std::shared_ptr<const Program>, PartKeyHash> singles;  ///< those, by unit_key()
     /// by unit_key() and the share that the schedule runs in pairs
     std::unordered_map<PartKey, std::unique_ptr<UnitCosts>, PartKeyHash> units;
@@ -88,6 +93,7 @@ class Pricer {
   std::size_t parts_ = 0;                                                        ///< that are kept, of any kind
   std::unordered_map<std::uint64_t, std::unique_ptr<Shape>> shapes_;             ///< by shape_index()
   std::map<std::vector<std::int64_t>, std::unique_ptr<Shape>> balanced_shapes_;  ///< by shape_index() and layers
+  std::unordered_map<std::uint64_t, std::unique_ptr<ShapePattern>> patterns_;    ///< by shape_index()
   int shape_count_ = 0;
   Parts<Once> onces_;
   Parts<CrossingStream> streams_;

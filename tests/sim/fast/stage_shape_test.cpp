@@ -43,6 +43,34 @@ TEST(StageShape, StagesAreAlikeWhenTheirListsAre) {
   EXPECT_EQ(stage_shape(program).kind_of, (std::vector<int>{0, 1, 0, 2}));
 }
 
+/// An embedding, two dense layers, six of experts and a head on a V of 2 ranks.
+Program v_of_layers(const std::vector<std::vector<BlockRun>>& runs) {
+  Program program;
+  program.stages = 2;
+  const int ranks[] = {0, 1, 1, 0};
+  for (int stage = 0; stage < 4; ++stage) program.chunks.push_back({ranks[stage], stage / 2, runs[stage]});
+  return program;
+}
+
+TEST(StageShape, RelaidIsTheShapeOfTheProgramWithTheseLayers) {
+  const std::vector<char> is_layer = {0, 1, 1, 0};
+  const StageShape even = stage_shape(v_of_layers({{{0, 1}, {1, 2}}, {{2, 2}}, {{2, 2}}, {{2, 2}, {3, 1}}}));
+  const struct {
+    std::vector<std::int64_t> layers;
+    std::vector<std::vector<BlockRun>> runs;
+  } cases[] = {{{2, 2, 2, 2}, {{{0, 1}, {1, 2}}, {{2, 2}}, {{2, 2}}, {{2, 2}, {3, 1}}}},
+      {{1, 3, 3, 1}, {{{0, 1}, {1, 1}}, {{1, 1}, {2, 2}}, {{2, 3}}, {{2, 1}, {3, 1}}}},
+      {{0, 4, 4, 0}, {{{0, 1}}, {{1, 2}, {2, 2}}, {{2, 4}}, {{3, 1}}}}};
+  for (const auto& one : cases) {
+    const StageShape shape = relaid(even, is_layer, one.layers), lowered = stage_shape(v_of_layers(one.runs));
+    EXPECT_EQ(shape.kind_of, lowered.kind_of);
+    EXPECT_EQ(shape.rank_of, lowered.rank_of);
+    EXPECT_EQ(shape.rank_kind_of, lowered.rank_kind_of);
+    EXPECT_EQ(shape.crossings, lowered.crossings);
+    EXPECT_TRUE(std::ranges::equal(shape.kinds, lowered.kinds, equal_runs));
+  }
+}
+
 /// Rank 0 first, of each kind of rank the nearest and the furthest, with all stages in front of theirs counted.
 TEST(StageShape, WaysLeadToTheNearestAndFurthestOfAKind) {
   std::mt19937 random(2);
