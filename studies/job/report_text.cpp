@@ -21,9 +21,14 @@ std::string range_text(const Percentiles& range, std::string (*text)(double)) {
 std::string seconds_text(double seconds) { return duration_text(Seconds(seconds)); }
 std::string counted_text(double count) { return grouped_digits(std::round(count)); }
 
+std::string token_text(double tokens) {
+  const bool trillions = tokens >= 1e12;
+  return fmt::format("{:.3g} {}", tokens / (trillions ? 1e12 : 1e9), trillions ? "T" : "B");
+}
+
 std::string length_text(const JobForecast& job) {
   return fmt::format(
-      "{} steps of {}, {:.4g} B tokens", grouped_digits(job.steps), format_seconds(job.base.step), job.tokens / 1e9);
+      "{} steps of {}, {} tokens", grouped_digits(job.steps), format_seconds(job.base.step), job.tokens / 1e9);
 }
 
 std::string head_table(const JobForecast& job, const JobWishes& wishes) {
