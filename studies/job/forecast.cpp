@@ -59,6 +59,7 @@ void set_spares(const JobWishes& wishes, JobForecast& job) {
   const double grows = life.failures.per_second - life.fixed_per_second;
   const sim::NodePool pool{
       job.base.nodes(), wishes.spares.value_or(0), grows * wishes.rates.taken, wishes.rates.repair_mean, 0};
+  job.in_repair = pool.taken_per_second * pool.repair.value();
   job.enough_spares = sim::spares_for(pool, most_waiting);
   if (life.pool) job.waiting = job.expected.waiting / (job.expected.whole() - job.expected.planned);
 }
@@ -118,7 +119,7 @@ Expected<JobForecast> forecast_job(const Request& request, const JobWishes& wish
             "a step needs {} of {}: there is no job", format_bytes(outcome.memory), format_bytes(outcome.capacity)),
         "stepcast sweep finds plans that fit");
   JobForecast job{
-      std::move(scenario), outcome, {}, {}, {}, 0, 0, {}, {}, 0, {}, 0, 0, 0, false, {}, {}, {}, {}, {}, {}};
+      std::move(scenario), outcome, {}, {}, {}, 0, 0, {}, {}, 0, {}, 0, 0, 0, 0, false, {}, {}, {}, {}, {}, {}};
   job.base = job_base(job.scenario, prediction);
   TRY(job.settings, job_settings(job.base, wishes));
   set_length(wishes, job);

@@ -33,6 +33,7 @@ struct JobForecast {
   double first_order_loss = 0;
   JobSpread spread;
   std::int64_t enough_spares = 0;  ///< with which a job waits for a node in 0.1 % of the time
+  double in_repair = 0;            ///< nodes, in the mean, with spares enough
   double waiting = 0;              ///< share of the time with the spares that there are
   double watts = 0;                ///< of all GPUs, with the building
   bool watts_assumed = false;

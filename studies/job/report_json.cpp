@@ -52,8 +52,8 @@ void write_failures(JsonWriter& json, const JobForecast& job, const JobWishes& w
   else json.field("logged_failures", wishes.logged->failures);
   json.base_fields("mean_between_s", life.failures.mean_between(), "detect_s", life.failures.detect, "restart_s",
       life.failures.restart, "memory_restart_s", life.failures.soft_restart);
-  json.fields(
-      "from_memory", life.failures.soft, "nodes", job.base.nodes(), "spares_for_waiting_0.001", job.enough_spares);
+  json.fields("from_memory", life.failures.soft, "nodes", job.base.nodes(), "nodes_in_repair", job.in_repair,
+      "spares_for_waiting_0.001", job.enough_spares);
   if (life.pool) json.fields("spares", life.pool->spares, "missing_nodes_share", job.waiting);
   json.close();
 }

@@ -28,7 +28,7 @@ std::string token_text(double tokens) {
 
 std::string length_text(const JobForecast& job) {
   return fmt::format(
-      "{} steps of {}, {} tokens", grouped_digits(job.steps), format_seconds(job.base.step), job.tokens / 1e9);
+      "{} steps of {}, {} tokens", grouped_digits(job.steps), format_seconds(job.base.step), token_text(job.tokens));
 }
 
 std::string head_table(const JobForecast& job, const JobWishes& wishes) {
@@ -117,6 +117,9 @@ std::string failures_text(const JobForecast& job) {
   text += fmt::format("  found after {}, restarted {} later{}\n", duration_text(failures.detect),
       duration_text(failures.restart),
       failures.soft > 0 ? fmt::format(" ({} from memory)", duration_text(failures.soft_restart)) : "");
+  text += fmt::format("  {:.3g} nodes are in repair in the mean, {} of {}\n", job.in_repair,
+      format_percent(job.in_repair / static_cast<double>(job.base.nodes())),
+      grouped_digits(static_cast<double>(job.base.nodes())));
   const auto& pool = job.settings.life.pool;
   text += pool ? fmt::format("  {} spares: {} of the time is lost to missing nodes; {} spares make it 0.1 %\n",
                      pool->spares, format_percent(job.waiting), job.enough_spares)
