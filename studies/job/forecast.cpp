@@ -8,6 +8,7 @@
 #include "model/base/quantity_text.h"
 #include "sim/job/interval.h"
 #include "studies/job/duration.h"
+#include "studies/predict/uneven.h"
 
 namespace stepcast::job {
 namespace {
@@ -87,6 +88,12 @@ void add_notes(const JobWishes& wishes, JobForecast& job) {
   if (!wishes.logged && !wishes.rates.note.empty() && job.base.gpus <= large) job.notes.push_back(wishes.rates.note);
   if (job.settings.storage.assumed)
     job.notes.push_back("storage rates are assumed: --storage-write and --storage-read");
+  if (wishes.uneven)
+    job.notes.push_back(fmt::format("uneven work makes steps {:.1f} % longer", 100 * (job.uneven - 1)));
+  else
+    job.notes.push_back("work is even over ranks and micro-batches: in 42.5 % of 3,079 jobs uneven work took 1.1 times "
+                        "as long and more "
+                        "(arXiv 2505.05713): --imbalance");
   if (!wishes.spares) job.notes.push_back("a spare node is always at hand: --spares N");
   if (job.watts_assumed) job.notes.push_back("power is that of the GPUs alone, by datasheet: --watts and --pue");
   job.notes.push_back("steps take as long on the last day as on the first; loading and evaluation are not in them");
@@ -119,8 +126,13 @@ Expected<JobForecast> forecast_job(const Request& request, const JobWishes& wish
             "a step needs {} of {}: there is no job", format_bytes(outcome.memory), format_bytes(outcome.capacity)),
         "stepcast sweep finds plans that fit");
   JobForecast job{
-      std::move(scenario), outcome, {}, {}, {}, 0, 0, {}, {}, 0, {}, 0, 0, 0, 0, false, {}, {}, {}, {}, {}, {}};
+      std::move(scenario), outcome, {}, {}, {}, 0, 0, 1, {}, {}, 0, {}, 0, 0, 0, 0, false, {}, {}, {}, {}, {}, {}};
   job.base = job_base(job.scenario, prediction);
+  if (wishes.uneven) {
+    TRY(const auto uneven, predict::uneven_forecast(job.scenario, prediction, *wishes.uneven));
+    job.base.step = Seconds(uneven.mean_s);
+    job.uneven = uneven.mean_s / uneven.even_s;
+  }
   TRY(job.settings, job_settings(job.base, wishes));
   set_length(wishes, job);
   job.expected = sim::expected_life(job.settings.life);

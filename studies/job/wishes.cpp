@@ -7,6 +7,7 @@
 #include "model/base/json_reader.h"
 #include "model/base/quantity_text.h"
 #include "model/base/whole_number.h"
+#include "studies/predict/uneven.h"
 
 namespace stepcast::job {
 namespace {
@@ -163,6 +164,9 @@ Expected<JobWishes> job_wishes(const Arguments& arguments, std::int64_t now) {
   if (wishes.elastic && !wishes.spares) wishes.spares = 0;
   TRY(read_stops(arguments, wishes));
   TRY(read_prices(arguments, wishes));
+  if (arguments.has("--imbalance")) {
+    TRY(wishes.uneven, predict::read_unevenness(arguments.value("--imbalance"), "--imbalance"));
+  }
   wishes.lives = count_of(arguments, "--lives").value_or(wishes.lives);
   wishes.seed = count_of(arguments, "--seed").value_or(0);
   return wishes;
@@ -175,6 +179,7 @@ std::vector<Flag> job_own_flags() {
   return {text_flag("--tokens", "N", job, "to train on: 15T, 300B, 1.5e12"),
       text_flag("--days", "DAYS", job, "that the job lasts, instead"),
       count_flag("--steps", job, "that the job has, instead", 1, many),
+      text_flag("--imbalance", "WORDS", job, "of ranks and micro-batches, as predict takes it: ranks=2% ..."),
       text_flag("--planned-every", "TIME", job, "from one planned stop to the next (default: none)"),
       text_flag("--planned-stop", "TIME", job, "that each takes"),
       text_flag("--failures", "ID", failures, "rates of a public fleet: stepcast list failures (default fleets)"),

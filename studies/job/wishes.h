@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "model/failure_rates.h"
+#include "sim/job/uneven.h"
 #include "studies/cli/arguments.h"
 #include "studies/cli/flags.h"
 #include "studies/job/failure_log.h"
@@ -36,6 +37,7 @@ struct JobWishes {
   std::optional<std::int64_t> spares;
   bool elastic = false;
   Seconds planned_every, planned_stop;
+  std::optional<sim::Unevenness> uneven;  ///< --imbalance
   std::optional<double> watts, gpu_hour_price, kwh_price;
   double pue = 1;
   std::int64_t lives = 1000, seed = 0;
