@@ -39,6 +39,18 @@ std::vector<LawAnswer> law_answers(const sim::LifeSettings& life) {
   return answers;
 }
 
+/// Every rank of the batch split has a loader, and a step begins when the slowest has its batch.
+Expected<Seconds> wait_for_data(const JobForecast& job, const JobWishes& wishes) {
+  if (!job.scenario.split)
+    return fail("--loader-time", "of a mapping of one's own it is not known how many loaders there are",
+        "the split by flags: --tp, --pp, ...");
+  constexpr std::int64_t draws_in_all = 2'000'000, least = 200, most = 100'000;
+  const std::int64_t ranks = job.scenario.split->dp;
+  sim::Draws draws(sim::seed_of(static_cast<std::uint64_t>(wishes.seed), 1));
+  return sim::drawn_loader_wait(
+      *wishes.loader, job.base.step, ranks, std::clamp(draws_in_all / ranks, least, most), draws);
+}
+
 void set_length(const JobWishes& wishes, JobForecast& job) {
   const double per_step = job.base.tokens;
   sim::LifeSettings& life = job.settings.life;
@@ -94,9 +106,13 @@ void add_notes(const JobWishes& wishes, JobForecast& job) {
     job.notes.push_back("work is even over ranks and micro-batches: in 42.5 % of 3,079 jobs uneven work took 1.1 times "
                         "as long and more "
                         "(arXiv 2505.05713): --imbalance");
+  if (wishes.loader)
+    job.notes.push_back(fmt::format(
+        "steps wait {} for data, the slowest of {} loaders", duration_text(job.loader_wait), job.scenario.split->dp));
   if (!wishes.spares) job.notes.push_back("a spare node is always at hand: --spares N");
   if (job.watts_assumed) job.notes.push_back("power is that of the GPUs alone, by datasheet: --watts and --pue");
-  job.notes.push_back("steps take as long on the last day as on the first; loading and evaluation are not in them");
+  job.notes.push_back(fmt::format("steps take as long on the last day as on the first; {} not in them",
+      wishes.loader ? "evaluation is" : "loading and evaluation are"));
   if (job.settings.life.saves.interval < job.base.step)
     job.warnings.push_back(fmt::format("checkpoints every {} are less than a step of {} apart",
         duration_text(job.settings.life.saves.interval), duration_text(job.base.step)));
@@ -125,13 +141,17 @@ Expected<JobForecast> forecast_job(const Request& request, const JobWishes& wish
         fmt::format(
             "a step needs {} of {}: there is no job", format_bytes(outcome.memory), format_bytes(outcome.capacity)),
         "stepcast sweep finds plans that fit");
-  JobForecast job{
-      std::move(scenario), outcome, {}, {}, {}, 0, 0, 1, {}, {}, 0, {}, 0, 0, 0, 0, false, {}, {}, {}, {}, {}, {}};
+  JobForecast job;
+  job.scenario = std::move(scenario), job.outcome = outcome;
   job.base = job_base(job.scenario, prediction);
   if (wishes.uneven) {
     TRY(const auto uneven, predict::uneven_forecast(job.scenario, prediction, *wishes.uneven));
     job.base.step = Seconds(uneven.mean_s);
     job.uneven = uneven.mean_s / uneven.even_s;
+  }
+  if (wishes.loader) {
+    TRY(job.loader_wait, wait_for_data(job, wishes));
+    job.base.step += job.loader_wait;
   }
   TRY(job.settings, job_settings(job.base, wishes));
   set_length(wishes, job);

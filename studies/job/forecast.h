@@ -28,7 +28,8 @@ struct JobForecast {
   JobSettings settings;
   sim::LifeTimes expected;  ///< in the long run, of the whole job
   double steps = 0, tokens = 0;
-  double uneven = 1;  ///< the step over that of even work
+  Seconds loader_wait;  ///< of each step
+  double uneven = 1;    ///< the step over that of even work
   std::vector<LawAnswer> laws;
   std::optional<double> first_order;  ///< Meta's formula, where it holds
   double first_order_loss = 0;

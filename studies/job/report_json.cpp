@@ -108,6 +108,8 @@ std::string job_json(const JobForecast& job, const JobWishes& wishes) {
   write_figures(json, job, wishes);
   json.fields("steps", job.steps, "tokens", job.tokens);
   json.base_field("step_time_s", job.base.step);
+  if (wishes.loader) json.base_field("loader_wait_s", job.loader_wait);
+  if (wishes.uneven) json.field("uneven_factor", job.uneven);
   write_failures(json, job, wishes);
   write_checkpoint(json, job);
   write_outlook(json, job);

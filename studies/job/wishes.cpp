@@ -100,6 +100,23 @@ Expected<void> read_stops(const Arguments& arguments, JobWishes& wishes) {
   return {};
 }
 
+/// A rank's loader; --loader-time makes one.
+Expected<void> read_loader(const Arguments& arguments, JobWishes& wishes) {
+  std::optional<Seconds> make;
+  TRY(read_flag(arguments, "--loader-time", make));
+  if (!make) {
+    for (const char* flag : {"--loader-workers", "--loader-prefetch", "--loader-rate", "--loader-even"})
+      if (arguments.has(flag)) return fail(flag, "how long a batch takes is not said", "--loader-time 2s");
+    return {};
+  }
+  std::optional<double> most;
+  TRY(read_number(arguments, "--loader-rate", most, {1e-9, 1e9}));
+  // torch.utils.data.DataLoader's prefetch_factor is 2; its num_workers has no default that loads beside steps.
+  wishes.loader = sim::Loader{count_of(arguments, "--loader-workers").value_or(1),
+      count_of(arguments, "--loader-prefetch").value_or(2), *make, !arguments.has("--loader-even"), most.value_or(0)};
+  return {};
+}
+
 Expected<void> read_prices(const Arguments& arguments, JobWishes& wishes) {
   TRY(read_number(arguments, "--watts", wishes.watts, {1, 1e5}));
   TRY(read_number(arguments, "--gpu-hour-price", wishes.gpu_hour_price, {0, 1e6}));
@@ -164,6 +181,7 @@ Expected<JobWishes> job_wishes(const Arguments& arguments, std::int64_t now) {
   if (wishes.elastic && !wishes.spares) wishes.spares = 0;
   TRY(read_stops(arguments, wishes));
   TRY(read_prices(arguments, wishes));
+  TRY(read_loader(arguments, wishes));
   if (arguments.has("--imbalance")) {
     TRY(wishes.uneven, predict::read_unevenness(arguments.value("--imbalance"), "--imbalance"));
   }
@@ -182,6 +200,11 @@ std::vector<Flag> job_own_flags() {
       text_flag("--imbalance", "WORDS", job, "of ranks and micro-batches, as predict takes it: ranks=2% ..."),
       text_flag("--planned-every", "TIME", job, "from one planned stop to the next (default: none)"),
       text_flag("--planned-stop", "TIME", job, "that each takes"),
+      text_flag("--loader-time", "TIME", job, "that a worker takes for a rank's batch of a step (default: no wait)"),
+      count_flag("--loader-workers", job, "of each rank's loader (default 1)", 1, 256),
+      count_flag("--loader-prefetch", job, "batches that each works ahead (default 2)", 1, 64),
+      text_flag("--loader-rate", "PER_S", job, "batches per second and rank that storage gives (default: all)"),
+      toggle_flag("--loader-even", job, "all batches take as long (default: exponential times)"),
       text_flag("--failures", "ID", failures, "rates of a public fleet: stepcast list failures (default fleets)"),
       text_flag("--failure-rate", "RATE", failures, "failures per day and node of 8 GPUs: 0.004"),
       text_flag("--fixed-failures", "RATE", failures, "failures per day of a job of any size, besides"),

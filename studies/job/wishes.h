@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "model/failure_rates.h"
+#include "sim/job/loader.h"
 #include "sim/job/uneven.h"
 #include "studies/cli/arguments.h"
 #include "studies/cli/flags.h"
@@ -38,6 +39,7 @@ struct JobWishes {
   bool elastic = false;
   Seconds planned_every, planned_stop;
   std::optional<sim::Unevenness> uneven;  ///< --imbalance
+  std::optional<sim::Loader> loader;
   std::optional<double> watts, gpu_hour_price, kwh_price;
   double pue = 1;
   std::int64_t lives = 1000, seed = 0;

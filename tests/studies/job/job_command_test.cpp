@@ -96,6 +96,21 @@ TEST(JobCommand, MemoryAndAsync) {
       async.at("checkpoint").at("settle_s").get<double>());
 }
 
+TEST(JobCommand, UnevenWorkAndLoadersMakeStepsLonger) {
+  const std::string run = std::string(small_run) + "--steps 1000 --lives 100 ";
+  const double even = shown(run).at("step_time_s");
+  const auto uneven = shown(run + "--imbalance \"micro-batches=0.3\"");
+  EXPECT_NEAR(uneven.at("step_time_s").get<double>() / even, uneven.at("uneven_factor"), 1e-9);
+  EXPECT_GT(uneven.at("uneven_factor"), 1.05);
+  // Two workers of equal times, 8 s a batch: one in 4 s, and a step of less waits for the rest.
+  ASSERT_LT(even, 4);
+  const auto loaded = shown(run + "--loader-time 8s --loader-workers 2 --loader-even");
+  EXPECT_NEAR(loaded.at("step_time_s"), 4, 1e-9);
+  EXPECT_NEAR(loaded.at("loader_wait_s"), 4 - even, 1e-9);
+  EXPECT_THAT(refusal("--steps 10 --loader-workers 2"), HasSubstr("--loader-workers: how long a batch takes"));
+  EXPECT_THAT(refusal("--steps 10 --imbalance lumpy=1"), HasSubstr("'lumpy' is no kind of unevenness"));
+}
+
 TEST(JobCommand, WhatNeverEndsIsSaid) {
   const auto ran = testing_program::run_line(std::string(small_run) + "--days 10 --fixed-failures 200 --restart 2h");
   EXPECT_EQ(ran.code, 0) << ran.err;
