@@ -17,14 +17,21 @@ class Draws {
   /// In (0, 1), of the upper 53 bits.
   double unit() { return (static_cast<double>(random_() >> 11U) + 0.5) * 0x1p-53; }
   double exponential(double rate) { return -std::log(unit()) / rate; }
-  /// Box and Muller's.
+  /// Box and Muller's, which come in pairs.
   double normal() {
-    const double radius = std::sqrt(-2 * std::log(unit()));
-    return radius * std::cos(2 * std::numbers::pi * unit());
+    if (has_second_) {
+      has_second_ = false;
+      return second_;
+    }
+    const double radius = std::sqrt(-2 * std::log(unit())), angle = 2 * std::numbers::pi * unit();
+    second_ = radius * std::sin(angle), has_second_ = true;
+    return radius * std::cos(angle);
   }
 
  private:
   std::mt19937_64 random_;
+  double second_ = 0;
+  bool has_second_ = false;
 };
 
 /// A seed for each of many draws that share one: SplitMix64's step (Steele et al. 2014, doi 10.1145/2660193.2660195).

@@ -116,7 +116,8 @@ class Life {
       now_ = back;
       repairs_->bring_back(now_);
     }
-    share_ = static_cast<double>(running()) / static_cast<double>(settings_.pool->replicas());
+    if (settings_.pool->replica_nodes > 0)
+      share_ = static_cast<double>(running()) / static_cast<double>(settings_.pool->replicas());
   }
   [[nodiscard]] std::int64_t running() const { return running_replicas(*settings_.pool, repairs_->count()); }
 
