@@ -8,6 +8,7 @@
 #include "studies/gate/gate.h"
 #include "studies/compare/compare.h"
 #include "studies/infer/infer.h"
+#include "studies/job/job.h"
 #include "studies/launch/run_flags.h"
 #include "studies/ask/rates.h"
 #include "studies/notation/dataflow.h"
@@ -225,6 +226,25 @@ const std::vector<Command>& command_rows() {
               "stepcast scale llama3-8b --gpus 8,16,24,32 --zero 3 --global-batch 96 --strong",
               "stepcast scale gpt3-175b --machine dgx-a100 --gpus 64 --tp 8 --pp 8 --recompute full --weak --json"},
           .run = scale_command},
+      {.name = "job",
+          .usage = "NETWORK|SCENARIO.json|--megatron RUN.sh --tokens N|--days N|--steps N [flags]",
+          .summary = "a whole training job: days, goodput and where the rest goes, checkpoints, energy, cost",
+          .about = "Puts failures, checkpoints, restarts and repairs around the forecast step: time to train, the share "
+                   "of it in\n"
+                   "steps that last, and where the rest goes, by closed form and by lives drawn one by one. Checkpoints "
+                   "have their\n"
+                   "bytes by the mapping and their best interval by four laws. Failure rates are those of public fleets "
+                   "or of a log.\n"
+                   "A job that fails faster than it restarts has a goodput of 0, which is a result.",
+          .least_words = 0,
+          .most_words = 1,
+          .flags = job::job_flags(),
+          .examples = {"stepcast job llama3-70b --machine dgx-h100 --gpus 2048 --tp 8 --pp 4 --global-batch 2048 "
+                       "--tokens 15T",
+              "stepcast job llama3-8b --gpus 256 --zero 3 --global-batch 512 --tokens 1T --async --spares 2",
+              "stepcast job llama3-70b --gpus 512 --tp 8 --pp 4 --global-batch 1024 --days 30 --memory-interval 60s "
+              "--json"},
+          .run = job::job_command},
       {.name = "validate",
           .usage = "[RUNS.json] [flags]",
           .summary = "forecast measured runs and report the errors per class",
@@ -399,7 +419,7 @@ const std::vector<Command>& command_rows() {
               "--micro-batch-size 1 --global-batch-size 64 --bf16"},
           .run = explain_command},
       {.name = "list",
-          .usage = "networks|machines|gpus|profiles|stacks|engines|schedules [--json|--csv]",
+          .usage = "networks|machines|gpus|profiles|stacks|engines|failures|schedules [--json|--csv]",
           .summary = "what the catalogue holds",
           .about = "Lists the rows of the built-in catalogue with their figures.",
           .least_words = 1,

@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "model/catalog.h"
+#include "model/failure_rates.h"
 #include "model/base/contains.h"
 #include "model/base/json_writer.h"
 #include "model/base/quantity_text.h"
@@ -108,6 +109,18 @@ Listing engines() {
   return list;
 }
 
+Listing failures() {
+  Listing list{{{"id", "id"}, {"per_node_day", "per node-day", Align::right}, {"low", "low", Align::right},
+                   {"high", "high", Align::right}, {"fixed_per_day", "per day", Align::right},
+                   {"taken", "repaired", Align::right}, {"name", "name"}},
+      {}};
+  for (const FailureRates& row : failure_rates())
+    list.rows.push_back(
+        {word(row.id), number(row.per_node_day.value), number(row.per_node_day.low), number(row.per_node_day.high),
+            number(row.fixed_per_day.value), {format_percent(row.taken), row.taken}, word(row.name)});
+  return list;
+}
+
 Listing stacks() {
   Listing list{{{"id", "id"}, {"from", "from"}, {"until", "until"}, {"attention", "attention"}, {"name", "name"}}, {}};
   for (const Stack& row : built_in().stacks)
@@ -137,6 +150,7 @@ Listing listing(RowKind kind) {
     case RowKind::profile: return profiles();
     case RowKind::stack: return stacks();
     case RowKind::engine: return engines();
+    case RowKind::failures: return failures();
     case RowKind::schedule: return schedules();
   }
   return {};

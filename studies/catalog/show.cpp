@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "model/catalog.h"
+#include "model/failure_rates.h"
 #include "model/base/json_writer.h"
 #include "sim/schedule/schedule_table.h"
 #include "studies/catalog/kinds.h"
@@ -40,6 +41,10 @@ Expected<std::string> row_file(RowKind kind, const std::string& id) {
     case RowKind::profile: return file_of(rows.profiles, id, "profile", write_profile);
     case RowKind::stack: return file_of(rows.stacks, id, "stack", write_stack);
     case RowKind::engine: return file_of(rows.engines, id, "engine", write_engine);
+    case RowKind::failures: {
+      TRY(const auto row, find_failure_rates(id, id.substr(0, 60)));
+      return write_failure_rates(*row);
+    }
     case RowKind::schedule: break;
   }
   const auto schedule = find_schedule(id);

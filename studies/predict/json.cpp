@@ -95,8 +95,8 @@ void write_assumptions(JsonWriter& json, const Scenario& scenario, const Predict
 
 }  // namespace
 
-std::string json_report(
-    const Scenario& scenario, const Prediction& prediction, const Explained* explained, const FlopsCount* count) {
+std::string json_report(const Scenario& scenario, const Prediction& prediction, const Explained* explained,
+    const FlopsCount* count, const UnevenForecast* uneven) {
   JsonWriter json;
   json.open();
   json.field("fits", prediction.step.memory.fits);  // first: a step that does not fit has no time
@@ -105,6 +105,14 @@ std::string json_report(
     const std::string id(count->id);
     json.base_field((id + "_flops_per_s_per_gpu").c_str(), run::printed_rate(*count, scenario, prediction));
     json.field((id + "_flops_per_token").c_str(), run::flops_of_token(*count, scenario));
+  }
+  if (uneven != nullptr) {
+    json.open("uneven");
+    json.fields("step_time_s", uneven->mean_s, "step_time_interval_s",
+        std::vector<double>{uneven->p10_s, uneven->p90_s}, "mean_error_s", uneven->error_s, "pipelines", uneven->copies,
+        "drawn_steps", uneven->samples);
+    if (uneven->one_stage_s) json.field("closed_form_s", *uneven->one_stage_s);
+    json.close();
   }
   write_phases(json, prediction.step.phases);
   write_stages(json, prediction.step.stages);

@@ -5,12 +5,14 @@
 
 #include "studies/run/forecast.h"
 #include "studies/predict/explain.h"
+#include "studies/predict/uneven.h"
 #include "studies/run/scenario.h"
 
 namespace stepcast::predict {
 
-/// `explained` adds the key "explanation", `count` the FLOP/s that its program would print.
+/// `explained` adds the key "explanation", `count` the FLOP/s that its program would print, `uneven`
+/// the step of --imbalance.
 std::string json_report(const Scenario& scenario, const Prediction& prediction, const Explained* explained = nullptr,
-    const FlopsCount* count = nullptr);
+    const FlopsCount* count = nullptr, const UnevenForecast* uneven = nullptr);
 
 }  // namespace stepcast::predict

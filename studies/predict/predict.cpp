@@ -12,6 +12,7 @@
 #include "studies/predict/json.h"
 #include "studies/timeline/step_timeline.h"
 #include "studies/predict/text.h"
+#include "studies/predict/uneven.h"
 #include "studies/run/request.h"
 #include "studies/run/scenario.h"
 #include "studies/run/scenario_file.h"
@@ -31,7 +32,7 @@ Expected<void> check_output_flags(const Arguments& arguments) {
     return a != b && arguments.has(a) && arguments.has(b);
   };
   for (const char* alone : {"--print-scenario", "--emit"})
-    for (const char* flag : {"--json", "--explain", "--timeline", "--print-scenario"})
+    for (const char* flag : {"--json", "--explain", "--timeline", "--imbalance", "--print-scenario"})
       if (both(flag, alone)) return fail(flag, std::string("does not go with ") + alone, "leave one of them out");
   if (both("--timeline", "--json"))
     return fail("--timeline", "does not go with --json", "--trace FILE or --svg FILE go with it");
@@ -102,6 +103,14 @@ Expected<std::optional<Explained>> explained_if_asked(
   return made;
 }
 
+Expected<std::optional<UnevenForecast>> uneven_if_asked(
+    const Arguments& arguments, const Scenario& scenario, const Prediction& prediction) {
+  if (!arguments.has("--imbalance")) return std::nullopt;
+  TRY(const auto uneven, read_unevenness(arguments.value("--imbalance"), "--imbalance"));
+  TRY(auto forecast, uneven_forecast(scenario, prediction, uneven));
+  return forecast;
+}
+
 void print_page(const Arguments& arguments, const Scenario& scenario, const Prediction& prediction,
     const Explained* explained, Console& console) {
   console.out << text_report(scenario, prediction, console, find_flops_count(arguments.value("--flops")));
@@ -129,10 +138,13 @@ Expected<void> predict_command(const Arguments& arguments, Console& console) {
   if (arguments.has("--emit")) return emit_run(arguments, scenario, console);
   TRY(const auto explained, explained_if_asked(arguments, scenario, prediction));
   const Explained* explanation = explained ? &*explained : nullptr;
+  TRY(const auto uneven, uneven_if_asked(arguments, scenario, prediction));
   if (arguments.has("--json")) {
-    console.out << json_report(scenario, prediction, explanation, find_flops_count(arguments.value("--flops")));
+    console.out << json_report(
+        scenario, prediction, explanation, find_flops_count(arguments.value("--flops")), uneven ? &*uneven : nullptr);
   } else {
     print_page(arguments, scenario, prediction, explanation, console);
+    if (uneven) console.out << uneven_text(*uneven);
   }
   return {};
 }

@@ -1,0 +1,41 @@
+// What a checkpoint weighs by the mapping, and how long it takes to write, to copy and to read.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "studies/job/names.h"
+#include "model/base/units.h"
+#include "studies/run/forecast.h"
+
+namespace stepcast::job {
+
+/// Every parameter once, with what the optimizer keeps of it: formats for resuming leave out copies on other ranks
+/// (Megatron-LM core/dist_checkpointing, replica_id; PyTorch distributed.checkpoint, dedup_replicated_tensors). In
+/// bytes per parameter, for mixed precision in bf16 with Adam:
+///   2 + 4 + 4 + 4 = 14  weights, fp32 master copy and both moments: Megatron-LM's distributed optimizer, DeepSpeed's
+///                       ZeRO (model_states and optim_states)
+///   4 + 4 + 4 = 12      the sharded fp32 weights are the master copy: FSDP, MaxText
+/// BLOOM's model card has 2.3 TB "with optimizer states" for 176.2 B x 14 = 2.47e12 bytes = 2.24 TiB.
+struct CheckpointSize {
+  Bytes all;                         ///< in storage
+  Bytes fullest_gpu;                 ///< that the ranks of the fullest stage write each, all of them taking part
+  double weight = 0, optimizer = 0;  ///< bytes per parameter
+};
+CheckpointSize checkpoint_size(const Scenario& scenario, const Program& program);
+
+/// NVIDIA DGX SuperPOD H100, reference architecture RA-11333, storage guidelines: from "good" to "best" 7, 20 and 62
+/// GB/s written and 15, 40 and 125 GB/s read by a unit of 32 nodes. The middle is the default, and assumed.
+struct StorageRates {
+  BytesPerSecond write, read;  ///< of the whole job
+  bool assumed = true;
+};
+StorageRates default_storage(std::int64_t gpus);
+
+struct CheckpointTimes {
+  Seconds write, read;  ///< to and from storage
+  Seconds copy;         ///< of the fullest GPU's part to its host, by its link
+};
+CheckpointTimes checkpoint_times(const CheckpointSize& size, const StorageRates& rates, BytesPerSecond host_link);
+
+}  // namespace stepcast::job

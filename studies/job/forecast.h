@@ -1,0 +1,59 @@
+// A whole training job, forecast: how long, how much of it is lost and to what, and what it costs.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "studies/cli/console.h"
+#include "studies/job/outlook.h"
+#include "studies/job/spread.h"
+#include "studies/whatif/sensitivity.h"
+
+namespace stepcast::job {
+
+inline constexpr double hour_s = 3600, kwh_j = 3.6e6;
+
+struct LawAnswer {
+  std::string_view id, name, formula, source;
+  Seconds interval;
+  double goodput = 0;  ///< by the exact law, of saves that all are stored
+  bool holds = true;   ///< the law is where it was made for
+};
+
+struct JobForecast {
+  Scenario scenario;
+  Outcome outcome;
+  JobBase base;
+  JobSettings settings;
+  sim::LifeTimes expected;  ///< in the long run, of the whole job
+  double steps = 0, tokens = 0;
+  Seconds loader_wait;  ///< of each step
+  double uneven = 1;    ///< the step over that of even work
+  std::vector<LawAnswer> laws;
+  std::optional<double> first_order;  ///< Meta's formula, where it holds
+  double first_order_loss = 0;
+  JobSpread spread;
+  std::int64_t enough_spares = 0;  ///< with which a job waits for a node in 0.1 % of the time
+  double in_repair = 0;            ///< nodes, in the mean, with spares enough
+  double waiting = 0;              ///< share of the time with the spares that there are
+  double watts = 0;                ///< of all GPUs, with the building
+  bool watts_assumed = false;
+  std::vector<HealthFigure> health;
+  std::vector<JobLever> levers;
+  std::optional<TenTimes> ten;
+  std::string never;  ///< why nothing gets done; "": something does
+  std::vector<std::string> notes, warnings;
+  [[nodiscard]] double energy_j() const { return watts * expected.whole().value(); }
+};
+
+/// Errors: what predict and job_settings refuse, and a plan that does not fit into memory.
+Expected<JobForecast> forecast_job(const Request& request, const JobWishes& wishes);
+
+/// What of a job the forecast step decides.
+JobBase job_base(const Scenario& scenario, const Prediction& prediction);
+
+std::string job_text(const JobForecast& job, const JobWishes& wishes, const Console& console);
+std::string job_json(const JobForecast& job, const JobWishes& wishes);
+
+}  // namespace stepcast::job

@@ -1,0 +1,111 @@
+#include "studies/job/outlook.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "model/base/quantity_text.h"
+#include "studies/job/duration.h"
+
+namespace stepcast::job {
+namespace {
+
+double goodput_of(const JobSettings& settings) {
+  sim::LifeSettings life = settings.life;
+  life.work = Seconds(1);
+  return sim::expected_life(life).goodput();
+}
+
+struct LeverRow {
+  const char* name;
+  void (*change)(JobWishes& wishes, const JobSettings& now);
+};
+constexpr LeverRow lever_rows[] = {
+    {"half the failures",
+        [](JobWishes& wishes, const JobSettings&) {
+          wishes.rates.per_node_day.value /= 2, wishes.rates.fixed_per_day.value /= 2;
+          if (wishes.logged) wishes.logged->per_day.value /= 2;
+        }},
+    {"failures found in half the time",
+        [](JobWishes& wishes, const JobSettings& now) {
+          wishes.detect = now.life.failures.detect / 2;
+          if (!wishes.restart) wishes.restart = std::max(Seconds(), now.life.failures.restart - now.times.read);
+        }},
+    {"restarts in half the time, as with hot spares",
+        [](JobWishes& wishes, const JobSettings& now) {
+          wishes.restart = std::max(Seconds(), now.life.failures.restart - now.times.read) / 2;
+          if (!wishes.detect) wishes.detect = now.life.failures.detect;
+        }},
+    {"storage twice as fast",
+        [](JobWishes& wishes, const JobSettings& now) {
+          wishes.write_rate = now.storage.write * 2, wishes.read_rate = now.storage.read * 2;
+        }},
+    {"checkpoints written beside steps (--async)", [](JobWishes& wishes, const JobSettings&) { wishes.async = true; }},
+    {"checkpoints in memory every minute (--memory-interval 60s)",
+        [](JobWishes& wishes, const JobSettings&) { wishes.memory_interval = Seconds(60), wishes.elastic = false; }},
+    {"fewer replicas instead of waiting (--elastic)",
+        [](JobWishes& wishes, const JobSettings&) { wishes.elastic = wishes.spares.has_value(); }},
+};
+
+}  // namespace
+
+const char* to_text(Verdict verdict) {
+  constexpr const char* words[] = {"healthy", "slow", "broken"};
+  return words[static_cast<std::size_t>(verdict)];
+}
+
+Verdict HealthFigure::verdict() const {
+  const auto beyond = [&](double limit) { return higher_is_better ? value < limit : value > limit; };
+  return beyond(broken) ? Verdict::broken : beyond(slow) ? Verdict::slow : Verdict::healthy;
+}
+
+std::vector<HealthFigure> health_figures(const JobSettings& settings, double goodput, double waits) {
+  const sim::LifeSettings& life = settings.life;
+  const double soft = life.failures.soft;
+  const Seconds redone = life.saves.interval * (soft + (1 - soft) * static_cast<double>(life.saves.per_stored)) / 2;
+  const Seconds restart = soft * life.failures.soft_restart + (1 - soft) * life.failures.restart;
+  const double recovery = (life.failures.detect + restart + redone) / life.failures.mean_between();
+  return {{"progress", "progress", goodput, 0.9, 0.5, true},
+      {"communication", "communication cost", waits, 0.25, 0.5, false},
+      {"recovery", "recovery posture", recovery, 0.1, 1, false}};
+}
+
+std::vector<JobLever> job_levers(const JobBase& base, const JobWishes& wishes) {
+  std::vector<JobLever> levers;
+  const auto now = job_settings(base, wishes);
+  if (!now) return levers;
+  for (const LeverRow& row : lever_rows) {
+    JobWishes changed = wishes;
+    changed.interval.reset();
+    row.change(changed, *now);
+    const auto settings = job_settings(base, changed);
+    const bool same = changed.async == wishes.async && std::string_view(row.name).ends_with("(--async)");
+    if (!settings || same) continue;
+    levers.push_back({row.name, goodput_of(*settings)});
+  }
+  std::ranges::stable_sort(levers, [](const JobLever& a, const JobLever& b) { return a.goodput > b.goodput; });
+  const double before = goodput_of(*now);
+  std::erase_if(levers, [&](const JobLever& lever) { return lever.goodput <= before * (1 + 1e-4); });
+  return levers;
+}
+
+Expected<TenTimes> ten_times(const JobBase& base, const JobWishes& wishes) {
+  constexpr std::int64_t times = 10;
+  JobBase larger = base;
+  larger.gpus *= times;
+  larger.checkpoint.fullest_gpu = base.checkpoint.fullest_gpu / static_cast<double>(times);
+  JobWishes more = wishes;
+  more.interval.reset();
+  if (more.spares) *more.spares *= times;
+  TRY(const auto settings, job_settings(larger, more));
+  TenTimes ten{settings.life.failures.mean_between(), settings.life.saves.interval, goodput_of(settings), {}, {}};
+  ten.health = health_figures(settings, ten.goodput, 0);
+  std::erase_if(ten.health, [](const HealthFigure& figure) { return figure.id == "communication"; });
+  for (const HealthFigure& figure : ten.health)
+    if (figure.verdict() != Verdict::healthy)
+      ten.breaks.push_back(fmt::format("{} is {}: {:.3g}, {} from {:g}", figure.name, to_text(figure.verdict()),
+          figure.value, to_text(figure.verdict()), figure.verdict() == Verdict::slow ? figure.slow : figure.broken));
+  return ten;
+}
+
+}  // namespace stepcast::job

@@ -1,0 +1,130 @@
+#include "studies/job/settings.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "model/base/quantity_text.h"
+#include "sim/job/interval.h"
+#include "studies/job/duration.h"
+
+namespace stepcast::job {
+namespace {
+
+constexpr double day_s = 86400;
+constexpr double default_survives = 0.9;
+
+Expected<void> set_failures(const JobBase& base, const JobWishes& wishes, JobSettings& settings) {
+  sim::LifeSettings& life = settings.life;
+  life.failures.per_second = failures_per_second(wishes, base.gpus);
+  life.fixed_per_second = wishes.logged ? 0 : wishes.rates.fixed_per_day.value / day_s;
+  if (life.failures.per_second <= 0)
+    return fail("--failure-rate", "nothing ever fails", "a rate above 0: public fleets have 0.002 to 0.007");
+  life.failures.detect = wishes.detect.value_or(default_detect);
+  Seconds start = wishes.restart.value_or(default_restart);
+  if (wishes.logged && !wishes.detect && !wishes.restart) {  // the log's whole time down stands for all three
+    life.failures.detect = {};
+    start = std::max(Seconds(), wishes.logged->mean_down - settings.times.read);
+    settings.notes.push_back("the time from a failure until steps go on is the log's mean");
+  } else if (!wishes.detect || !wishes.restart) {
+    settings.notes.push_back("detection and restart are assumed (public jobs: 2 to 10 min together)");
+  }
+  life.failures.restart = start + settings.times.read;
+  life.failures.soft_restart = start + settings.times.copy;
+  return {};
+}
+
+/// Steps stand still for the write, or for the copy to the host and what the write beside them costs.
+void set_saves(const JobWishes& wishes, JobSettings& settings) {
+  sim::Saves& saves = settings.life.saves;
+  const CheckpointTimes& times = settings.times;
+  saves.store = wishes.async ? times.copy + wishes.background_slowdown * times.write : times.write;
+  saves.settle = wishes.async ? times.write : Seconds();
+}
+
+Expected<void> set_interval(const JobWishes& wishes, JobSettings& settings) {
+  sim::LifeSettings& life = settings.life;
+  sim::Saves& saves = life.saves;
+  const Seconds between = life.failures.mean_between();
+  const Seconds best = sim::exact_interval(between, saves.store);
+  saves.interval = wishes.interval.value_or(std::max(best, saves.settle));
+  settings.interval_asked = wishes.interval.has_value();
+  if (wishes.interval && *wishes.interval > between)
+    return fail("--interval",
+        fmt::format("{} between checkpoints, and the job fails every {}", duration_text(*wishes.interval),
+            duration_text(between)),
+        fmt::format("{} has the highest goodput", duration_text(best)));
+  if (saves.interval + saves.store < saves.settle)
+    return fail("--interval",
+        fmt::format(
+            "storage takes {} for a checkpoint, and the next comes before it is done", duration_text(saves.settle)),
+        fmt::format("at least {}, or a higher --storage-write", duration_text(saves.settle)));
+  return {};
+}
+
+Expected<void> set_memory(const JobWishes& wishes, JobSettings& settings) {
+  if (!wishes.memory_interval) return {};
+  sim::LifeSettings& life = settings.life;
+  life.failures.soft = wishes.memory_survives.value_or(default_survives);
+  if (!wishes.memory_survives)
+    settings.notes.push_back("checkpoints in memory survive 90 % of failures (assumed: --memory-survives)");
+  life.saves.interval = *wishes.memory_interval, life.saves.keep = settings.times.copy;
+  constexpr std::int64_t most = 1'000'000;
+  const double apart = (life.saves.interval + life.saves.keep).value();
+  const auto least = static_cast<std::int64_t>(std::ceil(life.saves.settle.value() / apart));
+  life.saves.per_stored = std::max(least, sim::best_per_stored(life.failures, life.saves, most));
+  if (*wishes.memory_interval > life.failures.mean_between())
+    return fail("--memory-interval",
+        fmt::format("{}, and the job fails every {}", duration_text(*wishes.memory_interval),
+            duration_text(life.failures.mean_between())),
+        "some minutes at most");
+  return {};
+}
+
+Expected<void> set_pool(const JobBase& base, const JobWishes& wishes, JobSettings& settings) {
+  if (!wishes.spares) return {};
+  sim::LifeSettings& life = settings.life;
+  const double grows = life.failures.per_second - life.fixed_per_second;
+  sim::NodePool pool{base.nodes(), *wishes.spares, grows * wishes.rates.taken, wishes.rates.repair_mean, 0};
+  if (wishes.elastic) {
+    if (!base.not_elastic.empty()) return fail("--elastic", base.not_elastic, "wait for nodes: without --elastic");
+    pool.replica_nodes = std::max<std::int64_t>(1, (base.model_gpus + base.node_gpus - 1) / base.node_gpus);
+    settings.notes.push_back("on fewer replicas the global batch shrinks with them; steps take as long");
+  }
+  life.pool = pool;
+  life.repair_spread = std::sqrt(2 * std::log(std::max(1.0, wishes.rates.repair_mean / wishes.rates.repair_median)));
+  return {};
+}
+
+}  // namespace
+
+double failures_per_second(const JobWishes& wishes, std::int64_t gpus) {
+  const auto count = static_cast<double>(gpus);
+  if (wishes.logged) return wishes.logged->per_day.value / day_s * count / static_cast<double>(wishes.logged_gpus);
+  const double nodes = count / static_cast<double>(wishes.rates.node_gpus);
+  return (nodes * wishes.rates.per_node_day.value + wishes.rates.fixed_per_day.value) / day_s;
+}
+
+Expected<JobSettings> job_settings(const JobBase& base, const JobWishes& wishes) {
+  JobSettings settings;
+  settings.storage = default_storage(base.gpus);
+  settings.storage.assumed = !wishes.write_rate || !wishes.read_rate;
+  settings.storage.write = wishes.write_rate.value_or(settings.storage.write);
+  settings.storage.read = wishes.read_rate.value_or(settings.storage.read);
+  CheckpointSize size = base.checkpoint;
+  if (wishes.checkpoint) {
+    size.fullest_gpu = size.fullest_gpu * (*wishes.checkpoint / size.all);
+    size.all = *wishes.checkpoint;
+  }
+  settings.times = checkpoint_times(size, settings.storage, base.host_link);
+  TRY(set_failures(base, wishes, settings));
+  set_saves(wishes, settings);
+  TRY(set_interval(wishes, settings));
+  TRY(set_memory(wishes, settings));
+  TRY(set_pool(base, wishes, settings));
+  settings.life.planned_every = wishes.planned_every, settings.life.planned_stop = wishes.planned_stop;
+  return settings;
+}
+
+}  // namespace stepcast::job

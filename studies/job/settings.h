@@ -1,0 +1,39 @@
+// From a forecast step and what is said of the job to the settings of its life.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sim/job/life.h"
+#include "studies/job/checkpoint.h"
+#include "studies/job/wishes.h"
+
+namespace stepcast::job {
+
+/// What of a job its step decides.
+struct JobBase {
+  std::int64_t gpus = 1, node_gpus = 8, model_gpus = 1;  ///< of the job, of a node, of one copy of the model
+  std::string not_elastic;                               ///< why the job cannot go on without a replica; "": it can
+  Seconds step;
+  double tokens = 0;  ///< of a step
+  CheckpointSize checkpoint;
+  BytesPerSecond host_link;
+  [[nodiscard]] std::int64_t nodes() const { return (gpus + node_gpus - 1) / node_gpus; }
+};
+
+struct JobSettings {
+  sim::LifeSettings life;
+  StorageRates storage;
+  CheckpointTimes times;
+  bool interval_asked = false;
+  std::vector<std::string> notes;  ///< what was taken for granted
+};
+
+/// Failures per second of a job of so many GPUs.
+double failures_per_second(const JobWishes& wishes, std::int64_t gpus);
+
+/// `life.work` is 0: the length comes last. Errors: nothing fails, an interval longer than the time between failures or
+/// shorter than storage takes, what is not elastic.
+Expected<JobSettings> job_settings(const JobBase& base, const JobWishes& wishes);
+
+}  // namespace stepcast::job

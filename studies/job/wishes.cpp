@@ -1,0 +1,235 @@
+#include "studies/job/wishes.h"
+
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "model/base/json_reader.h"
+#include "model/base/quantity_text.h"
+#include "model/base/whole_number.h"
+#include "studies/predict/uneven.h"
+
+namespace stepcast::job {
+namespace {
+
+template <typename Q> Expected<void> read_flag(const Arguments& arguments, const char* flag, std::optional<Q>& out) {
+  if (!arguments.has(flag)) return {};
+  TRY(out, parse_quantity<Q>(arguments.value(flag), flag));
+  return {};
+}
+Expected<void> read_number(
+    const Arguments& arguments, const char* flag, std::optional<double>& out, NumberRange range) {
+  if (!arguments.has(flag)) return {};
+  const auto number = parsed_number<double>(arguments.value(flag));
+  if (!number || !(*number >= range.low && *number <= range.high))
+    return fail(flag, fmt::format("'{:.40}' is no such number", arguments.value(flag)),
+        fmt::format("from {:g} to {:g}", range.low, range.high));
+  out = *number;
+  return {};
+}
+std::optional<std::int64_t> count_of(const Arguments& arguments, const char* flag) {
+  return arguments.has(flag) ? std::optional<std::int64_t>(std::stoll(arguments.value(flag))) : std::nullopt;
+}
+
+Expected<void> read_length(const Arguments& arguments, JobWishes& wishes) {
+  const int said = arguments.has("--tokens") + arguments.has("--days") + arguments.has("--steps");
+  if (said != 1)
+    return fail(said == 0 ? "--tokens" : "--days", said == 0 ? "how long the job is is not said" : "a length twice",
+        "one of --tokens 15T, --days 54 and --steps 100000");
+  if (arguments.has("--tokens")) {
+    TRY(wishes.tokens, parse_tokens(arguments.value("--tokens"), "--tokens"));
+  }
+  wishes.steps = count_of(arguments, "--steps");
+  std::optional<double> days;
+  TRY(read_number(arguments, "--days", days, {1e-3, 1e5}));
+  if (days) wishes.days = Seconds(*days * 86400);
+  return {};
+}
+
+Expected<void> read_failures(const Arguments& arguments, std::int64_t now, JobWishes& wishes) {
+  const std::string id = arguments.has("--failures") ? arguments.value("--failures") : "fleets";
+  TRY(const auto row, find_failure_rates(id, "--failures"));
+  wishes.rates = *row;
+  std::optional<double> per_node, fixed;
+  TRY(read_number(arguments, "--failure-rate", per_node, {0, 100}));
+  TRY(read_number(arguments, "--fixed-failures", fixed, {0, 1000}));
+  if (per_node) wishes.rates.per_node_day = {*per_node, *per_node, *per_node};
+  if (per_node && !fixed) wishes.rates.fixed_per_day = {};
+  if (fixed) wishes.rates.fixed_per_day = {*fixed, *fixed, *fixed};
+  if (!arguments.has("--failure-log")) {
+    for (const char* flag : {"--log-days", "--log-gpus"})
+      if (arguments.has(flag)) return fail(flag, "no log is named", "--failure-log FILE.csv");
+    return {};
+  }
+  for (const char* flag : {"--failure-rate", "--fixed-failures"})
+    if (arguments.has(flag)) return fail(flag, "a rate beside a log, which has its own", "one of them");
+  for (const char* flag : {"--log-days", "--log-gpus"})
+    if (!arguments.has(flag)) return fail(flag, "a log does not say it", "--log-days 54 --log-gpus 16384");
+  const std::string file = arguments.value("--failure-log");
+  TRY(const auto text, read_text_file(file));
+  TRY(const auto log, read_failure_log(text, file, now));
+  std::optional<double> watched;
+  TRY(read_number(arguments, "--log-days", watched, {1e-3, 1e5}));
+  TRY(wishes.logged, rates_of(log, Seconds(*watched * 86400), "--log-days"));
+  wishes.logged_gpus = *count_of(arguments, "--log-gpus");
+  return {};
+}
+
+Expected<void> read_memory(const Arguments& arguments, JobWishes& wishes) {
+  TRY(read_flag(arguments, "--memory-interval", wishes.memory_interval));
+  TRY(read_number(arguments, "--memory-survives", wishes.memory_survives, {0, 1}));
+  if (wishes.memory_survives && !wishes.memory_interval)
+    return fail("--memory-survives", "no checkpoint is kept in memory", "--memory-interval 60s");
+  if (wishes.memory_interval && wishes.interval)
+    return fail("--interval", "how often checkpoints in memory are stored is found", "without it");
+  if (wishes.memory_interval && wishes.elastic)
+    return fail("--elastic", "checkpoints in memory of replicas that are gone are not modelled",
+        "one of --elastic and --memory-interval");
+  return {};
+}
+
+Expected<void> read_stops(const Arguments& arguments, JobWishes& wishes) {
+  std::optional<Seconds> every, stop;
+  TRY(read_flag(arguments, "--planned-every", every));
+  TRY(read_flag(arguments, "--planned-stop", stop));
+  if (every.has_value() != stop.has_value())
+    return fail(every ? "--planned-stop" : "--planned-every", "is missing", "--planned-every 7d --planned-stop 2h");
+  if (!every) return {};
+  if (*stop >= *every) return fail("--planned-stop", "the job stops all the time", "less than --planned-every");
+  wishes.planned_every = *every, wishes.planned_stop = *stop;
+  return {};
+}
+
+/// A rank's loader; --loader-time makes one.
+Expected<void> read_loader(const Arguments& arguments, JobWishes& wishes) {
+  std::optional<Seconds> make;
+  TRY(read_flag(arguments, "--loader-time", make));
+  if (!make) {
+    for (const char* flag : {"--loader-workers", "--loader-prefetch", "--loader-rate", "--loader-even"})
+      if (arguments.has(flag)) return fail(flag, "how long a batch takes is not said", "--loader-time 2s");
+    return {};
+  }
+  std::optional<double> most;
+  TRY(read_number(arguments, "--loader-rate", most, {1e-9, 1e9}));
+  // torch.utils.data.DataLoader's prefetch_factor is 2; its num_workers has no default that loads beside steps.
+  wishes.loader = sim::Loader{count_of(arguments, "--loader-workers").value_or(1),
+      count_of(arguments, "--loader-prefetch").value_or(2), *make, !arguments.has("--loader-even"), most.value_or(0)};
+  return {};
+}
+
+Expected<void> read_prices(const Arguments& arguments, JobWishes& wishes) {
+  TRY(read_number(arguments, "--watts", wishes.watts, {1, 1e5}));
+  TRY(read_number(arguments, "--gpu-hour-price", wishes.gpu_hour_price, {0, 1e6}));
+  TRY(read_number(arguments, "--kwh-price", wishes.kwh_price, {0, 1e6}));
+  std::optional<double> pue;
+  TRY(read_number(arguments, "--pue", pue, {1, 10}));
+  wishes.pue = pue.value_or(1);
+  return {};
+}
+
+Flag text_flag(std::string_view name, std::string_view value, std::string_view group, std::string_view doc) {
+  return {.name = name, .key = "", .value = value, .group = group, .doc = doc};
+}
+Flag count_flag(
+    std::string_view name, std::string_view group, std::string_view doc, std::int64_t least, std::int64_t most) {
+  Flag flag = text_flag(name, "N", group, doc);
+  flag.kind = FlagKind::count, flag.least = least, flag.most = most;
+  return flag;
+}
+Flag toggle_flag(std::string_view name, std::string_view group, std::string_view doc) {
+  Flag flag = text_flag(name, "", group, doc);
+  flag.kind = FlagKind::toggle;
+  return flag;
+}
+
+}  // namespace
+
+Expected<double> parse_tokens(const std::string& text, const std::string& where) {
+  constexpr std::pair<char, double> suffixes[] = {{'K', 1e3}, {'M', 1e6}, {'B', 1e9}, {'T', 1e12}};
+  double factor = 1;
+  std::string number = text;
+  for (const auto& [letter, value] : suffixes)
+    if (!number.empty() && std::toupper(number.back()) == letter) {
+      factor = value;
+      number.pop_back();
+      break;
+    }
+  const auto value = parsed_number<double>(number);
+  constexpr double most = 1e18;
+  if (!value || !(*value * factor >= 1 && *value * factor <= most))
+    return fail(where, fmt::format("'{:.40}' is no number of tokens", text), "15T, 300B or 1.5e12");
+  return *value * factor;
+}
+
+Expected<JobWishes> job_wishes(const Arguments& arguments, std::int64_t now) {
+  JobWishes wishes;
+  TRY(read_length(arguments, wishes));
+  TRY(read_failures(arguments, now, wishes));
+  TRY(read_flag(arguments, "--checkpoint-bytes", wishes.checkpoint));
+  TRY(read_flag(arguments, "--storage-write", wishes.write_rate));
+  TRY(read_flag(arguments, "--storage-read", wishes.read_rate));
+  wishes.async = arguments.has("--async"), wishes.elastic = arguments.has("--elastic");
+  std::optional<double> slow;
+  TRY(read_number(arguments, "--async-slowdown", slow, {0, 0.9}));
+  if (slow && !wishes.async) return fail("--async-slowdown", "checkpoints are written while steps wait", "--async");
+  wishes.background_slowdown = slow.value_or(0);
+  TRY(read_flag(arguments, "--detect", wishes.detect));
+  TRY(read_flag(arguments, "--restart", wishes.restart));
+  TRY(read_flag(arguments, "--interval", wishes.interval));
+  TRY(read_memory(arguments, wishes));
+  wishes.spares = count_of(arguments, "--spares");
+  if (wishes.elastic && !wishes.spares) wishes.spares = 0;
+  TRY(read_stops(arguments, wishes));
+  TRY(read_prices(arguments, wishes));
+  TRY(read_loader(arguments, wishes));
+  if (arguments.has("--imbalance")) {
+    TRY(wishes.uneven, predict::read_unevenness(arguments.value("--imbalance"), "--imbalance"));
+  }
+  wishes.lives = count_of(arguments, "--lives").value_or(wishes.lives);
+  wishes.seed = count_of(arguments, "--seed").value_or(0);
+  return wishes;
+}
+
+std::vector<Flag> job_own_flags() {
+  constexpr std::string_view job = "Job", failures = "Failures", saves = "Checkpoints", money = "Energy and cost",
+                             output = "Output";
+  constexpr std::int64_t many = 1'000'000'000;
+  return {text_flag("--tokens", "N", job, "to train on: 15T, 300B, 1.5e12"),
+      text_flag("--days", "DAYS", job, "that the job lasts, instead"),
+      count_flag("--steps", job, "that the job has, instead", 1, many),
+      text_flag("--imbalance", "WORDS", job, "of ranks and micro-batches, as predict takes it: ranks=2% ..."),
+      text_flag("--planned-every", "TIME", job, "from one planned stop to the next (default: none)"),
+      text_flag("--planned-stop", "TIME", job, "that each takes"),
+      text_flag("--loader-time", "TIME", job, "that a worker takes for a rank's batch of a step (default: no wait)"),
+      count_flag("--loader-workers", job, "of each rank's loader (default 1)", 1, 256),
+      count_flag("--loader-prefetch", job, "batches that each works ahead (default 2)", 1, 64),
+      text_flag("--loader-rate", "PER_S", job, "batches per second and rank that storage gives (default: all)"),
+      toggle_flag("--loader-even", job, "all batches take as long (default: exponential times)"),
+      text_flag("--failures", "ID", failures, "rates of a public fleet: stepcast list failures (default fleets)"),
+      text_flag("--failure-rate", "RATE", failures, "failures per day and node of 8 GPUs: 0.004"),
+      text_flag("--fixed-failures", "RATE", failures, "failures per day of a job of any size, besides"),
+      text_flag("--failure-log", "FILE.csv", failures, "a job's own: failed_at,back_at in UTC, with the next two"),
+      text_flag("--log-days", "DAYS", failures, "that the log covers"),
+      count_flag("--log-gpus", failures, "that the job of the log had", 1, 10'000'000),
+      text_flag("--detect", "TIME", failures, "from a failure until the restart begins (default 2 min)"),
+      text_flag("--restart", "TIME", failures, "from there until the checkpoint is read (default 3 min)"),
+      count_flag("--spares", failures, "nodes that stand by (default: one is always at hand)", 0, 10'000'000),
+      toggle_flag("--elastic", failures, "run on fewer replicas where nodes are missing, instead of waiting"),
+      text_flag("--interval", "TIME", saves, "of computing between checkpoints (default: the best)"),
+      text_flag("--checkpoint-bytes", "SIZE", saves, "of one (default: by the network and its software)"),
+      text_flag("--storage-write", "RATE", saves, "of all nodes together (default 20 GB/s per 256 GPUs, assumed)"),
+      text_flag("--storage-read", "RATE", saves, "of all nodes together (default 40 GB/s per 256 GPUs, assumed)"),
+      toggle_flag("--async", saves, "steps wait for the copy to the host only"),
+      text_flag("--async-slowdown", "SHARE", saves, "that steps lose while it is written (default 0)"),
+      text_flag("--memory-interval", "TIME", saves, "of computing between checkpoints kept in memory of other nodes"),
+      text_flag("--memory-survives", "SHARE", saves, "of failures that those survive (default 0.9, assumed)"),
+      text_flag("--watts", "W", money, "per GPU with its part of the node (default: the GPU's alone)"),
+      text_flag("--pue", "FACTOR", money, "of the building over its machines (default 1)"),
+      text_flag("--gpu-hour-price", "PRICE", money, "per GPU and hour, in any currency"),
+      text_flag("--kwh-price", "PRICE", money, "per kWh, in the same"),
+      count_flag("--lives", output, "drawn for the intervals (default 1000)", 100, 1'000'000),
+      count_flag("--seed", output, "of them (default 0)", 0, many),
+      toggle_flag("--json", output, "one JSON document in base units")};
+}
+
+}  // namespace stepcast::job

@@ -1,0 +1,156 @@
+// stepcast job: figures that can be redone, published jobs, and what is refused.
+#include <cmath>
+#include <fstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "tests/studies/run_program.h"
+
+namespace stepcast::job {
+namespace {
+
+using testing::HasSubstr;
+using JobJson = nlohmann::json;
+
+constexpr const char* small_run = "job llama3-8b --machine dgx-h100 --gpus 64 --zero 3 --global-batch 256 ";
+
+JobJson shown(const std::string& words) {
+  const auto ran = testing_program::run_line(words + " --json");
+  EXPECT_EQ(ran.code, 0) << words << "\n" << ran.err;
+  return ran.code == 0 ? JobJson::parse(ran.out) : JobJson{};
+}
+std::string refusal(const std::string& words) {
+  const auto ran = testing_program::run_line(small_run + words);
+  EXPECT_EQ(ran.code, 2) << words << "\n" << ran.out;
+  return ran.err;
+}
+
+TEST(JobCommand, FiguresFollowFromEachOther) {
+  // 8 nodes x 0.005 + 0.16 failures a day: every 5 days; 100 GB at 10 GB/s: 10 s.
+  const auto json = shown(std::string(small_run) +
+                          "--steps 100000 --failure-rate 0.005 --fixed-failures 0.16 --checkpoint-bytes 100GB "
+                          "--storage-write 10GB/s --storage-read 20GB/s --detect 60s --restart 115s");
+  const double between = json.at("failure_model").at("mean_between_s"), save = json.at("checkpoint").at("blocking_s");
+  EXPECT_NEAR(between, 5 * 86400.0, 1e-3);
+  EXPECT_NEAR(save, 10, 1e-9);
+  EXPECT_NEAR(json.at("failure_model").at("restart_s"), 120, 1e-9);  // 115 s and 5 s to read
+  EXPECT_NEAR(json.at("checkpoint").at("laws")[0].at("interval_s"), std::sqrt(2 * 10 * 432'000.0), 1e-6);
+  const double step = json.at("step_time_s"), t = json.at("checkpoint").at("interval_s");
+  const double goodput = t / (between * std::exp(180 / between) * std::expm1((t + save) / between));
+  EXPECT_NEAR(json.at("goodput"), goodput, 1e-9);
+  EXPECT_NEAR(json.at("time_to_train_s"), 100'000 * step / goodput, 1);
+  double sum = 0;
+  for (const auto& [part, time] : json.at("time").items()) sum += time.get<double>();
+  EXPECT_NEAR(sum, json.at("time_to_train_s"), 1e-3);
+  EXPECT_NEAR(json.at("goodput_of_lives"), goodput, 0.005 * goodput);
+  EXPECT_EQ(json.at("health").size(), 3U);
+  EXPECT_NEAR(json.at("energy_j"), 64 * 700 * json.at("time_to_train_s").get<double>(), 1e3);
+}
+
+TEST(JobCommand, LengthsAreOneThing) {
+  const auto steps = shown(std::string(small_run) + "--steps 1000");
+  const double tokens = steps.at("tokens");
+  EXPECT_EQ(tokens, 1000.0 * 256 * 8192);
+  EXPECT_EQ(shown(std::string(small_run) + "--tokens " + std::to_string(tokens)).at("steps"), 1000);
+  const auto days = shown(std::string(small_run) + "--days 10");
+  EXPECT_NEAR(days.at("time_to_train_s"), 10 * 86400.0, days.at("step_time_s").get<double>() * 1.1);
+}
+
+TEST(JobCommand, Llama3sInterruptionsAreInTheDefaultsRange) {
+  const auto json = shown("job llama3-405b --machine dgx-h100 --gpus 16384 --tp 8 --pp 16 --layout balanced "
+                          "--global-batch 2048 --days 54 --lives 200");
+  const double failures = json.at("failures");
+  EXPECT_NEAR(failures, 442.4, 1);
+  EXPECT_NEAR(failures, 419, 2 * std::sqrt(failures));
+  EXPECT_GT(json.at("goodput"), 0.9);
+  EXPECT_LT(json.at("checkpoint").at("blocking_s"), 30);
+}
+
+TEST(JobCommand, CostAndPower) {
+  const auto json =
+      shown(std::string(small_run) + "--days 1 --watts 1000 --pue 1.25 --gpu-hour-price 2 --kwh-price 0.1");
+  const double time = json.at("time_to_train_s");
+  EXPECT_NEAR(json.at("energy_j"), 64 * 1250 * time, 1);
+  EXPECT_NEAR(json.at("cost"), 64 * time / 3600 * 2 + 64 * 1.25 * time / 3600 * 0.1, 1e-3);
+}
+
+TEST(JobCommand, SparesAndReplicas) {
+  const std::string run = "job llama3-8b --gpus 512 --tp 8 --global-batch 512 --days 30 --failure-rate 0.02 ";
+  const auto waiting = shown(run + "--spares 2"), elastic = shown(run + "--spares 2 --elastic");
+  const auto enough = shown(run + "--spares 20");
+  EXPECT_LT(waiting.at("goodput"), elastic.at("goodput"));
+  EXPECT_LT(elastic.at("goodput"), enough.at("goodput"));
+  EXPECT_LE(enough.at("failure_model").at("missing_nodes_share"), 0.001);
+}
+
+TEST(JobCommand, MemoryAndAsync) {
+  const std::string run = "job llama3-70b --gpus 2048 --tp 8 --pp 4 --global-batch 2048 --tokens 1T --lives 100 ";
+  const auto plain = shown(run), async = shown(run + "--async"), memory = shown(run + "--memory-interval 60s");
+  EXPECT_LT(plain.at("goodput"), async.at("goodput"));
+  EXPECT_LT(plain.at("goodput"), memory.at("goodput"));
+  EXPECT_EQ(memory.at("checkpoint").at("memory_interval_s"), 60);
+  EXPECT_GE(
+      async.at("checkpoint").at("interval_s").get<double>() + async.at("checkpoint").at("blocking_s").get<double>(),
+      async.at("checkpoint").at("settle_s").get<double>());
+}
+
+TEST(JobCommand, UnevenWorkAndLoadersMakeStepsLonger) {
+  const std::string run = std::string(small_run) + "--steps 1000 --lives 100 ";
+  const double even = shown(run).at("step_time_s");
+  const auto uneven = shown(run + "--imbalance \"micro-batches=0.3\"");
+  EXPECT_NEAR(uneven.at("step_time_s").get<double>() / even, uneven.at("uneven_factor"), 1e-9);
+  EXPECT_GT(uneven.at("uneven_factor"), 1.05);
+  // Two workers of equal times, 8 s a batch: one in 4 s, and a step of less waits for the rest.
+  ASSERT_LT(even, 4);
+  const auto loaded = shown(run + "--loader-time 8s --loader-workers 2 --loader-even");
+  EXPECT_NEAR(loaded.at("step_time_s"), 4, 1e-9);
+  EXPECT_NEAR(loaded.at("loader_wait_s"), 4 - even, 1e-9);
+  EXPECT_THAT(refusal("--steps 10 --loader-workers 2"), HasSubstr("--loader-workers: how long a batch takes"));
+  EXPECT_THAT(refusal("--steps 10 --imbalance lumpy=1"), HasSubstr("'lumpy' is no kind of unevenness"));
+}
+
+TEST(JobCommand, WhatNeverEndsIsSaid) {
+  const auto ran = testing_program::run_line(std::string(small_run) + "--days 10 --fixed-failures 200 --restart 2h");
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("Goodput 0: a restart takes 2."));
+  const auto json = shown(std::string(small_run) + "--days 10 --fixed-failures 200 --restart 2h");
+  EXPECT_EQ(json.at("goodput"), 0);
+  EXPECT_TRUE(json.at("time_to_train_s").is_null());
+}
+
+TEST(JobCommand, ALogIsAJobsOwnRate) {
+  const std::string name = testing_program::own_path("log.csv");
+  std::ofstream(name) << "failed_at,back_at\n2025-03-01T00:00,2025-03-01T00:10\n2025-03-05T00:00,2025-03-05T00:30\n";
+  const auto json = shown(std::string(small_run) + "--days 10 --failure-log " + name + " --log-days 8 --log-gpus 128");
+  EXPECT_NEAR(json.at("failure_model").at("mean_between_s"), 8 * 86400.0, 1e-3);  // half the GPUs: 2 in 16 days
+  EXPECT_NEAR(json.at("failure_model").at("restart_s"), 1200, 1e-6);
+  EXPECT_THAT(refusal("--days 1 --failure-log " + name), HasSubstr("--log-days: a log does not say it"));
+  EXPECT_THAT(refusal("--days 1 --failure-log " + name + " --log-days 2 --log-gpus 8"), HasSubstr("days apart"));
+}
+
+TEST(JobCommand, WrongInputIsRefused) {
+  EXPECT_THAT(refusal(""), HasSubstr("--tokens: how long the job is is not said"));
+  EXPECT_THAT(refusal("--days 1 --steps 5"), HasSubstr("a length twice"));
+  EXPECT_THAT(refusal("--tokens many"), HasSubstr("'many' is no number of tokens"));
+  EXPECT_THAT(refusal("--days 1 --failures nobody"), HasSubstr("unknown failure rates 'nobody'"));
+  EXPECT_THAT(refusal("--days 1 --failure-rate 0"), HasSubstr("nothing ever fails"));
+  EXPECT_THAT(refusal("--days 1 --interval 400d"), HasSubstr("between checkpoints, and the job fails every"));
+  EXPECT_THAT(refusal("--days 1 --async --storage-write 10MB/s --interval 60s"), HasSubstr("storage takes"));
+  EXPECT_THAT(refusal("--days 1 --planned-every 7d"), HasSubstr("--planned-stop: is missing"));
+  EXPECT_THAT(refusal("--days 1 --planned-every 1h --planned-stop 2h"), HasSubstr("stops all the time"));
+  EXPECT_THAT(refusal("--days 1 --memory-survives 0.5"), HasSubstr("no checkpoint is kept in memory"));
+  EXPECT_THAT(refusal("--days 1 --memory-interval 60s --elastic"), HasSubstr("--elastic"));
+  EXPECT_THAT(refusal("--days 1 --async-slowdown 0.1"), HasSubstr("written while steps wait"));
+  EXPECT_THAT(refusal("--days 1 --pue 0.5"), HasSubstr("from 1 to 10"));
+  const auto ran = testing_program::run_line("job llama3-70b --gpus 8 --global-batch 8 --days 1");
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_THAT(ran.err, HasSubstr("there is no job"));
+  const auto experts = testing_program::run_line("job mixtral-8x7b --gpus 64 --ep 8 --days 1 --elastic");
+  EXPECT_EQ(experts.code, 2);
+  EXPECT_THAT(experts.err, HasSubstr("--elastic: experts lie on 8 ranks"));
+}
+
+}  // namespace
+}  // namespace stepcast::job
