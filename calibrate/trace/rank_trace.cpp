@@ -15,6 +15,7 @@ void RankTrace::settle() {
   std::stable_sort(events.begin(), events.end(), by_start);
   std::stable_sort(marks.begin(), marks.end(), by_start);
   std::stable_sort(host.begin(), host.end(), by_start);
+  std::stable_sort(calls.begin(), calls.end(), by_start);
   std::sort(launches.begin(), launches.end());
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string>
 
+#include "calibrate/trace/kernel_names.h"
 #include "calibrate/trace/rank_trace.h"
 #include "studies/compare/facts_report.h"
 
