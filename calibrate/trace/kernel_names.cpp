@@ -60,11 +60,14 @@ const KernelNameRow rows[] = {
      "chunk_bwd_kernel", "chunk_gla", "chunk_kda", "chunk_local_cumsum", "chunk_scaled_dot", "solve_tril",
      "recompute_w_u", "causal_conv1d", "wkv_", "mamba"}},
 
+    // What convolutions and products run before or behind them without multiplying.
+    {WorkKind::elementwise, {"computeoffsets", "computeboffsets", "computewgradoffsets"}},
+
     // Convolutions: cuDNN with its CUTLASS, Winograd and FFT kernels, MIOpen, Composable Kernel.
     {WorkKind::conv, {"implicitgemm", "implicit_gemm", "winograd", "dgrad", "wgrad_alg", "wgrad2d", "_wgrad_",
      "wgrad_engine", "wgrad_optimized", "fprop", "scudnn", "hcudnn", "884cudnn", "688cudnn", "816cudnn", "icudnn",
-     "convolve", "convolution", "conv2d", "conv_depthwise", "conv_fwd", "conv_bwd", "asmconv", "sp3asm", "naive_conv",
-     "igemm_", "cudnn::cnn::", "cask_cudnn"}},
+     "convolve", "convolution", "reduce_wgrad", "conv2d", "conv_depthwise", "conv_fwd", "conv_bwd", "asmconv", "sp3asm", "naive_conv",
+     "igemm_"}},
 
     // Products over experts: TensorRT-LLM's batched kernels, CUTLASS, DeepGEMM, Triton of engines, AITER, Marlin,
     // ScatterMoE, MegaBlocks, Transformer Engine.
@@ -90,9 +93,10 @@ const KernelNameRow rows[] = {
      "ln_bwd", "batch_norm", "batchnorm", "bn_fw", "bn_bw", "group_norm", "groupnorm", "l2norm", "softmax",
      "rowwisemoments", "cross_entropy", "crossentropy", "nll_loss", "normalization", "fused_add_rms"}},
 
-    // Embeddings and indices.
+    // Embeddings and indices; rotary ones look nothing up.
+    {WorkKind::elementwise, {"rotary"}},
     {WorkKind::embedding, {"embedding", "index_select", "indexselect", "gather", "scatter", "index_elementwise",
-     "indexing_backward", "rotary_embedding", "kv_indices"}},
+     "indexing_backward", "kv_indices"}},
 
     // Copies and changes of layout; on AMD the runtime copies by kernels of its own.
     {WorkKind::copy_layout, {"copy_kernel", "catarray", "transpose", "nchwtonhwc", "nhwctonchw", "_copy_page",

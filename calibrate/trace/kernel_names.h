@@ -1,5 +1,5 @@
-// The names that libraries give their kernels, as rows of data: what is searched for in a name, and what work it is. The
-// first row that matches decides.
+// The names that libraries give their kernels, as rows of data: what is searched for in a name, and what work it is.
+// The first row that matches decides.
 #pragma once
 
 #include <string_view>

@@ -43,7 +43,8 @@ class ProductBlocks {
   ProductBlocks(const std::vector<SplitProduct>& expected, const std::vector<SplitProduct>& measured)
       : expected_(expected), measured_(measured) {}
 
-  /// False where the two sides drift apart.
+  /// False where the two sides drift apart. What is left of either at the end stands by itself: a head that did not
+  /// run.
   bool align() {
     std::size_t i = 0, j = 0;
     while (i < expected_.size() && j < measured_.size()) {
@@ -61,7 +62,19 @@ class ProductBlocks {
       }
       add(first_i, i, first_j, j);
     }
-    return i == expected_.size() && j == measured_.size();
+    const bool most =
+        20 * (expected_.size() - i) <= expected_.size() && 20 * (measured_.size() - j) <= measured_.size();
+    for (; i < expected_.size(); ++i) add(i, i + 1, j, j);
+    add(i, i, j, measured_.size());
+    return most;
+  }
+
+  /// Measured products that are of no operator.
+  void add_others(const std::vector<SplitProduct>& others) {
+    for (const SplitProduct& one : others) {
+      AlignedProducts& block = blocks_[other_products];
+      block.name = other_products, block.measured += one.seconds, ++block.measured_calls;
+    }
   }
 
   [[nodiscard]] std::vector<AlignedProducts> products() const {
@@ -71,13 +84,15 @@ class ProductBlocks {
   }
 
  private:
+  static constexpr const char* other_products = "others";
   static constexpr double same_flops = 0.01;
   static constexpr std::size_t most_in_block = 12;
 
   void add(std::size_t i, std::size_t to_i, std::size_t j, std::size_t to_j) {
+    if (i == to_i && j == to_j) return;
     std::set<std::string> names;
     for (std::size_t at = i; at < to_i; ++at) names.insert(expected_[at].name);
-    const std::string name = fmt::format("{}", fmt::join(names, ", "));
+    const std::string name = names.empty() ? other_products : fmt::format("{}", fmt::join(names, ", "));
     AlignedProducts& block = blocks_[name];
     block.name = name;
     for (; i < to_i; ++i) block.expected += expected_[i].seconds, ++block.expected_calls;
@@ -115,10 +130,18 @@ Alignment by_order(const std::vector<SplitProduct>& expected, const std::vector<
 
 Alignment align_products(const std::vector<SplitProduct>& expected, const std::vector<SplitProduct>& measured) {
   if (expected.empty() || measured.empty()) return {};
-  const auto recorded = with_their_sums(measured);
+  auto recorded = with_their_sums(measured);
   if (all_have_flops(expected) && all_have_flops(recorded)) {
+    // Those that multiply next to nothing are of no operator: angles of positions, scales.
+    constexpr double next_to_nothing = 0.01;
+    const double least = next_to_nothing * std::ranges::min(expected, {}, &SplitProduct::flops).flops;
+    const auto small = std::ranges::stable_partition(recorded, [&](const auto& one) { return one.flops >= least; });
+    const std::vector<SplitProduct> others(small.begin(), small.end());
+    recorded.erase(small.begin(), small.end());
     ProductBlocks blocks(expected, recorded);
-    if (blocks.align())
+    const bool aligned = blocks.align();
+    blocks.add_others(others);
+    if (aligned)
       return {blocks.products(), fmt::format("products are told apart by their shapes: {} run, {} are expected",
                                      measured.size(), expected.size())};
   }

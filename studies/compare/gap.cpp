@@ -4,7 +4,6 @@
 #include <cmath>
 #include <set>
 
-#include "calibrate/trace/kernel_names.h"
 #include "studies/compare/align.h"
 
 namespace stepcast::comparison {
@@ -17,6 +16,12 @@ constexpr GapGroup gap_groups[] = {
     {WorkKind::gemm, "matrix products"}, {WorkKind::grouped_gemm, "matrix products"}, {WorkKind::conv, "convolutions"},
     {WorkKind::attention, "attention"}, {WorkKind::scan, "scans"}, {WorkKind::optimizer, "optimizer"},
     {WorkKind::unplaced, "unplaced kernels"}};
+
+/// A forecast's kernels bear their operators' names; those that are not here run over elements.
+struct OperatorPart { std::string_view label; WorkKind kind; };
+constexpr OperatorPart operator_parts[] = {{"norm", WorkKind::norm}, {"loss", WorkKind::norm},
+    {"softmax", WorkKind::norm}, {"embedding", WorkKind::embedding}, {"router", WorkKind::routing},
+    {"dispatch", WorkKind::routing}, {"combine", WorkKind::routing}};
 // clang-format on
 
 std::string group_name(const SplitRow& row, bool fabrics) {
@@ -76,9 +81,10 @@ std::string part_of(const SplitRow& row, bool forecast) {
   }
   if (!is_memory_bound(row.kind) || row.kind == WorkKind::optimizer || row.kind == WorkKind::scan) return "";
   if (!forecast) return to_text(row.kind);
-  // A forecast's kernels bear their operators' names.
-  const WorkKind kind = work_kind_of(row.name);
-  return to_text(is_memory_bound(kind) && kind != WorkKind::optimizer ? kind : WorkKind::elementwise);
+  const std::string_view label = std::string_view(row.name).substr(0, row.name.find(' '));
+  for (const OperatorPart& part : operator_parts)
+    if (part.label == label) return to_text(part.kind);
+  return to_text(WorkKind::elementwise);
 }
 
 /// Parts of the row of matrix products.

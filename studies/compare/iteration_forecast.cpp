@@ -52,28 +52,31 @@ IterationRows said_rows(const infer::Asked& asked) {
   return rows;
 }
 
-/// Products in the order of their calls: those that stand beside each other and are called equally often are of one
-/// layer. Layers of several kinds are not told apart: none.
+/// How often attention is called: once a layer.
+double layers_of(const sim::IterationTime& iteration) {
+  double layers = 1;
+  for (const sim::IterationPart& part : iteration.parts)
+    if (part.kernel && *part.kernel == KernelClass::attention) layers = std::max(layers, part.calls);
+  return layers;
+}
+
+/// Products in the order of their calls: what is called as often as there are layers, or twice or thrice, is of each
+/// layer; the head is called once. Layers of several kinds are not told apart: none.
 std::vector<SplitProduct> products_of(const sim::IterationTime& iteration) {
-  std::vector<SplitProduct> all;
-  std::vector<const sim::IterationPart*> layer;
-  std::set<double> seen;
-  bool one_kind = true;
-  const auto close = [&] {
-    const auto times = layer.empty() ? 0 : static_cast<std::size_t>(layer.front()->calls);
-    one_kind = one_kind && (times <= 1 || seen.insert(layer.front()->calls).second);
-    for (std::size_t i = 0; i < times; ++i)
-      for (const sim::IterationPart* part : layer)
-        all.push_back({part->label, part->time.value() / part->calls, part->flops.value() / part->calls});
-    layer.clear();
-  };
+  const double layers = layers_of(iteration);
+  std::vector<SplitProduct> before, layer, after;
   for (const sim::IterationPart& part : iteration.parts) {
     if (!part.kernel || *part.kernel != KernelClass::gemm) continue;
-    if (!layer.empty() && layer.front()->calls != part.calls) close();
-    layer.push_back(&part);
+    const SplitProduct one{part.label, part.time.value() / part.calls, part.flops.value() / part.calls};
+    const bool of_layer = std::fmod(part.calls, layers) == 0;
+    if (!of_layer && part.calls != 1) return {};
+    std::vector<SplitProduct>& into = of_layer ? layer : layer.empty() ? before : after;
+    for (double call = 0; call < (of_layer ? part.calls / layers : 1); ++call) into.push_back(one);
   }
-  close();
-  return one_kind ? all : std::vector<SplitProduct>{};
+  std::vector<SplitProduct> all = std::move(before);
+  for (double i = 0; i < layers; ++i) all.insert(all.end(), layer.begin(), layer.end());
+  all.insert(all.end(), after.begin(), after.end());
+  return all;
 }
 
 TimeSplit split_of(const sim::IterationTime& iteration) {
@@ -91,7 +94,8 @@ TimeSplit split_of(const sim::IterationTime& iteration) {
     if (row.family == SplitFamily::compute) split.compute_flight += row.flight;
     split.rows.push_back(std::move(row));
   }
-  split.rows.push_back({SplitFamily::host, WorkKind::unplaced, "host", "", left, left, 1});
+  constexpr double rounding = 1e-9;
+  if (left > rounding) split.rows.push_back({SplitFamily::host, WorkKind::unplaced, "host", "", left, left, 1});
   split.products = products_of(iteration);
   return split;
 }
@@ -101,9 +105,8 @@ TimeSplit split_of(const sim::IterationTime& iteration) {
 RankTrace trace_of(const sim::IterationTime& iteration) {
   RankTrace trace;
   trace.tool = "stepcast", trace.begin = 0;
-  double layers = 1, at = 0;
-  for (const sim::IterationPart& part : iteration.parts)
-    if (part.kernel && *part.kernel == KernelClass::attention) layers = std::max(layers, part.calls);
+  const double layers = layers_of(iteration);
+  double at = 0;
   const auto add = [&](const sim::IterationPart& part, double calls) {
     if (calls <= 0) return;
     DeviceEvent event{.start = at, .end = at + part.time.value() / part.calls * calls / seconds_of_microsecond};

@@ -49,10 +49,6 @@ std::vector<ParameterChange> changes_of(const Gap& gap, const StepTuning& in_for
   return changes;
 }
 
-std::string value_text(StepParameter parameter, double value) {
-  return fmt::format("{} {:.3g}", row_of(parameter).id, value);
-}
-
 /// Values of other parameters stay; the changed ones fill what is left of three.
 void put_in(StepFit& fit, const std::vector<ParameterChange>& changes, std::vector<std::string>& notes) {
   std::erase_if(fit.values, [&](const StepValue& value) {
@@ -60,8 +56,7 @@ void put_in(StepFit& fit, const std::vector<ParameterChange>& changes, std::vect
   });
   for (const ParameterChange& change : changes) {
     const StepParameterRow& row = row_of(change.parameter);
-    const std::string text = fmt::format(
-        "{} instead of {}", value_text(change.parameter, change.after), value_text(change.parameter, change.before));
+    const std::string text = fmt::format("{} {:.3g} instead of {:.3g}", row.id, change.after, change.before);
     if (change.after < row.low || change.after > row.high) {
       notes.push_back(fmt::format(
           "{} is beyond what it stands for ({:g} to {:g}): something else takes this time", text, row.low, row.high));

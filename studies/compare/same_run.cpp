@@ -68,7 +68,10 @@ Expected<void> check_run(
     return fail(trace.file,
         fmt::format("has no collective, and the forecast has {} on {} GPUs", count(expected), run.gpus),
         "the --gpus and the split of the run that was traced");
-  const double expects = work_of(expected, WorkKind::gemm), is = work_of(measured, WorkKind::gemm);
+  const auto products = [](const TimeSplit& split) {
+    return work_of(split, WorkKind::gemm) + work_of(split, WorkKind::grouped_gemm);
+  };
+  const double expects = products(expected), is = products(measured);
   if (expects > 0 && is > 0 && (is > most_times * expects || expects > most_times * is))
     return fail(trace.file,
         fmt::format("has {} of matrix products, and the forecast {}: it is of another run", format_seconds(Seconds(is)),

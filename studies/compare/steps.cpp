@@ -145,7 +145,7 @@ void gather_steps(const RankTrace& trace, const std::vector<LaunchRange>& ranges
       continue;
     }
     const auto [at, first] = steps.try_emplace(found.step_of[i]);
-    if (first) at->second = {.number = at->first + 1, .begin = event.start, .end = event.end};
+    if (first) at->second.number = at->first + 1, at->second.begin = event.start, at->second.end = event.end;
     at->second.begin = std::min(at->second.begin, event.start);
     at->second.end = std::max(at->second.end, event.end);
     ++at->second.events;

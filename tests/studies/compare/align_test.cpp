@@ -39,6 +39,18 @@ TEST(AlignedProductsOfSides, SumsOfSplitProductsBelongToThem) {
   EXPECT_DOUBLE_EQ(named(aligned, "up")->measured, 1.25);
 }
 
+/// A forward pass without its head, and a product of angles that no operator has.
+TEST(AlignedProductsOfSides, WhatOneSideHasAloneStandsByItself) {
+  std::vector<SplitProduct> expected, measured{{"angles", 0.5, 1e3}};
+  for (int layer = 0; layer < 24; ++layer) expected.push_back({"up", 1, 5e9}), measured.push_back({"a", 2, 5e9});
+  expected.push_back({"head", 7, 9e9});
+  const Alignment aligned = align_products(expected, measured);
+  ASSERT_NE(named(aligned, "head"), nullptr);
+  EXPECT_EQ(named(aligned, "head")->measured_calls, 0U);
+  EXPECT_DOUBLE_EQ(named(aligned, "up")->measured, 48);
+  EXPECT_DOUBLE_EQ(named(aligned, "others")->measured, 0.5);
+}
+
 TEST(AlignedProductsOfSides, WorkOfAnotherSizeIsNotToldApart) {
   const Alignment aligned =
       align_products({{"up", 1, 5e9}, {"down", 1, 7e9}}, {{"a", 1, 5e9}, {"b", 1, 9e9}, {"c", 1, 1e9}});
