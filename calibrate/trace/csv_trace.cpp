@@ -122,7 +122,7 @@ class TraceTable {
     built_.add(device_of(fields[*columns_.device]), event, copied == nullptr ? name : to_text(*copied), copied, {});
     if (columns_.launch && *columns_.launch < fields.size() && event.correlation >= 0) {
       TRY(const auto launch, finite_number(fields[*columns_.launch], at, "the launch"));
-      built_.launches.emplace_back(event.correlation, launch * columns_.start_unit);
+      built_.launches.push_back({event.correlation, launch * columns_.start_unit, launch * columns_.start_unit});
     }
     return {};
   }

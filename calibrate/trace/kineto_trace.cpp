@@ -90,7 +90,7 @@ class KinetoTrace {
       if (row.category == category_) return take_device(event, row.kind);
     if (event.correlation >= 0 && std::ranges::find(launch_categories, category_) != std::end(launch_categories)) {
       TRY(check_times(event));
-      built_.launches.emplace_back(event.correlation, event.start);
+      built_.launches.push_back({event.correlation, event.start, event.start + event.duration});
     }
     if (event.duration >= shortest_host_call && std::isfinite(event.start))
       if (const auto call = host_call_of(event.name))

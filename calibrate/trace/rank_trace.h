@@ -5,7 +5,6 @@
 #include <compare>
 #include <cstdint>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "calibrate/trace/host_call.h"
@@ -58,6 +57,12 @@ struct HostStretch {
   double start = 0, end = 0;
 };
 
+/// A call of the host that asks for a kernel or copy; the GPU may begin when it returns.
+struct HostLaunch {
+  std::int64_t correlation = -1;
+  double start = 0, end = 0;
+};
+
 struct RankTrace {
   std::string file;        ///< as it was named
   std::string tool;        ///< "Kineto", "Nsight Systems", "stepcast"
@@ -69,17 +74,22 @@ struct RankTrace {
   std::vector<std::string> names;
   std::vector<CalledCollective> collectives;
   std::vector<ProductShape> shapes;
-  std::vector<DeviceEvent> events;                        ///< by start
-  std::vector<std::pair<std::int64_t, double>> launches;  ///< correlation and when the host launched it, sorted
-  std::vector<HostMark> marks;                            ///< by start
-  std::vector<HostStretch> host;                          ///< by start
-  std::vector<HostCall> calls;                            ///< by start
+  std::vector<DeviceEvent> events;   ///< by start
+  std::vector<HostLaunch> launches;  ///< by correlation
+  std::vector<HostMark> marks;       ///< by start
+  std::vector<HostStretch> host;     ///< by start
+  std::vector<HostCall> calls;       ///< by start
 
   [[nodiscard]] bool is_forecast() const { return tool == "stepcast"; }
   /// When the host launched the event; a negative number: not recorded.
   [[nodiscard]] double launch_of(const DeviceEvent& event) const;
+  /// When that call returned; a negative number: not recorded.
+  [[nodiscard]] double launched_at(const DeviceEvent& event) const;
   /// Sorts what is to be sorted.
   void settle();
+
+ private:
+  [[nodiscard]] const HostLaunch* find_launch(const DeviceEvent& event) const;
 };
 
 }  // namespace stepcast::calibrate

@@ -23,7 +23,7 @@ class TraceBuilder {
   /// All devices, sorted, each with the launches, marks and calls of the file.
   std::vector<RankTrace> finish();
 
-  std::vector<std::pair<std::int64_t, double>> launches;
+  std::vector<HostLaunch> launches;
   std::vector<HostMark> marks;
   std::vector<HostCall> calls;
   std::unordered_map<std::int64_t, ProductShape> products;  ///< by the operator that launched them

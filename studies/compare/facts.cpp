@@ -64,7 +64,7 @@ TraceFacts facts_of(const RankTrace& trace, const FoundSteps& steps, int step, W
     if (facts.events++ == 0) {
       first = event.start;
     } else if (event.start > last) {
-      const double gap = (event.start - last) * seconds_of_microsecond, launched = trace.launch_of(event);
+      const double gap = (event.start - last) * seconds_of_microsecond, launched = trace.launched_at(event);
       (launched < 0 ? facts.unknown : launched > last ? facts.host_late : facts.queued) += gap;
     }
     last = std::max(last, event.end);

@@ -156,6 +156,7 @@ void write_facts(JsonWriter& json, const std::vector<ReadTrace>& traces) {
       const FoundStep& step = one.steps.steps[i];
       json.open();
       json.fields("step", step.number, "duration_s", step.duration() * 1e-6, "outlier", step.outlier);
+      if (step.product_rows > 0) json.field("product_rows", step.product_rows);
       if (step.rows.known())
         json.object("rows", "prompts", step.rows.prompts, "prompt_positions", step.rows.prompt_positions, "words",
             step.rows.words);

@@ -159,6 +159,20 @@ bool same_rows(const IterationRows& said, const IterationRows& measured) {
          (measured.prompt_positions < 0 || said.prompt_positions == measured.prompt_positions);
 }
 
+/// Of a trace without ranges, its products say how many positions they had; graphs are for a few more than there are.
+Expected<std::string> check_product_rows(const IterationForecast& forecast, const ReadTrace& read) {
+  const double rows = read.steps.steps[static_cast<std::size_t>(read.steps.taken)].product_rows;
+  const auto positions = static_cast<double>(forecast.rows.prompt_positions + forecast.rows.words);
+  constexpr double rounded_up = 2;
+  if (rows == 0)
+    return std::string("the trace does not say which rows its iterations have: they are taken to be the forecast's");
+  if (rows < positions || rows > rounded_up * positions)
+    return fail(read.trace.file,
+        fmt::format("its matrix products have {:.0f} rows, and the forecast {:.0f} positions", rows, positions),
+        "--phase, --batch and --prompt of the iteration that was traced");
+  return fmt::format("matrix products have {:.0f} rows for the forecast's {:.0f} positions", rows, positions);
+}
+
 }  // namespace
 
 std::vector<Flag> iteration_flags() {
@@ -211,8 +225,7 @@ Expected<std::string> take_iteration(const IterationForecast& forecast, ReadTrac
     if (same_rows(forecast.rows, step.rows)) alike.emplace_back(step.duration(), static_cast<int>(i));
     else others.insert(step.rows);
   }
-  if (alike.empty() && others.empty())
-    return std::string("the trace does not say which rows its iterations have: they are taken to be the forecast's");
+  if (alike.empty() && others.empty()) return check_product_rows(forecast, read);
   if (alike.empty()) {
     std::vector<std::string> there;
     for (const IterationRows& rows : others) there.push_back(all_rows_text(rows));

@@ -167,6 +167,22 @@ void gather_steps(const RankTrace& trace, const std::vector<LaunchRange>& ranges
     if (step >= 0) step = index.contains(step) ? index.at(step) : -1;
 }
 
+void add_product_rows(const RankTrace& trace, FoundSteps& found) {
+  if (trace.shapes.empty()) return;
+  std::vector<std::map<double, double>> flops(found.steps.size());
+  for (std::size_t i = 0; i < trace.events.size(); ++i) {
+    const std::int32_t step = found.step_of[i], shape = trace.events[i].shape;
+    if (step < 0 || shape < 0) continue;
+    const ProductShape& product = trace.shapes[static_cast<std::size_t>(shape)];
+    flops[static_cast<std::size_t>(step)][product.m] += product.flops();
+  }
+  for (std::size_t i = 0; i < flops.size(); ++i) {
+    double most = 0;
+    for (const auto& [rows, sum] : flops[i])
+      if (sum > most) most = sum, found.steps[i].product_rows = rows;
+  }
+}
+
 /// The one whose duration is the median of those that are no outliers.
 void take_one(FoundSteps& found) {
   std::vector<double> durations;
@@ -216,6 +232,7 @@ FoundSteps find_steps(const RankTrace& trace) {
   if (std::isfinite(trace.begin))
     found.steps[0].begin = trace.begin, found.steps[0].next = found.steps[0].end = trace.end;
   take_one(found);
+  add_product_rows(trace, found);
   return found;
 }
 

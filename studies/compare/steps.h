@@ -18,6 +18,8 @@ struct FoundStep {
   double next = 0;            ///< first start of the next step's events, or `end` where none follows
   std::size_t events = 0;
   IterationRows rows;  ///< of an engine's iteration whose range says them
+  /// Of most of what its matrix products multiply, by the shapes that were recorded: positions of an iteration; 0: none
+  double product_rows = 0;
   bool whole = true;   ///< begins and ends inside of the recording
   bool outlier = false;
 

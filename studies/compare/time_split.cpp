@@ -118,7 +118,7 @@ void add_idle(const RankTrace& trace, double begin, double end, SplitLayers& lay
     while (next < trace.events.size() && trace.events[next].start < until) ++next;
     if (next < trace.events.size()) {
       one.after = trace.events[next].name;
-      one.host_late = trace.launch_of(trace.events[next]) > from;
+      one.host_late = trace.launched_at(trace.events[next]) > from;
       if (one.host_late) {
         while (first_call < trace.calls.size() && trace.calls[first_call].end < from - horizon) ++first_call;
         one.call = call_in(std::span(trace.calls).subspan(first_call), from, until);

@@ -54,6 +54,14 @@ TEST(FoundSteps, RangesOfEnginesAreIterations) {
   EXPECT_EQ(found.outside, 1U);  // launched by the outer range alone
 }
 
+/// Most of what is multiplied has 96 rows.
+TEST(FoundSteps, ProductsSayHowManyRowsTheyHad) {
+  RankTrace trace = trace_of({{"a_gemm", 0, 10}, {"b_gemm", 10, 20}, {"c_embedding", 20, 21}});
+  trace.shapes = {{96, 4, 8, 1}, {3, 4, 8, 1}};
+  trace.events[0].shape = 0, trace.events[1].shape = 1;
+  EXPECT_EQ(find_steps(trace).steps[0].product_rows, 96);
+}
+
 /// Facts of a step without what ran before the recording, and with it.
 TEST(FoundSteps, WhatHasNoLaunchCanBeCountedWhereItStarts) {
   RankTrace trace = trace_of({{"a_gemm", 10, 20}, {"b_gemm", 110, 130, 90}});
