@@ -83,22 +83,29 @@ const std::vector<Command>& command_rows() {
                   "stepcast serve llama3-8b --input 1024 --output 256 --concurrency 16 --shortest 0.8 --json"},
           .run = serve_command},
       {.name = "compare",
-          .usage = "TRACE... | NETWORK|SCENARIO.json [flags] --trace TRACE [--trace TRACE]",
+          .usage = "TRACE... | NETWORK|SCENARIO.json [flags] --trace TRACE [--trace TRACE] [-o FILE.html|.json]",
           .summary = "a measured step beside its forecast, or beside another: what makes the difference",
-          .about = "Holds the traces of a real step (Kineto's JSON or JSON.gz, Nsight Systems' SQLite export, one per "
-                   "rank) beside the\n"
-                   "forecast of its run: rows that sum to the gap, then causes in order of seconds with evidence and "
-                   "what to do. Without\n"
-                   "a run, two traces stand beside each other, and any other number of them is reported: steps, busy "
-                   "and idle time,\n"
-                   "classes of kernels, collectives. A trace of stepcast timeline is read like a measured one.",
+          .about =
+              "Holds the traces of a real step (Kineto's JSON or JSON.gz, Nsight Systems' SQLite export or CSV, "
+              "rocprof's CSV; one\n"
+              "per rank) beside the forecast of its run: rows that sum to the gap, then causes in order of seconds "
+              "with evidence and\n"
+              "what to do. Without a run, two traces stand beside each other, and any other number of them is "
+              "reported: steps, busy\n"
+              "and idle time, classes of kernels, collectives. With the flags of an engine's iteration (--phase, "
+              "--prompt, --context)\n"
+              "that iteration is forecast. A trace of stepcast timeline is read like a measured one. -o writes a "
+              "page with both\n"
+              "timelines, or what was measured as a profile.",
           .least_words = 0,
           .most_words = 64,
           .flags = compare_flags(),
           .examples = {"stepcast compare docs/measured/h100-sxm/traces/"
                        "gpt-125m_train_amp_b8xt1024xm1_flash_eager.trace.json.gz",
               "stepcast compare --json docs/measured/h100-sxm/traces/"
-              "llama-1b_train_bf16_b2xt4096xm1_flash_graph.trace.json.gz"},
+              "llama-1b_train_bf16_b2xt4096xm1_flash_graph.trace.json.gz",
+              "stepcast compare llama3-8b --phase decode --context 1024 --trace docs/measured/h100-sxm/traces/"
+              "llama-8b_decode_bf16_b1xt1024_flash_graph.trace.json.gz"},
           .run = compare_command},
       {.name = "roofline",
           .usage = "NETWORK|SCENARIO.json|--megatron RUN.sh [flags] [--measured FILE] [-o FILE.html|.svg|.json]",

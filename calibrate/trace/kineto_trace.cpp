@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "calibrate/import/profilers/torch_op.h"
 #include "calibrate/trace/raw_event_reader.h"
 #include "calibrate/trace/trace_builder.h"
 #include "model/base/text.h"
@@ -24,10 +25,10 @@ constexpr DeviceCategory device_categories[] = {
 constexpr std::string_view launch_categories[] = {"cuda_runtime", "cuda_driver", "runtime", "driver", "hip_runtime"};
 
 struct MarkName { std::string_view begin; MarkKind kind; };
-/// torch.profiler's steps, PyTorch's optimizers, iterations of vLLM and SGLang.
+/// torch.profiler's steps and PyTorch's optimizers.
 constexpr MarkName mark_names[] = {
     {"ProfilerStep#", MarkKind::step}, {"Optimizer.step", MarkKind::optimizer},
-    {"Optimizer.zero_grad", MarkKind::zero_grad}, {"execute_", MarkKind::pass}, {"step[", MarkKind::pass}};
+    {"Optimizer.zero_grad", MarkKind::zero_grad}};
 
 struct ElementBytes { std::string_view type; double bytes; };
 /// PyTorch's names of types, as the metadata of collectives has them.
@@ -89,9 +90,14 @@ class KinetoTrace {
       if (row.category == category_) return take_device(event, row.kind);
     if (event.correlation >= 0 && std::ranges::find(launch_categories, category_) != std::end(launch_categories)) {
       TRY(check_times(event));
-      built_.launches.emplace_back(event.correlation, event.start);
+      built_.launches.push_back({event.correlation, event.start, event.start + event.duration});
     }
+    if (event.duration >= shortest_host_call && std::isfinite(event.start))
+      if (const auto call = host_call_of(event.name))
+        built_.calls.push_back({*call, event.start, event.start + event.duration});
     if (category_ == "user_annotation") return take_mark(event);
+    if (event.external >= 0 && !event.inputs.empty() && (category_ == "cpu_op" || category_ == "operator"))
+      take_operator(event);
     return {};
   }
 
@@ -103,15 +109,28 @@ class KinetoTrace {
     for (const ElementBytes& row : element_bytes)
       if (row.type == event.type) element = row.bytes;
     built_.add(event.device >= 0 ? event.device : event.process, made, event.name, kind ? &*kind : nullptr,
-        {event.collective, event.group, std::max(event.in_elements, event.out_elements) * element, ""});
+        {event.collective, event.group, std::max(event.in_elements, event.out_elements) * element, ""}, event.external);
     return {};
   }
 
+  /// Operators and the kernels that they launched come in any order.
+  void take_operator(const RawTraceEvent& event) {
+    const TorchQuery made = query_of({event.name, event.inputs, {}, {}}, ElementType{});
+    if (!made.query) return;
+    if (const auto* product = std::get_if<GemmQuery>(&*made.query))
+      built_.products.try_emplace(event.external, ProductShape{product->m, product->n, product->k, product->batch});
+  }
+
   Expected<void> take_mark(const RawTraceEvent& event) {
+    if (const auto rows = iteration_rows_in(event.name)) {
+      TRY(check_times(event));
+      built_.marks.push_back({MarkKind::pass, event.start, event.start + event.duration, -1, *rows});
+      return {};
+    }
     for (const MarkName& row : mark_names) {
       if (!event.name.starts_with(row.begin)) continue;
       TRY(check_times(event));
-      HostMark mark{row.kind, event.start, event.start + event.duration, -1};
+      HostMark mark{row.kind, event.start, event.start + event.duration, -1, {}};
       const char* const digits = event.name.data() + row.begin.size();
       if (row.kind == MarkKind::step) std::from_chars(digits, event.name.data() + event.name.size(), mark.number);
       built_.marks.push_back(mark);

@@ -98,11 +98,15 @@ class NsysTrace {
       TRY(each(columns + " FROM CUPTI_ACTIVITY_KIND_MEMSET", [&](sqlite3_stmt* row) { take(row, &fill, "Memset"); }));
     if (!tables_.contains("CUPTI_ACTIVITY_KIND_RUNTIME")) return {};
     // A thread's number holds its process' in all but the last 24 bits (Nsight Systems' documentation of the export).
-    return each("SELECT start, 0, 0, 0, correlationId, (globalTid / 0x1000000) * 0x1000000 "
+    return each("SELECT start, end, nameId, 0, correlationId, (globalTid / 0x1000000) * 0x1000000 "
                 "FROM CUPTI_ACTIVITY_KIND_RUNTIME",
         [&](sqlite3_stmt* row) {
-          built_.launches.emplace_back(
-              correlation(row, 5, 4), static_cast<double>(sqlite3_column_int64(row, 0)) * microseconds_of_tick);
+          const double start = static_cast<double>(sqlite3_column_int64(row, 0)) * microseconds_of_tick,
+                       end = static_cast<double>(sqlite3_column_int64(row, 1)) * microseconds_of_tick;
+          built_.launches.push_back({correlation(row, 5, 4), start, end});
+          if (end - start < shortest_host_call) return;
+          if (const auto kind = host_call_of(strings_[sqlite3_column_int64(row, 2)]))
+            built_.calls.push_back({*kind, start, end});
         });
   }
 

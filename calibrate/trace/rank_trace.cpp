@@ -4,10 +4,19 @@
 
 namespace stepcast::calibrate {
 
+const HostLaunch* RankTrace::find_launch(const DeviceEvent& event) const {
+  const auto at = std::ranges::lower_bound(launches, event.correlation, {}, &HostLaunch::correlation);
+  return event.correlation >= 0 && at != launches.end() && at->correlation == event.correlation ? &*at : nullptr;
+}
+
 double RankTrace::launch_of(const DeviceEvent& event) const {
-  const auto at = std::lower_bound(launches.begin(), launches.end(), event.correlation,
-      [](const auto& launch, std::int64_t correlation) { return launch.first < correlation; });
-  return event.correlation >= 0 && at != launches.end() && at->first == event.correlation ? at->second : -1;
+  const HostLaunch* launch = find_launch(event);
+  return launch == nullptr ? -1 : launch->start;
+}
+
+double RankTrace::launched_at(const DeviceEvent& event) const {
+  const HostLaunch* launch = find_launch(event);
+  return launch == nullptr ? -1 : launch->end;
 }
 
 void RankTrace::settle() {
@@ -15,7 +24,8 @@ void RankTrace::settle() {
   std::stable_sort(events.begin(), events.end(), by_start);
   std::stable_sort(marks.begin(), marks.end(), by_start);
   std::stable_sort(host.begin(), host.end(), by_start);
-  std::sort(launches.begin(), launches.end());
+  std::stable_sort(calls.begin(), calls.end(), by_start);
+  std::ranges::stable_sort(launches, {}, &HostLaunch::correlation);
 }
 
 }  // namespace stepcast::calibrate

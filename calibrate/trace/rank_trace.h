@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cmath>
+#include <compare>
 #include <cstdint>
 #include <string>
-#include <utility>
 #include <vector>
 
+#include "calibrate/trace/host_call.h"
+#include "calibrate/trace/iteration_rows.h"
 #include "calibrate/trace/work_kind.h"
 
 namespace stepcast::calibrate {
@@ -20,7 +22,15 @@ struct DeviceEvent {
   std::int32_t name = 0;          ///< index into RankTrace::names
   std::int32_t stream = 0;
   std::int32_t collective = -1;  ///< index into RankTrace::collectives; -1: none
+  std::int32_t shape = -1;       ///< index into RankTrace::shapes; -1: not recorded, or no product
   WorkKind kind = WorkKind::unplaced;
+};
+
+/// A matrix product as its operator was called: [m, k] by [k, n], `batch` times.
+struct ProductShape {
+  double m = 0, n = 0, k = 0, batch = 1;
+  [[nodiscard]] double flops() const { return 2 * m * n * k * batch; }
+  auto operator<=>(const ProductShape&) const = default;
 };
 
 /// A collective as it was called: what the profiler or the kernel's name says.
@@ -38,11 +48,18 @@ struct HostMark {
   MarkKind kind = MarkKind::step;
   double start = 0, end = 0;
   std::int64_t number = -1;  ///< ProfilerStep#17
+  IterationRows rows;        ///< of an engine's pass
 };
 
 /// Time that no stream shows, of traces that stepcast wrote: the host's own.
 struct HostStretch {
   std::string name;
+  double start = 0, end = 0;
+};
+
+/// A call of the host that asks for a kernel or copy; the GPU may begin when it returns.
+struct HostLaunch {
+  std::int64_t correlation = -1;
   double start = 0, end = 0;
 };
 
@@ -56,16 +73,23 @@ struct RankTrace {
   double begin = NAN, end = NAN;  ///< of the step, where the file says it: all ranks of a trace that stepcast wrote
   std::vector<std::string> names;
   std::vector<CalledCollective> collectives;
-  std::vector<DeviceEvent> events;                        ///< by start
-  std::vector<std::pair<std::int64_t, double>> launches;  ///< correlation and when the host launched it, sorted
-  std::vector<HostMark> marks;                            ///< by start
-  std::vector<HostStretch> host;                          ///< by start
+  std::vector<ProductShape> shapes;
+  std::vector<DeviceEvent> events;   ///< by start
+  std::vector<HostLaunch> launches;  ///< by correlation
+  std::vector<HostMark> marks;       ///< by start
+  std::vector<HostStretch> host;     ///< by start
+  std::vector<HostCall> calls;       ///< by start
 
   [[nodiscard]] bool is_forecast() const { return tool == "stepcast"; }
   /// When the host launched the event; a negative number: not recorded.
   [[nodiscard]] double launch_of(const DeviceEvent& event) const;
+  /// When that call returned; a negative number: not recorded.
+  [[nodiscard]] double launched_at(const DeviceEvent& event) const;
   /// Sorts what is to be sorted.
   void settle();
+
+ private:
+  [[nodiscard]] const HostLaunch* find_launch(const DeviceEvent& event) const;
 };
 
 }  // namespace stepcast::calibrate

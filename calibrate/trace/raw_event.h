@@ -15,14 +15,17 @@ struct RawTraceEvent {
   std::string phase, category, name, shown;  ///< shown: the name that a metadata event gives
   double start = NAN, duration = NAN;        ///< microseconds
   std::int64_t process = -1, thread = -1, device = -1, stream = -1, correlation = -1;
-  std::string collective, type;  ///< "allreduce", "Float"
+  std::int64_t external = -1;               ///< of an operator, and of the kernels that it launched
+  std::vector<std::vector<double>> inputs;  ///< sizes of each input of an operator
+  std::string collective, type;             ///< "allreduce", "Float"
   double in_elements = 0, out_elements = 0;
   std::int64_t group = 0;
 
   void clear() {
     for (std::string* text : {&phase, &category, &name, &shown, &collective, &type}) text->clear();
     start = duration = NAN;
-    process = thread = device = stream = correlation = -1;
+    process = thread = device = stream = correlation = external = -1;
+    inputs.clear();
     in_elements = out_elements = 0, group = 0;
   }
 };

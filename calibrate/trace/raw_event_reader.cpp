@@ -12,7 +12,7 @@ namespace stepcast::calibrate {
 namespace {
 
 using Json = nlohmann::json;
-constexpr int list_depth = 2, event_depth = 3, args_depth = 4, most_depth = 200;
+constexpr int list_depth = 2, event_depth = 3, args_depth = 4, sizes_depth = 6, most_depth = 200;
 
 using RawTextField = std::string RawTraceEvent::*;
 using RawNumberField = std::variant<double RawTraceEvent::*, std::int64_t RawTraceEvent::*>;
@@ -27,7 +27,8 @@ constexpr RawNumberRow number_rows[] = {
     {"ts", false, &RawTraceEvent::start}, {"dur", false, &RawTraceEvent::duration},
     {"pid", false, &RawTraceEvent::process}, {"tid", false, &RawTraceEvent::thread},
     {"device", true, &RawTraceEvent::device}, {"stream", true, &RawTraceEvent::stream},
-    {"correlation", true, &RawTraceEvent::correlation}, {"In msg nelems", true, &RawTraceEvent::in_elements},
+    {"correlation", true, &RawTraceEvent::correlation}, {"External id", true, &RawTraceEvent::external},
+    {"external id", true, &RawTraceEvent::external}, {"In msg nelems", true, &RawTraceEvent::in_elements},
     {"Out msg nelems", true, &RawTraceEvent::out_elements}, {"Group size", true, &RawTraceEvent::group}};
 // clang-format on
 
@@ -85,6 +86,7 @@ class RawEvents {
   }
   bool end_array() {
     --depth_;
+    if (depth_ == args_depth) in_sizes_ = false;
     return pass();
   }
   bool key(string_t& name) {
@@ -110,12 +112,16 @@ class RawEvents {
     if (depth_ == 1 && part_ == "traceEvents") has_list = list;
     if (part_ == "traceEvents" && depth_ == list_depth && !list) ++events_;
     if (part_ == "traceEvents" && depth_ == event_depth && !list) in_args_ = outer_ == "args";
+    if (in_args_ && list && depth_ == args_depth) in_sizes_ = key_ == "Input Dims" || key_ == "Input dims";
+    if (in_sizes_ && list && depth_ == sizes_depth - 1) event_.inputs.emplace_back();
     if (++depth_ <= most_depth) return true;
     fault = Error{stream_.where(), "lists and objects nest too deeply", fmt::format("at most {} levels", most_depth)};
     return false;
   }
   bool number(double value, std::int64_t whole) {
-    if (in_events()) {
+    if (in_sizes_) {
+      if (depth_ == sizes_depth) event_.inputs.back().push_back(value);
+    } else if (in_events()) {
       for (const RawNumberRow& row : number_rows) {
         if (!wants(row.in_args) || row.key != key_) continue;
         if (const auto* real = std::get_if<double RawTraceEvent::*>(&row.field)) event_.** real = value;
@@ -140,7 +146,7 @@ class RawEvents {
   const std::function<Expected<void>(const RawTraceEvent&)>& take_;
   RawTraceEvent event_;
   int depth_ = 0;
-  bool in_args_ = false;
+  bool in_args_ = false, in_sizes_ = false;
   std::size_t events_ = 0;
   std::int64_t device_ = -1;
   std::string part_, outer_, key_;  ///< keys at the top, of the event, and the last one

@@ -1,6 +1,10 @@
 #include "calibrate/trace/trace_builder.h"
 
+#include <unordered_set>
+
 #include <fmt/format.h>
+
+#include "calibrate/trace/kernel_names.h"
 
 namespace stepcast::calibrate {
 
@@ -10,8 +14,8 @@ RankTrace& TraceBuilder::of(std::int64_t device) {
   return trace;
 }
 
-void TraceBuilder::add(
-    std::int64_t device, DeviceEvent event, std::string_view name, const WorkKind* known, CalledCollective called) {
+void TraceBuilder::add(std::int64_t device, DeviceEvent event, std::string_view name, const WorkKind* known,
+    CalledCollective called, std::int64_t external) {
   of(device);
   Device& at = traces_[device];
   key_ = name;
@@ -29,7 +33,21 @@ void TraceBuilder::add(
     if (fresh) at.trace.collectives.push_back(std::move(called));
     event.collective = same->second;
   }
+  if (external >= 0 && is_product(event.kind)) at.asked.emplace_back(at.trace.events.size(), external);
   at.trace.events.push_back(event);
+}
+
+/// Of the kernels of one operator the first has its shape: others add up what it left.
+void TraceBuilder::add_shapes(Device& built) const {
+  std::map<ProductShape, std::int32_t> known;
+  std::unordered_set<std::int64_t> given;
+  for (const auto& [event, external] : built.asked) {
+    const auto at = products.find(external);
+    if (at == products.end() || !given.insert(external).second) continue;
+    const auto [same, fresh] = known.try_emplace(at->second, static_cast<std::int32_t>(built.trace.shapes.size()));
+    if (fresh) built.trace.shapes.push_back(at->second);
+    built.trace.events[event].shape = same->second;
+  }
 }
 
 std::vector<RankTrace> TraceBuilder::finish() {
@@ -37,7 +55,8 @@ std::vector<RankTrace> TraceBuilder::finish() {
   for (auto& [device, built] : traces_) {
     RankTrace& trace = built.trace;
     trace.launches = launches;
-    trace.marks = marks;
+    trace.marks = marks, trace.calls = calls;
+    add_shapes(built);
     trace.settle();
     all.push_back(std::move(trace));
   }

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "calibrate/trace/csv_trace.h"
 #include "calibrate/trace/kineto_trace.h"
 #include "calibrate/trace/nsys_trace.h"
 
@@ -50,6 +51,7 @@ Expected<std::vector<RankTrace>> read_trace_file(const std::string& path) {
     if (!text && head.starts_with(row.begin)) return fail(path, fmt::format("is {}", row.what), std::string(row.hint));
   TRY(const auto file, TimingsFile::open(path));
   TRY(const auto stream, file.stream());
+  if (is_trace_table(file.head())) return read_trace_table(*stream);
   return read_kineto_trace(*stream);
 }
 

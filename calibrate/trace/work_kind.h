@@ -1,5 +1,4 @@
-// What kind of work a GPU kernel does, told by rows of names: libraries write it into the kernel's name. The first row
-// that matches decides; a kernel that no row knows stays unplaced.
+// What kind of work a GPU kernel does.
 #pragma once
 
 #include <cstdint>
@@ -38,9 +37,6 @@ constexpr bool is_product(WorkKind kind) { return kind <= WorkKind::conv; }
 constexpr bool is_memory_bound(WorkKind kind) { return kind >= WorkKind::norm && kind <= WorkKind::optimizer; }
 /// A kernel that computes, in difference to those that communicate or copy.
 constexpr bool is_compute(WorkKind kind) { return kind <= WorkKind::unplaced; }
-
-/// Of a kernel's name as the profiler wrote it, demangled or not.
-WorkKind work_kind_of(std::string_view kernel);
 
 /// "all_reduce", "all_gather", "reduce_scatter", "all_to_all", "send_recv", "broadcast", "reduce", "barrier" of the
 /// names that NCCL, RCCL, PyTorch and engines' own kernels use; "collective" where the name does not say.

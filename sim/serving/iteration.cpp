@@ -270,6 +270,7 @@ IterationTime IterationForm::time(std::span<const Rows> rows, const EngineCost& 
     IterationPart& part = first ? out.parts.emplace_back() : *same;
     if (first) part.source = price.source, part.binding = price.binding;
     part.label = line.label, part.shape = std::move(shape), part.is_move = !line.work, part.attends = line.attends();
+    if (line.work) part.kernel = line.work->kernel;
     const double slower = beyond * (line.work ? tuning.kernels * (1 + tuning.keys_read_again * price.rereads) : 1);
     part.calls += line.calls, part.time += price.time * (line.calls * slower), part.bytes += price.bytes * line.calls;
     part.flops += price.flops * line.calls;

@@ -19,6 +19,7 @@ namespace stepcast::sim {
 struct IterationPart {
   std::string label, shape;
   bool is_move = false, attends = false;
+  std::optional<dataflow::KernelClass> kernel;  ///< none of a move
   double calls = 0;
   Seconds time;  ///< of all calls
   Bytes bytes;   ///< of all calls, device memory; of moves what a rank receives

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "model/base/quantity_text.h"
+#include "studies/compare/gap_places.h"
 
 namespace stepcast::comparison {
 namespace {
@@ -42,27 +43,6 @@ std::string_view lever_of(CauseKind kind) {
 }
 
 std::string time_text(double seconds) { return format_seconds(Seconds(seconds)); }
-
-/// Gaps between a kernel and the next, by the two.
-struct GapPlace {
-  double seconds = 0;
-  std::size_t count = 0, late = 0;
-};
-using GapPlaces = std::map<std::pair<std::string, std::string>, GapPlace>;
-
-GapPlaces places_of(const TimeSplit& split, const std::vector<std::string>& names) {
-  GapPlaces places;
-  const auto name = [&](std::int32_t index) {
-    return index < 0 ? std::string("the end") : names[static_cast<std::size_t>(index)];
-  };
-  for (const IdleGap& gap : split.gaps) {
-    GapPlace& place = places[{name(gap.before), name(gap.after)}];
-    place.seconds += gap.seconds;
-    ++place.count;
-    place.late += gap.host_late ? 1 : 0;
-  }
-  return places;
-}
 
 bool is_phase(const GapRow& row) {
   return row.name.starts_with("gradient sync") || row.name.starts_with("parameter gather");
@@ -163,6 +143,7 @@ class CauseFinder {
   /// Idle time where none is expected is the host's, or late launches; elsewhere it is waiting.
   void add_idle(const GapPlaces& expected, const GapPlaces& measured) {
     double host = 0, longest = 0;
+    std::map<HostCallKind, std::pair<double, std::size_t>> calls;
     std::size_t count = 0, late = 0;
     std::string where;
     double all = 0;
@@ -173,18 +154,26 @@ class CauseFinder {
       const bool launched_late = 2 * gaps.late >= gaps.count;
       if (known || (!launched_late && !gap_.same_names)) continue;
       host += gaps.seconds, count += gaps.count, late += gaps.late;
+      for (const auto& [call, sum] : gaps.calls) calls[call].first += sum.first, calls[call].second += sum.second;
       if (gaps.seconds > longest) longest = gaps.seconds, where = place.first.substr(0, 60);
     }
-    put(CauseKind::host_gaps, "the host", host,
+    double told = 0;
+    for (const auto& [call, sum] : calls)
+      if (put(CauseKind::host_gaps, to_text(call), sum.first,
+              fmt::format("{} gaps in which the host was kept by {}", sum.second, to_text(call)), true))
+        told += sum.first, count -= sum.second;
+    put(CauseKind::host_gaps, "the host", host - told,
         fmt::format("{} gaps where none are expected{}, most of it after {}", count,
             late > 0 ? fmt::format(" ({} kernels launched when the GPU had run dry)", late) : "", where),
         true);
     put(CauseKind::waiting, "this rank", all - host, "idle time where some is expected", true);
   }
 
-  void put(CauseKind kind, const std::string& subject, double seconds, const std::string& evidence, bool outside) {
-    if (std::abs(seconds) < least_share * std::max(gap_.expected, gap_.measured)) return;
+  /// False of what nobody looks for.
+  bool put(CauseKind kind, const std::string& subject, double seconds, const std::string& evidence, bool outside) {
+    if (std::abs(seconds) < least_share * std::max(gap_.expected, gap_.measured)) return false;
     causes.push_back({kind, subject, seconds, evidence, std::string(lever_of(kind)), outside});
+    return true;
   }
 
   std::vector<GapCause> causes;

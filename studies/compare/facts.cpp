@@ -51,19 +51,20 @@ double TraceFacts::unplaced_share() const {
   return all > 0 ? kinds[static_cast<std::size_t>(WorkKind::unplaced)].seconds / all : 0;
 }
 
-TraceFacts facts_of(const RankTrace& trace, const FoundSteps& steps, int step) {
+TraceFacts facts_of(const RankTrace& trace, const FoundSteps& steps, int step, WithoutLaunch without) {
   TraceFacts facts;
   CoveredTime busy, compute, communication, either, copies;
   std::map<std::pair<std::string, std::int64_t>, CollectiveSum> collectives;
   double first = 0, last = -1e300;
   for (std::size_t i = 0; i < trace.events.size(); ++i) {
-    if (step >= 0 && steps.step_of[i] != step) continue;
+    const bool started = without == WithoutLaunch::by_start && !steps.started_in.empty() && steps.started_in[i] == step;
+    if (step >= 0 && steps.step_of[i] != step && !started) continue;
     const DeviceEvent& event = trace.events[i];
     const double seconds = (event.end - event.start) * seconds_of_microsecond;
     if (facts.events++ == 0) {
       first = event.start;
     } else if (event.start > last) {
-      const double gap = (event.start - last) * seconds_of_microsecond, launched = trace.launch_of(event);
+      const double gap = (event.start - last) * seconds_of_microsecond, launched = trace.launched_at(event);
       (launched < 0 ? facts.unknown : launched > last ? facts.host_late : facts.queued) += gap;
     }
     last = std::max(last, event.end);

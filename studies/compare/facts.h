@@ -39,7 +39,11 @@ struct TraceFacts {
   [[nodiscard]] double unplaced_share() const;
 };
 
+/// Kernels without a launch belong to what ran before the recording; `by_start` counts them where they start.
+enum class WithoutLaunch : std::uint8_t { before, by_start };
+
 /// Of the events of a step, or of all of them (-1).
-TraceFacts facts_of(const RankTrace& trace, const FoundSteps& steps, int step);
+TraceFacts facts_of(
+    const RankTrace& trace, const FoundSteps& steps, int step, WithoutLaunch without = WithoutLaunch::before);
 
 }  // namespace stepcast::comparison

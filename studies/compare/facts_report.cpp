@@ -17,14 +17,26 @@ constexpr std::size_t most_listed = 8;
 
 std::string percent_of(double part, double all) { return all > 0 ? fmt::format("{:.1f} %", 100 * part / all) : "-"; }
 
+/// " (15 prompts of 15360 positions, 3 words)".
+std::string rows_text(const IterationRows& rows) {
+  if (!rows.known()) return "";
+  std::vector<std::string> parts;
+  if (rows.prompts > 0)
+    parts.push_back(fmt::format("{} prompt{}{}", rows.prompts, rows.prompts == 1 ? "" : "s",
+        rows.prompt_positions > 0 ? fmt::format(" of {} positions", rows.prompt_positions) : ""));
+  if (rows.words > 0) parts.push_back(fmt::format("{} word{}", rows.words, rows.words == 1 ? "" : "s"));
+  return parts.empty() ? "" : fmt::format(" ({})", fmt::join(parts, ", "));
+}
+
 std::string steps_text(const FoundSteps& steps) {
   std::vector<std::string> shown;
   for (std::size_t i = 0; i < std::min(steps.steps.size(), most_listed); ++i) {
     const FoundStep& step = steps.steps[i];
-    shown.push_back(fmt::format("{} {}{}", step.number, format_seconds(Seconds(step.duration() * 1e-6)),
-        step.outlier                                                   ? " (outlier)"
-        : static_cast<int>(i) == steps.taken && steps.steps.size() > 1 ? " (taken)"
-                                                                       : ""));
+    shown.push_back(
+        fmt::format("{}{} {}{}", step.number, rows_text(step.rows), format_seconds(Seconds(step.duration() * 1e-6)),
+            step.outlier                                                   ? " (outlier)"
+            : static_cast<int>(i) == steps.taken && steps.steps.size() > 1 ? " (taken)"
+                                                                           : ""));
   }
   if (steps.steps.size() > most_listed) shown.push_back("...");
   return fmt::format(
@@ -120,7 +132,9 @@ std::string facts_text(const std::vector<ReadTrace>& traces, const Console& cons
     text += fmt::format("{}{}{}, {}, by {}\n", text.empty() ? "" : "\n", paint.bold(rank_text(one.trace)),
         one.trace.gpu.empty() ? "" : ", " + one.trace.gpu, one.trace.file, one.trace.tool);
     text += "  " + steps_text(one.steps) + "\n";
-    if (one.steps.outside > 0) text += fmt::format("  {} events belong to no step\n", one.steps.outside);
+    if (one.steps.outside > 0)
+      text += fmt::format("  {} events belong to no step{}\n", one.steps.outside,
+          one.steps.started_in.empty() ? "" : ": those without a launch were launched before the recording");
     text += "\n" + times_table(facts) + "\n" + kinds_table(facts);
     if (!facts.collectives.empty()) text += "\n" + collectives_table(facts);
     text += unplaced_text(facts);
@@ -142,7 +156,16 @@ void write_facts(JsonWriter& json, const std::vector<ReadTrace>& traces) {
       const FoundStep& step = one.steps.steps[i];
       json.open();
       json.fields("step", step.number, "duration_s", step.duration() * 1e-6, "outlier", step.outlier);
+      if (step.product_rows > 0) json.field("product_rows", step.product_rows);
+      if (step.rows.known())
+        json.object("rows", "prompts", step.rows.prompts, "prompt_positions", step.rows.prompt_positions, "words",
+            step.rows.words);
       write_one(json, facts_of(one.trace, one.steps, static_cast<int>(i)));
+      if (std::ranges::find(one.steps.started_in, static_cast<std::int32_t>(i)) != one.steps.started_in.end()) {
+        json.open("with_kernels_without_launch");
+        write_one(json, facts_of(one.trace, one.steps, static_cast<int>(i), WithoutLaunch::by_start));
+        json.close();
+      }
       json.close();
     }
     json.close();

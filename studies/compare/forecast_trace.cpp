@@ -54,9 +54,12 @@ Expected<ForecastTraces> forecast_traces(const Scenario& scenario) {
   made.step_s = prediction.step.step_time.value();
   made.p10_s = prediction.step.p10.value(), made.p90_s = prediction.step.p90.value();
   const CostModel cost = cost_model(scenario);
-  for (const PriceRow& row : kernel_prices(prediction.program, cost)) made.spreads.try_emplace(row.label, row.spread);
+  for (const PriceRow& row : kernel_prices(prediction.program, cost)) {
+    made.prices.spreads.try_emplace(row.label, row.spread);
+    if (row.flops.value() > 0) made.prices.products[row.label].push_back({row.time.value(), row.flops.value()});
+  }
   for (const PriceRow& row : move_prices(prediction.program, cost))
-    widen(made.spreads[std::string(collective_kind_in(row.label))], row.spread);
+    widen(made.prices.spreads[std::string(collective_kind_in(row.label))], row.spread);
   return made;
 }
 

@@ -2,20 +2,19 @@
 // each kernel's and move's price is.
 #pragma once
 
-#include <map>
 #include <string>
 #include <vector>
 
 #include "calibrate/trace/rank_trace.h"
-#include "model/profile/step_parameter.h"
+#include "studies/compare/gap.h"
 #include "studies/run/forecast.h"
 
 namespace stepcast::comparison {
 
 struct ForecastTraces {
-  std::vector<RankTrace> stages;          ///< one rank of each
-  std::map<std::string, Spread> spreads;  ///< by kernel; of collectives by kind
-  std::int64_t stage_stride = 1;          ///< ranks that lie between two stages
+  std::vector<RankTrace> stages;  ///< one rank of each
+  ExpectedPrices prices;
+  std::int64_t stage_stride = 1;  ///< ranks that lie between two stages
   int slowest_stage = 0;
   std::string gpu;        ///< of the catalogue
   std::int64_t gpus = 1;  ///< of the run

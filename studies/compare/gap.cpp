@@ -4,7 +4,7 @@
 #include <cmath>
 #include <set>
 
-#include <fmt/format.h>
+#include "studies/compare/align.h"
 
 namespace stepcast::comparison {
 namespace {
@@ -16,6 +16,12 @@ constexpr GapGroup gap_groups[] = {
     {WorkKind::gemm, "matrix products"}, {WorkKind::grouped_gemm, "matrix products"}, {WorkKind::conv, "convolutions"},
     {WorkKind::attention, "attention"}, {WorkKind::scan, "scans"}, {WorkKind::optimizer, "optimizer"},
     {WorkKind::unplaced, "unplaced kernels"}};
+
+/// A forecast's kernels bear their operators' names; those that are not here run over elements.
+struct OperatorPart { std::string_view label; WorkKind kind; };
+constexpr OperatorPart operator_parts[] = {{"norm", WorkKind::norm}, {"loss", WorkKind::norm},
+    {"softmax", WorkKind::norm}, {"embedding", WorkKind::embedding}, {"router", WorkKind::routing},
+    {"dispatch", WorkKind::routing}, {"combine", WorkKind::routing}};
 // clang-format on
 
 std::string group_name(const SplitRow& row, bool fabrics) {
@@ -65,48 +71,54 @@ bool has_fabrics(const TimeSplit& split) {
   return any;
 }
 
+/// What kernels of other names are told apart by: attention by its pass, memory-bound kernels by what they do. Products
+/// have parts of their own.
+std::string part_of(const SplitRow& row, bool forecast) {
+  if (row.kind == WorkKind::attention) {
+    for (const std::string_view word : {" dX", "bwd", "backward", "dk_dv", "bprop"})
+      if (row.name.find(word) != std::string::npos) return "backward";
+    return "forward";
+  }
+  if (!is_memory_bound(row.kind) || row.kind == WorkKind::optimizer || row.kind == WorkKind::scan) return "";
+  if (!forecast) return to_text(row.kind);
+  const std::string_view label = std::string_view(row.name).substr(0, row.name.find(' '));
+  for (const OperatorPart& part : operator_parts)
+    if (part.label == label) return to_text(part.kind);
+  return to_text(WorkKind::elementwise);
+}
+
+/// Parts of the row of matrix products.
+void add_products(const TimeSplit& expected, const TimeSplit& measured, const ExpectedPrices& prices, Gap& gap,
+    std::map<std::string, GapRow>& parts) {
+  std::vector<SplitProduct> products = expected.products;
+  for (SplitProduct& product : products)
+    if (product.flops == 0) product.flops = prices.flops_of(product);
+  const Alignment aligned = align_products(products, measured.products);
+  gap.aligned = aligned.how;
+  for (const AlignedProducts& one : aligned.products) {
+    GapRow& part = parts[one.name];
+    part.family = SplitFamily::compute, part.name = one.name;
+    part.expected = one.expected, part.measured = one.measured;
+    part.expected_calls = one.expected_calls, part.measured_calls = one.measured_calls;
+  }
+}
+
 void sort_by_difference(std::vector<GapRow>& rows) {
   std::ranges::stable_sort(
       rows, [](const GapRow& a, const GapRow& b) { return std::abs(a.difference()) > std::abs(b.difference()); });
 }
 
-/// Pearson's, of logarithms.
-double correlation_of(const TimeSplit& expected, const TimeSplit& measured) {
-  double x = 0, y = 0, xx = 0, yy = 0, xy = 0;
-  const auto count = static_cast<double>(expected.products.size());
-  for (std::size_t i = 0; i < expected.products.size(); ++i) {
-    const double a = std::log(std::max(expected.products[i].second, 1e-9));
-    const double b = std::log(std::max(measured.products[i].second, 1e-9));
-    x += a, y += b, xx += a * a, yy += b * b, xy += a * b;
-  }
-  const double spread = std::sqrt((xx - x * x / count) * (yy - y * y / count));
-  return spread > 0 ? (xy - x * y / count) / spread : 0;
-}
-
-/// Libraries do not say of which operator a product is. Where there are as many as are expected, and long ones stand
-/// where long ones are expected, the n-th of one side is the n-th of the other.
-void align_products(
-    const TimeSplit& expected, const TimeSplit& measured, Gap& gap, std::map<std::string, GapRow>& parts) {
-  constexpr double least_correlation = 0.8;
-  const std::size_t expects = expected.products.size(), is = measured.products.size();
-  if (expects == 0 || is == 0) return;
-  if (expects != is) {
-    gap.aligned = fmt::format("operators of products are not told apart: {} run, {} are expected", is, expects);
-    return;
-  }
-  const double correlation = correlation_of(expected, measured);
-  gap.aligned = fmt::format("products are {} by their order: {} of both, durations correlate by {:.2f}",
-      correlation >= least_correlation ? "told apart" : "not told apart", is, correlation);
-  if (correlation < least_correlation) return;
-  for (std::size_t i = 0; i < is; ++i) {
-    GapRow& part = parts[expected.products[i].first];
-    part.family = SplitFamily::compute, part.name = expected.products[i].first;
-    part.expected += expected.products[i].second, part.measured += measured.products[i].second;
-    ++part.expected_calls, ++part.measured_calls;
-  }
-}
-
 }  // namespace
+
+double ExpectedPrices::flops_of(const SplitProduct& product) const {
+  const auto at = products.find(product.name);
+  if (at == products.end()) return 0;
+  double nearest = INFINITY, flops = 0;
+  for (const Product& size : at->second)
+    if (const double off = std::abs(std::log(size.seconds / product.seconds)); off < nearest)
+      nearest = off, flops = size.flops;
+  return flops;
+}
 
 double GapRow::pace() const {
   if (expected_calls == 0 || measured_calls == 0 || expected_flight <= 0) return 1;
@@ -114,7 +126,7 @@ double GapRow::pace() const {
          (expected_flight / static_cast<double>(expected_calls));
 }
 
-Gap gap_between(const TimeSplit& expected, const TimeSplit& measured, const std::map<std::string, Spread>& spreads) {
+Gap gap_between(const TimeSplit& expected, const TimeSplit& measured, const ExpectedPrices& prices) {
   Gap gap;
   gap.expected = expected.seconds, gap.measured = measured.seconds;
   gap.same_names = names_alike(expected, measured);
@@ -124,16 +136,20 @@ Gap gap_between(const TimeSplit& expected, const TimeSplit& measured, const std:
   for (const bool is_expected : {true, false}) {
     for (const SplitRow& row : (is_expected ? expected : measured).rows) {
       const std::string name = group_name(row, fabrics);
-      add_side(rows[name], row, is_expected, spreads);
+      add_side(rows[name], row, is_expected, prices.spreads);
       rows[name].name = name;
       if (fabrics) rows[name].fabric = row.fabric;
-      if (row.family == SplitFamily::exposed || (row.family == SplitFamily::compute && !gap.same_names)) continue;
-      GapRow& part = parts[name][row.name];
-      part.name = row.name;
-      add_side(part, row, is_expected, spreads);
+      if (row.family == SplitFamily::exposed) continue;
+      const bool own_name = row.family != SplitFamily::compute || gap.same_names;
+      const std::string part_name = own_name ? row.name : part_of(row, is_expected && !prices.spreads.empty());
+      if (part_name.empty()) continue;
+      GapRow& part = parts[name][part_name];
+      part.name = part_name;
+      add_side(part, row, is_expected, prices.spreads);
     }
   }
-  if (!gap.same_names && !spreads.empty()) align_products(expected, measured, gap, parts["matrix products"]);
+  if (!gap.same_names && !prices.spreads.empty())
+    add_products(expected, measured, prices, gap, parts["matrix products"]);
   for (auto& [name, row] : rows) {
     for (auto& [part_name, part] : parts[name]) row.parts.push_back(std::move(part));
     sort_by_difference(row.parts);

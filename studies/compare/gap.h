@@ -36,7 +36,17 @@ struct Gap {
   [[nodiscard]] double difference() const { return measured - expected; }
 };
 
-/// `spreads` by name of the expected side's kernels and kinds of collectives; none for a trace.
-Gap gap_between(const TimeSplit& expected, const TimeSplit& measured, const std::map<std::string, Spread>& spreads);
+/// What is known of the expected side's kernels, by name, beyond their durations; nothing of a trace.
+struct ExpectedPrices {
+  struct Product {
+    double seconds = 0, flops = 0;  ///< of one call
+  };
+  std::map<std::string, Spread> spreads;  ///< of kernels; of kinds of collectives
+  /// Of kernels of one name, each size: a call is of the one whose duration is nearest.
+  std::map<std::string, std::vector<Product>> products;
+  [[nodiscard]] double flops_of(const SplitProduct& product) const;
+};
+
+Gap gap_between(const TimeSplit& expected, const TimeSplit& measured, const ExpectedPrices& prices);
 
 }  // namespace stepcast::comparison

@@ -47,7 +47,7 @@ std::string rows_table(const Gap& gap, bool forecast) {
       if (row.parts.size() > 1 && std::abs(part.difference()) >= least && shown++ < most_parts)
         add(part, "  " + part.name.substr(0, 48));
   }
-  table.add({"step", time_of(gap.expected), time_of(gap.measured), signed_time(gap.difference()),
+  table.add({"all", time_of(gap.expected), time_of(gap.measured), signed_time(gap.difference()),
       share(gap.difference()), "", ""});
   return table.text("  ");
 }
@@ -68,9 +68,9 @@ std::string gap_text(const Beside& beside, const Console& console) {
   const Paint paint(console);
   const Gap& gap = beside.gap;
   const bool forecast = beside.p90_s > beside.p10_s;
-  std::string text = fmt::format("{}  {} beside {}: {} measured, {} expected, {} ({:+.1f} %)\n", paint.bold("Step"),
-      beside.measured, beside.expected, time_of(gap.measured), time_of(gap.expected), signed_time(gap.difference()),
-      100 * gap.difference() / gap.expected);
+  std::string text = fmt::format("{}  {} beside {}: {} measured, {} expected, {} ({:+.1f} %)\n",
+      paint.bold(beside.what), beside.measured, beside.expected, time_of(gap.measured), time_of(gap.expected),
+      signed_time(gap.difference()), 100 * gap.difference() / gap.expected);
   if (forecast)
     text += fmt::format("  {} the forecast's interval of {} to {} (10th to 90th percentile)\n",
         gap.measured >= beside.p10_s && gap.measured <= beside.p90_s ? "inside" : "outside", time_of(beside.p10_s),

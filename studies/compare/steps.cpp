@@ -13,6 +13,7 @@ constexpr double outlier_factor = 1.2;
 struct LaunchRange {
   std::int64_t number = 0;
   double start = 0, end = 0;
+  IterationRows rows = {};
 };
 
 /// When the event was asked for: its launch, or its start where the recording has no launches at all.
@@ -24,6 +25,21 @@ std::vector<LaunchRange> ranges_of_steps(const RankTrace& trace) {
   std::vector<LaunchRange> ranges;
   for (const HostMark& mark : trace.marks)
     if (mark.kind == MarkKind::step) ranges.push_back({mark.number, mark.start, mark.end});
+  return ranges;
+}
+
+/// Of ranges within each other the inner ones: what an engine does around its forward pass waits for requests.
+std::vector<LaunchRange> ranges_of_passes(const RankTrace& trace) {
+  std::vector<LaunchRange> ranges;
+  for (const HostMark& mark : trace.marks) {
+    if (mark.kind != MarkKind::pass) continue;
+    IterationRows rows = mark.rows;
+    if (!ranges.empty() && mark.end <= ranges.back().end) {
+      if (!rows.known()) rows = ranges.back().rows;
+      ranges.pop_back();
+    }
+    ranges.push_back({static_cast<std::int64_t>(ranges.size()) + 1, mark.start, mark.end, rows});
+  }
   return ranges;
 }
 
@@ -46,14 +62,22 @@ std::vector<LaunchRange> ranges_of_optimizer(const RankTrace& trace) {
   return ranges;
 }
 
+std::int32_t range_at(const std::vector<LaunchRange>& ranges, double time) {
+  const auto after = std::upper_bound(
+      ranges.begin(), ranges.end(), time, [](double at, const LaunchRange& range) { return at < range.start; });
+  if (after == ranges.begin() || time > (after - 1)->end) return -1;
+  return static_cast<std::int32_t>(after - 1 - ranges.begin());
+}
+
 void cut_by_launch(const RankTrace& trace, const std::vector<LaunchRange>& ranges, FoundSteps& found) {
   for (std::size_t i = 0; i < trace.events.size(); ++i) {
     const double asked = asked_at(trace, trace.events[i]);
-    if (asked < 0) continue;
-    const auto after = std::upper_bound(
-        ranges.begin(), ranges.end(), asked, [](double at, const LaunchRange& range) { return at < range.start; });
-    if (after == ranges.begin()) continue;
-    if (asked <= (after - 1)->end) found.step_of[i] = static_cast<std::int32_t>(after - 1 - ranges.begin());
+    if (asked >= 0) {
+      found.step_of[i] = range_at(ranges, asked);
+    } else {
+      found.started_in.resize(trace.events.size(), -1);
+      found.started_in[i] = range_at(ranges, trace.events[i].start);
+    }
   }
 }
 
@@ -121,14 +145,17 @@ void gather_steps(const RankTrace& trace, const std::vector<LaunchRange>& ranges
       continue;
     }
     const auto [at, first] = steps.try_emplace(found.step_of[i]);
-    if (first) at->second = {.number = at->first + 1, .begin = event.start, .end = event.end};
+    if (first) at->second.number = at->first + 1, at->second.begin = event.start, at->second.end = event.end;
     at->second.begin = std::min(at->second.begin, event.start);
     at->second.end = std::max(at->second.end, event.end);
     ++at->second.events;
   }
   std::map<std::int32_t, std::int32_t> index;
   for (auto& [number, step] : steps) {
-    if (!ranges.empty()) step.number = ranges[static_cast<std::size_t>(number)].number;
+    if (!ranges.empty()) {
+      const LaunchRange& range = ranges[static_cast<std::size_t>(number)];
+      step.number = range.number, step.rows = range.rows;
+    }
     step.next = step.end;
     if (!found.steps.empty()) found.steps.back().next = step.begin;
     index.emplace(number, static_cast<std::int32_t>(found.steps.size()));
@@ -136,6 +163,24 @@ void gather_steps(const RankTrace& trace, const std::vector<LaunchRange>& ranges
   }
   for (std::int32_t& step : found.step_of)
     if (step >= 0) step = index.at(step);
+  for (std::int32_t& step : found.started_in)
+    if (step >= 0) step = index.contains(step) ? index.at(step) : -1;
+}
+
+void add_product_rows(const RankTrace& trace, FoundSteps& found) {
+  if (trace.shapes.empty()) return;
+  std::vector<std::map<double, double>> flops(found.steps.size());
+  for (std::size_t i = 0; i < trace.events.size(); ++i) {
+    const std::int32_t step = found.step_of[i], shape = trace.events[i].shape;
+    if (step < 0 || shape < 0) continue;
+    const ProductShape& product = trace.shapes[static_cast<std::size_t>(shape)];
+    flops[static_cast<std::size_t>(step)][product.m] += product.flops();
+  }
+  for (std::size_t i = 0; i < flops.size(); ++i) {
+    double most = 0;
+    for (const auto& [rows, sum] : flops[i])
+      if (sum > most) most = sum, found.steps[i].product_rows = rows;
+  }
 }
 
 /// The one whose duration is the median of those that are no outliers.
@@ -163,6 +208,8 @@ FoundSteps find_steps(const RankTrace& trace) {
   if (std::isfinite(trace.begin)) {
     found.how = "the forecast's own step";
     std::fill(found.step_of.begin(), found.step_of.end(), 0);
+  } else if (ranges = ranges_of_passes(trace); !ranges.empty()) {
+    found.how = "ranges of an engine's iterations";
   } else if (ranges = ranges_of_steps(trace); !ranges.empty()) {
     found.how = "marks of the profiler";
   } else if (ranges = ranges_of_optimizer(trace); ranges.size() > 1) {
@@ -178,13 +225,14 @@ FoundSteps find_steps(const RankTrace& trace) {
   if (!ranges.empty()) cut_by_launch(trace, ranges, found);
   if (std::ranges::all_of(found.step_of, [](std::int32_t step) { return step < 0; })) {
     found.how = "marks that launch nothing: the whole recording";
-    ranges.clear();
+    ranges.clear(), found.started_in.clear();
     std::fill(found.step_of.begin(), found.step_of.end(), 0);
   }
   gather_steps(trace, ranges, found);
   if (std::isfinite(trace.begin))
     found.steps[0].begin = trace.begin, found.steps[0].next = found.steps[0].end = trace.end;
   take_one(found);
+  add_product_rows(trace, found);
   return found;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
 #include <tuple>
 
 namespace stepcast::comparison {
@@ -76,6 +77,25 @@ SplitKey key_of(const RankTrace& trace, const DeviceEvent& event) {
   return {SplitFamily::exposed, event.kind, called.kind, called.fabric};
 }
 
+/// What kept the host: the GPU runs dry behind a synchronisation, and while other calls last.
+std::optional<HostCallKind> call_in(std::span<const HostCall> calls, double from, double until) {
+  constexpr double slack = 5;  // microseconds that a call takes to return
+  std::optional<HostCallKind> found;
+  double longest = 0;
+  for (const HostCall& call : calls) {
+    if (call.start >= until) break;
+    if (call.end < from - slack) continue;
+    const double inside = std::min(call.end, until) - std::max(call.start, from);
+    const bool waits = call.kind == HostCallKind::synchronisation;
+    if (!waits && 2 * inside < until - from) continue;
+    if (waits && call.start > from + slack) continue;
+    // a call that lasts says more than the synchronisation before it
+    const double weight = waits ? std::max(inside, 0.0) / 2 + slack : inside;
+    if (weight > longest) longest = weight, found = call.kind;
+  }
+  return found;
+}
+
 /// Stretches that nothing has taken; the host's own ones first.
 void add_idle(const RankTrace& trace, double begin, double end, SplitLayers& layers, TimeSplit& split) {
   std::map<std::string, std::pair<double, std::size_t>> named;
@@ -89,14 +109,20 @@ void add_idle(const RankTrace& trace, double begin, double end, SplitLayers& lay
     if (sum.first > 0)
       split.rows.push_back({SplitFamily::host, WorkKind::unplaced, name, "", sum.first, sum.first, sum.second});
   double idle = 0, from = begin;
-  std::size_t next = 0;
+  std::size_t next = 0, first_call = 0;
+  constexpr double horizon = 1e3;  // microseconds: calls are sorted by their starts
   const auto gap = [&](double until) {
     if (until <= from) return;
-    IdleGap one{.seconds = (until - from) * seconds_of_microsecond};
+    IdleGap one;
+    one.seconds = (until - from) * seconds_of_microsecond;
     while (next < trace.events.size() && trace.events[next].start < until) ++next;
     if (next < trace.events.size()) {
       one.after = trace.events[next].name;
-      one.host_late = trace.launch_of(trace.events[next]) > from;
+      one.host_late = trace.launched_at(trace.events[next]) > from;
+      if (one.host_late) {
+        while (first_call < trace.calls.size() && trace.calls[first_call].end < from - horizon) ++first_call;
+        one.call = call_in(std::span(trace.calls).subspan(first_call), from, until);
+      }
     }
     if (next > 0) one.before = trace.events[next - 1].name;
     idle += one.seconds;
@@ -124,7 +150,8 @@ TimeSplit split_time(const RankTrace& trace, double begin, double end) {
       const double seconds = layers.take(event.start, event.end);
       row.seconds += seconds;
       if (event.kind == WorkKind::gemm || event.kind == WorkKind::grouped_gemm)
-        split.products.emplace_back(trace.names[static_cast<std::size_t>(event.name)], seconds);
+        split.products.push_back({trace.names[static_cast<std::size_t>(event.name)], seconds,
+            event.shape >= 0 ? trace.shapes[static_cast<std::size_t>(event.shape)].flops() : 0});
       row.flight += (event.end - event.start) * seconds_of_microsecond;
       ++row.calls;
       if (family == SplitFamily::compute) split.compute_flight += (event.end - event.start) * seconds_of_microsecond;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,15 +30,22 @@ struct SplitRow {
 struct IdleGap {
   double seconds = 0;
   std::int32_t before = -1, after = -1;
-  bool host_late = false;  ///< what came after it was launched when the GPU had run dry
+  bool host_late = false;            ///< what came after it was launched when the GPU had run dry
+  std::optional<HostCallKind> call;  ///< what the host did meanwhile, where the recording says it
+};
+
+struct SplitProduct {
+  std::string name;
+  double seconds = 0;  ///< in its row
+  double flops = 0;    ///< 0: not known
 };
 
 struct TimeSplit {
   double seconds = 0;
   std::vector<SplitRow> rows;
   std::vector<IdleGap> gaps;
-  std::vector<std::pair<std::string, double>> products;  ///< matrix products in order: names and seconds in their rows
-  double compute_flight = 0;                             ///< durations of all kernels that compute
+  std::vector<SplitProduct> products;  ///< matrix products in order
+  double compute_flight = 0;           ///< durations of all kernels that compute
 };
 
 /// From `begin` to `end`, in the recording's microseconds.

@@ -55,6 +55,16 @@ JudgedMust judged_must(const ReadyCase& ready, const Must& must, const HeldAgain
     return judged;
   }
   judged.judgement = judge(held.before, now, held.allowed, asked.rates);
+  // No kernel runs above its roof, and no step multiplies more than the GPU can: the time or the size is another's.
+  constexpr double whole = 1.0;
+  const bool share = must.kind == MustKind::roofline || must.kind == MustKind::mfu;
+  if (share && judged.figure && *judged.figure > whole) {
+    judged.judgement.finding = Finding::undecided;
+    judged.note = fmt::format("the results are {:.4g} % of what the GPU can do: their time, unit or size, or the "
+                              "case's machine, is not what the case says",
+        100 * *judged.figure);
+    return judged;
+  }
   if (now.size() >= asked.repeats) return judged;
   judged.judgement.finding = Finding::undecided;
   judged.judgement.needed = {asked.repeats, 0};

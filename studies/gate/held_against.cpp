@@ -77,14 +77,18 @@ class Holder {
     held.allowed = {std::log1p(must.limit), 0.0};
     // a check that was recorded and is looked at again is not its own measure
     const auto other = [&](const RecordedCheck& check) { return check.good && !same_runs(check, ready.found.seconds); };
-    const auto last = std::find_if(ready.history.rbegin(), ready.history.rend(), other);
+    auto last = std::find_if(ready.history.rbegin(), ready.history.rend(), other);
+    const bool itself = last == ready.history.rend();
+    // unless nothing else was ever good: then nothing has changed since
+    if (itself) last = std::ranges::find(ready.history.rbegin(), ready.history.rend(), true, &RecordedCheck::good);
     if (last == ready.history.rend()) {
       held.missing = true;
       held.note = "no good check is recorded yet: --record keeps this one";
       return held;
     }
     held.before = logs_of(*last);
-    held.note = fmt::format("{}{}{}", last->at, last->commit.empty() ? "" : ", commit ", last->commit.substr(0, 12));
+    held.note = fmt::format("{}{}{}{}", last->at, last->commit.empty() ? "" : ", commit ", last->commit.substr(0, 12),
+        itself ? ": these very runs, nothing newer was measured" : "");
     return held;
   }
 

@@ -61,7 +61,9 @@ bool run_sql(sqlite3* db, const std::string& sql) {
 }
 
 bool same_check(const RecordedCheck& a, const RecordedCheck& b) {
-  const auto same_run = [](const RecordedRun& x, const RecordedRun& y) { return x.seconds == y.seconds; };
+  const auto same_run = [](const RecordedRun& x, const RecordedRun& y) {
+    return x.seconds == y.seconds && x.file == y.file && x.manifest == y.manifest;
+  };
   return a.commit == b.commit && a.good == b.good && a.unit == b.unit &&
          std::equal(a.runs.begin(), a.runs.end(), b.runs.begin(), b.runs.end(), same_run);
 }

@@ -50,6 +50,21 @@ TEST(KinetoTrace, HoldsKernelsLaunchesAndMarks) {
   EXPECT_EQ(trace.collectives[0], (CalledCollective{"all_reduce", 8, 200, ""}));
 }
 
+/// Shapes stand at the operator, whichever comes first; a kernel that adds up what it left has none.
+TEST(KinetoTrace, ProductsHaveTheShapesOfTheirOperators) {
+  const auto traces = read(R"([
+    {"ph": "X", "cat": "kernel", "name": "a_gemm", "ts": 1, "dur": 2, "args": {"device": 0, "External id": 4}},
+    {"ph": "X", "cat": "kernel", "name": "splitKreduce", "ts": 3, "dur": 1, "args": {"device": 0, "External id": 4}},
+    {"ph": "X", "cat": "cpu_op", "name": "aten::addmm", "ts": 0, "dur": 1, "args": {"External id": 4,
+     "Input Dims": [[640], [888, 2880], [2880, 640], [], []], "Input type": ["c10::BFloat16"]}}])");
+  ASSERT_TRUE(traces) << to_text(traces.error());
+  const RankTrace& trace = traces->front();
+  ASSERT_EQ(trace.shapes.size(), 1U);
+  EXPECT_EQ(trace.shapes[0], (ProductShape{888, 640, 2880, 1}));
+  EXPECT_EQ(trace.events[0].shape, 0);
+  EXPECT_EQ(trace.events[1].shape, -1);
+}
+
 TEST(KinetoTrace, CategoriesOfOlderProfilersCountToo) {
   const auto traces = read(R"([{"ph": "X", "cat": "Kernel", "name": "volta_sgemm_128x64_tn", "pid": 0, "tid": 7,
     "ts": 1, "dur": 2}, {"ph": "X", "cat": "Memcpy", "name": "Memcpy HtoD", "pid": 0, "tid": 7, "ts": 3, "dur": 2}])");

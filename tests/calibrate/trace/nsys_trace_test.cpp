@@ -24,8 +24,9 @@ constexpr const char* tables = R"(
   CREATE TABLE StringIds (id INTEGER, value TEXT);
   CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start, end, deviceId, streamId, correlationId, globalPid, demangledName);
   CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY (start, end, deviceId, streamId, correlationId, globalPid);
-  CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start, end, globalTid, correlationId);
-  INSERT INTO StringIds VALUES (1, 'flash_fwd_kernel'), (2, 'ncclDevKernel_SendRecv(x)');)";
+  CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start, end, globalTid, correlationId, nameId);
+  INSERT INTO StringIds VALUES (1, 'flash_fwd_kernel'), (2, 'ncclDevKernel_SendRecv(x)'),
+    (3, 'cudaLaunchKernel_v7000'), (4, 'cudaStreamSynchronize_v3020');)";
 
 TEST(NsysTrace, HoldsBothGpusOfAReport) {
   // Two processes whose correlations are alike: 0x1000000 and 0x2000000; the thread's own number stands below.
@@ -33,7 +34,8 @@ TEST(NsysTrace, HoldsBothGpusOfAReport) {
     INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (1000, 3000, 0, 7, 5, 0x1000000, 1),
       (2000, 2500, 1, 7, 5, 0x2000000, 2);
     INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (4000, 4500, 0, 7, 6, 0x1000000);
-    INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (500, 600, 0x1000003, 5), (900, 950, 0x2000004, 5);)");
+    INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (500, 600, 0x1000003, 5, 3), (900, 950, 0x2000004, 5, 3),
+      (5000, 15000, 0x1000003, 9, 4);)");
   const auto traces = read_nsys_database(path);
   ASSERT_TRUE(traces) << to_text(traces.error());
   ASSERT_EQ(traces->size(), 2U);
@@ -43,6 +45,10 @@ TEST(NsysTrace, HoldsBothGpusOfAReport) {
   EXPECT_EQ(first.events[0].start, 1);
   EXPECT_EQ(first.events[0].end, 3);
   EXPECT_EQ(first.launch_of(first.events[0]), 0.5);
+  EXPECT_EQ(first.launched_at(first.events[0]), 0.6);
+  ASSERT_EQ(first.calls.size(), 1U);
+  EXPECT_EQ(first.calls[0].kind, HostCallKind::synchronisation);
+  EXPECT_EQ(first.calls[0].end, 15);
   EXPECT_EQ(first.events[1].kind, WorkKind::memcpy);
   const RankTrace& second = traces->at(1);
   EXPECT_EQ(second.launch_of(second.events[0]), 0.9);

@@ -30,6 +30,22 @@ TEST(GapCauses, LateLaunchesAreTheHosts) {
   EXPECT_NEAR(causes[0].seconds, 20e-6, 1e-12);
 }
 
+/// Two gaps of 20 us: the host waits for the GPU before the first, and loads samples during the second.
+TEST(GapCauses, WhatKeptTheHostIsNamed) {
+  const RankTrace expected = trace_of({{"a_gemm", 0, 10}, {"b_softmax", 10, 20}, {"c_gemm", 20, 30}});
+  RankTrace measured = trace_of({{"a_gemm", 0, 10, 0}, {"b_softmax", 30, 40, 28}, {"c_gemm", 60, 70, 58}});
+  measured.calls = {{HostCallKind::synchronisation, 2, 11}, {HostCallKind::loader, 41, 57}};
+  const auto causes = causes_between(expected, 30, measured, 70);
+  ASSERT_EQ(causes.size(), 2U);
+  for (const GapCause& cause : causes) {
+    EXPECT_EQ(cause.kind, CauseKind::host_gaps);
+    EXPECT_NEAR(cause.seconds, 20e-6, 1e-12) << cause.subject;
+  }
+  EXPECT_NE(causes[0].subject, causes[1].subject);
+  EXPECT_EQ(std::min(causes[0].subject, causes[1].subject), "synchronisations");
+  EXPECT_EQ(std::max(causes[0].subject, causes[1].subject), "the loader");
+}
+
 /// The same collective, as long as before, once beside a product and once after it.
 TEST(GapCauses, OverlapThatIsLost) {
   const RankTrace expected = trace_of({{"a_gemm", 0, 20}, {"ncclDevKernel_AllReduce", 5, 20}});

@@ -71,6 +71,51 @@ TEST(CompareCommand, RefusesTracesOfOtherRuns) {
   refused(step + "--gpus 1 --global-batch 2 --trace " + llama + " --trace " + llama, "the run has 1 GPU");
 }
 
+/// One word of Llama 3 8B behind 1,024 positions on one H100, replayed from a graph.
+TEST(CompareCommand, AnIterationStandsBesideItsForecast) {
+  const std::string trace = " --trace " + traces + "llama-8b_decode_bf16_b1xt1024_flash_graph.trace.json.gz";
+  const auto ran = run_line("compare --json llama3-8b --phase decode --context 1024" + trace);
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const auto document = nlohmann::json::parse(ran.out);
+  double sum = 0;
+  for (const auto& row : document.at("rows")) sum += row.at("difference_s").get<double>();
+  EXPECT_NEAR(sum, document.at("difference_s").get<double>(), 1e-3 * std::abs(sum) + 1e-9);
+  const auto refused = [&](const std::string& flags, const std::string& why) {
+    const auto bad = run_line("compare llama3-8b " + flags + trace);
+    EXPECT_EQ(bad.code, 2) << flags;
+    EXPECT_THAT(bad.err, HasSubstr(why)) << flags;
+  };
+  refused("--phase decode --context 1024 --seq 4096", "says what a step of training is");
+  refused("--phase batch --prompt 512 --output 64", "takes a file");
+  refused("--phase decode --context 1024 --pp 2 --gpus 2", "a trace is of one");
+  refused("--prompt 16384", "it is of another run");
+}
+
+TEST(CompareCommand, WritesAPageAndAProfile) {
+  const std::string step = std::string(STEPCAST_SOURCE_DIR) +
+                           "/docs/measured/h100-sxm/networks/llama-1b.json --stack " +
+                           "pytorch --micro-batch 2 --seq 4096 --gpus 1 --global-batch 2",
+                    trace = " --trace " + traces + "llama-1b_train_bf16_b2xt4096xm1_flash_graph.trace.json.gz",
+                    page = own_path("page.html"), profile = own_path("profile.json");
+  const auto ran = run_line("compare " + step + trace + " --force -o " + page + " -o " + profile);
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("with it the step is forecast at"));
+  std::ifstream written(page);
+  const std::string text{std::istreambuf_iterator<char>(written), {}};
+  for (const char* part : {"id=\"waterfall\"", "id=\"timelines\"", "\"expected\"", "\"measured\"", "exposed"})
+    if (std::string(part) != "exposed") EXPECT_THAT(text, HasSubstr(part));
+  // The next forecast is of this GPU: products and attention as they were measured.
+  const auto again = run_line("compare --json " + step + " --profile " + profile + trace);
+  ASSERT_EQ(again.code, 0) << again.err;
+  for (const auto& row : nlohmann::json::parse(again.out).at("rows"))
+    if (row.at("name") == "matrix products" || row.at("name") == "attention")
+      EXPECT_NEAR(row.at("measured_s").get<double>() / row.at("expected_s").get<double>(), 1, 0.02) << row;
+  const auto refused =
+      run_line("compare " + traces + "llama-8b_decode_bf16_b1xt1024_flash_graph.trace.json.gz -o x.html");
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("nothing is held beside"));
+}
+
 TEST(CompareCommand, RefusesWhatItCannotHoldBesideEachOther) {
   const auto refused = [](const std::string& line, const std::string& why) {
     const auto ran = run_line("compare " + line);

@@ -20,7 +20,7 @@ TEST(TraceGap, RowsSumToTheDifference) {
   const TimeSplit expected = split_time(trace_of({{"a_gemm", 0, 10}, {"b_softmax", 10, 20}}), 0, 20);
   const TimeSplit measured =
       split_time(trace_of({{"a_gemm", 0, 15}, {"c_softmax", 15, 21}, {"ncclDevKernel_AllReduce", 18, 30}}), 0, 34);
-  const Gap gap = gap_between(expected, measured, {{"a_gemm", {0.9, 1.2}}});
+  const Gap gap = gap_between(expected, measured, {{{"a_gemm", {0.9, 1.2}}}, {}});
   double sum = 0;
   for (const GapRow& row : gap.rows) sum += row.difference();
   EXPECT_NEAR(sum, 14e-6, 1e-12);
@@ -39,7 +39,7 @@ TEST(TraceGap, RowsSumToTheDifference) {
 // Two products of other names, short and long: the order tells them apart. A third one does not.
 TEST(TraceGap, ProductsAreToldApartByTheirOrder) {
   const TimeSplit expected = split_time(trace_of({{"short_gemm", 0, 10}, {"long_gemm", 10, 50}}), 0, 50);
-  const std::map<std::string, Spread> spreads = {{"short_gemm", {0.9, 1.1}}};
+  const ExpectedPrices spreads = {{{"short_gemm", {0.9, 1.1}}}, {}};
   const Gap gap = gap_between(expected, split_time(trace_of({{"x_gemm", 0, 12}, {"y_gemm", 12, 57}}), 0, 57), spreads);
   const GapRow& products = row_of(gap, "matrix products");
   ASSERT_EQ(products.parts.size(), 2U);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string>
 
+#include "calibrate/trace/kernel_names.h"
 #include "calibrate/trace/rank_trace.h"
 #include "studies/compare/facts_report.h"
 
@@ -28,7 +29,7 @@ inline RankTrace trace_of(const std::vector<HandEvent>& events) {
       event.collective = static_cast<std::int32_t>(trace.collectives.size());
       trace.collectives.push_back({std::string(collective_kind_in(one.name)), 0, 0, ""});
     }
-    if (one.launched >= 0) trace.launches.emplace_back(event.correlation, one.launched);
+    if (one.launched >= 0) trace.launches.push_back({event.correlation, one.launched, one.launched});
     trace.events.push_back(event);
   }
   trace.settle();

@@ -38,7 +38,7 @@ class FaultMaker {
         gpus / tp / pp * (pipeline ? 8 : 1 + below(3)));
   }
 
-  /// One of six kinds; the forecast's command line comes back in `line`.
+  /// One of seven kinds; the forecast's command line comes back in `line`.
   Fault make(int kind, std::string& line) {
     line = run(kind == 1, kind == 0);
     const Scenario scenario = scenario_of(line);
@@ -48,6 +48,7 @@ class FaultMaker {
       case 2: return slow_kernels(scenario);
       case 3: return host_gaps(scenario);
       case 4: return lost_overlap(scenario, line);
+      case 5: return slow_replica(scenario);
       default: return recomputed(line);
     }
   }
@@ -81,6 +82,20 @@ class FaultMaker {
         seconds += (event.end - event.start) * 1e-6 * (1 - 1 / factor);
     return {CauseKind::slow_rank, fmt::format("stage {} takes {:.2f}", rank, factor), fmt::format("stage {}", rank),
         seconds, std::move(measured)};
+  }
+  /// Of four ranks that do the same one is slow in all that it computes.
+  Fault slow_replica(const Scenario& scenario) {
+    auto measured = timeline_of(scenario);
+    const double factor = between(1.08, 1.5);
+    std::vector<ReadTrace> ranks(4, measured.front());
+    const double seconds = stretch(measured, [&](const RankTrace&, const DeviceEvent& event) {
+      return is_compute(event.kind) ? (event.end - event.start) * (factor - 1) : 0;
+    });
+    const int slow = below(4);
+    ranks[static_cast<std::size_t>(slow)] = std::move(measured.front());
+    for (std::size_t rank = 0; rank < ranks.size(); ++rank) ranks[rank].trace.rank = static_cast<std::int64_t>(rank);
+    return {CauseKind::slow_rank, fmt::format("rank {} takes {:.2f}", slow, factor), fmt::format("stage {}", slow),
+        seconds, std::move(ranks)};
   }
   Fault slow_kernels(const Scenario& scenario) {
     auto measured = timeline_of(scenario);
@@ -129,7 +144,7 @@ TEST(RandomFaults, TheFirstCauseIsTheOneThatWasPutIn) {
   std::map<int, std::pair<int, int>> right;  // by kind: named and sized right, of so many
   int good = 0, all = 0;
   for (int trial = 0; trial < trials(300); ++trial) {
-    const int kind = trial % 6;
+    const int kind = trial % 7;
     std::string line;
     const Fault fault = maker.make(kind, line);
     const Scenario forecast = scenario_of(line);

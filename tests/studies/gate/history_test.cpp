@@ -43,6 +43,9 @@ TEST(GateHistory, TheSameCheckIsRecordedOnce) {
   EXPECT_EQ(*history->record({check("a", 1)}), 1U);
   EXPECT_EQ(*history->record({check("a", 1)}), 0U);
   EXPECT_EQ(*history->record({check("a", 1, "def")}), 1U) << "another commit";
+  RecordedCheck elsewhere = check("a", 1, "def");
+  elsewhere.runs[0].file = "c.out";
+  EXPECT_EQ(*history->record({elsewhere}), 1U) << "other results that say the same";
 }
 
 TEST(GateHistory, AFileThatIsNotThereIsEmpty) {

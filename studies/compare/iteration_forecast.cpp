@@ -1,0 +1,243 @@
+#include "studies/compare/iteration_forecast.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "studies/infer/asked.h"
+#include "studies/infer/infer.h"
+
+namespace stepcast::comparison {
+namespace {
+
+/// What infer takes and an iteration beside a trace has not.
+constexpr std::string_view left_out[] = {"--output", "--draft", "--accepted", "--what-if", "--roofline", "--json"};
+/// What compare takes beside the forecast's own.
+constexpr std::string_view of_compare[] = {"--trace", "--json", "--output", "--force"};
+
+bool is_one_of(std::span<const std::string_view> names, std::string_view name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+WorkKind kind_of(const sim::IterationPart& part) {
+  switch (*part.kernel) {
+    case KernelClass::gemm: return WorkKind::gemm;
+    case KernelClass::attention: return WorkKind::attention;
+    case KernelClass::scan: return WorkKind::scan;
+    case KernelClass::lookup: return WorkKind::embedding;
+    case KernelClass::pointwise: return WorkKind::elementwise;
+  }
+  return WorkKind::unplaced;
+}
+
+/// Rows of which an iteration is made.
+std::vector<sim::Rows> rows_of(const infer::Asked& asked, const infer::Serving& serving) {
+  const std::int64_t groups = serving.attention_groups();
+  const auto of_group = static_cast<double>((asked.batch + groups - 1) / groups);
+  const auto prompt = static_cast<double>(asked.prompt), cached = static_cast<double>(asked.cached);
+  const sim::Rows words{of_group, 1, static_cast<double>(asked.context)};
+  if (asked.phase == "decode") return {words};
+  if (asked.phase == "mixed") return {words, {1, prompt, cached}};
+  return {{of_group, prompt, cached}};
+}
+
+IterationRows said_rows(const infer::Asked& asked) {
+  IterationRows rows{0, 0, 0};
+  if (asked.phase != "decode") rows.prompts = asked.phase == "mixed" ? 1 : asked.batch;
+  if (asked.phase != "prefill") rows.words = asked.batch;
+  rows.prompt_positions = rows.prompts * asked.prompt;
+  return rows;
+}
+
+/// How often attention is called: once a layer.
+double layers_of(const sim::IterationTime& iteration) {
+  double layers = 1;
+  for (const sim::IterationPart& part : iteration.parts)
+    if (part.kernel && *part.kernel == KernelClass::attention) layers = std::max(layers, part.calls);
+  return layers;
+}
+
+/// Products in the order of their calls: what is called as often as there are layers, or twice or thrice, is of each
+/// layer; the head is called once. Layers of several kinds are not told apart: none.
+std::vector<SplitProduct> products_of(const sim::IterationTime& iteration) {
+  const double layers = layers_of(iteration);
+  std::vector<SplitProduct> before, layer, after;
+  for (const sim::IterationPart& part : iteration.parts) {
+    if (!part.kernel || *part.kernel != KernelClass::gemm) continue;
+    const SplitProduct one{part.label, part.time.value() / part.calls, part.flops.value() / part.calls};
+    const bool of_layer = std::fmod(part.calls, layers) == 0;
+    if (!of_layer && part.calls != 1) return {};
+    std::vector<SplitProduct>& into = of_layer ? layer : layer.empty() ? before : after;
+    for (double call = 0; call < (of_layer ? part.calls / layers : 1); ++call) into.push_back(one);
+  }
+  std::vector<SplitProduct> all = std::move(before);
+  for (double i = 0; i < layers; ++i) all.insert(all.end(), layer.begin(), layer.end());
+  all.insert(all.end(), after.begin(), after.end());
+  return all;
+}
+
+TimeSplit split_of(const sim::IterationTime& iteration) {
+  TimeSplit split;
+  split.seconds = iteration.time.value();
+  double left = split.seconds;
+  for (const sim::IterationPart& part : iteration.parts) {
+    SplitRow row;
+    row.name = part.label, row.seconds = row.flight = part.time.value();
+    row.calls = static_cast<std::size_t>(part.calls);
+    if (part.kernel) row.family = SplitFamily::compute, row.kind = kind_of(part);
+    else
+      row.family = SplitFamily::exposed, row.kind = WorkKind::communication, row.name = collective_kind_in(part.label);
+    left -= row.seconds;
+    if (row.family == SplitFamily::compute) split.compute_flight += row.flight;
+    split.rows.push_back(std::move(row));
+  }
+  constexpr double rounding = 1e-9;
+  if (left > rounding) split.rows.push_back({SplitFamily::host, WorkKind::unplaced, "host", "", left, left, 1});
+  split.products = products_of(iteration);
+  return split;
+}
+
+/// Kernels and moves one after the other. What is called as often as there are layers is of a layer; what is called
+/// less often stands before and behind them. Order within a layer is that of first calls.
+RankTrace trace_of(const sim::IterationTime& iteration) {
+  RankTrace trace;
+  trace.tool = "stepcast", trace.begin = 0;
+  const double layers = layers_of(iteration);
+  double at = 0;
+  const auto add = [&](const sim::IterationPart& part, double calls) {
+    if (calls <= 0) return;
+    DeviceEvent event{.start = at, .end = at + part.time.value() / part.calls * calls / seconds_of_microsecond};
+    event.name = static_cast<std::int32_t>(trace.names.size()), event.kind = WorkKind::communication;
+    if (part.kernel) event.kind = kind_of(part);
+    trace.names.push_back(part.label);
+    trace.events.push_back(event);
+    at = event.end;
+  };
+  bool before = true;
+  for (const sim::IterationPart& part : iteration.parts) {
+    if (part.calls >= layers) break;
+    add(part, part.calls);
+  }
+  for (double layer = 0; layer < layers; ++layer)
+    for (const sim::IterationPart& part : iteration.parts)
+      if (part.calls >= layers) add(part, std::floor(part.calls / layers));
+  for (const sim::IterationPart& part : iteration.parts) {
+    before = before && part.calls < layers;
+    if (!before) add(part, part.calls < layers ? part.calls : std::fmod(part.calls, layers));
+  }
+  trace.end = iteration.time.value() / seconds_of_microsecond;
+  if (trace.end > at) trace.host.push_back({"host", at, trace.end});
+  return trace;
+}
+
+Expected<void> check_iteration(const Arguments& arguments, const infer::Asked& asked) {
+  std::set<std::string_view> known;
+  for (const Flag& flag : infer::infer_flags()) known.insert(flag.name);
+  for (const auto& [name, value] : arguments.flags)
+    if (!known.contains(name) && !is_one_of(of_compare, name))
+      return fail(name, "says what a step of training is, and other flags an engine's iteration", "one of the two");
+  if (asked.phase == "batch")
+    return fail("--phase", "a static batch has many iterations, and a trace shows one at a time", "prefill or decode");
+  if (asked.wishes.pp > 1)
+    return fail(
+        "--pp", fmt::format("an iteration runs through {} stages, and a trace is of one", asked.wishes.pp), "--pp 1");
+  return {};
+}
+
+std::string all_rows_text(const IterationRows& rows) {
+  const std::string positions = rows.prompt_positions > 0 ? fmt::format(" of {} positions", rows.prompt_positions) : "";
+  if (rows.words <= 0) return fmt::format("{} prompts{}", rows.prompts, positions);
+  if (rows.prompts <= 0) return fmt::format("{} words", rows.words);
+  return fmt::format("{} prompts{} and {} words", rows.prompts, positions, rows.words);
+}
+
+bool same_rows(const IterationRows& said, const IterationRows& measured) {
+  return said.prompts == measured.prompts && said.words == measured.words &&
+         (measured.prompt_positions < 0 || said.prompt_positions == measured.prompt_positions);
+}
+
+/// Of a trace without ranges, its products say how many positions they had; graphs are for a few more than there are.
+Expected<std::string> check_product_rows(const IterationForecast& forecast, const ReadTrace& read) {
+  const double rows = read.steps.steps[static_cast<std::size_t>(read.steps.taken)].product_rows;
+  const auto positions = static_cast<double>(forecast.rows.prompt_positions + forecast.rows.words);
+  constexpr double rounded_up = 2;
+  if (rows == 0)
+    return std::string("the trace does not say which rows its iterations have: they are taken to be the forecast's");
+  if (rows < positions || rows > rounded_up * positions)
+    return fail(read.trace.file,
+        fmt::format("its matrix products have {:.0f} rows, and the forecast {:.0f} positions", rows, positions),
+        "--phase, --batch and --prompt of the iteration that was traced");
+  return fmt::format("matrix products have {:.0f} rows for the forecast's {:.0f} positions", rows, positions);
+}
+
+}  // namespace
+
+std::vector<Flag> iteration_flags() {
+  std::vector<Flag> flags;
+  for (Flag flag : infer::infer_flags()) {
+    constexpr std::string_view of_runs[] = {"--machine", "--profile", "--gpus", "--tp", "--pp", "--ep"};
+    if (is_one_of(of_runs, flag.name) || is_one_of(left_out, flag.name)) continue;
+    flag.group = "An engine's iteration";
+    flags.push_back(flag);
+  }
+  return flags;
+}
+
+bool asks_for_iteration(const Arguments& arguments) {
+  return std::ranges::any_of(iteration_flags(), [&](const Flag& flag) { return arguments.has(flag.name); });
+}
+
+Expected<IterationForecast> iteration_forecast(const Arguments& arguments) {
+  if (arguments.words.empty()) return fail("NETWORK", "no network is named", "NETWORK --prompt 512 --trace TRACE");
+  Arguments said = arguments;  // of infer, --output is the words that a batch says
+  said.flags.erase("--output");
+  TRY(const auto asked, infer::asked_of(said));
+  TRY(check_iteration(said, asked));
+  TRY(const auto answer, infer::answer_to(asked));
+  const infer::ServingCost cost(answer.serving);
+  const auto rows = rows_of(asked, answer.serving);
+  const sim::IterationTime iteration = cost.time(rows);
+  IterationForecast made;
+  made.split = split_of(iteration), made.trace = trace_of(iteration), made.rows = said_rows(asked);
+  made.gpu = answer.serving.machine().gpu.id;
+  made.gpus = answer.serving.scenario.plan.gpus;
+  made.p10_s = iteration.time.value() * iteration.spread.p10,
+  made.p90_s = iteration.time.value() * iteration.spread.p90;
+  for (const SplitRow& row : made.split.rows) made.prices.spreads[row.name] = iteration.spread;
+  made.notes.push_back("rows have the interval of the iteration: nobody measured theirs");
+  double positions = 0;
+  for (const sim::Rows& row : rows) positions += row.sequences * row.positions;
+  if (positions > static_cast<double>(answer.serving.engine.most_positions))
+    made.notes.push_back(fmt::format("{:.0f} positions in one iteration: {} takes {} by default", positions,
+        answer.serving.engine.id, answer.serving.engine.most_positions));
+  return made;
+}
+
+Expected<std::string> take_iteration(const IterationForecast& forecast, ReadTrace& read) {
+  std::vector<std::pair<double, int>> alike;
+  std::set<IterationRows> others;
+  for (std::size_t i = 0; i < read.steps.steps.size(); ++i) {
+    const FoundStep& step = read.steps.steps[i];
+    if (!step.rows.known()) continue;
+    if (same_rows(forecast.rows, step.rows)) alike.emplace_back(step.duration(), static_cast<int>(i));
+    else others.insert(step.rows);
+  }
+  if (alike.empty() && others.empty()) return check_product_rows(forecast, read);
+  if (alike.empty()) {
+    std::vector<std::string> there;
+    for (const IterationRows& rows : others) there.push_back(all_rows_text(rows));
+    constexpr std::size_t most_named = 4;
+    if (there.size() > most_named) there.resize(most_named), there.emplace_back("...");
+    return fail(read.trace.file,
+        fmt::format("has no iteration of {}, but of {}", all_rows_text(forecast.rows), fmt::join(there, "; ")),
+        "--phase, --batch and --prompt of an iteration that is there");
+  }
+  std::sort(alike.begin(), alike.end());
+  read.steps.taken = alike[(alike.size() - 1) / 2].second;
+  return std::string();
+}
+
+}  // namespace stepcast::comparison

@@ -1,0 +1,72 @@
+#include "calibrate/trace/kernel_names.h"
+
+#include <gtest/gtest.h>
+
+namespace stepcast::calibrate::kernel_names_test {
+namespace {
+
+TEST(TracedKernels, NamesSayTheirWork) {
+  // clang-format off
+  const std::pair<const char*, WorkKind> rows[] = {
+      {"sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64", WorkKind::gemm},
+      {"nvjet_tst_192x8_64x8_4x1_v_bz_TNT", WorkKind::gemm},
+      {"Cijk_Alik_Bljk_BBS_BH_Bias_HA_S_SAV_UserArgs_MT256x16x64", WorkKind::gemm},
+      {"void cutlass::Kernel<cutlass_80_tensorop_s1688gemm_64x64_16x6_nn_align4>(Params)", WorkKind::gemm},
+      {"bmm_Bfloat16_MxE2m1MxE4m3_Fp32_t128x16x256u2_s3_biasM_bN_dynBatch_sm100f", WorkKind::grouped_gemm},
+      {"cudnn_infer_volta_scudnn_128x64_relu_small_nn_v1", WorkKind::conv},
+      {"void pytorch_flash::flash_fwd_kernel<pytorch_flash::Flash_fwd_kernel_traits<64, 128> >", WorkKind::attention},
+      {"fmhaSm100aKernel_QkvE4m3OBfloat16H64PagedKvCausal", WorkKind::attention},
+      {"void at::native::(anonymous namespace)::multi_tensor_apply_kernel<List<2> >", WorkKind::optimizer},
+      {"ncclDevKernel_AllGather_RING_LL(ncclDevKernelArgsStorage<4096ul>)", WorkKind::communication},
+      {"void (anonymous namespace)::multimem_all_reduce_kernel<c10::BFloat16, 16>", WorkKind::communication},
+      {"void at::native::vectorized_elementwise_kernel<4, at::native::bfloat16_copy_kernel_cuda(x)>",
+       WorkKind::copy_layout},
+      {"void cudnn::bn_bw_1C11_kernel_new<float, float, float2, 128, true, 1>", WorkKind::norm},
+      {"a_kernel_of_nobody", WorkKind::unplaced}};
+  // clang-format on
+  for (const auto& [name, kind] : rows) EXPECT_EQ(work_kind_of(name), kind) << name;
+}
+
+/// "lamb" stands in every lambda, "gemm" in fbgemm.
+TEST(TracedKernels, PartsOfOtherWordsAreNotTaken) {
+  EXPECT_EQ(
+      work_kind_of("void at::native::elementwise_kernel<sqrt_kernel_cuda(x)::{lambda()#2}>"), WorkKind::elementwise);
+  EXPECT_EQ(work_kind_of("void fbgemm_gpu::permute_indices_weights_kernel<false, int>"), WorkKind::routing);
+}
+
+/// Names of 2021 to 2026 of NVIDIA's and AMD's libraries, engines and compilers.
+TEST(TracedKernels, OtherToolsNamesSayTheirWork) {
+  // clang-format off
+  const std::pair<const char*, WorkKind> rows[] = {
+      {"void cutlass_cudnn_train::Kernel<cutlass_cudnn_train::reduction::kernel::ReduceSplitK<x> >", WorkKind::gemm},
+      {"void epilogue::impl::globalKernel<float, float, float, true, true>(int, cublasLtEpilogue_t)",
+       WorkKind::elementwise},
+      {"cutlass3x_sm90_tensorop_gemm_bf16_bf16_f32_bf16_bf16_128x256x64", WorkKind::gemm},
+      {"void cutlass::device_kernel<cutlass::gemm::kernel::GemmUniversal<cutlass::gemm::GroupProblemShape<x> > >",
+       WorkKind::grouped_gemm},
+      {"void cutlass::device_kernel<flash::enable_sm90<flash::FlashAttnFwdSm90<x> > >", WorkKind::attention},
+      {"cudnn_generated_fort_native_sdpa_sm90_flash_fprop_wgmma_f16_knob_31_64x64x128", WorkKind::attention},
+      {"fmha_cutlassF_bf16_aligned_64x64_rf_sm80", WorkKind::attention}, {"_fwd_kernel", WorkKind::attention},
+      {"bwd_kernel_fuse", WorkKind::attention}, {"attn_fwd", WorkKind::attention},
+      {"_ZN7ck_tile6kentryILi2ENS_38FmhaBatchPrefillWithPagedKVCacheKernelE", WorkKind::attention},
+      {"void flashinfer::BatchPrefillWithPagedKVCacheKernel<x>", WorkKind::attention},
+      {"_layer_norm_fwd_kernel", WorkKind::norm}, {"triton_red_fused_native_layer_norm_3", WorkKind::norm},
+      {"triton_poi_fused_all_gather_into_tensor_cat_wait_tensor_2", WorkKind::elementwise},
+      {"triton_tem_fused_mm_4", WorkKind::gemm}, {"triton_tem_fused_flex_attention_0", WorkKind::attention},
+      {"Cijk_SB_BiasS_HAS_ScaleAlphaVec_PostGSU16_VW4", WorkKind::gemm},
+      {"void ck::kernel_grouped_gemm_xdl<x>", WorkKind::grouped_gemm}, {"_matmul_ogs_NNT_bf16xbf16xmxfp4", WorkKind::grouped_gemm},
+      {"fmoe_bf16_blockscaleFp8_g1u1_vs_silu_1tg_32x256", WorkKind::grouped_gemm},
+      {"mscclKernel_Sum_float_LL_false(ncclDevComm*)", WorkKind::communication},
+      {"ncclSymkDevKernel_AllReduce_AGxLL_R_sum_bf16", WorkKind::communication},
+      {"void aiter::reduce_scatter_cross_device_store<bf16, 8>", WorkKind::communication},
+      {"void deep_ep::internode_ll::dispatch<true, false, 7168>", WorkKind::communication},
+      {"__amd_rocclr_fillBufferAligned", WorkKind::copy_layout}, {"volta_fp16_s884cudnn_fp16_128x128_ldg8_relu_f2f_exp", WorkKind::conv},
+      {"miopenSp3AsmConv_v21_1_3_gfx9_fp32_f2x3_stride1", WorkKind::conv},
+      {"_bmm_chunk_fwd_kernel", WorkKind::scan}, {"triton_for_fused_0", WorkKind::optimizer},
+      {"void split_embedding_codegen_forward_unweighted_kernel<float>(fbgemm_gpu::PlacementType)", WorkKind::embedding}};
+  // clang-format on
+  for (const auto& [name, kind] : rows) EXPECT_EQ(work_kind_of(name), kind) << name;
+}
+
+}  // namespace
+}  // namespace stepcast::calibrate::kernel_names_test
