@@ -160,15 +160,42 @@ EnginePrice EngineCost::attention(
 /// keys are shared by many queries and multiplied as all keys are.
 EnginePrice EngineCost::picked_attention(
     const KernelWork& work, double sequences, double queries, double seen, double all) const {
-  const bool alone = decodes(queries) || is_latent(query_of(work, 1, 1, seen, types_.attention));
-  EnginePrice price = alone ? attention(work, sequences * queries, 1, seen) : attention(work, sequences, queries, all);
-  if (!alone) {
+  EnginePrice price;
+  if (decodes(queries)) {
+    price = attention(work, sequences * queries, 1, seen);
+  } else if (const AttentionQuery query = query_of(work, sequences * queries, 1, seen, types_.attention);
+             is_latent(query)) {
+    price = gathered(query, sequences * all);
+  } else {
+    price = attention(work, sequences, queries, all);
     const double share = seen / (all - (queries - 1) / 2);
     price.time = price.time * share, price.bytes = price.bytes * share;
-  } else if (!decodes(queries)) {
-    price.binding = Binding::compute;
   }
   price.extrapolated = true;  // no engine's choices were timed
+  return price;
+}
+
+/// Prompts: neighbours choose many of the same keys, which a large L2 holds; so each key comes from memory once. Heads
+/// are padded to 64, on Blackwell to 128 (vllm-project/vllm v1/attention/backends/mla/flashmla_sparse.py).
+EnginePrice EngineCost::gathered(const AttentionQuery& query, double keys) const {
+  const AttentionLaw* law = nullptr;
+  for (const AttentionLaw& one : profile_->attention_kernels)
+    if (one.decode && one.latent && one.refinement.software == latent_software_) law = &one;
+  const double element = operand_bytes(query.precision),
+               group = moves_->machine().gpu.architecture == "blackwell" ? 128 : 64;
+  const Bytes bytes(
+      element * (keys * query.head_dim + query.batch * query.heads * (query.head_dim + query.latent_values)));
+  AttentionQuery padded = query;
+  padded.heads = std::ceil(query.heads / group) * group;
+  const bool timed = law != nullptr && law->memory.value() > 0;
+  const Seconds computing = forward_flops_of(padded) / (timed ? law->compute : profile_->attention.compute),
+                moving = bytes / (timed ? law->memory : profile_->memory.memory);
+  EnginePrice price;
+  price.time = (timed ? law->t0 : profile_->memory.t0) + std::max(computing, moving);
+  price.source = timed ? law->source : Source::assumed;
+  price.spread = timed ? law->spread : profile_->memory.spread;
+  price.binding = computing > moving ? Binding::compute : Binding::cache;
+  price.bytes = bytes;
   return price;
 }
 

@@ -8,6 +8,7 @@
 
 #include "dataflow/program.h"
 #include "model/engine.h"
+#include "model/profile/query.h"
 #include "sim/cost.h"
 
 namespace stepcast::sim {
@@ -71,6 +72,7 @@ class EngineCost {
   [[nodiscard]] const IterationTypes& types() const { return types_; }
 
  private:
+  [[nodiscard]] EnginePrice gathered(const AttentionQuery& query, double keys) const;
   [[nodiscard]] std::optional<Price> exchange(
       const dataflow::Move& move, const Span& span, std::int64_t ranks, const Routing& routing, bool graph) const;
 

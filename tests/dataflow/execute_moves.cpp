@@ -130,6 +130,12 @@ bool Collectives::check_received(const PlacedItem& item, const RankParts& parts,
   const Copy& source = placed_.copies[item.reads.front()];
   if (!layout_.even(source.tensor) || item.move == MoveKind::ring) return false;
   const double bytes = source.bytes / local_elements(net_, source.tensor, source.place, mesh_);
+  // Of a cache the ranks have old and new positions by turns; here they lie in blocks: the mean counts.
+  const bool of_cache = item.move == MoveKind::all_gather && net_.tensors[source.tensor].role == TensorRole::cache;
+  double travelling = 0;
+  for (int r = 0; of_cache && r < layout_.ranks(); ++r)
+    for (std::size_t e = 0; e < parts[r].held.size(); ++e)
+      travelling += made[r].held[e] && !parts[r].held[e] && travels(item, e);
   for (int r = 0; r < layout_.ranks(); ++r) {
     const Part& before = parts[r];
     double fresh = 0, kept = 0;
@@ -139,6 +145,7 @@ bool Collectives::check_received(const PlacedItem& item, const RankParts& parts,
     }
     const auto ranks = static_cast<double>(layout_.group(r, item.atoms).size());
     double elements = item.move == MoveKind::mask ? 0 : fresh;
+    if (of_cache) elements = travelling / layout_.ranks();
     if (item.move == MoveKind::reduce_scatter) elements = (ranks - 1) * kept;
     if (item.move == MoveKind::all_reduce) elements = 2 * (ranks - 1) / ranks * kept;
     double received = elements * bytes;

@@ -166,7 +166,7 @@ TEST(Alias, ExpansionIsBounded) {
 
 TEST(Alias, AnAliasAndItsExpansionAreTheSameStatements) {
   for (const Alias& alias : builtin_aliases()) {
-    const std::string mesh = "mesh tp:2 cp:2 dp:2 pp:2 etp:1 ep:2 edp:2 shard:2 rep:2 x:2 y:2 yz:2 c:2\n";
+    const std::string mesh = "mesh tp:2 cp:2 dp:2 pp:2 etp:1 ep:2 edp:2 shard:2 rep:2 x:2 y:2 yz:2 c:2 dcp:2\n";
     const auto used = expand_text(mesh + "use " + alias.name);
     ASSERT_TRUE(used) << alias.name << to_text(used.error());
     std::string written = mesh;
