@@ -180,7 +180,9 @@ EnginePrice EngineCost::picked_attention(
 EnginePrice EngineCost::gathered(const AttentionQuery& query, double keys) const {
   const AttentionLaw* law = nullptr;
   for (const AttentionLaw& one : profile_->attention_kernels)
-    if (one.decode && one.latent && one.refinement.software == latent_software_) law = &one;
+    if (one.decode && one.latent && (latent_software_.empty() || one.refinement.software == latent_software_) &&
+        (law == nullptr || one.source < law->source))
+      law = &one;
   const double element = operand_bytes(query.precision),
                group = moves_->machine().gpu.architecture == "blackwell" ? 128 : 64;
   const Bytes bytes(

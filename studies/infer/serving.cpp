@@ -116,7 +116,9 @@ Expected<std::shared_ptr<const sim::IterationForm>> iteration_form(const Serving
     return std::make_shared<const sim::IterationForm>(std::move(form));
   };
   const std::int64_t whole = whole_positions(serving.network());
-  TRY(const auto words, row_programs(serving, serving.alone_positions > 0 ? serving.alone_positions : whole, false));
+  // A mapping of one's own may gather what stands in the cache.
+  TRY(const auto words,
+      row_programs(serving, serving.alone_positions > 0 ? serving.alone_positions : whole, !serving.scenario.split));
   std::int64_t few = absorbed_positions(serving.network());
   for (std::uint8_t shape = 1; shape <= serving.network().shapes.size(); ++shape)
     few = std::max(few, absorbed_positions(shaped(serving.network(), shape)));
