@@ -16,15 +16,19 @@ struct NumberType {
   const char* name;
   double bytes;
   Precision products;
-  bool block_scaled = false, weights_alone = false, experts_alone = false;
+  bool block_scaled = false, weights_alone = false, experts_alone = false, latents_alone = false;
 };
 // Scales: one fp32 per block of 128 x 128; one byte per 32 (mx) or 16 (nvfp4) elements; w4: one bf16 per group of 128
 // (AWQ, GPTQ). mxfp4 is what gpt-oss and DeepSeek V4 have in their experts alone.
+// fp8_ds_mla: 512 numbers of a latent in fp8, their four scales of four bytes, and 64 turned ones in bf16
+// (vllm-project/vllm v1/attention/backends/mla/flashmla_sparse.py).
+constexpr double fp8_ds_mla_bytes = 512 + 16 + 128, fp8_ds_mla_numbers = 512 + 64;
 constexpr NumberType number_types[] = {{"bf16", 2, Precision::bf16}, {"fp16", 2, Precision::fp16},
     {"fp8", 1, Precision::fp8}, {"fp8-block", 1 + 4.0 / (128 * 128), Precision::fp8, true},
     {"mxfp8", 1 + 1.0 / 32, Precision::mxfp8}, {"nvfp4", 0.5 + 1.0 / 16, Precision::nvfp4},
     {"mxfp4", 0.5 + 1.0 / 32, Precision::bf16, false, true, true},
-    {"int4", 0.5 + 2.0 / 128, Precision::bf16, false, true}, {"int8", 1, Precision::bf16, false, true}};
+    {"int4", 0.5 + 2.0 / 128, Precision::bf16, false, true}, {"int8", 1, Precision::bf16, false, true},
+    {"fp8-ds-mla", fp8_ds_mla_bytes / fp8_ds_mla_numbers, Precision::fp8, false, false, false, true}};
 
 Expected<const NumberType*> number_type(const std::string& name, const char* where) {
   std::string known;
@@ -43,6 +47,14 @@ Expected<void> settle_types(const ServingWishes& wishes, Serving& serving) {
   TRY(const auto cache, number_type(wishes.cache.empty() ? usual : wishes.cache, "--kv"));
   if (wishes.weights.empty()) serving.assumptions.push_back("--weights " + usual);
   if (wishes.cache.empty()) serving.assumptions.push_back("--kv " + usual);
+  if (weights->latents_alone)
+    return fail("--weights", fmt::format("{} is a type of latent caches", weights->name), "--weights " + usual);
+  const LatentAttention& latent = serving.network().latent;
+  if (cache->latents_alone && (latent.kv_rank != 512 || latent.rope_dim != 64))
+    return fail("--kv",
+        fmt::format(
+            "{} holds latents of 512 numbers with 64 turned ones, and {} has none", cache->name, serving.network().id),
+        "--kv fp8");
   serving.types.weight_bytes = weights->bytes;
   serving.types.products = weights->products;
   serving.types.block_scaled = weights->block_scaled;

@@ -37,6 +37,17 @@ TEST(PickedKeys, TheCacheHoldsLatentsAndIndexKeys) {
   EXPECT_EQ(serving("minimax-m3", 4).cache_bytes(1000), 1000.0 * (60 * 2 * 128 * 2 + 57 * 128 * 2));
 }
 
+/// vLLM's fp8 of latents: 512 bytes, 4 scales of 4 bytes, and 64 turned numbers of 2. Of other caches it is none.
+TEST(PickedKeys, LatentsHaveATypeOfTheirOwn) {
+  ServingWishes wishes;
+  wishes.network = "deepseek-v3.2", wishes.machine = "hgx-h200", wishes.tp = 8, wishes.cache = "fp8-ds-mla";
+  EXPECT_NEAR(serving_of(wishes)->cache_bytes(1000), 61.0 * 1000 * (656 + 132), 1e-3);
+  wishes.network = "llama3-8b";
+  EXPECT_EQ(serving_of(wishes).error().where, "--kv");
+  wishes.cache.clear(), wishes.weights = "fp8-ds-mla";
+  EXPECT_EQ(serving_of(wishes).error().where, "--weights");
+}
+
 /// DeepSeek V4 Flash: 43 layers keep 128 keys of 512 numbers, which are values, too; 21 a compressed key and an index
 /// key of every 4 positions, 20 a compressed key of every 128. What the next compressed key is made of, rows and gates
 /// in fp32: 8 rows of 1024 and of 256 where neighbours overlap, 128 rows of 512 where they do not.
