@@ -28,14 +28,23 @@ double walked_keys(const KeyReach& reach, double keys) {
 double seen_keys(const KeyReach& reach, double keys, double queries) {
   const auto all = static_cast<std::int64_t>(keys), before = all - static_cast<std::int64_t>(queries);
   const double mean = mean_keys(reach.domain, reach.reach, all);
-  if (reach.domain == Domain::all || reach.domain == Domain::tile || before <= 0 || queries < 1) return mean;
+  if (reach.domain == Domain::all || reach.domain == Domain::tile || before <= 0) return mean;
   return (keys * mean - static_cast<double>(before) * mean_keys(reach.domain, reach.reach, before)) / queries;
+}
+
+/// Of compressed ones.
+double seen_beside(const CompressedKeys& beside, double keys, double queries) {
+  const auto all = static_cast<std::int64_t>(keys), before = all - static_cast<std::int64_t>(queries);
+  const double mean = mean_compressed(beside, all);
+  if (beside.ratio == 0 || before <= 0) return mean;
+  return (keys * mean - static_cast<double>(before) * mean_compressed(beside, before)) / queries;
 }
 
 }  // namespace
 
-AttendedKeys attended_keys(const KeyReach& reach, double keys, double queries) {
-  const double beside = mean_compressed(reach.beside, static_cast<std::int64_t>(keys));
+AttendedKeys attended_keys(const KeyReach& reach, double keys, double asked) {
+  const double queries = std::max(1.0, asked);  // a row of keys may be of several positions
+  const double beside = seen_beside(reach.beside, keys, queries);
   const double seen = seen_keys(reach, keys, queries) + beside;
   return {seen, std::max(seen, walked_keys(reach, keys) + beside)};
 }

@@ -53,6 +53,10 @@ struct KernelWork {
   double walked = 0;                      ///< attention in a window or chunks: keys that the kernel walks for a query
   KeyReach key_reach;                     ///< attention
   bool backward = false;                  ///< attention and scans: the backward kernel
+  bool values_are_keys = false;           ///< attention: its keys are read once, as values, too
+  /// attention of an indexer, which scores keys of one head and so many bytes an element, and keeps the best of each
+  /// query in one choice for all heads or one for each; kept 0: none
+  double kept = 0, choices = 1, key_element_bytes = 0;
   ScanShape scan;
   double element_bytes = 2;  ///< of the operands, chooses the tensor-core rate with Program::precision
   /// stays in its operands' type under a narrower plan (attention core, router, LM head)

@@ -60,6 +60,8 @@ const std::vector<Command>& command_rows() {
           .examples = {"stepcast infer llama3-8b --machine dgx-h100 --phase prefill --prompt 4096",
               "stepcast infer llama3-70b --machine dgx-h100 --tp 8 --context 8192 --batch 64",
               "stepcast infer llama3-70b --tp 8 --context 8192 --batch 64 --what-if",
+              "stepcast infer llama3-70b --machine dgx-h100 --tp 16 --dcp 2 --context 30000 --batch 32",
+              "stepcast infer deepseek-v3.2 --machine hgx-h200 --weights fp8-block --tp 8 --context 30000 --batch 8",
               "stepcast infer llama3-8b --prompt 1024 --output 128 --batch 16 --json"},
           .run = infer_command},
       {.name = "serve",

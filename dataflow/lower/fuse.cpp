@@ -240,6 +240,7 @@ class ListBuilder {
     Item edges;
     edges.is_move = true;
     depend(from, edges);
+    if (item.maxima_received > 0) put_join_before(item, edges);
     edges.index = static_cast<int>(out_.moves.size());
     out_.moves.push_back(make_move(c_, item));
     std::array<int, 2> made{static_cast<int>(items_.size()), -1};
@@ -251,6 +252,20 @@ class ListBuilder {
     items_.push_back(std::move(edges));
     made_by_[to] = made;
     places_.born[to] = made[0];
+  }
+
+  /// The maxima, then the kernels that scale by them; what reduces the scaled waits for those.
+  void put_join_before(const PlacedItem& item, Item& sum) {
+    Item maxima = sum;
+    maxima.index = static_cast<int>(out_.moves.size());
+    out_.moves.push_back(make_maxima_move(c_, item));
+    items_.push_back(std::move(maxima));
+    Item scaled;
+    scaled.after = {static_cast<int>(items_.size()) - 1};
+    scaled.index = static_cast<int>(out_.works.size());
+    out_.works.push_back(make_joining_work(c_, item));
+    items_.push_back(std::move(scaled));
+    sum.after = {static_cast<int>(items_.size()) - 1};
   }
 
   bool join_bucket(const PlacedItem& item, int from, int to) {

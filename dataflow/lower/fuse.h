@@ -35,6 +35,11 @@ int intern_group(std::vector<Group>& groups, const Mesh& mesh, AtomMask atoms);
 /// Turns one placed move into a Program move (label, group, bytes, blocking edge of the stack).
 Move make_move(const FuseContext& context, const PlacedItem& item);
 
+/// Of results over parts of the keys: the reduction of their maxima, which comes first, and what scales the sums and
+/// results behind it and divides them in the end.
+Move make_maxima_move(const FuseContext& context, const PlacedItem& item);
+KernelWork make_joining_work(const FuseContext& context, const PlacedItem& item);
+
 /// Weights, gradients, optimizer state, saved and transient copies of the block. `item_of` maps copies to list
 /// positions.
 struct ListPlaces {

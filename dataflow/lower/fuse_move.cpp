@@ -30,6 +30,47 @@ bool blocks(const Stack& stack, const PlacedItem& item, bool of_gradient) {
 
 }  // namespace
 
+namespace {
+
+/// Results of a query and a head on one rank: a maximum each, and a sum beside `width` numbers.
+struct JoinedRows {
+  double rows = 0, width = 0;
+  static constexpr double fp32 = 4;
+};
+
+JoinedRows joined_rows(const FuseContext& c, const Copy& copy) {
+  const auto width = static_cast<double>(c.network.dims[c.network.tensors[copy.tensor].dims.back()].extent);
+  return {local_elements(c.network, copy.tensor, copy.place, c.mesh) / width, width};
+}
+
+}  // namespace
+
+Move make_maxima_move(const FuseContext& c, const PlacedItem& item) {
+  Move move = make_move(c, item);
+  const Copy& from = c.placed.copies[item.reads.front()];
+  move.label = c.network.tensors[from.tensor].name + ".max " + to_text(MoveKind::all_reduce);
+  move.kind = MoveKind::all_reduce;
+  move.received = Bytes(item.maxima_received);
+  move.local_before = move.local_after = Bytes(JoinedRows::fp32 * joined_rows(c, from).rows);
+  return move;
+}
+
+KernelWork make_joining_work(const FuseContext& c, const PlacedItem& item) {
+  const Copy &from = c.placed.copies[item.reads.front()], &to = c.placed.copies[item.writes.front()];
+  KernelWork work;
+  work.label = c.network.tensors[from.tensor].name + " joined";
+  work.pass = item.pass;
+  const auto element = c.network.tensors[from.tensor].bytes_per_element;
+  work.element_bytes = element;
+  // Once from results to scaled results and sums, once from those back to results.
+  for (const Copy* copy : {&from, &to}) {
+    const JoinedRows joined = joined_rows(c, *copy);
+    work.bytes += Bytes(joined.rows * (joined.width * element + (joined.width + 1) * JoinedRows::fp32));
+  }
+  work.launches = 2;
+  return work;
+}
+
 Move make_move(const FuseContext& c, const PlacedItem& item) {
   const Copy &from = c.placed.copies[item.reads.front()], &to = c.placed.copies[item.writes.front()];
   const std::string& tensor = c.network.tensors[from.tensor].name;
@@ -44,15 +85,22 @@ Move make_move(const FuseContext& c, const PlacedItem& item) {
   move.when = item.when;
   move.cargo = item.cargo;
   move.group = intern_group(c.groups, c.mesh, item.atoms);
-  move.received = Bytes(item.received);
+  move.received = Bytes(item.received - item.maxima_received);
   move.local_before = Bytes(from.bytes);
   move.local_after = Bytes(to.bytes);
+  if (item.maxima_received > 0) {
+    const auto bytes = [&](const Copy& copy) {
+      const JoinedRows joined = joined_rows(c, copy);
+      return Bytes(joined.rows * (joined.width + 1) * JoinedRows::fp32);
+    };
+    move.local_before = bytes(from), move.local_after = bytes(to);
+  }
   move.launches = item.launches;
   move.steps = item.steps;
   move.blocking = blocks(c.stack, item, from.gradient);
   move.ahead = item.ahead;
   move.again = item.again;
-  move.element_bytes = c.network.tensors[from.tensor].bytes_per_element;
+  move.element_bytes = item.maxima_received > 0 ? JoinedRows::fp32 : c.network.tensors[from.tensor].bytes_per_element;
   move.for_product = item.op >= 0 && is_cast(c.block.operators[item.op]);
   // Routed rows: the fullest rank sets the time.
   const std::vector<int>& dims = c.network.tensors[from.tensor].dims;

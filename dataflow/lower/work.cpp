@@ -207,6 +207,10 @@ KernelWork attention(const FuseContext& c, const PlacedItem& item) {
   add_heads(c, item, work);
   work.head_dim = query;
   work.value_dim = value;
+  const auto holds_keys = [&](const Access& access) {
+    return contains(access.loops, op.key_loop) && !contains(access.loops, op.query_loop);
+  };
+  work.values_are_keys = std::ranges::count_if(op.inputs, holds_keys) == 1;
   work.imbalance = causal_imbalance(c, item.op);
   work.bytes = touched(c, item);
   return work;
@@ -225,13 +229,27 @@ KernelWork index(const FuseContext& c, const PlacedItem& item) {
   const auto extent = [&](int loop) { return local_extent(c.network, loop, c.splits[item.op], c.mesh); };
   double points = 1;
   for (int loop : op.inputs.front().loops) points *= extent(loop);
-  const double keys = extent(op.key_loop), seen = mean_keys(Domain::causal, 0, static_cast<std::int64_t>(keys));
+  const double keys = extent(op.key_loop);
+  work.key_reach.domain = Domain::causal;
+  const Tensor& of_keys = c.network.tensors[op.inputs[1].tensor];
+  const bool cached = of_keys.role == TensorRole::cache;
+  // Of the queries of an iteration in rows of keys, which may stand for several positions each.
+  const auto asked = static_cast<double>(c.network.dims[op.query_loop].extent),
+             all = static_cast<double>(c.network.dims[c.network.find_dim("t")].extent);
+  const double seen = attended_keys(work.key_reach, keys, cached ? asked * keys / all : keys).seen;
   constexpr double backward_products = 3;
   work.flops = Flops(2 * points * seen * (work.backward ? backward_products : 1));
   work.useful = Flops(work.flops.value() / repeats(c, item.op));
   work.sequence = keys;
   work.head_dim = extent(op.inputs.front().loops.back());
   work.bytes = touched(c, item);
+  if (cached) {
+    add_heads(c, item, work);
+    work.kept = extent(op.output.loops.back());
+    for (std::size_t i = 2; i + 1 < op.output.loops.size(); ++i) work.choices *= extent(op.output.loops[i]);
+    work.key_element_bytes = of_keys.bytes_per_element;
+    work.launches = 2;  // scores, and the best of them
+  }
   return work;
 }
 

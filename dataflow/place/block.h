@@ -45,6 +45,9 @@ struct PlacedItem {
   bool again = false;
   int statement = -1;        ///< that asked for this manner or home, or -1: derived
   bool joint_bucket = true;  ///< weight moves: may share a bucket with others of its block
+  /// Results over parts of the keys become one (rule 10): this reduces sums and results, in fp32; before it the maxima
+  /// are reduced, of so many bytes received, which `received` counts, too. 0: nothing of the kind.
+  double maxima_received = 0;
 };
 
 /// What forward keeps for backward.

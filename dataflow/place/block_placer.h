@@ -63,6 +63,8 @@ class BlockPlacer {
   void forward();
   void emit_forward(int op, Pass pass);
   int fetch_value(int tensor, const Placement& need, Pass pass, int op);
+  [[nodiscard]] double joined_elements(int copy, AtomMask atoms) const;
+  [[nodiscard]] double share_that_travels(int tensor, AtomMask atoms) const;
   int emit_hops(
       int from, const std::vector<Hop>& hops, Pass pass, Cargo cargo, int op, When when = When::each_micro_batch);
   [[nodiscard]] Manners manners_of(int tensor, bool gradient, int op) const;

@@ -36,6 +36,32 @@ BlockPlacer::Manners BlockPlacer::manners_of(int tensor, bool gradient, int op) 
   return {};
 }
 
+/// Rows of results (of a query and a head) that a reduction over these atoms joins by their softmax; 0: it adds.
+double BlockPlacer::joined_elements(int copy, AtomMask atoms) const {
+  const Copy& c = out_.copies[copy];
+  if (c.gradient || uses_[c.tensor].producers.size() != 1) return 0;
+  const int o = uses_[c.tensor].producers.front();
+  const Operator& op = block_.operators[o];
+  if (op.kind != OperatorKind::attention) return 0;
+  for (std::size_t a = 0; a < mesh_.atoms.size(); ++a)
+    if ((atoms >> a & 1U) && splits_[o].loop[a] == op.key_loop)
+      return local_elements(net_, c.tensor, c.place, mesh_) /
+             static_cast<double>(net_.dims[net_.tensors[c.tensor].dims.back()].extent);
+  return 0;
+}
+
+/// What a gather of a cache brings (rule 17): its new rows are there already where the ranks have made all of them.
+double BlockPlacer::share_that_travels(int tensor, AtomMask atoms) const {
+  if (net_.tensors[tensor].role != TensorRole::cache || uses_[tensor].producers.empty()) return 1;
+  const int rows = block_.operators[uses_[tensor].producers.front()].inputs.front().tensor;
+  const bool there = std::ranges::any_of(available_[rows], [&](int copy) {
+    for (std::size_t a = 0; a < mesh_.atoms.size(); ++a)
+      if ((atoms >> a & 1U) && out_.copies[copy].place.at[a] != replicated) return false;
+    return true;
+  });
+  return there ? 1 - net_.elements(rows) / net_.elements(tensor) : 1;
+}
+
 int BlockPlacer::emit_hops(int from, const std::vector<Hop>& hop_list, Pass pass, Cargo cargo, int op, When when) {
   const int tensor = out_.copies[from].tensor;
   const bool gradient = out_.copies[from].gradient;
@@ -56,6 +82,15 @@ int BlockPlacer::emit_hops(int from, const std::vector<Hop>& hop_list, Pass pass
     item.statement = manners.statement;
     const auto ranks = static_cast<double>(mesh_.size_of(hop.atoms));
     item.received = received_bytes(hop.kind, before, ranks);
+    const bool reduces = hop.kind == MoveKind::all_reduce || hop.kind == MoveKind::reduce_scatter;
+    const double rows = reduces ? joined_elements(from, hop.atoms) : 0;
+    if (rows > 0) {
+      constexpr double fp32 = 4;
+      const auto width = static_cast<double>(net_.dims[net_.tensors[tensor].dims.back()].extent);
+      item.maxima_received = received_bytes(MoveKind::all_reduce, fp32 * rows, ranks);
+      item.received = item.maxima_received + received_bytes(hop.kind, fp32 * rows * (width + 1), ranks);
+    }
+    if (hop.kind == MoveKind::all_gather) item.received *= share_that_travels(tensor, hop.atoms);
     item.ahead = cargo == Cargo::weight ? 1 : 0;
     if (const MoveStatement* move = manners.move) {
       if (move->manner == Manner::rotate && hop.kind == MoveKind::all_gather) {

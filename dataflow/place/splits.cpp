@@ -83,10 +83,7 @@ class Resolver {
       }
     }
     for (std::size_t a : atoms)
-      if (op.kind == OperatorKind::attention && split.loop[a] == op.key_loop)
-        return fail(where_of(*rule.statement),
-            fmt::format("'{}' splits the keys of the fused core {}", print(*rule.statement), op.name),
-            "split its queries (`par s`) or heads instead; a stack with separate attention products may split keys");
+      if (op.kind == OperatorKind::attention && split.loop[a] == op.key_loop) TRY(check_keys(op, rule));
     for (std::size_t a : atoms)
       if (split.loop[a] >= 0 && contains(op.whole_loops, split.loop[a]))
         return fail(where_of(*rule.statement),
@@ -94,6 +91,24 @@ class Resolver {
                 network_.dims[split.loop[a]].name, op.name),
             fmt::format("scope the statement with `at`, or put `at {}: par none on ...` before it", op.name));
     return true;
+  }
+
+  /// Keys of a cache may lie on several ranks, whose results are joined (rule 10): forward alone, and where every
+  /// rank's part is as good as any other's.
+  Expected<void> check_keys(const Operator& op, const ParRule& rule) const {
+    const auto refused = [&](const char* what, const char* hint) {
+      return fail(where_of(*rule.statement),
+          fmt::format("'{}' splits the keys of the fused core {}{}", print(*rule.statement), op.name, what), hint);
+    };
+    if (network_.tensors[op.inputs[1].tensor].role != TensorRole::cache)
+      return refused(
+          "", "split its queries (`par s`) or heads instead; a stack with separate attention products may split keys");
+    if (op.domain != Domain::causal && op.domain != Domain::all)
+      return refused(", whose queries see some of them alone", "keep the keys of such layers whole");
+    const bool more = std::ranges::any_of(op.inputs.begin() + 1, op.inputs.end(),
+        [&](const Access& access) { return !contains(access.loops, op.key_loop); });
+    if (more) return refused(", whose softmax has terms beside them", "keep the keys of such layers whole");
+    return {};
   }
 
   Expected<bool> does_not_divide(

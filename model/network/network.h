@@ -331,8 +331,10 @@ struct BatchShape {
 
 /// Iterations of at most so many positions of a sequence read the latent cache itself; with more, keys and values are
 /// made of it again (vllm-project/vllm v1/attention/backends/mla/common.py: decode of a sequence has its speculated
-/// words in it). 0: the network has no latent cache.
-inline std::int64_t absorbed_positions(const NetworkSpec& spec) { return spec.latent.kv_rank > 0 ? 8 : 0; }
+/// words in it). 0: the network has no latent cache, or all its queries read picked keys of it as they are.
+inline std::int64_t absorbed_positions(const NetworkSpec& spec) {
+  return spec.latent.kv_rank > 0 && spec.sparse.top_k == 0 ? 8 : 0;
+}
 
 /// A part of a network that its spec does not describe: an image encoder, a projector.
 struct NetworkPart {

@@ -18,7 +18,7 @@ TransformerBuilder::TransformerBuilder(
   const bool joined = !spec.encoders.empty() && spec.encoders.front().joins;
   const std::int64_t positions = batch.positions + (joined ? spec.encoders.front().sequence : 0);
   s_ = dim("s", positions);
-  t_ = dim("t", positions + batch.cached);
+  t_ = dim("t", positions + batch.cached, batch.serves);  // a cache is dealt to ranks position by position
   if (joined) {
     all_ = s_;
     own_ = dim("s.own", batch.positions);
@@ -64,8 +64,8 @@ TransformerBuilder::TransformerBuilder(
     const bool latent = spec.latent.kv_rank > 0;
     ih_ = latent ? dim("ih", x.heads) : g_;
     id_ = dim("id", x.head_dim);
-    ik_ = dim("ik", std::max<std::int64_t>(1, std::min(x.top_k, batch.positions) / x.block));
-    if (latent) dq_ = dim("dq", spec.latent.kv_rank + spec.latent.rope_dim);
+    ik_ = dim("ik", std::max<std::int64_t>(1, std::min(x.top_k, batch.positions + batch.cached) / x.block));
+    if (latent && dq_ < 0) dq_ = dim("dq", spec.latent.kv_rank + spec.latent.rope_dim);
   }
   if (const CompressedAttention& x = spec.compressed; x.q_rank > 0) {
     lq_ = dim("lq", x.q_rank);
@@ -113,8 +113,9 @@ void TransformerBuilder::make_shapes() {
     };
     // The groups and their queries are split as one (`par g*r`): where one is the shape's own, both are.
     if (const std::int64_t ratio = whole_.shapes[i - 1U].ratio; ratio > 0) {
-      const std::int64_t positions = std::max<std::int64_t>(1, batch_.positions / ratio);
-      made.sc = dim(("s" + suffix).c_str(), positions), made.tc = dim(("t" + suffix).c_str(), positions);
+      const auto compressed = [&](std::int64_t positions) { return std::max<std::int64_t>(1, positions / ratio); };
+      made.sc = dim(("s" + suffix).c_str(), compressed(batch_.positions));
+      made.tc = dim(("t" + suffix).c_str(), compressed(batch_.positions + batch_.cached), batch_.serves);
       made.ra = dim(("ra" + suffix).c_str(), ratio);
     }
     if (own.kv_heads != whole_.kv_heads || own.heads != whole_.heads) {

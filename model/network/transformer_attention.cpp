@@ -111,12 +111,17 @@ int TransformerBuilder::compressed_attention(int x, int y, LayerKind /*kind*/) {
   const Tags tags{"attn", "attn.qkv"};
   const int cq = norm("attn.norm.cq", latent_down("cq", x, lq_), tags);
   const int q = rope("Q", norm("attn.norm.Q", latent_up("Q", cq, lq_, {g_, r_, d_}), tags, 1, false));
-  const int k = rope("K", norm("attn.norm.K", latent_down("K", x, d_), tags));
+  int k = rope("K", norm("attn.norm.K", latent_down("K", x, d_), tags));
   const int o = activation("O", {b_, s_, g_, r_, d_});
-  const int small = ra_ >= 0 ? compress("K", x, d_, picks_) : -1, chosen = picks_ ? index_compressed(x, cq) : -1;
+  int small = ra_ >= 0 ? compress("K", x, d_, picks_) : -1;
+  const int chosen = picks_ ? index_compressed(x, cq) : -1;
+  if (batch_.serves) {
+    k = cached("K.cache", k);
+    if (small >= 0) small = cached("K.small.cache", small, tc_, batch_.cache_bytes);
+  }
   Operator& core = fused_core(own_core(), q, {k}, o);
   core.domain = Domain::window;
-  core.reach = std::min(form.window, batch_.positions);
+  core.reach = std::min(form.window, batch_.positions + batch_.cached);
   if (small >= 0) {
     Access access = whole(small);
     access.loops[1] = tc_;
@@ -166,7 +171,8 @@ int TransformerBuilder::index_compressed(int x, int cq) {
   const int q = activation("index.Q", {b_, s_, ih_, id_}), w = activation("index.W", {b_, s_, ih_});
   product("index.q", tags, q, cq, weight("Windex.Q", {lq_, ih_, id_}));
   product("index.w", tags, w, x, weight("Windex.W", {h_, ih_}), "index.in");
-  const int seen = compress("index.K", x, id_, true);
+  int seen = compress("index.K", x, id_, true);
+  if (batch_.serves) seen = cached_index_key(seen, tc_);
   const std::int64_t most = std::min(spec_->compressed.top_k, net_.dims[tc_].extent);
   const std::string name = "ik" + net_.dims[tc_].name.substr(1);  // a shape's own: "ik.picked"
   const int known = net_.find_dim(name), picked = known >= 0 ? known : dim(name.c_str(), most);
@@ -274,12 +280,20 @@ int TransformerBuilder::latent_attention(int x, LayerKind kind) {
 }
 
 /// What later iterations read: rows behind those that stand there.
-int TransformerBuilder::cached(const std::string& name, int x) {
+int TransformerBuilder::cached(const std::string& name, int x, int positions, double element_bytes) {
   std::vector<int> dims = net_.tensors[x].dims;
-  dims[1] = t_;
-  const int y = tensor(name, dims, batch_.cache_bytes, TensorRole::cache);
+  dims[1] = positions;
+  const int y = tensor(name, dims, element_bytes, TensorRole::cache);
   add("cache." + name, {"attn", "attn.cache"}, OperatorKind::opaque, "append", y, {x}, "attn.cache");
   return y;
+}
+
+/// Engines keep the keys of an indexer in fp8 with a scale of four bytes for each 128 elements, whatever type the cache
+/// has (vllm-project/vllm model_executor/models/deepseek_v2.py, Indexer, and models/deepseek_v4/attention.py: 128 + 4 =
+/// 132 bytes; NVIDIA/TensorRT-LLM _torch/attention_backend/sparse/dsa.py has the same layout).
+int TransformerBuilder::cached_index_key(int x, int positions) {
+  constexpr double element_bytes = 1 + 4.0 / 128;
+  return cached("index.K.cache", x, positions, element_bytes);
 }
 
 /// A few queries against many keys read the latent cache itself, as one key of all heads (DeepSeek-V2 section 2.1.2).
@@ -314,10 +328,14 @@ int TransformerBuilder::sparse_core(int x, int cq, int latent, int kr, bool pick
     op.whole_loops = {dq_, net_.tensors[a].dims.back(), net_.tensors[b].dims.back()};
     return y;
   };
-  const int q = joined("Q", {b_, s_, g_, r_, dq_}, absorbed, turned), k = joined("K", {b_, s_, dq_}, latent, kr);
+  const int q = joined("Q", {b_, s_, g_, r_, dq_}, absorbed, turned);
+  // What stands in a cache is read in two pieces, as the latent and the rotated key.
+  const int first = batch_.serves ? cached("ckv.cache", latent) : joined("K", {b_, s_, dq_}, latent, kr),
+            second = batch_.serves ? cached("kr.cache", kr) : latent;
   const int chosen = picked ? -1 : index(x, cq);
   const int low = activation("O.latent", {b_, s_, g_, r_, lk_});
-  Operator& core = fused_core(own_core(), q, {k, latent}, low);
+  Operator& core = fused_core(own_core(), q, {first, second}, low);
+  if (batch_.serves) core.whole_loops.push_back(dq_);
   read_chosen(core, chosen);
   const int o = activation("O", {b_, s_, g_, r_, dv_});
   product("attn.absorb.V", tags, o, low, weight("Wup.V", {lk_, g_, dv_}));
@@ -336,7 +354,8 @@ int TransformerBuilder::index(int x, int cq) {
   add("index.norm.q", tags, OperatorKind::nonlinear, "square", moments, {k}, "norm").monoid = Monoid::sum;
   add("index.norm.y", tags, OperatorKind::nonlinear, "layernorm", normed,
       {k, moments, weight("index.norm.gamma", {id_}), weight("index.norm.beta", {id_})}, "norm");
-  return index_scores(rope("index.Q", q), rope("index.K", normed), w);
+  const int turned = rope("index.Q", q), seen = rope("index.K", normed);
+  return index_scores(turned, batch_.serves ? cached_index_key(seen, t_) : seen, w);
 }
 
 /// A head for each key-value head, keys for all of them, both normed; the scores of a block are those of its best key.
@@ -345,8 +364,9 @@ int TransformerBuilder::index_blocks(int x) {
   const int q = activation("index.Q.raw", {b_, s_, ih_, id_}), k = activation("index.K.raw", {b_, s_, id_});
   product("index.q", tags, q, x, weight("Windex.Q", {h_, ih_, id_}), "index.in");
   product("index.k", tags, k, x, weight("Windex.K", {h_, id_}), "index.in");
-  return index_scores(
-      rope("index.Q", norm("index.norm.Q", q, tags)), rope("index.K", norm("index.norm.K", k, tags)), -1);
+  const int asked = rope("index.Q", norm("index.norm.Q", q, tags)),
+            seen = rope("index.K", norm("index.norm.K", k, tags));
+  return index_scores(asked, batch_.serves ? cached("index.K.cache", seen) : seen, -1);
 }
 
 /// The best `ik` of each row, of all heads together where `w` weighs them, else of each head.

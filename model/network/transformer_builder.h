@@ -118,7 +118,9 @@ class TransformerBuilder {
   int plain_attention(int x, bool windowed);
   int latent_attention(int x, LayerKind kind);
   int absorbed_attention(int cq, int x, int latent, int turned);
-  int cached(const std::string& name, int x);
+  int cached(const std::string& name, int x) { return cached(name, x, t_, batch_.cache_bytes); }
+  int cached(const std::string& name, int x, int positions, double element_bytes);
+  int cached_index_key(int x, int positions);
   int latent_down(const char* name, int x, int rank);
   int latent_up(const char* name, int latent, int rank, std::vector<int> heads);
   int compressed_attention(int x, int y, LayerKind kind);

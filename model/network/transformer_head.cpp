@@ -90,7 +90,7 @@ void TransformerBuilder::pooled(int x) {
 void TransformerBuilder::sampled(int x) {
   const Tags tags{"head"};
   const int last = activation("X.sampled", {b_, h_});
-  add("head.pick", tags, OperatorKind::opaque, "part", last, {x}).whole_loops = {s_};
+  add("head.pick", {"head", "sample"}, OperatorKind::opaque, "part", last, {x}).whole_loops = {s_};
   const int logits = activation("logits", {b_, v_});
   product("head", tags, logits, last, head_table_);
   const int chosen = statistic("chosen", {b_});

@@ -56,7 +56,8 @@ AttentionQuery query_of(const KernelWork& work, double sequences, double queries
   }
   query.heads *= std::max(1.0, queries);
   // Words look at a latent cache itself: its values are a part of its keys.
-  if (work.value_dim > 0 && work.value_dim < work.head_dim) query.latent_values = work.value_dim;
+  if (work.value_dim > 0 && (work.value_dim < work.head_dim || work.values_are_keys))
+    query.latent_values = work.value_dim;
   return query;
 }
 
@@ -152,6 +153,78 @@ EnginePrice EngineCost::attention(
         std::max(time->time, begun + bytes_of(query) / (engine_->cache_rate * moves_->machine().gpu.memory_bandwidth));
   }
   return priced(price_of(*time, word ? "attention decode" : "attention", binding));
+}
+
+/// Kernels that gather keys of a latent cache take each query by itself, in prompts too (deepseek-ai/FlashMLA: sparse
+/// prefill and sparse decoding both have the products of decoding, at 640 and 410 TFLOP/s of an H800); blocks of other
+/// keys are shared by many queries and multiplied as all keys are.
+EnginePrice EngineCost::picked_attention(
+    const KernelWork& work, double sequences, double queries, double seen, double all) const {
+  EnginePrice price;
+  if (decodes(queries)) {
+    price = attention(work, sequences * queries, 1, seen);
+  } else if (const AttentionQuery query = query_of(work, sequences * queries, 1, seen, types_.attention);
+             is_latent(query)) {
+    price = gathered(query, sequences * all);
+  } else {
+    price = attention(work, sequences, queries, all);
+    const double share = seen / (all - (queries - 1) / 2);
+    price.time = price.time * share, price.bytes = price.bytes * share;
+  }
+  price.extrapolated = true;  // no engine's choices were timed
+  return price;
+}
+
+/// Prompts: neighbours choose many of the same keys, which a large L2 holds; so each key comes from memory once. Heads
+/// are padded to 64, on Blackwell to 128 (vllm-project/vllm v1/attention/backends/mla/flashmla_sparse.py).
+EnginePrice EngineCost::gathered(const AttentionQuery& query, double keys) const {
+  const AttentionLaw* law = nullptr;
+  for (const AttentionLaw& one : profile_->attention_kernels)
+    if (one.decode && one.latent && (latent_software_.empty() || one.refinement.software == latent_software_) &&
+        (law == nullptr || one.source < law->source))
+      law = &one;
+  const double element = operand_bytes(query.precision),
+               group = moves_->machine().gpu.architecture == "blackwell" ? 128 : 64;
+  const Bytes bytes(
+      element * (keys * query.head_dim + query.batch * query.heads * (query.head_dim + query.latent_values)));
+  AttentionQuery padded = query;
+  padded.heads = std::ceil(query.heads / group) * group;
+  const bool timed = law != nullptr && law->memory.value() > 0;
+  const Seconds computing = forward_flops_of(padded) / (timed ? law->compute : profile_->attention.compute),
+                moving = bytes / (timed ? law->memory : profile_->memory.memory);
+  EnginePrice price;
+  price.time = (timed ? law->t0 : profile_->memory.t0) + std::max(computing, moving);
+  price.source = timed ? law->source : Source::assumed;
+  price.spread = timed ? law->spread : profile_->memory.spread;
+  price.binding = computing > moving ? Binding::compute : Binding::cache;
+  price.bytes = bytes;
+  return price;
+}
+
+/// A product of queries and keys at the rate of products, whose results are summed over heads where they share a choice
+/// (DeepSeek-V3.2, arXiv 2512.02556, section 2.1); then one pass over the scores.
+EnginePrice EngineCost::picking(
+    const KernelWork& work, double sequences, double queries, double seen, double all) const {
+  constexpr double score_bytes = 4, index_bytes = 4;  // fp32, int32
+  const double rows = sequences * queries, scores = rows * work.choices * seen * score_bytes;
+  EnginePrice best = streamed(Bytes(scores + rows * work.choices * work.kept * index_bytes), 1);
+  best.binding = Binding::cache, best.extrapolated = true;
+  const Precision precision = work.key_element_bytes < 2 ? Precision::fp8 : Precision::bf16;
+  const RooflineLaw* law = find_gemm(*profile_, precision, false);
+  if (law == nullptr) law = find_gemm(*profile_, Precision::bf16, false);
+  const Flops flops(2 * rows * work.heads * work.head_dim * seen);
+  const Bytes bytes(sequences * all * work.head_dim * work.key_element_bytes +
+                    rows * work.heads * work.head_dim * operand_bytes(precision) + scores);
+  best.bytes += bytes;
+  if (law == nullptr) {
+    best.time += memory_time(profile_->memory, bytes).time;
+    best.source = Source::assumed;
+    return best;
+  }
+  best.time += roofline_time(*law, flops, bytes);
+  best.source = std::max({best.source, law->source, Source::transferred});
+  if (flops / law->compute > bytes / law->memory) best.binding = Binding::compute;
+  return best;
 }
 
 EnginePrice EngineCost::scan(const KernelWork& work, double sequences, double positions) const {

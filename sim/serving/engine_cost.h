@@ -8,6 +8,7 @@
 
 #include "dataflow/program.h"
 #include "model/engine.h"
+#include "model/profile/query.h"
 #include "sim/cost.h"
 
 namespace stepcast::sim {
@@ -50,6 +51,12 @@ class EngineCost {
   /// Of so many sequences, queries of each and keys that a query meets. `start`: decode_start(), where it is at hand.
   [[nodiscard]] EnginePrice attention(const dataflow::KernelWork& work, double sequences, double queries, double keys,
       std::optional<Seconds> start = {}) const;
+  /// Over keys that are picked for each query, of which it sees so many; `all` of the sequence.
+  [[nodiscard]] EnginePrice picked_attention(
+      const dataflow::KernelWork& work, double sequences, double queries, double seen, double all) const;
+  /// The scores of all keys that a query sees, and the best of them.
+  [[nodiscard]] EnginePrice picking(
+      const dataflow::KernelWork& work, double sequences, double queries, double seen, double all) const;
   /// Of so many sequences and new positions of each, whose states are read and written.
   [[nodiscard]] EnginePrice scan(const dataflow::KernelWork& work, double sequences, double positions) const;
   /// Of one word of each sequence, with next to no keys.
@@ -65,6 +72,7 @@ class EngineCost {
   [[nodiscard]] const IterationTypes& types() const { return types_; }
 
  private:
+  [[nodiscard]] EnginePrice gathered(const AttentionQuery& query, double keys) const;
   [[nodiscard]] std::optional<Price> exchange(
       const dataflow::Move& move, const Span& span, std::int64_t ranks, const Routing& routing, bool graph) const;
 

@@ -98,16 +98,15 @@ bool same_kernel(const PackedLine& a, const PackedLine& b) {
 
 Source weaker(Source a, Source b) { return std::max(a, b); }
 
-/// Over the laws', of kernels and moves alike.
-double longer(const IterationSums& sums, const Engine& engine, const Engine::Tuning& tuning) {
+}  // namespace
+
+double beyond_profiled(const IterationSums& sums, const Engine& engine, const Engine::Tuning& tuning) {
   const bool beyond = engine.profiled_positions > 0 && sums.positions > static_cast<double>(engine.profiled_positions);
   return beyond ? tuning.beyond_profiled : 1;
 }
 
-}  // namespace
-
 GpuTime gpu_time(const IterationSums& sums, const Engine& engine, const Engine::Tuning& tuning) {
-  const double slower = longer(sums, engine, tuning);
+  const double slower = beyond_profiled(sums, engine, tuning);
   const Seconds kernels = (sums.kernels + sums.rereads * tuning.keys_read_again) * tuning.kernels;
   return {kernels * slower, sums.moves * slower};
 }
@@ -149,7 +148,15 @@ Expected<void> IterationForm::add(const RowPrograms& programs, RowKind kind) {
     lines_.insert(lines_.begin() + static_cast<std::ptrdiff_t>(after), std::move(line));
     ++after;
   };
-  for (const int b : blocks_in_order(one)) {
+  const std::vector<int> order = blocks_in_order(one);
+  const auto place_of = [&](int block) { return static_cast<int>(std::ranges::find(order, block) - order.begin()); };
+  const auto stages = static_cast<int>(order.size());
+  if (kind == RowKind::words)
+    for (std::size_t c = 0; c < one.chunks.size(); ++c) {
+      for (const BlockRun& run : one.chunks[c].runs) runs_.push_back({place_of(run.block), run.count});
+      if (c < one.edges.size()) runs_.push_back({stages + static_cast<int>(c), 1});
+    }
+  for (const int b : order) {
     const ProgramBlock* blocks[] = {&one.blocks[b], &two.blocks[b], &twice.blocks[b], &further.blocks[b]};
     const std::size_t from = after;
     for (const ProgramBlock* block : blocks)
@@ -163,7 +170,7 @@ Expected<void> IterationForm::add(const RowPrograms& programs, RowKind kind) {
       auto line = item.is_move ? line_of(samples(&ProgramBlock::moves), one, kind)
                                : line_of(samples(&ProgramBlock::works), kind);
       if (!line) return tl::unexpected(line.error());
-      line->calls = runs_of(one, b);
+      line->calls = runs_of(one, b), line->block = place_of(b);
       if (line->work && line->work->experts > 0 && expert_width_ == 0) expert_width_ = line->work->k;
       for (const auto& shares : line->shares)
         counts_keys_ = counts_keys_ || (shares && !line->by_row() && shares->rows.per_key != 0);
@@ -174,7 +181,7 @@ Expected<void> IterationForm::add(const RowPrograms& programs, RowKind kind) {
     if (one.edges[e].bytes.value() <= 0) continue;
     PackedLine line;
     line.label = "boundary";
-    line.calls = 1;
+    line.calls = 1, line.block = stages + static_cast<int>(e);
     line.move.kind = dataflow::MoveKind::send_recv;
     line.rank_distance = one.edges[e].rank_distance;
     const Samples<StageEdge> edges{one.edges[e], two.edges[e], twice.edges[e], further.edges[e], programs.rows};
@@ -237,7 +244,7 @@ IterationSums IterationForm::packed_sums(const PackedRows& rows, const EngineCos
 void IterationForm::add_rows(
     IterationSums& sums, std::span<const Rows> rows, const EngineCost& cost, std::vector<Starts>* starts) const {
   const auto start_of = [&](std::size_t at, const Rows& row) -> std::optional<Seconds> {
-    if (starts == nullptr || row.positions > 1 || !lines_[at].attends()) return std::nullopt;
+    if (starts == nullptr || row.positions > 1 || !lines_[at].attends() || lines_[at].picking()) return std::nullopt;
     const auto [known, anew] = (*starts)[at].try_emplace(row.sequences);
     if (anew) known->second = cost.decode_start(*lines_[at].work, row.sequences);
     return known->second;
@@ -261,7 +268,7 @@ IterationTime IterationForm::time(std::span<const Rows> rows, const EngineCost& 
   out.sums = packed_sums(packed, cost, graph);
   add_rows(out.sums, rows, cost);
   const Engine::Tuning& tuning = cost.tuning();
-  const double beyond = longer(out.sums, cost.engine(), tuning);
+  const double beyond = beyond_profiled(out.sums, cost.engine(), tuning);
   const auto add = [&](const PackedLine& line, std::string shape, const LinePrice& price) {
     const auto same = std::ranges::find_if(out.parts, [&](const IterationPart& part) {
       return part.label == line.label && part.shape == shape && part.is_move != line.work.has_value();

@@ -55,6 +55,17 @@ struct IterationTime {
   std::vector<IterationPart> parts;  ///< in the order of their first call
 };
 
+/// One kernel or collective at its place in the iteration, which begins at 0; several stages one after the other.
+struct IterationSlice {
+  std::string label, shape;
+  bool is_move = false;
+  int layer = 0;  ///< counted through blocks and their repeats
+  int block = 0;
+  Seconds start, time;
+};
+/// Over the laws', of kernels and moves alike: above what the engine tried before its cache got its memory.
+double beyond_profiled(const IterationSums& sums, const Engine& engine, const Engine::Tuning& tuning);
+
 /// Forward Programs of one plan: for some rows, for twice as many sequences, for sequences twice as long, and for some
 /// behind twice as many positions.
 struct RowPrograms {
@@ -71,6 +82,9 @@ class IterationForm {
   static Expected<IterationForm> of(const RowPrograms& words, double most_words, const RowPrograms& prompts);
 
   [[nodiscard]] IterationTime time(std::span<const Rows> rows, const EngineCost& cost, bool graph) const;
+  /// The same kernel by kernel, layer by layer; `whole` is time() of the same rows.
+  [[nodiscard]] std::vector<IterationSlice> in_order(
+      std::span<const Rows> rows, const EngineCost& cost, bool graph, const IterationTime& whole) const;
   [[nodiscard]] PackedRows pack(std::span<const Rows> rows) const;
   /// Everything but what looks at each row by itself: attention and scans.
   [[nodiscard]] IterationSums packed_sums(const PackedRows& rows, const EngineCost& cost, bool graph) const;
@@ -95,6 +109,7 @@ class IterationForm {
   [[nodiscard]] Routing routing(const PackedRows& rows) const;
 
   std::vector<PackedLine> lines_;
+  std::vector<dataflow::BlockRun> runs_;  ///< in forward order, of PackedLine::block
   std::vector<dataflow::CacheLine> caches_;
   Parameters parameters_;
   double choices_ = 0, tokens_per_position_ = 1, expert_width_ = 0;

@@ -47,6 +47,7 @@ LinePrice PackedLine::price(const PackedRows& rows, const Routing& routing, cons
     dataflow::Move moved = move;
     moved.received = Bytes(sum(rows, &Shares::bytes));
     moved.local_before = Bytes(sum(rows, &Shares::rows));
+    if (moved.received.value() < 0.5) return out;  // what these rows need is there
     static_cast<EnginePrice&>(out) =
         rank_distance != 0 ? cost.send(moved.received, rank_distance) : cost.move(moved, group, routing, graph);
     out.bytes = moved.received;
@@ -70,7 +71,21 @@ LinePrice PackedLine::price(const Rows& rows, const EngineCost& cost, std::optio
   const auto keys = dataflow::attended_keys(work->key_reach, all, rows.positions * keys_share);
   LinePrice out;
   out.flops = Flops(flops_per_pair * rows.sequences * queries * keys.walked);
+  if (picking()) {
+    static_cast<EnginePrice&>(out) = cost.picking(*work, rows.sequences, queries, keys.seen, all);
+    return out;
+  }
+  if (work->key_reach.domain == Domain::chosen || work->key_reach.beside.ratio > 0) {
+    static_cast<EnginePrice&>(out) = cost.picked_attention(*work, rows.sequences, queries, keys.seen, all);
+    return out;
+  }
   const bool whole = work->key_reach.domain == Domain::all || work->key_reach.domain == Domain::causal;
+  if (queries_share < 1) {  // of queries in turn from all of the sequence: each rank has its share of the whole
+    const double met = whole ? all : std::max(rows.positions, std::min(all, keys.walked));
+    static_cast<EnginePrice&>(out) = cost.attention(*work, rows.sequences, rows.positions, met, start);
+    out.time = out.time * queries_share, out.bytes = out.bytes * queries_share;
+    return out;
+  }
   const double met = whole ? all : std::max(queries, std::min(all, keys.walked));
   static_cast<EnginePrice&>(out) = cost.attention(*work, rows.sequences, queries, met, start);
   return out;

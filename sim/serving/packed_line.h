@@ -43,6 +43,7 @@ struct LinePrice : EnginePrice {
 
 struct PackedLine {
   std::string label;
+  int block = 0;  ///< of the Program, in the order of first runs; then the moves between stages
   double calls = 0;
   [[nodiscard]] double kernels() const { return work ? work->launches : 1; }  ///< of one call
   std::optional<dataflow::KernelWork> work;
@@ -61,6 +62,7 @@ struct PackedLine {
 
   [[nodiscard]] bool attends() const { return work && work->kernel == dataflow::KernelClass::attention; }
   [[nodiscard]] bool scans() const { return work && work->kernel == dataflow::KernelClass::scan; }
+  [[nodiscard]] bool picking() const { return work && work->kept > 0; }
   /// It looks at each row by itself.
   [[nodiscard]] bool by_row() const { return attends() || scans(); }
   /// Whether it runs at all for these.

@@ -96,7 +96,7 @@ Expected<CaseForecast> forecast_case(const std::vector<std::string>& words, cons
       parse_arguments(row->flags(), row->words, 1, fmt::format("stepcast {} --help", row->name), typed);
   if (!arguments) return told(arguments.error());
   for (const char* flag :
-      {"--output", "--trace", "--svg", "--emit", "--print-scenario", "--csv", "--what-if", "--roofline"})
+      {"--output", "--trace", "--svg", "--html", "--emit", "--print-scenario", "--csv", "--what-if", "--roofline"})
     if (arguments->has(flag)) return fail(where, fmt::format("{} writes something else than a forecast", flag), "");
   std::ostringstream out, err;
   Console console{out, err, false, false};

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "model/base/json_reader.h"
 #include "model/base/quantity_text.h"
 
 namespace stepcast::infer {
@@ -26,6 +27,8 @@ ServingWishes engine_wishes(const Arguments& arguments) {
   w.tp = number_of(arguments, "--tp", 1), w.pp = number_of(arguments, "--pp", 1);
   w.ep = number_of(arguments, "--ep", 1), w.attention_dp = number_of(arguments, "--dp-attention", 1);
   w.exchange = arguments.value("--exchange");
+  w.cp = number_of(arguments, "--cp", 1), w.dcp = number_of(arguments, "--dcp", 1);
+  w.context = arguments.value("--cp-way");
   return w;
 }
 
@@ -34,6 +37,10 @@ Expected<Asked> asked_of(const Arguments& arguments) {
   asked.wishes = engine_wishes(arguments);
   ServingWishes& w = asked.wishes;
   w.draft = number_of(arguments, "--draft", 0);
+  if (arguments.has("--mapping")) {
+    w.mapping.where = arguments.value("--mapping");
+    TRY(w.mapping.text, read_text_file(w.mapping.where));
+  }
   if (w.draft > 0 && !arguments.has("--accepted"))
     return fail("--accepted", "how many of the guesses are right is not said",
         "--accepted 0.8: of each guess, where those before it were right");
@@ -102,6 +109,7 @@ Phase phase_of(const Serving& serving, const Asked& asked) {
 Expected<Answer> answer_to(const Asked& asked) {
   Answer answer;
   TRY(answer.serving, serving_of(asked.wishes));
+  if (answer.serving.prompts_alone && asked.phase != "prefill") return tl::unexpected(*answer.serving.prompts_alone);
   answer.room = capacity(answer.serving, length_of(asked));
   TRY(check_room(answer.serving, asked, answer.room));
   answer.phase = phase_of(answer.serving, asked);

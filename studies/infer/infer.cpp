@@ -1,13 +1,20 @@
 #include "studies/infer/infer.h"
 
+#include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "studies/infer/asked.h"
+#include "studies/cli/output_file.h"
 #include "studies/infer/infer_report.h"
+#include "studies/infer/iteration_page.h"
+#include "studies/infer/iteration_trace.h"
 #include "studies/infer/roofs.h"
 #include "studies/infer/what_if.h"
+#include "studies/print/page/page.h"
+#include "studies/timeline/scene.h"
 
 namespace stepcast::infer {
 namespace {
@@ -64,6 +71,19 @@ std::span<const Flag> infer_flags() {
           .group = split,
           .doc = "of tokens with experts of other groups: gather, or rows (default: the engine's)"},
       count("--dp-attention", split, "groups of tp ranks with sequences of their own, which share the experts", 32'768),
+      count("--cp", split, "prompts and their cache by position over so many (prefill context parallel)", 32'768),
+      {.name = "--cp-way",
+          .key = "",
+          .value = "WAY",
+          .group = split,
+          .doc = "how prompts on --cp ranks come to all keys: gather (default) or ring"},
+      count("--dcp", split, "of tp ranks with the same key heads, so many parts of the cache (decode context parallel)",
+          32'768),
+      {.name = "--mapping",
+          .key = "",
+          .value = "FILE",
+          .group = work,
+          .doc = "a mapping in the notation, in place of the flags that split"},
       {.name = "--phase",
           .key = "",
           .value = "PHASE",
@@ -95,6 +115,19 @@ std::span<const Flag> infer_flags() {
           .group = output,
           .doc = "the kernels of the iteration under the roofs of the GPU",
           .kind = FlagKind::toggle},
+      {.name = "--trace",
+          .key = "",
+          .value = "FILE",
+          .group = output,
+          .doc = "the iteration kernel by kernel, for Perfetto",
+          .kind = FlagKind::text},
+      {.name = "--html",
+          .key = "",
+          .value = "FILE",
+          .group = output,
+          .doc = "a page of the iteration: what binds, a layer in time, kernels, memory, roofs",
+          .kind = FlagKind::text},
+      cli::force_flag,
       {.name = "--json",
           .key = "",
           .value = "",
@@ -111,9 +144,29 @@ std::vector<Flag> engine_flags() {
   return flags;
 }
 
+namespace {
+
+struct InferFile {
+  const char* flag;
+  std::string (*text)(const Asked& asked, const Answer& answer);
+  cli::IsOwnFile own;
+};
+constexpr InferFile infer_files[] = {{"--trace", iteration_trace, timeline::is_trace_file},
+    {"--html", iteration_page, [](const std::string& name) { return print::is_page(name, iteration_page_mark); }}};
+
+}  // namespace
+
 Expected<void> infer_command(const Arguments& arguments, Console& console) {
   TRY(const auto asked, asked_of(arguments));
+  TRY(cli::check_apart(arguments, {"--trace", "--html"}));
+  std::vector<std::pair<const InferFile*, cli::OutputFile>> files;  // before the work
+  for (const InferFile& form : infer_files) {
+    if (!arguments.has(form.flag)) continue;
+    TRY(auto file, cli::OutputFile::open(cli::output_place(arguments, form.flag, form.own)));
+    files.emplace_back(&form, std::move(file));
+  }
   TRY(const auto answer, answer_to(asked));
+  for (auto& [form, file] : files) file.finish(form->text(asked, answer));
   const bool json = arguments.has("--json");
   if (arguments.has("--what-if") && arguments.has("--roofline"))
     return fail("--roofline", "does not go with --what-if", "one of them");

@@ -16,9 +16,7 @@
 #include "studies/print/table.h"
 
 namespace stepcast::infer {
-namespace {
 
-/// What an iteration waits for, the longest first.
 std::vector<std::pair<std::string, double>> bindings_of(const sim::IterationTime& iteration) {
   std::map<std::string, double> shares;
   for (const sim::IterationPart& part : iteration.parts) shares[to_text(part.binding)] += part.time / iteration.time;
@@ -29,7 +27,6 @@ std::vector<std::pair<std::string, double>> bindings_of(const sim::IterationTime
   return sorted;
 }
 
-/// Parts that take a hundredth of the iteration or more, at shapes that their laws have not seen.
 std::vector<std::string> warnings_of(const sim::IterationTime& iteration) {
   std::vector<std::string> warnings;
   for (const sim::IterationPart& part : iteration.parts)
@@ -38,8 +35,6 @@ std::vector<std::string> warnings_of(const sim::IterationTime& iteration) {
           part.shape.empty() ? "collective" : part.shape, format_percent(part.time / iteration.time)));
   return warnings;
 }
-
-}  // namespace
 
 std::string infer_json(const Asked& asked, const Answer& answer) {
   const auto& [serving, room, phase] = answer;
@@ -90,9 +85,8 @@ std::string infer_json(const Asked& asked, const Answer& answer) {
 std::string infer_text(const Asked& asked, const Answer& answer, const Console& console) {
   const auto& [serving, room, phase] = answer;
   const print::Paint paint(console);
-  std::string text =
-      fmt::format("{} on {} x {}, {}, tp {}, pp {}\n", serving.network().name, serving.scenario.plan.gpus,
-          serving.machine().gpu.name, serving.engine.name, serving.scenario.split->tp, serving.scenario.split->pp);
+  std::string text = fmt::format("{} on {} x {}, {}, {}\n", serving.network().name, serving.scenario.plan.gpus,
+      serving.machine().gpu.name, serving.engine.name, split_in_words(serving));
   print::Table head({{""}, {"", print::Align::right}, {""}});
   const auto interval = fmt::format("{} to {} (10th to 90th percentile)", format_seconds(phase.time * phase.spread.p10),
       format_seconds(phase.time * phase.spread.p90));

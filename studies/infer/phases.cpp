@@ -11,7 +11,9 @@ namespace {
 
 Spread widest(Spread a, Spread b) { return {std::min(a.p10, b.p10), std::max(a.p90, b.p90)}; }
 
-void add(Phase& phase, sim::IterationTime iteration, double times) {
+void add(Phase& phase, const ServingCost& cost, std::span<const sim::Rows> rows, double times) {
+  sim::IterationTime iteration = cost.time(rows);
+  phase.shown_rows.assign(rows.begin(), rows.end());
   phase.time += iteration.time * times;
   phase.iterations.push_back({times, iteration.sums});
   phase.spread = widest(phase.spread, iteration.spread);
@@ -27,10 +29,8 @@ Phase empty_phase() {
 void add_prompts(Phase& phase, const ServingCost& cost, std::int64_t most, std::int64_t batch, std::int64_t prompt,
     std::int64_t cached) {
   const auto run = [&](std::int64_t sequences, std::int64_t positions, std::int64_t behind, std::int64_t times) {
-    if (times > 0)
-      add(phase,
-          cost.time({static_cast<double>(sequences), static_cast<double>(positions), static_cast<double>(behind)}),
-          static_cast<double>(times));
+    const sim::Rows rows{static_cast<double>(sequences), static_cast<double>(positions), static_cast<double>(behind)};
+    if (times > 0) add(phase, cost, std::span(&rows, 1), static_cast<double>(times));
   };
   if (prompt > most) {  // pieces of one prompt behind each other
     for (std::int64_t done = 0; done < prompt; done += most)
@@ -51,8 +51,9 @@ std::int64_t of_group(const Serving& serving, std::int64_t batch) {
 /// Words of running sequences, with those that are guessed.
 void add_words(Phase& phase, const Serving& serving, const ServingCost& cost, const ServingCost* drafts, double batch,
     double context, double times) {
-  if (drafts != nullptr) add(phase, drafts->time({batch, 1, context}), times * static_cast<double>(serving.draft));
-  add(phase, cost.time({batch, 1 + static_cast<double>(serving.draft), context}), times);
+  const sim::Rows guess{batch, 1, context}, words{batch, 1 + static_cast<double>(serving.draft), context};
+  if (drafts != nullptr) add(phase, *drafts, std::span(&guess, 1), times * static_cast<double>(serving.draft));
+  add(phase, cost, std::span(&words, 1), times);
 }
 
 std::unique_ptr<ServingCost> drafts_of(const Serving& serving) {
@@ -90,7 +91,7 @@ Phase mixed(const Serving& serving, std::int64_t batch, std::int64_t context, co
   const ServingCost cost(serving);
   Phase phase = empty_phase();
   const sim::Rows rows[] = {{static_cast<double>(of_group(serving, batch)), 1, static_cast<double>(context)}, prompt};
-  add(phase, cost.time(rows), 1);
+  add(phase, cost, rows, 1);
   return phase;
 }
 
@@ -129,7 +130,7 @@ Capacity capacity(const Serving& serving, std::int64_t length) {
   out.activation_positions = std::min(serving.engine.most_positions, longest);
   out.activations =
       activations_of(serving.engine, {static_cast<double>(out.activation_positions), static_cast<double>(n.hidden),
-                                         serving.scenario.split->tp, n.experts.count > 0})
+                                         serving.tensor_ways, n.experts.count > 0})
           .value();
   const double share = serving.engine.cache_share;
   const double left = serving.engine.cache_rule == CacheRule::of_total

@@ -22,6 +22,7 @@ struct Phase {
   double words = 1;          ///< that a sequence is told per iteration: more than one where words are guessed
   double waves = 1;          ///< of a static batch that the cache does not hold at once
   sim::IterationTime shown;  ///< the iteration, or the last of several
+  std::vector<sim::Rows> shown_rows;
 };
 
 // Batches are of the whole replica; of groups of ranks with sequences of their own the fullest counts.

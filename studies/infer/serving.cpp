@@ -1,6 +1,7 @@
 #include "studies/infer/serving.h"
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 
 #include <fmt/format.h>
@@ -15,15 +16,19 @@ struct NumberType {
   const char* name;
   double bytes;
   Precision products;
-  bool block_scaled = false, weights_alone = false, experts_alone = false;
+  bool block_scaled = false, weights_alone = false, experts_alone = false, latents_alone = false;
 };
 // Scales: one fp32 per block of 128 x 128; one byte per 32 (mx) or 16 (nvfp4) elements; w4: one bf16 per group of 128
 // (AWQ, GPTQ). mxfp4 is what gpt-oss and DeepSeek V4 have in their experts alone.
+// fp8_ds_mla: 512 numbers of a latent in fp8, their four scales of four bytes, and 64 turned ones in bf16
+// (vllm-project/vllm v1/attention/backends/mla/flashmla_sparse.py).
+constexpr double fp8_ds_mla_bytes = 512 + 16 + 128, fp8_ds_mla_numbers = 512 + 64;
 constexpr NumberType number_types[] = {{"bf16", 2, Precision::bf16}, {"fp16", 2, Precision::fp16},
     {"fp8", 1, Precision::fp8}, {"fp8-block", 1 + 4.0 / (128 * 128), Precision::fp8, true},
     {"mxfp8", 1 + 1.0 / 32, Precision::mxfp8}, {"nvfp4", 0.5 + 1.0 / 16, Precision::nvfp4},
     {"mxfp4", 0.5 + 1.0 / 32, Precision::bf16, false, true, true},
-    {"int4", 0.5 + 2.0 / 128, Precision::bf16, false, true}, {"int8", 1, Precision::bf16, false, true}};
+    {"int4", 0.5 + 2.0 / 128, Precision::bf16, false, true}, {"int8", 1, Precision::bf16, false, true},
+    {"fp8-ds-mla", fp8_ds_mla_bytes / fp8_ds_mla_numbers, Precision::fp8, false, false, false, true}};
 
 Expected<const NumberType*> number_type(const std::string& name, const char* where) {
   std::string known;
@@ -42,6 +47,14 @@ Expected<void> settle_types(const ServingWishes& wishes, Serving& serving) {
   TRY(const auto cache, number_type(wishes.cache.empty() ? usual : wishes.cache, "--kv"));
   if (wishes.weights.empty()) serving.assumptions.push_back("--weights " + usual);
   if (wishes.cache.empty()) serving.assumptions.push_back("--kv " + usual);
+  if (weights->latents_alone)
+    return fail("--weights", fmt::format("{} is a type of latent caches", weights->name), "--weights " + usual);
+  const LatentAttention& latent = serving.network().latent;
+  if (cache->latents_alone && (latent.kv_rank != 512 || latent.rope_dim != 64))
+    return fail("--kv",
+        fmt::format(
+            "{} holds latents of 512 numbers with 64 turned ones, and {} has none", cache->name, serving.network().id),
+        "--kv fp8");
   serving.types.weight_bytes = weights->bytes;
   serving.types.products = weights->products;
   serving.types.block_scaled = weights->block_scaled;
@@ -69,65 +82,28 @@ Expected<Profile> profile_of(const Profile* own, const Gpu& gpu) {
   return with_all_precisions(*own, gpu);
 }
 
-/// Ranks that see the same sequences sum what their experts made, weighted, and not the rows of each expert; those that
-/// see others exchange tokens as the engine does.
-void lay_experts(run::Scenario& scenario, const ServingWishes& wishes, const Engine& engine) {
-  const bool same_sequences = wishes.attention_dp == 1;
-  if (same_sequences && wishes.ep < wishes.tp) {
-    scenario.statements.emplace_back("home Oe: partial on etp");
-    if (scenario.network.row.experts.expert_bias)
-      scenario.statements.emplace_back("home expert.down.biased: partial on etp");
-  }
-  lay_split(scenario, *scenario.split);
-  if (wishes.ep == 1 || (!same_sequences && engine.exchange == ExpertExchange::rows)) return;
-  // The first line that an operator has the loop of wins: before the one that splits sequences.
-  std::string& mapping = scenario.plan.mapping;
-  const std::size_t last_mesh = mapping.rfind("\nmesh "), line = last_mesh == std::string::npos ? 0 : last_mesh + 1;
-  mapping.insert(mapping.find('\n', line) + 1, "use ep_gather\n");
-}
-
-/// One replica: its GPUs split layers, heads and experts, and all see the same sequences.
-Expected<run::Scenario> scenario_of(
-    const ServingWishes& wishes, run::Chosen<NetworkSpec> network, run::Chosen<Machine> machine, const Engine& engine) {
-  run::Request request;
-  request.network = std::move(network);
-  request.machine = std::move(machine);
-  const auto say = [&](const char* key, std::int64_t value, const char* flag) {
-    return request.say(key, std::to_string(value), flag);
-  };
-  const std::int64_t all = wishes.tp * wishes.attention_dp;
-  TRY(say("gpus", all * wishes.pp, "--tp"));
-  TRY(say("tp", wishes.tp, "--tp"));
-  TRY(say("pp", wishes.pp, "--pp"));
-  const bool experts = request.network->row.experts.count > 0;
-  if (!experts && (wishes.ep > 1 || wishes.attention_dp > 1))
-    return fail(wishes.ep > 1 ? "--ep" : "--dp-attention",
-        fmt::format("{} has no experts to share", request.network->row.id), "replicas of the engine, each by itself");
-  if (experts) {
-    if (all % wishes.ep != 0)
-      return fail("--ep", fmt::format("experts on {} ranks of {}", wishes.ep, all), "a divisor of tp x dp-attention");
-    TRY(say("ep", wishes.ep, "--ep"));
-    TRY(say("etp", all / wishes.ep, "--ep"));
-  }
-  TRY(request.say("sp", "off", "--sp"));
-  TRY(say("zero", 0, "--zero"));
-  TRY(say("micro_batch", 1, "--batch"));
-  TRY(say("global_batch", wishes.attention_dp, "--batch"));
-  TRY(say("sequence", 1, "--prompt"));
-  TRY(auto scenario, resolve(request));
-  if (experts) lay_experts(scenario, wishes, engine);
-  return scenario;
-}
-
 /// Far enough back that every window and every choice of keys is shorter.
 constexpr std::int64_t far_back = 1 << 24;
 
-Expected<sim::RowPrograms> row_programs(const Serving& serving, std::int64_t positions, bool reads_cache) {
+/// Of one sequence in an iteration, with those that were guessed (sim/serving/engine_cost.cpp).
+constexpr std::int64_t most_words = 8;
+
+/// The fewest new positions that make whole compressed keys in every layer.
+std::int64_t whole_positions(const NetworkSpec& network) {
+  std::int64_t whole = 1;
+  for (const LayerShape& shape : network.shapes)
+    if (shape.ratio > 0) whole = std::lcm(whole, shape.ratio);
+  return whole;
+}
+
+Expected<sim::RowPrograms> row_programs(
+    const Serving& serving, std::int64_t positions, bool reads_cache, const std::string& mapping = {}) {
   const Stack stack = lowered_for(serving.engine);
   const auto lowered = [&](std::int64_t sequences, std::int64_t length, std::int64_t cached) {
     Plan plan = serving.scenario.plan;
     plan.precision = Precision::bf16;  // what is narrower is priced by the engine's types
-    plan.micro_batch = sequences, plan.global_batch = sequences * serving.scenario.split->dp;
+    if (!mapping.empty()) plan.mapping = mapping;
+    plan.micro_batch = sequences, plan.global_batch = sequences * serving.groups;
     plan.sequence = length;
     plan.cache = CacheUse{cached, serving.cache_element_bytes};
     return dataflow::lower(serving.network(), plan, stack);
@@ -151,13 +127,20 @@ Expected<std::shared_ptr<const sim::IterationForm>> iteration_form(const Serving
   const auto share = [](sim::IterationForm form) {
     return std::make_shared<const sim::IterationForm>(std::move(form));
   };
-  TRY(const auto words, row_programs(serving, 1, false));
-  const std::int64_t few = absorbed_positions(serving.network());
+  const std::int64_t whole = whole_positions(serving.network());
+  // A mapping of one's own may gather what stands in the cache.
+  TRY(const auto words,
+      row_programs(serving, serving.alone_positions > 0 ? serving.alone_positions : whole, !serving.scenario.split));
+  std::int64_t few = absorbed_positions(serving.network());
+  for (std::uint8_t shape = 1; shape <= serving.network().shapes.size(); ++shape)
+    few = std::max(few, absorbed_positions(shaped(serving.network(), shape)));
+  if (!serving.prompts_mapping.empty()) few = std::max(few, most_words);
   if (few == 0) {
     TRY(auto form, sim::IterationForm::of(words));
     return share(std::move(form));
   }
-  TRY(const auto prompts, row_programs(serving, 2 * few, true));
+  const std::int64_t many = std::lcm(std::lcm(2 * few, whole), 2 * serving.cp);
+  TRY(const auto prompts, row_programs(serving, many, true, serving.prompts_mapping));
   TRY(auto form, sim::IterationForm::of(words, static_cast<double>(few), prompts));
   return share(std::move(form));
 }
@@ -181,9 +164,6 @@ run::Chosen<NetworkSpec> drafter_of(run::Chosen<NetworkSpec> network) {
 
 Expected<Serving> serving_of(const ServingWishes& wishes, run::Chosen<NetworkSpec> network,
     run::Chosen<Machine> machine, const Engine& engine, const Profile* profile) {
-  if (const std::int64_t split = wishes.tp * wishes.pp * wishes.attention_dp; wishes.gpus != 0 && wishes.gpus != split)
-    return fail("--gpus", fmt::format("{} GPUs for a split over {}", wishes.gpus, split),
-        "--tp x --pp x --dp-attention; replicas of an engine do not speak to each other");
   Serving serving;
   serving.engine = engine;
   if (!wishes.exchange.empty()) {
@@ -194,12 +174,23 @@ Expected<Serving> serving_of(const ServingWishes& wishes, run::Chosen<NetworkSpe
   const run::Chosen<NetworkSpec> whole = network;
   const run::Chosen<Machine> where = machine;
   network.row.mtp_layers = 0;  // they guess, and the iteration itself does without them
-  TRY(serving.scenario, scenario_of(wishes, std::move(network), std::move(machine), serving.engine));
+  TRY(static_cast<ServingSplit&>(serving),
+      serving_split(wishes, std::move(network), std::move(machine), serving.engine));
   TRY(auto laws, profile_of(profile, serving.machine().gpu));
   serving.profile = std::make_shared<const Profile>(std::move(laws));
   TRY(settle_types(wishes, serving));
-  TRY(serving.form, iteration_form(serving));
+  auto form = iteration_form(serving);
+  if (!form && !wishes.mapping.text.empty()) {  // it may split positions, of which a word is but one
+    serving.prompts_alone = form.error();
+    serving.alone_positions = 2 * serving.scenario.plan.gpus * whole_positions(serving.network());
+    form = iteration_form(serving);
+    if (!form) return tl::unexpected(*serving.prompts_alone);
+  }
+  TRY(serving.form, std::move(form));
   if (!mixers(serving.network()).empty()) serving.assumptions.emplace_back("states in fp32");
+  const NetworkSpec& n = serving.network();
+  if ((n.sparse.top_k > 0 && n.latent.kv_rank > 0) || n.compressed.top_k > 0)
+    serving.assumptions.emplace_back("keys of the indexer in fp8, each with a scale of four bytes");
   if (wishes.draft > 0) {
     if (wishes.pp > 1)
       return fail("--draft", "guessing before an iteration on several stages", "--pp 1, or no --draft");
@@ -217,8 +208,8 @@ Expected<Serving> serving_of(const ServingWishes& wishes) {
   TRY(auto machine, run::choose_machine(wishes.machine.empty() ? "dgx-h100" : wishes.machine, "--machine"));
   TRY(const auto engine, run::choose_engine(wishes.engine.empty() ? "vllm" : wishes.engine, "--engine"));
   ServingWishes settled = wishes;
-  if (const std::int64_t others = settled.pp * settled.attention_dp;
-      settled.gpus > 0 && settled.tp == 1 && settled.gpus % others == 0)
+  if (const std::int64_t others = settled.pp * settled.attention_dp * settled.cp;
+      settled.mapping.text.empty() && settled.gpus > 0 && settled.tp == 1 && settled.gpus % others == 0)
     settled.tp = settled.gpus / others;
   std::optional<run::Chosen<Profile>> profile;
   if (!wishes.profile.empty()) {
@@ -251,6 +242,11 @@ bool ServingCost::captured(std::span<const sim::Rows> rows) const {
     sequences += row.sequences;
   }
   return serving_->engine.captured && sequences <= static_cast<double>(serving_->engine.most_captured);
+}
+
+std::vector<sim::IterationSlice> ServingCost::in_order(
+    std::span<const sim::Rows> rows, const sim::IterationTime& whole) const {
+  return serving_->form->in_order(rows, cost_, captured(rows), whole);
 }
 
 sim::IterationTime ServingCost::time(std::span<const sim::Rows> rows) const {

@@ -4,31 +4,18 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "model/engine.h"
 #include "sim/serving/iteration_table.h"
-#include "studies/run/scenario.h"
+#include "studies/infer/serving_split.h"
 
 namespace stepcast::infer {
 
-/// As typed, or as a record says it. Empty text: the default.
-struct ServingWishes {
-  std::string network, machine, engine;
-  std::string profile;         ///< with laws of single kernels; "": the default one of the machine's GPU
-  std::string weights, cache;  ///< number types: "fp8", "bf16"; weights may be narrower than products
-  std::string products;        ///< "": the weights' type, or bf16 where nothing multiplies in it
-  std::int64_t gpus = 0, tp = 1, pp = 1;
-  std::int64_t ep = 1;            ///< experts are spread over so many ranks, and split over the rest of tp x dp
-  std::string exchange;           ///< of tokens with experts elsewhere: "gather", "rows"; "": the engine's
-  std::int64_t draft = 0;         ///< words that a small network guesses before each iteration
-  std::int64_t attention_dp = 1;  ///< groups of tp ranks with sequences of their own, which share the experts
-};
-
-struct Serving {
-  run::Scenario scenario;  ///< network, machine and split
+struct Serving : ServingSplit {
   Engine engine;
   sim::IterationTypes types;
   double cache_element_bytes = 2;
@@ -37,11 +24,14 @@ struct Serving {
   std::int64_t draft = 0;                          ///< words that `drafter` guesses before each iteration
   std::shared_ptr<const Serving> drafter;          ///< a layer with the LM head, as MTP and EAGLE have
   std::vector<std::string> assumptions;
+  /// Words of running sequences cannot be split as the user's mapping says: why. Its form is made of rows of so many
+  /// positions then.
+  std::optional<Error> prompts_alone;
+  std::int64_t alone_positions = 0;
 
   [[nodiscard]] const NetworkSpec& network() const { return scenario.network.row; }
   [[nodiscard]] const Machine& machine() const { return scenario.machine.row; }
-  /// Groups of ranks that have sequences of their own.
-  [[nodiscard]] std::int64_t attention_groups() const { return scenario.split->dp; }
+  [[nodiscard]] std::int64_t attention_groups() const { return groups; }
   /// Of one GPU, with scales.
   [[nodiscard]] double weight_bytes() const;
   /// That one GPU keeps of a sequence of so many positions.
@@ -68,8 +58,12 @@ class ServingCost {
 
   [[nodiscard]] sim::IterationTime time(std::span<const sim::Rows> rows) const;
   [[nodiscard]] sim::IterationTime time(const sim::Rows& rows) const { return time(std::span(&rows, 1)); }
+  /// time() kernel by kernel.
+  [[nodiscard]] std::vector<sim::IterationSlice> in_order(
+      std::span<const sim::Rows> rows, const sim::IterationTime& whole) const;
   /// Whether the engine replays such an iteration from a graph.
   [[nodiscard]] bool captured(std::span<const sim::Rows> rows) const;
+  [[nodiscard]] const Engine::Tuning& tuning() const { return cost_.tuning(); }
   [[nodiscard]] sim::IterationPrices prices() const { return {*serving_->form, cost_}; }
   [[nodiscard]] sim::IterationTable table() const { return {*serving_->form, cost_}; }
 

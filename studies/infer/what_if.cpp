@@ -57,7 +57,7 @@ std::vector<Neighbour> split_neighbours(const Asked& asked, const ServingWishes&
     std::int64_t ServingWishes::*value;
   };
   constexpr Count counts[] = {{"tp", &ServingWishes::tp}, {"pp", &ServingWishes::pp}, {"ep", &ServingWishes::ep},
-      {"dp-attention", &ServingWishes::attention_dp}};
+      {"dp-attention", &ServingWishes::attention_dp}, {"cp", &ServingWishes::cp}, {"dcp", &ServingWishes::dcp}};
   std::vector<Neighbour> out;
   const auto add = [&](const Count& count, std::int64_t value) {
     Neighbour other{fmt::format("--{} {}", count.name, value), asked};
@@ -70,6 +70,8 @@ std::vector<Neighbour> split_neighbours(const Asked& asked, const ServingWishes&
     const std::int64_t value = now.*count.value;
     // Networks without experts have neither of these; nobody asks for them there.
     const bool of_experts = count.value == &ServingWishes::ep || count.value == &ServingWishes::attention_dp;
+    const bool of_context = count.value == &ServingWishes::cp || count.value == &ServingWishes::dcp;
+    if (of_context && usual(now, count)) continue;
     if (of_experts && usual(now, count) && now.ep == 1 && now.attention_dp == 1) continue;
     if (value % 2 == 0) add(count, value / 2);
     add(count, value * 2);
@@ -80,8 +82,11 @@ std::vector<Neighbour> split_neighbours(const Asked& asked, const ServingWishes&
 std::vector<Neighbour> neighbours_of(const Asked& asked, const Answer& answer) {
   ServingWishes now = asked.wishes;
   now.gpus = 0;  // they follow from the split
-  now.tp = answer.serving.scenario.split->tp;
-  std::vector<Neighbour> out = split_neighbours(asked, now);
+  std::vector<Neighbour> out;
+  if (now.mapping.text.empty()) {
+    now.tp = answer.serving.tensor_ways;
+    out = split_neighbours(asked, now);
+  }
   const auto add = [&](std::string change, const auto& set) {
     Neighbour other{std::move(change), asked};
     other.asked.wishes = now;

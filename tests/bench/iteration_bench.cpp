@@ -29,6 +29,7 @@ void new_plan(benchmark::State& state, const char* network, std::int64_t tp, dou
 BENCHMARK_CAPTURE(new_plan, dense_word, "llama3-70b", 8, 1)->Unit(benchmark::kMicrosecond);
 BENCHMARK_CAPTURE(new_plan, dense_prompt, "llama3-70b", 8, 1024)->Unit(benchmark::kMicrosecond);
 BENCHMARK_CAPTURE(new_plan, experts_word, "mixtral-8x7b", 4, 1)->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(new_plan, picked_word, "deepseek-v3.2", 8, 1)->Unit(benchmark::kMicrosecond);
 
 /// Items a second.
 void warm_iterations(benchmark::State& state, const char* network, std::int64_t tp) {
@@ -46,5 +47,6 @@ void warm_iterations(benchmark::State& state, const char* network, std::int64_t 
 }
 BENCHMARK_CAPTURE(warm_iterations, dense, "llama3-70b", 8);
 BENCHMARK_CAPTURE(warm_iterations, experts, "mixtral-8x7b", 4);
+BENCHMARK_CAPTURE(warm_iterations, picked, "deepseek-v3.2", 8);
 
 }  // namespace

@@ -24,7 +24,7 @@ class Collectives {
       const Network& net, const Block& block, const PlacedBlock& placed, const Mesh& mesh, const ShardLayout& layout)
       : net_(net), block_(block), placed_(placed), mesh_(mesh), layout_(layout) {}
 
-  enum class Join { sum, max, together };
+  enum class Join { sum, max, together, softmax };
   /// What a group holds: put together, or reduced over elements that all must hold.
   [[nodiscard]] Part joined(int copy, const RankParts& parts, const std::vector<int>& group, Join how) const;
   [[nodiscard]] RankParts moved(const PlacedItem& item, const RankParts& source) const;
@@ -34,7 +34,9 @@ class Collectives {
   [[nodiscard]] std::string name_of(int copy) const;
 
  private:
-  [[nodiscard]] Join reduction_of(const Copy& copy) const;
+  [[nodiscard]] Join reduction_of(const Copy& copy, const RankParts& parts) const;
+  /// Elements of a cache that were put there before this iteration, where all of `atoms` made the others.
+  [[nodiscard]] bool travels(const PlacedItem& item, std::size_t element) const;
   [[nodiscard]] Part on_rank(const PlacedItem& item, const RankParts& source, int rank) const;
   [[nodiscard]] Part masked(const PlacedItem& item, const RankParts& source, int rank) const;
 

@@ -384,8 +384,11 @@ class Runner {
           }
           sink_ = has_sinks() ? std::exp(at_offset(3, at[4])) : 0;
           sum += sink_;
-          sink_ /= sum;
-          for (double& q : p) q /= sum;
+          row_sum_ = sum;
+          if (sum > 0) {  // a part of the keys may have none that the query sees
+            sink_ /= sum;
+            for (double& q : p) q /= sum;
+          }
           visit(at, p);
         });
   }
@@ -426,7 +429,11 @@ class Runner {
 
   void attention(Part& out) {
     const int t = op_.key_loop, d = op_.output.loops.back();
+    const bool of_part = walk_.walked(t).size() < static_cast<std::size_t>(on_.net.dims[t].extent);
+    if (of_part) out.sums.assign(out.value.size(), 0);
     attention_rows([&](const Offsets& at, const std::vector<double>& p) {
+      if (of_part)
+        for (int e : walk_.walked(d)) out.sums[at[0] + e] = row_sum_;
       for (std::size_t j = 0; j < p.size(); ++j)
         for (int e : walk_.walked(d))
           if (p[j] != 0)
@@ -509,7 +516,8 @@ class Runner {
   const std::vector<const Part*>& inputs_;
   const Part* upstream_ = nullptr;
   const Part* output_ = nullptr;
-  double sink_ = 0;  ///< probability that a row's sink takes
+  double sink_ = 0;     ///< probability that a row's sink takes
+  double row_sum_ = 0;  ///< what a row was divided by
   std::string& error_;
 };
 

@@ -12,6 +12,8 @@ namespace stepcast::dataflow {
 struct Part {
   std::vector<double> value;
   std::vector<char> held;
+  /// Of attention over a part of the keys: what each result was divided by. Empty: nothing of the kind.
+  std::vector<double> sums = {};
 };
 
 /// One operator on one rank. `walked[i]` are the indices of loop loops_of(op)[i].

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include <gtest/gtest.h>
+#include <fmt/format.h>
 
 #include "tests/dataflow/execute.h"
 #include "tests/dataflow/ledger.h"
@@ -131,6 +132,34 @@ TEST(Execute, RanksOfAnIterationChooseWhatOneDoes) {
       same(*spec, positions, cached, "mesh tp:4 dp:1\n" + split);
     }
   EXPECT_NE(same(dense, 1, 5, "mesh tp:2 dp:2\n" + split), same(window, 1, 5, "mesh tp:2 dp:2\n" + split));
+}
+
+/// Keys in a cache on several ranks: each has a softmax over its part, and the parts are joined. Prompts split by
+/// position gather keys, send them round, or exchange heads for them.
+TEST(Execute, KeysOfACacheLieOnSeveralRanks) {
+  NetworkSpec spec = tiny_transformer();
+  spec.vocab = 8, spec.ffn_hidden = 8;
+  const auto check = [&](std::int64_t positions, std::int64_t cached, const std::string& mapping) {
+    BatchShape batch{4, positions, 2, 2};
+    batch.serves = true, batch.cached = cached;
+    const Network net = build_network(spec, batch, AttentionForm::fused);
+    const GivenValues given = some_values(net, 5);
+    const Executed one = execute(net, placed_of(net, "mesh one:1"), given),
+                   ranks = execute(net, placed_of(net, mapping), given);
+    EXPECT_EQ(difference(net, one, ranks), "") << positions << " behind " << cached << "\n" << mapping;
+    EXPECT_GT(ranks.counted_moves, 0);
+  };
+  const std::string tp = "par g*r on tp\npar f on tp\npar v on tp\n";
+  for (const auto& [positions, cached] : {std::pair{1, 7}, std::pair{2, 6}, std::pair{4, 0}, std::pair{4, 4}}) {
+    check(positions, cached, "mesh tp:4\nmesh dcp:2 rest:2\nuse dcp\n" + tp);  // two key heads, each on two ranks
+    check(positions, cached, "mesh tp:2 dcp:2\nuse dcp\n" + tp);
+    check(positions, cached, "mesh tp:2 dcp:4\nuse dcp\n" + tp);
+  }
+  for (const char* alias : {"pcp", "pcp_ring", "pcp_exchange"})
+    for (const auto& [positions, cached] : {std::pair{4, 0}, std::pair{4, 4}, std::pair{8, 8}}) {
+      check(positions, cached, fmt::format("mesh tp:1 cp:2\n{}use {}\n", tp, alias));
+      check(positions, cached, fmt::format("mesh tp:2 cp:2\n{}use {}\n", tp, alias));
+    }
 }
 
 /// A bias behind a sum that ranks have parts of: one of them adds it, and what comes behind is summed. Forward and

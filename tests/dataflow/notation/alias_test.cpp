@@ -45,6 +45,11 @@ TEST(Alias, ShippedAliasesAreTheseStatements) {
       {"ulysses", {"at attn.core: par g*r on cp", "par s on cp"}},
       {"cp", {"par s on cp zigzag", "at attn.core: move K, V rotate"}},
       {"cp_gather", {"par s on cp zigzag"}},
+      {"dcp", {"at attn.core, attn.cache: par t on dcp"}},
+      {"pcp", {"at sample: par none on cp", "at attn.cache: par t on cp", "par s on cp zigzag"}},
+      {"pcp_ring", {"at sample: par none on cp", "at attn.cache: par t on cp", "par s on cp zigzag",
+                       "at attn.cache: move K, V rotate", "at attn.core: move K.cache, V.cache rotate"}},
+      {"pcp_exchange", {"at sample: par none on cp", "at attn.core, attn.cache: par g*r on cp", "par s on cp zigzag"}},
       {"dp", {"par b on dp"}},
       {"ep", {"at expert: par e on ep", "at expert: par c on edp"}},
       {"etp", {"at expert: par j on etp"}},
@@ -161,7 +166,7 @@ TEST(Alias, ExpansionIsBounded) {
 
 TEST(Alias, AnAliasAndItsExpansionAreTheSameStatements) {
   for (const Alias& alias : builtin_aliases()) {
-    const std::string mesh = "mesh tp:2 cp:2 dp:2 pp:2 etp:1 ep:2 edp:2 shard:2 rep:2 x:2 y:2 yz:2 c:2\n";
+    const std::string mesh = "mesh tp:2 cp:2 dp:2 pp:2 etp:1 ep:2 edp:2 shard:2 rep:2 x:2 y:2 yz:2 c:2 dcp:2\n";
     const auto used = expand_text(mesh + "use " + alias.name);
     ASSERT_TRUE(used) << alias.name << to_text(used.error());
     std::string written = mesh;

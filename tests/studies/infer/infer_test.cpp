@@ -108,7 +108,8 @@ TEST(Infer, FormsAreProgramsOfAnyRows) {
     std::int64_t tp, ep, attention_dp;
   };
   for (const Case& c : {Case{"llama3-8b", 2, 1, 1}, Case{"gpt-oss-20b", 1, 1, 1}, Case{"mixtral-8x7b", 4, 4, 1},
-           Case{"mixtral-8x7b", 2, 8, 4}, Case{"deepseek-v2-lite", 2, 1, 1}}) {
+           Case{"mixtral-8x7b", 2, 8, 4}, Case{"deepseek-v2-lite", 2, 1, 1}, Case{"deepseek-v3.2", 8, 1, 1},
+           Case{"minimax-m3", 4, 1, 1}}) {
     ServingWishes wishes;
     wishes.network = c.network, wishes.tp = c.tp, wishes.ep = c.ep, wishes.attention_dp = c.attention_dp;
     const Serving s = *serving_of(wishes);
@@ -128,7 +129,7 @@ TEST(Infer, FormsAreProgramsOfAnyRows) {
             const auto times = static_cast<double>(run.count);
             const auto& block = program.blocks[run.block];
             if (item.is_move && block.moves[item.index].group < 0) continue;
-            calls += times;
+            calls += times * (item.is_move ? 1 : block.works[item.index].launches);
             if (item.is_move) {
               received += times * block.moves[item.index].received.value();
               continue;

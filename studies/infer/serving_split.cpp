@@ -1,0 +1,203 @@
+#include "studies/infer/serving_split.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "dataflow/lower/read_plan.h"
+#include "studies/run/mapped_run.h"
+#include "studies/run/split/split.h"
+
+namespace stepcast::infer {
+namespace {
+
+/// Ranks that see the same sequences sum what their experts made, weighted, and not the rows of each expert; those that
+/// see others exchange tokens as the engine does.
+void lay_experts(run::Scenario& scenario, const ServingWishes& wishes, const Engine& engine) {
+  const bool same_sequences = wishes.attention_dp == 1;
+  if (same_sequences && wishes.ep < wishes.tp) {
+    scenario.statements.emplace_back("home Oe: partial on etp");
+    if (scenario.network.row.experts.expert_bias)
+      scenario.statements.emplace_back("home expert.down.biased: partial on etp");
+  }
+  lay_split(scenario, *scenario.split);
+  if (wishes.ep == 1 || (!same_sequences && engine.exchange == ExpertExchange::rows)) return;
+  // The first line that an operator has the loop of wins: before the one that splits sequences.
+  std::string& mapping = scenario.plan.mapping;
+  const std::size_t last_mesh = mapping.rfind("\nmesh "), line = last_mesh == std::string::npos ? 0 : last_mesh + 1;
+  mapping.insert(mapping.find('\n', line) + 1, "use ep_gather\n");
+}
+
+/// One replica: its GPUs split layers, heads and experts, and all see the same sequences.
+Expected<run::Scenario> scenario_of(const ServingWishes& wishes, run::Request request, const Engine& engine) {
+  const auto say = [&](const char* key, std::int64_t value, const char* flag) {
+    return request.say(key, std::to_string(value), flag);
+  };
+  const std::int64_t all = wishes.tp * wishes.attention_dp * wishes.cp;
+  TRY(say("gpus", all * wishes.pp, "--tp"));
+  TRY(say("tp", wishes.tp, "--tp"));
+  TRY(say("pp", wishes.pp, "--pp"));
+  const bool experts = request.network->row.experts.count > 0;
+  if (!experts && (wishes.ep > 1 || wishes.attention_dp > 1))
+    return fail(wishes.ep > 1 ? "--ep" : "--dp-attention",
+        fmt::format("{} has no experts to share", request.network->row.id), "replicas of the engine, each by itself");
+  if (experts) {
+    if (all % wishes.ep != 0)
+      return fail("--ep", fmt::format("experts on {} ranks of {}", wishes.ep, all), "a divisor of tp x dp-attention");
+    TRY(say("ep", wishes.ep, "--ep"));
+    TRY(say("etp", all / wishes.ep, "--ep"));
+  }
+  TRY(request.say("sp", "off", "--sp"));
+  TRY(say("zero", 0, "--zero"));
+  TRY(say("micro_batch", 1, "--batch"));
+  TRY(say("global_batch", wishes.attention_dp, "--batch"));
+  if (wishes.cp > 1) {
+    TRY(say("cp", wishes.cp, "--cp"));
+  }
+  TRY(say("sequence", wishes.cp > 1 ? 2 * wishes.cp : 1, "--prompt"));
+  TRY(auto scenario, resolve(request));
+  if (experts) lay_experts(scenario, wishes, engine);
+  return scenario;
+}
+
+/// Keys of a cache on several ranks: each has a softmax of its own, which are joined. What looks at some of the keys,
+/// or at more than keys, is not.
+Expected<void> check_keys_split(const NetworkSpec& n, const char* flag) {
+  const char* what = n.window.positions > 0                          ? "layers in a window"
+                     : n.sparse.top_k > 0 || n.compressed.q_rank > 0 ? "keys that are picked or compressed"
+                     : n.attention_sinks                             ? "attention sinks"
+                     : n.positions == Positions::relative            ? "relative positions"
+                     : !mixers(n).empty()                            ? "layers that carry a state"
+                                                                     : nullptr;
+  if (what == nullptr) return {};
+  return fail(flag, fmt::format("{} has {}: how engines split its cache by position is not modelled", n.id, what),
+      fmt::format("no {}", flag));
+}
+
+/// The line that begins with `use`, or its end.
+std::size_t use_line(const std::string& mapping) { return mapping.find("use "); }
+
+std::string with_line(std::string mapping, const std::string& line) {
+  mapping.insert(use_line(mapping), line + "\n");
+  return mapping;
+}
+
+/// In place of the alias that splits the positions of training.
+std::string with_context(std::string mapping, const std::string& alias) {
+  const std::size_t line = use_line(mapping);
+  for (const char* name : {"cp_gather", "ulysses", "cp"}) {
+    const std::string word = fmt::format(", {},", name);
+    const std::size_t at = mapping.find(word, line);
+    if (at == std::string::npos) continue;
+    return mapping.replace(at, word.size(), alias.empty() ? "," : fmt::format(", {},", alias));
+  }
+  return mapping;
+}
+
+/// Prompts by position over cp; words of a sequence see its keys on all of cp.
+Expected<void> lay_context(const ServingWishes& wishes, ServingSplit& out) {
+  const NetworkSpec& n = out.scenario.network.row;
+  TRY(check_keys_split(n, "--cp"));
+  if (wishes.dcp > 1) return fail("--dcp", "a cache that is split twice, by --cp, too", "one of them");
+  if (n.experts.count > 0)
+    return fail("--cp",
+        fmt::format("{} has experts: how ranks with parts of a prompt share them is not modelled", n.id),
+        "--dp-attention");
+  if (!wishes.context.empty() && wishes.context != "gather" && wishes.context != "ring")
+    return fail("--cp-way", fmt::format("unknown way '{:.40}'", wishes.context), "gather or ring");
+  if (wishes.context == "ring" && n.latent.kv_rank > 0) return fail("--cp-way", "a ring of latent keys", "gather");
+  std::string& mapping = out.scenario.plan.mapping;
+  out.prompts_mapping = with_context(mapping, wishes.context == "ring" ? "pcp_ring" : "pcp");
+  mapping = with_line(with_context(mapping, ""), "at attn.core, attn.cache: par t on cp");
+  out.cp = wishes.cp;
+  return {};
+}
+
+/// tp ranks with the same key heads are an axis of their own, the fastest: `par g*r on tp` deals key heads to the slow
+/// end (docs/design.md, rule 4).
+Expected<void> lay_decode_context(const ServingWishes& wishes, ServingSplit& out) {
+  const NetworkSpec& n = out.scenario.network.row;
+  TRY(check_keys_split(n, "--dcp"));
+  const std::int64_t copies = n.latent.kv_rank > 0 ? wishes.tp : wishes.tp / std::gcd(wishes.tp, n.kv_heads);
+  if (copies % wishes.dcp != 0)
+    return fail("--dcp",
+        fmt::format("{} parts of a cache, of which {} of the {} tp ranks have a copy", wishes.dcp, copies, wishes.tp),
+        copies > 1 ? fmt::format("one of: {}", run::nearest_values(run::divisors(copies), wishes.dcp))
+                   : fmt::format("more --tp than the {} key heads", n.kv_heads));
+  std::string& mapping = out.scenario.plan.mapping;
+  const std::string line = mapping.substr(0, mapping.find('\n') + 1), tp = fmt::format(" tp:{}", wishes.tp);
+  std::string second = line;
+  const std::int64_t rest = wishes.tp / wishes.dcp;
+  second.replace(
+      second.find(tp), tp.size(), fmt::format(" dcp:{}{}", wishes.dcp, rest > 1 ? fmt::format(" rest:{}", rest) : ""));
+  mapping.insert(line.size(), second);
+  out.prompts_mapping = with_line(mapping, "at attn.cache: par t on dcp");
+  mapping = with_line(mapping, "use dcp");
+  out.dcp = wishes.dcp;
+  return {};
+}
+
+std::int64_t axis_of(const dataflow::MappingProgram& program, const std::string& name) {
+  for (const dataflow::MeshLine& mesh : program.meshes)
+    for (const dataflow::MeshLine::Axis& axis : mesh.axes)
+      if (axis.name == name) return axis.size;
+  return 1;
+}
+
+/// A mapping says it all.
+Expected<ServingSplit> mapped(const ServingWishes& wishes, run::Request request) {
+  const std::int64_t said = wishes.tp * wishes.pp * wishes.ep * wishes.attention_dp * wishes.cp * wishes.dcp;
+  if (said > 1)
+    return fail("--mapping", fmt::format("{} says how the work is split, and so do flags", wishes.mapping.where),
+        "no --tp, --pp, --ep, --cp, --dcp and --dp-attention beside it");
+  request.mapping = wishes.mapping;
+  TRY(request.say("micro_batch", "1", "--batch"));
+  TRY(request.say("sequence", "1", "--prompt"));
+  if (wishes.gpus > 0) {
+    TRY(request.say("gpus", std::to_string(wishes.gpus), "--gpus"));
+  }
+  ServingSplit out;
+  TRY(out.scenario, resolve(request));
+  TRY(out.groups, dataflow::batch_ranks(out.scenario.plan));
+  TRY(const auto program, dataflow::parse(wishes.mapping.text, wishes.mapping.where));
+  out.tensor_ways = axis_of(program, "tp");
+  TRY(const auto statements, dataflow::expand(program));
+  for (const auto& statement : statements)
+    if (const auto* stage = std::get_if<dataflow::StageStatement>(&statement.body))
+      out.stages = axis_of(program, stage->axis);
+  return out;
+}
+
+}  // namespace
+
+Expected<ServingSplit> serving_split(
+    const ServingWishes& wishes, run::Chosen<NetworkSpec> network, run::Chosen<Machine> machine, const Engine& engine) {
+  run::Request request;
+  request.network = std::move(network);
+  request.machine = std::move(machine);
+  if (!wishes.mapping.text.empty()) return mapped(wishes, std::move(request));
+  const std::int64_t split = wishes.tp * wishes.pp * wishes.attention_dp * wishes.cp;
+  if (wishes.gpus != 0 && wishes.gpus != split)
+    return fail("--gpus", fmt::format("{} GPUs for a split over {}", wishes.gpus, split),
+        "--tp x --pp x --dp-attention x --cp; replicas of an engine do not speak to each other");
+  ServingSplit out;
+  TRY(out.scenario, scenario_of(wishes, std::move(request), engine));
+  out.groups = out.scenario.split->dp, out.tensor_ways = out.scenario.split->tp, out.stages = out.scenario.split->pp;
+  if (wishes.cp > 1) {
+    TRY(lay_context(wishes, out));
+  } else if (wishes.dcp > 1) {
+    TRY(lay_decode_context(wishes, out));
+  }
+  return out;
+}
+
+std::string split_in_words(const ServingSplit& split) {
+  if (!split.scenario.split) return run::mapping_in_words(split.scenario.plan);
+  std::string words = fmt::format("tp {}, pp {}", split.tensor_ways, split.stages);
+  if (split.cp > 1) words += fmt::format(", cp {}", split.cp);
+  if (split.dcp > 1) words += fmt::format(", dcp {}", split.dcp);
+  return words;
+}
+
+}  // namespace stepcast::infer

@@ -1,0 +1,44 @@
+// How the ranks of an engine split an iteration: from the flags that engines have, or from a mapping of one's own.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "model/engine.h"
+#include "studies/run/scenario.h"
+
+namespace stepcast::infer {
+
+/// As typed, or as a record says it. Empty text: the default.
+struct ServingWishes {
+  std::string network, machine, engine;
+  std::string profile;         ///< with laws of single kernels; "": the default one of the machine's GPU
+  std::string weights, cache;  ///< number types: "fp8", "bf16"; weights may be narrower than products
+  std::string products;        ///< "": the weights' type, or bf16 where nothing multiplies in it
+  std::int64_t gpus = 0, tp = 1, pp = 1;
+  std::int64_t ep = 1;            ///< experts are spread over so many ranks, and split over the rest of tp x dp
+  std::string exchange;           ///< of tokens with experts elsewhere: "gather", "rows"; "": the engine's
+  std::int64_t draft = 0;         ///< words that a small network guesses before each iteration
+  std::int64_t attention_dp = 1;  ///< groups of tp ranks with sequences of their own, which share the experts
+  std::int64_t cp = 1;            ///< prompts and their cache are split by position over so many
+  std::int64_t dcp = 1;           ///< of tp ranks with the same key heads so many have a part of each sequence's cache
+  std::string context;            ///< how prompts come to all keys: "gather", "ring"; "": gather
+  run::Request::Value mapping;    ///< text of the notation in place of the split; "": none
+};
+
+struct ServingSplit {
+  run::Scenario scenario;       ///< network, machine and mapping
+  std::string prompts_mapping;  ///< where prompts are split otherwise than words; "": as `scenario` says
+  std::int64_t groups = 1;      ///< of ranks that have sequences of their own
+  std::int64_t tensor_ways = 1, stages = 1, cp = 1, dcp = 1;
+};
+
+/// One replica. Errors: what does not divide, with what would; keys that cannot be split; a mapping beside flags that
+/// say the same.
+Expected<ServingSplit> serving_split(
+    const ServingWishes& wishes, run::Chosen<NetworkSpec> network, run::Chosen<Machine> machine, const Engine& engine);
+
+/// "tp 8, pp 1, dcp 2".
+std::string split_in_words(const ServingSplit& split);
+
+}  // namespace stepcast::infer

@@ -1,0 +1,138 @@
+// How an engine's ranks split an iteration: prompts and caches by position, mappings of one's own, and what is refused.
+#include <fstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "studies/infer/phases.h"
+#include "studies/infer/serving.h"
+#include "tests/studies/run_program.h"
+
+namespace stepcast::infer {
+namespace {
+
+using testing::HasSubstr;
+using testing_program::run_line;
+
+Serving serving_on(std::int64_t tp, std::int64_t cp, std::int64_t dcp, const char* network = "llama3-70b") {
+  ServingWishes wishes;
+  wishes.network = network, wishes.machine = "dgx-h100", wishes.tp = tp, wishes.cp = cp, wishes.dcp = dcp;
+  auto made = serving_of(wishes);
+  EXPECT_TRUE(made) << to_text(made.error());
+  return std::move(*made);
+}
+
+const sim::IterationPart* part_of(const sim::IterationTime& iteration, const std::string& label) {
+  for (const sim::IterationPart& part : iteration.parts)
+    if (part.label == label) return &part;
+  return nullptr;
+}
+
+/// 8 key heads on 16 ranks: each lies twice, or half of its positions on each of the two.
+TEST(ServingSplit, DecodeContextParallelHalvesTheCache) {
+  const Serving plain = serving_on(16, 1, 1), split = serving_on(16, 1, 2);
+  EXPECT_EQ(plain.cache_bytes(1000), 80.0 * 1000 * 128 * 2 * 2);
+  EXPECT_EQ(split.cache_bytes(1000), plain.cache_bytes(1000) / 2);
+  EXPECT_EQ(split.weight_bytes(), plain.weight_bytes());
+  const ServingCost cost(split);
+  // 16 words behind 8191 positions: 4 heads in place of 2, over 4096 keys in place of 8192.
+  const sim::IterationTime words = cost.time(sim::Rows{16, 1, 8191});
+  EXPECT_EQ(part_of(words, "attn.core")->flops.value(), 80.0 * 16 * 4 * 4096 * 128 * 4);
+  EXPECT_EQ(part_of(words, "Q all_gather")->bytes.value(), 80.0 * 16 * 2 * 128 * 2);
+  EXPECT_EQ(part_of(words, "O.max all_reduce")->bytes.value(), 80.0 * 16 * 4 * 4);
+  EXPECT_EQ(part_of(words, "O reduce_scatter")->bytes.value(), 80.0 * 16 * 4 * 129 * 4 / 2);
+  // A prompt gathers what stood in the cache: 1000 positions of K and V from the neighbour's half.
+  const sim::IterationTime prompt = cost.time(sim::Rows{1, 512, 1000});
+  EXPECT_NEAR(part_of(prompt, "K.cache all_gather")->bytes.value(), 80.0 * 1000 * 128 * 2 / 2, 1);
+  EXPECT_EQ(part_of(prompt, "Q all_gather"), nullptr);
+  const sim::IterationTime first = cost.time(sim::Rows{1, 512, 0});
+  EXPECT_NEAR(part_of(first, "K.cache all_gather")->bytes.value(), 0, 1);
+  EXPECT_EQ(part_of(first, "K.cache all_gather")->time.value(), 0);
+}
+
+TEST(ServingSplit, DecodeContextParallelPaysWhereCachesAreLong) {
+  const Serving plain = serving_on(8, 1, 1, "deepseek-v2-lite"), split = serving_on(8, 1, 8, "deepseek-v2-lite");
+  const auto word = [](const Serving& s, double context) {
+    return ServingCost(s).time(sim::Rows{64, 1, context}).time;
+  };
+  EXPECT_LT(word(plain, 100), word(split, 100));
+  EXPECT_GT(word(plain, 30'000), word(split, 30'000));
+  EXPECT_GT(capacity(split, 30'000).sequences, 7 * capacity(plain, 30'000).sequences);
+}
+
+/// 2048 new positions on two ranks: half of the rows in each product, half of the pairs in the core, and keys of the
+/// other half gathered; a word is worked on by all.
+TEST(ServingSplit, ContextParallelHalvesPrompts) {
+  const Serving one = serving_on(8, 1, 1), two = serving_on(8, 2, 1);
+  const ServingCost alone(one), together(two);
+  const sim::Rows prompt{1, 2048, 0}, word{8, 1, 4095};
+  const sim::IterationTime whole = alone.time(prompt), half = together.time(prompt);
+  EXPECT_EQ(part_of(half, "mlp.up")->shape, "1024 x 7168 x 8192");
+  EXPECT_NEAR(part_of(half, "attn.core")->flops / part_of(whole, "attn.core")->flops, 0.5, 1e-9);
+  EXPECT_NEAR(part_of(half, "K all_gather")->bytes.value(), 80.0 * 1024 * 128 * 2, 1);
+  EXPECT_LT(half.kernels, whole.kernels * 0.7);
+  const sim::IterationTime said = together.time(word);
+  EXPECT_EQ(part_of(said, "attn.core")->flops.value(), 80.0 * 8 * 8 * 2048 * 128 * 4);
+  EXPECT_EQ(part_of(said, "mlp.up")->shape, part_of(alone.time(word), "mlp.up")->shape);
+  EXPECT_EQ(two.cache_bytes(1000), one.cache_bytes(1000) / 2);
+  ServingWishes ring;
+  ring.network = "llama3-70b", ring.machine = "dgx-h100", ring.tp = 8, ring.cp = 2, ring.context = "ring";
+  const sim::IterationTime round = ServingCost(*serving_of(ring)).time(prompt);
+  EXPECT_NEAR(part_of(round, "K ring")->bytes.value(), part_of(half, "K all_gather")->bytes.value(), 1);
+}
+
+std::string mapping_file(const std::string& name, const std::string& text) {
+  const std::string path = testing::TempDir() + name;
+  std::ofstream(path) << text;
+  return path;
+}
+
+/// The text that the flags stand for is the same run.
+TEST(ServingSplit, AMappingOfOnesOwn) {
+  const std::string tp = mapping_file("tp.flow", "mesh tp:8\nuse tp, vocab\n");
+  const auto ours = run_line("infer llama3-70b --context 4096 --batch 8 --json --mapping " + tp),
+             flags = run_line("infer llama3-70b --context 4096 --batch 8 --json --tp 8");
+  ASSERT_EQ(ours.code, 0) << ours.err;
+  const auto a = nlohmann::json::parse(ours.out), b = nlohmann::json::parse(flags.out);
+  EXPECT_EQ(a.at("time_s"), b.at("time_s"));
+  EXPECT_EQ(a.at("memory"), b.at("memory"));
+  EXPECT_EQ(a.at("gpus"), 8);
+  const std::string dcp = mapping_file("dcp.flow", "mesh tp:8 dcp:2\nuse dcp, tp, vocab\n");
+  const auto joined = run_line("infer llama3-70b --context 4096 --batch 8 --json --mapping " + dcp);
+  ASSERT_EQ(joined.code, 0) << joined.err;
+  EXPECT_THAT(joined.out, HasSubstr("O.max all_reduce"));
+}
+
+TEST(ServingSplit, PositionsAreSplitForPromptsAlone) {
+  const std::string pcp = mapping_file("pcp.flow", "mesh tp:4 cp:2\nuse tp, vocab, pcp\n");
+  const auto prompt = run_line("infer llama3-8b --prompt 4096 --json --mapping " + pcp);
+  ASSERT_EQ(prompt.code, 0) << prompt.err;
+  EXPECT_THAT(prompt.out, HasSubstr("K all_gather"));
+  const auto word = run_line("infer llama3-8b --context 4096 --mapping " + pcp);
+  EXPECT_EQ(word.code, 2);
+  EXPECT_THAT(word.err, HasSubstr("par s on cp"));
+}
+
+TEST(ServingSplit, WhatIsWrong) {
+  const auto refused = [](const std::string& line, const char* why) {
+    const auto ran = run_line("infer " + line);
+    EXPECT_EQ(ran.code, 2) << line;
+    EXPECT_THAT(ran.err, HasSubstr(why)) << line;
+  };
+  refused("llama3-70b --context 100 --tp 8 --dcp 2", "more --tp than the 8 key heads");
+  refused("llama3-70b --context 100 --tp 32 --dcp 8", "one of: 1, 2, 4");
+  refused("gpt-oss-20b --context 100 --tp 16 --dcp 2", "layers in a window");
+  refused("deepseek-v3.2 --context 100 --tp 8 --dcp 8", "keys that are picked");
+  refused("nemotron-h-8b --prompt 100 --cp 2", "layers that carry a state");
+  refused("mixtral-8x7b --prompt 100 --cp 2", "has experts");
+  refused("llama3-70b --prompt 100 --tp 16 --cp 2 --dcp 2", "one of them");
+  refused("llama3-70b --prompt 100 --tp 8 --cp 2 --cp-way about", "gather or ring");
+  const std::string tp = mapping_file("both.flow", "mesh tp:8\nuse tp, vocab\n");
+  refused("llama3-70b --prompt 100 --tp 8 --mapping " + tp, "so do flags");
+  refused("llama3-70b --prompt 100 --gpus 4 --mapping " + tp, "4 GPUs, but the mesh");
+  refused("llama3-70b --prompt 100 --mapping none.flow", "none.flow");
+}
+
+}  // namespace
+}  // namespace stepcast::infer
