@@ -1,6 +1,7 @@
 #include "sim/serving/iteration_table.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace stepcast::sim {
@@ -11,10 +12,20 @@ namespace {
 constexpr double whole_numbers = 32;
 constexpr double per_doubling = 8;
 
-double value_at(std::uint64_t index) {
-  const auto i = static_cast<double>(index);
-  return i <= whole_numbers ? i : std::round(whole_numbers * std::exp2((i - whole_numbers) / per_doubling));
+constexpr std::size_t highest = 512;  ///< 32 x 2^60
+
+const std::array<double, highest>& values() {
+  static const std::array<double, highest> all = [] {
+    std::array<double, highest> made{};
+    for (std::size_t i = 0; i < highest; ++i) {
+      const auto at = static_cast<double>(i);
+      made[i] = at <= whole_numbers ? at : std::round(whole_numbers * std::exp2((at - whole_numbers) / per_doubling));
+    }
+    return made;
+  }();
+  return all;
 }
+double value_at(std::uint64_t index) { return values()[index]; }
 
 /// The point below, and how far it is to the next.
 struct Place {
@@ -27,10 +38,11 @@ Place place_of(double x) {
     const double below = std::floor(x);
     return {static_cast<std::uint64_t>(below), x - below};
   }
-  auto below = static_cast<std::uint64_t>(whole_numbers + per_doubling * std::log2(x / whole_numbers));
-  if (value_at(below) > x) --below;
+  constexpr int first_doubling = 5;  // 2^5 = whole_numbers
+  const int doublings = std::ilogb(x) - first_doubling;
+  auto below = static_cast<std::uint64_t>(whole_numbers + per_doubling * doublings);
+  while (value_at(below + 1) <= x) ++below;
   const double low = value_at(below), high = value_at(below + 1);
-  if (x >= high) return {below + 1, 0};
   return {below, (x - low) / (high - low)};
 }
 
@@ -52,13 +64,20 @@ bool IterationTable::replayed(double sequences) const {
   return cost_->engine().captured && sequences <= static_cast<double>(cost_->engine().most_captured);
 }
 
+IterationTable::Known& IterationTable::at(Row& row, std::uint64_t index) {
+  if (row.size() <= index) row.resize(index + 1);
+  return row[index];
+}
+
 const IterationSums& IterationTable::words_by_row(std::uint64_t sequences, std::uint64_t context) {
-  const auto [found, anew] = word_rows_.try_emplace(sequences << field | context);
-  if (anew) {
+  if (word_rows_.size() <= sequences) word_rows_.resize(sequences + 1);
+  Known& known = at(word_rows_[sequences], context);
+  if (!known.priced) {
     const Rows words{static_cast<double>(sequences), 1, value_at(context)};
-    form_->add_rows(found->second, std::span(&words, 1), *cost_);
+    form_->add_rows(known.sums, std::span(&words, 1), *cost_);
+    known.priced = true;
   }
-  return found->second;
+  return known.sums;
 }
 
 const IterationSums& IterationTable::prompts_by_row(
@@ -72,13 +91,14 @@ const IterationSums& IterationTable::prompts_by_row(
 }
 
 const IterationSums& IterationTable::words_alone(std::uint64_t sequences) {
-  const auto [found, anew] = words_.try_emplace(sequences);
-  if (anew) {
+  Known& known = at(words_, sequences);
+  if (!known.priced) {
     const Rows words{static_cast<double>(sequences), 1, 1};
-    found->second =
+    known.sums =
         form_->packed_sums(form_->pack(std::span(&words, 1)), *cost_, replayed(static_cast<double>(sequences)));
+    known.priced = true, ++points_;
   }
-  return found->second;
+  return known.sums;
 }
 
 const IterationSums& IterationTable::packed(
@@ -89,6 +109,7 @@ const IterationSums& IterationTable::packed(
         {value_at(prompts), std::max(1.0, value_at(positions)), value_at(cached)}, {value_at(words), 1, 1}};
     const std::span<const Rows> both(rows, words > 0 ? 2 : 1);
     found->second = form_->packed_sums(form_->pack(both), *cost_, false);
+    ++points_;
   }
   return found->second;
 }

@@ -70,6 +70,8 @@ class ServingCost {
   [[nodiscard]] sim::IterationTime time(const sim::Rows& rows) const { return time(std::span(&rows, 1)); }
   /// Whether the engine replays such an iteration from a graph.
   [[nodiscard]] bool captured(std::span<const sim::Rows> rows) const;
+  /// Of one GPU to another, so many ranks apart.
+  [[nodiscard]] Seconds send(Bytes bytes, std::int64_t distance) const { return cost_.send(bytes, distance).time; }
   [[nodiscard]] sim::IterationPrices prices() const { return {*serving_->form, cost_}; }
   [[nodiscard]] sim::IterationTable table() const { return {*serving_->form, cost_}; }
 
