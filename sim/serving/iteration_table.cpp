@@ -33,21 +33,25 @@ struct Place {
   double share = 0;
 };
 
-Place place_of(double x) {
+/// `last`: a point that was below one asked for before, which the next is often near to.
+Place place_of(double x, std::uint64_t& last) {
   if (x <= whole_numbers) {
     const double below = std::floor(x);
     return {static_cast<std::uint64_t>(below), x - below};
   }
-  constexpr int first_doubling = 5;  // 2^5 = whole_numbers
-  const int doublings = std::ilogb(x) - first_doubling;
-  auto below = static_cast<std::uint64_t>(whole_numbers + per_doubling * doublings);
-  while (value_at(below + 1) <= x) ++below;
-  const double low = value_at(below), high = value_at(below + 1);
-  return {below, (x - low) / (high - low)};
+  if (value_at(last) > x || value_at(last + 1) <= x) {
+    constexpr int first_doubling = 5;  // 2^5 = whole_numbers
+    const int doublings = std::ilogb(x) - first_doubling;
+    last = static_cast<std::uint64_t>(whole_numbers + per_doubling * doublings);
+    while (value_at(last + 1) <= x) ++last;
+  }
+  const double low = value_at(last), high = value_at(last + 1);
+  return {last, (x - low) / (high - low)};
 }
 
 std::uint64_t nearest(double x) {
-  const Place place = place_of(x);
+  std::uint64_t any = 0;
+  const Place place = place_of(x, any);
   return place.share > 0.5 ? place.below + 1 : place.below;
 }
 
@@ -117,7 +121,8 @@ const IterationSums& IterationTable::packed(
 /// Prompts of one length that have as many pairs of positions as these.
 void IterationTable::add_prompts(IterationSums& sums, const Batch& batch) {
   const double each = batch.positions / batch.prompts, behind = std::max(0.0, batch.pairs / batch.positions - each / 2);
-  const Place longs = place_of(each), far = place_of(behind);
+  std::uint64_t any = 0;
+  const Place longs = place_of(each, any), far = place_of(behind, any);
   const std::uint64_t beside = nearest(batch.words), together = nearest(batch.prompts);
   const auto prompts = static_cast<std::uint64_t>(batch.prompts);
   const bool keys = form_->counts_keys();
@@ -141,7 +146,7 @@ IterationSums IterationTable::sums(const Batch& batch) {
   else sums = words_alone(words);
   sums.sequences = batch.words + batch.prompts, sums.positions = batch.words + batch.positions;
   if (words == 0) return sums;
-  const Place place = place_of(batch.contexts / batch.words);
+  const Place place = place_of(batch.contexts / batch.words, last_context_);
   add(sums, words_by_row(words, place.below), 1 - place.share);
   if (place.share > 0) add(sums, words_by_row(words, place.below + 1), place.share);
   return sums;

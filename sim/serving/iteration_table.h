@@ -42,6 +42,7 @@ class IterationTable {
   Row words_;
   Points prompt_rows_, packed_;
   std::size_t points_ = 0;
+  std::uint64_t last_context_ = 0;  ///< point of the table
 };
 
 }  // namespace stepcast::sim

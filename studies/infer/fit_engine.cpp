@@ -150,7 +150,7 @@ std::vector<TuningFit> fit_tunings(const std::vector<InferenceRecord>& records, 
   for (const InferenceRecord& record : records)
     if (!record.judged_as.empty()) judged.push_back(record);
   for (const InferenceRecord& record : judged) by_id[record.id] = &record;
-  for (const InferenceCase& made : judge(judged).cases) {
+  for (const InferenceCase& made : judge(judged, {.iterations = false}).cases) {
     const auto engine = std::ranges::find(engines, made.engine, &Engine::id);
     if (engine == engines.end()) continue;
     const Engine::Tuning* row = find_tuning(*engine, made.architecture, made.products_in);

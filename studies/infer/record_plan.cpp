@@ -109,6 +109,10 @@ Expected<Serving> serving_of_record(const InferenceRecord& record, const RecordW
   if (network.row.experts.count > 0) {
     wishes.ep = std::max<std::int64_t>(1, record.ep);
     if (says(record.notes, groups_of_experts)) wishes.attention_dp *= wishes.tp, wishes.tp = 1;
+    // Kernels that send rows to experts have whole ones on every rank: SGLang sets the one by the other
+    // (sgl-project/sglang server_args.py, moe_a2a_backend), and records that do not say it have 1.
+    const bool rows = engine->exchange == ExpertExchange::rows && wishes.attention_dp > 1;
+    if (rows && wishes.ep == 1) wishes.ep = wishes.tp * wishes.attention_dp;
   }
   wishes.weights = type_of(record.weights);
   wishes.cache = record.cache.starts_with("fp8") ? "fp8" : record.cache;

@@ -13,6 +13,7 @@ namespace stepcast::infer {
 struct RecordWishes {
   const Engine* engine = nullptr;    ///< in place of the row that a record's name and version ask for
   const Profile* profile = nullptr;  ///< with laws of single kernels; nullptr: the default one of each record's GPU
+  bool iterations = true;            ///< of loads: fits need them, in the phase
 };
 
 /// As one of its pools is split.

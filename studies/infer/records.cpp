@@ -162,7 +162,7 @@ Expected<InferenceCase> forecast_with(LastPlans& plans, const InferenceRecord& r
     return finish(std::move(made));
   }
   if (is_served(record)) {
-    TRY(auto forecast, forecast_served(record, *times, prompts));
+    TRY(auto forecast, forecast_served(record, *times, prompts, wishes.iterations));
     InferenceCase made;
     made.metric = forecast.metric;
     made.measured = forecast.measured, made.predicted = forecast.predicted;

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "studies/infer/phases.h"
-#include "studies/infer/ranking.h"
+#include "studies/infer/judged/ranking.h"
 #include "studies/infer/record_plan.h"
 
 namespace stepcast::infer {

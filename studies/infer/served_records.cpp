@@ -23,9 +23,7 @@ struct LoadedRun {
   sim::Load load;
   sim::Servers servers;
   sim::ServedRun run;
-  std::vector<Repeated> condensed(ServedTimes& times, const std::vector<double>& weights) const {
-    return infer::condensed(times, run.iterations, weights);
-  }
+  bool condensed = true;  ///< whether the forecast has the iterations
 };
 
 sim::RequestLaw law_of(const InferenceRecord& record, std::int64_t count) {
@@ -85,7 +83,7 @@ Expected<LoadedRun> pooled_loop(const InferenceRecord& record, ServedTimes& prom
 
 /// `times`: seconds of which the phase's is the sum.
 void finish(ServedForecast& made, const LoadedRun& served, ServedTimes& times, const std::vector<double>& weights) {
-  made.phase.iterations = served.condensed(times, weights);
+  if (served.condensed) made.phase.iterations = condensed(times, served.run.iterations, weights);
   const std::size_t middle = std::ranges::max_element(weights) - weights.begin();
   made.phase.shown = times.whole(served.run.iterations[middle].batch);
   made.phase.spread = made.phase.shown.spread;
@@ -107,8 +105,10 @@ ServedForecast weighed(const char* metric, const InferenceRecord& record, const 
   return made;
 }
 
-Expected<ServedForecast> word_time(const InferenceRecord& record, ServedTimes& times, ServedTimes* prompts) {
-  TRY(const auto served, prompts != nullptr ? pooled_loop(record, *prompts, times) : closed_loop(record, times));
+Expected<ServedForecast> word_time(
+    const InferenceRecord& record, ServedTimes& times, ServedTimes* prompts, bool iterations) {
+  TRY(auto served, prompts != nullptr ? pooled_loop(record, *prompts, times) : closed_loop(record, times));
+  served.condensed = iterations;
   const auto requests = static_cast<double>(served.run.requests.size());
   auto made =
       weighed("tpot_ms", record, served, times, [&](const sim::RanIteration& ran) { return ran.pace / requests; });
@@ -118,8 +118,9 @@ Expected<ServedForecast> word_time(const InferenceRecord& record, ServedTimes& t
 }
 
 /// The mean time between words of an open loop; without a rate all requests come at once.
-Expected<ServedForecast> word_gap(const InferenceRecord& record, ServedTimes& times) {
+Expected<ServedForecast> word_gap(const InferenceRecord& record, ServedTimes& times, bool iterations) {
   TRY(auto served, start(record, times.serving()));
+  served.condensed = iterations;
   if (!record.requests) return fail("workload", "how many requests came is not told", "num_requests");
   served.load.requests = sim::requests_of(law_of(record, *record.requests));
   if (record.rate) sim::let_arrive(served.load.requests, *record.rate, 1, 0);
@@ -131,9 +132,10 @@ Expected<ServedForecast> word_gap(const InferenceRecord& record, ServedTimes& ti
 }
 
 /// All requests at once, of which each group of ranks has its part.
-Expected<ServedForecast> throughput(const InferenceRecord& record, ServedTimes& times) {
+Expected<ServedForecast> throughput(const InferenceRecord& record, ServedTimes& times, bool iterations) {
   const Serving& serving = times.serving();
   TRY(auto served, start(record, serving));
+  served.condensed = iterations;
   if (!record.requests) return fail("workload", "how many requests came is not told", "num_requests");
   served.servers.groups = 1;
   const std::int64_t all = serving.attention_groups();
@@ -142,7 +144,8 @@ Expected<ServedForecast> throughput(const InferenceRecord& record, ServedTimes& 
   double words = 0, alone = 0;
   Seconds end;
   for (const sim::RanIteration& ran : served.run.iterations) {
-    words += static_cast<double>(ran.words), alone += times.time(ran.batch).value();
+    words += static_cast<double>(ran.words);
+    alone += (served.servers.stages > 1 ? times.time(ran.batch) : ran.time).value();
     end = std::max(end, ran.start + ran.time);
   }
   // Iterations of several stages run beside each other and wait: each has its part of the whole time.
@@ -166,14 +169,15 @@ bool is_served(const InferenceRecord& record) {
   return record.phase == "serving" || record.phase == "offline_throughput";
 }
 
-Expected<ServedForecast> forecast_served(const InferenceRecord& record, ServedTimes& times, ServedTimes* prompts) {
+Expected<ServedForecast> forecast_served(
+    const InferenceRecord& record, ServedTimes& times, ServedTimes* prompts, bool iterations) {
   const bool users = record.measured.contains("tpot_ms") && (record.concurrency || record.batch);
   if (prompts != nullptr && !users)
     return fail(
         "workload", "pools of their own for prompts and words without so many users", "concurrency and tpot_ms");
-  if (record.phase == "offline_throughput") return throughput(record, times);
-  if (users) return word_time(record, times, prompts);
-  if (record.measured.contains("itl_ms")) return word_gap(record, times);
+  if (record.phase == "offline_throughput") return throughput(record, times, iterations);
+  if (users) return word_time(record, times, prompts, iterations);
+  if (record.measured.contains("itl_ms")) return word_gap(record, times, iterations);
   return fail("workload", "a load that is not told: neither users nor a rate with lengths", "concurrency, or a rate");
 }
 

@@ -26,6 +26,35 @@ Spread spread_of(const sim::ServedRun& run, const infer::ServedTimes& times) {
   return {1, 1};
 }
 
+/// Each iteration is simulated: more than so many take minutes.
+constexpr double most_iterations = 2e7;
+
+/// Of as many users as run at once; of requests at a rate, as many as the shortest iterations fit in while they come.
+double iterations_of(const sim::Load& load, const sim::Servers& servers, infer::ServedTimes& times) {
+  double words = 0, positions = 0;
+  for (const sim::ServingRequest& request : load.requests)
+    words += static_cast<double>(request.output), positions += static_cast<double>(request.prompt);
+  const auto lanes = static_cast<double>(servers.replicas * servers.stages);
+  const double reading = positions / static_cast<double>(servers.policy.most_positions);
+  if (load.concurrency > 0) {
+    const double room = lanes * static_cast<double>(servers.groups * servers.policy.most_sequences);
+    const double together = std::min(static_cast<double>(load.concurrency), room);
+    // Each replica has iterations of its own.
+    return words / together * std::min(lanes, together) + reading;
+  }
+  const Seconds comes = load.requests.back().arrival - load.requests.front().arrival;
+  const double shortest = times.time({1, 1, 0, 0, 0}).value();
+  return std::min(words, lanes * comes.value() / shortest + words / lanes) + reading;
+}
+
+Expected<void> check_work(const sim::Load& load, const sim::Servers& servers, infer::ServedTimes& times) {
+  const double iterations = iterations_of(load, servers, times);
+  if (iterations <= most_iterations) return {};
+  return fail("--requests",
+      fmt::format("{} requests are some {:.2g} iterations, and each is simulated", load.requests.size(), iterations),
+      fmt::format("at most some {:.2g}: fewer --requests, or stepcast infer for one iteration", most_iterations));
+}
+
 /// A second, between the first and the last; 0: they come at once.
 double rate_of(const std::vector<sim::ServingRequest>& requests) {
   const double span = (requests.back().arrival - requests.front().arrival).value();
@@ -54,6 +83,7 @@ Expected<Answer> answer(const Question& question) {
     return fail("--warm-up", fmt::format("{} of {} requests are not counted", question.warm_up, count),
         fmt::format("fewer, or more --requests"));
   infer::ServedTimes times(out.serving);
+  TRY(check_work(load, out.servers, times));
   std::optional<infer::ServedTimes> prompt_times;
   if (question.prompts) {
     TRY(out.prompts, prompt_pool_of(*question.prompts, load.requests));

@@ -124,6 +124,12 @@ Expected<Question> question_of(const Arguments& arguments) {
   constexpr std::int64_t rounds = 10, many = 1000;
   asked.law.count = count_of(arguments, "--requests")
                         .value_or(asked.concurrency ? rounds * *asked.concurrency : many * asked.replicas);
+  // Each is kept until the end.
+  constexpr std::int64_t most_requests = 3'000'000;
+  if (asked.law.count > most_requests)
+    return fail(arguments.has("--requests") ? "--requests" : "--concurrency",
+        fmt::format("{} requests, each of which is simulated", asked.law.count),
+        fmt::format("--requests {} at most, which show the same of so many users or fewer", most_requests));
   if (asked.concurrency && asked.law.count < *asked.concurrency)
     return fail("--requests", fmt::format("{} requests of {} users", asked.law.count, *asked.concurrency),
         fmt::format("at least {}, and some times as many", *asked.concurrency));

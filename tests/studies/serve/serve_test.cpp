@@ -178,6 +178,9 @@ TEST(Serve, WhatCannotBeIsSaid) {
   EXPECT_THAT(error(lengths + "--concurrency 2 --replicas 2 --gpus 3"), HasSubstr("3 GPUs for 2 replicas"));
   EXPECT_THAT(error(lengths + "--concurrency 64 --requests 10"), HasSubstr("10 requests of 64 users"));
   EXPECT_THAT(error(lengths + "--concurrency 2 --slo fast"), HasSubstr("no target"));
+  EXPECT_THAT(error(lengths + "--concurrency 1000000"), HasSubstr("10000000 requests, each of which is simulated"));
+  EXPECT_THAT(error("--input 512 --output 5000 --concurrency 1 --requests 100000"), HasSubstr("5e+08 iterations"));
+  EXPECT_THAT(error("--input 512 --output 5000 --rate 0.00001 --requests 100000"), HasSubstr("iterations, and each"));
   EXPECT_THAT(error("--input 5000000 --output 64 --concurrency 1"), HasSubstr("blocks of 16"));
   EXPECT_THAT(error("--trace no.csv --input 5"), HasSubstr("beside a trace"));
 }

@@ -1,4 +1,4 @@
-#include "studies/infer/ranking.h"
+#include "studies/infer/judged/ranking.h"
 
 #include <algorithm>
 #include <cmath>
