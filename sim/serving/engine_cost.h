@@ -65,7 +65,8 @@ class EngineCost {
   [[nodiscard]] const IterationTypes& types() const { return types_; }
 
  private:
-  [[nodiscard]] double cast_share(const dataflow::Move& move) const;
+  [[nodiscard]] double cast_share(
+      const dataflow::Move& move, const dataflow::Group& group, const Routing& routing) const;
   [[nodiscard]] std::optional<Price> exchange(
       const dataflow::Move& move, const Span& span, std::int64_t ranks, const Routing& routing, bool graph) const;
 
