@@ -82,6 +82,8 @@ const std::vector<Command>& command_rows() {
           .examples =
               {"stepcast serve llama3-70b --machine dgx-h100 --gpus 8 --input 1024 --output 1024 --concurrency 64",
                   "stepcast serve llama3-8b --input 1024 --output 256 --rate 4 --slo \"ttft<500ms tpot<30ms\"",
+                  "stepcast serve llama3-70b --gpus 8 --prefill-gpus 8 --prefill-replicas 2 --input 2048 --output 256 "
+                  "--rate 4",
                   "stepcast serve llama3-8b --input 1024 --output 256 --concurrency 16 --shortest 0.8 --json"},
           .run = serve_command},
       {.name = "compare",

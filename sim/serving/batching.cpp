@@ -13,32 +13,61 @@ std::int64_t Batcher::blocks_at_end(const ServingRequest& request) const {
   return blocks_for(request.prompt + request.output, request.cached);
 }
 
-void Batcher::submit(std::int64_t id, const ServingRequest& request) {
-  assert(blocks_at_end(request) <= policy_.blocks);
+Sequence Batcher::sequence_of(std::int64_t id, const ServingRequest& request) {
   Sequence sequence;
   sequence.id = id, sequence.output = request.output;
   sequence.prompt = sequence.to_read = request.prompt;
   sequence.shared = request.cached;
+  return sequence;
+}
+
+void Batcher::submit(std::int64_t id, const ServingRequest& request) {
+  assert(blocks_at_end(request) <= policy_.blocks);
+  waiting_.push_back(sequence_of(id, request));
+}
+
+void Batcher::submit_to_read(std::int64_t id, const ServingRequest& request) {
+  Sequence sequence = sequence_of(id, request);
+  sequence.output = 1, sequence.leaves = true;
   waiting_.push_back(sequence);
 }
 
-bool Batcher::grow(Sequence& sequence, std::int64_t positions) {
-  if (positions <= sequence.room) return true;
-  const std::int64_t more = blocks_for(positions, sequence.shared) - sequence.blocks;
-  if (more > free_) return false;
-  free_ -= more, sequence.blocks += more;
-  sequence.room = (sequence.blocks + sequence.shared / policy_.block) * policy_.block;
+void Batcher::submit_read(std::int64_t id, const ServingRequest& request) {
+  assert(request.output > 1 && request.cached == 0 && blocks_at_end(request) <= policy_.blocks);
+  Sequence sequence = sequence_of(id, request);
+  sequence.said = 1, sequence.comes = true;
+  waiting_.push_back(sequence);
+}
+
+void Batcher::hand_over(std::int64_t id) {
+  const auto found = left_.find(id);
+  free_ += found->second;
+  left_.erase(found);
+}
+
+void Batcher::arrive(std::int64_t id) { arrived_.push_back(id); }
+
+bool Batcher::take(Sequence& sequence, std::int64_t positions) {
+  const std::int64_t blocks = blocks_for(positions, sequence.shared);
+  if (blocks > free_) return false;
+  free_ -= blocks, sequence.blocks = blocks;
   return true;
 }
 
-void Batcher::preempt_last() {
-  Sequence victim = running_.back();
-  running_.pop_back();
+/// The youngest, but for those whose keys are on their way.
+Running::At Batcher::preempt_last() {
+  Running::At at = running_.last();
+  while (running_[at].comes) at = running_.before(at);
+  if (running_.has_spoken(at)) gave_way_.push_back(running_[at].id);
+  else std::erase(fresh_, running_[at].id);
+  std::erase(reading_, at);
+  Sequence victim = running_.erase(at);
   free_ += victim.blocks;
   victim.to_read = victim.prompt + victim.said;
-  victim.blocks = victim.held = victim.piece = victim.room = 0;
+  victim.blocks = victim.held = victim.piece = 0;
   waiting_.push_front(victim);
   ++preempted_;
+  return at;
 }
 
 void Batcher::read(Sequence& sequence, std::int64_t piece, Batch& batch) const {
@@ -48,23 +77,26 @@ void Batcher::read(Sequence& sequence, std::int64_t piece, Batch& batch) const {
   batch.pairs += positions * (static_cast<double>(sequence.held) + positions / 2);
 }
 
-void Batcher::plan_words(Batch& batch) {
-  for (std::size_t at = 0; at < running_.size(); ++at) {
-    if (!running_[at].speaks()) continue;
-    while (!grow(running_[at], running_[at].held + 1)) {
-      const bool itself = at + 1 == running_.size();
-      preempt_last();
-      if (itself) break;
-    }
-    if (at >= running_.size()) break;
-    batch.words += 1;
-    batch.contexts += static_cast<double>(running_[at].held);
+/// One after the other takes its block, and the youngest give way until it has one.
+void Batcher::make_room() {
+  for (Running::At at = running_.first(); at != Running::none; at = running_.behind(at)) {
+    if (!running_.needs_block(at)) continue;
+    while (free_ == 0)
+      if (preempt_last() == at) return;
+    --free_;
   }
+}
+
+void Batcher::plan_words(Batch& batch) {
+  if (running_.needs() <= free_) free_ -= running_.needs();
+  else make_room();
+  batch.words = static_cast<double>(running_.speakers());
+  batch.contexts = static_cast<double>(running_.contexts());
 }
 
 /// Whether prompts that wait should wait for more of them.
 bool Batcher::holds_back(std::int64_t budget) {
-  if (policy_.most_wait == 0 || waiting_.empty() || running_.empty()) return false;
+  if (policy_.most_wait == 0 || waiting_.empty() || running_.size() == 0) return false;
   std::int64_t ready = 0;
   for (const Sequence& sequence : waiting_) ready += sequence.to_read - sequence.shared;
   const bool enough = static_cast<double>(ready) >= policy_.enough * static_cast<double>(budget);
@@ -82,27 +114,45 @@ void Batcher::plan_prompts(Batch& batch) {
     const std::int64_t rest = sequence.to_read - std::max(sequence.held, sequence.shared);
     if (rest <= budget) return rest;
     if (policy_.pieces) return std::max<std::int64_t>(0, budget);
-    return batch.prompts == 0 && rest > policy_.most_positions ? rest : 0;
+    return batch.prompts == 0 ? rest : 0;
   };
-  for (Sequence& sequence : running_)
-    if (const std::int64_t piece = sequence.speaks() ? 0 : piece_of(sequence); piece > 0)
-      read(sequence, piece, batch), budget -= piece;
+  for (const Running::At at : reading_)
+    if (const std::int64_t piece = piece_of(running_[at]); piece > 0) read(running_[at], piece, batch), budget -= piece;
   if (holds_back(policy_.most_positions)) return;
-  while (!waiting_.empty() && static_cast<std::int64_t>(running_.size()) < policy_.most_sequences) {
+  while (!waiting_.empty() && running_.size() < policy_.most_sequences) {
     Sequence& next = waiting_.front();
-    next.held = next.shared;
-    const std::int64_t piece = piece_of(next);
+    next.held = next.comes ? next.prompt : next.shared;
+    const std::int64_t piece = next.comes ? 0 : piece_of(next);
     const std::int64_t room = policy_.reserves_all ? next.prompt + next.output : next.to_read;
-    if (piece == 0 || !grow(next, room)) break;
-    running_.push_back(next);
+    if ((piece == 0 && !next.comes) || !take(next, room)) break;
+    const Running::At at = running_.push(next);
     waiting_.pop_front();
-    read(running_.back(), piece, batch);
+    if (running_[at].comes) {
+      let_in_.push_back(running_[at].id);
+      coming_[running_[at].id] = at;
+      continue;
+    }
+    reading_.push_back(at);
+    read(running_[at], piece, batch);
     budget -= piece;
   }
 }
 
+void Batcher::begin_to_speak(Running::At at) {
+  running_.begin_to_speak(at);
+  fresh_.push_back(running_[at].id);
+}
+
 Batch Batcher::plan() {
   Batch batch;
+  let_in_.clear();
+  for (const std::int64_t id : arrived_) {
+    const auto found = coming_.find(id);
+    running_[found->second].comes = false;
+    begin_to_speak(found->second);
+    coming_.erase(found);
+  }
+  arrived_.clear();
   if (policy_.prompts_apart) {
     plan_prompts(batch);
     says_words_ = batch.prompts == 0;
@@ -117,28 +167,43 @@ Batch Batcher::plan() {
   return batch;
 }
 
-const Batcher::Said& Batcher::finish() {
-  said_.words.clear(), said_.ended.clear();
-  std::size_t kept = 0;
-  for (std::size_t at = 0; at < running_.size(); ++at) {
+void Batcher::end(Running::At at) {
+  const Sequence sequence = running_.erase(at);
+  said_.ended.push_back(sequence.id);
+  if (sequence.leaves) left_[sequence.id] = sequence.blocks;
+  else free_ += sequence.blocks;
+}
+
+/// Those that are read say their first word, or the next where they had given way.
+void Batcher::finish_prompts() {
+  if (reading_.empty()) return;
+  std::vector<Running::At> unread;
+  for (const Running::At at : reading_) {
     Sequence& sequence = running_[at];
-    const bool word = sequence.piece == 0 && sequence.speaks() && says_words_;
-    sequence.held += word ? 1 : sequence.piece;
-    const bool read_all = sequence.piece > 0 && sequence.speaks();
+    sequence.held += sequence.piece;
+    const bool now = sequence.piece > 0 && sequence.held >= sequence.to_read;
     sequence.piece = 0;
-    if (word || read_all) {
-      ++sequence.said;
-      said_.words.push_back(sequence.id);
-      if (sequence.said >= sequence.output) {
-        said_.ended.push_back(sequence.id);
-        free_ += sequence.blocks;
-        continue;
-      }
+    if (!now) {
+      unread.push_back(at);
+      continue;
     }
-    if (kept != at) running_[kept] = sequence;
-    ++kept;
+    said_.read.push_back(sequence.id);
+    if (++sequence.said >= sequence.output) end(at);
+    else begin_to_speak(at);
   }
-  running_.resize(kept);
+  reading_ = std::move(unread);
+}
+
+const Batcher::Said& Batcher::finish() {
+  said_.read.clear(), said_.ended.clear(), said_.joined.clear(), said_.gave_way.clear();
+  said_.gave_way.swap(gave_way_);
+  said_.words = says_words_ ? running_.speakers() : 0;
+  if (said_.words > 0) {
+    said_.joined.swap(fresh_);
+    running_.speak();
+    for (Running::At at = running_.ended(); at != Running::none; at = running_.ended()) end(at);
+  }
+  finish_prompts();
   return said_;
 }
 

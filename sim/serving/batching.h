@@ -4,9 +4,11 @@
 
 #include <cstdint>
 #include <deque>
+#include <unordered_map>
 #include <vector>
 
 #include "sim/serving/requests.h"
+#include "sim/serving/running.h"
 
 namespace stepcast::sim {
 
@@ -14,7 +16,9 @@ struct BatchingPolicy {
   std::int64_t most_positions = 8192;  ///< of an iteration: words of running sequences, and of prompts
   std::int64_t most_sequences = 256;   ///< that run at once
   bool prompts_apart = false;          ///< iterations of prompts alone, before those of words; else both in one
-  bool pieces = true;                  ///< a prompt may be read over several iterations; else a longer one goes whole
+  /// a prompt may be read over several iterations; else whole: the first of an iteration goes beside its words however
+  /// long it is, as engines that take whole prompts are built for the longest
+  bool pieces = true;
   /// a sequence is let in when the cache has room for all that it will say; else for its prompt, and the youngest
   /// gives way when others need room: it is read again, with what it had said
   bool reserves_all = false;
@@ -34,51 +38,67 @@ struct Batch {
 
 class Batcher {
  public:
-  explicit Batcher(const BatchingPolicy& policy) : policy_(policy), free_(policy.blocks) {}
+  explicit Batcher(const BatchingPolicy& policy)
+      : policy_(policy), running_(policy.block, !policy.reserves_all), free_(policy.blocks) {}
 
   /// Blocks that a request takes at its end; more than the policy has can never run.
   [[nodiscard]] std::int64_t blocks_at_end(const ServingRequest& request) const;
   void submit(std::int64_t id, const ServingRequest& request);
+  /// Its prompt is read here, and its other words are said elsewhere: it ends with its first, and its keys stay until
+  /// hand_over() says that they are there.
+  void submit_to_read(std::int64_t id, const ServingRequest& request);
+  /// Its prompt was read elsewhere, with its first word. It is let in as others are, and listed in let_in(); its words
+  /// begin in the plan behind arrive(). Where it gives way to others it is read again here.
+  void submit_read(std::int64_t id, const ServingRequest& request);
+  void hand_over(std::int64_t id);
+  void arrive(std::int64_t id);
+  /// Requests read elsewhere that the last plan() let in: their keys may come.
+  [[nodiscard]] const std::vector<std::int64_t>& let_in() const { return let_in_; }
   /// The next iteration, empty where there is nothing to do. finish() must come before the next plan().
   Batch plan();
+  /// Requests are named by their ids.
   struct Said {
-    std::vector<std::int64_t> words;  ///< who said one in this iteration
-    std::vector<std::int64_t> ended;  ///< of them, those that it was the last of
+    std::int64_t words = 0;              ///< of sequences whose prompts were read before, one of each
+    std::vector<std::int64_t> joined;    ///< of them, those that said none of these words before
+    std::vector<std::int64_t> read;      ///< who said one as its prompt was read
+    std::vector<std::int64_t> ended;     ///< of both, those that it was the last of
+    std::vector<std::int64_t> gave_way;  ///< since the last finish(), having said such words
+    [[nodiscard]] std::int64_t all() const { return words + static_cast<std::int64_t>(read.size()); }
   };
   const Said& finish();
 
   [[nodiscard]] std::int64_t outstanding() const {
-    return static_cast<std::int64_t>(running_.size() + waiting_.size());
+    return running_.size() + static_cast<std::int64_t>(waiting_.size());
   }
   [[nodiscard]] std::int64_t waiting() const { return static_cast<std::int64_t>(waiting_.size()); }
   [[nodiscard]] std::int64_t used_blocks() const { return policy_.blocks - free_; }
   [[nodiscard]] std::int64_t preempted() const { return preempted_; }
 
  private:
-  struct Sequence {
-    std::int64_t id = 0, prompt = 0, output = 0;
-    std::int64_t to_read = 0;         ///< the prompt, and what it had said when it gave way
-    std::int64_t said = 0, held = 0;  ///< words, and positions in the cache
-    std::int64_t shared = 0;          ///< of the prompt, cached for all
-    std::int64_t blocks = 0;          ///< of its own
-    std::int64_t room = 0;            ///< positions that they and those it shares hold
-    std::int64_t piece = 0;           ///< of its prompt in this iteration
-    [[nodiscard]] bool speaks() const { return held >= to_read; }
-  };
   [[nodiscard]] std::int64_t blocks_for(std::int64_t positions, std::int64_t shared) const;
-  bool grow(Sequence& sequence, std::int64_t positions);
-  void preempt_last();
+  bool take(Sequence& sequence, std::int64_t positions);
+  Running::At preempt_last();
+  void make_room();
+  void begin_to_speak(Running::At at);
+  void end(Running::At at);
+  void finish_prompts();
   void plan_words(Batch& batch);
   void plan_prompts(Batch& batch);
   bool holds_back(std::int64_t budget);
   void read(Sequence& sequence, std::int64_t piece, Batch& batch) const;
+  [[nodiscard]] static Sequence sequence_of(std::int64_t id, const ServingRequest& request);
 
   BatchingPolicy policy_;
-  std::vector<Sequence> running_;  ///< in the order in which they were let in
+  Running running_;
+  std::vector<Running::At> reading_;  ///< those whose prompts are not read, in the order in which they were let in
   std::deque<Sequence> waiting_;
   std::int64_t free_ = 0, preempted_ = 0, waited_ = 0;
   bool says_words_ = false;
   Said said_;
+  std::unordered_map<std::int64_t, std::int64_t> left_;  ///< blocks of those that left, until their keys are elsewhere
+  std::vector<std::int64_t> let_in_, arrived_;
+  std::vector<std::int64_t> fresh_, gave_way_;  ///< speakers that said no word yet; see Said
+  std::unordered_map<std::int64_t, Running::At> coming_;
 };
 
 }  // namespace stepcast::sim

@@ -73,6 +73,8 @@ class EngineCost {
 
  private:
   [[nodiscard]] EnginePrice gathered(const AttentionQuery& query, double keys) const;
+  [[nodiscard]] double cast_share(
+      const dataflow::Move& move, const dataflow::Group& group, const Routing& routing) const;
   [[nodiscard]] std::optional<Price> exchange(
       const dataflow::Move& move, const Span& span, std::int64_t ranks, const Routing& routing, bool graph) const;
 

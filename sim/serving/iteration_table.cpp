@@ -1,6 +1,7 @@
 #include "sim/serving/iteration_table.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace stepcast::sim {
@@ -11,10 +12,20 @@ namespace {
 constexpr double whole_numbers = 32;
 constexpr double per_doubling = 8;
 
-double value_at(std::uint64_t index) {
-  const auto i = static_cast<double>(index);
-  return i <= whole_numbers ? i : std::round(whole_numbers * std::exp2((i - whole_numbers) / per_doubling));
+constexpr std::size_t highest = 512;  ///< 32 x 2^60
+
+const std::array<double, highest>& values() {
+  static const std::array<double, highest> all = [] {
+    std::array<double, highest> made{};
+    for (std::size_t i = 0; i < highest; ++i) {
+      const auto at = static_cast<double>(i);
+      made[i] = at <= whole_numbers ? at : std::round(whole_numbers * std::exp2((at - whole_numbers) / per_doubling));
+    }
+    return made;
+  }();
+  return all;
 }
+double value_at(std::uint64_t index) { return values()[index]; }
 
 /// The point below, and how far it is to the next.
 struct Place {
@@ -22,20 +33,25 @@ struct Place {
   double share = 0;
 };
 
-Place place_of(double x) {
+/// `last`: a point that was below one asked for before, which the next is often near to.
+Place place_of(double x, std::uint64_t& last) {
   if (x <= whole_numbers) {
     const double below = std::floor(x);
     return {static_cast<std::uint64_t>(below), x - below};
   }
-  auto below = static_cast<std::uint64_t>(whole_numbers + per_doubling * std::log2(x / whole_numbers));
-  if (value_at(below) > x) --below;
-  const double low = value_at(below), high = value_at(below + 1);
-  if (x >= high) return {below + 1, 0};
-  return {below, (x - low) / (high - low)};
+  if (value_at(last) > x || value_at(last + 1) <= x) {
+    constexpr int first_doubling = 5;  // 2^5 = whole_numbers
+    const int doublings = std::ilogb(x) - first_doubling;
+    last = static_cast<std::uint64_t>(whole_numbers + per_doubling * doublings);
+    while (value_at(last + 1) <= x) ++last;
+  }
+  const double low = value_at(last), high = value_at(last + 1);
+  return {last, (x - low) / (high - low)};
 }
 
 std::uint64_t nearest(double x) {
-  const Place place = place_of(x);
+  std::uint64_t any = 0;
+  const Place place = place_of(x, any);
   return place.share > 0.5 ? place.below + 1 : place.below;
 }
 
@@ -52,13 +68,20 @@ bool IterationTable::replayed(double sequences) const {
   return cost_->engine().captured && sequences <= static_cast<double>(cost_->engine().most_captured);
 }
 
+IterationTable::Known& IterationTable::at(Row& row, std::uint64_t index) {
+  if (row.size() <= index) row.resize(index + 1);
+  return row[index];
+}
+
 const IterationSums& IterationTable::words_by_row(std::uint64_t sequences, std::uint64_t context) {
-  const auto [found, anew] = word_rows_.try_emplace(sequences << field | context);
-  if (anew) {
+  if (word_rows_.size() <= sequences) word_rows_.resize(sequences + 1);
+  Known& known = at(word_rows_[sequences], context);
+  if (!known.priced) {
     const Rows words{static_cast<double>(sequences), 1, value_at(context)};
-    form_->add_rows(found->second, std::span(&words, 1), *cost_);
+    form_->add_rows(known.sums, std::span(&words, 1), *cost_);
+    known.priced = true;
   }
-  return found->second;
+  return known.sums;
 }
 
 const IterationSums& IterationTable::prompts_by_row(
@@ -72,13 +95,14 @@ const IterationSums& IterationTable::prompts_by_row(
 }
 
 const IterationSums& IterationTable::words_alone(std::uint64_t sequences) {
-  const auto [found, anew] = words_.try_emplace(sequences);
-  if (anew) {
+  Known& known = at(words_, sequences);
+  if (!known.priced) {
     const Rows words{static_cast<double>(sequences), 1, 1};
-    found->second =
+    known.sums =
         form_->packed_sums(form_->pack(std::span(&words, 1)), *cost_, replayed(static_cast<double>(sequences)));
+    known.priced = true, ++points_;
   }
-  return found->second;
+  return known.sums;
 }
 
 const IterationSums& IterationTable::packed(
@@ -89,6 +113,7 @@ const IterationSums& IterationTable::packed(
         {value_at(prompts), std::max(1.0, value_at(positions)), value_at(cached)}, {value_at(words), 1, 1}};
     const std::span<const Rows> both(rows, words > 0 ? 2 : 1);
     found->second = form_->packed_sums(form_->pack(both), *cost_, false);
+    ++points_;
   }
   return found->second;
 }
@@ -96,7 +121,8 @@ const IterationSums& IterationTable::packed(
 /// Prompts of one length that have as many pairs of positions as these.
 void IterationTable::add_prompts(IterationSums& sums, const Batch& batch) {
   const double each = batch.positions / batch.prompts, behind = std::max(0.0, batch.pairs / batch.positions - each / 2);
-  const Place longs = place_of(each), far = place_of(behind);
+  std::uint64_t any = 0;
+  const Place longs = place_of(each, any), far = place_of(behind, any);
   const std::uint64_t beside = nearest(batch.words), together = nearest(batch.prompts);
   const auto prompts = static_cast<std::uint64_t>(batch.prompts);
   const bool keys = form_->counts_keys();
@@ -120,7 +146,7 @@ IterationSums IterationTable::sums(const Batch& batch) {
   else sums = words_alone(words);
   sums.sequences = batch.words + batch.prompts, sums.positions = batch.words + batch.positions;
   if (words == 0) return sums;
-  const Place place = place_of(batch.contexts / batch.words);
+  const Place place = place_of(batch.contexts / batch.words, last_context_);
   add(sums, words_by_row(words, place.below), 1 - place.share);
   if (place.share > 0) add(sums, words_by_row(words, place.below + 1), place.share);
   return sums;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <unordered_map>
+#include <vector>
 
 #include "sim/serving/batching.h"
 #include "sim/serving/iteration.h"
@@ -17,10 +18,16 @@ class IterationTable {
 
   [[nodiscard]] IterationSums sums(const Batch& batch);
   [[nodiscard]] Seconds time(const Batch& batch) { return elapsed(sums(batch), cost_->engine(), cost_->tuning()); }
-  [[nodiscard]] std::size_t points() const { return words_.size() + packed_.size(); }
+  [[nodiscard]] std::size_t points() const { return points_; }
 
  private:
   using Points = std::unordered_map<std::uint64_t, IterationSums>;
+  struct Known {
+    IterationSums sums;
+    bool priced = false;
+  };
+  using Row = std::vector<Known>;
+  static Known& at(Row& row, std::uint64_t index);
   const IterationSums& words_by_row(std::uint64_t sequences, std::uint64_t context);
   const IterationSums& prompts_by_row(std::uint64_t prompts, std::uint64_t positions, std::uint64_t cached);
   const IterationSums& words_alone(std::uint64_t sequences);
@@ -31,7 +38,11 @@ class IterationTable {
 
   const IterationForm* form_;
   const EngineCost* cost_;
-  Points word_rows_, prompt_rows_, words_, packed_;
+  std::vector<Row> word_rows_;  ///< by sequences, and by what they have in the cache
+  Row words_;
+  Points prompt_rows_, packed_;
+  std::size_t points_ = 0;
+  std::uint64_t last_context_ = 0;  ///< point of the table
 };
 
 }  // namespace stepcast::sim

@@ -2,50 +2,33 @@
 
 #include <algorithm>
 #include <deque>
-#include <limits>
 
 namespace stepcast::sim {
 namespace {
 
-constexpr Seconds never{std::numeric_limits<double>::infinity()};
-
-struct Replica {
-  std::vector<Batcher> groups;
-  Seconds ends = never;
-  RanIteration runs;
-  double pace = 0;
-  std::int64_t speaking = 0;
-};
+double pace_of(const Served& request) { return 1 / static_cast<double>(request.output - 1); }
 
 class LoadLoop {
  public:
   LoadLoop(const Load& load, const Servers& servers, const BatchTimer& timer)
-      : load_(load), before_(servers.before), timer_(timer) {
-    for (std::int64_t i = 0; i < servers.replicas; ++i) {
-      Replica& replica = replicas_.emplace_back();
-      replica.groups.assign(static_cast<std::size_t>(servers.groups), Batcher(servers.policy));
-    }
-    run_.requests.resize(load.requests.size());
-  }
+      : load_(load), before_(servers.before), pool_(servers, timer),
+        hearing_(run_, load.requests.size(), pool_.groups()) {}
 
   ServedRun go() {
     // A closed loop begins with a burst of all its users.
     if (load_.concurrency > 0)
       for (std::int64_t i = 0; i < load_.concurrency; ++i) send_next(Seconds(0));
-    for (Replica& replica : replicas_) start_iteration(replica, Seconds(0));
+    pool_.start_iterations(Seconds(0));
     while (true) {
-      const auto first = std::ranges::min_element(replicas_, {}, &Replica::ends);
-      const Seconds now = std::min({first->ends, next_arrival(), next_ready()});
+      const Seconds now = std::min({pool_.next_end(), next_arrival(), next_ready()});
       if (now == never) break;
-      for (Replica& replica : replicas_)
-        if (replica.ends == now) end_iteration(replica);
+      pool_.end_iterations(
+          now, [&](const Pool::Place& place, const Batcher::Said& said) { hear(place, said, now); }, run_.iterations);
       while (next_arrival() <= now) send_next(now);
       while (next_ready() <= now) submit(on_their_way_.front());
-      for (Replica& replica : replicas_)
-        if (replica.ends == never) start_iteration(replica, now);
+      pool_.start_iterations(now);
     }
-    for (const Replica& replica : replicas_)
-      for (const Batcher& group : replica.groups) run_.preempted += group.preempted();
+    run_.preempted = pool_.preempted();
     return std::move(run_);
   }
 
@@ -60,83 +43,75 @@ class LoadLoop {
 
   void send_next(Seconds now) {
     if (sent_ == load_.requests.size()) return;
-    const ServingRequest& request = load_.requests[sent_];
-    run_.requests[sent_] = {now, never, never, request.prompt, request.output};
+    hearing_.send(sent_, load_.requests[sent_], now);
     on_their_way_.push_back(sent_++);
     if (before_ == Seconds(0)) submit(on_their_way_.front());
   }
 
-  /// The first of those on their way comes to the replica and group with the fewest.
+  /// The first of those on their way.
   void submit(std::size_t id) {
     on_their_way_.pop_front();
-    Batcher* least = nullptr;
-    for (Replica& replica : replicas_)
-      for (Batcher& group : replica.groups)
-        if (least == nullptr || group.outstanding() < least->outstanding()) least = &group;
-    least->submit(static_cast<std::int64_t>(id), load_.requests[id]);
+    pool_.least().group->submit(static_cast<std::int64_t>(id), load_.requests[id]);
   }
 
-  void start_iteration(Replica& replica, Seconds now) {
-    RanIteration runs;
-    runs.start = now, runs.pace = replica.pace, runs.speaking = replica.speaking;
-    bool any = false;
-    for (Batcher& group : replica.groups) {
-      const Batch batch = group.plan();
-      if (batch.empty()) continue;
-      any = true;
-      const Seconds time = timer_(batch);
-      if (time >= runs.time) runs.time = time, runs.batch = batch;
-    }
-    if (!any) return;
-    for (const Batcher& group : replica.groups) {
-      runs.running += group.outstanding() - group.waiting();
-      runs.waiting += group.waiting();
-      runs.used_blocks += group.used_blocks();
-    }
-    runs.replica = &replica - replicas_.data();
-    replica.runs = runs;
-    replica.ends = now + runs.time;
-  }
-
-  void end_iteration(Replica& replica) {
-    const Seconds now = replica.ends;
-    replica.ends = never;
-    for (Batcher& group : replica.groups) {
-      const Batcher::Said& said = group.finish();
-      replica.runs.words += static_cast<std::int64_t>(said.words.size());
-      for (const std::int64_t id : said.words) say(replica, run_.requests[static_cast<std::size_t>(id)], now);
-      for (const std::int64_t id : said.ended) end(replica, run_.requests[static_cast<std::size_t>(id)], now);
-    }
-    run_.iterations.push_back(replica.runs);
-  }
-
-  void say(Replica& replica, Served& request, Seconds now) {
-    if (request.first == never) {
-      request.first = now;
-      if (request.output > 1) ++replica.speaking, replica.pace += 1 / static_cast<double>(request.output - 1);
-    } else if (const Seconds gap = now - request.last; !run_.gaps.empty() && run_.gaps.back().time == gap) {
-      ++run_.gaps.back().count;
-    } else {
-      run_.gaps.push_back({gap, 1, now});
-    }
-    request.last = now;
-  }
-
-  void end(Replica& replica, const Served& request, Seconds now) {
-    if (request.output > 1) --replica.speaking, replica.pace -= 1 / static_cast<double>(request.output - 1);
-    if (load_.concurrency > 0) send_next(now);
+  void hear(const Pool::Place& place, const Batcher::Said& said, Seconds now) {
+    hearing_.hear(place, said, now);
+    if (load_.concurrency == 0) return;
+    for (std::size_t i = 0; i < said.ended.size(); ++i) send_next(now);
   }
 
   const Load& load_;
   Seconds before_;
-  const BatchTimer& timer_;
-  std::vector<Replica> replicas_;
+  Pool pool_;
   std::size_t sent_ = 0;
   std::deque<std::size_t> on_their_way_;  ///< sent, and not yet waiting: all take as long
   ServedRun run_;
+  Hearing hearing_;
 };
 
 }  // namespace
+
+Hearing::Hearing(ServedRun& run, std::size_t requests, std::size_t groups) : run_(&run), spoke_(groups) {
+  run.requests.resize(requests);
+}
+
+void Hearing::send(std::size_t id, const ServingRequest& request, Seconds now) {
+  run_->requests[id] = {now, never, never, request.prompt, request.output};
+}
+
+void Hearing::gap(Seconds time, std::int64_t count, Seconds now) {
+  std::vector<Gap>& gaps = run_->gaps;
+  if (count == 0) return;
+  if (!gaps.empty() && gaps.back().time == time) gaps.back().count += count;
+  else gaps.push_back({time, count, now});
+}
+
+void Hearing::word(Pool::Replica& replica, std::size_t id, Seconds now) {
+  Served& request = run_->requests[id];
+  if (request.first == never) {
+    request.first = now;
+    if (request.output > 1) ++replica.speaking, replica.pace += pace_of(request);
+  } else {
+    gap(now - request.last, 1, now);
+  }
+  request.last = now;
+}
+
+/// Of a sequence that spoke before, `last` is written where it ends or gives way.
+void Hearing::hear(const Pool::Place& place, const Batcher::Said& said, Seconds now) {
+  const auto request = [&](std::int64_t id) -> Served& { return run_->requests[static_cast<std::size_t>(id)]; };
+  Seconds& spoke = spoke_[place.index];
+  for (const std::int64_t id : said.gave_way) request(id).last = spoke;
+  gap(now - spoke, said.words - static_cast<std::int64_t>(said.joined.size()), now);
+  for (const std::int64_t id : said.joined) gap(now - request(id).last, 1, now);
+  if (said.words > 0) spoke = now;
+  for (const std::int64_t id : said.read) word(*place.replica, static_cast<std::size_t>(id), now);
+  for (const std::int64_t id : said.ended) {
+    request(id).last = now;
+    if (request(id).output == 1) continue;
+    --place.replica->speaking, place.replica->pace -= pace_of(request(id));
+  }
+}
 
 ServedRun simulate(const Load& load, const Servers& servers, const BatchTimer& timer) {
   return LoadLoop(load, servers, timer).go();

@@ -2,10 +2,9 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <vector>
 
-#include "sim/serving/batching.h"
+#include "sim/serving/pool.h"
 
 namespace stepcast::sim {
 
@@ -15,17 +14,6 @@ struct Load {
   std::vector<ServingRequest> requests;
   std::int64_t concurrency = 0;
 };
-
-/// Replicas serve by themselves, behind a router that picks the one with the fewest requests. The groups of a replica
-/// have caches of their own and run their iterations together: the slowest counts.
-struct Servers {
-  BatchingPolicy policy;
-  std::int64_t replicas = 1, groups = 1;
-  Seconds before = {};  ///< from a request's sending until it waits for an iteration
-};
-
-/// How long an iteration takes that holds this.
-using BatchTimer = std::function<Seconds(const Batch&)>;
 
 /// Of one request.
 struct Served {
@@ -38,23 +26,28 @@ struct Gap {
   std::int64_t count = 0;
   Seconds at;  ///< the end of the first of them
 };
-struct RanIteration {
-  std::int64_t replica = 0;
-  Seconds start, time;
-  Batch batch;                                             ///< of the group that took longest
-  std::int64_t words = 0;                                  ///< that were said in it
-  std::int64_t running = 0, waiting = 0, used_blocks = 0;  ///< of all groups, while it ran
-  /// sum of 1 / (output - 1) over the requests between their first word and their last: what a second of this iteration
-  /// adds to the sum of all requests' times per word
-  double pace = 0;
-  std::int64_t speaking = 0;  ///< requests between their first word and their last
-};
-
 struct ServedRun {
   std::vector<Served> requests;
   std::vector<Gap> gaps;
   std::vector<RanIteration> iterations;  ///< in the order of their ends
   std::int64_t preempted = 0;
+};
+
+/// What each request and each gap between words comes to, as words are heard. Those of running sequences come all at
+/// once, and are counted together.
+class Hearing {
+ public:
+  Hearing(ServedRun& run, std::size_t requests, std::size_t groups);
+  void send(std::size_t id, const ServingRequest& request, Seconds now);
+  /// A word of one request by itself.
+  void word(Pool::Replica& replica, std::size_t id, Seconds now);
+  void hear(const Pool::Place& place, const Batcher::Said& said, Seconds now);
+
+ private:
+  void gap(Seconds time, std::int64_t count, Seconds now);
+
+  ServedRun* run_;
+  std::vector<Seconds> spoke_;  ///< when the running sequences of each group last did
 };
 
 /// Every request must fit a group's cache by itself (Batcher::blocks_at_end).

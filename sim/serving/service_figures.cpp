@@ -49,7 +49,7 @@ ServiceFigures figures_of(const ServedRun& run, const Servers& servers, std::siz
     if (request.last > begin) ended += 1;
   out.words_per_second = words / out.span.value(), out.requests_per_second = ended / out.span.value();
   if (out.per_word.mean.value() > 0) out.words_per_second_of_user = 1 / out.per_word.mean.value();
-  const double span = out.span.value() * static_cast<double>(servers.replicas);
+  const double span = out.span.value() * static_cast<double>(servers.replicas * servers.stages);
   for (const RanIteration& ran : run.iterations) {
     if (ran.start < begin) continue;
     const double share = ran.time.value() / span;

@@ -78,9 +78,8 @@ class RowFit {
     for (Engine::Tuning& tuning : engine.tunings)
       if (same_row(tuning)) tuning.products = products;
     Sums out{products, {}};
-    for (const InferenceRecord& record : records_)
-      if (auto made = forecast(record, {&engine}); made && made->metric != "slope")
-        out.cases.push_back(std::move(*made));
+    out.cases = judge(records_, {&engine}).cases;
+    std::erase_if(out.cases, [](const InferenceCase& made) { return made.metric == "slope"; });
     return out;
   }
   bool same_row(const Engine::Tuning& other) const {
@@ -146,14 +145,16 @@ class RowFit {
 
 std::vector<TuningFit> fit_tunings(const std::vector<InferenceRecord>& records, std::span<const Engine> engines) {
   std::map<std::pair<std::string, std::size_t>, std::vector<InferenceRecord>> of_row;
-  for (const InferenceRecord& record : records) {
-    if (record.judged_as.empty()) continue;
-    const auto made = forecast(record);
-    if (!made) continue;
-    const auto engine = std::ranges::find(engines, made->engine, &Engine::id);
+  std::vector<InferenceRecord> judged;
+  std::map<std::string, const InferenceRecord*> by_id;
+  for (const InferenceRecord& record : records)
+    if (!record.judged_as.empty()) judged.push_back(record);
+  for (const InferenceRecord& record : judged) by_id[record.id] = &record;
+  for (const InferenceCase& made : judge(judged, {.iterations = false}).cases) {
+    const auto engine = std::ranges::find(engines, made.engine, &Engine::id);
     if (engine == engines.end()) continue;
-    const Engine::Tuning* row = find_tuning(*engine, made->architecture, made->products_in);
-    of_row[{engine->id, static_cast<std::size_t>(row - engine->tunings.data())}].push_back(record);
+    const Engine::Tuning* row = find_tuning(*engine, made.architecture, made.products_in);
+    of_row[{engine->id, static_cast<std::size_t>(row - engine->tunings.data())}].push_back(*by_id.at(made.id));
   }
   std::vector<TuningFit> out;
   for (auto& [key, rows] : of_row) {

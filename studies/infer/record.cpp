@@ -27,6 +27,11 @@ const Json& part(const Json& object, const char* key) {
   return found != object.end() && found->is_object() ? *found : none;
 }
 
+RecordPool pool_of(const Json& split) {
+  const auto of = [&](const char* key) { return std::max<std::int64_t>(1, number(split, key).value_or(1)); };
+  return {of("tp"), of("pp"), of("dp_attention"), of("ep"), of("workers")};
+}
+
 InferenceRecord record_of(const Json& row) {
   InferenceRecord r;
   r.id = word(row, "id"), r.judged_as = word(row, "judged_as"), r.phase = word(row, "phase");
@@ -46,7 +51,8 @@ InferenceRecord record_of(const Json& row) {
   r.upstream = word(part(row, "source"), "upstream"), r.notes = word(row, "notes");
   r.dataset = word(work, "dataset"), r.mode = word(work, "mode"), r.guesses = word(work, "spec_decoding");
   r.attention_dp = number(split, "dp_attention").value_or(1), r.expert_tp = number(split, "moe_tp").value_or(1);
-  r.pools = split.contains("disagg") && split["disagg"].is_object();
+  if (const Json& pools = part(split, "disagg"); !pools.empty())
+    r.prompt_pool = pool_of(part(pools, "prefill")), r.word_pool = pool_of(part(pools, "decode"));
   r.concurrency = number(work, "concurrency"), r.requests = number(work, "num_requests");
   r.most_sequences = number(work, "max_num_seqs"), r.most_positions = number(work, "max_num_batched_tokens");
   if (const auto rate = work.find("request_rate"); rate != work.end() && rate->is_number())

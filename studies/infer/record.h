@@ -11,6 +11,11 @@
 
 namespace stepcast::infer {
 
+/// How one of two pools is split: engines beside each other, and the ranks of each.
+struct RecordPool {
+  std::int64_t tp = 1, pp = 1, attention_dp = 1, ep = 1, replicas = 1;
+};
+
 struct InferenceRecord {
   std::string id, judged_as, phase;  ///< phase: "prefill", "decode", "static_batch", ...
   std::string model, gpu, engine, version;
@@ -19,7 +24,7 @@ struct InferenceRecord {
   std::string dataset, mode, guesses, notes;  ///< of the load, as the source says it
   std::int64_t gpus = 1, nodes = 1, tp = 1, pp = 1, ep = 0;
   std::int64_t attention_dp = 1, expert_tp = 1;
-  bool pools = false;  ///< prompts and words have GPUs of their own
+  std::optional<RecordPool> prompt_pool, word_pool;  ///< both, where prompts and words have GPUs of their own
   std::optional<std::int64_t> prompt, output, batch, concurrency, requests, most_sequences, most_positions;
   std::optional<double> rate;  ///< requests per second
   std::map<std::string, double> measured;

@@ -1,110 +1,16 @@
 #include "studies/infer/records.h"
 
 #include <algorithm>
-#include <cmath>
 #include <functional>
+#include <optional>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
-#include "model/base/text.h"
-#include "model/catalog.h"
+#include "studies/infer/record_plan.h"
 #include "studies/infer/served_records.h"
-#include "studies/print/table.h"
 
 namespace stepcast::infer {
 namespace {
-
-/// GPUs of records, and the machine that has them.
-struct GpuName {
-  const char* name;
-  const char* machine;
-};
-constexpr GpuName gpu_names[] = {{"A100-SXM-80GB", "dgx-a100"}, {"A100 SXM 80GB", "dgx-a100"},
-    {"A100-SXM-40GB", "dgx-a100-40gb"}, {"H100-SXM-80GB", "dgx-h100"}, {"H200-SXM-141GB", "hgx-h200"},
-    {"B200-SXM-180GB", "dgx-b200"}, {"GH200", "alps-gh200"}, {"MI300X", "mi300x-server"},
-    {"GB200-NVL72", "gb200-nvl72"}, {"RTX-PRO-6000-Blackwell-SE", "rtx-pro-6000-server"},
-    {"RTX-PRO-6000", "rtx-pro-6000-server"}};
-
-/// Engines of records, by name and how their releases count: the first row that fits.
-struct EngineName {
-  const char* name;  ///< in lower case, the whole of it
-  /// versions below it; "": any. Versions that are not told count as lowest, but in closed loops of users: those are
-  /// of dumps of 2025 and 2026
-  const char* before;
-  const char* engine;
-};
-constexpr EngineName engine_names[] = {{"vllm (2023, splitwise fork)", "", "vllm-2023"}, {"vllm", "0.8", "vllm-v0"},
-    {"vllm", "", "vllm"}, {"tensorrt-llm", "0.10", "tensorrt-llm-2023"}, {"trtllm", "0.10", "tensorrt-llm-2023"},
-    {"tensorrt-llm", "", "tensorrt-llm"}, {"trtllm", "", "tensorrt-llm"}, {"deepspeed-mii", "", "deepspeed-mii"},
-    {"sglang", "", "sglang"}, {"tensorrt-llm + triton tensorrtllm_backend", "", "tensorrt-llm"},
-    {"pytorch", "", "pytorch"}};
-
-std::vector<int> numbers_of(const std::string& version) {
-  std::vector<int> numbers;
-  int value = -1;
-  for (const char c : version + ".") {
-    if (c >= '0' && c <= '9') {
-      value = std::max(0, value) * 10 + (c - '0');
-    } else {
-      if (value < 0) break;
-      numbers.push_back(value);
-      value = -1;
-      if (c != '.') break;
-    }
-  }
-  return numbers;
-}
-
-Expected<const Engine*> engine_of(const InferenceRecord& record) {
-  const std::string name = lower_case(record.engine);
-  for (const EngineName& row : engine_names) {
-    if (name != row.name) continue;
-    const std::vector<int> version = numbers_of(record.version);
-    const bool recent = version.empty() && record.phase == "serving" && record.batch;
-    const bool older = row.before[0] == '\0' || (!recent && version < numbers_of(row.before));
-    if (older) return find_row(built_in().engines, row.engine, "engine");
-  }
-  return fail("software", fmt::format("no engine '{:.60}'", record.engine), "stepcast list engines");
-}
-
-Expected<run::Chosen<Machine>> machine_of(const InferenceRecord& record) {
-  for (const GpuName& row : gpu_names)
-    if (record.gpu == row.name) return run::choose_machine(row.machine, "hardware");
-  return fail("hardware", fmt::format("no GPU '{:.60}'", record.gpu), "stepcast list gpus");
-}
-
-/// Number types as records say them, by how they begin; the rest says which part of a checkpoint is meant.
-struct TypeName {
-  const char* begins;
-  const char* type;
-};
-constexpr TypeName type_names[] = {{"bf16 (", "bf16"}, {"fp16/bf16", "bf16"}, {"mxfp4", "mxfp4"},
-    {"fp8 (moe fp8-block)", "fp8-block"}, {"int4 weight-only", "int4"}};
-
-std::string type_of(const std::string& said) {
-  for (const TypeName& row : type_names)
-    if (said.starts_with(row.begins)) return row.type;
-  return said;
-}
-
-Expected<Serving> serving_of_record(const InferenceRecord& record, const RecordWishes& wanted) {
-  const Engine* engine = wanted.engine;
-  if (engine == nullptr) {
-    TRY(engine, engine_of(record));
-  }
-  TRY(auto machine, machine_of(record));
-  TRY(auto network, run::choose_network(record.model, "model"));
-  ServingWishes wishes;
-  wishes.tp = record.tp, wishes.pp = record.pp, wishes.attention_dp = std::max<std::int64_t>(1, record.attention_dp);
-  if (network.row.experts.count > 0) wishes.ep = std::max<std::int64_t>(1, record.ep);
-  wishes.weights = type_of(record.weights);
-  wishes.cache = record.cache.starts_with("fp8") ? "fp8" : record.cache;
-  // Not told: engines that are built in fp8 keep such a cache (TensorRT-LLM, examples/quantization).
-  if (wishes.cache.empty() && record.weights == "fp8") wishes.cache = "fp8";
-  if (record.nodes > 1) return fail("hardware", "an engine on several nodes", "one node");
-  return serving_of(wishes, std::move(network), std::move(machine), *engine, wanted.profile);
-}
 
 /// Networks that were trained on so few positions end there; of others the catalogue's length is not what their files
 /// allow.
@@ -201,10 +107,40 @@ Seconds least_time(const InferenceRecord& record, const Serving& serving) {
   return Bytes(words * bytes) / serving.machine().gpu.memory_bandwidth;
 }
 
-}  // namespace
+/// A closed loop's words per second on each GPU, of users who wait for a first word and then for others.
+double rate_of(const InferenceRecord& record, double first_ms, double word_ms, double gpus) {
+  const auto users = static_cast<double>(record.concurrency ? *record.concurrency : *record.batch),
+             words = static_cast<double>(*record.output);
+  return users * words / (first_ms + word_ms * (words - 1)) * 1e3 / gpus;
+}
 
-Expected<InferenceCase> forecast(const InferenceRecord& record, const RecordWishes& wishes) {
-  TRY(const auto serving, serving_of_record(record, wishes));
+/// All but the split.
+std::string job_of(const InferenceRecord& r) {
+  const std::int64_t users = r.concurrency ? *r.concurrency : r.batch.value_or(0);
+  return fmt::format("{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}", r.judged_as, r.model, r.gpu, r.engine, r.version, r.weights,
+      r.cache, r.prompt.value_or(0), r.output.value_or(0), users, r.requests.value_or(0));
+}
+
+void add_load(InferenceCase& made, const InferenceRecord& record, const ServedForecast& forecast, double gpus) {
+  made.version = record.version, made.job = job_of(record);
+  if (const bool rate = made.metric.find("per_s") != std::string::npos; rate) {
+    const double share = made.metric.ends_with("_per_gpu") ? 1 : gpus;
+    made.split = {made.measured / share, made.predicted / share};
+  }
+  const auto first = record.measured.find("ttft_ms");
+  if (!forecast.first_word || first == record.measured.end()) return;
+  made.first_measured_ms = first->second, made.first_predicted_ms = forecast.first_word->value() * 1e3;
+  made.split = {rate_of(record, *made.first_measured_ms, made.measured, gpus),
+      rate_of(record, *made.first_predicted_ms, made.predicted, gpus)};
+}
+
+Expected<InferenceCase> forecast_with(LastPlans& plans, const InferenceRecord& record, const RecordWishes& wishes) {
+  TRY(auto* const times, plans.words.of(record.word_pool ? split_as(record, *record.word_pool) : record, wishes));
+  const Serving& serving = times->serving();
+  ServedTimes* prompts = nullptr;
+  if (record.prompt_pool) {
+    TRY(prompts, plans.prompts.of(split_as(record, *record.prompt_pool), wishes));
+  }
   const auto finish = [&](InferenceCase made) -> Expected<InferenceCase> {
     made.id = record.id, made.judged_as = record.judged_as;
     made.engine = serving.engine.id, made.gpu = serving.machine().gpu.id, made.model = serving.network().id;
@@ -226,11 +162,16 @@ Expected<InferenceCase> forecast(const InferenceRecord& record, const RecordWish
     return finish(std::move(made));
   }
   if (is_served(record)) {
-    TRY(auto forecast, forecast_served(record, serving));
+    TRY(auto forecast, forecast_served(record, *times, prompts, wishes.iterations));
     InferenceCase made;
     made.metric = forecast.metric;
     made.measured = forecast.measured, made.predicted = forecast.predicted;
     made.phase = std::move(forecast.phase);
+    auto gpus = static_cast<double>(serving.scenario.plan.gpus);
+    if (prompts != nullptr)
+      gpus = gpus * static_cast<double>(record.word_pool->replicas) +
+             static_cast<double>(prompts->serving().scenario.plan.gpus * record.prompt_pool->replicas);
+    add_load(made, record, forecast, gpus);
     return finish(std::move(made));
   }
   for (const Metric& metric : metrics()) {
@@ -247,69 +188,26 @@ Expected<InferenceCase> forecast(const InferenceRecord& record, const RecordWish
       "prefill, decode, static_batch, serving, offline_throughput");
 }
 
-InferenceJudgement judge(const std::vector<InferenceRecord>& records, const RecordWishes& wishes) {
-  InferenceJudgement out;
-  for (const InferenceRecord& record : records) {
-    auto made = forecast(record, wishes);
-    if (made) out.cases.push_back(std::move(*made));
-    else out.skipped.push_back({record.id, made.error().what});
-  }
-  return out;
-}
-
-std::string judgement_json(const InferenceJudgement& judgement) {
-  nlohmann::ordered_json json;
-  json["cases"] = nlohmann::ordered_json::array();
-  for (const InferenceCase& c : judgement.cases) {
-    json["cases"].push_back({{"id", c.id}, {"judged_as", c.judged_as}, {"metric", c.metric}, {"measured", c.measured},
-        {"predicted", c.predicted}, {"interval", {c.low, c.high}}, {"error", c.error()}, {"engine", c.engine},
-        {"gpu", c.gpu}, {"model", c.model}, {"weights", c.weights}, {"waves", c.phase.waves},
-        {"prefill_s", c.phase.prefill.value()}, {"decode_s", c.phase.decode.value()}});
-  }
-  json["skipped"] = nlohmann::ordered_json::array();
-  for (const InferenceSkip& skip : judgement.skipped) json["skipped"].push_back({{"id", skip.id}, {"why", skip.why}});
-  return json.dump(2) + "\n";
-}
-
-namespace {
-
-std::string cases_text(std::vector<InferenceCase> cases) {
-  std::ranges::stable_sort(cases, std::greater{}, [](const InferenceCase& c) { return std::abs(c.error()); });
-  print::Table table({{"error", print::Align::right}, {"measured", print::Align::right},
-      {"forecast", print::Align::right}, {"in"}, {"record"}});
-  for (const InferenceCase& c : cases)
-    table.add({fmt::format("{:+.1f} %", 100 * c.error()), fmt::format("{:.4g}", c.measured),
-        fmt::format("{:.4g}", c.predicted), c.metric, c.id});
-  return "\n" + table.text("");
-}
-
 }  // namespace
 
-std::string judgement_text(const InferenceJudgement& judgement, bool cases) {
-  std::map<std::string, std::vector<const InferenceCase*>> lists;
-  for (const InferenceCase& c : judgement.cases)
-    lists[(c.judged_as.empty() ? "not judged" : c.judged_as)].push_back(&c);
-  print::Table table({{"list"}, {"records", print::Align::right}, {"mean error", print::Align::right},
-      {"median", print::Align::right}, {"in 80 %", print::Align::right}});
-  for (const auto& [name, listed] : lists) {
-    std::vector<double> errors;
-    double inside = 0, sum = 0;
-    for (const InferenceCase* c : listed) {
-      errors.push_back(std::abs(c->error()));
-      sum += errors.back();
-      inside += c->measured >= c->low && c->measured <= c->high ? 1 : 0;
-    }
-    std::ranges::sort(errors);
-    const auto n = static_cast<double>(listed.size());
-    table.add({name, fmt::format("{}", listed.size()), fmt::format("{:.1f} %", 100 * sum / n),
-        fmt::format("{:.1f} %", 100 * errors[errors.size() / 2]), fmt::format("{:.0f} %", 100 * inside / n)});
+Expected<InferenceCase> forecast(const InferenceRecord& record, const RecordWishes& wishes) {
+  LastPlans plans;
+  return forecast_with(plans, record, wishes);
+}
+
+InferenceJudgement judge(const std::vector<InferenceRecord>& records, const RecordWishes& wishes) {
+  std::vector<std::pair<std::string, std::size_t>> by_plan;
+  for (const InferenceRecord& record : records) by_plan.emplace_back(plan_of(record), by_plan.size());
+  std::ranges::sort(by_plan);
+  std::vector<std::optional<Expected<InferenceCase>>> made(records.size());
+  LastPlans plans;
+  for (const auto& [plan, at] : by_plan) made[at] = forecast_with(plans, records[at], wishes);
+  InferenceJudgement out;
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    if (made[i]->has_value()) out.cases.push_back(std::move(**made[i]));
+    else out.skipped.push_back({records[i].id, made[i]->error().what});
   }
-  std::map<std::string, int> why;
-  for (const InferenceSkip& skip : judgement.skipped) ++why[skip.why];
-  std::string text = table.text("");
-  if (!why.empty()) text += fmt::format("\nskipped {} records\n", judgement.skipped.size());
-  for (const auto& [reason, count] : why) text += fmt::format("  {} {}\n", count, reason);
-  return cases ? text + cases_text(judgement.cases) : text;
+  return out;
 }
 
 }  // namespace stepcast::infer

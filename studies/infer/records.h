@@ -1,11 +1,13 @@
 // Measured inference: records of a phase, of a static batch or of a served load, each held against its forecast.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "studies/infer/phases.h"
-#include "studies/infer/record.h"
+#include "studies/infer/judged/ranking.h"
+#include "studies/infer/record_plan.h"
 
 namespace stepcast::infer {
 
@@ -16,12 +18,11 @@ struct InferenceCase {
   // what classes are told apart by
   std::string engine, gpu, model, weights, architecture, products_in;
   double measured_seconds = 0;  ///< what `phase.time` forecasts
+  // of loads: the mean time to first words, where it was measured, and what splits of one job are ranked by
+  std::string version, job;
+  std::optional<double> first_measured_ms, first_predicted_ms;
+  std::optional<RankedSplit> split;
   Phase phase;
-};
-/// What forecasts of records take that the records do not say.
-struct RecordWishes {
-  const Engine* engine = nullptr;    ///< in place of the row that a record's name and version ask for
-  const Profile* profile = nullptr;  ///< with laws of single kernels; nullptr: the default one of each record's GPU
 };
 /// The forecast of a record. Errors: other phases, and models, engines and GPUs that nobody describes; a profile of
 /// another GPU; a time in which the memory cannot be read.

@@ -17,13 +17,15 @@ struct BatchingWishes {
   std::optional<std::int64_t> most_sequences, most_positions;
 };
 
-/// The engine's policy with what the cache of one GPU holds, for sequences of such a length.
+/// The engine's policy with what the cache of one GPU holds, for sequences of such a length; on several stages that of
+/// a lane.
 sim::BatchingPolicy policy_of(const Serving& serving, double length, const BatchingWishes& wishes = {});
 
 /// Times of iterations of a Serving, which must outlive it. For one thread.
 class ServedTimes {
  public:
   explicit ServedTimes(const Serving& serving) : serving_(&serving), cost_(serving), table_(cost_.table()) {}
+  [[nodiscard]] const Serving& serving() const { return *serving_; }
   [[nodiscard]] Seconds time(const sim::Batch& batch) { return table_.time(batch); }
   [[nodiscard]] sim::IterationSums sums(const sim::Batch& batch) { return table_.sums(batch); }
   [[nodiscard]] sim::BatchTimer timer() {
@@ -38,7 +40,8 @@ class ServedTimes {
   sim::IterationTable table_;
 };
 
-/// Errors: a request that no cache of this policy holds by itself, with what it needs; several pipeline stages.
+/// Errors: a request that no cache of this policy holds by itself, with what it needs; several stages of groups with
+/// sequences of their own.
 Expected<void> check_requests(
     const Serving& serving, const std::vector<sim::ServingRequest>& requests, const sim::BatchingPolicy& policy);
 

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "studies/infer/pools.h"
+
 namespace stepcast::infer {
 namespace {
 
@@ -21,9 +23,7 @@ struct LoadedRun {
   sim::Load load;
   sim::Servers servers;
   sim::ServedRun run;
-  std::vector<Repeated> condensed(ServedTimes& times, const std::vector<double>& weights) const {
-    return infer::condensed(times, run.iterations, weights);
-  }
+  bool condensed = true;  ///< whether the forecast has the iterations
 };
 
 sim::RequestLaw law_of(const InferenceRecord& record, std::int64_t count) {
@@ -34,37 +34,56 @@ sim::RequestLaw law_of(const InferenceRecord& record, std::int64_t count) {
 }
 
 Expected<LoadedRun> start(const InferenceRecord& record, const Serving& serving) {
-  if (record.pools) return fail("parallel", "pools of their own for prompts and words", "one pool");
   if (!record.guesses.empty() && !record.guesses.starts_with("none"))
     return fail("workload", "words that are guessed", "records without speculation");
   if (!record.prompt || !record.output) return fail("workload", "a length that is not told", "isl and osl");
   LoadedRun served;
   const double length = static_cast<double>(*record.prompt) + static_cast<double>(*record.output) / 2;
   served.servers.policy = policy_of(serving, length, {record.most_sequences, record.most_positions});
-  served.servers.groups = serving.attention_groups();
+  served.servers.groups = serving.attention_groups(), served.servers.stages = serving.scenario.split->pp;
   served.servers.before = serving.engine.host_per_request;
   return served;
 }
 
-Expected<void> run(LoadedRun& served, const Serving& serving, ServedTimes& times) {
-  TRY(check_requests(serving, served.load.requests, served.servers.policy));
+Expected<void> run(LoadedRun& served, ServedTimes& times) {
+  TRY(check_requests(times.serving(), served.load.requests, served.servers.policy));
   served.run = sim::simulate(served.load, served.servers, times.timer());
   return {};
 }
 
-Expected<LoadedRun> closed_loop(const InferenceRecord& record, const Serving& serving, ServedTimes& times) {
-  TRY(auto served, start(record, serving));
+Expected<void> ask_users(const InferenceRecord& record, sim::Load& load) {
   const auto users = record.concurrency ? record.concurrency : record.batch;
   if (!users) return fail("workload", "how many requests run at once is not told", "concurrency");
-  served.load.requests = sim::requests_of(law_of(record, rounds * *users));
-  served.load.concurrency = *users;
-  TRY(run(served, serving, times));
+  load.requests = sim::requests_of(law_of(record, rounds * *users));
+  load.concurrency = *users;
+  return {};
+}
+
+Expected<LoadedRun> closed_loop(const InferenceRecord& record, ServedTimes& times) {
+  TRY(auto served, start(record, times.serving()));
+  TRY(ask_users(record, served.load));
+  TRY(run(served, times));
+  return served;
+}
+
+/// The same of two pools: the run is that of the one that says words.
+Expected<LoadedRun> pooled_loop(const InferenceRecord& record, ServedTimes& prompt_times, ServedTimes& times) {
+  const Serving &prompts = prompt_times.serving(), &words = times.serving();
+  TRY(auto read, start(record, prompts));
+  TRY(auto served, start(record, words));
+  TRY(ask_users(record, served.load));
+  read.servers.replicas = record.prompt_pool->replicas, served.servers.replicas = record.word_pool->replicas;
+  TRY(check_requests(words, served.load.requests, served.servers.policy));
+  TRY(check_requests(prompts, served.load.requests, read.servers.policy));
+  served.run = sim::simulate(
+      served.load, {read.servers, served.servers, transfers(prompts, words)}, prompt_times.timer(), times.timer())
+                   .served;
   return served;
 }
 
 /// `times`: seconds of which the phase's is the sum.
 void finish(ServedForecast& made, const LoadedRun& served, ServedTimes& times, const std::vector<double>& weights) {
-  made.phase.iterations = served.condensed(times, weights);
+  if (served.condensed) made.phase.iterations = condensed(times, served.run.iterations, weights);
   const std::size_t middle = std::ranges::max_element(weights) - weights.begin();
   made.phase.shown = times.whole(served.run.iterations[middle].batch);
   made.phase.spread = made.phase.shown.spread;
@@ -86,21 +105,26 @@ ServedForecast weighed(const char* metric, const InferenceRecord& record, const 
   return made;
 }
 
-Expected<ServedForecast> word_time(const InferenceRecord& record, const Serving& serving) {
-  ServedTimes times(serving);
-  TRY(const auto served, closed_loop(record, serving, times));
+Expected<ServedForecast> word_time(
+    const InferenceRecord& record, ServedTimes& times, ServedTimes* prompts, bool iterations) {
+  TRY(auto served, prompts != nullptr ? pooled_loop(record, *prompts, times) : closed_loop(record, times));
+  served.condensed = iterations;
   const auto requests = static_cast<double>(served.run.requests.size());
-  return weighed("tpot_ms", record, served, times, [&](const sim::RanIteration& ran) { return ran.pace / requests; });
+  auto made =
+      weighed("tpot_ms", record, served, times, [&](const sim::RanIteration& ran) { return ran.pace / requests; });
+  made.first_word = Seconds(0);
+  for (const sim::Served& request : served.run.requests) *made.first_word += (request.first - request.sent) / requests;
+  return made;
 }
 
 /// The mean time between words of an open loop; without a rate all requests come at once.
-Expected<ServedForecast> word_gap(const InferenceRecord& record, const Serving& serving) {
-  ServedTimes times(serving);
-  TRY(auto served, start(record, serving));
+Expected<ServedForecast> word_gap(const InferenceRecord& record, ServedTimes& times, bool iterations) {
+  TRY(auto served, start(record, times.serving()));
+  served.condensed = iterations;
   if (!record.requests) return fail("workload", "how many requests came is not told", "num_requests");
   served.load.requests = sim::requests_of(law_of(record, *record.requests));
   if (record.rate) sim::let_arrive(served.load.requests, *record.rate, 1, 0);
-  TRY(run(served, serving, times));
+  TRY(run(served, times));
   double gaps = 0;
   for (const sim::Gap& gap : served.run.gaps) gaps += static_cast<double>(gap.count);
   return weighed("itl_ms", record, served, times,
@@ -108,18 +132,25 @@ Expected<ServedForecast> word_gap(const InferenceRecord& record, const Serving& 
 }
 
 /// All requests at once, of which each group of ranks has its part.
-Expected<ServedForecast> throughput(const InferenceRecord& record, const Serving& serving) {
-  ServedTimes times(serving);
+Expected<ServedForecast> throughput(const InferenceRecord& record, ServedTimes& times, bool iterations) {
+  const Serving& serving = times.serving();
   TRY(auto served, start(record, serving));
+  served.condensed = iterations;
   if (!record.requests) return fail("workload", "how many requests came is not told", "num_requests");
   served.servers.groups = 1;
   const std::int64_t all = serving.attention_groups();
   served.load.requests = sim::requests_of(law_of(record, (*record.requests + all - 1) / all));
-  TRY(run(served, serving, times));
-  double words = 0, seconds = 0;
-  for (const sim::RanIteration& ran : served.run.iterations) words += static_cast<double>(ran.words);
-  const std::vector<double> weights(served.run.iterations.size(), 1 / words);
-  for (const sim::RanIteration& ran : served.run.iterations) seconds += ran.time.value() / words;
+  TRY(run(served, times));
+  double words = 0, alone = 0;
+  Seconds end;
+  for (const sim::RanIteration& ran : served.run.iterations) {
+    words += static_cast<double>(ran.words);
+    alone += (served.servers.stages > 1 ? times.time(ran.batch) : ran.time).value();
+    end = std::max(end, ran.start + ran.time);
+  }
+  // Iterations of several stages run beside each other and wait: each has its part of the whole time.
+  const double seconds = end.value() / words;
+  const std::vector<double> weights(served.run.iterations.size(), seconds / alone);
   const bool of_one = !record.measured.contains("output_tokens_per_s");
   const auto groups = static_cast<double>(serving.attention_groups());
   const double gpus = (of_one ? static_cast<double>(serving.scenario.plan.gpus) : 1) / groups;
@@ -138,10 +169,15 @@ bool is_served(const InferenceRecord& record) {
   return record.phase == "serving" || record.phase == "offline_throughput";
 }
 
-Expected<ServedForecast> forecast_served(const InferenceRecord& record, const Serving& serving) {
-  if (record.phase == "offline_throughput") return throughput(record, serving);
-  if (record.measured.contains("tpot_ms") && (record.concurrency || record.batch)) return word_time(record, serving);
-  if (record.measured.contains("itl_ms")) return word_gap(record, serving);
+Expected<ServedForecast> forecast_served(
+    const InferenceRecord& record, ServedTimes& times, ServedTimes* prompts, bool iterations) {
+  const bool users = record.measured.contains("tpot_ms") && (record.concurrency || record.batch);
+  if (prompts != nullptr && !users)
+    return fail(
+        "workload", "pools of their own for prompts and words without so many users", "concurrency and tpot_ms");
+  if (record.phase == "offline_throughput") return throughput(record, times, iterations);
+  if (users) return word_time(record, times, prompts, iterations);
+  if (record.measured.contains("itl_ms")) return word_gap(record, times, iterations);
   return fail("workload", "a load that is not told: neither users nor a rate with lengths", "concurrency, or a rate");
 }
 

@@ -14,10 +14,13 @@ struct ServedForecast {
   std::string metric;
   double measured = 0, predicted = 0;
   Phase phase;
+  std::optional<Seconds> first_word = {};  ///< the mean, from sending, of closed loops
 };
 
 bool is_served(const InferenceRecord& record);
-/// Errors: loads that the record does not tell in full, pools, guesses, and requests that the cache does not hold.
-Expected<ServedForecast> forecast_served(const InferenceRecord& record, const Serving& serving);
+/// `prompts`: the engine that reads prompts, where the other says words alone. Errors: loads that the record does not
+/// tell in full, guesses, and requests that the cache does not hold. `iterations`: whether the phase has them.
+Expected<ServedForecast> forecast_served(
+    const InferenceRecord& record, ServedTimes& times, ServedTimes* prompts = nullptr, bool iterations = true);
 
 }  // namespace stepcast::infer

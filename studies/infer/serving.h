@@ -64,6 +64,8 @@ class ServingCost {
   /// Whether the engine replays such an iteration from a graph.
   [[nodiscard]] bool captured(std::span<const sim::Rows> rows) const;
   [[nodiscard]] const Engine::Tuning& tuning() const { return cost_.tuning(); }
+  /// Of one GPU to another, so many ranks apart.
+  [[nodiscard]] Seconds send(Bytes bytes, std::int64_t distance) const { return cost_.send(bytes, distance).time; }
   [[nodiscard]] sim::IterationPrices prices() const { return {*serving_->form, cost_}; }
   [[nodiscard]] sim::IterationTable table() const { return {*serving_->form, cost_}; }
 

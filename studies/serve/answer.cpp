@@ -1,6 +1,7 @@
 #include "studies/serve/answer.h"
 
 #include <algorithm>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -8,60 +9,6 @@
 
 namespace stepcast::serve {
 namespace {
-
-double mean_length(const std::vector<sim::ServingRequest>& requests) {
-  double sum = 0;
-  for (const sim::ServingRequest& request : requests)
-    sum += static_cast<double>(request.prompt) + static_cast<double>(request.output) / 2;
-  return sum / static_cast<double>(requests.size());
-}
-
-double mean_words(const std::vector<sim::ServingRequest>& requests) {
-  double sum = 0;
-  for (const sim::ServingRequest& request : requests) sum += static_cast<double>(request.output);
-  return sum / static_cast<double>(requests.size());
-}
-
-/// Requests that one replica's cache holds at once, if it lets in so many.
-std::int64_t together(const sim::Servers& servers, double length) {
-  const double blocks = length / static_cast<double>(servers.policy.block);
-  const auto held = static_cast<std::int64_t>(static_cast<double>(servers.policy.blocks) / std::max(1.0, blocks));
-  return std::clamp<std::int64_t>(held, 1, servers.policy.most_sequences) * servers.groups;
-}
-
-/// One replica with all requests there at once, so many that it fills some times over.
-Saturation saturation_of(
-    const std::vector<sim::ServingRequest>& requests, const sim::Servers& servers, infer::ServedTimes& times) {
-  constexpr std::int64_t fills = 3;
-  sim::Load load;
-  const auto count = static_cast<std::size_t>(fills * together(servers, mean_length(requests)) + 1);
-  // From all over the load, were it longer than that: a trace's first requests may be unlike the others.
-  const std::size_t size = requests.size();
-  for (std::size_t i = 0; i < count; ++i) {
-    load.requests.push_back(requests[count < size ? i * size / count : i % size]);
-    load.requests.back().arrival = Seconds(0);
-  }
-  sim::Servers one = servers;
-  one.replicas = 1;
-  const sim::ServedRun run = sim::simulate(load, one, times.timer());
-  const auto [begin, end] = sim::full_span(run);
-  double words = 0, running = 0, speaking = 0;
-  Seconds span;
-  for (std::size_t i = begin; i < end; ++i) {
-    const sim::RanIteration& ran = run.iterations[i];
-    span += ran.time;
-    words += static_cast<double>(ran.words);
-    running += static_cast<double>(ran.running) * ran.time.value();
-    speaking += static_cast<double>(ran.speaking) * ran.time.value();
-  }
-  const auto replicas = static_cast<double>(servers.replicas);
-  Saturation out;
-  out.words_per_second = replicas * words / span.value();
-  out.requests_per_second = out.words_per_second / mean_words(load.requests);
-  out.word = Seconds(speaking / words);
-  out.running = replicas * running / span.value();
-  return out;
-}
 
 /// Of the iterations that take the most time together: words alone, or with prompts.
 Spread spread_of(const sim::ServedRun& run, const infer::ServedTimes& times) {
@@ -77,6 +24,35 @@ Spread spread_of(const sim::ServedRun& run, const infer::ServedTimes& times) {
   for (const auto& [time, at] : sorted)
     if (seen += time; seen >= all / 2) return times.whole(iterations[at].batch).spread;
   return {1, 1};
+}
+
+/// Each iteration is simulated: more than so many take minutes.
+constexpr double most_iterations = 2e7;
+
+/// Of as many users as run at once; of requests at a rate, as many as the shortest iterations fit in while they come.
+double iterations_of(const sim::Load& load, const sim::Servers& servers, infer::ServedTimes& times) {
+  double words = 0, positions = 0;
+  for (const sim::ServingRequest& request : load.requests)
+    words += static_cast<double>(request.output), positions += static_cast<double>(request.prompt);
+  const auto lanes = static_cast<double>(servers.replicas * servers.stages);
+  const double reading = positions / static_cast<double>(servers.policy.most_positions);
+  if (load.concurrency > 0) {
+    const double room = lanes * static_cast<double>(servers.groups * servers.policy.most_sequences);
+    const double together = std::min(static_cast<double>(load.concurrency), room);
+    // Each replica has iterations of its own.
+    return words / together * std::min(lanes, together) + reading;
+  }
+  const Seconds comes = load.requests.back().arrival - load.requests.front().arrival;
+  const double shortest = times.time({1, 1, 0, 0, 0}).value();
+  return std::min(words, lanes * comes.value() / shortest + words / lanes) + reading;
+}
+
+Expected<void> check_work(const sim::Load& load, const sim::Servers& servers, infer::ServedTimes& times) {
+  const double iterations = iterations_of(load, servers, times);
+  if (iterations <= most_iterations) return {};
+  return fail("--requests",
+      fmt::format("{} requests are some {:.2g} iterations, and each is simulated", load.requests.size(), iterations),
+      fmt::format("at most some {:.2g}: fewer --requests, or stepcast infer for one iteration", most_iterations));
 }
 
 /// A second, between the first and the last; 0: they come at once.
@@ -99,7 +75,7 @@ Expected<Answer> answer(const Question& question) {
   const double length = mean_length(load.requests);
   out.room = infer::capacity(out.serving, std::max<std::int64_t>(2, static_cast<std::int64_t>(length)));
   out.servers = {infer::policy_of(out.serving, length, question.batching), question.replicas,
-      out.serving.attention_groups(), out.serving.engine.host_per_request};
+      out.serving.attention_groups(), out.serving.scenario.split->pp, out.serving.engine.host_per_request};
   out.gpus = out.serving.scenario.plan.gpus * question.replicas;
   TRY(infer::check_requests(out.serving, load.requests, out.servers.policy));
   const auto count = static_cast<std::int64_t>(load.requests.size());
@@ -107,7 +83,17 @@ Expected<Answer> answer(const Question& question) {
     return fail("--warm-up", fmt::format("{} of {} requests are not counted", question.warm_up, count),
         fmt::format("fewer, or more --requests"));
   infer::ServedTimes times(out.serving);
-  out.saturation = saturation_of(load.requests, out.servers, times);
+  TRY(check_work(load, out.servers, times));
+  std::optional<infer::ServedTimes> prompt_times;
+  if (question.prompts) {
+    TRY(out.prompts, prompt_pool_of(*question.prompts, load.requests));
+    prompt_times.emplace(out.prompts->serving);
+    out.gpus += out.prompts->gpus;
+    out.saturation = joined(*out.prompts, out.serving, out.servers, load.requests, *prompt_times,
+        words_saturation(load.requests, out.servers, times));
+  } else {
+    out.saturation = saturation_of(load.requests, out.servers, times);
+  }
   if (!question.concurrency) {
     out.rate = question.trace ? rate_of(load.requests) : question.rate;
     // Above 90 % of it a capacity that is a little off changes waits several times over, and it is off by some percent.
@@ -120,7 +106,8 @@ Expected<Answer> answer(const Question& question) {
       out.warnings.emplace_back(
           "above 90 % of saturation a capacity that is a little off changes waits many times over");
   }
-  const sim::ServedRun run = sim::simulate(load, out.servers, times.timer());
+  const sim::ServedRun run = out.prompts ? simulate(load, *out.prompts, out.serving, out.servers, *prompt_times, times)
+                                         : sim::simulate(load, out.servers, times.timer());
   out.spread = spread_of(run, times);
   out.figures = sim::figures_of(run, out.servers, static_cast<std::size_t>(question.warm_up));
   // Before the first requests have ended fewer run together than later.

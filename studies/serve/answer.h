@@ -8,6 +8,8 @@
 
 #include "sim/serving/service_figures.h"
 #include "studies/infer/served_load.h"
+#include "studies/serve/prompt_pool.h"
+#include "studies/serve/saturation.h"
 #include "studies/serve/targets.h"
 
 namespace stepcast::serve {
@@ -16,7 +18,8 @@ struct Question {
   infer::ServingWishes engine;
   infer::BatchingWishes batching;
   std::int64_t replicas = 1;
-  sim::RequestLaw law;  ///< where there is no trace
+  std::optional<PromptPoolWishes> prompts;  ///< a pool of its own for prompts: `engine` says words alone
+  sim::RequestLaw law;                      ///< where there is no trace
   std::optional<std::vector<sim::ServingRequest>> trace;
   std::optional<std::int64_t> concurrency;  ///< of all replicas; nullopt: an open loop
   double rate = 0, shape = 1;               ///< requests per second and burstiness, where there is no trace
@@ -24,17 +27,11 @@ struct Question {
   std::vector<Target> targets;
 };
 
-/// What the servers do at most, with as many requests waiting as there can be.
-struct Saturation {
-  double requests_per_second = 0, words_per_second = 0;
-  Seconds word;        ///< mean time between words there
-  double running = 0;  ///< requests at once
-};
-
 struct Answer {
   infer::Serving serving;
   sim::Servers servers;
-  std::int64_t gpus = 0;  ///< of all replicas
+  std::optional<PromptPool> prompts;
+  std::int64_t gpus = 0;  ///< of all replicas, of both pools
   double rate = 0;        ///< that came, of an open loop
   Saturation saturation;
   /// nullopt: more comes than is served, so that the queue and every wait grow without bound

@@ -32,8 +32,22 @@ void write_figures(JsonWriter& json, const Answer& answer, const sim::ServiceFig
       f.iterations);
   const auto blocks = static_cast<double>(answer.servers.policy.blocks * answer.servers.groups);
   json.object("cache", "used", f.used_blocks / blocks, "most_used", f.most_used_blocks / blocks, "positions",
-      static_cast<double>(answer.servers.policy.blocks * answer.servers.policy.block), "bytes_per_gpu",
-      answer.room.cache);
+      static_cast<double>(answer.servers.stages * answer.servers.policy.blocks * answer.servers.policy.block),
+      "bytes_per_gpu", answer.room.cache);
+}
+
+void write_prompts(JsonWriter& json, const PromptPool& pool, bool ran) {
+  json.open("prefill_pool");
+  json.fields("gpus", pool.gpus, "replicas", pool.servers.replicas, "tp", pool.serving.scenario.split->tp,
+      "requests_per_s_at_most", pool.saturation.requests_per_second);
+  if (ran) json.fields("busy", pool.busy, "waiting", pool.waiting, "most_waiting", pool.most_waiting);
+  json.open("transfer");
+  json.fields("fabric", pool.transfer.fabric, "prompt", pool.positions, "sent_bytes_per_gpu",
+      pool.transfer.sent.value(), "received_bytes_per_gpu", pool.transfer.received.value());
+  json.base_field("time_s", pool.transfer.time);
+  json.field("requests_per_s_at_most", pool.links_requests_per_second);
+  json.close();
+  json.close();
 }
 
 }  // namespace
@@ -52,10 +66,15 @@ std::string answer_json(const Question& question, const Answer& answer) {
   const Saturation& most = answer.saturation;
   json.open("saturation");
   json.fields("requests_per_s", most.requests_per_second, "tokens_per_s", most.words_per_second, "tokens_per_s_per_gpu",
-      most.words_per_second / static_cast<double>(answer.gpus), "running", most.running);
-  json.base_field("tpot_s", most.word);
+      most.words_per_second / static_cast<double>(answer.gpus));
+  if (most.word.value() > 0) {
+    json.field("running", most.running);
+    json.base_field("tpot_s", most.word);
+  }
+  if (answer.prompts) json.field("binds", most.binds);
   if (!answer.figures) json.field("queue_growth_per_s", answer.rate - most.requests_per_second);
   json.close();
+  if (answer.prompts) write_prompts(json, *answer.prompts, answer.figures.has_value());
   json.field("warnings", answer.warnings);
   json.field("assumptions", answer.serving.assumptions);
   json.close();

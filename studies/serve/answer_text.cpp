@@ -11,6 +11,13 @@
 namespace stepcast::serve {
 namespace {
 
+std::string replicas_text(const Question& question, const Answer& answer) {
+  if (answer.prompts)
+    return fmt::format(", {} {}, and {} of prompts", question.replicas, question.replicas > 1 ? "replicas" : "replica",
+        answer.prompts->servers.replicas);
+  return question.replicas > 1 ? fmt::format(", {} replicas", question.replicas) : "";
+}
+
 std::string load_text(const Question& question, const Answer& answer) {
   if (question.concurrency)
     return fmt::format("{} users, each with one request after the other",
@@ -51,7 +58,8 @@ std::string figures_text(const Question& question, const Answer& answer, const s
       f.running, f.waiting, f.most_waiting, f.preempted);
   text += fmt::format("Cache    {} used, at most {}, of {} positions on a GPU\n",
       format_percent(f.used_blocks / blocks), format_percent(f.most_used_blocks / blocks),
-      print::grouped_digits(static_cast<double>(answer.servers.policy.blocks * answer.servers.policy.block)));
+      print::grouped_digits(
+          static_cast<double>(answer.servers.stages * answer.servers.policy.blocks * answer.servers.policy.block)));
   text +=
       fmt::format("Time     {} in iterations of words alone, {} of words with prompts, {} of prompts alone, {} idle\n",
           format_percent(f.in_words), format_percent(f.in_mixed), format_percent(f.in_prompts), format_percent(f.idle));
@@ -59,8 +67,32 @@ std::string figures_text(const Question& question, const Answer& answer, const s
   return text;
 }
 
+const char* name_of(const Saturation& most) {
+  const std::string_view binds = most.binds;
+  return binds == "prompts" ? "the pool of prompts" : binds == "links" ? "the links" : "the pool of words";
+}
+
+std::string pools_text(const PromptPool& pool, bool ran) {
+  std::string text = fmt::format("\nPrompts  {} GPUs, {} x tp {}, at most {:.3g} requests/s", pool.gpus,
+      pool.servers.replicas, pool.serving.scenario.split->tp, pool.saturation.requests_per_second);
+  if (ran)
+    text += fmt::format(
+        "; {} busy, {:.1f} waiting (at most {:.0f})", format_percent(pool.busy), pool.waiting, pool.most_waiting);
+  return text + fmt::format("\nBetween  {} of a prompt of {:.0f} positions to each GPU over the {}, {} from each: {}; "
+                            "at most {:.3g} requests/s\n",
+                    format_bytes(pool.transfer.received), pool.positions, pool.transfer.fabric,
+                    format_bytes(pool.transfer.sent), format_seconds(pool.transfer.time),
+                    pool.links_requests_per_second);
+}
+
 std::string overload_text(const Answer& answer) {
   const Saturation& most = answer.saturation;
+  if (most.word.value() == 0)
+    return fmt::format(
+        "\nBeyond saturation  {:.3g} requests/s come and {} serve {:.3g}: {:.3g} more wait after each second\n"
+        "  TTFT and end to end grow without bound: after a minute a request waits {} longer than the first\n",
+        answer.rate, name_of(most), most.requests_per_second, answer.rate - most.requests_per_second,
+        format_seconds(Seconds(60 * (answer.rate / most.requests_per_second - 1))));
   return fmt::format(
       "\nBeyond saturation  {:.3g} requests/s come and {:.3g} are served: {:.3g} more wait after each second\n"
       "  TTFT and end to end grow without bound: after a minute a request waits {} longer than the first\n"
@@ -76,11 +108,15 @@ std::string answer_text(const Question& question, const Answer& answer) {
   const infer::Serving& serving = answer.serving;
   std::string text = fmt::format("{} on {} x {}, {}, tp {}, pp {}{}\n", serving.network().name, answer.gpus,
       serving.machine().gpu.name, serving.engine.name, serving.scenario.split->tp, serving.scenario.split->pp,
-      question.replicas > 1 ? fmt::format(", {} replicas", question.replicas) : "");
+      replicas_text(question, answer));
   text += load_text(question, answer) + "\n";
   text += answer.figures ? figures_text(question, answer, *answer.figures) : overload_text(answer);
+  if (answer.prompts) text += pools_text(*answer.prompts, answer.figures.has_value());
   const Saturation& most = answer.saturation;
-  if (answer.figures)
+  if (answer.figures && answer.prompts)
+    text += fmt::format("Saturation  {:.3g} requests/s, {} tokens/s/GPU, by {}\n", most.requests_per_second,
+        print::grouped_digits(most.words_per_second / static_cast<double>(answer.gpus)), name_of(most));
+  else if (answer.figures)
     text +=
         fmt::format("Saturation  {:.3g} requests/s, {} tokens/s/GPU with {:.0f} sequences at once, a word every {}\n",
             most.requests_per_second, print::grouped_digits(most.words_per_second / static_cast<double>(answer.gpus)),

@@ -1,5 +1,6 @@
 #include "studies/serve/serve.h"
 
+#include <algorithm>
 #include <optional>
 
 #include <fmt/format.h>
@@ -59,6 +60,25 @@ Expected<void> check_load(const Arguments& arguments) {
   return {};
 }
 
+constexpr const char* prefill_flags[] = {"--prefill-gpus", "--prefill-tp", "--prefill-ep", "--prefill-dp-attention",
+    "--prefill-replicas", "--prefill-most-sequences", "--prefill-most-positions"};
+
+/// A pool of its own for prompts, where a flag speaks of it: the engine, machine and number types are the other's.
+Expected<std::optional<PromptPoolWishes>> prompt_pool(const Arguments& arguments, const infer::ServingWishes& words) {
+  if (std::ranges::none_of(prefill_flags, [&](const char* flag) { return arguments.has(flag); })) return std::nullopt;
+  PromptPoolWishes asked{words, {}, count_of(arguments, "--prefill-replicas").value_or(1)};
+  asked.engine.gpus = count_of(arguments, "--prefill-gpus").value_or(0);
+  if (asked.engine.gpus % asked.replicas != 0)
+    return fail("--prefill-replicas", fmt::format("{} GPUs for {} replicas", asked.engine.gpus, asked.replicas),
+        "a divisor of --prefill-gpus");
+  asked.engine.gpus /= asked.replicas;
+  asked.engine.tp = count_of(arguments, "--prefill-tp").value_or(1), asked.engine.pp = 1;
+  asked.engine.ep = count_of(arguments, "--prefill-ep").value_or(1);
+  asked.engine.attention_dp = count_of(arguments, "--prefill-dp-attention").value_or(1);
+  asked.batching = {count_of(arguments, "--prefill-most-sequences"), count_of(arguments, "--prefill-most-positions")};
+  return asked;
+}
+
 Expected<Question> question_of(const Arguments& arguments) {
   TRY(check_load(arguments));
   Question asked;
@@ -70,6 +90,7 @@ Expected<Question> question_of(const Arguments& arguments) {
         "--replicas", fmt::format("{} GPUs for {} replicas", asked.engine.gpus, asked.replicas), "a divisor of --gpus");
   asked.engine.gpus /= asked.replicas;
   asked.batching = {count_of(arguments, "--most-sequences"), count_of(arguments, "--most-positions")};
+  TRY(asked.prompts, prompt_pool(arguments, asked.engine));
   asked.concurrency = count_of(arguments, "--concurrency");
   asked.warm_up = count_of(arguments, "--warm-up").value_or(0);
   if (arguments.has("--slo")) {
@@ -103,6 +124,12 @@ Expected<Question> question_of(const Arguments& arguments) {
   constexpr std::int64_t rounds = 10, many = 1000;
   asked.law.count = count_of(arguments, "--requests")
                         .value_or(asked.concurrency ? rounds * *asked.concurrency : many * asked.replicas);
+  // Each is kept until the end.
+  constexpr std::int64_t most_requests = 3'000'000;
+  if (asked.law.count > most_requests)
+    return fail(arguments.has("--requests") ? "--requests" : "--concurrency",
+        fmt::format("{} requests, each of which is simulated", asked.law.count),
+        fmt::format("--requests {} at most, which show the same of so many users or fewer", most_requests));
   if (asked.concurrency && asked.law.count < *asked.concurrency)
     return fail("--requests", fmt::format("{} requests of {} users", asked.law.count, *asked.concurrency),
         fmt::format("at least {}, and some times as many", *asked.concurrency));
@@ -110,7 +137,7 @@ Expected<Question> question_of(const Arguments& arguments) {
 }
 
 std::vector<Flag> own_flags() {
-  constexpr std::string_view load = "Load", batching = "Batching", output = "Output";
+  constexpr std::string_view load = "Load", batching = "Batching", pool = "Pool of prompts", output = "Output";
   constexpr std::int64_t most = 10'000'000;
   const auto count = [](std::string_view name, std::string_view group, std::string_view doc, std::int64_t upper,
                          std::int64_t least = 1) {
@@ -144,6 +171,13 @@ std::vector<Flag> own_flags() {
       count("--replicas", batching, "engines beside each other behind a router (default 1)", 100'000),
       count("--most-sequences", batching, "that run at once in one engine (default: the engine's)", 1'000'000),
       count("--most-positions", batching, "of one iteration (default: the engine's)", 1'000'000),
+      count("--prefill-gpus", pool, "GPUs that read prompts, beside --gpus, which say words", 10'000'000),
+      count("--prefill-replicas", pool, "engines among them (default 1)", 100'000),
+      count("--prefill-tp", pool, "tensor parallel ways of each (default: its GPUs)", 32'768),
+      count("--prefill-ep", pool, "ranks that its experts are spread over (default 1)", 32'768),
+      count("--prefill-dp-attention", pool, "its groups with sequences of their own (default 1)", 32'768),
+      count("--prefill-most-sequences", pool, "that it reads at once (default: the engine's)", 1'000'000),
+      count("--prefill-most-positions", pool, "of its iterations (default: the engine's)", 1'000'000),
       {.name = "--json",
           .key = "",
           .value = "",

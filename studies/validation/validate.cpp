@@ -44,7 +44,7 @@ Expected<void> validate_inference(const std::string& text, const Arguments& argu
   if (arguments.has("--profile")) {
     TRY(profile, run::choose_kernel_profile(arguments.value("--profile"), "--profile"));
   }
-  const InferenceJudgement judgement = judge(records, {nullptr, profile ? &profile->row : nullptr});
+  const InferenceJudgement judgement = judge(records, {nullptr, profile ? &profile->row : nullptr, false});
   if (profile && judgement.cases.empty() && !judgement.skipped.empty())
     return fail("--profile", fmt::format("no record is forecast: {}", judgement.skipped.front().why),
         "a profile of the records' GPU");

@@ -8,7 +8,6 @@ namespace stepcast::sim {
 namespace {
 
 using testing::ElementsAre;
-using testing::IsEmpty;
 
 ServingRequest request(std::int64_t prompt, std::int64_t output, std::int64_t cached = 0) {
   return {Seconds(0), prompt, output, cached};
@@ -23,18 +22,20 @@ TEST(Batching, PromptsAreReadInPieces) {
   EXPECT_EQ(batch.prompts, 1);
   EXPECT_EQ(batch.positions, 100);
   EXPECT_EQ(batch.pairs, 100 * 50);
-  EXPECT_THAT(group.finish().words, IsEmpty());
+  EXPECT_EQ(group.finish().all(), 0);
   batch = group.plan();
   EXPECT_EQ(batch.prompts, 2);
   EXPECT_EQ(batch.positions, 100);
   EXPECT_EQ(batch.pairs, 50 * (100 + 25) + 50 * 25);
-  EXPECT_THAT(group.finish().words, ElementsAre(0));
+  EXPECT_THAT(group.finish().read, ElementsAre(0));
   batch = group.plan();  // a word behind 150 positions, and the last 10 of the other prompt
   EXPECT_EQ(batch.words, 1);
   EXPECT_EQ(batch.contexts, 150);
   EXPECT_EQ(batch.positions, 10);
   const auto& said = group.finish();
-  EXPECT_THAT(said.words, ElementsAre(0, 1));
+  EXPECT_THAT(said.joined, ElementsAre(0));
+  EXPECT_EQ(said.words, 1);
+  EXPECT_THAT(said.read, ElementsAre(1));
   EXPECT_THAT(said.ended, ElementsAre(0));
 }
 
@@ -52,6 +53,19 @@ TEST(Batching, WholePromptsWaitForRoom) {
   EXPECT_TRUE(group.plan().empty());
 }
 
+/// As long as an iteration, it does not wait until nobody says a word: an engine of whole prompts is built for it.
+TEST(Batching, AWholePromptGoesBesideWords) {
+  Batcher group({.most_positions = 100, .pieces = false});
+  group.submit(0, request(10, 9));
+  group.plan(), group.finish();
+  group.submit(1, request(100, 9));
+  group.submit(2, request(10, 9));
+  const Batch batch = group.plan();
+  EXPECT_EQ(batch.words, 1);
+  EXPECT_EQ(batch.prompts, 1) << "and no other goes with it";
+  EXPECT_EQ(batch.positions, 100);
+}
+
 TEST(Batching, PromptsApartHoldWordsUp) {
   Batcher group({.most_positions = 100, .prompts_apart = true});
   group.submit(0, request(10, 3));
@@ -60,10 +74,12 @@ TEST(Batching, PromptsApartHoldWordsUp) {
   Batch batch = group.plan();
   EXPECT_EQ(batch.words, 0);
   EXPECT_EQ(batch.prompts, 1);
-  EXPECT_THAT(group.finish().words, ElementsAre(1));
+  EXPECT_THAT(group.finish().read, ElementsAre(1));
   batch = group.plan();
   EXPECT_EQ(batch.words, 2);
-  EXPECT_THAT(group.finish().words, ElementsAre(0, 1));
+  const auto& said = group.finish();
+  EXPECT_EQ(said.words, 2);
+  EXPECT_THAT(said.joined, ElementsAre(0, 1));
 }
 
 /// 6 blocks of 4 positions. Reserved: 8 + 8 positions are 4 blocks, so one runs at a time. Else both prompts of 2

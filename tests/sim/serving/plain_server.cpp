@@ -104,7 +104,7 @@ class PlainServer {
       const long rest = to_read(i) - std::max<long>(all_[i].in_cache, load_.requests[i].cached);
       if (rest <= left) return rest;
       if (policy_.pieces) return std::max(0L, left);
-      return batch.prompts == 0 && rest > policy_.most_positions ? rest : 0;
+      return batch.prompts == 0 ? rest : 0;
     };
     for (const std::size_t i : of(State::active))
       if (!talking(i))

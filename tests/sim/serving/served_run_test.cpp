@@ -49,10 +49,13 @@ Load closed(std::int64_t users, std::int64_t count = 300) {
 
 TEST(ServedRun, EveryWordIsSaidOnceAndEveryGapCounted) {
   for (const std::int64_t replicas : {1, 3})
-    for (const std::int64_t groups : {1, 2}) {
+    for (const auto& [groups, stages] : {std::pair{1, 1}, std::pair{2, 1}, std::pair{1, 3}}) {
       const Load load = closed(16);
       const ServedRun run = simulate(load,
-          {.policy = {.most_positions = 64, .blocks = 20, .block = 16}, .replicas = replicas, .groups = groups},
+          {.policy = {.most_positions = 64, .blocks = 20, .block = 16},
+              .replicas = replicas,
+              .groups = groups,
+              .stages = stages},
           dyadic);
       std::int64_t words = 0, said = 0, gaps = 0, behind_first = 0;
       for (const RanIteration& ran : run.iterations) said += ran.words;
@@ -141,6 +144,25 @@ TEST(ServedRun, ReplicasAreEnginesBesideEachOther) {
   };
   EXPECT_EQ(end(one), end(two));
   EXPECT_EQ(2 * one.iterations.size(), two.iterations.size());
+}
+
+/// Iterations of 2 s on two stages of 1 s each. One request alone says a word each 2 s; two are in lanes of their own,
+/// the second a second behind the first, and both say one each 2 s.
+TEST(ServedRun, StagesWorkOnSeveralIterationsAtOnce) {
+  const auto two_seconds = [](const Batch&) { return Seconds(2); };
+  const auto run = [&](std::size_t count) {
+    return simulate(
+        {std::vector<ServingRequest>(count, {Seconds(0), 16, 3}), 0}, {.policy = {}, .stages = 2}, two_seconds);
+  };
+  EXPECT_EQ(run(1).requests[0].last.value(), 6);
+  const ServedRun both = run(2);
+  EXPECT_EQ(both.requests[0].last.value(), 6);
+  EXPECT_EQ(both.requests[1].first.value(), 3);
+  EXPECT_EQ(both.requests[1].last.value(), 7);
+  EXPECT_EQ(run(4).requests[3].last.value(), 7) << "lanes say words of two as of one";
+  const BatchingPolicy lane = lane_policy({.most_sequences = 9, .blocks = 100}, 4);
+  EXPECT_EQ(lane.blocks, 25);
+  EXPECT_EQ(lane.most_sequences, 2);
 }
 
 /// 200 settings at random: the same words at the same times as by a simulator that was written apart.

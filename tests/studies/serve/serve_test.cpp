@@ -177,10 +177,29 @@ TEST(Serve, WhatCannotBeIsSaid) {
   EXPECT_THAT(error(lengths + "--concurrency 2 --requests 10 --warm-up 10"), HasSubstr("10 of 10 requests"));
   EXPECT_THAT(error(lengths + "--concurrency 2 --replicas 2 --gpus 3"), HasSubstr("3 GPUs for 2 replicas"));
   EXPECT_THAT(error(lengths + "--concurrency 64 --requests 10"), HasSubstr("10 requests of 64 users"));
-  EXPECT_THAT(error(lengths + "--concurrency 2 --pp 2"), HasSubstr("a load on several stages"));
   EXPECT_THAT(error(lengths + "--concurrency 2 --slo fast"), HasSubstr("no target"));
+  EXPECT_THAT(error(lengths + "--concurrency 1000000"), HasSubstr("10000000 requests, each of which is simulated"));
+  EXPECT_THAT(error("--input 512 --output 5000 --concurrency 1 --requests 100000"), HasSubstr("5e+08 iterations"));
+  EXPECT_THAT(error("--input 512 --output 5000 --rate 0.00001 --requests 100000"), HasSubstr("iterations, and each"));
   EXPECT_THAT(error("--input 5000000 --output 64 --concurrency 1"), HasSubstr("blocks of 16"));
   EXPECT_THAT(error("--trace no.csv --input 5"), HasSubstr("beside a trace"));
+}
+
+/// Two stages halve what an iteration takes of each, and as many are under way: a user alone waits as long for a word.
+TEST(Serve, StagesServeSeveralIterationsAtOnce) {
+  const std::string lengths = "--input 512 --output 64 ";
+  const json one = served(lengths + "--concurrency 1"), staged = served(lengths + "--concurrency 1 --pp 2"),
+             many = served(lengths + "--concurrency 128"), many_staged = served(lengths + "--concurrency 128 --pp 2");
+  EXPECT_GE(staged["tpot"]["mean_s"].get<double>(), one["tpot"]["mean_s"].get<double>());
+  const double more =
+      many_staged["saturation"]["tokens_per_s"].get<double>() / many["saturation"]["tokens_per_s"].get<double>();
+  EXPECT_GT(more, 1.5);
+  EXPECT_GT(many_staged["tokens_per_s"].get<double>(), 1.3 * many["tokens_per_s"].get<double>());
+  EXPECT_LE(many_staged["tokens_per_s"].get<double>(), 2 * many["tokens_per_s"].get<double>());
+  const auto groups =
+      run_line("serve mixtral-8x7b --machine dgx-h100 --pp 2 --dp-attention 2 --concurrency 2 " + lengths);
+  EXPECT_EQ(groups.code, 2);
+  EXPECT_THAT(groups.err, HasSubstr("on several stages of groups"));
 }
 
 /// Records of loads: as serve forecasts them. What a record does not tell in full is refused.

@@ -1,0 +1,95 @@
+#include "sim/serving/pool.h"
+
+#include <algorithm>
+
+namespace stepcast::sim {
+
+BatchingPolicy lane_policy(BatchingPolicy policy, std::int64_t stages) {
+  policy.blocks /= stages;
+  policy.most_sequences = std::max<std::int64_t>(1, policy.most_sequences / stages);
+  return policy;
+}
+
+Pool::Pool(const Servers& servers, const BatchTimer& timer)
+    : timer_(timer), stages_(static_cast<std::size_t>(servers.stages)),
+      free_(static_cast<std::size_t>(servers.replicas * servers.stages)) {
+  for (std::int64_t i = 0; i < servers.replicas * servers.stages; ++i)
+    replicas_.emplace_back().groups.assign(static_cast<std::size_t>(servers.groups), Batcher(servers.policy));
+}
+
+Pool::Place Pool::place(Replica& replica, std::size_t group) {
+  const auto at = static_cast<std::size_t>(&replica - replicas_.data());
+  return {&replica, &replica.groups[group], at * replica.groups.size() + group};
+}
+
+Pool::Place Pool::least() {
+  Place least;
+  for (Replica& replica : replicas_)
+    for (std::size_t group = 0; group < replica.groups.size(); ++group)
+      if (least.group == nullptr || replica.groups[group].outstanding() < least.group->outstanding())
+        least = place(replica, group);
+  return least;
+}
+
+Seconds Pool::next_end() const { return std::ranges::min_element(replicas_, {}, &Replica::ends)->ends; }
+
+void Pool::end_iterations(Seconds now, const Heard& heard, std::vector<RanIteration>& ran) {
+  for (Replica& replica : replicas_) {
+    if (replica.ends != now) continue;
+    replica.ends = never;
+    for (std::size_t group = 0; group < replica.groups.size(); ++group) {
+      const Batcher::Said& said = replica.groups[group].finish();
+      replica.runs.words += said.all();
+      heard(place(replica, group), said);
+    }
+    ran.push_back(replica.runs);
+  }
+}
+
+void Pool::start_iterations(Seconds now, const Planned& planned) {
+  for (Replica& replica : replicas_)
+    if (replica.ends == never) start(replica, now, planned);
+}
+
+void Pool::start(Replica& replica, Seconds now, const Planned& planned) {
+  replica.runs = {};
+  RanIteration& runs = replica.runs;
+  bool any = false;
+  for (std::size_t group = 0; group < replica.groups.size(); ++group) {
+    const Batch batch = replica.groups[group].plan();
+    if (planned) planned(place(replica, group), !batch.empty());
+    if (batch.empty()) continue;
+    any = true;
+    const Seconds time = timer_(batch);
+    if (time >= runs.time) runs.time = time, runs.batch = batch;
+  }
+  if (!any) return;
+  for (const Batcher& group : replica.groups) {
+    runs.running += group.outstanding() - group.waiting();
+    runs.waiting += group.waiting();
+    runs.used_blocks += group.used_blocks();
+  }
+  runs.replica = &replica - replicas_.data();
+  runs.start = now, runs.pace = replica.pace, runs.speaking = replica.speaking;
+  if (stages_ > 1) runs.time = end_of(static_cast<std::size_t>(runs.replica), now, runs.time) - now;
+  replica.ends = now + runs.time;
+  runs.replica /= static_cast<std::int64_t>(stages_);
+}
+
+/// Of an iteration that takes so long where no other is on its stages.
+Seconds Pool::end_of(std::size_t replica, Seconds now, Seconds time) {
+  const Seconds part = time / static_cast<double>(stages_);
+  const std::size_t first = replica / stages_ * stages_;
+  for (std::size_t stage = first; stage < first + stages_; ++stage)
+    free_[stage] = now = std::max(now, free_[stage]) + part;
+  return now;
+}
+
+std::int64_t Pool::preempted() const {
+  std::int64_t sum = 0;
+  for (const Replica& replica : replicas_)
+    for (const Batcher& group : replica.groups) sum += group.preempted();
+  return sum;
+}
+
+}  // namespace stepcast::sim

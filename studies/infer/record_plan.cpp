@@ -1,0 +1,149 @@
+#include "studies/infer/record_plan.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "model/base/text.h"
+#include "model/catalog.h"
+
+namespace stepcast::infer {
+namespace {
+
+/// GPUs of records, and the machine that has them.
+struct GpuName {
+  const char* name;
+  const char* machine;
+};
+constexpr GpuName gpu_names[] = {{"A100-SXM-80GB", "dgx-a100"}, {"A100 SXM 80GB", "dgx-a100"},
+    {"A100-SXM-40GB", "dgx-a100-40gb"}, {"H100-SXM-80GB", "dgx-h100"}, {"H200-SXM-141GB", "hgx-h200"},
+    {"B200-SXM-180GB", "dgx-b200"}, {"GH200", "alps-gh200"}, {"MI300X", "mi300x-server"},
+    {"GB200-NVL72", "gb200-nvl72"}, {"RTX-PRO-6000-Blackwell-SE", "rtx-pro-6000-server"},
+    {"RTX-PRO-6000", "rtx-pro-6000-server"}};
+
+/// Engines of records, by name and how their releases count: the first row that fits.
+struct EngineName {
+  const char* name;  ///< in lower case, the whole of it
+  /// versions below it; "": any. Versions that are not told count as lowest, but in closed loops of users: those are
+  /// of dumps of 2025 and 2026. So are pools, whose records have the version of what runs the engines (Dynamo)
+  const char* before;
+  const char* engine;
+};
+constexpr EngineName engine_names[] = {{"vllm (2023, splitwise fork)", "", "vllm-2023"}, {"vllm", "0.8", "vllm-v0"},
+    {"vllm", "", "vllm"}, {"tensorrt-llm", "0.10", "tensorrt-llm-2023"}, {"trtllm", "0.10", "tensorrt-llm-2023"},
+    {"tensorrt-llm", "1.0", "tensorrt-llm-2024"}, {"trtllm", "1.0", "tensorrt-llm-2024"},
+    {"tensorrt-llm", "", "tensorrt-llm"}, {"trtllm", "", "tensorrt-llm"}, {"deepspeed-mii", "", "deepspeed-mii"},
+    {"sglang", "", "sglang"}, {"tensorrt-llm + triton tensorrtllm_backend", "1.0", "tensorrt-llm-2024"},
+    {"tensorrt-llm + triton tensorrtllm_backend", "", "tensorrt-llm"}, {"pytorch", "", "pytorch"}};
+
+std::vector<int> numbers_of(const std::string& version) {
+  std::vector<int> numbers;
+  int value = -1;
+  for (const char c : version + ".") {
+    if (c >= '0' && c <= '9') {
+      value = std::max(0, value) * 10 + (c - '0');
+    } else {
+      if (value < 0) break;
+      numbers.push_back(value);
+      value = -1;
+      if (c != '.') break;
+    }
+  }
+  return numbers;
+}
+
+Expected<const Engine*> engine_of(const InferenceRecord& record) {
+  const std::string name = lower_case(record.engine);
+  for (const EngineName& row : engine_names) {
+    if (name != row.name) continue;
+    const std::vector<int> version = numbers_of(record.version);
+    const bool recent = record.word_pool || (version.empty() && record.phase == "serving" && record.batch);
+    const bool older = row.before[0] == '\0' || (!recent && version < numbers_of(row.before));
+    if (older) return find_row(built_in().engines, row.engine, "engine");
+  }
+  return fail("software", fmt::format("no engine '{:.60}'", record.engine), "stepcast list engines");
+}
+
+Expected<run::Chosen<Machine>> machine_of(const InferenceRecord& record) {
+  for (const GpuName& row : gpu_names)
+    if (record.gpu == row.name) return run::choose_machine(row.machine, "hardware");
+  return fail("hardware", fmt::format("no GPU '{:.60}'", record.gpu), "stepcast list gpus");
+}
+
+/// Number types as records say them, by how they begin; the rest says which part of a checkpoint is meant.
+struct TypeName {
+  const char* begins;
+  const char* type;
+};
+constexpr TypeName type_names[] = {{"bf16 (", "bf16"}, {"fp16/bf16", "bf16"}, {"mxfp4", "mxfp4"},
+    {"fp8 (moe fp8-block)", "fp8-block"}, {"int4 weight-only", "int4"}};
+
+std::string type_of(const std::string& said) {
+  for (const TypeName& row : type_names)
+    if (said.starts_with(row.begins)) return row.type;
+  return said;
+}
+
+/// What notes of a source say of its settings, beside its columns.
+constexpr const char* groups_of_experts = "MoE tables run attention DP";  ///< a column's tp is that of groups
+constexpr const char* larger_caches[] = {"kv_cache_free_gpu_mem_fraction 0.95", "kv fraction 0.95"};
+constexpr double larger_cache_share = 0.95;
+
+bool says(const std::string& notes, const char* words) { return notes.find(words) != std::string::npos; }
+
+Engine as_noted(Engine engine, const InferenceRecord& record) {
+  if (std::ranges::any_of(larger_caches, [&](const char* words) { return says(record.notes, words); }))
+    engine.cache_share = larger_cache_share;
+  return engine;
+}
+
+Expected<Serving> serving_of_record(const InferenceRecord& record, const RecordWishes& wanted) {
+  const Engine* engine = wanted.engine;
+  if (engine == nullptr) {
+    TRY(engine, engine_of(record));
+  }
+  TRY(auto machine, machine_of(record));
+  TRY(auto network, run::choose_network(record.model, "model"));
+  ServingWishes wishes;
+  wishes.tp = record.tp, wishes.pp = record.pp, wishes.attention_dp = std::max<std::int64_t>(1, record.attention_dp);
+  if (network.row.experts.count > 0) {
+    wishes.ep = std::max<std::int64_t>(1, record.ep);
+    if (says(record.notes, groups_of_experts)) wishes.attention_dp *= wishes.tp, wishes.tp = 1;
+    // Kernels that send rows to experts have whole ones on every rank: SGLang sets the one by the other
+    // (sgl-project/sglang server_args.py, moe_a2a_backend), and records that do not say it have 1.
+    const bool rows = engine->exchange == ExpertExchange::rows && wishes.attention_dp > 1;
+    if (rows && wishes.ep == 1) wishes.ep = wishes.tp * wishes.attention_dp;
+  }
+  wishes.weights = type_of(record.weights);
+  wishes.cache = record.cache.starts_with("fp8") ? "fp8" : record.cache;
+  // Not told: engines that are built in fp8 keep such a cache (TensorRT-LLM, examples/quantization).
+  if (wishes.cache.empty() && record.weights == "fp8") wishes.cache = "fp8";
+  if (record.nodes > 1) return fail("hardware", "an engine on several nodes", "one node");
+  return serving_of(wishes, std::move(network), std::move(machine), as_noted(*engine, record), wanted.profile);
+}
+
+}  // namespace
+
+InferenceRecord split_as(InferenceRecord record, const RecordPool& pool) {
+  record.tp = pool.tp, record.pp = pool.pp, record.ep = pool.ep, record.attention_dp = pool.attention_dp;
+  return record;
+}
+
+/// All that serving_of_record() looks at.
+std::string plan_of(const InferenceRecord& r) {
+  return fmt::format("{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}", r.model, r.gpu, r.engine, r.version, r.phase,
+      r.batch.has_value(), r.weights, r.cache, r.tp, r.pp, r.ep, r.attention_dp, r.nodes, r.notes);
+}
+
+Expected<ServedTimes*> LastPlan::of(const InferenceRecord& record, const RecordWishes& wishes) {
+  std::string plan = plan_of(record);
+  if (times_ && plan == plan_) return times_.get();
+  times_.reset();
+  TRY(auto serving, serving_of_record(record, wishes));
+  serving_ = std::make_unique<Serving>(std::move(serving));
+  times_ = std::make_unique<ServedTimes>(*serving_);
+  plan_ = std::move(plan);
+  return times_.get();
+}
+
+}  // namespace stepcast::infer

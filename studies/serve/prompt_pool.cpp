@@ -1,0 +1,82 @@
+#include "studies/serve/prompt_pool.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace stepcast::serve {
+namespace {
+
+double mean_prompt(const std::vector<sim::ServingRequest>& requests) {
+  double sum = 0;
+  for (const sim::ServingRequest& request : requests) sum += static_cast<double>(request.prompt);
+  return sum / static_cast<double>(requests.size());
+}
+
+/// An error of this pool names its own flags.
+tl::unexpected<Error> of_prompts(Error error) {
+  for (const char* flag : {"--gpus", "--tp", "--pp", "--ep", "--dp-attention"})
+    if (error.where == flag) error.where = fmt::format("--prefill{}", flag + 1);
+  return tl::unexpected(std::move(error));
+}
+
+/// They end with their first word here.
+std::vector<sim::ServingRequest> read_alone(std::vector<sim::ServingRequest> requests) {
+  for (sim::ServingRequest& request : requests) request.output = 1;
+  return requests;
+}
+
+}  // namespace
+
+Expected<PromptPool> prompt_pool_of(const PromptPoolWishes& wishes, const std::vector<sim::ServingRequest>& requests) {
+  auto serving = infer::serving_of(wishes.engine);
+  if (!serving) return of_prompts(serving.error());
+  PromptPool out;
+  out.serving = std::move(*serving);
+  out.positions = mean_prompt(requests);
+  out.servers = {infer::policy_of(out.serving, out.positions, wishes.batching), wishes.replicas,
+      out.serving.attention_groups(), out.serving.scenario.split->pp, out.serving.engine.host_per_request};
+  out.gpus = out.serving.scenario.plan.gpus * wishes.replicas;
+  const auto one = std::ranges::find(requests, 1, &sim::ServingRequest::output);
+  if (one != requests.end())
+    return fail("--output", "a request of one word, of which the pool of words has nothing to say",
+        "at least 2 words, or one pool");
+  const auto fits = infer::check_requests(out.serving, read_alone(requests), out.servers.policy);
+  if (!fits) return of_prompts(fits.error());
+  return out;
+}
+
+Saturation joined(PromptPool& prompts, const infer::Serving& words, const sim::Servers& servers,
+    const std::vector<sim::ServingRequest>& requests, infer::ServedTimes& prompt_times, const Saturation& most) {
+  prompts.transfer = infer::transfer_of(prompts.serving, words, prompts.positions);
+  prompts.saturation = saturation_of(read_alone(requests), prompts.servers, prompt_times);
+  const auto pairs = static_cast<double>(
+      std::min(prompts.servers.replicas * prompts.servers.groups, servers.replicas * servers.groups));
+  prompts.links_requests_per_second = pairs / prompts.transfer.time.value();
+  Saturation out = most;
+  out.binds = "words";
+  const auto bound_by = [&](double requests_per_second, const char* binds) {
+    if (requests_per_second >= out.requests_per_second) return;
+    out = {requests_per_second, requests_per_second * mean_words(requests), {}, 0, binds};
+  };
+  bound_by(prompts.saturation.requests_per_second, "prompts");
+  bound_by(prompts.links_requests_per_second, "links");
+  return out;
+}
+
+sim::ServedRun simulate(const sim::Load& load, PromptPool& prompts, const infer::Serving& words,
+    const sim::Servers& servers, infer::ServedTimes& prompt_times, infer::ServedTimes& word_times) {
+  sim::PooledRun run = sim::simulate(load, {prompts.servers, servers, infer::transfers(prompts.serving, words)},
+      prompt_times.timer(), word_times.timer());
+  Seconds end;
+  for (const sim::Served& request : run.served.requests) end = std::max(end, request.last);
+  for (const sim::RanIteration& ran : run.reading) {
+    const double share = ran.time / end;
+    prompts.busy += share / static_cast<double>(prompts.servers.replicas);
+    prompts.waiting += share * static_cast<double>(ran.waiting);
+    prompts.most_waiting = std::max(prompts.most_waiting, static_cast<double>(ran.waiting));
+  }
+  return std::move(run.served);
+}
+
+}  // namespace stepcast::serve

@@ -1,0 +1,158 @@
+// Two pools and the link between them: by hand, as queues, what every run conserves.
+#include "sim/serving/pooled_run.h"
+
+#include <cmath>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace stepcast::sim {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+Seconds second(const Batch&) { return Seconds(1); }
+Seconds quarter(const Batch&) { return Seconds(0.25); }
+Seconds no_time(const Batch&) { return Seconds(0); }
+std::function<Seconds(std::int64_t)> link(double seconds) {
+  return [=](std::int64_t) { return Seconds(seconds); };
+}
+/// Times that doubles hold to the last bit.
+Seconds dyadic(const Batch& batch) { return Seconds(1 + batch.words / 4 + batch.positions / 16); }
+
+/// A prompt of 1 s, a link of half a second, two further words of a quarter each; then the user sends the next.
+TEST(PooledRun, OneUserIsCountedByHand) {
+  const Load load{std::vector<ServingRequest>(2, {Seconds(0), 16, 3}), 1};
+  const PooledRun run = simulate(load, {{.policy = {}}, {.policy = {}}, link(0.5)}, second, quarter);
+  EXPECT_EQ(run.read[0].value(), 1);
+  EXPECT_EQ(run.served.requests[0].first.value(), 1.5);
+  EXPECT_EQ(run.served.requests[0].last.value(), 2);
+  EXPECT_EQ(run.served.requests[1].sent.value(), 2);
+  EXPECT_EQ(run.served.requests[1].last.value(), 4);
+  EXPECT_EQ(run.sending.value(), 1);
+}
+
+/// Three prompts of one iteration, whose keys take a second each: the links of a group take one after the other. Two
+/// groups of prompts and two of words send side by side.
+TEST(PooledRun, LinksTakeOneAfterTheOther) {
+  const Load load{std::vector<ServingRequest>(3, {Seconds(0), 16, 2}), 0};
+  const PooledRun one = simulate(load, {{.policy = {}}, {.policy = {}}, link(1)}, second, quarter);
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(one.served.requests[i].first.value(), 2.0 + static_cast<double>(i));
+  const Load both{std::vector<ServingRequest>(2, {Seconds(0), 16, 2}), 0};
+  const PooledRun two =
+      simulate(both, {{.policy = {}, .replicas = 2}, {.policy = {}, .groups = 2}, link(1)}, second, quarter);
+  for (std::size_t i = 0; i < 2; ++i) EXPECT_EQ(two.served.requests[i].first.value(), 2);
+}
+
+/// The pool of words has room for one request of 32 positions, that of prompts for two of 16. Both are read at 1 s, the
+/// first goes over at once and makes room for a third, read at 2 s; the fourth waits until the second goes over, as the
+/// first's 15 further words are said at 16 s.
+TEST(PooledRun, PromptsStayUntilTheirWordsHaveRoom) {
+  const Load load{std::vector<ServingRequest>(4, {Seconds(0), 16, 16}), 0};
+  const Servers prompts{.policy = {.blocks = 2, .block = 16}},
+      words{.policy = {.reserves_all = true, .blocks = 2, .block = 16}};
+  const PooledRun run = simulate(load, {prompts, words, link(0)}, second, second);
+  std::vector<double> read;
+  for (const Seconds at : run.read) read.push_back(at.value());
+  EXPECT_THAT(read, ElementsAre(1, 1, 2, 17));
+  EXPECT_EQ(run.served.requests[1].first.value(), 16);
+  EXPECT_EQ(run.served.requests[3].last.value(), 1 + 4 * 15);
+}
+
+double mean_wait(const PooledRun& run, bool until_read) {
+  double sum = 0;
+  for (std::size_t i = 0; i < run.read.size(); ++i)
+    sum += ((until_read ? run.read[i] : run.served.requests[i].first) - run.served.requests[i].sent).value();
+  return sum / static_cast<double>(run.read.size());
+}
+
+/// Prompts one at a time, or keys on one link, with Poisson arrivals: r / (2 (1 - r)) of waiting before a service of 1.
+TEST(PooledRun, APoolAndALinkAreQueues) {
+  Load load{requests_of({.count = 100'000, .prompts = {8, 8}, .outputs = {2, 2}, .seed = 5}), 0};
+  const double r = 0.6, wait = r / (2 * (1 - r));
+  let_arrive(load.requests, r, 1, 5);
+  const Servers at_once{.policy = {}}, one{.policy = {.most_sequences = 1}};
+  const PooledRun queue = simulate(load, {one, at_once, link(0)}, second, no_time);
+  EXPECT_NEAR((mean_wait(queue, true) - 1) / wait, 1, 0.05);
+  const PooledRun on_link = simulate(load, {at_once, at_once, link(1)}, no_time, no_time);
+  EXPECT_NEAR((mean_wait(on_link, false) - 1) / wait, 1, 0.05);
+}
+
+Load closed(std::int64_t users) {
+  return {requests_of({.count = 300, .prompts = {20, 90}, .outputs = {2, 40}, .shared = 10, .seed = 2}), users};
+}
+
+TEST(PooledRun, EveryPromptIsReadAndEveryWordIsSaidOnce) {
+  for (const std::int64_t replicas : {1, 3})
+    for (const bool apart : {false, true})
+      for (const std::int64_t blocks : {12, 40}) {
+        const Load load = closed(16);
+        const Servers prompts{
+            .policy = {.most_positions = 64, .blocks = blocks, .block = 16}, .replicas = replicas, .groups = 2};
+        Servers words = prompts;
+        words.policy.prompts_apart = apart, words.replicas = 2;
+        const PooledRun run = simulate(load, {prompts, words, link(0.5)}, dyadic, dyadic);
+        std::int64_t said = 0, of_all = 0, gaps = 0;
+        double positions = 0, to_read = 0, again = 0, pace = 0, per_word = 0;
+        for (const RanIteration& ran : run.served.iterations) {
+          said += ran.words, again += ran.batch.prompts, pace += ran.pace * ran.time.value();
+        }
+        for (const RanIteration& ran : run.reading) positions += ran.words;
+        for (const Gap& gap : run.served.gaps) gaps += gap.count;
+        for (std::size_t i = 0; i < load.requests.size(); ++i) {
+          const Served& request = run.served.requests[i];
+          of_all += request.output, to_read += 1;
+          per_word += (request.last - request.first).value() / static_cast<double>(request.output - 1);
+          EXPECT_LT(request.sent, run.read[i]);
+          EXPECT_LE(run.read[i] + Seconds(0.5), request.first);
+          EXPECT_LT(request.first, request.last);
+          EXPECT_TRUE(std::isfinite(request.last.value()));
+        }
+        EXPECT_EQ(said, of_all);
+        EXPECT_EQ(gaps, of_all - 300);
+        EXPECT_EQ(positions, to_read) << "of each prompt the first word";
+        EXPECT_NEAR(pace / per_word, 1, 1e-9);
+        EXPECT_EQ(run.served.preempted > 0, again > 0);
+        EXPECT_EQ(run.served.preempted > 0, blocks == 12) << "a small cache takes back";
+        EXPECT_EQ(run.sending.value(), 150);
+      }
+}
+
+TEST(PooledRun, AFasterLinkAndMorePromptRanksEndSooner) {
+  const auto span = [](double seconds, std::int64_t replicas) {
+    const PooledRun run = simulate(closed(16),
+        {{.policy = {.most_positions = 64}, .replicas = replicas}, {.policy = {}}, link(seconds)}, dyadic, quarter);
+    return run.served.iterations.back().start.value();
+  };
+  EXPECT_LT(span(0, 1), span(4, 1));
+  EXPECT_LT(span(4, 1), span(8, 1));
+  EXPECT_LT(span(1, 2), span(1, 1));
+}
+
+/// Keys that came from elsewhere take blocks as they are let in, and no word before they are there.
+TEST(Batching, KeysComeFromElsewhere) {
+  Batcher reads({.blocks = 4, .block = 4}), says({.blocks = 4, .block = 4});
+  const ServingRequest request{Seconds(0), 8, 3};
+  reads.submit_to_read(7, request);
+  EXPECT_EQ(reads.plan().positions, 8);
+  EXPECT_THAT(reads.finish().ended, ElementsAre(7));
+  EXPECT_EQ(reads.used_blocks(), 2);
+  says.submit_read(7, request);
+  EXPECT_TRUE(says.plan().empty());
+  EXPECT_THAT(says.let_in(), ElementsAre(7));
+  EXPECT_EQ(says.used_blocks(), 2);
+  reads.hand_over(7);
+  EXPECT_EQ(reads.used_blocks(), 0);
+  says.arrive(7);
+  EXPECT_EQ(says.plan().words, 1);
+  EXPECT_THAT(says.let_in(), IsEmpty());
+  EXPECT_THAT(says.finish().ended, IsEmpty());
+  EXPECT_EQ(says.plan().contexts, 9);
+  EXPECT_THAT(says.finish().ended, ElementsAre(7));
+  EXPECT_EQ(says.used_blocks(), 0);
+}
+
+}  // namespace
+}  // namespace stepcast::sim
