@@ -7,9 +7,12 @@
 #include "model/base/json_reader.h"
 #include "model/base/quantity_text.h"
 #include "model/base/whole_number.h"
+#include "studies/cli/named_outputs.h"
 #include "studies/infer/asked.h"
 #include "studies/infer/infer.h"
+#include "studies/print/page/page.h"
 #include "studies/serve/answer.h"
+#include "studies/serve/load_page.h"
 
 namespace stepcast::serve {
 namespace {
@@ -37,6 +40,9 @@ Expected<void> check_targets(const std::string& text, const std::string& where) 
   TRY(read_targets(text, where));
   return {};
 }
+
+bool is_load_page(const std::string& name) { return print::is_page(name, load_page_name); }
+const cli::OutputForm page_forms[] = {{".html", "a page that stands alone", is_load_page}};
 
 /// One of them says when requests come, and a trace says how long they are, too.
 Expected<void> check_load(const Arguments& arguments) {
@@ -144,6 +150,14 @@ std::vector<Flag> own_flags() {
       count("--replicas", batching, "engines beside each other behind a router (default 1)", 100'000),
       count("--most-sequences", batching, "that run at once in one engine (default: the engine's)", 1'000'000),
       count("--most-positions", batching, "of one iteration (default: the engine's)", 1'000'000),
+      {.name = "--html",
+          .key = "",
+          .value = "FILE.html",
+          .group = output,
+          .doc = "a page: latencies over load, cache over time, an iteration's parts",
+          .alias = "-o",
+          .repeats = true},
+      cli::force_flag,
       {.name = "--json",
           .key = "",
           .value = "",
@@ -165,7 +179,12 @@ std::span<const Flag> serve_flags() {
 
 Expected<void> serve_command(const Arguments& arguments, Console& console) {
   TRY(const auto question, question_of(arguments));
+  TRY(auto pages, cli::open_outputs(arguments, "--html", page_forms));
   TRY(const auto answered, answer(question));
+  for (cli::NamedOutput& page : pages) {
+    TRY(const auto text, load_page(question, answered));
+    page.file.finish(text);
+  }
   console.out << (arguments.has("--json") ? answer_json(question, answered) : answer_text(question, answered));
   return {};
 }

@@ -42,9 +42,10 @@ void mean_field(benchmark::State& state, bool closed) {
   for (auto _ : state)
     for (int i = 0; i < policies; ++i) {
       const sim::RequestLaw law{1, {512, 1024 + 64 * i}, {256, 512}, 0, 0};
-      const sim::MeanField field(sim::means_of(law),
-          {policy_of(*serving, 1536, {.most_positions = 1024 << (i % 4)}), 1, 1, serving->engine.host_per_request},
-          timer);
+      BatchingWishes wanted;
+      wanted.most_positions = 1024 << (i % 4);
+      const sim::Servers servers{policy_of(*serving, 1536, wanted), 1, 1, serving->engine.host_per_request};
+      const sim::MeanField field(sim::means_of(law), servers, timer);
       for (int load = 0; load < loads; ++load) {
         sim::SteadyLoad asked;
         if (closed) asked.users = 1 << load;

@@ -161,7 +161,7 @@ SteadyState MeanField::open(const SteadyLoad& load) const {
     const double slope = std::clamp((many - few) / (above - below), 0.0, 0.95);
     // A chord's step towards the balance of what comes and what ends.
     const double moved = std::max(1e-9, mean + (next - mean) / (1 - slope));
-    const bool settled = std::abs(moved - mean) < 4e-3 * moved;
+    const bool settled = std::abs(moved - mean) < 1e-2 * moved;
     mean = moved, variance = mean / (1 - slope);
     if (settled) break;
   }

@@ -4,46 +4,6 @@
 #include <cmath>
 
 namespace stepcast::sim {
-namespace {
-
-/// The mean of the largest of so many that each are of a Poisson law with this mean.
-double mean_of_largest(double mean, double of) {
-  if (of <= 1) return mean;
-  constexpr double large = 50;
-  if (mean > large) return mean + std::sqrt(2 * mean * std::log(of));
-  double term = std::exp(-mean), below = term, sum = 0;
-  for (double j = 1;; ++j) {
-    const double above = 1 - std::pow(below, of);
-    sum += above;
-    if (above < 1e-6 * sum) return sum;
-    term *= mean / j, below = std::min(1.0, below + term);
-  }
-}
-
-/// Iterations that a prompt waits for room: of a queue with `most` servers whose service is one iteration, or of one
-/// whose service takes several (Sakasegawa 1977's waiting time, halved as services are all as long).
-double waits_for_room(double load, double most) {
-  if (load < 0.05) return 0;
-  load = std::min(load, 0.999);
-  const double servers = std::max(1.0, most), service = std::max(1.0, 1 / most);
-  return service * std::pow(load, std::sqrt(2 * (servers + 1)) - 1) / (2 * servers * (1 - load));
-}
-
-/// Of a closed loop: x with x = least + waits(work / x), between x = work, where all is taken, and no more wait than
-/// for all the others.
-double iterations_of_cycle(double least, double others, double most) {
-  const double work = others / most;
-  if (work < 0.05 * least) return least;
-  double low = std::max(least, work), high = least + work;
-  for (int step = 0; step < 12; ++step) {
-    const double middle = (low + high) / 2;
-    (least + waits_for_room(work / middle, most) > middle ? low : high) = middle;
-  }
-  return (low + high) / 2;
-}
-
-}  // namespace
-
 double WordCycle::residual() const {
   if (share <= 0) return alone / 2;
   const double lone = 1 - share;
@@ -59,35 +19,16 @@ double WordCycles::most_prompts(double words) const {
   return std::max(1.0, differ ? prompts - 0.5 : std::floor(prompts));
 }
 
-WordCycles::Bunches WordCycles::poisson(double others) const {
-  Bunches bunches;
-  bunches.share = 1 - std::exp(-others * groups_);
-  if (bunches.share > 0) bunches.each = std::max(1.0, mean_of_largest(others, groups_) / bunches.share);
-  return bunches;
-}
-
-/// More come in longer iterations, and those are longer for the prompts of the last: the number in one depends on the
-/// number in the one before by `more`, so that its variance is mean / (1 - more^2), and it is 0 as often as in a
-/// negative binomial law of this mean and variance. A router spreads them over groups.
-WordCycles::Bunches WordCycles::arriving(double others, double more) const {
-  const double all = others * groups_, squared = more * more;
-  Bunches bunches;
-  bunches.share = 1 - (squared < 1e-3 ? std::exp(-all) : std::pow(1 - squared, all * (1 - squared) / squared));
-  if (groups_ > 1) bunches.each = others + 1;
-  else if (bunches.share > 0) bunches.each = std::max(1.0, others / bunches.share);
-  return bunches;
-}
-
 /// Others of a group in so many iterations of a cycle. As benchmarks start, they are close together at first, and the
 /// deviation of their outputs spreads them from round to round.
-WordCycles::Bunches WordCycles::since_start(const Crowd& crowd, double iterations) const {
-  if (crowd.rounds == 0) return poisson(crowd.others / iterations);
+Bunches WordCycles::since_start(const Crowd& crowd, double iterations) const {
+  if (crowd.rounds == 0) return poisson_bunches(crowd.others / iterations, groups_);
   Bunches mean;
   double bunches = 0;
   const double width = std::sqrt(12.0) * means_.output_deviation(), begin = crowd.sequences / most_prompts(0);
   for (std::int64_t round = 1; round <= crowd.rounds; ++round) {
     const double window = std::min(iterations, 1 + begin + width * std::sqrt(static_cast<double>(round)));
-    const Bunches one = poisson(crowd.others / window);
+    const Bunches one = poisson_bunches(crowd.others / window, groups_);
     const double rest = window == iterations ? static_cast<double>(crowd.rounds - round + 1) : 1;  // and so on
     mean.share += rest * one.share * window / iterations;
     bunches += rest * one.share * window / iterations * one.each;
@@ -152,7 +93,7 @@ WordCycle WordCycles::mixed(const Crowd& crowd) const {
     if (crowd.word_guess > 0) word = crowd.word_guess, more = std::clamp(1 - cycle.alone / word, 0.0, 0.98);
     for (int step = 0; step < (crowd.word_guess > 0 ? 2 : 3); ++step) {
       per_iteration = crowd.per_second * word;
-      bunches = arriving(per_iteration, more);
+      bunches = arriving_bunches(per_iteration, groups_, more);
       bound();
       // Each prompt makes iterations longer by as much, so that more come meanwhile: word = alone + more x word.
       more = bunches.share * (cycle.with_prompts - cycle.alone) / std::max(1e-12, word);
@@ -221,7 +162,7 @@ WordCycle WordCycles::apart(const Crowd& crowd) const {
     double time = lone, reached = 1, more = 0;
     constexpr int alike = 3;  // those behind that come again with the same chance
     for (int chain = 0; chain <= alike; ++chain) {
-      const Bunches bunches = arriving(crowd.per_second * time, 0);
+      const Bunches bunches = arriving_bunches(crowd.per_second * time, groups_, 0);
       if (chain == 0) cycle.share = bunches.share;
       reached *= bunches.share;
       if (reached < 1e-3) break;
@@ -259,7 +200,8 @@ WordCycle WordCycles::apart_in_groups(const Crowd& crowd) const {
   double iteration = cycle.alone, own_reads = 0, per_iteration = 0, reads = 0;
   for (int step = 0; step < 8; ++step) {
     per_iteration = arrive ? crowd.per_second * iteration : crowd.others / (behind_first / (1 - own_reads) + 1);
-    const Bunches bunches = arrive ? arriving(per_iteration, 0) : poisson(per_iteration);
+    const Bunches bunches =
+        arrive ? arriving_bunches(per_iteration, groups_, 0) : poisson_bunches(per_iteration, groups_);
     reads = bunches.share > 0 ? reading_s(bunches.each) : 0;
     own_reads = std::min(0.98, 1 - std::exp(-per_iteration)), cycle.share = bunches.share;
     const double next = (1 - bunches.share) * cycle.alone + bunches.share * std::max(reads, cycle.alone);

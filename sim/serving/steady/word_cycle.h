@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "sim/serving/steady/mean_iterations.h"
+#include "sim/serving/steady/others_prompts.h"
 
 namespace stepcast::sim {
 
@@ -51,13 +52,6 @@ class WordCycles {
   [[nodiscard]] double most_prompts(double words) const;
 
  private:
-  /// Of the iterations, or of the gaps between them.
-  struct Bunches {
-    double share = 0;  ///< that have prompts
-    double each = 1;   ///< prompts of one group there: of the group that has most
-  };
-  [[nodiscard]] Bunches poisson(double others) const;
-  [[nodiscard]] Bunches arriving(double others, double more) const;
   [[nodiscard]] double away(const WordCycle& cycle, const Crowd& crowd, double word) const;
   void finish(WordCycle& cycle, double word, double first_gap) const;
   [[nodiscard]] Bunches since_start(const Crowd& crowd, double iterations) const;

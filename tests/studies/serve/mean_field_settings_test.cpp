@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "sim/serving/steady/mean_field.h"
+#include "sim/serving/steady/steady_part.h"
 #include "studies/infer/served_load.h"
 
 namespace stepcast::serve {
@@ -89,29 +90,6 @@ class Settings {
   std::vector<Priced> priced_;
 };
 
-struct Measured {
-  double words_per_second = 0, per_word = 0;
-};
-
-/// Between the sending of the first that counts and that of the last: all users are there.
-Measured measured(
-    const sim::Load& load, const Setting& setting, const sim::BatchTimer& timer, std::size_t first, std::size_t last) {
-  const sim::ServedRun run = sim::simulate(load, setting.servers, timer);
-  const Seconds begin = run.requests[first].sent, end = run.requests[last].sent;
-  Measured out;
-  for (const sim::RanIteration& ran : run.iterations)
-    if (const Seconds at = ran.start + ran.time; at > begin && at <= end)
-      out.words_per_second += static_cast<double>(ran.words) / (end - begin).value();
-  double counted = 0;
-  for (std::size_t i = first; i < last; ++i) {
-    const sim::Served& request = run.requests[i];
-    if (request.output < 2) continue;
-    out.per_word += (request.last - request.first).value() / static_cast<double>(request.output - 1), counted += 1;
-  }
-  out.per_word /= counted;
-  return out;
-}
-
 TEST(MeanFieldSettings, AreWithinThreePercentOfTheSimulator) {
   Settings settings;
   std::vector<double> words, rates;
@@ -148,8 +126,8 @@ TEST(MeanFieldSettings, AreWithinThreePercentOfTheSimulator) {
       state = field.of(steady);
       if (state.doubt != sim::Doubt::none) continue;
     }
-    const Measured run = measured(load, setting, timer, first, last);
-    words.push_back(std::abs(state.per_word.value() / run.per_word - 1));
+    const sim::SteadyPart run = sim::steady_part(sim::simulate(load, setting.servers, timer), first, last);
+    words.push_back(std::abs(state.per_word / run.per_word - 1));
     if (setting.closed) rates.push_back(std::abs(state.words_per_second / run.words_per_second - 1));
   }
   for (auto* errors : {&words, &rates}) {

@@ -1,0 +1,291 @@
+#include "studies/serve/sweep/explored.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "sim/serving/steady/steady_part.h"
+#include "studies/cli/shell_word.h"
+#include "studies/run/nouns.h"
+#include "studies/serve/sweep/engines.h"
+
+namespace stepcast::serve::sweeping {
+namespace {
+
+constexpr std::uint64_t most_combinations = 10'000'000;
+/// As benchmarks of serving send them (InferenceX utils/bench_serving): so many requests of each user.
+constexpr std::int64_t rounds = 10;
+
+/// As a request of mean lengths sees it, for targets.
+sim::Served mean_request(const RowFigures& figures, double output) {
+  sim::Served request;
+  request.output = std::max<std::int64_t>(1, std::llround(output));
+  request.first = figures.first_word.value_or(Seconds(0));
+  request.last = request.first + figures.per_word * static_cast<double>(request.output - 1);
+  return request;
+}
+
+class Exploration {
+ public:
+  explicit Exploration(const Asked& asked) : asked_(asked), means_(sim::means_of(asked.law)), engines_(asked) {}
+
+  Expected<Explored> go() {
+    TRY(check_size());
+    TRY(check_nouns());
+    for_each_configuration([this](const Configuration& one) { take(one); });
+    choose();
+    for (const auto& [reason, count] : refused_) out_.refused.push_back({reason, count});
+    std::ranges::stable_sort(out_.refused, std::ranges::greater{}, &Refused::count);
+    return std::move(out_);
+  }
+
+ private:
+  Expected<void> check_size() {
+    double all = 1;
+    for (const std::size_t size :
+        {asked_.machines.size(), asked_.engines.size(), asked_.weights.size(), asked_.caches.size(), asked_.gpus.size(),
+            asked_.tp.size(), asked_.pp.size(), asked_.ep.size(), asked_.attention_dp.size(),
+            asked_.most_sequences.size(), asked_.most_positions.size(), asked_.loads.size()})
+      all *= static_cast<double>(size);
+    if (all > static_cast<double>(most_combinations))
+      return fail("serve-sweep", fmt::format("{:.3g} combinations", all), "at most 10,000,000: shorter lists");
+    out_.combinations = static_cast<std::uint64_t>(all);
+    return {};
+  }
+
+  /// Names that nobody knows are errors, and no combinations that are counted.
+  Expected<void> check_nouns() {
+    TRY(const auto network, run::choose_network(asked_.network, "network"));
+    out_.network = network.row.name;
+    for (const std::string& machine : asked_.machines) {
+      TRY(const auto chosen, run::choose_machine(machine.empty() ? "dgx-h100" : machine, "--machine"));
+      gpus_[machine] = chosen.row.gpu.name;
+    }
+    for (const std::string& engine : asked_.engines)
+      if (!engine.empty()) TRY(run::choose_engine(engine, "--engine"));
+    out_.gpu = gpus_.size() == 1 ? gpus_.begin()->second : "";
+    return {};
+  }
+
+  template <class Take> void for_each_configuration(const Take& take) {
+    Configuration c;
+    for (const std::string& machine : asked_.machines)
+      for (const std::string& engine : asked_.engines)
+        for (const std::string& weights : asked_.weights)
+          for (const std::string& cache : asked_.caches)
+            for (const std::int64_t gpus : asked_.gpus)
+              for (const std::int64_t tp : asked_.tp)
+                for (const std::int64_t pp : asked_.pp)
+                  for (const std::int64_t dp : asked_.attention_dp)
+                    for (const std::int64_t ep : asked_.ep)
+                      for (const std::int64_t sequences : asked_.most_sequences)
+                        for (const std::int64_t positions : asked_.most_positions) {
+                          c = {machine, engine, weights, cache, gpus_[machine], gpus, tp, pp, ep, dp, 1, sequences,
+                              positions};
+                          take(c);
+                        }
+  }
+
+  void refuse(const std::string& reason, std::uint64_t count) { refused_[reason] += count; }
+
+  /// Its rows, or why there are none.
+  void take(Configuration configuration) {
+    const auto loads = static_cast<std::uint64_t>(asked_.loads.size());
+    const std::int64_t replica = configuration.tp * configuration.pp * configuration.attention_dp;
+    if (configuration.gpus % replica != 0) return refuse("GPUs do not divide by tp x pp x dp-attention", loads);
+    configuration.replicas = configuration.gpus / replica;
+    if (!asked_.replicas.empty() && std::ranges::count(asked_.replicas, configuration.replicas) == 0)
+      return refuse("not so many replicas were asked for", loads);
+    const auto engine = engines_.of(configuration);
+    if (!engine) return refuse(fmt::format("{}: {}", engine.error().where, engine.error().what), loads);
+    const auto servers =
+        engines_.servers(**engine, configuration, asked_.law.prompts.mean() + asked_.law.outputs.mean() / 2);
+    if (!servers) return refuse(short_reason(servers.error()), loads);
+    if (out_.rows.empty()) out_.assumptions = (*engine)->serving.assumptions;
+    const sim::MeanField field(means_, *servers, (*engine)->timer);
+    std::optional<std::size_t> number;
+    for (const double load : asked_.loads) {
+      auto row = row_of(configuration, field, load);
+      if (!row) continue;
+      if (!number) number = out_.configurations.size(), out_.configurations.push_back(configuration);
+      row->configuration = *number;
+      out_.rows.push_back(std::move(*row));
+    }
+  }
+
+  /// Without the numbers, which differ from one to the next.
+  static std::string short_reason(const Error& error) {
+    if (error.where == "--gpus") return "a request is longer than the cache beside the weights";
+    return error.where == "--tp" ? error.what : fmt::format("{}: {}", error.where, error.what);
+  }
+
+  /// nullopt: there is none, for a reason that is counted.
+  std::optional<Row> row_of(const Configuration& configuration, const sim::MeanField& field, double load) {
+    sim::SteadyLoad steady;
+    if (asked_.closed) steady.users = load, steady.rounds = rounds;
+    else steady.rate = load;
+    Row row;
+    row.state = field.of(steady);
+    if (row.state.doubt == sim::Doubt::never_fits || row.state.doubt == sim::Doubt::beyond_saturation) {
+      refuse(sim::to_text(row.state.doubt), 1);
+      return std::nullopt;
+    }
+    const auto gpus = static_cast<double>(configuration.gpus);
+    row.load = load;
+    row.mean = {
+        row.state.words_per_second / gpus, 1 / row.state.per_word.value(), row.state.per_word, row.state.first_word};
+    row.target_open = !row.mean.first_word && std::ranges::any_of(asked_.targets, needs_first_word);
+    price(row, configuration);
+    if (row.sure() && misses(row)) {
+      refuse("outside the targets", 1);
+      return std::nullopt;
+    }
+    return row;
+  }
+
+  static bool needs_first_word(const Target& target) { return target.name != "tpot"; }
+
+  void price(Row& row, const Configuration& configuration) const {
+    auto found = asked_.prices.find(configuration.machine);
+    if (found == asked_.prices.end()) found = asked_.prices.find("");
+    if (found == asked_.prices.end()) return;
+    constexpr double hour = 3600, million = 1e6;
+    row.cost = found->second / hour / row.figures().words_per_gpu * million;
+  }
+
+  [[nodiscard]] bool misses(const Row& row) const {
+    const RowFigures& figures = row.figures();
+    const sim::Served request = mean_request(figures, means_.output);
+    return std::ranges::any_of(asked_.targets, [&](const Target& target) {
+      const bool known = figures.first_word.has_value() || !needs_first_word(target);
+      return known && target.of(request) >= target.most;
+    });
+  }
+
+  [[nodiscard]] bool better(const Row& a, const Row& b) const {
+    if (a.cost && b.cost && *a.cost != *b.cost) return *a.cost < *b.cost;
+    return a.figures().words_per_gpu > b.figures().words_per_gpu;
+  }
+
+  /// The front and the best of each configuration; what stands there is simulated until all of it is, or as many are
+  /// as asked. What a simulation moves outside the targets is taken out.
+  void choose() {
+    std::int64_t left = asked_.simulated;
+    while (true) {
+      std::ranges::stable_sort(out_.rows, [this](const Row& a, const Row& b) { return better(a, b); });
+      out_.front = front_of(out_.rows);
+      out_.best.clear();
+      std::vector<bool> seen(out_.configurations.size(), false);
+      for (std::size_t i = 0; i < out_.rows.size() && static_cast<std::int64_t>(out_.best.size()) < asked_.top; ++i)
+        if (!seen[out_.rows[i].configuration]) {
+          seen[out_.rows[i].configuration] = true;
+          out_.best.push_back(i);
+        }
+      Row* next = nullptr;  // the unsure first
+      for (const bool unsure : {true, false})
+        for (const auto* list : {&out_.front, &out_.best})
+          for (const std::size_t i : *list)
+            if (Row& row = out_.rows[i]; next == nullptr && !row.simulated && row.sure() != unsure) next = &row;
+      if (next == nullptr || left-- == 0) break;
+      simulate(*next);
+      price(*next, out_.configurations[next->configuration]);
+      if (misses(*next)) {
+        refuse("outside the targets", 1);
+        out_.rows.erase(out_.rows.begin() + (next - out_.rows.data()));
+      }
+    }
+    for (const std::size_t i : out_.front) out_.rows[i].on_front = true;
+    for (const auto* list : {&out_.front, &out_.best})
+      for (const std::size_t i : *list) set_spread(out_.rows[i]);
+  }
+
+  void simulate(Row& row) {
+    const Configuration& configuration = out_.configurations[row.configuration];
+    MadeEngine& engine = **engines_.of(configuration);
+    const sim::Servers servers =
+        *engines_.servers(engine, configuration, asked_.law.prompts.mean() + asked_.law.outputs.mean() / 2);
+    sim::RequestLaw law = asked_.law;
+    sim::Load load;
+    std::size_t first = 0, last = 0;
+    if (asked_.closed) {
+      const auto users = static_cast<std::int64_t>(row.load);
+      law.count = rounds * users, load.concurrency = users;
+      first = static_cast<std::size_t>(users), last = static_cast<std::size_t>((rounds - 1) * users);
+    } else {
+      constexpr std::int64_t of_each = 1000;
+      law.count = of_each * configuration.replicas;
+      first = static_cast<std::size_t>(law.count / 10), last = static_cast<std::size_t>(law.count - 1);
+    }
+    load.requests = sim::requests_of(law);
+    if (!asked_.closed) sim::let_arrive(load.requests, row.load, 1, law.seed);
+    const sim::ServedRun run = sim::simulate(load, servers, engine.timer);
+    const sim::SteadyPart part = sim::steady_part(run, first, last);
+    row.simulated = {part.words_per_second / static_cast<double>(configuration.gpus), 1 / part.per_word.value(),
+        part.per_word, part.first_word};
+    if (asked_.targets.empty()) return;
+    double good = 0;
+    for (std::size_t i = first; i < last; ++i) good += meets(run.requests[i], asked_.targets) ? 1 : 0;
+    row.met = good / static_cast<double>(last - first);
+  }
+
+  /// Of an iteration of words with as many sequences as run.
+  void set_spread(Row& row) {
+    const Configuration& configuration = out_.configurations[row.configuration];
+    MadeEngine& engine = **engines_.of(configuration);
+    const double groups = static_cast<double>(configuration.replicas * engine.serving.attention_groups());
+    sim::Batch batch;
+    batch.words = std::max(1.0, std::round(row.state.running / groups));
+    batch.contexts = batch.words * means_.context();
+    row.spread = engine.times->whole(batch).spread;
+  }
+
+  const Asked& asked_;
+  sim::RequestMeans means_;
+  Engines engines_;
+  Explored out_;
+  std::map<std::string, std::string> gpus_;
+  std::map<std::string, std::uint64_t> refused_;
+};
+
+}  // namespace
+
+std::vector<std::size_t> front_of(const std::vector<Row>& rows) {
+  std::vector<std::size_t> order(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) order[i] = i;
+  const auto of = [&](std::size_t i) -> const RowFigures& { return rows[i].figures(); };
+  std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
+    if (of(a).words_per_user != of(b).words_per_user) return of(a).words_per_user > of(b).words_per_user;
+    return of(a).words_per_gpu > of(b).words_per_gpu;
+  });
+  std::vector<std::size_t> front;
+  double most = 0;
+  for (const std::size_t i : order)
+    if (of(i).words_per_gpu > most) front.push_back(i), most = of(i).words_per_gpu;
+  return front;
+}
+
+Expected<Explored> explore(const Asked& asked) { return Exploration(asked).go(); }
+
+std::string serve_line(const Asked& asked, const Configuration& c, double load) {
+  std::string line = "stepcast serve " + shell_word(asked.network);
+  const auto say = [&](const char* flag, const std::string& value) {
+    if (!value.empty()) line += fmt::format(" {} {}", flag, shell_word(value));
+  };
+  const auto count = [&](const char* flag, std::int64_t value, std::int64_t usual) {
+    if (value != usual) line += fmt::format(" {} {}", flag, value);
+  };
+  say("--machine", c.machine), say("--engine", c.engine), say("--profile", asked.profile);
+  say("--weights", c.weights), say("--kv", c.cache), say("--products", asked.products);
+  say("--exchange", asked.exchange);
+  count("--gpus", c.gpus, 1), count("--tp", c.tp, 0), count("--pp", c.pp, 1);
+  count("--ep", c.ep, 1), count("--dp-attention", c.attention_dp, 1), count("--replicas", c.replicas, 1);
+  count("--most-sequences", c.most_sequences, 0), count("--most-positions", c.most_positions, 0);
+  count("--input", asked.law.prompts.high, 0), count("--output", asked.law.outputs.high, 0);
+  if (asked.shortest != 1) line += fmt::format(" --shortest {}", asked.shortest);
+  count("--shared", asked.law.shared, 0), count("--seed", static_cast<std::int64_t>(asked.law.seed), 0);
+  return line + fmt::format(" {} {}", asked.closed ? "--concurrency" : "--rate", load);
+}
+
+}  // namespace stepcast::serve::sweeping
