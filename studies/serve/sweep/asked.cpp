@@ -170,7 +170,7 @@ Expected<Asked> asked_of(const Arguments& arguments) {
       if (!machine.empty() && std::ranges::count(asked.machines, machine) == 0)
         return fail("--price", fmt::format("{:.40} is not asked for", machine), "machines of --machine");
   }
-  constexpr std::int64_t usual_simulated = 16, usual_top = 10;
+  constexpr std::int64_t usual_simulated = 8, usual_top = 10;
   asked.simulated = arguments.has("--simulate") ? std::stoll(arguments.value("--simulate")) : usual_simulated;
   asked.top = arguments.has("--top") ? std::stoll(arguments.value("--top")) : usual_top;
   return asked;

@@ -121,10 +121,18 @@ class Exploration {
     return error.where == "--tp" ? error.what : fmt::format("{}: {}", error.where, error.what);
   }
 
+  /// Requests of each user: fewer where there are so many that each round tells as much.
+  [[nodiscard]] std::int64_t rounds_of(std::int64_t users) const {
+    constexpr double words = 2e6;
+    constexpr std::int64_t least = 3;
+    const double round = static_cast<double>(users) * asked_.law.outputs.mean();
+    return std::clamp(static_cast<std::int64_t>(words / round), least, rounds);
+  }
+
   /// nullopt: there is none, for a reason that is counted.
   std::optional<Row> row_of(const Configuration& configuration, const sim::MeanField& field, double load) {
     sim::SteadyLoad steady;
-    if (asked_.closed) steady.users = load, steady.rounds = rounds;
+    if (asked_.closed) steady.users = load, steady.rounds = rounds_of(static_cast<std::int64_t>(load));
     else steady.rate = load;
     Row row;
     row.state = field.of(steady);
@@ -169,36 +177,52 @@ class Exploration {
     return a.figures().words_per_gpu > b.figures().words_per_gpu;
   }
 
-  /// The front and the best of each configuration; what stands there is simulated until all of it is, or as many are
-  /// as asked. What a simulation moves outside the targets is taken out.
+  /// The front, and the best of each configuration; of what the mean field is not sure of only what was simulated, but
+  /// for `doubtful`.
+  void list(bool doubtful) {
+    std::ranges::stable_sort(out_.rows, [this](const Row& a, const Row& b) { return better(a, b); });
+    const auto listed = [&](const Row& row) { return doubtful || row.sure(); };
+    out_.front = front_of(out_.rows, listed);
+    out_.best.clear();
+    std::vector<bool> seen(out_.configurations.size(), false);
+    for (std::size_t i = 0; i < out_.rows.size() && static_cast<std::int64_t>(out_.best.size()) < asked_.top; ++i) {
+      if (!listed(out_.rows[i]) || seen[out_.rows[i].configuration]) continue;
+      seen[out_.rows[i].configuration] = true;
+      out_.best.push_back(i);
+    }
+  }
+
+  /// Of what is listed the first that is to be simulated: the best one, then the front, then the list.
+  [[nodiscard]] std::optional<std::size_t> next_of_list(bool doubtful) const {
+    std::vector<std::size_t> order(out_.best.begin(), out_.best.begin() + (out_.best.empty() ? 0 : 1));
+    order.insert(order.end(), out_.front.begin(), out_.front.end());
+    order.insert(order.end(), out_.best.begin(), out_.best.end());
+    for (const std::size_t i : order)
+      if (!out_.rows[i].simulated && out_.rows[i].sure() != doubtful) return i;
+    return std::nullopt;
+  }
+
+  /// Half of the simulations go to the doubtful rows that would be listed, if there are so many; the rest to what is
+  /// listed then. What a simulation moves outside the targets is taken out.
   void choose() {
     std::int64_t left = asked_.simulated;
-    while (true) {
-      std::ranges::stable_sort(out_.rows, [this](const Row& a, const Row& b) { return better(a, b); });
-      out_.front = front_of(out_.rows);
-      out_.best.clear();
-      std::vector<bool> seen(out_.configurations.size(), false);
-      for (std::size_t i = 0; i < out_.rows.size() && static_cast<std::int64_t>(out_.best.size()) < asked_.top; ++i)
-        if (!seen[out_.rows[i].configuration]) {
-          seen[out_.rows[i].configuration] = true;
-          out_.best.push_back(i);
-        }
-      Row* next = nullptr;  // the unsure first
-      for (const bool unsure : {true, false})
-        for (const auto* list : {&out_.front, &out_.best})
-          for (const std::size_t i : *list)
-            if (Row& row = out_.rows[i]; next == nullptr && !row.simulated && row.sure() != unsure) next = &row;
-      if (next == nullptr || left-- == 0) break;
-      simulate(*next);
-      price(*next, out_.configurations[next->configuration]);
-      if (misses(*next)) {
+    for (const bool doubtful : {true, false}) {
+      const std::int64_t keeps = doubtful ? left / 2 : 0;
+      for (list(doubtful); left > keeps; list(doubtful), --left) {
+        const auto next = next_of_list(doubtful);
+        if (!next) break;
+        Row& row = out_.rows[*next];
+        simulate(row);
+        price(row, out_.configurations[row.configuration]);
+        if (!misses(row)) continue;
         refuse("outside the targets", 1);
-        out_.rows.erase(out_.rows.begin() + (next - out_.rows.data()));
+        out_.rows.erase(out_.rows.begin() + static_cast<std::ptrdiff_t>(*next));
       }
     }
+    list(false);
     for (const std::size_t i : out_.front) out_.rows[i].on_front = true;
-    for (const auto* list : {&out_.front, &out_.best})
-      for (const std::size_t i : *list) set_spread(out_.rows[i]);
+    for (const auto* places : {&out_.front, &out_.best})
+      for (const std::size_t i : *places) set_spread(out_.rows[i]);
   }
 
   void simulate(Row& row) {
@@ -211,8 +235,9 @@ class Exploration {
     std::size_t first = 0, last = 0;
     if (asked_.closed) {
       const auto users = static_cast<std::int64_t>(row.load);
-      law.count = rounds * users, load.concurrency = users;
-      first = static_cast<std::size_t>(users), last = static_cast<std::size_t>((rounds - 1) * users);
+      const std::int64_t times = rounds_of(users);
+      law.count = times * users, load.concurrency = users;
+      first = static_cast<std::size_t>(users), last = static_cast<std::size_t>((times - 1) * users);
     } else {
       constexpr std::int64_t of_each = 1000;
       law.count = of_each * configuration.replicas;
@@ -251,9 +276,10 @@ class Exploration {
 
 }  // namespace
 
-std::vector<std::size_t> front_of(const std::vector<Row>& rows) {
-  std::vector<std::size_t> order(rows.size());
-  for (std::size_t i = 0; i < rows.size(); ++i) order[i] = i;
+std::vector<std::size_t> front_of(const std::vector<Row>& rows, const std::function<bool(const Row&)>& among) {
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    if (among(rows[i])) order.push_back(i);
   const auto of = [&](std::size_t i) -> const RowFigures& { return rows[i].figures(); };
   std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
     if (of(a).words_per_user != of(b).words_per_user) return of(a).words_per_user > of(b).words_per_user;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -66,7 +67,7 @@ Expected<Explored> explore(const Asked& asked);
 /// stepcast serve with this configuration and load.
 std::string serve_line(const Asked& asked, const Configuration& configuration, double load);
 
-/// Places in `rows` that no other beats in both words/s/GPU and words/s/user, by falling words/s/user.
-std::vector<std::size_t> front_of(const std::vector<Row>& rows);
+/// Places of rows that no other of those `among` beats in both words/s/GPU and words/s/user, by falling words/s/user.
+std::vector<std::size_t> front_of(const std::vector<Row>& rows, const std::function<bool(const Row&)>& among);
 
 }  // namespace stepcast::serve::sweeping

@@ -90,13 +90,13 @@ std::string sweep_page(const Asked& asked, const Explored& explored) {
   std::string body = fmt::format("<header><h1>{}</h1></header>\n", html_escaped(title_of(asked, explored)));
   body += html_section("front", "Throughput and speed", fronts(asked, explored));
   body += html_section("counted", "What was counted", counted(explored));
-  if (!explored.rows.empty()) {
+  if (!explored.best.empty()) {
     const Row& first = explored.rows[explored.best.front()];
     body += html_section("again", "The first one again",
         "<p><code>" + html_escaped(serve_line(asked, explored.configurations[first.configuration], first.load)) +
             "</code></p>");
-    body += html_section("rows", "All rows", rows_table(asked, explored));
   }
+  if (!explored.rows.empty()) body += html_section("rows", "All rows", rows_table(asked, explored));
   if (!explored.assumptions.empty()) {
     std::vector<std::string> items;
     for (const std::string& one : explored.assumptions) items.push_back(html_escaped(one));

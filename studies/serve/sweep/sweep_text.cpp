@@ -52,7 +52,7 @@ std::string table_of(const Asked& asked, const Explored& explored, const std::ve
   for (std::size_t axis = 0; axis < axis_columns().size(); ++axis)
     if (std::ranges::count(axes, axis) == 0)
       same.push_back(fmt::format("{} {}", axis_columns()[axis].title, axis_columns()[axis].text(first)));
-  return text + print::wrapped(same, ", ", "  all: ", print::page_columns) + "\n";
+  return text + print::paragraph(fmt::format("{}", fmt::join(same, ", ")), "  all: ", "       ", print::page_columns);
 }
 
 std::string counts_text(const Explored& explored) {
@@ -62,9 +62,8 @@ std::string counts_text(const Explored& explored) {
   if (without > 0) text += fmt::format("  {} have no row\n", print::grouped_digits(static_cast<double>(without)));
   for (const Refused& refused : explored.refused)
     text += print::paragraph(refused.reason,
-                fmt::format("  {:>7}  ", print::grouped_digits(static_cast<double>(refused.count))), "           ",
-                print::page_columns) +
-            "\n";
+        fmt::format("  {:>7}  ", print::grouped_digits(static_cast<double>(refused.count))), "           ",
+        print::page_columns);
   std::map<std::string, int> unsure;
   int simulated = 0, sure = 0;
   for (const Row& row : explored.rows) {
@@ -73,7 +72,7 @@ std::string counts_text(const Explored& explored) {
   }
   text += fmt::format("  {} by the mean field, {} simulated request by request\n", sure, simulated);
   for (const auto& [why, count] : unsure)
-    text += fmt::format("  {} by a mean field that may not hold: {}\n", count, why);
+    text += fmt::format("  {} by a mean field that may not hold, not listed: {}\n", count, why);
   return text;
 }
 
@@ -85,10 +84,12 @@ std::string sweep_text(const Asked& asked, const Explored& explored, double seco
       print::grouped_digits(static_cast<double>(explored.combinations)), seconds,
       static_cast<double>(explored.combinations) / seconds);
   text += counts_text(explored);
-  if (explored.rows.empty()) return text + "\nNothing is left: the counts above say why.\n";
+  if (explored.best.empty())
+    return text + (explored.rows.empty() ? "\nNothing is left: the counts above say why.\n"
+                                         : "\nNothing is sure: --simulate N runs some of them.\n");
   const bool priced = explored.rows[explored.best.front()].cost.has_value();
-  text += fmt::format("\nBest of each configuration by {}  = simulated, ~ not sure\n",
-      priced ? "cost per million output tokens" : "tokens/s/GPU");
+  text += fmt::format(
+      "\nBest of each configuration by {}  = simulated\n", priced ? "cost per million output tokens" : "tokens/s/GPU");
   text += table_of(asked, explored, explored.best);
   text += "\nFront of tokens/s/GPU over tokens/s/user\n" + table_of(asked, explored, explored.front);
   const Row& first = explored.rows[explored.best.front()];

@@ -17,8 +17,8 @@ template <class Count> std::string count_of(Count value) { return std::to_string
 const std::vector<AxisColumn>& axis_columns() {
   using C = const Configuration&;
   static const std::vector<AxisColumn> columns = {
-      {"machine", [](C c) { return or_usual(c.machine); }},
-      {"engine", [](C c) { return or_usual(c.engine); }},
+      {"machine", [](C c) { return c.machine.empty() ? std::string("dgx-h100") : c.machine; }},
+      {"engine", [](C c) { return c.engine.empty() ? std::string("vllm") : c.engine; }},
       {"weights", [](C c) { return or_usual(c.weights); }},
       {"kv", [](C c) { return or_usual(c.cache); }},
       {"gpus", [](C c) { return count_of(c.gpus); }},
