@@ -9,7 +9,7 @@
 #include "model/base/quantity_text.h"
 #include "studies/print/digits.h"
 #include "studies/print/page/html_text.h"
-#include "studies/print/page/line_plot.h"
+#include "studies/print/line_plot.h"
 #include "studies/print/page/page.h"
 
 namespace stepcast::serve {

@@ -19,8 +19,8 @@ Bunches poisson_bunches(double mean, double groups);
 Bunches arriving_bunches(double mean, double groups, double more);
 
 /// Iterations that a prompt waits for room: of a queue with `most` servers whose service is one iteration, or of one
-/// whose service takes several (Sakasegawa 1977, Annals of the Institute of Statistical Mathematics 29, 67-75; halved as
-/// services are all as long).
+/// whose service takes several (Sakasegawa 1977, Annals of the Institute of Statistical Mathematics 29, 67-75; halved
+/// as services are all as long).
 double waits_for_room(double load, double most);
 
 /// Of a closed loop: iterations of a cycle with `least` of them and so many others, `most` of whose prompts an

@@ -31,7 +31,8 @@ Expected<MadeEngine*> Engines::of(const Configuration& c) {
   return found->second->get();
 }
 
-Expected<sim::Servers> Engines::servers(MadeEngine& engine, const Configuration& c, double length) const {
+Expected<sim::Servers> Engines::servers(const MadeEngine& engine, const Configuration& c) const {
+  const double length = asked_->law.prompts.mean() + asked_->law.outputs.mean() / 2;
   infer::BatchingWishes wishes;
   if (c.most_sequences > 0) wishes.most_sequences = c.most_sequences;
   if (c.most_positions > 0) wishes.most_positions = c.most_positions;

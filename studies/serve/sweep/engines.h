@@ -6,9 +6,8 @@
 #include <string>
 #include <tuple>
 
-#include "sim/serving/steady/mean_field.h"
 #include "studies/infer/served_load.h"
-#include "studies/serve/sweep/explored.h"
+#include "studies/serve/sweep/configuration.h"
 
 namespace stepcast::serve::sweeping {
 
@@ -23,8 +22,8 @@ class Engines {
   explicit Engines(const Asked& asked) : asked_(&asked) {}
   /// The engine of one replica. Errors: what it cannot be, as stepcast serve says it.
   Expected<MadeEngine*> of(const Configuration& configuration);
-  /// All replicas, for requests of a mean length.
-  Expected<sim::Servers> servers(MadeEngine& engine, const Configuration& configuration, double length) const;
+  /// All replicas. Errors: no room for the cache, or for the longest request.
+  Expected<sim::Servers> servers(const MadeEngine& engine, const Configuration& configuration) const;
 
  private:
   using Key = std::tuple<std::string, std::string, std::string, std::string, std::int64_t, std::int64_t, std::int64_t,

@@ -6,18 +6,14 @@
 
 #include <fmt/format.h>
 
-#include "sim/serving/steady/steady_part.h"
-#include "studies/cli/shell_word.h"
 #include "studies/run/nouns.h"
 #include "studies/serve/sweep/engines.h"
+#include "studies/serve/sweep/simulated_row.h"
 
 namespace stepcast::serve::sweeping {
 namespace {
 
 constexpr std::uint64_t most_combinations = 10'000'000;
-/// As benchmarks of serving send them (InferenceX utils/bench_serving): so many requests of each user.
-constexpr std::int64_t rounds = 10;
-
 /// As a request of mean lengths sees it, for targets.
 sim::Served mean_request(const RowFigures& figures, double output) {
   sim::Served request;
@@ -100,8 +96,7 @@ class Exploration {
       return refuse("not so many replicas were asked for", loads);
     const auto engine = engines_.of(configuration);
     if (!engine) return refuse(fmt::format("{}: {}", engine.error().where, engine.error().what), loads);
-    const auto servers =
-        engines_.servers(**engine, configuration, asked_.law.prompts.mean() + asked_.law.outputs.mean() / 2);
+    const auto servers = engines_.servers(**engine, configuration);
     if (!servers) return refuse(short_reason(servers.error()), loads);
     if (out_.rows.empty()) out_.assumptions = (*engine)->serving.assumptions;
     const sim::MeanField field(means_, *servers, (*engine)->timer);
@@ -121,18 +116,10 @@ class Exploration {
     return error.where == "--tp" ? error.what : fmt::format("{}: {}", error.where, error.what);
   }
 
-  /// Requests of each user: fewer where there are so many that each round tells as much.
-  [[nodiscard]] std::int64_t rounds_of(std::int64_t users) const {
-    constexpr double words = 2e6;
-    constexpr std::int64_t least = 3;
-    const double round = static_cast<double>(users) * asked_.law.outputs.mean();
-    return std::clamp(static_cast<std::int64_t>(words / round), least, rounds);
-  }
-
   /// nullopt: there is none, for a reason that is counted.
   std::optional<Row> row_of(const Configuration& configuration, const sim::MeanField& field, double load) {
     sim::SteadyLoad steady;
-    if (asked_.closed) steady.users = load, steady.rounds = rounds_of(static_cast<std::int64_t>(load));
+    if (asked_.closed) steady.users = load, steady.rounds = rounds_of(asked_, static_cast<std::int64_t>(load));
     else steady.rate = load;
     Row row;
     row.state = field.of(steady);
@@ -212,7 +199,7 @@ class Exploration {
         const auto next = next_of_list(doubtful);
         if (!next) break;
         Row& row = out_.rows[*next];
-        simulate(row);
+        simulate(row, asked_, engines_, out_.configurations[row.configuration]);
         price(row, out_.configurations[row.configuration]);
         if (!misses(row)) continue;
         refuse("outside the targets", 1);
@@ -223,36 +210,6 @@ class Exploration {
     for (const std::size_t i : out_.front) out_.rows[i].on_front = true;
     for (const auto* places : {&out_.front, &out_.best})
       for (const std::size_t i : *places) set_spread(out_.rows[i]);
-  }
-
-  void simulate(Row& row) {
-    const Configuration& configuration = out_.configurations[row.configuration];
-    MadeEngine& engine = **engines_.of(configuration);
-    const sim::Servers servers =
-        *engines_.servers(engine, configuration, asked_.law.prompts.mean() + asked_.law.outputs.mean() / 2);
-    sim::RequestLaw law = asked_.law;
-    sim::Load load;
-    std::size_t first = 0, last = 0;
-    if (asked_.closed) {
-      const auto users = static_cast<std::int64_t>(row.load);
-      const std::int64_t times = rounds_of(users);
-      law.count = times * users, load.concurrency = users;
-      first = static_cast<std::size_t>(users), last = static_cast<std::size_t>((times - 1) * users);
-    } else {
-      constexpr std::int64_t of_each = 1000;
-      law.count = of_each * configuration.replicas;
-      first = static_cast<std::size_t>(law.count / 10), last = static_cast<std::size_t>(law.count - 1);
-    }
-    load.requests = sim::requests_of(law);
-    if (!asked_.closed) sim::let_arrive(load.requests, row.load, 1, law.seed);
-    const sim::ServedRun run = sim::simulate(load, servers, engine.timer);
-    const sim::SteadyPart part = sim::steady_part(run, first, last);
-    row.simulated = {part.words_per_second / static_cast<double>(configuration.gpus), 1 / part.per_word.value(),
-        part.per_word, part.first_word};
-    if (asked_.targets.empty()) return;
-    double good = 0;
-    for (std::size_t i = first; i < last; ++i) good += meets(run.requests[i], asked_.targets) ? 1 : 0;
-    row.met = good / static_cast<double>(last - first);
   }
 
   /// Of an iteration of words with as many sequences as run.
@@ -293,25 +250,5 @@ std::vector<std::size_t> front_of(const std::vector<Row>& rows, const std::funct
 }
 
 Expected<Explored> explore(const Asked& asked) { return Exploration(asked).go(); }
-
-std::string serve_line(const Asked& asked, const Configuration& c, double load) {
-  std::string line = "stepcast serve " + shell_word(asked.network);
-  const auto say = [&](const char* flag, const std::string& value) {
-    if (!value.empty()) line += fmt::format(" {} {}", flag, shell_word(value));
-  };
-  const auto count = [&](const char* flag, std::int64_t value, std::int64_t usual) {
-    if (value != usual) line += fmt::format(" {} {}", flag, value);
-  };
-  say("--machine", c.machine), say("--engine", c.engine), say("--profile", asked.profile);
-  say("--weights", c.weights), say("--kv", c.cache), say("--products", asked.products);
-  say("--exchange", asked.exchange);
-  count("--gpus", c.gpus, 1), count("--tp", c.tp, 0), count("--pp", c.pp, 1);
-  count("--ep", c.ep, 1), count("--dp-attention", c.attention_dp, 1), count("--replicas", c.replicas, 1);
-  count("--most-sequences", c.most_sequences, 0), count("--most-positions", c.most_positions, 0);
-  count("--input", asked.law.prompts.high, 0), count("--output", asked.law.outputs.high, 0);
-  if (asked.shortest != 1) line += fmt::format(" --shortest {}", asked.shortest);
-  count("--shared", asked.law.shared, 0), count("--seed", static_cast<std::int64_t>(asked.law.seed), 0);
-  return line + fmt::format(" {} {}", asked.closed ? "--concurrency" : "--rate", load);
-}
 
 }  // namespace stepcast::serve::sweeping

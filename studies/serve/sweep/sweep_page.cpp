@@ -6,7 +6,7 @@
 #include "model/base/quantity_text.h"
 #include "studies/print/digits.h"
 #include "studies/print/page/html_text.h"
-#include "studies/print/page/line_plot.h"
+#include "studies/print/line_plot.h"
 #include "studies/print/page/page.h"
 #include "studies/serve/sweep/words.h"
 

@@ -1,5 +1,5 @@
 // Curves on pages: where points lie, what is escaped, and what has no place.
-#include "studies/print/page/line_plot.h"
+#include "studies/print/line_plot.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

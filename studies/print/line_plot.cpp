@@ -1,4 +1,4 @@
-#include "studies/print/page/line_plot.h"
+#include "studies/print/line_plot.h"
 
 #include <algorithm>
 #include <cmath>
