@@ -19,6 +19,7 @@
 #include "studies/scale/scale.h"
 #include "studies/schedule/schedule.h"
 #include "studies/serve/serve.h"
+#include "studies/serve/sweep/serve_sweep.h"
 #include "studies/sweep/sweep_flags.h"
 #include "studies/timeline/timeline_flags.h"
 #include "studies/validation/validate.h"
@@ -86,6 +87,26 @@ const std::vector<Command>& command_rows() {
                   "--rate 4",
                   "stepcast serve llama3-8b --input 1024 --output 256 --concurrency 16 --shortest 0.8 --json"},
           .run = serve_command},
+      {.name = "serve-sweep",
+          .usage = "NETWORK --gpus N[,N..] --input N --output N [--concurrency N,..|--rate PER_S,..] [flags]",
+          .summary = "engines, splits, limits and loads of serving side by side: the front, and what it costs",
+          .about = "Looks at every combination of engines, machines, splits, number types, limits and loads by the "
+                   "mean field of a load,\n"
+                   "counts what cannot be with the reason, and runs the best request by request. Shows the best row of "
+                   "each configuration\n"
+                   "and the front of tokens/s/GPU over tokens/s/user, within --slo where there is one; --price ranks "
+                   "by the cost of\n"
+                   "output tokens. Rows for which the mean field may not hold are marked, and simulated first.",
+          .least_words = 1,
+          .most_words = 1,
+          .flags = serve::sweeping::serve_sweep_flags(),
+          .examples =
+              {"stepcast serve-sweep llama3-70b --gpus 8 --engine vllm,sglang,tensorrt-llm --input 1024 --output "
+               "1024",
+                  "stepcast serve-sweep llama3-8b --gpus 1,2 --input 1024 --output 256 --concurrency 1..64*2 --slo "
+                  "\"ttft<500ms tpot<30ms\" --price 2.5",
+                  "stepcast serve-sweep llama3-8b --gpus 2 --input 512 --output 128 --rate 2,4,8 --csv"},
+          .run = serve::sweeping::serve_sweep_command},
       {.name = "compare",
           .usage = "TRACE... | NETWORK|SCENARIO.json [flags] --trace TRACE [--trace TRACE] [-o FILE.html|.json]",
           .summary = "a measured step beside its forecast, or beside another: what makes the difference",

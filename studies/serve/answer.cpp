@@ -106,8 +106,9 @@ Expected<Answer> answer(const Question& question) {
       out.warnings.emplace_back(
           "above 90 % of saturation a capacity that is a little off changes waits many times over");
   }
-  const sim::ServedRun run = out.prompts ? simulate(load, *out.prompts, out.serving, out.servers, *prompt_times, times)
-                                         : sim::simulate(load, out.servers, times.timer());
+  out.run = out.prompts ? simulate(load, *out.prompts, out.serving, out.servers, *prompt_times, times)
+                        : sim::simulate(load, out.servers, times.timer());
+  const sim::ServedRun& run = out.run;
   out.spread = spread_of(run, times);
   out.figures = sim::figures_of(run, out.servers, static_cast<std::size_t>(question.warm_up));
   // Before the first requests have ended fewer run together than later.
@@ -117,11 +118,10 @@ Expected<Answer> answer(const Question& question) {
     out.warnings.push_back(fmt::format("requests come for {}, and one takes {}: these are figures of a start; more "
                                        "--requests show what holds later",
         format_seconds(comes), format_seconds(out.figures->whole.mean)));
-  if (question.targets.empty()) return out;
   double good = 0;
   for (std::size_t i = static_cast<std::size_t>(question.warm_up); i < run.requests.size(); ++i)
     good += meets(run.requests[i], question.targets) ? 1 : 0;
-  out.met = good / out.figures->requests;
+  if (!question.targets.empty()) out.met = good / out.figures->requests;
   return out;
 }
 

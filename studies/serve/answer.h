@@ -40,6 +40,7 @@ struct Answer {
   Spread spread;
   infer::Capacity room;
   std::vector<std::string> warnings;
+  sim::ServedRun run;  ///< of the load; empty beyond saturation
 };
 
 /// Errors: what the engine cannot be, and requests that no cache holds.

@@ -8,9 +8,12 @@
 #include "model/base/json_reader.h"
 #include "model/base/quantity_text.h"
 #include "model/base/whole_number.h"
+#include "studies/cli/named_outputs.h"
 #include "studies/infer/asked.h"
 #include "studies/infer/infer.h"
+#include "studies/print/page/page.h"
 #include "studies/serve/answer.h"
+#include "studies/serve/load_page.h"
 
 namespace stepcast::serve {
 namespace {
@@ -38,6 +41,9 @@ Expected<void> check_targets(const std::string& text, const std::string& where) 
   TRY(read_targets(text, where));
   return {};
 }
+
+bool is_load_page(const std::string& name) { return print::is_page(name, load_page_name); }
+const cli::OutputForm page_forms[] = {{".html", "a page that stands alone", is_load_page}};
 
 /// One of them says when requests come, and a trace says how long they are, too.
 Expected<void> check_load(const Arguments& arguments) {
@@ -178,6 +184,14 @@ std::vector<Flag> own_flags() {
       count("--prefill-dp-attention", pool, "its groups with sequences of their own (default 1)", 32'768),
       count("--prefill-most-sequences", pool, "that it reads at once (default: the engine's)", 1'000'000),
       count("--prefill-most-positions", pool, "of its iterations (default: the engine's)", 1'000'000),
+      {.name = "--html",
+          .key = "",
+          .value = "FILE.html",
+          .group = output,
+          .doc = "a page: latencies over load, cache over time, an iteration's parts",
+          .alias = "-o",
+          .repeats = true},
+      cli::force_flag,
       {.name = "--json",
           .key = "",
           .value = "",
@@ -199,7 +213,12 @@ std::span<const Flag> serve_flags() {
 
 Expected<void> serve_command(const Arguments& arguments, Console& console) {
   TRY(const auto question, question_of(arguments));
+  TRY(auto pages, cli::open_outputs(arguments, "--html", page_forms));
   TRY(const auto answered, answer(question));
+  for (cli::NamedOutput& page : pages) {
+    TRY(const auto text, load_page(question, answered));
+    page.file.finish(text);
+  }
   console.out << (arguments.has("--json") ? answer_json(question, answered) : answer_text(question, answered));
   return {};
 }

@@ -2,6 +2,7 @@
 // requests of 512 + 64 at concurrency 256 in under 1 s, with the table of iterations filled anew each time.
 #include <benchmark/benchmark.h>
 
+#include "sim/serving/steady/mean_field.h"
 #include "studies/infer/served_load.h"
 
 namespace {
@@ -27,5 +28,34 @@ BENCHMARK_CAPTURE(served_load, of_many_lengths, sim::RequestLaw{3000, {820, 1024
     ->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(served_load, short_words, sim::RequestLaw{100'000, {512, 512}, {64, 64}, 0, 0}, 256)
     ->Unit(benchmark::kMillisecond);
+
+/// Goal: 100,000 configurations a second in a warm process: 16 limits of the policy and lengths, each with its
+/// saturation and 12 loads.
+void mean_field(benchmark::State& state, bool closed) {
+  ServingWishes wishes;
+  wishes.network = "llama3-70b", wishes.machine = "dgx-h100", wishes.engine = "vllm", wishes.tp = 8;
+  const auto serving = serving_of(wishes);
+  if (!serving) return state.SkipWithError("no serving");
+  ServedTimes times(*serving);
+  const sim::BatchTimer timer = times.timer();
+  constexpr int policies = 16, loads = 12;
+  for (auto _ : state)
+    for (int i = 0; i < policies; ++i) {
+      const sim::RequestLaw law{1, {512, 1024 + 64 * i}, {256, 512}, 0, 0};
+      BatchingWishes wanted;
+      wanted.most_positions = 1024 << (i % 4);
+      const sim::Servers servers{policy_of(*serving, 1536, wanted), 1, 1, serving->engine.host_per_request};
+      const sim::MeanField field(sim::means_of(law), servers, timer);
+      for (int load = 0; load < loads; ++load) {
+        sim::SteadyLoad asked;
+        if (closed) asked.users = 1 << load;
+        else asked.rate = 0.07 * (load + 1) * field.saturation().requests_per_second;
+        benchmark::DoNotOptimize(field.of(asked).words_per_second);
+      }
+    }
+  state.SetItemsProcessed(state.iterations() * policies * loads);
+}
+BENCHMARK_CAPTURE(mean_field, closed_loops, true)->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(mean_field, open_loops, false)->Unit(benchmark::kMicrosecond);
 
 }  // namespace

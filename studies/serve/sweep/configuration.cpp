@@ -1,0 +1,29 @@
+#include "studies/serve/sweep/configuration.h"
+
+#include <fmt/format.h>
+
+#include "studies/cli/shell_word.h"
+
+namespace stepcast::serve::sweeping {
+
+std::string serve_line(const Asked& asked, const Configuration& c, double load) {
+  std::string line = "stepcast serve " + shell_word(asked.network);
+  const auto say = [&](const char* flag, const std::string& value) {
+    if (!value.empty()) line += fmt::format(" {} {}", flag, shell_word(value));
+  };
+  const auto count = [&](const char* flag, std::int64_t value, std::int64_t usual) {
+    if (value != usual) line += fmt::format(" {} {}", flag, value);
+  };
+  say("--machine", c.machine), say("--engine", c.engine), say("--profile", asked.profile);
+  say("--weights", c.weights), say("--kv", c.cache), say("--products", asked.products);
+  say("--exchange", asked.exchange);
+  count("--gpus", c.gpus, 1), count("--tp", c.tp, 0), count("--pp", c.pp, 1);
+  count("--ep", c.ep, 1), count("--dp-attention", c.attention_dp, 1), count("--replicas", c.replicas, 1);
+  count("--most-sequences", c.most_sequences, 0), count("--most-positions", c.most_positions, 0);
+  count("--input", asked.law.prompts.high, 0), count("--output", asked.law.outputs.high, 0);
+  if (asked.shortest != 1) line += fmt::format(" --shortest {}", asked.shortest);
+  count("--shared", asked.law.shared, 0), count("--seed", static_cast<std::int64_t>(asked.law.seed), 0);
+  return line + fmt::format(" {} {}", asked.closed ? "--concurrency" : "--rate", load);
+}
+
+}  // namespace stepcast::serve::sweeping

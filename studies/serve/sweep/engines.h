@@ -1,0 +1,35 @@
+// The engines of a sweep, each made once, with the times of its iterations.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <tuple>
+
+#include "studies/infer/served_load.h"
+#include "studies/serve/sweep/configuration.h"
+
+namespace stepcast::serve::sweeping {
+
+struct MadeEngine {
+  infer::Serving serving;
+  std::unique_ptr<infer::ServedTimes> times;
+  sim::BatchTimer timer;
+};
+
+class Engines {
+ public:
+  explicit Engines(const Asked& asked) : asked_(&asked) {}
+  /// The engine of one replica. Errors: what it cannot be, as stepcast serve says it.
+  Expected<MadeEngine*> of(const Configuration& configuration);
+  /// All replicas. Errors: no room for the cache, or for the longest request.
+  Expected<sim::Servers> servers(const MadeEngine& engine, const Configuration& configuration) const;
+
+ private:
+  using Key = std::tuple<std::string, std::string, std::string, std::string, std::int64_t, std::int64_t, std::int64_t,
+      std::int64_t>;
+  const Asked* asked_;
+  std::map<Key, Expected<std::unique_ptr<MadeEngine>>> made_;
+};
+
+}  // namespace stepcast::serve::sweeping

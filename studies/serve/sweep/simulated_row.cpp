@@ -1,0 +1,43 @@
+#include "studies/serve/sweep/simulated_row.h"
+
+#include <algorithm>
+
+#include "sim/serving/steady/steady_part.h"
+
+namespace stepcast::serve::sweeping {
+
+std::int64_t rounds_of(const Asked& asked, std::int64_t users) {
+  constexpr double words = 2e6;
+  constexpr std::int64_t least = 3, usual = 10;
+  const double round = static_cast<double>(users) * asked.law.outputs.mean();
+  return std::clamp(static_cast<std::int64_t>(words / round), least, usual);
+}
+
+void simulate(Row& row, const Asked& asked, Engines& engines, const Configuration& configuration) {
+  MadeEngine& engine = **engines.of(configuration);
+  const sim::Servers servers = *engines.servers(engine, configuration);
+  sim::RequestLaw law = asked.law;
+  sim::Load load;
+  std::size_t first = 0, last = 0;
+  if (asked.closed) {
+    const auto users = static_cast<std::int64_t>(row.load), rounds = rounds_of(asked, users);
+    law.count = rounds * users, load.concurrency = users;
+    first = static_cast<std::size_t>(users), last = static_cast<std::size_t>((rounds - 1) * users);
+  } else {
+    constexpr std::int64_t of_each = 1000;
+    law.count = of_each * configuration.replicas;
+    first = static_cast<std::size_t>(law.count / 10), last = static_cast<std::size_t>(law.count - 1);
+  }
+  load.requests = sim::requests_of(law);
+  if (!asked.closed) sim::let_arrive(load.requests, row.load, 1, law.seed);
+  const sim::ServedRun run = sim::simulate(load, servers, engine.timer);
+  const sim::SteadyPart part = sim::steady_part(run, first, last);
+  row.simulated = {part.words_per_second / static_cast<double>(configuration.gpus), 1 / part.per_word.value(),
+      part.per_word, part.first_word};
+  if (asked.targets.empty()) return;
+  double good = 0;
+  for (std::size_t i = first; i < last; ++i) good += meets(run.requests[i], asked.targets) ? 1 : 0;
+  row.met = good / static_cast<double>(last - first);
+}
+
+}  // namespace stepcast::serve::sweeping
