@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "studies/engines/launch_flags.h"
 #include "studies/infer/asked.h"
 #include "studies/infer/infer_report.h"
 #include "studies/infer/roofs.h"
@@ -35,7 +36,7 @@ std::span<const Flag> infer_flags() {
     return Flag{
         .name = name, .key = "", .value = "N", .group = group, .doc = doc, .kind = FlagKind::count, .most = upper};
   };
-  static const std::vector<Flag> flags = {
+  static const std::vector<Flag> own = {
       {.name = "--machine", .key = "", .value = "ID", .group = hardware, .doc = "machine or file (default dgx-h100)"},
       {.name = "--engine", .key = "", .value = "ID", .group = hardware, .doc = "serving engine or file (default vllm)"},
       {.name = "--profile",
@@ -101,6 +102,11 @@ std::span<const Flag> infer_flags() {
           .group = output,
           .doc = "one JSON document with base units",
           .kind = FlagKind::toggle}};
+  static const std::vector<Flag> flags = [] {
+    std::vector<Flag> all = own;
+    for (const Flag& flag : engines::engine_launch_flags()) all.push_back(flag);
+    return all;
+  }();
   return flags;
 }
 
@@ -112,8 +118,12 @@ std::vector<Flag> engine_flags() {
 }
 
 Expected<void> infer_command(const Arguments& arguments, Console& console) {
-  TRY(const auto asked, asked_of(arguments));
-  TRY(const auto answer, answer_to(asked));
+  TRY(const auto launched, engines::with_launch(arguments, infer_flags()));
+  TRY(auto asked, asked_of(launched.arguments));
+  if (launched.row) asked.wishes.row = std::make_shared<const Engine>(*launched.row);
+  TRY(auto answer, answer_to(asked));
+  answer.serving.assumptions.insert(answer.serving.assumptions.begin(), launched.notes.begin(), launched.notes.end());
+  answer.warnings = launched.warnings;
   const bool json = arguments.has("--json");
   if (arguments.has("--what-if") && arguments.has("--roofline"))
     return fail("--roofline", "does not go with --what-if", "one of them");
