@@ -18,6 +18,7 @@
 #include "studies/roofline/roofline_flags.h"
 #include "studies/scale/scale.h"
 #include "studies/schedule/schedule.h"
+#include "studies/serve/explain_launch.h"
 #include "studies/serve/serve.h"
 #include "studies/serve/sweep/serve_sweep.h"
 #include "studies/sweep/sweep_flags.h"
@@ -47,7 +48,7 @@ const std::vector<Command>& command_rows() {
               "stepcast predict llama3-8b --gpus 64 --zero 3 --global-batch 256 --explain"},
           .run = predict_command},
       {.name = "infer",
-          .usage = "NETWORK [--phase prefill|decode|batch] [flags]",
+          .usage = "NETWORK|--launch SERVE.sh [--phase prefill|decode|batch] [flags]",
           .summary = "forecast one phase of serving: prompts read, a word said, or a whole batch",
           .about =
               "Forecasts what an engine's iterations take: prompts that are read (--prompt), a word of each running "
@@ -55,7 +56,7 @@ const std::vector<Command>& command_rows() {
               "behind --context positions, or a static batch of both (--output). Kernels have the laws of single "
               "kernels; the\n"
               "engine's row says what graphs replay and what the host costs.",
-          .least_words = 1,
+          .least_words = 0,
           .most_words = 1,
           .flags = infer_flags(),
           .examples = {"stepcast infer llama3-8b --machine dgx-h100 --phase prefill --prompt 4096",
@@ -66,7 +67,7 @@ const std::vector<Command>& command_rows() {
               "stepcast infer llama3-8b --prompt 1024 --output 128 --batch 16 --json"},
           .run = infer_command},
       {.name = "serve",
-          .usage = "NETWORK --input N --output N --concurrency N|--rate PER_S|--trace FILE.csv [flags]",
+          .usage = "NETWORK|--launch SERVE.sh --input N --output N --concurrency N|--rate PER_S|--trace FILE.csv [flags]",
           .summary = "forecast an engine under load: latencies, rates, queue, cache, saturation",
           .about = "Runs requests through an engine, iteration by iteration: who is let in by its policy and its "
                    "cache, what "
@@ -77,7 +78,7 @@ const std::vector<Command>& command_rows() {
                    "such: then "
                    "waits\n"
                    "grow without bound, and none is printed.",
-          .least_words = 1,
+          .least_words = 0,
           .most_words = 1,
           .flags = serve_flags(),
           .examples =
@@ -85,7 +86,8 @@ const std::vector<Command>& command_rows() {
                   "stepcast serve llama3-8b --input 1024 --output 256 --rate 4 --slo \"ttft<500ms tpot<30ms\"",
                   "stepcast serve llama3-70b --gpus 8 --prefill-gpus 8 --prefill-replicas 2 --input 2048 --output 256 "
                   "--rate 4",
-                  "stepcast serve llama3-8b --input 1024 --output 256 --concurrency 16 --shortest 0.8 --json"},
+                  "stepcast serve llama3-8b --input 1024 --output 256 --concurrency 16 --shortest 0.8 --json",
+                  "stepcast serve --input 1024 --output 128 --concurrency 8 --launch -- vllm serve Qwen/Qwen3-8B"},
           .run = serve_command},
       {.name = "serve-sweep",
           .usage = "NETWORK --gpus N[,N..] --input N --output N [--concurrency N,..|--rate PER_S,..] [flags]",
@@ -372,7 +374,7 @@ const std::vector<Command>& command_rows() {
           .run = kernel_command},
       {.name = "calibrate",
           .usage = "measure -o M.json | layers NETWORK... -o LAYERS.json | import FILES... -o M.json | fit M.json... "
-                   "-o PROFILE.json | runs LOG... -o PROFILE.json | engines RECORDS... | show PROFILE | compare A B "
+                   "-o PROFILE.json | runs LOG... -o PROFILE.json | engines RECORDS... | served OUTPUT... | show PROFILE | compare A B "
                    "[flags]",
           .summary = "measure this machine's GPUs, or take other programs' timings: a profile with its errors out",
           .about =
@@ -391,7 +393,8 @@ const std::vector<Command>& command_rows() {
               "torchtitan, DeepSpeed) or records of measured steps and fits what no kernel shows. engines takes "
               "records "
               "of serving\n"
-              "and fits the tunings of engines. show prints a profile's roofs, laws and errors; compare what "
+              "and fits the tunings of engines; served makes such records of what benchmarks of vLLM, SGLang, TensorRT-LLM,\n"
+              "GenAI-Perf and AIPerf wrote. show prints a profile's roofs, laws and errors; compare what "
               "changed between two: a\n"
               "driver, a card.",
           .least_words = 1,
@@ -430,7 +433,7 @@ const std::vector<Command>& command_rows() {
               "--experts 256 --dtype fp8"},
           .run = collective_command},
       {.name = "explain",
-          .usage = "[TERM] [--json] | [NETWORK] [flags] --megatron RUN.sh|-- ARGS...",
+          .usage = "[TERM] [--json] | [NETWORK] [flags] --megatron RUN.sh|-- ARGS... | [NETWORK] [flags] --launch SERVE.sh|-- ARGS...",
           .summary = "a term in both vocabularies, or every argument of a launch with what it costs",
           .about =
               "Explains a term of clusters or of accelerators by the loop that is split and the tensor that moves, "
@@ -441,15 +444,18 @@ const std::vector<Command>& command_rows() {
               "step, memory\n"
               "and traffic gain or lose by it (a second forecast without it), what does not go together, what is "
               "unknown.\n"
+              "Of a serving engine's launch (--launch) the same, with what a load gains or loses by each.\n"
               "Nothing of the launch is run.",
           .least_words = 0,
           .most_words = 8,
-          .flags = explain_flags(),
+          .flags = serve::explain_launch_flags(explain_flags()),
           .examples = {"stepcast explain ring attention", "stepcast explain ColumnParallelLinear",
               "stepcast explain weight-stationary --json",
               "stepcast explain llama3-8b --gpus 16 --megatron -- --tensor-model-parallel-size 2 --sequence-parallel "
-              "--micro-batch-size 1 --global-batch-size 64 --bf16"},
-          .run = explain_command},
+              "--micro-batch-size 1 --global-batch-size 64 --bf16",
+              "stepcast explain --input 1024 --output 128 --concurrency 8 --launch -- vllm serve Qwen/Qwen3-8B "
+              "--max-num-seqs 64 --kv-cache-dtype fp8"},
+          .run = serve::explain_command},
       {.name = "list",
           .usage = "networks|machines|gpus|profiles|stacks|engines|failures|schedules [--json|--csv]",
           .summary = "what the catalogue holds",

@@ -20,6 +20,7 @@ Expected<void> calibrate_fit(const Arguments& arguments, Console& console);
 Expected<void> calibrate_measure(const Arguments& arguments, Console& console);
 Expected<void> calibrate_show(const Arguments& arguments, Console& console);
 Expected<void> calibrate_engines(const Arguments& arguments, Console& console);
+Expected<void> calibrate_served(const Arguments& arguments, Console& console);
 Expected<void> calibrate_compare(const Arguments& arguments, Console& console);
 Expected<void> calibrate_layers(const Arguments& arguments, Console& console);
 Expected<void> calibrate_runs(const Arguments& arguments, Console& console);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "model/base/error.h"
 #include "studies/cli/arguments.h"
@@ -27,6 +28,7 @@ struct Answer {
   Serving serving;
   Capacity room;
   Phase phase;
+  std::vector<std::string> warnings;  ///< of the launch that was read
 };
 /// The phase alone, of a serving whose cache holds it.
 Phase phase_of(const Serving& serving, const Asked& asked);

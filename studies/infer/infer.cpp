@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "studies/engines/launch_flags.h"
 #include "studies/infer/asked.h"
 #include "studies/cli/output_file.h"
 #include "studies/infer/infer_report.h"
@@ -42,7 +43,7 @@ std::span<const Flag> infer_flags() {
     return Flag{
         .name = name, .key = "", .value = "N", .group = group, .doc = doc, .kind = FlagKind::count, .most = upper};
   };
-  static const std::vector<Flag> flags = {
+  static const std::vector<Flag> own = {
       {.name = "--machine", .key = "", .value = "ID", .group = hardware, .doc = "machine or file (default dgx-h100)"},
       {.name = "--engine", .key = "", .value = "ID", .group = hardware, .doc = "serving engine or file (default vllm)"},
       {.name = "--profile",
@@ -134,6 +135,11 @@ std::span<const Flag> infer_flags() {
           .group = output,
           .doc = "one JSON document with base units",
           .kind = FlagKind::toggle}};
+  static const std::vector<Flag> flags = [] {
+    std::vector<Flag> all = own;
+    for (const Flag& flag : engines::engine_launch_flags()) all.push_back(flag);
+    return all;
+  }();
   return flags;
 }
 
@@ -157,7 +163,9 @@ constexpr InferFile infer_files[] = {{"--trace", iteration_trace, timeline::is_t
 }  // namespace
 
 Expected<void> infer_command(const Arguments& arguments, Console& console) {
-  TRY(const auto asked, asked_of(arguments));
+  TRY(const auto launched, engines::with_launch(arguments, infer_flags()));
+  TRY(auto asked, asked_of(launched.arguments));
+  if (launched.row) asked.wishes.row = std::make_shared<const Engine>(*launched.row);
   TRY(cli::check_apart(arguments, {"--trace", "--html"}));
   std::vector<std::pair<const InferFile*, cli::OutputFile>> files;  // before the work
   for (const InferFile& form : infer_files) {
@@ -165,7 +173,9 @@ Expected<void> infer_command(const Arguments& arguments, Console& console) {
     TRY(auto file, cli::OutputFile::open(cli::output_place(arguments, form.flag, form.own)));
     files.emplace_back(&form, std::move(file));
   }
-  TRY(const auto answer, answer_to(asked));
+  TRY(auto answer, answer_to(asked));
+  answer.serving.assumptions.insert(answer.serving.assumptions.begin(), launched.notes.begin(), launched.notes.end());
+  answer.warnings = launched.warnings;
   for (auto& [form, file] : files) file.finish(form->text(asked, answer));
   const bool json = arguments.has("--json");
   if (arguments.has("--what-if") && arguments.has("--roofline"))

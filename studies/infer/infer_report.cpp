@@ -27,8 +27,9 @@ std::vector<std::pair<std::string, double>> bindings_of(const sim::IterationTime
   return sorted;
 }
 
-std::vector<std::string> warnings_of(const sim::IterationTime& iteration) {
-  std::vector<std::string> warnings;
+std::vector<std::string> warnings_of(const Answer& answer) {
+  const sim::IterationTime& iteration = answer.phase.shown;
+  std::vector<std::string> warnings = answer.warnings;
   for (const sim::IterationPart& part : iteration.parts)
     if (part.extrapolated && part.time / iteration.time >= 0.01)
       warnings.push_back(fmt::format("{} ({}): beyond what its law was fitted on; it takes {}", part.label,
@@ -37,7 +38,7 @@ std::vector<std::string> warnings_of(const sim::IterationTime& iteration) {
 }
 
 std::string infer_json(const Asked& asked, const Answer& answer) {
-  const auto& [serving, room, phase] = answer;
+  const auto& [serving, room, phase, launched] = answer;
   JsonWriter json;
   json.open();
   json.fields("network", serving.network().id, "machine", serving.machine().id, "engine", serving.engine.id, "profile",
@@ -62,7 +63,7 @@ std::string infer_json(const Asked& asked, const Answer& answer) {
   json.base_field("moves_s", shown.moves);
   json.base_field("host_s", shown.host);
   json.field("launches", shown.launches);
-  json.field("warnings", warnings_of(shown));
+  json.field("warnings", warnings_of(answer));
   json.open_list("parts");
   for (const sim::IterationPart& part : shown.parts) {
     json.open();
@@ -83,7 +84,7 @@ std::string infer_json(const Asked& asked, const Answer& answer) {
 }
 
 std::string infer_text(const Asked& asked, const Answer& answer, const Console& console) {
-  const auto& [serving, room, phase] = answer;
+  const auto& [serving, room, phase, launched] = answer;
   const print::Paint paint(console);
   std::string text = fmt::format("{} on {} x {}, {}, {}\n", serving.network().name, serving.scenario.plan.gpus,
       serving.machine().gpu.name, serving.engine.name, split_in_words(serving));
@@ -122,7 +123,7 @@ std::string infer_text(const Asked& asked, const Answer& answer, const Console& 
   text += fmt::format("  {} of activations for {} positions, {} of workspace, graphs and NCCL (assumed)\n",
       format_bytes(Bytes(room.activations)), print::grouped_digits(double(room.activation_positions)),
       format_bytes(Bytes(room.reserved)));
-  const std::vector<std::string> warnings = warnings_of(shown);
+  const std::vector<std::string> warnings = warnings_of(answer);
   if (!warnings.empty()) text += "\n";
   for (const std::string& warning : warnings) text += fmt::format("{}: {}\n", paint.bold("warning"), warning);
   if (!serving.assumptions.empty())

@@ -120,7 +120,7 @@ std::string roofs(const Answer& answer) {
 
 std::string remarks(const Answer& answer) {
   std::string text;
-  for (const std::string& warning : warnings_of(answer.phase.shown))
+  for (const std::string& warning : warnings_of(answer))
     text += fmt::format("<p><b>warning</b>: {}</p>\n", html_escaped(warning));
   if (!answer.serving.assumptions.empty())
     text += fmt::format("<p class=\"soft\">Defaults and assumptions: {}</p>\n",

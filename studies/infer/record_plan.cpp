@@ -67,6 +67,9 @@ Expected<const Engine*> engine_of(const InferenceRecord& record) {
 Expected<run::Chosen<Machine>> machine_of(const InferenceRecord& record) {
   for (const GpuName& row : gpu_names)
     if (record.gpu == row.name) return run::choose_machine(row.machine, "hardware");
+  // Records of one's own name a machine of the catalogue.
+  for (const Machine& row : built_in().machines)
+    if (record.gpu == row.id) return run::choose_machine(row.id, "hardware");
   return fail("hardware", fmt::format("no GPU '{:.60}'", record.gpu), "stepcast list gpus");
 }
 

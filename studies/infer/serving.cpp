@@ -206,7 +206,12 @@ Expected<Serving> serving_of(const ServingWishes& wishes, run::Chosen<NetworkSpe
 Expected<Serving> serving_of(const ServingWishes& wishes) {
   TRY(auto network, run::choose_network(wishes.network, "network"));
   TRY(auto machine, run::choose_machine(wishes.machine.empty() ? "dgx-h100" : wishes.machine, "--machine"));
-  TRY(const auto engine, run::choose_engine(wishes.engine.empty() ? "vllm" : wishes.engine, "--engine"));
+  run::Chosen<Engine> engine;
+  if (wishes.row != nullptr) {
+    engine.row = *wishes.row;
+  } else {
+    TRY(engine, run::choose_engine(wishes.engine.empty() ? "vllm" : wishes.engine, "--engine"));
+  }
   ServingWishes settled = wishes;
   if (const std::int64_t others = settled.pp * settled.attention_dp * settled.cp;
       settled.mapping.text.empty() && settled.gpus > 0 && settled.tp == 1 && settled.gpus % others == 0)
@@ -218,7 +223,7 @@ Expected<Serving> serving_of(const ServingWishes& wishes) {
   const Profile* laws = profile ? &profile->row : nullptr;
   TRY(auto serving, serving_of(settled, std::move(network), std::move(machine), engine.row, laws));
   if (wishes.machine.empty()) serving.assumptions.emplace_back("--machine dgx-h100");
-  if (wishes.engine.empty()) serving.assumptions.emplace_back("--engine vllm");
+  if (wishes.engine.empty() && wishes.row == nullptr) serving.assumptions.emplace_back("--engine vllm");
   return serving;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "model/engine.h"
@@ -12,6 +13,7 @@ namespace stepcast::infer {
 /// As typed, or as a record says it. Empty text: the default.
 struct ServingWishes {
   std::string network, machine, engine;
+  std::shared_ptr<const Engine> row;  ///< in place of `engine`: a launch's, with what it changes
   std::string profile;         ///< with laws of single kernels; "": the default one of the machine's GPU
   std::string weights, cache;  ///< number types: "fp8", "bf16"; weights may be narrower than products
   std::string products;        ///< "": the weights' type, or bf16 where nothing multiplies in it

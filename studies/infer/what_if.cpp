@@ -104,7 +104,7 @@ std::vector<Neighbour> neighbours_of(const Asked& asked, const Answer& answer) {
   if (answer.serving.cache_element_bytes > 1) add("--kv fp8", [](Asked& other) { other.wishes.cache = "fp8"; });
   for (const Engine& engine : built_in().engines)
     if (engine.until.empty() && engine.id != answer.serving.engine.id)
-      add(fmt::format("--engine {}", engine.id), [&](Asked& other) { other.wishes.engine = engine.id; });
+      add(fmt::format("--engine {}", engine.id), [&](Asked& other) { other.wishes.engine = engine.id, other.wishes.row = nullptr; });
   return out;
 }
 
@@ -125,7 +125,7 @@ WhatIf what_if(const Asked& asked, const Answer& answer) {
     else study.changes.push_back(std::move(change));
   };
   const auto forecast_again = [&](std::string change, Serving serving) {
-    Answer other{std::move(serving), {}, {}};
+    Answer other{std::move(serving), {}, {}, {}};
     other.room = capacity(other.serving, length_of(asked));
     other.phase = phase_of(other.serving, asked);
     keep(told(std::move(change), asked, other));

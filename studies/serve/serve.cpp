@@ -9,6 +9,8 @@
 #include "model/base/quantity_text.h"
 #include "model/base/whole_number.h"
 #include "studies/cli/named_outputs.h"
+#include "studies/engines/emit_engine.h"
+#include "studies/engines/launch_flags.h"
 #include "studies/infer/asked.h"
 #include "studies/infer/infer.h"
 #include "studies/print/page/page.h"
@@ -85,6 +87,71 @@ Expected<std::optional<PromptPoolWishes>> prompt_pool(const Arguments& arguments
   return asked;
 }
 
+std::vector<Flag> own_flags() {
+  constexpr std::string_view load = "Load", batching = "Batching", pool = "Pool of prompts", output = "Output";
+  constexpr std::int64_t most = 10'000'000;
+  const auto count = [](std::string_view name, std::string_view group, std::string_view doc, std::int64_t upper,
+                         std::int64_t least = 1) {
+    return Flag{.name = name,
+        .key = "",
+        .value = "N",
+        .group = group,
+        .doc = doc,
+        .kind = FlagKind::count,
+        .least = least,
+        .most = upper};
+  };
+  const auto text = [](std::string_view name, std::string_view value, std::string_view group, std::string_view doc,
+                        Expected<void> (*check)(const std::string&, const std::string&)) {
+    return Flag{.name = name, .key = "", .value = value, .group = group, .doc = doc, .check = check};
+  };
+  return {count("--input", load, "positions of a prompt, at most", most),
+      count("--output", load, "words that are said, at most", most),
+      text("--shortest", "SHARE", load,
+          "lengths are whole numbers from this share of the most, all as likely (default 1: all as long)", check_share),
+      count("--concurrency", load, "users: as one request ends its user sends the next", 1'000'000),
+      text("--rate", "PER_S", load, "requests per second, whether others have ended or not", check_positive),
+      text("--burstiness", "SHAPE", load, "of the gamma law between requests (default 1: Poisson; below: in bursts)",
+          check_positive),
+      text("--trace", "FILE.csv", load, "requests by arrival_s, prompt, output and perhaps cached", nullptr),
+      count("--requests", load, "how many (default 10 of each user, or 1,000 of each replica at a rate)", most),
+      count("--shared", load, "positions at the head of all prompts that the cache has", most, 0),
+      count("--warm-up", load, "requests at the start that are not counted (default 0)", most, 0),
+      count("--seed", load, "of lengths and arrivals (default 0)", 1'000'000'000, 0),
+      text("--slo", "TARGETS", load, "what users are promised: \"ttft<500ms tpot<30ms e2e<20s\"", check_targets),
+      count("--replicas", batching, "engines beside each other behind a router (default 1)", 100'000),
+      count("--most-sequences", batching, "that run at once in one engine (default: the engine's)", 1'000'000),
+      count("--most-positions", batching, "of one iteration (default: the engine's)", 1'000'000),
+      count("--prefill-gpus", pool, "GPUs that read prompts, beside --gpus, which say words", 10'000'000),
+      count("--prefill-replicas", pool, "engines among them (default 1)", 100'000),
+      count("--prefill-tp", pool, "tensor parallel ways of each (default: its GPUs)", 32'768),
+      count("--prefill-ep", pool, "ranks that its experts are spread over (default 1)", 32'768),
+      count("--prefill-dp-attention", pool, "its groups with sequences of their own (default 1)", 32'768),
+      count("--prefill-most-sequences", pool, "that it reads at once (default: the engine's)", 1'000'000),
+      count("--prefill-most-positions", pool, "of its iterations (default: the engine's)", 1'000'000),
+      {.name = "--emit",
+          .key = "",
+          .value = "ENGINE",
+          .group = output,
+          .doc = "write the launch instead, with a benchmark of the load: vllm, sglang or trtllm"},
+      {.name = "--html",
+          .key = "",
+          .value = "FILE.html",
+          .group = output,
+          .doc = "a page: latencies over load, cache over time, an iteration's parts",
+          .alias = "-o",
+          .repeats = true},
+      cli::force_flag,
+      {.name = "--json",
+          .key = "",
+          .value = "",
+          .group = output,
+          .doc = "one JSON document with base units",
+          .kind = FlagKind::toggle}};
+}
+
+}  // namespace
+
 Expected<Question> question_of(const Arguments& arguments) {
   TRY(check_load(arguments));
   Question asked;
@@ -142,79 +209,31 @@ Expected<Question> question_of(const Arguments& arguments) {
   return asked;
 }
 
-std::vector<Flag> own_flags() {
-  constexpr std::string_view load = "Load", batching = "Batching", pool = "Pool of prompts", output = "Output";
-  constexpr std::int64_t most = 10'000'000;
-  const auto count = [](std::string_view name, std::string_view group, std::string_view doc, std::int64_t upper,
-                         std::int64_t least = 1) {
-    return Flag{.name = name,
-        .key = "",
-        .value = "N",
-        .group = group,
-        .doc = doc,
-        .kind = FlagKind::count,
-        .least = least,
-        .most = upper};
-  };
-  const auto text = [](std::string_view name, std::string_view value, std::string_view group, std::string_view doc,
-                        Expected<void> (*check)(const std::string&, const std::string&)) {
-    return Flag{.name = name, .key = "", .value = value, .group = group, .doc = doc, .check = check};
-  };
-  return {count("--input", load, "positions of a prompt, at most", most),
-      count("--output", load, "words that are said, at most", most),
-      text("--shortest", "SHARE", load,
-          "lengths are whole numbers from this share of the most, all as likely (default 1: all as long)", check_share),
-      count("--concurrency", load, "users: as one request ends its user sends the next", 1'000'000),
-      text("--rate", "PER_S", load, "requests per second, whether others have ended or not", check_positive),
-      text("--burstiness", "SHAPE", load, "of the gamma law between requests (default 1: Poisson; below: in bursts)",
-          check_positive),
-      text("--trace", "FILE.csv", load, "requests by arrival_s, prompt, output and perhaps cached", nullptr),
-      count("--requests", load, "how many (default 10 of each user, or 1,000 of each replica at a rate)", most),
-      count("--shared", load, "positions at the head of all prompts that the cache has", most, 0),
-      count("--warm-up", load, "requests at the start that are not counted (default 0)", most, 0),
-      count("--seed", load, "of lengths and arrivals (default 0)", 1'000'000'000, 0),
-      text("--slo", "TARGETS", load, "what users are promised: \"ttft<500ms tpot<30ms e2e<20s\"", check_targets),
-      count("--replicas", batching, "engines beside each other behind a router (default 1)", 100'000),
-      count("--most-sequences", batching, "that run at once in one engine (default: the engine's)", 1'000'000),
-      count("--most-positions", batching, "of one iteration (default: the engine's)", 1'000'000),
-      count("--prefill-gpus", pool, "GPUs that read prompts, beside --gpus, which say words", 10'000'000),
-      count("--prefill-replicas", pool, "engines among them (default 1)", 100'000),
-      count("--prefill-tp", pool, "tensor parallel ways of each (default: its GPUs)", 32'768),
-      count("--prefill-ep", pool, "ranks that its experts are spread over (default 1)", 32'768),
-      count("--prefill-dp-attention", pool, "its groups with sequences of their own (default 1)", 32'768),
-      count("--prefill-most-sequences", pool, "that it reads at once (default: the engine's)", 1'000'000),
-      count("--prefill-most-positions", pool, "of its iterations (default: the engine's)", 1'000'000),
-      {.name = "--html",
-          .key = "",
-          .value = "FILE.html",
-          .group = output,
-          .doc = "a page: latencies over load, cache over time, an iteration's parts",
-          .alias = "-o",
-          .repeats = true},
-      cli::force_flag,
-      {.name = "--json",
-          .key = "",
-          .value = "",
-          .group = output,
-          .doc = "one JSON document with base units",
-          .kind = FlagKind::toggle}};
-}
-
-}  // namespace
-
 std::span<const Flag> serve_flags() {
   static const std::vector<Flag> flags = [] {
     std::vector<Flag> all = infer::engine_flags();
     for (const Flag& flag : own_flags()) all.push_back(flag);
+    for (const Flag& flag : engines::engine_launch_flags()) all.push_back(flag);
     return all;
   }();
   return flags;
 }
 
 Expected<void> serve_command(const Arguments& arguments, Console& console) {
-  TRY(const auto question, question_of(arguments));
+  TRY(const auto launched, engines::with_launch(arguments, serve_flags()));
+  if (arguments.has("--emit")) {
+    if (arguments.has("--json")) return fail("--json", "does not go with --emit", "one of them");
+    TRY(const auto text, engines::emit_engine(arguments.value("--emit"), launched.arguments));
+    console.out << text;
+    return {};
+  }
+  TRY(auto question, question_of(launched.arguments));
+  if (launched.row) question.engine.row = std::make_shared<const Engine>(*launched.row);
   TRY(auto pages, cli::open_outputs(arguments, "--html", page_forms));
-  TRY(const auto answered, answer(question));
+  TRY(auto answered, answer(question));
+  answered.warnings.insert(answered.warnings.begin(), launched.warnings.begin(), launched.warnings.end());
+  answered.serving.assumptions.insert(
+      answered.serving.assumptions.begin(), launched.notes.begin(), launched.notes.end());
   for (cli::NamedOutput& page : pages) {
     TRY(const auto text, load_page(question, answered));
     page.file.finish(text);

@@ -10,6 +10,10 @@
 
 namespace stepcast::serve {
 
+struct Question;
+/// What flags ask. Errors: those that miss a part of the load, or say it in more than one way.
+Expected<Question> question_of(const Arguments& arguments);
+
 Expected<void> serve_command(const Arguments& arguments, Console& console);
 std::span<const Flag> serve_flags();
 

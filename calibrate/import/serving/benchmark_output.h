@@ -1,0 +1,38 @@
+// What benchmarks of serving engines write: bench serve of vLLM and sglang.bench_serving (JSON, or one object a line),
+// reports of trtllm-bench (JSON), GenAI-Perf and AIPerf (JSON and CSV). Figures are means unless their name has a
+// percentile; lengths are means over requests.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/base/error.h"
+
+namespace stepcast::calibrate {
+
+struct BenchmarkOutput {
+  std::string tool;    ///< "vllm bench", "sglang bench", "trtllm-bench", "genai-perf", "aiperf"
+  std::string model, date;
+  std::string engine;  ///< where the tool is an engine's own; "": it can load any
+  std::string weights, cache;  ///< number types as written; "": not said
+  std::optional<std::int64_t> tp, pp, ep, gpus, most_sequences, most_positions;
+  std::optional<std::int64_t> concurrency, requests;
+  std::optional<double> rate;           ///< requests a second; nothing: all at once, or so many users
+  std::optional<double> input, output;  ///< positions of a prompt, words of an answer
+  /// "ttft_ms", "tpot_ms", "itl_ms", "e2e_ms", "output_tokens_per_s", "requests_per_s", and "ttft_p99_ms" and so on
+  std::map<std::string, double> measured;
+  std::vector<std::string> notes;
+};
+
+/// Is it of one of these tools, by its keys?
+bool looks_like_benchmark_output(std::string_view text);
+
+/// One or several runs. Errors name file and line: text that is cut off or of no such tool, figures that are no numbers
+/// or not above 0, runs in which requests failed (their figures are of another load), and a run without any figure.
+Expected<std::vector<BenchmarkOutput>> read_benchmark_output(const std::string& text, const std::string& where);
+
+}  // namespace stepcast::calibrate

@@ -1,0 +1,225 @@
+// A launch as flags of serve, with a row of its own for what flags do not say.
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "model/base/text.h"
+#include "model/base/whole_number.h"
+#include "studies/engines/checkpoint.h"
+#include "studies/engines/engine_launch.h"
+#include "studies/run/nouns.h"
+
+namespace stepcast::engines {
+namespace {
+
+using Flags = std::map<std::string, std::string, std::less<>>;
+
+/// What an engine does unless told, where that hangs on the GPU. The first row that fits counts.
+struct Habit {
+  std::string_view engine, what;
+  double least_gib, most_gib;   ///< of device memory
+  std::string_view but_gpu;     ///< not on those whose name begins so
+  bool many_ranks, few_ranks;   ///< at 4 tensor ranks and more; below
+  std::int64_t value;
+};
+constexpr double any = 1e9;
+// vllm/engine/arg_utils.py, get_batch_defaults (0.9 and later, of the server; LLM() reads 16,384 and 8,192 positions);
+// python/sglang/srt/server_args.py, _handle_gpu_memory_settings (0.5).
+// clang-format off
+constexpr std::array habits = {
+    Habit{"vllm", "most_sequences", 70, any, "a100", true, true, 1024}, Habit{"vllm", "most_sequences", 0, any, "", true, true, 256},
+    Habit{"vllm", "most_positions", 70, any, "a100", true, true, 8192}, Habit{"vllm", "most_positions", 0, any, "", true, true, 2048},
+    Habit{"vllm-offline", "most_positions", 70, any, "a100", true, true, 16384},
+    Habit{"vllm-offline", "most_positions", 0, any, "", true, true, 8192},
+    Habit{"sglang", "most_positions", 0, 35, "", true, true, 2048}, Habit{"sglang", "most_positions", 35, 60, "", true, true, 4096},
+    Habit{"sglang", "most_positions", 60, 160, "", true, true, 8192}, Habit{"sglang", "most_positions", 160, any, "", true, true, 16384},
+    Habit{"sglang", "most_captured", 0, 35, "", false, true, 24}, Habit{"sglang", "most_captured", 0, 35, "", true, false, 80},
+    Habit{"sglang", "most_captured", 35, 60, "", false, true, 32}, Habit{"sglang", "most_captured", 35, 60, "", true, false, 160},
+    Habit{"sglang", "most_captured", 60, 160, "", false, true, 256}, Habit{"sglang", "most_captured", 60, 160, "", true, false, 512},
+    Habit{"sglang", "most_captured", 160, any, "", true, true, 512},
+};
+// clang-format on
+
+std::optional<std::int64_t> habit_of(
+    std::string_view engine, std::string_view what, const Gpu& gpu, std::int64_t tensor_ranks) {
+  constexpr double gib = 1024.0 * 1024 * 1024;
+  constexpr std::int64_t many = 4;
+  const double memory = gpu.memory.value() / gib;
+  for (const Habit& row : habits) {
+    const bool ranks = tensor_ranks >= many ? row.many_ranks : row.few_ranks;
+    const bool spared = !row.but_gpu.empty() && gpu.id.starts_with(row.but_gpu);
+    if (row.engine == engine && row.what == what && memory >= row.least_gib && memory < row.most_gib && ranks && !spared)
+      return row.value;
+  }
+  return std::nullopt;
+}
+
+template <class T> void change(T& value, const std::optional<T>& said, std::string_view name, AskedEngine& out) {
+  if (!said || *said == value) return;
+  value = *said;
+  out.changed.push_back(fmt::format("{} {}", name, *said));
+}
+
+std::string row_of(const EngineLaunch& launch) {
+  const auto v1 = launch.environment.find("VLLM_USE_V1");
+  if (launch.server.program->engine == "vllm" && v1 != launch.environment.end() && v1->second == "0") return "vllm-v0";
+  return std::string(launch.server.program->engine);
+}
+
+Expected<void> settle_row(const EngineSettings& s, const EngineLaunch& launch, const Gpu& gpu, AskedEngine& out) {
+  const std::string_view table = launch.server.program->table;
+  const std::string engine = row_of(launch);
+  TRY(auto chosen, run::choose_engine(engine, "--engine"));
+  out.row = std::move(chosen.row);
+  const std::int64_t ranks = s.tp * (launch.server.program->engine == "sglang" ? s.groups : 1);
+  const auto habit = [&](const char* what) {
+    const auto offline = table == "vllm-offline" ? habit_of(table, what, gpu, ranks) : std::nullopt;
+    return offline ? offline : habit_of(engine, what, gpu, ranks);
+  };
+  change(out.row.most_sequences, s.most_sequences ? s.most_sequences : habit("most_sequences"), "most_sequences", out);
+  auto positions = s.most_positions;
+  if (!positions && habit("most_positions")) {
+    positions = habit("most_positions");
+    if (engine == "sglang") positions = std::max<std::int64_t>(1, *positions / s.groups);
+  }
+  change(out.row.most_positions, positions, "most_positions", out);
+  change(out.row.most_captured, s.most_captured ? s.most_captured : habit("most_captured"), "most_captured", out);
+  change(out.row.captured, s.captured, "captured", out);
+  change(out.row.whole_prompts, s.whole_prompts, "whole_prompts", out);
+  change(out.row.prompts_apart, s.prompts_apart, "prompts_apart", out);
+  change(out.row.reserves_all, s.reserves_all, "reserves_all", out);
+  change(out.row.host_beside, s.host_beside, "host_beside", out);
+  change(out.row.cache_block, s.block, "cache_block", out);
+  if (!s.memory_share) return {};
+  if (!(*s.memory_share > 0 && *s.memory_share <= 1))
+    return fail(launch.server.where, fmt::format("a share of {} of the memory", *s.memory_share), "above 0, at most 1");
+  change(out.row.cache_share, s.memory_share, "cache_share", out);
+  if (!s.share_holds_weights) return {};
+  // SGLang's share holds weights and cache alone: what is left is for activations and graphs.
+  out.row.reserved = Bytes(0);
+  for (auto* widths : {&out.row.activation_widths, &out.row.expert_activation_widths})
+    std::ranges::fill(*widths, 0.0);
+  out.changed.emplace_back("nothing else beside weights and cache");
+  return {};
+}
+
+void put_split(const EngineSettings& s, const EngineLaunch& launch, const NetworkSpec& network, AskedEngine& out) {
+  const bool experts = network.experts.count > 0;
+  const bool side_by_side = s.groups_or_copies && !experts;
+  const std::int64_t groups = side_by_side ? 1 : s.groups;
+  const std::int64_t copies = s.copies * launch.copies * (side_by_side ? s.groups : 1);
+  const auto put = [&](const char* flag, std::int64_t value) {
+    if (value > 1) out.flags[flag] = std::to_string(value);
+  };
+  put("--tp", s.tp), put("--pp", s.pp), put("--dp-attention", groups), put("--replicas", copies);
+  const std::int64_t over = s.experts_over_all ? s.tp * groups : s.experts_over.value_or(1);
+  if (experts) put("--ep", over);
+  else if (over > 1) out.notes.push_back(fmt::format("{} has no experts to lay on ranks", network.id));
+  if (groups > 1 && !s.exchange.empty()) out.flags["--exchange"] = s.exchange;
+}
+
+/// Guesses that the form of `infer --draft` is of: a layer of the network's width with the LM head.
+constexpr std::array drafters = {"mtp", "deepseek_mtp", "nextn", "eagle", "eagle3", "qwen3_next_mtp", "ernie_mtp",
+    "glm4_moe_mtp", "mimo_mtp", "longcat_flash_mtp", "eagle3_one_model"};
+
+Expected<void> put_guesses(const EngineSettings& s, bool guesses, bool lenient, AskedEngine& out) {
+  if (s.guesser.empty()) return {};
+  const bool known = std::ranges::find(drafters, lower_case(s.guesser)) != drafters.end();
+  if (guesses && known && s.draft > 0) {
+    out.flags["--draft"] = std::to_string(s.draft);
+    return {};
+  }
+  const std::string what = known && s.draft > 0
+                               ? fmt::format("{} words that {} guesses: under load they are not forecast", s.draft, s.guesser)
+                               : fmt::format("words that {} guesses are not forecast", s.guesser);
+  if (!lenient)
+    return fail("--launch", what,
+        known ? "stepcast infer --launch takes them, with --accepted; --lenient forecasts without them"
+              : "--lenient forecasts without them");
+  out.warnings.push_back(what);
+  return {};
+}
+
+/// What flags say of the load goes over the benchmark's; one way to say it leaves the others out.
+void put_load(Flags load, const Flags& told, AskedEngine& out) {
+  const bool other_pace = told.contains("--concurrency") || told.contains("--rate") || told.contains("--trace");
+  if (other_pace)
+    for (const char* flag : {"--concurrency", "--rate", "--burstiness", "--requests"}) load.erase(flag);
+  if (told.contains("--trace"))
+    for (const char* flag : {"--input", "--output", "--shared", "--shortest"}) load.erase(flag);
+  for (auto& [flag, value] : load) out.flags.emplace(flag, std::move(value));
+}
+
+Expected<void> take_load(EngineLaunch& launch, const EngineSettings& s, const Flags& told, AskedEngine& out) {
+  SaidArguments* said = launch.server.program->loads ? &launch.server : launch.bench ? &*launch.bench : nullptr;
+  if (said != nullptr) {
+    TRY(auto load, bench_load(*said));
+    if (s.prefixes && !*s.prefixes && load.flags.erase("--shared") > 0)
+      load.notes.emplace_back("heads of prompts are read each time: prefix caching is off");
+    out.notes.insert(out.notes.end(), load.notes.begin(), load.notes.end());
+    put_load(std::move(load.flags), told, out);
+  }
+  const auto length = [&](const char* flag) {
+    const auto in = told.contains(flag) ? told.find(flag) : out.flags.find(flag);
+    return in == told.end() || in == out.flags.end() ? std::int64_t{0}
+                                                     : parsed_number<std::int64_t>(in->second).value_or(0);
+  };
+  const std::int64_t input = length("--input"), output = length("--output");
+  if (s.longest && *s.longest > 0 && input + output > *s.longest)
+    return fail(launch.server.where,
+        fmt::format("requests of {} and {} positions, and the engine takes {}", input, output, *s.longest),
+        "shorter ones, or a longer --max-model-len, --context-length or --max_seq_len");
+  return {};
+}
+
+/// Sizes count and are read by nobody: a row of the tables that no reader asks for.
+void check_read(const SaidArguments& said, AskedEngine& out) {
+  for (const GivenArgument& given : said.all)
+    if (said.counts(given) && standing_of(said, given) == Standing::used &&
+        !said.was_asked(counted_name(said.table(), given.name)))
+      out.warnings.push_back(fmt::format("{} is not read", place_of_argument(said, given)));
+}
+
+}  // namespace
+
+Expected<AskedEngine> asked_engine(EngineLaunch& launch, const std::map<std::string, std::string, std::less<>>& told,
+    const std::string& network, bool guesses, bool lenient) {
+  AskedEngine out;
+  TRY(const auto settings, engine_settings(launch.server));
+  const auto told_as = [&](const char* flag) {
+    const auto found = told.find(flag);
+    return found == told.end() ? std::string() : found->second;
+  };
+  const Checkpoint checkpoint = settings.model_open ? Checkpoint{} : checkpoint_of(settings.model);
+  out.network = network.empty() ? checkpoint.network : network;
+  if (out.network.empty())
+    return fail(launch.server.where,
+        settings.model_open       ? "its model hangs on what nothing sets"
+        : settings.model.empty() ? "it names no model"
+                                 : fmt::format("its model {:.80} is no network of the catalogue", settings.model),
+        "the network in front: a catalogue id or a config.json, stepcast serve llama3-70b --launch FILE");
+  if (network.empty()) out.notes = checkpoint.notes;
+  TRY(const auto spec, run::choose_network(out.network, "network"));
+  const std::string machine = told_as("--machine");
+  TRY(const auto where, run::choose_machine(machine.empty() ? "dgx-h100" : machine, "--machine"));
+  const std::string engine(launch.server.program->engine);
+  TRY(auto types, number_types_of(settings, checkpoint, engine, {told_as("--weights"), told_as("--kv"), {}}));
+  if (types.weights == "bf16" && where.row.gpu.peak[static_cast<int>(Precision::bf16)].value() <= 0)
+    types.weights = "fp16";
+  out.flags["--weights"] = types.weights, out.flags["--kv"] = types.cache;
+  out.notes.insert(out.notes.end(), types.notes.begin(), types.notes.end());
+  out.notes.insert(out.notes.end(), settings.notes.begin(), settings.notes.end());
+  out.notes.insert(out.notes.end(), launch.notes.begin(), launch.notes.end());
+  put_split(settings, launch, spec.row, out);
+  TRY(settle_row(settings, launch, where.row.gpu, out));
+  out.flags["--engine"] = out.row.id;
+  TRY(put_guesses(settings, guesses, lenient, out));
+  TRY(take_load(launch, settings, told, out));
+  for (const auto& [flag, value] : told) out.flags[flag] = value;
+  check_read(launch.server, out);
+  if (launch.bench) check_read(*launch.bench, out);
+  return out;
+}
+
+}  // namespace stepcast::engines

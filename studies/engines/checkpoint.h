@@ -1,0 +1,31 @@
+// The checkpoint that a launch names: which network of the catalogue it is, and in which number types its weights and
+// its cache are. Names of checkpoints end in what was done to them: "Llama-3.3-70B-Instruct-FP8".
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "model/base/error.h"
+#include "studies/engines/settings.h"
+
+namespace stepcast::engines {
+
+struct Checkpoint {
+  std::string network;         ///< id in the catalogue; "": none is known by that name
+  std::string weights, cache;  ///< number types of infer: "fp8-block"; "" = its name does not tell
+  std::string refused;         ///< why weights of this type are not forecast
+  std::vector<std::string> notes;
+};
+/// By its name alone: "RedHatAI/Meta-Llama-3.1-70B-Instruct-FP8", "/models/DeepSeek-R1".
+Checkpoint checkpoint_of(const std::string& model);
+
+struct NumberTypes {
+  std::string weights, cache;
+  std::vector<std::string> notes;
+};
+/// What options say over what the checkpoint's name tells. `told`: types that flags give, which go over both. Errors:
+/// types that no forecast has, and those that nobody tells, with the flag that would.
+Expected<NumberTypes> number_types_of(
+    const EngineSettings& settings, const Checkpoint& checkpoint, const std::string& engine, const NumberTypes& told);
+
+}  // namespace stepcast::engines

@@ -1,0 +1,189 @@
+#include "studies/engines/deployment.h"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "calibrate/import/tables/plain_words.h"
+#include "model/base/whole_number.h"
+#include "model/yaml/yaml.h"
+
+namespace stepcast::engines {
+namespace {
+
+using Kind = YamlNode::Kind;
+using Variables = std::map<std::string, std::string>;
+
+bool has_line(const std::string& text, std::string_view key) {
+  for (std::size_t at = text.find(key); at != text.npos; at = text.find(key, at + 1)) {
+    std::size_t begin = at;
+    while (begin > 0 && (text[begin - 1] == ' ' || text[begin - 1] == '-')) --begin;
+    if (begin == 0 || text[begin - 1] == '\n') return true;
+  }
+  return false;
+}
+
+constexpr std::array shells = {"sh", "bash", "ash", "dash"};
+
+/// "/bin/sh -c", "bash -lc": what stands behind is a script.
+bool is_shell(std::string_view word) {
+  return std::ranges::find(shells, last_of_path(word)) != shells.end();
+}
+
+/// A list of words, or one text that a shell would cut.
+std::vector<ShellWord> words_of(const YamlNode* node) {
+  std::vector<ShellWord> words;
+  if (node == nullptr) return words;
+  const auto add = [&](const YamlNode& one) {
+    words.push_back({.text = one.text, .line = static_cast<std::size_t>(std::max(0, one.position.line)), .unset = {}});
+  };
+  if (node->kind == Kind::scalar) add(*node);
+  for (const YamlNode& item : node->items)
+    if (item.kind == Kind::scalar) add(item);
+  return words;
+}
+
+/// $(NAME) of Kubernetes and ${NAME} of compose, from the container's environment.
+void put_in(std::string& text, const Variables& environment) {
+  for (const auto& [open, close] : {std::pair{std::string("$("), ')'}, std::pair{std::string("${"), '}'}})
+    for (std::size_t at = text.find(open); at != text.npos; at = text.find(open, at)) {
+      const std::size_t end = text.find(close, at);
+      if (end == text.npos) break;
+      const auto value = environment.find(text.substr(at + 2, end - at - 2));
+      if (value == environment.end()) {
+        at = end;
+        continue;
+      }
+      text.replace(at, end + 1 - at, value->second);
+      at += value->second.size();
+    }
+}
+
+class ContainerReader {
+ public:
+  ContainerReader(const std::string& where, const Variables& defined) : where_(where), defined_(defined) {}
+
+  std::vector<EngineLine> lines;
+
+  Expected<void> walk(const YamlNode& node, const std::string& part, std::int64_t copies) {
+    std::string name = part;
+    std::int64_t times = copies;
+    if (node.kind == Kind::map) {
+      if (const auto replicas = count_of(node, "replicas")) times *= *replicas;
+      if (const YamlNode* metadata = node.find("metadata"); metadata != nullptr)
+        if (const YamlNode* named = metadata->find("name"); named != nullptr && !named->text.empty()) name = named->text;
+      TRY(container(node, name, times));
+    }
+    for (const YamlNode& item : node.items) TRY(walk(item, name, times));
+    for (const YamlNode& entry : node.entries)
+      TRY(walk(entry, parts_parent(node) ? entry.key : name, times));
+    return {};
+  }
+
+ private:
+  /// Keys whose entries are parts with names of their own.
+  static bool parts_parent(const YamlNode& node) { return node.key == "services" || node.key == "workers"; }
+
+  static std::optional<std::int64_t> count_of(const YamlNode& node, std::string_view key) {
+    const YamlNode* entry = node.find(key);
+    if (entry == nullptr || entry->kind != Kind::scalar) return std::nullopt;
+    return parsed_number<std::int64_t>(entry->text);
+  }
+
+  Variables environment_of(const YamlNode& node) const {
+    Variables environment = defined_;
+    for (const char* key : {"env", "envs", "environment"}) {
+      const YamlNode* list = node.find(key);
+      if (list == nullptr) continue;
+      for (const YamlNode& entry : list->entries)
+        if (entry.kind == Kind::scalar) environment.emplace(entry.key, entry.text);
+      for (const YamlNode& item : list->items) {
+        const YamlNode *name = item.find("name"), *value = item.find("value");
+        if (name != nullptr && value != nullptr) environment.emplace(name->text, value->text);
+        const std::size_t equals = item.text.find('=');
+        if (item.kind == Kind::scalar && equals != item.text.npos)
+          environment.emplace(item.text.substr(0, equals), item.text.substr(equals + 1));
+      }
+    }
+    return environment;
+  }
+
+  Expected<void> take(std::vector<EngineLine> found, const Variables& environment, const std::string& part,
+      std::int64_t copies) {
+    for (EngineLine& line : found) {
+      if (line.program == nullptr) continue;
+      for (const auto& [name, value] : environment) line.environment.emplace(name, value);
+      line.part = part, line.copies = copies;
+      lines.push_back(std::move(line));
+    }
+    return {};
+  }
+
+  Expected<void> script(const std::string& text, std::size_t first_line, const Variables& environment,
+      const std::string& part, std::int64_t copies) {
+    TRY(auto found, shell_lines(text, where_, environment));
+    for (EngineLine& line : found) {
+      const std::size_t before = first_line > 0 ? first_line - 1 : 0;
+      line.line += before;
+      for (ShellWord& word : line.words) word.line += before;
+    }
+    return take(std::move(found), environment, part, copies);
+  }
+
+  Expected<void> container(const YamlNode& node, const std::string& part, std::int64_t copies) {
+    const YamlNode *command = node.find("command"), *args = node.find("args"), *entry = node.find("entrypoint"),
+                   *image = node.find("image");
+    if (command == nullptr && args == nullptr && entry == nullptr) return {};
+    const Variables environment = environment_of(node);
+    std::vector<ShellWord> words = words_of(entry);
+    for (const YamlNode* more : {command, args})
+      for (ShellWord& word : words_of(more)) words.push_back(std::move(word));
+    if (words.empty()) return {};
+    for (ShellWord& word : words) put_in(word.text, environment);
+    // "sh -c SCRIPT", and one text that holds the whole command
+    if (words.size() > 2 && is_shell(words[0].text) && words[1].text.starts_with('-') && words[1].text.ends_with('c'))
+      return script(words[2].text, words[2].line, environment, part, copies);
+    const bool one_text = words.size() == 1 && words[0].text.find(' ') != std::string::npos;
+    if (one_text) return script(with_image(words[0].text, image), words[0].line, environment, part, copies);
+    EngineLine line = line_of_words(words, where_);
+    if (line.program == nullptr && image != nullptr && command == nullptr)
+      if (const EngineProgram* program = program_of_image(image->text)) line.program = program, line.words = words;
+    // compose has the image's arguments under "command"
+    if (line.program == nullptr && image != nullptr && args == nullptr && !words.empty() && words[0].text.starts_with("-"))
+      if (const EngineProgram* program = program_of_image(image->text)) line.program = program, line.words = words;
+    if (line.program != nullptr && line.line == 0 && !words.empty()) line.line = words.front().line;
+    return take({std::move(line)}, environment, part, copies);
+  }
+
+  /// One text of options alone is told to the image's program.
+  static std::string with_image(const std::string& text, const YamlNode* image) {
+    if (image == nullptr || !text.starts_with("-") || program_of_image(image->text) == nullptr) return text;
+    return "vllm serve " + text;
+  }
+
+  std::string where_;
+  Variables defined_;
+};
+
+}  // namespace
+
+bool looks_like_deployment(const std::string& text) {
+  return (has_line(text, "apiVersion:") && has_line(text, "kind:")) || has_line(text, "containers:") ||
+         (has_line(text, "services:") && (has_line(text, "image:") || has_line(text, "command:")));
+}
+
+Expected<std::vector<EngineLine>> deployment_lines(
+    const std::string& text, const std::string& where, const std::map<std::string, std::string>& defined) {
+  const auto documents = read_yaml(text, where);
+  if (!documents) {
+    Error error = documents.error().error();
+    if (error.where.empty()) error.where = where;
+    return tl::unexpected(std::move(error));
+  }
+  ContainerReader reader(where, defined);
+  for (const YamlNode& document : *documents) TRY(reader.walk(document, "", 1));
+  return std::move(reader.lines);
+}
+
+}  // namespace stepcast::engines

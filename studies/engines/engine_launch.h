@@ -1,0 +1,56 @@
+// A launch of a serving engine: the command that starts it, the benchmark that loads it, and what of both is not
+// understood. True or refused: what may change the forecast and is not followed is an error.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/engine.h"
+#include "studies/engines/bench_load.h"
+#include "studies/engines/settings.h"
+
+namespace stepcast::engines {
+
+struct EngineLaunchSource {
+  std::string file;                 ///< "run.sh", "run.sh:12" for the command of that line; "--": `words`
+  std::vector<std::string> words;   ///< behind --
+  std::map<std::string, std::string> defined;
+  std::vector<std::string> folders; ///< whose files it may open, beside its own
+};
+
+struct EngineLaunch {
+  SaidArguments server;
+  std::optional<SaidArguments> bench;  ///< another command that loads it; a server that loads itself has none
+  std::map<std::string, std::string> environment;
+  std::int64_t copies = 1;             ///< that a deployment starts
+  std::vector<std::string> doubts;     ///< what its script does that is not followed
+  std::vector<std::string> notes;
+};
+
+/// Errors: no such command, or several that differ, with their lines; files that may not be opened.
+Expected<EngineLaunch> read_engine_launch(const EngineLaunchSource& source);
+
+/// What of an argument counts.
+enum class Standing : unsigned char { used, no_effect, beside, not_forecast, refused, unknown };
+Standing standing_of(const SaidArguments& said, const GivenArgument& given);
+
+/// Warnings. Errors: arguments that nobody knows, and those that ask for what no forecast follows; with `lenient` they
+/// are warnings too.
+Expected<std::vector<std::string>> understood(const EngineLaunch& launch, bool lenient);
+
+struct AskedEngine {
+  std::map<std::string, std::string, std::less<>> flags;  ///< of serve: "--tp" -> "8"
+  std::string network;
+  Engine row;  ///< the engine's with what the launch changes
+  std::vector<std::string> changed;  ///< of the row, in words
+  std::vector<std::string> notes, warnings;
+};
+/// `told`: flags of the command line, which go over the launch; `network`: its word, "" = the launch names it.
+/// Errors: a network that nobody knows, number types that nobody tells, guesses where `guesses` is false, requests
+/// longer than the engine takes.
+Expected<AskedEngine> asked_engine(EngineLaunch& launch, const std::map<std::string, std::string, std::less<>>& told,
+    const std::string& network, bool guesses, bool lenient);
+
+}  // namespace stepcast::engines

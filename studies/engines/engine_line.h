@@ -1,0 +1,36 @@
+// One command that starts a serving engine or a benchmark: found in a shell script, in a container's command line, or
+// as words of the command line. Nothing is run.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "calibrate/import/shell/words.h"
+#include "studies/engines/engine_program.h"
+
+namespace stepcast::engines {
+
+struct EngineLine {
+  const EngineProgram* program = nullptr;
+  std::string where;                              ///< the file, or "command line"
+  std::size_t line = 0;                           ///< of the file, from 1; 0: of no file
+  std::vector<ShellWord> words;                   ///< behind those that call the program
+  std::map<std::string, std::string> environment;
+  std::vector<ShellFile> files;                   ///< that the script writes itself
+  std::vector<std::string> notes, unfollowed;
+  std::string part;                               ///< of a deployment: "decode"; "": it stands alone
+  std::int64_t copies = 1;                        ///< that the deployment starts
+};
+
+/// Those of a shell script, a log that shows it, or Markdown with such blocks. Errors: a command that is cut off inside
+/// a quote.
+Expected<std::vector<EngineLine>> shell_lines(
+    const std::string& text, const std::string& where, const std::map<std::string, std::string>& defined);
+
+/// The program that words call, wherever it stands among them (behind env, docker run, mpirun, numactl); `program` is
+/// nullptr where they call none.
+EngineLine line_of_words(std::vector<ShellWord> words, const std::string& where);
+
+}  // namespace stepcast::engines

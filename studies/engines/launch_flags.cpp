@@ -1,0 +1,89 @@
+#include "studies/engines/launch_flags.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "studies/cli/shell_word.h"
+
+namespace stepcast::engines {
+
+std::vector<Flag> engine_launch_flags() {
+  constexpr std::string_view group = "Launch line";
+  // clang-format off
+  return {
+      {.name = "--launch", .key = "", .value = "FILE|--", .group = group,
+       .doc = "script, container or command line (behind --) of vLLM, SGLang or TensorRT-LLM; FILE:12 is that of line 12",
+       .words_behind = true},
+      {.name = "--define", .key = "", .value = "NAME=VALUE", .group = group,
+       .doc = "a variable that the launch takes from outside; may be repeated", .repeats = true},
+      {.name = "--files-from", .key = "", .value = "FOLDER", .group = group,
+       .doc = "files below it that the launch names are read too; may be repeated", .repeats = true},
+      {.name = "--lenient", .key = "", .value = "", .group = group,
+       .doc = "forecast in spite of arguments that are not known or not followed, with a warning",
+       .kind = FlagKind::toggle},
+  };
+  // clang-format on
+}
+
+Expected<std::optional<EngineLaunchSource>> engine_launch_source(const Arguments& arguments) {
+  if (!arguments.has("--launch")) {
+    for (const char* flag : {"--define", "--files-from", "--lenient"})
+      if (arguments.has(flag)) return fail(flag, "says something of a launch, and none is given", "--launch run.sh");
+    return std::nullopt;
+  }
+  EngineLaunchSource source;
+  source.file = arguments.value("--launch");
+  source.words = arguments.rest;
+  if (source.file != "--" && !source.words.empty())
+    return fail("--", fmt::format("words behind a launch in {:.60}", source.file),
+        "flags of this command in front, or --launch -- with the whole command");
+  source.folders = arguments.values("--files-from");
+  for (const std::string& text : arguments.values("--define")) {
+    const std::size_t equals = text.find('=');
+    if (equals == 0 || equals == text.npos)
+      return fail("--define", fmt::format("'{:.60}' sets no variable", text), "--define MODEL=Qwen/Qwen3-32B");
+    source.defined[text.substr(0, equals)] = text.substr(equals + 1);
+  }
+  return source;
+}
+
+std::map<std::string, std::string, std::less<>> told_flags(const Arguments& arguments) {
+  std::map<std::string, std::string, std::less<>> told = arguments.flags;
+  for (const Flag& flag : engine_launch_flags()) told.erase(std::string(flag.name));
+  return told;
+}
+
+Expected<LaunchedArguments> with_launch(const Arguments& arguments, std::span<const Flag> flags) {
+  LaunchedArguments out;
+  out.arguments = arguments;
+  TRY(const auto source, engine_launch_source(arguments));
+  if (!source) {
+    if (arguments.words.empty()) return fail("command line", "no network is named", "NETWORK, or --launch run.sh");
+    return out;
+  }
+  TRY(auto launch, read_engine_launch(*source));
+  const bool lenient = arguments.has("--lenient");
+  TRY(out.warnings, understood(launch, lenient));
+  const std::string network = arguments.words.empty() ? "" : arguments.words[0];
+  const bool guesses = find_flag(flags, "--draft") != nullptr;
+  TRY(auto asked, asked_engine(launch, told_flags(arguments), network, guesses, lenient));
+  out.warnings.insert(out.warnings.end(), asked.warnings.begin(), asked.warnings.end());
+  out.notes = asked.notes;
+  if (!asked.changed.empty())
+    out.notes.push_back(fmt::format("the engine's row with {}", fmt::join(asked.changed, ", ")));
+  out.arguments.words = {asked.network};
+  for (const auto& [name, value] : asked.flags)
+    if (find_flag(flags, name) != nullptr) out.arguments.flags.emplace(name, value);
+  if (!arguments.has("--engine")) out.row = std::move(asked.row);
+  return out;
+}
+
+std::string shown_command(const std::string& command, const AskedEngine& asked) {
+  std::string text = fmt::format("stepcast {} {}", command, asked.network);
+  for (const auto& [name, value] : asked.flags)
+    text += value.empty() ? " " + name : fmt::format(" {} {}", name, shell_word(value));
+  return text;
+}
+
+}  // namespace stepcast::engines

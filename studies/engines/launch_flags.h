@@ -1,0 +1,34 @@
+// --launch of the commands that ask an engine: what it takes, and the command line with what the launch says put in.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "studies/cli/arguments.h"
+#include "studies/engines/engine_launch.h"
+
+namespace stepcast::engines {
+
+/// --launch, --define, --files-from, --lenient.
+std::vector<Flag> engine_launch_flags();
+
+/// Nothing where no launch is given. Errors: --define and its kin without one.
+Expected<std::optional<EngineLaunchSource>> engine_launch_source(const Arguments& arguments);
+
+struct LaunchedArguments {
+  Arguments arguments;        ///< with the flags that the launch comes to
+  std::optional<Engine> row;  ///< nothing where no launch is given
+  std::vector<std::string> warnings, notes;
+};
+/// `flags`: of the command; what it has no flag for is left out. A --engine that is typed goes over the launch's row.
+Expected<LaunchedArguments> with_launch(const Arguments& arguments, std::span<const Flag> flags);
+
+/// The flags that are typed, without those of the launch itself.
+std::map<std::string, std::string, std::less<>> told_flags(const Arguments& arguments);
+
+/// "stepcast serve llama3-70b --tp 8 ...": the command line that a launch comes to.
+std::string shown_command(const std::string& command, const AskedEngine& asked);
+
+}  // namespace stepcast::engines

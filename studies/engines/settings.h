@@ -1,0 +1,49 @@
+// What the arguments of an engine's line come to, in words that all engines share. Each engine has a reader of its own,
+// since the same size means other things: SGLang's tensor ranks hold its groups of attention, vLLM's data ranks multiply
+// them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "studies/engines/said_arguments.h"
+
+namespace stepcast::engines {
+
+struct EngineSettings {
+  std::string model;
+  bool model_open = false;  ///< its name hangs on what nothing sets
+  std::int64_t tp = 1, pp = 1;
+  std::int64_t groups = 1;       ///< of attention, with sequences of their own
+  std::int64_t copies = 1;       ///< of the whole engine
+  bool groups_or_copies = false;  ///< `groups` are copies where the network has no experts (vLLM)
+  std::optional<std::int64_t> experts_over;  ///< ranks that whole experts lie on
+  bool experts_over_all = false;             ///< all of them: tp x groups
+  std::string exchange;                      ///< "gather", "rows"; "": the engine's
+  std::string dtype, quantization, cache;    ///< as said; "" or "auto": as the checkpoint
+  std::optional<std::int64_t> longest;       ///< positions of a request
+  std::optional<std::int64_t> most_sequences, most_positions;  ///< of one group
+  std::optional<std::int64_t> block, most_captured;
+  std::optional<double> memory_share;
+  bool share_holds_weights = false;  ///< the share is of weights and cache alone (SGLang's mem_fraction_static)
+  std::optional<bool> captured, prefixes, whole_prompts, prompts_apart, reserves_all, host_beside;
+  std::int64_t draft = 0;  ///< words that are guessed before each iteration
+  std::string guesser;     ///< "mtp", "eagle3", ...; "": nobody guesses
+  std::vector<std::string> notes;
+};
+
+// By the program's table. Errors: values that no name takes, sizes that do not divide.
+Expected<EngineSettings> vllm_settings(SaidArguments& said);
+Expected<EngineSettings> sglang_settings(SaidArguments& said);
+Expected<EngineSettings> trtllm_settings(SaidArguments& said);
+/// One of them, by the engine of the program.
+Expected<EngineSettings> engine_settings(SaidArguments& said);
+
+/// The largest of "[1, 2, 4]", "1 2 4" or "1,2,4". Nothing where it was not given.
+Expected<std::optional<std::int64_t>> largest_of(SaidArguments& said, const char* name);
+/// At least 1, 1 where it is not said.
+Expected<std::int64_t> size_of(SaidArguments& said, const char* name);
+
+}  // namespace stepcast::engines

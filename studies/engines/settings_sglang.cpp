@@ -1,0 +1,103 @@
+// SGLang: python/sglang/srt/server_args.py. Tensor ranks are all ranks of a stage; with enable_dp_attention they hold
+// data_parallel_size groups of attention, between which chunked_prefill_size and max_running_requests are divided; else
+// data ranks are copies of the engine.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "model/base/text.h"
+#include "studies/engines/settings.h"
+
+namespace stepcast::engines {
+namespace {
+
+Expected<void> read_sglang_split(SaidArguments& said, EngineSettings& out) {
+  TRY(out.tp, size_of(said, "tensor_parallel_size"));
+  TRY(out.pp, size_of(said, "pipeline_parallel_size"));
+  TRY(const auto data, size_of(said, "data_parallel_size"));
+  TRY(const auto groups, said.flag("enable_dp_attention"));
+  const std::int64_t ranks = out.tp;
+  if (groups.value_or(false)) {
+    if (ranks % data != 0)
+      return fail(place_of_argument(said, *said.find("data_parallel_size")),
+          fmt::format("{} groups of attention on {} tensor ranks", data, ranks), "a divisor of the tensor ranks");
+    out.groups = data, out.tp = ranks / data;
+  } else {
+    out.copies = data;
+  }
+  TRY(const auto over, said.count("expert_parallel_size"));
+  if (over) out.experts_over = *over;
+  TRY(const auto whole, said.flag("enable_ep_moe"));
+  TRY(const auto deepep, said.flag("enable_deepep_moe"));
+  const std::string way = lower_case(said.text("moe_a2a_backend").value_or("none"));
+  const bool rows = deepep.value_or(false) || way != "none";
+  // _handle_a2a_moe: ep_size = tp_size with any of them.
+  if (whole.value_or(false) || rows) out.experts_over = ranks;
+  if (out.groups > 1) out.exchange = rows ? "rows" : "gather";
+  return {};
+}
+
+Expected<void> read_sglang_batching(SaidArguments& said, EngineSettings& out) {
+  TRY(const auto sequences, said.count("max_running_requests"));
+  if (sequences) out.most_sequences = std::max<std::int64_t>(1, *sequences / out.groups);
+  TRY(const auto piece, said.count("chunked_prefill_size"));
+  TRY(const auto together, said.count("max_prefill_tokens"));
+  if (piece && *piece > 0) {
+    out.most_positions = std::max<std::int64_t>(1, *piece / out.groups);
+    if (together) out.most_positions = std::min(*out.most_positions, *together);
+  } else if (piece) {
+    constexpr std::int64_t usual = 16'384;  // max_prefill_tokens
+    out.whole_prompts = true, out.most_positions = together.value_or(usual);
+  } else if (together) {
+    out.notes.push_back(fmt::format("max_prefill_tokens {} counts where prompts are not cut", *together));
+  }
+  TRY(const auto mixed, said.flag("enable_mixed_chunk"));
+  if (mixed && *mixed) out.prompts_apart = false;
+  TRY(const auto after, said.flag("disable_overlap_schedule"));
+  if (after && *after) out.host_beside = false;
+  TRY(const auto forgets, said.flag("disable_radix_cache"));
+  if (forgets) out.prefixes = !*forgets;
+  TRY(out.block, said.count("page_size"));
+  TRY(out.longest, said.count("context_length"));
+  TRY(out.memory_share, said.number("mem_fraction_static"));
+  out.share_holds_weights = true;
+  return {};
+}
+
+Expected<void> read_sglang_graphs(SaidArguments& said, EngineSettings& out) {
+  TRY(const auto none, said.flag("disable_cuda_graph"));
+  if (none && *none) out.captured = false;
+  TRY(out.most_captured, largest_of(said, "cuda_graph_bs"));
+  TRY(const auto most, said.count("cuda_graph_max_bs"));
+  if (most) out.most_captured = *most;
+  return {};
+}
+
+Expected<void> read_sglang_guesses(SaidArguments& said, EngineSettings& out) {
+  out.guesser = lower_case(said.text("speculative_algorithm").value_or(""));
+  TRY(const auto steps, said.count("speculative_num_steps"));
+  TRY(const auto tried, said.count("speculative_num_draft_tokens"));
+  said.find("speculative_eagle_topk"), said.find("speculative_draft_model_path");
+  if (out.guesser.empty() || out.guesser == "none") out.guesser.clear();
+  else out.draft = steps ? *steps : tried ? *tried - 1 : 0;
+  return {};
+}
+
+}  // namespace
+
+Expected<EngineSettings> sglang_settings(SaidArguments& said) {
+  EngineSettings out;
+  const GivenArgument* model = said.find("model_path");
+  out.model_open = model != nullptr && !model->unset.empty();
+  out.model = said.text("model_path").value_or("");
+  out.dtype = said.text("dtype").value_or("");
+  out.quantization = said.text("quantization").value_or("");
+  out.cache = said.text("kv_cache_dtype").value_or("");
+  TRY(read_sglang_split(said, out));
+  TRY(read_sglang_batching(said, out));
+  TRY(read_sglang_graphs(said, out));
+  TRY(read_sglang_guesses(said, out));
+  return out;
+}
+
+}  // namespace stepcast::engines

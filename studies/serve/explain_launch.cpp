@@ -1,0 +1,141 @@
+#include "studies/serve/explain_launch.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "studies/launch/run_flags.h"
+#include "studies/notation/explain_command.h"
+#include "studies/serve/serve.h"
+
+namespace stepcast::serve {
+namespace {
+
+/// Whether flags tell a whole load.
+bool tells_load(const Arguments& arguments) {
+  const bool pace = arguments.has("--concurrency") || arguments.has("--rate");
+  return arguments.has("--trace") || (pace && arguments.has("--input") && arguments.has("--output"));
+}
+
+Arguments arguments_of(const Arguments& typed, const engines::AskedEngine& asked) {
+  Arguments out;
+  out.words = {asked.network};
+  for (const auto& [name, value] : asked.flags)
+    if (find_flag(serve_flags(), name) != nullptr) out.flags.emplace(name, value);
+  for (const auto& [name, value] : typed.flags)
+    if (find_flag(serve_flags(), name) != nullptr) out.flags.emplace(name, value);
+  return out;
+}
+
+Expected<LaunchFigures> figures_of(const Arguments& arguments, const Engine& row) {
+  TRY(auto question, question_of(arguments));
+  question.engine.row = std::make_shared<const Engine>(row);
+  TRY(const auto answered, answer(question));
+  LaunchFigures out;
+  const auto gpus = static_cast<double>(answered.gpus);
+  out.cache_positions = static_cast<double>(answered.room.positions);
+  out.words_per_gpu =
+      (answered.figures ? answered.figures->words_per_second : answered.saturation.words_per_second) / gpus;
+  if (answered.figures) out.first_word = answered.figures->first_word.mean, out.per_word = answered.figures->per_word.mean;
+  return out;
+}
+
+/// Figures of a launch; nothing where its load is not told.
+Expected<std::optional<LaunchFigures>> figures_of(const Arguments& typed, engines::EngineLaunch launch) {
+  const std::string network = typed.words.empty() ? "" : typed.words[0];
+  TRY(const auto asked, engines::asked_engine(launch, engines::told_flags(typed), network, false, true));
+  const Arguments arguments = arguments_of(typed, asked);
+  if (!tells_load(arguments)) return std::nullopt;
+  TRY(const auto figures, figures_of(arguments, asked.row));
+  return figures;
+}
+
+/// Without all that is said under the name that an argument counts by.
+void leave_out(engines::SaidArguments& said, const GivenArgument& given) {
+  const std::string name(engines::counted_name(said.table(), given.name));
+  std::erase_if(said.all, [&](const GivenArgument& other) {
+    return engines::counted_name(said.table(), other.name) == name;
+  });
+}
+
+/// Leaving them out leaves no question.
+bool is_needed(const engines::SaidArguments& said, const GivenArgument& given) {
+  const std::string_view name = engines::counted_name(said.table(), given.name);
+  return name == said.program->first || name == "model" || name == "model_path" || name == said.program->file;
+}
+
+void explain_each(const Arguments& typed, const engines::EngineLaunch& launch, bool of_server,
+    ExplainedEngineLaunch& out) {
+  const engines::SaidArguments& said = of_server ? launch.server : *launch.bench;
+  for (const GivenArgument& given : said.all) {
+    ExplainedEngineArgument one;
+    one.given = given;
+    one.fact = engines::fact_of(said.table(), engines::counted_name(said.table(), given.name));
+    one.standing = engines::standing_of(said, given);
+    one.counts = said.counts(given);
+    const bool priced = one.standing == engines::Standing::used && one.counts && out.figures && of_server;
+    if (priced && !is_needed(said, given)) {
+      engines::EngineLaunch other = launch;
+      leave_out(other.server, given);
+      auto without = figures_of(typed, std::move(other));
+      if (!without) one.why_not = to_text(without.error());
+      else one.without = *without;
+    }
+    out.arguments.push_back(std::move(one));
+  }
+}
+
+}  // namespace
+
+Expected<ExplainedEngineLaunch> explain_engine_launch(const Arguments& arguments) {
+  TRY(const auto source, engines::engine_launch_source(arguments));
+  TRY(auto launch, engines::read_engine_launch(*source));
+  ExplainedEngineLaunch out;
+  out.program = launch.server.program->name;
+  out.place = launch.server.where;
+  if (const auto understood = engines::understood(launch, false); !understood) out.refused = understood.error().what;
+  const std::string network = arguments.words.empty() ? "" : arguments.words[0];
+  auto asked = engines::asked_engine(launch, engines::told_flags(arguments), network, false, true);
+  if (!asked) {
+    out.refused += (out.refused.empty() ? "" : "; ") + to_text(asked.error());
+  } else {
+    out.command = engines::shown_command("serve", *asked);
+    out.notes = asked->notes;
+    for (const std::string& warning : asked->warnings)
+      out.refused += (out.refused.empty() ? "" : "; ") + warning;
+    for (const std::string& changed : asked->changed) out.notes.push_back("of the engine's row: " + changed);
+    auto figures = figures_of(arguments, launch);
+    if (!figures) out.notes.push_back("no forecast: " + to_text(figures.error()));
+    else out.figures = *figures;
+    if (figures && !out.figures)
+      out.notes.emplace_back(
+          "no load is told, so that nothing is priced: --input 1024 --output 1024 --concurrency 64");
+  }
+  explain_each(arguments, launch, true, out);
+  if (launch.bench) explain_each(arguments, launch, false, out);
+  return out;
+}
+
+Expected<void> explain_command(const Arguments& arguments, Console& console) {
+  if (!arguments.has("--launch")) {
+    for (const auto& [name, value] : arguments.flags)
+      if (find_flag(serve_flags(), name) != nullptr && find_flag(launch::run_flags(), name) == nullptr && name != "--json")
+        return fail(name, "belongs to a launch of a serving engine, and none is given", "--launch run.sh");
+    return notation::explain_command(arguments, console);
+  }
+  TRY(const auto explained, explain_engine_launch(arguments));
+  console.out << (arguments.has("--json") ? explained_launch_json(explained) : explained_launch_text(explained, console));
+  return {};
+}
+
+std::span<const Flag> explain_launch_flags(std::span<const Flag> flags) {
+  static const std::vector<Flag> all = [&] {
+    std::vector<Flag> out(flags.begin(), flags.end());
+    for (const Flag& flag : serve_flags())
+      if (find_flag(out, flag.name) == nullptr) out.push_back(flag);
+    return out;
+  }();
+  return all;
+}
+
+}  // namespace stepcast::serve

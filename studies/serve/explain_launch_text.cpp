@@ -1,0 +1,138 @@
+// What explain prints of an engine's launch.
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "model/base/json_writer.h"
+#include "model/base/quantity_text.h"
+#include "studies/print/digits.h"
+#include "studies/print/paint.h"
+#include "studies/print/table.h"
+#include "studies/serve/explain_launch.h"
+
+namespace stepcast::serve {
+namespace {
+
+using engines::Standing;
+
+struct StandingWords {
+  Standing standing;
+  const char *key, *title, *beside;
+};
+constexpr std::array standing_words = {
+    StandingWords{Standing::unknown, "unknown", "Not known", "a slip of the pen, of another program, or newer than the table"},
+    StandingWords{Standing::refused, "refused", "What is not forecast",
+        "with any of these there is no forecast, but with --lenient one without them"},
+    StandingWords{Standing::used, "used", "What shapes the forecast",
+        "each against the same load without it: tokens/s/GPU, TTFT, TPOT, positions of a GPU's cache"},
+    StandingWords{Standing::not_forecast, "not_forecast", "What changes times and is not followed", ""},
+    StandingWords{Standing::beside, "beside", "Beside the load", "profiles, dumps, new weights"},
+    StandingWords{Standing::no_effect, "no_effect", "Without effect on the forecast", ""}};
+
+constexpr std::size_t text_columns = 100;
+
+std::string typed(const ExplainedEngineArgument& argument) {
+  const std::string name = argument.given.spelled.empty() ? argument.given.name : argument.given.spelled;
+  const bool toggle = argument.fact != nullptr && argument.fact->takes == "flag" && argument.given.value == "true";
+  return toggle ? name : fmt::format("{} {:.60}", name, argument.given.value);
+}
+
+std::string change_of(double with, double without) {
+  if (without <= 0 || with <= 0) return "not to be compared";
+  const double percent = (with / without - 1) * 100;
+  constexpr double shown = 0.05;
+  return std::abs(percent) < shown ? "+0.0 %" : fmt::format("{:+.1f} %", percent);
+}
+
+std::string effect_of(const LaunchFigures& with, const LaunchFigures& without) {
+  const std::string rate = change_of(with.words_per_gpu, without.words_per_gpu),
+                    first = change_of(with.first_word.value(), without.first_word.value()),
+                    word = change_of(with.per_word.value(), without.per_word.value()),
+                    cache = change_of(with.cache_positions, without.cache_positions);
+  constexpr const char* none = "+0.0 %";
+  if (rate == none && first == none && word == none && cache == none) return "with it: changes nothing here";
+  return fmt::format("with it: tokens/s/GPU {}, TTFT {}, TPOT {}, cache {}", rate, first, word, cache);
+}
+
+std::string used_text(const ExplainedEngineArgument& argument, const std::optional<LaunchFigures>& figures) {
+  std::string text = fmt::format("  {}\n", typed(argument));
+  const std::string indent(6, ' ');
+  text += print::paragraph(argument.fact->what, indent, indent, text_columns);
+  if (!argument.counts) text += indent + "another one of this name counts\n";
+  else if (argument.without && figures)
+    text += print::paragraph(effect_of(*figures, *argument.without), indent, indent, text_columns);
+  else if (!argument.why_not.empty())
+    text += print::paragraph("without it there is no run: " + argument.why_not, indent, indent, text_columns);
+  return text;
+}
+
+std::string listed_text(const ExplainedEngineArgument& argument) {
+  constexpr std::size_t columns = 38;
+  const std::string first = fmt::format("  {:<{}}  ", typed(argument), columns), indent(columns + 4, ' ');
+  const bool fits = first.size() <= indent.size();
+  std::string said = argument.fact == nullptr ? "not known" : argument.fact->what;
+  if (argument.standing == Standing::refused) said += fmt::format(" ({})", argument.fact->refused);
+  return (fits ? "" : first.substr(0, first.size() - 2) + "\n") +
+         print::paragraph(said, fits ? first : indent, indent, text_columns);
+}
+
+void write_figures(JsonWriter& json, const char* key, const LaunchFigures& figures) {
+  json.open(key);
+  json.field("tokens_per_s_per_gpu", figures.words_per_gpu);
+  json.base_fields("ttft_s", figures.first_word, "tpot_s", figures.per_word);
+  json.field("cache_positions", figures.cache_positions);
+  json.close();
+}
+
+}  // namespace
+
+std::string explained_launch_text(const ExplainedEngineLaunch& explained, const Console& console) {
+  const print::Paint paint(console);
+  std::string text = fmt::format("{} launch in {}\n", explained.program, explained.place);
+  if (!explained.command.empty()) text += print::paragraph(explained.command, "reads as: ", "  ", text_columns);
+  if (!explained.refused.empty())
+    text += print::paragraph(explained.refused, paint.bad("not followed") + ": ", "  ", text_columns);
+  if (const auto& f = explained.figures)
+    text += fmt::format("forecast: {} tokens/s/GPU, TTFT {}, TPOT {}, {} positions of cache on a GPU\n",
+        print::grouped_digits(f->words_per_gpu), format_seconds(f->first_word), format_seconds(f->per_word),
+        print::grouped_digits(f->cache_positions));
+  for (const StandingWords& words : standing_words) {
+    std::string rows;
+    for (const ExplainedEngineArgument& argument : explained.arguments)
+      if (argument.standing == words.standing)
+        rows += words.standing == Standing::used ? used_text(argument, explained.figures) : listed_text(argument);
+    if (rows.empty()) continue;
+    text += fmt::format("\n{}{}\n{}", paint.bold(words.title),
+        *words.beside == '\0' ? "" : fmt::format("  {}", words.beside), rows);
+  }
+  if (explained.notes.empty()) return text;
+  text += fmt::format("\n{}  what was assumed or left out in reading\n", paint.bold("Notes"));
+  for (const std::string& note : explained.notes) text += print::paragraph(note, "  ", "    ", text_columns);
+  return text;
+}
+
+std::string explained_launch_json(const ExplainedEngineLaunch& explained) {
+  JsonWriter json;
+  json.open();
+  json.fields("program", explained.program, "place", explained.place, "command", explained.command, "not_followed",
+      explained.refused);
+  if (explained.figures) write_figures(json, "forecast", *explained.figures);
+  json.open_list("arguments");
+  for (const ExplainedEngineArgument& argument : explained.arguments) {
+    json.open();
+    json.fields("name", argument.given.name, "value", argument.given.value, "line", argument.given.line);
+    const auto words = std::ranges::find(standing_words, argument.standing, &StandingWords::standing);
+    json.fields("standing", words->key, "counts", argument.counts);
+    if (argument.fact != nullptr) json.field("what", argument.fact->what);
+    if (argument.without) write_figures(json, "without", *argument.without);
+    if (!argument.why_not.empty()) json.field("without_error", argument.why_not);
+    json.close();
+  }
+  json.close();
+  json.field("notes", explained.notes);
+  json.close();
+  return json.text() + "\n";
+}
+
+}  // namespace stepcast::serve

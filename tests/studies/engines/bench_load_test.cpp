@@ -1,0 +1,88 @@
+// Loads of benchmarks as flags of serve.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "studies/engines/bench_load.h"
+
+namespace stepcast::engines {
+namespace {
+
+using testing::HasSubstr;
+
+struct Loaded {
+  std::map<std::string, std::string, std::less<>> flags;
+  std::size_t open = 0;
+  std::string error;
+};
+Loaded loaded(const std::string& command) {
+  const auto lines = shell_lines(command, "run.sh", {});
+  EXPECT_TRUE(lines && lines->size() == 1) << command;
+  auto said = said_arguments(lines->at(0), {"."});
+  if (!said) return {{}, 0, to_text(said.error())};
+  EXPECT_TRUE(said->unknown.empty()) << said->unknown.front();
+  const auto load = bench_load(*said);
+  if (!load) return {{}, 0, to_text(load.error())};
+  return {load->flags, load->open.size(), ""};
+}
+
+TEST(BenchLoad, VllmDrawsLengthsAroundTheNominalOne) {
+  // 1000 x (1 +- 0.25): from 750 to 1250, whose share is 0.6
+  const auto load = loaded("vllm bench serve --model m --random-input-len 1000 --random-output-len 200 "
+                           "--random-range-ratio 0.25 --request-rate 4 --burstiness 0.5 --num-prompts 100");
+  EXPECT_EQ(load.flags.at("--input"), "1250");
+  EXPECT_EQ(load.flags.at("--output"), "250");
+  EXPECT_EQ(load.flags.at("--shortest"), "0.6");
+  EXPECT_EQ(load.flags.at("--rate"), "4");
+  EXPECT_EQ(load.flags.at("--burstiness"), "0.5");
+  EXPECT_EQ(load.flags.at("--requests"), "100");
+}
+
+TEST(BenchLoad, HeadsStandInFrontOfPrompts) {
+  const auto load = loaded("vllm bench serve --random-prefix-len 500 --random-input-len 100 --max-concurrency 4");
+  EXPECT_EQ(load.flags.at("--input"), "600");
+  EXPECT_EQ(load.flags.at("--shared"), "500");
+  EXPECT_EQ(load.flags.at("--output"), "128");
+}
+
+TEST(BenchLoad, WithoutABoundAllComeAtOnce) {
+  const auto load = loaded("vllm bench serve --random-input-len 10 --num-prompts 50");
+  EXPECT_EQ(load.flags.at("--concurrency"), "50");
+  const auto all = loaded("vllm bench throughput --model m --input-len 10 --output-len 20 --num-prompts 7");
+  EXPECT_EQ(all.flags.at("--concurrency"), "7");
+  EXPECT_EQ(all.flags.at("--requests"), "7");
+}
+
+TEST(BenchLoad, SglangDrawsLengthsUpToTheNominalOne) {
+  const auto load = loaded("python -m sglang.bench_serving --dataset-name random --random-input 1024 "
+                           "--random-output 512 --random-range-ratio 0.8 --num-prompts 200 --max-concurrency 16");
+  EXPECT_EQ(load.flags.at("--input"), "1024");
+  EXPECT_EQ(load.flags.at("--shortest"), "0.8");
+  EXPECT_EQ(load.flags.at("--concurrency"), "16");
+  EXPECT_EQ(loaded("python -m sglang.bench_serving --num-prompts 200").open, 1u);  // ShareGPT
+}
+
+TEST(BenchLoad, GenAiPerfAndAiPerf) {
+  const auto load = loaded("aiperf profile --model m --isl 550 --osl 256 --request-rate 10 --request-rate-mode constant "
+                           "--request-count 500 --goodput \"time_to_first_token:500 inter_token_latency:30\"");
+  EXPECT_EQ(load.flags.at("--input"), "550");
+  EXPECT_EQ(load.flags.at("--output"), "256");
+  EXPECT_EQ(load.flags.at("--burstiness"), "1e6");
+  EXPECT_EQ(load.flags.at("--slo"), "ttft<500ms tpot<30ms");
+  const auto perf =
+      loaded("genai-perf profile -m m --synthetic-input-tokens-mean 100 --output-tokens-mean 10 --concurrency 8");
+  EXPECT_EQ(perf.flags.at("--concurrency"), "8");
+}
+
+TEST(BenchLoad, WhatIsNotForecastIsAnError) {
+  EXPECT_THAT(
+      loaded("genai-perf profile -m m --isl 100 --synthetic-input-tokens-stddev 20").error, HasSubstr("normal law"));
+  EXPECT_THAT(loaded("vllm bench serve --random-input-len 8 --request-rate 4 --max-concurrency 8").error,
+      HasSubstr("no more than so many at once"));
+  EXPECT_THAT(loaded("python benchmark_serving.py --random-input-len 8 --random-range-ratio 0.5").error,
+      HasSubstr("older releases"));
+  EXPECT_THAT(loaded("vllm bench serve --random-input-len abc").error, HasSubstr("'abc' is no whole number"));
+  EXPECT_THAT(loaded("vllm bench serve --random-input-len").error, HasSubstr("takes a value"));
+}
+
+}  // namespace
+}  // namespace stepcast::engines

@@ -1,0 +1,249 @@
+// Launches of engines as they are written, and what they come to: flags of serve and the engine's row.
+#include <fstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "studies/engines/launch_flags.h"
+#include "tests/studies/run_program.h"
+
+namespace stepcast::engines {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsSupersetOf;
+using testing::Pair;
+using testing_program::own_path;
+
+std::string written(const std::string& name, const std::string& text) {
+  const std::string path = own_path(name);
+  std::ofstream(path) << text;
+  return path;
+}
+
+using Told = std::map<std::string, std::string, std::less<>>;
+
+struct Read {
+  AskedEngine asked;
+  std::vector<std::string> warnings;
+  std::string error;
+};
+Read read(const std::string& text, const Told& told = {}, const std::string& network = "", bool lenient = false,
+    const std::map<std::string, std::string>& defined = {}) {
+  Read out;
+  auto launch = read_engine_launch({.file = written("launch.sh", text), .words = {}, .defined = defined, .folders = {}});
+  if (!launch) return {{}, {}, to_text(launch.error())};
+  auto warnings = understood(*launch, lenient);
+  if (!warnings) return {{}, {}, to_text(warnings.error())};
+  auto asked = asked_engine(*launch, told, network, false, lenient);
+  if (!asked) return {{}, {}, to_text(asked.error())};
+  return {std::move(*asked), std::move(*warnings), ""};
+}
+
+TEST(EngineLaunch, VllmOfADenseNetwork) {
+  const auto got = read(R"(export NAME=meta-llama/Llama-3.1-70B-Instruct
+vllm serve $NAME \
+  --tensor-parallel-size 4 -dp=2 \
+  --kv-cache-dtype fp8 --quantization fp8 \
+  --max-num-batched-tokens 4k --max-num-seqs 128 \
+  --gpu-memory-utilization 0.95 --no-enable-prefix-caching --port 8000 > server.log 2>&1 &
+vllm bench serve --model $NAME --dataset-name random --random-input-len 1000 --random-output-len 100 \
+  --max-concurrency 32 --num-prompts 320
+)");
+  ASSERT_EQ(got.error, "");
+  EXPECT_EQ(got.asked.network, "llama3-70b");
+  // data ranks of a network without experts are engines beside each other
+  EXPECT_THAT(got.asked.flags,
+      IsSupersetOf({Pair("--tp", "4"), Pair("--replicas", "2"), Pair("--weights", "fp8"), Pair("--kv", "fp8"),
+          Pair("--engine", "vllm"), Pair("--input", "1000"), Pair("--output", "100"), Pair("--concurrency", "32"),
+          Pair("--requests", "320")}));
+  EXPECT_FALSE(got.asked.flags.contains("--dp-attention"));
+  EXPECT_EQ(got.asked.row.most_positions, 4000);  // k counts by 1000
+  EXPECT_EQ(got.asked.row.most_sequences, 128);
+  EXPECT_EQ(got.asked.row.cache_share, 0.95);
+  EXPECT_TRUE(got.asked.warnings.empty());
+}
+
+TEST(EngineLaunch, VllmOfExperts) {
+  const auto got = read("vllm serve deepseek-ai/DeepSeek-R1-0528 -tp 2 --data-parallel-size 4 --enable-expert-parallel "
+                        "--all2all-backend deepep_low_latency --enforce-eager");
+  ASSERT_EQ(got.error, "");
+  EXPECT_THAT(got.asked.flags,
+      IsSupersetOf({Pair("--tp", "2"), Pair("--dp-attention", "4"), Pair("--ep", "8"), Pair("--exchange", "rows"),
+          Pair("--weights", "fp8-block"), Pair("--kv", "bf16")}));
+  EXPECT_FALSE(got.asked.row.captured);
+  EXPECT_FALSE(got.asked.flags.contains("--input"));
+}
+
+TEST(EngineLaunch, SglangCountsAllRanks) {
+  // 16 tensor ranks hold 8 groups of two; what an iteration reads and who runs is divided between them.
+  const auto got = read("python3 -m sglang.launch_server --model-path deepseek-ai/DeepSeek-V3 --tp 16 --dp 8 "
+                        "--enable-dp-attention --moe-a2a-backend deepep --chunked-prefill-size 65536 "
+                        "--max-running-requests 1024 --mem-fraction-static 0.8 --disable-radix-cache");
+  ASSERT_EQ(got.error, "");
+  EXPECT_THAT(got.asked.flags,
+      IsSupersetOf({Pair("--tp", "2"), Pair("--dp-attention", "8"), Pair("--ep", "16"), Pair("--exchange", "rows")}));
+  EXPECT_EQ(got.asked.row.most_positions, 8192);
+  EXPECT_EQ(got.asked.row.most_sequences, 128);
+  EXPECT_EQ(got.asked.row.cache_share, 0.8);
+  EXPECT_EQ(got.asked.row.reserved.value(), 0);
+  // without attention groups data ranks are copies
+  const auto copies = read("python -m sglang.launch_server --model Qwen/Qwen3-32B --tp 2 --dp 4");
+  EXPECT_THAT(copies.asked.flags, IsSupersetOf({Pair("--tp", "2"), Pair("--replicas", "4")}));
+}
+
+TEST(EngineLaunch, TensorRtLlmWithTheFileThatItWrites) {
+  const auto got = read(R"(cat > extra.yml <<EOF
+enable_attention_dp: true
+kv_cache_config:
+  dtype: fp8
+  free_gpu_memory_fraction: 0.7
+cuda_graph_config:
+  max_batch_size: 64
+EOF
+trtllm-serve nvidia/DeepSeek-R1-NVFP4 --tp_size=8 --ep_size 8 --max_batch_size 64 --max_num_tokens 2048 \
+  --kv_cache_free_gpu_memory_fraction 0.9 --extra_llm_api_options extra.yml
+)", {{"--machine", "dgx-b200"}});
+  ASSERT_EQ(got.error, "");
+  EXPECT_THAT(got.asked.flags,
+      IsSupersetOf({Pair("--dp-attention", "8"), Pair("--ep", "8"), Pair("--weights", "nvfp4"), Pair("--kv", "fp8")}));
+  EXPECT_FALSE(got.asked.flags.contains("--tp"));
+  EXPECT_EQ(got.asked.row.cache_share, 0.7);  // its file goes over its options
+  EXPECT_EQ(got.asked.row.most_captured, 64);
+}
+
+TEST(EngineLaunch, HabitsFollowTheGpu) {
+  const std::string line = "vllm serve meta-llama/Llama-3.1-8B-Instruct";
+  EXPECT_EQ(read(line, {{"--machine", "dgx-h100"}}).asked.row.most_positions, 8192);
+  EXPECT_EQ(read(line, {{"--machine", "dgx-a100"}}).asked.row.most_positions, 2048);  // vLLM spares A100
+  EXPECT_EQ(read(line, {{"--machine", "dgx-a100"}}).asked.row.most_sequences, 256);
+}
+
+TEST(EngineLaunch, WhatIsNotKnownIsNamedWithTheNearest) {
+  const auto got = read("vllm serve Qwen/Qwen3-8B --max-num-seqz 8");
+  EXPECT_THAT(got.error, HasSubstr("launch.sh:1 --max-num-seqz (not known of vLLM; near it: --max-num-seqs)"));
+  const auto lenient = read("vllm serve Qwen/Qwen3-8B --max-num-seqz 8", {}, "", true);
+  ASSERT_EQ(lenient.error, "");
+  EXPECT_THAT(lenient.warnings, ElementsAre(HasSubstr("--max-num-seqz ")));
+  EXPECT_EQ(lenient.asked.row.most_sequences, 1024);
+}
+
+TEST(EngineLaunch, TheBeginningOfANameIsEnoughWhereArgparseReads) {
+  EXPECT_EQ(read("vllm serve Qwen/Qwen3-8B --max-num-s 8").asked.row.most_sequences, 8);
+  EXPECT_EQ(read("python -m sglang.launch_server --model Qwen/Qwen3-8B --mem-frac 0.7").asked.row.cache_share, 0.7);
+  EXPECT_THAT(read("vllm serve Qwen/Qwen3-8B --max-num 8").error, HasSubstr("--max-num (not known"));  // of several
+  EXPECT_THAT(read("trtllm-serve Qwen/Qwen3-8B --max_batch 8").error, HasSubstr("--max_batch (not known"));
+}
+
+TEST(EngineLaunch, WhatIsNotForecastIsRefused) {
+  EXPECT_THAT(read("vllm serve Qwen/Qwen3-8B --enable-lora").error, HasSubstr("adapters are not forecast"));
+  EXPECT_THAT(read("vllm serve Qwen/Qwen3-8B --cpu-offload-gb 20").error, HasSubstr("weights in host memory"));
+  EXPECT_EQ(read("vllm serve Qwen/Qwen3-8B --cpu-offload-gb 0").error, "");
+  EXPECT_THAT(read("vllm serve Qwen/Qwen3-8B --kv-transfer-config '{\"kv_connector\":\"NixlConnector\"}'").error,
+      HasSubstr("a part of several pools"));
+  EXPECT_THAT(read("trtllm-serve disaggregated -c x.yaml").error, HasSubstr("pools of their own"));
+  const std::string ngram = R"(--speculative-config '{"method": "ngram", "num_speculative_tokens": 4}')";
+  EXPECT_THAT(read("vllm serve Qwen/Qwen3-8B " + ngram).error, HasSubstr("words that ngram guesses"));
+  EXPECT_THAT(read("vllm serve Qwen/Qwen3-8B --quantization bitsandbytes").error, HasSubstr("are not forecast"));
+}
+
+TEST(EngineLaunch, WhatHangsOnNothingIsAskedFor) {
+  const std::string text = "vllm serve Qwen/Qwen3-8B -tp $TP $EXTRA";
+  EXPECT_THAT(read(text).error, testing::AllOf(HasSubstr("--define TP=..."), HasSubstr("--define EXTRA=")));
+  const auto got = read(text, {}, "", false, {{"TP", "4"}, {"EXTRA", ""}});
+  ASSERT_EQ(got.error, "");
+  EXPECT_EQ(got.asked.flags.at("--tp"), "4");
+  // a branch that nobody can decide, and that decides something
+  const std::string branch = "if [ \"$LONG\" = 1 ]; then A=\"--max-model-len 99\"; else A=\"\"; fi\n"
+                             "vllm serve Qwen/Qwen3-8B $A";
+  EXPECT_THAT(read(branch).error, HasSubstr("hang on $LONG in line 1"));
+  EXPECT_EQ(read(branch, {}, "", false, {{"LONG", ""}}).error, "");
+}
+
+TEST(EngineLaunch, SeveralThatDifferAreListed) {
+  const auto got = read("vllm serve Qwen/Qwen3-8B\nvllm serve Qwen/Qwen3-32B -tp 2\n");
+  EXPECT_THAT(got.error, testing::AllOf(HasSubstr("2 commands start engines"), HasSubstr("line 1, line 2")));
+  // ranks of one engine on several nodes start alike
+  const std::string nodes = "vllm serve Qwen/Qwen3-32B -tp 2 --node-rank 0\nvllm serve Qwen/Qwen3-32B -tp 2 --node-rank 1\n";
+  EXPECT_EQ(read(nodes).error, "");
+  EXPECT_THAT(read("pip install vllm").error, HasSubstr("no command in it starts a serving engine"));
+}
+
+TEST(EngineLaunch, NetworksAndTypesAreAskedForWhereNamesDoNotTell) {
+  EXPECT_THAT(read("vllm serve /data/my-model").error, HasSubstr("is no network of the catalogue"));
+  EXPECT_EQ(read("vllm serve /data/my-model", {{"--weights", "fp8"}}, "llama3-8b").asked.flags.at("--weights"), "fp8");
+  EXPECT_THAT(read("vllm serve /data/my-model", {}, "llama3-8b").error, HasSubstr("number type of the weights"));
+}
+
+TEST(EngineLaunch, FlagsGoOverTheLoad) {
+  const std::string text = "vllm serve Qwen/Qwen3-8B --max-model-len 2048\n"
+                           "vllm bench serve --model x --random-input-len 500 --random-output-len 500 --request-rate 3\n";
+  const auto got = read(text, {{"--concurrency", "8"}});
+  ASSERT_EQ(got.error, "");
+  EXPECT_EQ(got.asked.flags.at("--concurrency"), "8");
+  EXPECT_FALSE(got.asked.flags.contains("--rate"));
+  EXPECT_EQ(got.asked.flags.at("--input"), "500");
+  EXPECT_THAT(read(text, {{"--input", "2000"}}).error,
+      HasSubstr("requests of 2000 and 500 positions, and the engine takes 2048"));
+}
+
+TEST(EngineLaunch, V0IsAnEngineOfItsOwn) {
+  EXPECT_EQ(read("VLLM_USE_V1=0 vllm serve Qwen/Qwen3-8B").asked.row.id, "vllm-v0");
+  EXPECT_EQ(read("vllm serve Qwen/Qwen3-8B").asked.row.id, "vllm");
+}
+
+TEST(EngineDeployment, ContainersAreLines) {
+  const auto got = read(R"(apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: llama
+spec:
+  replicas: 3
+  template:
+    spec:
+      containers:
+        - name: server
+          image: vllm/vllm-openai:v0.10.0
+          args: ["--model", "meta-llama/Llama-3.1-8B-Instruct", "--tensor-parallel-size", "$(TP)"]
+          env:
+            - name: TP
+              value: "2"
+)");
+  ASSERT_EQ(got.error, "");
+  EXPECT_THAT(got.asked.flags, IsSupersetOf({Pair("--tp", "2"), Pair("--replicas", "3")}));
+  const auto shell = read(R"(services:
+  llm:
+    image: lmsysorg/sglang:latest
+    command: ["bash", "-c", "python3 -m sglang.launch_server --model-path Qwen/Qwen3-32B --tp 4"]
+)");
+  ASSERT_EQ(shell.error, "");
+  EXPECT_EQ(shell.asked.flags.at("--tp"), "4");
+}
+
+TEST(EngineDeployment, PoolsAreListedAndRefused) {
+  const std::string graph = R"(apiVersion: nvidia.com/v1alpha1
+kind: DynamoGraphDeployment
+metadata:
+  name: disagg
+spec:
+  services:
+    Decode:
+      replicas: 1
+      extraPodSpec:
+        mainContainer:
+          command: ["python3", "-m", "dynamo.vllm"]
+          args: ["--model", "Qwen/Qwen3-32B", "--tensor-parallel-size", "2"]
+    Prefill:
+      replicas: 2
+      extraPodSpec:
+        mainContainer:
+          command: ["python3", "-m", "dynamo.vllm"]
+          args: ["--model", "Qwen/Qwen3-32B", "--is-prefill-worker"]
+)";
+  EXPECT_THAT(read(graph).error, testing::AllOf(HasSubstr("2 commands start engines"), HasSubstr("Decode in line"),
+                                     HasSubstr("Prefill in line")));
+}
+
+}  // namespace
+}  // namespace stepcast::engines

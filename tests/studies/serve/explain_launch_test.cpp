@@ -1,0 +1,116 @@
+// A launch through serve, infer, explain and --emit.
+#include <fstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "studies/engines/engine_launch.h"
+#include "tests/studies/run_program.h"
+
+namespace stepcast::serve {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+using testing_program::own_path;
+using testing_program::run_line;
+
+const std::string load = " --input 512 --output 64 --concurrency 8 ";
+
+json served(const std::string& line) {
+  const auto ran = run_line("serve --json " + line);
+  EXPECT_EQ(ran.code, 0) << line << ": " << ran.err;
+  return json::parse(ran.out, nullptr, false);
+}
+
+TEST(ServeLaunch, IsTheSameAsItsFlags) {
+  const json launched = served(load + "--launch -- vllm serve Qwen/Qwen3-8B -tp 2 --kv-cache-dtype fp8");
+  const json flags = served("qwen3-8b --tp 2 --kv fp8 --weights bf16 --engine vllm" + load);
+  EXPECT_EQ(launched["tpot"], flags["tpot"]);
+  EXPECT_EQ(launched["ttft"], flags["ttft"]);
+  EXPECT_EQ(launched["gpus"], 2);
+}
+
+TEST(ServeLaunch, WhatNoFlagSaysCounts) {
+  const auto cache = [](const std::string& share) {
+    return served(load + "--launch -- vllm serve Qwen/Qwen3-8B --gpu-memory-utilization " + share)["cache"]["positions"]
+        .get<double>();
+  };
+  // 0.1 of 80 GiB over 36 layers x 8 heads x 128 x 2 x 2 bytes = 147,456 bytes a position: 58,254 positions
+  EXPECT_NEAR(cache("0.9") - cache("0.8"), 0.1 * 80 * 1073741824.0 / 147456, 32);
+  const json eager = served(load + "--launch -- vllm serve Qwen/Qwen3-8B --enforce-eager");
+  const json captured = served(load + "--launch -- vllm serve Qwen/Qwen3-8B");
+  EXPECT_GE(eager["tpot"]["mean_s"].get<double>(), captured["tpot"]["mean_s"].get<double>());
+}
+
+TEST(ServeLaunch, WrongInput) {
+  EXPECT_THAT(run_line("serve" + load).err, HasSubstr("no network is named"));
+  EXPECT_THAT(run_line("serve qwen3-8b --lenient" + load).err, HasSubstr("says something of a launch"));
+  EXPECT_THAT(run_line("serve --launch /nowhere/run.sh" + load).err, HasSubstr("/nowhere/run.sh"));
+  EXPECT_THAT(run_line("serve --launch -- vllm serve Qwen/Qwen3-8B").err, HasSubstr("--concurrency"));
+  EXPECT_THAT(run_line("serve" + load + "--launch -- vllm serve Qwen/Qwen3-8B --wibble").err, HasSubstr("--wibble"));
+  const auto lenient = run_line("serve" + load + "--lenient --launch -- vllm serve Qwen/Qwen3-8B --wibble");
+  EXPECT_EQ(lenient.code, 0) << lenient.err;
+  EXPECT_THAT(lenient.out, HasSubstr("warning: --wibble"));
+  EXPECT_EQ(run_line("infer --launch -- vllm serve Qwen/Qwen3-8B").code, 2);
+  EXPECT_EQ(run_line("infer --context 1000 --launch -- vllm serve Qwen/Qwen3-8B").code, 0);
+}
+
+TEST(ExplainLaunch, EachArgumentHasItsPlaceAndItsPrice) {
+  const auto ran = run_line("explain --json" + load +
+                            "--launch -- vllm serve Qwen/Qwen3-8B -tp 2 --kv-cache-dtype fp8 --enable-lora "
+                            "--attention-backend X --port 1 --wibble 3");
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const json got = json::parse(ran.out);
+  std::map<std::string, json> by_name;
+  for (const json& one : got["arguments"]) by_name[one["name"]] = one;
+  EXPECT_EQ(by_name["tp"]["standing"], "used");
+  EXPECT_EQ(by_name["enable_lora"]["standing"], "refused");
+  EXPECT_EQ(by_name["attention_backend"]["standing"], "not_forecast");
+  EXPECT_EQ(by_name["port"]["standing"], "no_effect");
+  EXPECT_EQ(by_name["wibble"]["standing"], "unknown");
+  EXPECT_THAT(got["not_followed"].get<std::string>(), testing::AllOf(HasSubstr("--wibble"), HasSubstr("adapters")));
+  // fp8 keys are half as wide: twice the positions, but for whole blocks
+  const double with = got["forecast"]["cache_positions"], without = by_name["kv_cache_dtype"]["without"]["cache_positions"];
+  EXPECT_NEAR(with / without, 2, 0.001);
+  // one GPU's memory is left for the cache of twice as many heads without the split
+  EXPECT_LT(by_name["tp"]["without"]["cache_positions"].get<double>(), with / 2);
+  const auto text = run_line("explain --launch -- vllm serve Qwen/Qwen3-8B -tp 2");
+  EXPECT_THAT(text.out, HasSubstr("no load is told"));
+  EXPECT_EQ(run_line("explain tensor parallelism --concurrency 4").code, 2);
+}
+
+TEST(EmitEngine, WhatIsWrittenIsReadBack) {
+  const std::vector<std::pair<std::string, std::string>> asked = {
+      {"vllm", "qwen3-8b --tp 2 --kv fp8 --most-sequences 64 --most-positions 4096 --replicas 2"},
+      {"sglang", "deepseek-v3 --weights fp8-block --tp 2 --dp-attention 4 --ep 8 --exchange rows --kv fp8"},
+      {"trtllm", "deepseek-v3 --weights nvfp4 --dp-attention 8 --ep 8 --kv fp8 --machine dgx-b200"}};
+  for (const auto& [engine, flags] : asked) {
+    const auto ran = run_line("serve " + flags + load + "--requests 100 --emit " + engine);
+    ASSERT_EQ(ran.code, 0) << engine << ran.err;
+    const std::string path = own_path(engine + ".sh");
+    std::ofstream(path) << ran.out;
+    auto launch = engines::read_engine_launch({.file = path, .words = {}, .defined = {}, .folders = {}});
+    ASSERT_TRUE(launch) << to_text(launch.error()) << ran.out;
+    ASSERT_TRUE(engines::understood(*launch, false)) << ran.out;
+    const auto back = engines::asked_engine(*launch, {}, "", false, false);
+    ASSERT_TRUE(back) << to_text(back.error()) << ran.out;
+    std::istringstream words(flags + load);
+    std::string network, flag, value;
+    words >> network;
+    EXPECT_EQ(back->network, network);
+    while (words >> flag >> value) {
+      if (flag == "--machine") continue;
+      if (flag == "--most-sequences") EXPECT_EQ(std::to_string(back->row.most_sequences), value);
+      else if (flag == "--most-positions") EXPECT_EQ(std::to_string(back->row.most_positions), value);
+      else if (back->flags.contains(flag)) EXPECT_EQ(back->flags.at(flag), value) << engine << " " << flag << ran.out;
+      else ADD_FAILURE() << engine << " lost " << flag << "\n" << ran.out;
+    }
+  }
+  EXPECT_THAT(run_line("serve qwen3-8b" + load + "--emit llamacpp").err, HasSubstr("unknown engine"));
+  EXPECT_THAT(run_line("serve qwen3-8b --weights int4" + load + "--emit vllm").err, HasSubstr("no checkpoint of qwen3-8b in int4"));
+}
+
+}  // namespace
+}  // namespace stepcast::serve
