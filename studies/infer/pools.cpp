@@ -13,9 +13,7 @@ std::int64_t farthest(const Serving& prompts, const Serving& words) {
 }
 
 /// Ranks that have the same sequences.
-double ranks_of_group(const Serving& serving) {
-  return static_cast<double>(serving.scenario.split->tp * serving.scenario.split->pp);
-}
+double ranks_of_group(const Serving& serving) { return static_cast<double>(serving.tensor_ways * serving.stages); }
 
 struct Parts {
   Bytes sent, received;

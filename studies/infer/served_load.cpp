@@ -19,7 +19,7 @@ sim::BatchingPolicy policy_of(const Serving& serving, double length, const Batch
   policy.reserves_all = engine.reserves_all;
   policy.block = engine.cache_block;
   policy.blocks = capacity(serving, std::max<std::int64_t>(2, std::llround(length))).blocks;
-  return sim::lane_policy(policy, serving.scenario.split->pp);
+  return sim::lane_policy(policy, serving.stages);
 }
 
 sim::IterationTime ServedTimes::whole(const sim::Batch& batch) const {
@@ -34,7 +34,11 @@ sim::IterationTime ServedTimes::whole(const sim::Batch& batch) const {
 
 Expected<void> check_requests(
     const Serving& serving, const std::vector<sim::ServingRequest>& requests, const sim::BatchingPolicy& policy) {
-  if (serving.scenario.split->pp > 1 && serving.attention_groups() > 1)
+  if (!serving.scenario.split)
+    return fail("--mapping", "a load on a mapping of one's own", "stepcast infer for one iteration");
+  if (serving.cp > 1)
+    return fail("--cp", "a load whose prompts are split by position", "--cp 1, or stepcast infer for one prompt");
+  if (serving.stages > 1 && serving.attention_groups() > 1)
     return fail("--pp", "a load on several stages of groups with sequences of their own",
         "--pp 1 or --dp-attention 1, or stepcast infer for one iteration");
   const sim::Batcher group(policy);
@@ -44,8 +48,7 @@ Expected<void> check_requests(
           fmt::format("a request of {} + {} positions needs {} blocks of {}, and the cache of a GPU beside {} of "
                       "weights has {}{}",
               request.prompt, request.output, blocks, policy.block, format_bytes(Bytes(serving.weight_bytes())),
-              policy.blocks,
-              serving.scenario.split->pp > 1 ? " for each of its lanes, of which every stage has one" : ""),
+              policy.blocks, serving.stages > 1 ? " for each of its lanes, of which every stage has one" : ""),
           "more GPUs, narrower --weights or --kv, or shorter requests");
   return {};
 }

@@ -40,7 +40,7 @@ Expected<LoadedRun> start(const InferenceRecord& record, const Serving& serving)
   LoadedRun served;
   const double length = static_cast<double>(*record.prompt) + static_cast<double>(*record.output) / 2;
   served.servers.policy = policy_of(serving, length, {record.most_sequences, record.most_positions});
-  served.servers.groups = serving.attention_groups(), served.servers.stages = serving.scenario.split->pp;
+  served.servers.groups = serving.attention_groups(), served.servers.stages = serving.stages;
   served.servers.before = serving.engine.host_per_request;
   return served;
 }

@@ -74,7 +74,7 @@ const char* name_of(const Saturation& most) {
 
 std::string pools_text(const PromptPool& pool, bool ran) {
   std::string text = fmt::format("\nPrompts  {} GPUs, {} x tp {}, at most {:.3g} requests/s", pool.gpus,
-      pool.servers.replicas, pool.serving.scenario.split->tp, pool.saturation.requests_per_second);
+      pool.servers.replicas, pool.serving.tensor_ways, pool.saturation.requests_per_second);
   if (ran)
     text += fmt::format(
         "; {} busy, {:.1f} waiting (at most {:.0f})", format_percent(pool.busy), pool.waiting, pool.most_waiting);
@@ -107,7 +107,7 @@ std::string overload_text(const Answer& answer) {
 std::string answer_text(const Question& question, const Answer& answer) {
   const infer::Serving& serving = answer.serving;
   std::string text = fmt::format("{} on {} x {}, {}, tp {}, pp {}{}\n", serving.network().name, answer.gpus,
-      serving.machine().gpu.name, serving.engine.name, serving.scenario.split->tp, serving.scenario.split->pp,
+      serving.machine().gpu.name, serving.engine.name, serving.tensor_ways, serving.stages,
       replicas_text(question, answer));
   text += load_text(question, answer) + "\n";
   text += answer.figures ? figures_text(question, answer, *answer.figures) : overload_text(answer);

@@ -229,6 +229,7 @@ Expected<void> serve_command(const Arguments& arguments, Console& console) {
   }
   TRY(auto question, question_of(launched.arguments));
   if (launched.row) question.engine.row = std::make_shared<const Engine>(*launched.row);
+  if (question.prompts && arguments.has("--html")) return fail("--html", "shows one pool", "--json, which has both");
   TRY(auto pages, cli::open_outputs(arguments, "--html", page_forms));
   TRY(auto answered, answer(question));
   answered.warnings.insert(answered.warnings.begin(), launched.warnings.begin(), launched.warnings.end());

@@ -27,12 +27,14 @@ const char* to_text(Doubt doubt) {
       "the cache may run full, and sequences give way to others", "arrivals in bursts", "prompts take much of the time",
       "few words behind the first", "prompts wait for each other", "whole prompts find no room beside words",
       "groups of ranks wait for the slowest of them in ways that means do not tell",
-      "a request is longer than the cache"};
+      "iterations wait for each other on stages", "a request is longer than the cache"};
   return texts[static_cast<int>(doubt)];
 }
 
 MeanField::MeanField(const RequestMeans& means, const Servers& servers, const BatchTimer& timer)
     : means_(means), servers_(servers), timer_(&timer) {
+  // Lanes that never waited for each other would be replicas of their own.
+  servers_.replicas *= servers.stages;
   saturation_ = closed({});
 }
 
@@ -106,6 +108,7 @@ SteadyState MeanField::closed(const SteadyLoad& load) const {
   const bool full = users > most;
   if (!endless && full) state.first_word = Seconds(users / per_group - cycle.words);
   else if (!endless) state.first_word = Seconds(cycle.away + cycle.prompt);
+  if (servers_.stages > 1) state.doubt = Doubt::stages;
   if (means_.output - 1 < few_words) state.doubt = Doubt::one_word;
   if (servers_.policy.most_wait > 0) state.doubt = Doubt::holds_back;
   const auto positions = static_cast<double>(servers_.policy.most_positions);
@@ -184,7 +187,7 @@ SteadyState MeanField::open(const SteadyLoad& load) const {
   else if (mean + far_out * deviation > most) state.first_word.reset();
   if (share >= near_saturation) state.doubt = Doubt::near_saturation;
   if (groups > 1 && cycles.most_prompts(mean) < 1) state.doubt = Doubt::uneven;
-  for (const Doubt certain : {Doubt::one_word, Doubt::holds_back, Doubt::starves, Doubt::never_fits})
+  for (const Doubt certain : {Doubt::stages, Doubt::one_word, Doubt::holds_back, Doubt::starves, Doubt::never_fits})
     if (saturation_.doubt == certain) state.doubt = certain;
   return state;
 }

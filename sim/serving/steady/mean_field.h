@@ -29,6 +29,7 @@ enum class Doubt : std::uint8_t {
   holds_back,         ///< prompts wait for each other, by the policy
   starves,            ///< whole prompts find no room beside the words that run
   uneven,             ///< groups of ranks too unlike for means: few users, prompts in pieces, or much reading
+  stages,             ///< iterations wait for each other on the stages of a replica
   never_fits,         ///< a request is longer than the cache
 };
 const char* to_text(Doubt doubt);

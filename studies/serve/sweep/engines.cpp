@@ -37,7 +37,7 @@ Expected<sim::Servers> Engines::servers(const MadeEngine& engine, const Configur
   if (c.most_sequences > 0) wishes.most_sequences = c.most_sequences;
   if (c.most_positions > 0) wishes.most_positions = c.most_positions;
   sim::Servers servers{infer::policy_of(engine.serving, length, wishes), c.replicas, engine.serving.attention_groups(),
-      engine.serving.engine.host_per_request};
+      engine.serving.stages, engine.serving.engine.host_per_request};
   if (servers.policy.blocks <= 0)
     return fail("--tp", "weights leave no room for a cache", "more --tp, or narrower --weights");
   sim::ServingRequest longest;

@@ -61,7 +61,7 @@ std::vector<Flag> make_flags() {
       text("--gpus", "N,..", split, "GPUs of all replicas: what tp x pp x dp-attention leaves are replicas",
           check_counts),
       text("--tp", "N,..", split, "tensor parallel ways (default 1,2,4,8)", check_counts),
-      text("--pp", "N,..", split, "pipeline stages (default 1; more have no forecast under load yet)", check_counts),
+      text("--pp", "N,..", split, "pipeline stages (default 1)", check_counts),
       text("--ep", "N,..", split, "ranks that the experts are spread over (default 1)", check_counts),
       text("--dp-attention", "N,..", split, "groups of tp ranks with sequences of their own (default 1)", check_counts),
       text("--replicas", "N,..", split, "only so many (default: any)", check_counts),
