@@ -12,7 +12,13 @@ class LoadLoop {
  public:
   LoadLoop(const Load& load, const Servers& servers, const BatchTimer& timer)
       : load_(load), before_(servers.before), pool_(servers, timer),
-        hearing_(run_, load.requests.size(), pool_.groups()) {}
+        hearing_(run_, load.requests.size(), pool_.groups()) {
+    if (load.concurrency == 0) return;
+    // Users say a word in each iteration, or nearly.
+    std::int64_t words = 0;
+    for (const ServingRequest& request : load.requests) words += request.output;
+    run_.iterations.reserve(static_cast<std::size_t>(words / load.concurrency + words / (load.concurrency * 8)));
+  }
 
   ServedRun go() {
     // A closed loop begins with a burst of all its users.
