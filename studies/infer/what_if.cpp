@@ -99,7 +99,8 @@ std::vector<Neighbour> neighbours_of(const Asked& asked, const Answer& answer) {
   if (answer.serving.cache_element_bytes > 1) add("--kv fp8", [](Asked& other) { other.wishes.cache = "fp8"; });
   for (const Engine& engine : built_in().engines)
     if (engine.until.empty() && engine.id != answer.serving.engine.id)
-      add(fmt::format("--engine {}", engine.id), [&](Asked& other) { other.wishes.engine = engine.id, other.wishes.row = nullptr; });
+      add(fmt::format("--engine {}", engine.id),
+          [&](Asked& other) { other.wishes.engine = engine.id, other.wishes.row = nullptr; });
   return out;
 }
 

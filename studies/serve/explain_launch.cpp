@@ -36,7 +36,8 @@ Expected<LaunchFigures> figures_of(const Arguments& arguments, const Engine& row
   out.cache_positions = static_cast<double>(answered.room.positions);
   out.words_per_gpu =
       (answered.figures ? answered.figures->words_per_second : answered.saturation.words_per_second) / gpus;
-  if (answered.figures) out.first_word = answered.figures->first_word.mean, out.per_word = answered.figures->per_word.mean;
+  if (answered.figures)
+    out.first_word = answered.figures->first_word.mean, out.per_word = answered.figures->per_word.mean;
   return out;
 }
 
@@ -53,9 +54,8 @@ Expected<std::optional<LaunchFigures>> figures_of(const Arguments& typed, engine
 /// Without all that is said under the name that an argument counts by.
 void leave_out(engines::SaidArguments& said, const GivenArgument& given) {
   const std::string name(engines::counted_name(said.table(), given.name));
-  std::erase_if(said.all, [&](const GivenArgument& other) {
-    return engines::counted_name(said.table(), other.name) == name;
-  });
+  std::erase_if(
+      said.all, [&](const GivenArgument& other) { return engines::counted_name(said.table(), other.name) == name; });
 }
 
 /// Leaving them out leaves no question.
@@ -64,8 +64,8 @@ bool is_needed(const engines::SaidArguments& said, const GivenArgument& given) {
   return name == said.program->first || name == "model" || name == "model_path" || name == said.program->file;
 }
 
-void explain_each(const Arguments& typed, const engines::EngineLaunch& launch, bool of_server,
-    ExplainedEngineLaunch& out) {
+void explain_each(
+    const Arguments& typed, const engines::EngineLaunch& launch, bool of_server, ExplainedEngineLaunch& out) {
   const engines::SaidArguments& said = of_server ? launch.server : *launch.bench;
   for (const GivenArgument& given : said.all) {
     ExplainedEngineArgument one;
@@ -101,15 +101,13 @@ Expected<ExplainedEngineLaunch> explain_engine_launch(const Arguments& arguments
   } else {
     out.command = engines::shown_command("serve", *asked);
     out.notes = asked->notes;
-    for (const std::string& warning : asked->warnings)
-      out.refused += (out.refused.empty() ? "" : "; ") + warning;
+    for (const std::string& warning : asked->warnings) out.refused += (out.refused.empty() ? "" : "; ") + warning;
     for (const std::string& changed : asked->changed) out.notes.push_back("of the engine's row: " + changed);
     auto figures = figures_of(arguments, launch);
     if (!figures) out.notes.push_back("no forecast: " + to_text(figures.error()));
     else out.figures = *figures;
     if (figures && !out.figures)
-      out.notes.emplace_back(
-          "no load is told, so that nothing is priced: --input 1024 --output 1024 --concurrency 64");
+      out.notes.emplace_back("no load is told, so that nothing is priced: --input 1024 --output 1024 --concurrency 64");
   }
   explain_each(arguments, launch, true, out);
   if (launch.bench) explain_each(arguments, launch, false, out);
@@ -119,12 +117,14 @@ Expected<ExplainedEngineLaunch> explain_engine_launch(const Arguments& arguments
 Expected<void> explain_command(const Arguments& arguments, Console& console) {
   if (!arguments.has("--launch")) {
     for (const auto& [name, value] : arguments.flags)
-      if (find_flag(serve_flags(), name) != nullptr && find_flag(launch::run_flags(), name) == nullptr && name != "--json")
+      if (find_flag(serve_flags(), name) != nullptr && find_flag(launch::run_flags(), name) == nullptr &&
+          name != "--json")
         return fail(name, "belongs to a launch of a serving engine, and none is given", "--launch run.sh");
     return notation::explain_command(arguments, console);
   }
   TRY(const auto explained, explain_engine_launch(arguments));
-  console.out << (arguments.has("--json") ? explained_launch_json(explained) : explained_launch_text(explained, console));
+  console.out << (arguments.has("--json") ? explained_launch_json(explained)
+                                          : explained_launch_text(explained, console));
   return {};
 }
 

@@ -20,8 +20,8 @@ struct StandingWords {
   Standing standing;
   const char *key, *title, *beside;
 };
-constexpr std::array standing_words = {
-    StandingWords{Standing::unknown, "unknown", "Not known", "a slip of the pen, of another program, or newer than the table"},
+constexpr std::array standing_words = {StandingWords{Standing::unknown, "unknown", "Not known",
+                                           "a slip of the pen, of another program, or newer than the table"},
     StandingWords{Standing::refused, "refused", "What is not forecast",
         "with any of these there is no forecast, but with --lenient one without them"},
     StandingWords{Standing::used, "used", "What shapes the forecast",
@@ -34,7 +34,8 @@ constexpr std::size_t text_columns = 100;
 
 std::string typed(const ExplainedEngineArgument& argument) {
   const std::string name = argument.given.spelled.empty() ? argument.given.name : argument.given.spelled;
-  const bool toggle = argument.fact != nullptr && argument.fact->takes == "flag" && argument.given.value == "true";
+  const bool toggle = argument.fact != nullptr && argument.fact->takes == "flag" &&
+                      (argument.given.value == "true" || name.starts_with("--no-"));
   return toggle ? name : fmt::format("{} {:.60}", name, argument.given.value);
 }
 
@@ -103,8 +104,8 @@ std::string explained_launch_text(const ExplainedEngineLaunch& explained, const 
       if (argument.standing == words.standing)
         rows += words.standing == Standing::used ? used_text(argument, explained.figures) : listed_text(argument);
     if (rows.empty()) continue;
-    text += fmt::format("\n{}{}\n{}", paint.bold(words.title),
-        *words.beside == '\0' ? "" : fmt::format("  {}", words.beside), rows);
+    text += fmt::format(
+        "\n{}{}\n{}", paint.bold(words.title), *words.beside == '\0' ? "" : fmt::format("  {}", words.beside), rows);
   }
   if (explained.notes.empty()) return text;
   text += fmt::format("\n{}  what was assumed or left out in reading\n", paint.bold("Notes"));
