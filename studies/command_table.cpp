@@ -67,7 +67,8 @@ const std::vector<Command>& command_rows() {
               "stepcast infer llama3-8b --prompt 1024 --output 128 --batch 16 --json"},
           .run = infer_command},
       {.name = "serve",
-          .usage = "NETWORK|--launch SERVE.sh --input N --output N --concurrency N|--rate PER_S|--trace FILE.csv [flags]",
+          .usage =
+              "NETWORK|--launch SERVE.sh --input N --output N --concurrency N|--rate PER_S|--trace FILE.csv [flags]",
           .summary = "forecast an engine under load: latencies, rates, queue, cache, saturation",
           .about = "Runs requests through an engine, iteration by iteration: who is let in by its policy and its "
                    "cache, what "
@@ -374,7 +375,8 @@ const std::vector<Command>& command_rows() {
           .run = kernel_command},
       {.name = "calibrate",
           .usage = "measure -o M.json | layers NETWORK... -o LAYERS.json | import FILES... -o M.json | fit M.json... "
-                   "-o PROFILE.json | runs LOG... -o PROFILE.json | engines RECORDS... | served OUTPUT... | show PROFILE | compare A B "
+                   "-o PROFILE.json | runs LOG... -o PROFILE.json | engines RECORDS... | served OUTPUT... | show "
+                   "PROFILE | compare A B "
                    "[flags]",
           .summary = "measure this machine's GPUs, or take other programs' timings: a profile with its errors out",
           .about =
@@ -393,7 +395,8 @@ const std::vector<Command>& command_rows() {
               "torchtitan, DeepSpeed) or records of measured steps and fits what no kernel shows. engines takes "
               "records "
               "of serving\n"
-              "and fits the tunings of engines; served makes such records of what benchmarks of vLLM, SGLang, TensorRT-LLM,\n"
+              "and fits the tunings of engines; served makes such records of what benchmarks of vLLM, SGLang, "
+              "TensorRT-LLM,\n"
               "GenAI-Perf and AIPerf wrote. show prints a profile's roofs, laws and errors; compare what "
               "changed between two: a\n"
               "driver, a card.",
@@ -433,7 +436,8 @@ const std::vector<Command>& command_rows() {
               "--experts 256 --dtype fp8"},
           .run = collective_command},
       {.name = "explain",
-          .usage = "[TERM] [--json] | [NETWORK] [flags] --megatron RUN.sh|-- ARGS... | [NETWORK] [flags] --launch SERVE.sh|-- ARGS...",
+          .usage = "[TERM] [--json] | [NETWORK] [flags] --megatron RUN.sh|-- ARGS... | [NETWORK] [flags] --launch "
+                   "SERVE.sh|-- ARGS...",
           .summary = "a term in both vocabularies, or every argument of a launch with what it costs",
           .about =
               "Explains a term of clusters or of accelerators by the loop that is split and the tensor that moves, "

@@ -26,8 +26,8 @@ bool is_served_file(const std::string& name) { return file_holds(name, "\"worklo
 
 /// A value that a flag tells, or the file; both with different ones are a mistake.
 template <class Value>
-Expected<std::optional<Value>> told(const Arguments& arguments, const char* flag, const std::optional<Value>& said,
-    const std::string& where) {
+Expected<std::optional<Value>> told(
+    const Arguments& arguments, const char* flag, const std::optional<Value>& said, const std::string& where) {
   if (!arguments.has(flag)) return said;
   const auto value = parsed_number<Value>(arguments.value(flag));
   if (!value) return fail(flag, fmt::format("'{:.40}' is no number", arguments.value(flag)), "a number");
@@ -57,7 +57,8 @@ Expected<engines::NumberTypes> types_of(const Arguments& arguments, const Benchm
 Expected<void> settle_engine(const Arguments& arguments, const BenchmarkOutput& output, ServedRecord& out) {
   out.engine = arguments.has("--engine") ? arguments.value("--engine") : output.engine;
   if (out.engine.empty())
-    return fail(out.id, fmt::format("{} loads any engine, and none is told", output.tool), "--engine vllm, sglang or tensorrt-llm");
+    return fail(out.id, fmt::format("{} loads any engine, and none is told", output.tool),
+        "--engine vllm, sglang or tensorrt-llm");
   TRY(run::choose_engine(out.engine, "--engine"));
   out.version = arguments.value("--release");
   if (out.version.empty() && !out.engine.starts_with("sglang"))
@@ -75,8 +76,7 @@ Expected<void> settle_load(const Arguments& arguments, const BenchmarkOutput& ou
   out.requests = output.requests;
   if (!out.input || !out.output)
     return fail(out.id, "it does not tell how long prompts and answers were", "--input N and --output-words N");
-  if (out.concurrency && out.rate)
-    return fail(out.id, "users and a rate, at once", "a run that has one of them");
+  if (out.concurrency && out.rate) return fail(out.id, "users and a rate, at once", "a run that has one of them");
   const bool at_once = !out.concurrency && !out.rate;
   if (at_once && output.tool != "trtllm-bench" && output.tool != "vllm bench" && output.tool != "sglang bench")
     return fail(out.id, "it does not tell how many requests came at once", "--concurrency N, or --rate PER_S");
@@ -89,14 +89,15 @@ Expected<ServedRecord> record_of(const Arguments& arguments, const BenchmarkOutp
   out.id = id;
   TRY(out.model, model_of(arguments, output, id));
   TRY(run::choose_network(out.model, "--model"));
-  if (!arguments.has("--machine")) return fail("--machine", "no benchmark tells which GPUs it ran on", "--machine dgx-h100");
+  if (!arguments.has("--machine"))
+    return fail("--machine", "no benchmark tells which GPUs it ran on", "--machine dgx-h100");
   TRY(const auto machine, run::choose_machine(arguments.value("--machine"), "--machine"));
   out.machine = machine.row.id;
   TRY(settle_engine(arguments, output, out));
   TRY(const auto types, types_of(arguments, output));
   out.weights = types.weights, out.cache = types.cache;
-  for (const auto& [flag, said, value] : {std::tuple{"--tp", &output.tp, &out.tp}, std::tuple{"--pp", &output.pp, &out.pp},
-           std::tuple{"--ep", &output.ep, &out.ep}}) {
+  for (const auto& [flag, said, value] : {std::tuple{"--tp", &output.tp, &out.tp},
+           std::tuple{"--pp", &output.pp, &out.pp}, std::tuple{"--ep", &output.ep, &out.ep}}) {
     TRY(const auto size, told(arguments, flag, *said, id));
     *value = size.value_or(1);
   }
@@ -121,8 +122,8 @@ std::string short_text(const std::vector<ServedRecord>& records) {
     const std::string load = record.concurrency ? fmt::format("{} users", *record.concurrency)
                              : record.rate      ? fmt::format("{:.3g} requests/s", *record.rate)
                                                 : "all at once";
-    table.add({record.id, record.phase, load, fmt::format("{:.0f}", *record.input), fmt::format("{:.0f}", *record.output),
-        figure(record, "tpot_ms"), figure(record, "output_tokens_per_s")});
+    table.add({record.id, record.phase, load, fmt::format("{:.0f}", *record.input),
+        fmt::format("{:.0f}", *record.output), figure(record, "tpot_ms"), figure(record, "output_tokens_per_s")});
   }
   return table.text("");
 }

@@ -18,9 +18,9 @@ using Flags = std::map<std::string, std::string, std::less<>>;
 /// What an engine does unless told, where that hangs on the GPU. The first row that fits counts.
 struct Habit {
   std::string_view engine, what;
-  double least_gib, most_gib;   ///< of device memory
-  std::string_view but_gpu;     ///< not on those whose name begins so
-  bool many_ranks, few_ranks;   ///< at 4 tensor ranks and more; below
+  double least_gib, most_gib;  ///< of device memory
+  std::string_view but_gpu;    ///< not on those whose name begins so
+  bool many_ranks, few_ranks;  ///< at 4 tensor ranks and more; below
   std::int64_t value;
 };
 constexpr double any = 1e9;
@@ -49,7 +49,8 @@ std::optional<std::int64_t> habit_of(
   for (const Habit& row : habits) {
     const bool ranks = tensor_ranks >= many ? row.many_ranks : row.few_ranks;
     const bool spared = !row.but_gpu.empty() && gpu.id.starts_with(row.but_gpu);
-    if (row.engine == engine && row.what == what && memory >= row.least_gib && memory < row.most_gib && ranks && !spared)
+    if (row.engine == engine && row.what == what && memory >= row.least_gib && memory < row.most_gib && ranks &&
+        !spared)
       return row.value;
   }
   return std::nullopt;
@@ -98,8 +99,7 @@ Expected<void> settle_row(const EngineSettings& s, const EngineLaunch& launch, c
   if (!s.share_holds_weights) return {};
   // SGLang's share holds weights and cache alone: what is left is for activations and graphs.
   out.row.reserved = Bytes(0);
-  for (auto* widths : {&out.row.activation_widths, &out.row.expert_activation_widths})
-    std::ranges::fill(*widths, 0.0);
+  for (auto* widths : {&out.row.activation_widths, &out.row.expert_activation_widths}) std::ranges::fill(*widths, 0.0);
   out.changed.emplace_back("nothing else beside weights and cache");
   return {};
 }
@@ -130,9 +130,10 @@ Expected<void> put_guesses(const EngineSettings& s, bool guesses, bool lenient, 
     out.flags["--draft"] = std::to_string(s.draft);
     return {};
   }
-  const std::string what = known && s.draft > 0
-                               ? fmt::format("{} words that {} guesses: under load they are not forecast", s.draft, s.guesser)
-                               : fmt::format("words that {} guesses are not forecast", s.guesser);
+  const std::string what =
+      known && s.draft > 0
+          ? fmt::format("{} words that {} guesses: under load they are not forecast", s.draft, s.guesser)
+          : fmt::format("words that {} guesses are not forecast", s.guesser);
   if (!lenient)
     return fail("--launch", what,
         known ? "stepcast infer --launch takes them, with --accepted; --lenient forecasts without them"
@@ -151,9 +152,20 @@ void put_load(Flags load, const Flags& told, AskedEngine& out) {
   for (auto& [flag, value] : load) out.flags.emplace(flag, std::move(value));
 }
 
+/// A value of the load that hangs on what nothing sets; nullptr: none does.
+const GivenArgument* open_part(const SaidArguments& said) {
+  for (const GivenArgument& given : said.all)
+    if (said.counts(given) && !given.unset.empty() && standing_of(said, given) == Standing::used) return &given;
+  return nullptr;
+}
+
 Expected<void> take_load(EngineLaunch& launch, const EngineSettings& s, const Flags& told, AskedEngine& out) {
   SaidArguments* said = launch.server.program->loads ? &launch.server : launch.bench ? &*launch.bench : nullptr;
-  if (said != nullptr) {
+  const GivenArgument* open = launch.bench ? open_part(*launch.bench) : nullptr;
+  if (open != nullptr)
+    out.notes.push_back(fmt::format(
+        "the load is not read: {} hangs on ${}", place_of_argument(*launch.bench, *open), open->unset.front()));
+  else if (said != nullptr) {
     TRY(auto load, bench_load(*said));
     if (s.prefixes && !*s.prefixes && load.flags.erase("--shared") > 0)
       load.notes.emplace_back("heads of prompts are read each time: prefix caching is off");
@@ -195,7 +207,7 @@ Expected<AskedEngine> asked_engine(EngineLaunch& launch, const std::map<std::str
   out.network = network.empty() ? checkpoint.network : network;
   if (out.network.empty())
     return fail(launch.server.where,
-        settings.model_open       ? "its model hangs on what nothing sets"
+        settings.model_open      ? "its model hangs on what nothing sets"
         : settings.model.empty() ? "it names no model"
                                  : fmt::format("its model {:.80} is no network of the catalogue", settings.model),
         "the network in front: a catalogue id or a config.json, stepcast serve llama3-70b --launch FILE");
@@ -218,7 +230,7 @@ Expected<AskedEngine> asked_engine(EngineLaunch& launch, const std::map<std::str
   TRY(take_load(launch, settings, told, out));
   for (const auto& [flag, value] : told) out.flags[flag] = value;
   check_read(launch.server, out);
-  if (launch.bench) check_read(*launch.bench, out);
+  if (launch.bench && open_part(*launch.bench) == nullptr) check_read(*launch.bench, out);
   return out;
 }
 

@@ -71,7 +71,8 @@ Expected<std::int64_t> count_or(SaidArguments& said, const char* name, std::int6
   return value.value_or(absent);
 }
 
-/// Lengths of random prompts: what shares their head comes in front of the nominal length (vllm/benchmarks/datasets.py).
+/// Lengths of random prompts: what shares their head comes in front of the nominal length
+/// (vllm/benchmarks/datasets.py).
 void put_lengths(BenchLoad& load, double input, double output, std::int64_t shared) {
   load.flags["--input"] = whole(input + static_cast<double>(shared));
   load.flags["--output"] = whole(output);
@@ -102,7 +103,8 @@ Expected<void> read_spread(SaidArguments& said, BenchLoad& load, double& input, 
     return fail(place, "lengths from nothing to twice the nominal one", "--input, --output and --shortest");
   }
   if (of_old)
-    return fail(place, "older releases draw lengths from this share of the nominal one to the whole, newer ones around it",
+    return fail(place,
+        "older releases draw lengths from this share of the nominal one to the whole, newer ones around it",
         "--input, --output and --shortest, which say it");
   load.flags["--shortest"] = fmt::format("{:.6g}", (1 - *ratio) / (1 + *ratio));
   input *= 1 + *ratio, output *= 1 + *ratio;
@@ -111,8 +113,8 @@ Expected<void> read_spread(SaidArguments& said, BenchLoad& load, double& input, 
 
 Expected<BenchLoad> vllm_load(SaidArguments& said) {
   BenchLoad load;
-  const bool offline = said.program->table == "vllm-offline", latency = said.program->name.ends_with("latency") ||
-                                                                        said.program->words == "benchmark_latency.py";
+  const bool offline = said.program->table == "vllm-offline",
+             latency = said.program->name.ends_with("latency") || said.program->words == "benchmark_latency.py";
   if (latency && offline) said.find("num_prompts");
   TRY(const auto prompts, count_or(said, latency ? "batch_size" : "num_prompts", latency ? 8 : usual_prompts));
   said.find("batch_size"), said.find("dataset_path");

@@ -11,7 +11,7 @@ namespace stepcast::engines {
 
 struct BenchLoad {
   std::map<std::string, std::string, std::less<>> flags;  ///< "--input" -> "1024"
-  std::vector<std::string> open;   ///< what it does not tell: "how long prompts are: they come from a file"
+  std::vector<std::string> open;  ///< what it does not tell: "how long prompts are: they come from a file"
   std::vector<std::string> notes;
 };
 

@@ -12,9 +12,9 @@
 namespace stepcast::engines {
 namespace {
 
-/// What the end of a name tells, of the checkpoints of a maker ("" = of all). Makers' model cards on the hub: Qwen's and
-/// DeepSeek's fp8 has scales of 128 x 128 blocks, Red Hat's and Meta's of channels; NVIDIA's Model Optimizer narrows the
-/// cache beside the weights (hf_quant_config.json, kv_cache_quant_algo).
+/// What the end of a name tells, of the checkpoints of a maker ("" = of all). Makers' model cards on the hub: Qwen's
+/// and DeepSeek's fp8 has scales of 128 x 128 blocks, Red Hat's and Meta's of channels; NVIDIA's Model Optimizer
+/// narrows the cache beside the weights (hf_quant_config.json, kv_cache_quant_algo).
 struct NameEnding {
   std::string_view ending, maker, weights, cache, refused;
 };
@@ -56,6 +56,12 @@ constexpr std::array natives = {NativeType{"deepseek-v3", "fp8-block"}, NativeTy
     NativeType{"deepseek-v4-pro", ""}, NativeType{"nemotron-3-nano", ""}, NativeType{"nemotron-3-super", ""},
     NativeType{"nemotron-3-ultra", ""}, NativeType{"nemotron-3.5-lightning", ""}};
 
+const NameEnding* ending_of(const std::string& name, const std::string& maker) {
+  for (const NameEnding& row : endings)
+    if (name.ends_with(row.ending) && (row.maker.empty() || row.maker == maker)) return &row;
+  return nullptr;
+}
+
 void drop_neutral(std::string& name) {
   for (bool dropped = true; dropped;) {
     dropped = false;
@@ -69,6 +75,7 @@ const NetworkSpec* network_named(const std::string& name) {
   const auto same = [&](const std::string& known) {
     std::string part = lower_case(last_of_path(known));
     if (part == name) return true;
+    if (const NameEnding* row = ending_of(part, "")) part.resize(part.size() - row->ending.size());
     drop_neutral(part);
     std::string bare = name;
     drop_neutral(bare);
@@ -79,23 +86,35 @@ const NetworkSpec* network_named(const std::string& name) {
   return nullptr;
 }
 
-std::string maker_of(const std::string& model) {
-  const std::size_t slash = model.find('/');
-  return slash == 0 || slash == model.npos ? "" : lower_case(model.substr(0, slash));
+/// The folder of a checkpoint in the hub's cache (models--MAKER--NAME/snapshots/HASH) is one name; other hashes are
+/// those of the folder above.
+std::string name_of_path(std::string model) {
+  while (model.size() > 1 && model.ends_with('/')) model.pop_back();
+  if (const std::size_t cached = model.find("models--"); cached != model.npos) {
+    std::string name = model.substr(cached + 8, model.find('/', cached) - cached - 8);
+    if (const std::size_t dashes = name.find("--"); dashes != name.npos) name.replace(dashes, 2, "/");
+    return name;
+  }
+  constexpr std::size_t hash = 40;
+  const std::string_view last = last_of_path(model);
+  if (last.size() == hash && last.find_first_not_of("0123456789abcdef") == last.npos && model.size() > hash + 1)
+    model.resize(model.size() - hash - 1);
+  return model;
 }
 
-const NameEnding* ending_of(const std::string& name, const std::string& maker) {
-  for (const NameEnding& row : endings)
-    if (name.ends_with(row.ending) && (row.maker.empty() || row.maker == maker)) return &row;
-  return nullptr;
+/// Whose checkpoint it is; of a folder its name tells that of Qwen's alone.
+std::string maker_of(const std::string& model) {
+  const std::size_t slash = model.find('/');
+  const bool on_hub = slash != 0 && slash != model.npos && model.find('/', slash + 1) == model.npos;
+  if (on_hub) return lower_case(model.substr(0, slash));
+  return lower_case(last_of_path(model)).starts_with("qwen") ? "qwen" : "";
 }
 
 }  // namespace
 
 Checkpoint checkpoint_of(const std::string& model) {
   Checkpoint out;
-  std::string whole = model;
-  while (whole.size() > 1 && whole.ends_with('/')) whole.pop_back();
+  const std::string whole = name_of_path(model);
   std::string name = lower_case(last_of_path(whole));
   const std::string maker = maker_of(whole);
   bool told = false;

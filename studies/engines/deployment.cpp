@@ -27,9 +27,7 @@ bool has_line(const std::string& text, std::string_view key) {
 constexpr std::array shells = {"sh", "bash", "ash", "dash"};
 
 /// "/bin/sh -c", "bash -lc": what stands behind is a script.
-bool is_shell(std::string_view word) {
-  return std::ranges::find(shells, last_of_path(word)) != shells.end();
-}
+bool is_shell(std::string_view word) { return std::ranges::find(shells, last_of_path(word)) != shells.end(); }
 
 /// A list of words, or one text that a shell would cut.
 std::vector<ShellWord> words_of(const YamlNode* node) {
@@ -72,12 +70,12 @@ class ContainerReader {
     if (node.kind == Kind::map) {
       if (const auto replicas = count_of(node, "replicas")) times *= *replicas;
       if (const YamlNode* metadata = node.find("metadata"); metadata != nullptr)
-        if (const YamlNode* named = metadata->find("name"); named != nullptr && !named->text.empty()) name = named->text;
+        if (const YamlNode* named = metadata->find("name"); named != nullptr && !named->text.empty())
+          name = named->text;
       TRY(container(node, name, times));
     }
     for (const YamlNode& item : node.items) TRY(walk(item, name, times));
-    for (const YamlNode& entry : node.entries)
-      TRY(walk(entry, parts_parent(node) ? entry.key : name, times));
+    for (const YamlNode& entry : node.entries) TRY(walk(entry, parts_parent(node) ? entry.key : name, times));
     return {};
   }
 
@@ -109,8 +107,8 @@ class ContainerReader {
     return environment;
   }
 
-  Expected<void> take(std::vector<EngineLine> found, const Variables& environment, const std::string& part,
-      std::int64_t copies) {
+  Expected<void> take(
+      std::vector<EngineLine> found, const Variables& environment, const std::string& part, std::int64_t copies) {
     for (EngineLine& line : found) {
       if (line.program == nullptr) continue;
       for (const auto& [name, value] : environment) line.environment.emplace(name, value);
@@ -150,7 +148,8 @@ class ContainerReader {
     if (line.program == nullptr && image != nullptr && command == nullptr)
       if (const EngineProgram* program = program_of_image(image->text)) line.program = program, line.words = words;
     // compose has the image's arguments under "command"
-    if (line.program == nullptr && image != nullptr && args == nullptr && !words.empty() && words[0].text.starts_with("-"))
+    if (line.program == nullptr && image != nullptr && args == nullptr && !words.empty() &&
+        words[0].text.starts_with("-"))
       if (const EngineProgram* program = program_of_image(image->text)) line.program = program, line.words = words;
     if (line.program != nullptr && line.line == 0 && !words.empty()) line.line = words.front().line;
     return take({std::move(line)}, environment, part, copies);

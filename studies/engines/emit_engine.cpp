@@ -176,7 +176,8 @@ constexpr std::array writers = {
 Expected<std::string> emit_engine(const std::string& engine, const Arguments& arguments) {
   const auto row = std::ranges::find(writers, std::string_view(engine), &EngineWriter::name);
   if (row == writers.end())
-    return fail("--emit", fmt::format("unknown engine '{:.40}'", engine), name_hint(engine, names_of(writers, &EngineWriter::name)));
+    return fail("--emit", fmt::format("unknown engine '{:.40}'", engine),
+        name_hint(engine, names_of(writers, &EngineWriter::name)));
   TRY(const auto w, wanted_of(arguments, engine));
   std::string text = fmt::format("#!/bin/bash\n# {} on {} GPUs. Written by stepcast serve --emit {}.\n",
       arguments.words.at(0), w.tp * w.pp * w.groups * w.copies, engine);

@@ -75,6 +75,14 @@ Expected<const FoundLine*> only_one(
   return &found.front();
 }
 
+/// A variable has a name; what a command or a sum comes to has none that --define could set.
+std::string hangs_on(const SaidArguments& said, const GivenArgument& given) {
+  const std::string& first = given.unset.front();
+  const bool named = std::ranges::all_of(first, is_shell_name);
+  return fmt::format("{} hangs on {}{}, which nothing sets{}", place_of_argument(said, given), named ? "$" : "",
+      fmt::join(given.unset, " and "), named ? fmt::format(": --define {}=...", first) : "");
+}
+
 std::string listed(const std::vector<std::string>& texts) { return fmt::format("{}", fmt::join(texts, "; ")); }
 
 bool is_default(const SaidArguments& said, const launch::ArgumentFact& fact, const GivenArgument& given) {
@@ -132,13 +140,14 @@ Expected<EngineLaunch> read_engine_launch(const EngineLaunchSource& source) {
   out.server = server->said;
   out.environment = server->line.environment;
   out.doubts = server->line.unfollowed;
+  out.notes = server->said.notes;
   out.copies = server->line.copies;
   if (server->line.program->loads) return out;
   // Loops over loads are benchmarks of their own: flags say which of them is meant.
   auto bench = only_one(benches, shown, "load it", false);
   if (!bench) {
-    out.notes.push_back(fmt::format("{}: --input, --output and --concurrency or --rate say which load is meant",
-        bench.error().what));
+    out.notes.push_back(
+        fmt::format("{}: --input, --output and --concurrency or --rate say which load is meant", bench.error().what));
   } else if (*bench != nullptr) {
     out.bench = (*bench)->said;
   }
@@ -147,29 +156,27 @@ Expected<EngineLaunch> read_engine_launch(const EngineLaunchSource& source) {
 
 Expected<std::vector<std::string>> understood(const EngineLaunch& launch, bool lenient) {
   std::vector<std::string> doubts = launch.doubts, refused, warnings, aside;
-  const auto look_at = [&](const SaidArguments& said) {
+  const auto look_at = [&](const SaidArguments& said, bool hangs) {
     doubts.insert(doubts.end(), said.unknown.begin(), said.unknown.end());
     for (const GivenArgument& given : said.all) {
       const launch::ArgumentFact* fact = fact_of(said.table(), counted_name(said.table(), given.name));
       const Standing standing = standing_of(said, given);
       if (!said.counts(given)) continue;
-      if (standing == Standing::used && !given.unset.empty())
-        doubts.push_back(fmt::format("{} hangs on ${}, which nothing sets: --define {}=...",
-            place_of_argument(said, given), fmt::join(given.unset, " and $"), given.unset.front()));
+      if (hangs && standing == Standing::used && !given.unset.empty()) doubts.push_back(hangs_on(said, given));
       if (standing == Standing::refused)
         refused.push_back(fmt::format("{} {:.40} ({})", place_of_argument(said, given), given.value, fact->refused));
       if (standing == Standing::not_forecast) aside.push_back(given.spelled.empty() ? given.name : given.spelled);
     }
   };
-  look_at(launch.server);
-  if (launch.bench) look_at(*launch.bench);
+  look_at(launch.server, true);
+  // a load that hangs on variables is left out, and asked for
+  if (launch.bench) look_at(*launch.bench, false);
   if (!refused.empty()) doubts.push_back("not forecast: " + listed(refused));
   if (!doubts.empty() && !lenient)
     return fail(launch.server.where, listed(doubts),
         "a copy of the launch without them, or --lenient for a forecast that leaves them out");
   warnings = doubts;
-  if (!aside.empty())
-    warnings.push_back(fmt::format("what these change is not forecast: {}", fmt::join(aside, ", ")));
+  if (!aside.empty()) warnings.push_back(fmt::format("what these change is not forecast: {}", fmt::join(aside, ", ")));
   return warnings;
 }
 

@@ -14,18 +14,18 @@
 namespace stepcast::engines {
 
 struct EngineLaunchSource {
-  std::string file;                 ///< "run.sh", "run.sh:12" for the command of that line; "--": `words`
-  std::vector<std::string> words;   ///< behind --
+  std::string file;                ///< "run.sh", "run.sh:12" for the command of that line; "--": `words`
+  std::vector<std::string> words;  ///< behind --
   std::map<std::string, std::string> defined;
-  std::vector<std::string> folders; ///< whose files it may open, beside its own
+  std::vector<std::string> folders;  ///< whose files it may open, beside its own
 };
 
 struct EngineLaunch {
   SaidArguments server;
   std::optional<SaidArguments> bench;  ///< another command that loads it; a server that loads itself has none
   std::map<std::string, std::string> environment;
-  std::int64_t copies = 1;             ///< that a deployment starts
-  std::vector<std::string> doubts;     ///< what its script does that is not followed
+  std::int64_t copies = 1;          ///< that a deployment starts
+  std::vector<std::string> doubts;  ///< what its script does that is not followed
   std::vector<std::string> notes;
 };
 
@@ -43,7 +43,7 @@ Expected<std::vector<std::string>> understood(const EngineLaunch& launch, bool l
 struct AskedEngine {
   std::map<std::string, std::string, std::less<>> flags;  ///< of serve: "--tp" -> "8"
   std::string network;
-  Engine row;  ///< the engine's with what the launch changes
+  Engine row;                        ///< the engine's with what the launch changes
   std::vector<std::string> changed;  ///< of the row, in words
   std::vector<std::string> notes, warnings;
 };

@@ -71,9 +71,8 @@ EngineLine line_of_words(std::vector<ShellWord> words, const std::string& where)
   EngineLine line;
   line.where = where;
   line.line = words.empty() ? 0 : words.front().line;
-  const bool container = !words.empty() && std::ranges::any_of(words, [](const ShellWord& word) {
-    return is_container(word.text);
-  });
+  const bool container =
+      !words.empty() && std::ranges::any_of(words, [](const ShellWord& word) { return is_container(word.text); });
   std::size_t begin = 0;
   for (std::size_t at = 0; at < words.size(); ++at) {
     for (const EngineProgram& program : engine_programs())
@@ -92,8 +91,8 @@ EngineLine line_of_words(std::vector<ShellWord> words, const std::string& where)
   }
   if (line.program == nullptr) return line;
   take_settings(words, begin, line);
-  line.words.assign(
-      std::make_move_iterator(words.begin() + static_cast<std::ptrdiff_t>(begin)), std::make_move_iterator(words.end()));
+  line.words.assign(std::make_move_iterator(words.begin() + static_cast<std::ptrdiff_t>(begin)),
+      std::make_move_iterator(words.end()));
   return line;
 }
 
@@ -120,11 +119,15 @@ Expected<std::string> open_conditions(const ShellScript& script, const std::stri
   std::set<std::string> empty;
   for (const auto& [name, line] : script.open) empty.insert(name);
   TRY(const auto again, read_shell(text, where, is_starter, defined, {}, &empty));
-  if (called_words(again) == called_words(script)) return std::string();
+  // Both branches may have set what the command takes, whichever of them ran.
+  const bool doubted = std::ranges::any_of(script.commands, [](const ShellCommand& command) {
+    return !command.notes.empty() && line_of_words(command.words, "").program != nullptr;
+  });
+  if (!doubted && called_words(again) == called_words(script)) return std::string();
   std::string names;
   for (const auto& [name, line] : script.open)
     names += fmt::format("{}${} in line {}", names.empty() ? "" : ", ", name, line);
-  return fmt::format("conditions decide its arguments and hang on {}: --define {}=... (or = for none)", names,
+  return fmt::format("conditions may decide its arguments, and they hang on {}: --define {}=... (or = for none)", names,
       script.open.begin()->first);
 }
 

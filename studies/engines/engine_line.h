@@ -14,14 +14,14 @@ namespace stepcast::engines {
 
 struct EngineLine {
   const EngineProgram* program = nullptr;
-  std::string where;                              ///< the file, or "command line"
-  std::size_t line = 0;                           ///< of the file, from 1; 0: of no file
-  std::vector<ShellWord> words;                   ///< behind those that call the program
+  std::string where;             ///< the file, or "command line"
+  std::size_t line = 0;          ///< of the file, from 1; 0: of no file
+  std::vector<ShellWord> words;  ///< behind those that call the program
   std::map<std::string, std::string> environment;
-  std::vector<ShellFile> files;                   ///< that the script writes itself
+  std::vector<ShellFile> files;  ///< that the script writes itself
   std::vector<std::string> notes, unfollowed;
-  std::string part;                               ///< of a deployment: "decode"; "": it stands alone
-  std::int64_t copies = 1;                        ///< that the deployment starts
+  std::string part;         ///< of a deployment: "decode"; "": it stands alone
+  std::int64_t copies = 1;  ///< that the deployment starts
 };
 
 /// Those of a shell script, a log that shows it, or Markdown with such blocks. Errors: a command that is cut off inside

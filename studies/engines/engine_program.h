@@ -11,13 +11,12 @@ namespace stepcast::engines {
 
 using namespace launch;  // as model/base/namespaces.h has it for rooms of one's own
 
-
 struct EngineProgram {
-  std::string_view words;   ///< that call it: "vllm serve", "sglang.launch_server", "benchmark_serving.py"
-  std::string_view name;    ///< "vLLM"
-  std::string_view table;   ///< of its arguments
-  std::string_view engine;  ///< row of the catalogue that it runs; "": it loads a server that others start
-  bool loads = false;       ///< its arguments tell a load
+  std::string_view words;       ///< that call it: "vllm serve", "sglang.launch_server", "benchmark_serving.py"
+  std::string_view name;        ///< "vLLM"
+  std::string_view table;       ///< of its arguments
+  std::string_view engine;      ///< row of the catalogue that it runs; "": it loads a server that others start
+  bool loads = false;           ///< its arguments tell a load
   std::string_view first = {};  ///< the argument that its first plain word is; "": it takes none
   std::string_view file = {};   ///< the argument that names a file with more of them
   bool file_wins = false;       ///< over what the line says (TensorRT-LLM); else the line goes over the file

@@ -20,16 +20,18 @@ struct Method {
   std::string_view weights;
 };
 constexpr std::array methods = {Method{"fp8", Says::narrows, "fp8"}, Method{"fp8_per_tensor", Says::narrows, "fp8"},
-    Method{"w8a8_fp8", Says::type, "fp8"}, Method{"fbgemm_fp8", Says::type, "fp8"}, Method{"ptpc_fp8", Says::type, "fp8"},
-    Method{"fp8_block_scales", Says::type, "fp8-block"}, Method{"mxfp8", Says::type, "mxfp8"},
-    Method{"modelopt", Says::checkpoint, ""}, Method{"modelopt_fp8", Says::type, "fp8"},
-    Method{"modelopt_fp4", Says::type, "nvfp4"}, Method{"petit_nvfp4", Says::type, "nvfp4"},
-    Method{"nvfp4", Says::type, "nvfp4"}, Method{"mxfp4", Says::checkpoint, ""}, Method{"awq", Says::type, "int4"},
-    Method{"awq_marlin", Says::type, "int4"}, Method{"w4a16", Says::type, "int4"}, Method{"w4a16_awq", Says::type, "int4"},
-    Method{"w8a16", Says::type, "int8"}, Method{"gptq", Says::checkpoint, ""}, Method{"gptq_marlin", Says::checkpoint, ""},
+    Method{"w8a8_fp8", Says::type, "fp8"}, Method{"fbgemm_fp8", Says::type, "fp8"},
+    Method{"ptpc_fp8", Says::type, "fp8"}, Method{"fp8_block_scales", Says::type, "fp8-block"},
+    Method{"mxfp8", Says::type, "mxfp8"}, Method{"modelopt", Says::checkpoint, ""},
+    Method{"modelopt_fp8", Says::type, "fp8"}, Method{"modelopt_fp4", Says::type, "nvfp4"},
+    Method{"petit_nvfp4", Says::type, "nvfp4"}, Method{"nvfp4", Says::type, "nvfp4"},
+    Method{"mxfp4", Says::checkpoint, ""}, Method{"awq", Says::type, "int4"}, Method{"awq_marlin", Says::type, "int4"},
+    Method{"w4a16", Says::type, "int4"}, Method{"w4a16_awq", Says::type, "int4"}, Method{"w8a16", Says::type, "int8"},
+    Method{"gptq", Says::checkpoint, ""}, Method{"gptq_marlin", Says::checkpoint, ""},
     Method{"compressed-tensors", Says::checkpoint, ""}, Method{"quark", Says::checkpoint, ""},
-    Method{"auto-round", Says::checkpoint, ""}, Method{"inc", Says::checkpoint, ""}, Method{"none", Says::checkpoint, ""},
-    Method{"null", Says::checkpoint, ""}, Method{"no_quant", Says::checkpoint, ""}};
+    Method{"auto-round", Says::checkpoint, ""}, Method{"inc", Says::checkpoint, ""},
+    Method{"none", Says::checkpoint, ""}, Method{"null", Says::checkpoint, ""},
+    Method{"no_quant", Says::checkpoint, ""}};
 
 struct CacheName {
   std::string_view name, cache;
@@ -77,8 +79,8 @@ Expected<std::string> cache_of(const EngineSettings& settings, const Checkpoint&
   }
   const bool as_checkpoint = engine == "tensorrt-llm" && !checkpoint.cache.empty();
   const std::string type = as_checkpoint ? checkpoint.cache : is_half(settings) ? "fp16" : "bf16";
-  notes.push_back(fmt::format("--kv {}: nothing is said, and {} has it by default", type,
-      as_checkpoint ? "the checkpoint" : "the engine"));
+  notes.push_back(fmt::format(
+      "--kv {}: nothing is said, and {} has it by default", type, as_checkpoint ? "the checkpoint" : "the engine"));
   return type;
 }
 

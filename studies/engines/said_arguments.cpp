@@ -77,7 +77,10 @@ class WordReader {
       return;
     }
     first_ = true;
-    put({.name = std::string(out_.program->first), .spelled = "", .value = word.text, .line = word.line,
+    put({.name = std::string(out_.program->first),
+        .spelled = "",
+        .value = word.text,
+        .line = word.line,
         .unset = word.unset});
   }
   Expected<void> option(const ShellWord& word) {
@@ -90,8 +93,8 @@ class WordReader {
       put({.name = "O", .spelled = "-O", .value = spelled.substr(2), .line = word.line, .unset = {}});
       return {};
     }
-    GivenArgument given{.name = argument_name(spelled), .spelled = spelled, .value = value, .line = word.line,
-        .unset = word.unset};
+    GivenArgument given{
+        .name = argument_name(spelled), .spelled = spelled, .value = value, .line = word.line, .unset = word.unset};
     if (std::string whole = whole_name(out_, given.name); whole != given.name) {
       out_.notes.push_back(fmt::format("{} is short for {}", spelled, whole));
       given.name = std::move(whole);
@@ -150,8 +153,12 @@ Expected<void> spread_json(SaidArguments& said) {
     if (!inner) return tl::unexpected(inner.error());
     const std::string front(counted_name(said.table(), given.name));
     for (const GivenArgument& one : *inner)
-      spread.push_back({.name = fmt::format("{}.{}", front, one.name), .spelled = given.spelled + "." + one.name,
-          .value = one.value, .line = given.line, .unset = one.unset, .file = given.file});
+      spread.push_back({.name = fmt::format("{}.{}", front, one.name),
+          .spelled = given.spelled + "." + one.name,
+          .value = one.value,
+          .line = given.line,
+          .unset = one.unset,
+          .file = given.file});
   }
   said.all = std::move(spread);
   return {};
@@ -166,6 +173,7 @@ const ShellFile* written_file(const EngineLine& line, const std::string& name) {
 
 Expected<std::vector<GivenArgument>> arguments_of_file(
     const EngineLine& line, const launch::LaunchFolders& folders, const GivenArgument& named) {
+  const launch::ArgumentTable& table = engine_table(line.program->table);
   std::string text, path = named.value;
   if (const ShellFile* written = written_file(line, named.value)) {
     text = written->text;
@@ -181,6 +189,11 @@ Expected<std::vector<GivenArgument>> arguments_of_file(
     given.file = path;
     given.spelled = given.name;
     given.name = argument_name(given.name);
+    // "no-enable-prefix-caching: true"
+    const ArgumentFact* on = given.name.starts_with("no_") ? fact_of(table, given.name.substr(3)) : nullptr;
+    if (on == nullptr || on->takes != "flag" || fact_of(table, given.name) != nullptr) continue;
+    given.name = given.name.substr(3);
+    given.value = lower_case(given.value) == "true" ? "false" : "true";
   }
   return arguments;
 }
@@ -191,8 +204,8 @@ Expected<void> take_file(const EngineLine& line, const launch::LaunchFolders& fo
   const GivenArgument* named = said.find(program.file);
   if (named == nullptr) return {};
   if (!named->unset.empty()) {
-    said.unknown.push_back(fmt::format("{} (its name hangs on ${})", place_of_argument(said, *named),
-        fmt::join(named->unset, " and $")));
+    said.unknown.push_back(
+        fmt::format("{} (its name hangs on ${})", place_of_argument(said, *named), fmt::join(named->unset, " and $")));
     return {};
   }
   TRY(auto inside, arguments_of_file(line, folders, *named));
@@ -224,8 +237,8 @@ std::string place_of_argument(const SaidArguments& said, const GivenArgument& gi
 
 bool SaidArguments::counts(const GivenArgument& given) const {
   const std::string_view name = counted_name(table(), given.name);
-  const auto last = std::find_if(all.rbegin(), all.rend(),
-      [&](const GivenArgument& other) { return counted_name(table(), other.name) == name; });
+  const auto last = std::find_if(
+      all.rbegin(), all.rend(), [&](const GivenArgument& other) { return counted_name(table(), other.name) == name; });
   return last != all.rend() && &*last == &given;
 }
 

@@ -1,6 +1,6 @@
 // What the arguments of an engine's line come to, in words that all engines share. Each engine has a reader of its own,
-// since the same size means other things: SGLang's tensor ranks hold its groups of attention, vLLM's data ranks multiply
-// them.
+// since the same size means other things: SGLang's tensor ranks hold its groups of attention, vLLM's data ranks
+// multiply them.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +16,9 @@ struct EngineSettings {
   std::string model;
   bool model_open = false;  ///< its name hangs on what nothing sets
   std::int64_t tp = 1, pp = 1;
-  std::int64_t groups = 1;       ///< of attention, with sequences of their own
-  std::int64_t copies = 1;       ///< of the whole engine
-  bool groups_or_copies = false;  ///< `groups` are copies where the network has no experts (vLLM)
+  std::int64_t groups = 1;                   ///< of attention, with sequences of their own
+  std::int64_t copies = 1;                   ///< of the whole engine
+  bool groups_or_copies = false;             ///< `groups` are copies where the network has no experts (vLLM)
   std::optional<std::int64_t> experts_over;  ///< ranks that whole experts lie on
   bool experts_over_all = false;             ///< all of them: tp x groups
   std::string exchange;                      ///< "gather", "rows"; "": the engine's

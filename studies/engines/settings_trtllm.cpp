@@ -1,5 +1,6 @@
-// TensorRT-LLM: tensorrt_llm/llmapi/llm_args.py and tensorrt_llm/commands/serve.py. With enable_attention_dp every tensor
-// rank has sequences of its own; ranks of a stage are moe_tensor_parallel_size x moe_expert_parallel_size for experts.
+// TensorRT-LLM: tensorrt_llm/llmapi/llm_args.py and tensorrt_llm/commands/serve.py. With enable_attention_dp every
+// tensor rank has sequences of its own; ranks of a stage are moe_tensor_parallel_size x moe_expert_parallel_size for
+// experts.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -22,8 +23,8 @@ Expected<void> read_trtllm_split(SaidArguments& said, EngineSettings& out) {
   if (parts && *parts > 0) {
     if (ranks % *parts != 0 || (over && *over > 0 && *over * *parts != ranks))
       return fail(place_of_argument(said, *said.find("moe_tensor_parallel_size")),
-          fmt::format("experts in {} parts over {} ranks, of {} tensor ranks", *parts, over.value_or(ranks / *parts),
-              ranks),
+          fmt::format(
+              "experts in {} parts over {} ranks, of {} tensor ranks", *parts, over.value_or(ranks / *parts), ranks),
           "parts x ranks = tensor ranks");
     out.experts_over = ranks / *parts;
   }

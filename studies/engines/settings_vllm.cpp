@@ -1,5 +1,5 @@
-// vLLM: vllm/engine/arg_utils.py and docs/serving/data_parallel_deployment.md. Data ranks of a network with experts form
-// one group of tensor x data ranks over which the experts lie; other networks stand beside each other.
+// vLLM: vllm/engine/arg_utils.py and docs/serving/data_parallel_deployment.md. Data ranks of a network with experts
+// form one group of tensor x data ranks over which the experts lie; other networks stand beside each other.
 #include <algorithm>
 #include <array>
 
@@ -44,7 +44,8 @@ Expected<void> read_vllm_graphs(SaidArguments& said, EngineSettings& out) {
     if (lower_case(*mode) == "none" || *mode == "0") out.captured = false;
   TRY(const auto used, said.flag("compilation_config.use_cudagraph"));
   if (used && !*used) out.captured = false;
-  for (const char* name : {"compilation_config.cudagraph_capture_sizes", "cudagraph_capture_sizes", "cuda_graph_sizes"}) {
+  for (const char* name :
+      {"compilation_config.cudagraph_capture_sizes", "cudagraph_capture_sizes", "cuda_graph_sizes"}) {
     TRY(const auto largest, largest_of(said, name));
     if (largest) out.most_captured = largest;
   }

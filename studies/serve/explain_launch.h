@@ -13,25 +13,25 @@ namespace stepcast::serve {
 
 /// What is held against each other.
 struct LaunchFigures {
-  double words_per_gpu = 0;       ///< a second
-  Seconds first_word, per_word;   ///< means; 0: beyond saturation, or nothing is said
-  double cache_positions = 0;     ///< of one GPU
+  double words_per_gpu = 0;      ///< a second
+  Seconds first_word, per_word;  ///< means; 0: beyond saturation, or nothing is said
+  double cache_positions = 0;    ///< of one GPU
 };
 
 struct ExplainedEngineArgument {
   GivenArgument given;
   const launch::ArgumentFact* fact = nullptr;  ///< by the name that it counts by; nullptr: nobody knows it
   engines::Standing standing = engines::Standing::unknown;
-  bool counts = true;                      ///< else another one of its name comes later
-  std::optional<LaunchFigures> without;    ///< the forecast without it
-  std::string why_not;                     ///< there is none without it
+  bool counts = true;                    ///< else another one of its name comes later
+  std::optional<LaunchFigures> without;  ///< the forecast without it
+  std::string why_not;                   ///< there is none without it
 };
 
 struct ExplainedEngineLaunch {
   std::string program, place;
-  std::string command;                     ///< of stepcast that asks the same; "" where `refused` says why there is none
+  std::string command;  ///< of stepcast that asks the same; "" where `refused` says why there is none
   std::string refused;
-  std::optional<LaunchFigures> figures;    ///< nothing where the load is not told
+  std::optional<LaunchFigures> figures;            ///< nothing where the load is not told
   std::vector<ExplainedEngineArgument> arguments;  ///< of the server, then of the benchmark
   std::vector<std::string> notes;
 };

@@ -34,7 +34,8 @@ constexpr std::size_t text_columns = 100;
 
 std::string typed(const ExplainedEngineArgument& argument) {
   const std::string name = argument.given.spelled.empty() ? argument.given.name : argument.given.spelled;
-  const bool toggle = argument.fact != nullptr && argument.fact->takes == "flag" && argument.given.value == "true";
+  const bool toggle = argument.fact != nullptr && argument.fact->takes == "flag" &&
+                      (argument.given.value == "true" || name.starts_with("--no-"));
   return toggle ? name : fmt::format("{} {:.60}", name, argument.given.value);
 }
 

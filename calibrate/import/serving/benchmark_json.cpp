@@ -1,5 +1,5 @@
-// Keys: vllm/benchmarks/serve.py (result_json), python/sglang/bench_serving.py (result), tensorrt_llm/bench/dataclasses/
-// reporting.py (get_statistics_dict), genai-perf's and aiperf's JSON exporters.
+// Keys: vllm/benchmarks/serve.py (result_json), python/sglang/bench_serving.py (result),
+// tensorrt_llm/bench/dataclasses/ reporting.py (get_statistics_dict), genai-perf's and aiperf's JSON exporters.
 #include "calibrate/import/serving/benchmark_json.h"
 
 #include <array>
@@ -40,11 +40,13 @@ std::optional<double> number_at(const Json& object, std::string_view path) {
     const auto value = found->get<double>();
     return std::isfinite(value) ? std::optional(value) : std::nullopt;
   }
-  return found->is_string() ? parsed_number<double>(found->get<std::string>()) : std::nullopt;
+  const auto value = found->is_string() ? parsed_number<double>(found->get<std::string>()) : std::nullopt;
+  return value && std::isfinite(*value) ? value : std::nullopt;
 }
 std::optional<std::int64_t> count_at(const Json& object, std::string_view path) {
   const auto value = number_at(object, path);
-  return value && std::abs(*value) < 1e15 ? std::optional(static_cast<std::int64_t>(std::llround(*value))) : std::nullopt;
+  return value && std::abs(*value) < 1e15 ? std::optional(static_cast<std::int64_t>(std::llround(*value)))
+                                          : std::nullopt;
 }
 
 /// A figure by its key in a file, and what one unit of it is in ours.
@@ -84,13 +86,15 @@ Expected<BenchmarkOutput> of_serve(const Json& object, const std::string& where)
   out.date = word_at(object, "date");
   // its client loads any engine, and says by which protocol
   const std::string backend = word_at(object, "backend");
-  if (backend == "vllm" || backend.starts_with("sglang") || backend == "trt") out.engine = backend.starts_with("sglang") ? "sglang" : backend == "trt" ? "tensorrt-llm" : "vllm";
+  if (backend == "vllm" || backend.starts_with("sglang") || backend == "trt")
+    out.engine = backend.starts_with("sglang") ? "sglang" : backend == "trt" ? "tensorrt-llm" : "vllm";
   TRY(read_figures(object, serve_figures, where, out));
   const auto completed = count_at(object, "completed"), prompts = count_at(object, "num_prompts"),
              failed = count_at(object, "failed");
   if ((failed && *failed > 0) || (completed && prompts && *completed < *prompts))
     return fail(where,
-        fmt::format("{} of {} requests ended", completed.value_or(0), prompts.value_or(completed.value_or(0) + failed.value_or(0))),
+        fmt::format("{} of {} requests ended", completed.value_or(0),
+            prompts.value_or(completed.value_or(0) + failed.value_or(0))),
         "a run in which none failed: the others had another load");
   out.requests = completed ? completed : prompts;
   out.concurrency = count_at(object, "max_concurrency");
@@ -120,7 +124,8 @@ Expected<BenchmarkOutput> of_trtllm(const Json& object, const std::string& where
   for (const auto& [path, value] : {std::pair{"world_info.tp_size", &out.tp}, std::pair{"world_info.pp_size", &out.pp},
            std::pair{"world_info.ep_size", &out.ep}, std::pair{"world_info.world_size", &out.gpus},
            std::pair{"world_info.max_batch_size", &out.most_sequences},
-           std::pair{"world_info.max_num_tokens", &out.most_positions}, std::pair{"request_info.num_requests", &out.requests}})
+           std::pair{"world_info.max_num_tokens", &out.most_positions},
+           std::pair{"request_info.num_requests", &out.requests}})
     *value = count_at(object, path);
   out.input = number_at(object, "request_info.avg_input_length");
   out.output = number_at(object, "request_info.avg_output_length");
@@ -140,7 +145,8 @@ constexpr std::array perf_figures = {FigureKey{"time_to_first_token.avg", "ttft_
 constexpr std::array concurrency_paths = {"input_config.loadgen.concurrency",
     "input_config.perf_analyzer.stimulus.concurrency", "input_config.stimulus.concurrency", "input_config.concurrency"};
 constexpr std::array rate_paths = {"input_config.loadgen.request_rate",
-    "input_config.perf_analyzer.stimulus.request_rate", "input_config.stimulus.request_rate", "input_config.request_rate"};
+    "input_config.perf_analyzer.stimulus.request_rate", "input_config.stimulus.request_rate",
+    "input_config.request_rate"};
 
 std::string model_of(const Json& object) {
   for (const char* path : {"input_config.endpoint.model_names", "input_config.model_names", "input_config.model"}) {
@@ -154,7 +160,8 @@ std::string model_of(const Json& object) {
 
 Expected<BenchmarkOutput> of_perf(const Json& object, const std::string& where) {
   BenchmarkOutput out;
-  out.tool = at(object, "input_config.loadgen") != nullptr || at(object, "aiperf_version") != nullptr ? "aiperf" : "genai-perf";
+  out.tool = at(object, "input_config.loadgen") != nullptr || at(object, "aiperf_version") != nullptr ? "aiperf"
+                                                                                                      : "genai-perf";
   out.model = model_of(object);
   for (const char* latency : {"time_to_first_token", "inter_token_latency", "request_latency"}) {
     const std::string unit = word_at(object, fmt::format("{}.unit", latency));
@@ -171,7 +178,8 @@ Expected<BenchmarkOutput> of_perf(const Json& object, const std::string& where) 
     if (!out.rate) out.rate = number_at(object, path);
   if (out.rate) out.concurrency.reset();
   out.requests = count_at(object, "request_count.avg");
-  out.input = number_at(object, "input_sequence_length.avg"), out.output = number_at(object, "output_sequence_length.avg");
+  out.input = number_at(object, "input_sequence_length.avg"),
+  out.output = number_at(object, "output_sequence_length.avg");
   return out;
 }
 
@@ -185,7 +193,8 @@ Expected<BenchmarkOutput> benchmark_of_json(const Json& object, const std::strin
   if (rate != nullptr && (at(object, "mean_ttft_ms") != nullptr || at(object, "completed") != nullptr))
     return of_serve(object, where);
   return fail(where, "an object of no benchmark that is known",
-      "vllm bench serve --save-result, sglang.bench_serving --output-file, trtllm-bench --report_json, GenAI-Perf, AIPerf");
+      "vllm bench serve --save-result, sglang.bench_serving --output-file, trtllm-bench --report_json, GenAI-Perf, "
+      "AIPerf");
 }
 
 }  // namespace stepcast::calibrate

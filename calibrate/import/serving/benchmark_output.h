@@ -15,9 +15,9 @@
 namespace stepcast::calibrate {
 
 struct BenchmarkOutput {
-  std::string tool;    ///< "vllm bench", "sglang bench", "trtllm-bench", "genai-perf", "aiperf"
+  std::string tool;  ///< "vllm bench", "sglang bench", "trtllm-bench", "genai-perf", "aiperf"
   std::string model, date;
-  std::string engine;  ///< where the tool is an engine's own; "": it can load any
+  std::string engine;          ///< where the tool is an engine's own; "": it can load any
   std::string weights, cache;  ///< number types as written; "": not said
   std::optional<std::int64_t> tp, pp, ep, gpus, most_sequences, most_positions;
   std::optional<std::int64_t> concurrency, requests;

@@ -147,7 +147,9 @@ std::vector<ArgumentFact> facts_at(const ArgumentTable& base, std::string_view r
   for (ArgumentFact fact : base.facts()) {
     if (!base.knows(fact, release)) continue;
     const std::string value = base.default_of(fact, release);
-    fact.since.clear(), fact.until.clear(), fact.instead.clear(), fact.defaults.clear();
+    // What took a row's place later is history; of one that has no end it is the row that it is another name of.
+    if (!fact.until.empty()) fact.instead.clear();
+    fact.since.clear(), fact.until.clear(), fact.defaults.clear();
     if (!value.empty()) fact.defaults.emplace_back("", value);
     facts.push_back(std::move(fact));
   }

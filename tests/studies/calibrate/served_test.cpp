@@ -25,8 +25,8 @@ std::string output() {
 
 TEST(CalibrateServed, RecordsAreReadByValidate) {
   const std::string records = own_path("records.json");
-  const auto ran = run_line("calibrate served " + output() +
-                            " --machine dgx-h100 --tp 1 --release 0.10 --json --force -o " + records);
+  const auto ran = run_line(
+      "calibrate served " + output() + " --machine dgx-h100 --tp 1 --release 0.10 --json --force -o " + records);
   ASSERT_EQ(ran.code, 0) << ran.err;
   EXPECT_TRUE(infer::looks_like_inference(ran.out));
   const auto read = infer::read_inference(ran.out, "records");

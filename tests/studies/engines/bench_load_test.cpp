@@ -62,8 +62,9 @@ TEST(BenchLoad, SglangDrawsLengthsUpToTheNominalOne) {
 }
 
 TEST(BenchLoad, GenAiPerfAndAiPerf) {
-  const auto load = loaded("aiperf profile --model m --isl 550 --osl 256 --request-rate 10 --request-rate-mode constant "
-                           "--request-count 500 --goodput \"time_to_first_token:500 inter_token_latency:30\"");
+  const auto load =
+      loaded("aiperf profile --model m --isl 550 --osl 256 --request-rate 10 --request-rate-mode constant "
+             "--request-count 500 --goodput \"time_to_first_token:500 inter_token_latency:30\"");
   EXPECT_EQ(load.flags.at("--input"), "550");
   EXPECT_EQ(load.flags.at("--output"), "256");
   EXPECT_EQ(load.flags.at("--burstiness"), "1e6");

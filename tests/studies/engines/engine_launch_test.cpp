@@ -32,7 +32,8 @@ struct Read {
 Read read(const std::string& text, const Told& told = {}, const std::string& network = "", bool lenient = false,
     const std::map<std::string, std::string>& defined = {}) {
   Read out;
-  auto launch = read_engine_launch({.file = written("launch.sh", text), .words = {}, .defined = defined, .folders = {}});
+  auto launch =
+      read_engine_launch({.file = written("launch.sh", text), .words = {}, .defined = defined, .folders = {}});
   if (!launch) return {{}, {}, to_text(launch.error())};
   auto warnings = understood(*launch, lenient);
   if (!warnings) return {{}, {}, to_text(warnings.error())};
@@ -54,10 +55,9 @@ vllm bench serve --model $NAME --dataset-name random --random-input-len 1000 --r
   ASSERT_EQ(got.error, "");
   EXPECT_EQ(got.asked.network, "llama3-70b");
   // data ranks of a network without experts are engines beside each other
-  EXPECT_THAT(got.asked.flags,
-      IsSupersetOf({Pair("--tp", "4"), Pair("--replicas", "2"), Pair("--weights", "fp8"), Pair("--kv", "fp8"),
-          Pair("--engine", "vllm"), Pair("--input", "1000"), Pair("--output", "100"), Pair("--concurrency", "32"),
-          Pair("--requests", "320")}));
+  EXPECT_THAT(got.asked.flags, IsSupersetOf({Pair("--tp", "4"), Pair("--replicas", "2"), Pair("--weights", "fp8"),
+                                   Pair("--kv", "fp8"), Pair("--engine", "vllm"), Pair("--input", "1000"),
+                                   Pair("--output", "100"), Pair("--concurrency", "32"), Pair("--requests", "320")}));
   EXPECT_FALSE(got.asked.flags.contains("--dp-attention"));
   EXPECT_EQ(got.asked.row.most_positions, 4000);  // k counts by 1000
   EXPECT_EQ(got.asked.row.most_sequences, 128);
@@ -69,9 +69,8 @@ TEST(EngineLaunch, VllmOfExperts) {
   const auto got = read("vllm serve deepseek-ai/DeepSeek-R1-0528 -tp 2 --data-parallel-size 4 --enable-expert-parallel "
                         "--all2all-backend deepep_low_latency --enforce-eager");
   ASSERT_EQ(got.error, "");
-  EXPECT_THAT(got.asked.flags,
-      IsSupersetOf({Pair("--tp", "2"), Pair("--dp-attention", "4"), Pair("--ep", "8"), Pair("--exchange", "rows"),
-          Pair("--weights", "fp8-block"), Pair("--kv", "bf16")}));
+  EXPECT_THAT(got.asked.flags, IsSupersetOf({Pair("--tp", "2"), Pair("--dp-attention", "4"), Pair("--ep", "8"),
+                                   Pair("--exchange", "rows"), Pair("--weights", "fp8-block"), Pair("--kv", "bf16")}));
   EXPECT_FALSE(got.asked.row.captured);
   EXPECT_FALSE(got.asked.flags.contains("--input"));
 }
@@ -104,7 +103,8 @@ cuda_graph_config:
 EOF
 trtllm-serve nvidia/DeepSeek-R1-NVFP4 --tp_size=8 --ep_size 8 --max_batch_size 64 --max_num_tokens 2048 \
   --kv_cache_free_gpu_memory_fraction 0.9 --extra_llm_api_options extra.yml
-)", {{"--machine", "dgx-b200"}});
+)",
+      {{"--machine", "dgx-b200"}});
   ASSERT_EQ(got.error, "");
   EXPECT_THAT(got.asked.flags,
       IsSupersetOf({Pair("--dp-attention", "8"), Pair("--ep", "8"), Pair("--weights", "nvfp4"), Pair("--kv", "fp8")}));
@@ -165,7 +165,8 @@ TEST(EngineLaunch, SeveralThatDifferAreListed) {
   const auto got = read("vllm serve Qwen/Qwen3-8B\nvllm serve Qwen/Qwen3-32B -tp 2\n");
   EXPECT_THAT(got.error, testing::AllOf(HasSubstr("2 commands start engines"), HasSubstr("line 1, line 2")));
   // ranks of one engine on several nodes start alike
-  const std::string nodes = "vllm serve Qwen/Qwen3-32B -tp 2 --node-rank 0\nvllm serve Qwen/Qwen3-32B -tp 2 --node-rank 1\n";
+  const std::string nodes =
+      "vllm serve Qwen/Qwen3-32B -tp 2 --node-rank 0\nvllm serve Qwen/Qwen3-32B -tp 2 --node-rank 1\n";
   EXPECT_EQ(read(nodes).error, "");
   EXPECT_THAT(read("pip install vllm").error, HasSubstr("no command in it starts a serving engine"));
 }
@@ -177,8 +178,9 @@ TEST(EngineLaunch, NetworksAndTypesAreAskedForWhereNamesDoNotTell) {
 }
 
 TEST(EngineLaunch, FlagsGoOverTheLoad) {
-  const std::string text = "vllm serve Qwen/Qwen3-8B --max-model-len 2048\n"
-                           "vllm bench serve --model x --random-input-len 500 --random-output-len 500 --request-rate 3\n";
+  const std::string text =
+      "vllm serve Qwen/Qwen3-8B --max-model-len 2048\n"
+      "vllm bench serve --model x --random-input-len 500 --random-output-len 500 --request-rate 3\n";
   const auto got = read(text, {{"--concurrency", "8"}});
   ASSERT_EQ(got.error, "");
   EXPECT_EQ(got.asked.flags.at("--concurrency"), "8");
@@ -194,7 +196,7 @@ TEST(EngineLaunch, V0IsAnEngineOfItsOwn) {
 }
 
 TEST(EngineDeployment, ContainersAreLines) {
-  const auto got = read(R"(apiVersion: apps/v1
+  const auto got = read(R"yaml(apiVersion: apps/v1
 kind: Deployment
 metadata:
   name: llama
@@ -209,7 +211,7 @@ spec:
           env:
             - name: TP
               value: "2"
-)");
+)yaml");
   ASSERT_EQ(got.error, "");
   EXPECT_THAT(got.asked.flags, IsSupersetOf({Pair("--tp", "2"), Pair("--replicas", "3")}));
   const auto shell = read(R"(services:
@@ -241,8 +243,8 @@ spec:
           command: ["python3", "-m", "dynamo.vllm"]
           args: ["--model", "Qwen/Qwen3-32B", "--is-prefill-worker"]
 )";
-  EXPECT_THAT(read(graph).error, testing::AllOf(HasSubstr("2 commands start engines"), HasSubstr("Decode in line"),
-                                     HasSubstr("Prefill in line")));
+  EXPECT_THAT(read(graph).error,
+      testing::AllOf(HasSubstr("2 commands start engines"), HasSubstr("Decode in line"), HasSubstr("Prefill in line")));
 }
 
 }  // namespace

@@ -50,6 +50,9 @@ TEST(EngineArguments, NestedNamesAreTakenWhole) {
   // there is a "dtype", and no "cache.dtype"
   EXPECT_EQ(fact_of(table, "cache.dtype"), nullptr);
   EXPECT_EQ(counted_name(engine_table("sglang"), "tp"), "tensor_parallel_size");
+  // other names hold for programs that take another's arguments, too
+  EXPECT_EQ(counted_name(engine_table("trtllm-bench"), "kv_cache_free_gpu_mem_fraction"), "free_gpu_memory_fraction");
+  EXPECT_EQ(counted_name(engine_table("dynamo-vllm"), "tp"), "tensor_parallel_size");
 }
 
 TEST(EngineLines, TheProgramIsFoundWhereverItStands) {

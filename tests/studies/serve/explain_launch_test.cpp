@@ -72,7 +72,8 @@ TEST(ExplainLaunch, EachArgumentHasItsPlaceAndItsPrice) {
   EXPECT_EQ(by_name["wibble"]["standing"], "unknown");
   EXPECT_THAT(got["not_followed"].get<std::string>(), testing::AllOf(HasSubstr("--wibble"), HasSubstr("adapters")));
   // fp8 keys are half as wide: twice the positions, but for whole blocks
-  const double with = got["forecast"]["cache_positions"], without = by_name["kv_cache_dtype"]["without"]["cache_positions"];
+  const double with = got["forecast"]["cache_positions"],
+               without = by_name["kv_cache_dtype"]["without"]["cache_positions"];
   EXPECT_NEAR(with / without, 2, 0.001);
   // one GPU's memory is left for the cache of twice as many heads without the split
   EXPECT_LT(by_name["tp"]["without"]["cache_positions"].get<double>(), with / 2);
@@ -109,7 +110,8 @@ TEST(EmitEngine, WhatIsWrittenIsReadBack) {
     }
   }
   EXPECT_THAT(run_line("serve qwen3-8b" + load + "--emit llamacpp").err, HasSubstr("unknown engine"));
-  EXPECT_THAT(run_line("serve qwen3-8b --weights int4" + load + "--emit vllm").err, HasSubstr("no checkpoint of qwen3-8b in int4"));
+  EXPECT_THAT(run_line("serve qwen3-8b --weights int4" + load + "--emit vllm").err,
+      HasSubstr("no checkpoint of qwen3-8b in int4"));
 }
 
 }  // namespace

@@ -51,13 +51,14 @@ TEST(BenchmarkOutput, SglangWritesALineForEachRun) {
 }
 
 TEST(BenchmarkOutput, TrtllmBenchTellsItsSplit) {
-  const auto read = read_benchmark_output(R"({"engine": {"model": "nvidia/Llama-3.1-8B-Instruct-FP8", "backend": "Pytorch",
+  const auto read =
+      read_benchmark_output(R"({"engine": {"model": "nvidia/Llama-3.1-8B-Instruct-FP8", "backend": "Pytorch",
    "dtype": "bfloat16", "kv_cache_dtype": "FP8", "quantization": "FP8"},
    "world_info": {"tp_size": 2, "pp_size": 1, "ep_size": null, "world_size": 2, "max_batch_size": 512, "max_num_tokens": 4096},
    "request_info": {"num_requests": 300, "avg_num_concurrent_requests": 250.5, "avg_input_length": 128.0, "avg_output_length": 128.0},
    "performance": {"request_throughput_req_s": 50.0, "system_output_throughput_tok_s": 6400.0,
     "output_throughput_per_gpu_tok_s": 3200.0, "avg_request_latency_ms": 5000.0}})",
-      "report.json");
+          "report.json");
   ASSERT_TRUE(read) << to_text(read.error());
   const BenchmarkOutput& run = read->front();
   EXPECT_EQ(run.tp, 2);
