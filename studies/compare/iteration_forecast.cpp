@@ -139,8 +139,6 @@ Expected<void> check_iteration(const Arguments& arguments, const infer::Asked& a
   for (const auto& [name, value] : arguments.flags)
     if (!known.contains(name) && !is_one_of(of_compare, name))
       return fail(name, "says what a step of training is, and other flags an engine's iteration", "one of the two");
-  if (asked.phase == "batch")
-    return fail("--phase", "a static batch has many iterations, and a trace shows one at a time", "prefill or decode");
   if (asked.wishes.pp > 1)
     return fail(
         "--pp", fmt::format("an iteration runs through {} stages, and a trace is of one", asked.wishes.pp), "--pp 1");
@@ -192,6 +190,8 @@ bool asks_for_iteration(const Arguments& arguments) {
 
 Expected<IterationForecast> iteration_forecast(const Arguments& arguments) {
   if (arguments.words.empty()) return fail("NETWORK", "no network is named", "NETWORK --prompt 512 --trace TRACE");
+  if (arguments.value("--phase") == "batch")
+    return fail("--phase", "a static batch has many iterations, and a trace shows one at a time", "prefill or decode");
   Arguments said = arguments;  // of infer, --output is the words that a batch says
   said.flags.erase("--output");
   TRY(const auto asked, infer::asked_of(said));

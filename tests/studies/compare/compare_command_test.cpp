@@ -86,7 +86,7 @@ TEST(CompareCommand, AnIterationStandsBesideItsForecast) {
     EXPECT_THAT(bad.err, HasSubstr(why)) << flags;
   };
   refused("--phase decode --context 1024 --seq 4096", "says what a step of training is");
-  refused("--phase batch --prompt 512 --output 64", "takes a file");
+  refused("--phase batch --prompt 512", "a trace shows one at a time");
   refused("--phase decode --context 1024 --pp 2 --gpus 2", "a trace is of one");
   refused("--prompt 16384", "it is of another run");
 }

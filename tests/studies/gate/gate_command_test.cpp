@@ -65,12 +65,12 @@ TEST(GateCommand, AgainstForecastAndMfu) {
   EXPECT_NEAR(json.at("cases")[0].at("musts")[0].at("shift").get<double>(), 1.0, 0.02);
   EXPECT_EQ(json.at("cases")[0].at("musts")[1].at("must"), "mfu");
   EXPECT_NEAR(json.at("cases")[0].at("musts")[1].at("reached").get<double>(), 0.264, 0.01);
-  const Ran fast = checked(folder, one_case(ten_runs(0.5 * step), must, forecast));
+  const Ran fast = checked(folder, one_case(ten_runs(0.7 * step), must, forecast));
   EXPECT_EQ(fast.code, 0);
   EXPECT_THAT(fast.out, HasSubstr("faster  within 20 % of the forecast"));
 }
 
-/// The forecast's MFU is some 40 %: a step in a fifth of its time would be 200 %.
+/// The forecast's MFU is 53 %: a step of 0.6 s in place of 3.2 s would be at 280 %.
 TEST(GateCommand, MoreThanAGpuCanDoIsDoubted) {
   const GateFolder folder;
   const std::string forecast = R"("forecast": "predict llama3-8b --gpus 8 --zero 3 --global-batch 32", )";
