@@ -34,13 +34,15 @@ Bound bound_of(Seconds launch, Seconds compute, Seconds memory) {
 }
 
 /// Correction and interval of a base time, for features that every refinement of this family shares.
-void refine(KernelTime& out, const Refinement& refinement, std::span<const float> features) {
+void refine(KernelTime& out, const Refinement& refinement, std::span<const float> features, bool spread) {
   const Correction& bounds = refinement.correction.empty() ? refinement.width : refinement.correction;
   const double outside = distance_outside(bounds, features);
   out.extrapolated = outside > 0.01;
   out.time = out.time * std::exp(faded(sum_at(refinement.correction, features), outside));
-  const double width = std::exp(faded(sum_at(refinement.width, features), outside)) * (1 + outside / 2);
-  out.spread = {std::pow(refinement.spread.p10, width), std::pow(refinement.spread.p90, width)};
+  if (spread) {
+    const double width = std::exp(faded(sum_at(refinement.width, features), outside)) * (1 + outside / 2);
+    out.spread = {std::pow(refinement.spread.p10, width), std::pow(refinement.spread.p90, width)};
+  }
   out.corrected = !refinement.correction.empty();
   if (out.corrected) out.error = {refinement.held_out.mape, refinement.held_out.samples};
 }
@@ -89,8 +91,8 @@ template <typename Law> KernelTime time_alone(const Law& law, Seconds base, Seco
 
 /// With correction and interval of the features: the same for every family.
 template <typename Law, typename Features>
-KernelTime corrected(KernelTime out, const Law& law, const GpuUnits& units, Features features) {
-  if (refined(law.refinement, units)) refine(out, law.refinement, features());
+KernelTime corrected(KernelTime out, const Law& law, const GpuUnits& units, Features features, bool spread = true) {
+  if (refined(law.refinement, units)) refine(out, law.refinement, features(), spread);
   return out;
 }
 
@@ -188,10 +190,11 @@ KernelTime gemm_time(const RooflineLaw& law, const GpuUnits& units, const GemmQu
   return corrected(std::move(out), law, units, [&] { return gemm_features(gemm, law, units); });
 }
 
-KernelTime attention_time(const AttentionLaw& law, const GpuUnits& units, const AttentionQuery& a) {
+KernelTime attention_time(const AttentionLaw& law, const GpuUnits& units, const AttentionQuery& a, bool spread) {
   const Seconds memory = law.memory.value() > 0 ? bytes_of(a) / law.memory : Seconds(0);
-  return corrected(time_alone(law, base_time(law, a), forward_flops_of(a) / law.compute, memory), law, units,
-      [&] { return attention_features(a, law, units); });
+  return corrected(
+      time_alone(law, base_time(law, a), forward_flops_of(a) / law.compute, memory), law, units,
+      [&] { return attention_features(a, law, units); }, spread);
 }
 
 KernelTime attention_time(const AttentionLaw& law, const StepAttention& core) {
@@ -217,7 +220,8 @@ std::optional<KernelTime> gemm_time(const Profile& profile, const GemmQuery& gem
   return gemm_time(*law, profile.units, gemm);
 }
 
-std::optional<KernelTime> attention_time(const Profile& profile, const AttentionQuery& a, std::string_view software) {
+std::optional<KernelTime> attention_time(
+    const Profile& profile, const AttentionQuery& a, std::string_view software, bool spread) {
   const bool decode = a.pass == AttentionPass::decode;
   const auto fits = [&](const AttentionLaw& law) {
     return law.decode == decode && law.latent == is_latent(a) &&
@@ -227,7 +231,7 @@ std::optional<KernelTime> attention_time(const Profile& profile, const Attention
   for (const AttentionLaw& law : profile.attention_kernels)
     if (fits(law) && (best == nullptr || law.source < best->source)) best = &law;
   if (best == nullptr) return std::nullopt;
-  return attention_time(*best, profile.units, a);
+  return attention_time(*best, profile.units, a, spread);
 }
 
 std::optional<KernelTime> moe_time(const Profile& profile, const MoeQuery& moe) {

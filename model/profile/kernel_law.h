@@ -28,7 +28,9 @@ struct KernelTime {
 
 // A kernel by itself, with a law at hand; `units` of the GPU the law is for.
 KernelTime gemm_time(const RooflineLaw& law, const GpuUnits& units, const GemmQuery& gemm);
-KernelTime attention_time(const AttentionLaw& law, const GpuUnits& units, const AttentionQuery& attention);
+/// Half of the time that this takes is for the interval, which `spread` leaves out: it stays the law's.
+KernelTime attention_time(
+    const AttentionLaw& law, const GpuUnits& units, const AttentionQuery& attention, bool spread = true);
 KernelTime moe_time(const RooflineLaw& law, const GpuUnits& units, const MoeQuery& moe);
 KernelTime memory_time(const MemoryLaw& law, const GpuUnits& units, const MemoryQuery& memory);
 
@@ -58,7 +60,7 @@ std::optional<KernelTime> gemm_time(const Profile& profile, const GemmQuery& gem
 /// `software` "" takes the law of training, unless it was carried over and another was fitted here; for decode the
 /// first.
 std::optional<KernelTime> attention_time(
-    const Profile& profile, const AttentionQuery& attention, std::string_view software = {});
+    const Profile& profile, const AttentionQuery& attention, std::string_view software = {}, bool spread = true);
 std::optional<KernelTime> moe_time(const Profile& profile, const MoeQuery& moe);
 /// The op's own law, else the general one.
 KernelTime memory_time(const Profile& profile, const MemoryQuery& memory);

@@ -125,7 +125,7 @@ EnginePrice EngineCost::product(const KernelWork& work, double m, const Routing&
 Seconds EngineCost::decode_start(const KernelWork& work, double sequences) const {
   constexpr double few = 16;
   const AttentionQuery query = query_of(work, sequences, 1, few, types_.attention);
-  const auto time = attention_time(*profile_, query, is_latent(query) ? latent_software_ : decode_software_);
+  const auto time = attention_time(*profile_, query, is_latent(query) ? latent_software_ : decode_software_, false);
   return time ? time->time : Seconds(0);
 }
 
@@ -136,7 +136,11 @@ EnginePrice EngineCost::attention(
   const double sharing = query.heads / query.kv_heads;
   const double rereads = word && !latent && query.batch * query.heads > engine_->splits_keys_below ? sharing - 1 : 0;
   const Binding binding = word ? Binding::cache : Binding::compute;
-  auto time = attention_time(*profile_, query, latent ? latent_software_ : word ? decode_software_ : forward_software_);
+  auto time = attention_time(*profile_, query,
+      latent ? latent_software_
+      : word ? decode_software_
+             : forward_software_,
+      false);
   const auto priced = [&](EnginePrice price) {
     price.rereads = rereads, price.bytes = bytes_of(query);
     return price;

@@ -315,7 +315,6 @@ TEST(Infer, TheCommandSaysWhatIsWrong) {
   refused("llama3-70b --context 8192", "leave nothing");
   refused("llama3-70b --tp 8 --context 8192 --batch 9999", "--batch ");
   refused("gpt3-175b --tp 8 --context 8192", "at most 2048");
-  refused("deepseek-v3.2 --prompt 10", "keys that are picked");
   refused("t5-v1.1-xxl --prompt 10", "an encoder");
   refused("vit-large --prompt 10", "");
 }

@@ -36,12 +36,12 @@ TEST(ServingSplit, DecodeContextParallelHalvesTheCache) {
   EXPECT_EQ(split.cache_bytes(1000), plain.cache_bytes(1000) / 2);
   EXPECT_EQ(split.weight_bytes(), plain.weight_bytes());
   const ServingCost cost(split);
-  // 16 words behind 8191 positions: 4 heads in place of 2, over 4096 keys in place of 8192.
+  // 16 words behind 8191 positions: 8 of 64 heads in place of 4, over 4096 keys in place of 8192.
   const sim::IterationTime words = cost.time(sim::Rows{16, 1, 8191});
-  EXPECT_EQ(part_of(words, "attn.core")->flops.value(), 80.0 * 16 * 4 * 4096 * 128 * 4);
-  EXPECT_EQ(part_of(words, "Q all_gather")->bytes.value(), 80.0 * 16 * 2 * 128 * 2);
-  EXPECT_EQ(part_of(words, "O.max all_reduce")->bytes.value(), 80.0 * 16 * 4 * 4);
-  EXPECT_EQ(part_of(words, "O reduce_scatter")->bytes.value(), 80.0 * 16 * 4 * 129 * 4 / 2);
+  EXPECT_EQ(part_of(words, "attn.core")->flops.value(), 80.0 * 16 * 8 * 4096 * 128 * 4);
+  EXPECT_EQ(part_of(words, "Q all_gather")->bytes.value(), 80.0 * 16 * 4 * 128 * 2);
+  EXPECT_EQ(part_of(words, "O.max all_reduce")->bytes.value(), 80.0 * 16 * 8 * 4);
+  EXPECT_EQ(part_of(words, "O reduce_scatter")->bytes.value(), 80.0 * 16 * 8 * 129 * 4 / 2);
   // A prompt gathers what stood in the cache: 1000 positions of K and V from the neighbour's half.
   const sim::IterationTime prompt = cost.time(sim::Rows{1, 512, 1000});
   EXPECT_NEAR(part_of(prompt, "K.cache all_gather")->bytes.value(), 80.0 * 1000 * 128 * 2 / 2, 1);
