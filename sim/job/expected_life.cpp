@@ -1,5 +1,6 @@
 // The closed form of a life.
 #include <algorithm>
+#include <limits>
 
 #include "sim/job/life.h"
 
@@ -64,6 +65,11 @@ PoolShares pool_shares(const LifeSettings& settings) {
 
 LifeTimes expected_life(const LifeSettings& settings) {
   const PoolShares shares = pool_shares(settings);
+  if (!(shares.up.useful > 0)) {
+    LifeTimes never;
+    never.lost = Seconds(std::numeric_limits<double>::infinity());
+    return never;
+  }
   const Seconds running = settings.work / shares.up.useful;
   LifeTimes times{settings.work, running * shares.up.saving, running * shares.up.lost, running * shares.up.detecting,
       running * shares.up.restarting, running * shares.waiting, {}, 0};

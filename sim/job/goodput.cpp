@@ -74,7 +74,7 @@ UpShares up_shares(const FailureCosts& failures, const Saves& saves) {
   shares.saving = shares.useful * save / work;
   // Work ends in a failure after 1/rate in the mean, then comes a recovery; each failure begins to be noticed at once.
   const double recovery = mean_recovery(failures);
-  const double down = recovery / (1 / failures.per_second + recovery);
+  const double down = std::isfinite(recovery) ? recovery / (1 / failures.per_second + recovery) : 1;
   shares.detecting = -std::expm1(-failures.per_second * failures.detect.value());
   shares.restarting = std::max(0.0, down - shares.detecting);
   shares.lost = std::max(0.0, 1 - shares.useful - shares.saving - shares.detecting - shares.restarting);

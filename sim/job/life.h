@@ -32,7 +32,7 @@ struct LifeTimes {
 };
 
 /// In the long run, of settings.work: closed form. Exact but for replicas, where a job is taken to be in the long run
-/// of each number of them: right where repairs take much longer than restarts. Where nothing gets done, times are
+/// of each number of them: right where repairs take much longer than restarts. Where nothing gets done the loss is
 /// infinite.
 LifeTimes expected_life(const LifeSettings& settings);
 

@@ -112,7 +112,7 @@ std::string failures_text(const JobForecast& job) {
   const sim::FailureCosts& failures = job.settings.life.failures;
   const double count = job.expected.failures;
   std::string text = fmt::format("  every {}: {} to {} in this time (2 sigma of chance at this rate)\n",
-      duration_text(failures.mean_between()), counted_text(count - 2 * std::sqrt(count)),
+      duration_text(failures.mean_between()), counted_text(std::max(0.0, count - 2 * std::sqrt(count))),
       counted_text(count + 2 * std::sqrt(count)));
   text += fmt::format("  found after {}, restarted {} later{}\n", duration_text(failures.detect),
       duration_text(failures.restart),

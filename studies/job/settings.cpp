@@ -107,6 +107,10 @@ double failures_per_second(const JobWishes& wishes, std::int64_t gpus) {
 }
 
 Expected<JobSettings> job_settings(const JobBase& base, const JobWishes& wishes) {
+  if (base.host_link.value() <= 0 && (wishes.async || wishes.memory_interval))
+    return fail(wishes.async ? "--async" : "--memory-interval",
+        "the machine does not say how fast its hosts take a copy",
+        "without it, or \"host_link\" in the machine's file");
   JobSettings settings;
   settings.storage = default_storage(base.gpus);
   settings.storage.assumed = !wishes.write_rate || !wishes.read_rate;

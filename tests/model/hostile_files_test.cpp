@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "model/catalog.h"
+#include "model/failure_rates.h"
 #include "model/base/embedded.h"
 
 namespace stepcast {
@@ -39,6 +40,7 @@ bool refused(std::string_view name, const std::string& text) {
   if (name.starts_with("gpus/")) return check(read_gpu(text, where));
   if (name.starts_with("machines/")) return check(read_machine(text, where, built_in().gpus));
   if (name.starts_with("stacks/")) return check(read_stack(text, where));
+  if (name.starts_with("failures/")) return check(read_failure_rates(text, where));
   if (name.starts_with("kernels/")) {
     const std::string id(name.substr(8, name.size() - 8 - 5));
     return check(with_kernel_part((*find_row(built_in().profiles, id, "profile"))->steps(), text, where));

@@ -124,6 +124,14 @@ TEST(Life, PartsSumToTheWholeAndTheSeedDecides) {
   EXPECT_GE(one.lost.value(), 0);
 }
 
+TEST(Life, WhatNeverEndsHasNoGoodput) {
+  LifeSettings settings = pooled(40);
+  settings.failures.restart = Seconds(1e9);  // 74,000 times the time between failures
+  const LifeTimes law = expected_life(settings);
+  EXPECT_EQ(law.goodput(), 0);
+  EXPECT_TRUE(std::isinf(law.whole().value()));
+}
+
 TEST(Life, WhatNeverEndsStopsAtTheMost) {
   LifeSettings settings = pooled(40);
   settings.failures.restart = Seconds(40 * day);  // 256 times the time between failures

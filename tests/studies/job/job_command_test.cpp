@@ -130,6 +130,14 @@ TEST(JobCommand, ALogIsAJobsOwnRate) {
   EXPECT_THAT(refusal("--days 1 --failure-log " + name + " --log-days 2 --log-gpus 8"), HasSubstr("days apart"));
 }
 
+TEST(JobCommand, RatesAreListedAndShown) {
+  const auto rows = shown("list failures").at("failures");
+  EXPECT_GE(rows.size(), 6U);
+  const auto row = shown("show failures rsc-1");
+  EXPECT_EQ(row.at("fixed_per_day").at("value"), 2.2);
+  EXPECT_EQ(testing_program::run_line("show failures rsc-9").code, 2);
+}
+
 TEST(JobCommand, WrongInputIsRefused) {
   EXPECT_THAT(refusal(""), HasSubstr("--tokens: how long the job is is not said"));
   EXPECT_THAT(refusal("--days 1 --steps 5"), HasSubstr("a length twice"));
