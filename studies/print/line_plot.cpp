@@ -93,7 +93,7 @@ std::string line_plot(
   text += axes(x, y, across, up);
   std::string key;
   for (std::size_t i = 0; i < series.size(); ++i) {
-    const std::string colour = colour_of(i);
+    const std::string colour = series[i].plain ? "currentColor" : colour_of(i);
     std::string path, dots;
     for (const PlotDot& dot : series[i].dots) {
       if (!x.has(dot.x) || !y.has(dot.y)) continue;
@@ -109,7 +109,7 @@ std::string line_plot(
     text += dots;
     key += fmt::format("<li><span style=\"color:{}\">&#9632;</span> {}</li>", colour, html_escaped(series[i].name));
   }
-  return text + "</svg>\n<ul class=\"key\">" + key + "</ul></figure>\n";
+  return text + "</svg>\n<ul class=\"curve-key\">" + key + "</ul></figure>\n";
 }
 
 const char* line_plot_style() {
@@ -118,7 +118,8 @@ const char* line_plot_style() {
          ".curves .mid{text-anchor:middle}.curves .end{text-anchor:end}.curves .name{font-weight:600}"
          ".curves .grid{stroke:currentColor;stroke-opacity:.13;fill:none}.curves .curve{fill:none;stroke-width:1.6}"
          ".curves .dashed{stroke-dasharray:5 4}.curves .strong{stroke:currentColor;stroke-width:1.4}"
-         ".curves .key{list-style:none;padding:0;display:flex;flex-wrap:wrap;gap:.2rem 1.2rem;font-size:.85rem}\n";
+         ".curves .curve-key{list-style:none;padding:0;display:flex;flex-wrap:wrap;gap:.2rem "
+         "1.2rem;font-size:.85rem}\n";
 }
 
 }  // namespace stepcast::print

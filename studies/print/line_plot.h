@@ -16,6 +16,7 @@ struct PlotSeries {
   std::string name;           ///< plain text
   std::vector<PlotDot> dots;  ///< joined in this order
   bool joined = true, dashed = false;
+  bool plain = false;  ///< in the colour of text
 };
 
 struct PlotAxis {

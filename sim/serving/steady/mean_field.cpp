@@ -139,7 +139,9 @@ SteadyState MeanField::open(const SteadyLoad& load) const {
   }
   const WordCycles cycles(means_, servers_.policy, servers_.groups, *timer_);
   // Of one group. The router evens groups out: what varies is what all have together.
-  double mean = rate * saturation_.per_word.value() * means_.output / 4, variance = mean;
+  // The first guess: a word's time grows evenly from that of one sequence to that at saturation.
+  const double lone = MeanIterations(means_, *timer_).words(1), slowest = saturation_.per_word.value();
+  double mean = rate * means_.output * lone / (1 - share + share * lone / slowest), variance = mean;
   WordCycle low, high;
   double weight = 0.5;
   for (int step = 0; step < 12; ++step) {

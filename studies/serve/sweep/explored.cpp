@@ -179,13 +179,11 @@ class Exploration {
     }
   }
 
-  /// Of what is listed the first that is to be simulated: the best one, then the front, then the list.
+  /// Of what is listed the first that is to be simulated: the best of each configuration, then the front.
   [[nodiscard]] std::optional<std::size_t> next_of_list(bool doubtful) const {
-    std::vector<std::size_t> order(out_.best.begin(), out_.best.begin() + (out_.best.empty() ? 0 : 1));
-    order.insert(order.end(), out_.front.begin(), out_.front.end());
-    order.insert(order.end(), out_.best.begin(), out_.best.end());
-    for (const std::size_t i : order)
-      if (!out_.rows[i].simulated && out_.rows[i].sure() != doubtful) return i;
+    for (const auto* places : {&out_.best, &out_.front})
+      for (const std::size_t i : *places)
+        if (!out_.rows[i].simulated && out_.rows[i].sure() != doubtful) return i;
     return std::nullopt;
   }
 

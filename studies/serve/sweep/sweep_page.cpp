@@ -30,7 +30,7 @@ std::string dot_title(const Asked& asked, const Explored& explored, const Row& r
 /// The front of all, and a curve of each configuration that is listed or has a part of it.
 std::string fronts(const Asked& asked, const Explored& explored) {
   std::vector<PlotSeries> series;
-  PlotSeries all{"front of all", {}, true, true};
+  PlotSeries all{"front of all", {}, true, true, true};
   for (const std::size_t place : explored.front) {
     const RowFigures& figures = explored.rows[place].figures();
     all.dots.push_back({figures.words_per_user, figures.words_per_gpu, "", false});

@@ -92,7 +92,7 @@ class Settings {
 
 TEST(MeanFieldSettings, AreWithinThreePercentOfTheSimulator) {
   Settings settings;
-  std::vector<double> words, rates;
+  std::vector<double> words, rates, firsts;
   std::map<std::string, int> doubts;
   while (words.size() < 500) {
     Setting setting = settings.next();
@@ -128,6 +128,7 @@ TEST(MeanFieldSettings, AreWithinThreePercentOfTheSimulator) {
     }
     const sim::SteadyPart run = sim::steady_part(sim::simulate(load, setting.servers, timer), first, last);
     words.push_back(std::abs(state.per_word / run.per_word - 1));
+    if (state.first_word) firsts.push_back(std::abs(*state.first_word / run.first_word - 1));
     if (setting.closed) rates.push_back(std::abs(state.words_per_second / run.words_per_second - 1));
   }
   for (auto* errors : {&words, &rates}) {
@@ -143,6 +144,11 @@ TEST(MeanFieldSettings, AreWithinThreePercentOfTheSimulator) {
     EXPECT_LT(mean, 0.01);
     EXPECT_LT(at(0.96), 0.03) << "of 25 settings one may be further off";
   }
+  std::ranges::sort(firsts);
+  std::cout << "first word " << firsts.size() << ": median " << 100 * firsts[firsts.size() / 2] << " %, 9 of 10 below "
+            << 100 * firsts[firsts.size() * 9 / 10] << " %\n";
+  EXPECT_LT(firsts[firsts.size() / 2], 0.02);
+  EXPECT_LT(firsts[firsts.size() * 9 / 10], 0.12);
   int doubted = 0;
   for (const auto& [why, count] : doubts) std::cout << count << " left out: " << why << "\n", doubted += count;
   EXPECT_LT(doubted, 250) << "or it doubts too much";

@@ -116,16 +116,6 @@ TEST(MeanField, IsTheSimulatorsMean) {
   EXPECT_GE(inside, settings * 9 / 10);
 }
 
-/// One user, two requests of a prompt in 20 ms and 2 more words in 11 ms each: from the first's sending to the second's
-/// 3 words in 42 ms.
-TEST(SteadyPart, EndsWhereTheLastIsSent) {
-  const Load load{{{{}, 160, 3}, {{}, 160, 3}}, 1};
-  const SteadyPart part = steady_part(simulate(load, {}, affine), 0, 1);
-  EXPECT_NEAR(part.words_per_second, 3 / 0.042, 1e-9);
-  EXPECT_NEAR(part.per_word.value(), 0.011, 1e-12);
-  EXPECT_NEAR(part.first_word.value(), 0.020, 1e-12);
-}
-
 struct Doubtful {
   Doubt doubt;
   RequestLaw law;
@@ -154,19 +144,6 @@ TEST(MeanField, SaysWhereItDoesNotHold) {
   EXPECT_EQ(of(usual, {.policy = {.reserves_all = true, .blocks = 100}}, {.users = 10}).doubt, Doubt::none)
       << "who waits until there is room for all gives no way";
   EXPECT_FALSE(of(usual, {}, {.rate = 1.2 * most}).first_word) << "it grows without bound";
-}
-
-TEST(RequestMeans, LawsAndTheirRequestsHaveTheSame) {
-  RequestLaw requests{.count = 200'000, .prompts = {100, 200}, .outputs = {8, 24}, .shared = 50, .seed = 1};
-  const RequestMeans of_law = means_of(requests), of_all = means_of(requests_of(requests));
-  EXPECT_NEAR(of_law.read, 100, 1e-9);
-  EXPECT_NEAR(of_law.output, 16, 1e-9);
-  EXPECT_NEAR(of_law.output_square, 16 * 16 + 24, 1e-9) << "17 whole numbers: (17^2 - 1) / 12 = 24";
-  for (const auto what : {&RequestMeans::read, &RequestMeans::read_square, &RequestMeans::cached, &RequestMeans::output,
-           &RequestMeans::output_square, &RequestMeans::least_read, &RequestMeans::most_read,
-           &RequestMeans::inverse_gaps})
-    EXPECT_NEAR(of_all.*what / of_law.*what, 1, 0.01);
-  EXPECT_EQ(of_law.longest, 224);
 }
 
 }  // namespace
