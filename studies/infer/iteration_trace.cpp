@@ -14,7 +14,8 @@ constexpr int host_thread = 0, kernel_thread = 1, move_thread = 2;
 }  // namespace
 
 std::string iteration_trace(const Asked& asked, const Answer& answer) {
-  const auto& [serving, room, phase] = answer;
+  const Serving& serving = answer.serving;
+  const Phase& phase = answer.phase;
   const ServingCost cost(serving);
   const auto slices = cost.in_order(phase.shown_rows, phase.shown);
   const Engine::Tuning& tuning = cost.tuning();
