@@ -65,7 +65,7 @@ TEST(TracedKernels, OtherToolsNamesSayTheirWork) {
       {"volta_fp16_s884cudnn_fp16_128x128_ldg8_relu_f2f_exp", WorkKind::conv},
       {"miopenSp3AsmConv_v21_1_3_gfx9_fp32_f2x3_stride1", WorkKind::conv},
       {"_bmm_chunk_fwd_kernel", WorkKind::scan}, {"triton_for_fused_0", WorkKind::optimizer},
-      {"void split_embedding_codegen_forward_unweighted_kernel<float>(fbgemm_gpu::PlacementType)", WorkKind::embedding}};
+      {"void split_embedding_codegen_forward_kernel<float>(fbgemm_gpu::PlacementType)", WorkKind::embedding}};
   // clang-format on
   for (const auto& [name, kind] : rows) EXPECT_EQ(work_kind_of(name), kind) << name;
 }
