@@ -35,7 +35,8 @@ constexpr CopyWord copy_words[] = {{"[cuda memset", WorkKind::memset}, {"[cuda m
     {"device_to_device", WorkKind::memcpy}};
 
 struct TableTimeUnit { std::string_view suffix; double microseconds; };
-constexpr TableTimeUnit table_time_units[] = {{"(ns)", 1e-3}, {"(us)", 1}, {"(\xC2\xB5s)", 1}, {"(ms)", 1e3}, {"(s)", 1e6}};
+constexpr TableTimeUnit table_time_units[] = {
+    {"(ns)", 1e-3}, {"(us)", 1}, {"(\xC2\xB5s)", 1}, {"(ms)", 1e3}, {"(s)", 1e6}};
 // clang-format on
 
 /// Between commas, some of them in quotes.

@@ -19,7 +19,8 @@ constexpr RangeForm range_forms[] = {
     // SGLang's ranges with sums of queries and keys.
     {"execute_#_context_#(sq#sk#sqsq#sqsk#)_generation_#(", "-pt---w"},
     // SGLang (scheduler_profiler_mixin.py).
-    {"step[EXTEND bs=# toks=#]", "pt"}, {"step[EXTEND bs=#]", "p"}, {"step[DECODE bs=#", "w"}, {"step[PREFILL bs=# toks=#]", "pt"},
+    {"step[EXTEND bs=# toks=#]", "pt"}, {"step[EXTEND bs=#]", "p"}, {"step[DECODE bs=#", "w"},
+    {"step[PREFILL bs=# toks=#]", "pt"},
     // TensorRT-LLM (py_executor.py).
     {"[Executor] _forward_step #: # ctx reqs, # gen reqs", "-pw"},
 };

@@ -66,7 +66,8 @@ const KernelNameRow rows[] = {
     // Convolutions: cuDNN with its CUTLASS, Winograd and FFT kernels, MIOpen, Composable Kernel.
     {WorkKind::conv, {"implicitgemm", "implicit_gemm", "winograd", "dgrad", "wgrad_alg", "wgrad2d", "_wgrad_",
      "wgrad_engine", "wgrad_optimized", "fprop", "scudnn", "hcudnn", "884cudnn", "688cudnn", "816cudnn", "icudnn",
-     "convolve", "convolution", "reduce_wgrad", "conv2d", "conv_depthwise", "conv_fwd", "conv_bwd", "asmconv", "sp3asm", "naive_conv",
+     "convolve", "convolution", "reduce_wgrad", "conv2d", "conv_depthwise", "conv_fwd",
+     "conv_bwd", "asmconv", "sp3asm", "naive_conv",
      "igemm_"}},
 
     // Products over experts: TensorRT-LLM's batched kernels, CUTLASS, DeepGEMM, Triton of engines, AITER, Marlin,

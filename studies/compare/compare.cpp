@@ -121,6 +121,7 @@ Expected<void> show_beside_iteration(const Arguments& arguments, Console& consol
   TRY(auto measured, read_traces(arguments.values("--trace")));
   TRY(const auto beside, beside_iteration(forecast, measured));
   show_gap(beside, arguments, console);
+  if (outputs.empty()) return {};
   write_pages(outputs, beside, drawn_trace(forecast.trace, forecast.trace.begin, forecast.trace.end, beside.expected),
       drawn_step(measured[beside.measured_at], beside.measured), arguments, console);
   return {};
@@ -134,6 +135,7 @@ Expected<void> show_beside_forecast(const Arguments& arguments, Console& console
   TRY(const auto forecast, forecast_traces(scenario));
   TRY(const auto beside, beside_forecast(forecast, measured));
   show_gap(beside, arguments, console);
+  if (outputs.empty()) return {};
   const RankTrace& stage = forecast.stages[beside.expected_at];
   write_pages(outputs, beside, drawn_trace(stage, stage.begin, stage.end, beside.expected),
       drawn_step(measured[beside.measured_at], beside.measured), arguments, console);
@@ -146,6 +148,7 @@ Expected<void> show_beside_trace(const Arguments& arguments, Console& console) {
   TRY(const auto measured, read_traces({arguments.words[1]}));
   TRY(const auto beside, beside_trace(expected, measured));
   show_gap(beside, arguments, console);
+  if (outputs.empty()) return {};
   write_pages(outputs, beside, drawn_step(expected[beside.expected_at], beside.expected),
       drawn_step(measured[beside.measured_at], beside.measured), arguments, console);
   return {};

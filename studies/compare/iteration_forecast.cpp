@@ -157,14 +157,15 @@ bool same_rows(const IterationRows& said, const IterationRows& measured) {
          (measured.prompt_positions < 0 || said.prompt_positions == measured.prompt_positions);
 }
 
-/// Of a trace without ranges, its products say how many positions they had; graphs are for a few more than there are.
+/// Of a trace without ranges, its products say how many positions they had; graphs of words are for up to twice as many
+/// as there are, and prompts are filled up by a few.
 Expected<std::string> check_product_rows(const IterationForecast& forecast, const ReadTrace& read) {
   const double rows = read.steps.steps[static_cast<std::size_t>(read.steps.taken)].product_rows;
   const auto positions = static_cast<double>(forecast.rows.prompt_positions + forecast.rows.words);
-  constexpr double rounded_up = 2;
+  const double most = forecast.rows.prompts > 0 ? std::max(1.05 * positions, positions + 16) : 2 * positions;
   if (rows == 0)
     return std::string("the trace does not say which rows its iterations have: they are taken to be the forecast's");
-  if (rows < positions || rows > rounded_up * positions)
+  if (rows < positions || rows > most)
     return fail(read.trace.file,
         fmt::format("its matrix products have {:.0f} rows, and the forecast {:.0f} positions", rows, positions),
         "--phase, --batch and --prompt of the iteration that was traced");

@@ -20,7 +20,7 @@ struct FoundStep {
   IterationRows rows;  ///< of an engine's iteration whose range says them
   /// Of most of what its matrix products multiply, by the shapes that were recorded: positions of an iteration; 0: none
   double product_rows = 0;
-  bool whole = true;   ///< begins and ends inside of the recording
+  bool whole = true;  ///< begins and ends inside of the recording
   bool outlier = false;
 
   /// What a step takes: to where the next begins.

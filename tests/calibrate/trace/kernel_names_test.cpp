@@ -54,16 +54,18 @@ TEST(TracedKernels, OtherToolsNamesSayTheirWork) {
       {"triton_poi_fused_all_gather_into_tensor_cat_wait_tensor_2", WorkKind::elementwise},
       {"triton_tem_fused_mm_4", WorkKind::gemm}, {"triton_tem_fused_flex_attention_0", WorkKind::attention},
       {"Cijk_SB_BiasS_HAS_ScaleAlphaVec_PostGSU16_VW4", WorkKind::gemm},
-      {"void ck::kernel_grouped_gemm_xdl<x>", WorkKind::grouped_gemm}, {"_matmul_ogs_NNT_bf16xbf16xmxfp4", WorkKind::grouped_gemm},
+      {"void ck::kernel_grouped_gemm_xdl<x>", WorkKind::grouped_gemm},
+      {"_matmul_ogs_NNT_bf16xbf16xmxfp4", WorkKind::grouped_gemm},
       {"fmoe_bf16_blockscaleFp8_g1u1_vs_silu_1tg_32x256", WorkKind::grouped_gemm},
       {"mscclKernel_Sum_float_LL_false(ncclDevComm*)", WorkKind::communication},
       {"ncclSymkDevKernel_AllReduce_AGxLL_R_sum_bf16", WorkKind::communication},
       {"void aiter::reduce_scatter_cross_device_store<bf16, 8>", WorkKind::communication},
       {"void deep_ep::internode_ll::dispatch<true, false, 7168>", WorkKind::communication},
-      {"__amd_rocclr_fillBufferAligned", WorkKind::copy_layout}, {"volta_fp16_s884cudnn_fp16_128x128_ldg8_relu_f2f_exp", WorkKind::conv},
+      {"__amd_rocclr_fillBufferAligned", WorkKind::copy_layout},
+      {"volta_fp16_s884cudnn_fp16_128x128_ldg8_relu_f2f_exp", WorkKind::conv},
       {"miopenSp3AsmConv_v21_1_3_gfx9_fp32_f2x3_stride1", WorkKind::conv},
       {"_bmm_chunk_fwd_kernel", WorkKind::scan}, {"triton_for_fused_0", WorkKind::optimizer},
-      {"void split_embedding_codegen_forward_unweighted_kernel<float>(fbgemm_gpu::PlacementType)", WorkKind::embedding}};
+      {"void split_embedding_codegen_forward_kernel<float>(fbgemm_gpu::PlacementType)", WorkKind::embedding}};
   // clang-format on
   for (const auto& [name, kind] : rows) EXPECT_EQ(work_kind_of(name), kind) << name;
 }
