@@ -93,13 +93,14 @@ const std::vector<Command>& command_rows() {
       {.name = "serve-sweep",
           .usage = "NETWORK --gpus N[,N..] --input N --output N [--concurrency N,..|--rate PER_S,..] [flags]",
           .summary = "engines, splits, limits and loads of serving side by side: the front, and what it costs",
-          .about = "Looks at every combination of engines, machines, splits, number types, limits and loads by the "
-                   "mean field of a load,\n"
-                   "counts what cannot be with the reason, and runs the best request by request. Shows the best row of "
-                   "each configuration\n"
-                   "and the front of tokens/s/GPU over tokens/s/user, within --slo where there is one; --price ranks "
-                   "by the cost of\n"
-                   "output tokens. Rows for which the mean field may not hold are marked, and simulated first.",
+          .about =
+              "Looks at every combination of engines, machines, splits, number types, limits and loads by the "
+              "mean field of a load,\n"
+              "counts what cannot be with the reason, and runs the best request by request. Shows the best row of "
+              "each configuration\n"
+              "and the front of tokens/s/GPU over tokens/s/user, within --slo where there is one; --price ranks "
+              "by the cost of\n"
+              "output tokens. Rows for which the mean field may not hold are listed only where they were simulated.",
           .least_words = 1,
           .most_words = 1,
           .flags = serve::sweeping::serve_sweep_flags(),

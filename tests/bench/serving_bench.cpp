@@ -4,6 +4,7 @@
 
 #include "sim/serving/steady/mean_field.h"
 #include "studies/infer/served_load.h"
+#include "studies/serve/sweep/explored.h"
 
 namespace {
 
@@ -57,5 +58,19 @@ void mean_field(benchmark::State& state, bool closed) {
 }
 BENCHMARK_CAPTURE(mean_field, closed_loops, true)->Unit(benchmark::kMicrosecond);
 BENCHMARK_CAPTURE(mean_field, open_loops, false)->Unit(benchmark::kMicrosecond);
+
+/// Goal: Llama 3 70B on 8 H100 with three engines, all splits and 12 loads in under 1 s, with the best simulated.
+void serve_sweep(benchmark::State& state) {
+  stepcast::serve::sweeping::Asked asked;
+  asked.network = "llama3-70b", asked.machines = {"dgx-h100"}, asked.engines = {"vllm", "sglang", "tensorrt-llm"};
+  asked.weights = asked.caches = {""};
+  asked.gpus = {8}, asked.tp = {1, 2, 4, 8}, asked.pp = asked.ep = asked.attention_dp = {1};
+  asked.most_sequences = asked.most_positions = {0};
+  asked.law.prompts = asked.law.outputs = {1024, 1024};
+  asked.loads = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048};
+  asked.simulated = 8, asked.top = 10;
+  for (auto _ : state) benchmark::DoNotOptimize(stepcast::serve::sweeping::explore(asked)->rows.size());
+}
+BENCHMARK(serve_sweep)->Unit(benchmark::kMillisecond);
 
 }  // namespace

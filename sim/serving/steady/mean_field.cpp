@@ -9,7 +9,8 @@
 namespace stepcast::sim {
 namespace {
 
-constexpr double near_saturation = 0.9;
+/// Of saturation; where sequences give way to others it is some 10 % less than the mean field says.
+constexpr double near_saturation = 0.9, near_preempting_saturation = 0.8;
 /// Requests that have fewer words behind their first: prompts are all they are.
 constexpr double few_words = 24;
 /// Deviations of what the cache holds that must have room.
@@ -58,7 +59,7 @@ double MeanField::most_running() const {
 bool MeanField::may_preempt(double running, bool cohorts) const {
   const BatchingPolicy& policy = servers_.policy;
   if (policy.reserves_all) return false;
-  const double whole = means_.cached + means_.read, last = blocks_of(whole + means_.output);
+  const double last = blocks_of(static_cast<double>(means_.longest));
   const auto blocks = static_cast<double>(policy.blocks);
   if (running * last <= blocks) return false;
   if (cohorts) return true;
@@ -187,7 +188,8 @@ SteadyState MeanField::open(const SteadyLoad& load) const {
   if (load.shape != 1) state.doubt = Doubt::bursts;
   if (may_preempt(mean + far_out * deviation, false)) state.doubt = Doubt::preempts;
   else if (mean + far_out * deviation > most) state.first_word.reset();
-  if (share >= near_saturation) state.doubt = Doubt::near_saturation;
+  if (share >= (saturation_.doubt == Doubt::preempts ? near_preempting_saturation : near_saturation))
+    state.doubt = Doubt::near_saturation;
   if (groups > 1 && cycles.most_prompts(mean) < 1) state.doubt = Doubt::uneven;
   for (const Doubt certain : {Doubt::stages, Doubt::one_word, Doubt::holds_back, Doubt::starves, Doubt::never_fits})
     if (saturation_.doubt == certain) state.doubt = certain;

@@ -20,7 +20,7 @@ namespace stepcast::sim {
 /// What keeps a mean field from being the simulator's figure.
 enum class Doubt : std::uint8_t {
   none,
-  near_saturation,    ///< an open loop at 90 % of it or more
+  near_saturation,    ///< an open loop at 90 % of it or more, 80 % where sequences give way there
   beyond_saturation,  ///< more comes than is served: there is no steady state
   preempts,           ///< the cache may run full, and sequences give way to others
   bursts,             ///< arrivals of a law that is not Poisson's

@@ -4,6 +4,13 @@
 #include <cmath>
 
 namespace stepcast::sim {
+namespace {
+
+/// What takes more of the time than this is taken as this much, so that a fixed point on its way stays finite.
+constexpr double all_but_all = 0.98;
+
+}  // namespace
+
 double WordCycle::residual() const {
   if (share <= 0) return alone / 2;
   const double lone = 1 - share;
@@ -73,9 +80,9 @@ WordCycle WordCycles::mixed(const Crowd& crowd) const {
   WordCycle cycle;
   cycle.alone = iterations_.words(crowd.sequences);
   const double most = most_prompts(crowd.sequences * behind_first / means_.output), pieces = std::max(1.0, 1 / most);
-  // Words in an iteration with prompts: those that are not read themselves.
   Bunches bunches;
   double per_iteration = 0, waits = 0, word = cycle.alone, more = 0;
+  // Words in an iteration with prompts: those that are not read themselves.
   const auto beside = [&](double prompts) {
     const double present = crowd.sequences * (behind_first + pieces) / (behind_first + pieces + waits);
     return std::max(
@@ -90,14 +97,14 @@ WordCycle WordCycles::mixed(const Crowd& crowd) const {
   };
   const bool arrive = crowd.bunching == Bunching::arriving;
   if (arrive) {
-    if (crowd.word_guess > 0) word = crowd.word_guess, more = std::clamp(1 - cycle.alone / word, 0.0, 0.98);
+    if (crowd.word_guess > 0) word = crowd.word_guess, more = std::clamp(1 - cycle.alone / word, 0.0, all_but_all);
     for (int step = 0; step < (crowd.word_guess > 0 ? 2 : 3); ++step) {
       per_iteration = crowd.per_second * word;
       bunches = arriving_bunches(per_iteration, groups_, more);
       bound();
       // Each prompt makes iterations longer by as much, so that more come meanwhile: word = alone + more x word.
       more = bunches.share * (cycle.with_prompts - cycle.alone) / std::max(1e-12, word);
-      more = std::min(more, 0.98);
+      more = std::min(more, all_but_all);
       word = cycle.alone / (1 - more);
     }
     waits = waits_for_room(cycle.reading, most);
@@ -167,8 +174,8 @@ WordCycle WordCycles::apart(const Crowd& crowd) const {
       reached *= bunches.share;
       if (reached < 1e-3) break;
       time = reading_s(bunches.each);
-      if (chain == 0) more = std::min(0.98, crowd.per_second * time / bunches.each);
-      if (chain == alike) reached /= std::max(0.02, 1 - bunches.share);
+      if (chain == 0) more = std::min(all_but_all, crowd.per_second * time / bunches.each);
+      if (chain == alike) reached /= std::max(1 - all_but_all, 1 - bunches.share);
       reading += reached * time;
     }
     cycle.prompt = reading_s(1);
@@ -203,7 +210,7 @@ WordCycle WordCycles::apart_in_groups(const Crowd& crowd) const {
     const Bunches bunches =
         arrive ? arriving_bunches(per_iteration, groups_, 0) : poisson_bunches(per_iteration, groups_);
     reads = bunches.share > 0 ? reading_s(bunches.each) : 0;
-    own_reads = std::min(0.98, 1 - std::exp(-per_iteration)), cycle.share = bunches.share;
+    own_reads = std::min(all_but_all, 1 - std::exp(-per_iteration)), cycle.share = bunches.share;
     const double next = (1 - bunches.share) * cycle.alone + bunches.share * std::max(reads, cycle.alone);
     const bool settled = std::abs(next - iteration) < 1e-3 * next && step > 1;
     iteration = next;

@@ -88,6 +88,9 @@ Expected<void> read_law(const Arguments& arguments, Asked& asked) {
   }
   asked.law.prompts = sim::lengths_of(std::stoll(arguments.value("--input")), shortest);
   asked.law.outputs = sim::lengths_of(std::stoll(arguments.value("--output")), shortest);
+  if (asked.law.outputs.low < 2)
+    return fail("--output", "requests of one word, behind which nobody waits for another",
+        "2 words or more, also of the shortest");
   asked.law.shared = arguments.has("--shared") ? std::stoll(arguments.value("--shared")) : 0;
   if (asked.law.shared >= asked.law.prompts.low)
     return fail("--shared",
@@ -169,6 +172,9 @@ Expected<Asked> asked_of(const Arguments& arguments) {
     for (const auto& [machine, price] : asked.prices)
       if (!machine.empty() && std::ranges::count(asked.machines, machine) == 0)
         return fail("--price", fmt::format("{:.40} is not asked for", machine), "machines of --machine");
+    for (const std::string& machine : asked.machines)
+      if (!asked.prices.contains(machine) && !asked.prices.contains(""))
+        return fail("--price", fmt::format("no price of {:.40}", machine), "one of each machine, or one for all");
   }
   constexpr std::int64_t usual_simulated = 8, usual_top = 10;
   asked.simulated = arguments.has("--simulate") ? std::stoll(arguments.value("--simulate")) : usual_simulated;

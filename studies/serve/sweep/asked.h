@@ -32,7 +32,8 @@ Expected<std::vector<std::int64_t>> read_counts(const std::string& text, const s
 /// "2.5", or for each machine "dgx-h100=2.5,dgx-b200=4".
 Expected<std::map<std::string, double, std::less<>>> read_prices(const std::string& text, const std::string& where);
 
-/// Errors: lengths that are not said, users beside rates, prices of machines that are not asked for.
+/// Errors: lengths that are not said, requests of one word, users beside rates, prices of machines that are not asked
+/// for, and machines without one where others have one.
 Expected<Asked> asked_of(const Arguments& arguments);
 
 }  // namespace stepcast::serve::sweeping

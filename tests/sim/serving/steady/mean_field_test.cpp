@@ -143,6 +143,9 @@ TEST(MeanField, SaysWhereItDoesNotHold) {
   }
   EXPECT_EQ(of(usual, {.policy = {.reserves_all = true, .blocks = 100}}, {.users = 10}).doubt, Doubt::none)
       << "who waits until there is room for all gives no way";
+  EXPECT_EQ(of(usual, {.policy = {}, .replicas = 2, .groups = 4}, {.users = 2}).doubt, Doubt::uneven);
+  const RequestLaw read = law({4000, 4000}, {32, 32});
+  EXPECT_EQ(of(read, {}, {.rate = 0.8 * of(read, {}, {}).requests_per_second}).doubt, Doubt::reads_much);
   EXPECT_FALSE(of(usual, {}, {.rate = 1.2 * most}).first_word) << "it grows without bound";
 }
 

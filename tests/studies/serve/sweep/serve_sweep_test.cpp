@@ -143,8 +143,11 @@ TEST(ServeSweep, WrongInputSaysWhatIsWrong) {
       {base + "--tp 4..2", "ends before it begins"}, {base + "--concurrency x", "--concurrency"},
       {base + "--rate 1 --concurrency 2", "more than one way"}, {base + "--rate 0", "no rate"},
       {base + "--engine vlm", "vllm"}, {base + "--machine dgx-h10", "dgx-h100"}, {base + "--price free", "no price"},
-      {base + "--price dgx-a100=2", "not asked for"}, {base + "--slo fast", "no target"},
-      {base + "--shared 512", "are cached"}, {base + "--engine vllm,", "empty name"}, {base + "--json --csv", "beside"},
+      {base + "--price dgx-a100=2", "not asked for"},
+      {base + "--machine dgx-h100,dgx-a100 --price dgx-h100=2", "no price of dgx-a100"},
+      {"serve-sweep llama3-8b --gpus 1 --input 512 --output 1", "requests of one word"},
+      {base + "--slo fast", "no target"}, {base + "--shared 512", "are cached"},
+      {base + "--engine vllm,", "empty name"}, {base + "--json --csv", "beside"},
       {"serve-sweep llama9 --gpus 1 --input 5 --output 5", "llama"}};
   for (const auto& [line, part] : rows) {
     const auto ran = run_line(line);
