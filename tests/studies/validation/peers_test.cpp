@@ -52,7 +52,7 @@ TEST(Peers, EveryPatternSpeaksOfACarriedRecord) {
   for (const EmbeddedFile& file : embedded_runs()) {
     const auto runs = read_runs(std::string(file.text), std::string(file.name));
     ASSERT_TRUE(runs.has_value());
-    for (const stepcast::Run& run : *runs) ids.push_back(run.id);
+    for (const auto& run : *runs) ids.push_back(run.id);
   }
   ASSERT_FALSE(peer_errors().empty());
   for (const PeerError& peer : peer_errors())
