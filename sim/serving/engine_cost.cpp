@@ -278,21 +278,19 @@ std::optional<Price> EngineCost::exchange(
   return std::nullopt;
 }
 
-/// Of tokens that are gathered for experts: TensorRT-LLM casts them to their products' type before, unless its scales
-/// are of blocks (NVIDIA/TensorRT-LLM 1.0, _torch/modules/fused_moe/fused_moe_cutlass.py, run_post_quant_allgather).
-double EngineCost::cast_share(const Move& move, const dataflow::Group& group, const Routing& routing) const {
-  if (engine_->kernels != "trtllm" || types_.block_scaled || move.kind != MoveKind::all_gather) return 1;
-  constexpr double wide = 2, scale = 1.0 / 16;  // bytes; nvfp4 has one per 16 numbers
+/// Of the bytes of a gather: tokens on their way to experts may be cast before.
+double EngineCost::gathered_share(const Move& move, const dataflow::Group& group, const Routing& routing) const {
+  constexpr double wide = 2;
+  if (types_.gathered_bytes == wide || move.kind != MoveKind::all_gather) return 1;
   const double tokens = routing.tokens / static_cast<double>(group.size) * routing.width * wide;
   const bool of_tokens = tokens > 0 && std::abs(move.local_before.value() / tokens - 1) < 1e-6;
-  if (!of_tokens) return 1;
-  return (operand_bytes(types_.products) + (types_.products == Precision::nvfp4 ? scale : 0)) / wide;
+  return of_tokens ? types_.gathered_bytes / wide : 1;
 }
 
 EnginePrice EngineCost::move(
     const Move& whole, const dataflow::Group& group, const Routing& routing, bool graph) const {
   Move move = whole;
-  const double share = cast_share(whole, group, routing);
+  const double share = gathered_share(whole, group, routing);
   move.received = move.received * share, move.local_before = move.local_before * share;
   const EnginePrice price = price_of(moves_->move(move, group), Binding::links);
   const Span span = span_of(group, moves_->machine(), moves_->ranks());

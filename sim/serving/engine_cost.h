@@ -20,6 +20,7 @@ struct IterationTypes {
   double weight_bytes = 2;                ///< with scales
   bool block_scaled = false;              ///< fp8 with a scale per block of 128
   bool experts_alone = false;             ///< all weights but theirs are as wide as what is multiplied
+  double gathered_bytes = 2;              ///< of an element of tokens that are gathered for experts, with scales
 };
 
 /// What a part of an iteration waits for.
@@ -73,7 +74,7 @@ class EngineCost {
 
  private:
   [[nodiscard]] EnginePrice gathered(const AttentionQuery& query, double keys) const;
-  [[nodiscard]] double cast_share(
+  [[nodiscard]] double gathered_share(
       const dataflow::Move& move, const dataflow::Group& group, const Routing& routing) const;
   [[nodiscard]] std::optional<Price> exchange(
       const dataflow::Move& move, const Span& span, std::int64_t ranks, const Routing& routing, bool graph) const;

@@ -39,6 +39,11 @@ Expected<const NumberType*> number_type(const std::string& name, const char* whe
   return fail(where, fmt::format("unknown number type '{:.40}'", name), known);
 }
 
+/// Of an element with its scales: nvfp4 has a byte per 16.
+double gathered_bytes(Precision products) {
+  return operand_bytes(products) + (products == Precision::nvfp4 ? 1.0 / 16 : 0);
+}
+
 Expected<void> settle_types(const ServingWishes& wishes, Serving& serving) {
   const Gpu& gpu = serving.machine().gpu;
   const auto has = [&](Precision p) { return gpu.peak[static_cast<int>(p)].value() > 0; };
@@ -69,6 +74,10 @@ Expected<void> settle_types(const ServingWishes& wishes, Serving& serving) {
       return fail("--weights", fmt::format("{} has no {} matrix units", gpu.name, to_text(serving.types.products)),
           "--weights " + usual);
   }
+  // TensorRT-LLM casts what it gathers for experts to their products' type before, unless the scales are of blocks
+  // (NVIDIA/TensorRT-LLM 1.0, _torch/modules/fused_moe/fused_moe_cutlass.py, run_post_quant_allgather).
+  if (serving.engine.kernels == "trtllm" && !serving.types.block_scaled)
+    serving.types.gathered_bytes = gathered_bytes(serving.types.products);
   serving.cache_element_bytes = cache->bytes;
   serving.types.attention = cache->bytes < 2 ? Precision::fp8 : Precision::bf16;
   return {};

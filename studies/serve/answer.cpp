@@ -77,7 +77,10 @@ Expected<Answer> answer(const Question& question) {
   out.servers = {infer::policy_of(out.serving, length, question.batching), question.replicas,
       out.serving.attention_groups(), out.serving.stages, out.serving.engine.host_per_request};
   out.gpus = out.serving.scenario.plan.gpus * question.replicas;
-  TRY(infer::check_requests(out.serving, load.requests, out.servers.policy));
+  std::vector<sim::ServingRequest> held = load.requests;
+  if (question.prompts)  // whose keys come whole, with what the prompts share
+    for (sim::ServingRequest& request : held) request.cached = 0;
+  TRY(infer::check_requests(out.serving, held, out.servers.policy));
   const auto count = static_cast<std::int64_t>(load.requests.size());
   if (question.warm_up >= count)
     return fail("--warm-up", fmt::format("{} of {} requests are not counted", question.warm_up, count),

@@ -76,8 +76,8 @@ std::string pools_text(const PromptPool& pool, bool ran) {
   std::string text = fmt::format("\nPrompts  {} GPUs, {} x tp {}, at most {:.3g} requests/s", pool.gpus,
       pool.servers.replicas, pool.serving.tensor_ways, pool.saturation.requests_per_second);
   if (ran)
-    text += fmt::format(
-        "; {} busy, {:.1f} waiting (at most {:.0f})", format_percent(pool.busy), pool.waiting, pool.most_waiting);
+    text += fmt::format("; {} busy, {:.1f} waiting in all (at most {:.0f} at one)", format_percent(pool.busy),
+        pool.waiting, pool.most_waiting);
   return text + fmt::format("\nBetween  {} of a prompt of {:.0f} positions to each GPU over the {}, {} from each: {}; "
                             "at most {:.3g} requests/s\n",
                     format_bytes(pool.transfer.received), pool.positions, pool.transfer.fabric,

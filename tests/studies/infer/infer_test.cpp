@@ -63,7 +63,12 @@ TEST(Infer, CapacityIsTheEnginesRule) {
   EXPECT_EQ(room.sequences, room.blocks / 63) << "1000 positions are 63 blocks";
   Serving free = s;
   free.engine.cache_rule = CacheRule::of_free;
-  EXPECT_DOUBLE_EQ(capacity(free, 1000).cache, 0.9 * (room.memory - room.weights - room.activations - room.reserved));
+  const Capacity share = capacity(free, 1000);
+  EXPECT_DOUBLE_EQ(share.cache, 0.9 * (room.memory - room.weights - room.activations - share.reserved));
+  EXPECT_DOUBLE_EQ(room.reserved - share.reserved, 392e6) << "one GPU alone has no buffers of NCCL";
+  Serving two = serving("llama3-8b", "dgx-h100", 2);
+  two.engine.cache_rule = CacheRule::of_free;
+  EXPECT_EQ(capacity(two, 1000).reserved, room.reserved);
 }
 
 /// A bias behind experts is no hindrance to summing their parts.

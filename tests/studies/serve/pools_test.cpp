@@ -71,6 +71,15 @@ TEST(Pools, OneUserHasBothPoolsOfInfer) {
   EXPECT_NEAR(one["prefill_pool"]["transfer"]["time_s"].get<double>(), link, 1e-12);
 }
 
+/// What prompts share is not read again, but sent.
+TEST(Pools, SharedHeadsAreSentWithEachPrompt) {
+  const std::string load = "--input 2000 --output 20 --concurrency 1 --requests 3 --prefill-tp 1";
+  const json whole = served(load), shared = served(load + " --shared 1900");
+  EXPECT_LT(shared["ttft"]["mean_s"].get<double>(), 0.7 * whole["ttft"]["mean_s"].get<double>());
+  EXPECT_EQ(shared["prefill_pool"]["transfer"]["time_s"], whole["prefill_pool"]["transfer"]["time_s"]);
+  EXPECT_EQ(shared["cache"]["most_used"], whole["cache"]["most_used"]);
+}
+
 /// Where prompts are long and words few the pool of prompts binds: twice the replicas do twice as much.
 TEST(Pools, TheSlowerPoolBinds) {
   const json one = served("--input 4096 --output 8 --concurrency 8 --gpus 2 --prefill-gpus 1"),
