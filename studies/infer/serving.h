@@ -18,9 +18,9 @@ namespace stepcast::infer {
 struct ServingWishes {
   std::string network, machine, engine;
   std::shared_ptr<const Engine> row;  ///< in place of `engine`: a launch's, with what it changes
-  std::string profile;         ///< with laws of single kernels; "": the default one of the machine's GPU
-  std::string weights, cache;  ///< number types: "fp8", "bf16"; weights may be narrower than products
-  std::string products;        ///< "": the weights' type, or bf16 where nothing multiplies in it
+  std::string profile;                ///< with laws of single kernels; "": the default one of the machine's GPU
+  std::string weights, cache;         ///< number types: "fp8", "bf16"; weights may be narrower than products
+  std::string products;               ///< "": the weights' type, or bf16 where nothing multiplies in it
   std::int64_t gpus = 0, tp = 1, pp = 1;
   std::int64_t ep = 1;            ///< experts are spread over so many ranks, and split over the rest of tp x dp
   std::string exchange;           ///< of tokens with experts elsewhere: "gather", "rows"; "": the engine's
