@@ -182,10 +182,15 @@ Expected<void> serve_command(const Arguments& arguments, Console& console) {
   TRY(auto question, question_of(launched.arguments));
   if (launched.row) question.engine.row = std::make_shared<const Engine>(*launched.row);
   TRY(auto answered, answer(question));
-  answered.warnings.insert(answered.warnings.begin(), launched.warnings.begin(), launched.warnings.end());
   answered.serving.assumptions.insert(
       answered.serving.assumptions.begin(), launched.notes.begin(), launched.notes.end());
-  console.out << (arguments.has("--json") ? answer_json(question, answered) : answer_text(question, answered));
+  if (arguments.has("--json")) {
+    answered.warnings.insert(answered.warnings.begin(), launched.warnings.begin(), launched.warnings.end());
+    console.out << answer_json(question, answered);
+    return {};
+  }
+  for (const std::string& warning : launched.warnings) console.out << "warning: " << warning << "\n";
+  console.out << answer_text(question, answered);
   return {};
 }
 
