@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "calibrate/import/serving/benchmark_output.h"
+#include "calibrate/import/serving/read_benchmarks.h"
 #include "model/base/json_reader.h"
 #include "model/base/json_writer.h"
 #include "model/base/text.h"

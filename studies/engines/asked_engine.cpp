@@ -173,9 +173,10 @@ Expected<void> take_load(EngineLaunch& launch, const EngineSettings& s, const Fl
     put_load(std::move(load.flags), told, out);
   }
   const auto length = [&](const char* flag) {
-    const auto in = told.contains(flag) ? told.find(flag) : out.flags.find(flag);
-    return in == told.end() || in == out.flags.end() ? std::int64_t{0}
-                                                     : parsed_number<std::int64_t>(in->second).value_or(0);
+    for (const Flags* flags : {&told, static_cast<const Flags*>(&out.flags)})
+      if (const auto found = flags->find(flag); found != flags->end())
+        return parsed_number<std::int64_t>(found->second).value_or(0);
+    return std::int64_t{0};
   };
   const std::int64_t input = length("--input"), output = length("--output");
   if (s.longest && *s.longest > 0 && input + output > *s.longest)

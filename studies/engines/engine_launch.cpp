@@ -11,6 +11,7 @@
 #include "model/base/text.h"
 #include "model/base/whole_number.h"
 #include "studies/engines/deployment.h"
+#include "studies/engines/read_arguments.h"
 
 namespace stepcast::engines {
 namespace {

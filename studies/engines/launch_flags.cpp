@@ -51,6 +51,7 @@ Expected<std::optional<EngineLaunchSource>> engine_launch_source(const Arguments
 std::map<std::string, std::string, std::less<>> told_flags(const Arguments& arguments) {
   std::map<std::string, std::string, std::less<>> told = arguments.flags;
   for (const Flag& flag : engine_launch_flags()) told.erase(std::string(flag.name));
+  for (const char* form : {"--json", "--emit"}) told.erase(form);
   return told;
 }
 

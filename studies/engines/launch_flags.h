@@ -25,7 +25,7 @@ struct LaunchedArguments {
 /// `flags`: of the command; what it has no flag for is left out. A --engine that is typed goes over the launch's row.
 Expected<LaunchedArguments> with_launch(const Arguments& arguments, std::span<const Flag> flags);
 
-/// The flags that are typed, without those of the launch itself.
+/// The flags that are typed and ask something: without those of the launch itself and of how the answer is shown.
 std::map<std::string, std::string, std::less<>> told_flags(const Arguments& arguments);
 
 /// "stepcast serve llama3-70b --tp 8 ...": the command line that a launch comes to.

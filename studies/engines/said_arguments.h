@@ -11,7 +11,6 @@
 
 #include "calibrate/import/scripts/launch_line.h"
 #include "studies/engines/engine_line.h"
-#include "studies/launch/limits/named_file.h"
 
 namespace stepcast::engines {
 
@@ -43,10 +42,5 @@ class SaidArguments {
 
 /// "run.sh:12 --max-num-seqs".
 std::string place_of_argument(const SaidArguments& said, const GivenArgument& given);
-
-/// Words as the program's parser takes them: "--name value", "--name=value", "--no-name", lists, JSON. Its file is read
-/// too, one that the script writes or that lies in `folders`. Errors: files that may not be opened, or are no
-/// configuration; a value that is missing.
-Expected<SaidArguments> said_arguments(const EngineLine& line, const launch::LaunchFolders& folders);
 
 }  // namespace stepcast::engines

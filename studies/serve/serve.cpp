@@ -232,14 +232,19 @@ Expected<void> serve_command(const Arguments& arguments, Console& console) {
   if (question.prompts && arguments.has("--html")) return fail("--html", "shows one pool", "--json, which has both");
   TRY(auto pages, cli::open_outputs(arguments, "--html", page_forms));
   TRY(auto answered, answer(question));
-  answered.warnings.insert(answered.warnings.begin(), launched.warnings.begin(), launched.warnings.end());
   answered.serving.assumptions.insert(
       answered.serving.assumptions.begin(), launched.notes.begin(), launched.notes.end());
   for (cli::NamedOutput& page : pages) {
     TRY(const auto text, load_page(question, answered));
     page.file.finish(text);
   }
-  console.out << (arguments.has("--json") ? answer_json(question, answered) : answer_text(question, answered));
+  if (arguments.has("--json")) {
+    answered.warnings.insert(answered.warnings.begin(), launched.warnings.begin(), launched.warnings.end());
+    console.out << answer_json(question, answered);
+    return {};
+  }
+  for (const std::string& warning : launched.warnings) console.out << "warning: " << warning << "\n";
+  console.out << answer_text(question, answered);
   return {};
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "calibrate/import/serving/benchmark_output.h"
+#include "model/base/error.h"
 
 namespace stepcast::calibrate {
 

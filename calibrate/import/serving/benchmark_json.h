@@ -6,6 +6,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "calibrate/import/serving/benchmark_output.h"
+#include "model/base/error.h"
 
 namespace stepcast::calibrate {
 

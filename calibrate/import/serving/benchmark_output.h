@@ -7,10 +7,9 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "model/base/error.h"
+#include "model/base/namespaces.h"
 
 namespace stepcast::calibrate {
 
@@ -27,12 +26,5 @@ struct BenchmarkOutput {
   std::map<std::string, double> measured;
   std::vector<std::string> notes;
 };
-
-/// Is it of one of these tools, by its keys?
-bool looks_like_benchmark_output(std::string_view text);
-
-/// One or several runs. Errors name file and line: text that is cut off or of no such tool, figures that are no numbers
-/// or not above 0, runs in which requests failed (their figures are of another load), and a run without any figure.
-Expected<std::vector<BenchmarkOutput>> read_benchmark_output(const std::string& text, const std::string& where);
 
 }  // namespace stepcast::calibrate

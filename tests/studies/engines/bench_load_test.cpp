@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "studies/engines/bench_load.h"
+#include "studies/engines/read_arguments.h"
 
 namespace stepcast::engines {
 namespace {

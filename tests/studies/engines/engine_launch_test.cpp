@@ -136,6 +136,30 @@ TEST(EngineLaunch, TheBeginningOfANameIsEnoughWhereArgparseReads) {
   EXPECT_THAT(read("trtllm-serve Qwen/Qwen3-8B --max_batch 8").error, HasSubstr("--max_batch (not known"));
 }
 
+TEST(EngineLaunch, FilesHaveOtherNamesOfOlderReleasesAndNoKeys) {
+  const auto old = read("cat > e.yml <<EOF\npytorch_backend_config:\n  cuda_graph_batch_sizes: [1, 2, 96]\nEOF\n"
+                        "trtllm-bench -m meta-llama/Llama-3.1-8B-Instruct throughput --dataset d.txt --concurrency 8 "
+                        "--kv_cache_free_gpu_mem_fraction 0.8 --extra_llm_api_options e.yml");
+  ASSERT_EQ(old.error, "");
+  EXPECT_EQ(old.asked.row.most_captured, 96);
+  EXPECT_EQ(old.asked.row.cache_share, 0.8);
+  EXPECT_EQ(old.asked.flags.at("--concurrency"), "8");
+  const auto no = read("cat > c.yaml <<EOF\nno-enable-chunked-prefill: true\nmax-num-seqs: 7\nEOF\n"
+                       "vllm serve Qwen/Qwen3-8B --config c.yaml --max-num-seqs 9");
+  ASSERT_EQ(no.error, "");
+  EXPECT_TRUE(no.asked.row.whole_prompts);
+  EXPECT_EQ(no.asked.row.most_sequences, 9);  // the line goes over the file
+}
+
+TEST(EngineLaunch, FoldersOfCheckpointsAreNames) {
+  const std::string hash(40, 'a');
+  const auto network = [](const std::string& model) { return read("vllm serve " + model).asked; };
+  EXPECT_EQ(network("/hub/models--Qwen--Qwen3-8B/snapshots/" + std::string(40, 'b')).network, "qwen3-8b");
+  EXPECT_EQ(network("/data/deepseek-ai/DeepSeek-V3/" + hash).flags.at("--weights"), "fp8-block");
+  EXPECT_EQ(network("/data/Qwen3-30B-A3B-Instruct-2507-FP8").flags.at("--weights"), "fp8-block");
+  EXPECT_EQ(network("RedHatAI/Meta-Llama-3.1-70B-Instruct-FP8-dynamic").flags.at("--weights"), "fp8");
+}
+
 TEST(EngineLaunch, WhatIsNotForecastIsRefused) {
   EXPECT_THAT(read("vllm serve Qwen/Qwen3-8B --enable-lora").error, HasSubstr("adapters are not forecast"));
   EXPECT_THAT(read("vllm serve Qwen/Qwen3-8B --cpu-offload-gb 20").error, HasSubstr("weights in host memory"));

@@ -1,4 +1,4 @@
-#include "calibrate/import/serving/benchmark_output.h"
+#include "calibrate/import/serving/read_benchmarks.h"
 
 #include <algorithm>
 

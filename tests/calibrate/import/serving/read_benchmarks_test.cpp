@@ -1,5 +1,5 @@
 // Outputs of benchmarks of serving engines: what is read of each tool, and what is refused.
-#include "calibrate/import/serving/benchmark_output.h"
+#include "calibrate/import/serving/read_benchmarks.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
