@@ -265,13 +265,14 @@ const std::vector<Command>& command_rows() {
       {.name = "job",
           .usage = "NETWORK|SCENARIO.json|--megatron RUN.sh --tokens N|--days N|--steps N [flags]",
           .summary = "a whole training job: days, goodput and where the rest goes, checkpoints, energy, cost",
-          .about = "Puts failures, checkpoints, restarts and repairs around the forecast step: time to train, the share "
-                   "of it in\n"
-                   "steps that last, and where the rest goes, by closed form and by lives drawn one by one. Checkpoints "
-                   "have their\n"
-                   "bytes by the mapping and their best interval by four laws. Failure rates are those of public fleets "
-                   "or of a log.\n"
-                   "A job that fails faster than it restarts has a goodput of 0, which is a result.",
+          .about =
+              "Puts failures, checkpoints, restarts and repairs around the forecast step: time to train, the share "
+              "of it in\n"
+              "steps that last, and where the rest goes, by closed form and by lives drawn one by one. Checkpoints "
+              "have their\n"
+              "bytes by the mapping and their best interval by four laws. Failure rates are those of public fleets "
+              "or of a log.\n"
+              "A job that fails faster than it restarts has a goodput of 0, which is a result.",
           .least_words = 0,
           .most_words = 1,
           .flags = job::job_flags(),

@@ -15,7 +15,7 @@ Expected<std::vector<LoggedFailure>> read_lines(const std::string& lines) {
   constexpr std::int64_t week = 7 * 86400;
   return read_failure_log("failed_at,back_at\n" + lines, "log.csv", march_2026 + week);
 }
-std::string refusal(const std::string& lines) {
+std::string log_refusal(const std::string& lines) {
   const auto log = read_lines(lines);
   return log ? std::string() : to_text(log.error());
 }
@@ -44,17 +44,18 @@ TEST(FailureLog, RatesAndTimeDown) {
 
 TEST(FailureLog, WrongLinesAreNamed) {
   const std::string first = "2026-03-01T01:00,2026-03-01T02:00\n";
-  EXPECT_THAT(refusal(first + "2026-03-01T01:30,2026-03-01T03:00\n"),
+  EXPECT_THAT(log_refusal(first + "2026-03-01T01:30,2026-03-01T03:00\n"),
       HasSubstr("log.csv:3: fails while the failure of line 2"));
+  EXPECT_THAT(log_refusal(first + "2026-02-28T01:30,2026-02-28T03:00\n"),
+      HasSubstr("log.csv:3: fails before the entry of line 2"));
   EXPECT_THAT(
-      refusal(first + "2026-02-28T01:30,2026-02-28T03:00\n"), HasSubstr("log.csv:3: fails before the entry of line 2"));
-  EXPECT_THAT(refusal("2026-03-01T03:00,2026-03-01T02:00\n"), HasSubstr("log.csv:2: back at 2026-03-01T02:00 before"));
-  EXPECT_THAT(refusal(first + "\n2027-03-01T03:00,2027-03-01T04:00\n"),
+      log_refusal("2026-03-01T03:00,2026-03-01T02:00\n"), HasSubstr("log.csv:2: back at 2026-03-01T02:00 before"));
+  EXPECT_THAT(log_refusal(first + "\n2027-03-01T03:00,2027-03-01T04:00\n"),
       HasSubstr("log.csv:4: 2027-03-01T03:00 lies in the future"));
-  EXPECT_THAT(refusal("yesterday,today\n"), HasSubstr("'yesterday' is no time"));
-  EXPECT_THAT(refusal("2026-02-30T03:00,2026-03-01T02:00\n"), HasSubstr("is no time"));
-  EXPECT_THAT(refusal("2026-02-20T03:00\n"), HasSubstr("no two cells"));
-  EXPECT_THAT(refusal(""), HasSubstr("no failure"));
+  EXPECT_THAT(log_refusal("yesterday,today\n"), HasSubstr("'yesterday' is no time"));
+  EXPECT_THAT(log_refusal("2026-02-30T03:00,2026-03-01T02:00\n"), HasSubstr("is no time"));
+  EXPECT_THAT(log_refusal("2026-02-20T03:00\n"), HasSubstr("no two cells"));
+  EXPECT_THAT(log_refusal(""), HasSubstr("no failure"));
   EXPECT_THAT(to_text(read_failure_log("a,b\n", "log.csv", 0).error()), HasSubstr("log.csv:1: the header is 'a,b'"));
 }
 

@@ -59,8 +59,9 @@ TEST(JobCommand, LengthsAreOneThing) {
 }
 
 TEST(JobCommand, Llama3sInterruptionsAreInTheDefaultsRange) {
-  const auto json = shown("job llama3-405b --machine dgx-h100 --gpus 16384 --tp 8 --pp 16 --layout balanced "
-                          "--global-batch 2048 --days 54 --lives 200");
+  const auto json = shown(
+      "job llama3-405b --machine grand-teton-h100 --gpus 16384 --tp 8 --pp 16 --chunks 2 --zero 2 --layout balanced "
+      "--global-batch 2048 --days 54 --lives 200");
   const double failures = json.at("failures");
   EXPECT_NEAR(failures, 442.4, 1);
   EXPECT_NEAR(failures, 419, 2 * std::sqrt(failures));
@@ -155,7 +156,7 @@ TEST(JobCommand, WrongInputIsRefused) {
   const auto ran = testing_program::run_line("job llama3-70b --gpus 8 --global-batch 8 --days 1");
   EXPECT_EQ(ran.code, 2);
   EXPECT_THAT(ran.err, HasSubstr("there is no job"));
-  const auto experts = testing_program::run_line("job mixtral-8x7b --gpus 64 --ep 8 --days 1 --elastic");
+  const auto experts = testing_program::run_line("job mixtral-8x7b --gpus 64 --ep 8 --pp 2 --days 1 --elastic");
   EXPECT_EQ(experts.code, 2);
   EXPECT_THAT(experts.err, HasSubstr("--elastic: experts lie on 8 ranks"));
 }
