@@ -14,7 +14,8 @@ namespace stepcast::comparison {
 namespace {
 
 /// What infer takes and an iteration beside a trace has not.
-constexpr std::string_view left_out[] = {"--output", "--draft", "--accepted", "--what-if", "--roofline", "--json"};
+constexpr std::string_view left_out[] = {"--output", "--draft", "--accepted", "--what-if", "--roofline", "--json",
+    "--trace", "--html", "--force", "--launch", "--define", "--files-from", "--lenient"};
 /// What compare takes beside the forecast's own.
 constexpr std::string_view of_compare[] = {"--trace", "--json", "--output", "--force"};
 
@@ -177,7 +178,7 @@ Expected<std::string> check_product_rows(const IterationForecast& forecast, cons
 std::vector<Flag> iteration_flags() {
   std::vector<Flag> flags;
   for (Flag flag : infer::infer_flags()) {
-    constexpr std::string_view of_runs[] = {"--machine", "--profile", "--gpus", "--tp", "--pp", "--ep"};
+    constexpr std::string_view of_runs[] = {"--machine", "--profile", "--gpus", "--tp", "--pp", "--ep", "--cp", "--mapping"};
     if (is_one_of(of_runs, flag.name) || is_one_of(left_out, flag.name)) continue;
     flag.group = "An engine's iteration";
     flags.push_back(flag);
