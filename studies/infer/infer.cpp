@@ -26,7 +26,7 @@ Expected<void> check_phase(const std::string& text, const std::string& where) {
   for (const char* phase : {"prefill", "decode", "mixed", "batch"})
     if (text == phase) return {};
   return fail(where, fmt::format("unknown phase '{:.40}'", text),
-      "prefill, decode, mixed for a prompt beside words, or batch for one after the other");
+      "prefill, decode, mixed for a prompt beside running sequences, or batch for one after the other");
 }
 
 Expected<void> check_share(const std::string& text, const std::string& where) {
@@ -89,14 +89,13 @@ std::span<const Flag> infer_flags() {
           .key = "",
           .value = "PHASE",
           .group = work,
-          .doc =
-              "prefill, decode, mixed: a prompt beside running sequences, or batch: prompts and all words behind them",
+          .doc = "prefill, decode, mixed: a prompt beside running sequences, or batch: prefill and all of decode",
           .check = check_phase},
       count("--prompt", work, "positions of each prompt", most), count("--cached", work, "of them in the cache", most),
       count("--context", work, "decode: positions in the cache", most),
-      count("--output", work, "batch: words of each sequence", most),
+      count("--output", work, "batch: output tokens of each sequence", most),
       count("--batch", work, "sequences of the replica (default 1)", most),
-      count("--draft", work, "words that a layer of its own guesses before each iteration (MTP, EAGLE)", 7),
+      count("--draft", work, "tokens that a layer of its own guesses before each iteration (MTP, EAGLE)", 7),
       {.name = "--accepted",
           .key = "",
           .value = "SHARE",

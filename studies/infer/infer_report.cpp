@@ -100,7 +100,7 @@ std::string infer_text(const Asked& asked, const Answer& answer, const Console& 
   if (const auto user = words_per_user(asked, phase))
     head.add({"tokens/s/user", fmt::format("{:.1f}", *user),
         serving.draft > 0
-            ? fmt::format("{:.2f} words an iteration, with {} guesses before it", phase.words, serving.draft)
+            ? fmt::format("{:.2f} tokens an iteration, with {} guesses before it", phase.words, serving.draft)
             : ""});
   text += "\n" + head.text("");
   const sim::IterationTime& shown = phase.shown;

@@ -65,7 +65,7 @@ std::string first_words_text(const InferenceJudgement& judgement) {
       series[{c.engine, c.version, c.model, c.gpu}].push_back(
           std::abs(*c.first_predicted_ms / *c.first_measured_ms - 1));
   if (series.empty()) return "";
-  print::Table table({{"mean time to first words"}, {"version"}, {"model"}, {"GPU"}, {"records", print::Align::right},
+  print::Table table({{"mean TTFT"}, {"version"}, {"model"}, {"GPU"}, {"records", print::Align::right},
       {"median error", print::Align::right}});
   for (auto& [key, errors] : series) {
     std::ranges::sort(errors);

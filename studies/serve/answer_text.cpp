@@ -33,7 +33,7 @@ std::string figures_text(const Question& question, const Answer& answer, const s
       {"p99", print::Align::right}, {"mean, 10th to 90th percentile"}});
   const auto row = [&](const char* name, const sim::Latency& latency) {
     if (latency.p99.value() == 0) {  // requests of one word have nothing between words
-      table.add({name, "-", "-", "-", "-", "no request says a second word"});
+      table.add({name, "-", "-", "-", "-", "no request has a second token"});
       return;
     }
     table.add({name, format_seconds(latency.mean), format_seconds(latency.p50), format_seconds(latency.p90),
@@ -60,16 +60,15 @@ std::string figures_text(const Question& question, const Answer& answer, const s
       format_percent(f.used_blocks / blocks), format_percent(f.most_used_blocks / blocks),
       print::grouped_digits(
           static_cast<double>(answer.servers.stages * answer.servers.policy.blocks * answer.servers.policy.block)));
-  text +=
-      fmt::format("Time     {} in iterations of words alone, {} of words with prompts, {} of prompts alone, {} idle\n",
-          format_percent(f.in_words), format_percent(f.in_mixed), format_percent(f.in_prompts), format_percent(f.idle));
+  text += fmt::format("Time     {} in iterations that decode, {} that decode and prefill, {} that prefill, {} idle\n",
+      format_percent(f.in_words), format_percent(f.in_mixed), format_percent(f.in_prompts), format_percent(f.idle));
   if (question.warm_up > 0) text += fmt::format("The first {} requests are not counted.\n", question.warm_up);
   return text;
 }
 
 const char* name_of(const Saturation& most) {
   const std::string_view binds = most.binds;
-  return binds == "prompts" ? "the pool of prompts" : binds == "links" ? "the links" : "the pool of words";
+  return binds == "prompts" ? "the prefill pool" : binds == "links" ? "the links" : "the decode pool";
 }
 
 std::string pools_text(const PromptPool& pool, bool ran) {
@@ -96,7 +95,7 @@ std::string overload_text(const Answer& answer) {
   return fmt::format(
       "\nBeyond saturation  {:.3g} requests/s come and {:.3g} are served: {:.3g} more wait after each second\n"
       "  TTFT and end to end grow without bound: after a minute a request waits {} longer than the first\n"
-      "  words come every {} meanwhile, with {:.0f} sequences at once: {} tokens/s/GPU\n",
+      "  tokens come every {} meanwhile, with {:.0f} sequences at once: {} tokens/s/GPU\n",
       answer.rate, most.requests_per_second, answer.rate - most.requests_per_second,
       format_seconds(Seconds(60 * (answer.rate / most.requests_per_second - 1))), format_seconds(most.word),
       most.running, print::grouped_digits(most.words_per_second / static_cast<double>(answer.gpus)));
@@ -118,7 +117,7 @@ std::string answer_text(const Question& question, const Answer& answer) {
         print::grouped_digits(most.words_per_second / static_cast<double>(answer.gpus)), name_of(most));
   else if (answer.figures)
     text +=
-        fmt::format("Saturation  {:.3g} requests/s, {} tokens/s/GPU with {:.0f} sequences at once, a word every {}\n",
+        fmt::format("Saturation  {:.3g} requests/s, {} tokens/s/GPU with {:.0f} sequences at once, a token every {}\n",
             most.requests_per_second, print::grouped_digits(most.words_per_second / static_cast<double>(answer.gpus)),
             most.running, format_seconds(most.word));
   for (const std::string& warning : answer.warnings) text += "warning: " + warning + "\n";

@@ -123,9 +123,9 @@ std::string iteration_parts(const Answer& answer) {
     const sim::Batch& batch = iterations[alike[alike.size() / 2].second].batch;
     const sim::IterationTime whole = times.whole(batch);
     text += fmt::format(
-        "<h3>{}: {} of the time</h3>\n<p>The middle one of {}: {:.0f} words behind {} positions each{}; {}, "
+        "<h3>{}: {} of the time</h3>\n<p>The middle one of {}: {:.0f} sequences decode behind {} positions each{}; {}, "
         "of it {} of the host that the GPU waits for.</p>\n",
-        prompts ? "Iterations with prompts" : "Iterations of words alone", html_percent(of_kind / all),
+        prompts ? "Iterations that prefill" : "Iterations that only decode", html_percent(of_kind / all),
         html_count(static_cast<double>(alike.size())), batch.words,
         html_count(batch.words > 0 ? std::round(batch.contexts / batch.words) : 0),
         prompts

@@ -39,8 +39,8 @@ Expected<PromptPool> prompt_pool_of(const PromptPoolWishes& wishes, const std::v
   out.gpus = out.serving.scenario.plan.gpus * wishes.replicas;
   const auto one = std::ranges::find(requests, 1, &sim::ServingRequest::output);
   if (one != requests.end())
-    return fail("--output", "a request of one word, of which the pool of words has nothing to say",
-        "at least 2 words, or one pool");
+    return fail("--output", "a request of one token, of which the decode pool has nothing to do",
+        "at least 2 tokens, or one pool");
   const auto fits = infer::check_requests(out.serving, read_alone(requests), out.servers.policy);
   if (!fits) return of_prompts(fits.error());
   return out;

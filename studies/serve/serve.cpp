@@ -106,7 +106,7 @@ std::vector<Flag> own_flags() {
     return Flag{.name = name, .key = "", .value = value, .group = group, .doc = doc, .check = check};
   };
   return {count("--input", load, "positions of a prompt, at most", most),
-      count("--output", load, "words that are said, at most", most),
+      count("--output", load, "output tokens, at most", most),
       text("--shortest", "SHARE", load,
           "lengths are whole numbers from this share of the most, all as likely (default 1: all as long)", check_share),
       count("--concurrency", load, "users: as one request ends its user sends the next", 1'000'000),
@@ -122,7 +122,7 @@ std::vector<Flag> own_flags() {
       count("--replicas", batching, "engines beside each other behind a router (default 1)", 100'000),
       count("--most-sequences", batching, "that run at once in one engine (default: the engine's)", 1'000'000),
       count("--most-positions", batching, "of one iteration (default: the engine's)", 1'000'000),
-      count("--prefill-gpus", pool, "GPUs that read prompts, beside --gpus, which say words", 10'000'000),
+      count("--prefill-gpus", pool, "GPUs that prefill, beside --gpus, which decode", 10'000'000),
       count("--prefill-replicas", pool, "engines among them (default 1)", 100'000),
       count("--prefill-tp", pool, "tensor parallel ways of each (default: its GPUs)", 32'768),
       count("--prefill-ep", pool, "ranks that its experts are spread over (default 1)", 32'768),

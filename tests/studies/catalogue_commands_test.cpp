@@ -1,4 +1,5 @@
 #include <fstream>
+#include <set>
 
 #include <filesystem>
 
@@ -66,6 +67,16 @@ TEST(Help, EveryCommandsExamplesRun) {
       const auto ran = run_line(std::string(example.substr(std::string_view("stepcast ").size())));
       EXPECT_EQ(ran.code, 0) << example << "\n" << ran.err;
     }
+  }
+}
+
+/// A command that takes flags of two others has no name twice: the second would say what the first means.
+TEST(Help, NoFlagOfACommandStandsTwice) {
+  for (const Command& command : commands()) {
+    std::set<std::string_view> names;
+    for (const Flag& flag : command.flags)
+      for (const std::string_view name : {std::string_view(flag.name), std::string_view(flag.alias)})
+        EXPECT_TRUE(name.empty() || names.insert(name).second) << command.name << " " << name;
   }
 }
 

@@ -23,7 +23,7 @@ constexpr double much_pressure = 0.45, much_pressure_of_groups = 0.2, much_of_cl
 
 }  // namespace
 
-const char* to_text(Doubt doubt) {
+const char* to_text(MeanFieldDoubt doubt) {
   constexpr const char* texts[] = {"", "90 % of saturation or more", "beyond saturation",
       "the cache may run full, and sequences give way to others", "arrivals in bursts", "prompts take much of the time",
       "few words behind the first", "prompts wait for each other", "whole prompts find no room beside words",
@@ -109,20 +109,21 @@ SteadyState MeanField::closed(const SteadyLoad& load) const {
   const bool full = users > most;
   if (!endless && full) state.first_word = Seconds(users / per_group - cycle.words);
   else if (!endless) state.first_word = Seconds(cycle.away + cycle.prompt);
-  if (servers_.stages > 1) state.doubt = Doubt::stages;
-  if (means_.output - 1 < few_words) state.doubt = Doubt::one_word;
-  if (servers_.policy.most_wait > 0) state.doubt = Doubt::holds_back;
+  if (servers_.stages > 1) state.doubt = MeanFieldDoubt::stages;
+  if (means_.output - 1 < few_words) state.doubt = MeanFieldDoubt::one_word;
+  if (servers_.policy.most_wait > 0) state.doubt = MeanFieldDoubt::holds_back;
   const auto positions = static_cast<double>(servers_.policy.most_positions);
   if (!servers_.policy.pieces && !servers_.policy.prompts_apart && means_.most_read > positions - running &&
       means_.least_read <= positions)
-    state.doubt = Doubt::starves;
+    state.doubt = MeanFieldDoubt::starves;
   const bool cache_bound = full && most < static_cast<double>(servers_.policy.most_sequences);
   if (groups > 1 &&
       ((replicas > 1 && users < 1) || cycles.most_prompts(running) < 1 || cycle.pressure > much_of_closed_groups))
-    state.doubt = Doubt::uneven;
-  if (may_preempt(running, cohorts) || (cache_bound && !servers_.policy.reserves_all)) state.doubt = Doubt::preempts;
+    state.doubt = MeanFieldDoubt::uneven;
+  if (may_preempt(running, cohorts) || (cache_bound && !servers_.policy.reserves_all))
+    state.doubt = MeanFieldDoubt::preempts;
   if (blocks_of(static_cast<double>(means_.longest)) > static_cast<double>(servers_.policy.blocks))
-    state.doubt = Doubt::never_fits;
+    state.doubt = MeanFieldDoubt::never_fits;
   return state;
 }
 
@@ -134,7 +135,8 @@ SteadyState MeanField::open(const SteadyLoad& load) const {
   const double share = *load.rate / saturation_.requests_per_second;
   if (share >= 1) {
     state = saturation_;
-    state.doubt = saturation_.doubt == Doubt::never_fits ? Doubt::never_fits : Doubt::beyond_saturation;
+    state.doubt = saturation_.doubt == MeanFieldDoubt::never_fits ? MeanFieldDoubt::never_fits
+                                                                  : MeanFieldDoubt::beyond_saturation;
     state.first_word.reset();
     return state;
   }
@@ -184,14 +186,15 @@ SteadyState MeanField::open(const SteadyLoad& load) const {
         Seconds((1 - idle) * (weight * low.residual() + (1 - weight) * high.residual()) + both(&WordCycle::prompt));
   state.used_share = std::min(1.0, mean * blocks_of(means_.context()) / static_cast<double>(servers_.policy.blocks));
   const double deviation = std::sqrt(variance / units);
-  if (state.pressure > (groups > 1 ? much_pressure_of_groups : much_pressure)) state.doubt = Doubt::reads_much;
-  if (load.shape != 1) state.doubt = Doubt::bursts;
-  if (may_preempt(mean + far_out * deviation, false)) state.doubt = Doubt::preempts;
+  if (state.pressure > (groups > 1 ? much_pressure_of_groups : much_pressure)) state.doubt = MeanFieldDoubt::reads_much;
+  if (load.shape != 1) state.doubt = MeanFieldDoubt::bursts;
+  if (may_preempt(mean + far_out * deviation, false)) state.doubt = MeanFieldDoubt::preempts;
   else if (mean + far_out * deviation > most) state.first_word.reset();
-  if (share >= (saturation_.doubt == Doubt::preempts ? near_preempting_saturation : near_saturation))
-    state.doubt = Doubt::near_saturation;
-  if (groups > 1 && cycles.most_prompts(mean) < 1) state.doubt = Doubt::uneven;
-  for (const Doubt certain : {Doubt::stages, Doubt::one_word, Doubt::holds_back, Doubt::starves, Doubt::never_fits})
+  if (share >= (saturation_.doubt == MeanFieldDoubt::preempts ? near_preempting_saturation : near_saturation))
+    state.doubt = MeanFieldDoubt::near_saturation;
+  if (groups > 1 && cycles.most_prompts(mean) < 1) state.doubt = MeanFieldDoubt::uneven;
+  for (const MeanFieldDoubt certain : {MeanFieldDoubt::stages, MeanFieldDoubt::one_word, MeanFieldDoubt::holds_back,
+           MeanFieldDoubt::starves, MeanFieldDoubt::never_fits})
     if (saturation_.doubt == certain) state.doubt = certain;
   return state;
 }

@@ -18,7 +18,7 @@
 namespace stepcast::sim {
 
 /// What keeps a mean field from being the simulator's figure.
-enum class Doubt : std::uint8_t {
+enum class MeanFieldDoubt : std::uint8_t {
   none,
   near_saturation,    ///< an open loop at 90 % of it or more, 80 % where sequences give way there
   beyond_saturation,  ///< more comes than is served: there is no steady state
@@ -32,7 +32,7 @@ enum class Doubt : std::uint8_t {
   stages,             ///< iterations wait for each other on the stages of a replica
   never_fits,         ///< a request is longer than the cache
 };
-const char* to_text(Doubt doubt);
+const char* to_text(MeanFieldDoubt doubt);
 
 struct SteadyLoad {
   std::optional<double> users = {}, rate = {};  ///< of all replicas; neither: so many are there that some always wait
@@ -43,7 +43,7 @@ struct SteadyLoad {
 
 /// Of all replicas together, where nothing else is said.
 struct SteadyState {
-  Doubt doubt = Doubt::none;
+  MeanFieldDoubt doubt = MeanFieldDoubt::none;
   double requests_per_second = 0, words_per_second = 0;
   Seconds per_word;                   ///< of a request behind its first word
   Seconds alone, with_prompts;        ///< times between words, without prompts and with them

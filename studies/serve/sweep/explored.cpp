@@ -123,7 +123,8 @@ class Exploration {
     else steady.rate = load;
     Row row;
     row.state = field.of(steady);
-    if (row.state.doubt == sim::Doubt::never_fits || row.state.doubt == sim::Doubt::beyond_saturation) {
+    if (row.state.doubt == sim::MeanFieldDoubt::never_fits ||
+        row.state.doubt == sim::MeanFieldDoubt::beyond_saturation) {
       refuse(sim::to_text(row.state.doubt), 1);
       return std::nullopt;
     }

@@ -29,7 +29,7 @@ struct Row {
   bool target_open = false;    ///< there is one that the mean field cannot be held against
   bool on_front = false;
   [[nodiscard]] const RowFigures& figures() const { return simulated ? *simulated : mean; }
-  [[nodiscard]] bool sure() const { return simulated || (state.doubt == sim::Doubt::none && !target_open); }
+  [[nodiscard]] bool sure() const { return simulated || (state.doubt == sim::MeanFieldDoubt::none && !target_open); }
 };
 
 }  // namespace stepcast::serve::sweeping

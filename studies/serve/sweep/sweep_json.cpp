@@ -29,7 +29,7 @@ void write_row(JsonWriter& json, const Asked& asked, const Explored& explored, c
   else json.null_field("usd_per_million_output_tokens");
   if (row.met) json.field("goodput", *row.met);
   else json.null_field("goodput");
-  if (row.state.doubt == sim::Doubt::none) json.null_field("mean_field_doubt");
+  if (row.state.doubt == sim::MeanFieldDoubt::none) json.null_field("mean_field_doubt");
   else json.field("mean_field_doubt", sim::to_text(row.state.doubt));
   json.fields("simulated", row.simulated.has_value(), "sure", row.sure(), "standing", standing_of(row), "front",
       row.on_front, "mean_field_tokens_per_s_per_gpu", row.mean.words_per_gpu);

@@ -66,7 +66,7 @@ const char* mark_of(const Row& row) { return row.simulated ? "=" : row.sure() ? 
 
 std::string standing_of(const Row& row) {
   if (row.simulated) return "simulated";
-  if (row.state.doubt != sim::Doubt::none) return fmt::format("not sure: {}", sim::to_text(row.state.doubt));
+  if (row.state.doubt != sim::MeanFieldDoubt::none) return fmt::format("not sure: {}", sim::to_text(row.state.doubt));
   return row.target_open ? "not sure: no time to the first word to hold against a target" : "mean field";
 }
 
@@ -76,7 +76,7 @@ std::string title_of(const Asked& asked, const Explored& explored) {
                            : fmt::format("{} to {}", print::grouped_digits(static_cast<double>(l.low)),
                                  print::grouped_digits(static_cast<double>(l.high)));
   };
-  return fmt::format("{}{}: {} positions read, {} words said", explored.network,
+  return fmt::format("{}{}: {} input and {} output tokens", explored.network,
       explored.gpu.empty() ? "" : " on " + explored.gpu, lengths(asked.law.prompts), lengths(asked.law.outputs));
 }
 

@@ -103,8 +103,8 @@ TEST(MeanFieldSettings, AreWithinThreePercentOfTheSimulator) {
     else steady.rate = setting.load * field.saturation().requests_per_second;
     sim::SteadyState state = field.of(steady);
     constexpr double many = 500;  // under way: a run of an open loop that is long enough takes too long for a test
-    if (state.doubt != sim::Doubt::none || (!setting.closed && state.running > many)) {
-      ++doubts[state.doubt == sim::Doubt::none ? "many" : sim::to_text(state.doubt)];
+    if (state.doubt != sim::MeanFieldDoubt::none || (!setting.closed && state.running > many)) {
+      ++doubts[state.doubt == sim::MeanFieldDoubt::none ? "many" : sim::to_text(state.doubt)];
       continue;
     }
     sim::Load load;
@@ -124,7 +124,7 @@ TEST(MeanFieldSettings, AreWithinThreePercentOfTheSimulator) {
       steady.rate =
           static_cast<double>(last - first) / (load.requests[last].arrival - load.requests[first].arrival).value();
       state = field.of(steady);
-      if (state.doubt != sim::Doubt::none) continue;
+      if (state.doubt != sim::MeanFieldDoubt::none) continue;
     }
     const sim::SteadyPart run = sim::steady_part(sim::simulate(load, setting.servers, timer), first, last);
     words.push_back(std::abs(state.per_word / run.per_word - 1));

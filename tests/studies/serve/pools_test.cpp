@@ -93,7 +93,7 @@ TEST(Pools, TheSlowerPoolBinds) {
   EXPECT_GT(words["saturation"]["tpot_s"].get<double>(), words["tpot"]["mean_s"].get<double>());
   const auto over = run_line("serve llama3-8b --input 4096 --output 8 --rate 100 --prefill-gpus 1");
   EXPECT_EQ(over.code, 0);
-  EXPECT_THAT(over.out, HasSubstr("the pool of prompts serve"));
+  EXPECT_THAT(over.out, HasSubstr("the prefill pool serve"));
 }
 
 TEST(Pools, WhatCannotBeIsSaid) {
@@ -102,7 +102,7 @@ TEST(Pools, WhatCannotBeIsSaid) {
     EXPECT_EQ(ran.code, 2) << load;
     return ran.err;
   };
-  EXPECT_THAT(error("--output 1 --prefill-tp 2"), HasSubstr("a request of one word"));
+  EXPECT_THAT(error("--output 1 --prefill-tp 2"), HasSubstr("a request of one token"));
   EXPECT_THAT(error("--output 8 --prefill-gpus 3 --prefill-replicas 2"), HasSubstr("3 GPUs for 2 replicas"));
   EXPECT_THAT(error("--output 8 --prefill-gpus 4 --prefill-tp 3"), HasSubstr("--prefill-gpus"));
   EXPECT_THAT(error("--output 8 --prefill-ep 2"), HasSubstr("--prefill-ep"));

@@ -101,7 +101,7 @@ TEST(Serve, RequestsOfOneWordHaveNothingBetweenWords) {
   EXPECT_FALSE(one.contains("tokens_per_s_per_user"));
   EXPECT_GT(one["ttft"]["mean_s"].get<double>(), 0);
   const auto text = run_line("serve llama3-8b --machine dgx-h100 --input 512 --output 1 --concurrency 4");
-  EXPECT_THAT(text.out, HasSubstr("no request says a second word"));
+  EXPECT_THAT(text.out, HasSubstr("no request has a second token"));
   EXPECT_THAT(text.out, testing::Not(HasSubstr("tokens/s/user")));
 }
 

@@ -25,7 +25,7 @@ SteadyState of(const RequestLaw& requests, const Servers& servers, const SteadyL
 /// 160 positions take 20 ms, 30 words behind the first 11 ms each: 31 words in 350 ms.
 TEST(MeanField, OneUserIsACycle) {
   const SteadyState one = of(law({160, 160}, {31, 31}), {}, {.users = 1});
-  EXPECT_EQ(one.doubt, Doubt::none);
+  EXPECT_EQ(one.doubt, MeanFieldDoubt::none);
   EXPECT_NEAR(one.per_word.value(), 0.011, 1e-12);
   EXPECT_NEAR(one.first_word->value(), 0.020, 1e-12);
   EXPECT_NEAR(one.words_per_second, 31 / 0.350, 1e-9);
@@ -70,7 +70,7 @@ TEST(MeanField, AnOpenLoopWithoutContentionIsMGInfinity) {
   const BatchTimer even = [](const Batch&) { return Seconds(0.010); };
   const MeanField field(means_of(law({10, 10}, {101, 101})), {.policy = {.most_sequences = 4000}}, even);
   const SteadyState state = field.of({.rate = 20});
-  EXPECT_EQ(state.doubt, Doubt::none);
+  EXPECT_EQ(state.doubt, MeanFieldDoubt::none);
   EXPECT_NEAR(state.per_word.value(), 0.010, 1e-9);
   EXPECT_NEAR(state.running, 20 * 1.010, 1e-3);
   EXPECT_NEAR(state.words_per_second, 2020, 1e-9);
@@ -106,7 +106,7 @@ TEST(MeanField, IsTheSimulatorsMean) {
             steady.users = load;
           }
           const SteadyState state = field.of(steady);
-          if (state.doubt != Doubt::none) continue;
+          if (state.doubt != MeanFieldDoubt::none) continue;
           const std::size_t size = asked.requests.size();
           const SteadyPart part = steady_part(simulate(asked, servers, affine), size / 4, size * 9 / 10);
           ++settings;
@@ -117,7 +117,7 @@ TEST(MeanField, IsTheSimulatorsMean) {
 }
 
 struct Doubtful {
-  Doubt doubt;
+  MeanFieldDoubt doubt;
   RequestLaw law;
   BatchingPolicy policy;
   SteadyLoad load;
@@ -127,25 +127,25 @@ TEST(MeanField, SaysWhereItDoesNotHold) {
   const RequestLaw usual = law({160, 160}, {64, 64});
   const double most = of(usual, {}, {}).requests_per_second;
   const Doubtful rows[] = {
-      {Doubt::near_saturation, usual, {}, {.rate = 0.92 * most}},
-      {Doubt::beyond_saturation, usual, {}, {.rate = 1.2 * most}},
-      {Doubt::bursts, usual, {}, {.rate = 0.1 * most, .shape = 0.5}},
-      {Doubt::preempts, usual, {.blocks = 100}, {.users = 10}},
-      {Doubt::one_word, law({160, 160}, {2, 2}), {}, {.users = 4}},
-      {Doubt::holds_back, usual, {.most_wait = 4}, {.users = 4}},
-      {Doubt::starves, usual, {.most_positions = 170, .pieces = false}, {.users = 32}},
-      {Doubt::never_fits, usual, {.blocks = 8}, {.users = 1}},
+      {MeanFieldDoubt::near_saturation, usual, {}, {.rate = 0.92 * most}},
+      {MeanFieldDoubt::beyond_saturation, usual, {}, {.rate = 1.2 * most}},
+      {MeanFieldDoubt::bursts, usual, {}, {.rate = 0.1 * most, .shape = 0.5}},
+      {MeanFieldDoubt::preempts, usual, {.blocks = 100}, {.users = 10}},
+      {MeanFieldDoubt::one_word, law({160, 160}, {2, 2}), {}, {.users = 4}},
+      {MeanFieldDoubt::holds_back, usual, {.most_wait = 4}, {.users = 4}},
+      {MeanFieldDoubt::starves, usual, {.most_positions = 170, .pieces = false}, {.users = 32}},
+      {MeanFieldDoubt::never_fits, usual, {.blocks = 8}, {.users = 1}},
   };
   for (const Doubtful& row : rows) {
     const SteadyState state = of(row.law, {.policy = row.policy}, row.load);
     EXPECT_EQ(state.doubt, row.doubt) << to_text(row.doubt) << ", not " << to_text(state.doubt);
     EXPECT_STRNE(to_text(row.doubt), "");
   }
-  EXPECT_EQ(of(usual, {.policy = {.reserves_all = true, .blocks = 100}}, {.users = 10}).doubt, Doubt::none)
+  EXPECT_EQ(of(usual, {.policy = {.reserves_all = true, .blocks = 100}}, {.users = 10}).doubt, MeanFieldDoubt::none)
       << "who waits until there is room for all gives no way";
-  EXPECT_EQ(of(usual, {.policy = {}, .replicas = 2, .groups = 4}, {.users = 2}).doubt, Doubt::uneven);
+  EXPECT_EQ(of(usual, {.policy = {}, .replicas = 2, .groups = 4}, {.users = 2}).doubt, MeanFieldDoubt::uneven);
   const RequestLaw read = law({4000, 4000}, {32, 32});
-  EXPECT_EQ(of(read, {}, {.rate = 0.8 * of(read, {}, {}).requests_per_second}).doubt, Doubt::reads_much);
+  EXPECT_EQ(of(read, {}, {.rate = 0.8 * of(read, {}, {}).requests_per_second}).doubt, MeanFieldDoubt::reads_much);
   EXPECT_FALSE(of(usual, {}, {.rate = 1.2 * most}).first_word) << "it grows without bound";
 }
 
