@@ -118,7 +118,7 @@ class KinetoTrace {
     const TorchQuery made = query_of({event.name, event.inputs, {}, {}}, ElementType{});
     if (!made.query) return;
     if (const auto* product = std::get_if<GemmQuery>(&*made.query))
-      built_.products.try_emplace(event.external, ProductShape{product->m, product->n, product->k, product->batch});
+      built_.products.try_emplace(event.external, TracedShape{product->m, product->n, product->k, product->batch});
   }
 
   Expected<void> take_mark(const RawTraceEvent& event) {

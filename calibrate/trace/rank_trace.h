@@ -27,10 +27,10 @@ struct DeviceEvent {
 };
 
 /// A matrix product as its operator was called: [m, k] by [k, n], `batch` times.
-struct ProductShape {
+struct TracedShape {
   double m = 0, n = 0, k = 0, batch = 1;
   [[nodiscard]] double flops() const { return 2 * m * n * k * batch; }
-  auto operator<=>(const ProductShape&) const = default;
+  auto operator<=>(const TracedShape&) const = default;
 };
 
 /// A collective as it was called: what the profiler or the kernel's name says.
@@ -73,7 +73,7 @@ struct RankTrace {
   double begin = NAN, end = NAN;  ///< of the step, where the file says it: all ranks of a trace that stepcast wrote
   std::vector<std::string> names;
   std::vector<CalledCollective> collectives;
-  std::vector<ProductShape> shapes;
+  std::vector<TracedShape> shapes;
   std::vector<DeviceEvent> events;   ///< by start
   std::vector<HostLaunch> launches;  ///< by correlation
   std::vector<HostMark> marks;       ///< by start

@@ -39,7 +39,7 @@ void TraceBuilder::add(std::int64_t device, DeviceEvent event, std::string_view 
 
 /// Of the kernels of one operator the first has its shape: others add up what it left.
 void TraceBuilder::add_shapes(Device& built) const {
-  std::map<ProductShape, std::int32_t> known;
+  std::map<TracedShape, std::int32_t> known;
   std::unordered_set<std::int64_t> given;
   for (const auto& [event, external] : built.asked) {
     const auto at = products.find(external);

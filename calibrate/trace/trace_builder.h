@@ -26,7 +26,7 @@ class TraceBuilder {
   std::vector<HostLaunch> launches;
   std::vector<HostMark> marks;
   std::vector<HostCall> calls;
-  std::unordered_map<std::int64_t, ProductShape> products;  ///< by the operator that launched them
+  std::unordered_map<std::int64_t, TracedShape> products;  ///< by the operator that launched them
 
  private:
   struct Device {

@@ -13,8 +13,8 @@ std::int64_t Batcher::blocks_at_end(const ServingRequest& request) const {
   return blocks_for(request.prompt + request.output, request.cached);
 }
 
-Sequence Batcher::sequence_of(std::int64_t id, const ServingRequest& request) {
-  Sequence sequence;
+RunningSequence Batcher::sequence_of(std::int64_t id, const ServingRequest& request) {
+  RunningSequence sequence;
   sequence.id = id, sequence.output = request.output;
   sequence.prompt = sequence.to_read = request.prompt;
   sequence.shared = request.cached;
@@ -27,14 +27,14 @@ void Batcher::submit(std::int64_t id, const ServingRequest& request) {
 }
 
 void Batcher::submit_to_read(std::int64_t id, const ServingRequest& request) {
-  Sequence sequence = sequence_of(id, request);
+  RunningSequence sequence = sequence_of(id, request);
   sequence.output = 1, sequence.leaves = true;
   waiting_.push_back(sequence);
 }
 
 void Batcher::submit_read(std::int64_t id, const ServingRequest& request) {
   assert(request.output > 1 && request.cached == 0 && blocks_at_end(request) <= policy_.blocks);
-  Sequence sequence = sequence_of(id, request);
+  RunningSequence sequence = sequence_of(id, request);
   sequence.said = 1, sequence.comes = true;
   waiting_.push_back(sequence);
 }
@@ -47,7 +47,7 @@ void Batcher::hand_over(std::int64_t id) {
 
 void Batcher::arrive(std::int64_t id) { arrived_.push_back(id); }
 
-bool Batcher::take(Sequence& sequence, std::int64_t positions) {
+bool Batcher::take(RunningSequence& sequence, std::int64_t positions) {
   const std::int64_t blocks = blocks_for(positions, sequence.shared);
   if (blocks > free_) return false;
   free_ -= blocks, sequence.blocks = blocks;
@@ -61,7 +61,7 @@ Running::At Batcher::preempt_last() {
   if (running_.has_spoken(at)) gave_way_.push_back(running_[at].id);
   else std::erase(fresh_, running_[at].id);
   std::erase(reading_, at);
-  Sequence victim = running_.erase(at);
+  RunningSequence victim = running_.erase(at);
   free_ += victim.blocks;
   victim.to_read = victim.prompt + victim.said;
   victim.blocks = victim.held = victim.piece = 0;
@@ -70,7 +70,7 @@ Running::At Batcher::preempt_last() {
   return at;
 }
 
-void Batcher::read(Sequence& sequence, std::int64_t piece, Batch& batch) const {
+void Batcher::read(RunningSequence& sequence, std::int64_t piece, Batch& batch) const {
   sequence.piece = piece;
   const auto positions = static_cast<double>(piece);
   batch.prompts += 1, batch.positions += positions;
@@ -98,7 +98,7 @@ void Batcher::plan_words(Batch& batch) {
 bool Batcher::holds_back(std::int64_t budget) {
   if (policy_.most_wait == 0 || waiting_.empty() || running_.size() == 0) return false;
   std::int64_t ready = 0;
-  for (const Sequence& sequence : waiting_) ready += sequence.to_read - sequence.shared;
+  for (const RunningSequence& sequence : waiting_) ready += sequence.to_read - sequence.shared;
   const bool enough = static_cast<double>(ready) >= policy_.enough * static_cast<double>(budget);
   if (enough || waited_ >= policy_.most_wait) {
     waited_ = 0;
@@ -110,7 +110,7 @@ bool Batcher::holds_back(std::int64_t budget) {
 
 void Batcher::plan_prompts(Batch& batch) {
   std::int64_t budget = policy_.most_positions - static_cast<std::int64_t>(batch.words);
-  const auto piece_of = [&](const Sequence& sequence) -> std::int64_t {
+  const auto piece_of = [&](const RunningSequence& sequence) -> std::int64_t {
     const std::int64_t rest = sequence.to_read - std::max(sequence.held, sequence.shared);
     if (rest <= budget) return rest;
     if (policy_.pieces) return std::max<std::int64_t>(0, budget);
@@ -120,7 +120,7 @@ void Batcher::plan_prompts(Batch& batch) {
     if (const std::int64_t piece = piece_of(running_[at]); piece > 0) read(running_[at], piece, batch), budget -= piece;
   if (holds_back(policy_.most_positions)) return;
   while (!waiting_.empty() && running_.size() < policy_.most_sequences) {
-    Sequence& next = waiting_.front();
+    RunningSequence& next = waiting_.front();
     next.held = next.comes ? next.prompt : next.shared;
     const std::int64_t piece = next.comes ? 0 : piece_of(next);
     const std::int64_t room = policy_.reserves_all ? next.prompt + next.output : next.to_read;
@@ -168,7 +168,7 @@ Batch Batcher::plan() {
 }
 
 void Batcher::end(Running::At at) {
-  const Sequence sequence = running_.erase(at);
+  const RunningSequence sequence = running_.erase(at);
   said_.ended.push_back(sequence.id);
   if (sequence.leaves) left_[sequence.id] = sequence.blocks;
   else free_ += sequence.blocks;
@@ -179,7 +179,7 @@ void Batcher::finish_prompts() {
   if (reading_.empty()) return;
   std::vector<Running::At> unread;
   for (const Running::At at : reading_) {
-    Sequence& sequence = running_[at];
+    RunningSequence& sequence = running_[at];
     sequence.held += sequence.piece;
     const bool now = sequence.piece > 0 && sequence.held >= sequence.to_read;
     sequence.piece = 0;

@@ -76,7 +76,7 @@ class Batcher {
 
  private:
   [[nodiscard]] std::int64_t blocks_for(std::int64_t positions, std::int64_t shared) const;
-  bool take(Sequence& sequence, std::int64_t positions);
+  bool take(RunningSequence& sequence, std::int64_t positions);
   Running::At preempt_last();
   void make_room();
   void begin_to_speak(Running::At at);
@@ -85,13 +85,13 @@ class Batcher {
   void plan_words(Batch& batch);
   void plan_prompts(Batch& batch);
   bool holds_back(std::int64_t budget);
-  void read(Sequence& sequence, std::int64_t piece, Batch& batch) const;
-  [[nodiscard]] static Sequence sequence_of(std::int64_t id, const ServingRequest& request);
+  void read(RunningSequence& sequence, std::int64_t piece, Batch& batch) const;
+  [[nodiscard]] static RunningSequence sequence_of(std::int64_t id, const ServingRequest& request);
 
   BatchingPolicy policy_;
   Running running_;
   std::vector<Running::At> reading_;  ///< those whose prompts are not read, in the order in which they were let in
-  std::deque<Sequence> waiting_;
+  std::deque<RunningSequence> waiting_;
   std::int64_t free_ = 0, preempted_ = 0, waited_ = 0;
   bool says_words_ = false;
   Said said_;

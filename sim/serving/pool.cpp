@@ -10,19 +10,19 @@ BatchingPolicy lane_policy(BatchingPolicy policy, std::int64_t stages) {
   return policy;
 }
 
-Pool::Pool(const Servers& servers, const BatchTimer& timer)
+ServerPool::ServerPool(const Servers& servers, const BatchTimer& timer)
     : timer_(timer), stages_(static_cast<std::size_t>(servers.stages)),
       free_(static_cast<std::size_t>(servers.replicas * servers.stages)) {
   for (std::int64_t i = 0; i < servers.replicas * servers.stages; ++i)
     replicas_.emplace_back().groups.assign(static_cast<std::size_t>(servers.groups), Batcher(servers.policy));
 }
 
-Pool::Place Pool::place(Replica& replica, std::size_t group) {
+ServerPool::Place ServerPool::place(Replica& replica, std::size_t group) {
   const auto at = static_cast<std::size_t>(&replica - replicas_.data());
   return {&replica, &replica.groups[group], at * replica.groups.size() + group};
 }
 
-Pool::Place Pool::least() {
+ServerPool::Place ServerPool::least() {
   Place least;
   for (Replica& replica : replicas_)
     for (std::size_t group = 0; group < replica.groups.size(); ++group)
@@ -31,9 +31,9 @@ Pool::Place Pool::least() {
   return least;
 }
 
-Seconds Pool::next_end() const { return std::ranges::min_element(replicas_, {}, &Replica::ends)->ends; }
+Seconds ServerPool::next_end() const { return std::ranges::min_element(replicas_, {}, &Replica::ends)->ends; }
 
-void Pool::end_iterations(Seconds now, const Heard& heard, std::vector<RanIteration>& ran) {
+void ServerPool::end_iterations(Seconds now, const Heard& heard, std::vector<RanIteration>& ran) {
   for (Replica& replica : replicas_) {
     if (replica.ends != now) continue;
     replica.ends = never;
@@ -46,12 +46,12 @@ void Pool::end_iterations(Seconds now, const Heard& heard, std::vector<RanIterat
   }
 }
 
-void Pool::start_iterations(Seconds now, const Planned& planned) {
+void ServerPool::start_iterations(Seconds now, const Planned& planned) {
   for (Replica& replica : replicas_)
     if (replica.ends == never) start(replica, now, planned);
 }
 
-void Pool::start(Replica& replica, Seconds now, const Planned& planned) {
+void ServerPool::start(Replica& replica, Seconds now, const Planned& planned) {
   replica.runs = {};
   RanIteration& runs = replica.runs;
   bool any = false;
@@ -77,7 +77,7 @@ void Pool::start(Replica& replica, Seconds now, const Planned& planned) {
 }
 
 /// Of an iteration that takes so long where no other is on its stages.
-Seconds Pool::end_of(std::size_t replica, Seconds now, Seconds time) {
+Seconds ServerPool::end_of(std::size_t replica, Seconds now, Seconds time) {
   const Seconds part = time / static_cast<double>(stages_);
   const std::size_t first = replica / stages_ * stages_;
   for (std::size_t stage = first; stage < first + stages_; ++stage)
@@ -85,7 +85,7 @@ Seconds Pool::end_of(std::size_t replica, Seconds now, Seconds time) {
   return now;
 }
 
-std::int64_t Pool::preempted() const {
+std::int64_t ServerPool::preempted() const {
   std::int64_t sum = 0;
   for (const Replica& replica : replicas_)
     for (const Batcher& group : replica.groups) sum += group.preempted();

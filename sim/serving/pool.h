@@ -43,7 +43,7 @@ struct RanIteration {
   std::int64_t speaking = 0;  ///< requests between their first word and their last
 };
 
-class Pool {
+class ServerPool {
  public:
   /// Or a lane of one.
   struct Replica {
@@ -55,7 +55,7 @@ class Pool {
     std::int64_t speaking = 0;
   };
 
-  Pool(const Servers& servers, const BatchTimer& timer);
+  ServerPool(const Servers& servers, const BatchTimer& timer);
 
   /// Of the replica and group with the fewest requests.
   struct Place {

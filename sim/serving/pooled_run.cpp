@@ -36,9 +36,10 @@ class PooledLoop {
           std::min({prompts_.next_end(), words_.next_end(), next_arrival(), next_ready(), next_delivery()});
       if (now == never) break;
       prompts_.end_iterations(
-          now, [&](const Pool::Place& place, const Batcher::Said& said) { hear_read(place, said, now); }, run_.reading);
+          now, [&](const ServerPool::Place& place, const Batcher::Said& said) { hear_read(place, said, now); },
+          run_.reading);
       words_.end_iterations(
-          now, [&](const Pool::Place& place, const Batcher::Said& said) { hear_words(place, said, now); },
+          now, [&](const ServerPool::Place& place, const Batcher::Said& said) { hear_words(place, said, now); },
           run_.served.iterations);
       while (next_arrival() <= now) send_next(now);
       while (next_ready() <= now) submit(on_their_way_.front());
@@ -72,7 +73,7 @@ class PooledLoop {
   }
 
   /// Prompts that were read wait for a group of words.
-  void hear_read(const Pool::Place& /*place*/, const Batcher::Said& said, Seconds now) {
+  void hear_read(const ServerPool::Place& /*place*/, const Batcher::Said& said, Seconds now) {
     for (const std::int64_t ended : said.ended) {
       const auto id = static_cast<std::size_t>(ended);
       run_.read[id] = now;
@@ -83,7 +84,7 @@ class PooledLoop {
     }
   }
 
-  void hear_words(const Pool::Place& place, const Batcher::Said& said, Seconds now) {
+  void hear_words(const ServerPool::Place& place, const Batcher::Said& said, Seconds now) {
     hearing_.hear(place, said, now);
     if (load_.concurrency == 0) return;
     for (std::size_t i = 0; i < said.ended.size(); ++i) send_next(now);
@@ -91,13 +92,13 @@ class PooledLoop {
 
   void start(Seconds now) {
     prompts_.start_iterations(now);
-    words_.start_iterations(now, [&](const Pool::Place& place, bool runs) {
+    words_.start_iterations(now, [&](const ServerPool::Place& place, bool runs) {
       if (runs) tell_first(place, now);
       for (const std::int64_t id : place.group->let_in()) send_keys(static_cast<std::size_t>(id), now);
     });
   }
 
-  void tell_first(const Pool::Place& place, Seconds now) {
+  void tell_first(const ServerPool::Place& place, Seconds now) {
     std::vector<std::size_t>& arrived = arrived_[place.index];
     for (const std::size_t id : arrived) hearing_.word(*place.replica, id, now);
     place.replica->runs.words += static_cast<std::int64_t>(arrived.size());
@@ -123,10 +124,10 @@ class PooledLoop {
 
   const Load& load_;
   const PooledServers& servers_;
-  Pool prompts_, words_;
+  ServerPool prompts_, words_;
   std::vector<Seconds> from_free_, to_free_;       ///< links of each group
   std::vector<std::vector<std::size_t>> arrived_;  ///< of each group of words, since its last iteration began
-  std::vector<Pool::Place> from_, to_;             ///< of each request
+  std::vector<ServerPool::Place> from_, to_;       ///< of each request
   std::priority_queue<Sending, std::vector<Sending>, std::greater<>> sendings_;
   std::size_t sent_ = 0;
   std::deque<std::size_t> on_their_way_;

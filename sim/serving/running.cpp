@@ -4,7 +4,7 @@
 
 namespace stepcast::sim {
 
-Running::At Running::push(const Sequence& sequence) {
+Running::At Running::push(const RunningSequence& sequence) {
   At at = 0;
   if (free_.empty()) {
     at = static_cast<At>(nodes_.size());
@@ -23,7 +23,7 @@ Running::At Running::push(const Sequence& sequence) {
 
 void Running::begin_to_speak(At at) {
   Node& node = nodes_[at];
-  const Sequence& sequence = node.sequence;
+  const RunningSequence& sequence = node.sequence;
   node.speaks = true, node.since = spoken_;
   ++speakers_, contexts_ += sequence.held;
   // Its last block, of its own or shared, ends where a multiple of a block does.
@@ -33,9 +33,9 @@ void Running::begin_to_speak(At at) {
   ends_.push({spoken_ + sequence.output - sequence.said, node.order, at});
 }
 
-Sequence Running::erase(At at) {
+RunningSequence Running::erase(At at) {
   Node& node = nodes_[at];
-  Sequence sequence = node.sequence;
+  RunningSequence sequence = node.sequence;
   if (node.speaks) {
     const std::int64_t words = spoken_ - node.since;
     sequence.held += words, sequence.said += words;

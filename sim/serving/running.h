@@ -10,7 +10,7 @@
 
 namespace stepcast::sim {
 
-struct Sequence {
+struct RunningSequence {
   std::int64_t id = 0, prompt = 0, output = 0;
   std::int64_t to_read = 0;         ///< the prompt, and what it had said when it gave way
   std::int64_t said = 0, held = 0;  ///< words, and positions in the cache
@@ -29,12 +29,12 @@ class Running {
   /// `grows`: speakers take a block whenever they need one; else they have all that they ever need.
   Running(std::int64_t block, bool grows) : block_(block), grows_(grows), needs_(grows ? block : 1) {}
 
-  At push(const Sequence& sequence);  ///< behind all others; it does not speak
+  At push(const RunningSequence& sequence);  ///< behind all others; it does not speak
   void begin_to_speak(At at);
-  Sequence erase(At at);  ///< as it is now
+  RunningSequence erase(At at);  ///< as it is now
 
   /// Of those that do not speak.
-  [[nodiscard]] Sequence& operator[](At at) { return nodes_[at].sequence; }
+  [[nodiscard]] RunningSequence& operator[](At at) { return nodes_[at].sequence; }
   [[nodiscard]] bool speaks(At at) const { return nodes_[at].speaks; }
   [[nodiscard]] bool has_spoken(At at) const { return nodes_[at].speaks && spoken_ > nodes_[at].since; }
   [[nodiscard]] At first() const { return first_; }
@@ -55,7 +55,7 @@ class Running {
 
  private:
   struct Node {
-    Sequence sequence;  ///< of a speaker as it was when it began
+    RunningSequence sequence;  ///< of a speaker as it was when it began
     At before = none, behind = none;
     std::int64_t since = 0, order = 0;  ///< words of all when it began; how many were let in before it
     std::int64_t residue = 0;           ///< of the words of all at which it needs a block

@@ -29,7 +29,8 @@ class LoadLoop {
       const Seconds now = std::min({pool_.next_end(), next_arrival(), next_ready()});
       if (now == never) break;
       pool_.end_iterations(
-          now, [&](const Pool::Place& place, const Batcher::Said& said) { hear(place, said, now); }, run_.iterations);
+          now, [&](const ServerPool::Place& place, const Batcher::Said& said) { hear(place, said, now); },
+          run_.iterations);
       while (next_arrival() <= now) send_next(now);
       while (next_ready() <= now) submit(on_their_way_.front());
       pool_.start_iterations(now);
@@ -60,7 +61,7 @@ class LoadLoop {
     pool_.least().group->submit(static_cast<std::int64_t>(id), load_.requests[id]);
   }
 
-  void hear(const Pool::Place& place, const Batcher::Said& said, Seconds now) {
+  void hear(const ServerPool::Place& place, const Batcher::Said& said, Seconds now) {
     hearing_.hear(place, said, now);
     if (load_.concurrency == 0) return;
     for (std::size_t i = 0; i < said.ended.size(); ++i) send_next(now);
@@ -68,7 +69,7 @@ class LoadLoop {
 
   const Load& load_;
   Seconds before_;
-  Pool pool_;
+  ServerPool pool_;
   std::size_t sent_ = 0;
   std::deque<std::size_t> on_their_way_;  ///< sent, and not yet waiting: all take as long
   ServedRun run_;
@@ -92,7 +93,7 @@ void Hearing::gap(Seconds time, std::int64_t count, Seconds now) {
   else gaps.push_back({time, count, now});
 }
 
-void Hearing::word(Pool::Replica& replica, std::size_t id, Seconds now) {
+void Hearing::word(ServerPool::Replica& replica, std::size_t id, Seconds now) {
   Served& request = run_->requests[id];
   if (request.first == never) {
     request.first = now;
@@ -104,7 +105,7 @@ void Hearing::word(Pool::Replica& replica, std::size_t id, Seconds now) {
 }
 
 /// Of a sequence that spoke before, `last` is written where it ends or gives way.
-void Hearing::hear(const Pool::Place& place, const Batcher::Said& said, Seconds now) {
+void Hearing::hear(const ServerPool::Place& place, const Batcher::Said& said, Seconds now) {
   const auto request = [&](std::int64_t id) -> Served& { return run_->requests[static_cast<std::size_t>(id)]; };
   Seconds& spoke = spoke_[place.index];
   for (const std::int64_t id : said.gave_way) request(id).last = spoke;

@@ -40,8 +40,8 @@ class Hearing {
   Hearing(ServedRun& run, std::size_t requests, std::size_t groups);
   void send(std::size_t id, const ServingRequest& request, Seconds now);
   /// A word of one request by itself.
-  void word(Pool::Replica& replica, std::size_t id, Seconds now);
-  void hear(const Pool::Place& place, const Batcher::Said& said, Seconds now);
+  void word(ServerPool::Replica& replica, std::size_t id, Seconds now);
+  void hear(const ServerPool::Place& place, const Batcher::Said& said, Seconds now);
 
  private:
   void gap(Seconds time, std::int64_t count, Seconds now);

@@ -1,4 +1,5 @@
-// Outputs of benchmarks of serving engines as records of inference (studies/infer/record.h), completed by flags.
+// Outputs of benchmarks of serving engines as records of inference (studies/infer/records/record.h), completed by
+// flags.
 #pragma once
 
 #include <cstdint>

@@ -178,7 +178,8 @@ Expected<std::string> check_product_rows(const IterationForecast& forecast, cons
 std::vector<Flag> iteration_flags() {
   std::vector<Flag> flags;
   for (Flag flag : infer::infer_flags()) {
-    constexpr std::string_view of_runs[] = {"--machine", "--profile", "--gpus", "--tp", "--pp", "--ep", "--cp", "--mapping"};
+    constexpr std::string_view of_runs[] = {
+        "--machine", "--profile", "--gpus", "--tp", "--pp", "--ep", "--cp", "--mapping"};
     if (is_one_of(of_runs, flag.name) || is_one_of(left_out, flag.name)) continue;
     flag.group = "An engine's iteration";
     flags.push_back(flag);

@@ -173,7 +173,7 @@ void add_product_rows(const RankTrace& trace, FoundSteps& found) {
   for (std::size_t i = 0; i < trace.events.size(); ++i) {
     const std::int32_t step = found.step_of[i], shape = trace.events[i].shape;
     if (step < 0 || shape < 0) continue;
-    const ProductShape& product = trace.shapes[static_cast<std::size_t>(shape)];
+    const TracedShape& product = trace.shapes[static_cast<std::size_t>(shape)];
     flops[static_cast<std::size_t>(step)][product.m] += product.flops();
   }
   for (std::size_t i = 0; i < flops.size(); ++i) {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "studies/infer/records.h"
+#include "studies/infer/records/records.h"
 
 namespace stepcast::infer {
 

@@ -49,14 +49,14 @@ constexpr LeverRow lever_rows[] = {
 
 }  // namespace
 
-const char* to_text(Verdict verdict) {
+const char* to_text(HealthVerdict verdict) {
   constexpr const char* words[] = {"healthy", "slow", "broken"};
   return words[static_cast<std::size_t>(verdict)];
 }
 
-Verdict HealthFigure::verdict() const {
+HealthVerdict HealthFigure::verdict() const {
   const auto beyond = [&](double limit) { return higher_is_better ? value < limit : value > limit; };
-  return beyond(broken) ? Verdict::broken : beyond(slow) ? Verdict::slow : Verdict::healthy;
+  return beyond(broken) ? HealthVerdict::broken : beyond(slow) ? HealthVerdict::slow : HealthVerdict::healthy;
 }
 
 std::vector<HealthFigure> health_figures(const JobSettings& settings, double goodput, double waits) {
@@ -102,9 +102,10 @@ Expected<TenTimes> ten_times(const JobBase& base, const JobWishes& wishes) {
   ten.health = health_figures(settings, ten.goodput, 0);
   std::erase_if(ten.health, [](const HealthFigure& figure) { return figure.id == "communication"; });
   for (const HealthFigure& figure : ten.health)
-    if (figure.verdict() != Verdict::healthy)
-      ten.breaks.push_back(fmt::format("{} is {}: {:.3g}, {} from {:g}", figure.name, to_text(figure.verdict()),
-          figure.value, to_text(figure.verdict()), figure.verdict() == Verdict::slow ? figure.slow : figure.broken));
+    if (figure.verdict() != HealthVerdict::healthy)
+      ten.breaks.push_back(
+          fmt::format("{} is {}: {:.3g}, {} from {:g}", figure.name, to_text(figure.verdict()), figure.value,
+              to_text(figure.verdict()), figure.verdict() == HealthVerdict::slow ? figure.slow : figure.broken));
   return ten;
 }
 

@@ -10,8 +10,8 @@
 
 namespace stepcast::job {
 
-enum class Verdict : std::uint8_t { healthy, slow, broken };
-const char* to_text(Verdict verdict);
+enum class HealthVerdict : std::uint8_t { healthy, slow, broken };
+const char* to_text(HealthVerdict verdict);
 
 /// Progress: the goodput; slow below 0.9, which public large jobs reach (Llama 3, MegaScale); broken below 0.5, where
 /// most of the machine's time is lost. Communication: of a step, what compute waits for; slow above 0.25, broken above
@@ -21,7 +21,7 @@ struct HealthFigure {
   std::string_view id, name;
   double value = 0, slow = 0, broken = 0;
   bool higher_is_better = false;
-  [[nodiscard]] Verdict verdict() const;
+  [[nodiscard]] HealthVerdict verdict() const;
 };
 
 /// `waits`: of a step, the share in which compute waits for communication.

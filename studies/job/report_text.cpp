@@ -133,7 +133,7 @@ std::string health_text(const std::vector<HealthFigure>& health, const Paint& pa
     const char* side = figure.higher_is_better ? "below" : "above";
     const std::string word = to_text(figure.verdict());
     table.add({std::string(figure.name), fmt::format("{:.3g}", figure.value),
-        figure.verdict() == Verdict::healthy ? word : paint.bad(word), fmt::format("{} {:g}", side, figure.slow),
+        figure.verdict() == HealthVerdict::healthy ? word : paint.bad(word), fmt::format("{} {:g}", side, figure.slow),
         fmt::format("{} {:g}", side, figure.broken)});
   }
   return table.text("  ");

@@ -4,7 +4,7 @@
 #include "calibrate/import/timings_file.h"
 #include "model/base/json_reader.h"
 #include "studies/cli/output_file.h"
-#include "studies/infer/records.h"
+#include "studies/infer/records/records.h"
 #include "studies/print/csv.h"
 #include "studies/records/built_in_runs.h"
 #include "studies/validation/html_page.h"

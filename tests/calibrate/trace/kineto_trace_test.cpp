@@ -60,7 +60,7 @@ TEST(KinetoTrace, ProductsHaveTheShapesOfTheirOperators) {
   ASSERT_TRUE(traces) << to_text(traces.error());
   const RankTrace& trace = traces->front();
   ASSERT_EQ(trace.shapes.size(), 1U);
-  EXPECT_EQ(trace.shapes[0], (ProductShape{888, 640, 2880, 1}));
+  EXPECT_EQ(trace.shapes[0], (TracedShape{888, 640, 2880, 1}));
   EXPECT_EQ(trace.events[0].shape, 0);
   EXPECT_EQ(trace.events[1].shape, -1);
 }

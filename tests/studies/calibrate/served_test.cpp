@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "studies/infer/record.h"
+#include "studies/infer/records/record.h"
 #include "tests/studies/run_program.h"
 
 namespace stepcast::calibration {

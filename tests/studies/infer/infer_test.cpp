@@ -12,7 +12,7 @@
 #include "model/profile/exchange_law.h"
 #include "studies/infer/fit_engine.h"
 #include "studies/infer/phases.h"
-#include "studies/infer/records.h"
+#include "studies/infer/records/records.h"
 #include "tests/studies/run_program.h"
 
 namespace stepcast::infer {

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "studies/infer/pools.h"
-#include "studies/infer/records.h"
+#include "studies/infer/records/records.h"
 #include "tests/studies/run_program.h"
 
 namespace stepcast::serve {

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "studies/infer/records.h"
+#include "studies/infer/records/records.h"
 #include "studies/infer/served_load.h"
 #include "studies/serve/targets.h"
 #include "tests/studies/run_program.h"

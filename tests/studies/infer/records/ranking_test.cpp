@@ -1,5 +1,5 @@
 // Orders of splits, by hand.
-#include "studies/infer/judged/ranking.h"
+#include "studies/infer/records/ranking.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

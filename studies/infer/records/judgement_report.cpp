@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "studies/infer/records.h"
+#include "studies/infer/records/records.h"
 #include "studies/print/table.h"
 
 namespace stepcast::infer {

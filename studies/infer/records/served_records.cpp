@@ -1,4 +1,4 @@
-#include "studies/infer/served_records.h"
+#include "studies/infer/records/served_records.h"
 
 #include <algorithm>
 #include <numeric>

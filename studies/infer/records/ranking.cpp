@@ -1,4 +1,4 @@
-#include "studies/infer/judged/ranking.h"
+#include "studies/infer/records/ranking.h"
 
 #include <algorithm>
 #include <cmath>

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "studies/infer/phases.h"
-#include "studies/infer/judged/ranking.h"
-#include "studies/infer/record_plan.h"
+#include "studies/infer/records/ranking.h"
+#include "studies/infer/records/record_plan.h"
 
 namespace stepcast::infer {
 

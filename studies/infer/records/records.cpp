@@ -1,4 +1,4 @@
-#include "studies/infer/records.h"
+#include "studies/infer/records/records.h"
 
 #include <algorithm>
 #include <functional>
@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "studies/infer/record_plan.h"
-#include "studies/infer/served_records.h"
+#include "studies/infer/records/record_plan.h"
+#include "studies/infer/records/served_records.h"
 
 namespace stepcast::infer {
 namespace {

@@ -1,4 +1,4 @@
-#include "studies/infer/record_plan.h"
+#include "studies/infer/records/record_plan.h"
 
 #include <algorithm>
 

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "studies/infer/record.h"
+#include "studies/infer/records/record.h"
 #include "studies/infer/served_load.h"
 
 namespace stepcast::infer {

@@ -1,4 +1,4 @@
-#include "studies/infer/record.h"
+#include "studies/infer/records/record.h"
 
 #include <algorithm>
 
