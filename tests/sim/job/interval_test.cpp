@@ -8,7 +8,7 @@
 namespace stepcast::sim {
 namespace {
 
-double law(std::string_view id, double between, double save, double restart) {
+double law_named(std::string_view id, double between, double save, double restart) {
   for (const IntervalLaw& one : interval_laws())
     if (one.id == id) return one.interval(Seconds(between), Seconds(save), Seconds(restart)).value();
   ADD_FAILURE() << id;
@@ -16,17 +16,17 @@ double law(std::string_view id, double between, double save, double restart) {
 }
 
 TEST(Interval, LawsByHand) {
-  EXPECT_EQ(law("young", 800, 4, 50), 80);  // sqrt(2 x 4 x 800)
+  EXPECT_EQ(law_named("young", 800, 4, 50), 80);  // sqrt(2 x 4 x 800)
   // x = sqrt(4 / 1600) = 1/20: 80 (1 + 1/60 + 1/3600) - 4
-  EXPECT_NEAR(law("daly", 800, 4, 50), 80 * (1 + 1.0 / 60 + 1.0 / 3600) - 4, 1e-12);
-  EXPECT_EQ(law("daly", 10, 20, 5), 10);  // beyond d = 2 M
+  EXPECT_NEAR(law_named("daly", 800, 4, 50), 80 * (1 + 1.0 / 60 + 1.0 / 3600) - 4, 1e-12);
+  EXPECT_EQ(law_named("daly", 10, 20, 5), 10);  // beyond d = 2 M
   // d + sqrt(2 (M + R) d + d^2): 2 + sqrt(2 x 24 x 2 + 4)
-  EXPECT_EQ(law("availability", 20, 2, 4), 12);
+  EXPECT_EQ(law_named("availability", 20, 2, 4), 12);
 }
 
 TEST(Interval, ExactIsWhereLambertsEquationHolds) {
   for (double save = 1e-9; save < 1e4; save *= 3) {
-    const double x = law("exact", 1000, save, 0) / 1000;
+    const double x = law_named("exact", 1000, save, 0) / 1000;
     ASSERT_GT(x, 0);
     ASSERT_LT(x, 1);
     const double left = x < 1e-4 ? x * x / 2 + x * x * x / 3 : -std::log1p(-x) - x;
@@ -40,7 +40,7 @@ TEST(Interval, NoOtherIntervalHasAHigherGoodput) {
       for (const double restart : {0.0, 60.0}) {
         FailureCosts failures;
         failures.per_second = 1 / between, failures.restart = Seconds(restart);
-        const double best = law("exact", between, save, restart);
+        const double best = law_named("exact", between, save, restart);
         const double most = goodput(failures, {Seconds(best), Seconds(save), {}, 1, {}});
         for (const double factor : {0.5, 0.9, 0.99, 1.01, 1.1, 2.0})
           EXPECT_LT(goodput(failures, {Seconds(best * factor), Seconds(save), {}, 1, {}}), most);

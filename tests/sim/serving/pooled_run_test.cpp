@@ -20,7 +20,7 @@ std::function<Seconds(std::int64_t)> link(double seconds) {
   return [=](std::int64_t) { return Seconds(seconds); };
 }
 /// Times that doubles hold to the last bit.
-Seconds dyadic(const Batch& batch) { return Seconds(1 + batch.words / 4 + batch.positions / 16); }
+Seconds dyadic_times(const Batch& batch) { return Seconds(1 + batch.words / 4 + batch.positions / 16); }
 
 /// A prompt of 1 s, a link of half a second, two further words of a quarter each; then the user sends the next.
 TEST(PooledRun, OneUserIsCountedByHand) {
@@ -61,7 +61,7 @@ TEST(PooledRun, PromptsStayUntilTheirWordsHaveRoom) {
   EXPECT_EQ(run.served.requests[3].last.value(), 1 + 4 * 15);
 }
 
-double mean_wait(const PooledRun& run, bool until_read) {
+double mean_pool_wait(const PooledRun& run, bool until_read) {
   double sum = 0;
   for (std::size_t i = 0; i < run.read.size(); ++i)
     sum += ((until_read ? run.read[i] : run.served.requests[i].first) - run.served.requests[i].sent).value();
@@ -75,12 +75,12 @@ TEST(PooledRun, APoolAndALinkAreQueues) {
   let_arrive(load.requests, r, 1, 5);
   const Servers at_once{.policy = {}}, one{.policy = {.most_sequences = 1}};
   const PooledRun queue = simulate(load, {one, at_once, link(0)}, second, no_time);
-  EXPECT_NEAR((mean_wait(queue, true) - 1) / wait, 1, 0.05);
+  EXPECT_NEAR((mean_pool_wait(queue, true) - 1) / wait, 1, 0.05);
   const PooledRun on_link = simulate(load, {at_once, at_once, link(1)}, no_time, no_time);
-  EXPECT_NEAR((mean_wait(on_link, false) - 1) / wait, 1, 0.05);
+  EXPECT_NEAR((mean_pool_wait(on_link, false) - 1) / wait, 1, 0.05);
 }
 
-Load closed(std::int64_t users) {
+Load closed_pools(std::int64_t users) {
   return {requests_of({.count = 300, .prompts = {20, 90}, .outputs = {2, 40}, .shared = 10, .seed = 2}), users};
 }
 
@@ -88,12 +88,12 @@ TEST(PooledRun, EveryPromptIsReadAndEveryWordIsSaidOnce) {
   for (const std::int64_t replicas : {1, 3})
     for (const bool apart : {false, true})
       for (const std::int64_t blocks : {12, 40}) {
-        const Load load = closed(16);
+        const Load load = closed_pools(16);
         const Servers prompts{
             .policy = {.most_positions = 64, .blocks = blocks, .block = 16}, .replicas = replicas, .groups = 2};
         Servers words = prompts;
         words.policy.prompts_apart = apart, words.replicas = 2;
-        const PooledRun run = simulate(load, {prompts, words, link(0.5)}, dyadic, dyadic);
+        const PooledRun run = simulate(load, {prompts, words, link(0.5)}, dyadic_times, dyadic_times);
         std::int64_t said = 0, of_all = 0, gaps = 0;
         double positions = 0, to_read = 0, again = 0, pace = 0, per_word = 0;
         for (const RanIteration& ran : run.served.iterations) {
@@ -122,8 +122,9 @@ TEST(PooledRun, EveryPromptIsReadAndEveryWordIsSaidOnce) {
 
 TEST(PooledRun, AFasterLinkAndMorePromptRanksEndSooner) {
   const auto span = [](double seconds, std::int64_t replicas) {
-    const PooledRun run = simulate(closed(16),
-        {{.policy = {.most_positions = 64}, .replicas = replicas}, {.policy = {}}, link(seconds)}, dyadic, quarter);
+    const PooledRun run = simulate(closed_pools(16),
+        {{.policy = {.most_positions = 64}, .replicas = replicas}, {.policy = {}}, link(seconds)}, dyadic_times,
+        quarter);
     return run.served.iterations.back().start.value();
   };
   EXPECT_LT(span(0, 1), span(4, 1));

@@ -23,7 +23,7 @@ Serving serving_on(std::int64_t tp, std::int64_t cp, std::int64_t dcp, const cha
   return std::move(*made);
 }
 
-const sim::IterationPart* part_of(const sim::IterationTime& iteration, const std::string& label) {
+const sim::IterationPart* part_called(const sim::IterationTime& iteration, const std::string& label) {
   for (const sim::IterationPart& part : iteration.parts)
     if (part.label == label) return &part;
   return nullptr;
@@ -38,17 +38,17 @@ TEST(ServingSplit, DecodeContextParallelHalvesTheCache) {
   const ServingCost cost(split);
   // 16 words behind 8191 positions: 8 of 64 heads in place of 4, over 4096 keys in place of 8192.
   const sim::IterationTime words = cost.time(sim::Rows{16, 1, 8191});
-  EXPECT_EQ(part_of(words, "attn.core")->flops.value(), 80.0 * 16 * 8 * 4096 * 128 * 4);
-  EXPECT_EQ(part_of(words, "Q all_gather")->bytes.value(), 80.0 * 16 * 4 * 128 * 2);
-  EXPECT_EQ(part_of(words, "O.max all_reduce")->bytes.value(), 80.0 * 16 * 8 * 4);
-  EXPECT_EQ(part_of(words, "O reduce_scatter")->bytes.value(), 80.0 * 16 * 8 * 129 * 4 / 2);
+  EXPECT_EQ(part_called(words, "attn.core")->flops.value(), 80.0 * 16 * 8 * 4096 * 128 * 4);
+  EXPECT_EQ(part_called(words, "Q all_gather")->bytes.value(), 80.0 * 16 * 4 * 128 * 2);
+  EXPECT_EQ(part_called(words, "O.max all_reduce")->bytes.value(), 80.0 * 16 * 8 * 4);
+  EXPECT_EQ(part_called(words, "O reduce_scatter")->bytes.value(), 80.0 * 16 * 8 * 129 * 4 / 2);
   // A prompt gathers what stood in the cache: 1000 positions of K and V from the neighbour's half.
   const sim::IterationTime prompt = cost.time(sim::Rows{1, 512, 1000});
-  EXPECT_NEAR(part_of(prompt, "K.cache all_gather")->bytes.value(), 80.0 * 1000 * 128 * 2 / 2, 1);
-  EXPECT_EQ(part_of(prompt, "Q all_gather"), nullptr);
+  EXPECT_NEAR(part_called(prompt, "K.cache all_gather")->bytes.value(), 80.0 * 1000 * 128 * 2 / 2, 1);
+  EXPECT_EQ(part_called(prompt, "Q all_gather"), nullptr);
   const sim::IterationTime first = cost.time(sim::Rows{1, 512, 0});
-  EXPECT_NEAR(part_of(first, "K.cache all_gather")->bytes.value(), 0, 1);
-  EXPECT_EQ(part_of(first, "K.cache all_gather")->time.value(), 0);
+  EXPECT_NEAR(part_called(first, "K.cache all_gather")->bytes.value(), 0, 1);
+  EXPECT_EQ(part_called(first, "K.cache all_gather")->time.value(), 0);
 }
 
 TEST(ServingSplit, DecodeContextParallelPaysWhereCachesAreLong) {
@@ -68,18 +68,18 @@ TEST(ServingSplit, ContextParallelHalvesPrompts) {
   const ServingCost alone(one), together(two);
   const sim::Rows prompt{1, 2048, 0}, word{8, 1, 4095};
   const sim::IterationTime whole = alone.time(prompt), half = together.time(prompt);
-  EXPECT_EQ(part_of(half, "mlp.up")->shape, "1024 x 7168 x 8192");
-  EXPECT_NEAR(part_of(half, "attn.core")->flops / part_of(whole, "attn.core")->flops, 0.5, 1e-9);
-  EXPECT_NEAR(part_of(half, "K all_gather")->bytes.value(), 80.0 * 1024 * 128 * 2, 1);
+  EXPECT_EQ(part_called(half, "mlp.up")->shape, "1024 x 7168 x 8192");
+  EXPECT_NEAR(part_called(half, "attn.core")->flops / part_called(whole, "attn.core")->flops, 0.5, 1e-9);
+  EXPECT_NEAR(part_called(half, "K all_gather")->bytes.value(), 80.0 * 1024 * 128 * 2, 1);
   EXPECT_LT(half.kernels, whole.kernels * 0.7);
   const sim::IterationTime said = together.time(word);
-  EXPECT_EQ(part_of(said, "attn.core")->flops.value(), 80.0 * 8 * 8 * 2048 * 128 * 4);
-  EXPECT_EQ(part_of(said, "mlp.up")->shape, part_of(alone.time(word), "mlp.up")->shape);
+  EXPECT_EQ(part_called(said, "attn.core")->flops.value(), 80.0 * 8 * 8 * 2048 * 128 * 4);
+  EXPECT_EQ(part_called(said, "mlp.up")->shape, part_called(alone.time(word), "mlp.up")->shape);
   EXPECT_EQ(two.cache_bytes(1000), one.cache_bytes(1000) / 2);
   ServingWishes ring;
   ring.network = "llama3-70b", ring.machine = "dgx-h100", ring.tp = 8, ring.cp = 2, ring.context = "ring";
   const sim::IterationTime round = ServingCost(*serving_of(ring)).time(prompt);
-  EXPECT_NEAR(part_of(round, "K ring")->bytes.value(), part_of(half, "K all_gather")->bytes.value(), 1);
+  EXPECT_NEAR(part_called(round, "K ring")->bytes.value(), part_called(half, "K all_gather")->bytes.value(), 1);
 }
 
 std::string mapping_file(const std::string& name, const std::string& text) {

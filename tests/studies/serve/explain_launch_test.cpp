@@ -18,15 +18,15 @@ using testing_program::run_line;
 
 const std::string load = " --input 512 --output 64 --concurrency 8 ";
 
-json served(const std::string& line) {
+json served_launch(const std::string& line) {
   const auto ran = run_line("serve --json " + line);
   EXPECT_EQ(ran.code, 0) << line << ": " << ran.err;
   return json::parse(ran.out, nullptr, false);
 }
 
 TEST(ServeLaunch, IsTheSameAsItsFlags) {
-  const json launched = served(load + "--launch -- vllm serve Qwen/Qwen3-8B -tp 2 --kv-cache-dtype fp8");
-  const json flags = served("qwen3-8b --tp 2 --kv fp8 --weights bf16 --engine vllm" + load);
+  const json launched = served_launch(load + "--launch -- vllm serve Qwen/Qwen3-8B -tp 2 --kv-cache-dtype fp8");
+  const json flags = served_launch("qwen3-8b --tp 2 --kv fp8 --weights bf16 --engine vllm" + load);
   EXPECT_EQ(launched["tpot"], flags["tpot"]);
   EXPECT_EQ(launched["ttft"], flags["ttft"]);
   EXPECT_EQ(launched["gpus"], 2);
@@ -34,13 +34,14 @@ TEST(ServeLaunch, IsTheSameAsItsFlags) {
 
 TEST(ServeLaunch, WhatNoFlagSaysCounts) {
   const auto cache = [](const std::string& share) {
-    return served(load + "--launch -- vllm serve Qwen/Qwen3-8B --gpu-memory-utilization " + share)["cache"]["positions"]
+    return served_launch(
+        load + "--launch -- vllm serve Qwen/Qwen3-8B --gpu-memory-utilization " + share)["cache"]["positions"]
         .get<double>();
   };
   // 0.1 of 80 GiB over 36 layers x 8 heads x 128 x 2 x 2 bytes = 147,456 bytes a position: 58,254 positions
   EXPECT_NEAR(cache("0.9") - cache("0.8"), 0.1 * 80 * 1073741824.0 / 147456, 32);
-  const json eager = served(load + "--launch -- vllm serve Qwen/Qwen3-8B --enforce-eager");
-  const json captured = served(load + "--launch -- vllm serve Qwen/Qwen3-8B");
+  const json eager = served_launch(load + "--launch -- vllm serve Qwen/Qwen3-8B --enforce-eager");
+  const json captured = served_launch(load + "--launch -- vllm serve Qwen/Qwen3-8B");
   EXPECT_GE(eager["tpot"]["mean_s"].get<double>(), captured["tpot"]["mean_s"].get<double>());
 }
 

@@ -15,7 +15,7 @@ using nlohmann::json;
 using testing::HasSubstr;
 using testing_program::run_line;
 
-infer::Serving serving(const std::string& network, std::int64_t tp) {
+infer::Serving pool_serving(const std::string& network, std::int64_t tp) {
   infer::ServingWishes wishes;
   wishes.network = network, wishes.machine = "dgx-h100", wishes.tp = tp;
   auto made = infer::serving_of(wishes);
@@ -26,7 +26,7 @@ infer::Serving serving(const std::string& network, std::int64_t tp) {
 /// 32 layers x 2 x 8 heads of keys x 128 x 2 bytes are 128 KiB of a position, and 2,048 positions 256 MiB. Four ranks
 /// of words need a quarter each, and two that read the prompt send half each. The larger goes at some 450 GB/s.
 TEST(Pools, HeadsAreDealtOutAnew) {
-  const infer::Serving prompts = serving("llama3-8b", 2), words = serving("llama3-8b", 4);
+  const infer::Serving prompts = pool_serving("llama3-8b", 2), words = pool_serving("llama3-8b", 4);
   const infer::CacheTransfer sent = infer::transfer_of(prompts, words, 2048);
   constexpr double mib = 1 << 20;
   EXPECT_EQ(sent.received.value(), 64 * mib);
@@ -36,7 +36,7 @@ TEST(Pools, HeadsAreDealtOutAnew) {
   EXPECT_LT(sent.time.value(), 2 * 128 * mib / 450e9);
   EXPECT_EQ(infer::transfers(prompts, words)(2048), sent.time);
   // 8 + 4 GPUs are more than a node has: 128 / 4 x 2 MiB of each of eight, over a port of 50 GB/s.
-  const infer::CacheTransfer far = infer::transfer_of(serving("llama3-8b", 8), words, 2048);
+  const infer::CacheTransfer far = infer::transfer_of(pool_serving("llama3-8b", 8), words, 2048);
   EXPECT_EQ(far.fabric, "cluster");
   EXPECT_EQ(far.sent.value(), 32 * mib);
   EXPECT_GT(far.time.value(), 64 * mib / 50e9);
@@ -44,14 +44,14 @@ TEST(Pools, HeadsAreDealtOutAnew) {
 
 /// A latent cache is whole on every rank: one that read the prompt sends it to four.
 TEST(Pools, LatentKeysGoToEveryRank) {
-  const infer::Serving prompts = serving("deepseek-v2-lite", 1), words = serving("deepseek-v2-lite", 4);
+  const infer::Serving prompts = pool_serving("deepseek-v2-lite", 1), words = pool_serving("deepseek-v2-lite", 4);
   const infer::CacheTransfer sent = infer::transfer_of(prompts, words, 1000);
   // 27 layers x (512 + 64) x 2 bytes
   EXPECT_EQ(sent.received.value(), 27.0 * 576 * 2 * 1000);
   EXPECT_EQ(sent.sent.value(), 4 * sent.received.value());
 }
 
-json served(const std::string& load) {
+json served_pools(const std::string& load) {
   const auto ran = run_line("serve llama3-8b --machine dgx-h100 --json " + load);
   EXPECT_EQ(ran.code, 0) << ran.err;
   return json::parse(ran.out, nullptr, false);
@@ -59,8 +59,8 @@ json served(const std::string& load) {
 
 /// One user alone: TTFT is the way to the scheduler, a prompt of infer, and the link; each word is a word of infer.
 TEST(Pools, OneUserHasBothPoolsOfInfer) {
-  const json one = served("--input 1000 --output 101 --concurrency 1 --requests 3 --tp 2 --prefill-tp 4");
-  const infer::Serving prompts = serving("llama3-8b", 4), words = serving("llama3-8b", 2);
+  const json one = served_pools("--input 1000 --output 101 --concurrency 1 --requests 3 --tp 2 --prefill-tp 4");
+  const infer::Serving prompts = pool_serving("llama3-8b", 4), words = pool_serving("llama3-8b", 2);
   const double read = infer::prefill(prompts, 1, 1000, 0).time.value(),
                word = infer::decode(words, 1, 1050).time.value();
   const double link = infer::transfer_of(prompts, words, 1000).time.value();
@@ -74,7 +74,7 @@ TEST(Pools, OneUserHasBothPoolsOfInfer) {
 /// What prompts share is not read again, but sent.
 TEST(Pools, SharedHeadsAreSentWithEachPrompt) {
   const std::string load = "--input 2000 --output 20 --concurrency 1 --requests 3 --prefill-tp 1";
-  const json whole = served(load), shared = served(load + " --shared 1900");
+  const json whole = served_pools(load), shared = served_pools(load + " --shared 1900");
   EXPECT_LT(shared["ttft"]["mean_s"].get<double>(), 0.7 * whole["ttft"]["mean_s"].get<double>());
   EXPECT_EQ(shared["prefill_pool"]["transfer"]["time_s"], whole["prefill_pool"]["transfer"]["time_s"]);
   EXPECT_EQ(shared["cache"]["most_used"], whole["cache"]["most_used"]);
@@ -82,13 +82,14 @@ TEST(Pools, SharedHeadsAreSentWithEachPrompt) {
 
 /// Where prompts are long and words few the pool of prompts binds: twice the replicas do twice as much.
 TEST(Pools, TheSlowerPoolBinds) {
-  const json one = served("--input 4096 --output 8 --concurrency 8 --gpus 2 --prefill-gpus 1"),
-             two = served("--input 4096 --output 8 --concurrency 8 --gpus 2 --prefill-gpus 2 --prefill-replicas 2");
+  const json one = served_pools("--input 4096 --output 8 --concurrency 8 --gpus 2 --prefill-gpus 1"),
+             two =
+                 served_pools("--input 4096 --output 8 --concurrency 8 --gpus 2 --prefill-gpus 2 --prefill-replicas 2");
   EXPECT_EQ(one["saturation"]["binds"], "prompts");
   EXPECT_NEAR(
       two["saturation"]["requests_per_s"].get<double>() / one["saturation"]["requests_per_s"].get<double>(), 2, 1e-9);
   EXPECT_LE(one["requests_per_s"].get<double>(), 1.02 * one["saturation"]["requests_per_s"].get<double>());
-  const json words = served("--input 128 --output 512 --concurrency 8 --gpus 1 --prefill-gpus 1");
+  const json words = served_pools("--input 128 --output 512 --concurrency 8 --gpus 1 --prefill-gpus 1");
   EXPECT_EQ(words["saturation"]["binds"], "words");
   EXPECT_GT(words["saturation"]["tpot_s"].get<double>(), words["tpot"]["mean_s"].get<double>());
   const auto over = run_line("serve llama3-8b --input 4096 --output 8 --rate 100 --prefill-gpus 1");
@@ -122,7 +123,8 @@ TEST(Pools, MeasuredPoolsAreForecast) {
   };
   const auto load = made(", \"concurrency\": 16");
   ASSERT_TRUE(load) << to_text(load.error());
-  const json as_served = served("--input 512 --output 64 --concurrency 16 --gpus 4 --replicas 2 --prefill-gpus 4");
+  const json as_served =
+      served_pools("--input 512 --output 64 --concurrency 16 --gpus 4 --replicas 2 --prefill-gpus 4");
   EXPECT_NEAR(load->predicted / (1e3 * as_served["tpot"]["mean_s"].get<double>()), 1, 1e-6);
   const auto untold = made("");
   ASSERT_FALSE(untold);
