@@ -63,6 +63,9 @@ class KinetoTrace {
     const bool own = head.generator.starts_with("stepcast ");
     std::vector<RankTrace> traces = built_.finish();
     for (RankTrace& trace : traces) {
+      if (own && trace.events.empty())
+        return fail(where_, "a timeline without kernels of a training step",
+            "what stepcast timeline writes, or a recorded trace");
       trace.file = where_;
       trace.tool = own ? "stepcast" : "Kineto";
       trace.world = head.world;

@@ -229,7 +229,7 @@ FoundSteps find_steps(const RankTrace& trace) {
     std::fill(found.step_of.begin(), found.step_of.end(), 0);
   }
   gather_steps(trace, ranges, found);
-  if (std::isfinite(trace.begin))
+  if (std::isfinite(trace.begin) && !found.steps.empty())
     found.steps[0].begin = trace.begin, found.steps[0].next = found.steps[0].end = trace.end;
   take_one(found);
   add_product_rows(trace, found);

@@ -65,7 +65,7 @@ Expected<Wanted> wanted_of(const Arguments& arguments, const std::string& engine
   w.sequences = count_of(arguments, "--most-sequences", 0), w.positions = count_of(arguments, "--most-positions", 0);
   w.input = count_of(arguments, "--input", 0), w.output = count_of(arguments, "--output", 0);
   w.shared = count_of(arguments, "--shared", 0), w.users = count_of(arguments, "--concurrency", 0);
-  w.requests = count_of(arguments, "--requests", 10 * std::max<std::int64_t>(w.users, 100));
+  w.requests = count_of(arguments, "--requests", w.users > 0 ? 10 * w.users : 1000 * w.copies);
   if (arguments.has("--shortest")) {
     TRY(w.shortest, parse_fraction(arguments.value("--shortest"), "--shortest"));
   }

@@ -71,8 +71,12 @@ Expected<LaunchedArguments> with_launch(const Arguments& arguments, std::span<co
   TRY(auto asked, asked_engine(launch, told_flags(arguments), network, guesses, lenient));
   out.warnings.insert(out.warnings.end(), asked.warnings.begin(), asked.warnings.end());
   out.notes = asked.notes;
-  if (!asked.changed.empty())
-    out.notes.push_back(fmt::format("the engine's row with {}", fmt::join(asked.changed, ", ")));
+  if (!asked.changed.empty() && arguments.has("--engine"))
+    return fail("--engine",
+        fmt::format("another engine beside what the launch says of its own: {}", fmt::join(asked.changed, ", ")),
+        "without --engine");
+  out.changes_engine = !asked.changed.empty();
+  if (out.changes_engine) out.notes.push_back(fmt::format("the engine's row with {}", fmt::join(asked.changed, ", ")));
   out.arguments.words = {asked.network};
   for (const auto& [name, value] : asked.flags)
     if (find_flag(flags, name) != nullptr) out.arguments.flags.emplace(name, value);

@@ -58,6 +58,8 @@ Expected<Asked> asked_of(const Arguments& arguments) {
   if (decodes && asked.context == 0) return fail("--context", "what stands in the cache is not said", "--context 8192");
   if (asked.phase != "decode" && asked.prompt == 0)
     return fail("--prompt", "how long the prompts are is not said", "--prompt 4096");
+  if (asked.phase == "batch" && asked.cached > 0)
+    return fail("--cached", "a static batch begins with an empty cache", "--phase prefill");
   if (asked.phase == "batch" && asked.output == 0)
     return fail("--output", "how many words are said is not said", "--output 512");
   return asked;

@@ -54,6 +54,11 @@ Expected<void> settle_types(const ServingWishes& wishes, Serving& serving) {
   if (wishes.cache.empty()) serving.assumptions.push_back("--kv " + usual);
   if (weights->latents_alone)
     return fail("--weights", fmt::format("{} is a type of latent caches", weights->name), "--weights " + usual);
+  if (weights->experts_alone && serving.network().experts.count == 0)
+    return fail("--weights",
+        fmt::format("{} is a type of experts, and {} has none", weights->name, serving.network().id),
+        "--weights fp8, or nvfp4 where the GPU has it");
+  if (cache->weights_alone) return fail("--kv", fmt::format("{} is a type of weights alone", cache->name), "--kv fp8");
   const LatentAttention& latent = serving.network().latent;
   if (cache->latents_alone && (latent.kv_rank != 512 || latent.rope_dim != 64))
     return fail("--kv",

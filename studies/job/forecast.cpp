@@ -87,6 +87,9 @@ void set_never(JobForecast& job) {
   else if (life.saves.store > between)
     job.never = fmt::format("a checkpoint takes {} and the job fails every {}: hardly any gets stored",
         duration_text(life.saves.store), duration_text(between));
+  else if (!life.pool)
+    job.never = fmt::format("checkpoints of {} come every {}, and the job fails every {}",
+        duration_text(life.saves.store), duration_text(life.saves.interval), duration_text(between));
   else
     job.never = fmt::format("the job waits for nodes {} of the time: repairs take {} and there are {} spares",
         format_percent(job.waiting), duration_text(life.pool ? life.pool->repair : Seconds()),

@@ -32,7 +32,7 @@ void write_figures(JsonWriter& json, const JobForecast& job, const JobWishes& wi
   write_range(json, "goodput", job.spread.chance_goodput);
   write_range(json, "failures", job.spread.chance_failures);
   json.close();
-  json.fields("lives", wishes.lives, "seed", wishes.seed, "goodput_of_lives", job.spread.mean_goodput);
+  json.fields("lives", job.spread.lives, "seed", wishes.seed, "goodput_of_lives", job.spread.mean_goodput);
   json.open("time");
   json.base_fields("useful_s", life.useful, "checkpoints_s", life.saving, "lost_s", life.lost, "detection_s",
       life.detecting, "restarts_s", life.restarting, "waiting_s", life.waiting, "planned_s", life.planned);

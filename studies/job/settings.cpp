@@ -43,12 +43,17 @@ void set_saves(const JobWishes& wishes, JobSettings& settings) {
   saves.settle = wishes.async ? times.write : Seconds();
 }
 
-Expected<void> set_interval(const JobWishes& wishes, JobSettings& settings) {
+Expected<void> set_interval(const JobBase& base, const JobWishes& wishes, JobSettings& settings) {
   sim::LifeSettings& life = settings.life;
   sim::Saves& saves = life.saves;
   const Seconds between = life.failures.mean_between();
   const Seconds best = sim::exact_interval(between, saves.store);
-  saves.interval = wishes.interval.value_or(std::max(best, saves.settle));
+  for (const auto& [flag, asked] :
+      {std::pair{"--interval", wishes.interval}, std::pair{"--memory-interval", wishes.memory_interval}})
+    if (asked && *asked < base.step)
+      return fail(flag, fmt::format("{}, and a step takes {}", duration_text(*asked), duration_text(base.step)),
+          fmt::format("at least {}", duration_text(base.step)));
+  saves.interval = wishes.interval.value_or(std::max({best, saves.settle, base.step}));
   settings.interval_asked = wishes.interval.has_value();
   if (wishes.interval && *wishes.interval > between)
     return fail("--interval",
@@ -124,7 +129,7 @@ Expected<JobSettings> job_settings(const JobBase& base, const JobWishes& wishes)
   settings.times = checkpoint_times(size, settings.storage, base.host_link);
   TRY(set_failures(base, wishes, settings));
   set_saves(wishes, settings);
-  TRY(set_interval(wishes, settings));
+  TRY(set_interval(base, wishes, settings));
   TRY(set_memory(wishes, settings));
   TRY(set_pool(base, wishes, settings));
   settings.life.planned_every = wishes.planned_every, settings.life.planned_stop = wishes.planned_stop;

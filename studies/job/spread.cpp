@@ -89,7 +89,12 @@ JobSpread job_spread(const JobSettings& settings, const JobWishes& wishes, const
   const Seconds most = expected.whole() * most_over;
   LifeFigures chance, all;
   double useful = 0, whole = 0;
-  for (std::int64_t index = 0; index < wishes.lives; ++index) {
+  // Lives are drawn failure by failure: of jobs that fail all the time fewer are enough.
+  constexpr double most_failures = 2e6;
+  constexpr std::int64_t fewest = 20;
+  const auto enough = static_cast<std::int64_t>(most_failures / std::max(1.0, expected.failures));
+  spread.lives = std::min(wishes.lives, std::max(fewest, enough));
+  for (std::int64_t index = 0; index < spread.lives; ++index) {
     const auto seed = sim::seed_of(static_cast<std::uint64_t>(wishes.seed), static_cast<std::uint64_t>(index));
     const sim::LifeTimes by_chance = sim::draw_life(settings.life, seed, most);
     chance.add(by_chance);

@@ -17,6 +17,7 @@ struct StepSpread {
 struct JobSpread {
   Percentiles wall_s, goodput, failures;                       ///< chance, step, rates, restarts and storage
   Percentiles chance_wall_s, chance_goodput, chance_failures;  ///< chance alone
+  std::int64_t lives = 0;                                      ///< that were drawn
   double mean_goodput = 0;  ///< of the lives of chance alone: against the closed form
 };
 

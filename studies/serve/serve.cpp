@@ -219,10 +219,33 @@ std::span<const Flag> serve_flags() {
   return flags;
 }
 
+namespace {
+
+/// What is asked that a launch and its benchmark have no words for here.
+constexpr const char* not_emitted[] = {"--json", "--html", "--products", "--cp", "--cp-way", "--dcp", "--trace",
+    "--seed", "--slo", "--warm-up", "--prefill-gpus", "--prefill-tp", "--prefill-ep", "--prefill-dp-attention",
+    "--prefill-replicas", "--prefill-most-sequences", "--prefill-most-positions"};
+
+Expected<void> check_emitted(const Arguments& arguments, bool changes_engine) {
+  for (const char* flag : not_emitted)
+    if (arguments.has(flag)) return fail(flag, "is not written by --emit", fmt::format("without {}", flag));
+  if (changes_engine)
+    return fail("--emit", "the launch says more of its engine than is written", "flags of serve in place of --launch");
+  if (arguments.has("--kv") && arguments.value("--kv") != "fp8" && arguments.value("--kv") != "bf16")
+    return fail("--kv", "is written by --emit for bf16 and fp8 alone", "one of them");
+  if (arguments.value("--emit") == "trtllm" && count_of(arguments, "--replicas").value_or(1) > 1)
+    return fail("--replicas", "trtllm-serve runs one engine", "--emit for one replica");
+  return {};
+}
+
+}  // namespace
+
 Expected<void> serve_command(const Arguments& arguments, Console& console) {
   TRY(const auto launched, engines::with_launch(arguments, serve_flags()));
   if (arguments.has("--emit")) {
-    if (arguments.has("--json")) return fail("--json", "does not go with --emit", "one of them");
+    TRY(check_emitted(launched.arguments, launched.changes_engine));
+    TRY(const auto question, question_of(launched.arguments));
+    TRY(answer(question));  // a server that cannot run is not written
     TRY(const auto text, engines::emit_engine(arguments.value("--emit"), launched.arguments));
     console.out << text;
     return {};

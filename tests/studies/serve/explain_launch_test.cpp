@@ -86,7 +86,8 @@ TEST(ExplainLaunch, EachArgumentHasItsPlaceAndItsPrice) {
 TEST(EmitEngine, WhatIsWrittenIsReadBack) {
   const std::vector<std::pair<std::string, std::string>> asked = {
       {"vllm", "qwen3-8b --tp 2 --kv fp8 --most-sequences 64 --most-positions 4096 --replicas 2"},
-      {"sglang", "deepseek-v3 --weights fp8-block --tp 2 --dp-attention 4 --ep 8 --exchange rows --kv fp8"},
+      {"sglang",
+          "deepseek-v3 --weights fp8-block --tp 2 --dp-attention 4 --ep 8 --exchange rows --kv fp8 --machine hgx-h200"},
       {"trtllm", "deepseek-v3 --weights nvfp4 --dp-attention 8 --ep 8 --kv fp8 --machine dgx-b200"}};
   for (const auto& [engine, flags] : asked) {
     const auto ran = run_line("serve " + flags + load + "--requests 100 --emit " + engine);
