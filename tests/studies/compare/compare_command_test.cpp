@@ -124,6 +124,9 @@ TEST(CompareCommand, RefusesWhatItCannotHoldBesideEachOther) {
   };
   const std::string real = traces + "gpt-125m_train_amp_b8xt1024xm1_flash_eager.trace.json.gz";
   refused("", "no trace is named");
+  const std::string iteration = own_path("iteration.json");
+  ASSERT_EQ(run_line("infer llama3-8b --context 100 --trace " + iteration).code, 0);
+  refused(iteration, "a timeline without kernels of a training step");
   refused("--tp 2 " + real, "says what a run is");
   refused(std::string(run) + " --trace " + real, "says no rank");
   refused("falcon-mamba-7b --gpus 8 --global-batch 8 --trace " + real, "another network");

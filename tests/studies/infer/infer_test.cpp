@@ -306,6 +306,9 @@ TEST(Infer, TheCommandSaysWhatIsWrong) {
   refused("llama3-8b --phase batch --prompt 10", "how many words");
   refused("llama3-8b --phase sleep --prompt 10", "prefill, decode, mixed");
   refused("llama3-8b --prompt 10 --tp 3", "legal tp");
+  refused("llama3-8b --prompt 10 --output 5 --cached 3", "an empty cache");
+  refused("llama3-8b --prompt 10 --weights mxfp4", "a type of experts, and llama3-8b has none");
+  refused("llama3-8b --prompt 10 --kv int4", "a type of weights alone");
   refused("llama3-8b --prompt 10 --gpus 8 --tp 3", "8 GPUs for a split over 3");
   refused("llama3-8b --prompt 10 --engine vlm", "vllm");
   refused("llama3-8b --prompt 10 --dp-attention 8", "no experts to share");

@@ -145,6 +145,8 @@ TEST(JobCommand, WrongInputIsRefused) {
   EXPECT_THAT(refusal("--tokens many"), HasSubstr("'many' is no number of tokens"));
   EXPECT_THAT(refusal("--days 1 --failures nobody"), HasSubstr("unknown failure rates 'nobody'"));
   EXPECT_THAT(refusal("--days 1 --failure-rate 0"), HasSubstr("nothing ever fails"));
+  EXPECT_THAT(refusal("--days 1 --interval 1ms"), HasSubstr("--interval: 1.00 ms, and a step takes"));
+  EXPECT_THAT(refusal("--days 1 --memory-interval 1ms"), HasSubstr("--memory-interval: 1.00 ms, and a step takes"));
   EXPECT_THAT(refusal("--days 1 --interval 400d"), HasSubstr("between checkpoints, and the job fails every"));
   EXPECT_THAT(refusal("--days 1 --async --storage-write 10MB/s --interval 60s"), HasSubstr("storage takes"));
   EXPECT_THAT(refusal("--days 1 --planned-every 7d"), HasSubstr("--planned-stop: is missing"));

@@ -116,5 +116,22 @@ TEST(EmitEngine, WhatIsWrittenIsReadBack) {
       HasSubstr("no checkpoint of qwen3-8b in int4"));
 }
 
+/// A flag that the launch would lose, or a server that cannot run, is no launch.
+TEST(EmitEngine, WhatItCannotWriteIsRefused) {
+  const auto refused = [](const std::string& line, const char* why) {
+    const auto ran = run_line("serve " + line);
+    EXPECT_NE(ran.code, 0) << line;
+    EXPECT_THAT(ran.err, HasSubstr(why)) << line;
+  };
+  const std::string plain = "qwen3-8b" + load + "--emit vllm ";
+  refused(plain + "--prefill-gpus 1", "is not written by --emit");
+  refused(plain + "--weights fp8 --products bf16", "--products");
+  refused(plain + "--tp 3", "legal tp");
+  refused("llama3-70b --gpus 1" + load + "--emit vllm", "more GPUs");
+  refused("qwen3-8b --gpus 2 --replicas 2" + load + "--emit trtllm", "runs one engine");
+  refused(load + "--emit vllm --launch -- vllm serve Qwen/Qwen3-8B --max-num-seqs 4", "more of its engine");
+  refused(load + "--engine sglang --launch -- vllm serve Qwen/Qwen3-8B --max-num-seqs 4", "another engine");
+}
+
 }  // namespace
 }  // namespace stepcast::serve
