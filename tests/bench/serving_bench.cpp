@@ -45,7 +45,7 @@ void mean_field(benchmark::State& state, bool closed) {
       const sim::RequestLaw law{1, {512, 1024 + 64 * i}, {256, 512}, 0, 0};
       BatchingWishes wanted;
       wanted.most_positions = 1024 << (i % 4);
-      const sim::Servers servers{policy_of(*serving, 1536, wanted), 1, 1, serving->engine.host_per_request};
+      const sim::Servers servers{policy_of(*serving, 1536, wanted), 1, 1, 1, serving->engine.host_per_request};
       const sim::MeanField field(sim::means_of(law), servers, timer);
       for (int load = 0; load < loads; ++load) {
         sim::SteadyLoad asked;

@@ -75,7 +75,7 @@ class Settings {
     out.law.seed = random_() % 1000;
     if (random_() % 5 == 0) out.law.shared = out.law.prompts.low / 2;
     const double length = static_cast<double>(prompt) + static_cast<double>(output) / 2;
-    out.servers = {infer::policy_of(serving, length, wishes), random_() % 4 == 0 ? 2 : 1, serving.attention_groups(),
+    out.servers = {infer::policy_of(serving, length, wishes), random_() % 4 == 0 ? 2 : 1, serving.attention_groups(), 1,
         serving.engine.host_per_request};
     out.closed = random_() % 2 == 0;
     out.users = static_cast<std::int64_t>(any({1, 2, 4, 8, 16, 32, 64, 128, 256}));
