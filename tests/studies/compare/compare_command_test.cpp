@@ -107,7 +107,8 @@ TEST(CompareCommand, WritesAPageAndAProfile) {
   // The next forecast is of this GPU: products and attention as they were measured.
   const auto again = run_line("compare --json " + step + " --profile " + profile + trace);
   ASSERT_EQ(again.code, 0) << again.err;
-  for (const auto& row : nlohmann::json::parse(again.out).at("rows"))
+  const auto document = nlohmann::json::parse(again.out);
+  for (const auto& row : document.at("rows"))
     if (row.at("name") == "matrix products" || row.at("name") == "attention")
       EXPECT_NEAR(row.at("measured_s").get<double>() / row.at("expected_s").get<double>(), 1, 0.02) << row;
   const auto refused =
