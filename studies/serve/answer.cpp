@@ -29,15 +29,22 @@ Spread spread_of(const sim::ServedRun& run, const infer::ServedTimes& times) {
 /// Each iteration is simulated: more than so many take minutes.
 constexpr double most_iterations = 2e7;
 
-/// Of as many users as run at once; of requests at a rate, as many as the shortest iterations fit in while they come.
+/// Of as many users as run at once, by what they hold at their end: those that give way to others are read again; of
+/// requests at a rate, as many as the shortest iterations fit in while they come.
 double iterations_of(const sim::Load& load, const sim::Servers& servers, infer::ServedTimes& times) {
-  double words = 0, positions = 0;
-  for (const sim::ServingRequest& request : load.requests)
+  double words = 0, positions = 0, blocks = 0;
+  const sim::Batcher group(servers.policy);
+  for (const sim::ServingRequest& request : load.requests) {
     words += static_cast<double>(request.output), positions += static_cast<double>(request.prompt);
+    blocks += static_cast<double>(group.blocks_at_end(request));
+  }
   const auto lanes = static_cast<double>(servers.replicas * servers.stages);
   const double reading = positions / static_cast<double>(servers.policy.most_positions);
   if (load.concurrency > 0) {
-    const double room = lanes * static_cast<double>(servers.groups * servers.policy.most_sequences);
+    const double held = std::max(1.0, blocks / static_cast<double>(load.requests.size()));
+    const double fit =
+        std::min(static_cast<double>(servers.policy.most_sequences), static_cast<double>(servers.policy.blocks) / held);
+    const double room = lanes * static_cast<double>(servers.groups) * std::max(1.0, fit);
     const double together = std::min(static_cast<double>(load.concurrency), room);
     // Each replica has iterations of its own.
     return words / together * std::min(lanes, together) + reading;

@@ -102,7 +102,7 @@ Expected<ExplainedEngineLaunch> explain_engine_launch(const Arguments& arguments
     out.command = engines::shown_command("serve", *asked);
     out.notes = asked->notes;
     for (const std::string& warning : asked->warnings) out.refused += (out.refused.empty() ? "" : "; ") + warning;
-    for (const std::string& changed : asked->changed) out.notes.push_back("of the engine's row: " + changed);
+    out.changed = asked->changed;
     auto figures = figures_of(arguments, launch);
     if (!figures) out.notes.push_back("no forecast: " + to_text(figures.error()));
     else out.figures = *figures;

@@ -29,7 +29,8 @@ struct ExplainedEngineArgument {
 
 struct ExplainedEngineLaunch {
   std::string program, place;
-  std::string command;  ///< of stepcast that asks the same; "" where `refused` says why there is none
+  std::vector<std::string> changed;  ///< of the engine's row, beside `command`
+  std::string command;               ///< of stepcast that asks the same; "" where `refused` says why there is none
   std::string refused;
   std::optional<LaunchFigures> figures;            ///< nothing where the load is not told
   std::vector<ExplainedEngineArgument> arguments;  ///< of the server, then of the benchmark

@@ -3,6 +3,7 @@
 #include <array>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "model/base/json_writer.h"
 #include "model/base/quantity_text.h"
@@ -92,6 +93,9 @@ std::string explained_launch_text(const ExplainedEngineLaunch& explained, const 
   const print::Paint paint(console);
   std::string text = fmt::format("{} launch in {}\n", explained.program, explained.place);
   if (!explained.command.empty()) text += print::paragraph(explained.command, "reads as: ", "  ", text_columns);
+  if (!explained.changed.empty())
+    text += print::paragraph(
+        fmt::format("{}", fmt::join(explained.changed, ", ")), "of its engine also: ", "  ", text_columns);
   if (!explained.refused.empty())
     text += print::paragraph(explained.refused, paint.bad("not followed") + ": ", "  ", text_columns);
   if (const auto& f = explained.figures)
@@ -131,6 +135,7 @@ std::string explained_launch_json(const ExplainedEngineLaunch& explained) {
     json.close();
   }
   json.close();
+  json.field("engine_changes", explained.changed);
   json.field("notes", explained.notes);
   json.close();
   return json.text() + "\n";

@@ -80,6 +80,8 @@ TEST(ExplainLaunch, EachArgumentHasItsPlaceAndItsPrice) {
   EXPECT_LT(by_name["tp"]["without"]["cache_positions"].get<double>(), with / 2);
   const auto text = run_line("explain --launch -- vllm serve Qwen/Qwen3-8B -tp 2");
   EXPECT_THAT(text.out, HasSubstr("no load is told"));
+  EXPECT_THAT(run_line("explain --launch -- vllm serve Qwen/Qwen3-8B --max-num-seqs 4").out,
+      HasSubstr("of its engine also: most_sequences 4"));
   EXPECT_EQ(run_line("explain tensor parallelism --concurrency 4").code, 2);
 }
 

@@ -172,6 +172,7 @@ TEST(Serve, WhatCannotBeIsSaid) {
   EXPECT_THAT(error(lengths + "--rate 1 --concurrency 2"), HasSubstr("more than one way"));
   EXPECT_THAT(error("--concurrency 2 --input 5"), HasSubstr("how long requests are is not said"));
   EXPECT_THAT(error(lengths + "--rate -1"), HasSubstr("--rate"));
+  EXPECT_THAT(error("--input 100 --output 400000 --concurrency 50"), HasSubstr("iterations, and each is simulated"));
   EXPECT_THAT(error(lengths + "--concurrency 2 --burstiness 2"), HasSubstr("do not come at a rate"));
   EXPECT_THAT(error(lengths + "--concurrency 2 --shared 512"), HasSubstr("at most 511"));
   EXPECT_THAT(error(lengths + "--concurrency 2 --requests 10 --warm-up 10"), HasSubstr("10 of 10 requests"));
