@@ -26,20 +26,25 @@ struct Habit {
 constexpr double any = 1e9;
 // vllm/engine/arg_utils.py, get_batch_defaults (0.9 and later, of the server; LLM() reads 16,384 and 8,192 positions);
 // python/sglang/srt/server_args.py, _handle_gpu_memory_settings (0.5).
-// clang-format off
 constexpr std::array habits = {
-    Habit{"vllm", "most_sequences", 70, any, "a100", true, true, 1024}, Habit{"vllm", "most_sequences", 0, any, "", true, true, 256},
-    Habit{"vllm", "most_positions", 70, any, "a100", true, true, 8192}, Habit{"vllm", "most_positions", 0, any, "", true, true, 2048},
+    Habit{"vllm", "most_sequences", 70, any, "a100", true, true, 1024},
+    Habit{"vllm", "most_sequences", 0, any, "", true, true, 256},
+    Habit{"vllm", "most_positions", 70, any, "a100", true, true, 8192},
+    Habit{"vllm", "most_positions", 0, any, "", true, true, 2048},
     Habit{"vllm-offline", "most_positions", 70, any, "a100", true, true, 16384},
     Habit{"vllm-offline", "most_positions", 0, any, "", true, true, 8192},
-    Habit{"sglang", "most_positions", 0, 35, "", true, true, 2048}, Habit{"sglang", "most_positions", 35, 60, "", true, true, 4096},
-    Habit{"sglang", "most_positions", 60, 160, "", true, true, 8192}, Habit{"sglang", "most_positions", 160, any, "", true, true, 16384},
-    Habit{"sglang", "most_captured", 0, 35, "", false, true, 24}, Habit{"sglang", "most_captured", 0, 35, "", true, false, 80},
-    Habit{"sglang", "most_captured", 35, 60, "", false, true, 32}, Habit{"sglang", "most_captured", 35, 60, "", true, false, 160},
-    Habit{"sglang", "most_captured", 60, 160, "", false, true, 256}, Habit{"sglang", "most_captured", 60, 160, "", true, false, 512},
+    Habit{"sglang", "most_positions", 0, 35, "", true, true, 2048},
+    Habit{"sglang", "most_positions", 35, 60, "", true, true, 4096},
+    Habit{"sglang", "most_positions", 60, 160, "", true, true, 8192},
+    Habit{"sglang", "most_positions", 160, any, "", true, true, 16384},
+    Habit{"sglang", "most_captured", 0, 35, "", false, true, 24},
+    Habit{"sglang", "most_captured", 0, 35, "", true, false, 80},
+    Habit{"sglang", "most_captured", 35, 60, "", false, true, 32},
+    Habit{"sglang", "most_captured", 35, 60, "", true, false, 160},
+    Habit{"sglang", "most_captured", 60, 160, "", false, true, 256},
+    Habit{"sglang", "most_captured", 60, 160, "", true, false, 512},
     Habit{"sglang", "most_captured", 160, any, "", true, true, 512},
 };
-// clang-format on
 
 std::optional<std::int64_t> habit_of(
     std::string_view engine, std::string_view what, const Gpu& gpu, std::int64_t tensor_ranks) {

@@ -8,6 +8,7 @@
 
 #include "studies/engines/launch_flags.h"
 #include "studies/infer/asked.h"
+#include "studies/cli/flag_makers.h"
 #include "studies/cli/output_file.h"
 #include "studies/infer/infer_report.h"
 #include "studies/infer/iteration_page.h"
@@ -29,20 +30,11 @@ Expected<void> check_phase(const std::string& text, const std::string& where) {
       "prefill, decode, mixed for a prompt beside running sequences, or batch for one after the other");
 }
 
-Expected<void> check_share(const std::string& text, const std::string& where) {
-  TRY(parse_fraction(text, where));
-  return {};
-}
-
 }  // namespace
 
 std::span<const Flag> infer_flags() {
   constexpr std::string_view work = "Work", output = "Output";
   constexpr std::int64_t most = 100'000'000;
-  const auto count = [](std::string_view name, std::string_view group, std::string_view doc, std::int64_t upper) {
-    return Flag{
-        .name = name, .key = "", .value = "N", .group = group, .doc = doc, .kind = FlagKind::count, .most = upper};
-  };
   static const std::vector<Flag> own = {
       {.name = "--machine", .key = "", .value = "ID", .group = hardware, .doc = "machine or file (default dgx-h100)"},
       {.name = "--engine", .key = "", .value = "ID", .group = hardware, .doc = "serving engine or file (default vllm)"},
@@ -62,24 +54,25 @@ std::span<const Flag> infer_flags() {
           .group = hardware,
           .doc = "what products multiply (default: the weights')"},
       {.name = "--kv", .key = "", .value = "TYPE", .group = hardware, .doc = "number type of the cache (default bf16)"},
-      count("--gpus", split, "GPUs of one replica (default tp x pp)", 10'000'000),
-      count("--tp", split, "tensor parallel ways", 32'768), count("--pp", split, "pipeline stages", 32'768),
-      count(
+      count_flag("--gpus", split, "GPUs of one replica (default tp x pp)", 10'000'000),
+      count_flag("--tp", split, "tensor parallel ways", 32'768), count_flag("--pp", split, "pipeline stages", 32'768),
+      count_flag(
           "--ep", split, "ranks that the experts are spread over (default 1: each has a part of every expert)", 32'768),
       {.name = "--exchange",
           .key = "",
           .value = "WAY",
           .group = split,
           .doc = "of tokens with experts of other groups: gather, or rows (default: the engine's)"},
-      count("--dp-attention", split, "groups of tp ranks with sequences of their own, which share the experts", 32'768),
-      count("--cp", split, "prompts and their cache by position over so many (prefill context parallel)", 32'768),
+      count_flag(
+          "--dp-attention", split, "groups of tp ranks with sequences of their own, which share the experts", 32'768),
+      count_flag("--cp", split, "prompts and their cache by position over so many (prefill context parallel)", 32'768),
       {.name = "--cp-way",
           .key = "",
           .value = "WAY",
           .group = split,
           .doc = "how prompts on --cp ranks come to all keys: gather (default) or ring"},
-      count("--dcp", split, "of tp ranks with the same key heads, so many parts of the cache (decode context parallel)",
-          32'768),
+      count_flag("--dcp", split,
+          "of tp ranks with the same key heads, so many parts of the cache (decode context parallel)", 32'768),
       {.name = "--mapping",
           .key = "",
           .value = "FILE",
@@ -91,12 +84,12 @@ std::span<const Flag> infer_flags() {
           .group = work,
           .doc = "prefill, decode, mixed: a prompt beside running sequences, or batch: prefill and all of decode",
           .check = check_phase},
-      count("--prompt", work, "positions of each prompt", most),
-      count("--cached", work, "positions in the cache before them", most),
-      count("--context", work, "decode: positions in the cache", most),
-      count("--output", work, "batch: output tokens of each sequence", most),
-      count("--batch", work, "sequences of the replica (default 1)", most),
-      count("--draft", work, "tokens that a layer of its own guesses before each iteration (MTP, EAGLE)", 7),
+      count_flag("--prompt", work, "positions of each prompt", most),
+      count_flag("--cached", work, "positions in the cache before them", most),
+      count_flag("--context", work, "decode: positions in the cache", most),
+      count_flag("--output", work, "batch: output tokens of each sequence", most),
+      count_flag("--batch", work, "sequences of the replica (default 1)", most),
+      count_flag("--draft", work, "tokens that a layer of its own guesses before each iteration (MTP, EAGLE)", 7),
       {.name = "--accepted",
           .key = "",
           .value = "SHARE",
@@ -128,13 +121,7 @@ std::span<const Flag> infer_flags() {
           .group = output,
           .doc = "a page of the iteration: what binds, a layer in time, kernels, memory, roofs",
           .kind = FlagKind::text},
-      cli::force_flag,
-      {.name = "--json",
-          .key = "",
-          .value = "",
-          .group = output,
-          .doc = "one JSON document with base units",
-          .kind = FlagKind::toggle}};
+      cli::force_flag, json_flag()};
   static const std::vector<Flag> flags = [] {
     std::vector<Flag> all = own;
     for (const Flag& flag : engines::engine_launch_flags()) all.push_back(flag);

@@ -7,6 +7,7 @@
 #include "model/base/json_reader.h"
 #include "model/base/quantity_text.h"
 #include "model/base/whole_number.h"
+#include "studies/cli/flag_makers.h"
 #include "studies/predict/uneven.h"
 
 namespace stepcast::job {
@@ -127,21 +128,6 @@ Expected<void> read_prices(const Arguments& arguments, JobWishes& wishes) {
   return {};
 }
 
-Flag text_flag(std::string_view name, std::string_view value, std::string_view group, std::string_view doc) {
-  return {.name = name, .key = "", .value = value, .group = group, .doc = doc};
-}
-Flag count_flag(
-    std::string_view name, std::string_view group, std::string_view doc, std::int64_t least, std::int64_t most) {
-  Flag flag = text_flag(name, "N", group, doc);
-  flag.kind = FlagKind::count, flag.least = least, flag.most = most;
-  return flag;
-}
-Flag toggle_flag(std::string_view name, std::string_view group, std::string_view doc) {
-  Flag flag = text_flag(name, "", group, doc);
-  flag.kind = FlagKind::toggle;
-  return flag;
-}
-
 }  // namespace
 
 Expected<double> parse_tokens(const std::string& text, const std::string& where) {
@@ -196,13 +182,13 @@ std::vector<Flag> job_own_flags() {
   constexpr std::int64_t many = 1'000'000'000;
   return {text_flag("--tokens", "N", job, "to train on: 15T, 300B, 1.5e12"),
       text_flag("--days", "DAYS", job, "that the job lasts, instead"),
-      count_flag("--steps", job, "that the job has, instead", 1, many),
+      count_flag("--steps", job, "that the job has, instead", many),
       text_flag("--imbalance", "WORDS", job, "of ranks and micro-batches, as predict takes it: ranks=2% ..."),
       text_flag("--planned-every", "TIME", job, "from one planned stop to the next (default: none)"),
       text_flag("--planned-stop", "TIME", job, "that each takes"),
       text_flag("--loader-time", "TIME", job, "that a worker takes for a rank's batch of a step (default: no wait)"),
-      count_flag("--loader-workers", job, "of each rank's loader (default 1)", 1, 256),
-      count_flag("--loader-prefetch", job, "batches that each works ahead (default 2)", 1, 64),
+      count_flag("--loader-workers", job, "of each rank's loader (default 1)", 256),
+      count_flag("--loader-prefetch", job, "batches that each works ahead (default 2)", 64),
       text_flag("--loader-rate", "PER_S", job, "batches per second and rank that storage gives (default: all)"),
       toggle_flag("--loader-even", job, "all batches take as long (default: exponential times)"),
       text_flag("--failures", "ID", failures, "rates of a public fleet: stepcast list failures (default fleets)"),
@@ -210,10 +196,10 @@ std::vector<Flag> job_own_flags() {
       text_flag("--fixed-failures", "RATE", failures, "failures per day of a job of any size, besides"),
       text_flag("--failure-log", "FILE.csv", failures, "a job's own: failed_at,back_at in UTC, with the next two"),
       text_flag("--log-days", "DAYS", failures, "that the log covers"),
-      count_flag("--log-gpus", failures, "that the job of the log had", 1, 10'000'000),
+      count_flag("--log-gpus", failures, "that the job of the log had", 10'000'000),
       text_flag("--detect", "TIME", failures, "from a failure until the restart begins (default 2 min)"),
       text_flag("--restart", "TIME", failures, "from there until the checkpoint is read (default 3 min)"),
-      count_flag("--spares", failures, "nodes that stand by (default: one is always at hand)", 0, 10'000'000),
+      count_flag("--spares", failures, "nodes that stand by (default: one is always at hand)", 10'000'000, 0),
       toggle_flag("--elastic", failures, "run on fewer replicas where nodes are missing, instead of waiting"),
       text_flag("--interval", "TIME", saves, "of computing between checkpoints (default: the best)"),
       text_flag("--checkpoint-bytes", "SIZE", saves, "of one (default: by the network and its software)"),
@@ -227,9 +213,8 @@ std::vector<Flag> job_own_flags() {
       text_flag("--pue", "FACTOR", money, "of the building over its machines (default 1)"),
       text_flag("--gpu-hour-price", "PRICE", money, "per GPU and hour, in any currency"),
       text_flag("--kwh-price", "PRICE", money, "per kWh, in the same"),
-      count_flag("--lives", output, "drawn for the intervals (default 1000)", 100, 1'000'000),
-      count_flag("--seed", output, "of them (default 0)", 0, many),
-      toggle_flag("--json", output, "one JSON document in base units")};
+      count_flag("--lives", output, "drawn for the intervals (default 1000)", 1'000'000, 100),
+      count_flag("--seed", output, "of them (default 0)", many, 0), json_flag()};
 }
 
 }  // namespace stepcast::job

@@ -8,6 +8,7 @@
 #include "model/base/json_reader.h"
 #include "model/base/quantity_text.h"
 #include "model/base/whole_number.h"
+#include "studies/cli/flag_makers.h"
 #include "studies/cli/named_outputs.h"
 #include "studies/engines/emit_engine.h"
 #include "studies/engines/launch_flags.h"
@@ -33,14 +34,6 @@ Expected<double> positive(const std::string& text, const std::string& where) {
 }
 Expected<void> check_positive(const std::string& text, const std::string& where) {
   TRY(positive(text, where));
-  return {};
-}
-Expected<void> check_share(const std::string& text, const std::string& where) {
-  TRY(parse_fraction(text, where));
-  return {};
-}
-Expected<void> check_targets(const std::string& text, const std::string& where) {
-  TRY(read_targets(text, where));
   return {};
 }
 
@@ -90,45 +83,30 @@ Expected<std::optional<PromptPoolWishes>> prompt_pool(const Arguments& arguments
 std::vector<Flag> own_flags() {
   constexpr std::string_view load = "Load", batching = "Batching", pool = "Pool of prompts", output = "Output";
   constexpr std::int64_t most = 10'000'000;
-  const auto count = [](std::string_view name, std::string_view group, std::string_view doc, std::int64_t upper,
-                         std::int64_t least = 1) {
-    return Flag{.name = name,
-        .key = "",
-        .value = "N",
-        .group = group,
-        .doc = doc,
-        .kind = FlagKind::count,
-        .least = least,
-        .most = upper};
-  };
-  const auto text = [](std::string_view name, std::string_view value, std::string_view group, std::string_view doc,
-                        Expected<void> (*check)(const std::string&, const std::string&)) {
-    return Flag{.name = name, .key = "", .value = value, .group = group, .doc = doc, .check = check};
-  };
-  return {count("--input", load, "positions of a prompt, at most", most),
-      count("--output", load, "output tokens, at most", most),
-      text("--shortest", "SHARE", load,
+  return {count_flag("--input", load, "positions of a prompt, at most", most),
+      count_flag("--output", load, "output tokens, at most", most),
+      text_flag("--shortest", "SHARE", load,
           "lengths are whole numbers from this share of the most, all as likely (default 1: all as long)", check_share),
-      count("--concurrency", load, "users: as one request ends its user sends the next", 1'000'000),
-      text("--rate", "PER_S", load, "requests per second, whether others have ended or not", check_positive),
-      text("--burstiness", "SHAPE", load, "of the gamma law between requests (default 1: Poisson; below: in bursts)",
-          check_positive),
-      text("--trace", "FILE.csv", load, "requests by arrival_s, prompt, output and perhaps cached", nullptr),
-      count("--requests", load, "how many (default 10 of each user, or 1,000 of each replica at a rate)", most),
-      count("--shared", load, "positions at the head of all prompts that the cache has", most, 0),
-      count("--warm-up", load, "requests at the start that are not counted (default 0)", most, 0),
-      count("--seed", load, "of lengths and arrivals (default 0)", 1'000'000'000, 0),
-      text("--slo", "TARGETS", load, "what users are promised: \"ttft<500ms tpot<30ms e2e<20s\"", check_targets),
-      count("--replicas", batching, "engines beside each other behind a router (default 1)", 100'000),
-      count("--most-sequences", batching, "that run at once in one engine (default: the engine's)", 1'000'000),
-      count("--most-positions", batching, "of one iteration (default: the engine's)", 1'000'000),
-      count("--prefill-gpus", pool, "GPUs that prefill, beside --gpus, which decode", 10'000'000),
-      count("--prefill-replicas", pool, "engines among them (default 1)", 100'000),
-      count("--prefill-tp", pool, "tensor parallel ways of each (default: its GPUs)", 32'768),
-      count("--prefill-ep", pool, "ranks that its experts are spread over (default 1)", 32'768),
-      count("--prefill-dp-attention", pool, "its groups with sequences of their own (default 1)", 32'768),
-      count("--prefill-most-sequences", pool, "that it reads at once (default: the engine's)", 1'000'000),
-      count("--prefill-most-positions", pool, "of its iterations (default: the engine's)", 1'000'000),
+      count_flag("--concurrency", load, "users: as one request ends its user sends the next", 1'000'000),
+      text_flag("--rate", "PER_S", load, "requests per second, whether others have ended or not", check_positive),
+      text_flag("--burstiness", "SHAPE", load,
+          "of the gamma law between requests (default 1: Poisson; below: in bursts)", check_positive),
+      text_flag("--trace", "FILE.csv", load, "requests by arrival_s, prompt, output and perhaps cached", nullptr),
+      count_flag("--requests", load, "how many (default 10 of each user, or 1,000 of each replica at a rate)", most),
+      count_flag("--shared", load, "positions at the head of all prompts that the cache has", most, 0),
+      count_flag("--warm-up", load, "requests at the start that are not counted (default 0)", most, 0),
+      count_flag("--seed", load, "of lengths and arrivals (default 0)", 1'000'000'000, 0),
+      text_flag("--slo", "TARGETS", load, "what users are promised: \"ttft<500ms tpot<30ms e2e<20s\"", check_targets),
+      count_flag("--replicas", batching, "engines beside each other behind a router (default 1)", 100'000),
+      count_flag("--most-sequences", batching, "that run at once in one engine (default: the engine's)", 1'000'000),
+      count_flag("--most-positions", batching, "of one iteration (default: the engine's)", 1'000'000),
+      count_flag("--prefill-gpus", pool, "GPUs that prefill, beside --gpus, which decode", 10'000'000),
+      count_flag("--prefill-replicas", pool, "engines among them (default 1)", 100'000),
+      count_flag("--prefill-tp", pool, "tensor parallel ways of each (default: its GPUs)", 32'768),
+      count_flag("--prefill-ep", pool, "ranks that its experts are spread over (default 1)", 32'768),
+      count_flag("--prefill-dp-attention", pool, "its groups with sequences of their own (default 1)", 32'768),
+      count_flag("--prefill-most-sequences", pool, "that it reads at once (default: the engine's)", 1'000'000),
+      count_flag("--prefill-most-positions", pool, "of its iterations (default: the engine's)", 1'000'000),
       {.name = "--emit",
           .key = "",
           .value = "ENGINE",
@@ -141,13 +119,7 @@ std::vector<Flag> own_flags() {
           .doc = "a page: latencies over load, cache over time, an iteration's parts",
           .alias = "-o",
           .repeats = true},
-      cli::force_flag,
-      {.name = "--json",
-          .key = "",
-          .value = "",
-          .group = output,
-          .doc = "one JSON document with base units",
-          .kind = FlagKind::toggle}};
+      cli::force_flag, json_flag()};
 }
 
 }  // namespace

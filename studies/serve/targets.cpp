@@ -45,6 +45,11 @@ Expected<std::vector<Target>> read_targets(const std::string& text, const std::s
   return targets;
 }
 
+Expected<void> check_targets(const std::string& text, const std::string& where) {
+  TRY(read_targets(text, where));
+  return {};
+}
+
 bool meets(const sim::Served& request, const std::vector<Target>& targets) {
   return std::ranges::all_of(targets, [&](const Target& target) { return target.of(request) < target.most; });
 }

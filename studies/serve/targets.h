@@ -19,6 +19,8 @@ struct Target {
 
 /// Blanks or commas between them. Errors: names that nobody knows, what is no time, a name given twice.
 Expected<std::vector<Target>> read_targets(const std::string& text, const std::string& where);
+/// The same as a check of a flag.
+Expected<void> check_targets(const std::string& text, const std::string& where);
 bool meets(const sim::Served& request, const std::vector<Target>& targets);
 
 }  // namespace stepcast::serve

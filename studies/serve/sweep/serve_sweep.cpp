@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "model/base/quantity_text.h"
+#include "studies/cli/flag_makers.h"
 #include "studies/cli/named_outputs.h"
 #include "studies/print/csv.h"
 #include "studies/print/page/page.h"
@@ -19,14 +20,6 @@ Expected<void> check_counts(const std::string& text, const std::string& where) {
   TRY(read_counts(text, where));
   return {};
 }
-Expected<void> check_share(const std::string& text, const std::string& where) {
-  TRY(parse_fraction(text, where));
-  return {};
-}
-Expected<void> check_targets(const std::string& text, const std::string& where) {
-  TRY(read_targets(text, where));
-  return {};
-}
 Expected<void> check_prices(const std::string& text, const std::string& where) {
   TRY(read_prices(text, where));
   return {};
@@ -36,55 +29,41 @@ std::vector<Flag> make_flags() {
   constexpr std::string_view engines = "Machines and engines", split = "Split", load = "Load", batching = "Batching",
                              choice = "What is best", output = "Output";
   constexpr std::int64_t most = 10'000'000;
-  const auto text = [](std::string_view name, std::string_view value, std::string_view group, std::string_view doc,
-                        Expected<void> (*check)(const std::string&, const std::string&) = nullptr) {
-    return Flag{.name = name, .key = "", .value = value, .group = group, .doc = doc, .check = check};
-  };
-  const auto count = [](std::string_view name, std::string_view group, std::string_view doc, std::int64_t upper,
-                         std::int64_t least) {
-    return Flag{.name = name,
-        .key = "",
-        .value = "N",
-        .group = group,
-        .doc = doc,
-        .kind = FlagKind::count,
-        .least = least,
-        .most = upper};
-  };
-  return {text("--machine", "ID,..", engines, "machines or files (default dgx-h100)"),
-      text("--engine", "ID,..", engines, "serving engines or files (default vllm)"),
-      text("--profile", "ID|FILE", engines, "laws of kernels (default: the profile of each machine's GPU)"),
-      text("--weights", "TYPE,..", engines,
+  return {text_flag("--machine", "ID,..", engines, "machines or files (default dgx-h100)"),
+      text_flag("--engine", "ID,..", engines, "serving engines or files (default vllm)"),
+      text_flag("--profile", "ID|FILE", engines, "laws of kernels (default: the profile of each machine's GPU)"),
+      text_flag("--weights", "TYPE,..", engines,
           "number types of the weights: bf16, fp8, fp8-block, nvfp4, mxfp4, int4, ..."),
-      text("--products", "TYPE", engines, "what products multiply (default: the weights')"),
-      text("--kv", "TYPE,..", engines, "number types of the cache (default bf16)"),
-      text("--gpus", "N,..", split, "GPUs of all replicas: what tp x pp x dp-attention leaves are replicas",
+      text_flag("--products", "TYPE", engines, "what products multiply (default: the weights')"),
+      text_flag("--kv", "TYPE,..", engines, "number types of the cache (default bf16)"),
+      text_flag("--gpus", "N,..", split, "GPUs of all replicas: what tp x pp x dp-attention leaves are replicas",
           check_counts),
-      text("--tp", "N,..", split, "tensor parallel ways (default 1,2,4,8)", check_counts),
-      text("--pp", "N,..", split, "pipeline stages (default 1)", check_counts),
-      text("--ep", "N,..", split, "ranks that the experts are spread over (default 1)", check_counts),
-      text("--dp-attention", "N,..", split, "groups of tp ranks with sequences of their own (default 1)", check_counts),
-      text("--replicas", "N,..", split, "only so many (default: any)", check_counts),
-      text("--exchange", "WAY", split,
+      text_flag("--tp", "N,..", split, "tensor parallel ways (default 1,2,4,8)", check_counts),
+      text_flag("--pp", "N,..", split, "pipeline stages (default 1)", check_counts),
+      text_flag("--ep", "N,..", split, "ranks that the experts are spread over (default 1)", check_counts),
+      text_flag(
+          "--dp-attention", "N,..", split, "groups of tp ranks with sequences of their own (default 1)", check_counts),
+      text_flag("--replicas", "N,..", split, "only so many (default: any)", check_counts),
+      text_flag("--exchange", "WAY", split,
           "of tokens with experts of other groups: gather, or rows (default: the engine's)"),
-      count("--input", load, "positions of a prompt, at most", most, 1),
-      count("--output", load, "words that are said, at most", most, 1),
-      text("--shortest", "SHARE", load, "lengths are whole numbers from this share of the most, all as likely",
+      count_flag("--input", load, "positions of a prompt, at most", most, 1),
+      count_flag("--output", load, "words that are said, at most", most, 1),
+      text_flag("--shortest", "SHARE", load, "lengths are whole numbers from this share of the most, all as likely",
           check_share),
-      count("--shared", load, "positions at the head of all prompts that the cache has", most, 0),
-      text("--concurrency", "N,..", load, "users of all GPUs: 1,8,64 or 1..2048*2 (the default)", check_counts),
-      text("--rate", "PER_S,..", load, "requests per second of all GPUs, Poisson"),
-      count("--seed", load, "of lengths and arrivals of what is simulated (default 0)", 1'000'000'000, 0),
-      text(
+      count_flag("--shared", load, "positions at the head of all prompts that the cache has", most, 0),
+      text_flag("--concurrency", "N,..", load, "users of all GPUs: 1,8,64 or 1..2048*2 (the default)", check_counts),
+      text_flag("--rate", "PER_S,..", load, "requests per second of all GPUs, Poisson"),
+      count_flag("--seed", load, "of lengths and arrivals of what is simulated (default 0)", 1'000'000'000, 0),
+      text_flag(
           "--most-sequences", "N,..", batching, "that run at once in one engine (default: the engine's)", check_counts),
-      text("--most-positions", "N,..", batching, "of one iteration (default: the engine's)", check_counts),
-      text("--slo", "TARGETS", choice, "means that a row must be below: \"ttft<500ms tpot<30ms e2e<20s\"",
+      text_flag("--most-positions", "N,..", batching, "of one iteration (default: the engine's)", check_counts),
+      text_flag("--slo", "TARGETS", choice, "means that a row must be below: \"ttft<500ms tpot<30ms e2e<20s\"",
           check_targets),
-      text("--price", "USD", choice,
+      text_flag("--price", "USD", choice,
           "per GPU and hour, 2.5, or dgx-h100=2.5,dgx-b200=4: ranks by cost of output tokens", check_prices),
-      count("--simulate", choice, "rows of the front and the list to run request by request, at most (default 8)", 1000,
-          0),
-      count("--top", choice, "configurations to list (default 10)", 1000, 1),
+      count_flag("--simulate", choice, "rows of the front and the list to run request by request, at most (default 8)",
+          1000, 0),
+      count_flag("--top", choice, "configurations to list (default 10)", 1000, 1),
       {.name = "--html",
           .key = "",
           .value = "FILE.html",
@@ -92,13 +71,7 @@ std::vector<Flag> make_flags() {
           .doc = "a page: the front of each configuration, and all rows",
           .alias = "-o",
           .repeats = true},
-      cli::force_flag,
-      {.name = "--json",
-          .key = "",
-          .value = "",
-          .group = output,
-          .doc = "one JSON document with base units",
-          .kind = FlagKind::toggle},
+      cli::force_flag, json_flag(),
       {.name = "--csv",
           .key = "",
           .value = "",
