@@ -11,8 +11,8 @@ inline constexpr bool sanitized = true;
 inline constexpr bool sanitized = false;
 #endif
 
-/// All of them, one in eight with sanitizers: those look for other defects than wrong figures, and find them in the
+/// All of them, one in sixteen with sanitizers: those look for other defects than wrong figures, and find them in the
 /// first trials. The release build, which `./test` runs, takes them all.
-template <typename Count> constexpr Count trials(Count all) { return sanitized ? std::max<Count>(all / 8, 1) : all; }
+template <typename Count> constexpr Count trials(Count all) { return sanitized ? std::max<Count>(all / 16, 1) : all; }
 
 }  // namespace stepcast

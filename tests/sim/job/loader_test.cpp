@@ -1,6 +1,8 @@
 // The loader's buffer in closed form against a discrete simulation of its workers.
 #include "sim/job/loader.h"
 
+#include "tests/trials.h"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -50,7 +52,7 @@ double discrete_step(const Loader& loader, double step, int steps, Draws& draws)
 
 TEST(Loader, ThreeHundredRandomBuffersAgainstWorkersOneByOne) {
   Draws draws(300);
-  for (int index = 0; index < 300; ++index) {
+  for (int index = 0; index < trials(300); ++index) {
     Loader loader;
     loader.workers = 1 + static_cast<std::int64_t>(8 * draws.unit());
     loader.prefetch = 1 + static_cast<std::int64_t>(4 * draws.unit());
