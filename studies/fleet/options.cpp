@@ -41,6 +41,7 @@ Expected<std::map<std::string, double>> parse_prices(const std::string& text) {
 Arguments sweep_arguments(const Arguments& run, const FleetMachine& machine, std::int64_t gpus) {
   Arguments asked = run;
   std::erase_if(asked.flags, [](const auto& flag) { return find_flag(sweep::sweep_flags(), flag.first) == nullptr; });
+  for (const char* own : {"--price", "--json"}) asked.flags.erase(own);
   asked.flags.insert_or_assign("--machine", machine.name);
   asked.flags.insert_or_assign("--gpus", std::to_string(gpus));
   asked.flags.insert_or_assign("--top", "1");

@@ -106,7 +106,8 @@ std::vector<Flag> make_run_flags() {
           .group = split,
           .doc = "a mapping in the notation, instead of the flags above"});
   }
-  for (const auto& more : {flags_of_launches(), flags_of_predict()}) flags.insert(flags.end(), more.begin(), more.end());
+  for (const auto& more : {flags_of_launches(), flags_of_predict()})
+    flags.insert(flags.end(), more.begin(), more.end());
   for (const Flag& flag : {emit_flag(output), force_flag}) {
     flags.push_back(flag);
     flags.back().output = true;

@@ -42,7 +42,7 @@ class MixedForecast {
     std::vector<RankKind> kinds;
     std::int64_t rank = 0;
     for (const KindScenario& kind : kinds_) {
-      kinds.push_back({run::cost_model(kind.scenario), run::cost_model(kind.across), rank});
+      kinds.push_back({run::cost_model(kind.scenario), run::cost_model(kind.across), run_.by_stage ? rank : 0});
       rank += kind.share.gpus;
     }
     return {std::move(kinds), std::move(kind_of_stage), block_};

@@ -75,10 +75,10 @@ TEST(MixedRefusals, SayWhatIsNotModelled) {
   } cases[] = {
       {"--machine dgx-h100:64", "names GPUs of one machine"},
       {"--machine dgx-h100:64,dgx-a100", "does not say how many GPUs"},
-      {"--machine dgx-h100:64,dgx-a100:0", "dgx"},
+      {"--machine dgx-h100:64,dgx-a100:0", "out of range"},
       {"--machine dgx-h100:64,dgx-a100:60 --pp 2", "do not fill their last node of 8"},
       {"--machine dgx-h100:64,nosuch:8 --pp 2", "nosuch"},
-      {"--machine dgx-h100:64,dgx-a100:32 --tp 8 --pp 2 --global-batch 64", "would lie on two kinds of machines"},
+      {"--machine dgx-h100:64,dgx-a100:32 --tp 8 --pp 2 --global-batch 96", "would lie on two kinds of machines"},
       {"--machine dgx-h100:16,dgx-a100:16 --tp 8 --zero 3 --global-batch 64", "wait for each other"},
       {"--machine dgx-h100:16,dgx-1-v100:16 --tp 8 --pp 2 --global-batch 64", "--precision fp16"},
       {"--machine dgx-h100:16,dgx-a100:16 --tp 8 --pp 2 --global-batch 64 --profile h100-sxm", "speaks for one GPU"},
