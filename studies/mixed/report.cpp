@@ -128,7 +128,8 @@ Expected<void> check_output(const Arguments& arguments) {
 
 std::string mixed_text(const MixedRun& run, const Console& console) {
   const Paint paint(console);
-  return title(run, paint) + headline(run, paint) +
+  const std::string verdict = run.fits() ? "" : "\n" + paint.bad("does NOT fit: see the memory of each kind") + "\n";
+  return title(run, paint) + verdict + headline(run, paint) +
          (run.by_stage ? kinds_of_stages(run, paint) : kinds_of_replicas(run, paint)) + assumptions(run, paint);
 }
 

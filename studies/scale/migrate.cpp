@@ -7,7 +7,6 @@
 
 #include "model/base/quantity_text.h"
 #include "studies/run/forecast.h"
-#include "studies/run/settled_gpus.h"
 
 namespace stepcast::scale {
 namespace {
@@ -172,9 +171,6 @@ Expected<Migration> migration(const Request& request, const std::vector<std::str
   TRY(check_open(request));
   Migration path{scaling, {}, {}};
   Request asked = request;
-  if (!asked.machine) {
-    TRY(asked.machine, choose_machine(default_machine, "default"));
-  }
   const std::int64_t node = asked.machine->row.levels.front().gpus, batch = request.wishes().global_batch;
   const std::vector<std::string> own(1);
   for (const std::string& network : networks.empty() ? own : networks) {

@@ -61,8 +61,8 @@ struct Migration {
 
 /// Each network of `networks` (the request's own where there are none) at each count of GPUs. Tensor parallelism stays
 /// in a node; stages are powers of two up to 64; recomputation is the request's, or full where that does not fit. Weak
-/// scaling: the request's batch is that of the first count. Errors: the request says how it is sharded; a network that
-/// nothing runs.
+/// scaling: the request's batch is that of the first count. `request` names its machine. Errors: the request says how
+/// it is sharded; a network that nothing runs.
 Expected<Migration> migration(const Request& request, const std::vector<std::string>& networks,
     const std::vector<std::int64_t>& gpus, Scaling scaling);
 

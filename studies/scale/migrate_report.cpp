@@ -5,7 +5,6 @@
 #include "studies/print/paint.h"
 #include "studies/print/table.h"
 #include "studies/print/terminal_plot.h"
-#include "studies/run/settled_gpus.h"
 #include "studies/scale/migrate.h"
 
 namespace stepcast::scale {
@@ -38,6 +37,7 @@ std::string sizes_table(const Migration& path, const Paint& paint) {
   return table.text("  ");
 }
 
+/// Why the old way is the slower one, or cannot run.
 std::string binding_text(const RungRun& run) {
   return run.why.empty() ? to_text(run.binds) : fmt::format("{}, {}", to_text(run.binds), run.why);
 }
@@ -76,8 +76,7 @@ std::string mfu_plot(const Migration& path, const Console& console) {
 
 std::string migration_text(const Migration& path, const Request& request, const Console& console) {
   const Paint paint(console);
-  const std::string machine = request.machine ? request.machine->row.name : default_machine;
-  std::string text = fmt::format("{}  {}\n", paint.bold("When to change the sharding, on " + machine),
+  std::string text = fmt::format("{}  {}\n", paint.bold("When to change the sharding, on " + request.machine->row.name),
       paint.dim(path.scaling == Scaling::strong ? "the global batch stays" : "the global batch grows with the GPUs"));
   text += paragraph("MFU and what binds: memory, links (time that communication shows), bubble, batch (too small for "
                     "so many ranks), split (does not divide), compute (none of them); * the fastest, the plainer one "

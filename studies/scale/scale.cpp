@@ -10,6 +10,7 @@
 #include "studies/launch/asked_run.h"
 #include "studies/print/csv.h"
 #include "studies/run/forecast.h"
+#include "studies/run/settled_gpus.h"
 #include "studies/scale/horizon.h"
 #include "studies/scale/migrate.h"
 #include "studies/scale/report.h"
@@ -158,20 +159,18 @@ std::span<const Flag> scale_flags() {
 
 namespace {
 
-/// "8,16" or, of one count or none, powers of two from it, or from a node, up to 64 times as many.
-std::vector<std::int64_t> counts_of_path(std::vector<std::int64_t> gpus, const Request& request) {
-  constexpr std::int64_t growth = 64;
-  const std::int64_t most = request.machine ? request.machine->row.max_gpus() : INT64_MAX;
+/// "8,16" or, of one count or none, powers of two from it, or from a node.
+std::vector<std::int64_t> counts_of_path(std::vector<std::int64_t> gpus, const Machine& machine) {
   if (gpus.size() > 1) return gpus;
-  const std::int64_t node = request.machine ? request.machine->row.levels.front().gpus : 8;
-  const std::int64_t first = gpus.empty() ? node : gpus.front();
+  const std::int64_t first = gpus.empty() ? machine.levels.front().gpus : gpus.front();
   gpus.clear();
-  for (std::int64_t count = first; count <= std::min(most, growth * first); count *= 2) gpus.push_back(count);
+  for (std::int64_t count = first; count <= std::min(machine.max_gpus(), most_growth * first); count *= 2)
+    gpus.push_back(count);
   return gpus;
 }
 
 Expected<void> migrate_command(
-    const Arguments& arguments, const Request& request, std::vector<std::int64_t> gpus, Console& console) {
+    const Arguments& arguments, Request request, std::vector<std::int64_t> gpus, Console& console) {
   if (arguments.has("--csv")) return fail("--csv", "is of scaling curves", "--json");
   std::vector<std::string> networks;
   std::istringstream words(arguments.value("--networks"));
@@ -179,7 +178,11 @@ Expected<void> migrate_command(
   const Scaling scaling = arguments.has("--strong") ? Scaling::strong : Scaling::weak;
   if (arguments.has("--strong") && arguments.has("--weak"))
     return fail("--strong", "a path is of one kind of scaling", "--strong or --weak");
-  TRY(const auto path, migration(request, networks, counts_of_path(std::move(gpus), request), scaling));
+  if (!request.machine) {
+    TRY(request.machine, choose_machine(default_machine, "default"));
+  }
+  const std::vector<std::int64_t> counts = counts_of_path(std::move(gpus), request.machine->row);
+  TRY(const auto path, migration(request, networks, counts, scaling));
   console.out << (arguments.has("--json") ? migration_json(path) : migration_text(path, request, console));
   return {};
 }

@@ -285,8 +285,8 @@ TEST(Forecast, AttentionOfOtherSoftwareWidensTheIntervalByItsShare) {
       small::add(block, block.forward, core);
     }
     fit.foreign = foreign;
-    const auto report = forecast(
-        small::pipeline(block, 1, 1, 1), {steps.machine, steps.profile, steps.stack, Precision::bf16, 0, &fit});
+    const auto report = forecast(small::pipeline(block, 1, 1, 1),
+        CostModel{steps.machine, steps.profile, steps.stack, Precision::bf16, 0, &fit});
     return std::log(report->p90 / report->p10);
   };
   EXPECT_NEAR(width(false, 9), width(false, 0), 1e-9);

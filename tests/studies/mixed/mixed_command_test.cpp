@@ -69,6 +69,17 @@ TEST(MixedStages, ASlowLinkBetweenTheKindsShows) {
   EXPECT_GT(slow["step_time_s"].get<double>(), 1.05 * fast["step_time_s"].get<double>());
 }
 
+// A rank has 4 B parameters: 24 GB of bf16 weights and fp32 gradients, an eighth of 48 GB of optimizer states and the
+// activations of 32 layers are over 40 GiB and under 80.
+TEST(MixedReplicas, MemoryIsThatOfEachKind) {
+  const auto ran =
+      run_line("predict llama3-8b --seq 4096 --machine dgx-h100:8,dgx-a100-40gb:8 --tp 2 --global-batch 64");
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("does NOT fit: see the memory of each kind"));
+  EXPECT_THAT(ran.out, HasSubstr("of 40.0 GiB: does NOT fit"));
+  EXPECT_THAT(ran.out, testing::Not(HasSubstr("of 80.0 GiB: does NOT fit")));
+}
+
 TEST(MixedRefusals, SayWhatIsNotModelled) {
   const struct {
     const char *line, *words;
