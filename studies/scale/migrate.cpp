@@ -57,21 +57,23 @@ Expected<Request> request_with(Request request, const Ways& ways, const char* re
   return request;
 }
 
-/// What binds a step that runs: the larger of what its ranks wait for.
+/// What binds a step that runs: the largest part of it that is not forward and backward.
 void set_binding(RungRun& run) {
   const Outcome& outcome = *run.outcome;
   const Phases& phases = outcome.phases;
-  const double links =
-      (phases.exposed_communication + phases.gradient_sync + phases.parameter_gather) / outcome.step_time;
-  const double bubble = phases.bubble / outcome.step_time;
+  const std::pair<Binds, Seconds> waits[] = {
+      {Binds::links, phases.exposed_communication + phases.gradient_sync + phases.parameter_gather},
+      {Binds::bubble, phases.bubble}, {Binds::optimizer, phases.clip + phases.optimizer}};
+  const auto most = std::ranges::max(waits, {}, &std::pair<Binds, Seconds>::second);
+  const double share = most.second / outcome.step_time;
   if (!outcome.fits) {
     run.binds = Binds::memory;
     run.why = fmt::format("{} of {}", format_bytes(outcome.memory), format_bytes(outcome.capacity));
-  } else if (std::max(links, bubble) < least_share) {
+  } else if (share < least_share) {
     run.binds = Binds::compute;
   } else {
-    run.binds = links >= bubble ? Binds::links : Binds::bubble;
-    run.why = fmt::format("{} of the step", format_percent(std::max(links, bubble)));
+    run.binds = most.first;
+    run.why = fmt::format("{} of the step", format_percent(share));
   }
 }
 
@@ -162,7 +164,7 @@ Expected<void> check_open(const Request& request) {
 std::span<const Rung> rungs() { return all_rungs; }
 
 const char* to_text(Binds binds) {
-  static constexpr std::array names = {"compute", "memory", "links", "bubble", "batch", "split"};
+  static constexpr std::array names = {"compute", "memory", "links", "bubble", "optimizer", "batch", "split"};
   return names[static_cast<std::size_t>(binds)];
 }
 

@@ -26,7 +26,7 @@ struct Rung {
 std::span<const Rung> rungs();
 
 /// Of what the rung takes: not enough of it is why it cannot run, or most of the step that is not compute.
-enum class Binds : std::uint8_t { compute, memory, links, bubble, batch, split };
+enum class Binds : std::uint8_t { compute, memory, links, bubble, optimizer, batch, split };
 const char* to_text(Binds binds);
 
 /// The best plan of a rung at a size.

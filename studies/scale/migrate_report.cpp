@@ -78,9 +78,9 @@ std::string migration_text(const Migration& path, const Request& request, const 
   const Paint paint(console);
   std::string text = fmt::format("{}  {}\n", paint.bold("When to change the sharding, on " + request.machine->row.name),
       paint.dim(path.scaling == Scaling::strong ? "the global batch stays" : "the global batch grows with the GPUs"));
-  text += paragraph("MFU and what binds: memory, links (time that communication shows), bubble, batch (too small for "
-                    "so many ranks), split (does not divide), compute (none of them); * the fastest, the plainer one "
-                    "within 2 %",
+  text += paragraph(
+      "MFU and what binds: memory, links (time that communication shows), bubble, optimizer, batch (too small for "
+      "so many ranks), split (does not divide), compute (none takes 5 %); * the fastest, the plainer one within 2 %",
       "  ", "  ", page_columns);
   text += "\n" + sizes_table(path, paint) + fmt::format("\n{}\n", paint.bold("The path"));
   const SizeOnPath& first = path.sizes.front();
