@@ -267,6 +267,11 @@ Expected<bool> cut_by_stage(
   if (!by_stage && split.order.back() != MeshAxis::dp && split.pp > 1)
     return fail(where, fmt::format("with --order {} neither stages nor replicas are outermost", to_text(split.order)),
         "--order tp-cp-dp-pp for stages on the kinds, tp-cp-pp-dp for replicas");
+  if (!by_stage && split.chunks > 1)
+    return fail("--chunks",
+        "replicas that are dealt micro-batches by speed may get any number of them, and interleaved "
+        "stages take multiples of the stages",
+        "--chunks 1, or stages on the kinds: --order tp-cp-dp-pp");
   const std::int64_t part = by_stage ? scenario.plan.gpus / split.pp : scenario.plan.gpus / split.dp;
   const char* noun = by_stage ? "pipeline stage" : "replica";
   for (const MachineShare& share : shares)

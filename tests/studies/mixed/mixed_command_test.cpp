@@ -90,6 +90,8 @@ TEST(MixedRefusals, SayWhatIsNotModelled) {
       {"--machine dgx-h100:64,dgx-a100:60 --pp 2", "do not fill their last node of 8"},
       {"--machine dgx-h100:64,nosuch:8 --pp 2", "nosuch"},
       {"--machine dgx-h100:64,dgx-a100:32 --tp 8 --pp 2 --global-batch 96", "would lie on two kinds of machines"},
+      {"--machine dgx-h100:16,dgx-a100:16 --tp 4 --pp 2 --chunks 2 --order tp-cp-pp-dp --global-batch 64",
+          "interleaved stages take multiples"},
       {"--machine dgx-h100:16,dgx-a100:16 --tp 8 --zero 3 --global-batch 64", "wait for each other"},
       {"--machine dgx-h100:16,dgx-1-v100:16 --tp 8 --pp 2 --global-batch 64", "--precision fp16"},
       {"--machine dgx-h100:16,dgx-a100:16 --tp 8 --pp 2 --global-batch 64 --profile h100-sxm", "speaks for one GPU"},
