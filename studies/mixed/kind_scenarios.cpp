@@ -69,6 +69,16 @@ Expected<void> check_alike(const Scenario& a, const Scenario& b) {
 
 }  // namespace
 
+StageCosts FleetKinds::costs(std::vector<int> kind_of_stage) const {
+  std::vector<RankKind> prices;
+  std::int64_t rank = 0;
+  for (const KindScenario& kind : kinds) {
+    prices.push_back({run::cost_model(kind.scenario), run::cost_model(kind.across), by_stage ? rank : 0});
+    rank += kind.share.gpus;
+  }
+  return {std::move(prices), std::move(kind_of_stage), block};
+}
+
 Expected<std::vector<KindScenario>> kind_scenarios(const Request& request, const std::vector<MachineShare>& shares,
     const std::optional<BetweenKinds>& between, const std::string& where) {
   std::int64_t gpus = 0;

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "studies/mixed/shares.h"
-#include "studies/run/scenario.h"
+#include "studies/run/prediction.h"
 
 namespace stepcast::mixed {
 
@@ -14,6 +14,17 @@ struct KindScenario {
   MachineShare share;
   Scenario scenario;
   Scenario across;  ///< the same, with what joins the kinds for its outermost network
+};
+
+/// All of them, and how ranks lie on them.
+struct FleetKinds {
+  std::vector<KindScenario> kinds;
+  std::int64_t block = 0;  ///< ranks in aligned blocks of so many are of one kind
+  bool by_stage = true;    ///< each stage lies on one kind; otherwise each replica does
+  [[nodiscard]] const Scenario& first() const { return kinds.front().scenario; }
+  [[nodiscard]] const Split& split() const { return *first().split; }
+  /// Prices; replicas count their ranks from the first of their own.
+  [[nodiscard]] StageCosts costs(std::vector<int> kind_of_stage) const;
 };
 
 /// Of each share. `request` may say neither machine nor GPUs but these. Errors: see
