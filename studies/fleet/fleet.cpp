@@ -21,15 +21,16 @@ namespace {
 constexpr std::size_t most_jobs = 8;
 constexpr std::string_view fleet_group = "Fleet";
 
-/// Of sweep and job, what may be said of each job of a fleet.
+/// Of sweep and job, what may be said of each job of a fleet. A profile would be of one machine, and a launch says its
+/// own GPUs.
 std::vector<Flag> run_flags_of_jobs() {
-  constexpr std::array own = {"--machine", "--gpus", "--nodes", "--price", "--objective", "--pareto", "--top",
-      "--exhaustive", "--threads", "--shard", "--resume", "--dry-run", "--output", "--force", "--snapshot", "--json",
-      "--csv", "--emit", "--space", "--dp"};
+  constexpr std::array own = {"--machine", "--profile", "--gpus", "--nodes", "--price", "--objective", "--pareto",
+      "--top", "--exhaustive", "--threads", "--shard", "--resume", "--dry-run", "--output", "--force", "--snapshot",
+      "--json", "--csv", "--emit", "--space", "--dp"};
   constexpr std::array of_job = {"--tokens", "--steps", "--planned-every", "--planned-stop"};
   std::vector<Flag> flags;
   for (const Flag& flag : sweep::sweep_flags())
-    if (std::ranges::find(own, flag.name) == own.end()) flags.push_back(flag);
+    if (std::ranges::find(own, flag.name) == own.end() && !flag.group.starts_with("Launch")) flags.push_back(flag);
   for (const Flag& flag : job::job_own_flags())
     if (flag.group == "Failures" || flag.group == "Checkpoints" || std::ranges::find(of_job, flag.name) != of_job.end())
       flags.push_back(flag);
