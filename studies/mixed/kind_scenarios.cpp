@@ -50,12 +50,20 @@ Expected<Scenario> scenario_on(
       fmt::format("a multiple of {}", node));
 }
 
+/// A send takes the latency once. A collective of two nodes takes it twice, since a piece passes the line there and
+/// back on a ring, and once more for each doubling of the nodes, as on a tree.
 Scenario joined_by(Scenario scenario, const std::optional<BetweenKinds>& between) {
   if (!between) return scenario;
-  Level& network = scenario.machine.row.levels.back();
+  std::vector<Level>& levels = scenario.machine.row.levels;
+  Level& network = levels.back();
   network.bandwidth_per_gpu = network.port_bandwidth = between->rate;
-  network.ports = static_cast<int>(scenario.machine.row.levels[scenario.machine.row.levels.size() - 2].gpus);
-  network.latency = std::max(network.latency, between->latency);
+  network.ports = static_cast<int>(levels[levels.size() - 2].gpus);
+  Profile& profile = scenario.profile.row;
+  const ScaleOutLaw* own = find_scale_out(profile, network);
+  ScaleOutLaw law = own != nullptr ? *own : usual_scale_out(network.fabric, network.transport);
+  law.base += between->latency;
+  law.per_doubling += between->latency;
+  profile.scale_out.insert(profile.scale_out.begin(), law);  // the first that fits is taken
   return scenario;
 }
 

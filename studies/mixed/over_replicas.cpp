@@ -30,11 +30,11 @@ class ReplicasOnKinds {
     run_.dealt = true;
     if (std::ranges::any_of(most, [&](std::int64_t own) { return own != each; })) {
       TRY(run_.even, joint_step(std::vector<std::int64_t>(fleet_.kinds.size(), each), nullptr));
+      run_.notes.emplace_back(
+          "replicas run different numbers of micro-batches, and gradients are weighted by them: "
+          "this needs software that deals so (Whale, HexiScale, Metis); most gives all replicas the same number");
     }
     take_replicas(pipelines, most, std::move(predictions));
-    run_.notes.emplace_back(
-        "replicas run different numbers of micro-batches where their GPUs differ, and gradients are weighted by them: "
-        "this needs software that deals so (Whale, HexiScale, Metis); most gives all replicas the same number");
     return {};
   }
 

@@ -30,7 +30,7 @@ std::string to_text(const std::vector<MachineShare>& shares);
 /// What joins the kinds where it is neither's own network: for each GPU while all others send, too.
 struct BetweenKinds {
   BytesPerSecond rate;
-  Seconds latency;  ///< of one hop; 0 = that of the networks
+  Seconds latency;  ///< on top of the network's own
 };
 /// "5 GB/s" or "5 GB/s,2 ms".
 Expected<BetweenKinds> parse_between(const std::string& text, const std::string& where);

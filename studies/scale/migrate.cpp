@@ -137,9 +137,10 @@ SizeOnPath size_on_path(const Request& request, std::string network, std::int64_
   return size;
 }
 
-void add_turns(Migration& path) {
+/// A network's first size turns from that of the network before it.
+void add_turns(std::size_t counts, Migration& path) {
   for (std::size_t i = 1; i < path.sizes.size(); ++i) {
-    const SizeOnPath &before = path.sizes[i - 1], &now = path.sizes[i];
+    const SizeOnPath &before = path.sizes[i % counts == 0 ? i - counts : i - 1], &now = path.sizes[i];
     if (now.best < 0 || before.best == now.best) continue;
     TurnOfPath turn{i, before.best, now.best, 0};
     if (before.best >= 0 && now.rungs[before.best].works())
@@ -191,7 +192,7 @@ Expected<Migration> migration(const Request& request, const std::vector<std::str
     return fail("--gpus", fmt::format("no way of sharding runs at any size: {} {}", to_text(last.binds), last.why),
         "more GPUs, or another --global-batch");
   }
-  add_turns(path);
+  add_turns(gpus.size(), path);
   return path;
 }
 

@@ -46,7 +46,7 @@ struct SizeOnPath {
   int best = -1;               ///< the fastest that works; of those within 2 % the first
 };
 
-/// From a size on another rung is the fastest.
+/// From a size on another rung is the fastest; a network's first size is held against that of the network before it.
 struct TurnOfPath {
   std::size_t size = 0;  ///< index
   int from = -1, to = -1;

@@ -63,6 +63,14 @@ TEST(MixedReplicas, MicroBatchesAreDealtBySpeed) {
   EXPECT_LT(run["step_time_s"], run["even_step_time_s"]);
 }
 
+// 64 micro-batches of a pipeline whose sends hold nobody up pass 1 s more once, there and back: 2 s and more.
+TEST(MixedStages, LatencyBetweenTheKindsShows) {
+  const std::string line = "--machine dgx-h100:8,dgx-h100:8 --tp 8 --pp 2 --global-batch 64 --layout even --between ";
+  const double without = mixed_answer(line + "25GB/s")["step_time_s"];
+  const double with = mixed_answer(line + "25GB/s,1s")["step_time_s"];
+  EXPECT_GT(with, without + 1.99);
+}
+
 TEST(MixedStages, ASlowLinkBetweenTheKindsShows) {
   const std::string line = "--machine dgx-h100:32,dgx-h100:32 --tp 8 --pp 2 --global-batch 64 --layout even";
   const json fast = mixed_answer(line), slow = mixed_answer(line + " --between 100MB/s,5ms");
