@@ -10,10 +10,16 @@ double work_of(const MixedRun& run, const MixedKind& kind) {
   if (!run.by_stage) return static_cast<double>(kind.replicas * kind.micro_batches - kind.fewer);
   double flops = 0;
   const Program& program = run.prediction.program;
-  for (const Chunk& chunk : program.chunks)
-    if (chunk.stage >= kind.first_stage && chunk.stage < kind.first_stage + kind.stages)
-      for (const BlockRun& block : chunk.runs)
-        flops += program.blocks[block.block].model_flops * static_cast<double>(block.count);
+  const auto lies_here = [&](std::int64_t stage) {
+    return stage >= kind.first_stage && stage < kind.first_stage + kind.stages;
+  };
+  // A second copy of the model, if there is one, runs from the last stage to the first.
+  const bool two_copies = run.prediction.step.order.directions == 2;
+  for (const Chunk& chunk : program.chunks) {
+    const int copies = lies_here(chunk.stage) + (two_copies && lies_here(program.stages - 1 - chunk.stage));
+    for (const BlockRun& block : chunk.runs)
+      flops += program.blocks[block.block].model_flops * static_cast<double>(block.count * copies);
+  }
   return flops;
 }
 

@@ -65,7 +65,7 @@ class ReplicasOnKinds {
               fmt::format("replicas on machines of several kinds would wait for each other in each micro-batch: {} "
                           "over {}",
                   move.label, program.groups[move.group].label),
-              "--zero 0, 1 or 2, experts that stay inside a kind, or pipeline stages on the kinds: --pp");
+              "--zero 0 or 1, experts that stay inside a kind, or pipeline stages on the kinds: --pp");
     return {};
   }
 

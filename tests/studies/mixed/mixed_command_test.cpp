@@ -30,6 +30,12 @@ TEST(MixedStages, TwoSharesOfOneMachineAreThatMachine) {
   EXPECT_NEAR(parts["kinds"][0]["work"].get<double>() + parts["kinds"][1]["work"].get<double>(), 1, 1e-12);
 }
 
+TEST(MixedStages, TwoCopiesOfTheModelDoHalfOfTheWorkOnEachHalfOfTheStages) {
+  const json run =
+      mixed_answer("--machine dgx-h100:32,dgx-a100:32 --tp 8 --pp 4 --schedule dualpipe --global-batch 64");
+  EXPECT_NEAR(run["kinds"][0]["work"], 0.5, 1e-12);
+}
+
 TEST(MixedReplicas, TwoSharesOfOneMachineAreThatMachine) {
   for (const char* plan : {" --tp 2 --global-batch 64", " --tp 4 --pp 2 --order tp-cp-pp-dp --global-batch 64"}) {
     const json whole = mixed_answer("--machine dgx-h100 --gpus 32 --layout even" + std::string(plan));
@@ -100,6 +106,7 @@ TEST(MixedRefusals, SayWhatIsNotModelled) {
       {"--machine dgx-h100:64,dgx-a100:32 --tp 8 --pp 2 --global-batch 96", "would lie on two kinds of machines"},
       {"--machine dgx-h100:16,dgx-a100:16 --tp 4 --pp 2 --chunks 2 --order tp-cp-pp-dp --global-batch 64",
           "interleaved stages take multiples"},
+      {"--machine dgx-h100:16,dgx-a100:16 --tp 8 --zero 2 --global-batch 64", "wait for each other"},
       {"--machine dgx-h100:16,dgx-a100:16 --tp 8 --zero 3 --global-batch 64", "wait for each other"},
       {"--machine dgx-h100:16,dgx-1-v100:16 --tp 8 --pp 2 --global-batch 64", "--precision fp16"},
       {"--machine dgx-h100:16,dgx-a100:16 --tp 8 --pp 2 --global-batch 64 --profile h100-sxm", "speaks for one GPU"},
