@@ -98,10 +98,10 @@ class ReplicasOnKinds {
       room += own.replicas * own.micro_batches;
       if (own.ready > run_.kinds[last].ready || kind == 0) last = kind;
     }
-    // Some of the kind that ends last run one fewer; where it has too few, the next one's replicas do.
+    // Some of the kind that ends last run one fewer; where they cannot, the next one's replicas do.
     for (std::size_t i = 0; i < fleet_.kinds.size() && room > 0; ++i) {
       MixedKind& own = run_.kinds[(last + i) % fleet_.kinds.size()];
-      own.fewer = std::min(room, own.replicas);
+      own.fewer = own.micro_batches > 1 ? std::min(room, own.replicas) : 0;
       room -= own.fewer;
     }
     run_.layers = fleet_.split().layers;
