@@ -65,6 +65,10 @@ class CostModel {
   [[nodiscard]] Price send(Bytes bytes, std::int64_t distance) const;
   /// The same between two ranks, which may stand on different nodes although they are near.
   [[nodiscard]] Price send(Bytes bytes, std::int64_t from, std::int64_t to) const;
+  /// The same over the outermost tier, wherever the two ranks stand.
+  [[nodiscard]] Price send_out(Bytes bytes) const {
+    return send_at(static_cast<int>(machine_->levels.size()) - 1, bytes);
+  }
   /// Bytes read and written once by a kernel that does nothing else (optimizer, gradient norm): the law alone, for the
   /// step parameter of memory speaks of passes over activations.
   [[nodiscard]] Price memory(Bytes bytes) const;

@@ -71,13 +71,13 @@ std::vector<double> saved_bytes(const Program& program, const std::vector<BlockM
 
 }  // namespace
 
-MemoryReport peak_memory(
-    const Program& program, const Order& order, const Timeline& timeline, const Machine& machine, const Stack& stack) {
+MemoryReport peak_memory(const Program& program, const Order& order, const Timeline& timeline,
+    std::span<const Bytes> capacity, const Stack& stack) {
   const std::vector<BlockMemory> blocks = block_memories(program);
   const std::vector<double> saved = saved_bytes(program, blocks);
   const std::vector<double> in_flight = peak_weighted(order, timeline, saved);
   MemoryReport peak;
-  std::vector<Bytes> always;
+  std::vector<Bytes> always, peaks;
   for (int stage = 0; stage < order.ranks; ++stage) {
     MemoryReport report = of_stage(program, blocks, stage);
     always.push_back(report.weights + report.gradients + report.optimizer);
@@ -89,11 +89,13 @@ MemoryReport peak_memory(
     report.framework = stack.framework_memory + (memory.reserved - memory.allocated);
     report.peak = memory.peak;
     report.rank = stage * program.stage_stride;
-    if (stage == 0 || report.peak > peak.peak) peak = report;
+    report.capacity = capacity[stage];
+    peaks.push_back(report.peak);
+    if (stage == 0 || report.capacity - report.peak < peak.capacity - peak.peak) peak = report;
   }
   for (const double bytes : saved) peak.kept.emplace_back(bytes);
   peak.always = std::move(always);
-  peak.capacity = machine.gpu.memory;
+  peak.peaks = std::move(peaks);
   peak.fits = peak.peak <= peak.capacity;
   return peak;
 }

@@ -2,16 +2,18 @@
 // many), what a block needs while it runs, and what the framework takes.
 #pragma once
 
+#include <span>
+
 #include "dataflow/program.h"
-#include "model/machine/machine.h"
 #include "model/stack.h"
 #include "sim/memory/memory_report.h"
 #include "sim/schedule/engine/engine.h"
 
 namespace stepcast::sim {
 
-/// Of the fullest stage. What is kept per micro-batch peaks together with the block that needs most while it runs.
-MemoryReport peak_memory(
-    const Program& program, const Order& order, const Timeline& timeline, const Machine& machine, const Stack& stack);
+/// Of the stage with the least room, of whose ranks each has `capacity[stage]`. What is kept per micro-batch peaks
+/// together with the block that needs most while it runs.
+MemoryReport peak_memory(const Program& program, const Order& order, const Timeline& timeline,
+    std::span<const Bytes> capacity, const Stack& stack);
 
 }  // namespace stepcast::sim

@@ -26,6 +26,7 @@ int busiest(const Timeline& timeline) {
 Phases phases_of(const StepView& view, const Tail& tail) {
   Phases phases;
   const Program& program = view.program;
+  const CostModel& cost = view.costs.of(view.critical);
   for (std::size_t i = 0; i < program.chunks.size(); ++i) {
     if (program.chunks[i].stage != view.critical) continue;
     const ChunkTimes& chunk = view.chunks[i];
@@ -41,9 +42,9 @@ Phases phases_of(const StepView& view, const Tail& tail) {
   phases.clip = tail.clip;
   phases.optimizer = tail.optimizer;
   phases.parameter_gather = tail.parameter_gather;
-  phases.host = host_time(view.cost);
-  phases.data_wait = data_wait(view.cost);
-  phases.host_to_device = host_to_device(program, view.cost);
+  phases.host = host_time(cost);
+  phases.data_wait = data_wait(cost);
+  phases.host_to_device = host_to_device(program, cost);
   return phases;
 }
 
@@ -97,30 +98,32 @@ int directions_of(const std::string& schedule) {
 
 }  // namespace
 
-Expected<StepReport> forecast(const Program& program, const CostModel& cost, double memory_cap) {
-  return forecast_slices({&program, 1}, cost, memory_cap);
+Expected<StepReport> forecast(const Program& program, const StageCosts& costs, double memory_cap) {
+  return forecast_slices({&program, 1}, costs, memory_cap);
 }
 
 Expected<StepReport> forecast_slices(
-    std::span<const Program> slices, const CostModel& cost_of_machine, double memory_cap) {
+    std::span<const Program> slices, const StageCosts& costs_of_machines, double memory_cap) {
   const Program& one_copy = slices.front();
-  const CostModel cost = cost_of_machine.with_ranks(one_copy.ranks);
+  const StageCosts costs = costs_of_machines.with_ranks(one_copy.ranks);
+  const CostModel& any = costs.kinds().front().cost;  // the software is the same on all ranks
   const int directions = directions_of(one_copy.schedule);
   std::optional<Program> doubled;
   if (directions == 2 && slices.size() == 1) {
-    doubled = both_ways(one_copy, gradient_bytes(cost.stack(), cost.precision()));
+    doubled = both_ways(one_copy, gradient_bytes(any.stack(), any.precision()));
     slices = {&*doubled, 1};
   }
   const Program& program = slices.front();
-  const PricedUnits priced = price_units(slices, cost);
-  const std::vector<HopPrice> hops = hop_prices(program, cost);
-  TRY(auto pipeline, run_pipeline(program, priced, hops, cost, memory_cap));
+  const PricedUnits priced = price_units(slices, costs);
+  const std::vector<HopPrice> hops = hop_prices(program, costs);
+  TRY(auto pipeline, run_pipeline(program, priced, hops, any, memory_cap));
   const Order& order = pipeline.order;
   const Timeline& timeline = pipeline.timeline;
 
   const double units = static_cast<double>(order.units()) / directions;
   const StepView view{
-      program, cost, priced.prices, priced.chunks, priced.outer(), hops, order, timeline, units, busiest(timeline)};
+      program, costs, priced.prices, priced.chunks, priced.outer(), hops, order, timeline, units, busiest(timeline)};
+  const CostModel& cost = costs.of(view.critical);
   const Tail tail = step_tail(view);
   StepReport report;
   report.slowest_stage = view.critical;
@@ -135,7 +138,9 @@ Expected<StepReport> forecast_slices(
   report.kernel_time = kernel_time(view);
   report.stages = stage_reports(view);
   report.collectives = collective_rows(view, tail);
-  report.memory = peak_memory(program, order, timeline, cost.machine(), cost.stack());
+  std::vector<Bytes> capacity;
+  for (int stage = 0; stage < order.ranks; ++stage) capacity.push_back(costs.of(stage).machine().gpu.memory);
+  report.memory = peak_memory(program, order, timeline, capacity, any.stack());
   report.warnings = step_warnings(shares, report.memory, report.step_time);
   for (const Program& slice : slices) report.hardware_flops += hardware_flops(slice, units / order.slices);
   add_rates(program, report);

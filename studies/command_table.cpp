@@ -7,6 +7,7 @@
 #include "studies/commands.h"
 #include "studies/gate/gate.h"
 #include "studies/compare/compare.h"
+#include "studies/fleet/fleet.h"
 #include "studies/infer/infer.h"
 #include "studies/job/job.h"
 #include "studies/launch/run_flags.h"
@@ -38,12 +39,15 @@ const std::vector<Command>& command_rows() {
               "Forecasts one training step. NETWORK is a catalogue id (stepcast list networks), a Hugging Face name,\n"
               "a network file, or a Hugging Face config.json or its folder; keys of it that may change layers and\n"
               "are not known are refused. SCENARIO.json holds a whole run (--print-scenario writes one); flags\n"
-              "override it, but where it has a mapping that alone says how the work is split.\n"
+              "override it, but where it has a mapping that alone says how the work is split. --machine may name GPUs "
+              "of\n"
+              "several machines, on which stages or replicas then lie in this order, dealt by speed.\n"
               "A run that does not fit in memory is a result, which says so first.",
           .least_words = 0,
           .most_words = 1,
           .flags = run_flags(),
           .examples = {"stepcast predict llama3-70b --machine dgx-h100 --gpus 512 --tp 8 --pp 4 --global-batch 1024",
+              "stepcast predict llama3-70b --machine dgx-h100:64,dgx-a100:64 --tp 8 --pp 8 --global-batch 256",
               "stepcast predict gpt3-175b --machine dgx-a100 --gpus 64 --tp 8 --pp 8 --recompute full --json",
               "stepcast predict llama3-8b --gpus 64 --zero 3 --global-batch 256 --explain"},
           .run = predict_command},
@@ -254,14 +258,38 @@ const std::vector<Command>& command_rows() {
               "efficiency\n"
               "against the smallest count, the serial share by Amdahl's and Gustafson's laws with how well they fit, "
               "and what\n"
-              "breaks first at 2, 4 and 10 times as many GPUs. Counts that are not legal are listed with the reason.",
+              "breaks first at 2, 4 and 10 times as many GPUs. Counts that are not legal are listed with the reason.\n"
+              "--migrate instead compares the ways to shard at each count, from DDP to pipeline stages.",
           .least_words = 0,
           .most_words = 1,
           .flags = scale_flags(),
           .examples = {"stepcast scale llama3-70b --machine dgx-h100 --gpus 128 --tp 8 --pp 4 --global-batch 1024",
               "stepcast scale llama3-8b --gpus 8,16,24,32 --zero 3 --global-batch 96 --strong",
+              "stepcast scale llama3-8b --migrate --gpus 8,64 --global-batch 16 --seq 8k",
               "stepcast scale gpt3-175b --machine dgx-a100 --gpus 64 --tp 8 --pp 8 --recompute full --weak --json"},
           .run = scale_command},
+      {.name = "fleet",
+          .usage = "NETWORK --tokens N --machine NAME:GPUS,... --price NAME=PRICE,... [--deadline TIME] [flags]",
+          .summary = "which machines and how many: cost over time, within a deadline or a budget",
+          .about =
+              "Looks at a job, or a mix of jobs that run at once (--jobs), on each machine that may be had, from a "
+              "node "
+              "to the\n"
+              "most GPUs: the fastest plan of a sweep, and the goodput of a job around its step. Says the front of "
+              "cost "
+              "over time,\n"
+              "the cheapest choice that meets the deadlines and the fastest within the budget, or that there is none "
+              "and by how\n"
+              "much (exit code 1). Prices are yours; axes of the sweep may be said as sweep takes them.",
+          .least_words = 0,
+          .most_words = 1,
+          .flags = fleet::fleet_flags(),
+          .examples =
+              {"stepcast fleet llama3-8b --tokens 100B --global-batch 512 --seq 8k --tp 1,2 --pp 1,2 --recompute "
+               "none --machine dgx-h100:64,dgx-a100:128 --price dgx-h100=2.5,dgx-a100=1.3 --deadline 60d",
+                  "stepcast fleet llama3-8b --tokens 20B --global-batch 256 --seq 4k --tp 1,2 --pp 1 --recompute none "
+                  "--machine dgx-a100:32 --price dgx-a100=1.3 --budget 5000 --json"},
+          .run = fleet::fleet_command},
       {.name = "job",
           .usage = "NETWORK|SCENARIO.json|--megatron RUN.sh --tokens N|--days N|--steps N [flags]",
           .summary = "a whole training job: days, goodput and where the rest goes, checkpoints, energy, cost",

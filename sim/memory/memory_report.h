@@ -17,9 +17,10 @@ struct MemoryReport {
   Bytes peak;       ///< on the device: reserved, CUDA context and NCCL, on the fullest rank
   Bytes capacity;
   bool fits = false;
-  std::int64_t rank = 0;      ///< first rank of the fullest stage
+  std::int64_t rank = 0;      ///< first rank of the stage with the least room
   std::vector<Bytes> kept;    ///< by virtual stage of the order: by one unit, from its forward to its weight gradient
   std::vector<Bytes> always;  ///< by stage: on each of its ranks during the whole step: weights, gradients, optimizer
+  std::vector<Bytes> peaks;   ///< by stage: `peak` of its ranks
   [[nodiscard]] Bytes sum() const {
     return weights + gradients + optimizer + activations + gathered_weights + temporary + communication + framework;
   }

@@ -24,10 +24,17 @@ void add_block_moves(const StepView& view, int stage, std::vector<StepMove>& mov
     for (std::size_t i = 0; i < block.moves.size(); ++i) {
       if (block.moves[i].group < 0) continue;
       Seconds exposed;
-      for (const ChunkTimes* chunk : chunks) exposed += chunk->exposed[view.prices[b].first_move + i];
-      moves.push_back({&block.moves[i], view.prices[b].moves[i], stage, copies[b] * view.units, exposed * view.units});
+      for (const ChunkTimes* chunk : chunks) exposed += chunk->exposed[view.prices(stage)[b].first_move + i];
+      moves.push_back(
+          {&block.moves[i], view.prices(stage)[b].moves[i], stage, copies[b] * view.units, exposed * view.units});
     }
   }
+}
+
+/// A price that another kind of rank has set may speak of a tier further out than this stage's machine has.
+const std::string& tier_name(const StepView& view, int stage, int tier) {
+  const std::vector<Level>& levels = view.costs.of(stage).machine().levels;
+  return levels[std::min(static_cast<std::size_t>(tier), levels.size() - 1)].name;
 }
 
 CollectiveReport row_of(const StepView& view, const StepMove& call) {
@@ -41,7 +48,7 @@ CollectiveReport row_of(const StepView& view, const StepMove& call) {
   row.source = call.price.source;
   row.law = call.price.law;
   row.stage = call.stage;
-  row.span = view.cost.machine().levels[call.price.tier].name;
+  row.span = tier_name(view, call.stage, call.price.tier);
   if (move.group >= 0) {
     row.axis = view.program.groups[move.group].label;
     row.group_size = view.program.groups[move.group].size;
@@ -70,11 +77,11 @@ void add_rows(const StepView& view, std::span<const StepMove> moves, std::vector
   }
 }
 
-void add_hop(const StepView& view, const Price& price, Bytes bytes, double calls, CollectiveReport& row) {
+void add_hop(const StepView& view, int stage, const Price& price, Bytes bytes, double calls, CollectiveReport& row) {
   row.bytes = bytes;
   row.source = price.source;
   row.law = price.law;
-  row.span = view.cost.machine().levels[price.tier].name;
+  row.span = tier_name(view, stage, price.tier);
   row.count += calls;
   row.time += price.time * calls;
 }
@@ -87,11 +94,11 @@ void add_boundary(const StepView& view, int stage, std::vector<CollectiveReport>
     const StageEdge& edge = view.program.edges[i];
     const int from = view.program.chunks[edge.from].stage, to = view.program.chunks[edge.to].stage;
     if ((from != stage && to != stage) || from == to) continue;
-    add_hop(view, view.hops[i].send, edge.bytes, 2 * view.units, send);
+    add_hop(view, stage, view.hops[i].send, edge.bytes, 2 * view.units, send);
     if (!edge.gather) continue;
     const StepMove call{&*edge.gather, view.hops[i].gather, stage, 0, Seconds(0)};
     if (gather.count == 0) gather = row_of(view, call);
-    add_hop(view, call.price, edge.gather->received, view.units, gather);
+    add_hop(view, stage, call.price, edge.gather->received, view.units, gather);
   }
   if (send.count == 0) return;
   send.name = "boundary";

@@ -46,10 +46,11 @@ std::vector<LawShare> law_shares(const StepView& view, const Tail& tail) {
     for (const BlockRun& run : chunk.runs) {
       const double calls = static_cast<double>(run.count) * view.units;
       const std::vector<KernelWork>& works = view.program.blocks[run.block].works;
-      const std::vector<Price>& prices = view.prices[run.block].works;
+      const std::vector<Price>& prices = view.prices(view.critical)[run.block].works;
       for (std::size_t w = 0; w < works.size(); ++w)
         add_share(shares, prices[w], prices[w].time * calls, works[w].kernel == KernelClass::attention);
-      for (const Price& price : view.prices[run.block].moves) add_share(shares, price, price.time * calls);
+      for (const Price& price : view.prices(view.critical)[run.block].moves)
+        add_share(shares, price, price.time * calls);
     }
   }
   for (std::size_t i = 0; i < view.program.edges.size(); ++i) {

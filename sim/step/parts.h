@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "model/base/error.h"
+#include "sim/step/stage_costs.h"
 #include "sim/step/step_report.h"
 #include "sim/streams.h"
 
@@ -17,18 +18,18 @@ struct HopPrice {
   Price send, gather;
   [[nodiscard]] Seconds time() const { return send.time + gather.time; }
 };
-HopPrice hop_price(const Program& program, const StageEdge& edge, const CostModel& cost);
-std::vector<HopPrice> hop_prices(const Program& program, const CostModel& cost);
+HopPrice hop_price(const Program& program, const StageEdge& edge, const StageCosts& costs);
+std::vector<HopPrice> hop_prices(const Program& program, const StageCosts& costs);
 
 /// What passes a chunk at once, a micro-batch or a slice of one, priced and laid on its streams.
 struct PricedUnits {
-  std::vector<BlockPrices> prices;                ///< the mean over slices
+  std::vector<std::vector<BlockPrices>> prices;   ///< by kind of ranks; the mean over slices
   std::vector<ChunkTimes> chunks;                 ///< the mean over slices
   std::vector<std::vector<ChunkTimes>> by_slice;  ///< empty where the sequence is whole
   /// Of the unit that begins and ends the step: the first slice.
   [[nodiscard]] const std::vector<ChunkTimes>& outer() const { return by_slice.empty() ? chunks : by_slice.front(); }
 };
-PricedUnits price_units(std::span<const Program> slices, const CostModel& cost);
+PricedUnits price_units(std::span<const Program> slices, const StageCosts& costs);
 
 /// The schedule's order, run in time.
 struct Pipeline {
@@ -42,8 +43,8 @@ Expected<Pipeline> run_pipeline(const Program& program, const PricedUnits& price
 /// What every part reads. A unit is what passes a chunk at once: a micro-batch, or a slice of one.
 struct StepView {
   const Program& program;  ///< both copies, where there are two; of the first slice, where there are slices
-  const CostModel& cost;
-  const std::vector<BlockPrices>& prices;
+  const StageCosts& costs;
+  const std::vector<std::vector<BlockPrices>>& prices_by_kind;
   const std::vector<ChunkTimes>& chunks;  ///< of one unit; the mean over slices
   const std::vector<ChunkTimes>& outer;   ///< of the unit that begins and ends the step
   const std::vector<HopPrice>& hops;      ///< by Program::edges
@@ -51,6 +52,7 @@ struct StepView {
   const Timeline& timeline;
   double units = 1;  ///< that pass each chunk
   int critical = 0;  ///< the stage whose ranks are occupied longest
+  [[nodiscard]] const std::vector<BlockPrices>& prices(int stage) const { return prices_by_kind[costs.kind_of(stage)]; }
 };
 
 /// notes.cpp: what this order makes us assume or leave out.

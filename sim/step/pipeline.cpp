@@ -66,17 +66,17 @@ Expected<void> under_cap(const Order& order, const Timeline& timeline, const std
 
 }  // namespace
 
-HopPrice hop_price(const Program& program, const StageEdge& edge, const CostModel& cost) {
+HopPrice hop_price(const Program& program, const StageEdge& edge, const StageCosts& costs) {
   const std::int64_t from = program.chunks[edge.from].stage, to = program.chunks[edge.to].stage;
-  HopPrice hop{cost.send(edge.bytes, from * program.stage_stride, to * program.stage_stride), {}};
-  if (edge.gather && from != to) hop.gather = price_move(program, *edge.gather, cost);
+  HopPrice hop{costs.send(edge.bytes, from, to, program.stage_stride), {}};
+  if (edge.gather && from != to) hop.gather = price_move(program, *edge.gather, costs.of(to));
   return hop;
 }
 
-std::vector<HopPrice> hop_prices(const Program& program, const CostModel& cost) {
+std::vector<HopPrice> hop_prices(const Program& program, const StageCosts& costs) {
   std::vector<HopPrice> hops;
   hops.reserve(program.edges.size());
-  for (const StageEdge& edge : program.edges) hops.push_back(hop_price(program, edge, cost));
+  for (const StageEdge& edge : program.edges) hops.push_back(hop_price(program, edge, costs));
   return hops;
 }
 

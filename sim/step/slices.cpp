@@ -69,8 +69,17 @@ std::vector<Program> slice_programs(const Program& first, int slices) {
   return programs;
 }
 
-PricedUnits price_units(std::span<const Program> slices, const CostModel& cost) {
-  PricedUnits priced;
+namespace {
+
+/// All on ranks of one kind.
+struct KindUnits {
+  std::vector<BlockPrices> prices;
+  std::vector<ChunkTimes> chunks;
+  std::vector<std::vector<ChunkTimes>> by_slice;
+};
+
+KindUnits price_kind(std::span<const Program> slices, const CostModel& cost) {
+  KindUnits priced;
   priced.prices = price_blocks(slices.front(), cost, paired_share(slices.front()));
   priced.chunks = all_chunk_times(slices.front(), priced.prices, cost);
   if (slices.size() == 1) return priced;
@@ -83,6 +92,42 @@ PricedUnits price_units(std::span<const Program> slices, const CostModel& cost) 
   priced.chunks = mean_times(priced.by_slice);
   for (BlockPrices& block : priced.prices)
     for (Price& work : block.works) work.time = work.time / static_cast<double>(slices.size());
+  return priced;
+}
+
+/// Once per step: ranks of all kinds wait for the slowest of the group.
+void price_moves_out(const Program& program, const StageCosts& costs, std::vector<BlockPrices>& prices) {
+  for (std::size_t block = 0; block < prices.size(); ++block) {
+    const std::vector<Move>& moves = program.blocks[block].step_moves;
+    for (std::size_t i = 0; i < moves.size(); ++i) {
+      if (moves[i].group < 0) continue;
+      const Group& group = program.groups[moves[i].group];
+      if (costs.leaves(group)) prices[block].step_moves[i] = costs.slowest(moves[i], group);
+    }
+  }
+}
+
+}  // namespace
+
+PricedUnits price_units(std::span<const Program> slices, const StageCosts& costs) {
+  PricedUnits priced;
+  const Program& program = slices.front();
+  for (std::size_t kind = 0; kind < costs.kinds().size(); ++kind) {
+    KindUnits own = price_kind(slices, costs.kinds()[kind].cost);
+    price_moves_out(program, costs, own.prices);
+    priced.prices.push_back(std::move(own.prices));
+    if (kind == 0) {
+      priced.chunks = std::move(own.chunks);
+      priced.by_slice = std::move(own.by_slice);
+      continue;
+    }
+    for (std::size_t chunk = 0; chunk < program.chunks.size(); ++chunk) {
+      if (costs.kind_of(program.chunks[chunk].stage) != static_cast<int>(kind)) continue;
+      priced.chunks[chunk] = own.chunks[chunk];
+      for (std::size_t slice = 0; slice < own.by_slice.size(); ++slice)
+        priced.by_slice[slice][chunk] = own.by_slice[slice][chunk];
+    }
+  }
   return priced;
 }
 

@@ -67,7 +67,7 @@ double fabric_share(const StepView& view, int stage, Side side) {
     wall += (side == Side::gradients ? view.outer[i].backward() : view.outer[i].forward).value();
     for (const BlockRun& run : chunk.runs) {
       const ProgramBlock& block = view.program.blocks[run.block];
-      const BlockPrices& prices = view.prices[run.block];
+      const BlockPrices& prices = view.prices(stage)[run.block];
       const unsigned tiers = tiers_of(block, prices, side);
       if (tiers == 0) continue;
       for (const Item& item : side == Side::gradients ? block.backward : block.forward) {
@@ -87,7 +87,7 @@ void add_run(const StepView& view, int stage, const BlockRun& run, double begin,
   for (std::size_t i = 0; i < step_moves.size(); ++i) {
     const Move& move = step_moves[i];
     if (!belongs(move, side)) continue;
-    const Price& price = view.prices[run.block].step_moves[i];
+    const Price& price = view.prices(stage)[run.block].step_moves[i];
     (move.blocking ? moves.serial : moves.beside) += price.time * count;
     if (!move.blocking) each += price.time;
     moves.calls.push_back({&move, price, stage, count, move.blocking ? price.time * count : Seconds(0)});
@@ -121,7 +121,7 @@ StageMoves stage_moves(const StepView& view, int stage, Side side) {
   const Seconds open = side == Side::gradients ? Seconds(beside.queue()) - end : Seconds(beside.late());
   const double lead = side == Side::parameters ? start.value() : 0;
   moves.exposed = Seconds(shown_beside(open.value(), moves.beside.value(), lead, view.timeline.busy[stage].value(),
-      view.cost.tuning()[StepParameter::contention]));
+      view.costs.of(stage).tuning()[StepParameter::contention]));
   return moves;
 }
 
@@ -140,7 +140,8 @@ Seconds serial(const StepView& view, const std::vector<Move>& moves, Cargo cargo
   for (const Move& move : moves) {
     const bool same = move.cargo == cargo || (cargo == Cargo::gradient && move.cargo == Cargo::activation);
     if (!same) continue;
-    const Price price = price_move(view.program, move, view.cost);
+    static const Group alone;
+    const Price price = view.costs.slowest(move, move.group < 0 ? alone : view.program.groups[move.group]);
     total += price.time;
     tail.moves.push_back({&move, price, view.critical, 1, price.time});
   }
@@ -158,7 +159,7 @@ Seconds over_elements(const StepView& view, double bytes_per_element) {
       }
     }
     const Bytes bytes(elements * bytes_per_element);
-    if (bytes.value() > 0) slowest = std::max(slowest, view.cost.memory(bytes).time);
+    if (bytes.value() > 0) slowest = std::max(slowest, view.costs.of(stage).memory(bytes).time);
   }
   return slowest;
 }

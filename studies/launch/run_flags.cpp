@@ -63,10 +63,13 @@ std::vector<Flag> flags_of_launches() {
   return flags;
 }
 
-/// What predict writes.
-std::vector<Flag> flags_of_output() {
+/// What predict alone takes, and what it writes.
+std::vector<Flag> flags_of_predict() {
   // clang-format off
   return {
+    {.name = "--between", .key = "", .value = "RATE[,LATENCY]", .group = hardware,
+         .doc = "each GPU's rate to the other kinds of --machine dgx-h100:64,dgx-a100:64 (default: the slower network)",
+         .output = true},
     {.name = "--json", .key = "", .value = "", .group = output,
          .doc = "one JSON document in base units", .kind = FlagKind::toggle, .output = true},
     {.name = "--explain", .key = "", .value = "", .group = output,
@@ -103,7 +106,8 @@ std::vector<Flag> make_run_flags() {
           .group = split,
           .doc = "a mapping in the notation, instead of the flags above"});
   }
-  for (const auto& more : {flags_of_launches(), flags_of_output()}) flags.insert(flags.end(), more.begin(), more.end());
+  for (const auto& more : {flags_of_launches(), flags_of_predict()})
+    flags.insert(flags.end(), more.begin(), more.end());
   for (const Flag& flag : {emit_flag(output), force_flag}) {
     flags.push_back(flag);
     flags.back().output = true;

@@ -7,6 +7,7 @@
 #include "studies/predict/predict.h"
 #include "studies/run/forecast.h"
 #include "studies/launch/emit/emit_run.h"
+#include "studies/mixed/report.h"
 #include "studies/cli/output_file.h"
 #include "studies/predict/explain.h"
 #include "studies/predict/json.h"
@@ -121,6 +122,10 @@ void print_page(const Arguments& arguments, const Scenario& scenario, const Pred
 }  // namespace
 
 Expected<void> predict_command(const Arguments& arguments, Console& console) {
+  if (arguments.has("--machine") && mixed::names_shares(arguments.value("--machine")))
+    return mixed::mixed_command(arguments, console);
+  if (arguments.has("--between"))
+    return fail("--between", "joins machines of several kinds, and there is one", "--machine dgx-h100:64,dgx-a100:64");
   TRY(check_output_flags(arguments));
   TRY(const auto scenario, scenario_of(arguments));
   TRY(check_explainable(arguments, scenario));

@@ -10,10 +10,7 @@ namespace {
 
 void add_utilisation(Prediction& prediction, const Scenario& scenario) {
   const Plan& plan = scenario.plan;
-  const double tokens = static_cast<double>(plan.global_batch) * static_cast<double>(plan.sequence);
-  prediction.model_flops = Flops(model_flops(scenario.network.row, tokens, plan.sequence, scenario.causal_attention));
-  // Frozen weights have no weight gradient: two passes of the three.
-  if (plan.lora_rank > 0) prediction.model_flops = prediction.model_flops * (2.0 / 3.0);
+  prediction.model_flops = step_model_flops(scenario);
   const Seconds gpu_time = prediction.step.step_time * static_cast<double>(plan.gpus);
   prediction.model_rate = prediction.model_flops / gpu_time;
   prediction.hardware_rate = prediction.step.hardware_flops_per_gpu;
@@ -23,6 +20,14 @@ void add_utilisation(Prediction& prediction, const Scenario& scenario) {
 }
 
 }  // namespace
+
+Flops step_model_flops(const Scenario& scenario) {
+  const Plan& plan = scenario.plan;
+  const double tokens = static_cast<double>(plan.global_batch) * static_cast<double>(plan.sequence);
+  const Flops flops(model_flops(scenario.network.row, tokens, plan.sequence, scenario.causal_attention));
+  // Frozen weights have no weight gradient: two passes of the three.
+  return plan.lora_rank > 0 ? flops * (2.0 / 3.0) : flops;
+}
 
 double flops_of_token(const FlopsCount& count, const Scenario& scenario) {
   return count.flops(scenario.network.row, 1, scenario.plan.sequence);
@@ -75,8 +80,7 @@ Error with_cap_origin(Error error, const PipelineChoice& pipeline) {
   return error;
 }
 
-Expected<StepReport> forecast_step(const Scenario& scenario, const Program& program) {
-  const CostModel cost = cost_model(scenario);
+Expected<StepReport> forecast_step(const Scenario& scenario, const Program& program, const StageCosts& cost) {
   const double cap = static_cast<double>(scenario.pipeline.memory_cap);
   if (scenario.pipeline.slices == 1) return forecast(program, cost, cap);
   TRY(const auto slices, lower_slices(scenario, program));
@@ -92,8 +96,12 @@ CostModel cost_model(const Scenario& scenario) {
 }
 
 Expected<Prediction> predict_as_laid(const Scenario& scenario, bool reasons) {
+  return predict_as_laid(scenario, cost_model(scenario), reasons);
+}
+
+Expected<Prediction> predict_as_laid(const Scenario& scenario, const StageCosts& costs, bool reasons) {
   TRY(auto program, lower(scenario.network.row, scenario.plan, scenario.stack.row, reasons));
-  auto step = forecast_step(scenario, program);
+  auto step = forecast_step(scenario, program, costs);
   if (!step) return tl::unexpected(with_cap_origin(step.error(), scenario.pipeline));
   Prediction prediction;
   prediction.program = std::move(program);

@@ -23,6 +23,8 @@ struct Prediction {
   std::vector<std::string> warnings;  ///< doubts about the run as a whole, then those of the step
 };
 
+/// Of the step, all ranks.
+Flops step_model_flops(const Scenario& scenario);
 /// Model FLOPs of a token as a program counts them, and the FLOP/s of a GPU that it would print.
 double flops_of_token(const FlopsCount& count, const Scenario& scenario);
 FlopsPerSecond printed_rate(const FlopsCount& count, const Scenario& scenario, const Prediction& prediction);
@@ -34,5 +36,7 @@ CostModel cost_model(const Scenario& scenario);
 /// Takes the layers as they lie. Errors: the mapping against the network (lower), the schedule against the
 /// micro-batches. `reasons` says why each collective exists, for --explain.
 Expected<Prediction> predict_as_laid(const Scenario& scenario, bool reasons = false);
+/// The same with prices of ranks of several kinds; peak, MFU and HFU stay those of the scenario's GPU.
+Expected<Prediction> predict_as_laid(const Scenario& scenario, const StageCosts& costs, bool reasons = false);
 
 }  // namespace stepcast::run

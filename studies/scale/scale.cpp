@@ -3,13 +3,16 @@
 
 #include <algorithm>
 #include <set>
+#include <sstream>
 
 #include <fmt/format.h>
 
 #include "studies/launch/asked_run.h"
 #include "studies/print/csv.h"
 #include "studies/run/forecast.h"
+#include "studies/run/settled_gpus.h"
 #include "studies/scale/horizon.h"
+#include "studies/scale/migrate.h"
 #include "studies/scale/report.h"
 #include "studies/whatif/plan_levers.h"
 #include "studies/launch/run_flags.h"
@@ -141,6 +144,11 @@ std::span<const Flag> scale_flags() {
         .doc = "the global batch stays (default: strong and weak)", .kind = FlagKind::toggle},
        {.name = "--weak", .key = "", .value = "", .group = "Scaling",
         .doc = "the global batch grows with the GPUs", .kind = FlagKind::toggle},
+       {.name = "--migrate", .key = "", .value = "", .group = "Scaling",
+        .doc = "instead: at each count the way to shard that is fastest, from DDP to pipeline stages, and what binds",
+        .kind = FlagKind::toggle},
+       {.name = "--networks", .key = "", .value = "A,B,...", .group = "Scaling",
+        .doc = "with --migrate: a network that grows, each of these at each count"},
        {.name = "--json", .key = "", .value = "", .group = "Output", .doc = "one JSON document in base units",
         .kind = FlagKind::toggle},
        {.name = "--csv", .key = "", .value = "", .group = "Output", .doc = "the runs as comma-separated values",
@@ -149,14 +157,49 @@ std::span<const Flag> scale_flags() {
   return flags;
 }
 
+namespace {
+
+/// "8,16" or, of one count or none, powers of two from it, or from a node.
+std::vector<std::int64_t> counts_of_path(std::vector<std::int64_t> gpus, const Machine& machine) {
+  if (gpus.size() > 1) return gpus;
+  const std::int64_t first = gpus.empty() ? machine.levels.front().gpus : gpus.front();
+  gpus.clear();
+  for (std::int64_t count = first; count <= std::min(machine.max_gpus(), most_growth * first); count *= 2)
+    gpus.push_back(count);
+  return gpus;
+}
+
+Expected<void> migrate_command(
+    const Arguments& arguments, Request request, std::vector<std::int64_t> gpus, Console& console) {
+  if (arguments.has("--csv")) return fail("--csv", "is of scaling curves", "--json");
+  std::vector<std::string> networks;
+  std::istringstream words(arguments.value("--networks"));
+  for (std::string word; std::getline(words, word, ',');) networks.push_back(word);
+  const Scaling scaling = arguments.has("--strong") ? Scaling::strong : Scaling::weak;
+  if (arguments.has("--strong") && arguments.has("--weak"))
+    return fail("--strong", "a path is of one kind of scaling", "--strong or --weak");
+  if (!request.machine) {
+    TRY(request.machine, choose_machine(default_machine, "default"));
+  }
+  const std::vector<std::int64_t> counts = counts_of_path(std::move(gpus), request.machine->row);
+  TRY(const auto path, migration(request, networks, counts, scaling));
+  console.out << (arguments.has("--json") ? migration_json(path) : migration_text(path, request, console));
+  return {};
+}
+
+}  // namespace
+
 Expected<void> scale_command(const Arguments& arguments, Console& console) {
   std::vector<std::int64_t> gpus;
   Arguments one_run = arguments;
+  if (arguments.has("--networks") && !arguments.has("--migrate"))
+    return fail("--networks", "are steps of a path", "--migrate --networks llama3-8b,llama3-70b");
   if (arguments.has("--gpus")) {
     TRY(gpus, parse_gpu_counts(arguments.value("--gpus"), "--gpus"));
     one_run.flags["--gpus"] = std::to_string(gpus.front());
   }
   TRY(const auto request, read_request(one_run));
+  if (arguments.has("--migrate")) return migrate_command(arguments, request, std::move(gpus), console);
   TRY(const auto study, scale_study(request, std::move(gpus), asked_scalings(arguments)));
   if (arguments.has("--csv")) console.out << csv_of(scale_json(study), {"strong/runs", "weak/runs"});
   else console.out << (arguments.has("--json") ? scale_json(study) : scale_text(study, console));

@@ -31,7 +31,8 @@ MemoryReport memory_of(const Program& program, const Stack& stack = small::stack
   times.forward.assign(program.stages, Seconds(1));
   times.input_grad = times.weight_grad = times.forward;
   const auto timeline = run(*order, times);
-  return peak_memory(program, *order, *timeline, small::machine(), stack);
+  const std::vector<Bytes> capacity(program.stages, small::machine().gpu.memory);
+  return peak_memory(program, *order, *timeline, capacity, stack);
 }
 
 TEST(PeakMemory, PersistentBytesCountEveryLayer) {

@@ -21,7 +21,7 @@ class Steps {
   Stack stack = small::stack();
 
   [[nodiscard]] StepReport of(const Program& program) const {
-    auto report = forecast(program, {machine, profile, stack, Precision::bf16});
+    auto report = forecast(program, CostModel{machine, profile, stack, Precision::bf16});
     EXPECT_TRUE(report.has_value());
     return *std::move(report);
   }
@@ -285,8 +285,8 @@ TEST(Forecast, AttentionOfOtherSoftwareWidensTheIntervalByItsShare) {
       small::add(block, block.forward, core);
     }
     fit.foreign = foreign;
-    const auto report = forecast(
-        small::pipeline(block, 1, 1, 1), {steps.machine, steps.profile, steps.stack, Precision::bf16, 0, &fit});
+    const auto report = forecast(small::pipeline(block, 1, 1, 1),
+        CostModel{steps.machine, steps.profile, steps.stack, Precision::bf16, 0, &fit});
     return std::log(report->p90 / report->p10);
   };
   EXPECT_NEAR(width(false, 9), width(false, 0), 1e-9);
@@ -308,7 +308,7 @@ TEST(Forecast, AScheduleThatCannotRunIsExplained) {
   Program program = small::pipeline(small::plain_layer(), 2, 1, 3);
   program.schedule = "no-such-schedule";
   const Steps steps;
-  const auto report = forecast(program, {steps.machine, steps.profile, steps.stack, Precision::bf16});
+  const auto report = forecast(program, CostModel{steps.machine, steps.profile, steps.stack, Precision::bf16});
   ASSERT_FALSE(report.has_value());
   EXPECT_FALSE(report.error().what.empty());
 }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -35,35 +36,55 @@ Expected<void> check(const PartitionProblem& problem) {
 
 class Splitter {
  public:
-  explicit Splitter(const PartitionProblem& problem)
-      : problem_(problem), layers_(static_cast<int>(problem.layers.size())), sums_(problem.layers.size() + 1, 0) {
-    std::partial_sum(problem.layers.begin(), problem.layers.end(), sums_.begin() + 1);
-  }
+  explicit Splitter(const PartitionProblem& problem) : Splitter({&problem, 1}, nullptr) {}
+  explicit Splitter(const UnlikeStages& stages) : Splitter(stages.kinds, &stages) {}
 
   /// Of a stage that holds layers first..last-1.
   [[nodiscard]] double cost(int stage, int first, int last) const {
-    double cost = sums_[last] - sums_[first];
-    if (stage == 0) cost += problem_.embedding;
-    if (stage == problem_.stages - 1) cost += problem_.head + problem_.loss;
+    const int kind = unlike_ != nullptr ? unlike_->kind_of_stage[stage] : 0;
+    const PartitionProblem& problem = kinds_[kind];
+    double cost = sums_[kind][last] - sums_[kind][first];
+    if (stage == 0) cost += problem.embedding;
+    if (stage == problem.stages - 1) cost += problem.head + problem.loss;
     return cost;
   }
 
   /// The least maximum first; then, with no stage above it, the least sum of squares.
   [[nodiscard]] std::vector<int> best() const {
-    std::vector<int> ignored;
-    const double most = solve(
-        ignored, impossible, [](double a, double b) { return std::max(a, b); }, [](double cost) { return cost; });
     std::vector<int> counts;
     solve(
-        counts, most * (1 + rounding), [](double a, double b) { return a + b; },
+        counts, least_maximum() * (1 + rounding), [](double a, double b) { return a + b; },
         [](double cost) { return cost * cost; });
     return counts;
   }
 
+  [[nodiscard]] double least_maximum() const {
+    std::vector<int> ignored;
+    return solve(
+        ignored, impossible, [](double a, double b) { return std::max(a, b); }, [](double cost) { return cost; });
+  }
+
+  /// The least sum with no stage above `allowed`.
+  [[nodiscard]] std::vector<int> least_sum(double allowed) const {
+    std::vector<int> counts;
+    solve(
+        counts, allowed, [](double a, double b) { return a + b; }, [](double cost) { return cost; });
+    return counts;
+  }
+
  private:
+  Splitter(std::span<const PartitionProblem> kinds, const UnlikeStages* unlike)
+      : kinds_(kinds), unlike_(unlike), stages_(kinds.front().stages),
+        layers_(static_cast<int>(kinds.front().layers.size())) {
+    for (const PartitionProblem& problem : kinds) {
+      std::vector<double>& sums = sums_.emplace_back(problem.layers.size() + 1, 0);
+      std::partial_sum(problem.layers.begin(), problem.layers.end(), sums.begin() + 1);
+    }
+  }
+
   [[nodiscard]] int least(int stage) const {
-    const bool end = stage == 0 || stage == problem_.stages - 1;
-    return problem_.bare_ends && end ? 0 : 1;
+    const bool end = stage == 0 || stage == stages_ - 1;
+    return kinds_.front().bare_ends && end ? 0 : 1;
   }
 
   /// best[k][n]: the first k stages hold n layers. `join` adds a stage's `price` to that of those before it; neither is
@@ -73,9 +94,9 @@ class Splitter {
   double solve(std::vector<int>& counts, double allowed, Join join, Price price) const {
     const auto width = static_cast<std::size_t>(layers_) + 1;
     std::vector<double> best(width, impossible), next(width);
-    std::vector<std::vector<int>> taken(static_cast<std::size_t>(problem_.stages), std::vector<int>(width, 0));
+    std::vector<std::vector<int>> taken(static_cast<std::size_t>(stages_), std::vector<int>(width, 0));
     best[0] = 0;
-    for (int stage = 0; stage < problem_.stages; ++stage) {
+    for (int stage = 0; stage < stages_; ++stage) {
       std::fill(next.begin(), next.end(), impossible);
       for (int last = least(stage); last <= layers_; ++last) {
         for (int first = last - least(stage); first >= 0; --first) {
@@ -90,17 +111,18 @@ class Splitter {
       }
       best.swap(next);
     }
-    counts.assign(static_cast<std::size_t>(problem_.stages), 0);
-    for (int stage = problem_.stages - 1, left = layers_; stage >= 0; --stage) {
+    counts.assign(static_cast<std::size_t>(stages_), 0);
+    for (int stage = stages_ - 1, left = layers_; stage >= 0; --stage) {
       counts[stage] = taken[stage][left];
       left -= counts[stage];
     }
     return best[layers_];
   }
 
-  const PartitionProblem& problem_;
-  int layers_;
-  std::vector<double> sums_;
+  std::span<const PartitionProblem> kinds_;
+  const UnlikeStages* unlike_;  ///< null: one kind
+  int stages_, layers_;
+  std::vector<std::vector<double>> sums_;  ///< by kind
 };
 
 }  // namespace
@@ -129,6 +151,20 @@ Expected<Partition> split_as(const PartitionProblem& problem, const std::vector<
 Expected<Partition> split_layers(const PartitionProblem& problem) {
   TRY(check(problem));
   return split_as(problem, Splitter(problem).best());
+}
+
+Expected<std::vector<std::vector<int>>> split_front(const UnlikeStages& stages) {
+  for (const PartitionProblem& problem : stages.kinds) TRY(check(problem));
+  const Splitter splitter(stages);
+  double slowest = splitter.least_maximum();
+  constexpr int most_steps = 24;
+  constexpr double step = 1.04;  // beyond 2.5 x the least maximum no sum makes up for it
+  std::vector<std::vector<int>> front;
+  for (int i = 0; i < most_steps; ++i, slowest *= step) {
+    std::vector<int> counts = splitter.least_sum(slowest * (1 + rounding));
+    if (front.empty() || counts != front.back()) front.push_back(std::move(counts));
+  }
+  return front;
 }
 
 Expected<Partition> split_evenly(const PartitionProblem& problem) {

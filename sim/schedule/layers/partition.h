@@ -26,6 +26,16 @@ struct Partition {
   [[nodiscard]] double imbalance() const { return mean > 0 ? most / mean : 1; }
 };
 
+/// Stages whose ranks are of several kinds, on each of which a layer has its own cost.
+struct UnlikeStages {
+  std::vector<PartitionProblem> kinds;  ///< the same layers, stages and ends in all
+  std::vector<int> kind_of_stage;
+};
+
+/// Splits that cannot be better in the slowest stage without a larger sum over stages: of a front from the least
+/// maximum to the least sum, up to two dozen. Exact but for the steps along it. Errors: those of split_layers().
+Expected<std::vector<std::vector<int>>> split_front(const UnlikeStages& stages);
+
 /// Contiguous stages with the least possible maximum; among those, the least sum of squares. Exact: dynamic
 /// programming, O(stages x layers^2).
 Expected<Partition> split_layers(const PartitionProblem& problem);

@@ -37,7 +37,7 @@ struct TailCase {
     return program;
   }
   [[nodiscard]] StepReport step(const std::set<int>& carriers, When when, double seconds) const {
-    auto report = forecast(program(carriers, when, seconds), {machine, profile, stack, Precision::bf16});
+    auto report = forecast(program(carriers, when, seconds), CostModel{machine, profile, stack, Precision::bf16});
     EXPECT_TRUE(report.has_value());
     return *std::move(report);
   }

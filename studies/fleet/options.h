@@ -1,0 +1,51 @@
+// What a job takes on each number of GPUs of each machine: the best plan of a sweep, with the goodput of a job around
+// its step.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "model/base/error.h"
+#include "studies/cli/arguments.h"
+#include "studies/fleet/choose.h"
+#include "studies/fleet/names.h"
+#include "studies/job/wishes.h"
+#include "studies/mixed/shares.h"
+
+namespace stepcast::fleet {
+
+/// Machines that may be had, the most GPUs of each, at the user's price.
+struct FleetMachine {
+  MachineShare share;  ///< gpus: the most
+  std::string name;    ///< as it was written
+  double gpu_hour = 0;
+};
+/// "dgx-h100:512,dgx-a100:1024" and "dgx-h100=2.5,dgx-a100=1.2". Errors: those of parse_shares(); a machine twice, one
+/// without a price, a price that is none or of no such machine.
+Expected<std::vector<FleetMachine>> parse_fleet(
+    const std::string& machines, const std::string& prices, const std::string& where);
+
+/// GPU counts to look at: whole nodes, doubled up to the most, and the most itself.
+std::vector<std::int64_t> counts_of(const FleetMachine& machine);
+
+/// How a job runs there.
+struct OptionPlan {
+  std::string split;  ///< "tp 8, cp 1, pp 4, ..."
+  std::string flags;  ///< of predict, that say the same
+  Seconds step;
+  double mfu = 0, goodput = 0;
+  Seconds interval;  ///< of computing between checkpoints
+};
+
+struct JobOnFleet {
+  FleetJob job;
+  std::vector<OptionPlan> plans;     ///< of its options
+  std::vector<std::string> skipped;  ///< where it cannot run, and why
+};
+
+/// `run`: the words and flags of a sweep without machine, GPUs and price. Spare nodes are paid, too. Errors: those of
+/// the sweep's words; nothing runs anywhere.
+Expected<JobOnFleet> job_options(
+    const Arguments& run, const JobWishes& wishes, const std::vector<FleetMachine>& machines);
+
+}  // namespace stepcast::fleet

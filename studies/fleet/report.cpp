@@ -1,0 +1,120 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "model/base/quantity_text.h"
+#include "studies/fleet/fleet.h"
+#include "studies/job/duration.h"
+#include "studies/print/digits.h"
+#include "studies/print/paint.h"
+#include "studies/print/table.h"
+
+namespace stepcast::fleet {
+namespace {
+
+std::string where_text(const FleetAnswer& answer, const FleetOption& option) {
+  return fmt::format("{} x {}", option.gpus, answer.machines[option.machine].name);
+}
+
+/// "64 x dgx-h100"; of several jobs "a on 64 x dgx-h100, b on 8 x dgx-a100".
+std::string choice_text(const FleetAnswer& answer, const FleetChoice& choice) {
+  std::vector<std::string> parts;
+  for (std::size_t job = 0; job < answer.jobs.size(); ++job) {
+    const FleetJob& one = answer.jobs[job].job;
+    const std::string where = where_text(answer, one.options[choice.option[job]]);
+    parts.push_back(answer.jobs.size() == 1 ? where : fmt::format("{} on {}", one.name, where));
+  }
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+std::string options_table(const FleetAnswer& answer, const JobOnFleet& on) {
+  Table table({{"on"}, {"plan"}, {"step", Align::right}, {"MFU", Align::right}, {"goodput", Align::right},
+      {"time", Align::right}, {"cost", Align::right}});
+  for (std::size_t i = 0; i < on.plans.size(); ++i) {
+    const OptionPlan& plan = on.plans[i];
+    const FleetOption& option = on.job.options[i];
+    table.add({where_text(answer, option), plan.split, format_seconds(plan.step), format_percent(plan.mfu),
+        format_percent(plan.goodput), job::duration_text(option.time), grouped_digits(option.cost)});
+  }
+  return table.text("  ");
+}
+
+}  // namespace
+
+std::string fleet_text(const FleetAnswer& answer, const Console& console) {
+  const Paint paint(console);
+  std::string text;
+  for (const JobOnFleet& on : answer.jobs) {
+    text += fmt::format("{}{}\n", paint.bold(on.job.name),
+        on.job.deadline ? fmt::format(", by {}", job::duration_text(*on.job.deadline)) : "");
+    text += options_table(answer, on);
+    for (const std::string& one : on.skipped) text += paragraph("skipped " + one, "  ", "    ", page_columns);
+    text += "\n";
+  }
+  Table table({{"time", Align::right}, {"cost", Align::right}, {"machines"}});
+  for (const FleetChoice& choice : answer.front)
+    table.add({job::duration_text(choice.time), grouped_digits(choice.cost), choice_text(answer, choice)});
+  text += fmt::format(
+      "{}  {}\n{}", paint.bold("Cost over time"), paint.dim("nothing is both cheaper and earlier"), table.text("  "));
+  const auto say = [&](const char* what, const std::optional<FleetChoice>& choice) {
+    if (choice)
+      text += paragraph(fmt::format("{}: {}; {}, {}", what, choice_text(answer, *choice),
+                            job::duration_text(choice->time), grouped_digits(choice->cost)),
+          "\n", "  ", page_columns);
+  };
+  say("Cheapest in time", answer.in_time);
+  say("Fastest within the budget", answer.in_budget);
+  for (const std::string& one : answer.missed) text += "\n" + paint.bad(one) + "\n";
+  text += "\n" + paragraph("Jobs run at once, each on one kind of machine from its first step to its last; time and "
+                           "cost are those of the long run, failures and checkpoints included; the plan is the "
+                           "fastest of a sweep; prices are as given.",
+                     "", "", page_columns);
+  return text;
+}
+
+std::string fleet_json(const FleetAnswer& answer) {
+  JsonWriter json;
+  json.open();
+  json.list("jobs", answer.jobs, [&](const JobOnFleet& on) {
+    json.field("name", on.job.name);
+    if (on.job.deadline) json.base_field("deadline_s", *on.job.deadline);
+    json.open_list("options");
+    for (std::size_t i = 0; i < on.plans.size(); ++i) {
+      const OptionPlan& plan = on.plans[i];
+      const FleetOption& option = on.job.options[i];
+      json.open();
+      json.fields("machine", answer.machines[option.machine].name, "gpus", option.gpus, "split", plan.split, "flags",
+          plan.flags, "mfu", plan.mfu, "goodput", plan.goodput);
+      json.base_fields("step_time_s", plan.step, "checkpoint_interval_s", plan.interval, "time_s", option.time);
+      json.field("cost", option.cost);
+      json.close();
+    }
+    json.close();
+    json.field("skipped", on.skipped);
+  });
+  const auto fields = [&](const FleetChoice& choice) {
+    json.base_field("time_s", choice.time);
+    json.field("cost", choice.cost);
+    json.open_list("on");
+    for (std::size_t job = 0; job < answer.jobs.size(); ++job) {
+      const FleetOption& option = answer.jobs[job].job.options[choice.option[job]];
+      json.row("job", answer.jobs[job].job.name, "machine", answer.machines[option.machine].name, "gpus", option.gpus);
+    }
+    json.close();
+  };
+  json.list("cost_over_time", answer.front, fields);
+  for (const auto& [key, choice] :
+      {std::pair{"cheapest_in_time", &answer.in_time}, {"fastest_in_budget", &answer.in_budget}}) {
+    if (!*choice) {
+      json.null_field(key);
+      continue;
+    }
+    json.open(key);
+    fields(**choice);
+    json.close();
+  }
+  json.field("missed", answer.missed);
+  json.close();
+  return json.text();
+}
+
+}  // namespace stepcast::fleet

@@ -1,0 +1,35 @@
+// The run of a fleet as each kind of its machines sees it: the same split, on machines that could be all of this kind.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "studies/mixed/shares.h"
+#include "studies/run/prediction.h"
+
+namespace stepcast::mixed {
+
+struct KindScenario {
+  MachineShare share;
+  Scenario scenario;
+  Scenario across;  ///< the same, with what joins the kinds for its outermost network
+};
+
+/// All of them, and how ranks lie on them.
+struct FleetKinds {
+  std::vector<KindScenario> kinds;
+  std::int64_t block = 0;  ///< ranks in aligned blocks of so many are of one kind
+  bool by_stage = true;    ///< each stage lies on one kind; otherwise each replica does
+  [[nodiscard]] const Scenario& first() const { return kinds.front().scenario; }
+  [[nodiscard]] const Split& split() const { return *first().split; }
+  /// Prices; replicas count their ranks from the first of their own.
+  [[nodiscard]] StageCosts costs(std::vector<int> kind_of_stage) const;
+};
+
+/// Of each share. `request` may say neither machine nor GPUs but these. Errors: see
+/// forecast_mixed() of mixed_run.h.
+Expected<std::vector<KindScenario>> kind_scenarios(const Request& request, const std::vector<MachineShare>& shares,
+    const std::optional<BetweenKinds>& between, const std::string& where);
+
+}  // namespace stepcast::mixed

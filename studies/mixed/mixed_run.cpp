@@ -1,0 +1,62 @@
+#include "studies/mixed/mixed_run.h"
+
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "model/base/quantity_text.h"
+#include "studies/mixed/kind_scenarios.h"
+#include "studies/mixed/over_replicas.h"
+#include "studies/mixed/over_stages.h"
+
+namespace stepcast::mixed {
+namespace {
+
+/// Which axis the kinds cut: stages (true) or replicas.
+Expected<bool> cut_by_stage(
+    const std::vector<MachineShare>& shares, const Scenario& scenario, const std::string& where) {
+  const Split& split = *scenario.split;
+  const bool by_stage = split.pp > 1 && split.order.back() == MeshAxis::pp;
+  if (!by_stage && split.order.back() != MeshAxis::dp && split.pp > 1)
+    return fail(where, fmt::format("with --order {} neither stages nor replicas are outermost", to_text(split.order)),
+        "--order tp-cp-dp-pp for stages on the kinds, tp-cp-pp-dp for replicas");
+  if (!by_stage && split.chunks > 1)
+    return fail("--chunks",
+        "replicas that are dealt micro-batches by speed may get any number of them, and interleaved "
+        "stages take multiples of the stages",
+        "--chunks 1, or stages on the kinds: --order tp-cp-dp-pp");
+  const std::int64_t part = by_stage ? scenario.plan.gpus / split.pp : scenario.plan.gpus / split.dp;
+  const char* noun = by_stage ? "pipeline stage" : "replica";
+  for (const MachineShare& share : shares)
+    if (share.gpus % part != 0)
+      return fail(where,
+          fmt::format("a {} takes {} GPUs, and {} has {}: it would lie on two kinds of machines", noun, part,
+              share.machine.row.id, share.gpus),
+          by_stage ? "more stages (--pp), or replicas on the kinds: --order tp-cp-pp-dp"
+                   : "smaller --tp, --cp or --pp");
+  return by_stage;
+}
+
+}  // namespace
+
+Expected<MixedRun> forecast_mixed(const Request& request, const std::vector<MachineShare>& shares,
+    const std::optional<BetweenKinds>& between, const std::string& where) {
+  FleetKinds fleet;
+  TRY(fleet.kinds, kind_scenarios(request, shares, between, where));
+  for (const MachineShare& share : shares) fleet.block = std::gcd(fleet.block, share.gpus);
+  TRY(fleet.by_stage, cut_by_stage(shares, fleet.first(), where));
+  MixedRun run;
+  run.by_stage = fleet.by_stage;
+  for (const KindScenario& kind : fleet.kinds) {
+    run.kinds.emplace_back();
+    run.kinds.back().share = kind.share;
+    run.kinds.back().scenario = kind.scenario;
+  }
+  TRY(fleet.by_stage ? over_stages(fleet, fleet.first().balance, run) : over_replicas(fleet, run));
+  run.add_utilisation();
+  run.between = between ? fmt::format("{} per GPU between the kinds, as said", format_rate(between->rate))
+                        : "between the kinds the slower of their networks";
+  return run;
+}
+
+}  // namespace stepcast::mixed

@@ -1,0 +1,63 @@
+#include "studies/mixed/mixed_step.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace stepcast::mixed {
+namespace {
+
+double work_of(const MixedRun& run, const MixedKind& kind) {
+  if (!run.by_stage) return static_cast<double>(kind.replicas * kind.micro_batches - kind.fewer);
+  double flops = 0;
+  const Program& program = run.prediction.program;
+  const auto lies_here = [&](std::int64_t stage) {
+    return stage >= kind.first_stage && stage < kind.first_stage + kind.stages;
+  };
+  // A second copy of the model, if there is one, runs from the last stage to the first.
+  const bool two_copies = run.prediction.step.order.directions == 2;
+  for (const Chunk& chunk : program.chunks) {
+    const int copies = lies_here(chunk.stage) + (two_copies && lies_here(program.stages - 1 - chunk.stage));
+    for (const BlockRun& block : chunk.runs)
+      flops += program.blocks[block.block].model_flops * static_cast<double>(block.count * copies);
+  }
+  return flops;
+}
+
+}  // namespace
+
+std::int64_t MixedRun::gpus() const {
+  return std::accumulate(kinds.begin(), kinds.end(), std::int64_t{0},
+      [](std::int64_t sum, const MixedKind& kind) { return sum + kind.share.gpus; });
+}
+
+double MixedRun::tokens() const {
+  const Plan& plan = kinds.front().scenario.plan;
+  return static_cast<double>(plan.global_batch) * static_cast<double>(plan.sequence);
+}
+
+bool MixedRun::fits() const {
+  return std::ranges::all_of(kinds, [&](const MixedKind& kind) {
+    if (kind.replica) return kind.replica->memory.fits;
+    const Bytes capacity = kind.scenario.machine.row.gpu.memory;
+    const auto& peaks = prediction.step.memory.peaks;
+    return std::all_of(peaks.begin() + kind.first_stage, peaks.begin() + kind.first_stage + kind.stages,
+        [&](Bytes peak) { return peak <= capacity; });
+  });
+}
+
+void MixedRun::add_utilisation() {
+  const Plan& plan = kinds.front().scenario.plan;
+  double all = 0, peaks = 0;
+  for (MixedKind& kind : kinds) all += kind.work = work_of(*this, kind);
+  const Flops model = run::step_model_flops(kinds.front().scenario);
+  for (MixedKind& kind : kinds) {
+    kind.work /= all;
+    const FlopsPerSecond peak =
+        kind.scenario.machine.row.gpu.peak[static_cast<int>(plan.precision)] * static_cast<double>(kind.share.gpus);
+    kind.mfu = model * kind.work / step_time / peak;
+    peaks += peak.value();
+  }
+  mfu = model / step_time / FlopsPerSecond(peaks);
+}
+
+}  // namespace stepcast::mixed

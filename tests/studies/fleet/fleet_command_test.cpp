@@ -1,0 +1,105 @@
+// stepcast fleet: each option is predict and job by themselves, the answers are those of its own options, and wrong
+// words are refused.
+#include <fstream>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "studies/fleet/fleet.h"
+#include "tests/studies/run_program.h"
+
+namespace stepcast::fleet {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+using testing_program::run_line;
+
+const std::string small_job = "llama3-8b --seq 4096 --global-batch 64 --tp 2 --pp 1 --zero 1 --recompute none "
+                              "--micro-batch 1 --tokens 2B --storage-write 10GB/s --storage-read 10GB/s ";
+const std::string two_machines = "--machine dgx-h100:16,dgx-a100:32 --price dgx-h100=3,dgx-a100=1 ";
+
+json fleet_answer(const std::string& line) { return json::parse(run_line("fleet " + line + " --json").out); }
+
+TEST(Fleet, AnOptionIsPredictAndJob) {
+  const json answer = fleet_answer(small_job + two_machines);
+  const json& options = answer["jobs"][0]["options"];
+  ASSERT_EQ(options.size(), 5U);  // 8 and 16, 8, 16 and 32
+  const json& option = options[1];
+  EXPECT_EQ(option["gpus"], 16);
+  const std::string run = "llama3-8b --machine dgx-h100 --seq 4096 --gpus 16 --global-batch 64 --tp 2 --json ";
+  const json predicted = json::parse(run_line("predict " + run).out);
+  EXPECT_NEAR(option["step_time_s"], predicted["step_time_s"], 1e-9);
+  const json job =
+      json::parse(run_line("job " + run + "--tokens 2B --storage-write 10GB/s --storage-read 10GB/s --lives 100").out);
+  EXPECT_NEAR(option["goodput"], job["goodput"], 1e-9);
+  const double hours = option["time_s"].get<double>() / 3600;
+  EXPECT_NEAR(option["cost"], 16 * hours * 3, 1e-6 * option["cost"].get<double>());
+}
+
+TEST(Fleet, AnswersWithinDeadlineAndBudgetOrSaysByHowMuch) {
+  const json open = fleet_answer(small_job + two_machines);
+  const json& front = open["cost_over_time"];
+  ASSERT_GE(front.size(), 2U);
+  for (std::size_t i = 1; i < front.size(); ++i) {
+    EXPECT_GT(front[i]["time_s"], front[i - 1]["time_s"]);
+    EXPECT_LT(front[i]["cost"], front[i - 1]["cost"]);
+  }
+  const double fastest = front[0]["time_s"], least = front.back()["cost"];
+  const auto late = run_line("fleet " + small_job + two_machines + fmt::format("--deadline {:.0f}s", fastest / 2));
+  EXPECT_EQ(late.code, 1);
+  EXPECT_THAT(late.out, HasSubstr("no machine meets the deadline"));
+  const auto dear = run_line("fleet " + small_job + two_machines + fmt::format("--budget {:.3f}", least / 2));
+  EXPECT_EQ(dear.code, 1);
+  EXPECT_THAT(dear.out, HasSubstr("nothing costs as little as"));
+  const json within = fleet_answer(small_job + two_machines + fmt::format("--budget {:.6f}", least * 1.0001));
+  EXPECT_EQ(within["fastest_in_budget"]["cost"], front.back()["cost"]);
+  const json in_time = fleet_answer(small_job + two_machines + fmt::format("--deadline {:.0f}s", fastest * 1.001));
+  EXPECT_EQ(in_time["cheapest_in_time"]["time_s"], front[0]["time_s"]);
+}
+
+TEST(Fleet, AMixOfJobsFromAFile) {
+  const std::string file = testing_program::own_path("jobs.json");
+  std::ofstream(file) << R"({"jobs": [
+    {"name": "a", "run": ["llama3-8b", "--global-batch", "64", "--tokens", "2B", "--deadline", "30d"]},
+    {"name": "b", "run": ["llama3-8b", "--global-batch", "32", "--tokens", "1B"]}]})";
+  const json answer = fleet_answer("--jobs " + file +
+                                   " --seq 4096 --tp 2 --pp 1 --zero 1 --recompute none --micro-batch 1 "
+                                   "--machine dgx-h100:16 --price dgx-h100=2");
+  ASSERT_EQ(answer["jobs"].size(), 2U);
+  for (const json& choice : answer["cost_over_time"]) {
+    ASSERT_EQ(choice["on"].size(), 2U);
+    EXPECT_LE(choice["on"][0]["gpus"].get<int>() + choice["on"][1]["gpus"].get<int>(), 16);
+  }
+}
+
+TEST(Fleet, RefusesWrongWords) {
+  const struct {
+    std::string line, words;
+  } cases[] = {
+      {small_job, "--machine"},
+      {small_job + "--machine dgx-h100:16", "--price"},
+      {small_job + "--machine dgx-h100:16 --price dgx-a100=1", "dgx-h100 has none"},
+      {small_job + "--machine dgx-h100:16 --price dgx-h100=1,dgx-a100=1", "is not among the machines"},
+      {small_job + "--machine dgx-h100:16 --price dgx-h100=free", "is no price"},
+      {small_job + "--machine dgx-h100:16 --price dgx-h100=1,dgx-h100=2", "two prices"},
+      {small_job + "--machine dgx-h100 --price dgx-h100=1", "does not say how many GPUs"},
+      {small_job + two_machines + "--budget -5", "is no cost"},
+      {small_job + two_machines + "--deadline soon", "--deadline"},
+      {"llama3-8b --global-batch 64 " + two_machines, "--tokens"},
+      {"llama3-405b --seq 8192 --global-batch 64 --tp 1 --pp 1 --zero 1 --recompute none --tokens 2B "
+       "--machine dgx-h100:8 --price dgx-h100=1",
+          "runs on none of these"},
+      {two_machines, "no job is named"},
+  };
+  for (const auto& [line, words] : cases) {
+    const auto ran = run_line("fleet " + line);
+    EXPECT_EQ(ran.code, 2) << line;
+    EXPECT_THAT(ran.err, HasSubstr(words)) << line;
+  }
+}
+
+}  // namespace
+}  // namespace stepcast::fleet

@@ -1,0 +1,131 @@
+// predict on machines of several kinds: kinds that are alike change nothing, unlike ones are dealt by speed, and what
+// is not modelled is refused.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "studies/mixed/mixed_run.h"
+#include "tests/studies/run_program.h"
+
+namespace stepcast::mixed {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+using testing_program::run_line;
+
+json mixed_answer(const std::string& line) {
+  const auto ran = run_line("predict llama3-8b --seq 4096 --json " + line);
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  return json::parse(ran.out);
+}
+
+TEST(MixedStages, TwoSharesOfOneMachineAreThatMachine) {
+  const std::string plan = " --tp 8 --pp 4 --global-batch 64 --layout even";
+  const json whole = mixed_answer("--machine dgx-h100 --gpus 64" + plan);
+  const json parts = mixed_answer("--machine dgx-h100:32,dgx-h100:32" + plan);
+  EXPECT_DOUBLE_EQ(whole["step_time_s"], parts["step_time_s"]);
+  EXPECT_DOUBLE_EQ(whole["mfu"], parts["mfu"]);
+  EXPECT_EQ(whole["stages"][3]["forward_s"], parts["stages"][3]["forward_s"]);
+  EXPECT_NEAR(parts["kinds"][0]["work"].get<double>() + parts["kinds"][1]["work"].get<double>(), 1, 1e-12);
+}
+
+TEST(MixedStages, TwoCopiesOfTheModelDoHalfOfTheWorkOnEachHalfOfTheStages) {
+  const json run =
+      mixed_answer("--machine dgx-h100:32,dgx-a100:32 --tp 8 --pp 4 --schedule dualpipe --global-batch 64");
+  EXPECT_NEAR(run["kinds"][0]["work"], 0.5, 1e-12);
+}
+
+TEST(MixedReplicas, TwoSharesOfOneMachineAreThatMachine) {
+  for (const char* plan : {" --tp 2 --global-batch 64", " --tp 4 --pp 2 --order tp-cp-pp-dp --global-batch 64"}) {
+    const json whole = mixed_answer("--machine dgx-h100 --gpus 32 --layout even" + std::string(plan));
+    const json parts = mixed_answer("--machine dgx-h100:16,dgx-h100:16 --layout even" + std::string(plan));
+    EXPECT_NEAR(whole["step_time_s"], parts["step_time_s"], 1e-9 * whole["step_time_s"].get<double>()) << plan;
+    EXPECT_EQ(parts["kinds"][0]["micro_batches"], parts["kinds"][1]["micro_batches"]);
+  }
+}
+
+TEST(MixedStages, LayersAreDealtBySpeed) {
+  const json run = mixed_answer("--machine dgx-h100:32,dgx-a100:32 --tp 8 --pp 4 --global-batch 128");
+  EXPECT_EQ(run["across"], "stages");
+  std::vector<int> layers;
+  for (const json& stage : run["stages"]) layers.push_back(stage["layers"]);
+  EXPECT_EQ(layers[0] + layers[1] + layers[2] + layers[3], 32);
+  EXPECT_GT(layers[1], layers[2]);
+  EXPECT_LT(run["step_time_s"], run["even_step_time_s"]);
+  EXPECT_NE(run["kinds"][0]["mfu"], run["kinds"][1]["mfu"]);
+  // The first kind has 80 GB, and so has the other; of 40 GB it would be said.
+  EXPECT_EQ(run["kinds"][1]["gpu"], "a100-80gb");
+}
+
+TEST(MixedReplicas, MicroBatchesAreDealtBySpeed) {
+  const json run = mixed_answer("--machine dgx-h100:16,dgx-a100:16 --tp 8 --global-batch 128");
+  EXPECT_EQ(run["across"], "replicas");
+  std::int64_t all = 0;
+  for (const json& kind : run["kinds"])
+    all += kind["replicas"].get<int>() * kind["micro_batches"].get<int>() - kind["replicas_with_one_fewer"].get<int>();
+  EXPECT_EQ(all, 128);  // micro-batches of one sequence
+  EXPECT_GT(run["kinds"][0]["micro_batches"], run["kinds"][1]["micro_batches"]);
+  EXPECT_LT(run["step_time_s"], run["even_step_time_s"]);
+}
+
+// 64 micro-batches of a pipeline whose sends hold nobody up pass 1 s more once, there and back: 2 s and more.
+TEST(MixedStages, LatencyBetweenTheKindsShows) {
+  const std::string line = "--machine dgx-h100:8,dgx-h100:8 --tp 8 --pp 2 --global-batch 64 --layout even --between ";
+  const double without = mixed_answer(line + "25GB/s")["step_time_s"];
+  const double with = mixed_answer(line + "25GB/s,1s")["step_time_s"];
+  EXPECT_GT(with, without + 1.99);
+}
+
+TEST(MixedStages, ASlowLinkBetweenTheKindsShows) {
+  const std::string line = "--machine dgx-h100:32,dgx-h100:32 --tp 8 --pp 2 --global-batch 64 --layout even";
+  const json fast = mixed_answer(line), slow = mixed_answer(line + " --between 100MB/s,5ms");
+  EXPECT_GT(slow["step_time_s"].get<double>(), 1.05 * fast["step_time_s"].get<double>());
+}
+
+// A rank has 4 B parameters: 24 GB of bf16 weights and fp32 gradients, an eighth of 48 GB of optimizer states and the
+// activations of 32 layers are over 40 GiB and under 80.
+TEST(MixedReplicas, MemoryIsThatOfEachKind) {
+  const auto ran =
+      run_line("predict llama3-8b --seq 4096 --machine dgx-h100:8,dgx-a100-40gb:8 --tp 2 --global-batch 64");
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("does NOT fit: see the memory of each kind"));
+  EXPECT_THAT(ran.out, HasSubstr("of 40.0 GiB: does NOT fit"));
+  EXPECT_THAT(ran.out, testing::Not(HasSubstr("of 80.0 GiB: does NOT fit")));
+}
+
+TEST(MixedRefusals, SayWhatIsNotModelled) {
+  const struct {
+    const char *line, *words;
+  } cases[] = {
+      {"--machine dgx-h100:64", "names GPUs of one machine"},
+      {"--machine dgx-h100:64,dgx-a100", "does not say how many GPUs"},
+      {"--machine dgx-h100:64,dgx-a100:0", "out of range"},
+      {"--machine dgx-h100:64,dgx-a100:60 --pp 2", "do not fill their last node of 8"},
+      {"--machine dgx-h100:64,nosuch:8 --pp 2", "nosuch"},
+      {"--machine dgx-h100:64,dgx-a100:32 --tp 8 --pp 2 --global-batch 96", "would lie on two kinds of machines"},
+      {"--machine dgx-h100:16,dgx-a100:16 --tp 4 --pp 2 --chunks 2 --order tp-cp-pp-dp --global-batch 64",
+          "interleaved stages take multiples"},
+      {"--machine dgx-h100:16,dgx-a100:16 --tp 8 --zero 2 --global-batch 64", "wait for each other"},
+      {"--machine dgx-h100:16,dgx-a100:16 --tp 8 --zero 3 --global-batch 64", "wait for each other"},
+      {"--machine dgx-h100:16,dgx-1-v100:16 --tp 8 --pp 2 --global-batch 64", "--precision fp16"},
+      {"--machine dgx-h100:16,dgx-a100:16 --tp 8 --pp 2 --global-batch 64 --profile h100-sxm", "speaks for one GPU"},
+      {"--machine dgx-h100:16,dgx-a100:16 --gpus 16", "names 32"},
+      {"--machine dgx-h100:16,dgx-a100:16 --tp 8 --pp 2 --global-batch 64 --explain", "is of one machine"},
+      {"--machine dgx-h100:16,dgx-a100:16 --tp 8 --pp 2 --global-batch 64 --between fast", "--between"},
+      {"--machine dgx-h100 --gpus 8 --between 1GB/s", "there is one"},
+  };
+  for (const auto& [line, words] : cases) {
+    const auto ran = run_line(std::string("predict llama3-8b --seq 4096 ") + line);
+    EXPECT_EQ(ran.code, 2) << line;
+    EXPECT_THAT(ran.err, HasSubstr(words)) << line;
+  }
+  for (const char* command : {"whatif", "scale", "sweep"}) {
+    const auto ran = run_line(std::string(command) + " llama3-8b --machine dgx-h100:16,dgx-a100:16 --global-batch 64");
+    EXPECT_EQ(ran.code, 2) << command;
+    EXPECT_THAT(ran.err, HasSubstr("several kinds of machines")) << command;
+  }
+}
+
+}  // namespace
+}  // namespace stepcast::mixed
