@@ -42,7 +42,7 @@ const std::vector<Command>& command_rows() {
               "A run that does not fit in memory is a result, which says so first.",
           .least_words = 0,
           .most_words = 1,
-          .flags = run_flags(),
+          .flags = predict_flags(),
           .examples = {"stepcast predict llama3-70b --machine dgx-h100 --gpus 512 --tp 8 --pp 4 --global-batch 1024",
               "stepcast predict gpt3-175b --machine dgx-a100 --gpus 64 --tp 8 --pp 8 --recompute full --json",
               "stepcast predict llama3-8b --gpus 64 --zero 3 --global-batch 256 --explain"},

@@ -21,6 +21,9 @@ struct JobBase {
   [[nodiscard]] std::int64_t nodes() const { return (gpus + node_gpus - 1) / node_gpus; }
 };
 
+/// `step`: with what stands around it.
+JobBase job_base(const Scenario& scenario, const Prediction& prediction, Seconds step);
+
 struct JobSettings {
   sim::LifeSettings life;
   StorageRates storage;

@@ -1,5 +1,5 @@
 // predict --imbalance: what words it takes, and what the step becomes.
-#include "studies/predict/uneven.h"
+#include "studies/whatif/uneven.h"
 
 #include <fstream>
 
