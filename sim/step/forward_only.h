@@ -6,8 +6,8 @@
 
 namespace stepcast::sim {
 
-/// The same pipeline in the same order, backward taking no time: for stages in a row that is each micro-batch as soon
-/// as the stage before is through. Nothing is summed or updated behind it. Error: stages that run both ways.
+/// Every rank does the forwards of its order, each as soon as its input is there; blocking hops hold both ranks
+/// (sim/schedule/engine/engine.h). Nothing is summed or updated behind it. Error: stages that run both ways.
 Expected<Seconds> forward_only(const StepReport& step);
 
 }  // namespace stepcast::sim

@@ -16,8 +16,8 @@ namespace stepcast::whatif {
 namespace {
 
 constexpr const char* flag = "--imbalance";
-/// Actions that all samples together run: some seconds.
-constexpr std::int64_t most_actions = 20'000'000;
+/// Actions that all samples together run, or documents that they draw: some seconds.
+constexpr std::int64_t most_draws = 20'000'000;
 constexpr std::int64_t most_samples = 400, least_samples = 20;
 
 /// Which rank of which copy of the pipeline a GPU is.
@@ -37,15 +37,23 @@ Cell cell_of(const Split& split, std::int64_t gpu) {
   return {at[static_cast<std::size_t>(MeshAxis::dp)], at[static_cast<std::size_t>(MeshAxis::pp)]};
 }
 
+std::int64_t node_count(const Scenario& scenario) {
+  const std::int64_t of_node = scenario.machine.row.levels.front().gpus;
+  return (scenario.plan.gpus + of_node - 1) / of_node;
+}
+Expected<void> check_index(const char* what, std::int64_t index, std::int64_t count) {
+  if (index < count) return {};
+  return fail(
+      flag, fmt::format("{} {} of {}, counted from 0", what, index, count), fmt::format("at most {}", count - 1));
+}
+double slow_links(const UnevenWords& words) { return std::max(words.rail, words.link ? words.link->factor : 1); }
+
 Expected<void> name_ranks(const Scenario& scenario, const UnevenWords& words, sim::Unevenness& uneven) {
   const std::int64_t gpus = scenario.plan.gpus, of_node = scenario.machine.row.levels.front().gpus;
   if (uneven.slow > gpus)
     return fail(flag, fmt::format("slow={}: there are {} GPUs", uneven.slow, gpus), fmt::format("at most {}", gpus));
   for (const NamedSlow& one : words.named) {
-    const std::int64_t count = one.node ? (gpus + of_node - 1) / of_node : gpus;
-    if (one.index >= count)
-      return fail(flag, fmt::format("{} {} of {}, counted from 0", one.node ? "node" : "rank", one.index, count),
-          fmt::format("at most {}", count - 1));
+    TRY(check_index(one.node ? "node" : "rank", one.index, one.node ? node_count(scenario) : gpus));
     const std::int64_t first = one.node ? one.index * of_node : one.index;
     for (std::int64_t gpu = first; gpu < std::min(gpus, first + (one.node ? of_node : 1)); ++gpu) {
       const Cell cell = cell_of(*scenario.split, gpu);
@@ -77,16 +85,33 @@ Expected<void> lay_documents(
   return {};
 }
 
+/// That so many micro-batches are made of, in the mean.
+std::int64_t documents_of(const sim::Unevenness& uneven, std::int64_t units) {
+  if (!uneven.documents) return 0;
+  const sim::Documents& documents = *uneven.documents;
+  double tokens = 0;
+  for (const double length : documents.lengths) tokens += std::min(length, documents.sequence);
+  const double each = documents.sequence * static_cast<double>(documents.lengths.size()) / tokens;
+  return static_cast<std::int64_t>(static_cast<double>(units * documents.sequences) * each);
+}
+
 /// Rails and experts change prices: the even step is forecast with them.
 Expected<void> change_prices(const UnevenWords& words, Scenario& scenario, UnevenForecast& forecast) {
-  if (words.rail > 1) {
+  const double slower = slow_links(words);
+  if (slower > 1) {
     const std::vector<Level>& levels = scenario.machine.row.levels;
     if (levels.size() < 2 || scenario.plan.gpus <= levels.front().gpus)
-      return fail(flag, "rail: the run stays within one node", "more GPUs, or without it");
-    scale_bandwidth(scenario, 1, 1 / words.rail);
-    forecast.notes.push_back(fmt::format("the slow rail sets the pace of all between nodes, 1/{:g} of the rate: "
-                                         "collectives deal their bytes evenly to the NICs",
-        words.rail));
+      return fail(flag, "rail, link: the run stays within one node", "more GPUs, or without it");
+    if (words.link) {
+      TRY(check_index("node", words.link->index, node_count(scenario)));
+      if (scenario.split->pp > 1)
+        return fail(flag, "link: which stages wait for one node's links is not modelled",
+            "one stage, or rail=F, which is at least as slow");
+    }
+    scale_bandwidth(scenario, 1, 1 / slower);
+    forecast.notes.push_back(fmt::format("the slow links set the pace of all between nodes, 1/{:g} of the rate: "
+                                         "collectives deal their bytes evenly to NICs and nodes",
+        slower));
   }
   if (!words.experts) return {};
   Experts& experts = scenario.network.row.experts;
@@ -146,7 +171,7 @@ Expected<UnevenForecast> uneven_forecast(
   Scenario changed = scenario;
   TRY(change_prices(words, changed, forecast));
   std::optional<Prediction> again;
-  if (words.rail > 1 || words.experts) {
+  if (slow_links(words) > 1 || words.experts) {
     TRY(again, run::predict_as_laid(changed));
   }
   const Prediction& base = again ? *again : prediction;
@@ -156,11 +181,12 @@ Expected<UnevenForecast> uneven_forecast(
   TRY(lay_documents(changed, base, words, uneven));
   forecast.copies = scenario.split->dp;
   uneven.gpus_per_rank = std::max<std::int64_t>(1, scenario.plan.gpus / (forecast.copies * scenario.split->pp));
-  const auto actions = static_cast<std::int64_t>(step.timeline.end.size()) * forecast.copies;
-  if (actions * least_samples > most_actions)
-    return fail(flag, fmt::format("a step has {} actions of pipelines", actions),
-        fmt::format("at most {}: fewer GPUs or micro-batches", most_actions / least_samples));
-  forecast.samples = std::clamp(most_actions / std::max<std::int64_t>(1, actions), least_samples, most_samples);
+  const std::int64_t draws = std::max(static_cast<std::int64_t>(step.timeline.end.size()) * forecast.copies,
+      documents_of(uneven, step.order.units() * forecast.copies));
+  if (draws * least_samples > most_draws)
+    return fail(flag, fmt::format("a step has {} actions of pipelines or documents", draws),
+        fmt::format("at most {}: fewer GPUs or micro-batches, longer documents", most_draws / least_samples));
+  forecast.samples = std::clamp(most_draws / std::max<std::int64_t>(1, draws), least_samples, most_samples);
   TRY(const auto drawn, sim::uneven_steps(step.order, step.times, forecast.copies, uneven, forecast.samples, 0));
   const double around = step.step_time.value() - drawn.even;
   forecast.mean_s = drawn.mean + around, forecast.p10_s = drawn.p10 + around, forecast.p90_s = drawn.p90 + around;

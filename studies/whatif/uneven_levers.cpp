@@ -45,8 +45,8 @@ const WordsRow words_rows[] = {
         [](UnevenWords& w) { w.documents->fill = sim::Fill::packed; }},
     {"replaced", "the slow GPUs replaced", [](const UnevenWords& w) { return !w.named.empty() || w.uneven.slow > 0; },
         [](UnevenWords& w) { w.named.clear(), w.uneven.slow = 0; }},
-    {"rail", "the slow rail repaired", [](const UnevenWords& w) { return w.rail > 1; },
-        [](UnevenWords& w) { w.rail = 1; }},
+    {"links", "the slow links repaired", [](const UnevenWords& w) { return w.rail > 1 || w.link; },
+        [](UnevenWords& w) { w.rail = 1, w.link.reset(); }},
 };
 
 Expected<void> add_placed_experts(

@@ -16,7 +16,7 @@ namespace stepcast::whatif {
 namespace {
 
 constexpr const char* uneven_hint =
-    "words of ranks=2% micro-batches=0.25 actions=1% slow=1x2.5 rank=12x1.5 node=3x1.5 rail=2 "
+    "words of ranks=2% micro-batches=0.25 actions=1% slow=1x2.5 rank=12x1.5 node=3x1.5 rail=2 link=3x2 "
     "law=P5,P50,P95,MOST,MEAN costs=FILE lengths=FILE fill=packed dealt=sorted experts=1.3x";
 constexpr double most_spread = 2, most_slow_factor = 100;
 constexpr std::int64_t most_slow = 1'000'000;
@@ -35,7 +35,8 @@ Expected<Times> read_times(
   const auto factor = x == std::string::npos ? std::nullopt : parsed_number<double>(text.substr(x + 1));
   if (!count || !factor || *count < least || *count > most_slow || !(*factor > 0 && *factor <= most_slow_factor))
     return fail(where,
-        fmt::format("{}={:.40} is no number of {} and factor", key, text, key == "node" ? "a node" : "ranks"),
+        fmt::format(
+            "{}={:.40} is no number of {} and factor", key, text, key == "node" || key == "link" ? "a node" : "ranks"),
         key + "=1x2.5");
   return Times{*count, *factor};
 }
@@ -103,6 +104,8 @@ Expected<void> read_lengths(const std::string& text, const std::string& where, U
     constexpr int shares = 10'000;
     for (int share = 0; share < shares; ++share) documents.lengths.push_back(law.at((share + 0.5) / shares));
   }
+  if (std::ranges::min(documents.lengths) < 1)
+    return fail(where, "lengths: a document has less than a token", "lengths in tokens, from 1 on");
   words.documents = std::move(documents);
   return {};
 }
@@ -153,6 +156,12 @@ Expected<void> read_word(const std::string& key, const std::string& value, const
   if (key == "slow") {
     TRY(const auto times, read_times(key, value, where, 1));
     uneven.slow = times.count, uneven.slow_factor = times.factor;
+    return {};
+  }
+  if (key == "link") {
+    TRY(const auto times, read_times(key, value, where, 0));
+    if (times.factor < 1) return fail(where, "link: no link is faster than it is", "link=3x2: half the rate of node 3");
+    words.link = NamedSlow{true, times.count, times.factor};
     return {};
   }
   if (key == "law") {

@@ -29,7 +29,8 @@ struct UnevenWords {
   sim::Unevenness uneven;
   std::optional<sim::Documents> documents;  ///< of which the plan knows how long a sequence is
   std::vector<NamedSlow> named;
-  double rail = 1;  ///< NICs of one place on all nodes are so many times slower
+  double rail = 1;                ///< NICs of one place on all nodes are so many times slower
+  std::optional<NamedSlow> link;  ///< so are those of one node
   std::optional<ExpertRows> experts;
 };
 
@@ -40,6 +41,7 @@ struct UnevenWords {
 ///   slow=NxF          N GPUs, it is not known which, take F times as long
 ///   rank=IxF,...  node=IxF,...   this GPU or all GPUs of this node, counted from 0, take F times as long
 ///   rail=F            the NICs of one GPU of each node give 1/F of their rate
+///   link=IxF          the NICs of this node give 1/F of their rate
 ///   law=P5,P50,P95,MOST,MEAN   cost of micro-batches by its percentiles, in any unit
 ///   costs=FILE        costs of micro-batches, a number on each line
 ///   lengths=FILE or lengths=P5,P50,P95,MOST,MEAN   lengths of documents in tokens
