@@ -134,7 +134,7 @@ Expected<JobForecast> forecast_job(const Request& request, const JobWishes& wish
       wishes.watts.value_or(job.scenario.machine.row.gpu.power_w) * static_cast<double>(job.base.gpus) * wishes.pue;
   job.health = health_figures(job.settings, job.expected.goodput(), waits_of(outcome));
   job.levers = job_levers(job.base, wishes);
-  job.ten = ten_times(request, job.scenario, outcome, job.step, wishes);
+  job.ten = ten_times({request, job.scenario, outcome, job.step, job.base}, wishes);
   add_notes(wishes, job);
   job.warnings.insert(job.warnings.end(), prediction.warnings.begin(), prediction.warnings.end());
   return job;

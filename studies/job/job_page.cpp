@@ -51,17 +51,14 @@ std::string time_table(const JobForecast& job) {
 std::string one_life(const JobForecast& job, const JobWishes& wishes) {
   constexpr double shown = 12;
   const Seconds until = std::min(job.expected.whole(), job.settings.life.failures.mean_between() * shown);
-  PlotSeries life{"work that is done", {}}, ideal{"if nothing failed and nothing were saved", {}};
-  const auto path = sim::draw_progress(job.settings.life, static_cast<std::uint64_t>(wishes.seed), until);
-  for (const sim::LifePoint& point : path)
-    life.dots.push_back({point.time.value() / hour_s, point.work.value() / hour_s,
+  PlotSeries life{"hours behind", {}};
+  for (const sim::LifePoint& point :
+      sim::draw_progress(job.settings.life, static_cast<std::uint64_t>(wishes.seed), until))
+    life.dots.push_back({point.time.value() / hour_s, (point.time - point.work).value() / hour_s,
         fmt::format("after {}: {} of work", duration_text(point.time), duration_text(point.work))});
-  const double end = life.dots.back().x;
-  ideal.dashed = ideal.plain = true;
-  ideal.dots = {{0, 0, "start"}, {end, end, "no failures"}};
-  return "<p>One drawn life from its start: at each failure work falls back to the last checkpoint that is safe, and "
-         "goes on after detection and restart.</p>\n" +
-         print::line_plot("Life of the job", {"hours"}, {"hours of work done"}, {life, ideal});
+  return "<p>One drawn life from its start, behind one that never fails nor saves: at each failure work falls back to "
+         "the last checkpoint that is safe, and goes on after detection and restart.</p>\n" +
+         print::line_plot("Life of the job", {"hours since the start"}, {"hours behind"}, {life});
 }
 
 struct Variant {
@@ -92,20 +89,20 @@ std::string over_gpus(const JobForecast& job, const JobWishes& wishes) {
       const auto settings = job_settings(base, at);
       if (!settings) continue;
       const double share = goodput_of(*settings);
-      curve.dots.push_back({static_cast<double>(base.gpus), share,
+      curve.dots.push_back({static_cast<double>(base.gpus), 1 - share,
           fmt::format("{} GPUs: {}", print::grouped_digits(static_cast<double>(base.gpus)), format_percent(share)),
           times == 1});
     }
     curves.push_back(std::move(curve));
   }
-  return print::line_plot("Goodput over GPUs", {"GPUs", true}, {"goodput"}, curves);
+  return print::line_plot("Time lost over GPUs", {"GPUs", true}, {"share of time that is lost", true}, curves);
 }
 
 std::string over_intervals(const JobForecast& job) {
   const sim::LifeSettings& life = job.settings.life;
   sim::FailureCosts hard = life.failures;
   hard.soft = 0;
-  PlotSeries curve{"goodput by the exact law", {}}, laws{"what the laws say", {}};
+  PlotSeries curve{"lost by the exact law", {}}, laws{"what the laws say", {}};
   laws.joined = false;
   const Seconds best = sim::exact_interval(life.failures.mean_between(), life.saves.store);
   for (double power = -3; power <= 3.01; power += 0.25) {
@@ -116,10 +113,10 @@ std::string over_intervals(const JobForecast& job) {
         {interval.value() / 60, share, fmt::format("every {}: {}", duration_text(interval), format_percent(share))});
   }
   for (const LawAnswer& law : job.laws)
-    laws.dots.push_back({law.interval.value() / 60, law.goodput,
+    laws.dots.push_back({law.interval.value() / 60, 1 - law.goodput,
         fmt::format("{}: every {}, {}", law.name, duration_text(law.interval), format_percent(law.goodput)), true});
-  return print::line_plot("Goodput over the checkpoint interval", {"minutes of computing between checkpoints", true},
-      {"goodput"}, {curve, laws});
+  return print::line_plot("Time lost over the checkpoint interval", {"minutes of computing between checkpoints", true},
+      {"share of time that is lost", true}, {curve, laws});
 }
 
 std::string remarks(const JobForecast& job) {

@@ -96,8 +96,9 @@ void write_outlook(JsonWriter& json, const JobForecast& job) {
   }
   json.open("ten_times");
   json.field("gpus", job.ten->gpus);
-  json.base_fields(
-      "mean_between_s", job.ten->between_failures, "interval_s", job.ten->interval, "step_time_s", job.ten->step);
+  json.base_fields("mean_between_s", job.ten->between_failures, "interval_s", job.ten->interval);
+  if (job.ten->step) json.base_field("step_time_s", *job.ten->step);
+  else json.null_field("step_time_s");
   if (job.ten->same_batch) json.base_field("same_batch_step_time_s", *job.ten->same_batch);
   else json.null_field("same_batch_step_time_s");
   json.field("goodput", job.ten->goodput);

@@ -143,7 +143,8 @@ std::string ten_text(const JobForecast& job) {
   std::string text = fmt::format("  {} GPUs fail every {}; checkpoints every {}; goodput {}\n",
       grouped_digits(static_cast<double>(ten.gpus)), duration_text(ten.between_failures), duration_text(ten.interval),
       format_percent(ten.goodput));
-  text += fmt::format("  steps of ten times the batch take {}", format_seconds(ten.step));
+  text += ten.step ? fmt::format("  steps of ten times the batch take {}", format_seconds(*ten.step))
+                   : fmt::format("  the step is as it is, for there is none there: {}", ten.no_step);
   if (ten.same_batch)
     text += fmt::format("; those of the same batch {} where work is even", format_seconds(*ten.same_batch));
   text += "\n";

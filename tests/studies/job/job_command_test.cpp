@@ -149,6 +149,10 @@ TEST(JobCommand, TenTimesIsForecastAnew) {
   EXPECT_NEAR(ten.at("same_batch_step_time_s"),
       shown("job llama3-8b --gpus 640 --zero 3 --global-batch 640 --steps 9 --lives 100").at("even_step_time_s"), 1e-9);
   EXPECT_EQ(ten.at("health").size(), 3U);
+  // A machine that ends before goes on at its rate, and that is said.
+  const std::string large =
+      "job llama3-70b --machine dgx-h100 --gpus 2048 --tp 8 --pp 4 --global-batch 2048 --lives 100 --days 9";
+  EXPECT_THAT(testing_program::run_line(large).out, HasSubstr("DGX H100 has 16,384 GPUs"));
   // 256 sequences do not lie on 640 GPUs, and that is said.
   EXPECT_THAT(shown(std::string(small_run) + "--steps 9 --lives 100").at("ten_times").at("breaks").dump(),
       HasSubstr("as it is it does not go on so many GPUs"));
