@@ -52,7 +52,7 @@ TEST(UnevenStep, NamedRanksAndNodes) {
   // Of four stages the last, with the LM head, hurts more than the second; GPUs 48 to 63 are the last stage.
   const double second = longer(uneven_step(std::string(staged) + "rank=17x1.5"));
   EXPECT_GT(longer(uneven_step(std::string(staged) + "rank=50x1.5")), second);
-  EXPECT_GT(second, 1.2);
+  EXPECT_GT(second, 1.1);
 }
 
 TEST(UnevenStep, ASlowRailIsThatOfAllNodes) {
@@ -61,7 +61,7 @@ TEST(UnevenStep, ASlowRailIsThatOfAllNodes) {
       testing_program::run_line("whatif llama3-8b --gpus 64 --zero 3 --global-batch 512 --change nic=0.25x --json");
   ASSERT_EQ(slow.code, 0) << slow.err;
   EXPECT_NEAR(json.at("uneven").at("step_time_s").get<double>(),
-      UnevenJson::parse(slow.out).at("together").at("step_time_s").get<double>(), 1e-6);
+      UnevenJson::parse(slow.out).at("after").at("step_time_s").get<double>(), 1e-6);
   // One node's links are as slow for the rings that pass it, which all do where there is one stage.
   EXPECT_EQ(uneven_step(std::string(sharded) + "link=3x4").at("uneven").at("step_time_s"),
       json.at("uneven").at("step_time_s"));
