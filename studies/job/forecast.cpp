@@ -113,7 +113,7 @@ Expected<JobForecast> forecast_job(const Request& request, const JobWishes& wish
   JobForecast job;
   job.scenario = std::move(scenario), job.outcome = outcome;
   TRY(job.step, whole_step(job.scenario, prediction, wishes));
-  job.base = job_base(job.scenario, prediction, job.step.time());
+  job.base = job_base(job.scenario, prediction, job.step);
   TRY(job.settings, job_settings(job.base, wishes));
   set_length(wishes, job);
   job.expected = sim::expected_life(job.settings.life);

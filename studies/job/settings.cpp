@@ -112,13 +112,13 @@ Expected<void> set_pool(const JobBase& base, const JobWishes& wishes, JobSetting
 
 }  // namespace
 
-JobBase job_base(const Scenario& scenario, const Prediction& prediction, Seconds step) {
+JobBase job_base(const Scenario& scenario, const Prediction& prediction, const WholeStep& step) {
   JobBase base;
   base.gpus = scenario.plan.gpus;
   base.node_gpus = std::min(scenario.machine.row.levels.front().gpus, base.gpus);
   if (scenario.split) base.model_gpus = scenario.split->tp * scenario.split->cp * scenario.split->pp;
   base.not_elastic = why_not_elastic(scenario);
-  base.step = step, base.tokens = prediction.program.tokens_per_step;
+  base.step = step.time(), base.tokens = prediction.program.tokens_per_step * step.tokens;
   base.checkpoint = checkpoint_size(scenario, prediction.program);
   base.host_link = scenario.machine.row.host_link;
   return base;

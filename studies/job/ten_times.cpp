@@ -74,7 +74,7 @@ JobBase grown(JobBase base) {
 Expected<std::pair<JobBase, double>> forecast_base(const JobNow& now, const JobWishes& wishes) {
   TRY(const auto run, larger_run(now.request, now.scenario, times));
   TRY(const auto step, whole_step(run.scenario, run.prediction, wishes));
-  return std::pair{job_base(run.scenario, run.prediction, step.time()), waits_of(run.outcome)};
+  return std::pair{job_base(run.scenario, run.prediction, step), waits_of(run.outcome)};
 }
 
 }  // namespace

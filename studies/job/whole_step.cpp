@@ -29,9 +29,10 @@ Expected<WholeStep> whole_step(const Scenario& scenario, const Prediction& predi
   step.even = prediction.step.step_time;
   if (wishes.uneven) {
     TRY(const auto uneven, uneven_forecast(scenario, prediction, *wishes.uneven));
-    step.uneven = uneven.mean_s / uneven.even_s;
+    step.uneven = uneven.mean_s / uneven.even_s, step.tokens = uneven.tokens;
     step.notes = uneven.notes;
-    step.notes.push_back(fmt::format("uneven work makes steps {:.1f} % longer", 100 * (step.uneven - 1)));
+    step.notes.push_back(
+        fmt::format("steps of uneven work take {:.3f} times as long as even ones of whole sequences", step.uneven));
   } else if (wishes.fleets_unevenness && scenario.plan.gpus >= FleetUnevenness::least_gpus) {
     step.uneven = FleetUnevenness::mean, step.by_fleets = true;
     step.notes.push_back(fmt::format(

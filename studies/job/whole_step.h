@@ -22,6 +22,7 @@ struct FleetUnevenness {
 struct WholeStep {
   Seconds even;  ///< as predict has it
   double uneven = 1;
+  double tokens = 1;       ///< of a step over those of whole sequences
   bool by_fleets = false;  ///< `uneven` is what public fleets show
   std::vector<AroundPart> around;
   std::vector<std::string> notes;

@@ -112,7 +112,7 @@ std::string json_report(const Scenario& scenario, const Prediction& prediction, 
         std::vector<double>{uneven->p10_s, uneven->p90_s}, "mean_error_s", uneven->error_s, "pipelines", uneven->copies,
         "drawn_steps", uneven->samples);
     if (uneven->one_stage_s) json.field("closed_form_s", *uneven->one_stage_s);
-    json.field("busiest_rank_of_experts", uneven->busiest);
+    json.fields("busiest_rank_of_experts", uneven->busiest, "token_share", uneven->tokens);
     json.close();
   }
   if (!around.empty()) {

@@ -85,14 +85,17 @@ Expected<void> lay_documents(
   return {};
 }
 
+/// Mean length over a whole sequence.
+double mean_share(const sim::Documents& documents) {
+  double tokens = 0;
+  for (const double length : documents.lengths) tokens += std::min(length, documents.sequence);
+  return tokens / documents.sequence / static_cast<double>(documents.lengths.size());
+}
 /// That so many micro-batches are made of, in the mean.
 std::int64_t documents_of(const sim::Unevenness& uneven, std::int64_t units) {
   if (!uneven.documents) return 0;
-  const sim::Documents& documents = *uneven.documents;
-  double tokens = 0;
-  for (const double length : documents.lengths) tokens += std::min(length, documents.sequence);
-  const double each = documents.sequence * static_cast<double>(documents.lengths.size()) / tokens;
-  return static_cast<std::int64_t>(static_cast<double>(units * documents.sequences) * each);
+  const double sequences = static_cast<double>(units * uneven.documents->sequences);
+  return static_cast<std::int64_t>(sequences / mean_share(*uneven.documents));
 }
 
 /// Rails and experts change prices: the even step is forecast with them.
@@ -200,6 +203,11 @@ Expected<UnevenForecast> uneven_forecast(
     forecast.notes.push_back(fmt::format("tokens see their own document; attention is {} of a forward of whole "
                                          "sequences, and short documents run at their rate",
         format_percent(uneven.attending_forward[static_cast<std::size_t>(forecast.slowest_stage)])));
+  if (uneven.documents && uneven.documents->fill == sim::Fill::padded) {
+    forecast.tokens = mean_share(*uneven.documents);
+    forecast.notes.push_back(fmt::format(
+        "a step has {} of the tokens of whole sequences, the rest is filled up", format_percent(forecast.tokens)));
+  }
   if (scenario.plan.gpus > forecast.copies * scenario.split->pp)
     forecast.notes.emplace_back("ranks inside a pipeline's stage are taken as one: the slowest sets their pace");
   return forecast;

@@ -17,6 +17,7 @@ struct UnevenForecast {
   std::int64_t copies = 1, samples = 0;
   std::optional<double> one_stage_s;  ///< by closed form, where it holds
   double busiest = 1;                 ///< rows of the fullest rank of experts over the mean
+  double tokens = 1;                  ///< of a step over those of whole sequences: less where they are padded
   int slowest_stage = 0;              ///< that takes longest with what is named
   std::vector<std::string> notes;     ///< what is taken for granted
 };

@@ -40,9 +40,6 @@ const WordsRow words_rows[] = {
                  w.uneven.dealing == sim::Dealing::as_they_come;
         },
         [](UnevenWords& w) { w.documents->fill = sim::Fill::balanced, w.uneven.dealing = sim::Dealing::balanced; }},
-    {"not-padded", "documents one behind the other instead of filled up (fill=packed)",
-        [](const UnevenWords& w) { return w.documents && w.documents->fill == sim::Fill::padded; },
-        [](UnevenWords& w) { w.documents->fill = sim::Fill::packed; }},
     {"replaced", "the slow GPUs replaced", [](const UnevenWords& w) { return !w.named.empty() || w.uneven.slow > 0; },
         [](UnevenWords& w) { w.named.clear(), w.uneven.slow = 0; }},
     {"links", "the slow links repaired", [](const UnevenWords& w) { return w.rail > 1 || w.link; },

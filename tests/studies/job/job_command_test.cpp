@@ -125,6 +125,14 @@ TEST(JobCommand, PartsOfAStepAreListed) {
   EXPECT_THAT(text, HasSubstr("slow beside checkpoints"));
 }
 
+TEST(JobCommand, PaddedStepsHaveFewerTokens) {
+  // Documents of a quarter of a sequence, padded to their own length: a quarter of the tokens, less than half the time.
+  const std::string run = "job llama3-8b --gpus 64 --tp 2 --zero 1 --global-batch 256 --steps 1000 --lives 100 ";
+  const auto even = shown(run), padded = shown(run + "--imbalance \"lengths=2048,2048,2048,2048,2048 fill=padded\"");
+  EXPECT_NEAR(padded.at("tokens").get<double>() / even.at("tokens").get<double>(), 0.25, 1e-12);
+  EXPECT_LT(padded.at("step_time_s"), 0.5 * even.at("step_time_s").get<double>());
+}
+
 TEST(JobCommand, LargeJobsAreAsUnevenAsPublicFleets) {
   const std::string run = "job llama3-8b --gpus 128 --zero 3 --global-batch 512 --steps 1000 --lives 100 ";
   const auto fleets = shown(run), none = shown(run + "--imbalance none");
