@@ -176,6 +176,8 @@ Expected<UnevenForecast> uneven_forecast(
   std::optional<Prediction> again;
   if (slow_links(words) > 1 || words.experts) {
     TRY(again, run::predict_as_laid(changed));
+    if (prediction.step.memory.fits && !again->step.memory.fits)
+      return fail(flag, "a step with these rows does not fit into memory", "experts=F with fewer, or another plan");
   }
   const Prediction& base = again ? *again : prediction;
   const StepReport& step = base.step;
