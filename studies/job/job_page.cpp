@@ -109,8 +109,8 @@ std::string over_intervals(const JobForecast& job) {
     const Seconds interval = best * std::pow(2.0, power);
     const sim::Saves saves{interval, life.saves.store, std::min(life.saves.settle, interval + life.saves.store), 1, {}};
     const double share = sim::goodput(hard, saves);
-    curve.dots.push_back(
-        {interval.value() / 60, share, fmt::format("every {}: {}", duration_text(interval), format_percent(share))});
+    curve.dots.push_back({interval.value() / 60, 1 - share,
+        fmt::format("every {}: {}", duration_text(interval), format_percent(share))});
   }
   for (const LawAnswer& law : job.laws)
     laws.dots.push_back({law.interval.value() / 60, 1 - law.goodput,
