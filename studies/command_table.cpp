@@ -45,11 +45,14 @@ const std::vector<Command>& command_rows() {
               "A run that does not fit in memory is a result, which says so first.",
           .least_words = 0,
           .most_words = 1,
-          .flags = run_flags(),
+          .flags = predict_flags(),
           .examples = {"stepcast predict llama3-70b --machine dgx-h100 --gpus 512 --tp 8 --pp 4 --global-batch 1024",
               "stepcast predict llama3-70b --machine dgx-h100:64,dgx-a100:64 --tp 8 --pp 8 --global-batch 256",
               "stepcast predict gpt3-175b --machine dgx-a100 --gpus 64 --tp 8 --pp 8 --recompute full --json",
-              "stepcast predict llama3-8b --gpus 64 --zero 3 --global-batch 256 --explain"},
+              "stepcast predict llama3-8b --gpus 64 --zero 3 --global-batch 256 --explain",
+              "stepcast predict llama3-8b --gpus 64 --pp 4 --global-batch 256 --gc-time 600ms --gc-every 100 "
+              "--imbalance "
+              "rank=17x1.5"},
           .run = predict_command},
       {.name = "infer",
           .usage = "NETWORK|--launch SERVE.sh [--phase prefill|decode|batch] [flags]",
@@ -210,7 +213,8 @@ const std::vector<Command>& command_rows() {
           .examples = {"stepcast whatif llama3-70b --machine dgx-h100 --gpus 512 --tp 8 --pp 4 --global-batch 1024",
               "stepcast whatif llama3-8b --gpus 64 --zero 3 --global-batch 256 --top 5 --json",
               "stepcast whatif llama3-70b --gpus 64 --tp 8 --pp 4 --global-batch 64 --change nic=2x --change "
-              "micro-batch=2"},
+              "micro-batch=2",
+              "stepcast whatif llama3-8b --gpus 64 --pp 4 --global-batch 256 --imbalance rank=17x1.5"},
           .run = whatif_command},
       {.name = "sweep",
           .usage = "NETWORK|SCENARIO.json --gpus N[,N..] --global-batch B [flags] | --space FILE [flags]",

@@ -12,3 +12,9 @@ sed -n 's/^| `\([^`]*\)` | `stepcast report \([^`]*\)`.*/\1 \2/p' docs/reports/R
   cp -r "$fresh/$name" "docs/reports/$name"
   printf '%s\n' "$name"
 done
+# The page of a job, which is small: stepcast job RUN --html FILE.
+sed -n 's/^| `\([^`]*\.html\)` | `stepcast job \([^`]*\)`.*/\1 \2/p' docs/reports/README.md | while read -r name run; do
+  # shellcheck disable=SC2086
+  ./stepcast job $run --html "docs/reports/$name" --force >/dev/null
+  printf '%s\n' "$name"
+done

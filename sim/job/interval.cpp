@@ -27,7 +27,8 @@ constexpr IntervalLaw laws[] = {
     {"young", "Young", "sqrt(2 d M)", "Young 1974", always, young},
     {"daly", "Daly", "sqrt(2 d M)(1 + x/3 + x^2/9) - d, x^2 = d/2M", "Daly 2006", short_saves, daly},
     {"exact", "exact", "M (1 + W(-exp(-1 - d/M)))", "maximum of the exact law", always, exact},
-    {"availability", "availability", "d + sqrt(2 (M + R) d + d^2)", "arXiv 2410.18124", always, availability},
+    {"availability", "availability", "d + sqrt(2 (M + R) d + d^2)", "arXiv 2410.18124 (not confirmed)", always,
+        availability},
 };
 
 }  // namespace

@@ -33,8 +33,8 @@ LifeNumbers numbers_of(const LifeSettings& settings) {
 /// in memory.
 class Life {
  public:
-  Life(const LifeSettings& settings, std::uint64_t seed, double most)
-      : settings_(settings), n_(numbers_of(settings)), most_(most), draws_(seed) {
+  Life(const LifeSettings& settings, std::uint64_t seed, double most, std::vector<LifePoint>* path = nullptr)
+      : settings_(settings), n_(numbers_of(settings)), most_(most), draws_(seed), path_(path) {
     if (settings.pool) repairs_.emplace(*settings.pool, settings.repair_spread, draws_);
   }
 
@@ -52,8 +52,10 @@ class Life {
         continue;
       }
       work(left);
+      mark(open_work_);
       fail();
       left = recover();
+      mark(0);
     }
     return times();
   }
@@ -65,6 +67,9 @@ class Life {
   }
   double draw_failure() { return rate() > 0 ? draws_.exponential(rate()) : never; }
 
+  void mark(double open) {
+    if (path_ != nullptr) path_->push_back({Seconds(now_), Seconds(stored_ + kept_ * n_.interval + open)});
+  }
   [[nodiscard]] double work_left() const { return n_.work - stored_ - kept_ * n_.interval; }
   [[nodiscard]] double saves_left() const { return std::max(0.0, std::ceil(work_left() / (n_.interval * share_)) - 1); }
   [[nodiscard]] double time_to_finish() const {
@@ -85,6 +90,7 @@ class Life {
     const double rest = reached - periods * n_.period;
     now_ += time, since_stored_ += time;
     kept_ = std::min(n_.per_stored - 1, std::floor(rest / n_.kept_time));
+    open_work_ = std::min(n_.interval, rest - kept_ * n_.kept_time) * share_;
     if (periods == 0) return;
     store(n_.per_stored * n_.interval, n_.period_saving, periods);
     since_stored_ = rest;
@@ -109,6 +115,8 @@ class Life {
   /// Until the job can run, on fewer replicas where it may. Nothing fails meanwhile.
   void wait_for_nodes() {
     if (!repairs_) return;
+    // Whoever waits for all nodes need not count those in repair while they fit among the spares.
+    if (settings_.pool->replica_nodes == 0 && running() > 0) return;
     repairs_->bring_back(now_);
     while (running() == 0) {
       const double back = repairs_->back_at(1);
@@ -181,6 +189,8 @@ class Life {
     double work = 0, missing = 0, saving = 0;
   };
   double now_ = 0, share_ = 1, stored_ = 0, kept_ = 0, since_stored_ = never, failures_ = 0;
+  double open_work_ = 0;  ///< behind the last save, at a failure
+  std::vector<LifePoint>* path_;
   double saving_ = 0, missing_ = 0, detecting_ = 0, restarting_ = 0, waiting_ = 0;
   LastStored last_;
   bool hard_ = true;
@@ -190,6 +200,13 @@ class Life {
 
 LifeTimes draw_life(const LifeSettings& settings, std::uint64_t seed, Seconds most) {
   return Life(settings, seed, most.value()).run();
+}
+
+std::vector<LifePoint> draw_progress(const LifeSettings& settings, std::uint64_t seed, Seconds until) {
+  std::vector<LifePoint> path{{}};
+  const LifeTimes life = Life(settings, seed, until.value(), &path).run();
+  if (life.useful >= settings.work) path.push_back({life.whole() - life.planned, life.useful});
+  return path;
 }
 
 std::vector<LifeTimes> draw_lives(const LifeSettings& settings, std::int64_t count, std::uint64_t seed, Seconds most) {

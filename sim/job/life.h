@@ -39,6 +39,11 @@ LifeTimes expected_life(const LifeSettings& settings);
 /// A life. The pool's nodes have been in use for long when it begins. `most` is where it ends though its work is not
 /// done, useful then being what is.
 LifeTimes draw_life(const LifeSettings& settings, std::uint64_t seed, Seconds most);
+/// How such a life goes: work in hand when a failure comes, and what is left of it when steps go on, until `until`.
+struct LifePoint {
+  Seconds time, work;
+};
+std::vector<LifePoint> draw_progress(const LifeSettings& settings, std::uint64_t seed, Seconds until);
 std::vector<LifeTimes> draw_lives(const LifeSettings& settings, std::int64_t count, std::uint64_t seed, Seconds most);
 
 }  // namespace stepcast::sim

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numbers>
 #include <numeric>
+#include <span>
 
 #include "model/base/percentile.h"
 
@@ -15,7 +16,7 @@ double factor(Draws& draws, double spread) {
   return spread == 0 ? 1 : std::exp(spread * draws.normal() - spread * spread / 2);
 }
 
-/// Of a micro-batch.
+/// Of a micro-batch, beside its documents.
 double unit_factor(const Unevenness& uneven, Draws& draws) {
   double all = factor(draws, uneven.micro_batches);
   if (uneven.law) all *= uneven.law->at(draws.unit()) / uneven.law->mean;
@@ -23,6 +24,27 @@ double unit_factor(const Unevenness& uneven, Draws& draws) {
   const auto count = static_cast<double>(uneven.costs.size());
   const double mean = std::accumulate(uneven.costs.begin(), uneven.costs.end(), 0.0) / count;
   return all * uneven.costs[static_cast<std::size_t>(count * draws.unit())] / mean;
+}
+
+double mean_of(const std::vector<double>& shares) {
+  return shares.empty() ? 0 : std::accumulate(shares.begin(), shares.end(), 0.0) / static_cast<double>(shares.size());
+}
+
+/// Of a whole micro-batch: backward takes twice as long as forward.
+double mean_attending(const Unevenness& uneven) {
+  return (mean_of(uneven.attending_forward) + 2 * mean_of(uneven.attending_backward)) / 3;
+}
+
+/// The micro-batches of a step, those of one copy after those of another.
+std::vector<UnitCost> drawn_units(const Unevenness& uneven, std::int64_t copies, std::int64_t each, Draws& draws) {
+  std::vector<UnitCost> units(static_cast<std::size_t>(copies * each));
+  if (uneven.documents) units = filled_units(*uneven.documents, copies * each, draws);
+  for (UnitCost& unit : units) {
+    const double factor = unit_factor(uneven, draws);
+    unit.linear *= factor, unit.quadratic *= factor;
+  }
+  deal(units, copies, mean_attending(uneven), uneven.dealing);
+  return units;
 }
 
 /// One step of one copy: every unit with its own duration. Units of a stage of the other direction have entries, too.
@@ -33,16 +55,20 @@ class UnevenCopy {
     for (auto* each : {&drawn_.forward_each, &drawn_.input_grad_each, &drawn_.weight_grad_each}) each->resize(all);
   }
 
-  void draw(const Unevenness& uneven, const std::vector<double>& of_rank, Draws& draws) {
-    std::vector<double> of_unit(static_cast<std::size_t>(order_.units()));
-    for (double& one : of_unit) one = unit_factor(uneven, draws);
+  void draw(
+      const Unevenness& uneven, const std::vector<double>& of_rank, std::span<const UnitCost> of_unit, Draws& draws) {
+    const auto share = [](const std::vector<double>& of_stage, std::size_t stage) {
+      return of_stage.empty() ? 0 : of_stage[stage];
+    };
     for (int stage = 0; stage < order_.stages(); ++stage)
       for (int unit = 0; unit < order_.units(); ++unit) {
-        const auto s = static_cast<std::size_t>(stage), u = static_cast<std::size_t>(unit);
+        const auto s = static_cast<std::size_t>(stage);
         const auto at = static_cast<std::size_t>(stage * order_.units() + unit);
-        const double both = of_rank[static_cast<std::size_t>(order_.rank_of[s])] * of_unit[u];
-        drawn_.forward_each[at] = even_.forward[s].value() * both * factor(draws, uneven.actions);
-        const double backward = both * factor(draws, uneven.actions);
+        const double rank = of_rank[static_cast<std::size_t>(order_.rank_of[s])];
+        const UnitCost& cost = of_unit[static_cast<std::size_t>(unit)];
+        drawn_.forward_each[at] = even_.forward[s].value() * rank * factor(draws, uneven.actions) *
+                                  cost.with(share(uneven.attending_forward, s));
+        const double backward = rank * factor(draws, uneven.actions) * cost.with(share(uneven.attending_backward, s));
         drawn_.input_grad_each[at] = even_.input_grad[s].value() * backward;
         drawn_.weight_grad_each[at] = even_.weight_grad[s].value() * backward;
       }
@@ -61,21 +87,56 @@ class UnevenCopy {
   EngineWorkspace workspace_;
 };
 
-/// Factors of the ranks of all copies: those that last, drawn once, times those of the slow ones.
+/// Factors of the ranks of all copies: those that last, times those of the slow ones, of which GPUs are drawn.
 std::vector<std::vector<double>> rank_factors(
-    const std::vector<std::vector<double>>& lasting, const Unevenness& uneven, Draws& draws) {
-  std::vector<std::vector<double>> factors = lasting;
-  const std::int64_t ranks = static_cast<std::int64_t>(lasting.front().size());
-  std::vector<std::int64_t> all(static_cast<std::size_t>(ranks) * lasting.size());
-  std::iota(all.begin(), all.end(), 0);
-  for (std::int64_t taken = 0; taken < std::min<std::int64_t>(uneven.slow, std::ssize(all)); ++taken) {
-    const auto left = static_cast<double>(std::ssize(all) - taken);
-    std::swap(all[static_cast<std::size_t>(taken)],
-        all[static_cast<std::size_t>(taken) + static_cast<std::size_t>(left * draws.unit())]);
-    const std::int64_t one = all[static_cast<std::size_t>(taken)];
-    factors[static_cast<std::size_t>(one / ranks)][static_cast<std::size_t>(one % ranks)] *= uneven.slow_factor;
+    std::int64_t copies, std::int64_t ranks, const Unevenness& uneven, Draws& draws) {
+  std::vector<std::vector<double>> lasting(static_cast<std::size_t>(copies)), slow = lasting;
+  for (auto& of_copy : lasting)
+    for (std::int64_t rank = 0; rank < ranks; ++rank) of_copy.push_back(factor(draws, uneven.ranks));
+  for (auto& of_copy : slow) of_copy.assign(static_cast<std::size_t>(ranks), 1.0);
+  const auto slow_one = [&](std::int64_t copy, std::int64_t rank) -> double& {
+    return slow[static_cast<std::size_t>(copy)][static_cast<std::size_t>(rank)];
+  };
+  if (uneven.slow > 0) {
+    std::vector<std::int64_t> all(static_cast<std::size_t>(ranks * copies * uneven.gpus_per_rank));
+    std::iota(all.begin(), all.end(), 0);
+    for (std::int64_t taken = 0; taken < std::min<std::int64_t>(uneven.slow, std::ssize(all)); ++taken) {
+      const auto left = static_cast<double>(std::ssize(all) - taken);
+      std::swap(all[static_cast<std::size_t>(taken)],
+          all[static_cast<std::size_t>(taken) + static_cast<std::size_t>(left * draws.unit())]);
+      const std::int64_t one = all[static_cast<std::size_t>(taken)] / uneven.gpus_per_rank;
+      slow_one(one / ranks, one % ranks) = uneven.slow_factor;
+    }
   }
-  return factors;
+  for (const SlowRank& one : uneven.named) {
+    double& now = slow_one(one.copy, one.rank);
+    now = now == 1 ? one.factor : std::max(now, one.factor);
+  }
+  for (std::size_t copy = 0; copy < slow.size(); ++copy)
+    for (std::size_t rank = 0; rank < slow[copy].size(); ++rank) lasting[copy][rank] *= slow[copy][rank];
+  return lasting;
+}
+
+/// Of one micro-batch over the even one: mean, standard deviation and skewness, from draws.
+struct UnitMoments {
+  double mean = 0, deviation = 0, skewness = 0;
+};
+UnitMoments unit_moments(const Unevenness& uneven) {
+  constexpr std::int64_t count = 20'000;
+  Draws draws(seed_of(0, 1));
+  std::vector<double> values;
+  for (const UnitCost& unit : drawn_units(uneven, 1, count, draws))
+    values.push_back(unit.with(mean_attending(uneven)) * factor(draws, uneven.actions));
+  UnitMoments moments;
+  for (const double value : values) moments.mean += value / count;
+  double squares = 0, cubes = 0;
+  for (const double value : values) {
+    const double off = value - moments.mean;
+    squares += off * off / count, cubes += off * off * off / count;
+  }
+  moments.deviation = std::sqrt(squares);
+  moments.skewness = squares > 0 ? cubes / std::pow(squares, 1.5) : 0;
+  return moments;
 }
 
 }  // namespace
@@ -106,12 +167,12 @@ Expected<UnevenSteps> uneven_steps(const Order& order, const StageTimes& times, 
   UnevenCopy copy(order, times);
   std::vector<double> makespans;
   for (std::int64_t sample = 0; sample < samples; ++sample) {
-    std::vector<std::vector<double>> lasting(static_cast<std::size_t>(copies));
-    for (auto& of_copy : lasting)
-      for (int rank = 0; rank < ranks; ++rank) of_copy.push_back(factor(draws, uneven.ranks));
+    const auto factors = rank_factors(copies, ranks, uneven, draws);
+    const std::vector<UnitCost> units = drawn_units(uneven, copies, order.units(), draws);
     double slowest = 0;
-    for (const std::vector<double>& of_rank : rank_factors(lasting, uneven, draws)) {
-      copy.draw(uneven, of_rank, draws);
+    for (std::size_t one = 0; one < factors.size(); ++one) {
+      const auto each = static_cast<std::size_t>(order.units());
+      copy.draw(uneven, factors[one], std::span(units).subspan(one * each, each), draws);
       TRY(const auto makespan, copy.makespan());
       slowest = std::max(slowest, makespan);
     }
@@ -139,11 +200,17 @@ double normal_maximum(std::int64_t count) {
   return sum * step;
 }
 
-double one_stage_step(
+std::optional<double> one_stage_step(
     double forward_backward, std::int64_t micro_batches, std::int64_t copies, const Unevenness& uneven) {
-  const double variance = std::expm1(uneven.micro_batches * uneven.micro_batches + uneven.actions * uneven.actions);
-  const double sum = forward_backward * static_cast<double>(micro_batches);
-  return sum * (1 + std::sqrt(variance / static_cast<double>(micro_batches)) * normal_maximum(copies));
+  const bool by_cost = uneven.documents && uneven.documents->fill == Fill::balanced;
+  if (uneven.ranks > 0 || uneven.slow > 0 || !uneven.named.empty() || by_cost ||
+      uneven.dealing != Dealing::as_they_come)
+    return std::nullopt;
+  const UnitMoments unit = unit_moments(uneven);
+  const auto count = static_cast<double>(micro_batches);
+  constexpr double most_skewness = 0.5;
+  if (std::abs(unit.skewness) > most_skewness * std::sqrt(count)) return std::nullopt;
+  return forward_backward * (count * unit.mean + std::sqrt(count) * unit.deviation * normal_maximum(copies));
 }
 
 }  // namespace stepcast::sim

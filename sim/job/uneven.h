@@ -9,6 +9,7 @@
 
 #include "model/base/error.h"
 #include "sim/job/draws.h"
+#include "sim/job/unit_costs.h"
 #include "sim/schedule/engine/engine.h"
 
 namespace stepcast::sim {
@@ -22,15 +23,26 @@ struct DurationLaw {
   [[nodiscard]] double exponent() const;
 };
 
+/// A rank of the pipeline of one copy, with the factor on its durations.
+struct SlowRank {
+  std::int64_t copy = 0, rank = 0;
+  double factor = 1;
+};
+
 /// Factors on durations, each log-normal with a mean of 1 and this standard deviation of the logarithm.
 struct Unevenness {
   double ranks = 0;                ///< of each rank of each copy, the same in every step
   double micro_batches = 0;        ///< of each micro-batch of each copy, the same on all stages, forward and backward
   std::optional<DurationLaw> law;  ///< of micro-batches, too, over its mean
   std::vector<double> costs;       ///< and one of these, over their mean: measured costs or lengths
+  std::optional<Documents> documents;
+  std::vector<double> attending_forward, attending_backward;  ///< share of each stage's time; empty: none
+  Dealing dealing = Dealing::as_they_come;
   double actions = 0;              ///< of each action by itself
-  std::int64_t slow = 0;           ///< so many ranks, of stages and copies drawn anew for each sample, take
+  std::int64_t slow = 0;           ///< so many GPUs, drawn anew for each sample, take
   double slow_factor = 1;          ///< so many times as long
+  std::int64_t gpus_per_rank = 1;  ///< that a rank of a pipeline is: one slow one makes all wait
+  std::vector<SlowRank> named;     ///< of several factors on one rank the largest counts
 };
 
 struct UnevenSteps {
@@ -48,8 +60,10 @@ Expected<UnevenSteps> uneven_steps(const Order& order, const StageTimes& times, 
 double normal_maximum(std::int64_t count);
 
 /// Where a pipeline has one stage: micro-batches follow each other, their sum is near normal, and of `copies` copies
-/// the slowest counts. `forward_backward` seconds of one micro-batch. Only uneven.micro_batches and uneven.actions.
-double one_stage_step(
+/// the slowest counts. `forward_backward` seconds of one even micro-batch. Empty where that does not hold: ranks
+/// differ, micro-batches are dealt or packed by cost, or the sum's skewness is above 0.5, at which the largest of 64 is
+/// off by some percent of what is uneven.
+std::optional<double> one_stage_step(
     double forward_backward, std::int64_t micro_batches, std::int64_t copies, const Unevenness& uneven);
 
 }  // namespace stepcast::sim

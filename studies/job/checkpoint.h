@@ -24,7 +24,7 @@ struct CheckpointSize {
 };
 CheckpointSize checkpoint_size(const Scenario& scenario, const Program& program);
 
-/// NVIDIA DGX SuperPOD H100, reference architecture RA-11333, storage guidelines: from "good" to "best" 7, 20 and 62
+/// NVIDIA DGX SuperPOD H100, reference architecture RA-11333-001 V11, table 6: from "good" to "best" 7, 20 and 62
 /// GB/s written and 15, 40 and 125 GB/s read by a unit of 32 nodes. The middle is the default, and assumed.
 struct StorageRates {
   BytesPerSecond write, read;  ///< of the whole job

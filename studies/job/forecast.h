@@ -8,6 +8,8 @@
 #include "studies/cli/console.h"
 #include "studies/job/outlook.h"
 #include "studies/job/spread.h"
+#include "studies/job/ten_times.h"
+#include "studies/job/whole_step.h"
 #include "studies/whatif/sensitivity.h"
 
 namespace stepcast::job {
@@ -28,8 +30,8 @@ struct JobForecast {
   JobSettings settings;
   sim::LifeTimes expected;  ///< in the long run, of the whole job
   double steps = 0, tokens = 0;
-  Seconds loader_wait;  ///< of each step
-  double uneven = 1;    ///< the step over that of even work
+  WholeStep step;
+  double background_slowdown = 0;  ///< of steps while a checkpoint is written
   std::vector<LawAnswer> laws;
   std::optional<double> first_order;  ///< Meta's formula, where it holds
   double first_order_loss = 0;
@@ -41,17 +43,14 @@ struct JobForecast {
   bool watts_assumed = false;
   std::vector<HealthFigure> health;
   std::vector<JobLever> levers;
-  std::optional<TenTimes> ten;
-  std::string never;  ///< why nothing gets done; "": something does
+  Expected<TenTimes> ten = TenTimes{};  ///< or why there is no such job
+  std::string never;                    ///< why nothing gets done; "": something does
   std::vector<std::string> notes, warnings;
   [[nodiscard]] double energy_j() const { return watts * expected.whole().value(); }
 };
 
 /// Errors: what predict and job_settings refuse, and a plan that does not fit into memory.
 Expected<JobForecast> forecast_job(const Request& request, const JobWishes& wishes);
-
-/// What of a job the forecast step decides.
-JobBase job_base(const Scenario& scenario, const Prediction& prediction);
 
 std::string job_text(const JobForecast& job, const JobWishes& wishes, const Console& console);
 std::string job_json(const JobForecast& job, const JobWishes& wishes);

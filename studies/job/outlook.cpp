@@ -10,12 +10,6 @@
 namespace stepcast::job {
 namespace {
 
-double goodput_of(const JobSettings& settings) {
-  sim::LifeSettings life = settings.life;
-  life.work = Seconds(1);
-  return sim::expected_life(life).goodput();
-}
-
 struct LeverRow {
   const char* name;
   void (*change)(JobWishes& wishes, const JobSettings& now);
@@ -48,6 +42,17 @@ constexpr LeverRow lever_rows[] = {
 };
 
 }  // namespace
+
+double goodput_of(const JobSettings& settings) {
+  sim::LifeSettings life = settings.life;
+  life.work = Seconds(1);
+  return sim::expected_life(life).goodput();
+}
+
+double waits_of(const Outcome& outcome) {
+  const Phases& phases = outcome.phases;
+  return (phases.exposed_communication + phases.gradient_sync + phases.parameter_gather) / outcome.step_time;
+}
 
 const char* to_text(HealthVerdict verdict) {
   constexpr const char* words[] = {"healthy", "slow", "broken"};
@@ -87,26 +92,6 @@ std::vector<JobLever> job_levers(const JobBase& base, const JobWishes& wishes) {
   const double before = goodput_of(*now);
   std::erase_if(levers, [&](const JobLever& lever) { return lever.goodput <= before * (1 + 1e-4); });
   return levers;
-}
-
-Expected<TenTimes> ten_times(const JobBase& base, const JobWishes& wishes) {
-  constexpr std::int64_t times = 10;
-  JobBase larger = base;
-  larger.gpus *= times;
-  larger.checkpoint.fullest_gpu = base.checkpoint.fullest_gpu / static_cast<double>(times);
-  JobWishes more = wishes;
-  more.interval.reset();
-  if (more.spares) *more.spares *= times;
-  TRY(const auto settings, job_settings(larger, more));
-  TenTimes ten{settings.life.failures.mean_between(), settings.life.saves.interval, goodput_of(settings), {}, {}};
-  ten.health = health_figures(settings, ten.goodput, 0);
-  std::erase_if(ten.health, [](const HealthFigure& figure) { return figure.id == "communication"; });
-  for (const HealthFigure& figure : ten.health)
-    if (figure.verdict() != HealthVerdict::healthy)
-      ten.breaks.push_back(
-          fmt::format("{} is {}: {:.3g}, {} from {:g}", figure.name, to_text(figure.verdict()), figure.value,
-              to_text(figure.verdict()), figure.verdict() == HealthVerdict::slow ? figure.slow : figure.broken));
-  return ten;
 }
 
 }  // namespace stepcast::job

@@ -1,5 +1,5 @@
-// What a job's figures mean: three health figures with the thresholds at which slow becomes broken, what would help,
-// and what breaks on ten times the GPUs.
+// What a job's figures mean: three health figures with the thresholds at which slow becomes broken, and what would
+// help.
 #pragma once
 
 #include <string>
@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "studies/job/settings.h"
+#include "studies/whatif/sensitivity.h"
 
 namespace stepcast::job {
 
@@ -24,8 +25,12 @@ struct HealthFigure {
   [[nodiscard]] HealthVerdict verdict() const;
 };
 
-/// `waits`: of a step, the share in which compute waits for communication.
 std::vector<HealthFigure> health_figures(const JobSettings& settings, double goodput, double waits);
+
+/// Of a step, the share in which compute waits for communication.
+double waits_of(const Outcome& outcome);
+/// Of all nodes, with the length that `settings` has or without.
+double goodput_of(const JobSettings& settings);
 
 /// One thing done otherwise.
 struct JobLever {
@@ -34,14 +39,5 @@ struct JobLever {
 };
 /// Best first, with the best interval each; those that cannot be are left out.
 std::vector<JobLever> job_levers(const JobBase& base, const JobWishes& wishes);
-
-struct TenTimes {
-  Seconds between_failures, interval;
-  double goodput = 0;
-  std::vector<HealthFigure> health;  ///< without communication, which is `stepcast scale`'s question
-  std::vector<std::string> breaks;
-};
-/// On ten times the GPUs: nodes, spares and storage (where it is assumed) grow with them.
-Expected<TenTimes> ten_times(const JobBase& base, const JobWishes& wishes);
 
 }  // namespace stepcast::job

@@ -90,9 +90,17 @@ void write_outlook(JsonWriter& json, const JobForecast& job) {
   write_health(json, job.health);
   json.list("levers", job.levers,
       [&](const JobLever& lever) { json.fields("change", lever.name, "goodput", lever.goodput); });
-  if (!job.ten) return json.null_field("ten_times");
+  if (!job.ten) {
+    json.null_field("ten_times");
+    return json.field("no_ten_times", job.ten.error().what);
+  }
   json.open("ten_times");
+  json.field("gpus", job.ten->gpus);
   json.base_fields("mean_between_s", job.ten->between_failures, "interval_s", job.ten->interval);
+  if (job.ten->step) json.base_field("step_time_s", *job.ten->step);
+  else json.null_field("step_time_s");
+  if (job.ten->same_batch) json.base_field("same_batch_step_time_s", *job.ten->same_batch);
+  else json.null_field("same_batch_step_time_s");
   json.field("goodput", job.ten->goodput);
   write_health(json, job.ten->health);
   json.field("breaks", job.ten->breaks);
@@ -108,8 +116,9 @@ std::string job_json(const JobForecast& job, const JobWishes& wishes) {
   write_figures(json, job, wishes);
   json.fields("steps", job.steps, "tokens", job.tokens);
   json.base_field("step_time_s", job.base.step);
-  if (wishes.loader) json.base_field("loader_wait_s", job.loader_wait);
-  if (wishes.uneven) json.field("uneven_factor", job.uneven);
+  json.base_field("even_step_time_s", job.step.even);
+  json.fields("uneven_factor", job.step.uneven, "uneven_as_in_fleets", job.step.by_fleets);
+  for (const AroundPart& part : job.step.around) json.base_field((std::string(part.id) + "_s").c_str(), part.per_step);
   write_failures(json, job, wishes);
   write_checkpoint(json, job);
   write_outlook(json, job);

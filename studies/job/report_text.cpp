@@ -6,7 +6,7 @@
 
 #include "model/base/quantity_text.h"
 #include "studies/job/duration.h"
-#include "studies/job/forecast.h"
+#include "studies/job/time_rows.h"
 #include "studies/print/digits.h"
 #include "studies/print/paint.h"
 #include "studies/print/table.h"
@@ -57,22 +57,10 @@ std::string head_table(const JobForecast& job, const JobWishes& wishes) {
 }
 
 std::string where_it_goes(const JobForecast& job) {
-  const sim::LifeTimes& life = job.expected;
-  struct Row {
-    const char* name;
-    Seconds time;
-    const char* meaning;
-  };
-  const Row rows[] = {{"steps that last", life.useful, ""}, {"checkpoints", life.saving, "steps stand still"},
-      {"work done again", life.lost, "since the last checkpoint"},
-      {"detection", life.detecting, "nobody has noticed yet"},
-      {"restarts", life.restarting, "until the first step, the checkpoint read"},
-      {"waiting for nodes", life.waiting, "in repair, or what missing replicas would have done"},
-      {"planned stops", life.planned, ""}};
   Table table({{""}, {"time", Align::right}, {"share", Align::right}, {""}});
-  for (const Row& row : rows)
-    if (row.time > Seconds())
-      table.add({row.name, duration_text(row.time), format_percent(row.time / life.whole()), row.meaning});
+  for (const TimeRow& row : time_rows(job))
+    table.add({(row.inside ? "- " : "") + row.name, duration_text(row.time),
+        format_percent(row.time / job.expected.whole()), row.meaning});
   return table.text("  ");
 }
 
@@ -150,14 +138,18 @@ std::string levers_text(const JobForecast& job) {
 }
 
 std::string ten_text(const JobForecast& job) {
-  if (!job.ten) return "";
+  if (!job.ten) return fmt::format("  not forecast: {}\n", job.ten.error().what);
   const TenTimes& ten = *job.ten;
   std::string text = fmt::format("  {} GPUs fail every {}; checkpoints every {}; goodput {}\n",
-      grouped_digits(static_cast<double>(job.base.gpus) * 10), duration_text(ten.between_failures),
-      duration_text(ten.interval), format_percent(ten.goodput));
-  for (const std::string& one : ten.breaks) text += "  " + one + "\n";
-  if (ten.breaks.empty()) text += "  nothing of these breaks\n";
-  return text + "  (what becomes of the step there says stepcast scale)\n";
+      grouped_digits(static_cast<double>(ten.gpus)), duration_text(ten.between_failures), duration_text(ten.interval),
+      format_percent(ten.goodput));
+  text += ten.step ? fmt::format("  steps of ten times the batch take {}", format_seconds(*ten.step))
+                   : fmt::format("  the step is as it is, for there is none there: {}", ten.no_step);
+  if (ten.same_batch)
+    text += fmt::format("; those of the same batch {} where work is even", format_seconds(*ten.same_batch));
+  text += "\n";
+  for (const std::string& one : ten.breaks) text += paragraph(one, "  ", "    ", page_columns);
+  return ten.breaks.empty() ? text + "  nothing of these breaks\n" : text;
 }
 
 }  // namespace
@@ -174,7 +166,7 @@ std::string job_text(const JobForecast& job, const JobWishes& wishes, const Cons
   text += "\n" + paint.bold("Checkpoints") + "\n" + saves_text(job);
   text += "\n" + paint.bold("Health") + "\n" + health_text(job.health, paint);
   if (!job.levers.empty()) text += "\n" + paint.bold("What would help") + "\n" + levers_text(job);
-  if (job.ten) text += "\n" + paint.bold("On ten times the GPUs") + "\n" + ten_text(job);
+  text += "\n" + paint.bold("On ten times the GPUs") + "\n" + ten_text(job);
   text += "\n" + paint.bold("Defaults and assumptions") + "\n";
   for (const std::string& note : job.notes) text += paragraph(note, "  ", "    ", page_columns);
   for (const std::string& warning : job.warnings)

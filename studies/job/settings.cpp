@@ -15,6 +15,14 @@ namespace {
 constexpr double day_s = 86400;
 constexpr double default_survives = 0.9;
 
+std::string why_not_elastic(const Scenario& scenario) {
+  if (!scenario.split) return "of a mapping of one's own it is not known which ranks hold one copy of the model";
+  if (scenario.split->ep > 1)
+    return fmt::format(
+        "experts lie on {} ranks of several replicas: without one of them no replica is whole", scenario.split->ep);
+  return "";
+}
+
 Expected<void> set_failures(const JobBase& base, const JobWishes& wishes, JobSettings& settings) {
   sim::LifeSettings& life = settings.life;
   life.failures.per_second = failures_per_second(wishes, base.gpus);
@@ -104,6 +112,18 @@ Expected<void> set_pool(const JobBase& base, const JobWishes& wishes, JobSetting
 
 }  // namespace
 
+JobBase job_base(const Scenario& scenario, const Prediction& prediction, const WholeStep& step) {
+  JobBase base;
+  base.gpus = scenario.plan.gpus;
+  base.node_gpus = std::min(scenario.machine.row.levels.front().gpus, base.gpus);
+  if (scenario.split) base.model_gpus = scenario.split->tp * scenario.split->cp * scenario.split->pp;
+  base.not_elastic = why_not_elastic(scenario);
+  base.step = step.time(), base.tokens = prediction.program.tokens_per_step * step.tokens;
+  base.checkpoint = checkpoint_size(scenario, prediction.program);
+  base.host_link = scenario.machine.row.host_link;
+  return base;
+}
+
 double failures_per_second(const JobWishes& wishes, std::int64_t gpus) {
   const auto count = static_cast<double>(gpus);
   if (wishes.logged) return wishes.logged->per_day.value / day_s * count / static_cast<double>(wishes.logged_gpus);
@@ -126,6 +146,9 @@ Expected<JobSettings> job_settings(const JobBase& base, const JobWishes& wishes)
     size.fullest_gpu = size.fullest_gpu * (*wishes.checkpoint / size.all);
     size.all = *wishes.checkpoint;
   }
+  if (wishes.async && wishes.background_slowdown == 0)
+    settings.notes.emplace_back(
+        "steps lose nothing while a checkpoint is written beside them (assumed: --async-slowdown)");
   settings.times = checkpoint_times(size, settings.storage, base.host_link);
   TRY(set_failures(base, wishes, settings));
   set_saves(wishes, settings);

@@ -6,6 +6,7 @@
 
 #include "sim/job/life.h"
 #include "studies/job/checkpoint.h"
+#include "studies/job/whole_step.h"
 #include "studies/job/wishes.h"
 
 namespace stepcast::job {
@@ -20,6 +21,8 @@ struct JobBase {
   BytesPerSecond host_link;
   [[nodiscard]] std::int64_t nodes() const { return (gpus + node_gpus - 1) / node_gpus; }
 };
+
+JobBase job_base(const Scenario& scenario, const Prediction& prediction, const WholeStep& step);
 
 struct JobSettings {
   sim::LifeSettings life;

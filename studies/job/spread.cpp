@@ -6,6 +6,7 @@
 
 #include "model/base/percentile.h"
 #include "sim/job/draws.h"
+#include "studies/job/whole_step.h"
 
 namespace stepcast::job {
 namespace {
@@ -35,6 +36,7 @@ DrawnInputs draw_inputs(
   DrawnInputs inputs{settings.life, drawn({1, step.p10, step.p90}, draws.normal())};
   sim::LifeSettings& life = inputs.life;
   const double z_node = draws.normal(), z_fixed = draws.normal(), z_restart = draws.normal(), z_store = draws.normal();
+  if (step.by_fleets) inputs.step *= FleetUnevenness::at(draws.unit()) / FleetUnevenness::mean;
   if (wishes.logged) {
     life.failures.per_second *= drawn(wishes.logged->per_day, z_node) / wishes.logged->per_day.value;
   } else {

@@ -12,6 +12,7 @@ struct Percentiles {
 
 struct StepSpread {
   double p10 = 1, p90 = 1;  ///< over the forecast step
+  bool by_fleets = false;   ///< its unevenness is that of public fleets, and drawn
 };
 
 struct JobSpread {

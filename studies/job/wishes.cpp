@@ -8,7 +8,7 @@
 #include "model/base/quantity_text.h"
 #include "model/base/whole_number.h"
 #include "studies/cli/flag_makers.h"
-#include "studies/predict/uneven.h"
+#include "studies/cli/output_file.h"
 
 namespace stepcast::job {
 namespace {
@@ -62,7 +62,7 @@ Expected<void> read_failures(const Arguments& arguments, std::int64_t now, JobWi
       if (arguments.has(flag)) return fail(flag, "no log is named", "--failure-log FILE.csv");
     return {};
   }
-  for (const char* flag : {"--failure-rate", "--fixed-failures"})
+  for (const char* flag : {"--failures", "--failure-rate", "--fixed-failures"})
     if (arguments.has(flag)) return fail(flag, "a rate beside a log, which has its own", "one of them");
   for (const char* flag : {"--log-days", "--log-gpus"})
     if (!arguments.has(flag)) return fail(flag, "a log does not say it", "--log-days 54 --log-gpus 16384");
@@ -98,23 +98,6 @@ Expected<void> read_stops(const Arguments& arguments, JobWishes& wishes) {
   if (!every) return {};
   if (*stop >= *every) return fail("--planned-stop", "the job stops all the time", "less than --planned-every");
   wishes.planned_every = *every, wishes.planned_stop = *stop;
-  return {};
-}
-
-/// A rank's loader; --loader-time makes one.
-Expected<void> read_loader(const Arguments& arguments, JobWishes& wishes) {
-  std::optional<Seconds> make;
-  TRY(read_flag(arguments, "--loader-time", make));
-  if (!make) {
-    for (const char* flag : {"--loader-workers", "--loader-prefetch", "--loader-rate", "--loader-even"})
-      if (arguments.has(flag)) return fail(flag, "how long a batch takes is not said", "--loader-time 2s");
-    return {};
-  }
-  std::optional<double> most;
-  TRY(read_number(arguments, "--loader-rate", most, {1e-9, 1e9}));
-  // torch.utils.data.DataLoader's prefetch_factor is 2; its num_workers has no default that loads beside steps.
-  wishes.loader = sim::Loader{count_of(arguments, "--loader-workers").value_or(1),
-      count_of(arguments, "--loader-prefetch").value_or(2), *make, !arguments.has("--loader-even"), most.value_or(0)};
   return {};
 }
 
@@ -167,9 +150,11 @@ Expected<JobWishes> job_wishes(const Arguments& arguments, std::int64_t now) {
   if (wishes.elastic && !wishes.spares) wishes.spares = 0;
   TRY(read_stops(arguments, wishes));
   TRY(read_prices(arguments, wishes));
-  TRY(read_loader(arguments, wishes));
-  if (arguments.has("--imbalance")) {
-    TRY(wishes.uneven, predict::read_unevenness(arguments.value("--imbalance"), "--imbalance"));
+  TRY(wishes.around, around_steps(arguments));
+  if (arguments.has("--imbalance") && arguments.value("--imbalance") == "none") {
+    wishes.fleets_unevenness = false;
+  } else if (arguments.has("--imbalance")) {
+    TRY(wishes.uneven, read_unevenness(arguments.value("--imbalance"), "--imbalance"));
   }
   wishes.lives = count_of(arguments, "--lives").value_or(wishes.lives);
   wishes.seed = count_of(arguments, "--seed").value_or(0);
@@ -180,17 +165,13 @@ std::vector<Flag> job_own_flags() {
   constexpr std::string_view job = "Job", failures = "Failures", saves = "Checkpoints", money = "Energy and cost",
                              output = "Output";
   constexpr std::int64_t many = 1'000'000'000;
-  return {text_flag("--tokens", "N", job, "to train on: 15T, 300B, 1.5e12"),
+  std::vector<Flag> flags = {text_flag("--tokens", "N", job, "to train on: 15T, 300B, 1.5e12"),
       text_flag("--days", "DAYS", job, "that the job lasts, instead"),
       count_flag("--steps", job, "that the job has, instead", many),
-      text_flag("--imbalance", "WORDS", job, "of ranks and micro-batches, as predict takes it: ranks=2% ..."),
+      text_flag("--imbalance", "WORDS", job,
+          "as predict takes it: ranks=2% ...; none (default from 128 GPUs on: as in public fleets)"),
       text_flag("--planned-every", "TIME", job, "from one planned stop to the next (default: none)"),
       text_flag("--planned-stop", "TIME", job, "that each takes"),
-      text_flag("--loader-time", "TIME", job, "that a worker takes for a rank's batch of a step (default: no wait)"),
-      count_flag("--loader-workers", job, "of each rank's loader (default 1)", 256),
-      count_flag("--loader-prefetch", job, "batches that each works ahead (default 2)", 64),
-      text_flag("--loader-rate", "PER_S", job, "batches per second and rank that storage gives (default: all)"),
-      toggle_flag("--loader-even", job, "all batches take as long (default: exponential times)"),
       text_flag("--failures", "ID", failures, "rates of a public fleet: stepcast list failures (default fleets)"),
       text_flag("--failure-rate", "RATE", failures, "failures per day and node of 8 GPUs: 0.004"),
       text_flag("--fixed-failures", "RATE", failures, "failures per day of a job of any size, besides"),
@@ -214,7 +195,12 @@ std::vector<Flag> job_own_flags() {
       text_flag("--gpu-hour-price", "PRICE", money, "per GPU and hour, in any currency"),
       text_flag("--kwh-price", "PRICE", money, "per kWh, in the same"),
       count_flag("--lives", output, "drawn for the intervals (default 1000)", 1'000'000, 100),
-      count_flag("--seed", output, "of them (default 0)", many, 0), json_flag()};
+      count_flag("--seed", output, "of them (default 0)", many, 0),
+      text_flag("--html", "FILE", output, "a page: life of the job, goodput over GPUs, checkpoint interval"),
+      cli::force_flag, json_flag()};
+  const std::vector<Flag> around = around_flags("Around steps");
+  flags.insert(flags.end(), around.begin(), around.end());
+  return flags;
 }
 
 }  // namespace stepcast::job

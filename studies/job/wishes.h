@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "model/failure_rates.h"
-#include "sim/job/loader.h"
-#include "sim/job/uneven.h"
 #include "studies/cli/arguments.h"
 #include "studies/cli/flags.h"
 #include "studies/job/failure_log.h"
+#include "studies/predict/around_steps.h"
+#include "studies/whatif/uneven_words.h"
 
 namespace stepcast::job {
 
@@ -38,8 +38,9 @@ struct JobWishes {
   std::optional<std::int64_t> spares;
   bool elastic = false;
   Seconds planned_every, planned_stop;
-  std::optional<sim::Unevenness> uneven;  ///< --imbalance
-  std::optional<sim::Loader> loader;
+  std::optional<UnevenWords> uneven;  ///< --imbalance
+  bool fleets_unevenness = true;      ///< of large jobs, where --imbalance does not say another
+  AroundSteps around;
   std::optional<double> watts, gpu_hour_price, kwh_price;
   double pue = 1;
   std::int64_t lives = 1000, seed = 0;

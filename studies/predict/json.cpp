@@ -96,7 +96,7 @@ void write_assumptions(JsonWriter& json, const Scenario& scenario, const Predict
 }  // namespace
 
 std::string json_report(const Scenario& scenario, const Prediction& prediction, const Explained* explained,
-    const FlopsCount* count, const UnevenForecast* uneven) {
+    const FlopsCount* count, const UnevenForecast* uneven, const std::vector<AroundPart>& around) {
   JsonWriter json;
   json.open();
   json.field("fits", prediction.step.memory.fits);  // first: a step that does not fit has no time
@@ -112,7 +112,16 @@ std::string json_report(const Scenario& scenario, const Prediction& prediction, 
         std::vector<double>{uneven->p10_s, uneven->p90_s}, "mean_error_s", uneven->error_s, "pipelines", uneven->copies,
         "drawn_steps", uneven->samples);
     if (uneven->one_stage_s) json.field("closed_form_s", *uneven->one_stage_s);
+    json.fields("busiest_rank_of_experts", uneven->busiest, "token_share", uneven->tokens);
     json.close();
+  }
+  if (!around.empty()) {
+    const double step = uneven != nullptr ? uneven->mean_s : prediction.step.step_time.value();
+    json.field("step_time_with_around_s", step + sum_of(around).value());
+    json.list("around_steps", around, [&](const AroundPart& part) {
+      json.field("id", part.id);
+      json.base_field("per_step_s", part.per_step);
+    });
   }
   write_phases(json, prediction.step.phases);
   write_stages(json, prediction.step.stages);

@@ -4,15 +4,17 @@
 #include <string>
 
 #include "studies/run/forecast.h"
+#include "studies/predict/around_steps.h"
 #include "studies/predict/explain.h"
-#include "studies/predict/uneven.h"
+#include "studies/whatif/uneven.h"
 #include "studies/run/scenario.h"
 
 namespace stepcast::predict {
 
-/// `explained` adds the key "explanation", `count` the FLOP/s that its program would print, `uneven`
-/// the step of --imbalance.
+/// `explained` adds the key "explanation", `count` the FLOP/s that its program would print, `uneven` the
+/// step of --imbalance, `around` what stands around steps.
 std::string json_report(const Scenario& scenario, const Prediction& prediction, const Explained* explained = nullptr,
-    const FlopsCount* count = nullptr, const UnevenForecast* uneven = nullptr);
+    const FlopsCount* count = nullptr, const UnevenForecast* uneven = nullptr,
+    const std::vector<AroundPart>& around = {});
 
 }  // namespace stepcast::predict

@@ -4,16 +4,18 @@
 #include <fmt/format.h>
 
 #include "studies/launch/asked_run.h"
+#include "studies/launch/run_flags.h"
 #include "studies/predict/predict.h"
 #include "studies/run/forecast.h"
 #include "studies/launch/emit/emit_run.h"
 #include "studies/mixed/report.h"
 #include "studies/cli/output_file.h"
+#include "studies/predict/around_steps.h"
 #include "studies/predict/explain.h"
 #include "studies/predict/json.h"
 #include "studies/timeline/step_timeline.h"
 #include "studies/predict/text.h"
-#include "studies/predict/uneven.h"
+#include "studies/whatif/uneven.h"
 #include "studies/run/request.h"
 #include "studies/run/scenario.h"
 #include "studies/run/scenario_file.h"
@@ -33,7 +35,8 @@ Expected<void> check_output_flags(const Arguments& arguments) {
     return a != b && arguments.has(a) && arguments.has(b);
   };
   for (const char* alone : {"--print-scenario", "--emit"})
-    for (const char* flag : {"--json", "--explain", "--timeline", "--imbalance", "--print-scenario"})
+    for (const char* flag : {"--json", "--explain", "--timeline", "--imbalance", "--print-scenario", "--loader-time",
+             "--gc-time", "--log-time", "--eval-batches"})
       if (both(flag, alone)) return fail(flag, std::string("does not go with ") + alone, "leave one of them out");
   if (both("--timeline", "--json"))
     return fail("--timeline", "does not go with --json", "--trace FILE or --svg FILE go with it");
@@ -121,12 +124,22 @@ void print_page(const Arguments& arguments, const Scenario& scenario, const Pred
 
 }  // namespace
 
+std::span<const Flag> predict_flags() {
+  static const std::vector<Flag> flags = [] {
+    std::vector<Flag> all(run_flags().begin(), run_flags().end());
+    for (const Flag& flag : around_flags("Around steps")) all.push_back(flag);
+    return all;
+  }();
+  return flags;
+}
+
 Expected<void> predict_command(const Arguments& arguments, Console& console) {
   if (arguments.has("--machine") && mixed::names_shares(arguments.value("--machine")))
     return mixed::mixed_command(arguments, console);
   if (arguments.has("--between"))
     return fail("--between", "joins machines of several kinds, and there is one", "--machine dgx-h100:64,dgx-a100:64");
   TRY(check_output_flags(arguments));
+  TRY(const auto around, around_steps(arguments));
   TRY(const auto scenario, scenario_of(arguments));
   TRY(check_explainable(arguments, scenario));
   TRY(check_countable(arguments, scenario));
@@ -144,12 +157,15 @@ Expected<void> predict_command(const Arguments& arguments, Console& console) {
   TRY(const auto explained, explained_if_asked(arguments, scenario, prediction));
   const Explained* explanation = explained ? &*explained : nullptr;
   TRY(const auto uneven, uneven_if_asked(arguments, scenario, prediction));
+  const Seconds step(uneven ? uneven->mean_s : prediction.step.step_time.value());
+  TRY(const auto parts, around_parts(scenario, prediction, around, step, 0));
   if (arguments.has("--json")) {
-    console.out << json_report(
-        scenario, prediction, explanation, find_flops_count(arguments.value("--flops")), uneven ? &*uneven : nullptr);
+    console.out << json_report(scenario, prediction, explanation, find_flops_count(arguments.value("--flops")),
+        uneven ? &*uneven : nullptr, parts);
   } else {
     print_page(arguments, scenario, prediction, explanation, console);
     if (uneven) console.out << uneven_text(*uneven);
+    console.out << around_text(parts, step);
   }
   return {};
 }

@@ -6,6 +6,7 @@
 #include "studies/launch/asked_run.h"
 #include "studies/print/csv.h"
 #include "studies/run/forecast.h"
+#include "studies/whatif/uneven_levers.h"
 #include "studies/whatif/whatif_report.h"
 #include "studies/launch/run_flags.h"
 #include "studies/whatif/whatif_change.h"
@@ -30,6 +31,15 @@ Expected<void> answer_changes(const Request& request, const Arguments& arguments
   return {};
 }
 
+Expected<void> answer_unevenness(const Request& request, const Arguments& arguments, Console& console) {
+  for (const char* other : {"--change", "--factor", "--top", "--csv"})
+    if (arguments.has(other)) return fail(other, "does not go with --imbalance", "leave one of them out");
+  TRY(const auto words, read_unevenness(arguments.value("--imbalance"), "--imbalance"));
+  TRY(const auto study, uneven_study(request, words));
+  console.out << (arguments.has("--json") ? uneven_levers_json(study) : uneven_levers_text(study));
+  return {};
+}
+
 }  // namespace
 
 std::span<const Flag> whatif_flags() {
@@ -44,6 +54,9 @@ std::span<const Flag> whatif_flags() {
        {.name = "--top", .key = "", .value = "N", .group = "What if",
         .doc = "levers shown, largest effect first (default: all that act)", .kind = FlagKind::count, .least = 1,
         .most = 1000},
+       {.name = "--imbalance", .key = "", .value = "WORDS", .group = "What if",
+        .doc = "only what evens out uneven work, as predict takes it: \"lengths=FILE rank=12x1.5\" (docs/jobs.md)",
+        .kind = FlagKind::text},
        {.name = "--json", .key = "", .value = "", .group = "Output", .doc = "one JSON document in base units",
         .kind = FlagKind::toggle},
        {.name = "--csv", .key = "", .value = "", .group = "Output", .doc = "the levers as comma-separated values",
@@ -54,6 +67,7 @@ std::span<const Flag> whatif_flags() {
 
 Expected<void> whatif_command(const Arguments& arguments, Console& console) {
   TRY(const auto request, read_request(arguments));
+  if (arguments.has("--imbalance")) return answer_unevenness(request, arguments, console);
   if (arguments.has("--change")) return answer_changes(request, arguments, console);
   TRY(const auto factor, factor_of(arguments));
   TRY(const auto study, sensitivity(request, factor));

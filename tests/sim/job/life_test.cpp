@@ -86,6 +86,48 @@ TEST(Life, WaitsForNodesAsErlangSaysWhateverTheSpreadOfRepairs) {
     }
 }
 
+// A short job begins with its nodes: most of its lives never wait, a few for long, and the mean is the law's all the
+// same. Taking the pool as it is at any moment, waiting or not, would give three times the waiting here.
+TEST(Life, ShortJobsWithoutSparesAreTheLawInTheMean) {
+  LifeSettings settings = pooled(0);
+  settings.failures.per_second = 8 / (100 * day);
+  settings.pool = NodePool{8, 0, settings.failures.per_second, Seconds(5 * day), 0};
+  settings.repair_spread = 1;
+  settings.work = Seconds(2 * day);
+  constexpr int count = 60'000;
+  double wait = 0, squares = 0, never = 0;
+  for (const LifeTimes& life : draw_lives(settings, count, 3, forever)) {
+    const double days = life.waiting.value() / day;
+    wait += days / count, squares += days * days / count;
+    if (days == 0) never += 1.0 / count;
+  }
+  const double law = expected_life(settings).waiting.value() / day;
+  EXPECT_NEAR(wait, law, 4 * std::sqrt(squares / count));
+  EXPECT_LT(4 * std::sqrt(squares / count), 0.08 * law);
+  EXPECT_GT(never, 0.8);
+}
+
+TEST(Life, ProgressFallsBackToWhatIsStored) {
+  // Saves of 10 s of work that take nothing: at a failure work is `open` s ahead of a multiple of 10 and falls to it.
+  LifeSettings settings;
+  settings.failures.per_second = 0.01, settings.failures.restart = Seconds(5);
+  settings.saves = {Seconds(10), Seconds(0), {}, 1, {}}, settings.work = Seconds(2000);
+  const auto path = draw_progress(settings, 1, forever);
+  const LifeTimes life = draw_life(settings, 1, forever);
+  ASSERT_EQ(
+      path.size(), 2 + 2 * static_cast<std::size_t>(life.failures) - [&] {
+        std::size_t joined = 0;  // failures during a restart have no points of their own
+        for (std::size_t at = 2; at < path.size(); at += 2)
+          joined += path[at].time - path[at - 1].time > Seconds(5.001);
+        return 2 * joined;
+      }());
+  for (std::size_t at = 1; at + 1 < path.size(); at += 2) {
+    EXPECT_NEAR(path[at + 1].work.value(), std::floor(path[at].work.value() / 10) * 10, 1e-6);
+    EXPECT_GE(path[at + 1].time - path[at].time, Seconds(5 - 1e-9));
+  }
+  EXPECT_EQ(path.back().work, Seconds(2000));
+}
+
 TEST(Life, GoesOnOnFewerReplicas) {
   for (const std::int64_t spares : {0, 16, 32})
     for (const std::int64_t replica : {1, 2, 8}) {

@@ -27,7 +27,7 @@ TEST(Uneven, OneStageIsTheClosedForm) {
     const auto drawn = uneven_steps(order, times, copies, uneven, 400, 1);
     ASSERT_TRUE(drawn) << to_text(drawn.error());
     EXPECT_NEAR(drawn->even, 96, 1e-9);
-    EXPECT_NEAR(drawn->mean / one_stage_step(3, 32, copies, uneven), 1, 0.01) << copies;
+    EXPECT_NEAR(drawn->mean / one_stage_step(3, 32, copies, uneven).value(), 1, 0.01) << copies;
   }
 }
 
@@ -60,6 +60,62 @@ TEST(Uneven, CostsOfAFileAreOverTheirMean) {
   const auto drawn = uneven_steps(alone, pipelines::equal_times(1, 1, 2, 0), 1, uneven, 2000, 1);
   EXPECT_NEAR(drawn->mean, 24, 4 * drawn->error);
   EXPECT_NEAR(drawn->error * std::sqrt(2000), 3 * 0.5 * std::sqrt(8), 0.3);
+}
+
+TEST(Uneven, NamedRanksAreSlowInEverySample) {
+  // Rank 0 of copy 2 takes twice as long, the larger of two factors: one stage, 8 x 6, without any chance.
+  Unevenness uneven;
+  uneven.named = {{2, 0, 1.5}, {2, 0, 2}};
+  const Order alone = pipelines::order_of("1f1b", {.ranks = 1, .chunks = 1, .micro_batches = 8});
+  const auto drawn = uneven_steps(alone, pipelines::equal_times(1, 1, 2, 0), 4, uneven, 3, 1);
+  EXPECT_NEAR(drawn->mean, 48, 1e-9);
+  EXPECT_EQ(drawn->p10, drawn->p90);
+}
+
+TEST(Uneven, TwoSlowGpusOfOneStageSlowItOnce) {
+  // All eight GPUs of the one stage are slow: the stage takes 1.5 times as long, not 1.5^8.
+  Unevenness uneven;
+  uneven.slow = 8, uneven.slow_factor = 1.5, uneven.gpus_per_rank = 8;
+  const Order alone = pipelines::order_of("1f1b", {.ranks = 1, .chunks = 1, .micro_batches = 8});
+  EXPECT_NEAR(uneven_steps(alone, pipelines::equal_times(1, 1, 2, 0), 1, uneven, 3, 1)->mean, 36, 1e-9);
+}
+
+/// Documents of a tenth or of a whole sequence, which two fifths of forward and backward attend over.
+Unevenness of_documents(Fill fill, Dealing dealing) {
+  Unevenness uneven;
+  uneven.documents = Documents{{100, 1000}, fill, 1000, 1};
+  uneven.attending_forward = uneven.attending_backward = {0.4};
+  uneven.dealing = dealing;
+  return uneven;
+}
+
+TEST(Uneven, DocumentsByClosedFormAndByTheEngine) {
+  const Order alone = pipelines::order_of("1f1b", {.ranks = 1, .chunks = 1, .micro_batches = 32});
+  const StageTimes times = pipelines::equal_times(1, 1, 2, 0);
+  for (const Fill fill : {Fill::packed, Fill::padded}) {
+    const Unevenness uneven = of_documents(fill, Dealing::as_they_come);
+    const auto drawn = uneven_steps(alone, times, 16, uneven, 400, 1);
+    const auto closed = one_stage_step(3, 32, 16, uneven);
+    ASSERT_TRUE(closed);
+    EXPECT_NEAR(drawn->mean / *closed, 1, 0.01);
+  }
+  // Documents of one length: 32 x 3 x (0.6 + 0.4 x 0.1), whoever gets which.
+  Unevenness even = of_documents(Fill::packed, Dealing::balanced);
+  even.documents->lengths = {100};
+  EXPECT_NEAR(uneven_steps(alone, times, 16, even, 3, 1)->mean, 96 * 0.64, 1e-9);
+  EXPECT_FALSE(one_stage_step(3, 32, 16, even));
+}
+
+TEST(Uneven, DealingByCostShortensTheStep) {
+  const Order order = pipelines::order_of("1f1b", {.ranks = 1, .chunks = 1, .micro_batches = 8});
+  const StageTimes times = pipelines::equal_times(1, 1, 2, 0);
+  const auto step = [&](Dealing dealing) {
+    return uneven_steps(order, times, 16, of_documents(Fill::padded, dealing), 200, 1)->mean;
+  };
+  const double mean = 24 * (0.5 + 0.5 * (0.6 * 0.1 + 0.4 * 0.01));  // of a pipeline, without waiting
+  EXPECT_LT(step(Dealing::balanced), step(Dealing::as_they_come) * 0.8);
+  EXPECT_LT(step(Dealing::sorted), step(Dealing::as_they_come) * 0.8);
+  EXPECT_GE(step(Dealing::balanced), mean * 0.99);
 }
 
 TEST(Uneven, ALawMeetsItsPercentilesAndItsMean) {

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "studies/job/whole_step.h"
 #include "tests/studies/run_program.h"
 
 namespace stepcast::job {
@@ -112,6 +113,96 @@ TEST(JobCommand, UnevenWorkAndLoadersMakeStepsLonger) {
   EXPECT_THAT(refusal("--steps 10 --imbalance lumpy=1"), HasSubstr("'lumpy' is no kind of unevenness"));
 }
 
+TEST(JobCommand, PartsOfAStepAreListed) {
+  const std::string run = std::string(small_run) + "--steps 100000 --lives 100 ";
+  const auto json = shown(run + "--gc-time 1s --gc-every 50 --gc-planned --eval-batches 10 --eval-every 100");
+  const double even = json.at("even_step_time_s"), evaluation = json.at("evaluation_s");
+  EXPECT_NEAR(json.at("garbage_collection_s"), 0.02, 1e-12);
+  EXPECT_NEAR(json.at("step_time_s"), even + 0.02 + evaluation, 1e-9);
+  const auto text = testing_program::run_line(run + "--gc-time 1s --gc-every 50 --async --async-slowdown 0.2").out;
+  EXPECT_THAT(text, HasSubstr("- garbage collection"));
+  EXPECT_THAT(text, HasSubstr("- host to device"));
+  EXPECT_THAT(text, HasSubstr("slow beside checkpoints"));
+}
+
+TEST(JobCommand, PaddedStepsHaveFewerTokens) {
+  // Documents of a quarter of a sequence, padded to their own length: a quarter of the tokens, less than half the time.
+  const std::string run = "job llama3-8b --gpus 64 --tp 2 --zero 1 --global-batch 256 --steps 1000 --lives 100 ";
+  const auto even = shown(run), padded = shown(run + "--imbalance \"lengths=2048,2048,2048,2048,2048 fill=padded\"");
+  EXPECT_NEAR(padded.at("tokens").get<double>() / even.at("tokens").get<double>(), 0.25, 1e-12);
+  EXPECT_LT(padded.at("step_time_s"), 0.5 * even.at("step_time_s").get<double>());
+}
+
+TEST(JobCommand, LargeJobsAreAsUnevenAsPublicFleets) {
+  const std::string run = "job llama3-8b --gpus 128 --zero 3 --global-batch 512 --steps 1000 --lives 100 ";
+  const auto fleets = shown(run), none = shown(run + "--imbalance none");
+  EXPECT_NEAR(fleets.at("uneven_factor"), 1 / 0.896, 1e-12);
+  EXPECT_EQ(none.at("uneven_factor"), 1);
+  EXPECT_NEAR(fleets.at("step_time_s").get<double>() * 0.896, none.at("step_time_s").get<double>(), 1e-9);
+  EXPECT_EQ(shown(std::string(small_run) + "--steps 10 --lives 100").at("uneven_factor"), 1);
+  // What a job loses, in the mean over the published law: 10.4 %.
+  double lost = 0;
+  for (int i = 0; i < 1000; ++i) lost += (1 - 1 / FleetUnevenness::at((i + 0.5) / 1000)) / 1000;
+  EXPECT_NEAR(lost, 0.104, 0.01);
+  EXPECT_NEAR(FleetUnevenness::at(0.9), 1 / 0.787, 1e-12);
+}
+
+TEST(JobCommand, TenTimesIsForecastAnew) {
+  const std::string run = "job llama3-8b --gpus 64 --zero 3 --global-batch 640 --steps 1000 --lives 100 ";
+  const auto ten = shown(run).at("ten_times");
+  const auto larger = shown("job llama3-8b --gpus 640 --zero 3 --global-batch 6400 --steps 1000 --lives 100 ");
+  EXPECT_EQ(ten.at("gpus"), 640);
+  EXPECT_NEAR(ten.at("step_time_s"), larger.at("step_time_s"), 1e-9);
+  EXPECT_NEAR(ten.at("goodput"), larger.at("goodput"), 1e-9);
+  EXPECT_NEAR(ten.at("same_batch_step_time_s"),
+      shown("job llama3-8b --gpus 640 --zero 3 --global-batch 640 --steps 9 --lives 100").at("even_step_time_s"), 1e-9);
+  EXPECT_EQ(ten.at("health").size(), 3U);
+  // A machine that ends before goes on at its rate, and that is said.
+  const std::string large =
+      "job llama3-70b --machine dgx-h100 --gpus 2048 --tp 8 --pp 4 --global-batch 2048 --lives 100 --days 9";
+  EXPECT_THAT(testing_program::run_line(large).out, HasSubstr("DGX H100 has 16,384 GPUs"));
+  // 256 sequences do not lie on 640 GPUs, and that is said.
+  EXPECT_THAT(shown(std::string(small_run) + "--steps 9 --lives 100").at("ten_times").at("breaks").dump(),
+      HasSubstr("as it is it does not go on so many GPUs"));
+}
+
+TEST(JobCommand, APageStandsAlone) {
+  const std::string name = testing_program::own_path("page.html");
+  const auto ran = testing_program::run_line(std::string(small_run) + "--days 30 --lives 100 --force --html " + name);
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  std::ifstream file(name);
+  const std::string page((std::istreambuf_iterator<char>(file)), {});
+  for (const char* id : {"id=\"time\"", "id=\"life\"", "id=\"gpus\"", "id=\"interval\"", "id=\"remarks\""})
+    EXPECT_THAT(page, HasSubstr(id));
+  EXPECT_THAT(page, HasSubstr("content=\"stepcast job"));
+  EXPECT_EQ(page.find("http://"), page.find("http://www.w3.org"));
+  std::ofstream(testing_program::own_path("other")) << "mine";
+  EXPECT_EQ(
+      testing_program::run_line(small_run + std::string("--days 1 --html ") + testing_program::own_path("other")).code,
+      2);
+}
+
+/// Without the program's version.
+std::string kept_text(const std::string& name) {
+  std::ifstream file(name);
+  std::string page((std::istreambuf_iterator<char>(file)), {});
+  const std::size_t mark = page.find("content=\"stepcast job");
+  return mark == std::string::npos ? page : page.erase(mark, page.find('>', mark) - mark);
+}
+
+TEST(JobCommand, TheKeptPageIsWhatTheProgramWrites) {
+  const std::string reports = std::string(STEPCAST_SOURCE_DIR) + "/docs/reports/";
+  const std::string row = "| `job-llama3-70b.html` | `stepcast ", list = kept_text(reports + "README.md");
+  const std::size_t begin = list.find(row);
+  ASSERT_NE(begin, std::string::npos);
+  const std::size_t from = begin + row.size();
+  const std::string name = testing_program::own_path("kept.html");
+  const auto ran =
+      testing_program::run_line(list.substr(from, list.find('`', from) - from) + " --force --html " + name);
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_TRUE(kept_text(name) == kept_text(reports + "job-llama3-70b.html")) << "run docs/reports/update.sh";
+}
+
 TEST(JobCommand, WhatNeverEndsIsSaid) {
   const auto ran = testing_program::run_line(std::string(small_run) + "--days 10 --fixed-failures 200 --restart 2h");
   EXPECT_EQ(ran.code, 0) << ran.err;
@@ -128,6 +219,8 @@ TEST(JobCommand, ALogIsAJobsOwnRate) {
   EXPECT_NEAR(json.at("failure_model").at("mean_between_s"), 8 * 86400.0, 1e-3);  // half the GPUs: 2 in 16 days
   EXPECT_NEAR(json.at("failure_model").at("restart_s"), 1200, 1e-6);
   EXPECT_THAT(refusal("--days 1 --failure-log " + name), HasSubstr("--log-days: a log does not say it"));
+  EXPECT_THAT(refusal("--days 1 --failures rsc-1 --log-days 8 --log-gpus 128 --failure-log " + name),
+      HasSubstr("--failures: a rate beside a log"));
   EXPECT_THAT(refusal("--days 1 --failure-log " + name + " --log-days 2 --log-gpus 8"), HasSubstr("days apart"));
 }
 

@@ -1,0 +1,34 @@
+// The step of a job: what predict forecasts, longer by uneven work, and what stands around steps.
+#pragma once
+
+#include <vector>
+
+#include "studies/job/wishes.h"
+#include "studies/run/forecast.h"
+
+namespace stepcast::job {
+
+/// What 3,079 jobs on 128 GPUs and more of one company lost to uneven work from January to May 2024 (Lin et al., OSDI
+/// 2025, arXiv 2505.05713): 10.4 % of their GPU hours; 42.5 % of jobs took 1.1 times as long and more, a tenth
+/// lost 21.3
+/// %, a hundredth 45.0 %. In between straight, from 1 on.
+struct FleetUnevenness {
+  static constexpr std::int64_t least_gpus = 128;
+  static constexpr double mean = 1 / (1 - 0.104);
+  /// The factor that this share of jobs stays below.
+  static double at(double share);
+};
+
+struct WholeStep {
+  Seconds even;  ///< as predict has it
+  double uneven = 1;
+  double tokens = 1;       ///< of a step over those of whole sequences
+  bool by_fleets = false;  ///< `uneven` is what public fleets show
+  std::vector<AroundPart> around;
+  std::vector<std::string> notes;
+  [[nodiscard]] Seconds time() const { return even * uneven + sum_of(around); }
+};
+/// Errors: what uneven_forecast() and around_parts() refuse.
+Expected<WholeStep> whole_step(const Scenario& scenario, const Prediction& prediction, const JobWishes& wishes);
+
+}  // namespace stepcast::job
