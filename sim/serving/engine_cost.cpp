@@ -299,12 +299,18 @@ EnginePrice EngineCost::move(
     return exchanged ? price_of(*exchanged, Binding::links) : price;
   }
   if (move.kind != MoveKind::all_reduce) return price;
-  const auto* law =
-      span.nodes > 1 ? nullptr : find_all_reduce(*profile_, engine_->kernels, graph, static_cast<int>(group.size));
-  if (law == nullptr) return price;
-  return price_of(
-      {all_reduce_time(*law, move.local_before), law->source, law->spread, "engine all-reduce", false, price.tier},
-      Binding::links);
+  if (span.nodes > 1 || engine_->kernels == "pytorch") return price;  // a loop of one's own has NCCL alone
+  // An engine's own, else another's on this GPU: all have kernels for few bytes (SGLang's is vLLM's).
+  for (const std::string_view whose :
+      {std::string_view(engine_->kernels), std::string_view("vllm"), std::string_view()}) {
+    const EngineAllReduce* law = find_all_reduce(*profile_, whose, graph, static_cast<int>(group.size));
+    if (law == nullptr) continue;
+    const Source source = whose == engine_->kernels ? law->source : std::max(law->source, Source::transferred);
+    return price_of(
+        {all_reduce_time(*law, move.local_before), source, law->spread, "engine all-reduce", false, price.tier},
+        Binding::links);
+  }
+  return price;
 }
 
 EnginePrice EngineCost::send(Bytes bytes, std::int64_t rank_distance) const {

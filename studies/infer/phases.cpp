@@ -13,10 +13,14 @@ Spread widest(Spread a, Spread b) { return {std::min(a.p10, b.p10), std::max(a.p
 
 void add(Phase& phase, const ServingCost& cost, std::span<const sim::Rows> rows, double times) {
   sim::IterationTime iteration = cost.time(rows);
-  phase.shown_rows.assign(rows.begin(), rows.end());
   phase.time += iteration.time * times;
   phase.iterations.push_back({times, iteration.sums});
   phase.spread = widest(phase.spread, iteration.spread);
+  // Of pieces of a prompt the longest is shown, and of what follows the last.
+  const bool reads = rows.size() == 1 && rows[0].positions > 1,
+             read = phase.shown_rows.size() == 1 && phase.shown_rows[0].positions > 1;
+  if (reads && read && iteration.time < phase.shown.time) return;
+  phase.shown_rows.assign(rows.begin(), rows.end());
   phase.shown = std::move(iteration);
 }
 
@@ -120,7 +124,7 @@ Phase static_batch(
   return phase;
 }
 
-Capacity capacity(const Serving& serving, std::int64_t length) {
+Capacity capacity(const Serving& serving, std::int64_t length, std::optional<std::int64_t> most_positions) {
   Capacity out;
   out.memory = serving.machine().gpu.memory.value();
   out.weights = serving.weight_bytes() + (serving.drafter ? serving.drafter->weight_bytes() : 0);
@@ -132,7 +136,7 @@ Capacity capacity(const Serving& serving, std::int64_t length) {
     out.reserved = std::max(0.0, out.reserved - buffers);
   constexpr std::int64_t longest = 8192;  // what engines that take whole prompts were asked at
   const NetworkSpec& n = serving.network();
-  out.activation_positions = std::min(serving.engine.most_positions, longest);
+  out.activation_positions = most_positions.value_or(std::min(serving.engine.most_positions, longest));
   out.activations =
       activations_of(serving.engine, {static_cast<double>(out.activation_positions), static_cast<double>(n.hidden),
                                          serving.tensor_ways, n.experts.count > 0})

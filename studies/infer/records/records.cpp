@@ -153,8 +153,8 @@ Expected<InferenceCase> forecast_with(LastPlans& plans, const InferenceRecord& r
     made.measured_seconds =
         made.phase.time.value() * (rate ? made.predicted / made.measured : made.measured / made.predicted);
     if (Seconds(made.measured_seconds) < least_time(record, serving))
-      return fail("measured", "a time in which the GPU's memory cannot be read as often as the words said need it",
-          "fewer words than the record says");
+      return fail("measured", "a time in which the GPU's memory cannot be read as often as the tokens need it",
+          "fewer tokens than the record says");
     return made;
   };
   if (record.measured.contains("itl_slope_ms_per_context_token")) {
