@@ -11,15 +11,13 @@ namespace {
 
 Spread widest(Spread a, Spread b) { return {std::min(a.p10, b.p10), std::max(a.p90, b.p90)}; }
 
-void add(Phase& phase, const ServingCost& cost, std::span<const sim::Rows> rows, double times) {
+/// `pieces`: of those of a prompt the longest is shown; else the last.
+void add(Phase& phase, const ServingCost& cost, std::span<const sim::Rows> rows, double times, bool pieces = false) {
   sim::IterationTime iteration = cost.time(rows);
   phase.time += iteration.time * times;
   phase.iterations.push_back({times, iteration.sums});
   phase.spread = widest(phase.spread, iteration.spread);
-  // Of pieces of a prompt the longest is shown, and of what follows the last.
-  const bool reads = rows.size() == 1 && rows[0].positions > 1,
-             read = phase.shown_rows.size() == 1 && phase.shown_rows[0].positions > 1;
-  if (reads && read && iteration.time < phase.shown.time) return;
+  if (pieces && !phase.shown_rows.empty() && iteration.time < phase.shown.time) return;
   phase.shown_rows.assign(rows.begin(), rows.end());
   phase.shown = std::move(iteration);
 }
@@ -34,7 +32,7 @@ void add_prompts(Phase& phase, const ServingCost& cost, std::int64_t most, std::
     std::int64_t cached) {
   const auto run = [&](std::int64_t sequences, std::int64_t positions, std::int64_t behind, std::int64_t times) {
     const sim::Rows rows{static_cast<double>(sequences), static_cast<double>(positions), static_cast<double>(behind)};
-    if (times > 0) add(phase, cost, std::span(&rows, 1), static_cast<double>(times));
+    if (times > 0) add(phase, cost, std::span(&rows, 1), static_cast<double>(times), true);
   };
   if (prompt > most) {  // pieces of one prompt behind each other
     for (std::int64_t done = 0; done < prompt; done += most)

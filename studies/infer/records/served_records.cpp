@@ -51,7 +51,7 @@ sim::RequestLaw law_of(const InferenceRecord& record, std::int64_t count) {
 
 Expected<LoadedRun> start(const InferenceRecord& record, const Serving& serving) {
   if (!record.guesses.empty() && !record.guesses.starts_with("none"))
-    return fail("workload", "speculation", "records without speculation");
+    return fail("workload", "tokens that are guessed", "records without speculation");
   if (!record.prompt || !record.output) return fail("workload", "a length that is not told", "isl and osl");
   LoadedRun served;
   const double length = static_cast<double>(*record.prompt) + static_cast<double>(*record.output) / 2;
