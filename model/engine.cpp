@@ -39,6 +39,7 @@ constexpr auto tuning_members = [](auto& file, auto& tuning) {
   file.rare("products_in", tuning.products_in);
   file.read("kernels", tuning.kernels, NumberRange{0.1, 20});
   file.unless(1.0, "products", tuning.products, NumberRange{0.1, 100});
+  file.unless(1.0, "experts", tuning.experts, NumberRange{0.1, 20});
   file.rare("keys_read_again", tuning.keys_read_again, NumberRange{0, 1});
   file.unless(1.0, "beyond_profiled", tuning.beyond_profiled, NumberRange{0.1, 20});
   file.read("host_per_launch", tuning.host_per_launch, Zero::allowed);
@@ -57,7 +58,7 @@ constexpr auto read_tunings = [](JsonObject& file, std::vector<Engine::Tuning>& 
         fmt::format("at most {}: more would fit what iterations do not show", most_fitted));
     for (const std::string& name : tuning.fitted)
       row.require(find_figure(name) != nullptr, "fitted", fmt::format("no figure '{:.40}' of a tuning", name),
-          "kernels, products, keys_read_again, beyond_profiled, host_per_launch, host_per_iteration, "
+          "kernels, products, experts, keys_read_again, beyond_profiled, host_per_launch, host_per_iteration, "
           "host_per_sequence");
   }
   const bool others =
@@ -119,7 +120,7 @@ std::string write_engine(const Engine& engine) { return row_json(engine, engine_
 std::span<const TuningFigure> tuning_figures() {
   using Tuning = Engine::Tuning;
   static constexpr TuningFigure rows[] = {figure_row<&Tuning::kernels>("kernels", 0.4, 4),
-      figure_row<&Tuning::products>("products", 0.5, 20),
+      figure_row<&Tuning::products>("products", 0.5, 20), figure_row<&Tuning::experts>("experts", 0.3, 5),
       figure_row<&Tuning::keys_read_again>("keys_read_again", 1e-3, 1),
       figure_row<&Tuning::beyond_profiled>("beyond_profiled", 0.9, 5),
       figure_row<&Tuning::host_per_launch>("host_per_launch", 1e-7, 1e-4),

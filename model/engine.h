@@ -47,6 +47,8 @@ struct Engine {
     std::string architecture, products_in;
     double kernels = 1;   ///< its kernels' time over the laws'
     double products = 1;  ///< of products, the time of their FLOPs over the law's, beside that
+    /// of experts' products, their time over the law's, beside both: grouped kernels of engines differ by a factor of 2
+    double experts = 1;
     /// of the keys that kernels of 2023 and 2024 read for each query head by itself, the share that no cache holds
     double keys_read_again = 0;
     double beyond_profiled = 1;  ///< time on the GPU of iterations of more than `profiled_positions`, over the laws'

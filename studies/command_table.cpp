@@ -56,9 +56,9 @@ const std::vector<Command>& command_rows() {
           .run = predict_command},
       {.name = "infer",
           .usage = "NETWORK|--launch SERVE.sh [--phase prefill|decode|batch] [flags]",
-          .summary = "forecast one phase of serving: prompts read, a word said, or a whole batch",
+          .summary = "forecast one phase of serving: prefill, a decode step, or a whole batch",
           .about =
-              "Forecasts what an engine's iterations take: prompts that are read (--prompt), a word of each running "
+              "Forecasts what an engine's iterations take: prompts that are read (--prompt), a token of each running "
               "sequence\n"
               "behind --context positions, or a static batch of both (--output). Kernels have the laws of single "
               "kernels; the\n"

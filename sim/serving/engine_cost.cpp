@@ -70,6 +70,11 @@ std::string_view software_of(const Profile& profile, const Engine& engine, bool 
   return {};
 }
 
+/// The number type that rows of tunings name: mxfp4 weights are multiplied in others by kernels of their own.
+const char* tuned_as(const IterationTypes& types) {
+  return types.experts_alone ? "mxfp4" : stepcast::to_text(types.products);
+}
+
 }  // namespace
 
 const char* to_text(Binding binding) {
@@ -80,7 +85,7 @@ const char* to_text(Binding binding) {
 EngineCost::EngineCost(
     const CostModel& moves, const Profile& profile, const Engine& engine, const IterationTypes& types)
     : moves_(&moves), profile_(&profile), engine_(&engine),
-      tuning_(find_tuning(engine, moves.machine().gpu.architecture, stepcast::to_text(types.products))), types_(types),
+      tuning_(find_tuning(engine, moves.machine().gpu.architecture, tuned_as(types))), types_(types),
       forward_software_(software_of(profile, engine, false, false)),
       decode_software_(software_of(profile, engine, true, false)),
       latent_software_(software_of(profile, engine, true, true)) {}
@@ -299,12 +304,19 @@ EnginePrice EngineCost::move(
     return exchanged ? price_of(*exchanged, Binding::links) : price;
   }
   if (move.kind != MoveKind::all_reduce) return price;
-  const auto* law =
-      span.nodes > 1 ? nullptr : find_all_reduce(*profile_, engine_->kernels, graph, static_cast<int>(group.size));
-  if (law == nullptr) return price;
-  return price_of(
-      {all_reduce_time(*law, move.local_before), law->source, law->spread, "engine all-reduce", false, price.tier},
-      Binding::links);
+  if (span.nodes > 1 || engine_->kernels == "pytorch") return price;  // a loop of one's own has NCCL alone
+  // An engine's own, else another's on this GPU: all have kernels for few bytes (SGLang's is vLLM's).
+  for (const std::string_view whose :
+      {std::string_view(engine_->kernels), std::string_view("vllm"), std::string_view()}) {
+    const EngineAllReduce* law = find_all_reduce(*profile_, whose, graph, static_cast<int>(group.size));
+    if (law == nullptr) continue;
+    if (whose != engine_->kernels && !graph) break;  // of prompts, whose bytes are many, NCCL is as good
+    const Source source = whose == engine_->kernels ? law->source : std::max(law->source, Source::transferred);
+    return price_of(
+        {all_reduce_time(*law, move.local_before), source, law->spread, "engine all-reduce", false, price.tier},
+        Binding::links);
+  }
+  return price;
 }
 
 EnginePrice EngineCost::send(Bytes bytes, std::int64_t rank_distance) const {

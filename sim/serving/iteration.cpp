@@ -107,7 +107,8 @@ double beyond_profiled(const IterationSums& sums, const Engine& engine, const En
 
 GpuTime gpu_time(const IterationSums& sums, const Engine& engine, const Engine::Tuning& tuning) {
   const double slower = beyond_profiled(sums, engine, tuning);
-  const Seconds kernels = (sums.kernels + sums.rereads * tuning.keys_read_again) * tuning.kernels;
+  const Seconds kernels =
+      (sums.kernels + sums.experts * (tuning.experts - 1) + sums.rereads * tuning.keys_read_again) * tuning.kernels;
   return {kernels * slower, sums.moves * slower};
 }
 
@@ -236,7 +237,9 @@ IterationSums IterationForm::packed_sums(const PackedRows& rows, const EngineCos
     if (!line.runs_for(rows)) continue;
     if (!graph) sums.launched += line.calls * line.kernels();
     if (line.by_row()) continue;
-    (line.work ? sums.kernels : sums.moves) += line.price(rows, routing(rows), cost, graph).time * line.calls;
+    const Seconds time = line.price(rows, routing(rows), cost, graph).time * line.calls;
+    (line.work ? sums.kernels : sums.moves) += time;
+    if (line.of_experts()) sums.experts += time;
   }
   return sums;
 }
@@ -278,7 +281,7 @@ IterationTime IterationForm::time(std::span<const Rows> rows, const EngineCost& 
     if (first) part.source = price.source, part.binding = price.binding;
     part.label = line.label, part.shape = std::move(shape), part.is_move = !line.work, part.attends = line.attends();
     if (line.work) part.kernel = line.work->kernel;
-    const double slower = beyond * (line.work ? tuning.kernels * (1 + tuning.keys_read_again * price.rereads) : 1);
+    const double slower = beyond * line.over_law(tuning, price.rereads);
     part.calls += line.calls, part.time += price.time * (line.calls * slower), part.bytes += price.bytes * line.calls;
     part.flops += price.flops * line.calls;
     part.source = weaker(part.source, price.source);

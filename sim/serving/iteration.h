@@ -32,6 +32,7 @@ struct IterationPart {
 /// What an iteration comes to before the engine's tuning.
 struct IterationSums {
   Seconds kernels, moves;
+  Seconds experts;  ///< of the kernels, products of experts
   Seconds rereads;  ///< of the cache, were all of them to come from memory
   double sequences = 0, positions = 0;
   double launched = 0;  ///< kernels and moves that no graph holds

@@ -57,6 +57,7 @@ std::uint64_t nearest(double x) {
 
 void add(IterationSums& sums, const IterationSums& other, double share) {
   sums.kernels += other.kernels * share, sums.moves += other.moves * share, sums.rereads += other.rereads * share;
+  sums.experts += other.experts * share;
   sums.sequences += other.sequences * share, sums.launched += other.launched * share;
 }
 

@@ -63,6 +63,13 @@ struct PackedLine {
   [[nodiscard]] bool attends() const { return work && work->kernel == dataflow::KernelClass::attention; }
   [[nodiscard]] bool scans() const { return work && work->kernel == dataflow::KernelClass::scan; }
   [[nodiscard]] bool picking() const { return work && work->kept > 0; }
+  [[nodiscard]] bool of_experts() const {
+    return work && work->kernel == dataflow::KernelClass::gemm && work->experts > 0;
+  }
+  /// Its time by the engine's tuning over the law's.
+  [[nodiscard]] double over_law(const Engine::Tuning& tuning, double rereads) const {
+    return work ? tuning.kernels * (1 + tuning.keys_read_again * rereads) * (of_experts() ? tuning.experts : 1) : 1;
+  }
   /// It looks at each row by itself.
   [[nodiscard]] bool by_row() const { return attends() || scans(); }
   /// Whether it runs at all for these.

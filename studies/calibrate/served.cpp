@@ -1,5 +1,10 @@
 // stepcast calibrate served: what benchmarks of serving engines wrote, as records of inference that validate and
 // calibrate engines read. What the files do not say is asked for by flags.
+#include <cmath>
+#include <filesystem>
+#include <set>
+#include <type_traits>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -31,7 +36,9 @@ Expected<std::optional<Value>> told(
   if (!arguments.has(flag)) return said;
   const auto value = parsed_number<Value>(arguments.value(flag));
   if (!value) return fail(flag, fmt::format("'{:.40}' is no number", arguments.value(flag)), "a number");
-  if (said && *said != *value)
+  // Means of lengths hold what a chat template adds.
+  constexpr double alike = std::is_floating_point_v<Value> ? 0.02 : 0;
+  if (said && std::abs(static_cast<double>(*value - *said)) > alike * static_cast<double>(*said))
     return fail(flag, fmt::format("{} here, and {} in {}", *value, *said, where), "one of them: without the flag");
   return value;
 }
@@ -70,12 +77,11 @@ Expected<void> settle_engine(const Arguments& arguments, const BenchmarkOutput& 
 Expected<void> settle_load(const Arguments& arguments, const BenchmarkOutput& output, ServedRecord& out) {
   TRY(out.concurrency, told(arguments, "--concurrency", output.concurrency, out.id));
   TRY(out.rate, told(arguments, "--rate", output.rate, out.id));
-  TRY(const auto input, told<double>(arguments, "--input", std::nullopt, out.id));
-  TRY(const auto words, told<double>(arguments, "--output-words", std::nullopt, out.id));
-  out.input = input ? input : output.input, out.output = words ? words : output.output;
+  TRY(out.input, told(arguments, "--input", output.input, out.id));
+  TRY(out.output, told(arguments, "--output-tokens", output.output, out.id));
   out.requests = output.requests;
   if (!out.input || !out.output)
-    return fail(out.id, "it does not tell how long prompts and answers were", "--input N and --output-words N");
+    return fail(out.id, "it does not tell how long prompts and answers were", "--input N and --output-tokens N");
   if (out.concurrency && out.rate) return fail(out.id, "users and a rate, at once", "a run that has one of them");
   const bool at_once = !out.concurrency && !out.rate;
   if (at_once && output.tool != "trtllm-bench" && output.tool != "vllm bench" && output.tool != "sglang bench")
@@ -104,6 +110,17 @@ Expected<ServedRecord> record_of(const Arguments& arguments, const BenchmarkOutp
   if (!output.tp && !arguments.has("--tp"))
     return fail("--tp", "it does not tell on how many ranks the engine was", "--tp 8, and --pp, --ep, --dp-attention");
   out.groups = groups_told(arguments, "--dp-attention", 1);
+  // TensorRT-LLM's groups lie inside its tensor ranks (enable_attention_dp).
+  if (output.tool == "trtllm-bench" && output.tp && out.tp % out.groups == 0) out.tp /= out.groups;
+  if (const std::int64_t ranks = out.tp * out.pp * out.groups; output.gpus && *output.gpus != ranks)
+    return fail(arguments.has("--dp-attention") ? "--dp-attention"
+                : arguments.has("--tp")         ? "--tp"
+                                                : "--pp",
+        fmt::format("an engine of {} ranks, and {} tells {} GPUs", ranks, id, *output.gpus),
+        "--tp x --pp x --dp-attention as the file says");
+  if (out.tp * out.groups % out.ep != 0)
+    return fail("--ep", fmt::format("experts on {} ranks of {}", out.ep, out.tp * out.groups),
+        "a divisor of tp x dp-attention");
   out.most_sequences = output.most_sequences, out.most_positions = output.most_positions;
   TRY(settle_load(arguments, output, out));
   out.measured = output.measured;
@@ -112,7 +129,7 @@ Expected<ServedRecord> record_of(const Arguments& arguments, const BenchmarkOutp
 }
 
 std::string short_text(const std::vector<ServedRecord>& records) {
-  print::Table table({{"record"}, {"phase"}, {"load"}, {"prompt", print::Align::right}, {"words", print::Align::right},
+  print::Table table({{"record"}, {"phase"}, {"load"}, {"prompt", print::Align::right}, {"output", print::Align::right},
       {"TPOT ms", print::Align::right}, {"tokens/s", print::Align::right}});
   const auto figure = [](const ServedRecord& record, const char* name) {
     const auto found = record.measured.find(name);
@@ -162,7 +179,10 @@ std::string served_records_json(const std::vector<ServedRecord>& records) {
 
 Expected<std::vector<ServedRecord>> served_records(const Arguments& arguments) {
   std::vector<ServedRecord> records;
+  std::set<std::filesystem::path> files;
   for (const std::string& word : arguments.words) {
+    if (std::error_code none; !files.insert(std::filesystem::weakly_canonical(word, none)).second)
+      return fail(word, "the same file twice: its runs would count twice", "each file once");
     TRY(const auto text, read_text_file(word));
     TRY(const auto outputs, read_benchmark_output(text, word));
     for (std::size_t i = 0; i < outputs.size(); ++i) {

@@ -149,8 +149,8 @@ Expected<void> check_iteration(const Arguments& arguments, const infer::Asked& a
 std::string all_rows_text(const IterationRows& rows) {
   const std::string positions = rows.prompt_positions > 0 ? fmt::format(" of {} positions", rows.prompt_positions) : "";
   if (rows.words <= 0) return fmt::format("{} prompts{}", rows.prompts, positions);
-  if (rows.prompts <= 0) return fmt::format("{} words", rows.words);
-  return fmt::format("{} prompts{} and {} words", rows.prompts, positions, rows.words);
+  if (rows.prompts <= 0) return fmt::format("{} tokens decoded", rows.words);
+  return fmt::format("{} prompts{} and {} tokens decoded", rows.prompts, positions, rows.words);
 }
 
 bool same_rows(const IterationRows& said, const IterationRows& measured) {
@@ -175,6 +175,17 @@ Expected<std::string> check_product_rows(const IterationForecast& forecast, cons
 
 }  // namespace
 
+namespace {
+
+Expected<void> check_traced(const std::string& phase, const std::string& where) {
+  if (phase == "prefill" || phase == "decode" || phase == "mixed") return {};
+  const char* what = phase == "batch" ? "a static batch has many iterations, and a trace shows one at a time"
+                                      : "no phase of an iteration";
+  return fail(where, fmt::format("'{:.40}': {}", phase, what), "prefill, decode or mixed");
+}
+
+}  // namespace
+
 std::vector<Flag> iteration_flags() {
   std::vector<Flag> flags;
   for (Flag flag : infer::infer_flags()) {
@@ -182,6 +193,8 @@ std::vector<Flag> iteration_flags() {
         "--machine", "--profile", "--gpus", "--tp", "--pp", "--ep", "--cp", "--mapping"};
     if (is_one_of(of_runs, flag.name) || is_one_of(left_out, flag.name)) continue;
     flag.group = "An engine's iteration";
+    if (flag.name == "--phase")
+      flag.doc = "prefill, decode, or mixed: a prompt beside running sequences", flag.check = check_traced;
     flags.push_back(flag);
   }
   return flags;
@@ -193,11 +206,9 @@ bool asks_for_iteration(const Arguments& arguments) {
 
 Expected<IterationForecast> iteration_forecast(const Arguments& arguments) {
   if (arguments.words.empty()) return fail("NETWORK", "no network is named", "NETWORK --prompt 512 --trace TRACE");
-  if (arguments.value("--phase") == "batch")
-    return fail("--phase", "a static batch has many iterations, and a trace shows one at a time", "prefill or decode");
   Arguments said = arguments;  // of infer, --output is the words that a batch says
   said.flags.erase("--output");
-  TRY(const auto asked, infer::asked_of(said));
+  TRY(const auto asked, infer::asked_of(said, said));
   TRY(check_iteration(said, asked));
   TRY(const auto answer, infer::answer_to(asked));
   const infer::ServingCost cost(answer.serving);

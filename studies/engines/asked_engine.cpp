@@ -8,58 +8,13 @@
 #include "model/base/whole_number.h"
 #include "studies/engines/checkpoint.h"
 #include "studies/engines/engine_launch.h"
+#include "studies/engines/habits.h"
 #include "studies/run/nouns.h"
 
 namespace stepcast::engines {
 namespace {
 
 using Flags = std::map<std::string, std::string, std::less<>>;
-
-/// What an engine does unless told, where that hangs on the GPU. The first row that fits counts.
-struct Habit {
-  std::string_view engine, what;
-  double least_gib, most_gib;  ///< of device memory
-  std::string_view but_gpu;    ///< not on those whose name begins so
-  bool many_ranks, few_ranks;  ///< at 4 tensor ranks and more; below
-  std::int64_t value;
-};
-constexpr double any = 1e9;
-// vllm/engine/arg_utils.py, get_batch_defaults (0.9 and later, of the server; LLM() reads 16,384 and 8,192 positions);
-// python/sglang/srt/server_args.py, _handle_gpu_memory_settings (0.5).
-constexpr std::array habits = {
-    Habit{"vllm", "most_sequences", 70, any, "a100", true, true, 1024},
-    Habit{"vllm", "most_sequences", 0, any, "", true, true, 256},
-    Habit{"vllm", "most_positions", 70, any, "a100", true, true, 8192},
-    Habit{"vllm", "most_positions", 0, any, "", true, true, 2048},
-    Habit{"vllm-offline", "most_positions", 70, any, "a100", true, true, 16384},
-    Habit{"vllm-offline", "most_positions", 0, any, "", true, true, 8192},
-    Habit{"sglang", "most_positions", 0, 35, "", true, true, 2048},
-    Habit{"sglang", "most_positions", 35, 60, "", true, true, 4096},
-    Habit{"sglang", "most_positions", 60, 160, "", true, true, 8192},
-    Habit{"sglang", "most_positions", 160, any, "", true, true, 16384},
-    Habit{"sglang", "most_captured", 0, 35, "", false, true, 24},
-    Habit{"sglang", "most_captured", 0, 35, "", true, false, 80},
-    Habit{"sglang", "most_captured", 35, 60, "", false, true, 32},
-    Habit{"sglang", "most_captured", 35, 60, "", true, false, 160},
-    Habit{"sglang", "most_captured", 60, 160, "", false, true, 256},
-    Habit{"sglang", "most_captured", 60, 160, "", true, false, 512},
-    Habit{"sglang", "most_captured", 160, any, "", true, true, 512},
-};
-
-std::optional<std::int64_t> habit_of(
-    std::string_view engine, std::string_view what, const Gpu& gpu, std::int64_t tensor_ranks) {
-  constexpr double gib = 1024.0 * 1024 * 1024;
-  constexpr std::int64_t many = 4;
-  const double memory = gpu.memory.value() / gib;
-  for (const Habit& row : habits) {
-    const bool ranks = tensor_ranks >= many ? row.many_ranks : row.few_ranks;
-    const bool spared = !row.but_gpu.empty() && gpu.id.starts_with(row.but_gpu);
-    if (row.engine == engine && row.what == what && memory >= row.least_gib && memory < row.most_gib && ranks &&
-        !spared)
-      return row.value;
-  }
-  return std::nullopt;
-}
 
 template <class T> void change(T& value, const std::optional<T>& said, std::string_view name, AskedEngine& out) {
   if (!said || *said == value) return;
@@ -78,19 +33,10 @@ Expected<void> settle_row(const EngineSettings& s, const EngineLaunch& launch, c
   const std::string engine = row_of(launch);
   TRY(auto chosen, run::choose_engine(engine, "--engine"));
   out.row = std::move(chosen.row);
-  const std::int64_t ranks = s.tp * (launch.server.program->engine == "sglang" ? s.groups : 1);
-  const auto habit = [&](const char* what) {
-    const auto offline = table == "vllm-offline" ? habit_of(table, what, gpu, ranks) : std::nullopt;
-    return offline ? offline : habit_of(engine, what, gpu, ranks);
-  };
-  change(out.row.most_sequences, s.most_sequences ? s.most_sequences : habit("most_sequences"), "most_sequences", out);
-  auto positions = s.most_positions;
-  if (!positions && habit("most_positions")) {
-    positions = habit("most_positions");
-    if (engine == "sglang") positions = std::max<std::int64_t>(1, *positions / s.groups);
-  }
-  change(out.row.most_positions, positions, "most_positions", out);
-  change(out.row.most_captured, s.most_captured ? s.most_captured : habit("most_captured"), "most_captured", out);
+  const Engine usual = as_usual(out.row, gpu, {s.tp, s.groups, table == "vllm-offline"});
+  change(out.row.most_sequences, std::optional(s.most_sequences.value_or(usual.most_sequences)), "most_sequences", out);
+  change(out.row.most_positions, std::optional(s.most_positions.value_or(usual.most_positions)), "most_positions", out);
+  change(out.row.most_captured, std::optional(s.most_captured.value_or(usual.most_captured)), "most_captured", out);
   change(out.row.captured, s.captured, "captured", out);
   change(out.row.whole_prompts, s.whole_prompts, "whole_prompts", out);
   change(out.row.prompts_apart, s.prompts_apart, "prompts_apart", out);
@@ -137,11 +83,11 @@ Expected<void> put_guesses(const EngineSettings& s, bool guesses, bool lenient, 
   }
   const std::string what =
       known && s.draft > 0
-          ? fmt::format("{} words that {} guesses: under load they are not forecast", s.draft, s.guesser)
-          : fmt::format("words that {} guesses are not forecast", s.guesser);
+          ? fmt::format("{} tokens that {} guesses: under load they are not forecast", s.draft, s.guesser)
+          : fmt::format("tokens that {} guesses are not forecast", s.guesser);
   if (!lenient)
     return fail("--launch", what,
-        known ? "stepcast infer --launch takes them, with --accepted; --lenient forecasts without them"
+        known ? "stepcast serve and infer take them, with --accepted; --lenient forecasts without them"
               : "--lenient forecasts without them");
   out.warnings.push_back(what);
   return {};
@@ -202,7 +148,7 @@ void check_read(const SaidArguments& said, AskedEngine& out) {
 }  // namespace
 
 Expected<AskedEngine> asked_engine(EngineLaunch& launch, const std::map<std::string, std::string, std::less<>>& told,
-    const std::string& network, bool guesses, bool lenient) {
+    const std::string& network, const LaunchUse& use) {
   AskedEngine out;
   TRY(const auto settings, engine_settings(launch.server));
   const auto told_as = [&](const char* flag) {
@@ -232,11 +178,13 @@ Expected<AskedEngine> asked_engine(EngineLaunch& launch, const std::map<std::str
   put_split(settings, launch, spec.row, out);
   TRY(settle_row(settings, launch, where.row.gpu, out));
   out.flags["--engine"] = out.row.id;
-  TRY(put_guesses(settings, guesses, lenient, out));
-  TRY(take_load(launch, settings, told, out));
+  TRY(put_guesses(settings, use.guesses, use.lenient, out));
+  if (use.load) {
+    TRY(take_load(launch, settings, told, out));
+  }
   for (const auto& [flag, value] : told) out.flags[flag] = value;
   check_read(launch.server, out);
-  if (launch.bench && open_part(*launch.bench) == nullptr) check_read(*launch.bench, out);
+  if (use.load && launch.bench && open_part(*launch.bench) == nullptr) check_read(*launch.bench, out);
   return out;
 }
 

@@ -47,10 +47,16 @@ struct AskedEngine {
   std::vector<std::string> changed;  ///< of the row, in words
   std::vector<std::string> notes, warnings;
 };
+/// What the command that reads a launch knows.
+struct LaunchUse {
+  bool guesses = false;  ///< words that are guessed
+  bool load = true;      ///< requests: else a benchmark beside the server says nothing here
+  bool lenient = false;
+};
 /// `told`: flags of the command line, which go over the launch; `network`: its word, "" = the launch names it.
-/// Errors: a network that nobody knows, number types that nobody tells, guesses where `guesses` is false, requests
-/// longer than the engine takes.
+/// Errors: a network that nobody knows, number types that nobody tells, guesses that the command does not know,
+/// requests longer than the engine takes.
 Expected<AskedEngine> asked_engine(EngineLaunch& launch, const std::map<std::string, std::string, std::less<>>& told,
-    const std::string& network, bool guesses, bool lenient);
+    const std::string& network, const LaunchUse& use);
 
 }  // namespace stepcast::engines

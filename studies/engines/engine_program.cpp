@@ -11,7 +11,7 @@
 namespace stepcast::engines {
 namespace {
 
-constexpr std::string_view own_pools = "prompts and words have pools of their own behind it, which its file names";
+constexpr std::string_view own_pools = "prefill and decode have pools of their own behind it, which its file names";
 constexpr std::string_view other_measure = "it times an engine without a server, as no forecast here does";
 
 // clang-format off

@@ -67,8 +67,10 @@ Expected<LaunchedArguments> with_launch(const Arguments& arguments, std::span<co
   const bool lenient = arguments.has("--lenient");
   TRY(out.warnings, understood(launch, lenient));
   const std::string network = arguments.words.empty() ? "" : arguments.words[0];
-  const bool guesses = find_flag(flags, "--draft") != nullptr;
-  TRY(auto asked, asked_engine(launch, told_flags(arguments), network, guesses, lenient));
+  // How many guesses are right no launch tells: --lenient forecasts without them where nobody does.
+  const bool guesses = find_flag(flags, "--draft") != nullptr && (!lenient || arguments.has("--accepted"));
+  const LaunchUse use{guesses, find_flag(flags, "--concurrency") != nullptr, lenient};
+  TRY(auto asked, asked_engine(launch, told_flags(arguments), network, use));
   out.warnings.insert(out.warnings.end(), asked.warnings.begin(), asked.warnings.end());
   out.notes = asked.notes;
   if (!asked.changed.empty() && arguments.has("--engine"))

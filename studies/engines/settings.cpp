@@ -37,9 +37,32 @@ Expected<std::int64_t> size_of(SaidArguments& said, const char* name) {
   return *size;
 }
 
+namespace {
+
+/// Where each engine says the same, and what it has of its own.
+struct SettingsNames {
+  std::string_view engine;
+  const char *model, *quantization, *cache;
+  Expected<void> (*others)(SaidArguments& said, EngineSettings& out);
+};
+constexpr SettingsNames settings_names[] = {{"vllm", "model", "quantization", "kv_cache_dtype", vllm_settings},
+    {"sglang", "model_path", "quantization", "kv_cache_dtype", sglang_settings},
+    {"", "model", "quant_config.quant_algo", "kv_cache_config.dtype", trtllm_settings}};
+
+}  // namespace
+
 Expected<EngineSettings> engine_settings(SaidArguments& said) {
-  if (said.program->engine == "sglang") return sglang_settings(said);
-  return said.program->engine == "vllm" ? vllm_settings(said) : trtllm_settings(said);
+  const SettingsNames& names = *std::ranges::find_if(settings_names,
+      [&](const SettingsNames& row) { return row.engine.empty() || row.engine == said.program->engine; });
+  EngineSettings out;
+  const GivenArgument* model = said.find(names.model);
+  out.model_open = model != nullptr && !model->unset.empty();
+  out.model = said.text(names.model).value_or("");
+  out.dtype = said.text("dtype").value_or("");
+  out.quantization = said.text(names.quantization).value_or("");
+  out.cache = said.text(names.cache).value_or("");
+  TRY(names.others(said, out));
+  return out;
 }
 
 }  // namespace stepcast::engines

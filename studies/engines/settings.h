@@ -35,10 +35,10 @@ struct EngineSettings {
 };
 
 // By the program's table. Errors: values that no name takes, sizes that do not divide.
-Expected<EngineSettings> vllm_settings(SaidArguments& said);
-Expected<EngineSettings> sglang_settings(SaidArguments& said);
-Expected<EngineSettings> trtllm_settings(SaidArguments& said);
-/// One of them, by the engine of the program.
+Expected<void> vllm_settings(SaidArguments& said, EngineSettings& out);
+Expected<void> sglang_settings(SaidArguments& said, EngineSettings& out);
+Expected<void> trtllm_settings(SaidArguments& said, EngineSettings& out);
+/// The model and its number types, and one of them, by the engine of the program.
 Expected<EngineSettings> engine_settings(SaidArguments& said);
 
 /// The largest of "[1, 2, 4]", "1 2 4" or "1,2,4". Nothing where it was not given.

@@ -85,19 +85,11 @@ Expected<void> read_sglang_guesses(SaidArguments& said, EngineSettings& out) {
 
 }  // namespace
 
-Expected<EngineSettings> sglang_settings(SaidArguments& said) {
-  EngineSettings out;
-  const GivenArgument* model = said.find("model_path");
-  out.model_open = model != nullptr && !model->unset.empty();
-  out.model = said.text("model_path").value_or("");
-  out.dtype = said.text("dtype").value_or("");
-  out.quantization = said.text("quantization").value_or("");
-  out.cache = said.text("kv_cache_dtype").value_or("");
+Expected<void> sglang_settings(SaidArguments& said, EngineSettings& out) {
   TRY(read_sglang_split(said, out));
   TRY(read_sglang_batching(said, out));
   TRY(read_sglang_graphs(said, out));
-  TRY(read_sglang_guesses(said, out));
-  return out;
+  return read_sglang_guesses(said, out);
 }
 
 }  // namespace stepcast::engines

@@ -78,21 +78,13 @@ Expected<void> read_trtllm_guesses(SaidArguments& said, EngineSettings& out) {
 
 }  // namespace
 
-Expected<EngineSettings> trtllm_settings(SaidArguments& said) {
-  EngineSettings out;
-  const GivenArgument* model = said.find("model");
-  out.model_open = model != nullptr && !model->unset.empty();
-  out.model = said.text("model").value_or("");
-  out.dtype = said.text("dtype").value_or("");
-  out.quantization = said.text("quant_config.quant_algo").value_or("");
-  out.cache = said.text("kv_cache_config.dtype").value_or("");
+Expected<void> trtllm_settings(SaidArguments& said, EngineSettings& out) {
   const auto beside = said.text("quant_config.kv_cache_quant_algo");
   if (out.cache.empty() && beside) out.cache = *beside;
   TRY(read_trtllm_split(said, out));
   TRY(read_trtllm_batching(said, out));
   TRY(read_trtllm_graphs(said, out));
-  TRY(read_trtllm_guesses(said, out));
-  return out;
+  return read_trtllm_guesses(said, out);
 }
 
 }  // namespace stepcast::engines

@@ -84,25 +84,17 @@ Expected<void> read_vllm_guesses(SaidArguments& said, EngineSettings& out) {
 
 }  // namespace
 
-Expected<EngineSettings> vllm_settings(SaidArguments& said) {
-  EngineSettings out;
-  const GivenArgument* model = said.find("model");
-  out.model_open = model != nullptr && !model->unset.empty();
-  out.model = said.text("model").value_or("");
+Expected<void> vllm_settings(SaidArguments& said, EngineSettings& out) {
   TRY(out.tp, size_of(said, "tensor_parallel_size"));
   TRY(out.pp, size_of(said, "pipeline_parallel_size"));
   TRY(out.groups, size_of(said, "data_parallel_size"));
   out.groups_or_copies = true;
   TRY(const auto whole, said.flag("enable_expert_parallel"));
   out.experts_over_all = whole.value_or(false);
-  out.dtype = said.text("dtype").value_or("");
-  out.quantization = said.text("quantization").value_or("");
-  out.cache = said.text("kv_cache_dtype").value_or("");
   TRY(read_vllm_exchange(said, out));
   TRY(read_vllm_batching(said, out));
   TRY(read_vllm_graphs(said, out));
-  TRY(read_vllm_guesses(said, out));
-  return out;
+  return read_vllm_guesses(said, out);
 }
 
 }  // namespace stepcast::engines

@@ -32,36 +32,67 @@ ServingWishes engine_wishes(const Arguments& arguments) {
   return w;
 }
 
-Expected<Asked> asked_of(const Arguments& arguments) {
+namespace {
+
+/// What each phase asks; what it does not would be left out in silence.
+struct PhaseFlag {
+  std::string_view flag, phases, hint;
+};
+constexpr PhaseFlag phase_flags[] = {
+    {"--prompt", "prefill mixed batch", "--phase mixed, for a prompt beside running sequences"},
+    {"--cached", "prefill mixed", "--phase prefill"}, {"--context", "decode mixed", "--phase decode, or mixed"},
+    {"--output", "batch", "--phase batch, with --prompt"},
+    {"--draft", "decode batch", "--phase decode, or batch: prompts are not guessed"},
+    {"--accepted", "decode batch", "--phase decode, or batch, with --draft"}};
+
+Expected<void> check_phase_flags(const Arguments& typed, const std::string& phase) {
+  for (const PhaseFlag& row : phase_flags)
+    if (typed.has(row.flag) && row.phases.find(phase) == std::string_view::npos)
+      return fail(std::string(row.flag), fmt::format("is not of phase {}, which would leave it out", phase),
+          std::string(row.hint));
+  if (typed.has("--cp-way") && !typed.has("--cp"))
+    return fail("--cp-way", "prompts are not split by position", "--cp 2");
+  return {};
+}
+
+}  // namespace
+
+Expected<std::int64_t> guesses_of(const Arguments& arguments, Guesses& guesses) {
+  const bool drafts = arguments.has("--draft"), accepted = arguments.has("--accepted");
+  if (accepted && !drafts) return fail("--accepted", "no tokens are guessed", "--draft 2");
+  if (!drafts) return 0;
+  if (!accepted)
+    return fail("--accepted", "how many of the guesses are right is not said",
+        "--accepted 0.8: of each guess, where those before it were right");
+  TRY(guesses.accepted, parse_fraction(arguments.value("--accepted"), "--accepted"));
+  return number_of(arguments, "--draft", 0);
+}
+
+Expected<Asked> asked_of(const Arguments& arguments, const Arguments& typed) {
   Asked asked;
   asked.wishes = engine_wishes(arguments);
   ServingWishes& w = asked.wishes;
-  w.draft = number_of(arguments, "--draft", 0);
   if (arguments.has("--mapping")) {
     w.mapping.where = arguments.value("--mapping");
     TRY(w.mapping.text, read_text_file(w.mapping.where));
   }
-  if (w.draft > 0 && !arguments.has("--accepted"))
-    return fail("--accepted", "how many of the guesses are right is not said",
-        "--accepted 0.8: of each guess, where those before it were right");
-  if (arguments.has("--accepted")) {
-    TRY(asked.guesses.accepted, parse_fraction(arguments.value("--accepted"), "--accepted"));
+  asked.phase = arguments.value("--phase");
+  if (asked.phase.empty())
+    asked.phase = arguments.has("--context") ? "decode" : arguments.has("--output") ? "batch" : "prefill";
+  TRY(check_phase_flags(typed, asked.phase));
+  const bool words = asked.phase == "decode" || asked.phase == "batch";
+  if (words) {  // else they are a launch's
+    TRY(w.draft, guesses_of(arguments, asked.guesses));
   }
   asked.prompt = number_of(arguments, "--prompt", 0), asked.output = number_of(arguments, "--output", 0);
   asked.cached = number_of(arguments, "--cached", 0), asked.context = number_of(arguments, "--context", 0);
   asked.batch = number_of(arguments, "--batch", 1);
-  asked.phase = arguments.value("--phase");
-  if (asked.phase.empty()) asked.phase = asked.context > 0 ? "decode" : asked.output > 0 ? "batch" : "prefill";
   const bool decodes = asked.phase == "decode" || asked.phase == "mixed";
-  if (asked.phase == "mixed" && w.draft > 0)
-    return fail("--draft", "guesses beside prompts in one iteration", "--phase decode, or batch");
   if (decodes && asked.context == 0) return fail("--context", "what stands in the cache is not said", "--context 8192");
   if (asked.phase != "decode" && asked.prompt == 0)
     return fail("--prompt", "how long the prompts are is not said", "--prompt 4096");
-  if (asked.phase == "batch" && asked.cached > 0)
-    return fail("--cached", "a static batch begins with an empty cache", "--phase prefill");
   if (asked.phase == "batch" && asked.output == 0)
-    return fail("--output", "how many words are said is not said", "--output 512");
+    return fail("--output", "how many tokens come out is not said", "--output 512");
   return asked;
 }
 

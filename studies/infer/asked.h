@@ -21,8 +21,11 @@ struct Asked {
 
 /// What flags say of the machine, the engine and its split.
 ServingWishes engine_wishes(const Arguments& arguments);
-/// Errors: flags that miss what their phase needs.
-Expected<Asked> asked_of(const Arguments& arguments);
+/// Words that are guessed before each iteration, and into `guesses` how many are right. Errors: one without the other.
+Expected<std::int64_t> guesses_of(const Arguments& arguments, Guesses& guesses);
+/// `typed`: those of the command line, without what a launch says. Errors: flags that miss what their phase needs, and
+/// such as it does not use.
+Expected<Asked> asked_of(const Arguments& arguments, const Arguments& typed);
 
 struct Answer {
   Serving serving;

@@ -151,7 +151,7 @@ constexpr InferFile infer_files[] = {{"--trace", iteration_trace, timeline::is_t
 
 Expected<void> infer_command(const Arguments& arguments, Console& console) {
   TRY(const auto launched, engines::with_launch(arguments, infer_flags()));
-  TRY(auto asked, asked_of(launched.arguments));
+  TRY(auto asked, asked_of(launched.arguments, arguments));
   if (launched.row) asked.wishes.row = std::make_shared<const Engine>(*launched.row);
   TRY(cli::check_apart(arguments, {"--trace", "--html"}));
   std::vector<std::pair<const InferFile*, cli::OutputFile>> files;  // before the work

@@ -104,8 +104,13 @@ std::string infer_text(const Asked& asked, const Answer& answer, const Console& 
             : ""});
   text += "\n" + head.text("");
   const sim::IterationTime& shown = phase.shown;
-  text += fmt::format("\nOne iteration  {}: kernels {}, collectives {}, host {}\n", format_seconds(shown.time),
-      format_seconds(shown.kernels), format_seconds(shown.moves), format_seconds(shown.host));
+  double iterations = 0;
+  for (const Repeated& one : phase.iterations) iterations += one.times;
+  const bool pieces = asked.phase == "prefill" && iterations > 1;
+  text += fmt::format("\n{}  {}: kernels {}, collectives {}, host {}\n",
+      pieces ? fmt::format("One of {:.0f} iterations, the longest", iterations) : "One iteration",
+      format_seconds(shown.time), format_seconds(shown.kernels), format_seconds(shown.moves),
+      format_seconds(shown.host));
   std::vector<std::string> binds;
   for (const auto& [what, share] : bindings_of(shown))
     binds.push_back(fmt::format("{} {}", what, format_percent(share)));

@@ -11,12 +11,14 @@ namespace {
 
 Spread widest(Spread a, Spread b) { return {std::min(a.p10, b.p10), std::max(a.p90, b.p90)}; }
 
-void add(Phase& phase, const ServingCost& cost, std::span<const sim::Rows> rows, double times) {
+/// `pieces`: of those of a prompt the longest is shown; else the last.
+void add(Phase& phase, const ServingCost& cost, std::span<const sim::Rows> rows, double times, bool pieces = false) {
   sim::IterationTime iteration = cost.time(rows);
-  phase.shown_rows.assign(rows.begin(), rows.end());
   phase.time += iteration.time * times;
   phase.iterations.push_back({times, iteration.sums});
   phase.spread = widest(phase.spread, iteration.spread);
+  if (pieces && !phase.shown_rows.empty() && iteration.time < phase.shown.time) return;
+  phase.shown_rows.assign(rows.begin(), rows.end());
   phase.shown = std::move(iteration);
 }
 
@@ -30,7 +32,7 @@ void add_prompts(Phase& phase, const ServingCost& cost, std::int64_t most, std::
     std::int64_t cached) {
   const auto run = [&](std::int64_t sequences, std::int64_t positions, std::int64_t behind, std::int64_t times) {
     const sim::Rows rows{static_cast<double>(sequences), static_cast<double>(positions), static_cast<double>(behind)};
-    if (times > 0) add(phase, cost, std::span(&rows, 1), static_cast<double>(times));
+    if (times > 0) add(phase, cost, std::span(&rows, 1), static_cast<double>(times), true);
   };
   if (prompt > most) {  // pieces of one prompt behind each other
     for (std::int64_t done = 0; done < prompt; done += most)
@@ -120,7 +122,7 @@ Phase static_batch(
   return phase;
 }
 
-Capacity capacity(const Serving& serving, std::int64_t length) {
+Capacity capacity(const Serving& serving, std::int64_t length, std::optional<std::int64_t> most_positions) {
   Capacity out;
   out.memory = serving.machine().gpu.memory.value();
   out.weights = serving.weight_bytes() + (serving.drafter ? serving.drafter->weight_bytes() : 0);
@@ -132,7 +134,7 @@ Capacity capacity(const Serving& serving, std::int64_t length) {
     out.reserved = std::max(0.0, out.reserved - buffers);
   constexpr std::int64_t longest = 8192;  // what engines that take whole prompts were asked at
   const NetworkSpec& n = serving.network();
-  out.activation_positions = std::min(serving.engine.most_positions, longest);
+  out.activation_positions = most_positions.value_or(std::min(serving.engine.most_positions, longest));
   out.activations =
       activations_of(serving.engine, {static_cast<double>(out.activation_positions), static_cast<double>(n.hidden),
                                          serving.tensor_ways, n.experts.count > 0})

@@ -54,6 +54,8 @@ struct Capacity {
   std::int64_t blocks = 0, positions = 0;
   std::int64_t sequences = 0;  ///< of `length` positions each, of the whole replica
 };
-Capacity capacity(const Serving& serving, std::int64_t length);
+/// `most_positions`: of an iteration, where it is not the engine's.
+Capacity capacity(
+    const Serving& serving, std::int64_t length, std::optional<std::int64_t> most_positions = std::nullopt);
 
 }  // namespace stepcast::infer

@@ -18,13 +18,29 @@ sim::BatchingPolicy policy_of(const Serving& serving, double length, const Batch
   policy.prompts_apart = engine.prompts_apart, policy.pieces = !engine.whole_prompts;
   policy.reserves_all = engine.reserves_all;
   policy.block = engine.cache_block;
-  policy.blocks = capacity(serving, std::max<std::int64_t>(2, std::llround(length))).blocks;
+  policy.blocks = capacity(serving, std::max<std::int64_t>(2, std::llround(length)), wishes.most_positions).blocks;
   return sim::lane_policy(policy, serving.stages);
+}
+
+Seconds ServedTimes::guessed(const sim::Batch& batch) {
+  if (batch.words == 0) return table_.time(batch);
+  constexpr double per_doubling = 16;  // between two steps an iteration changes by less than 5 % of its attention
+  const double step = std::round(per_doubling * std::log2(std::max(1.0, batch.contexts / batch.words)));
+  const auto [tried, anew] = tried_.try_emplace({batch.words, step});
+  if (anew) {
+    const double context = std::exp2(step / per_doubling), guesses = static_cast<double>(serving_->draft);
+    tried->second =
+        cost_.time({batch.words, 1 + guesses, context}).time + drafts_->time({batch.words, 1, context}).time * guesses;
+  }
+  const Seconds words = tried->second / said_;
+  if (batch.prompts == 0) return words;
+  return words + table_.time(batch) - table_.time({.words = batch.words, .contexts = batch.contexts});
 }
 
 sim::IterationTime ServedTimes::whole(const sim::Batch& batch) const {
   std::vector<sim::Rows> rows;
-  if (batch.words > 0) rows.push_back({batch.words, 1, batch.contexts / batch.words});
+  if (batch.words > 0)
+    rows.push_back({batch.words, 1 + static_cast<double>(serving_->draft), batch.contexts / batch.words});
   if (batch.prompts > 0) {
     const double each = batch.positions / batch.prompts;
     rows.push_back({batch.prompts, each, std::max(0.0, batch.pairs / batch.positions - each / 2)});
@@ -71,13 +87,13 @@ std::vector<Repeated> condensed(
     pot.weight += weights[i];
     pot.sums.kernels += sums.kernels * weights[i], pot.sums.moves += sums.moves * weights[i];
     pot.sums.rereads += sums.rereads * weights[i], pot.sums.sequences += sums.sequences * weights[i];
-    pot.sums.launched += sums.launched * weights[i];
+    pot.sums.launched += sums.launched * weights[i], pot.sums.experts += sums.experts * weights[i];
   }
   std::vector<Repeated> out;
   for (auto& [key, pot] : pots) {
     const double each = 1 / pot.weight;
     pot.sums.kernels = pot.sums.kernels * each, pot.sums.moves = pot.sums.moves * each;
-    pot.sums.rereads = pot.sums.rereads * each;
+    pot.sums.rereads = pot.sums.rereads * each, pot.sums.experts = pot.sums.experts * each;
     pot.sums.sequences *= each, pot.sums.launched *= each;
     out.push_back({pot.weight, pot.sums});
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -21,12 +22,18 @@ struct BatchingWishes {
 /// a lane.
 sim::BatchingPolicy policy_of(const Serving& serving, double length, const BatchingWishes& wishes = {});
 
-/// Times of iterations of a Serving, which must outlive it. For one thread.
+/// Times of iterations of a Serving, which must outlive it. For one thread. Where words are guessed, an iteration that
+/// says w of each sequence in the mean counts as w iterations of one word, each of a w-th of its time; a prompt adds
+/// what it adds to one. So times per token are means, and gaps are as if each token came by itself.
 class ServedTimes {
  public:
-  explicit ServedTimes(const Serving& serving) : serving_(&serving), cost_(serving), table_(cost_.table()) {}
+  explicit ServedTimes(const Serving& serving, Guesses guesses = {})
+      : serving_(&serving), said_(words_of_iteration(serving.draft, guesses.accepted)), cost_(serving),
+        table_(cost_.table()) {
+    if (serving.drafter) drafts_.emplace(*serving.drafter);
+  }
   [[nodiscard]] const Serving& serving() const { return *serving_; }
-  [[nodiscard]] Seconds time(const sim::Batch& batch) { return table_.time(batch); }
+  [[nodiscard]] Seconds time(const sim::Batch& batch) { return drafts_ ? guessed(batch) : table_.time(batch); }
   [[nodiscard]] sim::IterationSums sums(const sim::Batch& batch) { return table_.sums(batch); }
   [[nodiscard]] sim::BatchTimer timer() {
     return [this](const sim::Batch& batch) { return time(batch); };
@@ -35,9 +42,14 @@ class ServedTimes {
   [[nodiscard]] sim::IterationTime whole(const sim::Batch& batch) const;
 
  private:
+  [[nodiscard]] Seconds guessed(const sim::Batch& batch);
+
   const Serving* serving_;
+  double said_ = 1;  ///< words of each sequence in an iteration
   ServingCost cost_;
   sim::IterationTable table_;
+  std::optional<ServingCost> drafts_;
+  std::map<std::pair<double, double>, Seconds> tried_;  ///< by sequences and their contexts, in steps
 };
 
 /// Errors: a request that no cache of this policy holds by itself, with what it needs; several stages of groups with

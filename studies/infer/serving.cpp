@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "dataflow/lower/lower.h"
+#include "studies/engines/habits.h"
 
 namespace stepcast::infer {
 namespace {
@@ -198,7 +199,7 @@ Expected<Serving> serving_of(const ServingWishes& wishes, run::Chosen<NetworkSpe
     serving.prompts_alone = form.error();
     serving.alone_positions = 2 * serving.scenario.plan.gpus * whole_positions(serving.network());
     form = iteration_form(serving);
-    if (!form) return tl::unexpected(*serving.prompts_alone);
+    if (!form) return tl::unexpected(form.error());
   }
   TRY(serving.form, std::move(form));
   if (!mixers(serving.network()).empty()) serving.assumptions.emplace_back("states in fp32");
@@ -235,6 +236,8 @@ Expected<Serving> serving_of(const ServingWishes& wishes) {
     TRY(profile, run::choose_kernel_profile(wishes.profile, "--profile"));
   }
   const Profile* laws = profile ? &profile->row : nullptr;
+  if (wishes.row == nullptr)
+    engine.row = engines::as_usual(std::move(engine.row), machine.row.gpu, {settled.tp, settled.attention_dp});
   TRY(auto serving, serving_of(settled, std::move(network), std::move(machine), engine.row, laws));
   if (wishes.machine.empty()) serving.assumptions.emplace_back("--machine dgx-h100");
   if (wishes.engine.empty() && wishes.row == nullptr) serving.assumptions.emplace_back("--engine vllm");

@@ -16,17 +16,22 @@ namespace {
 /// see others exchange tokens as the engine does.
 void lay_experts(run::Scenario& scenario, const ServingWishes& wishes, const Engine& engine) {
   const bool same_sequences = wishes.attention_dp == 1;
-  if (same_sequences && wishes.ep < wishes.tp) {
+  // Kernels that send rows to experts have whole ones on every rank; parts of experts need all tokens.
+  const bool gathers = engine.exchange == ExpertExchange::gather || wishes.ep == 1;
+  const bool in_parts = wishes.ep < wishes.tp * wishes.attention_dp * wishes.cp;
+  if (in_parts && (same_sequences || gathers)) {
     scenario.statements.emplace_back("home Oe: partial on etp");
     if (scenario.network.row.experts.expert_bias)
       scenario.statements.emplace_back("home expert.down.biased: partial on etp");
   }
   lay_split(scenario, *scenario.split);
-  if (wishes.ep == 1 || (!same_sequences && engine.exchange == ExpertExchange::rows)) return;
+  if (same_sequences ? wishes.ep == 1 : !gathers) return;
   // The first line that an operator has the loop of wins: before the one that splits sequences.
   std::string& mapping = scenario.plan.mapping;
   const std::size_t last_mesh = mapping.rfind("\nmesh "), line = last_mesh == std::string::npos ? 0 : last_mesh + 1;
-  mapping.insert(mapping.find('\n', line) + 1, "use ep_gather\n");
+  std::string gather = wishes.ep > 1 ? "use ep_gather\n" : "";
+  if (in_parts && !same_sequences) gather += "at dispatch, combine: par none on etp\n";
+  mapping.insert(mapping.find('\n', line) + 1, gather);
 }
 
 /// One replica: its GPUs split layers, heads and experts, and all see the same sequences.
@@ -98,7 +103,6 @@ std::string with_context(std::string mapping, const std::string& alias) {
 /// Prompts by position over cp; words of a sequence see its keys on all of cp.
 Expected<void> lay_context(const ServingWishes& wishes, ServingSplit& out) {
   const NetworkSpec& n = out.scenario.network.row;
-  TRY(check_keys_split(n, "--cp"));
   if (wishes.dcp > 1) return fail("--dcp", "a cache that is split twice, by --cp, too", "one of them");
   if (n.experts.count > 0)
     return fail("--cp",
@@ -181,6 +185,9 @@ Expected<ServingSplit> serving_split(
   if (wishes.gpus != 0 && wishes.gpus != split)
     return fail("--gpus", fmt::format("{} GPUs for a split over {}", wishes.gpus, split),
         "--tp x --pp x --dp-attention x --cp; replicas of an engine do not speak to each other");
+  if (wishes.cp > 1) {
+    TRY(check_keys_split(request.network->row, "--cp"));
+  }
   ServingSplit out;
   TRY(out.scenario, scenario_of(wishes, std::move(request), engine));
   out.groups = out.scenario.split->dp, out.tensor_ways = out.scenario.split->tp, out.stages = out.scenario.split->pp;

@@ -80,7 +80,8 @@ Expected<Answer> answer(const Question& question) {
   if (!question.trace && !question.concurrency)
     sim::let_arrive(load.requests, question.rate, question.shape, question.law.seed);
   const double length = mean_length(load.requests);
-  out.room = infer::capacity(out.serving, std::max<std::int64_t>(2, static_cast<std::int64_t>(length)));
+  out.room = infer::capacity(
+      out.serving, std::max<std::int64_t>(2, static_cast<std::int64_t>(length)), question.batching.most_positions);
   out.servers = {infer::policy_of(out.serving, length, question.batching), question.replicas,
       out.serving.attention_groups(), out.serving.stages, out.serving.engine.host_per_request};
   out.gpus = out.serving.scenario.plan.gpus * question.replicas;
@@ -92,7 +93,10 @@ Expected<Answer> answer(const Question& question) {
   if (question.warm_up >= count)
     return fail("--warm-up", fmt::format("{} of {} requests are not counted", question.warm_up, count),
         fmt::format("fewer, or more --requests"));
-  infer::ServedTimes times(out.serving);
+  infer::ServedTimes times(out.serving, question.guesses);
+  if (out.serving.draft > 0)
+    out.serving.assumptions.push_back(fmt::format("{:.2f} tokens an iteration, ITL as if each came by itself",
+        infer::words_of_iteration(out.serving.draft, question.guesses.accepted)));
   TRY(check_work(load, out.servers, times));
   std::optional<infer::ServedTimes> prompt_times;
   if (question.prompts) {

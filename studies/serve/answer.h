@@ -25,6 +25,7 @@ struct Question {
   double rate = 0, shape = 1;               ///< requests per second and burstiness, where there is no trace
   std::int64_t warm_up = 0;                 ///< requests that are not counted
   std::vector<Target> targets;
+  infer::Guesses guesses;  ///< where `engine` drafts
 };
 
 struct Answer {

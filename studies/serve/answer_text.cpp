@@ -32,7 +32,7 @@ std::string figures_text(const Question& question, const Answer& answer, const s
   print::Table table({{""}, {"mean", print::Align::right}, {"p50", print::Align::right}, {"p90", print::Align::right},
       {"p99", print::Align::right}, {"mean, 10th to 90th percentile"}});
   const auto row = [&](const char* name, const sim::Latency& latency) {
-    if (latency.p99.value() == 0) {  // requests of one word have nothing between words
+    if (latency.p99.value() == 0) {  // requests of one token have no gap
       table.add({name, "-", "-", "-", "-", "no request has a second token"});
       return;
     }
@@ -41,7 +41,7 @@ std::string figures_text(const Question& question, const Answer& answer, const s
         fmt::format("{} to {}", format_seconds(latency.mean * answer.spread.p10),
             format_seconds(latency.mean * answer.spread.p90))});
   };
-  row("TTFT", f.first_word), row("TPOT", f.per_word), row("between words", f.between_words), row("end to end", f.whole);
+  row("TTFT", f.first_word), row("TPOT", f.per_word), row("ITL", f.between_words), row("end to end", f.whole);
   std::string text = "\n" + table.text("");
   print::Table rates({{""}, {"", print::Align::right}, {""}});
   rates.add({"tokens/s/GPU", print::grouped_digits(f.words_per_second / static_cast<double>(answer.gpus)),

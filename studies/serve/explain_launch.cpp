@@ -44,7 +44,7 @@ Expected<LaunchFigures> figures_of(const Arguments& arguments, const Engine& row
 /// Figures of a launch; nothing where its load is not told.
 Expected<std::optional<LaunchFigures>> figures_of(const Arguments& typed, engines::EngineLaunch launch) {
   const std::string network = typed.words.empty() ? "" : typed.words[0];
-  TRY(const auto asked, engines::asked_engine(launch, engines::told_flags(typed), network, false, true));
+  TRY(const auto asked, engines::asked_engine(launch, engines::told_flags(typed), network, {.lenient = true}));
   const Arguments arguments = arguments_of(typed, asked);
   if (!tells_load(arguments)) return std::nullopt;
   TRY(const auto figures, figures_of(arguments, asked.row));
@@ -95,7 +95,7 @@ Expected<ExplainedEngineLaunch> explain_engine_launch(const Arguments& arguments
   out.place = launch.server.where;
   if (const auto understood = engines::understood(launch, false); !understood) out.refused = understood.error().what;
   const std::string network = arguments.words.empty() ? "" : arguments.words[0];
-  auto asked = engines::asked_engine(launch, engines::told_flags(arguments), network, false, true);
+  auto asked = engines::asked_engine(launch, engines::told_flags(arguments), network, {.lenient = true});
   if (!asked) {
     out.refused += (out.refused.empty() ? "" : "; ") + to_text(asked.error());
   } else {

@@ -73,6 +73,7 @@ Expected<std::optional<PromptPoolWishes>> prompt_pool(const Arguments& arguments
     return fail("--prefill-replicas", fmt::format("{} GPUs for {} replicas", asked.engine.gpus, asked.replicas),
         "a divisor of --prefill-gpus");
   asked.engine.gpus /= asked.replicas;
+  asked.engine.draft = 0;
   asked.engine.tp = count_of(arguments, "--prefill-tp").value_or(1), asked.engine.pp = 1;
   asked.engine.ep = count_of(arguments, "--prefill-ep").value_or(1);
   asked.engine.attention_dp = count_of(arguments, "--prefill-dp-attention").value_or(1);
@@ -100,6 +101,8 @@ std::vector<Flag> own_flags() {
       count_flag("--replicas", batching, "engines beside each other behind a router (default 1)", 100'000),
       count_flag("--most-sequences", batching, "that run at once in one engine (default: the engine's)", 1'000'000),
       count_flag("--most-positions", batching, "of one iteration (default: the engine's)", 1'000'000),
+      count_flag("--draft", batching, "tokens that a layer of its own guesses before each iteration (MTP, EAGLE)", 7),
+      text_flag("--accepted", "SHARE", batching, "of the guesses, each where those before it were right", check_share),
       count_flag("--prefill-gpus", pool, "GPUs that prefill, beside --gpus, which decode", 10'000'000),
       count_flag("--prefill-replicas", pool, "engines among them (default 1)", 100'000),
       count_flag("--prefill-tp", pool, "tensor parallel ways of each (default: its GPUs)", 32'768),
@@ -135,6 +138,7 @@ Expected<Question> question_of(const Arguments& arguments) {
         "--replicas", fmt::format("{} GPUs for {} replicas", asked.engine.gpus, asked.replicas), "a divisor of --gpus");
   asked.engine.gpus /= asked.replicas;
   asked.batching = {count_of(arguments, "--most-sequences"), count_of(arguments, "--most-positions")};
+  TRY(asked.engine.draft, infer::guesses_of(arguments, asked.guesses));
   TRY(asked.prompts, prompt_pool(arguments, asked.engine));
   asked.concurrency = count_of(arguments, "--concurrency");
   asked.warm_up = count_of(arguments, "--warm-up").value_or(0);
@@ -194,9 +198,9 @@ std::span<const Flag> serve_flags() {
 namespace {
 
 /// What is asked that a launch and its benchmark have no words for here.
-constexpr const char* not_emitted[] = {"--json", "--html", "--products", "--cp", "--cp-way", "--dcp", "--trace",
-    "--seed", "--slo", "--warm-up", "--prefill-gpus", "--prefill-tp", "--prefill-ep", "--prefill-dp-attention",
-    "--prefill-replicas", "--prefill-most-sequences", "--prefill-most-positions"};
+constexpr const char* not_emitted[] = {"--draft", "--accepted", "--json", "--html", "--products", "--cp", "--cp-way",
+    "--dcp", "--trace", "--seed", "--slo", "--warm-up", "--prefill-gpus", "--prefill-tp", "--prefill-ep",
+    "--prefill-dp-attention", "--prefill-replicas", "--prefill-most-sequences", "--prefill-most-positions"};
 
 Expected<void> check_emitted(const Arguments& arguments, bool changes_engine) {
   for (const char* flag : not_emitted)

@@ -15,13 +15,14 @@ class Arithmetic {
  public:
   explicit Arithmetic(std::string_view text) : text_(text) {}
   std::optional<std::int64_t> value() {
-    const std::int64_t result = sum();
+    const std::int64_t result = choice();
     return good_ && (skip(), at_ == text_.size()) ? std::optional(result) : std::nullopt;
   }
 
  private:
   // Factors of a launch are small; past this a product says nothing.
   static constexpr std::int64_t most = 1'000'000'000;
+  static constexpr int most_depth = 32;
 
   void skip() {
     while (at_ < text_.size() && std::isspace(static_cast<unsigned char>(text_[at_]))) ++at_;
@@ -34,6 +35,35 @@ class Arithmetic {
   std::int64_t checked(std::int64_t value) {
     if (value > most || value < -most) good_ = false;
     return good_ ? value : 0;
+  }
+  bool take(std::string_view sign) {
+    skip();
+    if (!text_.substr(at_).starts_with(sign)) return false;
+    return at_ += sign.size(), true;
+  }
+  /// A > B ? A : B; a shell works out one side alone, and here both must be numbers.
+  std::int64_t choice() {
+    const std::int64_t condition = comparison();
+    if (!take('?')) return condition;
+    if (++depth_ > most_depth) return good_ = false, 0;
+    const std::int64_t first = choice();
+    if (!take(':')) good_ = false;
+    const std::int64_t second = choice();
+    --depth_;
+    return condition != 0 ? first : second;
+  }
+  std::int64_t comparison() {
+    const std::int64_t left = sum();
+    for (const std::string_view sign : {"<=", ">=", "==", "!=", "<", ">"}) {
+      if (!take(sign)) continue;
+      const std::int64_t right = sum();
+      switch (sign[0]) {
+        case '<': return sign.size() > 1 ? left <= right : left < right;
+        case '>': return sign.size() > 1 ? left >= right : left > right;
+        default: return (left == right) == (sign[0] == '=');
+      }
+    }
+    return left;
   }
   std::int64_t sum() {
     std::int64_t result = product();
@@ -69,11 +99,10 @@ class Arithmetic {
     return result;
   }
   std::int64_t factor() {
-    constexpr int most_depth = 32;
     skip();
     if (take('(')) {
       if (++depth_ > most_depth) return good_ = false, 0;
-      const std::int64_t inner = sum();
+      const std::int64_t inner = choice();
       if (!take(')')) good_ = false;
       --depth_;
       return inner;

@@ -50,7 +50,8 @@ struct ShellScript {
       unclosed;  ///< variables whose value has a quote or bracket that does not close: the line
 };
 
-/// Whole-number arithmetic of $((...)): + - * / % ** and parentheses; "" where it is something else.
+/// Whole-number arithmetic of $((...)): + - * / % **, one comparison, A ? B : C and
+/// parentheses; "" where it is something else.
 std::string shell_arithmetic(std::string_view expression);
 
 /// Variables that nothing sets, in conditions.

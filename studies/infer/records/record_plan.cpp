@@ -6,6 +6,8 @@
 
 #include "model/base/text.h"
 #include "model/catalog.h"
+#include "studies/engines/checkpoint.h"
+#include "studies/engines/habits.h"
 
 namespace stepcast::infer {
 namespace {
@@ -87,6 +89,13 @@ std::string type_of(const std::string& said) {
   return said;
 }
 
+/// "fp8" of a checkpoint that has it in blocks of 128 alone is of blocks (DeepSeek-V3's, MiniMax-M2's and Qwen's FP8
+/// config.json, weight_block_size).
+std::string weights_of(const InferenceRecord& record) {
+  const std::string type = type_of(record.weights), native = engines::checkpoint_of(record.model).weights;
+  return type == "fp8" && native == "fp8-block" ? native : type;
+}
+
 /// What notes of a source say of its settings, beside its columns.
 constexpr const char* groups_of_experts = "MoE tables run attention DP";  ///< a column's tp is that of groups
 constexpr const char* larger_caches[] = {"kv_cache_free_gpu_mem_fraction 0.95", "kv fraction 0.95"};
@@ -117,12 +126,13 @@ Expected<Serving> serving_of_record(const InferenceRecord& record, const RecordW
     const bool rows = engine->exchange == ExpertExchange::rows && wishes.attention_dp > 1;
     if (rows && wishes.ep == 1) wishes.ep = wishes.tp * wishes.attention_dp;
   }
-  wishes.weights = type_of(record.weights);
+  wishes.weights = weights_of(record);
   wishes.cache = record.cache.starts_with("fp8") ? "fp8" : record.cache;
   // Not told: engines that are built in fp8 keep such a cache (TensorRT-LLM, examples/quantization).
   if (wishes.cache.empty() && record.weights == "fp8") wishes.cache = "fp8";
   if (record.nodes > 1) return fail("hardware", "an engine on several nodes", "one node");
-  return serving_of(wishes, std::move(network), std::move(machine), as_noted(*engine, record), wanted.profile);
+  Engine row = engines::as_usual(as_noted(*engine, record), machine.row.gpu, {wishes.tp, wishes.attention_dp});
+  return serving_of(wishes, std::move(network), std::move(machine), row, wanted.profile);
 }
 
 }  // namespace

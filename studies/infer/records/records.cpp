@@ -149,12 +149,13 @@ Expected<InferenceCase> forecast_with(LastPlans& plans, const InferenceRecord& r
     const Spread& spread = made.phase.spread;
     made.low = made.predicted * (rate ? 1 / spread.p90 : spread.p10);
     made.high = made.predicted * (rate ? 1 / spread.p10 : spread.p90);
-    made.architecture = serving.machine().gpu.architecture, made.products_in = to_text(serving.types.products);
+    made.architecture = serving.machine().gpu.architecture,
+    made.products_in = serving.types.experts_alone ? "mxfp4" : to_text(serving.types.products);
     made.measured_seconds =
         made.phase.time.value() * (rate ? made.predicted / made.measured : made.measured / made.predicted);
     if (Seconds(made.measured_seconds) < least_time(record, serving))
-      return fail("measured", "a time in which the GPU's memory cannot be read as often as the words said need it",
-          "fewer words than the record says");
+      return fail("measured", "a time in which the GPU's memory cannot be read as often as the tokens need it",
+          "fewer tokens than the record says");
     return made;
   };
   if (record.measured.contains("itl_slope_ms_per_context_token")) {

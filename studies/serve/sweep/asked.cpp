@@ -90,7 +90,7 @@ Expected<void> read_law(const Arguments& arguments, Asked& asked) {
   asked.law.outputs = sim::lengths_of(std::stoll(arguments.value("--output")), shortest);
   if (asked.law.outputs.low < 2)
     return fail("--output", "requests of one word, behind which nobody waits for another",
-        "2 words or more, also of the shortest");
+        "2 tokens or more, also of the shortest");
   asked.law.shared = arguments.has("--shared") ? std::stoll(arguments.value("--shared")) : 0;
   if (asked.law.shared >= asked.law.prompts.low)
     return fail("--shared",

@@ -47,7 +47,7 @@ std::vector<Flag> make_flags() {
       text_flag("--exchange", "WAY", split,
           "of tokens with experts of other groups: gather, or rows (default: the engine's)"),
       count_flag("--input", load, "positions of a prompt, at most", most, 1),
-      count_flag("--output", load, "words that are said, at most", most, 1),
+      count_flag("--output", load, "output tokens, at most", most, 1),
       text_flag("--shortest", "SHARE", load, "lengths are whole numbers from this share of the most, all as likely",
           check_share),
       count_flag("--shared", load, "positions at the head of all prompts that the cache has", most, 0),

@@ -61,8 +61,8 @@ std::string fronts(const Asked& asked, const Explored& explored) {
 std::string rows_table(const Asked& asked, const Explored& explored) {
   HtmlTable table("All rows, best first",
       {{"configuration", CellKind::text}, {asked.closed ? "users" : "requests/s"}, {"tokens/s/GPU"}, {"tokens/s/user"},
-          {"TPOT, s"}, {"TTFT, s", CellKind::number, "mean; from sending to the first word"}, {"cache"}, {"$/M tokens"},
-          {"standing", CellKind::text}});
+          {"TPOT, s"}, {"TTFT, s", CellKind::number, "mean; from sending to the first token"}, {"cache"},
+          {"$/M tokens"}, {"standing", CellKind::text}});
   for (const Row& row : explored.rows) {
     const RowFigures& figures = row.figures();
     table.row({html_escaped(configuration_words(explored, explored.configurations[row.configuration])),

@@ -67,7 +67,7 @@ const char* mark_of(const Row& row) { return row.simulated ? "=" : row.sure() ? 
 std::string standing_of(const Row& row) {
   if (row.simulated) return "simulated";
   if (row.state.doubt != sim::MeanFieldDoubt::none) return fmt::format("not sure: {}", sim::to_text(row.state.doubt));
-  return row.target_open ? "not sure: no time to the first word to hold against a target" : "mean field";
+  return row.target_open ? "not sure: no time to the first token to hold against a target" : "mean field";
 }
 
 std::string title_of(const Asked& asked, const Explored& explored) {

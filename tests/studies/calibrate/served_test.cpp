@@ -53,6 +53,12 @@ TEST(CalibrateServed, WhatIsNotToldIsAskedFor) {
   EXPECT_THAT(error(" --machine dgx-h100 --release 0.10"), HasSubstr("--tp"));
   EXPECT_THAT(error(" --machine dgx-h100 --release 0.10 --tp 1 --concurrency 8"), HasSubstr("8 here, and 4 in"));
   EXPECT_THAT(error(" --machine dgx-h100 --release 0.10 --tp 1 --engine llamacpp"), HasSubstr("engine"));
+  EXPECT_THAT(error(" --machine dgx-h100 --release 0.10 --tp 1 --input 512"), HasSubstr("512 here, and 1000 in"));
+  EXPECT_THAT(
+      error(" --machine dgx-h100 --release 0.10 --tp 1 --output-tokens 128"), HasSubstr("128 here, and 100 in"));
+  EXPECT_EQ(error(" --machine dgx-h100 --release 0.10 --tp 1 --input 1010"), "") << "within 2 %";
+  EXPECT_THAT(error(" --machine dgx-h100 --release 0.10 --tp 4 --ep 8"), HasSubstr("experts on 8 ranks of 4"));
+  EXPECT_THAT(error(" " + output() + " --machine dgx-h100 --release 0.10 --tp 1"), HasSubstr("the same file twice"));
   EXPECT_EQ(run_line("calibrate served " + own_path("none.json") + " --machine dgx-h100").code, 2);
 }
 

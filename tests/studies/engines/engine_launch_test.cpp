@@ -37,7 +37,7 @@ Read read(const std::string& text, const Told& told = {}, const std::string& net
   if (!launch) return {{}, {}, to_text(launch.error())};
   auto warnings = understood(*launch, lenient);
   if (!warnings) return {{}, {}, to_text(warnings.error())};
-  auto asked = asked_engine(*launch, told, network, false, lenient);
+  auto asked = asked_engine(*launch, told, network, {.lenient = lenient});
   if (!asked) return {{}, {}, to_text(asked.error())};
   return {std::move(*asked), std::move(*warnings), ""};
 }
@@ -168,7 +168,7 @@ TEST(EngineLaunch, WhatIsNotForecastIsRefused) {
       HasSubstr("a part of several pools"));
   EXPECT_THAT(read("trtllm-serve disaggregated -c x.yaml").error, HasSubstr("pools of their own"));
   const std::string ngram = R"(--speculative-config '{"method": "ngram", "num_speculative_tokens": 4}')";
-  EXPECT_THAT(read("vllm serve Qwen/Qwen3-8B " + ngram).error, HasSubstr("words that ngram guesses"));
+  EXPECT_THAT(read("vllm serve Qwen/Qwen3-8B " + ngram).error, HasSubstr("tokens that ngram guesses"));
   EXPECT_THAT(read("vllm serve Qwen/Qwen3-8B --quantization bitsandbytes").error, HasSubstr("are not forecast"));
 }
 
@@ -212,6 +212,19 @@ TEST(EngineLaunch, FlagsGoOverTheLoad) {
   EXPECT_EQ(got.asked.flags.at("--input"), "500");
   EXPECT_THAT(read(text, {{"--input", "2000"}}).error,
       HasSubstr("requests of 2000 and 500 positions, and the engine takes 2048"));
+}
+
+/// Of an iteration a benchmark says nothing: neither its lengths nor its users.
+TEST(EngineLaunch, AnIterationTakesNoLoad) {
+  const std::string file = written("loaded.sh",
+      "vllm serve Qwen/Qwen3-8B --speculative-config '{\"method\": \"eagle3\", \"num_speculative_tokens\": 2}'\n"
+      "vllm bench serve --model x --random-input-len 500 --random-output-len 400 --max-concurrency 8\n");
+  const auto ran = testing_program::run_line("infer --launch " + file + " --prompt 512 --json");
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("\"phase\": \"prefill\""));
+  EXPECT_THAT(ran.out, HasSubstr("\"batch\": 1"));
+  EXPECT_THAT(testing_program::run_line("infer --launch " + file + " --context 512").err, HasSubstr("--accepted"));
+  EXPECT_EQ(testing_program::run_line("infer --launch " + file + " --context 512 --accepted 0.7").code, 0);
 }
 
 TEST(EngineLaunch, V0IsAnEngineOfItsOwn) {

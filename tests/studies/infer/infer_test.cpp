@@ -212,6 +212,21 @@ TEST(Infer, ExpertsAreShared) {
   EXPECT_EQ(part_of(summed, "Oe all_gather"), nullptr) << "sums, and not the rows of each expert";
 }
 
+/// Experts in parts on all ranks of eight groups: their tokens are gathered, 7 x 16 rows and their gates, and not the
+/// two rows that each becomes.
+TEST(Infer, PartsOfExpertsSeeTheTokensOfAllGroups) {
+  ServingWishes wishes;
+  wishes.network = "mixtral-8x7b", wishes.machine = "dgx-h100", wishes.attention_dp = 8;
+  for (const char* engine : {"vllm", "sglang"}) {
+    wishes.engine = engine;
+    const sim::IterationTime parts = iterate(*serving_of(wishes), {16, 1, 100});
+    ASSERT_NE(part_of(parts, "norm2.y all_gather"), nullptr) << engine;
+    EXPECT_EQ(part_of(parts, "norm2.y all_gather")->bytes.value(), 32 * 7.0 * 16 * 4096 * 2);
+    EXPECT_EQ(part_of(parts, "Y2 reduce_scatter")->bytes.value(), 32 * 7.0 * 16 * 4096 * 2);
+    EXPECT_EQ(part_of(parts, "Xe all_gather"), nullptr);
+  }
+}
+
 /// Guesses: 1 + r + r^2 words an iteration, whose products have three rows for each sequence, and two runs of a layer
 /// with the LM head before it.
 TEST(Infer, GuessedWordsAreTriedTogether) {
@@ -287,6 +302,36 @@ TEST(Infer, MoreWorkTakesLonger) {
   EXPECT_LT(1.5 * word(experts, 1, 100), word(experts, 64, 100)) << "one word reads 2 experts of 8";
 }
 
+/// Of 8,192 positions and one more, the long piece is shown.
+TEST(Infer, TheLongestPieceOfAPromptIsShown) {
+  const Serving s = serving("llama3-8b", "dgx-h100", 1);
+  const Phase pieces = prefill(s, 1, 8193, 0);
+  ASSERT_EQ(pieces.iterations.size(), 2U);
+  EXPECT_EQ(pieces.shown_rows[0].positions, 8192);
+  EXPECT_THAT(run_line("infer llama3-8b --prompt 8193").out, HasSubstr("One of 2 iterations, the longest"));
+}
+
+/// 2 bytes x positions x hidden x 11, of one tensor rank.
+TEST(Infer, ActivationsAreOfThePositionsOfAnIteration) {
+  const Serving s = serving("llama3-8b", "dgx-h100", 1);
+  EXPECT_EQ(capacity(s, 1000).activations, 2.0 * 8192 * 4096 * 11);
+  EXPECT_EQ(capacity(s, 1000, 32'768).activations, 2.0 * 32'768 * 4096 * 11);
+  EXPECT_LT(capacity(s, 1000, 32'768).blocks, capacity(s, 1000).blocks);
+}
+
+/// vLLM V1 reads 8,192 positions on GPUs of 70 GiB, but 2,048 on others and on A100; a row of one's own stays.
+TEST(Infer, EnginesHaveTheSizesOfTheirGpu) {
+  EXPECT_EQ(serving("llama3-8b", "dgx-h100", 1).engine.most_positions, 8192);
+  EXPECT_EQ(serving("llama3-8b", "dgx-a100", 1).engine.most_positions, 2048);
+  EXPECT_EQ(serving("llama3-8b", "dgx-a100", 1).engine.most_sequences, 256);
+  EXPECT_EQ(serving("llama3-8b", "dgx-b200", 1, "sglang").engine.most_positions, 16'384);
+  ServingWishes wishes;
+  wishes.network = "llama3-8b", wishes.machine = "dgx-a100";
+  Engine own = **find_row(built_in().engines, "vllm", "engine");
+  wishes.row = std::make_shared<const Engine>(own);
+  EXPECT_EQ(serving_of(wishes)->engine.most_positions, 8192);
+}
+
 /// A batch that the cache does not hold at once goes in waves.
 TEST(Infer, WavesFollowFromTheCache) {
   const Serving s = serving("llama3-70b", "dgx-h100", 2);
@@ -303,10 +348,17 @@ TEST(Infer, TheCommandSaysWhatIsWrong) {
   };
   refused("llama3-8b", "how long the prompts are");
   refused("llama3-8b --phase decode", "what stands in the cache");
-  refused("llama3-8b --phase batch --prompt 10", "how many words");
+  refused("llama3-8b --phase batch --prompt 10", "how many tokens");
   refused("llama3-8b --phase sleep --prompt 10", "prefill, decode, mixed");
   refused("llama3-8b --prompt 10 --tp 3", "legal tp");
-  refused("llama3-8b --prompt 10 --output 5 --cached 3", "an empty cache");
+  refused("llama3-8b --prompt 10 --output 5 --cached 3", "is not of phase batch");
+  refused("llama3-8b --context 10 --prompt 5", "--phase mixed");
+  refused("llama3-8b --context 10 --output 5", "is not of phase decode");
+  refused("llama3-8b --phase prefill --prompt 10 --context 5", "is not of phase prefill");
+  refused("llama3-8b --prompt 10 --draft 2 --accepted 0.5", "prompts are not guessed");
+  refused("llama3-8b --phase mixed --prompt 10 --context 5 --draft 2 --accepted 0.5", "is not of phase mixed");
+  refused("llama3-8b --context 10 --accepted 0.5", "no tokens are guessed");
+  refused("llama3-8b --prompt 10 --cp-way ring", "not split by position");
   refused("llama3-8b --prompt 10 --weights mxfp4", "a type of experts, and llama3-8b has none");
   refused("llama3-8b --prompt 10 --kv int4", "a type of weights alone");
   refused("llama3-8b --prompt 10 --gpus 8 --tp 3", "8 GPUs for a split over 3");

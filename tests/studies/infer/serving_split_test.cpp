@@ -126,6 +126,7 @@ TEST(ServingSplit, WhatIsWrong) {
   refused("deepseek-v3.2 --context 100 --tp 8 --dcp 8", "keys that are picked");
   refused("nemotron-h-8b --prompt 100 --cp 2", "layers that carry a state");
   refused("mixtral-8x7b --prompt 100 --cp 2", "has experts");
+  refused("deepseek-v3.2 --prompt 100 --tp 4 --cp 3", "--cp: deepseek-v3.2 has keys that are picked");
   refused("llama3-70b --prompt 100 --tp 16 --cp 2 --dcp 2", "one of them");
   refused("llama3-70b --prompt 100 --tp 8 --cp 2 --cp-way about", "gather or ring");
   const std::string tp = mapping_file("both.flow", "mesh tp:8\nuse tp, vocab\n");

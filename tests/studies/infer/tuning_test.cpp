@@ -30,6 +30,28 @@ TEST(Tuning, IterationsBeyondWhatWasProfiledTakeLonger) {
   same(iteration(1, 2049), iteration(1.5, 2049), 1.5);
 }
 
+/// Products of experts alone take twice as long, and the iteration as much longer as they took.
+TEST(Tuning, ExpertsHaveAFigureOfTheirOwn) {
+  const auto iteration = [](double factor) {
+    Engine engine = **find_row(built_in().engines, "vllm", "engine");
+    for (Engine::Tuning& tuning : engine.tunings) tuning.experts = factor;
+    ServingWishes wishes;
+    wishes.tp = 4;
+    const Serving serving = *serving_of(
+        wishes, *run::choose_network("mixtral-8x7b", "network"), *run::choose_machine("dgx-h100", "machine"), engine);
+    return ServingCost(serving).time(sim::Rows{16, 1, 1000});
+  };
+  const sim::IterationTime one = iteration(1), two = iteration(2);
+  Seconds experts;
+  for (std::size_t i = 0; i < one.parts.size(); ++i) {
+    const bool of_experts = one.parts[i].label == "expert.up" || one.parts[i].label == "expert.down";
+    EXPECT_NEAR(two.parts[i].time / one.parts[i].time, of_experts ? 2 : 1, 1e-12) << one.parts[i].label;
+    if (of_experts) experts += one.parts[i].time;
+  }
+  EXPECT_GT(experts.value(), 0);
+  EXPECT_NEAR((two.time - one.time) / experts, 1, 1e-9);
+}
+
 /// A decode step of one sequence grows with its context as vLLM's blog of 2026-04-22 measured it, within 10 %:
 /// Llama 3.1 8B on an H100 by 43.7 ns per position, on a B200 by 18.0 and with an fp8 cache by 9.72; gpt-oss 20b there
 /// by 3.56.

@@ -99,7 +99,7 @@ TEST(EmitEngine, WhatIsWrittenIsReadBack) {
     auto launch = engines::read_engine_launch({.file = path, .words = {}, .defined = {}, .folders = {}});
     ASSERT_TRUE(launch) << to_text(launch.error()) << ran.out;
     ASSERT_TRUE(engines::understood(*launch, false)) << ran.out;
-    const auto back = engines::asked_engine(*launch, {}, "", false, false);
+    const auto back = engines::asked_engine(*launch, {}, "", {});
     ASSERT_TRUE(back) << to_text(back.error()) << ran.out;
     std::istringstream words(flags + load);
     std::string network, flag, value;

@@ -48,6 +48,49 @@ TEST(Serve, TheTableIsTheIteration) {
   }
 }
 
+/// Two guesses of which 0.8 and then 0.64 are right: an iteration with both says 2.44 tokens, alone and among others.
+/// With none right each costs a whole iteration, and the first token comes as without.
+TEST(Serve, GuessedTokensAreSaidTogether) {
+  const auto load = [](const char* flags) {
+    return served(std::string("--input 1000 --output 201 --concurrency 8 --requests 16 ") + flags);
+  };
+  infer::ServingWishes wishes;
+  wishes.network = "llama3-8b", wishes.machine = "dgx-h100", wishes.draft = 2;
+  const infer::Serving s = *infer::serving_of(wishes);
+  const json good = load("--draft 2 --accepted 0.8"), none = load("--draft 2 --accepted 0"), plain = load("");
+  const auto word = [](const json& answer) { return answer["tpot"]["mean_s"].get<double>(); };
+  const double alone =
+      served("--input 1000 --output 201 --concurrency 1 --requests 2 --draft 2 --accepted 0.8")["tpot"]["mean_s"];
+  EXPECT_NEAR(alone / (infer::decode(s, 1, 1100, {0.8}).time.value() / 2.44), 1, 0.02);
+  EXPECT_LT(word(good), word(plain));
+  EXPECT_GT(word(none), word(plain));
+  EXPECT_LT(word(good) * 2, word(none));
+  EXPECT_NEAR(good["tokens_per_iteration"], 2.44, 1e-9);
+  const auto refused = [](const char* flags) {
+    return run_line(std::string("serve llama3-8b --input 100 --output 50 --concurrency 4 ") + flags).err;
+  };
+  EXPECT_THAT(refused("--draft 2"), HasSubstr("how many of the guesses"));
+  EXPECT_THAT(refused("--accepted 0.5"), HasSubstr("no tokens are guessed"));
+  EXPECT_THAT(refused("--draft 2 --accepted 0.5 --emit vllm"), HasSubstr("is not written by --emit"));
+}
+
+/// A benchmark of 100 prompts that come again finds them in the cache where the engine keeps what it read.
+TEST(Serve, RepeatedPromptsAreReadOnce) {
+  infer::InferenceRecord record;
+  record.id = "one", record.phase = "serving", record.model = "llama3-8b", record.gpu = "H200-SXM-141GB";
+  record.engine = "vllm", record.version = "0.12.0", record.weights = "fp8";
+  record.prompt = 1000, record.output = 100, record.concurrency = record.batch = 50;
+  record.measured = {{"tpot_ms", 10}};
+  const double each = infer::forecast(record)->predicted;
+  record.upstream = "data/h200_sxm/vllm/0.12.0/nvidia_Llama-3.1-8B-Instruct-FP8.csv; silicon_concurrency=50";
+  const double once = infer::forecast(record)->predicted;
+  EXPECT_LT(once, 0.8 * each) << "of 500 prompts 400 are there";
+  record.concurrency = record.batch = 10;
+  const double few = infer::forecast(record)->predicted;
+  record.upstream.clear();
+  EXPECT_EQ(infer::forecast(record)->predicted, few) << "no prompt of 100 comes twice";
+}
+
 /// One user alone: each word is a word's iteration of infer, and TTFT its prefill and the way to the scheduler.
 TEST(Serve, OneUserHasTheIterationsOfInfer) {
   const json one = served("--input 1000 --output 101 --concurrency 1 --requests 3");

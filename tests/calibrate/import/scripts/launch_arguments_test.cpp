@@ -114,10 +114,13 @@ TEST(LaunchArguments, OtherTextIsPassedOver) {
 TEST(LaunchArguments, Arithmetic) {
   EXPECT_EQ(shell_arithmetic("2 * (3 + 4) - 1"), "13");
   EXPECT_EQ(shell_arithmetic("17 / 4 % 3"), "1");
+  EXPECT_EQ(shell_arithmetic("3 > 2 ? 3 : 2"), "3");
+  EXPECT_EQ(shell_arithmetic("4 * 2 <= 7 ? 1 : 5 == 5 ? 2 + 6 : 3"), "8");
+  EXPECT_EQ(shell_arithmetic("(1 != 1) + (2 >= 2) * 10 + (1 < 0)"), "10");
   std::string sum = "(1)";
   for (int i = 1; i < 50; ++i) sum += "+(1)";
   EXPECT_EQ(shell_arithmetic(sum), "50");
-  for (const char* wrong : {"", "1 +", "1 / 0", "a", "(1", "1000000000 * 1000000000"})
+  for (const char* wrong : {"", "1 +", "1 / 0", "a", "(1", "1 << 2", "1 ? 2", "1 ? 2 :", "1000000000 * 1000000000"})
     EXPECT_EQ(shell_arithmetic(wrong), "") << wrong;
 }
 
