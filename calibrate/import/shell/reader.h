@@ -92,7 +92,9 @@ class ShellReader {
   ShellSource condition_of(Place& place, std::size_t skipped) const;
   void open_case(Place& place);
   void take_label(Place& place);
-  void take_loop(Place& place);
+  bool take_loop(Place& place);
+  bool take_own_loop(Place& place, const std::string& name, std::size_t line);
+  static std::size_t loop_end(std::string_view text, std::size_t open);
   bool take_function(Place& place);
   static std::size_t function_end(std::string_view text, std::size_t open, const Place& place);
   /// By value: a script that the body runs has functions of its own.
@@ -112,6 +114,7 @@ class ShellReader {
       std::size_t script, const Settings& set, int depth);
   void keep_exported(const ShellCommand& command, std::size_t script, const Settings& set);
   Expected<void> take_change(Place& place);
+  Expected<void> take_rewritten(Place& place);
   struct WordsHere {
     std::vector<ShellText> words;
     std::size_t length = 0;  ///< of the text that they stand in

@@ -23,7 +23,7 @@ struct ProgramWord {
 constexpr ProgramWord program_words[] = {{"bert", true}, {"_t5", true}, {"vision", true}, {"biencoder", true},
     {"_ict", true}, {"realm", true}, {"retro", true}, {"mamba", true}, {"hybrid", true}, {"multimodal", true},
     {"_vlm", true}, {"generate", false}, {"generation", false}, {"inference", false}, {"evaluate", false},
-    {"preprocess", false}, {"convert", false}, {"merge_mp", false}, {"checkpoint", false}};
+    {"preprocess", false}, {"create_doc_index", false}, {"convert", false}, {"merge_mp", false}, {"checkpoint", false}};
 
 bool has_pattern(const Launch& launch) {
   return std::ranges::any_of(launch.arguments, [](const GivenArgument& given) {

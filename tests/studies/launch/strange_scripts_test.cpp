@@ -110,6 +110,57 @@ TEST_F(StrangersLaunch, ALoopOverTheScriptsArgumentsIsRefusedWhereSomeAreLeft) {
   EXPECT_THAT(more.err, HasSubstr("shifts the script's arguments in a loop"));
 }
 
+TEST_F(StrangersLaunch, ALoopGoesThroughTheScriptsArguments) {
+  const std::string run = "torchrun --nnodes 2 --nproc_per_node 8 pretrain_gpt.py" + sizes;
+  for (const char* all : {"in $*", "in \"$@\"", ""}) {
+    const std::string text =
+        fmt::format(
+            "#!/bin/bash\nTP=2\nfor arg {}; do\n  if [[ $arg == --tp=* ]]; then\n    TP=${{arg#*=}}\n  fi\ndone\n",
+            all) +
+        run + " --tensor-model-parallel-size $TP\n";
+    EXPECT_THAT(predict("--megatron", text, "--define 1=--x --define 2=--tp=4").out, HasSubstr("tp 4,")) << all;
+    const Ran none = predict("--megatron", text);
+    EXPECT_THAT(none.out, HasSubstr("tp 2,")) << all << none.err;
+    EXPECT_THAT(none.out, HasSubstr("read as if there were none")) << all;
+  }
+}
+
+TEST_F(StrangersLaunch, AFileMadeBySedIsReadWhereItsPatternsAreLetters) {
+  const std::string run =
+      "deepspeed --num_gpus 8 pretrain_gpt.py" + sizes + " --deepspeed --deepspeed_config made.json\n";
+  write("in.json", "{\"train_batch_size\": 512, \"zero_optimization\": {\"stage\": STAGE}}\n");
+  const Ran made = predict("--megatron", "sed 's/STAGE/2/g' in.json | sed 's/OTHER/$X/' > made.json\n" + run);
+  EXPECT_THAT(made.out, HasSubstr("zero 2,")) << made.err;
+  for (const char* script : {"sed 's/ST.*/2/' in.json > made.json\n", "sed \"s/STAGE/$X/\" in.json > made.json\n"})
+    EXPECT_THAT(predict("--megatron", script + run).err, HasSubstr("line 1 changes made.json")) << script;
+  const Ran missing = predict("--megatron", run);
+  EXPECT_EQ(missing.code, 2) << missing.out;
+  EXPECT_THAT(missing.err, HasSubstr("made.json is not there, and it says the stage of ZeRO"));
+  EXPECT_THAT(predict("--megatron", run, "--zero 2").out, HasSubstr("zero 2,"));
+}
+
+TEST_F(StrangersLaunch, ProgramsOnTheTrainerAreRead) {
+  const std::string run = "torchrun --nproc_per_node 8 train.py --model_name_or_path meta-llama/Llama-2-7b-hf "
+                          "--per_device_train_batch_size 2 --gradient_accumulation_steps 4 --bf16 True ";
+  struct TrainerRow {
+    const char *arguments, *said, *refused;
+  };
+  const TrainerRow rows[] = {{"--block_size 1024 --fsdp 'full_shard auto_wrap'", "zero3", ""},
+      {"--max_seq_length 1024 --fsdp 'auto_wrap shard_grad_op' --gradient_checkpointing", "recompute norm", ""},
+      {"--model_max_length 1024 --use_lora True --lora_r 8", "\"lora\": 8", ""},
+      {"--model_max_length 1024 --use_lora False --lora_r 8", "\"sequence\": 1024", ""},
+      {"--model_max_length 1024 --use_lora True", "", "nothing says of which rank"},
+      {"--model_max_length 1_024 --q_lora True", "", "weights of few bits"},
+      {"--fsdp 'full_shard auto_wrap'", "", "do not tell the sequence length"},
+      {"--block_size 1024 --deepspeed ds.json", "", "it says the stage of ZeRO"}};
+  for (const TrainerRow& row : rows) {
+    const Ran ran = predict("--trainer", run + row.arguments + "\n", "--print-scenario");
+    EXPECT_EQ(ran.code, *row.refused == '\0' ? 0 : 2) << row.arguments << ran.err;
+    EXPECT_THAT(ran.out, HasSubstr(row.said)) << row.arguments;
+    EXPECT_THAT(ran.err, HasSubstr(row.refused)) << row.arguments;
+  }
+}
+
 TEST_F(StrangersLaunch, PartsOfTheScriptsArgumentsAreHandedOn) {
   const std::string run = "torchrun --nnodes 2 --nproc_per_node 8 pretrain_gpt.py" + sizes;
   const std::string given = "--define 1=8 --define 2=--tensor-model-parallel-size --define 3=4 --define 4=--swiglu";
