@@ -22,7 +22,7 @@ constexpr Dialect dialect_rows[] = {
     // hiyouga/LLaMA-Factory, src/llamafactory/hparams
     {"LLaMA-Factory", "llama-factory", "finetuning_type|cutoff_len|stage template model_name_or_path"},
     // okoge-kaz/llm-recipes, scripts: words of Megatron-LM around a network of Hugging Face
-    {"llm-recipes", "", "base_model train_iters global_batch_size", sizes_and_plan, true},
+    {"llm-recipes", "", "base_model train_iters global_batch_size|base_model hf_transformer_model_dir", sizes_and_plan, true},
     // axolotl-ai-cloud/axolotl, src/axolotl/utils/schemas
     {"Axolotl", "axolotl", "base_model micro_batch_size|base_model sequence_len|base_model datasets."},
     // huggingface/nanotron, src/nanotron/config
@@ -60,7 +60,8 @@ constexpr Dialect dialect_rows[] = {
     // ServiceNow/Fast-LLM, examples
     {"Fast-LLM", "", "model.base_model. model.multi_stage.|model.base_model. training.train_iters", sizes_and_plan},
     // Ascend/MindSpeed-LLM, examples/fsdp2
-    {"MindSpeed-LLM's FSDP2", "", "model.model_id parallel.fsdp_modules", sizes_and_plan, true},
+    {"MindSpeed-LLM's FSDP2", "", "model.model_id parallel.fsdp_modules|model.model_name_or_path parallel.|"
+                                "model.train_from_scratch data.", sizes_and_plan, true},
     // NVIDIA/NeMo-Framework-Launcher, launcher_scripts/main.py: the training it names lies in a folder of its own
     {"NeMo-Framework-Launcher", "", "stages training|stages launcher_scripts_path|training.run.time_limit|"
                                    "train_settings.model_size_in_b",
