@@ -160,6 +160,7 @@ std::size_t ShellReader::window(const Place& place) const {
 Expected<void> ShellReader::take_words(Place& place) {
   const std::size_t line = place.line();
   ShellWords words(place.source.part(place.at, window(place), line), &variables_);
+  words.go_on_behind_redirections(true);
   ShellCommand command{line, {}, {}, {}, {}};
   std::vector<ShellText> texts;
   Settings set;

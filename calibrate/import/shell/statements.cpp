@@ -262,6 +262,7 @@ Expected<void> ShellReader::call(Place& place, const std::string& name, ShellSou
 
 /// echo '{...}' > ds_config.json.
 Expected<void> ShellReader::take_echo(Place& place, ShellWords& words) {
+  words.go_on_behind_redirections(false);
   ShellText text;
   while (words.next()) {
     if (words.word().marked().starts_with('-') && text.empty()) continue;

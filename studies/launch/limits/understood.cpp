@@ -17,13 +17,17 @@ namespace {
 /// pretrain_vision_dino.py, generate_samples_gpt.py, run_text_generation_server.py, tools/checkpoint/convert.py and
 /// their kin.
 struct ProgramWord {
-  std::string_view part;
-  bool trains;
+  std::string_view part, doubt;
 };
-constexpr ProgramWord program_words[] = {{"bert", true}, {"_t5", true}, {"vision", true}, {"biencoder", true},
-    {"_ict", true}, {"realm", true}, {"retro", true}, {"mamba", true}, {"hybrid", true}, {"multimodal", true},
-    {"_vlm", true}, {"generate", false}, {"generation", false}, {"inference", false}, {"evaluate", false},
-    {"preprocess", false}, {"create_doc_index", false}, {"convert", false}, {"merge_mp", false}, {"checkpoint", false}};
+constexpr std::string_view another = "trains another kind of network", nothing = "does not train",
+                           preferred = "trains by preferences or rewards";
+constexpr ProgramWord program_words[] = {{"bert", another}, {"_t5", another}, {"vision", another},
+    {"biencoder", another}, {"_ict", another}, {"realm", another}, {"retro", another}, {"mamba", another},
+    {"hybrid", another}, {"multimodal", another}, {"_vlm", another}, {"generate", nothing}, {"generation", nothing},
+    {"inference", nothing}, {"evaluate", nothing}, {"preprocess", nothing}, {"create_doc_index", nothing},
+    {"convert", nothing}, {"merge_mp", nothing}, {"checkpoint", nothing}, {"dpo", preferred}, {"grpo", preferred},
+    {"ppo_", preferred}, {"_ppo", preferred}, {"orpo_", preferred}, {"_orpo", preferred}, {"_kto", preferred},
+    {"reward", preferred}, {"rlhf", preferred}};
 
 bool has_pattern(const Launch& launch) {
   return std::ranges::any_of(launch.arguments, [](const GivenArgument& given) {
@@ -40,7 +44,7 @@ std::string program_doubt(const Launch& launch) {
   const auto row = std::find_if(std::begin(program_words), std::end(program_words),
       [&](const ProgramWord& word) { return program.find(word.part) != program.npos; });
   if (row == std::end(program_words)) return {};
-  return fmt::format("{} {}", program, row->trains ? "trains another kind of network" : "does not train");
+  return fmt::format("{} {}", program, row->doubt);
 }
 
 /// Does it ask for what its row calls not forecast?

@@ -125,6 +125,19 @@ TEST_F(StrangersLaunch, ALoopGoesThroughTheScriptsArguments) {
   }
 }
 
+TEST_F(StrangersLaunch, ArgumentsBehindARedirectionCount) {
+  const std::string run = "torchrun --nnodes 2 --nproc_per_node 8 pretrain_gpt.py" + sizes;
+  for (const char* where : {"> log.txt", ">log.txt 2>&1", "2>&1 >>log.txt", "&> \"$LOG/a b\"", "2> >(tee err.txt)",
+           "< in.txt", "--data-path <path to the data>", "--load <CHECKPOINT_DIR>"})
+    EXPECT_THAT(predict("--megatron", run + " " + where + " --tensor-model-parallel-size 8\n").out, HasSubstr("tp 8,"))
+        << where;
+  const std::string piped = run + " 2>&1 | tee log.txt --tensor-model-parallel-size 8\n";
+  EXPECT_THAT(predict("--megatron", piped).out, HasSubstr("tp 1,")) << "of another command";
+  const Ran unfilled = predict("--megatron", run + " --tensor-model-parallel-size <ranks>\n");
+  EXPECT_THAT(unfilled.err, HasSubstr("'<ranks>' is no whole number"));
+  EXPECT_THAT(predict("--megatron", "echo '{}' > made.json\n" + run + "\n").out, HasSubstr("tp 1,"));
+}
+
 TEST_F(StrangersLaunch, AFileMadeBySedIsReadWhereItsPatternsAreLetters) {
   const std::string run =
       "deepspeed --num_gpus 8 pretrain_gpt.py" + sizes + " --deepspeed --deepspeed_config made.json\n";
@@ -153,6 +166,9 @@ TEST_F(StrangersLaunch, ProgramsOnTheTrainerAreRead) {
       {"--model_max_length 1_024 --q_lora True", "", "weights of few bits"},
       {"--fsdp 'full_shard auto_wrap'", "", "do not tell the sequence length"},
       {"--block_size 1024 --deepspeed ds.json", "", "it says the stage of ZeRO"}};
+  std::string preferences = run + "--block_size 1024\n";
+  preferences.replace(preferences.find("train.py"), 8, "dpo_training.py");
+  EXPECT_THAT(predict("--trainer", preferences).err, HasSubstr("trains by preferences or rewards"));
   for (const TrainerRow& row : rows) {
     const Ran ran = predict("--trainer", run + row.arguments + "\n", "--print-scenario");
     EXPECT_EQ(ran.code, *row.refused == '\0' ? 0 : 2) << row.arguments << ran.err;
