@@ -104,6 +104,12 @@ class ShellReader {
   Expected<void> take_shift(Place& place);
   void end_loop();
   Expected<void> take_set(Place& place);
+  // one-line conditions and sums: guards.cpp
+  bool take_guard(Place& place, std::string_view token);
+  bool take_sum(Place& place, std::string_view inside, std::size_t length);
+  void set_by_sum(std::string_view sum, std::size_t line);
+  Expected<void> take_let(Place& place);
+  Expected<void> take_read(Place& place);
   // other scripts, that it reads or runs, and files that it changes: other_scripts.cpp
   Expected<void> take_source(Place& place);
   std::optional<std::string> text_at_hand(const std::string& name);

@@ -46,6 +46,11 @@ bool ShellReader::take_heredoc(Place& place) {
 
 void ShellReader::keep_body(ShellText text, const Heredoc& here, std::size_t line, int depth) {
   const std::string_view program = last_of_path(first_token(here.header));
+  if (program == "read" && here.header.find(" -d") != here.header.npos) {  // read -r -d '' ARGS <<EOF
+    const std::string name(here.header.substr(here.header.find_last_of(" \t") + 1));
+    if (assignment_length(name + "=") > 0) apply({{name, ShellValue{{text}, false, line, 0, {}}}}, true);
+    return;
+  }
   std::string target;
   if (!here.target.empty()) target = ShellWords(ShellSource(here.target, line), &variables_).piece(true).shown();
   const bool script = target.ends_with(".sh") || target.ends_with(".slurm") || target.ends_with(".sbatch");

@@ -125,6 +125,26 @@ TEST_F(StrangersLaunch, ALoopGoesThroughTheScriptsArguments) {
   }
 }
 
+TEST_F(StrangersLaunch, TestsAndSumsOfOneLineAreFollowed) {
+  const std::string run =
+      "torchrun --nnodes 2 --nproc_per_node 8 pretrain_gpt.py" + sizes + " --tensor-model-parallel-size $TP\n";
+  const std::pair<const char*, const char*> rows[] = {{"TP=2\n[ \"$TP\" = 4 ] && TP=8\n", "tp 2,"},
+      {"TP=2\n[[ $TP -eq 2 && 1 -lt 2 ]] && TP=8\n", "tp 8,"}, {"TP=2\n[ $TP = 2 ] || TP=8\n", "tp 2,"},
+      {"TP=2; test $TP -gt 4 && TP=8\n", "tp 2,"}, {"[ 1 = 2 ] && TP=8 || TP=4\n", "tp 4,"},
+      {"TP=2\n[ 1 = 2 ] && [ 1 = 1 ] && TP=8; [ 1 = 1 ] && {\n  X=1\n  TP=4\n}\n", "tp 4,"},
+      {"TP=4\n((TP=8))\n", "tp 8,"}, {"TP=4; ((TP /= 2)); ((TP > 1)) && let \"TP *= 4\"\n", "tp 8,"},
+      {"TP=2\n[ -n \"$BIG\" ] && TP=8\n", "tp 2,"}};
+  for (const auto& [script, said] : rows) {
+    const Ran ran = predict("--megatron", script + run);
+    EXPECT_THAT(ran.out, HasSubstr(said)) << script << ran.err;
+  }
+  EXPECT_THAT(predict("--megatron", "TP=2\n[ \"$BIG\" = 1 ] && TP=8\n" + run).err, HasSubstr("--define BIG="));
+  EXPECT_THAT(predict("--megatron", "TP=2\nread TP <<< 8\n" + run).err, HasSubstr("nothing sets $TP"));
+  EXPECT_THAT(predict("--megatron", "TP=2\n((TP = WAYS * 2))\n" + run).err, HasSubstr("nothing sets $TP"));
+  const std::string held = "TP=2\nread -r -d '' MORE << EOM\n--tensor-model-parallel-size 8\nEOM\n";
+  EXPECT_THAT(predict("--megatron", held + run.substr(0, run.size() - 1) + " $MORE\n").out, HasSubstr("tp 8,"));
+}
+
 TEST_F(StrangersLaunch, ArgumentsBehindARedirectionCount) {
   const std::string run = "torchrun --nnodes 2 --nproc_per_node 8 pretrain_gpt.py" + sizes;
   for (const char* where : {"> log.txt", ">log.txt 2>&1", "2>&1 >>log.txt", "&> \"$LOG/a b\"", "2> >(tee err.txt)",
