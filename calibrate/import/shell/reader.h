@@ -74,6 +74,7 @@ class ShellReader {
   Expected<void> take_unclosed(Place& place, const ShellCommand& command, std::size_t line);
   std::pair<std::string, ShellValue> assigned(
       const ShellWords& words, std::size_t name_length, std::size_t line, const Settings& earlier);
+  [[nodiscard]] ShellValue referred(const ShellValue& value) const;
   void apply(Settings set, bool alone);
   Expected<void> keep(ShellCommand command, std::vector<ShellText> texts, Settings set, const ShellWords& words,
       bool evaluating, int depth);

@@ -100,6 +100,15 @@ std::string wrong_section(
   return {};
 }
 
+/// "--bf16 8" on a command line: a word behind a switch is part of something that was not read.
+std::string stray_word(const ArgumentFact& fact, const GivenArgument& given) {
+  constexpr std::string_view words[] = {"", "true", "false", "1", "0", "yes", "no", "on", "off", "t", "f", "y", "n"};
+  if (fact.takes != "flag" || !given.spelled.starts_with("--") || !given.unset.empty() || !fact.known.empty() ||
+      says_none(given.value) || contains(words, lower_case(given.value)))
+    return {};
+  return fmt::format("a switch, and '{:.40}' behind it is not understood", given.value);
+}
+
 }  // namespace
 
 std::vector<std::string> refused_arguments(const Launch& launch) {
@@ -118,8 +127,8 @@ std::vector<std::string> unknown_arguments(const Launch& launch) {
   const auto known = nested ? known_sections(launch.framework->table()) : std::vector<std::string>();
   for (const GivenArgument& given : launch.arguments) {
     const ArgumentFact* fact = launch.framework->table().find(given.name);
-    const std::string wrong =
-        fact == nullptr ? unknown_argument(launch, given) : wrong_section(launch, given, *fact, known);
+    std::string wrong = fact == nullptr ? unknown_argument(launch, given) : wrong_section(launch, given, *fact, known);
+    if (fact != nullptr && wrong.empty()) wrong = stray_word(*fact, given);
     if (!wrong.empty()) unknown.push_back(fmt::format("{} ({})", place_of(launch, given), wrong));
   }
   return unknown;

@@ -133,7 +133,8 @@ TEST_F(StrangersLaunch, TestsAndSumsOfOneLineAreFollowed) {
       {"TP=2; test $TP -gt 4 && TP=8\n", "tp 2,"}, {"[ 1 = 2 ] && TP=8 || TP=4\n", "tp 4,"},
       {"TP=2\n[ 1 = 2 ] && [ 1 = 1 ] && TP=8; [ 1 = 1 ] && {\n  X=1\n  TP=4\n}\n", "tp 4,"},
       {"TP=4\n((TP=8))\n", "tp 8,"}, {"TP=4; ((TP /= 2)); ((TP > 1)) && let \"TP *= 4\"\n", "tp 8,"},
-      {"TP=2\n[ -n \"$BIG\" ] && TP=8\n", "tp 2,"}};
+      {"TP=2\n[ -n \"$BIG\" ] && TP=8\n", "tp 2,"}, {"WAYS_7B=8\nSIZE=7B\neval TP=\\$WAYS_$SIZE\n", "tp 8,"},
+      {"WAYS_7B=8\nSIZE=7B\ndeclare -n TP=WAYS_$SIZE\n", "tp 8,"}};
   for (const auto& [script, said] : rows) {
     const Ran ran = predict("--megatron", script + run);
     EXPECT_THAT(ran.out, HasSubstr(said)) << script << ran.err;
@@ -151,6 +152,8 @@ TEST_F(StrangersLaunch, ArgumentsBehindARedirectionCount) {
            "< in.txt", "--data-path <path to the data>", "--load <CHECKPOINT_DIR>"})
     EXPECT_THAT(predict("--megatron", run + " " + where + " --tensor-model-parallel-size 8\n").out, HasSubstr("tp 8,"))
         << where;
+  EXPECT_THAT(predict("--megatron", run + " --sequence-parallel stray\n").err,
+      HasSubstr("'stray' behind it is not understood"));
   const std::string piped = run + " 2>&1 | tee log.txt --tensor-model-parallel-size 8\n";
   EXPECT_THAT(predict("--megatron", piped).out, HasSubstr("tp 1,")) << "of another command";
   const Ran unfilled = predict("--megatron", run + " --tensor-model-parallel-size <ranks>\n");
