@@ -135,12 +135,16 @@ Expected<void> take_beside(Launch& launch, const std::string& path, const std::s
   return put_in_front(launch, std::move(read), path), Expected<void>{};
 }
 
-/// "worker-1 slots=8" each.
+/// "worker-1 slots=8" each; --num_gpus takes so many of each node.
 Expected<void> take_hosts(Launch& launch, const LaunchLine& line, const LaunchFolders& folders) {
   const std::string* name = last_value(line.launcher_given, "hostfile");
-  if (line.launcher != "deepspeed" || name == nullptr || launch.gpus > 0) return {};
+  if (line.launcher != "deepspeed" || name == nullptr || line.nodes != 0) return {};
   TRY(const auto path, named_file(folders, *name));
-  if (path.empty()) return launch.unread.push_back(*name), Expected<void>{};
+  if (path.empty()) {
+    launch.gpus = 0;
+    launch.notes.push_back(fmt::format("how many GPUs the launcher starts hangs on {:.80}, which is not there", *name));
+    return launch.unread.push_back(*name), Expected<void>{};
+  }
   TRY(const auto text, read_text_file(path));
   std::int64_t gpus = 0, each = 0;
   for (const LogLine& host : log_lines(text)) {
@@ -150,6 +154,7 @@ Expected<void> take_hosts(Launch& launch, const LaunchLine& line, const LaunchFo
     const std::string_view number = std::string_view(host.text).substr(slots + 6);
     std::from_chars(number.data(), number.data() + number.size(), count);
     constexpr std::int64_t most = 1024;
+    if (line.gpus_per_node > 0) count = std::min(count, line.gpus_per_node);
     if (count > 0 && count <= most) gpus += count, each = count;
   }
   launch.gpus = gpus, launch.gpus_per_node = each;

@@ -175,6 +175,17 @@ TEST_F(StrangersLaunch, AFileMadeBySedIsReadWhereItsPatternsAreLetters) {
   EXPECT_THAT(predict("--megatron", run, "--zero 2").out, HasSubstr("zero 2,"));
 }
 
+TEST_F(StrangersLaunch, HostsOfAFileCountBesideTheGpusOfEach) {
+  const std::string run = "deepspeed --hostfile hosts --num_gpus 4 pretrain_gpt.py" + sizes + " --zero-stage 1\n";
+  const Ran missing = predict("--megatron", run);
+  EXPECT_EQ(missing.code, 2) << missing.out;
+  EXPECT_THAT(missing.err, HasSubstr("hangs on hosts, which is not there"));
+  write("hosts", "a slots=8\nb slots=8\n");
+  std::string eight = run;
+  eight.replace(eight.find("gpus 4"), 6, "gpus 8");
+  EXPECT_THAT(predict("--megatron", eight).out, HasSubstr("dp 16,"));
+}
+
 TEST_F(StrangersLaunch, ProgramsOnTheTrainerAreRead) {
   const std::string run = "torchrun --nproc_per_node 8 train.py --model_name_or_path meta-llama/Llama-2-7b-hf "
                           "--per_device_train_batch_size 2 --gradient_accumulation_steps 4 --bf16 True ";
