@@ -159,6 +159,9 @@ class GeometryReader {
     // Megatron takes as many groups as heads where the flag that switches them on is absent, and prints 1 then.
     const auto groups = ask_.count(Asked::kv_heads);
     const bool grouped = !subject_.has_row(Asked::grouped_queries) || ask_.flag(Asked::grouped_queries, from_alias());
+    if (groups && !grouped && *groups > 1 && *groups != spec_.heads)
+      subject_.note(fmt::format("{} {} does nothing without the switch for grouped queries, which is off",
+          ask_.name(Asked::kv_heads), *groups));
     if (groups && grouped) spec_.kv_heads = *groups;
     else if (from_ == nullptr || (groups && !grouped)) spec_.kv_heads = spec_.heads;
     if (one_kv_head()) spec_.kv_heads = 1;

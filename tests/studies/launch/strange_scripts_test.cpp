@@ -192,7 +192,7 @@ TEST_F(StrangersLaunch, ProgramsOnTheTrainerAreRead) {
   struct TrainerRow {
     const char *arguments, *said, *refused;
   };
-  const TrainerRow rows[] = {{"--block_size 1024 --fsdp 'full_shard auto_wrap'", "zero3", ""},
+  const TrainerRow rows[] = {{"--block_size 1024 --fsdp 'full_shard auto_wrap'", "use tp, dp, fsdp", ""},
       {"--max_seq_length 1024 --fsdp 'auto_wrap shard_grad_op' --gradient_checkpointing", "recompute norm", ""},
       {"--model_max_length 1024 --use_lora True --lora_r 8", "\"lora\": 8", ""},
       {"--model_max_length 1024 --use_lora False --lora_r 8", "\"sequence\": 1024", ""},
