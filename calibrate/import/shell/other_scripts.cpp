@@ -29,19 +29,26 @@ std::string with_batch_options(std::string text, const std::vector<ShellWord>& w
   return text.insert(std::min(text.find('\n', header + 1), text.size()), "\n#SBATCH" + options);
 }
 
-/// "s/STAGE/3/" and "s#STAGE#3#g" of letters alone; false where it may be anything else.
-bool put_in(std::string& text, const ShellText& change) {
-  const std::string shown = change.shown();
+/// "s/STAGE/3/" and "s#STAGE#3#g" of letters alone; false where it may be anything else. A value that nothing sets
+/// becomes ${STAGE}, and STAGE one of `unset`.
+bool put_in(std::string& text, const ShellText& change, std::vector<std::string>& unset) {
+  constexpr char hole = '?';
+  std::string shown;
+  for (std::size_t i = 0; i < change.size(); ++i) {
+    const bool opens = change.marked()[i] == unset_begin;
+    shown += opens ? hole : change.marked()[i];
+    if (opens) i = std::min(change.marked().find(unset_end, i), change.size());
+  }
   const char sign = shown[1];
   const std::size_t middle = shown.find(sign, 2), end = std::min(shown.find(sign, middle + 1), shown.size());
   if (middle == shown.npos || end == shown.size()) return false;
-  const std::string from = shown.substr(2, middle - 2), into = shown.substr(middle + 1, end - middle - 1),
-                    flags = shown.substr(end + 1);
-  if (from.empty() || from.find_first_of("$.*[]^\\") != from.npos) return false;
+  const std::string from = shown.substr(2, middle - 2), flags = shown.substr(end + 1);
+  std::string into = shown.substr(middle + 1, end - middle - 1);
+  if (from.empty() || from.find_first_of("$.*[]^\\?") != from.npos) return false;
   std::size_t at = text.find(from);
   if (at == text.npos) return true;
-  if (!change.unset().empty() || into.find_first_of("&\\") != into.npos || flags.find_first_not_of('g') != flags.npos)
-    return false;
+  if (into.find_first_of("&\\") != into.npos || flags.find_first_not_of('g') != flags.npos) return false;
+  if (into.find(hole) != into.npos) into = "${" + from + "}", unset.push_back(from);
   for (; at != text.npos; at = text.find(from, at)) {
     text.replace(at, from.size(), into);
     at += into.size();
@@ -206,8 +213,9 @@ Expected<void> ShellReader::take_rewritten(Place& place) {
   const WordsHere target = words_here(place);
   if (target.words.empty()) return pass_over(place);
   const std::string name = target.words.front().shown();
-  for (const ShellText& change : changes) plain = put_in(*text, change) && plain;
-  if (plain) out_.files.push_back({name, std::move(*text), line, {}});
+  std::vector<std::string> unset;
+  for (const ShellText& change : changes) plain = put_in(*text, change, unset) && plain;
+  if (plain) out_.files.push_back({name, std::move(*text), line, std::move(unset)});
   else out_.changed.emplace(last_of_path(name), line);
   return step_over(place, target.length);
 }
