@@ -90,13 +90,14 @@ bool ShellWords::skip_redirection() {
   char quote = 0;
   for (; at_ < text_.size(); ++at_) {
     const char c = text_[at_];
+    if (c == '\n') break;
     const bool opens = quote != '\'' && (c == '(' || c == '{') && at_ > 0 &&
                        std::string_view("$><").find(text_[at_ - 1]) != std::string_view::npos;
     const std::size_t behind = opens ? after_bracket(text_, at_) : text_.npos;
     if (behind != text_.npos) at_ = behind - 1;
     else if (quote != 0) quote = c == quote ? char{0} : quote;
     else if (c == '\'' || c == '"') quote = c;
-    else if (c == '\n' || (is_shell_blank(c)) || (ends_command(c) && !text_.substr(at_ + 1).starts_with('('))) break;
+    else if (is_shell_blank(c) || (ends_command(c) && !text_.substr(at_ + 1).starts_with('('))) break;
   }
   return true;
 }

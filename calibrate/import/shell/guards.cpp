@@ -62,11 +62,14 @@ bool ShellReader::take_guard(Place& place, std::string_view token) {
   const std::size_t start = end + 2;
   std::size_t stop = start + std::min(find_unquoted(line.substr(start), ";"), line.size() - start);
   const std::size_t brace = line.find_first_not_of(" \t", start);
-  if (brace != line.npos && line[brace] == '{')
-    if (const std::size_t close = function_end(place.source.text, place.at + brace, place); close != rest.npos)
-      stop = close + 1 - place.at;
+  const bool braced = brace != line.npos && line[brace] == '{';
+  if (braced && missing_ends_ <= most_unclosed) {
+    const std::size_t close = function_end(place.source.text, place.at + brace, place);
+    if (close == rest.npos) ++missing_ends_;
+    else stop = close + 1 - place.at;
+  }
   const std::string_view body = rest.substr(start, stop - start);
-  const std::size_t other = both ? std::min(find_unquoted(body, "||"), body.size()) : body.size();
+  const std::size_t other = both && !braced ? std::min(find_unquoted(body, "||"), body.size()) : body.size();
   const auto part = [&](std::size_t at, std::size_t count) {
     return place.source.part(place.at + start + at, count, place.counter.line(place.source, place.at));
   };

@@ -177,17 +177,20 @@ bool ShellReader::take_loop(Place& place) {
 /// Nobody gives the script arguments unless they are defined: then it is never run, and a note says so.
 bool ShellReader::take_own_loop(Place& place, const std::string& name, std::size_t line) {
   const std::string_view text = place.source.text;
-  const std::size_t open = text.find("do", text.find_first_of(";\n", place.at)), close = loop_end(text, open);
-  if (close == text.npos) return ++loops_, pass_over(place), true;
+  const std::size_t open =
+      missing_ends_ > most_unclosed ? text.npos : text.find("do", text.find_first_of(";\n", place.at));
+  const std::size_t close = loop_end(text, open);
+  if (close == text.npos) return ++missing_ends_, ++loops_, pass_over(place), true;
   const ShellSource body = place.source.part(open + 2, close - open - 2, place.counter.line(place.source, open + 2));
   place.at = close, place.line_known = false;
   if (!variables_.own()) {
     assumed_.insert(fmt::format("line {} goes through the script's arguments: read as if there were none", line));
     return true;
   }
-  for (const ShellValue& each : std::vector(variables_.own()->each)) {
-    variables_.set(name, each);
-    if (inner_ = take_text(body, place.depth + 1); !inner_) break;
+  const ShellOwnArguments given = *variables_.own();
+  for (std::size_t i = given.first; i < given.each.size() && inner_; ++i) {
+    variables_.set(name, given.each[i]);
+    inner_ = take_text(body, place.depth + 1);
   }
   return true;
 }

@@ -105,7 +105,7 @@ std::string stray_word(const ArgumentFact& fact, const GivenArgument& given) {
   constexpr std::string_view words[] = {
       "", "\\", "true", "false", "1", "0", "yes", "no", "on", "off", "t", "f", "y", "n"};
   if (fact.takes != "flag" || !given.spelled.starts_with("--") || !given.unset.empty() || !fact.known.empty() ||
-      says_none(given.value) || given.value == given.name || contains(words, lower_case(given.value)))
+      says_none(given.value) || given.spelled.ends_with(given.value) || contains(words, lower_case(given.value)))
     return {};
   return fmt::format("a switch, and '{:.40}' behind it is not understood", given.value);
 }

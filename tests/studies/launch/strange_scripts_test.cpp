@@ -132,8 +132,9 @@ TEST_F(StrangersLaunch, TestsAndSumsOfOneLineAreFollowed) {
       {"TP=2\n[[ $TP -eq 2 && 1 -lt 2 ]] && TP=8\n", "tp 8,"}, {"TP=2\n[ $TP = 2 ] || TP=8\n", "tp 2,"},
       {"TP=2; test $TP -gt 4 && TP=8\n", "tp 2,"}, {"[ 1 = 2 ] && TP=8 || TP=4\n", "tp 4,"},
       {"TP=2\n[ 1 = 2 ] && [ 1 = 1 ] && TP=8; [ 1 = 1 ] && {\n  X=1\n  TP=4\n}\n", "tp 4,"},
-      {"TP=4\n((TP=8))\n", "tp 8,"}, {"TP=4; ((TP /= 2)); ((TP > 1)) && let \"TP *= 4\"\n", "tp 8,"},
-      {"TP=2\n[ -n \"$BIG\" ] && TP=8\n", "tp 2,"}, {"WAYS_7B=8\nSIZE=7B\neval TP=\\$WAYS_$SIZE\n", "tp 8,"},
+      {"TP=2\n[ 1 = 2 ] && { true || true; TP=8; }\n", "tp 2,"}, {"TP=4\n((TP=8))\n", "tp 8,"},
+      {"TP=4; ((TP /= 2)); ((TP > 1)) && let \"TP *= 4\"\n", "tp 8,"}, {"TP=2\n[ -n \"$BIG\" ] && TP=8\n", "tp 2,"},
+      {"WAYS_7B=8\nSIZE=7B\neval TP=\\$WAYS_$SIZE\n", "tp 8,"},
       {"WAYS_7B=8\nSIZE=7B\ndeclare -n TP=WAYS_$SIZE\n", "tp 8,"}};
   for (const auto& [script, said] : rows) {
     const Ran ran = predict("--megatron", script + run);
