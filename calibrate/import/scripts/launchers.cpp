@@ -10,7 +10,7 @@ namespace {
 constexpr std::string_view launchers[] = {"torchrun", "deepspeed", "srun", "mpirun", "mpiexec", "accelerate",
     "composer", "python", "python3", "bash", "sh", "numactl", "run_train.sh", "nemo", "#SBATCH", "pdsh", "ssh",
     "singularity", "apptainer", "docker", "podman", "timeout", "taskset", "nsys", "uv", "bcprun", "jsrun", "sbatch",
-    "msrun", "ray"};
+    "msrun", "ray", "hipprof", "rocprof", "rocprofv3", "ncu", "orterun", "aprun"};
 
 constexpr LaunchOption launch_options[] = {
     {"torchrun", "nproc_per_node", &LaunchLine::gpus_per_node, true},
@@ -56,7 +56,7 @@ bool names_module(std::string_view launcher) {
 
 std::string_view launcher_kind(std::string_view word) {
   word = last_of_path(word);
-  if (word == "mpiexec") return "mpirun";
+  if (word == "mpiexec" || word == "orterun") return "mpirun";
   if (word == "#SBATCH" || word == "sbatch") return "srun";
   if (word == "torch.distributed.run" || word == "torch.distributed.launch") return "torchrun";
   if (word == "deepspeed.launcher.launch" || word == "deepspeed.launcher.runner") return "deepspeed";

@@ -45,8 +45,10 @@ bool ShellWords::next() {
     take_word();
     raw_ = text_.substr(start, at_ - start);
     if (cut_) return false;
-    if (at_ < text_.size() && text_[at_] == '>' && raw_.find_first_not_of("0123456789") == raw_.npos)
-      return waiting_.clear(), false;  // 2>&1
+    if (at_ < text_.size() && text_[at_] == '>' && raw_.find_first_not_of("0123456789") == raw_.npos) {  // 2>&1
+      waiting_.clear();
+      if (!skip_redirection()) return false;
+    }
   }
   word_ = std::move(waiting_.front());
   waiting_.pop_front();
@@ -65,7 +67,8 @@ bool ShellWords::skip_blanks(bool over_lines) {
       if (continued && !over_lines) comment_line_ = here();
       at_ = std::min(text_.find('\n', at_), text_.size());
     } else if (c == '\n') return ++at_, false;
-    else if (ends_command(c) && !over_lines) {
+    else if (!over_lines && skip_redirection()) continue;
+    else if (ends_command(c) && !over_lines && placeholder() == 0) {
       while (at_ < text_.size() && (ends_command(text_[at_]))) ++at_;
       return false;
     } else return true;
@@ -73,8 +76,44 @@ bool ShellWords::skip_blanks(bool over_lines) {
   return false;
 }
 
+/// Over >, >>, <, >&1, &> and the word that it reads or writes; false where none is meant, or it is a here-document.
+bool ShellWords::skip_redirection() {
+  const std::string_view rest = text_.substr(at_);
+  const std::size_t sign = rest.starts_with("&>") ? 1 : 0;
+  const bool here_document = rest.starts_with("<<");
+  if (!redirections_ || here_document || placeholder() > 0 || at_ + sign >= text_.size() ||
+      (rest[sign] != '>' && rest[sign] != '<'))
+    return false;
+  at_ += sign + 1;
+  while (at_ < text_.size() && (text_[at_] == '>' || text_[at_] == '|' || text_[at_] == '&')) ++at_;
+  while (at_ < text_.size() && is_shell_blank(text_[at_])) ++at_;
+  char quote = 0;
+  for (; at_ < text_.size(); ++at_) {
+    const char c = text_[at_];
+    if (c == '\n') break;
+    const bool opens = quote != '\'' && (c == '(' || c == '{') && at_ > 0 &&
+                       std::string_view("$><").find(text_[at_ - 1]) != std::string_view::npos;
+    const std::size_t behind = opens ? after_bracket(text_, at_) : text_.npos;
+    if (behind != text_.npos) at_ = behind - 1;
+    else if (quote != 0) quote = c == quote ? char{0} : quote;
+    else if (c == '\'' || c == '"') quote = c;
+    else if (is_shell_blank(c) || (ends_command(c) && !text_.substr(at_ + 1).starts_with('('))) break;
+  }
+  return true;
+}
+
+/// "<path to the data>" of a script that is still to be filled in: how long it is; 0 where it is none.
+std::size_t ShellWords::placeholder() const {
+  constexpr std::size_t longest = 120;
+  const std::string_view rest = text_.substr(at_, longest);
+  if (rest.size() < 3 || rest[0] != '<' || std::isalpha(static_cast<unsigned char>(rest[1])) == 0) return 0;
+  const std::size_t end = rest.find_first_of("<>\n;|&$`\"'", 1);
+  return end != rest.npos && rest[end] == '>' && !is_shell_blank(rest[end - 1]) ? end + 1 : 0;
+}
+
 bool ShellWords::at_end_of_word() const {
   const char c = text_[at_];
+  if (c == '<' && placeholder() > 0) return false;
   return is_shell_blank(c) || c == '\n' || ends_command(c) || c == ')';
 }
 
@@ -93,6 +132,8 @@ void ShellWords::take_word() {
     else if (c == '\\') take_escape(false);
     else if (c == '$' || c == '`') take_dollar(false);
     else if (c == unset_begin) take_marked();
+    else if (const std::size_t length = c == '<' ? placeholder() : 0; length > 0)
+      piece_.put(text_.substr(at_, length), here()), has_piece_ = true, at_ += length;
     else piece_.put(c, here()), has_piece_ = true, ++at_;
   }
   if (at_ == start) ++at_;  // a bracket on its own

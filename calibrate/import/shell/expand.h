@@ -26,6 +26,8 @@ class ShellWords {
   /// Goes to the next word; false behind the last one.
   bool next();
   [[nodiscard]] const ShellText& word() const { return word_; }
+  /// "> log --tp 8": a redirection takes its own word and the command goes on behind it; else it ends the command.
+  void go_on_behind_redirections(bool on) { redirections_ = on; }
   /// The word as written; empty for the second and later words that one variable became.
   [[nodiscard]] std::string_view raw() const { return raw_; }
   [[nodiscard]] bool quoted() const { return quoted_; }  ///< any of it stands in quotes
@@ -61,6 +63,8 @@ class ShellWords {
   void put_unset(std::string_view name, std::string_view written);
   void finish_word();
   bool skip_blanks(bool over_lines);
+  bool skip_redirection();
+  [[nodiscard]] std::size_t placeholder() const;
   [[nodiscard]] bool at_end_of_word() const;
   [[nodiscard]] std::size_t here() { return counter_.line(source_, at_); }
   ShellText expanded(std::string_view inside, bool quotes);
@@ -76,7 +80,8 @@ class ShellWords {
   std::deque<ShellText> waiting_;
   std::vector<ShellText> elements_;
   std::set<std::string> doubts_;
-  bool array_ = false, cut_ = false, has_piece_ = false, splits_ = true, quoted_ = false, vanishes_ = false;
+  bool array_ = false, cut_ = false, has_piece_ = false, splits_ = true, quoted_ = false, vanishes_ = false,
+       redirections_ = false;
 };
 
 /// The place behind the bracket that closes the one at `open` ('{' or '('), over quotes and inner ones; npos: none

@@ -1,5 +1,6 @@
 // Other scripts that a script reads into itself (source) or runs (srun ./train.sh 8), and files that it changes.
 #include <algorithm>
+#include <cctype>
 #include <span>
 
 #include <fmt/format.h>
@@ -26,6 +27,34 @@ std::string with_batch_options(std::string text, const std::vector<ShellWord>& w
   const std::size_t header = text.rfind("\n#SBATCH");
   if (header == text.npos) return "#SBATCH" + options + "\n" + text;
   return text.insert(std::min(text.find('\n', header + 1), text.size()), "\n#SBATCH" + options);
+}
+
+/// "s/STAGE/3/" and "s#STAGE#3#g" of letters alone; false where it may be anything else. A value that nothing sets
+/// becomes ${STAGE}, and STAGE one of `unset`.
+bool put_in(std::string& text, const ShellText& change, std::vector<std::string>& unset) {
+  constexpr char hole = '?';
+  std::string shown;
+  for (std::size_t i = 0; i < change.size(); ++i) {
+    const bool opens = change.marked()[i] == unset_begin;
+    shown += opens ? hole : change.marked()[i];
+    if (opens) i = std::min(change.marked().find(unset_end, i), change.size());
+  }
+  const char sign = shown[1];
+  const std::size_t middle = shown.find(sign, 2), end = std::min(shown.find(sign, middle + 1), shown.size());
+  if (middle == shown.npos || end == shown.size()) return false;
+  const std::string from = shown.substr(2, middle - 2), flags = shown.substr(end + 1);
+  std::string into = shown.substr(middle + 1, end - middle - 1);
+  if (from.empty() || from.find_first_of("$.*[]^\\?") != from.npos) return false;
+  std::size_t at = text.find(from);
+  if (at == text.npos) return true;
+  if (into.find_first_of("&\\") != into.npos || flags.find_first_not_of('g') != flags.npos) return false;
+  if (into.find(hole) != into.npos) into = "${" + from + "}", unset.push_back(from);
+  for (; at != text.npos; at = text.find(from, at)) {
+    text.replace(at, from.size(), into);
+    at += into.size();
+    if (flags.empty()) at = std::min(text.find('\n', at), text.size());  // the first of each line
+  }
+  return true;
 }
 
 }  // namespace
@@ -154,6 +183,43 @@ void ShellReader::keep_exported(const ShellCommand& command, std::size_t script,
   }
 }
 
+/// sed "s/STAGE/3/" ds.json.in | sed "s/BATCH/8/" > ds.json: a file that is written, where the other one is at hand.
+/// What a pattern of more than plain letters makes of it is not known.
+Expected<void> ShellReader::take_rewritten(Place& place) {
+  const std::size_t line = place.line();
+  std::optional<std::string> text;
+  std::vector<ShellText> changes;
+  bool plain = true, more = true;
+  while (more) {
+    const WordsHere here = words_here(place);
+    const std::string_view whole = place.source.text;
+    const std::size_t end = std::min(place.at + here.length, whole.size());
+    if (here.cut || here.length == 0) return pass_over(place);
+    for (const ShellText& word : std::span(here.words).subspan(std::min<std::size_t>(1, here.words.size()))) {
+      const std::string shown = word.shown();
+      const bool change =
+          shown.size() > 2 && shown[0] == 's' && std::ispunct(static_cast<unsigned char>(shown[1])) != 0;
+      if (change) changes.push_back(word);
+      else if (!shown.starts_with('-')) text = text_at_hand(shown);
+      else plain = plain && shown == "-e";
+    }
+    const std::size_t next = std::min(whole.find_first_not_of(" \t\\\n", end), whole.size());
+    more = whole[end - 1] == '|' && whole.substr(next).starts_with("sed ");
+    const bool writes = !more && whole[end - 1] == '>' && text;
+    TRY(step_over(place, (more || writes ? next : end) - place.at));
+    place.line_known = place.line_known && !more && !writes;
+    if (!more && !writes) return {};
+  }
+  const WordsHere target = words_here(place);
+  if (target.words.empty()) return pass_over(place);
+  const std::string name = target.words.front().shown();
+  std::vector<std::string> unset;
+  for (const ShellText& change : changes) plain = put_in(*text, change, unset) && plain;
+  if (plain) out_.files.push_back({name, std::move(*text), line, std::move(unset)});
+  else out_.changed.emplace(last_of_path(name), line);
+  return step_over(place, target.length);
+}
+
 /// sed -i "s/TP=1/TP=8/" train.sh: what the file says then is not known here.
 Expected<void> ShellReader::take_change(Place& place) {
   const std::size_t line = place.line();
@@ -161,8 +227,8 @@ Expected<void> ShellReader::take_change(Place& place) {
   const bool in_place = std::any_of(here.words.begin(), here.words.end(),
       [](const ShellText& word) { return word.marked().starts_with("-i") || word.marked().starts_with("--in-place"); });
   if (here.cut) return pass_over(place);
-  for (std::size_t i = 2; in_place && i < here.words.size(); ++i)
-    out_.changed.emplace(last_of_path(here.words[i].shown()), line);
+  if (!in_place) return take_rewritten(place);
+  for (std::size_t i = 2; i < here.words.size(); ++i) out_.changed.emplace(last_of_path(here.words[i].shown()), line);
   return step_over(place, here.length);
 }
 

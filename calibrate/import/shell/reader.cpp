@@ -133,6 +133,9 @@ Expected<void> ShellReader::take_command(Place& place) {
   if (token == "shift") return take_shift(place);
   if (token == "set" && place.rest().starts_with("set -- ")) return take_set(place);
   if (token == "sed") return take_change(place);
+  if (token == "let") return take_let(place);
+  if (token == "read" || token == "mapfile" || token == "readarray") return take_read(place);
+  if (take_guard(place, token)) return inner_;
   if (token == "unset" || (token == "export" && place.rest().starts_with("export -n "))) return take_unset(place);
   for (const std::string_view all : {"set -a", "set -o allexport", "set +a", "set +o allexport"})
     if (token == "set" && place.rest().starts_with(all)) exports_all_ = all[4] == '-';
@@ -160,15 +163,17 @@ std::size_t ShellReader::window(const Place& place) const {
 Expected<void> ShellReader::take_words(Place& place) {
   const std::size_t line = place.line();
   ShellWords words(place.source.part(place.at, window(place), line), &variables_);
+  words.go_on_behind_redirections(true);
   ShellCommand command{line, {}, {}, {}, {}};
   std::vector<ShellText> texts;
   Settings set;
-  bool setting = false, exporting = false, evaluating = false;
+  bool setting = false, exporting = false, evaluating = false, refers = false;
   while (words.next()) {
     const ShellText& word = words.word();
     if (texts.empty()) {
-      if (const std::size_t name = assignment_length(words.raw()); name > 0) {
+      if (const std::size_t name = evaluating ? 0 : assignment_length(words.raw()); name > 0) {
         set.push_back(assigned(words, name, line, set));
+        if (refers) set.back().second = referred(set.back().second);
         if (exporting) exported_.insert(set.back().first);
         continue;
       }
@@ -179,6 +184,7 @@ Expected<void> ShellReader::take_words(Place& place) {
         continue;
       }
       if (setting && plain.starts_with('-')) {
+        refers = refers || plain == "-n";
         exporting = exporting || (plain.find('x') != plain.npos && !plain.starts_with("--"));
         continue;
       }
@@ -243,6 +249,15 @@ std::pair<std::string, ShellValue> ShellReader::assigned(
   if (!longer.array && !value.array && !longer.words.empty()) longer.words.front().put(value.words.front());
   else longer.array = true, longer.words.insert(longer.words.end(), value.words.begin(), value.words.end());
   return {name, std::move(longer)};
+}
+
+/// declare -n NAME=OTHER: what the other variable holds.
+ShellValue ShellReader::referred(const ShellValue& value) const {
+  const std::string name = value.joined().shown();
+  if (const ShellValue* other = variables_.find(name)) return *other;
+  ShellText unknown;
+  unknown.put_unset(name, "$" + name, value.line);
+  return {{unknown}, false, value.line, 0, {}};
 }
 
 /// Variables set on their own. In a branch that may not run, what it sets counts; a value that nothing knows does not

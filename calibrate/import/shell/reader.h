@@ -74,6 +74,7 @@ class ShellReader {
   Expected<void> take_unclosed(Place& place, const ShellCommand& command, std::size_t line);
   std::pair<std::string, ShellValue> assigned(
       const ShellWords& words, std::size_t name_length, std::size_t line, const Settings& earlier);
+  [[nodiscard]] ShellValue referred(const ShellValue& value) const;
   void apply(Settings set, bool alone);
   Expected<void> keep(ShellCommand command, std::vector<ShellText> texts, Settings set, const ShellWords& words,
       bool evaluating, int depth);
@@ -92,7 +93,9 @@ class ShellReader {
   ShellSource condition_of(Place& place, std::size_t skipped) const;
   void open_case(Place& place);
   void take_label(Place& place);
-  void take_loop(Place& place);
+  bool take_loop(Place& place);
+  bool take_own_loop(Place& place, const std::string& name, std::size_t line);
+  static std::size_t loop_end(std::string_view text, std::size_t open);
   bool take_function(Place& place);
   static std::size_t function_end(std::string_view text, std::size_t open, const Place& place);
   /// By value: a script that the body runs has functions of its own.
@@ -102,6 +105,12 @@ class ShellReader {
   Expected<void> take_shift(Place& place);
   void end_loop();
   Expected<void> take_set(Place& place);
+  // one-line conditions and sums: guards.cpp
+  bool take_guard(Place& place, std::string_view token);
+  bool take_sum(Place& place, std::string_view inside, std::size_t length);
+  void set_by_sum(std::string_view sum, std::size_t line);
+  Expected<void> take_let(Place& place);
+  Expected<void> take_read(Place& place);
   // other scripts, that it reads or runs, and files that it changes: other_scripts.cpp
   Expected<void> take_source(Place& place);
   std::optional<std::string> text_at_hand(const std::string& name);
@@ -112,6 +121,7 @@ class ShellReader {
       std::size_t script, const Settings& set, int depth);
   void keep_exported(const ShellCommand& command, std::size_t script, const Settings& set);
   Expected<void> take_change(Place& place);
+  Expected<void> take_rewritten(Place& place);
   struct WordsHere {
     std::vector<ShellText> words;
     std::size_t length = 0;  ///< of the text that they stand in

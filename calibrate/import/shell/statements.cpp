@@ -46,6 +46,11 @@ bool ShellReader::take_heredoc(Place& place) {
 
 void ShellReader::keep_body(ShellText text, const Heredoc& here, std::size_t line, int depth) {
   const std::string_view program = last_of_path(first_token(here.header));
+  if (program == "read" && here.header.find(" -d") != here.header.npos) {  // read -r -d '' ARGS <<EOF
+    const std::string name(here.header.substr(here.header.find_last_of(" \t") + 1));
+    if (assignment_length(name + "=") > 0) apply({{name, ShellValue{{text}, false, line, 0, {}}}}, true);
+    return;
+  }
   std::string target;
   if (!here.target.empty()) target = ShellWords(ShellSource(here.target, line), &variables_).piece(true).shown();
   const bool script = target.ends_with(".sh") || target.ends_with(".slurm") || target.ends_with(".sbatch");
@@ -84,7 +89,7 @@ bool ShellReader::take_block_word(Place& place, std::string_view token) {
   if (token == "esac" || token == "fi") return blocks_.close(token == "esac"), place.at += token.size(), true;
   if (blocks_.wants_label()) return take_label(place), true;
   if (token == "else") return blocks_.else_if(ShellTruth::yes), place.at += token.size(), true;
-  if (token == "for") return ++loops_, take_loop(place), true;
+  if (token == "for") return take_loop(place);
   if (token == "while" || token == "until") ++loops_;
   if (token == "done") end_loop();
   if (token == "then" || token == "do" || token == "done" || token == "{" || token == "}")
@@ -149,17 +154,58 @@ void ShellReader::take_label(Place& place) {
   place.at += close + 1;
 }
 
-/// for NAME in A B: what is done is read once; its variable is known where there is one value only.
-void ShellReader::take_loop(Place& place) {
+/// for NAME in A B: what is done is read once; its variable is known where there is one value only. Of the script's own
+/// arguments, or of none, it is read for each.
+bool ShellReader::take_loop(Place& place) {
   std::string_view rest = stripped(place.rest().substr(3));
   const std::string name(first_token(rest));
-  pass_over(place);
-  if (assignment_length(name + "=") == 0 || !blocks_.active()) return;
+  const std::size_t line = place.line();
+  const bool reads = assignment_length(name + "=") > 0 && blocks_.active();
   rest = stripped(rest.substr(name.size()));
-  rest = rest.substr(0, rest.find(';'));
+  rest = stripped(rest.substr(0, rest.find(';')));
+  const bool own = rest == "in $*" || rest == "in $@" || rest == "in \"$@\"" || rest.empty();
+  if (reads && own) return take_own_loop(place, name, line);
+  ++loops_;
+  pass_over(place);
+  if (!reads) return true;
   variables_.forget(name);
   if (rest.starts_with("in ") && stripped(rest.substr(3)).find_first_of(" \t$`*{") == rest.npos)
     set_plain(name, stripped(rest.substr(3)), place.line());
+  return true;
+}
+
+/// Nobody gives the script arguments unless they are defined: then it is never run, and a note says so.
+bool ShellReader::take_own_loop(Place& place, const std::string& name, std::size_t line) {
+  const std::string_view text = place.source.text;
+  const std::size_t open =
+      missing_ends_ > most_unclosed ? text.npos : text.find("do", text.find_first_of(";\n", place.at));
+  const std::size_t close = loop_end(text, open);
+  if (close == text.npos) return ++missing_ends_, ++loops_, pass_over(place), true;
+  const ShellSource body = place.source.part(open + 2, close - open - 2, place.counter.line(place.source, open + 2));
+  place.at = close, place.line_known = false;
+  if (!variables_.own()) {
+    assumed_.insert(fmt::format("line {} goes through the script's arguments: read as if there were none", line));
+    return true;
+  }
+  const ShellOwnArguments given = *variables_.own();
+  for (std::size_t i = given.first; i < given.each.size() && inner_; ++i) {
+    variables_.set(name, given.each[i]);
+    inner_ = take_text(body, place.depth + 1);
+  }
+  return true;
+}
+
+/// Behind the "done" of the loop whose "do" is at `open`, each a word at the front of a line or behind a semicolon.
+std::size_t ShellReader::loop_end(std::string_view text, std::size_t open) {
+  int depth = 0;
+  for (std::size_t at = open; at < text.size();) {
+    const std::string_view word = first_token(text.substr(at));
+    if (word == "do") ++depth;
+    if (word == "done" && --depth == 0) return at + 4;
+    at = std::min(text.find_first_of(";\n", at), text.size());
+    at = std::min(text.find_first_not_of("; \t\n", at), text.size());
+  }
+  return text.npos;
 }
 
 /// NAME() { ... }: read where it is called, else at the end.
@@ -224,6 +270,7 @@ Expected<void> ShellReader::call(Place& place, const std::string& name, ShellSou
 
 /// echo '{...}' > ds_config.json.
 Expected<void> ShellReader::take_echo(Place& place, ShellWords& words) {
+  words.go_on_behind_redirections(false);
   ShellText text;
   while (words.next()) {
     if (words.word().marked().starts_with('-') && text.empty()) continue;

@@ -13,7 +13,7 @@ enum class Asked : std::uint8_t {
   // what is trained
   layers, hidden, ffn_hidden, heads, kv_heads, grouped_queries, one_kv_head, head_dim, sequence, vocabulary, padded_vocabulary,
   vocabulary_divisor, tokenizer, max_positions, norm, activation, gated_mlp, squared_relu, positions, no_positions,
-  rotary, linear_bias, no_linear_bias, qkv_bias, qk_norm, parallel_block, embedding_norm, attention_dropout,
+  rotary, linear_bias, no_linear_bias, qkv_bias, qk_norm, parallel_block, shared_norm, embedding_norm, attention_dropout,
   hidden_dropout, untied, tied, layer_pattern, mtp_pattern, mixer_heads,
   mixer_head_dim, mixer_state, mixer_groups, expert_latent, softmax_type, experts, top_k, expert_ffn, shared_ffn, shared_gate, router_bias,
   expert_groups, top_groups, expert_layers, window, window_layers, capacity, mtp_layers, latent, query_rank, key_rank, nope_dim, rope_dim, value_dim, model_name,

@@ -21,6 +21,8 @@ constexpr Dialect dialect_rows[] = {
                                "system.tensor_model_parallel_size model.|train.system. train.model."},
     // hiyouga/LLaMA-Factory, src/llamafactory/hparams
     {"LLaMA-Factory", "llama-factory", "finetuning_type|cutoff_len|stage template model_name_or_path"},
+    // okoge-kaz/llm-recipes, scripts: words of Megatron-LM around a network of Hugging Face
+    {"llm-recipes", "", "base_model train_iters global_batch_size|base_model hf_transformer_model_dir", sizes_and_plan, true},
     // axolotl-ai-cloud/axolotl, src/axolotl/utils/schemas
     {"Axolotl", "axolotl", "base_model micro_batch_size|base_model sequence_len|base_model datasets."},
     // huggingface/nanotron, src/nanotron/config
@@ -30,6 +32,13 @@ constexpr Dialect dialect_rows[] = {
     // allenai/OLMo, olmo/config.py; device_train_microbatch_size is Composer's word too
     {"OLMo", "", "model.mlp_ratio|model.mlp_hidden_size|model.weight_tying|model.attention_layer_norm|"
                  "device_train_microbatch_size fsdp.wrapping_strategy", sizes_and_plan},
+    // stanford-crfm/levanter, config
+    {"Levanter", "", "trainer.train_batch_size model.type|data.cache_dir model.type|trainer.per_device_parallelism",
+     sizes_and_plan, true},
+    // facebookresearch/lingua, apps/*/configs
+    {"Lingua", "", "grad_acc_steps distributed.|probe_freq model.|probe_freq distributed.", sizes_and_plan},
+    // modelscope/ms-swift, examples
+    {"ms-swift", "", "tuner_type|rlhf_type|train_type per_device_train_batch_size", sizes_and_plan, true},
     // Lightning-AI/litgpt, config_hub; LightningCLI's own files name classes
     {"Lightning's LitGPT", "", "tokenizer_dir out_dir|checkpoint_dir out_dir train.max_seq_length|"
                                "initial_checkpoint_dir out_dir", sizes_and_plan},
@@ -51,9 +60,11 @@ constexpr Dialect dialect_rows[] = {
     // ServiceNow/Fast-LLM, examples
     {"Fast-LLM", "", "model.base_model. model.multi_stage.|model.base_model. training.train_iters", sizes_and_plan},
     // Ascend/MindSpeed-LLM, examples/fsdp2
-    {"MindSpeed-LLM's FSDP2", "", "model.model_id parallel.fsdp_modules", sizes_and_plan, true},
+    {"MindSpeed-LLM's FSDP2", "", "model.model_id parallel.fsdp_modules|model.model_name_or_path parallel.|"
+                                "model.train_from_scratch data.", sizes_and_plan, true},
     // NVIDIA/NeMo-Framework-Launcher, launcher_scripts/main.py: the training it names lies in a folder of its own
-    {"NeMo-Framework-Launcher", "", "stages training|stages launcher_scripts_path|training.run.time_limit",
+    {"NeMo-Framework-Launcher", "", "stages training|stages launcher_scripts_path|training.run.time_limit|"
+                                   "train_settings.model_size_in_b",
      "the YAML of the training that it names, conf/training/...: --nemo FILE, with its overrides behind --", true},
     // AMD-AGI/Primus, examples/*/configs: presets of its own under what a file says
     {"Primus", "", "modules.pre_trainer.|modules.sft_trainer.|modules.post_trainer.",

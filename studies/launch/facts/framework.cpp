@@ -31,6 +31,8 @@ constexpr Framework framework_rows[] = {
      .micro_batch = 8, .trainer = true, .own_sequence = true},
     {.id = "axolotl", .name = "Axolotl", .software = "PyTorch FSDP", .stack = "pytorch-fsdp", .precision = "bf16",
      .micro_batch = 1, .trainer = true, .own_sequence = true},
+    {.id = "trainer", .name = "Hugging Face's Trainer", .software = "PyTorch FSDP", .stack = "pytorch-fsdp",
+     .micro_batch = 8, .trainer = true, .own_sequence = true},
     {.id = "nanotron", .name = "Nanotron", .software = "Megatron-LM", .stack = "megatron-core", .top_k = 2,
      .tied = false, .quiet_overlap = true, .stands_in = true},
 };
@@ -49,6 +51,8 @@ constexpr LaunchFlag launch_flag_rows[] = {
     {"--llama-factory", "FILE", "YAML of LLaMA-Factory, with DeepSpeed's file beside it", "llama-factory"},
     {"--axolotl", "FILE", "YAML of Axolotl, with DeepSpeed's file beside it", "axolotl"},
     {"--nanotron", "FILE", "YAML of Nanotron", "nanotron"},
+    {"--trainer", "FILE", "command of a program on Hugging Face's Trainer, with DeepSpeed's or FSDP's file beside it",
+     "trainer"},
 };
 // clang-format on
 

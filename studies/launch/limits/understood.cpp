@@ -17,13 +17,17 @@ namespace {
 /// pretrain_vision_dino.py, generate_samples_gpt.py, run_text_generation_server.py, tools/checkpoint/convert.py and
 /// their kin.
 struct ProgramWord {
-  std::string_view part;
-  bool trains;
+  std::string_view part, doubt;
 };
-constexpr ProgramWord program_words[] = {{"bert", true}, {"_t5", true}, {"vision", true}, {"biencoder", true},
-    {"_ict", true}, {"realm", true}, {"retro", true}, {"mamba", true}, {"hybrid", true}, {"multimodal", true},
-    {"_vlm", true}, {"generate", false}, {"generation", false}, {"inference", false}, {"evaluate", false},
-    {"preprocess", false}, {"convert", false}, {"merge_mp", false}, {"checkpoint", false}};
+constexpr std::string_view another = "trains another kind of network", nothing = "does not train",
+                           preferred = "trains by preferences or rewards";
+constexpr ProgramWord program_words[] = {{"bert", another}, {"_t5", another}, {"vision", another},
+    {"biencoder", another}, {"_ict", another}, {"realm", another}, {"retro", another}, {"mamba", another},
+    {"hybrid", another}, {"multimodal", another}, {"_vlm", another}, {"generate", nothing}, {"generation", nothing},
+    {"inference", nothing}, {"evaluate", nothing}, {"preprocess", nothing}, {"create_doc_index", nothing},
+    {"convert", nothing}, {"merge_mp", nothing}, {"checkpoint", nothing}, {"dpo", preferred}, {"grpo", preferred},
+    {"ppo_", preferred}, {"_ppo", preferred}, {"orpo_", preferred}, {"_orpo", preferred}, {"_kto", preferred},
+    {"reward", preferred}, {"rlhf", preferred}};
 
 bool has_pattern(const Launch& launch) {
   return std::ranges::any_of(launch.arguments, [](const GivenArgument& given) {
@@ -40,7 +44,7 @@ std::string program_doubt(const Launch& launch) {
   const auto row = std::find_if(std::begin(program_words), std::end(program_words),
       [&](const ProgramWord& word) { return program.find(word.part) != program.npos; });
   if (row == std::end(program_words)) return {};
-  return fmt::format("{} {}", program, row->trains ? "trains another kind of network" : "does not train");
+  return fmt::format("{} {}", program, row->doubt);
 }
 
 /// Does it ask for what its row calls not forecast?
@@ -96,6 +100,16 @@ std::string wrong_section(
   return {};
 }
 
+/// "--bf16 8" on a command line: a word behind a switch is part of something that was not read.
+std::string stray_word(const ArgumentFact& fact, const GivenArgument& given) {
+  constexpr std::string_view words[] = {
+      "", "\\", "true", "false", "1", "0", "yes", "no", "on", "off", "t", "f", "y", "n"};
+  if (fact.takes != "flag" || !given.spelled.starts_with("--") || !given.unset.empty() || !fact.known.empty() ||
+      says_none(given.value) || given.spelled.ends_with(given.value) || contains(words, lower_case(given.value)))
+    return {};
+  return fmt::format("a switch, and '{:.40}' behind it is not understood", given.value);
+}
+
 }  // namespace
 
 std::vector<std::string> refused_arguments(const Launch& launch) {
@@ -114,8 +128,8 @@ std::vector<std::string> unknown_arguments(const Launch& launch) {
   const auto known = nested ? known_sections(launch.framework->table()) : std::vector<std::string>();
   for (const GivenArgument& given : launch.arguments) {
     const ArgumentFact* fact = launch.framework->table().find(given.name);
-    const std::string wrong =
-        fact == nullptr ? unknown_argument(launch, given) : wrong_section(launch, given, *fact, known);
+    std::string wrong = fact == nullptr ? unknown_argument(launch, given) : wrong_section(launch, given, *fact, known);
+    if (fact != nullptr && wrong.empty()) wrong = stray_word(*fact, given);
     if (!wrong.empty()) unknown.push_back(fmt::format("{} ({})", place_of(launch, given), wrong));
   }
   return unknown;

@@ -1,6 +1,7 @@
 #include "studies/launch/read/answers.h"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 
@@ -16,7 +17,12 @@ namespace {
 
 std::ptrdiff_t depth_of(const std::string& name) { return std::count(name.begin(), name.end(), '.'); }
 
-std::optional<double> number_in(std::string_view plain) {
+std::optional<double> number_in(std::string_view written) {
+  std::string plain(written);
+  for (std::size_t at = 1; at + 1 < plain.size(); ++at)  // Python reads 32_000 as 32000
+    if (plain[at] == '_' && std::isdigit(static_cast<unsigned char>(plain[at - 1])) != 0 &&
+        std::isdigit(static_cast<unsigned char>(plain[at + 1])) != 0)
+      plain.erase(at, 1);
   // nargs='+' prints [8]
   if (plain.starts_with('[') && plain.ends_with(']')) plain = plain.substr(1, plain.size() - 2);
   double value = 0;

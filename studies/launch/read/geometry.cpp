@@ -154,17 +154,26 @@ class GeometryReader {
     const auto sequence = own ? ask_.count_or_default(Asked::sequence) : ask_.count(Asked::sequence);
     if (own && sequence && !ask_.is_given(Asked::sequence))
       subject_.note(fmt::format("sequences of {}, as the program has them unless told", *sequence));
-    spec_.sequence = sequence.value_or(spec_.sequence);
+    spec_.sequence = sequence.value_or(untold_sequence() ? 0 : spec_.sequence);
     subject_.said("sequence", Asked::sequence);
     // Megatron takes as many groups as heads where the flag that switches them on is absent, and prints 1 then.
     const auto groups = ask_.count(Asked::kv_heads);
     const bool grouped = !subject_.has_row(Asked::grouped_queries) || ask_.flag(Asked::grouped_queries, from_alias());
+    if (groups && !grouped && *groups > 1 && *groups != spec_.heads)
+      subject_.note(fmt::format("{} {} does nothing without the switch for grouped queries, which is off",
+          ask_.name(Asked::kv_heads), *groups));
     if (groups && grouped) spec_.kv_heads = *groups;
     else if (from_ == nullptr || (groups && !grouped)) spec_.kv_heads = spec_.heads;
     if (one_kv_head()) spec_.kv_heads = 1;
     if (ask_.text(Asked::tied)) spec_.tied_embeddings = *ask_.flag(Asked::tied);
     else if (const auto untied = ask_.flag(Asked::untied)) spec_.tied_embeddings = !*untied;
     else if (from_ == nullptr) spec_.tied_embeddings = subject_.framework.tied;
+  }
+  /// Programs on the Trainer cut at lengths of their own, whatever the network is made for.
+  [[nodiscard]] bool untold_sequence() const {
+    return subject_.hints.must_agree && !subject_.hints.told.contains(FieldId::sequence) &&
+           subject_.launch.find("per_device_train_batch_size") != nullptr &&
+           (subject_.launch.find("model_name_or_path") != nullptr || subject_.launch.find("model_name") != nullptr);
   }
   /// Of a switch, or of a word for the kind of heads: "multiquery", "multiquery_attention".
   [[nodiscard]] bool one_kv_head() {
@@ -389,6 +398,7 @@ class GeometryReader {
     auto rows = subject_.framework.table().answering(asked);
     if (rows.empty() && asked == Asked::vocabulary)
       rows = subject_.framework.table().answering(Asked::padded_vocabulary);
+    if (asked == Asked::sequence && untold_sequence()) return "--seq N, as long as the program fills or cuts them";
     const bool alone = asked == Asked::vocabulary && subject_.hints.must_agree && !rows.empty();
     if (!alone) return subject_.hints.how_to_name;
     const std::string name = spelled_name(subject_.framework, rows.front()->name);

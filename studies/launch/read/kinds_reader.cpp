@@ -49,6 +49,7 @@ class KindsReader {
     // else it norms the latents, as ours always are
     spec_.qk_norm = ask_.flag(Asked::qk_norm, spec_.qk_norm) && spec_.latent.kv_rank == 0;
     spec_.parallel_block = ask_.flag(Asked::parallel_block, spec_.parallel_block);
+    if (spec_.parallel_block && ask_.flag(Asked::shared_norm, false)) spec_.norms_per_layer = 1;
     spec_.embedding_norm = ask_.flag(Asked::embedding_norm, spec_.embedding_norm);
     if (spec_.latent.kv_rank > 0 && (spec_.linear_bias || spec_.qkv_bias || spec_.out_bias)) {
       spec_.linear_bias = spec_.qkv_bias = spec_.out_bias = false;

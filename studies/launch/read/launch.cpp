@@ -170,6 +170,7 @@ Expected<Launch> finish_launch(
   TRY(check_dialect(launch, line != nullptr));
   launch.framework = framework_of(launch, line, source.flag != nullptr ? source.flag->usual : "megatron-lm");
   TRY(add_named_files(launch, line, folders));
+  TRY(check_dialect(launch, line != nullptr));
   add_words(launch, source);
   // A file may show whose launch it is.
   launch.framework = framework_of(launch, line, launch.framework->id);

@@ -25,8 +25,9 @@ char first_letter(std::string_view text) {
 }
 
 struct NamedFile {
-  std::string name;   ///< as written
-  bool open = false;  ///< holds a variable that nothing sets
+  std::string name;          ///< as written
+  bool open = false;         ///< holds a variable that nothing sets
+  std::string section = {};  ///< that its names are read in
 };
 
 bool looks_like_config(std::string_view name) {
@@ -45,7 +46,7 @@ std::vector<NamedFile> named_files(const Launch& launch, const LaunchLine* line)
   const auto add = [&](const GivenArgument& given) {
     const bool config = looks_like_config(given.value);
     if (given.value != "true" && !given.value.empty() && (config || given.name != "deepspeed"))
-      files.push_back({given.value, !given.unset.empty()});
+      files.push_back({given.value, !given.unset.empty(), given.name == "fsdp_config" ? "fsdp_config." : ""});
   };
   for (const GivenArgument& given : launch.arguments) {
     const std::string_view part = std::string_view(given.name).substr(given.name.rfind('.') + 1);
@@ -113,7 +114,7 @@ std::string with_quoted_variables(const LaunchFile& file) {
   return out;
 }
 
-Expected<void> take_written(Launch& launch, const LaunchFile& file) {
+Expected<void> take_written(Launch& launch, const LaunchFile& file, const std::string& section) {
   const std::string first = fmt::format("{}:{} ({})", launch.where, file.line, file.name);
   auto read = read_config_arguments(with_quoted_variables(file), first);
   if (!read && !file.unset.empty())
@@ -122,24 +123,28 @@ Expected<void> take_written(Launch& launch, const LaunchFile& file) {
         fmt::format("--define {}=VALUE", file.unset.front()));
   if (!read) return tl::unexpected(read.error());
   resolve_references(*read, file.unset);
-  for (GivenArgument& given : *read) given.line += file.line - 1;
+  for (GivenArgument& given : *read) given.line += file.line - 1, given.name.insert(0, section);
   return put_in_front(launch, std::move(*read), file.name), Expected<void>{};
 }
 
-Expected<void> take_beside(Launch& launch, const std::string& path) {
+Expected<void> take_beside(Launch& launch, const std::string& path, const std::string& section) {
   TRY(const auto text, read_text_file(path));
   TRY(auto read, read_config_arguments(text, path));
-  for (GivenArgument& given : read) given.file = path;
+  for (GivenArgument& given : read) given.file = path, given.name.insert(0, section);
   launch.notes.push_back(fmt::format("{} is read", path));
   return put_in_front(launch, std::move(read), path), Expected<void>{};
 }
 
-/// "worker-1 slots=8" each.
+/// "worker-1 slots=8" each; --num_gpus takes so many of each node.
 Expected<void> take_hosts(Launch& launch, const LaunchLine& line, const LaunchFolders& folders) {
   const std::string* name = last_value(line.launcher_given, "hostfile");
-  if (line.launcher != "deepspeed" || name == nullptr || launch.gpus > 0) return {};
+  if (line.launcher != "deepspeed" || name == nullptr || line.nodes != 0) return {};
   TRY(const auto path, named_file(folders, *name));
-  if (path.empty()) return launch.unread.push_back(*name), Expected<void>{};
+  if (path.empty()) {
+    launch.gpus = 0;
+    launch.notes.push_back(fmt::format("how many GPUs the launcher starts hangs on {:.80}, which is not there", *name));
+    return launch.unread.push_back(*name), Expected<void>{};
+  }
   TRY(const auto text, read_text_file(path));
   std::int64_t gpus = 0, each = 0;
   for (const LogLine& host : log_lines(text)) {
@@ -149,6 +154,7 @@ Expected<void> take_hosts(Launch& launch, const LaunchLine& line, const LaunchFo
     const std::string_view number = std::string_view(host.text).substr(slots + 6);
     std::from_chars(number.data(), number.data() + number.size(), count);
     constexpr std::int64_t most = 1024;
+    if (line.gpus_per_node > 0) count = std::min(count, line.gpus_per_node);
     if (count > 0 && count <= most) gpus += count, each = count;
   }
   launch.gpus = gpus, launch.gpus_per_node = each;
@@ -177,12 +183,12 @@ Expected<void> add_named_files(Launch& launch, const LaunchLine* line, const Lau
         launch.unfollowed.push_back(fmt::format(
             "{}: line {} changes {}, and what it says then is not known", launch.where, change->second, next->name));
     if (const LaunchFile* file = written_file(line, next->name)) {
-      TRY(take_written(launch, *file));
+      TRY(take_written(launch, *file, next->section));
       continue;
     }
     TRY(const auto path, next->open ? Expected<std::string>() : named_file(folders, next->name));
     if (path.empty()) launch.unread.push_back(next->name);
-    else TRY(take_beside(launch, path));
+    else TRY(take_beside(launch, path, next->section));
   }
   return line != nullptr && !folders.empty() ? take_hosts(launch, *line, folders) : Expected<void>{};
 }

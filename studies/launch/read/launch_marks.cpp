@@ -48,6 +48,8 @@ constexpr LaunchMark launch_marks[] = {
     {"accelerate", MarkKind::launcher, "accelerate"},
     {"accelerate", MarkKind::argument, "distributed_type"},
     {"accelerate", MarkKind::argument, "compute_environment"},
+    {"trainer", MarkKind::argument, "per_device_train_batch_size", "model_name_or_path"},
+    {"trainer", MarkKind::argument, "per_device_train_batch_size", "model_name"},
     {"megatron-deepspeed", MarkKind::own, "megatron-lm", "num_layers"},
     {"megatron-lm", MarkKind::program, "pretrain_gpt.py"},
     {"megatron-lm", MarkKind::program, "pretrain_mamba.py"},

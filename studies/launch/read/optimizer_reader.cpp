@@ -21,8 +21,8 @@ constexpr std::string_view adams_time = "the time of its step is that of Adam's 
                            products = "its matrix products are left out, and the time of its step is Adam's",
                            compressed = "its compressed reductions are not forecast";
 // Two fp32 moments (Adam, 1412.6980; LAMB, 1904.00962), one (Lion, 2302.06675; SGD with momentum; AdaGrad; Muon, whose
-// embeddings and head have Adam's two), one byte each and a scale per 2,048 (bitsandbytes, 2110.02861), a row and a
-// column of a matrix (Adafactor, 1804.04235).
+// embeddings and head have Adam's two), one byte each and a scale per 2,048 (bitsandbytes, 2110.02861) or 256
+// (torchao), half a byte each (torchao, 2309.01507), a row and a column of a matrix (Adafactor, 1804.04235).
 constexpr OptimizerWord optimizer_words[] = {{"adam", adam_bytes}, {"adamw", adam_bytes}, {"fused_adam", adam_bytes},
     {"fusedadam", adam_bytes}, {"distributed_fused_adam", adam_bytes}, {"megatron_fused_adam", adam_bytes},
     {"mcore_distributed_optim", adam_bytes}, {"adamw_hf", adam_bytes}, {"adamw_torch", adam_bytes},
@@ -35,8 +35,9 @@ constexpr OptimizerWord optimizer_words[] = {{"adam", adam_bytes}, {"adamw", ada
     {"clip_lion", one_state, adams_time}, {"adalr_lion", one_state, adams_time}, {"sgd", one_state, adams_time},
     {"musgd", one_state, adams_time}, {"adagrad", one_state, adams_time}, {"muon", one_state, products},
     {"dist_muon", one_state, products}, {"adamw_8bit", 2, adams_time}, {"adamw_bnb_8bit", 2, adams_time},
-    {"paged_adamw_8bit", 2, adams_time}, {"adam8bit", 2, adams_time}, {"lion_8bit", 1, adams_time},
-    {"paged_lion_8bit", 1, adams_time}, {"adafactor", 0, adams_time}};
+    {"paged_adamw_8bit", 2, adams_time}, {"adam8bit", 2, adams_time}, {"adamw_torch_8bit", 2, adams_time},
+    {"ao_adamw_8bit", 2, adams_time}, {"adamw_torch_4bit", 1, adams_time}, {"ao_adamw_4bit", 1, adams_time},
+    {"lion_8bit", 1, adams_time}, {"paged_lion_8bit", 1, adams_time}, {"adafactor", 0, adams_time}};
 
 /// Megatron-LM sums gradients of bf16 in fp32 unless it is told otherwise, and those of fp16 in fp16 (main_grads_dtype,
 /// grad_reduce_in_bf16 and accumulate_allreduce_grads_in_fp32 in megatron/training/arguments.py). DeepSpeed's engine

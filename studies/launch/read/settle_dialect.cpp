@@ -47,6 +47,10 @@ class DialectSettler {
     if (id_ == "megatron-lm") return forks_of_megatron();
     if (id_ == "megatron-deepspeed" && last("deepspeed") == nullptr && last("deepscale") == nullptr)
       launch_.notes.push_back("no --deepspeed: read as if DeepSpeed ran it, as its other arguments ask");
+    const bool on_trainer = (id_ == "trainer" || id_ == "accelerate" || id_ == "deepspeed") &&
+                            last("per_device_train_batch_size") != nullptr &&
+                            (last("model_name_or_path") != nullptr || last("model_name") != nullptr);
+    if (on_trainer) TRY(trainer_program());
     if (launch_.framework->trainer) return trainer();
     return {};
   }
@@ -256,14 +260,46 @@ class DialectSettler {
 
   Expected<void> trainer() {
     if (id_ == "llama-factory") TRY(llama_factory());
-    else TRY(axolotl());
+    else if (id_ == "axolotl") TRY(axolotl());
     const GivenArgument* file = launch_.find("deepspeed");
     const bool read = std::any_of(launch_.arguments.begin(), launch_.arguments.end(),
         [](const GivenArgument& given) { return given.name.starts_with("zero_optimization."); });
-    if (file != nullptr && !says_none(file->value) && !read)
+    if (file != nullptr && !says_none(file->value) && !says_yes(file->value) && !read)
       return fail(place_of(launch_, *file),
           fmt::format("{:.80} is not beside the launch, and it says the stage of ZeRO", file->value),
           "the file beside it, or -- --zero_optimization.stage N at the end of the command");
+    return {};
+  }
+
+  /// run_clm.py, FastChat's and Qwen's train.py, TRL's sft.py, DeepSpeed-Chat's main.py: adapters are theirs to switch
+  /// on, and so is how samples fill a sequence.
+  Expected<void> trainer_program() {
+    constexpr std::string_view switches[] = {"use_lora", "use_peft", "lora_enable"};
+    const bool by_name =
+        launch_.program.find("lora") != std::string::npos || launch_.program.find("peft") != std::string::npos;
+    const bool given = std::ranges::any_of(switches, [&](std::string_view name) { return last(name) != nullptr; });
+    const bool on = by_name || std::ranges::any_of(switches, [&](std::string_view name) { return is_on(name); });
+    const bool ranked = last("lora_r") != nullptr || last("lora_rank") != nullptr;
+    if (given && !on) drop("lora_r"), drop("lora_rank");
+    else if (on && !ranked)
+      return fail(launch_.where, fmt::format("{} trains adapters, and nothing says of which rank", launch_.program),
+          "-- --lora_r N at the end of the command");
+    // DeepSpeed-Chat, training/utils/utils.py and its programs' --dtype
+    const bool chat = last("zero_stage") != nullptr && last("data_split") != nullptr;
+    if (chat && value("dtype", "fp16") == "fp16") put("fp16", "true", "zero_stage");
+    if (chat && value("dtype") == "bf16") put("bf16", "true", "zero_stage");
+    for (GivenArgument& one : launch_.arguments) {
+      if (one.name != "fsdp") continue;
+      const std::string words = lower_case(one.value);
+      if (words.find("offload") != words.npos)
+        return tl::unexpected(limit(one, "what is kept in host memory is not forecast"));
+      for (const std::string_view kind :
+          {"hybrid_shard_zero2", "hybrid_shard", "full_shard", "shard_grad_op", "no_shard"})
+        if (words.find(kind) != words.npos && words.front() == 'a') one.value = kind;  // "auto_wrap full_shard"
+    }
+    for (const std::string_view name :
+        {"max_seq_length", "max_seq_len", "model_max_length", "max_length", "cutoff_len"})
+      if (last(name) != nullptr) note_samples(name, is_on("packing"));
     return {};
   }
 

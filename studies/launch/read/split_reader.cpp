@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "model/base/contains.h"
 #include "model/base/text.h"
 #include "studies/launch/read/launch_request.h"
 #include "studies/launch/read/launched_run.h"
@@ -141,6 +142,7 @@ class SplitReader {
     const bool torch = subject_.is_on("use_torch_fsdp2");  // it takes no strategy
     const auto zero = ask_.text(Asked::zero),
                sharding = fully && !torch ? ask_.text_or_default(Asked::sharding) : ask_.text(Asked::sharding);
+    if (!zero) TRY(zero_of_unread());
     const std::string optimizer = lower_case(ask_.text(Asked::optimizer_name).value_or(""));
     const bool distributed = ask_.flag(Asked::sharded_optimizer, optimizer.find("distributed") != optimizer.npos);
     // the one flag that says it the other way round
@@ -180,6 +182,17 @@ class SplitReader {
     subject_.said("sp", Asked::sequence_parallel);
     for (const Asked asked : {Asked::offload_weights, Asked::offload_optimizer}) offload(asked);
     return {};
+  }
+
+  /// DeepSpeed's file has the stage of ZeRO, and nothing else does.
+  [[nodiscard]] Expected<void> zero_of_unread() const {
+    const GivenArgument* file = subject_.launch.find("deepspeed_config");
+    if (file == nullptr || subject_.hints.told.contains(FieldId::zero) || subject_.has_section("zero_optimization.") ||
+        !contains(subject_.launch.unread, file->value))
+      return {};
+    return fail(place_of(subject_.launch, *file),
+        fmt::format("{:.80} is not there, and it says the stage of ZeRO", file->value),
+        "--zero N, or the file beside the launch");
   }
 
   /// Shards over a part of the data ranks, and over all context ranks in it; the parts hold copies of each other.

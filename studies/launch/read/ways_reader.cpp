@@ -221,7 +221,8 @@ void note_copies(const LaunchSubject& subject) {
 
 /// The Trainer runs on what its arguments name, and compiles nothing unless told.
 void stack_of_trainer(const LaunchSubject& subject) {
-  if (subject.has_section("zero_optimization.")) subject.out.stack = "deepspeed-zero";
+  if (subject.has_section("zero_optimization.") || subject.launch.find("zero_stage") != nullptr)
+    subject.out.stack = "deepspeed-zero";
   else subject.out.stack = subject.is_on("torch_compile") ? "pytorch-fsdp" : "pytorch-fsdp-eager";
 }
 

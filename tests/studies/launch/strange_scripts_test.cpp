@@ -110,6 +110,110 @@ TEST_F(StrangersLaunch, ALoopOverTheScriptsArgumentsIsRefusedWhereSomeAreLeft) {
   EXPECT_THAT(more.err, HasSubstr("shifts the script's arguments in a loop"));
 }
 
+TEST_F(StrangersLaunch, ALoopGoesThroughTheScriptsArguments) {
+  const std::string run = "torchrun --nnodes 2 --nproc_per_node 8 pretrain_gpt.py" + sizes;
+  for (const char* all : {"in $*", "in \"$@\"", ""}) {
+    const std::string text =
+        fmt::format(
+            "#!/bin/bash\nTP=2\nfor arg {}; do\n  if [[ $arg == --tp=* ]]; then\n    TP=${{arg#*=}}\n  fi\ndone\n",
+            all) +
+        run + " --tensor-model-parallel-size $TP\n";
+    EXPECT_THAT(predict("--megatron", text, "--define 1=--x --define 2=--tp=4").out, HasSubstr("tp 4,")) << all;
+    const Ran none = predict("--megatron", text);
+    EXPECT_THAT(none.out, HasSubstr("tp 2,")) << all << none.err;
+    EXPECT_THAT(none.out, HasSubstr("read as if there were none")) << all;
+  }
+}
+
+TEST_F(StrangersLaunch, TestsAndSumsOfOneLineAreFollowed) {
+  const std::string run =
+      "torchrun --nnodes 2 --nproc_per_node 8 pretrain_gpt.py" + sizes + " --tensor-model-parallel-size $TP\n";
+  const std::pair<const char*, const char*> rows[] = {{"TP=2\n[ \"$TP\" = 4 ] && TP=8\n", "tp 2,"},
+      {"TP=2\n[[ $TP -eq 2 && 1 -lt 2 ]] && TP=8\n", "tp 8,"}, {"TP=2\n[ $TP = 2 ] || TP=8\n", "tp 2,"},
+      {"TP=2; test $TP -gt 4 && TP=8\n", "tp 2,"}, {"[ 1 = 2 ] && TP=8 || TP=4\n", "tp 4,"},
+      {"TP=2\n[ 1 = 2 ] && [ 1 = 1 ] && TP=8; [ 1 = 1 ] && {\n  X=1\n  TP=4\n}\n", "tp 4,"},
+      {"TP=2\n[ 1 = 2 ] && { true || true; TP=8; }\n", "tp 2,"}, {"TP=4\n((TP=8))\n", "tp 8,"},
+      {"TP=4; ((TP /= 2)); ((TP > 1)) && let \"TP *= 4\"\n", "tp 8,"}, {"TP=2\n[ -n \"$BIG\" ] && TP=8\n", "tp 2,"},
+      {"WAYS_7B=8\nSIZE=7B\neval TP=\\$WAYS_$SIZE\n", "tp 8,"},
+      {"WAYS_7B=8\nSIZE=7B\ndeclare -n TP=WAYS_$SIZE\n", "tp 8,"}};
+  for (const auto& [script, said] : rows) {
+    const Ran ran = predict("--megatron", script + run);
+    EXPECT_THAT(ran.out, HasSubstr(said)) << script << ran.err;
+  }
+  EXPECT_THAT(predict("--megatron", "TP=2\n[ \"$BIG\" = 1 ] && TP=8\n" + run).err, HasSubstr("--define BIG="));
+  EXPECT_THAT(predict("--megatron", "TP=2\nread TP <<< 8\n" + run).err, HasSubstr("nothing sets $TP"));
+  EXPECT_THAT(predict("--megatron", "TP=2\n((TP = WAYS * 2))\n" + run).err, HasSubstr("nothing sets $TP"));
+  const std::string held = "TP=2\nread -r -d '' MORE << EOM\n--tensor-model-parallel-size 8\nEOM\n";
+  EXPECT_THAT(predict("--megatron", held + run.substr(0, run.size() - 1) + " $MORE\n").out, HasSubstr("tp 8,"));
+}
+
+TEST_F(StrangersLaunch, ArgumentsBehindARedirectionCount) {
+  const std::string run = "torchrun --nnodes 2 --nproc_per_node 8 pretrain_gpt.py" + sizes;
+  for (const char* where : {"> log.txt", ">log.txt 2>&1", "2>&1 >>log.txt", "&> \"$LOG/a b\"", "2> >(tee err.txt)",
+           "< in.txt", "--data-path <path to the data>", "--load <CHECKPOINT_DIR>"})
+    EXPECT_THAT(predict("--megatron", run + " " + where + " --tensor-model-parallel-size 8\n").out, HasSubstr("tp 8,"))
+        << where;
+  EXPECT_THAT(predict("--megatron", run + " --sequence-parallel stray\n").err,
+      HasSubstr("'stray' behind it is not understood"));
+  const std::string piped = run + " 2>&1 | tee log.txt --tensor-model-parallel-size 8\n";
+  EXPECT_THAT(predict("--megatron", piped).out, HasSubstr("tp 1,")) << "of another command";
+  const Ran unfilled = predict("--megatron", run + " --tensor-model-parallel-size <ranks>\n");
+  EXPECT_THAT(unfilled.err, HasSubstr("'<ranks>' is no whole number"));
+  EXPECT_THAT(predict("--megatron", "echo '{}' > made.json\n" + run + "\n").out, HasSubstr("tp 1,"));
+}
+
+TEST_F(StrangersLaunch, AFileMadeBySedIsReadWhereItsPatternsAreLetters) {
+  const std::string run =
+      "deepspeed --num_gpus 8 pretrain_gpt.py" + sizes + " --deepspeed --deepspeed_config made.json\n";
+  write("in.json", "{\"train_batch_size\": 512, \"zero_optimization\": {\"stage\": STAGE}}\n");
+  const Ran made = predict("--megatron", "sed 's/STAGE/2/g' in.json | sed 's/OTHER/$X/' > made.json\n" + run);
+  EXPECT_THAT(made.out, HasSubstr("zero 2,")) << made.err;
+  const Ran pattern = predict("--megatron", "sed 's/ST.*/2/' in.json > made.json\n" + run);
+  EXPECT_THAT(pattern.err, HasSubstr("line 1 changes made.json"));
+  const Ran hangs = predict("--megatron", "sed \"s/STAGE/$X/\" in.json > made.json\n" + run);
+  EXPECT_THAT(hangs.err, HasSubstr("STAGE")) << hangs.out;
+  const Ran missing = predict("--megatron", run);
+  EXPECT_EQ(missing.code, 2) << missing.out;
+  EXPECT_THAT(missing.err, HasSubstr("made.json is not there, and it says the stage of ZeRO"));
+  EXPECT_THAT(predict("--megatron", run, "--zero 2").out, HasSubstr("zero 2,"));
+}
+
+TEST_F(StrangersLaunch, HostsOfAFileCountBesideTheGpusOfEach) {
+  const std::string run = "deepspeed --hostfile hosts --num_gpus 4 pretrain_gpt.py" + sizes + " --zero-stage 1\n";
+  const Ran missing = predict("--megatron", run);
+  EXPECT_EQ(missing.code, 2) << missing.out;
+  EXPECT_THAT(missing.err, HasSubstr("hangs on hosts, which is not there"));
+  write("hosts", "a slots=8\nb slots=8\n");
+  std::string eight = run;
+  eight.replace(eight.find("gpus 4"), 6, "gpus 8");
+  EXPECT_THAT(predict("--megatron", eight).out, HasSubstr("dp 16,"));
+}
+
+TEST_F(StrangersLaunch, ProgramsOnTheTrainerAreRead) {
+  const std::string run = "torchrun --nproc_per_node 8 train.py --model_name_or_path meta-llama/Llama-2-7b-hf "
+                          "--per_device_train_batch_size 2 --gradient_accumulation_steps 4 --bf16 True ";
+  struct TrainerRow {
+    const char *arguments, *said, *refused;
+  };
+  const TrainerRow rows[] = {{"--block_size 1024 --fsdp 'full_shard auto_wrap'", "use tp, dp, fsdp", ""},
+      {"--max_seq_length 1024 --fsdp 'auto_wrap shard_grad_op' --gradient_checkpointing", "recompute norm", ""},
+      {"--model_max_length 1024 --use_lora True --lora_r 8", "\"lora\": 8", ""},
+      {"--model_max_length 1024 --use_lora False --lora_r 8", "\"sequence\": 1024", ""},
+      {"--model_max_length 1024 --use_lora True", "", "nothing says of which rank"},
+      {"--model_max_length 1_024 --q_lora True", "", "weights of few bits"},
+      {"--fsdp 'full_shard auto_wrap'", "", "do not tell the sequence length"},
+      {"--block_size 1024 --deepspeed ds.json", "", "it says the stage of ZeRO"}};
+  std::string preferences = run + "--block_size 1024\n";
+  preferences.replace(preferences.find("train.py"), 8, "dpo_training.py");
+  EXPECT_THAT(predict("--trainer", preferences).err, HasSubstr("trains by preferences or rewards"));
+  for (const TrainerRow& row : rows) {
+    const Ran ran = predict("--trainer", run + row.arguments + "\n", "--print-scenario");
+    EXPECT_EQ(ran.code, *row.refused == '\0' ? 0 : 2) << row.arguments << ran.err;
+    EXPECT_THAT(ran.out, HasSubstr(row.said)) << row.arguments;
+    EXPECT_THAT(ran.err, HasSubstr(row.refused)) << row.arguments;
+  }
+}
+
 TEST_F(StrangersLaunch, PartsOfTheScriptsArgumentsAreHandedOn) {
   const std::string run = "torchrun --nnodes 2 --nproc_per_node 8 pretrain_gpt.py" + sizes;
   const std::string given = "--define 1=8 --define 2=--tensor-model-parallel-size --define 3=4 --define 4=--swiglu";

@@ -75,8 +75,12 @@ TEST_F(StrangersLaunch, ConfigurationsOfOthersAreRefusedByTheirName) {
           "a configuration of Cerebras' Model Zoo"},
       {"trainer:\n  init:\n    backend:\n      backend_type: CSX\n    model:\n      hidden_size: 4096\n",
           "a configuration of Cerebras' Model Zoo"},
-      {"actor_rollout_ref:\n  actor:\n    megatron:\n      tensor_model_parallel_size: 2\n",
-          "a configuration of verl"}};
+      {"actor_rollout_ref:\n  actor:\n    megatron:\n      tensor_model_parallel_size: 2\n", "a configuration of verl"},
+      {"data:\n  cache_dir: c\nmodel:\n  type: llama\n  hidden_dim: 4096\ntrainer:\n  train_batch_size: 1024\n",
+          "a configuration of Levanter"},
+      {"steps: 100\ngrad_acc_steps: 1\ndistributed:\n  fsdp_type: full_shard\nmodel:\n  dim: 4096\n",
+          "a configuration of Lingua"},
+      {"model: Qwen/Qwen2.5-7B\ntuner_type: lora\nper_device_train_batch_size: 1\n", "a configuration of ms-swift"}};
   for (const auto& [text, said] : rows) {
     const Ran ran = predict("--nemo", text);
     EXPECT_EQ(ran.code, 2) << said << ran.out;
@@ -139,6 +143,12 @@ TEST_F(StrangersLaunch, AFlavorThatNobodyKnowsIsNotItsFamilysLargest) {
     const Ran ran = predict("--torchtitan", fmt::format("[model]\nname = \"deepseek_v3\"\n{}", flavor) + titan);
     EXPECT_EQ(ran.code, 2) << ran.out;
   }
+}
+
+TEST_F(StrangersLaunch, AnOptimizerThatIsNotAdamIsSaid) {
+  const std::string model = "[model]\nname = \"llama3\"\nflavor = \"8B\"\n" + titan + "[optimizer]\nname = ";
+  EXPECT_EQ(predict("--torchtitan", model + "\"AdamW\"\n").code, 0);
+  EXPECT_THAT(predict("--torchtitan", model + "\"adam_mini\"\n").err, HasSubstr("optimizer 'adam_mini' is not known"));
 }
 
 TEST_F(StrangersLaunch, AWordForRecomputationThatNobodyKnowsIsRefused) {
