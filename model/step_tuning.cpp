@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -72,15 +74,25 @@ Doubt other_software(const Profile& profile, const std::string& stack, bool expe
   return {one.down * few, one.up * few};
 }
 
+// What software makes of products anywhere: geometric mean over the 20 fits of dense networks in the catalogue's
+// profiles (model/catalog/profiles, 2026-11), whose logarithms lie 0.085 apart. For software without a fit, this counts
+// like one more that was measured on the GPU: a single one says as much of itself as of the GPU.
+constexpr double usual_products = 1.06;
+
 FoundFit found(const Profile& profile, StepFit fit, const Stack& stack, Precision precision) {
   const bool foreign = fit.stack != fit_name(stack) && fit.stack != stack.id,
              borrowed = foreign || fit.precision != precision;
-  if (foreign) std::erase_if(fit.values, [](const StepValue& value) { return !speaks_of_kernels(value.parameter); });
-  fit.foreign = foreign;
-  if (foreign) fit.spread = widened(fit.spread, other_software(profile, fit_name(stack), fit.experts));
-  else if (borrowed) fit.spread = widened(fit.spread, other_precision);
-  else if (fit.experts)
+  if (foreign) {
+    std::erase_if(fit.values, [](const StepValue& value) { return !speaks_of_kernels(value.parameter); });
+    for (StepValue& value : fit.values)
+      if (value.parameter == StepParameter::products) value.value = std::sqrt(value.value * usual_products);
+    fit.spread = widened(fit.spread, other_software(profile, fit_name(stack), fit.experts));
+  } else if (borrowed) {
+    fit.spread = widened(fit.spread, other_precision);
+  } else if (fit.experts) {
     fit.spread = widened(fit.spread, fit.left_out == "source" ? other_release : first_other_release);
+  }
+  fit.foreign = foreign;
   return {std::move(fit), borrowed};
 }
 
@@ -89,17 +101,19 @@ FoundFit found(const Profile& profile, StepFit fit, const Stack& stack, Precisio
 // forecast when published runs are forecast by the mean of other software: 398 dense, 103 with routed experts.
 FoundFit mean_fit(const Profile& profile, const std::string& stack, bool experts) {
   constexpr Spread dense{0.89, 1.17}, routed{0.94, 1.40};
+  std::map<std::string, std::pair<double, int>> of_software;  // sum of logarithms, how many precisions
   StepFit mean;
-  double sum = 0;
   for (const StepFit& fit : profile.steps)
     for (const StepValue& value : fit.values) {
       if (value.parameter != StepParameter::products || fit.experts || !of_several_gpus(fit)) continue;
-      sum += value.value * fit.groups, mean.groups += fit.groups, mean.runs += fit.runs;
+      auto& [sum, count] = of_software[fit.stack];
+      sum += std::log(value.value), ++count, mean.runs += fit.runs;
     }
-  if (mean.groups == 0) return {};
-  mean.values = {{StepParameter::products, sum / mean.groups}};
+  if (of_software.empty()) return {};
+  double sum = std::log(usual_products);
+  for (const auto& [software, logs] : of_software) sum += logs.first / logs.second;
+  mean.values = {{StepParameter::products, std::exp(sum / static_cast<double>(of_software.size() + 1))}};
   mean.spread = widened(experts ? routed : dense, other_software(profile, stack, experts));
-  mean.groups = 0;  // nothing of this software was held out
   mean.gpus = {profile.gpu};
   mean.source = "all software of this profile";
   mean.foreign = true;

@@ -97,14 +97,16 @@ int directions_of(const std::string& schedule) {
 
 }  // namespace
 
-Expected<StepReport> forecast(const Program& program, const CostModel& cost, double memory_cap) {
-  return forecast_slices({&program, 1}, cost, memory_cap);
-}
+namespace {
 
-Expected<StepReport> forecast_slices(
-    std::span<const Program> slices, const CostModel& cost_of_machine, double memory_cap) {
+/// Runs the step in time and hands what is known of it to `tell`.
+template <typename Tell>
+auto in_time(std::span<const Program> slices, const CostModel& cost_of_machine, double memory_cap, const Tell& tell)
+    -> Expected<decltype(tell(std::declval<const StepView&>(), std::declval<Pipeline&>()))> {
   const Program& one_copy = slices.front();
-  const CostModel cost = cost_of_machine.with_ranks(one_copy.ranks);
+  std::optional<CostModel> of_ranks;
+  if (cost_of_machine.ranks() != one_copy.ranks) of_ranks = cost_of_machine.with_ranks(one_copy.ranks);
+  const CostModel& cost = of_ranks ? *of_ranks : cost_of_machine;
   const int directions = directions_of(one_copy.schedule);
   std::optional<Program> doubled;
   if (directions == 2 && slices.size() == 1) {
@@ -115,12 +117,15 @@ Expected<StepReport> forecast_slices(
   const PricedUnits priced = price_units(slices, cost);
   const std::vector<HopPrice> hops = hop_prices(program, cost);
   TRY(auto pipeline, run_pipeline(program, priced, hops, cost, memory_cap));
-  const Order& order = pipeline.order;
-  const Timeline& timeline = pipeline.timeline;
+  const double units = static_cast<double>(pipeline.order.units()) / directions;
+  const StepView view{program, cost, priced.prices, priced.chunks, priced.outer(), hops, pipeline.order,
+      pipeline.timeline, units, busiest(pipeline.timeline)};
+  return tell(view, pipeline);
+}
 
-  const double units = static_cast<double>(order.units()) / directions;
-  const StepView view{
-      program, cost, priced.prices, priced.chunks, priced.outer(), hops, order, timeline, units, busiest(timeline)};
+StepReport report_of(const StepView& view, Pipeline& pipeline, std::span<const Program> slices) {
+  const Program& program = view.program;
+  const CostModel& cost = view.cost;
   const Tail tail = step_tail(view);
   StepReport report;
   report.slowest_stage = view.critical;
@@ -131,19 +136,39 @@ Expected<StepReport> forecast_slices(
   report.interval_kind = cost.tuning().fitted() && !program.unlike_measured ? "" : spread_of_kind(program).runs;
   report.p10 = report.step_time * interval.p10;
   report.p90 = report.step_time * interval.p90;
-  report.bubble_fraction = timeline.bubble_fraction();
+  report.bubble_fraction = view.timeline.bubble_fraction();
   report.kernel_time = kernel_time(view);
   report.stages = stage_reports(view);
   report.collectives = collective_rows(view, tail);
-  report.memory = peak_memory(program, order, timeline, cost.machine(), cost.stack());
+  report.memory = peak_memory(program, view.order, view.timeline, cost.machine(), cost.stack());
   report.warnings = step_warnings(shares, report.memory, report.step_time);
-  for (const Program& slice : slices) report.hardware_flops += hardware_flops(slice, units / order.slices);
+  if (slices.size() > 1) {
+    for (const Program& slice : slices) report.hardware_flops += hardware_flops(slice, view.units / view.order.slices);
+  } else {
+    report.hardware_flops = hardware_flops(program, view.units / view.order.slices);
+  }
   add_rates(program, report);
   report.notes = schedule_notes(view);
   report.order = std::move(pipeline.order);
   report.times = std::move(pipeline.times);
   report.timeline = std::move(pipeline.timeline);
   return report;
+}
+
+}  // namespace
+
+Expected<StepReport> forecast(const Program& program, const CostModel& cost, double memory_cap) {
+  return forecast_slices({&program, 1}, cost, memory_cap);
+}
+
+Expected<StepReport> forecast_slices(std::span<const Program> slices, const CostModel& cost, double memory_cap) {
+  return in_time(slices, cost, memory_cap,
+      [&](const StepView& view, Pipeline& pipeline) { return report_of(view, pipeline, slices); });
+}
+
+Expected<Seconds> step_time(const Program& program, const CostModel& cost) {
+  return in_time(
+      {&program, 1}, cost, 0, [](const StepView& view, Pipeline&) { return phases_of(view, step_tail(view)).sum(); });
 }
 
 }  // namespace stepcast::sim

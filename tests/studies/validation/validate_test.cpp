@@ -21,6 +21,7 @@ TEST(ValidationStatistics, SummaryByHand) {
   EXPECT_EQ(summary.n, 3U);
   EXPECT_NEAR(summary.mape, 0.20, 1e-12);
   EXPECT_NEAR(summary.bias, 0.20 / 3, 1e-12);
+  EXPECT_NEAR(summary.median, 0.20, 1e-12);
   EXPECT_NEAR(summary.p90, 0.28, 1e-12);  // sizes 0.1, 0.2, 0.3: 0.8 of the way from the second to the third
   EXPECT_NEAR(summary.worst, 0.30, 1e-12);
   EXPECT_EQ(summarise({}).n, 0U);
