@@ -84,6 +84,10 @@ std::vector<double> forecast_steps(
 StepFit fit_row(const FitPool& pool, const std::vector<MeasuredRun>& runs);
 std::vector<StepFit> fit_rows(const FitPool& pool, const std::vector<MeasuredRun>& runs);
 
+/// The fit as it speaks to people of none of its publications: wider where no publication could be left out. Fits with
+/// experts are widened when they are asked (find_step_fit).
+StepFit for_strangers(StepFit fit);
+
 /// Puts `fit` in place of the row of the same software, precision and kind of network.
 void put_fit(Profile& profile, StepFit fit);
 

@@ -27,8 +27,8 @@ void add_intervals(const FitPool& pool, const std::vector<MeasuredRun>& runs, He
         others.push_back(other.seconds / pool.result.held_out[j]);
     }
     const double forecast = pool.result.held_out[i];
-    const Spread spread =
-        others.size() > 1 ? step_spread(others, pool.result.groups - 1) : run.scenario.profile.row.step_spread;
+    const Spread spread = others.size() > 1 ? step_spread(others, pool.result.groups - 1, to_text(pool.leave))
+                                            : run.scenario.profile.row.step_spread;
     out[pool.members[i]] = {forecast, forecast * spread.p10, forecast * spread.p90, to_text(pool.leave)};
   }
 }

@@ -50,7 +50,8 @@ Profile profile_without(
              (leave == Leave::stack || (fit.experts == rest.pool.experts && rest.precisions.contains(fit.precision)));
     });
     if (!rest.fitted || rest.pool.result.groups == 0) continue;
-    for (StepFit& fit : fit_rows(rest.pool, runs)) {
+    for (StepFit& row : fit_rows(rest.pool, runs)) {
+      StepFit fit = for_strangers(std::move(row));
       if (!fitted_on(fit, machine.gpu.id)) fit.spread = transferred_spread(fit.spread);
       put_fit(profile, std::move(fit));
     }
