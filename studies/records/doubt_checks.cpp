@@ -45,8 +45,11 @@ FoundDoubts repeated(const CheckedGroup& group) {
   FoundDoubts found;
   for (std::size_t i = 0; i < group.size(); ++i) {
     if (digits_of(group[i]->seconds) < fewest_digits) continue;
-    const auto earlier = std::find_if(group.begin(), group.begin() + static_cast<std::ptrdiff_t>(i),
-        [&](const CheckedRun* other) { return other->seconds == group[i]->seconds; });
+    const auto earlier =
+        std::find_if(group.begin(), group.begin() + static_cast<std::ptrdiff_t>(i), [&](const CheckedRun* other) {
+          return other->seconds == group[i]->seconds && other->sizes == group[i]->sizes &&
+                 other->micro_batch == group[i]->micro_batch;
+        });
     if (earlier != group.begin() + static_cast<std::ptrdiff_t>(i))
       found.push_back({group[i], 0,
           fmt::format("repeats the {:g} s of {} to the last digit, so it is no second measurement", group[i]->seconds,

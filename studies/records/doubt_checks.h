@@ -21,7 +21,7 @@ struct CheckedRun {
 
 /// Reasons by id, each a sentence with the figures. The checks, in this order:
 /// - a rate above what the GPU has;
-/// - a time of at least four digits that repeats that of an earlier record of the group;
+/// - a time of at least four digits that repeats that of an earlier record of the same sizes and micro-batch;
 /// - measured over forecast further from the median of its group of four or more than 22 % and 3.5 standard deviations
 ///   (1.48 x the median distance);
 /// - measured over forecast 10 % and more off the straight line (over the logarithm of the micro-batch) between the
