@@ -32,8 +32,7 @@ std::vector<stepcast::Run> published_records() {
 /// With sanitizers, which make fits ten times slower, the two publications alone.
 std::vector<stepcast::Run> tried_records() { return sanitized ? published_records() : records(); }
 
-std::vector<MeasuredSweep> sweeps_of(
-    const std::vector<stepcast::Run>& of, Doubtful doubtful = Doubtful::left_out) {
+std::vector<MeasuredSweep> sweeps_of(const std::vector<stepcast::Run>& of, Doubtful doubtful = Doubtful::left_out) {
   return measured_sweeps(of, records::measured_runs(of), doubtful);
 }
 
