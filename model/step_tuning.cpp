@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -47,18 +49,18 @@ const StepFit* fit_of(const Profile& profile, const std::string& stack, Precisio
 }
 
 // What the fits' own hold-outs do not contain, from `stepcast validate --hold-out` with the publication and with the
-// software of every run left out (2026-11, 500 runs of the catalogue): searched for so that intervals hold 75 to 88 %
-// of the runs of each class of 20; they hold 82 to 97 % (docs/runs.md). What another software
-// does is the less known the fewer there are to go by. That of another precision is transferred_spread's.
-constexpr Doubt of_dense{0.062, 0.057}, of_experts{0.012, 0.063}, other_precision{0.08, 0.08};
+// software of every run left out (2026-11, 550 runs of the catalogue): searched for so that intervals hold 75 to 88 %
+// of the runs of each class of 20 (docs/runs.md has what they hold). What another software does is a standard deviation
+// of logarithms, down and up; that of another precision half the width of an interval.
+constexpr Doubt of_dense{0.036, 0.036}, of_experts{0.015, 0.03}, other_precision{0.05, 0.05};
 // What a release of software changes for experts, where the fit's hold-out left publications out and where it could
 // not.
-constexpr Doubt other_release{0.12, 0.1}, first_other_release{0.23, 0.23};
+constexpr Doubt other_release{0.06, 0.06}, first_other_release{0.23, 0.23};
 
 // Which attention kernels software takes is its own choice: of the three whose long runs on H100 were fitted they take
-// 0.95, 1.42 and 1.71 times the law's time (llm-foundry, PyTorch FSDP, JAX; model/catalog/profiles), as logarithms 0.4
-// apart in the mean.
-constexpr Doubt other_attention{0.4, 0.4};
+// 0.95, 1.42 and 1.71 times the law's time (llm-foundry, PyTorch FSDP, JAX; model/catalog/profiles), whose logarithms
+// have a standard deviation of 0.25: 0.32 is half the width of an 80 % interval.
+constexpr Doubt other_attention{0.32, 0.32};
 
 /// Steps of one GPU say how fast its kernels are, and nothing of software on many.
 bool of_several_gpus(const StepFit& fit) { return fit.most_gpus != 1; }
@@ -67,39 +69,60 @@ Doubt other_software(const Profile& profile, const std::string& stack, bool expe
   std::set<std::string> known;
   for (const StepFit& fit : profile.steps)
     if (!fit.experts && fit.stack != stack && of_several_gpus(fit)) known.insert(fit.stack);
-  const double few = std::sqrt(1 + 16.0 / static_cast<double>(std::max<std::size_t>(1, known.size())));
+  // One more of n that are known: Student's t, two-sided 80 %, n degrees of freedom (n and not n - 1: what is usual
+  // anywhere counts like one of them).
+  constexpr double student[] = {3.08, 1.89, 1.64, 1.53, 1.48, 1.44, 1.41, 1.40, 1.38, 1.37};
+  const std::size_t n = std::clamp<std::size_t>(known.size(), 1, std::size(student));
+  const double few = std::sqrt(1 + 1 / static_cast<double>(n)) * student[n - 1];
   const Doubt one = experts ? of_experts : of_dense;
   return {one.down * few, one.up * few};
 }
 
+// What software makes of products anywhere, as geometric means over the fits of the catalogue's profiles
+// (model/catalog/profiles, 2026-11): 20 of dense networks, whose logarithms lie 0.085 apart; with experts the two that
+// are not NeMo's (Megatron-Core on B200 1.59, PyTorch FSDP on H100 1.01; NeMo's lay the same on passes over memory).
+// For dense software without a fit this counts like one more that was measured on the GPU: a single one says as much
+// of itself as of the GPU. With experts it speaks where no fit does.
+double usual_products(bool experts) { return experts ? 1.26 : 1.06; }
+
 FoundFit found(const Profile& profile, StepFit fit, const Stack& stack, Precision precision) {
   const bool foreign = fit.stack != fit_name(stack) && fit.stack != stack.id,
              borrowed = foreign || fit.precision != precision;
-  if (foreign) std::erase_if(fit.values, [](const StepValue& value) { return !speaks_of_kernels(value.parameter); });
-  fit.foreign = foreign;
-  if (foreign) fit.spread = widened(fit.spread, other_software(profile, fit_name(stack), fit.experts));
-  else if (borrowed) fit.spread = widened(fit.spread, other_precision);
-  else if (fit.experts)
+  if (foreign) {
+    std::erase_if(fit.values, [](const StepValue& value) { return !speaks_of_kernels(value.parameter); });
+    for (StepValue& value : fit.values)
+      if (value.parameter == StepParameter::products && !fit.experts)
+        value.value = std::sqrt(value.value * usual_products(false));
+    fit.spread = widened(fit.spread, other_software(profile, fit_name(stack), fit.experts));
+  } else if (borrowed) {
+    fit.spread = widened(fit.spread, other_precision);
+  } else if (fit.experts) {
     fit.spread = widened(fit.spread, fit.left_out == "source" ? other_release : first_other_release);
+  }
+  fit.foreign = foreign;
   return {std::move(fit), borrowed};
 }
 
-// What other software makes of products on this GPU. Laws alone are too fast for nearly every software: clocks sink
-// under sustained load, and no step is as tidy as a benchmark. The intervals hold the middle 80 % of measured over
-// forecast when published runs are forecast by the mean of other software: 398 dense, 103 with routed experts.
+// What other software makes of products on this GPU (with experts, of which too few are known on any, anywhere). Laws
+// alone are too fast for nearly every software: clocks sink under sustained load, and no step is as tidy as a
+// benchmark. The intervals hold the middle 80 % of measured over forecast when published runs are forecast by the mean
+// of other software.
 FoundFit mean_fit(const Profile& profile, const std::string& stack, bool experts) {
-  constexpr Spread dense{0.89, 1.17}, routed{0.94, 1.40};
+  constexpr Spread dense{0.91, 1.13}, routed{0.85, 1.4};
+  std::map<std::string, std::pair<double, int>> of_software;  // sum of logarithms, of how many fits
   StepFit mean;
-  double sum = 0;
   for (const StepFit& fit : profile.steps)
     for (const StepValue& value : fit.values) {
       if (value.parameter != StepParameter::products || fit.experts || !of_several_gpus(fit)) continue;
-      sum += value.value * fit.groups, mean.groups += fit.groups, mean.runs += fit.runs;
+      auto& [sum, count] = of_software[fit.stack];
+      sum += std::log(value.value), ++count, mean.runs += fit.runs;
     }
-  if (mean.groups == 0) return {};
-  mean.values = {{StepParameter::products, sum / mean.groups}};
+  if (of_software.empty()) return {};
+  double sum = std::log(usual_products(false));
+  for (const auto& [software, logs] : of_software) sum += logs.first / logs.second;
+  const double of_dense_networks = std::exp(sum / static_cast<double>(of_software.size() + 1));
+  mean.values = {{StepParameter::products, experts ? usual_products(true) : of_dense_networks}};
   mean.spread = widened(experts ? routed : dense, other_software(profile, stack, experts));
-  mean.groups = 0;  // nothing of this software was held out
   mean.gpus = {profile.gpu};
   mean.source = "all software of this profile";
   mean.foreign = true;

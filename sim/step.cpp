@@ -98,15 +98,17 @@ int directions_of(const std::string& schedule) {
 
 }  // namespace
 
-Expected<StepReport> forecast(const Program& program, const StageCosts& costs, double memory_cap) {
-  return forecast_slices({&program, 1}, costs, memory_cap);
-}
+namespace {
 
-Expected<StepReport> forecast_slices(
-    std::span<const Program> slices, const StageCosts& costs_of_machines, double memory_cap) {
+/// Runs the step in time and hands what is known of it to `tell`.
+template <typename Tell>
+auto in_time(std::span<const Program> slices, const StageCosts& costs_of_machines, double memory_cap, const Tell& tell)
+    -> Expected<decltype(tell(std::declval<const StepView&>(), std::declval<Pipeline&>()))> {
   const Program& one_copy = slices.front();
-  const StageCosts costs = costs_of_machines.with_ranks(one_copy.ranks);
-  const CostModel& any = costs.kinds().front().cost;  // the software is the same on all ranks
+  std::optional<StageCosts> of_ranks;
+  if (costs_of_machines.of(0).ranks() != one_copy.ranks) of_ranks = costs_of_machines.with_ranks(one_copy.ranks);
+  const StageCosts& costs = of_ranks ? *of_ranks : costs_of_machines;
+  const CostModel& any = costs.of(0);  // the software is the same on all ranks
   const int directions = directions_of(one_copy.schedule);
   std::optional<Program> doubled;
   if (directions == 2 && slices.size() == 1) {
@@ -117,13 +119,15 @@ Expected<StepReport> forecast_slices(
   const PricedUnits priced = price_units(slices, costs);
   const std::vector<HopPrice> hops = hop_prices(program, costs);
   TRY(auto pipeline, run_pipeline(program, priced, hops, any, memory_cap));
-  const Order& order = pipeline.order;
-  const Timeline& timeline = pipeline.timeline;
+  const double units = static_cast<double>(pipeline.order.units()) / directions;
+  const StepView view{program, costs, priced.prices, priced.chunks, priced.outer(), hops, pipeline.order,
+      pipeline.timeline, units, busiest(pipeline.timeline)};
+  return tell(view, pipeline);
+}
 
-  const double units = static_cast<double>(order.units()) / directions;
-  const StepView view{
-      program, costs, priced.prices, priced.chunks, priced.outer(), hops, order, timeline, units, busiest(timeline)};
-  const CostModel& cost = costs.of(view.critical);
+StepReport report_of(const StepView& view, Pipeline& pipeline, std::span<const Program> slices) {
+  const Program& program = view.program;
+  const CostModel& cost = view.costs.of(view.critical);
   const Tail tail = step_tail(view);
   StepReport report;
   report.slowest_stage = view.critical;
@@ -134,21 +138,41 @@ Expected<StepReport> forecast_slices(
   report.interval_kind = cost.tuning().fitted() && !program.unlike_measured ? "" : spread_of_kind(program).runs;
   report.p10 = report.step_time * interval.p10;
   report.p90 = report.step_time * interval.p90;
-  report.bubble_fraction = timeline.bubble_fraction();
+  report.bubble_fraction = view.timeline.bubble_fraction();
   report.kernel_time = kernel_time(view);
   report.stages = stage_reports(view);
   report.collectives = collective_rows(view, tail);
   std::vector<Bytes> capacity;
-  for (int stage = 0; stage < order.ranks; ++stage) capacity.push_back(costs.of(stage).machine().gpu.memory);
-  report.memory = peak_memory(program, order, timeline, capacity, any.stack());
+  for (int stage = 0; stage < view.order.ranks; ++stage) capacity.push_back(view.costs.of(stage).machine().gpu.memory);
+  report.memory = peak_memory(program, view.order, view.timeline, capacity, cost.stack());
   report.warnings = step_warnings(shares, report.memory, report.step_time);
-  for (const Program& slice : slices) report.hardware_flops += hardware_flops(slice, units / order.slices);
+  if (slices.size() > 1) {
+    for (const Program& slice : slices) report.hardware_flops += hardware_flops(slice, view.units / view.order.slices);
+  } else {
+    report.hardware_flops = hardware_flops(program, view.units / view.order.slices);
+  }
   add_rates(program, report);
   report.notes = schedule_notes(view);
   report.order = std::move(pipeline.order);
   report.times = std::move(pipeline.times);
   report.timeline = std::move(pipeline.timeline);
   return report;
+}
+
+}  // namespace
+
+Expected<StepReport> forecast(const Program& program, const StageCosts& costs, double memory_cap) {
+  return forecast_slices({&program, 1}, costs, memory_cap);
+}
+
+Expected<StepReport> forecast_slices(std::span<const Program> slices, const StageCosts& costs, double memory_cap) {
+  return in_time(slices, costs, memory_cap,
+      [&](const StepView& view, Pipeline& pipeline) { return report_of(view, pipeline, slices); });
+}
+
+Expected<Seconds> step_time(const Program& program, const StageCosts& costs) {
+  return in_time(
+      {&program, 1}, costs, 0, [](const StepView& view, Pipeline&) { return phases_of(view, step_tail(view)).sum(); });
 }
 
 }  // namespace stepcast::sim

@@ -16,6 +16,9 @@ namespace stepcast::sim {
 /// every rank down, in the unit of Timeline::peak_in_flight; 0 = none. Kinds that cannot keep to it are refused.
 Expected<StepReport> forecast(const Program& program, const StageCosts& costs, double memory_cap = 0);
 
+/// StepReport::step_time alone, in two thirds of the time: for those who fit.
+Expected<Seconds> step_time(const Program& program, const StageCosts& costs);
+
 /// The same with the sequence cut: the program of each slice, first to last (slice_programs).
 Expected<StepReport> forecast_slices(std::span<const Program> slices, const StageCosts& costs, double memory_cap = 0);
 

@@ -105,16 +105,21 @@ std::vector<StepValue> fit_step_values(std::span<const StepSample> steps, std::s
   return found;
 }
 
-Spread step_spread(std::span<const double> measured_over_forecast, int groups) {
+double group_scatter(std::string_view left_out) {
+  if (left_out == "source" || left_out == "stack") return 0.12;
+  return left_out == "release" ? 0.06 : 0.04;
+}
+
+Spread step_spread(std::span<const double> measured_over_forecast, int groups, std::string_view left_out) {
   const auto n = static_cast<double>(measured_over_forecast.size());
   if (n < 2) return {};
   std::vector<double> ratios(measured_over_forecast.begin(), measured_over_forecast.end());
   constexpr double least = 0.02;
   const double level = std::min(1.0, 0.9 * (n + 1) / n);
-  constexpr double group_scatter = 0.06;
   const double low = std::log(percentile(ratios, 1 - level)), high = std::log(percentile(ratios, level));
   const double middle = (low + high) / 2, half = (high - low) / 2, count = std::max(1, groups);
-  const double wide = std::sqrt(half * half * (1 + 1 / count) + group_scatter * group_scatter / count);
+  const double scatter = group_scatter(left_out);
+  const double wide = std::sqrt(half * half * (1 + 1 / count) + scatter * scatter / count);
   return {std::min(1 - least, std::exp(middle - wide)), std::max(1 + least, std::exp(middle + wide))};
 }
 
@@ -154,7 +159,7 @@ StepFitResult fit_steps(
     residuals.push_back({steps[i].job, steps[i].split, std::log(ratios.back())});
   }
   result.held_out_mape = mean_error(steps, result.held_out);
-  result.spread = step_spread(ratios, result.groups);
+  result.spread = step_spread(ratios, result.groups, options.left_out);
   result.pairs = fit_pair_spread(residuals, options.pair_spread);
   return result;
 }

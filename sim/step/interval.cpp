@@ -1,7 +1,7 @@
 // How sure a forecast is, and what a user must be told about the laws behind it.
 #include <algorithm>
 #include <cmath>
-#include <string_view>
+#include <cstring>
 
 #include <fmt/format.h>
 
@@ -18,8 +18,9 @@ bool doubtful(Source source) {
 
 void add_share(std::vector<LawShare>& shares, const Price& price, Seconds time, bool attention = false) {
   if (time.value() <= 0) return;
-  const auto known = std::ranges::find_if(shares,
-      [&](const LawShare& share) { return std::string_view(share.law) == price.law && share.source == price.source; });
+  const auto known = std::ranges::find_if(shares, [&](const LawShare& share) {
+    return share.source == price.source && (share.law == price.law || std::strcmp(share.law, price.law) == 0);
+  });
   LawShare& share = known != shares.end()
                         ? *known
                         : shares.emplace_back(price.law, price.source, price.spread, false, Seconds(0), attention);

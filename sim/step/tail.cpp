@@ -32,19 +32,22 @@ struct Visit {
 // before its first).
 std::vector<Visit> visits(const StepView& view, int stage, Side side) {
   const auto actions = view.order.of_rank(stage);
-  const int first = view.order.begin[stage];
+  const auto first = static_cast<std::size_t>(view.order.begin[stage]);
+  const std::size_t count = actions.size();
+  const auto chunks = std::ranges::count(view.program.chunks, stage, &Chunk::stage);
+  const bool forward = side == Side::parameters;
   std::vector<Visit> found;
-  for (std::size_t i = 0; i < actions.size(); ++i) {
-    const bool forward = actions[i].kind == ActionKind::forward;
-    if (forward != (side == Side::parameters)) continue;
+  // Each chunk's first forward from the front, or its last backward from the end.
+  for (std::size_t n = 0; n < count && std::ssize(found) < chunks; ++n) {
+    const std::size_t i = forward ? n : count - 1 - n, at = first + i;
     const int chunk = actions[i].stage;
-    const auto known = std::ranges::find(found, chunk, &Visit::chunk);
-    const auto at = static_cast<std::size_t>(first) + i;
-    if (forward && known == found.end()) found.push_back({chunk, view.timeline.start[at].value()});
-    if (forward) continue;
-    if (known != found.end()) found.erase(known);
-    found.push_back({chunk, (view.timeline.end[at] - view.outer[chunk].backward()).value()});
+    if ((actions[i].kind == ActionKind::forward) != forward ||
+        std::ranges::find(found, chunk, &Visit::chunk) != found.end())
+      continue;
+    found.push_back({chunk,
+        forward ? view.timeline.start[at].value() : (view.timeline.end[at] - view.outer[chunk].backward()).value()});
   }
+  if (!forward) std::ranges::reverse(found);
   return found;
 }
 

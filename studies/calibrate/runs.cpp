@@ -192,6 +192,7 @@ Profile with_pools(
       // nothing was held out: what is usual for this profile
       if (pool.result.groups == 0) fit.spread = profile.step_spread;
       else if (!published) fit.spread = spread_of_few(fit.spread, spread_before(profile, fit), fit.runs);
+      if (published) fit = for_strangers(std::move(fit));
       if (!fitted_on(fit, profile.gpu)) fit.spread = transferred_spread(fit.spread);
       if (!published) keep_pairs(profile, fit);
       put_fit(profile, std::move(fit));

@@ -125,11 +125,6 @@ void read_parallel(JsonObject parallel, RunParallel& out) {
   maybe(parallel, "fsdp_shard_group", out.shard_group);
   maybe(parallel, "sequence_parallel", out.sequence_parallel);
   maybe(parallel, "schedule", out.schedule);
-  const double ranks = static_cast<double>(out.tp) * static_cast<double>(out.pp) * static_cast<double>(out.cp) *
-                       static_cast<double>(out.dp);
-  parallel.require(out.gpus == 0 || ranks == static_cast<double>(out.gpus), "gpus",
-      fmt::format("{} GPUs, but tp {} x pp {} x cp {} x dp {} = {}", out.gpus, out.tp, out.pp, out.cp, out.dp, ranks),
-      "dp counts dense data parallelism: gpus / (tp pp cp)");
 }
 
 void read_overlap(JsonObject& run, RunOverlap& out) {

@@ -82,6 +82,13 @@ Expected<RunScenario> scenario_of(const Run& run) {
         "batch/global_batch", "the record does not say how many sequences a step has", "a whole number above 0");
   if (run.parallel.gpus < 1)
     return fail("parallel/gpus", "the record does not say on how many GPUs it ran", "a whole number above 0");
+  const RunParallel& p = run.parallel;
+  const double ranks =
+      static_cast<double>(p.tp) * static_cast<double>(p.pp) * static_cast<double>(p.cp) * static_cast<double>(p.dp);
+  if (ranks != static_cast<double>(p.gpus))
+    return fail("parallel/gpus",
+        fmt::format("{} GPUs, but tp {} x pp {} x cp {} x dp {} = {}", p.gpus, p.tp, p.pp, p.cp, p.dp, ranks),
+        "dp counts dense data parallelism: gpus / (tp pp cp)");
   RunScenario out;
   std::vector<std::string>& assumptions = out.assumptions;
   TRY(auto spec, network_of(run, assumptions));

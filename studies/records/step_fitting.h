@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "model/base/error.h"
 #include "studies/run/scenario.h"
 #include "studies/records/run_record.h"
+#include "studies/records/step_memo.h"
 
 namespace stepcast::records {
 
@@ -30,11 +32,15 @@ struct MeasuredRun {
   std::string job, split;
   double seconds = 0;
   bool witness = true;  ///< false: the record is doubtful, or of the tuning of a trained network
+  /// of `scenario` and `program` as they are, whatever the profile says of steps; copies share it
+  std::shared_ptr<StepMemo> memo = std::make_shared<StepMemo>();
   [[nodiscard]] bool experts() const { return scenario.network.row.experts.count > 0; }
 };
 
 /// Errors: no time in the record, and those of scenario_of and lower.
 Expected<MeasuredRun> measured_run(const Run& run);
+/// Those that can be made, in the records' order. Uses all processors.
+std::vector<MeasuredRun> measured_runs(const std::vector<Run>& records);
 
 /// Which group a run is of.
 std::string group_of(const MeasuredRun& run, Leave leave);
@@ -77,6 +83,10 @@ std::vector<double> forecast_steps(
 /// The pool's result as a profile keeps it: one row per precision of its runs.
 StepFit fit_row(const FitPool& pool, const std::vector<MeasuredRun>& runs);
 std::vector<StepFit> fit_rows(const FitPool& pool, const std::vector<MeasuredRun>& runs);
+
+/// The fit as it speaks to people of none of its publications: wider where no publication could be left out. Fits with
+/// experts are widened when they are asked (find_step_fit).
+StepFit for_strangers(StepFit fit);
 
 /// Puts `fit` in place of the row of the same software, precision and kind of network.
 void put_fit(Profile& profile, StepFit fit);

@@ -27,8 +27,8 @@ void add_intervals(const FitPool& pool, const std::vector<MeasuredRun>& runs, He
         others.push_back(other.seconds / pool.result.held_out[j]);
     }
     const double forecast = pool.result.held_out[i];
-    const Spread spread =
-        others.size() > 1 ? step_spread(others, pool.result.groups - 1) : run.scenario.profile.row.step_spread;
+    const Spread spread = others.size() > 1 ? step_spread(others, pool.result.groups - 1, to_text(pool.leave))
+                                            : run.scenario.profile.row.step_spread;
     out[pool.members[i]] = {forecast, forecast * spread.p10, forecast * spread.p90, to_text(pool.leave)};
   }
 }
@@ -86,24 +86,16 @@ void hold_out_long(const FitPool& whole, const std::vector<MeasuredRun>& runs, H
 }
 
 struct ReadyRuns {
-  std::vector<MeasuredRun> runs;
+  const std::vector<MeasuredRun>& runs;
   std::vector<std::size_t> case_of;  ///< index into Validation::cases
   std::vector<FitPool> pools;
 };
 
-ReadyRuns ready(const Validation& validation, const std::vector<Run>& records) {
+ReadyRuns ready(const Validation& validation, const std::vector<MeasuredRun>& runs) {
   std::map<std::string, std::size_t> cases;
   for (std::size_t i = 0; i < validation.cases.size(); ++i) cases[validation.cases[i].id] = i;
-  ReadyRuns out;
-  for (const Run& record : records) {
-    const auto known = cases.find(record.id);
-    if (known == cases.end()) continue;
-    auto run = measured_run(record);
-    if (!run) continue;
-    out.runs.push_back(std::move(*run));
-    out.case_of.push_back(known->second);
-  }
-  out.pools = pools_of(out.runs);
+  ReadyRuns out{runs, {}, pools_of(runs)};
+  for (const MeasuredRun& run : runs) out.case_of.push_back(cases.at(run.id));
   return out;
 }
 
@@ -150,8 +142,17 @@ void put(const HeldOutSteps& steps, const ReadyRuns& ready, std::vector<Validate
 
 }  // namespace
 
-std::vector<JudgedRow> judged_rows_held_out(Validation& validation, const std::vector<Run>& records) {
-  const ReadyRuns all = ready(validation, records);
+std::vector<MeasuredRun> runs_of_cases(const Validation& validation, const std::vector<Run>& records) {
+  std::map<std::string, bool> doubtful;
+  for (const ValidatedCase& one : validation.cases) doubtful[one.id] = !one.doubt.empty();
+  std::vector<MeasuredRun> runs = measured_runs(records);
+  std::erase_if(runs, [&](const MeasuredRun& run) { return !doubtful.contains(run.id); });
+  for (MeasuredRun& run : runs) run.witness = run.witness && !doubtful[run.id];
+  return runs;
+}
+
+std::vector<JudgedRow> judged_rows_held_out(Validation& validation, const std::vector<MeasuredRun>& runs) {
+  const ReadyRuns all = ready(validation, runs);
   HoldOuts hold_outs(all, validation);
   std::vector<JudgedRow> rows;
   for (const JudgedClass& judged : judged_classes()) {

@@ -46,8 +46,11 @@ JudgedRow judged_row(const JudgedClass& judged, const std::vector<const Validate
 /// The rows of the fits as they are, without hold-outs.
 std::vector<JudgedRow> judged_rows(const Validation& validation);
 
+/// The records of the validation's cases, ready to be fitted: all hold-outs share what they learn of these.
+std::vector<MeasuredRun> runs_of_cases(const Validation& validation, const std::vector<Run>& records);
+
 /// The same with every class's own hold-out: its parameters fitted again without the group of the run that is forecast.
-/// Also fills ValidatedCase::held_out_s. `records` are those that `validation` was made of. Uses all processors.
-std::vector<JudgedRow> judged_rows_held_out(Validation& validation, const std::vector<Run>& records);
+/// Also fills ValidatedCase::held_out_s. `runs` are those of the cases. Uses all processors.
+std::vector<JudgedRow> judged_rows_held_out(Validation& validation, const std::vector<MeasuredRun>& runs);
 
 }  // namespace stepcast::validation

@@ -31,19 +31,6 @@ std::vector<std::string> recorded_choices(const Run& run) {
       text(p.chunks), text(run.micro_batch), text(p.zero_stage), p.schedule.value_or(""), run.recompute.value_or("")};
 }
 
-struct ReadyRecords {
-  std::vector<MeasuredRun> runs;
-  std::vector<std::vector<std::string>> choices;
-};
-
-ReadyRecords ready_records(const std::vector<Run>& records) {
-  ReadyRecords ready;
-  for (const Run& record : records)
-    if (auto run = measured_run(record))
-      ready.runs.push_back(std::move(*run)), ready.choices.push_back(recorded_choices(record));
-  return ready;
-}
-
 /// Whether two runs of a job differ in their split; other pools say nothing here.
 bool has_pairs(const FitPool& pool, const std::vector<MeasuredRun>& runs) {
   std::map<std::string, std::set<std::string>> splits;
@@ -136,20 +123,22 @@ MeasuredSweep sweep_of(const std::vector<SweptRun>& runs, double spread) {
 
 }  // namespace
 
-std::vector<MeasuredSweep> measured_sweeps(const std::vector<Run>& records, Doubtful doubtful) {
-  const ReadyRecords ready = ready_records(records);
-  const auto pools = swept_pools(ready.runs);
+std::vector<MeasuredSweep> measured_sweeps(
+    const std::vector<Run>& records, const std::vector<MeasuredRun>& runs, Doubtful doubtful) {
+  std::map<std::string, std::vector<std::string>> choices;
+  for (const Run& record : records) choices[record.id] = recorded_choices(record);
+  const auto pools = swept_pools(runs);
   std::vector<MeasuredSweep> sweeps;
   for (const SweptPool& swept : pools) {
     std::map<std::string, std::vector<SweptRun>> jobs;
     for (std::size_t i = 0; i < swept.pool.members.size(); ++i) {
-      const std::size_t run = swept.pool.members[i];
-      if (!ready.runs[run].witness && doubtful == Doubtful::left_out) continue;
-      jobs[ready.runs[run].job].push_back({&ready.runs[run], swept.forecasts[i], ready.choices[run]});
+      const MeasuredRun& run = runs[swept.pool.members[i]];
+      if (!run.witness && doubtful == Doubtful::left_out) continue;
+      jobs[run.job].push_back({&run, swept.forecasts[i], choices[run.id]});
     }
-    for (const auto& [job, runs] : jobs) {
-      if (by_forecast(runs).size() < fewest_splits) continue;
-      sweeps.push_back(sweep_of(runs, spread_without(runs.front().run->model, swept, pools, ready.runs)));
+    for (const auto& [job, splits] : jobs) {
+      if (by_forecast(splits).size() < fewest_splits) continue;
+      sweeps.push_back(sweep_of(splits, spread_without(splits.front().run->model, swept, pools, runs)));
     }
   }
   return sweeps;
@@ -170,8 +159,9 @@ SweepFigures mean_figures(const std::vector<MeasuredSweep>& sweeps, const std::v
   return sum;
 }
 
-JudgedSweeps judged_sweeps(const std::vector<Run>& records) {
-  return {mean_figures(measured_sweeps(records)), mean_figures(measured_sweeps(records, Doubtful::counted))};
+JudgedSweeps judged_sweeps(const std::vector<Run>& records, const std::vector<MeasuredRun>& runs) {
+  return {
+      mean_figures(measured_sweeps(records, runs)), mean_figures(measured_sweeps(records, runs, Doubtful::counted))};
 }
 
 std::string measured_sweeps_text(const JudgedSweeps& judged) {

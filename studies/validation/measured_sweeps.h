@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "studies/records/run_record.h"
+#include "studies/records/step_fitting.h"
 
 namespace stepcast::validation {
 
@@ -24,8 +24,9 @@ struct MeasuredSweep {
 
 enum class Doubtful : bool { left_out, counted };  ///< records that doubts/*.json names; they teach nothing either way
 
-/// Uses all processors.
-std::vector<MeasuredSweep> measured_sweeps(const std::vector<Run>& records, Doubtful doubtful = Doubtful::left_out);
+/// `runs` are those of `records`. Uses all processors.
+std::vector<MeasuredSweep> measured_sweeps(
+    const std::vector<Run>& records, const std::vector<MeasuredRun>& runs, Doubtful doubtful = Doubtful::left_out);
 
 /// Means over jobs whose source begins with one of `sources` (empty: over all). No job: zeros.
 struct SweepFigures {
@@ -38,7 +39,7 @@ SweepFigures mean_figures(const std::vector<MeasuredSweep>& sweeps, const std::v
 struct JudgedSweeps {
   SweepFigures sound, all;
 };
-JudgedSweeps judged_sweeps(const std::vector<Run>& records);
+JudgedSweeps judged_sweeps(const std::vector<Run>& records, const std::vector<MeasuredRun>& runs);
 /// Two lines for people; nothing where no job was measured with several splits.
 std::string measured_sweeps_text(const JudgedSweeps& judged);
 

@@ -63,6 +63,21 @@ std::string case_table(const Validation& validation, bool every) {
   return text + '\n';
 }
 
+/// What is said against records; all of it where it is short.
+std::string doubts_text(const Validation& validation) {
+  constexpr std::size_t shown = 12;
+  const std::size_t doubtful = validation.all.n - validation.sound.n;
+  if (doubtful == 0) return {};
+  std::string text = fmt::format("without {} doubtful {}: MAPE {}, median {}, worst {}; {:.0f} % inside\n", doubtful,
+      doubtful == 1 ? "record" : "records", validation_percent(validation.sound.mape),
+      validation_percent(validation.sound.median), validation_signed_percent(validation.sound.worst),
+      100 * validation.sound_coverage);
+  if (doubtful > shown) return text + "  --json and --html say why each is doubtful\n";
+  for (const ValidatedCase& row : validation.cases)
+    if (!row.doubt.empty()) text += fmt::format("  {}: {}\n", row.id, row.doubt);
+  return text;
+}
+
 std::string skipped_text(const Validation& validation) {
   std::map<std::string, std::vector<std::string>> by_reason;
   for (const SkippedRun& run : validation.skipped) by_reason[run.reason].push_back(run.id);
@@ -73,7 +88,8 @@ std::string skipped_text(const Validation& validation) {
 }
 
 void write_summary(JsonWriter& json, const ErrorSummary& error) {
-  json.fields("n", error.n, "mape", error.mape, "bias", error.bias, "p90", error.p90, "worst", error.worst);
+  json.fields("n", error.n, "mape", error.mape, "median", error.median, "bias", error.bias, "p90", error.p90, "worst",
+      error.worst);
 }
 
 void write_case(JsonWriter& json, const ValidatedCase& row) {
@@ -125,18 +141,23 @@ void write_newcomers(JsonWriter& json, const std::vector<NewcomerRow>& rows) {
     json.fields("class", row.name, "left_out", row.left_out);
     write_summary(json, row.error);
     json.field("interval_coverage", row.coverage);
+    json.open_list("runs");
+    for (const NewcomerRun& run : row.runs)
+      json.row("id", run.id, "measured_s", run.measured_s, "predicted_s", run.seconds, "interval_s",
+          std::vector<double>{run.low_s, run.high_s});
+    json.close();
     json.close();
   }
   json.close();
 }
 
 std::string newcomers_text(const std::vector<NewcomerRow>& rows) {
-  std::string text = fmt::format("{:<44} {:<14} {:>4} {:>6} {:>7} {:>6} {:>7} {:>6}\n", "As if nobody had measured",
-      "left out", "n", "MAPE", "bias", "p90", "worst", "in 80%");
+  std::string text = fmt::format("{:<44} {:<14} {:>4} {:>6} {:>6} {:>7} {:>6} {:>7} {:>6}\n",
+      "As if nobody had measured", "left out", "n", "median", "MAPE", "bias", "p90", "worst", "in 80%");
   for (const NewcomerRow& row : rows)
-    text += fmt::format("{:<44.44} {:<14} {:>4} {:>6.1f} {:>7.1f} {:>6.1f} {:>7.1f} {:>6.0f}\n", row.name, row.left_out,
-        row.error.n, 100 * row.error.mape, 100 * row.error.bias, 100 * row.error.p90, 100 * row.error.worst,
-        100 * row.coverage);
+    text += fmt::format("{:<44.44} {:<14} {:>4} {:>6.1f} {:>6.1f} {:>7.1f} {:>6.1f} {:>7.1f} {:>6.0f}\n", row.name,
+        row.left_out, row.error.n, 100 * row.error.median, 100 * row.error.mape, 100 * row.error.bias,
+        100 * row.error.p90, 100 * row.error.worst, 100 * row.coverage);
   return text + '\n';
 }
 
@@ -146,11 +167,12 @@ std::string validation_text(const Validation& validation, const std::vector<Judg
     const std::optional<HeldOutFigures>& held_out, bool cases) {
   std::string text =
       fmt::format("{} runs forecast, {} skipped; errors of the step time in %, forecast over measured - 1\n"
-                  "all: MAPE {}, bias {}, p90 {}, worst {}; {:.0f} % inside their 80 % interval\n\n",
+                  "all: MAPE {}, median {}, bias {}, p90 {}, worst {}; {:.0f} % inside their 80 % interval\n",
           validation.cases.size(), validation.skipped.size(), validation_percent(validation.all.mape),
-          validation_signed_percent(validation.all.bias), validation_percent(validation.all.p90),
-          validation_signed_percent(validation.all.worst), 100 * validation.coverage);
-  text += judged_text(judged);
+          validation_percent(validation.all.median), validation_signed_percent(validation.all.bias),
+          validation_percent(validation.all.p90), validation_signed_percent(validation.all.worst),
+          100 * validation.coverage);
+  text += doubts_text(validation) + "\n" + judged_text(judged);
   if (held_out) text += newcomers_text(held_out->newcomers) + measured_sweeps_text(held_out->sweeps);
   text += class_table(validation, false, "GPU, precision, kind and software");
   text += class_table(validation, true, "Source");
@@ -166,6 +188,10 @@ std::string validation_json(
   json.open("all");
   write_summary(json, validation.all);
   json.field("interval_coverage", validation.coverage);
+  json.close();
+  json.open("without_doubtful");
+  write_summary(json, validation.sound);
+  json.field("interval_coverage", validation.sound_coverage);
   json.close();
   json_list(json, "cases", validation.cases, write_case);
   json.open_list("skipped");

@@ -49,6 +49,7 @@ ErrorSummary summarise(const std::vector<double>& errors) {
     summary.bias += error / static_cast<double>(errors.size());
     if (std::abs(error) > std::abs(summary.worst)) summary.worst = error;
   }
+  summary.median = percentile(sizes, 0.5);
   summary.p90 = percentile(std::move(sizes), 0.9);
   return summary;
 }

@@ -11,10 +11,11 @@ namespace stepcast::validation {
 /// A summary of errors predicted/measured - 1.
 struct ErrorSummary {
   std::size_t n = 0;
-  double mape = 0;   ///< mean of |error|
-  double bias = 0;   ///< mean of error; negative: forecasts are too fast
-  double p90 = 0;    ///< 90th percentile of |error|
-  double worst = 0;  ///< error of the largest |error|
+  double mape = 0;    ///< mean of |error|
+  double bias = 0;    ///< mean of error; negative: forecasts are too fast
+  double p90 = 0;     ///< 90th percentile of |error|
+  double worst = 0;   ///< error of the largest |error|
+  double median = 0;  ///< of |error|
 };
 ErrorSummary summarise(const std::vector<double>& errors);
 

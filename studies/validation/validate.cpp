@@ -66,9 +66,15 @@ Expected<void> validate_command(const Arguments& arguments, Console& console) {
   TRY(const auto runs, runs_of(arguments));
   TRY(auto page, open_page(arguments));
   Validation validation = validate_runs(runs, arguments.has("--unfitted") ? Fits::ignored : Fits::used);
-  const auto judged = arguments.has("--hold-out") ? judged_rows_held_out(validation, runs) : judged_rows(validation);
+  std::vector<JudgedRow> judged;
   std::optional<HeldOutFigures> held_out;
-  if (arguments.has("--hold-out")) held_out = {judged_sweeps(runs), newcomer_rows(validation, runs)};
+  if (arguments.has("--hold-out")) {
+    const std::vector<MeasuredRun> ready = runs_of_cases(validation, runs);
+    judged = judged_rows_held_out(validation, ready);
+    held_out = {judged_sweeps(runs, ready), newcomer_rows(validation, ready)};
+  } else {
+    judged = judged_rows(validation);
+  }
   if (page) (page)->finish(validation_html(validation, judged, runs));
   if (arguments.has("--csv")) console.out << csv_of(validation_json(validation, judged, held_out), {"cases"});
   else

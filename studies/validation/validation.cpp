@@ -37,6 +37,28 @@ void compare_memory(ValidatedCase& row, const Run& run, const MemoryReport& memo
   row.predicted_memory = (memory.peak - memory.framework).value();
 }
 
+CheckedRun checked_run(const ValidatedCase& row, const Run& run, const Scenario& scenario) {
+  const RunParallel& p = run.parallel;
+  CheckedRun checked{row.id, row.class_name() + " " + run.model.name, {}, scenario.plan.micro_batch};
+  checked.sizes = fmt::format("{}, tp {} pp {} cp {} dp {} ep {} chunks {} zero {} {} {}", row.group, p.tp, p.pp, p.cp,
+      p.dp, p.ep.value_or(0), p.chunks.value_or(0), p.zero_stage.value_or(-1), p.schedule.value_or(""),
+      run.recompute.value_or(""));
+  checked.seconds = row.measured_s, checked.forecast_s = row.predicted_s;
+  checked.flops_per_s = row.rate();
+  checked.peak_flops_per_s = scenario.machine.row.gpu.peak[static_cast<int>(scenario.plan.precision)].value();
+  return checked;
+}
+
+/// What speaks against records beyond what is known of them.
+void add_doubts(std::vector<ValidatedCase>& cases) {
+  std::vector<CheckedRun> runs;
+  for (const ValidatedCase& one : cases)
+    if (one.doubt.empty()) runs.push_back(one.checked);
+  const auto found = doubts_found(runs);
+  for (ValidatedCase& one : cases)
+    if (const auto reason = found.find(one.id); reason != found.end()) one.doubt = reason->second;
+}
+
 using RunOutcome = std::variant<std::monostate, ValidatedCase, SkippedRun>;
 
 RunOutcome forecast_run(const Run& run, Fits fits) {
@@ -67,6 +89,7 @@ RunOutcome forecast_run(const Run& run, Fits fits) {
   row.model_flops = prediction->model_flops.value();
   row.gpus = static_cast<double>(run.parallel.gpus);
   row.doubt = doubt_about(run);
+  row.checked = checked_run(row, run, scenario);
   row.time_reported = run.measured.step_time_source.find("tflops") == std::string::npos &&
                       run.measured.step_time_source.find("mfu") == std::string::npos;
   row.assumptions = std::move(made->assumptions);
@@ -166,13 +189,17 @@ Validation validate_runs(const std::vector<Run>& runs, Fits fits) {
     if (auto* row = std::get_if<ValidatedCase>(&outcome)) result.cases.push_back(std::move(*row));
     if (auto* skipped = std::get_if<SkippedRun>(&outcome)) result.skipped.push_back(std::move(*skipped));
   }
+  add_doubts(result.cases);
   result.groups = ranked_groups(result.cases);
   result.classes = class_rows(result.cases, result.groups);
-  std::vector<double> errors;
-  std::vector<const ValidatedCase*> all;
-  for (const ValidatedCase& one : result.cases) errors.push_back(one.error), all.push_back(&one);
-  result.all = summarise(errors);
-  result.coverage = coverage_of(all);
+  std::vector<double> errors, sound_errors;
+  std::vector<const ValidatedCase*> all, sound;
+  for (const ValidatedCase& one : result.cases) {
+    errors.push_back(one.error), all.push_back(&one);
+    if (one.doubt.empty()) sound_errors.push_back(one.error), sound.push_back(&one);
+  }
+  result.all = summarise(errors), result.sound = summarise(sound_errors);
+  result.coverage = coverage_of(all), result.sound_coverage = coverage_of(sound);
   return result;
 }
 

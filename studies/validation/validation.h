@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "studies/records/doubt_checks.h"
 #include "studies/records/run_record.h"
 #include "studies/validation/statistics.h"
 
@@ -20,8 +21,9 @@ struct ValidatedCase {
   double held_out_low_s = 0, held_out_high_s = 0;
   /// what that group was: "source", "model", "release", "stack", "length"; "all" = laws alone
   std::string left_out;
-  /// why the record is no witness (doubts/*.json); such runs are forecast, but fit nothing
+  /// why the record is no witness: known (doubts/*.json) or found (doubt_checks.h); it is forecast, but fits nothing
   std::string doubt;
+  records::CheckedRun checked;
   double model_flops = 0, gpus = 1;                  ///< causal attention counted by half
   bool time_reported = true;                         ///< false: derived from a rate, no witness for FLOP counts
   double measured_memory = 0, predicted_memory = 0;  ///< bytes, where both mean the same; else 0
@@ -59,8 +61,8 @@ struct Validation {
   std::vector<SkippedRun> skipped;
   std::vector<ValidatedClass> classes;  ///< largest first, then those by source
   std::vector<RankedGroup> groups;
-  ErrorSummary all;
-  double coverage = 0;
+  ErrorSummary all, sound;  ///< sound: without doubtful records
+  double coverage = 0, sound_coverage = 0;
 };
 
 enum class Fits : std::uint8_t { used, ignored };  ///< what the profiles know from measured steps

@@ -160,5 +160,13 @@ TEST(StepSpread, ReachesFurtherForFewSamples) {
   EXPECT_DOUBLE_EQ(step_spread({}, 1).p90, 1);
 }
 
+TEST(StepSpread, IsWiderTheFartherWhatWasLeftOutLies) {
+  const std::vector<double> same = {1, 1, 1};
+  const auto half = [&](const char* left_out) { return std::log(step_spread(same, 4, left_out).p90); };
+  EXPECT_NEAR(half("source"), 0.12 / 2, 1e-9);  // another publication
+  EXPECT_NEAR(half("release"), 0.06 / 2, 1e-9);
+  EXPECT_NEAR(half("model"), 0.04 / 2, 1e-9);  // of the same publication
+}
+
 }  // namespace
 }  // namespace stepcast::calibrate

@@ -115,7 +115,8 @@ TEST(Doubts, ForecastsCarryThem) {
   for (const validation::ValidatedCase& row : held.cases) {
     const auto run = std::find_if(runs.begin(), runs.end(), [&](const records::Run& one) { return one.id == row.id; });
     ASSERT_NE(run, runs.end());
-    EXPECT_EQ(row.doubt, doubt_about(*run)) << row.id;
+    const std::string known = doubt_about(*run);  // beside what checks find (doubt_checks.h)
+    EXPECT_TRUE(known.empty() || row.doubt == known) << row.id;
     if (!row.doubt.empty()) ++doubted;
   }
   EXPECT_GT(doubted, 0U);

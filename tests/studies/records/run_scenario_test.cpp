@@ -180,7 +180,7 @@ TEST(KnownNetworks, DiffusionIsTheCataloguesNetwork) {
   run.model.arch = "diffusion transformer (self + cross attention, adaLN)";
   run.model.name = "Wan2.1-14B";
   run.model.seq_len = 37'440;
-  run.parallel.pp = 1;
+  run.parallel.pp = 1, run.parallel.dp = 8;
   const NetworkSpec wan = made_of(run).scenario.network.row;
   EXPECT_EQ(parameter_count(wan), 14'288'491'584);
   EXPECT_EQ(wan.sequence, 37'440);

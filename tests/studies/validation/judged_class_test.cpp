@@ -73,7 +73,7 @@ TEST(JudgedClass, HeldOutForecastsComeFromOtherModels) {
   const auto records = records_of("Korthikanti et al. 2022");
   ASSERT_GE(records.size(), 8u);
   Validation validation = validate_runs(records, Fits::ignored);
-  const auto rows = judged_rows_held_out(validation, records);
+  const auto rows = judged_rows_held_out(validation, runs_of_cases(validation, records));
   for (const ValidatedCase& one : validation.cases) {
     EXPECT_GT(one.held_out_s, 0) << one.id;
     EXPECT_LT(one.held_out_low_s, one.held_out_s) << one.id;
@@ -90,7 +90,7 @@ TEST(JudgedClass, WithoutOtherSoftwareTheLawsAloneSpeak) {
   // These records are of one software: nothing may be fitted to it where the class says that others speak for it.
   const auto records = records_of("Korthikanti et al. 2022");
   Validation validation = validate_runs(records, Fits::ignored);
-  const auto rows = judged_rows_held_out(validation, records);
+  const auto rows = judged_rows_held_out(validation, runs_of_cases(validation, records));
   const auto foreign =
       std::find_if(rows.begin(), rows.end(), [](const JudgedRow& row) { return row.judged->leave == Leave::stack; });
   ASSERT_NE(foreign, rows.end());

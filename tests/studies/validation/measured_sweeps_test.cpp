@@ -15,25 +15,30 @@ namespace {
 
 const std::vector<std::string> published_sweeps = {"VIA-Research/vTrain", "bigscience-workshop"};
 
-const std::vector<stepcast::Run>& records() {
+const std::vector<stepcast::records::Run>& records() {
   static const auto runs = built_in_runs();
   return *runs;
 }
 
 /// Those of the two publications alone: what must not matter, must not matter here either, and fits are quicker.
-std::vector<stepcast::Run> published_records() {
-  std::vector<stepcast::Run> chosen;
-  for (const stepcast::Run& run : records())
+std::vector<stepcast::records::Run> published_records() {
+  std::vector<stepcast::records::Run> chosen;
+  for (const stepcast::records::Run& run : records())
     for (const std::string& source : published_sweeps)
       if (run.source.find(source) != std::string::npos) chosen.push_back(run);
   return chosen;
 }
 
 /// With sanitizers, which make fits ten times slower, the two publications alone.
-std::vector<stepcast::Run> tried_records() { return sanitized ? published_records() : records(); }
+std::vector<stepcast::records::Run> tried_records() { return sanitized ? published_records() : records(); }
+
+std::vector<MeasuredSweep> sweeps_of(
+    const std::vector<stepcast::records::Run>& of, Doubtful doubtful = Doubtful::left_out) {
+  return measured_sweeps(of, records::measured_runs(of), doubtful);
+}
 
 const std::vector<MeasuredSweep>& shipped_sweeps() {
-  static const auto sweeps = measured_sweeps(tried_records());
+  static const auto sweeps = sweeps_of(tried_records());
   return sweeps;
 }
 
@@ -61,7 +66,7 @@ TEST(MeasuredSweeps, TheTopPickIsNearTheBestAndTheBestIsTied) {
 }
 
 TEST(MeasuredSweeps, SoTheyAreWithDoubtfulRecordsCounted) {
-  const auto sweeps = measured_sweeps(tried_records(), Doubtful::counted);
+  const auto sweeps = sweeps_of(tried_records(), Doubtful::counted);
   const SweepFigures published = mean_figures(sweeps, published_sweeps);
   print("vTrain and BigScience, with doubtful records", published);
   expect_goals(published);
@@ -70,12 +75,12 @@ TEST(MeasuredSweeps, SoTheyAreWithDoubtfulRecordsCounted) {
 TEST(MeasuredSweeps, NothingOfTheOwnNetworkIsKnown) {
   // Other times of one job change its own spread by nothing.
   auto changed = published_records();
-  const auto before = measured_sweeps(changed);
+  const auto before = sweeps_of(changed);
   const char* network = "GPT-39.1B";
   int step = 0;
-  for (stepcast::Run& run : changed)
+  for (stepcast::records::Run& run : changed)
     if (run.model.name == network && run.measured.step_time_s) *run.measured.step_time_s *= 1 + 0.1 * (step++ % 3);
-  const auto after = measured_sweeps(changed);
+  const auto after = sweeps_of(changed);
   ASSERT_EQ(before.size(), after.size());
   ASSERT_GT(step, 10);
   bool others_moved = false;

@@ -21,6 +21,7 @@ TEST(ValidationStatistics, SummaryByHand) {
   EXPECT_EQ(summary.n, 3U);
   EXPECT_NEAR(summary.mape, 0.20, 1e-12);
   EXPECT_NEAR(summary.bias, 0.20 / 3, 1e-12);
+  EXPECT_NEAR(summary.median, 0.20, 1e-12);
   EXPECT_NEAR(summary.p90, 0.28, 1e-12);  // sizes 0.1, 0.2, 0.3: 0.8 of the way from the second to the third
   EXPECT_NEAR(summary.worst, 0.30, 1e-12);
   EXPECT_EQ(summarise({}).n, 0U);
@@ -112,10 +113,34 @@ TEST(RunRecords, ErrorsNameThePlace) {
       std::string::npos);
   EXPECT_NE(error_of(record_with("\"layers\": 8", "\"layers\": \"8\"")).find("/model/layers"), std::string::npos);
   EXPECT_NE(error_of(record_with("\"layers\": 8", "\"layers\": 0")).find("/model/layers"), std::string::npos);
-  EXPECT_NE(error_of(record_with("\"dp\": 4", "\"dp\": 3")).find("tp 2 x pp 1 x cp 1 x dp 3"), std::string::npos);
   EXPECT_NE(error_of(record_with("1.5", "-1.5")).find("step_time_s"), std::string::npos);
   EXPECT_NE(error_of(minimal + "," + minimal).find("second run"), std::string::npos);
   EXPECT_NE(error_of(minimal + ",").find("r.json"), std::string::npos);
+}
+
+TEST(RunRecords, OneWhoseSplitDoesNotMultiplyOutIsSkippedAlone) {
+  const auto validation = validate_runs({run_of(record_with("\"dp\": 4", "\"dp\": 3")), run_of(minimal)});
+  EXPECT_EQ(validation.cases.size(), 1U);
+  ASSERT_EQ(validation.skipped.size(), 1U);
+  EXPECT_NE(validation.skipped[0].reason.find("8 GPUs, but tp 2 x pp 1 x cp 1 x dp 3 = 6"), std::string::npos);
+}
+
+TEST(ValidationDoubts, TheyAreFoundInAnyFileAndLeftOutOfTheSoundFigures) {
+  const stepcast::Run run = run_of(minimal);
+  const double seconds = validate_runs({run}).cases.at(0).predicted_s;
+  std::vector<stepcast::Run> runs(5, run);
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    runs[i].id = std::string(1, static_cast<char>('a' + i));
+    runs[i].measured.step_time_s = seconds * (1 + 0.01 * static_cast<double>(i));
+  }
+  runs[4].measured.step_time_s = 2 * seconds;
+  const auto validation = validate_runs(runs);
+  EXPECT_EQ(validation.all.n, 5U);
+  EXPECT_EQ(validation.sound.n, 4U);
+  EXPECT_NE(validation.cases[4].doubt.find("away from the middle of its group of 5 runs"), std::string::npos);
+  // Forecast over measured 1, 1/1.01, 1/1.02, 1/1.03 and 1/2.
+  EXPECT_NEAR(validation.all.worst, -0.5, 1e-9);
+  EXPECT_NEAR(validation.sound.worst, 1 / 1.03 - 1, 1e-9);
 }
 
 TEST(RunRecords, ListInAnObjectReadsToo) {

@@ -1,0 +1,73 @@
+// Runs forecast as a stranger's: what nobody measured is not used, and the interval says so.
+#include "studies/validation/newcomers.h"
+
+#include <map>
+
+#include <gtest/gtest.h>
+
+#include "studies/records/built_in_runs.h"
+#include "studies/validation/judged_class.h"
+
+namespace stepcast::validation {
+namespace {
+
+/// Megatron-LM of 2020 to 2022 on A100: four publications of two programs.
+const Validation& old_megatron(std::vector<NewcomerRow>& rows) {
+  static Validation validation;
+  static std::vector<NewcomerRow> known;
+  if (known.empty()) {
+    auto records = *built_in_runs();
+    std::erase_if(records, [](const records::Run& run) {
+      return run.source.find("Korthikanti") == std::string::npos && !run.id.starts_with("narayanan21");
+    });
+    validation = validate_runs(records);
+    known = newcomer_rows(validation, runs_of_cases(validation, records));
+  }
+  rows = known;
+  return validation;
+}
+
+TEST(Newcomers, AnIntervalIsNoNarrowerThanThatOfARunWhoseSoftwareIsKnown) {
+  std::vector<NewcomerRow> rows;
+  std::map<std::string, double> known;
+  for (const ValidatedCase& one : old_megatron(rows).cases) known[one.id] = one.high_s / one.low_s;
+  std::size_t tried = 0;
+  for (const NewcomerRow& row : rows)
+    for (const NewcomerRun& run : row.runs) {
+      if (row.left_out != "stack") continue;
+      EXPECT_GT(run.high_s / run.low_s, known.at(run.id)) << run.id;
+      ++tried;
+    }
+  EXPECT_GE(tried, 10U);
+}
+
+TEST(Newcomers, EveryRunIsForecastTwiceAndTheLastRowHoldsAll) {
+  std::vector<NewcomerRow> rows;
+  std::size_t sound = 0;
+  for (const ValidatedCase& one : old_megatron(rows).cases) sound += one.doubt.empty() ? 1 : 0;
+  std::map<std::string, std::size_t> runs, all;
+  for (const NewcomerRow& row : rows) (row.name == "all" ? all : runs)[row.left_out] += row.error.n;
+  for (const char* left_out : {"source", "stack"}) {
+    EXPECT_EQ(runs[left_out], sound) << left_out;
+    EXPECT_EQ(all[left_out], sound) << left_out;
+  }
+  EXPECT_GE(rows.back().coverage, 0.75);
+  EXPECT_LE(rows.back().error.median, 0.09);
+}
+
+TEST(Newcomers, AnotherPublicationOfTheSoftwareStillSpeaks) {
+  // Korthikanti et al. give eight runs in a table and two in the abstract: either knows the software by the other.
+  std::vector<NewcomerRow> rows;
+  old_megatron(rows);
+  std::map<std::string, std::map<std::string, double>> errors;
+  for (const NewcomerRow& row : rows)
+    for (const NewcomerRun& run : row.runs)
+      if (run.id.starts_with("korthikanti")) errors[row.left_out][run.id] = run.seconds / run.measured_s - 1;
+  ASSERT_EQ(errors["source"].size(), 10U);
+  double source = 0, stack = 0;
+  for (const auto& [id, error] : errors["source"]) source += std::abs(error), stack += std::abs(errors["stack"][id]);
+  EXPECT_LT(source, stack);
+}
+
+}  // namespace
+}  // namespace stepcast::validation
