@@ -131,6 +131,10 @@ template <class Some> void check_shapes(Rules& rules, const Some& some) {
         key.c_str(), "latent attention has one shape", "heads, kv_heads and head_dim left out");
     rules.require(!own.key_is_value || (n.latent.kv_rank == 0), key.c_str(),
         "latent attention has keys and values of its own", "false");
+    rules.require(!own.key_is_value || own.value_dim == 0, key.c_str(), "values that are keys are as wide as they are",
+        "no value_dim");
+    rules.require(
+        !n.shapes[i].no_sinks || n.attention_sinks, key.c_str(), "no layer has sinks", "\"attention_sinks\": true");
   }
 }
 
@@ -179,13 +183,19 @@ void check_norms(Rules& rules) {
       "attention and MLP side by side read what a norm made before them", "\"before\"");
   rules.require(
       !n.qk_norm_width || n.qk_norm, "qk_norm_width", "there is no norm of queries and keys", "\"qk_norm\": true");
+  rules.require(!n.qk_norm_heads || (n.qk_norm && !n.qk_norm_width), "qk_norm_heads",
+      "weights of each head stand with a norm of each head", "\"qk_norm\": true, without qk_norm_width");
   rules.require(!n.attention_sinks || n.latent.kv_rank == 0, "attention_sinks", "latent attention has none", "false");
   rules.require(!n.value_norm || n.latent.kv_rank == 0, "value_norm", "latent attention has none", "false");
   rules.require(!n.experts.own_norms || n.experts.shared_ffn_hidden > 0, "experts/own_norms",
       "routed experts alone have no norms of their own", "shared_ffn_hidden");
   rules.require(n.causal || n.sparse.top_k == 0, "causal", "an indexer picks earlier keys", "true");
   rules.require(n.causal || !n.window.chunks, "causal", "chunks without a causal mask are none of our forms", "true");
-  rules.require(!n.attention_gate || n.latent.kv_rank == 0, "attention_gate", "latent attention has none", "false");
+  rules.require(!n.head_gate || n.attention_gate, "head_gate", "attention has no gates", "\"attention_gate\": true");
+  rules.require(n.value_dim == 0 || (n.latent.kv_rank == 0 && n.compressed.q_rank == 0), "value_dim",
+      "latent and compressed attention have sizes of their own", "no value_dim");
+  rules.require(!n.experts.latent_norm || n.experts.latent > 0, "experts/latent_norm",
+      "experts work on the stream, without a projection to norm", "\"latent\": ...");
   rules.require(
       !n.layer_scale || !n.parallel_block, "layer_scale", "attention and MLP side by side have none", "false");
   rules.require(n.pooled_outputs == 0 || n.mtp_layers == 0, "pooled_outputs", "modules predict words alone", "0");

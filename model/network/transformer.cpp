@@ -101,11 +101,12 @@ std::vector<int> TransformerBuilder::streamed() const {
 /// A dim of another extent is called after the shape: "f.wide". What splits f splits it, too.
 void TransformerBuilder::make_shapes() {
   shaped_.reserve(whole_.shapes.size());
-  shapes_.push_back({&whole_, "", g_, r_, d_, f_});
+  if (dv_ < 0) dv_ = whole_.value_dim > 0 ? dim("dv", whole_.value_dim) : d_;
+  shapes_.push_back({&whole_, "", g_, r_, d_, f_, dv_});
   mixer_dims(shapes_.front());
   for (std::uint8_t i = 1; i <= whole_.shapes.size(); ++i) {
     const NetworkSpec& own = shaped_.emplace_back(shaped(whole_, i));
-    Shape made{&own, "", g_, r_, d_, f_};
+    Shape made{&own, "", g_, r_, d_, f_, dv_};
     const std::string suffix = "." + whole_.shapes[i - 1U].name;
     const auto sized = [&](int usual, std::int64_t extent) {
       if (net_.dims[usual].extent == extent) return usual;
@@ -122,7 +123,12 @@ void TransformerBuilder::make_shapes() {
       made.g = dim(("g" + suffix).c_str(), own.kv_heads);
       made.r = dim(("r" + suffix).c_str(), own.heads / own.kv_heads);
     }
-    if (own.latent.kv_rank == 0) made.d = sized(d_, own.head_dim);
+    if (own.latent.kv_rank == 0) {
+      made.d = sized(d_, own.head_dim);
+      made.dv = own.value_dim == 0                  ? made.d
+                : own.value_dim == whole_.value_dim ? dv_
+                                                    : dim(("dv" + suffix).c_str(), own.value_dim);
+    }
     made.f = sized(f_, own.ffn_hidden);
     if (whole_.shapes[i - 1U].mixer) {
       made.suffix = suffix;
@@ -142,7 +148,7 @@ void TransformerBuilder::mixer_dims(const Shape& shape) {
 void TransformerBuilder::use_shape(std::uint8_t shape) {
   const Shape& used = shapes_[shape];
   spec_ = used.spec;
-  g_ = used.g, r_ = used.r, d_ = used.d, f_ = used.f;
+  g_ = used.g, r_ = used.r, d_ = used.d, f_ = used.f, dv_ = used.dv;
   sc_ = used.sc, tc_ = used.tc, ra_ = used.ra;
   picks_ = shape > 0 && whole_.shapes[shape - 1U].picks;
   mixer_suffix_ = used.suffix;
