@@ -78,6 +78,8 @@ NetworkSpec shaped(const NetworkSpec& spec, std::uint8_t shape) {
   take(own.value_dim, other.value_dim);
   take(own.ffn_hidden, other.ffn_hidden);
   own.key_is_value = own.key_is_value || other.key_is_value;
+  own.qk_norm = own.qk_norm || other.qk_norm;
+  own.sublayer_gates = own.sublayer_gates || other.sublayer_gates;
   own.attention_sinks = own.attention_sinks && !other.no_sinks;
   if (other.all_keys) own.sparse = {};
   if (other.hashed_experts) own.experts.router_bias = false;

@@ -127,6 +127,8 @@ struct LayerShape {
   std::string name;
   std::int64_t heads = 0, kv_heads = 0, head_dim = 0, value_dim = 0, ffn_hidden = 0;
   bool key_is_value = false;    ///< values are the keys before their norm and rotation: one projection serves both
+  bool qk_norm = false;         ///< heads are normed here, whatever the network's layers have (Llama 3.2 Vision)
+  bool sublayer_gates = false;  ///< a number scales what each sublayer gives (Llama 3.2 Vision)
   bool no_sinks = false;        ///< no number of each head in the softmax, whatever the network's layers have
   bool bare_attention = false;  ///< no norm before attention: the embedding's serves (ModernBERT's first layer)
   std::int64_t ratio = 0;       ///< of compressed attention: positions that a compressed key stands for; 0: none
@@ -177,6 +179,7 @@ struct NetworkSpec {
   bool qk_norm_heads = false;    ///< each head has weights of its own and no offset (Command R+)
   bool key_is_value = false;     ///< values are the keys before their norm and rotation (LayerShape)
   bool layer_scale = false;      ///< a number that each layer's output is multiplied with (Gemma 4)
+  bool sublayer_gates = false;   ///< a number scales what each sublayer gives (LayerShape)
   bool value_norm = false;       ///< a norm of each value head, without a weight (Gemma 4)
   bool attention_gate = false;   ///< as many gates as query projections scale what attention gives (Qwen3-Next)
   bool head_gate = false;        ///< of those gates one for each query head (Step 3.5)
@@ -227,10 +230,11 @@ struct NetworkSpec {
   std::int64_t mtp_layers = 0;         ///< multi-token prediction modules behind the last layer (DeepSeek-V3)
   std::vector<LayerKind> mtp_pattern;  ///< layers of a module; empty: one, of attention and experts or MLP
   bool tied_embeddings = false;
-  bool embedding_norm = false;               ///< BLOOM normalises after the embedding
-  std::int64_t token_types = 0;              ///< rows of a second table that is added to the embedding (BERT: 2)
-  bool dropout = false;                      ///< dropout trained with (attention, residual)
-  std::int64_t published_parameters = 0;     ///< exact published count; 0 = not published
+  std::int64_t embedded_only = 0;         ///< words that are looked up and never guessed (Llama 3.2 Vision's images: 8)
+  bool embedding_norm = false;            ///< BLOOM normalises after the embedding
+  std::int64_t token_types = 0;           ///< rows of a second table that is added to the embedding (BERT: 2)
+  bool dropout = false;                   ///< dropout trained with (attention, residual)
+  std::int64_t published_parameters = 0;  ///< exact published count; 0 = not published
   std::string published_parameters_billion;  ///< where only a rounded count is printed: its digits, "529.6"
 };
 

@@ -133,6 +133,10 @@ template <class Some> void check_shapes(Rules& rules, const Some& some) {
         "latent attention has keys and values of its own", "false");
     rules.require(!own.key_is_value || own.value_dim == 0, key.c_str(), "values that are keys are as wide as they are",
         "no value_dim");
+    rules.require(!n.shapes[i].qk_norm || n.latent.kv_rank == 0, key.c_str(), "latent attention has norms of its own",
+        "no qk_norm");
+    rules.require(!n.shapes[i].sublayer_gates || (n.streams == 1 && !n.parallel_block), key.c_str(),
+        "gates stand on each sublayer of one stream", "no sublayer_gates");
     rules.require(
         !n.shapes[i].no_sinks || n.attention_sinks, key.c_str(), "no layer has sinks", "\"attention_sinks\": true");
   }
@@ -191,6 +195,8 @@ void check_norms(Rules& rules) {
       "routed experts alone have no norms of their own", "shared_ffn_hidden");
   rules.require(n.causal || n.sparse.top_k == 0, "causal", "an indexer picks earlier keys", "true");
   rules.require(n.causal || !n.window.chunks, "causal", "chunks without a causal mask are none of our forms", "true");
+  rules.require(n.embedded_only == 0 || (n.vocab > 0 && !n.tied_embeddings && n.mtp_layers == 0), "embedded_only",
+      "words that are never guessed stand in a table of their own", "tables that are not tied, without modules");
   rules.require(!n.head_gate || n.attention_gate, "head_gate", "attention has no gates", "\"attention_gate\": true");
   rules.require(n.value_dim == 0 || (n.latent.kv_rank == 0 && n.compressed.q_rank == 0), "value_dim",
       "latent and compressed attention have sizes of their own", "no value_dim");

@@ -96,6 +96,8 @@ constexpr auto shape_members = [](auto& file, auto& shape) {
   file.rare("ffn_hidden", shape.ffn_hidden, width_range);
   file.rare("key_is_value", shape.key_is_value);
   file.rare("no_sinks", shape.no_sinks);
+  file.rare("qk_norm", shape.qk_norm);
+  file.rare("sublayer_gates", shape.sublayer_gates);
   file.rare("bare_attention", shape.bare_attention);
   file.rare("ratio", shape.ratio, or_none(sequence_range));
   file.rare("picks", shape.picks);
@@ -319,6 +321,7 @@ constexpr auto network_members = [](auto& file, auto& spec) {
   file.rare("masked_share", spec.masked_share, NumberRange{0, 1});
   file.rare("pooled_outputs", spec.pooled_outputs, or_none(width_range));
   file.rare("token_types", spec.token_types, or_none(width_range));
+  file.rare("embedded_only", spec.embedded_only, or_none(vocab_range));
   file.rare("activation_parameters", spec.activation_parameters, IntegerRange{0, 1000});
   file.optional("parallel_block", spec.parallel_block);
   file.optional("norms_per_layer", spec.norms_per_layer, IntegerRange{1, 2});

@@ -172,7 +172,8 @@ Count layer_norms(const NetworkSpec& n, const LayerKind& kind) {
 }
 
 Count own_parameters(const NetworkSpec& n, const LayerKind& kind) {
-  Count total = layer_norms(n, kind) * norm_size(n, n.hidden) + (n.layer_scale ? 1 : 0);
+  Count total = layer_norms(n, kind) * norm_size(n, n.hidden) + (n.layer_scale ? 1 : 0) +
+                (n.sublayer_gates ? kind.sublayers() : 0);
   total += kind.sublayers() * (stream_matrices(n) + stream_vectors(n));
   const Compressor compressor = compressor_of(n, kind);
   total += compressor.matrices + compressor.vectors;
@@ -411,7 +412,8 @@ double attention_flops(const NetworkSpec& network, const LayerKind& kind, std::i
 
 std::int64_t parameter_count(const NetworkSpec& n) {
   Count total = stack_parameters(n) + n.mtp_layers * prediction_module_parameters(n);
-  total += (n.tied_embeddings ? 1 : 2) * n.vocab * n.hidden + n.token_types * n.hidden + number_parameters(n);
+  total += (n.tied_embeddings ? 1 : 2) * n.vocab * n.hidden + (n.token_types + n.embedded_only) * n.hidden +
+           number_parameters(n);
   total += merging_matrices(n) + merging_vectors(n);
   if (n.masked_loss) total += n.hidden * n.hidden + (n.linear_bias ? n.hidden : 0) + norm_size(n, n.hidden);
   if (n.pooled_outputs > 0) total += (n.hidden + 1) * (n.hidden + n.pooled_outputs);

@@ -84,7 +84,7 @@ TransformerBuilder::TransformerBuilder(
     const double share = spec.masked_share > 0 ? spec.masked_share : 1;
     sm_ = dim("s.masked", std::max<std::int64_t>(1, std::llround(share * static_cast<double>(batch.positions))), true);
   }
-  if (spec.layer_scale) one_ = dim("one", 1);
+  if (spec.layer_scale || std::ranges::any_of(spec.shapes, &LayerShape::sublayer_gates)) one_ = dim("one", 1);
   if (spec.activation_parameters > 0) xa_ = dim("xa", spec.activation_parameters);
   if (batch.lora_rank > 0) z_ = dim("z", batch.lora_rank);
   if (spec.positions == Positions::relative) {
@@ -157,7 +157,9 @@ void TransformerBuilder::use_shape(std::uint8_t shape) {
 void TransformerBuilder::build() {
   net_.id = whole_.id;
   if (whole_.vocab > 0) {
-    embedding_table_ = weight("E", {v_, h_});
+    // what splits v splits v.looked-up, too
+    const int rows = whole_.embedded_only > 0 ? dim("v.looked-up", whole_.vocab + whole_.embedded_only) : v_;
+    embedding_table_ = weight("E", {rows, h_});
     head_table_ = whole_.tied_embeddings ? embedding_table_ : weight("H", {v_, h_});
     tokens_ = tensor("tokens", {b_, s_}, 8, TensorRole::data);
   }
@@ -282,6 +284,12 @@ int TransformerBuilder::residual(const std::string& name, int stream, int y, std
   if (gate >= 0) {
     const int gated = activation(name + ".gated", {b_, s_, h_});
     add(name + ".gate", tags, OperatorKind::nonlinear, "multiply", gated, {y, gate}, "bias_dropout_add");
+    y = gated;
+  }
+  if (spec_->sublayer_gates) {
+    const int gated = activation(name + ".gated", {b_, s_, h_});
+    add(name + ".gate", tags, OperatorKind::nonlinear, "multiply", gated, {y, weight(name + ".gate", {one_})},
+        "bias_dropout_add");
     y = gated;
   }
   const int sum = activation(name + ".x", {b_, s_, h_});

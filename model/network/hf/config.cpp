@@ -293,6 +293,8 @@ Expected<HfConfig> read_hf_config(
     again.allow_unknown_keys();
     HfObjects whole = objects_of(again, wrapper);
     parts = detail::other_parts(whole.outer, parts_id, spec, reader.notes);
+    // what takes features in is described with them
+    if (!spec.encoders.empty()) std::erase_if(parts, [](const NetworkPart& part) { return part.name == "projector"; });
   }
   if (images && unknown_seen.empty() && reader.missing.empty()) {
     spec.encoders.push_back(*images);
@@ -307,7 +309,7 @@ Expected<HfConfig> read_hf_config(
       fmt::format("{} ({}): {}", where, architecture.empty() ? as : architecture, fmt::join(reader.notes, "; "));
   TRY(file.finish(true));
   LeftKeys left = left_keys(file, objects, !objects.several && (images || !parts.empty()), family->id);
-  if (!spec.encoders.empty()) std::erase(left.parts, "vision_config");
+  if (images && !spec.encoders.empty()) std::erase(left.parts, "vision_config");
   if (!left.unknown.empty() && unknown == UnknownKeys::refused) return tl::unexpected(left.refusal(family->id));
   if (!reader.missing.empty()) {
     parts.insert(parts.begin(), reader.counted.begin(), reader.counted.end());

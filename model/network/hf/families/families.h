@@ -151,12 +151,12 @@ void bert_pretraining(HfReader& r);
 void modernbert(HfReader& r);
 void t5(HfReader& r);
 void whisper(HfReader& r);
+void llama_vision(HfReader& r);
 
 // counted.cpp
 /// Of Gemma 4's files those whose layers have inputs of their own or share keys; `kinds`: a name for each layer.
 void count_gemma4(HfReader& r, const std::vector<std::string>& kinds);
 void gemma3n(HfReader& r);
-void llama_vision(HfReader& r);
 void bert_model(HfReader& r);
 
 // counted_more.cpp
