@@ -304,6 +304,32 @@ TEST(ReadHfConfig, ReadsKeysWhoseValueSaysThatThePartIsNotThere) {
     EXPECT_EQ(config_error(llama_with(keys)), "accepted") << keys;
 }
 
+TEST(ReadHfConfig, KeysOfWindowsSayNothingBesideTheSwitchThatIsOff) {
+  const std::string keys = R"("sliding_window": 4096, "max_window_layers": 8)";
+  EXPECT_EQ(config_error(llama_with("\"use_sliding_window\": false, " + keys)), "accepted");
+  EXPECT_THAT(config_error(llama_with(keys)), testing::HasSubstr("sliding_window 4096, max_window_layers 8"));
+}
+
+TEST(ReadHfConfig, NamesTheLayersOfClassesThatItCannotBuild) {
+  const auto named = [](const char* name) { return config_error(config_with(llama_config, "LlamaForCausalLM", name)); };
+  EXPECT_THAT(named("RWKV7ForCausalLM"), testing::HasSubstr("not built here: time mixing"));
+  EXPECT_THAT(named("ResNetForImageClassification"), testing::HasSubstr("not built here: convolutions"));
+}
+
+/// Without the table of the logits, and with one number for each label of the last state.
+TEST(ReadHfConfig, CountsClassesThatGuessNoWords) {
+  const auto read = [](const char* name, const std::string& keys) {
+    return read_hf_config(config_with(llama_with(keys), "LlamaForCausalLM", name), "config.json");
+  };
+  const auto bare = read("LlamaModel", "\"id2label\": {}"),
+             scores = read("LlamaForSequenceClassification", R"("id2label": {"0": "bad", "1": "so", "2": "good"})");
+  ASSERT_TRUE(bare && scores) << to_text((bare ? scores : bare).error());
+  constexpr std::int64_t without = 8030261248 - 128256LL * 4096;
+  EXPECT_EQ(bare->parts.front().parameters, without);
+  EXPECT_EQ(scores->parts.front().parameters, without + 3 * 4096);
+  EXPECT_THAT(scores->missing.front(), testing::HasSubstr("a loss over words"));
+}
+
 TEST(ReadHfConfig, AnotherFamilyIsRefusedWhereTheFileHasLayersThatItDoesNotKnow) {
   const std::string hybrid = config_with(llama_with("\"linear_num_value_heads\": 32"), "LlamaFor", "HybridFor");
   EXPECT_THAT(config_error(hybrid, "llama"), testing::HasSubstr("linear_num_value_heads 32"));

@@ -9,7 +9,9 @@ namespace stepcast::launch {
 namespace {
 
 using given_launches::given_launch;
+using given_launches::GivenValues;
 using given_launches::megatron_reading;
+using given_launches::said;
 using given_launches::trained;
 using given_launches::with_gpt;
 using testing::HasSubstr;
