@@ -94,7 +94,7 @@ double value_of(const std::string& f, const double* x, std::size_t n) {
   if (f == "rmsnorm") return x[0] * x[2] / std::sqrt(1 + x[1]);
   if (f == "swiglu") return x[0] * logistic(x[0]) * x[1];
   if (f == "gelu") return x[0] * logistic(1.702 * x[0]);
-  if (f == "layernorm") return x[0] * x[2] / std::sqrt(1 + x[1]);
+  if (f == "layernorm") return x[0] * x[2] / std::sqrt(1 + x[1]) + (n > 3 ? x[3] : 0);
   if (f == "sigmoid_gate") return logistic(x[0]) * x[1];
   if (f == "multiply" || f == "merge") return x[0] * x[1];
   if (f == "spread") return (x[0] + x[1]) * x[2];
@@ -123,7 +123,7 @@ double derivative_of(const std::string& f, const double* x, int i) {
   if (f == "modulate") return i == 0 ? 1 + x[1] : i == 1 ? x[0] : 1;
   if (f == "rmsnorm" || f == "layernorm" || f == "sinkhorn") {
     const double r = 1 / std::sqrt(1 + x[1]);
-    return i == 0 ? x[2] * r : i == 1 ? -0.5 * x[0] * x[2] * r * r * r : x[0] * r;
+    return i == 0 ? x[2] * r : i == 1 ? -0.5 * x[0] * x[2] * r * r * r : i == 2 ? x[0] * r : 1;
   }
   if (f == "swiglu") return i == 1 ? x[0] * logistic(x[0]) : x[1] * logistic(x[0]) * (1 + x[0] * (1 - logistic(x[0])));
   if (f == "gelu") return logistic(1.702 * x[0]) * (1 + 1.702 * x[0] * (1 - logistic(1.702 * x[0])));
@@ -407,7 +407,7 @@ class Runner {
   /// Over query rows: visit(at, keys with their probabilities).
   template <typename Visit> void attention_rows(const Visit& visit) {
     const Roles r = roles();
-    const int t = op_.key_loop, query = walk_.add_index(op_.query_loop);
+    const int t = op_.key_loop, query = query_index();
     std::vector<int> inner{t, op_.output.loops.back()};
     for (int i = 0; i < static_cast<int>(op_.inputs.size()); ++i)
       if (i != r.sinks) inner.push_back(i == r.distances ? op_.inputs[i].loops.front() : last_loop(i));
@@ -479,8 +479,7 @@ class Runner {
   /// The best of each row by the sum of products over heads and their size, of blocks by their best key; -1: a row sees
   /// fewer. A core that reads the choice tells how many neighbours are one.
   void index(Part& out) {
-    const int t = op_.key_loop, query = walk_.add_index(op_.query_loop), d = last_loop(0),
-              picks = op_.output.loops.back();
+    const int t = op_.key_loop, query = query_index(), d = last_loop(0), picks = op_.output.loops.back();
     const bool weighed = op_.inputs.size() > 2;
     const int heads = weighed ? last_loop(2) : -1, ratio = extent(op_.query_loop) / extent(t);
     int together = 1;
@@ -534,6 +533,12 @@ class Runner {
           for (int made = 0; made < extent(to); ++made)
             if (has_row(made)) visit(at, made * walk_.stride(to, 0), first_row_of(made) * walk_.stride(from, 1));
         });
+  }
+
+  /// Added once, however many gradients are asked for.
+  int query_index() {
+    if (query_index_ < 0) query_index_ = walk_.add_index(op_.query_loop);
+    return query_index_;
   }
 
   struct CompressStep {
@@ -602,7 +607,7 @@ class Runner {
   void attention_gradient(int target, Part& grad) {
     const Roles r = roles();
     if (target == r.chosen) return;  // what is chosen does not change by little
-    const int d = op_.output.loops.back(), query = walk_.add_index(op_.query_loop);
+    const int d = op_.output.loops.back(), query = query_index();
     attention_rows([&](const Offsets& at, const std::vector<Key>& keys) {
       double along = 0;  // sum of dO * O over d: the row term of the softmax's gradient
       for (int e : walk_.walked(d)) along += up_at(at[0] + e) * made(at[0] + e);
@@ -685,6 +690,7 @@ class Runner {
   const std::vector<const Part*>& inputs_;
   const Part* upstream_ = nullptr;
   const Part* output_ = nullptr;
+  int query_index_ = -1;
   double sink_ = 0;     ///< probability that a row's sink takes
   double row_sum_ = 0;  ///< what a row was divided by
   std::string& error_;

@@ -185,12 +185,14 @@ const std::vector<std::string> plain_dims{"b", "s", "h", "g", "r", "f"};
 const Words narrow_words{transformer_words.loops, plain_tags,
     {"norm1.y", "Q", "K", "V", "O", "O.gated", "Y1", "residual1.x", "norm2.y", "A", "Y2", "norm3.y", "loss.sum"},
     plain_dims};
-const Words picked_words{transformer_words.loops, plain_tags,
-    {"norm1.y", "O", "Y1", "residual1.x", "norm2.y", "A", "Y2", "norm3.y"}, plain_dims};
-const Words compressed_words{transformer_words.loops, plain_tags,
-    {"norm1.y", "K", "O", "O.low", "Y1", "norm2.y", "A", "Y2", "norm3.y"}, plain_dims};
-const Words masked_words_of{transformer_words.loops, plain_tags,
-    {"norm1.y", "O", "Y1", "residual1.x", "norm2.y", "A", "Y2", "residual2.x", "X.masked", "masked.A"}, plain_dims};
+/// Rows that stand for several positions lie on one rank together only where positions are split once: they stay whole.
+const std::vector<std::string> rowless_loops{"b", "h", "g", "g*r", "r", "f", "v", "none"}, rowless_dims{"b", "h"};
+const Words picked_words{
+    rowless_loops, plain_tags, {"norm1.y", "O", "Y1", "norm2.y", "A", "Y2", "norm3.y"}, rowless_dims};
+const Words compressed_words{
+    rowless_loops, plain_tags, {"norm1.y", "K", "O", "O.low", "Y1", "norm2.y", "A", "Y2"}, rowless_dims};
+const Words masked_words_of{rowless_loops, plain_tags,
+    {"norm1.y", "O", "Y1", "residual1.x", "norm2.y", "A", "Y2", "residual2.x", "masked.A"}, rowless_dims};
 const Words product_words{
     {"b", "h", "f", "o", "b*h", "none"}, {"mlp", "attn", "residual"}, {"A", "Y", "Z", "S", "T"}, {"b", "h", "f", "o"}};
 
@@ -333,6 +335,19 @@ TEST(RandomMapping, CompressedKeysAndStreams) {
   const Tally all = run_random(compressed_keys(false), compressed_words, 100'000, 300),
               picked = run_random(compressed_keys(true), compressed_words, 110'000, 300);
   EXPECT_GE(all.ran + picked.ran, trials(200));
+}
+
+/// Queries on four ranks, or two ranks of them and two of heads: what compresses keys makes those of its own positions.
+TEST(RandomMapping, PositionsOfCompressedAndMaskedRowsAreSplit) {
+  for (const Network& net : {compressed_keys(false), masked_words()}) {
+    const GivenValues given = some_values(net, 1);
+    const Executed one = execute(net, placed_of(net, "mesh one:1"), given);
+    for (const char* mapping : {"mesh x:2\npar s on x", "mesh x:2 y:2\npar s on x\npar g*r on y\npar f on y"}) {
+      const Executed ranks = execute(net, placed_of(net, mapping), given);
+      EXPECT_EQ(ranks.error, "") << mapping;
+      EXPECT_EQ(difference(net, one, ranks), "") << mapping;
+    }
+  }
 }
 
 TEST(RandomMapping, MaskedWords) {
