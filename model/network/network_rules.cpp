@@ -35,7 +35,7 @@ void check_total(Rules& rules) {
   const NetworkSpec& n = rules.n;
   const auto number = [](std::int64_t value) { return static_cast<double>(value); };
   const LatentAttention& a = n.latent;
-  const double inner = number(n.heads) * number(n.head_dim + a.nope_dim + a.rope_dim + a.value_dim);
+  const double inner = number(n.heads) * number(n.head_dim + n.value_dim + a.nope_dim + a.rope_dim + a.value_dim);
   const double attention = (number(n.hidden) + inner) * (4 * inner + number(a.q_rank) + number(a.kv_rank));
   const double widths = number(n.ffn_hidden) + number(n.experts.shared_ffn_hidden) +
                         number(n.experts.count) * number(n.experts.ffn_hidden + 1);
@@ -43,7 +43,14 @@ void check_total(Rules& rules) {
   double mixer = 0;
   for (const auto& [name, value] : n.mixer.sizes) mixer = std::max(mixer, number(value));
   const double mixers = mixer > 1e6 ? 1e18 : number(n.layers) * number(count_mixer(n.mixer, n.hidden).parameters);
-  const double total = mixers + number(n.layers + n.mtp_layers) * (attention + 3 * number(n.hidden) * widths) + tables;
+  const CompressedAttention& small = n.compressed;
+  const double index = (number(n.hidden) + number(a.q_rank) + number(small.q_rank)) *
+                           (number(n.sparse.heads + 1) * number(n.sparse.head_dim) +
+                               number(small.index_heads + 1) * number(small.index_dim)) +
+                       (inner + number(n.hidden) * number(small.o_groups)) * number(small.o_rank) +
+                       (number(n.hidden) + inner) * number(small.q_rank);
+  const double total =
+      mixers + number(n.layers + n.mtp_layers) * (attention + index + 3 * number(n.hidden) * widths) + tables;
   rules.require(total < 1e17, "layers", fmt::format("some {:.0e} parameters in all", total), "fewer than 1e17");
 }
 

@@ -76,6 +76,12 @@ TEST(LayerShapes, SayWhatAttentionIsLike) {
   EXPECT_NE(refused(R"([{"name": "a", "no_sinks": true}])", "").find("no layer has sinks"), std::string::npos);
   EXPECT_NE(refused(R"([{"name": "a", "key_is_value": true, "value_dim": 4}])", "").find("as wide as they are"),
       std::string::npos);
+  // 1e7 x 1e5 heads x 1e7 are beyond what 64 bits hold
+  EXPECT_NE(
+      broken("*-", "[]", R"("kv_heads": 1, "compressed_attention": {"q_rank": 10000000, "o_rank": 8, "o_groups": 4,
+      "window": 4, "top_k": 4, "index_heads": 100000, "index_dim": 10000000}, )")
+          .find("parameters in all"),
+      std::string::npos);
   EXPECT_NE(broken("*-", "[]", R"("embedded_only": 8, )").find("a table of their own"), std::string::npos);
 }
 
