@@ -10,7 +10,7 @@
 namespace stepcast::detail {
 namespace {
 
-using Numbers = std::vector<std::int64_t>;
+using Marks = std::vector<std::int64_t>;
 
 void sparse_sizes(HfReader& r, const char* kv_heads) {
   NetworkSpec& n = r.spec;
@@ -28,8 +28,8 @@ void sparse_sizes(HfReader& r, const char* kv_heads) {
 }
 
 /// A list of 0 and 1, one for each layer.
-Numbers layer_marks(HfReader& r, const char* key) {
-  Numbers marks;
+Marks layer_marks(HfReader& r, const char* key) {
+  Marks marks;
   r.config.read(key, marks, IntegerRange{0, 1});
   r.config.require(static_cast<std::int64_t>(marks.size()) == r.spec.layers, key,
       fmt::format("{} marks for {} layers", marks.size(), r.spec.layers), "one for each layer");
@@ -37,7 +37,7 @@ Numbers layer_marks(HfReader& r, const char* key) {
 }
 
 /// 1 for each layer that the names under `key` call so; `absent` for all where the file has none.
-Numbers named_marks(HfReader& r, const char* key, const char* marked, const char* other, std::int64_t absent) {
+Marks named_marks(HfReader& r, const char* key, const char* marked, const char* other, std::int64_t absent) {
   std::vector<std::string> names;
   r.config.optional(key, names);
   constexpr std::int64_t most_layers = 10'000;  // more are refused by the rules of all networks
@@ -45,7 +45,7 @@ Numbers named_marks(HfReader& r, const char* key, const char* marked, const char
   // lists may go on over prediction modules
   r.config.require(names.empty() || names.size() >= layers, key,
       fmt::format("{} kinds for {} layers", names.size(), layers), "one for each layer");
-  Numbers marks(layers, absent);
+  Marks marks(layers, absent);
   for (std::size_t i = 0; i < std::min(layers, names.size()); ++i) {
     r.config.require(names[i] == marked || names[i] == other, key,
         fmt::format("layers of the kind '{:.40}' are none of our forms", names[i]),
@@ -56,7 +56,7 @@ Numbers named_marks(HfReader& r, const char* key, const char* marked, const char
 }
 
 /// A layer has a window and experts where it is marked; `shaped`: has the one shape.
-void lay(HfReader& r, const Numbers& windowed, const Numbers& routed, const Numbers& shaped) {
+void lay(HfReader& r, const Marks& windowed, const Marks& routed, const Marks& shaped) {
   NetworkSpec& n = r.spec;
   if (r.config.failed()) return;
   for (std::size_t i = 0; i < windowed.size(); ++i) {
@@ -70,13 +70,13 @@ void lay(HfReader& r, const Numbers& windowed, const Numbers& routed, const Numb
   n.pattern = shortest(std::move(n.pattern));
 }
 
-Numbers flipped(Numbers marks) {
+Marks flipped(Marks marks) {
   for (std::int64_t& mark : marks) mark = 1 - mark;
   return marks;
 }
 
 /// `full` is what layers without a window have in place of the network's.
-void full_shape(NetworkSpec& n, LayerShape full, const Numbers& windowed) {
+void full_shape(NetworkSpec& n, LayerShape full, const Marks& windowed) {
   const auto same = [](std::int64_t& own, std::int64_t usual) { own = own == usual ? 0 : own; };
   same(full.heads, n.heads), same(full.kv_heads, n.kv_heads), same(full.head_dim, n.head_dim);
   same(full.value_dim, n.value_dim > 0 ? n.value_dim : n.head_dim);
@@ -106,7 +106,7 @@ void mimo_v2_flash(HfReader& r) {
   full.no_sinks = n.attention_sinks && !full_sinks;
   r.config.require(window_sinks || !full_sinks, "add_full_attention_sink_bias",
       "sinks in layers of full attention alone are none of our forms", "add_swa_attention_sink_bias too, or neither");
-  const Numbers windowed = layer_marks(r, "hybrid_layer_pattern"), routed = layer_marks(r, "moe_layer_freq");
+  const Marks windowed = layer_marks(r, "hybrid_layer_pattern"), routed = layer_marks(r, "moe_layer_freq");
   n.window.positions = r.either("sliding_window", "sliding_window_size");
   deepseek_counts(r);
   n.experts.router_bias = true;
@@ -124,7 +124,7 @@ void step3p5(HfReader& r) {
   n.qk_norm = true;
   n.attention_gate = n.head_gate = r.flag_or("use_head_wise_attn_gate", false);
   n.qkv_bias = r.flag_or("attention_bias", false);
-  const Numbers windowed = named_marks(r, "layer_types", "sliding_attention", "full_attention", 0);
+  const Marks windowed = named_marks(r, "layer_types", "sliding_attention", "full_attention", 0);
   if (contains(windowed, 1)) n.window.positions = r.size("sliding_window");
   if (auto setting = r.config.optional_object("attention_other_setting")) {
     setting->allow_unknown_keys();
@@ -147,8 +147,8 @@ void step3p5(HfReader& r) {
   if (r.config.has("n_shared_experts")) e.shared_ffn_hidden *= r.size("n_shared_experts");
   e.router_bias = r.flag_or("use_moe_router_bias", false);
   const std::int64_t first = r.config.has("first_k_dense_replace") ? r.size_or("first_k_dense_replace", 0) : 1;
-  const Numbers listed = r.config.has("moe_layers_enum") ? listed_layers(r, "moe_layers_enum") : Numbers{};
-  Numbers routed;
+  const Marks listed = r.config.has("moe_layers_enum") ? listed_layers(r, "moe_layers_enum") : Marks{};
+  Marks routed;
   for (std::int64_t layer = 0; layer < static_cast<std::int64_t>(windowed.size()); ++layer)
     routed.push_back((r.config.has("moe_layers_enum") ? contains(listed, layer) : layer >= first) ? 1 : 0);
   lay(r, windowed, routed, flipped(windowed));
@@ -168,10 +168,10 @@ void laguna(HfReader& r) {
       fmt::format("gates '{:.40}' are none of its own", gating), "per-head, per-element");
   n.attention_gate = !gating.empty();
   n.head_gate = gating == "per-head";
-  const Numbers windowed = named_marks(r, "layer_types", "sliding_attention", "full_attention", 0);
+  const Marks windowed = named_marks(r, "layer_types", "sliding_attention", "full_attention", 0);
   if (contains(windowed, 1)) n.window.positions = r.size("sliding_window");
   n.attention_sinks = r.config.has("swa_attention_sink_enabled") && r.flag_or("swa_attention_sink_enabled", false);
-  Numbers heads;
+  Marks heads;
   r.config.optional("num_attention_heads_per_layer", heads, IntegerRange{1, 100'000});
   r.config.require(heads.empty() || heads.size() == windowed.size(), "num_attention_heads_per_layer",
       fmt::format("{} numbers for {} layers", heads.size(), windowed.size()), "one for each layer");
@@ -189,11 +189,11 @@ void laguna(HfReader& r) {
   e.ffn_hidden = r.size("moe_intermediate_size");
   e.shared_ffn_hidden = r.size("shared_expert_intermediate_size");
   e.router_bias = true;
-  Numbers plain{0};
+  Marks plain{0};
   r.config.optional("mlp_only_layers", plain, IntegerRange{0, 1 << 20});
   const std::int64_t step =
       std::max<std::int64_t>(1, r.config.has("decoder_sparse_step") ? r.size("decoder_sparse_step") : 1);
-  Numbers routed = named_marks(r, "mlp_layer_types", "sparse", "dense", 1);
+  Marks routed = named_marks(r, "mlp_layer_types", "sparse", "dense", 1);
   if (!r.config.has("mlp_layer_types"))
     for (std::int64_t layer = 0; layer < static_cast<std::int64_t>(routed.size()); ++layer)
       routed[static_cast<std::size_t>(layer)] = !contains(plain, layer) && (layer + 1) % step == 0 ? 1 : 0;
