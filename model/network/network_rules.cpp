@@ -142,8 +142,8 @@ template <class Some> void check_shapes(Rules& rules, const Some& some) {
         "no value_dim");
     rules.require(!n.shapes[i].qk_norm || n.latent.kv_rank == 0, key.c_str(), "latent attention has norms of its own",
         "no qk_norm");
-    rules.require(!n.shapes[i].sublayer_gates || (n.streams == 1 && !n.parallel_block), key.c_str(),
-        "gates stand on each sublayer of one stream", "no sublayer_gates");
+    rules.require(!n.shapes[i].sublayer_gates || (n.streams == 1 && !n.parallel_block && n.modulation.frequencies == 0),
+        key.c_str(), "gates stand on each sublayer of one stream", "no sublayer_gates");
     rules.require(
         !n.shapes[i].no_sinks || n.attention_sinks, key.c_str(), "no layer has sinks", "\"attention_sinks\": true");
   }
@@ -205,8 +205,8 @@ void check_norms(Rules& rules) {
   rules.require(n.embedded_only == 0 || (n.vocab > 0 && !n.tied_embeddings && n.mtp_layers == 0), "embedded_only",
       "words that are never guessed stand in a table of their own", "tables that are not tied, without modules");
   rules.require(!n.head_gate || n.attention_gate, "head_gate", "attention has no gates", "\"attention_gate\": true");
-  rules.require(n.value_dim == 0 || (n.latent.kv_rank == 0 && n.compressed.q_rank == 0), "value_dim",
-      "latent and compressed attention have sizes of their own", "no value_dim");
+  rules.require(n.value_dim == 0 || (n.latent.kv_rank == 0 && n.compressed.q_rank == 0 && !n.key_is_value), "value_dim",
+      "latent and compressed attention, and values that are keys, have sizes of their own", "no value_dim");
   rules.require(!n.experts.latent_norm || n.experts.latent > 0, "experts/latent_norm",
       "experts work on the stream, without a projection to norm", "\"latent\": ...");
   rules.require(

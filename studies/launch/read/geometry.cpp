@@ -367,7 +367,7 @@ class GeometryReader {
   /// Gated DeltaNet in all layers but every n-th, or where a list has a 1 (Megatron-LM d98e8a6
   /// megatron/core/models/gpt/experimental_attention_variant_module_specs.py, get_linear_attention_pattern).
   void linear_attention() {
-    if (const auto gate = ask_.text(Asked::attention_gate); gate && !is_off(*gate)) spec_.attention_gate = true;
+    spec_.attention_gate = ask_.flag(Asked::attention_gate, spec_.attention_gate);
     const auto variant = ask_.text(Asked::attention_variant), layers = ask_.text(Asked::linear_layers);
     if (!variant || is_switched_off(*variant)) return;
     if (*variant != "gated_delta_net" && *variant != "gdn")
