@@ -318,8 +318,8 @@ TEST(RandomMapping, GatedDeltaBesideWindows) {
 }
 
 TEST(RandomMapping, NarrowValuesAndGatesPerHead) {
-  const Tally tally = run_random(layers_of_narrow_values(), narrow_words, 80'000, 400);
-  EXPECT_GE(tally.ran, trials(100));
+  const Tally tally = run_random(layers_of_narrow_values(), narrow_words, 80'000, 200);
+  EXPECT_GE(tally.ran, trials(60));
 }
 
 TEST(RandomMapping, LatentAndPickedKeys) {
@@ -327,14 +327,14 @@ TEST(RandomMapping, LatentAndPickedKeys) {
   unsigned seed = 90'000;
   for (const bool latent : {true, false})
     for (const bool picks : {true, false})
-      if (latent || picks) ran += run_random(picked_keys(latent, picks), picked_words, seed += 1'000, 300).ran;
-  EXPECT_GE(ran, trials(200));
+      if (latent || picks) ran += run_random(picked_keys(latent, picks), picked_words, seed += 1'000, 100).ran;
+  EXPECT_GE(ran, trials(100));
 }
 
 TEST(RandomMapping, CompressedKeysAndStreams) {
-  const Tally all = run_random(compressed_keys(false), compressed_words, 100'000, 300),
-              picked = run_random(compressed_keys(true), compressed_words, 110'000, 300);
-  EXPECT_GE(all.ran + picked.ran, trials(200));
+  const Tally all = run_random(compressed_keys(false), compressed_words, 100'000, 100),
+              picked = run_random(compressed_keys(true), compressed_words, 110'000, 100);
+  EXPECT_GE(all.ran + picked.ran, trials(60));
 }
 
 /// Queries on four ranks, or two ranks of them and two of heads: what compresses keys makes those of its own positions.
@@ -351,7 +351,7 @@ TEST(RandomMapping, PositionsOfCompressedAndMaskedRowsAreSplit) {
 }
 
 TEST(RandomMapping, MaskedWords) {
-  EXPECT_GE(run_random(masked_words(), masked_words_of, 120'000, 300).ran, trials(100));
+  EXPECT_GE(run_random(masked_words(), masked_words_of, 120'000, 100).ran, trials(40));
 }
 
 TEST(RandomMapping, TwoLayerProducts) {
