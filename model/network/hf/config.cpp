@@ -310,6 +310,9 @@ Expected<HfConfig> read_hf_config(
   TRY(file.finish(true));
   LeftKeys left = left_keys(file, objects, !objects.several && (images || !parts.empty()), family->id);
   if (images && !spec.encoders.empty()) std::erase(left.parts, "vision_config");
+  // a reader took sizes of features out of it, and what makes them is counted alone
+  if (!images && !spec.encoders.empty() && around.outer.type_of("vision_config") == "object")
+    left.parts.emplace_back("vision_config");
   if (!left.unknown.empty() && unknown == UnknownKeys::refused) return tl::unexpected(left.refusal(family->id));
   if (!reader.missing.empty()) {
     parts.insert(parts.begin(), reader.counted.begin(), reader.counted.end());
