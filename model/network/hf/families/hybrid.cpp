@@ -240,7 +240,8 @@ void jamba(HfReader& r) {
                      experts = std::max<std::int64_t>(1, r.size_or("expert_layer_period", 2)),
                      routed = r.size_or("expert_layer_offset", 1);
   std::vector<LayerKind> kinds;
-  for (std::int64_t layer = 0; layer < n.layers; ++layer) {
+  constexpr std::int64_t most_layers = 10'000;  // more are refused by the rules of all networks
+  for (std::int64_t layer = 0; layer < std::min(n.layers, most_layers); ++layer) {
     const bool attends = layer % attention == first;
     kinds.push_back(
         {layer % experts == routed && n.experts.count > 1 ? Feed::experts : Feed::mlp, false, !attends, attends});
