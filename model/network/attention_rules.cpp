@@ -146,9 +146,9 @@ void check_crossing(Rules& rules) {
       "prediction modules look at no encoder", "words without x");
   const bool shares = n.key_is_value || std::ranges::any_of(n.shapes, &LayerShape::key_is_value);
   rules.require(!crosses || (n.latent.kv_rank == 0 && n.compressed.q_rank == 0 && n.streams == 1 &&
-                                !n.attention_sinks && !shares),
+                                !n.attention_sinks && !shares && n.value_dim == 0),
       "pattern", "attention over an encoder is plain",
-      "neither latent_attention, compressed_attention, attention_sinks, key_is_value nor streams");
+      "neither latent_attention, compressed_attention, attention_sinks, key_is_value, value_dim nor streams");
   rules.require((n.positions == Positions::relative) == (n.distances > 0), "distances",
       fmt::format("{} rows of relative positions", n.distances), "with \"positions\": \"relative\" alone: 32");
   rules.require(n.distances == 0 || (n.latent.kv_rank == 0 && n.compressed.q_rank == 0 && n.sparse.top_k == 0 &&

@@ -75,8 +75,12 @@ NetworkSpec shaped(const NetworkSpec& spec, std::uint8_t shape) {
   take(own.heads, other.heads);
   take(own.kv_heads, other.kv_heads);
   take(own.head_dim, other.head_dim);
+  take(own.value_dim, other.value_dim);
   take(own.ffn_hidden, other.ffn_hidden);
   own.key_is_value = own.key_is_value || other.key_is_value;
+  own.qk_norm = own.qk_norm || other.qk_norm;
+  own.sublayer_gates = own.sublayer_gates || other.sublayer_gates;
+  own.attention_sinks = own.attention_sinks && !other.no_sinks;
   if (other.all_keys) own.sparse = {};
   if (other.hashed_experts) own.experts.router_bias = false;
   if (other.mixer) own.mixer = other.mixer;

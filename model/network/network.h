@@ -45,6 +45,7 @@ struct Experts {
   /// routed and shared experts have norms of their own behind them, the routed ones one before, too, and a norm of
   /// what the router reads (Gemma 4)
   bool own_norms = false;
+  bool latent_norm = false;  ///< a norm of what routed experts give, before it is projected back (Kimi K3)
   /// a token takes its experts out of `top_groups` of so many groups of neighbours, which lie on as many nodes or fewer
   /// (DeepSeek-V2, arXiv 2405.04434, section 2.2.2); 0 = out of all
   std::int64_t groups = 0, top_groups = 0;
@@ -124,8 +125,11 @@ enum class Feed : std::uint8_t { none, mlp, experts };
 /// Layers whose sizes are not the network's (searched networks; Gemma 4's layers of full attention). 0: as the network.
 struct LayerShape {
   std::string name;
-  std::int64_t heads = 0, kv_heads = 0, head_dim = 0, ffn_hidden = 0;
+  std::int64_t heads = 0, kv_heads = 0, head_dim = 0, value_dim = 0, ffn_hidden = 0;
   bool key_is_value = false;    ///< values are the keys before their norm and rotation: one projection serves both
+  bool qk_norm = false;         ///< heads are normed here, whatever the network's layers have (Llama 3.2 Vision)
+  bool sublayer_gates = false;  ///< a number scales what each sublayer gives (Llama 3.2 Vision)
+  bool no_sinks = false;        ///< no number of each head in the softmax, whatever the network's layers have
   bool bare_attention = false;  ///< no norm before attention: the embedding's serves (ModernBERT's first layer)
   std::int64_t ratio = 0;       ///< of compressed attention: positions that a compressed key stands for; 0: none
   bool picks = false;           ///< an indexer picks among compressed keys, whose neighbours overlap
@@ -156,6 +160,7 @@ struct NetworkSpec {
   std::string id, name, source;
   std::vector<std::string> aliases;  ///< Hugging Face and vendor names
   std::int64_t layers = 0, hidden = 0, ffn_hidden = 0, heads = 0, kv_heads = 0, head_dim = 0, vocab = 0;
+  std::int64_t value_dim = 0;      ///< of a head's values, where keys are wider (MiMo-V2); 0: head_dim
   std::int64_t sequence = 0;       ///< training sequence length; `--seq` overrides
   std::int64_t max_positions = 0;  ///< rows of a learned position table
   std::int64_t distances = 0;      ///< rows of the table of relative positions, one table for all layers
@@ -171,10 +176,13 @@ struct NetworkSpec {
   bool qk_norm = false;          ///< norm of each query and key head (Qwen3)
   bool qk_norm_rms = false;      ///< an RMS norm, whatever the others are (Wan)
   bool qk_norm_width = false;    ///< of all heads together, one of queries and one of keys (OLMo 2)
+  bool qk_norm_heads = false;    ///< each head has weights of its own and no offset (Command R+)
   bool key_is_value = false;     ///< values are the keys before their norm and rotation (LayerShape)
   bool layer_scale = false;      ///< a number that each layer's output is multiplied with (Gemma 4)
+  bool sublayer_gates = false;   ///< a number scales what each sublayer gives (LayerShape)
   bool value_norm = false;       ///< a norm of each value head, without a weight (Gemma 4)
   bool attention_gate = false;   ///< as many gates as query projections scale what attention gives (Qwen3-Next)
+  bool head_gate = false;        ///< of those gates one for each query head (Step 3.5)
   bool attention_sinks = false;  ///< a number per head that takes part in the softmax (gpt-oss)
   bool logit_softcap = false;    ///< tanh over the logits (Gemma 2)
   bool head_bias = false;        ///< a bias on the logits
@@ -222,10 +230,11 @@ struct NetworkSpec {
   std::int64_t mtp_layers = 0;         ///< multi-token prediction modules behind the last layer (DeepSeek-V3)
   std::vector<LayerKind> mtp_pattern;  ///< layers of a module; empty: one, of attention and experts or MLP
   bool tied_embeddings = false;
-  bool embedding_norm = false;               ///< BLOOM normalises after the embedding
-  std::int64_t token_types = 0;              ///< rows of a second table that is added to the embedding (BERT: 2)
-  bool dropout = false;                      ///< dropout trained with (attention, residual)
-  std::int64_t published_parameters = 0;     ///< exact published count; 0 = not published
+  std::int64_t embedded_only = 0;         ///< words that are looked up and never guessed (Llama 3.2 Vision's images: 8)
+  bool embedding_norm = false;            ///< BLOOM normalises after the embedding
+  std::int64_t token_types = 0;           ///< rows of a second table that is added to the embedding (BERT: 2)
+  bool dropout = false;                   ///< dropout trained with (attention, residual)
+  std::int64_t published_parameters = 0;  ///< exact published count; 0 = not published
   std::string published_parameters_billion;  ///< where only a rounded count is printed: its digits, "529.6"
 };
 

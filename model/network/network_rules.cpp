@@ -35,7 +35,7 @@ void check_total(Rules& rules) {
   const NetworkSpec& n = rules.n;
   const auto number = [](std::int64_t value) { return static_cast<double>(value); };
   const LatentAttention& a = n.latent;
-  const double inner = number(n.heads) * number(n.head_dim + a.nope_dim + a.rope_dim + a.value_dim);
+  const double inner = number(n.heads) * number(n.head_dim + n.value_dim + a.nope_dim + a.rope_dim + a.value_dim);
   const double attention = (number(n.hidden) + inner) * (4 * inner + number(a.q_rank) + number(a.kv_rank));
   const double widths = number(n.ffn_hidden) + number(n.experts.shared_ffn_hidden) +
                         number(n.experts.count) * number(n.experts.ffn_hidden + 1);
@@ -43,7 +43,14 @@ void check_total(Rules& rules) {
   double mixer = 0;
   for (const auto& [name, value] : n.mixer.sizes) mixer = std::max(mixer, number(value));
   const double mixers = mixer > 1e6 ? 1e18 : number(n.layers) * number(count_mixer(n.mixer, n.hidden).parameters);
-  const double total = mixers + number(n.layers + n.mtp_layers) * (attention + 3 * number(n.hidden) * widths) + tables;
+  const CompressedAttention& small = n.compressed;
+  const double index = (number(n.hidden) + number(a.q_rank) + number(small.q_rank)) *
+                           (number(n.sparse.heads + 1) * number(n.sparse.head_dim) +
+                               number(small.index_heads + 1) * number(small.index_dim)) +
+                       (inner + number(n.hidden) * number(small.o_groups)) * number(small.o_rank) +
+                       (number(n.hidden) + inner) * number(small.q_rank);
+  const double total =
+      mixers + number(n.layers + n.mtp_layers) * (attention + index + 3 * number(n.hidden) * widths) + tables;
   rules.require(total < 1e17, "layers", fmt::format("some {:.0e} parameters in all", total), "fewer than 1e17");
 }
 
@@ -131,6 +138,14 @@ template <class Some> void check_shapes(Rules& rules, const Some& some) {
         key.c_str(), "latent attention has one shape", "heads, kv_heads and head_dim left out");
     rules.require(!own.key_is_value || (n.latent.kv_rank == 0), key.c_str(),
         "latent attention has keys and values of its own", "false");
+    rules.require(!own.key_is_value || own.value_dim == 0, key.c_str(), "values that are keys are as wide as they are",
+        "no value_dim");
+    rules.require(!n.shapes[i].qk_norm || n.latent.kv_rank == 0, key.c_str(), "latent attention has norms of its own",
+        "no qk_norm");
+    rules.require(!n.shapes[i].sublayer_gates || (n.streams == 1 && !n.parallel_block && n.modulation.frequencies == 0),
+        key.c_str(), "gates stand on each sublayer of one stream", "no sublayer_gates");
+    rules.require(
+        !n.shapes[i].no_sinks || n.attention_sinks, key.c_str(), "no layer has sinks", "\"attention_sinks\": true");
   }
 }
 
@@ -179,13 +194,21 @@ void check_norms(Rules& rules) {
       "attention and MLP side by side read what a norm made before them", "\"before\"");
   rules.require(
       !n.qk_norm_width || n.qk_norm, "qk_norm_width", "there is no norm of queries and keys", "\"qk_norm\": true");
+  rules.require(!n.qk_norm_heads || (n.qk_norm && !n.qk_norm_width), "qk_norm_heads",
+      "weights of each head stand with a norm of each head", "\"qk_norm\": true, without qk_norm_width");
   rules.require(!n.attention_sinks || n.latent.kv_rank == 0, "attention_sinks", "latent attention has none", "false");
   rules.require(!n.value_norm || n.latent.kv_rank == 0, "value_norm", "latent attention has none", "false");
   rules.require(!n.experts.own_norms || n.experts.shared_ffn_hidden > 0, "experts/own_norms",
       "routed experts alone have no norms of their own", "shared_ffn_hidden");
   rules.require(n.causal || n.sparse.top_k == 0, "causal", "an indexer picks earlier keys", "true");
   rules.require(n.causal || !n.window.chunks, "causal", "chunks without a causal mask are none of our forms", "true");
-  rules.require(!n.attention_gate || n.latent.kv_rank == 0, "attention_gate", "latent attention has none", "false");
+  rules.require(n.embedded_only == 0 || (n.vocab > 0 && !n.tied_embeddings && n.mtp_layers == 0), "embedded_only",
+      "words that are never guessed stand in a table of their own", "tables that are not tied, without modules");
+  rules.require(!n.head_gate || n.attention_gate, "head_gate", "attention has no gates", "\"attention_gate\": true");
+  rules.require(n.value_dim == 0 || (n.latent.kv_rank == 0 && n.compressed.q_rank == 0 && !n.key_is_value), "value_dim",
+      "latent and compressed attention, and values that are keys, have sizes of their own", "no value_dim");
+  rules.require(!n.experts.latent_norm || n.experts.latent > 0, "experts/latent_norm",
+      "experts work on the stream, without a projection to norm", "\"latent\": ...");
   rules.require(
       !n.layer_scale || !n.parallel_block, "layer_scale", "attention and MLP side by side have none", "false");
   rules.require(n.pooled_outputs == 0 || n.mtp_layers == 0, "pooled_outputs", "modules predict words alone", "0");

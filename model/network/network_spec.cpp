@@ -40,6 +40,7 @@ constexpr auto expert_members = [](auto& file, auto& experts) {
   file.optional("router_bias", experts.router_bias);
   file.optional("expert_bias", experts.expert_bias);
   file.rare("own_norms", experts.own_norms);
+  file.rare("latent_norm", experts.latent_norm);
   file.optional("groups", experts.groups, or_none(expert_range));
   file.optional("top_groups", experts.top_groups, or_none(expert_range));
   file.optional("dense_layers", experts.dense_layers, or_none(layer_range));
@@ -91,8 +92,12 @@ constexpr auto shape_members = [](auto& file, auto& shape) {
   file.rare("heads", shape.heads, head_range);
   file.rare("kv_heads", shape.kv_heads, head_range);
   file.rare("head_dim", shape.head_dim, width_range);
+  file.rare("value_dim", shape.value_dim, width_range);
   file.rare("ffn_hidden", shape.ffn_hidden, width_range);
   file.rare("key_is_value", shape.key_is_value);
+  file.rare("no_sinks", shape.no_sinks);
+  file.rare("qk_norm", shape.qk_norm);
+  file.rare("sublayer_gates", shape.sublayer_gates);
   file.rare("bare_attention", shape.bare_attention);
   file.rare("ratio", shape.ratio, or_none(sequence_range));
   file.rare("picks", shape.picks);
@@ -224,6 +229,7 @@ constexpr auto layer_members = [](auto& file, auto& spec) {
   file.optional("qk_norm", spec.qk_norm);
   file.rare("qk_norm_width", spec.qk_norm_width);
   file.rare("qk_norm_rms", spec.qk_norm_rms);
+  file.rare("qk_norm_heads", spec.qk_norm_heads);
   file.rare("value_norm", spec.value_norm);
   file.optional("tied_embeddings", spec.tied_embeddings);
   file.optional("embedding_norm", spec.embedding_norm);
@@ -278,6 +284,7 @@ constexpr auto network_members = [](auto& file, auto& spec) {
   file.writing([](RowWriter& json, std::int64_t heads) { json.field("heads", heads); }, spec.heads);
   file.optional("kv_heads", spec.kv_heads, head_range);
   file.optional("head_dim", spec.head_dim, width_range);
+  file.rare("value_dim", spec.value_dim, or_none(width_range));
   file.rare("features", spec.features, or_none(width_range));
   file.rare_choice("intake", spec.intake, intake_names);
   file.rare("class_token", spec.class_token);
@@ -306,6 +313,7 @@ constexpr auto network_members = [](auto& file, auto& spec) {
   file.rare("key_is_value", spec.key_is_value);
   file.rare("layer_scale", spec.layer_scale);
   file.rare("attention_gate", spec.attention_gate);
+  file.rare("head_gate", spec.head_gate);
   file.rare("attention_sinks", spec.attention_sinks);
   file.rare("logit_softcap", spec.logit_softcap);
   file.rare("head_bias", spec.head_bias);
@@ -313,6 +321,7 @@ constexpr auto network_members = [](auto& file, auto& spec) {
   file.rare("masked_share", spec.masked_share, NumberRange{0, 1});
   file.rare("pooled_outputs", spec.pooled_outputs, or_none(width_range));
   file.rare("token_types", spec.token_types, or_none(width_range));
+  file.rare("embedded_only", spec.embedded_only, or_none(vocab_range));
   file.rare("activation_parameters", spec.activation_parameters, IntegerRange{0, 1000});
   file.optional("parallel_block", spec.parallel_block);
   file.optional("norms_per_layer", spec.norms_per_layer, IntegerRange{1, 2});

@@ -19,6 +19,14 @@ Count norm_size(const NetworkSpec& n, Count width) { return n.norm == Norm::laye
 Count mlp_matrices(const NetworkSpec& n, Count width) { return (is_gated(n) ? 3 : 2) * n.hidden * width; }
 Count mlp_biases(const NetworkSpec& n, Count width) { return (is_gated(n) ? 2 : 1) * width + n.hidden; }
 
+Count value_size(const NetworkSpec& n) {
+  return n.latent.kv_rank > 0 ? n.latent.value_dim : n.value_dim > 0 ? n.value_dim : n.head_dim;
+}
+/// Of what attention gives.
+Count gate_matrix(const NetworkSpec& n) {
+  return n.attention_gate ? n.hidden * n.heads * (n.head_gate ? 1 : value_size(n)) : 0;
+}
+
 /// Multi-head latent attention, DeepSeek-V2 (arXiv 2405.04434) eq. 9-19: queries and key-values go through low ranks;
 /// the rotary part of the keys is projected straight from the hidden state and shared by all heads.
 Count latent_matrices(const NetworkSpec& n) {
@@ -26,7 +34,7 @@ Count latent_matrices(const NetworkSpec& n) {
   const Count q = n.heads * (a.nope_dim + a.rope_dim);
   const Count queries = a.q_rank == 0 ? n.hidden * q : (n.hidden + q) * a.q_rank;
   const Count keys_values = n.hidden * (a.kv_rank + a.rope_dim) + a.kv_rank * n.heads * (a.nope_dim + a.value_dim);
-  return queries + keys_values + n.heads * a.value_dim * n.hidden;
+  return queries + keys_values + n.heads * a.value_dim * n.hidden + gate_matrix(n);
 }
 
 /// Queries, keys and outputs (deepseek_v4/modeling_deepseek_v4.py); what compresses keys is the layer's.
@@ -39,8 +47,8 @@ Count compressed_matrices(const NetworkSpec& n) {
 Count attention_matrices(const NetworkSpec& n) {
   if (n.compressed.q_rank > 0) return compressed_matrices(n);
   if (n.latent.kv_rank > 0) return latent_matrices(n);
-  const Count q = n.heads * n.head_dim, kv = n.kv_heads * n.head_dim;
-  return n.hidden * (q + (n.key_is_value ? 1 : 2) * kv) + q * n.hidden + (n.attention_gate ? n.hidden * q : 0);
+  const Count values = n.key_is_value ? 0 : n.kv_heads * value_size(n);
+  return n.hidden * ((n.heads + n.kv_heads) * n.head_dim + values + n.heads * value_size(n)) + gate_matrix(n);
 }
 
 /// Biases of the projections, and the norms inside the attention.
@@ -49,11 +57,13 @@ Count attention_vectors(const NetworkSpec& n) {
   if (n.latent.kv_rank > 0) return norm_size(n, n.latent.q_rank) + norm_size(n, n.latent.kv_rank);
   Count vectors = 0;
   if (n.linear_bias || n.qkv_bias)
-    vectors += (n.heads + (n.key_is_value || n.no_key_bias ? 1 : 2) * n.kv_heads) * n.head_dim;
+    vectors +=
+        (n.heads + (n.no_key_bias ? 0 : n.kv_heads)) * n.head_dim + (n.key_is_value ? 0 : n.kv_heads * value_size(n));
   if (n.linear_bias || n.out_bias) vectors += n.hidden;
   if (n.qk_norm) {
-    const Count width = n.qk_norm_width ? (n.heads + n.kv_heads) * n.head_dim : 2 * n.head_dim;
-    vectors += n.qk_norm_rms ? width : norm_size(n, width);
+    const bool all = n.qk_norm_width || n.qk_norm_heads;
+    const Count width = (all ? n.heads + n.kv_heads : 2) * n.head_dim;
+    vectors += n.qk_norm_rms || n.qk_norm_heads ? width : norm_size(n, width);
   }
   return vectors + (n.attention_sinks ? n.heads : 0);
 }
@@ -120,7 +130,8 @@ Count routed_matrices(const NetworkSpec& n, Count experts) {
 Count routed_vectors(const NetworkSpec& n) {
   const Experts& e = n.experts;
   return (e.router_bias ? e.count : 0) + (e.expert_bias ? e.count * mlp_biases(n, e.ffn_hidden) : 0) +
-         n.activation_parameters * (e.shared_ffn_hidden > 0 ? 2 : 1) + (e.own_norms ? 4 * norm_size(n, n.hidden) : 0);
+         n.activation_parameters * (e.shared_ffn_hidden > 0 ? 2 : 1) + (e.own_norms ? 4 * norm_size(n, n.hidden) : 0) +
+         (e.latent_norm ? norm_size(n, e.latent) : 0);
 }
 
 /// Six vectors of a layer, two of the last norm: a matrix and a bias each, or an addend.
@@ -161,7 +172,8 @@ Count layer_norms(const NetworkSpec& n, const LayerKind& kind) {
 }
 
 Count own_parameters(const NetworkSpec& n, const LayerKind& kind) {
-  Count total = layer_norms(n, kind) * norm_size(n, n.hidden) + (n.layer_scale ? 1 : 0);
+  Count total = layer_norms(n, kind) * norm_size(n, n.hidden) + (n.layer_scale ? 1 : 0) +
+                (n.sublayer_gates ? kind.sublayers() : 0);
   total += kind.sublayers() * (stream_matrices(n) + stream_vectors(n));
   const Compressor compressor = compressor_of(n, kind);
   total += compressor.matrices + compressor.vectors;
@@ -205,10 +217,8 @@ double layer_flops(const NetworkSpec& n, const LayerKind& kind) {
 
 /// Per token and layer, of QK^T and PV at two FLOPs per multiply-add.
 double core_flops(const NetworkSpec& n, double keys) {
-  const bool latent = n.latent.kv_rank > 0;
-  const Count query = latent ? n.latent.nope_dim + n.latent.rope_dim : n.head_dim;
-  const Count value = latent ? n.latent.value_dim : n.head_dim;
-  return 2 * keys * static_cast<double>(n.heads * (query + value));
+  const Count query = n.latent.kv_rank > 0 ? n.latent.nope_dim + n.latent.rope_dim : n.head_dim;
+  return 2 * keys * static_cast<double>(n.heads * (query + value_size(n)));
 }
 
 /// Over chosen keys every head reads the latent itself: scores over kv_rank + rope_dim, values of kv_rank (the up-
@@ -402,7 +412,8 @@ double attention_flops(const NetworkSpec& network, const LayerKind& kind, std::i
 
 std::int64_t parameter_count(const NetworkSpec& n) {
   Count total = stack_parameters(n) + n.mtp_layers * prediction_module_parameters(n);
-  total += (n.tied_embeddings ? 1 : 2) * n.vocab * n.hidden + n.token_types * n.hidden + number_parameters(n);
+  total += (n.tied_embeddings ? 1 : 2) * n.vocab * n.hidden + (n.token_types + n.embedded_only) * n.hidden +
+           number_parameters(n);
   total += merging_matrices(n) + merging_vectors(n);
   if (n.masked_loss) total += n.hidden * n.hidden + (n.linear_bias ? n.hidden : 0) + norm_size(n, n.hidden);
   if (n.pooled_outputs > 0) total += (n.hidden + 1) * (n.hidden + n.pooled_outputs);

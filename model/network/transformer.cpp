@@ -84,7 +84,7 @@ TransformerBuilder::TransformerBuilder(
     const double share = spec.masked_share > 0 ? spec.masked_share : 1;
     sm_ = dim("s.masked", std::max<std::int64_t>(1, std::llround(share * static_cast<double>(batch.positions))), true);
   }
-  if (spec.layer_scale) one_ = dim("one", 1);
+  if (spec.layer_scale || std::ranges::any_of(spec.shapes, &LayerShape::sublayer_gates)) one_ = dim("one", 1);
   if (spec.activation_parameters > 0) xa_ = dim("xa", spec.activation_parameters);
   if (batch.lora_rank > 0) z_ = dim("z", batch.lora_rank);
   if (spec.positions == Positions::relative) {
@@ -101,11 +101,12 @@ std::vector<int> TransformerBuilder::streamed() const {
 /// A dim of another extent is called after the shape: "f.wide". What splits f splits it, too.
 void TransformerBuilder::make_shapes() {
   shaped_.reserve(whole_.shapes.size());
-  shapes_.push_back({&whole_, "", g_, r_, d_, f_});
+  if (dv_ < 0) dv_ = whole_.value_dim > 0 ? dim("dv", whole_.value_dim) : d_;
+  shapes_.push_back({&whole_, "", g_, r_, d_, f_, dv_});
   mixer_dims(shapes_.front());
   for (std::uint8_t i = 1; i <= whole_.shapes.size(); ++i) {
     const NetworkSpec& own = shaped_.emplace_back(shaped(whole_, i));
-    Shape made{&own, "", g_, r_, d_, f_};
+    Shape made{&own, "", g_, r_, d_, f_, dv_};
     const std::string suffix = "." + whole_.shapes[i - 1U].name;
     const auto sized = [&](int usual, std::int64_t extent) {
       if (net_.dims[usual].extent == extent) return usual;
@@ -122,7 +123,12 @@ void TransformerBuilder::make_shapes() {
       made.g = dim(("g" + suffix).c_str(), own.kv_heads);
       made.r = dim(("r" + suffix).c_str(), own.heads / own.kv_heads);
     }
-    if (own.latent.kv_rank == 0) made.d = sized(d_, own.head_dim);
+    if (own.latent.kv_rank == 0) {
+      made.d = sized(d_, own.head_dim);
+      made.dv = own.value_dim == 0                  ? made.d
+                : own.value_dim == whole_.value_dim ? dv_
+                                                    : dim(("dv" + suffix).c_str(), own.value_dim);
+    }
     made.f = sized(f_, own.ffn_hidden);
     if (whole_.shapes[i - 1U].mixer) {
       made.suffix = suffix;
@@ -142,7 +148,7 @@ void TransformerBuilder::mixer_dims(const Shape& shape) {
 void TransformerBuilder::use_shape(std::uint8_t shape) {
   const Shape& used = shapes_[shape];
   spec_ = used.spec;
-  g_ = used.g, r_ = used.r, d_ = used.d, f_ = used.f;
+  g_ = used.g, r_ = used.r, d_ = used.d, f_ = used.f, dv_ = used.dv;
   sc_ = used.sc, tc_ = used.tc, ra_ = used.ra;
   picks_ = shape > 0 && whole_.shapes[shape - 1U].picks;
   mixer_suffix_ = used.suffix;
@@ -151,7 +157,9 @@ void TransformerBuilder::use_shape(std::uint8_t shape) {
 void TransformerBuilder::build() {
   net_.id = whole_.id;
   if (whole_.vocab > 0) {
-    embedding_table_ = weight("E", {v_, h_});
+    // what splits v splits v.looked-up, too
+    const int rows = whole_.embedded_only > 0 ? dim("v.looked-up", whole_.vocab + whole_.embedded_only) : v_;
+    embedding_table_ = weight("E", {rows, h_});
     head_table_ = whole_.tied_embeddings ? embedding_table_ : weight("H", {v_, h_});
     tokens_ = tensor("tokens", {b_, s_}, 8, TensorRole::data);
   }
@@ -276,6 +284,12 @@ int TransformerBuilder::residual(const std::string& name, int stream, int y, std
   if (gate >= 0) {
     const int gated = activation(name + ".gated", {b_, s_, h_});
     add(name + ".gate", tags, OperatorKind::nonlinear, "multiply", gated, {y, gate}, "bias_dropout_add");
+    y = gated;
+  }
+  if (spec_->sublayer_gates) {
+    const int gated = activation(name + ".gated", {b_, s_, h_});
+    add(name + ".gate", tags, OperatorKind::nonlinear, "multiply", gated, {y, weight(name + ".gate", {one_})},
+        "bias_dropout_add");
     y = gated;
   }
   const int sum = activation(name + ".x", {b_, s_, h_});

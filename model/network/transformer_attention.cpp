@@ -14,6 +14,12 @@ int TransformerBuilder::projection(const std::string& letter, int x, std::vector
   return y;
 }
 
+/// Of what attention gives: one for each element, or for each query head.
+void TransformerBuilder::gates(int x) {
+  if (!spec_->attention_gate) return;
+  gate_ = projection("G", x, spec_->head_gate ? std::vector<int>{g_, r_} : std::vector<int>{g_, r_, dv_});
+}
+
 int TransformerBuilder::rope(const std::string& name, int x) {
   if (spec_->positions != Positions::rope) return x;
   const int y = activation(name + ".rotated", net_.tensors[x].dims);
@@ -27,8 +33,10 @@ int TransformerBuilder::qk_norm(const std::string& name, int x) {
   if (!spec_->qk_norm) return x;
   constexpr std::size_t rows = 2;  // b and s
   const std::size_t width = net_.tensors[x].dims.size() - rows;
-  return norm("attn.norm." + name, x, {"attn", "attn.qkv"}, spec_->qk_norm_width ? width : 1, true,
-      spec_->qk_norm_rms ? Norm::rmsnorm : spec_->norm);
+  const Norm plain = spec_->norm == Norm::layernorm ? Norm::layernorm_scale : spec_->norm;
+  const Norm kind = spec_->qk_norm_rms ? Norm::rmsnorm : spec_->qk_norm_heads ? plain : spec_->norm;
+  return norm("attn.norm." + name, x, {"attn", "attn.qkv"}, spec_->qk_norm_width ? width : 1, true, kind,
+      spec_->qk_norm_heads ? width : 0);
 }
 
 TransformerBuilder::Core TransformerBuilder::own_core() const {
@@ -190,15 +198,15 @@ int TransformerBuilder::index_compressed(int x, int cq) {
 }
 
 int TransformerBuilder::plain_attention(int x, bool windowed) {
-  if (spec_->attention_gate) gate_ = projection("G", x, {g_, r_, d_});
+  gates(x);
   int q = projection("Q", x, {g_, r_, d_}), k = projection("K", x, {g_, d_}),
-      v = spec_->key_is_value ? k : projection("V", x, {g_, d_});
+      v = spec_->key_is_value ? k : projection("V", x, {g_, dv_});
   const int projected[] = {q, k, v};
   if (spec_->linear_bias || spec_->qkv_bias) {
     const Tags tags{"attn", "attn.qkv"};
     q = biased("Q", q, {g_, r_, d_}, tags, "attn.qkv");
     if (!spec_->no_key_bias) k = biased("K", k, {g_, d_}, tags, "attn.qkv");
-    v = spec_->key_is_value ? k : biased("V", v, {g_, d_}, tags, "attn.qkv");
+    v = spec_->key_is_value ? k : biased("V", v, {g_, dv_}, tags, "attn.qkv");
   }
   // What the core reads is called Q, K and V, so that `move K, V` means it; what was before it, Q.projected.
   const auto named = [&](const char* letter, int first, int read) {
@@ -215,7 +223,7 @@ int TransformerBuilder::plain_attention(int x, bool windowed) {
     k = cached("K.cache", k);
     v = one ? k : cached("V.cache", v);
   }
-  const int o = activation("O", {b_, s_, g_, r_, d_});
+  const int o = activation("O", {b_, s_, g_, r_, dv_});
   // Picked keys and images side by side have kernels of their own.
   if (form_ == AttentionForm::unfused && spec_->sparse.top_k == 0 && whole_.images <= 1 && !batch_.serves) {
     unfused_core(own_core(), q, k, v, o);
@@ -259,6 +267,7 @@ int TransformerBuilder::latent_up(const char* name, int latent, int rank, std::v
 /// all heads. The core is always fused: its query and value sizes differ.
 int TransformerBuilder::latent_attention(int x, LayerKind kind) {
   const Tags tags{"attn", "attn.qkv"};
+  gates(x);
   int cq = lq_ >= 0 ? latent_down("cq", x, lq_) : -1;
   const int ckv = latent_down("ckv", x, lk_), kr_raw = latent_down("kr", x, dr_);
   if (cq >= 0) cq = norm("attn.norm.cq", cq, tags);

@@ -38,7 +38,9 @@ class TransformerBuilder {
   int norm(const std::string& name, int x, Tags tags, std::size_t over = 1, bool scaled = true) {
     return norm(name, x, std::move(tags), over, scaled, spec_->norm);
   }
-  int norm(const std::string& name, int x, Tags tags, std::size_t over, bool scaled, Norm kind);
+  /// `weighted`: so many of the last dims have weights of their own; 0: those that the norm is over.
+  int norm(
+      const std::string& name, int x, Tags tags, std::size_t over, bool scaled, Norm kind, std::size_t weighted = 0);
   int biased(const std::string& name, int x, std::vector<int> dims, Tags tags, const std::string& kernel);
   int dropped(const std::string& name, int x, Tags tags, const std::string& kernel);
 
@@ -101,6 +103,7 @@ class TransformerBuilder {
 
   // transformer_attention.cpp
   int projection(const std::string& letter, int x, std::vector<int> heads);
+  void gates(int x);
   int rope(const std::string& name, int x);
   int qk_norm(const std::string& name, int x);
   /// What a core is called, and over which keys it goes.
@@ -149,6 +152,7 @@ class TransformerBuilder {
     const NetworkSpec* spec = nullptr;
     std::string suffix;  ///< of dims that its mixer alone has: ".global"
     int g = -1, r = -1, d = -1, f = -1;
+    int dv = -1;                    ///< of values
     int sc = -1, tc = -1, ra = -1;  ///< compressed positions, as queries' and as keys', and how many one stands for
   };
   void make_shapes();

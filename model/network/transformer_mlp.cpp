@@ -103,6 +103,7 @@ int TransformerBuilder::experts(int x, int scored, int y) {
   combine.monoid = Monoid::sum;
   combine.inputs[0].row_dim = 1;
   combine.inputs[0].row_loops = {b_, s_};
+  if (spec.latent_norm) came = norm("latent.norm", came, narrow);
   if (le_ >= 0) product("latent.up", narrow, y, came, weight("Wlatent.up", {le_, h_}));
   return y;
 }

@@ -69,10 +69,11 @@ Operator& TransformerBuilder::product(std::string name, Tags tags, int output, i
 
 /// y = norm(x) over x's last dims, `over` of them: q[...] += moments(x); y = x, q, gamma (, beta). LayerNorm's q holds
 /// mean and variance (8 bytes).
-int TransformerBuilder::norm(const std::string& name, int x, Tags tags, std::size_t over, bool scaled, Norm kind) {
+int TransformerBuilder::norm(
+    const std::string& name, int x, Tags tags, std::size_t over, bool scaled, Norm kind, std::size_t weighted) {
   const std::vector<int> dims = net_.tensors[x].dims,
                          rows(dims.begin(), dims.end() - static_cast<std::ptrdiff_t>(over)),
-                         last(dims.end() - static_cast<std::ptrdiff_t>(over), dims.end());
+                         last(dims.end() - static_cast<std::ptrdiff_t>(weighted > 0 ? weighted : over), dims.end());
   const char* function = kind == Norm::rmsnorm ? "rmsnorm" : "layernorm";
   const int q = statistic(name + ".q", rows, kind == Norm::rmsnorm ? 4 : 8);
   const int y = activation(name + ".y", dims);

@@ -107,11 +107,6 @@ struct ReadNetwork {
   const run::Chosen<NetworkSpec>& chosen;
   std::vector<NetworkPart> parts;
 
-  [[nodiscard]] std::int64_t parameters() const {
-    std::int64_t total = 0;
-    for (const NetworkPart& part : parts) total += part.name == prediction_part ? 0 : part.parameters;
-    return total;
-  }
   [[nodiscard]] std::vector<LayerCount> layers() const {
     std::vector<LayerCount> rows = chosen.layers;
     std::erase_if(rows, [](const LayerCount& row) { return row.layers == 0; });
@@ -144,23 +139,7 @@ struct ReadNetwork {
       if (value > 0) json[key] = value;
     return json;
   }
-  static constexpr const char* prediction_part = "multi_token_prediction";
 };
-
-ReadNetwork read_network_of(const run::Chosen<NetworkSpec>& chosen) {
-  if (!chosen.missing.empty()) return {chosen.row, chosen, chosen.parts};
-  NetworkSpec alone = chosen.row;
-  alone.mtp_layers = 0, alone.mtp_pattern.clear();
-  const std::int64_t whole = parameter_count(chosen.row), language = parameter_count(alone),
-                     encoder = encoder_parameter_count(chosen.row), projector = projector_parameter_count(chosen.row);
-  const bool images = projector > 0, words = encoder > 0 && !images;
-  ReadNetwork read{chosen.row, chosen, {{words ? "decoder" : "language", language - encoder}}};
-  if (words) read.parts.insert(read.parts.begin(), {"encoder", encoder});
-  if (images) read.parts.push_back({"vision", encoder - projector}), read.parts.push_back({"projector", projector});
-  read.parts.insert(read.parts.end(), chosen.parts.begin(), chosen.parts.end());
-  if (whole > language) read.parts.push_back({ReadNetwork::prediction_part, whole - language});
-  return read;
-}
 
 std::string network_json(const ReadNetwork& read) {
   Json json;
@@ -169,7 +148,7 @@ std::string network_json(const ReadNetwork& read) {
     json["layers_by_kind"].push_back({{"kind", row.kind}, {"layers", row.layers}});
   for (const LayerCount& row : read.vision_layers())
     json["vision_layers_by_kind"].push_back({{"kind", row.kind}, {"layers", row.layers}});
-  json["parameters"] = read.parameters();
+  json["parameters"] = run::parameters_of(read.chosen);
   for (const NetworkPart& part : read.parts) json["parameters_by_part"][part.name] = part.parameters;
   json["notes"] = read.chosen.notes;
   if (!read.chosen.missing.empty()) json["not_forecast"] = read.chosen.missing;
@@ -177,7 +156,7 @@ std::string network_json(const ReadNetwork& read) {
 }
 
 void add_parameters(std::string& text, const ReadNetwork& read) {
-  text += fmt::format("\n{} parameters", grouped_digits(static_cast<double>(read.parameters())));
+  text += fmt::format("\n{} parameters", grouped_digits(static_cast<double>(run::parameters_of(read.chosen))));
   if (read.parts.size() > 1)
     for (const NetworkPart& part : read.parts)
       text += fmt::format("\n  {} {}", grouped_digits(static_cast<double>(part.parameters)), with_blanks(part.name));
@@ -186,7 +165,7 @@ void add_parameters(std::string& text, const ReadNetwork& read) {
 
 Expected<void> show_network_file(const Arguments& arguments, Console& console) {
   TRY(const auto chosen, run::look_at_network(arguments.words.at(1), "network", arguments.value("--as")));
-  const ReadNetwork read = read_network_of(chosen);
+  const ReadNetwork read{chosen.row, chosen, run::parts_of_network(chosen)};
   if (arguments.has("--json")) {
     console.out << network_json(read);
     return {};

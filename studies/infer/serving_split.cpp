@@ -39,6 +39,11 @@ Expected<run::Scenario> scenario_of(const ServingWishes& wishes, run::Request re
   const auto say = [&](const char* key, std::int64_t value, const char* flag) {
     return request.say(key, std::to_string(value), flag);
   };
+  const NetworkSpec& network = request.network->row;
+  if (network.value_dim > 0 || std::ranges::any_of(network.shapes, [](const LayerShape& s) { return s.value_dim > 0; }))
+    return fail("NETWORK",
+        fmt::format("{} has values narrower than keys: no engine's kernel for them was measured", network.id),
+        "stepcast predict prices its training");
   const std::int64_t all = wishes.tp * wishes.attention_dp * wishes.cp;
   TRY(say("gpus", all * wishes.pp, "--tp"));
   TRY(say("tp", wishes.tp, "--tp"));

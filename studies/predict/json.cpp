@@ -18,7 +18,7 @@ void write_run(JsonWriter& json, const Scenario& scenario) {
   if (!scenario.network.id.empty()) return;
   const NetworkSpec* row = same_in_catalog(scenario.network.row);
   json.object(
-      "network_read", "parameters", parameter_count(scenario.network.row), "same_as", row == nullptr ? "" : row->id);
+      "network_read", "parameters", run::parameters_of(scenario.network), "same_as", row == nullptr ? "" : row->id);
 }
 
 void write_rates(JsonWriter& json, const Scenario& scenario, const Prediction& prediction) {

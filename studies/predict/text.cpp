@@ -56,7 +56,7 @@ std::string verdict(const Page& page) {
 std::string parameters(const Scenario& scenario) {
   if (!scenario.network.id.empty()) return "";
   const NetworkSpec* row = same_in_catalog(scenario.network.row);
-  return fmt::format("{} parameters{}\n", grouped_digits(parameter_count(scenario.network.row)),
+  return fmt::format("{} parameters{}\n", grouped_digits(static_cast<double>(run::parameters_of(scenario.network))),
       row == nullptr ? "" : fmt::format(": the layers of {} ({})", row->name, row->id));
 }
 

@@ -92,6 +92,33 @@ bool names_a_file(const std::string& name) {
   return name.find('/') != std::string::npos && std::filesystem::exists(name, ignored);
 }
 
+namespace {
+constexpr const char* prediction_part = "multi_token_prediction";
+}  // namespace
+
+std::vector<NetworkPart> parts_of_network(const Chosen<NetworkSpec>& network) {
+  if (!network.missing.empty()) return network.parts;
+  NetworkSpec alone = network.row;
+  alone.mtp_layers = 0, alone.mtp_pattern.clear();
+  const std::int64_t whole = parameter_count(network.row), language = parameter_count(alone),
+                     encoder = encoder_parameter_count(network.row), projector = projector_parameter_count(network.row);
+  const bool images = projector > 0, words = encoder > 0 && !images;
+  // Features that layers of a language look at come out of a part that is counted beside it.
+  const bool features = words && network.row.vocab > 0 && network.row.encoders.front().layers == 0;
+  std::vector<NetworkPart> parts{{words && !features ? "decoder" : "language", language - encoder}};
+  if (words) parts.insert(features ? parts.end() : parts.begin(), {features ? "projector" : "encoder", encoder});
+  if (images) parts.push_back({"vision", encoder - projector}), parts.push_back({"projector", projector});
+  parts.insert(parts.end(), network.parts.begin(), network.parts.end());
+  if (whole > language) parts.push_back({prediction_part, whole - language});
+  return parts;
+}
+
+std::int64_t parameters_of(const Chosen<NetworkSpec>& network) {
+  std::int64_t total = 0;
+  for (const NetworkPart& part : parts_of_network(network)) total += part.name == prediction_part ? 0 : part.parameters;
+  return total;
+}
+
 const NetworkSpec* same_in_catalog(const NetworkSpec& network) {
   const std::string layers = layers_of(network);
   for (const NetworkSpec& row : built_in().networks)

@@ -21,6 +21,12 @@ template <typename Row> struct Chosen {
   std::vector<LayerCount> layers = {};     ///< and its layers
 };
 
+/// What a network that was read has, part by part: "language" ("encoder" and "decoder"), "vision", ...,
+/// "multi_token_prediction".
+std::vector<NetworkPart> parts_of_network(const Chosen<NetworkSpec>& network);
+/// All that a network has but modules for multi-token prediction: what `show` and forecasts print as its parameters.
+std::int64_t parameters_of(const Chosen<NetworkSpec>& network);
+
 /// Whether a name on the command line means a file: it ends in ".json" or has the look of a path.
 bool names_a_file(const std::string& name);
 

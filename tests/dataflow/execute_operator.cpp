@@ -88,15 +88,17 @@ Part blank(const Walk& walk, const Network& net, const Access& access, int posit
 double logistic(double x) { return 1 / (1 + std::exp(-x)); }
 
 /// Pointwise functions and their derivatives. Any smooth function with the operands' roles of the real one will do:
-/// rmsnorm's constants are left out.
+/// rmsnorm's constants are left out, and what mixes residual streams sums over all coefficients.
 double value_of(const std::string& f, const double* x, std::size_t n) {
   if (f == "square") return x[0] * x[0];
   if (f == "rmsnorm") return x[0] * x[2] / std::sqrt(1 + x[1]);
   if (f == "swiglu") return x[0] * logistic(x[0]) * x[1];
   if (f == "gelu") return x[0] * logistic(1.702 * x[0]);
-  if (f == "layernorm") return x[0] * x[2] / std::sqrt(1 + x[1]);
+  if (f == "layernorm") return x[0] * x[2] / std::sqrt(1 + x[1]) + (n > 3 ? x[3] : 0);
   if (f == "sigmoid_gate") return logistic(x[0]) * x[1];
-  if (f == "multiply") return x[0] * x[1];
+  if (f == "multiply" || f == "merge") return x[0] * x[1];
+  if (f == "spread") return (x[0] + x[1]) * x[2];
+  if (f == "sinkhorn") return x[0] * x[2] / std::sqrt(1 + x[1]);
   if (f == "silu") return x[0] * logistic(x[0]);
   if (f == "modulate") return x[0] * (1 + x[1]) + x[2];
   if (f == "softcap") return 3 * std::tanh(x[0] / 3);
@@ -115,12 +117,13 @@ double value_of(const std::string& f, const double* x, std::size_t n) {
 double derivative_of(const std::string& f, const double* x, int i) {
   if (f == "square") return 2 * x[0];
   if (f == "sigmoid_gate") return i == 1 ? logistic(x[0]) : x[1] * logistic(x[0]) * (1 - logistic(x[0]));
-  if (f == "multiply") return x[1 - i];
+  if (f == "multiply" || f == "merge") return x[1 - i];
+  if (f == "spread") return i == 2 ? x[0] + x[1] : x[2];
   if (f == "silu") return logistic(x[0]) * (1 + x[0] * (1 - logistic(x[0])));
   if (f == "modulate") return i == 0 ? 1 + x[1] : i == 1 ? x[0] : 1;
-  if (f == "rmsnorm" || f == "layernorm") {
+  if (f == "rmsnorm" || f == "layernorm" || f == "sinkhorn") {
     const double r = 1 / std::sqrt(1 + x[1]);
-    return i == 0 ? x[2] * r : i == 1 ? -0.5 * x[0] * x[2] * r * r * r : x[0] * r;
+    return i == 0 ? x[2] * r : i == 1 ? -0.5 * x[0] * x[2] * r * r * r : i == 2 ? x[0] * r : 1;
   }
   if (f == "swiglu") return i == 1 ? x[0] * logistic(x[0]) : x[1] * logistic(x[0]) * (1 + x[0] * (1 - logistic(x[0])));
   if (f == "gelu") return logistic(1.702 * x[0]) * (1 + 1.702 * x[0] * (1 - logistic(1.702 * x[0])));
@@ -165,6 +168,16 @@ class Runner {
       convolution([&](const Offsets& at, int from) { out.value[at[0]] += at_offset(0, from) * in(1, at) + bias(at); });
     else if (find_scan(op_.function) != nullptr) scan(out);
     else if (op_.function == "append") append(out);
+    else if (op_.function == "index") index(out);
+    else if (op_.function == "compress") {
+      only_rows(out);
+      compress([&](const CompressStep& step) {
+        out.value[step.out] += at_offset(0, step.sums) * logistic(at_offset(1, step.gates) + at_offset(2, step.place));
+      });
+    } else if (picks_rows()) {
+      only_rows(out);
+      picked_rows([&](const Offsets& at, int to, int from) { out.value[at[0] + to] = at_offset(0, at[1] + from); });
+    } else if (op_.function == "join") joined([&](int to, int i, int from) { out.value[to] = at_offset(i, from); });
     else if (op_.function == "part")  // the last of the positions that the output lacks
       walk_.all([&](const Offsets& at) { out.value[at[0]] = in(0, at); });
     else if (op_.function == "dropout")
@@ -195,6 +208,11 @@ class Runner {
   double up(const Offsets& at) {
     if (!upstream_) return 1;
     return upstream_->held[at[0]] ? upstream_->value[at[0]] : missing(op_.output.tensor, at[0]);
+  }
+  double up_at(int offset) {
+    Offsets at{};
+    at[0] = offset;
+    return up(at);
   }
   double made(int offset) {
     if (!output_) return kNotRead;
@@ -328,11 +346,6 @@ class Runner {
 
   void scan_gradient(int target, Part& grad) {
     const ScanLoops l = scan_loops();
-    const auto up_at = [&](int offset) {
-      Offsets at{};
-      at[0] = offset;
-      return up(at);
-    };
     scan_rows([&](const Offsets& at) {
       const auto& positions = walk_.walked(l.s);
       for (int p : over(l.p))
@@ -362,35 +375,91 @@ class Runner {
     });
   }
 
-  /// Over query rows: visit(at, probabilities); keys up to the query's own position.
+  /// Which input is what to an attention core. Keys that are values, too, stand once.
+  struct Roles {
+    int keys = -1, values = -1, rotary = -1, small = -1, chosen = -1, sinks = -1, distances = -1;
+  };
+  [[nodiscard]] Roles roles() const {
+    Roles r;
+    for (int i = 1; i < static_cast<int>(op_.inputs.size()); ++i) {
+      const Access& access = op_.inputs[i];
+      if (contains(access.loops, op_.key_loop)) (r.keys < 0 ? r.keys : r.values < 0 ? r.values : r.rotary) = i;
+      else if (on_.net.tensors[access.tensor].role == TensorRole::weight)
+        (access.loops.size() == 2 ? r.sinks : r.distances) = i;
+      else (contains(access.loops, op_.query_loop) ? r.chosen : r.small) = i;
+    }
+    if (r.values < 0) r.values = r.keys;
+    return r;
+  }
+  /// A key that a query sees: of the plain ones, or of compressed ones.
+  struct Key {
+    int input, values, at;  ///< inputs of its keys and values; its number
+    double p = 0;
+  };
+  [[nodiscard]] int last_loop(int input) const { return op_.inputs[input].loops.back(); }
+  [[nodiscard]] int extent(int loop) const { return static_cast<int>(on_.net.dims[loop].extent); }
+  /// Where the key's row begins in an input of keys or values.
+  [[nodiscard]] int row_at(const Offsets& at, int input, const Key& key, const Roles& r) const {
+    const int loop = key.input == r.small && r.small >= 0 ? op_.inputs[input].loops[1] : op_.key_loop;
+    return at[1 + input] + key.at * walk_.stride(loop, 1 + input);
+  }
+
+  /// Over query rows: visit(at, keys with their probabilities).
   template <typename Visit> void attention_rows(const Visit& visit) {
-    const int t = op_.key_loop, d = op_.output.loops.back(), query = walk_.add_index(op_.query_loop);
-    const auto& keys = walk_.walked(t);
-    std::vector<double> p(keys.size());
+    const Roles r = roles();
+    const int t = op_.key_loop, query = query_index();
+    std::vector<int> inner{t, op_.output.loops.back()};
+    for (int i = 0; i < static_cast<int>(op_.inputs.size()); ++i)
+      if (i != r.sinks) inner.push_back(i == r.distances ? op_.inputs[i].loops.front() : last_loop(i));
+    if (r.small >= 0) inner.push_back(op_.inputs[r.small].loops[1]);
     // Queries behind what stands in a cache are the last ones.
     const bool cached = on_.net.tensors[op_.inputs[1].tensor].role == TensorRole::cache;
-    const int before = cached ? static_cast<int>(on_.net.dims[t].extent - on_.net.dims[op_.query_loop].extent) : 0;
-    const int row = has_distances() ? op_.inputs[3].loops.front() : -1;
-    walk_.each([&](int loop) { return loop != t && loop != d && loop != row; },
+    const int before = cached ? extent(t) - extent(op_.query_loop) : 0;
+    walk_.each([&](int loop) { return !contains(inner, loop); },
         [&](const Offsets& at) {
-          double sum = 0;
-          for (std::size_t j = 0; j < keys.size(); ++j) {
-            double score = 0;
-            if (sees(before + at[query], keys[j]))
-              for (int e : walk_.walked(d))
-                score += at_offset(0, at[1] + e) * at_offset(1, at[2] + keys[j] * walk_.stride(t, 2) + e);
-            if (has_distances()) score += at_offset(3, distance(at, at[query], keys[j]));
-            sum += p[j] = sees(before + at[query], keys[j]) ? std::exp(score) : 0;
+          const int asks = before + at[query];
+          const std::vector<int> chosen = r.chosen >= 0 ? chosen_of(at, r) : std::vector<int>{};
+          std::vector<Key> keys;
+          for (int j : walk_.walked(t)) {
+            // Choices are of compressed keys where there are any.
+            const bool picked = r.chosen < 0 || r.small >= 0 || contains(chosen, j / picked_together(r.chosen));
+            if (sees(asks, j) && picked) keys.push_back({r.keys, r.values, j});
           }
-          sink_ = has_sinks() ? std::exp(at_offset(3, at[4])) : 0;
+          if (r.small >= 0)
+            for (int c : walk_.walked(op_.inputs[r.small].loops[1]))
+              if ((c + 1) * op_.beside.ratio <= asks + 1 && (r.chosen < 0 || contains(chosen, c)))
+                keys.push_back({r.small, r.small, c});
+          double sum = 0;
+          for (Key& key : keys) {
+            double score = 0;
+            const int row = row_at(at, key.input, key, r), size = extent(last_loop(key.input));
+            for (int e = 0; e < size; ++e) score += at_offset(0, at[1] + e) * at_offset(key.input, row + e);
+            if (r.rotary >= 0)
+              for (int e = 0; e < extent(last_loop(r.rotary)); ++e)
+                score += at_offset(0, at[1] + size + e) * at_offset(r.rotary, row_at(at, r.rotary, key, r) + e);
+            if (r.distances >= 0) score += at_offset(r.distances, distance(at, at[query], key.at));
+            sum += key.p = std::exp(score);
+          }
+          sink_ = r.sinks >= 0 ? std::exp(at_offset(r.sinks, at[1 + r.sinks])) : 0;
           sum += sink_;
           row_sum_ = sum;
           if (sum > 0) {  // a part of the keys may have none that the query sees
             sink_ /= sum;
-            for (double& q : p) q /= sum;
+            for (Key& key : keys) key.p /= sum;
           }
-          visit(at, p);
+          visit(at, keys);
         });
+  }
+  std::vector<int> chosen_of(const Offsets& at, const Roles& r) {
+    std::vector<int> chosen;
+    const int loop = last_loop(r.chosen);
+    for (int k = 0; k < extent(loop); ++k)
+      chosen.push_back(static_cast<int>(at_offset(r.chosen, at[1 + r.chosen] + k * walk_.stride(loop, 1 + r.chosen))));
+    return chosen;
+  }
+  /// Neighbours that are chosen as one.
+  [[nodiscard]] int picked_together(int chosen) const {
+    return chosen < 0 ? 1 : std::max(1, static_cast<int>(op_.reach) / extent(last_loop(chosen)));
   }
 
   [[nodiscard]] bool sees(int query, int key) const {
@@ -401,16 +470,110 @@ class Runner {
     if (op_.domain == Domain::tile) return key / reach == query / reach;
     return op_.domain == Domain::all || key <= query;
   }
-  /// A number per head that takes part in the softmax beside the keys.
-  [[nodiscard]] bool has_sinks() const { return has_weight() && op_.inputs[3].loops.size() == 2; }
   /// A number per head and distance between query and key, the last for all that are farther.
-  [[nodiscard]] bool has_distances() const { return has_weight() && !has_sinks(); }
-  [[nodiscard]] bool has_weight() const {
-    return op_.inputs.size() == 4 && on_.net.tensors[op_.inputs[3].tensor].role == TensorRole::weight;
-  }
   [[nodiscard]] int distance(const Offsets& at, int query, int key) const {
-    const int row = op_.inputs[3].loops.front(), rows = static_cast<int>(on_.net.dims[row].extent);
-    return at[4] + std::min(std::abs(query - key), rows - 1) * walk_.stride(row, 4);
+    const int input = roles().distances, row = op_.inputs[input].loops.front();
+    return at[1 + input] + std::min(std::abs(query - key), extent(row) - 1) * walk_.stride(row, 1 + input);
+  }
+
+  /// The best of each row by the sum of products over heads and their size, of blocks by their best key; -1: a row sees
+  /// fewer. A core that reads the choice tells how many neighbours are one.
+  void index(Part& out) {
+    const int t = op_.key_loop, query = query_index(), d = last_loop(0), picks = op_.output.loops.back();
+    const bool weighed = op_.inputs.size() > 2;
+    const int heads = weighed ? last_loop(2) : -1, ratio = extent(op_.query_loop) / extent(t);
+    int together = 1;
+    for (const Block& block : on_.net.blocks)
+      for (const Operator& op : block.operators)
+        for (const Access& input : op.inputs)
+          if (input.tensor == op_.output.tensor && op.beside.ratio == 0)
+            together = std::max(1, static_cast<int>(op.reach) / extent(picks));
+    walk_.each([&](int loop) { return loop != t && loop != d && loop != picks && loop != heads; },
+        [&](const Offsets& at) {
+          std::vector<std::pair<double, int>> best;  // minus the score, and the block
+          for (int j = 0; j < extent(t); ++j) {
+            if ((j + 1) * ratio > at[query] + 1) continue;
+            double score = 0;
+            for (int h = 0; h < (weighed ? extent(heads) : 1); ++h)
+              for (int e = 0; e < extent(d); ++e)
+                score += at_offset(0, at[1] + (weighed ? h * walk_.stride(heads, 1) : 0) + e) *
+                         at_offset(1, at[2] + j * walk_.stride(t, 2) + e) *
+                         (weighed ? at_offset(2, at[3] + h * walk_.stride(heads, 3)) : 1);
+            best.emplace_back(-score, j / together);
+          }
+          std::sort(best.begin(), best.end());
+          std::vector<int> taken;
+          for (const auto& [score, block] : best)
+            if (!contains(taken, block)) taken.push_back(block);
+          taken.resize(static_cast<std::size_t>(extent(picks)), -1);
+          for (int k = 0; k < extent(picks); ++k)
+            out.value[at[0] + k * walk_.stride(picks, 0)] = taken[static_cast<std::size_t>(k)];
+        });
+  }
+
+  /// Output rows that stand for rows of the input: a rank has those of its own input rows.
+  [[nodiscard]] bool picks_rows() const { return op_.function == "join" && op_.output.row_dim >= 0; }
+  [[nodiscard]] int first_row_of(int made) const {
+    const int from = op_.output.row_loops.front(), to = op_.output.loops[1];
+    return made * extent(from) / extent(to);
+  }
+  [[nodiscard]] bool has_row(int made) const {
+    return contains(walk_.walked(op_.output.row_loops.front()), first_row_of(made));
+  }
+  void only_rows(Part& out) {
+    const int loop = op_.output.loops[1], stride = walk_.stride(loop, 0);
+    for (std::size_t e = 0; e < out.held.size(); ++e)
+      out.held[e] = out.held[e] && has_row(static_cast<int>(e) / stride % extent(loop));
+  }
+  /// visit(at, offset of the row made, offset of the row that it is); at[] is that of the first rows.
+  template <typename Visit> void picked_rows(const Visit& visit) {
+    const int to = op_.output.loops[1], from = op_.output.row_loops.front();
+    walk_.each([&](int loop) { return loop != to && loop != from; },
+        [&](const Offsets& at) {
+          for (int made = 0; made < extent(to); ++made)
+            if (has_row(made)) visit(at, made * walk_.stride(to, 0), first_row_of(made) * walk_.stride(from, 1));
+        });
+  }
+
+  /// Added once, however many gradients are asked for.
+  int query_index() {
+    if (query_index_ < 0) query_index_ = walk_.add_index(op_.query_loop);
+    return query_index_;
+  }
+
+  struct CompressStep {
+    int out, sums, gates, place;
+  };
+  /// Each made row sums its neighbours; where they are twice as wide, the first half is of the neighbours before.
+  template <typename Visit> void compress(const Visit& visit) {
+    const int s = op_.output.row_loops.front(), to = op_.output.loops[1], width = op_.output.loops.back(),
+              wide = last_loop(0), places = op_.inputs[2].loops.front(), ratio = extent(places);
+    const bool overlaps = wide != width;
+    walk_.each([&](int loop) { return loop == op_.output.loops.front(); },
+        [&](const Offsets& at) {
+          for (int made = 0; made < extent(to); ++made)
+            for (int part = 0; has_row(made) && part < (overlaps ? 2 : 1); ++part)
+              for (int i = 0; i < ratio; ++i)
+                for (int e = 0; e < extent(width); ++e) {
+                  const int row = (made - (overlaps ? 1 - part : 0)) * ratio + i, channel = part * extent(width) + e;
+                  if (row < 0) continue;
+                  visit(CompressStep{at[0] + made * walk_.stride(to, 0) + e, at[1] + row * walk_.stride(s, 1) + channel,
+                      at[2] + row * walk_.stride(s, 2) + channel, at[3] + i * walk_.stride(places, 3) + channel});
+                }
+        });
+  }
+
+  /// Inputs side by side along the last dim: visit(offset made, input, its offset).
+  template <typename Visit> void joined(const Visit& visit) {
+    int before = 0;
+    for (int i = 0; i < static_cast<int>(op_.inputs.size()); ++i) {
+      const int own = last_loop(i), all = op_.output.loops.back();
+      walk_.each([&](int loop) { return contains(op_.output.loops, loop) && loop != all; },
+          [&](const Offsets& at) {
+            for (int e = 0; e < extent(own); ++e) visit(at[0] + before + e, i, at[1 + i] + e);
+          });
+      before += extent(own);
+    }
   }
 
   /// What stands in the cache is some function of its place; the input's rows come behind.
@@ -428,46 +591,48 @@ class Runner {
   }
 
   void attention(Part& out) {
+    const Roles r = roles();
     const int t = op_.key_loop, d = op_.output.loops.back();
     const bool of_part = walk_.walked(t).size() < static_cast<std::size_t>(on_.net.dims[t].extent);
     if (of_part) out.sums.assign(out.value.size(), 0);
-    attention_rows([&](const Offsets& at, const std::vector<double>& p) {
+    attention_rows([&](const Offsets& at, const std::vector<Key>& keys) {
       if (of_part)
         for (int e : walk_.walked(d)) out.sums[at[0] + e] = row_sum_;
-      for (std::size_t j = 0; j < p.size(); ++j)
+      for (const Key& key : keys)
         for (int e : walk_.walked(d))
-          if (p[j] != 0)
-            out.value[at[0] + e] += p[j] * at_offset(2, at[3] + walk_.walked(t)[j] * walk_.stride(t, 3) + e);
+          out.value[at[0] + e] += key.p * at_offset(key.values, row_at(at, key.values, key, r) + e);
     });
   }
 
   void attention_gradient(int target, Part& grad) {
-    const int t = op_.key_loop, d = op_.output.loops.back(), query = walk_.add_index(op_.query_loop);
-    const auto up_at = [&](int offset) {
-      Offsets at{};
-      at[0] = offset;
-      return up(at);
-    };
-    attention_rows([&](const Offsets& at, const std::vector<double>& p) {
+    const Roles r = roles();
+    if (target == r.chosen) return;  // what is chosen does not change by little
+    const int d = op_.output.loops.back(), query = query_index();
+    attention_rows([&](const Offsets& at, const std::vector<Key>& keys) {
       double along = 0;  // sum of dO * O over d: the row term of the softmax's gradient
       for (int e : walk_.walked(d)) along += up_at(at[0] + e) * made(at[0] + e);
-      if (target == 3 && has_sinks()) {
-        grad.value[at[4]] -= sink_ * along;
+      if (target == r.sinks) {
+        grad.value[at[1 + target]] -= sink_ * along;
         return;
       }
-      for (std::size_t j = 0; j < p.size(); ++j) {
-        if (p[j] == 0) continue;
-        const int key = at[2] + walk_.walked(t)[j] * walk_.stride(t, 2),
-                  value = at[3] + walk_.walked(t)[j] * walk_.stride(t, 3);
+      for (const Key& key : keys) {
+        const int row = row_at(at, key.input, key, r), value = row_at(at, key.values, key, r),
+                  size = extent(last_loop(key.input));
         double dp = 0;
-        for (int e : walk_.walked(d)) dp += up_at(at[0] + e) * at_offset(2, value + e);
-        const double ds = p[j] * (dp - along);
-        if (target == 3) grad.value[distance(at, at[query], walk_.walked(t)[j])] += ds;
-        for (int e : walk_.walked(d)) {
-          if (target == 0) grad.value[at[1] + e] += ds * at_offset(1, key + e);
-          if (target == 1) grad.value[key + e] += ds * at_offset(0, at[1] + e);
-          if (target == 2) grad.value[value + e] += p[j] * up_at(at[0] + e);
+        for (int e : walk_.walked(d)) dp += up_at(at[0] + e) * at_offset(key.values, value + e);
+        const double ds = key.p * (dp - along);
+        if (target == r.distances) grad.value[distance(at, at[query], key.at)] += ds;
+        for (int e = 0; e < size; ++e) {
+          if (target == 0) grad.value[at[1] + e] += ds * at_offset(key.input, row + e);
+          if (target == key.input) grad.value[row + e] += ds * at_offset(0, at[1] + e);
         }
+        for (int e = 0; r.rotary >= 0 && e < extent(last_loop(r.rotary)); ++e) {
+          const int turned = row_at(at, r.rotary, key, r) + e;
+          if (target == 0) grad.value[at[1] + size + e] += ds * at_offset(r.rotary, turned);
+          if (target == r.rotary) grad.value[turned] += ds * at_offset(0, at[1] + size + e);
+        }
+        if (target == key.values)
+          for (int e : walk_.walked(d)) grad.value[value + e] += key.p * up_at(at[0] + e);
       }
     });
   }
@@ -476,11 +641,6 @@ class Runner {
     const int t = op_.whole_loops.front(), stride = walk_.stride(t, 0);
     rows(t, [&](const Offsets& at) {
       double along = 0;
-      const auto up_at = [&](int offset) {
-        Offsets o{};
-        o[0] = offset;
-        return up(o);
-      };
       for (int j : walk_.walked(t)) along += made(at[0] + j * stride) * up_at(at[0] + j * stride);
       for (int j : walk_.walked(t))
         grad.value[at[1] + j * stride] += made(at[0] + j * stride) * (up_at(at[0] + j * stride) - along);
@@ -504,6 +664,20 @@ class Runner {
     else if (find_scan(op_.function) != nullptr) scan_gradient(i, grad);
     else if (op_.function == "dropout")
       walk_.all([&](const Offsets& at) { grad.value[at[1]] += up(at) * dropout_mask(at[0]); });
+    else if (op_.function == "index") return;  // what it picks does not change by little
+    else if (op_.function == "compress")
+      compress([&](const CompressStep& step) {
+        const double sum = at_offset(0, step.sums),
+                     gate = logistic(at_offset(1, step.gates) + at_offset(2, step.place)), u = up_at(step.out);
+        if (i == 0) grad.value[step.sums] += u * gate;
+        if (i > 0) grad.value[i == 1 ? step.gates : step.place] += u * sum * gate * (1 - gate);
+      });
+    else if (picks_rows())
+      picked_rows([&](const Offsets& at, int to, int from) { grad.value[at[1] + from] += up_at(at[0] + to); });
+    else if (op_.function == "join")
+      joined([&](int to, int input, int from) {
+        if (input == i) grad.value[from] += up_at(to);
+      });
     else
       walk_.all([&](const Offsets& at) {
         grad.value[at[1 + i]] += up(at) * derivative_of(op_.function, operands(at).data(), i);
@@ -516,6 +690,7 @@ class Runner {
   const std::vector<const Part*>& inputs_;
   const Part* upstream_ = nullptr;
   const Part* output_ = nullptr;
+  int query_index_ = -1;
   double sink_ = 0;     ///< probability that a row's sink takes
   double row_sum_ = 0;  ///< what a row was divided by
   std::string& error_;

@@ -259,6 +259,67 @@ TEST(Execute, GradientsOfGatesSinksAndNormsAreTrue) {
   expect_true_gradients(build_network(spec, {2, 3, 2, 2}, AttentionForm::fused));
 }
 
+TEST(Execute, GradientsOfHeadGatesNarrowValuesAndNormsOfHeadsAreTrue) {
+  NetworkSpec spec = tiny_transformer();
+  spec.norm = Norm::layernorm;
+  spec.qk_norm = spec.qk_norm_heads = true;
+  spec.attention_gate = spec.head_gate = spec.attention_sinks = spec.qkv_bias = true;
+  spec.value_dim = 1;
+  spec.window = {2, "w", false};
+  spec.shapes = {{.name = "full", .kv_heads = 1, .head_dim = 4, .value_dim = 3, .no_sinks = true}};
+  spec.pattern = {*layer_of_word("w-"), *layer_of_word("*-")};
+  spec.pattern.back().shape = 1;
+  expect_true_gradients(build_network(spec, {2, 3, 2, 2}, AttentionForm::fused));
+}
+
+NetworkSpec latent_transformer() {
+  NetworkSpec spec = tiny_transformer();
+  spec.kv_heads = spec.heads;
+  spec.latent = {3, 2, 2, 2, 1};
+  spec.head_dim = 4;
+  return spec;
+}
+
+TEST(Execute, GradientsOfLatentAttentionAreTrue) {
+  NetworkSpec spec = latent_transformer();
+  expect_true_gradients(build_network(spec, {2, 3, 2, 2}, AttentionForm::fused));
+  spec.attention_gate = true;  // Kimi K3
+  spec.latent.q_rank = 0;
+  expect_true_gradients(build_network(spec, {2, 3, 2, 2}, AttentionForm::fused));
+}
+
+/// Keys that an indexer picks one by one of latent attention, and in blocks for each key-value head of plain attention.
+TEST(Execute, GradientsOverPickedKeysAreTrue) {
+  NetworkSpec latent = latent_transformer();
+  latent.sparse = {2, 2, 2};
+  expect_true_gradients(build_network(latent, {1, 4, 2, 2}, AttentionForm::fused));
+  NetworkSpec blocks = tiny_transformer();
+  blocks.sparse = {2, 2, 2, 2};
+  expect_true_gradients(build_network(blocks, {1, 4, 2, 2}, AttentionForm::fused));
+}
+
+/// DeepSeek V4: a window, keys of two neighbours each, all of them or those that are picked, and two streams.
+TEST(Execute, GradientsOverCompressedKeysAndStreamsAreTrue) {
+  NetworkSpec spec = tiny_transformer();
+  spec.layers = 3;
+  spec.kv_heads = 1;
+  spec.compressed = {3, 2, 2, 2, 1, 2, 2};
+  spec.streams = 2;
+  spec.shapes = {{.name = "all", .ratio = 2}, {.name = "picked", .ratio = 2, .picks = true}};
+  spec.pattern = {3, *layer_of_word("*-")};
+  spec.pattern[1].shape = 1, spec.pattern[2].shape = 2;
+  expect_true_gradients(build_network(spec, {1, 4, 2, 2}, AttentionForm::fused));
+}
+
+/// Half of the positions are guessed.
+TEST(Execute, GradientsOfMaskedWordsAreTrue) {
+  NetworkSpec spec = tiny_transformer();
+  spec.causal = false;
+  spec.masked_loss = spec.head_bias = true;
+  spec.masked_share = 0.5;
+  expect_true_gradients(build_network(spec, {1, 4, 2, 2}, AttentionForm::fused));
+}
+
 TEST(Execute, GradientsOfOneProductAreTrue) {
   NetworkWriter net{{"m", 3}, {"n", 2}, {"k", 4}, {"v", 1}};
   const int in = net.tensor("I", "mk"), w = net.tensor("W", "kn", TensorRole::weight), out = net.tensor("O", "mn");

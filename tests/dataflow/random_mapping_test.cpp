@@ -85,6 +85,53 @@ Network encoder_and_decoder(AttentionForm form) {
   return build_network(spec, {4, 4, 2, 2}, form);
 }
 
+/// Gates per head, values narrower than keys, norms of heads with weights of their own, sinks in some layers.
+Network layers_of_narrow_values() {
+  NetworkSpec spec = tiny_spec();
+  spec.qk_norm = spec.qk_norm_heads = spec.attention_gate = spec.head_gate = spec.attention_sinks = true;
+  spec.value_dim = 2;
+  spec.window = {2, "w", false};
+  spec.shapes = {{.name = "full", .heads = 4, .kv_heads = 1, .value_dim = 4, .no_sinks = true}};
+  spec.pattern = {*layer_of_word("w-"), *layer_of_word("*-")};
+  spec.pattern.back().shape = 1;
+  return build_network(spec, {4, 4, 2, 2}, AttentionForm::fused);
+}
+
+/// DeepSeek V4's attention: a window beside compressed keys of two neighbours, all of them or picked ones, two streams.
+Network compressed_keys(bool picks) {
+  NetworkSpec spec = tiny_spec();
+  spec.kv_heads = 1;
+  spec.compressed = {4, 4, 2, 2, 1, 2, 2};
+  if (!picks) spec.compressed.top_k = spec.compressed.index_heads = spec.compressed.index_dim = 0;
+  spec.streams = 2;
+  spec.shapes = {{.name = "small", .ratio = 2, .picks = picks}};
+  spec.pattern = {*layer_of_word("*-"), *layer_of_word("*-")};
+  spec.pattern.back().shape = 1;
+  return build_network(spec, {4, 4, 2, 2}, AttentionForm::fused);
+}
+
+/// Latent attention with gates, over keys that an indexer picks one by one or over all; or blocks of keys, picked for
+/// each key-value head.
+Network picked_keys(bool latent, bool picks) {
+  NetworkSpec spec = tiny_spec();
+  if (latent) {
+    spec.kv_heads = spec.heads;
+    spec.latent = {4, 4, 2, 2, 4};
+    spec.attention_gate = true;
+  }
+  if (picks) spec.sparse = {2, 2, 2, latent ? 1 : 2};
+  return build_network(spec, {4, 4, 2, 2}, AttentionForm::fused);
+}
+
+/// Half of the positions are guessed (BERT).
+Network masked_words() {
+  NetworkSpec spec = tiny_spec();
+  spec.causal = false;
+  spec.masked_loss = spec.linear_bias = true;
+  spec.masked_share = 0.5;
+  return build_network(spec, {4, 4, 2, 2}, AttentionForm::fused);
+}
+
 /// Y = ((X W1) W2) + X W3, scaled: every operator is linear, so sums may stay Partial on the way.
 Network two_layer_products() {
   NetworkWriter net{{"b", 8}, {"h", 8}, {"f", 8}, {"o", 8}, {"v", 1}};
@@ -132,6 +179,20 @@ const Words crossing_words{{"b", "s", "h", "g", "g*r", "r", "f", "v", "b*s", "no
     {"norm1.y", "Q", "K", "V", "O", "cross.Q", "cross.K", "cross.V", "cross.O", "Y.cross", "norm.cross.y",
         "residual.cross.x", "norm2.y", "A", "Y2", "residual2.x", "norm3.y", "loss.sum"},
     {"b", "s", "h", "g", "r", "f"}};
+const std::vector<std::string> plain_tags{
+    "norm", "attn", "attn.qkv", "attn.core", "attn.out", "residual", "mlp", "head", "loss", "embed"};
+const std::vector<std::string> plain_dims{"b", "s", "h", "g", "r", "f"};
+const Words narrow_words{transformer_words.loops, plain_tags,
+    {"norm1.y", "Q", "K", "V", "O", "O.gated", "Y1", "residual1.x", "norm2.y", "A", "Y2", "norm3.y", "loss.sum"},
+    plain_dims};
+/// Rows that stand for several positions lie on one rank together only where positions are split once: they stay whole.
+const std::vector<std::string> rowless_loops{"b", "h", "g", "g*r", "r", "f", "v", "none"}, rowless_dims{"b", "h"};
+const Words picked_words{
+    rowless_loops, plain_tags, {"norm1.y", "O", "Y1", "norm2.y", "A", "Y2", "norm3.y"}, rowless_dims};
+const Words compressed_words{
+    rowless_loops, plain_tags, {"norm1.y", "K", "O", "O.low", "Y1", "norm2.y", "A", "Y2"}, rowless_dims};
+const Words masked_words_of{rowless_loops, plain_tags,
+    {"norm1.y", "O", "Y1", "residual1.x", "norm2.y", "A", "Y2", "residual2.x", "masked.A"}, rowless_dims};
 const Words product_words{
     {"b", "h", "f", "o", "b*h", "none"}, {"mlp", "attn", "residual"}, {"A", "Y", "Z", "S", "T"}, {"b", "h", "f", "o"}};
 
@@ -254,6 +315,43 @@ TEST(RandomMapping, GatedDeltaBesideWindows) {
   const Tally tally = run_random(net, hybrid_words, 30'000, 500);
   EXPECT_GE(tally.ran, trials(150));
   EXPECT_GE(tally.counted_moves, trials(3'000));
+}
+
+TEST(RandomMapping, NarrowValuesAndGatesPerHead) {
+  const Tally tally = run_random(layers_of_narrow_values(), narrow_words, 80'000, 200);
+  EXPECT_GE(tally.ran, trials(60));
+}
+
+TEST(RandomMapping, LatentAndPickedKeys) {
+  int ran = 0;
+  unsigned seed = 90'000;
+  for (const bool latent : {true, false})
+    for (const bool picks : {true, false})
+      if (latent || picks) ran += run_random(picked_keys(latent, picks), picked_words, seed += 1'000, 100).ran;
+  EXPECT_GE(ran, trials(100));
+}
+
+TEST(RandomMapping, CompressedKeysAndStreams) {
+  const Tally all = run_random(compressed_keys(false), compressed_words, 100'000, 100),
+              picked = run_random(compressed_keys(true), compressed_words, 110'000, 100);
+  EXPECT_GE(all.ran + picked.ran, trials(60));
+}
+
+/// Queries on four ranks, or two ranks of them and two of heads: what compresses keys makes those of its own positions.
+TEST(RandomMapping, PositionsOfCompressedAndMaskedRowsAreSplit) {
+  for (const Network& net : {compressed_keys(false), masked_words()}) {
+    const GivenValues given = some_values(net, 1);
+    const Executed one = execute(net, placed_of(net, "mesh one:1"), given);
+    for (const char* mapping : {"mesh x:2\npar s on x", "mesh x:2 y:2\npar s on x\npar g*r on y\npar f on y"}) {
+      const Executed ranks = execute(net, placed_of(net, mapping), given);
+      EXPECT_EQ(ranks.error, "") << mapping;
+      EXPECT_EQ(difference(net, one, ranks), "") << mapping;
+    }
+  }
+}
+
+TEST(RandomMapping, MaskedWords) {
+  EXPECT_GE(run_random(masked_words(), masked_words_of, 120'000, 100).ran, trials(40));
 }
 
 TEST(RandomMapping, TwoLayerProducts) {

@@ -8,6 +8,8 @@
 #include <fmt/ranges.h>
 
 #include "model/base/text.h"
+#include "model/network/hf/absent_layers.h"
+#include "model/network/hf/families/families.h"
 #include "model/network/hf/known_keys.h"
 #include "model/network/hf/reader.h"
 #include "model/network/hf/vision.h"
@@ -29,6 +31,39 @@ const HfFamily* family_of_architecture(const std::string& architecture) {
     for (const char* name : family.architectures)
       if (architecture == name) return &family;
   return nullptr;
+}
+
+/// Classes that read hidden states end otherwise than those that guess words: "Model" gives them out,
+/// "ForSequenceClassification" makes scores of the last one.
+constexpr std::string_view without_words[] = {"ForSequenceClassification", "Model"};
+
+/// The class with the same layers that guesses words; the name itself where it is none of those.
+std::string guessing_words(const std::string& architecture) {
+  for (const std::string_view end : without_words)
+    if (architecture.ends_with(end) && family_of_architecture(architecture) == nullptr)
+      return architecture.substr(0, architecture.size() - end.size()) + "ForCausalLM";
+  return architecture;
+}
+
+/// Such a class is counted, for its file tells of no loss.
+void leave_out_words(HfReader& reader, JsonObject& file, const std::string& architecture) {
+  const NetworkSpec& n = reader.spec;
+  std::int64_t scores = 0;
+  if (architecture.ends_with(without_words[0])) {
+    constexpr std::int64_t usual_labels = 2;
+    scores = reader.config.has("num_labels") ? reader.size("num_labels") : usual_labels;
+    if (file.type_of("id2label") == "object") {
+      JsonObject labels = file.object("id2label");
+      labels.allow_unknown_keys();
+      scores = static_cast<std::int64_t>(labels.keys().size());
+    }
+  }
+  const std::int64_t extra =
+      scores * n.hidden - (n.tied_embeddings ? 0 : n.vocab * n.hidden) - (n.head_bias ? n.vocab : 0);
+  if (reader.missing.empty())
+    detail::count_beside(reader, extra, "a loss over words (architectures: a class that ends in ForCausalLM has one)",
+        "layers of its class");
+  else if (!reader.counted.empty()) reader.counted.front().parameters += extra;
 }
 
 Expected<const HfFamily*> family_named(const std::string& as, const std::string& where) {
@@ -90,7 +125,11 @@ std::string architecture_of(JsonObject& file) {
 Expected<const HfFamily*> choose_family(JsonObject& file, const std::string& architecture, const std::string& as) {
   if (auto error = file.failed() ? file.first_error() : std::nullopt) return tl::unexpected(*error);
   if (!as.empty()) return family_named(as, "--as");
-  if (const HfFamily* family = family_of_architecture(architecture)) return family;
+  if (const HfFamily* family = family_of_architecture(guessing_words(architecture))) return family;
+  if (const std::string layers = detail::absent_layers(architecture); !layers.empty())
+    return fail(file.where("architectures"),
+        fmt::format("{:.60} has layers that are not built here: {}", architecture, layers),
+        "a network of other layers; stepcast list networks names some");
   const std::string what = architecture.empty() ? "the config names no architecture"
                                                 : fmt::format("the architecture '{:.60}' is not known", architecture);
   return fail(file.where("architectures"), what, fmt::format("known: {}", known_architectures()));
@@ -146,14 +185,24 @@ bool is_other_part(const std::string& key) {
   return std::ranges::find(parts, key) != std::end(parts);
 }
 
+/// Beside "use_sliding_window": false the other keys of windows say nothing.
+bool says_no_window(JsonObject object) {
+  bool used = true;
+  if (object.type_of("use_sliding_window") == "boolean") object.read("use_sliding_window", used);
+  return !used;
+}
+bool about_windows(const std::string& key) { return key == "sliding_window" || key == "max_window_layers"; }
+
 /// `counted`: the class has such a part beside keys of the text that stand around it.
 LeftKeys left_keys(const JsonObject& file, const HfObjects& objects, bool counted, const std::string& family) {
   LeftKeys left;
+  const bool apart = objects.wrapper != nullptr && objects.wrapper->others_apart;
   const auto take = [&](const JsonObject& object, bool outer, const std::string& id) {
+    const bool windowless = says_no_window(object);
     for (const JsonObject::UnreadKey& key : object.unread()) {
-      if (detail::leaves_layers_alone(id, key)) continue;
-      if (outer && is_other_part(key.key)) {
-        left.parts.push_back(key.key);
+      if (detail::leaves_layers_alone(id, key) || (windowless && about_windows(key.key))) continue;
+      if (outer && (apart || is_other_part(key.key))) {
+        if (!apart || key.value.starts_with('{')) left.parts.push_back(key.key);
         continue;
       }
       if (left.unknown.empty()) left.where = object.where(key.key), left.near = key.near;
@@ -215,8 +264,9 @@ Expected<HfConfig> read_hf_config(
   HfObjects objects = objects_of(file, wrapper);
   const auto chosen = wrapper != nullptr ? family_inside(objects) : choose_family(file, architecture, as);
   if (!chosen)
-    return tl::unexpected(
-        as.empty() && wrapper == nullptr ? with_way_of_reading(chosen.error(), text, where) : chosen.error());
+    return tl::unexpected(as.empty() && wrapper == nullptr && detail::absent_layers(architecture).empty()
+                              ? with_way_of_reading(chosen.error(), text, where)
+                              : chosen.error());
   const HfFamily* family = *chosen;
   HfReader reader(objects.text);
   if (objects.several) reader.outer = objects.outer;
@@ -225,6 +275,8 @@ Expected<HfConfig> read_hf_config(
   if (wrapper == nullptr && !as.empty() && family_of_architecture(architecture) != family)
     reader.note(fmt::format("{} read as {}", architecture.empty() ? "no architecture" : architecture, as));
   family->read(reader);
+  if (as.empty() && wrapper == nullptr && guessing_words(architecture) != architecture)
+    leave_out_words(reader, file, architecture);
   reader.check_bounds();
   JsonObject apart(text, where);  // where text alone is forecast the file's own keys stay unread
   apart.allow_unknown_keys();
@@ -241,6 +293,8 @@ Expected<HfConfig> read_hf_config(
     again.allow_unknown_keys();
     HfObjects whole = objects_of(again, wrapper);
     parts = detail::other_parts(whole.outer, parts_id, spec, reader.notes);
+    // what takes features in is described with them
+    if (!spec.encoders.empty()) std::erase_if(parts, [](const NetworkPart& part) { return part.name == "projector"; });
   }
   if (images && unknown_seen.empty() && reader.missing.empty()) {
     spec.encoders.push_back(*images);
@@ -255,7 +309,10 @@ Expected<HfConfig> read_hf_config(
       fmt::format("{} ({}): {}", where, architecture.empty() ? as : architecture, fmt::join(reader.notes, "; "));
   TRY(file.finish(true));
   LeftKeys left = left_keys(file, objects, !objects.several && (images || !parts.empty()), family->id);
-  if (!spec.encoders.empty()) std::erase(left.parts, "vision_config");
+  if (images && !spec.encoders.empty()) std::erase(left.parts, "vision_config");
+  // a reader took sizes of features out of it, and what makes them is counted alone
+  if (!images && !spec.encoders.empty() && around.outer.type_of("vision_config") == "object")
+    left.parts.emplace_back("vision_config");
   if (!left.unknown.empty() && unknown == UnknownKeys::refused) return tl::unexpected(left.refusal(family->id));
   if (!reader.missing.empty()) {
     parts.insert(parts.begin(), reader.counted.begin(), reader.counted.end());

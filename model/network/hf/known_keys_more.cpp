@@ -7,6 +7,50 @@ namespace {
 
 // clang-format off
 constexpr KnownKeys more_rows[] = {
+    {"", "*", "names and tools", "unsloth_version unsloth_fixed model_name model_id is_llama_config _attn_implementation_internal "
+     "attn_impl use_flash_attn use_flash_attention use_flash_attention_2 flash_attn_version fused_rms_norm fused_mlp use_fused_moe "
+     "use_liger_kernel onnx_safe loss_type generation_config tokenizer_model_max_length revision code_revision license"},
+    {"", "*", "how positions turn, without weights", "rope_interleaved use_mrope mrope_section mrope_interleaved rope_type rope_ratio "
+     "use_dynamic_ntk use_logn_attn rope_style rotary_base rope_traditional rope_base original_rope alibi_bias_max"},
+    {"", "*", "lengths that servers take at most", "model_max_length max_sequence_length max_seq_len max_seq_length seq_length "
+     "max_batch_size max_window_length"},
+    {"", "*", "token ids", "eod_token_id im_start_id im_end_id sep_id bos_token eos_token pad_token unk_token sep_token image_token "
+     "video_token audio_token img_token_id image_start_token_id image_end_token_id video_start_token_id video_end_token_id "
+     "user_token_id assistant_token_id"},
+    {"", "*", "constants inside a norm", "layernorm_epsilon rms_norm_epsilon norm_epsilon layernorm_eps rmsnorm_eps"},
+    {"", "*", "weights of losses; how routers compute and balance, not what they pick", "moe_loss_weight mtp_loss_weight moe_aux_loss_coeff "
+     "router_dtype moe_router_dtype moe_use_aux_free moe_gate moe_implementation bias_update_speed router_bias_update_speed "
+     "load_balance_loss_weight aux_loss_coef router_load_balancing_type moe_router_load_balancing_type"},
+    {"", "*", "parts of classifiers", "classifier_dropout summary_activation summary_first_dropout summary_proj_to_labels summary_type "
+     "summary_use_proj score_bias"},
+    {"", "null false 0 [] {}", "parts that the file says it does not have", "hidden_dropout hidden_dropout_prob attention_dropout embd_pdrop "
+     "resid_pdrop attn_pdrop embed_dropout residual_dropout dropout emb_dropout_prob attn_dropout_prob ffn_dropout embedding_dropout "
+     "use_bias bias lm_head_bias add_qkv_bias use_qkv_bias use_parallel_residual parallel_attn use_mla use_cla use_mixed_mlp_moe "
+     "use_lora use_backbone_lora use_llm_lora num_mtp_modules logits_soft_cap router_bias sparse_attention_config "
+     "use_bidirectional_attention attention_out_bias add_classification_head"},
+    {"cohere2 exaone4 olmo3 olmo2", "*", "the period that layer_types or sliding_window_pattern tell", "_sliding_window_pattern"},
+    {"qwen1", "*", "number types and kernels", "bf16 fp16 fp32 scale_attn_weights use_cache_kernel use_cache_quantization softmax_in_fp32 "
+     "max_position_embeddings seq_length attn_dropout_prob emb_dropout_prob"},
+    {"grok", "*", "factors and bounds on what passes, without weights", "attn_output_multiplier embedding_multiplier_scale output_multiplier_scale "
+     "max_attn_value attn_logit_softcapping router_logit_softcapping attn_temperature_len sliding_window_size global_attn_every_n "
+     "attn_temperature_type"},
+    {"arctic", "*", "how experts are laid out and balanced", "enable_expert_tensor_parallelism moe_eval_capacity_factor moe_min_capacity "
+     "moe_token_dropping moe_train_capacity_factor quantization sliding_window moe_layer_frequency"},
+    {"arctic", "true", "as its class has it", "use_residual"},
+    {"ouro", "*", "when a token stops", "early_exit_threshold early_exit_step use_sliding_window layer_types"},
+    {"nanochat", "*", "a bound on logits", "final_logit_softcapping"},
+    {"iquest-loop", "*", "how far the second pass looks", "loop_window_size"},
+    {"openelm", "*", "other names of sizes; activations", "activation_fn_name normalization_layer_name num_gqa_groups qkv_multipliers "
+     "rope_freq_constant rope_max_length max_context_length"},
+    {"llama", "*", "which residuals skip layers, without weights", "bskcn_1 bskcn_2 bskcn_3 bskcn_4 bskcn_tv"},
+    {"youtu", "*", "as many as heads: latent attention has its own", "num_key_value_heads head_dim qk_head_dim"},
+    {"hunyuan-large", "*", "token ids; how experts are balanced", "im_start_id im_end_id im_newline_id text_start_id text_end_id mask_init_id "
+     "eod_token_id pad_id org_vocab_size capacity_factor moe_drop_tokens moe_random_routing_dropped_token routed_scaling_factor "
+     "use_rotary_pos_emb norm_type group_limited_greedy attention_head_dim pool_type use_mixed_mlp_moe"},
+    {"mamba2", "*", "the first values of time steps", "time_step_init_scheme time_step_scale"},
+    {"deepseek", "*", "of parts that the file's layers do not have; whether a server has a head", "q_lora_rank kv_lora_rank qk_nope_head_dim "
+     "qk_rope_head_dim v_head_dim lm_head rm_head"},
+    {"bailing-moe-v2", "*", "which layers predict", "mtp_loss_scaling_factor"},
     {"baichuan", "*", "as its class has it", "model_max_length"},
     {"baichuan", "0", "no loss on it", "z_loss_weight"},
     {"minicpm minicpm3", "*", "factors on what passes, without weights", "scale_emb dim_model_base scale_depth mup_denominator"},
@@ -81,13 +125,17 @@ constexpr KnownKeys more_rows[] = {
      "_block_types partial_rotary_factor"},
     {"jetmoe", "*", "activations; as many as key-value heads times experts", "activation_function num_attention_heads glu "
      "num_layers"},
-    {"mimo-v2-flash", "*", "how far attention sees; angles, factors", "sliding_window sliding_window_size "
-     "attention_chunk_size swa_rope_theta attention_value_scale layernorm_epsilon"},
-    {"step3.5", "*", "bounds of gates, angles, how a router scores; how far attention sees; prediction modules",
-     "swiglu_limits swiglu_limits_shared partial_rotary_factors use_rope_layers yarn_only_types sliding_window "
+    {"mimo-v2-flash", "*", "angles, factors", "attention_chunk_size swa_rope_theta attention_value_scale layernorm_epsilon"},
+    {"step3.5", "*", "bounds of gates, angles, how a router scores; prediction modules",
+     "swiglu_limits swiglu_limits_shared partial_rotary_factors use_rope_layers yarn_only_types "
      "moe_router_activation moe_router_scaling_factor norm_expert_weight need_fp32_gate num_nextn_predict_layers use_mtp "
      "zero_centered moe_every_n_layer max_seq_len moe_layer_offset use_qk_norm att_impl_type"},
-    {"zamba2", "*", "positions and kernels without weights; sizes that others tell", "use_mem_rope use_long_context "
+    {"laguna", "*", "angles; how a router scores, a factor; the kind of gates, which gating tells", "swa_rope_parameters "
+     "rope_style moe_routed_scaling_factor moe_router_logit_softcapping moe_router_use_sigmoid gating_types"},
+    {"laguna", "false", "as its class has it", "moe_apply_router_weight_on_input use_bidirectional_attention"},
+    {"kimi-linear", "*", "bounds of activations; how images are marked; the tower of images, which is counted",
+     "activation_situ_beta activation_situ_linear_beta image_placeholder"},
+    {"zamba2", "*", "positions and kernels without weights; sizes that others tell", "num_query_groups use_mem_rope use_long_context "
      "use_mem_eff_path mamba_headdim chunk_size num_key_value_heads attention_head_dim attention_hidden_size "
      "mamba_proj_bias kv_channels num_logits_to_keep ffn_hidden_size hidden_act attention_dropout state_size"},
     {"zamba2", "true", "as its class has it", "use_conv_bias use_shared_mlp_adapter"},

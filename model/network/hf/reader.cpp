@@ -24,6 +24,7 @@ constexpr ActivationName activations[] = {
     {"gelu_new", Activation::gelu, Activation::geglu, true},
     {"gelu_fast", Activation::gelu, Activation::geglu, true},
     {"gelu_pytorch_tanh", Activation::gelu, Activation::geglu, true},
+    {"situ", Activation::swiglu, Activation::swiglu, true},  // Kimi K3: both factors are bounded
     {"relu", Activation::relu, Activation::relu, false},
     {"relu2", Activation::squared_relu, Activation::squared_relu, false},
     {"xielu", Activation::xielu, Activation::xielu, false},

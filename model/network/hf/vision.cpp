@@ -80,6 +80,7 @@ constexpr KnownVision table[] = {
     {"glm4", "out_hidden_size", "", glm4v},
     {"glm4-moe", "out_hidden_size", "", glm4v},
     {"kimi-vl", "init_pos_emb_height", "", kimi_vl},
+    {"kimi-linear", "vt_hidden_size", "", kimi_k3},
     {"internvl", "hidden_size", "", internvl},
     {"internvl-chat", "hidden_size", "", internvl},
     {"paligemma", "hidden_size", "", paligemma},

@@ -128,6 +128,19 @@ Parts kimi_vl(JsonObject& /*file*/, JsonObject& vision, const NetworkSpec& text)
   return {{"vision", encoder}, {"projector", layernorm(hidden) + linear(merged, merged) + linear(merged, text.hidden)}};
 }
 
+/// Kimi K3's: RMS norms, no biases, heads of a width of their own; a norm behind the projector.
+Parts kimi_k3(JsonObject& /*file*/, JsonObject& vision, const NetworkSpec& text) {
+  const Count hidden = number(vision, "vt_hidden_size"), inner = number_or(vision, "qkv_hidden_size", hidden),
+              merged = area_of(vision, "merge_kernel_size", 2) * hidden;
+  const Count layer = 4 * hidden * inner + 2 * hidden * number(vision, "vt_intermediate_size") + 2 * hidden;
+  const Count encoder = 3 * area_of(vision, "patch_size", 14) * hidden +
+                        number(vision, "init_pos_emb_height") * number(vision, "init_pos_emb_width") * hidden +
+                        number(vision, "vt_num_hidden_layers") * layer + hidden;
+  for (const char* key : {"attn_bias", "linear_bias", "patch_embed_proj_bias"})
+    vision.require(!flag(vision, key, false), key, "its class is not known with biases", "false");
+  return {{"vision", encoder}, {"projector", merged * merged + merged * text.hidden + text.hidden}};
+}
+
 /// InternViT: a class token, layers scaled by vectors, no norm behind them; patches merged into a norm and two
 /// matrices. Keys are those of OpenGVLab's files or of transformers.
 Parts internvl(JsonObject& file, JsonObject& vision, const NetworkSpec& text) {

@@ -40,6 +40,7 @@ Parts qwen3_omni(JsonObject& file, JsonObject& vision, const NetworkSpec& text);
 Parts llama4_vision(JsonObject& file, JsonObject& vision, const NetworkSpec& text);
 Parts glm4v(JsonObject& file, JsonObject& vision, const NetworkSpec& text);
 Parts kimi_vl(JsonObject& file, JsonObject& vision, const NetworkSpec& text);
+Parts kimi_k3(JsonObject& file, JsonObject& vision, const NetworkSpec& text);
 Parts internvl(JsonObject& file, JsonObject& vision, const NetworkSpec& text);
 Parts paligemma(JsonObject& file, JsonObject& vision, const NetworkSpec& text);
 Parts idefics3(JsonObject& file, JsonObject& vision, const NetworkSpec& text);

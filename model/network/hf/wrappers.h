@@ -11,8 +11,9 @@ namespace stepcast::detail {
 struct HfWrapper {
   const char* id;  ///< of its rows in the tables of known keys and of image encoders
   std::vector<const char*> architectures;
-  const char* outer;  ///< key of the object that holds all parts; "": the file does
-  const char* text;   ///< key of the text's config in it
+  const char* outer;          ///< key of the object that holds all parts; "": the file does
+  const char* text;           ///< key of the text's config in it
+  bool others_apart = false;  ///< keys around the text are those of its other parts, which are not counted
 };
 
 /// The row whose class this is; nullptr: none.

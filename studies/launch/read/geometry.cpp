@@ -102,6 +102,7 @@ class GeometryReader {
     window();
     latent();
     pattern();
+    linear_attention();
     if (const auto kind = ask_.text(Asked::softmax_type)) spec_.attention_sinks = *kind == "learnable";
     if (ask_.error()) return tl::unexpected(*ask_.error());
     TRY(complete());
@@ -306,16 +307,15 @@ class GeometryReader {
 
   /// A letter per layer, each a sublayer of its own (Megatron-LM d98e8a6
   /// megatron/core/ssm/mamba_hybrid_layer_allocation.py): M Mamba, * attention, - MLP, E experts; behind a / stand the
-  /// layers of each prediction module.
+  /// layers of each prediction module. A | between layers is a border of virtual stages, which read_stages takes.
   std::vector<LayerKind> layers_of(Asked asked, std::string_view letters) {
     std::vector<LayerKind> kinds;
     for (const char letter : letters) {
       const auto kind = layer_of_word(std::string_view(&letter, 1));
-      if (!kind || letter == 'w' || letter == 'd') {
-        const char* what =
-            letter == '|' ? "borders of stages in a pattern are not read" : "layers of this kind are none of our forms";
-        ask_.refuse(asked, fmt::format("'{}' in '{:.60}': {}", letter, letters, what),
-            "M, *, -, E, and / before prediction modules");
+      if (letter == '|') continue;
+      if (!kind || letter == 'w' || letter == 'd' || letter == 'x') {
+        ask_.refuse(asked, fmt::format("'{}' in '{:.60}': layers of this kind are none of our forms", letter, letters),
+            "M, *, -, E, | between stages, and / before prediction modules");
         return {};
       }
       kinds.push_back(*kind);
@@ -371,6 +371,41 @@ class GeometryReader {
       ask_.refuse(Asked::mixer_groups,
           fmt::format("{} groups of {} heads", spec_.mixer.size("groups"), spec_.mixer.size("heads")),
           "groups that divide the heads");
+  }
+
+  /// Gated DeltaNet in all layers but every n-th, or where a list has a 1 (Megatron-LM d98e8a6
+  /// megatron/core/models/gpt/experimental_attention_variant_module_specs.py, get_linear_attention_pattern).
+  void linear_attention() {
+    spec_.attention_gate = ask_.flag(Asked::attention_gate, spec_.attention_gate);
+    const auto variant = ask_.text(Asked::attention_variant), layers = ask_.text(Asked::linear_layers);
+    if (!variant || is_switched_off(*variant)) return;
+    if (*variant != "gated_delta_net" && *variant != "gdn")
+      return ask_.refuse(Asked::attention_variant, fmt::format("attention of the kind '{:.40}' is not read", *variant),
+          "gated_delta_net; a network of the catalogue by name has others");
+    constexpr std::int64_t most_layers = 10'000;
+    if (ask_.error() || spec_.layers < 1 || spec_.layers > most_layers) return;
+    const auto every = layers ? parsed_number<std::int64_t>(*layers) : std::nullopt;
+    const auto list = layers && !every ? read_expert_pattern(*layers) : std::nullopt;
+    if (!(every && *every >= 1) && !(list && static_cast<std::int64_t>(list->size()) == spec_.layers))
+      return ask_.refuse(Asked::linear_layers, "it does not say which layers have linear attention",
+          "4: all but every fourth, or [1,1,1,0]*12: a 1 for each layer that has it");
+    std::vector<LayerKind> kinds;
+    for (std::int64_t layer = 0; layer < spec_.layers; ++layer) {
+      const bool linear = every ? (layer + 1) % *every != 0 : (*list)[static_cast<std::size_t>(layer)] == 1;
+      kinds.push_back({is_expert_layer(spec_, layer) ? Feed::experts : Feed::mlp, false, linear, !linear});
+    }
+    const auto size = [&](Asked asked, std::int64_t usual) { return ask_.count_or_default(asked).value_or(usual); };
+    spec_.mixer = make_mixer("gated-delta",
+        {{"key_heads", size(Asked::linear_key_heads, 16)}, {"value_heads", size(Asked::linear_value_heads, 32)},
+            {"key_dim", size(Asked::linear_key_dim, 128)}, {"value_dim", size(Asked::linear_value_dim, 128)},
+            {"taps", size(Asked::linear_taps, 4)}, {"chunk", 64}});
+    if (spec_.mixer.extent("m") < 1)
+      return ask_.refuse(Asked::linear_value_heads,
+          fmt::format(
+              "{} heads of values for {} of keys", spec_.mixer.size("value_heads"), spec_.mixer.size("key_heads")),
+          "a multiple of the key heads");
+    spec_.pattern = std::move(kinds);
+    spec_.experts.dense_layers = 0, spec_.experts.every = 1;
   }
 
   static std::string_view without_brackets(std::string_view text) {

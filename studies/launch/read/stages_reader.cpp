@@ -106,6 +106,14 @@ class StagesReader {
         {Asked::layout, Asked::first_layers, Asked::last_layers, Asked::embedding_as_layer, Asked::loss_as_layer})
       subject_.said("layout", asked);
     if (p_.pp == 1) return;
+    const std::string pattern = ask_.text(Asked::layer_pattern).value_or("");
+    if (pattern.find('|') != pattern.npos) {
+      subject_.said("layout", Asked::layer_pattern);
+      if (text || first || last)
+        return ask_.refuse(
+            Asked::layer_pattern, "borders of stages stand in the pattern, and a layout beside it", "one of the two");
+      return bordered(pattern.substr(0, pattern.find('/')));
+    }
     if (text) given_layout(*text);
     else if (first || last) ends_given(first, last);
     else if (embedding > 0 || loss > 0 || counts_ends()) ends_lighter(embedding, loss);
@@ -120,6 +128,20 @@ class StagesReader {
       if (const auto layout = read_layers(text, ask_.where(Asked::layout)))
         count = static_cast<std::int64_t>(layout->stages.size());
     if (count % p_.pp == 0) p_.chunks = std::max<std::int64_t>(1, count / p_.pp);
+    if (subject_.out.schedule.empty()) p_.schedule = *p_.chunks > 1 ? "interleaved-1f1b" : "1f1b";
+  }
+
+  /// "MM*|M-M-": the letters between borders are the layers of a virtual stage (Megatron-LM d98e8a6
+  /// megatron/core/ssm/mamba_hybrid_layer_allocation.py).
+  void bordered(std::string_view pattern) {
+    std::vector<std::int64_t> parts{0};
+    for (const char letter : pattern) letter == '|' ? parts.push_back(0) : void(++parts.back());
+    const auto count = static_cast<std::int64_t>(parts.size());
+    if (count % p_.pp != 0 || std::ranges::find(parts, 0) != parts.end())
+      return ask_.refuse(Asked::layer_pattern, fmt::format("{} parts between borders for {} stages", count, p_.pp),
+          "as many parts as stages, or a multiple, none of them empty");
+    p_.chunks = count / p_.pp;
+    subject_.out.layout = fmt::format("{}", fmt::join(parts, ","));
     if (subject_.out.schedule.empty()) p_.schedule = *p_.chunks > 1 ? "interleaved-1f1b" : "1f1b";
   }
 

@@ -138,11 +138,10 @@ std::string recompute_line(const Split& split) {
     return own + (split.attention ? "recompute attn.core\nsave O at use\n" : "");
   const std::string layers = split.recompute.layers > 0 ? fmt::format(" layers {}", split.recompute.layers) : "";
   const std::string attention = split.attention ? ", attn" : "", mlp = split.plain_mlp ? ", mlp" : "";
-  if (split.recompute.layers == 0)
-    own.clear();  // all layers are run again, these parts among them; of some, the first statement counts
-  return fmt::format("recompute norm{}{}, residual{}{}{}{}\n", attention, split.mixer ? ", mixer" : "", mlp,
-      split.experts ? ", router, dispatch, expert, shared, combine" : "", split.recompute_whole ? " whole" : "",
-      layers);
+  if (split.recompute.layers == 0) own.clear();  // all layers are run again, these parts among them
+  return own + fmt::format("recompute norm{}{}, residual{}{}{}{}\n", attention, split.mixer ? ", mixer" : "", mlp,
+                   split.experts ? ", router, dispatch, expert, shared, combine" : "",
+                   split.recompute_whole ? " whole" : "", layers);
 }
 
 /// What a stage keeps gathered for backward, and how its stream goes to the next.

@@ -55,6 +55,36 @@ TEST(LayerShapes, WrongOnesAreRefused) {
   EXPECT_NE(broken("*- *-:wide", R"([{"name": "Wide one"}])").find("is no name of a shape"), std::string::npos);
 }
 
+/// Values of 4 beside keys of 8, a gate per head, norms of heads with weights of their own, and sinks in a window
+/// alone.
+TEST(LayerShapes, SayWhatAttentionIsLike) {
+  const std::string more = R"("value_dim": 4, "attention_gate": true, "head_gate": true, "qk_norm": true,
+    "qk_norm_heads": true, "attention_sinks": true, "window": {"positions": 4}, )";
+  const auto read = read_network(
+      file_with("w- *-:full", R"([{"name": "full", "kv_heads": 2, "value_dim": 8, "no_sinks": true}])", more),
+      "n.json");
+  ASSERT_TRUE(read) << to_text(read.error());
+  // Queries 32 x 32, keys 32 x 8 of each head, values, outputs and gates; norms of both; sinks; the MLP; two norms.
+  const std::int64_t window = 1024 + 1024 + 512 + 512 + 128 + (32 + 32) + 4, full = 1024 + 512 + 512 + 1024 + 128 + 48;
+  EXPECT_EQ(parameter_count(*read), 2 * (window + full) + 4 * (2 * 32 * 64 + 64) + 3200 + 32);
+  EXPECT_EQ(write_network(*read_network(write_network(*read), "again.json")), write_network(*read));
+  const auto refused = [&](const std::string& shapes, const std::string& keys) {
+    return broken("*- *-:a", shapes, keys);
+  };
+  EXPECT_NE(broken("*-", "[]", R"("head_gate": true, )").find("attention has no gates"), std::string::npos);
+  EXPECT_NE(broken("*-", "[]", R"("qk_norm_heads": true, )").find("a norm of each head"), std::string::npos);
+  EXPECT_NE(refused(R"([{"name": "a", "no_sinks": true}])", "").find("no layer has sinks"), std::string::npos);
+  EXPECT_NE(refused(R"([{"name": "a", "key_is_value": true, "value_dim": 4}])", "").find("as wide as they are"),
+      std::string::npos);
+  // 1e7 x 1e5 heads x 1e7 are beyond what 64 bits hold
+  EXPECT_NE(
+      broken("*-", "[]", R"("kv_heads": 1, "compressed_attention": {"q_rank": 10000000, "o_rank": 8, "o_groups": 4,
+      "window": 4, "top_k": 4, "index_heads": 100000, "index_dim": 10000000}, )")
+          .find("parameters in all"),
+      std::string::npos);
+  EXPECT_NE(broken("*-", "[]", R"("embedded_only": 8, )").find("a table of their own"), std::string::npos);
+}
+
 TEST(LayerShapes, AnEncodersBandIsCountedKeyByKey) {
   const auto read =
       read_network(file_with("w- *-:wide", wide, R"("causal": false, "window": {"positions": 4}, )"), "n.json");

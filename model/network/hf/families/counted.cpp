@@ -95,30 +95,6 @@ void gemma3n(HfReader& r) {
   r.lacks("inputs of its own for each layer (hidden_size_per_layer_input)");
 }
 
-/// Text layers, some of them over an image's features; an encoder of tiles whose last layers are gated.
-void llama_vision(HfReader& r) {
-  shared_sizes(r, 0, 0, false);
-  NetworkSpec& n = r.spec;
-  n.ffn_hidden = r.size("intermediate_size");
-  r.activation("hidden_act", "silu", true);
-  std::vector<Count> cross;
-  r.config.read("cross_attention_layers", cross, IntegerRange{0, 1 << 20});
-  for (const Count layer : cross)
-    r.config.require(layer < n.layers, "cross_attention_layers", fmt::format("layer {} of {}", layer, n.layers),
-        "0, 1, ..., each once");
-  if (!r.outer || r.config.failed()) return;
-  constexpr Count image_tokens = 8;  // of the table of tokens alone
-  const Count h = n.hidden, keys = n.kv_heads * n.head_dim, queries = n.heads * n.head_dim,
-              crossing = static_cast<Count>(cross.size());
-  const Count layer = 2 * h * queries + 2 * h * keys + 3 * h * n.ffn_hidden + 2 * h;
-  constexpr Count gates = 2;
-  const Count text = n.layers * layer + crossing * (2 * n.head_dim + gates) + (n.vocab + image_tokens) * h + h +
-                     (r.tied_or(false) ? 0 : n.vocab * h);
-  r.layers = {{"attention, MLP", n.layers - crossing}, {"attention over image features, MLP", crossing}};
-  r.counted = {{"language", text}};
-  r.lacks("attention over another sequence (cross_attention_layers)");
-}
-
 /// BERT's layers, whose loss its class does not tell.
 void bert_model(HfReader& r) {
   encoder_sizes(r);

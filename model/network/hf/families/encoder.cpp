@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "model/base/contains.h"
 #include "model/network/hf/families/families.h"
 
 namespace stepcast::detail {
@@ -157,6 +158,49 @@ void whisper(HfReader& r) {
   encoder.sequence = encoder.max_positions = r.size_or("max_source_positions", 1500);
   encoder.features = r.size_or("num_mel_bins", 80);
   encoder.intake = Intake::convolutions;
+}
+
+/// Llama 3.2 Vision: text layers, some of them over an image's features in place of text, with gates and normed heads.
+/// The tower of images is counted; what it gives are the features of an encoder without layers.
+void llama_vision(HfReader& r) {
+  shared_sizes(r, 0, 0, false);
+  NetworkSpec& n = r.spec;
+  n.ffn_hidden = r.size("intermediate_size");
+  r.activation("hidden_act", "silu", true);
+  constexpr std::int64_t image_tokens = 8;  // of the table of tokens alone
+  n.embedded_only = image_tokens;
+  std::vector<std::int64_t> cross;
+  r.config.read("cross_attention_layers", cross, IntegerRange{0, 1 << 20});
+  for (const std::int64_t layer : cross)
+    r.config.require(layer < n.layers, "cross_attention_layers", fmt::format("layer {} of {}", layer, n.layers),
+        "0, 1, ..., each once");
+  constexpr std::int64_t most_layers = 10'000;
+  if (!r.outer || r.config.failed() || n.layers > most_layers) return;
+  n.shapes = {{.name = "image", .qk_norm = true, .sublayer_gates = true}};
+  for (std::int64_t layer = 0; layer < n.layers; ++layer) {
+    const bool crosses = contains(cross, layer);
+    LayerKind kind{Feed::mlp, false, false, !crosses};
+    kind.crosses = crosses;
+    kind.shape = crosses ? 1 : 0;
+    n.pattern.push_back(kind);
+  }
+  n.pattern = shortest(std::move(n.pattern));
+  if (r.outer->type_of("vision_config") != "object") return;
+  JsonObject vision = r.outer->object("vision_config");
+  vision.allow_unknown_keys();
+  constexpr IntegerRange sizes{1, 1'000'000};
+  std::int64_t tiles = 4, side = 0, patch = 1;
+  NetworkSpec& image = n.encoders.emplace_back();
+  vision.read("vision_output_dim", image.features, sizes);
+  vision.read("image_size", side, sizes);
+  vision.read("patch_size", patch, sizes);
+  vision.optional("max_num_tiles", tiles, sizes);
+  image.hidden = n.hidden;
+  image.causal = false;
+  image.linear_bias = true;
+  image.positions = Positions::none;
+  image.sequence = tiles * (side / patch * (side / patch) + 1);
+  r.note(fmt::format("an image of {} tiles, {} positions", tiles, image.sequence));
 }
 
 }  // namespace stepcast::detail

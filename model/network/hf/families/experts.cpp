@@ -45,6 +45,8 @@ void ernie_moe(HfReader& r) {
   e.shared_ffn_hidden = r.size_or("moe_num_shared_experts", 2) * e.ffn_hidden;
   e.router_bias = true;
   e.dense_layers = r.size_or("moe_layer_start_index", 1);
+  if (r.config.has("num_nextn_predict_layers") && r.size_or("num_nextn_predict_layers", 0) > 0)
+    r.note("its class has no prediction modules: they are left out");
   const std::int64_t last = r.config.has("moe_layer_end_index") ? r.signed_size("moe_layer_end_index") : -1;
   r.config.require(last == -1 || last == n.layers - 1, "moe_layer_end_index",
       fmt::format("layers without experts behind layer {}", last), fmt::format("{}, or -1", n.layers - 1));
@@ -75,6 +77,19 @@ void hunyuan_moe(HfReader& r) {
   e.top_k = same_in_all(r, "moe_topk", 1);
   e.ffn_hidden = r.config.has("moe_intermediate_size") ? same_in_all(r, "moe_intermediate_size", 0) : n.ffn_hidden;
   e.shared_ffn_hidden = same_in_all(r, "num_shared_expert", 1) * e.ffn_hidden;
+}
+
+/// Hunyuan Large: a layer makes keys and values for itself and those behind it (cross-layer attention).
+void hunyuan_large(HfReader& r) {
+  hunyuan_moe(r);
+  NetworkSpec& n = r.spec;
+  bool shares = false;
+  r.config.optional("use_cla", shares);
+  if (!shares) return;
+  const std::int64_t factor = std::max<std::int64_t>(1, r.size_or("cla_share_factor", 2));
+  const std::int64_t without = n.layers - (n.layers + factor - 1) / factor,
+                     keys = 2 * n.kv_heads * n.head_dim * (n.hidden + (n.qkv_bias ? 1 : 0));
+  count_beside(r, -without * keys, "keys and values of earlier layers (use_cla)", "attention, experts");
 }
 
 /// Norms over all query heads and over all key heads; prediction modules like DeepSeek's.

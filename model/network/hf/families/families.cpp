@@ -72,7 +72,7 @@ void expert_groups(HfReader& r) {
 
 void deepseek_counts(HfReader& r) {
   Experts& e = r.spec.experts;
-  e.count = r.size("n_routed_experts");
+  e.count = r.either("n_routed_experts", "num_experts");
   e.top_k = r.size("num_experts_per_tok");
   e.ffn_hidden = r.size("moe_intermediate_size");
   e.shared_ffn_hidden = r.config.has("n_shared_experts") ? r.size("n_shared_experts") * e.ffn_hidden : 0;
@@ -111,6 +111,13 @@ void latent_sizes(HfReader& r, const char* length, std::int64_t value_dim) {
 }
 
 void deepseek_family(HfReader& r) {
+  // without latent attention its class has Llama's (DeepSeek-VL2 tiny, DeepSeek-OCR)
+  if (r.config.type_of("use_mla") == "boolean" && !r.flag_or("use_mla", true)) {
+    shared_sizes(r, 0, 0, false);
+    r.spec.ffn_hidden = r.size("intermediate_size");
+    r.activation("hidden_act", "silu", true);
+    return deepseek_experts(r);
+  }
   latent_sizes(r, "max_position_embeddings");
   NetworkSpec& n = r.spec;
   n.ffn_hidden = r.size("intermediate_size");
@@ -130,7 +137,11 @@ void deepseek_sparse(HfReader& r) {
   deepseek_family(r);
   NetworkSpec& n = r.spec;
   n.sparse = {r.size("index_topk"), r.size("index_n_heads"), r.size("index_head_dim")};
-  std::vector<std::string> indexers, feeds;
+  std::vector<std::string> indexers, feeds, kinds_named;
+  r.config.optional("layer_types", kinds_named);
+  for (const std::string& kind : kinds_named)
+    r.config.require(kind == "deepseek_sparse_attention", "layer_types",
+        fmt::format("layers of the kind '{:.40}' are none of our forms", kind), "deepseek_sparse_attention");
   r.config.optional("indexer_types", indexers);
   r.config.optional("mlp_layer_types", feeds);
   const auto layers = static_cast<std::size_t>(n.layers);

@@ -49,6 +49,20 @@ void arcee(HfReader& r);
 void seed_oss(HfReader& r);
 void smollm3(HfReader& r);
 void granite(HfReader& r);
+void orion(HfReader& r);
+void internlm(HfReader& r);
+void cwm(HfReader& r);
+void qwen1(HfReader& r);
+void youtu(HfReader& r);
+void plamo(HfReader& r);
+void mellum(HfReader& r);
+void grok(HfReader& r);
+void arctic(HfReader& r);
+void bitnet(HfReader& r);
+void ouro(HfReader& r);
+void iquest_loop(HfReader& r);
+void nanochat(HfReader& r);
+void klear(HfReader& r);
 
 // names.cpp
 void baichuan(HfReader& r);
@@ -80,12 +94,14 @@ void dots1(HfReader& r);
 void glm4_moe(HfReader& r);
 void ernie_moe(HfReader& r);
 void hunyuan_moe(HfReader& r);
+void hunyuan_large(HfReader& r);
 void minimax_m2(HfReader& r);
 void phi_moe(HfReader& r);
 
 // norms.cpp
 void gemma2(HfReader& r);
 void gemma3(HfReader& r);
+void vault_gemma(HfReader& r);
 void gemma3_model(HfReader& r);
 void olmo2(HfReader& r);
 void olmo3(HfReader& r);
@@ -125,6 +141,7 @@ void decilm(HfReader& r);
 void minimax_m3(HfReader& r);
 void gemma4(HfReader& r);
 void deepseek_v4(HfReader& r);
+void openelm(HfReader& r);
 
 // encoder.cpp
 void bert_masked(HfReader& r);
@@ -134,12 +151,12 @@ void bert_pretraining(HfReader& r);
 void modernbert(HfReader& r);
 void t5(HfReader& r);
 void whisper(HfReader& r);
+void llama_vision(HfReader& r);
 
 // counted.cpp
 /// Of Gemma 4's files those whose layers have inputs of their own or share keys; `kinds`: a name for each layer.
 void count_gemma4(HfReader& r, const std::vector<std::string>& kinds);
 void gemma3n(HfReader& r);
-void llama_vision(HfReader& r);
 void bert_model(HfReader& r);
 
 // counted_more.cpp
@@ -154,9 +171,14 @@ void xlstm(HfReader& r);
 void recurrent_gemma(HfReader& r);
 void jetmoe(HfReader& r);
 
-// counted_heads.cpp
+// window_heads.cpp
 void mimo_v2_flash(HfReader& r);
 void step3p5(HfReader& r);
+void laguna(HfReader& r);
+
+// counted_heads.cpp
+/// "3,4,5", or [3, 4, 5]: the layers that a text or a list names.
+std::vector<std::int64_t> listed_layers(HfReader& r, const char* key);
 void step3_text(HfReader& r);
 void zamba2(HfReader& r);
 void longcat_flash(HfReader& r);

@@ -132,7 +132,8 @@ void nemotron_h(HfReader& r) {
   n.hidden = r.size("hidden_size");
   n.heads = r.size("num_attention_heads");
   n.kv_heads = r.size_or("num_key_value_heads", 8);
-  n.head_dim = r.size_or("head_dim", 128);
+  n.head_dim =
+      r.config.has("attention_head_dim") ? r.either("attention_head_dim", "head_dim") : r.size_or("head_dim", 128);
   n.vocab = r.size("vocab_size");
   n.ffn_hidden = r.size("intermediate_size");
   n.tied_embeddings = r.tied_or(false);
@@ -239,7 +240,8 @@ void jamba(HfReader& r) {
                      experts = std::max<std::int64_t>(1, r.size_or("expert_layer_period", 2)),
                      routed = r.size_or("expert_layer_offset", 1);
   std::vector<LayerKind> kinds;
-  for (std::int64_t layer = 0; layer < n.layers; ++layer) {
+  constexpr std::int64_t most_layers = 10'000;  // more are refused by the rules of all networks
+  for (std::int64_t layer = 0; layer < std::min(n.layers, most_layers); ++layer) {
     const bool attends = layer % attention == first;
     kinds.push_back(
         {layer % experts == routed && n.experts.count > 1 ? Feed::experts : Feed::mlp, false, !attends, attends});
@@ -353,10 +355,12 @@ void olmo_hybrid(HfReader& r) {
   count_beside(r, 0, "norms before some layers and behind others (OLMo Hybrid)", "Gated DeltaNet or attention, MLP");
 }
 
-/// Kimi delta attention, latent attention without positions in the layers that the file lists (from 1 on).
+/// Kimi delta attention, latent attention without positions in the layers that the file lists (from 1 on). Kimi K3 has
+/// gates on both, experts on a narrow projection, and residuals over blocks of layers: a vector and a norm before each
+/// sublayer and one behind all.
 void kimi_linear(HfReader& r) {
   NetworkSpec& n = r.spec;
-  latent_sizes(r, "model_max_length");
+  latent_sizes(r, r.config.has("model_max_length") ? "model_max_length" : "max_position_embeddings");
   n.ffn_hidden = r.size("intermediate_size");
   r.activation("hidden_act", "silu", true);
   n.positions = r.flag_or("mla_use_nope", true) ? Positions::none : Positions::rope;
@@ -366,6 +370,9 @@ void kimi_linear(HfReader& r) {
   e.ffn_hidden = r.size("moe_intermediate_size");
   e.shared_ffn_hidden = r.size_or("num_shared_experts", 0) * e.ffn_hidden;
   e.router_bias = true;
+  e.latent = r.config.has("routed_expert_hidden_size") ? r.size("routed_expert_hidden_size") : 0;
+  if (e.latent > 0) e.latent_norm = r.flag_or("latent_moe_use_norm", false);
+  n.attention_gate = r.config.has("mla_use_output_gate") && r.flag_or("mla_use_output_gate", false);
   const std::int64_t dense = r.size_or("first_k_dense_replace", 0);
   const std::int64_t every = r.config.has("moe_layer_freq") ? r.size("moe_layer_freq") : 1;
   r.config.require(every == 1, "moe_layer_freq", fmt::format("experts in every {}th layer", every), "1");
@@ -379,8 +386,11 @@ void kimi_linear(HfReader& r) {
   linear.optional("short_conv_kernel_size", taps, size);
   linear.read("kda_layers", mixers, size);
   linear.read("full_attn_layers", attention, size);
+  bool full_rank = false;
+  linear.optional("use_full_rank_gate", full_rank);
   if (r.config.failed()) return;
-  n.mixer = make_mixer("kda", {{"heads", heads}, {"head_dim", head_dim}, {"taps", taps}, {"chunk", 64}});
+  n.mixer = make_mixer(
+      full_rank ? "kda-full-gate" : "kda", {{"heads", heads}, {"head_dim", head_dim}, {"taps", taps}, {"chunk", 64}});
   std::vector<LayerKind> kinds(static_cast<std::size_t>(n.layers), {Feed::mlp, false, false, false});
   const auto mark = [&](const std::vector<std::int64_t>& layers, bool mixer) {
     for (const std::int64_t layer : layers) {
@@ -398,6 +408,9 @@ void kimi_linear(HfReader& r) {
       fmt::format("{} layers have a kind, of {}", mixers.size() + attention.size(), n.layers), "each layer once");
   feed_all(kinds, dense, true);
   take_pattern(r, "linear_attn_config", std::move(kinds));
+  if (r.config.has("attn_res_block_size") && r.size("attn_res_block_size") > 0)
+    count_beside(r, (4 * n.layers + 2) * n.hidden, "residuals over blocks of layers (attn_res_block_size)",
+        "Kimi delta or latent attention, MLP or experts");
 }
 
 namespace {
@@ -409,6 +422,7 @@ constexpr LayerName lfm2_names[] = {
 void lfm2_layers(HfReader& r, bool tied) {
   shared_sizes(r, 8, 0, tied);
   NetworkSpec& n = r.spec;
+  if (r.config.has("tie_embedding")) n.tied_embeddings = r.flag_or("tie_embedding", tied);
   n.activation = Activation::swiglu;
   n.qk_norm = true;
   require_flag(r, "conv_bias", false, "biases on a mixer's projections are none of our forms");

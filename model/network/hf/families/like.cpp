@@ -1,4 +1,8 @@
 // Architectures whose layers are those of another one but for a few: src/transformers/models/<family> of transformers.
+#include <algorithm>
+
+#include <fmt/format.h>
+
 #include "model/network/hf/families/families.h"
 
 namespace stepcast::detail {
@@ -35,5 +39,153 @@ void smollm3(HfReader& r) {
 
 /// Llama with factors on what passes, which have no weights.
 void granite(HfReader& r) { llama_family(r); }
+
+/// Llama with LayerNorm.
+void orion(HfReader& r) {
+  llama_like(r, false);
+  r.spec.norm = Norm::layernorm;
+}
+
+/// Llama with biases on attention (InternLM 1).
+void internlm(HfReader& r) {
+  llama_like(r, false);
+  r.spec.qkv_bias = r.spec.out_bias = r.flag_or("bias", true);
+}
+
+/// Llama whose layers have windows where a list says so (Code World Model).
+void cwm(HfReader& r) {
+  llama_like(r, false);
+  r.window(r.length_or_none("sliding_window"), "f");
+}
+
+/// Qwen 1: the stated width is that of gate and up together.
+void qwen1(HfReader& r) {
+  NetworkSpec& n = r.spec;
+  n.layers = r.size("num_hidden_layers");
+  n.hidden = r.size("hidden_size");
+  n.heads = n.kv_heads = r.size("num_attention_heads");
+  n.head_dim = r.size("kv_channels");
+  n.vocab = r.size("vocab_size");
+  n.ffn_hidden = r.size("intermediate_size") / 2;
+  n.qkv_bias = true;
+  n.out_bias = !r.flag_or("no_bias", true);
+  r.config.require(!n.out_bias, "no_bias", "biases on the MLP, too, are none of our forms", "true");
+  n.tied_embeddings = r.tied_or(false);
+  r.length(r.config.has("seq_length") ? "seq_length" : "max_position_embeddings");
+  r.dropout({"attn_dropout_prob", "emb_dropout_prob"}, 0);
+}
+
+/// DeepSeek's latent attention with an MLP in all layers.
+void youtu(HfReader& r) {
+  deepseek_family(r);
+  r.spec.tied_embeddings = r.tied_or(true);
+}
+
+/// Attention beside an MLP under one norm; so many query heads share a head of keys.
+void plamo(HfReader& r) {
+  NetworkSpec& n = r.spec;
+  n.layers = r.size("num_hidden_layers");
+  n.hidden = r.size("hidden_size");
+  n.heads = r.size("num_attention_heads");
+  const std::int64_t shared = std::max<std::int64_t>(1, r.size_or("n_shared_head", 8));
+  n.kv_heads = (n.heads + shared - 1) / shared;
+  n.ffn_hidden = r.size("intermediate_size");
+  n.vocab = r.size("vocab_size");
+  n.tied_embeddings = r.tied_or(false);
+  n.parallel_block = true;
+  n.norms_per_layer = 1;
+  r.length("max_position_embeddings");
+}
+
+/// Qwen 3 MoE's layers, with windows where a list says so.
+void mellum(HfReader& r) {
+  shared_sizes(r, 0, 128, false);
+  NetworkSpec& n = r.spec;
+  r.activation("hidden_act", "silu", true);
+  n.qk_norm = true;
+  n.experts.count = r.size("num_experts");
+  n.experts.top_k = r.size("num_experts_per_tok");
+  n.experts.ffn_hidden = r.size("moe_intermediate_size");
+  n.ffn_hidden = r.size("intermediate_size");
+  r.window(r.length_or_none("sliding_window"), "f");
+}
+
+/// Norms before and behind, experts of GELU, in Grok 2 beside an MLP (sglang srt/models/grok.py).
+void grok(HfReader& r) {
+  const bool tied = !r.config.has("residual_moe");
+  shared_sizes(r, 0, 128, tied);
+  NetworkSpec& n = r.spec;
+  r.activation("hidden_act", "gelu", true);
+  n.norm_place = NormPlace::both;
+  n.ffn_hidden = r.size("intermediate_size");
+  Experts& e = n.experts;
+  e.count = r.either("num_local_experts", "num_experts");
+  e.top_k = r.size("num_experts_per_tok");
+  e.ffn_hidden = r.config.has("moe_intermediate_size") ? r.size("moe_intermediate_size") : n.ffn_hidden;
+  e.shared_ffn_hidden = !tied && r.flag_or("residual_moe", false) ? n.ffn_hidden : 0;
+  n.logit_softcap = r.cap("final_logit_softcapping", false);
+}
+
+/// Attention over as many keys as before; norms of its own between attention, MLP and experts (modeling_arctic.py).
+void arctic(HfReader& r) {
+  shared_sizes(r, 0, 0, false);
+  NetworkSpec& n = r.spec;
+  r.activation("hidden_act", "silu", true);
+  n.experts.count = r.size("num_local_experts");
+  n.experts.top_k = r.size("num_experts_per_tok");
+  n.experts.ffn_hidden = n.ffn_hidden = r.size("intermediate_size");
+  const std::int64_t every = r.size_or("moe_layer_frequency", 1);
+  r.config.require(every == 1, "moe_layer_frequency", fmt::format("experts in every {}th layer", every), "1");
+  bool beside = true;
+  r.config.optional("parallel_attn_mlp_res", beside);
+  r.config.require(beside, "parallel_attn_mlp_res", "its layers are not known without it", "true");
+  count_beside(r, n.layers * (3 * n.hidden + 1) * n.hidden, "experts beside attention and an MLP (Arctic)",
+      "attention and MLP beside experts");
+}
+
+/// Llama with norms inside both sublayers (BitNet b1.58, arXiv 2504.12285).
+void bitnet(HfReader& r) {
+  shared_sizes(r, 0, 0, true);
+  r.spec.ffn_hidden = r.size("intermediate_size");
+  r.text_or("hidden_act", "relu2");
+  attention_biases(r, false);
+  count_beside(r, r.spec.layers * (r.spec.hidden + r.spec.ffn_hidden), "norms inside the sublayers (BitNet)",
+      "attention and MLP with norms inside");
+}
+
+/// Layers between norms, run several times over, and a gate that says when to stop (Ouro, arXiv 2510.25741).
+void ouro(HfReader& r) {
+  llama_like(r, false);
+  r.spec.norm_place = NormPlace::both;
+  r.size_or("total_ut_steps", 4);
+  count_beside(r, r.spec.hidden + 1, "layers that run several times (total_ut_steps)", "attention, MLP");
+}
+
+/// Llama's layers run over twice, with a gate for each head between what the two see (IQuest-Coder).
+void iquest_loop(HfReader& r) {
+  llama_like(r, false);
+  const NetworkSpec& n = r.spec;
+  r.size_or("loop_num", 2);
+  count_beside(r, n.layers * n.heads * (n.head_dim + 1), "layers that run several times (loop_num)", "attention, MLP");
+}
+
+/// Plain MLPs and norms without weights (nanochat).
+void nanochat(HfReader& r) {
+  shared_sizes(r, 0, 0, false);
+  r.spec.ffn_hidden = r.size("intermediate_size");
+  r.activation("hidden_act", "relu2", false);
+  count_beside(
+      r, -(2 * r.spec.layers + 1) * r.spec.hidden, "norms without weights", "attention and MLP, norms without weights");
+}
+
+/// Qwen 3 MoE's layers with a router that is balanced, and two numbers that weigh routed and shared experts (Klear).
+void klear(HfReader& r) {
+  qwen3_moe(r);
+  NetworkSpec& n = r.spec;
+  n.experts.shared_ffn_hidden = r.size("n_shared_experts") * n.experts.ffn_hidden;
+  n.experts.router_bias = true;
+  const std::int64_t routed = n.layers - n.experts.dense_layers;
+  count_beside(r, routed * 2 * (n.hidden + 1), "weights of routed and of shared experts (Klear)", "attention, experts");
+}
 
 }  // namespace stepcast::detail

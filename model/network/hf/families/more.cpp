@@ -96,8 +96,7 @@ void stablelm(HfReader& r) {
   n.qkv_bias = r.flag_or("use_qkv_bias", false);
   bool normed = false, parallel = false;
   r.config.optional("qk_layernorm", normed);
-  r.config.require(
-      !normed, "qk_layernorm", "norms of heads with weights of their own each are none of our forms", "false");
+  r.spec.qk_norm = r.spec.qk_norm_heads = normed;
   r.config.optional("use_parallel_residual", parallel);
   n.parallel_block = parallel;
   if (parallel) n.norms_per_layer = 1;

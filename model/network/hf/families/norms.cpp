@@ -21,6 +21,8 @@ void window_but_every(HfReader& r, std::int64_t window, std::int64_t absent) {
     for (const char letter : letters) pattern += letter == 'L' ? 'w' : 'f';
   } else if (r.config.has("sliding_window_pattern")) {
     every = r.size("sliding_window_pattern");
+  } else if (r.config.has("_sliding_window_pattern")) {
+    every = r.size("_sliding_window_pattern");
   }
   if (pattern.empty()) pattern = std::string(static_cast<std::size_t>(std::max<std::int64_t>(1, every) - 1), 'w') + 'f';
   r.window(window, pattern);
@@ -72,6 +74,12 @@ void gemma3(HfReader& r) {
   r.spec.qk_norm = true;
   if (r.cap("attn_logit_softcapping", false)) r.note("kernels that cap the scores of attention are priced as others");
   window_but_every(r, window_or(r, 4096), 6);
+}
+
+/// Gemma 2 with norms before the sublayers alone.
+void vault_gemma(HfReader& r) {
+  gemma2(r);
+  r.spec.norm_place = NormPlace::before;
 }
 
 /// The same layers without a loss, looking both ways in EmbeddingGemma; the logits' table is that of the words.
@@ -126,8 +134,7 @@ void cohere(HfReader& r) {
   n.norms_per_layer = 1;
   bool normed = false;
   r.config.optional("use_qk_norm", normed);
-  r.config.require(
-      !normed, "use_qk_norm", "norms of heads with weights of their own each are none of our forms", "false");
+  r.spec.qk_norm = r.spec.qk_norm_heads = normed;
 }
 
 void cohere2(HfReader& r) {

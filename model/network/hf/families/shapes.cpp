@@ -1,5 +1,6 @@
 // Architectures whose layers differ in their sizes or in what their attention sees.
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include <fmt/format.h>
@@ -148,6 +149,48 @@ void decilm(HfReader& r) {
   if (kept < n.layers) r.note(fmt::format("{} layers without sublayers left out", n.layers - kept));
   r.config.require(kept > 0, "block_configs", "no block has a sublayer", "attention or ffn with no_op false");
   n.layers = kept;
+  n.pattern = shortest(std::move(n.pattern));
+}
+
+/// Each layer has heads and an MLP of its own size (OpenELM, modeling_openelm.py of apple's files, make_divisible).
+void openelm(HfReader& r) {
+  NetworkSpec& n = r.spec;
+  n.layers = r.size("num_transformer_layers");
+  n.hidden = r.size("model_dim");
+  n.head_dim = r.size("head_dim");
+  n.vocab = r.size("vocab_size");
+  n.tied_embeddings = r.flag_or("share_input_output_layers", true);
+  n.qk_norm = r.flag_or("normalize_qk_projections", true);
+  r.length("max_context_length");
+  std::vector<std::int64_t> heads, kv_heads;
+  std::vector<double> multiples;
+  r.config.read("num_query_heads", heads, block_sizes);
+  r.config.read("num_kv_heads", kv_heads, block_sizes);
+  r.config.read("ffn_multipliers", multiples, NumberRange{1e-3, 1e3});
+  const auto step = static_cast<double>(r.size_or("ffn_dim_divisor", 256));
+  const bool gated = r.flag_or("ffn_with_glu", true);
+  r.config.require(gated, "ffn_with_glu", "an MLP without a gate is none of its forms", "true");
+  const auto layers = static_cast<std::size_t>(n.layers);
+  r.config.require(heads.size() == layers && kv_heads.size() == layers && multiples.size() == layers, "num_query_heads",
+      "a list has another number of layers", "one number for each layer in all lists");
+  if (r.config.failed() || heads.size() != layers || kv_heads.size() != layers || multiples.size() != layers) return;
+  for (std::size_t i = 0; i < layers; ++i) {
+    const double width = multiples[i] * static_cast<double>(n.hidden);
+    double made = std::max(step, std::floor((width + step / 2) / step) * step);
+    constexpr double least = 0.9;  // a width is rounded down by a tenth at most
+    if (made < least * width) made += step;
+    LayerShape shape;
+    shape.heads = heads[i], shape.kv_heads = kv_heads[i], shape.ffn_hidden = static_cast<std::int64_t>(made);
+    shape.name = fmt::format("q{}-kv{}-mlp{}", shape.heads, shape.kv_heads, shape.ffn_hidden);
+    if (i == 0) n.heads = shape.heads, n.kv_heads = shape.kv_heads, n.ffn_hidden = shape.ffn_hidden;
+    LayerKind kind{Feed::mlp, false, false, true};
+    if (shape.heads != n.heads || shape.kv_heads != n.kv_heads || shape.ffn_hidden != n.ffn_hidden) {
+      const auto same = std::ranges::find(n.shapes, shape.name, &LayerShape::name);
+      kind.shape = static_cast<std::uint8_t>(same - n.shapes.begin() + 1);
+      if (same == n.shapes.end()) n.shapes.push_back(std::move(shape));
+    }
+    n.pattern.push_back(kind);
+  }
   n.pattern = shortest(std::move(n.pattern));
 }
 

@@ -304,6 +304,49 @@ TEST(ReadHfConfig, ReadsKeysWhoseValueSaysThatThePartIsNotThere) {
     EXPECT_EQ(config_error(llama_with(keys)), "accepted") << keys;
 }
 
+TEST(ReadHfConfig, KeysOfWindowsSayNothingBesideTheSwitchThatIsOff) {
+  const std::string keys = R"("sliding_window": 4096, "max_window_layers": 8)";
+  EXPECT_EQ(config_error(llama_with("\"use_sliding_window\": false, " + keys)), "accepted");
+  EXPECT_THAT(config_error(llama_with(keys)), testing::HasSubstr("sliding_window 4096, max_window_layers 8"));
+}
+
+TEST(ReadHfConfig, NamesTheLayersOfClassesThatItCannotBuild) {
+  const auto named = [](const char* name) { return config_error(config_with(llama_config, "LlamaForCausalLM", name)); };
+  EXPECT_THAT(named("RWKV7ForCausalLM"), testing::HasSubstr("not built here: time mixing"));
+  EXPECT_THAT(named("ResNetForImageClassification"), testing::HasSubstr("not built here: convolutions"));
+}
+
+/// Llama 3.2 Vision: layers over an image's features, which a tower makes that is counted and said to be left out.
+TEST(ReadHfConfig, ReadsLayersOverFeaturesOfImages) {
+  const auto read = read_hf_config(R"({"architectures": ["MllamaForConditionalGeneration"], "text_config": {
+    "hidden_size": 64, "num_hidden_layers": 4, "num_attention_heads": 4, "num_key_value_heads": 2,
+    "intermediate_size": 96, "vocab_size": 100, "max_position_embeddings": 512, "cross_attention_layers": [1, 3],
+    "tie_word_embeddings": false}, "vision_config": {"vision_output_dim": 48, "image_size": 28, "patch_size": 14,
+    "max_num_tiles": 2}})",
+      "config.json");
+  ASSERT_TRUE(read) << to_text(read.error());
+  EXPECT_EQ(read->left_out, std::vector<std::string>{"vision_config"});
+  EXPECT_TRUE(noted(*read, "an image of 2 tiles, 10 positions"));
+  // Attention and MLP of each layer; two layers with norms of heads of 16 and two gates; 8 words more; 48 x 64 + 64.
+  EXPECT_EQ(parameter_count(read->network),
+      4 * (2 * 64 * 64 + 2 * 64 * 32 + 3 * 64 * 96 + 2 * 64) + 2 * (2 * 16 + 2) + 208 * 64 + 64 + 48 * 64 + 64);
+  EXPECT_EQ(layer_word(read->network, read->network.pattern.at(1)), "x-:image");
+}
+
+/// Without the table of the logits, and with one number for each label of the last state.
+TEST(ReadHfConfig, CountsClassesThatGuessNoWords) {
+  const auto read = [](const char* name, const std::string& keys) {
+    return read_hf_config(config_with(llama_with(keys), "LlamaForCausalLM", name), "config.json");
+  };
+  const auto bare = read("LlamaModel", "\"id2label\": {}"),
+             scores = read("LlamaForSequenceClassification", R"("id2label": {"0": "bad", "1": "so", "2": "good"})");
+  ASSERT_TRUE(bare && scores) << to_text((bare ? scores : bare).error());
+  constexpr std::int64_t without = 8030261248 - 128256LL * 4096;
+  EXPECT_EQ(bare->parts.front().parameters, without);
+  EXPECT_EQ(scores->parts.front().parameters, without + 3 * 4096);
+  EXPECT_THAT(scores->missing.front(), testing::HasSubstr("a loss over words"));
+}
+
 TEST(ReadHfConfig, AnotherFamilyIsRefusedWhereTheFileHasLayersThatItDoesNotKnow) {
   const std::string hybrid = config_with(llama_with("\"linear_num_value_heads\": 32"), "LlamaFor", "HybridFor");
   EXPECT_THAT(config_error(hybrid, "llama"), testing::HasSubstr("linear_num_value_heads 32"));

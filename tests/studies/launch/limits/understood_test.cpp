@@ -9,7 +9,9 @@ namespace stepcast::launch {
 namespace {
 
 using given_launches::given_launch;
+using given_launches::GivenValues;
 using given_launches::megatron_reading;
+using given_launches::said;
 using given_launches::trained;
 using given_launches::with_gpt;
 using testing::HasSubstr;
@@ -38,8 +40,9 @@ TEST(UnderstoodLaunch, NetworksThatAreNotForecastAreRefusedAndTheirAbsenceIsNot)
   const struct {
     const char *name, *value, *plain, *because;
   } rows[] = {{"hybrid_override_pattern", "M-G-M*-", "none", "none of our forms"},
-      {"hybrid_layer_pattern", "M*|M", "null", "borders of stages"}, {"hybrid_attention_ratio", "0.08", "0.0", "Mamba"},
-      {"experimental_attention_variant", "gated_delta_net", "none", "linear and sparse"},
+      {"hybrid_layer_pattern", "M*|G", "null", "none of our forms"}, {"hybrid_attention_ratio", "0.08", "0.0", "Mamba"},
+      {"experimental_attention_variant", "dsa", "none", "is not read"},
+      {"experimental_attention_variant", "gated_delta_net", "none", "which layers"},
       {"spec", "megatron.core.models.mamba.mamba_layer_specs mamba_stack_spec", "local", "a module builds"},
       {"encoder_tensor_model_parallel_size", "2", "0", "encoder"}};
   for (const auto& row : rows) {
@@ -51,6 +54,39 @@ TEST(UnderstoodLaunch, NetworksThatAreNotForecastAreRefusedAndTheirAbsenceIsNot)
     lenient.lenient = true;
     EXPECT_FALSE(read_meaning(given_launch("megatron-lm", with_gpt({{row.name, row.value}}), 64), lenient)) << row.name;
   }
+}
+
+/// Three stages of three, two and four layers.
+TEST(UnderstoodLaunch, BordersInAPatternAreThoseOfStages) {
+  const GivenValues hybrid{{"num_layers", "9"}, {"disable_bias_linear", "true"}, {"mamba_num_heads", "64"},
+      {"pipeline_model_parallel_size", "3"}};
+  const auto with = [&](const char* pattern) {
+    GivenValues more = hybrid;
+    more.emplace_back("hybrid_layer_pattern", pattern);
+    return megatron_reading(more, 48);
+  };
+  const auto reading = with("M-M|*-|M-M-");
+  ASSERT_TRUE(reading) << to_text(reading.error());
+  EXPECT_EQ(trained(*reading).layers, 9);
+  EXPECT_EQ(said(*reading, "layout"), "3,2,4");
+  for (const char* pattern : {"M-M-M|*-M-", "M-M|*-M-M-|"}) {
+    const auto refused = with(pattern);
+    ASSERT_FALSE(refused) << pattern;
+    EXPECT_THAT(refused.error().what, HasSubstr("parts between borders for 3 stages"));
+  }
+}
+
+/// Attention in every fourth layer, Gated DeltaNet in the others.
+TEST(UnderstoodLaunch, GatedDeltaNetStandsInAllButEveryFourthLayer) {
+  const auto reading =
+      megatron_reading({{"experimental_attention_variant", "gated_delta_net"}, {"linear_attention_freq", "4"},
+          {"num_layers", "8"}, {"attention_output_gate", "true"}, {"disable_bias_linear", "true"}});
+  ASSERT_TRUE(reading) << to_text(reading.error());
+  const NetworkSpec& network = trained(*reading);
+  EXPECT_TRUE(network.attention_gate);
+  EXPECT_EQ(network.mixer.size("value_heads"), 32);
+  ASSERT_EQ(network.pattern.size(), 8U);
+  for (std::size_t layer = 0; layer < 8; ++layer) EXPECT_EQ(network.pattern[layer].mixer, layer % 4 != 3) << layer;
 }
 
 /// 15.5 B parameters, as its authors count them (BigCode, 2305.06161).

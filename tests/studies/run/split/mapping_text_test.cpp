@@ -37,6 +37,18 @@ TEST(MappingText, ContextShardedWeightsAndFullRecompute) {
                                  "recompute norm, attn, residual, mlp whole layers 6\n");
 }
 
+/// What a mixer's backward makes again by itself it does in the layers that recompute nothing else, too.
+TEST(MappingText, SomeLayersRecomputeAndEveryMixerItsOwnParts) {
+  Split split;
+  split.mixer = true;
+  split.mixer_recompute = {"conv"};
+  split.recompute = {Recompute::Kind::full, 1};
+  EXPECT_THAT(mapping_text(split),
+      testing::HasSubstr("recompute mixer.conv\nrecompute norm, attn, mixer, residual, mlp layers 1\n"));
+  split.recompute.layers = 0;
+  EXPECT_THAT(mapping_text(split), testing::Not(testing::HasSubstr("mixer.conv")));
+}
+
 TEST(MappingText, UnevenLayersAreAListInOrderOfVirtualStages) {
   Split split;
   split.pp = 2;

@@ -1,0 +1,48 @@
+#include "model/network/hf/absent_layers.h"
+
+#include <string_view>
+
+namespace stepcast::detail {
+namespace {
+
+/// By what the names of such classes begin with: src/transformers/models and diffusers' src/diffusers/models.
+struct AbsentLayers {
+  std::string_view begin, layers;
+};
+constexpr AbsentLayers absent[] = {
+    {"Rwkv", "time mixing (RWKV-5 to 7)"},
+    {"RWKV", "time mixing (RWKV-5 to 7)"},
+    {"Hymba", "learned tokens in front, and keys shared between layers (Hymba)"},
+    {"Plamo2", "Mamba whose steps go through norms and a rank of their own (PLaMo 2)"},
+    {"ZambaFor", "one block of attention that layers share (Zamba)"},
+    {"HGRN", "gated linear recurrences (HGRN)"},
+    {"RetNet", "retention under its own names: examples/own-mixer has the layer"},
+    {"GLAFor", "gated linear attention (GLA)"},
+    {"BaichuanM1", "convolutions of keys and values in attention"},
+    {"Blt", "patches of bytes of their own length (BLT)"},
+    {"Hrm", "two recurrences inside each other (HRM)"},
+    {"Moshi", "a second transformer over the codes of each step (Moshi)"},
+    {"ResNet", "convolutions"},
+    {"ConvNext", "convolutions"},
+    {"EfficientNet", "convolutions"},
+    {"MobileNet", "convolutions"},
+    {"UNet", "convolutions"},
+    {"Autoencoder", "convolutions"},
+    {"Wav2Vec2", "convolutions of sound"},
+    {"Hubert", "convolutions of sound"},
+    {"WavLM", "convolutions of sound"},
+    {"Swin", "windows that shift and patches that merge between stages (Swin)"},
+    {"Sam", "attention with relative positions of two sides (SAM)"},
+    {"Detr", "queries of objects over convolutions (DETR)"},
+    {"DLRM", "tables of embeddings and crossed features (DLRM)"},
+};
+
+}  // namespace
+
+std::string absent_layers(const std::string& architecture) {
+  for (const AbsentLayers& row : absent)
+    if (architecture.starts_with(row.begin)) return std::string(row.layers);
+  return "";
+}
+
+}  // namespace stepcast::detail
