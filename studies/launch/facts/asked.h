@@ -11,13 +11,18 @@ namespace stepcast::launch {
 // clang-format off
 enum class Asked : std::uint8_t {
   // what is trained
-  layers, hidden, ffn_hidden, heads, kv_heads, grouped_queries, one_kv_head, head_dim, sequence, vocabulary, padded_vocabulary,
+  layers, hidden, ffn_hidden, heads, kv_heads, grouped_queries, one_kv_head, head_dim, sequence, vocabulary,
+  padded_vocabulary,
   vocabulary_divisor, tokenizer, max_positions, norm, activation, gated_mlp, squared_relu, positions, no_positions,
-  rotary, linear_bias, no_linear_bias, qkv_bias, qk_norm, parallel_block, shared_norm, embedding_norm, attention_dropout,
-  hidden_dropout, untied, tied, layer_pattern, mtp_pattern, attention_variant, linear_layers, linear_taps, linear_key_dim, linear_key_heads,
+  rotary, linear_bias, no_linear_bias, qkv_bias, qk_norm, parallel_block, shared_norm, embedding_norm,
+  attention_dropout,
+  hidden_dropout, untied, tied, layer_pattern, mtp_pattern, attention_variant, linear_layers, linear_taps,
+  linear_key_dim, linear_key_heads,
   linear_value_dim, linear_value_heads, attention_gate, mixer_heads,
-  mixer_head_dim, mixer_state, mixer_groups, expert_latent, softmax_type, experts, top_k, expert_ffn, shared_ffn, shared_gate, router_bias,
-  expert_groups, top_groups, expert_layers, window, window_layers, capacity, mtp_layers, latent, query_rank, key_rank, nope_dim, rope_dim, value_dim, model_name,
+  mixer_head_dim, mixer_state, mixer_groups, expert_latent, softmax_type, experts, top_k, expert_ffn, shared_ffn,
+  shared_gate, router_bias,
+  expert_groups, top_groups, expert_layers, window, window_layers, capacity, mtp_layers, latent, query_rank, key_rank,
+  nope_dim, rope_dim, value_dim, model_name,
   model_flavor, config_file, config_name, lora_rank, expansion,  // MLP width over hidden size (llm-foundry)
   // batch
   micro_batch, global_batch, accumulation, stage_batch, micro_batches, tokens_per_rank,
