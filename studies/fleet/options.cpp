@@ -68,7 +68,8 @@ Expected<void> add_option(
   TRY(auto points, sweep::SpacePoints::make(space));
   TRY(const auto scenario, points.scenario(digits));
   TRY(const auto prediction, points.predict(digits));
-  const JobBase base = job::job_base(scenario, prediction);
+  TRY(const auto step, job::whole_step(scenario, prediction, wishes));
+  const JobBase base = job::job_base(scenario, prediction, step);
   TRY(auto settings, job::job_settings(base, wishes));
   const double steps = wishes.steps ? static_cast<double>(*wishes.steps) : std::ceil(*wishes.tokens / base.tokens);
   settings.life.work = steps * base.step;

@@ -66,7 +66,8 @@ std::string fleet_text(const FleetAnswer& answer, const Console& console) {
   for (const std::string& one : answer.missed) text += "\n" + paint.bad(one) + "\n";
   text += "\n" + paragraph("Jobs run at once, each on one kind of machine from its first step to its last; time and "
                            "cost are those of the long run, failures and checkpoints included; the plan is the "
-                           "fastest of a sweep; prices are as given.",
+                           "fastest of a sweep; prices are as given. Jobs on 128 GPUs and more are as "
+                           "uneven as `stepcast job` takes them to be.",
                      "", "", page_columns);
   return text;
 }
