@@ -74,6 +74,8 @@ constexpr auto engine_members = [](auto& file, auto& engine) {
   file.read("from", engine.from);
   file.rare("until", engine.until);
   file.read("kernels", engine.kernels);
+  file.rare("measured_kernels", engine.measured_kernels);
+  file.rare("nccl_alone", engine.nccl_alone);
   file.read("fused", engine.fused);
   file.reading(read_split_functions, engine.one_by_one);
   file.writing(write_split_functions, engine.one_by_one);

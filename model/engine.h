@@ -35,12 +35,14 @@ struct Engine {
   std::string id, name, source, from, until;  ///< months "2024-07" of its releases; until "" = today
   std::vector<std::string> aliases;           ///< names in records
   std::string kernels;                        ///< whose kernels the laws are of: "vllm", "trtllm", "sglang"
-  std::vector<std::string> fused;             ///< kernel groups that run as one, as in Stack
-  std::vector<SplitFunction> one_by_one;      ///< as in Stack
-  double attention_rate = 1;                  ///< of the law's over whole sequences, by older kernels
-  double cache_rate = usual_cache_rate;       ///< of the memory's, the most at which keys are read that no L2 holds
-  bool captured = false;                      ///< iterations of running sequences are replayed from CUDA graphs
-  std::int64_t most_captured = 0;             ///< of at most so many sequences
+  std::string measured_kernels;               ///< whose stand in where its own were not timed on a GPU; "" = anybody's
+  bool nccl_alone = false;                ///< NCCL reduces few bytes too; else its kernels do, or those that stand in
+  std::vector<std::string> fused;         ///< kernel groups that run as one, as in Stack
+  std::vector<SplitFunction> one_by_one;  ///< as in Stack
+  double attention_rate = 1;              ///< of the law's over whole sequences, by older kernels
+  double cache_rate = usual_cache_rate;   ///< of the memory's, the most at which keys are read that no L2 holds
+  bool captured = false;                  ///< iterations of running sequences are replayed from CUDA graphs
+  std::int64_t most_captured = 0;         ///< of at most so many sequences
   /// What measured iterations say, on GPUs of an architecture ("hopper"; "" = of all others) with products in a number
   /// type ("fp8"; "" = in all others). At most three of the figures are fitted; the others are 1 or 0.
   struct Tuning {

@@ -61,9 +61,9 @@ AttentionQuery query_of(const KernelWork& work, double sequences, double queries
   return query;
 }
 
-/// The engine's own kernels, of whatever release, else vLLM's; "": anybody's.
+/// The engine's own kernels, of whatever release, else those that stand in; "": anybody's.
 std::string_view software_of(const Profile& profile, const Engine& engine, bool decode, bool latent) {
-  for (const std::string_view whose : {std::string_view(engine.kernels), std::string_view("vllm")})
+  for (const std::string_view whose : {engine.kernels, engine.measured_kernels})
     for (const AttentionLaw& law : profile.attention_kernels)
       if (law.decode == decode && law.latent == latent && law.refinement.software.starts_with(whose))
         return law.refinement.software;
@@ -304,10 +304,10 @@ EnginePrice EngineCost::move(
     return exchanged ? price_of(*exchanged, Binding::links) : price;
   }
   if (move.kind != MoveKind::all_reduce) return price;
-  if (span.nodes > 1 || engine_->kernels == "pytorch") return price;  // a loop of one's own has NCCL alone
-  // An engine's own, else another's on this GPU: all have kernels for few bytes (SGLang's is vLLM's).
+  if (span.nodes > 1 || engine_->nccl_alone) return price;
+  // An engine's own, else another's on this GPU: all have kernels for few bytes.
   for (const std::string_view whose :
-      {std::string_view(engine_->kernels), std::string_view("vllm"), std::string_view()}) {
+      {std::string_view(engine_->kernels), std::string_view(engine_->measured_kernels), std::string_view()}) {
     const EngineAllReduce* law = find_all_reduce(*profile_, whose, graph, static_cast<int>(group.size));
     if (law == nullptr) continue;
     if (whose != engine_->kernels && !graph) break;  // of prompts, whose bytes are many, NCCL is as good

@@ -83,11 +83,11 @@ Expected<void> put_guesses(const EngineSettings& s, bool guesses, bool lenient, 
   }
   const std::string what =
       known && s.draft > 0
-          ? fmt::format("{} tokens that {} guesses: under load they are not forecast", s.draft, s.guesser)
+          ? fmt::format("{} tokens that {} guesses are not forecast without --accepted", s.draft, s.guesser)
           : fmt::format("tokens that {} guesses are not forecast", s.guesser);
   if (!lenient)
     return fail("--launch", what,
-        known ? "stepcast serve and infer take them, with --accepted; --lenient forecasts without them"
+        known ? "serve and infer take them with --accepted R; --lenient forecasts without them"
               : "--lenient forecasts without them");
   out.warnings.push_back(what);
   return {};

@@ -17,19 +17,9 @@ constexpr double poor_efficiency = 0.8;
 constexpr double wider_interval = 1.1;
 constexpr std::size_t most_tries = 64;  // each is a forecast
 
-/// The batch at that many GPUs: the same, or as much per GPU.
-Expected<std::int64_t> batch_at(const ScaleBase& base, Scaling scaling, std::int64_t gpus) {
-  const std::int64_t batch = base.run.global_batch;
-  if (scaling == Scaling::strong) return batch;
-  if (batch * gpus % base.run.gpus != 0)
-    return fail("--gpus", fmt::format("{} x {}/{} is not a whole global batch", batch, gpus, base.run.gpus),
-        "a multiple of the smallest count");
-  return batch * gpus / base.run.gpus;
-}
-
 /// Whether the batch alone allows this count: a cheap test before a forecast.
 bool batch_divides(const ScaleBase& base, Scaling scaling, std::int64_t gpus) {
-  const auto batch = batch_at(base, scaling, gpus);
+  const auto batch = batch_at(base.run.global_batch, base.run.gpus, scaling, gpus);
   return batch && *batch % (base.scenario.plan.micro_batch * (gpus / base.ways)) == 0;
 }
 
@@ -98,8 +88,16 @@ std::string beyond_machine(const ScaleBase& base, std::int64_t wanted) {
 
 }  // namespace
 
+Expected<std::int64_t> batch_at(std::int64_t batch, std::int64_t first, Scaling scaling, std::int64_t gpus) {
+  if (scaling == Scaling::strong) return batch;
+  if (batch * gpus % first != 0)
+    return fail("--gpus", fmt::format("{} x {}/{} is not a whole global batch", batch, gpus, first),
+        "a multiple of the first count");
+  return batch * gpus / first;
+}
+
 Expected<ScaledRun> run_at(const ScaleBase& base, Scaling scaling, std::int64_t gpus) {
-  TRY(const auto batch, batch_at(base, scaling, gpus));
+  TRY(const auto batch, batch_at(base.run.global_batch, base.run.gpus, scaling, gpus));
   Request request = base.request;
   for (const auto& [key, value] : {std::pair{"gpus", gpus}, {"global_batch", batch}})
     TRY(request.say(key, std::to_string(value), flag_of(find_field(key)->id)));

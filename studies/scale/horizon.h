@@ -15,6 +15,9 @@ struct ScaleBase {
   std::int64_t stages = 1;
 };
 
+/// The batch at that many GPUs: the same, or as much per GPU as `batch` is on `first`. Errors: that is no whole number.
+Expected<std::int64_t> batch_at(std::int64_t batch, std::int64_t first, Scaling scaling, std::int64_t gpus);
+
 /// The plan on `gpus`. Errors: the batch does not grow to a whole number, or what resolve and predict refuse.
 Expected<ScaledRun> run_at(const ScaleBase& base, Scaling scaling, std::int64_t gpus);
 

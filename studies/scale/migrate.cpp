@@ -7,6 +7,7 @@
 
 #include "model/base/quantity_text.h"
 #include "studies/run/forecast.h"
+#include "studies/scale/horizon.h"
 
 namespace stepcast::scale {
 namespace {
@@ -129,6 +130,7 @@ SizeOnPath size_on_path(const Request& request, std::string network, std::int64_
   for (const Rung& rung : all_rungs) {
     RungRun best;
     const std::vector<Ways> all = ways_of(rung, size.gpus, node);
+    best.offered = !all.empty();
     if (all.empty()) best.why = rung.replicated ? "one node has no copies" : "too few GPUs";
     for (const Ways& ways : all) try_ways(request, ways, best);
     size.rungs.push_back(std::move(best));
@@ -181,7 +183,7 @@ Expected<Migration> migration(const Request& request, const std::vector<std::str
       TRY(asked.network, choose_network(network, "--networks"));
     }
     for (const std::int64_t count : gpus) {
-      const std::int64_t there = scaling == Scaling::strong ? batch : batch * count / gpus.front();
+      TRY(const std::int64_t there, batch_at(batch, gpus.front(), scaling, count));
       TRY(asked.say("gpus", std::to_string(count), "--gpus"));
       TRY(asked.say("global_batch", std::to_string(there), "--global-batch"));
       path.sizes.push_back(size_on_path(asked, asked.network->row.name, node));

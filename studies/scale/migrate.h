@@ -35,7 +35,8 @@ struct RungRun {
   std::string plan;                ///< "tp 8, zero 1, recompute full"
   double mfu = 0;
   Binds binds = Binds::split;
-  std::string why;  ///< of what binds, with numbers
+  std::string why;      ///< of what binds, with numbers
+  bool offered = true;  ///< false: no way to shard is of this rung on so many GPUs
   [[nodiscard]] bool works() const { return outcome && outcome->fits; }
 };
 

@@ -12,7 +12,7 @@ namespace {
 
 std::string rung_cell(const SizeOnPath& size, int rung, const Paint& paint) {
   const RungRun& run = size.rungs[rung];
-  if (!run.outcome) return paint.dim(run.why == "one node has no copies" ? "-" : to_text(run.binds));
+  if (!run.outcome) return paint.dim(run.offered ? to_text(run.binds) : "-");
   if (!run.outcome->fits) return paint.bad("memory");
   std::string text = fmt::format("{} {}", format_percent(run.mfu), to_text(run.binds));
   return rung == size.best ? paint.bold("*" + text) : text;

@@ -76,10 +76,10 @@ Expected<ScaleBase> smallest_base(
   return first ? Expected<ScaleBase>(tl::unexpected(*first)) : base_at(request, std::nullopt);
 }
 
-std::vector<std::int64_t> doubled_counts(const ScaleBase& base) {
+std::vector<std::int64_t> doubled_counts(std::int64_t first, const Machine& machine) {
   std::vector<std::int64_t> counts;
-  const std::int64_t most = std::min(most_growth * base.run.gpus, base.scenario.machine.row.max_gpus());
-  for (std::int64_t count = base.run.gpus; count <= most; count *= 2) counts.push_back(count);
+  const std::int64_t most = std::min(most_growth * first, machine.max_gpus());
+  for (std::int64_t count = first; count <= most; count *= 2) counts.push_back(count);
   return counts;
 }
 
@@ -128,7 +128,7 @@ Expected<ScaleStudy> scale_study(
         "the split by flags: --tp, --pp, ...");
   std::vector<SkippedCount> skipped;
   TRY(auto base, smallest_base(request, gpus, skipped));
-  if (gpus.size() <= 1) gpus = doubled_counts(base);
+  if (gpus.size() <= 1) gpus = doubled_counts(base.run.gpus, base.scenario.machine.row);
   ScaleStudy study{base.scenario, base.stages, {}};
   for (const Scaling scaling : scalings) study.curves.push_back(scaling_curve(base, scaling, gpus, skipped));
   return study;
@@ -159,14 +159,14 @@ std::span<const Flag> scale_flags() {
 
 namespace {
 
-/// "8,16" or, of one count or none, powers of two from it, or from a node.
-std::vector<std::int64_t> counts_of_path(std::vector<std::int64_t> gpus, const Machine& machine) {
-  if (gpus.size() > 1) return gpus;
-  const std::int64_t first = gpus.empty() ? machine.levels.front().gpus : gpus.front();
-  gpus.clear();
-  for (std::int64_t count = first; count <= std::min(machine.max_gpus(), most_growth * first); count *= 2)
-    gpus.push_back(count);
-  return gpus;
+/// "8,16" or, of one count or none, doubled counts from it, or from a node.
+Expected<std::vector<std::int64_t>> counts_of_path(std::vector<std::int64_t> gpus, const Machine& machine) {
+  if (gpus.empty()) gpus = {machine.levels.front().gpus};
+  if (gpus.back() > machine.max_gpus())
+    return fail("--gpus",
+        fmt::format("{} has {} GPUs, and {} are asked for", machine.id, machine.max_gpus(), gpus.back()),
+        std::to_string(machine.max_gpus()));
+  return gpus.size() > 1 ? gpus : doubled_counts(gpus.front(), machine);
 }
 
 Expected<void> migrate_command(
@@ -181,7 +181,7 @@ Expected<void> migrate_command(
   if (!request.machine) {
     TRY(request.machine, choose_machine(default_machine, "default"));
   }
-  const std::vector<std::int64_t> counts = counts_of_path(std::move(gpus), request.machine->row);
+  TRY(const auto counts, counts_of_path(std::move(gpus), request.machine->row));
   TRY(const auto path, migration(request, networks, counts, scaling));
   console.out << (arguments.has("--json") ? migration_json(path) : migration_text(path, request, console));
   return {};

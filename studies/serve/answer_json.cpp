@@ -58,9 +58,9 @@ std::string answer_json(const Question& question, const Answer& answer) {
   json.fields("network", answer.serving.network().id, "machine", answer.serving.machine().id, "engine",
       answer.serving.engine.id, "gpus", answer.gpus, "replicas", question.replicas);
   if (question.concurrency) json.field("concurrency", *question.concurrency);
+  else json.field("requests_per_s_sent", answer.rate);
   if (answer.serving.draft > 0)
     json.field("tokens_per_iteration", infer::words_of_iteration(answer.serving.draft, question.guesses.accepted));
-  else json.field("requests_per_s_sent", answer.rate);
   json.field("saturated", !answer.figures.has_value());
   if (answer.figures) write_figures(json, answer, *answer.figures);
   else

@@ -48,7 +48,13 @@ bool ShellReader::take_guard(Place& place, std::string_view token) {
   const std::string_view line = rest.substr(0, std::min(newline, rest.size()));
   const bool test = form->opens == "test";
   std::size_t end = std::min(find_unquoted(line, "&&"), find_unquoted(line, "||"));
-  if (const std::size_t close = test ? 0 : line.find(form->closes); !test && close != line.npos) {
+  // A sum may hold brackets of its own.
+  const std::size_t whole = form->opens == "((" ? after_bracket(line, 0) : line.npos;
+  const std::size_t close = test                  ? line.npos
+                            : form->opens != "((" ? line.find(form->closes)
+                            : whole == line.npos  ? whole
+                                                  : whole - form->closes.size();
+  if (close != line.npos) {
     const std::size_t behind = close + form->closes.size();
     const std::size_t sign = line.find_first_not_of(" \t", behind);
     end = sign != line.npos && (line.substr(sign, 2) == "&&" || line.substr(sign, 2) == "||") ? sign : line.npos;

@@ -32,7 +32,7 @@ std::string with_batch_options(std::string text, const std::vector<ShellWord>& w
 /// "s/STAGE/3/" and "s#STAGE#3#g" of letters alone; false where it may be anything else. A value that nothing sets
 /// becomes ${STAGE}, and STAGE one of `unset`.
 bool put_in(std::string& text, const ShellText& change, std::vector<std::string>& unset) {
-  constexpr char hole = '?';
+  constexpr char hole = '\x1e';  // a sign that no text has
   std::string shown;
   for (std::size_t i = 0; i < change.size(); ++i) {
     const bool opens = change.marked()[i] == unset_begin;
@@ -44,10 +44,11 @@ bool put_in(std::string& text, const ShellText& change, std::vector<std::string>
   if (middle == shown.npos || end == shown.size()) return false;
   const std::string from = shown.substr(2, middle - 2), flags = shown.substr(end + 1);
   std::string into = shown.substr(middle + 1, end - middle - 1);
-  if (from.empty() || from.find_first_of("$.*[]^\\?") != from.npos) return false;
+  if (from.empty() || from.find_first_of("$.*[]^\\\x1e") != from.npos) return false;
+  if (flags.find_first_not_of('g') != flags.npos) return false;
   std::size_t at = text.find(from);
   if (at == text.npos) return true;
-  if (into.find_first_of("&\\") != into.npos || flags.find_first_not_of('g') != flags.npos) return false;
+  if (into.find_first_of("&\\") != into.npos) return false;
   if (into.find(hole) != into.npos) into = "${" + from + "}", unset.push_back(from);
   for (; at != text.npos; at = text.find(from, at)) {
     text.replace(at, from.size(), into);

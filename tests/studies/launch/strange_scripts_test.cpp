@@ -133,8 +133,8 @@ TEST_F(StrangersLaunch, TestsAndSumsOfOneLineAreFollowed) {
       {"TP=2; test $TP -gt 4 && TP=8\n", "tp 2,"}, {"[ 1 = 2 ] && TP=8 || TP=4\n", "tp 4,"},
       {"TP=2\n[ 1 = 2 ] && [ 1 = 1 ] && TP=8; [ 1 = 1 ] && {\n  X=1\n  TP=4\n}\n", "tp 4,"},
       {"TP=2\n[ 1 = 2 ] && { true || true; TP=8; }\n", "tp 2,"}, {"TP=4\n((TP=8))\n", "tp 8,"},
-      {"TP=4; ((TP /= 2)); ((TP > 1)) && let \"TP *= 4\"\n", "tp 8,"}, {"TP=2\n[ -n \"$BIG\" ] && TP=8\n", "tp 2,"},
-      {"WAYS_7B=8\nSIZE=7B\neval TP=\\$WAYS_$SIZE\n", "tp 8,"},
+      {"W=16\n((TP = W / (2 * 2)))\n", "tp 4,"}, {"TP=4; ((TP /= 2)); ((TP > 1)) && let \"TP *= 4\"\n", "tp 8,"},
+      {"TP=2\n[ -n \"$BIG\" ] && TP=8\n", "tp 2,"}, {"WAYS_7B=8\nSIZE=7B\neval TP=\\$WAYS_$SIZE\n", "tp 8,"},
       {"WAYS_7B=8\nSIZE=7B\ndeclare -n TP=WAYS_$SIZE\n", "tp 8,"}};
   for (const auto& [script, said] : rows) {
     const Ran ran = predict("--megatron", script + run);
@@ -168,6 +168,8 @@ TEST_F(StrangersLaunch, AFileMadeBySedIsReadWhereItsPatternsAreLetters) {
   write("in.json", "{\"train_batch_size\": 512, \"zero_optimization\": {\"stage\": STAGE}}\n");
   const Ran made = predict("--megatron", "sed 's/STAGE/2/g' in.json | sed 's/OTHER/$X/' > made.json\n" + run);
   EXPECT_THAT(made.out, HasSubstr("zero 2,")) << made.err;
+  const Ran two = predict("--megatron", "sed 's/OTHER/1/;s/STAGE/3/' in.json > made.json\n" + run);
+  EXPECT_THAT(two.err, HasSubstr("line 1 changes made.json")) << "the second change is not lost: " << two.out;
   const Ran pattern = predict("--megatron", "sed 's/ST.*/2/' in.json > made.json\n" + run);
   EXPECT_THAT(pattern.err, HasSubstr("line 1 changes made.json"));
   const Ran hangs = predict("--megatron", "sed \"s/STAGE/$X/\" in.json > made.json\n" + run);

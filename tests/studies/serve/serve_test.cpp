@@ -66,6 +66,7 @@ TEST(Serve, GuessedTokensAreSaidTogether) {
   EXPECT_GT(word(none), word(plain));
   EXPECT_LT(word(good) * 2, word(none));
   EXPECT_NEAR(good["tokens_per_iteration"], 2.44, 1e-9);
+  for (const json& answer : {good, plain}) EXPECT_FALSE(answer.contains("requests_per_s_sent")) << "users come again";
   const auto refused = [](const char* flags) {
     return run_line(std::string("serve llama3-8b --input 100 --output 50 --concurrency 4 ") + flags).err;
   };
