@@ -117,8 +117,9 @@ class BlockPlacer {
   std::vector<AtomMask> partial_pass_;           ///< by op: atoms on which a Partial operand goes through
   std::vector<std::vector<int>> available_;      ///< by tensor: value copies that exist now
   std::vector<std::vector<int>> contributions_;  ///< by tensor: gradient copies
-  std::vector<std::vector<int>> totals_;         ///< by tensor: whole gradients that exist now
-  std::vector<int> region_;                      ///< by op: recompute run, or -1
+  std::vector<std::vector<int>> parts_;   ///< by tensor with several writers: what those made that have written so far
+  std::vector<std::vector<int>> totals_;  ///< by tensor: whole gradients that exist now
+  std::vector<int> region_;               ///< by op: recompute run, or -1
   std::vector<char> region_whole_, region_done_;
   std::vector<std::vector<BackwardUse>> uses_in_backward_;  ///< by tensor
   std::vector<char> in_backward_;                           ///< by op: has a gradient item

@@ -1,6 +1,7 @@
 // Forward: operators in order, each operand fetched to where the operator needs it (rules 14-18).
 #include <algorithm>
 #include <cassert>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -196,12 +197,12 @@ void BlockPlacer::emit_forward(int o, Pass pass) {
   list_->push_back(std::move(item));
   const auto& producers = uses_[tensor].producers;
   if (producers.size() > 1) {
-    // Several writers: sum what each made, once the last has written.
-    contributions_[tensor].push_back(copy);
+    // Several writers: sum what each made, once the last has written. A region that holds only some of them makes
+    // nothing of the tensor again: the sum is kept.
+    if (pass == Pass::recompute && !made_in_region(tensor)) return;
+    parts_[tensor].push_back(copy);
     if (o != producers.back()) return;
-    std::vector<int> parts = std::move(contributions_[tensor]);
-    contributions_[tensor].clear();
-    copy = combined(tensor, std::move(parts), home_[tensor], Cargo::activation, o, pass);
+    copy = combined(tensor, std::exchange(parts_[tensor], {}), home_[tensor], Cargo::activation, o, pass);
   }
   available_[tensor].push_back(copy);
 }

@@ -18,6 +18,7 @@ BlockPlacer::BlockPlacer(const Network& network, const Block& block, const Mesh&
   home_known_.assign(tensors, 0);
   available_.resize(tensors);
   contributions_.resize(tensors);
+  parts_.resize(tensors);
   totals_.resize(tensors);
   uses_in_backward_.resize(tensors);
   partial_pass_.assign(block_.operators.size(), 0);

@@ -50,6 +50,7 @@ void BlockPlacer::find_regions() {
 bool BlockPlacer::made_in_region(int tensor) const {
   const auto& producers = uses_[tensor].producers;
   if (producers.empty() || region_[producers.front()] < 0) return false;
+  if (std::ranges::any_of(producers, [&](int o) { return region_[o] != region_[producers.front()]; })) return false;
   // `save T` keeps it although it is made inside.
   for (const Statement& statement : statements_)
     if (const auto* save = std::get_if<SaveStatement>(&statement.body))
@@ -155,7 +156,7 @@ void BlockPlacer::run_region(int region) {
       last = o;
     }
   // A region run to its end also brings its last output home, as software does that re-runs the module.
-  if (region_whole_[region] && last >= 0)
+  if (region_whole_[region] && last >= 0 && made_in_region(block_.operators[last].output.tensor))
     fetch_value(
         block_.operators[last].output.tensor, home_[block_.operators[last].output.tensor], Pass::recompute, last);
   // Keep of it what forward would have kept.

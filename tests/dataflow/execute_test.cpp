@@ -78,6 +78,31 @@ TEST(Execute, GradientsOfTheUnfusedTransformerAreTrue) {
   expect_true_gradients(build_network(spec, {2, 3, 2, 2}, AttentionForm::unfused));
 }
 
+// Experts and the shared expert add up to one tensor: what is run again of them makes no part of its gradient.
+TEST(Execute, RecomputedPartsOfASumChangeNothing) {
+  NetworkSpec spec = tiny_transformer();
+  spec.experts = {.count = 4, .top_k = 2, .ffn_hidden = 3, .shared_ffn_hidden = 4};
+  const Network net = build_network(spec, {1, 3, 2, 2}, AttentionForm::fused);
+  const GivenValues given = some_values(net, 3);
+  const Executed kept = execute(net, placed_of(net, "mesh one:1"), given);
+  ASSERT_EQ(kept.error, "");
+  for (const char* again : {"shared", "expert", "combine", "router, dispatch, expert, combine, shared", "mlp"})
+    for (const char* whole : {"", " whole"}) {
+      const std::string mapping = std::string("mesh one:1\nrecompute ") + again + whole;
+      const Expected<PlacedNetwork> placed = place_text(net, mapping);
+      ASSERT_TRUE(placed) << to_text(placed.error());
+      EXPECT_EQ(difference(net, kept, execute(net, *placed, given)), "") << mapping;
+      const auto gradients = [](const PlacedNetwork& one) {
+        std::size_t all = 0;
+        for (const auto& block : one.blocks)
+          for (const auto* list : {&block.backward, &block.forward})
+            all += std::ranges::count(*list, PlacedKind::gradient, &PlacedItem::kind);
+        return all;
+      };
+      EXPECT_EQ(gradients(*placed), gradients(placed_of(net, "mesh one:1"))) << mapping;
+    }
+}
+
 TEST(Execute, GradientsOfEveryMixerAreTrue) {
   const std::vector<std::pair<std::string, std::int64_t>> sizes{{"heads", 4}, {"head_dim", 2}, {"groups", 2},
       {"state", 2}, {"taps", 2}, {"chunk", 2}, {"key_heads", 2}, {"value_heads", 4}, {"key_dim", 2}, {"value_dim", 2},
