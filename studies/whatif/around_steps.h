@@ -12,7 +12,7 @@
 #include "studies/cli/flags.h"
 #include "studies/run/forecast.h"
 
-namespace stepcast::predict {
+namespace stepcast::whatif {
 
 struct AroundSteps {
   std::optional<sim::Loader> loader;
@@ -39,4 +39,4 @@ Seconds sum_of(const std::vector<AroundPart>& parts);
 /// "" where nothing was given.
 std::string around_text(const std::vector<AroundPart>& parts, Seconds step);
 
-}  // namespace stepcast::predict
+}  // namespace stepcast::whatif

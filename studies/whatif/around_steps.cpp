@@ -1,4 +1,4 @@
-#include "studies/predict/around_steps.h"
+#include "studies/whatif/around_steps.h"
 
 #include <algorithm>
 
@@ -12,7 +12,7 @@
 #include "studies/print/digits.h"
 #include "studies/print/table.h"
 
-namespace stepcast::predict {
+namespace stepcast::whatif {
 namespace {
 
 struct Pair {
@@ -143,4 +143,4 @@ std::string around_text(const std::vector<AroundPart>& parts, Seconds step) {
   return "\n" + table.text("");
 }
 
-}  // namespace stepcast::predict
+}  // namespace stepcast::whatif
