@@ -129,4 +129,11 @@ std::string around_text(const std::vector<AroundPart>& parts, Seconds step) {
   return "\n" + table.text("");
 }
 
+void write_around(JsonWriter& json, const std::vector<AroundPart>& parts) {
+  json.list("around_steps", parts, [&](const AroundPart& part) {
+    json.field("id", part.id);
+    json.base_field("per_step_s", part.per_step);
+  });
+}
+
 }  // namespace stepcast::whatif

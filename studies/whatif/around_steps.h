@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "model/base/json_writer.h"
 #include "sim/job/loader.h"
 #include "studies/cli/arguments.h"
 #include "studies/cli/flags.h"
@@ -38,5 +39,7 @@ Seconds sum_of(const std::vector<AroundPart>& parts);
 
 /// "" where nothing was given.
 std::string around_text(const std::vector<AroundPart>& parts, Seconds step);
+/// "around_steps": each with its id and seconds per step.
+void write_around(JsonWriter& json, const std::vector<AroundPart>& parts);
 
 }  // namespace stepcast::whatif
