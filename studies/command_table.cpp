@@ -39,9 +39,8 @@ const std::vector<Command>& command_rows() {
               "Forecasts one training step. NETWORK is a catalogue id (stepcast list networks), a Hugging Face name,\n"
               "a network file, or a Hugging Face config.json or its folder; keys of it that may change layers and\n"
               "are not known are refused. SCENARIO.json holds a whole run (--print-scenario writes one); flags\n"
-              "override it, but where it has a mapping that alone says how the work is split. --machine may name GPUs "
-              "of\n"
-              "several machines, on which stages or replicas then lie in this order, dealt by speed.\n"
+              "override it, but where it has a mapping that alone says how the work is split. --machine may name\n"
+              "GPUs of several machines, on which stages or replicas then lie in this order, dealt by speed.\n"
               "A run that does not fit in memory is a result, which says so first.",
           .least_words = 0,
           .most_words = 1,
@@ -51,8 +50,7 @@ const std::vector<Command>& command_rows() {
               "stepcast predict gpt3-175b --machine dgx-a100 --gpus 64 --tp 8 --pp 8 --recompute full --json",
               "stepcast predict llama3-8b --gpus 64 --zero 3 --global-batch 256 --explain",
               "stepcast predict llama3-8b --gpus 64 --pp 4 --global-batch 256 --gc-time 600ms --gc-every 100 "
-              "--imbalance "
-              "rank=17x1.5"},
+              "--imbalance rank=17x1.5"},
           .run = predict_command},
       {.name = "infer",
           .usage = "NETWORK|--launch SERVE.sh [--phase prefill|decode|batch] [flags]",
@@ -276,15 +274,11 @@ const std::vector<Command>& command_rows() {
           .usage = "NETWORK --tokens N --machine NAME:GPUS,... --price NAME=PRICE,... [--deadline TIME] [flags]",
           .summary = "which machines and how many: cost over time, within a deadline or a budget",
           .about =
-              "Looks at a job, or a mix of jobs that run at once (--jobs), on each machine that may be had, from a "
-              "node "
-              "to the\n"
-              "most GPUs: the fastest plan of a sweep, and the goodput of a job around its step. Says the front of "
-              "cost "
-              "over time,\n"
-              "the cheapest choice that meets the deadlines and the fastest within the budget, or that there is none "
-              "and by how\n"
-              "much (exit code 1). Prices are yours; axes of the sweep may be said as sweep takes them.",
+              "Looks at a job, or a mix of jobs that run at once (--jobs), on each machine that may be had, from a\n"
+              "node to the most GPUs: the fastest plan of a sweep, and the goodput of a job around its step. Says\n"
+              "the front of cost over time, the cheapest choice that meets the deadlines and the fastest within the\n"
+              "budget, or that there is none and by how much (exit code 1). Prices are yours; axes of the sweep may\n"
+              "be said as sweep takes them.",
           .least_words = 0,
           .most_words = 1,
           .flags = fleet::fleet_flags(),

@@ -17,14 +17,14 @@ constexpr std::size_t most_listed = 8;
 
 std::string percent_of(double part, double all) { return all > 0 ? fmt::format("{:.1f} %", 100 * part / all) : "-"; }
 
-/// " (15 prompts of 15360 positions, 3 words)".
+/// " (15 prompts of 15360 positions, 3 tokens decoded)".
 std::string rows_text(const IterationRows& rows) {
   if (!rows.known()) return "";
   std::vector<std::string> parts;
   if (rows.prompts > 0)
     parts.push_back(fmt::format("{} prompt{}{}", rows.prompts, rows.prompts == 1 ? "" : "s",
         rows.prompt_positions > 0 ? fmt::format(" of {} positions", rows.prompt_positions) : ""));
-  if (rows.words > 0) parts.push_back(fmt::format("{} word{}", rows.words, rows.words == 1 ? "" : "s"));
+  if (rows.words > 0) parts.push_back(fmt::format("{} token{} decoded", rows.words, rows.words == 1 ? "" : "s"));
   return parts.empty() ? "" : fmt::format(" ({})", fmt::join(parts, ", "));
 }
 

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "model/base/whole_number.h"
+#include "studies/cli/flag_values.h"
 #include "studies/cli/shell_word.h"
 #include "studies/engines/checkpoint.h"
 #include "studies/run/nouns.h"
@@ -25,10 +25,6 @@ struct Wanted {
   double shortest = 1;
   std::string rate, shape;
 };
-
-std::int64_t count_of(const Arguments& arguments, const char* flag, std::int64_t absent) {
-  return arguments.has(flag) ? parsed_number<std::int64_t>(arguments.value(flag)).value_or(absent) : absent;
-}
 
 /// A checkpoint on the hub in this type, or one that the engine narrows itself (vLLM and SGLang: fp8).
 Expected<std::string> checkpoint_in(

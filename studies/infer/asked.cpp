@@ -6,15 +6,9 @@
 
 #include "model/base/json_reader.h"
 #include "model/base/quantity_text.h"
+#include "studies/cli/flag_values.h"
 
 namespace stepcast::infer {
-namespace {
-
-std::int64_t number_of(const Arguments& arguments, const char* flag, std::int64_t absent) {
-  return arguments.has(flag) ? std::stoll(arguments.value(flag)) : absent;
-}
-
-}  // namespace
 
 ServingWishes engine_wishes(const Arguments& arguments) {
   ServingWishes w;
@@ -23,11 +17,11 @@ ServingWishes engine_wishes(const Arguments& arguments) {
   w.profile = arguments.value("--profile");
   w.weights = arguments.value("--weights"), w.cache = arguments.value("--kv");
   w.products = arguments.value("--products");
-  w.gpus = number_of(arguments, "--gpus", 0);
-  w.tp = number_of(arguments, "--tp", 1), w.pp = number_of(arguments, "--pp", 1);
-  w.ep = number_of(arguments, "--ep", 1), w.attention_dp = number_of(arguments, "--dp-attention", 1);
+  w.gpus = count_of(arguments, "--gpus", 0);
+  w.tp = count_of(arguments, "--tp", 1), w.pp = count_of(arguments, "--pp", 1);
+  w.ep = count_of(arguments, "--ep", 1), w.attention_dp = count_of(arguments, "--dp-attention", 1);
   w.exchange = arguments.value("--exchange");
-  w.cp = number_of(arguments, "--cp", 1), w.dcp = number_of(arguments, "--dcp", 1);
+  w.cp = count_of(arguments, "--cp", 1), w.dcp = count_of(arguments, "--dcp", 1);
   w.context = arguments.value("--cp-way");
   return w;
 }
@@ -65,7 +59,7 @@ Expected<std::int64_t> guesses_of(const Arguments& arguments, Guesses& guesses) 
     return fail("--accepted", "how many of the guesses are right is not said",
         "--accepted 0.8: of each guess, where those before it were right");
   TRY(guesses.accepted, parse_fraction(arguments.value("--accepted"), "--accepted"));
-  return number_of(arguments, "--draft", 0);
+  return count_of(arguments, "--draft", 0);
 }
 
 Expected<Asked> asked_of(const Arguments& arguments, const Arguments& typed) {
@@ -84,9 +78,9 @@ Expected<Asked> asked_of(const Arguments& arguments, const Arguments& typed) {
   if (words) {  // else they are a launch's
     TRY(w.draft, guesses_of(arguments, asked.guesses));
   }
-  asked.prompt = number_of(arguments, "--prompt", 0), asked.output = number_of(arguments, "--output", 0);
-  asked.cached = number_of(arguments, "--cached", 0), asked.context = number_of(arguments, "--context", 0);
-  asked.batch = number_of(arguments, "--batch", 1);
+  asked.prompt = count_of(arguments, "--prompt", 0), asked.output = count_of(arguments, "--output", 0);
+  asked.cached = count_of(arguments, "--cached", 0), asked.context = count_of(arguments, "--context", 0);
+  asked.batch = count_of(arguments, "--batch", 1);
   const bool decodes = asked.phase == "decode" || asked.phase == "mixed";
   if (decodes && asked.context == 0) return fail("--context", "what stands in the cache is not said", "--context 8192");
   if (asked.phase != "decode" && asked.prompt == 0)

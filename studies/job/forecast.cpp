@@ -21,10 +21,7 @@ std::vector<LawAnswer> law_answers(const sim::LifeSettings& life) {
   const Seconds down = life.failures.detect + life.failures.restart;
   for (const sim::IntervalLaw& law : sim::interval_laws()) {
     const Seconds interval = law.interval(between, save, down);
-    sim::FailureCosts hard = life.failures;
-    hard.soft = 0;
-    const sim::Saves saves{interval, save, std::min(life.saves.settle, interval + save), 1, {}};
-    answers.push_back({law.id, law.name, law.formula, law.source, interval, sim::goodput(hard, saves),
+    answers.push_back({law.id, law.name, law.formula, law.source, interval, stored_goodput(life, interval),
         law.holds(between, save, down)});
   }
   return answers;
@@ -102,6 +99,13 @@ void add_notes(const JobWishes& wishes, JobForecast& job) {
 }
 
 }  // namespace
+
+double stored_goodput(const sim::LifeSettings& life, Seconds interval) {
+  sim::FailureCosts hard = life.failures;
+  hard.soft = 0;
+  const Seconds store = life.saves.store;
+  return sim::goodput(hard, {interval, store, std::min(life.saves.settle, interval + store), 1, {}});
+}
 
 Expected<JobForecast> forecast_job(const Request& request, const JobWishes& wishes) {
   TRY(auto scenario, complete(request));

@@ -49,6 +49,10 @@ struct JobForecast {
   [[nodiscard]] double energy_j() const { return watts * expected.whole().value(); }
 };
 
+/// Of the life with a checkpoint each `interval`, all of them stored, where no failure leaves memory as it was: what
+/// the laws of the interval speak of.
+double stored_goodput(const sim::LifeSettings& life, Seconds interval);
+
 /// Errors: what predict and job_settings refuse, and a plan that does not fit into memory.
 Expected<JobForecast> forecast_job(const Request& request, const JobWishes& wishes);
 

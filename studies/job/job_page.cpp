@@ -100,15 +100,12 @@ std::string over_gpus(const JobForecast& job, const JobWishes& wishes) {
 
 std::string over_intervals(const JobForecast& job) {
   const sim::LifeSettings& life = job.settings.life;
-  sim::FailureCosts hard = life.failures;
-  hard.soft = 0;
   PlotSeries curve{"lost by the exact law", {}}, laws{"what the laws say", {}};
   laws.joined = false;
   const Seconds best = sim::exact_interval(life.failures.mean_between(), life.saves.store);
   for (double power = -3; power <= 3.01; power += 0.25) {
     const Seconds interval = best * std::pow(2.0, power);
-    const sim::Saves saves{interval, life.saves.store, std::min(life.saves.settle, interval + life.saves.store), 1, {}};
-    const double share = sim::goodput(hard, saves);
+    const double share = stored_goodput(life, interval);
     curve.dots.push_back({interval.value() / 60, 1 - share,
         fmt::format("every {}: {}", duration_text(interval), format_percent(share))});
   }

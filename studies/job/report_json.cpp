@@ -86,6 +86,13 @@ void write_health(JsonWriter& json, const std::vector<HealthFigure>& health) {
   });
 }
 
+/// KEY_s, or null and, where it was tried, no_KEY with the reason.
+void write_step(JsonWriter& json, const std::string& key, const std::optional<Seconds>& step, const std::string& none) {
+  if (step) return json.base_field(key + "_s", *step);
+  json.null_field(key + "_s");
+  if (!none.empty()) json.field("no_" + key, none);
+}
+
 void write_outlook(JsonWriter& json, const JobForecast& job) {
   write_health(json, job.health);
   json.list("levers", job.levers,
@@ -97,10 +104,8 @@ void write_outlook(JsonWriter& json, const JobForecast& job) {
   json.open("ten_times");
   json.field("gpus", job.ten->gpus);
   json.base_fields("mean_between_s", job.ten->between_failures, "interval_s", job.ten->interval);
-  if (job.ten->step) json.base_field("step_time_s", *job.ten->step);
-  else json.null_field("step_time_s");
-  if (job.ten->same_batch) json.base_field("same_batch_step_time_s", *job.ten->same_batch);
-  else json.null_field("same_batch_step_time_s");
+  write_step(json, "step_time", job.ten->step, job.ten->no_step);
+  write_step(json, "same_batch_step_time", job.ten->same_batch, job.ten->no_same_batch);
   json.field("goodput", job.ten->goodput);
   write_health(json, job.ten->health);
   json.field("breaks", job.ten->breaks);
@@ -118,7 +123,7 @@ std::string job_json(const JobForecast& job, const JobWishes& wishes) {
   json.base_field("step_time_s", job.base.step);
   json.base_field("even_step_time_s", job.step.even);
   json.fields("uneven_factor", job.step.uneven, "uneven_as_in_fleets", job.step.by_fleets);
-  for (const AroundPart& part : job.step.around) json.base_field((std::string(part.id) + "_s").c_str(), part.per_step);
+  if (!job.step.around.empty()) write_around(json, job.step.around);
   write_failures(json, job, wishes);
   write_checkpoint(json, job);
   write_outlook(json, job);

@@ -9,9 +9,8 @@
 namespace stepcast::job {
 
 /// What 3,079 jobs on 128 GPUs and more of one company lost to uneven work from January to May 2024 (Lin et al., OSDI
-/// 2025, arXiv 2505.05713): 10.4 % of their GPU hours; 42.5 % of jobs took 1.1 times as long and more, a tenth
-/// lost 21.3
-/// %, a hundredth 45.0 %. In between straight, from 1 on.
+/// 2025, arXiv 2505.05713): 10.4 % of their GPU hours; 42.5 % of jobs took 1.1 times as long and more, a tenth lost
+/// 21.3 %, a hundredth 45.0 %. In between straight, from 1 on.
 struct FleetUnevenness {
   static constexpr std::int64_t least_gpus = 128;
   static constexpr double mean = 1 / (1 - 0.104);

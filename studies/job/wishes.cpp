@@ -5,32 +5,13 @@
 #include <fmt/format.h>
 
 #include "model/base/json_reader.h"
-#include "model/base/quantity_text.h"
 #include "model/base/whole_number.h"
 #include "studies/cli/flag_makers.h"
+#include "studies/cli/flag_values.h"
 #include "studies/cli/output_file.h"
 
 namespace stepcast::job {
 namespace {
-
-template <typename Q> Expected<void> read_flag(const Arguments& arguments, const char* flag, std::optional<Q>& out) {
-  if (!arguments.has(flag)) return {};
-  TRY(out, parse_quantity<Q>(arguments.value(flag), flag));
-  return {};
-}
-Expected<void> read_number(
-    const Arguments& arguments, const char* flag, std::optional<double>& out, NumberRange range) {
-  if (!arguments.has(flag)) return {};
-  const auto number = parsed_number<double>(arguments.value(flag));
-  if (!number || !(*number >= range.low && *number <= range.high))
-    return fail(flag, fmt::format("'{:.40}' is no such number", arguments.value(flag)),
-        fmt::format("from {:g} to {:g}", range.low, range.high));
-  out = *number;
-  return {};
-}
-std::optional<std::int64_t> count_of(const Arguments& arguments, const char* flag) {
-  return arguments.has(flag) ? std::optional<std::int64_t>(std::stoll(arguments.value(flag))) : std::nullopt;
-}
 
 Expected<void> read_length(const Arguments& arguments, JobWishes& wishes) {
   const int said = arguments.has("--tokens") + arguments.has("--days") + arguments.has("--steps");

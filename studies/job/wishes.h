@@ -10,7 +10,7 @@
 #include "studies/cli/arguments.h"
 #include "studies/cli/flags.h"
 #include "studies/job/failure_log.h"
-#include "studies/predict/around_steps.h"
+#include "studies/whatif/around_steps.h"
 #include "studies/whatif/uneven_words.h"
 
 namespace stepcast::job {

@@ -108,20 +108,13 @@ std::string json_report(const Scenario& scenario, const Prediction& prediction, 
   }
   if (uneven != nullptr) {
     json.open("uneven");
-    json.fields("step_time_s", uneven->mean_s, "step_time_interval_s",
-        std::vector<double>{uneven->p10_s, uneven->p90_s}, "mean_error_s", uneven->error_s, "pipelines", uneven->copies,
-        "drawn_steps", uneven->samples);
-    if (uneven->one_stage_s) json.field("closed_form_s", *uneven->one_stage_s);
-    json.fields("busiest_rank_of_experts", uneven->busiest, "token_share", uneven->tokens);
+    write_uneven(json, *uneven);
     json.close();
   }
   if (!around.empty()) {
     const double step = uneven != nullptr ? uneven->mean_s : prediction.step.step_time.value();
     json.field("step_time_with_around_s", step + sum_of(around).value());
-    json.list("around_steps", around, [&](const AroundPart& part) {
-      json.field("id", part.id);
-      json.base_field("per_step_s", part.per_step);
-    });
+    write_around(json, around);
   }
   write_phases(json, prediction.step.phases);
   write_stages(json, prediction.step.stages);

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "studies/run/forecast.h"
-#include "studies/predict/around_steps.h"
 #include "studies/predict/explain.h"
+#include "studies/whatif/around_steps.h"
 #include "studies/whatif/uneven.h"
 #include "studies/run/scenario.h"
 

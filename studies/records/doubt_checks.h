@@ -25,8 +25,7 @@ struct CheckedRun {
 /// - measured over forecast further from the median of its group of four or more than 22 % and 3.5 standard deviations
 ///   (1.48 x the median distance);
 /// - measured over forecast 10 % and more off the straight line (over the logarithm of the micro-batch) between the
-/// next
-///   smaller and the next larger micro-batch of the same sizes.
+///   next smaller and the next larger micro-batch of the same sizes.
 /// The last two judge by a forecast: they name at most a tenth of a group (at least one), the farthest first.
 std::map<std::string, std::string> doubts_found(const std::vector<CheckedRun>& runs);
 

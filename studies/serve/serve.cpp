@@ -9,6 +9,7 @@
 #include "model/base/quantity_text.h"
 #include "model/base/whole_number.h"
 #include "studies/cli/flag_makers.h"
+#include "studies/cli/flag_values.h"
 #include "studies/cli/named_outputs.h"
 #include "studies/engines/emit_engine.h"
 #include "studies/engines/launch_flags.h"
@@ -20,10 +21,6 @@
 
 namespace stepcast::serve {
 namespace {
-
-std::optional<std::int64_t> count_of(const Arguments& arguments, const char* flag) {
-  return arguments.has(flag) ? std::optional(std::stoll(arguments.value(flag))) : std::nullopt;
-}
 
 Expected<double> positive(const std::string& text, const std::string& where) {
   const auto number = parsed_number<double>(text);
@@ -67,16 +64,16 @@ constexpr const char* prefill_flags[] = {"--prefill-gpus", "--prefill-tp", "--pr
 /// A pool of its own for prompts, where a flag speaks of it: the engine, machine and number types are the other's.
 Expected<std::optional<PromptPoolWishes>> prompt_pool(const Arguments& arguments, const infer::ServingWishes& words) {
   if (std::ranges::none_of(prefill_flags, [&](const char* flag) { return arguments.has(flag); })) return std::nullopt;
-  PromptPoolWishes asked{words, {}, count_of(arguments, "--prefill-replicas").value_or(1)};
-  asked.engine.gpus = count_of(arguments, "--prefill-gpus").value_or(0);
+  PromptPoolWishes asked{words, {}, count_of(arguments, "--prefill-replicas", 1)};
+  asked.engine.gpus = count_of(arguments, "--prefill-gpus", 0);
   if (asked.engine.gpus % asked.replicas != 0)
     return fail("--prefill-replicas", fmt::format("{} GPUs for {} replicas", asked.engine.gpus, asked.replicas),
         "a divisor of --prefill-gpus");
   asked.engine.gpus /= asked.replicas;
   asked.engine.draft = 0;
-  asked.engine.tp = count_of(arguments, "--prefill-tp").value_or(1), asked.engine.pp = 1;
-  asked.engine.ep = count_of(arguments, "--prefill-ep").value_or(1);
-  asked.engine.attention_dp = count_of(arguments, "--prefill-dp-attention").value_or(1);
+  asked.engine.tp = count_of(arguments, "--prefill-tp", 1), asked.engine.pp = 1;
+  asked.engine.ep = count_of(arguments, "--prefill-ep", 1);
+  asked.engine.attention_dp = count_of(arguments, "--prefill-dp-attention", 1);
   asked.batching = {count_of(arguments, "--prefill-most-sequences"), count_of(arguments, "--prefill-most-positions")};
   return asked;
 }
@@ -131,7 +128,7 @@ Expected<Question> question_of(const Arguments& arguments) {
   TRY(check_load(arguments));
   Question asked;
   asked.engine = infer::engine_wishes(arguments);
-  asked.replicas = count_of(arguments, "--replicas").value_or(1);
+  asked.replicas = count_of(arguments, "--replicas", 1);
   // --gpus counts all: each replica has its part.
   if (asked.engine.gpus % asked.replicas != 0)
     return fail(
@@ -141,7 +138,7 @@ Expected<Question> question_of(const Arguments& arguments) {
   TRY(asked.engine.draft, infer::guesses_of(arguments, asked.guesses));
   TRY(asked.prompts, prompt_pool(arguments, asked.engine));
   asked.concurrency = count_of(arguments, "--concurrency");
-  asked.warm_up = count_of(arguments, "--warm-up").value_or(0);
+  asked.warm_up = count_of(arguments, "--warm-up", 0);
   if (arguments.has("--slo")) {
     TRY(asked.targets, read_targets(arguments.value("--slo"), "--slo"));
   }
@@ -161,14 +158,14 @@ Expected<Question> question_of(const Arguments& arguments) {
   if (arguments.has("--shortest")) {
     TRY(shortest, parse_fraction(arguments.value("--shortest"), "--shortest"));
   }
-  const std::int64_t input = *count_of(arguments, "--input"), shared = count_of(arguments, "--shared").value_or(0);
+  const std::int64_t input = *count_of(arguments, "--input"), shared = count_of(arguments, "--shared", 0);
   asked.law.prompts = sim::lengths_of(input, shortest);
   asked.law.outputs = sim::lengths_of(*count_of(arguments, "--output"), shortest);
   if (shared >= asked.law.prompts.low)
     return fail("--shared", fmt::format("{} of {} positions of a prompt are cached", shared, asked.law.prompts.low),
         fmt::format("at most {}", asked.law.prompts.low - 1));
   asked.law.shared = shared;
-  asked.law.seed = static_cast<std::uint64_t>(count_of(arguments, "--seed").value_or(0));
+  asked.law.seed = static_cast<std::uint64_t>(count_of(arguments, "--seed", 0));
   // Of each user ten, as benchmarks of serving do (InferenceX utils/bench_serving); of a rate a thousand.
   constexpr std::int64_t rounds = 10, many = 1000;
   asked.law.count = count_of(arguments, "--requests")
@@ -209,7 +206,7 @@ Expected<void> check_emitted(const Arguments& arguments, bool changes_engine) {
     return fail("--emit", "the launch says more of its engine than is written", "flags of serve in place of --launch");
   if (arguments.has("--kv") && arguments.value("--kv") != "fp8" && arguments.value("--kv") != "bf16")
     return fail("--kv", "is written by --emit for bf16 and fp8 alone", "one of them");
-  if (arguments.value("--emit") == "trtllm" && count_of(arguments, "--replicas").value_or(1) > 1)
+  if (arguments.value("--emit") == "trtllm" && count_of(arguments, "--replicas", 1) > 1)
     return fail("--replicas", "trtllm-serve runs one engine", "--emit for one replica");
   return {};
 }

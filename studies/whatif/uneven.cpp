@@ -231,4 +231,13 @@ std::string uneven_text(const UnevenForecast& forecast) {
   return text;
 }
 
+void write_uneven(JsonWriter& json, const UnevenForecast& forecast) {
+  json.fields("step_time_s", forecast.mean_s, "step_time_interval_s",
+      std::vector<double>{forecast.p10_s, forecast.p90_s}, "mean_error_s", forecast.error_s, "pipelines",
+      forecast.copies, "drawn_steps", forecast.samples);
+  if (forecast.one_stage_s) json.field("closed_form_s", *forecast.one_stage_s);
+  json.fields("busiest_rank_of_experts", forecast.busiest, "token_share", forecast.tokens);
+  json.field("assumptions", forecast.notes);
+}
+
 }  // namespace stepcast::whatif

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "model/base/json_writer.h"
 #include "studies/run/forecast.h"
 #include "studies/whatif/uneven_words.h"
 
@@ -27,6 +28,8 @@ Expected<UnevenForecast> uneven_forecast(
     const Scenario& scenario, const Prediction& prediction, const UnevenWords& words);
 
 std::string uneven_text(const UnevenForecast& forecast);
+/// The same as keys of the object that is open, notes as "assumptions".
+void write_uneven(JsonWriter& json, const UnevenForecast& forecast);
 
 /// Rows of the busiest of `ranks` ranks over the mean. `placed`: experts are dealt to ranks by their rows, the most
 /// first, each to the rank with the fewest that has room; else neighbours lie on one rank. A spread s of k experts on

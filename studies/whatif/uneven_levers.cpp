@@ -132,16 +132,11 @@ std::string uneven_levers_text(const UnevenStudy& study) {
 std::string uneven_levers_json(const UnevenStudy& study) {
   JsonWriter json;
   json.open();
-  const auto figures = [&](const UnevenForecast& forecast) {
-    json.fields("step_time_s", forecast.mean_s, "step_time_interval_s",
-        std::vector<double>{forecast.p10_s, forecast.p90_s}, "mean_error_s", forecast.error_s);
-  };
   json.field("even_step_time_s", study.now.even_s);
-  figures(study.now);
-  json.fields("pipelines", study.now.copies, "drawn_steps", study.now.samples);
+  write_uneven(json, study.now);
   json.list("levers", study.levers, [&](const UnevenLever& lever) {
     json.fields("id", lever.id, "change", lever.name);
-    figures(lever.after);
+    write_uneven(json, lever.after);
   });
   json.close();
   return json.text();

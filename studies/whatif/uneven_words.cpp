@@ -38,6 +38,10 @@ Expected<Times> read_times(
         fmt::format(
             "{}={:.40} is no number of {} and factor", key, text, key == "node" || key == "link" ? "a node" : "ranks"),
         key + "=1x2.5");
+  const std::string what = key == "rank" || key == "slow" ? "GPU" : key;
+  if (*factor < 1)
+    return fail(where, fmt::format("{}={:.40}: no {} is faster than it is", key, text, what),
+        key == "link" ? "link=3x2: half the rate of node 3" : key + "=1x2.5: 2.5 times as long, from 1 on");
   return Times{*count, *factor};
 }
 
@@ -160,7 +164,6 @@ Expected<void> read_word(const std::string& key, const std::string& value, const
   }
   if (key == "link") {
     TRY(const auto times, read_times(key, value, where, 0));
-    if (times.factor < 1) return fail(where, "link: no link is faster than it is", "link=3x2: half the rate of node 3");
     words.link = NamedSlow{true, times.count, times.factor};
     return {};
   }

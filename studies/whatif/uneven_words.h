@@ -49,6 +49,7 @@ struct UnevenWords {
 ///   dealt=sorted|balanced         which pipeline gets which micro-batch (default: as they come)
 ///   experts=1.3x, experts=20% or experts=FILE   rows of the busiest rank over the mean, the standard deviation of an
 ///                     expert's rows over their mean, or the rows of each expert
+/// No factor F is below 1: the slowest sets the pace.
 /// Errors: other words, what is no such number, a word twice, nothing.
 Expected<UnevenWords> read_unevenness(const std::string& text, const std::string& where);
 

@@ -33,23 +33,23 @@ const HfFamily* family_of_architecture(const std::string& architecture) {
   return nullptr;
 }
 
-/// Classes that read hidden states end otherwise than those that guess words: "Model" gives them out,
+/// Classes without a language-model head end otherwise than those with one: "Model" gives out hidden states,
 /// "ForSequenceClassification" makes scores of the last one.
-constexpr std::string_view without_words[] = {"ForSequenceClassification", "Model"};
+constexpr std::string_view without_language_head[] = {"ForSequenceClassification", "Model"};
 
-/// The class with the same layers that guesses words; the name itself where it is none of those.
-std::string guessing_words(const std::string& architecture) {
-  for (const std::string_view end : without_words)
+/// The class with the same layers and a language-model head; the name itself where it is none of those.
+std::string with_language_head(const std::string& architecture) {
+  for (const std::string_view end : without_language_head)
     if (architecture.ends_with(end) && family_of_architecture(architecture) == nullptr)
       return architecture.substr(0, architecture.size() - end.size()) + "ForCausalLM";
   return architecture;
 }
 
 /// Such a class is counted, for its file tells of no loss.
-void leave_out_words(HfReader& reader, JsonObject& file, const std::string& architecture) {
+void leave_out_language_head(HfReader& reader, JsonObject& file, const std::string& architecture) {
   const NetworkSpec& n = reader.spec;
   std::int64_t scores = 0;
-  if (architecture.ends_with(without_words[0])) {
+  if (architecture.ends_with(without_language_head[0])) {
     constexpr std::int64_t usual_labels = 2;
     scores = reader.config.has("num_labels") ? reader.size("num_labels") : usual_labels;
     if (file.type_of("id2label") == "object") {
@@ -61,7 +61,7 @@ void leave_out_words(HfReader& reader, JsonObject& file, const std::string& arch
   const std::int64_t extra =
       scores * n.hidden - (n.tied_embeddings ? 0 : n.vocab * n.hidden) - (n.head_bias ? n.vocab : 0);
   if (reader.missing.empty())
-    detail::count_beside(reader, extra, "a loss over words (architectures: a class that ends in ForCausalLM has one)",
+    detail::count_beside(reader, extra, "a loss over tokens (architectures: a class that ends in ForCausalLM has one)",
         "layers of its class");
   else if (!reader.counted.empty()) reader.counted.front().parameters += extra;
 }
@@ -125,7 +125,7 @@ std::string architecture_of(JsonObject& file) {
 Expected<const HfFamily*> choose_family(JsonObject& file, const std::string& architecture, const std::string& as) {
   if (auto error = file.failed() ? file.first_error() : std::nullopt) return tl::unexpected(*error);
   if (!as.empty()) return family_named(as, "--as");
-  if (const HfFamily* family = family_of_architecture(guessing_words(architecture))) return family;
+  if (const HfFamily* family = family_of_architecture(with_language_head(architecture))) return family;
   if (const std::string layers = detail::absent_layers(architecture); !layers.empty())
     return fail(file.where("architectures"),
         fmt::format("{:.60} has layers that are not built here: {}", architecture, layers),
@@ -275,8 +275,8 @@ Expected<HfConfig> read_hf_config(
   if (wrapper == nullptr && !as.empty() && family_of_architecture(architecture) != family)
     reader.note(fmt::format("{} read as {}", architecture.empty() ? "no architecture" : architecture, as));
   family->read(reader);
-  if (as.empty() && wrapper == nullptr && guessing_words(architecture) != architecture)
-    leave_out_words(reader, file, architecture);
+  if (as.empty() && wrapper == nullptr && with_language_head(architecture) != architecture)
+    leave_out_language_head(reader, file, architecture);
   reader.check_bounds();
   JsonObject apart(text, where);  // where text alone is forecast the file's own keys stay unread
   apart.allow_unknown_keys();

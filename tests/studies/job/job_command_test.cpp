@@ -108,7 +108,7 @@ TEST(JobCommand, UnevenWorkAndLoadersMakeStepsLonger) {
   ASSERT_LT(even, 4);
   const auto loaded = shown(run + "--loader-time 8s --loader-workers 2 --loader-even");
   EXPECT_NEAR(loaded.at("step_time_s"), 4, 1e-9);
-  EXPECT_NEAR(loaded.at("loader_wait_s"), 4 - even, 1e-9);
+  EXPECT_NEAR(loaded.at("around_steps").at(0).at("per_step_s"), 4 - even, 1e-9);
   EXPECT_THAT(refusal("--steps 10 --loader-workers 2"), HasSubstr("--loader-workers: how long a batch takes"));
   EXPECT_THAT(refusal("--steps 10 --imbalance lumpy=1"), HasSubstr("'lumpy' is no kind of unevenness"));
 }
@@ -116,8 +116,9 @@ TEST(JobCommand, UnevenWorkAndLoadersMakeStepsLonger) {
 TEST(JobCommand, PartsOfAStepAreListed) {
   const std::string run = std::string(small_run) + "--steps 100000 --lives 100 ";
   const auto json = shown(run + "--gc-time 1s --gc-every 50 --gc-planned --eval-batches 10 --eval-every 100");
-  const double even = json.at("even_step_time_s"), evaluation = json.at("evaluation_s");
-  EXPECT_NEAR(json.at("garbage_collection_s"), 0.02, 1e-12);
+  const double even = json.at("even_step_time_s"), evaluation = json.at("around_steps").at(1).at("per_step_s");
+  EXPECT_EQ(json.at("around_steps").at(0).at("id"), "garbage_collection");
+  EXPECT_NEAR(json.at("around_steps").at(0).at("per_step_s"), 0.02, 1e-12);
   EXPECT_NEAR(json.at("step_time_s"), even + 0.02 + evaluation, 1e-9);
   const auto text = testing_program::run_line(run + "--gc-time 1s --gc-every 50 --async --async-slowdown 0.2").out;
   EXPECT_THAT(text, HasSubstr("- garbage collection"));
@@ -162,8 +163,11 @@ TEST(JobCommand, TenTimesIsForecastAnew) {
       "job llama3-70b --machine dgx-h100 --gpus 2048 --tp 8 --pp 4 --global-batch 2048 --lives 100 --days 9";
   EXPECT_THAT(testing_program::run_line(large).out, HasSubstr("DGX H100 has 16,384 GPUs"));
   // 256 sequences do not lie on 640 GPUs, and that is said.
-  EXPECT_THAT(shown(std::string(small_run) + "--steps 9 --lives 100").at("ten_times").at("breaks").dump(),
-      HasSubstr("as it is it does not go on so many GPUs"));
+  const auto small = shown(std::string(small_run) + "--steps 9 --lives 100").at("ten_times");
+  EXPECT_THAT(small.at("breaks").dump(), HasSubstr("as it is it does not go on so many GPUs"));
+  EXPECT_TRUE(small.at("same_batch_step_time_s").is_null());
+  EXPECT_THAT(small.at("breaks").dump(), HasSubstr(small.at("no_same_batch_step_time").get<std::string>()));
+  EXPECT_FALSE(small.contains("no_step_time"));
 }
 
 TEST(JobCommand, APageStandsAlone) {

@@ -81,6 +81,7 @@ TEST(UnevenStep, DocumentsAttendLess) {
   const auto packed = testing_program::run_line("whatif " + mixed + " --json");
   ASSERT_EQ(packed.code, 0) << packed.err;
   const auto json = UnevenJson::parse(packed.out);
+  EXPECT_THAT(json.at("assumptions").dump(), HasSubstr("tokens see their own document"));
   ASSERT_GE(json.at("levers").size(), 4U);
   for (const auto& lever : json.at("levers"))
     if (lever.at("id") == "both") {
@@ -99,6 +100,12 @@ TEST(UnevenStep, LayersMoveAwayFromTheSlowStage) {
   const auto& best = json.at("levers").at(0);
   EXPECT_EQ(best.at("id"), "replaced");
   EXPECT_NEAR(best.at("step_time_s").get<double>(), json.at("even_step_time_s").get<double>(), 1e-9);
+  // One writer: what whatif says of the step is what predict says, in the same keys, and a lever has those keys, too.
+  const auto uneven = uneven_step(std::string(staged) + "rank=17x1.5").at("uneven");
+  for (const auto& [key, value] : uneven.items()) {
+    EXPECT_EQ(json.at(key), value) << key;
+    EXPECT_TRUE(best.contains(key)) << key;
+  }
   const auto& moved = json.at("levers").at(1);
   EXPECT_EQ(moved.at("id"), "layers");
   EXPECT_THAT(moved.at("change").get<std::string>(), HasSubstr("away from stage 1 (--layout "));

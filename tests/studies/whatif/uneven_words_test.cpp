@@ -54,6 +54,12 @@ TEST(UnevenWords, WrongOnesAreRefused) {
   EXPECT_THAT(unevenness_refusal("rank=1x2,"), HasSubstr("rank= is no number"));
   EXPECT_THAT(unevenness_refusal("node=3"), HasSubstr("a node and factor"));
   EXPECT_THAT(unevenness_refusal("rail=0.5"), HasSubstr("no factor from 1 on"));
+  EXPECT_THAT(unevenness_refusal("rank=12x0.5"), HasSubstr("rank=12x0.5: no GPU is faster than it is"));
+  EXPECT_THAT(unevenness_refusal("rank=3x2,12x0.99"), HasSubstr("rank=12x0.99: no GPU is faster"));
+  EXPECT_THAT(unevenness_refusal("node=3x0.5"), HasSubstr("node=3x0.5: no node is faster"));
+  EXPECT_THAT(unevenness_refusal("slow=1x0.5"), HasSubstr("slow=1x0.5: no GPU is faster"));
+  EXPECT_THAT(unevenness_refusal("slow=1x0.5"), HasSubstr("slow=1x2.5: 2.5 times as long, from 1 on"));
+  EXPECT_EQ(unevenness_refusal("slow=1x1 rank=12x1 node=3x1 link=3x1"), "");
   EXPECT_THAT(unevenness_refusal("lengths=0.1,2,4,5,2.5"), HasSubstr("less than a token"));
   EXPECT_THAT(unevenness_refusal("fill=packed"), HasSubstr("says nothing without lengths"));
   EXPECT_THAT(unevenness_refusal("lengths=1,2,4,5,2.5 fill=tight"), HasSubstr("'fill=tight' is not known"));

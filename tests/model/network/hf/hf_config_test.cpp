@@ -334,7 +334,7 @@ TEST(ReadHfConfig, ReadsLayersOverFeaturesOfImages) {
 }
 
 /// Without the table of the logits, and with one number for each label of the last state.
-TEST(ReadHfConfig, CountsClassesThatGuessNoWords) {
+TEST(ReadHfConfig, CountsClassesWithoutALanguageModelHead) {
   const auto read = [](const char* name, const std::string& keys) {
     return read_hf_config(config_with(llama_with(keys), "LlamaForCausalLM", name), "config.json");
   };
@@ -344,7 +344,7 @@ TEST(ReadHfConfig, CountsClassesThatGuessNoWords) {
   constexpr std::int64_t without = 8030261248 - 128256LL * 4096;
   EXPECT_EQ(bare->parts.front().parameters, without);
   EXPECT_EQ(scores->parts.front().parameters, without + 3 * 4096);
-  EXPECT_THAT(scores->missing.front(), testing::HasSubstr("a loss over words"));
+  EXPECT_THAT(scores->missing.front(), testing::HasSubstr("a loss over tokens"));
 }
 
 TEST(ReadHfConfig, AnotherFamilyIsRefusedWhereTheFileHasLayersThatItDoesNotKnow) {

@@ -1,18 +1,18 @@
-#include "studies/predict/around_steps.h"
+#include "studies/whatif/around_steps.h"
 
 #include <algorithm>
 
 #include <fmt/format.h>
 
 #include "model/base/quantity_text.h"
-#include "model/base/whole_number.h"
 #include "sim/job/pauses.h"
 #include "sim/step/forward_only.h"
 #include "studies/cli/flag_makers.h"
+#include "studies/cli/flag_values.h"
 #include "studies/print/digits.h"
 #include "studies/print/table.h"
 
-namespace stepcast::predict {
+namespace stepcast::whatif {
 namespace {
 
 struct Pair {
@@ -22,34 +22,20 @@ constexpr Pair pairs[] = {{"--gc-time", "--gc-every", "--gc-time 600ms --gc-ever
     {"--log-time", "--log-every", "--log-time 50ms --log-every 100"},
     {"--eval-batches", "--eval-every", "--eval-batches 100 --eval-every 1000"}};
 
-Expected<std::optional<Seconds>> time_of(const Arguments& arguments, const char* flag) {
-  if (!arguments.has(flag)) return std::nullopt;
-  TRY(const auto time, parse_quantity<Seconds>(arguments.value(flag), flag));
-  return time;
-}
-std::int64_t count_or(const Arguments& arguments, const char* flag, std::int64_t otherwise) {
-  return arguments.has(flag) ? std::stoll(arguments.value(flag)) : otherwise;
-}
-
 /// A rank's loader; --loader-time makes one.
 Expected<void> read_loader(const Arguments& arguments, AroundSteps& around) {
-  TRY(const auto make, time_of(arguments, "--loader-time"));
+  std::optional<Seconds> make;
+  TRY(read_flag(arguments, "--loader-time", make));
   if (!make) {
     for (const char* flag : {"--loader-workers", "--loader-prefetch", "--loader-rate", "--loader-even"})
       if (arguments.has(flag)) return fail(flag, "how long a batch takes is not said", "--loader-time 2s");
     return {};
   }
-  double most = 0;
-  if (arguments.has("--loader-rate")) {
-    const auto rate = parsed_number<double>(arguments.value("--loader-rate"));
-    if (!rate || !(*rate >= 1e-9 && *rate <= 1e9))
-      return fail("--loader-rate", fmt::format("'{:.40}' is no such number", arguments.value("--loader-rate")),
-          "batches per second above 0");
-    most = *rate;
-  }
+  std::optional<double> most;
+  TRY(read_number(arguments, "--loader-rate", most, {1e-9, 1e9}));
   // torch.utils.data.DataLoader's prefetch_factor is 2; its num_workers has no default that loads beside steps.
-  around.loader = sim::Loader{count_or(arguments, "--loader-workers", 1), count_or(arguments, "--loader-prefetch", 2),
-      *make, !arguments.has("--loader-even"), most};
+  around.loader = sim::Loader{count_of(arguments, "--loader-workers", 1), count_of(arguments, "--loader-prefetch", 2),
+      *make, !arguments.has("--loader-even"), most.value_or(0)};
   return {};
 }
 
@@ -75,12 +61,12 @@ Expected<AroundSteps> around_steps(const Arguments& arguments) {
     return fail("--gc-planned", "how long it takes is not said", pairs[0].hint);
   AroundSteps around;
   TRY(read_loader(arguments, around));
-  TRY(around.gc_time, time_of(arguments, "--gc-time"));
-  TRY(around.log_time, time_of(arguments, "--log-time"));
-  around.gc_every = count_or(arguments, "--gc-every", 1), around.log_every = count_or(arguments, "--log-every", 1);
+  TRY(read_flag(arguments, "--gc-time", around.gc_time));
+  TRY(read_flag(arguments, "--log-time", around.log_time));
+  around.gc_every = count_of(arguments, "--gc-every", 1), around.log_every = count_of(arguments, "--log-every", 1);
   around.gc_planned = arguments.has("--gc-planned");
-  around.eval_batches = count_or(arguments, "--eval-batches", 0);
-  around.eval_every = count_or(arguments, "--eval-every", 1);
+  around.eval_batches = count_of(arguments, "--eval-batches", 0);
+  around.eval_every = count_of(arguments, "--eval-every", 1);
   return around;
 }
 
@@ -143,4 +129,11 @@ std::string around_text(const std::vector<AroundPart>& parts, Seconds step) {
   return "\n" + table.text("");
 }
 
-}  // namespace stepcast::predict
+void write_around(JsonWriter& json, const std::vector<AroundPart>& parts) {
+  json.list("around_steps", parts, [&](const AroundPart& part) {
+    json.field("id", part.id);
+    json.base_field("per_step_s", part.per_step);
+  });
+}
+
+}  // namespace stepcast::whatif

@@ -7,12 +7,13 @@
 #include <string_view>
 #include <vector>
 
+#include "model/base/json_writer.h"
 #include "sim/job/loader.h"
 #include "studies/cli/arguments.h"
 #include "studies/cli/flags.h"
 #include "studies/run/forecast.h"
 
-namespace stepcast::predict {
+namespace stepcast::whatif {
 
 struct AroundSteps {
   std::optional<sim::Loader> loader;
@@ -38,5 +39,7 @@ Seconds sum_of(const std::vector<AroundPart>& parts);
 
 /// "" where nothing was given.
 std::string around_text(const std::vector<AroundPart>& parts, Seconds step);
+/// "around_steps": each with its id and seconds per step.
+void write_around(JsonWriter& json, const std::vector<AroundPart>& parts);
 
-}  // namespace stepcast::predict
+}  // namespace stepcast::whatif

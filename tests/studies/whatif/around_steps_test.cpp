@@ -1,5 +1,5 @@
 // What stands around steps: given, shown, refused.
-#include "studies/predict/around_steps.h"
+#include "studies/whatif/around_steps.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 
 #include "tests/studies/run_program.h"
 
-namespace stepcast::predict {
+namespace stepcast::whatif {
 namespace {
 
 using testing::HasSubstr;
@@ -44,4 +44,4 @@ TEST(AroundSteps, HalvesAreRefused) {
 }
 
 }  // namespace
-}  // namespace stepcast::predict
+}  // namespace stepcast::whatif
