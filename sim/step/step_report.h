@@ -58,8 +58,8 @@ struct StepReport {
   std::vector<StageReport> stages;
   std::vector<CollectiveReport> collectives;
   MemoryReport memory;
-  std::vector<std::string> warnings;
-  std::vector<std::string> notes;  ///< what the schedule makes us assume or leave out
+  std::vector<std::string> warnings;  ///< where memory does not fit, the last one says so
+  std::vector<std::string> notes;     ///< what the schedule makes us assume or leave out
   Order order;
   StageTimes times;  ///< what the timeline was run with, per virtual stage of `order`
   Timeline timeline;
