@@ -145,7 +145,8 @@ StepReport report_of(const StepView& view, Pipeline& pipeline, std::span<const P
   std::vector<Bytes> capacity;
   for (int stage = 0; stage < view.order.ranks; ++stage) capacity.push_back(view.costs.of(stage).machine().gpu.memory);
   report.memory = peak_memory(program, view.order, view.timeline, capacity, cost.stack());
-  report.warnings = step_warnings(shares, report.memory, report.step_time);
+  report.doubts = price_doubts(shares, report.step_time);
+  report.warnings = step_warnings(report.doubts, report.memory);
   if (slices.size() > 1) {
     for (const Program& slice : slices) report.hardware_flops += hardware_flops(slice, view.units / view.order.slices);
   } else {

@@ -137,21 +137,27 @@ Spread step_interval(const CostModel& cost, const Program& program, const std::v
   return interval;
 }
 
-std::vector<std::string> step_warnings(const std::vector<LawShare>& shares, const MemoryReport& memory, Seconds step) {
+std::string PriceDoubt::in_words(std::string_view how) const {
+  return fmt::format("{} {}{:.1f} % of the step", text, how, 100 * share);
+}
+
+std::vector<PriceDoubt> price_doubts(const std::vector<LawShare>& shares, Seconds step) {
   // What cannot move the step's last printed digit is not worth a line; the tables still show its source.
   constexpr double least_percent = 0.05;
-  std::vector<std::string> warnings;
+  std::vector<PriceDoubt> doubts;
   for (const LawShare& share : shares) {
-    const double percent = 100 * (share.time / step);
-    if (percent < least_percent) continue;
-    if (doubtful(share.source)) {
-      warnings.push_back(
-          fmt::format("{}: {}; its calls take {:.1f} % of the step", share.law, why(share.source), percent));
-    }
-    if (share.extrapolated) {
-      warnings.push_back(fmt::format("{}: beyond the largest size measured; {:.1f} % of the step", share.law, percent));
-    }
+    const double part = share.time / step;
+    if (100 * part < least_percent) continue;
+    if (doubtful(share.source))
+      doubts.push_back({fmt::format("{}: {}; its calls take", share.law, why(share.source)), part});
+    if (share.extrapolated) doubts.push_back({fmt::format("{}: beyond the largest size measured;", share.law), part});
   }
+  return doubts;
+}
+
+std::vector<std::string> step_warnings(const std::vector<PriceDoubt>& doubts, const MemoryReport& memory) {
+  std::vector<std::string> warnings;
+  for (const PriceDoubt& doubt : doubts) warnings.push_back(doubt.in_words());
   if (!memory.fits) {
     warnings.push_back(fmt::format("does not fit: rank {} needs {} of {}, {} too much", memory.rank,
         format_bytes(memory.peak), format_bytes(memory.capacity), format_bytes(memory.peak - memory.capacity)));

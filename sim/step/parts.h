@@ -103,6 +103,8 @@ KindSpread spread_of_kind(const Program& program);
 
 /// Relative 10th to 90th percentile of the step.
 Spread step_interval(const CostModel& cost, const Program& program, const std::vector<LawShare>& shares, Seconds step);
-std::vector<std::string> step_warnings(const std::vector<LawShare>& shares, const MemoryReport& memory, Seconds step);
+/// Of laws that can move the step's last printed digit.
+std::vector<PriceDoubt> price_doubts(const std::vector<LawShare>& shares, Seconds step);
+std::vector<std::string> step_warnings(const std::vector<PriceDoubt>& doubts, const MemoryReport& memory);
 
 }  // namespace stepcast::sim

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "dataflow/program.h"
@@ -45,6 +46,14 @@ struct CollectiveReport {
   Pass pass = Pass::forward;
 };
 
+/// A law whose price is not measured here, and its part of the step.
+struct PriceDoubt {
+  std::string text;  ///< "memory stream: assumed, nothing measured; its calls take"
+  double share = 0;
+  /// "... 6.3 % of the step"; `how`: "up to " of several steps
+  [[nodiscard]] std::string in_words(std::string_view how = "") const;
+};
+
 struct StepReport {
   Seconds step_time, p10, p90;
   /// runs whose spread widened the interval: "runs with routed rows", or ""
@@ -58,8 +67,9 @@ struct StepReport {
   std::vector<StageReport> stages;
   std::vector<CollectiveReport> collectives;
   MemoryReport memory;
-  std::vector<std::string> warnings;
-  std::vector<std::string> notes;  ///< what the schedule makes us assume or leave out
+  std::vector<PriceDoubt> doubts;
+  std::vector<std::string> warnings;  ///< doubts in words; where memory does not fit, the last one says so
+  std::vector<std::string> notes;     ///< what the schedule makes us assume or leave out
   Order order;
   StageTimes times;  ///< what the timeline was run with, per virtual stage of `order`
   Timeline timeline;

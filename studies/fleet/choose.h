@@ -13,8 +13,8 @@ namespace stepcast::fleet {
 
 /// A job on so many GPUs of a machine.
 struct FleetOption {
-  int machine = 0;  ///< index
-  std::int64_t gpus = 1;
+  int machine = 0;        ///< index
+  std::int64_t gpus = 1;  ///< taken from it: spare nodes, too
   Seconds time;
   double cost = 0;
 };

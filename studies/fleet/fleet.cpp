@@ -52,7 +52,15 @@ std::vector<Flag> make_fleet_flags() {
 struct AskedJob {
   std::string name;
   Arguments arguments;
+  std::string file;  ///< that names it; "": the command line does
 };
+
+/// Of a job of a file, with both.
+Error error_of_job(const std::string& file, const std::string& name, Error error) {
+  if (!file.empty())
+    error.where = fmt::format("{}: job '{}'{}{}", file, name, error.where.empty() ? "" : ": ", error.where);
+  return error;
+}
 
 /// {"jobs": [{"name": "a", "run": ["llama3-8b", "--global-batch", "512", "--tokens", "300B", "--deadline", "20d"]}]}
 Expected<std::vector<AskedJob>> read_jobs(const std::string& file) {
@@ -71,10 +79,8 @@ Expected<std::vector<AskedJob>> read_jobs(const std::string& file) {
   std::vector<AskedJob> jobs;
   for (const auto& [name, words] : rows) {
     auto arguments = parse_arguments(flags, 1, 1, "NETWORK [flags]", words);
-    if (!arguments)
-      return fail(fmt::format("{}: job '{}': {}", file, name, arguments.error().where), arguments.error().what,
-          arguments.error().hint);
-    jobs.push_back({name, std::move(*arguments)});
+    if (!arguments) return tl::unexpected(error_of_job(file, name, arguments.error()));
+    jobs.push_back({name, std::move(*arguments), file});
   }
   return jobs;
 }
@@ -84,7 +90,7 @@ Expected<std::vector<AskedJob>> asked_jobs(const Arguments& arguments) {
   if (!arguments.has("--jobs")) {
     if (arguments.words.empty())
       return fail("command line", "no job is named", "NETWORK --tokens 300B --global-batch 512, or --jobs FILE.json");
-    return std::vector<AskedJob>{{arguments.words[0], arguments}};
+    return std::vector<AskedJob>{{arguments.words[0], arguments, ""}};
   }
   if (!arguments.words.empty())
     return fail("--jobs", fmt::format("names jobs, and so does '{:.60}'", arguments.words[0]), "one of them");
@@ -177,8 +183,9 @@ Expected<void> fleet_command(const Arguments& arguments, Console& console) {
   TRY(const auto asked, asked_jobs(arguments));
   std::vector<JobOnFleet> jobs;
   for (const AskedJob& job : asked) {
-    TRY(auto on, on_fleet(job, machines));
-    jobs.push_back(std::move(on));
+    auto on = on_fleet(job, machines);
+    if (!on) return tl::unexpected(error_of_job(job.file, job.name, on.error()));
+    jobs.push_back(std::move(*on));
   }
   TRY(const auto answer, answer_fleet(std::move(machines), std::move(jobs), budget));
   console.out << (arguments.has("--json") ? fleet_json(answer) : fleet_text(answer, console));

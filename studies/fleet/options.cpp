@@ -13,7 +13,10 @@
 #include "model/base/whole_number.h"
 #include "sim/job/life.h"
 #include "studies/job/forecast.h"
+#include "studies/mixed/notes.h"
+#include "studies/print/shared_notes.h"
 #include "studies/sweep/price/points.h"
+#include "studies/sweep/space/axes.h"
 #include "studies/sweep/search/run.h"
 #include "studies/sweep/sweep_flags.h"
 
@@ -57,9 +60,65 @@ std::string why_none(const sweep::SweepResult& result) {
   return most == tally.illegal.end() ? "no plan is left" : most->first;
 }
 
+/// Of a plan, what neither the user nor the sweep said. The scenario of a point was resolved for any split
+/// (sweep/price/points.cpp): what it assumes of its split is not the plan's, nor are its remarks.
+std::vector<std::string> defaults_of_point(const sweep::Space& space, const sweep::Digits& digits, const Scenario& at) {
+  std::vector<std::string> texts;
+  for (const Assumption& one : at.assumptions) {
+    const RunField* field = find_flag_field(one.flag);
+    const sweep::AxisRow* axis = sweep::find_axis(one.flag);
+    if ((field != nullptr && field->splits) ||
+        (axis != nullptr && space.value(digits, axis->id) != axis->axis.own_word))
+      continue;
+    texts.push_back(one.why == "default" ? fmt::format("{} {}", one.flag, one.value)
+                                         : fmt::format("{} {} ({})", one.flag, one.value, one.why));
+  }
+  return texts;
+}
+
+/// What each option's plan says beside its figures.
+struct OptionNotes {
+  std::vector<NotesOf> defaults, notes, warnings;
+  std::map<std::string, PriceDoubt> worst;  ///< doubts of prices by their text, at their largest share of a step
+
+  void add(const OptionPlan& plan, const std::string& machine, std::vector<std::string> unsaid,
+      std::vector<std::string> granted, const Prediction& prediction) {
+    for (std::string& note : prediction_notes(prediction)) granted.push_back(std::move(note));
+    std::vector<std::string> doubts;
+    // The step's own warnings come last: its doubts in words, whose shares differ from option to option.
+    doubts.assign(prediction.warnings.begin(),
+        prediction.warnings.end() - static_cast<std::ptrdiff_t>(prediction.step.warnings.size()));
+    for (const PriceDoubt& doubt : prediction.step.doubts) {
+      PriceDoubt& known = worst.try_emplace(doubt.text, doubt).first->second;
+      known.share = std::max(known.share, doubt.share);
+      doubts.push_back(doubt.text);
+    }
+    defaults.push_back({plan.where, machine, std::move(unsaid)});
+    notes.push_back({plan.where, machine, std::move(granted)});
+    warnings.push_back({plan.where, machine, std::move(doubts)});
+  }
+
+  void gather_into(JobOnFleet& on) const {
+    on.defaults = to_texts(shared_notes(defaults)), on.notes = to_texts(shared_notes(notes));
+    for (SharedNote note : shared_notes(warnings)) {
+      if (const auto doubt = worst.find(note.text); doubt != worst.end())
+        note.text = doubt->second.in_words(on.plans.size() > 1 ? "up to " : "");
+      on.warnings.push_back(to_text(note));
+    }
+  }
+};
+
+/// GPUs of the machine that a job takes: its own, and those of the nodes that stand by.
+Expected<std::int64_t> taken_gpus(const JobBase& base, const JobWishes& wishes, const FleetMachine& here) {
+  const std::int64_t spares = wishes.spares.value_or(0), taken = base.gpus + spares * base.node_gpus;
+  if (taken <= here.share.gpus) return taken;
+  return fail("", fmt::format("with {} spare node{} it takes {} of {} GPUs", spares, spares == 1 ? "" : "s", taken,
+                      here.share.gpus));
+}
+
 /// The best plan there, or why there is none.
-Expected<void> add_option(
-    const sweep::Space& space, const JobWishes& wishes, int machine, double gpu_hour, JobOnFleet& on) {
+Expected<void> add_option(const sweep::Space& space, const JobWishes& wishes, int machine, const FleetMachine& here,
+    JobOnFleet& on, OptionNotes& told) {
   sweep::SweepOptions options;
   options.threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   TRY(const auto swept, run_sweep(space, sweep::Shard{}, options));
@@ -70,16 +129,20 @@ Expected<void> add_option(
   TRY(const auto prediction, points.predict(digits));
   TRY(const auto step, job::whole_step(scenario, prediction, wishes));
   const JobBase base = job::job_base(scenario, prediction, step);
+  TRY(const auto taken, taken_gpus(base, wishes, here));
   TRY(auto settings, job::job_settings(base, wishes));
   const double steps = wishes.steps ? static_cast<double>(*wishes.steps) : std::ceil(*wishes.tokens / base.tokens);
   settings.life.work = steps * base.step;
   const sim::LifeTimes life = sim::expected_life(settings.life);
   if (!std::isfinite(life.whole().value())) return fail("", "failures come faster than work gets done");
-  const double billed = static_cast<double>(base.gpus + wishes.spares.value_or(0) * base.node_gpus);
-  on.job.options.push_back(
-      {machine, scenario.plan.gpus, life.whole(), billed * life.whole().value() / job::hour_s * gpu_hour});
-  on.plans.push_back({in_words(scenario), points.command(digits), base.step, prediction.mfu, life.goodput(),
-      settings.life.saves.interval});
+  const double gpu_hours = static_cast<double>(taken) * life.whole().value() / job::hour_s;
+  on.job.options.push_back({machine, taken, life.whole(), gpu_hours * here.gpu_hour});
+  const std::string run_note = taken == base.gpus ? "" : fmt::format(" ({} run)", base.gpus);
+  on.plans.push_back(
+      {base.gpus, fmt::format("{} x {}{}", taken, here.name, run_note), in_words(scenario), points.command(digits),
+          base.step, prediction.mfu * (step.even / step.time()), life.goodput(), settings.life.saves.interval});
+  told.add(on.plans.back(), here.name, defaults_of_point(space, digits, scenario),
+      job::taken_for_granted(wishes, base, settings, step), prediction);
   return {};
 }
 
@@ -117,14 +180,16 @@ std::vector<std::int64_t> counts_of(const FleetMachine& machine) {
 Expected<JobOnFleet> job_options(
     const Arguments& run, const JobWishes& wishes, const std::vector<FleetMachine>& machines) {
   JobOnFleet on;
+  OptionNotes told;
   for (std::size_t machine = 0; machine < machines.size(); ++machine) {
     const FleetMachine& here = machines[machine];
     for (const std::int64_t gpus : counts_of(here)) {
       TRY(const auto space, sweep::read_space(sweep_arguments(run, here, gpus)));
-      const auto added = add_option(space, wishes, static_cast<int>(machine), here.gpu_hour, on);
+      const auto added = add_option(space, wishes, static_cast<int>(machine), here, on, told);
       if (!added) on.skipped.push_back(fmt::format("{} x {}: {}", gpus, here.name, added.error().what));
     }
   }
+  told.gather_into(on);
   if (!on.job.options.empty()) return on;
   return fail("--machine", fmt::format("the job runs on none of these: {}", on.skipped.back()), "more GPUs, or others");
 }

@@ -30,10 +30,13 @@ std::vector<std::int64_t> counts_of(const FleetMachine& machine);
 
 /// How a job runs there.
 struct OptionPlan {
-  std::string split;  ///< "tp 8, cp 1, pp 4, ..."
-  std::string flags;  ///< of predict, that say the same
+  std::int64_t gpus = 1;  ///< that run; the option takes the spare nodes', too
+  std::string where;      ///< "64 x dgx-h100", "72 x dgx-h100 (64 run)"
+  std::string split;      ///< "tp 8, cp 1, pp 4, ..."
+  std::string flags;      ///< of predict, that say the same
   Seconds step;
-  double mfu = 0, goodput = 0;
+  double mfu = 0;  ///< of this step, uneven work and what stands around included
+  double goodput = 0;
   Seconds interval;  ///< of computing between checkpoints
 };
 
@@ -41,10 +44,12 @@ struct JobOnFleet {
   FleetJob job;
   std::vector<OptionPlan> plans;     ///< of its options
   std::vector<std::string> skipped;  ///< where it cannot run, and why
+  /// What its plans take for granted and what is doubtful: each once, with the options' names where not all share it.
+  std::vector<std::string> defaults, notes, warnings;
 };
 
-/// `run`: the words and flags of a sweep without machine, GPUs and price. Spare nodes are paid, too. Errors: those of
-/// the sweep's words; nothing runs anywhere.
+/// `run`: the words and flags of a sweep without machine, GPUs and price. Spare nodes take room and are paid, too.
+/// Errors: those of the sweep's words; nothing runs anywhere.
 Expected<JobOnFleet> job_options(
     const Arguments& run, const JobWishes& wishes, const std::vector<FleetMachine>& machines);
 

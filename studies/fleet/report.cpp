@@ -11,31 +11,35 @@
 namespace stepcast::fleet {
 namespace {
 
-std::string where_text(const FleetAnswer& answer, const FleetOption& option) {
-  return fmt::format("{} x {}", option.gpus, answer.machines[option.machine].name);
-}
-
 /// "64 x dgx-h100"; of several jobs "a on 64 x dgx-h100, b on 8 x dgx-a100".
 std::string choice_text(const FleetAnswer& answer, const FleetChoice& choice) {
   std::vector<std::string> parts;
   for (std::size_t job = 0; job < answer.jobs.size(); ++job) {
-    const FleetJob& one = answer.jobs[job].job;
-    const std::string where = where_text(answer, one.options[choice.option[job]]);
-    parts.push_back(answer.jobs.size() == 1 ? where : fmt::format("{} on {}", one.name, where));
+    const JobOnFleet& one = answer.jobs[job];
+    const std::string& where = one.plans[choice.option[job]].where;
+    parts.push_back(answer.jobs.size() == 1 ? where : fmt::format("{} on {}", one.job.name, where));
   }
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-std::string options_table(const FleetAnswer& answer, const JobOnFleet& on) {
+std::string options_table(const JobOnFleet& on) {
   Table table({{"on"}, {"plan"}, {"step", Align::right}, {"MFU", Align::right}, {"goodput", Align::right},
       {"time", Align::right}, {"cost", Align::right}});
   for (std::size_t i = 0; i < on.plans.size(); ++i) {
     const OptionPlan& plan = on.plans[i];
     const FleetOption& option = on.job.options[i];
-    table.add({where_text(answer, option), plan.split, format_seconds(plan.step), format_percent(plan.mfu),
+    table.add({plan.where, plan.split, format_seconds(plan.step), format_percent(plan.mfu),
         format_percent(plan.goodput), job::duration_text(option.time), grouped_digits(option.cost)});
   }
   return table.text("  ");
+}
+
+std::string notes_text(const JobOnFleet& on, const Paint& paint) {
+  std::string text = wrapped(on.defaults, ", ", "  ", page_columns);
+  for (const std::string& note : on.notes) text += paragraph(note, "  ", "    ", page_columns);
+  for (const std::string& warning : on.warnings)
+    text += "  " + paint.warm("warning: ") + paragraph(warning, "", "    ", page_columns - 11);
+  return text;
 }
 
 }  // namespace
@@ -46,9 +50,9 @@ std::string fleet_text(const FleetAnswer& answer, const Console& console) {
   for (const JobOnFleet& on : answer.jobs) {
     text += fmt::format("{}{}\n", paint.bold(on.job.name),
         on.job.deadline ? fmt::format(", by {}", job::duration_text(*on.job.deadline)) : "");
-    text += options_table(answer, on);
+    text += options_table(on);
     for (const std::string& one : on.skipped) text += paragraph("skipped " + one, "  ", "    ", page_columns);
-    text += "\n";
+    text += "\n" + notes_text(on, paint) + "\n";
   }
   Table table({{"time", Align::right}, {"cost", Align::right}, {"machines"}});
   for (const FleetChoice& choice : answer.front)
@@ -83,22 +87,25 @@ std::string fleet_json(const FleetAnswer& answer) {
       const OptionPlan& plan = on.plans[i];
       const FleetOption& option = on.job.options[i];
       json.open();
-      json.fields("machine", answer.machines[option.machine].name, "gpus", option.gpus, "split", plan.split, "flags",
-          plan.flags, "mfu", plan.mfu, "goodput", plan.goodput);
+      json.fields("machine", answer.machines[option.machine].name, "gpus", option.gpus, "run_gpus", plan.gpus, "split",
+          plan.split, "flags", plan.flags, "mfu", plan.mfu, "goodput", plan.goodput);
       json.base_fields("step_time_s", plan.step, "checkpoint_interval_s", plan.interval, "time_s", option.time);
       json.field("cost", option.cost);
       json.close();
     }
     json.close();
     json.field("skipped", on.skipped);
+    json.fields("defaults", on.defaults, "assumptions", on.notes, "warnings", on.warnings);
   });
   const auto fields = [&](const FleetChoice& choice) {
     json.base_field("time_s", choice.time);
     json.field("cost", choice.cost);
     json.open_list("on");
     for (std::size_t job = 0; job < answer.jobs.size(); ++job) {
-      const FleetOption& option = answer.jobs[job].job.options[choice.option[job]];
-      json.row("job", answer.jobs[job].job.name, "machine", answer.machines[option.machine].name, "gpus", option.gpus);
+      const JobOnFleet& one = answer.jobs[job];
+      const FleetOption& option = one.job.options[choice.option[job]];
+      json.row("job", one.job.name, "machine", answer.machines[option.machine].name, "gpus", option.gpus, "run_gpus",
+          one.plans[choice.option[job]].gpus);
     }
     json.close();
   };

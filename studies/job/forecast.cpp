@@ -73,14 +73,7 @@ void set_never(JobForecast& job) {
 }
 
 void add_notes(const JobWishes& wishes, JobForecast& job) {
-  job.notes = job.settings.notes;
-  if (!wishes.logged) job.notes.push_back(fmt::format("failures: {} ({})", wishes.rates.name, wishes.rates.id));
-  constexpr std::int64_t large = 2048;
-  if (!wishes.logged && !wishes.rates.note.empty() && job.base.gpus <= large) job.notes.push_back(wishes.rates.note);
-  if (job.settings.storage.assumed)
-    job.notes.push_back("storage rates are assumed: --storage-write and --storage-read");
-  job.notes.insert(job.notes.end(), job.step.notes.begin(), job.step.notes.end());
-  if (!wishes.spares) job.notes.push_back("a spare node is always at hand: --spares N");
+  job.notes = taken_for_granted(wishes, job.base, job.settings, job.step);
   if (job.watts_assumed) job.notes.push_back("power is that of the GPUs alone, by datasheet: --watts and --pue");
   job.notes.emplace_back(
       "thresholds of health are assumed, but for a progress of 0.9, which Llama 3 and MegaScale reach");
@@ -105,6 +98,18 @@ double stored_goodput(const sim::LifeSettings& life, Seconds interval) {
   hard.soft = 0;
   const Seconds store = life.saves.store;
   return sim::goodput(hard, {interval, store, std::min(life.saves.settle, interval + store), 1, {}});
+}
+
+std::vector<std::string> taken_for_granted(
+    const JobWishes& wishes, const JobBase& base, const JobSettings& settings, const WholeStep& step) {
+  std::vector<std::string> notes = settings.notes;
+  if (!wishes.logged) notes.push_back(fmt::format("failures: {} ({})", wishes.rates.name, wishes.rates.id));
+  constexpr std::int64_t large = 2048;
+  if (!wishes.logged && !wishes.rates.note.empty() && base.gpus <= large) notes.push_back(wishes.rates.note);
+  if (settings.storage.assumed) notes.emplace_back("storage rates are assumed: --storage-write and --storage-read");
+  notes.insert(notes.end(), step.notes.begin(), step.notes.end());
+  if (!wishes.spares) notes.emplace_back("a spare node is always at hand: --spares N");
+  return notes;
 }
 
 Expected<JobForecast> forecast_job(const Request& request, const JobWishes& wishes) {

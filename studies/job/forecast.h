@@ -56,6 +56,10 @@ double stored_goodput(const sim::LifeSettings& life, Seconds interval);
 /// Errors: what predict and job_settings refuse, and a plan that does not fit into memory.
 Expected<JobForecast> forecast_job(const Request& request, const JobWishes& wishes);
 
+/// What nobody said of a job: of its settings, of failures and storage, of its step, of spare nodes.
+std::vector<std::string> taken_for_granted(
+    const JobWishes& wishes, const JobBase& base, const JobSettings& settings, const WholeStep& step);
+
 std::string job_text(const JobForecast& job, const JobWishes& wishes, const Console& console);
 std::string job_json(const JobForecast& job, const JobWishes& wishes);
 

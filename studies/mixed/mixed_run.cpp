@@ -8,6 +8,7 @@
 #include "studies/mixed/kind_scenarios.h"
 #include "studies/mixed/over_replicas.h"
 #include "studies/mixed/over_stages.h"
+#include "studies/run/balance.h"
 
 namespace stepcast::mixed {
 namespace {
@@ -37,6 +38,29 @@ Expected<bool> cut_by_stage(
   return by_stage;
 }
 
+/// Replicas have the same layers on the same stages, or gradients would not meet: weighed once, at the first kind's
+/// rates, where somebody asked for it or they are not even; else even, as on one machine.
+Expected<void> lay_replicas_alike(const Request& request, FleetKinds& fleet, MixedRun& run) {
+  const Scenario& first = fleet.first();
+  if (!first.balance) return {};
+  const bool weighed = request.says(FieldId::layout) || first.network.row.layers % first.split->pp != 0;
+  LayerCounts layers;
+  if (weighed) {
+    TRY(layers, balanced_layers(first));
+    run.notes.push_back(
+        fmt::format("layers are weighed at the rates of {} and lie alike on all kinds", first.machine.row.gpu.name));
+  }
+  for (KindScenario& kind : fleet.kinds)
+    for (Scenario* scenario : {&kind.scenario, &kind.across}) {
+      Split split = *scenario->split;
+      split.layers = layers;
+      drop_even_layers(split);
+      lay_split(*scenario, std::move(split));
+      scenario->balance = false;
+    }
+  return {};
+}
+
 }  // namespace
 
 Expected<MixedRun> forecast_mixed(const Request& request, const std::vector<MachineShare>& shares,
@@ -46,6 +70,7 @@ Expected<MixedRun> forecast_mixed(const Request& request, const std::vector<Mach
   for (const MachineShare& share : shares) fleet.block = std::gcd(fleet.block, share.gpus);
   TRY(fleet.by_stage, cut_by_stage(shares, fleet.first(), where));
   MixedRun run;
+  if (!fleet.by_stage) TRY(lay_replicas_alike(request, fleet, run));
   run.by_stage = fleet.by_stage;
   for (const KindScenario& kind : fleet.kinds) {
     run.kinds.emplace_back();

@@ -1,7 +1,8 @@
 // A step on machines of several kinds. Ranks lie on the machines in the order that names them. Where pipeline stages
 // are the outermost axis of the mesh, each stage lies on one kind and layers are dealt by speed; where data-parallel
-// replicas are outermost (no stages, or --order tp-cp-pp-dp), each replica lies on one kind and micro-batches are dealt
-// by speed. What passes between kinds takes as long as the slower side's network needs.
+// replicas are outermost (no stages, or --order tp-cp-pp-dp), each replica lies on one kind, layers lie alike on all
+// kinds, and micro-batches are dealt by speed. What passes between kinds takes as long as the slower side's network
+// needs.
 #pragma once
 
 #include <optional>

@@ -16,13 +16,14 @@ struct MixedKind {
   MachineShare share;
   Scenario scenario;  ///< the run as if all GPUs were of this kind
   std::int64_t first_stage = 0, stages = 1;
-  std::int64_t replicas = 1;               ///< that lie on it; with stages on kinds: all of them
-  std::int64_t micro_batches = 1;          ///< of a replica
-  std::int64_t fewer = 0;                  ///< replicas that run one micro-batch less
-  Seconds ready;                           ///< when its gradients are there, before what the kinds do together
-  double work = 0;                         ///< share of the step's model FLOPs
-  double mfu = 0;                          ///< of its own GPUs' peak
-  std::optional<sim::StepReport> replica;  ///< replicas on kinds: the forecast of one
+  std::int64_t replicas = 1;                 ///< that lie on it; with stages on kinds: all of them
+  std::int64_t micro_batches = 1;            ///< of a replica
+  std::int64_t fewer = 0;                    ///< replicas that run one micro-batch less
+  Seconds ready;                             ///< when its gradients are there, before what the kinds do together
+  double work = 0;                           ///< share of the step's model FLOPs
+  double mfu = 0;                            ///< of its own GPUs' peak
+  std::optional<sim::StepReport> replica;    ///< replicas on kinds: the forecast of one
+  std::vector<std::string> notes, warnings;  ///< of that forecast
 };
 
 struct MixedRun {

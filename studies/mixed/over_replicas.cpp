@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "sim/schedule/layers/deal.h"
+#include "studies/mixed/notes.h"
 
 namespace stepcast::mixed {
 namespace {
@@ -95,6 +96,7 @@ class ReplicasOnKinds {
       own.micro_batches = most[kind];
       own.ready = alone(predictions[kind].step.phases);
       own.replica = predictions[kind].step;
+      own.notes = prediction_notes(predictions[kind]), own.warnings = predictions[kind].warnings;
       room += own.replicas * own.micro_batches;
       if (own.ready > run_.kinds[last].ready || kind == 0) last = kind;
     }

@@ -2,9 +2,10 @@
 
 #include <fmt/format.h>
 
-#include "studies/launch/asked_run.h"
-
 #include "model/base/quantity_text.h"
+#include "studies/launch/asked_run.h"
+#include "studies/launch/run_flags.h"
+#include "studies/mixed/notes.h"
 #include "studies/print/digits.h"
 #include "studies/print/paint.h"
 #include "studies/print/table.h"
@@ -96,31 +97,44 @@ std::string kinds_of_replicas(const MixedRun& run, const Paint& paint) {
       paint.dim("ready: all gradients made; the kinds then reduce and update together"), kinds.text("  "));
 }
 
+/// What memory lacks is said of each kind above.
 std::string assumptions(const MixedRun& run, const Paint& paint) {
-  const Scenario& first = run.kinds.front().scenario;
+  const MixedNotes notes = notes_of(run);
   std::vector<std::string> parts;
-  for (const Assumption& one : first.assumptions)
-    if (one.flag != flag_of(FieldId::profile)) parts.push_back(fmt::format("{} {}", one.flag, one.value));
+  for (const auto& [one, machines] : notes.defaults)
+    parts.push_back(fmt::format("{}{}{} {}", machines, machines.empty() ? "" : ": ", one.flag, one.value));
   std::string text =
       fmt::format("\n{}\n", paint.bold("Defaults and assumptions")) + wrapped(parts, ", ", "  ", page_columns);
-  const auto add = [&](const std::string& line) { text += paragraph(line, "  ", "    ", page_columns); };
-  for (const MixedKind& kind : run.kinds)
-    add(fmt::format("rates of {}: {}", kind.scenario.machine.row.gpu.name, kind.scenario.profile.row.name));
-  add(run.between);
-  for (const std::string& note : run.notes) add(note);
-  for (const std::string& remark : first.remarks) add(remark);
-  for (const Note& note : run.prediction.program.notes) add(note.text);
-  for (const std::string& warning : run.prediction.warnings)
-    if (!warning.starts_with("does not fit"))  // said of each kind above
-      text += paint.warm("warning: ") + paragraph(warning, "", "  ", page_columns - 9);
+  for (const std::string& note : notes.notes) text += paragraph(note, "  ", "    ", page_columns);
+  for (const std::string& warning : notes.warnings)
+    text += paint.warm("warning: ") + paragraph(warning, "", "  ", page_columns - 9);
   return text;
 }
 
-Expected<void> check_output(const Arguments& arguments) {
-  for (const char* flag :
-      {"--explain", "--flops", "--timeline", "--svg", "--trace", "--imbalance", "--print-scenario", "--emit"})
-    if (arguments.has(flag))
-      return fail(flag, "is of one machine, and --machine names several", "leave it out; --json has all figures");
+void write_notes(JsonWriter& json, const MixedNotes& notes) {
+  json.list("defaults", notes.defaults, [&](const MixedDefault& one) {
+    json.fields("flag", one.assumption.flag, "value", one.assumption.value, "why", one.assumption.why);
+    if (!one.machines.empty()) json.field("machines", one.machines);
+  });
+  json.open_list("assumptions");
+  for (const std::string& note : notes.notes) json.item(note);
+  json.close();
+  json.open_list("warnings");
+  for (const auto* warnings : {&notes.warnings, &notes.lacking})
+    for (const std::string& warning : *warnings) json.item(warning);
+  json.close();
+}
+
+/// Of predict's flags those that say what the run is, and two of its output.
+Expected<void> check_flags(const Arguments& arguments) {
+  for (const auto& [name, value] : arguments.flags) {
+    const Flag* flag = find_flag(run_flags(), name);
+    if (flag == nullptr)  // one that predict has beside the run's
+      return fail(name, "stands around steps, which on machines of several kinds are forecast without it",
+          "leave it out, or name one machine: --machine NAME --gpus N");
+    if (flag->output && name != "--json" && name != "--between")
+      return fail(name, "is of one machine, and --machine names several", "leave it out; --json has all figures");
+  }
   return {};
 }
 
@@ -169,20 +183,13 @@ std::string mixed_json(const MixedRun& run) {
   json.object("run", "network", first.network.row.id, "stack", first.stack.row.id, "split", in_words(first), "gpus",
       run.gpus(), "micro_batch", plan.micro_batch, "global_batch", plan.global_batch, "sequence", plan.sequence,
       "precision", to_text(plan.precision));
-  json.open_list("assumptions");
-  json.item(run.between);
-  for (const std::string& note : run.notes) json.item(note);
-  for (const std::string& remark : first.remarks) json.item(remark);
-  json.close();
-  json.open_list("warnings");
-  for (const std::string& warning : run.prediction.warnings) json.item(warning);
-  json.close();
+  write_notes(json, notes_of(run));
   json.close();
   return json.text();
 }
 
 Expected<void> mixed_command(const Arguments& arguments, Console& console) {
-  TRY(check_output(arguments));
+  TRY(check_flags(arguments));
   TRY(const auto shares, parse_shares(arguments.value("--machine"), "--machine"));
   if (shares.size() < 2)
     return fail("--machine", "names GPUs of one machine",

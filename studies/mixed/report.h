@@ -14,7 +14,7 @@ std::string mixed_text(const MixedRun& run, const Console& console);
 std::string mixed_json(const MixedRun& run);
 
 /// predict where --machine names GPUs of machines. Errors: flags whose answers are of one machine (--explain,
-/// --timeline, ...), and those of forecast_mixed().
+/// --timeline, ...), flags that say nothing of the run (--loader-time, --gc-time, ...), and those of forecast_mixed().
 Expected<void> mixed_command(const Arguments& arguments, Console& console);
 
 }  // namespace stepcast::mixed

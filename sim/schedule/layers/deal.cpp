@@ -41,18 +41,19 @@ std::vector<std::vector<int>> changes(std::size_t parts) {
   return all;
 }
 
-/// Whatever change helps first, and what helps from there.
-Expected<Timed> descend(const UnlikeStages& stages, Timed best, const StepOfLayers& step, int& tries) {
-  const auto all = changes(best.layers.size());
-  for (auto change = all.begin(); change != all.end() && tries > 0; ++change) {
+/// Whatever change helps first, and what of all of them helps from there.
+Expected<Timed> descend(const UnlikeStages& stages, Timed best, const std::vector<std::vector<int>>& all,
+    const StepOfLayers& step, int& tries) {
+  for (auto change = all.begin(); change != all.end() && tries > 0;) {
     std::vector<int> layers = best.layers;
     for (std::size_t stage = 0; stage < layers.size(); ++stage) layers[stage] += (*change)[stage];
+    ++change;
     if (layers == best.layers || !may_hold(stages, layers)) continue;
     TRY(const auto time, step(layers));
     --tries;
     if (time >= best.step * (1 - 1e-9)) continue;
     best = {std::move(layers), time};
-    return descend(stages, std::move(best), step, tries);
+    change = all.begin();
   }
   return best;
 }
@@ -68,10 +69,11 @@ Expected<std::vector<int>> deal_layers(const UnlikeStages& stages, const StepOfL
   }
   std::ranges::stable_sort(starts, {}, &Timed::step);
   if (starts.size() > most_starts) starts.resize(most_starts);
+  const auto all = changes(starts.front().layers.size());
   int tries = most_steps_timed;
   Timed best = starts.front();
   for (Timed& start : starts) {
-    TRY(auto end, descend(stages, std::move(start), step, tries));
+    TRY(auto end, descend(stages, std::move(start), all, step, tries));
     if (end.step < best.step) best = std::move(end);
   }
   return std::move(best.layers);

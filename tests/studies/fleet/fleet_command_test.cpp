@@ -1,6 +1,7 @@
 // stepcast fleet: each option is predict and job by themselves, the answers are those of its own options, and wrong
 // words are refused.
 #include <fstream>
+#include <set>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -39,6 +40,53 @@ TEST(Fleet, AnOptionIsPredictAndJob) {
   EXPECT_NEAR(option["cost"], 16 * hours * 3, 1e-6 * option["cost"].get<double>());
 }
 
+// Of 16 GPUs one node of 8 stands by: the job runs on the other 8 and pays for all; on 16 it would take 24.
+TEST(Fleet, SpareNodesTakeRoomAndArePaid) {
+  const std::string line = small_job + "--machine dgx-h100:16 --price dgx-h100=3 --spares 1";
+  const json answer = fleet_answer(line);
+  const json& options = answer["jobs"][0]["options"];
+  ASSERT_EQ(options.size(), 1U);
+  EXPECT_EQ(options[0]["gpus"], 16);
+  EXPECT_EQ(options[0]["run_gpus"], 8);
+  EXPECT_NEAR(
+      options[0]["cost"], 16 * options[0]["time_s"].get<double>() / 3600 * 3, 1e-9 * options[0]["cost"].get<double>());
+  EXPECT_EQ(answer["cost_over_time"][0]["on"][0]["run_gpus"], 8);
+  EXPECT_THAT(answer["jobs"][0]["skipped"].dump(), HasSubstr("with 1 spare node it takes 24 of 16 GPUs"));
+  EXPECT_THAT(run_line("fleet " + line).out, HasSubstr("16 x dgx-h100 (8 run)"));
+}
+
+// From 128 GPUs on a job loses 10.4 % of its time to uneven work: 0.896 of a step is the even one, and 0.896 of the
+// even step's MFU is that of the whole.
+TEST(Fleet, MfuIsThatOfTheStepBesideIt) {
+  const json answer = fleet_answer(small_job + "--machine dgx-h100:128 --price dgx-h100=3");
+  const json& option = answer["jobs"][0]["options"].back();
+  ASSERT_EQ(option["run_gpus"], 128);
+  const json even = json::parse(
+      run_line("predict llama3-8b --machine dgx-h100 --seq 4096 --gpus 128 --global-batch 64 --tp 2 --json").out);
+  EXPECT_NEAR(option["step_time_s"].get<double>() * 0.896, even["step_time_s"], 1e-9);
+  EXPECT_NEAR(option["mfu"], 0.896 * even["mfu"].get<double>(), 1e-9);
+  // Said of this option alone; the others are taken as even.
+  EXPECT_THAT(answer["jobs"][0]["assumptions"].dump(), HasSubstr("128 x dgx-h100: uneven work: "));
+}
+
+TEST(Fleet, WhatIsTakenForGrantedStandsOnceInPageAndJson) {
+  const std::string line = small_job + two_machines;
+  const json answer = fleet_answer(line);
+  const std::string page = run_line("fleet " + line).out;
+  for (const char* key : {"assumptions", "warnings"}) {
+    const std::vector<std::string> texts = answer["jobs"][0][key];
+    EXPECT_FALSE(texts.empty()) << key;
+    EXPECT_EQ(std::set<std::string>(texts.begin(), texts.end()).size(), texts.size()) << key;
+    for (const std::string& text : texts) EXPECT_THAT(page, HasSubstr(text.substr(0, 24))) << key;
+  }
+  // Of the split the plan itself tells all; the software is nobody's choice.
+  EXPECT_THAT(answer["jobs"][0]["defaults"], testing::Contains("--stack megatron-core"));
+  for (const char* flag : {"--sp ", "--zero ", "--micro-batch "})
+    EXPECT_THAT(answer["jobs"][0]["defaults"].dump(), testing::Not(HasSubstr(flag)));
+  EXPECT_THAT(answer["jobs"][0]["assumptions"], testing::Contains("a spare node is always at hand: --spares N"));
+  EXPECT_THAT(answer["jobs"][0]["warnings"].dump(), HasSubstr("; its calls take up to "));
+}
+
 TEST(Fleet, AnswersWithinDeadlineAndBudgetOrSaysByHowMuch) {
   const json open = fleet_answer(small_job + two_machines);
   const json& front = open["cost_over_time"];
@@ -72,6 +120,24 @@ TEST(Fleet, AMixOfJobsFromAFile) {
   for (const json& choice : answer["cost_over_time"]) {
     ASSERT_EQ(choice["on"].size(), 2U);
     EXPECT_LE(choice["on"][0]["gpus"].get<int>() + choice["on"][1]["gpus"].get<int>(), 16);
+  }
+}
+
+TEST(Fleet, AnErrorOfAJobNamesItsFile) {
+  const std::string file = testing_program::own_path("jobs.json");
+  const std::string machines = " --machine dgx-h100:8 --price dgx-h100=1";
+  const struct {
+    std::string flags, words;
+  } cases[] = {
+      {R"("--deadline", "soon")", "--deadline"}, {R"("--interval", "1ms")", ""}, {R"("--nosuch", "1")", "--nosuch"}};
+  for (const auto& [flags, words] : cases) {
+    std::ofstream(file)
+        << R"({"jobs": [{"name": "a", "run": ["llama3-8b", "--global-batch", "64", "--tokens", "2B", "--tp",
+      "2", "--pp", "1", "--zero", "1", "--recompute", "none", "--micro-batch", "1", )"
+        << flags << "]}]}";
+    const auto ran = run_line("fleet --jobs " + file + machines);
+    EXPECT_EQ(ran.code, 2) << flags;
+    EXPECT_THAT(ran.err, HasSubstr("jobs.json: job 'a': " + words)) << flags;
   }
 }
 

@@ -1,10 +1,12 @@
 // predict on machines of several kinds: kinds that are alike change nothing, unlike ones are dealt by speed, and what
 // is not modelled is refused.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 #include "studies/mixed/mixed_run.h"
+#include "studies/predict/around_steps.h"
 #include "tests/studies/run_program.h"
 
 namespace stepcast::mixed {
@@ -43,6 +45,50 @@ TEST(MixedReplicas, TwoSharesOfOneMachineAreThatMachine) {
     EXPECT_NEAR(whole["step_time_s"], parts["step_time_s"], 1e-9 * whole["step_time_s"].get<double>()) << plan;
     EXPECT_EQ(parts["kinds"][0]["micro_batches"], parts["kinds"][1]["micro_batches"]);
   }
+}
+
+// The last stage has the LM head besides, so that 32 layers are not weighed to 16 and 16; two shares of one machine are
+// weighed as that machine.
+TEST(MixedReplicas, BalancedLayersLieAlikeOnAllKinds) {
+  const std::string plan = " --tp 4 --pp 2 --order tp-cp-pp-dp --global-batch 64",
+                    two = "--machine dgx-h100:16,dgx-h100:16";
+  const json whole = mixed_answer("--machine dgx-h100 --gpus 32 --layout balanced" + plan);
+  const json parts = mixed_answer(two + " --layout balanced" + plan);
+  EXPECT_NEAR(whole["step_time_s"], parts["step_time_s"], 1e-9 * whole["step_time_s"].get<double>());
+  EXPECT_THAT(parts["run"]["split"].get<std::string>(), HasSubstr("uneven layers"));
+  EXPECT_THAT(parts["assumptions"].dump(), HasSubstr("layers are weighed"));
+  const json even = mixed_answer(two + " --layout even" + plan), unsaid = mixed_answer(two + plan);
+  EXPECT_GT(even["step_time_s"], parts["step_time_s"]);
+  EXPECT_EQ(unsaid["step_time_s"], even["step_time_s"]);
+  EXPECT_THAT(unsaid["assumptions"].dump(), testing::Not(HasSubstr("weighed")));
+}
+
+TEST(MixedNotes, ThePageAndTheJsonSayTheSameOfEachKind) {
+  const std::string line = "--machine dgx-h100:16,dgx-a100:16 --tp 8 --global-batch 128";
+  const json run = mixed_answer(line);
+  const std::string assumptions = run["assumptions"].dump();
+  EXPECT_THAT(assumptions, HasSubstr("rates of NVIDIA H100-SXM5-80GB"));
+  EXPECT_THAT(assumptions, HasSubstr("rates of NVIDIA A100-SXM4-80GB"));
+  bool stack = false;
+  for (const json& one : run["defaults"]) stack = stack || one["flag"] == "--stack";
+  EXPECT_TRUE(stack);
+  // A warning tells a share of the step, which is each kind's own.
+  const std::string page = run_line("predict llama3-8b --seq 4096 " + line).out;
+  for (const char* machine : {"DGX H100: ", "DGX A100: "}) {
+    EXPECT_THAT(run["warnings"].dump(), HasSubstr(machine));
+    EXPECT_THAT(page, HasSubstr(std::string("warning: ") + machine));
+  }
+}
+
+// Two shares of one machine say nothing that the machine would not: all sentences stand once and without a name.
+TEST(MixedNotes, AlikeKindsNeedNoName) {
+  const json run = mixed_answer("--machine dgx-h100:16,dgx-h100:16 --tp 8 --global-batch 128");
+  const json alone = mixed_answer("--machine dgx-h100 --gpus 32 --tp 8 --global-batch 128");
+  EXPECT_EQ(run["warnings"], alone["warnings"]);
+  EXPECT_THAT(run["assumptions"].dump(), testing::Not(HasSubstr("DGX H100: ")));
+  int rates = 0;
+  for (const json& one : run["assumptions"]) rates += one.get<std::string>().starts_with("rates of") ? 1 : 0;
+  EXPECT_EQ(rates, 1);
 }
 
 TEST(MixedStages, LayersAreDealtBySpeed) {
@@ -92,6 +138,10 @@ TEST(MixedReplicas, MemoryIsThatOfEachKind) {
   EXPECT_THAT(ran.out, HasSubstr("does NOT fit: see the memory of each kind"));
   EXPECT_THAT(ran.out, HasSubstr("of 40.0 GiB: does NOT fit"));
   EXPECT_THAT(ran.out, testing::Not(HasSubstr("of 80.0 GiB: does NOT fit")));
+  EXPECT_THAT(ran.out, testing::Not(HasSubstr("does not fit: rank")));  // the page has it in the table
+  const json run = mixed_answer("--machine dgx-h100:8,dgx-a100-40gb:8 --tp 2 --global-batch 64");
+  EXPECT_FALSE(run["fits"]);
+  EXPECT_THAT(run["warnings"].dump(), HasSubstr(": does not fit: rank"));
 }
 
 TEST(MixedRefusals, SayWhatIsNotModelled) {
@@ -112,6 +162,7 @@ TEST(MixedRefusals, SayWhatIsNotModelled) {
       {"--machine dgx-h100:16,dgx-a100:16 --tp 8 --pp 2 --global-batch 64 --profile h100-sxm", "speaks for one GPU"},
       {"--machine dgx-h100:16,dgx-a100:16 --gpus 16", "names 32"},
       {"--machine dgx-h100:16,dgx-a100:16 --tp 8 --pp 2 --global-batch 64 --explain", "is of one machine"},
+      {"--machine dgx-h100:16,dgx-a100:16 --tp 8 --pp 2 --global-batch 64 --force", "is of one machine"},
       {"--machine dgx-h100:16,dgx-a100:16 --tp 8 --pp 2 --global-batch 64 --between fast", "--between"},
       {"--machine dgx-h100 --gpus 8 --between 1GB/s", "there is one"},
   };
@@ -119,6 +170,14 @@ TEST(MixedRefusals, SayWhatIsNotModelled) {
     const auto ran = run_line(std::string("predict llama3-8b --seq 4096 ") + line);
     EXPECT_EQ(ran.code, 2) << line;
     EXPECT_THAT(ran.err, HasSubstr(words)) << line;
+  }
+  for (const Flag& flag : predict::around_flags("Around steps")) {
+    const std::string value = flag.kind == cli::FlagKind::toggle ? "" : " 2";
+    const auto ran = run_line(
+        fmt::format("predict llama3-8b --seq 4096 --machine dgx-h100:16,dgx-a100:16 --tp 8 --global-batch 64 {}{}",
+            flag.name, value));
+    EXPECT_EQ(ran.code, 2) << flag.name;
+    EXPECT_THAT(ran.err, HasSubstr("stands around steps")) << flag.name;
   }
   for (const char* command : {"whatif", "scale", "sweep"}) {
     const auto ran = run_line(std::string(command) + " llama3-8b --machine dgx-h100:16,dgx-a100:16 --global-batch 64");
