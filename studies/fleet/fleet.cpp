@@ -96,14 +96,17 @@ Expected<std::vector<AskedJob>> asked_jobs(const Arguments& arguments) {
     return fail("--jobs", fmt::format("names jobs, and so does '{:.60}'", arguments.words[0]), "one of them");
   TRY(auto jobs, read_jobs(arguments.value("--jobs")));
   for (AskedJob& job : jobs)
-    for (const auto& [flag, value] : arguments.flags) job.arguments.flags.try_emplace(flag, value);
+    for (const auto& [flag, value] : arguments.flags)
+      if (!job.arguments.flags.try_emplace(flag, value).second)
+        return fail(fmt::format("{}: job '{}': {}", arguments.value("--jobs"), job.name, flag),
+            "the command line says it, too, and for all jobs", "one of them");
   return jobs;
 }
 
 Expected<JobOnFleet> on_fleet(const AskedJob& asked, const std::vector<FleetMachine>& machines) {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
-  TRY(const auto wishes,
-      job::job_wishes(asked.arguments, std::chrono::duration_cast<std::chrono::seconds>(now).count()));
+  TRY(const auto wishes, job::job_wishes(asked.arguments, std::chrono::duration_cast<std::chrono::seconds>(now).count(),
+                             "one of --tokens 15T and --steps 100000"));
   std::optional<Seconds> deadline;
   if (asked.arguments.has("--deadline")) {
     TRY(deadline, parse_quantity<Seconds>(asked.arguments.value("--deadline"), "--deadline"));

@@ -54,7 +54,7 @@ std::span<const Flag> infer_flags() {
           .group = hardware,
           .doc = "what products multiply (default: the weights')"},
       {.name = "--kv", .key = "", .value = "TYPE", .group = hardware, .doc = "number type of the cache (default bf16)"},
-      count_flag("--gpus", split, "GPUs of one replica (default tp x pp)", 10'000'000),
+      count_flag("--gpus", split, "all GPUs, tp x pp for each replica (the default)", 10'000'000),
       count_flag("--tp", split, "tensor parallel ways", 32'768), count_flag("--pp", split, "pipeline stages", 32'768),
       count_flag(
           "--ep", split, "ranks that the experts are spread over (default 1: each has a part of every expert)", 32'768),

@@ -72,8 +72,34 @@ void set_never(JobForecast& job) {
         life.pool ? life.pool->spares : 0);
 }
 
+/// Why the mean of lives is none that most of them have.
+const char* why_outside(const JobForecast& job) {
+  const bool waits = job.expected.waiting > Seconds();
+  if (job.spread.chance_failures.p90 < 1)
+    return waits ? ": few fail at all, and of those some wait for nodes for long" : ": few fail at all";
+  return waits ? ": few wait for nodes, and those for long" : "";
+}
+
+/// Spares are paid like the nodes that compute; what a node that stands by draws is not known.
+void add_spare_notes(const JobWishes& wishes, JobForecast& job) {
+  if (wishes.spares.value_or(0) > 0)
+    job.notes.push_back(fmt::format("spares are paid: GPU-hours and cost are those of {:.0f} GPUs, {} of them of "
+                                    "spares; energy is that of the other {}",
+        job.paid_gpus(), *wishes.spares * job.base.node_gpus, job.base.gpus));
+}
+
+void warn_of_repairs(const JobWishes& wishes, JobForecast& job) {
+  const std::int64_t nodes = job.base.nodes() + wishes.spares.value_or(0);
+  if (job.in_repair > static_cast<double>(nodes))
+    job.warnings.push_back(
+        fmt::format("{:.3g} nodes are in repair in the mean where spares are enough, more than the {} "
+                    "that there are; rates are per node and day",
+            job.in_repair, nodes));
+}
+
 void add_notes(const JobWishes& wishes, JobForecast& job) {
   job.notes = taken_for_granted(wishes, job.base, job.settings, job.step);
+  add_spare_notes(wishes, job);
   if (job.watts_assumed) job.notes.push_back("power is that of the GPUs alone, by datasheet: --watts and --pue");
   job.notes.emplace_back(
       "thresholds of health are assumed, but for a progress of 0.9, which Llama 3 and MegaScale reach");
@@ -83,9 +109,9 @@ void add_notes(const JobWishes& wishes, JobForecast& job) {
   const JobSpread& spread = job.spread;
   const double whole = job.expected.whole().value();
   if (spread.lives > 0 && (whole < spread.chance_wall_s.p10 || whole > spread.chance_wall_s.p90))
-    job.notes.emplace_back(
-        "the mean time lies outside of what chance alone gives to 80 % of lives: few wait for nodes, "
-        "and those for long");
+    job.notes.push_back(
+        fmt::format("the mean time lies outside of what chance alone gives to 80 % of lives{}", why_outside(job)));
+  warn_of_repairs(wishes, job);
   if (job.settings.life.saves.interval < job.base.step)
     job.warnings.push_back(fmt::format("checkpoints every {} are less than a step of {} apart",
         duration_text(job.settings.life.saves.interval), duration_text(job.base.step)));

@@ -47,6 +47,11 @@ struct JobForecast {
   std::string never;                    ///< why nothing gets done; "": something does
   std::vector<std::string> notes, warnings;
   [[nodiscard]] double energy_j() const { return watts * expected.whole().value(); }
+  /// With those of the spares that are asked for.
+  [[nodiscard]] double paid_gpus() const {
+    const std::int64_t spares = settings.life.pool ? settings.life.pool->spares : 0;
+    return static_cast<double>(base.gpus + spares * base.node_gpus);
+  }
 };
 
 /// Of the life with a checkpoint each `interval`, all of them stored, where no failure leaves memory as it was: what

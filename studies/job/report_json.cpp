@@ -38,7 +38,7 @@ void write_figures(JsonWriter& json, const JobForecast& job, const JobWishes& wi
       life.detecting, "restarts_s", life.restarting, "waiting_s", life.waiting, "planned_s", life.planned);
   json.close();
   if (job.watts > 0) json.field("energy_j", job.energy_j());
-  const double gpu_hours = static_cast<double>(job.base.gpus) * life.whole().value() / hour_s;
+  const double gpu_hours = job.paid_gpus() * life.whole().value() / hour_s;
   json.field("gpu_hours", gpu_hours);
   if (wishes.gpu_hour_price || wishes.kwh_price)
     json.field(

@@ -46,7 +46,7 @@ std::string head_table(const JobForecast& job, const JobWishes& wishes) {
   if (job.watts > 0)
     table.add({"Energy", kwh_text(kwh),
         fmt::format("{} to {}", kwh_text(per_kwh * spread.wall_s.p10), kwh_text(per_kwh * spread.wall_s.p90)), ""});
-  const double hours = static_cast<double>(job.base.gpus) / hour_s;
+  const double hours = job.paid_gpus() / hour_s;
   if (wishes.gpu_hour_price || wishes.kwh_price) {
     const double price = hours * wishes.gpu_hour_price.value_or(0) + per_kwh * wishes.kwh_price.value_or(0);
     const auto money = [&](double wall) { return grouped_digits(std::round(price * wall)); };

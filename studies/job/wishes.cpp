@@ -13,11 +13,13 @@
 namespace stepcast::job {
 namespace {
 
-Expected<void> read_length(const Arguments& arguments, JobWishes& wishes) {
-  const int said = arguments.has("--tokens") + arguments.has("--days") + arguments.has("--steps");
-  if (said != 1)
-    return fail(said == 0 ? "--tokens" : "--days", said == 0 ? "how long the job is is not said" : "a length twice",
-        "one of --tokens 15T, --days 54 and --steps 100000");
+Expected<void> read_length(const Arguments& arguments, std::string_view lengths, JobWishes& wishes) {
+  std::vector<const char*> said;
+  for (const char* flag : {"--tokens", "--days", "--steps"})
+    if (arguments.has(flag)) said.push_back(flag);
+  if (said.empty()) return fail("--tokens", "how long the job is is not said", std::string(lengths));
+  if (said.size() > 1)
+    return fail(said[1], fmt::format("a length twice: {} says one, too", said[0]), std::string(lengths));
   if (arguments.has("--tokens")) {
     TRY(wishes.tokens, parse_tokens(arguments.value("--tokens"), "--tokens"));
   }
@@ -28,6 +30,18 @@ Expected<void> read_length(const Arguments& arguments, JobWishes& wishes) {
   return {};
 }
 
+/// A rate that is said is the user's, and of the row are repairs alone.
+void name_said_rates(
+    const FailureRates& row, std::optional<double> per_node, std::optional<double> fixed, FailureRates& rates) {
+  if (fixed) rates.name += fmt::format(", but {:g} a day of a job of any size", *fixed);
+  if (per_node || fixed) rates.note.clear();
+  if (!per_node) return;
+  rates.id = "--failure-rate";
+  rates.name = fmt::format("{:g} a day and node of {} GPUs, {:g} a day of a job of any size; repairs as of {}",
+      *per_node, row.node_gpus, rates.fixed_per_day.value, row.name);
+  rates.source = fmt::format("said; repairs: {}", row.source);
+}
+
 Expected<void> read_failures(const Arguments& arguments, std::int64_t now, JobWishes& wishes) {
   const std::string id = arguments.has("--failures") ? arguments.value("--failures") : "fleets";
   TRY(const auto row, find_failure_rates(id, "--failures"));
@@ -35,9 +49,13 @@ Expected<void> read_failures(const Arguments& arguments, std::int64_t now, JobWi
   std::optional<double> per_node, fixed;
   TRY(read_number(arguments, "--failure-rate", per_node, {0, 100}));
   TRY(read_number(arguments, "--fixed-failures", fixed, {0, 1000}));
+  if (per_node && arguments.has("--failures") && !arguments.has("--failure-log"))
+    return fail("--failures", fmt::format("{} has rates, and --failure-rate says others", row->id),
+        fmt::format("one of them; what {} has beside is --fixed-failures {:g}", row->id, row->fixed_per_day.value));
   if (per_node) wishes.rates.per_node_day = {*per_node, *per_node, *per_node};
   if (per_node && !fixed) wishes.rates.fixed_per_day = {};
   if (fixed) wishes.rates.fixed_per_day = {*fixed, *fixed, *fixed};
+  name_said_rates(*row, per_node, fixed, wishes.rates);
   if (!arguments.has("--failure-log")) {
     for (const char* flag : {"--log-days", "--log-gpus"})
       if (arguments.has(flag)) return fail(flag, "no log is named", "--failure-log FILE.csv");
@@ -111,9 +129,9 @@ Expected<double> parse_tokens(const std::string& text, const std::string& where)
   return *value * factor;
 }
 
-Expected<JobWishes> job_wishes(const Arguments& arguments, std::int64_t now) {
+Expected<JobWishes> job_wishes(const Arguments& arguments, std::int64_t now, std::string_view lengths) {
   JobWishes wishes;
-  TRY(read_length(arguments, wishes));
+  TRY(read_length(arguments, lengths, wishes));
   TRY(read_failures(arguments, now, wishes));
   TRY(read_flag(arguments, "--checkpoint-bytes", wishes.checkpoint));
   TRY(read_flag(arguments, "--storage-write", wishes.write_rate));

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "model/failure_rates.h"
@@ -46,8 +47,10 @@ struct JobWishes {
   std::int64_t lives = 1000, seed = 0;
 };
 
-/// `now`: for the log's times, seconds since 1970.
-Expected<JobWishes> job_wishes(const Arguments& arguments, std::int64_t now);
+inline constexpr std::string_view all_lengths = "one of --tokens 15T, --days 54 and --steps 100000";
+
+/// `now`: for the log's times, seconds since 1970. `lengths`: the flags that the command takes, for hints.
+Expected<JobWishes> job_wishes(const Arguments& arguments, std::int64_t now, std::string_view lengths = all_lengths);
 std::vector<Flag> job_own_flags();
 
 /// "15T", "300B", "1.5e12".

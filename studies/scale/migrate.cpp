@@ -162,6 +162,32 @@ Expected<void> check_open(const Request& request) {
   return {};
 }
 
+/// All that the network is but where it was read.
+std::string network_text(NetworkSpec network) {
+  network.source.clear();
+  return write_network(network);
+}
+
+/// Those of the list, each once and the request's among them; without a list the request's.
+Expected<std::vector<run::Chosen<NetworkSpec>>> networks_of_path(
+    const Request& request, const std::vector<std::string>& names) {
+  if (names.empty()) return std::vector{*request.network};
+  std::vector<run::Chosen<NetworkSpec>> path;
+  std::vector<std::string> texts;
+  for (const std::string& name : names) {
+    TRY(auto network, choose_network(name, "--networks"));
+    texts.push_back(network_text(network.row));
+    if (std::ranges::count(texts, texts.back()) > 1)
+      return fail("--networks", fmt::format("{:.60} is named twice", name), "each network once");
+    path.push_back(std::move(network));
+  }
+  const NetworkSpec& own = request.network->row;
+  if (std::ranges::find(texts, network_text(own)) == texts.end())
+    return fail("--networks", fmt::format("{:.60} is not among them, and no step of the path", own.id),
+        fmt::format("one of the list as NETWORK: {:.60}", names.front()));
+  return path;
+}
+
 }  // namespace
 
 std::span<const Rung> rungs() { return all_rungs; }
@@ -177,11 +203,9 @@ Expected<Migration> migration(const Request& request, const std::vector<std::str
   Migration path{scaling, {}, {}};
   Request asked = request;
   const std::int64_t node = asked.machine->row.levels.front().gpus, batch = request.wishes().global_batch;
-  const std::vector<std::string> own(1);
-  for (const std::string& network : networks.empty() ? own : networks) {
-    if (!network.empty()) {
-      TRY(asked.network, choose_network(network, "--networks"));
-    }
+  TRY(const auto steps, networks_of_path(request, networks));
+  for (const auto& network : steps) {
+    asked.network = network;
     for (const std::int64_t count : gpus) {
       TRY(const std::int64_t there, batch_at(batch, gpus.front(), scaling, count));
       TRY(asked.say("gpus", std::to_string(count), "--gpus"));

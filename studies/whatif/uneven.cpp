@@ -128,7 +128,18 @@ Expected<void> change_prices(const UnevenWords& words, Scenario& scenario, Uneve
   if (given != 0 && given != experts.count)
     return fail(words.experts->file, fmt::format("{} loads, and the network has {} experts", given, experts.count),
         "a line for each expert, 0 where it has no rows");
-  experts.imbalance = forecast.busiest = busiest_rank(*words.experts, experts.count, scenario.split->ep);
+  const double busiest = busiest_rank(*words.experts, experts.count, scenario.split->ep);
+  // A token goes to top_k experts: a rank has at most all tokens once for each of its experts.
+  const double most = std::min(
+      static_cast<double>(scenario.split->ep), static_cast<double>(experts.count) / static_cast<double>(experts.top_k));
+  constexpr double rounding = 1e-9;
+  if (busiest > most * (1 + rounding))
+    return fail(words.experts->file.empty() ? flag : words.experts->file,
+        fmt::format("experts: {:.3g} times the mean of rows on one of {} ranks, and {} of {} experts for each token "
+                    "bring at most {:g} times",
+            busiest, scenario.split->ep, experts.top_k, experts.count, most),
+        fmt::format("experts={:g}x or less", most));
+  experts.imbalance = forecast.busiest = busiest;
   return {};
 }
 

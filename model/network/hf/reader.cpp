@@ -8,7 +8,7 @@ namespace stepcast::detail {
 namespace {
 
 // As wide as the ranges of our own network files (network_spec.cpp).
-constexpr IntegerRange sizes{1, 100'000'000}, sizes_or_none{0, 100'000'000}, lengths{1, std::int64_t{1} << 30};
+constexpr IntegerRange sizes{1, 100'000'000}, lengths{1, std::int64_t{1} << 30};
 
 struct ActivationName {
   const char* name;
@@ -55,10 +55,10 @@ std::int64_t HfReader::size(const char* key) {
   return value;
 }
 
-std::int64_t HfReader::size_or(const char* key, std::int64_t absent) {
+std::int64_t HfReader::size_or(const char* key, std::int64_t absent, std::int64_t least) {
   absent = class_default(text_type, key).value_or(absent);
   std::int64_t value = absent;
-  if (config.has(key)) config.read(key, value, sizes_or_none);
+  if (config.has(key)) config.read(key, value, IntegerRange{least, sizes.high});
   else note(fmt::format("{} {} (not in the file)", key, absent));
   return value;
 }

@@ -16,9 +16,10 @@ class HfReader {
  public:
   explicit HfReader(JsonObject config) : config(std::move(config)) {}
 
-  std::int64_t size(const char* key);                          ///< required, at least 1
-  std::int64_t size_or(const char* key, std::int64_t absent);  ///< absent: the class's default, noted
-  std::int64_t either(const char* key, const char* other);     ///< the first that is there; required
+  std::int64_t size(const char* key);  ///< required, at least 1
+  /// absent: the class's default, noted. What is there is `least` or more.
+  std::int64_t size_or(const char* key, std::int64_t absent, std::int64_t least = 0);
+  std::int64_t either(const char* key, const char* other);  ///< the first that is there; required
   bool flag_or(const char* key, bool absent);
   /// tie_word_embeddings: what stands around a text_config counts, for its class ties the tables.
   bool tied_or(bool absent);

@@ -16,6 +16,7 @@ namespace {
 
 using nlohmann::json;
 using testing::HasSubstr;
+using testing::Not;
 using testing_program::run_line;
 
 const std::string small_job = "llama3-8b --seq 4096 --global-batch 64 --tp 2 --pp 1 --zero 1 --recompute none "
@@ -139,6 +140,24 @@ TEST(Fleet, AnErrorOfAJobNamesItsFile) {
     EXPECT_EQ(ran.code, 2) << flags;
     EXPECT_THAT(ran.err, HasSubstr("jobs.json: job 'a': " + words)) << flags;
   }
+}
+
+TEST(Fleet, AFlagOfAJobAndOfTheCommandLineIsRefused) {
+  const std::string file = testing_program::own_path("jobs.json");
+  std::ofstream(file) << R"({"jobs": [{"name": "a", "run": ["llama3-8b", "--tokens", "2B", "--tp", "2"]}]})";
+  const auto ran = run_line("fleet --jobs " + file + " --tp 1 " + two_machines);
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_THAT(ran.err, HasSubstr("job 'a': --tp: the command line says it, too"));
+}
+
+TEST(Fleet, HintsLengthsThatItTakes) {
+  const auto none = run_line("fleet llama3-8b --global-batch 64 " + two_machines);
+  EXPECT_EQ(none.code, 2);
+  EXPECT_THAT(none.err, HasSubstr("--tokens 15T and --steps 100000"));
+  EXPECT_THAT(none.err, Not(HasSubstr("--days")));
+  const auto twice = run_line("fleet llama3-8b --global-batch 64 --tokens 1B --steps 9 " + two_machines);
+  EXPECT_EQ(twice.code, 2);
+  EXPECT_THAT(twice.err, HasSubstr("--steps: a length twice: --tokens says one, too"));
 }
 
 TEST(Fleet, RefusesWrongWords) {

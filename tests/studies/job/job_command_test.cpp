@@ -78,6 +78,17 @@ TEST(JobCommand, CostAndPower) {
   EXPECT_NEAR(json.at("cost"), 64 * time / 3600 * 2 + 64 * 1.25 * time / 3600 * 0.1, 1e-3);
 }
 
+TEST(JobCommand, SparesArePaid) {
+  // 64 GPUs and a node of 8 beside them, at 2 an hour each; energy is that of the 64.
+  const std::string run = std::string(small_run) + "--days 1 --watts 1000 --spares 1 --gpu-hour-price 2 --lives 100";
+  const auto json = shown(run);
+  const double hours = json.at("time_to_train_s").get<double>() / 3600;
+  EXPECT_NEAR(json.at("gpu_hours"), 72 * hours, 1e-6);
+  EXPECT_NEAR(json.at("cost"), 72 * hours * 2, 1e-6);
+  EXPECT_NEAR(json.at("energy_j"), 64 * 1000 * hours * 3600, 1);
+  EXPECT_THAT(json.at("assumptions").dump(), HasSubstr("those of 72 GPUs, 8 of them of spares"));
+}
+
 TEST(JobCommand, SparesAndReplicas) {
   const std::string run = "job llama3-8b --gpus 512 --tp 8 --global-batch 512 --days 30 --failure-rate 0.02 ";
   const auto waiting = shown(run + "--spares 2"), elastic = shown(run + "--spares 2 --elastic");
@@ -236,11 +247,32 @@ TEST(JobCommand, RatesAreListedAndShown) {
   EXPECT_EQ(testing_program::run_line("show failures rsc-9").code, 2);
 }
 
+TEST(JobCommand, ASaidRateIsTheUsers) {
+  const std::string run = std::string(small_run) + "--steps 1000 --lives 100 ";
+  const auto said = shown(run + "--failure-rate 0.1"), fixed = shown(run + "--failures rsc-1 --fixed-failures 3");
+  EXPECT_EQ(said.at("failure_model").at("rates"), "--failure-rate");
+  EXPECT_THAT(said.at("assumptions").dump(), HasSubstr("failures: 0.1 a day and node of 8 GPUs"));
+  EXPECT_EQ(fixed.at("failure_model").at("rates"), "rsc-1");
+  EXPECT_THAT(fixed.at("assumptions").dump(), HasSubstr("but 3 a day of a job of any size (rsc-1)"));
+}
+
+TEST(JobCommand, WhyTheMeanLiesOutsideAndNodesThatAreNotThere) {
+  // 8 nodes x 0.004 failures a day: one in a month, so that hardly a life of minutes has one.
+  const auto few = shown(std::string(small_run) + "--steps 1000 --lives 100");
+  EXPECT_THAT(few.at("assumptions").dump(), HasSubstr("to 80 % of lives: few fail at all\""));
+  // 8 nodes x 10 a day x 0.78 that need repair x 133 h / 24 h = 346 nodes.
+  const auto many = shown(std::string(small_run) + "--steps 1000 --lives 100 --failure-rate 10");
+  EXPECT_NEAR(many.at("failure_model").at("nodes_in_repair"), 345.8, 1e-9);
+  EXPECT_THAT(many.at("warnings").dump(), HasSubstr("346 nodes are in repair in the mean"));
+}
+
 TEST(JobCommand, WrongInputIsRefused) {
   EXPECT_THAT(refusal(""), HasSubstr("--tokens: how long the job is is not said"));
   EXPECT_THAT(refusal("--days 1 --steps 5"), HasSubstr("a length twice"));
   EXPECT_THAT(refusal("--tokens many"), HasSubstr("'many' is no number of tokens"));
   EXPECT_THAT(refusal("--days 1 --failures nobody"), HasSubstr("unknown failure rates 'nobody'"));
+  EXPECT_THAT(refusal("--days 1 --failures rsc-1 --failure-rate 0.1"),
+      HasSubstr("one of them; what rsc-1 has beside is --fixed-failures 2.2"));
   EXPECT_THAT(refusal("--days 1 --failure-rate 0"), HasSubstr("nothing ever fails"));
   EXPECT_THAT(refusal("--days 1 --interval 1ms"), HasSubstr("--interval: 1.00 ms, and a step takes"));
   EXPECT_THAT(refusal("--days 1 --memory-interval 1ms"), HasSubstr("--memory-interval: 1.00 ms, and a step takes"));

@@ -79,6 +79,10 @@ TEST(Migrate, Refusals) {
            {"llama3-8b --networks llama3-8b", "--migrate"},
            {"llama3-8b --migrate --gpus 20000 --global-batch 512", "has 16384 GPUs"},
            {"llama3-8b --migrate --gpus 48,64 --global-batch 512", "512 x 64/48 is not a whole global batch"},
+           {"llama3-8b --migrate --networks llama3.2-1b,llama3-70b --gpus 8,16 --global-batch 32",
+               "--networks: llama3-8b is not among them"},
+           {"llama3-8b --migrate --networks llama3-8b,llama3-8b --gpus 8,16 --global-batch 32",
+               "--networks: llama3-8b is named twice"},
            {"llama3-8b --migrate --networks nosuch --gpus 8,16 --global-batch 32", "nosuch"},
            {"llama3-405b --migrate --gpus 1,2 --global-batch 2 --seq 8k", "no way of sharding runs"}}) {
     const auto ran = run_line(std::string("scale ") + line);

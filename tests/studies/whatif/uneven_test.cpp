@@ -126,6 +126,11 @@ TEST(UnevenStep, TheBusiestRankOfExperts) {
   std::ofstream(name) << "3\n1\n1\n1\n1\n1\n1\n3\n";
   EXPECT_NEAR(
       uneven_step(std::string(experts) + "experts=" + name).at("uneven").at("busiest_rank_of_experts"), 2, 1e-12);
+  // Two of eight experts for each token: the one expert of a rank has at most each token once, 8 / 2 times the mean.
+  EXPECT_NEAR(uneven_step(std::string(experts) + "experts=4x").at("uneven").at("busiest_rank_of_experts"), 4, 1e-12);
+  EXPECT_THAT(uneven_refusal(std::string(experts) + "experts=9x"), HasSubstr("experts=4x or less"));
+  std::ofstream(name) << "13\n1\n1\n1\n1\n1\n1\n1\n";  // 13 of 20 rows: 5.2 times the mean of 2.5
+  EXPECT_THAT(uneven_refusal(std::string(experts) + "experts=" + name), HasSubstr("experts: 5.2 times the mean"));
   std::ofstream(name) << "3\n1\n";
   EXPECT_THAT(uneven_refusal(std::string(experts) + "experts=" + name), HasSubstr("2 loads, and the network has 8"));
   EXPECT_THAT(uneven_refusal(std::string(sharded) + "experts=1.5x"), HasSubstr("the network has none"));

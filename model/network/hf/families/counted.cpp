@@ -64,7 +64,7 @@ void gemma3n(HfReader& r) {
   NetworkSpec& n = r.spec;
   const Count layers = n.layers = r.size_or("num_hidden_layers", 35), h = n.hidden = r.size_or("hidden_size", 2048);
   n.heads = r.size_or("num_attention_heads", 8);
-  n.kv_heads = r.size_or("num_key_value_heads", 2);
+  n.kv_heads = r.size_or("num_key_value_heads", 2, 1);
   n.head_dim = r.size_or("head_dim", 256);
   n.vocab = r.size_or("vocab_size", 262'400);
   n.tied_embeddings = r.tied_or(true);

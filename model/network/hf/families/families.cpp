@@ -14,7 +14,7 @@ void shared_sizes(HfReader& r, std::int64_t kv_heads, std::int64_t head_dim, boo
   n.layers = r.size("num_hidden_layers");
   n.hidden = r.size("hidden_size");
   n.heads = r.size("num_attention_heads");
-  n.kv_heads = r.size_or("num_key_value_heads", kv_heads == 0 ? n.heads : kv_heads);
+  n.kv_heads = r.size_or("num_key_value_heads", kv_heads == 0 ? n.heads : kv_heads, 1);
   const std::int64_t even_share = n.heads > 0 ? n.hidden / n.heads : 0;
   n.head_dim = head_dim == 0 && !r.config.has("head_dim") ? even_share : r.size_or("head_dim", head_dim);
   n.vocab = r.size("vocab_size");

@@ -1,6 +1,7 @@
 // Architectures whose layers have a mixer in place of attention, or beside it: src/transformers/models/<family> of
 // transformers.
 #include <algorithm>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -131,7 +132,7 @@ void nemotron_h(HfReader& r) {
   n.layers = r.config.has("num_hidden_layers") ? r.size("num_hidden_layers") : static_cast<std::int64_t>(kinds.size());
   n.hidden = r.size("hidden_size");
   n.heads = r.size("num_attention_heads");
-  n.kv_heads = r.size_or("num_key_value_heads", 8);
+  n.kv_heads = r.size_or("num_key_value_heads", 8, 1);
   n.head_dim =
       r.config.has("attention_head_dim") ? r.either("attention_head_dim", "head_dim") : r.size_or("head_dim", 128);
   n.vocab = r.size("vocab_size");
@@ -239,6 +240,11 @@ void jamba(HfReader& r) {
                      first = r.size_or("attn_layer_offset", 4),
                      experts = std::max<std::int64_t>(1, r.size_or("expert_layer_period", 2)),
                      routed = r.size_or("expert_layer_offset", 1);
+  // As in configuration_jamba.py: no layer of a period would be the one.
+  for (const auto& [key, offset, period] :
+      {std::tuple{"attn_layer_offset", first, attention}, {"expert_layer_offset", routed, experts}})
+    r.config.require(offset < period, key, fmt::format("{} in a period of {} layers", offset, period),
+        fmt::format("from 0 to {}", period - 1));
   std::vector<LayerKind> kinds;
   constexpr std::int64_t most_layers = 10'000;  // more are refused by the rules of all networks
   for (std::int64_t layer = 0; layer < std::min(n.layers, most_layers); ++layer) {

@@ -38,7 +38,7 @@ void gemma_sizes(HfReader& r, const NetworkSpec& absent) {
   n.layers = r.size_or("num_hidden_layers", absent.layers);
   n.hidden = r.size_or("hidden_size", absent.hidden);
   n.heads = r.size_or("num_attention_heads", absent.heads);
-  n.kv_heads = r.size_or("num_key_value_heads", absent.kv_heads);
+  n.kv_heads = r.size_or("num_key_value_heads", absent.kv_heads, 1);
   n.head_dim = r.size_or("head_dim", absent.head_dim);
   n.ffn_hidden = r.size_or("intermediate_size", absent.ffn_hidden);
   n.vocab = r.size_or("vocab_size", absent.vocab);

@@ -303,7 +303,7 @@ void deepseek_v4(HfReader& r) {
   n.layers = r.size("num_hidden_layers");
   n.hidden = r.size("hidden_size");
   n.heads = r.size("num_attention_heads");
-  n.kv_heads = r.size_or("num_key_value_heads", 1);
+  n.kv_heads = r.size_or("num_key_value_heads", 1, 1);
   n.head_dim = r.size("head_dim");
   n.vocab = r.size("vocab_size");
   n.tied_embeddings = r.tied_or(false);

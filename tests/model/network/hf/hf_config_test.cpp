@@ -399,6 +399,9 @@ TEST(ReadHfConfig, RefusesWhatItCannotSay) {
   EXPECT_NE(config_error(config_with(llama_config, "\"num_key_value_heads\": 8", "\"num_key_value_heads\": 5"))
                 .find("do not divide"),
       std::string::npos);
+  EXPECT_NE(config_error(config_with(llama_config, "\"num_key_value_heads\": 8", "\"num_key_value_heads\": 0"))
+                .find("/num_key_value_heads"),
+      std::string::npos);
   EXPECT_NE(
       config_error(config_with(llama_config, "\"attention_bias\": false", "\"mlp_bias\": true")).find("/mlp_bias"),
       std::string::npos);
@@ -407,6 +410,19 @@ TEST(ReadHfConfig, RefusesWhatItCannotSay) {
       std::string::npos);
   EXPECT_NE(config_error("[]"), "accepted");
   EXPECT_NE(config_error("{}").find("names no architecture"), std::string::npos);
+}
+
+TEST(ReadHfConfig, RefusesOffsetsBeyondThePeriod) {
+  // One of eight layers attends, the first to the eighth; of two layers the first or the second has experts.
+  const std::string jamba = R"({"architectures": ["JambaForCausalLM"], "hidden_size": 64, "intermediate_size": 128,
+      "num_hidden_layers": 16, "num_attention_heads": 4, "num_key_value_heads": 2, "vocab_size": 1024,
+      "attn_layer_period": 8, "attn_layer_offset": 7, "expert_layer_period": 2, "expert_layer_offset": 1,
+      "max_position_embeddings": 4096})";
+  EXPECT_EQ(config_error(jamba), "accepted");
+  EXPECT_NE(config_error(config_with(jamba, "offset\": 7", "offset\": 9")).find("9 in a period of 8 layers"),
+      std::string::npos);
+  EXPECT_NE(config_error(config_with(jamba, "offset\": 1", "offset\": 2")).find("2 in a period of 2 layers"),
+      std::string::npos);
 }
 
 TEST(ReadHfConfig, RefusesExpertsBetweenPlainLayers) {
