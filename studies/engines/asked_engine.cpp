@@ -74,9 +74,24 @@ void put_split(const EngineSettings& s, const EngineLaunch& launch, const Networ
 constexpr std::array drafters = {"mtp", "deepseek_mtp", "nextn", "eagle", "eagle3", "qwen3_next_mtp", "ernie_mtp",
     "glm4_moe_mtp", "mimo_mtp", "longcat_flash_mtp", "eagle3_one_model"};
 
-Expected<void> put_guesses(const EngineSettings& s, bool guesses, bool lenient, AskedEngine& out) {
+/// The most that --draft takes.
+constexpr std::int64_t most_guesses = 7;
+
+std::optional<Error> unforecast_guesses(const EngineSettings& s, bool known, const std::string& where) {
+  if (s.no_row_of_guesses || !known || s.draft <= most_guesses) return s.no_row_of_guesses;
+  return Error{where, fmt::format("{} tokens that {} guesses before an iteration are not forecast", s.draft, s.guesser),
+      fmt::format("at most {}, as --draft takes them", most_guesses)};
+}
+
+Expected<void> put_guesses(
+    const EngineSettings& s, const std::string& where, bool guesses, bool lenient, AskedEngine& out) {
   if (s.guesser.empty()) return {};
   const bool known = std::ranges::find(drafters, lower_case(s.guesser)) != drafters.end();
+  if (const auto error = unforecast_guesses(s, known, where)) {
+    if (!lenient) return fail(error->where, error->what, error->hint + ", or --lenient, which forecasts without them");
+    out.warnings.push_back(fmt::format("{}: {}", error->where, error->what));
+    return {};
+  }
   if (guesses && known && s.draft > 0) {
     out.flags["--draft"] = std::to_string(s.draft);
     return {};
@@ -178,7 +193,7 @@ Expected<AskedEngine> asked_engine(EngineLaunch& launch, const std::map<std::str
   put_split(settings, launch, spec.row, out);
   TRY(settle_row(settings, launch, where.row.gpu, out));
   out.flags["--engine"] = out.row.id;
-  TRY(put_guesses(settings, use.guesses, use.lenient, out));
+  TRY(put_guesses(settings, launch.server.where, use.guesses, use.lenient, out));
   if (use.load) {
     TRY(take_load(launch, settings, told, out));
   }

@@ -77,9 +77,20 @@ Expected<void> read_sglang_guesses(SaidArguments& said, EngineSettings& out) {
   out.guesser = lower_case(said.text("speculative_algorithm").value_or(""));
   TRY(const auto steps, said.count("speculative_num_steps"));
   TRY(const auto tried, said.count("speculative_num_draft_tokens"));
-  said.find("speculative_eagle_topk"), said.find("speculative_draft_model_path");
-  if (out.guesser.empty() || out.guesser == "none") out.guesser.clear();
-  else out.draft = steps ? *steps : tried ? *tried - 1 : 0;
+  TRY(const auto each, said.count("speculative_eagle_topk"));
+  said.find("speculative_draft_model_path");
+  if (out.guesser.empty() || out.guesser == "none") {
+    out.guesser.clear();
+    return {};
+  }
+  out.draft = steps ? *steps : tried ? *tried - 1 : 0;
+  if (each && *each > 1)
+    out.no_row_of_guesses = Error{place_of_argument(said, *said.find("speculative_eagle_topk")),
+        fmt::format("a tree of {} guesses for each token is not forecast", *each), "--speculative-eagle-topk 1"};
+  else if (steps && tried && *tried > *steps + 1)
+    out.no_row_of_guesses = Error{place_of_argument(said, *said.find("speculative_num_draft_tokens")),
+        fmt::format("{} tokens are tried after {} steps, and a tree of guesses is not forecast", *tried, *steps),
+        fmt::format("--speculative-eagle-topk 1 with --speculative-num-draft-tokens {}", *steps + 1)};
   return {};
 }
 

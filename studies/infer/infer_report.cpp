@@ -30,6 +30,7 @@ std::vector<std::pair<std::string, double>> bindings_of(const sim::IterationTime
 std::vector<std::string> warnings_of(const Answer& answer) {
   const sim::IterationTime& iteration = answer.phase.shown;
   std::vector<std::string> warnings = answer.warnings;
+  for (std::string& warning : launch_warnings(answer.serving)) warnings.push_back(std::move(warning));
   for (const sim::IterationPart& part : iteration.parts)
     if (part.extrapolated && part.time / iteration.time >= 0.01)
       warnings.push_back(fmt::format("{} ({}): beyond what its law was fitted on; it takes {}", part.label,

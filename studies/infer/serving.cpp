@@ -257,6 +257,16 @@ ServingCost::ServingCost(const Serving& serving)
       moves_(serving.machine(), *serving.profile, stack_, Precision::bf16, serving.scenario.plan.gpus),
       cost_(moves_, *serving.profile, serving.engine, serving.types) {}
 
+std::vector<std::string> launch_warnings(const Serving& serving) {
+  const Engine& engine = serving.engine;
+  if (engine.captured || ServingCost(serving).tuning().host_per_launch.value() > 0) return {};
+  // Iterations of those that replay nothing were measured so: their launches are in host_per_iteration.
+  const auto row = std::ranges::find(built_in().engines, engine.id, &Engine::id);
+  if (row != built_in().engines.end() && !row->captured) return {};
+  return {"launches of iterations that no CUDA graph replays were not measured for this engine; they are taken to cost "
+          "nothing"};
+}
+
 bool ServingCost::captured(std::span<const sim::Rows> rows) const {
   double sequences = 0;
   for (const sim::Rows& row : rows) {

@@ -46,6 +46,9 @@ Expected<Serving> serving_of(const ServingWishes& wishes);
 Expected<Serving> serving_of(const ServingWishes& wishes, run::Chosen<NetworkSpec> network,
     run::Chosen<Machine> machine, const Engine& engine, const Profile* profile = nullptr);
 
+/// Costs that its engine's row leaves out as it runs here: rows of engines that replay graphs hold no cost of launches.
+std::vector<std::string> launch_warnings(const Serving& serving);
+
 /// The form of its iterations, made anew: serving_of() does so once.
 Expected<std::shared_ptr<const sim::IterationForm>> iteration_form(const Serving& serving);
 

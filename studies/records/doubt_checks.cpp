@@ -10,7 +10,7 @@
 namespace stepcast::records {
 namespace {
 
-constexpr double far = 0.2, robust_sigmas = 3.5, sigma_of_mad = 1.4826, uneven = 0.1;
+constexpr double far = 0.2, robust_sigmas = 3.5, sigma_of_mad = 1.4826, uneven = 0.1, disagree = 0.05;
 constexpr std::size_t fewest_in_group = 4, fewest_digits = 4;
 
 using CheckedGroup = std::vector<const CheckedRun*>;
@@ -31,6 +31,15 @@ FoundDoubts beyond_roof(const CheckedGroup& group) {
       found.push_back({run, 0,
           fmt::format("its time means {:.0f} TFLOP/s on each GPU, which has {:.0f}", run->flops_per_s / 1e12,
               run->peak_flops_per_s / 1e12)});
+  return found;
+}
+
+FoundDoubts against_own_tokens(const CheckedGroup& group) {
+  FoundDoubts found;
+  for (const CheckedRun* run : group)
+    if (run->seconds_by_tokens > 0 && std::abs(run->seconds / run->seconds_by_tokens - 1) > disagree)
+      found.push_back({run, 0,
+          fmt::format("says {:.4g} s, and its tokens per second mean {:.4g} s", run->seconds, run->seconds_by_tokens)});
   return found;
 }
 
@@ -100,8 +109,8 @@ struct DoubtCheck {
   FoundDoubts (*find)(const CheckedGroup& group);
   bool by_forecast;
 };
-constexpr DoubtCheck doubt_checks[] = {
-    {beyond_roof, false}, {repeated, false}, {contradicting, true}, {uneven_over_micro_batches, true}};
+constexpr DoubtCheck doubt_checks[] = {{beyond_roof, false}, {against_own_tokens, false}, {repeated, false},
+    {contradicting, true}, {uneven_over_micro_batches, true}};
 
 }  // namespace
 

@@ -1,11 +1,14 @@
 // The split of a record.
 #include <algorithm>
+#include <cctype>
 #include <numeric>
 
 #include <fmt/format.h>
 
+#include "model/base/text.h"
 #include "sim/schedule/schedule_table.h"
 #include "studies/run/split/mapping_text.h"
+#include "studies/run/split/split.h"
 #include "studies/records/run_scenario.h"
 
 namespace stepcast::records {
@@ -37,6 +40,33 @@ const Habits& habits_of(const std::string& stack) {
 
 bool starts(const std::string& text, std::string_view head) { return text.starts_with(head); }
 
+/// "selective" of "selective (attention core)".
+std::string first_letters(const std::string& text) {
+  const auto end = std::ranges::find_if(text, [](unsigned char c) { return std::isalpha(c) == 0; });
+  return {text.begin(), end};
+}
+
+/// First words about recomputation. "uniform" is Megatron's --recompute-method that runs all layers again.
+struct RecomputeWord {
+  std::string_view word;
+  Recompute::Kind kind;
+};
+constexpr RecomputeWord recompute_words[] = {{"none", Recompute::Kind::none}, {"no", Recompute::Kind::none},
+    {"off", Recompute::Kind::none}, {"full", Recompute::Kind::full}, {"all", Recompute::Kind::full},
+    {"uniform", Recompute::Kind::full}, {"selective", Recompute::Kind::selective}};
+
+/// The id in front of remarks: "interleaved-1f1b" of "Interleaved-1F1B-vpp4" and of "interleaved-1f1b + overlap".
+std::string schedule_id(const std::string& text) {
+  std::string id = lower_case(stripped(text));
+  id.resize(std::min(id.find_first_of(" \t,;("), id.size()));
+  const std::size_t chunks = id.rfind("-vpp");
+  const bool counted =
+      chunks != id.npos && id.size() > chunks + 4 && id.find_first_not_of("0123456789", chunks + 4) == id.npos;
+  return counted ? id.substr(0, chunks) : id;
+}
+/// Names of the order that the number of chunks decides anyway; "none" stands where there is one stage.
+constexpr std::string_view usual_schedules[] = {"", "none", "1f1b", "interleaved", "interleaved-1f1b"};
+
 class Splitter {
  public:
   Splitter(const Run& run, const NetworkSpec& spec, const Stack& stack, std::vector<std::string>& assumptions)
@@ -45,8 +75,9 @@ class Splitter {
   Expected<RunSplit> run() {
     sizes();
     experts();
+    TRY(stated_schedule());
     chunks();
-    recompute();
+    TRY(recompute());
     TRY(micro_batches());
     layers();
     std::vector<std::string> statements;
@@ -95,37 +126,65 @@ class Splitter {
            spec_.experts.count == 0;
   }
 
+  /// A kind of the table that is not the usual one. With one stage there is nothing to order.
+  Expected<void> stated_schedule() {
+    const std::string id = schedule_id(run_.parallel.schedule.value_or(""));
+    if (std::ranges::find(usual_schedules, id) != std::end(usual_schedules)) return {};
+    const auto kind = find_schedule(id);
+    if (!kind) return fail("parallel/schedule", kind.error().what, kind.error().hint);
+    if ((*kind)->takes_slices)
+      return fail("parallel/schedule", fmt::format("{} cuts sequences, and a record does not say into how many", id),
+          "a schedule of whole sequences: 1f1b, gpipe, zb-h1");
+    if (split_.pp == 1) return {};
+    if ((*kind)->directions > 1) stands_in_ = *run_.parallel.schedule;
+    else stated_ = *kind;
+    return {};
+  }
+
   void chunks() {
     split_.chunks = run_.parallel.chunks.value_or(1);
     if (split_.pp == 1) split_.chunks = 1;
+    if (stated_ != nullptr) {
+      split_.schedule = stated_->id;
+      if (stated_->own_chunks > 0 && split_.chunks == 1) split_.chunks = stated_->own_chunks;
+      return;
+    }
     if (chunks_unknown() && split_.pp > 1) {
       if (habits_.layer_chunks) split_.chunks = std::max<std::int64_t>(1, spec_.layers / split_.pp);
       assume(fmt::format("{} chunks per stage", split_.chunks));
     }
     split_.schedule = split_.chunks > 1 ? "interleaved-1f1b" : "1f1b";
-    if (run_.parallel.schedule.value_or("") == "DualPipe")
-      assume(fmt::format("{} in place of DualPipe", split_.schedule));
+    if (!stands_in_.empty()) assume(fmt::format("{} in place of {}", split_.schedule, stands_in_));
   }
 
-  void recompute() {
-    const std::string words = run_.recompute.value_or("none");
-    if (!run_.recompute) assume("no recomputation");
-    if (const auto counted = parse_recompute(words, "recompute"); counted && counted->layers > 0)
-      split_.recompute = *counted;
-    else if (starts(words, "full")) split_.recompute.kind = Recompute::Kind::full;
-    else if (words == "selective layer") {
+  Expected<void> recompute() {
+    const std::string words = lower_case(stripped(run_.recompute.value_or("")));
+    if (words.empty()) {
+      assume("no recomputation");
+      return {};
+    }
+    if (starts(words, "full:")) {
+      TRY(split_.recompute, parse_recompute(words, "recompute"));
+      return {};
+    }
+    const auto known = std::ranges::find(recompute_words, first_letters(words), &RecomputeWord::word);
+    if (known == std::end(recompute_words))
+      return fail("recompute", fmt::format("unknown word '{:.60}'", *run_.recompute),
+          "one of: none, selective, full, full:N (N layers)");
+    if (words == "selective layer") {
       split_.recompute.kind = Recompute::Kind::full;
       split_.recompute.layers = std::max<std::int64_t>(1, spec_.layers / split_.pp / 2);
       assume("every second layer recomputed");
-    } else if (words.find("op") != std::string::npos && starts(words, "selective") &&
-               starts(stack_.id, "pytorch-fsdp")) {
+    } else if (known->kind != Recompute::Kind::selective) {
+      split_.recompute.kind = known->kind;
+    } else if (words.find("op") != std::string::npos && starts(stack_.id, "pytorch-fsdp")) {
       operator_level_ = true;
       assume("pointwise operators and every second product of a layer recomputed");
-    } else if (starts(words, "selective")) {
+    } else if (stack_.attention == AttentionForm::unfused) {
       // The fused core keeps no scores that could be dropped; only the unfused one is run again.
-      split_.recompute.kind =
-          stack_.attention == AttentionForm::unfused ? Recompute::Kind::selective : Recompute::Kind::none;
+      split_.recompute.kind = Recompute::Kind::selective;
     }
+    return {};
   }
 
   Expected<void> micro_batches() {
@@ -137,6 +196,9 @@ class Splitter {
           fmt::format("{} is not a multiple of micro-batch {} x dp {}", run_.global_batch, micro, split_.dp),
           "a whole number of micro-batches on each replica");
     split_.micro_batches = run_.global_batch / each;
+    if (stated_ != nullptr)
+      return run::check_schedule(
+          {stated_->id, split_.pp, split_.chunks, split_.micro_batches}, "parallel/schedule", "batch/global_batch");
     if (split_.chunks > 1 && split_.micro_batches % split_.pp != 0) return not_interleaved();
     return {};
   }
@@ -186,6 +248,8 @@ class Splitter {
   const Habits& habits_;
   std::vector<std::string>& assumptions_;
   Split split_;
+  const sim::ScheduleKind* stated_ = nullptr;
+  std::string stands_in_;  ///< a stated kind that the usual one stands for, as the record spells it
   bool operator_level_ = false;
 };
 

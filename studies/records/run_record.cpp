@@ -142,11 +142,11 @@ void read_measured(JsonObject measured, RunMeasured& out) {
   measured.optional("step_time_source", out.step_time_source);
   maybe(measured, "step_time_p10_s", out.p10_s);
   maybe(measured, "step_time_p90_s", out.p90_s);
+  maybe(measured, "tokens_per_s_per_gpu", out.tokens_per_s_per_gpu);
   maybe(measured, "tflops_per_gpu", out.tflops_per_gpu);
   maybe(measured, "peak_mem_gb", out.peak_memory_gb);
   maybe(measured, "peak_mem_kind", out.peak_memory_kind);
-  skip(measured, {"n_steps", "tokens_per_s_per_gpu", "samples_per_s", "tflops_convention", "mfu_pct", "hfu_pct",
-                     "mfu_peak_tflops", "extra"});
+  skip(measured, {"n_steps", "samples_per_s", "tflops_convention", "mfu_pct", "hfu_pct", "mfu_peak_tflops", "extra"});
 }
 
 void read_source(JsonObject source, Run& run) {

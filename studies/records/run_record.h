@@ -64,7 +64,7 @@ struct RunOverlap {
 };
 
 struct RunMeasured {
-  MaybeNumber step_time_s, p10_s, p90_s, tflops_per_gpu, peak_memory_gb;
+  MaybeNumber step_time_s, p10_s, p90_s, tokens_per_s_per_gpu, tflops_per_gpu, peak_memory_gb;
   std::string step_time_source;
   MaybeText peak_memory_kind;
 };

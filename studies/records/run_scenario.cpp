@@ -1,10 +1,12 @@
 #include "studies/records/run_scenario.h"
 
+#include <chrono>
 #include <map>
 #include <mutex>
 
 #include <fmt/format.h>
 
+#include "model/base/whole_number.h"
 #include "studies/records/recipe_rule.h"
 #include "studies/run/rack_use.h"
 #include "studies/records/run_machine.h"
@@ -74,6 +76,19 @@ void take_dropout(NetworkSpec& spec, const Stack& stack, std::vector<std::string
   assumptions.emplace_back("dropout");
 }
 
+/// YYYY, YYYY-MM or YYYY-MM-DD: the stack follows from it where it is compared letter by letter.
+bool is_date(const std::string& text) {
+  constexpr std::string_view form = "0000-00-00";
+  if (text.size() != 4 && text.size() != 7 && text.size() != form.size()) return false;
+  for (std::size_t i = 0; i < text.size(); ++i)
+    if (form[i] == '-' ? text[i] != '-' : text[i] < '0' || text[i] > '9') return false;
+  const auto part = [&](std::size_t at) -> unsigned {
+    return at < text.size() ? parsed_number<unsigned>(text.substr(at, 2)).value_or(0) : 1;
+  };
+  const auto year = std::chrono::year(parsed_number<int>(text.substr(0, 4)).value_or(0));
+  return std::chrono::year_month_day(year, std::chrono::month(part(5)), std::chrono::day(part(8))).ok();
+}
+
 }  // namespace
 
 Expected<RunScenario> scenario_of(const Run& run) {
@@ -89,6 +104,8 @@ Expected<RunScenario> scenario_of(const Run& run) {
     return fail("parallel/gpus",
         fmt::format("{} GPUs, but tp {} x pp {} x cp {} x dp {} = {}", p.gpus, p.tp, p.pp, p.cp, p.dp, ranks),
         "dp counts dense data parallelism: gpus / (tp pp cp)");
+  if (!run.date.empty() && !is_date(run.date))
+    return fail("date", fmt::format("'{:.40}' is no date", run.date), "YYYY, YYYY-MM or YYYY-MM-DD");
   RunScenario out;
   std::vector<std::string>& assumptions = out.assumptions;
   TRY(auto spec, network_of(run, assumptions));

@@ -82,6 +82,7 @@ Expected<Answer> answer(const Question& question) {
   const double length = mean_length(load.requests);
   out.room = infer::capacity(
       out.serving, std::max<std::int64_t>(2, static_cast<std::int64_t>(length)), question.batching.most_positions);
+  out.warnings = infer::launch_warnings(out.serving);
   out.servers = {infer::policy_of(out.serving, length, question.batching), question.replicas,
       out.serving.attention_groups(), out.serving.stages, out.serving.engine.host_per_request};
   out.gpus = out.serving.scenario.plan.gpus * question.replicas;

@@ -45,6 +45,9 @@ CheckedRun checked_run(const ValidatedCase& row, const Run& run, const Scenario&
       run.recompute.value_or(""));
   checked.seconds = row.measured_s, checked.forecast_s = row.predicted_s;
   checked.flops_per_s = row.rate();
+  if (run.measured.tokens_per_s_per_gpu && run.model.seq_len)
+    checked.seconds_by_tokens = static_cast<double>(*run.model.seq_len) * static_cast<double>(run.global_batch) /
+                                (static_cast<double>(p.gpus) * *run.measured.tokens_per_s_per_gpu);
   checked.peak_flops_per_s = scenario.machine.row.gpu.peak[static_cast<int>(scenario.plan.precision)].value();
   return checked;
 }

@@ -10,6 +10,7 @@
 namespace stepcast::engines {
 namespace {
 
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsSupersetOf;
@@ -170,6 +171,35 @@ TEST(EngineLaunch, WhatIsNotForecastIsRefused) {
   const std::string ngram = R"(--speculative-config '{"method": "ngram", "num_speculative_tokens": 4}')";
   EXPECT_THAT(read("vllm serve Qwen/Qwen3-8B " + ngram).error, HasSubstr("tokens that ngram guesses"));
   EXPECT_THAT(read("vllm serve Qwen/Qwen3-8B --quantization bitsandbytes").error, HasSubstr("are not forecast"));
+}
+
+/// A tree has guesses beside each other; three steps make three tokens, and a fourth is tried with them.
+TEST(EngineLaunch, TreesOfGuessesAreRefused) {
+  const std::string line = "python -m sglang.launch_server --model Qwen/Qwen3-8B --speculative-algorithm EAGLE3 "
+                           "--speculative-num-steps 3 ";
+  const auto got = [&](const std::string& more, bool lenient = false) { return read(line + more, {}, "", lenient); };
+  EXPECT_THAT(got("--speculative-eagle-topk 8").error,
+      testing::AllOf(HasSubstr("a tree of 8 guesses"), HasSubstr("--speculative-eagle-topk 1")));
+  EXPECT_THAT(got("--speculative-num-draft-tokens 64").error, HasSubstr("64 tokens are tried after 3 steps"));
+  EXPECT_THAT(got("--speculative-eagle-topk 8", true).asked.warnings, Contains(HasSubstr("a tree of 8 guesses")));
+  const std::string chain = "--speculative-eagle-topk 1 --speculative-num-draft-tokens 4";
+  EXPECT_THAT(got(chain).error, HasSubstr("3 tokens that eagle3 guesses are not forecast without --accepted"));
+}
+
+TEST(EngineLaunch, KeysOfGuessesAreKnownOrRefused) {
+  const auto error = [](const std::string& keys) {
+    return read("vllm serve Qwen/Qwen3-8B --speculative-config '{\"method\": \"eagle3\", " + keys + "}'").error;
+  };
+  const std::string three = "\"num_speculative_tokens\": 3", taken = "3 tokens that eagle3 guesses are not forecast";
+  EXPECT_THAT(error(three), HasSubstr(taken));
+  EXPECT_THAT(
+      error(three + ", \"model\": \"x\", \"draft_tensor_parallel_size\": 1, \"revision\": \"a\""), HasSubstr(taken));
+  EXPECT_THAT(error(three + ", \"foo_bar\": 8"),
+      testing::AllOf(HasSubstr("speculative-config.foo_bar"), HasSubstr("not known of vLLM")));
+  EXPECT_THAT(error(three + ", \"disable_by_batch_size\": 8"), HasSubstr("guesses that end with many requests"));
+  EXPECT_THAT(error(three + ", \"parallel_drafting\": true"), HasSubstr("guesses that come together"));
+  EXPECT_THAT(error("\"num_speculative_tokens\": 8"),
+      testing::AllOf(HasSubstr("8 tokens that eagle3 guesses before an iteration"), HasSubstr("at most 7")));
 }
 
 TEST(EngineLaunch, WhatHangsOnNothingIsAskedFor) {

@@ -18,6 +18,14 @@ TEST(DoubtChecks, ARateAboveTheChipsIsNoMeasurement) {
   EXPECT_TRUE(doubts_found({fast}).empty());
 }
 
+TEST(DoubtChecks, ATimeThatItsOwnTokensDenyIsNoMeasurement) {
+  CheckedRun run = checked("x", 2, 2);
+  run.seconds_by_tokens = 2.08;  // 2 / 2.08 = -3.8 %
+  EXPECT_TRUE(doubts_found({run}).empty());
+  run.seconds_by_tokens = 1;
+  EXPECT_EQ(doubts_found({run}).at("x"), "says 2 s, and its tokens per second mean 1 s");
+}
+
 TEST(DoubtChecks, ARepeatedFigureIsNoSecondMeasurement) {
   std::vector<CheckedRun> runs = {checked("a", 12.34, 12), checked("b", 12.34, 12), checked("c", 12.35, 12)};
   EXPECT_TRUE(doubts_found(runs).empty()) << "other sizes may take as long";

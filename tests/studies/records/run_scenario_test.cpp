@@ -117,6 +117,64 @@ TEST(RunRecompute, PerOperatorRunsEverySecondProductAgain) {  // of q, k, v, o, 
   EXPECT_TRUE(assumes(made_of(run), "every second layer recomputed"));
 }
 
+TEST(RunRecompute, WordsAreReadWithoutTheirCaseAndUnknownOnesAreNoneOfTheirs) {
+  const auto mapping = [](const char* words) {
+    auto run = record_of_small_run("Megatron-LM", "2022-06");
+    run.recompute = words;
+    return mapping_text_of(run);
+  };
+  for (const char* full : {"FULL", "Full", "all layers", "uniform", "full (use_checkpoint true)"})
+    EXPECT_EQ(mapping(full), mapping("full")) << full;
+  EXPECT_EQ(mapping("Selective (attn)"), mapping("selective"));
+  EXPECT_EQ(mapping("None"), mapping("none (recompute-num-layers 0)"));
+  EXPECT_EQ(mapping("Full:4"), mapping("full:4"));
+  EXPECT_NE(mapping("full"), mapping("none"));
+  for (const char* unknown : {"banana", "block", "full:many", "fuller"}) {
+    auto run = record_of_small_run("Megatron-LM", "2022-06");
+    run.recompute = unknown;
+    const auto made = scenario_of(run);
+    ASSERT_FALSE(made.has_value()) << unknown;
+    EXPECT_EQ(made.error().where, "recompute") << unknown;
+  }
+}
+
+/// Two stages, 64 sequences over 4 replicas: 16 micro-batches.
+TEST(RunSchedule, KindsOfTheTableAreTaken) {
+  const auto run_of = [](const char* words, std::int64_t chunks = 0) {
+    auto run = record_of_small_run("Megatron-LM", "2022-06");
+    run.parallel.schedule = words;
+    if (chunks > 0) run.parallel.chunks = chunks;
+    return run;
+  };
+  const auto mapping = [&](const char* words, std::int64_t chunks = 0) {
+    return mapping_text_of(run_of(words, chunks));
+  };
+  EXPECT_NE(mapping("GPipe").find("sched gpipe for mb:16"), std::string::npos);
+  EXPECT_NE(mapping("zb-h1, no recomputation").find("sched zb-h1"), std::string::npos);
+  EXPECT_NE(mapping("ZB-V").find("zigzag sched zb-v"), std::string::npos);
+  EXPECT_NE(mapping("ZB-V", 2).find("zigzag sched zb-v"), std::string::npos);
+  EXPECT_NE(mapping("1F1B").find("sched 1f1b"), std::string::npos);
+  EXPECT_EQ(mapping("interleaved-1f1b-vpp4", 4), mapping("Interleaved-1F1B where PP>1", 4));
+  EXPECT_NE(mapping("interleaved-1f1b", 4).find("sched interleaved-1f1b"), std::string::npos);
+  EXPECT_TRUE(assumes(made_of(run_of("DualPipe")), "1f1b in place of DualPipe"));
+  for (const auto& [words, chunks] : {std::pair{"zigzag", 0}, {"gpipe", 2}, {"terapipe", 0}, {"zb-v", 4}}) {
+    const auto made = scenario_of(run_of(words, chunks));
+    ASSERT_FALSE(made.has_value()) << words;
+    EXPECT_EQ(made.error().where, "parallel/schedule") << words;
+  }
+}
+
+TEST(RunDate, IsAYearAMonthOrADay) {
+  for (const char* date : {"", "2024", "2024-05", "2024-02-29"})
+    EXPECT_TRUE(scenario_of(record_of_small_run("NeMo", date)).has_value()) << date;
+  for (const char* date :
+      {"yesterday", "2099-13", "2024-00", "2023-02-29", "2024-5", "24-05", "2024-05-", "May 2024"}) {
+    const auto made = scenario_of(record_of_small_run("NeMo", date));
+    ASSERT_FALSE(made.has_value()) << date;
+    EXPECT_EQ(made.error().where, "date") << date;
+  }
+}
+
 TEST(KnownNetworks, HaveWhatRecordsLeaveOut) {
   const auto network = [](const char* name) {
     auto run = record_of_small_run("NeMo 25.09", "2025-09", true);

@@ -13,6 +13,7 @@ namespace {
 
 using nlohmann::json;
 using testing::HasSubstr;
+using testing::Not;
 using testing_program::own_path;
 using testing_program::run_line;
 
@@ -43,6 +44,16 @@ TEST(ServeLaunch, WhatNoFlagSaysCounts) {
   const json eager = served_launch(load + "--launch -- vllm serve Qwen/Qwen3-8B --enforce-eager");
   const json captured = served_launch(load + "--launch -- vllm serve Qwen/Qwen3-8B");
   EXPECT_GE(eager["tpot"]["mean_s"].get<double>(), captured["tpot"]["mean_s"].get<double>());
+}
+
+/// vLLM's row has launches that cost nothing, for graphs replay its tokens; those of the row of 2023 never did.
+TEST(ServeLaunch, LaunchesThatNobodyMeasuredAreSaid) {
+  const std::string words = "launches of iterations that no CUDA graph replays were not measured";
+  const std::string eager = "--launch -- vllm serve Qwen/Qwen3-8B --enforce-eager";
+  EXPECT_THAT(served_launch(load + eager)["warnings"].dump(), HasSubstr(words));
+  EXPECT_THAT(run_line("infer --context 1000 " + eager).out, HasSubstr(words));
+  EXPECT_THAT(served_launch(load + "--launch -- vllm serve Qwen/Qwen3-8B")["warnings"].dump(), Not(HasSubstr(words)));
+  EXPECT_THAT(run_line("infer llama2-7b --engine vllm-2023 --context 1000").out, Not(HasSubstr(words)));
 }
 
 TEST(ServeLaunch, WrongInput) {

@@ -125,6 +125,14 @@ TEST(RunRecords, OneWhoseSplitDoesNotMultiplyOutIsSkippedAlone) {
   EXPECT_NE(validation.skipped[0].reason.find("8 GPUs, but tp 2 x pp 1 x cp 1 x dp 3 = 6"), std::string::npos);
 }
 
+TEST(ValidationDoubts, OneWhoseFiguresContradictEachOtherIsDoubtful) {
+  // 16 sequences x 2,048 tokens / (8 GPUs x 4,096 tokens/s) = 1 s, and it says 1.5 s.
+  const std::string tokens = "1.5, \"tokens_per_s_per_gpu\": 4096";
+  const auto validation = validate_runs({run_of(record_with("1.5", tokens))});
+  ASSERT_EQ(validation.cases.size(), 1U);
+  EXPECT_EQ(validation.cases[0].doubt, "says 1.5 s, and its tokens per second mean 1 s");
+}
+
 TEST(ValidationDoubts, TheyAreFoundInAnyFileAndLeftOutOfTheSoundFigures) {
   const stepcast::Run run = run_of(minimal);
   const double seconds = validate_runs({run}).cases.at(0).predicted_s;
