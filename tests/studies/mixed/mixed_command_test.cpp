@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "studies/mixed/mixed_run.h"
-#include "studies/predict/around_steps.h"
+#include "studies/whatif/around_steps.h"
 #include "tests/studies/run_program.h"
 
 namespace stepcast::mixed {
@@ -171,7 +171,7 @@ TEST(MixedRefusals, SayWhatIsNotModelled) {
     EXPECT_EQ(ran.code, 2) << line;
     EXPECT_THAT(ran.err, HasSubstr(words)) << line;
   }
-  for (const Flag& flag : predict::around_flags("Around steps")) {
+  for (const Flag& flag : whatif::around_flags("Around steps")) {
     const std::string value = flag.kind == cli::FlagKind::toggle ? "" : " 2";
     const auto ran = run_line(
         fmt::format("predict llama3-8b --seq 4096 --machine dgx-h100:16,dgx-a100:16 --tp 8 --global-batch 64 {}{}",
