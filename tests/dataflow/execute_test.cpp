@@ -78,29 +78,37 @@ TEST(Execute, GradientsOfTheUnfusedTransformerAreTrue) {
   expect_true_gradients(build_network(spec, {2, 3, 2, 2}, AttentionForm::unfused));
 }
 
-// Experts and the shared expert add up to one tensor: what is run again of them makes no part of its gradient.
+std::size_t gradient_items(const PlacedNetwork& placed) {
+  std::size_t all = 0;
+  for (const PlacedBlock& block : placed.blocks)
+    all += std::ranges::count(block.backward, PlacedKind::gradient, &PlacedItem::kind);
+  return all;
+}
+
+// Attention and MLP side by side add up to one tensor, and so do experts and the shared expert: what is run again of
+// them makes no part of its gradient.
 TEST(Execute, RecomputedPartsOfASumChangeNothing) {
   NetworkSpec spec = tiny_transformer();
-  spec.experts = {.count = 4, .top_k = 2, .ffn_hidden = 3, .shared_ffn_hidden = 4};
-  const Network net = build_network(spec, {1, 3, 2, 2}, AttentionForm::fused);
-  const GivenValues given = some_values(net, 3);
-  const Executed kept = execute(net, placed_of(net, "mesh one:1"), given);
+  spec.parallel_block = true;
+  const Network side_by_side = build_network(spec, {2, 3, 2, 2}, AttentionForm::fused);
+  const GivenValues given = some_values(side_by_side, 3);
+  const Executed kept = execute(side_by_side, placed_of(side_by_side, "mesh one:1"), given);
   ASSERT_EQ(kept.error, "");
-  for (const char* again : {"shared", "expert", "combine", "router, dispatch, expert, combine, shared", "mlp"})
-    for (const char* whole : {"", " whole"}) {
-      const std::string mapping = std::string("mesh one:1\nrecompute ") + again + whole;
-      const Expected<PlacedNetwork> placed = place_text(net, mapping);
-      ASSERT_TRUE(placed) << to_text(placed.error());
-      EXPECT_EQ(difference(net, kept, execute(net, *placed, given)), "") << mapping;
-      const auto gradients = [](const PlacedNetwork& one) {
-        std::size_t all = 0;
-        for (const auto& block : one.blocks)
-          for (const auto* list : {&block.backward, &block.forward})
-            all += std::ranges::count(*list, PlacedKind::gradient, &PlacedItem::kind);
-        return all;
-      };
-      EXPECT_EQ(gradients(*placed), gradients(placed_of(net, "mesh one:1"))) << mapping;
-    }
+  spec.parallel_block = false;
+  spec.experts = {.count = 4, .top_k = 2, .ffn_hidden = 3, .shared_ffn_hidden = 4};
+  const Network experts = build_network(spec, {2, 3, 2, 2}, AttentionForm::fused);
+  const std::size_t all = gradient_items(placed_of(experts, "mesh one:1"));
+  for (const char* whole : {"", " whole"}) {
+    for (const char* again : {"mlp", "attn", "attn, mlp"})
+      EXPECT_EQ(difference(side_by_side, kept,
+                    execute(side_by_side,
+                        placed_of(side_by_side, std::string("mesh one:1\nrecompute ") + again + whole), given)),
+          "")
+          << again << whole;
+    for (const char* again : {"shared", "expert", "combine", "router, dispatch, expert, combine, shared"})
+      EXPECT_EQ(gradient_items(placed_of(experts, std::string("mesh one:1\nrecompute ") + again + whole)), all)
+          << again << whole;
+  }
 }
 
 TEST(Execute, GradientsOfEveryMixerAreTrue) {

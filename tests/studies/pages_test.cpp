@@ -46,12 +46,21 @@ std::string first_lines(const std::string& text, std::size_t lines) {
   return text.substr(0, end);
 }
 
+/// Of a list of machines each part.
+std::string rooted(const std::string& word) {
+  std::istringstream parts(word);
+  std::string all;
+  for (std::string part; std::getline(parts, part, ',');)
+    all += (all.empty() ? "" : ",") + (in_the_tree(part) ? pages_root + part : part);
+  return all;
+}
+
 /// The program's answer, with files of the tree found wherever the test runs.
 std::string answer(const std::string& line) {
   const ShownCommand command = shown_command(line);
   std::istringstream words(command.words);
   std::vector<std::string> arguments;
-  for (std::string word; words >> std::quoted(word);) arguments.push_back(in_the_tree(word) ? pages_root + word : word);
+  for (std::string word; words >> std::quoted(word);) arguments.push_back(rooted(word));
   const auto ran = testing_program::run_line(arguments);
   EXPECT_EQ(ran.code, 0) << line << "\n" << ran.err;
   return first_lines(ran.out, command.lines);
