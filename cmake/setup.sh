@@ -172,17 +172,18 @@ install_missing() {
   say "not installed: ${wanted[*]}; tests that start them are skipped"
 }
 
-# install_packages PACKAGE...: fails where it cannot.
+# install_packages PACKAGE...: fails where it cannot. One at a time, for .ci/run starts two ./test at once.
 install_packages() {
-  local as_root=()
+  local as_root=() alone=(flock "$root/build/packages.lock")
   if ((EUID != 0)); then
     command -v sudo >/dev/null || { say "neither root nor sudo"; return 1; }
     as_root=(sudo)
   fi
+  mkdir -p "$root/build"
   say "installing from Debian: $*"
-  "${as_root[@]}" apt-get -q -o Acquire::http::Timeout=20 -o Acquire::https::Timeout=20 update >&2 \
+  "${alone[@]}" "${as_root[@]}" apt-get -q -o Acquire::http::Timeout=20 -o Acquire::https::Timeout=20 update >&2 \
     || say "apt-get update failed; trying with the package lists that are here"
-  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o DPkg::Lock::Timeout=300 \
+  "${alone[@]}" "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o DPkg::Lock::Timeout=300 \
     install --no-install-recommends "$@" >&2
 }
 
