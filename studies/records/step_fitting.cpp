@@ -260,8 +260,8 @@ std::vector<StepFit> fit_rows(const FitPool& pool, const std::vector<MeasuredRun
 }
 
 // Runs of one publication share machine, release and settings. Means of publications of one dense software lie 0.055
-// apart as logarithms (15 of three fits, studies/records/runs.json); 80 % are within 1.28 times that, 0.07. Of those the
-// hold-outs of models or runs show a half by themselves.
+// apart as logarithms (15 of three fits, studies/records/runs.json); 80 % are within 1.28 times that, 0.07. Of those
+// the hold-outs of models or runs show a half by themselves.
 StepFit for_strangers(StepFit fit) {
   constexpr Doubt other_publication{0.05, 0.05};
   if (!fit.experts && fit.left_out != "source") fit.spread = widened(fit.spread, other_publication);
