@@ -192,6 +192,7 @@ double pair_spread_of(const FoundFit& found, bool experts) {
 }
 
 std::string fit_text(const StepFit& fit) {
+  if (fit.values.empty()) return "laws as they are";
   std::string text;
   for (const StepValue& value : fit.values) {
     const StepParameterRow& row = row_of(value.parameter);

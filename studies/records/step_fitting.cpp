@@ -82,7 +82,7 @@ std::vector<StepParameter> parameters_of(const Stack& stack, bool experts) {
 /// first ones say most; what a known fit holds stays, and moves as little as the runs ask for.
 std::vector<StepParameter> usual_parameters(const FitPool& pool, const std::vector<MeasuredRun>& runs, bool known) {
   auto parameters = parameters_of(runs[pool.members.front()].scenario.stack.row, pool.experts);
-  if (known) return parameters;
+  if (known) return parameters.empty() ? std::vector{StepParameter::products} : parameters;
   const auto witnesses =
       std::count_if(pool.members.begin(), pool.members.end(), [&](std::size_t i) { return runs[i].witness; });
   parameters.resize(std::min(parameters.size(), std::max<std::size_t>(1, static_cast<std::size_t>(witnesses) / 2)));
