@@ -89,7 +89,7 @@ struct MachineState {
 // On Jean Zay the placement of A100s and adapters on PCIe and NUMA was mended on 2022-02-25, which the source says made
 // runs 1 to 5 % faster (bigscience-workshop/bigscience, train/tr11-176B-ml/chronicles-prequel.md). The share is the one
 // with which its 35 runs before that day and the 31 from it on want the same parameters; it counts as the third fitted
-// number of that software. The environment of nanotron's benchmark loads no plugin for EFA (huggingface/bench_cluster
+// number of that software. The script of nanotron's benchmark names no plugin for EFA (huggingface/bench_cluster
 // bench_cluster/template/base_bench.slurm), and its nodes exchange 10 to 13 GB/s: 268 MB per micro-batch and direction
 // between two stages cost 28 ms on 8 pairs of GPUs and 27 ms on 4, gradients and weights of 16 ranks 2 s for 6.2 GB.
 constexpr MachineState machine_states[] = {
