@@ -123,10 +123,15 @@ Profile scaled_profile(const Profile& profile, const Gpu& from, const Gpu& to) {
   if (!same_tiling(from, to)) drop_corrections(out);
   out.units = {to.multiprocessors, to.l2};
   std::erase_if(out.gemm, [&](const RooflineLaw& law) { return peak_of(to, law.precision).value() <= 0; });
+  const double units = ratio_or_one(static_cast<double>(from.multiprocessors), static_cast<double>(to.multiprocessors));
   for (RooflineLaw& law : out.gemm) {
+    const double ratio = ratio_or_one(peak_of(to, law.precision).value(), peak_of(from, law.precision).value());
     law.cast = law.cast * memory;
-    law.compute = law.compute * ratio_or_one(peak_of(to, law.precision).value(), peak_of(from, law.precision).value());
+    law.compute = law.compute * ratio;
     law.memory = law.memory * memory;
+    // rows at odd addresses wait for loads of single numbers, of which each multiprocessor makes as many
+    for (double* factor : {&law.part_aligned, &law.unaligned})
+      if (*factor > 0) *factor = std::max(1.0, *factor * ratio * units);
     mark_transferred(law);
   }
   const auto scale_attention = [&](AttentionLaw& law) {
@@ -139,7 +144,6 @@ Profile scaled_profile(const Profile& profile, const Gpu& from, const Gpu& to) {
     mark_transferred(law);
   };
   scale_attention(out.attention);
-  const double units = ratio_or_one(static_cast<double>(from.multiprocessors), static_cast<double>(to.multiprocessors));
   for (ScanLaw& law : out.scans) {
     for (Seconds* time : {&law.state, &law.chunk, &law.state_step}) *time = *time * units;
     law.source = Source::transferred;

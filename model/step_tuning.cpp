@@ -52,7 +52,7 @@ const StepFit* fit_of(const Profile& profile, const std::string& stack, Precisio
 // software of every run left out (2026-11, 550 runs of the catalogue): searched for so that intervals hold 75 to 88 %
 // of the runs of each class of 20 (docs/runs.md has what they hold). What another software does is a standard deviation
 // of logarithms, down and up; that of another precision half the width of an interval.
-constexpr Doubt of_dense{0.036, 0.036}, of_experts{0.015, 0.03}, other_precision{0.05, 0.05};
+constexpr Doubt of_dense{0.036, 0.036}, of_experts{0.015, 0.03}, other_precision{0.03, 0.03};
 // What a release of software changes for experts, where the fit's hold-out left publications out and where it could
 // not.
 constexpr Doubt other_release{0.06, 0.06}, first_other_release{0.23, 0.23};
@@ -65,17 +65,33 @@ constexpr Doubt other_attention{0.32, 0.32};
 /// Steps of one GPU say how fast its kernels are, and nothing of software on many.
 bool of_several_gpus(const StepFit& fit) { return fit.most_gpus != 1; }
 
-Doubt other_software(const Profile& profile, const std::string& stack, bool experts) {
+/// `several`: what as many of them show is in the interval already.
+Doubt other_software(const Profile& profile, const std::string& stack, bool experts, std::size_t several = 0) {
   std::set<std::string> known;
   for (const StepFit& fit : profile.steps)
     if (!fit.experts && fit.stack != stack && of_several_gpus(fit)) known.insert(fit.stack);
   // One more of n that are known: Student's t, two-sided 80 %, n degrees of freedom (n and not n - 1: what is usual
   // anywhere counts like one of them).
   constexpr double student[] = {3.08, 1.89, 1.64, 1.53, 1.48, 1.44, 1.41, 1.40, 1.38, 1.37};
-  const std::size_t n = std::clamp<std::size_t>(known.size(), 1, std::size(student));
-  const double few = std::sqrt(1 + 1 / static_cast<double>(n)) * student[n - 1];
+  const auto few = [&](std::size_t n) {
+    n = std::clamp<std::size_t>(n, 1, std::size(student));
+    return std::sqrt(1 + 1 / static_cast<double>(n)) * student[n - 1];
+  };
+  const double within = several > 0 ? few(several) : 0;
+  const double beyond = std::sqrt(std::max(0.0, few(known.size()) * few(known.size()) - within * within));
   const Doubt one = experts ? of_experts : of_dense;
-  return {one.down * few, one.up * few};
+  return {one.down * beyond, one.up * beyond};
+}
+
+/// A fit's interval counts other publications of its software (for_strangers; group_scatter of calibrate/fit/
+/// fit_steps.h over their number), which other software differs by as well: it counts once.
+Spread without_publications(const StepFit& fit) {
+  constexpr double of_others = 0.05, scatter = 0.12;
+  if (fit.experts) return fit.spread;
+  const double counted = fit.left_out == "source" ? scatter / std::sqrt(std::max(1, fit.groups)) : of_others;
+  const auto rest = [&](double half) { return std::sqrt(std::max(0.0, half * half - counted * counted)); };
+  return {std::exp(-rest(std::log(std::max(1.0, 1 / fit.spread.p10)))),
+      std::exp(rest(std::log(std::max(1.0, fit.spread.p90))))};
 }
 
 // What software makes of products anywhere, as geometric means over the fits of the catalogue's profiles
@@ -93,7 +109,9 @@ FoundFit found(const Profile& profile, StepFit fit, const Stack& stack, Precisio
     for (StepValue& value : fit.values)
       if (value.parameter == StepParameter::products && !fit.experts)
         value.value = std::sqrt(value.value * usual_products(false));
-    fit.spread = widened(fit.spread, other_software(profile, fit_name(stack), fit.experts));
+    const Spread own = fit.spread;
+    fit.spread = widened(without_publications(fit), other_software(profile, fit_name(stack), fit.experts));
+    fit.spread = {std::min(own.p10, fit.spread.p10), std::max(own.p90, fit.spread.p90)};
   } else if (borrowed) {
     fit.spread = widened(fit.spread, other_precision);
   } else if (fit.experts) {
@@ -106,9 +124,9 @@ FoundFit found(const Profile& profile, StepFit fit, const Stack& stack, Precisio
 // What other software makes of products on this GPU (with experts, of which too few are known on any, anywhere). Laws
 // alone are too fast for nearly every software: clocks sink under sustained load, and no step is as tidy as a
 // benchmark. The intervals hold the middle 80 % of measured over forecast when published runs are forecast by the mean
-// of other software.
+// of other software, four of dense networks and two with experts in the mean.
 FoundFit mean_fit(const Profile& profile, const std::string& stack, bool experts) {
-  constexpr Spread dense{0.91, 1.13}, routed{0.85, 1.4};
+  constexpr Spread dense{0.91, 1.13}, routed{0.86, 1.33};
   std::map<std::string, std::pair<double, int>> of_software;  // sum of logarithms, of how many fits
   StepFit mean;
   for (const StepFit& fit : profile.steps)
@@ -122,7 +140,7 @@ FoundFit mean_fit(const Profile& profile, const std::string& stack, bool experts
   for (const auto& [software, logs] : of_software) sum += logs.first / logs.second;
   const double of_dense_networks = std::exp(sum / static_cast<double>(of_software.size() + 1));
   mean.values = {{StepParameter::products, experts ? usual_products(true) : of_dense_networks}};
-  mean.spread = widened(experts ? routed : dense, other_software(profile, stack, experts));
+  mean.spread = widened(experts ? routed : dense, other_software(profile, stack, experts, experts ? 2 : 4));
   mean.gpus = {profile.gpu};
   mean.source = "all software of this profile";
   mean.foreign = true;
@@ -174,6 +192,7 @@ double pair_spread_of(const FoundFit& found, bool experts) {
 }
 
 std::string fit_text(const StepFit& fit) {
+  if (fit.values.empty()) return "laws as they are";
   std::string text;
   for (const StepValue& value : fit.values) {
     const StepParameterRow& row = row_of(value.parameter);

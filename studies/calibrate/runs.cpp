@@ -18,6 +18,7 @@
 #include "studies/calibrate/print/calibrate_report.h"
 #include "studies/calibrate/print/runs_report.h"
 #include "studies/records/built_in_runs.h"
+#include "studies/records/run_doubts.h"
 #include "studies/records/step_fitting.h"
 
 namespace stepcast::calibration {
@@ -145,6 +146,16 @@ Expected<std::vector<MeasuredRun>> ready_runs(const std::vector<Run>& records, s
   return runs;
 }
 
+/// Records that speak against themselves fit nothing.
+void note_doubts(const std::map<std::string, std::string>& reasons, std::vector<std::string>& notes) {
+  constexpr std::size_t most_told = 5;
+  if (reasons.size() > most_told)
+    notes.push_back(fmt::format("{} records are doubtful and fit nothing: validate says why", reasons.size()));
+  else
+    for (const auto& [id, reason] : reasons)
+      notes.push_back(fmt::format("{} is doubtful and fits nothing: {}", id, reason));
+}
+
 /// Whether the pool's runs were on such hardware as the profile's: that of the first machine of the catalogue with its
 /// GPU.
 bool speaks_of(const FitPool& pool, const Profile& profile) {
@@ -251,6 +262,7 @@ Expected<void> calibrate_runs(const Arguments& arguments, Console& console) {
   RunsReport report;
   TRY(const auto records, read_words(arguments, report.notes));
   TRY(report.runs, ready_runs(records, report.notes));
+  note_doubts(find_doubts(report.runs, records), report.notes);
   report.pools = pools_of(report.runs);
   Progress progress(console);
   for (FitPool& pool : report.pools) {

@@ -19,7 +19,8 @@ struct Habits {
   std::string_view stack;
   bool sequence_parallel;  ///< beside tensor parallelism
   std::int64_t zero;
-  bool layer_chunks;  ///< interleaved down to one layer per chunk where there are stages
+  bool layer_chunks;          ///< interleaved down to one layer per chunk where there are stages
+  bool fills_stages = false;  ///< by the weights of products (filled_stages)
 };
 // clang-format off
 constexpr Habits habits[] = {
@@ -27,7 +28,7 @@ constexpr Habits habits[] = {
                                                                              false},
     {"megatron-deepspeed", false, 0, false}, {"deepspeed-zero", false, 0, false}, {"megatron-core", true, 1, true},
     {"nemo", true, 1, true}, {"pytorch-fsdp", true, 3, false}, {"pytorch-fsdp-eager", true, 3, false}, {"llm-foundry",
-        false, 3, false}, {"jax", false, 3, false},
+        false, 3, false}, {"jax", false, 3, false}, {"nanotron", false, 1, false, true},
 };
 // clang-format on
 
@@ -219,8 +220,9 @@ class Splitter {
   /// Those that do not divide lie unevenly.
   void layers() {
     const std::int64_t parts = split_.pp * split_.chunks;
-    if (spec_.layers % parts == 0) return;
-    split_.layers = uneven_stages(spec_.layers, parts, spec_.mtp_layers);
+    const bool fills = habits_.fills_stages && parts > 1;
+    if (spec_.layers % parts == 0 && !fills) return;
+    split_.layers = fills ? filled_stages(spec_, parts) : uneven_stages(spec_.layers, parts, spec_.mtp_layers);
     assume(fmt::format("{} layers on {} parts: {} on the first, {} on the last", spec_.layers, parts,
         split_.layers.front(), split_.layers.back()));
   }
@@ -266,6 +268,22 @@ std::vector<std::int64_t> uneven_stages(std::int64_t layers, std::int64_t parts,
   if (!ends_fit) return sizes;
   sizes.front() -= 1;
   sizes.back() -= last;
+  return sizes;
+}
+
+std::vector<std::int64_t> filled_stages(const NetworkSpec& spec, std::int64_t parts) {
+  const auto hidden = static_cast<double>(spec.hidden), head_dim = static_cast<double>(spec.head_dim);
+  const double layer =
+                   (4 * static_cast<double>(spec.heads) * head_dim + 3 * static_cast<double>(spec.ffn_hidden)) * hidden,
+               all = static_cast<double>(spec.layers) * layer + static_cast<double>(spec.vocab) * hidden;
+  std::vector<std::int64_t> sizes(static_cast<std::size_t>(parts), 0);
+  double sum = 0;
+  for (std::size_t i = 0, at = 0; i < static_cast<std::size_t>(spec.layers); ++i) {
+    ++sizes[at], sum += layer;
+    if (at + 1 < sizes.size() && sum * static_cast<double>(parts) > all * static_cast<double>(at + 1)) ++at;
+  }
+  for (std::size_t i = sizes.size() - 1; --i > 0;)
+    if (sizes[i] == 0 && sizes[i - 1] > 1) ++sizes[i], --sizes[i - 1];
   return sizes;
 }
 

@@ -6,6 +6,7 @@
 #include "model/catalog.h"
 #include "model/network/network_rules.h"
 #include "studies/records/run_scenario.h"
+#include "studies/records/stack_rule.h"
 
 namespace stepcast::records {
 namespace {
@@ -153,10 +154,13 @@ void set_known(NetworkSpec& spec) {
   if (called("DeepSeek-V3") && spec.experts.count == 256) spec.experts.groups = 8, spec.experts.top_groups = 4;
 }
 
-/// Megatron pads the vocabulary to 128 rows per tensor-parallel rank (--make-vocab-size-divisible-by).
-void pad_vocabulary(NetworkSpec& spec, std::int64_t tp, std::vector<std::string>& assumptions) {
+/// Megatron pads the vocabulary to 128 rows per tensor-parallel rank (--make-vocab-size-divisible-by); software that
+/// fills no rows up shares them out as evenly as they go.
+void pad_vocabulary(NetworkSpec& spec, const Run& run, std::vector<std::string>& assumptions) {
+  const std::int64_t tp = run.parallel.tp;
   if (spec.vocab % tp == 0) return;
-  const std::int64_t step = 128 * tp;
+  const auto stack = find_row(built_in().stacks, stack_of(run).id, "stack");
+  const std::int64_t step = (stack && (*stack)->pads_vocabulary ? 128 : 1) * tp;
   spec.vocab = (spec.vocab + step - 1) / step * step;
   assumptions.push_back(fmt::format("vocabulary padded to {} rows", spec.vocab));
 }
@@ -170,7 +174,7 @@ Expected<NetworkSpec> network_of(const Run& run, std::vector<std::string>& assum
     TRY(auto named, network_of_catalogue(model));
     for (const NetworkSpec& encoder : named.encoders)
       assumptions.push_back(fmt::format("{} positions of the encoder", encoder.sequence));
-    pad_vocabulary(named, run.parallel.tp, assumptions);
+    pad_vocabulary(named, run, assumptions);
     return named;
   }
   TRY(need_geometry(model));
@@ -191,7 +195,7 @@ Expected<NetworkSpec> network_of(const Run& run, std::vector<std::string>& assum
   set_known(spec);
   if (is_encoder(model)) set_encoder(spec, run, assumptions);
   if (model.hybrid) TRY(set_hybrid(spec, *model.hybrid));
-  pad_vocabulary(spec, run.parallel.tp, assumptions);
+  pad_vocabulary(spec, run, assumptions);
   return complete_network(std::move(spec), "model");
 }
 

@@ -37,4 +37,10 @@ Expected<RunSplit> split_of(
 /// goes to the middle. Source: BLOOM (arXiv 2211.05100) lays 70 layers on 12 stages as 5, 6 x 10, 5.
 std::vector<std::int64_t> uneven_stages(std::int64_t layers, std::int64_t parts, std::int64_t prediction_modules);
 
+/// Nanotron's: a stage takes layers until the weights of products so far exceed its share of all, those of the LM head
+/// counted (huggingface/nanotron 31c3c5a, models/base.py build_model, models/llama.py get_block_compute_costs). There
+/// the head may have a stage of its own before the loss's, which here are one: an inner stage without a layer takes one
+/// of its neighbour's.
+std::vector<std::int64_t> filled_stages(const NetworkSpec& spec, std::int64_t parts);
+
 }  // namespace stepcast::records

@@ -12,20 +12,11 @@
 #include "studies/records/step_fitting.h"
 #include "studies/run/forecast.h"
 #include "studies/records/doubts.h"
+#include "studies/records/run_doubts.h"
 #include "studies/records/run_scenario.h"
 
 namespace stepcast::validation {
 namespace {
-
-std::string kind_of(const Scenario& scenario, const Run& run) {
-  // packed documents: attention sees less than the sequence
-  if (run.kind == "sft" || run.kind == "lora") return "tuning";
-  if (scenario.plan.sequence >= long_sequence) return "long";
-  if (run.model.attention.value_or("") == "hybrid") return "hybrid";
-  if (run.model.experts) return "moe";
-  const bool sharded = scenario.plan.mapping.find("fsdp") != std::string::npos;
-  return sharded ? "sharded" : "dense";
-}
 
 /// A peak of PyTorch's allocator leaves out the CUDA context and what the allocator loses, and is the only figure that
 /// sources agree on; reserved and device-level ones hold what each framework happens to keep.
@@ -35,21 +26,6 @@ void compare_memory(ValidatedCase& row, const Run& run, const MemoryReport& memo
   const bool binary = run.measured.peak_memory_kind->find("GiB") != std::string::npos;
   row.measured_memory = *run.measured.peak_memory_gb * (binary ? 1024.0 * 1024 * 1024 : 1e9);
   row.predicted_memory = (memory.peak - memory.framework).value();
-}
-
-CheckedRun checked_run(const ValidatedCase& row, const Run& run, const Scenario& scenario) {
-  const RunParallel& p = run.parallel;
-  CheckedRun checked{row.id, row.class_name() + " " + run.model.name, {}, scenario.plan.micro_batch};
-  checked.sizes = fmt::format("{}, tp {} pp {} cp {} dp {} ep {} chunks {} zero {} {} {}", row.group, p.tp, p.pp, p.cp,
-      p.dp, p.ep.value_or(0), p.chunks.value_or(0), p.zero_stage.value_or(-1), p.schedule.value_or(""),
-      run.recompute.value_or(""));
-  checked.seconds = row.measured_s, checked.forecast_s = row.predicted_s;
-  checked.flops_per_s = row.rate();
-  if (run.measured.tokens_per_s_per_gpu && run.model.seq_len)
-    checked.seconds_by_tokens = static_cast<double>(*run.model.seq_len) * static_cast<double>(run.global_batch) /
-                                (static_cast<double>(p.gpus) * *run.measured.tokens_per_s_per_gpu);
-  checked.peak_flops_per_s = scenario.machine.row.gpu.peak[static_cast<int>(scenario.plan.precision)].value();
-  return checked;
 }
 
 /// What speaks against records beyond what is known of them.
@@ -80,7 +56,7 @@ RunOutcome forecast_run(const Run& run, Fits fits) {
   row.source = run.source.substr(0, run.source.find('@'));
   row.gpu = run.hardware.gpu;
   row.precision = to_text(precision);
-  row.kind = kind_of(scenario, run);
+  row.kind = kind_of(run, scenario);
   row.stack = scenario.stack.id;
   row.group = fmt::format(
       "{} on {} GPUs, batch {} x {}", run.model.name, run.parallel.gpus, run.global_batch, scenario.plan.sequence);
@@ -92,7 +68,7 @@ RunOutcome forecast_run(const Run& run, Fits fits) {
   row.model_flops = prediction->model_flops.value();
   row.gpus = static_cast<double>(run.parallel.gpus);
   row.doubt = doubt_about(run);
-  row.checked = checked_run(row, run, scenario);
+  row.checked = checked_run(run, scenario, row.predicted_s);
   row.time_reported = run.measured.step_time_source.find("tflops") == std::string::npos &&
                       run.measured.step_time_source.find("mfu") == std::string::npos;
   row.assumptions = std::move(made->assumptions);

@@ -36,6 +36,20 @@ TEST(PowerLimit, AFasterBoostClockIsThrottledByMore) {
   EXPECT_NEAR(slowdown_on(limited_gpu(90, 100, 800)), 1.08, 1e-12);
 }
 
+/// Multiprocessors make the loads of odd rows: half as many of them, 6 x 20/120 x 100/50 = 2.
+TEST(OddRows, WaitForTheMultiprocessorsLoads) {
+  Profile profile;
+  profile.gemm = {
+      {Precision::bf16, Seconds(0), FlopsPerSecond(80e12), BytesPerSecond(1e12), 2, Source::fitted, {1, 1}}};
+  profile.gemm.front().unaligned = 6;
+  const auto slower = [&](const Gpu& to) {
+    return scaled_profile(profile, limited_gpu(120, 100, 800), to).gemm.front();
+  };
+  EXPECT_NEAR(slower(limited_gpu(20, 50, 800)).unaligned, 2, 1e-12);
+  EXPECT_EQ(slower(limited_gpu(10, 100, 800)).unaligned, 1) << "products as slow as the loads";
+  EXPECT_EQ(slower(limited_gpu(20, 50, 800)).part_aligned, 0) << "not known";
+}
+
 TEST(PowerLimit, NothingRunsAboveItsBoostClock) { EXPECT_EQ(slowdown_on(limited_gpu(100, 100, 6400)), 1); }
 
 TEST(PowerLimit, WhereNothingIsKnownTheSlowdownIsKept) {

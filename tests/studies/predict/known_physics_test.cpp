@@ -99,10 +99,10 @@ struct Exchange {
   double time = 0, exposed = 0, step = 0;
 };
 
-Exchange exchange_of(const std::string& schedule, int global_batch) {
-  const Ran ran = run_line(fmt::format("predict deepseek-v3 --machine hgx-h800 --gpus 2048 --pp 16 --layout balanced "
-                                       "--ep 64 --precision fp8 --global-batch {} --schedule {} --json",
-      global_batch, schedule));
+Exchange exchange_of(const std::string& stack, const std::string& schedule, int global_batch) {
+  const Ran ran = run_line(fmt::format("predict deepseek-v3 --machine hgx-h800 --stack {} --gpus 2048 --pp 16 --layout "
+                                       "balanced --ep 64 --precision fp8 --global-batch {} --schedule {} --json",
+      stack, global_batch, schedule));
   EXPECT_EQ(ran.code, 0) << ran.err;
   const Json report = Json::parse(ran.out);
   Exchange sum{0, 0, report["step_time_s"].get<double>()};
@@ -113,11 +113,14 @@ Exchange exchange_of(const std::string& schedule, int global_batch) {
 }
 
 /// 1F1B shows all of it. Pairs of DualPipe hide it, but not where the pipeline fills and drains: a sixth of their 120
-/// micro-batches, half of that share with twice as many.
+/// micro-batches, half of that share with twice as many. Of DeepSeek's own exchange, in fp8
+/// and once per node, 6 % is left at 15,360 sequences.
 TEST(KnownPhysics, PairsHideTheExchangeOfExperts) {
-  for (const auto& [schedule, global_batch, most] : {std::tuple{"dualpipe", 15360, 0.2}, {"dualpipe", 30720, 0.1},
-           {"dualpipev", 15360, 0.2}, {"dualpipev", 30720, 0.1}}) {
-    const Exchange alone = exchange_of("1f1b", global_batch), paired = exchange_of(schedule, global_batch);
+  for (const auto& [stack, schedule, global_batch, most] : {std::tuple{"megatron-core", "dualpipe", 15360, 0.2},
+           {"megatron-core", "dualpipe", 30720, 0.1}, {"megatron-core", "dualpipev", 15360, 0.2},
+           {"megatron-core", "dualpipev", 30720, 0.1}, {"deepseek", "dualpipe", 15360, 0.1}}) {
+    const Exchange alone = exchange_of(stack, "1f1b", global_batch),
+                   paired = exchange_of(stack, schedule, global_batch);
     EXPECT_GT(alone.exposed, 0.99 * alone.time);
     EXPECT_LT(paired.exposed, most * alone.time) << schedule << " " << global_batch;
     EXPECT_GT(paired.exposed, 0) << "the pipeline fills and drains";

@@ -41,18 +41,6 @@ TEST(Doubts, FewRecordsAreDoubted) {
   EXPECT_LT(static_cast<double>(doubted), 0.13 * static_cast<double>(runs.size()));
 }
 
-TEST(Doubts, OneOfRepeatedFiguresRemains) {
-  for (const char* model : {"183B-h14400", "194B-h14400", "195B-h14400"}) {
-    int repeats = 0, witnesses = 0;
-    for (const records::Run& run : carried_runs()) {
-      if (run.id.find(model) == std::string::npos || run.id.find("-mbs1-") == std::string::npos) continue;
-      ++(doubt_about(run).empty() ? witnesses : repeats);
-    }
-    EXPECT_EQ(witnesses, 1) << model;
-    EXPECT_GE(repeats, 1) << model;
-  }
-}
-
 records::Run made_run() {
   records::Run run;
   run.id = "mbridge-26.02-x";

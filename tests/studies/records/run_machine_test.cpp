@@ -62,6 +62,15 @@ TEST(MachineStates, AreSaid) {
   EXPECT_FALSE(says("x-02-25"));
 }
 
+TEST(MachineStates, MayLastAndLeaveTheAdaptersAside) {
+  auto run = on_machine("nanotron-x", "H100-80GB-SXM", "https://huggingface.co/nanotron/old_bench");
+  run.hardware.inter_node = "EFA";
+  EXPECT_EQ(network_of_run(run).transport, Transport::sockets);
+  EXPECT_NEAR(adapter_share(run), 1, 1e-12);
+  run.source = "another page";
+  EXPECT_EQ(network_of_run(run).transport, Transport::efa);
+}
+
 TEST(RunPorts, OmniPathGivesEachGpuItsShare) {  // however many links the record counts
   EXPECT_EQ(network_of_run(on_machine("x")).ports, 8);
   auto run = on_machine("x");

@@ -60,6 +60,17 @@ TEST(RunDropout, IsWhatTheSoftwareDidForGptsOnly) {
   EXPECT_FALSE(dropped("Megatron-LM", "2024-04", false)) << "so do successors of Megatron-LM";
 }
 
+TEST(RunVocabulary, IsFilledUpAsTheSoftwareDoes) {
+  const auto rows = [](const char* software, std::int64_t tp) {
+    records::Run run = record_of_small_run(software, "2024-07", true);
+    run.model.vocab = 50257, run.parallel.tp = tp, run.parallel.dp = 8 / tp;
+    return made_of(run).scenario.network.row.vocab;
+  };
+  EXPECT_EQ(rows("Megatron-LM", 4), 99 * 128 * 4);  // 50,688
+  EXPECT_EQ(rows("nanotron", 4), 50260);
+  EXPECT_EQ(rows("nanotron", 1), 50257);
+}
+
 TEST(RunTypes, ComposersDefaultModeReducesInFp32) {
   const auto bytes = [](const char* software) {
     return made_of(record_of_small_run(software, "2024-01")).scenario.stack.row.gradient_bytes;

@@ -187,6 +187,19 @@ TEST(UnevenStages, EmbeddingAndHeadCountAsLayers) {
     }
 }
 
+/// A layer of 2048 with 32 heads of 64 and 4096 in the middle has 4 x 2048^2 + 3 x 4096 x 2048 = 42 M weights, a head
+/// of 50,257 rows 103 M: of 1,110 M on four stages the first is full at 277 M, behind its seventh layer.
+TEST(FilledStages, TheHeadWeighsAsMuchAsItsProduct) {
+  NetworkSpec spec;
+  spec.layers = 24, spec.hidden = 2048, spec.heads = 32, spec.head_dim = 64, spec.ffn_hidden = 4096, spec.vocab = 50257;
+  EXPECT_EQ(filled_stages(spec, 4), (std::vector<std::int64_t>{7, 7, 6, 4}));
+  for (const std::int64_t parts : {2, 3, 8, 16}) {
+    const auto sizes = filled_stages(spec, parts);
+    EXPECT_EQ(std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0}), 24) << parts;
+    EXPECT_EQ(std::count(sizes.begin(), sizes.end() - 1, 0), 0) << "a stage in front of the last has a layer";
+  }
+}
+
 TEST(RunScenarios, SayWhatTheyAssume) {
   const auto made = scenario_of(run_of(minimal));
   ASSERT_TRUE(made.has_value()) << to_text(made.error());
