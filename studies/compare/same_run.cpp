@@ -6,21 +6,61 @@
 
 #include "calibrate/rows/device_name.h"
 #include "model/base/quantity_text.h"
+#include "studies/compare/rank_pace.h"
 
 namespace stepcast::comparison {
 namespace {
 
-/// Times that differ by more than this are of another batch, phase or network, whatever the kernels are like.
+/// Products that take so many times as long are of another batch, phase or network, whatever the kernels are like.
 constexpr double most_times = 4;
+/// A forward pass that runs again is a third more; what multiplies more or less than this is another run.
+constexpr double most_work = 1.4;
+/// Of what was timed: clocks of traces and peaks of GPUs are not that exact.
+constexpr double most_of_peak = 1.05;
+
+tl::unexpected<Error> other_run(const std::string& file, const std::string& why, const std::string& hint) {
+  return fail(file, why + ": it is of another run", hint);
+}
+
+/// What the recorded shapes multiply; 0: too few of the products have one.
+double recorded_flops(const TimeSplit& split) {
+  constexpr double covered = 0.9;
+  double seconds = 0, with_shape = 0, flops = 0;
+  for (const SplitProduct& one : split.products) {
+    seconds += one.seconds;
+    if (one.flops > 0) with_shape += one.seconds, flops += one.flops;
+  }
+  return with_shape >= covered * seconds ? flops : 0;
+}
+
+bool divides(std::size_t a, std::size_t b) { return a > 0 && b > 0 && (a % b == 0 || b % a == 0); }
+
+/// Kernels of a layer run once in each, or several times; some libraries have one kernel of each kind of layer. Those
+/// of less than a tenth of attention's time may run otherwise.
+Expected<void> check_layers(
+    const TimeSplit& expected, const TimeSplit& measured, const ExpectedRun& run, const std::string& file) {
+  const auto forward = [](const SplitRow& row) {
+    constexpr std::string_view backward[] = {" dX", " again", "bwd", "backward", "dk_dv", "bprop"};
+    return row.kind == WorkKind::attention && std::ranges::none_of(backward, [&](std::string_view part) {
+      return row.name.find(part) != std::string::npos;
+    });
+  };
+  std::size_t layers = 0, calls = 0;
+  double seconds = 0;
+  for (const SplitRow& row : expected.rows)
+    if (forward(row)) layers += row.calls;
+  for (const SplitRow& row : measured.rows)
+    if (forward(row)) seconds += row.flight, calls += row.calls;
+  if (layers == 0 || calls == 0 || divides(calls, layers)) return {};
+  for (const SplitRow& row : measured.rows)
+    if (forward(row) && 10 * row.flight >= seconds && divides(row.calls, layers)) return {};
+  return other_run(file,
+      fmt::format(
+          "has {} forward kernels of attention, and the forecast has {} layers and micro-batches", calls, layers),
+      run.hint);
+}
 
 }  // namespace
-
-double work_of(const TimeSplit& split, WorkKind kind) {
-  double seconds = 0;
-  for (const SplitRow& row : split.rows)
-    if (row.family == SplitFamily::compute && row.kind == kind) seconds += row.flight;
-  return seconds;
-}
 
 Expected<void> check_one_job(const std::vector<ReadTrace>& traces) {
   const RankTrace& first = traces.front().trace;
@@ -71,13 +111,22 @@ Expected<void> check_run(
   const auto products = [](const TimeSplit& split) {
     return work_of(split, WorkKind::gemm) + work_of(split, WorkKind::grouped_gemm);
   };
-  const double expects = products(expected), is = products(measured);
-  if (expects > 0 && is > 0 && (is > most_times * expects || expects > most_times * is))
-    return fail(trace.file,
-        fmt::format("has {} of matrix products, and the forecast {}: it is of another run", format_seconds(Seconds(is)),
+  const double expects = products(expected), is = products(measured), multiplied = recorded_flops(measured);
+  if (multiplied > 0 && run.flops > 0 && (multiplied > most_work * run.flops || run.flops > most_work * multiplied))
+    return other_run(trace.file,
+        fmt::format("has products that multiply {:.3g} FLOPs, and the forecast {:.3g}", multiplied, run.flops),
+        run.hint);
+  if (is > 0 && run.flops > most_of_peak * run.peak * is)
+    return other_run(trace.file,
+        fmt::format("has {} of matrix products: the forecast's {:.3g} FLOPs would run at {:.1f} times the GPU's peak",
+            format_seconds(Seconds(is)), run.flops, run.flops / run.peak / is),
+        run.hint);
+  if (expects > 0 && is > most_times * expects)
+    return other_run(trace.file,
+        fmt::format("has {} of matrix products, and the forecast {}", format_seconds(Seconds(is)),
             format_seconds(Seconds(expects))),
         run.hint);
-  return {};
+  return check_layers(expected, measured, run, trace.file);
 }
 
 }  // namespace stepcast::comparison
