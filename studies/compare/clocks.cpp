@@ -24,7 +24,7 @@ bool is_memory(const GapRow& row) { return row.name == "memory-bound kernels"; }
 
 /// Each part that counts is off by the same factor, and products and attention both have some.
 bool one_factor(const Gap& gap, const BothSides& cores) {
-  constexpr double same = 0.02, least_row = 0.02, least_part = 0.05, covered = 0.8;
+  constexpr double same = 0.02, least_row = 0.02, least_part = 0.05, covered = 0.5;
   std::size_t rows = 0, parts = 0;
   double within = 0;
   for (const GapRow& row : gap.rows) {

@@ -25,22 +25,22 @@ double work_of(const TimeSplit& split, WorkKind kind) {
   return seconds;
 }
 
-/// Kinds of less than a twentieth of the time say nothing.
+/// Kinds of less than a twentieth of the time say nothing; what memory bounds counts together.
 RankPace pace_of(const std::string& rank, const TimeSplit& expected, const TimeSplit& measured) {
-  constexpr double least_share = 0.05;
-  double pace = INFINITY, products = INFINITY, memory_expects = 0, memory_is = 0;
+  constexpr double least_share = 0.05, least_memory = 0.02;
+  double products = INFINITY, memory_expects = 0, memory_is = 0;
   for (int i = 0; i < static_cast<int>(WorkKind::optimizer); ++i) {
     const auto kind = static_cast<WorkKind>(i);
     const double expects = work_of(expected, kind), is = work_of(measured, kind);
     if (!is_bound_by_cores(kind)) memory_expects += expects, memory_is += is;
-    if (expects < least_share * expected.compute_flight) continue;
-    pace = std::min(pace, is / expects);
-    if (is_bound_by_cores(kind)) products = std::min(products, is / expects);
+    else if (expects >= least_share * expected.compute_flight) products = std::min(products, is / expects);
   }
+  const bool has_memory = memory_expects > 0 && memory_expects >= least_memory * expected.compute_flight;
   RankPace made{.rank = rank};
-  if (std::isfinite(pace)) made.pace = made.products = made.memory = pace;
-  if (std::isfinite(products)) made.products = products;
-  if (memory_expects >= least_share * expected.compute_flight) made.memory = memory_is / memory_expects;
+  if (std::isfinite(products)) made.products = made.memory = products;
+  if (has_memory) made.memory = memory_is / memory_expects;
+  if (!std::isfinite(products)) made.products = made.memory;
+  made.pace = std::min(made.products, made.memory);
   return made;
 }
 

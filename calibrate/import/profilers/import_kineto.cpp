@@ -210,13 +210,13 @@ void KinetoImport::add_calls(const MeasurementContext& context) {
 }
 
 Expected<Measurements> KinetoImport::finish() {
+  if (kernels_ == 0) return fail(where_, "no kernels", "a trace with ProfilerActivity.CUDA");
   TRY(const auto own, context());
   add_collectives(own);
   add_calls(own);
   std::vector<std::string> notes = shapeless_.notes(file_);
   if (timeless_ > 0) notes.push_back(fmt::format("{}: left out {} kernels without a duration", file_, timeless_));
   notes.insert(notes.end(), out_.notes.begin(), out_.notes.end());
-  if (kernels_ == 0) return fail(where_, "no kernels", "a trace with ProfilerActivity.CUDA");
   if (out_.rows.empty())
     return fail(where_, fmt::format("{} kernels, none with its shape", kernels_),
         notes.empty() ? "profile(record_shapes=True)" : fmt::format("profile(record_shapes=True); {}", notes.front()));
