@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "studies/compare/clocks.h"
-#include "studies/compare/rank_pace.h"
+#include "studies/compare/traced/rank_pace.h"
 
 namespace stepcast::comparison {
 

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "studies/compare/rank_pace.h"
+#include "studies/compare/traced/rank_pace.h"
 
 namespace stepcast::comparison {
 namespace {

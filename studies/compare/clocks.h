@@ -6,7 +6,7 @@
 #include <string>
 
 #include "studies/compare/gap.h"
-#include "studies/compare/steps.h"
+#include "studies/compare/traced/steps.h"
 
 namespace stepcast::comparison {
 

@@ -1,12 +1,14 @@
 #include "studies/compare/same_run.h"
 
 #include <algorithm>
+#include <set>
+#include <string_view>
 
 #include <fmt/format.h>
 
 #include "calibrate/rows/device_name.h"
 #include "model/base/quantity_text.h"
-#include "studies/compare/rank_pace.h"
+#include "studies/compare/traced/rank_pace.h"
 
 namespace stepcast::comparison {
 namespace {
@@ -31,6 +33,18 @@ double recorded_flops(const TimeSplit& split) {
     if (one.flops > 0) with_shape += one.seconds, flops += one.flops;
   }
   return with_shape >= covered * seconds ? flops : 0;
+}
+
+/// What of a rank's kernels, by time, has names that another rank has, too.
+double shared_with(const RankTrace& trace, const RankTrace& other) {
+  const std::set<std::string_view> names(other.names.begin(), other.names.end());
+  double all = 0, shared = 0;
+  for (const DeviceEvent& event : trace.events) {
+    if (!is_compute(event.kind)) continue;
+    all += event.end - event.start;
+    if (names.contains(trace.names[static_cast<std::size_t>(event.name)])) shared += event.end - event.start;
+  }
+  return all > 0 ? shared / all : 1;
 }
 
 bool divides(std::size_t a, std::size_t b) { return a > 0 && b > 0 && (a % b == 0 || b % a == 0); }
@@ -71,6 +85,12 @@ Expected<void> check_one_job(const std::vector<ReadTrace>& traces) {
           fmt::format("is of another job than {}: {} ranks on {} by {}, not {} on {} by {}", first.file, trace.world,
               trace.gpu.empty() ? "GPUs without a name" : trace.gpu, trace.tool, first.world,
               first.gpu.empty() ? "GPUs without a name" : first.gpu, first.tool),
+          "traces of the ranks of one run");
+    constexpr double least_shared = 0.5;
+    if (const double shared = shared_with(trace, first); shared < least_shared)
+      return fail(trace.file,
+          fmt::format("is of another job than {}: {:.0f} % of its kernels' time has names that are there, too",
+              first.file, 100 * shared),
           "traces of the ranks of one run");
     for (const ReadTrace& other : traces)
       if (&other < &one && trace.rank >= 0 && other.trace.rank == trace.rank)

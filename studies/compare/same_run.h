@@ -7,11 +7,11 @@
 
 #include "model/base/error.h"
 #include "studies/compare/facts_report.h"
-#include "studies/compare/time_split.h"
+#include "studies/compare/traced/time_split.h"
 
 namespace stepcast::comparison {
 
-/// Error: not all of one tool, one GPU, one size of the job, or a rank twice.
+/// Error: not all of one tool, one GPU, one size of the job, kernels of other names, or a rank twice.
 Expected<void> check_one_job(const std::vector<ReadTrace>& traces);
 
 /// Error: a network with attention beside one without, or one of convolutions.

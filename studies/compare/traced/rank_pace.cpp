@@ -1,4 +1,4 @@
-#include "studies/compare/rank_pace.h"
+#include "studies/compare/traced/rank_pace.h"
 
 #include <algorithm>
 #include <cmath>
