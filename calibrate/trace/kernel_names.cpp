@@ -43,6 +43,9 @@ const KernelNameRow rows[] = {
     {WorkKind::grouped_gemm, {"fbgemm_gpu::kernel_grouped", "fbgemm_gpu::grouped"}},
     {WorkKind::routing, {"fbgemm_gpu::"}},
 
+    // Norms that bear other words in front.
+    {WorkKind::norm, {"rmsnorm", "rms_norm"}},
+
     // Attention: FlashAttention 1 to 4, cuDNN, TensorRT-LLM, xFormers and PyTorch's memory-efficient kernels,
     // FlashInfer, AOTriton, Composable Kernel, AITER, MLA, paged decoding, the cache of keys and values.
     {WorkKind::attention, {"flash_fwd", "flash_bwd", "flash::", "flashattn", "flash_attn", "flash_attention",
@@ -52,7 +55,8 @@ const KernelNameRow rows[] = {
      "_fwd_grouped_kernel_stage", "=_bwd_kernel"}},
     {WorkKind::attention, {"paged_attention", "unified_attention", "context_attention", "multihead_attention",
      "decode_attention", "batchdecode", "batchprefill", "singledecode", "singleprefill", "withpagedkv", "withraggedkv",
-     "batchmla", "mla_", "mergestate", "merge_attn", "mqa_logits", "aiter::pa_", "^pa_fwd", "^pa_decode", "^pa_bf16"}},
+     "batchmla", "mla_", "mergestate", "merge_attn", "mqa_logits", "aiter::pa_", "^pa_fwd", "pa_decode", "pa_prefill",
+     "^pa_bf16", "pa_a16w", "^attention_", "dot_do_o", "convert_dq_to"}},
     {WorkKind::attention, {"reshape_and_cache", "concat_and_cache", "pagedkvcache", "updatekvcache",
      "scaled_fp8_quant_kernel_strided"}},
 
@@ -60,7 +64,7 @@ const KernelNameRow rows[] = {
     {WorkKind::scan, {"selective_scan", "_chunk_scan", "_chunk_state", "_state_passing", "_chunk_cumsum", "bmm_chunk",
      "selective_state_update", "chunk_gated_delta", "chunk_delta_rule", "fused_recurrent", "chunk_fwd_kernel",
      "chunk_bwd_kernel", "chunk_gla", "chunk_kda", "chunk_local_cumsum", "chunk_scaled_dot", "solve_tril",
-     "recompute_w_u", "causal_conv1d", "wkv_", "mamba"}},
+     "recompute_w_u", "causal_conv1d", "wkv_", "ssdkernel", "mamba"}},
 
     // What convolutions and products run before or behind them without multiplying.
     {WorkKind::elementwise, {"computeoffsets", "computeboffsets", "computewgradoffsets"}},
@@ -78,7 +82,7 @@ const KernelNameRow rows[] = {
      "gemm_grouped", "groupproblemshape", "grouped_fp8", "mgrouped", "m_grouped", "fused_moe", "fmoe", "moe_gemm",
      "moe_q2", "moe_q3", "moe_q4", "moe_q5", "moe_q6", "moe_q8",
      "moegemm", "moe_mxgemm", "moe_stage", "marlin_moe", "moe_wna16", "marlinmoe", "matmul_ogs", "scatter2scatter",
-     "_dynbatch_", "_moe_mxk", "_sdd_kernel", "_dsd_kernel", "_dds_kernel"}},
+     "_dynbatch_", "_moe_mxk", "routed_moe", "_sdd_kernel", "_dsd_kernel", "_dds_kernel"}},
 
     // Routing of tokens, sorts and prefix sums.
     {WorkKind::routing, {"moe::dev::routing", "moe_align", "moealign", "topk", "moe_permute", "moe_unpermute",
@@ -101,9 +105,9 @@ const KernelNameRow rows[] = {
 
     // Embeddings and indices; rotary ones look nothing up.
     {WorkKind::elementwise, {"rotary", "rope_embedding"}},
-    {WorkKind::embedding, {"embedding", "index_select", "indexselect", "gather", "scatter", "index_elementwise",
-     "indexing_backward", "kv_indices", "slot_mapping", "req_to_token", "alloc_extend", "alloc_decode",
-     "get_last_loc"}},
+    {WorkKind::embedding, {"embedding", "index_select", "index_put", "indexselect", "gather", "scatter",
+     "index_elementwise", "indexing_backward", "kv_indices", "slot_mapping", "req_to_token", "alloc_extend",
+     "alloc_decode", "get_last_loc"}},
 
     // Copies and changes of layout; on AMD the runtime copies by kernels of its own.
     {WorkKind::copy_layout, {"copy_kernel", "catarray", "transpose", "nchwtonhwc", "nhwctonchw", "_copy_page",
@@ -118,13 +122,13 @@ const KernelNameRow rows[] = {
     // quantised weights of engines. Behind the others: PyTorch's element-wise kernels name none of these.
     {WorkKind::gemm, {"gemm", "nvjet", "cijk_", "gemv", "splitk", "split_k", "cublas", "rocblas", "cutlass::kernel",
      "cutlass::device_kernel", "_matmul", "matmul_kernel", "dot_kernel", "bmm_", "wvsplit", "marlin", "machete",
-     "xmma_new::", "wmma_", "trsm_", "syrk", "mul_mat"}},
+     "xmma_new::", "wmma_", "trsm_", "syrk", "mul_mat", "tiledmma"}},
 
     // All that runs over elements.
     {WorkKind::elementwise, {"elementwise", "reduce_kernel", "reduce_1block", "act_and_mul", "activation", "silu",
-     "gelu", "swiglu", "geglu", "relu", "dropout", "rotary", "rope", "store_kvcache", "quant", "cast", "triton_poi",
-     "triton_red", "triton_per", "pool", "fillfunctor", "distribution_", "op_tensor", "optensor", "arange", "curand",
-     "generate_seed", "addmul", "bias", "cudnn::ops", "compute_position", "resolve_future_token", "at::",
+     "gelu", "swiglu", "geglu", "relu", "dropout", "rotary", "rope", "store_kvcache", "quant", "cast", "convert",
+     "triton_poi", "triton_red", "triton_per", "pool", "fillfunctor", "distribution_", "op_tensor", "optensor", "arange",
+     "curand", "generate_seed", "addmul", "bias", "cudnn::ops", "compute_position", "resolve_future_token", "at::",
      "2at6native", "cub::", "rocprim", "thrust", "eigenmetakernel", "nvfuser_", "_fusion", "^fused_", "element_mul",
      "gated_act", "sampl", "rejection_", "cudacodegen::"}},
 

@@ -59,6 +59,13 @@ void show(Beside& beside, const std::vector<PairedRank>& pairs, std::size_t show
   for (const std::string& note :
       {beside.gap.aligned, clock_text(pair.measured->trace, steps), clock_drift_text(pair.measured->trace, steps)})
     if (!note.empty()) beside.notes.push_back(note);
+  // Where all that runs is as much longer or shorter, it is rather more or less of it.
+  constexpr double another_size = 1.5;
+  const RankPace& own = beside.ranks[shown];
+  if (own.pace >= another_size || std::max(own.products, own.memory) * another_size <= 1)
+    beside.notes.push_back(fmt::format("products, attention and memory-bound kernels all take about {:.1f} times as "
+                                       "long: another batch or sequence?",
+        own.pace));
   const TraceFacts facts = facts_of(pair.measured->trace, steps, steps.taken);
   if (facts.unplaced_share() > 0)
     beside.notes.push_back(
@@ -147,6 +154,13 @@ Expected<Beside> beside_trace(const std::vector<ReadTrace>& expected, const std:
   Beside beside;
   beside.expected = expected.front().trace.file;
   show(beside, pairs, choose(pairs, nullptr), {});
+  constexpr double alike = 0.5;
+  const double shared = shared_with(measured[beside.measured_at].trace, expected[beside.expected_at].trace);
+  if (shared < alike)
+    beside.notes.push_back(
+        fmt::format("{:.0f} % of the kernels' time has names that both traces have: another network, "
+                    "GPU or library",
+            100 * shared));
   return beside;
 }
 

@@ -11,6 +11,9 @@
 
 namespace stepcast::comparison {
 
+/// What of a trace's kernels, by time, has names that another trace has, too.
+double shared_with(const RankTrace& trace, const RankTrace& other);
+
 /// Error: not all of one tool, one GPU, one size of the job, kernels of other names, or a rank twice.
 Expected<void> check_one_job(const std::vector<ReadTrace>& traces);
 

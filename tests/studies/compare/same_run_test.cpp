@@ -58,6 +58,7 @@ TEST(SameRun, OtherNetworksAreToldByTheirWork) {
   EXPECT_THAT(error_beside(layers_of(12, 1.5e9)), HasSubstr("multiply 1.8e+10 FLOPs, and the forecast 1.2e+10"));
   EXPECT_THAT(error_beside(layers_of(12, 0, 40)), HasSubstr("1.2 times the GPU's peak"));
   EXPECT_THAT(error_beside(layers_of(12, 0, 450)), HasSubstr("it is of another run"));
+  EXPECT_THAT(error_beside(layers_of(6, 0, 200)), HasSubstr("6 forward kernels of attention, and the forecast has 12"));
   EXPECT_THAT(error_beside(layers_of(16, 0)), HasSubstr("16 forward kernels of attention, and the forecast has 12"));
 }
 
