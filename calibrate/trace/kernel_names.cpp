@@ -127,9 +127,10 @@ const KernelNameRow rows[] = {
     // All that runs over elements.
     {WorkKind::elementwise, {"elementwise", "reduce_kernel", "reduce_1block", "act_and_mul", "activation", "silu",
      "gelu", "swiglu", "geglu", "relu", "dropout", "rotary", "rope", "store_kvcache", "quant", "cast", "convert",
-     "triton_poi", "triton_red", "triton_per", "pool", "fillfunctor", "distribution_", "op_tensor", "optensor", "arange",
-     "curand", "generate_seed", "addmul", "bias", "cudnn::ops", "compute_position", "resolve_future_token", "at::",
-     "2at6native", "cub::", "rocprim", "thrust", "eigenmetakernel", "nvfuser_", "_fusion", "^fused_", "element_mul",
+     "triton_poi", "triton_red", "triton_per", "pool", "fillfunctor", "distribution_", "op_tensor", "optensor",
+     "arange", "curand", "generate_seed", "addmul", "bias", "cudnn::ops", "compute_position", "resolve_future_token",
+     "at::", "2at6native", "cub::", "rocprim", "thrust", "eigenmetakernel", "nvfuser_", "_fusion", "^fused_",
+     "element_mul",
      "gated_act", "sampl", "rejection_", "cudacodegen::"}},
 
     // What libraries have beside their products and attention: the rest of theirs runs over elements, too.
