@@ -25,21 +25,28 @@ double work_of(const TimeSplit& split, WorkKind kind) {
   return seconds;
 }
 
-/// Kinds of less than a twentieth of the time say nothing; what memory bounds counts together.
+/// What takes less than a twentieth of the time says nothing; what memory bounds counts together, and so do products,
+/// whose kinds a forecast does not have.
 RankPace pace_of(const std::string& rank, const TimeSplit& expected, const TimeSplit& measured) {
   constexpr double least_share = 0.05, least_memory = 0.02;
-  double products = INFINITY, memory_expects = 0, memory_is = 0;
+  struct Sides {
+    double expects = 0, is = 0;
+  } products, attention, memory;
   for (int i = 0; i < static_cast<int>(WorkKind::optimizer); ++i) {
     const auto kind = static_cast<WorkKind>(i);
-    const double expects = work_of(expected, kind), is = work_of(measured, kind);
-    if (!is_bound_by_cores(kind)) memory_expects += expects, memory_is += is;
-    else if (expects >= least_share * expected.compute_flight) products = std::min(products, is / expects);
+    Sides& into = is_product(kind) ? products : kind == WorkKind::attention ? attention : memory;
+    into.expects += work_of(expected, kind), into.is += work_of(measured, kind);
   }
-  const bool has_memory = memory_expects > 0 && memory_expects >= least_memory * expected.compute_flight;
+  double cores = INFINITY;
+  for (const Sides& sides : {products, attention})
+    if (sides.is > 0 && sides.expects > 0 && sides.expects >= least_share * expected.compute_flight)
+      cores = std::min(cores, sides.is / sides.expects);
+  const bool has_memory =
+      memory.is > 0 && memory.expects > 0 && memory.expects >= least_memory * expected.compute_flight;
   RankPace made{.rank = rank};
-  if (std::isfinite(products)) made.products = made.memory = products;
-  if (has_memory) made.memory = memory_is / memory_expects;
-  if (!std::isfinite(products)) made.products = made.memory;
+  if (std::isfinite(cores)) made.products = made.memory = cores;
+  if (has_memory) made.memory = memory.is / memory.expects;
+  if (!std::isfinite(cores)) made.products = made.memory;
   made.pace = std::min(made.products, made.memory);
   return made;
 }
