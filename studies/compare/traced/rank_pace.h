@@ -36,7 +36,8 @@ struct FaultyRank {
   RankFault fault = RankFault::slow;
   double own = 1, others = 1;  ///< what takes longer: here, and in the median of the others
 };
-/// The rank that takes longest, if one does. Below one rank in three of memory's excess it is the clock's.
+/// The rank that takes longest, if one does: of all that it computes, or, where its memory-bound kernels have less than
+/// a third of what its products exceed the others by, of its clock.
 std::optional<FaultyRank> faulty_rank_of(const std::vector<RankPace>& ranks);
 
 }  // namespace stepcast::comparison

@@ -66,10 +66,10 @@ class FaultMaker {
     return step_of(measured) - step_of(timeline_of(scenario));
   }
 
-  /// Stages and gradients over nodes, so that the network carries moves of both kinds.
+  /// Weights are gathered and gradients scattered between nodes, layer by layer.
   std::string nodes_run() {
     const int nodes = 2 << below(2);
-    return fmt::format("llama3-8b --gpus {} --tp 8 --zero {} --global-batch {} --seq 2048", 8 * nodes, 3, 2 * nodes);
+    return fmt::format("llama3-8b --gpus {} --tp 8 --zero 3 --global-batch {} --seq 2048", 8 * nodes, 2 * nodes);
   }
 
   Fault slow_link(const Scenario& scenario, std::size_t level = 0) {
