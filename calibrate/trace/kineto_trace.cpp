@@ -1,7 +1,6 @@
 #include "calibrate/trace/kineto_trace.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <map>
 #include <optional>
@@ -9,7 +8,8 @@
 #include <fmt/format.h>
 
 #include "calibrate/import/profilers/torch_op.h"
-#include "calibrate/trace/raw_event_reader.h"
+#include "calibrate/import/profilers/raw_event_reader.h"
+#include "calibrate/trace/perfetto_reader.h"
 #include "calibrate/trace/trace_builder.h"
 #include "model/base/text.h"
 
@@ -17,18 +17,15 @@ namespace stepcast::calibrate {
 namespace {
 
 // clang-format off
-/// Categories of events on a GPU, by today's names and by those of 2021.
+/// Categories of events on a GPU: Kineto's of today and of 2021, rocprofv3's.
 struct DeviceCategory { std::string_view category; std::optional<WorkKind> kind; };
 constexpr DeviceCategory device_categories[] = {
     {"kernel", std::nullopt}, {"gpu_memcpy", WorkKind::memcpy}, {"memcpy", WorkKind::memcpy},
-    {"gpu_memset", WorkKind::memset}, {"memset", WorkKind::memset}};
-constexpr std::string_view launch_categories[] = {"cuda_runtime", "cuda_driver", "runtime", "driver", "hip_runtime"};
-
-struct MarkName { std::string_view begin; MarkKind kind; };
-/// torch.profiler's steps and PyTorch's optimizers.
-constexpr MarkName mark_names[] = {
-    {"ProfilerStep#", MarkKind::step}, {"Optimizer.step", MarkKind::optimizer},
-    {"Optimizer.zero_grad", MarkKind::zero_grad}};
+    {"gpu_memset", WorkKind::memset}, {"memset", WorkKind::memset}, {"kernel_dispatch", std::nullopt},
+    {"memory_copy", WorkKind::memcpy}};
+constexpr std::string_view launch_categories[] = {
+    "cuda_runtime", "cuda_driver", "runtime", "driver", "hip_runtime", "hip_api", "hip_runtime_api"};
+constexpr std::string_view range_categories[] = {"user_annotation", "marker_api"};
 
 struct ElementBytes { std::string_view type; double bytes; };
 /// PyTorch's names of types, as the metadata of collectives has them.
@@ -67,7 +64,7 @@ class KinetoTrace {
         return fail(where_, "a timeline without kernels of a training step",
             "what stepcast timeline writes, or a recorded trace");
       trace.file = where_;
-      trace.tool = own ? "stepcast" : "Kineto";
+      trace.tool = own ? "stepcast" : head.generator == perfetto_generator ? "Perfetto" : "Kineto";
       trace.world = head.world;
       if (own) trace.begin = 0, trace.end = own_end_;
       trace.rank = own ? trace.device : traces.size() == 1 ? head.rank : -1;
@@ -98,7 +95,7 @@ class KinetoTrace {
     if (event.duration >= shortest_host_call && std::isfinite(event.start))
       if (const auto call = host_call_of(event.name))
         built_.calls.push_back({*call, event.start, event.start + event.duration});
-    if (category_ == "user_annotation") return take_mark(event);
+    if (std::ranges::find(range_categories, category_) != std::end(range_categories)) return take_mark(event);
     if (event.external >= 0 && !event.inputs.empty() && (category_ == "cpu_op" || category_ == "operator"))
       take_operator(event);
     return {};
@@ -125,20 +122,10 @@ class KinetoTrace {
   }
 
   Expected<void> take_mark(const RawTraceEvent& event) {
-    if (const auto rows = iteration_rows_in(event.name)) {
-      TRY(check_times(event));
-      built_.marks.push_back({MarkKind::pass, event.start, event.start + event.duration, -1, *rows});
-      return {};
-    }
-    for (const MarkName& row : mark_names) {
-      if (!event.name.starts_with(row.begin)) continue;
-      TRY(check_times(event));
-      HostMark mark{row.kind, event.start, event.start + event.duration, -1, {}};
-      const char* const digits = event.name.data() + row.begin.size();
-      if (row.kind == MarkKind::step) std::from_chars(digits, event.name.data() + event.name.size(), mark.number);
-      built_.marks.push_back(mark);
-      break;
-    }
+    const auto mark = host_mark_of(event.name, event.start, event.start + event.duration);
+    if (!mark) return {};
+    TRY(check_times(event));
+    built_.marks.push_back(*mark);
     return {};
   }
 
@@ -190,7 +177,15 @@ class KinetoTrace {
 Expected<std::vector<RankTrace>> read_kineto_trace(TimingsStream& stream) {
   const std::string where = stream.where();
   KinetoTrace trace(where);
-  TRY(read_raw_events(stream, trace.head, [&](const RawTraceEvent& event) { return trace.take(event); }));
+  TRY(read_raw_events(
+      stream, trace.head, OperatorInputs::sizes, [&](const RawTraceEvent& event) { return trace.take(event); }));
+  return trace.finish();
+}
+
+Expected<std::vector<RankTrace>> read_perfetto_trace(TimingsStream& stream) {
+  const std::string where = stream.where();
+  KinetoTrace trace(where);
+  TRY(read_perfetto_events(stream, trace.head, [&](const RawTraceEvent& event) { return trace.take(event); }));
   return trace.finish();
 }
 

@@ -13,5 +13,7 @@ namespace stepcast::calibrate {
 /// One trace per GPU of the file. Errors: no JSON, or not all of it; no list traceEvents; no event of a GPU; times that
 /// are no numbers.
 Expected<std::vector<RankTrace>> read_kineto_trace(TimingsStream& stream);
+/// The same of events in Perfetto's own format, with the errors of read_perfetto_events.
+Expected<std::vector<RankTrace>> read_perfetto_trace(TimingsStream& stream);
 
 }  // namespace stepcast::calibrate

@@ -19,6 +19,16 @@ double RankTrace::launched_at(const DeviceEvent& event) const {
   return launch == nullptr ? -1 : launch->end;
 }
 
+double RankTrace::clock_mhz(double from, double until) const {
+  std::vector<double> inside;
+  for (const ClockSample& sample : clocks)
+    if (std::isnan(sample.at) || (sample.at >= from && sample.at <= until)) inside.push_back(sample.mhz);
+  if (inside.empty()) return 0;
+  const auto middle = inside.begin() + static_cast<std::ptrdiff_t>(inside.size() / 2);
+  std::nth_element(inside.begin(), middle, inside.end());
+  return *middle;
+}
+
 void RankTrace::settle() {
   const auto by_start = [](const auto& a, const auto& b) { return a.start < b.start; };
   std::stable_sort(events.begin(), events.end(), by_start);

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "calibrate/trace/host_call.h"
-#include "calibrate/trace/iteration_rows.h"
+#include "calibrate/trace/host_mark.h"
 #include "calibrate/trace/work_kind.h"
 
 namespace stepcast::calibrate {
@@ -42,15 +42,6 @@ struct CalledCollective {
   bool operator==(const CalledCollective&) const = default;
 };
 
-enum class MarkKind : std::uint8_t { step, pass, optimizer, zero_grad };
-/// A range of the host that tells where steps begin and end.
-struct HostMark {
-  MarkKind kind = MarkKind::step;
-  double start = 0, end = 0;
-  std::int64_t number = -1;  ///< ProfilerStep#17
-  IterationRows rows;        ///< of an engine's pass
-};
-
 /// Time that no stream shows, of traces that stepcast wrote: the host's own.
 struct HostStretch {
   std::string name;
@@ -63,9 +54,15 @@ struct HostLaunch {
   double start = 0, end = 0;
 };
 
+/// Of the GPU's cores; `at` NAN: some time while the GPU worked, by a clock that is not the recording's.
+struct ClockSample {
+  double at = NAN;
+  double mhz = 0;
+};
+
 struct RankTrace {
   std::string file;        ///< as it was named
-  std::string tool;        ///< "Kineto", "Nsight Systems", "stepcast"
+  std::string tool;        ///< "Kineto", "Nsight Systems", "rocprofv3", "Perfetto", "stepcast"
   std::int64_t rank = -1;  ///< -1: not recorded
   std::int64_t world = 0;  ///< ranks of the job; 0: not recorded
   std::int64_t device = 0;
@@ -79,12 +76,15 @@ struct RankTrace {
   std::vector<HostMark> marks;       ///< by start
   std::vector<HostStretch> host;     ///< by start
   std::vector<HostCall> calls;       ///< by start
+  std::vector<ClockSample> clocks;   ///< where somebody recorded them
 
   [[nodiscard]] bool is_forecast() const { return tool == "stepcast"; }
   /// When the host launched the event; a negative number: not recorded.
   [[nodiscard]] double launch_of(const DeviceEvent& event) const;
   /// When that call returned; a negative number: not recorded.
   [[nodiscard]] double launched_at(const DeviceEvent& event) const;
+  /// The median of the clock's samples in a stretch of time; 0: there are none.
+  [[nodiscard]] double clock_mhz(double from, double until) const;
   /// Sorts what is to be sorted.
   void settle();
 

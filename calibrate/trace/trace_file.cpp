@@ -10,7 +10,8 @@
 
 #include "calibrate/trace/csv_trace.h"
 #include "calibrate/trace/kineto_trace.h"
-#include "calibrate/trace/nsys_trace.h"
+#include "calibrate/trace/perfetto_reader.h"
+#include "calibrate/trace/sql_trace.h"
 
 namespace stepcast::calibrate {
 namespace {
@@ -24,7 +25,6 @@ constexpr ForeignTrace foreign_traces[] = {
     {"NSRP", "a report of Nsight Systems", "nsys export --type sqlite FILE"},
     {"\x7FNVR", "a report of Nsight Compute", "a trace of the whole step: torch.profiler or nsys"},
     {"NVR", "a report of Nsight Compute", "a trace of the whole step: torch.profiler or nsys"},
-    {"\x0A", "a trace of Perfetto in its binary format", "torch.profiler's export_chrome_trace"},
     {"<", "a page or XML", "the JSON of torch.profiler, or nsys export --type sqlite"}};
 // clang-format on
 
@@ -45,14 +45,14 @@ Expected<std::string> head_of(const std::string& path) {
 
 Expected<std::vector<RankTrace>> read_trace_file(const std::string& path) {
   TRY(const auto head, head_of(path));
-  if (is_sqlite(head)) return read_nsys_database(path);
+  if (is_sqlite(head)) return read_sql_trace(path);
   const bool text = head.find_first_of("{[") != std::string::npos && head.find('\0') == std::string::npos;
   for (const ForeignTrace& row : foreign_traces)
     if (!text && head.starts_with(row.begin)) return fail(path, fmt::format("is {}", row.what), std::string(row.hint));
   TRY(const auto file, TimingsFile::open(path));
   TRY(const auto stream, file.stream());
   if (is_trace_table(file.head())) return read_trace_table(*stream);
-  return read_kineto_trace(*stream);
+  return is_perfetto(file.head()) ? read_perfetto_trace(*stream) : read_kineto_trace(*stream);
 }
 
 }  // namespace stepcast::calibrate

@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "studies/compare/align_repeats.h"
+
 namespace stepcast::comparison {
 namespace {
 
@@ -107,8 +109,10 @@ class ProductBlocks {
 Alignment by_order(const std::vector<SplitProduct>& expected, const std::vector<SplitProduct>& measured) {
   constexpr double least_correlation = 0.8;
   const std::size_t expects = expected.size(), is = measured.size();
-  if (expects != is)
+  if (expects != is) {
+    if (auto repeats = align_repeats(expected, measured)) return *std::move(repeats);
     return {{}, fmt::format("operators of products are not told apart: {} run, {} are expected", is, expects)};
+  }
   const double correlation = correlation_of(expected, measured);
   if (correlation < least_correlation)
     return {{}, fmt::format("products are not told apart by their order: {} of both, durations correlate by {:.2f}", is,

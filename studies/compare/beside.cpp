@@ -33,33 +33,39 @@ struct PairedRank {
   TimeSplit expected_split, measured_split;
   const RankTrace* expected;
   std::size_t expected_at = 0;
+  double expected_mhz = 0;  ///< the clock that was recorded there
 };
 
-/// A slow GPU is slow in all that it computes: the least of what its kinds of work take longer. Kinds of less than a
-/// twentieth of the time say nothing.
-double pace_of(const PairedRank& pair) {
-  constexpr double least_share = 0.05;
-  double pace = INFINITY;
-  for (int kind = 0; kind < static_cast<int>(WorkKind::optimizer); ++kind) {
-    const double expects = work_of(pair.expected_split, static_cast<WorkKind>(kind));
-    if (expects < least_share * pair.expected_split.compute_flight) continue;
-    pace = std::min(pace, work_of(pair.measured_split, static_cast<WorkKind>(kind)) / expects);
+std::vector<RankPace> paces_of(const std::vector<PairedRank>& pairs) {
+  std::vector<RankPace> paces;
+  for (const PairedRank& pair : pairs) {
+    paces.push_back(pace_of(rank_text(pair.measured->trace), pair.expected_split, pair.measured_split));
+    paces.back().clock_mhz = clock_of(pair.measured->trace, pair.measured->steps);
   }
-  return std::isfinite(pace) ? pace : 1;
+  return paces;
 }
 
 void show(Beside& beside, const std::vector<PairedRank>& pairs, std::size_t shown, const ExpectedPrices& prices) {
-  for (const PairedRank& pair : pairs) beside.ranks.push_back({rank_text(pair.measured->trace), pace_of(pair)});
+  beside.ranks = paces_of(pairs);
   const PairedRank& pair = pairs[shown];
   beside.measured = beside.ranks[shown].rank;
   beside.measured_at = shown, beside.expected_at = pair.expected_at;
   beside.gap = gap_between(pair.expected_split, pair.measured_split, prices);
   beside.causes = causes_of(beside.gap, pair.expected_split, pair.measured_split, pair.measured->trace.names,
-      pair.expected->names, beside.ranks, shown);
+      pair.expected->names, beside.ranks, shown, pair.expected_mhz);
   const FoundSteps& steps = pair.measured->steps;
   beside.notes.push_back(fmt::format("{} step{} by {}, number {} taken", steps.steps.size(),
       steps.steps.size() == 1 ? "" : "s", steps.how, steps.steps[static_cast<std::size_t>(steps.taken)].number));
-  if (!beside.gap.aligned.empty()) beside.notes.push_back(beside.gap.aligned);
+  for (const std::string& note :
+      {beside.gap.aligned, clock_text(pair.measured->trace, steps), clock_drift_text(pair.measured->trace, steps)})
+    if (!note.empty()) beside.notes.push_back(note);
+  // Where all that runs is as much longer or shorter, it is rather more or less of it.
+  constexpr double another_size = 1.5;
+  const RankPace& own = beside.ranks[shown];
+  if (own.pace >= another_size || std::max(own.products, own.memory) * another_size <= 1)
+    beside.notes.push_back(fmt::format("products, attention and memory-bound kernels all take about {:.1f} times as "
+                                       "long: another batch or sequence?",
+        own.pace));
   const TraceFacts facts = facts_of(pair.measured->trace, steps, steps.taken);
   if (facts.unplaced_share() > 0)
     beside.notes.push_back(
@@ -68,9 +74,7 @@ void show(Beside& beside, const std::vector<PairedRank>& pairs, std::size_t show
 
 /// The slow rank; else of the slowest stage, where it is there, the longest step.
 std::size_t choose(const std::vector<PairedRank>& pairs, const RankTrace* slowest) {
-  std::vector<RankPace> paces;
-  for (const PairedRank& pair : pairs) paces.push_back({"", pace_of(pair)});
-  if (const auto slow = slow_rank_of(paces)) return *slow;
+  if (const auto faulty = faulty_rank_of(paces_of(pairs))) return faulty->at;
   std::size_t best = 0;
   const auto rank = [&](const PairedRank& pair) {
     return std::pair(pair.expected == slowest, pair.measured_split.seconds);
@@ -99,7 +103,10 @@ Expected<Beside> beside_forecast(const ForecastTraces& forecast, const std::vect
     pairs.push_back({&one, split_of(expected), split_of(one), &expected, stage});
     TRY(check_network(pairs.back().expected_split, pairs.back().measured_split, one.trace.file));
     if (!one.trace.is_forecast()) {
-      TRY(check_run({forecast.gpu, forecast.gpus,
+      double flops = 0;
+      for (const SplitProduct& product : pairs.back().expected_split.products)
+        flops += forecast.prices.flops_of(product);
+      TRY(check_run({forecast.gpu, forecast.gpus, flops, forecast.peak,
                         "the network, sequence and micro-batch of the run that was traced, "
                         "and a step of training"},
           one.trace, pairs.back().expected_split, pairs.back().measured_split));
@@ -120,8 +127,11 @@ Expected<Beside> beside_iteration(const IterationForecast& forecast, std::vector
     TRY(note, take_iteration(forecast, one));
     pairs.push_back({&one, forecast.split, split_of(one), &forecast.trace});
     TRY(check_network(forecast.split, pairs.back().measured_split, one.trace.file));
-    TRY(check_run({forecast.gpu, forecast.gpus, "the network, --prompt, --batch and --tp of the iteration"}, one.trace,
-        forecast.split, pairs.back().measured_split));
+    double flops = 0;
+    for (const SplitProduct& product : forecast.split.products) flops += product.flops;
+    TRY(check_run(
+        {forecast.gpu, forecast.gpus, flops, forecast.peak, "the network, --prompt, --batch and --tp of the iteration"},
+        one.trace, forecast.split, pairs.back().measured_split));
   }
   Beside beside;
   beside.what = "Iteration", beside.expected = "the forecast";
@@ -139,10 +149,18 @@ Expected<Beside> beside_trace(const std::vector<ReadTrace>& expected, const std:
         "two traces of as many GPUs");
   std::vector<PairedRank> pairs;
   for (std::size_t i = 0; i < measured.size(); ++i)
-    pairs.push_back({&measured[i], split_of(expected[i]), split_of(measured[i]), &expected[i].trace, i});
+    pairs.push_back({&measured[i], split_of(expected[i]), split_of(measured[i]), &expected[i].trace, i,
+        clock_of(expected[i].trace, expected[i].steps)});
   Beside beside;
   beside.expected = expected.front().trace.file;
   show(beside, pairs, choose(pairs, nullptr), {});
+  constexpr double alike = 0.5;
+  const double shared = shared_with(measured[beside.measured_at].trace, expected[beside.expected_at].trace);
+  if (shared < alike)
+    beside.notes.push_back(
+        fmt::format("{:.0f} % of the kernels' time has names that both traces have: another network, "
+                    "GPU or library",
+            100 * shared));
   return beside;
 }
 

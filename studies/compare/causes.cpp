@@ -22,6 +22,8 @@ struct CauseText { CauseKind kind; std::string_view name, less, lever; };
 constexpr CauseText cause_texts[] = {
     {CauseKind::slow_rank, "slow rank", "fast rank",
      "look at this GPU's clocks, power and temperature, or leave its node out"},
+    {CauseKind::low_clock, "lower clocks", "higher clocks",
+     "nvidia-smi -q -d CLOCK,PERFORMANCE: power cap, heat, clocks that somebody locked"},
     {CauseKind::more_work, "more work", "less work", "say the run's recomputation and network, or switch the extra work off"},
     {CauseKind::slow_link, "slow collectives", "faster collectives",
      "time the group alone (nccl-tests); ports, cables, NCCL settings"},
@@ -50,21 +52,21 @@ bool is_phase(const GapRow& row) {
 
 class CauseFinder {
  public:
-  CauseFinder(const Gap& gap, double others_pace, double own_pace)
-      : gap_(gap), stretch_(own_pace > 0 ? others_pace / own_pace : 1) {}
+  /// Kernels ran so many times as long for a cause of their own: those that cores bound, and the others.
+  CauseFinder(const Gap& gap, double cores, double others) : gap_(gap), cores_(1 / cores), others_(1 / others) {}
 
   void add_compute() {
     for (const GapRow& row : gap_.rows) {
       if (row.family != SplitFamily::compute) continue;
-      // Of a slow rank, what is left when its kernels ran as the others' do.
-      const double measured = row.measured * stretch_;
+      // Of a slow rank or clock, what is left when its kernels ran as those of the others do.
+      const double stretch = is_bound_by_cores(row) ? cores_ : others_, measured = row.measured * stretch;
       double more = 0;
       std::size_t names = 0;
       if (gap_.same_names)
         for (const GapRow& part : row.parts)
           if (part.measured_calls != part.expected_calls) {
             const double call = part.measured_calls > 0
-                                    ? part.measured / static_cast<double>(part.measured_calls) * stretch_
+                                    ? part.measured / static_cast<double>(part.measured_calls) * stretch
                                     : part.expected / static_cast<double>(part.expected_calls);
             more += call * (static_cast<double>(part.measured_calls) - static_cast<double>(part.expected_calls));
             ++names;
@@ -180,18 +182,10 @@ class CauseFinder {
 
  private:
   const Gap& gap_;
-  double stretch_;
+  double cores_, others_;
   double more_work_ = 0, more_moves_ = 0;
   std::size_t more_names_ = 0;
 };
-
-double median_of_others(const std::vector<RankPace>& ranks, std::size_t own) {
-  std::vector<double> paces;
-  for (std::size_t i = 0; i < ranks.size(); ++i)
-    if (i != own) paces.push_back(ranks[i].pace);
-  std::sort(paces.begin(), paces.end());
-  return paces.empty() ? ranks[own].pace : paces[paces.size() / 2];
-}
 
 }  // namespace
 
@@ -201,28 +195,36 @@ std::string_view to_text(CauseKind kind, double seconds) {
   return "?";
 }
 
-std::optional<std::size_t> slow_rank_of(const std::vector<RankPace>& ranks) {
-  if (ranks.size() < 2) return std::nullopt;
-  const auto slowest = static_cast<std::size_t>(std::ranges::max_element(ranks, {}, &RankPace::pace) - ranks.begin());
-  if (ranks[slowest].pace < slow_rank_factor * median_of_others(ranks, slowest)) return std::nullopt;
-  return slowest;
-}
-
 std::vector<GapCause> causes_of(const Gap& gap, const TimeSplit& expected, const TimeSplit& measured,
     const std::vector<std::string>& measured_names, const std::vector<std::string>& expected_names,
-    const std::vector<RankPace>& ranks, std::size_t shown) {
-  const auto slow = slow_rank_of(ranks);
-  const bool is_slow = slow && *slow == shown;
-  const double others = is_slow ? median_of_others(ranks, shown) : 1, own = is_slow ? ranks[shown].pace : 1;
-  CauseFinder finder(gap, others, own);
-  if (is_slow) {
+    const std::vector<RankPace>& ranks, std::size_t shown, double expected_mhz) {
+  const auto faulty = faulty_rank_of(ranks);
+  const RankPace& own = ranks[shown];
+  GapCause known{CauseKind::slow_rank, own.rank, 0, "", ""};
+  double factor = 1;
+  if (faulty && faulty->at == shown) {
+    factor = faulty->own / faulty->others;
+    known.evidence = fmt::format("its kernels take {:.3f} times as long as expected, those of the median of the others "
+                                 "{:.3f}",
+        faulty->own, faulty->others);
+    if (faulty->fault == RankFault::low_clock) {
+      known.kind = CauseKind::low_clock;
+      known.evidence = fmt::format("its products and attention take {:.3f} times as long as expected, those of the "
+                                   "median of the others {:.3f}; its memory-bound kernels {:.3f}",
+          faulty->own, faulty->others, own.memory);
+    }
+  } else if (const auto loss = clock_loss_in(gap, expected_mhz, own.clock_mhz)) {
+    known.kind = CauseKind::low_clock, known.subject = "the GPU";
+    factor = loss->factor, known.evidence = loss->evidence;
+  }
+  const bool all = known.kind == CauseKind::slow_rank;
+  CauseFinder finder(gap, factor, all ? factor : 1);
+  if (factor != 1) {
     double computing = 0;
     for (const GapRow& row : gap.rows)
-      if (row.family == SplitFamily::compute) computing += row.measured;
-    finder.put(CauseKind::slow_rank, ranks[shown].rank, computing * (1 - others / own),
-        fmt::format(
-            "its kernels take {:.3f} times as long as expected, those of the median of the others {:.3f}", own, others),
-        true);
+      if (row.family == SplitFamily::compute && (all || is_bound_by_cores(row))) computing += row.measured;
+    if (own.clock_mhz > 0) known.evidence += fmt::format("; its clock was {:.0f} MHz in the median", own.clock_mhz);
+    finder.put(known.kind, known.subject, computing * (1 - 1 / factor), known.evidence, true);
   }
   finder.add_compute();
   finder.add_communication();

@@ -1,17 +1,18 @@
 // What makes the gap, in order of seconds, each with its evidence and what to do about it.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "studies/compare/gap.h"
+#include "studies/compare/clocks.h"
+#include "studies/compare/traced/rank_pace.h"
 
 namespace stepcast::comparison {
 
 enum class CauseKind : std::uint8_t {
   slow_rank,
+  low_clock,
   more_work,
   slow_link,
   lost_overlap,
@@ -32,23 +33,11 @@ struct GapCause {
   bool outside = true;  ///< of what the forecast's interval allows, or none is known
 };
 
-/// How a rank's kernels run beside what is expected of them: durations over durations. 1: as expected.
-struct RankPace {
-  std::string rank;
-  double pace = 1;
-};
-
-/// A rank whose kernels take more than this longer than those of the median of the others is slow: equal GPUs differ by
-/// 1.35 % (Sinha et al., SC 2022).
-inline constexpr double slow_rank_factor = 1.03;
-
-/// `shown`: the position in `ranks` of the rank that the gap is of. Differences below a thousandth of the step are no
+/// `shown`: the position in `ranks` of the rank that the gap is of; `expected_mhz`: the clock of the other side, where
+/// somebody recorded it. Differences below a thousandth of the step are no
 /// causes.
 std::vector<GapCause> causes_of(const Gap& gap, const TimeSplit& expected, const TimeSplit& measured,
     const std::vector<std::string>& measured_names, const std::vector<std::string>& expected_names,
-    const std::vector<RankPace>& ranks, std::size_t shown);
-
-/// The rank that is slow, if one is.
-std::optional<std::size_t> slow_rank_of(const std::vector<RankPace>& ranks);
+    const std::vector<RankPace>& ranks, std::size_t shown, double expected_mhz = 0);
 
 }  // namespace stepcast::comparison

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "calibrate/trace/clock_table.h"
 #include "calibrate/trace/trace_file.h"
 #include "model/base/json_writer.h"
 #include "model/base/quantity_text.h"
@@ -31,8 +32,24 @@ Expected<std::vector<ReadTrace>> read_traces(const std::vector<std::string>& fil
   return traces;
 }
 
+/// With the clocks of --clocks, by the GPU's number. Error: GPUs of which the table has none.
+Expected<std::vector<ReadTrace>> read_measured(const Arguments& arguments, const std::vector<std::string>& files) {
+  TRY(auto traces, read_traces(files));
+  if (!arguments.has("--clocks")) return traces;
+  const std::string table = arguments.value("--clocks");
+  TRY(const auto clocks, read_clock_table(table));
+  for (ReadTrace& one : traces) {
+    const auto at = clocks.find(one.trace.device);
+    if (at == clocks.end())
+      return fail("--clocks", fmt::format("{} has no samples of GPU {} of {}", table, one.trace.device, one.trace.file),
+          "a table with the column index, of the host that was traced");
+    one.trace.clocks = at->second;
+  }
+  return traces;
+}
+
 Expected<void> show_facts(const Arguments& arguments, Console& console) {
-  TRY(const auto traces, read_traces(arguments.words));
+  TRY(const auto traces, read_measured(arguments, arguments.words));
   if (!arguments.has("--json")) {
     console.out << facts_text(traces, console);
     return {};
@@ -118,7 +135,7 @@ Expected<void> write_profiles(std::vector<NamedOutput>& outputs, const Scenario&
 Expected<void> show_beside_iteration(const Arguments& arguments, Console& console) {
   TRY(auto outputs, open_compare_outputs(arguments, false));
   TRY(const auto forecast, iteration_forecast(arguments));
-  TRY(auto measured, read_traces(arguments.values("--trace")));
+  TRY(auto measured, read_measured(arguments, arguments.values("--trace")));
   TRY(const auto beside, beside_iteration(forecast, measured));
   show_gap(beside, arguments, console);
   if (outputs.empty()) return {};
@@ -131,7 +148,7 @@ Expected<void> show_beside_forecast(const Arguments& arguments, Console& console
   TRY(auto outputs, open_compare_outputs(arguments, true));
   TRY(const auto request, read_request(arguments));
   TRY(const auto scenario, run::complete(request));
-  TRY(const auto measured, read_traces(arguments.values("--trace")));
+  TRY(const auto measured, read_measured(arguments, arguments.values("--trace")));
   TRY(const auto forecast, forecast_traces(scenario));
   TRY(const auto beside, beside_forecast(forecast, measured));
   show_gap(beside, arguments, console);
@@ -157,7 +174,7 @@ Expected<void> show_beside_trace(const Arguments& arguments, Console& console) {
 /// Without a run, its flags would say nothing.
 Expected<void> check_no_run(const Arguments& arguments) {
   for (const auto& [name, value] : arguments.flags)
-    if (name != "--json" && name != "--facts" && name != "--output" && name != "--force")
+    if (name != "--json" && name != "--facts" && name != "--clocks" && name != "--output" && name != "--force")
       return fail(name, "says what a run is, and no trace of it is named", "NETWORK " + name + " ... --trace TRACE");
   return {};
 }
@@ -173,6 +190,13 @@ std::span<const Flag> compare_flags() {
                                              .doc = "a trace of the step that is forecast; once for each rank",
                                              .kind = FlagKind::text,
                                              .repeats = true},
+        {.name = "--clocks",
+            .key = "",
+            .value = "FILE",
+            .group = "Measured",
+            .doc = "clocks sampled meanwhile: nvidia-smi --query-gpu=index,clocks.sm,utilization.gpu --format=csv -lms "
+                   "100",
+            .kind = FlagKind::text},
         {.name = "--facts",
             .key = "",
             .value = "",
@@ -211,7 +235,10 @@ Expected<void> compare_command(const Arguments& arguments, Console& console) {
   TRY(check_no_run(arguments));
   if (arguments.words.empty())
     return fail("TRACE", "no trace is named", "stepcast compare TRACE, or stepcast compare NETWORK --trace TRACE");
-  if (arguments.words.size() == 2 && !arguments.has("--facts")) return show_beside_trace(arguments, console);
+  const bool pair = arguments.words.size() == 2 && !arguments.has("--facts");
+  if (pair && arguments.has("--clocks"))
+    return fail("--clocks", "is of one of both traces, and does not say which", "--facts, or a run and its --trace");
+  if (pair) return show_beside_trace(arguments, console);
   if (arguments.has("--output"))
     return fail("--output", "writes what differs, and nothing is held beside these traces", "two traces, or a run");
   return show_facts(arguments, console);

@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "model/base/quantity_text.h"
+#include "studies/compare/clocks.h"
 #include "studies/print/paint.h"
 #include "studies/print/table.h"
 
@@ -135,6 +136,8 @@ std::string facts_text(const std::vector<ReadTrace>& traces, const Console& cons
     if (one.steps.outside > 0)
       text += fmt::format("  {} events belong to no step{}\n", one.steps.outside,
           one.steps.started_in.empty() ? "" : ": those without a launch were launched before the recording");
+    for (const std::string& line : {clock_text(one.trace, one.steps), clock_drift_text(one.trace, one.steps)})
+      if (!line.empty()) text += "  " + line + "\n";
     text += "\n" + times_table(facts) + "\n" + kinds_table(facts);
     if (!facts.collectives.empty()) text += "\n" + collectives_table(facts);
     text += unplaced_text(facts);
@@ -147,6 +150,8 @@ void write_facts(JsonWriter& json, const std::vector<ReadTrace>& traces) {
     json.fields("file", one.trace.file, "tool", one.trace.tool, "rank", one.trace.rank, "world_size", one.trace.world,
         "device", one.trace.device, "gpu", one.trace.gpu, "steps_by", one.steps.how, "events_outside_steps",
         one.steps.outside);
+    if (const double mhz = clock_of(one.trace, one.steps); mhz > 0) json.field("clock_hz", mhz * 1e6);
+    if (const std::string drift = clock_drift_text(one.trace, one.steps); !drift.empty()) json.field("clocks", drift);
     json.open("whole");
     write_one(json, facts_of(one.trace, one.steps, -1));
     json.close();

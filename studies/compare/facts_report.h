@@ -6,7 +6,7 @@
 
 #include "model/base/json_writer.h"
 #include "studies/cli/console.h"
-#include "studies/compare/facts.h"
+#include "studies/compare/traced/facts.h"
 
 namespace stepcast::comparison {
 

@@ -29,6 +29,14 @@ std::string gradient_kind_of(const StepReport& step) {
 
 }  // namespace
 
+double peak_for(const Gpu& gpu, Precision precision) {
+  const bool wide = precision <= Precision::bf16;
+  double peak = 0;
+  for (int i = 0; i <= static_cast<int>(wide ? Precision::bf16 : Precision::nvfp4); ++i)
+    peak = std::max(peak, gpu.peak[i].value());
+  return peak;
+}
+
 RankTrace with_kinds(const ForecastTraces& forecast, std::size_t stage) {
   RankTrace trace = forecast.stages[stage];
   for (CalledCollective& called : trace.collectives) {
@@ -49,6 +57,7 @@ Expected<ForecastTraces> forecast_traces(const Scenario& scenario) {
   TRY(made.stages, read_kineto_trace(stream));
   made.stage_stride = scene.stage_stride;
   made.gpu = scenario.machine.row.gpu.id, made.gpus = scenario.plan.gpus;
+  made.peak = peak_for(scenario.machine.row.gpu, scenario.plan.precision);
   made.gradient_kind = gradient_kind_of(prediction.step);
   made.slowest_stage = prediction.step.slowest_stage;
   made.step_s = prediction.step.step_time.value();

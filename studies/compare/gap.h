@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "model/profile/step_parameter.h"
-#include "studies/compare/time_split.h"
+#include "studies/compare/traced/time_split.h"
 
 namespace stepcast::comparison {
 

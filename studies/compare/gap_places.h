@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "studies/compare/time_split.h"
+#include "studies/compare/traced/time_split.h"
 
 namespace stepcast::comparison {
 

@@ -86,8 +86,12 @@ std::string gap_text(const Beside& beside, const Console& console) {
     if (cause.seconds > 0) text += fmt::format("    {}\n", cause.lever);
   }
   if (beside.ranks.size() > 1) {
-    text += fmt::format("\n{}  duration of kernels over what is expected\n", paint.bold("Ranks"));
-    for (const RankPace& rank : beside.ranks) text += fmt::format("  {}  {:.3f}\n", rank.rank, rank.pace);
+    text +=
+        fmt::format("\n{}  durations over what is expected: the least of all kernels; products; memory-bound ones\n",
+            paint.bold("Ranks"));
+    for (const RankPace& rank : beside.ranks)
+      text += fmt::format("  {}  {:.3f}  {:.3f}  {:.3f}{}\n", rank.rank, rank.pace, rank.products, rank.memory,
+          rank.clock_mhz > 0 ? fmt::format("  at {:.0f} MHz", rank.clock_mhz) : "");
   }
   return text;
 }
@@ -106,7 +110,10 @@ void write_gap(JsonWriter& json, const Beside& beside) {
     json.fields("cause", to_text(cause.kind, cause.seconds), "subject", cause.subject, "seconds_s", cause.seconds,
         "evidence", cause.evidence, "lever", cause.lever, "outside_interval", cause.outside);
   });
-  json.list("ranks", beside.ranks, [&](const RankPace& rank) { json.fields("rank", rank.rank, "pace", rank.pace); });
+  json.list("ranks", beside.ranks, [&](const RankPace& rank) {
+    json.fields("rank", rank.rank, "pace", rank.pace, "pace_of_products", rank.products, "pace_of_memory", rank.memory);
+    if (rank.clock_mhz > 0) json.field("clock_hz", rank.clock_mhz * 1e6);
+  });
 }
 
 }  // namespace stepcast::comparison

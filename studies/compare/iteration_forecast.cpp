@@ -1,12 +1,13 @@
 #include "studies/compare/iteration_forecast.h"
 
 #include <algorithm>
-#include <cmath>
+#include <map>
 #include <set>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "studies/compare/forecast_trace.h"
 #include "studies/infer/asked.h"
 #include "studies/infer/infer.h"
 
@@ -17,13 +18,14 @@ namespace {
 constexpr std::string_view left_out[] = {"--output", "--draft", "--accepted", "--what-if", "--roofline", "--json",
     "--trace", "--html", "--force", "--launch", "--define", "--files-from", "--lenient"};
 /// What compare takes beside the forecast's own.
-constexpr std::string_view of_compare[] = {"--trace", "--json", "--output", "--force"};
+constexpr std::string_view of_compare[] = {"--trace", "--clocks", "--json", "--output", "--force"};
 
 bool is_one_of(std::span<const std::string_view> names, std::string_view name) {
   return std::ranges::find(names, name) != names.end();
 }
 
 WorkKind kind_of(const sim::IterationPart& part) {
+  if (!part.kernel) return WorkKind::communication;
   switch (*part.kernel) {
     case KernelClass::gemm: return WorkKind::gemm;
     case KernelClass::attention: return WorkKind::attention;
@@ -53,84 +55,31 @@ IterationRows said_rows(const infer::Asked& asked) {
   return rows;
 }
 
-/// How often attention is called: once a layer.
-double layers_of(const sim::IterationTime& iteration) {
-  double layers = 1;
-  for (const sim::IterationPart& part : iteration.parts)
-    if (part.kernel && *part.kernel == KernelClass::attention) layers = std::max(layers, part.calls);
-  return layers;
-}
-
-/// Products in the order of their calls: what is called as often as there are layers, or twice or thrice, is of each
-/// layer; the head is called once. Layers of several kinds are not told apart: none.
-std::vector<SplitProduct> products_of(const sim::IterationTime& iteration) {
-  const double layers = layers_of(iteration);
-  std::vector<SplitProduct> before, layer, after;
-  for (const sim::IterationPart& part : iteration.parts) {
-    if (!part.kernel || *part.kernel != KernelClass::gemm) continue;
-    const SplitProduct one{part.label, part.time.value() / part.calls, part.flops.value() / part.calls};
-    const bool of_layer = std::fmod(part.calls, layers) == 0;
-    if (!of_layer && part.calls != 1) return {};
-    std::vector<SplitProduct>& into = of_layer ? layer : layer.empty() ? before : after;
-    for (double call = 0; call < (of_layer ? part.calls / layers : 1); ++call) into.push_back(one);
-  }
-  std::vector<SplitProduct> all = std::move(before);
-  for (double i = 0; i < layers; ++i) all.insert(all.end(), layer.begin(), layer.end());
-  all.insert(all.end(), after.begin(), after.end());
-  return all;
-}
-
-TimeSplit split_of(const sim::IterationTime& iteration) {
-  TimeSplit split;
-  split.seconds = iteration.time.value();
-  double left = split.seconds;
-  for (const sim::IterationPart& part : iteration.parts) {
-    SplitRow row;
-    row.name = part.label, row.seconds = row.flight = part.time.value();
-    row.calls = static_cast<std::size_t>(part.calls);
-    if (part.kernel) row.family = SplitFamily::compute, row.kind = kind_of(part);
-    else
-      row.family = SplitFamily::exposed, row.kind = WorkKind::communication, row.name = collective_kind_in(part.label);
-    left -= row.seconds;
-    if (row.family == SplitFamily::compute) split.compute_flight += row.flight;
-    split.rows.push_back(std::move(row));
-  }
-  constexpr double rounding = 1e-9;
-  if (left > rounding) split.rows.push_back({SplitFamily::host, WorkKind::unplaced, "host", "", left, left, 1});
-  split.products = products_of(iteration);
-  return split;
-}
-
-/// Kernels and moves one after the other. What is called as often as there are layers is of a layer; what is called
-/// less often stands before and behind them. Order within a layer is that of first calls.
-RankTrace trace_of(const sim::IterationTime& iteration) {
+/// Kernels and moves one after the other, block by block as the network has them; then what the GPU waits for.
+RankTrace trace_of(const sim::IterationTime& iteration, const std::vector<sim::IterationSlice>& slices) {
   RankTrace trace;
   trace.tool = "stepcast", trace.begin = 0;
-  const double layers = layers_of(iteration);
-  double at = 0;
-  const auto add = [&](const sim::IterationPart& part, double calls) {
-    if (calls <= 0) return;
-    DeviceEvent event{.start = at, .end = at + part.time.value() / part.calls * calls / seconds_of_microsecond};
-    event.name = static_cast<std::int32_t>(trace.names.size()), event.kind = WorkKind::communication;
-    if (part.kernel) event.kind = kind_of(part);
-    trace.names.push_back(part.label);
+  std::map<std::pair<std::string, std::string>, DeviceEvent> kinds;  // what all slices of a label and shape have
+  for (const sim::IterationPart& part : iteration.parts) {
+    DeviceEvent& event = kinds[{part.label, part.shape}];
+    event.kind = kind_of(part);
+    event.name = static_cast<std::int32_t>(trace.names.size()), trace.names.push_back(part.label);
+    event.shape = static_cast<std::int32_t>(trace.shapes.size());
+    trace.shapes.push_back({part.flops.value() / part.calls / 2, 1, 1, 1});
+    if (part.kernel) continue;
+    event.collective = static_cast<std::int32_t>(trace.collectives.size());
+    trace.collectives.push_back({std::string(collective_kind_in(part.label)), 0, 0, ""});
+  }
+  for (const sim::IterationSlice& slice : slices) {
+    DeviceEvent event = kinds[{slice.label, slice.shape}];
+    event.start = slice.start.value() / seconds_of_microsecond;
+    event.end = (slice.start + slice.time).value() / seconds_of_microsecond;
     trace.events.push_back(event);
-    at = event.end;
-  };
-  bool before = true;
-  for (const sim::IterationPart& part : iteration.parts) {
-    if (part.calls >= layers) break;
-    add(part, part.calls);
   }
-  for (double layer = 0; layer < layers; ++layer)
-    for (const sim::IterationPart& part : iteration.parts)
-      if (part.calls >= layers) add(part, std::floor(part.calls / layers));
-  for (const sim::IterationPart& part : iteration.parts) {
-    before = before && part.calls < layers;
-    if (!before) add(part, part.calls < layers ? part.calls : std::fmod(part.calls, layers));
-  }
-  trace.end = iteration.time.value() / seconds_of_microsecond;
-  if (trace.end > at) trace.host.push_back({"host", at, trace.end});
+  const double busy = trace.events.empty() ? 0 : trace.events.back().end;
+  trace.end = std::max(busy, iteration.time.value() / seconds_of_microsecond);
+  constexpr double rounding = 1e-3;  // microseconds
+  if (trace.end - busy > rounding) trace.host.push_back({"host", busy, trace.end});
   return trace;
 }
 
@@ -215,9 +164,11 @@ Expected<IterationForecast> iteration_forecast(const Arguments& arguments) {
   const auto rows = rows_of(asked, answer.serving);
   const sim::IterationTime iteration = cost.time(rows);
   IterationForecast made;
-  made.split = split_of(iteration), made.trace = trace_of(iteration), made.rows = said_rows(asked);
+  made.trace = trace_of(iteration, cost.in_order(rows, iteration));
+  made.split = split_time(made.trace, 0, made.trace.end), made.rows = said_rows(asked);
   made.gpu = answer.serving.machine().gpu.id;
   made.gpus = answer.serving.scenario.plan.gpus;
+  made.peak = peak_for(answer.serving.machine().gpu, Precision::nvfp4);
   made.p10_s = iteration.time.value() * iteration.spread.p10,
   made.p90_s = iteration.time.value() * iteration.spread.p90;
   for (const SplitRow& row : made.split.rows) made.prices.spreads[row.name] = iteration.spread;

@@ -19,6 +19,7 @@ struct IterationForecast {
   IterationRows rows;
   std::string gpu;  ///< of the catalogue
   std::int64_t gpus = 1;
+  double peak = 0;  ///< FLOP/s, what no product of the iteration is faster than
   double p10_s = 0, p90_s = 0;
   std::vector<std::string> notes;
 };

@@ -1,25 +1,82 @@
 #include "studies/compare/same_run.h"
 
 #include <algorithm>
+#include <set>
+#include <string_view>
 
 #include <fmt/format.h>
 
 #include "calibrate/rows/device_name.h"
 #include "model/base/quantity_text.h"
+#include "studies/compare/traced/rank_pace.h"
 
 namespace stepcast::comparison {
 namespace {
 
-/// Times that differ by more than this are of another batch, phase or network, whatever the kernels are like.
+/// Products that take so many times as long are of another batch, phase or network, whatever the kernels are like.
 constexpr double most_times = 4;
+/// A forward pass that runs again is a third more; what multiplies more or less than this is another run.
+constexpr double most_work = 1.4;
+/// Of what was timed: clocks of traces and peaks of GPUs are not that exact.
+constexpr double most_of_peak = 1.05;
+
+tl::unexpected<Error> other_run(const std::string& file, const std::string& why, const std::string& hint) {
+  return fail(file, why + ": it is of another run", hint);
+}
+
+/// What the recorded shapes multiply; 0: too few of the products have one.
+double recorded_flops(const TimeSplit& split) {
+  constexpr double covered = 0.9;
+  double seconds = 0, with_shape = 0, flops = 0;
+  for (const SplitProduct& one : split.products) {
+    seconds += one.seconds;
+    if (one.flops > 0) with_shape += one.seconds, flops += one.flops;
+  }
+  return with_shape >= covered * seconds ? flops : 0;
+}
+
+bool divides(std::size_t a, std::size_t b) { return a > 0 && b > 0 && (a % b == 0 || b % a == 0); }
+
+/// Kernels of a layer run once in each, or several times; some libraries have one kernel of each kind of layer. Those
+/// of less than a tenth of attention's time may run otherwise.
+Expected<void> check_layers(
+    const TimeSplit& expected, const TimeSplit& measured, const ExpectedRun& run, const std::string& file) {
+  const auto forward = [](const SplitRow& row) {
+    constexpr std::string_view backward[] = {" dX", " again", "bwd", "backward", "dk_dv", "bprop"};
+    return row.kind == WorkKind::attention && std::ranges::none_of(backward, [&](std::string_view part) {
+      return row.name.find(part) != std::string::npos;
+    });
+  };
+  std::size_t layers = 0, calls = 0;
+  double seconds = 0;
+  for (const SplitRow& row : expected.rows)
+    if (forward(row)) layers += row.calls;
+  for (const SplitRow& row : measured.rows)
+    if (forward(row)) seconds += row.flight, calls += row.calls;
+  constexpr double least_share = 0.02;  // below, its kernels may have names that no row knows
+  if (layers == 0 || calls == 0 || seconds < least_share * measured.compute_flight) return {};
+  if (calls >= layers) {
+    if (divides(calls, layers)) return {};
+    for (const SplitRow& row : measured.rows)
+      if (forward(row) && 10 * row.flight >= seconds && divides(row.calls, layers)) return {};
+  }
+  return other_run(file,
+      fmt::format(
+          "has {} forward kernels of attention, and the forecast has {} layers and micro-batches", calls, layers),
+      run.hint);
+}
 
 }  // namespace
 
-double work_of(const TimeSplit& split, WorkKind kind) {
-  double seconds = 0;
-  for (const SplitRow& row : split.rows)
-    if (row.family == SplitFamily::compute && row.kind == kind) seconds += row.flight;
-  return seconds;
+double shared_with(const RankTrace& trace, const RankTrace& other) {
+  const std::set<std::string_view> names(other.names.begin(), other.names.end());
+  double all = 0, shared = 0;
+  for (const DeviceEvent& event : trace.events) {
+    if (!is_compute(event.kind)) continue;
+    all += event.end - event.start;
+    if (names.contains(trace.names[static_cast<std::size_t>(event.name)])) shared += event.end - event.start;
+  }
+  return all > 0 ? shared / all : 1;
 }
 
 Expected<void> check_one_job(const std::vector<ReadTrace>& traces) {
@@ -31,6 +88,12 @@ Expected<void> check_one_job(const std::vector<ReadTrace>& traces) {
           fmt::format("is of another job than {}: {} ranks on {} by {}, not {} on {} by {}", first.file, trace.world,
               trace.gpu.empty() ? "GPUs without a name" : trace.gpu, trace.tool, first.world,
               first.gpu.empty() ? "GPUs without a name" : first.gpu, first.tool),
+          "traces of the ranks of one run");
+    constexpr double least_shared = 0.5;
+    if (const double shared = shared_with(trace, first); shared < least_shared)
+      return fail(trace.file,
+          fmt::format("is of another job than {}: {:.0f} % of its kernels' time has names that are there, too",
+              first.file, 100 * shared),
           "traces of the ranks of one run");
     for (const ReadTrace& other : traces)
       if (&other < &one && trace.rank >= 0 && other.trace.rank == trace.rank)
@@ -71,13 +134,22 @@ Expected<void> check_run(
   const auto products = [](const TimeSplit& split) {
     return work_of(split, WorkKind::gemm) + work_of(split, WorkKind::grouped_gemm);
   };
-  const double expects = products(expected), is = products(measured);
-  if (expects > 0 && is > 0 && (is > most_times * expects || expects > most_times * is))
-    return fail(trace.file,
-        fmt::format("has {} of matrix products, and the forecast {}: it is of another run", format_seconds(Seconds(is)),
+  const double expects = products(expected), is = products(measured), multiplied = recorded_flops(measured);
+  if (multiplied > 0 && run.flops > 0 && (multiplied > most_work * run.flops || run.flops > most_work * multiplied))
+    return other_run(trace.file,
+        fmt::format("has products that multiply {:.3g} FLOPs, and the forecast {:.3g}", multiplied, run.flops),
+        run.hint);
+  if (is > 0 && run.flops > most_of_peak * run.peak * is)
+    return other_run(trace.file,
+        fmt::format("has {} of matrix products: the forecast's {:.3g} FLOPs would run at {:.1f} times the GPU's peak",
+            format_seconds(Seconds(is)), run.flops, run.flops / run.peak / is),
+        run.hint);
+  if (expects > 0 && is > most_times * expects)
+    return other_run(trace.file,
+        fmt::format("has {} of matrix products, and the forecast {}", format_seconds(Seconds(is)),
             format_seconds(Seconds(expects))),
         run.hint);
-  return {};
+  return check_layers(expected, measured, run, trace.file);
 }
 
 }  // namespace stepcast::comparison

@@ -12,7 +12,7 @@ namespace {
 constexpr double bound = 3.5;
 // Together more than 3 bound^2: three outliers in a row are not worth two changes. The first is cheaper, so that a new
 // level shows early.
-constexpr double first_penalty = 16, next_penalty = 26;
+constexpr double first_penalty = 20, next_penalty = 26;
 
 std::vector<double> levels_of(std::span<const double> values) {
   std::vector<double> sorted(values.begin(), values.end());
@@ -59,6 +59,31 @@ std::vector<std::size_t> cheapest_cuts(std::span<const double> values, double sc
   return cuts;
 }
 
+/// Noise within levels, were there one change: the least of some places for it. A few outliers in a short history spoil
+/// twice as many differences of neighbours.
+double parted_scale(std::span<const double> values) {
+  constexpr std::size_t least_part = 4, places = 16;
+  double least = INFINITY;
+  for (std::size_t at = least_part; at + least_part <= values.size();
+       at += std::max<std::size_t>(1, values.size() / places))
+    least = std::min(least, pooled_scale(values.subspan(0, at), values.subspan(at)));
+  return least;
+}
+
+/// A level of two checks, the last ones: both beyond what the level so far explains, on one side. An outlier beside the
+/// new level hides it from the sum of costs.
+void add_fresh_level(std::span<const double> values, double least_scale, std::vector<ChangePoint>& points) {
+  constexpr std::size_t fresh = 2, least_level = 10;
+  constexpr double beyond = 2.3;
+  const std::size_t from = points.empty() ? 0 : points.back().at, until = values.size() - fresh;
+  if (until < from + least_level) return;
+  const double level = median_between(values, from, until),
+               scale = std::max(robust_scale(values.subspan(from, until - from)), least_scale);
+  const double a = (values[until] - level) / scale, b = (values[until + 1] - level) / scale;
+  if (std::min(a, b) > beyond || std::max(a, b) < -beyond)
+    points.push_back({until, median_between(values, until, values.size()) - level});
+}
+
 }  // namespace
 
 double neighbour_scale(std::span<const double> values) {
@@ -70,14 +95,18 @@ double neighbour_scale(std::span<const double> values) {
 std::vector<ChangePoint> change_points(std::span<const double> values) {
   if (values.size() < least_checks) return {};
   constexpr double least_scale = 1e-5;  // of times that are alike to the last digit
-  // differences of few checks may show too little noise by chance
-  const double scale = std::max(neighbour_scale(values) * (1 + 2 / static_cast<double>(values.size())), least_scale);
+  // Few checks may show too little noise by chance, and the best of several places for a change does.
+  constexpr double best_of_places = 1.35;
+  const double scale = std::max(std::min(neighbour_scale(values) * (1 + 2 / static_cast<double>(values.size())),
+                                    best_of_places * parted_scale(values)),
+      least_scale);
   std::vector<ChangePoint> points;
   const std::vector<std::size_t> cuts = cheapest_cuts(values, scale);
   for (std::size_t i = 0; i < cuts.size(); ++i) {
     const std::size_t from = i == 0 ? 0 : cuts[i - 1], to = i + 1 < cuts.size() ? cuts[i + 1] : values.size();
     points.push_back({cuts[i], median_between(values, cuts[i], to) - median_between(values, from, cuts[i])});
   }
+  add_fresh_level(values, least_scale, points);
   return points;
 }
 

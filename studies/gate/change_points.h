@@ -5,7 +5,11 @@
 // a change (Fearnhead and Rigaill 2019, "Changepoint detection in the presence of outliers"). Levels are looked for
 // among the values and the means of neighbours, so the minimum is that of a list and exact on it.
 //
-// Bound and penalties are set so that a history without a change shows one in at most 1 % of cases, for 16 to 100
+// The last two checks are looked at once more: both beyond 2.3 scales of the level before them, on one side, are a
+// change even where one of them lies too far off for a level of two. The scale is Qn of differences of neighbours, or
+// of both sides of the best single cut where that is less.
+//
+// Bounds and penalties are set so that a history without a change shows one in at most 1 % of cases, for 16 to 100
 // checks of Gaussian noise and of noise with one outlier in twenty (tests/studies/gate/gate_rates_test.cpp counts
 // them).
 #pragma once

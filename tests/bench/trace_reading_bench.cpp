@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "calibrate/trace/kineto_trace.h"
-#include "studies/compare/facts.h"
+#include "studies/compare/traced/facts.h"
 
 namespace stepcast::comparison {
 namespace {

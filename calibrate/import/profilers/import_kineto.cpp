@@ -11,73 +11,18 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 #include "calibrate/import/delimited.h"
-#include "calibrate/rows/device_name.h"
 #include "calibrate/import/importer.h"
+#include "calibrate/rows/device_name.h"
 #include "calibrate/import/profilers/kernel_name.h"
 #include "calibrate/import/tables/plain_words.h"
 #include "calibrate/import/profilers/torch_op.h"
-#include "calibrate/import/profilers/trace_events.h"
+#include "calibrate/import/profilers/raw_event_reader.h"
 #include "calibrate/rows/measurement_context.h"
 
 namespace stepcast::calibrate {
 namespace {
-
-using Json = nlohmann::json;
-
-/// The value under a key of an object, or null.
-const Json& under(const Json& object, const char* key) {
-  static const Json nothing;
-  if (!object.is_object()) return nothing;
-  const auto at = object.find(key);
-  return at == object.end() ? nothing : *at;
-}
-std::string text_under(const Json& object, const char* key) {
-  const Json& value = under(object, key);
-  return value.is_string() ? value.get<std::string>() : std::string();
-}
-double number_under(const Json& object, const char* key, double otherwise) {
-  const Json& value = under(object, key);
-  return value.is_number() ? value.get<double>() : otherwise;
-}
-
-/// A number of a device or a call; what no such number may be is none.
-std::int64_t whole_under(const Json& object, const char* key, std::int64_t otherwise) {
-  const double number = number_under(object, key, static_cast<double>(otherwise));
-  return number >= -1 && number < 1e15 ? static_cast<std::int64_t>(number) : -1;
-}
-
-/// Numbers of "Input Dims"; an input that is a list of tensors, or none, has no sizes.
-std::vector<double> sizes_of_input(const Json& input) {
-  std::vector<double> sizes;
-  if (!input.is_array()) return {};
-  for (const Json& size : input) {
-    if (!size.is_number()) return {};
-    sizes.push_back(size.get<double>());
-  }
-  return sizes;
-}
-
-TorchCall torch_call(const Json& event) {
-  TorchCall call;
-  call.name = text_under(event, "name");
-  const Json& args = under(event, "args");
-  if (const Json& inputs = under(args, "Input Dims"); inputs.is_array())
-    for (const Json& input : inputs) call.sizes.push_back(sizes_of_input(input));
-  for (const auto& [key, list] : {std::pair{"Input type", &call.types}, {"Concrete Inputs", &call.values}}) {
-    const Json& inputs = under(args, key);
-    if (!inputs.is_array()) continue;
-    for (const Json& input : inputs) list->push_back(input.is_string() ? input.get<std::string>() : std::string());
-  }
-  return call;
-}
-
-std::int64_t external_id(const Json& event) {
-  const Json& args = under(event, "args");
-  return whole_under(args, "External id", whole_under(args, "external id", -1));
-}
 
 /// The kernels that one call launched: a split product has a second one that adds up.
 struct LaunchedKernels {
@@ -98,16 +43,16 @@ class KinetoImport {
   KinetoImport(const std::string& where, const ImportOptions& options)
       : where_(where), options_(options), file_(last_of_path(where)) {}
 
-  /// False once there is an error, or the trace holds more than is kept.
-  bool take_event(const Json& event);
-  void take_devices(const Json& devices);
-  void take_distributed(const Json& info);
+  /// Errors: a kernel without a name or duration, more than is kept.
+  Expected<void> take_event(const RawTraceEvent& event);
   Expected<Measurements> finish();
+
+  RawTraceHead head;
 
  private:
   const std::string* kept(std::string text);
-  void take_operator(const Json& event);
-  void take_kernel(const Json& event);
+  void take_operator(const RawTraceEvent& event);
+  void take_kernel(const RawTraceEvent& event);
   Expected<MeasurementContext> context() const;
   std::optional<CollectiveQuery> collective_query(const TracedCollective& traced, std::string& lacks) const;
   void add_collectives(const MeasurementContext& context);
@@ -115,10 +60,8 @@ class KinetoImport {
 
   const std::string& where_;
   const ImportOptions& options_;
-  std::string file_, nccl_;
-  std::vector<std::pair<std::int64_t, std::string>> devices_;
+  std::string file_;
   std::set<std::int64_t> used_devices_;
-  double world_size_ = 0;
   std::unordered_set<std::string> texts_;                       ///< each name once: steps repeat their kernels
   std::unordered_map<const std::string*, TorchCall> shapes_;    ///< each call once, by its text
   std::unordered_map<std::int64_t, const std::string*> calls_;  ///< by external id
@@ -127,7 +70,6 @@ class KinetoImport {
   ShapelessKernels shapeless_;
   std::size_t events_ = 0, kernels_ = 0, timeless_ = 0, kept_bytes_ = 0;
   Measurements out_;
-  std::optional<Error> error_;
 };
 
 constexpr const char* no_operator = "no operator in the trace launched them";
@@ -141,82 +83,70 @@ const std::string* KinetoImport::kept(std::string text) {
   return &*at;
 }
 
-bool KinetoImport::take_event(const Json& event) {
+Expected<void> KinetoImport::take_event(const RawTraceEvent& event) {
   ++events_;
-  const std::string category = text_under(event, "cat");
-  if (category == "cpu_op" && external_id(event) >= 0) take_operator(event);
-  if (category == "kernel") take_kernel(event);
-  if (!error_ && kept_bytes_ > most_kept_bytes)
-    error_ = Error{where_, fmt::format("more operators and kernels than are kept, by event {}", events_),
-        "a trace of fewer steps: schedule(active=1)"};
-  return !error_;
-}
-
-void KinetoImport::take_operator(const Json& event) {
-  std::string text = text_under(event, "name");
-  for (const char* key : {"Input Dims", "Input type", "Concrete Inputs"})
-    text += '\n' + under(under(event, "args"), key).dump();
-  const std::string* call = kept(std::move(text));
-  if (!shapes_.contains(call)) kept_bytes_ += call->size(), shapes_[call] = torch_call(event);
-  calls_[external_id(event)] = call;
-}
-
-void KinetoImport::take_kernel(const Json& event) {
-  const std::string name = text_under(event, "name");
-  const Json &duration = under(event, "dur"), &args = under(event, "args");
-  if (name.empty() || !duration.is_number()) {
-    error_ = Error{fmt::format("{}: event {}", where_, events_), "a kernel with no name or no duration",
-        "whole events of a profiler"};
-    return;
+  if (event.category == "cpu_op" && event.external >= 0) take_operator(event);
+  if (event.category == "kernel") {
+    if (event.name.empty() || std::isnan(event.duration))
+      return fail(fmt::format("{}: event {}", where_, events_), "a kernel with no name or no duration",
+          "whole events of a profiler");
+    take_kernel(event);
   }
-  const double seconds = duration.get<double>() * 1e-6;
+  if (kept_bytes_ > most_kept_bytes)
+    return fail(where_, fmt::format("more operators and kernels than are kept, by event {}", events_),
+        "a trace of fewer steps: schedule(active=1)");
+  return {};
+}
+
+void KinetoImport::take_operator(const RawTraceEvent& event) {
+  std::string text = event.name;
+  for (const auto& sizes : event.inputs) text += fmt::format("\n{}", fmt::join(sizes, " "));
+  for (const auto* list : {&event.types, &event.values}) text += fmt::format("\n{}", fmt::join(*list, "\t"));
+  const std::string* call = kept(std::move(text));
+  if (!shapes_.contains(call)) {
+    kept_bytes_ += call->size();
+    shapes_[call] = {event.name, event.inputs, event.types, event.values};
+  }
+  calls_[event.external] = call;
+}
+
+void KinetoImport::take_kernel(const RawTraceEvent& event) {
+  const double seconds = event.duration * 1e-6;
   ++kernels_;
   if (!(seconds > 0) || !std::isfinite(seconds)) {
     ++timeless_;
     return;
   }
   shapeless_.add_total(seconds);
-  const std::string* kernel = kept(name);
-  used_devices_.insert(whole_under(args, "device", 0));
-  if (args.contains("Collective name") || kernel_class(name) == "collective") {
-    const std::string said = text_under(args, "Collective name");
-    collectives_.push_back({kernel, said.empty() ? collective_of_kernel(name) : collective_kind_of(said),
-        number_under(args, "In msg nelems", 0), number_under(args, "Out msg nelems", 0),
-        element_bytes_of(text_under(args, "dtype")), number_under(args, "Group size", 0), seconds});
+  const std::string* kernel = kept(event.name);
+  used_devices_.insert(std::max<std::int64_t>(event.device, 0));
+  if (!event.collective.empty() || kernel_class(event.name) == "collective") {
+    collectives_.push_back(
+        {kernel, event.collective.empty() ? collective_of_kernel(event.name) : collective_kind_of(event.collective),
+            event.in_elements, event.out_elements, element_bytes_of(event.type), static_cast<double>(event.group),
+            seconds});
     return;
   }
-  const std::int64_t id = external_id(event);
-  if (id < 0) return shapeless_.leave_out(name, no_operator, seconds);
-  LaunchedKernels& launched = launched_[id];
+  if (event.external < 0) return shapeless_.leave_out(event.name, no_operator, seconds);
+  LaunchedKernels& launched = launched_[event.external];
   launched.seconds += seconds;
   if (seconds <= launched.longest_seconds) return;
   launched.longest_seconds = seconds;
   launched.longest = kernel;
 }
 
-void KinetoImport::take_devices(const Json& devices) {
-  for (const Json& device : devices)
-    devices_.emplace_back(
-        whole_under(device, "id", static_cast<std::int64_t>(devices_.size())), text_under(device, "name"));
-}
-
-void KinetoImport::take_distributed(const Json& info) {
-  world_size_ = number_under(info, "world_size", 0);
-  nccl_ = text_under(info, "nccl_version");
-}
-
 /// The device that the kernels ran on. A host may have others beside it.
 Expected<MeasurementContext> KinetoImport::context() const {
   std::set<std::string> names;
-  for (const auto& [id, name] : devices_)
+  for (const auto& [id, name] : head.gpus)
     if (used_devices_.contains(id)) names.insert(name);
-  if (names.empty() && !devices_.empty()) names.insert(devices_.front().second);
+  if (names.empty() && !head.gpus.empty()) names.insert(head.gpus.front().second);
   if (names.size() > 1)
     return fail(where_,
         fmt::format("its kernels ran on several devices: {:.200}", fmt::to_string(fmt::join(names, ", "))),
         "a trace of one rank, or of GPUs of one kind");
   MeasurementContext context = context_of_device(names.empty() ? "" : *names.begin());
-  context.nccl = nccl_;
+  context.nccl = head.nccl;
   context.software = "PyTorch";
   if (options_.context.launch_mode.empty()) context.launch_mode = "eager";
   TRY(auto merged, merged_context(context, options_.context, where_));
@@ -232,7 +162,7 @@ std::optional<CollectiveQuery> KinetoImport::collective_query(
     lacks = "collectives without message size, type or group size (newer PyTorch records them)";
     return std::nullopt;
   }
-  const bool one_node = world_size_ > 0 && world_size_ <= static_cast<double>(devices_.size());
+  const bool one_node = head.world > 0 && head.world <= std::ssize(head.gpus);
   const std::int64_t nodes = options_.nodes > 0 ? options_.nodes : one_node ? 1 : 0;
   const auto ranks = static_cast<std::int64_t>(traced.group);
   if (nodes == 0 || ranks % nodes != 0) {
@@ -280,14 +210,13 @@ void KinetoImport::add_calls(const MeasurementContext& context) {
 }
 
 Expected<Measurements> KinetoImport::finish() {
-  if (error_) return tl::unexpected<Error>(*error_);
+  if (kernels_ == 0) return fail(where_, "no kernels", "a trace with ProfilerActivity.CUDA");
   TRY(const auto own, context());
   add_collectives(own);
   add_calls(own);
   std::vector<std::string> notes = shapeless_.notes(file_);
   if (timeless_ > 0) notes.push_back(fmt::format("{}: left out {} kernels without a duration", file_, timeless_));
   notes.insert(notes.end(), out_.notes.begin(), out_.notes.end());
-  if (kernels_ == 0) return fail(where_, "no kernels", "a trace with ProfilerActivity.CUDA");
   if (out_.rows.empty())
     return fail(where_, fmt::format("{} kernels, none with its shape", kernels_),
         notes.empty() ? "profile(record_shapes=True)" : fmt::format("profile(record_shapes=True); {}", notes.front()));
@@ -306,12 +235,8 @@ int recognise_kineto(std::string_view text, const std::string&) {
 
 Expected<Measurements> stream_kineto(TimingsStream& stream, const ImportOptions& options) {
   KinetoImport import(stream.where(), options);
-  const auto take = [&](std::string_view key, const Json& value) {
-    if (key == "traceEvents") return import.take_event(value);
-    key == "deviceProperties" ? import.take_devices(value) : import.take_distributed(value);
-    return true;
-  };
-  TRY(read_trace(stream, {"deviceProperties", "distributedInfo"}, take));
+  TRY(read_raw_events(
+      stream, import.head, OperatorInputs::all, [&](const RawTraceEvent& event) { return import.take_event(event); }));
   return import.finish();
 }
 

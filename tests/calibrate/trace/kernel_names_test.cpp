@@ -70,5 +70,68 @@ TEST(TracedKernels, OtherToolsNamesSayTheirWork) {
   for (const auto& [name, kind] : rows) EXPECT_EQ(work_kind_of(name), kind) << name;
 }
 
+/// As people's profiles show them in issues and notes of public repositories; what nobody can know stays unplaced.
+TEST(TracedKernels, NamesOfPublishedProfiles) {
+  // clang-format off
+  const std::pair<const char*, WorkKind> rows[] = {
+      {"kernel_cutlass_elementwise_add_kernel_tensorptrf32gmemo16128i641i64div16128", WorkKind::elementwise},
+      {"kernel_cutlass_kernel_flashinfernormkernelsfused_add_rmsnormFusedAddRMSNormKernel_object_at__", WorkKind::norm},
+      {"bmm_E4m3_E4m3E4m3_Fp32_BtokBfloat16_t128x8x256_s6_et128x8_m128x8x32_c1x1x1_rM_TN_transOut_schPd2x",
+       WorkKind::gemm},
+      {"kernel_cutlass__convert_kernel_tensorptrf16gmemalign16o125611101000256", WorkKind::elementwise},
+      {"_ZN5aiter41mla_dec_stage1_bf16_a16w16_subQ128_mqa128E", WorkKind::attention},
+      {"_ZN5aiter44PA_A16W8_BLK256_1TG_4W_16mx1_64nx4_MTP_PS_PBE", WorkKind::attention},
+      {"paged_attention_ll4mi_QKV_mfma16_kernel", WorkKind::attention},
+      {"pa_prefill_16mx1_fp8_kernel", WorkKind::attention},
+      {"fused_mx_quant_moe_sort_kernel", WorkKind::routing},
+      {"mxfp4_moe_sort_kernel", WorkKind::routing},
+      {"_ZN7ck_tile6kentryILi256E25ProductionTransposeKernelIDF16_Lb1EEJPKDF16_PDF16_iiEEEvDpT1_",
+       WorkKind::copy_layout},
+      {"_ZN7ck_tile6kentryILi1ENS_22QuantGroupedGemmKernelE", WorkKind::grouped_gemm},
+      {"_ZN7ck_tile6kentryILi1ENS_19UniversalGemmKernelINS_29GemmTileNChunked1DPartitionerE", WorkKind::gemm},
+      {"aiter::add_rmsnorm_quant_kernel", WorkKind::norm},
+      {"void cudnn::fusion::compute_dot_do_o_specialized<true, 128>(x)", WorkKind::attention},
+      {"void cudnn::fusion::convert_dq_to_16bits<true>(x)", WorkKind::attention},
+      {"void cutlass::device_kernel_sm90<cutlass::fmha::kernel::FmhaKernelBwdSumOdO<x>>", WorkKind::attention},
+      {"flashinfer::sampling::TopPSamplingFromProbKernel", WorkKind::routing},
+      {"triton_red_fused_amax_amin_31", WorkKind::norm},
+      {"triton_tem_fused__fused_rms_norm__unsafe_view_clone_flex_attention_backward_transpose_view_29",
+       WorkKind::attention},
+      {"moe_wna16_gemm_kernel<__half,4,4>", WorkKind::grouped_gemm},
+      {"gluon_mxfp4_moe_stage1_kernel", WorkKind::grouped_gemm},
+      {"_attn_res_rmsnorm_kernel", WorkKind::norm},
+      {"mul_mat_q<IQ2_XXS,80>", WorkKind::gemm},
+      {"attention_mixed_heads32_wmma<true,true>", WorkKind::attention},
+      {"head_rms_norm_rope_tail", WorkKind::norm},
+      {"trtllm_fp4_block_scale_routed_moe", WorkKind::grouped_gemm},
+      {"index_put_kernel", WorkKind::embedding},
+      {"mla_fwd_kernel", WorkKind::attention},
+      {"fused_bookkeeping", WorkKind::elementwise},
+      {"kernel_cutlass_kernel___main__SSDKernel_object_at__CopyAtom", WorkKind::scan},
+      {"kernel_cutlass_kernel_TiledMMA_ThrLayoutVMNK11110000_PermutationMNK", WorkKind::gemm},
+      {"kernel_cutlass_kernel___main__PersistentDenseGemmKernel_object_at__TiledMMA", WorkKind::gemm},
+      {"_packed_input_projections_kernel", WorkKind::unplaced},
+      {"_mfma_lds_largem_kernel", WorkKind::unplaced},
+      {"masked_row_copy", WorkKind::unplaced},
+      {"indexer_scores_wmma128", WorkKind::unplaced},
+      {"moe_q2_K", WorkKind::grouped_gemm},
+      {"kernel_mha", WorkKind::attention},
+      {"_fwd_kernel_splitK", WorkKind::attention},
+      {"void deep_ep::intranode::notify_dispatch<8>", WorkKind::communication},
+      {"void tensorrt_llm::kernels::mnnvl_throughput::twoshot<x>", WorkKind::communication},
+      {"nvf::nvfuser_inner_outer_persistent_f0_c1_r0_g23(nvf::Tensor)", WorkKind::norm},
+      {"void Eigen::internal::EigenMetaKernel<Eigen::TensorEvaluator<x> >", WorkKind::elementwise},
+      {"_rope_embedding", WorkKind::elementwise},
+      {"element_mul_kernel", WorkKind::elementwise},
+      {"void transformer_engine::unary_kernel<8, float>", WorkKind::elementwise},
+      {"void transformer_engine::gated_act_kernel<x>", WorkKind::elementwise},
+      {"loop_add_fusion", WorkKind::elementwise},
+      {"_compute_slot_mapping_kernel", WorkKind::embedding},
+      {"_fwd_kernel_ep_scatter_1", WorkKind::routing},
+      {"void tensorflow::functor::ApplyAdamKernel<float>", WorkKind::optimizer}};
+  // clang-format on
+  for (const auto& [name, kind] : rows) EXPECT_EQ(work_kind_of(name), kind) << name;
+}
+
 }  // namespace
 }  // namespace stepcast::calibrate::kernel_names_test

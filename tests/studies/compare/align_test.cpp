@@ -66,5 +66,28 @@ TEST(AlignedProductsOfSides, ByOrderWhereNobodyRecordedShapes) {
   EXPECT_DOUBLE_EQ(named(aligned, "up")->measured, 3);
 }
 
+/// Graphs record no shapes: of each layer three kernels for q, k and v, two for out (a split product and its sum), one
+/// for the rest, and a head at the end.
+TEST(AlignedProductsOfSides, ByOrderWithinLayersThatRepeat) {
+  std::vector<SplitProduct> expected, measured;
+  for (int layer = 0; layer < 8; ++layer) {
+    expected.insert(expected.end(), {{"qkv", 6, 0}, {"out", 4, 0}, {"up", 16, 0}, {"down", 8, 0}});
+    measured.insert(
+        measured.end(), {{"a", 4, 0}, {"b", 1, 0}, {"b", 1, 0}, {"a", 3, 0}, {"sum", 1, 0}, {"c", 20, 0}, {"a", 8, 0}});
+  }
+  expected.push_back({"head", 30, 0}), measured.push_back({"d", 33, 0});
+  const Alignment aligned = align_products(expected, measured);
+  EXPECT_THAT(aligned.how, HasSubstr("in 8 layers: 7 kernels of each for 4"));
+  ASSERT_NE(named(aligned, "out"), nullptr);
+  EXPECT_EQ(named(aligned, "qkv")->measured_calls, 24U);
+  EXPECT_DOUBLE_EQ(named(aligned, "out")->measured, 32);
+  EXPECT_DOUBLE_EQ(named(aligned, "up")->measured, 160);
+  EXPECT_DOUBLE_EQ(named(aligned, "head")->measured, 33);
+  // A kernel that takes five times what any operator should is of none.
+  for (SplitProduct& one : measured)
+    if (one.name == "c") one.seconds = 400;
+  EXPECT_TRUE(align_products(expected, measured).products.empty());
+}
+
 }  // namespace
 }  // namespace stepcast::comparison

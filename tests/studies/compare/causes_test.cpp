@@ -58,12 +58,28 @@ TEST(GapCauses, OverlapThatIsLost) {
 
 TEST(GapCauses, OneRankOfFourIsSlow) {
   const RankTrace expected = trace_of({{"a_gemm", 0, 100}}), measured = trace_of({{"a_gemm", 0, 120}});
-  const auto causes = causes_between(expected, 100, measured, 120, {{"rank 0", 1.2}, {"rank 1", 1}, {"rank 2", 1}});
+  const std::vector<RankPace> ranks{{"rank 0", 1.2, 1.2, 1.2}, {"rank 1"}, {"rank 2"}};
+  const auto causes = causes_between(expected, 100, measured, 120, ranks);
   ASSERT_EQ(causes.size(), 1U);
   EXPECT_EQ(causes[0].kind, CauseKind::slow_rank);
   EXPECT_EQ(causes[0].subject, "rank 0");
   EXPECT_NEAR(causes[0].seconds, 20e-6, 1e-12);
-  EXPECT_FALSE(slow_rank_of({{"rank 0", 1.01}, {"rank 1", 1}}));
+  EXPECT_FALSE(faulty_rank_of({{"rank 0", 1.01, 1.01, 1.01}, {"rank 1"}}));
+}
+
+/// Memory-bound kernels do not see the clock of the cores: only the products of rank 0 take longer.
+TEST(GapCauses, OneRankHasLowerClocks) {
+  const RankTrace expected = trace_of({{"a_gemm", 0, 100}, {"b_softmax", 100, 150}}),
+                  measured = trace_of({{"a_gemm", 0, 120}, {"b_softmax", 120, 170}});
+  const auto causes = causes_between(
+      expected, 150, measured, 170, {{"rank 0", 1, 1.2, 1, 1400}, {"rank 1", 1, 1, 1, 1680}, {"rank 2"}});
+  ASSERT_EQ(causes.size(), 1U);
+  EXPECT_EQ(causes[0].kind, CauseKind::low_clock);
+  EXPECT_EQ(causes[0].subject, "rank 0");
+  EXPECT_NEAR(causes[0].seconds, 20e-6, 1e-12);
+  EXPECT_NE(causes[0].evidence.find("1400 MHz"), std::string::npos);
+  // Where memory-bound kernels are slower, too, it is more than the clock.
+  EXPECT_FALSE(faulty_rank_of({{"rank 0", 1.02, 1.2, 1.15}, {"rank 1"}, {"rank 2"}}));
 }
 
 }  // namespace

@@ -46,6 +46,20 @@ TEST(CompareCommand, RealTracesShowTheirSteps) {
   EXPECT_THAT(ran.out, HasSubstr("gemm                339"));
 }
 
+TEST(CompareCommand, ClocksAreTakenFromATable) {
+  const std::string table = own_path("clocks.csv"),
+                    trace = traces + "llama-8b_decode_bf16_b1xt1024_flash_graph.trace.json.gz";
+  std::ofstream(table) << "index, clocks.sm [MHz], utilization.gpu [%]\n0, 1500 MHz, 99 %\n0, 345 MHz, 1 %\n";
+  const auto ran = run_line("compare --json --facts --clocks " + table + " " + trace);
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(nlohmann::json::parse(ran.out).at("traces").at(0).at("clock_hz"), 1500e6);
+  std::ofstream(table) << "index, clocks.sm [MHz]\n3, 1500 MHz\n";
+  const auto other = run_line("compare --facts --clocks " + table + " " + trace);
+  EXPECT_EQ(other.code, 2);
+  EXPECT_THAT(other.err, HasSubstr("has no samples of GPU 0"));
+  EXPECT_EQ(run_line("compare --clocks " + table + " " + trace + " " + trace).code, 2) << "of which of the two?";
+}
+
 TEST(CompareCommand, TwoTracesStandBesideEachOther) {
   const std::string trace = traces + "llama-8b_decode_bf16_b1xt1024_flash_graph.trace.json.gz";
   const auto ran = run_line("compare " + trace + " " + trace);
@@ -68,6 +82,10 @@ TEST(CompareCommand, RefusesTracesOfOtherRuns) {
   refused(step + "--gpus 1 --global-batch 2 --machine dgx-b200 --trace " + llama, "NVIDIA H100 80GB HBM3");
   refused(step + "--gpus 8 --global-batch 16 --trace " + llama, "has no collective, and the forecast has");
   refused(step + "--gpus 1 --global-batch 2 --trace " + decode, "it is of another run");
+  refused("llama3-8b --stack pytorch --gpus 1 --micro-batch 1 --global-batch 1 --seq 1024 --trace " + llama,
+      "16 forward kernels of attention, and the forecast has 32");
+  refused("llama3.2-3b --stack pytorch --gpus 1 --micro-batch 2 --global-batch 2 --seq 4096 --trace " + llama,
+      "times the GPU's peak");
   refused(step + "--gpus 1 --global-batch 2 --trace " + llama + " --trace " + llama, "the run has 1 GPU");
 }
 

@@ -57,18 +57,19 @@ inline double stretch(
       all += std::abs(put);
       shifts.emplace_back(put > 0 ? event.end : event.start, all);
     }
-  const auto moved = [&](double at, bool end) {
-    const auto after = std::upper_bound(shifts.begin(), shifts.end(), at,
-        [&](double time, const auto& shift) { return end ? time < shift.first : time < shift.first; });
-    return at + (after == shifts.begin() ? 0 : std::prev(after)->second);
+  // Times are rounded to nanoseconds, so that an event may begin a little before the end of the one before it.
+  const auto shift = [&](double at) {
+    const auto after = std::upper_bound(
+        shifts.begin(), shifts.end(), at, [](double time, const auto& one) { return time < one.first; });
+    return after == shifts.begin() ? 0 : std::prev(after)->second;
   };
   for (DeviceEvent& event : trace.events) {
-    const double put = more(trace, event);
-    event.start = moved(event.start, false);
+    const double put = more(trace, event), at = event.start;
+    event.start += shift(at + a_nanosecond);
     // An end that coincides with where a gap begins stays in front of it.
-    event.end = put > 0 ? moved(event.end, true) : std::max(event.start, moved(event.end - a_nanosecond, true));
+    event.end = std::max(event.start, event.end + shift(event.end + (put > 0 ? a_nanosecond : -2 * a_nanosecond)));
   }
-  for (HostStretch& host : trace.host) host.start = moved(host.start, false), host.end = moved(host.end, false);
+  for (HostStretch& host : trace.host) host.start += shift(host.start), host.end += shift(host.end);
   trace.end += all;
   read.front().steps = find_steps(trace);
   return all * 1e-6;

@@ -38,9 +38,10 @@ class FaultMaker {
         gpus / tp / pp * (pipeline ? 8 : 1 + below(3)));
   }
 
-  /// One of seven kinds; the forecast's command line comes back in `line`.
+  static constexpr int kinds = 10;
+  /// One of the kinds; the forecast's command line comes back in `line`.
   Fault make(int kind, std::string& line) {
-    line = run(kind == 1, kind == 0);
+    line = kind == 9 ? nodes_run() : run(kind == 1, kind == 0);
     const Scenario scenario = scenario_of(line);
     switch (kind) {
       case 0: return slow_link(scenario);
@@ -48,8 +49,11 @@ class FaultMaker {
       case 2: return slow_kernels(scenario);
       case 3: return host_gaps(scenario);
       case 4: return lost_overlap(scenario, line);
-      case 5: return slow_replica(scenario);
-      default: return recomputed(line);
+      case 5: return slow_replica(scenario, false);
+      case 6: return recomputed(line);
+      case 7: return low_clock(scenario);
+      case 8: return slow_replica(scenario, true);
+      default: return slow_link(scenario, 1);
     }
   }
 
@@ -62,13 +66,20 @@ class FaultMaker {
     return step_of(measured) - step_of(timeline_of(scenario));
   }
 
-  Fault slow_link(const Scenario& scenario) {
+  /// Weights are gathered and gradients scattered between nodes, layer by layer.
+  std::string nodes_run() {
+    const int nodes = 2 << below(2);
+    return fmt::format("llama3-8b --gpus {} --tp 8 --zero 3 --global-batch {} --seq 2048", 8 * nodes, 2 * nodes);
+  }
+
+  Fault slow_link(const Scenario& scenario, std::size_t level = 0) {
     Scenario slow = scenario;
     const double factor = between(0.3, 0.75);
-    whatif::scale_bandwidth(slow, 0, factor);
+    const std::string name = scenario.machine.row.levels.at(level).name;
+    whatif::scale_bandwidth(slow, level, factor);
     auto measured = timeline_of(slow);
     const double seconds = longer(measured, scenario);
-    return {CauseKind::slow_link, fmt::format("links at {:.2f}", factor), "node", seconds, std::move(measured)};
+    return {CauseKind::slow_link, fmt::format("links at {:.2f}", factor), name, seconds, std::move(measured)};
   }
   Fault slow_rank(const Scenario& scenario) {
     std::vector<double> slowdown(4, 1);
@@ -83,19 +94,32 @@ class FaultMaker {
     return {CauseKind::slow_rank, fmt::format("stage {} takes {:.2f}", rank, factor), fmt::format("stage {}", rank),
         seconds, std::move(measured)};
   }
-  /// Of four ranks that do the same one is slow in all that it computes.
-  Fault slow_replica(const Scenario& scenario) {
+  static bool of_cores(const DeviceEvent& event) { return is_bound_by_cores(event.kind); }
+
+  /// Products and attention take longer, and memory does not.
+  Fault low_clock(const Scenario& scenario) {
+    auto measured = timeline_of(scenario);
+    const double factor = between(1.05, 1.5);
+    const double seconds = stretch(measured, [&](const RankTrace&, const DeviceEvent& event) {
+      return of_cores(event) ? (event.end - event.start) * (factor - 1) : 0;
+    });
+    return {CauseKind::low_clock, fmt::format("clocks at 1 / {:.2f}", factor), "the GPU", seconds, std::move(measured)};
+  }
+  /// Of four ranks that do the same one is slow in all that it computes, or in what its cores bound alone.
+  Fault slow_replica(const Scenario& scenario, bool clock) {
     auto measured = timeline_of(scenario);
     const double factor = between(1.08, 1.5);
     std::vector<ReadTrace> ranks(4, measured.front());
     const double seconds = stretch(measured, [&](const RankTrace&, const DeviceEvent& event) {
-      return is_compute(event.kind) ? (event.end - event.start) * (factor - 1) : 0;
+      return clock                    ? (of_cores(event) ? (event.end - event.start) * (factor - 1) : 0)
+             : is_compute(event.kind) ? (event.end - event.start) * (factor - 1)
+                                      : 0;
     });
     const int slow = below(4);
     ranks[static_cast<std::size_t>(slow)] = std::move(measured.front());
     for (std::size_t rank = 0; rank < ranks.size(); ++rank) ranks[rank].trace.rank = static_cast<std::int64_t>(rank);
-    return {CauseKind::slow_rank, fmt::format("rank {} takes {:.2f}", slow, factor), fmt::format("stage {}", slow),
-        seconds, std::move(ranks)};
+    return {clock ? CauseKind::low_clock : CauseKind::slow_rank, fmt::format("rank {} takes {:.2f}", slow, factor),
+        fmt::format("stage {}", slow), seconds, std::move(ranks)};
   }
   Fault slow_kernels(const Scenario& scenario) {
     auto measured = timeline_of(scenario);
@@ -144,7 +168,7 @@ TEST(RandomFaults, TheFirstCauseIsTheOneThatWasPutIn) {
   std::map<int, std::pair<int, int>> right;  // by kind: named and sized right, of so many
   int good = 0, all = 0;
   for (int trial = 0; trial < trials(300); ++trial) {
-    const int kind = trial % 7;
+    const int kind = trial % FaultMaker::kinds;
     std::string line;
     const Fault fault = maker.make(kind, line);
     const Scenario forecast = scenario_of(line);

@@ -44,6 +44,16 @@ TEST(GateChangePoints, OneCheckIsNoLevel) {
   EXPECT_EQ(points[0].at, 30U);
 }
 
+/// The new level and an outlier beside it: neither alone is a level.
+TEST(GateChangePoints, TheLastTwoChecksCountTogether) {
+  const auto points = change_points(levels({{30, 0}, {1, 0.3}, {1, 0.05}}));
+  ASSERT_EQ(points.size(), 1U);
+  EXPECT_EQ(points[0].at, 30U);
+  EXPECT_GT(points[0].change, 0.05);
+  EXPECT_TRUE(change_points(levels({{30, 0}, {1, 0.3}, {1, 0}})).empty());
+  EXPECT_TRUE(change_points(levels({{30, 0}, {1, 0.3}, {1, -0.3}})).empty()) << "on both sides";
+}
+
 TEST(GateChangePoints, ShortAndFlatHistoriesHaveNone) {
   EXPECT_TRUE(change_points({}).empty());
   EXPECT_TRUE(change_points(levels({{7, 0}, {8, 1}})).empty()) << "below " << least_checks;

@@ -1,4 +1,4 @@
-#include "studies/compare/time_split.h"
+#include "studies/compare/traced/time_split.h"
 
 #include <map>
 #include <random>

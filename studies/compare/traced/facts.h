@@ -7,7 +7,7 @@
 #include <string>
 
 #include "calibrate/trace/rank_trace.h"
-#include "studies/compare/steps.h"
+#include "studies/compare/traced/steps.h"
 
 namespace stepcast::comparison {
 

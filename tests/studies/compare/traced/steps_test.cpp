@@ -1,4 +1,4 @@
-#include "studies/compare/steps.h"
+#include "studies/compare/traced/steps.h"
 
 #include <gtest/gtest.h>
 

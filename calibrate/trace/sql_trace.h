@@ -1,5 +1,6 @@
-// Nsight Systems' export to SQLite (nsys export --type sqlite): kernels, copies and fills of every GPU of the report.
-// Tables as the schemas 3.x have them; columns that are missing are no error where others say the same.
+// Traces in SQLite: Nsight Systems' export (nsys export --type sqlite; tables as the schemas 3.x have them) and rocpd,
+// which rocprofv3 writes by default since ROCm 7 (views of schema 3). Tables that are missing are no error where others
+// say the same.
 #pragma once
 
 #include <string>
@@ -14,6 +15,6 @@ namespace stepcast::calibrate {
 /// By the first bytes of the file.
 bool is_sqlite(std::string_view head);
 /// One trace per GPU. Errors: a damaged database, no table of kernels, no kernels.
-Expected<std::vector<RankTrace>> read_nsys_database(const std::string& path);
+Expected<std::vector<RankTrace>> read_sql_trace(const std::string& path);
 
 }  // namespace stepcast::calibrate

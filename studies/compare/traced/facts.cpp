@@ -1,4 +1,4 @@
-#include "studies/compare/facts.h"
+#include "studies/compare/traced/facts.h"
 
 #include <algorithm>
 #include <tuple>

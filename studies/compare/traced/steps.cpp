@@ -1,4 +1,4 @@
-#include "studies/compare/steps.h"
+#include "studies/compare/traced/steps.h"
 
 #include <algorithm>
 #include <cmath>
@@ -21,10 +21,12 @@ double asked_at(const RankTrace& trace, const DeviceEvent& event) {
   return trace.launches.empty() ? event.start : trace.launch_of(event);
 }
 
-std::vector<LaunchRange> ranges_of_steps(const RankTrace& trace) {
+/// Of ranges within each other the outer ones.
+std::vector<LaunchRange> ranges_of_steps(const RankTrace& trace, MarkKind kind) {
   std::vector<LaunchRange> ranges;
   for (const HostMark& mark : trace.marks)
-    if (mark.kind == MarkKind::step) ranges.push_back({mark.number, mark.start, mark.end});
+    if (mark.kind == kind && (ranges.empty() || mark.start >= ranges.back().end))
+      ranges.push_back({mark.number, mark.start, mark.end});
   return ranges;
 }
 
@@ -210,8 +212,10 @@ FoundSteps find_steps(const RankTrace& trace) {
     std::fill(found.step_of.begin(), found.step_of.end(), 0);
   } else if (ranges = ranges_of_passes(trace); !ranges.empty()) {
     found.how = "ranges of an engine's iterations";
-  } else if (ranges = ranges_of_steps(trace); !ranges.empty()) {
+  } else if (ranges = ranges_of_steps(trace, MarkKind::step); !ranges.empty()) {
     found.how = "marks of the profiler";
+  } else if (ranges = ranges_of_steps(trace, MarkKind::numbered); ranges.size() > 1) {
+    found.how = "ranges that the program numbered";
   } else if (ranges = ranges_of_optimizer(trace); ranges.size() > 1) {
     found.how = "calls of the optimizer";
   } else if (ranges.clear(); cut_by_graphs(trace, found)) {
