@@ -76,6 +76,10 @@ TEST_F(StrangersLaunch, HybridsOfALaunchAreForecast) {
   EXPECT_THAT(seen(" --hybrid-layer-pattern MEM*" + experts).err, HasSubstr("4 letters for 24 layers"));
   EXPECT_THAT(seen(" --hybrid-layer-pattern " + letters + "/*E/-" + experts).err, HasSubstr("different layers"));
   EXPECT_THAT(seen(" --hybrid-layer-pattern " + letters).err, HasSubstr("experts")) << "nobody describes them";
+  const std::string bordered =
+      " --hybrid-layer-pattern '" + letters.substr(0, 12) + "|" + letters.substr(12) + "'" + experts;
+  EXPECT_THAT(seen(bordered).err, HasSubstr("borders of stages stand in the pattern, and there is one stage"));
+  EXPECT_THAT(seen(bordered + " --pipeline-model-parallel-size 2").out, HasSubstr("pp 2,"));
 }
 
 TEST_F(StrangersLaunch, ShiftAndSetMoveTheScriptsArguments) {
