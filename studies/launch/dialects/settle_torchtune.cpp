@@ -43,7 +43,8 @@ Expected<void> settle_torchtune(DialectWords& words) {
   TRY(check_recipe(words));
   GivenArgument* model = words.last("model._component_");
   if (model == nullptr) return fail(words.launch.where, "no model._component_", "the builder of the network");
-  std::string_view path = model->value;
+  const std::string whole = model->value;  // arguments move when others are put beside them
+  std::string_view path = whole;
   std::string_view builder = path.substr(path.rfind('.') + 1);
   path.remove_suffix(std::min(path.size(), builder.size() + 1));
   const std::string_view family = path.substr(path.rfind('.') + 1);

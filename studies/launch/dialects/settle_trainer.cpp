@@ -111,6 +111,10 @@ Expected<void> settle_swift(DialectWords& words) {
   const std::string type = words.value("torch_dtype", words.value("dtype", "bfloat16"));
   if (!words.has_any({"bf16", "fp16"})) {
     if (type == "bfloat16" || type == "float16") words.put(type == "float16" ? "fp16" : "bf16", "true");
+    else if (type == "float32") words.put("mixed_precision", "fp32");
+    else
+      return fail(
+          words.launch.where, fmt::format("torch_dtype '{:.40}' is not known", type), "bfloat16, float16 or float32");
     if (!words.has_any({"torch_dtype", "dtype"})) words.note("number type bf16, as nearly all checkpoints have it");
   }
   if (GivenArgument* file = words.last("deepspeed")) {  // swift/config/zero*.json

@@ -112,6 +112,8 @@ TEST(Dialects, DefaultsOfSwiftAreItsOwn) {
       testing::AllOf(HasSubstr("global_batch=24"), testing::Not(HasSubstr("lora="))));
   EXPECT_THAT(meaning_of(swift + "--deepspeed zero3_offload\n", "run.sh"), HasSubstr("in host memory"));
   EXPECT_THAT(meaning_of(swift + "--quant_bits 4\n", "run.sh"), HasSubstr("weights of few bits"));
+  EXPECT_THAT(meaning_of(swift + "--torch_dtype float32\n", "run.sh"), HasSubstr("precision=fp32"));
+  EXPECT_THAT(meaning_of(swift + "--torch_dtype float64\n", "run.sh"), HasSubstr("'float64' is not known"));
   EXPECT_THAT(meaning_of(swift + "--tuner_type longlora\n", "run.sh"), HasSubstr("some layers alone"));
   EXPECT_THAT(meaning_of("NPROC_PER_NODE=8 megatron sft --model Qwen/Qwen3-8B --max_length 4096\n", "run.sh"),
       testing::AllOf(HasSubstr("megatron-swift qwen3-8b "), HasSubstr("global_batch=16"), HasSubstr("zero=1"),
