@@ -22,7 +22,7 @@ class Flat {
   void take_map(const YamlNode& map, const std::string& name, const std::string& spelled) {
     const std::string dot = name.empty() ? "" : ".";
     for (const YamlNode& value : map.entries)
-      if (!value.key.starts_with('_'))
+      if (!value.key.starts_with('_') || value.key == "_component_")  // torchtune's, which says what is built
         take_value(value, name + dot + argument_name(value.key), spelled + dot + value.key, value.key_line);
   }
   [[nodiscard]] std::vector<GivenArgument> arguments() && { return std::move(out_); }

@@ -46,6 +46,14 @@ bool is_program(std::string_view word) {
   return word.ends_with(".py") || last_of_path(word) == "run_train.sh" || last_of_path(word) == "nemo";
 }
 
+/// "swift sft": what such a program does is its first word.
+bool starts_command(std::span<const ShellWord> words) {
+  constexpr std::string_view doing[] = {"sft", "pt", "train", "rlhf", "dpo", "grpo", "kto", "reward", "infer", "eval",
+      "export", "deploy", "rollout", "sample", "chat", "api", "webchat", "preprocess", "merge-lora", "inference"};
+  return words.size() > 1 && is_command_program(words[0].text) &&
+         std::find(std::begin(doing), std::end(doing), words[1].text) != std::end(doing);
+}
+
 /// "worker-0:0,1@worker-1:0,1" of deepspeed's --include: nodes and GPUs of each; nothing where a node names none.
 bool included(std::string_view text, LaunchLine& out) {
   std::int64_t nodes = 0, gpus = 0;
@@ -91,7 +99,21 @@ class LaunchReader {
     for (const ArgumentMap* names : {&out_.environment, &out_.exported})
       if (const auto gpus = names->find("NGPU"); !sized && out_.gpus_per_node == 0 && gpus != names->end())
         out_.gpus_per_node = launch_count(gpus->second);
+    if (!sized && out_.program.find(' ') != std::string::npos) take_environment();
     return std::move(out_);
+  }
+
+  /// ms-swift and LLaMA-Factory start their ranks themselves, as many as these say.
+  void take_environment() {
+    const std::pair<const char*, std::int64_t LaunchLine::*> counts[] = {
+        {"NPROC_PER_NODE", &LaunchLine::gpus_per_node}, {"NNODES", &LaunchLine::nodes}};
+    for (const ArgumentMap* names : {&out_.exported, &out_.environment})
+      for (const auto& [name, field] : counts)
+        if (const auto found = names->find(name); found != names->end()) {
+          out_.*field = launch_count(found->second);
+          if (out_.*field == 0)
+            out_.*field = LaunchLine::unknown_count, out_.unknown.push_back(found->first + "=" + found->second);
+        }
   }
 
   /// Only what a program is told.
@@ -114,6 +136,7 @@ class LaunchReader {
 
  private:
   [[nodiscard]] const std::string& text() const { return words_[at_].text; }
+  [[nodiscard]] std::span<const ShellWord> words_from(std::size_t at) const { return std::span(words_).subspan(at); }
 
   bool to_program() {
     while (at_ < words_.size()) {
@@ -123,6 +146,10 @@ class LaunchReader {
         if (++at_ >= words_.size()) return false;
         if (launcher_kind(text()) == text()) return take_program();
         enter(words_[at_++].text);
+      } else if (starts_command(words_from(at_))) {
+        take_program();
+        out_.program += " " + words_[at_++].text;
+        return true;
       } else if (is_program(word)) {
         return take_program();
       } else if (scripts_ && is_script_name(word) && !program_behind()) {
@@ -301,7 +328,10 @@ std::string argument_name(std::string_view written) {
 
 Expected<std::vector<LaunchLine>> find_launches(std::string_view text, const std::string& where,
     const ArgumentMap& defined, const SourcedText& sourced, const std::set<std::string>* empty) {
-  TRY(const auto script, read_shell(text, where, is_launcher, defined, sourced, empty));
+  TRY(const auto script,
+      read_shell(
+          text, where, [](std::string_view word) { return is_launcher(word) || is_command_program(word); }, defined,
+          sourced, empty));
   LaunchLine batch;
   std::vector<LaunchLine> launches;
   for (const ShellCommand& command : script.commands) {

@@ -10,7 +10,10 @@ namespace {
 constexpr std::string_view launchers[] = {"torchrun", "deepspeed", "srun", "mpirun", "mpiexec", "accelerate",
     "composer", "python", "python3", "bash", "sh", "numactl", "run_train.sh", "nemo", "#SBATCH", "pdsh", "ssh",
     "singularity", "apptainer", "docker", "podman", "timeout", "taskset", "nsys", "uv", "bcprun", "jsrun", "sbatch",
-    "msrun", "ray", "hipprof", "rocprof", "rocprofv3", "ncu", "orterun", "aprun"};
+    "msrun", "ray", "hipprof", "rocprof", "rocprofv3", "ncu", "orterun", "aprun", "colossalai"};
+
+/// Programs that are no files: their first word says what they do.
+constexpr std::string_view programs[] = {"swift", "megatron", "trl", "axolotl", "llamafactory-cli"};
 
 constexpr LaunchOption launch_options[] = {
     {"torchrun", "nproc_per_node", &LaunchLine::gpus_per_node, true},
@@ -37,6 +40,7 @@ constexpr LaunchOption launch_options[] = {
     {"bcprun", "n", &LaunchLine::nodes, true},
     {"bcprun", "npernode", &LaunchLine::gpus_per_node, true},
     {"bcprun", "p", &LaunchLine::gpus_per_node, true},
+    {"colossalai", "nproc_per_node", &LaunchLine::gpus_per_node, true},
 };
 
 /// Launchers whose -m names no module.
@@ -61,6 +65,10 @@ std::string_view launcher_kind(std::string_view word) {
   if (word == "torch.distributed.run" || word == "torch.distributed.launch") return "torchrun";
   if (word == "deepspeed.launcher.launch" || word == "deepspeed.launcher.runner") return "deepspeed";
   return word;
+}
+
+bool is_command_program(std::string_view word) {
+  return std::find(std::begin(programs), std::end(programs), last_of_path(word)) != std::end(programs);
 }
 
 bool is_launcher(std::string_view word) {

@@ -1,11 +1,14 @@
 // What is known of each argument of a framework: one row each, from the data files in arguments/.
 //
 //   { "program": "megatron-lm", "topic": "Parallelism",
+//     "source": "NVIDIA/Megatron-LM@core_v0.13.0: megatron/training/arguments.py",
 //     "arguments": [
 //       {"name": "tensor_model_parallel_size", "takes": "count", "default": "1", "since": "2.0", "asks": "tp",
 //        "what": "Ways that every weight matrix is split inside a layer.", "trap": "..."},
 //       {"name": "model_parallel_size", "takes": "count", "since": "1.0", "until": "2.0", "asks": "tp",
 //        "instead": "tensor_model_parallel_size", "what": "..."} ] }
+// The source says where the names stand: repository, tag or commit, and files. A row of another one has its own. Of
+// --no-... and --disable-... argparse makes the name. None may lack it: what nobody can look up is not known.
 // The first file of a program (NN_PROGRAM.json) holds its releases instead: "releases": [{"id": "2.0", "date":
 // "2021-01-12"}, ...] in order of time, and may say "extends": "megatron-lm@2.5": another program's arguments of a
 // release hold too. A default that changed is "defaults": {"": "1", "2.4": "2"}, from which release on; values are
@@ -39,6 +42,7 @@ enum class Reach : std::uint8_t {
 struct ArgumentFact {
   std::string name;          ///< without leading dashes, inner ones as underscores; dotted where nested
   std::string topic;         ///< heading: "Parallelism"
+  std::string source;        ///< "OWNER/REPOSITORY@TAG: file, file", several of them behind ";"
   std::string takes;         ///< flag, count, number, text, list
   std::string since, until;  ///< first release with it, first one without; "": always, still there
   std::string instead;       ///< the argument that took its place

@@ -57,9 +57,26 @@ void read_argument_defaults(JsonObject& row, ArgumentFact& fact) {
   }
 }
 
-ArgumentFact read_argument(JsonObject& row, const std::string& topic) {
+/// "OWNER/REPOSITORY@TAG: file, file", and further ones behind ";".
+bool names_source(std::string_view text) {
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find("; ", at), text.size());
+    const std::string_view one = text.substr(at, end - at);
+    const std::size_t slash = one.find('/'), tag = one.find('@', slash), files = one.find(": ", tag);
+    if (slash == one.npos || slash == 0 || tag == one.npos || files == one.npos || files + 2 >= one.size())
+      return false;
+    at = end + 2;
+  }
+  return true;
+}
+
+ArgumentFact read_argument(JsonObject& row, const std::string& topic, const std::string& source) {
   ArgumentFact fact;
   fact.topic = topic;
+  fact.source = source;
+  row.optional("source", fact.source);
+  row.require(fact.source.empty() || names_source(fact.source), "source", fmt::format("found '{:.60}'", fact.source),
+      "where the name stands: OWNER/REPOSITORY@TAG: file, file");
   row.read("name", fact.name);
   row.read("takes", fact.takes);
   const std::vector<std::string>& kinds = argument_kinds();
@@ -105,13 +122,14 @@ void read_argument_program(JsonObject& file, ArgumentSource& source) {
 
 Expected<bool> read_argument_file(const EmbeddedFile& from, ArgumentSources& sources) {
   JsonObject file(from.text, fmt::format("arguments/{}", from.name));
-  std::string program, topic;
+  std::string program, topic, source_text;
   file.read("program", program);
   ArgumentSource& source = sources[program];
   read_argument_program(file, source);
   if (file.has("arguments")) file.read("topic", topic);
+  file.optional("source", source_text);
   for (JsonObject& row : file.optional_objects("arguments")) {
-    source.facts.push_back(read_argument(row, topic));
+    source.facts.push_back(read_argument(row, topic, source_text));
     source.where.push_back(row.where());
   }
   return file.finish(true);

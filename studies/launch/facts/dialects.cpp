@@ -38,7 +38,10 @@ constexpr Dialect dialect_rows[] = {
     // facebookresearch/lingua, apps/*/configs
     {"Lingua", "", "grad_acc_steps distributed.|probe_freq model.|probe_freq distributed.", sizes_and_plan},
     // modelscope/ms-swift, examples
-    {"ms-swift", "", "tuner_type|rlhf_type|train_type per_device_train_batch_size", sizes_and_plan, true},
+    {"Megatron-SWIFT", "megatron-swift", "tuner_type tensor_model_parallel_size|train_type tensor_model_parallel_size"},
+    {"ms-swift", "ms-swift", "tuner_type|rlhf_type|train_type per_device_train_batch_size|sft_type max_length"},
+    // pytorch/torchtune, recipes/configs
+    {"torchtune", "torchtune", "model._component_ batch_size|model._component_ optimizer._component_"},
     // Lightning-AI/litgpt, config_hub; LightningCLI's own files name classes
     {"Lightning's LitGPT", "", "tokenizer_dir out_dir|checkpoint_dir out_dir train.max_seq_length|"
                                "initial_checkpoint_dir out_dir", sizes_and_plan},
@@ -47,7 +50,8 @@ constexpr Dialect dialect_rows[] = {
     {"MaxText", "", "base_emb_dim base_num_decoder_layers|ici_fsdp_parallelism|dcn_data_parallelism",
      "the network's config.json in place of NETWORK, --stack jax, and the plan by flags"},
     // volcengine/verl, verl/trainer/config
-    {"verl", "", "actor_rollout_ref.|model.partial_pretrain|data.train_files data.max_token_len_per_gpu",
+    {"verl's fine-tuning", "verl-sft", "model.partial_pretrain"},
+    {"verl", "", "actor_rollout_ref.|data.train_files data.max_token_len_per_gpu",
      "a forecast of rollouts beside training steps, which there is not", true},
     // THUDM/slime, scripts; OpenRLHF/OpenRLHF, openrlhf/cli/train_ppo_ray.py
     {"slime", "", "rollout_batch_size actor_num_nodes|rollout_batch_size actor_num_gpus_per_node",
@@ -57,6 +61,9 @@ constexpr Dialect dialect_rows[] = {
      "a forecast of rollouts beside training steps, which there is not", true},
     // aws-samples/awsome-distributed-training, 3.test_cases/pytorch/FSDP, and SageMaker's examples before it
     {"AWS's FSDP samples", "", "max_context_width hidden_width|hidden_width num_heads", sizes_and_plan, true},
+    // hpcaitech/ColossalAI, examples/language and applications
+    {"ColossalAI", "", "plugin l b|p b g|plugin max_length|plugin max_len|plugin batch_size|plugin grad_checkpoint",
+     sizes_and_plan, true},
     // ServiceNow/Fast-LLM, examples
     {"Fast-LLM", "", "model.base_model. model.multi_stage.|model.base_model. training.train_iters", sizes_and_plan},
     // Ascend/MindSpeed-LLM, examples/fsdp2
@@ -67,14 +74,10 @@ constexpr Dialect dialect_rows[] = {
                                    "train_settings.model_size_in_b",
      "the YAML of the training that it names, conf/training/...: --nemo FILE, with its overrides behind --", true},
     // AMD-AGI/Primus, examples/*/configs: presets of its own under what a file says
-    {"Primus", "", "modules.pre_trainer.|modules.sft_trainer.|modules.post_trainer.",
-     "the arguments of Megatron-LM or torchtitan that its presets make of it, as its log prints them: --megatron -- ARGS"},
+    {"Primus", "primus", "modules.pre_trainer.|modules.sft_trainer.|modules.post_trainer."},
     // Cerebras/modelzoo, src/cerebras/modelzoo/models/nlp/*/configs, of releases 1 and 2
     {"Cerebras' Model Zoo", "", "train_input. runconfig.|trainer.init.backend.|trainer.fit.train_dataloader.",
      sizes_and_plan},
-    // huggingface/trl, examples of its command line
-    {"TRL", "", "model_name_or_path per_device_train_batch_size|model_name_or_path dataset_mixer.",
-     "--deepspeed or --accelerate with the file of its engine, and the plan by flags"},
 };
 
 constexpr Dialect text_dialect_rows[] = {
@@ -84,10 +87,10 @@ constexpr Dialect text_dialect_rows[] = {
     {"ColossalAI", "", "plugin = |booster = |TENSOR_PARALLEL_SIZE = ", sizes_and_plan},
     // InternLM/xtuner and other users of mmengine
     {"XTuner", "", "from xtuner|from mmengine", sizes_and_plan},
-    // pytorch/torchtune, recipes/configs
-    {"torchtune", "", "_component_: ", sizes_and_plan},
     // allenai/OLMo-core, src/scripts
     {"OLMo-core", "", "from olmo_core", sizes_and_plan},
+    // Lightning-AI/pytorch-lightning, src/lightning/fabric and pytorch
+    {"Lightning", "", "from lightning|import lightning|from pytorch_lightning|import pytorch_lightning", sizes_and_plan},
     {"NeMo", "", "import nemo_run|from nemo.collections", "its YAML or overrides with --nemo, or --megatron -- ARGS"},
 };
 // clang-format on
@@ -157,8 +160,8 @@ Expected<void> check_text_dialect(std::string_view text, const std::string& wher
 
 std::string_view flag_of_framework(const Framework& framework) {
   const auto flags = launch_flags();
-  const auto found =
-      std::find_if(flags.begin(), flags.end(), [&](const LaunchFlag& row) { return row.usual == framework.id; });
+  const std::string_view id = framework.id == "megatron-swift" ? "ms-swift" : framework.id;  // one flag takes both
+  const auto found = std::find_if(flags.begin(), flags.end(), [&](const LaunchFlag& row) { return row.usual == id; });
   return found == flags.end() ? "--megatron" : found->flag;
 }
 

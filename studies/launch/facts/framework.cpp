@@ -33,6 +33,16 @@ constexpr Framework framework_rows[] = {
      .micro_batch = 1, .trainer = true, .own_sequence = true},
     {.id = "trainer", .name = "Hugging Face's Trainer", .software = "PyTorch FSDP", .stack = "pytorch-fsdp",
      .micro_batch = 8, .trainer = true, .own_sequence = true},
+    {.id = "ms-swift", .name = "ms-swift", .software = "PyTorch FSDP", .stack = "pytorch-fsdp", .precision = "bf16",
+     .micro_batch = 1, .trainer = true, .own_sequence = true},
+    {.id = "megatron-swift", .name = "Megatron-SWIFT", .software = "Megatron-LM", .stack = "megatron-core", .top_k = 2,
+     .quiet_overlap = true, .own_sequence = true},
+    {.id = "primus", .name = "Primus", .software = "Megatron-LM", .stack = "megatron-core", .top_k = 2,
+     .expert_tp = true, .quiet_overlap = true},
+    {.id = "torchtune", .name = "torchtune", .software = "PyTorch FSDP", .stack = "pytorch-fsdp", .precision = "bf16",
+     .micro_batch = 1, .zero = 3, .sequence_parallel = true, .own_sequence = true},
+    {.id = "verl-sft", .name = "verl's fine-tuning", .software = "PyTorch FSDP", .stack = "pytorch-fsdp",
+     .precision = "bf16", .zero = 3, .trainer = true, .own_sequence = true},
     {.id = "nanotron", .name = "Nanotron", .software = "Megatron-LM", .stack = "megatron-core", .top_k = 2,
      .tied = false, .quiet_overlap = true, .stands_in = true},
 };
@@ -53,6 +63,10 @@ constexpr LaunchFlag launch_flag_rows[] = {
     {"--nanotron", "FILE", "YAML of Nanotron", "nanotron"},
     {"--trainer", "FILE", "command of a program on Hugging Face's Trainer, with DeepSpeed's or FSDP's file beside it",
      "trainer"},
+    {"--ms-swift", "FILE", "command of ms-swift (swift sft, megatron sft), or its YAML", "ms-swift"},
+    {"--primus", "FILE", "YAML of AMD's Primus around Megatron-LM", "primus"},
+    {"--torchtune", "FILE", "YAML of torchtune", "torchtune"},
+    {"--verl-sft", "FILE", "command or YAML of verl's fine-tuning", "verl-sft"},
 };
 // clang-format on
 

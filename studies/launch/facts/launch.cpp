@@ -18,6 +18,11 @@ std::string place_of(const Launch& launch, const GivenArgument& given) {
   return fmt::format("{} {}", place, given.spelled.empty() ? given.name : given.spelled);
 }
 
+bool names_argument(std::string_view name, std::string_view part) {
+  return name == part ||
+         (name.size() > part.size() && name.ends_with(part) && name[name.size() - part.size() - 1] == '.');
+}
+
 Launch without(Launch launch, std::string_view name) {
   std::erase_if(launch.arguments, [&](const GivenArgument& given) { return given.name == name; });
   return launch;

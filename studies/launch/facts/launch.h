@@ -39,6 +39,9 @@ struct Launch {
 /// "run.sh:12 --micro-batch-size".
 std::string place_of(const Launch& launch, const GivenArgument& given);
 
+/// Does `name` end in `part`, whole or behind a dot?
+bool names_argument(std::string_view name, std::string_view part);
+
 /// The same without one argument, so that the framework's own default holds.
 Launch without(Launch launch, std::string_view name);
 

@@ -27,7 +27,10 @@ constexpr ProgramWord program_words[] = {{"bert", another}, {"_t5", another}, {"
     {"inference", nothing}, {"evaluate", nothing}, {"preprocess", nothing}, {"create_doc_index", nothing},
     {"convert", nothing}, {"merge_mp", nothing}, {"checkpoint", nothing}, {"dpo", preferred}, {"grpo", preferred},
     {"ppo_", preferred}, {"_ppo", preferred}, {"orpo_", preferred}, {"_orpo", preferred}, {"_kto", preferred},
-    {"reward", preferred}, {"rlhf", preferred}};
+    {"reward", preferred}, {"rlhf", preferred}, {" kto", preferred},
+    // what ms-swift's and TRL's commands are told to do
+    {" infer", nothing}, {" eval", nothing}, {" export", nothing}, {" deploy", nothing}, {" rollout", nothing},
+    {" sample", nothing}, {" chat", nothing}, {" api", nothing}, {" merge", nothing}};
 
 bool has_pattern(const Launch& launch) {
   return std::ranges::any_of(launch.arguments, [](const GivenArgument& given) {

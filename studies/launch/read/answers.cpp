@@ -33,11 +33,6 @@ std::optional<double> number_in(std::string_view written) {
 
 }  // namespace
 
-bool names_argument(std::string_view name, std::string_view part) {
-  return name == part ||
-         (name.size() > part.size() && name.ends_with(part) && name[name.size() - part.size() - 1] == '.');
-}
-
 /// By the first row of the table that is given with a value; of nested names that end in it the least nested one (the
 /// model's own before that of one of its parts), and of one name the last.
 const GivenArgument* LaunchAnswers::answering(Asked asked) const {

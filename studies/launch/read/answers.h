@@ -60,7 +60,4 @@ class LaunchAnswers {
   std::optional<Error> error_;
 };
 
-/// Does `name` end in `part`, whole or behind a dot?
-bool names_argument(std::string_view name, std::string_view part);
-
 }  // namespace stepcast::launch

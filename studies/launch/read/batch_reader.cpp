@@ -16,7 +16,8 @@ class BatchReader {
       : subject_(subject), ask_(subject.answers), run_(subject.out.run) {}
 
   Expected<void> read() {
-    const auto global = ask_.count(Asked::global_batch), accumulation = accumulated();
+    const auto global = ask_.count(Asked::global_batch);
+    auto accumulation = accumulated();
     const auto stage = ask_.count(Asked::stage_batch);
     const std::int64_t logged = subject_.launch.logged_batch, dp = run_.parallel.dp;
     MaybeCount micro = asked_micro_batch(global, accumulation);
@@ -30,6 +31,11 @@ class BatchReader {
     if (ask_.error()) return tl::unexpected(*ask_.error());
     if (!micro) return no_micro_batch();
     const std::int64_t each = bounded_product({*micro, dp});
+    if (!global && !accumulation && subject_.framework.id == "ms-swift") {  // swift/trainers/arguments.py
+      constexpr std::int64_t sequences = 16;
+      const std::int64_t at_once = bounded_product({*micro, run_.parallel.gpus});
+      accumulation = std::max<std::int64_t>(1, (sequences + at_once - 1) / at_once);
+    }
     run_.global_batch = global ? *global : logged > 0 ? logged : bounded_product({each, accumulation.value_or(1)});
     if (!global && logged == 0) subject_.note(fmt::format("global batch {}", run_.global_batch));
     if (run_.global_batch % each != 0 && !subject_.hints.resized)

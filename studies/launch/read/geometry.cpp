@@ -155,7 +155,9 @@ class GeometryReader {
     const auto sequence = own ? ask_.count_or_default(Asked::sequence) : ask_.count(Asked::sequence);
     if (own && sequence && !ask_.is_given(Asked::sequence))
       subject_.note(fmt::format("sequences of {}, as the program has them unless told", *sequence));
-    spec_.sequence = sequence.value_or(untold_sequence() ? 0 : spec_.sequence);
+    untold_ = untold_sequence() || (own && from_ != nullptr && subject_.framework.id != "torchtitan" &&
+                                       !subject_.hints.told.contains(FieldId::sequence));
+    spec_.sequence = sequence.value_or(untold_ ? 0 : spec_.sequence);
     subject_.said("sequence", Asked::sequence);
     // Megatron takes as many groups as heads where the flag that switches them on is absent, and prints 1 then.
     const auto groups = ask_.count(Asked::kv_heads);
@@ -433,7 +435,7 @@ class GeometryReader {
     auto rows = subject_.framework.table().answering(asked);
     if (rows.empty() && asked == Asked::vocabulary)
       rows = subject_.framework.table().answering(Asked::padded_vocabulary);
-    if (asked == Asked::sequence && untold_sequence()) return "--seq N, as long as the program fills or cuts them";
+    if (asked == Asked::sequence && untold_) return "--seq N, as long as the program fills or cuts them";
     const bool alone = asked == Asked::vocabulary && subject_.hints.must_agree && !rows.empty();
     if (!alone) return subject_.hints.how_to_name;
     const std::string name = spelled_name(subject_.framework, rows.front()->name);
@@ -484,6 +486,7 @@ class GeometryReader {
   const NetworkSpec* from_ = nullptr;
   std::optional<Error> clash_;
   std::int64_t plain_vocab_ = 0;
+  bool untold_ = false;  ///< sequences are as long as the program makes them, and nothing says how long
   NetworkSpec& spec_;
 };
 

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -12,6 +13,7 @@
 #include "calibrate/import/logs/log_lines.h"
 #include "model/base/json_reader.h"
 #include "model/base/text.h"
+#include "studies/launch/dialects/settle_dialect.h"
 #include "studies/launch/facts/dialects.h"
 #include "studies/launch/facts/torchtitan_models.h"
 #include "studies/launch/limits/named_file.h"
@@ -54,6 +56,19 @@ Expected<void> check_source(std::string_view text, const std::string& where, con
       return fail("--define", fmt::format("'{:.60}' does not occur in {}", name, where),
           "a variable of the launch, or 1 for the first argument of the script");
   return {};
+}
+
+/// "PRIMUS_TP:1" of Primus' ${PRIMUS_TP:1}: the environment's, else what stands behind the colon.
+void put_primus_defaults(Launch& launch, const LaunchSource& source) {
+  for (GivenArgument& given : launch.arguments)
+    for (const std::string& name : std::exchange(given.unset, {})) {
+      const std::size_t colon = name.find(':'), at = given.value.find("${" + name + "}");
+      const auto defined = source.defined.find(name.substr(0, colon));
+      if (colon == name.npos || at == std::string::npos) given.unset.push_back(name);
+      else
+        given.value.replace(
+            at, name.size() + 3, defined == source.defined.end() ? name.substr(colon + 1) : defined->second);
+    }
 }
 
 /// What a script sets goes over what the user defines; references of configurations are put in here.
@@ -126,7 +141,9 @@ Expected<void> check_names(const Launch& launch) {
 }
 
 /// One flag takes whatever is built on Megatron-LM; of others a flag says what the user believes it to be.
-bool is_of_megatron(std::string_view id) { return id.starts_with("megatron") || id == "nemo"; }
+bool is_of_megatron(std::string_view id) {
+  return (id.starts_with("megatron") && id != "megatron-swift") || id == "nemo";
+}
 
 void doubt_framework(Launch& launch, const LaunchSource& source) {
   if (source.flag == nullptr || source.flag->usual == launch.framework->id) return;
@@ -177,6 +194,7 @@ Expected<Launch> finish_launch(
   doubt_framework(launch, source);
   if (line != nullptr) launch.program = line->program;
   put_defined(launch, source);
+  if (launch.framework->id == "primus") put_primus_defaults(launch, source);
   split_flags(launch);
   TRY(settle_dialect(launch));
   TRY(check_release(launch, source));

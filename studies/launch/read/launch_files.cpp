@@ -52,7 +52,10 @@ std::vector<NamedFile> named_files(const Launch& launch, const LaunchLine* line)
     const std::string_view part = std::string_view(given.name).substr(given.name.rfind('.') + 1);
     const bool whole =
         std::find(std::begin(file_arguments), std::end(file_arguments), given.name) != std::end(file_arguments);
-    if (whole || part == "deepspeed_config_file") add(given);
+    // TRL's parser; torchtitan's names a function
+    const bool own = given.name == "config" && line != nullptr && looks_like_config(given.value) &&
+                     launch.framework->id != "torchtitan";
+    if (whole || own || part == "deepspeed_config_file") add(given);
     // Hydra's list of what a configuration is made of: "train: 7b" is train/7b.yaml beside it
     if (given.name.starts_with("defaults.") && launch.framework->id == "flagscale" && part != given.name)
       files.push_back({fmt::format("{}/{}.yaml", part, given.value), !given.unset.empty()});

@@ -38,6 +38,10 @@ constexpr LaunchMark launch_marks[] = {
     {"llm-foundry", MarkKind::argument, "device_train_microbatch_size"},
     {"nemo", MarkKind::program, "megatron_gpt_pretraining.py"},
     {"nemo", MarkKind::program, "nemo"},
+    {"ms-swift", MarkKind::program, "swift sft"},
+    {"ms-swift", MarkKind::program, "swift pt"},
+    {"megatron-swift", MarkKind::program, "megatron sft"},
+    {"megatron-swift", MarkKind::program, "megatron pt"},
     {"nemo", MarkKind::section, "exp_manager"},
     {"nemo", MarkKind::section, "trainer"},
     {"megatron-bridge", MarkKind::section, "ddp"},
@@ -95,7 +99,7 @@ std::size_t telling_arguments(const LaunchLine& launch) {
 }
 
 bool names_training(const LaunchLine& launch) {
-  constexpr std::string_view parts[] = {"train", "finetune", "nemo"};
+  constexpr std::string_view parts[] = {"train", "finetune", "nemo", "sft", " pt"};
   return std::any_of(std::begin(parts), std::end(parts),
       [&](std::string_view part) { return launch.program.find(part) != std::string::npos; });
 }

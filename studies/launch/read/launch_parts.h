@@ -18,10 +18,6 @@ Expected<const LaunchLine*> training_launch(
 /// Tells the framework by marks of programs and names; `usual` where there is none.
 const Framework* framework_of(const Launch& launch, const LaunchLine* line, std::string_view usual);
 
-/// Puts what a dialect (facts/dialects.h) says in other words than our tables into theirs: widths that are derived,
-/// switches that stand for others. Errors: what a dialect can ask for and no forecast follows.
-Expected<void> settle_dialect(Launch& launch);
-
 /// Arguments in files that the launch names: those that the script writes itself, and those in `folders` (none: no file
 /// is opened). What the command line says stands behind them.
 Expected<void> add_named_files(Launch& launch, const LaunchLine* line, const LaunchFolders& folders);

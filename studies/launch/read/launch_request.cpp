@@ -98,6 +98,7 @@ class RequestWriter {
     const bool others = precision && from_.gradient_bytes.value_or(4) != gradient_bytes(own, *precision);
     if (from_.gradient_bytes && others) own.gradient_bytes = *from_.gradient_bytes, own.half_gradients = false;
     own.optimizer_bytes = from_.optimizer_bytes.value_or(own.optimizer_bytes);
+    if (from_.short_weights) own.master_bytes = 0, own.half_gradients = false;
     // a row of the run's own from here on
     if (from_.optimizer_bytes || (from_.gradient_bytes && others)) request_.stack->id.clear();
   }

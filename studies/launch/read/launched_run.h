@@ -34,6 +34,7 @@ struct LaunchedRun {
   std::int64_t replicas = 1;              ///< of what is in shards, as --dp-replicate takes it
   std::string stack;                      ///< id, where an argument tells it; "" = the framework's
   std::optional<double> optimizer_bytes;  ///< of states per parameter, where they are not those of Adam
+  bool short_weights = false;             ///< weights and states in 16 bits alone, with no copies in 32
   std::optional<double> gradient_bytes;   ///< per parameter, kept and summed, where the launch tells
   std::vector<std::string> warnings;
   std::vector<std::string> statements;  ///< of the notation: what is recomputed, where no flag says it

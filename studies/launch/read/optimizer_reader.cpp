@@ -61,6 +61,12 @@ Expected<void> read_optimizer(const LaunchSubject& subject) {
   subject.out.gradient_bytes = told_gradient_bytes(subject);
   LaunchAnswers& ask = subject.answers;
   const auto name = ask.text(Asked::optimizer_name);
+  // torchtune's dtype is that of everything (torchtune/training/precision.py)
+  const bool all_short = subject.framework.id == "torchtune" && *subject.out.run.precision == "bf16";
+  if (all_short) {
+    subject.out.short_weights = true, subject.out.gradient_bytes = 2, subject.out.optimizer_bytes = adam_bytes / 2;
+    subject.note("weights, gradients and states in 16 bits, with no copies in 32");
+  }
   if (!name || is_off(*name)) return {};
   std::string word = lower_case(*name);
   std::replace(word.begin(), word.end(), '-', '_');
@@ -71,7 +77,8 @@ Expected<void> read_optimizer(const LaunchSubject& subject) {
         "--lenient for the bytes and the time of Adam");
   if (row == nullptr)
     return subject.out.warnings.push_back(known + ": its bytes and time are those of Adam"), Expected<void>{};
-  if (row->bytes != adam_bytes) subject.out.optimizer_bytes = row->bytes;
+  if (row->bytes != adam_bytes || all_short)
+    subject.out.optimizer_bytes = all_short && row->bytes >= one_state ? row->bytes / 2 : row->bytes;
   if (!row->apart.empty())
     subject.out.warnings.push_back(
         fmt::format("optimizer {}: {} bytes of states per parameter, and {}", *name, row->bytes, row->apart));

@@ -121,13 +121,26 @@ class SplitReader {
   Expected<void> divide_world() {
     if (p_.gpus % model_ranks() == 0 || subject_.hints.resized) {
       p_.dp = std::max<std::int64_t>(1, p_.gpus / model_ranks());
-      return {};
+      return experts_over_data();
     }
     const std::int64_t below = p_.gpus / model_ranks() * model_ranks(), above = below + model_ranks();
     return fail(subject_.launch.where,
         fmt::format(
             "{} GPUs are no multiple of tp {} x pp {} x cp {} = {}", p_.gpus, p_.tp, p_.pp, p_.cp, model_ranks()),
         below > 0 ? fmt::format("{} or {} GPUs", below, above) : fmt::format("{} GPUs", above));
+  }
+
+  /// MegaBlocks lays experts over all data ranks, and cuts each where there are more ranks than experts
+  /// (megablocks/layers/mpu.py).
+  Expected<void> experts_over_data() {
+    if (!run_.model.experts || !subject_.is_on("moe_expert_model_parallelism")) return {};
+    if (run_.model.experts->count % p_.dp != 0)
+      return fail(subject_.launch.where,
+          fmt::format(
+              "{} experts over {} data ranks: experts in parts are not forecast", run_.model.experts->count, p_.dp),
+          "data ranks that divide the experts");
+    p_.ep = p_.dp;
+    return {};
   }
 
   /// A launcher that was told the GPUs of a node only: their number may come from a variable of the cluster.
@@ -186,6 +199,13 @@ class SplitReader {
 
   /// DeepSpeed's file has the stage of ZeRO, and nothing else does.
   [[nodiscard]] Expected<void> zero_of_unread() const {
+    // a file of Trainer's arguments: accelerate's, or the command, says what is in shards
+    const bool alone = subject_.framework.id == "trainer" && subject_.launch.program.empty() && p_.gpus > 1 &&
+                       subject_.launch.where != words_alone && subject_.launch.find("deepspeed") == nullptr &&
+                       subject_.launch.find("fsdp") == nullptr;
+    if (alone && !subject_.hints.told.contains(FieldId::zero) && !subject_.has_section("zero_optimization."))
+      return fail(subject_.launch.where, "it does not say what is in shards: the command does, or accelerate's file",
+          "--zero N, or the command that names this file");
     const GivenArgument* file = subject_.launch.find("deepspeed_config");
     if (file == nullptr || subject_.hints.told.contains(FieldId::zero) || subject_.has_section("zero_optimization.") ||
         !contains(subject_.launch.unread, file->value))

@@ -105,8 +105,11 @@ class StagesReader {
     for (const Asked asked :
         {Asked::layout, Asked::first_layers, Asked::last_layers, Asked::embedding_as_layer, Asked::loss_as_layer})
       subject_.said("layout", asked);
-    if (p_.pp == 1) return;
     const std::string pattern = ask_.text(Asked::layer_pattern).value_or("");
+    if (p_.pp == 1 && pattern.find('|') != pattern.npos)
+      return ask_.refuse(Asked::layer_pattern, "borders of stages stand in the pattern, and there is one stage",
+          "a pattern without |, or as many stages as it has parts");
+    if (p_.pp == 1) return;
     if (pattern.find('|') != pattern.npos) {
       subject_.said("layout", Asked::layer_pattern);
       if (text || first || last)

@@ -71,7 +71,7 @@ TEST(PublicLaunchTable, HasSixtyFilesWithTheirSources) {
 
 TEST(PublicLaunchTable, AFileInTheWrongFlagIsReadAsWhatItIs) {
   for (RestatedLaunch row : public_launches()) {
-    if (!row.refused.empty() || row.framework.empty()) continue;
+    if (!row.refused.empty() || row.framework.empty() || row.framework == "megatron-lm") continue;  // --nemo takes both
     const std::string own = row.flag;
     row.flag = "--nemo";
     const auto launch = testing_launch::read_restated(row);

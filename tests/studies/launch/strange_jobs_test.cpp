@@ -113,5 +113,56 @@ TEST_F(StrangeJobs, NodesThatAConfigurationDoesNotTellAreOneWithAWarning) {
   EXPECT_THAT(predict("--nemo", text, "--gpus 16").out, Not(HasSubstr("one node of")));
 }
 
+TEST_F(StrangeJobs, SrunTellsItsScriptHowManyNodesItAskedFor) {
+  write("train.sh", "torchrun --nnodes ${SLURM_NNODES:-1} --nproc_per_node 8 pretrain_gpt.py" + sizes + "\n");
+  for (const char* command : {"srun -N 2 ./train.sh", "srun -N2 bash train.sh", "srun --nodes=2 --ntasks 2 ./train.sh"})
+    EXPECT_THAT(predict("--megatron", std::string(command) + "\n").out, HasSubstr("dp 16,")) << command;
+  EXPECT_THAT(predict("--megatron", "#!/bin/bash\n#SBATCH -N 4\nsrun -N 2 ./train.sh\n").out, HasSubstr("dp 32,"))
+      << "the job's";
+}
+
+TEST_F(StrangeJobs, HostsOfAFileCountBesideTheGpusOfEach) {
+  const std::string run = "deepspeed --hostfile hosts --num_gpus 4 pretrain_gpt.py" + sizes + " --zero-stage 1\n";
+  const Ran missing = predict("--megatron", run);
+  EXPECT_EQ(missing.code, 2) << missing.out;
+  EXPECT_THAT(missing.err, HasSubstr("hangs on hosts, which is not there"));
+  write("hosts", "a slots=8\nb slots=8\n");
+  std::string eight = run;
+  eight.replace(eight.find("gpus 4"), 6, "gpus 8");
+  EXPECT_THAT(predict("--megatron", eight).out, HasSubstr("dp 16,"));
+}
+
+TEST_F(StrangeJobs, SbatchsOwnOptionsGoOverTheHeaderOfItsScript) {
+  write("job.slurm",
+      "#!/bin/bash\n#SBATCH --nodes=4\n#SBATCH --ntasks-per-node=8\nsrun python pretrain_gpt.py" + sizes + "\n");
+  EXPECT_THAT(predict("--megatron", "sbatch job.slurm\n").out, HasSubstr("dp 32,"));
+  EXPECT_THAT(predict("--megatron", "sbatch --nodes=2 job.slurm\n").out, HasSubstr("dp 16,"));
+  write("plain.sh", "torchrun --nproc_per_node 8 --nnodes $SLURM_NNODES \\\n pretrain_gpt.py" + sizes + "\n");
+  EXPECT_THAT(predict("--megatron", "sbatch -N 2 plain.sh\n").out, HasSubstr("dp 16,"));
+}
+
+TEST_F(StrangeJobs, AnOptionOfOneLetterMayHoldItsValue) {
+  const std::string run = "python pretrain_gpt.py" + sizes + "\n";
+  EXPECT_THAT(predict("--megatron", "srun -N4 --ntasks-per-node=8 " + run).out, HasSubstr("32 x")) << "4 nodes of 8";
+  write("job.slurm", "#!/bin/bash\n#SBATCH --nodes=2\n#SBATCH --ntasks-per-node=8\nsrun " + run);
+  EXPECT_THAT(predict("--megatron", "sbatch -N4 job.slurm\n").out, HasSubstr("32 x")) << "over the header";
+  EXPECT_THAT(predict("--megatron", "jsrun -n4 -r1 -a8 " + run).out, HasSubstr("32 x"));
+}
+
+TEST_F(StrangeJobs, JsrunWithoutItsNumberOfSetsIsRefused) {
+  const Ran ran = predict("--megatron", "jsrun -r 8 -a 1 python pretrain_gpt.py" + sizes + "\n");
+  EXPECT_THAT(ran.out + ran.err, HasSubstr("-n of jsrun"));
+}
+
+TEST_F(StrangeJobs, ResourceSetsOfJsrunAreRanks) {
+  const auto with = [&](const std::string& sets) {
+    return predict("--megatron", "jsrun " + sets + " -c 42 -d packed python pretrain_gpt.py" + sizes + "\n");
+  };
+  EXPECT_THAT(with("-n 4 -r 1 -g 8 -a 8").out, HasSubstr("dp 32,"));
+  EXPECT_THAT(with("--nrs=32 --rs_per_host=8 --tasks_per_rs=1 --gpu_per_rs=1").out, HasSubstr("dp 32,"));
+  const Ran unknown = with("-n $SETS -r 8 -a 1");
+  EXPECT_EQ(unknown.code, 2) << unknown.out;
+}
+
 }  // namespace
 }  // namespace stepcast::launch::strangers_test

@@ -76,14 +76,10 @@ TEST_F(StrangersLaunch, HybridsOfALaunchAreForecast) {
   EXPECT_THAT(seen(" --hybrid-layer-pattern MEM*" + experts).err, HasSubstr("4 letters for 24 layers"));
   EXPECT_THAT(seen(" --hybrid-layer-pattern " + letters + "/*E/-" + experts).err, HasSubstr("different layers"));
   EXPECT_THAT(seen(" --hybrid-layer-pattern " + letters).err, HasSubstr("experts")) << "nobody describes them";
-}
-
-TEST_F(StrangersLaunch, SrunTellsItsScriptHowManyNodesItAskedFor) {
-  write("train.sh", "torchrun --nnodes ${SLURM_NNODES:-1} --nproc_per_node 8 pretrain_gpt.py" + sizes + "\n");
-  for (const char* command : {"srun -N 2 ./train.sh", "srun -N2 bash train.sh", "srun --nodes=2 --ntasks 2 ./train.sh"})
-    EXPECT_THAT(predict("--megatron", std::string(command) + "\n").out, HasSubstr("dp 16,")) << command;
-  EXPECT_THAT(predict("--megatron", "#!/bin/bash\n#SBATCH -N 4\nsrun -N 2 ./train.sh\n").out, HasSubstr("dp 32,"))
-      << "the job's";
+  const std::string bordered =
+      " --hybrid-layer-pattern '" + letters.substr(0, 12) + "|" + letters.substr(12) + "'" + experts;
+  EXPECT_THAT(seen(bordered).err, HasSubstr("borders of stages stand in the pattern, and there is one stage"));
+  EXPECT_THAT(seen(bordered + " --pipeline-model-parallel-size 2").out, HasSubstr("pp 2,"));
 }
 
 TEST_F(StrangersLaunch, ShiftAndSetMoveTheScriptsArguments) {
@@ -180,17 +176,6 @@ TEST_F(StrangersLaunch, AFileMadeBySedIsReadWhereItsPatternsAreLetters) {
   EXPECT_THAT(predict("--megatron", run, "--zero 2").out, HasSubstr("zero 2,"));
 }
 
-TEST_F(StrangersLaunch, HostsOfAFileCountBesideTheGpusOfEach) {
-  const std::string run = "deepspeed --hostfile hosts --num_gpus 4 pretrain_gpt.py" + sizes + " --zero-stage 1\n";
-  const Ran missing = predict("--megatron", run);
-  EXPECT_EQ(missing.code, 2) << missing.out;
-  EXPECT_THAT(missing.err, HasSubstr("hangs on hosts, which is not there"));
-  write("hosts", "a slots=8\nb slots=8\n");
-  std::string eight = run;
-  eight.replace(eight.find("gpus 4"), 6, "gpus 8");
-  EXPECT_THAT(predict("--megatron", eight).out, HasSubstr("dp 16,"));
-}
-
 TEST_F(StrangersLaunch, ProgramsOnTheTrainerAreRead) {
   const std::string run = "torchrun --nproc_per_node 8 train.py --model_name_or_path meta-llama/Llama-2-7b-hf "
                           "--per_device_train_batch_size 2 --gradient_accumulation_steps 4 --bf16 True ";
@@ -252,15 +237,6 @@ TEST_F(StrangersLaunch, AScriptThatIsRunIsReadWithItsArguments) {
     EXPECT_THAT(predict("--megatron", fmt::format("#!/bin/bash\n{}\n", command)).out, HasSubstr("pp 2,")) << command;
 }
 
-TEST_F(StrangersLaunch, SbatchsOwnOptionsGoOverTheHeaderOfItsScript) {
-  write("job.slurm",
-      "#!/bin/bash\n#SBATCH --nodes=4\n#SBATCH --ntasks-per-node=8\nsrun python pretrain_gpt.py" + sizes + "\n");
-  EXPECT_THAT(predict("--megatron", "sbatch job.slurm\n").out, HasSubstr("dp 32,"));
-  EXPECT_THAT(predict("--megatron", "sbatch --nodes=2 job.slurm\n").out, HasSubstr("dp 16,"));
-  write("plain.sh", "torchrun --nproc_per_node 8 --nnodes $SLURM_NNODES \\\n pretrain_gpt.py" + sizes + "\n");
-  EXPECT_THAT(predict("--megatron", "sbatch -N 2 plain.sh\n").out, HasSubstr("dp 16,"));
-}
-
 TEST_F(StrangersLaunch, AScriptThatIsNotThereIsNamed) {
   const Ran ran = predict("--megatron", "#!/bin/bash\nexport TP=8\nsrun ./elsewhere.sh 4\n");
   EXPECT_EQ(ran.code, 2) << ran.out;
@@ -282,19 +258,6 @@ TEST_F(StrangersLaunch, WhatIsExportedEndsWhereTheScriptEndsIt) {
     EXPECT_THAT(predict("--megatron", ended).out, HasSubstr("tp 2,")) << ended;
 }
 
-TEST_F(StrangersLaunch, AnOptionOfOneLetterMayHoldItsValue) {
-  const std::string run = "python pretrain_gpt.py" + sizes + "\n";
-  EXPECT_THAT(predict("--megatron", "srun -N4 --ntasks-per-node=8 " + run).out, HasSubstr("32 x")) << "4 nodes of 8";
-  write("job.slurm", "#!/bin/bash\n#SBATCH --nodes=2\n#SBATCH --ntasks-per-node=8\nsrun " + run);
-  EXPECT_THAT(predict("--megatron", "sbatch -N4 job.slurm\n").out, HasSubstr("32 x")) << "over the header";
-  EXPECT_THAT(predict("--megatron", "jsrun -n4 -r1 -a8 " + run).out, HasSubstr("32 x"));
-}
-
-TEST_F(StrangersLaunch, JsrunWithoutItsNumberOfSetsIsRefused) {
-  const Ran ran = predict("--megatron", "jsrun -r 8 -a 1 python pretrain_gpt.py" + sizes + "\n");
-  EXPECT_THAT(ran.out + ran.err, HasSubstr("-n of jsrun"));
-}
-
 TEST_F(StrangersLaunch, FilesThatAScriptChangesAreRefused) {
   const std::string run = "torchrun --nnodes 2 --nproc_per_node 8 pretrain_gpt.py" + sizes;
   write("train.sh", run + "\n");
@@ -310,16 +273,6 @@ TEST_F(StrangersLaunch, FilesThatAScriptChangesAreRefused) {
                                 " --tensor-model-parallel-size 2\nEOM\nsed -i 's/size 2/size 8/' gen.sh\n"
                                 "bash gen.sh\n");
   EXPECT_EQ(written.code, 2) << written.out;
-}
-
-TEST_F(StrangersLaunch, ResourceSetsOfJsrunAreRanks) {
-  const auto with = [&](const std::string& sets) {
-    return predict("--megatron", "jsrun " + sets + " -c 42 -d packed python pretrain_gpt.py" + sizes + "\n");
-  };
-  EXPECT_THAT(with("-n 4 -r 1 -g 8 -a 8").out, HasSubstr("dp 32,"));
-  EXPECT_THAT(with("--nrs=32 --rs_per_host=8 --tasks_per_rs=1 --gpu_per_rs=1").out, HasSubstr("dp 32,"));
-  const Ran unknown = with("-n $SETS -r 8 -a 1");
-  EXPECT_EQ(unknown.code, 2) << unknown.out;
 }
 
 }  // namespace

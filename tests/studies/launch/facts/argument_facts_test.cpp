@@ -3,6 +3,7 @@
 #include <cctype>
 #include <map>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -18,13 +19,14 @@ constexpr const char* small_releases = R"({"program": "small", "releases": [
   {"id": "1.0", "date": "2020-01-01"}, {"id": "1.5", "date": "2020-06-01"}, {"id": "2.0", "date": "2021-01-01"}]})";
 
 /// Wide ways to split, its old name, a nested name, and one that came late with a default that changed.
-constexpr const char* small_rows = R"({"program": "small", "topic": "Splits", "arguments": [
+constexpr const char* small_rows = R"({"program": "small", "topic": "Splits", "source": "a/small@2.0: splits.py",
+  "arguments": [
   {"name": "tensor_ways", "takes": "count", "since": "1.5", "default": "1", "asks": "tp", "what": "Ways of a split."},
   {"name": "ways", "takes": "count", "until": "1.5", "instead": "tensor_ways", "asks": "tp", "what": "Once its name."},
   {"name": "zero.stage", "takes": "count", "known": ["0", "1"], "asks": "zero", "what": "Which homes are divided."},
   {"name": "late", "takes": "flag", "since": "1.5", "defaults": {"": "0", "2.0": "8"}, "trap": "Never set.",
    "reach": "uncovered", "what": "Came late."},
-  {"name": "seed", "takes": "number", "what": "Where random numbers start."}]})";
+  {"name": "seed", "source": "b/large@3.0: seeds.py", "takes": "number", "what": "Where random numbers start."}]})";
 
 Expected<ArgumentTables> read_small(const std::string& rows, const std::string& releases = small_releases) {
   const EmbeddedFile files[] = {{"10_small.json", releases}, {"11_small_splits.json", rows}};
@@ -39,7 +41,8 @@ ArgumentTable small_table() {
 
 /// The error of one row of program small.
 std::string row_error(const std::string& row) {
-  const auto tables = read_small(R"({"program": "small", "topic": "Splits", "arguments": [)" + row + "]}");
+  const auto tables = read_small(
+      R"({"program": "small", "topic": "Splits", "source": "a/small@2.0: splits.py", "arguments": [)" + row + "]}");
   return tables ? "none" : to_text(tables.error());
 }
 
@@ -57,6 +60,20 @@ TEST(ArgumentFacts, ARowIsReadWhole) {
   EXPECT_THAT(table.find("zero.stage")->known, ElementsAre("0", "1"));
   EXPECT_EQ(table.find("zero.stage")->reach, Reach::step) << "it answers a question";
   EXPECT_EQ(table.find("seed")->reach, Reach::nothing) << "where nothing is said";
+  EXPECT_EQ(late->source, "a/small@2.0: splits.py") << "that of its file";
+  EXPECT_EQ(table.find("seed")->source, "b/large@3.0: seeds.py") << "its own";
+}
+
+TEST(ArgumentFacts, ASourceThatNamesNoFileIsRefused) {
+  for (const char* source : {R"("source": "small", )", R"("source": "a/small: splits.py", )",
+           R"("source": "a/small@2.0", )", R"("source": "a/small@2.0: x.py; b/large", )"}) {
+    const auto tables = read_small(fmt::format(R"({{"program": "small", "topic": "Splits", {}"arguments": [
+      {{"name": "a", "takes": "flag", "what": "A."}}]}})",
+        source));
+    ASSERT_FALSE(tables) << source;
+    EXPECT_THAT(to_text(tables.error()), HasSubstr("/arguments/0/source: found '")) << source;
+    EXPECT_THAT(tables.error().hint, HasSubstr("OWNER/REPOSITORY@TAG: file"));
+  }
 }
 
 TEST(ArgumentFacts, ANameIsFoundWholeOrByItsLastParts) {
@@ -70,7 +87,8 @@ TEST(ArgumentFacts, ANameIsFoundWholeOrByItsLastParts) {
 }
 
 TEST(ArgumentFacts, NamesThatUsersMakeUpAreFoundBelowAKnownOne) {
-  const auto tables = read_small(R"({"program": "small", "topic": "Groups", "arguments": [
+  const auto tables =
+      read_small(R"({"program": "small", "topic": "Groups", "source": "a/small@2.0: groups.py", "arguments": [
     {"name": "groups.*", "takes": "text", "what": "What holds for a group."},
     {"name": "groups.size", "takes": "count", "what": "Members of a group."}]})");
   ASSERT_TRUE(tables) << to_text(tables.error());
@@ -125,7 +143,7 @@ TEST(ArgumentFacts, AnotherProgramsArgumentsOfAReleaseHoldToo) {
   const EmbeddedFile files[] = {
       {"10_large.json",
           R"({"program": "large", "extends": "small@1.0", "releases": [{"id": "main", "date": "2022-01-01"}],
-        "topic": "Own", "arguments": [{"name": "seed", "takes": "count", "what": "Another meaning here."}]})"},
+        "topic": "Own", "source": "a/large@1: own.py", "arguments": [{"name": "seed", "takes": "count", "what": "Another meaning here."}]})"},
       {"20_small.json", small_releases}, {"21_small.json", small_rows}};
   const auto tables = read_argument_tables(files);
   ASSERT_TRUE(tables) << to_text(tables.error());
@@ -236,6 +254,15 @@ TEST(ArgumentFacts, EveryRowSaysSomethingOfItsOwn) {
       EXPECT_TRUE(own) << program << ": " << fact.name << " says what " << first->second << " says";
     }
   }
+}
+
+/// Which arguments are known to be harmless is data with a source; one whose source nobody finds is not known.
+TEST(ArgumentFacts, EveryRowHasItsSource) {
+  const auto tables = read_argument_tables(embedded_arguments());
+  ASSERT_TRUE(tables) << to_text(tables.error());
+  for (const auto& [program, table] : *tables)
+    for (const ArgumentFact& fact : table.facts())
+      EXPECT_NE(fact.source.find('@'), std::string::npos) << program << " " << fact.name << ": '" << fact.source << "'";
 }
 
 TEST(ArgumentFacts, NamesAreSpelledAsTheyAreRead) {

@@ -1,5 +1,6 @@
 #include "studies/launch/facts/dialects.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -66,6 +67,77 @@ TEST(Dialects, WhatNoForecastFollowsIsAnErrorWithItsLine) {
   };
   EXPECT_THAT(meaning("true"), HasSubstr("run.yaml:3 load_in_4bit true (frozen weights of few bits are not forecast)"));
   EXPECT_THAT(meaning("false"), testing::Not(HasSubstr("load_in_4bit")));
+}
+
+/// What a launch of a dialect asks for, where it is read; else the error.
+std::string meaning_of(const std::string& text, const std::string& where = "run.yaml") {
+  const auto launch = read_in(text, where);
+  if (!launch) return to_text(launch.error());
+  LaunchHints hints;
+  hints.gpus = 8;
+  const auto reading = read_meaning(*launch, hints);
+  if (!reading) return to_text(reading.error());
+  std::string said = fmt::format("{} {} ", launch->framework->id, reading->request.network->id);
+  for (const auto& [key, value] : reading->request.said()) said += fmt::format(" {}={}", key, value.text);
+  return said;
+}
+
+const std::string tune = "tokenizer:\n  max_seq_len: 2048\nbatch_size: 1\nmodel:\n  _component_: torchtune.models.";
+
+TEST(Dialects, BuildersOfTorchtuneNameTheirNetwork) {
+  EXPECT_THAT(meaning_of(tune + "llama3_1.llama3_1_8b\n"), HasSubstr("torchtune llama3-8b "));
+  EXPECT_THAT(meaning_of(tune + "qwen2_5.qwen2_5_7b_instruct\n"), HasSubstr("torchtune qwen2.5-7b "));
+  EXPECT_THAT(meaning_of(tune + "gemma2.gemma2_9b\n"), HasSubstr("torchtune gemma2-9b "));
+  EXPECT_THAT(meaning_of(tune + "llama2.lora_llama2_7b\n"), HasSubstr("lora=8"));
+  EXPECT_THAT(meaning_of(tune + "llama3_1.llama3_1_9b\n"), HasSubstr("do not tell the layers"));
+  EXPECT_THAT(meaning_of(tune + "llama2.qlora_llama2_7b\n"), HasSubstr("weights of few bits"));
+}
+
+TEST(Dialects, RecipesThatAreNoFineTuningAreRefused) {
+  const std::string plain = tune + "llama2.llama2_7b\n";
+  EXPECT_THAT(meaning_of(plain + "loss:\n  _component_: torchtune.rlhf.loss.DPOLoss\n"), HasSubstr("by preferences"));
+  EXPECT_THAT(meaning_of(plain + "optimizer_in_bwd: True\n"), HasSubstr("updates inside backward"));
+  EXPECT_THAT(meaning_of(plain + "quantizer:\n  _component_: x.Int4\n"), HasSubstr("as if weights had few bits"));
+  EXPECT_THAT(meaning_of(plain + "made_up: 2\n"), HasSubstr("made_up"));
+  EXPECT_THAT(meaning_of(plain + "dtype: fp32\n"), HasSubstr("precision=fp32"));
+}
+
+/// Without steps of accumulation it takes as many as make 16 sequences (swift/trainers/arguments.py).
+TEST(Dialects, DefaultsOfSwiftAreItsOwn) {
+  const std::string swift = "NPROC_PER_NODE=4 swift sft --model Qwen/Qwen3-8B --max_length 4096 ";
+  EXPECT_THAT(meaning_of(swift + "--deepspeed zero2\n", "run.sh"),
+      testing::AllOf(HasSubstr("ms-swift qwen3-8b "), HasSubstr("gpus=8"), HasSubstr("global_batch=16"),
+          HasSubstr("lora=8"), HasSubstr("recompute=full"), HasSubstr("zero=2"), HasSubstr("precision=bf16")));
+  EXPECT_THAT(meaning_of(swift + "--tuner_type full --per_device_train_batch_size 3\n", "run.sh"),
+      testing::AllOf(HasSubstr("global_batch=24"), testing::Not(HasSubstr("lora="))));
+  EXPECT_THAT(meaning_of(swift + "--deepspeed zero3_offload\n", "run.sh"), HasSubstr("in host memory"));
+  EXPECT_THAT(meaning_of(swift + "--quant_bits 4\n", "run.sh"), HasSubstr("weights of few bits"));
+  EXPECT_THAT(meaning_of(swift + "--torch_dtype float32\n", "run.sh"), HasSubstr("precision=fp32"));
+  EXPECT_THAT(meaning_of(swift + "--torch_dtype float64\n", "run.sh"), HasSubstr("'float64' is not known"));
+  EXPECT_THAT(meaning_of(swift + "--tuner_type longlora\n", "run.sh"), HasSubstr("some layers alone"));
+  EXPECT_THAT(meaning_of("NPROC_PER_NODE=8 megatron sft --model Qwen/Qwen3-8B --max_length 4096\n", "run.sh"),
+      testing::AllOf(HasSubstr("megatron-swift qwen3-8b "), HasSubstr("global_batch=16"), HasSubstr("zero=1"),
+          HasSubstr("recompute=selective"), testing::Not(HasSubstr("lora="))));
+  EXPECT_THAT(meaning_of("NPROC_PER_NODE=8 swift rlhf --rlhf_type dpo --model Qwen/Qwen3-8B\n", "run.sh"),
+      HasSubstr("preferences or rewards"));
+}
+
+TEST(Dialects, PresetsOfPrimusAreNamed) {
+  const std::string head = "modules:\n  pre_trainer:\n    framework: ",
+                    tail = "    overrides:\n      seq_length: 4096\n";
+  EXPECT_THAT(meaning_of(head + "megatron\n    model: mixtral_8x7B_v0.1.yaml\n" + tail),
+      testing::AllOf(HasSubstr("primus mixtral-8x7b "), HasSubstr("micro_batch=2"), HasSubstr("global_batch=16")));
+  EXPECT_THAT(
+      meaning_of(head + "megatron\n    model: somebodys_9B.yaml\n" + tail), HasSubstr("do not tell the layers"));
+  EXPECT_THAT(meaning_of(head + "maxtext\n    model: llama3_8B.yaml\n" + tail), HasSubstr("only Megatron is read"));
+}
+
+TEST(Dialects, ExpertsOfMegaBlocksLieOverAllDataRanks) {
+  const std::string line = "torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 2 --hidden-size 256 "
+                           "--num-attention-heads 4 --seq-length 64 --max-position-embeddings 64 --vocab-size 512 "
+                           "--micro-batch-size 1 --moe-expert-model-parallelism --moe-num-experts ";
+  EXPECT_THAT(meaning_of(line + "16\n", "run.sh"), HasSubstr(" ep=8"));
+  EXPECT_THAT(meaning_of(line + "12\n", "run.sh"), HasSubstr("experts in parts are not forecast"));
 }
 
 TEST(Dialects, ADeepSpeedFileThatIsNotThereIsAskedFor) {

@@ -1,0 +1,85 @@
+#include "studies/launch/dialects/dialect_words.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include <fmt/format.h>
+
+#include "model/base/text.h"
+#include "studies/launch/facts/step_words.h"
+
+namespace stepcast::launch {
+
+bool says_yes(const std::string& value) {
+  const std::string plain = lower_case(value);
+  return plain == "true" || plain == "1" || plain == "yes";
+}
+
+GivenArgument* DialectWords::last(std::string_view name) {
+  const auto found = std::find_if(launch.arguments.rbegin(), launch.arguments.rend(),
+      [&](const GivenArgument& given) { return nested_ ? names_argument(given.name, name) : given.name == name; });
+  return found == launch.arguments.rend() || says_none(found->value) ? nullptr : &*found;
+}
+
+bool DialectWords::has_any(std::initializer_list<std::string_view> names) {
+  return std::any_of(names.begin(), names.end(), [&](std::string_view name) { return has(name); });
+}
+
+std::string DialectWords::value(std::string_view name, std::string_view otherwise) {
+  const GivenArgument* given = last(name);
+  return given == nullptr ? std::string(otherwise) : given->value;
+}
+
+bool DialectWords::is_on(std::string_view name, bool otherwise) {
+  const GivenArgument* given = last(name);
+  return given == nullptr ? otherwise : says_yes(given->value);
+}
+
+std::int64_t DialectWords::count(std::string_view name, std::string_view otherwise) {
+  const std::string text = value(name, otherwise);
+  std::int64_t count = 0;
+  std::from_chars(text.data(), text.data() + text.size(), count);
+  constexpr std::int64_t most = 2'000'000;
+  return std::clamp<std::int64_t>(count, 0, most);
+}
+
+double DialectWords::number(std::string_view name, double otherwise) {
+  const std::string text = value(name);
+  double value = otherwise;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  constexpr double most = 1000;
+  return value > 0 && value < most ? value : otherwise;
+}
+
+void DialectWords::put(std::string_view name, std::string text, std::string_view like) {
+  if (GivenArgument* given = last(name)) return void(given->value = std::move(text));
+  const GivenArgument* model = like.empty() ? nullptr : last(like);
+  GivenArgument made = model == nullptr ? GivenArgument{} : *model;
+  made.name = name;
+  if (model == nullptr) made.spelled = name;
+  made.value = std::move(text);
+  launch.arguments.push_back(std::move(made));
+}
+
+void DialectWords::put_default(std::string_view name, std::string_view text) {
+  if (!has(name)) put(name, std::string(text));
+}
+
+void DialectWords::drop(std::string_view name) {
+  std::erase_if(launch.arguments, [&](const GivenArgument& given) { return names_argument(given.name, name); });
+}
+
+Error DialectWords::limit(const GivenArgument& given, std::string_view why) const {
+  return {place_of(launch, given), fmt::format("{:.60}: {}", given.value, why), "a run without it"};
+}
+
+void DialectWords::note_targets(std::string_view name) {
+  note(fmt::format("adapters on {:.60} alone: forecast with adapters on all projections", value(name, "some of them")));
+}
+
+void DialectWords::note_samples(std::string_view name, bool full) {
+  if (!full)
+    note(fmt::format("samples are not packed: those shorter than {} make shorter batches than are forecast", name));
+}
+
+}  // namespace stepcast::launch

@@ -1,0 +1,70 @@
+// GPT-NeoX: megatron/model/transformer.py, megatron/neox_arguments/arguments.py
+#include <algorithm>
+#include <cctype>
+
+#include <fmt/format.h>
+
+#include "model/base/text.h"
+#include "studies/launch/dialects/settle_dialect.h"
+
+namespace stepcast::launch {
+namespace {
+
+/// The first word of "[[[flash], 32]]" that is neither a count nor full attention; "" where there is none.
+std::string other_attention(std::string_view text) {
+  std::string word;
+  for (std::size_t i = 0; i <= text.size(); ++i) {
+    const char c = i < text.size() ? text[i] : ' ';
+    if (std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_') {
+      word += c;
+      continue;
+    }
+    if (!word.empty() && word != "flash" && word != "global") return word;
+    word.clear();
+  }
+  return {};
+}
+
+/// A gated MLP takes two thirds of the width that is told, or of 4 h, and each half of it is rounded up.
+Expected<void> width_of_mlp(DialectWords& words) {
+  constexpr std::string_view gated[] = {"geglu", "reglu", "swiglu", "bilinear", "glu"};
+  const std::string activation = lower_case(words.value("activation"));
+  const bool gate = std::find(std::begin(gated), std::end(gated), activation) != std::end(gated);
+  const std::int64_t hidden = words.count("hidden_size"),
+                     multiple = std::max<std::int64_t>(1, words.count("mlp_multiple_of", "1"));
+  std::int64_t told = words.count("intermediate_size");
+  if (words.has("expansion_factor") && told == 0)
+    told = static_cast<std::int64_t>(words.number("expansion_factor", 4) * static_cast<double>(hidden));
+  if (told == 0) told = 4 * hidden;
+  const auto rounded = [](std::int64_t of, std::int64_t to) { return (of + to - 1) / to * to; };
+  const std::int64_t all = gate ? told * 2 / 3 : told, width = rounded(gate ? all / 2 : all, multiple);
+  // what goes in is cut in two, and both halves are as wide as what comes out takes
+  if (const std::int64_t half = rounded(all, 2 * multiple) / (gate ? 2 : 1); half != width)
+    return fail(words.launch.where,
+        fmt::format("GPT-NeoX builds an MLP of {} columns and {} rows of this, and stops", half, width),
+        gate ? fmt::format("intermediate_size {}, for a gated MLP of width {}", 3 * told, told) : "mlp_multiple_of 1");
+  if (width == 0 || (width == told && words.has("intermediate_size"))) return {};
+  if (width == 4 * hidden && !gate) return {};
+  words.put("intermediate_size", std::to_string(width), gate ? "activation" : "expansion_factor");
+  if (gate)
+    words.note(fmt::format("MLP width {}: GPT-NeoX gives each half of a gated MLP a third of {}{}", width, told,
+        multiple > 1 ? fmt::format(", rounded up to a multiple of {}", multiple) : ""));
+  return {};
+}
+
+}  // namespace
+
+Expected<void> settle_gpt_neox(DialectWords& words) {
+  for (const GivenArgument& given : words.launch.arguments)
+    if (given.name.starts_with("attention_config"))
+      if (const std::string kind = other_attention(given.value); !kind.empty())
+        return tl::unexpected(words.limit(given, fmt::format("attention '{:.30}' is not forecast", kind)));
+  TRY(width_of_mlp(words));
+  const bool mlp = words.is_on("use_bias_in_mlp", true), attention = words.is_on("use_bias_in_attn_linear", true);
+  if (mlp == attention) return {};
+  words.put("use_bias_in_mlp", "false", "use_bias_in_attn_linear");
+  words.note(fmt::format("biases of {} alone are not forecast: it has none", mlp ? "the MLP" : "attention"));
+  return {};
+}
+
+}  // namespace stepcast::launch

@@ -1,0 +1,120 @@
+// Programs around Megatron-LM: its forks, FlagScale, Primus and ms-swift's `megatron`.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "model/base/text.h"
+#include "studies/launch/dialects/settle_dialect.h"
+
+namespace stepcast::launch {
+namespace {
+
+Expected<void> context_of_mindspeed(DialectWords& words) {
+  constexpr std::pair<std::string_view, std::string_view> kinds[] = {
+      {"megatron_cp_algo", "p2p"}, {"ulysses_cp_algo", "a2a"}, {"kvallgather_cp_algo", "all_gather"}};
+  const GivenArgument* kind = words.last("context_parallel_algo");
+  if (kind == nullptr || words.count("context_parallel_size", "1") <= 1) return {};
+  for (const auto& [word, ours] : kinds)
+    if (kind->value == word)
+      return words.put("cp_comm_type", std::string(ours), "context_parallel_algo"), Expected<void>{};
+  return tl::unexpected(words.limit(*kind, "a divided sequence of this kind is not read"));
+}
+
+}  // namespace
+
+/// The last word of a name is Megatron-LM's argument (flagscale/runner/utils.py, flatten_dict_to_args).
+Expected<void> settle_flagscale(DialectWords& words) {
+  constexpr std::string_view sections[] = {"system.", "model.", "data.", "train."};
+  for (GivenArgument& given : words.launch.arguments) {
+    const bool inside = std::any_of(std::begin(sections), std::end(sections),
+        [&](std::string_view section) { return given.name.starts_with(section); });
+    if (inside) given.name = given.name.substr(given.name.rfind('.') + 1);
+    if (given.name.starts_with("experiment.envs."))
+      words.launch.environment.emplace(given.spelled.substr(given.spelled.rfind('.') + 1), given.value);
+  }
+  const std::int64_t multiple = words.count("multiple_of");
+  if (multiple == 0 || words.has("ffn_hidden_size") || !words.is_on("swiglu")) return {};
+  // megatron/training/arguments.py of its patches
+  const std::int64_t third = 4 * words.count("hidden_size") * 2 / 3;
+  const auto plain = static_cast<std::int64_t>(static_cast<double>(third) * words.number("hidden_dim_multiplier", 1));
+  const std::int64_t width = (plain + multiple - 1) / multiple * multiple;
+  words.put("ffn_hidden_size", std::to_string(width), "multiple_of");
+  words.note(fmt::format("MLP width {}: {} rounded up to a multiple of {}", width, plain, multiple));
+  return {};
+}
+
+/// MindSpeed-LLM: mindspeed_llm/features_manager, mindspeed/features_manager; Pai-Megatron-Patch: megatron_patch/model.
+Expected<void> settle_megatron(DialectWords& words) {
+  for (const std::string_view gate : {"gelu_tanh", "geglu"})
+    if (words.is_on(gate)) words.put("swiglu", "geglu", gate);
+  if (const GivenArgument* dense = words.last("first_k_dense_replace")) {
+    const std::int64_t first = words.count("first_k_dense_replace"), layers = words.count("num_layers");
+    const std::string every = words.value("moe_layer_freq", "1");
+    if ((every != "1" && every != "-1") || first > layers)
+      return tl::unexpected(words.limit(*dense, "dense layers in front of every n-th with experts are not read"));
+    words.put("moe_layer_freq", fmt::format("([0]*{}+[1]*{})", first, layers - first), "first_k_dense_replace");
+  }
+  for (const std::string_view shared : {"n_shared_experts", "num_shared_experts"}) {
+    const std::int64_t width =
+        words.count("moe_ffn_hidden_size", words.value("moe_intermediate_size", words.value("ffn_hidden_size")));
+    if (!words.has(shared) || words.has("moe_shared_expert_intermediate_size")) continue;
+    if (width <= 0)
+      return tl::unexpected(words.limit(*words.last(shared), "shared experts of a width that nothing says"));
+    words.put("moe_shared_expert_intermediate_size", std::to_string(words.count(shared) * width), shared);
+  }
+  if (words.has("moe_num_experts")) words.put_default("moe_top_k", "1");
+  if (words.is_on("moe_tp_extend_ep")) {
+    const std::int64_t ep = words.count("expert_model_parallel_size", "1");
+    words.put("expert_model_parallel_size", std::to_string(ep * words.count("tensor_model_parallel_size", "1")),
+        "moe_tp_extend_ep");
+    words.put("expert_tensor_parallel_size", "1", "moe_tp_extend_ep");
+  }
+  return context_of_mindspeed(words);
+}
+
+/// swift/megatron/arguments/megatron_args.py: a network of Hugging Face, and defaults of its own.
+Expected<void> settle_megatron_swift(DialectWords& words) {
+  constexpr std::pair<std::string_view, std::string_view> defaults[] = {{"micro_batch_size", "1"},
+      {"global_batch_size", "16"}, {"recompute_granularity", "selective"}, {"use_distributed_optimizer", "true"},
+      {"expert_tensor_parallel_size", "1"}};
+  for (const auto& [name, value] : defaults) words.put_default(name, value);
+  if (words.is_on("use_megatron_fsdp")) words.put_default("data_parallel_sharding_strategy", "optim_grads_params");
+  if (words.value("recompute_granularity") == "none") words.drop("recompute_granularity");
+  const std::string type = words.value("torch_dtype", "bfloat16");  // a checkpoint's own is nearly always that
+  if (!words.has_any({"bf16", "fp16"}) && type != "float32") words.put(type == "float16" ? "fp16" : "bf16", "true");
+  if (words.has("packing_length")) words.put("max_length", words.value("packing_length"), "packing_length");
+  if (words.value("tuner_type", words.value("train_type", "full")) == "full") words.drop("lora_rank");
+  else words.put_default("lora_rank", "8");
+  if (words.has("lora_rank") && words.value("target_modules", "all-linear") != "all-linear")
+    words.note_targets("target_modules");
+  words.note_samples("max_length", words.is_on("packing"));
+  return {};
+}
+
+/// primus/configs/modules/megatron/pre_trainer.yaml and what they extend: a preset that is named, and on top of
+/// its defaults what "overrides" says.
+Expected<void> settle_primus(DialectWords& words) {
+  constexpr std::string_view trainer = "modules.pre_trainer.", overrides = "overrides.";
+  for (GivenArgument& given : words.launch.arguments) {
+    if (given.name.starts_with("modules.") && !given.name.starts_with(trainer))
+      return tl::unexpected(words.limit(given, "presets of fine-tuning are not read"));
+    if (!given.name.starts_with(trainer)) continue;
+    given.name.erase(0, trainer.size());
+    if (given.name.starts_with(overrides)) given.name.erase(0, overrides.size());
+    else given.name.insert(0, "preset_");
+  }
+  if (const GivenArgument* engine = words.last("preset_framework"); engine != nullptr && engine->value != "megatron")
+    return tl::unexpected(words.limit(*engine, "of its engines only Megatron is read"));
+  if (GivenArgument* preset = words.last("preset_model")) {  // "mixtral_8x7B_v0.1.yaml"
+    preset->value = preset->value.substr(preset->value.rfind('/') + 1);
+    for (const std::string_view end : {".yaml", ".yml", "_v0.1"})
+      if (preset->value.ends_with(end)) preset->value.resize(preset->value.size() - end.size());
+  }
+  constexpr std::pair<std::string_view, std::string_view> defaults[] = {{"bf16", "true"},
+      {"use_distributed_optimizer", "true"}, {"sequence_parallel", "true"}, {"micro_batch_size", "2"},
+      {"global_batch_size", "16"}, {"seq_length", "1024"}};
+  for (const auto& [name, value] : defaults) words.put_default(name, value);
+  return {};
+}
+
+}  // namespace stepcast::launch

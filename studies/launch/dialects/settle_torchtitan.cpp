@@ -1,0 +1,47 @@
+// torchtitan's Python: torchtitan/distributed/activation_checkpoint.py, torchtitan/components/quantization
+#include <algorithm>
+
+#include "model/base/text.h"
+#include "studies/launch/dialects/settle_dialect.h"
+
+namespace stepcast::launch {
+namespace {
+
+Expected<void> check_converters(DialectWords& words) {
+  constexpr std::string_view known[] = {"float8linear", "mxfp8linear", "nvfp4linear"};
+  const GivenArgument* converters = words.last("model_spec.converters");
+  if (converters == nullptr) return {};
+  const std::string text = lower_case(converters->value);
+  const auto front = [&](std::size_t at) { return std::string_view(text).substr(0, at); };
+  for (std::size_t at = text.find("converter"); at != text.npos; at = text.find("converter", at + 1))
+    if (std::none_of(
+            std::begin(known), std::end(known), [&](std::string_view word) { return front(at).ends_with(word); }))
+      return tl::unexpected(words.limit(*converters, "a conversion of the network that is not forecast"));
+  for (std::size_t at = text.find("fqns="); at != text.npos; at = text.find("fqns=", at + 1)) {
+    const std::string_view all = "fqns=[\"layers\"]", here = std::string_view(text).substr(at);
+    if (!here.starts_with(all) && !front(at).ends_with("filter_"))
+      return tl::unexpected(words.limit(*converters, "a conversion of some layers alone is not forecast"));
+  }
+  return {};
+}
+
+}  // namespace
+
+Expected<void> settle_torchtitan(DialectWords& words) {
+  if (GivenArgument* kind = words.last("activation_checkpoint.class")) {
+    const std::string word = lower_case(kind->value);
+    const bool selective = word.starts_with("selective");
+    if (!selective && !word.starts_with("full"))
+      return tl::unexpected(words.limit(*kind, "what it recomputes is not known here"));
+    kind->value = selective ? "selective" : "full";
+    if (selective) words.put("activation_checkpoint.policy", "op", "activation_checkpoint.class");
+  }
+  const GivenArgument* parts = words.last("compile.components");
+  if (parts != nullptr && parts->value.find("model") == std::string::npos && words.has("compile.enable")) {
+    words.put("compile.enable", "false");
+    words.note("compiled is only what compile.components names: the network runs operator by operator");
+  }
+  return check_converters(words);
+}
+
+}  // namespace stepcast::launch

@@ -1,0 +1,72 @@
+// torchtune: recipes/*_finetune_{distributed,single_device}.py, torchtune/models/*/_model_builders.py
+#include <algorithm>
+#include <cctype>
+
+#include <fmt/format.h>
+
+#include "model/base/text.h"
+#include "studies/launch/dialects/settle_dialect.h"
+
+namespace stepcast::launch {
+namespace {
+
+bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
+
+/// "llama3_1_8b" is llama3.1-8b, and "qwen3_0_6b" qwen3-0.6b: a point between digits is written as a line, behind the
+/// family, which the module is named by.
+std::string model_of_builder(std::string_view family, std::string_view builder) {
+  const auto points = [](std::string text) {
+    for (std::size_t i = 1; i + 1 < text.size(); ++i)
+      if (text[i] == '_') text[i] = is_digit(text[i - 1]) && is_digit(text[i + 1]) ? '.' : '-';
+    return text;
+  };
+  if (!builder.starts_with(family)) return points(std::string(builder));
+  const std::string rest(builder.substr(family.size()));
+  return points(std::string(family)) + (rest.empty() ? "" : "-" + points(rest.substr(1)));
+}
+
+/// Parts of a recipe that make another step of it than one of fine-tuning by the next word.
+Expected<void> check_recipe(DialectWords& words) {
+  for (const GivenArgument& given : words.launch.arguments) {
+    if (given.name != "loss._component_") continue;
+    const std::string loss = lower_case(given.value);
+    for (const std::string_view other : {"dpo", "rso", "simpo", "ppo", "grpo", "kl"})
+      if (std::string_view(loss).substr(loss.rfind('.') + 1).find(other) != std::string_view::npos)
+        return tl::unexpected(words.limit(given, "trained by preferences, rewards or a teacher"));
+  }
+  return {};
+}
+
+}  // namespace
+
+Expected<void> settle_torchtune(DialectWords& words) {
+  TRY(check_recipe(words));
+  GivenArgument* model = words.last("model._component_");
+  if (model == nullptr) return fail(words.launch.where, "no model._component_", "the builder of the network");
+  const std::string whole = model->value;  // arguments move when others are put beside them
+  std::string_view path = whole;
+  std::string_view builder = path.substr(path.rfind('.') + 1);
+  path.remove_suffix(std::min(path.size(), builder.size() + 1));
+  const std::string_view family = path.substr(path.rfind('.') + 1);
+  const bool quantized = builder.starts_with("qlora_"), adapters = quantized || builder.starts_with("lora_");
+  if (quantized || words.is_on("model.quantize_base"))
+    return tl::unexpected(words.limit(*model, "weights of few bits are not forecast"));
+  if (adapters) builder.remove_prefix(5);
+  if (!adapters) words.drop("model.lora_rank");
+  else words.put_default("model.lora_rank", "8");
+  const std::string targets = words.value("model.lora_attn_modules");
+  const bool all = targets.find("k_proj") != targets.npos && targets.find("output_proj") != targets.npos &&
+                   words.is_on("model.apply_lora_to_mlp");
+  if (adapters && !all) words.note_targets("model.lora_attn_modules");
+  words.put("model._component_", model_of_builder(family, builder));
+  if (GivenArgument* optimizer = words.last("optimizer._component_")) {
+    const std::string name = lower_case(optimizer->value.substr(optimizer->value.rfind('.') + 1));
+    optimizer->value = name.find("8bit") != name.npos ? "adamw_8bit"
+                       : name.starts_with("paged")    ? name.substr(5)
+                                                      : name;
+  }
+  words.note_samples("tokenizer.max_seq_len", words.is_on("dataset.packed"));
+  return {};
+}
+
+}  // namespace stepcast::launch

@@ -1,0 +1,146 @@
+// Programs on Hugging Face's Trainer: their own switches for adapters, and how samples fill a sequence.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "model/base/text.h"
+#include "studies/launch/dialects/settle_dialect.h"
+
+namespace stepcast::launch {
+namespace {
+
+/// The stage of ZeRO stands in a file that the arguments name.
+Expected<void> check_deepspeed_file(DialectWords& words) {
+  const GivenArgument* file = words.last("deepspeed");
+  const bool read = std::ranges::any_of(
+      words.launch.arguments, [](const GivenArgument& given) { return given.name.starts_with("zero_optimization."); });
+  if (file == nullptr || says_yes(file->value) || read) return {};
+  return fail(place_of(words.launch, *file),
+      fmt::format("{:.80} is not beside the launch, and it says the stage of ZeRO", file->value),
+      "the file beside it, or -- --zero_optimization.stage N at the end of the command");
+}
+
+/// "auto_wrap full_shard" has the kind first.
+Expected<void> order_fsdp(DialectWords& words) {
+  for (GivenArgument& one : words.launch.arguments) {
+    if (one.name != "fsdp") continue;
+    const std::string text = lower_case(one.value);
+    if (text.find("offload") != text.npos)
+      return tl::unexpected(words.limit(one, "what is kept in host memory is not forecast"));
+    for (const std::string_view kind :
+        {"hybrid_shard_zero2", "hybrid_shard", "full_shard", "shard_grad_op", "no_shard"})
+      if (text.find(kind) != text.npos && text.front() == 'a') one.value = kind;
+  }
+  return {};
+}
+
+/// run_clm.py, FastChat's and Qwen's train.py, TRL's sft.py, DeepSpeed-Chat's main.py.
+Expected<void> settle_program(DialectWords& words) {
+  const std::string& program = words.launch.program;
+  constexpr std::string_view switches[] = {"use_lora", "use_peft", "lora_enable"};
+  const bool by_name = program.find("lora") != std::string::npos || program.find("peft") != std::string::npos;
+  const bool given = std::ranges::any_of(switches, [&](std::string_view name) { return words.has(name); });
+  const bool on = by_name || std::ranges::any_of(switches, [&](std::string_view name) { return words.is_on(name); });
+  if (given && !on) words.drop("lora_r"), words.drop("lora_rank");
+  else if (on && !words.has_any({"lora_r", "lora_rank"}))
+    return fail(words.launch.where, fmt::format("{} trains adapters, and nothing says of which rank", program),
+        "-- --lora_r N at the end of the command");
+  // DeepSpeed-Chat, training/utils/utils.py and its programs' --dtype
+  const bool chat = words.has("zero_stage") && words.has("data_split");
+  if (chat && words.value("dtype", "fp16") == "fp16") words.put("fp16", "true", "zero_stage");
+  if (chat && words.value("dtype") == "bf16") words.put("bf16", "true", "zero_stage");
+  TRY(order_fsdp(words));
+  for (const std::string_view name : {"max_seq_length", "max_seq_len", "model_max_length", "max_length", "cutoff_len"})
+    if (words.has(name)) words.note_samples(name, words.is_on("packing"));
+  return {};
+}
+
+/// The Trainer's own program of accelerate's and DeepSpeed's launches: one with a network of Hugging Face.
+bool runs_trainer(DialectWords& words) {
+  return words.has("per_device_train_batch_size") && words.has_any({"model_name_or_path", "model_name"});
+}
+
+}  // namespace
+
+Expected<void> settle_trainer(DialectWords& words) {
+  if (runs_trainer(words)) TRY(settle_program(words));
+  return words.launch.framework->trainer ? check_deepspeed_file(words) : Expected<void>{};
+}
+
+Expected<void> settle_llama_factory(DialectWords& words) {
+  if (words.value("finetuning_type", "lora") != "lora") words.drop("lora_rank");
+  else if (!words.has("lora_rank")) words.put("lora_rank", "8", "finetuning_type");
+  if (words.has("lora_rank") && words.value("lora_target", "all") != "all") words.note_targets("lora_target");
+  words.drop("gradient_checkpointing");
+  words.put("gradient_checkpointing", words.is_on("disable_gradient_checkpointing") ? "false" : "true",
+      "disable_gradient_checkpointing");
+  words.note_samples("cutoff_len", words.is_on("packing", words.value("stage", "sft") == "pt"));
+  return check_deepspeed_file(words);
+}
+
+Expected<void> settle_axolotl(DialectWords& words) {
+  if (!words.has("adapter")) words.drop("lora_r");
+  else if (!words.has("lora_r"))
+    return fail(place_of(words.launch, *words.last("adapter")), "adapters without a rank", "lora_r");
+  else if (!words.has("lora_target_linear")) words.note_targets("lora_target_modules");
+  for (GivenArgument& given : words.launch.arguments) {
+    if (given.name == "fsdp")  // "[full_shard, auto_wrap]"
+      std::erase_if(given.value, [](char c) { return c == '[' || c == ']' || c == ','; });
+    if (given.name == "bf16" && (given.value == "auto" || given.value == "full")) given.value = "true";
+  }
+  constexpr std::string_view fused[] = {"liger", "cut_cross_entropy"};
+  for (const GivenArgument& given : words.launch.arguments) {
+    const bool kernels = std::ranges::any_of(
+        fused, [&](std::string_view word) { return lower_case(given.value).find(word) != std::string::npos; });
+    if (given.name.starts_with("plugins") && !given.value.empty() && given.value != "null" && !kernels)
+      return tl::unexpected(words.limit(given, "what this extension does to a step is not known"));
+  }
+  words.note_samples("sequence_len", words.is_on("sample_packing") || words.is_on("pad_to_sequence_len"));
+  return check_deepspeed_file(words);
+}
+
+/// swift/trainers/arguments.py, swift/arguments/{sft_args,tuner_args}.py and base_args/model_args.py of ms-swift: its
+/// own defaults, and names for DeepSpeed's files and FSDP's that it ships.
+Expected<void> settle_swift(DialectWords& words) {
+  words.put_default("gradient_checkpointing", "true");
+  const std::string tuner = words.value("tuner_type", words.value("train_type", words.value("sft_type", "lora")));
+  if (tuner == "full") words.drop("lora_rank");
+  else words.put_default("lora_rank", "8");
+  if (words.has("lora_rank") && words.value("target_modules", "all-linear") != "all-linear")
+    words.note_targets("target_modules");
+  const std::string type = words.value("torch_dtype", words.value("dtype", "bfloat16"));
+  if (!words.has_any({"bf16", "fp16"})) {
+    if (type == "bfloat16" || type == "float16") words.put(type == "float16" ? "fp16" : "bf16", "true");
+    else if (type == "float32") words.put("mixed_precision", "fp32");
+    else
+      return fail(
+          words.launch.where, fmt::format("torch_dtype '{:.40}' is not known", type), "bfloat16, float16 or float32");
+    if (!words.has_any({"torch_dtype", "dtype"})) words.note("number type bf16, as nearly all checkpoints have it");
+  }
+  if (GivenArgument* file = words.last("deepspeed")) {  // swift/config/zero*.json
+    const std::string name = file->value;
+    if (name.size() >= 5 && name.starts_with("zero") && name[4] >= '0' && name[4] <= '3' &&
+        name.find('.') == name.npos) {
+      if (name.size() > 5) return tl::unexpected(words.limit(*file, "what is kept in host memory is not forecast"));
+      words.put("zero_optimization.stage", name.substr(4), "deepspeed");
+      if (name[4] == '3') words.put("zero_optimization.overlap_comm", "false", "deepspeed");
+    }
+  }
+  if (GivenArgument* fsdp = words.last("fsdp"); fsdp != nullptr && fsdp->value == "fsdp2") fsdp->value = "full_shard";
+  TRY(order_fsdp(words));
+  words.note_samples("max_length", words.is_on("packing"));
+  return check_deepspeed_file(words);
+}
+
+/// verl/trainer/config/sft_trainer.yaml: the shards of FSDP lie over all ranks, and a micro-batch per GPU counts alone.
+Expected<void> settle_verl(DialectWords& words) {
+  constexpr std::pair<std::string_view, std::string_view> defaults[] = {{"data.train_batch_size", "256"},
+      {"data.micro_batch_size_per_gpu", "4"}, {"data.max_length", "1024"},
+      {"model.enable_gradient_checkpointing", "true"}};
+  for (const auto& [name, value] : defaults) words.put_default(name, value);
+  if (words.count("model.lora_rank") == 0) words.drop("model.lora_rank");
+  words.note_samples("data.max_length", false);
+  return {};
+}
+
+}  // namespace stepcast::launch

@@ -1,0 +1,24 @@
+NPROC_PER_NODE=8 \
+megatron sft \
+    --model Qwen/Qwen1.5-MoE-A2.7B \
+    --dataset 'liucong/Chinese-DeepSeek-R1-Distill-data-110k-SFT' \
+    --pipeline_model_parallel_size 2 \
+    --decoder_last_pipeline_num_layers 11 \
+    --expert_model_parallel_size 4 \
+    --moe_permute_fusion true \
+    --moe_grouped_gemm true \
+    --moe_shared_expert_overlap true \
+    --moe_aux_loss_coeff 1e-3 \
+    --micro_batch_size 1 \
+    --global_batch_size 16 \
+    --packing true \
+    --moe_router_dtype fp32 \
+    --recompute_granularity full \
+    --recompute_method uniform \
+    --recompute_num_layers 1 \
+    --cross_entropy_loss_fusion true \
+    --lr 1e-5 \
+    --max_length 8192 \
+    --sequence_parallel true \
+    --overlap_param_gather true \
+    --overlap_grad_reduce true
