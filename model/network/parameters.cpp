@@ -47,8 +47,9 @@ Count compressed_matrices(const NetworkSpec& n) {
 Count attention_matrices(const NetworkSpec& n) {
   if (n.compressed.q_rank > 0) return compressed_matrices(n);
   if (n.latent.kv_rank > 0) return latent_matrices(n);
-  const Count values = n.key_is_value ? 0 : n.kv_heads * value_size(n);
-  return n.hidden * ((n.heads + n.kv_heads) * n.head_dim + values + n.heads * value_size(n)) + gate_matrix(n);
+  const Count keys = n.borrowed_keys ? 0 : n.kv_heads * n.head_dim,
+              values = n.key_is_value || n.borrowed_keys ? 0 : n.kv_heads * value_size(n);
+  return n.hidden * (n.heads * n.head_dim + keys + values + n.heads * value_size(n)) + gate_matrix(n);
 }
 
 /// Biases of the projections, and the norms inside the attention.
@@ -62,7 +63,7 @@ Count attention_vectors(const NetworkSpec& n) {
   if (n.linear_bias || n.out_bias) vectors += n.hidden;
   if (n.qk_norm) {
     const bool all = n.qk_norm_width || n.qk_norm_heads;
-    const Count width = (all ? n.heads + n.kv_heads : 2) * n.head_dim;
+    const Count keys = n.borrowed_keys ? 0 : all ? n.kv_heads : 1, width = ((all ? n.heads : 1) + keys) * n.head_dim;
     vectors += n.qk_norm_rms || n.qk_norm_heads ? width : norm_size(n, width);
   }
   return vectors + (n.attention_sinks ? n.heads : 0);
@@ -74,7 +75,15 @@ struct CrossMatrices {
 };
 CrossMatrices cross_matrices(const NetworkSpec& n) {
   const Count q = n.heads * n.head_dim, kv = n.kv_heads * n.head_dim;
-  return {2 * n.hidden * q, 2 * n.encoders.front().hidden * kv};
+  const NetworkSpec& encoder = n.encoders.front();
+  return {2 * n.hidden * q, 2 * (encoder.projectors.empty() ? encoder.hidden : n.hidden) * kv};
+}
+/// Positions that layers look at, and whether nothing goes back to them.
+double seen_positions(const NetworkSpec& encoder) {
+  return static_cast<double>(encoder.sequence * std::max<Count>(1, encoder.images));
+}
+bool is_frozen(const NetworkSpec& encoder) {
+  return encoder.frozen && (encoder.projectors.empty() || encoder.frozen_projectors);
 }
 
 /// The indexer's queries, keys and weights of its heads; a LayerNorm of its keys. Of plain attention queries and keys,
@@ -164,6 +173,9 @@ Count condition_vectors(const NetworkSpec& n) {
   return (biases + m.classes + (m.shared ? layer_vectors : 0)) * n.hidden;
 }
 
+/// Of a layer's own input: of what was embedded, its gate, and back to the stream.
+Count input_matrices(const NetworkSpec& n) { return 3 * n.hidden * n.layer_inputs.width; }
+
 Count layer_norms(const NetworkSpec& n, const LayerKind& kind) {
   if (n.modulation.frequencies > 0) return kind.crosses ? 1 : 0;
   if (kind.shape > 0 && kind.attention && n.shapes[kind.shape - 1U].bare_attention)
@@ -173,7 +185,10 @@ Count layer_norms(const NetworkSpec& n, const LayerKind& kind) {
 
 Count own_parameters(const NetworkSpec& n, const LayerKind& kind) {
   Count total = layer_norms(n, kind) * norm_size(n, n.hidden) + (n.layer_scale ? 1 : 0) +
-                (n.sublayer_gates ? kind.sublayers() : 0);
+                (n.sublayer_scales     ? kind.sublayers() * n.hidden
+                    : n.sublayer_gates ? kind.sublayers()
+                                       : 0);
+  if (n.layer_inputs.width > 0) total += input_matrices(n) + n.layer_inputs.words * n.layer_inputs.width + n.hidden;
   total += kind.sublayers() * (stream_matrices(n) + stream_vectors(n));
   const Compressor compressor = compressor_of(n, kind);
   total += compressor.matrices + compressor.vectors;
@@ -184,8 +199,8 @@ Count own_parameters(const NetworkSpec& n, const LayerKind& kind) {
   if (kind.mixer) total += count_mixer(n.mixer, n.hidden).parameters;
   if (kind.feed == Feed::experts) total += routed_matrices(n, n.experts.count) + routed_vectors(n);
   if (kind.feed == Feed::mlp)
-    total +=
-        mlp_matrices(n, n.ffn_hidden) + (n.linear_bias ? mlp_biases(n, n.ffn_hidden) : 0) + n.activation_parameters;
+    total += mlp_matrices(n, n.ffn_hidden) + (n.linear_bias || n.mlp_bias ? mlp_biases(n, n.ffn_hidden) : 0) +
+             n.activation_parameters;
   if (n.joined_output) total -= n.hidden;  // one bias for both
   return total;
 }
@@ -205,7 +220,7 @@ Count prediction_module_parameters(const NetworkSpec& n) {
 
 /// Per token, of a layer without its attention core: of the matrices that the token meets, and of scans.
 double layer_flops(const NetworkSpec& n, const LayerKind& kind) {
-  Count matrices = kind.sublayers() * stream_matrices(n) + compressor_of(n, kind).matrices;
+  Count matrices = kind.sublayers() * stream_matrices(n) + compressor_of(n, kind).matrices + input_matrices(n);
   if (kind.attention) matrices += attention_matrices(n);
   if (kind.crosses) matrices += cross_matrices(n).stream;
   if (picks(n, kind)) matrices += index_matrices(n);
@@ -264,9 +279,9 @@ double core_flops_of(const NetworkSpec& n, const LayerKind& kind, std::int64_t s
   const double own = own_core_flops(n, kind, sequence, causal);
   if (!kind.crosses || sequence == 0) return own;
   const NetworkSpec& encoder = n.encoders.front();
-  const auto seen = static_cast<double>(encoder.sequence);
+  const double seen = seen_positions(encoder);
   // Of the three passes that are counted two where nothing goes back to the encoder.
-  const double passes = encoder.frozen ? 2.0 / 3 : 1;
+  const double passes = is_frozen(encoder) ? 2.0 / 3 : 1;
   return own + core_flops(n, seen) +
          2 * passes * static_cast<double>(cross_matrices(n).memory) * seen / static_cast<double>(sequence);
 }
@@ -292,9 +307,9 @@ Count stack_parameters(const NetworkSpec& n) {
   if (n.layers > 0 && n.norm_place != NormPlace::behind_sum && n.modulation.frequencies == 0 && n.projectors.empty())
     total += norm_size(n, n.hidden);
   // The position table has its own number of rows, whatever the training sequence.
-  if (n.positions == Positions::learned) total += n.max_positions * n.hidden;
+  if (n.positions == Positions::learned) total += n.max_positions * n.hidden + n.position_gates;
   if (n.embedding_norm) total += norm_size(n, n.hidden);
-  return total + n.distances * n.heads;
+  return total + n.distances * n.heads + n.layer_inputs.width;
 }
 
 /// What takes in features: a product, two, or two convolutions of three taps.
@@ -306,7 +321,8 @@ Count second_matrices(const NetworkSpec& n) {
 }
 Count feature_parameters(const NetworkSpec& n) {
   if (n.features == 0) return 0;
-  const Count biases = n.intake != Intake::matrix ? 2 : n.linear_bias && !n.no_intake_bias ? 1 : 0;
+  const bool biased = n.intake_bias || (n.linear_bias && !n.no_intake_bias);
+  const Count biases = n.intake != Intake::matrix ? 2 : biased ? 1 : 0;
   return feature_matrices(n) + second_matrices(n) + (biases + (n.class_token ? 1 : 0)) * n.hidden;
 }
 /// Per position; the first convolution walks twice as many frames.
@@ -326,11 +342,14 @@ ProjectorCount count_projectors(const NetworkSpec& n) {
     for (const ProjectorStep& step : steps) {
       switch (step.kind) {
         case ProjectorStep::Kind::norm: count.parameters += step.norm == Norm::layernorm ? 2 * width : width; break;
+        case ProjectorStep::Kind::layers: width *= step.size; break;
         case ProjectorStep::Kind::merge: width *= step.size; [[fallthrough]];
         case ProjectorStep::Kind::mean: rows /= step.size; break;
+        case ProjectorStep::Kind::gated:
         case ProjectorStep::Kind::matrix:
-          count.parameters += (width + (step.bias ? 1 : 0)) * step.size;
-          count.flops += 2 * static_cast<double>(rows) * static_cast<double>(width) * static_cast<double>(step.size);
+          const Count matrices = (step.kind == ProjectorStep::Kind::gated ? 2 : 1) * width * step.size;
+          count.parameters += matrices + (step.bias ? step.size : 0);
+          count.flops += 2 * static_cast<double>(rows) * static_cast<double>(matrices);
           width = step.size;
       }
     }
@@ -388,7 +407,9 @@ double sample_encoder_flops(const NetworkSpec& n) {
   double total = 0;
   for (const NetworkSpec& encoder : n.encoders) {
     const bool placed = !encoder.projectors.empty();
-    const double samples = placed ? static_cast<double>(encoder.images) : 1;
+    // where layers look at images there is one
+    const double samples = placed && !looks_at_encoder(n) ? static_cast<double>(encoder.images)
+                                                          : static_cast<double>(std::max<Count>(1, encoder.images));
     total += samples * (passes_of(encoder.frozen, false) * encoder_flops(encoder) +
                            passes_of(encoder.frozen_projectors, !encoder.frozen) * count_projectors(encoder).flops);
   }
@@ -429,7 +450,7 @@ std::int64_t projector_parameter_count(const NetworkSpec& n) {
 }
 
 std::int64_t image_positions(const NetworkSpec& n) {
-  if (n.encoders.empty() || n.encoders.front().projectors.empty()) return 0;
+  if (n.encoders.empty() || n.encoders.front().projectors.empty() || looks_at_encoder(n)) return 0;
   const NetworkSpec& encoder = n.encoders.front();
   const Count patches = encoder.sequence - (encoder.class_token ? 1 : 0);
   return encoder.images * (patches / positions_merged(encoder.projectors.front()));

@@ -303,7 +303,8 @@ void run_all(const Network& net, const PlacedNetwork& placed, const GivenValues&
   for (std::size_t b = placed.blocks.size(); b-- > 0;) {
     RankedBlock& run = runs[b];
     const std::vector<PlacedLoan>& loans = run.placed().loans;
-    if (loans.empty())
+    // what is only lent has no block behind it
+    if (std::ranges::none_of(loans, [&](const PlacedLoan& loan) { return loan.value == run.placed().output; }))
       run.give_output_gradient(
           b + 1 == placed.blocks.size() ? given.gradient[net.blocks[b].output] : out.input_gradient);
     for (std::size_t i = 0; i < loans.size(); ++i)
