@@ -13,7 +13,7 @@
 #include "model/catalog.h"
 #include "model/network/network_rules.h"
 #include "studies/launch/facts/argument_words.h"
-#include "studies/launch/read/expert_pattern.h"
+#include "studies/launch/facts/expert_pattern.h"
 #include "studies/launch/read/launch_request.h"
 #include "studies/launch/read/launched_run.h"
 #include "studies/launch/facts/step_words.h"

@@ -329,11 +329,10 @@ TEST(ReadHfConfig, ReadsLayersOverFeaturesOfImages) {
   EXPECT_TRUE(read->left_out.empty());
   EXPECT_EQ(read->network.encoders.front().sequence, 2 * 8) << "a class and 4 patches of each tile, padded to 8";
   // Attention and MLP of each layer; two layers with norms of heads of 16 and two gates; 8 words more.
-  const std::int64_t text =
-      4 * (2 * 64 * 64 + 2 * 64 * 32 + 3 * 64 * 96 + 2 * 64) + 2 * (2 * 16 + 2) + 208 * 64 + 64;
+  const std::int64_t text = 4 * (2 * 64 * 64 + 2 * 64 * 32 + 3 * 64 * 96 + 2 * 64) + 2 * (2 * 16 + 2) + 208 * 64 + 64;
   // Patches; a class; 5 positions, alone and in 4 arrangements of 2 tiles, and twice the tiles; 3 layers, one gated.
-  const std::int64_t tower = 588 * 8 + 8 + 5 * 8 * (1 + 4 * 2) + 2 * 4 * 2 * 8 + 3 +
-                             3 * (4 * 8 * 8 + 2 * 8 * 24 + 24 + 8 + 2 * 16) + 2 + 16;
+  const std::int64_t tower =
+      588 * 8 + 8 + 5 * 8 * (1 + 4 * 2) + 2 * 4 * 2 * 8 + 3 + 3 * (4 * 8 * 8 + 2 * 8 * 24 + 24 + 8 + 2 * 16) + 2 + 16;
   EXPECT_EQ(parameter_count(read->network), text + tower + 16 + 2 * 8 * 64 + 64);
   EXPECT_EQ(layer_word(read->network, read->network.pattern.at(1)), "x-:image");
   EXPECT_THAT(config_error(R"({"architectures": ["MllamaForConditionalGeneration"], "text_config": {
