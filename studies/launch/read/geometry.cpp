@@ -101,7 +101,7 @@ class GeometryReader {
     experts();
     window();
     latent();
-    read_layers(subject_, from_);
+    read_layer_kinds(subject_, from_);
     if (const auto kind = ask_.text(Asked::softmax_type)) spec_.attention_sinks = *kind == "learnable";
     if (ask_.error()) return tl::unexpected(*ask_.error());
     TRY(complete());

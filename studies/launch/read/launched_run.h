@@ -86,7 +86,7 @@ std::string launch_stem(std::string_view path);
 /// those of the family that the sizes belong to.
 void read_kinds(const LaunchSubject& subject, const NetworkSpec* from);
 /// Which layers have which mixer and which attention, where they are not all alike.
-void read_layers(const LaunchSubject& subject, const NetworkSpec* from);
+void read_layer_kinds(const LaunchSubject& subject, const NetworkSpec* from);
 /// Of a launch with a decoder the encoder in front of it; the network is as one of both has it.
 Expected<void> read_encoder(const LaunchSubject& subject);
 /// Schedule, chunks, layers; once the axes are known.

@@ -192,7 +192,7 @@ class LayersReader {
 
 }  // namespace
 
-void read_layers(const LaunchSubject& subject, const NetworkSpec* from) { LayersReader(subject, from).read(); }
+void read_layer_kinds(const LaunchSubject& subject, const NetworkSpec* from) { LayersReader(subject, from).read(); }
 
 /// Megatron-LM's T5 (examples/t5/pretrain_t5.py and megatron/core/models/T5/t5_model.py at d98e8a6).
 /// Both have as many layers of the same sizes, one table of words and one of positions; the logits have a bias where
