@@ -250,7 +250,11 @@ class RankedBlock {
               gradient = moved >= 0 ? moved : accumulator_of(chain);
     if (placed_.copies[gradient].place != chain.optimizer)
       refuse("the gradient of " + net_.tensors[chain.tensor].name + " does not reach its optimizer");
-    out.gradients[chain.tensor] = whole(gradient);
+    // a weight that several blocks share has a part of its gradient from each
+    std::vector<double>& sum = out.gradients[chain.tensor];
+    const std::vector<double> own = whole(gradient);
+    sum.resize(own.size());
+    for (std::size_t i = 0; i < own.size(); ++i) sum[i] += own[i];
     const int home = first_home(chain), fresh = updated_of(chain);
     std::vector<double> weight = whole(home);
     RankParts made = parts_[gradient];
