@@ -75,6 +75,7 @@ constexpr KnownKeys rows[] = {
      "max_image_size use_base_siglip supported_aspect_ratios hidden_dropout_prob"},
     {"vision", "-1 true", "as its class has them", "vision_feature_layer use_absolute_position_embeddings"},
     {"vision", "false", "as its class has it", "multi_modal_projector_bias"},
+    {"clip siglip", "*", "its texts have no table of logits", "tie_word_embeddings"},
     {"decilm", "*", "of blocks that block_configs tells", "num_key_value_heads intermediate_size mlp_bias"},
     {"minimax-m3", "*", "bounds of a gate, the offset of a norm's scale, images", "swiglu_alpha swiglu_limit use_gemma_norm "
      "img_token_compression_config image_grid_pinpoints image_seq_length multimodal_projector_bias num_reward_heads "
