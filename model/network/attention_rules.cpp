@@ -120,6 +120,41 @@ void check_window(Rules& rules) {
       fmt::format("{} letters for {} layers", pattern.size(), n.layers), "one for each layer, or fewer, repeated");
 }
 
+/// Of layers that take over keys and values: the one layer before that lends them.
+void check_borrowed(Rules& rules) {
+  const NetworkSpec& n = rules.n;
+  for (std::size_t i = 0; i < n.shapes.size() && !rules.broken(); ++i) {
+    const LayerShape& shape = n.shapes[i];
+    if (shape.keys_of.empty()) continue;
+    const std::string key = fmt::format("shapes/{}/keys_of", i);
+    const auto lender = std::ranges::find(n.shapes, shape.keys_of, &LayerShape::name);
+    const auto at = static_cast<std::size_t>(lender - n.shapes.begin());
+    rules.require(at < i && lender->keys_of.empty(), key.c_str(),
+        fmt::format("'{:.40}' is no shape before this one that has keys of its own", shape.keys_of), "the name of one");
+    rules.require(n.latent.kv_rank == 0 && n.compressed.q_rank == 0 && n.sparse.top_k == 0 && !n.linear_bias &&
+                      !n.qkv_bias && n.pattern.size() == static_cast<std::size_t>(n.layers),
+        key.c_str(), "keys are lent by plain attention without biases, in a pattern that names every layer",
+        "neither latent_attention, compressed_attention, sparse_attention nor biases");
+    if (rules.broken()) return;
+    const NetworkSpec own = shaped(n, static_cast<std::uint8_t>(i + 1)),
+                      other = shaped(n, static_cast<std::uint8_t>(at + 1));
+    rules.require(own.heads == other.heads && own.kv_heads == other.kv_heads && own.head_dim == other.head_dim &&
+                      own.value_dim == other.value_dim,
+        key.c_str(), "its heads are not those of the layer that lends", "heads of one size");
+    const auto of = [&](std::size_t s) { return [s](const LayerKind& kind) { return kind.shape == s + 1; }; };
+    const auto lends = std::ranges::find_if(n.pattern, of(at)), borrows = std::ranges::find_if(n.pattern, of(i));
+    rules.require(std::ranges::count_if(n.pattern, of(at)) == 1 && lends < borrows && lends->attention &&
+                      std::ranges::all_of(n.pattern,
+                          [&](const LayerKind& kind) {
+                            return kind.shape != i + 1 ||
+                                   (kind.feed == lends->feed && kind.windowed == lends->windowed &&
+                                       kind.mixer == lends->mixer && kind.attention);
+                          }),
+        key.c_str(), fmt::format("'{:.40}' is not one layer of the same sublayers before these", shape.keys_of),
+        "a shape of one layer, in front of those that take over its keys");
+  }
+}
+
 void check_crossing(Rules& rules) {
   const NetworkSpec& n = rules.n;
   const bool crosses = std::ranges::any_of(n.pattern, &LayerKind::crosses);
@@ -136,7 +171,10 @@ void check_crossing(Rules& rules) {
   for (const LayerShape& shape : n.shapes)
     rules.require(!(shape.joint && shape.parallel) && (!shape.parallel || (joins && n.linear_bias)), "shapes",
         "parallel layers stand behind joint ones, with biases", "joint or parallel");
-  const bool fills = !n.encoders.empty() && !n.encoders.front().projectors.empty();
+  const bool projects = !n.encoders.empty() && !n.encoders.front().projectors.empty(), fills = projects && !crosses;
+  rules.require(!projects || !crosses ||
+                    (positions_merged(n.encoders.front().projectors.front()) == 1 && !n.encoders.front().class_token),
+      "encoder/projectors", "layers look at each of the encoder's positions", "steps without merge and mean");
   rules.require(!fills || (n.features == 0 && !joins && n.streams == 1), "encoder/projectors",
       "rows of images stand in place of words in one stream", "a network of words, and an encoder that does not join");
   rules.require(crosses == (!n.encoders.empty() && !joins && !fills), crosses ? "encoder" : "pattern",

@@ -47,6 +47,14 @@ bool has_plain_mlp(const NetworkSpec& spec) {
   return false;
 }
 
+bool looks_at_encoder(const NetworkSpec& spec) { return std::ranges::any_of(spec.pattern, &LayerKind::crosses); }
+
+bool reads_beside_stream(const NetworkSpec& spec) {
+  return looks_at_encoder(spec) || (!spec.encoders.empty() && spec.encoders.front().joins) ||
+         spec.modulation.frequencies > 0 || spec.layer_inputs.width > 0 ||
+         std::ranges::any_of(spec.shapes, [](const LayerShape& shape) { return !shape.keys_of.empty(); });
+}
+
 std::vector<Mixer> mixers(const NetworkSpec& spec) {
   std::vector<Mixer> all;
   if (spec.mixer) all.push_back(spec.mixer);
@@ -80,6 +88,7 @@ NetworkSpec shaped(const NetworkSpec& spec, std::uint8_t shape) {
   own.key_is_value = own.key_is_value || other.key_is_value;
   own.qk_norm = own.qk_norm || other.qk_norm;
   own.sublayer_gates = own.sublayer_gates || other.sublayer_gates;
+  own.borrowed_keys = own.borrowed_keys || !other.keys_of.empty();
   own.attention_sinks = own.attention_sinks && !other.no_sinks;
   if (other.all_keys) own.sparse = {};
   if (other.hashed_experts) own.experts.router_bias = false;

@@ -105,11 +105,13 @@ struct ProjectorStep {
     merge,   ///< so many neighbours become one row, side by side
     mean,    ///< so many neighbours become one row, their mean
     matrix,  ///< to so many numbers
+    gated,   ///< two matrices to so many numbers, one of which gates the other (SwiGLU)
+    layers,  ///< what so many layers gave, side by side; counted as so many copies of what the last one gave
   };
   Kind kind = Kind::matrix;
   std::int64_t size = 0;
   Norm norm = Norm::rmsnorm;
-  bool bias = false, activated = false;  ///< of a matrix: GELU behind it
+  bool bias = false, activated = false;  ///< of a matrix; GELU behind it or behind a norm
   bool operator==(const ProjectorStep&) const = default;
 };
 using Projector = std::vector<ProjectorStep>;
@@ -137,6 +139,7 @@ struct LayerShape {
   bool joint = false;     ///< the encoder's positions and the network's have weights of their own, and attend together
   bool parallel = false;  ///< attention and MLP read one norm, and one product takes both to the stream (Flux)
   bool all_keys = false;  ///< queries see all keys, where the network's see those that an indexer picks
+  std::string keys_of{};  ///< the shape of one layer before, whose keys and values serve: queries alone are made here
   Mixer mixer{};          ///< in place of the network's
 };
 
@@ -153,6 +156,12 @@ struct LayerKind {
   [[nodiscard]] int sublayers() const {
     return (mixer || attention ? 1 : 0) + (crosses ? 1 : 0) + (feed != Feed::none ? 1 : 0);
   }
+};
+
+/// Each layer has an input of its own behind its sublayers: a row of its own table of words, and a product of what was
+/// embedded, which a gate of the stream scales (Gemma 3n, transformers src/transformers/models/gemma3n). width 0: none.
+struct LayerInputs {
+  std::int64_t width = 0, words = 0;
 };
 
 /// A network as its config states it. Counts are per model, not per rank.
@@ -172,6 +181,7 @@ struct NetworkSpec {
   bool linear_bias = false;      ///< biases on all projections
   bool qkv_bias = false;         ///< biases on q, k, v only (implied by linear_bias)
   bool out_bias = false;         ///< bias on the attention's output projection (implied by linear_bias)
+  bool mlp_bias = false;         ///< biases on the MLP's (implied by linear_bias)
   bool no_key_bias = false;      ///< keys have none, whatever the others have (Whisper)
   bool qk_norm = false;          ///< norm of each query and key head (Qwen3)
   bool qk_norm_rms = false;      ///< an RMS norm, whatever the others are (Wan)
@@ -180,6 +190,8 @@ struct NetworkSpec {
   bool key_is_value = false;     ///< values are the keys before their norm and rotation (LayerShape)
   bool layer_scale = false;      ///< a number that each layer's output is multiplied with (Gemma 4)
   bool sublayer_gates = false;   ///< a number scales what each sublayer gives (LayerShape)
+  bool sublayer_scales = false;  ///< a vector does (InternViT)
+  bool borrowed_keys = false;    ///< keys and values are an earlier layer's (LayerShape::keys_of)
   bool value_norm = false;       ///< a norm of each value head, without a weight (Gemma 4)
   bool attention_gate = false;   ///< as many gates as query projections scale what attention gives (Qwen3-Next)
   bool head_gate = false;        ///< of those gates one for each query head (Step 3.5)
@@ -223,12 +235,15 @@ struct NetworkSpec {
   bool frozen = false;             ///< not trained; through an encoder nothing goes back then
   bool frozen_projectors = false;  ///< not trained, apart from the encoder's layers
   bool no_intake_bias = false;     ///< features are taken in without one, whatever the layers have
-  bool class_token = false;        ///< the first position is not of the input but learned (ViT)
-  std::int64_t classes = 0;        ///< that the first position is sorted into, in place of words
-  std::int64_t outputs = 0;        ///< numbers that each position gives, by their squared error, in place of words
+  bool intake_bias = false;        ///< with one, though the layers have none
+  std::int64_t position_gates = 0;  ///< numbers that scale its tables of positions (Llama 3.2 Vision: 3)
+  bool class_token = false;         ///< the first position is not of the input but learned (ViT)
+  std::int64_t classes = 0;         ///< that the first position is sorted into, in place of words
+  std::int64_t outputs = 0;         ///< numbers that each position gives, by their squared error, in place of words
   Modulation modulation;
   std::int64_t mtp_layers = 0;         ///< multi-token prediction modules behind the last layer (DeepSeek-V3)
   std::vector<LayerKind> mtp_pattern;  ///< layers of a module; empty: one, of attention and experts or MLP
+  LayerInputs layer_inputs;
   bool tied_embeddings = false;
   std::int64_t embedded_only = 0;         ///< words that are looked up and never guessed (Llama 3.2 Vision's images: 8)
   bool embedding_norm = false;            ///< BLOOM normalises after the embedding
@@ -370,6 +385,10 @@ std::int64_t parameter_count(const NetworkSpec& spec);
 std::int64_t encoder_parameter_count(const NetworkSpec& spec);
 /// Of those what takes an encoder's positions to the network's.
 std::int64_t projector_parameter_count(const NetworkSpec& spec);
+/// Do layers look at what the encoder made? Else its rows stand in place of words, or in front of them.
+bool looks_at_encoder(const NetworkSpec& spec);
+/// Do layers read what stands on the first stage, or what another layer made, beside the stream?
+bool reads_beside_stream(const NetworkSpec& spec);
 /// Rows that the encoder's images take up in a sequence of the network. 0: none do.
 std::int64_t image_positions(const NetworkSpec& spec);
 

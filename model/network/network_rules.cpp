@@ -220,6 +220,20 @@ void check_norms(Rules& rules) {
       "attention and MLP share a norm only side by side", "2, or \"parallel_block\": true");
 }
 
+/// Of layers with inputs of their own.
+void check_inputs(Rules& rules) {
+  const NetworkSpec& n = rules.n;
+  const LayerInputs& x = n.layer_inputs;
+  rules.require((x.width > 0) == (x.words > 0), "layer_inputs", fmt::format("{} wide, of {} words", x.width, x.words),
+      "a width and words");
+  rules.require(x.width == 0 || (n.vocab > 0 && n.streams == 1 && n.norm == Norm::rmsnorm && !n.parallel_block &&
+                                    n.mtp_layers == 0 && !looks_at_encoder(n)),
+      "layer_inputs", "layers with inputs of their own stand in one stream of words, with RMS norms",
+      "neither streams, parallel_block, mtp_layers nor x in a word");
+  rules.require(!(n.mlp_bias || n.sublayer_scales) || !n.parallel_block, n.mlp_bias ? "mlp_bias" : "sublayer_scales",
+      "attention and MLP side by side share what stands behind them", "linear_bias");
+}
+
 /// Numbers in place of words, in front and behind.
 void check_features(Rules& rules) {
   const NetworkSpec& n = rules.n;
@@ -270,8 +284,8 @@ void check_projectors(Rules& rules, const NetworkSpec& network) {
   for (const Projector& steps : n.projectors) {
     std::int64_t width = n.hidden;
     for (const ProjectorStep& step : steps) {
-      if (step.kind == ProjectorStep::Kind::merge) width *= step.size;
-      if (step.kind == ProjectorStep::Kind::matrix) width = step.size;
+      if (step.kind == ProjectorStep::Kind::merge || step.kind == ProjectorStep::Kind::layers) width *= step.size;
+      if (step.kind == ProjectorStep::Kind::matrix || step.kind == ProjectorStep::Kind::gated) width = step.size;
       constexpr std::int64_t widest = 100'000'000;
       rules.require(width <= widest, "projectors", "a row is too wide", "narrower merges");
       if (rules.broken()) return;
@@ -313,6 +327,8 @@ Expected<NetworkSpec> complete_encoder(NetworkSpec encoder, const NetworkSpec& n
   check_total(rules);
   detail::check_attention(rules);
   detail::check_window(rules);
+  check_pattern(rules);
+  detail::check_borrowed(rules);
   detail::check_crossing(rules);
   check_features(rules);
   check_projectors(rules, network);
@@ -339,6 +355,8 @@ Expected<NetworkSpec> complete_network(NetworkSpec spec, const std::string& wher
   detail::check_window(rules);
   check_pattern(rules);
   check_norms(rules);
+  detail::check_borrowed(rules);
+  check_inputs(rules);
   detail::check_crossing(rules);
   check_features(rules);
   check_modulation(rules);

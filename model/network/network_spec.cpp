@@ -105,6 +105,7 @@ constexpr auto shape_members = [](auto& file, auto& shape) {
   file.rare("all_keys", shape.all_keys);
   file.rare("joint", shape.joint);
   file.rare("parallel", shape.parallel);
+  file.rare("keys_of", shape.keys_of);
   file.reading(read_own_mixer, shape.mixer);
   file.writing(write_own_mixer, shape.mixer);
 };
@@ -160,6 +161,10 @@ void write_words(RowWriter& json, const char* key, const NetworkSpec& spec, cons
   json.unless(std::string(), key, text);
 }
 
+constexpr auto write_own_pattern = [](RowWriter& json, const NetworkSpec& spec) {
+  write_words(json, "pattern", spec, spec.pattern);
+};
+
 /// Layers that have no attention need no heads.
 void read_heads(JsonObject& file, NetworkSpec& spec) {
   has_attention(spec) ? file.read("heads", spec.heads, head_range) : file.optional("heads", spec.heads, head_range);
@@ -187,6 +192,11 @@ constexpr auto modulation_members = [](auto& file, auto& modulation) {
   file.rare("shared", modulation.shared);
 };
 
+constexpr auto input_members = [](auto& file, auto& inputs) {
+  file.read("width", inputs.width, width_range);
+  file.read("words", inputs.words, vocab_range);
+};
+
 /// "layernorm, merge 4, matrix 5120 bias gelu, matrix 3584 bias".
 constexpr auto read_projectors = [](JsonObject& file, std::vector<Projector>& projectors) {
   std::vector<std::string> texts;
@@ -198,7 +208,8 @@ constexpr auto read_projectors = [](JsonObject& file, std::vector<Projector>& pr
       const auto step = projector_step(std::string_view(text).substr(begin, end - begin));
       file.require(step.has_value(), "projectors",
           fmt::format("'{:.40}' is no step of a projector", text.substr(begin, end - begin)),
-          "rmsnorm, layernorm, merge 4, mean 16, matrix 3584 [bias] [gelu], a comma and a blank between them");
+          "rmsnorm, layernorm [gelu], merge 4, mean 16, layers 6, gated 4096, matrix 3584 [bias] [gelu], a comma and a "
+          "blank between them");
       if (step) steps.push_back(*step);
       begin = end + 2;
     }
@@ -225,6 +236,8 @@ constexpr auto layer_members = [](auto& file, auto& spec) {
   file.optional("linear_bias", spec.linear_bias);
   file.optional("qkv_bias", spec.qkv_bias);
   file.optional("out_bias", spec.out_bias);
+  file.rare("mlp_bias", spec.mlp_bias);
+  file.rare("sublayer_scales", spec.sublayer_scales);
   file.rare("no_key_bias", spec.no_key_bias);
   file.optional("qk_norm", spec.qk_norm);
   file.rare("qk_norm_width", spec.qk_norm_width);
@@ -248,6 +261,8 @@ constexpr auto encoder_members = [](auto& file, auto& spec) {
   file.rare("features", spec.features, or_none(width_range));
   file.rare_choice("intake", spec.intake, intake_names);
   file.rare("no_intake_bias", spec.no_intake_bias);
+  file.rare("intake_bias", spec.intake_bias);
+  file.rare("position_gates", spec.position_gates, IntegerRange{0, 1000});
   file.rare("class_token", spec.class_token);
   file.rare("joins", spec.joins);
   file.reading(read_projectors, spec.projectors);
@@ -257,6 +272,10 @@ constexpr auto encoder_members = [](auto& file, auto& spec) {
   file.rare("frozen_projectors", spec.frozen_projectors);
   file.rare("sequence", spec.sequence, or_none(sequence_range));
   layer_members(file, spec);
+  file.reading(read_shapes, spec.shapes);
+  file.reading(read_pattern, spec);
+  file.writing(write_shapes, spec.shapes);
+  file.writing(write_own_pattern, spec);
 };
 
 /// It is of the network's kind where it does not say otherwise: two-sided, and nothing else of it is the network's.
@@ -303,7 +322,8 @@ constexpr auto network_members = [](auto& file, auto& spec) {
   file.part("sparse_attention", spec.sparse.top_k > 0, spec.sparse, sparse_members);
   file.writing(write_own_mixer, spec.mixer);
   file.writing(write_shapes, spec.shapes);
-  file.writing([](RowWriter& json, const auto& row) { write_words(json, "pattern", row, row.pattern); }, spec);
+  file.writing(write_own_pattern, spec);
+  file.part("layer_inputs", spec.layer_inputs.width > 0, spec.layer_inputs, input_members);
   file.rare("mtp_layers", spec.mtp_layers, or_none(layer_range));
   file.reading(read_mtp_pattern, spec);
   file.writing([](RowWriter& json, const auto& row) { write_words(json, "mtp_pattern", row, row.mtp_pattern); }, spec);

@@ -2,112 +2,20 @@
 // the same things one by one; tests hold the two against each other.
 #include <algorithm>
 
+#include "model/network/attention_counts.h"
 #include "model/network/network.h"
-#include "model/network/printed_flops.h"
 
 namespace stepcast {
 namespace {
 
-using Count = std::int64_t;
+using detail::Count, detail::norm_size, detail::attention_matrices, detail::attention_vectors, detail::cross_matrices,
+    detail::index_matrices, detail::picks, detail::compressor_of, detail::core_flops_of;
 
 bool is_gated(const NetworkSpec& n) { return n.activation == Activation::swiglu || n.activation == Activation::geglu; }
-
-/// All norms of a network are of one kind; LayerNorm may add an offset to the scale.
-Count norm_size(const NetworkSpec& n, Count width) { return n.norm == Norm::layernorm ? 2 * width : width; }
 
 /// Weight matrices of an MLP: up, down, and the gate where there is one.
 Count mlp_matrices(const NetworkSpec& n, Count width) { return (is_gated(n) ? 3 : 2) * n.hidden * width; }
 Count mlp_biases(const NetworkSpec& n, Count width) { return (is_gated(n) ? 2 : 1) * width + n.hidden; }
-
-Count value_size(const NetworkSpec& n) {
-  return n.latent.kv_rank > 0 ? n.latent.value_dim : n.value_dim > 0 ? n.value_dim : n.head_dim;
-}
-/// Of what attention gives.
-Count gate_matrix(const NetworkSpec& n) {
-  return n.attention_gate ? n.hidden * n.heads * (n.head_gate ? 1 : value_size(n)) : 0;
-}
-
-/// Multi-head latent attention, DeepSeek-V2 (arXiv 2405.04434) eq. 9-19: queries and key-values go through low ranks;
-/// the rotary part of the keys is projected straight from the hidden state and shared by all heads.
-Count latent_matrices(const NetworkSpec& n) {
-  const LatentAttention& a = n.latent;
-  const Count q = n.heads * (a.nope_dim + a.rope_dim);
-  const Count queries = a.q_rank == 0 ? n.hidden * q : (n.hidden + q) * a.q_rank;
-  const Count keys_values = n.hidden * (a.kv_rank + a.rope_dim) + a.kv_rank * n.heads * (a.nope_dim + a.value_dim);
-  return queries + keys_values + n.heads * a.value_dim * n.hidden + gate_matrix(n);
-}
-
-/// Queries, keys and outputs (deepseek_v4/modeling_deepseek_v4.py); what compresses keys is the layer's.
-Count compressed_matrices(const NetworkSpec& n) {
-  const CompressedAttention& a = n.compressed;
-  const Count width = n.heads * n.head_dim;
-  return (n.hidden + width) * a.q_rank + n.hidden * n.head_dim + width * a.o_rank + a.o_groups * a.o_rank * n.hidden;
-}
-
-Count attention_matrices(const NetworkSpec& n) {
-  if (n.compressed.q_rank > 0) return compressed_matrices(n);
-  if (n.latent.kv_rank > 0) return latent_matrices(n);
-  const Count values = n.key_is_value ? 0 : n.kv_heads * value_size(n);
-  return n.hidden * ((n.heads + n.kv_heads) * n.head_dim + values + n.heads * value_size(n)) + gate_matrix(n);
-}
-
-/// Biases of the projections, and the norms inside the attention.
-Count attention_vectors(const NetworkSpec& n) {
-  if (n.compressed.q_rank > 0) return norm_size(n, n.compressed.q_rank) + norm_size(n, n.head_dim) + n.heads;
-  if (n.latent.kv_rank > 0) return norm_size(n, n.latent.q_rank) + norm_size(n, n.latent.kv_rank);
-  Count vectors = 0;
-  if (n.linear_bias || n.qkv_bias)
-    vectors +=
-        (n.heads + (n.no_key_bias ? 0 : n.kv_heads)) * n.head_dim + (n.key_is_value ? 0 : n.kv_heads * value_size(n));
-  if (n.linear_bias || n.out_bias) vectors += n.hidden;
-  if (n.qk_norm) {
-    const bool all = n.qk_norm_width || n.qk_norm_heads;
-    const Count width = (all ? n.heads + n.kv_heads : 2) * n.head_dim;
-    vectors += n.qk_norm_rms || n.qk_norm_heads ? width : norm_size(n, width);
-  }
-  return vectors + (n.attention_sinks ? n.heads : 0);
-}
-
-/// Queries and outputs of the stream, and keys and values of what the encoder made.
-struct CrossMatrices {
-  Count stream = 0, memory = 0;
-};
-CrossMatrices cross_matrices(const NetworkSpec& n) {
-  const Count q = n.heads * n.head_dim, kv = n.kv_heads * n.head_dim;
-  return {2 * n.hidden * q, 2 * n.encoders.front().hidden * kv};
-}
-
-/// The indexer's queries, keys and weights of its heads; a LayerNorm of its keys. Of plain attention queries and keys,
-/// a norm of each.
-Count index_matrices(const NetworkSpec& n) {
-  const SparseAttention& s = n.sparse;
-  if (n.latent.kv_rank == 0) return n.hidden * (s.heads + 1) * s.head_dim;
-  return n.latent.q_rank * s.heads * s.head_dim + n.hidden * (s.head_dim + s.heads);
-}
-bool picks(const NetworkSpec& n, const LayerKind& kind) { return n.sparse.top_k > 0 && kind.attention && !kind.picked; }
-
-/// What makes keys of several, and what picks among them: matrices and vectors.
-struct Compressor {
-  Count matrices = 0, vectors = 0;
-};
-Compressor compressor_of(const NetworkSpec& n, const LayerShape& shape) {
-  const CompressedAttention& a = n.compressed;
-  Compressor made;
-  const auto add = [&](Count width) {
-    const Count wide = shape.picks ? 2 * width : width;
-    made.matrices += 2 * n.hidden * wide;
-    made.vectors += shape.ratio * wide + norm_size(n, width);
-  };
-  if (shape.ratio == 0) return made;
-  add(n.head_dim);
-  if (!shape.picks) return made;
-  add(a.index_dim);
-  made.matrices += (a.q_rank * a.index_dim + n.hidden) * a.index_heads;
-  return made;
-}
-Compressor compressor_of(const NetworkSpec& n, const LayerKind& kind) {
-  return kind.shape > 0 && kind.attention ? compressor_of(n, n.shapes[kind.shape - 1U]) : Compressor{};
-}
 
 /// What mixes residual streams before and behind a sublayer: what goes in, what comes out, and each with each.
 Count stream_matrices(const NetworkSpec& n) {
@@ -164,6 +72,9 @@ Count condition_vectors(const NetworkSpec& n) {
   return (biases + m.classes + (m.shared ? layer_vectors : 0)) * n.hidden;
 }
 
+/// Of a layer's own input: of what was embedded, its gate, and back to the stream.
+Count input_matrices(const NetworkSpec& n) { return 3 * n.hidden * n.layer_inputs.width; }
+
 Count layer_norms(const NetworkSpec& n, const LayerKind& kind) {
   if (n.modulation.frequencies > 0) return kind.crosses ? 1 : 0;
   if (kind.shape > 0 && kind.attention && n.shapes[kind.shape - 1U].bare_attention)
@@ -173,9 +84,12 @@ Count layer_norms(const NetworkSpec& n, const LayerKind& kind) {
 
 Count own_parameters(const NetworkSpec& n, const LayerKind& kind) {
   Count total = layer_norms(n, kind) * norm_size(n, n.hidden) + (n.layer_scale ? 1 : 0) +
-                (n.sublayer_gates ? kind.sublayers() : 0);
+                (n.sublayer_scales     ? kind.sublayers() * n.hidden
+                    : n.sublayer_gates ? kind.sublayers()
+                                       : 0);
+  if (n.layer_inputs.width > 0) total += input_matrices(n) + n.layer_inputs.words * n.layer_inputs.width + n.hidden;
   total += kind.sublayers() * (stream_matrices(n) + stream_vectors(n));
-  const Compressor compressor = compressor_of(n, kind);
+  const auto compressor = compressor_of(n, kind);
   total += compressor.matrices + compressor.vectors;
   if (kind.attention) total += attention_matrices(n) + attention_vectors(n);
   if (kind.crosses) total += cross_matrices(n).stream + cross_matrices(n).memory + attention_vectors(n);
@@ -184,8 +98,8 @@ Count own_parameters(const NetworkSpec& n, const LayerKind& kind) {
   if (kind.mixer) total += count_mixer(n.mixer, n.hidden).parameters;
   if (kind.feed == Feed::experts) total += routed_matrices(n, n.experts.count) + routed_vectors(n);
   if (kind.feed == Feed::mlp)
-    total +=
-        mlp_matrices(n, n.ffn_hidden) + (n.linear_bias ? mlp_biases(n, n.ffn_hidden) : 0) + n.activation_parameters;
+    total += mlp_matrices(n, n.ffn_hidden) + (n.linear_bias || n.mlp_bias ? mlp_biases(n, n.ffn_hidden) : 0) +
+             n.activation_parameters;
   if (n.joined_output) total -= n.hidden;  // one bias for both
   return total;
 }
@@ -205,7 +119,7 @@ Count prediction_module_parameters(const NetworkSpec& n) {
 
 /// Per token, of a layer without its attention core: of the matrices that the token meets, and of scans.
 double layer_flops(const NetworkSpec& n, const LayerKind& kind) {
-  Count matrices = kind.sublayers() * stream_matrices(n) + compressor_of(n, kind).matrices;
+  Count matrices = kind.sublayers() * stream_matrices(n) + compressor_of(n, kind).matrices + input_matrices(n);
   if (kind.attention) matrices += attention_matrices(n);
   if (kind.crosses) matrices += cross_matrices(n).stream;
   if (picks(n, kind)) matrices += index_matrices(n);
@@ -213,62 +127,6 @@ double layer_flops(const NetworkSpec& n, const LayerKind& kind) {
   if (kind.feed == Feed::mlp) matrices += mlp_matrices(n, n.ffn_hidden);
   const double mixed = kind.mixer ? count_mixer(n.mixer, n.hidden).flops_per_token : 0;
   return 2 * static_cast<double>(matrices) + mixed;
-}
-
-/// Per token and layer, of QK^T and PV at two FLOPs per multiply-add.
-double core_flops(const NetworkSpec& n, double keys) {
-  const Count query = n.latent.kv_rank > 0 ? n.latent.nope_dim + n.latent.rope_dim : n.head_dim;
-  return 2 * keys * static_cast<double>(n.heads * (query + value_size(n)));
-}
-
-/// Over chosen keys every head reads the latent itself: scores over kv_rank + rope_dim, values of kv_rank (the up-
-/// projections are absorbed, DeepSeek-V2 section 2.1.2). The indexer scores all keys by each of its heads and sums.
-/// NVIDIA-NeMo/Megatron-Bridge 067f987 training/utils/flop_utils.py, "dsa".
-double sparse_core_flops(const NetworkSpec& n, const LayerKind& kind, std::int64_t sequence, bool causal) {
-  const std::int64_t reach = std::min(n.sparse.top_k, sequence);
-  const double keys = causal ? mean_keys(Domain::chosen, reach, sequence) : static_cast<double>(reach);
-  const double all = static_cast<double>(sequence) * (causal ? 0.5 : 1);
-  if (n.latent.kv_rank == 0)
-    return core_flops(n, keys) + 2 * all * static_cast<double>(n.sparse.heads * n.sparse.head_dim);
-  const double core = 2 * keys * static_cast<double>(n.heads * (2 * n.latent.kv_rank + n.latent.rope_dim));
-  return core + (kind.picked ? 0 : 2 * all * static_cast<double>(n.sparse.heads * (n.sparse.head_dim + 1)));
-}
-
-/// In full: the window and all compressed keys of the sequence, or as many as are picked.
-double compressed_core_flops(const NetworkSpec& n, const LayerKind& kind, std::int64_t sequence, bool causal) {
-  const CompressedAttention& a = n.compressed;
-  const LayerShape shape = kind.shape > 0 ? n.shapes[kind.shape - 1U] : LayerShape{};
-  const std::int64_t window = std::min(a.window, sequence), all = shape.ratio > 0 ? sequence / shape.ratio : 0,
-                     reach = shape.picks ? std::min(a.top_k, all) : all;
-  const double keys =
-      causal ? mean_keys(Domain::window, window, sequence) + mean_compressed({shape.ratio, reach}, sequence)
-             : static_cast<double>(window + reach);
-  const double scored = shape.picks ? static_cast<double>(all) * (causal ? 0.5 : 1) : 0;
-  return core_flops(n, keys) + 2 * scored * static_cast<double>(a.index_heads * a.index_dim);
-}
-
-double own_core_flops(const NetworkSpec& n, const LayerKind& kind, std::int64_t sequence, bool causal) {
-  if (!kind.attention) return 0;
-  if (n.compressed.q_rank > 0) return compressed_core_flops(n, kind, sequence, causal);
-  causal = causal && n.causal;
-  if (n.sparse.top_k > 0) return sparse_core_flops(n, kind, sequence, causal);
-  if (!kind.windowed) return core_flops(n, static_cast<double>(sequence) * (causal ? 0.5 : 1));
-  const std::int64_t reach = std::min(n.window.positions, sequence);
-  if (!n.causal) return core_flops(n, mean_keys(n.window.chunks ? Domain::tile : Domain::band, reach, sequence));
-  if (!causal) return core_flops(n, static_cast<double>(reach));
-  return core_flops(n, mean_keys(n.window.chunks ? Domain::chunk : Domain::window, reach, sequence));
-}
-
-/// With attention over the encoder: every query sees all of it, and its keys and values are made once for all.
-double core_flops_of(const NetworkSpec& n, const LayerKind& kind, std::int64_t sequence, bool causal) {
-  const double own = own_core_flops(n, kind, sequence, causal);
-  if (!kind.crosses || sequence == 0) return own;
-  const NetworkSpec& encoder = n.encoders.front();
-  const auto seen = static_cast<double>(encoder.sequence);
-  // Of the three passes that are counted two where nothing goes back to the encoder.
-  const double passes = encoder.frozen ? 2.0 / 3 : 1;
-  return own + core_flops(n, seen) +
-         2 * passes * static_cast<double>(cross_matrices(n).memory) * seen / static_cast<double>(sequence);
 }
 
 /// Per token: the logits, of masked positions with the matrix before them; what the first position goes through.
@@ -292,9 +150,9 @@ Count stack_parameters(const NetworkSpec& n) {
   if (n.layers > 0 && n.norm_place != NormPlace::behind_sum && n.modulation.frequencies == 0 && n.projectors.empty())
     total += norm_size(n, n.hidden);
   // The position table has its own number of rows, whatever the training sequence.
-  if (n.positions == Positions::learned) total += n.max_positions * n.hidden;
+  if (n.positions == Positions::learned) total += n.max_positions * n.hidden + n.position_gates;
   if (n.embedding_norm) total += norm_size(n, n.hidden);
-  return total + n.distances * n.heads;
+  return total + n.distances * n.heads + n.layer_inputs.width;
 }
 
 /// What takes in features: a product, two, or two convolutions of three taps.
@@ -306,7 +164,8 @@ Count second_matrices(const NetworkSpec& n) {
 }
 Count feature_parameters(const NetworkSpec& n) {
   if (n.features == 0) return 0;
-  const Count biases = n.intake != Intake::matrix ? 2 : n.linear_bias && !n.no_intake_bias ? 1 : 0;
+  const bool biased = n.intake_bias || (n.linear_bias && !n.no_intake_bias);
+  const Count biases = n.intake != Intake::matrix ? 2 : biased ? 1 : 0;
   return feature_matrices(n) + second_matrices(n) + (biases + (n.class_token ? 1 : 0)) * n.hidden;
 }
 /// Per position; the first convolution walks twice as many frames.
@@ -326,11 +185,14 @@ ProjectorCount count_projectors(const NetworkSpec& n) {
     for (const ProjectorStep& step : steps) {
       switch (step.kind) {
         case ProjectorStep::Kind::norm: count.parameters += step.norm == Norm::layernorm ? 2 * width : width; break;
+        case ProjectorStep::Kind::layers: width *= step.size; break;
         case ProjectorStep::Kind::merge: width *= step.size; [[fallthrough]];
         case ProjectorStep::Kind::mean: rows /= step.size; break;
+        case ProjectorStep::Kind::gated:
         case ProjectorStep::Kind::matrix:
-          count.parameters += (width + (step.bias ? 1 : 0)) * step.size;
-          count.flops += 2 * static_cast<double>(rows) * static_cast<double>(width) * static_cast<double>(step.size);
+          const Count matrices = (step.kind == ProjectorStep::Kind::gated ? 2 : 1) * width * step.size;
+          count.parameters += matrices + (step.bias ? step.size : 0);
+          count.flops += 2 * static_cast<double>(rows) * static_cast<double>(matrices);
           width = step.size;
       }
     }
@@ -388,7 +250,9 @@ double sample_encoder_flops(const NetworkSpec& n) {
   double total = 0;
   for (const NetworkSpec& encoder : n.encoders) {
     const bool placed = !encoder.projectors.empty();
-    const double samples = placed ? static_cast<double>(encoder.images) : 1;
+    // where layers look at images there is one
+    const double samples = placed && !looks_at_encoder(n) ? static_cast<double>(encoder.images)
+                                                          : static_cast<double>(std::max<Count>(1, encoder.images));
     total += samples * (passes_of(encoder.frozen, false) * encoder_flops(encoder) +
                            passes_of(encoder.frozen_projectors, !encoder.frozen) * count_projectors(encoder).flops);
   }
@@ -403,12 +267,6 @@ bool trained_before(const NetworkSpec& n) {
 }
 
 }  // namespace
-
-double attention_flops(const NetworkSpec& network, const LayerKind& kind, std::int64_t sequence) {
-  const NetworkSpec n = shaped(network, kind.shape);
-  const Count matrices = attention_matrices(n) + (picks(n, kind) ? index_matrices(n) : 0);
-  return 2 * static_cast<double>(matrices) + core_flops_of(n, kind, sequence, true);
-}
 
 std::int64_t parameter_count(const NetworkSpec& n) {
   Count total = stack_parameters(n) + n.mtp_layers * prediction_module_parameters(n);
@@ -429,7 +287,7 @@ std::int64_t projector_parameter_count(const NetworkSpec& n) {
 }
 
 std::int64_t image_positions(const NetworkSpec& n) {
-  if (n.encoders.empty() || n.encoders.front().projectors.empty()) return 0;
+  if (n.encoders.empty() || n.encoders.front().projectors.empty() || looks_at_encoder(n)) return 0;
   const NetworkSpec& encoder = n.encoders.front();
   const Count patches = encoder.sequence - (encoder.class_token ? 1 : 0);
   return encoder.images * (patches / positions_merged(encoder.projectors.front()));

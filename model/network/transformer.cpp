@@ -84,7 +84,14 @@ TransformerBuilder::TransformerBuilder(
     const double share = spec.masked_share > 0 ? spec.masked_share : 1;
     sm_ = dim("s.masked", std::max<std::int64_t>(1, std::llround(share * static_cast<double>(batch.positions))), true);
   }
-  if (spec.layer_scale || std::ranges::any_of(spec.shapes, &LayerShape::sublayer_gates)) one_ = dim("one", 1);
+  if (spec.layer_scale || spec.position_gates > 0 || std::ranges::any_of(spec.shapes, &LayerShape::sublayer_gates))
+    one_ = dim("one", 1);
+  if (const LayerInputs& x = spec.layer_inputs; x.width > 0) {
+    iw_ = dim("iw", x.width);
+    iv_ = x.words == spec.vocab ? v_ : dim("iv", x.words);
+    input_norm_ = weight("input.norm", {iw_});
+    net_.tensors[input_norm_].shared = true;
+  }
   if (spec.activation_parameters > 0) xa_ = dim("xa", spec.activation_parameters);
   if (batch.lora_rank > 0) z_ = dim("z", batch.lora_rank);
   if (spec.positions == Positions::relative) {
@@ -101,6 +108,7 @@ std::vector<int> TransformerBuilder::streamed() const {
 /// A dim of another extent is called after the shape: "f.wide". What splits f splits it, too.
 void TransformerBuilder::make_shapes() {
   shaped_.reserve(whole_.shapes.size());
+  lent_.assign(whole_.shapes.size() + 1, {-1, -1});
   if (dv_ < 0) dv_ = whole_.value_dim > 0 ? dim("dv", whole_.value_dim) : d_;
   shapes_.push_back({&whole_, "", g_, r_, d_, f_, dv_});
   mixer_dims(shapes_.front());
@@ -148,6 +156,7 @@ void TransformerBuilder::mixer_dims(const Shape& shape) {
 void TransformerBuilder::use_shape(std::uint8_t shape) {
   const Shape& used = shapes_[shape];
   spec_ = used.spec;
+  shape_ = shape;
   g_ = used.g, r_ = used.r, d_ = used.d, f_ = used.f, dv_ = used.dv;
   sc_ = used.sc, tc_ = used.tc, ra_ = used.ra;
   picks_ = shape > 0 && whole_.shapes[shape - 1U].picks;
@@ -226,11 +235,13 @@ void TransformerBuilder::embedding() {
   }
   if (spec_->positions == Positions::learned && !spec_->projectors.empty()) {
     // Each image has the same positions, whose table may be of another size.
-    const int where = tensor("positions", {b_, s_}, 8, TensorRole::data),
-              looked_up = activation("X0.where", {b_, s_, h_}), y = activation("X0.positioned", {b_, s_, h_});
+    const int where = tensor("positions", {b_, s_}, 8, TensorRole::data), y = activation("X0.positioned", {b_, s_, h_});
+    int looked_up = activation("X0.where", {b_, s_, h_});
     add("embed.where", {"embed"}, OperatorKind::select, "", looked_up,
         {weight("P", {dim("pt", spec_->max_positions), h_}), where}, "embedding")
         .monoid = Monoid::sum;
+    for (std::int64_t i = 1; i <= spec_->position_gates; ++i)
+      looked_up = scaled(fmt::format("embed.where.gate{}", i), looked_up, {one_}, {"embed"}, "embedding");
     add("embed.positions", {"embed"}, OperatorKind::linear, "add", y, {x, looked_up}, "embedding");
     x = y;
   } else if (spec_->positions == Positions::learned) {
@@ -245,6 +256,10 @@ void TransformerBuilder::embedding() {
     const int copies = activation("X0.streams", {b_, s_, n_, h_});
     add("embed.streams", {"embed"}, OperatorKind::linear, "scale", copies, {x}, "embedding");
     x = copies;
+  }
+  if (iw_ >= 0) {
+    embedded_ = activation("X0.lent", {b_, s_, h_});
+    add("embed.lent", {"embed"}, OperatorKind::linear, "scale", embedded_, {x}, "embedding");
   }
   net_.blocks.back().output = x;
 }
@@ -286,12 +301,8 @@ int TransformerBuilder::residual(const std::string& name, int stream, int y, std
     add(name + ".gate", tags, OperatorKind::nonlinear, "multiply", gated, {y, gate}, "bias_dropout_add");
     y = gated;
   }
-  if (spec_->sublayer_gates) {
-    const int gated = activation(name + ".gated", {b_, s_, h_});
-    add(name + ".gate", tags, OperatorKind::nonlinear, "multiply", gated, {y, weight(name + ".gate", {one_})},
-        "bias_dropout_add");
-    y = gated;
-  }
+  if (spec_->sublayer_gates || spec_->sublayer_scales)
+    y = scaled(name + ".gate", y, {spec_->sublayer_scales ? h_ : one_}, tags, "bias_dropout_add");
   const int sum = activation(name + ".x", {b_, s_, h_});
   add(name + ".add", tags, OperatorKind::linear, "add", sum, {stream, y}, "bias_dropout_add");
   return sum;
@@ -339,8 +350,10 @@ int TransformerBuilder::feeding(int x, Feed feed) {
   const int x3 = normed_before("norm2", n_ >= 0 ? merged("streams2", x, mixed_) : x);
   int y2 = activation("Y2", {b_, s_, h_});
   if (feed == Feed::mlp) mlp(x3, y2, "mlp", f_, {"mlp"});
-  else if (spec_->experts.own_norms) y2 = normed_experts(x, x3, y2);
-  else experts(x3, x3, y2);
+  if (feed == Feed::mlp && spec_->mlp_bias && !spec_->linear_bias)
+    y2 = biased("mlp.down", y2, {h_}, {"residual"}, "bias_dropout_add");
+  if (feed == Feed::experts && spec_->experts.own_norms) y2 = normed_experts(x, x3, y2);
+  else if (feed == Feed::experts) experts(x3, x3, y2);
   return normed_sum("norm2", residual("residual2", x, normed_behind("norm2", y2),
                                  feed == Feed::experts ? std::vector<int>{} : std::vector<int>{h_}, gate_of(5)));
 }
@@ -369,11 +382,30 @@ int TransformerBuilder::sublayers(int x, LayerKind kind) {
   if (kind.mixer || kind.attention) x = mixing(x, kind);
   if (kind.crosses) x = crossing(x);
   if (kind.feed != Feed::none) x = feeding(x, kind.feed);
-  if (!spec_->layer_scale) return x;
-  const int y = activation("X.scaled", {b_, s_, h_});
-  add("layer.scale", {"residual"}, OperatorKind::nonlinear, "multiply", y, {x, weight("layer.scale", {one_})},
-      "bias_dropout_add");
-  return y;
+  if (iw_ >= 0) x = own_input(x);
+  return spec_->layer_scale ? scaled("layer.scale", x, {one_}, {"residual"}, "bias_dropout_add") : x;
+}
+
+/// A row of the layer's own words and a normed product of what was embedded, through a gate of the stream (GELU) and a
+/// matrix back to it: per_layer_* of gemma3n/modeling_gemma3n.py, where one table and one product serve all layers.
+int TransformerBuilder::own_input(int x) {
+  const Tags tags{"input"};
+  const std::vector<int> dims{b_, s_, iw_};
+  const int word = activation("input.word", dims), made = activation("input.made", dims),
+            both = activation("input.both", dims), gate = activation("input.gate", dims),
+            inner = activation("input.A", dims), y = activation("Y.input", {b_, s_, h_});
+  add("input.word", tags, OperatorKind::select, "", word, {weight("E.input", {iv_, iw_}), tokens_}).monoid =
+      Monoid::sum;
+  product("input.made", tags, made, embedded_, weight("W.input.made", {h_, iw_}));
+  net_.blocks.back().reads.push_back(embedded_);
+  add("input.both", tags, OperatorKind::linear, "add", both, {norm_by("input.norm", made, tags, input_norm_), word},
+      "norm");
+  product("input.gate", tags, gate, x, weight("W.input.gate", {h_, iw_}));
+  add("input.act", tags, OperatorKind::nonlinear, "geglu", inner, {gate, both}, "swiglu");
+  product("input.out", tags, y, inner, weight("W.input.out", {iw_, h_}));
+  const int sum = activation("input.x", {b_, s_, h_});
+  add("input.add", tags, OperatorKind::linear, "add", sum, {x, norm("norm.input", y, {"norm"})}, "bias_dropout_add");
+  return sum;
 }
 
 namespace {

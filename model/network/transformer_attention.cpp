@@ -1,4 +1,6 @@
 // Attention: plain (MHA, GQA) and latent (MLA), fused or as separate products.
+#include <algorithm>
+
 #include "model/network/transformer_builder.h"
 
 namespace stepcast {
@@ -199,6 +201,7 @@ int TransformerBuilder::index_compressed(int x, int cq) {
 
 int TransformerBuilder::plain_attention(int x, bool windowed) {
   gates(x);
+  if (spec_->borrowed_keys) return borrowing_attention(x, windowed);
   int q = projection("Q", x, {g_, r_, d_}), k = projection("K", x, {g_, d_}),
       v = spec_->key_is_value ? k : projection("V", x, {g_, dv_});
   const int projected[] = {q, k, v};
@@ -223,6 +226,7 @@ int TransformerBuilder::plain_attention(int x, bool windowed) {
     k = cached("K.cache", k);
     v = one ? k : cached("V.cache", v);
   }
+  lent_[shape_] = {k, v};
   const int o = activation("O", {b_, s_, g_, r_, dv_});
   // Picked keys and images side by side have kernels of their own.
   if (form_ == AttentionForm::unfused && spec_->sparse.top_k == 0 && whole_.images <= 1 && !batch_.serves) {
@@ -234,6 +238,21 @@ int TransformerBuilder::plain_attention(int x, bool windowed) {
   windowed_core(core, windowed);
   if (chosen >= 0) read_chosen(core, chosen);
   if (spec_->attention_sinks) core.inputs.push_back(whole(weight("sinks", {g_, r_})));
+  return o;
+}
+
+/// Over the keys and values of the layer that lends them.
+int TransformerBuilder::borrowing_attention(int x, bool windowed) {
+  const int projected = projection("Q", x, {g_, r_, d_}), q = rope("Q", qk_norm("Q", projected)),
+            o = activation("O", {b_, s_, g_, r_, dv_});
+  if (q != projected) net_.tensors[projected].name = "Q.projected";
+  net_.tensors[q].name = "Q";
+  const auto lender = std::ranges::find(whole_.shapes, spec_->shapes[shape_ - 1].keys_of, &LayerShape::name);
+  const auto [k, v] = lent_[static_cast<std::size_t>(lender - whole_.shapes.begin()) + 1];
+  for (const int tensor : {k, v})
+    if (tensor == k || v != k) net_.blocks.back().reads.push_back(tensor);
+  if (form_ == AttentionForm::unfused && !batch_.serves) unfused_core(own_core(), q, k, v, o);
+  else windowed_core(fused_core(own_core(), q, {k, v}, o), windowed);
   return o;
 }
 

@@ -5,6 +5,7 @@
 
 #include <initializer_list>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "model/network/network.h"
@@ -38,11 +39,13 @@ class TransformerBuilder {
   int norm(const std::string& name, int x, Tags tags, std::size_t over = 1, bool scaled = true) {
     return norm(name, x, std::move(tags), over, scaled, spec_->norm);
   }
+  int norm_by(const std::string& name, int x, const Tags& tags, int gamma);
   /// `weighted`: so many of the last dims have weights of their own; 0: those that the norm is over.
   int norm(
       const std::string& name, int x, Tags tags, std::size_t over, bool scaled, Norm kind, std::size_t weighted = 0);
   int biased(const std::string& name, int x, std::vector<int> dims, Tags tags, const std::string& kernel);
   int dropped(const std::string& name, int x, Tags tags, const std::string& kernel);
+  int scaled(const std::string& name, int x, std::vector<int> dims, Tags tags, const std::string& kernel);
 
   // transformer.cpp
   int dim(const char* name, std::int64_t extent, bool expected = false);
@@ -119,6 +122,7 @@ class TransformerBuilder {
   void unfused_core(const Core& core, int q, int k, int v, int o);
   int attention(int x, int y, LayerKind kind);
   int plain_attention(int x, bool windowed);
+  int borrowing_attention(int x, bool windowed);
   int latent_attention(int x, LayerKind kind);
   int absorbed_attention(int cq, int x, int latent, int turned);
   int cached(const std::string& name, int x) { return cached(name, x, t_, batch_.cache_bytes); }
@@ -141,6 +145,7 @@ class TransformerBuilder {
   // transformer_mlp.cpp
   [[nodiscard]] bool gated() const;
   [[nodiscard]] const char* act_name() const;
+  int own_input(int x);
   int mlp(int x, int y, const std::string& name, int width, Tags tags);
   int activated(const std::string& name, std::vector<int> dims, std::initializer_list<int> x, const Tags& tags);
   int experts(int x, int scored, int y);
@@ -186,6 +191,10 @@ class TransformerBuilder {
   int memory_ = -1, tm_ = -1;              // what the encoder made, and its positions as keys
   int all_ = -1, own_ = -1, joined_ = -1;  // positions together, the network's own, and the encoder's
   int distances_ = -1;                     // table of relative positions
+  int embedded_ = -1, iw_ = -1, iv_ = -1;  // what layers' own inputs are made of, their width, and their words
+  int input_norm_ = -1;                    // of all layers' own inputs
+  std::vector<std::pair<int, int>> lent_;  // keys and values that layers of a shape lend
+  std::size_t shape_ = 0;                  // of the layer being built
   int condition_ = -1, hb_ = -1;           // a sample's vector, and its width where it is contracted
   std::vector<int> shared_, vectors_;      // what modulates all layers, and the layer being built
   int embedding_table_ = -1, head_table_ = -1, tokens_ = -1;

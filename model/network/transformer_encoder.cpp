@@ -10,13 +10,13 @@ namespace stepcast {
 /// Its blocks stand before the network's own, on the first stage.
 void TransformerBuilder::encoder() {
   for (const NetworkSpec& spec : whole_.encoders) {
-    if (!spec.projectors.empty() && spec.images == 0) continue;  // text alone
+    if (!spec.projectors.empty() && spec.images == 0 && !looks_at_encoder(whole_)) continue;  // text alone
     BatchShape batch = batch_;
     batch.positions = spec.sequence * std::max<std::int64_t>(1, spec.images);
     TransformerBuilder builder(spec, batch, form_, net_, "encoder");
     builder.encode(*this);
     memory_ = net_.blocks.back().output;
-    tm_ = builder.t_;
+    tm_ = builder.t_;  // a projector in front of layers that look at it merges nothing
   }
 }
 
@@ -66,7 +66,8 @@ int TransformerBuilder::features_in() {
   }
   int y = activation("X0", {b_, s_, h_});
   product("embed", tags, y, in, weight("W.embed", {numbers, h_}));
-  if (spec_->linear_bias && !spec_->no_intake_bias) y = biased("embed", y, {h_}, tags, "embedding");
+  if (spec_->intake_bias || (spec_->linear_bias && !spec_->no_intake_bias))
+    y = biased("embed", y, {h_}, tags, "embedding");
   if (!whole_.class_token) return y;
   // One position is the class's own: its number stands in place of a patch.
   const int all = activation("X0.classed", {b_, s_, h_});

@@ -32,8 +32,8 @@ int TransformerBuilder::activated(
 int TransformerBuilder::mlp(int x, int y, const std::string& name, int width, Tags tags) {
   int a = -1;
   const std::string w = name == "mlp" ? "W" : "W." + name + ".";
-  const bool biases =
-      spec_->linear_bias && name.starts_with("mlp");  // experts have biases of their own (Experts::expert_bias)
+  const bool biases = (spec_->linear_bias || spec_->mlp_bias) &&
+                      name.starts_with("mlp");  // experts have biases of their own (Experts::expert_bias)
   if (gated()) {
     int gate = activation(name + ".gate", {b_, s_, width}), up = activation(name + ".up", {b_, s_, width});
     product(name + ".gate", tags, gate, x, weight(w + "gate", {h_, width}), name + ".up");

@@ -89,11 +89,29 @@ int TransformerBuilder::norm(
   return y;
 }
 
+/// An RMS norm of each row by weights that stand elsewhere.
+int TransformerBuilder::norm_by(const std::string& name, int x, const Tags& tags, int gamma) {
+  std::vector<int> rows = net_.tensors[x].dims;
+  rows.pop_back();
+  const int q = statistic(name + ".q", rows), y = activation(name + ".y", net_.tensors[x].dims);
+  add(name + ".q", tags, OperatorKind::nonlinear, "square", q, {x}, "norm").monoid = Monoid::sum;
+  add(name + ".y", tags, OperatorKind::nonlinear, "rmsnorm", y, {x, q, gamma}, "norm");
+  return y;
+}
+
 int TransformerBuilder::biased(
     const std::string& name, int x, std::vector<int> dims, Tags tags, const std::string& kernel) {
   const int bias = weight(name + ".b", std::move(dims));
   const int y = activation(name + ".biased", net_.tensors[x].dims);
   add(name + ".bias", std::move(tags), OperatorKind::linear, "bias", y, {x, bias}, kernel);
+  return y;
+}
+
+/// By a weight of these dims.
+int TransformerBuilder::scaled(
+    const std::string& name, int x, std::vector<int> dims, Tags tags, const std::string& kernel) {
+  const int y = activation(name + ".scaled", net_.tensors[x].dims);
+  add(name, std::move(tags), OperatorKind::nonlinear, "multiply", y, {x, weight(name, std::move(dims))}, kernel);
   return y;
 }
 

@@ -15,7 +15,8 @@ struct StepName {
   ProjectorStep::Kind kind;
   Norm norm = Norm::rmsnorm;
 };
-constexpr std::array step_names{StepName{"rmsnorm", ProjectorStep::Kind::norm, Norm::rmsnorm},
+constexpr std::array step_names{StepName{"gated", ProjectorStep::Kind::gated},
+    StepName{"layers", ProjectorStep::Kind::layers}, StepName{"rmsnorm", ProjectorStep::Kind::norm, Norm::rmsnorm},
     StepName{"layernorm", ProjectorStep::Kind::norm, Norm::layernorm}, StepName{"merge", ProjectorStep::Kind::merge},
     StepName{"mean", ProjectorStep::Kind::mean}, StepName{"matrix", ProjectorStep::Kind::matrix}};
 
@@ -48,6 +49,9 @@ std::optional<ProjectorStep> projector_step(std::string_view word) {
       if (more == "bias") step.bias = true;
       else if (more == "gelu") step.activated = true;
     }
+    const bool matrix = step.kind == ProjectorStep::Kind::matrix;
+    if ((step.bias && !matrix) || (step.activated && !matrix && step.kind != ProjectorStep::Kind::norm))
+      return std::nullopt;
     if (projector_word(step) != word) return std::nullopt;  // unknown words, twice, or out of order
     return step;
   }
@@ -66,23 +70,38 @@ int TransformerBuilder::projected(const std::string& name, int x, const Projecto
   const Tags tags{"projector"};
   const std::vector<int> dims = net_.tensors[x].dims;
   const int width = dims.back(), rows = dims[1];
-  if (step.kind == ProjectorStep::Kind::norm) return norm(name, x, tags, 1, true, step.norm);
-  if (step.kind == ProjectorStep::Kind::matrix) {
-    const int y = activation(name, {b_, rows, out});
-    product(name, tags, y, x, weight("W." + name, {width, out}));
-    const int z = step.bias ? biased(name, y, {out}, tags, "bias_gelu") : y;
-    if (!step.activated) return z;
-    const int active = activation(name + ".A", {b_, rows, out});
-    add(name + ".act", tags, OperatorKind::nonlinear, "gelu", active, {z}, "bias_gelu");
-    return active;
+  const auto active = [&](const char* function, std::vector<int> dims, std::initializer_list<int> read) {
+    const int a = activation(name + ".A", std::move(dims));
+    add(name + ".act", tags, OperatorKind::nonlinear, function, a, read, "bias_gelu");
+    return a;
+  };
+  const auto multiplied = [&](const std::string& called) {
+    const int y = activation(called, {b_, rows, out});
+    product(called, tags, y, x, weight("W." + called, {width, out}));
+    return y;
+  };
+  if (step.kind == ProjectorStep::Kind::norm) {
+    const int y = norm(name, x, tags, 1, true, step.norm);
+    return step.activated ? active("gelu", dims, {y}) : y;
   }
-  const bool joined = step.kind == ProjectorStep::Kind::merge;
-  const int fewer = dim(("s." + name).c_str(), net_.dims[rows].extent / step.size),
+  if (step.kind == ProjectorStep::Kind::matrix) {
+    const int y = multiplied(name), z = step.bias ? biased(name, y, {out}, tags, "bias_gelu") : y;
+    return step.activated ? active("gelu", {b_, rows, out}, {z}) : z;
+  }
+  if (step.kind == ProjectorStep::Kind::gated) {
+    const int gate = multiplied(name + ".gate"), up = multiplied(name);
+    return active("swiglu", {b_, rows, out}, {gate, up});
+  }
+  const bool copied = step.kind == ProjectorStep::Kind::layers,
+             joined = copied || step.kind == ProjectorStep::Kind::merge;
+  const int fewer = copied ? rows : dim(("s." + name).c_str(), net_.dims[rows].extent / step.size),
             wide = joined ? dim((name + ".in").c_str(), net_.dims[width].extent * step.size) : width;
   const int y = activation(name, {b_, fewer, wide});
   Operator& op = add(name, tags, OperatorKind::opaque, joined ? "join" : "mean", y, {x}, name);
-  op.output.row_dim = 1;
-  op.output.row_loops = {rows};
+  if (!copied) {
+    op.output.row_dim = 1;
+    op.output.row_loops = {rows};
+  }
   net_.tensors[y].role = net_.tensors[x].role;  // no gradient where nothing in front is trained
   if (joined) op.whole_loops = {width, wide};
   return y;
@@ -101,10 +120,11 @@ void TransformerBuilder::project(int x, const TransformerBuilder& network) {
     const Projector& steps = whole_.projectors[p];
     for (std::size_t i = 0; i < steps.size(); ++i) {
       const std::string name = fmt::format("projector{}.{}", p + 1, i + 1);
-      const bool last = i + 1 == steps.size(), matrix = steps[i].kind == ProjectorStep::Kind::matrix;
+      const bool last = i + 1 == steps.size(), gated = steps[i].kind == ProjectorStep::Kind::gated,
+                 matrix = gated || steps[i].kind == ProjectorStep::Kind::matrix;
       const int out = !matrix ? -1
                       : last  ? network.h_
-                              : dim(((steps[i].activated ? "f." : "h.") + name).c_str(), steps[i].size);
+                              : dim(((gated || steps[i].activated ? "f." : "h.") + name).c_str(), steps[i].size);
       rows = projected(name, rows, steps[i], out);
     }
     if (sum >= 0) {

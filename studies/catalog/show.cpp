@@ -115,7 +115,7 @@ struct ReadNetwork {
     for (std::size_t kind = 0; kind < all.kinds.size(); ++kind)
       rows.push_back({layer_word(spec, all.kinds[kind]), all.count(kind)});
     for (const NetworkSpec& encoder : spec.encoders)
-      if (encoder.projectors.empty()) rows.push_back({"encoder *-", encoder.layers});
+      if (encoder.projectors.empty() && encoder.layers > 0) rows.push_back({"encoder *-", encoder.layers});
     return rows;
   }
   /// Of an encoder of images.

@@ -65,6 +65,9 @@ Expected<void> settle_encoder(const Request& request, NetworkSpec& network) {
   if (told.images > 0) return settle_images(request, network);
   if (request.says(FieldId::encoder_sequence) || told.frozen.encoder || of_images)
     return fail("--images", fmt::format("how many images a sequence of {} has is not said", network.id), "--images 4");
+  if (looks_at_encoder(network))
+    return fail("--images",
+        fmt::format("layers of {} look at images, and how many a sequence has is not said", network.id), "--images 1");
   network.encoders.clear();
   return {};
 }

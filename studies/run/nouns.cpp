@@ -103,10 +103,8 @@ std::vector<NetworkPart> parts_of_network(const Chosen<NetworkSpec>& network) {
   const std::int64_t whole = parameter_count(network.row), language = parameter_count(alone),
                      encoder = encoder_parameter_count(network.row), projector = projector_parameter_count(network.row);
   const bool images = projector > 0, words = encoder > 0 && !images;
-  // Features that layers of a language look at come out of a part that is counted beside it.
-  const bool features = words && network.row.vocab > 0 && network.row.encoders.front().layers == 0;
-  std::vector<NetworkPart> parts{{words && !features ? "decoder" : "language", language - encoder}};
-  if (words) parts.insert(features ? parts.end() : parts.begin(), {features ? "projector" : "encoder", encoder});
+  std::vector<NetworkPart> parts{{words ? "decoder" : "language", language - encoder}};
+  if (words) parts.insert(parts.begin(), {"encoder", encoder});
   if (images) parts.push_back({"vision", encoder - projector}), parts.push_back({"projector", projector});
   parts.insert(parts.end(), network.parts.begin(), network.parts.end());
   if (whole > language) parts.push_back({prediction_part, whole - language});

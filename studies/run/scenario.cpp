@@ -393,8 +393,8 @@ std::string in_words(const Scenario& scenario) {
   for (const NetworkSpec& encoder : scenario.network.row.encoders)
     lengths = encoder.projectors.empty()
                   ? fmt::format(", {}encoder of {} positions", encoder.frozen ? "frozen " : "", encoder.sequence)
-                  : fmt::format(", {} images of {} patches{}", encoder.images, encoder.sequence,
-                        frozen.empty() ? "" : ", frozen: " + frozen);
+                  : fmt::format(", {} image{} of {} patches{}", encoder.images, encoder.images == 1 ? "" : "s",
+                        encoder.sequence, frozen.empty() ? "" : ", frozen: " + frozen);
   return split + in_words(scenario.ways) + adapters + lengths;
 }
 

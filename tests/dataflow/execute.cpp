@@ -250,7 +250,11 @@ class RankedBlock {
               gradient = moved >= 0 ? moved : accumulator_of(chain);
     if (placed_.copies[gradient].place != chain.optimizer)
       refuse("the gradient of " + net_.tensors[chain.tensor].name + " does not reach its optimizer");
-    out.gradients[chain.tensor] = whole(gradient);
+    // a weight that several blocks share has a part of its gradient from each
+    std::vector<double>& sum = out.gradients[chain.tensor];
+    const std::vector<double> own = whole(gradient);
+    sum.resize(own.size());
+    for (std::size_t i = 0; i < own.size(); ++i) sum[i] += own[i];
     const int home = first_home(chain), fresh = updated_of(chain);
     std::vector<double> weight = whole(home);
     RankParts made = parts_[gradient];
@@ -303,7 +307,8 @@ void run_all(const Network& net, const PlacedNetwork& placed, const GivenValues&
   for (std::size_t b = placed.blocks.size(); b-- > 0;) {
     RankedBlock& run = runs[b];
     const std::vector<PlacedLoan>& loans = run.placed().loans;
-    if (loans.empty())
+    // what is only lent has no block behind it
+    if (std::ranges::none_of(loans, [&](const PlacedLoan& loan) { return loan.value == run.placed().output; }))
       run.give_output_gradient(
           b + 1 == placed.blocks.size() ? given.gradient[net.blocks[b].output] : out.input_gradient);
     for (std::size_t i = 0; i < loans.size(); ++i)

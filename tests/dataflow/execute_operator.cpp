@@ -92,7 +92,7 @@ double logistic(double x) { return 1 / (1 + std::exp(-x)); }
 double value_of(const std::string& f, const double* x, std::size_t n) {
   if (f == "square") return x[0] * x[0];
   if (f == "rmsnorm") return x[0] * x[2] / std::sqrt(1 + x[1]);
-  if (f == "swiglu") return x[0] * logistic(x[0]) * x[1];
+  if (f == "swiglu" || f == "geglu") return x[0] * logistic(x[0]) * x[1];
   if (f == "gelu") return x[0] * logistic(1.702 * x[0]);
   if (f == "layernorm") return x[0] * x[2] / std::sqrt(1 + x[1]) + (n > 3 ? x[3] : 0);
   if (f == "sigmoid_gate") return logistic(x[0]) * x[1];
@@ -125,7 +125,8 @@ double derivative_of(const std::string& f, const double* x, int i) {
     const double r = 1 / std::sqrt(1 + x[1]);
     return i == 0 ? x[2] * r : i == 1 ? -0.5 * x[0] * x[2] * r * r * r : i == 2 ? x[0] * r : 1;
   }
-  if (f == "swiglu") return i == 1 ? x[0] * logistic(x[0]) : x[1] * logistic(x[0]) * (1 + x[0] * (1 - logistic(x[0])));
+  if (f == "swiglu" || f == "geglu")
+    return i == 1 ? x[0] * logistic(x[0]) : x[1] * logistic(x[0]) * (1 + x[0] * (1 - logistic(x[0])));
   if (f == "gelu") return logistic(1.702 * x[0]) * (1 + 1.702 * x[0] * (1 - logistic(1.702 * x[0])));
   if (f == "scale") return 0.5;
   if (f == "add" || f == "bias") return 1;

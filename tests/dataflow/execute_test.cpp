@@ -344,6 +344,35 @@ TEST(Execute, GradientsOverCompressedKeysAndStreamsAreTrue) {
   expect_true_gradients(build_network(spec, {1, 4, 2, 2}, AttentionForm::fused));
 }
 
+/// A layer takes over the keys and values of another, and all have inputs of their own (Gemma 4 E2B).
+TEST(Execute, GradientsOfLentKeysAndOfLayersInputsAreTrue) {
+  for (const bool own_words : {false, true}) {
+    NetworkSpec spec = tiny_transformer();
+    spec.layers = 3;
+    spec.qk_norm = spec.layer_scale = true;
+    spec.norm_place = NormPlace::both;
+    spec.layer_inputs = {2, own_words ? 3 : spec.vocab};
+    spec.shapes = {
+        {.name = "lent", .key_is_value = own_words}, {.name = "borrowed", .ffn_hidden = 5, .keys_of = "lent"}};
+    spec.pattern.assign(3, *layer_of_word("*-"));
+    spec.pattern[1].shape = 1, spec.pattern[2].shape = 2;
+    expect_true_gradients(build_network(spec, {1, 3, 2, 2}, own_words ? AttentionForm::fused : AttentionForm::unfused));
+  }
+}
+
+/// An encoder of images that layers look at: scales and gates of sublayers, biases of MLPs alone, a scaled table of
+/// positions, several layers side by side, a gated MLP in the projector (Llama 3.2 Vision, InternViT, GLM-4.5V).
+TEST(Execute, GradientsOfWhatEncodersOfImagesHaveAreTrue) {
+  NetworkSpec spec = tiny_encoder_decoder();
+  NetworkSpec& encoder = spec.encoders.front();
+  encoder.positions = Positions::learned, encoder.max_positions = 7, encoder.position_gates = 2;
+  encoder.intake_bias = encoder.mlp_bias = encoder.sublayer_scales = true;
+  encoder.images = 1, encoder.hidden = 4;
+  encoder.projectors = {{*projector_step("layernorm gelu"), *projector_step("layers 2"), *projector_step("gated 3"),
+      *projector_step("matrix 4 bias")}};
+  expect_true_gradients(build_network(spec, {1, 3, 2, 2}, AttentionForm::fused));
+}
+
 /// Half of the positions are guessed.
 TEST(Execute, GradientsOfMaskedWordsAreTrue) {
   NetworkSpec spec = tiny_transformer();

@@ -97,6 +97,17 @@ Network layers_of_narrow_values() {
   return build_network(spec, {4, 4, 2, 2}, AttentionForm::fused);
 }
 
+/// A layer whose keys and values serve for the next, both with inputs of their own.
+Network layers_that_lend() {
+  NetworkSpec spec = tiny_spec();
+  spec.layer_inputs = {4, 8};
+  spec.qk_norm = true;
+  spec.shapes = {{.name = "lent"}, {.name = "borrowed", .ffn_hidden = 16, .keys_of = "lent"}};
+  spec.pattern.assign(2, *layer_of_word("*-"));
+  spec.pattern.front().shape = 1, spec.pattern.back().shape = 2;
+  return build_network(spec, {4, 4, 2, 2}, AttentionForm::fused);
+}
+
 /// DeepSeek V4's attention: a window beside compressed keys of two neighbours, all of them or picked ones, two streams.
 Network compressed_keys(bool picks) {
   NetworkSpec spec = tiny_spec();
@@ -184,6 +195,11 @@ const std::vector<std::string> plain_tags{
 const std::vector<std::string> plain_dims{"b", "s", "h", "g", "r", "f"};
 const Words narrow_words{transformer_words.loops, plain_tags,
     {"norm1.y", "Q", "K", "V", "O", "O.gated", "Y1", "residual1.x", "norm2.y", "A", "Y2", "norm3.y", "loss.sum"},
+    plain_dims};
+const Words lending_words{{"b", "s", "h", "g", "g*r", "r", "f", "v", "iw", "b*s", "none"},
+    {"norm", "attn", "attn.qkv", "attn.core", "attn.out", "residual", "mlp", "head", "loss", "embed", "input"},
+    {"norm1.y", "Q", "K", "V", "O", "Y1", "residual1.x", "norm2.y", "A", "Y2", "input.made", "input.A", "Y.input",
+        "norm3.y", "loss.sum"},
     plain_dims};
 /// Rows that stand for several positions lie on one rank together only where positions are split once: they stay whole.
 const std::vector<std::string> rowless_loops{"b", "h", "g", "g*r", "r", "f", "v", "none"}, rowless_dims{"b", "h"};
@@ -320,6 +336,12 @@ TEST(RandomMapping, GatedDeltaBesideWindows) {
 TEST(RandomMapping, NarrowValuesAndGatesPerHead) {
   const Tally tally = run_random(layers_of_narrow_values(), narrow_words, 80'000, 200);
   EXPECT_GE(tally.ran, trials(60));
+}
+
+TEST(RandomMapping, LentKeysAndInputsOfLayers) {
+  const Tally tally = run_random(layers_that_lend(), lending_words, 130'000, 400);
+  EXPECT_GE(tally.ran, trials(100));
+  EXPECT_GE(tally.counted_moves, trials(2'000));
 }
 
 TEST(RandomMapping, LatentAndPickedKeys) {

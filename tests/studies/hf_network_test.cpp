@@ -133,6 +133,49 @@ TEST(HfNetwork, ImagesStandInPlaceOfWords) {
   refused(seeing, "no encoder of images");
 }
 
+/// Llama 3.2 Vision: rows of images are in no sequence, and what makes them may be frozen.
+TEST(HfNetwork, LayersLookAtImages) {
+  const std::string line = "predict llama3.2-11b-vision --machine dgx-h100 --gpus 16 --tp 8 --seq 2048";
+  const auto time = [](const std::string& run) {
+    const auto answer = run_line(run + " --json");
+    EXPECT_EQ(answer.code, 0) << answer.err;
+    return nlohmann::json::parse(answer.out).at("step_time_s").get<double>();
+  };
+  EXPECT_LT(time(line + " --images 1 --freeze encoder"), time(line + " --images 1"));
+  EXPECT_LT(time(line + " --images 1"), time(line + " --images 2"));
+  EXPECT_THAT(run_line(line).err, HasSubstr("--images 1"));
+  EXPECT_THAT(run_line(line + " --images 1 --pp 2").err, HasSubstr("does not go from stage to stage"));
+  const auto json = nlohmann::json::parse(run_line("show network llama3.2-11b-vision --json").out);
+  EXPECT_EQ(json.at("encoder").at("layers"), 40);
+}
+
+/// Gemma 4's small form: two layers take over keys, and all have inputs of their own.
+TEST(HfNetwork, LayersTakeOverKeysAndHaveInputs) {
+  const std::string file = testing_program::own_path("small-gemma4.json");
+  const auto write = [&](int sharing, int inputs) {
+    std::ofstream(file) << R"({"architectures": ["Gemma4ForCausalLM"], "hidden_size": 128, "intermediate_size": 256,
+      "num_hidden_layers": 4, "num_attention_heads": 4, "num_key_value_heads": 1, "head_dim": 32, "global_head_dim": 64,
+      "sliding_window": 512, "vocab_size": 1024, "vocab_size_per_layer_input": 1024, "max_position_embeddings": 4096,
+      "use_double_wide_mlp": true, "num_kv_shared_layers": )"
+                        << sharing << R"(, "hidden_size_per_layer_input": )" << inputs
+                        << R"(, "layer_types": ["sliding_attention", "full_attention", "sliding_attention",
+      "full_attention"]})";
+  };
+  write(2, 16);
+  const auto json = nlohmann::json::parse(run_line("show network " + file + " --json").out);
+  EXPECT_FALSE(json.contains("not_forecast"));
+  const int window = 2 * 128 * 128 + 32, full = 2 * 128 * 256 + 64, keys = 2 * 128 * 32 + 32 + 2 * 128 * 64 + 64;
+  const int mlps = 2 * 3 * 128 * 256 + 2 * 3 * 128 * 512, own = 1024 * 16 + 3 * 128 * 16 + 128;
+  EXPECT_EQ(json.at("parameters"), 1024 * 128 + 128 + 2 * (window + full) + keys + mlps + 4 * (own + 4 * 128 + 1) + 16);
+  const std::string line = "predict " + file + " --machine dgx-h100 --gpus 8 --tp 2 --seq 2048";
+  EXPECT_EQ(run_line(line).code, 0) << run_line(line).err;
+  EXPECT_EQ(run_line(line + " --zero 3 --recompute full").code, 0);
+  EXPECT_THAT(run_line(line + " --pp 2").err, HasSubstr("what others embedded or made of keys"));
+  EXPECT_THAT(run_line("infer " + file + " --prompt 512").err, HasSubstr("what others embedded or made of keys"));
+  write(4, 16);
+  EXPECT_THAT(run_line("show network " + file).err, HasSubstr("num_kv_shared_layers"));
+}
+
 /// An encoder and a decoder, part by part; neither says how long its sequences are.
 TEST(HfNetwork, EncodersStandInFrontOfDecoders) {
   const std::string file = testing_program::own_path("hf-t5.json");

@@ -12,6 +12,10 @@ struct AbsentLayers {
 constexpr AbsentLayers absent[] = {
     {"Rwkv", "time mixing (RWKV-5 to 7)"},
     {"RWKV", "time mixing (RWKV-5 to 7)"},
+    {"Ernie4_5_VL", "experts of their own for words and for images (ERNIE 4.5 VL)"},
+    {"Apriel2", "several mixers for each layer, one of which runs (Apriel 2)"},
+    {"OpenMoe", "experts with a MLP of their own beside them (OpenMoE)"},
+    {"DecoderOnlyT5", "a decoder with biases by distance (T5's decoder alone)"},
     {"Hymba", "learned tokens in front, and keys shared between layers (Hymba)"},
     {"Plamo2", "Mamba whose steps go through norms and a rank of their own (PLaMo 2)"},
     {"ZambaFor", "one block of attention that layers share (Zamba)"},

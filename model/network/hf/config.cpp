@@ -193,14 +193,36 @@ bool says_no_window(JsonObject object) {
 }
 bool about_windows(const std::string& key) { return key == "sliding_window" || key == "max_window_layers"; }
 
-/// `counted`: the class has such a part beside keys of the text that stand around it.
-LeftKeys left_keys(const JsonObject& file, const HfObjects& objects, bool counted, const std::string& family) {
+/// A name of another class for what was read, with the same number.
+bool says_again(const JsonObject::UnreadKey& key, const NetworkSpec& read) {
+  const struct {
+    std::string_view keys;
+    std::int64_t value;
+  } rows[] = {{"num_local_experts num_experts n_routed_experts moe_num_experts", read.experts.count},
+      {"num_experts_per_tok num_experts_per_token moe_topk moe_k", read.experts.top_k}, {"head_dim", read.head_dim},
+      {"num_key_value_heads num_kv_heads", read.kv_heads}, {"hidden_size d_model n_embd", read.hidden},
+      {"num_hidden_layers n_layer num_layers", read.layers}};
+  return std::ranges::any_of(rows, [&](const auto& row) {
+    return row.value > 0 && key.value == std::to_string(row.value) && detail::lists(row.keys, key.key);
+  });
+}
+
+/// Around a text_config some files say the text's keys again.
+bool stands_inside(const JsonObject::UnreadKey& key, const std::vector<JsonObject::UnreadKey>& inside) {
+  return std::ranges::any_of(
+      inside, [&](const JsonObject::UnreadKey& other) { return other.key == key.key && other.value == key.value; });
+}
+
+/// `counted`: the class has such a part beside keys of the text that stand around it. `inside`: all keys of the text.
+LeftKeys left_keys(const JsonObject& file, const HfObjects& objects, bool counted, const std::string& family,
+    const NetworkSpec& read, const std::vector<JsonObject::UnreadKey>& inside) {
   LeftKeys left;
   const bool apart = objects.wrapper != nullptr && objects.wrapper->others_apart;
   const auto take = [&](const JsonObject& object, bool outer, const std::string& id) {
     const bool windowless = says_no_window(object);
     for (const JsonObject::UnreadKey& key : object.unread()) {
       if (detail::leaves_layers_alone(id, key) || (windowless && about_windows(key.key))) continue;
+      if (says_again(key, read) || (outer && objects.several && stands_inside(key, inside))) continue;
       if (outer && (apart || is_other_part(key.key))) {
         if (!apart || key.value.starts_with('{')) left.parts.push_back(key.key);
         continue;
@@ -285,6 +307,10 @@ Expected<HfConfig> read_hf_config(
   NetworkSpec& spec = reader.spec;
   std::vector<std::string> unknown_seen;
   const auto images = detail::image_encoder(around.outer, parts_id, spec, unknown_seen);
+  if (const auto error = apart.first_error()) {
+    if (looks_at_encoder(spec)) return tl::unexpected(*error);
+    reader.note(fmt::format("vision_config is not read: {}", to_text(*error)));
+  }
   std::vector<NetworkPart> parts;
   if (images) {
     parts = detail::parts_of(*images);
@@ -293,8 +319,6 @@ Expected<HfConfig> read_hf_config(
     again.allow_unknown_keys();
     HfObjects whole = objects_of(again, wrapper);
     parts = detail::other_parts(whole.outer, parts_id, spec, reader.notes);
-    // what takes features in is described with them
-    if (!spec.encoders.empty()) std::erase_if(parts, [](const NetworkPart& part) { return part.name == "projector"; });
   }
   if (images && unknown_seen.empty() && reader.missing.empty()) {
     spec.encoders.push_back(*images);
@@ -308,11 +332,10 @@ Expected<HfConfig> read_hf_config(
   spec.source =
       fmt::format("{} ({}): {}", where, architecture.empty() ? as : architecture, fmt::join(reader.notes, "; "));
   TRY(file.finish(true));
-  LeftKeys left = left_keys(file, objects, !objects.several && (images || !parts.empty()), family->id);
+  JsonObject unasked(text, where);
+  const auto inside = objects_of(unasked, wrapper).text.unread();
+  LeftKeys left = left_keys(file, objects, !objects.several && (images || !parts.empty()), family->id, spec, inside);
   if (images && !spec.encoders.empty()) std::erase(left.parts, "vision_config");
-  // a reader took sizes of features out of it, and what makes them is counted alone
-  if (!images && !spec.encoders.empty() && around.outer.type_of("vision_config") == "object")
-    left.parts.emplace_back("vision_config");
   if (!left.unknown.empty() && unknown == UnknownKeys::refused) return tl::unexpected(left.refusal(family->id));
   if (!reader.missing.empty()) {
     parts.insert(parts.begin(), reader.counted.begin(), reader.counted.end());

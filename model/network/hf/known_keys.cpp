@@ -49,6 +49,9 @@ constexpr KnownKeys rows[] = {
      "vision_config audio_config text_config attention_bias qkv_bias mlp_bias use_qk_norm qk_norm head_dim n_inner "
      "no_rope_layers moe_layers tf_legacy_loss attn_logit_softcapping final_logit_softcapping"},
     {"", "1", "one of it is none", "num_local_experts"},
+    {"", "*", "how it was trained", "training_steps training_tokens"},
+    {"", "*", "how positions were stretched; the first of two lengths", "original_max_position_embeddings"},
+    {"", "*", "what a class gave out once", "output_past"},
     {"", "*", "token ids of images and videos", "image_token_id video_token_id vision_start_token_id "
      "vision_end_token_id boi_token_index eoi_token_index image_token_index media_placeholder_token_id "
      "video_placeholder ignore_index boi_token_id eoi_token_id audio_token_id"},
@@ -67,6 +70,12 @@ constexpr KnownKeys rows[] = {
      "position_embedding_type rope_mode vision_segment_max_frames vocab_size max_position_embeddings image_seq_length "
      "video_seq_length default_output_length global_head_dim vision_use_head attention_dropout hidden_dropout dropout "
      "initializer_factor spatial_patch_size"},
+    {"vision", "*", "how much is dropped, how weights begin, how pictures are cut", "drop_path_rate projector_dropout "
+     "projection_dropout vision_feature_select_strategy layer_scale_init_value num_image_tokens num_positions size "
+     "max_image_size use_base_siglip supported_aspect_ratios hidden_dropout_prob"},
+    {"vision", "-1 true", "as its class has them", "vision_feature_layer use_absolute_position_embeddings"},
+    {"vision", "false", "as its class has it", "multi_modal_projector_bias"},
+    {"clip siglip", "*", "its texts have no table of logits", "tie_word_embeddings"},
     {"decilm", "*", "of blocks that block_configs tells", "num_key_value_heads intermediate_size mlp_bias"},
     {"minimax-m3", "*", "bounds of a gate, the offset of a norm's scale, images", "swiglu_alpha swiglu_limit use_gemma_norm "
      "img_token_compression_config image_grid_pinpoints image_seq_length multimodal_projector_bias num_reward_heads "
@@ -142,7 +151,7 @@ constexpr KnownKeys rows[] = {
     {"nemotron-h", "\"silu\"", "as its class has it", "mamba_hidden_act hidden_act"},
     {"nemotron-h", "*", "whether the shared expert runs beside the routed ones; --stack says that here",
      "moe_shared_expert_overlap"},
-    {"gemma2 gemma3", "*", "its class goes by hidden_activation", "hidden_act"},
+    {"gemma2 gemma3 gemma4 gemma3n vault-gemma", "*", "its class goes by hidden_activation", "hidden_act"},
     {"gemma3", "*", "which layers' positions turn how fast", "rope_local_base_freq"},
     {"ernie4.5-moe", "*", "the balance of a router, not how many", "moe_norm_min moe_capacity"},
     {"kimi-linear", "*", "the head size of another part; latent attention has its own",
@@ -166,7 +175,6 @@ constexpr KnownKeys rows[] = {
     {"bloom", "*", "which sum a residual takes; how biases are added; sizes that others tell",
      "apply_residual_connection_post_layernorm skip_bias_add skip_bias_add_qkv offset_alibi n_embed"},
     {"gpt-neox", "*", "parts of classifiers", "classifier_dropout"},
-    {"phi3", "*", "the first of two lengths", "original_max_position_embeddings"},
     {"gemma", "*", "its class goes by hidden_activation", "hidden_act"},
     {"opt", "true", "as its class has them", "enable_bias layer_norm_elementwise_affine"},
     {"opt", "false", "as its class has it", "_remove_final_layer_norm"},
@@ -174,7 +182,8 @@ constexpr KnownKeys rows[] = {
 };
 // clang-format on
 
-/// Whether one of the words, parted by blanks, is this.
+}  // namespace
+
 bool lists(std::string_view words, std::string_view word) {
   while (!words.empty()) {
     const std::size_t end = std::min(words.find(' '), words.size());
@@ -183,8 +192,6 @@ bool lists(std::string_view words, std::string_view word) {
   }
   return false;
 }
-
-}  // namespace
 
 bool leaves_layers_alone(const std::string& family, const JsonObject::UnreadKey& key) {
   if (key.value == "null") return true;  // transformers' word for a part that is not there

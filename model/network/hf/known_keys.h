@@ -4,6 +4,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "model/base/json_reader.h"
@@ -21,6 +22,8 @@ struct KnownKeys {
 /// Rows of families in known_keys_more.cpp.
 std::span<const KnownKeys> more_known_keys();
 
+/// Whether one of the words, parted by blanks, is this.
+bool lists(std::string_view words, std::string_view word);
 bool leaves_layers_alone(const std::string& family, const JsonObject::UnreadKey& key);
 
 }  // namespace stepcast::detail

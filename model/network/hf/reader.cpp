@@ -163,6 +163,9 @@ void HfReader::window(std::int64_t positions, std::string pattern, bool chunks) 
     config.require(pattern.find('w') == pattern.npos || positions > 0, "layer_types",
         "no length says how far their attention looks", chunks ? "attention_chunk_size" : "sliding_window");
   }
+  // a period may be longer than the network
+  if (spec.layers > 0 && static_cast<std::int64_t>(pattern.size()) > spec.layers)
+    pattern.resize(static_cast<std::size_t>(spec.layers));
   if (positions > 0 && pattern.find('w') != pattern.npos)
     spec.window = {positions, shortest(std::move(pattern)), chunks};
 }

@@ -47,24 +47,6 @@ Parts gemma4(JsonObject& /*file*/, JsonObject& vision, const NetworkSpec& text) 
   return {{"vision", encoder}, {"projector", hidden * text.hidden}};
 }
 
-/// Llama 3.2 Vision: tiles in so many arrangements, each with positions of its own; layers behind whose sublayers are
-/// gated; the features of several layers together go to the text.
-Parts llama_vision(JsonObject& /*file*/, JsonObject& vision, const NetworkSpec& text) {
-  const Count hidden = number(vision, "hidden_size"), patch = number(vision, "patch_size"),
-              side = number(vision, "image_size") / std::max<Count>(1, patch), tokens = side * side + 1,
-              tiles = number_or(vision, "max_num_tiles", 4), ffn = number(vision, "intermediate_size"),
-              gated = number(vision, "num_global_layers");
-  // tiles in rows and columns: width x height <= tiles, and none at all
-  Count arrangements = 1;
-  for (Count width = 1; width <= tiles; ++width) arrangements += tiles / width;
-  const Count layer = 4 * hidden * hidden + linear(hidden, ffn) + linear(ffn, hidden) + 2 * layernorm(hidden);
-  const Count positions = tokens * hidden + 1 + arrangements * tiles * tokens * hidden;
-  const Count encoder = number_or(vision, "num_channels", 3) * patch * patch * hidden + hidden + positions +
-                        2 * (arrangements * tiles * hidden + 1) + 2 * layernorm(hidden) +
-                        number(vision, "num_hidden_layers") * layer + gated * (layer + 2);
-  return {{"vision", encoder}, {"projector", linear(number(vision, "vision_output_dim"), text.hidden)}};
-}
-
 struct KnownVision {
   const char* family;
   const char* key;   ///< that only its vision_config has
@@ -74,16 +56,7 @@ struct KnownVision {
 };
 constexpr KnownVision table[] = {
     {"gemma4", "position_embedding_size", "", gemma4},
-    {"llama-vision", "max_num_tiles", "", llama_vision},
-    {"qwen2", "embed_dim", "", qwen2_vl},
-    {"llama4", "projector_input_dim", "", llama4_vision},
-    {"glm4", "out_hidden_size", "", glm4v},
-    {"glm4-moe", "out_hidden_size", "", glm4v},
-    {"kimi-vl", "init_pos_emb_height", "", kimi_vl},
     {"kimi-linear", "vt_hidden_size", "", kimi_k3},
-    {"internvl", "hidden_size", "", internvl},
-    {"internvl-chat", "hidden_size", "", internvl},
-    {"paligemma", "hidden_size", "", paligemma},
     {"llava", "hidden_size", "clip_vision_model", llava_clip},
     {"llava", "hidden_size", "siglip_vision_model", llava_siglip},
     {"llava", "hidden_size", "pixtral", llava_pixtral},
@@ -92,7 +65,6 @@ constexpr KnownVision table[] = {
     {"llava-onevision", "hidden_size", "siglip_vision_model", llava_next_siglip},
     {"clip", "patch_size", "", clip_images},
     {"siglip", "patch_size", "", siglip_images},
-    {"idefics3", "patch_size", "", idefics3},
     {"step3-vl", "output_hidden_size", "", step3_vision},
     {"nemotron-nano-vl", "args", "", radio},
     {"phi4-mm", "image_embd_layer", "", phi4_parts, "embd_layer"},

@@ -6,65 +6,10 @@
 #include <string_view>
 
 #include "model/network/hf/known_keys.h"
+#include "model/network/hf/vision_reader.h"
 
 namespace stepcast::detail {
 namespace {
-
-using Kind = ProjectorStep::Kind;
-
-constexpr IntegerRange vision_sizes{1, 100'000'000};
-namespace steps {
-
-constexpr ProjectorStep layernorm{Kind::norm, 0, Norm::layernorm}, rmsnorm{Kind::norm, 0, Norm::rmsnorm};
-
-ProjectorStep merge(std::int64_t rows) { return {Kind::merge, rows}; }
-ProjectorStep mean(std::int64_t rows) { return {Kind::mean, rows}; }
-ProjectorStep matrix(std::int64_t width, bool bias, bool activated = false) {
-  return {Kind::matrix, width, Norm::rmsnorm, bias, activated};
-}
-
-}  // namespace steps
-
-/// The keys of a vision_config and of what stands around it, and the encoder that they fill.
-struct VisionReader {
-  JsonObject& file;
-  JsonObject& vision;
-  const NetworkSpec& text;
-  NetworkSpec encoder{};
-
-  std::int64_t number(const char* key) {
-    std::int64_t value = 0;
-    vision.read(key, value, vision_sizes);
-    return value;
-  }
-  std::int64_t number_or(const char* key, std::int64_t absent) {
-    vision.optional(key, absent, vision_sizes);
-    return absent;
-  }
-  /// Patches of so many pixels in so many frames, layers with LayerNorm and plain MLPs, biases everywhere.
-  void plain(const char* layers, const char* heads, const char* ffn, std::int64_t pixels) {
-    NetworkSpec& e = encoder;
-    e.layers = number(layers);
-    e.heads = number(heads);
-    e.ffn_hidden = number(ffn);
-    e.features = pixels;
-    e.norm = Norm::layernorm;
-    e.activation = Activation::gelu;
-    e.linear_bias = true;
-  }
-  /// RMS norms, gated MLPs, no biases.
-  void gated(const char* layers, const char* heads, const char* ffn, std::int64_t pixels) {
-    plain(layers, heads, ffn, pixels);
-    encoder.norm = Norm::rmsnorm;
-    encoder.activation = Activation::swiglu;
-    encoder.linear_bias = false;
-  }
-  void positions(std::int64_t rows) {
-    encoder.positions = Positions::learned;
-    encoder.max_positions = rows;
-  }
-  [[nodiscard]] std::int64_t square(std::int64_t side) const { return side * side; }
-};
 
 /// Patches in space and time, a table of positions; mergers of 2 x 2 patches, one behind the last layer and one for
 /// each layer that also feeds the text's first layers.
@@ -106,17 +51,17 @@ void qwen25_vl(VisionReader& r) {
       steps::matrix(out, true)}};
 }
 
-/// MoonViT: a table of positions in space, those in time have no weights; a projector of merged patches.
-void kimi_k25(VisionReader& r) {
+/// MoonViT: a table of positions in space, those in time have no weights; a projector of merged patches. Kimi-K2.5's
+/// keys begin with vt_.
+void moonvit(VisionReader& r) {
   NetworkSpec& e = r.encoder;
-  e.hidden = r.number("vt_hidden_size");
-  r.plain(
-      "vt_num_hidden_layers", "vt_num_attention_heads", "vt_intermediate_size", 3 * r.square(r.number("patch_size")));
-  r.positions(r.number("init_pos_emb_height") * r.number("init_pos_emb_width"));
-  std::vector<std::int64_t> sides;
-  r.vision.read("merge_kernel_size", sides, IntegerRange{1, 1000});
-  std::int64_t neighbours = 1;
-  for (const std::int64_t side : sides) neighbours *= side;
+  const bool own = !r.vision.has("vt_hidden_size");
+  e.hidden = r.number(own ? "hidden_size" : "vt_hidden_size");
+  const std::int64_t pixels = 3 * r.area("patch_size", 14);
+  if (own) r.plain("num_hidden_layers", "num_attention_heads", "intermediate_size", pixels);
+  else r.plain("vt_num_hidden_layers", "vt_num_attention_heads", "vt_intermediate_size", pixels);
+  r.positions(r.number_or("init_pos_emb_height", 64) * r.number_or("init_pos_emb_width", 64));
+  const std::int64_t neighbours = r.area("merge_kernel_size", 2);
   e.projectors = {
       {steps::layernorm, steps::layernorm, steps::merge(neighbours), steps::matrix(neighbours * e.hidden, true, true),
           steps::matrix(r.number_or("text_hidden_size", r.text.hidden), true)}};
@@ -204,7 +149,17 @@ constexpr KnownEncoder encoders[] = {
     {"qwen3-moe", "num_position_embeddings", qwen3_vl},
     {"qwen3-next", "num_position_embeddings", qwen3_vl},
     {"qwen2", "fullatt_block_indexes", qwen25_vl},
-    {"deepseek", "vt_hidden_size", kimi_k25},
+    {"deepseek", "vt_hidden_size", moonvit},
+    {"kimi-vl", "init_pos_emb_height", moonvit},
+    {"qwen2", "embed_dim", qwen2_vl_images},
+    {"llama4", "projector_input_dim", llama4_images},
+    {"glm4", "out_hidden_size", glm4v_images},
+    {"glm4-moe", "out_hidden_size", glm4v_images},
+    {"internvl", "hidden_size", internvl_images},
+    {"internvl-chat", "hidden_size", internvl_images},
+    {"paligemma", "hidden_size", siglip_behind_matrix},
+    {"idefics3", "patch_size", idefics3_images},
+    {"llama-vision", "max_num_tiles", llama_vision_images},
     {"gemma3", "image_size", gemma3},
     {"mistral", "patch_size", pixtral},
     {"gemma4", "position_embedding_size", gemma4},
@@ -223,7 +178,8 @@ std::optional<NetworkSpec> image_encoder(
     VisionReader reader{file, vision, text};
     reader.encoder.causal = false;
     row.read(reader);
-    if (vision.failed()) return std::nullopt;
+    if (vision.first_error()) return std::nullopt;
+    unknown = std::move(reader.unlike);
     for (const JsonObject::UnreadKey& key : vision.unread())
       if (!leaves_layers_alone("vision", key)) unknown.push_back(key.key + " " + key.value);
     NetworkSpec& encoder = reader.encoder;

@@ -65,17 +65,6 @@ Parts with_line_end(Parts parts, const NetworkSpec& text) {
 
 }  // namespace
 
-/// LayerNorms, biases everywhere but on the patches, a merger of 2 x 2 patches.
-Parts qwen2_vl(JsonObject& /*file*/, JsonObject& vision, const NetworkSpec& text) {
-  const Count hidden = number(vision, "embed_dim"), merge = number_or(vision, "spatial_merge_size", 2),
-              merged = merge * merge * hidden;
-  const Count encoder = number_or(vision, "in_chans", number_or(vision, "in_channels", 3)) *
-                            number_or(vision, "temporal_patch_size", 2) * area_of(vision, "patch_size", 14) * hidden +
-                        number(vision, "depth") * encoder_layer(hidden, number_or(vision, "mlp_ratio", 4) * hidden);
-  return {{"vision", encoder}, {"projector", layernorm(hidden) + linear(merged, merged) +
-                                                 linear(merged, number_or(vision, "hidden_size", text.hidden))}};
-}
-
 /// Qwen3-VL's images; sound by three convolutions that halve both sides, layers with biases, two matrices.
 Parts qwen3_omni(JsonObject& file, JsonObject& vision, const NetworkSpec& text) {
   Parts parts = qwen3_vl(file, vision, text);
@@ -92,42 +81,6 @@ Parts qwen3_omni(JsonObject& file, JsonObject& vision, const NetworkSpec& text) 
   return parts;
 }
 
-/// Patches and a class token without biases, norms before and behind the layers; a shuffle of pixels into an MLP.
-Parts llama4_vision(JsonObject& /*file*/, JsonObject& vision, const NetworkSpec& text) {
-  const Count hidden = number(vision, "hidden_size"), ffn = number(vision, "intermediate_size"),
-              out = number(vision, "projector_output_dim");
-  const Count encoder = 3 * area_of(vision, "patch_size", 14) * hidden + hidden +
-                        (patches_of(vision, 448, 14) + 1) * hidden + 2 * layernorm(hidden) +
-                        number(vision, "num_hidden_layers") * encoder_layer(hidden, ffn) +
-                        ffn * number(vision, "projector_input_dim") + out * out;
-  return {{"vision", encoder}, {"projector", number(vision, "vision_output_dim") * text.hidden}};
-}
-
-/// RMS norms, gated MLPs as wide as the text, no biases but on patches and what merges them.
-Parts glm4v(JsonObject& /*file*/, JsonObject& vision, const NetworkSpec& /*text*/) {
-  const Count hidden = number(vision, "hidden_size"), out = number(vision, "out_hidden_size"),
-              inner = number(vision, "intermediate_size"), merge = number_or(vision, "spatial_merge_size", 2);
-  const bool biased = flag(vision, "attention_bias", false);
-  const Count layer = 2 * hidden + linear(hidden, 3 * hidden, biased) + hidden * hidden + 3 * hidden * out;
-  const Count encoder = linear(number_or(vision, "in_channels", 3) * number_or(vision, "temporal_patch_size", 2) *
-                                   area_of(vision, "patch_size", 14),
-                            hidden) +
-                        patches_of(vision, 336, 14) * hidden + number(vision, "depth") * layer + 2 * hidden;
-  const Count projector = linear(merge * merge * hidden, out) + out * out + layernorm(out) + 3 * out * inner;
-  return {{"vision", encoder}, {"projector", projector}};
-}
-
-/// MoonViT; a projector of merged patches.
-Parts kimi_vl(JsonObject& /*file*/, JsonObject& vision, const NetworkSpec& text) {
-  const Count hidden = number(vision, "hidden_size"), merged = area_of(vision, "merge_kernel_size", 2) * hidden;
-  const Count encoder =
-      linear(3 * area_of(vision, "patch_size", 14), hidden) +
-      number_or(vision, "init_pos_emb_height", 64) * number_or(vision, "init_pos_emb_width", 64) * hidden +
-      number(vision, "num_hidden_layers") * encoder_layer(hidden, number(vision, "intermediate_size")) +
-      layernorm(hidden);
-  return {{"vision", encoder}, {"projector", layernorm(hidden) + linear(merged, merged) + linear(merged, text.hidden)}};
-}
-
 /// Kimi K3's: RMS norms, no biases, heads of a width of their own; a norm behind the projector.
 Parts kimi_k3(JsonObject& /*file*/, JsonObject& vision, const NetworkSpec& text) {
   const Count hidden = number(vision, "vt_hidden_size"), inner = number_or(vision, "qkv_hidden_size", hidden),
@@ -139,42 +92,6 @@ Parts kimi_k3(JsonObject& /*file*/, JsonObject& vision, const NetworkSpec& text)
   for (const char* key : {"attn_bias", "linear_bias", "patch_embed_proj_bias"})
     vision.require(!flag(vision, key, false), key, "its class is not known with biases", "false");
   return {{"vision", encoder}, {"projector", merged * merged + merged * text.hidden + text.hidden}};
-}
-
-/// InternViT: a class token, layers scaled by vectors, no norm behind them; patches merged into a norm and two
-/// matrices. Keys are those of OpenGVLab's files or of transformers.
-Parts internvl(JsonObject& file, JsonObject& vision, const NetworkSpec& text) {
-  const bool theirs = vision.has("qkv_bias") || vision.has("qk_normalization");
-  const Count hidden = number(vision, "hidden_size"), ffn = number(vision, "intermediate_size");
-  const bool biased = theirs ? flag(vision, "qkv_bias", false) : flag(vision, "attention_bias", false);
-  const bool normed = theirs ? flag(vision, "qk_normalization", true) : flag(vision, "use_qk_norm", false);
-  std::string norms = theirs ? "rms_norm" : "layer_norm";
-  vision.optional("norm_type", norms);
-  constexpr Count scales = 2;
-  const Count layer = linear(hidden, 3 * hidden, biased) + linear(hidden, hidden) + (normed ? 2 * hidden : 0) +
-                      linear(hidden, ffn) + linear(ffn, hidden) + scales * hidden +
-                      2 * (norms == "rms_norm" ? hidden : layernorm(hidden));
-  const Count tokens = 1 + (flag(vision, "use_mask_token", false) ? 1 : 0);
-  const Count encoder = tokens * hidden + linear(3 * area_of(vision, "patch_size", 14), hidden) +
-                        (patches_of(vision, 448, 14) + 1) * hidden + number(vision, "num_hidden_layers") * layer +
-                        (flag(vision, "use_mean_pooling", true) ? 0 : layernorm(hidden));
-  double ratio = 0.5;
-  file.optional("downsample_ratio", ratio, NumberRange{1e-3, 1});
-  const auto side = static_cast<Count>(1 / ratio);
-  const Count merged = side * side * hidden;
-  return {{"vision", encoder},
-      {"projector", layernorm(merged) + linear(merged, text.hidden) + linear(text.hidden, text.hidden)}};
-}
-
-Parts paligemma(JsonObject& file, JsonObject& vision, const NetworkSpec& text) {
-  const Count out = number_or(vision, "projection_dim", number_or(file, "projection_dim", text.hidden));
-  return {{"vision", siglip_encoder(vision)}, {"projector", linear(number(vision, "hidden_size"), out)}};
-}
-
-/// SigLIP without a head; a matrix for patches that are merged.
-Parts idefics3(JsonObject& file, JsonObject& vision, const NetworkSpec& text) {
-  const Count side = number_or(file, "scale_factor", 2), hidden = number_or(vision, "hidden_size", 768);
-  return {{"vision", siglip_encoder(vision, false)}, {"projector", side * side * hidden * text.hidden}};
 }
 
 Parts clip_images(JsonObject& file, JsonObject& vision, const NetworkSpec& /*text*/) {

@@ -35,15 +35,8 @@ inline bool flag(JsonObject& config, const char* key, bool absent) {
 Parts qwen3_vl(JsonObject& file, JsonObject& vision, const NetworkSpec& text);
 
 // vision_more.cpp
-Parts qwen2_vl(JsonObject& file, JsonObject& vision, const NetworkSpec& text);
 Parts qwen3_omni(JsonObject& file, JsonObject& vision, const NetworkSpec& text);
-Parts llama4_vision(JsonObject& file, JsonObject& vision, const NetworkSpec& text);
-Parts glm4v(JsonObject& file, JsonObject& vision, const NetworkSpec& text);
-Parts kimi_vl(JsonObject& file, JsonObject& vision, const NetworkSpec& text);
 Parts kimi_k3(JsonObject& file, JsonObject& vision, const NetworkSpec& text);
-Parts internvl(JsonObject& file, JsonObject& vision, const NetworkSpec& text);
-Parts paligemma(JsonObject& file, JsonObject& vision, const NetworkSpec& text);
-Parts idefics3(JsonObject& file, JsonObject& vision, const NetworkSpec& text);
 Parts llava_clip(JsonObject& file, JsonObject& vision, const NetworkSpec& text);
 Parts llava_siglip(JsonObject& file, JsonObject& vision, const NetworkSpec& text);
 Parts llava_pixtral(JsonObject& file, JsonObject& vision, const NetworkSpec& text);

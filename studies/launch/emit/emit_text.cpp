@@ -130,6 +130,8 @@ void add_network_gaps(std::vector<std::string>& unsaid, const NetworkSpec& n) {
           text_if(n.modulation.frequencies > 0, "layers modulated by a sample's vectors"),
           text_if(image_positions(n) > 0, "an encoder of images"),
           text_if(!n.encoders.empty() && image_positions(n) == 0, "an encoder, and layers that look at it"),
+          text_if(n.layer_inputs.width > 0, "inputs of its own for each layer"),
+          text_if(n.mlp_bias || n.sublayer_scales, "biases or scales on some of its layers' parts"),
           text_if(n.distances > 0, "biases by how far key and query are apart"),
           text_if(n.no_key_bias, "projections with biases but the keys'")});
 }

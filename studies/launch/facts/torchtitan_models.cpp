@@ -32,6 +32,9 @@ constexpr TorchtitanModel titan_models[] = {
     {"qwen3-32b", "qwen3", "32B", "2025-09", "", false, true},
     {"qwen3-30b-a3b", "qwen3", "30B-A3B", "2025-10", "", false, true},
     {"qwen3-235b-a22b", "qwen3", "235B-A22B", "2025-10", "", false, true},
+    {"qwen3.5-27b", "qwen3_5", "27B", "2026-07", ""},
+    {"qwen3.5-35b-a3b", "qwen3_5", "35B-A3B", "2026-07", ""},
+    {"qwen3.5-397b-a17b", "qwen3_5", "397B-A17B", "2026-07", ""},
     {"gpt-oss-20b", "gpt_oss", "20b", "2025-11", "", false, false},
     {"gpt-oss-120b", "gpt_oss", "120b", "2025-11", "", false, false},
 };

@@ -32,11 +32,11 @@ constexpr ProgramWord program_words[] = {{"bert", another}, {"_t5", another}, {"
     {" infer", nothing}, {" eval", nothing}, {" export", nothing}, {" deploy", nothing}, {" rollout", nothing},
     {" sample", nothing}, {" chat", nothing}, {" api", nothing}, {" merge", nothing}};
 
-bool has_pattern(const Launch& launch) {
-  return std::ranges::any_of(launch.arguments, [](const GivenArgument& given) {
-    return given.name == "hybrid_layer_pattern" || given.name == "hybrid_override_pattern";
-  });
+bool has_any(const Launch& launch, std::initializer_list<std::string_view> names) {
+  return std::ranges::any_of(launch.arguments,
+      [&](const GivenArgument& given) { return std::ranges::find(names, given.name) != names.end(); });
 }
+bool has_pattern(const Launch& launch) { return has_any(launch, {"hybrid_layer_pattern", "hybrid_override_pattern"}); }
 
 /// Of programs that train no decoder, or do not train; "" of all others.
 std::string program_doubt(const Launch& launch) {
@@ -44,6 +44,8 @@ std::string program_doubt(const Launch& launch) {
   // Megatron-LM's programs for networks whose pattern of layers the launch tells
   if (has_pattern(launch) && (program.find("mamba") != program.npos || program.find("hybrid") != program.npos))
     return {};
+  // and for an encoder with a decoder
+  if (has_any(launch, {"decoder_num_layers"}) && program.find("_t5") != program.npos) return {};
   const auto row = std::find_if(std::begin(program_words), std::end(program_words),
       [&](const ProgramWord& word) { return program.find(word.part) != program.npos; });
   if (row == std::end(program_words)) return {};

@@ -13,7 +13,7 @@
 #include "model/catalog.h"
 #include "model/network/network_rules.h"
 #include "studies/launch/facts/argument_words.h"
-#include "studies/launch/read/expert_pattern.h"
+#include "studies/launch/facts/expert_pattern.h"
 #include "studies/launch/read/launch_request.h"
 #include "studies/launch/read/launched_run.h"
 #include "studies/launch/facts/step_words.h"
@@ -101,8 +101,7 @@ class GeometryReader {
     experts();
     window();
     latent();
-    pattern();
-    linear_attention();
+    read_layer_kinds(subject_, from_);
     if (const auto kind = ask_.text(Asked::softmax_type)) spec_.attention_sinks = *kind == "learnable";
     if (ask_.error()) return tl::unexpected(*ask_.error());
     TRY(complete());
@@ -307,109 +306,6 @@ class GeometryReader {
     if (pattern.find('w') == pattern.npos) spec_.window = {};
   }
 
-  /// A letter per layer, each a sublayer of its own (Megatron-LM d98e8a6
-  /// megatron/core/ssm/mamba_hybrid_layer_allocation.py): M Mamba, * attention, - MLP, E experts; behind a / stand the
-  /// layers of each prediction module. A | between layers is a border of virtual stages, which read_stages takes.
-  std::vector<LayerKind> layers_of(Asked asked, std::string_view letters) {
-    std::vector<LayerKind> kinds;
-    for (const char letter : letters) {
-      const auto kind = layer_of_word(std::string_view(&letter, 1));
-      if (letter == '|') continue;
-      if (!kind || letter == 'w' || letter == 'd' || letter == 'x') {
-        ask_.refuse(asked, fmt::format("'{}' in '{:.60}': layers of this kind are none of our forms", letter, letters),
-            "M, *, -, E, | between stages, and / before prediction modules");
-        return {};
-      }
-      kinds.push_back(*kind);
-    }
-    return kinds;
-  }
-
-  void pattern() {
-    const auto text = ask_.text(Asked::layer_pattern), predicts = ask_.text(Asked::mtp_pattern);
-    const auto heads = ask_.count(Asked::mixer_heads), head_dim = ask_.count_or_default(Asked::mixer_head_dim),
-               state = ask_.count_or_default(Asked::mixer_state), groups = ask_.count_or_default(Asked::mixer_groups);
-    if (!text || is_switched_off(*text)) return;
-    for (const auto& [asked, value] : {std::pair{Asked::mixer_heads, heads}, {Asked::mixer_head_dim, head_dim},
-             {Asked::mixer_state, state}, {Asked::mixer_groups, groups}})
-      if (value && *value < 1) return ask_.refuse(asked, fmt::format("{} of them", *value), "1 or more");
-    std::string_view main = *text;
-    std::vector<std::string_view> modules;
-    for (std::size_t cut = main.rfind('/'); cut != main.npos; cut = main.rfind('/')) {
-      modules.push_back(main.substr(cut + 1));
-      main = main.substr(0, cut);
-    }
-    std::vector<LayerKind> kinds = layers_of(Asked::layer_pattern, main);
-    if (ask_.error()) return;
-    if (kinds.empty() || std::ranges::find(modules, "") != modules.end())
-      return ask_.refuse(
-          Asked::layer_pattern, "a pattern without letters", "letters, and behind each / those of a module");
-    const auto asked_modules = ask_.count(Asked::mtp_layers);
-    if (!modules.empty() && asked_modules && *asked_modules != static_cast<std::int64_t>(modules.size()))
-      return ask_.refuse(Asked::layer_pattern,
-          fmt::format("{} prediction modules, and {} elsewhere", modules.size(), *asked_modules), "the same number");
-    const auto stated = static_cast<std::int64_t>(kinds.size());
-    if (spec_.layers > 0 && spec_.layers != stated && from_ == nullptr)
-      return ask_.refuse(
-          Asked::layer_pattern, fmt::format("{} letters for {} layers", stated, spec_.layers), "one for each layer");
-    spec_.layers = stated;
-    spec_.experts.dense_layers = 0, spec_.experts.every = 1;
-    spec_.pattern = std::move(kinds);
-    for (const std::string_view module : modules)
-      if (module != modules.front())
-        return ask_.refuse(
-            Asked::layer_pattern, "prediction modules of different layers", "the same letters behind each /");
-    if (!modules.empty()) spec_.mtp_layers = static_cast<std::int64_t>(modules.size());
-    if (spec_.mtp_layers > 0 && (!modules.empty() || predicts))
-      spec_.mtp_pattern = layers_of(modules.empty() ? Asked::mtp_pattern : Asked::layer_pattern,
-          modules.empty() ? std::string_view(*predicts) : modules.front());
-    if (std::ranges::none_of(spec_.pattern, &LayerKind::mixer)) return;
-    // Megatron-LM's MambaMixer: twice the hidden size unless heads are given, four taps, chunks of 128.
-    const std::int64_t size = head_dim.value_or(64);
-    spec_.mixer = make_mixer(
-        "mamba2", {{"heads", heads.value_or(size > 0 ? 2 * spec_.hidden / size : 0)}, {"head_dim", size},
-                      {"groups", groups.value_or(8)}, {"state", state.value_or(128)}, {"taps", 4}, {"chunk", 128}});
-    if (spec_.mixer.extent("m") < 1)
-      ask_.refuse(Asked::mixer_groups,
-          fmt::format("{} groups of {} heads", spec_.mixer.size("groups"), spec_.mixer.size("heads")),
-          "groups that divide the heads");
-  }
-
-  /// Gated DeltaNet in all layers but every n-th, or where a list has a 1 (Megatron-LM d98e8a6
-  /// megatron/core/models/gpt/experimental_attention_variant_module_specs.py, get_linear_attention_pattern).
-  void linear_attention() {
-    spec_.attention_gate = ask_.flag(Asked::attention_gate, spec_.attention_gate);
-    const auto variant = ask_.text(Asked::attention_variant), layers = ask_.text(Asked::linear_layers);
-    if (!variant || is_switched_off(*variant)) return;
-    if (*variant != "gated_delta_net" && *variant != "gdn")
-      return ask_.refuse(Asked::attention_variant, fmt::format("attention of the kind '{:.40}' is not read", *variant),
-          "gated_delta_net; a network of the catalogue by name has others");
-    constexpr std::int64_t most_layers = 10'000;
-    if (ask_.error() || spec_.layers < 1 || spec_.layers > most_layers) return;
-    const auto every = layers ? parsed_number<std::int64_t>(*layers) : std::nullopt;
-    const auto list = layers && !every ? read_expert_pattern(*layers) : std::nullopt;
-    if (!(every && *every >= 1) && !(list && static_cast<std::int64_t>(list->size()) == spec_.layers))
-      return ask_.refuse(Asked::linear_layers, "it does not say which layers have linear attention",
-          "4: all but every fourth, or [1,1,1,0]*12: a 1 for each layer that has it");
-    std::vector<LayerKind> kinds;
-    for (std::int64_t layer = 0; layer < spec_.layers; ++layer) {
-      const bool linear = every ? (layer + 1) % *every != 0 : (*list)[static_cast<std::size_t>(layer)] == 1;
-      kinds.push_back({is_expert_layer(spec_, layer) ? Feed::experts : Feed::mlp, false, linear, !linear});
-    }
-    const auto size = [&](Asked asked, std::int64_t usual) { return ask_.count_or_default(asked).value_or(usual); };
-    spec_.mixer = make_mixer("gated-delta",
-        {{"key_heads", size(Asked::linear_key_heads, 16)}, {"value_heads", size(Asked::linear_value_heads, 32)},
-            {"key_dim", size(Asked::linear_key_dim, 128)}, {"value_dim", size(Asked::linear_value_dim, 128)},
-            {"taps", size(Asked::linear_taps, 4)}, {"chunk", 64}});
-    if (spec_.mixer.extent("m") < 1)
-      return ask_.refuse(Asked::linear_value_heads,
-          fmt::format(
-              "{} heads of values for {} of keys", spec_.mixer.size("value_heads"), spec_.mixer.size("key_heads")),
-          "a multiple of the key heads");
-    spec_.pattern = std::move(kinds);
-    spec_.experts.dense_layers = 0, spec_.experts.every = 1;
-  }
-
   static std::string_view without_brackets(std::string_view text) {
     text = stripped(text);
     const bool brackets = text.size() > 1 && std::string_view("([").find(text.front()) != std::string_view::npos;
@@ -473,6 +369,7 @@ class GeometryReader {
   }
 
   Expected<void> settle() {
+    TRY(read_encoder(subject_));
     TRY(spec_, complete_network(std::move(spec_), subject_.launch.where));
     settle_vocabulary(subject_, plain_vocab_);
     MaybeText attention = std::move(subject_.out.run.model.attention);

@@ -56,6 +56,7 @@ constexpr LaunchMark launch_marks[] = {
     {"trainer", MarkKind::argument, "per_device_train_batch_size", "model_name"},
     {"megatron-deepspeed", MarkKind::own, "megatron-lm", "num_layers"},
     {"megatron-lm", MarkKind::program, "pretrain_gpt.py"},
+    {"megatron-lm", MarkKind::program, "pretrain_t5.py"},
     {"megatron-lm", MarkKind::program, "pretrain_mamba.py"},
     {"megatron-lm", MarkKind::program, "pretrain_hybrid.py"},
     {"megatron-lm", MarkKind::argument, "yaml_cfg"},

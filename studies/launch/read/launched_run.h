@@ -86,6 +86,10 @@ std::string launch_stem(std::string_view path);
 /// Its norm, positions, biases and dropout: as given, else those of `from`; without one the framework's default, else
 /// those of the family that the sizes belong to.
 void read_kinds(const LaunchSubject& subject, const NetworkSpec* from);
+/// Which layers have which mixer and which attention, where they are not all alike.
+void read_layer_kinds(const LaunchSubject& subject, const NetworkSpec* from);
+/// Of a launch with a decoder the encoder in front of it; the network is as one of both has it.
+Expected<void> read_encoder(const LaunchSubject& subject);
 /// Schedule, chunks, layers; once the axes are known.
 void read_stages(const LaunchSubject& subject);
 /// GPUs, axes, stages and their layers, homes.

@@ -295,22 +295,25 @@ Error context_heads_error(const BrokenSplit& a) {
 
 /// What the encoder made on the first stage would have to go along with the stream.
 bool encoder_reaches(const Split& split, const SplitSize&, const NetworkSpec& network) {
-  const bool fills = image_positions(network) > 0;  // rows of the stream itself
-  return ((network.encoders.empty() || fills) && network.modulation.frequencies == 0) || split.pp == 1;
+  return split.pp == 1 || !reads_beside_stream(network);
 }
 Error encoder_error(const BrokenSplit& a) {
+  const char* what = !a.network.encoders.empty()            ? "its encoder"
+                     : a.network.modulation.frequencies > 0 ? "a sample's vectors"
+                                                            : "what others embedded or made of keys";
   return {a.origin(FieldId::pp),
       fmt::format(
           "the layers of {} look at {}: what stands on the first stage does not go from stage to stage of pp {} "
           "here",
-          a.network.id, a.network.encoders.empty() ? "a sample's vectors" : "its encoder", a.split.pp),
+          a.network.id, what, a.split.pp),
       "--pp 1"};
 }
 
 /// Of images side by side, the rows that they become; those and their patches are split as the network's positions.
 std::int64_t encoder_positions(const NetworkSpec& network) {
   const std::int64_t rows = image_positions(network);
-  return rows > 0 ? rows : network.encoders.front().sequence;
+  return rows > 0 ? rows
+                  : network.encoders.front().sequence * std::max<std::int64_t>(1, network.encoders.front().images);
 }
 
 /// Its positions are split as the network's are.

@@ -32,7 +32,7 @@ std::int64_t weights_of(const NetworkSpec& n) {
 }
 
 TEST(Images, OperatorsDoWhatTheFormulasCount) {
-  for (const char* id : {"gemma3-4b", "qwen2.5-vl-7b", "qwen3.5-27b"}) {
+  for (const char* id : {"gemma3-4b", "qwen2.5-vl-7b", "qwen3.5-27b", "llama3.2-11b-vision"}) {
     NetworkSpec n = **find_row(built_in().networks, id, "network");
     n.sequence = 4096, n.mtp_layers = 0, n.mtp_pattern.clear();
     NetworkSpec& encoder = n.encoders.front();
@@ -80,6 +80,27 @@ TEST(Images, EachSeesItselfAlone) {
   EXPECT_DOUBLE_EQ(flops(frozen), flops(text) * 2 / 3 + 3 * seen + 2 * placed);
 }
 
+/// The 24 patches, 16 wide, are what the layer's 2 heads of 4 look at: four matrices of 16 x 8, two of them over the
+/// text's 32 positions and two over the patches.
+TEST(Images, LayersLookAtWhatAProjectorGives) {
+  NetworkSpec n = by_hand();
+  n.encoders.front().projectors = {{*projector_step("matrix 16")}};
+  NetworkSpec alone = n;
+  n.pattern = {*layer_of_word("*x-")};
+  const double patches = 3 * 8, stream = 32;
+  const double crossing = 2 * (stream + patches) * 2 * 16 * 8 + 4 * stream * patches * 8;
+  const auto flops = [](const NetworkSpec& spec) { return model_flops(spec, 32, 32, false); };
+  EXPECT_DOUBLE_EQ(flops(n) - flops(alone), 3 * crossing);
+  EXPECT_EQ(parameter_count(n) - parameter_count(alone), 4 * 16 * 8 + 16) << "and a norm";
+  EXPECT_EQ(image_positions(n), 0) << "no word gives way";
+  EXPECT_TRUE(looks_at_encoder(n) && reads_beside_stream(n));
+  n.encoders.front().frozen = true;
+  const double half_frozen = flops(n);
+  n.encoders.front().frozen_projectors = true;
+  EXPECT_DOUBLE_EQ(half_frozen - flops(n), 2 * 2 * patches * 2 * 16 * 8 / 2 + 2 * 2 * patches * 4 * 16)
+      << "no gradients of what keys and values were made of, and two of three passes of the projector";
+}
+
 /// 24 patches in windows of 4, in tiles and not around each of them.
 TEST(Images, WindowsOfImagesAreTiles) {
   EXPECT_EQ(mean_keys(Domain::tile, 4, 24), 4);
@@ -95,12 +116,12 @@ TEST(Images, WindowsOfImagesAreTiles) {
 
 TEST(Images, StepsAreWords) {
   for (const char* word : {"layernorm", "rmsnorm", "merge 4", "mean 16", "matrix 16", "matrix 16 bias",
-           "matrix 16 gelu", "matrix 16 bias gelu"}) {
+           "matrix 16 gelu", "matrix 16 bias gelu", "layernorm gelu", "layers 6", "gated 4096"}) {
     ASSERT_TRUE(projector_step(word)) << word;
     EXPECT_EQ(projector_word(*projector_step(word)), word);
   }
   for (const char* word : {"", "norm", "merge", "merge 0", "merge 4 bias gelu bias", "matrix 16 gelu bias", "matrix x",
-           "mean 2.5", "matrix -4", "layernorm 4"})
+           "mean 2.5", "matrix -4", "layernorm 4", "merge 4 gelu", "gated 8 bias", "layers"})
     EXPECT_FALSE(projector_step(word)) << word;
 }
 

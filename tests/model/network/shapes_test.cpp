@@ -55,6 +55,42 @@ TEST(LayerShapes, WrongOnesAreRefused) {
   EXPECT_NE(broken("*- *-:wide", R"([{"name": "Wide one"}])").find("is no name of a shape"), std::string::npos);
 }
 
+constexpr const char* lending = R"([{"name": "lent"}, {"name": "borrowed", "ffn_hidden": 128, "keys_of": "lent"}])";
+constexpr const char* inputs = R"("layer_inputs": {"width": 8, "words": 50}, )";
+
+/// Two of four layers have no keys and values (2 x 32 x 32), and an MLP twice as wide; each has 50 rows of 8, three
+/// matrices of 32 x 8 and a norm, and all have one norm of 8.
+TEST(LayerShapes, TakeOverKeysOfALayerBefore) {
+  const auto plain = read_network(file_with("*-", "[]"), "n.json"),
+             lent = read_network(file_with("*- *-:lent *-:borrowed *-:borrowed", lending), "n.json"),
+             fed = read_network(file_with("*- *-:lent *-:borrowed *-:borrowed", lending, inputs), "n.json");
+  ASSERT_TRUE(plain && lent && fed);
+  const std::int64_t saved = 2 * 2 * 32 * 32, wider = 2 * 2 * 32 * 64;
+  EXPECT_EQ(parameter_count(*lent) - parameter_count(*plain), wider - saved);
+  EXPECT_EQ(parameter_count(*fed) - parameter_count(*lent), 4 * (50 * 8 + 3 * 32 * 8 + 32) + 8);
+  EXPECT_DOUBLE_EQ(model_flops(*lent, 1, 16, true) - model_flops(*plain, 1, 16, true), 6.0 * (wider - saved));
+  EXPECT_DOUBLE_EQ(model_flops(*fed, 1, 16, true) - model_flops(*lent, 1, 16, true), 6.0 * 4 * 3 * 32 * 8)
+      << "a row that is looked up is no product";
+  EXPECT_TRUE(reads_beside_stream(*lent));
+  EXPECT_EQ(write_network(*read_network(write_network(*fed), "again.json")), write_network(*fed));
+}
+
+TEST(LayerShapes, SayWhatCannotLend) {
+  const auto says = [](const std::string& pattern, const std::string& shapes, const std::string& what,
+                        const std::string& more = "") {
+    EXPECT_NE(broken(pattern, shapes, more).find(what), std::string::npos) << broken(pattern, shapes, more);
+  };
+  says("*- *-:lent *-:lent *-:borrowed", lending, "'lent' is not one layer of the same sublayers before these");
+  says("*- *-:borrowed *-:lent *-:borrowed", lending, "is not one layer");
+  says("*- *-:lent *:borrowed *-", lending, "is not one layer");
+  says("*-:lent *-:borrowed", lending, "names every layer");
+  says("*- *- *- *-:a", R"([{"name": "a", "keys_of": "b"}])", "'b' is no shape before this one");
+  says("*- *- *-:a *-:b", R"([{"name": "a"}, {"name": "b", "head_dim": 16, "keys_of": "a"}])", "heads are not those");
+  says("*- *-:lent *-:borrowed *-", lending, "without biases", R"("qkv_bias": true, )");
+  says("*-", "[]", "from 1 to", R"("layer_inputs": {"width": 0, "words": 50}, )");
+  says("*-", "[]", "in one stream of words", R"("layer_inputs": {"width": 8, "words": 50}, "streams": 2, )");
+}
+
 /// Values of 4 beside keys of 8, a gate per head, norms of heads with weights of their own, and sinks in a window
 /// alone.
 TEST(LayerShapes, SayWhatAttentionIsLike) {

@@ -106,6 +106,19 @@ void bailing_moe_v2(HfReader& r) {
   bailing_experts(r);
 }
 
+/// Sarvam 30B and 105B: Ling 2.0's layers, plain or with latent attention, a correction of every router (NVIDIA-NeMo/
+/// Megatron-Bridge 067f987 src/megatron/bridge/models/sarvam).
+void sarvam_moe(HfReader& r) {
+  bailing_moe_v2(r);
+  r.spec.experts.router_bias = true;
+}
+
+void sarvam_latent(HfReader& r) {
+  latent_sizes(r, "max_position_embeddings");
+  bailing_experts(r);
+  r.spec.experts.router_bias = true;
+}
+
 /// Ring-linear 2.0: lightning attention, and attention in the last layer of each group.
 void bailing_linear(HfReader& r) {
   bailing_moe_v2(r);

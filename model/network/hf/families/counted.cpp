@@ -23,41 +23,6 @@ void encoder_sizes(HfReader& r) {
 
 }  // namespace
 
-/// Where a token's layers have inputs of their own or share keys and values with earlier ones.
-void count_gemma4(HfReader& r, const std::vector<std::string>& kinds) {
-  NetworkSpec& n = r.spec;
-  const auto or_none = [&](const char* key) { return r.config.has(key) ? r.size_or(key, 0) : 0; };
-  constexpr Count usual_inputs = 256;
-  const Count inputs = r.config.names("hidden_size_per_layer_input")
-                           ? or_none("hidden_size_per_layer_input")
-                           : r.size_or("hidden_size_per_layer_input", usual_inputs),
-              sharing = or_none("num_kv_shared_layers"), vocabulary = or_none("vocab_size_per_layer_input");
-  bool doubled = false;
-  r.config.optional("use_double_wide_mlp", doubled);
-  r.config.require(sharing < std::max<Count>(1, n.layers), "num_kv_shared_layers",
-      fmt::format("{} of {} layers share keys with earlier ones", sharing, n.layers), "fewer than there are layers");
-  if ((inputs == 0 && sharing == 0) || static_cast<Count>(kinds.size()) != n.layers) return;
-  const Count h = n.hidden;
-  r.config.require(n.experts.count == 0, "enable_moe_block", "experts beside inputs of layers are not known", "false");
-  Count language = n.vocab * h + h;
-  if (inputs > 0) language += vocabulary * n.layers * inputs + h * n.layers * inputs + inputs;
-  Count own = 0;
-  for (Count layer = 0; layer < n.layers; ++layer) {
-    const bool full = kinds[static_cast<std::size_t>(layer)] == "full_attention", shares = layer >= n.layers - sharing;
-    const LayerShape* shape = full && !n.shapes.empty() ? n.shapes.data() : nullptr;
-    const Count size = shape != nullptr && shape->head_dim > 0 ? shape->head_dim : n.head_dim,
-                keys = shape != nullptr && shape->kv_heads > 0 ? shape->kv_heads : n.kv_heads;
-    language += 2 * h * n.heads * size + size + 4 * h + 1;
-    if (!shares) language += (shape != nullptr && shape->key_is_value ? 1 : 2) * h * keys * size + size, ++own;
-    language += 3 * h * n.ffn_hidden * (shares && doubled ? 2 : 1);
-    if (inputs > 0) language += 2 * h * inputs + h;
-  }
-  r.counted = {{"language", language}};
-  r.layers = {{"attention with keys of its own", own}, {"attention over an earlier layer's keys", sharing}};
-  if (inputs > 0) r.lacks("inputs of its own for each layer (hidden_size_per_layer_input)");
-  if (sharing > 0) r.lacks("keys and values of earlier layers (num_kv_shared_layers)");
-}
-
 /// Gemma 3n: four streams that are predicted and corrected, inputs of its own for each layer, keys of earlier layers,
 /// a low-rank sum beside attention (gemma3n/modeling_gemma3n.py).
 void gemma3n(HfReader& r) {

@@ -161,7 +161,6 @@ void whisper(HfReader& r) {
 }
 
 /// Llama 3.2 Vision: text layers, some of them over an image's features in place of text, with gates and normed heads.
-/// The tower of images is counted; what it gives are the features of an encoder without layers.
 void llama_vision(HfReader& r) {
   shared_sizes(r, 0, 0, false);
   NetworkSpec& n = r.spec;
@@ -185,22 +184,6 @@ void llama_vision(HfReader& r) {
     n.pattern.push_back(kind);
   }
   n.pattern = shortest(std::move(n.pattern));
-  if (r.outer->type_of("vision_config") != "object") return;
-  JsonObject vision = r.outer->object("vision_config");
-  vision.allow_unknown_keys();
-  constexpr IntegerRange sizes{1, 1'000'000};
-  std::int64_t tiles = 4, side = 0, patch = 1;
-  NetworkSpec& image = n.encoders.emplace_back();
-  vision.read("vision_output_dim", image.features, sizes);
-  vision.read("image_size", side, sizes);
-  vision.read("patch_size", patch, sizes);
-  vision.optional("max_num_tiles", tiles, sizes);
-  image.hidden = n.hidden;
-  image.causal = false;
-  image.linear_bias = true;
-  image.positions = Positions::none;
-  image.sequence = tiles * (side / patch * (side / patch) + 1);
-  r.note(fmt::format("an image of {} tiles, {} positions", tiles, image.sequence));
 }
 
 }  // namespace stepcast::detail

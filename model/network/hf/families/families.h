@@ -81,6 +81,8 @@ void persimmon(HfReader& r);
 // bailing.cpp
 void bailing_moe(HfReader& r);
 void bailing_moe_v2(HfReader& r);
+void sarvam_moe(HfReader& r);
+void sarvam_latent(HfReader& r);
 void bailing_linear(HfReader& r);
 void bailing_latent(HfReader& r);
 void afmoe(HfReader& r);
@@ -154,8 +156,6 @@ void whisper(HfReader& r);
 void llama_vision(HfReader& r);
 
 // counted.cpp
-/// Of Gemma 4's files those whose layers have inputs of their own or share keys; `kinds`: a name for each layer.
-void count_gemma4(HfReader& r, const std::vector<std::string>& kinds);
 void gemma3n(HfReader& r);
 void bert_model(HfReader& r);
 

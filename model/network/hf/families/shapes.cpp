@@ -251,6 +251,61 @@ void minimax_m3(HfReader& r) {
   n.pattern = shortest(std::move(n.pattern));
 }
 
+namespace {
+
+/// The last layers take over keys and values of the last layer before them that sees as far; their MLPs may be wider.
+void share_keys(HfReader& r, std::int64_t sharing, std::int64_t ffn_hidden) {
+  NetworkSpec& n = r.spec;
+  const auto first = n.pattern.end() - static_cast<std::ptrdiff_t>(sharing);
+  for (const bool windowed : {false, true}) {
+    const auto alike = [&](const LayerKind& kind) { return kind.windowed == windowed; };
+    if (std::none_of(first, n.pattern.end(), alike)) continue;
+    const auto lender = std::find_if(std::reverse_iterator(first), n.pattern.rend(), alike);
+    r.config.require(lender != n.pattern.rend(), "num_kv_shared_layers",
+        fmt::format("no layer before the last {} has keys for those that see as far", sharing), "fewer");
+    if (r.config.failed()) return;
+    LayerShape lent = lender->shape > 0 ? n.shapes[lender->shape - 1U] : LayerShape{};
+    lent.name = windowed ? "window-lent" : "full-lent";
+    LayerShape borrowed = lent;
+    borrowed.name = windowed ? "window-borrowed" : "full-borrowed";
+    borrowed.keys_of = lent.name;
+    borrowed.ffn_hidden = ffn_hidden == n.ffn_hidden ? 0 : ffn_hidden;
+    n.shapes.push_back(std::move(lent));
+    lender->shape = static_cast<std::uint8_t>(n.shapes.size());
+    n.shapes.push_back(std::move(borrowed));
+    for (auto layer = first; layer != n.pattern.end(); ++layer)
+      if (alike(*layer)) layer->shape = static_cast<std::uint8_t>(n.shapes.size());
+  }
+  for (std::size_t i = n.shapes.size(); i-- > 0;) {  // all layers of a shape may lend or borrow
+    const auto number = static_cast<std::uint8_t>(i + 1);
+    if (std::ranges::any_of(n.pattern, [&](const LayerKind& kind) { return kind.shape == number; })) continue;
+    n.shapes.erase(n.shapes.begin() + static_cast<std::ptrdiff_t>(i));
+    for (LayerKind& kind : n.pattern)
+      kind.shape = static_cast<std::uint8_t>(kind.shape - (kind.shape > number ? 1 : 0));
+  }
+}
+
+/// Inputs of each layer, and keys of earlier ones (Gemma 4 E2B and E4B).
+void small_gemma4(HfReader& r) {
+  NetworkSpec& n = r.spec;
+  const auto or_none = [&](const char* key) { return r.config.has(key) ? r.size_or(key, 0) : 0; };
+  constexpr std::int64_t usual_inputs = 256;
+  const char* inputs = "hidden_size_per_layer_input";
+  n.layer_inputs.width = r.config.names(inputs) ? or_none(inputs) : r.size_or(inputs, usual_inputs);
+  if (n.layer_inputs.width > 0) n.layer_inputs.words = r.size_or("vocab_size_per_layer_input", 262'144);
+  const std::int64_t sharing = or_none("num_kv_shared_layers");
+  bool doubled = false;
+  r.config.optional("use_double_wide_mlp", doubled);
+  r.config.require(sharing < std::max<std::int64_t>(1, n.layers), "num_kv_shared_layers",
+      fmt::format("{} of {} layers share keys with earlier ones", sharing, n.layers), "fewer than there are layers");
+  r.config.require(sharing == 0 || n.experts.count == 0, "enable_moe_block",
+      "experts beside layers that share keys are not known", "false");
+  if (r.config.failed() || sharing == 0 || static_cast<std::int64_t>(n.pattern.size()) != n.layers) return;
+  share_keys(r, sharing, (doubled ? 2 : 1) * n.ffn_hidden);
+}
+
+}  // namespace
+
 /// Layers of full attention have larger heads, fewer of them for keys, and may take their keys as values; experts
 /// stand beside the MLP that every layer has.
 void gemma4(HfReader& r) {
@@ -292,8 +347,8 @@ void gemma4(HfReader& r) {
   }
   if (differs && contains(names, "full_attention")) n.shapes.push_back(std::move(full));
   if (!contains(names, "sliding_attention")) n.window = {};
+  small_gemma4(r);
   n.pattern = shortest(std::move(n.pattern));
-  count_gemma4(r, names);
 }
 
 /// Attention in a window and over compressed keys, several residual streams, experts chosen by a hash of the word in

@@ -316,21 +316,29 @@ TEST(ReadHfConfig, NamesTheLayersOfClassesThatItCannotBuild) {
   EXPECT_THAT(named("ResNetForImageClassification"), testing::HasSubstr("not built here: convolutions"));
 }
 
-/// Llama 3.2 Vision: layers over an image's features, which a tower makes that is counted and said to be left out.
+/// Llama 3.2 Vision: layers over what a tower makes of an image's tiles, of which it has tables of positions.
 TEST(ReadHfConfig, ReadsLayersOverFeaturesOfImages) {
   const auto read = read_hf_config(R"({"architectures": ["MllamaForConditionalGeneration"], "text_config": {
     "hidden_size": 64, "num_hidden_layers": 4, "num_attention_heads": 4, "num_key_value_heads": 2,
     "intermediate_size": 96, "vocab_size": 100, "max_position_embeddings": 512, "cross_attention_layers": [1, 3],
-    "tie_word_embeddings": false}, "vision_config": {"vision_output_dim": 48, "image_size": 28, "patch_size": 14,
-    "max_num_tiles": 2}})",
+    "tie_word_embeddings": false}, "vision_config": {"vision_output_dim": 16, "image_size": 28, "patch_size": 14,
+    "max_num_tiles": 2, "hidden_size": 8, "intermediate_size": 24, "num_hidden_layers": 2, "num_global_layers": 1,
+    "attention_heads": 2, "intermediate_layers_indices": [0]}})",
       "config.json");
   ASSERT_TRUE(read) << to_text(read.error());
-  EXPECT_EQ(read->left_out, std::vector<std::string>{"vision_config"});
-  EXPECT_TRUE(noted(*read, "an image of 2 tiles, 10 positions"));
-  // Attention and MLP of each layer; two layers with norms of heads of 16 and two gates; 8 words more; 48 x 64 + 64.
-  EXPECT_EQ(parameter_count(read->network),
-      4 * (2 * 64 * 64 + 2 * 64 * 32 + 3 * 64 * 96 + 2 * 64) + 2 * (2 * 16 + 2) + 208 * 64 + 64 + 48 * 64 + 64);
+  EXPECT_TRUE(read->left_out.empty());
+  EXPECT_EQ(read->network.encoders.front().sequence, 2 * 8) << "a class and 4 patches of each tile, padded to 8";
+  // Attention and MLP of each layer; two layers with norms of heads of 16 and two gates; 8 words more.
+  const std::int64_t text = 4 * (2 * 64 * 64 + 2 * 64 * 32 + 3 * 64 * 96 + 2 * 64) + 2 * (2 * 16 + 2) + 208 * 64 + 64;
+  // Patches; a class; 5 positions, alone and in 4 arrangements of 2 tiles, and twice the tiles; 3 layers, one gated.
+  const std::int64_t tower =
+      588 * 8 + 8 + 5 * 8 * (1 + 4 * 2) + 2 * 4 * 2 * 8 + 3 + 3 * (4 * 8 * 8 + 2 * 8 * 24 + 24 + 8 + 2 * 16) + 2 + 16;
+  EXPECT_EQ(parameter_count(read->network), text + tower + 16 + 2 * 8 * 64 + 64);
   EXPECT_EQ(layer_word(read->network, read->network.pattern.at(1)), "x-:image");
+  EXPECT_THAT(config_error(R"({"architectures": ["MllamaForConditionalGeneration"], "text_config": {
+    "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 96, "vocab_size": 100,
+    "max_position_embeddings": 512, "cross_attention_layers": [1]}, "vision_config": {"max_num_tiles": 2}})"),
+      testing::HasSubstr("vision_config/hidden_size"));
 }
 
 /// Without the table of the logits, and with one number for each label of the last state.

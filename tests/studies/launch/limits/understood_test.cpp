@@ -39,9 +39,14 @@ TEST(UnderstoodLaunch, LenientIsAWarning) {
 TEST(UnderstoodLaunch, NetworksThatAreNotForecastAreRefusedAndTheirAbsenceIsNot) {
   const struct {
     const char *name, *value, *plain, *because;
-  } rows[] = {{"hybrid_override_pattern", "M-G-M*-", "none", "none of our forms"},
-      {"hybrid_layer_pattern", "M*|G", "null", "none of our forms"}, {"hybrid_attention_ratio", "0.08", "0.0", "Mamba"},
-      {"experimental_attention_variant", "dsa", "none", "is not read"},
+  } rows[] = {{"hybrid_override_pattern", "M-G-M*-", "none", "in one pattern"},
+      {"hybrid_layer_pattern", "M*|Q", "null", "none of our forms"},
+      {"hybrid_layer_pattern", "M*+-", "null", "several"},
+      {"hybrid_layer_pattern", "M-+-", "null", "whose sizes are not told"},
+      {"hybrid_attention_ratio", "0.08", "0.0", "Mamba"},
+      {"experimental_attention_variant", "dsa", "none", "whose indexer is not told"},
+      {"experimental_attention_variant", "gdn2", "none", "is not read"},
+      {"decoder_num_layers", "24", "none", "no length"}, {"decoder_seq_length", "128", "none", "no decoder"},
       {"experimental_attention_variant", "gated_delta_net", "none", "which layers"},
       {"spec", "megatron.core.models.mamba.mamba_layer_specs mamba_stack_spec", "local", "a module builds"},
       {"encoder_tensor_model_parallel_size", "2", "0", "encoder"}};
@@ -87,6 +92,50 @@ TEST(UnderstoodLaunch, GatedDeltaNetStandsInAllButEveryFourthLayer) {
   EXPECT_EQ(network.mixer.size("value_heads"), 32);
   ASSERT_EQ(network.pattern.size(), 8U);
   for (std::size_t layer = 0; layer < 8; ++layer) EXPECT_EQ(network.pattern[layer].mixer, layer % 4 != 3) << layer;
+}
+
+/// Letters for it, and for attention over keys that an indexer picks.
+TEST(UnderstoodLaunch, LettersOfAPatternNameMixersAndAttention) {
+  const auto delta =
+      megatron_reading({{"hybrid_layer_pattern", "G-G-*-G-"}, {"num_layers", "8"}, {"disable_bias_linear", "true"}});
+  ASSERT_TRUE(delta) << to_text(delta.error());
+  EXPECT_EQ(trained(*delta).mixer.size("key_dim"), 128);
+  EXPECT_EQ(trained(*delta).layers, 8);
+  const GivenValues latent{{"num_layers", "4"}, {"multi_latent_attention", "true"}, {"q_lora_rank", "1536"},
+      {"dsa_indexer_topk", "512"}, {"dsa_indexer_n_heads", "64"}, {"dsa_indexer_head_dim", "128"},
+      {"disable_bias_linear", "true"}};
+  for (const auto& [name, value] :
+      {std::pair{"hybrid_layer_pattern", "M-D-"}, {"experimental_attention_variant", "dsa"}}) {
+    GivenValues more = latent;
+    more.emplace_back(name, value);
+    const auto picked = megatron_reading(more);
+    ASSERT_TRUE(picked) << to_text(picked.error());
+    EXPECT_EQ(trained(*picked).sparse.top_k, 512) << value;
+    more.emplace_back("dsa_indexer_topk_freq", "4");
+    EXPECT_FALSE(megatron_reading(more)) << value;
+  }
+}
+
+/// T5 of examples/t5: 220 M parameters, 12 layers of either kind, one table of words, a bias of the logits.
+TEST(UnderstoodLaunch, AnEncoderAndADecoderAreOneNetwork) {
+  const GivenValues t5{{"num_layers", "12"}, {"decoder_num_layers", "12"}, {"hidden_size", "768"},
+      {"num_attention_heads", "12"}, {"kv_channels", "64"}, {"ffn_hidden_size", "3072"}, {"seq_length", "512"},
+      {"decoder_seq_length", "128"}, {"max_position_embeddings", "512"}, {"vocab_size", "29184"}};
+  Launch program = given_launch("megatron-lm", with_gpt(t5), 64);
+  program.program = "pretrain_t5.py";
+  EXPECT_TRUE(understood(program, false));
+  const auto reading = megatron_reading(t5);
+  ASSERT_TRUE(reading) << to_text(reading.error());
+  const NetworkSpec& network = trained(*reading);
+  EXPECT_EQ(network.sequence, 128);
+  EXPECT_EQ(network.encoders.front().sequence, 512);
+  // 12 and 12 layers of 4 h x h and 2 h x 4h with their biases and two norms; 12 times attention over the encoder and a
+  // norm; a norm behind either; words, positions, a bias of the logits.
+  const std::int64_t h = 768, attention = 4 * h * h + 4 * h, layer = attention + 8 * h * h + 5 * h + 4 * h;
+  EXPECT_EQ(parameter_count(network), 24 * layer + 12 * (attention + 2 * h) + 2 * 2 * h + (29184 + 512) * h + 29184);
+  GivenValues shorter = t5;
+  shorter[1].second = "6";
+  EXPECT_FALSE(megatron_reading(shorter)) << "a decoder of six layers behind twelve";
 }
 
 /// 15.5 B parameters, as its authors count them (BigCode, 2305.06161).

@@ -1,4 +1,4 @@
-#include "studies/launch/read/expert_pattern.h"
+#include "studies/launch/facts/expert_pattern.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,0 +1,170 @@
+// Encoders of images of Qwen2-VL, Llama 4, GLM-4.5V, InternVL, PaliGemma, Idefics 3 and Llama 3.2 Vision: shapes from
+// src/transformers/models/<family>/modeling_<family>.py of transformers; InternVL's from modeling_intern_vit.py and
+// modeling_internvl_chat.py of OpenGVLab's files, too.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "model/network/hf/vision_reader.h"
+
+namespace stepcast::detail {
+
+/// LayerNorms, biases everywhere but on the patches, a merger of 2 x 2 patches.
+void qwen2_vl_images(VisionReader& r) {
+  NetworkSpec& e = r.encoder;
+  e.hidden = r.number("embed_dim");
+  const std::int64_t neighbours = r.square(r.number_or("spatial_merge_size", 2));
+  r.plain("depth", "num_heads", "embed_dim",
+      r.number_or("in_chans", r.number_or("in_channels", 3)) * r.number_or("temporal_patch_size", 2) *
+          r.area("patch_size", 14));
+  e.ffn_hidden = r.number_or("mlp_ratio", 4) * e.hidden;
+  e.no_intake_bias = true;
+  e.projectors = {{steps::layernorm, steps::merge(neighbours), steps::matrix(neighbours * e.hidden, true, true),
+      steps::matrix(r.number_or("hidden_size", r.text.hidden), true)}};
+}
+
+/// Patches and a class token without biases, norms before and behind the layers; a shuffle of pixels into an MLP.
+void llama4_images(VisionReader& r) {
+  NetworkSpec& e = r.encoder;
+  e.hidden = r.number("hidden_size");
+  const std::int64_t merged = r.number("intermediate_size"), neighbours = merged / std::max<std::int64_t>(1, e.hidden);
+  r.plain("num_hidden_layers", "num_attention_heads", "intermediate_size",
+      r.number_or("num_channels", 3) * r.area("patch_size", 14));
+  e.class_token = e.no_intake_bias = e.embedding_norm = true;
+  e.sequence = r.patches(448, 14) + 1;
+  r.positions(e.sequence);
+  double ratio = 0.5;
+  r.vision.optional("pixel_shuffle_ratio", ratio, NumberRange{1e-3, 1});
+  const auto side = static_cast<std::int64_t>(1 / ratio);
+  r.vision.require(neighbours == side * side && neighbours * e.hidden == merged, "intermediate_size",
+      fmt::format("the MLP behind the shuffle reads {}, and a shuffle gives {}", merged, side * side * e.hidden),
+      "as many");
+  const std::int64_t out = r.number("projector_output_dim");
+  r.vision.require(r.number_or("vision_output_dim", out) == out, "vision_output_dim",
+      fmt::format("it is not projector_output_dim, {}", out), "the same");
+  e.projectors = {
+      {steps::layernorm, steps::merge(neighbours), steps::matrix(r.number("projector_input_dim"), false, true),
+          steps::matrix(out, false, true), steps::matrix(r.text.hidden, false)}};
+}
+
+/// RMS norms, gated MLPs as wide as the text, no biases but on patches and what merges them; an MLP like the layers'.
+void glm4v_images(VisionReader& r) {
+  NetworkSpec& e = r.encoder;
+  e.hidden = r.number("hidden_size");
+  const std::int64_t out = r.number("out_hidden_size"), inner = r.number("intermediate_size"),
+                     neighbours = r.square(r.number_or("spatial_merge_size", 2));
+  r.gated("depth", "num_heads", "out_hidden_size",
+      r.number_or("in_channels", 3) * r.number_or("temporal_patch_size", 2) * r.area("patch_size", 14));
+  e.qkv_bias = r.flag("attention_bias", false);
+  e.intake_bias = e.embedding_norm = true;
+  r.positions(r.patches(336, 14));
+  ProjectorStep normed = steps::layernorm;
+  normed.activated = true;
+  e.projectors = {{steps::rmsnorm, steps::merge(neighbours), steps::matrix(out, true), steps::matrix(out, false),
+      normed, {ProjectorStep::Kind::gated, inner}, steps::matrix(out, false)}};
+}
+
+/// InternViT: a class token, sublayers scaled by vectors, no norm behind them; patches merged into a norm and two
+/// matrices. Keys are those of OpenGVLab's files or of transformers.
+void internvl_images(VisionReader& r) {
+  NetworkSpec& e = r.encoder;
+  const bool theirs = r.vision.has("qkv_bias") || r.vision.has("qk_normalization");
+  e.hidden = r.number("hidden_size");
+  r.plain("num_hidden_layers", "num_attention_heads", "intermediate_size",
+      r.number_or("num_channels", 3) * r.area("patch_size", 14));
+  e.qkv_bias = theirs ? r.flag("qkv_bias", false) : r.flag("attention_bias", false);
+  e.linear_bias = false;
+  e.out_bias = e.mlp_bias = e.intake_bias = e.sublayer_scales = e.class_token = true;
+  e.qk_norm = e.qk_norm_width = e.qk_norm_rms =
+      theirs ? r.flag("qk_normalization", true) : r.flag("use_qk_norm", false);
+  e.norm = r.text_or("norm_type", theirs ? "rms_norm" : "layer_norm") == "rms_norm" ? Norm::rmsnorm : Norm::layernorm;
+  e.sequence = r.patches(448, 14) + 1;
+  r.positions(e.sequence + (r.flag("use_mask_token", false) ? 1 : 0));
+  double ratio = 0.5;
+  r.file.optional("downsample_ratio", ratio, NumberRange{1e-3, 1});
+  for (const char* key : {"select_layer", "vision_feature_layer"}) {
+    std::int64_t layer = -1;
+    r.file.optional(key, layer, IntegerRange{-1000, 1000});
+    if (layer != -1) r.unlike.push_back(fmt::format("{} {}", key, layer));
+  }
+  const std::int64_t neighbours = r.square(static_cast<std::int64_t>(1 / ratio));
+  Projector steps;
+  if (!r.flag("use_mean_pooling", true)) steps.push_back(steps::layernorm);
+  for (const ProjectorStep& step : {steps::merge(neighbours), steps::layernorm,
+           steps::matrix(r.text.hidden, true, true), steps::matrix(r.text.hidden, true)})
+    steps.push_back(step);
+  e.projectors = {std::move(steps)};
+}
+
+namespace {
+
+void siglip(VisionReader& r) {
+  NetworkSpec& e = r.encoder;
+  e.hidden = r.number_or("hidden_size", 768);
+  e.layers = r.number_or("num_hidden_layers", 12);
+  e.heads = r.number_or("num_attention_heads", 12);
+  e.ffn_hidden = r.number_or("intermediate_size", 3072);
+  e.features = r.number_or("num_channels", 3) * r.area("patch_size", 16);
+  e.norm = Norm::layernorm;
+  e.activation = Activation::gelu;
+  e.linear_bias = true;
+  e.sequence = r.patches(224, 16);
+  r.positions(e.sequence);
+}
+
+}  // namespace
+
+/// PaliGemma: SigLIP without a head, and a matrix.
+void siglip_behind_matrix(VisionReader& r) {
+  siglip(r);
+  r.vision.require(
+      !r.flag("vision_use_head", true), "vision_use_head", "a head that nobody reads is none of our forms", "false");
+  std::int64_t out = r.text.hidden;
+  r.file.optional("projection_dim", out, vision_sizes);
+  r.encoder.projectors = {{steps::layernorm, steps::matrix(r.number_or("projection_dim", out), true)}};
+}
+
+/// SigLIP without a head; a matrix for patches that are merged.
+void idefics3_images(VisionReader& r) {
+  siglip(r);
+  std::int64_t side = 2;
+  r.file.optional("scale_factor", side, vision_sizes);
+  r.encoder.projectors = {{steps::layernorm, steps::merge(r.square(side)), steps::matrix(r.text.hidden, false)}};
+}
+
+/// Llama 3.2 Vision: tiles, each with a class token, in so many arrangements, with tables of positions for each; layers
+/// behind whose sublayers are gated; the features of several layers together go to the text, whose layers look at them.
+void llama_vision_images(VisionReader& r) {
+  NetworkSpec& e = r.encoder;
+  e.hidden = r.number("hidden_size");
+  r.plain("num_hidden_layers", "attention_heads", "intermediate_size",
+      r.number_or("num_channels", 3) * r.area("patch_size", 14));
+  e.linear_bias = false;
+  e.mlp_bias = e.embedding_norm = true;
+  const std::int64_t tokens = r.patches(448, 14) + 1, tiles = r.number_or("max_num_tiles", 4),
+                     gated = r.number("num_global_layers"), wide = r.number("vision_output_dim");
+  // tiles in rows and columns: width x height <= tiles, and none at all
+  std::int64_t arrangements = 1;
+  for (std::int64_t width = 1; width <= std::min<std::int64_t>(tiles, 1000); ++width) arrangements += tiles / width;
+  // The class token stands in a row of its own; each table has a gate.
+  r.positions(1 + tokens * (1 + arrangements * tiles) + 2 * arrangements * tiles);
+  e.position_gates = 3;
+  std::vector<std::int64_t> beside;
+  r.vision.optional("intermediate_layers_indices", beside, IntegerRange{0, 10'000});
+  const std::int64_t taken =
+      beside.empty() ? wide / std::max<std::int64_t>(1, e.hidden) : static_cast<std::int64_t>(beside.size()) + 1;
+  r.vision.require(wide == taken * e.hidden, "vision_output_dim",
+      fmt::format("{} layers of {} give {}, not {}", taken, e.hidden, taken * e.hidden, wide), "as many");
+  constexpr std::int64_t most_layers = 10'000;
+  if (e.layers > most_layers || gated > most_layers) return;
+  e.shapes = {{.name = "global", .sublayer_gates = true}};
+  e.pattern.assign(static_cast<std::size_t>(e.layers), {Feed::mlp, false, false, true});
+  e.pattern.insert(e.pattern.end(), static_cast<std::size_t>(gated), {Feed::mlp, false, false, true, false, false, 1});
+  e.layers += gated;
+  // Its class pads the tokens of a tile to a multiple of eight.
+  constexpr std::int64_t multiple = 8;
+  e.sequence = tiles * ((tokens + multiple - 1) / multiple * multiple);
+  e.projectors = {{steps::layernorm, {ProjectorStep::Kind::layers, taken}, steps::matrix(r.text.hidden, true)}};
+}
+
+}  // namespace stepcast::detail

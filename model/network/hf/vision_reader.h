@@ -1,0 +1,107 @@
+// Internal to hf: the keys of a vision_config, and the encoder that they fill.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "model/base/json_reader.h"
+#include "model/network/network.h"
+
+namespace stepcast::detail {
+
+constexpr IntegerRange vision_sizes{1, 100'000'000};
+
+/// Steps of projectors.
+namespace steps {
+
+constexpr ProjectorStep layernorm{ProjectorStep::Kind::norm, 0, Norm::layernorm},
+    rmsnorm{ProjectorStep::Kind::norm, 0, Norm::rmsnorm};
+inline ProjectorStep merge(std::int64_t rows) { return {ProjectorStep::Kind::merge, rows}; }
+inline ProjectorStep mean(std::int64_t rows) { return {ProjectorStep::Kind::mean, rows}; }
+inline ProjectorStep matrix(std::int64_t width, bool bias, bool activated = false) {
+  return {ProjectorStep::Kind::matrix, width, Norm::rmsnorm, bias, activated};
+}
+
+}  // namespace steps
+
+/// The keys of a vision_config and of what stands around it, and the encoder that they fill.
+struct VisionReader {
+  JsonObject& file;
+  JsonObject& vision;
+  const NetworkSpec& text;
+  NetworkSpec encoder{};
+  std::vector<std::string> unlike{};  ///< what its class does otherwise than is described: "select_layer -4"
+
+  std::int64_t number(const char* key) {
+    std::int64_t value = 0;
+    vision.read(key, value, vision_sizes);
+    return value;
+  }
+  std::int64_t number_or(const char* key, std::int64_t absent) {
+    vision.optional(key, absent, vision_sizes);
+    return absent;
+  }
+  bool flag(const char* key, bool absent) {
+    vision.optional(key, absent);
+    return absent;
+  }
+  std::string text_or(const char* key, std::string absent) {
+    vision.optional(key, absent);
+    return absent;
+  }
+  /// A number for both sides, or one for each.
+  std::vector<std::int64_t> sides(const char* key, std::int64_t absent) {
+    std::vector<std::int64_t> both;
+    if (vision.type_of(key) == "list") vision.read(key, both, vision_sizes);
+    else both.assign(2, number_or(key, absent));
+    return both;
+  }
+  std::int64_t area(const char* key, std::int64_t absent) {
+    std::int64_t all = 1;
+    for (const std::int64_t side : sides(key, absent)) all *= side;
+    return all;
+  }
+  /// Whole patches of an image.
+  std::int64_t patches(std::int64_t image, std::int64_t patch) {
+    const std::vector<std::int64_t> images = sides("image_size", image), each = sides("patch_size", patch);
+    std::int64_t whole = 1;
+    for (std::size_t i = 0; i < std::min(images.size(), each.size()); ++i)
+      whole *= images[i] / std::max<std::int64_t>(1, each[i]);
+    return std::max<std::int64_t>(1, whole);
+  }
+  /// Patches of so many pixels in so many frames, layers with LayerNorm and plain MLPs, biases everywhere.
+  void plain(const char* layers, const char* heads, const char* ffn, std::int64_t pixels) {
+    NetworkSpec& e = encoder;
+    e.layers = number(layers);
+    e.heads = number(heads);
+    e.ffn_hidden = number(ffn);
+    e.features = pixels;
+    e.norm = Norm::layernorm;
+    e.activation = Activation::gelu;
+    e.linear_bias = true;
+  }
+  /// RMS norms, gated MLPs, no biases.
+  void gated(const char* layers, const char* heads, const char* ffn, std::int64_t pixels) {
+    plain(layers, heads, ffn, pixels);
+    encoder.norm = Norm::rmsnorm;
+    encoder.activation = Activation::swiglu;
+    encoder.linear_bias = false;
+  }
+  void positions(std::int64_t rows) {
+    encoder.positions = Positions::learned;
+    encoder.max_positions = rows;
+  }
+  [[nodiscard]] static std::int64_t square(std::int64_t side) { return side * side; }
+};
+
+// vision_encoders_more.cpp
+void qwen2_vl_images(VisionReader& r);
+void llama4_images(VisionReader& r);
+void glm4v_images(VisionReader& r);
+void internvl_images(VisionReader& r);
+void siglip_behind_matrix(VisionReader& r);
+void idefics3_images(VisionReader& r);
+void llama_vision_images(VisionReader& r);
+
+}  // namespace stepcast::detail
