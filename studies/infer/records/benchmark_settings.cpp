@@ -27,7 +27,7 @@ struct Script {
   const char *engine, *model, *gpu, *weights;
   const char* cache;
   std::int64_t most_positions;  ///< 0: the engine's
-  Splits splits = Splits::as_said;
+  RankColumns columns = RankColumns::as_said;
 };
 constexpr Script scripts[] = {
     {"sglang", "DeepSeek-R1", "B200", "nvfp4", "fp8", 16'384},  // dsr1_fp4_b200.sh
@@ -36,11 +36,11 @@ constexpr Script scripts[] = {
     {"sglang", "Qwen3.5", "B200", "fp8", "fp8", 32'768},        // qwen3.5_fp8_b200.sh
     {"trtllm", "gpt-oss", "B200", "", "fp8", 20'000},           // gptoss_fp4_b200_trt.sh
     // gptoss_fp4_h200_trt.sh; .github/configs/nvidia-master.yaml: "For all sequence lengths, EP=TP"
-    {"trtllm", "gpt-oss", "H200", "", "", 20'000, Splits::whole_experts},
+    {"trtllm", "gpt-oss", "H200", "", "", 20'000, RankColumns::whole_experts},
     {"vllm", "gpt-oss", "B200", "", "fp8", 0},  // gptoss_fp4_b200.sh
     // minimaxm2.5_fp8_b200.sh: a cache as the checkpoint says, which has no scales for one; no groups: records of two
     // have the times of one on two GPUs to three digits
-    {"vllm", "MiniMax", "B200", "fp8", "bf16", 0, Splits::one_group},
+    {"vllm", "MiniMax", "B200", "fp8", "bf16", 0, RankColumns::one_group},
 };
 
 /// GenAI-Perf and AIPerf make 100 prompts and send them again and again (triton-inference-server/perf_analyzer,
@@ -59,7 +59,7 @@ BenchmarkSettings settings_of(const InferenceRecord& record) {
   for (const Script& row : scripts)
     if (lower_case(record.engine) == row.engine && has(record.model, row.model) && has(record.gpu, row.gpu) &&
         record.weights.starts_with(row.weights)) {
-      BenchmarkSettings out{row.cache, {}, row.splits};
+      BenchmarkSettings out{row.cache, {}, row.columns};
       if (row.most_positions > 0) out.most_positions = row.most_positions;
       return out;
     }

@@ -12,7 +12,7 @@
 namespace stepcast::infer {
 
 /// How columns that count ranks are meant.
-enum class Splits : std::uint8_t {
+enum class RankColumns : std::uint8_t {
   as_said,
   whole_experts,  ///< each of tp ranks has whole experts: ep is tp, or both are what is said of ep
   one_group,      ///< of tp ranks, which share the experts if any number of ranks does
@@ -21,7 +21,7 @@ enum class Splits : std::uint8_t {
 struct BenchmarkSettings {
   std::string cache;  ///< "": not said
   std::optional<std::int64_t> most_positions;
-  Splits splits = Splits::as_said;
+  RankColumns columns = RankColumns::as_said;
 };
 BenchmarkSettings settings_of(const InferenceRecord& record);
 

@@ -129,8 +129,8 @@ Expected<Serving> serving_of_record(const InferenceRecord& record, const RecordW
     if (rows && wishes.ep == 1) wishes.ep = wishes.tp * wishes.attention_dp;
   }
   const BenchmarkSettings settings = settings_of(record);
-  if (settings.splits == Splits::whole_experts) wishes.tp = wishes.ep = wishes.ep > 1 ? wishes.ep : wishes.tp;
-  if (settings.splits == Splits::one_group) wishes.attention_dp = 1, wishes.ep = wishes.ep > 1 ? wishes.tp : 1;
+  if (settings.columns == RankColumns::whole_experts) wishes.tp = wishes.ep = wishes.ep > 1 ? wishes.ep : wishes.tp;
+  if (settings.columns == RankColumns::one_group) wishes.attention_dp = 1, wishes.ep = wishes.ep > 1 ? wishes.tp : 1;
   wishes.weights = weights_of(record);
   wishes.cache = record.cache.empty() ? settings.cache : record.cache.starts_with("fp8") ? "fp8" : record.cache;
   // Not told: engines that are built in fp8 keep such a cache (TensorRT-LLM, examples/quantization), and so do NVIDIA's

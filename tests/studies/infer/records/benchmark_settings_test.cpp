@@ -22,7 +22,7 @@ TEST(BenchmarkSettings, ScriptsOfInferenceXSayWhatItsRecordsLeaveOut) {
   EXPECT_EQ(settings_of(record).cache, "");
   EXPECT_EQ(settings_of(record).most_positions, 32'768);
   const InferenceRecord gpt = record_of("trtllm", "openai/gpt-oss-120b", "H200-SXM-141GB", "mxfp4 MoE");
-  EXPECT_EQ(settings_of(gpt).splits, Splits::whole_experts);
+  EXPECT_EQ(settings_of(gpt).columns, RankColumns::whole_experts);
   record.dataset = "synthetic, lengths as stated";
   EXPECT_FALSE(settings_of(record).most_positions) << "another benchmark";
   EXPECT_EQ(shortest_share(record), 1);
