@@ -269,7 +269,7 @@ TEST(Infer, GuessedWordsAreTriedTogether) {
   const Serving split = *serving_of(wishes);
   EXPECT_TRUE(ServingCost(split).captured(std::vector<sim::Rows>{{16, 3, 1000}})) << "a graph replays the trial";
   EXPECT_FALSE(ServingCost(split).captured(std::vector<sim::Rows>{{16, 4, 1000}}));
-  EXPECT_EQ(part_of(decode(split, 16, 1000, {0.8}).shown, "Y1")->calls, 32);
+  EXPECT_EQ(part_of(decode(split, 16, 1000, {0.8}).shown, "Y1 all_reduce")->calls, 32);
   const Phase batch = static_batch(s, 16, 1000, 101, {0.8});
   double iterations = 0;
   for (const Repeated& repeated : batch.iterations) iterations += repeated.times;

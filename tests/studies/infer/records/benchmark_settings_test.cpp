@@ -37,9 +37,9 @@ TEST(BenchmarkSettings, PromptsOfSomeSeriesComeAgain) {
   EXPECT_EQ(repeated_prompts(record), 100);
 }
 
-/// Llama 3.1 70B in fp8 on one H100 of 80 GiB leaves some 9 GB of 95 %, 163,840 bytes a position: of 2,048 + 128
-/// positions some 30 sequences, of which 64 are the least, and 17 positions of prompts beside each sequence less than
-/// 2,048, which a whole prompt needs with 64 sequences beside it. An 8B on an H200 is bound by 4,096 sequences.
+/// Llama 3.1 70B in fp8 on one H100 of 80 GiB leaves nine tenths of some 15 GB, 163,840 bytes a position: of 2,048 +
+/// 128 positions some 30 sequences, of which 64 are the least, and 17 positions of prompts beside each sequence less
+/// than 2,048, which a whole prompt needs with 64 sequences beside it. An 8B on an H200 is bound by 4,096 sequences.
 TEST(BenchmarkSettings, TrtLlmBenchDerivesLimitsFromTheMemory) {
   ServingWishes wishes;
   wishes.network = "llama3-70b", wishes.machine = "dgx-h100", wishes.engine = "tensorrt-llm";
