@@ -22,7 +22,8 @@ bool of_inference_x(const InferenceRecord& record) {
 }
 
 /// Its scripts by engine, model, GPU and the type of weights, each as a name begins or holds it
-/// (SemiAnalysisAI/InferenceX ebb48d4, benchmarks/single_node). The first row that fits counts.
+/// (SemiAnalysisAI/InferenceX ebb48d4, benchmarks/single_node). The first row that fits counts. Rows of B200 are those
+/// of GB200 too, whose recipes have the same caches.
 struct Script {
   const char *engine, *model, *gpu, *weights;
   const char* cache;
