@@ -214,7 +214,10 @@ Expected<Serving> serving_of(const ServingWishes& wishes, run::Chosen<NetworkSpe
       return fail("--draft", "guessing before an iteration on several stages", "--pp 1, or no --draft");
     ServingWishes small = wishes;
     small.draft = 0;
-    TRY(auto drafter, serving_of(small, drafter_of(whole), where, engine, profile));
+    // What is guessed belongs to the iteration that tries it, which the host prepares once.
+    Engine within = engine;
+    for (Engine::Tuning& tuning : within.tunings) tuning.host_per_iteration = tuning.host_per_sequence = Seconds(0);
+    TRY(auto drafter, serving_of(small, drafter_of(whole), where, within, profile));
     serving.draft = wishes.draft;
     serving.drafter = std::make_shared<const Serving>(std::move(drafter));
   }
