@@ -37,6 +37,7 @@ template <auto member> constexpr TuningFigure figure_row(std::string_view name, 
 constexpr auto tuning_members = [](auto& file, auto& tuning) {
   file.rare("architecture", tuning.architecture);
   file.rare("products_in", tuning.products_in);
+  file.rare("all_reduce", tuning.all_reduce);
   file.read("kernels", tuning.kernels, NumberRange{0.1, 20});
   file.unless(1.0, "products", tuning.products, NumberRange{0.1, 100});
   file.unless(1.0, "experts", tuning.experts, NumberRange{0.1, 20});

@@ -246,7 +246,7 @@ void check_features(Rules& rules) {
       "\"intake\": \"matrix\"");
   if (!rules.asks_sequence) return;  // an encoder has no head
   rules.require((n.classes > 0) + (n.outputs > 0) == (numbers ? 1 : 0), "outputs",
-      numbers ? "nothing says what the network is asked for" : "a network of words guesses words",
+      numbers ? "nothing says what the network is asked for" : "a network of tokens predicts tokens",
       numbers ? "classes, or outputs" : "neither classes nor outputs");
   rules.require(!numbers || (!n.tied_embeddings && !n.embedding_norm && n.token_types == 0 && n.mtp_layers == 0 &&
                                 !n.masked_loss && n.pooled_outputs == 0 && !n.head_bias && n.streams == 1 &&

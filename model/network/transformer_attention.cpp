@@ -278,7 +278,7 @@ int TransformerBuilder::latent_up(const char* name, int latent, int rank, std::v
   weights.insert(weights.end(), heads.begin(), heads.end());
   const int y = activation(name, dims);
   product(std::string("attn.up.") + name, {"attn", "attn.qkv"}, y, latent, weight(std::string("Wup.") + name, weights),
-      rank == lk_ ? "attn.up" : "");
+      rank == lk_ || std::string_view(name) != "Q" ? "attn.up" : "");
   return y;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "model/profile/exchange_law.h"
 #include "model/profile/kernel_law.h"
@@ -12,12 +13,28 @@ namespace {
 
 using dataflow::KernelWork, dataflow::Move, dataflow::MoveKind;
 
+/// Mean of the largest of so many draws of the standard normal law (Harter 1961, Biometrika 48, table 1, for powers of
+/// two; straight between them over the logarithm).
+double largest_draw(double count) {
+  constexpr double means[] = {0, 0.5642, 1.0294, 1.4236, 1.7660, 2.0697, 2.3440, 2.5937, 2.8230, 3.0361};
+  constexpr double last = std::size(means) - 1;
+  const double doublings = std::clamp(std::log2(count), 0.0, last);
+  const auto below = static_cast<std::size_t>(std::min(doublings, last - 1));
+  return std::lerp(means[below], means[below + 1], doublings - static_cast<double>(below));
+}
+
 /// Experts that rows reach, and the rows of each of them: of E experts T tokens that choose k each leave one alone with
 /// a probability of (1 - k / E)^T.
+///
+/// Where experts are spread over ranks all wait for the busiest: its distinct experts and its rows are the largest of
+/// as many draws as there are ranks, near normal, with tokens that choose at random.
 GemmQuery of_experts(GemmQuery query, double experts, double tokens, double choices) {
-  const double hit = 1 - std::pow(1 - std::min(1.0, choices / experts), tokens);
-  query.batch *= hit;
-  query.m = std::max(1.0, tokens * choices / (experts * hit));
+  const double hit = 1 - std::pow(1 - std::min(1.0, choices / experts), tokens), ranks = experts / query.batch;
+  const double rows = tokens * choices / ranks, others = 1 - 1 / ranks, far = largest_draw(ranks);
+  const double distinct = query.batch * hit + far * std::sqrt(query.batch * hit * (1 - hit) * others),
+               busiest = rows + far * std::sqrt(rows * others);
+  query.batch = std::min({query.batch, std::max(1.0, distinct), tokens * choices});
+  query.m = std::max(1.0, busiest / query.batch);
   return query;
 }
 
@@ -70,12 +87,11 @@ std::string_view software_of(const Profile& profile, const Engine& engine, bool 
   return {};
 }
 
-/// The number type that rows of tunings name: mxfp4 weights are multiplied in others by kernels of their own.
-const char* tuned_as(const IterationTypes& types) {
-  return types.experts_alone ? "mxfp4" : stepcast::to_text(types.products);
-}
-
 }  // namespace
+
+std::string_view tuned_as(const IterationTypes& types) {
+  return types.experts_alone ? types.narrow_experts : stepcast::to_text(types.products);
+}
 
 const char* to_text(Binding binding) {
   constexpr const char* names[] = {"weights", "cache", "compute", "activations", "launch", "links", "host"};
@@ -85,7 +101,7 @@ const char* to_text(Binding binding) {
 EngineCost::EngineCost(
     const CostModel& moves, const Profile& profile, const Engine& engine, const IterationTypes& types)
     : moves_(&moves), profile_(&profile), engine_(&engine),
-      tuning_(find_tuning(engine, moves.machine().gpu.architecture, tuned_as(types))), types_(types),
+      tuning_(find_tuning(engine, moves.machine().gpu.architecture, std::string(tuned_as(types)))), types_(types),
       forward_software_(software_of(profile, engine, false, false)),
       decode_software_(software_of(profile, engine, true, false)),
       latent_software_(software_of(profile, engine, true, true)) {}
@@ -307,7 +323,8 @@ EnginePrice EngineCost::move(
   if (span.nodes > 1 || engine_->nccl_alone) return price;
   // An engine's own, else another's on this GPU: all have kernels for few bytes.
   for (const std::string_view whose :
-      {std::string_view(engine_->kernels), std::string_view(engine_->measured_kernels), std::string_view()}) {
+      {std::string_view(tuning_->all_reduce.empty() ? engine_->kernels : tuning_->all_reduce),
+          std::string_view(engine_->measured_kernels), std::string_view()}) {
     const EngineAllReduce* law = find_all_reduce(*profile_, whose, graph, static_cast<int>(group.size));
     if (law == nullptr) continue;
     if (whose != engine_->kernels && !graph) break;  // of prompts, whose bytes are many, NCCL is as good

@@ -20,8 +20,12 @@ struct IterationTypes {
   double weight_bytes = 2;                ///< with scales
   bool block_scaled = false;              ///< fp8 with a scale per block of 128
   bool experts_alone = false;             ///< all weights but theirs are as wide as what is multiplied
+  std::string_view narrow_experts;        ///< the name of their type then: kernels of its own multiply it
   double gathered_bytes = 2;              ///< of an element of tokens that are gathered for experts, with scales
 };
+
+/// The number type that rows of tunings name.
+std::string_view tuned_as(const IterationTypes& types);
 
 /// What a part of an iteration waits for.
 enum class Binding : std::uint8_t { weights, cache, compute, activations, launch, links, host };

@@ -56,6 +56,9 @@ constexpr std::array natives = {NativeType{"deepseek-v3", "fp8-block"}, NativeTy
     NativeType{"deepseek-v4-pro", ""}, NativeType{"nemotron-3-nano", ""}, NativeType{"nemotron-3-super", ""},
     NativeType{"nemotron-3-ultra", ""}, NativeType{"nemotron-3.5-lightning", ""}};
 
+/// Checkpoints whose own type is not that of others of their network (config.json, quantization_config).
+constexpr std::array named = {NativeType{"kimi-k2.5", "int4-experts"}, NativeType{"kimi-k2-thinking", "int4-experts"}};
+
 const NameEnding* ending_of(const std::string& name, const std::string& maker) {
   for (const NameEnding& row : endings)
     if (name.ends_with(row.ending) && (row.maker.empty() || row.maker == maker)) return &row;
@@ -130,6 +133,10 @@ Checkpoint checkpoint_of(const std::string& model) {
   if (name != lower_case(network->id))
     out.notes.push_back(fmt::format("{:.80} is read as network {}", whole, network->id));
   if (told) return out;
+  if (const auto own = std::ranges::find(named, std::string_view(name), &NativeType::network); own != named.end()) {
+    out.weights = own->weights;
+    return out;
+  }
   const auto native = std::ranges::find(natives, std::string_view(network->id), &NativeType::network);
   out.weights = native == natives.end() ? "bf16" : native->weights;
   return out;

@@ -22,7 +22,7 @@ std::string iteration_trace(const Asked& asked, const Answer& answer) {
   const Seconds before = tuning.host_per_iteration + tuning.host_per_sequence * phase.shown.sums.sequences,
                 launching = tuning.host_per_launch * phase.shown.sums.launched;
   // What prepares an iteration comes before it, or beside the one that runs.
-  const Seconds begin = serving.engine.host_beside ? Seconds(0) : before;
+  Seconds begin = serving.engine.host_beside ? Seconds(0) : before;
   constexpr double microseconds = 1e6;
   timeline::TraceWriter writer(microseconds, false);
   writer.expect(static_cast<std::int64_t>(slices.size()) + 8);
@@ -39,12 +39,27 @@ std::string iteration_trace(const Asked& asked, const Answer& answer) {
         json_quoted(serving.engine.host_beside ? "prepare the next iteration" : "prepare the iteration"), "host", "");
   if (launching > Seconds(0))
     writer.slice({0, host_thread}, before.value(), (before + launching).value(), json_quoted("launch"), "host", "");
-  for (const sim::IterationSlice& slice : slices) {
-    const double start = (begin + slice.start).value();
-    writer.slice({0, slice.is_move ? move_thread : kernel_thread}, start, start + slice.time.value(),
-        json_quoted(slice.label), slice.is_move ? "collective" : "kernel",
-        slice.shape.empty() ? "" : fmt::format("{{\"shape\":{}}}", json_quoted(slice.shape)));
+  const auto write = [&](const std::vector<sim::IterationSlice>& all, const char* prefix) {
+    for (const sim::IterationSlice& slice : all) {
+      const double start = (begin + slice.start).value();
+      writer.slice({0, slice.is_move ? move_thread : kernel_thread}, start, start + slice.time.value(),
+          json_quoted(prefix + slice.label), slice.is_move ? "collective" : "kernel",
+          slice.shape.empty() ? "" : fmt::format("{{\"shape\":{}}}", json_quoted(slice.shape)));
+    }
+    if (!all.empty()) begin += all.back().start + all.back().time;
+  };
+  if (serving.drafter) {  // one after the other, each by an iteration of its own
+    const ServingCost drafts(*serving.drafter);
+    std::vector<sim::Rows> guess = phase.shown_rows;
+    for (sim::Rows& rows : guess) rows.positions = 1;
+    const sim::IterationTime one = drafts.time(guess);
+    const auto layers = drafts.in_order(guess, one);
+    for (std::int64_t i = 0; i < serving.draft; ++i) {
+      write(layers, "draft ");
+      begin += one.host;
+    }
   }
+  write(slices, "");
   return writer.finish();
 }
 

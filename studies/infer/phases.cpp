@@ -50,12 +50,27 @@ std::int64_t of_group(const Serving& serving, std::int64_t batch) {
   return (batch + groups - 1) / groups;
 }
 
+/// Kernels and collectives of what is guessed stand before those of the iteration that tries it.
+void show_guesses(sim::IterationTime& shown, sim::IterationTime guess, double times) {
+  for (sim::IterationPart& part : guess.parts) {
+    part.label = "draft " + part.label;
+    part.calls *= times, part.time = part.time * times, part.bytes = part.bytes * times,
+                         part.flops = part.flops * times;
+  }
+  shown.parts.insert(shown.parts.begin(), guess.parts.begin(), guess.parts.end());
+  shown.time += guess.time * times, shown.kernels += guess.kernels * times, shown.moves += guess.moves * times;
+  shown.host += guess.host * times, shown.launches += guess.launches * times;
+}
+
 /// Words of running sequences, with those that are guessed.
 void add_words(Phase& phase, const Serving& serving, const ServingCost& cost, const ServingCost* drafts, double batch,
     double context, double times) {
   const sim::Rows guess{batch, 1, context}, words{batch, 1 + static_cast<double>(serving.draft), context};
-  if (drafts != nullptr) add(phase, *drafts, std::span(&guess, 1), times * static_cast<double>(serving.draft));
+  const auto guesses = static_cast<double>(serving.draft);
+  if (drafts != nullptr) add(phase, *drafts, std::span(&guess, 1), times * guesses);
+  sim::IterationTime guessed = std::move(phase.shown);
   add(phase, cost, std::span(&words, 1), times);
+  if (drafts != nullptr) show_guesses(phase.shown, std::move(guessed), guesses);
 }
 
 std::unique_ptr<ServingCost> drafts_of(const Serving& serving) {

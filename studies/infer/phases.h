@@ -21,7 +21,7 @@ struct Phase {
   std::vector<Repeated> iterations;
   double words = 1;          ///< that a sequence is told per iteration: more than one where words are guessed
   double waves = 1;          ///< of a static batch that the cache does not hold at once
-  sim::IterationTime shown;  ///< the iteration, or the last of several
+  sim::IterationTime shown;  ///< the iteration with what is guessed before it, or the last of several
   std::vector<sim::Rows> shown_rows;
 };
 

@@ -20,7 +20,8 @@ struct NumberType {
   bool block_scaled = false, weights_alone = false, experts_alone = false, latents_alone = false;
 };
 // Scales: one fp32 per block of 128 x 128; one byte per 32 (mx) or 16 (nvfp4) elements; w4: one bf16 per group of 128
-// (AWQ, GPTQ). mxfp4 is what gpt-oss and DeepSeek V4 have in their experts alone.
+// (AWQ, GPTQ). mxfp4 is what gpt-oss and DeepSeek V4 have in their experts alone, int4 in groups of 32 what Kimi K2
+// Thinking and K2.5 have there (moonshotai/Kimi-K2.5 config.json, quantization_config).
 // fp8_ds_mla: 512 numbers of a latent in fp8, their four scales of four bytes, and 64 turned ones in bf16
 // (vllm-project/vllm v1/attention/backends/mla/flashmla_sparse.py).
 constexpr double fp8_ds_mla_bytes = 512 + 16 + 128, fp8_ds_mla_numbers = 512 + 64;
@@ -28,6 +29,7 @@ constexpr NumberType number_types[] = {{"bf16", 2, Precision::bf16}, {"fp16", 2,
     {"fp8", 1, Precision::fp8}, {"fp8-block", 1 + 4.0 / (128 * 128), Precision::fp8, true},
     {"mxfp8", 1 + 1.0 / 32, Precision::mxfp8}, {"nvfp4", 0.5 + 1.0 / 16, Precision::nvfp4},
     {"mxfp4", 0.5 + 1.0 / 32, Precision::bf16, false, true, true},
+    {"int4-experts", 0.5 + 2.0 / 32, Precision::bf16, false, true, true},
     {"int4", 0.5 + 2.0 / 128, Precision::bf16, false, true}, {"int8", 1, Precision::bf16, false, true},
     {"fp8-ds-mla", fp8_ds_mla_bytes / fp8_ds_mla_numbers, Precision::fp8, false, false, false, true}};
 
@@ -70,6 +72,7 @@ Expected<void> settle_types(const ServingWishes& wishes, Serving& serving) {
   serving.types.products = weights->products;
   serving.types.block_scaled = weights->block_scaled;
   serving.types.experts_alone = weights->experts_alone && serving.network().experts.count > 0;
+  serving.types.narrow_experts = weights->name;
   if (!wishes.products.empty()) {
     TRY(const auto products, number_type(wishes.products, "--products"));
     serving.types.products = products->products;
@@ -211,7 +214,10 @@ Expected<Serving> serving_of(const ServingWishes& wishes, run::Chosen<NetworkSpe
       return fail("--draft", "guessing before an iteration on several stages", "--pp 1, or no --draft");
     ServingWishes small = wishes;
     small.draft = 0;
-    TRY(auto drafter, serving_of(small, drafter_of(whole), where, engine, profile));
+    // What is guessed belongs to the iteration that tries it, which the host prepares once.
+    Engine within = engine;
+    for (Engine::Tuning& tuning : within.tunings) tuning.host_per_iteration = tuning.host_per_sequence = Seconds(0);
+    TRY(auto drafter, serving_of(small, drafter_of(whole), where, within, profile));
     serving.draft = wishes.draft;
     serving.drafter = std::make_shared<const Serving>(std::move(drafter));
   }
@@ -270,7 +276,7 @@ std::vector<std::string> launch_warnings(const Serving& serving) {
 bool ServingCost::captured(std::span<const sim::Rows> rows) const {
   double sequences = 0;
   for (const sim::Rows& row : rows) {
-    if (row.positions > 1) return false;
+    if (row.positions > 1 + static_cast<double>(serving_->draft)) return false;
     sequences += row.sequences;
   }
   return serving_->engine.captured && sequences <= static_cast<double>(serving_->engine.most_captured);

@@ -135,7 +135,7 @@ class Resolver {
     const double told = request_.wishes().masked_share;
     if (!network.masked_loss) {
       if (told == 0) return {};
-      return fail("--masked-share", fmt::format("{} guesses no masked words", network.id), "no share");
+      return fail("--masked-share", fmt::format("{} predicts no masked tokens", network.id), "no share");
     }
     if (told > 0) network.masked_share = told;
     if (network.masked_share > 0) return {};

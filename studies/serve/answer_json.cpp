@@ -28,7 +28,7 @@ void write_figures(JsonWriter& json, const Answer& answer, const sim::ServiceFig
   if (answer.met) json.fields("goodput", *answer.met, "goodput_requests_per_s", *answer.met * f.requests_per_second);
   json.object(
       "queue", "running", f.running, "waiting", f.waiting, "most_waiting", f.most_waiting, "preempted", f.preempted);
-  json.object("time", "words", f.in_words, "mixed", f.in_mixed, "prompts", f.in_prompts, "idle", f.idle, "iterations",
+  json.object("time", "decode", f.in_words, "mixed", f.in_mixed, "prefill", f.in_prompts, "idle", f.idle, "iterations",
       f.iterations);
   const auto blocks = static_cast<double>(answer.servers.policy.blocks * answer.servers.groups);
   json.object("cache", "used", f.used_blocks / blocks, "most_used", f.most_used_blocks / blocks, "positions",

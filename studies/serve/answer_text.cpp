@@ -68,7 +68,7 @@ std::string figures_text(const Question& question, const Answer& answer, const s
 
 const char* name_of(const Saturation& most) {
   const std::string_view binds = most.binds;
-  return binds == "prompts" ? "the prefill pool" : binds == "links" ? "the links" : "the decode pool";
+  return binds == "prefill" ? "the prefill pool" : binds == "links" ? "the links" : "the decode pool";
 }
 
 std::string pools_text(const PromptPool& pool, bool ran) {

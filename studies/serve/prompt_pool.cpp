@@ -54,12 +54,12 @@ Saturation joined(PromptPool& prompts, const infer::Serving& words, const sim::S
       std::min(prompts.servers.replicas * prompts.servers.groups, servers.replicas * servers.groups));
   prompts.links_requests_per_second = pairs / prompts.transfer.time.value();
   Saturation out = most;
-  out.binds = "words";
+  out.binds = "decode";
   const auto bound_by = [&](double requests_per_second, const char* binds) {
     if (requests_per_second >= out.requests_per_second) return;
     out = {requests_per_second, requests_per_second * mean_words(requests), {}, 0, binds};
   };
-  bound_by(prompts.saturation.requests_per_second, "prompts");
+  bound_by(prompts.saturation.requests_per_second, "prefill");
   bound_by(prompts.links_requests_per_second, "links");
   return out;
 }

@@ -13,7 +13,7 @@ struct Saturation {
   double requests_per_second = 0, words_per_second = 0;
   Seconds word;            ///< mean time between words there
   double running = 0;      ///< requests at once
-  const char* binds = "";  ///< of pools: "prompts", "words" or "links", whatever does least
+  const char* binds = "";  ///< of pools: "prefill", "decode" or "links", whatever does least
 };
 
 double mean_length(const std::vector<sim::ServingRequest>& requests);

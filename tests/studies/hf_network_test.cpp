@@ -320,7 +320,7 @@ TEST(HfNetwork, AnEncoderIsAskedForItsMaskedShare) {
   EXPECT_THAT(run_line(line).err, HasSubstr("does not say of how many positions it makes logits"));
   for (const char* wrong : {"0", "1.5", "15%", "-1", "x", "nan"})
     EXPECT_THAT(run_line(line + " --masked-share " + wrong).err, HasSubstr("is no share of the positions")) << wrong;
-  EXPECT_THAT(run_line("predict llama3-8b --gpus 8 --masked-share 0.5").err, HasSubstr("guesses no masked words"));
+  EXPECT_THAT(run_line("predict llama3-8b --gpus 8 --masked-share 0.5").err, HasSubstr("predicts no masked tokens"));
   const auto few = run_line(line + " --masked-share 0.15 --json"), all = run_line(line + " --masked-share 1 --json");
   ASSERT_EQ(few.code, 0) << few.err;
   const auto time = [](const auto& ran) {

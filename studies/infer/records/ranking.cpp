@@ -20,6 +20,20 @@ double mean(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
+/// Those that were measured again are one, by their means.
+std::vector<RankedSplit> unlike(const std::vector<RankedSplit>& splits) {
+  std::vector<RankedSplit> out;
+  std::vector<double> times;
+  for (const RankedSplit& split : splits) {
+    auto same = split.split.empty() ? out.end() : std::ranges::find(out, split.split, &RankedSplit::split);
+    if (same == out.end()) same = out.insert(out.end(), {0, 0, split.split}), times.push_back(0);
+    same->measured += split.measured, same->predicted += split.predicted;
+    times[static_cast<std::size_t>(same - out.begin())] += 1;
+  }
+  for (std::size_t i = 0; i < out.size(); ++i) out[i].measured /= times[i], out[i].predicted /= times[i];
+  return out;
+}
+
 }  // namespace
 
 std::vector<double> ranks_of(const std::vector<double>& values, double closer) {
@@ -50,7 +64,8 @@ double spearman_of(const std::vector<RankedSplit>& splits) {
 
 Ranking rank(const RankedJobs& jobs) {
   Ranking out;
-  for (const auto& [job, splits] : jobs) {
+  for (const auto& [job, measured] : jobs) {
+    const std::vector<RankedSplit> splits = unlike(measured);
     if (splits.size() < fewest) continue;
     ++out.jobs;
     out.spearman += spearman_of(splits);

@@ -8,6 +8,7 @@
 #include "model/catalog.h"
 #include "studies/engines/checkpoint.h"
 #include "studies/engines/habits.h"
+#include "studies/infer/records/benchmark_settings.h"
 
 namespace stepcast::infer {
 namespace {
@@ -93,7 +94,8 @@ std::string type_of(const std::string& said) {
 /// config.json, weight_block_size).
 std::string weights_of(const InferenceRecord& record) {
   const std::string type = type_of(record.weights), native = engines::checkpoint_of(record.model).weights;
-  return type == "fp8" && native == "fp8-block" ? native : type;
+  const bool native_tells = (type == "fp8" && native == "fp8-block") || (type == "int4" && native == "int4-experts");
+  return native_tells ? native : type;
 }
 
 /// What notes of a source say of its settings, beside its columns.
@@ -126,10 +128,14 @@ Expected<Serving> serving_of_record(const InferenceRecord& record, const RecordW
     const bool rows = engine->exchange == ExpertExchange::rows && wishes.attention_dp > 1;
     if (rows && wishes.ep == 1) wishes.ep = wishes.tp * wishes.attention_dp;
   }
+  const BenchmarkSettings settings = settings_of(record);
+  if (settings.columns == RankColumns::whole_experts) wishes.tp = wishes.ep = wishes.ep > 1 ? wishes.ep : wishes.tp;
+  if (settings.columns == RankColumns::one_group) wishes.attention_dp = 1, wishes.ep = wishes.ep > 1 ? wishes.tp : 1;
   wishes.weights = weights_of(record);
-  wishes.cache = record.cache.starts_with("fp8") ? "fp8" : record.cache;
-  // Not told: engines that are built in fp8 keep such a cache (TensorRT-LLM, examples/quantization).
-  if (wishes.cache.empty() && record.weights == "fp8") wishes.cache = "fp8";
+  wishes.cache = record.cache.empty() ? settings.cache : record.cache.starts_with("fp8") ? "fp8" : record.cache;
+  // Not told: engines that are built in fp8 keep such a cache (TensorRT-LLM, examples/quantization), and so do NVIDIA's
+  // checkpoints in nvfp4 (hf_quant_config.json, kv_cache_quant_algo).
+  if (wishes.cache.empty() && (record.weights == "fp8" || wishes.weights == "nvfp4")) wishes.cache = "fp8";
   if (record.nodes > 1) return fail("hardware", "an engine on several nodes", "one node");
   Engine row = engines::as_usual(as_noted(*engine, record), machine.row.gpu, {wishes.tp, wishes.attention_dp});
   return serving_of(wishes, std::move(network), std::move(machine), row, wanted.profile);

@@ -121,17 +121,24 @@ std::string job_of(const InferenceRecord& r) {
       r.cache, r.prompt.value_or(0), r.output.value_or(0), users, r.requests.value_or(0));
 }
 
+/// As its columns say it, whatever they mean.
+std::string split_of(const InferenceRecord& r) {
+  return fmt::format(
+      "{}|{}|{}|{}|{}|{}", r.gpus, r.tp, r.pp, std::max<std::int64_t>(1, r.ep), r.attention_dp, r.expert_tp);
+}
+
 void add_load(InferenceCase& made, const InferenceRecord& record, const ServedForecast& forecast, double gpus) {
+  const std::string split = split_of(record);
   made.version = record.version, made.job = job_of(record);
   if (const bool rate = made.metric.find("per_s") != std::string::npos; rate) {
     const double share = made.metric.ends_with("_per_gpu") ? 1 : gpus;
-    made.split = {made.measured / share, made.predicted / share};
+    made.split = {made.measured / share, made.predicted / share, split};
   }
   const auto first = record.measured.find("ttft_ms");
   if (!forecast.first_word || first == record.measured.end()) return;
   made.first_measured_ms = first->second, made.first_predicted_ms = forecast.first_word->value() * 1e3;
   made.split = {rate_of(record, *made.first_measured_ms, made.measured, gpus),
-      rate_of(record, *made.first_predicted_ms, made.predicted, gpus)};
+      rate_of(record, *made.first_predicted_ms, made.predicted, gpus), split};
 }
 
 Expected<InferenceCase> forecast_with(LastPlans& plans, const InferenceRecord& record, const RecordWishes& wishes) {
@@ -149,8 +156,7 @@ Expected<InferenceCase> forecast_with(LastPlans& plans, const InferenceRecord& r
     const Spread& spread = made.phase.spread;
     made.low = made.predicted * (rate ? 1 / spread.p90 : spread.p10);
     made.high = made.predicted * (rate ? 1 / spread.p10 : spread.p90);
-    made.architecture = serving.machine().gpu.architecture,
-    made.products_in = serving.types.experts_alone ? "mxfp4" : to_text(serving.types.products);
+    made.architecture = serving.machine().gpu.architecture, made.products_in = tuned_as(serving.types);
     made.measured_seconds =
         made.phase.time.value() * (rate ? made.predicted / made.measured : made.measured / made.predicted);
     if (Seconds(made.measured_seconds) < least_time(record, serving))

@@ -6,30 +6,18 @@
 #include <fmt/format.h>
 
 #include "studies/infer/pools.h"
+#include "studies/infer/records/benchmark_settings.h"
 
 namespace stepcast::infer {
 namespace {
 
-/// Where a dataset says that lengths are uniform from 0.8 of the nominal one, as InferenceX makes them.
-constexpr const char* uniform_lengths = "[0.8 L, L]";
-constexpr double shortest_share = 0.8;
-
 /// As InferenceX and NVIDIA's reports have it: so many prompts for each user of a closed loop.
 constexpr std::int64_t rounds = 10;
 
-/// GenAI-Perf and AIPerf make 100 prompts and send them again and again (triton-inference-server/perf_analyzer,
-/// genai-perf, --num-dataset-entries), and engines keep what they read unless they are told not to. Series of
-/// measurements whose prompts come too soon to be read each time: on one H200, 64 users of 2,000 + 100 positions have
-/// an iteration each 9.7 ms, in which products at the GPU's peak take 9.2 ms and the cache at the memory's 1.8 ms; on
-/// two H100, 48 prompts of 4,000 positions that come together wait 1.6 s in the mean at the peak, each ten requests
-/// 0.16 s, and then take 65 ms, and first words are measured after 0.18 s.
-constexpr std::int64_t repeated_prompts = 100;
-constexpr const char* repeating_series[] = {"h200_sxm/vllm/0.12.0/nvidia_Llama-3.1-8B-Instruct-FP8.csv", "gtl_job_id="};
-
 void repeat_prompts(const InferenceRecord& record, std::int64_t block, std::vector<sim::ServingRequest>& requests) {
-  const auto in = [&](const char* series) { return record.upstream.find(series) != std::string::npos; };
-  if (std::ranges::none_of(repeating_series, in)) return;
-  for (std::size_t i = repeated_prompts; i < requests.size(); ++i)
+  const auto unlike = repeated_prompts(record);
+  for (auto i = static_cast<std::size_t>(unlike.value_or(static_cast<std::int64_t>(requests.size())));
+       i < requests.size(); ++i)
     requests[i].cached = (requests[i].prompt - 1) / block * block;
 }
 
@@ -43,7 +31,7 @@ struct LoadedRun {
 };
 
 sim::RequestLaw law_of(const InferenceRecord& record, std::int64_t count) {
-  const double share = record.dataset.find(uniform_lengths) != std::string::npos ? shortest_share : 1;
+  const double share = shortest_share(record);
   return {.count = count,
       .prompts = sim::lengths_of(*record.prompt, share),
       .outputs = sim::lengths_of(*record.output, share)};
@@ -55,7 +43,12 @@ Expected<LoadedRun> start(const InferenceRecord& record, const Serving& serving)
   if (!record.prompt || !record.output) return fail("workload", "a length that is not told", "isl and osl");
   LoadedRun served;
   const double length = static_cast<double>(*record.prompt) + static_cast<double>(*record.output) / 2;
-  served.servers.policy = policy_of(serving, length, {record.most_sequences, record.most_positions});
+  BatchingWishes limits{record.most_sequences, record.most_positions};
+  if (!limits.most_positions) limits.most_positions = settings_of(record).most_positions;
+  const bool by_bench = record.phase == "offline_throughput" && serving.engine.kernels == "trtllm";
+  if (by_bench && !limits.most_sequences && !limits.most_positions)
+    limits = trtllm_bench_limits(serving, static_cast<double>(*record.prompt), static_cast<double>(*record.output));
+  served.servers.policy = policy_of(serving, length, limits);
   served.servers.groups = serving.attention_groups(), served.servers.stages = serving.stages;
   served.servers.before = serving.engine.host_per_request;
   return served;

@@ -86,7 +86,7 @@ TEST(Encoder, AFileOfOnesOwnSaysWhatIsWrong) {
   says(R"(, "linear_bias": true, "modulation": {"frequencies": 8})", "no network of words");
   says(with + R"(, "features": 8, "joins": true}, "pattern": "*-")", "no layer has weights for them");
   says(R"(, "features": 8)", "words or numbers");
-  says(R"(, "outputs": 8)", "a network of words guesses words");
+  says(R"(, "outputs": 8)", "a network of tokens predicts tokens");
   says(R"(, "modulation": {"frequencies": 8})", "modulated layers have");
   says(R"(, "distances": 8)", "relative");
   says(R"(, "no_key_bias": true)", "no projection has a bias");

@@ -85,12 +85,12 @@ TEST(Pools, TheSlowerPoolBinds) {
   const json one = served_pools("--input 4096 --output 8 --concurrency 8 --gpus 2 --prefill-gpus 1"),
              two =
                  served_pools("--input 4096 --output 8 --concurrency 8 --gpus 2 --prefill-gpus 2 --prefill-replicas 2");
-  EXPECT_EQ(one["saturation"]["binds"], "prompts");
+  EXPECT_EQ(one["saturation"]["binds"], "prefill");
   EXPECT_NEAR(
       two["saturation"]["requests_per_s"].get<double>() / one["saturation"]["requests_per_s"].get<double>(), 2, 1e-9);
   EXPECT_LE(one["requests_per_s"].get<double>(), 1.02 * one["saturation"]["requests_per_s"].get<double>());
   const json words = served_pools("--input 128 --output 512 --concurrency 8 --gpus 1 --prefill-gpus 1");
-  EXPECT_EQ(words["saturation"]["binds"], "words");
+  EXPECT_EQ(words["saturation"]["binds"], "decode");
   EXPECT_GT(words["saturation"]["tpot_s"].get<double>(), words["tpot"]["mean_s"].get<double>());
   const auto over = run_line("serve llama3-8b --input 4096 --output 8 --rate 100 --prefill-gpus 1");
   EXPECT_EQ(over.code, 0);

@@ -100,7 +100,7 @@ TEST(Serve, OneUserHasTheIterationsOfInfer) {
   EXPECT_NEAR(one["tpot"]["mean_s"].get<double>() / word, 1, 0.01);
   EXPECT_NEAR((one["ttft"]["mean_s"].get<double>() - s.engine.host_per_request.value()) / prompt, 1, 0.02);
   EXPECT_NEAR(one["tokens_per_s_per_user"].get<double>() * one["tpot"]["mean_s"].get<double>(), 1, 1e-9);
-  const double busy = one["time"]["prompts"].get<double>() + one["time"]["words"].get<double>();
+  const double busy = one["time"]["prefill"].get<double>() + one["time"]["decode"].get<double>();
   EXPECT_NEAR(busy * one["span_s"].get<double>() + 3 * s.engine.host_per_request.value(), one["span_s"], 1e-9);
 }
 

@@ -33,5 +33,18 @@ TEST(Ranking, AWrongChoiceCostsWhatTheBestMakesMore) {
   EXPECT_DOUBLE_EQ(ranking.regret, 0.25);
 }
 
+/// Measured three times it is one split of two, by its mean, and two are not ranked; with a third the order is 30, 20,
+/// 10 of both.
+TEST(Ranking, ASplitThatWasMeasuredAgainIsOne) {
+  const std::vector<RankedSplit> again = {{19, 2, "tp 2"}, {20, 2, "tp 2"}, {21, 2, "tp 2"}, {10, 1, "tp 4"}};
+  EXPECT_EQ(rank({{"two", again}}).jobs, 0);
+  std::vector<RankedSplit> three = again;
+  three.push_back({30, 3, "tp 1"});
+  const Ranking ranking = rank({{"three", three}});
+  EXPECT_EQ(ranking.jobs, 1);
+  EXPECT_DOUBLE_EQ(ranking.spearman, 1);
+  EXPECT_DOUBLE_EQ(ranking.regret, 0);
+}
+
 }  // namespace
 }  // namespace stepcast::infer

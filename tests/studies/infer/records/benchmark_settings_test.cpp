@@ -1,0 +1,57 @@
+// What benchmarks set for all their runs.
+#include "studies/infer/records/benchmark_settings.h"
+
+#include <gtest/gtest.h>
+
+namespace stepcast::infer {
+namespace {
+
+InferenceRecord record_of(const char* engine, const char* model, const char* gpu, const char* weights) {
+  InferenceRecord record;
+  record.engine = engine, record.model = model, record.gpu = gpu, record.weights = weights;
+  record.dataset = "random tokens, lengths uniform integer in [0.8 L, L]";
+  return record;
+}
+
+TEST(BenchmarkSettings, ScriptsOfInferenceXSayWhatItsRecordsLeaveOut) {
+  InferenceRecord record = record_of("sglang", "deepseek-ai/DeepSeek-R1-0528", "B200-SXM-180GB", "nvfp4");
+  EXPECT_EQ(settings_of(record).cache, "fp8");
+  EXPECT_EQ(settings_of(record).most_positions, 16'384);
+  EXPECT_EQ(shortest_share(record), 0.8);
+  record.gpu = "H200-SXM-141GB", record.weights = "fp8 (moe fp8-block)";
+  EXPECT_EQ(settings_of(record).cache, "");
+  EXPECT_EQ(settings_of(record).most_positions, 32'768);
+  const InferenceRecord gpt = record_of("trtllm", "openai/gpt-oss-120b", "H200-SXM-141GB", "mxfp4 MoE");
+  EXPECT_EQ(settings_of(gpt).columns, RankColumns::whole_experts);
+  record.dataset = "synthetic, lengths as stated";
+  EXPECT_FALSE(settings_of(record).most_positions) << "another benchmark";
+  EXPECT_EQ(shortest_share(record), 1);
+  record.upstream = "source_file=kimi-k2.5-gap-analysis.csv; silicon_concurrency=4";
+  EXPECT_EQ(shortest_share(record), 0.8);
+}
+
+TEST(BenchmarkSettings, PromptsOfSomeSeriesComeAgain) {
+  InferenceRecord record;
+  EXPECT_FALSE(repeated_prompts(record));
+  record.upstream = "gtl_job_id=17";
+  EXPECT_EQ(repeated_prompts(record), 100);
+}
+
+/// Llama 3.1 70B in fp8 on one H100 of 80 GiB leaves nine tenths of some 15 GB, 163,840 bytes a position: of 2,048 +
+/// 128 positions some 30 sequences, of which 64 are the least, and 17 positions of prompts beside each sequence less
+/// than 2,048, which a whole prompt needs with 64 sequences beside it. An 8B on an H200 is bound by 4,096 sequences.
+TEST(BenchmarkSettings, TrtLlmBenchDerivesLimitsFromTheMemory) {
+  ServingWishes wishes;
+  wishes.network = "llama3-70b", wishes.machine = "dgx-h100", wishes.engine = "tensorrt-llm";
+  wishes.weights = wishes.cache = "fp8";
+  const BatchingWishes starved = trtllm_bench_limits(*serving_of(wishes), 2048, 128);
+  EXPECT_EQ(starved.most_sequences, 64);
+  EXPECT_EQ(starved.most_positions, 2048 + 64);
+  wishes.network = "llama3-8b", wishes.machine = "hgx-h200";
+  const BatchingWishes roomy = trtllm_bench_limits(*serving_of(wishes), 128, 128);
+  EXPECT_EQ(roomy.most_sequences, 4096);
+  EXPECT_EQ(roomy.most_positions, 8192) << "4,096 x (1 + 128 / 128)";
+}
+
+}  // namespace
+}  // namespace stepcast::infer
