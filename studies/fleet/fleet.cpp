@@ -24,9 +24,9 @@ constexpr std::string_view fleet_group = "Fleet";
 /// Of sweep and job, what may be said of each job of a fleet. A profile would be of one machine, and a launch says its
 /// own GPUs.
 std::vector<Flag> run_flags_of_jobs() {
-  constexpr std::array own = {"--machine", "--profile", "--gpus", "--nodes", "--price", "--objective", "--pareto",
-      "--top", "--exhaustive", "--threads", "--shard", "--resume", "--dry-run", "--output", "--force", "--snapshot",
-      "--json", "--csv", "--emit", "--space", "--dp"};
+  constexpr std::array own = {"--machine", "--between", "--profile", "--gpus", "--nodes", "--price", "--objective",
+      "--pareto", "--top", "--exhaustive", "--threads", "--shard", "--resume", "--dry-run", "--output", "--force",
+      "--snapshot", "--json", "--csv", "--emit", "--space", "--dp"};
   constexpr std::array of_job = {"--tokens", "--steps", "--planned-every", "--planned-stop"};
   std::vector<Flag> flags;
   for (const Flag& flag : sweep::sweep_flags())
@@ -143,7 +143,7 @@ void say_what_is_late(FleetAnswer& answer) {
 
 Expected<FleetAnswer> answer_fleet(
     std::vector<FleetMachine> machines, std::vector<JobOnFleet> jobs, std::optional<double> budget) {
-  FleetAnswer answer{std::move(machines), std::move(jobs), budget, {}, {}, {}, {}};
+  FleetAnswer answer{std::move(machines), std::move(jobs), budget, {}, {}, {}, {}, {}};
   std::vector<std::int64_t> most;
   for (const FleetMachine& machine : answer.machines) most.push_back(machine.share.gpus);
   const std::vector<FleetJob> alone = jobs_alone(answer.jobs);
@@ -164,6 +164,7 @@ Expected<FleetAnswer> answer_fleet(
     answer.missed.push_back(
         fmt::format("nothing costs as little as {}; the cheapest costs {}, {} more", grouped_digits(*budget),
             grouped_digits(answer.front.back().cost), grouped_digits(answer.front.back().cost - *budget)));
+  TRY(answer.beside, beside_each_other(answer.machines, answer.jobs, answer.chosen()));
   return answer;
 }
 

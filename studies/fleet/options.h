@@ -2,6 +2,7 @@
 // its step.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -17,11 +18,10 @@ namespace stepcast::fleet {
 /// Machines that may be had, the most GPUs of each, at the user's price.
 struct FleetMachine {
   MachineShare share;  ///< gpus: the most
-  std::string name;    ///< as it was written
   double gpu_hour = 0;
 };
-/// "dgx-h100:512,dgx-a100:1024" and "dgx-h100=2.5,dgx-a100=1.2". Errors: those of parse_shares(); a machine twice, one
-/// without a price, a price that is none or of no such machine.
+/// "dgx-h100:512,dgx-a100:1024" and "dgx-h100=2.5,dgx-a100=1.2". Errors: those of parse_shares() and
+/// numbers_of_shares(); a machine twice.
 Expected<std::vector<FleetMachine>> parse_fleet(
     const std::string& machines, const std::string& prices, const std::string& where);
 
@@ -38,6 +38,7 @@ struct OptionPlan {
   double mfu = 0;  ///< of this step, uneven work and what stands around included
   double goodput = 0;
   Seconds interval;  ///< of computing between checkpoints
+  std::shared_ptr<const Scenario> scenario;
 };
 
 struct JobOnFleet {

@@ -14,15 +14,16 @@ namespace stepcast::job {
 /// What of a job its step decides.
 struct JobBase {
   std::int64_t gpus = 1, node_gpus = 8, model_gpus = 1;  ///< of the job, of a node, of one copy of the model
+  std::vector<JobNodes> kinds;                           ///< GPUs of each kind where the job has those of its run
   std::string not_elastic;                               ///< why the job cannot go on without a replica; "": it can
   Seconds step;
   double tokens = 0;  ///< of a step
   CheckpointSize checkpoint;
   BytesPerSecond host_link;
-  [[nodiscard]] std::int64_t nodes() const { return (gpus + node_gpus - 1) / node_gpus; }
+  [[nodiscard]] std::int64_t nodes() const;
 };
 
-JobBase job_base(const Scenario& scenario, const Prediction& prediction, const WholeStep& step);
+JobBase job_base(const JobRun& run, const WholeStep& step);
 
 struct JobSettings {
   sim::LifeSettings life;

@@ -8,6 +8,7 @@
 
 #include "studies/mixed/shares.h"
 #include "studies/run/forecast.h"
+#include "studies/whatif/around_steps.h"
 
 namespace stepcast::mixed {
 
@@ -38,10 +39,16 @@ struct MixedRun {
   std::string between;
   std::vector<std::string> notes;
   [[nodiscard]] std::int64_t gpus() const;
+  [[nodiscard]] std::vector<MachineShare> shares() const;
   [[nodiscard]] double tokens() const;
   [[nodiscard]] bool fits() const;
   /// Work and MFU, from the rest.
   void add_utilisation();
 };
+
+/// What was given of what stands around steps. Errors: those of around_parts(); an evaluation of replicas on kinds,
+/// whose micro-batches are dealt for steps.
+Expected<std::vector<AroundPart>> around_kinds(
+    const MixedRun& run, const AroundSteps& around, Seconds step, std::uint64_t seed);
 
 }  // namespace stepcast::mixed
