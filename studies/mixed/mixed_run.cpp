@@ -75,7 +75,7 @@ Expected<LaidKinds> lay_kinds(const MixedRequest& asked) {
   return laid;
 }
 
-Expected<MixedRun> forecast_kinds(const LaidKinds& laid) {
+Expected<MixedRun> forecast_kinds(const LaidKinds& laid, Seconds enough) {
   const FleetKinds& fleet = laid.fleet;
   MixedRun run;
   run.by_stage = fleet.by_stage;
@@ -86,14 +86,14 @@ Expected<MixedRun> forecast_kinds(const LaidKinds& laid) {
     run.kinds.back().share = kind.share;
     run.kinds.back().scenario = kind.scenario;
   }
-  TRY(fleet.by_stage ? over_stages(fleet, fleet.first().balance, run) : over_replicas(fleet, run));
-  run.add_utilisation();
+  TRY(fleet.by_stage ? over_stages(fleet, fleet.first().balance, enough, run) : over_replicas(fleet, run));
+  if (!run.given_up) run.add_utilisation();
   return run;
 }
 
-Expected<MixedRun> forecast_mixed(const MixedRequest& asked) {
+Expected<MixedRun> forecast_mixed(const MixedRequest& asked, Seconds enough) {
   TRY(const auto laid, lay_kinds(asked));
-  return forecast_kinds(laid);
+  return forecast_kinds(laid, enough);
 }
 
 }  // namespace stepcast::mixed

@@ -23,8 +23,8 @@ struct LaidKinds {
 /// profile, number types that differ.
 Expected<LaidKinds> lay_kinds(const MixedRequest& asked);
 /// Errors: what predict refuses of each kind.
-Expected<MixedRun> forecast_kinds(const LaidKinds& laid);
-/// Both.
-Expected<MixedRun> forecast_mixed(const MixedRequest& asked);
+Expected<MixedRun> forecast_kinds(const LaidKinds& laid, Seconds enough = unbounded);
+/// Both. Where layers are dealt and the step can surely not be faster than `enough`, the run is given up.
+Expected<MixedRun> forecast_mixed(const MixedRequest& asked, Seconds enough = unbounded);
 
 }  // namespace stepcast::mixed

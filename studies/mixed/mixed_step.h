@@ -27,8 +27,11 @@ struct MixedKind {
   std::vector<std::string> notes, warnings;  ///< of that forecast
 };
 
+constexpr Seconds unbounded{1e300};
+
 struct MixedRun {
   bool by_stage = true;
+  bool given_up = false;  ///< there is nothing of it: no deal of layers is fast enough
   std::vector<MixedKind> kinds;
   std::vector<std::int64_t> layers;  ///< of each virtual stage
   bool dealt = false;                ///< layers or micro-batches by speed

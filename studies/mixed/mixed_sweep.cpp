@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <iterator>
 #include <mutex>
+#include <set>
 #include <thread>
 
 #include <fmt/format.h>
@@ -66,8 +68,8 @@ Expected<std::vector<std::uint64_t>> legal_points(const Space& space, sweep::Spa
     if (verdict.reason >= 0) {
       step = std::min(space.stride(verdict.axis) - index % space.stride(verdict.axis), space.size() - index);
       swept.dismissed[std::string(legality.reasons()[static_cast<std::size_t>(verdict.reason)])] += step;
-    } else if (legal.size() == most_mixed_forecasts) {
-      return fail("axes", fmt::format("more than {} splits are legal, and each is forecast", most_mixed_forecasts),
+    } else if (legal.size() == most_mixed_splits) {
+      return fail("axes", fmt::format("more than {} splits are legal, and each is forecast", most_mixed_splits),
           "shorter lists: --tp 8 --pp 2,4,8 --micro-batch 1");
     } else {
       legal.push_back(index);
@@ -122,25 +124,32 @@ Expected<MixedSweep> sweep_kinds(
   MixedSweep swept;
   TRY(auto points, sweep::SpacePoints::make(space));
   TRY(const auto legal, legal_points(space, points, swept));
+  swept.legal = legal.size();
   Space printed = space;  // whose layout is not said
   if (!lays_layers(arguments)) printed.values[static_cast<std::size_t>(AxisId::layout)] = {"even"};
   const sweep::PredictLine line(arguments, printed, points);
   std::mutex mutex;
+  std::multiset<double> fastest;  // as many as are listed
   on_threads(legal.size(), threads, [&](std::size_t i) {
     MixedRequest here = asked;
     here.request = request_at(space, arguments, space.digits(legal[i]));
-    const auto run = forecast_mixed(here);
+    Seconds enough = unbounded;
+    if (const std::scoped_lock lock(mutex); fastest.size() >= space.top) enough = Seconds(*fastest.rbegin());
+    const auto run = forecast_mixed(here, enough);
     const std::scoped_lock lock(mutex);
+    if (run && run->given_up) return;
     if (!run) {
       ++swept.dismissed[run.error().what];
     } else if (!run->fits()) {
-      ++swept.forecasts, ++swept.does_not_fit;
+      ++swept.does_not_fit;
     } else {
-      ++swept.forecasts;
       swept.best.push_back({legal[i], in_words(run->kinds.front().scenario), "", run->step_time, run->p10, run->p90,
           run->mfu, run->by_stage, dealt_of(*run)});
+      fastest.insert(run->step_time.value());
+      if (fastest.size() > space.top) fastest.erase(std::prev(fastest.end()));
     }
   });
+  if (!swept.best.empty()) swept.does_not_fit = 0;  // how many were looked at depends on the threads
   // Threads end in any order, and equal steps stand by their number.
   std::ranges::sort(swept.best,
       [](const MixedRow& a, const MixedRow& b) { return a.step != b.step ? a.step < b.step : a.index < b.index; });

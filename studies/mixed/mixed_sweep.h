@@ -1,5 +1,5 @@
-// stepcast sweep over machines of several kinds: every legal split is forecast with its layers or micro-batches dealt
-// by speed. There is no fast price of unlike GPUs, so that nothing is pruned.
+// stepcast sweep over machines of several kinds: legal splits are forecast with their layers or micro-batches dealt by
+// speed, but for those of which no deal can be among the best.
 #pragma once
 
 #include <cstdint>
@@ -25,15 +25,15 @@ struct MixedRow {
 
 struct MixedSweep {
   std::vector<MixedRow> best;  ///< the fastest first
-  std::uint64_t configurations = 0, forecasts = 0;
-  std::map<std::string, std::uint64_t> dismissed;  ///< by reason; sums to the configurations without those that run
-  std::uint64_t does_not_fit = 0;
+  std::uint64_t configurations = 0, legal = 0;
+  std::map<std::string, std::uint64_t> dismissed;  ///< by reason; those that are not legal, or that predict refuses
+  std::uint64_t does_not_fit = 0;                  ///< where nothing does
 };
 
-/// More legal splits than this are refused: a forecast that deals layers takes some 10 ms.
-constexpr std::uint64_t most_mixed_forecasts = 20'000;
+/// More legal splits than this are refused: a forecast that deals layers takes up to half a second.
+constexpr std::uint64_t most_mixed_splits = 5'000;
 
-/// `asked`: without a request. `dealt`: nobody says how layers lie. Errors: those of the space; too many legal splits.
+/// `asked`: without a request. Errors: those of the space; too many legal splits.
 Expected<MixedSweep> sweep_kinds(
     const sweep::Space& space, const Arguments& arguments, const MixedRequest& asked, int threads);
 

@@ -43,9 +43,9 @@ std::string dismissed_text(const MixedSweep& swept) {
 std::string mixed_sweep_text(const MixedSweep& swept, const MixedRequest& asked, const Console& console) {
   const Paint paint(console);
   std::string text = paint.bold(to_text(asked.shares)) + "\n" +
-                     paragraph(fmt::format("{} configurations, {} of them forecast with layers or micro-batches dealt "
-                                           "by speed; the mesh has stages or replicas on the kinds",
-                                   counted(swept.configurations), counted(swept.forecasts)),
+                     paragraph(fmt::format("{} configurations, {} of them legal: forecast with layers or micro-batches "
+                                           "dealt by speed, but for those of which no deal can be among the best",
+                                   counted(swept.configurations), counted(swept.legal)),
                          "", "  ", page_columns);
   if (swept.best.empty()) {
     text += "\n" + paint.bad("No configuration runs") + "\n";
@@ -61,7 +61,8 @@ std::string mixed_sweep_json(const MixedSweep& swept, const MixedRequest& asked)
   json.open();
   json.list("machines", asked.shares,
       [&](const MachineShare& share) { json.fields("machine", share.machine.row.id, "gpus", share.gpus); });
-  json.fields("configurations", swept.configurations, "forecasts", swept.forecasts, "does_not_fit", swept.does_not_fit);
+  json.fields("configurations", swept.configurations, "legal", swept.legal, "nothing_fits",
+      swept.best.empty() && swept.does_not_fit > 0);
   json.list("top", swept.best, [&](const MixedRow& row) {
     json.fields("split", row.split, "command", row.command, "mfu", row.mfu, "across",
         row.by_stage ? "stages" : "replicas", row.by_stage ? "layers" : "micro_batches", row.dealt);
