@@ -8,7 +8,7 @@
 namespace stepcast::sim {
 namespace {
 
-constexpr double rounding = 1e-12;
+constexpr double flow_rounding = 1e-12;
 
 using Mask = std::uint32_t;
 
@@ -58,9 +58,9 @@ std::vector<double> max_min_rates(const std::vector<JobFlows>& jobs, const std::
     for (std::size_t job = 0; job < jobs.size(); ++job) {
       if (!rises[job]) continue;
       rates[job] += rise;
-      bool full = rates[job] >= jobs[job].most * (1 - rounding);
+      bool full = rates[job] >= jobs[job].most * (1 - flow_rounding);
       for (std::size_t link = 0; link < flows.size(); ++link)
-        full = full || (jobs[job].on_link[link] > 0 && left[link] <= capacity[link] * rounding);
+        full = full || (jobs[job].on_link[link] > 0 && left[link] <= capacity[link] * flow_rounding);
       rises[job] = full ? 0 : 1;
     }
   }

@@ -7,7 +7,7 @@
 
 namespace stepcast::cli {
 
-/// What stands between the commas, at least one; empty where nothing does.
+/// What stands between the commas without blanks around it, at least one; empty where nothing does.
 std::vector<std::string> comma_list(std::string_view text);
 
 }  // namespace stepcast::cli

@@ -164,7 +164,6 @@ Expected<FleetAnswer> answer_fleet(
     answer.missed.push_back(
         fmt::format("nothing costs as little as {}; the cheapest costs {}, {} more", grouped_digits(*budget),
             grouped_digits(answer.front.back().cost), grouped_digits(answer.front.back().cost - *budget)));
-  TRY(answer.beside, beside_each_other(answer.machines, answer.jobs, answer.chosen()));
   return answer;
 }
 
@@ -191,7 +190,8 @@ Expected<void> fleet_command(const Arguments& arguments, Console& console) {
     if (!on) return tl::unexpected(error_of_job(job.file, job.name, on.error()));
     jobs.push_back(std::move(*on));
   }
-  TRY(const auto answer, answer_fleet(std::move(machines), std::move(jobs), budget));
+  TRY(auto answer, answer_fleet(std::move(machines), std::move(jobs), budget));
+  TRY(answer.beside, beside_each_other(answer.machines, answer.jobs, answer.chosen()));
   console.out << (arguments.has("--json") ? fleet_json(answer) : fleet_text(answer, console));
   if (!answer.missed.empty()) throw NegativeAnswer(answer.missed.front());
   return {};

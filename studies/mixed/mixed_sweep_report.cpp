@@ -53,7 +53,8 @@ std::string mixed_sweep_text(const MixedSweep& swept, const MixedRequest& asked,
     text += fmt::format("\n{}  {}\n{}", paint.bold("The fastest"), paint.dim("dealt: of each kind"), best_table(swept));
     text += fmt::format("\n{}\n  {}\n", paint.bold("The first of them in full"), swept.best.front().command);
   }
-  return text + fmt::format("\n{}\n{}", paint.bold("Left out"), dismissed_text(swept));
+  const std::string left_out = dismissed_text(swept);
+  return left_out.empty() ? text : text + fmt::format("\n{}\n{}", paint.bold("Left out"), left_out);
 }
 
 std::string mixed_sweep_json(const MixedSweep& swept, const MixedRequest& asked) {
