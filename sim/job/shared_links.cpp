@@ -22,21 +22,47 @@ std::vector<double> rates_of(const std::vector<SharingJob>& jobs, const std::vec
   return max_min_rates(flows, capacity);
 }
 
-/// Of a job while it sends, over what the others do.
-double mean_rate(const std::vector<SharingJob>& jobs, const std::vector<double>& capacity, std::size_t job,
-    const std::vector<double>& duty) {
-  double mean = 0;
-  for (Mask others = 0; others < Mask{1} << jobs.size(); ++others) {
-    if ((others >> job & 1U) != 0) continue;
-    double chance = 1;
-    for (std::size_t other = 0; other < jobs.size(); ++other)
-      if (other != job) chance *= (others >> other & 1U) != 0 ? duty[other] : 1 - duty[other];
-    if (chance > 0) mean += chance * rates_of(jobs, capacity, others | Mask{1} << job)[job];
+/// Who sends and who does not, as a chain: a job begins to send after exponential times of mean `idle`, and ends what
+/// it sends, of mean `volume`, at the rate that fair sharing gives it. Chances of each set in the long run, by
+/// relaxation.
+std::vector<double> chances_of_sets(
+    const std::vector<std::vector<double>>& rates, const std::vector<double>& idle, const std::vector<double>& volume) {
+  const std::size_t jobs = idle.size();
+  std::vector<double> chances(rates.size(), 1 / static_cast<double>(rates.size()));
+  constexpr int most_rounds = 20'000;
+  constexpr double settled = 1e-12;
+  for (int round = 0; round < most_rounds; ++round) {
+    double change = 0, sum = 0;
+    for (Mask set = 0; set < rates.size(); ++set) {
+      double in = 0, out = 0;
+      for (std::size_t job = 0; job < jobs; ++job) {
+        const Mask other = set ^ (Mask{1} << job);
+        const bool sends = (set >> job & 1U) != 0;
+        out += sends ? rates[set][job] / volume[job] : 1 / idle[job];
+        in += chances[other] * (sends ? 1 / idle[job] : rates[other][job] / volume[job]);
+      }
+      change = std::max(change, std::abs(in / out - chances[set]));
+      sum += chances[set] = in / out;
+    }
+    for (double& chance : chances) chance /= sum;
+    if (change < settled) break;
   }
-  return mean;
+  return chances;
 }
 
-double duty_of(const StepAtRate& at) { return std::min(1.0, at.sending / at.step); }
+/// Of each job while it sends, over what the others do.
+std::vector<double> mean_rates(const std::vector<std::vector<double>>& rates, const std::vector<double>& chances) {
+  std::vector<double> means;
+  for (std::size_t job = 0; job < rates.front().size(); ++job) {
+    double sent = 0, time = 0;
+    for (Mask set = 0; set < rates.size(); ++set) {
+      if ((set >> job & 1U) == 0) continue;
+      sent += chances[set] * rates[set][job], time += chances[set];
+    }
+    means.push_back(sent / time);
+  }
+  return means;
+}
 
 }  // namespace
 
@@ -68,25 +94,33 @@ std::vector<double> max_min_rates(const std::vector<JobFlows>& jobs, const std::
 }
 
 std::vector<SharedStep> shared_steps(const std::vector<SharingJob>& jobs, const std::vector<double>& capacity) {
-  std::vector<SharedStep> steps(jobs.size());
-  std::vector<double> duty;
-  const std::vector<double> all = rates_of(jobs, capacity, (Mask{1} << jobs.size()) - 1);
+  std::vector<std::vector<double>> rates;  // of each set of those that send
+  for (Mask set = 0; set < Mask{1} << jobs.size(); ++set) rates.push_back(rates_of(jobs, capacity, set));
+  std::vector<SharedStep> steps;
+  std::vector<double> idle(jobs.size()), volume(jobs.size());
+  const auto take = [&](std::size_t job, double rate, const StepAtRate& at) {
+    constexpr double least_idle = 1e-6;  // of a step: of a job that always sends
+    idle[job] = std::max((at.step - at.sending).value(), least_idle * at.step.value());
+    volume[job] = std::max(at.sending.value(), least_idle * at.step.value()) * rate;
+  };
   for (std::size_t job = 0; job < jobs.size(); ++job) {
-    const StepAtRate alone = jobs[job].at(rates_of(jobs, capacity, Mask{1} << job)[job]);
-    steps[job] = {alone.step, alone.step, jobs[job].at(all[job]).step};
-    duty.push_back(duty_of(alone));
+    const double rate = rates[Mask{1} << job][job];
+    const StepAtRate alone = jobs[job].at(rate);
+    steps.push_back({alone.step, alone.step, jobs[job].at(rates.back()[job]).step});
+    take(job, rate, alone);
   }
   constexpr int most_rounds = 50;
   constexpr double settled = 1e-6;
-  for (int round = 0; round < most_rounds; ++round) {
-    double change = 0;
-    const std::vector<double> before = duty;
+  double change = 1;
+  for (int round = 0; round < most_rounds && change > settled; ++round) {
+    change = 0;
+    const auto means = mean_rates(rates, chances_of_sets(rates, idle, volume));
     for (std::size_t job = 0; job < jobs.size(); ++job) {
-      const StepAtRate now = jobs[job].at(mean_rate(jobs, capacity, job, before));
+      const StepAtRate now = jobs[job].at(means[job]);
       change = std::max(change, std::abs(now.step / steps[job].beside - 1));
-      steps[job].beside = now.step, duty[job] = duty_of(now);
+      steps[job].beside = now.step;
+      take(job, means[job], now);
     }
-    if (change < settled) break;
   }
   return steps;
 }

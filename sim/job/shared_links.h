@@ -32,14 +32,15 @@ struct SharingJob {
 
 struct SharedStep {
   Seconds alone;   ///< beside nobody
-  Seconds beside;  ///< the others send independently of it, each for its own share of the time
+  Seconds beside;  ///< the others begin to send at times of their own
   Seconds worst;   ///< all others send whenever it does
 };
 
-/// Of each job, at most 16. While a job sends, each other one does with the probability of its share of time; the mean
-/// of the max-min rates over all cases is the rate that it has. The shares depend on the steps: a fixed point. Phases
-/// that fall together or apart lie between `alone` and `worst` (Rajasekaran et al., CASSINI, NSDI 2024, arXiv
-/// 2308.00852, shifts steps so that they fall apart).
+/// Of each job, at most 16. Who sends is a Markov chain over all sets of jobs: for times in between that are
+/// exponential it is exact where links are shared evenly, whatever the volumes are (processor sharing; Baskett, Chandy,
+/// Muntz and Palacios, J. ACM 22, 1975). A job that sends beside its own work has less in between at a lower rate: a
+/// fixed point. Phases that fall together or apart lie between `alone` and `worst` (Rajasekaran et al., CASSINI, NSDI
+/// 2024, arXiv 2308.00852, shifts steps so that they fall apart).
 std::vector<SharedStep> shared_steps(const std::vector<SharingJob>& jobs, const std::vector<double>& capacity);
 
 }  // namespace stepcast::sim

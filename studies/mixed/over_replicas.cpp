@@ -23,8 +23,8 @@ class ReplicasOnKinds {
     TRY(run_.step_time, joint_step(most, &predictions));
     run_.dealt = in_step_.empty();
     if (!in_step_.empty())
-      run_.notes.push_back(fmt::format("replicas wait for each other in each micro-batch ({}): all run as many, and of "
-                                       "forward, backward and moves the slowest kind's counts",
+      run_.notes.push_back(fmt::format(
+          "replicas wait for each other in each micro-batch ({}): all run as many, at the slowest kind's pace",
           in_step_));
     if (std::ranges::any_of(most, [&](std::int64_t own) { return own != each; })) {
       TRY(run_.even, joint_step(alike(each), nullptr));
@@ -93,7 +93,6 @@ class ReplicasOnKinds {
     return std::string();
   }
 
-  /// Where replicas meet in each micro-batch all phases are the slowest kind's, else those behind the pipeline.
   Expected<Seconds> joint_step(const std::vector<std::int64_t>& micro_batches, std::vector<Prediction>* kept) const {
     Phases worst;
     Seconds ready;
@@ -101,16 +100,12 @@ class ReplicasOnKinds {
       TRY(auto prediction, predict_replica(kind, micro_batches[kind]));
       const Phases& phases = prediction.step.phases;
       ready = std::max(ready, alone(phases));
-      const auto take = [&](std::initializer_list<Seconds Phases::*> parts) {
-        for (const auto part : parts) worst.*part = std::max(worst.*part, phases.*part);
-      };
-      take({&Phases::gradient_sync, &Phases::clip, &Phases::optimizer, &Phases::parameter_gather, &Phases::host});
-      if (!in_step_.empty())
-        take({&Phases::data_wait, &Phases::host_to_device, &Phases::forward, &Phases::backward, &Phases::bubble,
-            &Phases::exposed_communication});
+      for (const auto part :
+          {&Phases::gradient_sync, &Phases::clip, &Phases::optimizer, &Phases::parameter_gather, &Phases::host})
+        worst.*part = std::max(worst.*part, phases.*part);
       if (kept != nullptr) kept->push_back(std::move(prediction));
     }
-    return in_step_.empty() ? ready + worst.sum() : worst.sum();
+    return ready + worst.sum();
   }
 
   void take_replicas(const std::vector<std::int64_t>& most, std::vector<Prediction> predictions) {

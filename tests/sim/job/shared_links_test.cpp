@@ -61,13 +61,13 @@ SharingJob plain_job(double compute, double volume, double flows = 1) {
           }};
 }
 
-// Both compute 1 s and send 1 s alone. Sending s of 1 + s, each has in the mean 1 - s / (2 (1 + s)) of the link while
-// it sends: s (1 - s / (2 (1 + s))) = 1 gives s^2 = 2.
+// Both compute 1 s and send 1 s alone: chances are 1 : 1 : 1 : 2 for none, one, the other and both, so that a job ends
+// (1 + 2 / 2) / 5 steps a second.
 TEST(SharedLinks, TwoAlikeJobsByHand) {
   const auto steps = shared_steps({plain_job(1, 1), plain_job(1, 1)}, {1});
   for (const SharedStep& step : steps) {
     EXPECT_NEAR(step.alone.value(), 2, 1e-12);
-    EXPECT_NEAR(step.beside.value(), 1 + std::sqrt(2.0), 1e-5);
+    EXPECT_NEAR(step.beside.value(), 2.5, 1e-6);
     EXPECT_NEAR(step.worst.value(), 3, 1e-12);
   }
 }
@@ -93,7 +93,7 @@ TEST(SharedLinks, AgreesWithJobsDrawnOneByOne) {
   Draws draws(1);
   for (Drawn& job : jobs) job.left = draws.exponential(1 / job.compute);
   double time = 0;
-  while (time < 400'000) {
+  while (time < 300'000) {
     const auto sending = static_cast<double>(std::ranges::count_if(jobs, &Drawn::sends));
     double next = INFINITY;
     const auto rate = [&](const Drawn& job) { return job.sends ? 1 / sending : 1.0; };
@@ -111,7 +111,7 @@ TEST(SharedLinks, AgreesWithJobsDrawnOneByOne) {
     }
   }
   for (std::size_t i = 0; i < jobs.size(); ++i)
-    EXPECT_NEAR(forecast[i].beside.value(), time / jobs[i].steps, 0.02 * forecast[i].beside.value()) << i;
+    EXPECT_NEAR(forecast[i].beside.value(), time / jobs[i].steps, 0.01 * forecast[i].beside.value()) << i;
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ TEST(Sharing, JobsLieBehindEachOtherOrEverywhere) {
 
 const std::string two_jobs = R"({"jobs": [
   {"name": "one", "run": ["llama3-8b", "--tokens", "10B", "--zero", "1"]},
-  {"name": "other", "run": ["llama3-8b", "--tokens", "20B", "--zero", "0"]}]})";
+  {"name": "other", "run": ["llama3-8b", "--tokens", "10B", "--zero", "0"]}]})";
 
 json beside_on(const std::string& machine, const std::string& deadline) {
   const std::string jobs = own_path("jobs.json");
@@ -47,7 +47,7 @@ TEST(Sharing, PodsWithNarrowLinksBetweenThemSlowJobsDown) {
   levels[2]["bandwidth_per_gpu"] = levels[2]["port_bandwidth"] = "5 GB/s";
   pods["id"] = "pods", pods["aliases"] = json::array();
   std::ofstream(machine) << pods;
-  const json answer = beside_on(machine + ":32", "20d");
+  const json answer = beside_on(machine + ":32", "30h");
   const json& beside = answer["beside_each_other"];
   ASSERT_EQ(beside.size(), 2U) << answer.dump();
   EXPECT_EQ(beside[0]["laid"], "packed");

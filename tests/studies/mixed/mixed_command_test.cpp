@@ -189,7 +189,9 @@ TEST(MixedReplicas, ReplicasThatMeetInEachMicroBatchGoAtTheSlowerPace) {
     EXPECT_NEAR(whole["step_time_s"], parts["step_time_s"], 1e-9 * whole["step_time_s"].get<double>()) << plan;
     const json slow = mixed_answer("--machine dgx-a100 --gpus 32" + std::string(plan));
     const json both = mixed_answer("--machine dgx-h100:16,dgx-a100:16" + std::string(plan));
-    EXPECT_NEAR(slow["step_time_s"], both["step_time_s"], 1e-6 * slow["step_time_s"].get<double>()) << plan;
+    // What stands behind the pipeline is, part by part, that of the slower kind there.
+    EXPECT_GE(both["step_time_s"].get<double>(), slow["step_time_s"].get<double>() * (1 - 1e-9)) << plan;
+    EXPECT_LE(both["step_time_s"].get<double>(), slow["step_time_s"].get<double>() * 1.01) << plan;
     EXPECT_FALSE(both["dealt_by_speed"]);
     EXPECT_EQ(both["kinds"][0]["micro_batches"], both["kinds"][1]["micro_batches"]);
     EXPECT_THAT(both["assumptions"].dump(), HasSubstr("wait for each other in each micro-batch"));
