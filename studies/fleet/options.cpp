@@ -10,7 +10,6 @@
 #include <fmt/ranges.h>
 
 #include "sim/job/life.h"
-#include "studies/job/by_machine.h"
 #include "studies/job/forecast.h"
 #include "studies/mixed/notes.h"
 #include "studies/print/shared_notes.h"

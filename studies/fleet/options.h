@@ -9,7 +9,6 @@
 #include "model/base/error.h"
 #include "studies/cli/arguments.h"
 #include "studies/fleet/choose.h"
-#include "studies/fleet/names.h"
 #include "studies/job/wishes.h"
 #include "studies/mixed/shares.h"
 

@@ -7,7 +7,6 @@
 
 #include "model/base/quantity_text.h"
 #include "sim/job/interval.h"
-#include "studies/job/by_machine.h"
 #include "studies/job/duration.h"
 #include "studies/mixed/notes.h"
 

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "studies/cli/output_file.h"
-#include "studies/job/by_machine.h"
 #include "studies/job/job_page.h"
 #include "studies/job/wishes.h"
 #include "studies/launch/asked_run.h"

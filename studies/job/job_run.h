@@ -5,7 +5,6 @@
 #include <optional>
 #include <variant>
 
-#include "studies/job/names.h"
 #include "studies/mixed/mixed_run.h"
 #include "studies/whatif/sensitivity.h"
 

@@ -1,6 +1,7 @@
 // From a forecast step and what is said of the job to the settings of its life.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,15 @@ struct JobSettings {
   bool interval_asked = false;
   std::vector<std::string> notes;  ///< what was taken for granted
 };
+
+/// The wishes of a job that runs on so many GPUs of each of the machines: rates and prices are the mean over its GPUs.
+/// Errors: a machine without a number, a number of no machine, numbers by machine where one is named by itself (`all`
+/// is empty).
+Expected<JobWishes> wishes_on(
+    JobWishes wishes, const std::vector<mixed::MachineShare>& all, std::span<const std::int64_t> gpus);
+
+/// Of failures that grow with the nodes, the share that each kind has; they sum to 1.
+std::vector<double> failure_shares(const JobWishes& wishes, const std::vector<JobNodes>& kinds);
 
 /// Failures per second of a job of so many GPUs.
 double failures_per_second(const JobWishes& wishes, std::int64_t gpus);

@@ -43,7 +43,7 @@ struct JobWishes {
   bool fleets_unevenness = true;      ///< of large jobs, where --imbalance does not say another
   AroundSteps around;
   std::optional<double> watts, gpu_hour_price, kwh_price;
-  /// "dgx-h100=0.004,dgx-a100=0.0065", of several machines (by_machine.h); "": said for all of them, or not
+  /// "dgx-h100=0.004,dgx-a100=0.0065", of several machines (settings.h); "": said for all of them, or not
   std::string rate_by_machine, price_by_machine;
   std::vector<double> rate_of_kind;  ///< of those, per node and day; empty: alike
   double pue = 1;

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "model/base/namespaces.h"
 #include "model/base/units.h"
-#include "studies/mixed/names.h"
 #include "studies/run/nouns.h"
 
 namespace stepcast::mixed {
