@@ -59,7 +59,7 @@ std::string beside_text(const FleetAnswer& answer, const Paint& paint) {
              paint.dim("on " + choice_text(answer, answer.chosen())), table.text("  ")) +
          paragraph(
              fmt::format("Links into the {} are shared max-min fairly; sends: share of a step alone that goes over "
-                         "them; beside: each begins to send at times of its own. Packed: one job's GPUs behind the "
+                         "them; beside: the others send independently of it. Packed: one job's GPUs behind the "
                          "other's; spread: each over all instances alike. The plans above take every GPU of the "
                          "machine to send at once.",
                  level),
