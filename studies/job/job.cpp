@@ -40,8 +40,7 @@ Expected<JobQuestion> asked_run(const Arguments& arguments, JobWishes& wishes) {
 
 std::span<const Flag> job_flags() {
   static const std::vector<Flag> flags = [] {
-    std::vector<Flag> all = study_flags({});
-    all.push_back(*find_flag(run_flags(), "--between"));
+    std::vector<Flag> all = study_flags({*find_flag(run_flags(), "--between")});
     for (const Flag& flag : job_own_flags()) all.push_back(flag);
     return all;
   }();
