@@ -11,6 +11,8 @@
 #include "studies/infer/infer.h"
 #include "studies/job/job.h"
 #include "studies/launch/run_flags.h"
+#include "studies/mixed/mixed_sweep.h"
+#include "studies/mixed/mixed_whatif.h"
 #include "studies/ask/rates.h"
 #include "studies/notation/dataflow.h"
 #include "studies/notation/explain_command.h"
@@ -212,29 +214,36 @@ const std::vector<Command>& command_rows() {
               "stepcast whatif llama3-8b --gpus 64 --zero 3 --global-batch 256 --top 5 --json",
               "stepcast whatif llama3-70b --gpus 64 --tp 8 --pp 4 --global-batch 64 --change nic=2x --change "
               "micro-batch=2",
-              "stepcast whatif llama3-8b --gpus 64 --pp 4 --global-batch 256 --imbalance rank=17x1.5"},
-          .run = whatif_command},
+              "stepcast whatif llama3-8b --gpus 64 --pp 4 --global-batch 256 --imbalance rank=17x1.5",
+              "stepcast whatif llama3-8b --machine dgx-h100:16,dgx-a100:16 --tp 8 --global-batch 128 --seq 4k --top 6"},
+          .run = mixed::whatif_command},
       {.name = "sweep",
           .usage = "NETWORK|SCENARIO.json --gpus N[,N..] --global-batch B [flags] | --space FILE [flags]",
           .summary = "every way to run a job: the best, which are tied with it, and why",
-          .about = "Looks at every configuration of the axes: which can run, what fits, and by a bound of the step "
-                   "time which may be the\n"
-                   "best; those are forecast in full, so that the list is the one that forecasting all would give. "
-                   "Configurations\n"
-                   "within the error of a comparison are marked as ties, the first is held against the next other "
-                   "split and against\n"
-                   "the usual rule of thumb, and its predict command is printed. Nothing that fits, or meets --where, "
-                   "is a result too.\n"
-                   "Ctrl-C or SIGTERM ends a sweep whole: the report says what is done, -o FILE.jsonl keeps it for "
-                   "--resume, and the\n"
-                   "exit code is 1.",
+          .about =
+              "Looks at every configuration of the axes: which can run, what fits, and by a bound of the step "
+              "time which may be the\n"
+              "best; those are forecast in full, so that the list is the one that forecasting all would give. "
+              "Configurations\n"
+              "within the error of a comparison are marked as ties, the first is held against the next other "
+              "split and against\n"
+              "the usual rule of thumb, and its predict command is printed. Nothing that fits, or meets --where, "
+              "is a result too.\n"
+              "Ctrl-C or SIGTERM ends a sweep whole: the report says what is done, -o FILE.jsonl keeps it for "
+              "--resume, and the\n"
+              "exit code is 1.\n"
+              "--machine dgx-h100:64,dgx-a100:64 sweeps a fleet of several kinds: each split is forecast, its layers "
+              "or micro-batches\n"
+              "dealt by speed.",
           .least_words = 0,
           .most_words = 1,
           .flags = sweep_flags(),
           .examples = {"stepcast sweep llama3-8b --machine dgx-h100 --gpus 8 --global-batch 128",
               "stepcast sweep llama3-70b --gpus 32,64 --global-batch 128 --pareto time,memory --top 5 --json",
+              "stepcast sweep llama3-8b --machine dgx-h100:16,dgx-a100:16 --global-batch 64 --seq 4k --tp 8 --pp 1,2 "
+              "--recompute none --micro-batch 1 --chunks 1 --zero 1",
               "stepcast sweep --space examples/spaces/llama3-70b-64.json --dry-run"},
-          .run = sweep_command},
+          .run = mixed::sweep_command},
       {.name = "merge",
           .usage = "FILES... [-o RESULT] [--json]",
           .summary = "the results of a sweep's shards as one, checked for what is missing or done twice",
@@ -305,6 +314,8 @@ const std::vector<Command>& command_rows() {
           .examples = {"stepcast job llama3-70b --machine dgx-h100 --gpus 2048 --tp 8 --pp 4 --global-batch 2048 "
                        "--tokens 15T",
               "stepcast job llama3-8b --gpus 256 --zero 3 --global-batch 512 --tokens 1T --async --spares 2",
+              "stepcast job llama3-8b --machine dgx-h100:16,dgx-a100:16 --tp 8 --global-batch 128 --tokens 10B "
+              "--failure-rate dgx-h100=0.004,dgx-a100=0.0065",
               "stepcast job llama3-70b --gpus 512 --tp 8 --pp 4 --global-batch 1024 --days 30 --memory-interval 60s "
               "--json"},
           .run = job::job_command},

@@ -68,11 +68,20 @@ using namespace calibration;
 namespace serve {
 using namespace infer;
 }
-namespace predict {
+namespace mixed {
 using namespace serve;
 }
-namespace comparison {  // studies/compare
+namespace predict {
+using namespace mixed;
+}
+namespace job {
 using namespace predict;
+}
+namespace fleet {
+using namespace job;
+}
+namespace comparison {  // studies/compare
+using namespace fleet;
 }
 namespace gate {
 using namespace comparison;

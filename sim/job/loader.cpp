@@ -44,6 +44,17 @@ std::vector<double> grown(const Loader& loader, std::vector<double> before, doub
 
 }  // namespace
 
+double cache_hits(double room, CacheKeeps keeps) {
+  if (room >= 1) return 1;
+  return keeps == CacheKeeps::first ? room : room + (1 - room) * std::log1p(-room);
+}
+
+Loader with_hits(Loader loader, double hits, Seconds cached) {
+  loader.make = loader.make * (1 - hits) + cached * hits;
+  loader.most_per_second = hits < 1 ? loader.most_per_second / (1 - hits) : 0;
+  return loader;
+}
+
 Seconds loader_wait(const Loader& loader, Seconds step) {
   if (!loader.varies) {
     double apart = loader.make.value() / static_cast<double>(loader.workers);

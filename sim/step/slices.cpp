@@ -78,14 +78,32 @@ struct KindUnits {
   std::vector<std::vector<ChunkTimes>> by_slice;
 };
 
-KindUnits price_kind(std::span<const Program> slices, const CostModel& cost) {
+/// Ranks of all kinds wait for the slowest of a group that has several.
+void price_moves_out(const Program& program, const StageCosts& costs, std::vector<BlockPrices>& prices) {
+  if (costs.kinds().size() == 1) return;
+  const auto price = [&](const std::vector<Move>& moves, std::vector<Price>& of_moves) {
+    for (std::size_t i = 0; i < moves.size(); ++i) {
+      if (moves[i].group < 0) continue;
+      const Group& group = program.groups[moves[i].group];
+      if (costs.leaves(group)) of_moves[i] = costs.slowest(moves[i], group);
+    }
+  };
+  for (std::size_t block = 0; block < prices.size(); ++block) {
+    price(program.blocks[block].moves, prices[block].moves);
+    price(program.blocks[block].step_moves, prices[block].step_moves);
+  }
+}
+
+KindUnits price_kind(std::span<const Program> slices, const StageCosts& costs, const CostModel& cost) {
   KindUnits priced;
   priced.prices = price_blocks(slices.front(), cost, paired_share(slices.front()));
+  price_moves_out(slices.front(), costs, priced.prices);
   priced.chunks = all_chunk_times(slices.front(), priced.prices, cost);
   if (slices.size() == 1) return priced;
   priced.by_slice.push_back(priced.chunks);
   for (const Program& slice : slices.subspan(1)) {
-    const std::vector<BlockPrices> prices = price_blocks(slice, cost);
+    std::vector<BlockPrices> prices = price_blocks(slice, cost);
+    price_moves_out(slice, costs, prices);
     priced.by_slice.push_back(all_chunk_times(slice, prices, cost));
     add(priced.prices, prices);
   }
@@ -95,26 +113,13 @@ KindUnits price_kind(std::span<const Program> slices, const CostModel& cost) {
   return priced;
 }
 
-/// Once per step: ranks of all kinds wait for the slowest of the group.
-void price_moves_out(const Program& program, const StageCosts& costs, std::vector<BlockPrices>& prices) {
-  for (std::size_t block = 0; block < prices.size(); ++block) {
-    const std::vector<Move>& moves = program.blocks[block].step_moves;
-    for (std::size_t i = 0; i < moves.size(); ++i) {
-      if (moves[i].group < 0) continue;
-      const Group& group = program.groups[moves[i].group];
-      if (costs.leaves(group)) prices[block].step_moves[i] = costs.slowest(moves[i], group);
-    }
-  }
-}
-
 }  // namespace
 
 PricedUnits price_units(std::span<const Program> slices, const StageCosts& costs) {
   PricedUnits priced;
   const Program& program = slices.front();
   for (std::size_t kind = 0; kind < costs.kinds().size(); ++kind) {
-    KindUnits own = price_kind(slices, costs.kinds()[kind].cost);
-    price_moves_out(program, costs, own.prices);
+    KindUnits own = price_kind(slices, costs, costs.kinds()[kind].cost);
     priced.prices.push_back(std::move(own.prices));
     if (kind == 0) {
       priced.chunks = std::move(own.chunks);

@@ -33,6 +33,11 @@ Price StageCosts::send(Bytes bytes, int from, int to, std::int64_t stride) const
   const RankKind &sender = kinds_[kind_of(from)], &receiver = kinds_[kind_of(to)];
   const std::int64_t first = sender.first_rank;
   if (&sender == &receiver) return sender.cost.send(bytes, from * stride - first, to * stride - first);
+  if (first == receiver.first_rank) {  // parts of one machine
+    const Price out = sender.cost.send(bytes, from * stride - first, to * stride - first);
+    const Price in = receiver.cost.send(bytes, from * stride - first, to * stride - first);
+    return out.time < in.time ? in : out;
+  }
   const Price out = sender.across.send_out(bytes), in = receiver.across.send_out(bytes);
   return out.time < in.time ? in : out;
 }

@@ -24,9 +24,9 @@ constexpr std::string_view fleet_group = "Fleet";
 /// Of sweep and job, what may be said of each job of a fleet. A profile would be of one machine, and a launch says its
 /// own GPUs.
 std::vector<Flag> run_flags_of_jobs() {
-  constexpr std::array own = {"--machine", "--profile", "--gpus", "--nodes", "--price", "--objective", "--pareto",
-      "--top", "--exhaustive", "--threads", "--shard", "--resume", "--dry-run", "--output", "--force", "--snapshot",
-      "--json", "--csv", "--emit", "--space", "--dp"};
+  constexpr std::array own = {"--machine", "--between", "--profile", "--gpus", "--nodes", "--price", "--objective",
+      "--pareto", "--top", "--exhaustive", "--threads", "--shard", "--resume", "--dry-run", "--output", "--force",
+      "--snapshot", "--json", "--csv", "--emit", "--space", "--dp"};
   constexpr std::array of_job = {"--tokens", "--steps", "--planned-every", "--planned-stop"};
   std::vector<Flag> flags;
   for (const Flag& flag : sweep::sweep_flags())
@@ -143,7 +143,7 @@ void say_what_is_late(FleetAnswer& answer) {
 
 Expected<FleetAnswer> answer_fleet(
     std::vector<FleetMachine> machines, std::vector<JobOnFleet> jobs, std::optional<double> budget) {
-  FleetAnswer answer{std::move(machines), std::move(jobs), budget, {}, {}, {}, {}};
+  FleetAnswer answer{std::move(machines), std::move(jobs), budget, {}, {}, {}, {}, {}};
   std::vector<std::int64_t> most;
   for (const FleetMachine& machine : answer.machines) most.push_back(machine.share.gpus);
   const std::vector<FleetJob> alone = jobs_alone(answer.jobs);
@@ -190,7 +190,8 @@ Expected<void> fleet_command(const Arguments& arguments, Console& console) {
     if (!on) return tl::unexpected(error_of_job(job.file, job.name, on.error()));
     jobs.push_back(std::move(*on));
   }
-  TRY(const auto answer, answer_fleet(std::move(machines), std::move(jobs), budget));
+  TRY(auto answer, answer_fleet(std::move(machines), std::move(jobs), budget));
+  TRY(answer.beside, beside_each_other(answer.machines, answer.jobs, answer.chosen()));
   console.out << (arguments.has("--json") ? fleet_json(answer) : fleet_text(answer, console));
   if (!answer.missed.empty()) throw NegativeAnswer(answer.missed.front());
   return {};

@@ -9,6 +9,7 @@
 #include "studies/cli/console.h"
 #include "studies/cli/flags.h"
 #include "studies/fleet/options.h"
+#include "studies/fleet/sharing.h"
 
 namespace stepcast::fleet {
 
@@ -20,6 +21,9 @@ struct FleetAnswer {
   std::optional<FleetChoice> in_time;    ///< the cheapest that meets every deadline
   std::optional<FleetChoice> in_budget;  ///< the fastest within the budget
   std::vector<std::string> missed;       ///< what no choice meets, and by how much; "" where all is met
+  std::vector<BesideEachOther> beside;   ///< of chosen(), where several jobs are on one machine
+  /// The choice that answers: in time, else in the budget, else the cheapest.
+  [[nodiscard]] const FleetChoice& chosen() const { return in_time ? *in_time : in_budget ? *in_budget : front.back(); }
 };
 
 /// `jobs` with their options. Errors: the jobs cannot run at once.

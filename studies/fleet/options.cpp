@@ -3,14 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <sstream>
+#include <memory>
 #include <thread>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "model/base/json_reader.h"
-#include "model/base/whole_number.h"
 #include "sim/job/life.h"
 #include "studies/job/forecast.h"
 #include "studies/mixed/notes.h"
@@ -23,29 +21,12 @@
 namespace stepcast::fleet {
 namespace {
 
-constexpr double most_price = 1e6;
-
-Expected<std::map<std::string, double>> parse_prices(const std::string& text) {
-  std::map<std::string, double> prices;
-  std::istringstream words(text + ',');
-  for (std::string word; std::getline(words, word, ',');) {
-    const std::size_t equals = word.find('=');
-    const auto price = equals == word.npos ? std::nullopt : parsed_number<double>(word.substr(equals + 1));
-    if (!price || !(*price > 0 && *price <= most_price))
-      return fail("--price", fmt::format("'{:.60}' is no price of a machine's GPU-hour", word),
-          "dgx-h100=2.5,dgx-a100=1.2, in any currency");
-    if (!prices.emplace(word.substr(0, equals), *price).second)
-      return fail("--price", fmt::format("{} has two prices", word.substr(0, equals)), "one for each machine");
-  }
-  return prices;
-}
-
 /// The sweep's own words for one machine and one count.
 Arguments sweep_arguments(const Arguments& run, const FleetMachine& machine, std::int64_t gpus) {
   Arguments asked = run;
   std::erase_if(asked.flags, [](const auto& flag) { return find_flag(sweep::sweep_flags(), flag.first) == nullptr; });
   for (const char* own : {"--price", "--json"}) asked.flags.erase(own);
-  asked.flags.insert_or_assign("--machine", machine.name);
+  asked.flags.insert_or_assign("--machine", machine.share.name);
   asked.flags.insert_or_assign("--gpus", std::to_string(gpus));
   asked.flags.insert_or_assign("--top", "1");
   return asked;
@@ -125,10 +106,11 @@ Expected<void> add_option(const sweep::Space& space, const JobWishes& wishes, in
   if (swept.result.top.empty()) return fail("", why_none(swept.result));
   const sweep::Digits digits = space.digits(swept.result.top.front().index);
   TRY(auto points, sweep::SpacePoints::make(space));
-  TRY(const auto scenario, points.scenario(digits));
-  TRY(const auto prediction, points.predict(digits));
-  TRY(const auto step, job::whole_step(scenario, prediction, wishes));
-  const JobBase base = job::job_base(scenario, prediction, step);
+  TRY(auto at, points.scenario(digits));
+  TRY(auto forecast, points.predict(digits));
+  const job::JobRun run = job::run_of(std::move(at), std::move(forecast));
+  TRY(const auto step, job::whole_step(run, wishes));
+  const JobBase base = job::job_base(run, step);
   TRY(const auto taken, taken_gpus(base, wishes, here));
   TRY(auto settings, job::job_settings(base, wishes));
   const double steps = wishes.steps ? static_cast<double>(*wishes.steps) : std::ceil(*wishes.tokens / base.tokens);
@@ -138,11 +120,11 @@ Expected<void> add_option(const sweep::Space& space, const JobWishes& wishes, in
   const double gpu_hours = static_cast<double>(taken) * life.whole().value() / job::hour_s;
   on.job.options.push_back({machine, taken, life.whole(), gpu_hours * here.gpu_hour});
   const std::string run_note = taken == base.gpus ? "" : fmt::format(" ({} run)", base.gpus);
-  on.plans.push_back(
-      {base.gpus, fmt::format("{} x {}{}", taken, here.name, run_note), in_words(scenario), points.command(digits),
-          base.step, prediction.mfu * (step.even / step.time()), life.goodput(), settings.life.saves.interval});
-  told.add(on.plans.back(), here.name, defaults_of_point(space, digits, scenario),
-      job::taken_for_granted(wishes, base, settings, step), prediction);
+  on.plans.push_back({base.gpus, fmt::format("{} x {}{}", taken, here.share.name, run_note), in_words(run.scenario),
+      points.command(digits), base.step, run.prediction.mfu * (step.even / step.time()), life.goodput(),
+      settings.life.saves.interval, std::make_shared<const Scenario>(run.scenario)});
+  told.add(on.plans.back(), here.share.name, defaults_of_point(space, digits, run.scenario),
+      job::taken_for_granted(wishes, base, settings, step), run.prediction);
   return {};
 }
 
@@ -150,23 +132,15 @@ Expected<void> add_option(const sweep::Space& space, const JobWishes& wishes, in
 
 Expected<std::vector<FleetMachine>> parse_fleet(
     const std::string& machines, const std::string& prices, const std::string& where) {
+  constexpr double least_price = 1e-6;
   TRY(auto shares, parse_shares(machines, where));
-  TRY(auto priced, parse_prices(prices));
+  for (const MachineShare& share : shares)
+    if (std::ranges::count(shares, share.name, &MachineShare::name) > 1)
+      return fail(where, fmt::format("{} is named twice", share.name), "once, with the most GPUs that may be had");
+  TRY(const auto priced, numbers_of_shares(prices, shares, "--price", least_price, job::most_price));
   std::vector<FleetMachine> fleet;
-  std::istringstream words(machines + ',');
-  for (MachineShare& share : shares) {
-    std::string word;
-    std::getline(words, word, ',');
-    std::string name = word.substr(0, word.rfind(':'));
-    const auto price = priced.find(name);
-    if (price == priced.end())
-      return fail("--price", fmt::format("a GPU-hour of {} has none, or the machine is named twice", name),
-          fmt::format("--price {}=2.5", name));
-    fleet.push_back({std::move(share), std::move(name), price->second});
-    priced.erase(price);
-  }
-  if (priced.empty()) return fleet;
-  return fail("--price", fmt::format("{} is not among the machines", priced.begin()->first), where);
+  for (std::size_t i = 0; i < shares.size(); ++i) fleet.push_back({std::move(shares[i]), priced[i]});
+  return fleet;
 }
 
 std::vector<std::int64_t> counts_of(const FleetMachine& machine) {
@@ -181,12 +155,17 @@ Expected<JobOnFleet> job_options(
     const Arguments& run, const JobWishes& wishes, const std::vector<FleetMachine>& machines) {
   JobOnFleet on;
   OptionNotes told;
+  std::vector<MachineShare> shares;
+  for (const FleetMachine& machine : machines) shares.push_back(machine.share);
   for (std::size_t machine = 0; machine < machines.size(); ++machine) {
     const FleetMachine& here = machines[machine];
+    std::vector<std::int64_t> all_here(machines.size(), 0);
+    all_here[machine] = 1;
+    TRY(const auto own, job::wishes_on(wishes, shares, all_here));
     for (const std::int64_t gpus : counts_of(here)) {
       TRY(const auto space, sweep::read_space(sweep_arguments(run, here, gpus)));
-      const auto added = add_option(space, wishes, static_cast<int>(machine), here, on, told);
-      if (!added) on.skipped.push_back(fmt::format("{} x {}: {}", gpus, here.name, added.error().what));
+      const auto added = add_option(space, own, static_cast<int>(machine), here, on, told);
+      if (!added) on.skipped.push_back(fmt::format("{} x {}: {}", gpus, here.share.name, added.error().what));
     }
   }
   told.gather_into(on);

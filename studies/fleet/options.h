@@ -2,13 +2,13 @@
 // its step.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "model/base/error.h"
 #include "studies/cli/arguments.h"
 #include "studies/fleet/choose.h"
-#include "studies/fleet/names.h"
 #include "studies/job/wishes.h"
 #include "studies/mixed/shares.h"
 
@@ -17,11 +17,10 @@ namespace stepcast::fleet {
 /// Machines that may be had, the most GPUs of each, at the user's price.
 struct FleetMachine {
   MachineShare share;  ///< gpus: the most
-  std::string name;    ///< as it was written
   double gpu_hour = 0;
 };
-/// "dgx-h100:512,dgx-a100:1024" and "dgx-h100=2.5,dgx-a100=1.2". Errors: those of parse_shares(); a machine twice, one
-/// without a price, a price that is none or of no such machine.
+/// "dgx-h100:512,dgx-a100:1024" and "dgx-h100=2.5,dgx-a100=1.2". Errors: those of parse_shares() and
+/// numbers_of_shares(); a machine twice.
 Expected<std::vector<FleetMachine>> parse_fleet(
     const std::string& machines, const std::string& prices, const std::string& where);
 
@@ -38,6 +37,7 @@ struct OptionPlan {
   double mfu = 0;  ///< of this step, uneven work and what stands around included
   double goodput = 0;
   Seconds interval;  ///< of computing between checkpoints
+  std::shared_ptr<const Scenario> scenario;
 };
 
 struct JobOnFleet {

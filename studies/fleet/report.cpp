@@ -42,6 +42,30 @@ std::string notes_text(const JobOnFleet& on, const Paint& paint) {
   return text;
 }
 
+/// Of a fabric without levels nothing is shared, which is said below.
+std::string beside_text(const FleetAnswer& answer, const Paint& paint) {
+  if (answer.beside.empty()) return "";
+  Table table({{"on"}, {"laid"}, {"job"}, {"sends", Align::right}, {"alone", Align::right}, {"beside", Align::right},
+      {"", Align::right}, {"all at once", Align::right}, {"", Align::right}});
+  const auto slower = [](Seconds step, Seconds alone) { return fmt::format("{:+.1f} %", 100 * (step / alone - 1)); };
+  for (const BesideEachOther& beside : answer.beside)
+    for (const JobBeside& one : beside.jobs)
+      table.add({answer.machines[beside.machine].share.name, to_text(beside.packing), answer.jobs[one.job].job.name,
+          format_percent(one.sending), format_seconds(one.step.alone), format_seconds(one.step.beside),
+          slower(one.step.beside, one.step.alone), format_seconds(one.step.worst),
+          slower(one.step.worst, one.step.alone)});
+  const std::string& level = answer.beside.front().jobs.front().level;
+  return fmt::format("\n{}  {}\n{}", paint.bold("Beside each other"),
+             paint.dim("on " + choice_text(answer, answer.chosen())), table.text("  ")) +
+         paragraph(
+             fmt::format("Links into the {} are shared max-min fairly; sends: share of a step alone that goes over "
+                         "them; beside: the others send independently of it. Packed: one job's GPUs behind the "
+                         "other's; spread: each over all instances alike. The plans above take every GPU of the "
+                         "machine to send at once.",
+                 level),
+             "  ", "  ", page_columns);
+}
+
 }  // namespace
 
 std::string fleet_text(const FleetAnswer& answer, const Console& console) {
@@ -68,6 +92,7 @@ std::string fleet_text(const FleetAnswer& answer, const Console& console) {
   say("Cheapest in time", answer.in_time);
   say("Fastest within the budget", answer.in_budget);
   for (const std::string& one : answer.missed) text += "\n" + paint.bad(one) + "\n";
+  text += beside_text(answer, paint);
   text += "\n" + paragraph("Jobs run at once, each on one kind of machine from its first step to its last; time and "
                            "cost are those of the long run, failures and checkpoints included; the plan is the "
                            "fastest of a sweep; prices are as given. Jobs on 128 GPUs and more are as "
@@ -87,8 +112,8 @@ std::string fleet_json(const FleetAnswer& answer) {
       const OptionPlan& plan = on.plans[i];
       const FleetOption& option = on.job.options[i];
       json.open();
-      json.fields("machine", answer.machines[option.machine].name, "gpus", option.gpus, "run_gpus", plan.gpus, "split",
-          plan.split, "flags", plan.flags, "mfu", plan.mfu, "goodput", plan.goodput);
+      json.fields("machine", answer.machines[option.machine].share.name, "gpus", option.gpus, "run_gpus", plan.gpus,
+          "split", plan.split, "flags", plan.flags, "mfu", plan.mfu, "goodput", plan.goodput);
       json.base_fields("step_time_s", plan.step, "checkpoint_interval_s", plan.interval, "time_s", option.time);
       json.field("cost", option.cost);
       json.close();
@@ -104,8 +129,8 @@ std::string fleet_json(const FleetAnswer& answer) {
     for (std::size_t job = 0; job < answer.jobs.size(); ++job) {
       const JobOnFleet& one = answer.jobs[job];
       const FleetOption& option = one.job.options[choice.option[job]];
-      json.row("job", one.job.name, "machine", answer.machines[option.machine].name, "gpus", option.gpus, "run_gpus",
-          one.plans[choice.option[job]].gpus);
+      json.row("job", one.job.name, "machine", answer.machines[option.machine].share.name, "gpus", option.gpus,
+          "run_gpus", one.plans[choice.option[job]].gpus);
     }
     json.close();
   };
@@ -120,6 +145,17 @@ std::string fleet_json(const FleetAnswer& answer) {
     fields(**choice);
     json.close();
   }
+  json.list("beside_each_other", answer.beside, [&](const BesideEachOther& beside) {
+    json.fields("machine", answer.machines[beside.machine].share.name, "laid", to_text(beside.packing));
+    json.open_list("jobs");
+    for (const JobBeside& one : beside.jobs) {
+      json.open();
+      json.fields("job", answer.jobs[one.job].job.name, "into", one.level, "sending_share", one.sending);
+      json.base_fields("alone_s", one.step.alone, "beside_s", one.step.beside, "all_at_once_s", one.step.worst);
+      json.close();
+    }
+    json.close();
+  });
   json.field("missed", answer.missed);
   json.close();
   return json.text();

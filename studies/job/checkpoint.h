@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "studies/job/names.h"
+#include "model/base/namespaces.h"
 #include "model/base/units.h"
 #include "studies/run/forecast.h"
 

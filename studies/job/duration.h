@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "studies/job/names.h"
+#include "model/base/namespaces.h"
 #include "model/base/units.h"
 
 namespace stepcast::job {

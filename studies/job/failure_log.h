@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "studies/job/names.h"
 #include "model/base/error.h"
 #include "model/failure_rates.h"
 

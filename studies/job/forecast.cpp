@@ -8,6 +8,7 @@
 #include "model/base/quantity_text.h"
 #include "sim/job/interval.h"
 #include "studies/job/duration.h"
+#include "studies/mixed/notes.h"
 
 namespace stepcast::job {
 namespace {
@@ -42,14 +43,19 @@ void set_length(const JobWishes& wishes, JobForecast& job) {
   job.tokens = job.steps * per_step;
 }
 
+/// Nodes of a kind stand in for each other.
 void set_spares(const JobWishes& wishes, JobForecast& job) {
   constexpr double most_waiting = 1e-3;
   const sim::LifeSettings& life = job.settings.life;
   const double grows = life.failures.per_second - life.fixed_per_second;
-  const sim::NodePool pool{
-      job.base.nodes(), wishes.spares.value_or(0), grows * wishes.rates.taken, wishes.rates.repair_mean, 0};
-  job.in_repair = pool.taken_per_second * pool.repair.value();
-  job.enough_spares = sim::spares_for(pool, most_waiting);
+  const std::vector<double> shares = failure_shares(wishes, job.base.kinds);
+  for (std::size_t i = 0; i < shares.size(); ++i) {
+    const std::int64_t nodes = shares.size() == 1 ? job.base.nodes() : job.base.kinds[i].nodes();
+    const sim::NodePool pool{
+        nodes, wishes.spares.value_or(0), grows * shares[i] * wishes.rates.taken, wishes.rates.repair_mean, 0};
+    job.in_repair += pool.taken_per_second * pool.repair.value();
+    job.enough_spares += sim::spares_for(pool, most_waiting / static_cast<double>(shares.size()));
+  }
   if (life.pool) job.waiting = job.expected.waiting / (job.expected.whole() - job.expected.planned);
 }
 
@@ -117,6 +123,17 @@ void add_notes(const JobWishes& wishes, JobForecast& job) {
         duration_text(job.settings.life.saves.interval), duration_text(job.base.step)));
 }
 
+/// Of several kinds each has its own.
+void add_remarks_of_step(JobForecast& job) {
+  const auto add = [&](const std::vector<std::string>& more) {
+    job.warnings.insert(job.warnings.end(), more.begin(), more.end());
+  };
+  if (!job.run.mixed) return add(job.run.prediction.warnings);
+  const mixed::MixedNotes notes = notes_of(*job.run.mixed);
+  job.notes.insert(job.notes.end(), notes.notes.begin(), notes.notes.end());
+  add(notes.warnings);
+}
+
 }  // namespace
 
 double stored_goodput(const sim::LifeSettings& life, Seconds interval) {
@@ -138,19 +155,17 @@ std::vector<std::string> taken_for_granted(
   return notes;
 }
 
-Expected<JobForecast> forecast_job(const Request& request, const JobWishes& wishes) {
-  TRY(auto scenario, complete(request));
-  TRY(const auto prediction, run::predict(scenario));
-  const Outcome outcome = outcome_of(scenario, prediction);
+Expected<JobForecast> forecast_job(const JobQuestion& question, const JobWishes& wishes) {
+  JobForecast job;
+  TRY(job.run, run_of(question));
+  const Outcome& outcome = job.run.outcome;
   if (!outcome.fits)
     return fail("memory",
         fmt::format(
             "a step needs {} of {}: there is no job", format_bytes(outcome.memory), format_bytes(outcome.capacity)),
         "stepcast sweep finds plans that fit");
-  JobForecast job;
-  job.scenario = std::move(scenario), job.outcome = outcome;
-  TRY(job.step, whole_step(job.scenario, prediction, wishes));
-  job.base = job_base(job.scenario, prediction, job.step);
+  TRY(job.step, whole_step(job.run, wishes));
+  job.base = job_base(job.run, job.step);
   TRY(job.settings, job_settings(job.base, wishes));
   set_length(wishes, job);
   job.expected = sim::expected_life(job.settings.life);
@@ -167,13 +182,13 @@ Expected<JobForecast> forecast_job(const Request& request, const JobWishes& wish
         job.settings, wishes, {outcome.p10 / outcome.step_time, outcome.p90 / outcome.step_time, job.step.by_fleets});
   job.background_slowdown = wishes.background_slowdown;
   job.watts_assumed = !wishes.watts;
-  job.watts =
-      wishes.watts.value_or(job.scenario.machine.row.gpu.power_w) * static_cast<double>(job.base.gpus) * wishes.pue;
+  for (const JobNodes& kind : job.base.kinds)
+    job.watts += wishes.watts.value_or(kind.power_w) * static_cast<double>(kind.gpus) * wishes.pue;
   job.health = health_figures(job.settings, job.expected.goodput(), waits_of(outcome));
   job.levers = job_levers(job.base, wishes);
-  job.ten = ten_times({request, job.scenario, outcome, job.step, job.base}, wishes);
+  job.ten = ten_times({question, job.run, job.step, job.base}, wishes);
   add_notes(wishes, job);
-  job.warnings.insert(job.warnings.end(), prediction.warnings.begin(), prediction.warnings.end());
+  add_remarks_of_step(job);
   return job;
 }
 

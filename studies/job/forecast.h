@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "studies/cli/console.h"
+#include "studies/job/job_run.h"
 #include "studies/job/outlook.h"
 #include "studies/job/spread.h"
 #include "studies/job/ten_times.h"
 #include "studies/job/whole_step.h"
-#include "studies/whatif/sensitivity.h"
 
 namespace stepcast::job {
 
@@ -24,8 +24,7 @@ struct LawAnswer {
 };
 
 struct JobForecast {
-  Scenario scenario;
-  Outcome outcome;
+  JobRun run;
   JobBase base;
   JobSettings settings;
   sim::LifeTimes expected;  ///< in the long run, of the whole job
@@ -59,7 +58,7 @@ struct JobForecast {
 double stored_goodput(const sim::LifeSettings& life, Seconds interval);
 
 /// Errors: what predict and job_settings refuse, and a plan that does not fit into memory.
-Expected<JobForecast> forecast_job(const Request& request, const JobWishes& wishes);
+Expected<JobForecast> forecast_job(const JobQuestion& question, const JobWishes& wishes);
 
 /// What nobody said of a job: of its settings, of failures and storage, of its step, of spare nodes.
 std::vector<std::string> taken_for_granted(

@@ -3,7 +3,6 @@
 
 #include <span>
 
-#include "studies/job/names.h"
 #include "model/base/error.h"
 #include "studies/cli/arguments.h"
 #include "studies/cli/console.h"

@@ -126,9 +126,8 @@ std::string remarks(const JobForecast& job) {
 }  // namespace
 
 std::string job_page(const JobForecast& job, const JobWishes& wishes) {
-  const Scenario& scenario = job.scenario;
-  const std::string title =
-      fmt::format("{} on {} x {}", scenario.network.row.name, scenario.plan.gpus, scenario.machine.row.gpu.name);
+  const Scenario& scenario = job.run.scenario;
+  const std::string title = fmt::format("{} on {}", scenario.network.row.name, machines_text(job.run));
   std::string body = fmt::format(
       "<header>\n<h1>{}</h1>\n<p>{}</p>\n</header>\n", html_escaped(title), html_escaped(in_words(scenario)));
   if (!job.never.empty()) body += fmt::format("<p><b>Goodput 0</b>: {}</p>\n", html_escaped(job.never));

@@ -115,7 +115,7 @@ void write_outlook(JsonWriter& json, const JobForecast& job) {
 }  // namespace
 
 std::string job_json(const JobForecast& job, const JobWishes& wishes) {
-  const Scenario& scenario = job.scenario;
+  const Scenario& scenario = job.run.scenario;
   JsonWriter json;
   json.open();
   write_figures(json, job, wishes);
@@ -127,9 +127,10 @@ std::string job_json(const JobForecast& job, const JobWishes& wishes) {
   write_failures(json, job, wishes);
   write_checkpoint(json, job);
   write_outlook(json, job);
-  json.object("run", "network", scenario.network.row.id, "machine", scenario.machine.row.id, "stack",
-      scenario.stack.row.id, "split", in_words(scenario), "gpus", scenario.plan.gpus, "global_batch",
-      scenario.plan.global_batch, "sequence", scenario.plan.sequence, "precision", to_text(scenario.plan.precision));
+  json.object("run", "network", scenario.network.row.id, "machine",
+      job.run.mixed ? ids_of(job.run.mixed->shares()) : scenario.machine.row.id, "stack", scenario.stack.row.id,
+      "split", in_words(scenario), "gpus", scenario.plan.gpus, "global_batch", scenario.plan.global_batch, "sequence",
+      scenario.plan.sequence, "precision", to_text(scenario.plan.precision));
   json.field("assumptions", job.notes);
   json.field("warnings", job.warnings);
   json.close();

@@ -7,6 +7,7 @@
 #include "model/base/quantity_text.h"
 #include "studies/job/duration.h"
 #include "studies/job/time_rows.h"
+#include "studies/mixed/report.h"
 #include "studies/print/digits.h"
 #include "studies/print/paint.h"
 #include "studies/print/table.h"
@@ -24,6 +25,10 @@ std::string counted_text(double count) { return grouped_digits(std::round(count)
 std::string token_text(double tokens) {
   const bool trillions = tokens >= 1e12;
   return fmt::format("{:.3g} {}", tokens / (trillions ? 1e12 : 1e9), trillions ? "T" : "B");
+}
+
+std::string title_of(const JobForecast& job, const Console& console) {
+  return job.run.mixed ? mixed::mixed_title(*job.run.mixed, console) : run_title(job.run.scenario, console);
 }
 
 std::string length_text(const JobForecast& job) {
@@ -156,7 +161,7 @@ std::string ten_text(const JobForecast& job) {
 
 std::string job_text(const JobForecast& job, const JobWishes& wishes, const Console& console) {
   const Paint paint(console);
-  std::string text = run_title(job.scenario, console) + length_text(job) + "\n\n";
+  std::string text = title_of(job, console) + length_text(job) + "\n\n";
   if (!job.never.empty()) {
     text += paint.bad("Goodput 0") + ": " + job.never + "\n";
   } else {

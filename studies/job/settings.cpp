@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -15,7 +16,9 @@ namespace {
 constexpr double day_s = 86400;
 constexpr double default_survives = 0.9;
 
-std::string why_not_elastic(const Scenario& scenario) {
+std::string why_not_elastic(const JobRun& run) {
+  const Scenario& scenario = run.scenario;
+  if (run.mixed) return "which replicas of several kinds of machines go on without nodes is not modelled";
   if (!scenario.split) return "of a mapping of one's own it is not known which ranks hold one copy of the model";
   if (scenario.split->ep > 1)
     return fmt::format(
@@ -97,6 +100,10 @@ Expected<void> set_memory(const JobWishes& wishes, JobSettings& settings) {
 
 Expected<void> set_pool(const JobBase& base, const JobWishes& wishes, JobSettings& settings) {
   if (!wishes.spares) return {};
+  if (base.kinds.size() > 1 && !wishes.elastic)
+    return fail("--spares",
+        "a node of one kind does not stand in for one of another, and of which kind they are is not said",
+        "leave it out: a node is taken to be at hand, and the output says how many spares are enough");
   sim::LifeSettings& life = settings.life;
   const double grows = life.failures.per_second - life.fixed_per_second;
   sim::NodePool pool{base.nodes(), *wishes.spares, grows * wishes.rates.taken, wishes.rates.repair_mean, 0};
@@ -110,18 +117,76 @@ Expected<void> set_pool(const JobBase& base, const JobWishes& wishes, JobSetting
   return {};
 }
 
+double mean_over(std::span<const double> numbers, std::span<const std::int64_t> gpus) {
+  double sum = 0, all = 0;
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    sum += numbers[i] * static_cast<double>(gpus[i]);
+    all += static_cast<double>(gpus[i]);
+  }
+  return sum / all;
+}
+
 }  // namespace
 
-JobBase job_base(const Scenario& scenario, const Prediction& prediction, const WholeStep& step) {
+std::int64_t JobBase::nodes() const {
+  double all = 0;
+  for (const JobNodes& kind : kinds) all += static_cast<double>(kind.gpus);
+  std::int64_t count = 0;
+  for (JobNodes kind : kinds) {
+    kind.gpus = std::llround(static_cast<double>(kind.gpus) * static_cast<double>(gpus) / all);
+    count += kind.nodes();
+  }
+  return count;
+}
+
+JobBase job_base(const JobRun& run, const WholeStep& step) {
+  const Scenario& scenario = run.scenario;
   JobBase base;
   base.gpus = scenario.plan.gpus;
-  base.node_gpus = std::min(scenario.machine.row.levels.front().gpus, base.gpus);
+  base.kinds = run.nodes();
+  base.node_gpus = base.kinds.front().node_gpus;
   if (scenario.split) base.model_gpus = scenario.split->tp * scenario.split->cp * scenario.split->pp;
-  base.not_elastic = why_not_elastic(scenario);
-  base.step = step.time(), base.tokens = prediction.program.tokens_per_step * step.tokens;
-  base.checkpoint = checkpoint_size(scenario, prediction.program);
+  base.not_elastic = why_not_elastic(run);
+  base.step = step.time();
+  base.tokens = step.tokens * (run.mixed ? run.mixed->tokens() : run.prediction.program.tokens_per_step);
+  base.checkpoint = checkpoint_size(scenario, run.prediction.program);
   base.host_link = scenario.machine.row.host_link;
+  if (run.mixed)
+    for (const mixed::MixedKind& kind : run.mixed->kinds)
+      base.host_link = std::min(base.host_link, kind.share.machine.row.host_link);
   return base;
+}
+
+Expected<JobWishes> wishes_on(
+    JobWishes wishes, const std::vector<mixed::MachineShare>& all, std::span<const std::int64_t> gpus) {
+  for (const auto& [flag, text] :
+      {std::pair{"--failure-rate", wishes.rate_by_machine}, std::pair{"--gpu-hour-price", wishes.price_by_machine}})
+    if (!text.empty() && all.empty())
+      return fail(flag, fmt::format("'{:.60}' names machines, and the job runs on one", text), "a number alone");
+  if (!wishes.rate_by_machine.empty()) {
+    TRY(wishes.rate_of_kind,
+        mixed::numbers_of_shares(wishes.rate_by_machine, all, "--failure-rate", 0, most_failure_rate));
+    const double mean = mean_over(wishes.rate_of_kind, gpus);
+    wishes.rates.per_node_day = {mean, mean, mean};
+    wishes.rates.name = fmt::format(
+        "{} a day and node of {} GPUs, {:g} in the mean", wishes.rate_by_machine, wishes.rates.node_gpus, mean);
+  }
+  if (!wishes.price_by_machine.empty()) {
+    TRY(const auto prices, mixed::numbers_of_shares(wishes.price_by_machine, all, "--gpu-hour-price", 0, most_price));
+    wishes.gpu_hour_price = mean_over(prices, gpus);
+  }
+  return wishes;
+}
+
+std::vector<double> failure_shares(const JobWishes& wishes, const std::vector<JobNodes>& kinds) {
+  std::vector<double> shares;
+  for (std::size_t i = 0; i < kinds.size(); ++i) {
+    const bool own = wishes.rate_of_kind.size() == kinds.size();
+    shares.push_back(static_cast<double>(kinds[i].gpus) * (own ? wishes.rate_of_kind[i] : 1));
+  }
+  const double all = std::accumulate(shares.begin(), shares.end(), 0.0);
+  for (double& share : shares) share = all > 0 ? share / all : 1 / static_cast<double>(shares.size());
+  return shares;
 }
 
 double failures_per_second(const JobWishes& wishes, std::int64_t gpus) {

@@ -7,38 +7,14 @@
 
 #include "model/base/quantity_text.h"
 #include "studies/print/digits.h"
-#include "studies/whatif/plan_levers.h"
 
 namespace stepcast::job {
 namespace {
 
 constexpr std::int64_t times = 10;
 
-struct LargerRun {
-  Scenario scenario;
-  Prediction prediction;
-  Outcome outcome;
-};
-Expected<LargerRun> larger_run(const Request& request, const Scenario& scenario, std::int64_t batch) {
-  Request larger = whatif::pinned(request, scenario);
-  const std::int64_t gpus = scenario.plan.gpus * times;
-  larger.machine = scenario.machine;
-  Level& outermost = larger.machine->row.levels.back();
-  outermost.gpus = std::max(outermost.gpus, (gpus + outermost.gpus - 1) / outermost.gpus * outermost.gpus);
-  for (const auto& [id, value] :
-      {std::pair{FieldId::gpus, gpus}, std::pair{FieldId::global_batch, scenario.plan.global_batch * batch}}) {
-    TRY(larger.say(field(id), std::to_string(value), std::string(field(id).flag)));
-  }
-  LargerRun run;
-  TRY(run.scenario, complete(larger));
-  TRY(run.prediction, run::predict(run.scenario));
-  run.outcome = outcome_of(run.scenario, run.prediction);
-  if (!run.outcome.fits) return fail("memory", "a step does not fit into memory", "another plan");
-  return run;
-}
-
 void set_same_batch(const JobNow& now, TenTimes& ten) {
-  const auto run = larger_run(now.request, now.scenario, 1);
+  const auto run = grown_run(now.question, now.run, times, 1);
   if (run) ten.same_batch = run->outcome.step_time;
   else ten.no_same_batch = run.error().what;
 }
@@ -52,14 +28,14 @@ void set_breaks(const JobNow& now, TenTimes& ten) {
   if (const Seconds step = now.step.time(); ten.step && *ten.step > step * longer)
     ten.breaks.push_back(fmt::format("the step: with ten times the batch it takes {} instead of {}",
         format_seconds(*ten.step), format_seconds(step)));
-  if (const std::int64_t most = now.scenario.machine.row.levels.back().gpus; most < ten.gpus)
+  if (const std::int64_t most = now.run.scenario.machine.row.levels.back().gpus; most < ten.gpus)
     ten.breaks.push_back(
         fmt::format("the machine: {} has {} GPUs; its outermost level is taken to hold more at its rate",
-            now.scenario.machine.row.name, print::grouped_digits(static_cast<double>(most))));
+            now.run.scenario.machine.row.name, print::grouped_digits(static_cast<double>(most))));
   if (!ten.step) return;
   if (!ten.same_batch)
     ten.breaks.push_back(fmt::format("the batch: as it is it does not go on so many GPUs ({})", ten.no_same_batch));
-  else if (const double gain = now.outcome.step_time / *ten.same_batch; gain < least_gain * times)
+  else if (const double gain = now.run.outcome.step_time / *ten.same_batch; gain < least_gain * times)
     ten.breaks.push_back(fmt::format("the batch: as it is, steps are only {:.1f} times as fast", gain));
 }
 
@@ -72,9 +48,9 @@ JobBase grown(JobBase base) {
 
 /// The base with the step forecast there, and in which share compute waits.
 Expected<std::pair<JobBase, double>> forecast_base(const JobNow& now, const JobWishes& wishes) {
-  TRY(const auto run, larger_run(now.request, now.scenario, times));
-  TRY(const auto step, whole_step(run.scenario, run.prediction, wishes));
-  return std::pair{job_base(run.scenario, run.prediction, step), waits_of(run.outcome)};
+  TRY(const auto run, grown_run(now.question, now.run, times, times));
+  TRY(const auto step, whole_step(run, wishes));
+  return std::pair{job_base(run, step), waits_of(run.outcome)};
 }
 
 }  // namespace

@@ -25,9 +25,8 @@ struct TenTimes {
 
 /// A job as it is.
 struct JobNow {
-  const Request& request;
-  const Scenario& scenario;
-  const Outcome& outcome;
+  const JobQuestion& question;
+  const JobRun& run;
   const WholeStep& step;
   const JobBase& base;
 };

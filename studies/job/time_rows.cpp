@@ -10,7 +10,7 @@ std::vector<TimeRow> time_rows(const JobForecast& job) {
   const auto inside = [&](std::string name, Seconds per_step, std::string meaning) {
     rows.push_back({std::move(name), life.useful * (per_step / job.base.step), std::move(meaning), true});
   };
-  const Phases& phases = job.outcome.phases;
+  const Phases& phases = job.run.outcome.phases;
   inside("uneven work", job.step.even * (job.step.uneven - 1), "the slowest counts");
   inside("data wait", phases.data_wait, "of the software, each step");
   inside("host to device", phases.host_to_device, "token ids and labels, each step");

@@ -24,11 +24,14 @@ double FleetUnevenness::at(double share) {
   return below->factor + (above->factor - below->factor) * (share - below->share) / (above->share - below->share);
 }
 
-Expected<WholeStep> whole_step(const Scenario& scenario, const Prediction& prediction, const JobWishes& wishes) {
+Expected<WholeStep> whole_step(const JobRun& run, const JobWishes& wishes) {
+  const Scenario& scenario = run.scenario;
   WholeStep step;
-  step.even = prediction.step.step_time;
+  step.even = run.outcome.step_time;
   if (wishes.uneven) {
-    TRY(const auto uneven, uneven_forecast(scenario, prediction, *wishes.uneven));
+    if (run.mixed)
+      return fail("--imbalance", "words of it are of one machine, and --machine names several", "--imbalance none");
+    TRY(const auto uneven, uneven_forecast(scenario, run.prediction, *wishes.uneven));
     step.uneven = uneven.mean_s / uneven.even_s, step.tokens = uneven.tokens;
     step.notes = uneven.notes;
     step.notes.push_back(
@@ -43,8 +46,10 @@ Expected<WholeStep> whole_step(const Scenario& scenario, const Prediction& predi
   } else {
     step.notes.emplace_back("work is even over ranks and micro-batches: --imbalance");
   }
-  TRY(step.around, around_parts(scenario, prediction, wishes.around, step.even * step.uneven,
-                       static_cast<std::uint64_t>(wishes.seed)));
+  const Seconds apart = step.even * step.uneven;
+  const auto seed = static_cast<std::uint64_t>(wishes.seed);
+  TRY(step.around, run.mixed ? around_kinds(*run.mixed, wishes.around, apart, seed)
+                             : around_parts(scenario, run.prediction, wishes.around, apart, seed));
   return step;
 }
 

@@ -3,8 +3,8 @@
 
 #include <vector>
 
+#include "studies/job/job_run.h"
 #include "studies/job/wishes.h"
-#include "studies/run/forecast.h"
 
 namespace stepcast::job {
 
@@ -27,7 +27,8 @@ struct WholeStep {
   std::vector<std::string> notes;
   [[nodiscard]] Seconds time() const { return even * uneven + sum_of(around); }
 };
-/// Errors: what uneven_forecast() and around_parts() refuse.
-Expected<WholeStep> whole_step(const Scenario& scenario, const Prediction& prediction, const JobWishes& wishes);
+/// Errors: what uneven_forecast() and around_parts() refuse; uneven work, which several kinds of machines have by
+/// themselves, in words beside it.
+Expected<WholeStep> whole_step(const JobRun& run, const JobWishes& wishes);
 
 }  // namespace stepcast::job

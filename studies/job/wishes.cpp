@@ -9,6 +9,7 @@
 #include "studies/cli/flag_makers.h"
 #include "studies/cli/flag_values.h"
 #include "studies/cli/output_file.h"
+#include "studies/mixed/shares.h"
 
 namespace stepcast::job {
 namespace {
@@ -47,7 +48,12 @@ Expected<void> read_failures(const Arguments& arguments, std::int64_t now, JobWi
   TRY(const auto row, find_failure_rates(id, "--failures"));
   wishes.rates = *row;
   std::optional<double> per_node, fixed;
-  TRY(read_number(arguments, "--failure-rate", per_node, {0, 100}));
+  if (mixed::names_machines(arguments.value("--failure-rate"))) {
+    wishes.rate_by_machine = arguments.value("--failure-rate");
+    per_node = 0;
+  } else {
+    TRY(read_number(arguments, "--failure-rate", per_node, {0, most_failure_rate}));
+  }
   TRY(read_number(arguments, "--fixed-failures", fixed, {0, 1000}));
   if (per_node && arguments.has("--failures") && !arguments.has("--failure-log"))
     return fail("--failures", fmt::format("{} has rates, and --failure-rate says others", row->id),
@@ -102,8 +108,10 @@ Expected<void> read_stops(const Arguments& arguments, JobWishes& wishes) {
 
 Expected<void> read_prices(const Arguments& arguments, JobWishes& wishes) {
   TRY(read_number(arguments, "--watts", wishes.watts, {1, 1e5}));
-  TRY(read_number(arguments, "--gpu-hour-price", wishes.gpu_hour_price, {0, 1e6}));
-  TRY(read_number(arguments, "--kwh-price", wishes.kwh_price, {0, 1e6}));
+  if (mixed::names_machines(arguments.value("--gpu-hour-price")))
+    wishes.price_by_machine = arguments.value("--gpu-hour-price");
+  else TRY(read_number(arguments, "--gpu-hour-price", wishes.gpu_hour_price, {0, most_price}));
+  TRY(read_number(arguments, "--kwh-price", wishes.kwh_price, {0, most_price}));
   std::optional<double> pue;
   TRY(read_number(arguments, "--pue", pue, {1, 10}));
   wishes.pue = pue.value_or(1);
@@ -172,7 +180,8 @@ std::vector<Flag> job_own_flags() {
       text_flag("--planned-every", "TIME", job, "from one planned stop to the next (default: none)"),
       text_flag("--planned-stop", "TIME", job, "that each takes"),
       text_flag("--failures", "ID", failures, "rates of a public fleet: stepcast list failures (default fleets)"),
-      text_flag("--failure-rate", "RATE", failures, "failures per day and node of 8 GPUs: 0.004"),
+      text_flag("--failure-rate", "RATE", failures,
+          "failures per day and node of 8 GPUs: 0.004, or by machine: dgx-h100=0.004,dgx-a100=0.0065"),
       text_flag("--fixed-failures", "RATE", failures, "failures per day of a job of any size, besides"),
       text_flag("--failure-log", "FILE.csv", failures, "a job's own: failed_at,back_at in UTC, with the next two"),
       text_flag("--log-days", "DAYS", failures, "that the log covers"),
@@ -191,7 +200,8 @@ std::vector<Flag> job_own_flags() {
       text_flag("--memory-survives", "SHARE", saves, "of failures that those survive (default 0.9, assumed)"),
       text_flag("--watts", "W", money, "per GPU with its part of the node (default: the GPU's alone)"),
       text_flag("--pue", "FACTOR", money, "of the building over its machines (default 1)"),
-      text_flag("--gpu-hour-price", "PRICE", money, "per GPU and hour, in any currency"),
+      text_flag("--gpu-hour-price", "PRICE", money,
+          "per GPU and hour, in any currency: 2.5, or by machine: dgx-h100=2.5,dgx-a100=1.3"),
       text_flag("--kwh-price", "PRICE", money, "per kWh, in the same"),
       count_flag("--lives", output, "drawn for the intervals (default 1000)", 1'000'000, 100),
       count_flag("--seed", output, "of them (default 0)", many, 0),

@@ -43,10 +43,14 @@ struct JobWishes {
   bool fleets_unevenness = true;      ///< of large jobs, where --imbalance does not say another
   AroundSteps around;
   std::optional<double> watts, gpu_hour_price, kwh_price;
+  /// "dgx-h100=0.004,dgx-a100=0.0065", of several machines (settings.h); "": said for all of them, or not
+  std::string rate_by_machine, price_by_machine;
+  std::vector<double> rate_of_kind;  ///< of those, per node and day; empty: alike
   double pue = 1;
   std::int64_t lives = 1000, seed = 0;
 };
 
+inline constexpr double most_failure_rate = 100, most_price = 1e6;
 inline constexpr std::string_view all_lengths = "one of --tokens 15T, --days 54 and --steps 100000";
 
 /// `now`: for the log's times, seconds since 1970. `lengths`: the flags that the command takes, for hints.

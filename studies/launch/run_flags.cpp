@@ -67,9 +67,6 @@ std::vector<Flag> flags_of_launches() {
 std::vector<Flag> flags_of_predict() {
   // clang-format off
   return {
-    {.name = "--between", .key = "", .value = "RATE[,LATENCY]", .group = hardware,
-         .doc = "each GPU's rate to the other kinds of --machine dgx-h100:64,dgx-a100:64 (default: the slower network)",
-         .output = true},
     {.name = "--json", .key = "", .value = "", .group = output,
          .doc = "one JSON document in base units", .kind = FlagKind::toggle, .output = true},
     {.name = "--explain", .key = "", .value = "", .group = output,
@@ -99,6 +96,14 @@ std::vector<Flag> make_run_flags() {
   for (const FieldGroup group : {FieldGroup::hardware, FieldGroup::split, FieldGroup::batch}) {
     for (const RunField& field : run_fields())
       if (field.group == group) flags.push_back(flag_of_field(field));
+    if (group == FieldGroup::hardware)
+      flags.push_back({.name = "--between",
+          .key = "",
+          .value = "RATE[,LATENCY]",
+          .group = hardware,
+          .doc =
+              "each GPU's rate to the other kinds of --machine dgx-h100:64,dgx-a100:64 (default: the slower network)",
+          .output = true});
     if (group == FieldGroup::split)
       flags.push_back({.name = "--mapping",
           .key = "",
@@ -129,7 +134,7 @@ std::vector<Flag> study_flags(std::initializer_list<Flag> own) {
   };
   for (const Flag& flag : run_flags()) {
     const auto* instead = own_row(flag.name);
-    if (flag.output) continue;
+    if (flag.output && (instead == own.end() || flag.group == output)) continue;
     flags.push_back(instead == own.end() ? flag : *instead);
   }
   for (const Flag& flag : own)

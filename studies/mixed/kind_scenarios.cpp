@@ -50,6 +50,16 @@ Expected<Scenario> scenario_on(
       fmt::format("a multiple of {}", node));
 }
 
+Expected<void> check_alike(const Scenario& a, const Scenario& b) {
+  if (a.plan.precision == b.plan.precision) return {};
+  return fail("--precision",
+      fmt::format("{} would run in {} and {} in {}", a.machine.row.name, to_text(a.plan.precision), b.machine.row.name,
+          to_text(b.plan.precision)),
+      fmt::format("--precision {}, if both have it", to_text(b.plan.precision)));
+}
+
+}  // namespace
+
 /// A send takes the latency once. A collective of two nodes takes it twice, since a piece passes the line there and
 /// back on a ring, and once more for each doubling of the nodes, as on a tree.
 Scenario joined_by(Scenario scenario, const std::optional<BetweenKinds>& between) {
@@ -67,16 +77,6 @@ Scenario joined_by(Scenario scenario, const std::optional<BetweenKinds>& between
   return scenario;
 }
 
-Expected<void> check_alike(const Scenario& a, const Scenario& b) {
-  if (a.plan.precision == b.plan.precision) return {};
-  return fail("--precision",
-      fmt::format("{} would run in {} and {} in {}", a.machine.row.name, to_text(a.plan.precision), b.machine.row.name,
-          to_text(b.plan.precision)),
-      fmt::format("--precision {}, if both have it", to_text(b.plan.precision)));
-}
-
-}  // namespace
-
 StageCosts FleetKinds::costs(std::vector<int> kind_of_stage) const {
   std::vector<RankKind> prices;
   std::int64_t rank = 0;
@@ -87,16 +87,13 @@ StageCosts FleetKinds::costs(std::vector<int> kind_of_stage) const {
   return {std::move(prices), std::move(kind_of_stage), block};
 }
 
-Expected<std::vector<KindScenario>> kind_scenarios(const Request& request, const std::vector<MachineShare>& shares,
-    const std::optional<BetweenKinds>& between, const std::string& where) {
-  std::int64_t gpus = 0;
-  for (const MachineShare& share : shares) gpus += share.gpus;
-  TRY(check_request(request, gpus, where));
+Expected<std::vector<KindScenario>> kind_scenarios(const MixedRequest& asked) {
+  TRY(check_request(asked.request, asked.gpus(), asked.where));
   std::vector<KindScenario> kinds;
-  for (const MachineShare& share : shares) {
-    TRY(auto scenario, scenario_on(request, share, gpus, where));
+  for (const MachineShare& share : asked.shares) {
+    TRY(auto scenario, scenario_on(asked.request, share, asked.gpus(), asked.where));
     if (!kinds.empty()) TRY(check_alike(kinds.front().scenario, scenario));
-    Scenario across = joined_by(scenario, between);
+    Scenario across = joined_by(scenario, asked.between);
     kinds.push_back({share, std::move(scenario), std::move(across)});
   }
   return kinds;

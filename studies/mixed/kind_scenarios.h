@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "studies/mixed/shares.h"
+#include "studies/mixed/mixed_request.h"
 #include "studies/run/prediction.h"
 
 namespace stepcast::mixed {
@@ -27,9 +27,10 @@ struct FleetKinds {
   [[nodiscard]] StageCosts costs(std::vector<int> kind_of_stage) const;
 };
 
-/// Of each share. `request` may say neither machine nor GPUs but these. Errors: see
-/// forecast_mixed() of mixed_run.h.
-Expected<std::vector<KindScenario>> kind_scenarios(const Request& request, const std::vector<MachineShare>& shares,
-    const std::optional<BetweenKinds>& between, const std::string& where);
+/// Of each share. Errors: see lay_kinds() of mixed_run.h.
+Expected<std::vector<KindScenario>> kind_scenarios(const MixedRequest& asked);
+
+/// The scenario with what joins the kinds for its outermost network.
+Scenario joined_by(Scenario scenario, const std::optional<BetweenKinds>& between);
 
 }  // namespace stepcast::mixed

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include "model/base/quantity_text.h"
-#include "studies/mixed/kind_scenarios.h"
 #include "studies/mixed/over_replicas.h"
 #include "studies/mixed/over_stages.h"
 #include "studies/run/balance.h"
@@ -40,14 +39,15 @@ Expected<bool> cut_by_stage(
 
 /// Replicas have the same layers on the same stages, or gradients would not meet: weighed once, at the first kind's
 /// rates, where somebody asked for it or they are not even; else even, as on one machine.
-Expected<void> lay_replicas_alike(const Request& request, FleetKinds& fleet, MixedRun& run) {
+Expected<void> lay_replicas_alike(const Request& request, LaidKinds& laid) {
+  FleetKinds& fleet = laid.fleet;
   const Scenario& first = fleet.first();
   if (!first.balance) return {};
   const bool weighed = request.says(FieldId::layout) || first.network.row.layers % first.split->pp != 0;
   LayerCounts layers;
   if (weighed) {
     TRY(layers, balanced_layers(first));
-    run.notes.push_back(
+    laid.notes.push_back(
         fmt::format("layers are weighed at the rates of {} and lie alike on all kinds", first.machine.row.gpu.name));
   }
   for (KindScenario& kind : fleet.kinds)
@@ -63,25 +63,37 @@ Expected<void> lay_replicas_alike(const Request& request, FleetKinds& fleet, Mix
 
 }  // namespace
 
-Expected<MixedRun> forecast_mixed(const Request& request, const std::vector<MachineShare>& shares,
-    const std::optional<BetweenKinds>& between, const std::string& where) {
-  FleetKinds fleet;
-  TRY(fleet.kinds, kind_scenarios(request, shares, between, where));
-  for (const MachineShare& share : shares) fleet.block = std::gcd(fleet.block, share.gpus);
-  TRY(fleet.by_stage, cut_by_stage(shares, fleet.first(), where));
+Expected<LaidKinds> lay_kinds(const MixedRequest& asked) {
+  LaidKinds laid;
+  FleetKinds& fleet = laid.fleet;
+  TRY(fleet.kinds, kind_scenarios(asked));
+  for (const MachineShare& share : asked.shares) fleet.block = std::gcd(fleet.block, share.gpus);
+  TRY(fleet.by_stage, cut_by_stage(asked.shares, fleet.first(), asked.where));
+  if (!fleet.by_stage) TRY(lay_replicas_alike(asked.request, laid));
+  laid.between = asked.between ? fmt::format("{} per GPU between the kinds, as said", format_rate(asked.between->rate))
+                               : "between the kinds the slower of their networks";
+  return laid;
+}
+
+Expected<MixedRun> forecast_kinds(const LaidKinds& laid, Seconds enough) {
+  const FleetKinds& fleet = laid.fleet;
   MixedRun run;
-  if (!fleet.by_stage) TRY(lay_replicas_alike(request, fleet, run));
   run.by_stage = fleet.by_stage;
+  run.notes = laid.notes;
+  run.between = laid.between;
   for (const KindScenario& kind : fleet.kinds) {
     run.kinds.emplace_back();
     run.kinds.back().share = kind.share;
     run.kinds.back().scenario = kind.scenario;
   }
-  TRY(fleet.by_stage ? over_stages(fleet, fleet.first().balance, run) : over_replicas(fleet, run));
-  run.add_utilisation();
-  run.between = between ? fmt::format("{} per GPU between the kinds, as said", format_rate(between->rate))
-                        : "between the kinds the slower of their networks";
+  TRY(fleet.by_stage ? over_stages(fleet, fleet.first().balance, enough, run) : over_replicas(fleet, run));
+  if (!run.given_up) run.add_utilisation();
   return run;
+}
+
+Expected<MixedRun> forecast_mixed(const MixedRequest& asked, Seconds enough) {
+  TRY(const auto laid, lay_kinds(asked));
+  return forecast_kinds(laid, enough);
 }
 
 }  // namespace stepcast::mixed

@@ -5,17 +5,26 @@
 // needs.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
+#include "studies/mixed/kind_scenarios.h"
 #include "studies/mixed/mixed_step.h"
 
 namespace stepcast::mixed {
 
-/// `request` names no machine. Errors: those of complete() on each kind; a split whose stages or replicas lie on more
-/// than one kind, a mapping, a profile, number types that differ, exchanges of each micro-batch between kinds.
-Expected<MixedRun> forecast_mixed(const Request& request, const std::vector<MachineShare>& shares,
-    const std::optional<BetweenKinds>& between, const std::string& where);
+/// The run as it lies on its kinds, before any forecast.
+struct LaidKinds {
+  FleetKinds fleet;
+  std::string between;
+  std::vector<std::string> notes;
+};
+/// Errors: those of complete() on each kind; a split whose stages or replicas lie on more than one kind, a mapping, a
+/// profile, number types that differ.
+Expected<LaidKinds> lay_kinds(const MixedRequest& asked);
+/// Errors: what predict refuses of each kind.
+Expected<MixedRun> forecast_kinds(const LaidKinds& laid, Seconds enough = unbounded);
+/// Both. Where layers are dealt and the step can surely not be faster than `enough`, the run is given up.
+Expected<MixedRun> forecast_mixed(const MixedRequest& asked, Seconds enough = unbounded);
 
 }  // namespace stepcast::mixed

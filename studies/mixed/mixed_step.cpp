@@ -30,6 +30,12 @@ std::int64_t MixedRun::gpus() const {
       [](std::int64_t sum, const MixedKind& kind) { return sum + kind.share.gpus; });
 }
 
+std::vector<MachineShare> MixedRun::shares() const {
+  std::vector<MachineShare> shares;
+  for (const MixedKind& kind : kinds) shares.push_back(kind.share);
+  return shares;
+}
+
 double MixedRun::tokens() const {
   const Plan& plan = kinds.front().scenario.plan;
   return static_cast<double>(plan.global_batch) * static_cast<double>(plan.sequence);
@@ -43,6 +49,14 @@ bool MixedRun::fits() const {
     return std::all_of(peaks.begin() + kind.first_stage, peaks.begin() + kind.first_stage + kind.stages,
         [&](Bytes peak) { return peak <= capacity; });
   });
+}
+
+Expected<std::vector<AroundPart>> around_kinds(
+    const MixedRun& run, const AroundSteps& around, Seconds step, std::uint64_t seed) {
+  if (around.eval_batches > 0 && !run.by_stage)
+    return fail("--eval-batches", "how replicas on several kinds of machines share an evaluation is not modelled",
+        "leave it out, or pipeline stages on the kinds");
+  return around_parts(run.kinds.front().scenario, run.prediction, around, step, seed);
 }
 
 void MixedRun::add_utilisation() {

@@ -8,6 +8,7 @@
 
 #include "studies/mixed/shares.h"
 #include "studies/run/forecast.h"
+#include "studies/whatif/around_steps.h"
 
 namespace stepcast::mixed {
 
@@ -26,8 +27,11 @@ struct MixedKind {
   std::vector<std::string> notes, warnings;  ///< of that forecast
 };
 
+constexpr Seconds unbounded{1e300};
+
 struct MixedRun {
   bool by_stage = true;
+  bool given_up = false;  ///< there is nothing of it: no deal of layers is fast enough
   std::vector<MixedKind> kinds;
   std::vector<std::int64_t> layers;  ///< of each virtual stage
   bool dealt = false;                ///< layers or micro-batches by speed
@@ -38,10 +42,16 @@ struct MixedRun {
   std::string between;
   std::vector<std::string> notes;
   [[nodiscard]] std::int64_t gpus() const;
+  [[nodiscard]] std::vector<MachineShare> shares() const;
   [[nodiscard]] double tokens() const;
   [[nodiscard]] bool fits() const;
   /// Work and MFU, from the rest.
   void add_utilisation();
 };
+
+/// What was given of what stands around steps. Errors: those of around_parts(); an evaluation of replicas on kinds,
+/// whose micro-batches are dealt for steps.
+Expected<std::vector<AroundPart>> around_kinds(
+    const MixedRun& run, const AroundSteps& around, Seconds step, std::uint64_t seed);
 
 }  // namespace stepcast::mixed

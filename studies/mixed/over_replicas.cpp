@@ -15,27 +15,24 @@ class ReplicasOnKinds {
   ReplicasOnKinds(const FleetKinds& fleet, MixedRun& run) : fleet_(fleet), run_(run) {}
 
   Expected<void> forecast() {
-    std::vector<sim::UnlikePipelines> pipelines;
-    const std::int64_t of_one = fleet_.first().plan.gpus / fleet_.split().dp, each = fleet_.split().micro_batches;
-    for (std::size_t kind = 0; kind < fleet_.kinds.size(); ++kind) {
-      TRY(const auto few, predict_replica(kind, each));
-      TRY(const auto many, predict_replica(kind, 2 * each));
-      if (kind == 0) TRY(check_apart(few.program));
-      const double a = alone(few.step.phases).value(), b = alone(many.step.phases).value();
-      const double slope = (b - a) / static_cast<double>(each);
-      pipelines.push_back({fleet_.kinds[kind].share.gpus / of_one, a - slope * static_cast<double>(each), slope});
-    }
-    const std::vector<std::int64_t> most = sim::deal_micro_batches(pipelines, each * fleet_.split().dp);
+    const std::int64_t each = fleet_.split().micro_batches;
+    TRY(pipelines_, measured_pipelines(each));
+    const std::vector<std::int64_t> most =
+        in_step_.empty() ? sim::deal_micro_batches(pipelines_, each * fleet_.split().dp) : alike(each);
     std::vector<Prediction> predictions;
     TRY(run_.step_time, joint_step(most, &predictions));
-    run_.dealt = true;
+    run_.dealt = in_step_.empty();
+    if (!in_step_.empty())
+      run_.notes.push_back(fmt::format(
+          "replicas wait for each other in each micro-batch ({}): all run as many, at the slowest kind's pace",
+          in_step_));
     if (std::ranges::any_of(most, [&](std::int64_t own) { return own != each; })) {
-      TRY(run_.even, joint_step(std::vector<std::int64_t>(fleet_.kinds.size(), each), nullptr));
+      TRY(run_.even, joint_step(alike(each), nullptr));
       run_.notes.emplace_back(
           "replicas run different numbers of micro-batches, and gradients are weighted by them: "
           "this needs software that deals so (Whale, HexiScale, Metis); most gives all replicas the same number");
     }
-    take_replicas(pipelines, most, std::move(predictions));
+    take_replicas(most, std::move(predictions));
     return {};
   }
 
@@ -56,18 +53,44 @@ class ReplicasOnKinds {
            phases.exposed_communication;
   }
 
-  /// Each micro-batch must be a replica's own: what it moves may not leave the kind.
-  Expected<void> check_apart(const Program& program) const {
+  /// What each kind takes for a micro-batch, and whether they meet in each.
+  Expected<std::vector<sim::UnlikePipelines>> measured_pipelines(std::int64_t each) {
+    std::vector<sim::UnlikePipelines> pipelines;
+    const std::int64_t of_one = fleet_.first().plan.gpus / fleet_.split().dp;
+    for (std::size_t kind = 0; kind < fleet_.kinds.size(); ++kind) {
+      TRY(const auto few, predict_replica(kind, each));
+      TRY(const auto many, predict_replica(kind, 2 * each));
+      if (kind == 0) {
+        TRY(in_step_, meeting_in(few.program));
+      }
+      const double a = alone(few.step.phases).value(), b = alone(many.step.phases).value();
+      const double slope = (b - a) / static_cast<double>(each);
+      pipelines.push_back({fleet_.kinds[kind].share.gpus / of_one, a - slope * static_cast<double>(each), slope});
+    }
+    return pipelines;
+  }
+
+  [[nodiscard]] std::vector<std::int64_t> alike(std::int64_t each) const {
+    return std::vector<std::int64_t>(fleet_.kinds.size(), each);
+  }
+
+  /// What of each micro-batch moves between replicas on different kinds; "": nothing. Layers are alike, so that in each
+  /// of them the same kind is the last: waiting there is waiting for the slowest kind's pass. That is not so of stages,
+  /// which run different micro-batches at a time.
+  [[nodiscard]] Expected<std::string> meeting_in(const Program& program) const {
     const StageCosts with = fleet_.costs(std::vector<int>(static_cast<std::size_t>(fleet_.split().pp), 0));
     for (const ProgramBlock& block : program.blocks)
-      for (const Move& move : block.moves)
-        if (move.group >= 0 && with.leaves(program.groups[move.group]))
-          return fail("--machine",
-              fmt::format("replicas on machines of several kinds would wait for each other in each micro-batch: {} "
-                          "over {}",
-                  move.label, program.groups[move.group].label),
-              "--zero 0 or 1, experts that stay inside a kind, or pipeline stages on the kinds: --pp");
-    return {};
+      for (const Move& move : block.moves) {
+        if (move.group < 0 || !with.leaves(program.groups[move.group])) continue;
+        std::string what = fmt::format("{} over {}", move.label, program.groups[move.group].label);
+        if (fleet_.split().pp == 1) return what;
+        return fail("--machine",
+            fmt::format(
+                "stages of replicas on machines of several kinds would wait for each other in each micro-batch: {}",
+                what),
+            "--zero 0 or 1, experts that stay inside a kind, or pipeline stages on the kinds: --order tp-cp-dp-pp");
+      }
+    return std::string();
   }
 
   Expected<Seconds> joint_step(const std::vector<std::int64_t>& micro_batches, std::vector<Prediction>* kept) const {
@@ -85,14 +108,13 @@ class ReplicasOnKinds {
     return ready + worst.sum();
   }
 
-  void take_replicas(const std::vector<sim::UnlikePipelines>& pipelines, const std::vector<std::int64_t>& most,
-      std::vector<Prediction> predictions) {
+  void take_replicas(const std::vector<std::int64_t>& most, std::vector<Prediction> predictions) {
     std::int64_t room = -fleet_.split().micro_batches * fleet_.split().dp;
     std::size_t last = 0;
     for (std::size_t kind = 0; kind < fleet_.kinds.size(); ++kind) {
       MixedKind& own = run_.kinds[kind];
       own.stages = fleet_.split().pp;
-      own.replicas = pipelines[kind].count;
+      own.replicas = pipelines_[kind].count;
       own.micro_batches = most[kind];
       own.ready = alone(predictions[kind].step.phases);
       own.replica = predictions[kind].step;
@@ -115,6 +137,8 @@ class ReplicasOnKinds {
 
   const FleetKinds& fleet_;
   MixedRun& run_;
+  std::vector<sim::UnlikePipelines> pipelines_;
+  std::string in_step_;
 };
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace {
 
 class StagesOnKinds {
  public:
-  StagesOnKinds(const FleetKinds& fleet, MixedRun& run) : fleet_(fleet), run_(run) {}
+  StagesOnKinds(const FleetKinds& fleet, Seconds enough, MixedRun& run) : fleet_(fleet), enough_(enough), run_(run) {}
 
   Expected<void> forecast(bool balance) {
     const std::int64_t stride = fleet_.first().plan.gpus / fleet_.split().pp;
@@ -32,7 +32,10 @@ class StagesOnKinds {
     LayerCounts layers = fleet_.split().layers;
     if (layers.empty()) layers.assign(static_cast<std::size_t>(parts), fleet_.first().network.row.layers / parts);
     if (balance) {
-      TRY(layers, dealt_layers());
+      TRY(auto stages, unlike_stages());
+      TRY(run_.given_up, is_slow(stages));
+      if (run_.given_up) return {};
+      TRY(layers, dealt_layers(stages));
       TRY(compare_even(layers, parts));
     }
     run_.layers = layers;
@@ -69,7 +72,7 @@ class StagesOnKinds {
     return fleet_.kinds[kind_of_stage_[stage]].scenario.machine.row.gpu.memory;
   }
 
-  Expected<LayerCounts> dealt_layers() const {
+  Expected<sim::UnlikeStages> unlike_stages() const {
     TRY(const auto program, weighed_program(fleet_.first()));
     sim::UnlikeStages stages;
     for (const KindScenario& kind : fleet_.kinds) {
@@ -77,9 +80,30 @@ class StagesOnKinds {
       stages.kinds.back().bare_ends = true;
     }
     for (const Chunk& chunk : program.chunks) stages.kind_of_stage.push_back(kind_of_stage_[chunk.stage]);
+    return stages;
+  }
+
+  Expected<LayerCounts> dealt_layers(const sim::UnlikeStages& stages) const {
     const auto step = [&](const std::vector<int>& layers) { return weighed_step({layers.begin(), layers.end()}); };
     TRY(const auto layers, sim::deal_layers(stages, step));
     return LayerCounts(layers.begin(), layers.end());
+  }
+
+  /// A pipeline takes its micro-batches times its slowest stage at least, and no deal has a faster slowest one than the
+  /// first of the front; by prices of layers, which the forecast meets within the tolerance.
+  Expected<bool> is_slow(const sim::UnlikeStages& stages) const {
+    constexpr double tolerance = 0.03;
+    TRY(const auto front, sim::split_front(stages));
+    double slowest = 0;
+    std::size_t layer = 0;
+    for (std::size_t stage = 0; stage < front.front().size(); ++stage) {
+      const sim::PartitionProblem& kind = stages.kinds[static_cast<std::size_t>(stages.kind_of_stage[stage])];
+      double cost = 0;
+      for (int i = 0; i < front.front()[stage]; ++i) cost += kind.layers[layer++];
+      slowest = std::max(slowest, cost);
+    }
+    const Seconds least = Seconds(slowest * static_cast<double>(fleet_.split().micro_batches)) * (1 - tolerance);
+    return least > enough_;
   }
 
   Expected<void> compare_even(const LayerCounts& dealt, std::int64_t parts) {
@@ -93,14 +117,15 @@ class StagesOnKinds {
   }
 
   const FleetKinds& fleet_;
+  Seconds enough_;
   MixedRun& run_;
   std::vector<int> kind_of_stage_;
 };
 
 }  // namespace
 
-Expected<void> over_stages(const FleetKinds& fleet, bool balance, MixedRun& run) {
-  return StagesOnKinds(fleet, run).forecast(balance);
+Expected<void> over_stages(const FleetKinds& fleet, bool balance, Seconds enough, MixedRun& run) {
+  return StagesOnKinds(fleet, enough, run).forecast(balance);
 }
 
 }  // namespace stepcast::mixed

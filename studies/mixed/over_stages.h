@@ -6,7 +6,8 @@
 
 namespace stepcast::mixed {
 
-/// `run` has the kinds; layers are dealt by speed where `balance` says so.
-Expected<void> over_stages(const FleetKinds& fleet, bool balance, MixedRun& run);
+/// `run` has the kinds; layers are dealt by speed where `balance` says so. Where no deal
+/// can be faster than `enough` the run is given up.
+Expected<void> over_stages(const FleetKinds& fleet, bool balance, Seconds enough, MixedRun& run);
 
 }  // namespace stepcast::mixed

@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include "model/base/quantity_text.h"
-#include "studies/launch/asked_run.h"
-#include "studies/launch/run_flags.h"
 #include "studies/mixed/notes.h"
 #include "studies/print/digits.h"
 #include "studies/print/paint.h"
@@ -14,21 +12,6 @@
 
 namespace stepcast::mixed {
 namespace {
-
-std::vector<MachineShare> shares_of(const MixedRun& run) {
-  std::vector<MachineShare> shares;
-  for (const MixedKind& kind : run.kinds) shares.push_back(kind.share);
-  return shares;
-}
-
-std::string title(const MixedRun& run, const Paint& paint) {
-  const Scenario& first = run.kinds.front().scenario;
-  const Plan& plan = first.plan;
-  return paint.bold(fmt::format("{} on {}", first.network.row.name, to_text(shares_of(run)))) + "\n" +
-         wrapped({in_words(first), fmt::format("{} sequences of {} per step", plan.global_batch, plan.sequence),
-                     fmt::format("micro-batch {}", plan.micro_batch), to_text(plan.precision)},
-             "; ", "", page_columns);
-}
 
 std::string headline(const MixedRun& run, const Paint& paint) {
   Table table({{""}, {"", Align::right}, {""}});
@@ -125,29 +108,26 @@ void write_notes(JsonWriter& json, const MixedNotes& notes) {
   json.close();
 }
 
-/// Of predict's flags those that say what the run is, and two of its output.
-Expected<void> check_flags(const Arguments& arguments) {
-  for (const auto& [name, value] : arguments.flags) {
-    const Flag* flag = find_flag(run_flags(), name);
-    if (flag == nullptr)  // one that predict has beside the run's
-      return fail(name, "stands around steps, which on machines of several kinds are forecast without it",
-          "leave it out, or name one machine: --machine NAME --gpus N");
-    if (flag->output && name != "--json" && name != "--between")
-      return fail(name, "is of one machine, and --machine names several", "leave it out; --json has all figures");
-  }
-  return {};
-}
-
 }  // namespace
 
-std::string mixed_text(const MixedRun& run, const Console& console) {
-  const Paint paint(console);
-  const std::string verdict = run.fits() ? "" : "\n" + paint.bad("does NOT fit: see the memory of each kind") + "\n";
-  return title(run, paint) + verdict + headline(run, paint) +
-         (run.by_stage ? kinds_of_stages(run, paint) : kinds_of_replicas(run, paint)) + assumptions(run, paint);
+std::string mixed_title(const MixedRun& run, const Console& console) {
+  const Scenario& first = run.kinds.front().scenario;
+  const Plan& plan = first.plan;
+  return Paint(console).bold(fmt::format("{} on {}", first.network.row.name, to_text(run.shares()))) + "\n" +
+         wrapped({in_words(first), fmt::format("{} sequences of {} per step", plan.global_batch, plan.sequence),
+                     fmt::format("micro-batch {}", plan.micro_batch), to_text(plan.precision)},
+             "; ", "", page_columns);
 }
 
-std::string mixed_json(const MixedRun& run) {
+std::string mixed_text(const MixedRun& run, const std::vector<AroundPart>& around, const Console& console) {
+  const Paint paint(console);
+  const std::string verdict = run.fits() ? "" : "\n" + paint.bad("does NOT fit: see the memory of each kind") + "\n";
+  return mixed_title(run, console) + verdict + headline(run, paint) +
+         (run.by_stage ? kinds_of_stages(run, paint) : kinds_of_replicas(run, paint)) + assumptions(run, paint) +
+         around_text(around, run.step_time);
+}
+
+std::string mixed_json(const MixedRun& run, const std::vector<AroundPart>& around) {
   const Scenario& first = run.kinds.front().scenario;
   const Plan& plan = first.plan;
   const StepReport& step = run.prediction.step;
@@ -183,27 +163,20 @@ std::string mixed_json(const MixedRun& run) {
   json.object("run", "network", first.network.row.id, "stack", first.stack.row.id, "split", in_words(first), "gpus",
       run.gpus(), "micro_batch", plan.micro_batch, "global_batch", plan.global_batch, "sequence", plan.sequence,
       "precision", to_text(plan.precision));
+  if (!around.empty()) write_around(json, around);
   write_notes(json, notes_of(run));
   json.close();
   return json.text();
 }
 
 Expected<void> mixed_command(const Arguments& arguments, Console& console) {
-  TRY(check_flags(arguments));
-  TRY(const auto shares, parse_shares(arguments.value("--machine"), "--machine"));
-  if (shares.size() < 2)
-    return fail("--machine", "names GPUs of one machine",
-        fmt::format("--machine {} --gpus {}", shares.front().machine.row.id, shares.front().gpus));
-  std::optional<BetweenKinds> between;
-  if (arguments.has("--between")) {
-    TRY(between, parse_between(arguments.value("--between"), "--between"));
-  }
-  Arguments one = arguments;
-  one.flags.erase("--machine");
-  one.flags.erase("--between");
-  TRY(const auto request, read_request(one));
-  TRY(const auto run, forecast_mixed(request, shares, between, "--machine"));
-  console.out << (arguments.has("--json") ? mixed_json(run) : mixed_text(run, console));
+  std::vector<std::string_view> own = {"--json"};
+  for (const Flag& flag : around_flags("")) own.push_back(flag.name);
+  TRY(const auto asked, read_mixed(arguments, own));
+  TRY(const auto around, around_steps(arguments));
+  TRY(const auto run, forecast_mixed(asked));
+  TRY(const auto parts, around_kinds(run, around, run.step_time, 0));
+  console.out << (arguments.has("--json") ? mixed_json(run, parts) : mixed_text(run, parts, console));
   return {};
 }
 

@@ -9,12 +9,14 @@
 
 namespace stepcast::mixed {
 
-std::string mixed_text(const MixedRun& run, const Console& console);
+/// The network on its machines, then the split and the batch.
+std::string mixed_title(const MixedRun& run, const Console& console);
+std::string mixed_text(const MixedRun& run, const std::vector<AroundPart>& around, const Console& console);
 /// Base units.
-std::string mixed_json(const MixedRun& run);
+std::string mixed_json(const MixedRun& run, const std::vector<AroundPart>& around);
 
 /// predict where --machine names GPUs of machines. Errors: flags whose answers are of one machine (--explain,
-/// --timeline, ...), flags that say nothing of the run (--loader-time, --gc-time, ...), and those of forecast_mixed().
+/// --timeline, ...), and those of forecast_mixed() and around_kinds().
 Expected<void> mixed_command(const Arguments& arguments, Console& console);
 
 }  // namespace stepcast::mixed

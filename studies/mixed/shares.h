@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "model/base/namespaces.h"
 #include "model/base/units.h"
-#include "studies/mixed/names.h"
 #include "studies/run/nouns.h"
 
 namespace stepcast::mixed {
@@ -15,6 +15,7 @@ namespace stepcast::mixed {
 struct MachineShare {
   Chosen<Machine> machine;
   std::int64_t gpus = 1;
+  std::string name;  ///< of the machine, as it was written
 };
 
 /// Does the text name GPUs of machines rather than a machine?
@@ -24,8 +25,17 @@ bool names_shares(const std::string& text);
 /// machine that is not known, more GPUs than it has, or parts of nodes beside whole ones.
 Expected<std::vector<MachineShare>> parse_shares(const std::string& text, const std::string& where);
 
+/// "dgx-h100:64,dgx-a100:64", of the catalogue's ids.
+std::string ids_of(const std::vector<MachineShare>& shares);
 /// "64 x H100 SXM (DGX H100) + 64 x A100 80GB (DGX A100)".
 std::string to_text(const std::vector<MachineShare>& shares);
+
+/// "dgx-h100=2.5,dgx-a100=1.2", or "2.5" for all of them: a number of each share, by the name it was written with.
+/// Errors: a share without a number, a name twice, a number of no share or that is none in [low, high].
+Expected<std::vector<double>> numbers_of_shares(const std::string& text, const std::vector<MachineShare>& shares,
+    const std::string& where, double low, double high);
+/// Do numbers stand with names of machines?
+inline bool names_machines(const std::string& text) { return text.find('=') != text.npos; }
 
 /// What joins the kinds where it is neither's own network: for each GPU while all others send, too.
 struct BetweenKinds {

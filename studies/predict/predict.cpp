@@ -134,10 +134,8 @@ std::span<const Flag> predict_flags() {
 }
 
 Expected<void> predict_command(const Arguments& arguments, Console& console) {
-  if (arguments.has("--machine") && mixed::names_shares(arguments.value("--machine")))
-    return mixed::mixed_command(arguments, console);
-  if (arguments.has("--between"))
-    return fail("--between", "joins machines of several kinds, and there is one", "--machine dgx-h100:64,dgx-a100:64");
+  TRY(const bool several, mixed::asks_for_kinds(arguments));
+  if (several) return mixed::mixed_command(arguments, console);
   TRY(check_output_flags(arguments));
   TRY(const auto around, around_steps(arguments));
   TRY(const auto scenario, scenario_of(arguments));

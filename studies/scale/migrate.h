@@ -67,6 +67,8 @@ struct Migration {
 Expected<Migration> migration(const Request& request, const std::vector<std::string>& networks,
     const std::vector<std::int64_t>& gpus, Scaling scaling);
 
+/// The first way, then each change of it with its reason, a sentence each.
+std::vector<std::string> path_lines(const Migration& path);
 std::string migration_text(const Migration& path, const Request& request, const Console& console);
 std::string migration_json(const Migration& path);
 

@@ -74,6 +74,16 @@ std::string mfu_plot(const Migration& path, const Console& console) {
 
 }  // namespace
 
+std::vector<std::string> path_lines(const Migration& path) {
+  std::vector<std::string> lines;
+  const SizeOnPath& first = path.sizes.front();
+  if (first.best >= 0)
+    lines.push_back(fmt::format("{} on {} GPUs: {}", first.network, size_label(first), rungs()[first.best].name));
+  for (const TurnOfPath& turn : path.turns) lines.push_back(turn_line(path, turn));
+  if (path.turns.empty()) lines.emplace_back("no other way pays at any size");
+  return lines;
+}
+
 std::string migration_text(const Migration& path, const Request& request, const Console& console) {
   const Paint paint(console);
   std::string text = fmt::format("{}  {}\n", paint.bold("When to change the sharding, on " + request.machine->row.name),
@@ -83,12 +93,7 @@ std::string migration_text(const Migration& path, const Request& request, const 
       "so many ranks), split (does not divide), compute (none takes 5 %); * the fastest, the plainer one within 2 %",
       "  ", "  ", page_columns);
   text += "\n" + sizes_table(path, paint) + fmt::format("\n{}\n", paint.bold("The path"));
-  const SizeOnPath& first = path.sizes.front();
-  if (first.best >= 0)
-    text += paragraph(fmt::format("{} on {} GPUs: {}", first.network, size_label(first), rungs()[first.best].name),
-        "  ", "    ", page_columns);
-  for (const TurnOfPath& turn : path.turns) text += paragraph(turn_line(path, turn), "  ", "    ", page_columns);
-  if (path.turns.empty()) text += "  no other way pays at any size\n";
+  for (const std::string& line : path_lines(path)) text += paragraph(line, "  ", "    ", page_columns);
   return text + mfu_plot(path, console);
 }
 

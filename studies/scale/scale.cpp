@@ -3,16 +3,19 @@
 
 #include <algorithm>
 #include <set>
-#include <sstream>
 
 #include <fmt/format.h>
 
+#include "studies/cli/comma_list.h"
+#include "studies/cli/output_file.h"
 #include "studies/launch/asked_run.h"
 #include "studies/print/csv.h"
+#include "studies/print/page/page.h"
 #include "studies/run/forecast.h"
 #include "studies/run/settled_gpus.h"
 #include "studies/scale/horizon.h"
 #include "studies/scale/migrate.h"
+#include "studies/scale/migrate_page.h"
 #include "studies/scale/report.h"
 #include "studies/whatif/plan_levers.h"
 #include "studies/launch/run_flags.h"
@@ -28,11 +31,9 @@ constexpr std::int64_t most_listed_gpus = 10'000'000;
 /// "64,128,256" ascending, each once.
 Expected<std::vector<std::int64_t>> parse_gpu_counts(const std::string& text, const std::string& where) {
   std::set<std::int64_t> counts;
-  for (std::size_t at = 0; at <= text.size();) {
-    const std::size_t comma = std::min(text.find(',', at), text.size());
-    TRY(const auto count, parse_count(text.substr(at, comma - at), where, 1, most_listed_gpus));
+  for (const std::string& word : cli::comma_list(text)) {
+    TRY(const auto count, parse_count(word, where, 1, most_listed_gpus));
     counts.insert(count);
-    at = comma + 1;
   }
   if (counts.size() > most_counts)
     return fail(where, fmt::format("{} counts", counts.size()), fmt::format("at most {}", most_counts));
@@ -149,6 +150,9 @@ std::span<const Flag> scale_flags() {
         .kind = FlagKind::toggle},
        {.name = "--networks", .key = "", .value = "A,B,...", .group = "Scaling",
         .doc = "with --migrate: a network that grows, each of these at each count"},
+       {.name = "--html", .key = "", .value = "FILE", .group = "Output",
+        .doc = "with --migrate: a page with MFU of each way over GPUs"},
+       cli::force_flag,
        {.name = "--json", .key = "", .value = "", .group = "Output", .doc = "one JSON document in base units",
         .kind = FlagKind::toggle},
        {.name = "--csv", .key = "", .value = "", .group = "Output", .doc = "the runs as comma-separated values",
@@ -173,8 +177,7 @@ Expected<void> migrate_command(
     const Arguments& arguments, Request request, std::vector<std::int64_t> gpus, Console& console) {
   if (arguments.has("--csv")) return fail("--csv", "is of scaling curves", "--json");
   std::vector<std::string> networks;
-  std::istringstream words(arguments.value("--networks"));
-  for (std::string word; std::getline(words, word, ',');) networks.push_back(word);
+  if (arguments.has("--networks")) networks = cli::comma_list(arguments.value("--networks"));
   const Scaling scaling = arguments.has("--strong") ? Scaling::strong : Scaling::weak;
   if (arguments.has("--strong") && arguments.has("--weak"))
     return fail("--strong", "a path is of one kind of scaling", "--strong or --weak");
@@ -182,7 +185,14 @@ Expected<void> migrate_command(
     TRY(request.machine, choose_machine(default_machine, "default"));
   }
   TRY(const auto counts, counts_of_path(std::move(gpus), request.machine->row));
+  std::vector<cli::OutputFile> page;  // opened before the work
+  if (arguments.has("--html")) {
+    TRY(auto file, cli::OutputFile::open(cli::output_place(arguments, "--html",
+                       [](const std::string& name) { return print::is_page(name, migration_page_mark); })));
+    page.push_back(std::move(file));
+  }
   TRY(const auto path, migration(request, networks, counts, scaling));
+  for (cli::OutputFile& file : page) file.finish(migration_page(path, request));
   console.out << (arguments.has("--json") ? migration_json(path) : migration_text(path, request, console));
   return {};
 }
@@ -192,8 +202,9 @@ Expected<void> migrate_command(
 Expected<void> scale_command(const Arguments& arguments, Console& console) {
   std::vector<std::int64_t> gpus;
   Arguments one_run = arguments;
-  if (arguments.has("--networks") && !arguments.has("--migrate"))
-    return fail("--networks", "are steps of a path", "--migrate --networks llama3-8b,llama3-70b");
+  for (const auto& [flag, what] : {std::pair{"--networks", "are steps of a path"}, {"--html", "is the page of a path"}})
+    if (arguments.has(flag) && !arguments.has("--migrate"))
+      return fail(flag, what, "--migrate --networks llama3-8b,llama3-70b --html path.html");
   if (arguments.has("--gpus")) {
     TRY(gpus, parse_gpu_counts(arguments.value("--gpus"), "--gpus"));
     one_run.flags["--gpus"] = std::to_string(gpus.front());

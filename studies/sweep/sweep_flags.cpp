@@ -87,7 +87,7 @@ Flag axis_flag(const AxisRow& row, Flag flag) {
 
 std::vector<Flag> make_sweep_flags() {
   std::vector<Flag> flags;
-  for (const Flag& flag : study_flags({}))
+  for (const Flag& flag : study_flags({*find_flag(run_flags(), "--between")}))
     if (find_axis(flag.name) == nullptr && flag.name != "--mapping") flags.push_back(fixed_flag(flag));
   for (const AxisRow& row : axis_rows())
     if (!row.flag.empty()) flags.push_back(axis_flag(row, *find_flag(run_flags(), row.flag)));

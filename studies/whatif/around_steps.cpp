@@ -22,12 +22,46 @@ constexpr Pair pairs[] = {{"--gc-time", "--gc-every", "--gc-time 600ms --gc-ever
     {"--log-time", "--log-every", "--log-time 50ms --log-every 100"},
     {"--eval-batches", "--eval-every", "--eval-batches 100 --eval-every 1000"}};
 
+constexpr Choice<sim::CacheKeeps> cache_kinds[] = {
+    {"first", sim::CacheKeeps::first}, {"recent", sim::CacheKeeps::recent}};
+
+/// Epochs after the first find a part of the samples.
+Expected<void> read_cache(const Arguments& arguments, AroundSteps& around) {
+  std::optional<double> room;
+  TRY(read_number(arguments, "--loader-cache", room, {0, 1}));
+  if (!room) {
+    for (const char* flag : {"--loader-cached-time", "--loader-epochs", "--loader-keeps"})
+      if (arguments.has(flag)) return fail(flag, "no cache is said", "--loader-cache 0.5, of the data set");
+    return {};
+  }
+  std::optional<Seconds> cached;
+  TRY(read_flag(arguments, "--loader-cached-time", cached));
+  if (!cached || !arguments.has("--loader-epochs"))
+    return fail("--loader-cache", "what a batch out of it takes and how often the data are read is not said",
+        "--loader-cached-time 200ms --loader-epochs 3");
+  if (*cached > around.loader->make)
+    return fail("--loader-cached-time", "a batch out of the cache takes longer than one from storage",
+        fmt::format("at most --loader-time {}", format_seconds(around.loader->make)));
+  LoaderCache cache{*room, sim::CacheKeeps::recent, *cached, count_of(arguments, "--loader-epochs", 1)};
+  if (arguments.has("--loader-keeps")) {
+    const auto* kind =
+        std::ranges::find(cache_kinds, arguments.value("--loader-keeps"), &Choice<sim::CacheKeeps>::name);
+    if (kind == std::end(cache_kinds))
+      return fail("--loader-keeps", fmt::format("'{:.40}' is no rule", arguments.value("--loader-keeps")),
+          "first (what came first stays) or recent (what was used last, as a page cache does)");
+    cache.keeps = kind->value;
+  }
+  around.cache = cache;
+  return {};
+}
+
 /// A rank's loader; --loader-time makes one.
 Expected<void> read_loader(const Arguments& arguments, AroundSteps& around) {
   std::optional<Seconds> make;
   TRY(read_flag(arguments, "--loader-time", make));
   if (!make) {
-    for (const char* flag : {"--loader-workers", "--loader-prefetch", "--loader-rate", "--loader-even"})
+    for (const char* flag : {"--loader-workers", "--loader-prefetch", "--loader-rate", "--loader-even",
+             "--loader-cache", "--loader-cached-time", "--loader-epochs", "--loader-keeps"})
       if (arguments.has(flag)) return fail(flag, "how long a batch takes is not said", "--loader-time 2s");
     return {};
   }
@@ -36,7 +70,7 @@ Expected<void> read_loader(const Arguments& arguments, AroundSteps& around) {
   // torch.utils.data.DataLoader's prefetch_factor is 2; its num_workers has no default that loads beside steps.
   around.loader = sim::Loader{count_of(arguments, "--loader-workers", 1), count_of(arguments, "--loader-prefetch", 2),
       *make, !arguments.has("--loader-even"), most.value_or(0)};
-  return {};
+  return read_cache(arguments, around);
 }
 
 /// Every rank of the batch split has a loader, and a step begins when the slowest has its batch.
@@ -44,6 +78,20 @@ Seconds wait_for_data(const sim::Loader& loader, std::int64_t ranks, Seconds ste
   constexpr std::int64_t draws_in_all = 2'000'000, least = 200, most = 100'000;
   sim::Draws draws(sim::seed_of(seed, 1));
   return sim::drawn_loader_wait(loader, step, ranks, std::clamp(draws_in_all / ranks, least, most), draws);
+}
+
+/// The first epoch fills the cache, the others find a part there.
+AroundPart data_part(const AroundSteps& around, std::int64_t ranks, Seconds step, std::uint64_t seed) {
+  AroundPart part{"loader_wait", "wait for data", wait_for_data(*around.loader, ranks, step, seed),
+      fmt::format("the slowest of {} loaders", ranks)};
+  if (!around.cache) return part;
+  const LoaderCache& cache = *around.cache;
+  const double hits = sim::cache_hits(cache.room, cache.keeps), first = 1 / static_cast<double>(cache.epochs);
+  const Seconds later = wait_for_data(sim::with_hits(*around.loader, hits, cache.cached), ranks, step, seed);
+  part.meaning += fmt::format("; {} in the first of {} epochs, {} in later ones, which find {} in the cache",
+      format_seconds(part.per_step), cache.epochs, format_seconds(later), format_percent(hits));
+  part.per_step = part.per_step * first + later * (1 - first);
+  return part;
 }
 
 std::string every_text(std::int64_t every, Seconds time, const char* more = "") {
@@ -77,6 +125,11 @@ std::vector<Flag> around_flags(std::string_view group) {
       count_flag("--loader-workers", group, "of each rank's loader (default 1)", 256),
       count_flag("--loader-prefetch", group, "batches that each works ahead (default 2)", 64),
       text_flag("--loader-rate", "PER_S", group, "batches per second and rank that storage gives (default: all)"),
+      text_flag("--loader-cache", "SHARE", group,
+          "of the data set that fits into a cache (default: none), with the next two"),
+      text_flag("--loader-cached-time", "TIME", group, "that a worker takes for a batch out of it"),
+      count_flag("--loader-epochs", group, "times that the job reads the data set; later ones find the cache", many),
+      text_flag("--loader-keeps", "RULE", group, "first (what came first stays) or recent (default, as a page cache)"),
       toggle_flag("--loader-even", group, "all batches take as long (default: exponential times)"),
       text_flag("--gc-time", "TIME", group, "of a garbage collection (default: none, as where it is off)"),
       count_flag("--gc-every", group, "steps from one to the next of a rank", many),
@@ -94,9 +147,7 @@ Expected<std::vector<AroundPart>> around_parts(const Scenario& scenario, const P
     if (!scenario.split)
       return fail("--loader-time", "of a mapping of one's own it is not known how many loaders there are",
           "the split by flags: --tp, --pp, ...");
-    const std::int64_t ranks = scenario.split->dp;
-    parts.push_back({"loader_wait", "wait for data", wait_for_data(*around.loader, ranks, step, seed),
-        fmt::format("the slowest of {} loaders", ranks)});
+    parts.push_back(data_part(around, scenario.split->dp, step, seed));
   }
   if (around.gc_time)
     parts.push_back({"garbage_collection", "garbage collection",

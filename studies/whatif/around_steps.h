@@ -15,8 +15,17 @@
 
 namespace stepcast::whatif {
 
+/// Of each rank's loader, over the epochs of a job.
+struct LoaderCache {
+  double room = 0;  ///< of the data set
+  sim::CacheKeeps keeps = sim::CacheKeeps::recent;
+  Seconds cached;  ///< of a batch that comes out of it
+  std::int64_t epochs = 1;
+};
+
 struct AroundSteps {
   std::optional<sim::Loader> loader;
+  std::optional<LoaderCache> cache;
   std::optional<Seconds> gc_time, log_time;
   std::int64_t gc_every = 1, log_every = 1;
   bool gc_planned = false;  ///< all ranks in the same step

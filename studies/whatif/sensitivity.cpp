@@ -44,7 +44,6 @@ Expected<LeverEffect> machine_effect(const MachineLever& lever, const Sensitivit
   const auto unmoved = [&](const Variation& v) { return same_outcome(v.after, study.before); };
   if (std::all_of(effect.variations.begin(), effect.variations.end(), unmoved))
     effect.idle = lever.idle(study.scenario, base);
-  note_largest(effect, study.before);
   return effect;
 }
 
@@ -59,12 +58,22 @@ LeverEffect plan_effect(const PlanLever& lever, Sensitivity& study) {
       study.refused.push_back({lever.id, step.to, outcome.error().what});
     }
   }
-  if (effect.variations.empty() && effect.idle.empty()) effect.idle = "no neighbour of it is legal";
-  note_largest(effect, study.before);
   return effect;
 }
 
 }  // namespace
+
+void Sensitivity::add(LeverEffect effect) {
+  if (effect.variations.empty() && effect.idle.empty()) effect.idle = "no neighbour of it is legal";
+  note_largest(effect, before);
+  levers.push_back(std::move(effect));
+}
+
+void Sensitivity::sort() {
+  std::ranges::stable_sort(levers, [](const LeverEffect& a, const LeverEffect& b) {
+    return a.idle.empty() != b.idle.empty() ? a.idle.empty() : a.largest > b.largest;
+  });
+}
 
 Outcome outcome_of(const Scenario& scenario, const Prediction& prediction) {
   const StepReport& step = prediction.step;
@@ -105,13 +114,11 @@ Expected<Sensitivity> sensitivity(const Request& asked, double factor) {
   study.before = outcome_of(study.scenario, base);
   for (const MachineLever& lever : machine_levers(study.scenario)) {
     TRY(auto effect, machine_effect(lever, study, base));
-    study.levers.push_back(std::move(effect));
+    study.add(std::move(effect));
   }
   const Request request = pinned(asked, study.scenario);
-  for (const PlanLever& lever : plan_levers(request, study.scenario)) study.levers.push_back(plan_effect(lever, study));
-  std::stable_sort(study.levers.begin(), study.levers.end(), [](const LeverEffect& a, const LeverEffect& b) {
-    return a.idle.empty() != b.idle.empty() ? a.idle.empty() : a.largest > b.largest;
-  });
+  for (const PlanLever& lever : plan_levers(request, study.scenario)) study.add(plan_effect(lever, study));
+  study.sort();
   return study;
 }
 

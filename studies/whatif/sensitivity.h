@@ -61,10 +61,15 @@ struct RefusedStep {
 
 struct Sensitivity {
   Scenario scenario;
+  std::string title;  ///< of a run on several kinds of machines; "" = the scenario's
   Outcome before;
   double factor = 2;
   std::vector<LeverEffect> levers;  ///< those that act, largest effect first; then the idle ones
   std::vector<RefusedStep> refused;
+  /// A lever that was tried, with its largest effect noted.
+  void add(LeverEffect effect);
+  /// Those that act first, the largest effect before the others.
+  void sort();
 };
 
 /// Errors: the run itself cannot be forecast.

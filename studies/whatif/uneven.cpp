@@ -46,7 +46,31 @@ Expected<void> check_index(const char* what, std::int64_t index, std::int64_t co
   return fail(
       flag, fmt::format("{} {} of {}, counted from 0", what, index, count), fmt::format("at most {}", count - 1));
 }
+/// Which stages have a GPU on the node.
+std::vector<int> stages_on(const Scenario& scenario, std::int64_t node) {
+  std::vector<int> on(static_cast<std::size_t>(scenario.split->pp), 0);
+  const std::int64_t of_node = scenario.machine.row.levels.front().gpus;
+  for (std::int64_t gpu = node * of_node; gpu < std::min(scenario.plan.gpus, (node + 1) * of_node); ++gpu)
+    on[static_cast<std::size_t>(cell_of(*scenario.split, gpu).stage)] = 1;
+  return on;
+}
 double slow_links(const UnevenWords& words) { return std::max(words.rail, words.link ? words.link->factor : 1); }
+
+/// Is one node's link slow, and do stages lie on nodes of their own? What is slow of all nodes is slow of all stages.
+bool slow_stages(const Scenario& scenario, const UnevenWords& words) {
+  return words.link && words.rail <= 1 && scenario.split->pp > 1;
+}
+
+/// The step whose stages on the node have slow links. The slowest of the copies' pipelines passes it, and collectives
+/// of a stage wait for its slowest rank: prices of a stage are those of its slow node.
+Expected<Prediction> predict_with_slow_node(const Scenario& scenario, const NamedSlow& link) {
+  Scenario slow = scenario;
+  scale_bandwidth(slow, 1, 1 / link.factor);
+  std::vector<sim::RankKind> kinds;
+  for (const Scenario& one : {std::cref(scenario), std::cref<Scenario>(slow)})
+    kinds.push_back({run::cost_model(one), run::cost_model(one), 0});
+  return run::predict_as_laid(scenario, {std::move(kinds), stages_on(scenario, link.index), scenario.plan.gpus});
+}
 
 Expected<void> name_ranks(const Scenario& scenario, const UnevenWords& words, sim::Unevenness& uneven) {
   const std::int64_t gpus = scenario.plan.gpus, of_node = scenario.machine.row.levels.front().gpus;
@@ -105,16 +129,16 @@ Expected<void> change_prices(const UnevenWords& words, Scenario& scenario, Uneve
     const std::vector<Level>& levels = scenario.machine.row.levels;
     if (levels.size() < 2 || scenario.plan.gpus <= levels.front().gpus)
       return fail(flag, "rail, link: the run stays within one node", "more GPUs, or without it");
-    if (words.link) {
-      TRY(check_index("node", words.link->index, node_count(scenario)));
-      if (scenario.split->pp > 1)
-        return fail(flag, "link: which stages wait for one node's links is not modelled",
-            "one stage, or rail=F, which is at least as slow");
-    }
-    scale_bandwidth(scenario, 1, 1 / slower);
-    forecast.notes.push_back(fmt::format("the slow links set the pace of all between nodes, 1/{:g} of the rate: "
-                                         "collectives deal their bytes evenly to NICs and nodes",
-        slower));
+    if (words.link) TRY(check_index("node", words.link->index, node_count(scenario)));
+    if (!slow_stages(scenario, words)) scale_bandwidth(scenario, 1, 1 / slower);
+    forecast.notes.push_back(
+        slow_stages(scenario, words)
+            ? fmt::format(
+                  "stages on node {} send at 1/{:g} of the rate, and all pipelines wait for the one that passes it",
+                  words.link->index, slower)
+            : fmt::format("the slow links set the pace of all between nodes, 1/{:g} of the rate: "
+                          "collectives deal their bytes evenly to NICs and nodes",
+                  slower));
   }
   if (!words.experts) return {};
   Experts& experts = scenario.network.row.experts;
@@ -186,7 +210,8 @@ Expected<UnevenForecast> uneven_forecast(
   TRY(change_prices(words, changed, forecast));
   std::optional<Prediction> again;
   if (slow_links(words) > 1 || words.experts) {
-    TRY(again, run::predict_as_laid(changed));
+    TRY(again,
+        slow_stages(changed, words) ? predict_with_slow_node(changed, *words.link) : run::predict_as_laid(changed));
     if (prediction.step.memory.fits && !again->step.memory.fits)
       return fail(flag, "a step with these rows does not fit into memory", "experts=F with fewer, or another plan");
   }

@@ -15,12 +15,6 @@ namespace stepcast::whatif {
 namespace {
 
 constexpr double least_factor = 1, most_factor = 1000;
-Expected<double> factor_of(const Arguments& arguments) {
-  if (!arguments.has("--factor")) return 2;
-  const auto factor = parse_factor(arguments.value("--factor"), "--factor", least_factor, most_factor);
-  if (factor && *factor == 1) return fail("--factor", "1 changes nothing", "2, 1.5 or 10");
-  return factor;
-}
 
 Expected<void> answer_changes(const Request& request, const Arguments& arguments, Console& console) {
   for (const char* other : {"--factor", "--top", "--csv"})
@@ -45,7 +39,8 @@ Expected<void> answer_unevenness(const Request& request, const Arguments& argume
 std::span<const Flag> whatif_flags() {
   // clang-format off
   static const std::vector<Flag> flags = study_flags(
-      {{.name = "--change", .key = "", .value = "WHAT=VALUE", .group = "What if",
+      {*find_flag(run_flags(), "--between"),
+       {.name = "--change", .key = "", .value = "WHAT=VALUE", .group = "What if",
         .doc = "only this, in place of all levers: nic=2x, hbm=0.5x, tp=4, micro-batch=2x, machine=dgx-b200; several: "
                "jointly",
         .kind = FlagKind::text, .repeats = true},
@@ -65,16 +60,27 @@ std::span<const Flag> whatif_flags() {
   return flags;
 }
 
-Expected<void> whatif_command(const Arguments& arguments, Console& console) {
-  TRY(const auto request, read_request(arguments));
-  if (arguments.has("--imbalance")) return answer_unevenness(request, arguments, console);
-  if (arguments.has("--change")) return answer_changes(request, arguments, console);
-  TRY(const auto factor, factor_of(arguments));
-  TRY(const auto study, sensitivity(request, factor));
+Expected<double> asked_factor(const Arguments& arguments) {
+  if (!arguments.has("--factor")) return 2;
+  const auto factor = parse_factor(arguments.value("--factor"), "--factor", least_factor, most_factor);
+  if (factor && *factor == 1) return fail("--factor", "1 changes nothing", "2, 1.5 or 10");
+  return factor;
+}
+
+void print_levers(const Sensitivity& study, const Arguments& arguments, Console& console) {
   constexpr std::size_t all = 1000;
   const std::size_t top = arguments.has("--top") ? std::stoul(arguments.value("--top")) : all;
   if (arguments.has("--csv")) console.out << csv_of(whatif_json(study, top), {"levers"});
   else console.out << (arguments.has("--json") ? whatif_json(study, top) : whatif_text(study, top, console));
+}
+
+Expected<void> whatif_command(const Arguments& arguments, Console& console) {
+  TRY(const auto request, read_request(arguments));
+  if (arguments.has("--imbalance")) return answer_unevenness(request, arguments, console);
+  if (arguments.has("--change")) return answer_changes(request, arguments, console);
+  TRY(const auto factor, asked_factor(arguments));
+  TRY(const auto study, sensitivity(request, factor));
+  print_levers(study, arguments, console);
   return {};
 }
 

@@ -212,7 +212,8 @@ std::vector<const LeverEffect*> shown_levers(const Sensitivity& study, std::size
 
 std::string whatif_text(const Sensitivity& study, std::size_t top, const Console& console) {
   const std::vector<const LeverEffect*> levers = shown_levers(study, top);
-  std::string text = run_title(study.scenario, console) + fmt::format("\nStep {}\n", outcome_words(study.before));
+  const std::string title = study.title.empty() ? run_title(study.scenario, console) : study.title;
+  std::string text = title + fmt::format("\nStep {}\n", outcome_words(study.before));
   text += tornado(study, levers, console) + figures_table(study, levers, console);
   std::size_t acting = 0;
   for (const LeverEffect& lever : study.levers) acting += lever.idle.empty() ? 1 : 0;

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <list>
+#include <numeric>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -88,6 +90,44 @@ TEST(Loader, ManyRanksWaitForTheSlowest) {
   const double x = 0.7;
   EXPECT_NEAR(
       drawn_loader_wait(single, Seconds(x), 2, 200'000, draws).value(), 2 * std::exp(-x) - std::exp(-2 * x) / 2, 0.01);
+}
+
+// Data of 4,000 samples read in a new order each epoch, and a cache of 1,000, 2,000 and 3,000 that drops what was used
+// longest ago, moved sample by sample.
+TEST(Loader, HitsOfACacheOfWhatWasUsedLast) {
+  constexpr int samples = 4000, epochs = 6;
+  for (const double room : {0.25, 0.5, 0.75}) {
+    Draws draws(5);
+    std::vector<int> order(samples);
+    std::iota(order.begin(), order.end(), 0);
+    std::list<int> recent;
+    std::vector<std::list<int>::iterator> place(samples, recent.end());
+    int hits = 0;
+    for (int epoch = 0; epoch < epochs; ++epoch) {
+      for (int i = samples - 1; i > 0; --i) std::swap(order[i], order[static_cast<int>(draws.unit() * (i + 1))]);
+      for (const int sample : order) {
+        const bool hit = place[sample] != recent.end();
+        hits += hit && epoch > 0 ? 1 : 0;
+        if (hit) recent.erase(place[sample]);
+        recent.push_front(sample);
+        place[sample] = recent.begin();
+        if (recent.size() <= room * samples) continue;
+        place[recent.back()] = recent.end();
+        recent.pop_back();
+      }
+    }
+    EXPECT_NEAR(cache_hits(room, CacheKeeps::recent), hits / static_cast<double>(samples * (epochs - 1)), 0.01) << room;
+    EXPECT_EQ(cache_hits(room, CacheKeeps::first), room);
+  }
+  EXPECT_EQ(cache_hits(1, CacheKeeps::recent), 1);
+}
+
+// A quarter of 2 s and three of 0.4 s are 0.8 s; storage is asked a quarter as often.
+TEST(Loader, HitsMakeBatchesFasterAndAskStorageLess) {
+  const Loader later = with_hits({2, 2, Seconds(2), false, 0.5}, 0.75, Seconds(0.4));
+  EXPECT_NEAR(later.make.value(), 0.8, 1e-12);
+  EXPECT_NEAR(later.most_per_second, 2, 1e-12);
+  EXPECT_NEAR(loader_wait(later, Seconds(0.1)).value(), 0.4, 1e-12);  // 2 workers: a batch each 0.4 s; storage 0.5 s
 }
 
 }  // namespace

@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 
 #include "studies/mixed/mixed_run.h"
-#include "studies/whatif/around_steps.h"
 #include "tests/studies/run_program.h"
 
 namespace stepcast::mixed {
@@ -156,8 +155,11 @@ TEST(MixedRefusals, SayWhatIsNotModelled) {
       {"--machine dgx-h100:64,dgx-a100:32 --tp 8 --pp 2 --global-batch 96", "would lie on two kinds of machines"},
       {"--machine dgx-h100:16,dgx-a100:16 --tp 4 --pp 2 --chunks 2 --order tp-cp-pp-dp --global-batch 64",
           "interleaved stages take multiples"},
-      {"--machine dgx-h100:16,dgx-a100:16 --tp 8 --zero 2 --global-batch 64", "wait for each other"},
-      {"--machine dgx-h100:16,dgx-a100:16 --tp 8 --zero 3 --global-batch 64", "wait for each other"},
+      {"--machine dgx-h100:16,dgx-a100:16 --tp 4 --pp 2 --order tp-cp-pp-dp --zero 2 --global-batch 64",
+          "wait for each other"},
+      {"--machine dgx-h100:16,dgx-a100:16 --nodes 4 --tp 8 --global-batch 64", "counts nodes of one machine"},
+      {"--machine dgx-h100:16,dgx-a100:16 --tp 8 --global-batch 64 --eval-batches 2 --eval-every 9",
+          "share an evaluation"},
       {"--machine dgx-h100:16,dgx-1-v100:16 --tp 8 --pp 2 --global-batch 64", "--precision fp16"},
       {"--machine dgx-h100:16,dgx-a100:16 --tp 8 --pp 2 --global-batch 64 --profile h100-sxm", "speaks for one GPU"},
       {"--machine dgx-h100:16,dgx-a100:16 --gpus 16", "names 32"},
@@ -171,19 +173,37 @@ TEST(MixedRefusals, SayWhatIsNotModelled) {
     EXPECT_EQ(ran.code, 2) << line;
     EXPECT_THAT(ran.err, HasSubstr(words)) << line;
   }
-  for (const Flag& flag : whatif::around_flags("Around steps")) {
-    const std::string value = flag.kind == cli::FlagKind::toggle ? "" : " 2";
-    const auto ran = run_line(
-        fmt::format("predict llama3-8b --seq 4096 --machine dgx-h100:16,dgx-a100:16 --tp 8 --global-batch 64 {}{}",
-            flag.name, value));
-    EXPECT_EQ(ran.code, 2) << flag.name;
-    EXPECT_THAT(ran.err, HasSubstr("stands around steps")) << flag.name;
-  }
-  for (const char* command : {"whatif", "scale", "sweep"}) {
+  for (const char* command : {"scale", "timeline"}) {
     const auto ran = run_line(std::string(command) + " llama3-8b --machine dgx-h100:16,dgx-a100:16 --global-batch 64");
     EXPECT_EQ(ran.code, 2) << command;
     EXPECT_THAT(ran.err, HasSubstr("several kinds of machines")) << command;
   }
+}
+
+// Shards of states on all replicas: they meet in each micro-batch, so that two shares of one machine are that machine,
+// and of two machines the slower one's GPUs everywhere would take as long.
+TEST(MixedReplicas, ReplicasThatMeetInEachMicroBatchGoAtTheSlowerPace) {
+  for (const char* plan : {" --tp 8 --zero 2 --global-batch 64", " --zero 3 --global-batch 64"}) {
+    const json whole = mixed_answer("--machine dgx-h100 --gpus 32" + std::string(plan));
+    const json parts = mixed_answer("--machine dgx-h100:16,dgx-h100:16" + std::string(plan));
+    EXPECT_NEAR(whole["step_time_s"], parts["step_time_s"], 1e-9 * whole["step_time_s"].get<double>()) << plan;
+    const json slow = mixed_answer("--machine dgx-a100 --gpus 32" + std::string(plan));
+    const json both = mixed_answer("--machine dgx-h100:16,dgx-a100:16" + std::string(plan));
+    // What stands behind the pipeline is, part by part, that of the slower kind there.
+    EXPECT_GE(both["step_time_s"].get<double>(), slow["step_time_s"].get<double>() * (1 - 1e-9)) << plan;
+    EXPECT_LE(both["step_time_s"].get<double>(), slow["step_time_s"].get<double>() * 1.01) << plan;
+    EXPECT_FALSE(both["dealt_by_speed"]);
+    EXPECT_EQ(both["kinds"][0]["micro_batches"], both["kinds"][1]["micro_batches"]);
+    EXPECT_THAT(both["assumptions"].dump(), HasSubstr("wait for each other in each micro-batch"));
+  }
+}
+
+// 0.1 s every ten steps where all ranks stop at once: 10 ms a step.
+TEST(MixedReplicas, WhatStandsAroundStepsIsAddedToThem) {
+  const json run = mixed_answer(
+      "--machine dgx-h100:16,dgx-a100:16 --tp 8 --global-batch 64 --gc-time 100ms --gc-every 10 --gc-planned");
+  EXPECT_EQ(run["around_steps"][0]["id"], "garbage_collection");
+  EXPECT_NEAR(run["around_steps"][0]["per_step_s"], 0.01, 1e-12);
 }
 
 }  // namespace

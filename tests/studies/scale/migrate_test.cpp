@@ -1,6 +1,8 @@
 // stepcast scale --migrate: each way is predict's own, what binds is named, and the path turns where another way pays.
 #include "studies/scale/migrate.h"
 
+#include <fstream>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -71,12 +73,27 @@ TEST(Migrate, ANetworkThatGrows) {
   EXPECT_THAT(ran.out, HasSubstr("Llama 3.2 1B"));
 }
 
+TEST(Migrate, APageHasAPictureOfEachNetwork) {
+  const std::string name = testing_program::own_path("path.html");
+  const std::string line = "scale llama3-8b --migrate --networks llama3.2-1b,llama3-8b --gpus 8,16 --global-batch 32 "
+                           "--seq 2048 --force --html ";
+  const auto ran = run_line(line + name);
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  std::ifstream file(name);
+  const std::string page((std::istreambuf_iterator<char>(file)), {});
+  for (const char* words : {"content=\"stepcast migration", "<h3>Llama 3.2 1B</h3>", "<h3>Llama 3 8B</h3>", "FSDP"})
+    EXPECT_THAT(page, HasSubstr(words));
+  std::size_t pictures = 0;
+  for (std::size_t at = page.find("<svg"); at != page.npos; at = page.find("<svg", at + 1)) ++pictures;
+  EXPECT_EQ(pictures, 2U);
+}
+
 TEST(Migrate, Refusals) {
   for (const auto& [line, words] : {std::pair{"llama3-8b --migrate --gpus 8,16", "--global-batch"},
            {"llama3-8b --migrate --gpus 8,16 --tp 2 --global-batch 32", "is what --migrate compares"},
            {"llama3-8b --migrate --gpus 8,16 --global-batch 32 --csv", "--csv"},
            {"llama3-8b --migrate --gpus 8,16 --global-batch 32 --strong --weak", "one kind of scaling"},
-           {"llama3-8b --networks llama3-8b", "--migrate"},
+           {"llama3-8b --networks llama3-8b", "--migrate"}, {"llama3-8b --html path.html", "--migrate"},
            {"llama3-8b --migrate --gpus 20000 --global-batch 512", "has 16384 GPUs"},
            {"llama3-8b --migrate --gpus 48,64 --global-batch 512", "512 x 64/48 is not a whole global batch"},
            {"llama3-8b --migrate --networks llama3.2-1b,llama3-70b --gpus 8,16 --global-batch 32",

@@ -66,7 +66,10 @@ TEST(UnevenStep, ASlowRailIsThatOfAllNodes) {
   EXPECT_EQ(uneven_step(std::string(sharded) + "link=3x4").at("uneven").at("step_time_s"),
       json.at("uneven").at("step_time_s"));
   EXPECT_THAT(uneven_refusal(std::string(sharded) + "link=8x4"), HasSubstr("node 8 of 8"));
-  EXPECT_THAT(uneven_refusal(std::string(staged) + "link=3x4"), HasSubstr("which stages wait"));
+  // Of four stages the second is on node 3: it alone sends slowly, which costs something and less than all of them do.
+  const double node = longer(uneven_step(std::string(staged) + "link=3x50"));
+  EXPECT_GT(node, 1.001);
+  EXPECT_LT(node, longer(uneven_step(std::string(staged) + "rail=50")));
   EXPECT_THAT(uneven_refusal(std::string(staged) + "link=3x0.5"), HasSubstr("no link is faster"));
   EXPECT_THAT(uneven_refusal("llama3-8b --gpus 8 --zero 3 --imbalance rail=2"), HasSubstr("stays within one node"));
 }

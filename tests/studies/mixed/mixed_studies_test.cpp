@@ -1,0 +1,116 @@
+// sweep, whatif and job on machines of several kinds: each is what predict says of its parts.
+#include <algorithm>
+#include <map>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "tests/studies/run_program.h"
+
+namespace stepcast::mixed {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+using testing_program::run_line;
+
+json kinds_answer(const std::string& line) {
+  const auto ran = run_line(line);
+  EXPECT_EQ(ran.code, 0) << line << ran.err;
+  return json::parse(ran.out);
+}
+
+const std::string two_kinds = "--machine dgx-h100:16,dgx-a100:16 ";
+const std::string run_on_kinds = "llama3-8b --seq 4096 --global-batch 64 --json " + two_kinds;
+
+// All legal splits of the space one by one.
+TEST(MixedSweep, IsTheFastestOfAllSplits) {
+  const json swept = kinds_answer("sweep " + run_on_kinds +
+                                  "--tp 4,8 --pp 1,2,4 --chunks 1 --micro-batch 1 --zero 1 --recompute none "
+                                  "--schedule 1f1b --top 3 --threads 2");
+  ASSERT_EQ(swept["top"].size(), 3U);
+  double fastest = 1e9;
+  for (const char* split : {"--tp 4", "--tp 8", "--tp 4 --pp 2", "--tp 8 --pp 2", "--tp 4 --pp 4", "--tp 8 --pp 4"})
+    for (const char* order : {"tp-cp-dp-pp", "tp-cp-pp-dp"}) {
+      const auto ran = run_line("predict " + run_on_kinds + split + " --order " + order);
+      if (ran.code == 0) fastest = std::min(fastest, json::parse(ran.out)["step_time_s"].get<double>());
+    }
+  EXPECT_NEAR(swept["top"][0]["step_time_s"], fastest, 1e-9 * fastest);
+  EXPECT_LE(swept["top"][0]["step_time_s"], swept["top"][1]["step_time_s"]);
+  const std::string command = swept["top"][0]["command"];
+  EXPECT_NEAR(kinds_answer(command.substr(9) + " --json")["step_time_s"], fastest, 1e-9 * fastest) << command;
+}
+
+TEST(MixedSweep, RefusesWhatIsOfOneMachine) {
+  for (const char* flag : {"--gpus 32", "--pareto step_time,memory.peak", "--where \"tp<8\"", "--objective mfu",
+           "--shard 0/2", "--dry-run"})
+    EXPECT_EQ(run_line("sweep " + run_on_kinds + flag).code, 2) << flag;
+}
+
+// Each lever is predict with that changed.
+TEST(MixedWhatif, LeversOfEachKind) {
+  const json study = kinds_answer("whatif " + run_on_kinds + "--tp 8 --between 10GB/s");
+  const json base = kinds_answer("predict " + run_on_kinds + "--tp 8 --between 10GB/s");
+  EXPECT_EQ(study["before"]["step_time_s"], base["step_time_s"]);
+  std::map<std::string, json> levers;
+  for (const json& lever : study["levers"]) levers[lever["id"]] = lever;
+  for (const char* id : {"compute@dgx-h100", "compute@dgx-a100", "gpus@dgx-h100", "gpus@dgx-a100", "between"})
+    EXPECT_TRUE(levers.contains(id)) << id;
+  const json& line = levers["between"]["variations"];
+  EXPECT_NEAR(line[1]["step_time_s"],
+      kinds_answer("predict " + run_on_kinds + "--tp 8 --between 20GB/s")["step_time_s"], 1e-12);
+  const json& fewer = levers["gpus@dgx-a100"]["variations"];
+  EXPECT_EQ(fewer[0]["to"], "0");
+  EXPECT_NEAR(fewer[0]["step_time_s"],
+      kinds_answer(
+          "predict llama3-8b --seq 4096 --global-batch 64 --json --machine dgx-h100 --gpus 16 --tp 8")["step_time_s"],
+      1e-12);
+  EXPECT_THAT(run_line("whatif llama3-8b --seq 4096 --global-batch 64 --tp 8 " + two_kinds).out,
+      HasSubstr("16 x NVIDIA H100-SXM5-80GB (DGX H100) + 16 x NVIDIA A100"));
+}
+
+const std::string job_line = "job llama3-8b --seq 4096 --global-batch 64 --tp 8 --steps 100000 --lives 100 --json ";
+
+// Two shares of a machine fail, save and last as the machine does.
+TEST(MixedJob, TwoSharesOfOneMachineAreThatMachine) {
+  const json whole = kinds_answer(job_line + "--machine dgx-h100 --gpus 32 --layout even");
+  const json parts = kinds_answer(job_line + "--machine dgx-h100:16,dgx-h100:16 --layout even");
+  for (const char* key : {"time_to_train_s", "goodput", "failures", "energy_j", "gpu_hours", "tokens"})
+    EXPECT_NEAR(parts[key], whole[key], 1e-9 * whole[key].get<double>()) << key;
+  EXPECT_EQ(parts["run"]["machine"], "dgx-h100:16,dgx-h100:16");
+  EXPECT_NEAR(parts["ten_times"]["goodput"], whole["ten_times"]["goodput"], 1e-9);
+}
+
+// 16 GPUs at 0.02 and 16 at 0.06 per node and day: 32 at 0.04, and prices of 3 and 1 are 2.
+TEST(MixedJob, RatesAndPricesAreTheMeanOverGpus) {
+  const json by_machine = kinds_answer(
+      job_line + two_kinds + "--failure-rate dgx-h100=0.02,dgx-a100=0.06 --gpu-hour-price dgx-h100=3,dgx-a100=1");
+  const json mean = kinds_answer(job_line + two_kinds + "--failure-rate 0.04 --gpu-hour-price 2");
+  for (const char* key : {"time_to_train_s", "goodput", "failures", "cost"})
+    EXPECT_NEAR(by_machine[key], mean[key], 1e-9 * mean[key].get<double>()) << key;
+  EXPECT_NEAR(mean["failure_model"]["mean_between_s"], 86400 / (4 * 0.04), 1e-6);
+  EXPECT_THAT(by_machine["assumptions"].dump(), HasSubstr("dgx-h100=0.02,dgx-a100=0.06 a day"));
+}
+
+TEST(MixedJob, WrongWordsAreRefused) {
+  const struct {
+    std::string line, words;
+  } cases[] = {{two_kinds + "--failure-rate dgx-h100=0.02", "dgx-a100 has none"},
+      {two_kinds + "--failure-rate dgx-h100=0.02,dgx-a100=x", "is no number"},
+      {two_kinds + "--gpu-hour-price dgx-h100=1,dgx-a100=1,dgx-b200=1", "is not among the machines"},
+      {two_kinds + "--gpu-hour-price dgx-h100=1,dgx-h100=1", "second number"},
+      {two_kinds + "--failures llama3 --failure-rate dgx-h100=0.02,dgx-a100=0.1", "--failures"},
+      {"--gpus 32 --failure-rate dgx-h100=0.02", "the job runs on one"},
+      {two_kinds + "--spares 2", "does not stand in"}, {two_kinds + "--elastic", "not modelled"},
+      {two_kinds + "--imbalance ranks=2%", "are of one machine"},
+      {two_kinds + "--nodes 4", "counts nodes of one machine"}};
+  for (const auto& [line, words] : cases) {
+    const auto ran = run_line(job_line + line);
+    EXPECT_EQ(ran.code, 2) << line;
+    EXPECT_THAT(ran.err, HasSubstr(words)) << line;
+  }
+}
+
+}  // namespace
+}  // namespace stepcast::mixed
