@@ -30,6 +30,10 @@ MeshOrder order_of_tiers(bool tp_in_node, bool pp_in_node, bool dp_in_node) {
 constexpr AxisId switch_axes[] = {
     AxisId::gpus, AxisId::precision, AxisId::tp_overlap, AxisId::dp_overlap, AxisId::scatter_boundary};
 
+Expected<Program> lower_whole(const NetworkSpec& network, const Plan& plan, const Stack& stack) {
+  return lower(network, plan, stack);
+}
+
 /// A run of any split: what resolve() then says of nouns and numbers holds for all points of this setting.
 Request setting_request(const Space& space, const Digits& digits) {
   Request request = space.request;
@@ -258,15 +262,21 @@ Expected<Scenario> SpacePoints::scenario(const Digits& digits) {
   return *at;
 }
 
-Expected<Program> SpacePoints::lowered(const Digits& digits, const SplitWishes& wishes, const Split& split) {
+Expected<Program> SpacePoints::lowered(const Digits& digits, const SplitWishes& wishes, const Split& split, Lower* by) {
   const Scenario& scenario = setting(digits).scenario;
-  return lower(scenario.network.row, plan_of(split, wishes.size(), scenario.plan), scenario.stack.row);
+  return by(scenario.network.row, plan_of(split, wishes.size(), scenario.plan), scenario.stack.row);
 }
 
 Expected<Program> SpacePoints::program(const Digits& digits) {
   const SplitWishes wished = wishes(digits);
   TRY(const auto here, laid(digits, wished));
-  return lowered(digits, wished, here);
+  return lowered(digits, wished, here, lower_whole);
+}
+
+Expected<Program> SpacePoints::step_program(const Digits& digits) {
+  const SplitWishes wished = wishes(digits);
+  TRY(const auto here, laid(digits, wished));
+  return lowered(digits, wished, here, lower_step);
 }
 
 Expected<Program> SpacePoints::unit_program(const Digits& digits, std::int64_t micro_batch, const MeshOrder& order) {
@@ -276,7 +286,7 @@ Expected<Program> SpacePoints::unit_program(const Digits& digits, std::int64_t m
   one.global_batch = micro_batch * one.dp();
   TRY(auto here, split(digits, one));
   drop_even_layers(here);
-  return lowered(digits, one, here);
+  return lowered(digits, one, here, lower_whole);
 }
 
 Expected<Prediction> SpacePoints::predict(const Digits& digits) {

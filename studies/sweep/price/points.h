@@ -59,6 +59,8 @@ class SpacePoints {
   double paired(const Split& split);
   /// The point must be legal.
   Expected<Program> program(const Digits& digits);
+  /// The same by lower_step(), for what does not look into a micro-batch.
+  Expected<Program> step_program(const Digits& digits);
   /// The same split with micro-batches of so many sequences and one of them per rank, whatever the batch, its mesh in
   /// another order: for what a micro-batch costs.
   Expected<Program> unit_program(const Digits& digits, std::int64_t micro_batch, const MeshOrder& order);
@@ -83,7 +85,8 @@ class SpacePoints {
   }
   const Scenario& lay_point(const Digits& digits, const SplitWishes& wishes, Split split);
   Expected<Split> laid(const Digits& digits, const SplitWishes& wishes);
-  Expected<Program> lowered(const Digits& digits, const SplitWishes& wishes, const Split& split);
+  using Lower = Expected<Program>(const NetworkSpec&, const Plan&, const Stack&);
+  Expected<Program> lowered(const Digits& digits, const SplitWishes& wishes, const Split& split, Lower* by);
   [[nodiscard]] Digits balanced_key(const Digits& digits, const Split& split) const;
   [[nodiscard]] Digits block_key(const Digits& digits, const Split& split) const;
   struct Blocks;

@@ -53,7 +53,7 @@ std::uint64_t Pricer::shape_index(const Digits& digits) const {
 
 const Program* Pricer::program(const Digits& digits) {
   if (program_ != nullptr && program_digits_ == digits) return program_;
-  lowered_program_ = points_.program(digits);
+  lowered_program_ = points_.step_program(digits);
   program_digits_ = digits;
   program_ = lowered_program_ ? &*lowered_program_ : nullptr;
   ++lowered_;
@@ -74,8 +74,9 @@ std::unique_ptr<UnitFamily> Pricer::lower_family(const Digits& digits, const Mes
 std::shared_ptr<const Program> Pricer::single(Family& family, const Digits& digits, const SplitWishes& wishes) {
   std::shared_ptr<const Program>& known = family.singles[unit_key(wishes)];
   if (known == nullptr) known = points_.block_program(digits);
-  if (known == nullptr)
-    if (const Program* here = program(digits)) known = std::make_shared<const Program>(*here);
+  if (known != nullptr) return known;
+  ++lowered_;
+  if (auto here = points_.program(digits)) known = std::make_shared<const Program>(std::move(*here));
   return known;
 }
 

@@ -102,7 +102,7 @@ class Pricer {
   // By here_place(), while no digit up to recomputation changes.
   std::vector<Once*> once_here_;
   std::vector<double> peak_here_;     ///< negative: not asked yet
-  const Program* program_ = nullptr;  ///< of program_digits_
+  const Program* program_ = nullptr;  ///< of program_digits_, without what a micro-batch does
   Expected<Program> lowered_program_;
   Digits program_digits_{};
   std::uint64_t lowered_ = 0;
