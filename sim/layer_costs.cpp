@@ -5,6 +5,7 @@
 #include <map>
 
 #include "sim/streams.h"
+#include "sim/streams/walk.h"
 
 namespace stepcast::sim {
 namespace {
@@ -39,9 +40,10 @@ class Probes {
     return chunks_.size() - 1;
   }
 
-  void time(Program& program, const CostModel& cost, double paired) {
-    program.chunks = std::move(chunks_);
-    times_ = all_chunk_times(program, price_blocks(program, cost, paired), cost);
+  void time(const Program& program, const CostModel& cost, double paired) {
+    const std::vector<BlockPrices> prices = price_blocks(program, cost, paired);
+    ChunkWalk walk = walk_for(program, prices, cost);
+    for (const Chunk& chunk : chunks_) times_.push_back(walk.times(chunk));
   }
 
   /// A part that hides behind its neighbours costs nothing.
@@ -68,7 +70,7 @@ std::int64_t settled_copies(const Program& program) {
 
 }  // namespace
 
-PartitionProblem layer_costs(Program program, const CostModel& cost_of_machine, double paired) {
+PartitionProblem layer_costs(const Program& program, const CostModel& cost_of_machine, double paired) {
   const CostModel cost = cost_of_machine.with_ranks(program.ranks);
   const BlockOrder blocks = block_order(program);
   assert(!blocks.layers.empty());

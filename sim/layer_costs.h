@@ -13,6 +13,6 @@ namespace stepcast::sim {
 /// runs before the layers, `head` all that follows them, loss and prediction modules too (`loss` stays 0). `stages` are
 /// the program's virtual stages. How the program's layers lie on stages now does not matter. `paired`: the share of its
 /// schedule (sim/step/paired.h).
-PartitionProblem layer_costs(Program program, const CostModel& cost, double paired);
+PartitionProblem layer_costs(const Program& program, const CostModel& cost, double paired);
 
 }  // namespace stepcast::sim

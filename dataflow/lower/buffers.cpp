@@ -70,7 +70,7 @@ bool is_looked_up(const FuseContext& c, int tensor) {
 /// The logits: what the loss kernel reads.
 bool read_by_loss(const FuseContext& c, int tensor) {
   return std::ranges::any_of(c.block.operators, [&](const Operator& op) {
-    return has_tag(op, "loss") && op.kind == OperatorKind::select && op.inputs.front().tensor == tensor;
+    return op.kind == OperatorKind::select && op.inputs.front().tensor == tensor && has_tag(op, "loss");
   });
 }
 
@@ -148,10 +148,16 @@ void add_narrow_weights(const FuseContext& c, ProgramBlock& out) {
   }
 }
 
+bool contains_tensor(const std::vector<Access>& inputs, int tensor) {
+  return std::ranges::find(inputs, tensor, &Access::tensor) != inputs.end();
+}
+
 /// An activation that backward reads for weight gradients of cast projections alone is kept as it was cast.
 bool is_kept_narrow(const FuseContext& c, int tensor) {
   bool read = false;
   for (const Operator& op : c.block.operators) {
+    const bool touches = op.output.tensor == tensor || contains_tensor(op.inputs, tensor);
+    if (!touches) continue;
     const BackwardReads reads = backward_reads(op);
     const bool here = (reads.output && op.output.tensor == tensor) ||
                       std::ranges::any_of(reads.inputs, [&](int i) { return op.inputs[i].tensor == tensor; });
@@ -265,13 +271,15 @@ bool is_summed(const FuseContext& c, int copy) {
 
 void add_transient(const FuseContext& c, const ListPlaces& places, Count count, ProgramBlock& out) {
   const bool forward = count == Count::transient_forward;
+  const int end = static_cast<int>((forward ? out.forward : out.backward).size()) - 1;
+  std::vector<char> saved(c.placed.copies.size(), 0);
+  for (const SavedCopy& one : c.placed.saved)
+    if (one.copy >= 0) saved[one.copy] = 1;
   for (std::size_t i = 0; i < c.placed.copies.size(); ++i) {
-    if (places.born[i] < 0) continue;
+    if (places.born[i] < 0 || saved[i] != 0) continue;
     const Copy& copy = c.placed.copies[i];
     const bool weight = c.network.tensors[copy.tensor].role == TensorRole::weight;
     if (weight && !copy.gradient) continue;  // counted as gathered
-    if (std::ranges::any_of(c.placed.saved, [&](const SavedCopy& s) { return s.copy == static_cast<int>(i); }))
-      continue;
     if (weight) {
       // A gradient that is added straight into its accumulator has no buffer of its own.
       const auto chain = std::ranges::find(c.placed.chains, copy.tensor, &WeightChain::tensor);
@@ -280,6 +288,8 @@ void add_transient(const FuseContext& c, const ListPlaces& places, Count count, 
       if (!looked_up && chain != c.placed.chains.end() && chain->accumulator == copy.place) continue;
     }
     if (c.stack.loss_in_place && copy.gradient && read_by_loss(c, copy.tensor)) continue;
+    const int at = static_cast<int>(i);
+    if (is_summed(c, at)) continue;
     Buffer buffer;
     buffer.label = (copy.gradient ? "d" : "") + c.network.tensors[copy.tensor].name;
     buffer.kind = copy.parent >= 0 ? BufferKind::message : BufferKind::temporary;
@@ -289,9 +299,6 @@ void add_transient(const FuseContext& c, const ListPlaces& places, Count count, 
                                    ? c.network.tensors[copy.tensor].bytes_per_element / c.stack.gradient_bytes
                                    : 1));
     buffer.born = places.born[i];
-    const int end = static_cast<int>((forward ? out.forward : out.backward).size()) - 1;
-    const int at = static_cast<int>(i);
-    if (is_summed(c, at)) continue;
     const bool leaves = at == c.placed.output || at == c.placed.input_gradient;
     buffer.dies = leaves || places.dies[i] < 0 ? (leaves ? end : places.born[i]) : places.dies[i];
     out.buffers.push_back(std::move(buffer));
@@ -303,6 +310,7 @@ void add_transient(const FuseContext& c, const ListPlaces& places, Count count, 
 void add_buffers(const FuseContext& c, const ListPlaces& forward, const ListPlaces& backward, ProgramBlock& out) {
   add_weights(c, out);
   add_narrow_weights(c, out);
+  if (c.step_alone) return;
   add_stand_ins(c, out);
   add_saved(c, forward, backward, out);
   add_loans(c, out);

@@ -37,6 +37,9 @@ class ListBuilder {
     places_.born.assign(copies, -1);
     places_.dies.assign(copies, -1);
     launch_of_.assign(copies, -1);
+    items_.reserve(list.size());
+    open_.reserve(list.size());
+    find_kernels();
     find_outside_readers();
   }
 
@@ -50,14 +53,26 @@ class ListBuilder {
         default: compute(item);
       }
     }
-    for (std::size_t l = 0; l < open_.size(); ++l) flush(static_cast<int>(l));
+    while (!running_.empty()) flush(running_.front());
     return std::move(places_);
   }
 
  private:
   // clang-format off
-  struct Open { std::string kernel; Pass pass; PlacedKind kind; KernelStart launch; bool closed = false; };
+  struct Open { int kernel; Pass pass; PlacedKind kind; KernelStart launch; bool closed = false; };
   // clang-format on
+
+  /// Names are compared once: a kernel is the first operator that has its name. The stack says which groups run as one.
+  void find_kernels() {
+    const std::vector<Operator>& operators = c_.block.operators;
+    for (std::size_t o = 0; o < operators.size(); ++o) {
+      const Operator& op = operators[o];
+      const auto same = std::ranges::find(
+          operators.begin(), operators.begin() + static_cast<std::ptrdiff_t>(o), op.kernel, &Operator::kernel);
+      kernel_.push_back(op.kernel.empty() ? no_kernel : static_cast<int>(same - operators.begin()));
+      grouped_.push_back(!op.kernel.empty() && (op.always_joined || contains(c_.stack.fused, op.kernel)) ? 1 : 0);
+    }
+  }
 
   /// A copy is read outside its launch if an item of another kernel or pass reads it, or forward keeps it, or it
   /// leaves.
@@ -92,13 +107,8 @@ class ListBuilder {
             outside_[copy] = 1;
   }
 
-  const std::string& kernel_of(const PlacedItem& item) const { return c_.block.operators[item.op].kernel; }
-
-  /// The stack says which groups run as one kernel.
-  bool grouped(const PlacedItem& item) const {
-    const std::string& kernel = kernel_of(item);
-    return !kernel.empty() && (c_.block.operators[item.op].always_joined || contains(c_.stack.fused, kernel));
-  }
+  int kernel_of(const PlacedItem& item) const { return kernel_[item.op]; }
+  bool grouped(const PlacedItem& item) const { return grouped_[item.op] != 0; }
 
   bool joins(const PlacedItem& item, int launch) const {
     const Open& open = open_[launch];
@@ -108,14 +118,18 @@ class ListBuilder {
 
   void compute(const PlacedItem& item) {
     // A launch is a run of neighbours: another kernel ends those before it.
-    for (std::size_t l = 0; l < open_.size(); ++l)
-      if (open_[l].kernel != kernel_of(item) || open_[l].kernel.empty()) flush(static_cast<int>(l));
+    for (std::size_t i = 0; i < running_.size();) {
+      const int l = running_[i];
+      if (open_[l].kernel != kernel_of(item) || open_[l].kernel == no_kernel) flush(l);
+      else ++i;
+    }
     int launch = -1;
-    for (std::size_t l = open_.size(); l-- > 0 && launch < 0;)
-      if (joins(item, static_cast<int>(l))) launch = static_cast<int>(l);
+    for (std::size_t i = running_.size(); i-- > 0 && launch < 0;)
+      if (joins(item, running_[i])) launch = running_[i];
     if (launch < 0) {
       open_.push_back({kernel_of(item), item.pass, item.kind, {}, false});
       launch = static_cast<int>(open_.size()) - 1;
+      running_.push_back(launch);
     }
     open_[launch].launch.members.push_back(&item);
     for (int copy : item.writes)
@@ -158,8 +172,9 @@ class ListBuilder {
     Open& open = open_[l];
     if (open.closed) return;
     open.closed = true;
-    std::vector<KernelWork> works;
-    const bool costs = add_works(c_, open.launch, root_, outside_, works);
+    std::erase(running_, l);
+    const std::size_t first = out_.works.size();
+    const bool costs = add_works(c_, open.launch, root_, outside_, out_.works);
     std::array<int, 2> made{-1, -1};
     Item edges;
     std::vector<int> rings;
@@ -184,11 +199,10 @@ class ListBuilder {
           }
       return;
     }
-    for (KernelWork& work : works) {
-      Item item = edges;
-      item.index = static_cast<int>(out_.works.size());
+    for (std::size_t work = first; work < out_.works.size(); ++work) {
+      Item item = work + 1 < out_.works.size() ? edges : std::move(edges);
+      item.index = static_cast<int>(work);
       if (made[0] >= 0) item.after.push_back(made[0]);  // launches of one group run in order
-      out_.works.push_back(std::move(work));
       items_.push_back(std::move(item));
       made[0] = static_cast<int>(items_.size()) - 1;
     }
@@ -296,7 +310,11 @@ class ListBuilder {
   std::vector<int> root_;                    ///< by copy: the copy whose memory it shares
   std::vector<int> launch_of_;               ///< by copy
   std::vector<char> outside_;
+  static constexpr int no_kernel = -1;
+  std::vector<int> kernel_;    ///< by operator
+  std::vector<char> grouped_;  ///< by operator
   std::vector<Open> open_;
+  std::vector<int> running_;  ///< of open_, those not closed, in their order
   ListPlaces places_;
 };
 
@@ -306,8 +324,12 @@ ProgramBlock fuse(const FuseContext& c) {
   ProgramBlock out;
   out.name = c.block.name;
   out.is_layer = c.block.place == Block::Place::layers;
-  const ListPlaces forward = ListBuilder(c, out, out.forward, c.placed.forward).build();
-  const ListPlaces backward = ListBuilder(c, out, out.backward, c.placed.backward).build();
+  out.works.reserve((c.placed.forward.size() + c.placed.backward.size()) / 2);
+  ListPlaces forward, backward;
+  if (!c.step_alone) {
+    forward = ListBuilder(c, out, out.forward, c.placed.forward).build();
+    backward = ListBuilder(c, out, out.backward, c.placed.backward).build();
+  }
   for (const PlacedItem& item : c.placed.step) {
     if (item.move == MoveKind::slice || item.move == MoveKind::mask) continue;
     const int tensor = c.placed.copies[item.reads.front()].tensor;
@@ -325,6 +347,7 @@ ProgramBlock fuse(const FuseContext& c) {
     same->local_after += move.local_after;
   }
   add_buffers(c, forward, backward, out);
+  if (c.step_alone) return out;
   for (const Operator& op : c.block.operators) out.model_flops += forward_flops(op, c.network.dims, true);
   return out;
 }

@@ -33,8 +33,8 @@ double narrow_bytes(Precision precision) {
 
 class Lowering {
  public:
-  Lowering(const NetworkSpec& spec, const Plan& plan, const Stack& stack, bool explain)
-      : spec_(spec), plan_(plan), stack_(stack), explain_(explain) {
+  Lowering(const NetworkSpec& spec, const Plan& plan, const Stack& stack, bool explain, bool step_alone = false)
+      : spec_(spec), plan_(plan), stack_(stack), explain_(explain), step_alone_(step_alone) {
     stack_.gradient_bytes = gradient_bytes(stack, plan.precision);
   }
 
@@ -52,8 +52,9 @@ class Lowering {
       shape.serves = true, shape.cached = cached(), shape.cache_bytes = plan_.cache->element_bytes;
     }
     network_ = build_network(spec_, shape, stack_.attention);
+    step_alone_ = step_alone_ && !gathers_for_a_step();
     TRY(placed_, place(network_, parsed_.program.meshes, parsed_.statements, plan_.gpus,
-                     {stack_.gradient_bytes, stack_.recompute_whole}));
+                     {stack_.gradient_bytes, stack_.recompute_whole, step_alone_}));
     TRY(layout_, stage_layout(spec_.layers, placed_.mesh, parsed_.statements));
     TRY(check_encoder());
     fill_sizes(batch);
@@ -61,7 +62,7 @@ class Lowering {
     fill_chunks();
     TRY(make_edges());
     if (!plan_.cache) make_tail();
-    make_notes();
+    if (!step_alone_) make_notes();
     return std::move(out_);
   }
 
@@ -70,6 +71,14 @@ class Lowering {
   const PlacedNetwork& placed() const { return placed_; }
 
  private:
+  /// What is gathered once per step stands among what a micro-batch does until it is taken out.
+  bool gathers_for_a_step() const {
+    return std::ranges::any_of(parsed_.statements, [](const Statement& statement) {
+      const auto* move = std::get_if<MoveStatement>(&statement.body);
+      return move != nullptr && move->life == Life::step;
+    });
+  }
+
   void fill_sizes(const PlanBatch& batch) {
     out_.precision = plan_.precision;
     out_.routed_rows = spec_.experts.count > 0;
@@ -127,7 +136,7 @@ class Lowering {
 
   ProgramBlock lowered(std::size_t b, const PlacedBlock& placed, const std::vector<char>& counted) {
     return fuse({network_, network_.blocks[b], placed, placed_.splits[b], placed_.mesh, stack_, parsed_.statements,
-        out_.groups, explain_, counted, spec_.experts, narrow_bytes(plan_.precision)});
+        out_.groups, explain_, counted, spec_.experts, narrow_bytes(plan_.precision), step_alone_});
   }
 
   Expected<void> make_blocks() {
@@ -160,8 +169,8 @@ class Lowering {
       const auto* recompute = std::get_if<RecomputeStatement>(&statement.body);
       if (recompute == nullptr || recompute->layers == 0) without.push_back(statement);
     }
-    TRY(auto plain,
-        place(network_, parsed_.program.meshes, without, plan_.gpus, {stack_.gradient_bytes, stack_.recompute_whole}));
+    TRY(auto plain, place(network_, parsed_.program.meshes, without, plan_.gpus,
+                        {stack_.gradient_bytes, stack_.recompute_whole, step_alone_}));
     const std::vector<char> none(network_.tensors.size(), 0);
     for (LayerBlocks::Kind& kind : layers_.block_of) {
       out_.blocks.push_back(lowered(static_cast<std::size_t>(kind.block), plain.blocks[kind.block], none));
@@ -361,7 +370,7 @@ class Lowering {
   const NetworkSpec& spec_;
   const Plan& plan_;
   Stack stack_;  ///< with the accumulators of the plan's precision
-  bool explain_;
+  bool explain_, step_alone_;
   ParsedPlan parsed_;
   Network network_;
   PlacedNetwork placed_;
@@ -374,6 +383,10 @@ class Lowering {
 
 Expected<Program> lower(const NetworkSpec& spec, const Plan& plan, const Stack& stack, bool reasons) {
   return Lowering(spec, plan, stack, reasons).run();
+}
+
+Expected<Program> lower_step(const NetworkSpec& spec, const Plan& plan, const Stack& stack) {
+  return Lowering(spec, plan, stack, false, true).run();
 }
 
 Expected<Explanation> explain(const NetworkSpec& spec, const Plan& plan, const Stack& stack) {

@@ -25,6 +25,10 @@ struct Explanation {
 /// Errors: mesh product against gpus, extents that do not divide (with the legal sizes), unknown dims, axes, tensors,
 /// tags. `reasons` fills Move::because, which costs time that sweeps need not spend.
 Expected<Program> lower(const NetworkSpec& spec, const Plan& plan, const Stack& stack, bool reasons = false);
+/// The same without what a micro-batch does and holds (works, moves, items, buffers that do not stay) and without
+/// notes, in a fraction of the time: what happens once per step, how blocks lie on stages, and what crosses between
+/// those.
+Expected<Program> lower_step(const NetworkSpec& spec, const Plan& plan, const Stack& stack);
 Expected<Explanation> explain(const NetworkSpec& spec, const Plan& plan, const Stack& stack);
 
 }  // namespace stepcast::dataflow

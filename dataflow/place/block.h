@@ -100,6 +100,8 @@ struct PlacedNetwork {
 struct PlacingOptions {
   double gradient_bytes = 4;     ///< weight-gradient accumulators and their wire
   bool recompute_whole = false;  ///< as if every `recompute` said `whole`
+  /// Homes, chains and what happens once per step alone: no items of a micro-batch, nothing saved.
+  bool step_alone = false;
 };
 
 /// `statements` are expanded; recompute with `layers N` is placed as written here (the caller places twice).

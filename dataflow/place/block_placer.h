@@ -48,6 +48,7 @@ class BlockPlacer {
 
   // place_homes.cpp
   void collect_uses();
+  void sort_statements();
   void resolve_home(int tensor);
   [[nodiscard]] Placement natural(int tensor) const;
   [[nodiscard]] bool is_read_from_outside(int tensor) const;
@@ -79,16 +80,19 @@ class BlockPlacer {
   [[nodiscard]] int best_candidate(int tensor, const Placement& use) const;
   [[nodiscard]] int stored(int tensor) const;
   [[nodiscard]] bool made_in_region(int tensor) const;
+  [[nodiscard]] const SaveStatement* said_to_save(int tensor) const;
   void run_region(int region);
 
   // place_backward.cpp
   void backward(bool root);
   void emit_gradient(int op);
+  [[nodiscard]] Placement contribution(int op, int input) const;
   int gradient_of(int tensor, const Placement& need, int op);
   int combined(int tensor, std::vector<int> contributions, const Placement& home, Cargo cargo, int op, Pass pass);
   [[nodiscard]] Placement gradient_home(int tensor) const;
 
   // place_weights.cpp
+  void contributions_alone(bool root);
   void weight_chains();
   void step_moves(WeightChain& chain, const Placement& accumulator_from);
 
@@ -110,9 +114,11 @@ class BlockPlacer {
 
   PlacedBlock out_;
   std::vector<PlacedItem>* list_ = nullptr;  ///< where items go now
-  std::vector<Uses> uses_;                   ///< by tensor
-  std::vector<int> tensors_;                 ///< used in this block
-  std::vector<Placement> home_;              ///< by tensor
+  std::vector<int> moving_, homing_;         ///< statements of moves and of homes, in order
+  std::vector<const SaveStatement*> saving_;
+  std::vector<Uses> uses_;       ///< by tensor
+  std::vector<int> tensors_;     ///< used in this block
+  std::vector<Placement> home_;  ///< by tensor
   std::vector<char> home_known_;
   std::vector<AtomMask> partial_pass_;           ///< by op: atoms on which a Partial operand goes through
   std::vector<std::vector<int>> available_;      ///< by tensor: value copies that exist now

@@ -72,6 +72,18 @@ int BlockPlacer::gradient_of(int tensor, const Placement& wanted, int op) {
   return at;
 }
 
+/// Where the gradient of an input is made.
+Placement BlockPlacer::contribution(int o, int input) const {
+  const Operator& op = block_.operators[o];
+  const Access& access = op.inputs[input];
+  Placement place = placement_of(access, splits_[o], mesh_, true);
+  // A Partial operand of a product makes the others' gradients Partial there; its own is whole.
+  for (std::size_t a = 0; a < mesh_.atoms.size(); ++a)
+    if ((partial_pass_[o] >> a & 1U) && op.kind == OperatorKind::einsum && home_[access.tensor].at[a] != partial_sum)
+      place.at[a] = partial_sum;
+  return place;
+}
+
 void BlockPlacer::emit_gradient(int o) {
   const Operator& op = block_.operators[o];
   const bool is_root = o + 1 == static_cast<int>(block_.operators.size()) && out_.output_gradient < 0;
@@ -96,12 +108,7 @@ void BlockPlacer::emit_gradient(int o) {
           fetch_value(op.output.tensor, placement_of(op.output, splits_[o], mesh_, false), Pass::input_grad, o);
     for (int i : targets) {
       const Access& input = op.inputs[i];
-      Placement place = placement_of(input, splits_[o], mesh_, true);
-      // A Partial operand of a product makes the others' gradients Partial there; its own is whole.
-      for (std::size_t a = 0; a < mesh_.atoms.size(); ++a)
-        if ((partial_pass_[o] >> a & 1U) && op.kind == OperatorKind::einsum && home_[input.tensor].at[a] != partial_sum)
-          place.at[a] = partial_sum;
-      item.writes[i] = add_copy(input.tensor, true, place, -1);
+      item.writes[i] = add_copy(input.tensor, true, contribution(o, i), -1);
       contributions_[input.tensor].push_back(item.writes[i]);
     }
     list_->push_back(std::move(item));

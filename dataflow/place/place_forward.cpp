@@ -24,15 +24,14 @@ int BlockPlacer::find_copy(const std::vector<int>& copies, const Placement& plac
 BlockPlacer::Manners BlockPlacer::manners_of(int tensor, bool gradient, int op) const {
   const Tensor& t = net_.tensors[tensor];
   const char* class_name = t.role != TensorRole::weight ? "" : gradient ? "grads" : "weights";
-  for (std::size_t i = 0; i < statements_.size(); ++i) {
+  for (const int i : moving_) {
     const auto* move = std::get_if<MoveStatement>(&statements_[i].body);
-    if (!move) continue;
     const bool named = std::ranges::any_of(
         move->what, [&](const std::string& w) { return w == t.name || (w == class_name && *class_name); });
     if (named && (op < 0 ? statement_holds(statements_[i], tensor)
                          : in_scope(statements_[i].scope, block_.operators[op]) ||
                                (gradient && statement_holds(statements_[i], tensor))))
-      return {move, static_cast<int>(i)};
+      return {move, i};
   }
   return {};
 }
@@ -186,6 +185,7 @@ void BlockPlacer::emit_forward(int o, Pass pass) {
   item.kind = PlacedKind::compute;
   item.pass = pass;
   item.op = o;
+  item.reads.reserve(op.inputs.size());
   for (int i = 0; i < static_cast<int>(op.inputs.size()); ++i)
     item.reads.push_back(fetch_value(op.inputs[i].tensor, need(o, i), pass, o));
   Placement made = placement_of(op.output, splits_[o], mesh_, true);
@@ -208,6 +208,11 @@ void BlockPlacer::emit_forward(int o, Pass pass) {
 }
 
 void BlockPlacer::forward() {
+  // Room for what most blocks come to: an item or two of an operator forward, three backward.
+  const std::size_t operators = block_.operators.size();
+  out_.forward.reserve(2 * operators);
+  out_.backward.reserve(3 * operators);
+  out_.copies.reserve(8 * operators);
   list_ = &out_.forward;
   for (int tensor : tensors_)
     if (uses_[tensor].producers.empty()) {

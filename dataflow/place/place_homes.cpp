@@ -24,9 +24,20 @@ BlockPlacer::BlockPlacer(const Network& network, const Block& block, const Mesh&
   partial_pass_.assign(block_.operators.size(), 0);
   in_backward_.assign(block_.operators.size(), 0);
   collect_uses();
+  sort_statements();
+}
+
+void BlockPlacer::sort_statements() {
+  for (std::size_t i = 0; i < statements_.size(); ++i) {
+    const auto& body = statements_[i].body;
+    if (std::holds_alternative<MoveStatement>(body)) moving_.push_back(static_cast<int>(i));
+    if (std::holds_alternative<HomeStatement>(body)) homing_.push_back(static_cast<int>(i));
+    if (const auto* save = std::get_if<SaveStatement>(&body)) saving_.push_back(save);
+  }
 }
 
 void BlockPlacer::collect_uses() {
+  tensors_.reserve(2 * block_.operators.size());
   const auto touch = [&](int tensor) {
     if (uses_[tensor].producers.empty() && uses_[tensor].consumers.empty()) tensors_.push_back(tensor);
   };
@@ -157,9 +168,9 @@ AtomMask BlockPlacer::apply_place(const HomePlace& p, const Statement& statement
 Placement BlockPlacer::stated(int tensor, const std::string& what, Placement base, const std::string& class_name) {
   Placement place = base;
   AtomMask done = 0;
-  for (const Statement& statement : statements_) {
+  for (const int index : homing_) {
+    const Statement& statement = statements_[index];
     const auto* home = std::get_if<HomeStatement>(&statement.body);
-    if (!home) continue;
     const bool by_name = !what.empty() && home->what == what;
     if (!by_name && (class_name.empty() || home->what != class_name)) continue;
     if (!statement_holds(statement, tensor)) continue;

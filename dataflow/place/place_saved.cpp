@@ -52,19 +52,21 @@ bool BlockPlacer::made_in_region(int tensor) const {
   if (producers.empty() || region_[producers.front()] < 0) return false;
   if (std::ranges::any_of(producers, [&](int o) { return region_[o] != region_[producers.front()]; })) return false;
   // `save T` keeps it although it is made inside.
-  for (const Statement& statement : statements_)
-    if (const auto* save = std::get_if<SaveStatement>(&statement.body))
-      if (contains(save->tensors, net_.tensors[tensor].name)) return false;
-  return true;
+  return said_to_save(tensor) == nullptr;
+}
+
+const SaveStatement* BlockPlacer::said_to_save(int tensor) const {
+  const auto said = std::ranges::find_if(
+      saving_, [&](const SaveStatement* save) { return contains(save->tensors, net_.tensors[tensor].name); });
+  return said == saving_.end() ? nullptr : *said;
 }
 
 /// Rule 22: of home, the stops on the way and the use, the one with fewest bytes that exists, nearest to the use on a
 /// tie.
 int BlockPlacer::best_candidate(int tensor, const Placement& use) const {
-  for (const Statement& statement : statements_)
-    if (const auto* save = std::get_if<SaveStatement>(&statement.body))
-      if (contains(save->tensors, net_.tensors[tensor].name))
-        if (const int copy = find_copy(available_[tensor], save->at_use ? use : home_[tensor]); copy >= 0) return copy;
+  for (const SaveStatement* save : saving_)
+    if (contains(save->tensors, net_.tensors[tensor].name))
+      if (const int copy = find_copy(available_[tensor], save->at_use ? use : home_[tensor]); copy >= 0) return copy;
   int best = -1;
   const std::vector<Placement> stops = path(tensor, use);
   for (auto stop = stops.rbegin(); stop != stops.rend(); ++stop) {

@@ -1,4 +1,5 @@
 // Weights, gradients, optimizer: one chain of homes (rules 24-25), and what of it happens once per step.
+#include <cassert>
 
 #include <fmt/format.h>
 
@@ -23,6 +24,39 @@ void take(std::vector<PlacedItem>& from, std::vector<PlacedItem>& to, When when,
 
 }  // namespace
 
+/// Chains follow from homes and from where each gradient is made.
+void BlockPlacer::contributions_alone(bool root) {
+  for (const int tensor : tensors_)
+    if (uses_[tensor].producers.empty() && !home_known_[tensor]) resolve_home(tensor);
+  const int operators = static_cast<int>(block_.operators.size());
+  for (int o = 0; o < operators; ++o) {
+    pass_partials(o);
+    if (error_) return;
+    if (const int tensor = block_.operators[o].output.tensor; !home_known_[tensor]) resolve_home(tensor);
+    if (error_) return;
+  }
+  std::vector<char> flows(net_.tensors.size(), 0);  // by tensor: has a gradient
+  for (const int tensor : lent_) {
+    out_.loans.push_back({add_copy(tensor, false, home_[tensor], -1), -1});
+    flows[tensor] = 1;
+  }
+  if (block_.output >= 0) {
+    out_.output = add_copy(block_.output, false, home_[block_.output], -1);
+    flows[block_.output] = root ? 0 : 1;
+  }
+  for (int o = operators; o-- > 0;) {
+    const Operator& op = block_.operators[o];
+    const bool is_root = o + 1 == operators && (root || block_.output < 0);
+    if (flows[op.output.tensor] == 0 && !is_root) continue;
+    for (const int i : differentiable_inputs(op, net_.tensors)) {
+      const int tensor = op.inputs[i].tensor;
+      flows[tensor] = 1;
+      if (net_.tensors[tensor].role == TensorRole::weight)
+        contributions_[tensor].push_back(add_copy(tensor, true, contribution(o, i), -1));
+    }
+  }
+}
+
 void BlockPlacer::weight_chains() {
   for (int tensor : tensors_) {
     if (net_.tensors[tensor].role != TensorRole::weight) continue;
@@ -43,7 +77,7 @@ void BlockPlacer::weight_chains() {
       if (made.at[a] < 0 && chain.home.at[a] != replicated) accumulator.at[a] = chain.home.at[a];
     accumulator = stated(tensor, "", accumulator, "grads");
     chain.accumulator = accumulator;
-    if (!contributions_[tensor].empty()) {
+    if (!contributions_[tensor].empty() && !options_.step_alone) {
       list_ = &out_.backward;
       combined(tensor, std::move(contributions_[tensor]), accumulator, Cargo::gradient, -1, Pass::weight_grad);
       contributions_[tensor].clear();
@@ -85,6 +119,13 @@ void BlockPlacer::step_moves(WeightChain& chain, const Placement& accumulator) {
 }
 
 Expected<PlacedBlock> BlockPlacer::place(bool root) {
+  if (options_.step_alone) {
+    contributions_alone(root);
+    if (error_) return tl::unexpected(*error_);
+    weight_chains();
+    if (error_) return tl::unexpected(*error_);
+    return std::move(out_);
+  }
   forward();
   if (error_) return tl::unexpected(*error_);
   find_regions();

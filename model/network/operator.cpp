@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cassert>
+#include <string_view>
 
 #include "model/base/contains.h"
 
@@ -11,7 +12,7 @@ namespace {
 
 /// What backward of a pointwise function reads (docs/design.md, rule 21). `inputs` is a bit mask by position.
 struct FunctionRow {
-  const char* name;
+  std::string_view name;
   unsigned inputs;
   bool output;
   double mask_bytes;
@@ -75,7 +76,7 @@ constexpr std::array kScans{
 // clang-format on
 
 const FunctionRow* find_function(const std::string& name) {
-  const auto* row = std::ranges::find(kFunctions, name, &FunctionRow::name);
+  const auto* row = std::ranges::find(kFunctions, std::string_view(name), &FunctionRow::name);
   return row == kFunctions.end() ? nullptr : row;
 }
 
@@ -110,6 +111,7 @@ std::vector<std::string> function_names() {
 
 BackwardReads backward_reads(const Operator& op) {
   BackwardReads reads;
+  reads.inputs.reserve(op.inputs.size());
   switch (op.kind) {
     case OperatorKind::einsum:
       // A product of several reads every operand; a plain sum over one operand reads nothing, max reads both sides.
@@ -148,6 +150,7 @@ BackwardReads backward_reads(const Operator& op) {
 
 std::vector<int> differentiable_inputs(const Operator& op, const std::vector<Tensor>& tensors) {
   std::vector<int> inputs;
+  inputs.reserve(op.inputs.size());
   const bool stabiliser = op.monoid == Monoid::max && op.function == "identity";
   for (int i = 0; i < static_cast<int>(op.inputs.size()); ++i) {
     const Tensor& tensor = tensors[op.inputs[i].tensor];
@@ -161,6 +164,7 @@ std::vector<int> differentiable_inputs(const Operator& op, const std::vector<Ten
 
 std::vector<int> loops_of(const Operator& op) {
   std::vector<int> loops;
+  loops.reserve(op.output.loops.size() + 4);
   const auto take = [&](const Access& access) {
     for (int loop : access.loops)
       if (!contains(loops, loop)) loops.push_back(loop);

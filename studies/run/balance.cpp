@@ -56,9 +56,9 @@ Expected<LayerCounts> unless_even_is_faster(const Scenario& scenario, LayerCount
 }
 
 Expected<LayerCounts> balanced_layers(const Scenario& scenario) {
-  TRY(auto program, weighed_program(scenario));
+  TRY(const auto program, weighed_program(scenario));
   const double paired = paired_share(program);
-  auto prices = layer_costs(std::move(program), cost_model(scenario), paired);
+  auto prices = layer_costs(program, cost_model(scenario), paired);
   TRY(auto by_price, layers_by_price(std::move(prices), scenario.split->pp * scenario.split->chunks));
   return unless_even_is_faster(scenario, std::move(by_price));
 }

@@ -54,6 +54,11 @@ void sweep_wide(benchmark::State& state) {
 }
 BENCHMARK(sweep_wide)->ArgName("threads")->Arg(1)->Arg(2)->Iterations(1)->UseRealTime()->Unit(benchmark::kSecond);
 
+/// Experts and long contexts on uneven layers: what is left is lowering.
+void sweep_lowering(benchmark::State& state, const std::string& file) { sweep(state, shipped_space(file), 1); }
+BENCHMARK_CAPTURE(sweep_lowering, experts, "deepseek-v3-2048.json")->UseRealTime()->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(sweep_lowering, long_context, "llama3-405b-16384.json")->UseRealTime()->Unit(benchmark::kMillisecond);
+
 /// Fast prices alone, in the sweep's order, of points whose parts are all there.
 void sweep_price_point(benchmark::State& state) {
   const Space space = shipped_space("calculon.json");

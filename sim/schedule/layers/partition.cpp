@@ -61,7 +61,8 @@ class Splitter {
   [[nodiscard]] double least_maximum() const {
     std::vector<int> ignored;
     return solve(
-        ignored, impossible, [](double a, double b) { return std::max(a, b); }, [](double cost) { return cost; });
+        ignored, evenly() * (1 + rounding), [](double a, double b) { return std::max(a, b); },
+        [](double cost) { return cost; });
   }
 
   /// The least sum with no stage above `allowed`.
@@ -73,6 +74,19 @@ class Splitter {
   }
 
  private:
+  /// The slowest stage of layers laid nearly evenly, which no best split exceeds; infinite where a stage would be
+  /// empty.
+  [[nodiscard]] double evenly() const {
+    if (layers_ < stages_) return impossible;
+    double slowest = 0;
+    for (int stage = 0, first = 0; stage < stages_; ++stage) {
+      const int last = first + layers_ / stages_ + (stage < layers_ % stages_ ? 1 : 0);
+      slowest = std::max(slowest, cost(stage, first, last));
+      first = last;
+    }
+    return slowest;
+  }
+
   Splitter(std::span<const PartitionProblem> kinds, const UnlikeStages* unlike)
       : kinds_(kinds), unlike_(unlike), stages_(kinds.front().stages),
         layers_(static_cast<int>(kinds.front().layers.size())) {

@@ -35,7 +35,7 @@ std::int64_t stride_of(const SplitWishes& wishes, MeshAxis wanted) {
 
 // What a micro-batch costs in a block follows from how the block is split and where its groups lie. Data ranks matter
 // where gradients or weights are kept in shards over them: then each micro-batch reduces or gathers.
-PartKey family_key(const SpacePoints& points, const Digits& digits, const SplitWishes& wishes, const Split& split) {
+PartKey family_key(const Stack& software, const Digits& digits, const SplitWishes& wishes, const Split& split) {
   using enum AxisId;
   PartKey key{};
   std::size_t at = 0;
@@ -43,7 +43,7 @@ PartKey family_key(const SpacePoints& points, const Digits& digits, const SplitW
     key[at++] = digit_of(digits, axis);
   key[at++] = split.sequence;
   key[at++] = !split.kept_gathers.empty();
-  if (moves_over_data_ranks(wishes, points.stack())) {
+  if (moves_over_data_ranks(wishes, software)) {
     key[at++] = 1 + digit_of(digits, zero);
     key[at++] = digit_of(digits, replicas);
     key[at++] = digit_of(digits, dp_overlap);
@@ -56,6 +56,9 @@ PartKey family_key(const SpacePoints& points, const Digits& digits, const SplitW
     key[at++] = -1;
     for (const AxisId axis : {order, tp_tier, pp_tier, dp_tier}) key[at++] = digit_of(digits, axis);
     key[at++] = split.order.back() == MeshAxis::pp ? -1 : digit_of(digits, pp);
+    // Data ranks that lie nearer than those of tensors and contexts push them apart.
+    for (const MeshAxis axis : {MeshAxis::tp, MeshAxis::cp})
+      key[at++] = static_cast<std::int32_t>(stride_of(wishes, axis));
   }
   return key;
 }
@@ -66,7 +69,7 @@ PartKey unit_key(const SplitWishes& wishes, double paired) {
       static_cast<std::int32_t>(stride_of(wishes, MeshAxis::cp)), share[0], share[1]};
 }
 
-PartKey once_key(const SpacePoints& points, const Digits& digits, bool folded) {
+PartKey once_key(const Digits& digits, bool folded, bool some_layers) {
   using enum AxisId;
   PartKey key{};
   std::size_t at = 0;
@@ -76,16 +79,15 @@ PartKey once_key(const SpacePoints& points, const Digits& digits, bool folded) {
   // Tied weights lie on one rank where the stages make a V.
   key[at++] = folded;
   // Layers that are not recomputed are blocks of their own, so that the blocks' numbers differ.
-  key[at++] = points.recompute(digits).layers > 0;
+  key[at++] = some_layers;
   return key;
 }
 
-PartKey stream_key(const SpacePoints& points, const Digits& digits) {
+PartKey stream_key(const Digits& digits, const SplitWishes& wishes) {
   using enum AxisId;
   PartKey key{};
   std::size_t at = 0;
   for (const AxisId axis : {gpus, precision, tp, cp, cp_kind, sp, scatter_boundary}) key[at++] = digit_of(digits, axis);
-  const SplitWishes wishes = points.wishes(digits);
   key[at++] = wishes.pp > 1;
   key[at++] = static_cast<std::int32_t>(stride_of(wishes, MeshAxis::tp));
   key[at++] = static_cast<std::int32_t>(stride_of(wishes, MeshAxis::cp));

@@ -6,11 +6,14 @@
 #include <array>
 #include <cstdint>
 
-#include "studies/sweep/price/points.h"
+#include "model/stack.h"
+#include "studies/run/split/split_plan.h"
+#include "studies/sweep/space/space.h"
 
 namespace stepcast::sweep {
 
 using PartKey = std::array<std::int32_t, 24>;
+
 struct PartKeyHash {
   std::size_t operator()(const PartKey& key) const;
 };
@@ -21,13 +24,13 @@ bool moves_over_data_ranks(const SplitWishes& wishes, const Stack& stack);
 std::int64_t stride_of(const SplitWishes& wishes, MeshAxis axis);
 
 /// What a micro-batch costs in a block, whatever its size.
-PartKey family_key(const SpacePoints& points, const Digits& digits, const SplitWishes& wishes, const Split& split);
+PartKey family_key(const Stack& software, const Digits& digits, const SplitWishes& wishes, const Split& split);
 /// The same of one size, where tensor and context ranks lie so far apart and this share of the passes runs in pairs.
 PartKey unit_key(const SplitWishes& wishes, double paired = 0);
-/// What happens once per step. `folded`: the stages lie there and back.
-PartKey once_key(const SpacePoints& points, const Digits& digits, bool folded);
+/// What happens once per step. `folded`: the stages lie there and back; `some_layers`: not all of them recompute.
+PartKey once_key(const Digits& digits, bool folded, bool some_layers);
 /// What crosses between stages, and what gathers it.
-PartKey stream_key(const SpacePoints& points, const Digits& digits);
+PartKey stream_key(const Digits& digits, const SplitWishes& wishes);
 /// Bytes that stay: they follow from how weights are split and kept alone.
 PartKey persistent_key(const Digits& digits, bool folded);
 

@@ -30,6 +30,10 @@ MeshOrder order_of_tiers(bool tp_in_node, bool pp_in_node, bool dp_in_node) {
 constexpr AxisId switch_axes[] = {
     AxisId::gpus, AxisId::precision, AxisId::tp_overlap, AxisId::dp_overlap, AxisId::scatter_boundary};
 
+Expected<Program> lower_whole(const NetworkSpec& network, const Plan& plan, const Stack& stack) {
+  return lower(network, plan, stack);
+}
+
 /// A run of any split: what resolve() then says of nouns and numbers holds for all points of this setting.
 Request setting_request(const Space& space, const Digits& digits) {
   Request request = space.request;
@@ -175,13 +179,58 @@ Digits SpacePoints::block_key(const Digits& digits, const Split& split) const {
   return key;
 }
 
-Expected<SpacePoints::Blocks*> SpacePoints::blocks(const Digits& digits, const Scenario& point) {
+/// Rows of experts are whole numbers: where those of one sequence are, all sizes grow with the sequences.
+bool SpacePoints::grows_evenly() const {
+  const Experts& experts = network().experts;
+  if (experts.count == 0) return true;
+  const double rows = static_cast<double>(space_->sequence) * static_cast<double>(experts.top_k) *
+                      (experts.capacity_factor > 0 ? experts.capacity_factor : 1) / static_cast<double>(experts.count);
+  return rows == std::floor(rows);
+}
+
+// Programs whose moves stay between tensor and context ranks are lowered in the usual order of the mesh, and laid on
+// the ranks of others: only where these groups lie differs.
+bool SpacePoints::moves_anywhere(const SplitWishes& wishes, const Split& split) const {
+  return !moves_over_data_ranks(wishes, stack()) && !split.experts;
+}
+
+std::shared_ptr<UnitFamily> SpacePoints::unit_family(
+    const Digits& digits, const SplitWishes& wishes, const Split& split) {
   constexpr std::size_t most_remembered = 1 << 10;
-  const Digits key = block_key(digits, *point.split);
-  if (const auto known = blocks_.find(key); known != blocks_.end()) return &known->second;
+  if (!grows_evenly()) return nullptr;
+  const PartKey key = family_key(stack(), digits, wishes, split);
+  if (const auto known = families_.find(key); known != families_.end()) return known->second;
+  const MeshOrder& order = moves_anywhere(wishes, split) ? usual_order : wishes.order;
+  auto one = unit_program(digits, 1, order);
+  const auto two = unit_program(digits, 2, order);
+  lowered_ += 2;
+  std::shared_ptr<UnitFamily> family;
+  if (one && two) family = std::make_shared<UnitFamily>(std::move(*one), *two);
+  if (family != nullptr && !family->grows_evenly()) family = nullptr;
+  if (families_.size() >= most_remembered) families_.clear();
+  return families_[key] = std::move(family);
+}
+
+const Program* SpacePoints::sized(UnitFamily& family, const SplitWishes& wishes, const Split& split) const {
+  const UnitFamily::Axis axes[] = {
+      {1, wishes.tp, stride_of(wishes, MeshAxis::tp)}, {wishes.tp, wishes.cp, stride_of(wishes, MeshAxis::cp)}};
+  if (moves_anywhere(wishes, split) && !family.lay(axes)) return nullptr;
+  return &family.at(static_cast<double>(wishes.micro_batch));
+}
+
+SpacePoints::Blocks& SpacePoints::remembered_blocks(const Digits& key) {
+  constexpr std::size_t most_remembered = 1 << 10;
+  if (blocks_.size() >= most_remembered && !blocks_.contains(key)) blocks_.clear();
+  return blocks_[key];
+}
+
+Expected<SpacePoints::Blocks*> SpacePoints::blocks(const Digits& digits, const Scenario& point) {
+  Blocks& here = remembered_blocks(block_key(digits, *point.split));
+  if (here.program != nullptr) return &here;
+  ++lowered_;
   TRY(auto program, weighed_program(point));
-  if (blocks_.size() >= most_remembered) blocks_.clear();
-  return &(blocks_[key] = {std::make_shared<const Program>(std::move(program)), {}});
+  here.program = std::make_shared<const Program>(std::move(program));
+  return &here;
 }
 
 double SpacePoints::paired(const Split& split) {
@@ -194,13 +243,29 @@ double SpacePoints::paired(const Split& split) {
   return known->second;
 }
 
-Expected<LayerCounts> SpacePoints::layers_by_price(const Digits& digits, const Scenario& point) {
-  TRY(Blocks* const here, blocks(digits, point));
+/// Null where no family has them.
+const Program* SpacePoints::family_blocks(const Digits& digits, const SplitWishes& wishes, const Split& split) {
+  if (split.recompute.layers > 0) return nullptr;
+  const std::shared_ptr<UnitFamily> family = unit_family(digits, wishes, split);
+  return family == nullptr ? nullptr : sized(*family, wishes, split);
+}
+
+Expected<LayerCounts> SpacePoints::layers_by_price(
+    const Digits& digits, const SplitWishes& wishes, const Scenario& point) {
+  const auto weighed = [&]() -> Expected<const Program*> {
+    if (const Program* program = family_blocks(digits, wishes, *point.split)) return program;
+    TRY(Blocks* const own, blocks(digits, point));
+    return own->program.get();
+  };
+  Blocks* const here = &remembered_blocks(block_key(digits, *point.split));
   const double share = paired(*point.split);
   const auto known =
       std::ranges::find_if(here->prices, [&](const PricedLayers& prices) { return prices.paired == share; });
   const bool fresh = known == here->prices.end();
-  if (fresh) here->prices.push_back({share, layer_costs(*here->program, *setting(digits).cost, share), {}});
+  if (fresh) {
+    TRY(const Program* const program, weighed());
+    here->prices.push_back({share, layer_costs(*program, *setting(digits).cost, share), {}});
+  }
   PricedLayers& priced = fresh ? here->prices.back() : *known;
   const auto [laid, added] = priced.laid.try_emplace(point.split->pp * point.split->chunks, LayerCounts{});
   if (added) laid->second = run::layers_by_price(priced.problem, laid->first);
@@ -222,7 +287,7 @@ Expected<LayerCounts> SpacePoints::balanced(const Digits& digits) {
   const Digits key = balanced_key(digits, nearly_even);
   if (const auto known = balanced_.find(key); known != balanced_.end()) return known->second;
   const Scenario& here = lay_point(digits, wished, nearly_even);
-  TRY(auto by_price, layers_by_price(digits, here));
+  TRY(auto by_price, layers_by_price(digits, wished, here));
   TRY(auto layers, unless_even_is_faster(here, std::move(by_price)));
   if (balanced_.size() >= most_remembered) balanced_.clear();
   return balanced_[key] = std::move(layers);
@@ -258,15 +323,21 @@ Expected<Scenario> SpacePoints::scenario(const Digits& digits) {
   return *at;
 }
 
-Expected<Program> SpacePoints::lowered(const Digits& digits, const SplitWishes& wishes, const Split& split) {
+Expected<Program> SpacePoints::lowered(const Digits& digits, const SplitWishes& wishes, const Split& split, Lower* by) {
   const Scenario& scenario = setting(digits).scenario;
-  return lower(scenario.network.row, plan_of(split, wishes.size(), scenario.plan), scenario.stack.row);
+  return by(scenario.network.row, plan_of(split, wishes.size(), scenario.plan), scenario.stack.row);
 }
 
 Expected<Program> SpacePoints::program(const Digits& digits) {
   const SplitWishes wished = wishes(digits);
   TRY(const auto here, laid(digits, wished));
-  return lowered(digits, wished, here);
+  return lowered(digits, wished, here, lower_whole);
+}
+
+Expected<Program> SpacePoints::step_program(const Digits& digits) {
+  const SplitWishes wished = wishes(digits);
+  TRY(const auto here, laid(digits, wished));
+  return lowered(digits, wished, here, lower_step);
 }
 
 Expected<Program> SpacePoints::unit_program(const Digits& digits, std::int64_t micro_batch, const MeshOrder& order) {
@@ -276,7 +347,7 @@ Expected<Program> SpacePoints::unit_program(const Digits& digits, std::int64_t m
   one.global_batch = micro_batch * one.dp();
   TRY(auto here, split(digits, one));
   drop_even_layers(here);
-  return lowered(digits, one, here);
+  return lowered(digits, one, here, lower_whole);
 }
 
 Expected<Prediction> SpacePoints::predict(const Digits& digits) {

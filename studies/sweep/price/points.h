@@ -14,9 +14,11 @@
 #include "dataflow/program.h"
 #include "model/base/error.h"
 #include "sim/cost.h"
+#include "sim/fast/unit_family.h"
 #include "sim/schedule/layers/partition.h"
 #include "studies/run/forecast.h"
 #include "studies/run/split/split_plan.h"
+#include "studies/sweep/price/part_keys.h"
 #include "studies/sweep/space/figures.h"
 #include "studies/sweep/space/space.h"
 
@@ -55,10 +57,20 @@ class SpacePoints {
   Expected<LayerCounts> balanced(const Digits& digits);
   /// The blocks of such a point, whatever its layers; null where they are not shared.
   std::shared_ptr<const Program> block_program(const Digits& digits);
+  /// Programs of points that differ in the size of a micro-batch, the layers of a stage and what family_key() leaves
+  /// out. Null: sizes do not grow in proportion, so that each is lowered by itself.
+  std::shared_ptr<UnitFamily> unit_family(const Digits& digits, const SplitWishes& wishes, const Split& split);
+  /// The blocks of a point of the family, until it is asked again; null where its groups cannot be laid on the ranks of
+  /// the point's mesh.
+  const Program* sized(UnitFamily& family, const SplitWishes& wishes, const Split& split) const;
+  /// Programs lowered for families and to weigh layers.
+  [[nodiscard]] std::uint64_t lowered() const { return lowered_; }
   /// Share of the passes that the split's schedule runs in pairs.
   double paired(const Split& split);
   /// The point must be legal.
   Expected<Program> program(const Digits& digits);
+  /// The same by lower_step(), for what does not look into a micro-batch.
+  Expected<Program> step_program(const Digits& digits);
   /// The same split with micro-batches of so many sequences and one of them per rank, whatever the batch, its mesh in
   /// another order: for what a micro-batch costs.
   Expected<Program> unit_program(const Digits& digits, std::int64_t micro_batch, const MeshOrder& order);
@@ -83,12 +95,17 @@ class SpacePoints {
   }
   const Scenario& lay_point(const Digits& digits, const SplitWishes& wishes, Split split);
   Expected<Split> laid(const Digits& digits, const SplitWishes& wishes);
-  Expected<Program> lowered(const Digits& digits, const SplitWishes& wishes, const Split& split);
+  using Lower = Expected<Program>(const NetworkSpec&, const Plan&, const Stack&);
+  Expected<Program> lowered(const Digits& digits, const SplitWishes& wishes, const Split& split, Lower* by);
   [[nodiscard]] Digits balanced_key(const Digits& digits, const Split& split) const;
   [[nodiscard]] Digits block_key(const Digits& digits, const Split& split) const;
   struct Blocks;
+  Blocks& remembered_blocks(const Digits& key);
   Expected<Blocks*> blocks(const Digits& digits, const Scenario& point);
-  Expected<LayerCounts> layers_by_price(const Digits& digits, const Scenario& point);
+  const Program* family_blocks(const Digits& digits, const SplitWishes& wishes, const Split& split);
+  [[nodiscard]] bool grows_evenly() const;
+  [[nodiscard]] bool moves_anywhere(const SplitWishes& wishes, const Split& split) const;
+  Expected<LayerCounts> layers_by_price(const Digits& digits, const SplitWishes& wishes, const Scenario& point);
 
   const Space* space_;
   std::vector<std::unique_ptr<Setting>> settings_;
@@ -101,10 +118,12 @@ class SpacePoints {
   };
   /// What weighs the layers of points that differ in what no block depends on.
   struct Blocks {
-    std::shared_ptr<const Program> program;
+    std::shared_ptr<const Program> program;  ///< null until it is needed, and where a family has the blocks
     std::vector<PricedLayers> prices;
   };
-  std::map<Digits, Blocks> blocks_;  ///< by block_key()
+  std::map<Digits, Blocks> blocks_;                          ///< by block_key()
+  std::map<PartKey, std::shared_ptr<UnitFamily>> families_;  ///< by family_key(); null: none
+  std::uint64_t lowered_ = 0;
   std::map<std::tuple<std::string, std::int64_t, std::int64_t>, double> paired_;
   /// What the words of an axis stand for, by digit.
   [[nodiscard]] const RunWishes& told(const Digits& digits, AxisId axis) const {

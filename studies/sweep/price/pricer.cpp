@@ -53,60 +53,44 @@ std::uint64_t Pricer::shape_index(const Digits& digits) const {
 
 const Program* Pricer::program(const Digits& digits) {
   if (program_ != nullptr && program_digits_ == digits) return program_;
-  lowered_program_ = points_.program(digits);
+  lowered_program_ = points_.step_program(digits);
   program_digits_ = digits;
   program_ = lowered_program_ ? &*lowered_program_ : nullptr;
   ++lowered_;
   return program_;
 }
 
-// Networks with experts have no family: their rows are whole numbers, so that sizes do not grow in proportion.
-std::unique_ptr<UnitFamily> Pricer::lower_family(const Digits& digits, const MeshOrder& order) {
-  if (points_.network().experts.count > 0) return nullptr;
-  auto one = points_.unit_program(digits, 1, order);
-  const auto two = points_.unit_program(digits, 2, order);
-  lowered_ += 2;
-  if (!one || !two) return nullptr;
-  auto family = std::make_unique<UnitFamily>(std::move(*one), *two);
-  return family->grows_evenly() ? std::move(family) : nullptr;
-}
-
 std::shared_ptr<const Program> Pricer::single(Family& family, const Digits& digits, const SplitWishes& wishes) {
   std::shared_ptr<const Program>& known = family.singles[unit_key(wishes)];
   if (known == nullptr) known = points_.block_program(digits);
-  if (known == nullptr)
-    if (const Program* here = program(digits)) known = std::make_shared<const Program>(*here);
+  if (known != nullptr) return known;
+  ++lowered_;
+  if (auto here = points_.program(digits)) known = std::make_shared<const Program>(std::move(*here));
   return known;
 }
 
 std::unique_ptr<UnitCosts> Pricer::make_units(
-    Family& family, const Digits& digits, const SplitWishes& wishes, bool moves_anywhere, double paired) {
+    Family& family, const Digits& digits, const SplitWishes& wishes, const Split& split, double paired) {
   const CostModel& cost = *points_.setting(digits).cost;
-  const UnitFamily::Axis axes[] = {
-      {1, wishes.tp, stride_of(wishes, MeshAxis::tp)}, {wishes.tp, wishes.cp, stride_of(wishes, MeshAxis::cp)}};
-  if (family.programs != nullptr && (!moves_anywhere || family.programs->lay(axes)))
-    return std::make_unique<UnitCosts>(
-        family.programs->at(static_cast<double>(wishes.micro_batch)), family.programs->alike(), cost, paired);
+  const Program* sized = family.programs != nullptr ? points_.sized(*family.programs, wishes, split) : nullptr;
+  if (sized != nullptr) return std::make_unique<UnitCosts>(*sized, family.programs->alike(), cost, paired);
   const auto here = single(family, digits, wishes);
   return here == nullptr ? nullptr : std::make_unique<UnitCosts>(*here, here, cost, paired);
 }
 
-// Programs whose moves stay between tensor and context ranks are lowered in the usual order of the mesh, and laid on
-// the ranks of others: only where these groups lie differs.
 UnitCosts* Pricer::find_units(const Digits& digits) {
   const SplitWishes wishes = points_.wishes(digits);
   const Split split = split_of(wishes, points_.network(), points_.stack());
-  const bool moves_anywhere = !moves_over_data_ranks(wishes, points_.stack()) && !split.experts;
-  std::unique_ptr<Family>& family = families_[family_key(points_, digits, wishes, split)];
+  std::unique_ptr<Family>& family = families_[family_key(points_.stack(), digits, wishes, split)];
   if (family == nullptr) {
     family = std::make_unique<Family>();
-    family->programs = lower_family(digits, moves_anywhere ? usual_order : wishes.order);
+    family->programs = points_.unit_family(digits, wishes, split);
     parts_ += 16;  // the program that a family keeps is as large as so many of its units
   }
   const double in_pairs = points_.paired(split);
   std::unique_ptr<UnitCosts>& units = family->units[unit_key(wishes, in_pairs)];
   if (units == nullptr) {
-    units = make_units(*family, digits, wishes, moves_anywhere, in_pairs);
+    units = make_units(*family, digits, wishes, split, in_pairs);
     ++parts_;
   }
   return units.get();
@@ -156,7 +140,7 @@ Pricer::Shape* Pricer::find_shape(const Digits& digits) {
 Pricer::Once* Pricer::find_once(const Digits& digits) {
   Once*& here = once_here_[here_place(digits)];
   if (here != nullptr) return here;
-  std::unique_ptr<Once>& part = onces_[once_key(points_, digits, folded(digits))];
+  std::unique_ptr<Once>& part = onces_[once_key(digits, folded(digits), points_.recompute(digits).layers > 0)];
   if (part == nullptr) {
     part = std::make_unique<Once>();
     ++parts_;
@@ -167,7 +151,7 @@ Pricer::Once* Pricer::find_once(const Digits& digits) {
 }
 
 const CrossingStream& Pricer::find_stream(const Digits& digits) {
-  std::unique_ptr<CrossingStream>& part = streams_[stream_key(points_, digits)];
+  std::unique_ptr<CrossingStream>& part = streams_[stream_key(digits, points_.wishes(digits))];
   if (part != nullptr) return *part;
   const Program* lowered = program(digits);
   const double micro_batch = static_cast<double>(points_.space().number(digits, AxisId::micro_batch));

@@ -32,7 +32,7 @@ class Pricer {
   /// the first. `memory_cap` is in bytes; what surely takes more is not looked at any further.
   FastPrice price(const Digits& digits, AxisId changed, double memory_cap = std::numeric_limits<double>::infinity());
   /// Programs lowered so far.
-  [[nodiscard]] std::uint64_t lowered() const { return lowered_; }
+  [[nodiscard]] std::uint64_t lowered() const { return lowered_ + points_.lowered(); }
 
  private:
   template <typename Part> using Parts = std::unordered_map<PartKey, std::unique_ptr<Part>, PartKeyHash>;
@@ -55,7 +55,7 @@ class Pricer {
   };
 
   struct Family {
-    std::unique_ptr<UnitFamily> programs;                                              ///< null: lowered one by one
+    std::shared_ptr<UnitFamily> programs;                                              ///< null: lowered one by one
     std::unordered_map<PartKey, std::shared_ptr<const Program>, PartKeyHash> singles;  ///< those, by unit_key()
     /// by unit_key() and the share that the schedule runs in pairs
     std::unordered_map<PartKey, std::unique_ptr<UnitCosts>, PartKeyHash> units;
@@ -64,9 +64,8 @@ class Pricer {
   [[nodiscard]] std::uint64_t shape_index(const Digits& digits) const;
   [[nodiscard]] std::size_t here_place(const Digits& digits) const;
   void forget_here();
-  std::unique_ptr<UnitFamily> lower_family(const Digits& digits, const MeshOrder& order);
   std::unique_ptr<UnitCosts> make_units(
-      Family& family, const Digits& digits, const SplitWishes& wishes, bool moves_anywhere, double paired);
+      Family& family, const Digits& digits, const SplitWishes& wishes, const Split& split, double paired);
   std::shared_ptr<const Program> single(Family& family, const Digits& digits, const SplitWishes& wishes);
   UnitCosts* find_units(const Digits& digits);
   Shape* find_shape(const Digits& digits);
@@ -102,7 +101,7 @@ class Pricer {
   // By here_place(), while no digit up to recomputation changes.
   std::vector<Once*> once_here_;
   std::vector<double> peak_here_;     ///< negative: not asked yet
-  const Program* program_ = nullptr;  ///< of program_digits_
+  const Program* program_ = nullptr;  ///< of program_digits_, without what a micro-batch does
   Expected<Program> lowered_program_;
   Digits program_digits_{};
   std::uint64_t lowered_ = 0;

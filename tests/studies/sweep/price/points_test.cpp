@@ -5,6 +5,7 @@
 #include <functional>
 #include <random>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "tests/studies/sweep/many_spaces.h"
@@ -84,6 +85,64 @@ TEST(SpacePoints, BalancedLayersAreThoseOfThePointAlone) {
     EXPECT_EQ(looked, 40) << line;
     EXPECT_GT(uneven, 10) << line;
   }
+}
+
+/// Kind, when, group and bytes of moves: numbers of groups may differ.
+std::string told(const Program& program, const std::vector<Move>& moves) {
+  std::string text;
+  for (const Move& move : moves) {
+    text += fmt::format("{} {} {} {} {} {}", static_cast<int>(move.kind), static_cast<int>(move.when),
+        static_cast<int>(move.cargo), move.received.value(), move.local_before.value(), move.blocking);
+    if (move.group >= 0)
+      for (const auto& digit : program.groups[move.group].digits)
+        text += fmt::format(" {}x{}", digit.stride, digit.size);
+    text += "; ";
+  }
+  return text;
+}
+
+/// All that a step does once: of a whole program, and of one without micro-batches.
+std::string once_per_step(const Program& program) {
+  std::string text = fmt::format("{} {} {} {} {}\n", program.stages, program.stage_stride, program.schedule,
+      program.tokens_per_step, program.recompute_layers);
+  for (const ProgramBlock& block : program.blocks) {
+    double kept = 0;
+    for (const Buffer& buffer : block.buffers) kept += buffer.count == Count::persistent ? buffer.bytes.value() : 0;
+    text += fmt::format("{} {} {} {} {}: {}\n", block.name, block.is_layer, block.parameters, block.optimizer_elements,
+        kept, told(program, block.step_moves));
+  }
+  for (const Chunk& chunk : program.chunks) {
+    text += fmt::format("{} {}:", chunk.stage, chunk.chunk);
+    for (const BlockRun& run : chunk.runs) text += fmt::format(" {}x{}", run.block, run.count);
+  }
+  for (const StageEdge& edge : program.edges) {
+    text += fmt::format("\n{} {} {} {}", edge.from, edge.to, edge.bytes.value(), edge.rank_distance);
+    if (edge.gather) text += told(program, {*edge.gather});
+  }
+  return text + "\n" + told(program, program.tail) + told(program, program.shared);
+}
+
+TEST(SpacePoints, StepProgramsAreWholeOnesWithoutMicroBatches) {
+  std::mt19937_64 random(11);
+  int shared = 0;
+  for (const auto& small : testing_sweep::tried_spaces()) {
+    const Space space = good(small.line);
+    SpacePoints points = SpacePoints::make(space).value();
+    Legality legality(points);
+    int looked = 0;
+    for (int trial = 0; trial < 3000 && looked < 6; ++trial) {
+      const Digits digits = space.digits(random() % space.size());
+      if (legality.ask(digits, AxisId{}).reason >= 0) continue;
+      const auto whole = points.program(digits), step = points.step_program(digits);
+      ASSERT_TRUE(whole && step) << points.command(digits);
+      EXPECT_EQ(once_per_step(*whole), once_per_step(*step)) << points.command(digits);
+      EXPECT_FALSE(whole->blocks.front().forward.empty());
+      shared += whole->shared.empty() ? 0 : 1;
+      ++looked;
+    }
+    EXPECT_GT(looked, 0) << small.name;
+  }
+  EXPECT_TRUE(sanitized || shared > 0);
 }
 
 TEST(SpacePoints, EnergyIsIdlePowerAndKernels) {

@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
+#include <iterator>
 #include <random>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -82,6 +84,72 @@ TEST_P(SmallSweep, PruningLosesNothing) {
 }
 INSTANTIATE_TEST_SUITE_P(Of, SmallSweep, testing::ValuesIn(testing_sweep::tried_spaces()),
     [](const auto& tested) { return std::string(tested.param.name); });
+
+/// Spaces of one class: an axis has some of its values.
+struct SpaceClass {
+  const char *name, *job;
+  std::vector<std::pair<const char*, std::vector<std::string>>> axes;
+};
+
+std::string random_line(const SpaceClass& of, std::mt19937_64& random) {
+  std::string line = of.job;
+  for (const auto& [flag, values] : of.axes) {
+    std::vector<std::string> some;
+    std::ranges::sample(values, std::back_inserter(some), 1 + static_cast<std::ptrdiff_t>(random() % 3), random);
+    line += fmt::format(" {} {}", flag, fmt::join(some, ","));
+  }
+  return line;
+}
+
+TEST(Sweep, PruningLosesNothingInRandomSpacesOfEachClass) {
+  const std::vector<std::string> ways = {"1", "2", "4"}, sizes = {"1", "2", "3", "4"}, recompute = {"none", "full"};
+  const SpaceClass classes[] = {
+      {"dense", "llama2-7b --machine dgx-h100 --gpus 16 --global-batch 48 --seq 4096",
+          {{"--tp", ways}, {"--pp", {"1", "2", "4", "8"}}, {"--order", {"tp-cp-dp-pp", "tp-cp-pp-dp", "dp-tp-cp-pp"}},
+              {"--recompute", {"none", "selective", "full", "full:1"}}, {"--micro-batch", sizes}, {"--chunks", ways},
+              {"--zero", {"0", "1"}}}},
+      {"weights and gradients in shards", "llama2-7b --machine dgx-h100 --gpus 16 --global-batch 48 --seq 4096",
+          {{"--tp", ways}, {"--cp", {"1", "2"}}, {"--pp", {"1", "2", "4"}}, {"--recompute", recompute},
+              {"--micro-batch", sizes}, {"--chunks", {"1", "2"}}, {"--order", {"tp-cp-dp-pp", "tp-cp-pp-dp"}},
+              {"--zero", {"2", "3"}}, {"--dp-replicate", {"1", "2"}}, {"--dp-overlap", {"off", "on"}}}},
+      {"experts", "deepseek-v2-lite --machine hgx-h800 --gpus 32 --global-batch 96 --seq 4096",
+          {{"--tp", {"1", "2"}}, {"--pp", {"1", "3", "9"}}, {"--ep", {"1", "2", "4", "8"}}, {"--recompute", recompute},
+              {"--micro-batch", sizes}, {"--precision", {"bf16", "fp8"}}, {"--zero", {"0", "1", "2"}}}},
+      {"experts whose rows are no whole numbers",
+          "deepseek-v2-lite --machine hgx-h800 --gpus 32 --global-batch 96 --seq 4090",
+          {{"--tp", {"1", "2"}}, {"--pp", {"1", "3"}}, {"--ep", {"2", "8"}}, {"--micro-batch", sizes},
+              {"--recompute", recompute}}},
+      {"V kinds and balanced layers", "deepseek-v2-lite --machine hgx-h800 --gpus 32 --global-batch 96 --seq 4096",
+          {{"--tp", {"1", "2"}}, {"--pp", {"2", "4", "8"}}, {"--ep", {"2", "4"}}, {"--recompute", recompute},
+              {"--micro-batch", sizes}, {"--schedule", {"auto", "zb-h1", "zb-v", "v-half", "dualpipev"}},
+              {"--layout", {"balanced"}}}},
+      {"two copies", "llama2-13b --machine dgx-h100 --gpus 16 --global-batch 32 --seq 4096",
+          {{"--tp", ways}, {"--pp", {"2", "4"}}, {"--recompute", recompute}, {"--micro-batch", sizes},
+              {"--schedule", {"dualpipe", "chimera", "1f1b"}}}},
+      {"slices", "llama2-13b --machine dgx-h100 --gpus 16 --global-batch 32 --seq 4096 --seq-splits 2",
+          {{"--tp", ways}, {"--pp", {"2", "4"}}, {"--recompute", recompute}, {"--micro-batch", sizes},
+              {"--schedule", {"seq-1f1b", "terapipe"}}}},
+      {"hybrids", "nemotron-h-8b --machine dgx-h100 --gpus 16 --global-batch 48 --seq 4096",
+          {{"--tp", ways}, {"--pp", {"1", "2", "4"}}, {"--recompute", recompute}, {"--micro-batch", sizes},
+              {"--chunks", {"1", "2"}}, {"--zero", {"1", "2"}}}},
+  };
+  std::mt19937_64 random(30);
+  for (const SpaceClass& of : classes) {
+    std::size_t listed = 0;
+    for (int trial = 0; trial < trials(4); ++trial) {
+      const std::string line = random_line(of, random);
+      SCOPED_TRACE(line);
+      Space space = testing_space::good(line);
+      space.top = 20;
+      const SweptSpace pruned = swept(space), all = exhaustively(space);
+      EXPECT_EQ(difference(pruned.result.top, all.result.top), "");
+      expect_equal_tallies(pruned.result.tally, all.result.tally);
+      EXPECT_EQ(pruned.work.above + all.work.above, 0U);
+      listed += all.result.top.size();
+    }
+    EXPECT_TRUE(sanitized || listed > 0) << of.name;
+  }
+}
 
 /// Figures that a bound is known for and figures that none is known for, as objectives and in fronts of one to four.
 TEST(Sweep, PruningLosesNothingWhateverTheGoal) {
