@@ -59,6 +59,10 @@ void show(Beside& beside, const std::vector<PairedRank>& pairs, std::size_t show
   for (const std::string& note :
       {beside.gap.aligned, clock_text(pair.measured->trace, steps), clock_drift_text(pair.measured->trace, steps)})
     if (!note.empty()) beside.notes.push_back(note);
+  const auto replaced = std::ranges::count_if(
+      pairs, [](const PairedRank& other) { return !other.measured->trace.replaced_clocks.empty(); });
+  if (replaced > 1)
+    beside.notes.push_back(fmt::format("clocks that {} traces recorded are replaced by the table's", replaced));
   // Where all that runs is as much longer or shorter, it is rather more or less of it.
   constexpr double another_size = 1.5;
   const RankPace& own = beside.ranks[shown];

@@ -121,9 +121,20 @@ double clock_of(const RankTrace& trace, const FoundSteps& steps) {
   return trace.clock_mhz(step.begin, step.next);
 }
 
+double replaced_clock_of(const RankTrace& trace, const FoundSteps& steps) {
+  const FoundStep& step = steps.steps[static_cast<std::size_t>(steps.taken)];
+  return median_mhz(trace.replaced_clocks, step.begin, step.next);
+}
+
 std::string clock_text(const RankTrace& trace, const FoundSteps& steps) {
   const double mhz = clock_of(trace, steps);
-  return mhz > 0 ? fmt::format("the GPU's cores ran at {:.0f} MHz in the median", mhz) : "";
+  if (mhz <= 0) return "";
+  std::string text = fmt::format("the GPU's cores ran at {:.0f} MHz in the median", mhz);
+  if (!trace.clocks_by.empty()) text += fmt::format(" by {}", trace.clocks_by);
+  if (trace.replaced_clocks.empty()) return text;
+  const double replaced = replaced_clock_of(trace, steps);
+  return text + (replaced > 0 ? fmt::format(", in place of {:.0f} MHz that the trace recorded", replaced)
+                              : ", in place of clocks that the trace recorded at other times");
 }
 
 }  // namespace stepcast::comparison
