@@ -74,11 +74,7 @@ bool has_fabrics(const TimeSplit& split) {
 /// What kernels of other names are told apart by: attention by its pass, memory-bound kernels by what they do. Products
 /// have parts of their own.
 std::string part_of(const SplitRow& row, bool forecast) {
-  if (row.kind == WorkKind::attention) {
-    for (const std::string_view word : {" dX", "bwd", "backward", "dk_dv", "bprop"})
-      if (row.name.find(word) != std::string::npos) return "backward";
-    return "forward";
-  }
+  if (row.kind == WorkKind::attention) return is_backward_attention(row.name) ? "backward" : "forward";
   if (!is_memory_bound(row.kind) || row.kind == WorkKind::optimizer || row.kind == WorkKind::scan) return "";
   if (!forecast) return to_text(row.kind);
   const std::string_view label = std::string_view(row.name).substr(0, row.name.find(' '));

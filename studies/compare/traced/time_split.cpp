@@ -138,6 +138,11 @@ void add_idle(const RankTrace& trace, double begin, double end, SplitLayers& lay
 
 }  // namespace
 
+bool is_backward_attention(std::string_view kernel) {
+  constexpr std::string_view words[] = {" dX", "bwd", "backward", "dk_dv", "bprop"};
+  return std::ranges::any_of(words, [&](std::string_view word) { return kernel.find(word) != kernel.npos; });
+}
+
 TimeSplit split_time(const RankTrace& trace, double begin, double end) {
   TimeSplit split;
   split.seconds = (end - begin) * seconds_of_microsecond;
