@@ -20,16 +20,13 @@ struct BothSides {
   [[nodiscard]] double factor() const { return expected > 0 ? measured / expected : 1; }
 };
 
-bool is_memory(const GapRow& row) { return row.name == "memory-bound kernels"; }
-
 /// Each part that counts is off by the same factor, and products and attention both have some.
 bool one_factor(const Gap& gap, const BothSides& cores) {
   constexpr double same = 0.02, least_row = 0.02, least_part = 0.05, covered = 0.5;
   std::size_t rows = 0, parts = 0;
   double within = 0;
   for (const GapRow& row : gap.rows) {
-    if (row.family != SplitFamily::compute || !is_bound_by_cores(row) || row.expected < least_row * cores.expected)
-      continue;
+    if (row.bound != BoundBy::cores || row.expected < least_row * cores.expected) continue;
     const auto off = [&](const GapRow& part) { return part.measured / part.expected / cores.factor() - 1; };
     if (std::abs(off(row)) > same) return false;
     ++rows;
@@ -46,16 +43,11 @@ bool one_factor(const Gap& gap, const BothSides& cores) {
 
 }  // namespace
 
-bool is_bound_by_cores(const GapRow& row) {
-  return row.name == "matrix products" || row.name == "attention" || row.name == "convolutions";
-}
-
 std::optional<ClockLoss> clock_loss_in(const Gap& gap, double expected_mhz, double measured_mhz) {
   BothSides cores, memory;
   for (const GapRow& row : gap.rows) {
-    if (row.family != SplitFamily::compute) continue;
-    if (is_bound_by_cores(row)) cores.add(row);
-    if (is_memory(row)) memory.add(row);
+    if (row.bound == BoundBy::cores) cores.add(row);
+    if (row.bound == BoundBy::memory) memory.add(row);
   }
   const double excess = cores.factor() - 1;
   if (std::abs(excess) < least_change || cores.measured <= 0) return std::nullopt;
@@ -101,6 +93,7 @@ std::string clock_drift_text(const RankTrace& trace, const FoundSteps& steps) {
   BothSides cores, memory;
   for (const auto& [name, sums] : kernels) {
     if (sums.calls[0] != sums.calls[1]) continue;
+    // Of one trace the optimizer's kernels are the same ones, too.
     BothSides& into = is_bound_by_cores(sums.kind) ? cores : memory;
     if (!is_bound_by_cores(sums.kind) && !is_memory_bound(sums.kind)) continue;
     into.expected += sums.seconds[0], into.measured += sums.seconds[1];

@@ -10,9 +10,6 @@
 
 namespace stepcast::comparison {
 
-/// A row of kernels whose time is that of the GPU's cores.
-bool is_bound_by_cores(const GapRow& row);
-
 struct ClockLoss {
   double factor = 1;  ///< products and attention take so many times as long
   std::string evidence;
