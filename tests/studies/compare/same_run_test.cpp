@@ -78,7 +78,8 @@ TEST(SameRun, RecomputationOfSomeLayersIsTheSameRun) {
 }
 
 TEST(SameRun, BackwardKernelsAreToldByTheirNames) {
-  for (const char* name : {"attention dX", "flash_bwd_dq_dk_dv", "bwd_kernel_dk_dv", "cudnn_flash_bprop", "FlashAttnBwdSm90"})
+  for (const char* name :
+      {"attention dX", "flash_bwd_dq_dk_dv", "bwd_kernel_dk_dv", "cudnn_flash_bprop", "FlashAttnBwdSm90"})
     EXPECT_TRUE(is_backward_attention(name)) << name;
   for (const char* name : {"attention", "attention again", "flash_fwd_kernel"})
     EXPECT_FALSE(is_backward_attention(name)) << name;
