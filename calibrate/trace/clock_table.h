@@ -12,9 +12,16 @@
 
 namespace stepcast::calibrate {
 
-/// By the GPU's number on its host. Samples at which it was idle, where the table has its utilization, and those that
-/// are not known ("[N/A]") are left out. Errors: no column of clocks, a clock that is no number, no sample of a GPU at
-/// work.
-Expected<std::map<std::int64_t, std::vector<ClockSample>>> read_clock_table(const std::string& path);
+struct ClockTable {
+  std::string file;
+  /// By the GPU's number on its host; 0 where the table does not number them.
+  std::map<std::int64_t, std::vector<ClockSample>> gpus;
+  bool numbered = true;  ///< else one GPU alone was sampled, and nobody knows its number
+};
+
+/// Samples at which a GPU was idle, where the table has its utilization, and those that are not known ("[N/A]") are
+/// left out. Errors: no column of clocks; none of the GPU's number, unless another one says that there is one GPU; a
+/// clock that is no number; no sample of a GPU at work; more than is read as one text.
+Expected<ClockTable> read_clock_table(const std::string& path);
 
 }  // namespace stepcast::calibrate

@@ -194,14 +194,20 @@ class PerfettoEvents {
 
 constexpr char packet_tag = '\x0A';  // field 1 of Trace, with a length
 
-/// The length in front of a packet; nullopt at the end of the stream, or of what is none.
-std::optional<std::uint64_t> length_in(std::streambuf& bytes) {
+struct PacketLength {
   std::uint64_t length = 0;
+  std::size_t bytes = 0;  ///< that it takes itself: writers pad it
+};
+
+/// The length in front of a packet; nullopt at the end of the stream, or of what is none.
+std::optional<PacketLength> length_in(std::streambuf& bytes) {
+  PacketLength packet;
   for (unsigned shift = 0; shift < 35; shift += 7) {
     const int byte = bytes.sbumpc();
     if (byte == std::streambuf::traits_type::eof()) return std::nullopt;
-    length |= static_cast<std::uint64_t>(byte & 0x7F) << shift;
-    if (byte < 0x80) return length;
+    packet.length |= static_cast<std::uint64_t>(byte & 0x7F) << shift;
+    ++packet.bytes;
+    if (byte < 0x80) return packet;
   }
   return std::nullopt;
 }
@@ -232,12 +238,12 @@ Expected<void> read_perfetto_events(TimingsStream& stream, RawTraceHead& head, c
   };
   for (int tag = stream.sbumpc(); tag != TimingsStream::traits_type::eof(); tag = stream.sbumpc()) {
     constexpr std::uint64_t most_bytes = std::uint64_t{16} << 20;
-    const auto length = length_in(stream);
-    if (tag != packet_tag || !length || *length > most_bytes) return broken();
-    packet.resize(*length);
-    if (stream.sgetn(packet.data(), static_cast<std::streamsize>(*length)) != static_cast<std::streamsize>(*length))
-      return broken();
-    at += 2 + *length;
+    const auto head_of_packet = length_in(stream);
+    if (tag != packet_tag || !head_of_packet || head_of_packet->length > most_bytes) return broken();
+    packet.resize(head_of_packet->length);
+    const auto length = static_cast<std::streamsize>(packet.size());
+    if (stream.sgetn(packet.data(), length) != length) return broken();
+    at += 1 + head_of_packet->bytes + packet.size();
     TRY(events.take_packet(packet));
     stream.mark();
   }

@@ -19,7 +19,7 @@ double RankTrace::launched_at(const DeviceEvent& event) const {
   return launch == nullptr ? -1 : launch->end;
 }
 
-double RankTrace::clock_mhz(double from, double until) const {
+double median_mhz(const std::vector<ClockSample>& clocks, double from, double until) {
   std::vector<double> inside;
   for (const ClockSample& sample : clocks)
     if (std::isnan(sample.at) || (sample.at >= from && sample.at <= until)) inside.push_back(sample.mhz);

@@ -60,6 +60,9 @@ struct ClockSample {
   double mhz = 0;
 };
 
+/// The median of the samples in a stretch of time, and of those whose time nobody knows; 0: there are none.
+double median_mhz(const std::vector<ClockSample>& clocks, double from, double until);
+
 struct RankTrace {
   std::string file;        ///< as it was named
   std::string tool;        ///< "Kineto", "Nsight Systems", "rocprofv3", "Perfetto", "stepcast"
@@ -77,14 +80,16 @@ struct RankTrace {
   std::vector<HostStretch> host;     ///< by start
   std::vector<HostCall> calls;       ///< by start
   std::vector<ClockSample> clocks;   ///< where somebody recorded them
+  /// Of clocks that a table gave: "GPU 0 of clocks.csv", and what the recording itself had in their place.
+  std::string clocks_by;
+  std::vector<ClockSample> replaced_clocks;
 
   [[nodiscard]] bool is_forecast() const { return tool == "stepcast"; }
   /// When the host launched the event; a negative number: not recorded.
   [[nodiscard]] double launch_of(const DeviceEvent& event) const;
   /// When that call returned; a negative number: not recorded.
   [[nodiscard]] double launched_at(const DeviceEvent& event) const;
-  /// The median of the clock's samples in a stretch of time; 0: there are none.
-  [[nodiscard]] double clock_mhz(double from, double until) const;
+  [[nodiscard]] double clock_mhz(double from, double until) const { return median_mhz(clocks, from, until); }
   /// Sorts what is to be sorted.
   void settle();
 

@@ -81,7 +81,8 @@ std::vector<std::size_t> groups_of(const std::vector<double>& operators, const s
       for (std::size_t i = j; i-- > k - 1;) {
         sum += kernels[i];
         const double off = std::log(sum / operators[k - 1] * expects / is);
-        const double all = std::abs(off) > most ? INFINITY : cost[k - 1][i] + off * off;
+        if (off > most) break;  // more kernels take longer still
+        const double all = off < -most ? INFINITY : cost[k - 1][i] + off * off;
         if (all < cost[k][j]) cost[k][j] = all, from[k][j] = i;
       }
     }

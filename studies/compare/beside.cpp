@@ -45,8 +45,23 @@ std::vector<RankPace> paces_of(const std::vector<PairedRank>& pairs) {
   return paces;
 }
 
-void show(Beside& beside, const std::vector<PairedRank>& pairs, std::size_t shown, const ExpectedPrices& prices) {
+/// The slow rank; else of the slowest stage, where it is there, the longest step.
+std::size_t choose(const std::vector<PairedRank>& pairs, const std::vector<RankPace>& paces, const RankTrace* slowest) {
+  if (const auto faulty = faulty_rank_of(paces)) return faulty->at;
+  std::size_t best = 0;
+  const auto rank = [&](const PairedRank& pair) {
+    return std::pair(pair.expected == slowest, pair.measured_split.seconds);
+  };
+  for (std::size_t i = 1; i < pairs.size(); ++i)
+    if (rank(pairs[i]) > rank(pairs[best])) best = i;
+  return best;
+}
+
+/// `slowest`: of the forecast's stages; nullptr: of none.
+void show(
+    Beside& beside, const std::vector<PairedRank>& pairs, const RankTrace* slowest, const ExpectedPrices& prices) {
   beside.ranks = paces_of(pairs);
+  const std::size_t shown = choose(pairs, beside.ranks, slowest);
   const PairedRank& pair = pairs[shown];
   beside.measured = beside.ranks[shown].rank;
   beside.measured_at = shown, beside.expected_at = pair.expected_at;
@@ -59,6 +74,10 @@ void show(Beside& beside, const std::vector<PairedRank>& pairs, std::size_t show
   for (const std::string& note :
       {beside.gap.aligned, clock_text(pair.measured->trace, steps), clock_drift_text(pair.measured->trace, steps)})
     if (!note.empty()) beside.notes.push_back(note);
+  const auto replaced = std::ranges::count_if(
+      pairs, [](const PairedRank& other) { return !other.measured->trace.replaced_clocks.empty(); });
+  if (replaced > 1)
+    beside.notes.push_back(fmt::format("clocks that {} traces recorded are replaced by the table's", replaced));
   // Where all that runs is as much longer or shorter, it is rather more or less of it.
   constexpr double another_size = 1.5;
   const RankPace& own = beside.ranks[shown];
@@ -70,18 +89,6 @@ void show(Beside& beside, const std::vector<PairedRank>& pairs, std::size_t show
   if (facts.unplaced_share() > 0)
     beside.notes.push_back(
         fmt::format("{:.2f} % of the kernels' time has names that no row knows", 100 * facts.unplaced_share()));
-}
-
-/// The slow rank; else of the slowest stage, where it is there, the longest step.
-std::size_t choose(const std::vector<PairedRank>& pairs, const RankTrace* slowest) {
-  if (const auto faulty = faulty_rank_of(paces_of(pairs))) return faulty->at;
-  std::size_t best = 0;
-  const auto rank = [&](const PairedRank& pair) {
-    return std::pair(pair.expected == slowest, pair.measured_split.seconds);
-  };
-  for (std::size_t i = 1; i < pairs.size(); ++i)
-    if (rank(pairs[i]) > rank(pairs[best])) best = i;
-  return best;
 }
 
 }  // namespace
@@ -115,7 +122,7 @@ Expected<Beside> beside_forecast(const ForecastTraces& forecast, const std::vect
   Beside beside;
   beside.expected = "the forecast", beside.p10_s = forecast.p10_s, beside.p90_s = forecast.p90_s;
   const auto slowest = static_cast<std::size_t>(forecast.slowest_stage) % forecast.stages.size();
-  show(beside, pairs, choose(pairs, &stages[slowest]), forecast.prices);
+  show(beside, pairs, &stages[slowest], forecast.prices);
   return beside;
 }
 
@@ -136,7 +143,7 @@ Expected<Beside> beside_iteration(const IterationForecast& forecast, std::vector
   Beside beside;
   beside.what = "Iteration", beside.expected = "the forecast";
   beside.p10_s = forecast.p10_s, beside.p90_s = forecast.p90_s;
-  show(beside, pairs, choose(pairs, nullptr), forecast.prices);
+  show(beside, pairs, nullptr, forecast.prices);
   if (!note.empty()) beside.notes.push_back(note);
   beside.notes.insert(beside.notes.end(), forecast.notes.begin(), forecast.notes.end());
   return beside;
@@ -153,7 +160,7 @@ Expected<Beside> beside_trace(const std::vector<ReadTrace>& expected, const std:
         clock_of(expected[i].trace, expected[i].steps)});
   Beside beside;
   beside.expected = expected.front().trace.file;
-  show(beside, pairs, choose(pairs, nullptr), {});
+  show(beside, pairs, nullptr, {});
   constexpr double alike = 0.5;
   const double shared = shared_with(measured[beside.measured_at].trace, expected[beside.expected_at].trace);
   if (shared < alike)

@@ -59,7 +59,7 @@ class CauseFinder {
     for (const GapRow& row : gap_.rows) {
       if (row.family != SplitFamily::compute) continue;
       // Of a slow rank or clock, what is left when its kernels ran as those of the others do.
-      const double stretch = is_bound_by_cores(row) ? cores_ : others_, measured = row.measured * stretch;
+      const double stretch = row.bound == BoundBy::cores ? cores_ : others_, measured = row.measured * stretch;
       double more = 0;
       std::size_t names = 0;
       if (gap_.same_names)
@@ -72,7 +72,7 @@ class CauseFinder {
             ++names;
           }
       more_work_ += more, more_names_ += names;
-      if (row.name == "unplaced kernels") {
+      if (row.bound == BoundBy::unplaced) {
         put(CauseKind::unplaced, row.name, measured - row.expected,
             fmt::format("{} calls of kernels that no row of names knows", row.measured_calls), true);
         continue;
@@ -222,7 +222,7 @@ std::vector<GapCause> causes_of(const Gap& gap, const TimeSplit& expected, const
   if (factor != 1) {
     double computing = 0;
     for (const GapRow& row : gap.rows)
-      if (row.family == SplitFamily::compute && (all || is_bound_by_cores(row))) computing += row.measured;
+      if (row.family == SplitFamily::compute && (all || row.bound == BoundBy::cores)) computing += row.measured;
     if (own.clock_mhz > 0) known.evidence += fmt::format("; its clock was {:.0f} MHz in the median", own.clock_mhz);
     finder.put(known.kind, known.subject, computing * (1 - 1 / factor), known.evidence, true);
   }

@@ -20,16 +20,13 @@ struct BothSides {
   [[nodiscard]] double factor() const { return expected > 0 ? measured / expected : 1; }
 };
 
-bool is_memory(const GapRow& row) { return row.name == "memory-bound kernels"; }
-
 /// Each part that counts is off by the same factor, and products and attention both have some.
 bool one_factor(const Gap& gap, const BothSides& cores) {
   constexpr double same = 0.02, least_row = 0.02, least_part = 0.05, covered = 0.5;
   std::size_t rows = 0, parts = 0;
   double within = 0;
   for (const GapRow& row : gap.rows) {
-    if (row.family != SplitFamily::compute || !is_bound_by_cores(row) || row.expected < least_row * cores.expected)
-      continue;
+    if (row.bound != BoundBy::cores || row.expected < least_row * cores.expected) continue;
     const auto off = [&](const GapRow& part) { return part.measured / part.expected / cores.factor() - 1; };
     if (std::abs(off(row)) > same) return false;
     ++rows;
@@ -46,16 +43,11 @@ bool one_factor(const Gap& gap, const BothSides& cores) {
 
 }  // namespace
 
-bool is_bound_by_cores(const GapRow& row) {
-  return row.name == "matrix products" || row.name == "attention" || row.name == "convolutions";
-}
-
 std::optional<ClockLoss> clock_loss_in(const Gap& gap, double expected_mhz, double measured_mhz) {
   BothSides cores, memory;
   for (const GapRow& row : gap.rows) {
-    if (row.family != SplitFamily::compute) continue;
-    if (is_bound_by_cores(row)) cores.add(row);
-    if (is_memory(row)) memory.add(row);
+    if (row.bound == BoundBy::cores) cores.add(row);
+    if (row.bound == BoundBy::memory) memory.add(row);
   }
   const double excess = cores.factor() - 1;
   if (std::abs(excess) < least_change || cores.measured <= 0) return std::nullopt;
@@ -101,6 +93,7 @@ std::string clock_drift_text(const RankTrace& trace, const FoundSteps& steps) {
   BothSides cores, memory;
   for (const auto& [name, sums] : kernels) {
     if (sums.calls[0] != sums.calls[1]) continue;
+    // Of one trace the optimizer's kernels are the same ones, too.
     BothSides& into = is_bound_by_cores(sums.kind) ? cores : memory;
     if (!is_bound_by_cores(sums.kind) && !is_memory_bound(sums.kind)) continue;
     into.expected += sums.seconds[0], into.measured += sums.seconds[1];
@@ -121,9 +114,20 @@ double clock_of(const RankTrace& trace, const FoundSteps& steps) {
   return trace.clock_mhz(step.begin, step.next);
 }
 
+double replaced_clock_of(const RankTrace& trace, const FoundSteps& steps) {
+  const FoundStep& step = steps.steps[static_cast<std::size_t>(steps.taken)];
+  return median_mhz(trace.replaced_clocks, step.begin, step.next);
+}
+
 std::string clock_text(const RankTrace& trace, const FoundSteps& steps) {
   const double mhz = clock_of(trace, steps);
-  return mhz > 0 ? fmt::format("the GPU's cores ran at {:.0f} MHz in the median", mhz) : "";
+  if (mhz <= 0) return "";
+  std::string text = fmt::format("the GPU's cores ran at {:.0f} MHz in the median", mhz);
+  if (!trace.clocks_by.empty()) text += fmt::format(" by {}", trace.clocks_by);
+  if (trace.replaced_clocks.empty()) return text;
+  const double replaced = replaced_clock_of(trace, steps);
+  return text + (replaced > 0 ? fmt::format(", in place of {:.0f} MHz that the trace recorded", replaced)
+                              : ", in place of clocks that the trace recorded at other times");
 }
 
 }  // namespace stepcast::comparison

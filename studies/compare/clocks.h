@@ -10,9 +10,6 @@
 
 namespace stepcast::comparison {
 
-/// A row of kernels whose time is that of the GPU's cores.
-bool is_bound_by_cores(const GapRow& row);
-
 struct ClockLoss {
   double factor = 1;  ///< products and attention take so many times as long
   std::string evidence;
@@ -25,8 +22,11 @@ std::optional<ClockLoss> clock_loss_in(const Gap& gap, double expected_mhz, doub
 /// From the first whole step of a trace to its last one, the same kernels; "": no drift, or fewer than two steps.
 std::string clock_drift_text(const RankTrace& trace, const FoundSteps& steps);
 
-/// Recorded clocks of the step that was taken: "SM clock 1410 MHz, ..."; "": nobody recorded any.
+/// Recorded clocks of the step that was taken: "the GPU's cores ran at 1410 MHz in the median", and what of the trace's
+/// own ones a table replaced; "": nobody recorded any.
 std::string clock_text(const RankTrace& trace, const FoundSteps& steps);
 double clock_of(const RankTrace& trace, const FoundSteps& steps);
+/// What the trace itself recorded where a table's clocks stand in their place; 0: nothing.
+double replaced_clock_of(const RankTrace& trace, const FoundSteps& steps);
 
 }  // namespace stepcast::comparison

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "calibrate/trace/clock_table.h"
 #include "calibrate/trace/trace_file.h"
 #include "model/base/json_writer.h"
 #include "model/base/quantity_text.h"
@@ -13,6 +12,7 @@
 #include "studies/compare/facts_report.h"
 #include "studies/compare/gap_report.h"
 #include "studies/compare/measured_profile.h"
+#include "studies/compare/traced/table_clocks.h"
 #include "studies/launch/asked_run.h"
 #include "studies/launch/run_flags.h"
 #include "studies/print/page/page.h"
@@ -32,19 +32,14 @@ Expected<std::vector<ReadTrace>> read_traces(const std::vector<std::string>& fil
   return traces;
 }
 
-/// With the clocks of --clocks, by the GPU's number. Error: GPUs of which the table has none.
+/// With the clocks of --clocks, by the GPU's number.
 Expected<std::vector<ReadTrace>> read_measured(const Arguments& arguments, const std::vector<std::string>& files) {
   TRY(auto traces, read_traces(files));
   if (!arguments.has("--clocks")) return traces;
-  const std::string table = arguments.value("--clocks");
-  TRY(const auto clocks, read_clock_table(table));
-  for (ReadTrace& one : traces) {
-    const auto at = clocks.find(one.trace.device);
-    if (at == clocks.end())
-      return fail("--clocks", fmt::format("{} has no samples of GPU {} of {}", table, one.trace.device, one.trace.file),
-          "a table with the column index, of the host that was traced");
-    one.trace.clocks = at->second;
-  }
+  TRY(const auto table, read_clock_table(arguments.value("--clocks")));
+  std::vector<RankTrace*> ranks;
+  for (ReadTrace& one : traces) ranks.push_back(&one.trace);
+  TRY(take_table_clocks(table, ranks));
   return traces;
 }
 

@@ -151,6 +151,7 @@ void write_facts(JsonWriter& json, const std::vector<ReadTrace>& traces) {
         "device", one.trace.device, "gpu", one.trace.gpu, "steps_by", one.steps.how, "events_outside_steps",
         one.steps.outside);
     if (const double mhz = clock_of(one.trace, one.steps); mhz > 0) json.field("clock_hz", mhz * 1e6);
+    if (const double mhz = replaced_clock_of(one.trace, one.steps); mhz > 0) json.field("replaced_clock_hz", mhz * 1e6);
     if (const std::string drift = clock_drift_text(one.trace, one.steps); !drift.empty()) json.field("clocks", drift);
     json.open("whole");
     write_one(json, facts_of(one.trace, one.steps, -1));

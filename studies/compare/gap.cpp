@@ -10,7 +10,8 @@ namespace stepcast::comparison {
 namespace {
 
 // clang-format off
-/// What a forecast calls by one name has several among libraries, whose borders are a matter of taste.
+/// What a forecast calls by one name has several among libraries, whose borders are a matter of taste. Kinds of one
+/// group are bound by one thing; those that are in none are memory-bound.
 struct GapGroup { WorkKind kind; const char* name; };
 constexpr GapGroup gap_groups[] = {
     {WorkKind::gemm, "matrix products"}, {WorkKind::grouped_gemm, "matrix products"}, {WorkKind::conv, "convolutions"},
@@ -35,6 +36,7 @@ std::string group_name(const SplitRow& row, bool fabrics) {
 
 void add_side(GapRow& into, const SplitRow& row, bool expected, const std::map<std::string, Spread>& spreads) {
   into.family = row.family == SplitFamily::host ? SplitFamily::idle : row.family;
+  if (row.family == SplitFamily::compute) into.bound = bound_by(row.kind);
   (expected ? into.expected : into.measured) += row.seconds;
   (expected ? into.expected_flight : into.measured_flight) += row.flight;
   (expected ? into.expected_calls : into.measured_calls) += row.calls;
@@ -74,11 +76,7 @@ bool has_fabrics(const TimeSplit& split) {
 /// What kernels of other names are told apart by: attention by its pass, memory-bound kernels by what they do. Products
 /// have parts of their own.
 std::string part_of(const SplitRow& row, bool forecast) {
-  if (row.kind == WorkKind::attention) {
-    for (const std::string_view word : {" dX", "bwd", "backward", "dk_dv", "bprop"})
-      if (row.name.find(word) != std::string::npos) return "backward";
-    return "forward";
-  }
+  if (row.kind == WorkKind::attention) return is_backward_attention(row.name) ? "backward" : "forward";
   if (!is_memory_bound(row.kind) || row.kind == WorkKind::optimizer || row.kind == WorkKind::scan) return "";
   if (!forecast) return to_text(row.kind);
   const std::string_view label = std::string_view(row.name).substr(0, row.name.find(' '));
@@ -97,7 +95,7 @@ void add_products(const TimeSplit& expected, const TimeSplit& measured, const Ex
   gap.aligned = aligned.how;
   for (const AlignedProducts& one : aligned.products) {
     GapRow& part = parts[one.name];
-    part.family = SplitFamily::compute, part.name = one.name;
+    part.family = SplitFamily::compute, part.bound = BoundBy::cores, part.name = one.name;
     part.expected = one.expected, part.measured = one.measured;
     part.expected_calls = one.expected_calls, part.measured_calls = one.measured_calls;
   }

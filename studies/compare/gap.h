@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "model/profile/step_parameter.h"
+#include "studies/compare/traced/rank_pace.h"
 #include "studies/compare/traced/time_split.h"
 
 namespace stepcast::comparison {
@@ -14,6 +15,7 @@ namespace stepcast::comparison {
 /// One side is called expected (a forecast, or the first trace), the other measured. Times in seconds.
 struct GapRow {
   SplitFamily family = SplitFamily::idle;
+  BoundBy bound = BoundBy::none;  ///< of what computes
   std::string name, fabric;
   double expected = 0, measured = 0;
   double expected_flight = 0, measured_flight = 0;

@@ -25,16 +25,18 @@ double work_of(const TimeSplit& split, WorkKind kind) {
   return seconds;
 }
 
-/// What takes less than a twentieth of the time says nothing; what memory bounds counts together, and so do products,
-/// whose kinds a forecast does not have.
+/// Products or attention of less than a twentieth of the time say nothing, and memory-bound kernels of less than a
+/// fiftieth; what memory bounds counts together, and so do products, whose kinds a forecast does not have.
 RankPace pace_of(const std::string& rank, const TimeSplit& expected, const TimeSplit& measured) {
   constexpr double least_share = 0.05, least_memory = 0.02;
   struct Sides {
     double expects = 0, is = 0;
   } products, attention, memory;
-  for (int i = 0; i < static_cast<int>(WorkKind::optimizer); ++i) {
+  for (int i = 0; i < work_kinds; ++i) {
     const auto kind = static_cast<WorkKind>(i);
-    Sides& into = is_product(kind) ? products : kind == WorkKind::attention ? attention : memory;
+    const BoundBy of = bound_by(kind);
+    if (of != BoundBy::cores && of != BoundBy::memory) continue;
+    Sides& into = of == BoundBy::memory ? memory : is_product(kind) ? products : attention;
     into.expects += work_of(expected, kind), into.is += work_of(measured, kind);
   }
   double cores = INFINITY;

@@ -21,8 +21,16 @@ struct RankPace {
 /// Durations of a kind's kernels: such sums tell networks apart. Seconds.
 double work_of(const TimeSplit& split, WorkKind kind);
 
-/// Kernels whose time is that of the GPU's cores, and its clock.
-constexpr bool is_bound_by_cores(WorkKind kind) { return is_product(kind) || kind == WorkKind::attention; }
+/// Whose a kernel's time is: that of the GPU's cores, and its clock, or its memory's. The optimizer's stands by itself:
+/// it runs once in a step, fused or not as the library likes.
+enum class BoundBy : std::uint8_t { none, cores, memory, optimizer, unplaced };
+constexpr BoundBy bound_by(WorkKind kind) {
+  if (is_product(kind) || kind == WorkKind::attention) return BoundBy::cores;
+  if (kind == WorkKind::optimizer) return BoundBy::optimizer;
+  if (kind == WorkKind::unplaced) return BoundBy::unplaced;
+  return is_memory_bound(kind) ? BoundBy::memory : BoundBy::none;
+}
+constexpr bool is_bound_by_cores(WorkKind kind) { return bound_by(kind) == BoundBy::cores; }
 
 RankPace pace_of(const std::string& rank, const TimeSplit& expected, const TimeSplit& measured);
 

@@ -5,6 +5,8 @@
 #include <span>
 #include <tuple>
 
+#include "model/base/text.h"
+
 namespace stepcast::comparison {
 namespace {
 
@@ -137,6 +139,12 @@ void add_idle(const RankTrace& trace, double begin, double end, SplitLayers& lay
 }
 
 }  // namespace
+
+bool is_backward_attention(std::string_view kernel) {
+  constexpr std::string_view words[] = {" dx", "bwd", "backward", "dk_dv", "bprop"};
+  const std::string name = lower_case(kernel);  // FlashAttnBwdSm90
+  return std::ranges::any_of(words, [&](std::string_view word) { return name.find(word) != name.npos; });
+}
 
 TimeSplit split_time(const RankTrace& trace, double begin, double end) {
   TimeSplit split;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -47,6 +48,9 @@ struct TimeSplit {
   std::vector<SplitProduct> products;  ///< matrix products in order
   double compute_flight = 0;           ///< durations of all kernels that compute
 };
+
+/// Of a kernel of attention, as forecasts and libraries name it.
+bool is_backward_attention(std::string_view kernel);
 
 /// From `begin` to `end`, in the recording's microseconds.
 TimeSplit split_time(const RankTrace& trace, double begin, double end);

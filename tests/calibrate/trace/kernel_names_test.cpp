@@ -34,6 +34,14 @@ TEST(TracedKernels, PartsOfOtherWordsAreNotTaken) {
   EXPECT_EQ(work_kind_of("void fbgemm_gpu::permute_indices_weights_kernel<false, int>"), WorkKind::routing);
 }
 
+/// A product over quantised weights, and what nobody has seen, stand in the same namespaces.
+TEST(TracedKernels, ALibrarysNameSaysNoWork) {
+  EXPECT_EQ(work_kind_of("void vllm::apply_repetition_penalties_kernel<float>"), WorkKind::elementwise);
+  EXPECT_EQ(work_kind_of("void vllm::aqlm::Code1x16MatVec<1>"), WorkKind::unplaced);
+  EXPECT_EQ(work_kind_of("void flashinfer::a_kernel_of_tomorrow<8>"), WorkKind::unplaced);
+  EXPECT_EQ(work_kind_of("void transformer_engine::a_kernel_of_tomorrow<8>"), WorkKind::unplaced);
+}
+
 /// Names of 2021 to 2026 of NVIDIA's and AMD's libraries, engines and compilers.
 TEST(TracedKernels, OtherToolsNamesSayTheirWork) {
   // clang-format off

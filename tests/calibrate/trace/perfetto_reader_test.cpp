@@ -93,6 +93,9 @@ TEST(PerfettoTrace, HoldsKernelsAndTheirLaunches) {
 TEST(PerfettoTrace, RefusesWhatItCannotKnow) {
   const std::string whole = recording();
   EXPECT_THAT(error_of("cut", whole.substr(0, whole.size() - 3)), HasSubstr("breaks off or is damaged behind byte"));
+  // A tag, a length of two bytes, then 203 bytes: a tag of one, a length of two, 200 bytes of text.
+  const std::string long_packet = packet(bytes_field(1, std::string(200, 'x')));
+  EXPECT_THAT(error_of("long", long_packet + first_packet().substr(0, 9)), HasSubstr("behind byte 206 ("));
   EXPECT_THAT(error_of("open", whole.substr(0, whole.size() - end_packet(100, 9).size())), HasSubstr("never ends"));
   EXPECT_THAT(error_of("packed", whole + packet(bytes_field(50, "x"))), HasSubstr("decompress_packets"));
   EXPECT_THAT(error_of("lost", whole + begin_packet(1, number_field(10, 99))), HasSubstr("packets were lost"));

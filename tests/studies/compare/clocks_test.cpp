@@ -1,5 +1,7 @@
 #include "studies/compare/clocks.h"
 
+#include <map>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -28,6 +30,26 @@ TEST(Clocks, OneFactorOfAllThatCoresBound) {
   EXPECT_FALSE(clock_loss_in(gap_of(1.2, 1, 1), 0, 0)) << "attention would be slower, too";
   EXPECT_FALSE(clock_loss_in(gap_of(1.2, 1.2, 1.2), 0, 0)) << "memory has a clock of its own";
   EXPECT_FALSE(clock_loss_in(gap_of(1.02, 1.02, 1), 0, 0)) << "GPUs differ by as much";
+}
+
+/// A scan's time is the memory's, here and in the pace of ranks; the optimizer's is neither's.
+TEST(Clocks, ScansAreMemoryBound) {
+  const auto split = [](double core, double memory) {
+    const double a = 100 * core, b = 160 * core, c = 200 * core, d = c + 50 * memory, end = d + 50 * 1.5 * core;
+    return split_time(trace_of({{"a_gemm", 0, a}, {"b_gemm", a, b}, {"flash_fwd", b, c},
+                          {"selective_scan_fwd_kernel", c, d}, {"fused_adam", d, end}}),
+        0, end);
+  };
+  EXPECT_TRUE(clock_loss_in(gap_between(split(1, 1), split(1.2, 1), {}), 0, 0));
+  EXPECT_FALSE(clock_loss_in(gap_between(split(1, 1), split(1.2, 1.2), {}), 0, 0)) << "the scan is slower, too";
+  EXPECT_NEAR(pace_of("rank 0", split(1, 1), split(1.2, 1.1)).memory, 1.1, 1e-9);
+  const std::map<std::string, BoundBy> bounds{{"matrix products", BoundBy::cores}, {"attention", BoundBy::cores},
+      {"scans", BoundBy::memory}, {"optimizer", BoundBy::optimizer}, {"idle", BoundBy::none}};
+  const Gap gap = gap_between(split(1, 1), split(1.2, 1), {});
+  for (const GapRow& row : gap.rows) {
+    ASSERT_TRUE(bounds.contains(row.name)) << row.name;
+    EXPECT_EQ(row.bound, bounds.at(row.name)) << row.name;
+  }
 }
 
 TEST(Clocks, RecordedOnesAreBelieved) {
