@@ -1,6 +1,7 @@
 #include "sim/job/shared_links.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -94,6 +95,7 @@ std::vector<double> max_min_rates(const std::vector<JobFlows>& jobs, const std::
 }
 
 std::vector<SharedStep> shared_steps(const std::vector<SharingJob>& jobs, const std::vector<double>& capacity) {
+  assert(jobs.size() <= most_sharing_jobs);
   std::vector<std::vector<double>> rates;  // of each set of those that send
   for (Mask set = 0; set < Mask{1} << jobs.size(); ++set) rates.push_back(rates_of(jobs, capacity, set));
   std::vector<SharedStep> steps;
