@@ -108,7 +108,7 @@ std::vector<SharedStep> shared_steps(const std::vector<SharingJob>& jobs, const 
   for (std::size_t job = 0; job < jobs.size(); ++job) {
     const double rate = rates[Mask{1} << job][job];
     const StepAtRate alone = jobs[job].at(rate);
-    steps.push_back({alone.step, alone.step, jobs[job].at(rates.back()[job]).step});
+    steps.push_back({alone, alone.step, jobs[job].at(rates.back()[job]).step});
     take(job, rate, alone);
   }
   constexpr int most_rounds = 50;

@@ -32,9 +32,9 @@ struct SharingJob {
 };
 
 struct SharedStep {
-  Seconds alone;   ///< beside nobody
-  Seconds beside;  ///< the others begin to send at times of their own
-  Seconds worst;   ///< all others send whenever it does
+  StepAtRate alone;  ///< beside nobody: at what its links have for its own flows
+  Seconds beside;    ///< the others begin to send at times of their own
+  Seconds worst;     ///< all others send whenever it does
 };
 
 /// Of 16 jobs there are 65,536 sets, each with rates and a chance of its own.

@@ -51,9 +51,9 @@ std::string beside_text(const FleetAnswer& answer, const Paint& paint) {
   for (const BesideEachOther& beside : answer.beside)
     for (const JobBeside& one : beside.jobs)
       table.add({answer.machines[beside.machine].share.name, to_text(beside.packing), answer.jobs[one.job].job.name,
-          format_percent(one.sending), format_seconds(one.step.alone), format_seconds(one.step.beside),
-          slower(one.step.beside, one.step.alone), format_seconds(one.step.worst),
-          slower(one.step.worst, one.step.alone)});
+          format_percent(one.sending), format_seconds(one.step.alone.step), format_seconds(one.step.beside),
+          slower(one.step.beside, one.step.alone.step), format_seconds(one.step.worst),
+          slower(one.step.worst, one.step.alone.step)});
   const std::string& level = answer.beside.front().jobs.front().level;
   return fmt::format("\n{}  {}\n{}", paint.bold("Beside each other"),
              paint.dim("on " + choice_text(answer, answer.chosen())), table.text("  ")) +
@@ -151,7 +151,7 @@ std::string fleet_json(const FleetAnswer& answer) {
     for (const JobBeside& one : beside.jobs) {
       json.open();
       json.fields("job", answer.jobs[one.job].job.name, "into", one.level, "sending_share", one.sending);
-      json.base_fields("alone_s", one.step.alone, "beside_s", one.step.beside, "all_at_once_s", one.step.worst);
+      json.base_fields("alone_s", one.step.alone.step, "beside_s", one.step.beside, "all_at_once_s", one.step.worst);
       json.close();
     }
     json.close();

@@ -80,10 +80,8 @@ Expected<BesideEachOther> on_level(const std::vector<const OptionPlan*>& plans, 
   const double capacity = levels[level].bandwidth_per_gpu.value() * static_cast<double>(size);
   const std::vector<double> links(laid.front().size(), capacity);
   const auto steps = sim::shared_steps(sharing, links);
-  for (std::size_t i = 0; i < jobs.size(); ++i) {
-    const auto alone = sharing[i].at(std::min(sharing[i].flows.most, capacity));
-    beside.jobs.push_back({jobs[i], on[i].level_name(), steps[i], alone.sending / alone.step});
-  }
+  for (std::size_t i = 0; i < jobs.size(); ++i)
+    beside.jobs.push_back({jobs[i], on[i].level_name(), steps[i], steps[i].alone.sending / steps[i].alone.step});
   return beside;
 }
 
