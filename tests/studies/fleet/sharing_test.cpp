@@ -102,6 +102,33 @@ TEST(Sharing, PodsWithNarrowLinksBetweenThemSlowJobsDown) {
   }
 }
 
+// Two jobs of 16 on 64 GPUs, each with one node in either pod: in the second and the fourth of the racks of 16.
+TEST(Sharing, RacksInPodsAreSharedToo) {
+  const std::string machine =
+      machine_file("racks", {{"rack", 16, "50 GB/s"}, {"pod", 32, "50 GB/s"}, {"cluster", 64, "5 GB/s"}});
+  const json answer = beside_on(machine + ":64", "30h");
+  const json& beside = answer["beside_each_other"];
+  ASSERT_EQ(beside.size(), 4U) << answer.dump();
+  EXPECT_EQ(beside[1]["laid"], "spread");
+  ASSERT_EQ(beside[1]["jobs"].size(), 2U);
+  for (const json& job : beside[1]["jobs"]) {
+    // Both send at the full 50 GB/s out of a rack of 16; beyond the pod each GPU has 5 GB/s, as in the plans.
+    EXPECT_EQ(job["into"], "pod");
+    expect_alone(job, "5 GB/s");
+    EXPECT_NEAR(job["beside_s"], job["alone_s"], 1e-6);
+    EXPECT_NEAR(job["all_at_once_s"], job["alone_s"], 1e-6);
+  }
+  EXPECT_EQ(beside[3]["laid"], "spread");
+  ASSERT_EQ(beside[3]["jobs"].size(), 2U);
+  for (const json& job : beside[3]["jobs"]) {
+    // 32 x 5 GB/s leave a pod: 20 GB/s for each of 8 GPUs alone, 10 GB/s for each of 16.
+    EXPECT_EQ(job["into"], "cluster");
+    expect_alone(job, "20 GB/s");
+    EXPECT_LT(job["alone_s"], job["beside_s"]);
+    EXPECT_NEAR(job["all_at_once_s"], on_two_nodes(job["job"] == "one" ? "1" : "0", "10 GB/s").step, 1e-6);
+  }
+}
+
 TEST(Sharing, WholeNodesShareNoLinkOfOneLevel) {
   EXPECT_TRUE(beside_on("dgx-h100:32", "20d")["beside_each_other"].empty());
 }
