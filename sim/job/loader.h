@@ -21,9 +21,8 @@ struct Loader {
 
 /// Which samples a cache keeps that has no room for all of them. Each epoch reads every sample once, in a new order.
 ///   first   those that came first stay (MinIO of CoorDL, Mohan et al., VLDB 2021, arXiv 2007.06775): hits = room
-///   recent  those that were used last (a page cache): a sample at place x of one epoch and y of the next, both from 0
-///   to
-///           1, has 1 - x + x y others behind it and is there if that is less than the room: the integral over x and y
+///   recent  those that were used last (a page cache): a sample at place x of one epoch and y of the next, from 0 to 1,
+///           has 1 - x + x y others behind it and is there if that is less than the room: the integral over x and y
 ///           is hits = room + (1 - room) ln(1 - room)
 enum class CacheKeeps : std::uint8_t { first, recent };
 /// Of the samples of an epoch after the first one, the share that is found; `room` is the cache over the data set.

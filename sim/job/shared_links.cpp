@@ -1,6 +1,7 @@
 #include "sim/job/shared_links.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -94,6 +95,7 @@ std::vector<double> max_min_rates(const std::vector<JobFlows>& jobs, const std::
 }
 
 std::vector<SharedStep> shared_steps(const std::vector<SharingJob>& jobs, const std::vector<double>& capacity) {
+  assert(jobs.size() <= most_sharing_jobs);
   std::vector<std::vector<double>> rates;  // of each set of those that send
   for (Mask set = 0; set < Mask{1} << jobs.size(); ++set) rates.push_back(rates_of(jobs, capacity, set));
   std::vector<SharedStep> steps;
@@ -106,7 +108,7 @@ std::vector<SharedStep> shared_steps(const std::vector<SharingJob>& jobs, const 
   for (std::size_t job = 0; job < jobs.size(); ++job) {
     const double rate = rates[Mask{1} << job][job];
     const StepAtRate alone = jobs[job].at(rate);
-    steps.push_back({alone.step, alone.step, jobs[job].at(rates.back()[job]).step});
+    steps.push_back({alone, alone.step, jobs[job].at(rates.back()[job]).step});
     take(job, rate, alone);
   }
   constexpr int most_rounds = 50;

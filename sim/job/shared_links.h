@@ -4,6 +4,7 @@
 // Zhu et al., SIGCOMM 2015, aims at it).
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <vector>
 
@@ -31,16 +32,19 @@ struct SharingJob {
 };
 
 struct SharedStep {
-  Seconds alone;   ///< beside nobody
-  Seconds beside;  ///< the others begin to send at times of their own
-  Seconds worst;   ///< all others send whenever it does
+  StepAtRate alone;  ///< beside nobody: at what its links have for its own flows
+  Seconds beside;    ///< the others begin to send at times of their own
+  Seconds worst;     ///< all others send whenever it does
 };
 
-/// Of each job, at most 16. Who sends is a Markov chain over all sets of jobs: for times in between that are
-/// exponential it is exact where links are shared evenly, whatever the volumes are (processor sharing; Baskett, Chandy,
-/// Muntz and Palacios, J. ACM 22, 1975). A job that sends beside its own work has less in between at a lower rate: a
-/// fixed point. Phases that fall together or apart lie between `alone` and `worst` (Rajasekaran et al., CASSINI, NSDI
-/// 2024, arXiv 2308.00852, shifts steps so that they fall apart).
+/// Of 16 jobs there are 65,536 sets, each with rates and a chance of its own.
+constexpr std::size_t most_sharing_jobs = 16;
+
+/// Of each job, at most `most_sharing_jobs`. Who sends is a Markov chain over all sets of jobs: for times in between
+/// that are exponential it is exact where links are shared evenly, whatever the volumes are (processor sharing;
+/// Baskett, Chandy, Muntz and Palacios, J. ACM 22, 1975). A job that sends beside its own work has less in between at a
+/// lower rate: a fixed point. Phases that fall together or apart lie between `alone` and `worst` (Rajasekaran et al.,
+/// CASSINI, NSDI 2024, arXiv 2308.00852, shifts steps so that they fall apart).
 std::vector<SharedStep> shared_steps(const std::vector<SharingJob>& jobs, const std::vector<double>& capacity);
 
 }  // namespace stepcast::sim

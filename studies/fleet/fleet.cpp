@@ -19,6 +19,7 @@ namespace stepcast::fleet {
 namespace {
 
 constexpr std::size_t most_jobs = 8;
+static_assert(most_jobs <= sim::most_sharing_jobs);  // all of them may share one link
 constexpr std::string_view fleet_group = "Fleet";
 
 /// Of sweep and job, what may be said of each job of a fleet. A profile would be of one machine, and a launch says its

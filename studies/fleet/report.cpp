@@ -45,24 +45,22 @@ std::string notes_text(const JobOnFleet& on, const Paint& paint) {
 /// Of a fabric without levels nothing is shared, which is said below.
 std::string beside_text(const FleetAnswer& answer, const Paint& paint) {
   if (answer.beside.empty()) return "";
-  Table table({{"on"}, {"laid"}, {"job"}, {"sends", Align::right}, {"alone", Align::right}, {"beside", Align::right},
-      {"", Align::right}, {"all at once", Align::right}, {"", Align::right}});
+  Table table({{"on"}, {"laid"}, {"into"}, {"job"}, {"sends", Align::right}, {"alone", Align::right},
+      {"beside", Align::right}, {"", Align::right}, {"all at once", Align::right}, {"", Align::right}});
   const auto slower = [](Seconds step, Seconds alone) { return fmt::format("{:+.1f} %", 100 * (step / alone - 1)); };
   for (const BesideEachOther& beside : answer.beside)
     for (const JobBeside& one : beside.jobs)
-      table.add({answer.machines[beside.machine].share.name, to_text(beside.packing), answer.jobs[one.job].job.name,
-          format_percent(one.sending), format_seconds(one.step.alone), format_seconds(one.step.beside),
-          slower(one.step.beside, one.step.alone), format_seconds(one.step.worst),
-          slower(one.step.worst, one.step.alone)});
-  const std::string& level = answer.beside.front().jobs.front().level;
+      table.add({answer.machines[beside.machine].share.name, to_text(beside.packing), one.level,
+          answer.jobs[one.job].job.name, format_percent(one.sending), format_seconds(one.step.alone.step),
+          format_seconds(one.step.beside), slower(one.step.beside, one.step.alone.step), format_seconds(one.step.worst),
+          slower(one.step.worst, one.step.alone.step)});
   return fmt::format("\n{}  {}\n{}", paint.bold("Beside each other"),
              paint.dim("on " + choice_text(answer, answer.chosen())), table.text("  ")) +
          paragraph(
-             fmt::format("Links into the {} are shared max-min fairly; sends: share of a step alone that goes over "
-                         "them; beside: the others send independently of it. Packed: one job's GPUs behind the "
-                         "other's; spread: each over all instances alike. The plans above take every GPU of the "
-                         "machine to send at once.",
-                 level),
+             "Links into the level of a row are shared max-min fairly, and other levels are as in the plans; sends: "
+             "share of a step alone that goes over them; beside: the others send independently of it. Packed: one "
+             "job's GPUs behind the other's; spread: each over all instances alike. The plans above take every GPU of "
+             "the machine to send at once.",
              "  ", "  ", page_columns);
 }
 
@@ -151,7 +149,7 @@ std::string fleet_json(const FleetAnswer& answer) {
     for (const JobBeside& one : beside.jobs) {
       json.open();
       json.fields("job", answer.jobs[one.job].job.name, "into", one.level, "sending_share", one.sending);
-      json.base_fields("alone_s", one.step.alone, "beside_s", one.step.beside, "all_at_once_s", one.step.worst);
+      json.base_fields("alone_s", one.step.alone.step, "beside_s", one.step.beside, "all_at_once_s", one.step.worst);
       json.close();
     }
     json.close();

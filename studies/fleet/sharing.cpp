@@ -1,6 +1,8 @@
 #include "studies/fleet/sharing.h"
 
 #include <algorithm>
+#include <numeric>
+#include <span>
 
 #include "studies/run/forecast.h"
 #include "studies/whatif/machine_levers.h"
@@ -11,12 +13,31 @@ namespace {
 /// Levels from here on have links that several nodes share.
 constexpr std::size_t first_shared = 2;
 
-/// Time in which a rank sends into the level, of all its collectives.
-Seconds sending_into(const StepReport& step, const std::string& level) {
+/// Time in which a rank sends into one of these levels, of all its collectives.
+Seconds sending_into(const StepReport& step, std::span<const Level> levels) {
   Seconds sum;
   for (const CollectiveReport& one : step.collectives)
-    if (one.span == level) sum += one.time;
+    if (std::ranges::find(levels, one.span, &Level::name) != levels.end()) sum += one.time;
   return sum;
+}
+
+/// The most GPUs of the job in so many instances behind each other.
+std::int64_t fullest(std::span<const std::int64_t> inside, std::size_t together) {
+  std::int64_t most = 0;
+  for (std::size_t first = 0; first < inside.size(); first += together) {
+    const auto here = inside.subspan(first, std::min(together, inside.size() - first));
+    most = std::max(most, std::accumulate(here.begin(), here.end(), std::int64_t{0}));
+  }
+  return most;
+}
+
+/// The levels as the job's ranks are cut by them: of many instances the fullest says it. `inside`: of those below
+/// `level`. Jobs have whole nodes, and the last level has all ranks.
+void cut_as_laid(std::vector<Level>& levels, std::size_t level, std::span<const std::int64_t> inside) {
+  const std::int64_t below = levels[level - 1].gpus;
+  for (std::size_t i = level - 1; i + 1 < levels.size(); ++i)
+    levels[i].gpus = fullest(inside, static_cast<std::size_t>(levels[i].gpus / below));
+  for (std::size_t i = 1; i + 1 < level; ++i) levels[i].gpus = std::min(levels[i].gpus, levels[level - 1].gpus);
 }
 
 /// A job whose GPUs lie so over the instances below a level.
@@ -26,8 +47,7 @@ class JobOnLevel {
       : planned_(*plan.scenario), scenario_(planned_), step_(plan.step), level_(level), inside_(std::move(inside)) {
     std::vector<Level>& levels = scenario_.machine.row.levels;
     own_rate_ = levels[level].bandwidth_per_gpu.value();
-    // Of a job that lies in many instances, the fullest says how its ranks are cut.
-    levels[level - 1].gpus = *std::ranges::max_element(inside_);
+    cut_as_laid(levels, level, inside_);
   }
 
   [[nodiscard]] const std::string& level_name() const { return scenario_.machine.row.levels[level_].name; }
@@ -51,7 +71,9 @@ class JobOnLevel {
     Scenario scenario = scenario_;
     whatif::scale_bandwidth(scenario, level_, rate / own_rate_);
     const Prediction prediction = run::predict_as_laid(scenario).value();
-    return {prediction.step.step_time + around_, sending_into(prediction.step, level_name())};
+    // What goes further out leaves through these links, too.
+    const auto outward = std::span(scenario.machine.row.levels).subspan(level_);
+    return {prediction.step.step_time + around_, sending_into(prediction.step, outward)};
   }
 
   Scenario planned_, scenario_;
@@ -80,10 +102,8 @@ Expected<BesideEachOther> on_level(const std::vector<const OptionPlan*>& plans, 
   const double capacity = levels[level].bandwidth_per_gpu.value() * static_cast<double>(size);
   const std::vector<double> links(laid.front().size(), capacity);
   const auto steps = sim::shared_steps(sharing, links);
-  for (std::size_t i = 0; i < jobs.size(); ++i) {
-    const auto alone = sharing[i].at(std::min(sharing[i].flows.most, capacity));
-    beside.jobs.push_back({jobs[i], on[i].level_name(), steps[i], alone.sending / alone.step});
-  }
+  for (std::size_t i = 0; i < jobs.size(); ++i)
+    beside.jobs.push_back({jobs[i], on[i].level_name(), steps[i], steps[i].alone.sending / steps[i].alone.step});
   return beside;
 }
 

@@ -2,8 +2,8 @@
 //
 // A machine whose network has levels (nodes in pods, pods in a cluster) has links out of each instance of the second
 // level and above that all its GPUs share. A forecast takes each GPU to have its even part of them, as if all GPUs of
-// the machine sent at once. Alone a job has more: up to what its adapters give. Jobs on whole nodes share no link of a
-// network of one level.
+// the machine sent at once. Alone a job has more: up to what its adapters give. One level is shared at a time, and the
+// others are as in the forecast. Jobs on whole nodes share no link of a network of one level.
 #pragma once
 
 #include <string>
@@ -25,7 +25,7 @@ struct JobBeside {
   std::size_t job = 0;   ///< index
   std::string level;     ///< into which the links are shared
   sim::SharedStep step;  ///< all equal where the job's GPUs lie in one instance
-  double sending = 0;    ///< share of its step alone in which it sends over them
+  double sending = 0;    ///< share of its step alone in which it sends over them, into the level or further out
 };
 
 struct BesideEachOther {

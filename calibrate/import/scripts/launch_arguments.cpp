@@ -99,11 +99,11 @@ class LaunchReader {
     for (const ArgumentMap* names : {&out_.environment, &out_.exported})
       if (const auto gpus = names->find("NGPU"); !sized && out_.gpus_per_node == 0 && gpus != names->end())
         out_.gpus_per_node = launch_count(gpus->second);
-    if (!sized && out_.program.find(' ') != std::string::npos) take_environment();
+    if (!sized && by_environment_) take_environment();
     return std::move(out_);
   }
 
-  /// ms-swift and LLaMA-Factory start their ranks themselves, as many as these say.
+  /// Of programs that start their ranks themselves, as many as these say.
   void take_environment() {
     const std::pair<const char*, std::int64_t LaunchLine::*> counts[] = {
         {"NPROC_PER_NODE", &LaunchLine::gpus_per_node}, {"NNODES", &LaunchLine::nodes}};
@@ -147,6 +147,7 @@ class LaunchReader {
         if (launcher_kind(text()) == text()) return take_program();
         enter(words_[at_++].text);
       } else if (starts_command(words_from(at_))) {
+        by_environment_ = starts_ranks_by_environment(word);
         take_program();
         out_.program += " " + words_[at_++].text;
         return true;
@@ -295,6 +296,7 @@ class LaunchReader {
 
   const std::vector<ShellWord>& words_;
   bool scripts_;
+  bool by_environment_ = false;  ///< NPROC_PER_NODE and NNODES say the ranks
   std::size_t at_ = 0;
   std::int64_t sets_ = 0, of_set_ = 1, sets_of_node_ = 0;
   std::string launcher_;

@@ -12,8 +12,20 @@ constexpr std::string_view launchers[] = {"torchrun", "deepspeed", "srun", "mpir
     "singularity", "apptainer", "docker", "podman", "timeout", "taskset", "nsys", "uv", "bcprun", "jsrun", "sbatch",
     "msrun", "ray", "hipprof", "rocprof", "rocprofv3", "ncu", "orterun", "aprun", "colossalai"};
 
-/// Programs that are no files: their first word says what they do.
-constexpr std::string_view programs[] = {"swift", "megatron", "trl", "axolotl", "llamafactory-cli"};
+/// Programs that are no files: their first word says what they do. `by_environment`: they hand NPROC_PER_NODE and
+/// NNODES to torchrun (modelscope/ms-swift swift/cli/main.py, hiyouga/LLaMA-Factory src/llamafactory/launcher.py); trl
+/// and axolotl start their ranks by Accelerate, which reads neither.
+struct CommandProgram {
+  std::string_view name;
+  bool by_environment;
+};
+constexpr CommandProgram programs[] = {
+    {"swift", true}, {"megatron", true}, {"trl", false}, {"axolotl", false}, {"llamafactory-cli", true}};
+
+const CommandProgram* find_command_program(std::string_view word) {
+  const auto row = std::ranges::find(programs, last_of_path(word), &CommandProgram::name);
+  return row == std::end(programs) ? nullptr : row;
+}
 
 constexpr LaunchOption launch_options[] = {
     {"torchrun", "nproc_per_node", &LaunchLine::gpus_per_node, true},
@@ -67,8 +79,11 @@ std::string_view launcher_kind(std::string_view word) {
   return word;
 }
 
-bool is_command_program(std::string_view word) {
-  return std::find(std::begin(programs), std::end(programs), last_of_path(word)) != std::end(programs);
+bool is_command_program(std::string_view word) { return find_command_program(word) != nullptr; }
+
+bool starts_ranks_by_environment(std::string_view word) {
+  const CommandProgram* row = find_command_program(word);
+  return row != nullptr && row->by_environment;
 }
 
 bool is_launcher(std::string_view word) {

@@ -22,6 +22,8 @@ const LaunchOption* find_launch_option(std::string_view launcher, std::string_vi
 bool is_launcher(std::string_view word);
 /// A program that is no file and whose first word says what it does: "swift" of ms-swift's `swift sft`.
 bool is_command_program(std::string_view word);
+/// Such a program that starts its ranks itself, as many as NPROC_PER_NODE and NNODES say.
+bool starts_ranks_by_environment(std::string_view word);
 /// The name that launch options use: "torchrun" of "torch.distributed.run", "srun" of "#SBATCH".
 std::string_view launcher_kind(std::string_view word);
 /// Does its -m name a Python module?

@@ -66,7 +66,7 @@ SharingJob plain_job(double compute, double volume, double flows = 1) {
 TEST(SharedLinks, TwoAlikeJobsByHand) {
   const auto steps = shared_steps({plain_job(1, 1), plain_job(1, 1)}, {1});
   for (const SharedStep& step : steps) {
-    EXPECT_NEAR(step.alone.value(), 2, 1e-12);
+    EXPECT_NEAR(step.alone.step.value(), 2, 1e-12);
     EXPECT_NEAR(step.beside.value(), 2.5, 1e-6);
     EXPECT_NEAR(step.worst.value(), 3, 1e-12);
   }
@@ -76,7 +76,15 @@ TEST(SharedLinks, WhoSharesNothingIsAlone) {
   SharingJob apart = plain_job(1, 1);
   apart.flows.on_link = {0};
   const auto steps = shared_steps({apart, plain_job(1, 1)}, {1});
-  for (const SharedStep& step : steps) EXPECT_EQ(step.beside, step.alone);
+  for (const SharedStep& step : steps) EXPECT_EQ(step.beside, step.alone.step);
+}
+
+// Two flows of its own on a link of 1 have half of it each: 1 s of computing, and a volume of 1 takes 2 s.
+TEST(SharedLinks, AloneAJobHasWhatItsOwnFlowsLeaveEachOther) {
+  const auto steps = shared_steps({plain_job(1, 1, 2), plain_job(1, 1)}, {1});
+  EXPECT_NEAR(steps[0].alone.step.value(), 3, 1e-12);
+  EXPECT_NEAR(steps[0].alone.sending.value(), 2, 1e-12);
+  EXPECT_NEAR(steps[1].alone.sending.value(), 1, 1e-12);
 }
 
 // Three jobs whose computing takes exponential times, moved from event to event: what they send shares the link evenly.

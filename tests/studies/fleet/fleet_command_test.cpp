@@ -142,6 +142,18 @@ TEST(Fleet, AnErrorOfAJobNamesItsFile) {
   }
 }
 
+// The choice is exact, and all jobs may share one link (sim/job/shared_links.h).
+TEST(Fleet, MoreThanEightJobsAreRefused) {
+  const std::string file = testing_program::own_path("jobs.json");
+  json jobs = json::array();
+  for (int i = 0; i < 9; ++i) jobs.push_back({{"name", std::to_string(i)}, {"run", {"llama3-8b", "--tokens", "2B"}}});
+  std::ofstream(file) << json{{"jobs", jobs}};
+  const auto ran = run_line("fleet --jobs " + file + " " + two_machines);
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_THAT(ran.err, HasSubstr("has 9 jobs"));
+  EXPECT_THAT(ran.err, HasSubstr("from 1 to 8"));
+}
+
 TEST(Fleet, AFlagOfAJobAndOfTheCommandLineIsRefused) {
   const std::string file = testing_program::own_path("jobs.json");
   std::ofstream(file) << R"({"jobs": [{"name": "a", "run": ["llama3-8b", "--tokens", "2B", "--tp", "2"]}]})";

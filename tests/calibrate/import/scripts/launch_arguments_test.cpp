@@ -48,6 +48,11 @@ TEST(LaunchArguments, WhatLaunchersAreTold) {
       {"#SBATCH -N 4\n#SBATCH --ntasks-per-node=8\nsrun python train.py --a 1", 32},
       {"torchrun --nproc_per_node 8 --nnodes $NODES train.py --a 1", 0},  // not known, and not taken for one node
       {"python train.py --a 1", 0},
+      {"export NPROC_PER_NODE=8 NNODES=2\nswift sft --model a", 16},
+      {"NPROC_PER_NODE=8 llamafactory-cli train --model_name_or_path a", 8},
+      {"export NPROC_PER_NODE=8\ntrl sft --model_name_or_path a", 0},  // reads no such variable
+      {"export NPROC_PER_NODE=8\naxolotl train run.yaml", 0},
+      {"export NPROC_PER_NODE=8\npython 'my train.py' --a 1", 0},
   };
   for (const Case& c : cases) EXPECT_EQ(launch(c.text).gpus(), c.gpus) << c.text;
 }
