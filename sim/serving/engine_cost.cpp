@@ -320,14 +320,14 @@ EnginePrice EngineCost::move(
   }
   if (move.kind != MoveKind::all_reduce) return price;
   if (span.nodes > 1 || engine_->nccl_alone) return price;
-  // An engine's own, else another's on this GPU: all have kernels for few bytes.
-  for (const std::string_view whose :
-      {std::string_view(tuning_->all_reduce.empty() ? engine_->kernels : tuning_->all_reduce),
-          std::string_view(engine_->measured_kernels), std::string_view()}) {
+  // What reduces here, else the engine's own, else another's on this GPU: all have kernels for few bytes.
+  const std::string_view own = engine_->kernels, here = tuning_->all_reduce.empty() ? own : tuning_->all_reduce;
+  for (const std::string_view whose : {here, own, std::string_view(engine_->measured_kernels), std::string_view()}) {
     const EngineAllReduce* law = find_all_reduce(*profile_, whose, graph, static_cast<int>(group.size));
     if (law == nullptr) continue;
-    if (whose != engine_->kernels && !graph) break;  // of prompts, whose bytes are many, NCCL is as good
-    const Source source = whose == engine_->kernels ? law->source : std::max(law->source, Source::transferred);
+    // Of prompts, whose bytes are many, NCCL is as good as what stands in.
+    if (whose != here && whose != own && !graph) break;
+    const Source source = whose == own ? law->source : std::max(law->source, Source::transferred);
     return price_of(
         {all_reduce_time(*law, move.local_before), source, law->spread, "engine all-reduce", false, price.tier},
         Binding::links);
