@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "model/base/contains.h"
 #include "model/base/row_text.h"
 #include "model/machine/plausible.h"
 
@@ -16,6 +17,12 @@ constexpr Choice<CacheRule> rule_names[] = {{"of total", CacheRule::of_total}, {
 
 constexpr Choice<ExpertExchange> exchange_names[] = {
     {"rows", ExpertExchange::rows}, {"gather", ExpertExchange::gather}};
+
+/// Whose kernels engines have, as their "kernels" say; those of another engine may reduce.
+const std::vector<std::string>& kernel_software() {
+  static const std::vector<std::string> names = {"vllm", "trtllm", "sglang", "pytorch"};
+  return names;
+}
 
 constexpr IntegerRange positions{1, 1'000'000};
 
@@ -55,6 +62,9 @@ constexpr auto read_tunings = [](JsonObject& file, std::vector<Engine::Tuning>& 
     RowReader row(object);
     Engine::Tuning& tuning = tunings.emplace_back();
     tuning_members(row, tuning);
+    row.require(tuning.all_reduce.empty() || contains(kernel_software(), tuning.all_reduce), "all_reduce",
+        fmt::format("no engine has kernels of '{:.40}'", tuning.all_reduce),
+        name_hint(tuning.all_reduce, kernel_software()));
     row.require(tuning.fitted.size() <= most_fitted, "fitted", fmt::format("{} figures", tuning.fitted.size()),
         fmt::format("at most {}: more would fit what iterations do not show", most_fitted));
     for (const std::string& name : tuning.fitted)

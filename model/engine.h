@@ -47,9 +47,10 @@ struct Engine {
   /// type ("fp8"; "" = in all others). At most three of the figures are fitted; the others are 1 or 0.
   struct Tuning {
     std::string architecture, products_in;
-    std::string all_reduce;  ///< whose kernels reduce there, where they are not its own: "trtllm"
-    double kernels = 1;      ///< its kernels' time over the laws'
-    double products = 1;     ///< of products, the time of their FLOPs over the law's, beside that
+    /// whose kernels reduce there, where they are not its own: "trtllm"; its own count where nobody timed those
+    std::string all_reduce;
+    double kernels = 1;   ///< its kernels' time over the laws'
+    double products = 1;  ///< of products, the time of their FLOPs over the law's, beside that
     /// of experts' products, their time over the law's, beside both: grouped kernels of engines differ by a factor of 2
     double experts = 1;
     /// of the keys that kernels of 2023 and 2024 read for each query head by itself, the share that no cache holds

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "model/base/quantity_text.h"
+#include "model/profile/publication_scatter.h"
 
 namespace stepcast {
 namespace {
@@ -83,12 +84,12 @@ Doubt other_software(const Profile& profile, const std::string& stack, bool expe
   return {one.down * beyond, one.up * beyond};
 }
 
-/// A fit's interval counts other publications of its software (for_strangers; group_scatter of calibrate/fit/
-/// fit_steps.h over their number), which other software differs by as well: it counts once.
+/// A fit's interval counts other publications of its software (other_publication, or publication_scatter over their
+/// number), which other software differs by as well: it counts once.
 Spread without_publications(const StepFit& fit) {
-  constexpr double of_others = 0.05, scatter = 0.12;
   if (fit.experts) return fit.spread;
-  const double counted = fit.left_out == "source" ? scatter / std::sqrt(std::max(1, fit.groups)) : of_others;
+  const double counted =
+      fit.left_out == "source" ? publication_scatter / std::sqrt(std::max(1, fit.groups)) : other_publication;
   const auto rest = [&](double half) { return std::sqrt(std::max(0.0, half * half - counted * counted)); };
   return {std::exp(-rest(std::log(std::max(1.0, 1 / fit.spread.p10)))),
       std::exp(rest(std::log(std::max(1.0, fit.spread.p90))))};

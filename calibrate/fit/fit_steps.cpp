@@ -8,6 +8,7 @@
 
 #include "calibrate/fit/numeric/robust_fit.h"
 #include "model/base/percentile.h"
+#include "model/profile/publication_scatter.h"
 
 namespace stepcast::calibrate {
 namespace {
@@ -106,7 +107,7 @@ std::vector<StepValue> fit_step_values(std::span<const StepSample> steps, std::s
 }
 
 double group_scatter(std::string_view left_out) {
-  if (left_out == "source" || left_out == "stack") return 0.12;
+  if (left_out == "source" || left_out == "stack") return publication_scatter;
   return left_out == "release" ? 0.06 : 0.04;
 }
 

@@ -63,8 +63,8 @@ StepFitResult fit_steps(
     std::span<const StepSample> steps, const StepForecasts& forecasts, const StepFitOptions& options);
 
 /// How far the mean of one more group lies from those that are known, as half the width of an 80 % interval of its
-/// logarithm: publications of one software 0.12 (0.075 rms in 18 groups of four fits, few as they are), releases 0.06,
-/// models of one publication 0.04 (0.028 rms in 60 groups of eleven fits; studies/records/runs.json, 2026-11).
+/// logarithm: publications of one software publication_scatter, releases 0.06, models of one publication 0.04 (0.028
+/// rms in 60 groups of eleven fits; studies/records/runs.json, 2026-11).
 double group_scatter(std::string_view left_out);
 
 /// 10th and 90th percentile of measured / forecast as they are expected of the next sample: order statistics of n

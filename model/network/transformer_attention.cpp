@@ -227,6 +227,23 @@ int TransformerBuilder::plain_attention(int x, bool windowed) {
     v = one ? k : cached("V.cache", v);
   }
   lent_[shape_] = {k, v};
+  return plain_core(x, q, k, v, windowed);
+}
+
+/// Over the keys and values of the layer that lends them.
+int TransformerBuilder::borrowing_attention(int x, bool windowed) {
+  const int projected = projection("Q", x, {g_, r_, d_}), q = rope("Q", qk_norm("Q", projected));
+  if (q != projected) net_.tensors[projected].name = "Q.projected";
+  net_.tensors[q].name = "Q";
+  const auto lender = std::ranges::find(whole_.shapes, spec_->shapes[shape_ - 1].keys_of, &LayerShape::name);
+  const auto [k, v] = lent_[static_cast<std::size_t>(lender - whole_.shapes.begin()) + 1];
+  for (const int tensor : {k, v})
+    if (tensor == k || v != k) net_.blocks.back().reads.push_back(tensor);
+  return plain_core(x, q, k, v, windowed);
+}
+
+/// Of one's own keys and values, or of those that a layer before lends.
+int TransformerBuilder::plain_core(int x, int q, int k, int v, bool windowed) {
   const int o = activation("O", {b_, s_, g_, r_, dv_});
   // Picked keys and images side by side have kernels of their own.
   if (form_ == AttentionForm::unfused && spec_->sparse.top_k == 0 && whole_.images <= 1 && !batch_.serves) {
@@ -238,21 +255,6 @@ int TransformerBuilder::plain_attention(int x, bool windowed) {
   windowed_core(core, windowed);
   if (chosen >= 0) read_chosen(core, chosen);
   if (spec_->attention_sinks) core.inputs.push_back(whole(weight("sinks", {g_, r_})));
-  return o;
-}
-
-/// Over the keys and values of the layer that lends them.
-int TransformerBuilder::borrowing_attention(int x, bool windowed) {
-  const int projected = projection("Q", x, {g_, r_, d_}), q = rope("Q", qk_norm("Q", projected)),
-            o = activation("O", {b_, s_, g_, r_, dv_});
-  if (q != projected) net_.tensors[projected].name = "Q.projected";
-  net_.tensors[q].name = "Q";
-  const auto lender = std::ranges::find(whole_.shapes, spec_->shapes[shape_ - 1].keys_of, &LayerShape::name);
-  const auto [k, v] = lent_[static_cast<std::size_t>(lender - whole_.shapes.begin()) + 1];
-  for (const int tensor : {k, v})
-    if (tensor == k || v != k) net_.blocks.back().reads.push_back(tensor);
-  if (form_ == AttentionForm::unfused && !batch_.serves) unfused_core(own_core(), q, k, v, o);
-  else windowed_core(fused_core(own_core(), q, {k, v}, o), windowed);
   return o;
 }
 

@@ -123,6 +123,7 @@ class TransformerBuilder {
   int attention(int x, int y, LayerKind kind);
   int plain_attention(int x, bool windowed);
   int borrowing_attention(int x, bool windowed);
+  int plain_core(int x, int q, int k, int v, bool windowed);
   int latent_attention(int x, LayerKind kind);
   int absorbed_attention(int cq, int x, int latent, int turned);
   int cached(const std::string& name, int x) { return cached(name, x, t_, batch_.cache_bytes); }

@@ -13,16 +13,6 @@ namespace {
 
 using dataflow::KernelWork, dataflow::Move, dataflow::MoveKind;
 
-/// Mean of the largest of so many draws of the standard normal law (Harter 1961, Biometrika 48, table 1, for powers of
-/// two; straight between them over the logarithm).
-double largest_draw(double count) {
-  constexpr double means[] = {0, 0.5642, 1.0294, 1.4236, 1.7660, 2.0697, 2.3440, 2.5937, 2.8230, 3.0361};
-  constexpr double last = std::size(means) - 1;
-  const double doublings = std::clamp(std::log2(count), 0.0, last);
-  const auto below = static_cast<std::size_t>(std::min(doublings, last - 1));
-  return std::lerp(means[below], means[below + 1], doublings - static_cast<double>(below));
-}
-
 /// Experts that rows reach, and the rows of each of them: of E experts T tokens that choose k each leave one alone with
 /// a probability of (1 - k / E)^T.
 ///
@@ -88,6 +78,15 @@ std::string_view software_of(const Profile& profile, const Engine& engine, bool 
 }
 
 }  // namespace
+
+double largest_draw(double count) {
+  constexpr double means[] = {
+      0, 0.5642, 1.0294, 1.4236, 1.7660, 2.0697, 2.3437, 2.5946, 2.8269, 3.0439, 3.2482, 3.4418, 3.6261};
+  constexpr double last = std::size(means) - 1;
+  const double doublings = std::max(std::log2(count), 0.0);
+  const auto below = static_cast<std::size_t>(std::min(doublings, last - 1));
+  return std::lerp(means[below], means[below + 1], doublings - static_cast<double>(below));
+}
 
 std::string_view tuned_as(const IterationTypes& types) {
   return types.experts_alone ? types.narrow_experts : stepcast::to_text(types.products);
@@ -321,14 +320,14 @@ EnginePrice EngineCost::move(
   }
   if (move.kind != MoveKind::all_reduce) return price;
   if (span.nodes > 1 || engine_->nccl_alone) return price;
-  // An engine's own, else another's on this GPU: all have kernels for few bytes.
-  for (const std::string_view whose :
-      {std::string_view(tuning_->all_reduce.empty() ? engine_->kernels : tuning_->all_reduce),
-          std::string_view(engine_->measured_kernels), std::string_view()}) {
+  // What reduces here, else the engine's own, else another's on this GPU: all have kernels for few bytes.
+  const std::string_view own = engine_->kernels, here = tuning_->all_reduce.empty() ? own : tuning_->all_reduce;
+  for (const std::string_view whose : {here, own, std::string_view(engine_->measured_kernels), std::string_view()}) {
     const EngineAllReduce* law = find_all_reduce(*profile_, whose, graph, static_cast<int>(group.size));
     if (law == nullptr) continue;
-    if (whose != engine_->kernels && !graph) break;  // of prompts, whose bytes are many, NCCL is as good
-    const Source source = whose == engine_->kernels ? law->source : std::max(law->source, Source::transferred);
+    // Of prompts, whose bytes are many, NCCL is as good as what stands in.
+    if (whose != here && whose != own && !graph) break;
+    const Source source = whose == own ? law->source : std::max(law->source, Source::transferred);
     return price_of(
         {all_reduce_time(*law, move.local_before), source, law->spread, "engine all-reduce", false, price.tier},
         Binding::links);

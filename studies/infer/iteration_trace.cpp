@@ -48,13 +48,13 @@ std::string iteration_trace(const Asked& asked, const Answer& answer) {
     }
     if (!all.empty()) begin += all.back().start + all.back().time;
   };
-  if (serving.drafter) {  // one after the other, each by an iteration of its own
+  if (phase.guesses > 0) {  // one after the other, each by an iteration of its own
     const ServingCost drafts(*serving.drafter);
     std::vector<sim::Rows> guess = phase.shown_rows;
     for (sim::Rows& rows : guess) rows.positions = 1;
     const sim::IterationTime one = drafts.time(guess);
     const auto layers = drafts.in_order(guess, one);
-    for (std::int64_t i = 0; i < serving.draft; ++i) {
+    for (std::int64_t i = 0; i < phase.guesses; ++i) {
       write(layers, "draft ");
       begin += one.host;
     }

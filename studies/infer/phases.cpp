@@ -20,6 +20,7 @@ void add(Phase& phase, const ServingCost& cost, std::span<const sim::Rows> rows,
   if (pieces && !phase.shown_rows.empty() && iteration.time < phase.shown.time) return;
   phase.shown_rows.assign(rows.begin(), rows.end());
   phase.shown = std::move(iteration);
+  phase.guesses = 0;
 }
 
 Phase empty_phase() {
@@ -70,7 +71,9 @@ void add_words(Phase& phase, const Serving& serving, const ServingCost& cost, co
   if (drafts != nullptr) add(phase, *drafts, std::span(&guess, 1), times * guesses);
   sim::IterationTime guessed = std::move(phase.shown);
   add(phase, cost, std::span(&words, 1), times);
-  if (drafts != nullptr) show_guesses(phase.shown, std::move(guessed), guesses);
+  if (drafts == nullptr) return;
+  show_guesses(phase.shown, std::move(guessed), guesses);
+  phase.guesses = serving.draft;
 }
 
 std::unique_ptr<ServingCost> drafts_of(const Serving& serving) {

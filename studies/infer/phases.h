@@ -23,6 +23,7 @@ struct Phase {
   double waves = 1;          ///< of a static batch that the cache does not hold at once
   sim::IterationTime shown;  ///< the iteration with what is guessed before it, or the last of several
   std::vector<sim::Rows> shown_rows;
+  std::int64_t guesses = 0;  ///< iterations of the drafter that stand before it
 };
 
 // Batches are of the whole replica; of groups of ranks with sequences of their own the fullest counts.

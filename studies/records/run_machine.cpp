@@ -77,7 +77,7 @@ int ports_of(const RunHardware& hardware, std::int64_t gpus) {
 }
 
 /// What a machine was like, or was like for a while, by the day that ends a record's id ("-02-24", "-02-24-r2"): dates
-/// of records are months.
+/// of records are months. It is of what joins nodes, and runs within one node do not meet it.
 struct MachineState {
   std::string_view source, gpu;  ///< beginnings
   std::string_view before;       ///< the month and day from which on the state is mended; "" = never
@@ -158,14 +158,14 @@ Expected<RunMachine> machine_of(const Run& run) {
   machine.row = *nearest;
   set_node(machine.row.levels.front(), hardware);
   set_network(machine.row, hardware, run.parallel.gpus);
-  if (const MachineState* state = state_of(run)) {
+  const bool crosses = run.parallel.gpus > machine.row.levels.front().gpus;
+  if (const MachineState* state = state_of(run); state != nullptr && crosses) {
     Level& cluster = machine.row.levels.back();
     cluster.bandwidth_per_gpu = cluster.bandwidth_per_gpu * state->adapter_share;
     cluster.port_bandwidth = cluster.port_bandwidth * state->adapter_share;
     if (state->sockets) cluster.transport = Transport::sockets;
     machine.assumptions.emplace_back(state->remark);
   }
-  const bool crosses = run.parallel.gpus > machine.row.levels.front().gpus;
   if (crosses && !hardware.inter_node_gbit_per_s)
     machine.assumptions.push_back(fmt::format("network between nodes: {:.0f} Gbit/s per GPU, as in {}",
         machine.row.levels.back().bandwidth_per_gpu.value() * 8e-9, nearest->name));

@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "dataflow/lower/lower.h"
+#include "model/profile/publication_scatter.h"
 #include "sim/step.h"
 #include "studies/records/step_fitting.h"
 #include "studies/run/forecast.h"
@@ -259,12 +260,10 @@ std::vector<StepFit> fit_rows(const FitPool& pool, const std::vector<MeasuredRun
   return rows;
 }
 
-// Runs of one publication share machine, release and settings. Means of publications of one dense software lie 0.055
-// apart as logarithms (15 of three fits, studies/records/runs.json); 80 % are within 1.28 times that, 0.07. Of those
-// the hold-outs of models or runs show a half by themselves.
+// Runs of one publication share machine, release and settings, which other publications do not.
 StepFit for_strangers(StepFit fit) {
-  constexpr Doubt other_publication{0.05, 0.05};
-  if (!fit.experts && fit.left_out != "source") fit.spread = widened(fit.spread, other_publication);
+  constexpr Doubt others{other_publication, other_publication};
+  if (!fit.experts && fit.left_out != "source") fit.spread = widened(fit.spread, others);
   return fit;
 }
 

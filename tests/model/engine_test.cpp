@@ -28,6 +28,21 @@ TEST(Engines, TheNearestTuningCounts) {
   EXPECT_EQ(find_tuning(engine, "volta", "fp16")->architecture, "");
 }
 
+/// What reduces in a tuning is some engine's: every shipped engine's own, and no misspelt one.
+TEST(Engines, TheKernelsThatReduceAreSomeEngines) {
+  Engine engine = **find_row(built_in().engines, "vllm", "engine");
+  const auto read = [&](const std::string& software) {
+    engine.tunings.front().all_reduce = software;
+    const auto again = read_engine(write_engine(engine), "own.json");
+    return again ? std::string("read") : to_text(again.error());
+  };
+  for (const Engine& row : built_in().engines) EXPECT_EQ(read(row.kernels), "read") << row.id;
+  const std::string misspelt = read("trtlm");
+  EXPECT_NE(misspelt.find("own.json:/tunings/0/all_reduce: no engine has kernels of 'trtlm'"), std::string::npos)
+      << misspelt;
+  EXPECT_NE(misspelt.find("trtllm"), std::string::npos) << misspelt;
+}
+
 TEST(Engines, AFileOfOnesOwnSaysWhatIsWrong) {
   std::string text = write_engine(**find_row(built_in().engines, "pytorch", "engine"));
   const auto without = [&](const std::string& part, const std::string& other) {

@@ -311,6 +311,11 @@ Expected<HfConfig> read_hf_config(
     if (looks_at_encoder(spec)) return tl::unexpected(*error);
     reader.note(fmt::format("vision_config is not read: {}", to_text(*error)));
   }
+  if (looks_at_encoder(spec) && !unknown_seen.empty()) {
+    LeftKeys seen;
+    seen.unknown = unknown_seen, seen.where = around.outer.where("vision_config");
+    return tl::unexpected(seen.refusal(parts_id));
+  }
   std::vector<NetworkPart> parts;
   if (images) {
     parts = detail::parts_of(*images);

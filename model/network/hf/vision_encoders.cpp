@@ -71,10 +71,10 @@ void moonvit(VisionReader& r) {
 void gemma3(VisionReader& r) {
   NetworkSpec& e = r.encoder;
   e.hidden = r.number("hidden_size");
-  const std::int64_t patch = r.number("patch_size"), side = r.number("image_size") / std::max<std::int64_t>(1, patch);
+  const std::int64_t patch = r.number("patch_size"), image = r.number("image_size");
   r.plain("num_hidden_layers", "num_attention_heads", "intermediate_size",
       r.number_or("num_channels", 3) * r.square(patch));
-  e.sequence = r.square(side);
+  e.sequence = r.patches(image, patch);
   r.positions(e.sequence);
   std::int64_t tokens = 256;
   r.file.optional("mm_tokens_per_image", tokens, vision_sizes);

@@ -33,9 +33,7 @@ void llama4_images(VisionReader& r) {
   e.class_token = e.no_intake_bias = e.embedding_norm = true;
   e.sequence = r.patches(448, 14) + 1;
   r.positions(e.sequence);
-  double ratio = 0.5;
-  r.vision.optional("pixel_shuffle_ratio", ratio, NumberRange{1e-3, 1});
-  const auto side = static_cast<std::int64_t>(1 / ratio);
+  const std::int64_t side = r.shuffled_side(r.vision, "pixel_shuffle_ratio");
   r.vision.require(neighbours == side * side && neighbours * e.hidden == merged, "intermediate_size",
       fmt::format("the MLP behind the shuffle reads {}, and a shuffle gives {}", merged, side * side * e.hidden),
       "as many");
@@ -80,14 +78,12 @@ void internvl_images(VisionReader& r) {
   e.norm = r.text_or("norm_type", theirs ? "rms_norm" : "layer_norm") == "rms_norm" ? Norm::rmsnorm : Norm::layernorm;
   e.sequence = r.patches(448, 14) + 1;
   r.positions(e.sequence + (r.flag("use_mask_token", false) ? 1 : 0));
-  double ratio = 0.5;
-  r.file.optional("downsample_ratio", ratio, NumberRange{1e-3, 1});
+  const std::int64_t neighbours = r.square(r.shuffled_side(r.file, "downsample_ratio"));
   for (const char* key : {"select_layer", "vision_feature_layer"}) {
     std::int64_t layer = -1;
     r.file.optional(key, layer, IntegerRange{-1000, 1000});
     if (layer != -1) r.unlike.push_back(fmt::format("{} {}", key, layer));
   }
-  const std::int64_t neighbours = r.square(static_cast<std::int64_t>(1 / ratio));
   Projector steps;
   if (!r.flag("use_mean_pooling", true)) steps.push_back(steps::layernorm);
   for (const ProjectorStep& step : {steps::merge(neighbours), steps::layernorm,

@@ -2,8 +2,11 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <vector>
+
+#include <fmt/format.h>
 
 #include "model/base/json_reader.h"
 #include "model/network/network.h"
@@ -55,6 +58,9 @@ struct VisionReader {
     std::vector<std::int64_t> both;
     if (vision.type_of(key) == "list") vision.read(key, both, vision_sizes);
     else both.assign(2, number_or(key, absent));
+    vision.require(both.size() == 2, key, fmt::format("{} numbers for two sides", both.size()),
+        "one number, or one for each side");
+    both.resize(2, 1);
     return both;
   }
   std::int64_t area(const char* key, std::int64_t absent) {
@@ -62,13 +68,27 @@ struct VisionReader {
     for (const std::int64_t side : sides(key, absent)) all *= side;
     return all;
   }
-  /// Whole patches of an image.
+  /// Whole patches of an image, which holds at least one.
   std::int64_t patches(std::int64_t image, std::int64_t patch) {
     const std::vector<std::int64_t> images = sides("image_size", image), each = sides("patch_size", patch);
     std::int64_t whole = 1;
-    for (std::size_t i = 0; i < std::min(images.size(), each.size()); ++i)
+    for (std::size_t i = 0; i < images.size(); ++i) {
+      vision.require(images[i] >= each[i], "image_size",
+          fmt::format("{} pixels hold no patch of {}", images[i], each[i]),
+          fmt::format("at least patch_size, {}", each[i]));
       whole *= images[i] / std::max<std::int64_t>(1, each[i]);
-    return std::max<std::int64_t>(1, whole);
+    }
+    return whole;
+  }
+  /// Patches of each side that become one, where a shuffle leaves this share of them.
+  std::int64_t shuffled_side(JsonObject& object, const char* key) {
+    double ratio = 0.5;
+    object.optional(key, ratio, NumberRange{1e-3, 1});
+    const auto side = static_cast<std::int64_t>(std::lround(1 / ratio));
+    constexpr double rounding = 1e-9;
+    object.require(std::abs(static_cast<double>(side) * ratio - 1) < rounding, key,
+        fmt::format("{} of a side merges no whole number of patches", ratio), fmt::format("1 / {}", side));
+    return side;
   }
   /// Patches of so many pixels in so many frames, layers with LayerNorm and plain MLPs, biases everywhere.
   void plain(const char* layers, const char* heads, const char* ffn, std::int64_t pixels) {

@@ -75,6 +75,25 @@ TEST(LayerShapes, TakeOverKeysOfALayerBefore) {
   EXPECT_EQ(write_network(*read_network(write_network(*fed), "again.json")), write_network(*fed));
 }
 
+/// A sink for each of 4 heads in each of 4 layers, those with borrowed keys among them.
+TEST(LayerShapes, BorrowedKeysHaveSinksToo) {
+  const std::string pattern = "*- *-:lent *-:borrowed *-:borrowed";
+  const auto without = read_network(file_with(pattern, lending), "n.json"),
+             with = read_network(file_with(pattern, lending, R"("attention_sinks": true, )"), "n.json");
+  ASSERT_TRUE(without && with);
+  EXPECT_EQ(parameter_count(*with) - parameter_count(*without), 4 * 4);
+  const Network net = build_network(*with, {1, 16, 2, 2}, AttentionForm::fused);
+  double sinks = 0;
+  for (const Block& block : net.blocks)
+    for (const Operator& op : block.operators) {
+      if (op.kind != OperatorKind::attention) continue;
+      for (const Access& input : op.inputs)
+        if (net.tensors[input.tensor].role == TensorRole::weight)
+          sinks += static_cast<double>(block.repeat) * net.elements(input.tensor);
+    }
+  EXPECT_EQ(sinks, 4 * 4);
+}
+
 TEST(LayerShapes, SayWhatCannotLend) {
   const auto says = [](const std::string& pattern, const std::string& shapes, const std::string& what,
                         const std::string& more = "") {

@@ -70,6 +70,23 @@ TEST(IterationPictures, TheTraceHoldsHostKernelsAndCollectives) {
   EXPECT_EQ(cores, 80);
 }
 
+/// Two guesses stand before an iteration of words, and none before prompts, which is all that one output token needs.
+TEST(IterationPictures, TheTraceHasTheGuessesThatRan) {
+  const auto drafted = [](const std::string& output) {
+    const std::string path = testing::TempDir() + "guesses-" + output + ".json";
+    std::remove(path.c_str());
+    const auto ran =
+        run_line("infer llama3-8b --prompt 1000 --draft 2 --accepted 0.5 --output " + output + " --trace " + path);
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    int cores = 0;
+    for (const auto& event : nlohmann::json::parse(text_of(path)).at("traceEvents"))
+      cores += event.at("ph") == "X" && event.at("name") == "draft attn.core";
+    return cores;
+  };
+  EXPECT_EQ(drafted("1"), 0);
+  EXPECT_EQ(drafted("100"), 2) << "a layer of its own, twice";
+}
+
 TEST(IterationPictures, ThePageHasAllOfIt) {
   const std::string path = testing::TempDir() + "iteration.html";
   std::remove(path.c_str());

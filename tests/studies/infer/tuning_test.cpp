@@ -79,5 +79,40 @@ TEST(Tuning, DecodeGrowsWithTheContextAsMeasured) {
   }
 }
 
+/// A tuning names the software that reduces, in graphs and without. Where nobody timed it on as many ranks, the
+/// engine's own kernels count; where nobody timed those either, another's in graphs, and NCCL without.
+TEST(Tuning, TheKernelsThatReduceAreThoseThatItNames) {
+  Engine engine = **find_row(built_in().engines, "vllm", "engine");
+  engine.kernels = "own", engine.measured_kernels = "other", engine.nccl_alone = false;
+  for (Engine::Tuning& tuning : engine.tunings) tuning.all_reduce = "named", tuning.kernels = 1;
+  ServingWishes wishes;
+  wishes.tp = 4;
+  Serving serving = *serving_of(
+      wishes, *run::choose_network("llama3-8b", "network"), *run::choose_machine("dgx-h100", "machine"), engine);
+  const auto reduced = [&](const std::vector<std::pair<const char*, double>>& laws, bool graph) {
+    auto profile = std::make_shared<Profile>(*serving.profile);
+    profile->engine_all_reduces.clear();
+    for (const auto& [software, seconds] : laws) {
+      EngineAllReduce& law = profile->engine_all_reduces.emplace_back();
+      law.software = software, law.captured = graph, law.ranks = 4;
+      law.points = {{Bytes(1), Seconds(seconds)}, {Bytes(1e12), Seconds(seconds)}};
+    }
+    serving.profile = profile;
+    const sim::Rows rows = graph ? sim::Rows{4, 1, 100} : sim::Rows{1, 1000, 0};
+    const ServingCost cost(serving);
+    EXPECT_EQ(cost.captured(std::span(&rows, 1)), graph);
+    const sim::IterationTime time = cost.time(rows);
+    for (const sim::IterationPart& part : time.parts)
+      if (part.label == "Y1 all_reduce") return part.time.value() / part.calls;
+    return 0.0;
+  };
+  for (const bool graph : {true, false}) {
+    EXPECT_NEAR(reduced({{"other 1", 4}, {"own 1", 2}, {"named 1", 1}}, graph), 1, 1e-9) << graph;
+    EXPECT_NEAR(reduced({{"other 1", 4}, {"own 1", 2}}, graph), 2, 1e-9) << graph;
+  }
+  EXPECT_NEAR(reduced({{"other 1", 4}}, true), 4, 1e-9);
+  EXPECT_LT(reduced({{"other 1", 4}}, false), 1) << "NCCL";
+}
+
 }  // namespace
 }  // namespace stepcast::infer

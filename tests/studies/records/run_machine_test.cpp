@@ -71,6 +71,21 @@ TEST(MachineStates, MayLastAndLeaveTheAdaptersAside) {
   EXPECT_EQ(network_of_run(run).transport, Transport::efa);
 }
 
+/// 8 GPUs of a node of 8 meet no adapter.
+TEST(MachineStates, AreOfRunsOnSeveralNodes) {
+  auto run = on_machine("nanotron-x", "H100-80GB-SXM", "https://huggingface.co/nanotron/old_bench");
+  run.hardware.inter_node = "EFA";
+  run.parallel.gpus = 8;
+  const auto one = machine_of(run);
+  ASSERT_TRUE(one.has_value());
+  EXPECT_TRUE(one->assumptions.empty());
+  EXPECT_EQ(one->row.levels.back().transport, Transport::efa);
+  run.parallel.gpus = 16;
+  const auto two = machine_of(run);
+  ASSERT_TRUE(two.has_value());
+  EXPECT_EQ(two->assumptions, std::vector<std::string>{"nodes joined by TCP sockets"});
+}
+
 TEST(RunPorts, OmniPathGivesEachGpuItsShare) {  // however many links the record counts
   EXPECT_EQ(network_of_run(on_machine("x")).ports, 8);
   auto run = on_machine("x");
