@@ -109,9 +109,10 @@ TEST(Images, WindowsOfImagesAreTiles) {
   n.encoders.front().window = {4, "w", true};
   const Network net = build_network(n, {1, 32, 2, 2}, AttentionForm::fused);
   for (const Block& block : net.blocks)
-    for (const Operator& op : block.operators)
-      if (op.kind == OperatorKind::attention && block.place == Block::Place::first)
-        EXPECT_TRUE(op.domain == Domain::tile && op.reach == 4);
+    for (const Operator& op : block.operators) {
+      if (op.kind != OperatorKind::attention || block.place != Block::Place::first) continue;
+      EXPECT_TRUE(op.domain == Domain::tile && op.reach == 4);
+    }
 }
 
 TEST(Images, StepsAreWords) {

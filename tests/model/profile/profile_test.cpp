@@ -107,7 +107,8 @@ TEST(Profile, kernels_of_engines_go_to_the_file_and_back) {
       .rate = BytesPerSecond(4e10),
       .softness = 2,
       .most_tokens = 128,
-      .spread = {0.9, 1.1}};
+      .spread = {0.9, 1.1},
+      .held_out = {}};
   exchange.held_out = {0.05, 0.04, 0.1, 0.8, 5};
   profile.engine_exchanges = {exchange};
   AttentionLaw latent = profile.attention;

@@ -55,7 +55,8 @@ TEST(AttentionLaw, ramp_halves_the_rate_at_its_own_length) {
   law.backward_efficiency = 0.5;
   // 1e11 FLOP at 200 TFLOP/s are 500 us; at s = 1000 the rate is half.
   const auto time = [&](double sequence, bool backward) {
-    return attention_time(law, {.flops = Flops(1e11), .sequence = sequence, .backward = backward}).time.value();
+    return attention_time(law, {.flops = Flops(1e11), .sequence = sequence, .bytes = {}, .backward = backward})
+        .time.value();
   };
   EXPECT_NEAR(time(1000, false), 1000e-6, 1e-12);
   EXPECT_NEAR(time(1e12, false), 500e-6, 1e-9);
