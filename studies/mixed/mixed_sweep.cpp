@@ -91,16 +91,53 @@ template <typename Work> void on_threads(std::size_t count, int threads, const W
   for (std::thread& thread : others) thread.join();
 }
 
+/// The machine of a share as it would be if it had all GPUs.
+Chosen<Machine> with_all_gpus(const MachineShare& share, std::int64_t gpus) {
+  Chosen<Machine> machine = share.machine;
+  std::int64_t& most = machine.row.levels.back().gpus;
+  most = std::max(most, gpus);
+  return machine;
+}
+
+/// The space was read on the first kind's machine, and the others must have its number types, too.
+Expected<void> check_types(const Space& space, const MixedRequest& asked) {
+  Request request = space.request;
+  sweep::unsay_axes(request);
+  request.unsay(FieldId::global_batch);  // plain data parallelism over all GPUs may not divide it
+  TRY(request.say("gpus", std::to_string(asked.gpus()), asked.where));
+  for (const MachineShare& share : asked.shares) {
+    request.machine = with_all_gpus(share, asked.gpus());
+    for (const std::string& type : space.values[static_cast<std::size_t>(AxisId::precision)]) {
+      TRY(request.say("precision", type, "--precision"));
+      TRY(resolve(request));
+    }
+  }
+  return {};
+}
+
+/// The type that predict takes on the machine where nobody says one.
+std::string usual_type(const MachineShare& share) {
+  run::AxisContext context;
+  context.machine = &share.machine.row;
+  return sweep::row_of(AxisId::precision).axis.usual(context).front();
+}
+
+/// A line of predict leaves out what is usual on the first kind, and another kind may take another type there.
+std::string type_words(const std::string& type, const MixedRequest& asked) {
+  const bool usual_on_first = type == usual_type(asked.shares.front());
+  const bool alike =
+      std::ranges::all_of(asked.shares, [&](const MachineShare& share) { return usual_type(share) == type; });
+  return usual_on_first && !alike ? " --precision " + type : "";
+}
+
 /// As the first kind's machine would be if it had all GPUs, so that splits are legal or not by their own rules.
 Expected<Space> space_of(const Arguments& arguments, const MixedRequest& asked) {
   Arguments one = without_kinds(arguments);
   one.flags.insert_or_assign("--gpus", std::to_string(asked.gpus()));
   if (!lays_layers(arguments)) one.flags.insert_or_assign("--layout", "balanced");
   one.flags.try_emplace("--order", both_orders);
-  TRY(auto space, sweep::read_space(one));
-  space.request.machine = asked.shares.front().machine;
-  std::int64_t& most = space.request.machine->row.levels.back().gpus;
-  most = std::max(most, asked.gpus());
+  TRY(auto space, sweep::read_space_on(with_all_gpus(asked.shares.front(), asked.gpus()), one));
+  TRY(check_types(space, asked));
   return space;
 }
 
@@ -154,7 +191,8 @@ Expected<MixedSweep> sweep_kinds(
   std::ranges::sort(swept.best,
       [](const MixedRow& a, const MixedRow& b) { return a.step != b.step ? a.step < b.step : a.index < b.index; });
   if (swept.best.size() > space.top) swept.best.resize(space.top);
-  for (MixedRow& row : swept.best) row.command = line.of(row.index);
+  for (MixedRow& row : swept.best)
+    row.command = line.of(row.index) + type_words(space.value(space.digits(row.index), AxisId::precision), asked);
   return swept;
 }
 

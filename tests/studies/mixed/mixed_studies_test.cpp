@@ -1,6 +1,8 @@
 // sweep, whatif and job on machines of several kinds: each is what predict says of its parts.
 #include <algorithm>
 #include <map>
+#include <string>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -46,6 +48,39 @@ TEST(MixedSweep, RefusesWhatIsOfOneMachine) {
   for (const char* flag : {"--gpus 32", "--pareto step_time,memory.peak", "--where \"tp<8\"", "--objective mfu",
            "--shard 0/2", "--dry-run"})
     EXPECT_EQ(run_line("sweep " + run_on_kinds + flag).code, 2) << flag;
+}
+
+const std::string one_way = "--cp 1 --chunks 1 --micro-batch 1 --zero 1 --recompute none --schedule 1f1b --json ";
+
+// A rack has 72 GPUs, so that tp goes to 32, the heads of the network; of 144 GPUs a stage, 9 sequences divide by the
+// 144 / 16 = 9 copies alone. An H100 has no nvfp4.
+TEST(MixedSweep, TheSpaceIsThatOfTheKindsMachines) {
+  const json swept = kinds_answer("sweep llama2-7b --seq 4096 --machine gb200-nvl72:144,gb300-nvl72:144 "
+                                  "--precision nvfp4 --global-batch 9 --pp 2 --order tp-cp-dp-pp " +
+                                  one_way);
+  EXPECT_EQ(swept["configurations"], 6);  // 1, 2, 4, 8, 16, 32
+  ASSERT_EQ(swept["top"].size(), 1U);
+  EXPECT_THAT(swept["top"][0]["command"].get<std::string>(), HasSubstr("--tp 16 --pp 2"));
+  EXPECT_THAT(swept["top"][0]["command"].get<std::string>(), HasSubstr("--precision nvfp4"));
+  // More GPUs than a DGX H100 has: no split takes one sequence, and that is all that is said.
+  const json large = kinds_answer(
+      "sweep llama3-8b --seq 4096 --machine dgx-h100:16384,dgx-a100:8 --global-batch 1 --tp 8 --pp 1 " + one_way);
+  EXPECT_EQ(large["legal"], 0);
+}
+
+TEST(MixedSweep, NumberTypesAreThoseThatAllKindsHave) {
+  const auto ran = run_line("sweep " + run_on_kinds + "--tp 8 --precision fp8");
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_THAT(ran.err, HasSubstr("NVIDIA A100-SXM4-80GB has no fp8 matrix units"));
+  // A V100 runs in fp16 unasked and an H100 in bf16, so that the line has to say it.
+  const json swept = kinds_answer("sweep llama3-8b --seq 4096 --machine dgx-1-v100:8,dgx-h100:8 --global-batch 16 "
+                                  "--tp 8 --pp 1 " +
+                                  one_way);
+  ASSERT_EQ(swept["top"].size(), 1U);
+  const std::string command = swept["top"][0]["command"];
+  EXPECT_THAT(command, HasSubstr("--precision fp16"));
+  const double step = swept["top"][0]["step_time_s"];
+  EXPECT_NEAR(kinds_answer(command.substr(9) + " --json")["step_time_s"], step, 1e-9 * step) << command;
 }
 
 // Each lever is predict with that changed.
