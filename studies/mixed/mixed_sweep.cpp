@@ -19,6 +19,10 @@ namespace {
 
 using sweep::AxisId, sweep::Digits, sweep::Space;
 
+/// What is fast enough to be listed is settled between rounds of so many splits, so that it depends on no thread which
+/// splits are given up, and the others are counted alike.
+constexpr std::size_t splits_in_round = 32;
+
 constexpr const char* both_orders = "tp-cp-dp-pp,tp-cp-pp-dp";
 
 /// Where nobody says how layers lie they are dealt by speed, and any number of stages is legal.
@@ -167,11 +171,9 @@ Expected<MixedSweep> sweep_kinds(
   const sweep::PredictLine line(arguments, printed, points);
   std::mutex mutex;
   std::multiset<double> fastest;  // as many as are listed
-  on_threads(legal.size(), threads, [&](std::size_t i) {
+  const auto take = [&](std::uint64_t index, Seconds enough) {
     MixedRequest here = asked;
-    here.request = request_at(space, arguments, space.digits(legal[i]));
-    Seconds enough = unbounded;
-    if (const std::scoped_lock lock(mutex); fastest.size() >= space.top) enough = Seconds(*fastest.rbegin());
+    here.request = request_at(space, arguments, space.digits(index));
     const auto run = forecast_mixed(here, enough);
     const std::scoped_lock lock(mutex);
     if (run && run->given_up) return;
@@ -180,13 +182,17 @@ Expected<MixedSweep> sweep_kinds(
     } else if (!run->fits()) {
       ++swept.does_not_fit;
     } else {
-      swept.best.push_back({legal[i], in_words(run->kinds.front().scenario), "", run->step_time, run->p10, run->p90,
+      swept.best.push_back({index, in_words(run->kinds.front().scenario), "", run->step_time, run->p10, run->p90,
           run->mfu, run->by_stage, dealt_of(*run)});
       fastest.insert(run->step_time.value());
       if (fastest.size() > space.top) fastest.erase(std::prev(fastest.end()));
     }
-  });
-  if (!swept.best.empty()) swept.does_not_fit = 0;  // how many were looked at depends on the threads
+  };
+  for (std::size_t done = 0; done < legal.size(); done += splits_in_round) {
+    const Seconds enough = fastest.size() < space.top ? unbounded : Seconds(*fastest.rbegin());
+    on_threads(
+        std::min(splits_in_round, legal.size() - done), threads, [&](std::size_t i) { take(legal[done + i], enough); });
+  }
   // Threads end in any order, and equal steps stand by their number.
   std::ranges::sort(swept.best,
       [](const MixedRow& a, const MixedRow& b) { return a.step != b.step ? a.step < b.step : a.index < b.index; });

@@ -83,6 +83,18 @@ TEST(MixedSweep, NumberTypesAreThoseThatAllKindsHave) {
   EXPECT_NEAR(kinds_answer(command.substr(9) + " --json")["step_time_s"], step, 1e-9 * step) << command;
 }
 
+// With tp 2 a rank of 40 GiB has half of the weights, which does not fit (mixed_command_test.cpp); with tp 8 it does.
+TEST(MixedSweep, WhatDoesNotFitIsCountedAlikeByAnyThreads) {
+  const std::string line = "sweep llama3-8b --seq 4096 --machine dgx-h100:8,dgx-a100-40gb:8 --global-batch 64 "
+                           "--tp 2,8 --pp 1 --order tp-cp-pp-dp --top 1 " +
+                           one_way;
+  const json swept = kinds_answer(line + "--threads 1");
+  EXPECT_EQ(swept["does_not_fit"], 1);
+  EXPECT_FALSE(swept["nothing_fits"]);
+  EXPECT_EQ(swept["top"].size(), 1U);
+  EXPECT_EQ(swept, kinds_answer(line + "--threads 2"));
+}
+
 // Each lever is predict with that changed.
 TEST(MixedWhatif, LeversOfEachKind) {
   const json study = kinds_answer("whatif " + run_on_kinds + "--tp 8 --between 10GB/s");
