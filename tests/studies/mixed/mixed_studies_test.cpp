@@ -117,6 +117,38 @@ TEST(MixedWhatif, LeversOfEachKind) {
       HasSubstr("16 x NVIDIA H100-SXM5-80GB (DGX H100) + 16 x NVIDIA A100"));
 }
 
+std::vector<std::string> refusals_of(const json& study, const std::string& id, const std::string& to) {
+  std::vector<std::string> whys;
+  for (const json& one : study["cannot_run"])
+    if (one["id"] == id && one["to"] == to) whys.push_back(one["why"]);
+  return whys;
+}
+
+// Two replicas of 4 sequences: the batch is 8 and stays so on one of them and on three, which it does not divide by.
+TEST(MixedWhatif, GpusChangeAndTheUnsaidBatchStays) {
+  const json study = kinds_answer("whatif llama3-8b --seq 4096 --tp 8 --json --machine dgx-h100:8,dgx-a100:8");
+  const json alone = kinds_answer("predict llama3-8b --seq 4096 --tp 8 --gpus 8 --global-batch 8 --json");
+  const auto lever =
+      std::ranges::find_if(study["levers"], [](const json& one) { return one["id"] == "gpus@dgx-a100"; });
+  ASSERT_NE(lever, study["levers"].end());
+  EXPECT_EQ((*lever)["variations"][0]["to"], "0");
+  EXPECT_NEAR((*lever)["variations"][0]["step_time_s"], alone["step_time_s"], 1e-12);
+  EXPECT_THAT(refusals_of(study, "gpus@dgx-a100", "16"), testing::ElementsAre(HasSubstr("global batch 8")));
+}
+
+// The partition has 416 GPUs, and twice 256 are 512; half of one GPU is none, which is tried once.
+TEST(MixedWhatif, GpusAreThoseThatAMachineHas) {
+  const json study = kinds_answer("whatif llama3-8b --seq 4096 --tp 8 --global-batch 360 --json "
+                                  "--machine dgx-h100:64,jean-zay-a100:256");
+  EXPECT_THAT(refusals_of(study, "gpus@jean-zay-a100", "512"), testing::ElementsAre(HasSubstr("at most 416")));
+  const json single = kinds_answer("whatif gpt2-1.5b --global-batch 4 --json --machine dgx-h100:1,dgx-a100:1");
+  std::size_t none = refusals_of(single, "gpus@dgx-a100", "0").size();
+  for (const json& lever : single["levers"])
+    for (const json& variation : lever["variations"])
+      none += lever["id"] == "gpus@dgx-a100" && variation["to"] == "0" ? 1U : 0U;
+  EXPECT_EQ(none, 1U);
+}
+
 const std::string job_line = "job llama3-8b --seq 4096 --global-batch 64 --tp 8 --steps 100000 --lives 100 --json ";
 
 // Two shares of a machine fail, save and last as the machine does.
