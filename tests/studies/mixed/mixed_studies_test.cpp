@@ -170,6 +170,12 @@ TEST(MixedJob, RatesAndPricesAreTheMeanOverGpus) {
     EXPECT_NEAR(by_machine[key], mean[key], 1e-9 * mean[key].get<double>()) << key;
   EXPECT_NEAR(mean["failure_model"]["mean_between_s"], 86400 / (4 * 0.04), 1e-6);
   EXPECT_THAT(by_machine["assumptions"].dump(), HasSubstr("dgx-h100=0.02,dgx-a100=0.06 a day"));
+  const json fixed =
+      kinds_answer(job_line + two_kinds + "--failure-rate dgx-h100=0.02,dgx-a100=0.06 --fixed-failures 3");
+  EXPECT_NEAR(fixed["failure_model"]["mean_between_s"], 86400 / (4 * 0.04 + 3), 1e-6);
+  EXPECT_THAT(fixed["assumptions"].dump(),
+      HasSubstr("dgx-h100=0.02,dgx-a100=0.06 a day and node of 8 GPUs, 0.04 in the mean, 3 a day of a job of any size; "
+                "repairs as of "));
 }
 
 TEST(MixedJob, WrongWordsAreRefused) {
