@@ -178,6 +178,16 @@ TEST(MixedJob, RatesAndPricesAreTheMeanOverGpus) {
                 "repairs as of "));
 }
 
+// Ten times 16 GPUs of 416 are there and ten times 64 are not; a DGX H100 may have 16,384.
+TEST(MixedJob, EachMachineEndsByItself) {
+  const std::string line = "job llama3-8b --seq 4096 --tp 8 --steps 1000 --lives 100 --json --machine ";
+  EXPECT_THAT(kinds_answer(line + "jean-zay-a100:16,dgx-h100:64")["ten_times"]["breaks"].dump(),
+      testing::Not(HasSubstr("the machine: ")));
+  for (const char* machines : {"jean-zay-a100:64,dgx-h100:16", "dgx-h100:16,jean-zay-a100:64"})
+    EXPECT_THAT(kinds_answer(line + machines)["ten_times"]["breaks"].dump(),
+        HasSubstr("the machine: Jean Zay, A100 partition has 416 GPUs"));
+}
+
 TEST(MixedJob, WrongWordsAreRefused) {
   const struct {
     std::string line, words;
