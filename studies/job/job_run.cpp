@@ -25,16 +25,16 @@ Expected<JobRun> run_on(const mixed::MixedRequest& asked) {
 }
 
 /// The batch and the type are said as the run has them, so that it differs in what it should and in no default.
-Request with_more(const Request& request, const Scenario& scenario, std::int64_t gpus, std::int64_t batch) {
+Expected<Request> with_more(const Request& request, const Scenario& scenario, std::int64_t gpus, std::int64_t batch) {
   Request larger = whatif::pinned(request, scenario);
   for (const auto& [id, value] : {std::pair{FieldId::gpus, scenario.plan.gpus * gpus},
            std::pair{FieldId::global_batch, scenario.plan.global_batch * batch}})
-    (void)larger.say(field(id), std::to_string(value), std::string(field(id).flag));
+    TRY(larger.say(field(id), std::to_string(value), std::string(field(id).flag)));
   return larger;
 }
 
 Expected<JobRun> larger_run(const Request& request, const Scenario& scenario, std::int64_t gpus, std::int64_t batch) {
-  Request larger = with_more(request, scenario, gpus, batch);
+  TRY(auto larger, with_more(request, scenario, gpus, batch));
   const std::int64_t all = scenario.plan.gpus * gpus;
   larger.machine = scenario.machine;
   Level& outermost = larger.machine->row.levels.back();
@@ -45,7 +45,7 @@ Expected<JobRun> larger_run(const Request& request, const Scenario& scenario, st
 Expected<JobRun> larger_run(
     const mixed::MixedRequest& asked, const Scenario& scenario, std::int64_t gpus, std::int64_t batch) {
   mixed::MixedRequest larger = asked;
-  larger.request = with_more(asked.request, scenario, gpus, batch);
+  TRY(larger.request, with_more(asked.request, scenario, gpus, batch));
   larger.request.profile.reset();  // each kind has its own
   for (mixed::MachineShare& share : larger.shares) share.gpus *= gpus;
   return run_on(larger);

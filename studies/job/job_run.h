@@ -12,7 +12,7 @@ namespace stepcast::job {
 
 using JobQuestion = std::variant<Request, mixed::MixedRequest>;
 
-/// GPUs that are alike, and how often their nodes fail.
+/// GPUs that are alike, and what they draw.
 struct JobNodes {
   std::int64_t gpus = 1, node_gpus = 8;
   double power_w = 0;  ///< of a GPU, by datasheet
@@ -32,10 +32,10 @@ JobRun run_of(Scenario scenario, Prediction prediction);
 /// Errors: what predict refuses.
 Expected<JobRun> run_of(const JobQuestion& question);
 /// The same on so many times the GPUs with so many times the batch; the outermost level of a machine that ends before
-/// holds more. Errors: those of run_of(); it does not fit.
+/// holds more. Errors: those of run_of(); numbers beyond what a run may have; it does not fit.
 Expected<JobRun> grown_run(const JobQuestion& question, const JobRun& now, std::int64_t gpus, std::int64_t batch);
 
-/// "llama3-70b on 64 x H100 (DGX H100) + ...", as a page's title has it.
+/// "64 x H100 SXM", of several kinds "64 x H100 SXM (DGX H100) + ...": what stands behind "on" in a page's title.
 std::string machines_text(const JobRun& run);
 
 }  // namespace stepcast::job

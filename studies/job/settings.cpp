@@ -126,6 +126,21 @@ double mean_over(std::span<const double> numbers, std::span<const std::int64_t> 
   return sum / all;
 }
 
+/// The row's name and what was said over it; `several`: the job runs on more than one of the machines that have rates.
+std::string name_of_rates(const JobWishes& wishes, bool several) {
+  const FailureRates& rates = wishes.rates;
+  const auto& fixed = wishes.fixed_failures;
+  const bool by_machine = !wishes.rate_by_machine.empty();
+  if (!by_machine && !wishes.rate_for_all)
+    return fixed ? fmt::format("{}, but {:g} a day of a job of any size", rates.name, *fixed) : rates.name;
+  const double rate = rates.per_node_day.value;
+  const std::string node = fmt::format("a day and node of {} GPUs", rates.node_gpus);
+  return fmt::format("{}, {:g} a day of a job of any size; repairs as of {}",
+      by_machine && several ? fmt::format("{} {}, {:g} in the mean", wishes.rate_by_machine, node, rate)
+                            : fmt::format("{:g} {}", rate, node),
+      rates.fixed_per_day.value, rates.name);
+}
+
 }  // namespace
 
 std::int64_t JobBase::nodes() const {
@@ -168,9 +183,8 @@ Expected<JobWishes> wishes_on(
         mixed::numbers_of_shares(wishes.rate_by_machine, all, "--failure-rate", 0, most_failure_rate));
     const double mean = mean_over(wishes.rate_of_kind, gpus);
     wishes.rates.per_node_day = {mean, mean, mean};
-    wishes.rates.name = fmt::format(
-        "{} a day and node of {} GPUs, {:g} in the mean", wishes.rate_by_machine, wishes.rates.node_gpus, mean);
   }
+  wishes.rates.name = name_of_rates(wishes, std::ranges::count_if(gpus, [](std::int64_t own) { return own > 0; }) > 1);
   if (!wishes.price_by_machine.empty()) {
     TRY(const auto prices, mixed::numbers_of_shares(wishes.price_by_machine, all, "--gpu-hour-price", 0, most_price));
     wishes.gpu_hour_price = mean_over(prices, gpus);

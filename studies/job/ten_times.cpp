@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "model/base/contains.h"
 #include "model/base/quantity_text.h"
 #include "studies/print/digits.h"
 
@@ -19,6 +20,14 @@ void set_same_batch(const JobNow& now, TenTimes& ten) {
   else ten.no_same_batch = run.error().what;
 }
 
+/// Where a machine ends before so many GPUs; two shares of it say so once.
+void add_end_of(const Machine& machine, std::int64_t gpus, TenTimes& ten) {
+  if (gpus <= machine.max_gpus()) return;
+  std::string text = fmt::format("the machine: {} has {} GPUs; its outermost level is taken to hold more at its rate",
+      machine.name, print::grouped_digits(static_cast<double>(machine.max_gpus())));
+  if (!contains(ten.breaks, text)) ten.breaks.push_back(std::move(text));
+}
+
 void set_breaks(const JobNow& now, TenTimes& ten) {
   for (const HealthFigure& figure : ten.health)
     if (const HealthVerdict verdict = figure.verdict(); verdict != HealthVerdict::healthy)
@@ -28,10 +37,10 @@ void set_breaks(const JobNow& now, TenTimes& ten) {
   if (const Seconds step = now.step.time(); ten.step && *ten.step > step * longer)
     ten.breaks.push_back(fmt::format("the step: with ten times the batch it takes {} instead of {}",
         format_seconds(*ten.step), format_seconds(step)));
-  if (const std::int64_t most = now.run.scenario.machine.row.levels.back().gpus; most < ten.gpus)
-    ten.breaks.push_back(
-        fmt::format("the machine: {} has {} GPUs; its outermost level is taken to hold more at its rate",
-            now.run.scenario.machine.row.name, print::grouped_digits(static_cast<double>(most))));
+  if (!now.run.mixed) add_end_of(now.run.scenario.machine.row, ten.gpus, ten);
+  else
+    for (const mixed::MixedKind& kind : now.run.mixed->kinds)
+      add_end_of(kind.share.machine.row, kind.share.gpus * times, ten);
   if (!ten.step) return;
   if (!ten.same_batch)
     ten.breaks.push_back(fmt::format("the batch: as it is it does not go on so many GPUs ({})", ten.no_same_batch));

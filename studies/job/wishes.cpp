@@ -31,15 +31,11 @@ Expected<void> read_length(const Arguments& arguments, std::string_view lengths,
   return {};
 }
 
-/// A rate that is said is the user's, and of the row are repairs alone.
-void name_said_rates(
-    const FailureRates& row, std::optional<double> per_node, std::optional<double> fixed, FailureRates& rates) {
-  if (fixed) rates.name += fmt::format(", but {:g} a day of a job of any size", *fixed);
+/// A rate that is said is the user's, and of the row are repairs alone; settings.cpp has its name.
+void take_said_rates(const FailureRates& row, bool per_node, bool fixed, FailureRates& rates) {
   if (per_node || fixed) rates.note.clear();
   if (!per_node) return;
   rates.id = "--failure-rate";
-  rates.name = fmt::format("{:g} a day and node of {} GPUs, {:g} a day of a job of any size; repairs as of {}",
-      *per_node, row.node_gpus, rates.fixed_per_day.value, row.name);
   rates.source = fmt::format("said; repairs: {}", row.source);
 }
 
@@ -61,7 +57,9 @@ Expected<void> read_failures(const Arguments& arguments, std::int64_t now, JobWi
   if (per_node) wishes.rates.per_node_day = {*per_node, *per_node, *per_node};
   if (per_node && !fixed) wishes.rates.fixed_per_day = {};
   if (fixed) wishes.rates.fixed_per_day = {*fixed, *fixed, *fixed};
-  name_said_rates(*row, per_node, fixed, wishes.rates);
+  if (wishes.rate_by_machine.empty()) wishes.rate_for_all = per_node;
+  wishes.fixed_failures = fixed;
+  take_said_rates(*row, per_node.has_value(), fixed.has_value(), wishes.rates);
   if (!arguments.has("--failure-log")) {
     for (const char* flag : {"--log-days", "--log-gpus"})
       if (arguments.has(flag)) return fail(flag, "no log is named", "--failure-log FILE.csv");

@@ -45,7 +45,8 @@ struct JobWishes {
   std::optional<double> watts, gpu_hour_price, kwh_price;
   /// "dgx-h100=0.004,dgx-a100=0.0065", of several machines (settings.h); "": said for all of them, or not
   std::string rate_by_machine, price_by_machine;
-  std::vector<double> rate_of_kind;  ///< of those, per node and day; empty: alike
+  std::vector<double> rate_of_kind;                    ///< of those, per node and day; empty: alike
+  std::optional<double> rate_for_all, fixed_failures;  ///< --failure-rate as a number, --fixed-failures
   double pue = 1;
   std::int64_t lives = 1000, seed = 0;
 };

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include <fmt/format.h>
+
 namespace stepcast::mixed {
 namespace {
 
@@ -21,6 +23,38 @@ double work_of(const MixedRun& run, const MixedKind& kind) {
       flops += program.blocks[block.block].model_flops * static_cast<double>(block.count * copies);
   }
   return flops;
+}
+
+/// A rank's loader where its batch is so many times the mean one, which the flags speak of.
+AroundSteps loader_alone(const AroundSteps& around, double batch) {
+  AroundSteps own;
+  own.loader = around.loader, own.cache = around.cache;
+  own.loader->make = own.loader->make * batch;
+  own.loader->most_per_second /= batch;
+  if (own.cache) own.cache->cached = own.cache->cached * batch;
+  return own;
+}
+
+/// Replicas that are dealt more micro-batches load more for a step: it waits as the kind that waits the longest.
+Expected<AroundPart> slowest_loaders(const MixedRun& run, const AroundSteps& around, Seconds step, std::uint64_t seed) {
+  std::vector<AroundPart> waits;
+  for (const MixedKind& kind : run.kinds) {
+    Scenario own = kind.scenario;
+    const double mean = static_cast<double>(own.split->micro_batches);
+    own.split->dp = kind.replicas;
+    const double batch = static_cast<double>(kind.micro_batches) / mean;
+    TRY(auto parts, around_parts(own, run.prediction, loader_alone(around, batch), step, seed));
+    AroundPart& wait = parts.front();
+    wait.meaning = fmt::format("{}, whose batches are {:.3g} times the mean: {}", kind.share.name, batch, wait.meaning);
+    waits.push_back(std::move(wait));
+  }
+  return *std::ranges::max_element(waits, {}, &AroundPart::per_step);
+}
+
+bool deals_unlike_batches(const MixedRun& run) {
+  return !run.by_stage && std::ranges::any_of(run.kinds, [&](const MixedKind& kind) {
+    return kind.micro_batches != run.kinds.front().micro_batches;
+  });
 }
 
 }  // namespace
@@ -56,7 +90,15 @@ Expected<std::vector<AroundPart>> around_kinds(
   if (around.eval_batches > 0 && !run.by_stage)
     return fail("--eval-batches", "how replicas on several kinds of machines share an evaluation is not modelled",
         "leave it out, or pipeline stages on the kinds");
-  return around_parts(run.kinds.front().scenario, run.prediction, around, step, seed);
+  AroundSteps others = around;
+  std::vector<AroundPart> parts;
+  if (around.loader && deals_unlike_batches(run)) {
+    TRY(parts.emplace_back(), slowest_loaders(run, around, step, seed));
+    others.loader.reset(), others.cache.reset();
+  }
+  TRY(auto more, around_parts(run.kinds.front().scenario, run.prediction, others, step, seed));
+  std::ranges::move(more, std::back_inserter(parts));
+  return parts;
 }
 
 void MixedRun::add_utilisation() {

@@ -49,8 +49,9 @@ struct MixedRun {
   void add_utilisation();
 };
 
-/// What was given of what stands around steps. Errors: those of around_parts(); an evaluation of replicas on kinds,
-/// whose micro-batches are dealt for steps.
+/// What was given of what stands around steps; a loader's times are those of a mean batch, and where replicas on kinds
+/// are dealt others they take as much longer or shorter. Errors: those of around_parts(); an evaluation of replicas on
+/// kinds, whose micro-batches are dealt for steps.
 Expected<std::vector<AroundPart>> around_kinds(
     const MixedRun& run, const AroundSteps& around, Seconds step, std::uint64_t seed);
 

@@ -19,6 +19,10 @@ namespace {
 
 using sweep::AxisId, sweep::Digits, sweep::Space;
 
+/// What is fast enough to be listed is settled between rounds of so many splits, so that it depends on no thread which
+/// splits are given up, and the others are counted alike.
+constexpr std::size_t splits_in_round = 32;
+
 constexpr const char* both_orders = "tp-cp-dp-pp,tp-cp-pp-dp";
 
 /// Where nobody says how layers lie they are dealt by speed, and any number of stages is legal.
@@ -91,16 +95,53 @@ template <typename Work> void on_threads(std::size_t count, int threads, const W
   for (std::thread& thread : others) thread.join();
 }
 
+/// The machine of a share as it would be if it had all GPUs.
+Chosen<Machine> with_all_gpus(const MachineShare& share, std::int64_t gpus) {
+  Chosen<Machine> machine = share.machine;
+  std::int64_t& most = machine.row.levels.back().gpus;
+  most = std::max(most, gpus);
+  return machine;
+}
+
+/// The space was read on the first kind's machine, and the others must have its number types, too.
+Expected<void> check_types(const Space& space, const MixedRequest& asked) {
+  Request request = space.request;
+  sweep::unsay_axes(request);
+  request.unsay(FieldId::global_batch);  // plain data parallelism over all GPUs may not divide it
+  TRY(request.say("gpus", std::to_string(asked.gpus()), asked.where));
+  for (const MachineShare& share : asked.shares) {
+    request.machine = with_all_gpus(share, asked.gpus());
+    for (const std::string& type : space.values[static_cast<std::size_t>(AxisId::precision)]) {
+      TRY(request.say("precision", type, "--precision"));
+      TRY(resolve(request));
+    }
+  }
+  return {};
+}
+
+/// The type that predict takes on the machine where nobody says one.
+std::string usual_type(const MachineShare& share) {
+  run::AxisContext context;
+  context.machine = &share.machine.row;
+  return sweep::row_of(AxisId::precision).axis.usual(context).front();
+}
+
+/// A line of predict leaves out what is usual on the first kind, and another kind may take another type there.
+std::string type_words(const std::string& type, const MixedRequest& asked) {
+  const bool usual_on_first = type == usual_type(asked.shares.front());
+  const bool alike =
+      std::ranges::all_of(asked.shares, [&](const MachineShare& share) { return usual_type(share) == type; });
+  return usual_on_first && !alike ? " --precision " + type : "";
+}
+
 /// As the first kind's machine would be if it had all GPUs, so that splits are legal or not by their own rules.
 Expected<Space> space_of(const Arguments& arguments, const MixedRequest& asked) {
   Arguments one = without_kinds(arguments);
   one.flags.insert_or_assign("--gpus", std::to_string(asked.gpus()));
   if (!lays_layers(arguments)) one.flags.insert_or_assign("--layout", "balanced");
   one.flags.try_emplace("--order", both_orders);
-  TRY(auto space, sweep::read_space(one));
-  space.request.machine = asked.shares.front().machine;
-  std::int64_t& most = space.request.machine->row.levels.back().gpus;
-  most = std::max(most, asked.gpus());
+  TRY(auto space, sweep::read_space_on(with_all_gpus(asked.shares.front(), asked.gpus()), one));
+  TRY(check_types(space, asked));
   return space;
 }
 
@@ -130,11 +171,9 @@ Expected<MixedSweep> sweep_kinds(
   const sweep::PredictLine line(arguments, printed, points);
   std::mutex mutex;
   std::multiset<double> fastest;  // as many as are listed
-  on_threads(legal.size(), threads, [&](std::size_t i) {
+  const auto take = [&](std::uint64_t index, Seconds enough) {
     MixedRequest here = asked;
-    here.request = request_at(space, arguments, space.digits(legal[i]));
-    Seconds enough = unbounded;
-    if (const std::scoped_lock lock(mutex); fastest.size() >= space.top) enough = Seconds(*fastest.rbegin());
+    here.request = request_at(space, arguments, space.digits(index));
     const auto run = forecast_mixed(here, enough);
     const std::scoped_lock lock(mutex);
     if (run && run->given_up) return;
@@ -143,18 +182,23 @@ Expected<MixedSweep> sweep_kinds(
     } else if (!run->fits()) {
       ++swept.does_not_fit;
     } else {
-      swept.best.push_back({legal[i], in_words(run->kinds.front().scenario), "", run->step_time, run->p10, run->p90,
+      swept.best.push_back({index, in_words(run->kinds.front().scenario), "", run->step_time, run->p10, run->p90,
           run->mfu, run->by_stage, dealt_of(*run)});
       fastest.insert(run->step_time.value());
       if (fastest.size() > space.top) fastest.erase(std::prev(fastest.end()));
     }
-  });
-  if (!swept.best.empty()) swept.does_not_fit = 0;  // how many were looked at depends on the threads
+  };
+  for (std::size_t done = 0; done < legal.size(); done += splits_in_round) {
+    const Seconds enough = fastest.size() < space.top ? unbounded : Seconds(*fastest.rbegin());
+    on_threads(
+        std::min(splits_in_round, legal.size() - done), threads, [&](std::size_t i) { take(legal[done + i], enough); });
+  }
   // Threads end in any order, and equal steps stand by their number.
   std::ranges::sort(swept.best,
       [](const MixedRow& a, const MixedRow& b) { return a.step != b.step ? a.step < b.step : a.index < b.index; });
   if (swept.best.size() > space.top) swept.best.resize(space.top);
-  for (MixedRow& row : swept.best) row.command = line.of(row.index);
+  for (MixedRow& row : swept.best)
+    row.command = line.of(row.index) + type_words(space.value(space.digits(row.index), AxisId::precision), asked);
   return swept;
 }
 

@@ -27,13 +27,13 @@ struct MixedSweep {
   std::vector<MixedRow> best;  ///< the fastest first
   std::uint64_t configurations = 0, legal = 0;
   std::map<std::string, std::uint64_t> dismissed;  ///< by reason; those that are not legal, or that predict refuses
-  std::uint64_t does_not_fit = 0;                  ///< where nothing does
+  std::uint64_t does_not_fit = 0;                  ///< of those that were not given up
 };
 
 /// More legal splits than this are refused: a forecast that deals layers takes up to half a second.
 constexpr std::uint64_t most_mixed_splits = 5'000;
 
-/// `asked`: without a request. Errors: those of the space; too many legal splits.
+/// `asked`: without a request. The same for any number of threads. Errors: those of the space; too many legal splits.
 Expected<MixedSweep> sweep_kinds(
     const sweep::Space& space, const Arguments& arguments, const MixedRequest& asked, int threads);
 

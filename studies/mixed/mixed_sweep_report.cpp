@@ -62,8 +62,8 @@ std::string mixed_sweep_json(const MixedSweep& swept, const MixedRequest& asked)
   json.open();
   json.list("machines", asked.shares,
       [&](const MachineShare& share) { json.fields("machine", share.machine.row.id, "gpus", share.gpus); });
-  json.fields("configurations", swept.configurations, "legal", swept.legal, "nothing_fits",
-      swept.best.empty() && swept.does_not_fit > 0);
+  json.fields("configurations", swept.configurations, "legal", swept.legal, "does_not_fit", swept.does_not_fit,
+      "nothing_fits", swept.best.empty() && swept.does_not_fit > 0);
   json.list("top", swept.best, [&](const MixedRow& row) {
     json.fields("split", row.split, "command", row.command, "mfu", row.mfu, "across",
         row.by_stage ? "stages" : "replicas", row.by_stage ? "layers" : "micro_batches", row.dealt);

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
+#include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -42,10 +43,19 @@ std::string name_of(const FleetKinds& fleet, std::size_t kind) {
   return alike == 1 ? name : fmt::format("{} ({})", name, before);
 }
 
+/// A request on the kinds, whose shares say the GPUs, and each of which has a profile of its own.
+Request of_kinds(Request request) {
+  request.unsay(FieldId::gpus);
+  request.profile.reset();
+  return request;
+}
+
 class KindLevers {
  public:
   KindLevers(const MixedRequest& asked, const LaidKinds& laid, Sensitivity& study)
-      : asked_(asked), laid_(laid), study_(study) {}
+      : asked_(asked), laid_(laid), study_(study) {
+    asked_.request = of_kinds(pinned(asked.request, laid.fleet.first()));
+  }
 
   Expected<void> all() {
     for (std::size_t kind = 0; kind < laid_.fleet.kinds.size(); ++kind)
@@ -82,8 +92,7 @@ class KindLevers {
     for (const double factor : {1 / study_.factor, study_.factor}) {
       MixedRequest changed = asked_;
       changed.between->rate = BytesPerSecond(rate * factor);
-      if (const auto outcome = outcome_at(changed))
-        effect.variations.push_back({format_rate(changed.between->rate), factor, rate * factor, *outcome});
+      take(effect, {format_rate(changed.between->rate), factor, rate * factor, {}}, changed);
     }
     study_.add(std::move(effect));
   }
@@ -93,11 +102,13 @@ class KindLevers {
     const MachineShare& share = asked_.shares[kind];
     const std::string name = name_of(laid_.fleet, kind);
     LeverEffect effect{"gpus@" + name, "GPUs of " + name, fmt::format("{}", share.gpus), false, "", {}, "", 0};
-    for (const std::int64_t gpus : {std::int64_t{0}, share.gpus / 2, share.gpus * 2}) {
+    for (const std::int64_t gpus : std::set{std::int64_t{0}, share.gpus / 2, share.gpus * 2}) {
       MixedRequest changed = asked_;
       changed.shares[kind].gpus = gpus;
+      const auto holds = check_share_of_machine(changed.shares[kind], asked_.where);
       if (gpus == 0) changed.shares.erase(changed.shares.begin() + static_cast<std::ptrdiff_t>(kind));
-      take(effect, fmt::format("{}", gpus), changed);
+      if (const std::string to = std::to_string(gpus); holds) take(effect, {to, 0, 0, {}}, changed);
+      else study_.refused.push_back({effect.id, to, holds.error().what});
     }
     study_.add(std::move(effect));
   }
@@ -109,19 +120,22 @@ class KindLevers {
       LeverEffect effect{lever.id, lever.name, lever.from, false, "", {}, lever.idle, 0};
       for (const PlanStep& step : lever.steps) {
         MixedRequest changed = asked_;
-        changed.request = step.request;
-        changed.request.unsay(FieldId::gpus);
-        changed.request.profile.reset();  // each kind has its own
-        take(effect, step.to, changed);
+        changed.request = of_kinds(step.request);
+        take(effect, {step.to, 0, 0, {}}, changed);
       }
       study_.add(std::move(effect));
     }
   }
 
-  void take(LeverEffect& effect, const std::string& to, const MixedRequest& changed) {
+  /// The variation with what comes after it, or why there is none.
+  void take(LeverEffect& effect, Variation variation, const MixedRequest& changed) {
     const auto outcome = outcome_at(changed);
-    if (outcome) effect.variations.push_back({to, 0, 0, *outcome});
-    else study_.refused.push_back({effect.id, to, outcome.error().what});
+    if (!outcome) {
+      study_.refused.push_back({effect.id, variation.to, outcome.error().what});
+      return;
+    }
+    variation.after = *outcome;
+    effect.variations.push_back(std::move(variation));
   }
 
   /// Of what is left of the kinds: it may be one.
@@ -136,7 +150,7 @@ class KindLevers {
     return outcome_of_request(request);
   }
 
-  const MixedRequest& asked_;
+  MixedRequest asked_;  ///< with batch and number type said as the run has them
   const LaidKinds& laid_;
   Sensitivity& study_;
 };

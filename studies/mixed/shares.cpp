@@ -14,7 +14,16 @@ namespace {
 
 constexpr const char* as_written = "dgx-h100:64,dgx-a100:64, GPUs of each";
 
-Expected<void> check_share(const MachineShare& share, const std::string& where) {
+}  // namespace
+
+bool names_shares(const std::string& text) {
+  const std::size_t colon = text.rfind(':');
+  return text.find(',') != text.npos || (colon != text.npos && colon + 1 < text.size() &&
+                                            std::all_of(text.begin() + static_cast<std::ptrdiff_t>(colon) + 1,
+                                                text.end(), [](char c) { return c >= '0' && c <= '9'; }));
+}
+
+Expected<void> check_share_of_machine(const MachineShare& share, const std::string& where) {
   const Machine& machine = share.machine.row;
   const std::int64_t node = machine.levels.front().gpus, most = machine.max_gpus();
   if (share.gpus > most)
@@ -25,15 +34,6 @@ Expected<void> check_share(const MachineShare& share, const std::string& where) 
       fmt::format(
           "{} GPUs of {} do not fill their last {} of {}", share.gpus, machine.name, machine.levels.front().name, node),
       fmt::format("{} or {}", share.gpus / node * node, (share.gpus / node + 1) * node));
-}
-
-}  // namespace
-
-bool names_shares(const std::string& text) {
-  const std::size_t colon = text.rfind(':');
-  return text.find(',') != text.npos || (colon != text.npos && colon + 1 < text.size() &&
-                                            std::all_of(text.begin() + static_cast<std::ptrdiff_t>(colon) + 1,
-                                                text.end(), [](char c) { return c >= '0' && c <= '9'; }));
 }
 
 Expected<std::vector<MachineShare>> parse_shares(const std::string& text, const std::string& where) {
@@ -47,7 +47,7 @@ Expected<std::vector<MachineShare>> parse_shares(const std::string& text, const 
     share.name = word.substr(0, colon);
     TRY(share.machine, choose_machine(share.name, where));
     TRY(share.gpus, parse_count(word.substr(colon + 1), where, 1, most_gpus));
-    TRY(check_share(share, where));
+    TRY(check_share_of_machine(share, where));
     shares.push_back(std::move(share));
   }
   return shares;

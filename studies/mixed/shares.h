@@ -25,6 +25,9 @@ bool names_shares(const std::string& text);
 /// machine that is not known, more GPUs than it has, or parts of nodes beside whole ones.
 Expected<std::vector<MachineShare>> parse_shares(const std::string& text, const std::string& where);
 
+/// Errors: more GPUs than the machine has, or parts of nodes beside whole ones.
+Expected<void> check_share_of_machine(const MachineShare& share, const std::string& where);
+
 /// "dgx-h100:64,dgx-a100:64", of the catalogue's ids.
 std::string ids_of(const std::vector<MachineShare>& shares);
 /// "64 x H100 SXM (DGX H100) + 64 x A100 80GB (DGX A100)".

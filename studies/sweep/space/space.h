@@ -59,5 +59,7 @@ constexpr std::uint64_t largest_space = std::uint64_t{1} << 62;
 /// refused. Keys and axes with one value that somebody said are in the request too, "auto" and tiers apart. Errors:
 /// what a scenario's would be, unknown axes, empty lists, more than 2^62 configurations.
 Expected<Space> read_space(const Arguments& arguments);
+/// The same on this machine, whatever the command line names.
+Expected<Space> read_space_on(const Chosen<Machine>& machine, const Arguments& arguments);
 
 }  // namespace stepcast::sweep

@@ -232,16 +232,27 @@ class SpaceReader {
   AxisContext context_;
 };
 
+/// Of a launch its own ways are tried beside the usual ones.
+Expected<Space> read_with_own(SpaceWords words) {
+  if (!words.own) return read_space(std::move(words));
+  TRY(const auto usual, read_space(words));
+  const Request own = std::move(*words.own);
+  return read_space(with_own_values(std::move(words), usual, own));
+}
+
 }  // namespace
 
 Expected<Space> read_space(SpaceWords words) { return SpaceReader(std::move(words)).run(); }
 
 Expected<Space> read_space(const Arguments& arguments) {
   TRY(auto words, read_space_words(arguments));
-  if (!words.own) return read_space(std::move(words));
-  TRY(const auto usual, read_space(words));
-  const Request own = std::move(*words.own);
-  return read_space(with_own_values(std::move(words), usual, own));
+  return read_with_own(std::move(words));
+}
+
+Expected<Space> read_space_on(const Chosen<Machine>& machine, const Arguments& arguments) {
+  TRY(auto words, read_space_words(arguments));
+  words.request.machine = machine;
+  return read_with_own(std::move(words));
 }
 
 }  // namespace stepcast::sweep

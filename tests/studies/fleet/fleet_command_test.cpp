@@ -70,6 +70,15 @@ TEST(Fleet, MfuIsThatOfTheStepBesideIt) {
   EXPECT_THAT(answer["jobs"][0]["assumptions"].dump(), HasSubstr("128 x dgx-h100: uneven work: "));
 }
 
+// Each option is on one machine, whose rate alone is said.
+TEST(Fleet, ARateByMachineIsThatOfTheOptionsOwn) {
+  const json answer = fleet_answer(small_job + two_machines + "--failure-rate dgx-h100=0.004,dgx-a100=0.0065");
+  const std::string assumptions = answer["jobs"][0]["assumptions"].dump();
+  for (const char* rate : {"failures: 0.004 a day and node of 8 GPUs", "failures: 0.0065 a day and node of 8 GPUs"})
+    EXPECT_THAT(assumptions, HasSubstr(rate));
+  EXPECT_THAT(assumptions, Not(HasSubstr("dgx-h100=0.004")));
+}
+
 TEST(Fleet, WhatIsTakenForGrantedStandsOnceInPageAndJson) {
   const std::string line = small_job + two_machines;
   const json answer = fleet_answer(line);

@@ -206,5 +206,16 @@ TEST(MixedReplicas, WhatStandsAroundStepsIsAddedToThem) {
   EXPECT_NEAR(run["around_steps"][0]["per_step_s"], 0.01, 1e-12);
 }
 
+// 8 micro-batches of two replicas are 4 in the mean. The faster kind's replica is dealt more, say 5: its batch takes
+// 10 s x 5 / 4 = 12.5 s, of which the step covers its own time.
+TEST(MixedReplicas, LoadersLoadWhatTheirReplicaIsDealt) {
+  const json run =
+      mixed_answer("--machine dgx-h100:8,dgx-a100:8 --tp 8 --global-batch 8 --loader-time 10s --loader-even");
+  const int most = run["kinds"][0]["micro_batches"];
+  ASSERT_GT(most, 4);
+  EXPECT_NEAR(
+      run["around_steps"][0]["per_step_s"].get<double>() + run["step_time_s"].get<double>(), 10.0 * most / 4, 1e-6);
+}
+
 }  // namespace
 }  // namespace stepcast::mixed

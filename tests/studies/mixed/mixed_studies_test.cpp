@@ -1,6 +1,8 @@
 // sweep, whatif and job on machines of several kinds: each is what predict says of its parts.
 #include <algorithm>
 #include <map>
+#include <string>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -48,6 +50,51 @@ TEST(MixedSweep, RefusesWhatIsOfOneMachine) {
     EXPECT_EQ(run_line("sweep " + run_on_kinds + flag).code, 2) << flag;
 }
 
+const std::string one_way = "--cp 1 --chunks 1 --micro-batch 1 --zero 1 --recompute none --schedule 1f1b --json ";
+
+// A rack has 72 GPUs, so that tp goes to 32, the heads of the network; of 144 GPUs a stage, 9 sequences divide by the
+// 144 / 16 = 9 copies alone. An H100 has no nvfp4.
+TEST(MixedSweep, TheSpaceIsThatOfTheKindsMachines) {
+  const json swept = kinds_answer("sweep llama2-7b --seq 4096 --machine gb200-nvl72:144,gb300-nvl72:144 "
+                                  "--precision nvfp4 --global-batch 9 --pp 2 --order tp-cp-dp-pp " +
+                                  one_way);
+  EXPECT_EQ(swept["configurations"], 6);  // 1, 2, 4, 8, 16, 32
+  ASSERT_EQ(swept["top"].size(), 1U);
+  EXPECT_THAT(swept["top"][0]["command"].get<std::string>(), HasSubstr("--tp 16 --pp 2"));
+  EXPECT_THAT(swept["top"][0]["command"].get<std::string>(), HasSubstr("--precision nvfp4"));
+  // More GPUs than a DGX H100 has: no split takes one sequence, and that is all that is said.
+  const json large = kinds_answer(
+      "sweep llama3-8b --seq 4096 --machine dgx-h100:16384,dgx-a100:8 --global-batch 1 --tp 8 --pp 1 " + one_way);
+  EXPECT_EQ(large["legal"], 0);
+}
+
+TEST(MixedSweep, NumberTypesAreThoseThatAllKindsHave) {
+  const auto ran = run_line("sweep " + run_on_kinds + "--tp 8 --precision fp8");
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_THAT(ran.err, HasSubstr("NVIDIA A100-SXM4-80GB has no fp8 matrix units"));
+  // A V100 runs in fp16 unasked and an H100 in bf16, so that the line has to say it.
+  const json swept = kinds_answer("sweep llama3-8b --seq 4096 --machine dgx-1-v100:8,dgx-h100:8 --global-batch 16 "
+                                  "--tp 8 --pp 1 " +
+                                  one_way);
+  ASSERT_EQ(swept["top"].size(), 1U);
+  const std::string command = swept["top"][0]["command"];
+  EXPECT_THAT(command, HasSubstr("--precision fp16"));
+  const double step = swept["top"][0]["step_time_s"];
+  EXPECT_NEAR(kinds_answer(command.substr(9) + " --json")["step_time_s"], step, 1e-9 * step) << command;
+}
+
+// With tp 2 a rank of 40 GiB has half of the weights, which does not fit (mixed_command_test.cpp); with tp 8 it does.
+TEST(MixedSweep, WhatDoesNotFitIsCountedAlikeByAnyThreads) {
+  const std::string line = "sweep llama3-8b --seq 4096 --machine dgx-h100:8,dgx-a100-40gb:8 --global-batch 64 "
+                           "--tp 2,8 --pp 1 --order tp-cp-pp-dp --top 1 " +
+                           one_way;
+  const json swept = kinds_answer(line + "--threads 1");
+  EXPECT_EQ(swept["does_not_fit"], 1);
+  EXPECT_FALSE(swept["nothing_fits"]);
+  EXPECT_EQ(swept["top"].size(), 1U);
+  EXPECT_EQ(swept, kinds_answer(line + "--threads 2"));
+}
+
 // Each lever is predict with that changed.
 TEST(MixedWhatif, LeversOfEachKind) {
   const json study = kinds_answer("whatif " + run_on_kinds + "--tp 8 --between 10GB/s");
@@ -68,6 +115,38 @@ TEST(MixedWhatif, LeversOfEachKind) {
       1e-12);
   EXPECT_THAT(run_line("whatif llama3-8b --seq 4096 --global-batch 64 --tp 8 " + two_kinds).out,
       HasSubstr("16 x NVIDIA H100-SXM5-80GB (DGX H100) + 16 x NVIDIA A100"));
+}
+
+std::vector<std::string> refusals_of(const json& study, const std::string& id, const std::string& to) {
+  std::vector<std::string> whys;
+  for (const json& one : study["cannot_run"])
+    if (one["id"] == id && one["to"] == to) whys.push_back(one["why"]);
+  return whys;
+}
+
+// Two replicas of 4 sequences: the batch is 8 and stays so on one of them and on three, which it does not divide by.
+TEST(MixedWhatif, GpusChangeAndTheUnsaidBatchStays) {
+  const json study = kinds_answer("whatif llama3-8b --seq 4096 --tp 8 --json --machine dgx-h100:8,dgx-a100:8");
+  const json alone = kinds_answer("predict llama3-8b --seq 4096 --tp 8 --gpus 8 --global-batch 8 --json");
+  const auto lever =
+      std::ranges::find_if(study["levers"], [](const json& one) { return one["id"] == "gpus@dgx-a100"; });
+  ASSERT_NE(lever, study["levers"].end());
+  EXPECT_EQ((*lever)["variations"][0]["to"], "0");
+  EXPECT_NEAR((*lever)["variations"][0]["step_time_s"], alone["step_time_s"], 1e-12);
+  EXPECT_THAT(refusals_of(study, "gpus@dgx-a100", "16"), testing::ElementsAre(HasSubstr("global batch 8")));
+}
+
+// The partition has 416 GPUs, and twice 256 are 512; half of one GPU is none, which is tried once.
+TEST(MixedWhatif, GpusAreThoseThatAMachineHas) {
+  const json study = kinds_answer("whatif llama3-8b --seq 4096 --tp 8 --global-batch 360 --json "
+                                  "--machine dgx-h100:64,jean-zay-a100:256");
+  EXPECT_THAT(refusals_of(study, "gpus@jean-zay-a100", "512"), testing::ElementsAre(HasSubstr("at most 416")));
+  const json single = kinds_answer("whatif gpt2-1.5b --global-batch 4 --json --machine dgx-h100:1,dgx-a100:1");
+  std::size_t none = refusals_of(single, "gpus@dgx-a100", "0").size();
+  for (const json& lever : single["levers"])
+    for (const json& variation : lever["variations"])
+      none += lever["id"] == "gpus@dgx-a100" && variation["to"] == "0" ? 1U : 0U;
+  EXPECT_EQ(none, 1U);
 }
 
 const std::string job_line = "job llama3-8b --seq 4096 --global-batch 64 --tp 8 --steps 100000 --lives 100 --json ";
@@ -91,6 +170,22 @@ TEST(MixedJob, RatesAndPricesAreTheMeanOverGpus) {
     EXPECT_NEAR(by_machine[key], mean[key], 1e-9 * mean[key].get<double>()) << key;
   EXPECT_NEAR(mean["failure_model"]["mean_between_s"], 86400 / (4 * 0.04), 1e-6);
   EXPECT_THAT(by_machine["assumptions"].dump(), HasSubstr("dgx-h100=0.02,dgx-a100=0.06 a day"));
+  const json fixed =
+      kinds_answer(job_line + two_kinds + "--failure-rate dgx-h100=0.02,dgx-a100=0.06 --fixed-failures 3");
+  EXPECT_NEAR(fixed["failure_model"]["mean_between_s"], 86400 / (4 * 0.04 + 3), 1e-6);
+  EXPECT_THAT(fixed["assumptions"].dump(),
+      HasSubstr("dgx-h100=0.02,dgx-a100=0.06 a day and node of 8 GPUs, 0.04 in the mean, 3 a day of a job of any size; "
+                "repairs as of "));
+}
+
+// Ten times 16 GPUs of 416 are there and ten times 64 are not; a DGX H100 may have 16,384.
+TEST(MixedJob, EachMachineEndsByItself) {
+  const std::string line = "job llama3-8b --seq 4096 --tp 8 --steps 1000 --lives 100 --json --machine ";
+  EXPECT_THAT(kinds_answer(line + "jean-zay-a100:16,dgx-h100:64")["ten_times"]["breaks"].dump(),
+      testing::Not(HasSubstr("the machine: ")));
+  for (const char* machines : {"jean-zay-a100:64,dgx-h100:16", "dgx-h100:16,jean-zay-a100:64"})
+    EXPECT_THAT(kinds_answer(line + machines)["ten_times"]["breaks"].dump(),
+        HasSubstr("the machine: Jean Zay, A100 partition has 416 GPUs"));
 }
 
 TEST(MixedJob, WrongWordsAreRefused) {
