@@ -1,11 +1,14 @@
 #include "studies/launch/dialects/dialect_words.h"
 
 #include <algorithm>
-#include <charconv>
+#include <cmath>
+#include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "model/base/text.h"
+#include "studies/launch/facts/number_in.h"
 #include "studies/launch/facts/step_words.h"
 
 namespace stepcast::launch {
@@ -35,20 +38,33 @@ bool DialectWords::is_on(std::string_view name, bool otherwise) {
   return given == nullptr ? otherwise : says_yes(given->value);
 }
 
-std::int64_t DialectWords::count(std::string_view name, std::string_view otherwise) {
-  const std::string text = value(name, otherwise);
-  std::int64_t count = 0;
-  std::from_chars(text.data(), text.data() + text.size(), count);
-  constexpr std::int64_t most = 2'000'000;
-  return std::clamp<std::int64_t>(count, 0, most);
+Error DialectWords::no_number(const GivenArgument& given, std::string_view kind) const {
+  if (given.unset.empty())
+    return {place_of(launch, given), fmt::format("'{:.60}' is no {} up to 2,000,000", given.value, kind),
+        fmt::format("a {}", kind)};
+  const std::string& first = given.unset.front();
+  if (first.find_first_of("(`") != first.npos)
+    return {place_of(launch, given), fmt::format("hangs on what {:.60} prints, and nothing of a launch is run", first),
+        "the value in a copy of the launch"};
+  return {place_of(launch, given), fmt::format("nothing sets ${:.60}", first),
+      fmt::format("--define {}=VALUE, or the value in the launch", first)};
 }
 
-double DialectWords::number(std::string_view name, double otherwise) {
-  const std::string text = value(name);
-  double value = otherwise;
-  std::from_chars(text.data(), text.data() + text.size(), value);
-  constexpr double most = 1000;
-  return value > 0 && value < most ? value : otherwise;
+Expected<std::int64_t> DialectWords::count(std::string_view name, std::int64_t otherwise) {
+  const GivenArgument* given = last(name);
+  if (given == nullptr) return otherwise;
+  const auto value = number_in(given->value);
+  if (!value || *value != std::floor(*value) || std::abs(*value) > most_of_a_size)
+    return tl::unexpected(no_number(*given, "whole number"));
+  return std::max<std::int64_t>(0, static_cast<std::int64_t>(*value));
+}
+
+Expected<double> DialectWords::number(std::string_view name, double otherwise) {
+  const GivenArgument* given = last(name);
+  if (given == nullptr) return otherwise;
+  const auto value = number_in(given->value);
+  if (!value || *value <= 0 || *value > most_of_a_size) return tl::unexpected(no_number(*given, "number above 0"));
+  return *value;
 }
 
 void DialectWords::put(std::string_view name, std::string text, std::string_view like) {
@@ -61,8 +77,16 @@ void DialectWords::put(std::string_view name, std::string text, std::string_view
   launch.arguments.push_back(std::move(made));
 }
 
-void DialectWords::put_default(std::string_view name, std::string_view text) {
-  if (!has(name)) put(name, std::string(text));
+void DialectWords::put_defaults(std::initializer_list<std::pair<std::string_view, std::string_view>> defaults) {
+  std::vector<std::string> there;
+  for (const auto& [name, text] : defaults) {
+    if (has(name)) continue;
+    put(name, std::string(text));
+    // errors do not point at a line that nobody wrote
+    launch.arguments.back().spelled = fmt::format("{} (default of {})", name, launch.framework->name);
+    there.push_back(fmt::format("{} {}", name, text));
+  }
+  if (!there.empty()) note(fmt::format("{}: as {} has it unless told", fmt::join(there, ", "), launch.framework->name));
 }
 
 void DialectWords::drop(std::string_view name) {
@@ -71,6 +95,18 @@ void DialectWords::drop(std::string_view name) {
 
 Error DialectWords::limit(const GivenArgument& given, std::string_view why) const {
   return {place_of(launch, given), fmt::format("{:.60}: {}", given.value, why), "a run without it"};
+}
+
+Expected<void> DialectWords::put_number_type(const GivenArgument* given) {
+  const std::string type = given == nullptr ? "bfloat16" : given->value;
+  if (has_any({"bf16", "fp16"})) return {};
+  if (given == nullptr) note("number type bf16, as nearly all checkpoints have it");
+  else if (type != "bfloat16" && type != "float16" && type != "float32")
+    return fail(place_of(launch, *given), fmt::format("{} '{:.40}' is not known", given->name, type),
+        "bfloat16, float16 or float32");
+  if (type != "float32") put(type == "float16" ? "fp16" : "bf16", "true");
+  else if (launch.framework->table().find("mixed_precision") != nullptr) put("mixed_precision", "fp32");
+  return {};
 }
 
 void DialectWords::note_targets(std::string_view name) {

@@ -5,6 +5,7 @@
 #include <initializer_list>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "model/base/error.h"
 #include "studies/launch/facts/launch.h"
@@ -24,15 +25,17 @@ class DialectWords {
   bool has_any(std::initializer_list<std::string_view> names);
   std::string value(std::string_view name, std::string_view otherwise = "");
   bool is_on(std::string_view name, bool otherwise = false);
-  /// A whole number from 0 to 2,000,000; words are 0.
-  std::int64_t count(std::string_view name, std::string_view otherwise = "0");
-  /// Between 0 and 1,000; else `otherwise`.
-  double number(std::string_view name, double otherwise);
+  /// A whole number up to 2,000,000; 0 where it is below, and `otherwise` where it is not given. Errors, here and in
+  /// `number`, are at its place: no such number, or one that hangs on a variable that nothing sets.
+  Expected<std::int64_t> count(std::string_view name, std::int64_t otherwise = 0);
+  /// Above 0, up to 2,000,000.
+  Expected<double> number(std::string_view name, double otherwise);
 
   /// As if it had been written so; a new one stands where `like` does.
   void put(std::string_view name, std::string text, std::string_view like = "");
-  /// The same where it is not given.
-  void put_default(std::string_view name, std::string_view text);
+  /// What the program has where it is not told: each that is not given is put in, and a note names them.
+  void put_defaults(std::initializer_list<std::pair<std::string_view, std::string_view>> defaults);
+  void put_default(std::string_view name, std::string_view text) { put_defaults({std::pair(name, text)}); }
   void drop(std::string_view name);
   void note(std::string text) { launch.notes.push_back(std::move(text)); }
   /// "run.yaml:4 attention: local: why"
@@ -40,12 +43,17 @@ class DialectWords {
 
   // What programs of fine-tuning have in common.
 
+  /// The argument that names a number type of torch, put as the switches bf16 and fp16; bf16 where `given` is null,
+  /// with a note. Error: another type than bfloat16, float16 and float32.
+  Expected<void> put_number_type(const GivenArgument* given);
   /// That adapters on some projections alone are forecast as on all.
   void note_targets(std::string_view name);
   /// That sequences are shorter than `name` says where samples do not fill them.
   void note_samples(std::string_view name, bool full);
 
  private:
+  [[nodiscard]] Error no_number(const GivenArgument& given, std::string_view kind) const;
+
   bool nested_;
 };
 

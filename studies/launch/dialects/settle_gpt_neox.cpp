@@ -25,16 +25,25 @@ std::string other_attention(std::string_view text) {
   return {};
 }
 
+/// "1000 or 1002" of 1001 and 2.
+std::string multiples_near(std::int64_t size, std::int64_t of) {
+  const std::int64_t below = size / of * of, above = below + of;
+  return below > 0 ? fmt::format("{} or {}", below, above) : std::to_string(above);
+}
+
 /// A gated MLP takes two thirds of the width that is told, or of 4 h, and each half of it is rounded up.
 Expected<void> width_of_mlp(DialectWords& words) {
   constexpr std::string_view gated[] = {"geglu", "reglu", "swiglu", "bilinear", "glu"};
   const std::string activation = lower_case(words.value("activation"));
   const bool gate = std::find(std::begin(gated), std::end(gated), activation) != std::end(gated);
-  const std::int64_t hidden = words.count("hidden_size"),
-                     multiple = std::max<std::int64_t>(1, words.count("mlp_multiple_of", "1"));
-  std::int64_t told = words.count("intermediate_size");
-  if (words.has("expansion_factor") && told == 0)
-    told = static_cast<std::int64_t>(words.number("expansion_factor", 4) * static_cast<double>(hidden));
+  TRY(const std::int64_t hidden, words.count("hidden_size"));
+  TRY(const std::int64_t cut, words.count("mlp_multiple_of", 1));
+  TRY(std::int64_t told, words.count("intermediate_size"));
+  const std::int64_t multiple = std::max<std::int64_t>(1, cut);
+  if (words.has("expansion_factor") && told == 0) {
+    TRY(const double times, words.number("expansion_factor", 4));
+    told = static_cast<std::int64_t>(times * static_cast<double>(hidden));
+  }
   if (told == 0) told = 4 * hidden;
   const auto rounded = [](std::int64_t of, std::int64_t to) { return (of + to - 1) / to * to; };
   const std::int64_t all = gate ? told * 2 / 3 : told, width = rounded(gate ? all / 2 : all, multiple);
@@ -42,7 +51,8 @@ Expected<void> width_of_mlp(DialectWords& words) {
   if (const std::int64_t half = rounded(all, 2 * multiple) / (gate ? 2 : 1); half != width)
     return fail(words.launch.where,
         fmt::format("GPT-NeoX builds an MLP of {} columns and {} rows of this, and stops", half, width),
-        gate ? fmt::format("intermediate_size {}, for a gated MLP of width {}", 3 * told, told) : "mlp_multiple_of 1");
+        gate ? fmt::format("intermediate_size {}, for a gated MLP of width {}", 3 * told, told)
+             : "intermediate_size " + multiples_near(all, 2 * multiple));
   if (width == 0 || (width == told && words.has("intermediate_size"))) return {};
   if (width == 4 * hidden && !gate) return {};
   words.put("intermediate_size", std::to_string(width), gate ? "activation" : "expansion_factor");

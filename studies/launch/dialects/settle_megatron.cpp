@@ -13,11 +13,20 @@ Expected<void> context_of_mindspeed(DialectWords& words) {
   constexpr std::pair<std::string_view, std::string_view> kinds[] = {
       {"megatron_cp_algo", "p2p"}, {"ulysses_cp_algo", "a2a"}, {"kvallgather_cp_algo", "all_gather"}};
   const GivenArgument* kind = words.last("context_parallel_algo");
-  if (kind == nullptr || words.count("context_parallel_size", "1") <= 1) return {};
+  if (kind == nullptr) return {};
+  TRY(const std::int64_t cp, words.count("context_parallel_size", 1));
+  if (cp <= 1) return {};
   for (const auto& [word, ours] : kinds)
     if (kind->value == word)
       return words.put("cp_comm_type", std::string(ours), "context_parallel_algo"), Expected<void>{};
   return tl::unexpected(words.limit(*kind, "a divided sequence of this kind is not read"));
+}
+
+/// By the first of these names that is given; 0 where none is.
+Expected<std::int64_t> width_of_expert(DialectWords& words) {
+  for (const std::string_view name : {"moe_ffn_hidden_size", "moe_intermediate_size", "ffn_hidden_size"})
+    if (words.has(name)) return words.count(name);
+  return 0;
 }
 
 }  // namespace
@@ -32,11 +41,13 @@ Expected<void> settle_flagscale(DialectWords& words) {
     if (given.name.starts_with("experiment.envs."))
       words.launch.environment.emplace(given.spelled.substr(given.spelled.rfind('.') + 1), given.value);
   }
-  const std::int64_t multiple = words.count("multiple_of");
+  TRY(const std::int64_t multiple, words.count("multiple_of"));
   if (multiple == 0 || words.has("ffn_hidden_size") || !words.is_on("swiglu")) return {};
   // megatron/training/arguments.py of its patches
-  const std::int64_t third = 4 * words.count("hidden_size") * 2 / 3;
-  const auto plain = static_cast<std::int64_t>(static_cast<double>(third) * words.number("hidden_dim_multiplier", 1));
+  TRY(const std::int64_t hidden, words.count("hidden_size"));
+  TRY(const double times, words.number("hidden_dim_multiplier", 1));
+  const std::int64_t third = 4 * hidden * 2 / 3;
+  const auto plain = static_cast<std::int64_t>(static_cast<double>(third) * times);
   const std::int64_t width = (plain + multiple - 1) / multiple * multiple;
   words.put("ffn_hidden_size", std::to_string(width), "multiple_of");
   words.note(fmt::format("MLP width {}: {} rounded up to a multiple of {}", width, plain, multiple));
@@ -48,25 +59,29 @@ Expected<void> settle_megatron(DialectWords& words) {
   for (const std::string_view gate : {"gelu_tanh", "geglu"})
     if (words.is_on(gate)) words.put("swiglu", "geglu", gate);
   if (const GivenArgument* dense = words.last("first_k_dense_replace")) {
-    const std::int64_t first = words.count("first_k_dense_replace"), layers = words.count("num_layers");
+    TRY(const std::int64_t first, words.count("first_k_dense_replace"));
+    TRY(const std::int64_t layers, words.count("num_layers"));
     const std::string every = words.value("moe_layer_freq", "1");
-    if ((every != "1" && every != "-1") || first > layers)
+    if (every != "1" && every != "-1")
       return tl::unexpected(words.limit(*dense, "dense layers in front of every n-th with experts are not read"));
+    if (first > layers)
+      return fail(place_of(words.launch, *dense), fmt::format("{} dense layers of {}", first, layers),
+          fmt::format("at most {}", layers));
     words.put("moe_layer_freq", fmt::format("([0]*{}+[1]*{})", first, layers - first), "first_k_dense_replace");
   }
   for (const std::string_view shared : {"n_shared_experts", "num_shared_experts"}) {
-    const std::int64_t width =
-        words.count("moe_ffn_hidden_size", words.value("moe_intermediate_size", words.value("ffn_hidden_size")));
     if (!words.has(shared) || words.has("moe_shared_expert_intermediate_size")) continue;
-    if (width <= 0)
+    TRY(const std::int64_t width, width_of_expert(words));
+    if (width == 0)
       return tl::unexpected(words.limit(*words.last(shared), "shared experts of a width that nothing says"));
-    words.put("moe_shared_expert_intermediate_size", std::to_string(words.count(shared) * width), shared);
+    TRY(const std::int64_t count, words.count(shared));
+    words.put("moe_shared_expert_intermediate_size", std::to_string(count * width), shared);
   }
   if (words.has("moe_num_experts")) words.put_default("moe_top_k", "1");
   if (words.is_on("moe_tp_extend_ep")) {
-    const std::int64_t ep = words.count("expert_model_parallel_size", "1");
-    words.put("expert_model_parallel_size", std::to_string(ep * words.count("tensor_model_parallel_size", "1")),
-        "moe_tp_extend_ep");
+    TRY(const std::int64_t ep, words.count("expert_model_parallel_size", 1));
+    TRY(const std::int64_t tp, words.count("tensor_model_parallel_size", 1));
+    words.put("expert_model_parallel_size", std::to_string(ep * tp), "moe_tp_extend_ep");
     words.put("expert_tensor_parallel_size", "1", "moe_tp_extend_ep");
   }
   return context_of_mindspeed(words);
@@ -74,14 +89,11 @@ Expected<void> settle_megatron(DialectWords& words) {
 
 /// swift/megatron/arguments/megatron_args.py: a network of Hugging Face, and defaults of its own.
 Expected<void> settle_megatron_swift(DialectWords& words) {
-  constexpr std::pair<std::string_view, std::string_view> defaults[] = {{"micro_batch_size", "1"},
-      {"global_batch_size", "16"}, {"recompute_granularity", "selective"}, {"use_distributed_optimizer", "true"},
-      {"expert_tensor_parallel_size", "1"}};
-  for (const auto& [name, value] : defaults) words.put_default(name, value);
+  words.put_defaults({{"micro_batch_size", "1"}, {"global_batch_size", "16"}, {"recompute_granularity", "selective"},
+      {"use_distributed_optimizer", "true"}, {"expert_tensor_parallel_size", "1"}});
   if (words.is_on("use_megatron_fsdp")) words.put_default("data_parallel_sharding_strategy", "optim_grads_params");
   if (words.value("recompute_granularity") == "none") words.drop("recompute_granularity");
-  const std::string type = words.value("torch_dtype", "bfloat16");  // a checkpoint's own is nearly always that
-  if (!words.has_any({"bf16", "fp16"}) && type != "float32") words.put(type == "float16" ? "fp16" : "bf16", "true");
+  TRY(words.put_number_type(words.last("torch_dtype")));
   if (words.has("packing_length")) words.put("max_length", words.value("packing_length"), "packing_length");
   if (words.value("tuner_type", words.value("train_type", "full")) == "full") words.drop("lora_rank");
   else words.put_default("lora_rank", "8");
@@ -110,10 +122,8 @@ Expected<void> settle_primus(DialectWords& words) {
     for (const std::string_view end : {".yaml", ".yml", "_v0.1"})
       if (preset->value.ends_with(end)) preset->value.resize(preset->value.size() - end.size());
   }
-  constexpr std::pair<std::string_view, std::string_view> defaults[] = {{"bf16", "true"},
-      {"use_distributed_optimizer", "true"}, {"sequence_parallel", "true"}, {"micro_batch_size", "2"},
-      {"global_batch_size", "16"}, {"seq_length", "1024"}};
-  for (const auto& [name, value] : defaults) words.put_default(name, value);
+  words.put_defaults({{"bf16", "true"}, {"use_distributed_optimizer", "true"}, {"sequence_parallel", "true"},
+      {"micro_batch_size", "2"}, {"global_batch_size", "16"}, {"seq_length", "1024"}});
   return {};
 }
 

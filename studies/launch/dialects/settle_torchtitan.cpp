@@ -37,7 +37,7 @@ Expected<void> settle_torchtitan(DialectWords& words) {
     if (selective) words.put("activation_checkpoint.policy", "op", "activation_checkpoint.class");
   }
   const GivenArgument* parts = words.last("compile.components");
-  if (parts != nullptr && parts->value.find("model") == std::string::npos && words.has("compile.enable")) {
+  if (parts != nullptr && parts->value.find("model") == std::string::npos && words.is_on("compile.enable")) {
     words.put("compile.enable", "false");
     words.note("compiled is only what compile.components names: the network runs operator by operator");
   }

@@ -1,5 +1,6 @@
 // Programs on Hugging Face's Trainer: their own switches for adapters, and how samples fill a sequence.
 #include <algorithm>
+#include <sstream>
 
 #include <fmt/format.h>
 
@@ -20,16 +21,21 @@ Expected<void> check_deepspeed_file(DialectWords& words) {
       "the file beside it, or -- --zero_optimization.stage N at the end of the command");
 }
 
-/// "auto_wrap full_shard" has the kind first.
+/// Of "auto_wrap full_shard" the kind alone: the first word that is one.
 Expected<void> order_fsdp(DialectWords& words) {
+  constexpr std::string_view kinds[] = {
+      "hybrid_shard_zero2", "hybrid_shard", "full_shard", "shard_grad_op", "no_shard"};
   for (GivenArgument& one : words.launch.arguments) {
     if (one.name != "fsdp") continue;
     const std::string text = lower_case(one.value);
     if (text.find("offload") != text.npos)
       return tl::unexpected(words.limit(one, "what is kept in host memory is not forecast"));
-    for (const std::string_view kind :
-        {"hybrid_shard_zero2", "hybrid_shard", "full_shard", "shard_grad_op", "no_shard"})
-      if (text.find(kind) != text.npos && text.front() == 'a') one.value = kind;
+    std::istringstream parts(text);
+    for (std::string word; parts >> word;)
+      if (std::ranges::find(kinds, word) != std::end(kinds)) {
+        one.value = word;
+        break;
+      }
   }
   return {};
 }
@@ -40,7 +46,8 @@ Expected<void> settle_program(DialectWords& words) {
   constexpr std::string_view switches[] = {"use_lora", "use_peft", "lora_enable"};
   const bool by_name = program.find("lora") != std::string::npos || program.find("peft") != std::string::npos;
   const bool given = std::ranges::any_of(switches, [&](std::string_view name) { return words.has(name); });
-  const bool on = by_name || std::ranges::any_of(switches, [&](std::string_view name) { return words.is_on(name); });
+  const bool on =
+      given ? std::ranges::any_of(switches, [&](std::string_view name) { return words.is_on(name); }) : by_name;
   if (given && !on) words.drop("lora_r"), words.drop("lora_rank");
   else if (on && !words.has_any({"lora_r", "lora_rank"}))
     return fail(words.launch.where, fmt::format("{} trains adapters, and nothing says of which rank", program),
@@ -69,7 +76,7 @@ Expected<void> settle_trainer(DialectWords& words) {
 
 Expected<void> settle_llama_factory(DialectWords& words) {
   if (words.value("finetuning_type", "lora") != "lora") words.drop("lora_rank");
-  else if (!words.has("lora_rank")) words.put("lora_rank", "8", "finetuning_type");
+  else words.put_default("lora_rank", "8");
   if (words.has("lora_rank") && words.value("lora_target", "all") != "all") words.note_targets("lora_target");
   words.drop("gradient_checkpointing");
   words.put("gradient_checkpointing", words.is_on("disable_gradient_checkpointing") ? "false" : "true",
@@ -108,15 +115,7 @@ Expected<void> settle_swift(DialectWords& words) {
   else words.put_default("lora_rank", "8");
   if (words.has("lora_rank") && words.value("target_modules", "all-linear") != "all-linear")
     words.note_targets("target_modules");
-  const std::string type = words.value("torch_dtype", words.value("dtype", "bfloat16"));
-  if (!words.has_any({"bf16", "fp16"})) {
-    if (type == "bfloat16" || type == "float16") words.put(type == "float16" ? "fp16" : "bf16", "true");
-    else if (type == "float32") words.put("mixed_precision", "fp32");
-    else
-      return fail(
-          words.launch.where, fmt::format("torch_dtype '{:.40}' is not known", type), "bfloat16, float16 or float32");
-    if (!words.has_any({"torch_dtype", "dtype"})) words.note("number type bf16, as nearly all checkpoints have it");
-  }
+  TRY(words.put_number_type(words.last(words.has("torch_dtype") ? "torch_dtype" : "dtype")));
   if (GivenArgument* file = words.last("deepspeed")) {  // swift/config/zero*.json
     const std::string name = file->value;
     if (name.size() >= 5 && name.starts_with("zero") && name[4] >= '0' && name[4] <= '3' &&
@@ -134,11 +133,10 @@ Expected<void> settle_swift(DialectWords& words) {
 
 /// verl/trainer/config/sft_trainer.yaml: the shards of FSDP lie over all ranks, and a micro-batch per GPU counts alone.
 Expected<void> settle_verl(DialectWords& words) {
-  constexpr std::pair<std::string_view, std::string_view> defaults[] = {{"data.train_batch_size", "256"},
-      {"data.micro_batch_size_per_gpu", "4"}, {"data.max_length", "1024"},
-      {"model.enable_gradient_checkpointing", "true"}};
-  for (const auto& [name, value] : defaults) words.put_default(name, value);
-  if (words.count("model.lora_rank") == 0) words.drop("model.lora_rank");
+  words.put_defaults({{"data.train_batch_size", "256"}, {"data.micro_batch_size_per_gpu", "4"},
+      {"data.max_length", "1024"}, {"model.enable_gradient_checkpointing", "true"}});
+  TRY(const std::int64_t rank, words.count("model.lora_rank"));
+  if (rank == 0) words.drop("model.lora_rank");
   words.note_samples("data.max_length", false);
   return {};
 }

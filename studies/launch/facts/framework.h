@@ -18,7 +18,8 @@ struct Framework {
   std::string_view stack = {};     ///< id of the stack that stands for today's release
   // what it does unless told otherwise
   std::string_view precision = "fp32";
-  std::int64_t micro_batch = 0;  ///< 0: it must be told
+  std::int64_t micro_batch = 0;      ///< 0: it must be told
+  std::int64_t usual_sequences = 0;  ///< of a step, where neither batch nor accumulation is told
   std::int64_t top_k = 1;
   int zero = -1;     ///< -1: asked of the arguments
   bool tied = true;  ///< embeddings and LM head
@@ -36,10 +37,14 @@ struct Framework {
   bool ends_are_layers = false;
   /// its bf16 optimizer keeps its states in shards at ZeRO stage 0 too (DeepSpeed's BF16_Optimizer)
   bool bf16_shards = false;
-  bool trainer = false;       ///< runs Hugging Face's Trainer, on DeepSpeed, FSDP or copies, as its arguments say
-  bool own_sequence = false;  ///< sequences are as long as it says, whatever the network is made for
-  bool stands_in = false;     ///< no stack is measured for it: its row names the one that it is priced as
-  bool hydra = false;         ///< --config-path and --config-name name its configuration
+  /// its bf16 is the type of weights, gradients and states alike (torchtune/training/precision.py)
+  bool all_in_16_bits = false;
+  bool compiles = false;        ///< one that is told not to compile runs operator by operator
+  bool refuses_copies = false;  ///< copies alone do not go beside tensor parallelism or stages
+  bool trainer = false;         ///< runs Hugging Face's Trainer, on DeepSpeed, FSDP or copies, as its arguments say
+  bool own_sequence = false;    ///< sequences are as long as it says, whatever the network is made for
+  bool stands_in = false;       ///< no stack is measured for it: its row names the one that it is priced as
+  bool hydra = false;           ///< --config-path and --config-name name its configuration
   bool free_sections =
       false;                 ///< sections of many names stand in front of the table's: nearly a known one is a mistake
   bool whole_names = false;  ///< nothing stands in front of a section: "x.training.seq_len" is no "training.seq_len"

@@ -1,8 +1,6 @@
 #include "studies/launch/read/answers.h"
 
 #include <algorithm>
-#include <cctype>
-#include <charconv>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -10,26 +8,13 @@
 
 #include "model/base/text.h"
 #include "studies/launch/facts/argument_words.h"
+#include "studies/launch/facts/number_in.h"
 #include "studies/launch/facts/step_words.h"
 
 namespace stepcast::launch {
 namespace {
 
 std::ptrdiff_t depth_of(const std::string& name) { return std::count(name.begin(), name.end(), '.'); }
-
-std::optional<double> number_in(std::string_view written) {
-  std::string plain(written);
-  for (std::size_t at = 1; at + 1 < plain.size(); ++at)  // Python reads 32_000 as 32000
-    if (plain[at] == '_' && std::isdigit(static_cast<unsigned char>(plain[at - 1])) != 0 &&
-        std::isdigit(static_cast<unsigned char>(plain[at + 1])) != 0)
-      plain.erase(at, 1);
-  // nargs='+' prints [8]
-  if (plain.starts_with('[') && plain.ends_with(']')) plain = plain.substr(1, plain.size() - 2);
-  double value = 0;
-  const auto end = std::from_chars(plain.data(), plain.data() + plain.size(), value);
-  if (end.ec != std::errc() || end.ptr != plain.data() + plain.size() || !std::isfinite(value)) return std::nullopt;
-  return value;
-}
 
 }  // namespace
 
@@ -123,9 +108,8 @@ std::optional<std::string> LaunchAnswers::text_or_default(Asked asked) {
 std::optional<std::int64_t> LaunchAnswers::count(Asked asked) {
   const GivenArgument* given = find(asked);
   if (given == nullptr) return std::nullopt;
-  constexpr double most = 2e6;  // of one size or count; products of three fit an integer
   const auto value = number_in(given->value);
-  if (value && *value == std::floor(*value) && std::abs(*value) <= most)
+  if (value && *value == std::floor(*value) && std::abs(*value) <= most_of_a_size)
     return *value >= 1 ? std::optional(static_cast<std::int64_t>(*value)) : std::nullopt;  // 0 and -1: not set
   if (!error_) error_ = no_count(*given);
   return std::nullopt;

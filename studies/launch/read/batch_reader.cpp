@@ -31,8 +31,7 @@ class BatchReader {
     if (ask_.error()) return tl::unexpected(*ask_.error());
     if (!micro) return no_micro_batch();
     const std::int64_t each = bounded_product({*micro, dp});
-    if (!global && !accumulation && subject_.framework.id == "ms-swift") {  // swift/trainers/arguments.py
-      constexpr std::int64_t sequences = 16;
+    if (const std::int64_t sequences = subject_.framework.usual_sequences; sequences > 0 && !global && !accumulation) {
       const std::int64_t at_once = bounded_product({*micro, run_.parallel.gpus});
       accumulation = std::max<std::int64_t>(1, (sequences + at_once - 1) / at_once);
     }

@@ -12,9 +12,9 @@
 namespace stepcast::launch {
 namespace {
 
-/// Megatron-LM d98e8a6 megatron/core/models/hybrid/hybrid_layer_allocation.py: M Mamba-2, G Gated DeltaNet, *
-/// attention,
-/// + latent attention, D over picked keys, - MLP, E experts.
+/// A letter per layer, each a sublayer of its own (Megatron-LM d98e8a6
+/// megatron/core/models/hybrid/hybrid_layer_allocation.py): M Mamba-2, G Gated DeltaNet, * attention, + latent
+/// attention, D attention over picked keys, - MLP, E experts. Behind a / stand the layers of each prediction module.
 struct Letter {
   char letter;
   const char* word;
@@ -33,9 +33,7 @@ class LayersReader {
   }
 
  private:
-  /// A letter per layer, each a sublayer of its own (Megatron-LM d98e8a6
-  /// megatron/core/ssm/mamba_hybrid_layer_allocation.py): M Mamba, * attention, - MLP, E experts; behind a / stand the
-  /// layers of each prediction module. A | between layers is a border of virtual stages, which read_stages takes.
+  /// By the letters of hybrid_letters. A | between layers is a border of virtual stages, which read_stages takes.
   std::vector<LayerKind> layers_of(Asked asked, std::string_view letters) {
     std::vector<LayerKind> kinds;
     for (const char letter : letters) {

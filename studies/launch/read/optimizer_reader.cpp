@@ -61,8 +61,7 @@ Expected<void> read_optimizer(const LaunchSubject& subject) {
   subject.out.gradient_bytes = told_gradient_bytes(subject);
   LaunchAnswers& ask = subject.answers;
   const auto name = ask.text(Asked::optimizer_name);
-  // torchtune's dtype is that of everything (torchtune/training/precision.py)
-  const bool all_short = subject.framework.id == "torchtune" && *subject.out.run.precision == "bf16";
+  const bool all_short = subject.framework.all_in_16_bits && *subject.out.run.precision == "bf16";
   if (all_short) {
     subject.out.short_weights = true, subject.out.gradient_bytes = 2, subject.out.optimizer_bytes = adam_bytes / 2;
     subject.note("weights, gradients and states in 16 bits, with no copies in 32");

@@ -179,9 +179,10 @@ class SplitReader {
       p_.zero_stage = 2;
     if (always >= 0 && replicas && *replicas == p_.dp && p_.cp == 1) {
       p_.zero_stage = 0;
-      if (*replicas > 1 && model_ranks() > 1)
-        subject_.note(
-            "copies alone are on every data rank: torchtitan refuses these beside tensor parallelism or stages");
+      if (*replicas > 1 && model_ranks() > 1 && subject_.framework.refuses_copies)
+        subject_.note(fmt::format("copies alone are on every data rank: {} refuses these beside tensor parallelism or "
+                                  "stages",
+            subject_.framework.name));
     }
     if (*p_.zero_stage == 0 && subject_.framework.bf16_shards && ask_.flag(Asked::bf16, false)) {
       p_.zero_stage = 1;

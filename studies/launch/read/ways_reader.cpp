@@ -234,8 +234,7 @@ Expected<void> read_ways(const LaunchSubject& subject) {
   run.precision = precision_of_launch(subject);
   RecomputeReader(subject).read();
   const auto compiled = subject.answers.text_or_default(Asked::compiled);
-  const bool compiles = subject.framework.id == "torchtitan" || subject.framework.id == "torchtune";
-  if (compiled && is_off(*compiled) && compiles) subject.out.stack = "pytorch-fsdp-eager";
+  if (compiled && is_off(*compiled) && subject.framework.compiles) subject.out.stack = "pytorch-fsdp-eager";
   if (subject.framework.trainer) stack_of_trainer(subject);
   if (subject.framework.stands_in)
     subject.note(

@@ -184,6 +184,7 @@ TEST_F(StrangersLaunch, ProgramsOnTheTrainerAreRead) {
   };
   const TrainerRow rows[] = {{"--block_size 1024 --fsdp 'full_shard auto_wrap'", "use tp, dp, fsdp", ""},
       {"--max_seq_length 1024 --fsdp 'auto_wrap shard_grad_op' --gradient_checkpointing", "recompute norm", ""},
+      {"--block_size 1024 --fsdp 'auto_wrap hybrid_shard_zero2'", "use tp, dp, zero2", ""},
       {"--model_max_length 1024 --use_lora True --lora_r 8", "\"lora\": 8", ""},
       {"--model_max_length 1024 --use_lora False --lora_r 8", "\"sequence\": 1024", ""},
       {"--model_max_length 1024 --use_lora True", "", "nothing says of which rank"},
@@ -193,6 +194,12 @@ TEST_F(StrangersLaunch, ProgramsOnTheTrainerAreRead) {
   std::string preferences = run + "--block_size 1024\n";
   preferences.replace(preferences.find("train.py"), 8, "dpo_training.py");
   EXPECT_THAT(predict("--trainer", preferences).err, HasSubstr("trains by preferences or rewards"));
+  std::string by_name = run + "--block_size 1024 --lora_r 8 --use_lora ";
+  by_name.replace(by_name.find("train.py"), 8, "finetune_lora.py");
+  EXPECT_THAT(predict("--trainer", by_name + "True\n", "--print-scenario").out, HasSubstr("\"lora\": 8"));
+  const Ran without = predict("--trainer", by_name + "False\n", "--print-scenario");
+  EXPECT_THAT(without.out, HasSubstr("\"sequence\": 1024")) << without.err;
+  EXPECT_THAT(without.out, Not(HasSubstr("\"lora\""))) << "the switch goes before the name";
   for (const TrainerRow& row : rows) {
     const Ran ran = predict("--trainer", run + row.arguments + "\n", "--print-scenario");
     EXPECT_EQ(ran.code, *row.refused == '\0' ? 0 : 2) << row.arguments << ran.err;

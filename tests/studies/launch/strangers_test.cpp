@@ -10,7 +10,9 @@
 namespace stepcast::launch::strangers_test {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 TEST_F(StrangersLaunch, MegatronDeepSpeedIsKnownByItsOwnArguments) {
   const std::string run = "torchrun --nnodes 2 --nproc_per_node 8 pretrain_gpt.py" + sizes;
@@ -63,6 +65,16 @@ TEST_F(StrangersLaunch, ForksOfMegatronAreReadOrRefused) {
   EXPECT_THAT(shared.out, HasSubstr("mesh etp:1 ep:4 edp:4"));
   EXPECT_THAT(shared.out, HasSubstr("\"shared_ffn_hidden\": 2048"));
   EXPECT_THAT(shared.out, HasSubstr("\"dense_layers\": 4"));
+  const auto with = [&](const std::string& more) {
+    return predict("--megatron", run + experts + more + "\n", "--print-scenario");
+  };
+  // 2 x 1408
+  EXPECT_THAT(with(" --moe-ffn-hidden-size 1_408 --n-shared-experts 2").out, HasSubstr("\"shared_ffn_hidden\": 2816"));
+  EXPECT_THAT(with(" --n-shared-experts two").err, HasSubstr("'two' is no whole number"));
+  EXPECT_THAT(with(" --n-shared-experts $SHARED").err,
+      AllOf(HasSubstr("nothing sets $SHARED"), HasSubstr("--define SHARED=VALUE")));
+  const Ran deep = with(" --first-k-dense-replace 30");
+  EXPECT_THAT(deep.err, AllOf(HasSubstr("30 dense layers of 24"), HasSubstr("at most 24")));
 }
 
 TEST_F(StrangersLaunch, ConfigurationsOfOthersAreRefusedByTheirName) {
@@ -117,6 +129,12 @@ const std::string titan =
 TEST_F(StrangersLaunch, TorchtitansSectionsStandAsTheyAre) {
   const std::string model = "[model]\nname = \"llama3\"\nflavor = \"8B\"\n";
   EXPECT_EQ(predict("--torchtitan", model + titan).code, 0);
+  const auto compiled = [&](const char* enable) {
+    return predict(
+        "--torchtitan", model + titan + fmt::format("[compile]\nenable = {}\ncomponents = [\"loss\"]\n", enable));
+  };
+  EXPECT_THAT(compiled("true").out, HasSubstr("the network runs operator by operator"));
+  EXPECT_THAT(compiled("false").out, Not(HasSubstr("operator by operator"))) << "nothing is compiled anyway";
   const Ran nested = predict("--torchtitan", model + titan + "[foo.training]\nlocal_batch_size = 8\n");
   EXPECT_EQ(nested.code, 2) << nested.out;
   EXPECT_THAT(nested.err, HasSubstr("there is only training.local_batch_size"));
