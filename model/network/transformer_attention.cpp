@@ -79,7 +79,8 @@ void TransformerBuilder::windowed_core(Operator& core, bool windowed) {
   core.reach = windowed ? spec_->window.positions : whole_.sequence;
 }
 
-void TransformerBuilder::unfused_core(const Core& core, int q, int k, int v, int o) {
+/// `sinks`: a weight of each head that takes part in the softmax; -1: none.
+void TransformerBuilder::unfused_core(const Core& core, int q, int k, int v, int o, int sinks) {
   const Tags tags{"attn", "attn.core"};
   const std::string& name = core.prefix;
   int scores = activation("scores", {b_, g_, r_, s_, core.t});
@@ -93,8 +94,9 @@ void TransformerBuilder::unfused_core(const Core& core, int q, int k, int v, int
     scores = biased;
   }
   const int probabilities = activation("probabilities", net_.tensors[scores].dims);
-  add(name + ".softmax", tags, OperatorKind::opaque, "softmax", probabilities, {scores}, "softmax").whole_loops = {
-      core.t};
+  Operator& softmax = add(name + ".softmax", tags, OperatorKind::opaque, "softmax", probabilities, {scores}, "softmax");
+  softmax.whole_loops = {core.t};
+  if (sinks >= 0) softmax.inputs.push_back(whole(sinks));
   const int kept = dropped(name, probabilities, tags, "attention_dropout");
   Operator& pv = add(name + ".context", tags, OperatorKind::einsum, "", o, {kept});
   pv.inputs.push_back(keys(v, core));
@@ -247,7 +249,7 @@ int TransformerBuilder::plain_core(int x, int q, int k, int v, bool windowed) {
   const int o = activation("O", {b_, s_, g_, r_, dv_});
   // Picked keys and images side by side have kernels of their own.
   if (form_ == AttentionForm::unfused && spec_->sparse.top_k == 0 && whole_.images <= 1 && !batch_.serves) {
-    unfused_core(own_core(), q, k, v, o);
+    unfused_core(own_core(), q, k, v, o, spec_->attention_sinks ? weight("sinks", {g_, r_}) : -1);
     return o;
   }
   const int chosen = spec_->sparse.top_k > 0 ? index_blocks(x) : -1;

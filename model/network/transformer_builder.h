@@ -119,7 +119,7 @@ class TransformerBuilder {
   [[nodiscard]] Access keys(int tensor, const Core& core) const;
   Operator& fused_core(const Core& core, int q, std::initializer_list<int> keys_and_values, int o);
   void windowed_core(Operator& core, bool windowed);
-  void unfused_core(const Core& core, int q, int k, int v, int o);
+  void unfused_core(const Core& core, int q, int k, int v, int o, int sinks = -1);
   int attention(int x, int y, LayerKind kind);
   int plain_attention(int x, bool windowed);
   int borrowing_attention(int x, bool windowed);

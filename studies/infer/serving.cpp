@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "dataflow/lower/lower.h"
+#include "model/base/quantity_text.h"
 #include "studies/engines/habits.h"
 
 namespace stepcast::infer {
@@ -165,17 +166,42 @@ Expected<std::shared_ptr<const sim::IterationForm>> iteration_form(const Serving
 
 namespace {
 
-/// Its last layer by itself, between the table of words and the LM head.
+/// Its last layer by itself, between the table of words and the LM head. Where that is an MLP alone (Nemotron-H) it has
+/// attention, too, as modules of multi-token prediction have (Nemotron 3 Super: "* E").
 run::Chosen<NetworkSpec> drafter_of(run::Chosen<NetworkSpec> network) {
   NetworkSpec& n = network.row;
   n.id += "-drafter";
   const std::vector<LayerKind> pattern = n.pattern;
   const bool experts = is_expert_layer(n, n.layers - 1);
   n.layers = 1, n.mtp_layers = 0, n.mtp_pattern.clear();
-  if (!pattern.empty()) n.pattern = {pattern.back()};
+  if (!pattern.empty()) {
+    LayerKind last = pattern.back();
+    if (!last.mixer) last.attention = true;
+    n.pattern = {last};
+    const bool own = last.shape > 0 && n.shapes[last.shape - 1U].mixer;
+    if (!last.mixer || own) n.mixer = {};
+    for (std::size_t i = 0; i < n.shapes.size(); ++i)
+      if (!last.mixer || i + 1 != last.shape) n.shapes[i].mixer = {};
+  }
   n.experts.dense_layers = 0;
   if (!experts) n.experts = {};
   return network;
+}
+
+/// What a server of images holds beside the text's weights. 0: there is none.
+double image_weight_bytes(const run::Chosen<NetworkSpec>& network) {
+  if (network.row.encoders.empty() && network.parts.empty()) return 0;
+  constexpr double wide = 2;  // encoders stay in bf16
+  double bytes = 0;
+  for (const NetworkPart& part : run::parts_of_network(network))
+    if (part.name == "vision" || part.name == "projector") bytes += wide * static_cast<double>(part.parameters);
+  return bytes;
+}
+
+Expected<void> check_images_served(const NetworkSpec& network) {
+  if (!looks_at_encoder(network) || projector_parameter_count(network) == 0) return {};
+  return fail(network.id, "an engine's iteration of a network with layers that look at images",
+      fmt::format("stepcast predict {} --images 1 forecasts its training", network.id));
 }
 
 }  // namespace
@@ -189,6 +215,7 @@ Expected<Serving> serving_of(const ServingWishes& wishes, run::Chosen<NetworkSpe
       return fail("--exchange", fmt::format("unknown exchange '{:.40}'", wishes.exchange), "gather or rows");
     serving.engine.exchange = wishes.exchange == "rows" ? ExpertExchange::rows : ExpertExchange::gather;
   }
+  TRY(check_images_served(network.row));
   const run::Chosen<NetworkSpec> whole = network;
   const run::Chosen<Machine> where = machine;
   network.row.mtp_layers = 0;  // they guess, and the iteration itself does without them
@@ -206,6 +233,9 @@ Expected<Serving> serving_of(const ServingWishes& wishes, run::Chosen<NetworkSpe
   }
   TRY(serving.form, std::move(form));
   if (!mixers(serving.network()).empty()) serving.assumptions.emplace_back("states in fp32");
+  if (const double images = image_weight_bytes(whole); images > 0)
+    serving.assumptions.push_back(
+        fmt::format("the image encoder's {} of weights are not in memory: text alone", format_bytes(Bytes(images))));
   const NetworkSpec& n = serving.network();
   if ((n.sparse.top_k > 0 && n.latent.kv_rank > 0) || n.compressed.top_k > 0)
     serving.assumptions.emplace_back("keys of the indexer in fp8, each with a scale of four bytes");

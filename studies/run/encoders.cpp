@@ -38,8 +38,8 @@ Expected<void> settle_length(const Request& request, NetworkSpec& network) {
   NetworkSpec& encoder = network.encoders.front();
   encoder.frozen = encoder.frozen || freezes;
   if (encoder.frozen && encoder.tied_embeddings)
-    return fail("--freeze", fmt::format("the encoder of {} reads the network's own table of words", network.id),
-        "--freeze none");
+    return fail("--freeze",
+        fmt::format("the encoder of {} reads the table of words that its decoder trains", network.id), "--freeze none");
   if (told) encoder.sequence = request.wishes().encoder_sequence;
   if (encoder.sequence == 0)
     return fail("--encoder-seq", fmt::format("{} does not say how long the sequences of its encoder are", network.id),
@@ -59,8 +59,16 @@ Expected<void> settle_encoder(const Request& request, NetworkSpec& network) {
   const bool sees = !network.encoders.empty() && !network.encoders.front().projectors.empty();
   if (!sees) {
     if (told.images == 0 && !of_images) return settle_length(request, network);
-    return fail(told.images > 0 ? "--images" : "--freeze",
-        fmt::format("{} has no encoder of images in front of it", network.id), "a config.json with a vision_config");
+    const char* flag = told.images > 0 ? "--images" : "--freeze";
+    if (request.network && !request.network->unseen.empty())
+      return fail(flag, fmt::format("the encoder of images of {} is not read: {}", network.id, request.network->unseen),
+          fmt::format("text alone, without {}", flag));
+    if (told.images == 0 && !network.encoders.empty())
+      return fail(flag,
+          fmt::format("the encoder of {} is not of images, of which one freezes projector or language", network.id),
+          network.encoders.front().tied_embeddings ? "--freeze none" : "--freeze encoder");
+    return fail(flag, fmt::format("{} has no encoder of images in front of it", network.id),
+        "a config.json with a vision_config");
   }
   if (told.images > 0) return settle_images(request, network);
   if (request.says(FieldId::encoder_sequence) || told.frozen.encoder || of_images)

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <filesystem>
 
+#include <nlohmann/json.hpp>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -37,10 +39,41 @@ Expected<Chosen<Row>> choose(const std::vector<Row>& rows, const std::string& na
 Expected<Chosen<NetworkSpec>> read_config(const std::string& text, const std::string& name, const std::string& as) {
   TRY(auto config, read_hf_config(text, name, as));
   Chosen<NetworkSpec> chosen{std::move(config.network), "", std::move(config.notes), std::move(config.parts), {},
-      std::move(config.missing), std::move(config.layers)};
+      std::move(config.missing), std::move(config.layers), std::move(config.unseen)};
   for (const std::string& part : config.left_out)
     chosen.readings.push_back(fmt::format("{} of {} is left out: the language part alone is forecast", part, name));
   return chosen;
+}
+
+/// What `show` printed of a file: the network, and what was counted beside it.
+Expected<Chosen<NetworkSpec>> read_shown(const std::string& text, const std::string& name) {
+  const auto shown = nlohmann::json::parse(text);
+  const std::string where = name + ":/network";
+  if (shown.contains("not_forecast"))
+    return fail(where, fmt::format("these layers are not forecast: {}", shown.at("not_forecast").dump()),
+        "the file of a network that is");
+  auto network = read_network(shown.at("network").dump(), where);
+  if (!network) {
+    Error error = network.error();
+    if (error.where.starts_with(where + ":/")) error.where.erase(where.size(), 1);
+    return tl::unexpected(std::move(error));
+  }
+  Chosen<NetworkSpec> chosen{std::move(*network), ""};
+  const std::vector<NetworkPart> described = parts_of_network(chosen);
+  JsonObject file(text, name);
+  file.allow_unknown_keys();
+  file.optional("notes", chosen.notes);
+  if (auto parts = file.optional_object("parameters_by_part")) {
+    parts->allow_unknown_keys();
+    for (const std::string& part : parts->keys()) {
+      if (std::ranges::find(described, part, &NetworkPart::name) != described.end()) continue;
+      std::int64_t count = 0;
+      parts->read(part, count, IntegerRange{0, std::int64_t{1} << 60});
+      chosen.parts.push_back({part, count});
+      chosen.readings.push_back(fmt::format("{} of {} is left out: the rest alone is forecast", part, name));
+    }
+  }
+  return file.finish(std::move(chosen));
 }
 
 /// All that makes the layers: no names, no sources, no lengths; and no plain width where no layer is plain.
@@ -90,6 +123,12 @@ bool names_a_file(const std::string& name) {
   // "meta-llama/Llama-3-70B" is an alias, "my/network" a path: whatever exists is meant.
   std::error_code ignored;
   return name.find('/') != std::string::npos && std::filesystem::exists(name, ignored);
+}
+
+bool is_shown_network(const std::string& text) {
+  JsonObject file(text, "");
+  return !file.failed() && file.type_of("network") == "object" && file.type_of("parameters") == "number" &&
+         file.type_of("notes") == "list";
 }
 
 namespace {
@@ -142,6 +181,7 @@ Expected<Chosen<NetworkSpec>> look_at_network(
     TRY(const auto file, file_of_network(name));
     TRY(const auto text, read_text_file(file));
     if (looks_like_hf_config(text) || !as.empty()) return read_config(text, file, as);
+    if (is_shown_network(text)) return read_shown(text, file);
     TRY(auto network, read_network(text, file));
     return Chosen<NetworkSpec>{std::move(network), ""};
   }

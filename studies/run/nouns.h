@@ -19,6 +19,7 @@ template <typename Row> struct Chosen {
   std::vector<std::string> readings = {};  ///< what of the file is not forecast: stands above all figures
   std::vector<std::string> missing = {};   ///< layers of a network that are not forecast: `parts` is all of it
   std::vector<LayerCount> layers = {};     ///< and its layers
+  std::string unseen = {};                 ///< why the encoder of images of its file is not in the row; "": it is
 };
 
 /// What a network that was read has, part by part: "language" ("encoder" and "decoder"), "vision", ...,
@@ -29,6 +30,10 @@ std::int64_t parameters_of(const Chosen<NetworkSpec>& network);
 
 /// Whether a name on the command line means a file: it ends in ".json" or has the look of a path.
 bool names_a_file(const std::string& name);
+
+/// Whether a text is what `show network FILE --json` prints: a network with counts and notes around it. It stands for
+/// the network.
+bool is_shown_network(const std::string& text);
 
 /// The catalogue's network with the same layers, whatever it is called; null: there is none.
 const NetworkSpec* same_in_catalog(const NetworkSpec& network);

@@ -105,7 +105,7 @@ std::vector<std::string> lines_of(const std::string& text) {
 
 bool is_scenario(const std::string& text) {
   JsonObject file(text, "");
-  return file.has("network");
+  return file.has("network") && !is_shown_network(text);
 }
 
 Expected<Request> read_scenario(const std::string& text, const std::string& where) {

@@ -264,7 +264,7 @@ class Runner {
   void softmax(Part& out) {
     const int t = op_.whole_loops.front(), stride = walk_.stride(t, 0);
     rows(t, [&](const Offsets& at) {
-      double sum = 0;
+      double sum = op_.inputs.size() > 1 ? std::exp(at_offset(1, at[2])) : 0;  // a sink of the head
       for (int j : walk_.walked(t)) sum += out.value[at[0] + j * stride] = std::exp(at_offset(0, at[1] + j * stride));
       for (int j : walk_.walked(t)) out.value[at[0] + j * stride] /= sum;
     });
@@ -638,11 +638,14 @@ class Runner {
     });
   }
 
-  void softmax_gradient(Part& grad) {
+  /// What the probabilities leave of 1 is the sink's.
+  void softmax_gradient(int i, Part& grad) {
     const int t = op_.whole_loops.front(), stride = walk_.stride(t, 0);
     rows(t, [&](const Offsets& at) {
-      double along = 0;
+      double along = 0, sink = 1;
       for (int j : walk_.walked(t)) along += made(at[0] + j * stride) * up_at(at[0] + j * stride);
+      for (int j : walk_.walked(t)) sink -= made(at[0] + j * stride);
+      if (i == 1) return void(grad.value[at[2]] -= sink * along);
       for (int j : walk_.walked(t))
         grad.value[at[1] + j * stride] += made(at[0] + j * stride) * (up_at(at[0] + j * stride) - along);
     });
@@ -658,7 +661,7 @@ class Runner {
         grad.value[at[1]] += r.own * up(at);
         grad.value[mirror] += r.mirrored * up(at);
       });
-    else if (op_.function == "softmax") softmax_gradient(grad);
+    else if (op_.function == "softmax") softmax_gradient(i, grad);
     else if (op_.function == "softcap")
       walk_.all([&](const Offsets& at) { grad.value[at[1]] += up(at) * (1 - made(at[0]) * made(at[0]) / 9); });
     else if (op_.function == "conv") convolution_gradient(i, grad);

@@ -292,6 +292,13 @@ TEST(Execute, GradientsOfGatesSinksAndNormsAreTrue) {
   expect_true_gradients(build_network(spec, {2, 3, 2, 2}, AttentionForm::fused));
 }
 
+/// A number of each head in a softmax that is an operator of its own.
+TEST(Execute, GradientsOfSinksInAnUnfusedCoreAreTrue) {
+  NetworkSpec spec = tiny_transformer();
+  spec.attention_sinks = true;
+  expect_true_gradients(build_network(spec, {2, 3, 2, 2}, AttentionForm::unfused));
+}
+
 TEST(Execute, GradientsOfHeadGatesNarrowValuesAndNormsOfHeadsAreTrue) {
   NetworkSpec spec = tiny_transformer();
   spec.norm = Norm::layernorm;

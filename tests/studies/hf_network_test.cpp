@@ -130,7 +130,53 @@ TEST(HfNetwork, ImagesStandInPlaceOfWords) {
   refused("predict llama3-8b --gpus 8 --images 2", "no encoder of images");
   write(R"(, "num_experts": 8)");
   EXPECT_THAT(run_line("show network " + file).out, HasSubstr("vision_config has num_experts 8"));
-  refused(seeing, "no encoder of images");
+  refused(seeing, "is not read: vision_config has num_experts 8");
+}
+
+/// InternVL3's files name experts that its encoder does not have.
+TEST(HfNetwork, ExpertsThatAConfigSwitchesOffAreNone) {
+  const std::string file = testing_program::own_path("hf-internvl.json");
+  const auto write = [&](const std::string& used) {
+    std::ofstream(file) << R"({"architectures": ["InternVLChatModel"], "model_type": "internvl_chat",
+      "downsample_ratio": 0.5, "select_layer": -1, "llm_config": {"architectures": ["Qwen2ForCausalLM"],
+      "model_type": "qwen2", "hidden_size": 128, "intermediate_size": 256, "num_hidden_layers": 4,
+      "num_attention_heads": 4, "num_key_value_heads": 4, "vocab_size": 1000, "max_position_embeddings": 4096},
+      "vision_config": {"hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 2, "num_attention_heads": 4,
+      "image_size": 448, "patch_size": 14, "norm_type": "layer_norm", "qkv_bias": true, "qk_normalization": false,
+      "num_experts": 8, "num_routed_experts": 4, "num_shared_experts": 4, "capacity_factor": 1.2,
+      "eval_capacity_factor": 1.4, "laux_allreduce": "all_nodes", "moe_coeff_ratio": 0.5, "moe_intermediate_size": 768,
+      "moe_output_scale": 4.0, "noisy_gate_policy": "RSample_before", "use_residual": true, "use_rts": false,
+      "use_weighted_residual": false, "use_moe": )" +
+                               used + "}}";
+  };
+  const std::string line = "predict " + file + " --machine dgx-h100 --gpus 8 --seq 2048 --images 2";
+  write("false");
+  EXPECT_THAT(run_line(line).out, HasSubstr("2 images of 1025 patches"));
+  write("true");
+  const auto run = run_line(line);
+  EXPECT_EQ(run.code, 2);
+  EXPECT_THAT(run.err, HasSubstr("num_experts 8"));
+}
+
+/// What `show` prints of a config.json is a network, too, with what it counts beside the text.
+TEST(HfNetwork, WhatIsShownOfAFileIsForecast) {
+  const std::string file = config_file("LlamaForCausalLM"), shown = testing_program::own_path("shown.json");
+  std::ofstream(shown) << run_line("show network " + file + " --json").out;
+  const auto figures = [](const std::string& network) {
+    const auto run = run_line("predict " + network + " --machine dgx-h100 --gpus 8 --json");
+    EXPECT_EQ(run.code, 0) << run.err;
+    return nlohmann::json::parse(run.out).at("step_time_s").get<double>();
+  };
+  EXPECT_EQ(figures(shown), figures(file));
+  auto json = nlohmann::json::parse(run_line("show network " + shown + " --json").out);
+  EXPECT_EQ(
+      json.at("parameters"), nlohmann::json::parse(run_line("show network " + file + " --json").out)["parameters"]);
+  json["parameters_by_part"]["vision"] = 1000;
+  std::ofstream(shown) << json;
+  EXPECT_THAT(run_line("predict " + shown + " --machine dgx-h100 --gpus 8").out, HasSubstr("vision of"));
+  json["network"]["layers"] = 0;
+  std::ofstream(shown) << json;
+  EXPECT_THAT(run_line("predict " + shown + " --gpus 8").err, HasSubstr("shown.json:/network/layers"));
 }
 
 /// Llama 3.2 Vision: rows of images are in no sequence, and what makes them may be frozen.
@@ -263,7 +309,10 @@ TEST(HfNetwork, AFrozenEncoderHasNoBackwardAndNoOptimizer) {
   EXPECT_LT(some.at("mfu").get<double>(), 1.3 * all.at("mfu").get<double>()) << "its backward is not counted either";
   EXPECT_THAT(run_line(line + " --freeze encoder").out, HasSubstr("frozen encoder of 1500 positions"));
   EXPECT_THAT(run_line("predict llama3-8b --gpus 8 --freeze encoder").err, HasSubstr("has no encoder"));
-  EXPECT_THAT(run_line("predict t5-v1.1-xxl --gpus 8 --freeze encoder").err, HasSubstr("own table of words"));
+  EXPECT_THAT(run_line("predict t5-v1.1-xxl --gpus 8 --freeze encoder").err,
+      HasSubstr("table of words that its decoder trains"));
+  EXPECT_THAT(run_line("predict t5-v1.1-xxl --gpus 8 --freeze encoder,language").err,
+      HasSubstr("the encoder of t5-v1.1-xxl is not of images"));
   EXPECT_THAT(run_line(line + " --freeze all").err, HasSubstr("encoder"));
   const std::string again = testing_program::own_path("frozen.json");
   std::ofstream(again) << run_line(line + " --freeze encoder --print-scenario").out;

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "model/base/contains.h"
 #include "model/base/text.h"
 #include "model/network/hf/absent_layers.h"
 #include "model/network/hf/families/families.h"
@@ -306,10 +307,12 @@ Expected<HfConfig> read_hf_config(
   const std::string parts_id = wrapper != nullptr ? wrapper->id : family->id;
   NetworkSpec& spec = reader.spec;
   std::vector<std::string> unknown_seen;
+  std::string unseen;
   const auto images = detail::image_encoder(around.outer, parts_id, spec, unknown_seen);
   if (const auto error = apart.first_error()) {
     if (looks_at_encoder(spec)) return tl::unexpected(*error);
-    reader.note(fmt::format("vision_config is not read: {}", to_text(*error)));
+    unseen = to_text(*error);
+    reader.note("vision_config is not read: " + unseen);
   }
   if (looks_at_encoder(spec) && !unknown_seen.empty()) {
     LeftKeys seen;
@@ -331,8 +334,10 @@ Expected<HfConfig> read_hf_config(
   } else if (objects.several) {
     reader.note(fmt::format("{} only", wrapper != nullptr ? wrapper->text : "text_config"));
   }
-  if (!unknown_seen.empty())
-    reader.note(fmt::format("images are not forecast: vision_config has {}", fmt::join(unknown_seen, ", ")));
+  if (!unknown_seen.empty()) {
+    unseen = fmt::format("vision_config has {}", fmt::join(unknown_seen, ", "));
+    reader.note("images are not forecast: " + unseen);
+  }
   spec.id = spec.name = id_of(file, where, *family);
   spec.source =
       fmt::format("{} ({}): {}", where, architecture.empty() ? as : architecture, fmt::join(reader.notes, "; "));
@@ -341,16 +346,18 @@ Expected<HfConfig> read_hf_config(
   const auto inside = objects_of(unasked, wrapper).text.unread();
   LeftKeys left = left_keys(file, objects, !objects.several && (images || !parts.empty()), family->id, spec, inside);
   if (images && !spec.encoders.empty()) std::erase(left.parts, "vision_config");
+  if (unseen.empty() && contains(left.parts, "vision_config"))
+    unseen = "vision_config is of no class that is described";
   if (!left.unknown.empty() && unknown == UnknownKeys::refused) return tl::unexpected(left.refusal(family->id));
   if (!reader.missing.empty()) {
     parts.insert(parts.begin(), reader.counted.begin(), reader.counted.end());
     return HfConfig{std::move(spec), family->id, std::move(reader.notes), left.unknown, std::move(parts), left.parts,
-        std::move(reader.missing), std::move(reader.layers)};
+        std::move(reader.missing), std::move(reader.layers), std::move(unseen)};
   }
   auto complete = complete_network(std::move(spec), where);
   if (!complete) return tl::unexpected(in_keys_of(reader.config, complete.error(), where));
-  return HfConfig{
-      std::move(*complete), family->id, std::move(reader.notes), left.unknown, std::move(parts), left.parts, {}, {}};
+  return HfConfig{std::move(*complete), family->id, std::move(reader.notes), left.unknown, std::move(parts), left.parts,
+      {}, {}, std::move(unseen)};
 }
 
 }  // namespace stepcast

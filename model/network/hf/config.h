@@ -24,6 +24,7 @@ struct HfConfig {
   /// layers; `parts` is all of it.
   std::vector<std::string> missing;
   std::vector<LayerCount> layers;
+  std::string unseen;  ///< why its encoder of images is not described: "vision_config has num_experts 8"; "": it is
 };
 
 enum class UnknownKeys : std::uint8_t { refused, listed };

@@ -166,6 +166,18 @@ constexpr KnownEncoder encoders[] = {
     {"minimax-m3", "projection_dim", minimax_m3},
 };
 
+/// InternVL3's files name experts beside `use_moe: false` (OpenGVLab/InternVL3-8B config.json); its class has none.
+bool of_unused_experts(JsonObject& vision, const std::string& family, const std::string& key) {
+  bool used = true;
+  if (!family.starts_with("internvl") || vision.type_of("use_moe") != "boolean") return false;
+  vision.read("use_moe", used);
+  return !used && lists("use_moe num_experts num_routed_experts num_shared_experts capacity_factor "
+                        "eval_capacity_factor laux_allreduce moe_coeff_ratio moe_intermediate_size moe_output_scale "
+                        "noisy_gate_policy shared_expert_intermediate_size ep_size use_residual use_rts "
+                        "use_weighted_residual",
+                      key);
+}
+
 }  // namespace
 
 std::optional<NetworkSpec> image_encoder(
@@ -181,7 +193,8 @@ std::optional<NetworkSpec> image_encoder(
     if (vision.first_error()) return std::nullopt;
     unknown = std::move(reader.unlike);
     for (const JsonObject::UnreadKey& key : vision.unread())
-      if (!leaves_layers_alone("vision", key)) unknown.push_back(key.key + " " + key.value);
+      if (!leaves_layers_alone("vision", key) && !of_unused_experts(vision, family, key.key))
+        unknown.push_back(key.key + " " + key.value);
     NetworkSpec& encoder = reader.encoder;
     if (encoder.kv_heads == 0) encoder.kv_heads = encoder.heads;
     if (encoder.head_dim == 0) encoder.head_dim = encoder.hidden / std::max<std::int64_t>(1, encoder.heads);

@@ -368,9 +368,18 @@ class GeometryReader {
     return {};
   }
 
+  /// Rules between numbers speak of our own fields: says which argument holds the one that is wrong.
+  [[nodiscard]] Error in_words_of_launch(Error error) const {
+    if (error.where.ends_with("/experts/capacity_factor") && ask_.answering(Asked::capacity) != nullptr)
+      error.where = ask_.where(Asked::capacity);
+    return error;
+  }
+
   Expected<void> settle() {
     TRY(read_encoder(subject_));
-    TRY(spec_, complete_network(std::move(spec_), subject_.launch.where));
+    auto complete = complete_network(std::move(spec_), subject_.launch.where);
+    if (!complete) return tl::unexpected(in_words_of_launch(complete.error()));
+    spec_ = std::move(*complete);
     settle_vocabulary(subject_, plain_vocab_);
     MaybeText attention = std::move(subject_.out.run.model.attention);
     subject_.out.run.model = model_of_network(spec_);

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "dataflow/lower/lower.h"
+#include "model/base/quantity_text.h"
 #include "model/catalog.h"
 #include "model/profile/exchange_law.h"
 #include "studies/infer/fit_engine.h"
@@ -400,7 +401,35 @@ TEST(Infer, TheCommandSaysWhatIsWrong) {
   refused("llama3-70b --tp 8 --context 8192 --batch 9999", "--batch ");
   refused("gpt3-175b --tp 8 --context 8192", "at most 2048");
   refused("t5-v1.1-xxl --prompt 10", "an encoder");
+  refused("llama3.2-11b-vision --prompt 10", "stepcast predict llama3.2-11b-vision --images 1");
   refused("vit-large --prompt 10", "");
+}
+
+/// The last layer of Nemotron-H is an MLP: what guesses has attention before it, as those of its kind have.
+TEST(Infer, WhatGuessesForLayersOfOneKindHasAttention) {
+  ServingWishes wishes;
+  wishes.network = "nemotron-h-8b", wishes.machine = "dgx-h100", wishes.draft = 3;
+  const auto made = serving_of(wishes);
+  ASSERT_TRUE(made) << to_text(made.error());
+  const sim::IterationTime guess = ServingCost(*made->drafter).time({16, 1, 1000});
+  for (const char* part : {"attn.core", "mlp.up", "head"}) EXPECT_NE(part_of(guess, part), nullptr) << part;
+  EXPECT_EQ(part_of(guess, "mixer.conv"), nullptr);
+  // Two tables of 131072 x 4096; 32 heads of 128 and 8 for keys and values; an MLP of 21504; three norms.
+  EXPECT_EQ(
+      made->drafter->weight_bytes(), 2.0 * (2 * 131072 * 4096LL + 4096 * (6144 + 4096) + 2 * 4096 * 21504 + 3 * 4096));
+  wishes.network = "nemotron-3-nano";
+  EXPECT_TRUE(serving_of(wishes)) << "experts";
+}
+
+/// Qwen2.5-VL 7B: what its file counts as vision and projector, in bf16.
+TEST(Infer, SaysThatWeightsOfImagesAreNotInMemory) {
+  const NetworkSpec& network = **find_row(built_in().networks, "qwen2.5-vl-7b", "network");
+  const auto left_out = fmt::format("the image encoder's {} of weights are not in memory: text alone",
+      format_bytes(Bytes(2.0 * static_cast<double>(encoder_parameter_count(network)))));
+  const auto said = run_line("infer qwen2.5-vl-7b --context 2048 --json");
+  ASSERT_EQ(said.code, 0) << said.err;
+  EXPECT_THAT(said.out, HasSubstr(left_out));
+  EXPECT_THAT(run_line("infer llama3-8b --context 2048 --json").out, testing::Not(HasSubstr("image encoder")));
 }
 
 TEST(Infer, TheCommandPrintsTheSameInWordsAndInJson) {

@@ -138,6 +138,23 @@ TEST(Dialects, ExpertsOfMegaBlocksLieOverAllDataRanks) {
                            "--micro-batch-size 1 --moe-expert-model-parallelism --moe-num-experts ";
   EXPECT_THAT(meaning_of(line + "16\n", "run.sh"), HasSubstr(" ep=8"));
   EXPECT_THAT(meaning_of(line + "12\n", "run.sh"), HasSubstr("experts in parts are not forecast"));
+  EXPECT_THAT(meaning_of(line + "16 --moe-capacity-factor 17\n", "run.sh"),
+      HasSubstr("--moe-capacity-factor: 17 times the mean"));
+}
+
+/// Eight ranks have no experts of a dense network to share, and a step has one pass or more.
+TEST(Dialects, NanotronsSplitIsThatOfItsNetwork) {
+  const auto meaning = [](const char* experts, const char* passes) {
+    return meaning_of(fmt::format("model:\n  model_config:\n    hidden_size: 256\n    intermediate_size: 512\n"
+                                  "    num_attention_heads: 4\n    num_hidden_layers: 2\n    num_key_value_heads: 4\n"
+                                  "    vocab_size: 512\nparallelism:\n  dp: 8\n  expert_parallel_size: {}\n  pp: 1\n"
+                                  "  tp: 1\ntokens:\n  batch_accumulation_per_replica: {}\n  micro_batch_size: 1\n"
+                                  "  sequence_length: 64\n",
+        experts, passes));
+  };
+  EXPECT_THAT(meaning("1", "2"), HasSubstr("nanotron"));
+  EXPECT_THAT(meaning("4", "2"), HasSubstr("ranks of experts, and no layer has any"));
+  EXPECT_THAT(meaning("1", "0"), HasSubstr("0 passes of a step (1 or more)"));
 }
 
 TEST(Dialects, ADeepSpeedFileThatIsNotThereIsAskedFor) {
