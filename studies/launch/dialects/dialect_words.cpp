@@ -13,6 +13,23 @@
 
 namespace stepcast::launch {
 
+namespace {
+
+/// Is it told nothing? "none" is a choice of its own where the table has it among those of the argument.
+bool tells_nothing(const Launch& launch, const GivenArgument& given) {
+  if (!says_none(given.value)) return false;
+  const ArgumentFact* fact = launch.framework->table().find(given.name);
+  return fact == nullptr || std::ranges::find(fact->known, lower_case(given.value)) == fact->known.end();
+}
+
+/// Names a list all projections of a layer that are not experts'?
+bool adapts_all(const std::string& targets) {
+  constexpr std::string_view all[] = {"q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"};
+  return std::ranges::all_of(all, [&](std::string_view one) { return targets.find(one) != targets.npos; });
+}
+
+}  // namespace
+
 bool says_yes(const std::string& value) {
   const std::string plain = lower_case(value);
   return plain == "true" || plain == "1" || plain == "yes";
@@ -21,7 +38,7 @@ bool says_yes(const std::string& value) {
 GivenArgument* DialectWords::last(std::string_view name) {
   const auto found = std::find_if(launch.arguments.rbegin(), launch.arguments.rend(),
       [&](const GivenArgument& given) { return nested_ ? names_argument(given.name, name) : given.name == name; });
-  return found == launch.arguments.rend() || says_none(found->value) ? nullptr : &*found;
+  return found == launch.arguments.rend() || tells_nothing(launch, *found) ? nullptr : &*found;
 }
 
 bool DialectWords::has_any(std::initializer_list<std::string_view> names) {
@@ -110,7 +127,10 @@ Expected<void> DialectWords::put_number_type(const GivenArgument* given) {
 }
 
 void DialectWords::note_targets(std::string_view name) {
-  note(fmt::format("adapters on {:.60} alone: forecast with adapters on all projections", value(name, "some of them")));
+  // PEFT's, of each kind of network: src/peft/utils/constants.py, TRANSFORMERS_MODELS_TO_LORA_TARGET_MODULES_MAPPING
+  const std::string targets = value(name, "what the program or PEFT picks (often q_proj and v_proj)");
+  if (!adapts_all(targets))
+    note(fmt::format("adapters on {:.60} alone: forecast with adapters on all projections", targets));
 }
 
 void DialectWords::note_samples(std::string_view name, bool full) {

@@ -40,6 +40,34 @@ Expected<void> order_fsdp(DialectWords& words) {
   return {};
 }
 
+/// Without a list of them PEFT picks, and not all.
+void note_trainer_targets(DialectWords& words) {
+  std::string_view name = "lora_target_modules";
+  for (const std::string_view other : {"lora_target", "target_modules"})
+    if (words.has(other)) name = other;
+  const bool all = words.value(name) == "all-linear" || words.value(name) == "all";
+  if (words.has_any({"lora_r", "lora_rank"}) && !all) words.note_targets(name);
+}
+
+/// trl/trainer/base_config.py: bf16 unless fp16 is on (releases from 0.19.0 of June 2025 on), and recomputation (from
+/// 0.22.0 of August 2025 on).
+void settle_trl(DialectWords& words) {
+  const std::string& program = words.launch.program;
+  const bool trl = program == "sft.py" || program == "run_sft.py" || program == "trl sft" ||
+                   words.has_any({"dataset_train_split", "dataset_test_split", "packing_strategy", "eval_packing",
+                       "completion_only_loss", "assistant_only_loss", "chat_template_path"});
+  if (!trl) return;
+  std::string put;
+  const auto put_on = [&](std::string_view name) {
+    words.put(name, "true");
+    words.launch.arguments.back().spelled = fmt::format("{} (default of TRL)", name);
+    put += fmt::format("{}{} true", put.empty() ? "" : ", ", name);
+  };
+  if (!words.has("bf16") && !words.is_on("fp16") && !words.is_on("fp16.enabled")) put_on("bf16");
+  if (!words.has("gradient_checkpointing")) put_on("gradient_checkpointing");
+  if (!put.empty()) words.note(fmt::format("{}: as TRL has it unless told (trl/trainer/base_config.py)", put));
+}
+
 /// run_clm.py, FastChat's and Qwen's train.py, TRL's sft.py, DeepSpeed-Chat's main.py.
 Expected<void> settle_program(DialectWords& words) {
   const std::string& program = words.launch.program;
@@ -52,6 +80,7 @@ Expected<void> settle_program(DialectWords& words) {
   else if (on && !words.has_any({"lora_r", "lora_rank"}))
     return fail(words.launch.where, fmt::format("{} trains adapters, and nothing says of which rank", program),
         "-- --lora_r N at the end of the command");
+  note_trainer_targets(words);
   // DeepSpeed-Chat, training/utils/utils.py and its programs' --dtype
   const bool chat = words.has("zero_stage") && words.has("data_split");
   if (chat && words.value("dtype", "fp16") == "fp16") words.put("fp16", "true", "zero_stage");
@@ -70,6 +99,7 @@ bool runs_trainer(DialectWords& words) {
 }  // namespace
 
 Expected<void> settle_trainer(DialectWords& words) {
+  if (runs_trainer(words)) settle_trl(words);
   if (runs_trainer(words)) TRY(settle_program(words));
   return words.launch.framework->trainer ? check_deepspeed_file(words) : Expected<void>{};
 }
@@ -89,7 +119,7 @@ Expected<void> settle_axolotl(DialectWords& words) {
   if (!words.has("adapter")) words.drop("lora_r");
   else if (!words.has("lora_r"))
     return fail(place_of(words.launch, *words.last("adapter")), "adapters without a rank", "lora_r");
-  else if (!words.has("lora_target_linear")) words.note_targets("lora_target_modules");
+  else if (!words.is_on("lora_target_linear")) words.note_targets("lora_target_modules");
   for (GivenArgument& given : words.launch.arguments) {
     if (given.name == "fsdp")  // "[full_shard, auto_wrap]"
       std::erase_if(given.value, [](char c) { return c == '[' || c == ']' || c == ','; });
@@ -138,6 +168,8 @@ Expected<void> settle_verl(DialectWords& words) {
   TRY(const std::int64_t rank, words.count("model.lora_rank"));
   if (rank == 0) words.drop("model.lora_rank");
   words.note_samples("data.max_length", false);
+  if (words.has("model.lora_rank") && words.value("model.target_modules", "all-linear") != "all-linear")
+    words.note_targets("model.target_modules");
   return {};
 }
 

@@ -44,8 +44,14 @@ std::string program_doubt(const Launch& launch) {
   // Megatron-LM's programs for networks whose pattern of layers the launch tells
   if (has_pattern(launch) && (program.find("mamba") != program.npos || program.find("hybrid") != program.npos))
     return {};
-  // and for an encoder with a decoder
+  // and for an encoder with a decoder, which has as many layers where nothing tells them (examples/t5/pretrain_t5.py)
+  const bool t5 = program.find("pretrain_t5") != program.npos;
   if (has_any(launch, {"decoder_num_layers"}) && program.find("_t5") != program.npos) return {};
+  if (t5 && has_any(launch, {"decoder_seq_length"})) return {};
+  if (t5)
+    return fmt::format("{} trains an encoder with a decoder, and nothing says how long the decoder's sequences are "
+                       "(--decoder-seq-length N)",
+        program);
   const auto row = std::find_if(std::begin(program_words), std::end(program_words),
       [&](const ProgramWord& word) { return program.find(word.part) != program.npos; });
   if (row == std::end(program_words)) return {};

@@ -134,12 +134,14 @@ void LaunchAnswers::refuse(Asked asked, std::string what, std::string hint) {
   if (!error_) error_ = Error{where(asked), std::move(what), std::move(hint)};
 }
 
-/// Where several arguments answer, one that says yes is enough: logs print the others as False.
+/// Where several arguments answer, one that says yes is enough: logs print the others as False. Of one name the last
+/// counts, whatever the earlier ones say.
 std::optional<bool> LaunchAnswers::flag(Asked asked) {
   if (find(asked) == nullptr) return std::nullopt;
   for (const ArgumentFact* row : table_.answering(asked))
     for (const GivenArgument& given : launch_.arguments)
-      if (names_argument(given.name, row->name) && !says_none(given.value) && !is_switched_off(given.value))
+      if (names_argument(given.name, row->name) && launch_.counts(given) && !says_none(given.value) &&
+          !is_switched_off(given.value))
         return true;
   return false;
 }

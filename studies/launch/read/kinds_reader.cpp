@@ -97,7 +97,8 @@ class KindsReader {
     const ArgumentTable& table = subject_.framework.table();
     return std::ranges::any_of(subject_.launch.arguments, [&](const GivenArgument& given) {
       const ArgumentFact* fact = table.find(given.name);
-      return fact != nullptr && fact->asks == Asked::positions && lower_case(given.value) == "none";
+      return fact != nullptr && fact->asks == Asked::positions && subject_.launch.counts(given) &&
+             lower_case(given.value) == "none";
     });
   }
 

@@ -148,6 +148,7 @@ bool is_of_megatron(std::string_view id) {
 void doubt_framework(Launch& launch, const LaunchSource& source) {
   if (source.flag == nullptr || source.flag->usual == launch.framework->id) return;
   if (is_of_megatron(source.flag->usual) && is_of_megatron(launch.framework->id)) return;
+  if (flag_of_framework(*launch.framework) == source.flag->flag) return;  // one flag may take two programs
   launch.notes.push_back(
       fmt::format("by its program or names a launch of {}, and read as that in spite of {}; its own flag is {}",
           launch.framework->name, source.flag->flag, flag_of_framework(*launch.framework)));

@@ -120,6 +120,7 @@ class RequestWriter {
     put("global_batch", from_.run.global_batch);
     put("sequence", from_.network.sequence);
     if (from_.lora_rank > 0) put("lora", from_.lora_rank);
+    if (!from_.frozen.empty()) put("freeze", from_.frozen);
   }
 
   void ways() {
@@ -144,7 +145,8 @@ Expected<LaunchedRun> read_launched_run(
     const Launch& launch, const LaunchHints& hints, LaunchAnswers& answers, std::vector<std::string>& notes) {
   LaunchedRun out;
   const LaunchSubject subject{launch, hints, *launch.framework, answers, notes, out};
-  for (const auto part : {read_geometry, read_split, read_batch, read_ways, read_optimizer}) TRY(part(subject));
+  for (const auto part : {read_geometry, read_split, read_batch, read_ways, read_optimizer, read_frozen})
+    TRY(part(subject));
   return out;
 }
 

@@ -29,6 +29,7 @@ struct LaunchedRun {
   std::optional<ContextKind> context;
   std::string layout;    ///< as --layout takes it; "" = even
   std::string schedule;  ///< as --schedule takes it; "" = the usual one
+  std::string frozen;    ///< parts of a network with images, as --freeze takes them; "" = none
   std::optional<MeshOrder> order;
   std::int64_t lora_rank = 0;
   std::int64_t replicas = 1;              ///< of what is in shards, as --dp-replicate takes it
@@ -99,6 +100,9 @@ Expected<void> read_batch(const LaunchSubject& subject);
 Expected<void> read_ways(const LaunchSubject& subject);
 /// The types of gradients, and what the optimizer keeps.
 Expected<void> read_optimizer(const LaunchSubject& subject);
+/// Which parts of a network with images are not trained, where the user says that it sees any. Error: it sees none, and
+/// the language model is frozen.
+Expected<void> read_frozen(const LaunchSubject& subject);
 
 Expected<LaunchedRun> read_launched_run(
     const Launch& launch, const LaunchHints& hints, LaunchAnswers& answers, std::vector<std::string>& notes);

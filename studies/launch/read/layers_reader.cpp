@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "model/base/whole_number.h"
+#include "studies/launch/facts/argument_words.h"
 #include "studies/launch/facts/step_words.h"
 #include "studies/launch/facts/expert_pattern.h"
 #include "studies/launch/read/launched_run.h"
@@ -192,14 +193,35 @@ class LayersReader {
 
 void read_layer_kinds(const LaunchSubject& subject, const NetworkSpec* from) { LayersReader(subject, from).read(); }
 
+namespace {
+
+/// Megatron-LM stops at both of a pair (megatron/training/arguments.py); its logs print both, alike.
+Expected<void> check_encoder_pair(const Launch& launch, std::string_view name, std::string_view of_encoder) {
+  const GivenArgument *plain = launch.find(name), *other = launch.find(of_encoder);
+  if (plain == nullptr || other == nullptr || says_none(plain->value) || says_none(other->value)) return {};
+  if (plain->value == other->value) return {};
+  return fail(place_of(launch, *other),
+      fmt::format("{:.40} beside {} {:.40}: both say the same of the encoder", other->value, spelled_argument(*plain),
+          plain->value),
+      fmt::format(
+          "one of them; Megatron-LM takes no {} beside {}", spelled_argument(*plain), spelled_argument(*other)));
+}
+
+}  // namespace
+
 /// Megatron-LM's T5 (examples/t5/pretrain_t5.py and megatron/core/models/T5/t5_model.py at d98e8a6).
 /// Both have as many layers of the same sizes, one table of words and one of positions; the logits have a bias where
 /// the words serve for them, too.
 Expected<void> read_encoder(const LaunchSubject& subject) {
   NetworkSpec& n = subject.out.network;
   LaunchAnswers& ask = subject.answers;
-  const auto layers = ask.count(Asked::decoder_layers), length = ask.count(Asked::decoder_sequence);
+  TRY(check_encoder_pair(subject.launch, "num_layers", "encoder_num_layers"));
+  TRY(check_encoder_pair(subject.launch, "seq_length", "encoder_seq_length"));
+  auto layers = ask.count(Asked::decoder_layers);
+  const auto length = ask.count(Asked::decoder_sequence);
   if (ask.error()) return tl::unexpected(*ask.error());
+  // pretrain_t5.py gives the decoder as many as the encoder has
+  if (!layers && length && subject.launch.program.find("pretrain_t5") != std::string::npos) layers = n.layers;
   if (!layers && !length) return {};
   const Asked given = layers ? Asked::decoder_layers : Asked::decoder_sequence;
   if (!layers || !length)

@@ -136,6 +136,28 @@ TEST(UnderstoodLaunch, AnEncoderAndADecoderAreOneNetwork) {
   GivenValues shorter = t5;
   shorter[1].second = "6";
   EXPECT_FALSE(megatron_reading(shorter)) << "a decoder of six layers behind twelve";
+  // Megatron-LM's logs print both names of a pair, alike; a launch that says two things is refused.
+  const auto beside = [&](const char* name, const char* value) {
+    GivenValues more = t5;
+    more.emplace_back(name, value);
+    return megatron_reading(more);
+  };
+  EXPECT_TRUE(beside("encoder_num_layers", "12"));
+  EXPECT_TRUE(beside("encoder_seq_length", "512"));
+  const auto layers = beside("encoder_num_layers", "24"), length = beside("encoder_seq_length", "1024");
+  ASSERT_FALSE(layers || length);
+  EXPECT_THAT(layers.error().where, HasSubstr("--encoder_num_layers"));
+  EXPECT_THAT(layers.error().what, HasSubstr("24 beside --num_layers 12"));
+  EXPECT_THAT(length.error().what, HasSubstr("1024 beside --seq_length 512"));
+  // pretrain_t5.py gives the decoder as many layers as the encoder has
+  GivenValues alone = t5;
+  alone.erase(alone.begin() + 1);
+  EXPECT_FALSE(megatron_reading(alone)) << "another program's decoder";
+  program = given_launch("megatron-lm", with_gpt(alone), 64);
+  program.program = "pretrain_t5.py";
+  const auto as_many = read_meaning(program, {});
+  ASSERT_TRUE(as_many) << to_text(as_many.error());
+  EXPECT_EQ(parameter_count(trained(*as_many)), parameter_count(network));
 }
 
 /// 15.5 B parameters, as its authors count them (BigCode, 2305.06161).
@@ -157,6 +179,9 @@ TEST(UnderstoodLaunch, ProgramsThatTrainSomethingElseAreRefused) {
     const auto refused = understood(launch, false);
     ASSERT_FALSE(refused) << program;
     EXPECT_THAT(refused.error().what, HasSubstr(program));
+    if (std::string_view(program) == "pretrain_t5.py") {
+      EXPECT_THAT(refused.error().what, HasSubstr("--decoder-seq-length N"));
+    }
     EXPECT_EQ(understood(launch, true)->size(), 1U);
   }
   Launch launch = given_launch("megatron-lm", with_gpt({}), 64);
