@@ -136,8 +136,9 @@ std::string mixed_json(const MixedRun& run, const std::vector<AroundPart>& aroun
   json.field("fits", run.fits());
   json.base_field("step_time_s", run.step_time);
   json.field("step_time_interval_s", std::vector<double>{run.p10.value(), run.p90.value()});
-  json.fields("tokens_per_s", run.tokens() / run.step_time.value(), "mfu", run.mfu, "across",
-      run.by_stage ? "stages" : "replicas", "dealt_by_speed", run.dealt);
+  const double rate = run.tokens() / run.step_time.value();
+  json.fields("tokens_per_s", rate, "tokens_per_s_per_gpu", rate / static_cast<double>(run.gpus()), "mfu", run.mfu,
+      "across", run.by_stage ? "stages" : "replicas", "dealt_by_speed", run.dealt);
   if (run.even) json.base_field("even_step_time_s", *run.even);
   json.list("kinds", run.kinds, [&](const MixedKind& kind) {
     json.fields("machine", kind.share.machine.row.id, "gpu", kind.scenario.machine.row.gpu.id, "gpus", kind.share.gpus,
