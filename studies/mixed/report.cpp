@@ -8,6 +8,7 @@
 #include "studies/print/paint.h"
 #include "studies/print/table.h"
 #include "studies/run/figures/phases.h"
+#include "studies/whatif/uneven_words.h"
 #include "studies/whatif/whatif_report.h"
 
 namespace stepcast::mixed {
@@ -173,6 +174,7 @@ std::string mixed_json(const MixedRun& run, const std::vector<AroundPart>& aroun
 Expected<void> mixed_command(const Arguments& arguments, Console& console) {
   std::vector<std::string_view> own = {"--json"};
   for (const Flag& flag : around_flags("")) own.push_back(flag.name);
+  if (whatif::says_even(arguments.value("--imbalance"))) own.emplace_back("--imbalance");
   TRY(const auto asked, read_mixed(arguments, own));
   TRY(const auto around, around_steps(arguments));
   TRY(const auto run, forecast_mixed(asked));
