@@ -97,14 +97,18 @@ std::optional<TableColumns> columns_of(const std::vector<std::string>& names) {
 
 class TraceTable {
  public:
-  TraceTable(const std::string& where, TableColumns columns) : where_(where), columns_(columns) {}
+  TraceTable(const std::string& where, TableColumns columns, std::size_t width)
+      : where_(where), columns_(columns), width_(width) {}
 
   Expected<void> take(const std::vector<std::string>& fields, std::size_t line) {
     const std::string at = fmt::format("{}:{}", where_, line);
-    const std::size_t widest = std::max(
-        {*columns_.start, *columns_.name, *columns_.device, columns_.end.value_or(0), columns_.duration.value_or(0)});
+    const std::size_t widest = std::max({*columns_.start, *columns_.name, *columns_.device, columns_.end.value_or(0),
+        columns_.duration.value_or(0), columns_.kind.value_or(0)});
     if (fields.size() <= widest)
       return fail(at, fmt::format("the row has {} fields: it breaks off", fields.size()), "a whole table");
+    if (fields.size() > width_)
+      return fail(at, fmt::format("the row has {} fields, and the header {}", fields.size(), width_),
+          "a name with a comma in it in quotes");
     const std::string& name = fields[*columns_.name];
     TRY(const auto start, finite_number(fields[*columns_.start], at, "the start"));
     double end = 0;
@@ -166,6 +170,7 @@ class TraceTable {
 
   const std::string& where_;
   TableColumns columns_;
+  std::size_t width_;  ///< fields of the header
   TraceBuilder built_;
   std::map<std::int64_t, std::string> gpus_;
 };
@@ -189,7 +194,7 @@ Expected<std::vector<RankTrace>> read_trace_table(TimingsStream& stream) {
   if (!columns)
     return fail(where, "a table without the columns of a trace",
         "nsys stats --report cuda_gpu_trace --format csv, or rocprofv3 --kernel-trace");
-  TraceTable table(where, *columns);
+  TraceTable table(where, *columns, fields.size());
   for (std::size_t number = 2; std::getline(lines, line); ++number) {
     stream.mark();
     if (line.empty() || line == "\r") continue;

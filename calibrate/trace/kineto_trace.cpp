@@ -66,7 +66,7 @@ class KinetoTrace {
       trace.file = where_;
       trace.tool = own ? "stepcast" : head.generator == perfetto_generator ? "Perfetto" : "Kineto";
       trace.world = head.world;
-      if (own) trace.begin = 0, trace.end = own_end_;
+      if (own) trace.begin = 0, trace.end = own_end_, trace.title = head.title, trace.size = head.size;
       trace.rank = own ? trace.device : traces.size() == 1 ? head.rank : -1;
       for (const auto& [id, name] : head.gpus)
         if (id == trace.device || head.gpus.size() == 1) trace.gpu = name;

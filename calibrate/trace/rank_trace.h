@@ -70,6 +70,7 @@ struct RankTrace {
   std::int64_t world = 0;  ///< ranks of the job; 0: not recorded
   std::int64_t device = 0;
   std::string gpu;                ///< its name; "": not recorded
+  std::string title, size;        ///< of traces that stepcast wrote: network, machine and split; batch and sequence
   double begin = NAN, end = NAN;  ///< of the step, where the file says it: all ranks of a trace that stepcast wrote
   std::vector<std::string> names;
   std::vector<CalledCollective> collectives;

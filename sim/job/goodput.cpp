@@ -21,6 +21,11 @@ double passes(double soft, double hard, double length, double restart) {
   return transform(length, transform(restart, 1));
 }
 
+/// Without soft failures no digits are lost where the piece is short.
+double log_passes(double soft, double hard, double length, double restart) {
+  return soft == 0 ? -hard * length : std::log(passes(soft, hard, length, restart));
+}
+
 /// Mean time of such a piece without hard failures: (e^(soft length) - 1)/soft x e^(soft restart).
 double mean_time(double soft, double length, double restart) {
   return soft == 0 ? length : std::expm1(soft * length) / soft * std::exp(soft * restart);
@@ -48,8 +53,8 @@ double useful_share(const FailureCosts& failures, const Saves& saves) {
   const double work = saves.interval.value() * static_cast<double>(saves.per_stored);
   if (rate.hard <= 1e-12 * rate.all)
     return work / (others * mean_time(rate.soft, kept, soft_restart) + mean_time(rate.soft, stored, soft_restart));
-  const double log_pass = others * std::log(passes(rate.soft, rate.hard, kept, soft_restart)) +
-                          std::log(passes(rate.soft, rate.hard, stored, soft_restart));
+  const double log_pass = others * log_passes(rate.soft, rate.hard, kept, soft_restart) +
+                          log_passes(rate.soft, rate.hard, stored, soft_restart);
   const double periods = std::exp(log_pass) / -std::expm1(log_pass) * std::exp(-rate.hard * saves.settle.value());
   return periods * work / (1 / rate.hard + std::expm1(rate.all * restart) / rate.all);
 }

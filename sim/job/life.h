@@ -31,9 +31,9 @@ struct LifeTimes {
   [[nodiscard]] double goodput() const { return useful / whole(); }
 };
 
-/// In the long run, of settings.work: closed form. Exact but for replicas, where a job is taken to be in the long run
-/// of each number of them: right where repairs take much longer than restarts. Where nothing gets done the loss is
-/// infinite.
+/// The mean of lives of settings.work, which end without a checkpoint: closed form. Exact but for replicas, where a job
+/// is taken to be in the long run of each number of them, right where repairs take much longer than restarts, and for
+/// planned stops, in the long run as well. Where nothing gets done the loss is infinite.
 LifeTimes expected_life(const LifeSettings& settings);
 
 /// A life. The pool's nodes have been in use for long when it begins. `most` is where it ends though its work is not

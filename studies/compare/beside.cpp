@@ -123,6 +123,8 @@ Expected<Beside> beside_forecast(const ForecastTraces& forecast, const std::vect
   beside.expected = "the forecast", beside.p10_s = forecast.p10_s, beside.p90_s = forecast.p90_s;
   const auto slowest = static_cast<std::size_t>(forecast.slowest_stage) % forecast.stages.size();
   show(beside, pairs, &stages[slowest], forecast.prices);
+  if (const std::string note = other_own_run(stages.front(), measured.front().trace); !note.empty())
+    beside.notes.push_back(note);
   return beside;
 }
 

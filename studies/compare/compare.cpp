@@ -120,9 +120,10 @@ Expected<void> write_profiles(std::vector<NamedOutput>& outputs, const Scenario&
     TRY(const auto made, measured_profile(scenario, beside));
     TRY(const auto text, calibration::profile_text(made.profile));
     output.file.finish(text);
+    std::string changed;
+    for (const std::string& note : made.notes) changed += ", " + note;
     say(arguments, console, output,
-        fmt::format(
-            ", {}; with it the step is forecast at {}", fmt::join(made.notes, ", "), format_seconds(made.forecast)));
+        fmt::format("{}; with it the step is forecast at {}", changed, format_seconds(made.forecast)));
   }
   return {};
 }

@@ -117,6 +117,14 @@ Expected<void> check_network(const TimeSplit& expected, const TimeSplit& measure
   return {};
 }
 
+std::string other_own_run(const RankTrace& expected, const RankTrace& measured) {
+  if (!measured.is_forecast() || measured.title.empty() || expected.title.empty()) return "";
+  const bool sized = !measured.size.empty() && !expected.size.empty();
+  if (measured.title == expected.title && (!sized || measured.size == expected.size)) return "";
+  const auto words = [&](const RankTrace& trace) { return trace.title + (sized ? "; " + trace.size : ""); };
+  return fmt::format("the trace is of another run: {}, not {}", words(measured), words(expected));
+}
+
 Expected<void> check_run(
     const ExpectedRun& run, const RankTrace& trace, const TimeSplit& expected, const TimeSplit& measured) {
   if (!trace.gpu.empty() && !run.gpu.empty()) {

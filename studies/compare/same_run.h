@@ -20,6 +20,10 @@ Expected<void> check_one_job(const std::vector<ReadTrace>& traces);
 /// Error: a network with attention beside one without, or one of convolutions.
 Expected<void> check_network(const TimeSplit& expected, const TimeSplit& measured, const std::string& file);
 
+/// What a trace that stepcast wrote says of its run where that is not the expected one's; "": nothing, or no such
+/// trace.
+std::string other_own_run(const RankTrace& expected, const RankTrace& measured);
+
 struct ExpectedRun {
   std::string gpu;  ///< of the catalogue; "": any
   std::int64_t gpus = 1;

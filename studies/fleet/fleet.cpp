@@ -28,7 +28,7 @@ std::vector<Flag> run_flags_of_jobs() {
   constexpr std::array own = {"--machine", "--between", "--profile", "--gpus", "--nodes", "--price", "--objective",
       "--pareto", "--top", "--exhaustive", "--threads", "--shard", "--resume", "--dry-run", "--output", "--force",
       "--snapshot", "--json", "--csv", "--emit", "--space", "--dp"};
-  constexpr std::array of_job = {"--tokens", "--steps", "--planned-every", "--planned-stop"};
+  constexpr std::array of_job = {"--tokens", "--steps", "--imbalance", "--planned-every", "--planned-stop"};
   std::vector<Flag> flags;
   for (const Flag& flag : sweep::sweep_flags())
     if (std::ranges::find(own, flag.name) == own.end() && !flag.group.starts_with("Launch")) flags.push_back(flag);
@@ -67,10 +67,13 @@ Error error_of_job(const std::string& file, const std::string& name, Error error
 Expected<std::vector<AskedJob>> read_jobs(const std::string& file) {
   TRY(const auto text, read_text_file(file));
   JsonObject document(text, file);
-  std::vector<std::pair<std::string, std::vector<std::string>>> rows;
+  using AskedRow = std::pair<std::string, std::vector<std::string>>;
+  std::vector<AskedRow> rows;
   for (JsonObject& row : document.objects("jobs")) {
     auto& [name, words] = rows.emplace_back();
     row.read("name", name);
+    row.require(row.failed() || std::ranges::count(rows, name, &AskedRow::first) == 1, "name",
+        fmt::format("two jobs are named {:.60}", name), "a name of its own for each");
     row.read("run", words);
   }
   document.require(!rows.empty() && rows.size() <= most_jobs, "jobs", fmt::format("has {} jobs", rows.size()),

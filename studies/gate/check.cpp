@@ -65,6 +65,15 @@ JudgedMust judged_must(const ReadyCase& ready, const Must& must, const HeldAgain
         100 * *judged.figure);
     return judged;
   }
+  // A little more than ideal there is, of caches that hold a smaller part; who asks for more has that.
+  constexpr double ideal = 1.05;
+  if (must.kind == MustKind::scaling && judged.figure && *judged.figure > ideal * std::max(1.0, must.limit)) {
+    judged.judgement.finding = Finding::undecided;
+    judged.note = fmt::format("the results are {:.4g} % of ideal scaling: the work or the GPUs of a case, or \"kind\", "
+                              "is not what the file says",
+        100 * *judged.figure);
+    return judged;
+  }
   if (now.size() >= asked.repeats) return judged;
   judged.judgement.finding = Finding::undecided;
   judged.judgement.needed = {asked.repeats, 0};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <limits>
 #include <set>
 
 #include <fmt/format.h>
@@ -43,6 +44,8 @@ void read_share(JsonObject& object, const std::string& key, double& out, double 
   object.read(key, text);
   if (object.failed()) return;
   object.require(text.ends_with('%'), key, fmt::format("'{:.40}' is no percentage", text), "\"2.5 %\"");
+  if (const auto number = parse_fraction(text, object.where(key), std::numeric_limits<double>::infinity()); !number)
+    return object.require(false, key, number.error().what, "\"2.5 %\"");
   const auto share = parse_fraction(text, object.where(key), most);
   if (share) out = *share;
   else object.require(false, key, share.error().what, share.error().hint);

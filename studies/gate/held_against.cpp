@@ -102,8 +102,13 @@ class Holder {
         return fail(ready.asked->where + "/must/scaling", "the number of GPUs of a case is not known",
             "\"gpus\" or \"forecast\" in both cases");
       if (must.strong) factor = other->gpus() / ready.gpus();
-      held.name = fmt::format("at least {} of the efficiency of {}, {:.0f} to {:.0f} GPUs", percent(must.limit),
-          must.other, other->gpus(), ready.gpus());
+      // of tokens and samples there is one kind
+      const bool named = !ready.asked->result.unit->fixed_work;
+      held.name = fmt::format("at least {} of the efficiency of {}, {:.0f} to {:.0f} GPUs{}", percent(must.limit),
+          must.other, other->gpus(), ready.gpus(),
+          !named        ? ""
+          : must.strong ? ", strong scaling"
+                        : ", weak scaling");
     } else {
       held.name = fmt::format("at least {:.4g} times as fast as {}", must.limit, must.other);
     }

@@ -28,18 +28,26 @@ std::vector<LawAnswer> law_answers(const sim::LifeSettings& life) {
   return answers;
 }
 
+/// How many steps a job gets done in so much time, in the mean.
+double steps_in(sim::LifeSettings life, Seconds time, Seconds step) {
+  constexpr int most_halvings = 64;
+  double least = 0, most = std::floor(time / step);
+  for (int i = 0; i < most_halvings && least < most; ++i) {
+    const double middle = std::ceil((least + most) / 2);
+    life.work = middle * step;
+    if (sim::expected_life(life).whole() <= time) least = middle;
+    else most = middle - 1;
+  }
+  return least;
+}
+
 void set_length(const JobWishes& wishes, JobForecast& job) {
   const double per_step = job.base.tokens;
   sim::LifeSettings& life = job.settings.life;
   if (wishes.tokens) job.steps = std::ceil(*wishes.tokens / per_step);
   if (wishes.steps) job.steps = static_cast<double>(*wishes.steps);
+  if (wishes.days) job.steps = steps_in(life, *wishes.days, job.base.step);
   life.work = job.steps * job.base.step;
-  if (wishes.days) {
-    life.work = Seconds(1);
-    const double share = sim::expected_life(life).goodput();
-    job.steps = std::isfinite(share) ? std::floor(*wishes.days * share / job.base.step) : 0;
-    life.work = job.steps * job.base.step;
-  }
   job.tokens = job.steps * per_step;
 }
 
@@ -168,6 +176,7 @@ Expected<JobForecast> forecast_job(const JobQuestion& question, const JobWishes&
   job.base = job_base(job.run, job.step);
   TRY(job.settings, job_settings(job.base, wishes));
   set_length(wishes, job);
+  TRY(check_epochs(wishes, job.steps));
   job.expected = sim::expected_life(job.settings.life);
   job.laws = law_answers(job.settings.life);
   const sim::LifeSettings& life = job.settings.life;
@@ -185,8 +194,8 @@ Expected<JobForecast> forecast_job(const JobQuestion& question, const JobWishes&
   for (const JobNodes& kind : job.base.kinds)
     job.watts += wishes.watts.value_or(kind.power_w) * static_cast<double>(kind.gpus) * wishes.pue;
   job.health = health_figures(job.settings, job.expected.goodput(), waits_of(outcome));
-  job.levers = job_levers(job.base, wishes);
-  job.ten = ten_times({question, job.run, job.step, job.base}, wishes);
+  job.levers = job_levers(job.base, wishes, life.work);
+  job.ten = ten_times({question, job.run, job.step, job.base, job.steps}, wishes);
   add_notes(wishes, job);
   add_remarks_of_step(job);
   return job;

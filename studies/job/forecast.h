@@ -27,7 +27,7 @@ struct JobForecast {
   JobRun run;
   JobBase base;
   JobSettings settings;
-  sim::LifeTimes expected;  ///< in the long run, of the whole job
+  sim::LifeTimes expected;  ///< the mean of lives of the whole job
   double steps = 0, tokens = 0;
   WholeStep step;
   double background_slowdown = 0;  ///< of steps while a checkpoint is written

@@ -88,7 +88,7 @@ std::string over_gpus(const JobForecast& job, const JobWishes& wishes) {
       variant.change(at);
       const auto settings = job_settings(base, at);
       if (!settings) continue;
-      const double share = goodput_of(*settings);
+      const double share = goodput_of(*settings, job.settings.life.work);
       curve.dots.push_back({static_cast<double>(base.gpus), 1 - share,
           fmt::format("{} GPUs: {}", print::grouped_digits(static_cast<double>(base.gpus)), format_percent(share)),
           times == 1});

@@ -43,9 +43,10 @@ constexpr LeverRow lever_rows[] = {
 
 }  // namespace
 
-double goodput_of(const JobSettings& settings) {
+double goodput_of(const JobSettings& settings, Seconds work) {
+  constexpr double long_run = 1e6;  // intervals
   sim::LifeSettings life = settings.life;
-  life.work = Seconds(1);
+  life.work = work > Seconds() ? work : life.saves.interval * long_run;
   return sim::expected_life(life).goodput();
 }
 
@@ -75,7 +76,7 @@ std::vector<HealthFigure> health_figures(const JobSettings& settings, double goo
       {"recovery", "recovery posture", recovery, 0.1, 1, false}};
 }
 
-std::vector<JobLever> job_levers(const JobBase& base, const JobWishes& wishes) {
+std::vector<JobLever> job_levers(const JobBase& base, const JobWishes& wishes, Seconds work) {
   std::vector<JobLever> levers;
   const auto now = job_settings(base, wishes);
   if (!now) return levers;
@@ -86,10 +87,10 @@ std::vector<JobLever> job_levers(const JobBase& base, const JobWishes& wishes) {
     const auto settings = job_settings(base, changed);
     const bool same = changed.async == wishes.async && std::string_view(row.name).ends_with("(--async)");
     if (!settings || same) continue;
-    levers.push_back({row.name, goodput_of(*settings)});
+    levers.push_back({row.name, goodput_of(*settings, work)});
   }
   std::ranges::stable_sort(levers, [](const JobLever& a, const JobLever& b) { return a.goodput > b.goodput; });
-  const double before = goodput_of(*now);
+  const double before = goodput_of(*now, work);
   std::erase_if(levers, [&](const JobLever& lever) { return lever.goodput <= before * (1 + 1e-4); });
   return levers;
 }

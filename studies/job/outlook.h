@@ -29,8 +29,8 @@ std::vector<HealthFigure> health_figures(const JobSettings& settings, double goo
 
 /// Of a step, the share in which compute waits for communication.
 double waits_of(const Outcome& outcome);
-/// Of all nodes, with the length that `settings` has or without.
-double goodput_of(const JobSettings& settings);
+/// Of a job of so much work, steps on all nodes; of none: in the long run.
+double goodput_of(const JobSettings& settings, Seconds work);
 
 /// One thing done otherwise.
 struct JobLever {
@@ -38,6 +38,6 @@ struct JobLever {
   double goodput = 0;
 };
 /// Best first, with the best interval each; those that cannot be are left out.
-std::vector<JobLever> job_levers(const JobBase& base, const JobWishes& wishes);
+std::vector<JobLever> job_levers(const JobBase& base, const JobWishes& wishes, Seconds work);
 
 }  // namespace stepcast::job

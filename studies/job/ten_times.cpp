@@ -74,7 +74,7 @@ Expected<TenTimes> ten_times(const JobNow& now, const JobWishes& wishes) {
   TRY(const auto settings, job_settings(base, more));
   ten.gpus = base.gpus;
   ten.between_failures = settings.life.failures.mean_between(), ten.interval = settings.life.saves.interval;
-  ten.goodput = goodput_of(settings);
+  ten.goodput = goodput_of(settings, now.steps * base.step);
   ten.health = health_figures(settings, ten.goodput, there ? there->second : 0);
   if (there) {
     ten.step = base.step;

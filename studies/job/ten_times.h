@@ -29,9 +29,10 @@ struct JobNow {
   const JobRun& run;
   const WholeStep& step;
   const JobBase& base;
+  double steps = 0;
 };
 /// Nodes, spares and storage (where it is assumed) grow with the GPUs, and the outermost level of a machine that ends
-/// before. Uneven work is drawn anew. Errors: those of job_settings().
+/// before; steps stay as many. Uneven work is drawn anew. Errors: those of job_settings().
 Expected<TenTimes> ten_times(const JobNow& now, const JobWishes& wishes);
 
 }  // namespace stepcast::job

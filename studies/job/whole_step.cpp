@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "studies/print/digits.h"
 #include "studies/whatif/uneven.h"
 
 namespace stepcast::job {
@@ -51,6 +52,13 @@ Expected<WholeStep> whole_step(const JobRun& run, const JobWishes& wishes) {
   TRY(step.around, run.mixed ? around_kinds(*run.mixed, wishes.around, apart, seed)
                              : around_parts(scenario, run.prediction, wishes.around, apart, seed));
   return step;
+}
+
+Expected<void> check_epochs(const JobWishes& wishes, double steps) {
+  if (!wishes.around.cache || steps < 1 || static_cast<double>(wishes.around.cache->epochs) <= steps) return {};
+  return fail("--loader-epochs",
+      fmt::format("{} epochs, and the job has {} steps", wishes.around.cache->epochs, print::grouped_digits(steps)),
+      fmt::format("at most {:.0f}: an epoch is a step or more", steps));
 }
 
 }  // namespace stepcast::job

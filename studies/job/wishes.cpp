@@ -156,7 +156,7 @@ Expected<JobWishes> job_wishes(const Arguments& arguments, std::int64_t now, std
   TRY(read_stops(arguments, wishes));
   TRY(read_prices(arguments, wishes));
   TRY(wishes.around, around_steps(arguments));
-  if (arguments.has("--imbalance") && arguments.value("--imbalance") == "none") {
+  if (arguments.has("--imbalance") && whatif::says_even(arguments.value("--imbalance"))) {
     wishes.fleets_unevenness = false;
   } else if (arguments.has("--imbalance")) {
     TRY(wishes.uneven, read_unevenness(arguments.value("--imbalance"), "--imbalance"));

@@ -79,7 +79,8 @@ std::vector<Flag> flags_of_predict() {
     {.name = "--trace", .key = "", .value = "FILE", .group = output,
          .doc = "the whole step as a trace for ui.perfetto.dev or chrome://tracing", .output = true},
     {.name = "--imbalance", .key = "", .value = "WORDS", .group = output,
-         .doc = "add the step of uneven work: \"ranks=2% micro-batches=0.25 slow=1x2.5\" (docs/jobs.md)", .output = true},
+         .doc = "add the step of uneven work: \"ranks=2% micro-batches=0.25 slow=1x2.5\" (docs/jobs.md), or none",
+         .output = true},
     {.name = "--print-scenario", .key = "", .value = "", .group = output,
          .doc = "print the scenario file that gives the same run", .kind = FlagKind::toggle, .output = true},
   };

@@ -8,6 +8,7 @@
 #include "studies/print/paint.h"
 #include "studies/print/table.h"
 #include "studies/run/figures/phases.h"
+#include "studies/whatif/uneven_words.h"
 #include "studies/whatif/whatif_report.h"
 
 namespace stepcast::mixed {
@@ -136,8 +137,9 @@ std::string mixed_json(const MixedRun& run, const std::vector<AroundPart>& aroun
   json.field("fits", run.fits());
   json.base_field("step_time_s", run.step_time);
   json.field("step_time_interval_s", std::vector<double>{run.p10.value(), run.p90.value()});
-  json.fields("tokens_per_s", run.tokens() / run.step_time.value(), "mfu", run.mfu, "across",
-      run.by_stage ? "stages" : "replicas", "dealt_by_speed", run.dealt);
+  const double rate = run.tokens() / run.step_time.value();
+  json.fields("tokens_per_s", rate, "tokens_per_s_per_gpu", rate / static_cast<double>(run.gpus()), "mfu", run.mfu,
+      "across", run.by_stage ? "stages" : "replicas", "dealt_by_speed", run.dealt);
   if (run.even) json.base_field("even_step_time_s", *run.even);
   json.list("kinds", run.kinds, [&](const MixedKind& kind) {
     json.fields("machine", kind.share.machine.row.id, "gpu", kind.scenario.machine.row.gpu.id, "gpus", kind.share.gpus,
@@ -172,6 +174,7 @@ std::string mixed_json(const MixedRun& run, const std::vector<AroundPart>& aroun
 Expected<void> mixed_command(const Arguments& arguments, Console& console) {
   std::vector<std::string_view> own = {"--json"};
   for (const Flag& flag : around_flags("")) own.push_back(flag.name);
+  if (whatif::says_even(arguments.value("--imbalance"))) own.emplace_back("--imbalance");
   TRY(const auto asked, read_mixed(arguments, own));
   TRY(const auto around, around_steps(arguments));
   TRY(const auto run, forecast_mixed(asked));

@@ -109,7 +109,7 @@ Expected<std::optional<Explained>> explained_if_asked(
 
 Expected<std::optional<UnevenForecast>> uneven_if_asked(
     const Arguments& arguments, const Scenario& scenario, const Prediction& prediction) {
-  if (!arguments.has("--imbalance")) return std::nullopt;
+  if (!arguments.has("--imbalance") || says_even(arguments.value("--imbalance"))) return std::nullopt;
   TRY(const auto uneven, read_unevenness(arguments.value("--imbalance"), "--imbalance"));
   TRY(auto forecast, uneven_forecast(scenario, prediction, uneven));
   return forecast;

@@ -196,7 +196,7 @@ Expected<Chosen<Machine>> choose_machine(const std::string& name, const std::str
   if (chosen || names_a_file(name)) return chosen;
   if (name.find_first_of(":,") != name.npos)
     return fail(where, fmt::format("'{:.60}' names several kinds of machines, which this command does not take", name),
-        "one machine; predict and fleet take several");
+        "one machine; predict, sweep, whatif, job and fleet take several");
   const std::vector<std::string> having = machines_with(lower_case(name));
   if (having.empty()) return chosen;
   return fail(where, fmt::format("'{:.60}' is a GPU, not a machine", name),

@@ -101,6 +101,11 @@ std::string scene_title(const Scenario& scenario) {
       scenario.plan.gpus == 1 ? "GPU" : "GPUs", machine.name.empty() ? machine.id : machine.name, in_words(scenario));
 }
 
+std::string scene_size(const Plan& plan) {
+  return fmt::format("{} sequences of {} per step, micro-batch {}, {}", plan.global_batch, plan.sequence,
+      plan.micro_batch, to_text(plan.precision));
+}
+
 }  // namespace
 
 std::size_t StepScene::inside_index(int stage, ActionKind kind, int slice) const {
@@ -132,7 +137,7 @@ void StepScene::place_actions() {
 Expected<StepScene> step_scene(const Scenario& scenario, const Prediction& prediction) {
   const StepReport& step = prediction.step;
   StepScene scene;
-  scene.title = scene_title(scenario);
+  scene.title = scene_title(scenario), scene.size = scene_size(scenario.plan);
   scene.order = &step.order;
   scene.timeline = &step.timeline;
   TRY(add_inside(scenario, prediction, scene));

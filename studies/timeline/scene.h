@@ -46,6 +46,7 @@ struct StepScene {
   static constexpr int step_stream = 0, pipeline_stream = 1, compute_stream = 2, first_fabric_stream = 3;
 
   std::string title;  ///< network, machine and split, for people
+  std::string size;   ///< of a training step: batch, sequence and precision, for people
   std::vector<std::string> names;
   /// "step" (phases), "pipeline" (actions), "compute"; each level of the machine (a second time, "beside compute",
   /// where what compute stands still for overlaps with what runs in the background); "send-ahead", "send-back", "host".

@@ -40,8 +40,9 @@ class SceneTrace {
   }
 
   void write() {
-    writer_.begin(
-        trace_mark, json_quoted(scene_.title), json_quoted("times in microseconds, memory in " + scene_.counted));
+    writer_.begin(trace_mark, json_quoted(scene_.title),
+        json_quoted("times in microseconds, memory in " + scene_.counted),
+        scene_.size.empty() ? "" : json_quoted(scene_.size));
     for (int rank = 0; rank < order_.ranks; ++rank)
       for (std::int64_t gpu = 0; gpu < copies(); ++gpu) add_rank(rank, gpu);
   }

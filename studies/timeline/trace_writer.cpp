@@ -21,11 +21,12 @@ void TraceWriter::expect(std::int64_t events) {
   text_.reserve(usual_event * static_cast<std::size_t>(events));
 }
 
-void TraceWriter::begin(std::string_view mark, std::string_view quoted_title, std::string_view quoted_units) {
+void TraceWriter::begin(
+    std::string_view mark, std::string_view quoted_title, std::string_view quoted_units, std::string_view quoted_size) {
   if (only_counts_) return;
-  for (const std::string_view part :
-      {mark, version(), std::string_view("\",\"title\":"), quoted_title, std::string_view(",\"units\":"), quoted_units,
-          std::string_view("},\"displayTimeUnit\":\"ms\",\"traceEvents\":[")})
+  for (const std::string_view part : {mark, version(), std::string_view("\",\"title\":"), quoted_title,
+           std::string_view(quoted_size.empty() ? "" : ",\"size\":"), quoted_size, std::string_view(",\"units\":"),
+           quoted_units, std::string_view("},\"displayTimeUnit\":\"ms\",\"traceEvents\":[")})
     text_ += part;
   used_ = text_.size();
 }

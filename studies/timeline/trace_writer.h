@@ -25,8 +25,10 @@ class TraceWriter {
 
   /// Makes room for so many.
   void expect(std::int64_t events);
-  /// What stands before the events. `mark` begins the text, up to the version.
-  void begin(std::string_view mark, std::string_view quoted_title, std::string_view quoted_units);
+  /// What stands before the events. `mark` begins the text, up to the version. `quoted_size`: of the run's step; "":
+  /// none.
+  void begin(std::string_view mark, std::string_view quoted_title, std::string_view quoted_units,
+      std::string_view quoted_size = "");
   void name_process(std::int64_t process, std::string_view quoted_name, std::int64_t sort_index);
   void name_thread(TracePlace place, std::string_view quoted_name, int sort_index);
   /// `args` is a JSON object, or "" for none.

@@ -86,10 +86,15 @@ AroundPart data_part(const AroundSteps& around, std::int64_t ranks, Seconds step
       fmt::format("the slowest of {} loaders", ranks)};
   if (!around.cache) return part;
   const LoaderCache& cache = *around.cache;
+  if (cache.epochs == 1) {
+    part.meaning += "; the cache is only filled in the one epoch";
+    return part;
+  }
   const double hits = sim::cache_hits(cache.room, cache.keeps), first = 1 / static_cast<double>(cache.epochs);
   const Seconds later = wait_for_data(sim::with_hits(*around.loader, hits, cache.cached), ranks, step, seed);
-  part.meaning += fmt::format("; {} in the first of {} epochs, {} in later ones, which find {} in the cache",
-      format_seconds(part.per_step), cache.epochs, format_seconds(later), format_percent(hits));
+  part.meaning += fmt::format("; {} in the first of {} epochs, {} in {} {} in the cache", format_seconds(part.per_step),
+      cache.epochs, format_seconds(later), cache.epochs == 2 ? "the second, which finds" : "later ones, which find",
+      format_percent(hits));
   part.per_step = part.per_step * first + later * (1 - first);
   return part;
 }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "model/base/error.h"
@@ -33,6 +34,9 @@ struct UnevenWords {
   std::optional<NamedSlow> link;  ///< so are those of one node
   std::optional<ExpertRows> experts;
 };
+
+/// "none" says that work is even, which commands take in place of the words.
+inline bool says_even(std::string_view text) { return text == "none"; }
 
 /// Words, separated by blanks:
 ///   ranks=S           each rank by a factor of its own that lasts, log-normal with this standard deviation

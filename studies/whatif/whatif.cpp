@@ -50,7 +50,8 @@ std::span<const Flag> whatif_flags() {
         .doc = "levers shown, largest effect first (default: all that act)", .kind = FlagKind::count, .least = 1,
         .most = 1000},
        {.name = "--imbalance", .key = "", .value = "WORDS", .group = "What if",
-        .doc = "only what evens out uneven work, as predict takes it: \"lengths=FILE rank=12x1.5\" (docs/jobs.md)",
+        .doc = "only what evens out uneven work, as predict takes it: \"lengths=FILE rank=12x1.5\" (docs/jobs.md); "
+               "none: all levers",
         .kind = FlagKind::text},
        {.name = "--json", .key = "", .value = "", .group = "Output", .doc = "one JSON document in base units",
         .kind = FlagKind::toggle},
@@ -76,7 +77,8 @@ void print_levers(const Sensitivity& study, const Arguments& arguments, Console&
 
 Expected<void> whatif_command(const Arguments& arguments, Console& console) {
   TRY(const auto request, read_request(arguments));
-  if (arguments.has("--imbalance")) return answer_unevenness(request, arguments, console);
+  if (arguments.has("--imbalance") && !says_even(arguments.value("--imbalance")))
+    return answer_unevenness(request, arguments, console);
   if (arguments.has("--change")) return answer_changes(request, arguments, console);
   TRY(const auto factor, asked_factor(arguments));
   TRY(const auto study, sensitivity(request, factor));

@@ -45,6 +45,7 @@ struct RawTraceEvent {
 
 struct RawTraceHead {
   std::string generator, nccl;                             ///< "stepcast 0.1.0"; "2.21.5"
+  std::string title, size;                                 ///< of traces that stepcast wrote: the run's words
   std::vector<std::pair<std::int64_t, std::string>> gpus;  ///< number and name
   std::int64_t rank = -1, world = 0;
 };

@@ -43,6 +43,8 @@ class RawEvents {
       if (depth_ == event_depth || in_arguments()) event_.set_text(key_, depth_ == args_depth, value);
     } else if (depth_ == 2 && part_ == "otherData" && key_ == "generator") {
       head_.generator = value;
+    } else if (depth_ == 2 && part_ == "otherData" && (key_ == "title" || key_ == "size")) {
+      (key_ == "title" ? head_.title : head_.size) = value;
     } else if (depth_ == 2 && part_ == "distributedInfo" && key_ == "nccl_version") {
       head_.nccl = value;
     } else if (depth_ == 3 && part_ == "deviceProperties" && key_ == "name" && !head_.gpus.empty()) {

@@ -69,6 +69,8 @@ TEST(TraceTables, WhatIsNoTraceIsRefused) {
   EXPECT_FALSE(is_trace_table("m,n,k,time_us\n1,2,3,4\n"));
   EXPECT_THAT(error_of(nsys_head), HasSubstr("without a row"));
   EXPECT_THAT(error_of(std::string(nsys_head) + "1000,2500,7\n"), HasSubstr("trace.csv:2"));
+  EXPECT_THAT(error_of("Start (us),Duration (ms),CorrId,Device,Strm,Name\n10,2,1,GPU (0),7,a<1, 2>\n"),
+      HasSubstr("the row has 7 fields, and the header 6"));
   EXPECT_THAT(error_of(std::string(nsys_head) + "x,2500,7,64,,G (0),1,,7,a\n"), HasSubstr("the start"));
   EXPECT_THAT(error_of(std::string(rocprof_head) + "K,4,2,a,5,2000,1000\n"), HasSubstr("ends before it starts"));
   EXPECT_THAT(error_of("a,b\n"), HasSubstr("without the columns"));

@@ -157,6 +157,32 @@ TEST(Life, WithoutFailuresThereIsWorkAndSaves) {
   EXPECT_EQ(life.failures, 0);
 }
 
+TEST(Life, TheLawCountsWholeSaves) {
+  // Without failures: nine saves of 1 s in 100 s of work, none where the job is shorter than an interval; of five saves
+  // one stored in 3 s and the others kept in 1 s: 8 x 1 + 3.
+  LifeSettings settings;
+  settings.work = Seconds(100), settings.saves = {Seconds(10), Seconds(1), {}, 1, {}};
+  EXPECT_NEAR(expected_life(settings).whole().value(), 109, 1e-9);
+  settings.saves.interval = Seconds(200);
+  EXPECT_NEAR(expected_life(settings).whole().value(), 100, 1e-9);
+  settings.saves = {Seconds(10), Seconds(3), {}, 5, Seconds(1)};
+  EXPECT_NEAR(expected_life(settings).whole().value(), 111, 1e-9);
+  EXPECT_NEAR(draw_life(settings, 0, forever).whole().value(), 111, 1e-9);
+  // With a failure each 1,000 s and a restart of 50 s, 250 s of work with a save of 10 s behind each 100 s: two pieces
+  // of 110 s and one of 50 s, each M e^(R/M) (e^(piece/M) - 1). The drawn mean is held to 4 sigma of 20,000 lives.
+  settings.failures.per_second = 1e-3, settings.failures.restart = Seconds(50);
+  settings.work = Seconds(250), settings.saves = {Seconds(100), Seconds(10), {}, 1, {}};
+  const double whole = 1000 * std::exp(0.05) * (2 * std::expm1(0.11) + std::expm1(0.05));
+  EXPECT_NEAR(expected_life(settings).whole().value(), whole, 1e-9);
+  constexpr int count = 20'000;
+  double sum = 0, squares = 0;
+  for (const LifeTimes& life : draw_lives(settings, count, 5, forever)) {
+    const double time = life.whole().value();
+    sum += time / count, squares += time * time / count;
+  }
+  EXPECT_NEAR(sum, whole, 4 * std::sqrt((squares - sum * sum) / count));
+}
+
 TEST(Life, PartsSumToTheWholeAndTheSeedDecides) {
   const LifeSettings settings = pooled(30);
   const LifeTimes one = draw_life(settings, 5, forever), same = draw_life(settings, 5, forever);

@@ -29,6 +29,17 @@ TEST(CompareCommand, AForecastBesideItselfIsNoGap) {
   EXPECT_THAT(ran.out, HasSubstr("none: no difference of a thousandth of the step"));
 }
 
+TEST(CompareCommand, AForecastOfAnotherRunIsNoted) {
+  const std::string trace = timeline_of(" --machine dgx-h100");
+  const auto beside = [&](const std::string& more) {
+    return run_line("compare --json " + std::string(run) + more + " --trace " + trace).out;
+  };
+  EXPECT_THAT(beside(" --machine dgx-h100"), testing::Not(HasSubstr("another run")));
+  EXPECT_THAT(
+      beside(" --machine dgx-a100"), HasSubstr("the trace is of another run: Llama 3 8B on 8 GPUs of DGX H100"));
+  EXPECT_THAT(beside(" --machine dgx-h100 --micro-batch 2"), HasSubstr("not Llama 3 8B on 8 GPUs of DGX H100: tp 2"));
+}
+
 TEST(CompareCommand, RowsSumToTheGap) {
   const auto ran = run_line(std::string("compare --json ") + run + " --trace " + timeline_of(" --recompute full"));
   ASSERT_EQ(ran.code, 0) << ran.err;

@@ -68,6 +68,8 @@ TEST(Fleet, MfuIsThatOfTheStepBesideIt) {
   EXPECT_NEAR(option["mfu"], 0.896 * even["mfu"].get<double>(), 1e-9);
   // Said of this option alone; the others are taken as even.
   EXPECT_THAT(answer["jobs"][0]["assumptions"].dump(), HasSubstr("128 x dgx-h100: uneven work: "));
+  const json none = fleet_answer(small_job + "--machine dgx-h100:128 --price dgx-h100=3 --imbalance none");
+  EXPECT_NEAR(none["jobs"][0]["options"].back()["step_time_s"], even["step_time_s"].get<double>(), 1e-9);
 }
 
 // Each option is on one machine, whose rate alone is said.
@@ -161,6 +163,15 @@ TEST(Fleet, MoreThanEightJobsAreRefused) {
   EXPECT_EQ(ran.code, 2);
   EXPECT_THAT(ran.err, HasSubstr("has 9 jobs"));
   EXPECT_THAT(ran.err, HasSubstr("from 1 to 8"));
+}
+
+TEST(Fleet, TwoJobsOfOneNameAreRefused) {
+  const std::string file = testing_program::own_path("jobs.json");
+  std::ofstream(file) << R"({"jobs": [{"name": "a", "run": ["llama3-8b", "--tokens", "2B"]},
+      {"name": "a", "run": ["llama3-8b", "--tokens", "3B"]}]})";
+  const auto ran = run_line("fleet --jobs " + file + " " + two_machines);
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_THAT(ran.err, HasSubstr("jobs.json:/jobs/1/name: two jobs are named a"));
 }
 
 TEST(Fleet, AFlagOfAJobAndOfTheCommandLineIsRefused) {

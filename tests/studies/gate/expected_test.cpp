@@ -41,6 +41,17 @@ TEST(GateForecast, OfAStepIsWhatTheLibrarySays) {
   EXPECT_NEAR(made.tokens_per_s_per_gpu, 32 * 8192 / 8 / made.seconds, 1e-6 * made.tokens_per_s_per_gpu);
 }
 
+TEST(GateForecast, OfAStepOnSeveralMachines) {
+  // 64 sequences of 8,192 words on 16 GPUs.
+  const CaseForecast made =
+      forecast_of({"predict", "llama3-8b", "--machine", "dgx-h100:8,dgx-a100:8", "--tp", "8", "--global-batch", "64"});
+  EXPECT_EQ(made.work.gpus, 16);
+  EXPECT_EQ(made.work.tokens, 64 * 8192);
+  ASSERT_TRUE(made.mfu);
+  EXPECT_GT(*made.mfu, 0);
+  EXPECT_NEAR(made.tokens_per_s_per_gpu, 64 * 8192 / 16 / made.seconds, 1e-6 * made.tokens_per_s_per_gpu);
+}
+
 /// 2 x 8192^3 FLOPs at 989.4 TFLOP/s, the H100's dense bf16 peak; its bytes take a tenth of that.
 TEST(GateForecast, TheRoofOfAProductIsItsFlops) {
   const CaseForecast made =

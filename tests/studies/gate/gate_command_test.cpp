@@ -113,6 +113,12 @@ TEST(GateCommand, ScalingBetweenCases) {
   EXPECT_EQ(checked(folder, file("weak", 1.25, "78 %")).code, 0);
   EXPECT_EQ(checked(folder, file("weak", 1.25, "85 %")).code, 1);
   EXPECT_EQ(checked(folder, file("strong", 0.15625, "85 %")).code, 1);
+  EXPECT_THAT(checked(folder, file("weak", 1.25, "70 %")).out, HasSubstr("8 to 64 GPUs, weak scaling"));
+  EXPECT_THAT(checked(folder, file("strong", 0.15625, "70 %")).out, HasSubstr("8 to 64 GPUs, strong scaling"));
+  // An eighth of the time called weak would be 640 %: nothing scales so.
+  const Ran beyond = checked(folder, file("weak", 0.15625, "70 %"));
+  EXPECT_THAT(beyond.out, AllOf(HasSubstr("1 undecided"), HasSubstr("640 % of ideal scaling")));
+  EXPECT_THAT(checked(folder, file("weak", 1 / 1.04, "70 %")).out, HasSubstr("0 undecided"));
 }
 
 /// 80,000 tokens/s on 8 GPUs and 512,000 on 64 are 10,000 and 8,000 of each: 80 %.

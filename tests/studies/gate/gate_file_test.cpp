@@ -55,7 +55,9 @@ TEST(GateFile, NamesWhatIsWrongAndWhere) {
       AllOf(HasSubstr("/cases/0/must/mfu"), HasSubstr("no forecast")));
   EXPECT_THAT(refusal(one_case("1", R"({ "last_god": { "slower_by": "1 %" } })")), HasSubstr("last_good"));
   EXPECT_THAT(refusal(one_case("1", R"({ "last_good": { "slower_by": "1" } })")), HasSubstr("slower_by"));
-  EXPECT_THAT(refusal(one_case("1", R"({ "last_good": { "slower_by": "-1 %" } })")), HasSubstr("slower_by"));
+  EXPECT_THAT(refusal(one_case("1", R"({ "last_good": { "slower_by": "-1 %" } })")),
+      AllOf(HasSubstr("slower_by"), HasSubstr("\"2.5 %\""), testing::Not(HasSubstr("0.19"))));
+  EXPECT_THAT(refusal(one_case("1", R"({ "last_good": { "slower_by": "0.01" } })")), HasSubstr("\"2.5 %\""));
   EXPECT_THAT(refusal(one_case("0", held_to_a_second())), HasSubstr("/cases/0/result/values"));
   EXPECT_THAT(refusal(one_case("-1", held_to_a_second())), HasSubstr("/cases/0/result/values"));
   EXPECT_THAT(refusal(one_case("1", held_to_a_second(), R"("repeats": 0, )")), HasSubstr("/cases/0/repeats"));

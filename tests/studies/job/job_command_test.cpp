@@ -39,15 +39,29 @@ TEST(JobCommand, FiguresFollowFromEachOther) {
   EXPECT_NEAR(json.at("failure_model").at("restart_s"), 120, 1e-9);  // 115 s and 5 s to read
   EXPECT_NEAR(json.at("checkpoint").at("laws")[0].at("interval_s"), std::sqrt(2 * 10 * 432'000.0), 1e-6);
   const double step = json.at("step_time_s"), t = json.at("checkpoint").at("interval_s");
-  const double goodput = t / (between * std::exp(180 / between) * std::expm1((t + save) / between));
+  // A checkpoint behind each interval but the last, with a restart of 180 s in each piece that fails.
+  const auto piece = [&](double time) { return between * std::exp(180 / between) * std::expm1(time / between); };
+  const double work = 100'000 * step, stored = std::ceil(work / t) - 1;
+  const double whole = stored * piece(t + save) + piece(work - stored * t), goodput = work / whole;
   EXPECT_NEAR(json.at("goodput"), goodput, 1e-9);
-  EXPECT_NEAR(json.at("time_to_train_s"), 100'000 * step / goodput, 1);
+  EXPECT_NEAR(json.at("time_to_train_s"), whole, 1);
   double sum = 0;
   for (const auto& [part, time] : json.at("time").items()) sum += time.get<double>();
   EXPECT_NEAR(sum, json.at("time_to_train_s"), 1e-3);
   EXPECT_NEAR(json.at("goodput_of_lives"), goodput, 0.005 * goodput);
   EXPECT_EQ(json.at("health").size(), 3U);
   EXPECT_NEAR(json.at("energy_j"), 64 * 700 * json.at("time_to_train_s").get<double>(), 1e3);
+}
+
+TEST(JobCommand, AJobOfLessThanAnIntervalWritesNoCheckpoint) {
+  // An hour or so of work, and 3,600 GB at 1 GB/s: a checkpoint would take another one. A failure comes each month.
+  const auto json = shown(std::string(small_run) +
+                          "--steps 1000 --interval 6h --checkpoint-bytes 3600GB --storage-write 1GB/s --lives 100");
+  EXPECT_NEAR(json.at("checkpoint").at("blocking_s"), 3600, 1e-6);
+  const double work = 1000 * json.at("step_time_s").get<double>();
+  EXPECT_GE(json.at("time_to_train_s"), work);
+  EXPECT_LT(json.at("time_to_train_s"), 1.01 * work);
+  EXPECT_NEAR(json.at("goodput_of_lives"), json.at("goodput"), 0.01);
 }
 
 TEST(JobCommand, LengthsAreOneThing) {
@@ -121,6 +135,9 @@ TEST(JobCommand, UnevenWorkAndLoadersMakeStepsLonger) {
   EXPECT_NEAR(loaded.at("step_time_s"), 4, 1e-9);
   EXPECT_NEAR(loaded.at("around_steps").at(0).at("per_step_s"), 4 - even, 1e-9);
   EXPECT_THAT(refusal("--steps 10 --loader-workers 2"), HasSubstr("--loader-workers: how long a batch takes"));
+  const std::string cached = "--loader-time 8s --loader-cache 0.5 --loader-cached-time 1s --loader-epochs ";
+  EXPECT_THAT(refusal("--steps 1000 " + cached + "1001"), HasSubstr("1001 epochs, and the job has 1,000 steps"));
+  EXPECT_THAT(testing_program::run_line(run + cached + "1").out, HasSubstr("only filled in the one epoch"));
   EXPECT_THAT(refusal("--steps 10 --imbalance lumpy=1"), HasSubstr("'lumpy' is no kind of unevenness"));
 }
 

@@ -43,6 +43,16 @@ TEST(UnevenStep, PredictShowsTheStep) {
       testing_program::run_line("predict " + std::string(sharded) + "ranks=1%").out, HasSubstr("With uneven work"));
 }
 
+TEST(UnevenStep, NoneIsAsWithoutTheFlag) {
+  for (const std::string run : {"predict llama3-8b --gpus 64 --zero 3 --global-batch 512",
+           "whatif llama3-8b --gpus 64 --zero 3 --global-batch 512",
+           "predict llama3-8b --machine dgx-h100:8,dgx-a100:8 --tp 8 --global-batch 64"}) {
+    const auto none = testing_program::run_line(run + " --imbalance none");
+    EXPECT_EQ(none.code, 0) << run << "\n" << none.err;
+    EXPECT_EQ(none.out, testing_program::run_line(run).out) << run;
+  }
+}
+
 TEST(UnevenStep, NamedRanksAndNodes) {
   // One stage: a GPU at half speed doubles the pipelines' part of the step, a node of such GPUs no more than that.
   const double rank = longer(uneven_step(std::string(sharded) + "rank=12x2"));
