@@ -75,10 +75,11 @@ Expected<std::vector<double>> numbers_of_shares(const std::string& text, const s
       return fail(where, fmt::format("{} has none", share.name), fmt::format("{}=NUMBER for each", share.name));
     numbers.push_back(own->second);
   }
+  std::string names;
+  for (const MachineShare& share : shares) names += (names.empty() ? "" : ", ") + share.name;
   for (const auto& [name, number] : by_name)
     if (std::ranges::find(shares, name, &MachineShare::name) == shares.end())
-      return fail(where, fmt::format("'{:.60}' is not among the machines", name),
-          fmt::format("names as in --machine: {}", shares.front().name));
+      return fail(where, fmt::format("'{:.60}' is not among the machines", name), "names as in --machine: " + names);
   return numbers;
 }
 
