@@ -8,17 +8,18 @@
 namespace stepcast::mixed {
 namespace {
 
+bool lies_on(const MixedKind& kind, std::int64_t stage) {
+  return stage >= kind.first_stage && stage < kind.first_stage + kind.stages;
+}
+
 double work_of(const MixedRun& run, const MixedKind& kind) {
   if (!run.by_stage) return static_cast<double>(kind.replicas * kind.micro_batches - kind.fewer);
   double flops = 0;
   const Program& program = run.prediction.program;
-  const auto lies_here = [&](std::int64_t stage) {
-    return stage >= kind.first_stage && stage < kind.first_stage + kind.stages;
-  };
   // A second copy of the model, if there is one, runs from the last stage to the first.
-  const bool two_copies = run.prediction.step.order.directions == 2;
   for (const Chunk& chunk : program.chunks) {
-    const int copies = lies_here(chunk.stage) + (two_copies && lies_here(program.stages - 1 - chunk.stage));
+    const int copies =
+        lies_on(kind, chunk.stage) + (run.two_copies() && lies_on(kind, program.stages - 1 - chunk.stage));
     for (const BlockRun& block : chunk.runs)
       flops += program.blocks[block.block].model_flops * static_cast<double>(block.count * copies);
   }
@@ -83,6 +84,15 @@ bool MixedRun::fits() const {
     return std::all_of(peaks.begin() + kind.first_stage, peaks.begin() + kind.first_stage + kind.stages,
         [&](Bytes peak) { return peak <= capacity; });
   });
+}
+
+std::int64_t MixedRun::layers_of(const MixedKind& kind) const {
+  std::int64_t layers = 0;
+  const Program& program = prediction.program;
+  for (const Chunk& chunk : program.chunks)
+    for (const BlockRun& block : chunk.runs)
+      if (lies_on(kind, chunk.stage) && program.blocks[block.block].is_layer) layers += block.count;
+  return layers;
 }
 
 Expected<std::vector<AroundPart>> around_kinds(

@@ -45,6 +45,10 @@ struct MixedRun {
   [[nodiscard]] std::vector<MachineShare> shares() const;
   [[nodiscard]] double tokens() const;
   [[nodiscard]] bool fits() const;
+  /// Does each rank hold stages of two copies of the model (dualpipe, chimera)?
+  [[nodiscard]] bool two_copies() const { return prediction.step.order.directions == 2; }
+  /// On all its stages; of two copies of the model, those of the first.
+  [[nodiscard]] std::int64_t layers_of(const MixedKind& kind) const;
   /// Work and MFU, from the rest.
   void add_utilisation();
 };

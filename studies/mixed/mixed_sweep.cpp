@@ -47,12 +47,7 @@ Request request_at(const Space& space, const Arguments& arguments, const Digits&
 
 std::vector<std::int64_t> dealt_of(const MixedRun& run) {
   std::vector<std::int64_t> dealt;
-  for (const MixedKind& kind : run.kinds) {
-    std::int64_t layers = 0;
-    for (std::int64_t s = kind.first_stage; run.by_stage && s < kind.first_stage + kind.stages; ++s)
-      layers += run.prediction.step.stages[s].layers;
-    dealt.push_back(run.by_stage ? layers : kind.micro_batches);
-  }
+  for (const MixedKind& kind : run.kinds) dealt.push_back(run.by_stage ? run.layers_of(kind) : kind.micro_batches);
   return dealt;
 }
 
@@ -176,9 +171,11 @@ Expected<MixedSweep> sweep_kinds(
     here.request = request_at(space, arguments, space.digits(index));
     const auto run = forecast_mixed(here, enough);
     const std::scoped_lock lock(mutex);
-    if (run && run->given_up) return;
     if (!run) {
+      ++swept.refused;
       ++swept.dismissed[run.error().what];
+    } else if (run->given_up) {
+      ++swept.given_up;
     } else if (!run->fits()) {
       ++swept.does_not_fit;
     } else {
@@ -196,7 +193,10 @@ Expected<MixedSweep> sweep_kinds(
   // Threads end in any order, and equal steps stand by their number.
   std::ranges::sort(swept.best,
       [](const MixedRow& a, const MixedRow& b) { return a.step != b.step ? a.step < b.step : a.index < b.index; });
-  if (swept.best.size() > space.top) swept.best.resize(space.top);
+  if (swept.best.size() > space.top) {
+    swept.slower = swept.best.size() - space.top;
+    swept.best.resize(space.top);
+  }
   for (MixedRow& row : swept.best)
     row.command = line.of(row.index) + type_words(space.value(space.digits(row.index), AxisId::precision), asked);
   return swept;

@@ -25,9 +25,12 @@ struct MixedRow {
 
 struct MixedSweep {
   std::vector<MixedRow> best;  ///< the fastest first
-  std::uint64_t configurations = 0, legal = 0;
+  std::uint64_t configurations = 0;
+  std::uint64_t legal = 0;  ///< as many as are in `best` and in the counts after `dismissed` together
   std::map<std::string, std::uint64_t> dismissed;  ///< by reason; those that are not legal, or that predict refuses
-  std::uint64_t does_not_fit = 0;                  ///< of those that were not given up
+  std::uint64_t does_not_fit = 0, slower = 0;      ///< forecast; slower than those in `best`
+  std::uint64_t given_up = 0;                      ///< no deal of their layers can be among the best
+  std::uint64_t refused = 0;                       ///< by predict; the reasons are in `dismissed`, too
 };
 
 /// More legal splits than this are refused: a forecast that deals layers takes up to half a second.

@@ -1,4 +1,6 @@
 // The answers of a sweep over machines of several kinds.
+#include <utility>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -34,7 +36,10 @@ std::string dismissed_text(const MixedSweep& swept) {
   std::string text;
   for (const auto& [reason, count] : swept.dismissed)
     text += paragraph(fmt::format("{}: {}", counted(count), reason), "  ", "    ", page_columns);
-  if (swept.does_not_fit > 0) text += fmt::format("  {}: do not fit into memory\n", counted(swept.does_not_fit));
+  for (const auto& [count, why] :
+      {std::pair{swept.does_not_fit, "do not fit into memory"},
+          {swept.given_up, "no deal of their layers can be among the best"}, {swept.slower, "slower than those above"}})
+    if (count > 0) text += fmt::format("  {}: {}\n", counted(count), why);
   return text;
 }
 
@@ -63,7 +68,8 @@ std::string mixed_sweep_json(const MixedSweep& swept, const MixedRequest& asked)
   json.list("machines", asked.shares,
       [&](const MachineShare& share) { json.fields("machine", share.machine.row.id, "gpus", share.gpus); });
   json.fields("configurations", swept.configurations, "legal", swept.legal, "does_not_fit", swept.does_not_fit,
-      "nothing_fits", swept.best.empty() && swept.does_not_fit > 0);
+      "given_up", swept.given_up, "slower", swept.slower, "refused", swept.refused, "nothing_fits",
+      swept.best.empty() && swept.does_not_fit > 0);
   json.list("top", swept.best, [&](const MixedRow& row) {
     json.fields("split", row.split, "command", row.command, "mfu", row.mfu, "across",
         row.by_stage ? "stages" : "replicas", row.by_stage ? "layers" : "micro_batches", row.dealt);

@@ -16,18 +16,16 @@
 namespace stepcast::mixed {
 namespace {
 
-/// The kind whose memory is the fullest.
-void set_fullest_memory(const MixedRun& run, Outcome& outcome) {
-  double fullest = -1;
+/// The most bytes of any rank, of the memory that its kind has.
+void set_peak_memory(const MixedRun& run, Outcome& outcome) {
+  outcome.memory = Bytes(-1);
   const auto& peaks = run.prediction.step.memory.peaks;
   for (const MixedKind& kind : run.kinds) {
     const Bytes capacity = kind.scenario.machine.row.gpu.memory;
     const Bytes peak = kind.replica ? kind.replica->memory.peak
                                     : *std::max_element(peaks.begin() + kind.first_stage,
                                           peaks.begin() + kind.first_stage + kind.stages);
-    if (peak / capacity <= fullest) continue;
-    fullest = peak / capacity;
-    outcome.memory = peak, outcome.capacity = capacity;
+    if (peak > outcome.memory) outcome.memory = peak, outcome.capacity = capacity;
   }
 }
 
@@ -162,7 +160,7 @@ Outcome outcome_of(const MixedRun& run) {
   outcome.step_time = run.step_time, outcome.p10 = run.p10, outcome.p90 = run.p90;
   outcome.tokens_per_s_per_gpu = run.tokens() / run.step_time.value() / static_cast<double>(run.gpus());
   outcome.fits = run.fits();
-  set_fullest_memory(run, outcome);
+  set_peak_memory(run, outcome);
   return outcome;
 }
 

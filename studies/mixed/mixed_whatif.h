@@ -9,7 +9,7 @@
 
 namespace stepcast::mixed {
 
-/// What is compared of a forecast: memory is that of the fullest over its own.
+/// What is compared of a forecast: memory is the most of any stage, and what its kind has of it.
 Outcome outcome_of(const MixedRun& run);
 
 /// Errors: the run itself cannot be forecast.

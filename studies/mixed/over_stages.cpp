@@ -58,14 +58,23 @@ class StagesOnKinds {
     return predict_as_laid(scenario, fleet_.costs(kind_of_stage_));
   }
 
-  /// What does not fit is worse than anything that does, by as much as it lacks.
-  Expected<double> weighed_step(const LayerCounts& layers) const {
+  /// A virtual stage lacks what its rank lacks; with two copies of the model, what both ranks lack that hold it.
+  Expected<sim::DealtStep> dealt_step(const LayerCounts& layers) const {
     TRY(const auto prediction, predict_with(layers));
-    double lacking = 0;
     const std::vector<Bytes>& peaks = prediction.step.memory.peaks;
-    for (std::size_t stage = 0; stage < peaks.size(); ++stage)
-      lacking += std::max(0.0, peaks[stage] / capacity(static_cast<int>(stage)) - 1);
-    return prediction.step.step_time.value() * (lacking > 0 ? 100 * (1 + lacking) : 1);
+    const auto over = [&](int stage) { return (peaks[static_cast<std::size_t>(stage)] - capacity(stage)).value(); };
+    sim::DealtStep step{prediction.step.step_time.value()};
+    for (const Chunk& chunk : prediction.program.chunks) {
+      const int stage = static_cast<int>(chunk.stage), mirror = static_cast<int>(peaks.size()) - 1 - stage;
+      const bool two_copies = prediction.step.order.directions == 2;
+      step.over.push_back(two_copies ? over_of_both(over(stage), over(mirror)) : over(stage));
+    }
+    return step;
+  }
+
+  static double over_of_both(double one, double other) {
+    const double lacking = std::max(0.0, one) + std::max(0.0, other);
+    return lacking > 0 ? lacking : std::max(one, other);
   }
 
   [[nodiscard]] Bytes capacity(int stage) const {
@@ -84,7 +93,7 @@ class StagesOnKinds {
   }
 
   Expected<LayerCounts> dealt_layers(const sim::UnlikeStages& stages) const {
-    const auto step = [&](const std::vector<int>& layers) { return weighed_step({layers.begin(), layers.end()}); };
+    const auto step = [&](const std::vector<int>& layers) { return dealt_step({layers.begin(), layers.end()}); };
     TRY(const auto layers, sim::deal_layers(stages, step));
     return LayerCounts(layers.begin(), layers.end());
   }

@@ -50,21 +50,22 @@ std::string kinds_of_stages(const MixedRun& run, const Paint& paint) {
       {"weight grad", Align::right}, {"busy", Align::right}, {"memory"}});
   const StepReport& step = run.prediction.step;
   for (const MixedKind& kind : run.kinds) {
-    std::int64_t layers = 0;
     for (std::int64_t s = kind.first_stage; s < kind.first_stage + kind.stages; ++s) {
       const StageReport& stage = step.stages[s];
-      layers += stage.layers;
       stages.add({fmt::format("{}", s), kind.scenario.machine.row.gpu.name, fmt::format("{}", stage.layers),
           format_seconds(stage.forward), format_seconds(stage.input_grad), format_seconds(stage.weight_grad),
           format_percent(step.timeline.busy[s] / step.timeline.makespan),
           memory_cell(step.memory.peaks[s], capacity_of(kind), paint)});
     }
     kinds.add({kind.share.machine.row.name, fmt::format("{}", kind.share.gpus),
-        range_text(kind.first_stage, kind.stages), fmt::format("{}", layers), format_percent(kind.work),
+        range_text(kind.first_stage, kind.stages), fmt::format("{}", run.layers_of(kind)), format_percent(kind.work),
         format_percent(kind.ready / step.timeline.makespan), format_percent(kind.mfu)});
   }
-  return fmt::format("\n{}  {}\n{}\n{}  {}\n{}", paint.bold("Kinds"), paint.dim("busy: the busiest stage"),
-      kinds.text("  "), paint.bold("Stages"), paint.dim("one micro-batch; busy of the pipeline's time"),
+  return fmt::format("\n{}  {}\n{}\n{}  {}\n{}", paint.bold("Kinds"),
+      paint.dim(run.two_copies() ? "layers: of the first copy of the model; busy: the busiest stage"
+                                 : "busy: the busiest stage"),
+      kinds.text("  "), paint.bold("Stages"),
+      paint.dim(std::string(run.two_copies() ? "both copies; " : "") + "one micro-batch; busy of the pipeline's time"),
       stages.text("  "));
 }
 

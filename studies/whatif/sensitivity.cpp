@@ -93,7 +93,7 @@ Expected<Outcome> outcome_of_request(const Request& request) {
 }
 
 double time_change(const Outcome& before, const Outcome& after) {
-  return after.time_per_token() / before.time_per_token() - 1;
+  return after.gpu_time_per_token() / before.gpu_time_per_token() - 1;
 }
 
 PhaseMove moved_most(const Outcome& before, const Outcome& after) {

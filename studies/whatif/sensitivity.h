@@ -20,15 +20,16 @@ struct Outcome {
   bool fits = false;
   double bubble_fraction = 0;
   Phases phases;
-  /// What a token costs, in seconds of one GPU: of two runs that do different work the one with less is the better.
-  [[nodiscard]] Seconds time_per_token() const { return step_time * (static_cast<double>(gpus) / tokens); }
+  /// Seconds of one GPU: of two runs that do different work, or on more or fewer GPUs, the one with less is the
+  /// cheaper.
+  [[nodiscard]] Seconds gpu_time_per_token() const { return step_time * (static_cast<double>(gpus) / tokens); }
 };
 Outcome outcome_of(const Scenario& scenario, const Prediction& prediction);
 /// The forecast of a scenario or of a request, or why there is none.
 Expected<Outcome> outcome_of_scenario(const Scenario& scenario);
 Expected<Outcome> outcome_of_request(const Request& request);
 
-/// Relative change of the time per token, -0.5 = half; equals that of the step where the work is the same.
+/// Relative change of the GPU time per token, -0.5 = half; equals that of the step where work and GPUs are the same.
 double time_change(const Outcome& before, const Outcome& after);
 
 /// The phase that changed most, and by how much.
@@ -51,7 +52,7 @@ struct LeverEffect {
   std::string unit;  ///< ending of JSON keys, of a machine's lever
   std::vector<Variation> variations;
   std::string idle;    ///< why the lever does nothing; "" = it acts
-  double largest = 0;  ///< |log| of the largest change of time per token
+  double largest = 0;  ///< |log| of the largest change of GPU time per token
 };
 
 /// A neighbour that cannot run.

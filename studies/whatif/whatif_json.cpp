@@ -27,7 +27,7 @@ void write_whole_outcome(JsonWriter& json, const char* key, const Outcome& outco
 /// What became of it against `before`, relative: 0 = the same.
 void write_effect(JsonWriter& json, const Outcome& before, const Outcome& after) {
   write_outcome_fields(json, after);
-  json.fields("step_time_change", after.step_time / before.step_time - 1, "time_per_token_change",
+  json.fields("step_time_change", after.step_time / before.step_time - 1, "gpu_time_per_token_change",
       time_change(before, after), "tokens_per_s_per_gpu_change",
       after.tokens_per_s_per_gpu / before.tokens_per_s_per_gpu - 1);
   const PhaseMove move = moved_most(before, after);

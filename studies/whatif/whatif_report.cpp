@@ -107,7 +107,7 @@ std::string tornado(const Sensitivity& study, const std::vector<const LeverEffec
   const Paint paint(console);
   double longest = 0;
   for (const LeverEffect* lever : levers) longest = std::max(longest, lever->largest);
-  Table table({{"lever"}, {"faster", Align::right}, {""}, {"slower"}});
+  Table table({{"lever"}, {"less", Align::right}, {""}, {"more"}});
   for (const LeverEffect* lever : levers) {
     const Wings wings = wings_of(*lever, study.before);
     const auto share = [&](const Variation* wing) {
@@ -121,14 +121,14 @@ std::string tornado(const Sensitivity& study, const std::vector<const LeverEffec
     table.add({lever->name, wing_label(wings.fastest, study.before), std::move(bars), slower});
   }
   return fmt::format(
-             "\n{}  {}\n", paint.bold("What moves the step"), paint.dim("time per token; bars by its logarithm")) +
+             "\n{}  {}\n", paint.bold("What moves the step"), paint.dim("GPU time per token; bars by its logarithm")) +
          table.text("  ");
 }
 
 std::string figures_table(
     const Sensitivity& study, const std::vector<const LeverEffect*>& levers, const Console& console) {
   const Paint paint(console);
-  Table table({{"lever"}, {"from"}, {"to"}, {"step", Align::right}, {"time/token", Align::right},
+  Table table({{"lever"}, {"from"}, {"to"}, {"step", Align::right}, {"GPU time/token", Align::right},
       {"tokens/s/GPU", Align::right}, {"memory", Align::right}, {"moved most"}});
   for (const LeverEffect* lever : levers)
     for (const Variation& variation : lever->variations) {
@@ -228,13 +228,13 @@ std::string change_text(const ChangeEffect& effect, const Console& console) {
       run_title(effect.scenario, console) +
       fmt::format("\nbefore  {}\nafter   {}\n", outcome_words(effect.before), outcome_words(effect.together));
   text += fmt::format("\n{}  {} tokens/s/GPU\n",
-      paint.bold(fmt::format("Time per token {}", signed_percent(time_change(effect.before, effect.together)))),
+      paint.bold(fmt::format("GPU time per token {}", signed_percent(time_change(effect.before, effect.together)))),
       signed_percent(effect.together.tokens_per_s_per_gpu / effect.before.tokens_per_s_per_gpu - 1));
   if (effect.split != in_words(effect.scenario))
     text += paragraph("plan now: " + effect.split, "  ", "    ", page_columns);
   text += phase_table(effect.before, effect.together);
   text += fmt::format("\n{}\n", paint.bold(effect.alone.size() > 1 ? "Each by itself" : "The change"));
-  Table table({{"change"}, {"from"}, {"to"}, {"step", Align::right}, {"time/token", Align::right},
+  Table table({{"change"}, {"from"}, {"to"}, {"step", Align::right}, {"GPU time/token", Align::right},
       {"memory", Align::right}, {"moved most"}});
   std::string refused;
   for (const ChangeEffect::One& one : effect.alone) {

@@ -37,6 +37,18 @@ TEST(MixedStages, TwoCopiesOfTheModelDoHalfOfTheWorkOnEachHalfOfTheStages) {
   EXPECT_NEAR(run["kinds"][0]["work"], 0.5, 1e-12);
 }
 
+// An H20 is so slow that by speed alone the H100s would hold 65 of 80 layers and lack memory.
+TEST(MixedStages, ADealFitsWhereOneCan) {
+  const auto ran =
+      run_line("predict llama3-70b --seq 4096 --global-batch 32 --tp 8 --pp 2 --json --machine dgx-h100:16,hgx-h20:16");
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const json run = json::parse(ran.out);
+  EXPECT_TRUE(run["fits"]);
+  EXPECT_EQ(run["stages"][0]["layers"].get<int>() + run["stages"][1]["layers"].get<int>(), 80);
+  EXPECT_GT(run["stages"][0]["layers"], 40);
+  EXPECT_LT(run["step_time_s"], run["even_step_time_s"]);
+}
+
 TEST(MixedReplicas, TwoSharesOfOneMachineAreThatMachine) {
   for (const char* plan : {" --tp 2 --global-batch 64", " --tp 4 --pp 2 --order tp-cp-pp-dp --global-batch 64"}) {
     const json whole = mixed_answer("--machine dgx-h100 --gpus 32 --layout even" + std::string(plan));

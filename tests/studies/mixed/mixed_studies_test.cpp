@@ -26,12 +26,24 @@ json kinds_answer(const std::string& line) {
 const std::string two_kinds = "--machine dgx-h100:16,dgx-a100:16 ";
 const std::string run_on_kinds = "llama3-8b --seq 4096 --global-batch 64 --json " + two_kinds;
 
+std::uint64_t count_of(const json& swept, const char* key) { return swept[key].get<std::uint64_t>(); }
+
+void expect_all_counted(const json& swept) {
+  EXPECT_EQ(count_of(swept, "legal"), swept["top"].size() + count_of(swept, "does_not_fit") +
+                                          count_of(swept, "given_up") + count_of(swept, "slower") +
+                                          count_of(swept, "refused"));
+  std::uint64_t dismissed = 0;
+  for (const json& one : swept["dismissed"]) dismissed += count_of(one, "configurations");
+  EXPECT_EQ(count_of(swept, "configurations"), count_of(swept, "legal") - count_of(swept, "refused") + dismissed);
+}
+
 // All legal splits of the space one by one.
 TEST(MixedSweep, IsTheFastestOfAllSplits) {
   const json swept = kinds_answer("sweep " + run_on_kinds +
                                   "--tp 4,8 --pp 1,2,4 --chunks 1 --micro-batch 1 --zero 1 --recompute none "
                                   "--schedule 1f1b --top 3 --threads 2");
   ASSERT_EQ(swept["top"].size(), 3U);
+  expect_all_counted(swept);
   double fastest = 1e9;
   for (const char* split : {"--tp 4", "--tp 8", "--tp 4 --pp 2", "--tp 8 --pp 2", "--tp 4 --pp 4", "--tp 8 --pp 4"})
     for (const char* order : {"tp-cp-dp-pp", "tp-cp-pp-dp"}) {
@@ -92,7 +104,21 @@ TEST(MixedSweep, WhatDoesNotFitIsCountedAlikeByAnyThreads) {
   EXPECT_EQ(swept["does_not_fit"], 1);
   EXPECT_FALSE(swept["nothing_fits"]);
   EXPECT_EQ(swept["top"].size(), 1U);
+  expect_all_counted(swept);
   EXPECT_EQ(swept, kinds_answer(line + "--threads 2"));
+}
+
+// Each rank holds a stage of either copy; the kinds' 32 layers are counted in one of them.
+TEST(MixedSweep, LayersAreThoseOfOneCopyOfTheModel) {
+  const std::string plan = "llama3-8b --seq 4096 --machine dgx-h100:16,dgx-a100:16 --global-batch 16 --tp 8 --pp 4 "
+                           "--order tp-cp-dp-pp --schedule dualpipe ";
+  const json swept =
+      kinds_answer("sweep " + plan + "--cp 1 --chunks 1 --micro-batch 1 --zero 1 --recompute none --top 1 --json");
+  ASSERT_EQ(swept["top"].size(), 1U);
+  EXPECT_EQ(swept["top"][0]["layers"][0].get<int>() + swept["top"][0]["layers"][1].get<int>(), 32);
+  const std::string page = run_line("predict " + plan).out;
+  EXPECT_THAT(page, HasSubstr("layers: of the first copy of the model"));
+  EXPECT_THAT(page, HasSubstr("two copies of the model"));
 }
 
 // Each lever is predict with that changed.
@@ -109,12 +135,29 @@ TEST(MixedWhatif, LeversOfEachKind) {
       kinds_answer("predict " + run_on_kinds + "--tp 8 --between 20GB/s")["step_time_s"], 1e-12);
   const json& fewer = levers["gpus@dgx-a100"]["variations"];
   EXPECT_EQ(fewer[0]["to"], "0");
+  // Half of the GPUs: half of the GPU time in as long a step.
+  EXPECT_NEAR(1 + fewer[0]["gpu_time_per_token_change"].get<double>(),
+      (1 + fewer[0]["step_time_change"].get<double>()) / 2, 1e-9);
   EXPECT_NEAR(fewer[0]["step_time_s"],
       kinds_answer(
           "predict llama3-8b --seq 4096 --global-batch 64 --json --machine dgx-h100 --gpus 16 --tp 8")["step_time_s"],
       1e-12);
   EXPECT_THAT(run_line("whatif llama3-8b --seq 4096 --global-batch 64 --tp 8 " + two_kinds).out,
       HasSubstr("16 x NVIDIA H100-SXM5-80GB (DGX H100) + 16 x NVIDIA A100"));
+}
+
+// The first stage is on the H100s and holds the most bytes, of 80 GiB or of 16 times as much.
+TEST(MixedWhatif, ThePeakIsTheMostBytes) {
+  const std::string run =
+      "llama3-8b --seq 4096 --global-batch 8 --json --machine dgx-h100:8,dgx-a100:8 --tp 8 --pp 2 --layout even ";
+  const json study = kinds_answer("whatif " + run + "--factor 16"), base = kinds_answer("predict " + run);
+  const json& peak = study["before"]["memory_peak_bytes"];
+  EXPECT_EQ(peak, base["stages"][0]["peak_bytes"]);
+  EXPECT_GT(peak, base["stages"][1]["peak_bytes"]);
+  const auto lever =
+      std::ranges::find_if(study["levers"], [](const json& one) { return one["id"] == "hbm-capacity@dgx-h100"; });
+  ASSERT_NE(lever, study["levers"].end());
+  EXPECT_EQ((*lever)["variations"][1]["memory_peak_bytes"], peak);
 }
 
 std::vector<std::string> refusals_of(const json& study, const std::string& id, const std::string& to) {

@@ -205,7 +205,7 @@ TEST(WhatIf, LargestEffectFirstAndAllAccountedFor) {
   for (const json& lever : study["levers"]) {
     double largest = 0;
     for (const json& variation : lever["variations"])
-      largest = std::max(largest, std::abs(std::log1p(variation["time_per_token_change"].get<double>())));
+      largest = std::max(largest, std::abs(std::log1p(variation["gpu_time_per_token_change"].get<double>())));
     EXPECT_LE(largest, before + 1e-12) << lever["id"];
     before = largest;
     ++acting;
@@ -225,12 +225,20 @@ TEST(WhatIf, TopKeepsWhatDecidesTheFit) {
   EXPECT_EQ(top.back()["id"], "hbm-capacity");
 }
 
+// Half of the GPUs: half of the GPU time in as long a step.
+TEST(WhatIf, FewerGpusAreJudgedByTheirTime) {
+  const json change = whatif_answer("llama3-8b --gpus 16 --global-batch 64 --change gpus=8")["change"];
+  EXPECT_GT(change["step_time_change"], 0.5);
+  EXPECT_NEAR(
+      1 + change["gpu_time_per_token_change"].get<double>(), (1 + change["step_time_change"].get<double>()) / 2, 1e-9);
+}
+
 TEST(WhatIf, WorkThatGrowsIsJudgedByTheToken) {
   const json study = whatif_answer("llama3-8b --gpus 8 --global-batch 64");
   bool doubled = false;
   for (const json& lever : study["levers"])
     for (const json& variation : lever["variations"]) {
-      const double token = variation["time_per_token_change"], rate = variation["tokens_per_s_per_gpu_change"];
+      const double token = variation["gpu_time_per_token_change"], rate = variation["tokens_per_s_per_gpu_change"];
       EXPECT_NEAR((1 + token) * (1 + rate), 1, 1e-9) << lever["id"];
       if (lever["id"] != "global-batch" || variation["to"] != "128") continue;
       EXPECT_NEAR(1 + variation["step_time_change"].get<double>(), 2 * (1 + token), 1e-9);

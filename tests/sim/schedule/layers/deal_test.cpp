@@ -30,6 +30,10 @@ double pipeline_time(const UnlikeStages& stages, const std::vector<int>& layers,
   return run(*order, times)->makespan.value();
 }
 
+Expected<DealtStep> timed(const UnlikeStages& stages, const std::vector<int>& layers, int micro_batches) {
+  return DealtStep{pipeline_time(stages, layers, micro_batches), {}};
+}
+
 void every_deal(int stages, int layers, std::vector<int>& deal, const std::function<void()>& look) {
   if (static_cast<int>(deal.size()) == stages - 1) {
     deal.push_back(layers);
@@ -42,6 +46,20 @@ void every_deal(int stages, int layers, std::vector<int>& deal, const std::funct
     every_deal(stages, layers - own, deal, look);
     deal.pop_back();
   }
+}
+
+/// Two kinds of speeds from 1 to 4, on two to four stages.
+UnlikeStages drawn_stages(std::mt19937& random) {
+  const auto draw = [&](double low, double high) { return std::uniform_real_distribution(low, high)(random); };
+  const int parts = 2 + static_cast<int>(random() % 3), layers = parts + static_cast<int>(random() % 8);
+  UnlikeStages stages;
+  for (int kind = 0; kind < 2; ++kind) {
+    PartitionProblem costs{{}, draw(0, 1), draw(0, 2), 0, parts};
+    costs.layers.assign(static_cast<std::size_t>(layers), kind == 0 ? 1 : draw(1, 4));
+    stages.kinds.push_back(costs);
+  }
+  for (int stage = 0; stage < parts; ++stage) stages.kind_of_stage.push_back(static_cast<int>(random() % 2));
+  return stages;
 }
 
 TEST(DealLayers, NeverOnePercentWorseThanEveryDeal) {
@@ -59,8 +77,8 @@ TEST(DealLayers, NeverOnePercentWorseThanEveryDeal) {
       stages.kinds.push_back(costs);
     }
     for (int stage = 0; stage < parts; ++stage) stages.kind_of_stage.push_back(static_cast<int>(random() % 2));
-    const auto dealt = deal_layers(stages,
-        [&](const std::vector<int>& counts) { return Expected<double>(pipeline_time(stages, counts, micro_batches)); });
+    const auto dealt =
+        deal_layers(stages, [&](const std::vector<int>& counts) { return timed(stages, counts, micro_batches); });
     ASSERT_TRUE(dealt);
     ASSERT_EQ(std::accumulate(dealt->begin(), dealt->end(), 0), layers);
     double best = INFINITY;
@@ -78,10 +96,66 @@ TEST(DealLayers, ManyMicroBatchesEvenOutAndOneTakesTheSum) {
   const std::vector<double> fast(8, 1), slow(8, 3);
   const UnlikeStages stages{{{fast, 0, 0, 0, 2}, {slow, 0, 0, 0, 2}}, {0, 1}};
   for (const auto& [micro_batches, expected] : {std::pair{32, std::vector<int>{6, 2}}, {1, std::vector<int>{7, 1}}}) {
-    const auto dealt = deal_layers(stages,
-        [&](const std::vector<int>& counts) { return Expected<double>(pipeline_time(stages, counts, micro_batches)); });
+    const auto dealt =
+        deal_layers(stages, [&](const std::vector<int>& counts) { return timed(stages, counts, micro_batches); });
     EXPECT_EQ(*dealt, expected);
   }
+}
+
+// A layer takes 1 s on the fast stage and 4 s on the slow one: of 80 layers 64 and 16 take 64 s each, but each stage
+// has room for 50. The even 40 and 40 take 160 s on the slow stage, and 50 and 30 take 120 s: the fastest that fits.
+TEST(DealLayers, TheFastestThatFits) {
+  const std::vector<double> fast(80, 1), slow(80, 4);
+  const UnlikeStages stages{{{fast, 0, 0, 0, 2}, {slow, 0, 0, 0, 2}}, {0, 1}};
+  const auto dealt = deal_layers(stages, [&](const std::vector<int>& layers) {
+    return Expected<DealtStep>({pipeline_time(stages, layers, 32), {layers[0] - 50.0, layers[1] - 50.0}});
+  });
+  EXPECT_EQ(*dealt, (std::vector<int>{50, 30}));
+}
+
+// Each stage has room for 3 of 8 layers: 3 to 5 on the first lack 2, more lack 3, and of these 5 and 3 take 9 s at 1 s
+// and 3 s a layer, 3 and 5 take 15 s.
+TEST(DealLayers, WhereNothingFitsTheLeastIsLacking) {
+  const std::vector<double> fast(8, 1), slow(8, 3);
+  const UnlikeStages stages{{{fast, 0, 0, 0, 2}, {slow, 0, 0, 0, 2}}, {0, 1}};
+  const auto dealt = deal_layers(stages, [&](const std::vector<int>& layers) {
+    return Expected<DealtStep>({pipeline_time(stages, layers, 32), {layers[0] - 3.0, layers[1] - 3.0}});
+  });
+  EXPECT_EQ(*dealt, (std::vector<int>{5, 3}));
+}
+
+// A layer takes 1 byte, and as much again for each of the micro-batches that stage s of p keeps, p - s.
+TEST(DealLayers, FitsWheneverAnyDealDoes) {
+  std::mt19937 random(31);
+  int tight = 0;
+  for (int trial = 0; trial < 200; ++trial) {
+    const UnlikeStages stages = drawn_stages(random);
+    const int parts = stages.kinds.front().stages, layers = static_cast<int>(stages.kinds.front().layers.size());
+    const int micro_batches = 1 + static_cast<int>(random() % 16);
+    std::vector<double> memory;  // of each kind, around what an even split needs
+    for (int kind = 0; kind < 2; ++kind)
+      memory.push_back(std::uniform_real_distribution(0.5, 2.0)(random) * layers / parts * (1 + parts * 0.5));
+    const auto step = [&](const std::vector<int>& counts) {
+      DealtStep dealt{pipeline_time(stages, counts, micro_batches), {}};
+      for (int stage = 0; stage < parts; ++stage)
+        dealt.over.push_back(counts[stage] * (1.0 + parts - stage) - memory[stages.kind_of_stage[stage]]);
+      return dealt;
+    };
+    std::pair<double, double> best{INFINITY, INFINITY}, fastest = best;  // what lacks, then the time; time alone
+    std::vector<int> deal;
+    every_deal(parts, layers, deal, [&] {
+      const DealtStep tried = step(deal);
+      best = std::min(best, std::pair{tried.lacking(), tried.time});
+      fastest = std::min(fastest, std::pair{tried.time, tried.lacking()});
+    });
+    const auto dealt =
+        deal_layers(stages, [&](const std::vector<int>& counts) { return Expected<DealtStep>(step(counts)); });
+    ASSERT_TRUE(dealt);
+    EXPECT_NEAR(step(*dealt).lacking(), best.first, 1e-9) << "trial " << trial;
+    EXPECT_LE(step(*dealt).time, 1.01 * best.second) << "trial " << trial;
+    tight += best.first == 0 && fastest.second > 0 ? 1 : 0;
+  }
+  EXPECT_GT(tight, 50);  // where the fastest deal does not fit and another does
 }
 
 // Two fast pipelines at 1 s and two slow ones at 3 s for a micro-batch: 16 micro-batches are 6 + 6 + 2 + 2, all done
