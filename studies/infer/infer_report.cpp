@@ -64,6 +64,7 @@ std::string infer_json(const Asked& asked, const Answer& answer) {
   json.base_field("moves_s", shown.moves);
   json.base_field("host_s", shown.host);
   json.field("launches", shown.launches);
+  json.field("assumptions", answer.serving.assumptions);
   json.field("warnings", warnings_of(answer));
   json.open_list("parts");
   for (const sim::IterationPart& part : shown.parts) {

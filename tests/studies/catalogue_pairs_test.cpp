@@ -17,6 +17,7 @@
 #include "studies/run/forecast.h"
 #include "studies/run/scenario.h"
 #include "studies/run/split/split.h"
+#include "tests/studies/asked_of.h"
 #include "tests/trials.h"
 
 namespace stepcast::studies {
@@ -85,9 +86,7 @@ Request request_of(const Pair& pair) {
            {"gpus", std::to_string(pair.gpus)}, {"tp", std::to_string(pair.tp)},
            {"pp", std::to_string(stages_of(pair))}, {"ep", std::to_string(pair.ep)}, {"precision", precision}})
     EXPECT_TRUE(request.say(key, text, std::string("--") + key));
-  if (pair.network.masked_loss) {
-    EXPECT_TRUE(request.say("masked_share", "0.15", "--masked-share"));
-  }
+  for (const auto& [key, text] : asked_of(pair.network)) EXPECT_TRUE(request.say(key, text, "--" + key));
   return request;
 }
 

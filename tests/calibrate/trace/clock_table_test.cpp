@@ -43,7 +43,8 @@ TEST(ClockTable, WithoutNumbersItIsOfOneGpu) {
   EXPECT_EQ(one->gpus.at(0).size(), 2U);
   EXPECT_THAT(error_of("uuid, clocks.sm [MHz]\nGPU-a, 1410 MHz\nGPU-b, 1980 MHz\n"),
       testing::HasSubstr("has samples of 2 GPUs, and no column index"));
-  EXPECT_THAT(error_of("clocks.sm [MHz]\n1410 MHz\n1980 MHz\n"), testing::HasSubstr("has no column index"));
+  EXPECT_THAT(error_of("power.draw [W], clocks.sm [MHz]\n300 W, 1410 MHz\n700 W, 1980 MHz\n"),
+      testing::HasSubstr("has no column index"));
   EXPECT_THAT(error_of("index, clocks.sm [MHz]\n[N/A], 1410 MHz\n"), testing::HasSubstr("no sample of a GPU"));
 }
 

@@ -79,7 +79,8 @@ TEST(IterationPictures, TheTraceHasTheGuessesThatRan) {
         run_line("infer llama3-8b --prompt 1000 --draft 2 --accepted 0.5 --output " + output + " --trace " + path);
     EXPECT_EQ(ran.code, 0) << ran.err;
     int cores = 0;
-    for (const auto& event : nlohmann::json::parse(text_of(path)).at("traceEvents"))
+    const auto trace = nlohmann::json::parse(text_of(path));
+    for (const auto& event : trace.at("traceEvents"))
       cores += event.at("ph") == "X" && event.at("name") == "draft attn.core";
     return cores;
   };

@@ -15,6 +15,7 @@
 #include "studies/roofline/figures/stage_work.h"
 #include "studies/launch/run_flags.h"
 #include "studies/run/forecast.h"
+#include "tests/studies/asked_of.h"
 
 namespace stepcast::roofline {
 namespace {
@@ -287,8 +288,9 @@ TEST(OperatorPoints, HostileLabelsStayPlainText) {
 
 TEST(OperatorPoints, EveryNetworkOfTheCatalogueHasThem) {
   for (const NetworkSpec& network : built_in().networks) {
-    const PointsOfRun run = points_of_run(resolved_run(
-        network.id + " --machine dgx-h100 --gpus 512" + (network.masked_loss ? " --masked-share 0.15" : "")));
+    std::string line = network.id + " --machine dgx-h100 --gpus 512";
+    for (const std::string& word : asked_words(network)) line += " " + word;
+    const PointsOfRun run = points_of_run(resolved_run(line));
     for (const OperatorPoint& point : run.points) {
       EXPECT_TRUE(std::isfinite(point.share) && point.share > 0) << network.id << " " << point.name;
       EXPECT_EQ(point.warning, "") << network.id << " " << point.name;

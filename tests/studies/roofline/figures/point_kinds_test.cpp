@@ -10,6 +10,7 @@
 #include "studies/run/forecast.h"
 #include "studies/roofline/figures/operator_points.h"
 #include "studies/launch/run_flags.h"
+#include "tests/studies/asked_of.h"
 
 namespace stepcast::roofline {
 namespace {
@@ -77,8 +78,8 @@ bool is_residual(const std::string& label) {
 
 std::vector<KernelWork> works_of_network(const std::string& network, const std::string& stack) {
   std::vector<std::string> words{network, "--machine", "dgx-h100", "--gpus", "512", "--stack", stack};
-  if ((*find_row(built_in().networks, network, "network"))->masked_loss)
-    words.insert(words.end(), {"--masked-share", "0.15"});
+  for (const std::string& word : asked_words(**find_row(built_in().networks, network, "network")))
+    words.push_back(word);
   const auto arguments = parse_arguments(run_flags(), 1, 1, "", words);
   EXPECT_TRUE(arguments.has_value()) << to_text(arguments.error());
   const auto request = read_request(network, *arguments);

@@ -7,6 +7,7 @@
 
 #include "model/catalog.h"
 #include "studies/roofline/figures/waterfall.h"
+#include "tests/studies/asked_of.h"
 #include "tests/studies/roofline/roofline_case.h"
 #include "tests/studies/roofline/sample_report.h"
 
@@ -161,8 +162,9 @@ TEST(Waterfall, OfAttentionWhoseScoresAreWrittenOutCountsTheCausalHalf) {
 TEST(Waterfall, HoldsForEveryNetworkOfTheCatalogue) {
   int whole = 0;
   for (const NetworkSpec& network : built_in().networks) {
-    const RooflineCase run = network.masked_loss ? roofline_case(network.id, {{"gpus", "8"}, {"masked_share", "0.15"}})
-                                                 : roofline_case(network.id, {{"gpus", "8"}});
+    CaseFlags flags = asked_of(network);
+    flags.emplace_back("gpus", "8");
+    const RooflineCase run = roofline_case(network.id, flags);
     const Waterfall fall = waterfall(run.scenario, run.prediction, run.points, run.roofs);
     ASSERT_FALSE(fall.bars.empty()) << network.id;
     expect_whole(fall, network.id);
