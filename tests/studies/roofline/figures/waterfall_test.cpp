@@ -162,7 +162,7 @@ TEST(Waterfall, OfAttentionWhoseScoresAreWrittenOutCountsTheCausalHalf) {
 TEST(Waterfall, HoldsForEveryNetworkOfTheCatalogue) {
   int whole = 0;
   for (const NetworkSpec& network : built_in().networks) {
-    CaseFlags flags = asked_of(network);
+    testing_roofline::CaseFlags flags = asked_of(network);
     flags.emplace_back("gpus", "8");
     const RooflineCase run = roofline_case(network.id, flags);
     const Waterfall fall = waterfall(run.scenario, run.prediction, run.points, run.roofs);
