@@ -25,8 +25,6 @@ std::vector<std::string> page_lines(const std::string& path) {
   return lines;
 }
 
-bool in_the_tree(const std::string& word) { return word.starts_with("examples/") || word.starts_with("docs/"); }
-
 /// "$ ./stepcast WORDS" or, for an excerpt, "$ ./stepcast WORDS | head -LINES".
 struct ShownCommand {
   std::string words;
@@ -46,31 +44,16 @@ std::string first_lines(const std::string& text, std::size_t lines) {
   return text.substr(0, end);
 }
 
-/// Of a list of machines each part.
-std::string rooted(const std::string& word) {
-  std::istringstream parts(word);
-  std::string all;
-  for (std::string part; std::getline(parts, part, ',');)
-    all += (all.empty() ? "" : ",") + (in_the_tree(part) ? pages_root + part : part);
-  return all;
-}
-
-/// The program's answer, with files of the tree found wherever the test runs.
+/// The program's answer where the page's reader stands, for tables are as wide as the names of files.
 std::string answer(const std::string& line) {
+  std::filesystem::current_path(pages_root);
   const ShownCommand command = shown_command(line);
   std::istringstream words(command.words);
   std::vector<std::string> arguments;
-  for (std::string word; words >> std::quoted(word);) arguments.push_back(rooted(word));
+  for (std::string word; words >> std::quoted(word);) arguments.push_back(word);
   const auto ran = testing_program::run_line(arguments);
   EXPECT_EQ(ran.code, 0) << line << "\n" << ran.err;
   return first_lines(ran.out, command.lines);
-}
-
-/// Figures of files that were named are shown by the name that the page has.
-std::string without_root(std::string text) {
-  for (std::size_t at = text.find(pages_root); at != std::string::npos; at = text.find(pages_root))
-    text.erase(at, pages_root.size());
-  return text;
 }
 
 /// Without what differs from run to run of one sweep: how long it took, and how many its threads had to forecast until
@@ -95,7 +78,7 @@ int check_page(const std::string& path) {
     if (too_slow_here(lines[i])) continue;
     std::string text;
     for (std::size_t j = i + 1; j < lines.size() && lines[j] != "```"; ++j) text += lines[j] + "\n";
-    EXPECT_EQ(settled(text), settled(without_root(answer(lines[i])))) << path << ": run docs/update.sh";
+    EXPECT_EQ(settled(text), settled(answer(lines[i]))) << path << ": run docs/update.sh";
   }
   return shown;
 }

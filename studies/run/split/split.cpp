@@ -67,6 +67,11 @@ std::string nearest_multiples(std::int64_t wanted, std::int64_t step, std::int64
   return fmt::format("{} or {}", below, below + step);
 }
 
+/// Rows that are embedded and never answered are not padded.
+static bool embedded_rows_split(const NetworkSpec& network, std::int64_t ways) {
+  return network.embedded_only == 0 || (network.vocab + network.embedded_only) % ways == 0;
+}
+
 std::vector<std::int64_t> legal_tensor_sizes(const NetworkSpec& network) {
   std::vector<std::int64_t> sizes;
   const std::int64_t shared = has_attention(network) ? network.heads
@@ -74,7 +79,7 @@ std::vector<std::int64_t> legal_tensor_sizes(const NetworkSpec& network) {
                                                      : network.hidden;
   for (const std::int64_t ways : divisors(shared))
     if (heads_split(network, ways) && mixer_splits(network, ways) && width_splits(network, ways) &&
-        network.experts.shared_ffn_hidden % ways == 0)
+        network.experts.shared_ffn_hidden % ways == 0 && embedded_rows_split(network, ways))
       sizes.push_back(ways);
   return sizes;
 }
