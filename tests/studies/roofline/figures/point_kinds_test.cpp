@@ -70,10 +70,11 @@ TEST(PointKinds, BothGradientsAreBackward) {
   EXPECT_STREQ(to_text(PointPass::recompute), "recompute");
 }
 
-/// "other" holds residuals and what mixes their streams, dropouts and sums of gradients, nothing else.
+/// "other" holds residuals and what mixes their streams, dropouts, sums of gradients and the features of several layers
+/// side by side, nothing else.
 bool is_residual(const std::string& label) {
   return label.find("dropout") != std::string::npos || label.ends_with(" sum") || label.starts_with("residual") ||
-         label.find("streams") != std::string::npos || label.starts_with("add");
+         label.find("streams") != std::string::npos || label.starts_with("add") || label.starts_with("projector");
 }
 
 std::vector<KernelWork> works_of_network(const std::string& network, const std::string& stack) {
