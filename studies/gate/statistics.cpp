@@ -135,6 +135,38 @@ double few_values_factor(std::size_t n) {
   return n % 2 == 1 ? count / (count + 1.4) : count / (count + 3.8);
 }
 
+/// How many pairs of `sorted` are at most so far apart.
+std::size_t pairs_within(std::span<const double> sorted, double gap) {
+  std::size_t pairs = 0;
+  for (std::size_t i = 0, j = 0; i < sorted.size(); ++i) {
+    while (sorted[i] - sorted[j] > gap) ++j;
+    pairs += i - j;
+  }
+  return pairs;
+}
+
+/// The gap at `place`, from 1, among those of all pairs of `sorted`: halved until few pairs are left to be looked at.
+double smallest_gap(std::span<const double> sorted, std::size_t place) {
+  double below = -1, upto = sorted.back() - sorted.front();
+  std::size_t pairs_below = 0, pairs_upto = sorted.size() * (sorted.size() - 1) / 2;
+  for (double middle = 0; upto > 0 && pairs_upto - pairs_below > 2 * sorted.size();
+       middle = below + (upto - below) / 2) {
+    if (middle <= below || middle >= upto) break;
+    const std::size_t pairs = pairs_within(sorted, middle);
+    (pairs >= place ? upto : below) = middle;
+    (pairs >= place ? pairs_upto : pairs_below) = pairs;
+  }
+  std::vector<double> gaps;
+  for (std::size_t i = 0, first = 0, near = 0; i < sorted.size(); ++i) {
+    while (sorted[i] - sorted[first] > upto) ++first;
+    while (near < i && sorted[i] - sorted[near] > below) ++near;
+    for (std::size_t j = first; j < near; ++j) gaps.push_back(sorted[i] - sorted[j]);
+  }
+  const auto wanted = gaps.begin() + static_cast<std::ptrdiff_t>(place - pairs_below - 1);
+  std::nth_element(gaps.begin(), wanted, gaps.end());
+  return *wanted;
+}
+
 }  // namespace
 
 bool can_show_shift(std::size_t n, std::size_t m, double error) {
@@ -172,12 +204,10 @@ ShiftBounds shift_from_zero(std::span<const double> now, double alarm, double mi
 double robust_scale(std::span<const double> values) {
   const std::size_t n = values.size();
   if (n < 2) return 0;
-  std::vector<double> gaps;
-  for (std::size_t i = 0; i < n; ++i)
-    for (std::size_t j = 0; j < i; ++j) gaps.push_back(std::abs(values[i] - values[j]));
-  const std::size_t half = n / 2 + 1, place = half * (half - 1) / 2;
-  std::nth_element(gaps.begin(), gaps.begin() + static_cast<std::ptrdiff_t>(place - 1), gaps.end());
-  return 2.2219 * few_values_factor(n) * gaps[place - 1];
+  std::vector<double> sorted(values.begin(), values.end());
+  std::sort(sorted.begin(), sorted.end());
+  const std::size_t half = n / 2 + 1;
+  return 2.2219 * few_values_factor(n) * smallest_gap(sorted, half * (half - 1) / 2);
 }
 
 double pooled_scale(std::span<const double> before, std::span<const double> now) {

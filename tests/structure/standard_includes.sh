@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # standard_includes.sh ROOT: every header, or a header of the project that it includes, includes a standard header that
 # has each std:: name that it uses, by standard_names.txt; lists those that do not. The other half of the check that
-# headers can be included first is header_alone.sh.
+# headers can be included first is own_includes.sh.
 set -u
 table=$(cd "$(dirname "$0")" && pwd)/standard_names.txt
 cd "$1" || exit 1
