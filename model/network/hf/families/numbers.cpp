@@ -34,11 +34,7 @@ void vit(HfReader& r) {
   n.causal = false;
   n.linear_bias = true;
   constexpr std::int64_t usual_classes = 1000;
-  n.classes = usual_classes;
-  if (r.config.has("num_labels")) n.classes = r.size("num_labels");
-  else if (r.config.type_of("id2label") == "object")
-    n.classes = static_cast<std::int64_t>(r.config.object("id2label").keys().size());
-  else r.note(fmt::format("{} classes (not in the file)", usual_classes));
+  n.classes = r.labels(usual_classes);
   bool biased = true;
   r.config.optional("qkv_bias", biased);
   r.config.require(biased, "qkv_bias", "its class is not known without them", "true");
