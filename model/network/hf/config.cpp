@@ -277,8 +277,9 @@ Expected<HfConfig> read_hf_config(
   const std::string parts_id = wrapper != nullptr ? wrapper->id : family->id;
   NetworkSpec& spec = reader.spec;
   std::vector<std::string> unknown_seen;
+  std::int64_t unread = 0;
   std::string unseen;
-  const auto images = detail::image_encoder(around.outer, parts_id, spec, unknown_seen);
+  const auto images = detail::image_encoder(around.outer, parts_id, spec, unknown_seen, unread);
   if (const auto error = apart.first_error()) {
     if (looks_at_encoder(spec)) return tl::unexpected(*error);
     unseen = to_text(*error);
@@ -305,6 +306,7 @@ Expected<HfConfig> read_hf_config(
     const char* text_key = wrapper != nullptr ? wrapper->text : "text_config";
     reader.note(fmt::format("{} only", *text_key == '\0' ? "its text" : text_key));
   }
+  if (images && unread > 0) parts.push_back({"unread", unread});
   parts.insert(parts.end(), reader.beside.begin(), reader.beside.end());
   if (!unknown_seen.empty()) {
     unseen = fmt::format("vision_config has {}", fmt::join(unknown_seen, ", "));

@@ -57,12 +57,6 @@ struct KnownVision {
 constexpr KnownVision table[] = {
     {"gemma4", "position_embedding_size", "", gemma4},
     {"kimi-linear", "vt_hidden_size", "", kimi_k3},
-    {"llava", "hidden_size", "clip_vision_model", llava_clip},
-    {"llava", "hidden_size", "siglip_vision_model", llava_siglip},
-    {"llava", "hidden_size", "pixtral", llava_pixtral},
-    {"llava-next", "hidden_size", "clip_vision_model", llava_next_clip},
-    {"llava-next", "hidden_size", "siglip_vision_model", llava_next_siglip},
-    {"llava-onevision", "hidden_size", "siglip_vision_model", llava_next_siglip},
     {"clip", "patch_size", "", clip_images},
     {"siglip", "patch_size", "", siglip_images},
     {"step3-vl", "output_hidden_size", "", step3_vision},
