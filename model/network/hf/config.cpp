@@ -290,19 +290,17 @@ Expected<HfConfig> read_hf_config(
     seen.unknown = unknown_seen, seen.where = around.outer.where("vision_config");
     return tl::unexpected(seen.refusal(parts_id));
   }
-  std::vector<NetworkPart> parts;
-  if (images) {
-    parts = detail::parts_of(*images);
-  } else {
-    JsonObject again(text, where);  // what the encoder's reader refused is no error here
-    again.allow_unknown_keys();
-    HfObjects whole = objects_of(again, wrapper);
-    parts = detail::other_parts(whole.outer, parts_id, spec, reader.notes);
-  }
+  JsonObject again(text, where);  // what the encoder's reader refused is no error here
+  again.allow_unknown_keys();
+  HfObjects whole = objects_of(again, wrapper);
+  std::vector<NetworkPart> parts = detail::other_parts(whole.outer, parts_id, spec, images.has_value(), reader.notes);
   if (images && unknown_seen.empty() && reader.missing.empty()) {
     spec.encoders.push_back(*images);
-    parts.clear();
-  } else if (objects.several) {
+  } else if (images) {
+    const std::vector<NetworkPart> seen = detail::parts_of(*images);
+    parts.insert(parts.begin(), seen.begin(), seen.end());
+  }
+  if (objects.several && (!images || spec.encoders.empty())) {
     const char* text_key = wrapper != nullptr ? wrapper->text : "text_config";
     reader.note(fmt::format("{} only", *text_key == '\0' ? "its text" : text_key));
   }

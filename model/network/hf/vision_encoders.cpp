@@ -151,6 +151,7 @@ constexpr KnownEncoder encoders[] = {
     {"qwen3", "num_position_embeddings", qwen3_vl},
     {"qwen3-moe", "num_position_embeddings", qwen3_vl},
     {"qwen3-next", "num_position_embeddings", qwen3_vl},
+    {"qwen3-omni", "num_position_embeddings", qwen3_vl},
     {"qwen2", "fullatt_block_indexes", qwen25_vl},
     {"deepseek", "vt_hidden_size", moonvit},
     {"kimi-vl", "init_pos_emb_height", moonvit},

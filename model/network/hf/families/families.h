@@ -230,7 +230,6 @@ void dit(HfReader& r);
 void sd3(HfReader& r);
 void pixart(HfReader& r);
 void hunyuan_video(HfReader& r);
-void qwen_image(HfReader& r);
 void cogvideox(HfReader& r);
 void ltx_video(HfReader& r);
 
@@ -239,6 +238,7 @@ void diffusion_sizes(HfReader& r);
 void vit(HfReader& r);
 void wan(HfReader& r);
 void flux(HfReader& r);
+void qwen_image(HfReader& r);
 
 // layernorm.cpp
 void gpt2(HfReader& r);
