@@ -21,7 +21,7 @@ std::span<const HfFamily> hf_family_table() {
       {"qwen3-moe", {"Qwen3MoeForCausalLM", "Qwen3VLMoeForConditionalGeneration"}, qwen3_moe},
       {"deepseek",
           {"DeepseekV2ForCausalLM", "DeepseekV3ForCausalLM", "MistralLarge3ForCausalLM", "Mistral4ForCausalLM",
-              "KimiK25ForConditionalGeneration"},
+              "KimiK2ForCausalLM", "KimiK25ForConditionalGeneration"},
           deepseek_family},
       {"deepseek-sparse", {"DeepseekV32ForCausalLM", "GlmMoeDsaForCausalLM"}, deepseek_sparse},
       {"gpt-oss", {"GptOssForCausalLM"}, gpt_oss},

@@ -88,6 +88,24 @@ TEST(HfWrappers, GoByTheArchitectureBeforeTheType) {
   EXPECT_EQ(config->family, "qwen2");
 }
 
+/// The text's keys stand among those of its images: what belongs to the images is left out by name, nothing else is.
+TEST(HfWrappers, ReadTextsThatStandAmongTheKeysOfImages) {
+  nlohmann::json file = small_llava()["text_config"];
+  file["architectures"] = {"LlavaLlamaForCausalLM"};
+  file["mm_vision_tower"] = "openai/clip-vit-large-patch14-336";
+  file["mm_hidden_size"] = 1024;
+  const auto config = wrapped(file);
+  ASSERT_TRUE(config) << to_text(config.error());
+  EXPECT_EQ(config->family, "llama");
+  EXPECT_EQ(config->left_out, std::vector<std::string>{"mm_vision_tower"});
+  file["made_up"] = 3;
+  EXPECT_THAT(wrapped_error(file), testing::HasSubstr("made_up 3"));
+  file.erase("made_up");
+  file["architectures"] = {"MiniCPMV"};
+  file["version"] = 9.5;
+  EXPECT_THAT(wrapped_error(file), testing::HasSubstr("the text of version 9.5 is not known"));
+}
+
 TEST(HfWrappers, SayWhereATextIsNotKnown) {
   nlohmann::json file = small_llava();
   file["text_config"]["model_type"] = "made_up";
