@@ -95,6 +95,10 @@ Expected<const HfFamily*> choose_family(JsonObject& file, const std::string& arc
     return fail(file.where("architectures"),
         fmt::format("{:.60} has layers that are not built here: {}", architecture, layers),
         "a network of other layers; stepcast list networks names some");
+  if (architecture.empty() && !file.has("text_config")) {
+    const std::string id = detail::family_of_text(file);
+    if (!id.empty()) return family_named(id, file.where("model_type"));
+  }
   const std::string what = architecture.empty() ? "the config names no architecture"
                                                 : fmt::format("the architecture '{:.60}' is not known", architecture);
   return fail(file.where("architectures"), what, fmt::format("known: {}", known_architectures()));
@@ -267,6 +271,8 @@ Expected<HfConfig> read_hf_config(
     objects.text.read("model_type", reader.text_type);
   if (wrapper == nullptr && !as.empty() && family_of_architecture(architecture) != family)
     reader.note(fmt::format("{} read as {}", architecture.empty() ? "no architecture" : architecture, as));
+  if (wrapper == nullptr && as.empty() && architecture.empty())
+    reader.note(fmt::format("no architecture: its model_type is read as {}", family->id));
   family->read(reader);
   if (as.empty() && wrapper == nullptr && class_with_loss(architecture) != architecture)
     detail::count_other_head(reader, architecture, *family);

@@ -293,10 +293,21 @@ TEST(ReadHfConfig, KeysOfWindowsSayNothingBesideTheSwitchThatIsOff) {
   EXPECT_THAT(config_error(llama_with(keys)), testing::HasSubstr("sliding_window 4096, max_window_layers 8"));
 }
 
+TEST(ReadHfConfig, GoesByTheTypeWhereNoArchitectureIsNamed) {
+  const std::string bare = config_with(llama_config, "\"architectures\": [\"LlamaForCausalLM\"], ", "");
+  const auto read = read_hf_config(bare, "config.json");
+  ASSERT_TRUE(read) << to_text(read.error());
+  EXPECT_EQ(parameter_count(read->network), 8030261248);
+  EXPECT_TRUE(noted(*read, "no architecture: its model_type is read as llama"));
+  EXPECT_THAT(config_error(config_with(bare, "\"llama\"", "\"made_up\"")),
+      testing::HasSubstr("the config names no architecture"));
+}
+
 TEST(ReadHfConfig, NamesTheLayersOfClassesThatItCannotBuild) {
   const auto named = [](const char* name) { return config_error(config_with(llama_config, "LlamaForCausalLM", name)); };
   EXPECT_THAT(named("RWKV7ForCausalLM"), testing::HasSubstr("not built here: time mixing"));
   EXPECT_THAT(named("ResNetForImageClassification"), testing::HasSubstr("not built here: convolutions"));
+  EXPECT_THAT(named("Flux2Transformer2DModel"), testing::HasSubstr("not built here: vectors that all layers share"));
 }
 
 TEST(ReadHfConfig, AnotherFamilyIsRefusedWhereTheFileHasLayersThatItDoesNotKnow) {
