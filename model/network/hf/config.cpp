@@ -154,6 +154,11 @@ bool is_other_part(const std::string& key) {
   return std::ranges::find(parts, key) != std::end(parts);
 }
 
+/// Parts whose keys stand among those of the text (LLaVA, Phi-3.5 vision, MiniCPM-V).
+bool stands_among_the_text(const std::string& key) {
+  return detail::lists("mm_vision_tower img_processor embd_layer slice_config tts_config", key);
+}
+
 /// Beside "use_sliding_window": false the other keys of windows say nothing.
 bool says_no_window(JsonObject object) {
   bool used = true;
@@ -193,7 +198,7 @@ LeftKeys left_keys(const JsonObject& file, const HfObjects& objects, bool counte
     const bool windowless = says_no_window(object);
     for (const JsonObject::UnreadKey& key : object.unread()) {
       if (detail::leaves_layers_alone(id, key) || (windowless && about_windows(key.key))) continue;
-      if (own && (key.value.starts_with('{') || key.key == "mm_vision_tower")) {
+      if (own && (is_other_part(key.key) || stands_among_the_text(key.key))) {
         left.parts.push_back(key.key);
         continue;
       }

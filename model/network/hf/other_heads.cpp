@@ -25,11 +25,18 @@ struct HeadMatrix {
   bool normed = false;  ///< a norm in place of the matrix's bias
 };
 constexpr HeadMatrix matrices[] = {{"bert-masked", true, false, true}, {"roberta-masked", true, false, true},
-    {"distilbert-masked", true, false, false}, {"modernbert", true, true, false, true}, {"esm", true, false, true}};
+    {"distilbert-masked", true, false, false}, {"deberta-model", true, false, false},
+    {"modernbert", true, true, false, true}, {"esm", true, false, true}};
 
 const OtherHead* head_of(const std::string& architecture) {
   const auto row = std::ranges::find_if(heads, [&](const OtherHead& head) { return architecture.ends_with(head.end); });
   return row == std::end(heads) ? nullptr : &*row;
+}
+
+const HeadMatrix* matrix_of(const HfFamily* family) {
+  if (family == nullptr) return nullptr;
+  const auto row = std::ranges::find(matrices, family->id, &HeadMatrix::family);
+  return row == std::end(matrices) ? nullptr : &*row;
 }
 
 }  // namespace
@@ -45,7 +52,9 @@ std::string class_with_loss(const std::string& architecture) {
   const OtherHead* head = head_of(architecture);
   if (head == nullptr || family_of_architecture(architecture) != nullptr) return architecture;
   const std::string base = architecture.substr(0, architecture.size() - head->end.size());
-  return base + (family_of_architecture(base + "ForMaskedLM") != nullptr ? "ForMaskedLM" : "ForCausalLM");
+  for (const char* known : {"ForMaskedLM", "Model"})
+    if (matrix_of(family_of_architecture(base + known)) != nullptr) return base + known;
+  return base + "ForCausalLM";
 }
 
 void count_other_head(HfReader& reader, const std::string& architecture, const HfFamily& family) {
@@ -53,16 +62,17 @@ void count_other_head(HfReader& reader, const std::string& architecture, const H
   const OtherHead& head = *head_of(architecture);
   const bool sequence = &head == &heads[0], model = head.labels == 0;
   const Count labels = model ? 0 : reader.labels(head.labels);
-  Count extra = -(n.tied_embeddings ? 0 : n.vocab * n.hidden) - (n.head_bias ? n.vocab : 0);
-  if (n.masked_loss) {
-    const auto row = std::ranges::find(matrices, family.id, &HeadMatrix::family);
-    const bool known = row != std::end(matrices), normed = known && row->normed;
-    const Count matrix = normed ? n.hidden * n.hidden + n.hidden : linear(n.hidden, n.hidden);
-    extra -= normed ? matrix : matrix + layernorm(n.hidden);
-    if (known && (sequence ? row->sequence : model ? row->model : row->token)) extra += matrix;
+  const HeadMatrix* row = matrix_of(&family);
+  Count extra = 0;
+  if (row == nullptr || n.masked_loss)
+    extra -= (n.tied_embeddings ? 0 : n.vocab * n.hidden) + (n.head_bias ? n.vocab : 0);
+  if (row != nullptr) {
+    const Count matrix = row->normed ? n.hidden * n.hidden + n.hidden : linear(n.hidden, n.hidden);
+    if (n.masked_loss) extra -= row->normed ? matrix : matrix + layernorm(n.hidden);
+    if (sequence ? row->sequence : model ? row->model : row->token) extra += matrix;
   }
   // decoders score sequences without a bias
-  if (!model) extra += linear(n.hidden, labels, n.masked_loss || !sequence);
+  if (!model) extra += linear(n.hidden, labels, row != nullptr || !sequence);
   if (!reader.missing.empty()) {
     if (!reader.counted.empty()) reader.counted.front().parameters += extra;
     return;

@@ -44,6 +44,9 @@ TEST(HfOtherHeads, EncodersHaveAHeadOfTheirClass) {
   EXPECT_EQ(weights("BertModel"), layers + matrix) << "of the first word";
   EXPECT_EQ(weights("BertForSequenceClassification"), layers + matrix + scores);
   EXPECT_EQ(weights("BertForTokenClassification"), layers + scores);
+  // of classes that are counted in one sum the head is not known
+  EXPECT_THAT(to_text(read_hf_config(R"({"architectures": ["MPNetForTokenClassification"]})", "config.json").error()),
+      testing::HasSubstr("'MPNetForTokenClassification' is not known"));
 }
 
 }  // namespace
