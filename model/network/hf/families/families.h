@@ -68,6 +68,8 @@ void hyperclovax(HfReader& r);
 void mobilellm(HfReader& r);
 void jais(HfReader& r);
 void minicpm_v(HfReader& r);
+
+// masked_diffusion.cpp
 void dream(HfReader& r);
 void llada(HfReader& r);
 void sdar(HfReader& r);
