@@ -41,7 +41,8 @@ Expected<Chosen<NetworkSpec>> read_config(const std::string& text, const std::st
   Chosen<NetworkSpec> chosen{std::move(config.network), "", std::move(config.notes), std::move(config.parts), {},
       std::move(config.missing), std::move(config.layers), std::move(config.unseen)};
   for (const std::string& part : config.left_out)
-    chosen.readings.push_back(fmt::format("{} of {} is left out: the language part alone is forecast", part, name));
+    chosen.readings.push_back(fmt::format("{} of {} is left out: {} forecast", part, name,
+        chosen.row.encoders.empty() ? "the language part alone is" : "the other parts are"));
   return chosen;
 }
 

@@ -12,6 +12,7 @@
 #include "model/network/hf/absent_layers.h"
 #include "model/network/hf/families/families.h"
 #include "model/network/hf/known_keys.h"
+#include "model/network/hf/other_heads.h"
 #include "model/network/hf/reader.h"
 #include "model/network/hf/vision.h"
 #include "model/network/hf/vision_encoders.h"
@@ -22,50 +23,12 @@
 namespace stepcast {
 namespace {
 
+using detail::class_with_loss;
+using detail::family_of_architecture;
 using detail::hf_family_table;
 using detail::HfFamily;
 using detail::HfReader;
 using detail::HfWrapper;
-
-const HfFamily* family_of_architecture(const std::string& architecture) {
-  for (const HfFamily& family : hf_family_table())
-    for (const char* name : family.architectures)
-      if (architecture == name) return &family;
-  return nullptr;
-}
-
-/// Classes without a language-model head end otherwise than those with one: "Model" gives out hidden states,
-/// "ForSequenceClassification" makes scores of the last one.
-constexpr std::string_view without_language_head[] = {"ForSequenceClassification", "Model"};
-
-/// The class with the same layers and a language-model head; the name itself where it is none of those.
-std::string with_language_head(const std::string& architecture) {
-  for (const std::string_view end : without_language_head)
-    if (architecture.ends_with(end) && family_of_architecture(architecture) == nullptr)
-      return architecture.substr(0, architecture.size() - end.size()) + "ForCausalLM";
-  return architecture;
-}
-
-/// Such a class is counted, for its file tells of no loss.
-void leave_out_language_head(HfReader& reader, JsonObject& file, const std::string& architecture) {
-  const NetworkSpec& n = reader.spec;
-  std::int64_t scores = 0;
-  if (architecture.ends_with(without_language_head[0])) {
-    constexpr std::int64_t usual_labels = 2;
-    scores = reader.config.has("num_labels") ? reader.size("num_labels") : usual_labels;
-    if (file.type_of("id2label") == "object") {
-      JsonObject labels = file.object("id2label");
-      labels.allow_unknown_keys();
-      scores = static_cast<std::int64_t>(labels.keys().size());
-    }
-  }
-  const std::int64_t extra =
-      scores * n.hidden - (n.tied_embeddings ? 0 : n.vocab * n.hidden) - (n.head_bias ? n.vocab : 0);
-  if (reader.missing.empty())
-    detail::count_beside(reader, extra, "a loss over tokens (architectures: a class that ends in ForCausalLM has one)",
-        "layers of its class");
-  else if (!reader.counted.empty()) reader.counted.front().parameters += extra;
-}
 
 Expected<const HfFamily*> family_named(const std::string& as, const std::string& where) {
   for (const HfFamily& family : hf_family_table())
@@ -88,7 +51,7 @@ HfObjects objects_of(JsonObject& file, const HfWrapper* wrapper) {
     return {file, text, several, nullptr};
   }
   JsonObject outer = *wrapper->outer == '\0' ? file : file.object(wrapper->outer);
-  JsonObject text = outer.object(wrapper->text);
+  JsonObject text = *wrapper->text == '\0' ? outer : outer.object(wrapper->text);
   outer.allow_unknown_keys();
   text.allow_unknown_keys();
   return {outer, text, true, wrapper};
@@ -96,7 +59,8 @@ HfObjects objects_of(JsonObject& file, const HfWrapper* wrapper) {
 
 /// The family of the text in a class that holds any.
 Expected<const HfFamily*> family_inside(HfObjects& objects) {
-  const std::string id = detail::family_of_text(objects.text);
+  const bool fixed = *objects.wrapper->family != '\0';
+  const std::string id = fixed ? objects.wrapper->family : detail::family_of_text(objects.text);
   if (auto error = objects.text.first_error()) return tl::unexpected(*error);
   for (const HfFamily& family : hf_family_table())
     if (id == family.id) return &family;
@@ -126,11 +90,15 @@ std::string architecture_of(JsonObject& file) {
 Expected<const HfFamily*> choose_family(JsonObject& file, const std::string& architecture, const std::string& as) {
   if (auto error = file.failed() ? file.first_error() : std::nullopt) return tl::unexpected(*error);
   if (!as.empty()) return family_named(as, "--as");
-  if (const HfFamily* family = family_of_architecture(with_language_head(architecture))) return family;
+  if (const HfFamily* family = family_of_architecture(class_with_loss(architecture))) return family;
   if (const std::string layers = detail::absent_layers(architecture); !layers.empty())
     return fail(file.where("architectures"),
         fmt::format("{:.60} has layers that are not built here: {}", architecture, layers),
         "a network of other layers; stepcast list networks names some");
+  if (architecture.empty() && !file.has("text_config")) {
+    const std::string id = detail::family_of_text(file);
+    if (!id.empty()) return family_named(id, file.where("model_type"));
+  }
   const std::string what = architecture.empty() ? "the config names no architecture"
                                                 : fmt::format("the architecture '{:.60}' is not known", architecture);
   return fail(file.where("architectures"), what, fmt::format("known: {}", known_architectures()));
@@ -186,6 +154,11 @@ bool is_other_part(const std::string& key) {
   return std::ranges::find(parts, key) != std::end(parts);
 }
 
+/// Parts whose keys stand among those of the text (LLaVA, Phi-3.5 vision, MiniCPM-V).
+bool stands_among_the_text(const std::string& key) {
+  return detail::lists("mm_vision_tower img_processor embd_layer slice_config tts_config", key);
+}
+
 /// Beside "use_sliding_window": false the other keys of windows say nothing.
 bool says_no_window(JsonObject object) {
   bool used = true;
@@ -219,10 +192,17 @@ LeftKeys left_keys(const JsonObject& file, const HfObjects& objects, bool counte
     const NetworkSpec& read, const std::vector<JsonObject::UnreadKey>& inside) {
   LeftKeys left;
   const bool apart = objects.wrapper != nullptr && objects.wrapper->others_apart;
+  const bool own = objects.wrapper != nullptr && *objects.wrapper->text == '\0';
+  const std::string around = objects.wrapper != nullptr ? objects.wrapper->id : family;
   const auto take = [&](const JsonObject& object, bool outer, const std::string& id) {
     const bool windowless = says_no_window(object);
     for (const JsonObject::UnreadKey& key : object.unread()) {
       if (detail::leaves_layers_alone(id, key) || (windowless && about_windows(key.key))) continue;
+      if (own && (is_other_part(key.key) || stands_among_the_text(key.key))) {
+        left.parts.push_back(key.key);
+        continue;
+      }
+      if (own && detail::leaves_layers_alone(around, key)) continue;
       if (says_again(key, read) || (outer && objects.several && stands_inside(key, inside))) continue;
       if (outer && (apart || is_other_part(key.key))) {
         if (!apart || key.value.starts_with('{')) left.parts.push_back(key.key);
@@ -232,9 +212,8 @@ LeftKeys left_keys(const JsonObject& file, const HfObjects& objects, bool counte
       left.unknown.push_back(fmt::format("{} {}", key.key, key.value));
     }
   };
-  const std::string around = objects.wrapper != nullptr ? objects.wrapper->id : family;
   if (objects.wrapper != nullptr && *objects.wrapper->outer != '\0') take(file, true, around);
-  if (objects.several) take(objects.outer, true, around);
+  if (objects.several && !own) take(objects.outer, true, around);
   take(objects.text, counted, family);
   return left;
 }
@@ -297,9 +276,11 @@ Expected<HfConfig> read_hf_config(
     objects.text.read("model_type", reader.text_type);
   if (wrapper == nullptr && !as.empty() && family_of_architecture(architecture) != family)
     reader.note(fmt::format("{} read as {}", architecture.empty() ? "no architecture" : architecture, as));
+  if (wrapper == nullptr && as.empty() && architecture.empty())
+    reader.note(fmt::format("no architecture: its model_type is read as {}", family->id));
   family->read(reader);
-  if (as.empty() && wrapper == nullptr && with_language_head(architecture) != architecture)
-    leave_out_language_head(reader, file, architecture);
+  if (as.empty() && wrapper == nullptr && class_with_loss(architecture) != architecture)
+    detail::count_other_head(reader, architecture, *family);
   reader.check_bounds();
   JsonObject apart(text, where);  // where text alone is forecast the file's own keys stay unread
   apart.allow_unknown_keys();
@@ -307,8 +288,9 @@ Expected<HfConfig> read_hf_config(
   const std::string parts_id = wrapper != nullptr ? wrapper->id : family->id;
   NetworkSpec& spec = reader.spec;
   std::vector<std::string> unknown_seen;
+  std::int64_t unread = 0;
   std::string unseen;
-  const auto images = detail::image_encoder(around.outer, parts_id, spec, unknown_seen);
+  const auto images = detail::image_encoder(around.outer, parts_id, spec, unknown_seen, unread);
   if (const auto error = apart.first_error()) {
     if (looks_at_encoder(spec)) return tl::unexpected(*error);
     unseen = to_text(*error);
@@ -319,21 +301,22 @@ Expected<HfConfig> read_hf_config(
     seen.unknown = unknown_seen, seen.where = around.outer.where("vision_config");
     return tl::unexpected(seen.refusal(parts_id));
   }
-  std::vector<NetworkPart> parts;
-  if (images) {
-    parts = detail::parts_of(*images);
-  } else {
-    JsonObject again(text, where);  // what the encoder's reader refused is no error here
-    again.allow_unknown_keys();
-    HfObjects whole = objects_of(again, wrapper);
-    parts = detail::other_parts(whole.outer, parts_id, spec, reader.notes);
-  }
+  JsonObject again(text, where);  // what the encoder's reader refused is no error here
+  again.allow_unknown_keys();
+  HfObjects whole = objects_of(again, wrapper);
+  std::vector<NetworkPart> parts = detail::other_parts(whole.outer, parts_id, spec, images.has_value(), reader.notes);
   if (images && unknown_seen.empty() && reader.missing.empty()) {
     spec.encoders.push_back(*images);
-    parts.clear();
-  } else if (objects.several) {
-    reader.note(fmt::format("{} only", wrapper != nullptr ? wrapper->text : "text_config"));
+  } else if (images) {
+    const std::vector<NetworkPart> seen = detail::parts_of(*images);
+    parts.insert(parts.begin(), seen.begin(), seen.end());
   }
+  if (objects.several && (!images || spec.encoders.empty())) {
+    const char* text_key = wrapper != nullptr ? wrapper->text : "text_config";
+    reader.note(fmt::format("{} only", *text_key == '\0' ? "its text" : text_key));
+  }
+  if (images && unread > 0) parts.push_back({"unread", unread});
+  parts.insert(parts.end(), reader.beside.begin(), reader.beside.end());
   if (!unknown_seen.empty()) {
     unseen = fmt::format("vision_config has {}", fmt::join(unknown_seen, ", "));
     reader.note("images are not forecast: " + unseen);
@@ -344,7 +327,8 @@ Expected<HfConfig> read_hf_config(
   TRY(file.finish(true));
   JsonObject unasked(text, where);
   const auto inside = objects_of(unasked, wrapper).text.unread();
-  LeftKeys left = left_keys(file, objects, !objects.several && (images || !parts.empty()), family->id, spec, inside);
+  LeftKeys left = left_keys(
+      file, objects, !objects.several && (images || parts.size() > reader.beside.size()), family->id, spec, inside);
   if (images && !spec.encoders.empty()) std::erase(left.parts, "vision_config");
   if (unseen.empty() && contains(left.parts, "vision_config"))
     unseen = "vision_config is of no class that is described";

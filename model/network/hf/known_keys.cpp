@@ -15,7 +15,7 @@ constexpr const char* nothing = "null false 0 [] {}";
 constexpr KnownKeys rows[] = {
     {"", "*", "names, versions and classes of the checkpoint's files",
      "model_type architectures _name_or_path name_or_path transformers_version auto_map tokenizer_class prefix finetuning_task "
-     "task_specific_params problem_type id2label label2id num_labels _commit_hash custom_pipelines base_model_name"},
+     "task_specific_params problem_type id2label label2id num_labels _num_labels sentence_transformers _commit_hash custom_pipelines base_model_name"},
     {"", "*", "the number type of the checkpoint: --precision says what a step computes in",
      "torch_dtype dtype quantization_config compression_config use_bfloat16 torchscript"},
     {"", "*", "token ids", "bos_token_id eos_token_id pad_token_id unk_token_id sep_token_id cls_token_id mask_token_id "
@@ -88,23 +88,23 @@ constexpr KnownKeys rows[] = {
     {"gemma4", nothing, "experts that the file does not have", "expert_intermediate_size top_k_experts"},
     {"deepseek-v4", "*", "constants of the mixing of streams, bounds of a gate, the number type of experts, angles",
      "hc_eps swiglu_limit expert_dtype compress_rope_theta hidden_act"},
-    {"bert bert-masked bert-model modernbert vit roberta-masked vit-model vit-mae dinov2 electra deberta-model deberta-masked", "*", "dropout; where the loss is taken; how a checkpoint is used",
+    {"bert bert-masked esm mpnet-model mpnet-masked albert-masked gte-new modernbert vit roberta-masked vit-model vit-mae dinov2 electra deberta-model deberta-masked", "*", "dropout; where the loss is taken; how a checkpoint is used",
      "attention_probs_dropout_prob hidden_dropout_prob attention_dropout embedding_dropout mlp_dropout classifier_dropout "
      "position_embedding_type directionality pooler_fc_size pooler_num_attention_heads pooler_num_fc_layers "
      "pooler_size_per_head pooler_type classifier_pooling classifier_activation decoder_bias deterministic_flash_attn "
      "global_rope_theta local_rope_theta hidden_activation initializer_cutoff_factor reference_compile "
      "repad_logits_with_grad sparse_pred_ignore_index sparse_prediction encoder_stride head_dim tie_word_embeddings"},
-    {"t5 whisper flux wan bart t5-encoder umt5 umt5-encoder dit sd3 pixart hunyuan-video qwen-image cogvideox ltx-video", "*", "dropout, positions without weights, training of speech, how a checkpoint is used",
+    {"t5 whisper flux wan bart marian mbart m2m100 blenderbot t5-encoder umt5 umt5-encoder dit sd3 pixart hunyuan-video qwen-image cogvideox ltx-video", "*", "dropout, positions without weights, training of speech, how a checkpoint is used",
      "dropout_rate dropout attention_dropout activation_dropout activation_function relative_attention_max_distance "
      "n_positions output_past is_gated_act dense_act_fn encoder_layerdrop decoder_layerdrop scale_embedding "
      "num_hidden_layers apply_spec_augment mask_time_prob mask_time_length mask_time_min_masks mask_feature_prob "
      "mask_feature_length mask_feature_min_masks max_source_positions median_filter_width use_weighted_layer_sum "
      "classifier_proj_size lang_ids _class_name _diffusers_version axes_dims_rope patch_size eps rope_max_seq_len "
      "tie_word_embeddings"},
-    {"whisper t5 bart umt5 t5-encoder umt5-encoder", "true", "as its class has it", "is_encoder_decoder"},
+    {"whisper t5 bart marian mbart m2m100 blenderbot umt5 t5-encoder umt5-encoder", "true", "as its class has it", "is_encoder_decoder"},
     {"qwen2 qwen2-moe", "true", "as its class has them", "attention_bias qkv_bias"},
     {"qwen3 qwen3-moe", "true", "as its class has it", "use_qk_norm qk_norm"},
-    {"deepseek", "*", "as many as heads, or the size of the turned part: latent attention has neither",
+    {"deepseek mistral", "*", "as many as heads, or the size of the turned part: latent attention has neither",
      "num_key_value_heads head_dim qk_head_dim"},
     {"granite", "*", "factors on what passes, without weights",
      "attention_multiplier embedding_multiplier logits_scaling residual_multiplier"},

@@ -166,6 +166,43 @@ constexpr KnownKeys more_rows[] = {
     {"jetmoe", "*", "activations; as many as key-value heads times experts", "activation_function "
      "num_attention_heads glu "
      "num_layers"},
+    {"marian mbart m2m100 blenderbot bart xglm biogpt", "*", "factors on what passes, first values and labels; where norms stand, "
+     "which the class tells", "scale_embedding init_std classif_dropout add_bias_logits add_final_layer_norm normalize_before "
+     "normalize_embedding static_position_embeddings layernorm_variant extra_layer_norm extra_pos_embeddings "
+     "force_bos_token_to_be_generated do_blenderbot_90_layernorm share_encoder_decoder_embeddings decoder_vocab_size "
+     "activation_dropout layerdrop"},
+    {"esm", "*", "which words a run hides; a list of words", "token_dropout vocab_list esmfold_config"},
+    {"albert-masked", "*", "what its class does not read", "classifier_dropout_prob down_scale_factor gap_size "
+     "net_structure_type num_memory_blocks"},
+    {"gte-new", "*", "which kernel its class calls; factors on scores", "hidden_act layer_norm_type logn_attention_clip1 "
+     "logn_attention_scale pack_qkv unpad_inputs use_memory_efficient_attention max_position_embeddings"},
+    {"llada", "false", "as its layers are", "alibi attention_layer_norm bias_for_layer_norm include_bias "
+     "include_qkv_bias input_emb_norm scale_logits multi_query_attention flash_attention"},
+    {"llada", "true", "as its layers are", "rope attention_layer_norm_with_affine layer_norm_with_affine rope_full_precision"},
+    {"llada", "1", "as its layers are", "block_group_size"},
+    {"llada", "*", "the first values of weights; the width, which mlp_hidden_size tells", "init_cutoff_factor init_device "
+     "init_fn init_std mlp_ratio precision"},
+    {"sdar sdar-moe", "*", "how a run hides words; how a loss is computed", "block_size debug fuse_cross_entropy"},
+    {"hyperclovax", "*", "factors on what passes, without weights", "attention_multiplier embedding_multiplier "
+     "logits_scaling residual_multiplier end_token_id summary_first_dropout"},
+    {"hunyuan-3", "*", "how a router scores; number types", "router_scaling_factor route_norm moe_router_use_sigmoid "
+     "enable_attention_fp32_softmax enable_lm_head_fp32 enable_moe_fp32_combine"},
+    {"jais", "*", "factors on what passes, without weights", "embeddings_scale width_scale mup_width_scale "
+     "mup_embeddings_scale mup_output_alpha mup_scale_qk_dot_by_d scale_qk_dot_by_d alibi_scaling scale_attn_weights "
+     "scale_attn_by_inverse_layer_idx reorder_and_upcast_attn"},
+    {"own-text", "*", "of its images' part, and how images are cut", "freeze_mm_mlp_adapter freeze_mm_vision_resampler "
+     "image_aspect_ratio mm_hidden_size mm_projector_type mm_resampler_type mm_use_im_patch_token mm_use_im_start_end "
+     "mm_vision_select_feature mm_vision_select_layer mm_patch_merge_type mm_projector_lr mm_vision_tower_lr "
+     "mm_tunable_parts mm_spatial_pool_mode mm_spatial_pool_stride tune_mm_mlp_adapter tune_mm_vision_resampler "
+     "unfreeze_mm_vision_tower use_mm_proj image_grid_pinpoints image_crop_resolution image_split_resolution "
+     "vision_tower_pretrained tokenizer_padding_side image_size patch_size query_num slice_mode use_image_id "
+     "vision_batch_size batch_vision_input drop_vision_last_layer version pos_skipping_range add_faster_video "
+     "add_time_instruction force_sample faster_token_stride"},
+    {"clip-text clip-text-projected clip-vision clip-vision-projected siglip-vision dinov2-classes", "*", "which GELU; dropout; "
+     "the width of what another class makes", "hidden_act dropout attention_dropout projection_dim tie_word_embeddings "
+     "hidden_dropout_prob attention_probs_dropout_prob drop_path_rate layerscale_value reshape_hidden_states "
+     "apply_layernorm out_features out_indices stage_names"},
+    {"mimo-v2-flash", "*", "how matrices lie in the file; number types", "attention_projection_layout moe_router_dtype"},
     {"mimo-v2-flash", "*", "angles, factors", "attention_chunk_size swa_rope_theta attention_value_scale "
      "layernorm_epsilon"},
     {"step3.5", "*", "bounds of gates, angles, how a router scores; prediction modules",

@@ -141,6 +141,17 @@ std::int64_t HfReader::signed_size(const char* key) {
   return value;
 }
 
+std::int64_t HfReader::labels(std::int64_t usual) {
+  if (config.has("num_labels")) return size("num_labels");
+  if (config.type_of("id2label") == "object") {
+    JsonObject names = config.object("id2label");
+    names.allow_unknown_keys();
+    if (!names.keys().empty()) return static_cast<std::int64_t>(names.keys().size());
+  }
+  note(fmt::format("{} classes (not in the file)", usual));
+  return usual;
+}
+
 bool HfReader::cap(const char* key, bool absent) {
   if (!config.names(key)) return absent;
   return number_or(key, 0) > 0;

@@ -42,6 +42,8 @@ class HfReader {
   void dropout(std::initializer_list<const char*> keys, double absent);
   /// Before anything walks over the layers: so many are refused that no network has, and periods of none.
   void check_bounds();
+  /// How many classes the file has: num_labels, or the names in id2label; else `usual`, noted.
+  std::int64_t labels(std::int64_t usual);
   void note(std::string text) { notes.push_back(std::move(text)); }
   /// Layers that no operator describes, with their key: the file is counted (`counted`, `layers`), not forecast.
   void lacks(std::string layer) { missing.push_back(std::move(layer)); }
@@ -55,6 +57,7 @@ class HfReader {
   std::vector<std::string> missing;
   std::vector<NetworkPart> counted;  ///< all weights of what the family reads, where layers are missing
   std::vector<LayerCount> layers;    ///< and its layers
+  std::vector<NetworkPart> beside;   ///< weights beside the network that no step of training touches
 };
 
 /// A row of the table of architectures.

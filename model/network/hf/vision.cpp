@@ -3,6 +3,7 @@
 #include "model/network/hf/vision.h"
 
 #include <algorithm>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -10,22 +11,6 @@
 #include "model/network/hf/vision_parts.h"
 
 namespace stepcast::detail {
-
-/// Qwen3-VL and Qwen3.5: patches in space and time, a table of positions; mergers of 2 x 2 patches, one behind the
-/// last layer and one for each layer that also feeds the text's first layers.
-Parts qwen3_vl(JsonObject& /*file*/, JsonObject& vision, const NetworkSpec& text) {
-  const Count hidden = number(vision, "hidden_size"), merge = number_or(vision, "spatial_merge_size", 2),
-              patch = number(vision, "patch_size"), frames = number_or(vision, "temporal_patch_size", 2);
-  std::vector<Count> deep;
-  vision.optional("deepstack_visual_indexes", deep, IntegerRange{0, 10'000});
-  const Count out = number_or(vision, "out_hidden_size", text.hidden), merged = merge * merge * hidden;
-  const Count encoder = linear(number_or(vision, "in_channels", 3) * frames * patch * patch, hidden) +
-                        number(vision, "num_position_embeddings") * hidden +
-                        number(vision, "depth") * encoder_layer(hidden, number(vision, "intermediate_size"));
-  const Count mlp = linear(merged, merged) + linear(merged, out);
-  return {{"vision", encoder},
-      {"projector", layernorm(hidden) + mlp + static_cast<Count>(deep.size()) * (layernorm(merged) + mlp)}};
-}
 
 namespace {
 
@@ -57,19 +42,13 @@ struct KnownVision {
 constexpr KnownVision table[] = {
     {"gemma4", "position_embedding_size", "", gemma4},
     {"kimi-linear", "vt_hidden_size", "", kimi_k3},
-    {"llava", "hidden_size", "clip_vision_model", llava_clip},
-    {"llava", "hidden_size", "siglip_vision_model", llava_siglip},
-    {"llava", "hidden_size", "pixtral", llava_pixtral},
-    {"llava-next", "hidden_size", "clip_vision_model", llava_next_clip},
-    {"llava-next", "hidden_size", "siglip_vision_model", llava_next_siglip},
-    {"llava-onevision", "hidden_size", "siglip_vision_model", llava_next_siglip},
     {"clip", "patch_size", "", clip_images},
     {"siglip", "patch_size", "", siglip_images},
     {"step3-vl", "output_hidden_size", "", step3_vision},
     {"nemotron-nano-vl", "args", "", radio},
     {"phi4-mm", "image_embd_layer", "", phi4_parts, "embd_layer"},
     {"gemma3n", "architecture", "", gemma3n_parts},
-    {"qwen3-omni", "num_position_embeddings", "", qwen3_omni},
+    {"qwen3-omni", "d_model", "", qwen3_sound, "audio_config"},
 };
 
 }  // namespace
@@ -86,22 +65,27 @@ bool is_beyond(const Parts& parts) {
 }  // namespace
 
 Parts other_parts(
-    JsonObject& file, const std::string& family, const NetworkSpec& text, std::vector<std::string>& notes) {
+    JsonObject& file, const std::string& family, const NetworkSpec& text, bool seen, std::vector<std::string>& notes) {
+  Parts parts;
   for (const KnownVision& row : table) {
     if (family != row.family || file.type_of(row.object) != "object") continue;
+    if (seen && row.object == std::string_view("vision_config")) continue;
     JsonObject vision = file.object(row.object);
     vision.allow_unknown_keys();
     std::string type;
     if (vision.type_of("model_type") == "string") vision.read("model_type", type);
     const bool named = *row.type == '\0' || type == row.type;
     if (!named || !vision.has(row.key)) continue;
-    Parts parts = row.count(file, vision, text);
+    const Parts more = row.count(file, vision, text);
     const auto error = file.first_error();
-    if (!error && !is_beyond(parts)) return parts;
-    notes.push_back(fmt::format("{} is not counted: {}", row.object, error ? to_text(*error) : "sizes that none has"));
-    return {};
+    if (error || is_beyond(more)) {
+      notes.push_back(
+          fmt::format("{} is not counted: {}", row.object, error ? to_text(*error) : "sizes that none has"));
+      return {};
+    }
+    parts.insert(parts.end(), more.begin(), more.end());
   }
-  return {};
+  return parts;
 }
 
 }  // namespace stepcast::detail

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include <fmt/format.h>
+
 #include "model/network/hf/known_keys.h"
 #include "model/network/hf/vision_reader.h"
 
@@ -143,11 +145,13 @@ struct KnownEncoder {
   const char* family;
   const char* key;  ///< that only its vision_config has
   void (*read)(VisionReader& reader);
+  const char* type = "";  ///< its model_type; "": any
 };
 constexpr KnownEncoder encoders[] = {
     {"qwen3", "num_position_embeddings", qwen3_vl},
     {"qwen3-moe", "num_position_embeddings", qwen3_vl},
     {"qwen3-next", "num_position_embeddings", qwen3_vl},
+    {"qwen3-omni", "num_position_embeddings", qwen3_vl},
     {"qwen2", "fullatt_block_indexes", qwen25_vl},
     {"deepseek", "vt_hidden_size", moonvit},
     {"kimi-vl", "init_pos_emb_height", moonvit},
@@ -164,6 +168,15 @@ constexpr KnownEncoder encoders[] = {
     {"mistral", "patch_size", pixtral},
     {"gemma4", "position_embedding_size", gemma4},
     {"minimax-m3", "projection_dim", minimax_m3},
+    {"llava", "hidden_size", llava_images, "clip_vision_model"},
+    {"llava", "hidden_size", llava_images, "siglip_vision_model"},
+    {"llava", "hidden_size", llava_images, "pixtral"},
+    {"llava-next", "hidden_size", llava_next_images, "clip_vision_model"},
+    {"llava-next", "hidden_size", llava_next_images, "siglip_vision_model"},
+    {"llava-next", "hidden_size", llava_next_images, "pixtral"},
+    {"llava-onevision", "hidden_size", llava_next_images, "clip_vision_model"},
+    {"llava-onevision", "hidden_size", llava_next_images, "siglip_vision_model"},
+    {"llava-onevision", "hidden_size", llava_next_images, "pixtral"},
 };
 
 /// InternVL3's files name experts beside `use_moe: false` (OpenGVLab/InternVL3-8B config.json); its class has none.
@@ -180,22 +193,28 @@ bool of_unused_experts(JsonObject& vision, const std::string& family, const std:
 
 }  // namespace
 
-std::optional<NetworkSpec> image_encoder(
-    JsonObject& file, const std::string& family, const NetworkSpec& text, std::vector<std::string>& unknown) {
+std::optional<NetworkSpec> image_encoder(JsonObject& file, const std::string& family, const NetworkSpec& text,
+    std::vector<std::string>& unknown, std::int64_t& unread) {
   for (const KnownEncoder& row : encoders) {
     if (family != row.family || file.type_of("vision_config") != "object") continue;
     JsonObject vision = file.object("vision_config");
     vision.allow_unknown_keys();
     if (!vision.has(row.key)) continue;
+    std::string type;
+    if (vision.type_of("model_type") == "string") vision.read("model_type", type);
+    if (*row.type != '\0' && type != row.type) continue;
     VisionReader reader{file, vision, text};
     reader.encoder.causal = false;
     row.read(reader);
+    NetworkSpec& encoder = reader.encoder;
+    vision.require(encoder.head_dim > 0 || encoder.heads < 1 || encoder.hidden % encoder.heads == 0, row.key,
+        fmt::format("{} heads share a width of {}", encoder.heads, encoder.hidden), "a number that divides it");
     if (vision.first_error()) return std::nullopt;
     unknown = std::move(reader.unlike);
+    unread = reader.unread;
     for (const JsonObject::UnreadKey& key : vision.unread())
       if (!leaves_layers_alone("vision", key) && !of_unused_experts(vision, family, key.key))
         unknown.push_back(key.key + " " + key.value);
-    NetworkSpec& encoder = reader.encoder;
     if (encoder.kv_heads == 0) encoder.kv_heads = encoder.heads;
     if (encoder.head_dim == 0) encoder.head_dim = encoder.hidden / std::max<std::int64_t>(1, encoder.heads);
     return std::move(encoder);

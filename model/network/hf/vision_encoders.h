@@ -12,8 +12,9 @@ namespace stepcast::detail {
 
 /// The encoder that `vision_config` describes, for no images yet. Nothing where there is none or its class is not
 /// known. `unknown`: keys of it that may change its layers, so that it can be counted but not be forecast.
-std::optional<NetworkSpec> image_encoder(
-    JsonObject& file, const std::string& family, const NetworkSpec& text, std::vector<std::string>& unknown);
+/// `unread`: weights of the file that nobody reads (layers behind the one whose features the text gets).
+std::optional<NetworkSpec> image_encoder(JsonObject& file, const std::string& family, const NetworkSpec& text,
+    std::vector<std::string>& unknown, std::int64_t& unread);
 
 /// Parameters of the encoder and of what takes its patches to the text.
 std::vector<NetworkPart> parts_of(const NetworkSpec& encoder);

@@ -92,27 +92,9 @@ void internvl_images(VisionReader& r) {
   e.projectors = {std::move(steps)};
 }
 
-namespace {
-
-void siglip(VisionReader& r) {
-  NetworkSpec& e = r.encoder;
-  e.hidden = r.number_or("hidden_size", 768);
-  e.layers = r.number_or("num_hidden_layers", 12);
-  e.heads = r.number_or("num_attention_heads", 12);
-  e.ffn_hidden = r.number_or("intermediate_size", 3072);
-  e.features = r.number_or("num_channels", 3) * r.area("patch_size", 16);
-  e.norm = Norm::layernorm;
-  e.activation = Activation::gelu;
-  e.linear_bias = true;
-  e.sequence = r.patches(224, 16);
-  r.positions(e.sequence);
-}
-
-}  // namespace
-
 /// PaliGemma: SigLIP without a head, and a matrix.
 void siglip_behind_matrix(VisionReader& r) {
-  siglip(r);
+  siglip_layers(r);
   r.vision.require(
       !r.flag("vision_use_head", true), "vision_use_head", "a head that nobody reads is none of our forms", "false");
   std::int64_t out = r.text.hidden;
@@ -122,7 +104,7 @@ void siglip_behind_matrix(VisionReader& r) {
 
 /// SigLIP without a head; a matrix for patches that are merged.
 void idefics3_images(VisionReader& r) {
-  siglip(r);
+  siglip_layers(r);
   std::int64_t side = 2;
   r.file.optional("scale_factor", side, vision_sizes);
   r.encoder.projectors = {{steps::layernorm, steps::merge(r.square(side)), steps::matrix(r.text.hidden, false)}};

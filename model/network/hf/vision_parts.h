@@ -31,17 +31,9 @@ inline bool flag(JsonObject& config, const char* key, bool absent) {
   return value;
 }
 
-// vision.cpp
-Parts qwen3_vl(JsonObject& file, JsonObject& vision, const NetworkSpec& text);
-
 // vision_more.cpp
-Parts qwen3_omni(JsonObject& file, JsonObject& vision, const NetworkSpec& text);
+Parts qwen3_sound(JsonObject& file, JsonObject& audio, const NetworkSpec& text);
 Parts kimi_k3(JsonObject& file, JsonObject& vision, const NetworkSpec& text);
-Parts llava_clip(JsonObject& file, JsonObject& vision, const NetworkSpec& text);
-Parts llava_siglip(JsonObject& file, JsonObject& vision, const NetworkSpec& text);
-Parts llava_pixtral(JsonObject& file, JsonObject& vision, const NetworkSpec& text);
-Parts llava_next_clip(JsonObject& file, JsonObject& vision, const NetworkSpec& text);
-Parts llava_next_siglip(JsonObject& file, JsonObject& vision, const NetworkSpec& text);
 
 Parts clip_images(JsonObject& file, JsonObject& vision, const NetworkSpec& text);
 Parts siglip_images(JsonObject& file, JsonObject& vision, const NetworkSpec& text);

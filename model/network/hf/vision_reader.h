@@ -35,6 +35,7 @@ struct VisionReader {
   const NetworkSpec& text;
   NetworkSpec encoder{};
   std::vector<std::string> unlike{};  ///< what its class does otherwise than is described: "select_layer -4"
+  std::int64_t unread = 0;            ///< weights of the file that no step of training touches
 
   std::int64_t number(const char* key) {
     std::int64_t value = 0;
@@ -123,5 +124,10 @@ void internvl_images(VisionReader& r);
 void siglip_behind_matrix(VisionReader& r);
 void idefics3_images(VisionReader& r);
 void llama_vision_images(VisionReader& r);
+
+// vision_llava.cpp
+void llava_images(VisionReader& r);
+void llava_next_images(VisionReader& r);
+void siglip_layers(VisionReader& r);
 
 }  // namespace stepcast::detail

@@ -12,8 +12,9 @@ struct HfWrapper {
   const char* id;  ///< of its rows in the tables of known keys and of image encoders
   std::vector<const char*> architectures;
   const char* outer;          ///< key of the object that holds all parts; "": the file does
-  const char* text;           ///< key of the text's config in it
+  const char* text;           ///< key of the text's config in it; "": the text's keys stand there themselves
   bool others_apart = false;  ///< keys around the text are those of its other parts, which are not counted
+  const char* family = "";    ///< of the text; "": the text says it
 };
 
 /// The row whose class this is; nullptr: none.

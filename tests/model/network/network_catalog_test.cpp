@@ -49,7 +49,8 @@ std::int64_t parameters_by_hand(const NetworkSpec& n) {
     if (n.activation_parameters > 0) total += n.activation_parameters;
   }
   for (std::int64_t module = 0; module < n.mtp_layers; ++module)
-    total += attention_by_hand(n) + experts_by_hand(n) + 2 * norm + 3 * norm + 2 * n.hidden * n.hidden;
+    total += attention_by_hand(n) + (n.experts.count > 0 ? experts_by_hand(n) : plain) + 2 * norm + 3 * norm +
+             2 * n.hidden * n.hidden;
   return total + (n.head_bias ? n.vocab : 0);
 }
 

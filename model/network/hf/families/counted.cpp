@@ -11,18 +11,6 @@
 #include "model/network/hf/families/families.h"
 
 namespace stepcast::detail {
-namespace {
-
-void encoder_sizes(HfReader& r) {
-  NetworkSpec& n = r.spec;
-  n.layers = r.size("num_hidden_layers");
-  n.hidden = r.size("hidden_size");
-  n.heads = n.kv_heads = r.size("num_attention_heads");
-  n.ffn_hidden = r.size("intermediate_size");
-}
-
-}  // namespace
-
 /// Gemma 3n: four streams that are predicted and corrected, inputs of its own for each layer, keys of earlier layers,
 /// a low-rank sum beside attention (gemma3n/modeling_gemma3n.py).
 void gemma3n(HfReader& r) {
@@ -58,18 +46,6 @@ void gemma3n(HfReader& r) {
   r.layers = {{"attention, MLP, inputs of the layer", layers}};
   r.lacks("streams predicted from each other (altup_num_inputs)");
   r.lacks("inputs of its own for each layer (hidden_size_per_layer_input)");
-}
-
-/// BERT's layers, whose loss its class does not tell.
-void bert_model(HfReader& r) {
-  encoder_sizes(r);
-  NetworkSpec& n = r.spec;
-  n.vocab = r.size("vocab_size");
-  r.activation("hidden_act", "gelu", false);
-  const Count h = n.hidden, tables = n.vocab + r.size("max_position_embeddings") + r.size_or("type_vocab_size", 2);
-  r.counted = {{"language", tables * h + 2 * h + n.layers * encoder_layer(h, n.ffn_hidden) + linear(h, h)}};
-  r.layers = {{"two-sided attention, MLP", n.layers}};
-  r.lacks("a loss (architectures: BertForPreTraining and BertForMaskedLM have one)");
 }
 
 }  // namespace stepcast::detail

@@ -135,22 +135,6 @@ void hunyuan_video(HfReader& r) {
       "layers that refine the text (HunyuanVideo)");
 }
 
-/// Layers of joint attention and two MLPs, a norm of the text's numbers.
-void qwen_image(HfReader& r) {
-  denoiser_sizes(r);
-  const NetworkSpec& n = r.spec;
-  const Count h = n.hidden, patch = r.size_or("patch_size", 2), in = r.size("in_channels"),
-              out = r.config.has("out_channels") ? r.size("out_channels") : in, text = r.size("joint_attention_dim");
-  bool more = false;
-  r.config.optional("use_additional_t_cond", more);
-  constexpr Count vectors = 6, last = 2;
-  const Count both = 2 * (linear(h, vectors * h) + attention_weights(h) + 2 * n.head_dim + feed(h));
-  counted_denoiser(r,
-      said(waves, h) + (more ? 2 * h : 0) + text + linear(in, h) + linear(text, h) + n.layers * both +
-          linear(h, last * h) + linear(h, patch * patch * out),
-      {{"joint attention, two MLPs", n.layers}}, "a norm of the text's numbers (QwenImage)");
-}
-
 /// Texts and video in one sequence of one width, norms scaled for each apart.
 void cogvideox(HfReader& r) {
   denoiser_sizes(r);

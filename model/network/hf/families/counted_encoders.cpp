@@ -1,4 +1,4 @@
-// Encoders whose weights are counted: of words (src/transformers/models/{bart,umt5,electra,deberta_v2,clip,siglip} of
+// Encoders whose weights are counted: of words (src/transformers/models/{umt5,electra,deberta_v2,clip,siglip} of
 // transformers, modeling_hf_nomic_bert.py of nomic-ai's files) and of images (dinov2, vit, vit_mae).
 #include <algorithm>
 
@@ -65,27 +65,6 @@ Count deberta_layers(HfReader& r) {
 }
 
 }  // namespace
-
-/// Norms behind the residual's sum on both sides, positions learned from the third row on.
-void bart(HfReader& r) {
-  NetworkSpec& n = r.spec;
-  const Count h = n.hidden = r.size("d_model");
-  const Count encoders = r.size("encoder_layers"), ffn = r.size("encoder_ffn_dim");
-  n.layers = r.size("decoder_layers");
-  n.ffn_hidden = r.size("decoder_ffn_dim");
-  n.heads = n.kv_heads = r.size("decoder_attention_heads");
-  r.size("encoder_attention_heads");
-  n.vocab = r.size("vocab_size");
-  n.tied_embeddings = r.tied_or(true);
-  n.sequence = r.size("max_position_embeddings");
-  r.activation("activation_function", "gelu", false);
-  constexpr Count unused = 2;
-  const Count tables = n.vocab * h * (n.tied_embeddings ? 1 : 2) + 2 * ((n.sequence + unused) * h + layernorm(h));
-  r.counted = {{"language", tables + encoders * encoder_layer(h, ffn) +
-                                n.layers * (encoder_layer(h, n.ffn_hidden) + attention_weights(h) + layernorm(h))}};
-  r.layers = {{"two-sided attention, MLP", encoders}, {"attention, attention over the encoder, MLP", n.layers}};
-  r.lacks("an encoder without a last norm (BART)");
-}
 
 namespace {
 
@@ -178,17 +157,104 @@ void nomic_bert(HfReader& r) {
       "a loss (NomicBertModel has none)");
 }
 
-/// The text half of CLIP, and what makes the two comparable.
-void clip(HfReader& r) {
+/// BERT without kinds of words, with one table of biases by distance for all layers (MPNet). `headed`: with a matrix
+/// behind the first word, or with one in front of the logits.
+void mpnet(HfReader& r, bool words) {
+  sizes_or(r, 12, 768, 3072, 12);
+  NetworkSpec& n = r.spec;
+  n.vocab = r.size("vocab_size");
+  const Count h = n.hidden;
+  r.activation("hidden_act", "gelu", false);
+  two_sided(r,
+      (n.vocab + r.size("max_position_embeddings")) * h + layernorm(h) +
+          r.size_or("relative_attention_num_buckets", 32) * n.heads + n.layers * encoder_layer(h, n.ffn_hidden) +
+          (words ? masked_head(h, h, n.vocab) : linear(h, h)),
+      "language", "one table of biases by distance for all layers (MPNet)");
+}
+void mpnet_model(HfReader& r) { mpnet(r, false); }
+void mpnet_masked(HfReader& r) { mpnet(r, true); }
+
+/// Words narrower than the stream, and groups of layers that share their weights (ALBERT).
+void albert_masked(HfReader& r) {
+  sizes_or(r, 12, 768, 3072, 12);
+  NetworkSpec& n = r.spec;
+  n.vocab = r.size("vocab_size");
+  const Count h = n.hidden, width = r.size_or("embedding_size", 128), groups = r.size_or("num_hidden_groups", 1),
+              inner = r.size_or("inner_group_num", 1),
+              rows = n.vocab + r.size("max_position_embeddings") + r.size_or("type_vocab_size", 2);
+  r.activation("hidden_act", "gelu_new", false);
+  two_sided(r,
+      rows * width + layernorm(width) + linear(width, h) + groups * inner * encoder_layer(h, n.ffn_hidden) +
+          masked_head(h, width, n.vocab),
+      "language", "layers that share their weights (ALBERT)");
+}
+
+/// BERT's layers with turned positions and gated MLPs that have a bias behind alone (modeling.py of Alibaba-NLP's
+/// new-impl).
+void gte_new(HfReader& r) {
+  sizes_or(r, 12, 768, 3072, 12);
+  NetworkSpec& n = r.spec;
+  n.vocab = r.size("vocab_size");
+  const Count h = n.hidden, ffn = n.ffn_hidden;
+  const std::string positions = r.text_or("position_embedding_type", "rope");
+  r.config.require(positions == "rope", "position_embedding_type", "its class is not known otherwise", "rope");
+  two_sided(r,
+      (n.vocab + r.size_or("type_vocab_size", 1)) * h + layernorm(h) +
+          n.layers * (attention_weights(h) + 2 * h * ffn + linear(ffn, h) + 2 * layernorm(h)),
+      "language", "a loss (NewModel has none)");
+}
+
+namespace {
+
+/// CLIP's text without what makes it comparable.
+Count clip_words(HfReader& r) {
   sizes_or(r, 12, 512, 2048, 8);
   NetworkSpec& n = r.spec;
   n.vocab = r.size_or("vocab_size", 49'408);
-  const Count h = n.hidden, words = (n.vocab + r.size_or("max_position_embeddings", 77)) * h;
+  const Count h = n.hidden;
+  return (n.vocab + r.size_or("max_position_embeddings", 77)) * h + n.layers * encoder_layer(h, n.ffn_hidden) +
+         layernorm(h);
+}
+/// A class token, patches without a bias, norms before the layers and behind them.
+Count clip_patches(HfReader& r) {
+  sizes_or(r, 12, 768, 3072, 12);
+  const NetworkSpec& n = r.spec;
+  const Count h = n.hidden;
+  const Patches patches = patches_of(r, 32, 224);
+  return h + (patches.numbers + patches.places) * h + n.layers * encoder_layer(h, n.ffn_hidden) + 2 * layernorm(h);
+}
+constexpr const char* clip_loss = "a loss between images and texts (CLIP)";
+
+}  // namespace
+
+/// The text half of CLIP, and what makes the two comparable.
+void clip(HfReader& r) {
+  const Count words = clip_words(r);
   Count out = 512;
   if (r.outer) r.outer->optional("projection_dim", out, IntegerRange{1, 1'000'000});
   constexpr Count scale = 1;
-  two_sided(r, words + n.layers * encoder_layer(h, n.ffn_hidden) + layernorm(h) + h * out + scale, "language",
-      "a loss between images and texts (CLIP)");
+  two_sided(r, words + r.spec.hidden * out + scale, "language", clip_loss);
+}
+void clip_text(HfReader& r) { two_sided(r, clip_words(r), "language", clip_loss); }
+void clip_text_projected(HfReader& r) {
+  two_sided(r, clip_words(r) + r.spec.hidden * r.size_or("projection_dim", 512), "language", clip_loss);
+}
+void clip_vision(HfReader& r) { two_sided(r, clip_patches(r), "vision", clip_loss); }
+void clip_vision_projected(HfReader& r) {
+  two_sided(r, clip_patches(r) + r.spec.hidden * r.size_or("projection_dim", 512), "vision", clip_loss);
+}
+
+/// SigLIP's images: no class token, a head that pools by attention of a learned query and an MLP.
+void siglip_vision(HfReader& r) {
+  sizes_or(r, 12, 768, 3072, 12);
+  const NetworkSpec& n = r.spec;
+  const Count h = n.hidden, ffn = n.ffn_hidden;
+  const Patches patches = patches_of(r, 16, 224);
+  const bool headed = r.flag_or("vision_use_head", true);
+  two_sided(r,
+      linear(patches.numbers, h) + (patches.places - 1) * h + n.layers * encoder_layer(h, ffn) + layernorm(h) +
+          (headed ? h + attention_weights(h) + mlp_weights(h, ffn) + layernorm(h) : 0),
+      "vision", "a loss between images and texts (SigLIP)");
 }
 
 /// Of SigLIP: a head with a bias, a scale and an offset of what is compared.
@@ -203,8 +269,10 @@ void siglip(HfReader& r) {
       "language", "a loss between images and texts (SigLIP)");
 }
 
+namespace {
+
 /// Layers scaled by vectors; gated MLPs of two thirds, rounded up to 8.
-void dinov2(HfReader& r) {
+Count dinov2_weights(HfReader& r) {
   NetworkSpec& n = r.spec;
   n.layers = r.size("num_hidden_layers");
   const Count h = n.hidden = r.size("hidden_size");
@@ -217,8 +285,20 @@ void dinov2(HfReader& r) {
   const Count feed = swiglu ? linear(h, 2 * gated) + linear(gated, h) : mlp_weights(h, ffn);
   const Count layer = linear(h, 3 * h, biased) + linear(h, h) + feed + 2 * layernorm(h) + 2 * h;
   const Count tokens = h + (masked ? h : 0);
-  two_sided(r, tokens + patches.places * h + linear(patches.numbers, h) + n.layers * layer + layernorm(h), "vision",
-      "a loss (Dinov2Model has none)");
+  const Count registers = r.config.has("num_register_tokens") ? r.size_or("num_register_tokens", 0) : 0;
+  return tokens + (patches.places + registers) * h + linear(patches.numbers, h) + n.layers * layer + layernorm(h);
+}
+
+}  // namespace
+
+void dinov2(HfReader& r) { two_sided(r, dinov2_weights(r), "vision", "a loss (Dinov2Model has none)"); }
+
+/// The class token beside the mean of the patches is sorted into classes.
+void dinov2_classes(HfReader& r) {
+  const Count weights = dinov2_weights(r);
+  constexpr Count usual_classes = 1000;
+  two_sided(
+      r, weights + linear(2 * r.spec.hidden, r.labels(usual_classes)), "vision", "layers scaled by vectors (DINOv2)");
 }
 
 namespace {

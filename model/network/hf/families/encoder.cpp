@@ -50,6 +50,24 @@ void roberta_masked(HfReader& r) {
   r.spec.sequence = std::max(r.spec.max_positions - unused, unused);
 }
 
+/// ESM-2: norms before sublayers and behind the layers, turned positions. What guesses contacts is counted beside.
+void esm(HfReader& r) {
+  masked_encoder(r);
+  NetworkSpec& n = r.spec;
+  n.embedding_norm = r.flag_or("emb_layer_norm_before", false);
+  n.sequence = r.size("max_position_embeddings");
+  n.norm = Norm::layernorm;
+  n.linear_bias = true;
+  r.activation("hidden_act", "gelu", false);
+  const std::string positions = r.text_or("position_embedding_type", "absolute");
+  r.config.require(positions == "rotary", "position_embedding_type",
+      fmt::format("positions '{:.20}' are none of our forms", positions), "rotary");
+  r.config.require(
+      !r.flag_or("is_folding_model", false), "is_folding_model", "what folds proteins is not built here", "false");
+  r.dropout({"hidden_dropout_prob", "attention_probs_dropout_prob"}, 0.1);
+  r.beside.push_back({"contacts", n.layers * n.heads + 1});
+}
+
 /// BERT without kinds of sentences, under names of its own.
 void distilbert_masked(HfReader& r) {
   NetworkSpec& n = r.spec;

@@ -174,6 +174,7 @@ void phi3(HfReader& r) {
 }
 
 void mistral(HfReader& r) {
+  if (r.config.has("kv_lora_rank")) return deepseek_family(r);  // Mistral Small 4
   shared_sizes(r, 8, 0, false);
   r.spec.ffn_hidden = r.size("intermediate_size");
   r.activation("hidden_act", "silu", true);

@@ -63,6 +63,26 @@ void ouro(HfReader& r);
 void iquest_loop(HfReader& r);
 void nanochat(HfReader& r);
 void klear(HfReader& r);
+void hunyuan3(HfReader& r);
+void hyperclovax(HfReader& r);
+void mobilellm(HfReader& r);
+void jais(HfReader& r);
+void minicpm_v(HfReader& r);
+
+// masked_diffusion.cpp
+void dream(HfReader& r);
+void llada(HfReader& r);
+void sdar(HfReader& r);
+void sdar_moe(HfReader& r);
+
+// translation.cpp
+void bart(HfReader& r);
+void marian(HfReader& r);
+void mbart(HfReader& r);
+void m2m100(HfReader& r);
+void blenderbot(HfReader& r);
+void xglm(HfReader& r);
+void biogpt(HfReader& r);
 
 // names.cpp
 void baichuan(HfReader& r);
@@ -148,6 +168,7 @@ void openelm(HfReader& r);
 // encoder.cpp
 void bert_masked(HfReader& r);
 void roberta_masked(HfReader& r);
+void esm(HfReader& r);
 void distilbert_masked(HfReader& r);
 void bert_pretraining(HfReader& r);
 void modernbert(HfReader& r);
@@ -157,7 +178,6 @@ void llama_vision(HfReader& r);
 
 // counted.cpp
 void gemma3n(HfReader& r);
-void bert_model(HfReader& r);
 
 // counted_more.cpp
 /// Weights of the spec and `extra`; the file is counted, for it has layers of a kind that is missing here.
@@ -184,7 +204,16 @@ void zamba2(HfReader& r);
 void longcat_flash(HfReader& r);
 
 // counted_encoders.cpp
-void bart(HfReader& r);
+void mpnet_model(HfReader& r);
+void mpnet_masked(HfReader& r);
+void albert_masked(HfReader& r);
+void gte_new(HfReader& r);
+void clip_text(HfReader& r);
+void clip_text_projected(HfReader& r);
+void clip_vision(HfReader& r);
+void clip_vision_projected(HfReader& r);
+void siglip_vision(HfReader& r);
+void dinov2_classes(HfReader& r);
 void t5_encoder(HfReader& r);
 void umt5(HfReader& r);
 void umt5_encoder(HfReader& r);
@@ -203,7 +232,6 @@ void dit(HfReader& r);
 void sd3(HfReader& r);
 void pixart(HfReader& r);
 void hunyuan_video(HfReader& r);
-void qwen_image(HfReader& r);
 void cogvideox(HfReader& r);
 void ltx_video(HfReader& r);
 
@@ -212,6 +240,7 @@ void diffusion_sizes(HfReader& r);
 void vit(HfReader& r);
 void wan(HfReader& r);
 void flux(HfReader& r);
+void qwen_image(HfReader& r);
 
 // layernorm.cpp
 void gpt2(HfReader& r);

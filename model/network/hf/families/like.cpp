@@ -188,4 +188,65 @@ void klear(HfReader& r) {
   count_beside(r, routed * 2 * (n.hidden + 1), "weights of routed and of shared experts (Klear)", "attention, experts");
 }
 
+/// GLM-4.5's kind of experts beside normed heads (src/transformers/models/hy_v3 of transformers).
+void hunyuan3(HfReader& r) {
+  shared_sizes(r, 0, 128, false);
+  NetworkSpec& n = r.spec;
+  n.ffn_hidden = r.size("intermediate_size");
+  r.activation("hidden_act", "silu", true);
+  n.qk_norm = r.flag_or("qk_norm", true);
+  Experts& e = n.experts;
+  e.count = r.size("num_experts");
+  e.top_k = r.size("num_experts_per_tok");
+  e.ffn_hidden = r.either("moe_intermediate_size", "expert_hidden_dim");
+  e.shared_ffn_hidden = r.size_or("num_shared_experts", 1) * e.ffn_hidden;
+  e.dense_layers = r.size_or("first_k_dense_replace", 1);
+  e.router_bias = r.flag_or("moe_router_enable_expert_bias", true);
+  n.mtp_layers = r.config.has("num_nextn_predict_layers") ? r.size_or("num_nextn_predict_layers", 0) : 0;
+}
+
+/// Llama with factors on what passes; norms before and behind where the file says so (HyperCLOVA X).
+void hyperclovax(HfReader& r) {
+  llama_like(r, false);
+  if (r.flag_or("use_post_norm", false)) r.spec.norm_place = NormPlace::both;
+}
+
+/// Llama with tied tables; layers that run twice are none of our forms (MobileLLM, arXiv 2402.14905).
+void mobilellm(HfReader& r) {
+  llama_like(r, false);
+  r.spec.tied_embeddings = r.flag_or("share_embedding", true);
+  r.config.require(
+      !r.flag_or("layer_sharing", false), "layer_sharing", "layers that run twice are none of our forms", "false");
+}
+
+/// GPT-2 with ALiBi and gated MLPs, biases everywhere (Jais, BTLM).
+void jais(HfReader& r) {
+  NetworkSpec& n = r.spec;
+  n.layers = r.size("n_layer");
+  n.hidden = r.size("n_embd");
+  n.heads = n.kv_heads = r.size("n_head");
+  n.ffn_hidden = r.config.has("n_inner") ? r.size("n_inner") : 4 * n.hidden;
+  n.vocab = r.size("vocab_size");
+  n.sequence = r.size("n_positions");
+  for (const auto& [key, only] : {std::pair{"activation_function", "swiglu"}, {"position_embedding_type", "alibi"}})
+    r.config.require(r.text_or(key, "") == only, key, "its class is not known otherwise", only);
+  n.activation = Activation::swiglu;
+  n.norm = Norm::layernorm;
+  n.positions = Positions::alibi;
+  n.linear_bias = true;
+  n.tied_embeddings = r.tied_or(true);
+  r.dropout({"resid_pdrop", "embd_pdrop", "attn_pdrop"}, 0.1);
+}
+
+/// The text of MiniCPM-V, whose version says of which family it is (modeling_minicpmv.py of openbmb's files).
+void minicpm_v(HfReader& r) {
+  const double version = r.number_or("version", 0);
+  constexpr double llama3 = 2.5, second = 2.6, fourth = 4, third_qwen = 4.5;
+  if (version == second) return qwen2(r);
+  if (version == third_qwen) return qwen3(r);
+  r.config.require(version == llama3 || version == fourth, "version",
+      fmt::format("the text of version {} is not known", version), "2.5, 2.6, 4.0 or 4.5");
+  llama_like(r, false);
+}
+
 }  // namespace stepcast::detail

@@ -34,11 +34,7 @@ void vit(HfReader& r) {
   n.causal = false;
   n.linear_bias = true;
   constexpr std::int64_t usual_classes = 1000;
-  n.classes = usual_classes;
-  if (r.config.has("num_labels")) n.classes = r.size("num_labels");
-  else if (r.config.type_of("id2label") == "object")
-    n.classes = static_cast<std::int64_t>(r.config.object("id2label").keys().size());
-  else r.note(fmt::format("{} classes (not in the file)", usual_classes));
+  n.classes = r.labels(usual_classes);
   bool biased = true;
   r.config.optional("qkv_bias", biased);
   r.config.require(biased, "qkv_bias", "its class is not known without them", "true");
@@ -81,25 +77,25 @@ void wan(HfReader& r) {
   text.positions = Positions::none;
 }
 
+namespace {
+
 /// Blocks of two kinds of positions that attend together, then blocks of one; all modulated by a sample's vectors.
-void flux(HfReader& r) {
+void two_streams(HfReader& r, std::int64_t single) {
   NetworkSpec& n = r.spec;
   diffusion_sizes(r);
-  const std::int64_t joint = n.layers, single = r.size("num_single_layers"), patch = r.size_or("patch_size", 1);
+  const std::int64_t joint = n.layers;
   n.layers = joint + single;
   n.ffn_hidden = 4 * n.hidden;
   n.features = r.size("in_channels");
-  n.outputs = patch * patch * (r.config.has("out_channels") ? r.size("out_channels") : n.features);
   constexpr std::int64_t waves = 256;  // CombinedTimestepGuidanceTextProjEmbeddings: Timesteps(num_channels=256)
   n.modulation.frequencies = waves;
-  n.modulation.pooled = r.size("pooled_projection_dim");
-  n.modulation.guidance = r.flag_or("guidance_embeds", false);
   n.norm = Norm::layernorm;
   n.activation = Activation::gelu;
   n.causal = false;
   n.linear_bias = true;
   n.qk_norm = n.qk_norm_rms = true;
-  n.shapes = {{.name = "double", .joint = true}, {.name = "single", .parallel = true}};
+  n.shapes = {{.name = "double", .joint = true}};
+  if (single > 0) n.shapes.push_back({.name = "single", .parallel = true});
   constexpr std::int64_t most_layers = 10'000;
   if (n.layers > most_layers) return;  // refused by the rules of all networks
   for (std::int64_t layer = 0; layer < n.layers; ++layer) {
@@ -113,6 +109,32 @@ void flux(HfReader& r) {
   text.joins = text.linear_bias = true;
   text.causal = false;
   text.positions = Positions::none;
+}
+
+std::int64_t latent_outputs(HfReader& r, std::int64_t patch) {
+  return patch * patch * (r.config.has("out_channels") ? r.size("out_channels") : r.spec.features);
+}
+
+}  // namespace
+
+void flux(HfReader& r) {
+  two_streams(r, r.size("num_single_layers"));
+  NetworkSpec& n = r.spec;
+  n.outputs = latent_outputs(r, r.size_or("patch_size", 1));
+  n.modulation.pooled = r.size("pooled_projection_dim");
+  n.modulation.guidance = r.flag_or("guidance_embeds", false);
+}
+
+/// Blocks of the first kind alone; the norm of the text's numbers is counted beside.
+void qwen_image(HfReader& r) {
+  two_streams(r, 0);
+  NetworkSpec& n = r.spec;
+  n.outputs = latent_outputs(r, r.size_or("patch_size", 2));
+  r.config.require(!r.flag_or("guidance_embeds", false), "guidance_embeds", "its class has no guidance", "false");
+  bool kinds = false;
+  r.config.optional("use_additional_t_cond", kinds);
+  r.beside.push_back({"text_norm", n.encoders.back().features + (kinds ? 2 * n.hidden : 0)});
+  r.note("the norm of the text's numbers is not forecast: it is next to nothing");
 }
 
 }  // namespace stepcast::detail

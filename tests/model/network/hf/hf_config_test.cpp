@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <fstream>
-#include <stdexcept>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -10,26 +9,15 @@
 #include <nlohmann/json.hpp>
 
 #include "model/catalog.h"
+#include "tests/model/network/hf/config_texts.h"
 
 namespace stepcast {
 namespace {
 
-const std::string llama_config = R"({"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 4096,
-  "intermediate_size": 14336, "num_hidden_layers": 32, "num_attention_heads": 32, "num_key_value_heads": 8, "vocab_size": 128256,
-  "max_position_embeddings": 131072, "hidden_act": "silu", "attention_bias": false, "tie_word_embeddings": false,
-  "rope_scaling": {"factor": 8.0, "original_max_position_embeddings": 8192, "rope_type": "llama3"},
-  "torch_dtype": "bfloat16", "eos_token_id": [1, 2], "quantization_config": {"bits": 8, "groups": [{"size": 128}]}})";
-
-std::string config_with(std::string text, const std::string& from, const std::string& to) {
-  const auto at = text.find(from);
-  if (at == std::string::npos) throw std::runtime_error("nothing to replace: " + from);
-  return text.replace(at, from.size(), to);
-}
-
-std::string config_error(const std::string& text, const std::string& as = "") {
-  const auto config = read_hf_config(text, "config.json", as);
-  return config ? "accepted" : to_text(config.error());
-}
+using hf_texts::config_error;
+using hf_texts::config_with;
+using hf_texts::llama_config;
+using hf_texts::llama_with;
 
 /// Whether one of the notes holds the words.
 bool noted(const HfConfig& config, const std::string& words) {
@@ -279,11 +267,6 @@ TEST(ReadHfConfig, ExplainsAnUnknownArchitecture) {
   EXPECT_EQ(config_error(other, "lama"), "--as: unknown family 'lama' (did you mean 'llama'?)");
 }
 
-/// llama_config with more keys.
-std::string llama_with(const std::string& keys) {
-  return config_with(llama_config, "\"model_type\"", keys + ", \"model_type\"");
-}
-
 TEST(ReadHfConfig, RefusesKeysThatMayChangeLayersAllAtOnce) {
   const std::string odd = llama_with(
       R"("num_local_experts": 8, "layer_types": ["full_attention"], "vision_config": {"depth": 2}, "made_up": 1)");
@@ -310,102 +293,21 @@ TEST(ReadHfConfig, KeysOfWindowsSayNothingBesideTheSwitchThatIsOff) {
   EXPECT_THAT(config_error(llama_with(keys)), testing::HasSubstr("sliding_window 4096, max_window_layers 8"));
 }
 
+TEST(ReadHfConfig, GoesByTheTypeWhereNoArchitectureIsNamed) {
+  const std::string bare = config_with(llama_config, "\"architectures\": [\"LlamaForCausalLM\"], ", "");
+  const auto read = read_hf_config(bare, "config.json");
+  ASSERT_TRUE(read) << to_text(read.error());
+  EXPECT_EQ(parameter_count(read->network), 8030261248);
+  EXPECT_TRUE(noted(*read, "no architecture: its model_type is read as llama"));
+  EXPECT_THAT(config_error(config_with(bare, "\"llama\"", "\"made_up\"")),
+      testing::HasSubstr("the config names no architecture"));
+}
+
 TEST(ReadHfConfig, NamesTheLayersOfClassesThatItCannotBuild) {
   const auto named = [](const char* name) { return config_error(config_with(llama_config, "LlamaForCausalLM", name)); };
   EXPECT_THAT(named("RWKV7ForCausalLM"), testing::HasSubstr("not built here: time mixing"));
   EXPECT_THAT(named("ResNetForImageClassification"), testing::HasSubstr("not built here: convolutions"));
-}
-
-/// Layers over what a tower makes of tiles of 28 x 28 pixels.
-const std::string seeing_llama = R"({"architectures": ["MllamaForConditionalGeneration"], "text_config": {
-    "hidden_size": 64, "num_hidden_layers": 4, "num_attention_heads": 4, "num_key_value_heads": 2,
-    "intermediate_size": 96, "vocab_size": 100, "max_position_embeddings": 512, "cross_attention_layers": [1, 3],
-    "tie_word_embeddings": false}, "vision_config": {"vision_output_dim": 16, "image_size": 28, "patch_size": 14,
-    "max_num_tiles": 2, "hidden_size": 8, "intermediate_size": 24, "num_hidden_layers": 2, "num_global_layers": 1,
-    "attention_heads": 2, "intermediate_layers_indices": [0]}})";
-
-/// Llama 3.2 Vision: layers over what a tower makes of an image's tiles, of which it has tables of positions.
-TEST(ReadHfConfig, ReadsLayersOverFeaturesOfImages) {
-  const auto read = read_hf_config(seeing_llama, "config.json");
-  ASSERT_TRUE(read) << to_text(read.error());
-  EXPECT_TRUE(read->left_out.empty());
-  EXPECT_EQ(read->network.encoders.front().sequence, 2 * 8) << "a class and 4 patches of each tile, padded to 8";
-  // Attention and MLP of each layer; two layers with norms of heads of 16 and two gates; 8 words more.
-  const std::int64_t text = 4 * (2 * 64 * 64 + 2 * 64 * 32 + 3 * 64 * 96 + 2 * 64) + 2 * (2 * 16 + 2) + 208 * 64 + 64;
-  // Patches; a class; 5 positions, alone and in 4 arrangements of 2 tiles, and twice the tiles; 3 layers, one gated.
-  const std::int64_t tower =
-      588 * 8 + 8 + 5 * 8 * (1 + 4 * 2) + 2 * 4 * 2 * 8 + 3 + 3 * (4 * 8 * 8 + 2 * 8 * 24 + 24 + 8 + 2 * 16) + 2 + 16;
-  EXPECT_EQ(parameter_count(read->network), text + tower + 16 + 2 * 8 * 64 + 64);
-  EXPECT_EQ(layer_word(read->network, read->network.pattern.at(1)), "x-:image");
-  EXPECT_THAT(config_error(R"({"architectures": ["MllamaForConditionalGeneration"], "text_config": {
-    "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 96, "vocab_size": 100,
-    "max_position_embeddings": 512, "cross_attention_layers": [1]}, "vision_config": {"max_num_tiles": 2}})"),
-      testing::HasSubstr("vision_config/hidden_size"));
-}
-
-/// Layers that look at an encoder cannot do without it, so that a key that its reader does not know is an error.
-TEST(ReadHfConfig, NamesKeysOfAnEncoderThatLayersLookAt) {
-  EXPECT_EQ(config_error(config_with(seeing_llama, "\"max_num_tiles\": 2", "\"max_num_tiles\": 2, \"foo\": 1")),
-      "config.json:/vision_config: llama-vision does not know these keys, which may change layers: foo 1 (leave out "
-      "those that change no layer; other layers go into a file of stepcast's own form: stepcast show network llama3-8b "
-      "prints one)");
-}
-
-/// Two sides of each, or one number for both; an image holds a patch.
-TEST(ReadHfConfig, RefusesSizesOfImagesThatAreNone) {
-  const auto sized = [](const std::string& image, const std::string& patch) {
-    return config_error(config_with(seeing_llama, R"("image_size": 28, "patch_size": 14)",
-        "\"image_size\": " + image + ", \"patch_size\": " + patch));
-  };
-  EXPECT_EQ(sized("[28, 28]", "[14, 14]"), "accepted");
-  EXPECT_EQ(sized("14", "14"), "accepted");
-  EXPECT_EQ(sized("8", "14"),
-      "config.json:/vision_config/image_size: 8 pixels hold no patch of 14 (at least patch_size, 14)");
-  EXPECT_EQ(sized("[28, 8]", "14"),
-      "config.json:/vision_config/image_size: 8 pixels hold no patch of 14 (at least patch_size, 14)");
-  EXPECT_EQ(sized("[28]", "[14]"),
-      "config.json:/vision_config/patch_size: 1 numbers for two sides (one number, or one for each side)");
-  EXPECT_EQ(sized("[28, 28, 28]", "14"),
-      "config.json:/vision_config/image_size: 3 numbers for two sides (one number, or one for each side)");
-}
-
-/// InternVL: half of each side is 2 x 2 patches in one row; 0.4 and 0.7 of it are no whole number of them.
-TEST(ReadHfConfig, RefusesShufflesOfNoWholeNumberOfPatches) {
-  const auto read = [](const std::string& ratio) {
-    return read_hf_config(R"({"architectures": ["InternVLForConditionalGeneration"], "downsample_ratio": )" + ratio +
-                              R"(, "model_type": "internvl", "text_config": {"architectures": ["Qwen2ForCausalLM"],
-    "model_type": "qwen2", "hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 2, "num_attention_heads": 4,
-    "num_key_value_heads": 2, "vocab_size": 100, "max_position_embeddings": 512, "hidden_act": "silu",
-    "tie_word_embeddings": false}, "vision_config": {"hidden_size": 8, "intermediate_size": 24, "num_hidden_layers": 2,
-    "num_attention_heads": 2, "image_size": 56, "patch_size": 14, "attention_bias": true, "norm_type": "layer_norm", "use_qk_norm": false}})",
-        "config.json");
-  };
-  const auto half = read("0.5");
-  ASSERT_TRUE(half) << to_text(half.error());
-  ASSERT_EQ(half->network.encoders.size(), 1U);
-  EXPECT_EQ(positions_merged(half->network.encoders.front().projectors.front()), 4);
-  for (const auto& [ratio, side] : {std::pair{"0.4", "3"}, std::pair{"0.7", "1"}}) {
-    const auto odd = read(ratio);
-    ASSERT_TRUE(odd) << to_text(odd.error());
-    EXPECT_TRUE(odd->network.encoders.empty());
-    EXPECT_THAT(
-        odd->notes, testing::Contains(testing::HasSubstr(std::string("config.json:/downsample_ratio: ") + ratio +
-                                                         " of a side merges no whole number of patches (1 / " + side)));
-  }
-}
-
-/// Without the table of the logits, and with one number for each label of the last state.
-TEST(ReadHfConfig, CountsClassesWithoutALanguageModelHead) {
-  const auto read = [](const char* name, const std::string& keys) {
-    return read_hf_config(config_with(llama_with(keys), "LlamaForCausalLM", name), "config.json");
-  };
-  const auto bare = read("LlamaModel", "\"id2label\": {}"),
-             scores = read("LlamaForSequenceClassification", R"("id2label": {"0": "bad", "1": "so", "2": "good"})");
-  ASSERT_TRUE(bare && scores) << to_text((bare ? scores : bare).error());
-  constexpr std::int64_t without = 8030261248 - 128256LL * 4096;
-  EXPECT_EQ(bare->parts.front().parameters, without);
-  EXPECT_EQ(scores->parts.front().parameters, without + 3 * 4096);
-  EXPECT_THAT(scores->missing.front(), testing::HasSubstr("a loss over tokens"));
+  EXPECT_THAT(named("Flux2Transformer2DModel"), testing::HasSubstr("not built here: vectors that all layers share"));
 }
 
 TEST(ReadHfConfig, AnotherFamilyIsRefusedWhereTheFileHasLayersThatItDoesNotKnow) {

@@ -103,6 +103,7 @@ TEST(PublishedCounts, OperatorsHaveTheSameWeights) {
     spec.mtp_layers = 0, spec.mtp_pattern.clear();
     for (NetworkSpec& encoder : spec.encoders)
       if (!encoder.projectors.empty()) encoder.images = 1, encoder.sequence = 4 * 9 * 16;
+      else if (encoder.max_positions > 0) encoder.sequence = encoder.max_positions;
     const std::int64_t positions = spec.positions == Positions::learned ? spec.max_positions : 4096;
     const Network net = build_network(spec, {1, positions, 2, 2}, AttentionForm::fused);
     EXPECT_TRUE(check_graph(net));

@@ -19,8 +19,9 @@ nlohmann::json small_llava() {
       {"text_config",
           {{"model_type", "llama"}, {"hidden_size", 64}, {"intermediate_size", 128}, {"num_hidden_layers", 2},
               {"num_attention_heads", 4}, {"vocab_size", 100}, {"max_position_embeddings", 512}}},
-      {"vision_config", {{"model_type", "clip_vision_model"}, {"hidden_size", 32}, {"intermediate_size", 48},
-                            {"num_hidden_layers", 1}, {"image_size", 28}, {"patch_size", 14}}}};
+      {"vision_config",
+          {{"model_type", "clip_vision_model"}, {"hidden_size", 32}, {"intermediate_size", 48},
+              {"num_attention_heads", 4}, {"num_hidden_layers", 2}, {"image_size", 28}, {"patch_size", 14}}}};
 }
 
 Expected<HfConfig> wrapped(const nlohmann::json& file) { return read_hf_config(file.dump(), "config.json"); }
@@ -35,11 +36,33 @@ TEST(HfWrappers, ReadTheTextAndCountTheRest) {
   ASSERT_TRUE(config) << to_text(config.error());
   EXPECT_EQ(config->family, "llama");
   EXPECT_EQ(config->network.hidden, 64);
-  ASSERT_EQ(config->parts.size(), 2U);
-  // A class token, 4 patches of 3 x 14 x 14 numbers, 5 places, two norms; a layer of attention and an MLP with biases.
-  EXPECT_EQ(config->parts[0].parameters,
-      32 + 588 * 32 + 5 * 32 + 4 * 32 + (4 * 32 * 32 + 4 * 32 + 2 * 32 * 48 + 48 + 32 + 4 * 32));
-  EXPECT_EQ(config->parts[1].parameters, 32 * 64 + 64 + 64 * 64 + 64) << "two matrices";
+  // A class token, 4 patches of 3 x 14 x 14 numbers, 5 places, a norm; a layer of attention and an MLP with biases; two
+  // matrices. Nobody reads the last layer nor the norm behind it.
+  const std::int64_t layer = 4 * 32 * 32 + 4 * 32 + 2 * 32 * 48 + 48 + 32 + 4 * 32;
+  ASSERT_EQ(config->network.encoders.size(), 1U);
+  EXPECT_EQ(config->network.encoders[0].layers, 1);
+  EXPECT_EQ(
+      encoder_parameter_count(config->network), 32 + 588 * 32 + 5 * 32 + 2 * 32 + layer + 32 * 64 + 64 + 64 * 64 + 64);
+  ASSERT_EQ(config->parts.size(), 1U);
+  EXPECT_EQ(config->parts[0].parameters, layer + 2 * 32);
+}
+
+/// What an encoder does otherwise than is described is said, and its images are not forecast.
+TEST(HfWrappers, SayWhichFeaturesAreNotForecast) {
+  const auto unseen = [](const char* key, const nlohmann::json& value) {
+    nlohmann::json file = small_llava();
+    file[key] = value;
+    const auto config = wrapped(file);
+    return config ? config->unseen : to_text(config.error());
+  };
+  EXPECT_EQ(unseen("vision_feature_layer", -1), "");
+  EXPECT_THAT(unseen("vision_feature_layer", {-2, -1}), testing::HasSubstr("vision_feature_layer [...]"));
+  nlohmann::json heads = small_llava()["vision_config"];
+  heads["num_attention_heads"] = 5;
+  EXPECT_THAT(unseen("vision_config", heads), testing::HasSubstr("5 heads share a width of 32"));
+  EXPECT_THAT(unseen("vision_feature_layer", 3), testing::HasSubstr("layer 3 of 2"));
+  EXPECT_THAT(
+      unseen("vision_feature_select_strategy", "full"), testing::HasSubstr("vision_feature_select_strategy full"));
 }
 
 TEST(HfWrappers, TakeWhatTheTextsClassHas) {
@@ -63,6 +86,24 @@ TEST(HfWrappers, GoByTheArchitectureBeforeTheType) {
   const auto config = wrapped(file);
   ASSERT_TRUE(config) << to_text(config.error());
   EXPECT_EQ(config->family, "qwen2");
+}
+
+/// The text's keys stand among those of its images: what belongs to the images is left out by name, nothing else is.
+TEST(HfWrappers, ReadTextsThatStandAmongTheKeysOfImages) {
+  nlohmann::json file = small_llava()["text_config"];
+  file["architectures"] = {"LlavaLlamaForCausalLM"};
+  file["mm_vision_tower"] = "openai/clip-vit-large-patch14-336";
+  file["mm_hidden_size"] = 1024;
+  const auto config = wrapped(file);
+  ASSERT_TRUE(config) << to_text(config.error());
+  EXPECT_EQ(config->family, "llama");
+  EXPECT_EQ(config->left_out, std::vector<std::string>{"mm_vision_tower"});
+  file["made_up"] = {{"experts", 8}};
+  EXPECT_THAT(wrapped_error(file), testing::HasSubstr("made_up {...}"));
+  file.erase("made_up");
+  file["architectures"] = {"MiniCPMV"};
+  file["version"] = 9.5;
+  EXPECT_THAT(wrapped_error(file), testing::HasSubstr("the text of version 9.5 is not known"));
 }
 
 TEST(HfWrappers, SayWhereATextIsNotKnown) {
@@ -98,7 +139,7 @@ TEST(HfWrappers, NoteEncodersWhoseConfigLacksSizes) {
   ASSERT_TRUE(config) << to_text(config.error());
   EXPECT_TRUE(config->parts.empty());
   EXPECT_THAT(
-      config->notes, testing::Contains(testing::HasSubstr("vision_config is not counted: config.json:/vision_config")));
+      config->notes, testing::Contains(testing::HasSubstr("vision_config is not read: config.json:/vision_config")));
 }
 
 /// The table of types names families that there are.

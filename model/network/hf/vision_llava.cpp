@@ -1,0 +1,104 @@
+// Encoders of images in front of a text of any family by two matrices (LLaVA):
+// src/transformers/models/{llava,llava_next, llava_onevision,clip,siglip,pixtral} of transformers.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "model/network/hf/counting.h"
+#include "model/network/hf/vision_reader.h"
+
+namespace stepcast::detail {
+namespace {
+
+void plain_or(VisionReader& r, std::int64_t patch) {
+  NetworkSpec& e = r.encoder;
+  e.hidden = r.number_or("hidden_size", 768);
+  e.layers = r.number_or("num_hidden_layers", 12);
+  e.heads = r.number_or("num_attention_heads", 12);
+  e.ffn_hidden = r.number_or("intermediate_size", 3072);
+  e.features = r.number_or("num_channels", 3) * r.area("patch_size", patch);
+  e.norm = Norm::layernorm;
+  e.activation = Activation::gelu;
+  e.linear_bias = true;
+  e.sequence = r.patches(224, patch);
+}
+
+/// A class token, patches without a bias, a norm before the layers; that behind them norms what nobody reads.
+void clip_layers(VisionReader& r) {
+  plain_or(r, 32);
+  NetworkSpec& e = r.encoder;
+  e.class_token = e.no_intake_bias = e.embedding_norm = true;
+  r.positions(++e.sequence);
+  r.number_or("projection_dim", 512);  // of CLIP's loss, which is not in the file
+  r.unread += layernorm(e.hidden);
+}
+
+/// RMS norms, gated MLPs, no biases, positions that turn.
+void pixtral_layers(VisionReader& r) {
+  r.encoder.hidden = r.number_or("hidden_size", 1024);
+  r.encoder.layers = 24, r.encoder.heads = 16, r.encoder.ffn_hidden = 4096;
+  NetworkSpec& e = r.encoder;
+  e.layers = r.number_or("num_hidden_layers", e.layers);
+  e.heads = r.number_or("num_attention_heads", e.heads);
+  e.ffn_hidden = r.number_or("intermediate_size", e.ffn_hidden);
+  e.features = r.number_or("num_channels", 3) * r.area("patch_size", 16);
+  e.activation = Activation::swiglu;
+  e.embedding_norm = true;
+}
+
+/// Layers behind the one whose features the text gets are in the file, and nobody runs them.
+void features_of_layer(VisionReader& r, std::int64_t usual) {
+  NetworkSpec& e = r.encoder;
+  std::int64_t taken = usual;
+  if (r.file.type_of("vision_feature_layer") == "list") {
+    r.unlike.emplace_back("vision_feature_layer [...]");
+    return;
+  }
+  r.file.optional("vision_feature_layer", taken, IntegerRange{-10'000, 10'000});
+  const std::int64_t run = taken < 0 ? e.layers + 1 + taken : taken;
+  r.file.require(run >= 1 && run <= e.layers, "vision_feature_layer", fmt::format("layer {} of {}", taken, e.layers),
+      "-1, -2, ...");
+  const std::int64_t idle = std::clamp<std::int64_t>(e.layers - run, 0, e.layers);
+  if (idle > 0 && !e.linear_bias) r.unlike.push_back(fmt::format("vision_feature_layer {}", taken));
+  r.unread += idle * encoder_layer(e.hidden, e.ffn_hidden);
+  e.layers -= idle;
+}
+
+void behind_two_matrices(VisionReader& r, std::int64_t usual_layer) {
+  const std::string type = r.text_or("model_type", "");
+  const bool clip = type == "clip_vision_model", siglip = type == "siglip_vision_model";
+  if (clip) clip_layers(r);
+  else if (siglip) siglip_layers(r);
+  else pixtral_layers(r);
+  NetworkSpec& e = r.encoder;
+  if (siglip) {
+    r.unread += layernorm(e.hidden);
+    if (r.flag("vision_use_head", true))
+      r.unread += e.hidden + attention_weights(e.hidden) + mlp_weights(e.hidden, e.ffn_hidden) + layernorm(e.hidden);
+  }
+  std::string rows = "default";
+  r.file.optional("vision_feature_select_strategy", rows);
+  // "default" leaves out the first row, which is the class token of CLIP
+  if (clip != (rows == "default")) r.unlike.push_back("vision_feature_select_strategy " + rows);
+  features_of_layer(r, usual_layer);
+  bool biased = true;
+  r.file.optional("multimodal_projector_bias", biased);
+  e.projectors = {{steps::matrix(r.text.hidden, biased, true), steps::matrix(r.text.hidden, biased)}};
+}
+
+}  // namespace
+
+void siglip_layers(VisionReader& r) {
+  plain_or(r, 16);
+  r.positions(r.encoder.sequence);
+}
+
+void llava_images(VisionReader& r) { behind_two_matrices(r, -2); }
+
+/// A row stands at the end of each row of patches; an image is several tiles, each of which an image of --images is.
+void llava_next_images(VisionReader& r) {
+  behind_two_matrices(r, -2);
+  r.unread += r.text.hidden;
+}
+
+}  // namespace stepcast::detail
