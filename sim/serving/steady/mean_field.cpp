@@ -85,6 +85,7 @@ SteadyState MeanField::closed(const SteadyLoad& load) const {
   crowd.others = std::max(0.0, running - 1 / groups);
   crowd.bunching = cohorts ? Bunching::in_cohorts : Bunching::scattered;
   crowd.rounds = endless ? 0 : load.rounds, crowd.before = users > most ? 0 : before;
+  crowd.ahead = servers_.policy.plans_ahead && !endless && users <= most ? 1 : 0;
   for (int step = 0; step < 4; ++step) {
     cycle = cycles.of(crowd);
     whole = cycle.prompt + cycle.words;
@@ -180,10 +181,11 @@ SteadyState MeanField::open(const SteadyLoad& load) const {
   state.running = mean * units;
   const double idle = std::exp(-mean * groups);
   state.pressure = both(&WordCycle::pressure);
+  const double planned = servers_.policy.plans_ahead ? both(&WordCycle::words) / std::max(1.0, means_.output - 1) : 0;
   if (both(&WordCycle::reading) < much_reading)
     state.first_word =
-        servers_.before +
-        Seconds((1 - idle) * (weight * low.residual() + (1 - weight) * high.residual()) + both(&WordCycle::prompt));
+        servers_.before + Seconds((1 - idle) * (weight * low.residual() + (1 - weight) * high.residual() + planned) +
+                                  both(&WordCycle::prompt));
   state.used_share = std::min(1.0, mean * blocks_of(means_.context()) / static_cast<double>(servers_.policy.blocks));
   const double deviation = std::sqrt(variance / units);
   if (state.pressure > (groups > 1 ? much_pressure_of_groups : much_pressure)) state.doubt = MeanFieldDoubt::reads_much;
