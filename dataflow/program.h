@@ -199,13 +199,13 @@ struct CacheLine {
   double bytes_per_sequence = 0;  ///< states of scans and convolutions, however long it is
   friend bool operator==(const CacheLine&, const CacheLine&) = default;
 };
-/// Of a sequence of so many positions.
-inline double cache_bytes(const std::vector<CacheLine>& caches, double positions) {
+/// Of a sequence of so many positions. `beyond_reach`: keys that no window reaches any more are kept, too.
+inline double cache_bytes(const std::vector<CacheLine>& caches, double positions, bool beyond_reach = false) {
   double bytes = 0;
   for (const CacheLine& line : caches)
-    bytes +=
-        line.bytes_per_position * (line.reach > 0 ? std::min(positions, static_cast<double>(line.reach)) : positions) +
-        line.bytes_per_sequence;
+    bytes += line.bytes_per_position *
+                 (line.reach > 0 && !beyond_reach ? std::min(positions, static_cast<double>(line.reach)) : positions) +
+             line.bytes_per_sequence;
   return bytes;
 }
 

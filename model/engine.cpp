@@ -104,11 +104,13 @@ constexpr auto engine_members = [](auto& file, auto& engine) {
   file.rare("prompts_apart", engine.prompts_apart);
   file.rare("whole_prompts", engine.whole_prompts);
   file.rare("reserves_all", engine.reserves_all);
+  file.rare("plans_ahead", engine.plans_ahead);
   file.rare("host_per_request", engine.host_per_request, Zero::allowed);
   file.optional_choice("exchange", engine.exchange, exchange_names);
   file.rare("same_experts", engine.same_experts);
   file.optional("ends_at_positions", engine.ends_at_positions);
   file.read("cache_block", engine.cache_block, positions);
+  file.rare("keeps_windows", engine.keeps_windows);
   file.choice("cache_rule", engine.cache_rule, rule_names);
   file.read("cache_share", engine.cache_share, NumberRange{0.01, 1});
   file.read("activation_widths", engine.activation_widths, NumberRange{0, 1000});

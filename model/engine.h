@@ -76,13 +76,16 @@ struct Engine {
   bool prompts_apart = false;         ///< iterations of prompts alone, before those of words; else both in one
   bool whole_prompts = false;         ///< a prompt is read in one iteration; else in pieces, if need be
   bool reserves_all = false;          ///< a request is let in when the cache has room for all that it will say
-  Seconds host_per_request;           ///< before it waits for an iteration: text to tokens, the way to the scheduler
+  /// an iteration is planned while the one before it runs, without the requests that come meanwhile
+  bool plans_ahead = false;
+  Seconds host_per_request;  ///< before it waits for an iteration: text to tokens, the way to the scheduler
   ExpertExchange exchange = ExpertExchange::gather;
   /// every token takes the same experts, as with made-up weights: its static batches of 16 sequences of Mixtral take as
   /// long as those of one
   bool same_experts = false;
   bool ends_at_positions = false;  ///< a sequence ends where the network's positions do
   std::int64_t cache_block = 16;   ///< positions that the cache is dealt out in
+  bool keeps_windows = false;      ///< the cache keeps keys that no window reaches any more
   CacheRule cache_rule = CacheRule::of_total;
   double cache_share = 0.9;
   /// activations of an iteration of prompts: 2 bytes x positions x hidden x these, on 1, 2, 4, and 8 or more tensor

@@ -23,20 +23,25 @@ RunningSequence Batcher::sequence_of(std::int64_t id, const ServingRequest& requ
 
 void Batcher::submit(std::int64_t id, const ServingRequest& request) {
   assert(blocks_at_end(request) <= policy_.blocks);
-  waiting_.push_back(sequence_of(id, request));
+  wait(sequence_of(id, request));
+}
+
+void Batcher::wait(const RunningSequence& sequence) {
+  if (policy_.plans_ahead) missed_.push_back(sequence);
+  else waiting_.push_back(sequence);
 }
 
 void Batcher::submit_to_read(std::int64_t id, const ServingRequest& request) {
   RunningSequence sequence = sequence_of(id, request);
   sequence.output = 1, sequence.leaves = true;
-  waiting_.push_back(sequence);
+  wait(sequence);
 }
 
 void Batcher::submit_read(std::int64_t id, const ServingRequest& request) {
   assert(request.output > 1 && request.cached == 0 && blocks_at_end(request) <= policy_.blocks);
   RunningSequence sequence = sequence_of(id, request);
   sequence.said = 1, sequence.comes = true;
-  waiting_.push_back(sequence);
+  wait(sequence);
 }
 
 void Batcher::hand_over(std::int64_t id) {
@@ -157,13 +162,15 @@ Batch Batcher::plan() {
     plan_prompts(batch);
     says_words_ = batch.prompts == 0;
     if (says_words_) plan_words(batch);
-    return batch;
+  } else {
+    says_words_ = true;
+    const std::int64_t before = preempted_;
+    plan_words(batch);
+    // Who gave way does not come back in the same iteration.
+    if (preempted_ == before) plan_prompts(batch);
   }
-  says_words_ = true;
-  const std::int64_t before = preempted_;
-  plan_words(batch);
-  // Who gave way does not come back in the same iteration.
-  if (preempted_ == before) plan_prompts(batch);
+  waiting_.insert(waiting_.end(), missed_.begin(), missed_.end());
+  missed_.clear();
   return batch;
 }
 

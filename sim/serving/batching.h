@@ -26,6 +26,9 @@ struct BatchingPolicy {
   /// prompts wait for each other up to so many iterations, or until they fill such a share of `most_positions`
   std::int64_t most_wait = 0;
   double enough = 1;
+  /// an iteration is planned as the one before it starts: requests that come later miss it. An idle server plans at
+  /// once
+  bool plans_ahead = false;
 };
 
 /// What an iteration holds.
@@ -54,7 +57,8 @@ class Batcher {
   void arrive(std::int64_t id);
   /// Requests read elsewhere that the last plan() let in: their keys may come.
   [[nodiscard]] const std::vector<std::int64_t>& let_in() const { return let_in_; }
-  /// The next iteration, empty where there is nothing to do. finish() must come before the next plan().
+  /// The next iteration, empty where there is nothing to do. finish() must come before the next plan(), but behind an
+  /// empty one: that has requests in sight which the first missed.
   Batch plan();
   /// Requests are named by their ids.
   struct Said {
@@ -67,16 +71,15 @@ class Batcher {
   };
   const Said& finish();
 
-  [[nodiscard]] std::int64_t outstanding() const {
-    return running_.size() + static_cast<std::int64_t>(waiting_.size());
-  }
-  [[nodiscard]] std::int64_t waiting() const { return static_cast<std::int64_t>(waiting_.size()); }
+  [[nodiscard]] std::int64_t outstanding() const { return running_.size() + waiting(); }
+  [[nodiscard]] std::int64_t waiting() const { return static_cast<std::int64_t>(waiting_.size() + missed_.size()); }
   [[nodiscard]] std::int64_t used_blocks() const { return policy_.blocks - free_; }
   [[nodiscard]] std::int64_t preempted() const { return preempted_; }
 
  private:
   [[nodiscard]] std::int64_t blocks_for(std::int64_t positions, std::int64_t shared) const;
   bool take(RunningSequence& sequence, std::int64_t positions);
+  void wait(const RunningSequence& sequence);
   Running::At preempt_last();
   void make_room();
   void begin_to_speak(Running::At at);
@@ -92,6 +95,7 @@ class Batcher {
   Running running_;
   std::vector<Running::At> reading_;  ///< those whose prompts are not read, in the order in which they were let in
   std::deque<RunningSequence> waiting_;
+  std::vector<RunningSequence> missed_;  ///< that came when the next iteration was planned
   std::int64_t free_ = 0, preempted_ = 0, waited_ = 0;
   bool says_words_ = false;
   Said said_;

@@ -54,16 +54,8 @@ void ServerPool::start_iterations(Seconds now, const Planned& planned) {
 void ServerPool::start(Replica& replica, Seconds now, const Planned& planned) {
   replica.runs = {};
   RanIteration& runs = replica.runs;
-  bool any = false;
-  for (std::size_t group = 0; group < replica.groups.size(); ++group) {
-    const Batch batch = replica.groups[group].plan();
-    if (planned) planned(place(replica, group), !batch.empty());
-    if (batch.empty()) continue;
-    any = true;
-    const Seconds time = timer_(batch);
-    if (time >= runs.time) runs.time = time, runs.batch = batch;
-  }
-  if (!any) return;
+  // Where nothing runs, what came meanwhile misses no iteration.
+  if (!plan(replica, planned) && !plan(replica, planned)) return;
   for (const Batcher& group : replica.groups) {
     runs.running += group.outstanding() - group.waiting();
     runs.waiting += group.waiting();
@@ -74,6 +66,21 @@ void ServerPool::start(Replica& replica, Seconds now, const Planned& planned) {
   if (stages_ > 1) runs.time = end_of(static_cast<std::size_t>(runs.replica), now, runs.time) - now;
   replica.ends = now + runs.time;
   runs.replica /= static_cast<std::int64_t>(stages_);
+}
+
+/// Whether a group has something to do.
+bool ServerPool::plan(Replica& replica, const Planned& planned) {
+  RanIteration& runs = replica.runs;
+  bool any = false;
+  for (std::size_t group = 0; group < replica.groups.size(); ++group) {
+    const Batch batch = replica.groups[group].plan();
+    if (planned) planned(place(replica, group), !batch.empty());
+    if (batch.empty()) continue;
+    any = true;
+    const Seconds time = timer_(batch);
+    if (time >= runs.time) runs.time = time, runs.batch = batch;
+  }
+  return any;
 }
 
 /// Of an iteration that takes so long where no other is on its stages.

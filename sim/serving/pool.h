@@ -77,6 +77,7 @@ class ServerPool {
 
  private:
   void start(Replica& replica, Seconds now, const Planned& planned);
+  bool plan(Replica& replica, const Planned& planned);
   [[nodiscard]] Place place(Replica& replica, std::size_t group);
 
   Seconds end_of(std::size_t replica, Seconds now, Seconds time);

@@ -3,6 +3,7 @@
 #include <array>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "model/base/text.h"
 #include "model/base/whole_number.h"
@@ -68,6 +69,47 @@ void put_split(const EngineSettings& s, const EngineLaunch& launch, const Networ
   if (experts) put("--ep", over);
   else if (over > 1) out.notes.push_back(fmt::format("{} has no experts to lay on ranks", network.id));
   if (groups > 1 && !s.exchange.empty()) out.flags["--exchange"] = s.exchange;
+}
+
+/// Engines of their own that read prompts, as flags of serve: both pools run one row, but for sizes of iterations.
+/// Graphs hold iterations of tokens, of which they have none.
+Expected<void> put_prompts(
+    EngineLaunch& launch, const EngineSettings& tokens, const NetworkSpec& network, const Gpu& gpu, AskedEngine& out) {
+  EngineLaunch alone;
+  alone.server = *launch.prompts, alone.environment = launch.environment, alone.copies = launch.prompt_copies;
+  const std::string where = alone.server.where;
+  TRY(auto s, engine_settings(alone.server));
+  if (s.model != tokens.model || s.quantization != tokens.quantization || s.cache != tokens.cache ||
+      s.dtype != tokens.dtype)
+    return fail(where, "the pool that reads prompts has another model or other number types than that of the tokens",
+        "one model and one set of types for both");
+  if (s.pp > 1) return fail(where, "a pool that reads prompts on several stages is not forecast", "one stage");
+  AskedEngine pool;
+  s.captured = tokens.captured, s.most_captured = tokens.most_captured;
+  TRY(settle_row(s, alone, gpu, pool));
+  put_split(s, alone, network, pool);
+  Engine same = pool.row;
+  same.most_sequences = out.row.most_sequences, same.most_positions = out.row.most_positions;
+  if (write_engine(same) != write_engine(out.row))
+    return fail(where,
+        fmt::format("the pool that reads prompts has {}, and that of the tokens {}", fmt::join(pool.changed, ", "),
+            fmt::join(out.changed, ", ")),
+        "engines that differ in their ranks and in the sizes of iterations alone");
+  if (pool.flags.contains("--exchange") && pool.flags["--exchange"] != out.flags["--exchange"])
+    return fail(where, "the two pools exchange rows of experts in different ways", "one way for both");
+  const auto ways = [&](const char* flag) {
+    const auto found = pool.flags.find(flag);
+    return found == pool.flags.end() ? 1 : parsed_number<std::int64_t>(found->second).value_or(1);
+  };
+  const std::int64_t replicas = ways("--replicas");
+  out.flags["--prefill-gpus"] = std::to_string(ways("--tp") * ways("--dp-attention") * replicas);
+  for (const char* flag : {"--tp", "--ep", "--dp-attention", "--replicas"})
+    out.flags[fmt::format("--prefill{}", flag + 1)] = std::to_string(ways(flag));
+  out.flags["--prefill-most-sequences"] = std::to_string(pool.row.most_sequences);
+  out.flags["--prefill-most-positions"] = std::to_string(pool.row.most_positions);
+  out.notes.push_back(fmt::format("{} GPUs of their own read prompts", out.flags["--prefill-gpus"]));
+  *launch.prompts = std::move(alone.server);
+  return {};
 }
 
 /// Guesses that the form of `infer --draft` is of: a layer of the network's width with the LM head.
@@ -193,12 +235,18 @@ Expected<AskedEngine> asked_engine(EngineLaunch& launch, const std::map<std::str
   put_split(settings, launch, spec.row, out);
   TRY(settle_row(settings, launch, where.row.gpu, out));
   out.flags["--engine"] = out.row.id;
+  if (launch.prompts && use.load) {
+    TRY(put_prompts(launch, settings, spec.row, where.row.gpu, out));
+  } else if (launch.prompts) {
+    out.notes.emplace_back("of two pools the one that says tokens is meant");
+  }
   TRY(put_guesses(settings, launch.server.where, use.guesses, use.lenient, out));
   if (use.load) {
     TRY(take_load(launch, settings, told, out));
   }
   for (const auto& [flag, value] : told) out.flags[flag] = value;
   check_read(launch.server, out);
+  if (launch.prompts && use.load) check_read(*launch.prompts, out);
   if (use.load && launch.bench && open_part(*launch.bench) == nullptr) check_read(*launch.bench, out);
   return out;
 }

@@ -76,6 +76,20 @@ Expected<const FoundLine*> only_one(
   return &found.front();
 }
 
+/// Commands that read prompts, taken out of `servers`, where the others say their tokens: each of the two a command by
+/// itself, since copies and nodes of one engine look alike. Dynamo's vLLM says tokens where it is told nothing.
+std::vector<FoundLine> take_prompts(std::vector<FoundLine>& servers) {
+  std::vector<FoundLine> prompts, tokens;
+  for (FoundLine& one : servers) {
+    const PoolRole role = role_of(one.said, one.line.part);
+    if (role == PoolRole::prompts) prompts.push_back(one);
+    else if (role == PoolRole::tokens || one.said.program->table == "dynamo-vllm") tokens.push_back(one);
+  }
+  if (prompts.size() != 1 || tokens.size() != 1 || servers.size() != 2) return {};
+  servers = std::move(tokens);
+  return prompts;
+}
+
 /// A variable has a name; what a command or a sum comes to has none that --define could set.
 std::string hangs_on(const SaidArguments& said, const GivenArgument& given) {
   const std::string& first = given.unset.front();
@@ -136,8 +150,10 @@ Expected<EngineLaunch> read_engine_launch(const EngineLaunchSource& source) {
   }
   for (auto* found : {&servers, &benches})
     for (FoundLine& one : *found) one.essence = essence(one.said);
+  const std::vector<FoundLine> prompts = take_prompts(servers);
   TRY(const auto server, only_one(servers, shown, "start engines", true));
   EngineLaunch out;
+  if (!prompts.empty()) out.prompts = prompts[0].said, out.prompt_copies = prompts[0].line.copies;
   out.server = server->said;
   out.environment = server->line.environment;
   out.doubts = server->line.unfollowed;
@@ -164,12 +180,13 @@ Expected<std::vector<std::string>> understood(const EngineLaunch& launch, bool l
       const Standing standing = standing_of(said, given);
       if (!said.counts(given)) continue;
       if (hangs && standing == Standing::used && !given.unset.empty()) doubts.push_back(hangs_on(said, given));
-      if (standing == Standing::refused)
+      if (standing == Standing::refused && !(launch.prompts && joins_pools(said, given)))
         refused.push_back(fmt::format("{} {:.40} ({})", place_of_argument(said, given), given.value, fact->refused));
       if (standing == Standing::not_forecast) aside.push_back(given.spelled.empty() ? given.name : given.spelled);
     }
   };
   look_at(launch.server, true);
+  if (launch.prompts) look_at(*launch.prompts, true);
   // a load that hangs on variables is left out, and asked for
   if (launch.bench) look_at(*launch.bench, false);
   if (!refused.empty()) doubts.push_back("not forecast: " + listed(refused));

@@ -24,7 +24,10 @@ struct EngineLaunch {
   SaidArguments server;
   std::optional<SaidArguments> bench;  ///< another command that loads it; a server that loads itself has none
   std::map<std::string, std::string> environment;
-  std::int64_t copies = 1;          ///< that a deployment starts
+  std::int64_t copies = 1;  ///< that a deployment starts
+  /// Of engines of their own that read prompts: the server's then says their tokens.
+  std::optional<SaidArguments> prompts;
+  std::int64_t prompt_copies = 1;
   std::vector<std::string> doubts;  ///< what its script does that is not followed
   std::vector<std::string> notes;
 };

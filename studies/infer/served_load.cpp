@@ -16,7 +16,7 @@ sim::BatchingPolicy policy_of(const Serving& serving, double length, const Batch
   policy.most_positions = wishes.most_positions.value_or(engine.most_positions);
   policy.most_sequences = wishes.most_sequences.value_or(engine.most_sequences);
   policy.prompts_apart = engine.prompts_apart, policy.pieces = !engine.whole_prompts;
-  policy.reserves_all = engine.reserves_all;
+  policy.reserves_all = engine.reserves_all, policy.plans_ahead = engine.plans_ahead;
   policy.block = engine.cache_block;
   policy.blocks = capacity(serving, std::max<std::int64_t>(2, std::llround(length)), wishes.most_positions).blocks;
   return sim::lane_policy(policy, serving.stages);

@@ -35,7 +35,9 @@ struct Serving : ServingSplit {
   /// Of one GPU, with scales.
   [[nodiscard]] double weight_bytes() const;
   /// That one GPU keeps of a sequence of so many positions.
-  [[nodiscard]] double cache_bytes(double positions) const { return dataflow::cache_bytes(form->caches(), positions); }
+  [[nodiscard]] double cache_bytes(double positions) const {
+    return dataflow::cache_bytes(form->caches(), positions, engine.keeps_windows);
+  }
 };
 
 /// Errors: names that nobody knows, splits that do not divide, number types that the GPU lacks, networks that no

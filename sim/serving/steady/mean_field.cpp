@@ -20,6 +20,9 @@ constexpr double much_reading = 0.6;
 
 /// Of the time that reading prompts takes: above it what a prompt takes counts several times over.
 constexpr double much_pressure = 0.45, much_pressure_of_groups = 0.2, much_of_closed_groups = 0.5;
+/// Of iterations that are planned ahead, the part that reads prompts beside words: above it one bunch of them follows
+/// the other, and their sizes hang on each other.
+constexpr double much_met_ahead = 0.85;
 
 }  // namespace
 
@@ -69,6 +72,10 @@ bool MeanField::may_preempt(double running, bool cohorts) const {
   return running * mean + far_out * std::sqrt(running) * deviation > blocks;
 }
 
+bool MeanField::reads_ahead(const SteadyState& state) const {
+  return servers_.policy.plans_ahead && !servers_.policy.prompts_apart && state.met_prompts > much_met_ahead;
+}
+
 SteadyState MeanField::closed(const SteadyLoad& load) const {
   const auto replicas = static_cast<double>(servers_.replicas), groups = static_cast<double>(servers_.groups);
   const bool endless = !load.users;
@@ -85,6 +92,7 @@ SteadyState MeanField::closed(const SteadyLoad& load) const {
   crowd.others = std::max(0.0, running - 1 / groups);
   crowd.bunching = cohorts ? Bunching::in_cohorts : Bunching::scattered;
   crowd.rounds = endless ? 0 : load.rounds, crowd.before = users > most ? 0 : before;
+  crowd.ahead = servers_.policy.plans_ahead && !endless && users <= most ? 1 : 0;
   for (int step = 0; step < 4; ++step) {
     cycle = cycles.of(crowd);
     whole = cycle.prompt + cycle.words;
@@ -120,6 +128,7 @@ SteadyState MeanField::closed(const SteadyLoad& load) const {
   if (groups > 1 &&
       ((replicas > 1 && users < 1) || cycles.most_prompts(running) < 1 || cycle.pressure > much_of_closed_groups))
     state.doubt = MeanFieldDoubt::uneven;
+  if (reads_ahead(state)) state.doubt = MeanFieldDoubt::reads_much;
   if (may_preempt(running, cohorts) || (cache_bound && !servers_.policy.reserves_all))
     state.doubt = MeanFieldDoubt::preempts;
   if (blocks_of(static_cast<double>(means_.longest)) > static_cast<double>(servers_.policy.blocks))
@@ -180,13 +189,15 @@ SteadyState MeanField::open(const SteadyLoad& load) const {
   state.running = mean * units;
   const double idle = std::exp(-mean * groups);
   state.pressure = both(&WordCycle::pressure);
+  const double planned = servers_.policy.plans_ahead ? both(&WordCycle::words) / std::max(1.0, means_.output - 1) : 0;
   if (both(&WordCycle::reading) < much_reading)
     state.first_word =
-        servers_.before +
-        Seconds((1 - idle) * (weight * low.residual() + (1 - weight) * high.residual()) + both(&WordCycle::prompt));
+        servers_.before + Seconds((1 - idle) * (weight * low.residual() + (1 - weight) * high.residual() + planned) +
+                                  both(&WordCycle::prompt));
   state.used_share = std::min(1.0, mean * blocks_of(means_.context()) / static_cast<double>(servers_.policy.blocks));
   const double deviation = std::sqrt(variance / units);
   if (state.pressure > (groups > 1 ? much_pressure_of_groups : much_pressure)) state.doubt = MeanFieldDoubt::reads_much;
+  if (reads_ahead(state)) state.doubt = MeanFieldDoubt::reads_much;
   if (load.shape != 1) state.doubt = MeanFieldDoubt::bursts;
   if (may_preempt(mean + far_out * deviation, false)) state.doubt = MeanFieldDoubt::preempts;
   else if (mean + far_out * deviation > most) state.first_word.reset();

@@ -68,6 +68,7 @@ class MeanField {
   [[nodiscard]] SteadyState open(const SteadyLoad& load) const;
   [[nodiscard]] double most_running() const;
   [[nodiscard]] double blocks_of(double positions) const;
+  [[nodiscard]] bool reads_ahead(const SteadyState& state) const;
   [[nodiscard]] bool may_preempt(double running, bool cohorts) const;
 
   RequestMeans means_;

@@ -59,11 +59,11 @@ double WordCycles::reading_s(double prompts) const {
 }
 
 /// Another request ends with an iteration, and the next one waits `before` later for the end of the iteration that runs
-/// then: one, or some more where they are shorter than that.
+/// then: one, or some more where they are shorter than that, and for those that were planned before it came.
 double WordCycles::away(const WordCycle& cycle, const Crowd& crowd, double word) const {
-  if (crowd.before <= 0) return 0;
   if (crowd.others * groups_ < 0.5) return crowd.before;  // nothing runs meanwhile
-  double iterations = 1, reached = 1;
+  if (crowd.before <= 0) return crowd.ahead * word;
+  double iterations = 1 + crowd.ahead, reached = 1;
   for (double passed = cycle.alone; passed < crowd.before && iterations < 64; passed += cycle.alone)
     iterations += reached *= 1 - cycle.share;
   return std::max(crowd.before, iterations * word);
@@ -140,7 +140,7 @@ WordCycle WordCycles::mixed_cohorts(const Crowd& crowd) const {
   double cohorts = pieces > 1 ? n : std::ceil(n / cohort - 1e-9);
   // A cohort that has ended comes back some iterations later, when the next ones are read: prompts are there, then, to
   // fill iterations to the last position.
-  const double idle = crowd.before > 0 && cohorts > 1 ? std::ceil(crowd.before / cycle.alone) : 0;
+  const double idle = cohorts > 1 ? std::ceil(crowd.before / cycle.alone) + crowd.ahead : 0;
   if (idle > 0 && policy_.pieces && pieces == 1) cohorts = std::max(1.0, n / most);
   const double each = n / cohorts, reads = cohorts * pieces;
   const double iterations = std::max(behind_first + pieces + idle, reads);

@@ -22,6 +22,7 @@ struct Crowd {
   Bunching bunching = Bunching::scattered;
   double per_second = 0;    ///< prompts of others that arrive at a group
   double before = 0;        ///< seconds from a sending until it waits, where requests come as others end
+  double ahead = 0;         ///< iterations that were planned before it came, where others run
   double word_guess = 0;    ///< seconds: near the word's time, for an arriving crowd
   bool alone = true;        ///< no other replica takes those that arrive while its prompt is read
   std::int64_t rounds = 0;  ///< requests of each since all began at once; 0: long ago

@@ -44,6 +44,31 @@ constexpr Script scripts[] = {
     {"vllm", "MiniMax", "B200", "fp8", "bf16", 0, RankColumns::one_group},
 };
 
+/// AIConfigurator measures what it generates: an iteration has room for one prompt and so many positions, and for the
+/// users' words beside them (ai-dynamo/aiconfigurator 095f58a, generator/rule_plugin/benchmark: agg max_num_tokens of
+/// trtllm.rule and vllm.rule, max_prefill_tokens of sglang.rule). Its SGLang has prompts and words in one iteration
+/// (enable_mixed_chunk, in its rules since 07a3779 of 2026-01, which first measured this release).
+constexpr const char* configurator_series = "aic-auto-gap-analysis/data/";
+constexpr std::int64_t beside_prompt = 1500;
+struct GeneratedEngine {
+  const char* engine;
+  const char* from;  ///< release
+  bool words_beside = true, mixed = false;
+};
+constexpr GeneratedEngine generated[] = {{"trtllm", ""}, {"vllm", ""}, {"sglang", "0.5.6", false, true}};
+
+std::optional<BenchmarkSettings> of_configurator(const InferenceRecord& record) {
+  if (!has(record.upstream, configurator_series) || !record.concurrency || !record.prompt) return {};
+  for (const GeneratedEngine& row : generated) {
+    if (lower_case(record.engine) != row.engine || numbers_of(record.version) < numbers_of(row.from)) continue;
+    BenchmarkSettings out;
+    out.most_positions = *record.prompt + beside_prompt + (row.words_beside ? *record.concurrency : 0);
+    out.mixed = row.mixed;
+    return out;
+  }
+  return {};
+}
+
 /// GenAI-Perf and AIPerf make 100 prompts and send them again and again (triton-inference-server/perf_analyzer,
 /// genai-perf, --num-dataset-entries), and engines keep what they read unless they are told not to. Series of
 /// measurements whose prompts come too soon to be read each time: on one H200, 64 users of 2,000 + 100 positions have
@@ -56,6 +81,7 @@ constexpr const char* repeating_series[] = {"h200_sxm/vllm/0.12.0/nvidia_Llama-3
 }  // namespace
 
 BenchmarkSettings settings_of(const InferenceRecord& record) {
+  if (auto generated = of_configurator(record)) return *generated;
   if (!of_inference_x(record)) return {};
   for (const Script& row : scripts)
     if (lower_case(record.engine) == row.engine && has(record.model, row.model) && has(record.gpu, row.gpu) &&

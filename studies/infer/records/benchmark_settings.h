@@ -22,6 +22,7 @@ struct BenchmarkSettings {
   std::string cache;  ///< "": not said
   std::optional<std::int64_t> most_positions;
   RankColumns columns = RankColumns::as_said;
+  bool mixed = false;  ///< prompts and words share iterations, whatever the engine does by itself
 };
 BenchmarkSettings settings_of(const InferenceRecord& record);
 

@@ -39,22 +39,6 @@ constexpr EngineName engine_names[] = {{"vllm (2023, splitwise fork)", "", "vllm
     {"sglang", "", "sglang"}, {"tensorrt-llm + triton tensorrtllm_backend", "1.0", "tensorrt-llm-2024"},
     {"tensorrt-llm + triton tensorrtllm_backend", "", "tensorrt-llm"}, {"pytorch", "", "pytorch"}};
 
-std::vector<int> numbers_of(const std::string& version) {
-  std::vector<int> numbers;
-  int value = -1;
-  for (const char c : version + ".") {
-    if (c >= '0' && c <= '9') {
-      value = std::max(0, value) * 10 + (c - '0');
-    } else {
-      if (value < 0) break;
-      numbers.push_back(value);
-      value = -1;
-      if (c != '.') break;
-    }
-  }
-  return numbers;
-}
-
 Expected<const Engine*> engine_of(const InferenceRecord& record) {
   const std::string name = lower_case(record.engine);
   for (const EngineName& row : engine_names) {

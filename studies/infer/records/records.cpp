@@ -103,7 +103,8 @@ Seconds least_time(const InferenceRecord& record, const Serving& serving) {
   const double keys = static_cast<double>(*record.prompt) + words / 2;
   const Experts& experts = serving.network().experts;
   const double met = experts.count > 0 ? static_cast<double>(experts.top_k) / static_cast<double>(experts.count) : 1;
-  const double bytes = met * serving.weight_bytes() + static_cast<double>(*record.batch) * serving.cache_bytes(keys);
+  const double bytes = met * serving.weight_bytes() +
+                       static_cast<double>(*record.batch) * dataflow::cache_bytes(serving.form->caches(), keys);
   return Bytes(words * bytes) / serving.machine().gpu.memory_bandwidth;
 }
 

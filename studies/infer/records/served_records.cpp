@@ -44,11 +44,13 @@ Expected<LoadedRun> start(const InferenceRecord& record, const Serving& serving)
   LoadedRun served;
   const double length = static_cast<double>(*record.prompt) + static_cast<double>(*record.output) / 2;
   BatchingWishes limits{record.most_sequences, record.most_positions};
-  if (!limits.most_positions) limits.most_positions = settings_of(record).most_positions;
+  const BenchmarkSettings settings = settings_of(record);
+  if (!limits.most_positions) limits.most_positions = settings.most_positions;
   const bool by_bench = record.phase == "offline_throughput" && serving.engine.kernels == "trtllm";
   if (by_bench && !limits.most_sequences && !limits.most_positions)
     limits = trtllm_bench_limits(serving, static_cast<double>(*record.prompt), static_cast<double>(*record.output));
   served.servers.policy = policy_of(serving, length, limits);
+  if (settings.mixed) served.servers.policy.prompts_apart = false;
   served.servers.groups = serving.attention_groups(), served.servers.stages = serving.stages;
   served.servers.before = serving.engine.host_per_request;
   return served;

@@ -28,7 +28,9 @@ class PlainServer {
     while (true) {
       while (load_.concurrency == 0 && next_ < all_.size() && load_.requests[next_].arrival.value() <= now)
         come(load_.requests[next_].arrival.value());
-      const Batch batch = choose(out.preempted);
+      Batch batch = choose(out.preempted);
+      if (batch.empty()) planned_ = now, batch = choose(out.preempted);
+      planned_ = now;
       if (batch.empty()) {
         if (load_.concurrency > 0 || next_ == all_.size()) break;
         now = load_.requests[next_].arrival.value();
@@ -111,6 +113,7 @@ class PlainServer {
         if (const long some = share(i); some > 0) read(i, some, batch), left -= some;
     for (const std::size_t i : of(State::queued)) {
       if (static_cast<long>(of(State::active).size()) >= policy_.most_sequences) break;
+      if (policy_.plans_ahead && all_[i].came > planned_) break;
       const long some = share(i);
       if (some == 0 || owned_by_all(talkers_) + owned(i, 0) > policy_.blocks) break;
       all_[i].state = State::active, all_[i].rank = ++admitted_;
@@ -155,6 +158,7 @@ class PlainServer {
   std::vector<Customer> all_;
   std::vector<std::size_t> talkers_;
   std::size_t next_ = 0;
+  double planned_ = -1;  ///< when this iteration was, seconds
   long back_ = 0, front_ = 0, admitted_ = 0;
 };
 

@@ -134,6 +134,20 @@ TEST(ServedRun, TheWayToTheServerTakesTime) {
   EXPECT_EQ((far.requests[2].last - near.requests[2].last).value(), 1.5);
 }
 
+/// Iterations of 2 s. One that comes at 1 s misses that of 2 s, which was planned at 0 s, and has that of 4 s; a third
+/// comes at 20 s, when nothing runs, and misses none.
+TEST(ServedRun, WhatIsPlannedAheadIsMissed) {
+  const Load load{{{Seconds(0), 16, 5}, {Seconds(1), 16, 2}, {Seconds(20), 16, 1}}, 0};
+  const auto firsts = [&](bool ahead) {
+    const ServedRun run = simulate(load, {.policy = {.plans_ahead = ahead}}, [](const Batch&) { return Seconds(2); });
+    std::vector<double> out;
+    for (const Served& request : run.requests) out.push_back(request.first.value());
+    return out;
+  };
+  EXPECT_EQ(firsts(false), (std::vector<double>{2, 4, 22}));
+  EXPECT_EQ(firsts(true), (std::vector<double>{2, 6, 22}));
+}
+
 /// Two replicas with half the users each do what one does with its half.
 TEST(ServedRun, ReplicasAreEnginesBesideEachOther) {
   std::vector<ServingRequest> alike(40, {Seconds(0), 50, 10});
@@ -176,6 +190,7 @@ TEST(ServedRun, APlainSimulatorSaysTheSame) {
     BatchingPolicy policy;
     policy.most_positions = pick(8, 80), policy.most_sequences = pick(1, 12);
     policy.prompts_apart = pick(0, 1) == 1, policy.pieces = pick(0, 1) == 1, policy.reserves_all = pick(0, 2) == 0;
+    policy.plans_ahead = pick(0, 1) == 1;
     policy.block = pick(1, 8), policy.blocks = (90 + policy.block) / policy.block + pick(0, 40);
     const RequestLaw law{.count = pick(1, 40),
         .prompts = {1, pick(1, 50)},

@@ -290,7 +290,8 @@ spec:
   EXPECT_EQ(shell.asked.flags.at("--tp"), "4");
 }
 
-TEST(EngineDeployment, PoolsAreListedAndRefused) {
+/// A decoder of two ranks, and two engines of one rank that read prompts.
+TEST(EngineDeployment, PoolsOfPromptsAndTokensAreFlags) {
   const std::string graph = R"(apiVersion: nvidia.com/v1alpha1
 kind: DynamoGraphDeployment
 metadata:
@@ -310,8 +311,39 @@ spec:
           command: ["python3", "-m", "dynamo.vllm"]
           args: ["--model", "Qwen/Qwen3-32B", "--is-prefill-worker"]
 )";
-  EXPECT_THAT(read(graph).error,
+  const auto got = read(graph);
+  ASSERT_EQ(got.error, "");
+  EXPECT_THAT(
+      got.asked.flags, IsSupersetOf({Pair("--tp", "2"), Pair("--prefill-gpus", "2"), Pair("--prefill-replicas", "2"),
+                           Pair("--prefill-tp", "1"), Pair("--prefill-most-positions", "8192")}));
+  EXPECT_FALSE(got.asked.flags.contains("--replicas"));
+  const auto changed = [&](const std::string& from, const std::string& to) {
+    std::string text = graph;
+    return text.replace(text.find(from), from.size(), to);
+  };
+  EXPECT_THAT(read(changed("\"--is-prefill-worker\"]", "\"--is-prefill-worker\", \"--block-size\", \"32\"]")).error,
+      HasSubstr("the pool that reads prompts has"));
+  EXPECT_THAT(read(changed("B\", \"--is-prefill-worker\"]", "B\"]")).error,
       testing::AllOf(HasSubstr("2 commands start engines"), HasSubstr("Decode in line"), HasSubstr("Prefill in line")));
+  EXPECT_THAT(read("python3 -m dynamo.vllm --model Qwen/Qwen3-32B --is-prefill-worker").error,
+      HasSubstr("a part of several pools"));
+}
+
+/// llm-d's connectors go both ways: the names of its parts say which pool is which. A store of caches is no pool.
+TEST(EngineDeployment, ConnectorsThatGoBothWaysHaveTheirPartsNames) {
+  const auto deployment = [](const char* name, const std::string& connector) {
+    return "---\napiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: " + std::string(name) +
+           "\nspec:\n  template:\n    spec:\n      containers:\n        - image: vllm/vllm-openai:v0.10.0\n"
+           "          args: [\"--model\", \"Qwen/Qwen3-32B\", \"--kv-transfer-config\", "
+           "'{\"kv_connector\":\"" +
+           connector + "\", \"kv_role\":\"kv_both\"}']\n";
+  };
+  const auto pools = [&](const std::string& connector) {
+    return read(deployment("ms-prefill", connector) + deployment("ms-decode", connector));
+  };
+  ASSERT_EQ(pools("NixlConnector").error, "");
+  EXPECT_EQ(pools("NixlConnector").asked.flags.at("--prefill-gpus"), "1");
+  EXPECT_THAT(pools("LMCacheConnectorV1").error, HasSubstr("a store of caches"));
 }
 
 }  // namespace

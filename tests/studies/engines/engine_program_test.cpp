@@ -24,6 +24,15 @@ TEST(EngineArguments, EveryFileIsRight) {
     EXPECT_FALSE(engine_table(program.table).facts().empty()) << program.words;
 }
 
+/// Where each row stands in its program; a source that is not of the right form is refused in reading.
+TEST(EngineArguments, EveryRowHasASource) {
+  const auto tables = launch::read_argument_tables(embedded_engine_arguments());
+  ASSERT_TRUE(tables);
+  for (const auto& [program, table] : *tables)
+    for (const launch::ArgumentFact& fact : table.facts())
+      EXPECT_FALSE(fact.source.empty()) << program << " " << fact.name;
+}
+
 TEST(EngineArguments, EveryRowSaysSomethingOfItsOwn) {
   const auto tables = launch::read_argument_tables(embedded_engine_arguments());
   ASSERT_TRUE(tables);

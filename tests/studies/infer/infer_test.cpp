@@ -51,6 +51,8 @@ TEST(Infer, TheCacheHoldsKeysAndValuesOfEachPosition) {
   EXPECT_EQ(bytes(serving("qwen3-30b-a3b", "dgx-h100", 8)), 48 * 1 * 128 * 2 * 2) << "4 key heads, each on two ranks";
   // Every second layer of gpt-oss keeps 128 positions.
   EXPECT_EQ(serving("gpt-oss-20b", "dgx-h100", 1).cache_bytes(1000), 12.0 * (1000 + 128) * 8 * 64 * 2 * 2);
+  // TensorRT-LLM keeps all of them.
+  EXPECT_EQ(serving("gpt-oss-20b", "dgx-h100", 1, "tensorrt-llm").cache_bytes(1000), 24.0 * 1000 * 8 * 64 * 2 * 2);
 }
 
 /// vLLM: 0.9 of 80 GiB, less weights, activations and what is reserved, in blocks of 16 positions.

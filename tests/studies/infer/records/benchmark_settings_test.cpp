@@ -30,6 +30,22 @@ TEST(BenchmarkSettings, ScriptsOfInferenceXSayWhatItsRecordsLeaveOut) {
   EXPECT_EQ(shortest_share(record), 0.8);
 }
 
+/// 16 words, a prompt of 1,024 and 1,500 beside it; SGLang counts words in, and shares iterations from 0.5.6 on.
+TEST(BenchmarkSettings, AIConfiguratorGeneratesLimits) {
+  InferenceRecord record;
+  record.upstream = "source_file=/home/aic-auto-gap-analysis/data/h100_sxm/trtllm/1.0.0rc3/Qwen_Qwen3-32B.csv";
+  record.engine = "trtllm", record.version = "1.0.0rc3", record.prompt = 1024, record.concurrency = 16;
+  EXPECT_EQ(settings_of(record).most_positions, 2540);
+  EXPECT_FALSE(settings_of(record).mixed);
+  record.engine = "SGLang", record.version = "0.5.6.post2";
+  EXPECT_EQ(settings_of(record).most_positions, 2524);
+  EXPECT_TRUE(settings_of(record).mixed);
+  record.version = "0.5.1.post1";
+  EXPECT_FALSE(settings_of(record).most_positions);
+  record.version = "0.5.6", record.upstream = "2026-03-25.csv";
+  EXPECT_FALSE(settings_of(record).mixed) << "another benchmark";
+}
+
 TEST(BenchmarkSettings, PromptsOfSomeSeriesComeAgain) {
   InferenceRecord record;
   EXPECT_FALSE(repeated_prompts(record));
