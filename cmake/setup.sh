@@ -3,7 +3,7 @@
 
 # One list for building, testing and benchmarks (Debian 12 names).
 packages=(g++ cmake ninja-build ccache mold
-          libfmt-dev libexpected-dev nlohmann-json3-dev libboost-graph-dev libeigen3-dev
+          libfmt-dev libexpected-dev nlohmann-json3-dev libeigen3-dev
           libyaml-cpp-dev libtomlplusplus-dev libsqlite3-dev zlib1g-dev
           libgtest-dev libgmock-dev libbenchmark-dev)
 

@@ -24,7 +24,6 @@ struct Atom {
 
 struct Mesh {
   std::vector<Atom> atoms;  ///< fastest first
-  std::vector<std::vector<std::int64_t>> lines_cuts;
   // clang-format off
   struct Axis { std::string name; std::int64_t size = 1, stride = 1; AtomMask atoms = 0; };
   // clang-format on

@@ -1,10 +1,9 @@
 // The links behind a machine's levels, and the proof that they carry what the levels claim.
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <utility>
 
-#include <boost/graph/adjacency_list.hpp>
-#include <boost/graph/connected_components.hpp>
-#include <boost/graph/edmonds_karp_max_flow.hpp>
 #include <fmt/format.h>
 
 #include "model/machine/machine.h"
@@ -72,38 +71,70 @@ struct FabricBuilder {
   }
 };
 
-using Traits = boost::adjacency_list_traits<boost::vecS, boost::vecS, boost::directedS>;
-using Flow = boost::adjacency_list<boost::vecS, boost::vecS, boost::directedS, boost::no_property,
-    boost::property<boost::edge_capacity_t, double,
-        boost::property<boost::edge_residual_capacity_t, double,
-            boost::property<boost::edge_reverse_t, Traits::edge_descriptor>>>>;
+/// The largest flow through pipes, by Dinic's algorithm (Soviet Math. Doklady 11, 1970).
+struct FabricFlow {
+  struct Pipe {
+    int to;
+    double room;
+    std::size_t back;  ///< of the pipes of `to`: the way back
+  };
+  std::vector<std::vector<Pipe>> pipes;
+  std::vector<int> depth;  ///< steps from the source, -1 where nothing more comes
+  std::vector<std::size_t> next;
 
-void add_pipe(Flow& flow, int from, int to, double forth, double back) {
-  const auto a = boost::add_edge(static_cast<std::size_t>(from), static_cast<std::size_t>(to), flow).first;
-  const auto b = boost::add_edge(static_cast<std::size_t>(to), static_cast<std::size_t>(from), flow).first;
-  boost::put(boost::edge_capacity, flow, a, forth);
-  boost::put(boost::edge_capacity, flow, b, back);
-  boost::put(boost::edge_reverse, flow, a, b);
-  boost::put(boost::edge_reverse, flow, b, a);
-}
+  explicit FabricFlow(std::size_t vertices) : pipes(vertices) {}
 
-/// What `sources` can send to `sink` together. In whole MB/s, so that the residuals end at exactly zero.
+  void add(int from, int to, double forth, double back) {
+    pipes[from].push_back({to, forth, pipes[to].size()});
+    pipes[to].push_back({from, back, pipes[from].size() - 1});
+  }
+
+  bool reaches(int source, int sink) {
+    depth.assign(pipes.size(), -1), next.assign(pipes.size(), 0);
+    depth[source] = 0;
+    std::vector<int> seen{source};
+    for (std::size_t i = 0; i < seen.size(); ++i)
+      for (const Pipe& pipe : pipes[seen[i]])
+        if (pipe.room > 0 && depth[pipe.to] < 0) depth[pipe.to] = depth[seen[i]] + 1, seen.push_back(pipe.to);
+    return depth[sink] >= 0;
+  }
+
+  double push(int at, int sink, double most) {
+    if (at == sink) return most;
+    for (std::size_t& i = next[at]; i < pipes[at].size(); ++i) {
+      Pipe& pipe = pipes[at][i];
+      if (pipe.room <= 0 || depth[pipe.to] != depth[at] + 1) continue;
+      const double pushed = push(pipe.to, sink, std::min(most, pipe.room));
+      if (pushed <= 0) continue;
+      pipe.room -= pushed, pipes[pipe.to][pipe.back].room += pushed;
+      return pushed;
+    }
+    return 0;
+  }
+
+  double most(int source, int sink) {
+    double sum = 0;
+    while (reaches(source, sink))
+      while (const double pushed = push(source, sink, std::numeric_limits<double>::infinity())) sum += pushed;
+    return sum;
+  }
+};
+
+/// What `sources` can send to `sink` together. In whole MB/s, so that the rests end at exactly zero.
 double carried(const FabricGraph& graph, const std::vector<int>& sources, int sink) {
-  const auto count = static_cast<int>(graph.vertices.size());
-  Flow flow(static_cast<std::size_t>(count) + 1);
+  const auto source = static_cast<int>(graph.vertices.size());
+  FabricFlow flow(graph.vertices.size() + 1);
   const auto units = [](BytesPerSecond rate) { return std::round(rate.value() / 1e6); };
-  for (const FabricLink& link : graph.links)
-    add_pipe(flow, link.from, link.to, units(link.bandwidth), units(link.bandwidth));
-  for (const int source : sources) add_pipe(flow, count, source, 1e12, 0);
-  return 1e6 * boost::edmonds_karp_max_flow(flow, static_cast<std::size_t>(count), static_cast<std::size_t>(sink));
+  for (const FabricLink& link : graph.links) flow.add(link.from, link.to, units(link.bandwidth), units(link.bandwidth));
+  for (const int from : sources) flow.add(source, from, 1e12, 0);
+  return 1e6 * flow.most(source, sink);
 }
 
 bool connected(const FabricGraph& graph) {
-  boost::adjacency_list<boost::vecS, boost::vecS, boost::undirectedS> links(graph.vertices.size());
-  for (const FabricLink& link : graph.links)
-    boost::add_edge(static_cast<std::size_t>(link.from), static_cast<std::size_t>(link.to), links);
-  std::vector<int> component(graph.vertices.size());
-  return boost::connected_components(links, component.data()) == 1;
+  FabricFlow flow(graph.vertices.size());
+  for (const FabricLink& link : graph.links) flow.add(link.from, link.to, 1, 1);
+  flow.reaches(0, 0);
+  return std::ranges::find(flow.depth, -1) == flow.depth.end();
 }
 
 /// GPUs that share the ports into level i: one at the innermost, then a whole instance of the level below.

@@ -1,7 +1,5 @@
 #include "model/network/network.h"
 
-#include <boost/graph/adjacency_list.hpp>
-#include <boost/graph/topological_sort.hpp>
 #include <fmt/format.h>
 
 namespace stepcast {
@@ -26,8 +24,6 @@ double Network::elements(int tensor) const {
 
 namespace {
 
-using Graph = boost::adjacency_list<boost::vecS, boost::vecS, boost::directedS>;
-
 Expected<void> check_block(const Network& net, const Block& block) {
   const auto where = [&](const Operator& op) {
     return fmt::format("{}: block {}, operator {}", net.id, block.name, op.name);
@@ -35,7 +31,6 @@ Expected<void> check_block(const Network& net, const Block& block) {
   std::vector<std::vector<int>> producers(net.tensors.size());
   for (std::size_t o = 0; o < block.operators.size(); ++o)
     producers[block.operators[o].output.tensor].push_back(static_cast<int>(o));
-  Graph graph(block.operators.size());
   for (std::size_t o = 0; o < block.operators.size(); ++o) {
     const Operator& op = block.operators[o];
     for (const Access& input : op.inputs) {
@@ -51,17 +46,9 @@ Expected<void> check_block(const Network& net, const Block& block) {
               fmt::format("walks dim {} of {} ({}) with loop {} ({})", net.dims[tensor.dims[i]].name, tensor.name,
                   net.dims[tensor.dims[i]].extent, net.dims[input.loops[i]].name, net.dims[input.loops[i]].extent),
               "a loop has the extent of the dim it walks");
-      for (int producer : producers[input.tensor]) boost::add_edge(static_cast<std::size_t>(producer), o, graph);
     }
   }
-  try {
-    std::vector<std::size_t> order;
-    boost::topological_sort(graph, std::back_inserter(order));
-  } catch (const boost::not_a_dag&) {
-    return fail(fmt::format("{}: block {}", net.id, block.name), "its operators wait for one another in a cycle",
-        "each tensor is made before it is read");
-  }
-  // The list itself must be a topological order: readers stand after all writers.
+  // The list itself must be a topological order: readers stand after all writers, so that there is no cycle.
   for (std::size_t o = 0; o < block.operators.size(); ++o)
     for (const Access& input : block.operators[o].inputs)
       for (int producer : producers[input.tensor])

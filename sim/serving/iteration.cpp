@@ -5,7 +5,6 @@
 #include <functional>
 #include <type_traits>
 
-#include <boost/container_hash/hash.hpp>
 #include <fmt/format.h>
 
 namespace stepcast::sim {
@@ -313,11 +312,8 @@ IterationTime IterationForm::time(std::span<const Rows> rows, const EngineCost& 
 
 std::size_t IterationPrices::Hash::operator()(const Key& key) const {
   std::size_t seed = key.graph ? 1 : 0;
-  for (std::size_t kind = 0; kind < row_kinds; ++kind) {
-    boost::hash_combine(seed, key.rows.positions[kind]);
-    boost::hash_combine(seed, key.rows.sequences[kind]);
-    boost::hash_combine(seed, key.rows.keys[kind]);
-  }
+  for (const auto* figures : {&key.rows.positions, &key.rows.sequences, &key.rows.keys})
+    for (const double figure : *figures) seed = (seed ^ std::hash<double>()(figure)) * 0x100000001b3;  // as in FNV-1a
   return seed;
 }
 

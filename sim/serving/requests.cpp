@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "model/base/text.h"
+#include "model/base/comma_list.h"
 #include "model/base/whole_number.h"
 
 namespace stepcast::sim {
@@ -72,16 +72,6 @@ Expected<std::vector<std::size_t>> read_header(const std::vector<std::string>& c
   return which;
 }
 
-std::vector<std::string> cells_of(std::string_view line) {
-  std::vector<std::string> cells;
-  for (std::size_t begin = 0; begin <= line.size();) {
-    const std::size_t end = std::min(line.find(',', begin), line.size());
-    cells.emplace_back(stripped(line.substr(begin, end - begin)));
-    begin = end + 1;
-  }
-  return cells;
-}
-
 Expected<double> read_cell(const std::string& text, const Column& column, const std::string& place) {
   const auto number = parsed_number<double>(text);
   const bool whole_needed = column.name != std::string_view("arrival_s");
@@ -126,7 +116,7 @@ Expected<std::vector<ServingRequest>> read_requests(const std::string& text, con
   std::size_t line = 1;
   for (std::size_t begin = 0; begin < text.size(); ++line) {
     const std::size_t end = std::min(text.find('\n', begin), text.size());
-    const auto cells = cells_of(std::string_view(text).substr(begin, end - begin));
+    const auto cells = comma_list(std::string_view(text).substr(begin, end - begin));
     begin = end + 1;
     if (line == 1) {
       TRY(which, read_header(cells, where));

@@ -1,8 +1,8 @@
 // What the command line of `stepcast calibrate measure` says.
-#include <sstream>
 
 #include <fmt/format.h>
 
+#include "model/base/comma_list.h"
 #include "model/catalog.h"
 #include "model/base/quantity_text.h"
 #include "studies/run/nouns.h"
@@ -19,10 +19,8 @@ constexpr const char* weighing_gpu = "h100-sxm";
 constexpr const char* weighing_stack = "megatron-core";
 
 std::vector<std::string> listed(const std::string& text) {
-  std::vector<std::string> items;
-  std::istringstream stream(text);
-  for (std::string item; std::getline(stream, item, ',');)
-    if (!item.empty()) items.push_back(item);
+  std::vector<std::string> items = split_at_commas(text);
+  std::erase(items, "");
   return items;
 }
 

@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "calibrate/import/logs/steady_step.h"
+#include "model/base/comma_list.h"
 #include "model/catalog.h"
 #include "studies/calibrate/calibrate.h"
 #include "studies/calibrate/fit_start.h"
@@ -60,12 +61,8 @@ Expected<Run> run_of_log(const std::string& text, const std::string& name, const
 }
 
 std::vector<std::string> split_list(const std::string& text) {
-  std::vector<std::string> items;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t comma = std::min(text.find(',', at), text.size());
-    items.push_back(text.substr(at, comma - at));
-    at = comma + 1;
-  }
+  std::vector<std::string> items = split_at_commas(text);
+  if (items.back().empty()) items.pop_back();
   return items;
 }
 

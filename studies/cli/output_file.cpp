@@ -13,6 +13,7 @@
 
 #include <fmt/format.h>
 
+#include "model/base/comma_list.h"
 #include "studies/cli/shown_text.h"
 
 namespace stepcast::cli {
@@ -72,10 +73,8 @@ Expected<std::string> target_of(const OutputPlace& place) {
 /// Values of flags that take several files have commas.
 void add_names(std::vector<std::string>& names, const std::string& text) {
   names.push_back(text);
-  for (std::size_t at = 0, end = 0; text.find(',') != std::string::npos && at <= text.size(); at = end + 1) {
-    end = std::min(text.find(',', at), text.size());
-    names.push_back(text.substr(at, end - at));
-  }
+  if (text.find(',') == std::string::npos) return;
+  for (std::string& name : split_at_commas(text)) names.push_back(std::move(name));
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 
 #include "model/base/quantity_text.h"
 #include "model/base/whole_number.h"
-#include "studies/cli/comma_list.h"
+#include "model/base/comma_list.h"
 
 namespace stepcast::mixed {
 namespace {
@@ -39,7 +39,7 @@ Expected<void> check_share_of_machine(const MachineShare& share, const std::stri
 Expected<std::vector<MachineShare>> parse_shares(const std::string& text, const std::string& where) {
   constexpr std::int64_t most_gpus = 10'000'000;
   std::vector<MachineShare> shares;
-  for (const std::string& word : cli::comma_list(text)) {
+  for (const std::string& word : comma_list(text)) {
     const std::size_t colon = word.rfind(':');
     if (colon == word.npos || colon == 0)
       return fail(where, fmt::format("'{:.60}' does not say how many GPUs of which machine", word), as_written);
@@ -56,7 +56,7 @@ Expected<std::vector<MachineShare>> parse_shares(const std::string& text, const 
 Expected<std::vector<double>> numbers_of_shares(const std::string& text, const std::vector<MachineShare>& shares,
     const std::string& where, double low, double high) {
   std::map<std::string, double> by_name;
-  for (const std::string& word : cli::comma_list(text)) {
+  for (const std::string& word : comma_list(text)) {
     const std::size_t equals = word.find('=');
     const std::string name = equals == word.npos ? "" : word.substr(0, equals);
     const auto number = parsed_number<double>(equals == word.npos ? word : word.substr(equals + 1));

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <charconv>
-#include <sstream>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "model/base/comma_list.h"
 #include "model/base/contains.h"
 #include "model/base/whole_number.h"
 #include "sim/schedule/schedule_table.h"
@@ -39,8 +39,7 @@ Expected<bool> parse_causal(const std::string& text, const std::string& where) {
 Expected<Frozen> parse_frozen(const std::string& text, const std::string& where) {
   Frozen frozen;
   if (text == "none") return frozen;
-  std::istringstream words(text + ',');
-  for (std::string word; std::getline(words, word, ',');) {
+  for (const std::string& word : split_at_commas(text)) {
     if (word == "encoder") frozen.encoder = true;
     else if (word == "projector") frozen.projector = true;
     else if (word == "language") frozen.language = true;

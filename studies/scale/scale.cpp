@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "studies/cli/comma_list.h"
+#include "model/base/comma_list.h"
 #include "studies/cli/output_file.h"
 #include "studies/launch/asked_run.h"
 #include "studies/print/csv.h"
@@ -31,7 +31,7 @@ constexpr std::int64_t most_listed_gpus = 10'000'000;
 /// "64,128,256" ascending, each once.
 Expected<std::vector<std::int64_t>> parse_gpu_counts(const std::string& text, const std::string& where) {
   std::set<std::int64_t> counts;
-  for (const std::string& word : cli::comma_list(text)) {
+  for (const std::string& word : comma_list(text)) {
     TRY(const auto count, parse_count(word, where, 1, most_listed_gpus));
     counts.insert(count);
   }
@@ -177,7 +177,7 @@ Expected<void> migrate_command(
     const Arguments& arguments, Request request, std::vector<std::int64_t> gpus, Console& console) {
   if (arguments.has("--csv")) return fail("--csv", "is of scaling curves", "--json");
   std::vector<std::string> networks;
-  if (arguments.has("--networks")) networks = cli::comma_list(arguments.value("--networks"));
+  if (arguments.has("--networks")) networks = comma_list(arguments.value("--networks"));
   const Scaling scaling = arguments.has("--strong") ? Scaling::strong : Scaling::weak;
   if (arguments.has("--strong") && arguments.has("--weak"))
     return fail("--strong", "a path is of one kind of scaling", "--strong or --weak");

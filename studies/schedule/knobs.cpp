@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "model/base/comma_list.h"
 #include "studies/schedule/request.h"
 
 namespace stepcast::schedule {
@@ -35,12 +36,9 @@ std::string without_blanks(std::string text) {
 }
 
 Expected<void> read_speeds(const std::string& list, ScheduleRequest& request) {
-  const std::string text = without_blanks(list);
-  for (std::size_t from = 0; from <= text.size();) {
-    const std::size_t comma = std::min(text.find(',', from), text.size());
-    TRY(const auto speed, speed_of(text.substr(from, comma - from)));
+  for (const std::string& word : split_at_commas(without_blanks(list))) {
+    TRY(const auto speed, speed_of(word));
     request.rank_slowdown.push_back(1 / speed);
-    from = comma + 1;
   }
   return {};
 }

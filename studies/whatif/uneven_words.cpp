@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "model/base/comma_list.h"
 #include "model/base/json_reader.h"
 #include "model/base/quantity_text.h"
 #include "model/base/text.h"
@@ -45,19 +46,9 @@ Expected<Times> read_times(
   return Times{*count, *factor};
 }
 
-std::vector<std::string> listed(const std::string& text) {
-  std::vector<std::string> parts;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    parts.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return parts;
-}
-
 Expected<void> read_named(
     const std::string& key, const std::string& text, const std::string& where, UnevenWords& words) {
-  for (const std::string& part : listed(text)) {
+  for (const std::string& part : split_at_commas(text)) {
     TRY(const auto times, read_times(key, part, where, 0));
     words.named.push_back({key == "node", times.count, times.factor});
   }
@@ -66,7 +57,7 @@ Expected<void> read_named(
 
 Expected<sim::DurationLaw> read_law(const std::string& key, const std::string& text, const std::string& where) {
   std::vector<double> figures;
-  for (const std::string& part : listed(text)) {
+  for (const std::string& part : split_at_commas(text)) {
     const auto number = parsed_number<double>(part);
     if (!number || !(*number > 0))
       return fail(where, fmt::format("{}={:.60} has what is no number above 0", key, text), uneven_hint);

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "model/base/comma_list.h"
 #include "studies/run/forecast.h"
 #include "studies/whatif/machine_levers.h"
 #include "studies/whatif/plan_levers.h"
@@ -153,11 +154,8 @@ Expected<double> parse_factor(const std::string& text, const std::string& where,
 
 Expected<std::vector<Change>> parse_changes(const std::string& text, const std::string& where) {
   std::vector<Change> changes;
-  for (std::size_t at = 0; at <= text.size();) {
-    const std::size_t comma = std::min(text.find(',', at), text.size());
-    const std::string part = text.substr(at, comma - at);
+  for (const std::string& part : split_at_commas(text)) {
     const std::size_t equals = part.find('=');
-    at = comma + 1;
     if (equals == std::string::npos && !changes.empty()) {  // a list of layers holds commas
       changes.back().value += "," + part;
       continue;

@@ -63,15 +63,6 @@ Expected<std::vector<BenchmarkOutput>> read_json(const std::string& text, const 
 
 }  // namespace
 
-bool looks_like_benchmark_output(std::string_view text) {
-  const std::string_view head = text.substr(0, 20'000);
-  const auto has = [&](std::string_view key) { return head.find(key) != head.npos; };
-  if (has("\"workload\"")) return false;  // records of stepcast itself
-  return (has("\"request_throughput\"") && (has("ttft_ms\"") || has("\"request_latency\"") || has("latency_ms\""))) ||
-         has("\"system_output_throughput_tok_s\"") || head.substr(0, 7) == "Metric," ||
-         head.substr(0, 9) == "\"Metric\",";
-}
-
 Expected<std::vector<BenchmarkOutput>> read_benchmark_output(const std::string& text, const std::string& where) {
   const std::size_t first = text.find_first_not_of(" \t\r\n\xEF\xBB\xBF");
   if (first == std::string::npos) return fail(where, "an empty file", known_tools);

@@ -10,9 +10,6 @@
 
 namespace stepcast::calibrate {
 
-/// Is it of one of these tools, by its keys?
-bool looks_like_benchmark_output(std::string_view text);
-
 /// One or several runs. Errors name file and line: text that is cut off or of no such tool, figures that are no numbers
 /// or not above 0, runs in which requests failed (their figures are of another load), and a run without any figure.
 Expected<std::vector<BenchmarkOutput>> read_benchmark_output(const std::string& text, const std::string& where);

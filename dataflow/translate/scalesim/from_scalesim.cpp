@@ -10,6 +10,7 @@
 #include "dataflow/translate/foreign.h"
 #include "dataflow/translate/import_log.h"
 #include "dataflow/translate/scalesim/scalesim.h"
+#include "model/base/comma_list.h"
 #include "model/base/contains.h"
 #include "model/base/text.h"
 
@@ -120,12 +121,7 @@ struct ScalesimLayer {
 };
 
 std::vector<std::string> fields_of(std::string_view line) {
-  std::vector<std::string> fields;
-  for (std::size_t at = 0; at <= line.size();) {
-    const std::size_t end = std::min(line.find(',', at), line.size());
-    fields.emplace_back(stripped(line.substr(at, end - at)));
-    at = end + 1;
-  }
+  std::vector<std::string> fields = comma_list(line);
   while (!fields.empty() && fields.back().empty()) fields.pop_back();
   return fields;
 }

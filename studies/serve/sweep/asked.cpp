@@ -8,7 +8,7 @@
 #include "model/base/json_reader.h"
 #include "model/base/quantity_text.h"
 #include "model/base/whole_number.h"
-#include "studies/cli/comma_list.h"
+#include "model/base/comma_list.h"
 
 namespace stepcast::serve::sweeping {
 namespace {
@@ -41,7 +41,7 @@ Expected<void> add_counts(std::vector<std::int64_t>& counts, const std::string& 
 
 Expected<std::vector<double>> read_rates(const std::string& text, const std::string& where) {
   std::vector<double> rates;
-  for (const std::string& item : cli::comma_list(text)) {
+  for (const std::string& item : comma_list(text)) {
     const auto rate = parsed_number<double>(item);
     constexpr double least = 1e-6, most = 1e6;
     if (!rate || !(*rate >= least && *rate <= most))
@@ -54,7 +54,7 @@ Expected<std::vector<double>> read_rates(const std::string& text, const std::str
 
 Expected<std::vector<std::string>> words_of(const Arguments& arguments, const char* flag) {
   if (!arguments.has(flag)) return std::vector<std::string>{""};
-  std::vector<std::string> words = cli::comma_list(arguments.value(flag));
+  std::vector<std::string> words = comma_list(arguments.value(flag));
   for (std::size_t i = 0; i < words.size(); ++i) {
     if (words[i].empty()) return fail(flag, "an empty name in a list", "names with commas between them");
     if (std::find(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(i), words[i]) !=
@@ -107,7 +107,7 @@ Expected<void> read_loads(const Arguments& arguments, Asked& asked) {
 
 Expected<std::vector<std::int64_t>> read_counts(const std::string& text, const std::string& where) {
   std::vector<std::int64_t> counts;
-  for (const std::string& item : cli::comma_list(text)) TRY(add_counts(counts, item, where));
+  for (const std::string& item : comma_list(text)) TRY(add_counts(counts, item, where));
   if (counts.size() > longest_list) return fail(where, "more than 1,000 values", "fewer");
   std::vector<std::int64_t> sorted = counts;
   std::ranges::sort(sorted);
@@ -118,7 +118,7 @@ Expected<std::vector<std::int64_t>> read_counts(const std::string& text, const s
 
 Expected<std::map<std::string, double, std::less<>>> read_prices(const std::string& text, const std::string& where) {
   std::map<std::string, double, std::less<>> prices;
-  for (const std::string& item : cli::comma_list(text)) {
+  for (const std::string& item : comma_list(text)) {
     const std::size_t sign = item.find('=');
     const std::string machine = sign == std::string::npos ? "" : item.substr(0, sign);
     const auto price = parsed_number<double>(sign == std::string::npos ? item : item.substr(sign + 1));
