@@ -163,8 +163,12 @@ void TransformerBuilder::use_shape(std::uint8_t shape) {
   mixer_suffix_ = used.suffix;
 }
 
+/// Room that most blocks and networks fill by more than half.
+constexpr std::size_t usual_operators = 32, usual_tensors = 96;
+
 void TransformerBuilder::build() {
   net_.id = whole_.id;
+  net_.tensors.reserve(usual_tensors);
   if (whole_.vocab > 0) {
     // what splits v splits v.looked-up, too
     const int rows = whole_.embedded_only > 0 ? dim("v.looked-up", whole_.vocab + whole_.embedded_only) : v_;
@@ -206,6 +210,7 @@ int TransformerBuilder::new_dim(const char* name, std::int64_t extent, bool expe
 
 void TransformerBuilder::start_block(const std::string& name, std::int64_t repeat, Block::Place place) {
   net_.blocks.push_back({prefix_.empty() ? name : prefix_ + "_" + name, repeat, {}, -1, -1, place});
+  net_.blocks.back().operators.reserve(usual_operators);
 }
 
 void TransformerBuilder::embedding() {

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "dataflow/lower/lower.h"
+#include "dataflow/lower/read_plan.h"
 #include "model/base/quantity_text.h"
 #include "studies/engines/habits.h"
 
@@ -118,14 +119,15 @@ std::int64_t whole_positions(const NetworkSpec& network) {
 Expected<sim::RowPrograms> row_programs(
     const Serving& serving, std::int64_t positions, bool reads_cache, const std::string& mapping = {}) {
   const Stack stack = lowered_for(serving.engine);
+  Plan plan = serving.scenario.plan;
+  plan.precision = Precision::bf16;  // what is narrower is priced by the engine's types
+  if (!mapping.empty()) plan.mapping = mapping;
+  TRY(const auto read, dataflow::read_plan(plan, stack));
   const auto lowered = [&](std::int64_t sequences, std::int64_t length, std::int64_t cached) {
-    Plan plan = serving.scenario.plan;
-    plan.precision = Precision::bf16;  // what is narrower is priced by the engine's types
-    if (!mapping.empty()) plan.mapping = mapping;
     plan.micro_batch = sequences, plan.global_batch = sequences * serving.groups;
     plan.sequence = length;
     plan.cache = CacheUse{cached, serving.cache_element_bytes};
-    return dataflow::lower(serving.network(), plan, stack);
+    return dataflow::lower(serving.network(), plan, stack, read);
   };
   // As many sequences as experts, so that each has a whole number of rows.
   const std::int64_t some = std::max<std::int64_t>(1, serving.network().experts.count);
