@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -139,13 +140,23 @@ class Lowering {
 
   ProgramBlock lowered(std::size_t b, const PlacedBlock& placed, const std::vector<char>& counted) {
     return fuse({network_, network_.blocks[b], placed, placed_.splits[b], placed_.mesh, stack_, parsed_->statements,
-        out_.groups, explain_, counted, spec_.experts, narrow_bytes(plan_.precision), step_alone_});
+        out_.groups, explain_, counted, blocks_reading_, spec_.experts, narrow_bytes(plan_.precision), step_alone_});
+  }
+
+  void count_readers() {
+    std::vector<const Block*> counted(network_.tensors.size(), nullptr);
+    blocks_reading_.assign(network_.tensors.size(), 0);
+    for (const Block& block : network_.blocks)
+      for (const Operator& op : block.operators)
+        for (const Access& input : op.inputs)
+          if (std::exchange(counted[input.tensor], &block) != &block) ++blocks_reading_[input.tensor];
   }
 
   Expected<void> make_blocks() {
     // A weight belongs to the first block that uses it; blocks on the same ranks count it once. On the other end of the
     // pipeline it is whole again, and its gradient is summed over both ends once per step (rule 26).
     std::vector<char> first(network_.tensors.size(), 0), last(network_.tensors.size(), 0);
+    count_readers();
     const bool one_stage = layout_.stages == 1 || layout_.folded;  // a V ends where it begins
     for (std::size_t b = 0; b < network_.blocks.size(); ++b) {
       const Block::Place place = network_.blocks[b].place;
@@ -381,6 +392,7 @@ class Lowering {
   StageLayout layout_;
   Program out_;
   LayerBlocks layers_;
+  std::vector<int> blocks_reading_;  ///< by tensor
 };
 
 }  // namespace

@@ -13,7 +13,7 @@ TransformerBuilder::TransformerBuilder(
     const NetworkSpec& spec, const BatchShape& batch, AttentionForm form, Network& net, std::string prefix)
     : prefix_(std::move(prefix)), frozen_(spec.frozen || batch.serves), spec_(&spec), whole_(spec), batch_(batch),
       form_(form), net_(net) {
-  net_.dims.reserve(20 + 4 * spec.shapes.size());
+  net_.dims.reserve(32 + 4 * spec.shapes.size());
   b_ = dim("b", batch.sequences);
   const bool joined = !spec.encoders.empty() && spec.encoders.front().joins;
   const std::int64_t positions = batch.positions + (joined ? spec.encoders.front().sequence : 0);
@@ -195,9 +195,10 @@ void TransformerBuilder::layers(Block::Place place) {
 
 /// An encoder's positions are its own; another dim is the network's where it is as wide.
 int TransformerBuilder::dim(const char* name, std::int64_t extent, bool expected) {
+  if (prefix_.empty()) return new_dim(name, extent, expected);
   const std::string_view called = name;
   const bool positions = called == "s" || called == "t";
-  if (const int known = prefix_.empty() ? -1 : net_.find_dim(positions ? fmt::format("{}.{}", name, prefix_) : name);
+  if (const int known = net_.find_dim(positions ? fmt::format("{}.{}", name, prefix_) : name);
       known >= 0 && !expected && net_.dims[known].extent == extent)
     return known;
   return new_dim(name, extent, expected);
