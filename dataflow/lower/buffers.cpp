@@ -12,19 +12,6 @@
 namespace stepcast::dataflow {
 namespace {
 
-/// Embedding and head, which prediction modules read as well: there is one, however often a block repeats.
-bool serves_several_blocks(const Network& network, int tensor) {
-  int blocks = 0;
-  for (const Block& block : network.blocks)
-    blocks += std::ranges::any_of(block.operators,
-                  [&](const Operator& op) {
-                    return std::ranges::any_of(op.inputs, [&](const Access& input) { return input.tensor == tensor; });
-                  })
-                  ? 1
-                  : 0;
-  return blocks > 1;
-}
-
 /// The operator of a block that reads a weight; nullptr: none does.
 const Operator* reader_of(const Block& block, int tensor) {
   for (const Operator& op : block.operators)
@@ -38,7 +25,7 @@ void add_weights(const FuseContext& c, ProgramBlock& out) {
   for (const WeightChain& chain : c.placed.chains) {
     if (c.counted_weights[chain.tensor]) continue;
     const Tensor& tensor = c.network.tensors[chain.tensor];
-    const double share = c.block.repeat > 1 && (tensor.shared || serves_several_blocks(c.network, chain.tensor))
+    const double share = c.block.repeat > 1 && (tensor.shared || c.blocks_reading[chain.tensor] > 1)
                              ? 1.0 / static_cast<double>(c.block.repeat)
                              : 1;
     const double master = tensor.bytes_per_element >= 4 ? 0 : c.stack.master_bytes;
@@ -316,7 +303,7 @@ void add_buffers(const FuseContext& c, const ListPlaces& forward, const ListPlac
   add_loans(c, out);
   add_gathered(c, out);
   add_transient(c, forward, Count::transient_forward, out);
-  add_transient(c, backward, Count::transient_backward, out);
+  if (!out.backward.empty()) add_transient(c, backward, Count::transient_backward, out);
 }
 
 }  // namespace stepcast::dataflow

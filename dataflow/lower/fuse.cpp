@@ -24,12 +24,46 @@ bool operator==(const Group& a, const Group& b) {
 
 namespace {
 
+/// By operator: the first that has the name of its kernel, and whether the stack runs such a group as one.
+struct Kernels {
+  static constexpr int none = -1;
+  std::vector<int> first;
+  std::vector<char> grouped;
+};
+
+/// Names are compared once, and those of neighbours, which are mostly the same, before all others.
+Kernels kernels_of(const FuseContext& c) {
+  const std::vector<Operator>& operators = c.block.operators;
+  Kernels out;
+  std::vector<char> fused;
+  fused.reserve(operators.size());
+  out.first.reserve(operators.size()), out.grouped.reserve(operators.size());
+  for (std::size_t o = 0; o < operators.size(); ++o) {
+    const Operator& op = operators[o];
+    int first = Kernels::none;
+    if (!op.kernel.empty()) {
+      const auto end = operators.begin() + static_cast<std::ptrdiff_t>(o);
+      first = o > 0 && operators[o - 1].kernel == op.kernel
+                  ? out.first[o - 1]
+                  : static_cast<int>(
+                        std::ranges::find(operators.begin(), end, op.kernel, &Operator::kernel) - operators.begin());
+    }
+    out.first.push_back(first);
+    fused.push_back(first == Kernels::none        ? 0
+                    : first < static_cast<int>(o) ? fused[first]
+                                                  : static_cast<char>(contains(c.stack.fused, op.kernel)));
+    const bool joined = first != Kernels::none && (op.always_joined || fused.back() != 0);
+    out.grouped.push_back(joined ? 1 : 0);
+  }
+  return out;
+}
+
 /// Walks one list and emits works and moves with their edges.
 class ListBuilder {
  public:
-  ListBuilder(
-      const FuseContext& context, ProgramBlock& out, std::vector<Item>& items, const std::vector<PlacedItem>& list)
-      : c_(context), out_(out), items_(items), list_(list) {
+  ListBuilder(const FuseContext& context, const Kernels& kernels, ProgramBlock& out, std::vector<Item>& items,
+      const std::vector<PlacedItem>& list)
+      : c_(context), kernels_(kernels), out_(out), items_(items), list_(list) {
     const std::size_t copies = c_.placed.copies.size();
     made_by_.assign(copies, {-1, -1});
     root_.resize(copies);
@@ -39,7 +73,6 @@ class ListBuilder {
     launch_of_.assign(copies, -1);
     items_.reserve(list.size());
     open_.reserve(list.size());
-    find_kernels();
     find_outside_readers();
   }
 
@@ -61,18 +94,6 @@ class ListBuilder {
   // clang-format off
   struct Open { int kernel; Pass pass; PlacedKind kind; KernelStart launch; bool closed = false; };
   // clang-format on
-
-  /// Names are compared once: a kernel is the first operator that has its name. The stack says which groups run as one.
-  void find_kernels() {
-    const std::vector<Operator>& operators = c_.block.operators;
-    for (std::size_t o = 0; o < operators.size(); ++o) {
-      const Operator& op = operators[o];
-      const auto same = std::ranges::find(
-          operators.begin(), operators.begin() + static_cast<std::ptrdiff_t>(o), op.kernel, &Operator::kernel);
-      kernel_.push_back(op.kernel.empty() ? no_kernel : static_cast<int>(same - operators.begin()));
-      grouped_.push_back(!op.kernel.empty() && (op.always_joined || contains(c_.stack.fused, op.kernel)) ? 1 : 0);
-    }
-  }
 
   /// A copy is read outside its launch if an item of another kernel or pass reads it, or forward keeps it, or it
   /// leaves.
@@ -107,8 +128,8 @@ class ListBuilder {
             outside_[copy] = 1;
   }
 
-  int kernel_of(const PlacedItem& item) const { return kernel_[item.op]; }
-  bool grouped(const PlacedItem& item) const { return grouped_[item.op] != 0; }
+  int kernel_of(const PlacedItem& item) const { return kernels_.first[item.op]; }
+  bool grouped(const PlacedItem& item) const { return kernels_.grouped[item.op] != 0; }
 
   bool joins(const PlacedItem& item, int launch) const {
     const Open& open = open_[launch];
@@ -120,7 +141,7 @@ class ListBuilder {
     // A launch is a run of neighbours: another kernel ends those before it.
     for (std::size_t i = 0; i < running_.size();) {
       const int l = running_[i];
-      if (open_[l].kernel != kernel_of(item) || open_[l].kernel == no_kernel) flush(l);
+      if (open_[l].kernel != kernel_of(item) || open_[l].kernel == Kernels::none) flush(l);
       else ++i;
     }
     int launch = -1;
@@ -303,6 +324,7 @@ class ListBuilder {
   }
 
   const FuseContext& c_;
+  const Kernels& kernels_;
   ProgramBlock& out_;
   std::vector<Item>& items_;
   const std::vector<PlacedItem>& list_;
@@ -310,9 +332,6 @@ class ListBuilder {
   std::vector<int> root_;                    ///< by copy: the copy whose memory it shares
   std::vector<int> launch_of_;               ///< by copy
   std::vector<char> outside_;
-  static constexpr int no_kernel = -1;
-  std::vector<int> kernel_;    ///< by operator
-  std::vector<char> grouped_;  ///< by operator
   std::vector<Open> open_;
   std::vector<int> running_;  ///< of open_, those not closed, in their order
   ListPlaces places_;
@@ -327,8 +346,11 @@ ProgramBlock fuse(const FuseContext& c) {
   out.works.reserve((c.placed.forward.size() + c.placed.backward.size()) / 2);
   ListPlaces forward, backward;
   if (!c.step_alone) {
-    forward = ListBuilder(c, out, out.forward, c.placed.forward).build();
-    backward = ListBuilder(c, out, out.backward, c.placed.backward).build();
+    const Kernels kernels = kernels_of(c);
+    const std::vector<int> never(c.placed.copies.size(), -1);
+    forward = ListBuilder(c, kernels, out, out.forward, c.placed.forward).build();
+    if (c.placed.backward.empty()) backward = {never, never};
+    else backward = ListBuilder(c, kernels, out, out.backward, c.placed.backward).build();
   }
   for (const PlacedItem& item : c.placed.step) {
     if (item.move == MoveKind::slice || item.move == MoveKind::mask) continue;

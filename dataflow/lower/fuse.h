@@ -22,7 +22,9 @@ struct FuseContext {
   std::vector<Group>& groups;                ///< of the program, grows
   bool explain = false;                      ///< fill Move::because
   const std::vector<char>& counted_weights;  ///< by tensor: an earlier block of the same ranks has its chain
-  const Experts& experts;                    ///< how they are chosen, and rows of the fullest rank over the mean
+  /// by tensor: embedding and head are read by prediction modules as well; there is one, however often a block repeats
+  const std::vector<int>& blocks_reading;
+  const Experts& experts;  ///< how they are chosen, and rows of the fullest rank over the mean
   /// per element of what projections are cast to under a narrow plan; 0 = the plan is not narrow
   double narrow_bytes = 0;
   bool step_alone = false;  ///< PlacingOptions::step_alone

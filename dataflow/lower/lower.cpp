@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -33,18 +34,21 @@ double narrow_bytes(Precision precision) {
 
 class Lowering {
  public:
-  Lowering(const NetworkSpec& spec, const Plan& plan, const Stack& stack, bool explain, bool step_alone = false)
-      : spec_(spec), plan_(plan), stack_(stack), explain_(explain), step_alone_(step_alone) {
+  Lowering(const NetworkSpec& spec, const Plan& plan, const Stack& stack, bool explain, bool step_alone = false,
+      const ParsedPlan* read = nullptr)
+      : spec_(spec), plan_(plan), stack_(stack), explain_(explain), step_alone_(step_alone), parsed_(read) {
     stack_.gradient_bytes = gradient_bytes(stack, plan.precision);
   }
 
   Expected<Program> run() {
-    TRY(parsed_, read_plan(plan_));
-    TRY(add_implied(stack_, parsed_.program, parsed_.statements));
+    if (parsed_ == nullptr) {
+      TRY(own_, read_plan(plan_, stack_));
+      parsed_ = &own_;
+    }
     std::int64_t stated = 0;
-    for (const Statement& statement : parsed_.statements)
+    for (const Statement& statement : parsed_->statements)
       if (const auto* stage = std::get_if<StageStatement>(&statement.body)) stated = stage->micro_batches;
-    TRY(auto batch, batch_of(spec_, plan_, parsed_, stated));
+    TRY(auto batch, batch_of(spec_, plan_, *parsed_, stated));
     const double bytes = element_bytes(plan_.precision);
     BatchShape shape{batch.sequences_per_micro_batch, batch.sequence, bytes, bytes, plan_.lora_rank, stack_.loss_bytes};
     if (plan_.cache) {
@@ -53,9 +57,9 @@ class Lowering {
     }
     network_ = build_network(spec_, shape, stack_.attention);
     step_alone_ = step_alone_ && !gathers_for_a_step();
-    TRY(placed_, place(network_, parsed_.program.meshes, parsed_.statements, plan_.gpus,
+    TRY(placed_, place(network_, parsed_->program.meshes, parsed_->statements, plan_.gpus,
                      {stack_.gradient_bytes, stack_.recompute_whole, step_alone_}));
-    TRY(layout_, stage_layout(spec_.layers, placed_.mesh, parsed_.statements));
+    TRY(layout_, stage_layout(spec_.layers, placed_.mesh, parsed_->statements));
     TRY(check_encoder());
     fill_sizes(batch);
     TRY(make_blocks());
@@ -66,14 +70,14 @@ class Lowering {
     return std::move(out_);
   }
 
-  const ParsedPlan& parsed() const { return parsed_; }
+  const ParsedPlan& parsed() const { return *parsed_; }
   const Network& network() const { return network_; }
   const PlacedNetwork& placed() const { return placed_; }
 
  private:
   /// What is gathered once per step stands among what a micro-batch does until it is taken out.
   bool gathers_for_a_step() const {
-    return std::ranges::any_of(parsed_.statements, [](const Statement& statement) {
+    return std::ranges::any_of(parsed_->statements, [](const Statement& statement) {
       const auto* move = std::get_if<MoveStatement>(&statement.body);
       return move != nullptr && move->life == Life::step;
     });
@@ -128,21 +132,31 @@ class Lowering {
   }
 
   std::int64_t recompute_limit() const {
-    for (const Statement& statement : parsed_.statements)
+    for (const Statement& statement : parsed_->statements)
       if (const auto* recompute = std::get_if<RecomputeStatement>(&statement.body); recompute && recompute->layers > 0)
         return recompute->layers;
     return 0;
   }
 
   ProgramBlock lowered(std::size_t b, const PlacedBlock& placed, const std::vector<char>& counted) {
-    return fuse({network_, network_.blocks[b], placed, placed_.splits[b], placed_.mesh, stack_, parsed_.statements,
-        out_.groups, explain_, counted, spec_.experts, narrow_bytes(plan_.precision), step_alone_});
+    return fuse({network_, network_.blocks[b], placed, placed_.splits[b], placed_.mesh, stack_, parsed_->statements,
+        out_.groups, explain_, counted, blocks_reading_, spec_.experts, narrow_bytes(plan_.precision), step_alone_});
+  }
+
+  void count_readers() {
+    std::vector<const Block*> counted(network_.tensors.size(), nullptr);
+    blocks_reading_.assign(network_.tensors.size(), 0);
+    for (const Block& block : network_.blocks)
+      for (const Operator& op : block.operators)
+        for (const Access& input : op.inputs)
+          if (std::exchange(counted[input.tensor], &block) != &block) ++blocks_reading_[input.tensor];
   }
 
   Expected<void> make_blocks() {
     // A weight belongs to the first block that uses it; blocks on the same ranks count it once. On the other end of the
     // pipeline it is whole again, and its gradient is summed over both ends once per step (rule 26).
     std::vector<char> first(network_.tensors.size(), 0), last(network_.tensors.size(), 0);
+    count_readers();
     const bool one_stage = layout_.stages == 1 || layout_.folded;  // a V ends where it begins
     for (std::size_t b = 0; b < network_.blocks.size(); ++b) {
       const Block::Place place = network_.blocks[b].place;
@@ -165,11 +179,11 @@ class Lowering {
     // `layers N`: the rest of each stage's layers run without; the same blocks placed without such statements. What
     // others recompute, all layers do.
     std::vector<Statement> without;
-    for (const Statement& statement : parsed_.statements) {
+    for (const Statement& statement : parsed_->statements) {
       const auto* recompute = std::get_if<RecomputeStatement>(&statement.body);
       if (recompute == nullptr || recompute->layers == 0) without.push_back(statement);
     }
-    TRY(auto plain, place(network_, parsed_.program.meshes, without, plan_.gpus,
+    TRY(auto plain, place(network_, parsed_->program.meshes, without, plan_.gpus,
                         {stack_.gradient_bytes, stack_.recompute_whole, step_alone_}));
     const std::vector<char> none(network_.tensors.size(), 0);
     for (LayerBlocks::Kind& kind : layers_.block_of) {
@@ -273,7 +287,7 @@ class Lowering {
     out_.chunks = make_chunks(layout_, layers_);
     if (plan_.cache) count_cache();
     const bool recomputes = std::ranges::any_of(
-        parsed_.statements, [](const Statement& s) { return std::holds_alternative<RecomputeStatement>(s.body); });
+        parsed_->statements, [](const Statement& s) { return std::holds_alternative<RecomputeStatement>(s.body); });
     if (!recomputes) return;
     for (const Chunk& chunk : out_.chunks)
       for (const BlockRun& run : chunk.runs)
@@ -288,7 +302,7 @@ class Lowering {
     const PlacedBlock& layer = placed_.blocks[stream_block];
     const Copy& stream = layer.copies[layer.output];
     TRY(auto crossing,
-        boundary_placement(network_, network_.blocks[stream_block], stream.place, placed_.mesh, parsed_.statements));
+        boundary_placement(network_, network_.blocks[stream_block], stream.place, placed_.mesh, parsed_->statements));
     const double bytes = local_elements(network_, stream.tensor, crossing, placed_.mesh) *
                          network_.tensors[stream.tensor].bytes_per_element;
     std::optional<Move> gather;
@@ -354,7 +368,7 @@ class Lowering {
               placed_.mesh.size_of(repeated), placed_.mesh.label(repeated))});
       }
     // What a move says and the times do not follow is said, not dropped.
-    for (const Statement& statement : parsed_.statements) {
+    for (const Statement& statement : parsed_->statements) {
       const auto* move = std::get_if<MoveStatement>(&statement.body);
       if (!move) continue;
       const auto note = [&](const char* what) {
@@ -371,18 +385,24 @@ class Lowering {
   const Plan& plan_;
   Stack stack_;  ///< with the accumulators of the plan's precision
   bool explain_, step_alone_;
-  ParsedPlan parsed_;
+  ParsedPlan own_;
+  const ParsedPlan* parsed_;  ///< own, or what was read before
   Network network_;
   PlacedNetwork placed_;
   StageLayout layout_;
   Program out_;
   LayerBlocks layers_;
+  std::vector<int> blocks_reading_;  ///< by tensor
 };
 
 }  // namespace
 
 Expected<Program> lower(const NetworkSpec& spec, const Plan& plan, const Stack& stack, bool reasons) {
   return Lowering(spec, plan, stack, reasons).run();
+}
+
+Expected<Program> lower(const NetworkSpec& spec, const Plan& plan, const Stack& stack, const ParsedPlan& read) {
+  return Lowering(spec, plan, stack, false, false, &read).run();
 }
 
 Expected<Program> lower_step(const NetworkSpec& spec, const Plan& plan, const Stack& stack) {

@@ -13,6 +13,8 @@
 
 namespace stepcast::dataflow {
 
+struct ParsedPlan;
+
 /// Everything that `--explain` shows about a mapping.
 struct Explanation {
   struct Choice {
@@ -25,6 +27,8 @@ struct Explanation {
 /// Errors: mesh product against gpus, extents that do not divide (with the legal sizes), unknown dims, axes, tensors,
 /// tags. `reasons` fills Move::because, which costs time that sweeps need not spend.
 Expected<Program> lower(const NetworkSpec& spec, const Plan& plan, const Stack& stack, bool reasons = false);
+/// The same of a plan whose text was read before, for this stack (read_plan.h): plans that differ in their batch alone.
+Expected<Program> lower(const NetworkSpec& spec, const Plan& plan, const Stack& stack, const ParsedPlan& read);
 /// The same without what a micro-batch does and holds (works, moves, items, buffers that do not stay) and without
 /// notes, in a fraction of the time: what happens once per step, how blocks lie on stages, and what crosses between
 /// those.

@@ -48,8 +48,6 @@ std::int64_t batch_ranks_of(const ParsedPlan& parsed) {
   return ranks;
 }
 
-}  // namespace
-
 Expected<void> add_implied(const Stack& stack, const MappingProgram& program, std::vector<Statement>& statements) {
   for (const std::string& line : stack.statements) {
     TRY(auto parsed, parse(line, "stack " + stack.id));
@@ -65,6 +63,8 @@ Expected<void> add_implied(const Stack& stack, const MappingProgram& program, st
   }
   return {};
 }
+
+}  // namespace
 
 Expected<ParsedPlan> read_plan(const Plan& plan) {
   TRY(auto program, parse(plan.mapping, plan.mapping_where));
@@ -92,6 +92,12 @@ Expected<ParsedPlan> read_plan(const Plan& plan) {
       return fail(to_text(statement.position), fmt::format("'{}' in a mapping of a network", print(statement)),
           "the network's operators run each once per micro-batch; loops in time belong to programs with operators");
   return ParsedPlan{std::move(program), std::move(statements)};
+}
+
+Expected<ParsedPlan> read_plan(const Plan& plan, const Stack& stack) {
+  TRY(auto parsed, read_plan(plan));
+  TRY(add_implied(stack, parsed.program, parsed.statements));
+  return parsed;
 }
 
 Expected<PlanBatch> batch_of(const NetworkSpec& spec, const Plan& plan, const ParsedPlan& parsed, std::int64_t stated) {

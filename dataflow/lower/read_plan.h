@@ -19,9 +19,9 @@ struct ParsedPlan {
 /// Errors: the text's own, and a mapping without a mesh line.
 Expected<ParsedPlan> read_plan(const Plan& plan);
 
-/// What the software implies comes after the plan's own lines, so that those win; lines on axes that this mesh lacks
-/// say nothing.
-Expected<void> add_implied(const Stack& stack, const MappingProgram& program, std::vector<Statement>& statements);
+/// With what the software implies, which comes after the plan's own lines, so that those win; lines on axes that this
+/// mesh lacks say nothing.
+Expected<ParsedPlan> read_plan(const Plan& plan, const Stack& stack);
 
 struct PlanBatch {
   std::int64_t sequence, sequences_per_micro_batch, micro_batches;

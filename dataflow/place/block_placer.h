@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,6 +23,8 @@ class BlockPlacer {
  public:
   BlockPlacer(const Network& network, const Block& block, const Mesh& mesh, const std::vector<OperatorSplit>& splits,
       const std::vector<Statement>& statements, const PlacingOptions& options);
+  BlockPlacer(const BlockPlacer&) = delete;
+  BlockPlacer& operator=(const BlockPlacer&) = delete;
 
   /// Home of the tensor that repeated blocks hand on; the neighbours must use the same.
   void set_carried_home(const Placement& home, bool input, bool output) {
@@ -42,7 +45,7 @@ class BlockPlacer {
  private:
   // clang-format off
   struct Consumer { int op, input; };
-  struct Uses { std::vector<int> producers; std::vector<Consumer> consumers; };
+  struct Uses { std::span<const int> producers; std::span<const Consumer> consumers; };
   struct Manners { const MoveStatement* move = nullptr; int statement = -1; };
   // clang-format on
 
@@ -116,7 +119,9 @@ class BlockPlacer {
   std::vector<PlacedItem>* list_ = nullptr;  ///< where items go now
   std::vector<int> moving_, homing_;         ///< statements of moves and of homes, in order
   std::vector<const SaveStatement*> saving_;
-  std::vector<Uses> uses_;       ///< by tensor
+  std::vector<Uses> uses_;  ///< by tensor, of the next two
+  std::vector<int> producers_;
+  std::vector<Consumer> consumers_;
   std::vector<int> tensors_;     ///< used in this block
   std::vector<Placement> home_;  ///< by tensor
   std::vector<char> home_known_;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <numeric>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -37,18 +38,37 @@ void BlockPlacer::sort_statements() {
 }
 
 void BlockPlacer::collect_uses() {
-  tensors_.reserve(2 * block_.operators.size());
-  const auto touch = [&](int tensor) {
-    if (uses_[tensor].producers.empty() && uses_[tensor].consumers.empty()) tensors_.push_back(tensor);
+  // Counted first, so that all stand in two lists, tensor by tensor.
+  struct Count {
+    std::size_t producers = 0, consumers = 0;
   };
+  std::vector<Count> counts(net_.tensors.size());
+  tensors_.reserve(2 * block_.operators.size());
+  const auto touch = [&](int tensor) -> Count& {
+    Count& count = counts[tensor];
+    if (count.producers + count.consumers == 0) tensors_.push_back(tensor);
+    return count;
+  };
+  std::size_t inputs = 0;
+  for (const Operator& op : block_.operators) {
+    inputs += op.inputs.size();
+    for (const Access& input : op.inputs) ++touch(input.tensor).consumers;
+    ++touch(op.output.tensor).producers;
+  }
+  producers_.resize(block_.operators.size());
+  consumers_.resize(inputs);
+  Count at;
+  for (const int tensor : tensors_) {
+    const Count here = std::exchange(counts[tensor], at);
+    uses_[tensor] = {
+        {producers_.data() + at.producers, here.producers}, {consumers_.data() + at.consumers, here.consumers}};
+    at.producers += here.producers, at.consumers += here.consumers;
+  }
   for (int o = 0; o < static_cast<int>(block_.operators.size()); ++o) {
     const Operator& op = block_.operators[o];
-    for (int i = 0; i < static_cast<int>(op.inputs.size()); ++i) {
-      touch(op.inputs[i].tensor);
-      uses_[op.inputs[i].tensor].consumers.push_back({o, i});
-    }
-    touch(op.output.tensor);
-    uses_[op.output.tensor].producers.push_back(o);
+    for (int i = 0; i < static_cast<int>(op.inputs.size()); ++i)
+      consumers_[counts[op.inputs[i].tensor].consumers++] = {o, i};
+    producers_[counts[op.output.tensor].producers++] = o;
   }
 }
 
@@ -267,6 +287,11 @@ Expected<Placement> BlockPlacer::boundary(const Placement& home) {
 
 Expected<Placement> boundary_placement(const Network& network, const Block& block, const Placement& home,
     const Mesh& mesh, const std::vector<Statement>& statements) {
+  const auto speaks = [](const Statement& statement) {
+    const auto* stated = std::get_if<HomeStatement>(&statement.body);
+    return stated != nullptr && stated->what == "boundary";
+  };
+  if (std::ranges::none_of(statements, speaks)) return home;
   const std::vector<OperatorSplit> splits(block.operators.size());
   return BlockPlacer(network, block, mesh, splits, statements, {}).boundary(home);
 }
@@ -277,6 +302,7 @@ Placement BlockPlacer::output_home() {
   const Placement place = home_[block_.output];
   std::fill(home_known_.begin(), home_known_.end(), 0);
   std::fill(partial_pass_.begin(), partial_pass_.end(), 0);
+  error_.reset();  // place() meets it again
   return place;
 }
 

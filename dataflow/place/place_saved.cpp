@@ -9,9 +9,11 @@ namespace stepcast::dataflow {
 
 std::vector<BackwardUse> BlockPlacer::backward_uses(int o) const {
   const Operator& op = block_.operators[o];
-  const BackwardReads reads = backward_reads(op);
   std::vector<BackwardUse> uses;
-  for (int target : differentiable_inputs(op, net_.tensors)) {
+  const std::vector<int> targets = differentiable_inputs(op, net_.tensors);
+  if (targets.empty()) return uses;
+  const BackwardReads reads = backward_reads(op);
+  for (const int target : targets) {
     const bool weight_grad = net_.tensors[op.inputs[target].tensor].role == TensorRole::weight;
     for (int i : reads.inputs) {
       if (op.kind == OperatorKind::einsum && op.monoid == Monoid::sum && i == target) continue;

@@ -1,5 +1,6 @@
 // Weights, gradients, optimizer: one chain of homes (rules 24-25), and what of it happens once per step.
 #include <cassert>
+#include <memory>
 
 #include <fmt/format.h>
 
@@ -144,6 +145,7 @@ struct Stream {
   std::vector<int> dims;
   std::size_t layer = 0;  ///< the block that repeats most
   Placement home;
+  std::unique_ptr<BlockPlacer> placer;  ///< of that block, which is placed by it, too
 };
 
 /// A block that turns one thing into another (a head, a single product) hands on no stream.
@@ -159,7 +161,7 @@ std::vector<Stream> streams_of(const Network& network) {
     if (!hands_on(network, block)) continue;
     const std::vector<int>& dims = network.tensors[block.input].dims;
     const auto known = std::ranges::find(streams, dims, &Stream::dims);
-    if (known == streams.end()) streams.push_back({dims, b, {}});
+    if (known == streams.end()) streams.push_back({dims, b, {}, nullptr});
     else if (block.repeat > network.blocks[known->layer].repeat) known->layer = b;
   }
   return streams;
@@ -230,14 +232,18 @@ Expected<PlacedNetwork> place(const Network& network, const std::vector<MeshLine
   std::vector<Stream> streams = streams_of(network);
   for (Stream& stream : streams) {
     TRY(check_stream_homes(network, stream, statements));
-    BlockPlacer placer(
+    stream.placer = std::make_unique<BlockPlacer>(
         network, network.blocks[stream.layer], placed.mesh, placed.splits[stream.layer], statements, options);
-    placer.set_read_homes(std::vector<Placement>(network.blocks[stream.layer].reads.size()));
-    stream.home = placer.output_home();
+    stream.placer->set_read_homes(std::vector<Placement>(network.blocks[stream.layer].reads.size()));
+    stream.home = stream.placer->output_home();
   }
   for (std::size_t b = 0; b < network.blocks.size(); ++b) {
     const Block& block = network.blocks[b];
-    BlockPlacer placer(network, block, placed.mesh, placed.splits[b], statements, options);
+    const auto own = std::ranges::find_if(streams, [&](const Stream& s) { return s.placer && s.layer == b; });
+    const auto made = own != streams.end() ? std::move(own->placer)
+                                           : std::make_unique<BlockPlacer>(
+                                                 network, block, placed.mesh, placed.splits[b], statements, options);
+    BlockPlacer& placer = *made;
     const Stream *in = stream_of(network, streams, block.input), *out = stream_of(network, streams, block.output);
     if (in != nullptr || out != nullptr)
       placer.set_carried_home(

@@ -26,8 +26,11 @@ class Resolver {
 
   /// False: `cuts` got a new entry and the mesh must be refined.
   Expected<bool> resolve(const Operator& op, OperatorSplit& split) {
-    const std::vector<int> loops = loops_of(op);
-    const auto has = [&](int dim) { return dim >= 0 && contains(loops, dim); };
+    const auto walks = [](const Access& access, int dim) { return contains(access.loops, dim); };
+    const auto has = [&](int dim) {
+      return dim >= 0 && (walks(op.output, dim) ||
+                             std::ranges::any_of(op.inputs, [&](const Access& input) { return walks(input, dim); }));
+    };
     AtomMask claimed = 0;
     for (const ParRule& rule : rules_) {
       const AtomMask free = rule.atoms & ~claimed;

@@ -12,14 +12,16 @@ std::int64_t LayerKinds::count(std::size_t kind) const {
 
 LayerKinds layer_kinds(const NetworkSpec& spec, std::int64_t positions) {
   LayerKinds all;
+  std::vector<LayerKind> each;
+  each.reserve(static_cast<std::size_t>(spec.layers));
   for (std::int64_t layer = 0; layer < spec.layers; ++layer) {
-    const LayerKind kind = layer_kind(spec, layer, positions);
-    if (!contains(all.kinds, kind)) all.kinds.push_back(kind);
+    each.push_back(layer_kind(spec, layer, positions));
+    if (!contains(all.kinds, each.back())) all.kinds.push_back(each.back());
   }
   std::ranges::sort(all.kinds);  // plain ones first
-  for (std::int64_t layer = 0; layer < spec.layers; ++layer)
-    all.of_layer.push_back(static_cast<std::uint8_t>(
-        std::ranges::find(all.kinds, layer_kind(spec, layer, positions)) - all.kinds.begin()));
+  all.of_layer.reserve(each.size());
+  for (const LayerKind& kind : each)
+    all.of_layer.push_back(static_cast<std::uint8_t>(std::ranges::find(all.kinds, kind) - all.kinds.begin()));
   return all;
 }
 

@@ -4,13 +4,13 @@
 
 namespace stepcast {
 
-int Network::find_dim(const std::string& name) const {
+int Network::find_dim(std::string_view name) const {
   for (std::size_t i = 0; i < dims.size(); ++i)
     if (dims[i].name == name) return static_cast<int>(i);
   return -1;
 }
 
-int Network::find_tensor(const std::string& name) const {
+int Network::find_tensor(std::string_view name) const {
   for (std::size_t i = 0; i < tensors.size(); ++i)
     if (tensors[i].name == name) return static_cast<int>(i);
   return -1;

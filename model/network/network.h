@@ -328,8 +328,8 @@ struct Network {
   std::vector<Tensor> tensors;
   std::vector<Block> blocks;
 
-  [[nodiscard]] int find_dim(const std::string& name) const;     ///< -1 when absent
-  [[nodiscard]] int find_tensor(const std::string& name) const;  ///< -1 when absent
+  [[nodiscard]] int find_dim(std::string_view name) const;     ///< -1 when absent
+  [[nodiscard]] int find_tensor(std::string_view name) const;  ///< -1 when absent
   [[nodiscard]] double elements(int tensor) const;
   [[nodiscard]] double bytes(int tensor) const { return elements(tensor) * tensors[tensor].bytes_per_element; }
 };

@@ -174,7 +174,7 @@ std::vector<int> loops_of(const Operator& op) {
   return loops;
 }
 
-bool has_tag(const Operator& op, const std::string& tag) { return op.name == tag || contains(op.tags, tag); }
+bool has_tag(const Operator& op, std::string_view tag) { return op.name == tag || contains(op.tags, tag); }
 
 double mean_keys(Domain domain, std::int64_t reach, std::int64_t positions) {
   const auto all = static_cast<double>(positions), near = static_cast<double>(reach);
@@ -194,7 +194,7 @@ double forward_flops(const Operator& op, const std::vector<Dim>& dims, bool caus
     return all;
   };
   const auto last = [&](const Access& access) { return static_cast<double>(dims[access.loops.back()].extent); };
-  if (const ScanFunction* scan = find_scan(op.function))
+  if (const ScanFunction* scan = op.function.empty() ? nullptr : find_scan(op.function))
     return scan_flops(*scan, {elements(op.inputs[0]), elements(op.inputs[1]), last(op.inputs[0]), last(op.inputs[1]),
                                  static_cast<double>(op.chunk)});
   const bool product =

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace stepcast {
@@ -113,7 +114,7 @@ std::vector<int> differentiable_inputs(const Operator& op, const std::vector<Ten
 /// All loops of an operator, outputs' first, each once.
 std::vector<int> loops_of(const Operator& op);
 
-bool has_tag(const Operator& op, const std::string& tag);
+bool has_tag(const Operator& op, std::string_view tag);
 
 /// A scan along positions that carries a state from one to the next: a function of values, keys and queries, in this
 /// order, and of what decays the state. It walks the sequence in chunks of C positions, inside which it multiplies as

@@ -13,7 +13,7 @@ TransformerBuilder::TransformerBuilder(
     const NetworkSpec& spec, const BatchShape& batch, AttentionForm form, Network& net, std::string prefix)
     : prefix_(std::move(prefix)), frozen_(spec.frozen || batch.serves), spec_(&spec), whole_(spec), batch_(batch),
       form_(form), net_(net) {
-  net_.dims.reserve(20 + 4 * spec.shapes.size());
+  net_.dims.reserve(32 + 4 * spec.shapes.size());
   b_ = dim("b", batch.sequences);
   const bool joined = !spec.encoders.empty() && spec.encoders.front().joins;
   const std::int64_t positions = batch.positions + (joined ? spec.encoders.front().sequence : 0);
@@ -163,8 +163,12 @@ void TransformerBuilder::use_shape(std::uint8_t shape) {
   mixer_suffix_ = used.suffix;
 }
 
+/// Room that most blocks and networks fill by more than half.
+constexpr std::size_t usual_operators = 32, usual_tensors = 96;
+
 void TransformerBuilder::build() {
   net_.id = whole_.id;
+  net_.tensors.reserve(usual_tensors);
   if (whole_.vocab > 0) {
     // what splits v splits v.looked-up, too
     const int rows = whole_.embedded_only > 0 ? dim("v.looked-up", whole_.vocab + whole_.embedded_only) : v_;
@@ -191,9 +195,10 @@ void TransformerBuilder::layers(Block::Place place) {
 
 /// An encoder's positions are its own; another dim is the network's where it is as wide.
 int TransformerBuilder::dim(const char* name, std::int64_t extent, bool expected) {
+  if (prefix_.empty()) return new_dim(name, extent, expected);
   const std::string_view called = name;
   const bool positions = called == "s" || called == "t";
-  if (const int known = prefix_.empty() ? -1 : net_.find_dim(positions ? fmt::format("{}.{}", name, prefix_) : name);
+  if (const int known = net_.find_dim(positions ? fmt::format("{}.{}", name, prefix_) : name);
       known >= 0 && !expected && net_.dims[known].extent == extent)
     return known;
   return new_dim(name, extent, expected);
@@ -206,6 +211,7 @@ int TransformerBuilder::new_dim(const char* name, std::int64_t extent, bool expe
 
 void TransformerBuilder::start_block(const std::string& name, std::int64_t repeat, Block::Place place) {
   net_.blocks.push_back({prefix_.empty() ? name : prefix_ + "_" + name, repeat, {}, -1, -1, place});
+  net_.blocks.back().operators.reserve(usual_operators);
 }
 
 void TransformerBuilder::embedding() {

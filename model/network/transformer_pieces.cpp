@@ -34,6 +34,7 @@ Operator& TransformerBuilder::add(std::string name, Tags tags, OperatorKind kind
   op.kind = kind;
   op.function = std::move(function);
   op.output = whole(output);
+  op.inputs.reserve(inputs.size());
   for (int input : inputs) op.inputs.push_back(whole(input));
   op.kernel = std::move(kernel);
   return net_.blocks.back().operators.emplace_back(std::move(op));

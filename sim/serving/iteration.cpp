@@ -149,6 +149,9 @@ Expected<void> IterationForm::add(const RowPrograms& programs, RowKind kind) {
     ++after;
   };
   const std::vector<int> order = blocks_in_order(one);
+  std::size_t items = lines_.size() + one.edges.size();
+  for (const int b : order) items += one.blocks[b].forward.size();
+  lines_.reserve(items);
   const auto place_of = [&](int block) { return static_cast<int>(std::ranges::find(order, block) - order.begin()); };
   const auto stages = static_cast<int>(order.size());
   if (kind == RowKind::words)

@@ -11,6 +11,7 @@
 #include "studies/cli/flag_makers.h"
 #include "studies/cli/output_file.h"
 #include "studies/infer/infer_report.h"
+#include "studies/infer/iteration_explained.h"
 #include "studies/infer/iteration_page.h"
 #include "studies/infer/iteration_trace.h"
 #include "studies/infer/roofs.h"
@@ -109,6 +110,12 @@ std::span<const Flag> infer_flags() {
           .group = output,
           .doc = "the kernels of the iteration under the roofs of the GPU",
           .kind = FlagKind::toggle},
+      {.name = "--explain",
+          .key = "",
+          .value = "",
+          .group = output,
+          .doc = "the mapping with every alias written out, which line splits which operator, and why anything moves",
+          .kind = FlagKind::toggle},
       {.name = "--trace",
           .key = "",
           .value = "FILE",
@@ -147,6 +154,17 @@ struct InferFile {
 constexpr InferFile infer_files[] = {{"--trace", iteration_trace, timeline::is_trace_file},
     {"--html", iteration_page, [](const std::string& name) { return print::is_page(name, iteration_page_mark); }}};
 
+/// Each is printed in place of the answer.
+Expected<void> check_one_view(const Arguments& arguments) {
+  const char* first = nullptr;
+  for (const char* view : {"--what-if", "--roofline", "--explain"}) {
+    if (!arguments.has(view)) continue;
+    if (first != nullptr) return fail(view, std::string("does not go with ") + first, "one of them");
+    first = view;
+  }
+  return {};
+}
+
 }  // namespace
 
 Expected<void> infer_command(const Arguments& arguments, Console& console) {
@@ -154,6 +172,7 @@ Expected<void> infer_command(const Arguments& arguments, Console& console) {
   TRY(auto asked, asked_of(launched.arguments, arguments));
   if (launched.row) asked.wishes.row = std::make_shared<const Engine>(*launched.row);
   TRY(cli::check_apart(arguments, {"--trace", "--html"}));
+  TRY(check_one_view(arguments));
   std::vector<std::pair<const InferFile*, cli::OutputFile>> files;  // before the work
   for (const InferFile& form : infer_files) {
     if (!arguments.has(form.flag)) continue;
@@ -165,8 +184,11 @@ Expected<void> infer_command(const Arguments& arguments, Console& console) {
   answer.warnings = launched.warnings;
   for (auto& [form, file] : files) file.finish(form->text(asked, answer));
   const bool json = arguments.has("--json");
-  if (arguments.has("--what-if") && arguments.has("--roofline"))
-    return fail("--roofline", "does not go with --what-if", "one of them");
+  if (arguments.has("--explain")) {
+    TRY(const auto explained, explain_iteration(answer.serving, asked.phase == "prefill"));
+    console.out << (json ? explained_json(explained) : explained_text(explained, console));
+    return {};
+  }
   if (arguments.has("--what-if")) {
     const WhatIf study = what_if(asked, answer);
     console.out << (json ? what_if_json(study) : what_if_text(study, console));

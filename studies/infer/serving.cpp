@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "dataflow/lower/lower.h"
+#include "dataflow/lower/read_plan.h"
 #include "model/base/quantity_text.h"
 #include "studies/engines/habits.h"
 
@@ -23,16 +24,27 @@ struct NumberType {
 // Scales: one fp32 per block of 128 x 128; one byte per 32 (mx) or 16 (nvfp4) elements; w4: one bf16 per group of 128
 // (AWQ, GPTQ). mxfp4 is what gpt-oss and DeepSeek V4 have in their experts alone, int4 in groups of 32 what Kimi K2
 // Thinking and K2.5 have there (moonshotai/Kimi-K2.5 config.json, quantization_config).
-// fp8_ds_mla: 512 numbers of a latent in fp8, their four scales of four bytes, and 64 turned ones in bf16
-// (vllm-project/vllm v1/attention/backends/mla/flashmla_sparse.py).
-constexpr double fp8_ds_mla_bytes = 512 + 16 + 128, fp8_ds_mla_numbers = 512 + 64;
 constexpr NumberType number_types[] = {{"bf16", 2, Precision::bf16}, {"fp16", 2, Precision::fp16},
     {"fp8", 1, Precision::fp8}, {"fp8-block", 1 + 4.0 / (128 * 128), Precision::fp8, true},
     {"mxfp8", 1 + 1.0 / 32, Precision::mxfp8}, {"nvfp4", 0.5 + 1.0 / 16, Precision::nvfp4},
     {"mxfp4", 0.5 + 1.0 / 32, Precision::bf16, false, true, true},
     {"int4-experts", 0.5 + 2.0 / 32, Precision::bf16, false, true, true},
     {"int4", 0.5 + 2.0 / 128, Precision::bf16, false, true}, {"int8", 1, Precision::bf16, false, true},
-    {"fp8-ds-mla", fp8_ds_mla_bytes / fp8_ds_mla_numbers, Precision::fp8, false, false, false, true}};
+    {"fp8-ds-mla", 1, Precision::fp8, false, false, false, true}};
+
+/// fp8_ds_mla: what is turned stays in bf16. Of V3.2's latents 512 numbers in fp8 with four scales of four bytes, and
+/// 64 turned ones (vllm-project/vllm v1/attention/backends/mla/flashmla_sparse.py); of V4's keys 448 in fp8 with seven
+/// scales of a byte and one to fill, and 64 turned ones (deepseek-ai/FlashMLA tests/quant.py, MODEL1_FP8Sparse).
+struct LatentLayout {
+  double narrow, turned, scales;
+  [[nodiscard]] double bytes_per_number() const { return (narrow + 2 * turned + scales) / (narrow + turned); }
+};
+/// nullptr: the network has neither.
+const LatentLayout* latent_layout(const NetworkSpec& network) {
+  static constexpr LatentLayout latents{512, 64, 16}, compressed_keys{448, 64, 8};
+  if (network.latent.kv_rank == 512 && network.latent.rope_dim == 64) return &latents;
+  return network.compressed.q_rank > 0 && network.head_dim == 512 ? &compressed_keys : nullptr;
+}
 
 Expected<const NumberType*> number_type(const std::string& name, const char* where) {
   std::string known;
@@ -63,11 +75,12 @@ Expected<void> settle_types(const ServingWishes& wishes, Serving& serving) {
         fmt::format("{} is a type of experts, and {} has none", weights->name, serving.network().id),
         "--weights fp8, or nvfp4 where the GPU has it");
   if (cache->weights_alone) return fail("--kv", fmt::format("{} is a type of weights alone", cache->name), "--kv fp8");
-  const LatentAttention& latent = serving.network().latent;
-  if (cache->latents_alone && (latent.kv_rank != 512 || latent.rope_dim != 64))
+  const LatentLayout* layout = cache->latents_alone ? latent_layout(serving.network()) : nullptr;
+  if (cache->latents_alone && layout == nullptr)
     return fail("--kv",
-        fmt::format(
-            "{} holds latents of 512 numbers with 64 turned ones, and {} has none", cache->name, serving.network().id),
+        fmt::format("{} holds latents of 512 numbers with 64 turned ones, or keys of 512 of which 64 are, and {} has "
+                    "neither",
+            cache->name, serving.network().id),
         "--kv fp8");
   serving.types.weight_bytes = weights->bytes;
   serving.types.products = weights->products;
@@ -88,7 +101,7 @@ Expected<void> settle_types(const ServingWishes& wishes, Serving& serving) {
   // (NVIDIA/TensorRT-LLM 1.0, _torch/modules/fused_moe/fused_moe_cutlass.py, run_post_quant_allgather).
   if (serving.engine.kernels == "trtllm" && !serving.types.block_scaled)
     serving.types.gathered_bytes = gathered_bytes(serving.types.products);
-  serving.cache_element_bytes = cache->bytes;
+  serving.cache_element_bytes = layout != nullptr ? layout->bytes_per_number() : cache->bytes;
   serving.types.attention = cache->bytes < 2 ? Precision::fp8 : Precision::bf16;
   return {};
 }
@@ -115,20 +128,50 @@ std::int64_t whole_positions(const NetworkSpec& network) {
   return whole;
 }
 
+/// As many sequences as experts, so that each has a whole number of rows.
+std::int64_t some_sequences(const Serving& serving) {
+  return std::max<std::int64_t>(1, serving.network().experts.count);
+}
+
+/// New positions of each sequence that Programs are made of: of words, and, where longer rows have kernels of their
+/// own, the most that words may have (0: they have none) and those of prompts.
+struct FormPositions {
+  std::int64_t words = 1, most_words = 0, prompts = 0;
+};
+FormPositions form_positions(const Serving& serving) {
+  const std::int64_t whole = whole_positions(serving.network());
+  FormPositions out;
+  out.words = serving.alone_positions > 0 ? serving.alone_positions : whole;
+  out.most_words = absorbed_positions(serving.network());
+  for (std::uint8_t shape = 1; shape <= serving.network().shapes.size(); ++shape)
+    out.most_words = std::max(out.most_words, absorbed_positions(shaped(serving.network(), shape)));
+  if (!serving.prompts_mapping.empty()) out.most_words = std::max(out.most_words, most_words);
+  if (out.most_words > 0) out.prompts = std::lcm(std::lcm(2 * out.most_words, whole), 2 * serving.cp);
+  return out;
+}
+
+Plan rows_plan(const Serving& serving, std::int64_t positions, const std::string& mapping) {
+  Plan plan = serving.scenario.plan;
+  plan.precision = Precision::bf16;  // what is narrower is priced by the engine's types
+  if (!mapping.empty()) plan.mapping = mapping;
+  plan.micro_batch = some_sequences(serving), plan.global_batch = plan.micro_batch * serving.groups;
+  plan.sequence = positions;
+  plan.cache = CacheUse{far_back, serving.cache_element_bytes};
+  return plan;
+}
+
 Expected<sim::RowPrograms> row_programs(
     const Serving& serving, std::int64_t positions, bool reads_cache, const std::string& mapping = {}) {
   const Stack stack = lowered_for(serving.engine);
+  Plan plan = rows_plan(serving, positions, mapping);
+  TRY(const auto read, dataflow::read_plan(plan, stack));
   const auto lowered = [&](std::int64_t sequences, std::int64_t length, std::int64_t cached) {
-    Plan plan = serving.scenario.plan;
-    plan.precision = Precision::bf16;  // what is narrower is priced by the engine's types
-    if (!mapping.empty()) plan.mapping = mapping;
     plan.micro_batch = sequences, plan.global_batch = sequences * serving.groups;
     plan.sequence = length;
-    plan.cache = CacheUse{cached, serving.cache_element_bytes};
-    return dataflow::lower(serving.network(), plan, stack);
+    plan.cache->cached = cached;
+    return dataflow::lower(serving.network(), plan, stack, read);
   };
-  // As many sequences as experts, so that each has a whole number of rows.
-  const std::int64_t some = std::max<std::int64_t>(1, serving.network().experts.count);
+  const std::int64_t some = some_sequences(serving);
   sim::RowPrograms out;
   out.rows = {static_cast<double>(some), static_cast<double>(positions), static_cast<double>(far_back)};
   TRY(out.one, lowered(some, positions, far_back));
@@ -146,22 +189,22 @@ Expected<std::shared_ptr<const sim::IterationForm>> iteration_form(const Serving
   const auto share = [](sim::IterationForm form) {
     return std::make_shared<const sim::IterationForm>(std::move(form));
   };
-  const std::int64_t whole = whole_positions(serving.network());
+  const FormPositions positions = form_positions(serving);
   // A mapping of one's own may gather what stands in the cache.
-  TRY(const auto words,
-      row_programs(serving, serving.alone_positions > 0 ? serving.alone_positions : whole, !serving.scenario.split));
-  std::int64_t few = absorbed_positions(serving.network());
-  for (std::uint8_t shape = 1; shape <= serving.network().shapes.size(); ++shape)
-    few = std::max(few, absorbed_positions(shaped(serving.network(), shape)));
-  if (!serving.prompts_mapping.empty()) few = std::max(few, most_words);
-  if (few == 0) {
+  TRY(const auto words, row_programs(serving, positions.words, !serving.scenario.split));
+  if (positions.prompts == 0) {
     TRY(auto form, sim::IterationForm::of(words));
     return share(std::move(form));
   }
-  const std::int64_t many = std::lcm(std::lcm(2 * few, whole), 2 * serving.cp);
-  TRY(const auto prompts, row_programs(serving, many, true, serving.prompts_mapping));
-  TRY(auto form, sim::IterationForm::of(words, static_cast<double>(few), prompts));
+  TRY(const auto prompts, row_programs(serving, positions.prompts, true, serving.prompts_mapping));
+  TRY(auto form, sim::IterationForm::of(words, static_cast<double>(positions.most_words), prompts));
   return share(std::move(form));
+}
+
+Plan iteration_plan(const Serving& serving, bool prompts) {
+  const FormPositions positions = form_positions(serving);
+  return prompts && positions.prompts > 0 ? rows_plan(serving, positions.prompts, serving.prompts_mapping)
+                                          : rows_plan(serving, positions.words, "");
 }
 
 namespace {

@@ -54,6 +54,9 @@ std::vector<std::string> launch_warnings(const Serving& serving);
 /// The form of its iterations, made anew: serving_of() does so once.
 Expected<std::shared_ptr<const sim::IterationForm>> iteration_form(const Serving& serving);
 
+/// Of rows of prompts or of words: one of those that its form is made of.
+Plan iteration_plan(const Serving& serving, bool prompts);
+
 /// Prices the iterations of a Serving, which must outlive it.
 class ServingCost {
  public:

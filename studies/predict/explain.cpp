@@ -1,39 +1,15 @@
 #include "studies/predict/explain.h"
 
-#include <algorithm>
-
 #include <fmt/format.h>
 
 #include "model/base/quantity_text.h"
+#include "studies/notation/mapping_text.h"
 #include "studies/run/forecast.h"
 #include "studies/print/paint.h"
 #include "studies/print/table.h"
 
 namespace stepcast::predict {
 namespace {
-
-std::string heading(const Paint& paint, const char* text, const char* beside) {
-  return fmt::format("\n{}  {}\n", paint.bold(text), paint.dim(beside));
-}
-
-std::string expanded_text(const Explanation& mapping, const Paint& paint) {
-  std::string text = heading(paint, "Mapping", "every alias written out");
-  std::size_t begin = 0;
-  while (begin < mapping.expanded.size()) {
-    const std::size_t end = std::min(mapping.expanded.find('\n', begin), mapping.expanded.size());
-    text += "  " + mapping.expanded.substr(begin, end - begin) + "\n";
-    begin = end + 1;
-  }
-  return text;
-}
-
-std::string choices_text(const Explanation& mapping, const Paint& paint) {
-  Table table({{"block"}, {"operator"}, {"axis"}, {"splits"}, {"by the line"}});
-  for (const Explanation::Choice& choice : mapping.choices)
-    table.add({choice.block, choice.op, choice.axis, choice.loop.empty() ? "-" : choice.loop,
-        choice.statement.empty() ? "no line: repeated" : choice.statement});
-  return heading(paint, "Who splits what", "the first line whose loop the operator has wins") + table.text("  ");
-}
 
 std::string kernels_text(const std::vector<PriceRow>& rows, const Paint& paint) {
   Table table({{"block"}, {"kernel"}, {"pass"}, {"shape"}, {"FLOPs", Align::right}, {"memory", Align::right},
@@ -42,7 +18,7 @@ std::string kernels_text(const std::vector<PriceRow>& rows, const Paint& paint) 
     table.add({row.block, row.label, row.pass, row.shape, row.flops > Flops(0) ? format_flops(row.flops) : "-",
         format_bytes_decimal(row.bytes), format_seconds(row.time), spread_text(row.spread), to_text(row.source),
         row.law});
-  return heading(paint, "Kernels", "one micro-batch of one layer, on one GPU") + table.text("  ");
+  return notation::explained_heading(paint, "Kernels", "one micro-batch of one layer, on one GPU") + table.text("  ");
 }
 
 std::string moves_text(const std::vector<PriceRow>& rows, const Paint& paint) {
@@ -51,7 +27,7 @@ std::string moves_text(const std::vector<PriceRow>& rows, const Paint& paint) {
   for (const PriceRow& row : rows)
     table.add({row.block, row.label, row.pass, row.shape, format_bytes_decimal(row.bytes), format_seconds(row.time),
         spread_text(row.spread), to_text(row.source), row.law, row.because});
-  return heading(paint, "Moves", "one call on one GPU, alone on its fabric") + table.text("  ");
+  return notation::explained_heading(paint, "Moves", "one call on one GPU, alone on its fabric") + table.text("  ");
 }
 
 /// The moves again as they lie in the step: beside work, or in its way.
@@ -61,7 +37,8 @@ std::string exposure_text(const std::vector<CollectiveReport>& collectives, cons
   for (const CollectiveReport& one : collectives)
     table.add({one.name, one.kind, one.axis, fmt::format("{}", one.group_size), fmt::format("{:.0f}", one.count),
         format_seconds(one.time), format_seconds(one.exposed)});
-  return heading(paint, "Collectives in the step", "summed over the step, on the slowest rank") + table.text("  ");
+  return notation::explained_heading(paint, "Collectives in the step", "summed over the step, on the slowest rank") +
+         table.text("  ");
 }
 
 void write_prices(JsonWriter& json, const char* key, const std::vector<PriceRow>& rows) {
@@ -94,20 +71,13 @@ Expected<Explained> explain_prediction(const Scenario& scenario, const Predictio
 
 std::string explain_text(const Explained& explained, const Prediction& prediction, const Console& console) {
   const Paint paint(console);
-  return expanded_text(explained.mapping, paint) + choices_text(explained.mapping, paint) +
-         kernels_text(explained.kernels, paint) + moves_text(explained.moves, paint) +
-         exposure_text(prediction.step.collectives, paint);
+  return notation::mapping_text(explained.mapping, paint) + kernels_text(explained.kernels, paint) +
+         moves_text(explained.moves, paint) + exposure_text(prediction.step.collectives, paint);
 }
 
 void write_explanation(JsonWriter& json, const Explained& explained) {
   json.open("explanation");
-  json.field("mapping", explained.mapping.expanded);
-  json.open_list("choices");
-  for (const Explanation::Choice& choice : explained.mapping.choices) {
-    json.row("block", choice.block, "operator", choice.op, "axis", choice.axis, "splits", choice.loop, "statement",
-        choice.statement);
-  }
-  json.close();
+  notation::write_mapping(json, explained.mapping);
   write_prices(json, "kernels", explained.kernels);
   write_prices(json, "moves", explained.moves);
   json.close();

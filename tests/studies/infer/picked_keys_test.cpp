@@ -58,6 +58,11 @@ TEST(PickedKeys, TheCacheHoldsAWindowAndCompressedKeys) {
   const double positions = 12'800, window = 43.0 * 128 * 512 * 2,
                compressed = 21.0 * positions / 4 * (512 * 2 + 132) + 20.0 * positions / 128 * 512 * 2;
   EXPECT_NEAR(s.cache_bytes(positions), states + window + compressed, 1e-3);
+  // Its own fp8: 448 bytes, 64 turned numbers of 2, 7 scales and a byte to fill, of keys in the window and compressed.
+  ServingWishes wishes;
+  wishes.network = "deepseek-v4-flash", wishes.machine = "hgx-h200", wishes.tp = 8, wishes.cache = "fp8-ds-mla";
+  const double narrow = 43.0 * 128 * 584 + 21.0 * positions / 4 * (584 + 132) + 20.0 * positions / 128 * 584;
+  EXPECT_NEAR(serving_of(wishes)->cache_bytes(positions), states + narrow, 1e-3);
 }
 
 /// A word scores all keys with 64 heads of 128 and looks at 2048 of them with 128 heads, as far as there are so many.

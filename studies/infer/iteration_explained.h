@@ -1,0 +1,28 @@
+// --explain: how an iteration is split, by which line of its mapping, and why anything moves.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "dataflow/lower/lower.h"
+#include "studies/cli/console.h"
+#include "studies/infer/serving.h"
+
+namespace stepcast::infer {
+
+struct ExplainedIteration {
+  struct Move {
+    std::string block, label, axis, because;
+    std::int64_t ranks = 1;
+  };
+  dataflow::Explanation mapping;
+  std::vector<Move> moves;  ///< in the order of the iteration, blocks that repeat once
+};
+
+/// Of rows of prompts, or of words.
+Expected<ExplainedIteration> explain_iteration(const Serving& serving, bool prompts);
+
+std::string explained_text(const ExplainedIteration& explained, const Console& console);
+std::string explained_json(const ExplainedIteration& explained);
+
+}  // namespace stepcast::infer
