@@ -75,6 +75,7 @@ std::string_view launcher_kind(std::string_view word) {
   if (word == "mpiexec" || word == "orterun") return "mpirun";
   if (word == "#SBATCH" || word == "sbatch") return "srun";
   if (word == "torch.distributed.run" || word == "torch.distributed.launch") return "torchrun";
+  if (word == "accelerate.commands.launch") return "accelerate";
   if (word == "deepspeed.launcher.launch" || word == "deepspeed.launcher.runner") return "deepspeed";
   return word;
 }

@@ -19,7 +19,9 @@ constexpr Dialect dialect_rows[] = {
     // FlagOpen/FlagScale, examples/*/conf
     {"FlagScale", "flagscale", "experiment.runner.backend|experiment.task.backend|system.precision. model.|"
                                "system.tensor_model_parallel_size model.|train.system. train.model."},
-    // hiyouga/LLaMA-Factory, src/llamafactory/hparams
+    // hiyouga/LLaMA-Factory, src/llamafactory/v1/config and src/llamafactory/hparams
+    {"LLaMA-Factory's second version", "", "model_class dist_config.|model_class kernel_config.|model_class train_dataset",
+     sizes_and_plan},
     {"LLaMA-Factory", "llama-factory", "finetuning_type|cutoff_len|stage template model_name_or_path"},
     // okoge-kaz/llm-recipes, scripts: words of Megatron-LM around a network of Hugging Face
     {"llm-recipes", "", "base_model train_iters global_batch_size|base_model hf_transformer_model_dir", sizes_and_plan, true},

@@ -231,8 +231,10 @@ void open_mosaic_job(Launch& launch) {
     given.name.erase(0, std::string_view("parameters.").size());
     inside.push_back(std::move(given));
   }
+  for (GivenArgument& given : inside) given.unset.clear();
+  resolve_references(inside);
   launch.arguments = std::move(inside);
-  launch.notes.push_back("a job of MosaicML's: its parameters are the configuration, and compute.gpus the GPUs");
+  launch.notes.emplace_back("a job of MosaicML's: its parameters are the configuration, and compute.gpus the GPUs");
 }
 
 Expected<Launch> launch_of_config(
