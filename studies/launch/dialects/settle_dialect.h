@@ -20,6 +20,7 @@ Expected<void> settle_torchtitan(DialectWords& words);
 Expected<void> settle_torchtune(DialectWords& words);
 Expected<void> settle_verl(DialectWords& words);
 Expected<void> settle_litgpt(DialectWords& words);
+Expected<void> settle_olmo(DialectWords& words);
 Expected<void> settle_openrlhf(DialectWords& words);
 Expected<void> settle_llama_factory(DialectWords& words);
 Expected<void> settle_axolotl(DialectWords& words);

@@ -32,8 +32,8 @@ constexpr Dialect dialect_rows[] = {
     // allenai/OLMo-core, src/olmo_core/train: "train_module" beside "trainer"; its releases are started from Python
     {"OLMo-core", "", "train_module. model.|train_module. trainer.", sizes_and_plan},
     // allenai/OLMo, olmo/config.py; device_train_microbatch_size is Composer's word too
-    {"OLMo", "", "model.mlp_ratio|model.mlp_hidden_size|model.weight_tying|model.attention_layer_norm|"
-                 "device_train_microbatch_size fsdp.wrapping_strategy", sizes_and_plan, true},
+    {"OLMo", "olmo", "model.mlp_ratio|model.mlp_hidden_size|model.weight_tying|model.attention_layer_norm|"
+                 "device_train_microbatch_size fsdp.wrapping_strategy"},
     // stanford-crfm/levanter, config
     {"Levanter", "", "trainer.train_batch_size model.type|data.cache_dir model.type|trainer.per_device_parallelism",
      sizes_and_plan, true},
