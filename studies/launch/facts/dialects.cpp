@@ -78,7 +78,7 @@ constexpr Dialect dialect_rows[] = {
     {"Primus", "primus", "modules.pre_trainer.|modules.sft_trainer.|modules.post_trainer."},
     // NVIDIA-NeMo/Megatron-Bridge, scripts/performance: what a recipe does not say, its Python has for each GPU
     {"Megatron-Bridge's performance scripts", "", "model_recipe_name compute_dtype",
-     "the recipe's own settings beside its overrides: the YAML that Megatron-Bridge writes of it, with --nemo", true},
+     "the recipe's own settings beside its overrides: the network in front, and all of the plan by flags", true},
     // mlfoundations/open_lm, open_lm/main.py
     {"OpenLM", "", "train_num_samples model fsdp|dataset_resampled fsdp_amp", sizes_and_plan, true},
     // Cerebras/modelzoo, src/cerebras/modelzoo/models/nlp/*/configs, of releases 1 and 2
@@ -97,9 +97,9 @@ constexpr Dialect text_dialect_rows[] = {
     {"OLMo-core", "", "from olmo_core", sizes_and_plan},
     // NVIDIA-NeMo/NeMo, nemo/collections/llm/recipes, and Megatron-Bridge's: functions that call others
     {"NeMo's Python", "", "import nemo_run|from nemo.|from nemo import",
-     "what its functions make: the YAML of the same recipe (--to-yaml FILE) with --nemo, or --megatron -- ARGS"},
+     "the network in front, and the split and the batch by flags, or --megatron -- ARGS"},
     {"Megatron-Bridge's Python", "", "from megatron.bridge|import megatron.bridge",
-     "what its functions make: the YAML that the run prints with --nemo, or --megatron -- ARGS"},
+     "the network in front, and the split and the batch by flags, or --megatron -- ARGS"},
     // Lightning-AI/pytorch-lightning, src/lightning/fabric and pytorch
     {"Lightning", "", "from lightning|import lightning|from pytorch_lightning|import pytorch_lightning", sizes_and_plan},
 };

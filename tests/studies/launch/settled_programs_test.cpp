@@ -53,6 +53,18 @@ TEST(SettledPrograms, LitgptDoesWhatItsProgramsDo) {
   EXPECT_GT(bytes(mixed), 0) << "weights in 32 bits beside those that compute";
 }
 
+/// nemo/collections/llm/recipes/llama3_8b.py splits sequences over two ranks, which no argument of the command says.
+TEST(SettledPrograms, WhatARecipeSetsItselfIsAskedFor) {
+  const std::string run = "nemo llm pretrain --factory llama3_8b trainer.num_nodes=1 trainer.devices=8 "
+                          "data.seq_length=8192 data.global_batch_size=128 data.micro_batch_size=1";
+  EXPECT_THAT(meaning_of(run + "\n", "run.sh"),
+      HasSubstr("does not tell tensor_model_parallel_size, pipeline_model_parallel_size, context_parallel_size"));
+  const std::string split =
+      " trainer.strategy.tensor_model_parallel_size=1 "
+      "trainer.strategy.pipeline_model_parallel_size=1 trainer.strategy.context_parallel_size=2\n";
+  EXPECT_THAT(meaning_of(run + split, "run.sh"), testing::AllOf(HasSubstr("nemo llama3-8b "), HasSubstr(" cp=2")));
+}
+
 /// olmo/config.py: widths of both halves of a gate, norms behind only as in OLMo 2.
 TEST(SettledPrograms, OlmosSizesAreItsOwn) {
   const std::string head = "global_train_batch_size: 1024\nprecision: amp_bf16\nmax_duration: 1ep\n";
