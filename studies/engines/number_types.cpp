@@ -10,7 +10,9 @@
 namespace stepcast::engines {
 namespace {
 
-enum class Says : unsigned char { type, checkpoint, narrows, refused };
+/// stored: a loader of weights that are stored so, which stops at others
+/// (vllm/model_executor/model_loader/weight_utils.py, get_quant_config).
+enum class Says : unsigned char { type, checkpoint, narrows, stored };
 
 /// Methods of --quantization (vllm/model_executor/layers/quantization, python/sglang/srt/layers/quantization) and
 /// quant_algo (tensorrt_llm/quantization/mode.py).
@@ -25,12 +27,12 @@ constexpr std::array methods = {Method{"fp8", Says::narrows, "fp8"}, Method{"fp8
     Method{"mxfp8", Says::type, "mxfp8"}, Method{"modelopt", Says::checkpoint, ""},
     Method{"modelopt_fp8", Says::type, "fp8"}, Method{"modelopt_fp4", Says::type, "nvfp4"},
     Method{"petit_nvfp4", Says::type, "nvfp4"}, Method{"nvfp4", Says::type, "nvfp4"},
-    Method{"mxfp4", Says::checkpoint, ""}, Method{"awq", Says::type, "int4"}, Method{"awq_marlin", Says::type, "int4"},
-    Method{"w4a16", Says::type, "int4"}, Method{"w4a16_awq", Says::type, "int4"}, Method{"w8a16", Says::type, "int8"},
-    Method{"gptq", Says::checkpoint, ""}, Method{"gptq_marlin", Says::checkpoint, ""},
-    Method{"compressed-tensors", Says::checkpoint, ""}, Method{"quark", Says::checkpoint, ""},
-    Method{"auto-round", Says::checkpoint, ""}, Method{"inc", Says::checkpoint, ""},
-    Method{"none", Says::checkpoint, ""}, Method{"null", Says::checkpoint, ""},
+    Method{"mxfp4", Says::checkpoint, ""}, Method{"awq", Says::stored, "int4"},
+    Method{"awq_marlin", Says::stored, "int4"}, Method{"w4a16", Says::type, "int4"},
+    Method{"w4a16_awq", Says::type, "int4"}, Method{"w8a16", Says::type, "int8"}, Method{"gptq", Says::checkpoint, ""},
+    Method{"gptq_marlin", Says::checkpoint, ""}, Method{"compressed-tensors", Says::checkpoint, ""},
+    Method{"quark", Says::checkpoint, ""}, Method{"auto-round", Says::checkpoint, ""},
+    Method{"inc", Says::checkpoint, ""}, Method{"none", Says::checkpoint, ""}, Method{"null", Says::checkpoint, ""},
     Method{"no_quant", Says::checkpoint, ""}};
 
 struct CacheName {
@@ -50,7 +52,12 @@ Expected<std::string> weights_of(const EngineSettings& settings, const Checkpoin
     if (row == methods.end())
       return fail("--quantization", fmt::format("weights by '{:.40}' are not forecast", settings.quantization),
           "--weights TYPE: the nearest of bf16, fp8, fp8-block, nvfp4, int4, ...");
-    if (row->says == Says::type) weights = row->weights;
+    if (row->says == Says::stored && !weights.empty() && weights != row->weights)
+      return fail("--quantization",
+          fmt::format(
+              "{} loads weights that are stored so, and those of {:.80} are {}", row->name, settings.model, weights),
+          "the checkpoint that is made so (its name ends in -AWQ), or --weights int4");
+    if (row->says == Says::type || row->says == Says::stored) weights = row->weights;
     // Wide weights are narrowed while they are read; narrow ones stay as they are.
     if (row->says == Says::narrows && !weights.starts_with("fp8")) weights = row->weights;
   } else if (!checkpoint.refused.empty()) {

@@ -100,6 +100,11 @@ class LaunchReader {
       if (const auto gpus = names->find("NGPU"); !sized && out_.gpus_per_node == 0 && gpus != names->end())
         out_.gpus_per_node = launch_count(gpus->second);
     if (!sized && by_environment_) take_environment();
+    if (!sized && out_.nodes == 0 && out_.gpus_per_node == 0 && out_.ranks == 0) take_visible();
+    if (wrapped_) {
+      out_.ranks = LaunchLine::unknown_count;
+      out_.unknown.push_back(wrapper_ + ", which may start it on several nodes");
+    }
     return std::move(out_);
   }
 
@@ -114,6 +119,22 @@ class LaunchReader {
           if (out_.*field == 0)
             out_.*field = LaunchLine::unknown_count, out_.unknown.push_back(found->first + "=" + found->second);
         }
+  }
+
+  /// Without a launcher: the GPUs that it sees, where it starts a rank for each or sees one.
+  void take_visible() {
+    const bool alone = launcher_.empty() || launcher_ == "python" || launcher_ == "python3";
+    for (const ArgumentMap* names : {&out_.environment, &out_.exported}) {
+      const auto found = names->find("CUDA_VISIBLE_DEVICES");
+      if (!alone || found == names->end() || found->second.find_first_not_of("0123456789, ") != std::string::npos)
+        continue;
+      const auto devices = 1 + std::count(found->second.begin(), found->second.end(), ',');
+      if (found->second.empty() || (devices > 1 && !each_device_)) continue;
+      out_.gpus_per_node = devices;
+      out_.notes.push_back(
+          fmt::format("CUDA_VISIBLE_DEVICES={}: {} GPU{}", found->second, devices, devices > 1 ? "s" : ""));
+      return;
+    }
   }
 
   /// Only what a program is told.
@@ -147,11 +168,16 @@ class LaunchReader {
         if (launcher_kind(text()) == text()) return take_program();
         enter(words_[at_++].text);
       } else if (starts_command(words_from(at_))) {
-        by_environment_ = starts_ranks_by_environment(word);
+        by_environment_ = starts_ranks_by_environment(word), each_device_ = takes_each_device(word);
         take_program();
         out_.program += " " + words_[at_++].text;
         return true;
       } else if (is_program(word)) {
+        if (const std::size_t behind = wrapped_launch(); behind > 0) {
+          wrapper_ = std::string(last_of_path(word)), wrapped_ = true, launcher_.clear(), at_ = behind;
+          out_.nodes = out_.ranks = out_.gpus_per_node = 0, out_.launcher_given.clear();
+          continue;
+        }
         return take_program();
       } else if (scripts_ && is_script_name(word) && !program_behind()) {
         return out_.script = take_program();
@@ -162,6 +188,14 @@ class LaunchReader {
       }
     }
     return false;
+  }
+
+  /// "mason.py --gpus 8 -- accelerate launch ...": where the launch begins that a program starts; 0 where there is
+  /// none.
+  [[nodiscard]] std::size_t wrapped_launch() const {
+    for (std::size_t at = at_ + 1; at + 1 < words_.size(); ++at)
+      if (words_[at].text == "--") return is_launcher(words_[at + 1].text) ? at + 1 : 0;
+    return 0;
   }
 
   /// "numactl.sh python train.py": the script starts what stands behind it.
@@ -297,6 +331,9 @@ class LaunchReader {
   const std::vector<ShellWord>& words_;
   bool scripts_;
   bool by_environment_ = false;  ///< NPROC_PER_NODE and NNODES say the ranks
+  bool each_device_ = false;     ///< a rank for each GPU
+  bool wrapped_ = false;         ///< another program starts it
+  std::string wrapper_;          ///< that program
   std::size_t at_ = 0;
   std::int64_t sets_ = 0, of_set_ = 1, sets_of_node_ = 0;
   std::string launcher_;

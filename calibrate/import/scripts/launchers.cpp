@@ -14,13 +14,13 @@ constexpr std::string_view launchers[] = {"torchrun", "deepspeed", "srun", "mpir
 
 /// Programs that are no files: their first word says what they do. `by_environment`: they hand NPROC_PER_NODE and
 /// NNODES to torchrun (modelscope/ms-swift swift/cli/main.py, hiyouga/LLaMA-Factory src/llamafactory/launcher.py); trl
-/// and axolotl start their ranks by Accelerate, which reads neither.
+/// and axolotl start their ranks by Accelerate, which reads neither. `each_device`: a rank for each GPU that is there.
 struct CommandProgram {
   std::string_view name;
-  bool by_environment;
+  bool by_environment, each_device;
 };
-constexpr CommandProgram programs[] = {
-    {"swift", true}, {"megatron", true}, {"trl", false}, {"axolotl", false}, {"llamafactory-cli", true}};
+constexpr CommandProgram programs[] = {{"swift", true, false}, {"megatron", true, false}, {"trl", false, true},
+    {"axolotl", false, true}, {"llamafactory-cli", true, true}};
 
 const CommandProgram* find_command_program(std::string_view word) {
   const auto row = std::ranges::find(programs, last_of_path(word), &CommandProgram::name);
@@ -75,6 +75,7 @@ std::string_view launcher_kind(std::string_view word) {
   if (word == "mpiexec" || word == "orterun") return "mpirun";
   if (word == "#SBATCH" || word == "sbatch") return "srun";
   if (word == "torch.distributed.run" || word == "torch.distributed.launch") return "torchrun";
+  if (word == "accelerate.commands.launch") return "accelerate";
   if (word == "deepspeed.launcher.launch" || word == "deepspeed.launcher.runner") return "deepspeed";
   return word;
 }
@@ -84,6 +85,11 @@ bool is_command_program(std::string_view word) { return find_command_program(wor
 bool starts_ranks_by_environment(std::string_view word) {
   const CommandProgram* row = find_command_program(word);
   return row != nullptr && row->by_environment;
+}
+
+bool takes_each_device(std::string_view word) {
+  const CommandProgram* row = find_command_program(word);
+  return row != nullptr && row->each_device;
 }
 
 bool is_launcher(std::string_view word) {

@@ -24,6 +24,8 @@ bool is_launcher(std::string_view word);
 bool is_command_program(std::string_view word);
 /// Such a program that starts its ranks itself, as many as NPROC_PER_NODE and NNODES say.
 bool starts_ranks_by_environment(std::string_view word);
+/// Such a program that starts a rank for each GPU that is there.
+bool takes_each_device(std::string_view word);
 /// The name that launch options use: "torchrun" of "torch.distributed.run", "srun" of "#SBATCH".
 std::string_view launcher_kind(std::string_view word);
 /// Does its -m name a Python module?

@@ -68,7 +68,7 @@ bool ShellWords::skip_blanks(bool over_lines) {
       at_ = std::min(text_.find('\n', at_), text_.size());
     } else if (c == '\n') return ++at_, false;
     else if (!over_lines && skip_redirection()) continue;
-    else if (ends_command(c) && !over_lines && placeholder() == 0) {
+    else if (ends_command(c) && !over_lines && unfilled_value() == 0) {
       while (at_ < text_.size() && (ends_command(text_[at_]))) ++at_;
       return false;
     } else return true;
@@ -81,7 +81,7 @@ bool ShellWords::skip_redirection() {
   const std::string_view rest = text_.substr(at_);
   const std::size_t sign = rest.starts_with("&>") ? 1 : 0;
   const bool here_document = rest.starts_with("<<");
-  if (!redirections_ || here_document || placeholder() > 0 || at_ + sign >= text_.size() ||
+  if (!redirections_ || here_document || unfilled_value() > 0 || at_ + sign >= text_.size() ||
       (rest[sign] != '>' && rest[sign] != '<'))
     return false;
   at_ += sign + 1;
@@ -103,7 +103,7 @@ bool ShellWords::skip_redirection() {
 }
 
 /// "<path to the data>" of a script that is still to be filled in: how long it is; 0 where it is none.
-std::size_t ShellWords::placeholder() const {
+std::size_t ShellWords::unfilled_value() const {
   constexpr std::size_t longest = 120;
   const std::string_view rest = text_.substr(at_, longest);
   if (rest.size() < 3 || rest[0] != '<' || std::isalpha(static_cast<unsigned char>(rest[1])) == 0) return 0;
@@ -113,7 +113,7 @@ std::size_t ShellWords::placeholder() const {
 
 bool ShellWords::at_end_of_word() const {
   const char c = text_[at_];
-  if (c == '<' && placeholder() > 0) return false;
+  if (c == '<' && unfilled_value() > 0) return false;
   return is_shell_blank(c) || c == '\n' || ends_command(c) || c == ')';
 }
 
@@ -132,7 +132,7 @@ void ShellWords::take_word() {
     else if (c == '\\') take_escape(false);
     else if (c == '$' || c == '`') take_dollar(false);
     else if (c == unset_begin) take_marked();
-    else if (const std::size_t length = c == '<' ? placeholder() : 0; length > 0)
+    else if (const std::size_t length = c == '<' ? unfilled_value() : 0; length > 0)
       piece_.put(text_.substr(at_, length), here()), has_piece_ = true, at_ += length;
     else piece_.put(c, here()), has_piece_ = true, ++at_;
   }

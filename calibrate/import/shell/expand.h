@@ -64,7 +64,7 @@ class ShellWords {
   void finish_word();
   bool skip_blanks(bool over_lines);
   bool skip_redirection();
-  [[nodiscard]] std::size_t placeholder() const;
+  [[nodiscard]] std::size_t unfilled_value() const;
   [[nodiscard]] bool at_end_of_word() const;
   [[nodiscard]] std::size_t here() { return counter_.line(source_, at_); }
   ShellText expanded(std::string_view inside, bool quotes);

@@ -20,9 +20,11 @@ Expected<void> settle_megatron_deepspeed(DialectWords& words) {
 constexpr SettledDialect settled_dialects[] = {{"gpt-neox", settle_gpt_neox}, {"flagscale", settle_flagscale, true},
     {"nanotron", settle_nanotron, true}, {"torchtitan", settle_torchtitan}, {"megatron-lm", settle_megatron},
     {"megatron-deepspeed", settle_megatron_deepspeed}, {"megatron-swift", settle_megatron_swift},
-    {"primus", settle_primus}, {"torchtune", settle_torchtune}, {"verl-sft", settle_verl},
-    {"llama-factory", settle_llama_factory}, {"axolotl", settle_axolotl}, {"ms-swift", settle_swift},
-    {"trainer", settle_trainer}, {"accelerate", settle_trainer}, {"deepspeed", settle_trainer}};
+    {"primus", settle_primus}, {"nemo", settle_nemo, true}, {"megatron-bridge", settle_nemo, true},
+    {"litgpt", settle_litgpt}, {"olmo", settle_olmo}, {"openrlhf-sft", settle_openrlhf},
+    {"torchtune", settle_torchtune}, {"verl-sft", settle_verl}, {"llama-factory", settle_llama_factory},
+    {"axolotl", settle_axolotl}, {"ms-swift", settle_swift}, {"trainer", settle_trainer},
+    {"accelerate", settle_trainer}, {"deepspeed", settle_trainer}};
 
 }  // namespace
 

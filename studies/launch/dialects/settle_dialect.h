@@ -19,9 +19,14 @@ Expected<void> settle_nanotron(DialectWords& words);
 Expected<void> settle_torchtitan(DialectWords& words);
 Expected<void> settle_torchtune(DialectWords& words);
 Expected<void> settle_verl(DialectWords& words);
+Expected<void> settle_litgpt(DialectWords& words);
+Expected<void> settle_olmo(DialectWords& words);
+Expected<void> settle_openrlhf(DialectWords& words);
 Expected<void> settle_llama_factory(DialectWords& words);
 Expected<void> settle_axolotl(DialectWords& words);
 Expected<void> settle_swift(DialectWords& words);
+/// NeMo 2 and Megatron-Bridge, which share recipes.
+Expected<void> settle_nemo(DialectWords& words);
 /// Programs on Hugging Face's Trainer, and DeepSpeed's and accelerate's where they run one.
 Expected<void> settle_trainer(DialectWords& words);
 

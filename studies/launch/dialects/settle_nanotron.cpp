@@ -26,7 +26,9 @@ Expected<void> settle_nanotron(DialectWords& words) {
       words.launch.arguments, [](const GivenArgument& given) { return given.name.starts_with("lighteval."); });
   if (const GivenArgument* mode = words.last("parallelism.tp_mode"))
     words.put("parallelism.tp_mode", lower_case(mode->value) == "reduce_scatter" ? "true" : "false");
-  if (!words.has("parallelism.pp_engine")) words.put("parallelism.pp_engine", "afab", "parallelism.pp");
+  TRY(const std::int64_t stages, words.count("parallelism.pp", 1));
+  if (stages > 1) words.put_default("parallelism.pp_engine", "afab");
+  else if (!words.has("parallelism.pp_engine")) words.put("parallelism.pp_engine", "afab", "parallelism.pp");
   if (words.has("tokens.batch_accumulation_per_replica")) {
     TRY(const std::int64_t passes, words.count("tokens.batch_accumulation_per_replica"));
     if (passes < 1)

@@ -10,12 +10,49 @@
 namespace stepcast::launch {
 namespace {
 
+/// Files of DeepSpeed that a program ships, by the last two parts of their path: what they say of shards. A stage below
+/// 0: it keeps something in host memory.
+struct ShippedFile {
+  std::string_view path;
+  int stage;
+  bool overlaps;
+};
+constexpr ShippedFile shipped_files[] = {
+    // hiyouga/LLaMA-Factory@ff6d4d12ee: examples/deepspeed
+    {"deepspeed/ds_z0_config.json", 0, false}, {"deepspeed/ds_z2_config.json", 2, false},
+    {"deepspeed/ds_z2_offload_config.json", -1, false}, {"deepspeed/ds_z3_config.json", 3, false},
+    {"deepspeed/ds_z3_offload_config.json", -1, false},
+    // axolotl-ai-cloud/axolotl@067b021c8b: deepspeed_configs; its zero2.json keeps the optimizer in host memory
+    {"deepspeed_configs/zero1.json", 1, true}, {"deepspeed_configs/zero2.json", -1, true},
+    {"deepspeed_configs/zero3.json", 3, true}, {"deepspeed_configs/zero3_bf16.json", 3, true},
+    {"deepspeed_configs/zero3_bf16_cpuoffload_all.json", -1, true},
+    {"deepspeed_configs/zero3_bf16_cpuoffload_params.json", -1, true}};
+
+/// Such a file that is not beside the launch is as its program ships it; the batch and the number type in it are the
+/// Trainer's ("auto").
+Expected<bool> take_shipped_file(DialectWords& words, const GivenArgument& file) {
+  const std::string name = file.value;
+  const auto row = std::ranges::find_if(shipped_files,
+      [&](const ShippedFile& one) { return name == one.path || name.ends_with("/" + std::string(one.path)); });
+  if (row == std::end(shipped_files)) return false;
+  if (row->stage < 0) return tl::unexpected(words.limit(file, "what is kept in host memory is not forecast"));
+  words.put("zero_optimization.stage", std::to_string(row->stage), "deepspeed");
+  words.put("zero_optimization.overlap_comm", row->overlaps ? "true" : "false", "deepspeed");
+  std::erase(words.launch.unread, name);
+  words.note(
+      fmt::format("{:.80} is not beside the launch, and taken for the one that {} ships: stage {}, overlap_comm {}",
+          name, words.launch.framework->name, row->stage, row->overlaps));
+  return true;
+}
+
 /// The stage of ZeRO stands in a file that the arguments name.
 Expected<void> check_deepspeed_file(DialectWords& words) {
   const GivenArgument* file = words.last("deepspeed");
   const bool read = std::ranges::any_of(
       words.launch.arguments, [](const GivenArgument& given) { return given.name.starts_with("zero_optimization."); });
   if (file == nullptr || says_yes(file->value) || read) return {};
+  TRY(const bool shipped, take_shipped_file(words, *file));
+  if (shipped) return {};
   return fail(place_of(words.launch, *file),
       fmt::format("{:.80} is not beside the launch, and it says the stage of ZeRO", file->value),
       "the file beside it, or -- --zero_optimization.stage N at the end of the command");
@@ -109,8 +146,10 @@ Expected<void> settle_llama_factory(DialectWords& words) {
   else words.put_default("lora_rank", "8");
   if (words.has("lora_rank") && words.value("lora_target", "all") != "all") words.note_targets("lora_target");
   words.drop("gradient_checkpointing");
-  words.put("gradient_checkpointing", words.is_on("disable_gradient_checkpointing") ? "false" : "true",
-      "disable_gradient_checkpointing");
+  if (!words.has("disable_gradient_checkpointing")) words.put_default("gradient_checkpointing", "true");
+  else
+    words.put("gradient_checkpointing", words.is_on("disable_gradient_checkpointing") ? "false" : "true",
+        "disable_gradient_checkpointing");
   words.note_samples("cutoff_len", words.is_on("packing", words.value("stage", "sft") == "pt"));
   return check_deepspeed_file(words);
 }

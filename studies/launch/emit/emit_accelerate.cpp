@@ -129,6 +129,12 @@ std::vector<EmittedGroup> accelerate_groups(const EmitPlan& plan) {
   std::vector<EmittedGroup> groups = {accelerate_machines(plan), accelerate_fp8(plan, engine)};
   if (engine == AccelerateEngine::deepspeed) groups.push_back(accelerate_deepspeed(plan));
   if (engine == AccelerateEngine::megatron) groups.push_back(accelerate_megatron(plan.split));
+  const bool torch = engine != AccelerateEngine::deepspeed && engine != AccelerateEngine::megatron;
+  if (torch && compiled(plan.scenario->stack.row)) {
+    EmittedGroup compiler{"dynamo_config", {}};
+    compiler.add("dynamo_backend", "INDUCTOR", "the network is compiled");
+    groups.push_back(compiler);
+  }
   if (engine == AccelerateEngine::fsdp) {
     groups.push_back(accelerate_fsdp(plan.split));
     groups.push_back(accelerate_mesh(plan.split));

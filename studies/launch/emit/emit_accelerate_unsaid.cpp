@@ -1,5 +1,7 @@
 // What accelerate 1.14 cannot be told of a plan, and what runs instead. Sources in src/accelerate: accelerator.py
 // (no_sync, accumulate), utils/dataclasses.py (the plugins), commands/launch.py, utils/megatron_lm.py.
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "studies/launch/emit/emit_accelerate.h"
@@ -27,6 +29,9 @@ std::vector<std::string> unsaid_accelerate(const EmitPlan& plan) {
   const Stack* habit = habit_of(plan);
   const bool other_moves = habit != nullptr && habit->activation_moves != stack.activation_moves;
   const bool moves_beside = stack.activation_moves == Manners::overlapped;
+  const std::string_view engines = megatron ? "megatron-core" : "deepspeed-zero";
+  const auto engine_row = std::ranges::find(built_in().stacks, engines, &Stack::id);
+  const bool other_software = quiet && engine_row != built_in().stacks.end() && engine_row->source != stack.source;
   std::vector<std::string> unsaid = beside_unsaid(plan, "accelerate");
   add_gaps(unsaid,
       {node_gap(plan, "it"),
@@ -83,6 +88,8 @@ std::vector<std::string> unsaid_accelerate(const EmitPlan& plan) {
           text_if(other_moves && moves_beside, "moves of activations beside compute; products wait for them"),
           text_if(other_moves && !moves_beside,
               "moves of activations that products wait for; the file has no switch for them"),
+          text_if(other_software, "the kernels of {}; for such a plan accelerate runs {}", stack.name,
+              megatron ? "Megatron-LM" : "DeepSpeed"),
           boundary_gap(plan)});
   return unsaid;
 }

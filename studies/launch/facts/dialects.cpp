@@ -19,7 +19,9 @@ constexpr Dialect dialect_rows[] = {
     // FlagOpen/FlagScale, examples/*/conf
     {"FlagScale", "flagscale", "experiment.runner.backend|experiment.task.backend|system.precision. model.|"
                                "system.tensor_model_parallel_size model.|train.system. train.model."},
-    // hiyouga/LLaMA-Factory, src/llamafactory/hparams
+    // hiyouga/LLaMA-Factory, src/llamafactory/v1/config and src/llamafactory/hparams
+    {"LLaMA-Factory's second version", "", "model_class dist_config.|model_class kernel_config.|model_class train_dataset",
+     sizes_and_plan},
     {"LLaMA-Factory", "llama-factory", "finetuning_type|cutoff_len|stage template model_name_or_path"},
     // okoge-kaz/llm-recipes, scripts: words of Megatron-LM around a network of Hugging Face
     {"llm-recipes", "", "base_model train_iters global_batch_size|base_model hf_transformer_model_dir", sizes_and_plan, true},
@@ -30,8 +32,8 @@ constexpr Dialect dialect_rows[] = {
     // allenai/OLMo-core, src/olmo_core/train: "train_module" beside "trainer"; its releases are started from Python
     {"OLMo-core", "", "train_module. model.|train_module. trainer.", sizes_and_plan},
     // allenai/OLMo, olmo/config.py; device_train_microbatch_size is Composer's word too
-    {"OLMo", "", "model.mlp_ratio|model.mlp_hidden_size|model.weight_tying|model.attention_layer_norm|"
-                 "device_train_microbatch_size fsdp.wrapping_strategy", sizes_and_plan},
+    {"OLMo", "olmo", "model.mlp_ratio|model.mlp_hidden_size|model.weight_tying|model.attention_layer_norm|"
+                 "device_train_microbatch_size fsdp.wrapping_strategy"},
     // stanford-crfm/levanter, config
     {"Levanter", "", "trainer.train_batch_size model.type|data.cache_dir model.type|trainer.per_device_parallelism",
      sizes_and_plan, true},
@@ -43,8 +45,7 @@ constexpr Dialect dialect_rows[] = {
     // pytorch/torchtune, recipes/configs
     {"torchtune", "torchtune", "model._component_ batch_size|model._component_ optimizer._component_"},
     // Lightning-AI/litgpt, config_hub; LightningCLI's own files name classes
-    {"Lightning's LitGPT", "", "tokenizer_dir out_dir|checkpoint_dir out_dir train.max_seq_length|"
-                               "initial_checkpoint_dir out_dir", sizes_and_plan},
+    {"LitGPT", "litgpt", "tokenizer_dir out_dir|checkpoint_dir out_dir train.micro_batch_size|initial_checkpoint_dir out_dir"},
     {"Lightning", "", "trainer. model.class_path|trainer. data.class_path|trainer.strategy.class_path", sizes_and_plan},
     // AI-Hypercomputer/maxtext, src/MaxText/configs/base.yml
     {"MaxText", "", "base_emb_dim base_num_decoder_layers|ici_fsdp_parallelism|dcn_data_parallelism",
@@ -75,6 +76,11 @@ constexpr Dialect dialect_rows[] = {
      "the YAML of the training that it names, conf/training/...: --nemo FILE, with its overrides behind --", true},
     // AMD-AGI/Primus, examples/*/configs: presets of its own under what a file says
     {"Primus", "primus", "modules.pre_trainer.|modules.sft_trainer.|modules.post_trainer."},
+    // NVIDIA-NeMo/Megatron-Bridge, scripts/performance: what a recipe does not say, its Python has for each GPU
+    {"Megatron-Bridge's performance scripts", "", "model_recipe_name compute_dtype",
+     "the recipe's own settings beside its overrides: the network in front, and all of the plan by flags", true},
+    // mlfoundations/open_lm, open_lm/main.py
+    {"OpenLM", "", "train_num_samples model fsdp|dataset_resampled fsdp_amp", sizes_and_plan, true},
     // Cerebras/modelzoo, src/cerebras/modelzoo/models/nlp/*/configs, of releases 1 and 2
     {"Cerebras' Model Zoo", "", "train_input. runconfig.|trainer.init.backend.|trainer.fit.train_dataloader.",
      sizes_and_plan},
@@ -89,9 +95,13 @@ constexpr Dialect text_dialect_rows[] = {
     {"XTuner", "", "from xtuner|from mmengine", sizes_and_plan},
     // allenai/OLMo-core, src/scripts
     {"OLMo-core", "", "from olmo_core", sizes_and_plan},
+    // NVIDIA-NeMo/NeMo, nemo/collections/llm/recipes, and Megatron-Bridge's: functions that call others
+    {"NeMo's Python", "", "import nemo_run|from nemo.|from nemo import",
+     "the network in front, and the split and the batch by flags, or --megatron -- ARGS"},
+    {"Megatron-Bridge's Python", "", "from megatron.bridge|import megatron.bridge",
+     "the network in front, and the split and the batch by flags, or --megatron -- ARGS"},
     // Lightning-AI/pytorch-lightning, src/lightning/fabric and pytorch
     {"Lightning", "", "from lightning|import lightning|from pytorch_lightning|import pytorch_lightning", sizes_and_plan},
-    {"NeMo", "", "import nemo_run|from nemo.collections", "its YAML or overrides with --nemo, or --megatron -- ARGS"},
 };
 // clang-format on
 

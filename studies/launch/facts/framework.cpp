@@ -46,6 +46,13 @@ constexpr Framework framework_rows[] = {
      .own_sequence = true},
     {.id = "verl-sft", .name = "verl's fine-tuning", .software = "PyTorch FSDP", .stack = "pytorch-fsdp",
      .precision = "bf16", .zero = 3, .trainer = true, .own_sequence = true},
+    {.id = "olmo", .name = "OLMo", .software = "PyTorch FSDP", .stack = "pytorch-fsdp", .micro_batch = 16,
+     .compiles = true, .own_sequence = true},
+    {.id = "litgpt", .name = "LitGPT", .software = "PyTorch FSDP", .stack = "pytorch-fsdp", .precision = "bf16",
+     .all_in_16_bits = true, .compiles = true, .own_sequence = true},
+    // openrlhf/cli/train_sft.py
+    {.id = "openrlhf-sft", .name = "OpenRLHF's fine-tuning", .software = "DeepSpeed", .stack = "deepspeed-zero",
+     .precision = "bf16", .own_sequence = true},
     {.id = "nanotron", .name = "Nanotron", .software = "Megatron-LM", .stack = "megatron-core", .top_k = 2,
      .tied = false, .quiet_overlap = true, .stands_in = true},
 };
@@ -69,6 +76,9 @@ constexpr LaunchFlag launch_flag_rows[] = {
     {"--ms-swift", "FILE", "command of ms-swift (swift sft, megatron sft), or its YAML", "ms-swift"},
     {"--primus", "FILE", "YAML of AMD's Primus around Megatron-LM", "primus"},
     {"--torchtune", "FILE", "YAML of torchtune", "torchtune"},
+    {"--olmo", "FILE", "YAML of OLMo", "olmo"},
+    {"--litgpt", "FILE", "YAML of LitGPT", "litgpt"},
+    {"--openrlhf-sft", "FILE", "command of OpenRLHF's train_sft", "openrlhf-sft"},
     {"--verl-sft", "FILE", "command or YAML of verl's fine-tuning", "verl-sft"},
 };
 // clang-format on

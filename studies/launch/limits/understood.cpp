@@ -21,7 +21,7 @@ struct ProgramWord {
 };
 constexpr std::string_view another = "trains another kind of network", nothing = "does not train",
                            preferred = "trains by preferences or rewards";
-constexpr ProgramWord program_words[] = {{"bert", another}, {"_t5", another}, {"vision", another},
+constexpr ProgramWord program_words[] = {{"train_sft", {}}, {"bert", another}, {"_t5", another}, {"vision", another},
     {"biencoder", another}, {"_ict", another}, {"realm", another}, {"retro", another}, {"mamba", another},
     {"hybrid", another}, {"multimodal", another}, {"_vlm", another}, {"generate", nothing}, {"generation", nothing},
     {"inference", nothing}, {"evaluate", nothing}, {"preprocess", nothing}, {"create_doc_index", nothing},
@@ -54,7 +54,7 @@ std::string program_doubt(const Launch& launch) {
         program);
   const auto row = std::find_if(std::begin(program_words), std::end(program_words),
       [&](const ProgramWord& word) { return program.find(word.part) != program.npos; });
-  if (row == std::end(program_words)) return {};
+  if (row == std::end(program_words) || row->doubt.empty()) return {};
   return fmt::format("{} {}", program, row->doubt);
 }
 

@@ -25,7 +25,8 @@ namespace {
 
 /// A tuned model has the sizes of the one it was made of: "Meta-Llama-3.1-8B-Instruct" is of llama-3.1-8b.
 void add_plain_names(std::string name, std::vector<std::string>& names) {
-  constexpr std::string_view front[] = {"meta-"}, behind[] = {"-instruct", "-hf", "-base", "-chat", "-it", "-v0.1"};
+  constexpr std::string_view front[] = {"meta-"},
+                             behind[] = {"-instruct", "-hf", "-base", "-chat", "-it", "-v0.1", "-2507", "-thinking"};
   name = lower_case(name);
   for (const std::string_view word : front)
     if (name.starts_with(word)) names.push_back(name = name.substr(word.size()));
@@ -339,6 +340,14 @@ class GeometryReader {
         subject_.hints.how_to_name);
   }
 
+  /// "'microsoft/phi-1_5' is no network of the catalogue, and ".
+  [[nodiscard]] std::string unknown_name(Asked asked) const {
+    const GivenArgument* given = ask_.answering(Asked::model_name);
+    if (asked != Asked::layers || from_ != nullptr || given == nullptr) return {};
+    return fmt::format(
+        "'{:.80}' is no network of the catalogue, whose config.json in front would do, and ", given->value);
+  }
+
   /// What may have told it.
   [[nodiscard]] std::string missing_files() const {
     if (subject_.launch.unread.empty()) return {};
@@ -359,7 +368,8 @@ class GeometryReader {
         {"vocabulary", spec_.vocab, Asked::vocabulary}};
     for (const auto& [name, value, asked] : needed)
       if (value == 0)
-        return fail(subject_.launch.where, fmt::format("its arguments do not tell the {}{}", name, missing_files()),
+        return fail(subject_.launch.where,
+            fmt::format("{}its arguments do not tell the {}{}", unknown_name(asked), name, missing_files()),
             how_to_tell(asked));
     if (spec_.kv_heads > 0 && spec_.heads % spec_.kv_heads != 0)
       return fail(ask_.where(Asked::kv_heads),

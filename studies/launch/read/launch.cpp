@@ -13,6 +13,7 @@
 #include "calibrate/import/logs/log_lines.h"
 #include "model/base/json_reader.h"
 #include "model/base/text.h"
+#include "model/base/whole_number.h"
 #include "studies/launch/dialects/settle_dialect.h"
 #include "studies/launch/facts/dialects.h"
 #include "studies/launch/facts/torchtitan_models.h"
@@ -216,12 +217,33 @@ Expected<Launch> launch_of_script(const std::vector<LaunchLine>& lines, const st
   return finished;
 }
 
+/// MosaicML's job files (mosaicml/llm-foundry mcli/) hand `parameters:` to the command, as a file of its own.
+bool is_mosaic_job(std::string_view text) {
+  return text.find("\nparameters:\n") != text.npos && text.find("\ncommand:") != text.npos &&
+         text.find("\ncompute:\n") != text.npos;
+}
+
+void open_mosaic_job(Launch& launch) {
+  std::vector<GivenArgument> inside;
+  for (GivenArgument& given : launch.arguments) {
+    if (given.name == "compute.gpus") launch.gpus = parsed_number<std::int64_t>(given.value).value_or(0);
+    if (!given.name.starts_with("parameters.")) continue;
+    given.name.erase(0, std::string_view("parameters.").size());
+    inside.push_back(std::move(given));
+  }
+  for (GivenArgument& given : inside) given.unset.clear();
+  resolve_references(inside);
+  launch.arguments = std::move(inside);
+  launch.notes.emplace_back("a job of MosaicML's: its parameters are the configuration, and compute.gpus the GPUs");
+}
+
 Expected<Launch> launch_of_config(
     std::string_view text, const std::string& where, const LaunchSource& source, const LaunchFolders& folders) {
   TRY(auto read, read_config_arguments(text, where));
   Launch launch;
   launch.where = where;
   launch.arguments = std::move(read);
+  if (is_mosaic_job(text)) open_mosaic_job(launch);
   return finish_launch(std::move(launch), nullptr, source, folders);
 }
 
@@ -286,7 +308,8 @@ Expected<Launch> launch_of_text(
   };
   const auto lines = json ? Expected<std::vector<LaunchLine>>{} : find_launches(text, where, source.defined, sourced);
   const bool config = config_form(text).has_value() && !script;
-  if (lines && !lines->empty()) return launch_of_script(*lines, where, source, folders, again);
+  if (lines && !lines->empty() && !(config && is_mosaic_job(text)))
+    return launch_of_script(*lines, where, source, folders, again);
   if (!lines && (script || !config)) return tl::unexpected(lines.error());
   if (!config) return launch_of_script({}, where, source, folders, {});
   auto launch = launch_of_config(text, where, source, folders);

@@ -38,6 +38,8 @@ constexpr LaunchMark launch_marks[] = {
     {"llm-foundry", MarkKind::argument, "device_train_microbatch_size"},
     {"nemo", MarkKind::program, "megatron_gpt_pretraining.py"},
     {"nemo", MarkKind::program, "nemo"},
+    {"openrlhf-sft", MarkKind::program, "openrlhf.cli.train_sft"},
+    {"openrlhf-sft", MarkKind::program, "train_sft.py", "micro_train_batch_size"},
     {"ms-swift", MarkKind::program, "swift sft"},
     {"ms-swift", MarkKind::program, "swift pt"},
     {"megatron-swift", MarkKind::program, "megatron sft"},

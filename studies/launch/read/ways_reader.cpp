@@ -226,6 +226,16 @@ void stack_of_trainer(const LaunchSubject& subject) {
   else subject.out.stack = subject.is_on("torch_compile") ? "pytorch-fsdp" : "pytorch-fsdp-eager";
 }
 
+/// accelerate runs what distributed_type names, and compiles nothing unless dynamo_backend says so.
+void stack_of_accelerate(const LaunchSubject& subject) {
+  const std::string engine = lower_case(subject.answers.text(Asked::engine).value_or(""));
+  const auto compiled = subject.answers.text_or_default(Asked::compiled);
+  if (engine == "megatron_lm") subject.out.stack = "megatron-core";
+  else if (engine == "deepspeed" || subject.is_on("use_deepspeed") || subject.has_section("zero_optimization."))
+    subject.out.stack = "deepspeed-zero";
+  else subject.out.stack = compiled && !is_off(*compiled) ? "pytorch-fsdp" : "pytorch-fsdp-eager";
+}
+
 }  // namespace
 
 Expected<void> read_ways(const LaunchSubject& subject) {
@@ -236,6 +246,7 @@ Expected<void> read_ways(const LaunchSubject& subject) {
   const auto compiled = subject.answers.text_or_default(Asked::compiled);
   if (compiled && is_off(*compiled) && subject.framework.compiles) subject.out.stack = "pytorch-fsdp-eager";
   if (subject.framework.trainer) stack_of_trainer(subject);
+  if (subject.framework.id == "accelerate") stack_of_accelerate(subject);
   if (subject.framework.stands_in)
     subject.note(
         fmt::format("priced as {}: no stack is measured for {}", subject.framework.stack, subject.framework.name));

@@ -171,6 +171,8 @@ TEST(EngineLaunch, WhatIsNotForecastIsRefused) {
   const std::string ngram = R"(--speculative-config '{"method": "ngram", "num_speculative_tokens": 4}')";
   EXPECT_THAT(read("vllm serve Qwen/Qwen3-8B " + ngram).error, HasSubstr("tokens that ngram guesses"));
   EXPECT_THAT(read("vllm serve Qwen/Qwen3-8B --quantization bitsandbytes").error, HasSubstr("are not forecast"));
+  EXPECT_THAT(read("vllm serve Qwen/Qwen3-8B --quantization awq").error, HasSubstr("weights that are stored so"));
+  EXPECT_EQ(read("vllm serve Qwen/Qwen3-8B-AWQ --quantization awq").error, "");
 }
 
 /// A tree has guesses beside each other; three steps make three tokens, and a fourth is tried with them.

@@ -25,7 +25,9 @@ SplitWishes acc_wishes(std::int64_t zero) {
   return wishes;
 }
 
-Scenario acc_scenario(const std::string& network = "llama3-8b") { return emit_scenario(network, "pytorch-fsdp"); }
+Scenario acc_scenario(const std::string& network = "llama3-8b", const std::string& stack = "pytorch-fsdp") {
+  return emit_scenario(network, stack);
+}
 /// As accelerate leaves DeepSpeed and Megatron-LM: nothing beside backward.
 Scenario without_overlap(Scenario scenario) {
   scenario.ways.dp_overlap = false;
@@ -52,7 +54,8 @@ TEST(EmitAccelerate, WeightsInShardsAreFsdp2) {
   const ArgumentMap expected = {{"compute_environment", "LOCAL_MACHINE"}, {"distributed_type", "FSDP"},
       {"num_machines", "2"}, {"num_processes", "16"}, {"machine_rank", "0"}, {"main_process_ip", "127.0.0.1"},
       {"main_process_port", "29500"}, {"main_training_function", "main"}, {"mixed_precision", "bf16"},
-      {"fsdp_config.fsdp_version", "2"}, {"fsdp_config.fsdp_reshard_after_forward", "true"},
+      {"dynamo_config.dynamo_backend", "INDUCTOR"}, {"fsdp_config.fsdp_version", "2"},
+      {"fsdp_config.fsdp_reshard_after_forward", "true"},
       {"fsdp_config.fsdp_auto_wrap_policy", "TRANSFORMER_BASED_WRAP"},
       {"fsdp_config.fsdp_activation_checkpointing", "false"}, {"fsdp_config.fsdp_offload_params", "false"},
       {"fsdp_config.fsdp_state_dict_type", "SHARDED_STATE_DICT"},
@@ -101,7 +104,7 @@ TEST(EmitAccelerate, CopiesOfShardsAreFsdpsMesh) {
   EXPECT_EQ(acc_settings(emission).at("parallelism_config.parallelism_config_dp_replicate_size"), "2");
   EXPECT_EQ(acc_settings(emission).at("parallelism_config.parallelism_config_dp_shard_size"), "8");
   wishes.zero = 1;
-  EXPECT_THAT(acc_written(wishes, without_overlap(acc_scenario())).unsaid,
+  EXPECT_THAT(acc_written(wishes, without_overlap(acc_scenario("llama3-8b", "deepspeed-zero"))).unsaid,
       ElementsAre(HasSubstr("2 copies of what is in shards")));
   wishes.zero = 3, wishes.tp = 2, wishes.replicas = 8;
   EXPECT_THAT(
@@ -118,13 +121,14 @@ TEST(EmitAccelerate, FsdpKeepsWholeGradientsBetweenMicroBatches) {
 TEST(EmitAccelerate, DeepSpeedIsToldItsStageAndAccumulationAndOverlapsNothing) {
   SplitWishes wishes = acc_wishes(2);
   wishes.global_batch = 128;
-  const Emission emission = acc_written(wishes, without_overlap(acc_scenario()));
+  const Emission emission = acc_written(wishes, without_overlap(acc_scenario("llama3-8b", "deepspeed-zero")));
   EXPECT_THAT(emission.unsaid, IsEmpty());
   EXPECT_EQ(emission.beside, "--micro-batch 2");
   const ArgumentMap settings = acc_settings(emission);
   EXPECT_EQ(settings.at("deepspeed_config.zero_stage"), "2");
   EXPECT_EQ(settings.at("deepspeed_config.gradient_accumulation_steps"), "4");
-  EXPECT_THAT(acc_written(wishes).unsaid, ElementsAre(HasSubstr("accelerate sets no overlap for DeepSpeed")));
+  EXPECT_THAT(acc_written(wishes).unsaid, ElementsAre(HasSubstr("accelerate sets no overlap for DeepSpeed"),
+                                              HasSubstr("for such a plan accelerate runs DeepSpeed")));
 }
 
 TEST(EmitAccelerate, FsdpAndPlainDataParallelismCannotBeKeptFromOverlapping) {
@@ -137,7 +141,7 @@ TEST(EmitAccelerate, FsdpAndPlainDataParallelismCannotBeKeptFromOverlapping) {
 TEST(EmitAccelerate, MegatronIsToldWhatItsDefaultsWouldSpoil) {
   SplitWishes wishes = acc_wishes(1);
   wishes.tp = 2, wishes.pp = 2, wishes.global_batch = 64, wishes.recompute = {Recompute::Kind::selective, 0};
-  const Emission emission = acc_written(wishes, without_overlap(acc_scenario()));
+  const Emission emission = acc_written(wishes, without_overlap(acc_scenario("llama3-8b", "megatron-core")));
   EXPECT_THAT(emission.unsaid, IsEmpty());
   EXPECT_EQ(emission.beside, "--micro-batch 2");
   const ArgumentMap settings = acc_settings(emission);
@@ -151,7 +155,7 @@ TEST(EmitAccelerate, MegatronIsToldWhatItsDefaultsWouldSpoil) {
 TEST(EmitAccelerate, MegatronRecomputesBlocksOfAStage) {
   SplitWishes wishes = acc_wishes(0);
   wishes.pp = 2, wishes.recompute = {Recompute::Kind::full, 3};
-  const Emission emission = acc_written(wishes, without_overlap(acc_scenario()));
+  const Emission emission = acc_written(wishes, without_overlap(acc_scenario("llama3-8b", "megatron-core")));
   EXPECT_THAT(emission.unsaid, IsEmpty());
   const ArgumentMap settings = acc_settings(emission);
   EXPECT_EQ(settings.at("megatron_lm_config.megatron_lm_recompute_method"), "block");

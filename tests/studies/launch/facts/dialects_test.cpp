@@ -5,18 +5,14 @@
 #include <gtest/gtest.h>
 
 #include "studies/launch/read/launch_request.h"
+#include "tests/studies/launch/meant_launch.h"
 
 namespace stepcast::launch {
 namespace {
 
+using meant_launches::meaning_of;
+using meant_launches::read_in;
 using testing::HasSubstr;
-
-Expected<Launch> read_in(const std::string& text, const std::string& where = "run.yaml") {
-  LaunchSource source;
-  source.flag = &launch_flags().front();
-  source.file = where;
-  return read_launch_text(text, where, source);
-}
 
 TEST(Dialects, EveryOneIsReadOrSaysWhatWouldBeNeeded) {
   for (const Dialect& row : dialects()) {
@@ -67,19 +63,6 @@ TEST(Dialects, WhatNoForecastFollowsIsAnErrorWithItsLine) {
   };
   EXPECT_THAT(meaning("true"), HasSubstr("run.yaml:3 load_in_4bit true (frozen weights of few bits are not forecast)"));
   EXPECT_THAT(meaning("false"), testing::Not(HasSubstr("load_in_4bit")));
-}
-
-/// What a launch of a dialect asks for, where it is read; else the error.
-std::string meaning_of(const std::string& text, const std::string& where = "run.yaml") {
-  const auto launch = read_in(text, where);
-  if (!launch) return to_text(launch.error());
-  LaunchHints hints;
-  hints.gpus = 8;
-  const auto reading = read_meaning(*launch, hints);
-  if (!reading) return to_text(reading.error());
-  std::string said = fmt::format("{} {} ", launch->framework->id, reading->request.network->id);
-  for (const auto& [key, value] : reading->request.said()) said += fmt::format(" {}={}", key, value.text);
-  return said;
 }
 
 const std::string tune = "tokenizer:\n  max_seq_len: 2048\nbatch_size: 1\nmodel:\n  _component_: torchtune.models.";

@@ -1,0 +1,44 @@
+// NeMo 2 and Megatron-Bridge: nemo/collections/llm/recipes, src/megatron/bridge/recipes.
+#include <algorithm>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "studies/launch/dialects/settle_dialect.h"
+
+namespace stepcast::launch {
+namespace {
+
+bool answers_one(const Launch& launch, Asked asked) {
+  return std::ranges::any_of(launch.arguments, [&](const GivenArgument& given) {
+    const ArgumentFact* fact = launch.framework->table().find(given.name);
+    return fact != nullptr && fact->asks == asked;
+  });
+}
+
+}  // namespace
+
+/// A recipe brings a split of its own, which stands in Python: what the launch does not tell of it is asked for.
+Expected<void> settle_nemo(DialectWords& words) {
+  const GivenArgument* recipe = nullptr;
+  for (const std::string_view name : {"factory", "recipe", "model_recipe_name", "mr"})
+    if (recipe == nullptr) recipe = words.last(name);
+  if (recipe == nullptr || says_yes(recipe->value)) return {};
+  const std::pair<Asked, std::string_view> split[] = {{Asked::tp, "tensor_model_parallel_size"},
+      {Asked::pp, "pipeline_model_parallel_size"}, {Asked::cp, "context_parallel_size"},
+      {Asked::micro_batch, "micro_batch_size"}, {Asked::global_batch, "global_batch_size"}};
+  std::vector<std::string_view> untold;
+  for (const auto& [asked, name] : split)
+    if (!answers_one(words.launch, asked)) untold.push_back(name);
+  if (!untold.empty())
+    return fail(place_of(words.launch, *recipe),
+        fmt::format("the recipe {:.60} has settings of its own, which are not read, and the launch does not tell {}",
+            recipe->value, fmt::join(untold, ", ")),
+        fmt::format("-- {}=N at the end of the command", fmt::join(untold, "=N ")));
+  words.note(fmt::format(
+      "what else the recipe {:.60} sets (recomputation, overlap, number types) is not read", recipe->value));
+  return {};
+}
+
+}  // namespace stepcast::launch

@@ -1,0 +1,134 @@
+// Programs of fine-tuning and pretraining in words of their own: what they do where they are told nothing, what starts
+// them, and files that they ship.
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "studies/launch/read/launch_request.h"
+#include "tests/studies/launch/meant_launch.h"
+
+namespace stepcast::launch {
+namespace {
+
+using meant_launches::meaning_of;
+using meant_launches::read_in;
+using testing::HasSubstr;
+
+/// Files that a program ships are known by name; another is asked for.
+TEST(SettledPrograms, ShippedFilesOfDeepSpeedAreKnownByName) {
+  const std::string factory = "model_name_or_path: Qwen/Qwen3-8B\nfinetuning_type: full\ncutoff_len: 2048\n"
+                              "per_device_train_batch_size: 1\nbf16: true\ndeepspeed: ";
+  EXPECT_THAT(meaning_of(factory + "examples/deepspeed/ds_z3_config.json\n"), HasSubstr("zero=3"));
+  EXPECT_THAT(meaning_of(factory + "examples/deepspeed/ds_z0_config.json\n"), HasSubstr("zero=0"));
+  EXPECT_THAT(meaning_of(factory + "examples/deepspeed/ds_z3_offload_config.json\n"), HasSubstr("in host memory"));
+  EXPECT_THAT(meaning_of(factory + "my/ds_z3_config.json\n"), HasSubstr("says the stage of ZeRO"));
+  const auto launch = read_in(factory + "examples/deepspeed/ds_z2_config.json\n");
+  ASSERT_TRUE(launch) << to_text(launch.error());
+  EXPECT_THAT(launch->notes, testing::Contains(HasSubstr("the one that LLaMA-Factory ships: stage 2")));
+  EXPECT_THAT(launch->notes, testing::Contains(HasSubstr("gradient_checkpointing true: as LLaMA-Factory has it")));
+}
+
+/// What LitGPT's programs do where they are told nothing: litgpt/pretrain.py, litgpt/finetune/*.py.
+TEST(SettledPrograms, LitgptDoesWhatItsProgramsDo) {
+  const std::string tail = "out_dir: out\nprecision: bf16-true\ndevices: 4\ntrain:\n  micro_batch_size: 1\n"
+                           "  max_seq_length: 512\n  global_batch_size: 8\n";
+  const std::string full = "checkpoint_dir: checkpoints/mistralai/Mistral-7B-v0.1\n" + tail;
+  EXPECT_THAT(meaning_of("lora_r: 32\n" + full), testing::AllOf(HasSubstr("litgpt mistral-7b "), HasSubstr("lora=32")));
+  EXPECT_THAT(meaning_of(full), testing::AllOf(HasSubstr("zero=3"), HasSubstr("recompute=full")));
+  EXPECT_THAT(meaning_of("quantize: bnb.nf4\n" + full), HasSubstr("weights of few bits"));
+  EXPECT_THAT(meaning_of("made_up: 2\n" + full), HasSubstr("made_up"));
+  const std::string pretrain = "model_name: Llama-2-7b-hf\ntokenizer_dir: t\nnum_nodes: 2\n" + tail;
+  EXPECT_THAT(meaning_of(pretrain), testing::AllOf(HasSubstr("dp_replicate=2"), HasSubstr("recompute=none")));
+  EXPECT_THAT(meaning_of("checkpoint_dir: c/Llama-2-7b-hf\nout_dir: out\ntrain:\n  micro_batch_size: 1\n"),
+      HasSubstr("as long as the longest of the data"));
+  const auto bytes = [&](const std::string& text) {
+    const auto reading = read_meaning(*read_in(text), {});
+    EXPECT_TRUE(reading) << to_text(reading.error());
+    return reading ? reading->request.stack->row.master_bytes : -1;
+  };
+  std::string mixed = full;
+  mixed.replace(mixed.find("bf16-true"), 9, "bf16-mixed");
+  EXPECT_EQ(bytes(full), 0);
+  EXPECT_GT(bytes(mixed), 0) << "weights in 32 bits beside those that compute";
+}
+
+/// nemo/collections/llm/recipes/llama3_8b.py splits sequences over two ranks, which no argument of the command says.
+TEST(SettledPrograms, WhatARecipeSetsItselfIsAskedFor) {
+  const std::string run = "nemo llm pretrain --factory llama3_8b trainer.num_nodes=1 trainer.devices=8 "
+                          "data.seq_length=8192 data.global_batch_size=128 data.micro_batch_size=1";
+  EXPECT_THAT(meaning_of(run + "\n", "run.sh"),
+      HasSubstr("does not tell tensor_model_parallel_size, pipeline_model_parallel_size, context_parallel_size"));
+  const std::string split =
+      " trainer.strategy.tensor_model_parallel_size=1 "
+      "trainer.strategy.pipeline_model_parallel_size=1 trainer.strategy.context_parallel_size=2\n";
+  EXPECT_THAT(meaning_of(run + split, "run.sh"), testing::AllOf(HasSubstr("nemo llama3-8b "), HasSubstr(" cp=2")));
+}
+
+/// olmo/config.py: widths of both halves of a gate, norms behind only as in OLMo 2.
+TEST(SettledPrograms, OlmosSizesAreItsOwn) {
+  const std::string head = "global_train_batch_size: 1024\nprecision: amp_bf16\nmax_duration: 1ep\n";
+  const auto olmo = [&](const std::string& sizes, const std::string& more = "") {
+    return meaning_of(head + more + "model: {n_layers: 32, n_heads: 32, d_model: 4096, weight_tying: false, " + sizes +
+                      "max_sequence_length: 2048, vocab_size: 50280}\n");
+  };
+  const std::string second =
+      "rope: true, norm_after: true, attention_layer_norm: true, include_bias: false, "
+      "layer_norm_type: rms, attention_dropout: 0, residual_dropout: 0, embedding_size: 100352, ";
+  EXPECT_THAT(olmo(second + "mlp_hidden_size: 22016, "), HasSubstr("olmo olmo2-7b "));
+  EXPECT_THAT(olmo(second + "mlp_hidden_size: 22018, "), HasSubstr("norms behind attention and MLP are read of"));
+  EXPECT_THAT(olmo("rope: false, alibi: true, "), HasSubstr("positions by distance"));
+  EXPECT_THAT(olmo("mlp_hidden_size: 8192, "), HasSubstr("positions without rotation"));
+  EXPECT_THAT(olmo("rope: true, ", "activation_checkpointing: whole_layer\n"), HasSubstr("recompute=full"));
+  EXPECT_THAT(olmo("rope: true, ", "activation_checkpointing: one_in_two\n"), HasSubstr("some layers or parts"));
+  EXPECT_THAT(olmo("rope: true, made_up: 1, "), HasSubstr("made_up"));
+}
+
+TEST(SettledPrograms, OpenrlhfsFineTuningHasNamesOfTwoAges) {
+  const std::string run = "deepspeed --module openrlhf.cli.train_sft --";
+  EXPECT_THAT(meaning_of(run + "pretrain meta-llama/Meta-Llama-3-8B --train_batch_size 256 --micro_train_batch_size 4 "
+                               "--max_len 2048 --zero_stage 3 --bf16 --gradient_checkpointing\n",
+                  "run.sh"),
+      testing::AllOf(HasSubstr("openrlhf-sft llama3-8b "), HasSubstr("zero=3"), HasSubstr("global_batch=256"),
+          HasSubstr("micro_batch=4"), HasSubstr("sequence=2048"), HasSubstr("recompute=full")));
+  EXPECT_THAT(meaning_of(run + "model.model_name_or_path Qwen/Qwen3-8B --ds.adam_offload\n", "run.sh"),
+      HasSubstr("in host memory"));
+  EXPECT_THAT(meaning_of("deepspeed --module openrlhf.cli.train_dpo --train_batch_size 256 --zero_stage 3\n", "run.sh"),
+      HasSubstr("by preferences"));
+}
+
+/// A program that starts a launch may start it on several nodes; without a launcher the GPUs that it sees count.
+TEST(SettledPrograms, GpusOfALaunchThatAnotherProgramStarts) {
+  const std::string trainer = "--model_name_or_path Qwen/Qwen3-8B --per_device_train_batch_size 1 --bf16 "
+                              "--max_seq_length 2048 --gradient_checkpointing\n";
+  const auto gpus = [&](const std::string& text) {
+    const auto launch = read_in(text, "run.sh");
+    return launch ? launch->gpus : -1;
+  };
+  EXPECT_EQ(gpus("accelerate launch --num_processes 8 train.py " + trainer), 8);
+  EXPECT_EQ(gpus("python mason.py --num_nodes 4 -- accelerate launch --num_processes 8 train.py " + trainer), 0);
+  EXPECT_EQ(gpus("python -m accelerate.commands.launch --num_processes 2 train.py " + trainer), 2);
+  EXPECT_EQ(gpus("CUDA_VISIBLE_DEVICES=3 python train.py " + trainer), 1);
+  EXPECT_EQ(gpus("CUDA_VISIBLE_DEVICES=0,1 python train.py " + trainer), 0) << "copies, stages or one: nobody knows";
+  EXPECT_EQ(gpus("CUDA_VISIBLE_DEVICES=0,1,2,3 llamafactory-cli train " + trainer), 4);
+  EXPECT_EQ(gpus("CUDA_VISIBLE_DEVICES=$IDS llamafactory-cli train " + trainer), 0);
+}
+
+/// What runs a launch of accelerate is the engine that it names.
+TEST(SettledPrograms, AccelerateIsPricedAsItsEngine) {
+  const auto stack = [](const std::string& text) {
+    const auto launch = read_in("compute_environment: LOCAL_MACHINE\nnum_processes: 8\nmixed_precision: bf16\n" + text);
+    EXPECT_TRUE(launch) << to_text(launch.error());
+    LaunchHints hints;
+    hints.network = *choose_network("llama3-8b", ""), hints.micro_batch = 1;
+    const auto reading = read_meaning(*launch, hints);
+    return reading ? reading->request.stack->id : to_text(reading.error());
+  };
+  EXPECT_EQ(stack("distributed_type: FSDP\n"), "pytorch-fsdp-eager");
+  EXPECT_EQ(stack("distributed_type: FSDP\ndynamo_config:\n  dynamo_backend: INDUCTOR\n"), "pytorch-fsdp");
+  EXPECT_EQ(stack("distributed_type: DEEPSPEED\ndeepspeed_config:\n  zero_stage: 3\n"), "deepspeed-zero");
+  EXPECT_EQ(stack("distributed_type: MEGATRON_LM\nmegatron_lm_config:\n  megatron_lm_tp_degree: 2\n"), "megatron-core");
+}
+
+}  // namespace
+}  // namespace stepcast::launch
