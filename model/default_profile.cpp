@@ -175,7 +175,7 @@ Profile scaled_profile(const Profile& profile, const Gpu& from, const Gpu& to) {
   out.roofs.clear();  // they were measured: on another GPU, in another host
   out.host = {};
   for (StepFit& fit : out.steps)
-    if (!fitted_on(fit, to.id)) fit.spread = transferred_spread(fit.spread);
+    if (!fitted_on(fit, to.id)) fit.spread = widened(fit.spread, other_gpu);
   out.step_spread = transferred_spread(profile.step_spread);
   out.step_spread_source =
       fmt::format("{}; widened by 8 % for the transfer from {}", profile.step_spread_source, from.name);

@@ -102,14 +102,28 @@ Spread without_publications(const StepFit& fit) {
 // of itself as of the GPU. With experts it speaks where no fit does.
 double usual_products(bool experts) { return experts ? 1.26 : 1.06; }
 
+/// Attention kernels are each software's own choice: geometric mean over the profile's fits of dense networks, their
+/// law counting like one of them.
+double usual_attention(const Profile& profile) {
+  double sum = 0;
+  std::set<std::string> known;
+  for (const StepFit& fit : profile.steps)
+    for (const StepValue& value : fit.values)
+      if (value.parameter == StepParameter::attention && !fit.experts && known.insert(fit.stack).second)
+        sum += std::log(value.value);
+  return std::exp(sum / static_cast<double>(known.size() + 1));
+}
+
 FoundFit found(const Profile& profile, StepFit fit, const Stack& stack, Precision precision) {
   const bool foreign = fit.stack != fit_name(stack) && fit.stack != stack.id,
              borrowed = foreign || fit.precision != precision;
   if (foreign) {
     std::erase_if(fit.values, [](const StepValue& value) { return !speaks_of_kernels(value.parameter); });
-    for (StepValue& value : fit.values)
+    for (StepValue& value : fit.values) {
       if (value.parameter == StepParameter::products && !fit.experts)
         value.value = std::sqrt(value.value * usual_products(false));
+      if (value.parameter == StepParameter::attention) value.value = usual_attention(profile);
+    }
     const Spread own = fit.spread;
     fit.spread = widened(without_publications(fit), other_software(profile, fit_name(stack), fit.experts));
     fit.spread = {std::min(own.p10, fit.spread.p10), std::max(own.p90, fit.spread.p90)};

@@ -76,6 +76,10 @@ struct Doubt {
 /// In quadrature, for what is not known of a run are things apart.
 Spread widened(Spread spread, Doubt doubt);
 
+/// What a GPU adds that none of a fit's runs was on: laws fitted on one GPU are 5 to 9 % off on another of its
+/// generation (transferred_spread).
+inline constexpr Doubt other_gpu{0.077, 0.077};
+
 /// Whether runs on this GPU are among those fitted on.
 bool fitted_on(const StepFit& fit, const std::string& gpu);
 

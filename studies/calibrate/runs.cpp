@@ -201,7 +201,7 @@ Profile with_pools(
       if (pool.result.groups == 0) fit.spread = profile.step_spread;
       else if (!published) fit.spread = spread_of_few(fit.spread, spread_before(profile, fit), fit.runs);
       if (published) fit = for_strangers(std::move(fit));
-      if (!fitted_on(fit, profile.gpu)) fit.spread = transferred_spread(fit.spread);
+      if (!fitted_on(fit, profile.gpu)) fit.spread = widened(fit.spread, other_gpu);
       if (!published) keep_pairs(profile, fit);
       put_fit(profile, std::move(fit));
     }

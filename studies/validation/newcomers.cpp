@@ -52,7 +52,7 @@ Profile profile_without(
     if (!rest.fitted || rest.pool.result.groups == 0) continue;
     for (StepFit& row : fit_rows(rest.pool, runs)) {
       StepFit fit = for_strangers(std::move(row));
-      if (!fitted_on(fit, machine.gpu.id)) fit.spread = transferred_spread(fit.spread);
+      if (!fitted_on(fit, machine.gpu.id)) fit.spread = widened(fit.spread, other_gpu);
       put_fit(profile, std::move(fit));
     }
   }

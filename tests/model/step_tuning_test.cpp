@@ -105,6 +105,33 @@ TEST(StepTuning, OfAnotherSoftwareOnlyWhatItSaysOfKernelsHolds) {
   EXPECT_GT(tuning.spread.p90, fit.spread.p90);
 }
 
+TEST(StepTuning, AttentionOfAnotherSoftwareIsWhatIsUsual) {
+  StepFit one = fit_for("pytorch-fsdp", Precision::bf16, 1.1), other = fit_for("jax", Precision::bf16, 1.1);
+  one.values.push_back({StepParameter::attention, 1.6}), other.values.push_back({StepParameter::attention, 1.25});
+  const Stack& foundry = **find_row(built_in().stacks, "llm-foundry", "stack");
+  const auto attention = [&](std::vector<StepFit> fits) {
+    const Profile profile = with_fits(std::move(fits));
+    const FoundFit found = find_step_fit(profile, foundry, Precision::bf16, false);
+    return tuning_of(foundry, profile, &*found.fit)[StepParameter::attention];
+  };
+  // Kernels are each software's choice: the mean of two and of the law itself, not that of the nearest.
+  EXPECT_NEAR(attention({one, other}), std::cbrt(1.6 * 1.25 * 1), 1e-12);
+  EXPECT_NEAR(attention({one}), std::sqrt(1.6 * 1), 1e-12);
+  StepFit own = one;
+  own.stack = "llm-foundry";
+  EXPECT_EQ(attention({own, other}), 1.6);
+}
+
+TEST(StepTuning, AnotherGpuWidensInQuadrature) {
+  StepFit fit = fit_for("megatron-core", Precision::bf16, 1.1);
+  fit.spread = {std::exp(-0.036), std::exp(0.036)};
+  const Gpu &from = **find_row(built_in().gpus, "h100-sxm", "GPU"),
+            &to = **find_row(built_in().gpus, "h200-sxm", "GPU");
+  // sqrt(0.036^2 + 0.077^2) = 0.0850
+  EXPECT_NEAR(std::log(scaled_profile(with_fits({fit}), from, to).steps[0].spread.p90), 0.085, 1e-4);
+  EXPECT_EQ(scaled_profile(with_fits({fit}), from, from).steps[0].spread.p90, fit.spread.p90);
+}
+
 TEST(StepTuning, IntervalsWidenWithWhatNobodyMeasured) {
   StepFit fit = fit_for("nemo", Precision::bf16, 1.1), own = fit_for("megatron-core", Precision::bf16, 1.1);
   const auto width = [](const Profile& profile, Precision precision) {
