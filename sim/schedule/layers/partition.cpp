@@ -61,7 +61,7 @@ class Splitter {
   [[nodiscard]] double least_maximum() const {
     std::vector<int> ignored;
     return solve(
-        ignored, evenly() * (1 + rounding), [](double a, double b) { return std::max(a, b); },
+        ignored, nearly_least() * (1 + rounding), [](double a, double b) { return std::max(a, b); },
         [](double cost) { return cost; });
   }
 
@@ -87,6 +87,39 @@ class Splitter {
     return slowest;
   }
 
+  /// The slowest stage of some split that is close to the best: stages filled to a limit, which is halved towards the
+  /// mean for as long as the layers go in. The closer, the less is left to search.
+  [[nodiscard]] double nearly_least() const {
+    constexpr int halvings = 12;
+    double slowest = std::min(evenly(), filled(impossible)), low = sums_[0].back() / stages_;
+    for (int i = 0; i < halvings && slowest > low; ++i) {
+      const double limit = low + (slowest - low) / 2, found = filled(limit);
+      if (found < slowest) slowest = found;
+      else low = limit;
+    }
+    return slowest;
+  }
+
+  /// The slowest stage where each is filled to the limit and the last one takes what is left.
+  [[nodiscard]] double filled(double limit) const {
+    double slowest = 0;
+    for (int stage = 0, first = 0, open = fewest_from(0); stage < stages_; ++stage) {
+      open -= least(stage);
+      int last = stage == stages_ - 1 ? layers_ : std::min(first + least(stage), layers_ - open);
+      while (last < layers_ - open && cost(stage, first, last + 1) <= limit) ++last;
+      slowest = std::max(slowest, cost(stage, first, last));
+      first = last;
+    }
+    return slowest;
+  }
+
+  /// Layers that the stages from this one on hold at least.
+  [[nodiscard]] int fewest_from(int stage) const {
+    int fewest = 0;
+    for (; stage < stages_; ++stage) fewest += least(stage);
+    return fewest;
+  }
+
   Splitter(std::span<const PartitionProblem> kinds, const UnlikeStages* unlike)
       : kinds_(kinds), unlike_(unlike), stages_(kinds.front().stages),
         layers_(static_cast<int>(kinds.front().layers.size())) {
@@ -101,33 +134,56 @@ class Splitter {
     return kinds_.front().bare_ends && end ? 0 : 1;
   }
 
+  struct Band {
+    int from = 0, to = 0;
+  };
+  /// Of stage k, how many layers may lie before it, so that neither the stages before nor those behind must hold more
+  /// than `allowed` lets them: no split without a stage above that has others.
+  [[nodiscard]] std::vector<Band> bands(double allowed) const {
+    std::vector<Band> bands(static_cast<std::size_t>(stages_) + 1, Band{layers_, layers_});
+    for (int stage = stages_ - 1; stage >= 0; --stage) {
+      int first = bands[stage + 1].from;
+      while (first > 0 && cost(stage, first - 1, bands[stage + 1].from) <= allowed) --first;
+      bands[stage].from = first;
+    }
+    bands[0].to = 0;
+    for (int stage = 0; stage < stages_; ++stage) {
+      int last = bands[stage].to;
+      while (last < layers_ && cost(stage, bands[stage].to, last + 1) <= allowed) ++last;
+      bands[stage + 1].to = last;
+    }
+    return bands;
+  }
+
   /// best[k][n]: the first k stages hold n layers. `join` adds a stage's `price` to that of those before it; neither is
   /// less than the price. A stage that begins earlier costs no less, so that the search ends where the stage alone is
   /// too much.
   template <typename Join, typename Price>
   double solve(std::vector<int>& counts, double allowed, Join join, Price price) const {
     const auto width = static_cast<std::size_t>(layers_) + 1;
+    const std::vector<Band> band = bands(allowed);
     std::vector<double> best(width, impossible), next(width);
-    std::vector<std::vector<int>> taken(static_cast<std::size_t>(stages_), std::vector<int>(width, 0));
+    std::vector<int> taken(static_cast<std::size_t>(stages_) * width, 0);
     best[0] = 0;
     for (int stage = 0; stage < stages_; ++stage) {
+      const Band before = band[stage], behind = band[stage + 1];
       std::fill(next.begin(), next.end(), impossible);
-      for (int last = least(stage); last <= layers_; ++last) {
-        for (int first = last - least(stage); first >= 0; --first) {
+      for (int last = std::max(behind.from, least(stage)); last <= behind.to; ++last) {
+        for (int first = std::min(last - least(stage), before.to); first >= before.from; --first) {
           const double own = cost(stage, first, last);
           if (own > allowed || price(own) > next[last]) break;
           if (best[first] == impossible) continue;
           const double all = join(best[first], price(own));
           if (all > next[last]) continue;
           next[last] = all;
-          taken[stage][last] = last - first;
+          taken[static_cast<std::size_t>(stage) * width + static_cast<std::size_t>(last)] = last - first;
         }
       }
       best.swap(next);
     }
     counts.assign(static_cast<std::size_t>(stages_), 0);
     for (int stage = stages_ - 1, left = layers_; stage >= 0; --stage) {
-      counts[stage] = taken[stage][left];
+      counts[stage] = taken[static_cast<std::size_t>(stage) * width + static_cast<std::size_t>(left)];
       left -= counts[stage];
     }
     return best[layers_];

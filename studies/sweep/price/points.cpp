@@ -334,9 +334,12 @@ Expected<Program> SpacePoints::program(const Digits& digits) {
   return lowered(digits, wished, here, lower_whole);
 }
 
+// Where layers are to be balanced they lie nearly evenly: which layers a stage has changes nothing of what happens once
+// per step, and relaid() lays them otherwise. Layers that recompute in part are blocks of their own, by stage.
 Expected<Program> SpacePoints::step_program(const Digits& digits) {
   const SplitWishes wished = wishes(digits);
-  TRY(const auto here, laid(digits, wished));
+  TRY(auto here, recompute(digits).layers > 0 ? laid(digits, wished) : split(digits, wished));
+  drop_even_layers(here);
   return lowered(digits, wished, here, lower_step);
 }
 

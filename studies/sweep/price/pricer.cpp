@@ -110,7 +110,8 @@ std::unique_ptr<Pricer::Shape>* Pricer::shape_place(const Digits& digits) {
 // recompute, which blocks follow each other depends on how many a stage has.
 std::unique_ptr<Pricer::Shape> Pricer::make_shape(const Digits& digits) {
   std::unique_ptr<ShapePattern>& pattern = patterns_[shape_index(digits)];
-  if (pattern == nullptr || points_.recompute(digits).layers > 0) {
+  const bool by_stage = points_.recompute(digits).layers > 0;
+  if (pattern == nullptr || by_stage) {
     const Program* lowered = program(digits);
     if (lowered == nullptr) return nullptr;
     const ScheduleKind* kind = kinds_[static_cast<std::size_t>(digit(digits, AxisId::schedule))];
@@ -119,12 +120,14 @@ std::unique_ptr<Pricer::Shape> Pricer::make_shape(const Digits& digits) {
     pattern->shape = stage_shape(*lowered);
     pattern->kind = kind;
     for (const ProgramBlock& block : lowered->blocks) pattern->is_layer.push_back(block.is_layer ? 1 : 0);
-    return std::make_unique<Shape>(Shape{pattern->shape, shape_count_++, kind, schedule_traits(*kind), {}});
   }
+  const auto shape = [&](StageShape laid) {
+    return std::make_unique<Shape>(
+        Shape{std::move(laid), shape_count_++, pattern->kind, schedule_traits(*pattern->kind), {}});
+  };
+  if (by_stage || !points_.balances_layers(digits)) return shape(pattern->shape);
   const auto layers = points_.balanced(digits);
-  if (!layers) return nullptr;
-  return std::make_unique<Shape>(Shape{relaid(pattern->shape, pattern->is_layer, *layers), shape_count_++,
-      pattern->kind, schedule_traits(*pattern->kind), {}});
+  return layers ? shape(relaid(pattern->shape, pattern->is_layer, *layers)) : nullptr;
 }
 
 Pricer::Shape* Pricer::find_shape(const Digits& digits) {
