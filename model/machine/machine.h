@@ -77,7 +77,7 @@ struct Machine {
   [[nodiscard]] std::int64_t max_gpus() const { return levels.back().gpus; }
 };
 
-/// The graph behind `levels` (Boost.Graph checks it: connected, and that the widest path between two GPUs of one
+/// The graph behind `levels` (check_fabric sees that it is connected, and that the widest path between two GPUs of one
 /// tier carries what the tier claims).
 FabricGraph fabric_graph(const Machine& machine);
 Expected<void> check_fabric(const Machine& machine);

@@ -375,7 +375,7 @@ struct LayerCount {
 /// Expands a transformer spec into blocks of operators. The spec must be valid (read_network checks it).
 Network build_network(const NetworkSpec& spec, const BatchShape& batch, AttentionForm form);
 
-/// Checks a network's operators as a graph (Boost.Graph): every block acyclic, each input produced, given or a weight.
+/// Checks a network's operators as a graph: every block acyclic, each input produced, given or a weight.
 Expected<void> check_graph(const Network& network);
 
 /// Parameters of the whole model, by summing weight tensors over repeats (a tied tensor counts once).

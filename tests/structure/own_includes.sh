@@ -35,7 +35,6 @@ BEGIN {
   library["nlohmann"] = "nlohmann/"; library["fmt"] = "fmt/"; library["YAML"] = "yaml-cpp/"; library["CLI"] = "CLI/"
   for (name in library) declared[name "::"] = 1
 }
-FNR == 1 { comment = 0 }
 /^ *# *include *[<"]/ {
   name = $0; sub(/^[^<"]*[<"]/, "", name); sub(/[>"].*/, "", name)
   if (/"/) include[FILENAME, ++included[FILENAME]] = name
