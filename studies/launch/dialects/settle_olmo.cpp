@@ -5,6 +5,7 @@
 
 #include "model/base/text.h"
 #include "studies/launch/dialects/settle_dialect.h"
+#include "studies/launch/facts/step_words.h"
 #include "studies/run/forecast.h"
 
 namespace stepcast::launch {
@@ -36,6 +37,21 @@ Expected<void> norms_behind(DialectWords& words, std::int64_t hidden, std::int64
   return {};
 }
 
+/// Norms have biases where linear layers have them, unless they are told apart (LayerNormBase in olmo/model.py).
+std::string norm_of_olmo(DialectWords& words) {
+  if (lower_case(words.value("model.layer_norm_type", "default")) == "rms") return "RMSNorm";
+  const bool biases = words.is_on("model.bias_for_layer_norm", words.is_on("model.include_bias", true));
+  return biases ? "LayerNorm" : "layernorm-without-offset";
+}
+
+/// ModelConfig in olmo/config.py: 50304 rows where nothing is told, those of the vocabulary where null is told.
+void rows_of_olmo(DialectWords& words) {
+  const GivenArgument* told = words.launch.find("model.embedding_size");
+  if (told == nullptr || !says_none(told->value)) return words.put_default("model.embedding_size", "50304");
+  words.drop("model.embedding_size");
+  words.put("model.embedding_size", words.value("model.vocab_size", "50257"));
+}
+
 }  // namespace
 
 Expected<void> settle_olmo(DialectWords& words) {
@@ -49,9 +65,8 @@ Expected<void> settle_olmo(DialectWords& words) {
   if (words.is_on("model.norm_after")) TRY(norms_behind(words, hidden, width));
   words.put("model.mlp_hidden_size", std::to_string(width), "model.d_model");
   words.note(fmt::format("MLP width {}: of mlp_hidden_size or mlp_ratio, half where it has a gate", width));
-  const std::string norm = lower_case(words.value("model.layer_norm_type", "default"));
-  words.put("model.layer_norm_type", norm == "rms" ? "RMSNorm" : "LayerNorm");
-  if (!words.has("model.embedding_size")) words.put("model.embedding_size", words.value("model.vocab_size", "50304"));
+  words.put("model.layer_norm_type", norm_of_olmo(words));
+  rows_of_olmo(words);
   words.put_defaults({{"global_train_batch_size", "512"}, {"fsdp.sharding_strategy", "FULL_SHARD"}});
   const GivenArgument* kept = words.last("activation_checkpointing");
   if (kept != nullptr && kept->value != "whole_layer")
@@ -59,6 +74,7 @@ Expected<void> settle_olmo(DialectWords& words) {
   if (kept != nullptr) words.put("activation_checkpointing", "full");
   const bool compiles = std::ranges::any_of(
       words.launch.arguments, [](const GivenArgument& given) { return given.name.starts_with("compile."); });
+  words.drop("compile");  // null says that nothing is compiled
   words.put("compile", compiles ? "true" : "false");
   return {};
 }

@@ -12,7 +12,8 @@ struct NormWord {
 };
 constexpr NormWord norm_words[] = {{"layernorm", Norm::layernorm}, {"layernorm1p", Norm::layernorm},
     {"low_precision_layernorm", Norm::layernorm}, {"low_precision_layer_norm", Norm::layernorm},
-    {"rmsnorm", Norm::rmsnorm}, {"low_precision_rmsnorm", Norm::rmsnorm}, {"rms_norm", Norm::rmsnorm}};
+    {"rmsnorm", Norm::rmsnorm}, {"low_precision_rmsnorm", Norm::rmsnorm}, {"rms_norm", Norm::rmsnorm},
+    {"layernorm-without-offset", Norm::layernorm_scale}};  // as network files have it
 
 struct PositionsWord {
   std::string_view word;
@@ -30,7 +31,8 @@ class KindsReader {
       : subject_(subject), ask_(subject.answers), spec_(subject.out.network), from_(from) {}
 
   void read() {
-    const bool told = subject_.has_row(Asked::norm) && subject_.has_row(Asked::positions);
+    const bool told =
+        subject_.has_row(Asked::norm) && (subject_.has_row(Asked::positions) || subject_.has_row(Asked::rotary));
     if (from_ == nullptr && !told) by_family();
     // of releases without a word for them
     else if (from_ == nullptr) spec_.norm = Norm::layernorm, spec_.positions = Positions::learned;

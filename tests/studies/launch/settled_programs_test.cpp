@@ -13,7 +13,10 @@ namespace {
 
 using meant_launches::meaning_of;
 using meant_launches::read_in;
+using testing::AnyOf;
+using testing::Contains;
 using testing::HasSubstr;
+using testing::Not;
 
 /// Files that a program ships are known by name; another is asked for.
 TEST(SettledPrograms, ShippedFilesOfDeepSpeedAreKnownByName) {
@@ -82,6 +85,43 @@ TEST(SettledPrograms, OlmosSizesAreItsOwn) {
   EXPECT_THAT(olmo("rope: true, ", "activation_checkpointing: whole_layer\n"), HasSubstr("recompute=full"));
   EXPECT_THAT(olmo("rope: true, ", "activation_checkpointing: one_in_two\n"), HasSubstr("some layers or parts"));
   EXPECT_THAT(olmo("rope: true, made_up: 1, "), HasSubstr("made_up"));
+}
+
+/// ModelConfig in olmo/config.py has 50304 rows unless told and those of the vocabulary where told null; norms have
+/// biases where linear layers have them.
+TEST(SettledPrograms, OlmosDefaultsAreItsOwn) {
+  const auto reading_of = [](const std::string& sizes) {
+    const auto launch =
+        read_in("global_train_batch_size: 1024\nprecision: amp_bf16\nmax_duration: 1ep\ncompile: null\n"
+                "optimizer: {name: lionw}\n"
+                "model: {n_layers: 2, n_heads: 2, d_model: 128, mlp_hidden_size: 256, rope: true, weight_tying: false, "
+                "max_sequence_length: 2048, " +
+                sizes + "}\n");
+    EXPECT_TRUE(launch) << to_text(launch.error());
+    LaunchHints hints;
+    hints.gpus = 8;
+    return read_meaning(*launch, hints);
+  };
+  const struct {
+    const char* sizes;
+    std::int64_t rows;
+    Norm norm;
+    bool biases;
+  } rows[] = {{"vocab_size: 50280, include_bias: false", 50304, Norm::layernorm_scale, false},
+      {"vocab_size: 50280, embedding_size: null, include_bias: true", 50280, Norm::layernorm, true},
+      {"embedding_size: null", 50257, Norm::layernorm, true},
+      {"embedding_size: 51200, include_bias: false, bias_for_layer_norm: true", 51200, Norm::layernorm, false}};
+  for (const auto& row : rows) {
+    const auto reading = reading_of(row.sizes);
+    ASSERT_TRUE(reading) << to_text(reading.error());
+    const NetworkSpec& network = reading->request.network->row;
+    EXPECT_EQ(network.vocab, row.rows) << row.sizes;
+    EXPECT_EQ(network.norm, row.norm) << row.sizes;
+    EXPECT_EQ(network.linear_bias, row.biases) << row.sizes;
+    EXPECT_EQ(network.positions, Positions::rope);
+    EXPECT_EQ(reading->request.stack->row.optimizer_bytes, 4) << "one fp32 moment of Lion";
+    EXPECT_THAT(reading->notes, Not(Contains(AnyOf(HasSubstr("given again"), HasSubstr("RMS norm"))))) << row.sizes;
+  }
 }
 
 TEST(SettledPrograms, OpenrlhfsFineTuningHasNamesOfTwoAges) {
