@@ -77,6 +77,18 @@ std::string kind_of_gpus(std::string_view value) {
   return colon == value.npos || launch_count(value.substr(0, colon)) > 0 ? "" : std::string(value.substr(0, colon));
 }
 
+/// How many GPUs CUDA_VISIBLE_DEVICES names; a comma may stand behind the last. 0: a name is empty or no number.
+std::int64_t visible_devices(std::string_view names) {
+  if (names.find_first_not_of("0123456789, ") != names.npos) return 0;
+  std::int64_t devices = 0;
+  while (!names.empty()) {
+    const std::size_t comma = std::min(names.find(','), names.size());
+    if (names.substr(0, comma).find_first_not_of(' ') == names.npos) return 0;
+    ++devices, names.remove_prefix(std::min(comma + 1, names.size()));
+  }
+  return devices;
+}
+
 /// Goes through the words: launchers with their options up to the program, then the program's arguments.
 class LaunchReader {
  public:
@@ -101,7 +113,7 @@ class LaunchReader {
         out_.gpus_per_node = launch_count(gpus->second);
     if (!sized && by_environment_) take_environment();
     if (!sized && out_.nodes == 0 && out_.gpus_per_node == 0 && out_.ranks == 0) take_visible();
-    if (wrapped_) {
+    if (out_.wrapped) {
       out_.ranks = LaunchLine::unknown_count;
       out_.unknown.push_back(wrapper_ + ", which may start it on several nodes");
     }
@@ -126,10 +138,9 @@ class LaunchReader {
     const bool alone = launcher_.empty() || launcher_ == "python" || launcher_ == "python3";
     for (const ArgumentMap* names : {&out_.environment, &out_.exported}) {
       const auto found = names->find("CUDA_VISIBLE_DEVICES");
-      if (!alone || found == names->end() || found->second.find_first_not_of("0123456789, ") != std::string::npos)
-        continue;
-      const auto devices = 1 + std::count(found->second.begin(), found->second.end(), ',');
-      if (found->second.empty() || (devices > 1 && !each_device_)) continue;
+      if (!alone || found == names->end()) continue;
+      const std::int64_t devices = visible_devices(found->second);
+      if (devices == 0 || (devices > 1 && !each_device_)) continue;
       out_.gpus_per_node = devices;
       out_.notes.push_back(
           fmt::format("CUDA_VISIBLE_DEVICES={}: {} GPU{}", found->second, devices, devices > 1 ? "s" : ""));
@@ -174,7 +185,7 @@ class LaunchReader {
         return true;
       } else if (is_program(word)) {
         if (const std::size_t behind = wrapped_launch(); behind > 0) {
-          wrapper_ = std::string(last_of_path(word)), wrapped_ = true, launcher_.clear(), at_ = behind;
+          wrapper_ = std::string(last_of_path(word)), out_.wrapped = true, launcher_.clear(), at_ = behind;
           out_.nodes = out_.ranks = out_.gpus_per_node = 0, out_.launcher_given.clear();
           continue;
         }
@@ -332,8 +343,7 @@ class LaunchReader {
   bool scripts_;
   bool by_environment_ = false;  ///< NPROC_PER_NODE and NNODES say the ranks
   bool each_device_ = false;     ///< a rank for each GPU
-  bool wrapped_ = false;         ///< another program starts it
-  std::string wrapper_;          ///< that program
+  std::string wrapper_;          ///< the program that starts it, where one does
   std::size_t at_ = 0;
   std::int64_t sets_ = 0, of_set_ = 1, sets_of_node_ = 0;
   std::string launcher_;

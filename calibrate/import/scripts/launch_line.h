@@ -34,6 +34,7 @@ struct LaunchLine {
   std::size_t line = 0;  ///< of the text, from 1
   std::string program;   ///< "pretrain_gpt.py", "torchtitan.train", "run_train.sh", "nemo"
   bool script = false;   ///< it is a shell script that is not at hand
+  bool wrapped = false;  ///< another program starts its launcher, on as many nodes as that one likes
   ArgumentMap arguments;
   std::vector<GivenArgument> given;                  ///< all of them in their order, also those with unknown values
   std::vector<GivenArgument> positional;             ///< words of the program in front of its options: `value`, no name

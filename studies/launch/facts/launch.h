@@ -25,6 +25,7 @@ struct Launch {
   std::int64_t gpus = 0, gpus_per_node = 0, logged_batch = 0;  ///< as the launcher, or a log, says; 0 = not said
   std::string device;                                          ///< the GPU's name where a log prints it
   std::string gpu_kind;                                        ///< "mi250" where the job asks for such GPUs
+  std::string untold_gpus;                                     ///< of `notes`, why their number is not known
   std::string program;                                         ///< "pretrain_gpt.py"; "" where none is named
   std::vector<std::string> notes;                              ///< what was chosen or left out in reading
   std::vector<std::string> unread;                             ///< files that it names and that are not there

@@ -169,9 +169,15 @@ void take_line(Launch& launch, const LaunchLine& line) {
   for (const std::string& what : line.unfollowed)
     launch.unfollowed.push_back(fmt::format("{}: {}", launch.where, what));
   const bool unknown = line.nodes < 0 || line.gpus_per_node < 0 || line.ranks < 0;
-  if (unknown && launch.gpus == 0)
-    launch.notes.push_back(fmt::format("how many GPUs the launcher starts hangs on what nothing sets: {}",
-        line.unknown.empty() ? "the job's header" : line.unknown.front()));
+  if (!unknown || launch.gpus > 0) return;
+  launch.untold_gpus = fmt::format("how many GPUs the launcher starts hangs on what nothing sets: {}",
+      line.unknown.empty() ? "the job's header" : line.unknown.front());
+  launch.notes.push_back(launch.untold_gpus);
+}
+
+/// What accelerate or its file is told of GPUs holds for one node where another program starts it, maybe on several.
+void drop_counts_of_wrapped(Launch& launch) {
+  std::erase_if(launch.arguments, [](const GivenArgument& given) { return given.name == "num_processes"; });
 }
 
 /// Behind those of the file, so that they count.
@@ -190,6 +196,7 @@ Expected<Launch> finish_launch(
   launch.framework = framework_of(launch, line, source.flag != nullptr ? source.flag->usual : "megatron-lm");
   TRY(add_named_files(launch, line, folders));
   TRY(check_dialect(launch, line != nullptr));
+  if (line != nullptr && line->wrapped) drop_counts_of_wrapped(launch);
   add_words(launch, source);
   // A file may show whose launch it is.
   launch.framework = framework_of(launch, line, launch.framework->id);

@@ -145,7 +145,8 @@ Expected<void> take_hosts(Launch& launch, const LaunchLine& line, const LaunchFo
   TRY(const auto path, named_file(folders, *name));
   if (path.empty()) {
     launch.gpus = 0;
-    launch.notes.push_back(fmt::format("how many GPUs the launcher starts hangs on {:.80}, which is not there", *name));
+    launch.untold_gpus = fmt::format("how many GPUs the launcher starts hangs on {:.80}, which is not there", *name);
+    launch.notes.push_back(launch.untold_gpus);
     return launch.unread.push_back(*name), Expected<void>{};
   }
   TRY(const auto text, read_text_file(path));

@@ -153,6 +153,7 @@ Expected<LaunchedRun> read_launched_run(
 Expected<LaunchReading> read_meaning(const Launch& launch, const LaunchHints& hints) {
   LaunchReading reading;
   reading.notes = launch.notes;
+  if (hints.gpus > 0) std::erase(reading.notes, launch.untold_gpus);
   Launch counted = counting_sections(launch, reading.notes);
   counted.release = release_in_force(counted);
   if (counted.release != launch.release)

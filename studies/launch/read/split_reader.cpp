@@ -113,9 +113,8 @@ class SplitReader {
 
   /// With the reading's reason, where it found one.
   [[nodiscard]] std::string untold_gpus() const {
-    for (const std::string& note : subject_.launch.notes)
-      if (note.starts_with("how many GPUs")) return note;
-    return "its arguments do not tell the number of GPUs";
+    const std::string& why = subject_.launch.untold_gpus;
+    return why.empty() ? "its arguments do not tell the number of GPUs" : why;
   }
 
   Expected<void> divide_world() {

@@ -152,6 +152,28 @@ TEST(SettledPrograms, GpusOfALaunchThatAnotherProgramStarts) {
   EXPECT_EQ(gpus("CUDA_VISIBLE_DEVICES=0,1 python train.py " + trainer), 0) << "copies, stages or one: nobody knows";
   EXPECT_EQ(gpus("CUDA_VISIBLE_DEVICES=0,1,2,3 llamafactory-cli train " + trainer), 4);
   EXPECT_EQ(gpus("CUDA_VISIBLE_DEVICES=$IDS llamafactory-cli train " + trainer), 0);
+  EXPECT_EQ(gpus("CUDA_VISIBLE_DEVICES=0,1,2,3, llamafactory-cli train " + trainer), 4) << "a comma behind the last";
+  EXPECT_EQ(gpus("CUDA_VISIBLE_DEVICES=0,,1 llamafactory-cli train " + trainer), 0);
+  EXPECT_EQ(gpus("CUDA_VISIBLE_DEVICES=, llamafactory-cli train " + trainer), 0);
+}
+
+/// What such a launch says of its processes holds for a node, so that --gpus alone tells their number.
+TEST(SettledPrograms, ProcessesOfAWrappedLaunchAreNotThoseOfTheJob) {
+  const auto launch = read_in(
+      "python mason.py --num_nodes 4 --gpus 8 -- accelerate launch --num_processes 8 train.py --model_name_or_path "
+      "Qwen/Qwen3-8B --per_device_train_batch_size 1 --bf16 --max_seq_length 2048\n",
+      "run.sh");
+  ASSERT_TRUE(launch) << to_text(launch.error());
+  EXPECT_THAT(launch->notes, Contains(HasSubstr("mason.py, which may start it on several nodes")));
+  const auto untold = read_meaning(*launch, {});
+  ASSERT_FALSE(untold);
+  EXPECT_THAT(untold.error().what, HasSubstr("mason.py, which may start it on several nodes"));
+  LaunchHints hints;
+  hints.gpus = 32;
+  const auto told = read_meaning(*launch, hints);
+  ASSERT_TRUE(told) << to_text(told.error());
+  EXPECT_EQ(told->request.said().at("gpus").text, "32");
+  EXPECT_THAT(told->notes, Not(Contains(HasSubstr("mason.py"))));
 }
 
 /// What runs a launch of accelerate is the engine that it names.
