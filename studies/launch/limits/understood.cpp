@@ -21,7 +21,7 @@ struct ProgramWord {
 };
 constexpr std::string_view another = "trains another kind of network", nothing = "does not train",
                            preferred = "trains by preferences or rewards";
-constexpr ProgramWord program_words[] = {{"train_sft", {}}, {"bert", another}, {"_t5", another}, {"vision", another},
+constexpr ProgramWord program_words[] = {{"bert", another}, {"_t5", another}, {"vision", another},
     {"biencoder", another}, {"_ict", another}, {"realm", another}, {"retro", another}, {"mamba", another},
     {"hybrid", another}, {"multimodal", another}, {"_vlm", another}, {"generate", nothing}, {"generation", nothing},
     {"inference", nothing}, {"evaluate", nothing}, {"preprocess", nothing}, {"create_doc_index", nothing},
@@ -41,6 +41,7 @@ bool has_pattern(const Launch& launch) { return has_any(launch, {"hybrid_layer_p
 /// Of programs that train no decoder, or do not train; "" of all others.
 std::string program_doubt(const Launch& launch) {
   const std::string_view program = launch.program;
+  if (program == "openrlhf.cli.train_sft") return {};  // "rlhf" is its package's name
   // Megatron-LM's programs for networks whose pattern of layers the launch tells
   if (has_pattern(launch) && (program.find("mamba") != program.npos || program.find("hybrid") != program.npos))
     return {};
@@ -54,7 +55,7 @@ std::string program_doubt(const Launch& launch) {
         program);
   const auto row = std::find_if(std::begin(program_words), std::end(program_words),
       [&](const ProgramWord& word) { return program.find(word.part) != program.npos; });
-  if (row == std::end(program_words) || row->doubt.empty()) return {};
+  if (row == std::end(program_words)) return {};
   return fmt::format("{} {}", program, row->doubt);
 }
 

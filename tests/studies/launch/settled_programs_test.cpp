@@ -135,6 +135,10 @@ TEST(SettledPrograms, OpenrlhfsFineTuningHasNamesOfTwoAges) {
       HasSubstr("in host memory"));
   EXPECT_THAT(meaning_of("deepspeed --module openrlhf.cli.train_dpo --train_batch_size 256 --zero_stage 3\n", "run.sh"),
       HasSubstr("by preferences"));
+  EXPECT_THAT(meaning_of("torchrun --nproc_per_node 8 multimodal_train_sft.py --model_name_or_path Qwen/Qwen3-8B "
+                         "--per_device_train_batch_size 1 --bf16 --max_seq_length 2048\n",
+                  "run.sh"),
+      HasSubstr("multimodal_train_sft.py trains another kind of network"));
 }
 
 /// A program that starts a launch may start it on several nodes; without a launcher the GPUs that it sees count.
