@@ -226,6 +226,12 @@ void stack_of_trainer(const LaunchSubject& subject) {
   else subject.out.stack = subject.is_on("torch_compile") ? "pytorch-fsdp" : "pytorch-fsdp-eager";
 }
 
+/// Of torch.compile's backends, these run the operators of PyTorch as they are (torch/_dynamo/backends/debugging.py).
+bool makes_kernels(const std::string& backend) {
+  const std::string word = lower_case(backend);
+  return !is_off(word) && word != "eager" && word != "aot_eager";
+}
+
 /// accelerate runs what distributed_type names, and compiles nothing unless dynamo_backend says so.
 void stack_of_accelerate(const LaunchSubject& subject) {
   const std::string engine = lower_case(subject.answers.text(Asked::engine).value_or(""));
@@ -233,7 +239,7 @@ void stack_of_accelerate(const LaunchSubject& subject) {
   if (engine == "megatron_lm") subject.out.stack = "megatron-core";
   else if (engine == "deepspeed" || subject.is_on("use_deepspeed") || subject.has_section("zero_optimization."))
     subject.out.stack = "deepspeed-zero";
-  else subject.out.stack = compiled && !is_off(*compiled) ? "pytorch-fsdp" : "pytorch-fsdp-eager";
+  else subject.out.stack = compiled && makes_kernels(*compiled) ? "pytorch-fsdp" : "pytorch-fsdp-eager";
 }
 
 }  // namespace

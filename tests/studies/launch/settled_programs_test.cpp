@@ -192,6 +192,8 @@ TEST(SettledPrograms, AccelerateIsPricedAsItsEngine) {
   };
   EXPECT_EQ(stack("distributed_type: FSDP\n"), "pytorch-fsdp-eager");
   EXPECT_EQ(stack("distributed_type: FSDP\ndynamo_config:\n  dynamo_backend: INDUCTOR\n"), "pytorch-fsdp");
+  EXPECT_EQ(stack("distributed_type: FSDP\ndynamo_config:\n  dynamo_backend: EAGER\n"), "pytorch-fsdp-eager");
+  EXPECT_EQ(stack("distributed_type: FSDP\ndynamo_config:\n  dynamo_backend: AOT_EAGER\n"), "pytorch-fsdp-eager");
   EXPECT_EQ(stack("distributed_type: DEEPSPEED\ndeepspeed_config:\n  zero_stage: 3\n"), "deepspeed-zero");
   EXPECT_EQ(stack("distributed_type: MEGATRON_LM\nmegatron_lm_config:\n  megatron_lm_tp_degree: 2\n"), "megatron-core");
 }
