@@ -41,7 +41,9 @@ void add_plain_names(std::string name, std::vector<std::string>& names) {
 const NetworkSpec* named_network(const LaunchSubject& subject) {
   LaunchAnswers& ask = subject.answers;
   std::vector<std::string> names;
-  const auto name = ask.text(Asked::model_name), flavor = ask.text(Asked::model_flavor);
+  auto name = ask.text(Asked::model_name);
+  const auto flavor = ask.text(Asked::model_flavor);
+  while (name && name->ends_with('/')) name->pop_back();  // a folder's last part names the network
   // torchtitan's names are families; a flavor that is not in its table is somebody's own
   if (name && subject.framework.id == "torchtitan" && ask.name(Asked::model_name) == "model.name" &&
       torchtitan_model(*name, flavor.value_or("")) == nullptr)

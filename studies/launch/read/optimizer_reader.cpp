@@ -62,9 +62,10 @@ Expected<void> read_optimizer(const LaunchSubject& subject) {
   subject.out.gradient_bytes = told_gradient_bytes(subject);
   LaunchAnswers& ask = subject.answers;
   const auto name = ask.text(Asked::optimizer_name);
-  // Lightning's "bf16-mixed" keeps weights in 32 bits, its "bf16-true" nothing
+  // Lightning's "bf16-mixed" and "16-mixed" keep weights in 32 bits, its "bf16-true" and "16-true" nothing
   const bool mixed = ask.text(Asked::precision).value_or("").ends_with("-mixed");
-  const bool all_short = subject.framework.all_in_16_bits && !mixed && *subject.out.run.precision == "bf16";
+  const std::string& precision = *subject.out.run.precision;
+  const bool all_short = subject.framework.all_in_16_bits && !mixed && (precision == "bf16" || precision == "fp16");
   if (all_short) {
     subject.out.short_weights = true, subject.out.gradient_bytes = 2, subject.out.optimizer_bytes = adam_bytes / 2;
     subject.note("weights, gradients and states in 16 bits, with no copies in 32");

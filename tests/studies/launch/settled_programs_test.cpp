@@ -50,10 +50,16 @@ TEST(SettledPrograms, LitgptDoesWhatItsProgramsDo) {
     EXPECT_TRUE(reading) << to_text(reading.error());
     return reading ? reading->request.stack->row.master_bytes : -1;
   };
-  std::string mixed = full;
-  mixed.replace(mixed.find("bf16-true"), 9, "bf16-mixed");
+  const auto with = [&](const std::string& type) {
+    std::string text = full;
+    return text.replace(text.find("bf16-true"), 9, type);
+  };
   EXPECT_EQ(bytes(full), 0);
-  EXPECT_GT(bytes(mixed), 0) << "weights in 32 bits beside those that compute";
+  EXPECT_EQ(bytes(with("16-true")), 0);
+  EXPECT_GT(bytes(with("bf16-mixed")), 0) << "weights in 32 bits beside those that compute";
+  EXPECT_GT(bytes(with("16-mixed")), 0);
+  EXPECT_THAT(
+      meaning_of("checkpoint_dir: checkpoints/mistralai/Mistral-7B-v0.1/\n" + tail), HasSubstr("litgpt mistral-7b "));
 }
 
 /// nemo/collections/llm/recipes/llama3_8b.py splits sequences over two ranks, which no argument of the command says.
