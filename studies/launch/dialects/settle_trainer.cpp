@@ -10,30 +10,35 @@
 namespace stepcast::launch {
 namespace {
 
-/// Files of DeepSpeed that a program ships, by the last two parts of their path: what they say of shards. A stage below
-/// 0: it keeps something in host memory.
+/// Files of DeepSpeed that a framework's programs ship, by the last two parts of their path: what they say of shards.
+/// A stage below 0: it keeps something in host memory.
 struct ShippedFile {
+  std::string_view framework;
   std::string_view path;
   int stage;
   bool overlaps;
 };
 constexpr ShippedFile shipped_files[] = {
     // hiyouga/LLaMA-Factory@ff6d4d12ee: examples/deepspeed
-    {"deepspeed/ds_z0_config.json", 0, false}, {"deepspeed/ds_z2_config.json", 2, false},
-    {"deepspeed/ds_z2_offload_config.json", -1, false}, {"deepspeed/ds_z3_config.json", 3, false},
-    {"deepspeed/ds_z3_offload_config.json", -1, false},
+    {"llama-factory", "deepspeed/ds_z0_config.json", 0, false},
+    {"llama-factory", "deepspeed/ds_z2_config.json", 2, false},
+    {"llama-factory", "deepspeed/ds_z2_offload_config.json", -1, false},
+    {"llama-factory", "deepspeed/ds_z3_config.json", 3, false},
+    {"llama-factory", "deepspeed/ds_z3_offload_config.json", -1, false},
     // axolotl-ai-cloud/axolotl@067b021c8b: deepspeed_configs; its zero2.json keeps the optimizer in host memory
-    {"deepspeed_configs/zero1.json", 1, true}, {"deepspeed_configs/zero2.json", -1, true},
-    {"deepspeed_configs/zero3.json", 3, true}, {"deepspeed_configs/zero3_bf16.json", 3, true},
-    {"deepspeed_configs/zero3_bf16_cpuoffload_all.json", -1, true},
-    {"deepspeed_configs/zero3_bf16_cpuoffload_params.json", -1, true}};
+    {"axolotl", "deepspeed_configs/zero1.json", 1, true}, {"axolotl", "deepspeed_configs/zero2.json", -1, true},
+    {"axolotl", "deepspeed_configs/zero3.json", 3, true}, {"axolotl", "deepspeed_configs/zero3_bf16.json", 3, true},
+    {"axolotl", "deepspeed_configs/zero3_bf16_cpuoffload_all.json", -1, true},
+    {"axolotl", "deepspeed_configs/zero3_bf16_cpuoffload_params.json", -1, true}};
 
 /// Such a file that is not beside the launch is as its program ships it; the batch and the number type in it are the
 /// Trainer's ("auto").
 Expected<bool> take_shipped_file(DialectWords& words, const GivenArgument& file) {
   const std::string name = file.value;
-  const auto row = std::ranges::find_if(shipped_files,
-      [&](const ShippedFile& one) { return name == one.path || name.ends_with("/" + std::string(one.path)); });
+  const auto row = std::ranges::find_if(shipped_files, [&](const ShippedFile& one) {
+    return words.launch.framework->id == one.framework &&
+           (name == one.path || name.ends_with("/" + std::string(one.path)));
+  });
   if (row == std::end(shipped_files)) return false;
   if (row->stage < 0) return tl::unexpected(words.limit(file, "what is kept in host memory is not forecast"));
   words.put("zero_optimization.stage", std::to_string(row->stage), "deepspeed");

@@ -224,10 +224,20 @@ Expected<Launch> launch_of_script(const std::vector<LaunchLine>& lines, const st
   return finished;
 }
 
-/// MosaicML's job files (mosaicml/llm-foundry mcli/) hand `parameters:` to the command, as a file of its own.
-bool is_mosaic_job(std::string_view text) {
-  return text.find("\nparameters:\n") != text.npos && text.find("\ncommand:") != text.npos &&
-         text.find("\ncompute:\n") != text.npos;
+/// MosaicML's job files (mosaicml/llm-foundry mcli/) hand `parameters:` to the command, as a file of its own. The
+/// parsed keys decide, as line ends, comments and the order of the sections vary.
+bool is_mosaic_job(const std::vector<GivenArgument>& read) {
+  const auto has = [&](std::string_view start) {
+    return std::any_of(
+        read.begin(), read.end(), [&](const GivenArgument& given) { return given.name.starts_with(start); });
+  };
+  const bool command = std::any_of(read.begin(), read.end(), [](const auto& given) { return given.name == "command"; });
+  return command && has("parameters.") && has("compute.");
+}
+
+bool is_mosaic_text(std::string_view text, const std::string& where) {
+  const auto read = read_config_arguments(text, where);
+  return read && is_mosaic_job(*read);
 }
 
 void open_mosaic_job(Launch& launch) {
@@ -250,7 +260,7 @@ Expected<Launch> launch_of_config(
   Launch launch;
   launch.where = where;
   launch.arguments = std::move(read);
-  if (is_mosaic_job(text)) open_mosaic_job(launch);
+  if (is_mosaic_job(launch.arguments)) open_mosaic_job(launch);
   return finish_launch(std::move(launch), nullptr, source, folders);
 }
 
@@ -315,7 +325,7 @@ Expected<Launch> launch_of_text(
   };
   const auto lines = json ? Expected<std::vector<LaunchLine>>{} : find_launches(text, where, source.defined, sourced);
   const bool config = config_form(text).has_value() && !script;
-  if (lines && !lines->empty() && !(config && is_mosaic_job(text)))
+  if (lines && !lines->empty() && !(config && is_mosaic_text(text, where)))
     return launch_of_script(*lines, where, source, folders, again);
   if (!lines && (script || !config)) return tl::unexpected(lines.error());
   if (!config) return launch_of_script({}, where, source, folders, {});

@@ -32,6 +32,33 @@ TEST(SettledPrograms, ShippedFilesOfDeepSpeedAreKnownByName) {
   EXPECT_THAT(launch->notes, testing::Contains(HasSubstr("gradient_checkpointing true: as LLaMA-Factory has it")));
 }
 
+/// What LLaMA-Factory ships does not lie beside another program, and a file of that path there is not known.
+TEST(SettledPrograms, ShippedFilesAreThoseOfTheirOwnProgram) {
+  const std::string tail = "micro_batch_size: 1\nsequence_len: 2048\nbf16: true\ndeepspeed: ";
+  const std::string axolotl = "base_model: Qwen/Qwen3-8B\n" + tail;
+  EXPECT_THAT(meaning_of(axolotl + "deepspeed_configs/zero3_bf16.json\n"), HasSubstr("zero=3"));
+  EXPECT_THAT(meaning_of(axolotl + "examples/deepspeed/ds_z3_config.json\n"), HasSubstr("says the stage of ZeRO"));
+}
+
+/// MosaicML's job is known by its keys: 8 GPUs, whatever the line ends, comments and order of its sections.
+TEST(SettledPrograms, JobsOfMosaicAreKnownByTheirKeys) {
+  const std::string parameters = "  max_seq_len: 2048\n  global_train_batch_size: 16\n"
+                                 "  device_train_microbatch_size: 1\n  model:\n    name: hf_causal_lm\n"
+                                 "    pretrained_model_name_or_path: Qwen/Qwen3-8B\n";
+  const std::string rest = "command: |\n  composer train/train.py /mnt/config/parameters.yaml\ncompute:\n  gpus: 8\n";
+  const auto note = testing::Contains(HasSubstr("a job of MosaicML's"));
+  std::string windows;
+  for (const char c : "name: job\n" + rest + "parameters:\n" + parameters)
+    windows += c == '\n' ? "\r\n" : std::string(1, c);
+  for (const std::string& text : {"name: job\n" + rest + "parameters:  # of the run\n" + parameters,
+           "parameters:\n" + parameters + rest, windows}) {
+    const auto launch = read_in(text);
+    ASSERT_TRUE(launch) << to_text(launch.error()) << text;
+    EXPECT_EQ(launch->gpus, 8) << text;
+    EXPECT_THAT(launch->notes, note) << text;
+  }
+}
+
 /// What LitGPT's programs do where they are told nothing: litgpt/pretrain.py, litgpt/finetune/*.py.
 TEST(SettledPrograms, LitgptDoesWhatItsProgramsDo) {
   const std::string tail = "out_dir: out\nprecision: bf16-true\ndevices: 4\ntrain:\n  micro_batch_size: 1\n"
