@@ -158,8 +158,16 @@ std::optional<ConfigForm> config_form(std::string_view text) {
   return named ? std::optional(ConfigForm::yaml) : std::nullopt;
 }
 
+void put_over(std::vector<GivenArgument>& arguments, std::span<const GivenArgument> over) {
+  const auto refers = [](const GivenArgument& given) { return given.value.find("${") != std::string::npos; };
+  if (std::none_of(arguments.begin(), arguments.end(), refers)) return;
+  for (GivenArgument& argument : arguments)
+    for (const GivenArgument& other : over)
+      if (other.name == argument.name) argument.value = other.value, argument.unset = other.unset;
+}
+
 tl::expected<std::vector<GivenArgument>, TextError> config_arguments(
-    const std::string& text, ConfigForm form, const std::string& where) {
+    const std::string& text, ConfigForm form, const std::string& where, std::span<const GivenArgument> over) {
   Flat flat(form);
   if (form == ConfigForm::toml) {
     TRY(const auto tree, toml_tree(text, where));
@@ -177,11 +185,15 @@ tl::expected<std::vector<GivenArgument>, TextError> config_arguments(
   if (form == ConfigForm::toml)
     std::stable_sort(arguments.begin(), arguments.end(),
         [](const GivenArgument& a, const GivenArgument& b) { return a.line < b.line; });
-  if (form == ConfigForm::yaml) resolve_references(arguments);
+  if (form == ConfigForm::yaml) {
+    put_over(arguments, over);
+    resolve_references(arguments);
+  }
   return arguments;
 }
 
-Expected<std::vector<GivenArgument>> read_config_arguments(std::string_view text, const std::string& where) {
+Expected<std::vector<GivenArgument>> read_config_arguments(
+    std::string_view text, const std::string& where, std::span<const GivenArgument> over) {
   constexpr std::size_t most = 4 * 1024 * 1024;
   constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
   if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
@@ -203,7 +215,7 @@ Expected<std::vector<GivenArgument>> read_config_arguments(std::string_view text
     object.allow_unknown_keys();
     if (auto error = object.first_error()) return tl::unexpected(std::move(*error));
   }
-  auto arguments = config_arguments(std::string(text), *form, where);
+  auto arguments = config_arguments(std::string(text), *form, where, over);
   if (!arguments) return tl::unexpected(arguments.error().error());
   return std::move(*arguments);
 }

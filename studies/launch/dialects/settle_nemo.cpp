@@ -17,6 +17,13 @@ bool answers_one(const Launch& launch, Asked asked) {
   });
 }
 
+/// finetune_recipe() has peft_scheme "lora" unless told; recipes of adapters have them in their names.
+bool tunes_adapters(std::string_view recipe, std::string_view program) {
+  const std::string_view tuned[] = {"finetune", "lora", "dora", "peft"};
+  return program.find("finetune") != program.npos ||
+         std::ranges::any_of(tuned, [&](std::string_view word) { return recipe.find(word) != recipe.npos; });
+}
+
 }  // namespace
 
 /// A recipe brings a split of its own, which stands in Python: what the launch does not tell of it is asked for.
@@ -25,17 +32,22 @@ Expected<void> settle_nemo(DialectWords& words) {
   for (const std::string_view name : {"factory", "recipe", "model_recipe_name", "mr"})
     if (recipe == nullptr) recipe = words.last(name);
   if (recipe == nullptr || says_yes(recipe->value)) return {};
-  const std::pair<Asked, std::string_view> split[] = {{Asked::tp, "tensor_model_parallel_size"},
+  const std::pair<Asked, std::string_view> own[] = {{Asked::tp, "tensor_model_parallel_size"},
       {Asked::pp, "pipeline_model_parallel_size"}, {Asked::cp, "context_parallel_size"},
-      {Asked::micro_batch, "micro_batch_size"}, {Asked::global_batch, "global_batch_size"}};
+      {Asked::micro_batch, "micro_batch_size"}, {Asked::global_batch, "global_batch_size"},
+      {Asked::sequence, "seq_length"}};
   std::vector<std::string_view> untold;
-  for (const auto& [asked, name] : split)
+  for (const auto& [asked, name] : own)
     if (!answers_one(words.launch, asked)) untold.push_back(name);
   if (!untold.empty())
     return fail(place_of(words.launch, *recipe),
         fmt::format("the recipe {:.60} has settings of its own, which are not read, and the launch does not tell {}",
             recipe->value, fmt::join(untold, ", ")),
         fmt::format("-- {}=N at the end of the command", fmt::join(untold, "=N ")));
+  if (tunes_adapters(recipe->value, words.launch.program) && !answers_one(words.launch, Asked::lora_rank))
+    return fail(place_of(words.launch, *recipe),
+        fmt::format("the recipe {:.60} may tune adapters, whose rank the launch does not tell", recipe->value),
+        "-- peft.dim=N at the end of the command");
   words.note(fmt::format(
       "what else the recipe {:.60} sets (recomputation, overlap, number types) is not read", recipe->value));
   return {};

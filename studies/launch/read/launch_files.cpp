@@ -117,9 +117,14 @@ std::string with_quoted_variables(const LaunchFile& file) {
   return out;
 }
 
+/// What the command line says of a file that is the whole configuration: OmegaConf puts it in before it resolves.
+std::span<const GivenArgument> overrides(const Launch& launch, const std::string& section) {
+  return section.empty() ? std::span(launch.arguments) : std::span<const GivenArgument>();
+}
+
 Expected<void> take_written(Launch& launch, const LaunchFile& file, const std::string& section) {
   const std::string first = fmt::format("{}:{} ({})", launch.where, file.line, file.name);
-  auto read = read_config_arguments(with_quoted_variables(file), first);
+  auto read = read_config_arguments(with_quoted_variables(file), first, overrides(launch, section));
   if (!read && !file.unset.empty())
     return fail(read.error().where,
         fmt::format("{}; ${} in it is set by nothing", read.error().what, fmt::join(file.unset, ", $")),
@@ -132,7 +137,7 @@ Expected<void> take_written(Launch& launch, const LaunchFile& file, const std::s
 
 Expected<void> take_beside(Launch& launch, const std::string& path, const std::string& section) {
   TRY(const auto text, read_text_file(path));
-  TRY(auto read, read_config_arguments(text, path));
+  TRY(auto read, read_config_arguments(text, path, overrides(launch, section)));
   for (GivenArgument& given : read) given.file = path, given.name.insert(0, section);
   launch.notes.push_back(fmt::format("{} is read", path));
   return put_in_front(launch, std::move(read), path), Expected<void>{};

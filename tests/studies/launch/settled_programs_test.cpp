@@ -59,6 +59,28 @@ TEST(SettledPrograms, JobsOfMosaicAreKnownByTheirKeys) {
   }
 }
 
+/// llm-foundry puts the words of the command in before it resolves references.
+TEST(SettledPrograms, WordsOfAMosaicCommandCount) {
+  const auto job = [](const std::string& command) {
+    return "name: job\ncompute:\n  gpus: 8\ncommand: |\n  cd scripts\n  composer train/train.py " + command +
+           "\nparameters:\n  max_seq_len: 2048\n  global_train_batch_size: 16\n"
+           "  device_train_microbatch_size: 1\n  precision: amp_bf16\n  model:\n    name: mpt_causal_lm\n"
+           "    d_model: 4096\n    n_heads: 32\n    n_layers: 32\n    expansion_ratio: 4\n"
+           "    max_seq_len: ${max_seq_len}\n    vocab_size: 50368\n";
+  };
+  const auto said = [](const Expected<Launch>& launch, const char* name) {
+    const GivenArgument* given = launch ? launch->find(name) : nullptr;
+    return given != nullptr ? given->value : launch ? "(nothing)" : to_text(launch.error());
+  };
+  const auto told = read_in(job("/mnt/config/parameters.yaml max_seq_len=4096 --model.n_layers=16"));
+  EXPECT_EQ(said(told, "max_seq_len"), "4096");
+  EXPECT_EQ(said(told, "model.max_seq_len"), "4096");
+  EXPECT_EQ(said(told, "model.n_layers"), "16");
+  EXPECT_EQ(said(read_in(job("parameters.yaml")), "model.max_seq_len"), "2048");
+  EXPECT_THAT(said(read_in(job("yamls/mpt-30b.yaml")), "max_seq_len"), HasSubstr("not the parameters of the job"));
+  EXPECT_THAT(said(read_in(job("parameters.yaml max_seq_len=$LENGTH")), "max_seq_len"), HasSubstr("the shell"));
+}
+
 /// What LitGPT's programs do where they are told nothing: litgpt/pretrain.py, litgpt/finetune/*.py.
 TEST(SettledPrograms, LitgptDoesWhatItsProgramsDo) {
   const std::string tail = "out_dir: out\nprecision: bf16-true\ndevices: 4\ntrain:\n  micro_batch_size: 1\n"
@@ -99,6 +121,12 @@ TEST(SettledPrograms, WhatARecipeSetsItselfIsAskedFor) {
       " trainer.strategy.tensor_model_parallel_size=1 "
       "trainer.strategy.pipeline_model_parallel_size=1 trainer.strategy.context_parallel_size=2\n";
   EXPECT_THAT(meaning_of(run + split, "run.sh"), testing::AllOf(HasSubstr("nemo llama3-8b "), HasSubstr(" cp=2")));
+  std::string tuned = run + split;
+  tuned.replace(tuned.find("pretrain"), 8, "finetune");
+  EXPECT_THAT(meaning_of(tuned, "run.sh"), HasSubstr("may tune adapters"));
+  std::string longer = run + split;
+  longer.erase(longer.find("data.seq_length=8192 "), 21);
+  EXPECT_THAT(meaning_of(longer, "run.sh"), HasSubstr("does not tell seq_length"));
 }
 
 /// olmo/config.py: widths of both halves of a gate, norms behind only as in OLMo 2.
