@@ -43,6 +43,7 @@ Expected<void> settle_row(const EngineSettings& s, const EngineLaunch& launch, c
   change(out.row.prompts_apart, s.prompts_apart, "prompts_apart", out);
   change(out.row.reserves_all, s.reserves_all, "reserves_all", out);
   change(out.row.host_beside, s.host_beside, "host_beside", out);
+  change(out.row.plans_ahead, s.plans_ahead, "plans_ahead", out);
   change(out.row.cache_block, s.block, "cache_block", out);
   if (!s.memory_share) return {};
   if (!(*s.memory_share > 0 && *s.memory_share <= 1))
@@ -76,7 +77,7 @@ void put_split(const EngineSettings& s, const EngineLaunch& launch, const Networ
 Expected<void> put_prompts(
     EngineLaunch& launch, const EngineSettings& tokens, const NetworkSpec& network, const Gpu& gpu, AskedEngine& out) {
   EngineLaunch alone;
-  alone.server = *launch.prompts, alone.environment = launch.environment, alone.copies = launch.prompt_copies;
+  alone.server = *launch.prompts, alone.environment = launch.prompt_environment, alone.copies = launch.prompt_copies;
   const std::string where = alone.server.where;
   TRY(auto s, engine_settings(alone.server));
   if (s.model != tokens.model || s.quantization != tokens.quantization || s.cache != tokens.cache ||
@@ -88,12 +89,19 @@ Expected<void> put_prompts(
   s.captured = tokens.captured, s.most_captured = tokens.most_captured;
   TRY(settle_row(s, alone, gpu, pool));
   put_split(s, alone, network, pool);
+  if (pool.row.id != out.row.id)
+    return fail(where, fmt::format("{} reads prompts, and {} says their tokens", pool.row.name, out.row.name),
+        "one engine for both pools");
   Engine same = pool.row;
   same.most_sequences = out.row.most_sequences, same.most_positions = out.row.most_positions;
+  same.most_captured = out.row.most_captured;
+  const auto own = [](const AskedEngine& of) {
+    return of.changed.empty() ? std::string("the engine's own settings")
+                              : fmt::format("{}", fmt::join(of.changed, ", "));
+  };
   if (write_engine(same) != write_engine(out.row))
     return fail(where,
-        fmt::format("the pool that reads prompts has {}, and that of the tokens {}", fmt::join(pool.changed, ", "),
-            fmt::join(out.changed, ", ")),
+        fmt::format("the pool that reads prompts has {}, and that of the tokens {}", own(pool), own(out)),
         "engines that differ in their ranks and in the sizes of iterations alone");
   if (pool.flags.contains("--exchange") && pool.flags["--exchange"] != out.flags["--exchange"])
     return fail(where, "the two pools exchange rows of experts in different ways", "one way for both");
@@ -237,6 +245,8 @@ Expected<AskedEngine> asked_engine(EngineLaunch& launch, const std::map<std::str
   out.flags["--engine"] = out.row.id;
   if (launch.prompts && use.load) {
     TRY(put_prompts(launch, settings, spec.row, where.row.gpu, out));
+  } else if (launch.prompts && told_as("--phase") == "prefill") {
+    return fail("--phase", "of two pools the one that says tokens is meant", "serve, which forecasts both");
   } else if (launch.prompts) {
     out.notes.emplace_back("of two pools the one that says tokens is meant");
   }

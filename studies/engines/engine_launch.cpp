@@ -153,12 +153,18 @@ Expected<EngineLaunch> read_engine_launch(const EngineLaunchSource& source) {
   const std::vector<FoundLine> prompts = take_prompts(servers);
   TRY(const auto server, only_one(servers, shown, "start engines", true));
   EngineLaunch out;
-  if (!prompts.empty()) out.prompts = prompts[0].said, out.prompt_copies = prompts[0].line.copies;
   out.server = server->said;
   out.environment = server->line.environment;
   out.doubts = server->line.unfollowed;
   out.notes = server->said.notes;
   out.copies = server->line.copies;
+  if (!prompts.empty()) {
+    const FoundLine& reads = prompts[0];
+    out.prompts = reads.said, out.prompt_copies = reads.line.copies, out.prompt_environment = reads.line.environment;
+    out.notes.insert(out.notes.end(), reads.said.notes.begin(), reads.said.notes.end());
+    for (const std::string& doubt : reads.line.unfollowed)
+      if (!contains(out.doubts, doubt)) out.doubts.push_back(doubt);
+  }
   if (server->line.program->loads) return out;
   // Loops over loads are benchmarks of their own: flags say which of them is meant.
   auto bench = only_one(benches, shown, "load it", false);

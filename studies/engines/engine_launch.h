@@ -28,6 +28,7 @@ struct EngineLaunch {
   /// Of engines of their own that read prompts: the server's then says their tokens.
   std::optional<SaidArguments> prompts;
   std::int64_t prompt_copies = 1;
+  std::map<std::string, std::string> prompt_environment;
   std::vector<std::string> doubts;  ///< what its script does that is not followed
   std::vector<std::string> notes;
 };

@@ -148,6 +148,9 @@ Expected<std::vector<EngineLine>> shell_lines(
     line.notes = command.notes;
     line.unfollowed = script.unfollowed;
     if (!hangs.empty()) line.unfollowed.push_back(hangs);
+    if (command.in_for)
+      line.unfollowed.push_back(
+          fmt::format("a loop starts the engine of line {}, and how often is not followed", command.line));
     line.files = script.files;
     lines.push_back(std::move(line));
   }

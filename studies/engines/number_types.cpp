@@ -52,7 +52,9 @@ Expected<std::string> weights_of(const EngineSettings& settings, const Checkpoin
     if (row == methods.end())
       return fail("--quantization", fmt::format("weights by '{:.40}' are not forecast", settings.quantization),
           "--weights TYPE: the nearest of bf16, fp8, fp8-block, nvfp4, int4, ...");
-    if (row->says == Says::stored && !weights.empty() && weights != row->weights)
+    // A folder's name is its owner's, and says no more than the flag.
+    const bool folder = settings.model.starts_with('/') || settings.model.starts_with('.');
+    if (row->says == Says::stored && !folder && !weights.empty() && weights != row->weights)
       return fail("--quantization",
           fmt::format(
               "{} loads weights that are stored so, and those of {:.80} are {}", row->name, settings.model, weights),

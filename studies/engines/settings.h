@@ -28,7 +28,7 @@ struct EngineSettings {
   std::optional<std::int64_t> block, most_captured;
   std::optional<double> memory_share;
   bool share_holds_weights = false;  ///< the share is of weights and cache alone (SGLang's mem_fraction_static)
-  std::optional<bool> captured, prefixes, whole_prompts, prompts_apart, reserves_all, host_beside;
+  std::optional<bool> captured, prefixes, whole_prompts, prompts_apart, reserves_all, host_beside, plans_ahead;
   std::int64_t draft = 0;                  ///< words that are guessed before each iteration
   std::string guesser;                     ///< "mtp", "eagle3", ...; "": nobody guesses
   std::optional<Error> no_row_of_guesses;  ///< it guesses otherwise than one token behind the other: how

@@ -54,7 +54,7 @@ Expected<void> read_sglang_batching(SaidArguments& said, EngineSettings& out) {
   TRY(const auto mixed, said.flag("enable_mixed_chunk"));
   if (mixed && *mixed) out.prompts_apart = false;
   TRY(const auto after, said.flag("disable_overlap_schedule"));
-  if (after && *after) out.host_beside = false;
+  if (after && *after) out.host_beside = false, out.plans_ahead = false;
   TRY(const auto forgets, said.flag("disable_radix_cache"));
   if (forgets) out.prefixes = !*forgets;
   TRY(out.block, said.count("page_size"));

@@ -26,15 +26,15 @@ Expected<void> ShellReader::take_shift(Place& place) {
   if (!variables_.own() || variables_.own()->size() == 0) return {};
   const auto count =
       here.words.size() < 2 ? std::optional<std::size_t>(1) : parsed_number<std::size_t>(here.words[1].shown());
-  if (loops_ > 0) loop_shift_ = line;
-  if (!count || (loops_ == 0 && blocks_.undecided()))
+  if (!loops_.empty()) loop_shift_ = line;
+  if (!count || (loops_.empty() && blocks_.undecided()))
     out_.unfollowed.push_back(fmt::format("line {} shifts the script's arguments as a run decides", line));
   return variables_.shift_own(count.value_or(1)), Expected<void>{};
 }
 
 void ShellReader::end_loop() {
-  loops_ = std::max(0, loops_ - 1);
-  if (loops_ > 0 || loop_shift_ == 0) return;
+  if (!loops_.empty()) loops_.pop_back();
+  if (!loops_.empty() || loop_shift_ == 0) return;
   if (variables_.own() && variables_.own()->size() > 0)
     out_.unfollowed.push_back(
         fmt::format("line {} shifts the script's arguments in a loop, of which one turn is read", loop_shift_));

@@ -335,6 +335,7 @@ Expected<void> ShellReader::keep(ShellCommand command, std::vector<ShellText> te
     if (!variables_.spend(name.size() + value->size())) break;
     command.exported[name] = value->joined().shown();
   }
+  command.in_for = loops_.find('f') != std::string::npos;
   out_.commands.push_back(std::move(command));
   return {};
 }

@@ -143,7 +143,8 @@ class ShellReader {
   std::vector<ShellWord> prefix_;
   std::map<std::string, std::string> prefix_environment_;
   Expected<void> inner_;
-  int unclosed_ = 0, missing_ends_ = 0, calls_ = 0, loops_ = 0, read_scripts_ = 0;
+  int unclosed_ = 0, missing_ends_ = 0, calls_ = 0, read_scripts_ = 0;
+  std::string loops_;           ///< the open ones from outside in, by their first letter: for, while, until
   std::size_t loop_shift_ = 0;  ///< line of a shift in the loop that is open
   bool exports_all_ = false;    ///< behind set -a
   bool heads_job_ = true;       ///< #SBATCH lines count: the script itself, or one that sbatch is handed

@@ -90,7 +90,7 @@ bool ShellReader::take_block_word(Place& place, std::string_view token) {
   if (blocks_.wants_label()) return take_label(place), true;
   if (token == "else") return blocks_.else_if(ShellTruth::yes), place.at += token.size(), true;
   if (token == "for") return take_loop(place);
-  if (token == "while" || token == "until") ++loops_;
+  if (token == "while" || token == "until") loops_ += token[0];
   if (token == "done") end_loop();
   if (token == "then" || token == "do" || token == "done" || token == "{" || token == "}")
     return place.at += token.size(), true;
@@ -165,7 +165,7 @@ bool ShellReader::take_loop(Place& place) {
   rest = stripped(rest.substr(0, rest.find(';')));
   const bool own = rest == "in $*" || rest == "in $@" || rest == "in \"$@\"" || rest.empty();
   if (reads && own) return take_own_loop(place, name, line);
-  ++loops_;
+  loops_ += 'f';
   pass_over(place);
   if (!reads) return true;
   variables_.forget(name);
@@ -180,7 +180,7 @@ bool ShellReader::take_own_loop(Place& place, const std::string& name, std::size
   const std::size_t open =
       missing_ends_ > most_unclosed ? text.npos : text.find("do", text.find_first_of(";\n", place.at));
   const std::size_t close = loop_end(text, open);
-  if (close == text.npos) return ++missing_ends_, ++loops_, pass_over(place), true;
+  if (close == text.npos) return ++missing_ends_, loops_ += 'f', pass_over(place), true;
   const ShellSource body = place.source.part(open + 2, close - open - 2, place.counter.line(place.source, open + 2));
   place.at = close, place.line_known = false;
   if (!variables_.own()) {

@@ -29,6 +29,7 @@ struct ShellCommand {
   std::map<std::string, std::string> environment;  ///< NAME=value before the command
   std::map<std::string, std::string> exported;     ///< set by export before it
   std::vector<std::string> notes;                  ///< how values came about, where that is not sure
+  bool in_for = false;                             ///< within `for`: it may run several times
 };
 
 /// Written by the script itself: cat <<EOT > NAME, echo '...' > NAME.

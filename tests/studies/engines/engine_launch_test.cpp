@@ -173,6 +173,7 @@ TEST(EngineLaunch, WhatIsNotForecastIsRefused) {
   EXPECT_THAT(read("vllm serve Qwen/Qwen3-8B --quantization bitsandbytes").error, HasSubstr("are not forecast"));
   EXPECT_THAT(read("vllm serve Qwen/Qwen3-8B --quantization awq").error, HasSubstr("weights that are stored so"));
   EXPECT_EQ(read("vllm serve Qwen/Qwen3-8B-AWQ --quantization awq").error, "");
+  EXPECT_EQ(read("vllm serve /models/qwen3-8b --quantization awq").error, "") << "a folder's name is its owner's";
 }
 
 /// A tree has guesses beside each other; three steps make three tokens, and a fourth is tried with them.
@@ -346,6 +347,42 @@ TEST(EngineDeployment, ConnectorsThatGoBothWaysHaveTheirPartsNames) {
   ASSERT_EQ(pools("NixlConnector").error, "");
   EXPECT_EQ(pools("NixlConnector").asked.flags.at("--prefill-gpus"), "1");
   EXPECT_THAT(pools("LMCacheConnectorV1").error, HasSubstr("a store of caches"));
+}
+
+/// A pool of prompts has no graphs, and ranks of its own; engines, versions and loops are told apart.
+TEST(EngineDeployment, PoolsOfScriptsAreOfOneEngine) {
+  const auto sglang = [](const std::string& prompts, const std::string& tokens) {
+    const std::string server = "python -m sglang.launch_server --model-path Qwen/Qwen3-32B --disaggregation-mode ";
+    return server + "prefill " + prompts + " &\n" + server + "decode " + tokens + "\n";
+  };
+  const auto ranks = read(sglang("--tp 2", "--tp 4"));
+  ASSERT_EQ(ranks.error, "");
+  EXPECT_THAT(ranks.asked.flags, IsSupersetOf({Pair("--prefill-tp", "2"), Pair("--tp", "4")}));
+  EXPECT_EQ(read(sglang("--tp 4", "--tp 2")).error, "");
+  EXPECT_THAT(read(sglang("", "--mem-fraction-static 0.8")).error, HasSubstr("the engine's own settings"));
+  const std::string vllm = "vllm serve Qwen/Qwen3-32B --kv-transfer-config "
+                           "'{\"kv_connector\":\"NixlConnector\",\"kv_role\":\"kv_producer\"}' &\n";
+  EXPECT_THAT(
+      read(vllm + sglang("", "").substr(sglang("", "").find('\n') + 1)).error, HasSubstr("one engine for both"));
+}
+
+TEST(EngineLaunch, EnginesOfALoopAreDoubted) {
+  const std::string serve = "vllm serve Qwen/Qwen3-8B --port 8000";
+  EXPECT_EQ(read(serve + "\n").error, "");
+  EXPECT_EQ(read("while true; do\n  " + serve + "\ndone\n").error, "") << "it is started again where it ends";
+  EXPECT_THAT(read("for i in 0 1 2 3; do\n  " + serve + " &\ndone\n").error,
+      HasSubstr("a loop starts the engine of line 2, and how often is not followed"));
+  EXPECT_EQ(read("for i in 0 1; do\n  echo $i\ndone\n" + serve + "\n").error, "");
+}
+
+TEST(EngineLaunch, WithoutTheOverlapSchedulerNothingIsPlannedAhead) {
+  const auto plans_ahead = [](const std::string& more) {
+    const auto got = read("python -m sglang.launch_server --model-path Qwen/Qwen3-8B" + more + "\n");
+    EXPECT_EQ(got.error, "");
+    return got.asked.row.plans_ahead;
+  };
+  EXPECT_TRUE(plans_ahead(""));
+  EXPECT_FALSE(plans_ahead(" --disable-overlap-schedule"));
 }
 
 }  // namespace
