@@ -202,6 +202,8 @@ Expected<Launch> finish_launch(
   launch.framework = framework_of(launch, line, launch.framework->id);
   doubt_framework(launch, source);
   if (line != nullptr) launch.program = line->program;
+  if (launch.program == "nemo")  // "nemo llm finetune"
+    for (const GivenArgument& word : line->positional) launch.program += ' ' + word.value;
   put_defined(launch, source);
   if (launch.framework->id == "primus") put_primus_defaults(launch, source);
   split_flags(launch);

@@ -359,7 +359,7 @@ TEST(EngineDeployment, PoolsOfScriptsAreOfOneEngine) {
   ASSERT_EQ(ranks.error, "");
   EXPECT_THAT(ranks.asked.flags, IsSupersetOf({Pair("--prefill-tp", "2"), Pair("--tp", "4")}));
   EXPECT_EQ(read(sglang("--tp 4", "--tp 2")).error, "");
-  EXPECT_THAT(read(sglang("", "--mem-fraction-static 0.8")).error, HasSubstr("the engine's own settings"));
+  EXPECT_THAT(read(sglang("", "--mem-fraction-static 0.8")).error, HasSubstr("cache_share 0.8"));
   const std::string vllm = "vllm serve Qwen/Qwen3-32B --kv-transfer-config "
                            "'{\"kv_connector\":\"NixlConnector\",\"kv_role\":\"kv_producer\"}' &\n";
   EXPECT_THAT(
