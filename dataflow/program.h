@@ -70,6 +70,9 @@ struct KernelWork {
   int launches = 1;
   /// kernels that the host launches for it: the stack's casts, views and single experts
   double host_calls = 1;
+  /// of the gap that the stack has around a kernel: adapters' products are single launches, without the casts, views
+  /// and checks of a module
+  double gap_share = 1;
   double experts = 0;   ///< of a product of routed experts: how many there are on all ranks
   bool routed = false;  ///< its shapes change with the routing: dispatch, experts, combine
 };

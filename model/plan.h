@@ -6,6 +6,7 @@
 #include <string>
 
 #include "model/machine/machine.h"
+#include "model/network/adapters.h"
 
 namespace stepcast {
 
@@ -26,6 +27,7 @@ struct Plan {
   Precision precision = Precision::bf16;
   std::optional<CacheUse> cache;  ///< an iteration; without, a step
   std::int64_t lora_rank = 0;     ///< > 0: train low-rank adapters on the frozen network (arXiv 2106.09685)
+  AdaptedProjections adapted;     ///< beside which projections those are
 };
 
 }  // namespace stepcast

@@ -254,6 +254,9 @@ class ListBuilder {
     work.label = c_.network.tensors[c_.placed.copies[written].tensor].name + " sum";
     work.pass = item.pass;
     work.bytes = Bytes(c_.placed.copies[written].bytes * static_cast<double>(sources.size() + 1));
+    for (const int source : sources)  // what an adapter adds is added outside of the stack's modules
+      if (source >= 0 && !items_[source].is_move)
+        work.gap_share = std::min(work.gap_share, out_.works[items_[source].index].gap_share);
     Item edges;
     for (int copy : item.reads) depend(copy, edges);
     edges.index = static_cast<int>(out_.works.size());

@@ -50,7 +50,8 @@ class Lowering {
       if (const auto* stage = std::get_if<StageStatement>(&statement.body)) stated = stage->micro_batches;
     TRY(auto batch, batch_of(spec_, plan_, *parsed_, stated));
     const double bytes = element_bytes(plan_.precision);
-    BatchShape shape{batch.sequences_per_micro_batch, batch.sequence, bytes, bytes, plan_.lora_rank, stack_.loss_bytes};
+    BatchShape shape{batch.sequences_per_micro_batch, batch.sequence, bytes, bytes, plan_.lora_rank, stack_.loss_bytes,
+        plan_.adapted};
     if (plan_.cache) {
       TRY(check_servable());
       shape.serves = true, shape.cached = cached(), shape.cache_bytes = plan_.cache->element_bytes;

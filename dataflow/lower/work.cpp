@@ -61,6 +61,16 @@ const char* suffix(const PlacedItem& item) {
   return item.pass == Pass::weight_grad ? " dW" : " dX";
 }
 
+/// An adapter's product is one launch beside the module that it adapts, and the second of them is scaled by another
+/// (huggingface/peft src/peft/tuners/lora/layer.py, Linear.forward; NVIDIA-NeMo/Megatron-Bridge
+/// src/megatron/bridge/peft/lora_layers.py, LoRALinear.forward). Of the gap between kernels, which the calls of a
+/// stack's own modules make, it has the share of its calls.
+void set_adapter_calls(const FuseContext& c, const Operator& op, KernelWork& work) {
+  const double calls = op.name.ends_with("_b") ? 2 : 1;
+  work.host_calls = std::min(c.stack.calls_per_kernel, calls);
+  work.gap_share = work.host_calls / std::max(1.0, c.stack.calls_per_kernel);
+}
+
 KernelWork blank(const FuseContext& c, const PlacedItem& item) {
   const Operator& op = c.block.operators[item.op];
   KernelWork work;
@@ -73,6 +83,7 @@ KernelWork blank(const FuseContext& c, const PlacedItem& item) {
   work.host_calls = route ? c.stack.calls_per_dispatch : c.stack.calls_per_kernel;
   work.element_bytes = c.network.tensors[op.output.tensor].bytes_per_element;
   if (has_tag(op, "expert")) work.experts = static_cast<double>(c.experts.count);
+  if (op.adapts) set_adapter_calls(c, op, work);
   return work;
 }
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "model/base/error.h"
+#include "model/network/adapters.h"
 #include "model/network/mixer.h"
 #include "model/network/operator.h"
 
@@ -347,6 +348,7 @@ struct BatchShape {
   double activation_bytes = 2, weight_bytes = 2;
   std::int64_t lora_rank = 0;  ///< > 0: every weight is frozen, and dense projections get low-rank adapters
   double loss_bytes = 2;       ///< element size of the logits inside the loss; wider ones are cast first
+  AdaptedProjections adapted;  ///< which of the dense projections do
   /// Of an iteration of an engine: forward alone, keys and values into a cache, the last position's logits sampled.
   bool serves = false;
   std::int64_t cached = 0;  ///< positions of each sequence that stand in the cache already

@@ -91,6 +91,7 @@ struct Operator {
   int query_loop = -1, key_loop = -1;  ///< the loops that `domain` relates
   std::string kernel;  ///< operators in a row with the same non-empty name run as one kernel, if the software joins it
   bool always_joined = false;  ///< it does, whichever software
+  bool adapts = false;         ///< a product of a low-rank adapter, beside a frozen one
 };
 
 /// What backward of an operator reads besides the output gradient, and the bytes it makes on the side.

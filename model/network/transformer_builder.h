@@ -36,6 +36,7 @@ class TransformerBuilder {
       std::initializer_list<int> inputs, std::string kernel = {});
   Operator& product(std::string name, Tags tags, int output, int x, int w, std::string kernel = {});
   void adapter(const std::string& name, const Tags& tags, int output, int x, int w);
+  void put_adapters();
   int norm(const std::string& name, int x, Tags tags, std::size_t over = 1, bool scaled = true) {
     return norm(name, x, std::move(tags), over, scaled, spec_->norm);
   }
@@ -181,6 +182,10 @@ class TransformerBuilder {
   int lq_ = -1, lk_ = -1, dn_ = -1, dr_ = -1, dv_ = -1;        // latent attention
   int ih_ = -1, id_ = -1, ik_ = -1, dq_ = -1;                  // indexer of sparse attention
   int z_ = -1;                                                 // rank of adapters
+  // clang-format off
+  struct Adapter { std::string name; Tags tags; int output, x, w; };
+  // clang-format on
+  std::vector<Adapter> adapters_;  // beside the products of a kernel that may run as one; they stand behind it
   int n_ = -1, cc_ = -1, cs_ = -1, hc_ = -1, hs_ = -1;         // streams and their coefficients
   int or_ = -1, sc_ = -1, tc_ = -1, ra_ = -1;                  // compressed attention
   bool picks_ = false;

@@ -1,4 +1,7 @@
 // Pieces that every part of a transformer is made of: tensors, products with their adapters, norms, biases, dropout.
+#include <optional>
+#include <utility>
+
 #include "model/base/contains.h"
 #include "model/network/transformer_builder.h"
 
@@ -28,6 +31,7 @@ Access TransformerBuilder::whole(int tensor) const { return {tensor, net_.tensor
 
 Operator& TransformerBuilder::add(std::string name, Tags tags, OperatorKind kind, std::string function, int output,
     std::initializer_list<int> inputs, std::string kernel) {
+  if (!adapters_.empty() && (kernel.empty() || kernel != net_.blocks.back().operators.back().kernel)) put_adapters();
   Operator op;
   op.name = std::move(name);
   op.tags = std::move(tags);
@@ -55,16 +59,28 @@ void TransformerBuilder::adapter(const std::string& name, const Tags& tags, int 
   a_dims.push_back(z_);
   const int a = weight(name + ".A", a_dims), b = weight(name + ".B", b_dims), low = activation(name + ".low", rows);
   net_.tensors[a].frozen = net_.tensors[b].frozen = false;
-  add(name + ".lora_a", tags, OperatorKind::einsum, "", low, {x, a}).monoid = Monoid::sum;
-  add(name + ".lora_b", tags, OperatorKind::einsum, "", output, {low, b}).monoid = Monoid::sum;
+  for (const bool first : {true, false}) {
+    Operator& op = add(name + (first ? ".lora_a" : ".lora_b"), tags, OperatorKind::einsum, "", first ? low : output,
+        {first ? x : low, first ? a : b});
+    op.monoid = Monoid::sum;
+    op.adapts = true;
+  }
+}
+
+/// Behind the products of a kernel, which stay neighbours.
+void TransformerBuilder::put_adapters() {
+  for (const Adapter& one : std::exchange(adapters_, {})) adapter(one.name, one.tags, one.output, one.x, one.w);
 }
 
 Operator& TransformerBuilder::product(std::string name, Tags tags, int output, int x, int w, std::string kernel) {
   const std::string& tag = tags.back();
-  if (batch_.lora_rank > 0 && !frozen_ && (tag == "attn.qkv" || tag == "attn.out" || tag == "mlp"))
-    adapter(name, tags, output, x, w);
+  const bool adapted = batch_.lora_rank > 0 && !frozen_ && batch_.adapted.has(name, tag);
+  if (adapted && kernel.empty()) adapter(name, tags, output, x, w);
+  std::optional<Adapter> behind;
+  if (adapted && !kernel.empty()) behind = Adapter{name, tags, output, x, w};
   Operator& op = add(std::move(name), std::move(tags), OperatorKind::einsum, "", output, {x, w}, std::move(kernel));
   op.monoid = Monoid::sum;
+  if (behind) adapters_.push_back(std::move(*behind));
   return op;
 }
 

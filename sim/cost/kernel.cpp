@@ -224,7 +224,7 @@ WorkParts CostModel::parts(const KernelWork& work) const {
           work.bytes, Bytes(), profile_->memory.t0};
       break;
   }
-  parts.launch = (parts.launch + Seconds(tuning_[StepParameter::kernel_gap])) * work.launches;
+  parts.launch = (parts.launch + Seconds(tuning_[StepParameter::kernel_gap] * work.gap_share)) * work.launches;
   return parts;
 }
 
@@ -252,8 +252,8 @@ Price CostModel::work(const KernelWork& work) const {
       price.time += profile_->memory.t0 * (work.launches - 1);
       break;
   }
-  price.time =
-      price.time * (work.imbalance * slowest_rank_) + Seconds(tuning_[StepParameter::kernel_gap] * work.launches);
+  const Seconds gaps(tuning_[StepParameter::kernel_gap] * work.gap_share * work.launches);
+  price.time = price.time * (work.imbalance * slowest_rank_) + gaps;
   return price;
 }
 

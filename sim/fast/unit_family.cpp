@@ -48,7 +48,7 @@ void UnitFamily::pair_blocks(ProgramBlock& one, const ProgramBlock& two) {
     KernelWork& work = one.works[i];
     const KernelWork& other = two.works[i];
     for (double KernelWork::*size : {&KernelWork::m, &KernelWork::n, &KernelWork::k, &KernelWork::batch,
-             &KernelWork::sequence, &KernelWork::imbalance, &KernelWork::host_calls})
+             &KernelWork::sequence, &KernelWork::imbalance, &KernelWork::host_calls, &KernelWork::gap_share})
       pair(numbers_, work.*size, other.*size);
     pair(flops_, work.flops, other.flops);
     pair(flops_, work.useful, other.useful);

@@ -18,6 +18,12 @@ namespace {
 // Adapters of rank 16, of Megatron-Bridge's LoRA recipes, where a record only says that it trained adapters.
 constexpr std::int64_t usual_adapter_rank = 16;
 
+/// Those recipes adapt attention's input projections alone (NVIDIA-NeMo/Megatron-Bridge
+/// scripts/performance/configs/llama/llama3_llm_finetune.py); other programs' default is all.
+const char* adapted_by(const Run& run) {
+  return run.software.value_or("").find("Megatron-Bridge") != std::string::npos ? "q,k,v" : "all";
+}
+
 const Profile& profile_of(const Gpu& gpu) {
   static std::mutex mutex;
   static std::map<std::string, Profile> known;
@@ -143,7 +149,8 @@ Expected<RunScenario> scenario_of(const Run& run) {
   plan.precision = precision;
   if (run.kind == "lora") {
     plan.lora_rank = usual_adapter_rank;
-    assumptions.push_back(fmt::format("adapters of rank {}", usual_adapter_rank));
+    TRY(plan.adapted, AdaptedProjections::parse(adapted_by(run), run.id));
+    assumptions.push_back(fmt::format("adapters of rank {} on {}", usual_adapter_rank, plan.adapted.text()));
   }
   scenario.network.row = std::move(spec);
   scenario.profile.row = profile_of(machine.row.gpu);

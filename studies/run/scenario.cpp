@@ -112,6 +112,9 @@ class Resolver {
     Plan& plan = scenario_.plan;
     plan.micro_batch = assumed(FieldId::micro_batch, told.micro_batch, "default");
     plan.lora_rank = told.lora_rank;
+    plan.adapted = told.adapted;
+    if (plan.lora_rank == 0 && request_.says(FieldId::lora_on))
+      return fail(request_.where(FieldId::lora_on), "there are no adapters", "--lora RANK beside it");
     TRY(masked_share());
     TRY(encoder());
     TRY(ask_sequence());
@@ -386,8 +389,10 @@ void lay_split(Scenario& scenario, Split split) {
 
 std::string in_words(const Scenario& scenario) {
   const std::string split = scenario.split ? in_words(*scenario.split) : mapping_in_words(scenario.plan);
-  const std::string adapters =
-      scenario.plan.lora_rank > 0 ? fmt::format(", LoRA rank {}", scenario.plan.lora_rank) : "";
+  const AdaptedProjections& adapted = scenario.plan.adapted;
+  const std::string adapters = scenario.plan.lora_rank == 0 ? ""
+                               : fmt::format(", LoRA rank {}{}", scenario.plan.lora_rank,
+                                     adapted.all() ? "" : " on " + adapted.text());
   std::string lengths;
   const std::string frozen = frozen_parts(scenario.network.row);
   for (const NetworkSpec& encoder : scenario.network.row.encoders)

@@ -131,6 +131,7 @@ std::string write_scenario(const Scenario& scenario) {
   file["gpus"] = plan.gpus;
   file["micro_batch"] = plan.micro_batch;
   if (plan.lora_rank > 0) file["lora"] = plan.lora_rank;
+  if (plan.lora_rank > 0 && !plan.adapted.all()) file["lora_on"] = plan.adapted.text();
   if (scenario.network.row.masked_share > 0)
     file["masked_share"] = fmt::format("{}", scenario.network.row.masked_share);
   for (const NetworkSpec& encoder : scenario.network.row.encoders) {

@@ -22,12 +22,6 @@ bool tells_nothing(const Launch& launch, const GivenArgument& given) {
   return fact == nullptr || std::ranges::find(fact->known, lower_case(given.value)) == fact->known.end();
 }
 
-/// Names a list all projections of a layer that are not experts'?
-bool adapts_all(const std::string& targets) {
-  constexpr std::string_view all[] = {"q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"};
-  return std::ranges::all_of(all, [&](std::string_view one) { return targets.find(one) != targets.npos; });
-}
-
 }  // namespace
 
 bool says_yes(const std::string& value) {
@@ -124,13 +118,6 @@ Expected<void> DialectWords::put_number_type(const GivenArgument* given) {
   if (type != "float32") put(type == "float16" ? "fp16" : "bf16", "true");
   else if (launch.framework->table().find("mixed_precision") != nullptr) put("mixed_precision", "fp32");
   return {};
-}
-
-void DialectWords::note_targets(std::string_view name) {
-  // PEFT's, of each kind of network: src/peft/utils/constants.py, TRANSFORMERS_MODELS_TO_LORA_TARGET_MODULES_MAPPING
-  const std::string targets = value(name, "what the program or PEFT picks (often q_proj and v_proj)");
-  if (!adapts_all(targets))
-    note(fmt::format("adapters on {:.60} alone: forecast with adapters on all projections", targets));
 }
 
 void DialectWords::note_samples(std::string_view name, bool full) {

@@ -46,8 +46,6 @@ class DialectWords {
   /// The argument that names a number type of torch, put as the switches bf16 and fp16; bf16 where `given` is null,
   /// with a note. Error: another type than bfloat16, float16 and float32.
   Expected<void> put_number_type(const GivenArgument* given);
-  /// That adapters on some projections alone are forecast as on all.
-  void note_targets(std::string_view name);
   /// That sequences are shorter than `name` says where samples do not fill them.
   void note_samples(std::string_view name, bool full);
 

@@ -1,5 +1,8 @@
 #include "studies/launch/dialects/settle_dialect.h"
 
+#include <algorithm>
+
+#include "studies/launch/dialects/adapted_modules.h"
 #include "studies/launch/limits/understood.h"
 
 namespace stepcast::launch {
@@ -30,12 +33,11 @@ constexpr SettledDialect settled_dialects[] = {{"gpt-neox", settle_gpt_neox}, {"
 
 Expected<void> settle_dialect(Launch& launch) {
   if (!refused_arguments(launch).empty()) return {};  // an error of its own, in front of all others
-  for (const SettledDialect& row : settled_dialects)
-    if (row.framework == launch.framework->id) {
-      DialectWords words(launch, row.nested);
-      return row.settle(words);
-    }
-  return {};
+  const auto row = std::ranges::find(settled_dialects, launch.framework->id, &SettledDialect::framework);
+  const bool settled = row != std::end(settled_dialects);
+  DialectWords words(launch, settled && row->nested);
+  if (settled) TRY(row->settle(words));
+  return settle_adapters(words);
 }
 
 }  // namespace stepcast::launch

@@ -7,20 +7,22 @@
 namespace stepcast::launch {
 namespace {
 
+/// Which switches of litgpt/finetune/lora.py are on unless told.
 struct LitgptAdapter {
-  std::string_view name;
+  std::string_view name, projections;
   bool usual;
 };
-constexpr LitgptAdapter litgpt_adapters[] = {
-    {"lora_query", true}, {"lora_key", false}, {"lora_value", true}, {"lora_projection", false}, {"lora_mlp", false}};
+constexpr LitgptAdapter litgpt_adapters[] = {{"lora_query", "q", true}, {"lora_key", "k", false},
+    {"lora_value", "v", true}, {"lora_projection", "out", false}, {"lora_mlp", "gate,up,down", false}};
 
 Expected<void> adapters_of_litgpt(DialectWords& words) {
   words.put_default("lora_r", "8");
   std::vector<std::string_view> on;
   for (const LitgptAdapter& row : litgpt_adapters)
-    if (words.is_on(row.name, row.usual)) on.push_back(row.name);
-  if (on.size() < std::size(litgpt_adapters))
-    words.note(fmt::format("{} alone: forecast with adapters on all projections", fmt::join(on, ", ")));
+    if (words.is_on(row.name, row.usual)) on.push_back(row.projections);
+  if (on.empty() && !words.launch.told.contains(FieldId::lora_on))
+    return fail(words.launch.where, "adapters on no projection", "lora_query: true, or --lora-on q,v");
+  words.launch.adapted = fmt::format("{}", fmt::join(on, ","));
   if (words.is_on("lora_head")) words.note("the adapter of lora_head is not forecast");
   return {};
 }

@@ -97,8 +97,6 @@ Expected<void> settle_megatron_swift(DialectWords& words) {
   if (words.has("packing_length")) words.put("max_length", words.value("packing_length"), "packing_length");
   if (words.value("tuner_type", words.value("train_type", "full")) == "full") words.drop("lora_rank");
   else words.put_default("lora_rank", "8");
-  if (words.has("lora_rank") && words.value("target_modules", "all-linear") != "all-linear")
-    words.note_targets("target_modules");
   words.note_samples("max_length", words.is_on("packing"));
   return {};
 }

@@ -37,6 +37,24 @@ Expected<void> check_recipe(DialectWords& words) {
   return {};
 }
 
+/// Its builders have no modules of their own, and a switch for the MLP.
+Expected<void> adapters_of_torchtune(DialectWords& words) {
+  struct Module {
+    std::string_view word, projection;
+  };
+  constexpr Module modules[] = {{"q_proj", "q"}, {"k_proj", "k"}, {"v_proj", "v"}, {"output_proj", "out"}};
+  const std::string attention = words.value("model.lora_attn_modules");
+  std::string adapted;
+  for (const Module& row : modules)
+    if (attention.find(row.word) != attention.npos) adapted += (adapted.empty() ? "" : ",") + std::string(row.projection);
+  if (words.is_on("model.apply_lora_to_mlp")) adapted += adapted.empty() ? "gate,up,down" : ",gate,up,down";
+  if (adapted.empty() && !words.launch.told.contains(FieldId::lora_on))
+    return fail(words.launch.where, "adapters on no projection", "model.lora_attn_modules, or --lora-on q,v");
+  words.launch.adapted = adapted;
+  if (words.is_on("model.apply_lora_to_output")) words.note("the adapter of the LM head is not forecast");
+  return {};
+}
+
 }  // namespace
 
 Expected<void> settle_torchtune(DialectWords& words) {
@@ -54,10 +72,7 @@ Expected<void> settle_torchtune(DialectWords& words) {
   if (adapters) builder.remove_prefix(5);
   if (!adapters) words.drop("model.lora_rank");
   else words.put_default("model.lora_rank", "8");
-  const std::string targets = words.value("model.lora_attn_modules");
-  const bool all = targets.find("k_proj") != targets.npos && targets.find("output_proj") != targets.npos &&
-                   words.is_on("model.apply_lora_to_mlp");
-  if (adapters && !all) words.note_targets("model.lora_attn_modules");
+  if (adapters) TRY(adapters_of_torchtune(words));
   words.put("model._component_", model_of_builder(family, builder));
   if (GivenArgument* optimizer = words.last("optimizer._component_")) {
     const std::string name = lower_case(optimizer->value.substr(optimizer->value.rfind('.') + 1));

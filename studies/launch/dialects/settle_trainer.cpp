@@ -82,15 +82,6 @@ Expected<void> order_fsdp(DialectWords& words) {
   return {};
 }
 
-/// Without a list of them PEFT picks, and not all.
-void note_trainer_targets(DialectWords& words) {
-  std::string_view name = "lora_target_modules";
-  for (const std::string_view other : {"lora_target", "target_modules"})
-    if (words.has(other)) name = other;
-  const bool all = words.value(name) == "all-linear" || words.value(name) == "all";
-  if (words.has_any({"lora_r", "lora_rank"}) && !all) words.note_targets(name);
-}
-
 /// trl/trainer/base_config.py: bf16 unless fp16 is on (releases from 0.19.0 of June 2025 on), and recomputation (from
 /// 0.22.0 of August 2025 on).
 void settle_trl(DialectWords& words) {
@@ -122,7 +113,6 @@ Expected<void> settle_program(DialectWords& words) {
   else if (on && !words.has_any({"lora_r", "lora_rank"}))
     return fail(words.launch.where, fmt::format("{} trains adapters, and nothing says of which rank", program),
         "-- --lora_r N at the end of the command");
-  note_trainer_targets(words);
   // DeepSpeed-Chat, training/utils/utils.py and its programs' --dtype
   const bool chat = words.has("zero_stage") && words.has("data_split");
   if (chat && words.value("dtype", "fp16") == "fp16") words.put("fp16", "true", "zero_stage");
@@ -149,7 +139,6 @@ Expected<void> settle_trainer(DialectWords& words) {
 Expected<void> settle_llama_factory(DialectWords& words) {
   if (words.value("finetuning_type", "lora") != "lora") words.drop("lora_rank");
   else words.put_default("lora_rank", "8");
-  if (words.has("lora_rank") && words.value("lora_target", "all") != "all") words.note_targets("lora_target");
   words.drop("gradient_checkpointing");
   if (!words.has("disable_gradient_checkpointing")) words.put_default("gradient_checkpointing", "true");
   else
@@ -163,7 +152,6 @@ Expected<void> settle_axolotl(DialectWords& words) {
   if (!words.has("adapter")) words.drop("lora_r");
   else if (!words.has("lora_r"))
     return fail(place_of(words.launch, *words.last("adapter")), "adapters without a rank", "lora_r");
-  else if (!words.is_on("lora_target_linear")) words.note_targets("lora_target_modules");
   for (GivenArgument& given : words.launch.arguments) {
     if (given.name == "fsdp")  // "[full_shard, auto_wrap]"
       std::erase_if(given.value, [](char c) { return c == '[' || c == ']' || c == ','; });
@@ -187,8 +175,6 @@ Expected<void> settle_swift(DialectWords& words) {
   const std::string tuner = words.value("tuner_type", words.value("train_type", words.value("sft_type", "lora")));
   if (tuner == "full") words.drop("lora_rank");
   else words.put_default("lora_rank", "8");
-  if (words.has("lora_rank") && words.value("target_modules", "all-linear") != "all-linear")
-    words.note_targets("target_modules");
   TRY(words.put_number_type(words.last(words.has("torch_dtype") ? "torch_dtype" : "dtype")));
   if (GivenArgument* file = words.last("deepspeed")) {  // swift/config/zero*.json
     const std::string name = file->value;
@@ -212,8 +198,6 @@ Expected<void> settle_verl(DialectWords& words) {
   TRY(const std::int64_t rank, words.count("model.lora_rank"));
   if (rank == 0) words.drop("model.lora_rank");
   words.note_samples("data.max_length", false);
-  if (words.has("model.lora_rank") && words.value("model.target_modules", "all-linear") != "all-linear")
-    words.note_targets("model.target_modules");
   return {};
 }
 

@@ -3,10 +3,14 @@
 #include "studies/launch/emit/emit_nemo_settings.h"
 
 #include <algorithm>
+#include <span>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "model/base/comma_list.h"
+#include "model/base/contains.h"
 #include "studies/launch/emit/emit_text.h"
 #include "studies/launch/emit/megatron_arguments.h"
 #include "studies/launch/facts/text_if.h"
@@ -193,11 +197,25 @@ NemoSettings overlap_settings(const EmitPlan& plan) {
               "heard with chunks only"}}};
 }
 
+/// LoRA adapts fused modules; where only some of their projections have adapters, CanonicalLoRA has a name for each
+/// (NVIDIA-NeMo/Megatron-Bridge src/megatron/bridge/peft/canonical_lora.py).
 NemoSettings adapter_settings(const Plan& run) {
   if (run.lora_rank == 0) return {"peft", "", {}};
+  const std::vector<std::string> words = split_at_commas(run.adapted.text());
+  const auto has = [&](const char* word) { return run.adapted.all() || contains(words, word); };
+  const bool fused = has("q") == has("k") && has("k") == has("v") && has("gate") == has("up");
+  using Module = std::pair<const char*, bool>;
+  const Module fused_modules[] = {
+      {"linear_qkv", has("q")}, {"linear_proj", has("out")}, {"linear_fc1", has("up")}, {"linear_fc2", has("down")}};
+  const Module single_modules[] = {{"linear_q", has("q")}, {"linear_k", has("k")},
+      {"linear_v", has("v")}, {"linear_proj", has("out")}, {"linear_fc1_gate", has("gate")},
+      {"linear_fc1_up", has("up")}, {"linear_fc2", has("down")}};
+  std::vector<const char*> modules;
+  for (const auto& [name, adapted] : fused ? std::span<const Module>(fused_modules) : single_modules)
+    if (adapted) modules.push_back(name);
   return {"peft", "",
-      {{"_target_", "megatron.bridge.peft.lora.LoRA"},
-          {"target_modules", "[linear_qkv, linear_proj, linear_fc1, linear_fc2]"},
+      {{"_target_", fused ? "megatron.bridge.peft.lora.LoRA" : "megatron.bridge.peft.canonical_lora.CanonicalLoRA"},
+          {"target_modules", fmt::format("[{}]", fmt::join(modules, ", "))},
           {"dim", nemo_number(run.lora_rank), "rank of the adapters"}}};
 }
 

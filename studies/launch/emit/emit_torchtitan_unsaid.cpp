@@ -140,7 +140,8 @@ void add_titan_way_gaps(std::vector<std::string>& unsaid, const EmitPlan& plan) 
               "{} beside tp or pp alone; it mixes precisions only where something is in shards, and computes in fp32 "
               "here",
               to_text(run.precision)),
-          text_if(run.lora_rank > 0, "adapters of rank {}; it trains all weights", run.lora_rank),
+          text_if(run.lora_rank > 0, "adapters of rank {}{}; it trains all weights", run.lora_rank,
+              run.adapted.all() ? "" : " on " + run.adapted.text()),
           text_if(split.experts && split.etp != split.tp && (split.etp > 1 || split.ep == 1),
               "etp {} beside tp {} and ep {}; it takes tp, or 1 where ep splits the experts", split.etp, split.tp,
               split.ep),

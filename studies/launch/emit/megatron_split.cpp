@@ -265,7 +265,8 @@ EmittedGroup megatron_precision(const EmitPlan& plan, Unsaid& unsaid) {
     unsaid.emplace_back("tf32; Megatron-LM has no argument for it and runs fp32 as PyTorch is set to");
   write_software(plan, group);
   if (run.lora_rank > 0)
-    unsaid.push_back(fmt::format("LoRA adapters of rank {}; pretrain_gpt.py trains every weight", run.lora_rank));
+    unsaid.push_back(fmt::format("LoRA adapters of rank {}{}; pretrain_gpt.py trains every weight", run.lora_rank,
+        run.adapted.all() ? "" : " on " + run.adapted.text()));
   return group;
 }
 

@@ -3,12 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "calibrate/import/scripts/launch_arguments.h"
 #include "studies/launch/facts/framework.h"
+#include "studies/run/field_id.h"
 
 namespace stepcast::launch {
 
@@ -28,6 +30,8 @@ struct Launch {
   std::string untold_gpus;                                     ///< of `notes`, why their number is not known
   std::string program;                                         ///< "pretrain_gpt.py"; "" where none is named
   std::vector<std::string> notes;                              ///< what was chosen or left out in reading
+  std::string adapted;                                         ///< projections with adapters, as --lora-on takes them
+  std::set<FieldId> told;                                      ///< by flags beside the launch
   std::vector<std::string> unread;                             ///< files that it names and that are not there
   std::vector<std::string> unfollowed;                         ///< what its script does that is not followed
 

@@ -177,7 +177,9 @@ void take_line(Launch& launch, const LaunchLine& line) {
 
 /// What accelerate or its file is told of GPUs holds for one node where another program starts it, maybe on several.
 void drop_counts_of_wrapped(Launch& launch) {
-  std::erase_if(launch.arguments, [](const GivenArgument& given) { return given.name == "num_processes"; });
+  std::erase_if(launch.arguments, [](const GivenArgument& given) {
+    return given.file != "--" && (given.name == "num_processes" || given.name == "num_machines");
+  });
 }
 
 /// Behind those of the file, so that they count.
@@ -192,12 +194,13 @@ void add_words(Launch& launch, const LaunchSource& source) {
 Expected<Launch> finish_launch(
     Launch launch, const LaunchLine* line, const LaunchSource& source, const LaunchFolders& folders) {
   launch.release = source.release;
+  launch.told = source.told;
   TRY(check_dialect(launch, line != nullptr));
   launch.framework = framework_of(launch, line, source.flag != nullptr ? source.flag->usual : "megatron-lm");
+  add_words(launch, source);  // in front of the files: references in those take them
   TRY(add_named_files(launch, line, folders));
   TRY(check_dialect(launch, line != nullptr));
   if (line != nullptr && line->wrapped) drop_counts_of_wrapped(launch);
-  add_words(launch, source);
   // A file may show whose launch it is.
   launch.framework = framework_of(launch, line, launch.framework->id);
   doubt_framework(launch, source);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,7 @@ struct LaunchSource {
   std::map<std::string, std::string> defined;  ///< --define NAME=VALUE
   std::string release;                         ///< --release
   std::vector<std::string> folders;            ///< --files-from: files in them may be read too
+  std::set<FieldId> told;                      ///< by flags beside it
 };
 
 /// Files that the launch names (arguments in YAML or JSON, a configuration) are read beside it where they are there; a

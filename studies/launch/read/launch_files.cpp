@@ -117,9 +117,13 @@ std::string with_quoted_variables(const LaunchFile& file) {
   return out;
 }
 
-/// What the command line says of a file that is the whole configuration: OmegaConf puts it in before it resolves.
-std::span<const GivenArgument> overrides(const Launch& launch, const std::string& section) {
-  return section.empty() ? std::span(launch.arguments) : std::span<const GivenArgument>();
+/// What the command line and the words behind -- say of what is in a file, by the names that it has there: OmegaConf
+/// puts it in before it resolves references.
+std::vector<GivenArgument> overrides(const Launch& launch, const std::string& section) {
+  std::vector<GivenArgument> over;
+  for (const GivenArgument& given : launch.arguments)
+    if (given.name.starts_with(section)) over.push_back(given), over.back().name.erase(0, section.size());
+  return over;
 }
 
 Expected<void> take_written(Launch& launch, const LaunchFile& file, const std::string& section) {

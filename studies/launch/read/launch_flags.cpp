@@ -68,6 +68,13 @@ Expected<void> check_alone(const Arguments& arguments) {
   return {};
 }
 
+std::set<FieldId> told_fields(const Arguments& arguments) {
+  std::set<FieldId> told;
+  for (const auto& [name, text] : arguments.flags)
+    if (const RunField* row = find_flag_field(name); row != nullptr) told.insert(row->id);
+  return told;
+}
+
 }  // namespace
 
 Expected<void> take_flags(Request& request, const Arguments& arguments) {
@@ -95,6 +102,7 @@ Expected<std::optional<LaunchSource>> launch_source(const Arguments& arguments) 
   source->words = arguments.rest;
   source->release = arguments.value("--release");
   source->folders = arguments.values("--files-from");
+  source->told = told_fields(arguments);
   TRY(take_definitions(arguments, *source));
   return source;
 }
@@ -105,8 +113,7 @@ Expected<LaunchHints> launch_hints(const Arguments& arguments) {
   for (const FieldId id : {FieldId::gpus, FieldId::micro_batch})
     if (const std::string flag = flag_of(id); arguments.has(flag))
       (void)field(id).type.read(arguments.value(flag), flag, beside);
-  for (const auto& [name, text] : arguments.flags)
-    if (const RunField* row = find_flag_field(name); row != nullptr) hints.told.insert(row->id);
+  hints.told = told_fields(arguments);
   hints.lenient = arguments.has("--lenient");
   if (arguments.has("--gpus")) hints.gpus = beside.gpus;
   if (arguments.has("--micro-batch")) hints.micro_batch = beside.micro_batch;

@@ -120,6 +120,7 @@ class RequestWriter {
     put("global_batch", from_.run.global_batch);
     put("sequence", from_.network.sequence);
     if (from_.lora_rank > 0) put("lora", from_.lora_rank);
+    if (from_.lora_rank > 0 && !launch_.adapted.empty()) put("lora_on", launch_.adapted);
     if (!from_.frozen.empty()) put("freeze", from_.frozen);
   }
 
@@ -164,6 +165,8 @@ Expected<LaunchReading> read_meaning(const Launch& launch, const LaunchHints& hi
   TRY(check_left_open(counted, hints, answers));
   TRY(auto run, read_launched_run(counted, hints, answers, reading.notes));
   TRY(RequestWriter(counted, run, reading.request).write());
+  if (run.lora_rank > 0 && run.network.experts.count > 0)
+    reading.notes.emplace_back("adapters of experts, where the program has any, are not forecast");
   reading.request.warnings.insert(reading.request.warnings.end(), run.warnings.begin(), run.warnings.end());
   reading.used = answers.used();
   for (std::string& text : answers.left_over(run.network.experts.count > 0)) reading.notes.push_back(std::move(text));

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "model/machine/machine.h"
+#include "model/network/adapters.h"
 #include "studies/run/split/layers.h"
 #include "studies/run/split/split.h"
 #include "studies/run/split/switches.h"
@@ -45,6 +46,7 @@ struct RunWishes : SplitWishes {
   std::int64_t images = 0;                      ///< in each sequence; 0: text alone
   double masked_share = 0;                      ///< of positions whose word is guessed; 0: not said
   std::int64_t lora_rank = 0;                   ///< 0: all weights are trained
+  AdaptedProjections adapted;                   ///< which have adapters
   std::optional<Precision> precision;           ///< unset: bf16, or the first of the usual types that the GPU has
   bool causal_attention = true;                 ///< how model FLOPs count attention
   std::optional<bool> dp_overlap, param_overlap, tp_overlap, pp_overlap;  ///< unset: the stack's way

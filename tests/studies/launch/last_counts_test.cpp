@@ -103,19 +103,18 @@ TEST(FineTuningUnlessTold, TrlComputesInSixteenBitsAndRecomputes) {
   EXPECT_EQ(said_of(other, "recompute"), "none");
 }
 
-TEST(FineTuningUnlessTold, AdaptersOnSomeProjectionsAreNoted) {
+TEST(FineTuningUnlessTold, AdaptersAreWhereTheProgramHasThem) {
   const auto of_trl = [](const char* targets) {
     return notes_of(of_trainer("trl/scripts/sft.py", fmt::format("--use_peft --lora_r 16 {}", targets).c_str()));
   };
   const char* all = "--lora_target_modules q_proj k_proj v_proj o_proj gate_proj up_proj down_proj";
-  EXPECT_THAT(of_trl(""), HasSubstr("adapters on what the program or PEFT picks (often q_proj and v_proj) alone"));
-  EXPECT_THAT(of_trl("--lora_target_modules q_proj v_proj"), HasSubstr("adapters on q_proj v_proj alone"));
+  EXPECT_THAT(of_trl(""), HasSubstr("adapters on q,v: as PEFT has it unless told"));
   EXPECT_THAT(of_trl("--lora_target_modules all-linear"), Not(HasSubstr("adapters on")));
   EXPECT_THAT(of_trl(all), Not(HasSubstr("adapters on")));
   const std::string verl = "torchrun --nproc_per_node 8 -m verl.trainer.fsdp_sft_trainer "
                            "model.partial_pretrain=google/gemma-7b model.lora_rank=8 ";
-  EXPECT_THAT(notes_of(verl + "model.target_modules=[q_proj,v_proj]"), HasSubstr("adapters on [q_proj,v_proj] alone"));
-  EXPECT_THAT(notes_of(verl), AllOf(HasSubstr("geometry of gemma-7b"), Not(HasSubstr("adapters on"))));
+  EXPECT_EQ(said_of(verl + "model.target_modules=[q_proj,v_proj]", "lora_on"), "q,v");
+  EXPECT_EQ(said_of(verl, "lora_on"), "all");
 }
 
 TEST(FineTuningUnlessTold, NoneIsAChoiceOfMegatronSwift) {

@@ -49,7 +49,10 @@ TEST_F(StrangersLaunch, ForksOfMegatronAreReadOrRefused) {
       {" --context-parallel-size 2 --context-parallel-algo hybrid_cp_algo", "", "of this kind is not read"},
       {" --tensor-model-parallel-size 1 --num-layer-list 14,10 --pipeline-model-parallel-size 2", "14,10", ""},
       {" --stage dpo", "", "trained by preferences"}, {" --stage sft --is-instruction-dataset", "", ""},
-      {" --swap-attention", "", "host memory"}, {" --lora-r 8 --lora-alpha 16", "\"lora\": 8", ""}};
+      {" --swap-attention", "", "host memory"}, {" --lora-r 8 --lora-alpha 16", "", "has no default for them"},
+      {" --lora-r 8 --lora-target-modules linear_qkv linear_fc1", "\"lora_on\": \"q,k,v,gate,up\"", ""},
+      {" --lora-r 8 --lora-target-modules linear_qkw", "", "'linear_qkw' is no module that is known"},
+      {" --lora-r 8 --lora-target-modules *.layers.0.*.linear_qkv", "", "picks modules by a pattern"}};
   for (const ForkRow& row : rows) {
     const Ran ran = predict("--megatron", run + row.arguments + "\n", "--print-scenario");
     EXPECT_EQ(ran.code, *row.refused == '\0' ? 0 : 2) << row.arguments << ran.err;

@@ -71,7 +71,9 @@ TEST(Dialects, BuildersOfTorchtuneNameTheirNetwork) {
   EXPECT_THAT(meaning_of(tune + "llama3_1.llama3_1_8b\n"), HasSubstr("torchtune llama3-8b "));
   EXPECT_THAT(meaning_of(tune + "qwen2_5.qwen2_5_7b_instruct\n"), HasSubstr("torchtune qwen2.5-7b "));
   EXPECT_THAT(meaning_of(tune + "gemma2.gemma2_9b\n"), HasSubstr("torchtune gemma2-9b "));
-  EXPECT_THAT(meaning_of(tune + "llama2.lora_llama2_7b\n"), HasSubstr("lora=8"));
+  EXPECT_THAT(meaning_of(tune + "llama2.lora_llama2_7b\n"), HasSubstr("adapters on no projection"));
+  EXPECT_THAT(meaning_of(tune + "llama2.lora_llama2_7b\n  lora_attn_modules: ['q_proj', 'output_proj']\n"),
+      testing::AllOf(HasSubstr("lora=8"), HasSubstr("lora_on=q,out")));
   EXPECT_THAT(meaning_of(tune + "llama3_1.llama3_1_9b\n"), HasSubstr("do not tell the layers"));
   EXPECT_THAT(meaning_of(tune + "llama2.qlora_llama2_7b\n"), HasSubstr("weights of few bits"));
 }
