@@ -40,7 +40,8 @@ TEST(Tuning, AnIterationIsNoShorterThanTheHostsLoop) {
   engine.loop_per_sequence = Seconds(15e-6), engine.plans_ahead = true;
   Engine::Tuning tuning;
   tuning.host_per_launch = Seconds(20e-6);
-  sim::IterationSums sums{.kernels = Seconds(10e-3), .sequences = 1000, .launched = 100};
+  sim::IterationSums sums;
+  sums.kernels = Seconds(10e-3), sums.sequences = 1000, sums.launched = 100;
   const auto milliseconds = [&] { return sim::elapsed(sums, engine, tuning).value() * 1e3; };
   EXPECT_NEAR(milliseconds(), 17, 1e-9);
   sums.host_pace = 2;
