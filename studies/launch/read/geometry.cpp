@@ -125,10 +125,26 @@ class GeometryReader {
       subject_.note(fmt::format("geometry of {} where {} has none",
           hint->row.id.empty() ? hint->row.name : hint->row.id, subject_.launch.where));
     }
-    if (from_ != nullptr) return void(spec_ = *from_), Expected<void>{};
+    if (from_ != nullptr) {
+      spec_ = *from_;
+      leave_out_predictors();
+      return {};
+    }
     spec_.id = spec_.name = launch_stem(subject_.launch.where);
     spec_.source = subject_.launch.where;
     return {};
+  }
+
+  /// A named network comes with them, and many a program trains it without.
+  void leave_out_predictors() {
+    if (!subject_.framework.leaves_out_predictors || spec_.mtp_layers == 0 || ask_.count(Asked::mtp_layers)) return;
+    subject_.note(fmt::format("{} trains no layers that predict further tokens unless told: the {} of {} are left out",
+        subject_.framework.name, spec_.mtp_layers, spec_.name));
+    spec_.mtp_layers = 0;
+    spec_.mtp_pattern.clear();
+    spec_.name += " without prediction layers";
+    spec_.aliases.clear();
+    spec_.published_parameters = 0;
   }
 
   /// The launch's own figure; said where it is another one than the named network's.
@@ -436,6 +452,8 @@ const NetworkSpec* recognised(const NetworkSpec& spec) {
     row.window = {};  // a launch says by itself how far its attention looks
     row.sequence = 1, row.published_parameters = 0, row.published_parameters_billion = "";
     if (row.positions != Positions::learned) row.max_positions = 0;
+    const Experts& x = row.experts;  // where all layers have experts, nothing has the width of an MLP
+    if (x.count > 0 && x.dense_layers == 0 && x.every == 1 && row.pattern.empty()) row.ffn_hidden = x.ffn_hidden;
     return write_network(row);
   };
   const std::string wanted = plain(spec);
