@@ -68,8 +68,9 @@ class ContainerReader {
   Expected<void> walk(const YamlNode& node, const std::string& part, std::int64_t copies) {
     std::string name = part;
     std::int64_t times = copies;
-    const std::string gpus_outside = gpu_kind_;
+    const std::string gpus_outside = gpu_kind_, copies_outside = open_copies_;
     if (node.kind == Kind::map) {
+      take_open_copies(node);
       take_node_labels(node);
       if (const auto replicas = count_of(node, "replicas")) times *= *replicas;
       if (const YamlNode* metadata = node.find("metadata"); metadata != nullptr)
@@ -79,7 +80,7 @@ class ContainerReader {
     }
     for (const YamlNode& item : node.items) TRY(walk(item, name, times));
     for (const YamlNode& entry : node.entries) TRY(walk(entry, parts_parent(node) ? entry.key : name, times));
-    gpu_kind_ = gpus_outside;
+    gpu_kind_ = gpus_outside, open_copies_ = copies_outside;
     return {};
   }
 
@@ -91,6 +92,14 @@ class ContainerReader {
     const YamlNode* entry = node.find(key);
     if (entry == nullptr || entry->kind != Kind::scalar) return std::nullopt;
     return parsed_number<std::int64_t>(entry->text);
+  }
+
+  /// "replicas: ${COUNT}": how many engines there are is not known.
+  void take_open_copies(const YamlNode& node) {
+    const YamlNode* replicas = node.find("replicas");
+    if (replicas != nullptr && replicas->kind == Kind::scalar && !replicas->text.empty() && !count_of(node, "replicas"))
+      open_copies_ =
+          fmt::format("{}:{} replicas '{:.40}' is no number", where_, replicas->position.line, replicas->text);
   }
 
   /// Labels by which nodes with some GPU are chosen (GKE, NVIDIA's GPU feature discovery, CoreWeave).
@@ -139,6 +148,7 @@ class ContainerReader {
       if (line.program == nullptr) continue;
       if (!chip_.empty()) line.chip = chip_;
       line.gpu_kind = gpu_kind_;
+      if (!open_copies_.empty()) line.unfollowed.push_back(open_copies_);
       for (const auto& [name, value] : environment) line.environment.emplace(name, value);
       line.part = part, line.copies = copies;
       lines.push_back(std::move(line));
@@ -193,6 +203,7 @@ class ContainerReader {
   std::string where_;
   Variables defined_;
   std::string chip_, gpu_kind_;  ///< of the container, and of the nodes that it is for
+  std::string open_copies_;      ///< why their number is not known
 };
 
 }  // namespace

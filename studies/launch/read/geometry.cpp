@@ -25,8 +25,8 @@ namespace {
 
 /// A tuned model has the sizes of the one it was made of: "Meta-Llama-3.1-8B-Instruct" is of llama-3.1-8b.
 void add_plain_names(std::string name, std::vector<std::string>& names) {
-  constexpr std::string_view front[] = {"meta-"},
-                             behind[] = {"-instruct", "-hf", "-base", "-chat", "-it", "-v0.1", "-2507", "-thinking"};
+  constexpr std::string_view front[] = {"meta-"}, behind[] = {"-instruct", "-hf", "-base", "-chat", "-it", "-v0.1",
+                                                      "-2507", "-thinking", "-pt", "-fp8"};
   name = lower_case(name);
   for (const std::string_view word : front)
     if (name.starts_with(word)) names.push_back(name = name.substr(word.size()));
@@ -35,6 +35,22 @@ void add_plain_names(std::string name, std::vector<std::string>& names) {
     for (const std::string_view word : behind)
       if (name.ends_with(word)) names.push_back(name = name.substr(0, name.size() - word.size())), cut = true;
   }
+}
+
+/// The last part of a name or folder without what a model was tuned for: "gemma-3-27b" of "google/gemma-3-27b-pt".
+std::string barest_name(std::string_view path) {
+  std::vector<std::string> names = {lower_case(last_of_path(path))};
+  add_plain_names(names.front(), names);
+  return names.back();
+}
+
+/// The network of the catalogue that is called so but for its maker and what it was tuned for; null if none.
+const NetworkSpec* kin_of(const std::string& name) {
+  const std::string bare = barest_name(name);
+  for (const NetworkSpec& row : built_in().networks)
+    if (std::ranges::any_of(row.aliases, [&](const std::string& alias) { return barest_name(alias) == bare; }))
+      return &row;
+  return nullptr;
 }
 
 /// By what names a model in the arguments: a family with its size, a recipe, a configuration file.
@@ -68,7 +84,9 @@ const NetworkSpec* named_network(const LaunchSubject& subject) {
       subject.note(fmt::format("geometry of {}, as '{}' names it", spec->id, candidate));
       return spec;
     }
-  return nullptr;
+  const NetworkSpec* kin = name ? kin_of(*name) : nullptr;
+  if (kin != nullptr) subject.note(fmt::format("geometry of {}, as '{}' names it", kin->id, *name));
+  return kin;
 }
 
 /// What a word for the MLP's function means without and with a gate.

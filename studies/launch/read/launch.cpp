@@ -15,6 +15,7 @@
 #include "model/base/json_reader.h"
 #include "model/base/text.h"
 #include "model/base/whole_number.h"
+#include "studies/launch/dialects/megatron_case.h"
 #include "studies/launch/dialects/settle_dialect.h"
 #include "studies/launch/facts/dialects.h"
 #include "studies/launch/facts/torchtitan_models.h"
@@ -292,37 +293,6 @@ Expected<void> open_mosaic_job(Launch& launch, std::span<const GivenArgument> wo
   return {};
 }
 
-constexpr std::string_view case_arguments = "MODEL_ARGS.", case_variables = "ENV_VARS.";
-
-/// Cases of Megatron-LM's own tests (tests/functional_tests/test_cases): MODEL_ARGS holds what its program is told, by
-/// the names of the command line, beside variables and what the test compares.
-bool is_megatron_case(const std::vector<GivenArgument>& read) {
-  return std::any_of(read.begin(), read.end(), [](const GivenArgument& given) {
-    return given.spelled.starts_with(case_arguments) && given.spelled.substr(case_arguments.size()).starts_with("--");
-  });
-}
-
-void open_megatron_case(Launch& launch) {
-  std::vector<GivenArgument> inside;
-  for (GivenArgument& given : launch.arguments) {
-    const std::string_view spelled = given.spelled;
-    if (spelled.starts_with(case_variables))
-      launch.environment[std::string(spelled.substr(case_variables.size()))] = given.value;
-    if (!spelled.starts_with(case_arguments)) continue;
-    given.spelled.erase(0, case_arguments.size());
-    given.name = given.spelled.substr(std::min(given.spelled.find_first_not_of('-'), given.spelled.size()));
-    std::replace(given.name.begin(), given.name.end(), '-', '_');
-    // a list is several words behind the name
-    if (given.value.starts_with('[') && given.value.ends_with(']') && given.name == "spec")
-      std::erase_if(given.value, [](char c) { return c == '[' || c == ']' || c == ','; });
-    inside.push_back(std::move(given));
-  }
-  launch.arguments = std::move(inside);
-  launch.unfollowed.emplace_back("a case of Megatron-LM's tests, whose program (pretrain_gpt.py, pretrain_bert.py, "
-                                 "...) stands elsewhere; --lenient "
-                                 "for that of a decoder");
-}
-
 Expected<Launch> launch_of_config(
     std::string_view text, const std::string& where, const LaunchSource& source, const LaunchFolders& folders) {
   const std::vector<GivenArgument> words = launch_of_words(source.words).given;
@@ -331,7 +301,7 @@ Expected<Launch> launch_of_config(
   launch.where = where;
   launch.arguments = std::move(read);
   if (is_mosaic_job(launch.arguments)) TRY(open_mosaic_job(launch, words));
-  if (is_megatron_case(launch.arguments)) open_megatron_case(launch);
+  if (is_megatron_case(launch)) open_megatron_case(launch);
   return finish_launch(std::move(launch), nullptr, source, folders);
 }
 

@@ -56,6 +56,23 @@ TEST(DeployedChips, ScriptsForOtherChipsAreRefused) {
   EXPECT_EQ(infer("run.sh", "docker run --gpus all vllm/vllm-openai:v0.11.0 " + serve).code, 0);
 }
 
+/// A secret that is still to be filled in says nothing; a number of copies that is does.
+TEST(DeployedChips, TemplatesAreReadWhereTheyDecideNothing) {
+  const std::string text = pod("vllm/vllm-openai:v0.11.0", "nvidia.com/gpu", "");
+  const std::string secret = "---\napiVersion: v1\nkind: Secret\nstringData:\n  token: {{HF_TOKEN}}\n";
+  EXPECT_EQ(infer("pod.yaml", text + secret).code, 0);
+  std::string copies = text;
+  copies.insert(copies.find("  template:"), "  replicas: {{COPIES}}\n");
+  EXPECT_THAT(infer("pod.yaml", copies).err, HasSubstr("pod.yaml:6 replicas '{{COPIES}}' is no number"));
+  copies.replace(copies.find("{{COPIES}}"), 10, "2");
+  EXPECT_EQ(infer("pod.yaml", copies).code, 0);
+}
+
+TEST(DeployedChips, GemmaForChatIsOfItsNetwork) {
+  EXPECT_THAT(
+      infer("run.sh", "vllm serve google/gemma-3-27b-it --tensor-parallel-size 2\n").out, HasSubstr("Gemma 3 27B"));
+}
+
 TEST(DeployedChips, NodesWithOtherGpusAreSaid) {
   const std::string selector = "      nodeSelector:\n        cloud.google.com/gke-accelerator: nvidia-l4\n";
   const std::string text = pod("vllm/vllm-openai:v0.11.0", "nvidia.com/gpu", selector);

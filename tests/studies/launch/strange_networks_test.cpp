@@ -33,6 +33,27 @@ TEST_F(StrangeNetworks, PredictionLayersAreTrainedOnlyWhereTold) {
   EXPECT_THAT(predict("--trainer", trainer).out, HasSubstr("GLM-4.5-Air without prediction layers"));
 }
 
+/// The catalogue knows google/gemma-3-27b-pt and microsoft/Phi-3-mini-4k-instruct; another size or release is another.
+TEST_F(StrangeNetworks, FoldersAndTunedModelsAreOfTheirNetworks) {
+  const auto of = [&](const std::string& model) {
+    return of_file("--llama-factory", "run.yaml",
+        "model_name_or_path: " + model +
+            "\nstage: sft\nfinetuning_type: full\ncutoff_len: 2048\n"
+            "per_device_train_batch_size: 1\nbf16: true\n",
+        "--gpus 8 --zero 3");
+  };
+  for (const auto& [model, name] : {std::pair{"google/gemma-3-27b-it", "Gemma 3 27B"},
+           std::pair{"checkpoints/microsoft/Phi-3-mini-4k-instruct", "Phi-3 mini"},
+           std::pair{"Qwen/Qwen3-30B-A3B-Instruct-2507-FP8", "Qwen3 30B-A3B"},
+           std::pair{"google/gemma-2-9b-it", "Gemma 2 9B"}}) {
+    const Ran ran = of(model);
+    EXPECT_EQ(ran.code, 0) << model << ran.err;
+    EXPECT_THAT(ran.out, HasSubstr(std::string(name) + " on 8 x")) << model;
+  }
+  for (const char* other : {"mistralai/Mistral-7B-v0.3", "microsoft/Phi-3-mini-128k-instruct", "google/gemma-3-12b-it"})
+    EXPECT_THAT(of(other).err, HasSubstr("is no network of the catalogue")) << other;
+}
+
 TEST_F(StrangeNetworks, TheProgramOfAnExperimentCounts) {
   const auto experiment = [](const std::string& program) {
     return "experiment:\n  exp_name: small\n  task:\n    type: train\n    backend: megatron\n    entrypoint: " +
