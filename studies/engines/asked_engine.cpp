@@ -7,6 +7,7 @@
 
 #include "model/base/text.h"
 #include "model/base/whole_number.h"
+#include "model/machine/gpu_words.h"
 #include "studies/engines/checkpoint.h"
 #include "studies/engines/engine_launch.h"
 #include "studies/engines/habits.h"
@@ -253,6 +254,10 @@ Expected<AskedEngine> asked_engine(EngineLaunch& launch, const std::map<std::str
   TRY(const auto spec, run::choose_network(out.network, "network"));
   const std::string machine = told_as("--machine");
   TRY(const auto where, run::choose_machine(machine.empty() ? "dgx-h100" : machine, "--machine"));
+  if (names_other_gpu(launch.gpu_kind, where.row))
+    out.warnings.push_back(
+        fmt::format("the deployment asks for GPUs '{:.40}', and the forecast is for {}: --machine chooses others",
+            launch.gpu_kind, where.row.name));
   const std::string engine(launch.server.program->engine);
   TRY(auto types, number_types_of(settings, checkpoint, engine, {told_as("--weights"), told_as("--kv"), {}}));
   if (types.weights == "bf16" && where.row.gpu.peak[static_cast<int>(Precision::bf16)].value() <= 0)
