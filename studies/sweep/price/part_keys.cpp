@@ -21,9 +21,10 @@ bool moves_over_data_ranks(const SplitWishes& wishes, const Stack& stack) {
   return wishes.zero >= 2 || std::any_of(stack.statements.begin(), stack.statements.end(), says_where_weights_live);
 }
 
+// Shards of other numbers of ranks may be rounded, so that sizes are in proportion to 1 / dp nearly, not exactly.
 bool spreads_over_data_ranks(const SplitWishes& wishes, const Split& split, const Stack& stack) {
-  return wishes.zero >= 2 && split.replicas == 1 && !split.experts &&
-         std::none_of(stack.statements.begin(), stack.statements.end(), says_where_weights_live);
+  return wishes.zero >= 2 && std::has_single_bit(static_cast<std::uint64_t>(wishes.dp())) && split.replicas == 1 &&
+         !split.experts && std::none_of(stack.statements.begin(), stack.statements.end(), says_where_weights_live);
 }
 
 std::int64_t stride_of(const SplitWishes& wishes, MeshAxis wanted) {
