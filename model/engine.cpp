@@ -105,6 +105,8 @@ constexpr auto engine_members = [](auto& file, auto& engine) {
   file.rare("whole_prompts", engine.whole_prompts);
   file.rare("reserves_all", engine.reserves_all);
   file.rare("plans_ahead", engine.plans_ahead);
+  file.rare("loop_per_sequence", engine.loop_per_sequence, Zero::allowed);
+  file.unless(1.0, "host_pace", engine.host_pace, NumberRange{0.1, 10});
   file.rare("host_per_request", engine.host_per_request, Zero::allowed);
   file.optional_choice("exchange", engine.exchange, exchange_names);
   file.rare("same_experts", engine.same_experts);

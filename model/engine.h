@@ -78,6 +78,10 @@ struct Engine {
   bool reserves_all = false;          ///< a request is let in when the cache has room for all that it will say
   /// an iteration is planned while the one before it runs, without the requests that come meanwhile
   bool plans_ahead = false;
+  /// the host's loop over the sequences of an iteration: where it plans ahead, beside the GPU, and with the launches of
+  /// what no graph holds an iteration is no shorter; else before it
+  Seconds loop_per_sequence;
+  double host_pace = 1;      ///< of its loop and launches, their time over that on x86 servers
   Seconds host_per_request;  ///< before it waits for an iteration: text to tokens, the way to the scheduler
   ExpertExchange exchange = ExpertExchange::gather;
   /// every token takes the same experts, as with made-up weights: its static batches of 16 sequences of Mixtral take as

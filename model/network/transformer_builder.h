@@ -186,8 +186,8 @@ class TransformerBuilder {
   struct Adapter { std::string name; Tags tags; int output, x, w; };
   // clang-format on
   std::vector<Adapter> adapters_;  // beside the products of a kernel that may run as one; they stand behind it
-  int n_ = -1, cc_ = -1, cs_ = -1, hc_ = -1, hs_ = -1;         // streams and their coefficients
-  int or_ = -1, sc_ = -1, tc_ = -1, ra_ = -1;                  // compressed attention
+  int n_ = -1, cc_ = -1, cs_ = -1, hc_ = -1, hs_ = -1;  // streams and their coefficients
+  int or_ = -1, sc_ = -1, tc_ = -1, ra_ = -1;           // compressed attention
   bool picks_ = false;
   int mixed_ = -1;                         // coefficients of the streams of the sublayer being built
   int sm_ = -1;                            // positions whose logits are made

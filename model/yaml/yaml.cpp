@@ -84,7 +84,12 @@ class YamlCopy {
         if (failure_) return out;
       }
     }
-    if (node.IsMap()) copy_map(node, out, depth + 1);
+    if (auto open = placeholder_of(node)) {
+      out.kind = YamlNode::Kind::scalar;
+      out.text = std::move(*open);
+    } else if (node.IsMap()) {
+      copy_map(node, out, depth + 1);
+    }
     return out;
   }
 
@@ -96,6 +101,17 @@ class YamlCopy {
  private:
   void refuse(const Position& where, std::string what, std::string hint) {
     if (!failure_) failure_ = TextError{where, std::move(what), std::move(hint)};
+  }
+
+  /// "{{NAME}}" of a template that is still to be filled in: to YAML a map whose key is a map.
+  static std::optional<std::string> placeholder_of(const YAML::Node& node) {
+    const auto lone = [](const YAML::Node& one) {
+      return one.IsMap() && one.size() == 1 && one.Style() == YAML::EmitterStyle::Flow && one.begin()->second.IsNull();
+    };
+    if (!lone(node) || !lone(node.begin()->first)) return std::nullopt;
+    const YAML::Node name = node.begin()->first.begin()->first;
+    if (!name.IsScalar()) return std::nullopt;
+    return fmt::format("{{{{{}}}}}", name.Scalar());
   }
 
   /// Keys of the map itself go before those that it merges in.

@@ -11,9 +11,10 @@ namespace {
 double value_of(double number) { return number; }
 template <typename Size> double value_of(Size size) { return size.value(); }
 
-template <typename Size> void set_lines(const std::vector<Size>& lines, double more) {
+template <typename Size> void set_lines(const std::vector<Size>& lines, double more, double more_share) {
   for (const auto& line : lines)
-    *line.size = std::remove_reference_t<decltype(*line.size)>(line.at_one + line.per_more * more);
+    *line.size =
+        std::remove_reference_t<decltype(*line.size)>(line.at_one + line.per_more * more + line.per_share * more_share);
 }
 
 bool same_parts(const ProgramBlock& one, const ProgramBlock& two) {
@@ -22,73 +23,124 @@ bool same_parts(const ProgramBlock& one, const ProgramBlock& two) {
          one.backward.size() == two.backward.size();
 }
 
+bool same_kind(const KernelWork& a, const KernelWork& b) { return a.kernel == b.kernel && a.launches == b.launches; }
+
+bool same_kind(const Move& a, const Move& b) {
+  return a.kind == b.kind && a.launches == b.launches && a.steps == b.steps && a.group == b.group;
+}
+
+bool same_kind(const Buffer& a, const Buffer& b) { return a.kind == b.kind && a.count == b.count; }
+
+bool inside(const Group::Digit& inner, const Group::Digit& outer) {
+  return inner.stride >= outer.stride && inner.stride * inner.size <= outer.stride * outer.size;
+}
+
+/// The ranks of a digit, axis by axis, where these lie now; nothing where they are not all of them.
+std::vector<Group::Digit> laid_digits(const Group::Digit& digit, std::span<const UnitFamily::Axis> axes) {
+  std::vector<Group::Digit> laid;
+  std::int64_t ranks = 1;
+  for (const UnitFamily::Axis& axis : axes) {
+    const Group::Digit whole{axis.from, axis.size};
+    if (axis.size == 1) continue;
+    if (inside(whole, digit)) {
+      laid.push_back({axis.to, axis.to_size});
+      ranks *= axis.size;
+    } else if (inside(digit, whole) && axis.size == axis.to_size) {
+      laid.push_back({digit.stride / axis.from * axis.to, digit.size});
+      ranks *= digit.size;
+    }
+  }
+  return ranks == digit.size ? laid : std::vector<Group::Digit>{};
+}
+
+/// Digits of a group, fastest first, neighbours joined as a mesh joins them.
+std::vector<Group::Digit> joined(std::vector<Group::Digit> digits) {
+  std::ranges::sort(digits, {}, &Group::Digit::stride);
+  std::vector<Group::Digit> joined;
+  for (const Group::Digit& digit : digits) {
+    if (!joined.empty() && joined.back().stride * joined.back().size == digit.stride) joined.back().size *= digit.size;
+    else joined.push_back(digit);
+  }
+  return joined;
+}
+
 }  // namespace
 
-UnitFamily::UnitFamily(Program one, const Program& two)
-    : program_(std::make_shared<Program>(std::move(one))), groups_(program_->groups) {
+UnitFamily::UnitFamily(Program one, const Program& two, const Program* spread, double share, double spread_share)
+    : share_(share), more_share_(spread_share - share), program_(std::make_shared<Program>(std::move(one))),
+      groups_(program_->groups) {
   std::set<int> moving;
   for (const ProgramBlock& block : program_->blocks)
     for (const Move& move : block.moves)
       if (move.group >= 0) moving.insert(move.group);
   moving_.assign(moving.begin(), moving.end());
-  even_ = program_->blocks.size() == two.blocks.size();
+  even_ = program_->blocks.size() == two.blocks.size() &&
+          (spread == nullptr || program_->blocks.size() == spread->blocks.size());
   for (std::size_t b = 0; even_ && b < two.blocks.size(); ++b) {
-    even_ = same_parts(program_->blocks[b], two.blocks[b]);
-    if (even_) pair_blocks(program_->blocks[b], two.blocks[b]);
+    ProgramBlock& block = program_->blocks[b];
+    even_ = same_parts(block, two.blocks[b]) && (spread == nullptr || same_parts(block, spread->blocks[b]));
+    if (even_) pair_blocks(block, two.blocks[b], spread == nullptr ? block : spread->blocks[b]);
   }
 }
 
-template <typename Size> void UnitFamily::pair(std::vector<Line<Size>>& lines, Size& one, Size two) {
-  const double first = value_of(one), more = value_of(two) - first;
-  if (more != 0) lines.push_back({&one, first, more});
+template <typename Size> void UnitFamily::pair(std::vector<Line<Size>>& lines, Size& one, Size two, Size spread) {
+  const double first = value_of(one), more = value_of(two) - first, apart = value_of(spread) - first;
+  if (more != 0 || apart != 0) lines.push_back({&one, first, more, apart == 0 ? 0 : apart / more_share_});
 }
 
-void UnitFamily::pair_blocks(ProgramBlock& one, const ProgramBlock& two) {
+void UnitFamily::pair_blocks(ProgramBlock& one, const ProgramBlock& two, const ProgramBlock& spread) {
+  const auto check = [&](const auto& a, const auto& b, const auto& c) {
+    even_ = even_ && same_kind(a, b) && same_kind(a, c);
+  };
   for (std::size_t i = 0; i < one.works.size(); ++i) {
     KernelWork& work = one.works[i];
-    const KernelWork& other = two.works[i];
+    const KernelWork &other = two.works[i], &wide = spread.works[i];
     for (double KernelWork::*size : {&KernelWork::m, &KernelWork::n, &KernelWork::k, &KernelWork::batch,
              &KernelWork::sequence, &KernelWork::imbalance, &KernelWork::host_calls, &KernelWork::gap_share})
-      pair(numbers_, work.*size, other.*size);
-    pair(flops_, work.flops, other.flops);
-    pair(flops_, work.useful, other.useful);
-    pair(bytes_, work.bytes, other.bytes);
-    even_ = even_ && work.kernel == other.kernel && work.launches == other.launches;
+      pair(numbers_, work.*size, other.*size, wide.*size);
+    pair(flops_, work.flops, other.flops, wide.flops);
+    pair(flops_, work.useful, other.useful, wide.useful);
+    pair(bytes_, work.bytes, other.bytes, wide.bytes);
+    check(work, other, wide);
   }
   for (std::size_t i = 0; i < one.moves.size(); ++i) {
     Move& move = one.moves[i];
-    const Move& other = two.moves[i];
-    pair(bytes_, move.received, other.received);
-    pair(bytes_, move.local_before, other.local_before);
-    pair(bytes_, move.local_after, other.local_after);
-    pair(numbers_, move.max_rank_factor, other.max_rank_factor);
-    even_ = even_ && move.kind == other.kind && move.launches == other.launches && move.steps == other.steps &&
-            move.group == other.group;
+    const Move &other = two.moves[i], &wide = spread.moves[i];
+    pair(bytes_, move.received, other.received, wide.received);
+    pair(bytes_, move.local_before, other.local_before, wide.local_before);
+    pair(bytes_, move.local_after, other.local_after, wide.local_after);
+    pair(numbers_, move.max_rank_factor, other.max_rank_factor, wide.max_rank_factor);
+    check(move, other, wide);
   }
   for (std::size_t i = 0; i < one.buffers.size(); ++i) {
-    pair(bytes_, one.buffers[i].bytes, two.buffers[i].bytes);
-    even_ = even_ && one.buffers[i].kind == two.buffers[i].kind && one.buffers[i].count == two.buffers[i].count;
+    pair(bytes_, one.buffers[i].bytes, two.buffers[i].bytes, spread.buffers[i].bytes);
+    check(one.buffers[i], two.buffers[i], spread.buffers[i]);
   }
 }
 
 bool UnitFamily::lay(std::span<const Axis> axes) {
   std::vector<Group> laid = groups_;
-  for (const int group : moving_) {
-    for (Group::Digit& digit : laid[static_cast<std::size_t>(group)].digits) {
-      const auto axis = std::find_if(axes.begin(), axes.end(),
-          [&](const Axis& a) { return digit.stride >= a.from && digit.stride * digit.size <= a.from * a.size; });
-      if (axis == axes.end()) return false;
-      digit.stride = digit.stride / axis->from * axis->to;
+  for (const int number : moving_) {
+    Group& group = laid[static_cast<std::size_t>(number)];
+    std::vector<Group::Digit> digits;
+    for (const Group::Digit& digit : group.digits) {
+      const std::vector<Group::Digit> here = laid_digits(digit, axes);
+      if (here.empty()) return false;
+      digits.insert(digits.end(), here.begin(), here.end());
     }
+    group.digits = joined(std::move(digits));
+    group.size = 1;
+    for (const Group::Digit& digit : group.digits) group.size *= digit.size;
   }
   program_->groups = std::move(laid);
   return true;
 }
 
-const Program& UnitFamily::at(double micro_batch) {
-  set_lines(numbers_, micro_batch - 1);
-  set_lines(bytes_, micro_batch - 1);
-  set_lines(flops_, micro_batch - 1);
+const Program& UnitFamily::at(double micro_batch, double share) {
+  const double more = micro_batch - 1, more_share = share - share_;
+  set_lines(numbers_, more, more_share);
+  set_lines(bytes_, more, more_share);
+  set_lines(flops_, more, more_share);
   return *program_;
 }
 

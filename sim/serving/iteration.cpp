@@ -113,9 +113,12 @@ GpuTime gpu_time(const IterationSums& sums, const Engine& engine, const Engine::
 
 Seconds elapsed(const IterationSums& sums, const Engine& engine, const Engine::Tuning& tuning) {
   const GpuTime gpu = gpu_time(sums, engine, tuning);
-  const Seconds busy = std::max(gpu.kernels + gpu.moves, tuning.host_per_launch * sums.launched);
-  const Seconds before = tuning.host_per_iteration + tuning.host_per_sequence * sums.sequences;
-  return engine.host_beside ? std::max(busy, before) : busy + before;
+  const Seconds launches = tuning.host_per_launch * (sums.launched * sums.host_pace);
+  const Seconds busy = std::max(gpu.kernels + gpu.moves, launches);
+  const Seconds before = (tuning.host_per_iteration + tuning.host_per_sequence * sums.sequences) * sums.hosts;
+  const Seconds loop = engine.loop_per_sequence * (sums.sequences * sums.hosts * sums.host_pace);
+  const Seconds alone = engine.host_beside ? std::max(busy, before) : busy + before;
+  return engine.plans_ahead ? std::max(alone, launches + loop) : alone + loop;
 }
 
 Expected<IterationForm> IterationForm::of(const RowPrograms& words) {
@@ -193,6 +196,7 @@ Expected<void> IterationForm::add(const RowPrograms& programs, RowKind kind) {
     put(std::move(line), 0);
   }
   caches_ = one.caches;
+  stages_ = static_cast<double>(one.stages);
   choices_ = one.choices;
   tokens_per_position_ = one.tokens_per_step / (programs.rows.sequences * programs.rows.positions);
   for (const Chunk& chunk : one.chunks) {
@@ -235,6 +239,7 @@ IterationSums IterationForm::packed_sums(const PackedRows& rows, const EngineCos
   IterationSums sums;
   sums.sequences = rows.sequences[0] + rows.sequences[1];
   sums.positions = rows.positions[0] + rows.positions[1];
+  sums.host_pace = cost.engine().host_pace;
   for (const PackedLine& line : lines_) {
     if (!line.runs_for(rows)) continue;
     if (!graph) sums.launched += line.calls * line.kernels();
@@ -306,10 +311,11 @@ IterationTime IterationForm::time(std::span<const Rows> rows, const EngineCost& 
   double extrapolated = 0;
   for (const IterationPart& part : out.parts)
     if (part.extrapolated) extrapolated += part.time / out.time;
-  // Beyond what a law has seen nobody knows its error: as much again as kernels of other shapes are off, 25 %.
-  constexpr double unseen = 1.25;
-  out.spread = {
-      tuning.spread.p10 * std::pow(unseen, -extrapolated), tuning.spread.p90 * std::pow(unseen, extrapolated)};
+  // Beyond what a law has seen nobody knows its error: as much again as kernels of other shapes are off, 25 %. It has
+  // nothing to do with the others, so that their squares add.
+  const double unseen = extrapolated * std::log(1.25);
+  out.spread = {std::exp(-std::hypot(std::log(tuning.spread.p10), unseen)),
+      std::exp(std::hypot(std::log(tuning.spread.p90), unseen))};
   return out;
 }
 

@@ -36,6 +36,9 @@ struct IterationSums {
   Seconds rereads;  ///< of the cache, were all of them to come from memory
   double sequences = 0, positions = 0;
   double launched = 0;  ///< kernels and moves that no graph holds
+  /// stages that have iterations under way beside each other: each has a host, which prepares all of every iteration
+  double hosts = 1;
+  double host_pace = 1;  ///< as Engine has it
 };
 /// On the GPU, by the engine's tuning.
 struct GpuTime {
@@ -43,7 +46,7 @@ struct GpuTime {
 };
 GpuTime gpu_time(const IterationSums& sums, const Engine& engine, const Engine::Tuning& tuning);
 /// Kernels and moves run one after the other. Launches run ahead of the GPU: the longer of the two counts. What
-/// prepares an iteration comes before it, or beside the one that runs.
+/// prepares an iteration comes before it, or beside the one that runs; so does the loop over its sequences.
 Seconds elapsed(const IterationSums& sums, const Engine& engine, const Engine::Tuning& tuning);
 
 struct IterationTime {
@@ -100,6 +103,7 @@ class IterationForm {
     double all = 0, experts = 0, wide = 0;  ///< as ProgramBlock has them
   };
   [[nodiscard]] const Parameters& parameters() const { return parameters_; }
+  [[nodiscard]] double stages() const { return stages_; }
   /// Whether something but attention grows with what stands in the cache.
   [[nodiscard]] bool counts_keys() const { return counts_keys_; }
 
@@ -114,6 +118,7 @@ class IterationForm {
   std::vector<dataflow::CacheLine> caches_;
   Parameters parameters_;
   double choices_ = 0, tokens_per_position_ = 1, expert_width_ = 0;
+  double stages_ = 1;
   double most_words_ = 0;     ///< 0: all rows are of one kind
   bool counts_keys_ = false;  ///< something but attention grows with them
 };

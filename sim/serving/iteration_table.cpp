@@ -69,6 +69,11 @@ bool IterationTable::replayed(double sequences) const {
   return cost_->engine().captured && sequences <= static_cast<double>(cost_->engine().most_captured);
 }
 
+std::uint64_t IterationTable::padded(std::uint64_t sequences) const {
+  const auto size = std::ranges::lower_bound(sizes_, static_cast<std::int64_t>(sequences));
+  return size == sizes_.end() ? sequences : static_cast<std::uint64_t>(*size);
+}
+
 IterationTable::Known& IterationTable::at(Row& row, std::uint64_t index) {
   if (row.size() <= index) row.resize(index + 1);
   return row[index];
@@ -144,8 +149,9 @@ IterationSums IterationTable::sums(const Batch& batch) {
   IterationSums sums;
   const auto words = static_cast<std::uint64_t>(batch.words);
   if (batch.prompts > 0) add_prompts(sums, batch);
-  else sums = words_alone(words);
+  else sums = words_alone(padded(words));
   sums.sequences = batch.words + batch.prompts, sums.positions = batch.words + batch.positions;
+  sums.hosts = form_->stages(), sums.host_pace = cost_->engine().host_pace;
   if (words == 0) return sums;
   const Place place = place_of(batch.contexts / batch.words, last_context_);
   add(sums, words_by_row(words, place.below), 1 - place.share);

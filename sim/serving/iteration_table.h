@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "sim/serving/batching.h"
@@ -19,6 +20,9 @@ class IterationTable {
   [[nodiscard]] IterationSums sums(const Batch& batch);
   [[nodiscard]] Seconds time(const Batch& batch) { return elapsed(sums(batch), cost_->engine(), cost_->tuning()); }
   [[nodiscard]] std::size_t points() const { return points_; }
+  /// Graphs hold so many sequences, ascending: a batch of words is replayed by the next larger one, whose rows beyond
+  /// it are made up. Empty: each batch has its own.
+  void pad_to(std::vector<std::int64_t> sizes) { sizes_ = std::move(sizes); }
 
  private:
   using Points = std::unordered_map<std::uint64_t, IterationSums>;
@@ -35,6 +39,7 @@ class IterationTable {
       std::uint64_t words, std::uint64_t prompts, std::uint64_t positions, std::uint64_t cached);
   void add_prompts(IterationSums& sums, const Batch& batch);
   [[nodiscard]] bool replayed(double sequences) const;
+  [[nodiscard]] std::uint64_t padded(std::uint64_t sequences) const;
 
   const IterationForm* form_;
   const EngineCost* cost_;
@@ -43,6 +48,7 @@ class IterationTable {
   Points prompt_rows_, packed_;
   std::size_t points_ = 0;
   std::uint64_t last_context_ = 0;  ///< point of the table
+  std::vector<std::int64_t> sizes_;
 };
 
 }  // namespace stepcast::sim

@@ -7,6 +7,7 @@
 
 #include "model/base/text.h"
 #include "model/base/whole_number.h"
+#include "model/machine/gpu_words.h"
 #include "studies/engines/checkpoint.h"
 #include "studies/engines/engine_launch.h"
 #include "studies/engines/habits.h"
@@ -57,6 +58,26 @@ Expected<void> settle_row(const EngineSettings& s, const EngineLaunch& launch, c
   return {};
 }
 
+/// TensorRT-LLM's max_attention_window: what says the network's own windows has the cache keep no more than they.
+Expected<void> take_windows(
+    const EngineSettings& s, const NetworkSpec& network, const std::string& where, AskedEngine& out) {
+  if (s.windows.empty()) return {};
+  const std::int64_t longest = s.longest.value_or(network.sequence);
+  bool windowed = false;
+  for (std::int64_t layer = 0; layer < network.layers; ++layer) {
+    const std::int64_t kept = s.windows[static_cast<std::size_t>(layer) % s.windows.size()];
+    const bool own = is_windowed_layer(network, layer, longest);
+    windowed = windowed || own;
+    if (own ? kept == network.window.positions : kept >= longest) continue;
+    return fail(where,
+        fmt::format("max_attention_window gives layer {} {} positions, and {} has {} there", layer, kept, network.id,
+            own ? network.window.positions : longest),
+        "the windows of the network, and max_seq_len or more in its other layers; others are another network");
+  }
+  if (windowed) change(out.row.keeps_windows, std::optional(false), "keeps_windows", out);
+  return {};
+}
+
 void put_split(const EngineSettings& s, const EngineLaunch& launch, const NetworkSpec& network, AskedEngine& out) {
   const bool experts = network.experts.count > 0;
   const bool side_by_side = s.groups_or_copies && !experts;
@@ -88,6 +109,7 @@ Expected<void> put_prompts(
   AskedEngine pool;
   s.captured = tokens.captured, s.most_captured = tokens.most_captured;
   TRY(settle_row(s, alone, gpu, pool));
+  TRY(take_windows(s, network, where, pool));
   put_split(s, alone, network, pool);
   if (pool.row.id != out.row.id)
     return fail(where, fmt::format("{} reads prompts, and {} says their tokens", pool.row.name, out.row.name),
@@ -232,6 +254,10 @@ Expected<AskedEngine> asked_engine(EngineLaunch& launch, const std::map<std::str
   TRY(const auto spec, run::choose_network(out.network, "network"));
   const std::string machine = told_as("--machine");
   TRY(const auto where, run::choose_machine(machine.empty() ? "dgx-h100" : machine, "--machine"));
+  if (names_other_gpu(launch.gpu_kind, where.row))
+    out.warnings.push_back(
+        fmt::format("the deployment asks for GPUs '{:.40}', and the forecast is for {}: --machine chooses others",
+            launch.gpu_kind, where.row.name));
   const std::string engine(launch.server.program->engine);
   TRY(auto types, number_types_of(settings, checkpoint, engine, {told_as("--weights"), told_as("--kv"), {}}));
   if (types.weights == "bf16" && where.row.gpu.peak[static_cast<int>(Precision::bf16)].value() <= 0)
@@ -242,6 +268,7 @@ Expected<AskedEngine> asked_engine(EngineLaunch& launch, const std::map<std::str
   out.notes.insert(out.notes.end(), launch.notes.begin(), launch.notes.end());
   put_split(settings, launch, spec.row, out);
   TRY(settle_row(settings, launch, where.row.gpu, out));
+  TRY(take_windows(settings, spec.row, launch.server.where, out));
   out.flags["--engine"] = out.row.id;
   if (launch.prompts && use.load) {
     TRY(put_prompts(launch, settings, spec.row, where.row.gpu, out));

@@ -43,8 +43,9 @@ constexpr std::array endings = {
 
 /// Ends that change weights and no shape: what a checkpoint was trained further for, and dates.
 constexpr std::array neutral = {std::string_view("-instruct"), std::string_view("-chat"), std::string_view("-it"),
-    std::string_view("-hf"), std::string_view("-base"), std::string_view("-thinking"), std::string_view("-terminus"),
-    std::string_view("-0324"), std::string_view("-0528"), std::string_view("-2507"), std::string_view("-0905")};
+    std::string_view("-hf"), std::string_view("-base"), std::string_view("-pt"), std::string_view("-thinking"),
+    std::string_view("-terminus"), std::string_view("-0324"), std::string_view("-0528"), std::string_view("-2507"),
+    std::string_view("-0905")};
 
 /// Networks whose checkpoints are narrow by themselves (config.json, quantization_config), or of which several are.
 struct NativeType {

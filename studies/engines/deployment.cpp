@@ -7,6 +7,7 @@
 
 #include "calibrate/import/tables/plain_words.h"
 #include "model/base/whole_number.h"
+#include "model/machine/gpu_words.h"
 #include "model/yaml/yaml.h"
 
 namespace stepcast::engines {
@@ -67,7 +68,10 @@ class ContainerReader {
   Expected<void> walk(const YamlNode& node, const std::string& part, std::int64_t copies) {
     std::string name = part;
     std::int64_t times = copies;
+    const std::string gpus_outside = gpu_kind_, copies_outside = open_copies_;
     if (node.kind == Kind::map) {
+      take_open_copies(node);
+      take_node_labels(node);
       if (const auto replicas = count_of(node, "replicas")) times *= *replicas;
       if (const YamlNode* metadata = node.find("metadata"); metadata != nullptr)
         if (const YamlNode* named = metadata->find("name"); named != nullptr && !named->text.empty())
@@ -76,6 +80,7 @@ class ContainerReader {
     }
     for (const YamlNode& item : node.items) TRY(walk(item, name, times));
     for (const YamlNode& entry : node.entries) TRY(walk(entry, parts_parent(node) ? entry.key : name, times));
+    gpu_kind_ = gpus_outside, open_copies_ = copies_outside;
     return {};
   }
 
@@ -87,6 +92,36 @@ class ContainerReader {
     const YamlNode* entry = node.find(key);
     if (entry == nullptr || entry->kind != Kind::scalar) return std::nullopt;
     return parsed_number<std::int64_t>(entry->text);
+  }
+
+  /// "replicas: ${COUNT}": how many engines there are is not known.
+  void take_open_copies(const YamlNode& node) {
+    const YamlNode* replicas = node.find("replicas");
+    if (replicas != nullptr && replicas->kind == Kind::scalar && !replicas->text.empty() && !count_of(node, "replicas"))
+      open_copies_ =
+          fmt::format("{}:{} replicas '{:.40}' is no number", where_, replicas->position.line, replicas->text);
+  }
+
+  /// Labels by which nodes with some GPU are chosen (GKE, NVIDIA's GPU feature discovery, CoreWeave).
+  void take_node_labels(const YamlNode& node) {
+    constexpr std::string_view labels[] = {
+        "cloud.google.com/gke-accelerator", "nvidia.com/gpu.product", "gpu.nvidia.com/model"};
+    const YamlNode* selector = node.find("nodeSelector");
+    if (selector == nullptr) return;
+    for (const std::string_view label : labels)
+      if (const YamlNode* chosen = selector->find(label); chosen != nullptr) gpu_kind_ = chosen->text;
+  }
+
+  /// What the container asks for, and its image.
+  static std::string chip_of(const YamlNode& container) {
+    std::string chip;
+    if (const YamlNode* image = container.find("image")) chip = other_chip(image->text);
+    const YamlNode* resources = container.find("resources");
+    for (const char* key : {"limits", "requests"})
+      if (const YamlNode* amounts = resources == nullptr ? nullptr : resources->find(key))
+        for (const YamlNode& one : amounts->entries)
+          if (chip.empty()) chip = other_chip(one.key);
+    return chip;
   }
 
   Variables environment_of(const YamlNode& node) const {
@@ -111,6 +146,9 @@ class ContainerReader {
       std::vector<EngineLine> found, const Variables& environment, const std::string& part, std::int64_t copies) {
     for (EngineLine& line : found) {
       if (line.program == nullptr) continue;
+      if (!chip_.empty()) line.chip = chip_;
+      line.gpu_kind = gpu_kind_;
+      if (!open_copies_.empty()) line.unfollowed.push_back(open_copies_);
       for (const auto& [name, value] : environment) line.environment.emplace(name, value);
       line.part = part, line.copies = copies;
       lines.push_back(std::move(line));
@@ -134,6 +172,7 @@ class ContainerReader {
                    *image = node.find("image");
     if (command == nullptr && args == nullptr && entry == nullptr) return {};
     const Variables environment = environment_of(node);
+    chip_ = chip_of(node);
     std::vector<ShellWord> words = words_of(entry);
     for (const YamlNode* more : {command, args})
       for (ShellWord& word : words_of(more)) words.push_back(std::move(word));
@@ -163,6 +202,8 @@ class ContainerReader {
 
   std::string where_;
   Variables defined_;
+  std::string chip_, gpu_kind_;  ///< of the container, and of the nodes that it is for
+  std::string open_copies_;      ///< why their number is not known
 };
 
 }  // namespace

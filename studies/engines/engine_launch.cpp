@@ -10,6 +10,7 @@
 #include "model/base/json_reader.h"
 #include "model/base/text.h"
 #include "model/base/whole_number.h"
+#include "model/machine/gpu_words.h"
 #include "studies/engines/deployment.h"
 #include "studies/engines/read_arguments.h"
 
@@ -98,6 +99,13 @@ std::string hangs_on(const SaidArguments& said, const GivenArgument& given) {
       fmt::join(given.unset, " and "), named ? fmt::format(": --define {}=...", first) : "");
 }
 
+/// An engine on other chips than GPUs is another program, and no profile is of them.
+void doubt_chip(const EngineLine& line, std::vector<std::string>& doubts) {
+  const std::string chip = line.chip.empty() ? std::string(chip_of_environment(line.environment)) : line.chip;
+  if (chip.empty()) return;
+  doubts.push_back(fmt::format("it starts on {}, and engines on these are not forecast", chip));
+}
+
 std::string listed(const std::vector<std::string>& texts) { return fmt::format("{}", fmt::join(texts, "; ")); }
 
 bool is_default(const SaidArguments& said, const launch::ArgumentFact& fact, const GivenArgument& given) {
@@ -158,6 +166,8 @@ Expected<EngineLaunch> read_engine_launch(const EngineLaunchSource& source) {
   out.doubts = server->line.unfollowed;
   out.notes = server->said.notes;
   out.copies = server->line.copies;
+  out.gpu_kind = server->line.gpu_kind;
+  doubt_chip(server->line, out.doubts);
   if (!prompts.empty()) {
     const FoundLine& reads = prompts[0];
     out.prompts = reads.said, out.prompt_copies = reads.line.copies, out.prompt_environment = reads.line.environment;

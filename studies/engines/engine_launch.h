@@ -25,6 +25,7 @@ struct EngineLaunch {
   std::optional<SaidArguments> bench;  ///< another command that loads it; a server that loads itself has none
   std::map<std::string, std::string> environment;
   std::int64_t copies = 1;  ///< that a deployment starts
+  std::string gpu_kind;     ///< "nvidia-l4" where it asks for nodes with such GPUs
   /// Of engines of their own that read prompts: the server's then says their tokens.
   std::optional<SaidArguments> prompts;
   std::int64_t prompt_copies = 1;

@@ -8,6 +8,7 @@
 
 #include "calibrate/import/shell/reader.h"
 #include "calibrate/import/tables/plain_words.h"
+#include "model/machine/gpu_words.h"
 
 namespace stepcast::engines {
 namespace {
@@ -41,6 +42,14 @@ std::size_t called_at(const std::vector<ShellWord>& words, std::size_t at, std::
 bool is_container(std::string_view word) {
   const std::string_view name = last_of_path(word);
   return name == "docker" || name == "podman" || name == "nerdctl";
+}
+
+/// That of the container's image, which stands in front of the program.
+std::string chip_of_words(const std::vector<ShellWord>& words, std::size_t end) {
+  std::string chip;
+  for (std::size_t at = 0; at < end && chip.empty(); ++at)
+    if (!words[at].text.starts_with('-')) chip = other_chip(words[at].text);
+  return chip;
 }
 
 /// NAME=value behind -e, --env, and of env.
@@ -91,6 +100,7 @@ EngineLine line_of_words(std::vector<ShellWord> words, const std::string& where)
   }
   if (line.program == nullptr) return line;
   take_settings(words, begin, line);
+  if (container) line.chip = chip_of_words(words, begin);
   line.words.assign(std::make_move_iterator(words.begin() + static_cast<std::ptrdiff_t>(begin)),
       std::make_move_iterator(words.end()));
   return line;

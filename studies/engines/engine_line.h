@@ -22,6 +22,8 @@ struct EngineLine {
   std::vector<std::string> notes, unfollowed;
   std::string part;         ///< of a deployment: "decode"; "": it stands alone
   std::int64_t copies = 1;  ///< that the deployment starts
+  std::string chip;         ///< "TPUs" where it starts on accelerators that are no GPUs
+  std::string gpu_kind;     ///< "nvidia-l4" where the deployment asks for nodes with such GPUs
 };
 
 /// Those of a shell script, a log that shows it, or Markdown with such blocks. Errors: a command that is cut off inside

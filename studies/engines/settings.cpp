@@ -9,10 +9,10 @@
 
 namespace stepcast::engines {
 
-Expected<std::optional<std::int64_t>> largest_of(SaidArguments& said, const char* name) {
+Expected<std::vector<std::int64_t>> whole_numbers_of(SaidArguments& said, const char* name) {
   const GivenArgument* given = said.find(name);
-  if (given == nullptr || !given->unset.empty()) return std::nullopt;
-  std::optional<std::int64_t> largest;
+  std::vector<std::int64_t> all;
+  if (given == nullptr || !given->unset.empty()) return all;
   std::string digits;
   for (const char c : given->value + " ") {
     if (std::isdigit(static_cast<unsigned char>(c)) != 0) {
@@ -21,12 +21,18 @@ Expected<std::optional<std::int64_t>> largest_of(SaidArguments& said, const char
     }
     const bool between = std::string_view(" ,[]\t\"'").find(c) != std::string_view::npos;
     if (!between || digits.size() > 9)
-      return fail(place_of_argument(said, *given), fmt::format("'{:.60}' is no list of batches", given->value),
+      return fail(place_of_argument(said, *given), fmt::format("'{:.60}' is no list of sizes", given->value),
           "whole numbers: 1 2 4 8");
-    if (!digits.empty()) largest = std::max<std::int64_t>(largest.value_or(0), std::stoll(digits));
+    if (!digits.empty()) all.push_back(std::stoll(digits));
     digits.clear();
   }
-  return largest;
+  return all;
+}
+
+Expected<std::optional<std::int64_t>> largest_of(SaidArguments& said, const char* name) {
+  TRY(const auto all, whole_numbers_of(said, name));
+  if (all.empty()) return std::nullopt;
+  return std::ranges::max(all);
 }
 
 Expected<std::int64_t> size_of(SaidArguments& said, const char* name) {

@@ -29,6 +29,7 @@ struct EngineSettings {
   std::optional<double> memory_share;
   bool share_holds_weights = false;  ///< the share is of weights and cache alone (SGLang's mem_fraction_static)
   std::optional<bool> captured, prefixes, whole_prompts, prompts_apart, reserves_all, host_beside, plans_ahead;
+  std::vector<std::int64_t> windows;       ///< positions that the cache keeps, of layer after layer, repeated
   std::int64_t draft = 0;                  ///< words that are guessed before each iteration
   std::string guesser;                     ///< "mtp", "eagle3", ...; "": nobody guesses
   std::optional<Error> no_row_of_guesses;  ///< it guesses otherwise than one token behind the other: how
@@ -42,7 +43,9 @@ Expected<void> trtllm_settings(SaidArguments& said, EngineSettings& out);
 /// The model and its number types, and one of them, by the engine of the program.
 Expected<EngineSettings> engine_settings(SaidArguments& said);
 
-/// The largest of "[1, 2, 4]", "1 2 4" or "1,2,4". Nothing where it was not given.
+/// "[1, 2, 4]", "1 2 4" or "1,2,4"; none where it was not given. Errors: other text.
+Expected<std::vector<std::int64_t>> whole_numbers_of(SaidArguments& said, const char* name);
+/// The largest of them. Nothing where it was not given.
 Expected<std::optional<std::int64_t>> largest_of(SaidArguments& said, const char* name);
 /// At least 1, 1 where it is not said.
 Expected<std::int64_t> size_of(SaidArguments& said, const char* name);

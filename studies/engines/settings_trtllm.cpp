@@ -38,6 +38,12 @@ Expected<void> read_trtllm_batching(SaidArguments& said, EngineSettings& out) {
   TRY(out.memory_share, said.number("free_gpu_memory_fraction"));
   TRY(out.prefixes, said.flag("kv_cache_config.enable_block_reuse"));
   TRY(out.block, said.count("kv_cache_config.tokens_per_block"));
+  TRY(out.windows, whole_numbers_of(said, "kv_cache_config.max_attention_window"));
+  TRY(const auto after, said.flag("disable_overlap_scheduler"));
+  if (after && *after) {
+    out.plans_ahead = false;
+    out.notes.emplace_back("iterations are not planned ahead; the host's time was fitted on loads whose were");
+  }
   TRY(const auto pieces, said.flag("enable_chunked_prefill"));
   if (pieces) out.whole_prompts = !*pieces;
   if (const auto policy = said.text("scheduler_config.capacity_scheduler_policy")) {

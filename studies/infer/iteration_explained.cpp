@@ -23,6 +23,8 @@ Expected<ExplainedIteration> explain_iteration(const Serving& serving, bool prom
       const dataflow::Group& group = program.groups[move.group];
       out.moves.push_back({block.name, move.label, group.label, move.because, group.size});
     }
+  if (!program.edges.empty())
+    out.moves.push_back({"stages", "boundary send_recv", "stage", "home on another stage", 2});
   return out;
 }
 

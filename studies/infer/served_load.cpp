@@ -85,6 +85,7 @@ std::vector<Repeated> condensed(
     Pot& pot = pots[{prompts, static_cast<int>(per_doubling * std::log2(std::max(1.0, size)))}];
     const sim::IterationSums sums = times.sums(batch);
     pot.weight += weights[i];
+    pot.sums.hosts = sums.hosts, pot.sums.host_pace = sums.host_pace;
     pot.sums.kernels += sums.kernels * weights[i], pot.sums.moves += sums.moves * weights[i];
     pot.sums.rereads += sums.rereads * weights[i], pot.sums.sequences += sums.sequences * weights[i];
     pot.sums.launched += sums.launched * weights[i], pot.sums.experts += sums.experts * weights[i];

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "sim/serving/iteration_table.h"
@@ -34,6 +35,8 @@ class ServedTimes {
   }
   [[nodiscard]] const Serving& serving() const { return *serving_; }
   [[nodiscard]] Seconds time(const sim::Batch& batch) { return drafts_ ? guessed(batch) : table_.time(batch); }
+  /// As IterationTable has it.
+  void pad_to(std::vector<std::int64_t> sizes) { table_.pad_to(std::move(sizes)); }
   [[nodiscard]] sim::IterationSums sums(const sim::Batch& batch) { return table_.sums(batch); }
   [[nodiscard]] sim::BatchTimer timer() {
     return [this](const sim::Batch& batch) { return time(batch); };

@@ -12,30 +12,29 @@
 namespace stepcast::infer {
 namespace {
 
-/// Ranks that see the same sequences sum what their experts made, weighted, and not the rows of each expert; those that
+/// Ranks that see the same tokens sum what their experts made, weighted, and not the rows of each expert; those that
 /// see others exchange tokens as the engine does.
-void lay_experts(run::Scenario& scenario, const ServingWishes& wishes, const Engine& engine) {
-  const bool same_sequences = wishes.attention_dp == 1;
+void lay_experts(run::Scenario& scenario, const ServingWishes& wishes, const Engine& engine, bool same_tokens) {
   // Kernels that send rows to experts have whole ones on every rank; parts of experts need all tokens.
   const bool gathers = engine.exchange == ExpertExchange::gather || wishes.ep == 1;
   const bool in_parts = wishes.ep < wishes.tp * wishes.attention_dp * wishes.cp;
-  if (in_parts && (same_sequences || gathers)) {
+  if (in_parts && (same_tokens || gathers)) {
     scenario.statements.emplace_back("home Oe: partial on etp");
     if (scenario.network.row.experts.expert_bias)
       scenario.statements.emplace_back("home expert.down.biased: partial on etp");
   }
   lay_split(scenario, *scenario.split);
-  if (same_sequences ? wishes.ep == 1 : !gathers) return;
+  if (same_tokens ? wishes.ep == 1 : !gathers) return;
   // The first line that an operator has the loop of wins: before the one that splits sequences.
   std::string& mapping = scenario.plan.mapping;
   const std::size_t last_mesh = mapping.rfind("\nmesh "), line = last_mesh == std::string::npos ? 0 : last_mesh + 1;
   std::string gather = wishes.ep > 1 ? "use ep_gather\n" : "";
-  if (in_parts && !same_sequences) gather += "at dispatch, combine: par none on etp\n";
+  if (in_parts && !same_tokens) gather += "at dispatch, combine: par none on etp\n";
   mapping.insert(mapping.find('\n', line) + 1, gather);
 }
 
 /// One replica: its GPUs split layers, heads and experts, and all see the same sequences.
-Expected<run::Scenario> scenario_of(const ServingWishes& wishes, run::Request request, const Engine& engine) {
+Expected<run::Scenario> scenario_of(const ServingWishes& wishes, run::Request request) {
   const auto say = [&](const char* key, std::int64_t value, const char* flag) {
     return request.say(key, std::to_string(value), flag);
   };
@@ -66,13 +65,13 @@ Expected<run::Scenario> scenario_of(const ServingWishes& wishes, run::Request re
     TRY(say("cp", wishes.cp, "--cp"));
   }
   TRY(say("sequence", wishes.cp > 1 ? 2 * wishes.cp : 1, "--prompt"));
-  TRY(auto scenario, resolve(request));
-  if (experts) lay_experts(scenario, wishes, engine);
-  return scenario;
+  return resolve(request);
 }
 
 /// Keys of a cache on several ranks: each has a softmax of its own, which are joined. What looks at some of the keys,
-/// or at more than keys, is not.
+/// or at more than keys, no engine's release splits: vLLM refuses windows and states ("DCP not support sliding window
+/// attn now", SlidingWindowManager and MambaManager, and PCP alike), and picked or compressed keys are open proposals
+/// (vLLM pull requests 45426 and 44573, SGLang 31821).
 Expected<void> check_keys_split(const NetworkSpec& n, const char* flag) {
   const char* what = n.window.positions > 0                          ? "layers in a window"
                      : n.sparse.top_k > 0 || n.compressed.q_rank > 0 ? "keys that are picked or compressed"
@@ -81,7 +80,7 @@ Expected<void> check_keys_split(const NetworkSpec& n, const char* flag) {
                      : !mixers(n).empty()                            ? "layers that carry a state"
                                                                      : nullptr;
   if (what == nullptr) return {};
-  return fail(flag, fmt::format("{} has {}: how engines split its cache by position is not modelled", n.id, what),
+  return fail(flag, fmt::format("{} has {}: no release of vLLM or SGLang splits their cache by position", n.id, what),
       fmt::format("no {}", flag));
 }
 
@@ -105,19 +104,16 @@ std::string with_context(std::string mapping, const std::string& alias) {
   return mapping;
 }
 
-/// Prompts by position over cp; words of a sequence see its keys on all of cp.
-Expected<void> lay_context(const ServingWishes& wishes, ServingSplit& out) {
+/// Prompts by position over cp; words of a sequence see its keys on all of cp. `prompts` is the mapping whose ranks of
+/// cp have tokens of their own.
+Expected<void> lay_context(const ServingWishes& wishes, const std::string& prompts, ServingSplit& out) {
   const NetworkSpec& n = out.scenario.network.row;
   if (wishes.dcp > 1) return fail("--dcp", "a cache that is split twice, by --cp, too", "one of them");
-  if (n.experts.count > 0)
-    return fail("--cp",
-        fmt::format("{} has experts: how ranks with parts of a prompt share them is not modelled", n.id),
-        "--dp-attention");
   if (!wishes.context.empty() && wishes.context != "gather" && wishes.context != "ring")
     return fail("--cp-way", fmt::format("unknown way '{:.40}'", wishes.context), "gather or ring");
   if (wishes.context == "ring" && n.latent.kv_rank > 0) return fail("--cp-way", "a ring of latent keys", "gather");
   std::string& mapping = out.scenario.plan.mapping;
-  out.prompts_mapping = with_context(mapping, wishes.context == "ring" ? "pcp_ring" : "pcp");
+  out.prompts_mapping = with_context(prompts, wishes.context == "ring" ? "pcp_ring" : "pcp");
   mapping = with_line(with_context(mapping, ""), "at attn.core, attn.cache: par t on cp");
   out.cp = wishes.cp;
   return {};
@@ -194,10 +190,20 @@ Expected<ServingSplit> serving_split(
     TRY(check_keys_split(request.network->row, "--cp"));
   }
   ServingSplit out;
-  TRY(out.scenario, scenario_of(wishes, std::move(request), engine));
+  TRY(out.scenario, scenario_of(wishes, std::move(request)));
+  std::string prompts;
+  if (out.scenario.network.row.experts.count > 0) {
+    if (wishes.cp > 1) {  // vLLM gathers the parts of a prompt before its experts and scatters their sums
+      run::Scenario apart = out.scenario;
+      lay_experts(apart, wishes, engine, false);
+      prompts = std::move(apart.plan.mapping);
+    }
+    lay_experts(out.scenario, wishes, engine, wishes.attention_dp == 1);
+  }
+  if (prompts.empty()) prompts = out.scenario.plan.mapping;
   out.groups = out.scenario.split->dp, out.tensor_ways = out.scenario.split->tp, out.stages = out.scenario.split->pp;
   if (wishes.cp > 1) {
-    TRY(lay_context(wishes, out));
+    TRY(lay_context(wishes, prompts, out));
   } else if (wishes.dcp > 1) {
     TRY(lay_decode_context(wishes, out));
   }

@@ -9,6 +9,7 @@
 #include "model/base/json_reader.h"
 #include "model/base/text.h"
 #include "model/catalog.h"
+#include "model/machine/gpu_words.h"
 #include "studies/launch/rules/explain.h"
 #include "studies/run/forecast.h"
 #include "studies/run/nouns.h"
@@ -48,7 +49,8 @@ Expected<void> check_nodes(
     const Launch& launch, const LaunchHints& hints, const Scenario& scenario, std::vector<std::string>& warnings) {
   constexpr std::int64_t largest_node = 16;
   const std::int64_t here = launch.gpus_per_node, there = scenario.machine.row.levels.front().gpus;
-  if (here == 0 || here == there || launch.gpus <= here || there > largest_node) return {};
+  const std::int64_t smallest = std::min(here, there);
+  if (here == 0 || here == there || launch.gpus <= smallest || there > largest_node) return {};
   std::string text = fmt::format("{} GPUs on each node, and {} has {}", here, scenario.machine.row.name, there);
   if (hints.lenient || here > there) return warnings.push_back(std::move(text)), Expected<void>{};
   std::vector<std::string> fitting;
@@ -60,21 +62,15 @@ Expected<void> check_nodes(
                           : fmt::format("of such nodes: {}", fmt::join(fitting, ", "))));
 }
 
-/// A job that asks its scheduler for GPUs by a name that is not in that of the machine's: "mi250", "a100". Words of a
-/// site ("gpu", "nvidia") and parts of a GPU ("a100_1g.5gb") tell less.
+/// Accelerators that a job asks its scheduler for, or that its environment is for.
 void check_gpu_kind(const Launch& launch, const Scenario& scenario, std::vector<std::string>& warnings) {
-  const std::string kind = lower_case(launch.gpu_kind);
-  const std::size_t letters = std::min(kind.find_first_of("0123456789"), kind.size());
-  const std::size_t end = std::min(kind.find_first_not_of("0123456789", letters), kind.size());
-  const std::string name = kind.substr(0, end);
-  constexpr std::size_t most_letters = 3;  // a100, gh200, mi250
-  if (letters == 0 || letters > most_letters || end == letters) return;
   const Machine& row = scenario.machine.row;
-  std::string words = lower_case(row.id + " " + row.name + " " + row.gpu.id + " " + row.gpu.name);
-  if (words.find(name) == words.npos)
+  if (names_other_gpu(launch.gpu_kind, row))
     warnings.push_back(
         fmt::format("the job asks for GPUs '{:.40}', and the forecast is for {}: --machine chooses others",
             launch.gpu_kind, row.name));
+  if (const std::string_view chip = chip_of_environment(launch.environment); !chip.empty())
+    warnings.push_back(fmt::format("its environment is for {}, and the forecast is for {}", chip, row.name));
 }
 
 /// What explain calls wrong of the arguments as they stand: the framework refuses it, or it does not do what it says.

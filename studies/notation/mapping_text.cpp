@@ -20,6 +20,7 @@ std::string mapping_text(const dataflow::Explanation& mapping, const print::Pain
     text += "  " + mapping.expanded.substr(begin, end - begin) + "\n";
     begin = end + 1;
   }
+  if (mapping.choices.empty()) return text + explained_heading(paint, "Who splits what", "one GPU has all of it");
   print::Table table({{"block"}, {"operator"}, {"axis"}, {"splits"}, {"by the line"}});
   for (const dataflow::Explanation::Choice& choice : mapping.choices)
     table.add({choice.block, choice.op, choice.axis, choice.loop.empty() ? "-" : choice.loop,

@@ -9,6 +9,7 @@
 #include "sim/schedule/schedule_table.h"
 #include "studies/run/split/mapping_text.h"
 #include "studies/run/split/split.h"
+#include "studies/records/recompute_policy.h"
 #include "studies/records/run_scenario.h"
 
 namespace stepcast::records {
@@ -86,6 +87,7 @@ class Splitter {
         split_.zero == 3 && stack_.id == "llm-foundry" && run_.parallel.zero_stage.value_or(3) == 2;
     if (keeps_gathered) statements.emplace_back("move weights life microbatch");
     if (operator_level_) statements.push_back(operator_level());
+    if (!policy_.empty()) statements.push_back(policy_);
     return RunSplit{std::move(split_), std::move(statements)};
   }
 
@@ -166,6 +168,11 @@ class Splitter {
     }
     if (starts(words, "full:")) {
       TRY(split_.recompute, parse_recompute(words, "recompute"));
+      return {};
+    }
+    // Experts have parts of their own, for which no policy of these was read.
+    if (const auto policy = policy_statement(words, spec_); policy && stack_.id == "jax" && spec_.experts.count == 0) {
+      policy_ = *policy;
       return {};
     }
     const auto known = std::ranges::find(recompute_words, first_letters(words), &RecomputeWord::word);
@@ -253,6 +260,7 @@ class Splitter {
   const sim::ScheduleKind* stated_ = nullptr;
   std::string stands_in_;  ///< a stated kind that the usual one stands for, as the record spells it
   bool operator_level_ = false;
+  std::string policy_;  ///< the statement of a named policy
 };
 
 }  // namespace

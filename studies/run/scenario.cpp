@@ -391,8 +391,8 @@ std::string in_words(const Scenario& scenario) {
   const std::string split = scenario.split ? in_words(*scenario.split) : mapping_in_words(scenario.plan);
   const AdaptedProjections& adapted = scenario.plan.adapted;
   const std::string adapters = scenario.plan.lora_rank == 0 ? ""
-                               : fmt::format(", LoRA rank {}{}", scenario.plan.lora_rank,
-                                     adapted.all() ? "" : " on " + adapted.text());
+                                                            : fmt::format(", LoRA rank {}{}", scenario.plan.lora_rank,
+                                                                  adapted.all() ? "" : " on " + adapted.text());
   std::string lengths;
   const std::string frozen = frozen_parts(scenario.network.row);
   for (const NetworkSpec& encoder : scenario.network.row.encoders)

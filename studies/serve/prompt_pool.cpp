@@ -13,13 +13,6 @@ double mean_prompt(const std::vector<sim::ServingRequest>& requests) {
   return sum / static_cast<double>(requests.size());
 }
 
-/// An error of this pool names its own flags.
-tl::unexpected<Error> of_prompts(Error error) {
-  for (const char* flag : {"--gpus", "--tp", "--pp", "--ep", "--dp-attention"})
-    if (error.where == flag) error.where = fmt::format("--prefill{}", flag + 1);
-  return tl::unexpected(std::move(error));
-}
-
 /// They end with their first word here.
 std::vector<sim::ServingRequest> read_alone(std::vector<sim::ServingRequest> requests) {
   for (sim::ServingRequest& request : requests) request.output = 1;
@@ -28,9 +21,15 @@ std::vector<sim::ServingRequest> read_alone(std::vector<sim::ServingRequest> req
 
 }  // namespace
 
+Error error_of_prompts(Error error) {
+  for (const char* flag : {"--gpus", "--tp", "--pp", "--ep", "--dp-attention"})
+    if (error.where == flag) error.where = fmt::format("--prefill{}", flag + 1);
+  return error;
+}
+
 Expected<PromptPool> prompt_pool_of(const PromptPoolWishes& wishes, const std::vector<sim::ServingRequest>& requests) {
   auto serving = infer::serving_of(wishes.engine);
-  if (!serving) return of_prompts(serving.error());
+  if (!serving) return tl::unexpected(error_of_prompts(serving.error()));
   PromptPool out;
   out.serving = std::move(*serving);
   out.positions = mean_prompt(requests);
@@ -42,7 +41,7 @@ Expected<PromptPool> prompt_pool_of(const PromptPoolWishes& wishes, const std::v
     return fail("--output", "a request of one token, of which the decode pool has nothing to do",
         "at least 2 tokens, or one pool");
   const auto fits = infer::check_requests(out.serving, read_alone(requests), out.servers.policy);
-  if (!fits) return of_prompts(fits.error());
+  if (!fits) return tl::unexpected(error_of_prompts(fits.error()));
   return out;
 }
 

@@ -29,6 +29,9 @@ struct PromptPool {
   double busy = 0, waiting = 0, most_waiting = 0;
 };
 
+/// An error of this pool names its own flags.
+Error error_of_prompts(Error error);
+
 /// Errors: what the engine cannot be, and requests that no cache of it holds or that say one word alone.
 Expected<PromptPool> prompt_pool_of(const PromptPoolWishes& wishes, const std::vector<sim::ServingRequest>& requests);
 

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "model/base/quantity_text.h"
 #include "model/network/network.h"
 #include "studies/records/step_fitting.h"
 #include "studies/run/forecast.h"
@@ -72,6 +73,10 @@ RunOutcome forecast_run(const Run& run, Fits fits) {
   row.time_reported = run.measured.step_time_source.find("tflops") == std::string::npos &&
                       run.measured.step_time_source.find("mfu") == std::string::npos;
   row.assumptions = std::move(made->assumptions);
+  // What ran did fit: the record lacks a word about its split or about what runs again.
+  if (!step.memory.fits)
+    row.assumptions.push_back(fmt::format(
+        "as forecast it needs {} of {}", format_bytes(step.memory.peak), format_bytes(step.memory.capacity)));
   compare_memory(row, run, step.memory);
   return row;
 }

@@ -73,4 +73,20 @@ void serve_sweep(benchmark::State& state) {
 }
 BENCHMARK(serve_sweep)->Unit(benchmark::kMillisecond);
 
+/// Goal: DeepSeek-R1 on 72 GB200 with pools in under 5 s, with the best simulated.
+void serve_sweep_of_pools(benchmark::State& state) {
+  stepcast::serve::sweeping::Asked asked;
+  asked.network = "deepseek-r1", asked.machines = {"gb200-nvl72"}, asked.engines = {"tensorrt-llm"};
+  asked.weights = {"fp8-block"}, asked.caches = {"fp8"};
+  asked.gpus = {72}, asked.tp = asked.prefill_tp = {1, 4, 8}, asked.pp = {1};
+  asked.ep = asked.prefill_ep = asked.attention_dp = asked.prefill_attention_dp = {1, 4, 8, 16};
+  asked.most_sequences = asked.most_positions = asked.prefill_most_sequences = asked.prefill_most_positions = {0};
+  asked.pools = true;
+  asked.law.prompts = {8192, 8192}, asked.law.outputs = {1024, 1024};
+  asked.loads = {16, 32, 64, 128, 256, 512, 1024, 2048};
+  asked.simulated = 8, asked.top = 10;
+  for (auto _ : state) benchmark::DoNotOptimize(stepcast::serve::sweeping::explore(asked)->rows.size());
+}
+BENCHMARK(serve_sweep_of_pools)->Unit(benchmark::kMillisecond);
+
 }  // namespace

@@ -119,6 +119,23 @@ TEST(TableServing, ExpertsBesideAttentionOfSeveralGroups) {
       (MovedBytes{{"forward all_reduce", 2 * 2 * 7.0 / 8 * U}}));
 }
 
+TEST(TableServing, ExpertsUnderPromptsSplitByPosition) {
+  const auto moves = [](std::int64_t positions, std::int64_t cached, const std::string& mapping) {
+    return serving_moves(expert_spec(), positions == 1 ? 16 : 1, positions, cached, mapping, "expert_layer");
+  };
+  const std::string mesh = "mesh tp:1 cp:2\nmesh etp:1 ep:2 edp:1\n";
+  // AG(K, V) R(2) KV. The other half of the tokens, U/2, and 2048 x 2 gates of 4 B, come to every expert; sums go back.
+  EXPECT_EQ(moves(4096, 0, mesh + "use ep_gather, tp, pcp, ep, etp"),
+      (MovedBytes{{"forward all_gather", KV / 2 + U / 2 + 16'384}, {"forward reduce_scatter", U / 2}}));
+  // Rows to their experts and back: 2 rows for each of 2048 tokens, half of them elsewhere, U/2 each way.
+  EXPECT_EQ(moves(4096, 0, mesh + "use tp, pcp, ep, etp"),
+      (MovedBytes{{"forward all_gather", KV / 2}, {"forward all_to_all", 2 * U / 2}}));
+  // Words are worked on by both ranks: joined results, AR 2 R(2) 16 x 32 x (1 + 129) x 4, and AR(Y2) of what experts
+  // made.
+  EXPECT_EQ(moves(1, 4095, mesh + "at attn.core, attn.cache: par t on cp\nuse ep_gather, tp, ep, etp"),
+      (MovedBytes{{"forward all_reduce", 16 * 32 * 130 * 4 + words_stream}}));
+}
+
 TEST(TableServing, KeysThatCannotBeSplitAreRefused) {
   BatchShape batch{16, 1, 2, 2};
   const auto refused = [&](const NetworkSpec& spec) {

@@ -9,12 +9,8 @@
 namespace stepcast::sim {
 namespace {
 
-/// Of saturation; where sequences give way to others it is some 10 % less than the mean field says.
-constexpr double near_saturation = 0.9, near_preempting_saturation = 0.8;
-/// Requests that have fewer words behind their first: prompts are all they are.
-constexpr double few_words = 24;
-/// Deviations of what the cache holds that must have room.
-constexpr double far_out = 3;
+/// Of saturation, where sequences give way to others: it is some 10 % less than the mean field says.
+constexpr double near_preempting_saturation = 0.8;
 /// Of what iterations can read: above it times to first words hang on how prompts queue.
 constexpr double much_reading = 0.6;
 
@@ -36,40 +32,10 @@ const char* to_text(MeanFieldDoubt doubt) {
 }
 
 MeanField::MeanField(const RequestMeans& means, const Servers& servers, const BatchTimer& timer)
-    : means_(means), servers_(servers), timer_(&timer) {
+    : means_(means), servers_(servers), timer_(&timer), room_(means, servers.policy) {
   // Lanes that never waited for each other would be replicas of their own.
   servers_.replicas *= servers.stages;
   saturation_ = closed({});
-}
-
-double MeanField::blocks_of(double positions) const {
-  const auto block = static_cast<double>(servers_.policy.block);
-  const double shared = std::floor(means_.cached / block);
-  // A block is begun at any of its positions, as likely as at any other.
-  return std::max(1.0, (positions + block / 2 - 0.5) / block - shared);
-}
-
-/// Sequences that a group runs at once.
-double MeanField::most_running() const {
-  const BatchingPolicy& policy = servers_.policy;
-  const double whole = means_.cached + means_.read;
-  const double held = blocks_of(policy.reserves_all ? whole + means_.output : means_.context());
-  const double room = std::floor(static_cast<double>(policy.blocks) / held);
-  return std::clamp(room, 1.0, static_cast<double>(policy.most_sequences));
-}
-
-/// Whether what the sequences hold comes to more than there is, now and then.
-bool MeanField::may_preempt(double running, bool cohorts) const {
-  const BatchingPolicy& policy = servers_.policy;
-  if (policy.reserves_all) return false;
-  const double last = blocks_of(static_cast<double>(means_.longest));
-  const auto blocks = static_cast<double>(policy.blocks);
-  if (running * last <= blocks) return false;
-  if (cohorts) return true;
-  const double mean = blocks_of(means_.context()), spread = means_.output / std::sqrt(12.0),
-               lengths = std::sqrt(std::max(0.0, means_.read_square - means_.read * means_.read)),
-               deviation = std::hypot(spread, lengths, means_.output_deviation()) / static_cast<double>(policy.block);
-  return running * mean + far_out * std::sqrt(running) * deviation > blocks;
 }
 
 bool MeanField::reads_ahead(const SteadyState& state) const {
@@ -79,7 +45,7 @@ bool MeanField::reads_ahead(const SteadyState& state) const {
 SteadyState MeanField::closed(const SteadyLoad& load) const {
   const auto replicas = static_cast<double>(servers_.replicas), groups = static_cast<double>(servers_.groups);
   const bool endless = !load.users;
-  const double most = most_running(), before = endless ? 0 : servers_.before.value();
+  const double most = room_.most_running(), before = endless ? 0 : servers_.before.value();
   const double users = endless ? most : *load.users / (replicas * groups);
   // Of users that do not divide among groups the fullest group counts.
   const double fullest = groups > 1 ? std::ceil(users - 1e-9) : users;
@@ -110,10 +76,7 @@ SteadyState MeanField::closed(const SteadyLoad& load) const {
   state.alone = Seconds(cycle.alone), state.with_prompts = Seconds(cycle.with_prompts);
   state.met_prompts = cycle.share;
   state.running = running * groups * replicas;
-  state.used_share = std::min(1.0,
-      running *
-          blocks_of(servers_.policy.reserves_all ? means_.cached + means_.read + means_.output : means_.context()) /
-          static_cast<double>(servers_.policy.blocks));
+  state.used_share = room_.used_share(running);
   const bool full = users > most;
   if (!endless && full) state.first_word = Seconds(users / per_group - cycle.words);
   else if (!endless) state.first_word = Seconds(cycle.away + cycle.prompt);
@@ -129,16 +92,15 @@ SteadyState MeanField::closed(const SteadyLoad& load) const {
       ((replicas > 1 && users < 1) || cycles.most_prompts(running) < 1 || cycle.pressure > much_of_closed_groups))
     state.doubt = MeanFieldDoubt::uneven;
   if (reads_ahead(state)) state.doubt = MeanFieldDoubt::reads_much;
-  if (may_preempt(running, cohorts) || (cache_bound && !servers_.policy.reserves_all))
+  if (room_.may_preempt(running, cohorts) || (cache_bound && !servers_.policy.reserves_all))
     state.doubt = MeanFieldDoubt::preempts;
-  if (blocks_of(static_cast<double>(means_.longest)) > static_cast<double>(servers_.policy.blocks))
-    state.doubt = MeanFieldDoubt::never_fits;
+  if (room_.never_fits()) state.doubt = MeanFieldDoubt::never_fits;
   return state;
 }
 
 SteadyState MeanField::open(const SteadyLoad& load) const {
   const auto replicas = static_cast<double>(servers_.replicas), groups = static_cast<double>(servers_.groups);
-  const double units = replicas * groups, rate = *load.rate / units, most = most_running();
+  const double units = replicas * groups, rate = *load.rate / units, most = room_.most_running();
   SteadyState state;
   state.requests_per_second = *load.rate, state.words_per_second = *load.rate * means_.output;
   const double share = *load.rate / saturation_.requests_per_second;
@@ -194,13 +156,14 @@ SteadyState MeanField::open(const SteadyLoad& load) const {
     state.first_word =
         servers_.before + Seconds((1 - idle) * (weight * low.residual() + (1 - weight) * high.residual() + planned) +
                                   both(&WordCycle::prompt));
-  state.used_share = std::min(1.0, mean * blocks_of(means_.context()) / static_cast<double>(servers_.policy.blocks));
+  state.used_share =
+      std::min(1.0, mean * room_.blocks_of(means_.context()) / static_cast<double>(servers_.policy.blocks));
   const double deviation = std::sqrt(variance / units);
   if (state.pressure > (groups > 1 ? much_pressure_of_groups : much_pressure)) state.doubt = MeanFieldDoubt::reads_much;
   if (reads_ahead(state)) state.doubt = MeanFieldDoubt::reads_much;
   if (load.shape != 1) state.doubt = MeanFieldDoubt::bursts;
-  if (may_preempt(mean + far_out * deviation, false)) state.doubt = MeanFieldDoubt::preempts;
-  else if (mean + far_out * deviation > most) state.first_word.reset();
+  if (room_.may_preempt(mean + CacheRoom::far_out * deviation, false)) state.doubt = MeanFieldDoubt::preempts;
+  else if (mean + CacheRoom::far_out * deviation > most) state.first_word.reset();
   if (share >= (saturation_.doubt == MeanFieldDoubt::preempts ? near_preempting_saturation : near_saturation))
     state.doubt = MeanFieldDoubt::near_saturation;
   if (groups > 1 && cycles.most_prompts(mean) < 1) state.doubt = MeanFieldDoubt::uneven;

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "sim/serving/steady/cache_room.h"
 #include "sim/serving/steady/request_means.h"
 #include "sim/serving/served_run.h"
 
@@ -33,6 +34,11 @@ enum class MeanFieldDoubt : std::uint8_t {
   never_fits,         ///< a request is longer than the cache
 };
 const char* to_text(MeanFieldDoubt doubt);
+
+/// Of saturation.
+constexpr double near_saturation = 0.9;
+/// Requests that have fewer words behind their first: prompts are all they are.
+constexpr double few_words = 24;
 
 struct SteadyLoad {
   std::optional<double> users = {}, rate = {};  ///< of all replicas; neither: so many are there that some always wait
@@ -66,14 +72,12 @@ class MeanField {
  private:
   [[nodiscard]] SteadyState closed(const SteadyLoad& load) const;
   [[nodiscard]] SteadyState open(const SteadyLoad& load) const;
-  [[nodiscard]] double most_running() const;
-  [[nodiscard]] double blocks_of(double positions) const;
   [[nodiscard]] bool reads_ahead(const SteadyState& state) const;
-  [[nodiscard]] bool may_preempt(double running, bool cohorts) const;
 
   RequestMeans means_;
   Servers servers_;
   BatchTimer const* timer_;
+  CacheRoom room_;
   SteadyState saturation_;
 };
 

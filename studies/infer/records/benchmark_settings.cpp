@@ -29,6 +29,7 @@ struct Script {
   const char* cache;
   std::int64_t most_positions;  ///< 0: the engine's
   RankColumns columns = RankColumns::as_said;
+  std::int64_t least_ranks = 0;  ///< in the column of tensor ranks
 };
 constexpr Script scripts[] = {
     {"sglang", "DeepSeek-R1", "B200", "nvfp4", "fp8", 16'384},  // dsr1_fp4_b200.sh
@@ -42,6 +43,9 @@ constexpr Script scripts[] = {
     // minimaxm2.5_fp8_b200.sh: a cache as the checkpoint says, which has no scales for one; no groups: records of two
     // have the times of one on two GPUs to three digits
     {"vllm", "MiniMax", "B200", "fp8", "bf16", 0, RankColumns::one_group},
+    // Of the recipes that it runs on GB200 those with 16 ranks that say words are all dep16, those with 4 tep4
+    // (NVIDIA/srt-slurm fd250ac, recipes/vllm/kimi-k2.5)
+    {"vllm", "Kimi-K2.5", "GB200", "nvfp4", "", 0, RankColumns::own_sequences, 16},
 };
 
 /// AIConfigurator measures what it generates: an iteration has room for one prompt and so many positions, and for the
@@ -85,7 +89,7 @@ BenchmarkSettings settings_of(const InferenceRecord& record) {
   if (!of_inference_x(record)) return {};
   for (const Script& row : scripts)
     if (lower_case(record.engine) == row.engine && has(record.model, row.model) && has(record.gpu, row.gpu) &&
-        record.weights.starts_with(row.weights)) {
+        record.weights.starts_with(row.weights) && record.tp >= row.least_ranks) {
       BenchmarkSettings out{row.cache, {}, row.columns};
       if (row.most_positions > 0) out.most_positions = row.most_positions;
       return out;
@@ -122,6 +126,21 @@ BatchingWishes trtllm_bench_limits(const Serving& serving, double prompt, double
   if (serving.engine.whole_prompts)
     out.most_positions =
         std::max(*out.most_positions, static_cast<std::int64_t>(std::llround(prompt)) + *out.most_sequences);
+  return out;
+}
+
+/// The sizes in llm_options.yml of the measured tables; what is larger than all sequences becomes as large as they are
+/// (NVIDIA/TensorRT-LLM 00f3768, docs/source/performance/perf-overview.md; _torch/pyexecutor/model_engine.py,
+/// _filter_cuda_graph_batch_sizes).
+std::vector<std::int64_t> trtllm_bench_graphs(const InferenceRecord& record, std::int64_t most_sequences) {
+  constexpr const char* padded = "CUDA graphs to batch 8192 padded";
+  constexpr std::int64_t sizes[] = {1, 2, 4, 8, 16, 32, 64, 128, 256, 384, 512, 1024, 2048, 4096, 8192};
+  std::vector<std::int64_t> out;
+  if (!has(record.notes, padded)) return out;
+  for (const std::int64_t size : sizes) {
+    out.push_back(std::min(size, most_sequences));
+    if (size >= most_sequences) break;
+  }
   return out;
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "studies/infer/records/record.h"
 #include "studies/infer/served_load.h"
@@ -16,6 +17,7 @@ enum class RankColumns : std::uint8_t {
   as_said,
   whole_experts,  ///< each of tp ranks has whole experts: ep is tp, or both are what is said of ep
   one_group,      ///< of tp ranks, which share the experts if any number of ranks does
+  own_sequences,  ///< of tp ranks each has sequences of its own, and whole experts
 };
 
 struct BenchmarkSettings {
@@ -33,5 +35,7 @@ std::optional<std::int64_t> repeated_prompts(const InferenceRecord& record);
 
 /// Limits that trtllm-bench derives from memory and lengths, where nobody says them.
 BatchingWishes trtllm_bench_limits(const Serving& serving, double prompt, double output);
+/// Sequences of the graphs that it replays, where a record says that they are padded; else none.
+std::vector<std::int64_t> trtllm_bench_graphs(const InferenceRecord& record, std::int64_t most_sequences);
 
 }  // namespace stepcast::infer

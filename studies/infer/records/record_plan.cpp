@@ -106,7 +106,7 @@ Expected<Serving> serving_of_record(const InferenceRecord& record, const RecordW
   wishes.tp = record.tp, wishes.pp = record.pp, wishes.attention_dp = std::max<std::int64_t>(1, record.attention_dp);
   if (network.row.experts.count > 0) {
     wishes.ep = std::max<std::int64_t>(1, record.ep);
-    if (says(record.notes, groups_of_experts)) wishes.attention_dp *= wishes.tp, wishes.tp = 1;
+    if (says(record.notes, groups_of_experts)) wishes.ep = wishes.attention_dp *= wishes.tp, wishes.tp = 1;
     // Kernels that send rows to experts have whole ones on every rank: SGLang sets the one by the other
     // (sgl-project/sglang server_args.py, moe_a2a_backend), and records that do not say it have 1.
     const bool rows = engine->exchange == ExpertExchange::rows && wishes.attention_dp > 1;
@@ -115,6 +115,7 @@ Expected<Serving> serving_of_record(const InferenceRecord& record, const RecordW
   const BenchmarkSettings settings = settings_of(record);
   if (settings.columns == RankColumns::whole_experts) wishes.tp = wishes.ep = wishes.ep > 1 ? wishes.ep : wishes.tp;
   if (settings.columns == RankColumns::one_group) wishes.attention_dp = 1, wishes.ep = wishes.ep > 1 ? wishes.tp : 1;
+  if (settings.columns == RankColumns::own_sequences) wishes.attention_dp = wishes.ep = wishes.tp, wishes.tp = 1;
   wishes.weights = weights_of(record);
   wishes.cache = record.cache.empty() ? settings.cache : record.cache.starts_with("fp8") ? "fp8" : record.cache;
   // Not told: engines that are built in fp8 keep such a cache (TensorRT-LLM, examples/quantization), and so do NVIDIA's

@@ -50,6 +50,8 @@ Expected<LoadedRun> start(const InferenceRecord& record, const Serving& serving)
   if (by_bench && !limits.most_sequences && !limits.most_positions)
     limits = trtllm_bench_limits(serving, static_cast<double>(*record.prompt), static_cast<double>(*record.output));
   served.servers.policy = policy_of(serving, length, limits);
+  // trtllm-bench's limit is that of each of the iterations under way.
+  if (by_bench && limits.most_sequences) served.servers.policy.most_sequences = *limits.most_sequences;
   if (settings.mixed) served.servers.policy.prompts_apart = false;
   served.servers.groups = serving.attention_groups(), served.servers.stages = serving.stages;
   served.servers.before = serving.engine.host_per_request;
@@ -149,6 +151,7 @@ Expected<ServedForecast> throughput(const InferenceRecord& record, ServedTimes& 
   TRY(auto served, start(record, serving));
   served.condensed = iterations;
   if (!record.requests) return fail("workload", "how many requests came is not told", "num_requests");
+  times.pad_to(trtllm_bench_graphs(record, served.servers.policy.most_sequences));
   served.servers.groups = 1;
   const std::int64_t all = serving.attention_groups();
   served.load.requests = sim::requests_of(law_of(record, (*record.requests + all - 1) / all));

@@ -19,7 +19,8 @@ struct ProgramTargets {
   std::string_view framework, name, usual, source;
 };
 constexpr std::string_view of_peft = "huggingface/peft@00073fe85c: src/peft/utils/constants.py";
-constexpr ProgramTargets program_rows[] = {{"trainer", "lora_target_modules|lora_target|target_modules", by_network, of_peft},
+constexpr ProgramTargets program_rows[] = {
+    {"trainer", "lora_target_modules|lora_target|target_modules", by_network, of_peft},
     {"accelerate", "lora_target_modules|lora_target|target_modules", by_network, of_peft},
     {"deepspeed", "lora_target_modules|lora_target|target_modules", by_network, of_peft},
     {"llm-foundry", "model.peft_config.target_modules", by_network, of_peft},
@@ -63,11 +64,11 @@ struct NamedModule {
   std::string_view words, projections;
 };
 constexpr NamedModule module_rows[] = {{"all|all-linear|all_linear", "all"},
-    {"q_proj|wq|q|query|linear_q|q_a_proj|q_b_proj|attention.wq", "q"},
-    {"k_proj|wk|k|key|linear_k", "k"}, {"v_proj|wv|v|value|linear_v", "v"}, {"kv_a_proj_with_mqa|kv_b_proj", "k,v"},
+    {"q_proj|wq|q|query|linear_q|q_a_proj|q_b_proj|attention.wq", "q"}, {"k_proj|wk|k|key|linear_k", "k"},
+    {"v_proj|wv|v|value|linear_v", "v"}, {"kv_a_proj_with_mqa|kv_b_proj", "k,v"},
     {"query_key_value|c_attn|qkv_proj|Wqkv|W_pack|linear_qkv|attention_qkv", "q,k,v"},
-    {"o_proj|out_proj|wo|dense|linear_proj|attention_dense|output_proj|attn.c_proj", "out"},
-    {"c_proj", "out,down"}, {"attention", "q,k,v,out"}, {"mlp", "gate,up,down"}, {"gate_proj|linear_fc1_gate", "gate"},
+    {"o_proj|out_proj|wo|dense|linear_proj|attention_dense|output_proj|attn.c_proj", "out"}, {"c_proj", "out,down"},
+    {"attention", "q,k,v,out"}, {"mlp", "gate,up,down"}, {"gate_proj|linear_fc1_gate", "gate"},
     {"up_proj|linear_fc1_up", "up"}, {"gate_up_proj|linear_fc1|fc1|fc_in|c_fc|dense_h_to_4h|mlp_fc1", "gate,up"},
     {"down_proj|linear_fc2|fc2|fc_out|dense_4h_to_h|mlp_fc2|mlp.c_proj", "down"}};
 
@@ -157,8 +158,7 @@ class Targets {
     if (projections.empty()) return ask();
     if (!others.empty()) words_.note(fmt::format("adapters on {} are not forecast", fmt::join(others, ", ")));
     const bool all = std::ranges::find(projections, "all") != projections.end();
-    TRY(const auto set,
-        AdaptedProjections::parse(all ? "all" : fmt::format("{}", fmt::join(projections, ",")), where));
+    TRY(const auto set, AdaptedProjections::parse(all ? "all" : fmt::format("{}", fmt::join(projections, ",")), where));
     words_.launch.adapted = set.text();
     return {};
   }

@@ -41,6 +41,7 @@ Expected<void> settle_flagscale(DialectWords& words) {
     if (given.name.starts_with("experiment.envs."))
       words.launch.environment.emplace(given.spelled.substr(given.spelled.rfind('.') + 1), given.value);
   }
+  if (!words.has("experiment.task.entrypoint")) words.note("no program is named: read as flagscale/train/train_gpt.py");
   TRY(const std::int64_t multiple, words.count("multiple_of"));
   if (multiple == 0 || words.has("ffn_hidden_size") || !words.is_on("swiglu")) return {};
   // megatron/training/arguments.py of its patches

@@ -25,6 +25,23 @@ Expected<void> check_converters(DialectWords& words) {
   return {};
 }
 
+/// The function or class that makes the optimizer tells its rule; what it takes of the rest of the configuration says
+/// nothing of the run.
+void settle_optimizer(DialectWords& words) {
+  std::erase_if(words.launch.arguments, [](const GivenArgument& given) {
+    constexpr std::string_view section = "optimizer.";
+    const std::string_view name = given.name;
+    return name.starts_with(section) && !name.starts_with("optimizer.param_groups.") &&
+           name.find('.', section.size()) != name.npos;
+  });
+  GivenArgument* maker = words.last("optimizer.class");
+  if (maker == nullptr) return;
+  const std::string text = lower_case(maker->value);
+  if (text.find("muon") != text.npos) maker->value = "muon";
+  else if (text.find("adamw") != text.npos) maker->value = "adamw";
+  else if (text.find("optimizerscontainer") != text.npos) maker->value = words.value("optimizer.name", "adamw");
+}
+
 }  // namespace
 
 Expected<void> settle_torchtitan(DialectWords& words) {
@@ -36,6 +53,10 @@ Expected<void> settle_torchtitan(DialectWords& words) {
     kind->value = selective ? "selective" : "full";
     if (selective) words.put("activation_checkpoint.policy", "op", "activation_checkpoint.class");
   }
+  settle_optimizer(words);
+  const GivenArgument* tokenizer = words.last("tokenizer.class");
+  if (tokenizer != nullptr && lower_case(tokenizer->value).find("multimodal") != std::string::npos)
+    return tl::unexpected(words.limit(*tokenizer, "networks that see images are not forecast"));
   const GivenArgument* parts = words.last("compile.components");
   if (parts != nullptr && parts->value.find("model") == std::string::npos && words.is_on("compile.enable")) {
     words.put("compile.enable", "false");

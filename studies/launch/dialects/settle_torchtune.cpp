@@ -46,7 +46,8 @@ Expected<void> adapters_of_torchtune(DialectWords& words) {
   const std::string attention = words.value("model.lora_attn_modules");
   std::string adapted;
   for (const Module& row : modules)
-    if (attention.find(row.word) != attention.npos) adapted += (adapted.empty() ? "" : ",") + std::string(row.projection);
+    if (attention.find(row.word) != attention.npos)
+      adapted += (adapted.empty() ? "" : ",") + std::string(row.projection);
   if (words.is_on("model.apply_lora_to_mlp")) adapted += adapted.empty() ? "gate,up,down" : ",gate,up,down";
   if (adapted.empty() && !words.launch.told.contains(FieldId::lora_on))
     return fail(words.launch.where, "adapters on no projection", "model.lora_attn_modules, or --lora-on q,v");

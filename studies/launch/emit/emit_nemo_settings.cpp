@@ -207,9 +207,9 @@ NemoSettings adapter_settings(const Plan& run) {
   using Module = std::pair<const char*, bool>;
   const Module fused_modules[] = {
       {"linear_qkv", has("q")}, {"linear_proj", has("out")}, {"linear_fc1", has("up")}, {"linear_fc2", has("down")}};
-  const Module single_modules[] = {{"linear_q", has("q")}, {"linear_k", has("k")},
-      {"linear_v", has("v")}, {"linear_proj", has("out")}, {"linear_fc1_gate", has("gate")},
-      {"linear_fc1_up", has("up")}, {"linear_fc2", has("down")}};
+  const Module single_modules[] = {{"linear_q", has("q")}, {"linear_k", has("k")}, {"linear_v", has("v")},
+      {"linear_proj", has("out")}, {"linear_fc1_gate", has("gate")}, {"linear_fc1_up", has("up")},
+      {"linear_fc2", has("down")}};
   std::vector<const char*> modules;
   for (const auto& [name, adapted] : fused ? std::span<const Module>(fused_modules) : single_modules)
     if (adapted) modules.push_back(name);

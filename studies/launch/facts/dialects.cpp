@@ -30,7 +30,7 @@ constexpr Dialect dialect_rows[] = {
     // huggingface/nanotron, src/nanotron/config
     {"Nanotron", "nanotron", "tokens.micro_batch_size|parallelism.pp_engine|parallelism.tp_mode"},
     // allenai/OLMo-core, src/olmo_core/train: "train_module" beside "trainer"; its releases are started from Python
-    {"OLMo-core", "", "train_module. model.|train_module. trainer.", sizes_and_plan},
+    {"OLMo-core", "", "train_module. model.|train_module. trainer.", sizes_and_plan, true},
     // allenai/OLMo, olmo/config.py; device_train_microbatch_size is Composer's word too
     {"OLMo", "olmo", "model.mlp_ratio|model.mlp_hidden_size|model.weight_tying|model.attention_layer_norm|"
                  "device_train_microbatch_size fsdp.wrapping_strategy"},
@@ -40,7 +40,10 @@ constexpr Dialect dialect_rows[] = {
     // facebookresearch/lingua, apps/*/configs
     {"Lingua", "", "grad_acc_steps distributed.|probe_freq model.|probe_freq distributed.", sizes_and_plan},
     // modelscope/ms-swift, examples
-    {"Megatron-SWIFT", "megatron-swift", "tuner_type tensor_model_parallel_size|train_type tensor_model_parallel_size"},
+    {"Megatron-SWIFT", "megatron-swift", "tuner_type tensor_model_parallel_size|train_type tensor_model_parallel_size|"
+                                         "tuner_type micro_batch_size|train_type micro_batch_size|"
+                                         "tuner_type expert_model_parallel_size|train_type expert_model_parallel_size|"
+                                         "tuner_type pipeline_model_parallel_size|train_type pipeline_model_parallel_size"},
     {"ms-swift", "ms-swift", "tuner_type|rlhf_type|train_type per_device_train_batch_size|sft_type max_length"},
     // pytorch/torchtune, recipes/configs
     {"torchtune", "torchtune", "model._component_ batch_size|model._component_ optimizer._component_"},
@@ -50,6 +53,10 @@ constexpr Dialect dialect_rows[] = {
     // AI-Hypercomputer/maxtext, src/MaxText/configs/base.yml
     {"MaxText", "", "base_emb_dim base_num_decoder_layers|ici_fsdp_parallelism|dcn_data_parallelism",
      "the network's config.json in place of NETWORK, --stack jax, and the plan by flags"},
+    // NVIDIA-NeMo/RL, examples/configs
+    {"NeMo RL", "", "policy. sft.|policy. grpo.|policy. dpo.|policy. ppo.|policy. cluster.num_nodes|policy. cluster.gpus_per_node",
+     "of its fine-tuning the network in front, and the split and the batch by flags; of rollouts beside training steps "
+     "there is no forecast"},
     // volcengine/verl, verl/trainer/config
     {"verl's fine-tuning", "verl-sft", "model.partial_pretrain"},
     {"verl", "", "actor_rollout_ref.|data.train_files data.max_token_len_per_gpu",
@@ -87,12 +94,12 @@ constexpr Dialect dialect_rows[] = {
 };
 
 constexpr Dialect text_dialect_rows[] = {
+    // InternLM/xtuner and other users of mmengine
+    {"XTuner", "", "from xtuner|from mmengine", sizes_and_plan},
     // InternLM/InternEvo, configs/*.py
     {"InternEvo", "", "parallel = dict(|model = dict(", sizes_and_plan},
     // hpcaitech/ColossalAI, examples' config.py
     {"ColossalAI", "", "plugin = |booster = |TENSOR_PARALLEL_SIZE = ", sizes_and_plan},
-    // InternLM/xtuner and other users of mmengine
-    {"XTuner", "", "from xtuner|from mmengine", sizes_and_plan},
     // allenai/OLMo-core, src/scripts
     {"OLMo-core", "", "from olmo_core", sizes_and_plan},
     // NVIDIA-NeMo/NeMo, nemo/collections/llm/recipes, and Megatron-Bridge's: functions that call others

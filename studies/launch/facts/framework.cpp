@@ -6,6 +6,9 @@ namespace stepcast::launch {
 namespace {
 
 // clang-format off
+// leaves_out_predictors: huggingface/transformers, modeling_deepseek_v3.py and modeling_glm4_moe.py pass over the weights
+// of these layers; num_mtp_layers 0 in pytorch/torchtitan torchtitan/models/deepseek_v3/__init__.py; mtp_num_layers None
+// in modelscope/ms-swift swift/megatron/arguments/megatron_args.py
 constexpr Framework framework_rows[] = {
     {.id = "megatron-lm", .name = "Megatron-LM", .software = "Megatron-LM", .stack = "megatron-core", .top_k = 2,
      .expert_tp = true, .quiet_overlap = true, .free_sections = true},
@@ -17,7 +20,8 @@ constexpr Framework framework_rows[] = {
      .expert_tp = true, .hydra = true, .free_sections = true},
     {.id = "torchtitan", .name = "torchtitan", .software = "torchtitan", .stack = "pytorch-fsdp", .precision = "bf16",
      .micro_batch = 8, .zero = 3, .tied = false, .recompute = "selective layer", .sequence_parallel = true,
-     .stages_cut_batch = true, .ends_are_layers = true, .compiles = true, .refuses_copies = true, .own_sequence = true,
+     .stages_cut_batch = true, .ends_are_layers = true, .compiles = true, .refuses_copies = true,
+     .leaves_out_predictors = true, .own_sequence = true,
      .whole_names = true},
     {.id = "deepspeed", .name = "DeepSpeed", .software = "DeepSpeed", .stack = "deepspeed-zero", .micro_batch = 1,
      .micro_follows = true},
@@ -29,30 +33,30 @@ constexpr Framework framework_rows[] = {
     {.id = "flagscale", .name = "FlagScale", .software = "Megatron-LM", .stack = "megatron-core", .top_k = 2,
      .expert_tp = true, .quiet_overlap = true},
     {.id = "llama-factory", .name = "LLaMA-Factory", .software = "PyTorch FSDP", .stack = "pytorch-fsdp",
-     .micro_batch = 8, .trainer = true, .own_sequence = true},
+     .micro_batch = 8, .trainer = true, .leaves_out_predictors = true, .own_sequence = true},
     {.id = "axolotl", .name = "Axolotl", .software = "PyTorch FSDP", .stack = "pytorch-fsdp", .precision = "bf16",
-     .micro_batch = 1, .trainer = true, .own_sequence = true},
+     .micro_batch = 1, .trainer = true, .leaves_out_predictors = true, .own_sequence = true},
     {.id = "trainer", .name = "Hugging Face's Trainer", .software = "PyTorch FSDP", .stack = "pytorch-fsdp",
-     .micro_batch = 8, .trainer = true, .own_sequence = true},
+     .micro_batch = 8, .trainer = true, .leaves_out_predictors = true, .own_sequence = true},
     // usual_sequences: swift/trainers/arguments.py
     {.id = "ms-swift", .name = "ms-swift", .software = "PyTorch FSDP", .stack = "pytorch-fsdp", .precision = "bf16",
-     .micro_batch = 1, .usual_sequences = 16, .trainer = true, .own_sequence = true},
+     .micro_batch = 1, .usual_sequences = 16, .trainer = true, .leaves_out_predictors = true, .own_sequence = true},
     {.id = "megatron-swift", .name = "Megatron-SWIFT", .software = "Megatron-LM", .stack = "megatron-core", .top_k = 2,
-     .quiet_overlap = true, .own_sequence = true},
+     .quiet_overlap = true, .leaves_out_predictors = true, .own_sequence = true},
     {.id = "primus", .name = "Primus", .software = "Megatron-LM", .stack = "megatron-core", .top_k = 2,
      .expert_tp = true, .quiet_overlap = true},
     {.id = "torchtune", .name = "torchtune", .software = "PyTorch FSDP", .stack = "pytorch-fsdp", .precision = "bf16",
      .micro_batch = 1, .zero = 3, .sequence_parallel = true, .all_in_16_bits = true, .compiles = true,
-     .own_sequence = true},
+     .leaves_out_predictors = true, .own_sequence = true},
     {.id = "verl-sft", .name = "verl's fine-tuning", .software = "PyTorch FSDP", .stack = "pytorch-fsdp",
-     .precision = "bf16", .zero = 3, .trainer = true, .own_sequence = true},
+     .precision = "bf16", .zero = 3, .trainer = true, .leaves_out_predictors = true, .own_sequence = true},
     {.id = "olmo", .name = "OLMo", .software = "PyTorch FSDP", .stack = "pytorch-fsdp", .micro_batch = 16,
      .compiles = true, .own_sequence = true},
     {.id = "litgpt", .name = "LitGPT", .software = "PyTorch FSDP", .stack = "pytorch-fsdp", .precision = "bf16",
-     .all_in_16_bits = true, .compiles = true, .own_sequence = true},
+     .all_in_16_bits = true, .compiles = true, .leaves_out_predictors = true, .own_sequence = true},
     // openrlhf/cli/train_sft.py
     {.id = "openrlhf-sft", .name = "OpenRLHF's fine-tuning", .software = "DeepSpeed", .stack = "deepspeed-zero",
-     .precision = "bf16", .own_sequence = true},
+     .precision = "bf16", .leaves_out_predictors = true, .own_sequence = true},
     {.id = "nanotron", .name = "Nanotron", .software = "Megatron-LM", .stack = "megatron-core", .top_k = 2,
      .tied = false, .quiet_overlap = true, .stands_in = true},
 };

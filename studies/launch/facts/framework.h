@@ -42,9 +42,11 @@ struct Framework {
   bool compiles = false;        ///< one that is told not to compile runs operator by operator
   bool refuses_copies = false;  ///< copies alone do not go beside tensor parallelism or stages
   bool trainer = false;         ///< runs Hugging Face's Trainer, on DeepSpeed, FSDP or copies, as its arguments say
-  bool own_sequence = false;    ///< sequences are as long as it says, whatever the network is made for
-  bool stands_in = false;       ///< no stack is measured for it: its row names the one that it is priced as
-  bool hydra = false;           ///< --config-path and --config-name name its configuration
+  /// layers that predict further tokens are trained only where it is told how many: its networks leave them out
+  bool leaves_out_predictors = false;
+  bool own_sequence = false;  ///< sequences are as long as it says, whatever the network is made for
+  bool stands_in = false;     ///< no stack is measured for it: its row names the one that it is priced as
+  bool hydra = false;         ///< --config-path and --config-name name its configuration
   bool free_sections =
       false;                 ///< sections of many names stand in front of the table's: nearly a known one is a mistake
   bool whole_names = false;  ///< nothing stands in front of a section: "x.training.seq_len" is no "training.seq_len"

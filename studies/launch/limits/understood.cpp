@@ -23,11 +23,12 @@ constexpr std::string_view another = "trains another kind of network", nothing =
                            preferred = "trains by preferences or rewards";
 constexpr ProgramWord program_words[] = {{"bert", another}, {"_t5", another}, {"vision", another},
     {"biencoder", another}, {"_ict", another}, {"realm", another}, {"retro", another}, {"mamba", another},
-    {"hybrid", another}, {"multimodal", another}, {"_vlm", another}, {"generate", nothing}, {"generation", nothing},
-    {"inference", nothing}, {"evaluate", nothing}, {"preprocess", nothing}, {"create_doc_index", nothing},
-    {"convert", nothing}, {"merge_mp", nothing}, {"checkpoint", nothing}, {"dpo", preferred}, {"grpo", preferred},
-    {"ppo_", preferred}, {"_ppo", preferred}, {"orpo_", preferred}, {"_orpo", preferred}, {"_kto", preferred},
-    {"reward", preferred}, {"rlhf", preferred}, {" kto", preferred},
+    {"hybrid", another}, {"multimodal", another}, {"_vlm", another}, {"_vl.", another}, {"rwkv", another},
+    {"train_llava", another}, {"robobrain", another}, {"train_pi0", another}, {"generate", nothing},
+    {"generation", nothing}, {"inference", nothing}, {"evaluate", nothing}, {"preprocess", nothing},
+    {"create_doc_index", nothing}, {"convert", nothing}, {"merge_mp", nothing}, {"checkpoint", nothing},
+    {"dpo", preferred}, {"grpo", preferred}, {"ppo_", preferred}, {"_ppo", preferred}, {"orpo_", preferred},
+    {"_orpo", preferred}, {"_kto", preferred}, {"reward", preferred}, {"rlhf", preferred}, {" kto", preferred},
     // what ms-swift's and TRL's commands are told to do
     {" infer", nothing}, {" eval", nothing}, {" export", nothing}, {" deploy", nothing}, {" rollout", nothing},
     {" sample", nothing}, {" chat", nothing}, {" api", nothing}, {" merge", nothing}};

@@ -25,8 +25,8 @@ namespace {
 
 /// A tuned model has the sizes of the one it was made of: "Meta-Llama-3.1-8B-Instruct" is of llama-3.1-8b.
 void add_plain_names(std::string name, std::vector<std::string>& names) {
-  constexpr std::string_view front[] = {"meta-"},
-                             behind[] = {"-instruct", "-hf", "-base", "-chat", "-it", "-v0.1", "-2507", "-thinking"};
+  constexpr std::string_view front[] = {"meta-"}, behind[] = {"-instruct", "-hf", "-base", "-chat", "-it", "-v0.1",
+                                                      "-2507", "-thinking", "-pt", "-fp8"};
   name = lower_case(name);
   for (const std::string_view word : front)
     if (name.starts_with(word)) names.push_back(name = name.substr(word.size()));
@@ -35,6 +35,22 @@ void add_plain_names(std::string name, std::vector<std::string>& names) {
     for (const std::string_view word : behind)
       if (name.ends_with(word)) names.push_back(name = name.substr(0, name.size() - word.size())), cut = true;
   }
+}
+
+/// The last part of a name or folder without what a model was tuned for: "gemma-3-27b" of "google/gemma-3-27b-pt".
+std::string barest_name(std::string_view path) {
+  std::vector<std::string> names = {lower_case(last_of_path(path))};
+  add_plain_names(names.front(), names);
+  return names.back();
+}
+
+/// The network of the catalogue that is called so but for its maker and what it was tuned for; null if none.
+const NetworkSpec* kin_of(const std::string& name) {
+  const std::string bare = barest_name(name);
+  for (const NetworkSpec& row : built_in().networks)
+    if (std::ranges::any_of(row.aliases, [&](const std::string& alias) { return barest_name(alias) == bare; }))
+      return &row;
+  return nullptr;
 }
 
 /// By what names a model in the arguments: a family with its size, a recipe, a configuration file.
@@ -68,7 +84,9 @@ const NetworkSpec* named_network(const LaunchSubject& subject) {
       subject.note(fmt::format("geometry of {}, as '{}' names it", spec->id, candidate));
       return spec;
     }
-  return nullptr;
+  const NetworkSpec* kin = name ? kin_of(*name) : nullptr;
+  if (kin != nullptr) subject.note(fmt::format("geometry of {}, as '{}' names it", kin->id, *name));
+  return kin;
 }
 
 /// What a word for the MLP's function means without and with a gate.
@@ -125,10 +143,26 @@ class GeometryReader {
       subject_.note(fmt::format("geometry of {} where {} has none",
           hint->row.id.empty() ? hint->row.name : hint->row.id, subject_.launch.where));
     }
-    if (from_ != nullptr) return void(spec_ = *from_), Expected<void>{};
+    if (from_ != nullptr) {
+      spec_ = *from_;
+      leave_out_predictors();
+      return {};
+    }
     spec_.id = spec_.name = launch_stem(subject_.launch.where);
     spec_.source = subject_.launch.where;
     return {};
+  }
+
+  /// A named network comes with them, and many a program trains it without.
+  void leave_out_predictors() {
+    if (!subject_.framework.leaves_out_predictors || spec_.mtp_layers == 0 || ask_.count(Asked::mtp_layers)) return;
+    subject_.note(fmt::format("{} trains no layers that predict further tokens unless told: the {} of {} are left out",
+        subject_.framework.name, spec_.mtp_layers, spec_.name));
+    spec_.mtp_layers = 0;
+    spec_.mtp_pattern.clear();
+    spec_.name += " without prediction layers";
+    spec_.aliases.clear();
+    spec_.published_parameters = 0;
   }
 
   /// The launch's own figure; said where it is another one than the named network's.
@@ -436,6 +470,8 @@ const NetworkSpec* recognised(const NetworkSpec& spec) {
     row.window = {};  // a launch says by itself how far its attention looks
     row.sequence = 1, row.published_parameters = 0, row.published_parameters_billion = "";
     if (row.positions != Positions::learned) row.max_positions = 0;
+    const Experts& x = row.experts;  // where all layers have experts, nothing has the width of an MLP
+    if (x.count > 0 && x.dense_layers == 0 && x.every == 1 && row.pattern.empty()) row.ffn_hidden = x.ffn_hidden;
     return write_network(row);
   };
   const std::string wanted = plain(spec);

@@ -11,9 +11,11 @@
 
 #include "calibrate/import/config/config_python.h"
 #include "calibrate/import/logs/log_lines.h"
+#include "calibrate/import/tables/plain_words.h"
 #include "model/base/json_reader.h"
 #include "model/base/text.h"
 #include "model/base/whole_number.h"
+#include "studies/launch/dialects/megatron_case.h"
 #include "studies/launch/dialects/settle_dialect.h"
 #include "studies/launch/facts/dialects.h"
 #include "studies/launch/facts/torchtitan_models.h"
@@ -205,6 +207,8 @@ Expected<Launch> finish_launch(
   launch.framework = framework_of(launch, line, launch.framework->id);
   doubt_framework(launch, source);
   if (line != nullptr) launch.program = line->program;
+  else if (const GivenArgument* entry = launch.find("experiment.task.entrypoint"))  // FlagScale's
+    launch.program = last_of_path(entry->value);
   if (launch.program == "nemo")  // "nemo llm finetune"
     for (const GivenArgument& word : line->positional) launch.program += ' ' + word.value;
   put_defined(launch, source);
@@ -300,6 +304,7 @@ Expected<Launch> launch_of_config(
   launch.where = where;
   launch.arguments = std::move(read);
   if (is_mosaic_job(launch.arguments)) TRY(open_mosaic_job(launch, words));
+  if (is_megatron_case(launch)) open_megatron_case(launch);
   return finish_launch(std::move(launch), nullptr, source, folders);
 }
 

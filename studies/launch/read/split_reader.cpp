@@ -183,6 +183,7 @@ class SplitReader {
                                   "stages",
             subject_.framework.name));
     }
+    if (*p_.zero_stage == 0) note_copies();
     if (*p_.zero_stage == 0 && subject_.framework.bf16_shards && ask_.flag(Asked::bf16, false)) {
       p_.zero_stage = 1;
       subject_.note("ZeRO 1: DeepSpeed's bf16 optimizer keeps its states in shards at stage 0 too");
@@ -195,6 +196,19 @@ class SplitReader {
     subject_.said("sp", Asked::sequence_parallel);
     for (const Asked asked : {Asked::offload_weights, Asked::offload_optimizer}) offload(asked);
     return {};
+  }
+
+  /// Programs on the Trainer hold the whole network on each rank unless a file or accelerate says otherwise.
+  void note_copies() const {
+    const bool told = subject_.hints.told.contains(FieldId::zero) ||
+                      std::ranges::any_of(subject_.launch.arguments, [](const GivenArgument& given) {
+                        return given.name.starts_with("fsdp") || given.name.starts_with("deepspeed") ||
+                               given.name.starts_with("zero") || given.name == "distributed_type";
+                      });
+    if (subject_.framework.trainer && subject_.framework.zero < 0 && p_.gpus > 1 && !told)
+      subject_.note(fmt::format("no file of DeepSpeed or FSDP is named: each GPU holds the whole network, as {} trains "
+                                "where accelerate is told nothing else (--zero N for shards)",
+          subject_.framework.name));
   }
 
   /// DeepSpeed's file has the stage of ZeRO, and nothing else does.

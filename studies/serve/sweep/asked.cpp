@@ -103,6 +103,25 @@ Expected<void> read_loads(const Arguments& arguments, Asked& asked) {
   return {};
 }
 
+/// Splits of the pool of prompts are those of the words where nobody says others.
+Expected<void> read_pools(const Arguments& arguments, Asked& asked) {
+  const struct {
+    const char* flag;
+    std::vector<std::int64_t>* counts;
+    std::vector<std::int64_t> absent;
+  } lists[] = {{"--prefill-tp", &asked.prefill_tp, asked.tp}, {"--prefill-ep", &asked.prefill_ep, asked.ep},
+      {"--prefill-dp-attention", &asked.prefill_attention_dp, asked.attention_dp},
+      {"--prefill-replicas", &asked.prefill_replicas, {}},
+      {"--prefill-most-sequences", &asked.prefill_most_sequences, {0}},
+      {"--prefill-most-positions", &asked.prefill_most_positions, {0}}};
+  asked.pools = arguments.has("--pools");
+  for (const auto& list : lists) {
+    asked.pools = asked.pools || arguments.has(list.flag);
+    TRY(*list.counts, counts_of(arguments, list.flag, list.absent));
+  }
+  return {};
+}
+
 }  // namespace
 
 Expected<std::vector<std::int64_t>> read_counts(const std::string& text, const std::string& where) {
@@ -154,6 +173,7 @@ Expected<Asked> asked_of(const Arguments& arguments) {
   TRY(asked.replicas, counts_of(arguments, "--replicas", {}));
   TRY(asked.most_sequences, counts_of(arguments, "--most-sequences", {0}));
   TRY(asked.most_positions, counts_of(arguments, "--most-positions", {0}));
+  TRY(read_pools(arguments, asked));
   if (arguments.has("--slo")) {
     TRY(asked.targets, read_targets(arguments.value("--slo"), "--slo"));
   }

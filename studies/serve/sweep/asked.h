@@ -18,6 +18,10 @@ struct Asked {
   std::vector<std::int64_t> gpus, tp, pp, ep, attention_dp;
   std::vector<std::int64_t> replicas;                        ///< empty: as many as the GPUs are for
   std::vector<std::int64_t> most_sequences, most_positions;  ///< 0: the engine's
+  /// Beside them, pools of their own for prompts: their splits, how many replicas, and their limits.
+  bool pools = false;
+  std::vector<std::int64_t> prefill_tp, prefill_ep, prefill_attention_dp, prefill_replicas;
+  std::vector<std::int64_t> prefill_most_sequences, prefill_most_positions;
   sim::RequestLaw law;
   double shortest = 1;  ///< share of the most: lengths of the law
   bool closed = true;

@@ -17,9 +17,16 @@ std::string serve_line(const Asked& asked, const Configuration& c, double load) 
   say("--machine", c.machine), say("--engine", c.engine), say("--profile", asked.profile);
   say("--weights", c.weights), say("--kv", c.cache), say("--products", asked.products);
   say("--exchange", asked.exchange);
-  count("--gpus", c.gpus, 1), count("--tp", c.tp, 0), count("--pp", c.pp, 1);
+  count("--gpus", c.gpus - (c.prompts ? c.prompts->gpus() : 0), 1), count("--tp", c.tp, 0), count("--pp", c.pp, 1);
   count("--ep", c.ep, 1), count("--dp-attention", c.attention_dp, 1), count("--replicas", c.replicas, 1);
   count("--most-sequences", c.most_sequences, 0), count("--most-positions", c.most_positions, 0);
+  if (c.prompts) {
+    count("--prefill-gpus", c.prompts->gpus(), 0), count("--prefill-replicas", c.prompts->replicas, 1);
+    count("--prefill-tp", c.prompts->tp, 0), count("--prefill-ep", c.prompts->ep, 1);
+    count("--prefill-dp-attention", c.prompts->attention_dp, 1);
+    count("--prefill-most-sequences", c.prompts->most_sequences, 0);
+    count("--prefill-most-positions", c.prompts->most_positions, 0);
+  }
   count("--input", asked.law.prompts.high, 0), count("--output", asked.law.outputs.high, 0);
   if (asked.shortest != 1) line += fmt::format(" --shortest {}", asked.shortest);
   count("--shared", asked.law.shared, 0), count("--seed", static_cast<std::int64_t>(asked.law.seed), 0);

@@ -24,10 +24,21 @@ class Engines {
   Expected<MadeEngine*> of(const Configuration& configuration);
   /// All replicas. Errors: no room for the cache, or for the longest request.
   Expected<sim::Servers> servers(const MadeEngine& engine, const Configuration& configuration) const;
+  /// The same of its pool of prompts, which it must have. Errors name that pool's flags.
+  Expected<MadeEngine*> of_prompts(const Configuration& configuration);
+  Expected<sim::Servers> prompt_servers(const MadeEngine& engine, const Configuration& configuration) const;
 
  private:
   using Key = std::tuple<std::string, std::string, std::string, std::string, std::int64_t, std::int64_t, std::int64_t,
       std::int64_t>;
+  struct SplitLimits {
+    std::int64_t most_sequences = 0, most_positions = 0;
+  };
+  Expected<MadeEngine*> of(const Key& key);
+  [[nodiscard]] Expected<sim::Servers> servers(
+      const MadeEngine& engine, double length, const SplitLimits& limits, const sim::ServingRequest& longest) const;
+  [[nodiscard]] sim::ServingRequest longest() const;
+
   const Asked* asked_;
   std::map<Key, Expected<std::unique_ptr<MadeEngine>>> made_;
 };

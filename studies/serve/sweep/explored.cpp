@@ -8,32 +8,33 @@
 
 #include "studies/run/nouns.h"
 #include "studies/serve/sweep/engines.h"
+#include "studies/serve/sweep/pooled_rows.h"
 #include "studies/serve/sweep/simulated_row.h"
+#include "studies/serve/sweep/splits.h"
 
 namespace stepcast::serve::sweeping {
 namespace {
 
-constexpr std::uint64_t most_combinations = 10'000'000;
-/// As a request of mean lengths sees it, for targets.
-sim::Served mean_request(const RowFigures& figures, double output) {
-  sim::Served request;
-  request.output = std::max<std::int64_t>(1, std::llround(output));
-  request.first = figures.first_word.value_or(Seconds(0));
-  request.last = request.first + figures.per_word * static_cast<double>(request.output - 1);
-  return request;
-}
+constexpr double most_combinations = 1e7;
 
 class Exploration {
  public:
-  explicit Exploration(const Asked& asked) : asked_(asked), means_(sim::means_of(asked.law)), engines_(asked) {}
+  explicit Exploration(const Asked& asked)
+      : asked_(asked), means_(sim::means_of(asked.law)), engines_(asked), found_(asked) {}
 
   Expected<Explored> go() {
     TRY(check_size());
     TRY(check_nouns());
-    for_each_configuration([this](const Configuration& one) { take(one); });
+    for_each_kind(asked_, [this](Configuration kind) {
+      kind.gpu = gpus_[kind.machine];
+      take(kind);
+      if (asked_.pools) take_pools(asked_, kind, engines_, found_);
+    });
+    assume();
     choose();
-    for (const auto& [reason, count] : refused_) out_.refused.push_back({reason, count});
+    for (const auto& [reason, count] : found_.refused) out_.refused.push_back({reason, count});
     std::ranges::stable_sort(out_.refused, std::ranges::greater{}, &Refused::count);
+    out_.configurations = std::move(found_.configurations), out_.rows = std::move(found_.rows);
     return std::move(out_);
   }
 
@@ -45,9 +46,10 @@ class Exploration {
             asked_.tp.size(), asked_.pp.size(), asked_.ep.size(), asked_.attention_dp.size(),
             asked_.most_sequences.size(), asked_.most_positions.size(), asked_.loads.size()})
       all *= static_cast<double>(size);
-    if (all > static_cast<double>(most_combinations))
+    if (all > most_combinations)
       return fail("serve-sweep", fmt::format("{:.3g} combinations", all), "at most 10,000,000: shorter lists");
-    out_.combinations = static_cast<std::uint64_t>(all);
+    TRY(const auto pooled, pooled_combinations(asked_, most_combinations));
+    out_.combinations = static_cast<std::uint64_t>(all) + pooled;
     return {};
   }
 
@@ -65,99 +67,36 @@ class Exploration {
     return {};
   }
 
-  template <class Take> void for_each_configuration(const Take& take) {
-    Configuration c;
-    for (const std::string& machine : asked_.machines)
-      for (const std::string& engine : asked_.engines)
-        for (const std::string& weights : asked_.weights)
-          for (const std::string& cache : asked_.caches)
-            for (const std::int64_t gpus : asked_.gpus)
-              for (const std::int64_t tp : asked_.tp)
-                for (const std::int64_t pp : asked_.pp)
-                  for (const std::int64_t dp : asked_.attention_dp)
-                    for (const std::int64_t ep : asked_.ep)
-                      for (const std::int64_t sequences : asked_.most_sequences)
-                        for (const std::int64_t positions : asked_.most_positions) {
-                          c = {machine, engine, weights, cache, gpus_[machine], gpus, tp, pp, ep, dp, 1, sequences,
-                              positions};
-                          take(c);
-                        }
+  /// One pool that reads and says.
+  void take(const Configuration& kind) {
+    for (const std::int64_t gpus : asked_.gpus)
+      for_each_split(asked_, kind, [&](Configuration one) {
+        one.gpus = gpus;
+        take_one(one);
+      });
   }
-
-  void refuse(const std::string& reason, std::uint64_t count) { refused_[reason] += count; }
 
   /// Its rows, or why there are none.
-  void take(Configuration configuration) {
+  void take_one(Configuration configuration) {
     const auto loads = static_cast<std::uint64_t>(asked_.loads.size());
-    const std::int64_t replica = configuration.tp * configuration.pp * configuration.attention_dp;
-    if (configuration.gpus % replica != 0) return refuse("GPUs do not divide by tp x pp x dp-attention", loads);
-    configuration.replicas = configuration.gpus / replica;
+    if (configuration.gpus % configuration.replica() != 0)
+      return found_.refuse("GPUs do not divide by tp x pp x dp-attention", loads);
+    configuration.replicas = configuration.gpus / configuration.replica();
     if (!asked_.replicas.empty() && std::ranges::count(asked_.replicas, configuration.replicas) == 0)
-      return refuse("not so many replicas were asked for", loads);
+      return found_.refuse("not so many replicas were asked for", loads);
     const auto engine = engines_.of(configuration);
-    if (!engine) return refuse(fmt::format("{}: {}", engine.error().where, engine.error().what), loads);
+    if (!engine) return found_.refuse(fmt::format("{}: {}", engine.error().where, engine.error().what), loads);
     const auto servers = engines_.servers(**engine, configuration);
-    if (!servers) return refuse(short_reason(servers.error()), loads);
-    if (out_.rows.empty()) out_.assumptions = (*engine)->serving.assumptions;
+    if (!servers) return found_.refuse(short_reason(servers.error()), loads);
     const sim::MeanField field(means_, *servers, (*engine)->timer);
-    std::optional<std::size_t> number;
-    for (const double load : asked_.loads) {
-      auto row = row_of(configuration, field, load);
-      if (!row) continue;
-      if (!number) number = out_.configurations.size(), out_.configurations.push_back(configuration);
-      row->configuration = *number;
-      out_.rows.push_back(std::move(*row));
-    }
+    Candidate candidate{configuration};
+    for (const double load : asked_.loads) found_.take(candidate, load, field.of(steady_load(asked_, load)));
   }
 
-  /// Without the numbers, which differ from one to the next.
-  static std::string short_reason(const Error& error) {
-    if (error.where == "--gpus") return "a request is longer than the cache beside the weights";
-    return error.where == "--tp" ? error.what : fmt::format("{}: {}", error.where, error.what);
-  }
-
-  /// nullopt: there is none, for a reason that is counted.
-  std::optional<Row> row_of(const Configuration& configuration, const sim::MeanField& field, double load) {
-    sim::SteadyLoad steady;
-    if (asked_.closed) steady.users = load, steady.rounds = rounds_of(asked_, static_cast<std::int64_t>(load));
-    else steady.rate = load;
-    Row row;
-    row.state = field.of(steady);
-    if (row.state.doubt == sim::MeanFieldDoubt::never_fits ||
-        row.state.doubt == sim::MeanFieldDoubt::beyond_saturation) {
-      refuse(sim::to_text(row.state.doubt), 1);
-      return std::nullopt;
-    }
-    const auto gpus = static_cast<double>(configuration.gpus);
-    row.load = load;
-    row.mean = {
-        row.state.words_per_second / gpus, 1 / row.state.per_word.value(), row.state.per_word, row.state.first_word};
-    row.target_open = !row.mean.first_word && std::ranges::any_of(asked_.targets, needs_first_word);
-    price(row, configuration);
-    if (row.sure() && misses(row)) {
-      refuse("outside the targets", 1);
-      return std::nullopt;
-    }
-    return row;
-  }
-
-  static bool needs_first_word(const Target& target) { return target.name != "tpot"; }
-
-  void price(Row& row, const Configuration& configuration) const {
-    auto found = asked_.prices.find(configuration.machine);
-    if (found == asked_.prices.end()) found = asked_.prices.find("");
-    if (found == asked_.prices.end()) return;
-    constexpr double hour = 3600, million = 1e6;
-    row.cost = found->second / hour / row.figures().words_per_gpu * million;
-  }
-
-  [[nodiscard]] bool misses(const Row& row) const {
-    const RowFigures& figures = row.figures();
-    const sim::Served request = mean_request(figures, means_.output);
-    return std::ranges::any_of(asked_.targets, [&](const Target& target) {
-      const bool known = figures.first_word.has_value() || !needs_first_word(target);
-      return known && target.of(request) >= target.most;
-    });
+  /// Those of the first engine that has a row.
+  void assume() {
+    if (!found_.configurations.empty())
+      out_.assumptions = (*engines_.of(found_.configurations.front()))->serving.assumptions;
   }
 
   [[nodiscard]] bool better(const Row& a, const Row& b) const {
@@ -168,14 +107,14 @@ class Exploration {
   /// The front, and the best of each configuration; of what the mean field is not sure of only what was simulated, but
   /// for `doubtful`.
   void list(bool doubtful) {
-    std::ranges::stable_sort(out_.rows, [this](const Row& a, const Row& b) { return better(a, b); });
+    std::ranges::stable_sort(found_.rows, [this](const Row& a, const Row& b) { return better(a, b); });
     const auto listed = [&](const Row& row) { return doubtful || row.sure(); };
-    out_.front = front_of(out_.rows, listed);
+    out_.front = front_of(found_.rows, listed);
     out_.best.clear();
-    std::vector<bool> seen(out_.configurations.size(), false);
-    for (std::size_t i = 0; i < out_.rows.size() && static_cast<std::int64_t>(out_.best.size()) < asked_.top; ++i) {
-      if (!listed(out_.rows[i]) || seen[out_.rows[i].configuration]) continue;
-      seen[out_.rows[i].configuration] = true;
+    std::vector<bool> seen(found_.configurations.size(), false);
+    for (std::size_t i = 0; i < found_.rows.size() && static_cast<std::int64_t>(out_.best.size()) < asked_.top; ++i) {
+      if (!listed(found_.rows[i]) || seen[found_.rows[i].configuration]) continue;
+      seen[found_.rows[i].configuration] = true;
       out_.best.push_back(i);
     }
   }
@@ -184,7 +123,7 @@ class Exploration {
   [[nodiscard]] std::optional<std::size_t> next_of_list(bool doubtful) const {
     for (const auto* places : {&out_.best, &out_.front})
       for (const std::size_t i : *places)
-        if (!out_.rows[i].simulated && out_.rows[i].sure() != doubtful) return i;
+        if (!found_.rows[i].simulated && found_.rows[i].sure() != doubtful) return i;
     return std::nullopt;
   }
 
@@ -197,23 +136,23 @@ class Exploration {
       for (list(doubtful); left > keeps; list(doubtful), --left) {
         const auto next = next_of_list(doubtful);
         if (!next) break;
-        Row& row = out_.rows[*next];
-        simulate(row, asked_, engines_, out_.configurations[row.configuration]);
-        price(row, out_.configurations[row.configuration]);
-        if (!misses(row)) continue;
-        refuse("outside the targets", 1);
-        out_.rows.erase(out_.rows.begin() + static_cast<std::ptrdiff_t>(*next));
+        Row& row = found_.rows[*next];
+        simulate(row, asked_, engines_, found_.configurations[row.configuration]);
+        found_.price(row);
+        if (!found_.misses(row)) continue;
+        found_.refuse("outside the targets", 1);
+        found_.rows.erase(found_.rows.begin() + static_cast<std::ptrdiff_t>(*next));
       }
     }
     list(false);
-    for (const std::size_t i : out_.front) out_.rows[i].on_front = true;
+    for (const std::size_t i : out_.front) found_.rows[i].on_front = true;
     for (const auto* places : {&out_.front, &out_.best})
-      for (const std::size_t i : *places) set_spread(out_.rows[i]);
+      for (const std::size_t i : *places) set_spread(found_.rows[i]);
   }
 
   /// Of an iteration of words with as many sequences as run.
   void set_spread(Row& row) {
-    const Configuration& configuration = out_.configurations[row.configuration];
+    const Configuration& configuration = found_.configurations[row.configuration];
     MadeEngine& engine = **engines_.of(configuration);
     const double groups = static_cast<double>(configuration.replicas * engine.serving.attention_groups());
     sim::Batch batch;
@@ -225,9 +164,9 @@ class Exploration {
   const Asked& asked_;
   sim::RequestMeans means_;
   Engines engines_;
+  Rows found_;
   Explored out_;
   std::map<std::string, std::string> gpus_;
-  std::map<std::string, std::uint64_t> refused_;
 };
 
 }  // namespace

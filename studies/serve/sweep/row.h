@@ -23,10 +23,11 @@ struct Row {
   sim::SteadyState state;  ///< by the mean field
   RowFigures mean;
   std::optional<RowFigures> simulated;
-  std::optional<double> met;   ///< of the simulated requests, the share within all targets
-  std::optional<double> cost;  ///< US dollars per million words that are said
-  Spread spread{1, 1};         ///< of a time; of rows that are shown
-  bool target_open = false;    ///< there is one that the mean field cannot be held against
+  std::optional<double> met;           ///< of the simulated requests, the share within all targets
+  std::optional<double> cost;          ///< US dollars per million words that are said
+  std::optional<double> prompts_busy;  ///< of a pool of prompts: the part that comes of what it reads at most
+  Spread spread{1, 1};                 ///< of a time; of rows that are shown
+  bool target_open = false;            ///< there is one that the mean field cannot be held against
   bool on_front = false;
   [[nodiscard]] const RowFigures& figures() const { return simulated ? *simulated : mean; }
   [[nodiscard]] bool sure() const { return simulated || (state.doubt == sim::MeanFieldDoubt::none && !target_open); }

@@ -27,7 +27,7 @@ Expected<void> check_prices(const std::string& text, const std::string& where) {
 
 std::vector<Flag> make_flags() {
   constexpr std::string_view engines = "Machines and engines", split = "Split", load = "Load", batching = "Batching",
-                             choice = "What is best", output = "Output";
+                             pool = "Pools of their own for prompts", choice = "What is best", output = "Output";
   constexpr std::int64_t most = 10'000'000;
   return {text_flag("--machine", "ID,..", engines, "machines or files (default dgx-h100)"),
       text_flag("--engine", "ID,..", engines, "serving engines or files (default vllm)"),
@@ -46,6 +46,21 @@ std::vector<Flag> make_flags() {
       text_flag("--replicas", "N,..", split, "only so many (default: any)", check_counts),
       text_flag("--exchange", "WAY", split,
           "of tokens with experts of other groups: gather, or rows (default: the engine's)"),
+      {.name = "--pools",
+          .key = "",
+          .value = "",
+          .group = pool,
+          .doc = "beside engines that do both, prompts read by GPUs of their own, in all ratios that balance",
+          .kind = FlagKind::toggle},
+      text_flag(
+          "--prefill-tp", "N,..", pool, "tensor parallel ways where prompts are read (default: --tp)", check_counts),
+      text_flag("--prefill-ep", "N,..", pool, "ranks that experts are spread over there (default: --ep)", check_counts),
+      text_flag("--prefill-dp-attention", "N,..", pool, "groups with sequences of their own (default: --dp-attention)",
+          check_counts),
+      text_flag("--prefill-replicas", "N,..", pool, "only so many (default: any)", check_counts),
+      text_flag(
+          "--prefill-most-sequences", "N,..", pool, "that one reads at once (default: the engine's)", check_counts),
+      text_flag("--prefill-most-positions", "N,..", pool, "of its iterations (default: the engine's)", check_counts),
       count_flag("--input", load, "positions of a prompt, at most", most, 1),
       count_flag("--output", load, "output tokens, at most", most, 1),
       text_flag("--shortest", "SHARE", load, "lengths are whole numbers from this share of the most, all as likely",

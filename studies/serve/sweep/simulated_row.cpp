@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "sim/serving/pooled_run.h"
 #include "sim/serving/steady/steady_part.h"
+#include "studies/infer/pools.h"
 
 namespace stepcast::serve::sweeping {
 
@@ -13,9 +15,28 @@ std::int64_t rounds_of(const Asked& asked, std::int64_t users) {
   return std::clamp(static_cast<std::int64_t>(words / round), least, usual);
 }
 
-void simulate(Row& row, const Asked& asked, Engines& engines, const Configuration& configuration) {
-  MadeEngine& engine = **engines.of(configuration);
+sim::SteadyLoad steady_load(const Asked& asked, double load) {
+  sim::SteadyLoad steady;
+  if (asked.closed) steady.users = load, steady.rounds = rounds_of(asked, static_cast<std::int64_t>(load));
+  else steady.rate = load;
+  return steady;
+}
+
+namespace {
+
+sim::ServedRun run_of(const sim::Load& load, Engines& engines, const Configuration& configuration) {
+  const MadeEngine& engine = **engines.of(configuration);
   const sim::Servers servers = *engines.servers(engine, configuration);
+  if (!configuration.prompts) return sim::simulate(load, servers, engine.timer);
+  const MadeEngine& reads = **engines.of_prompts(configuration);
+  const sim::PooledServers pools{
+      *engines.prompt_servers(reads, configuration), servers, infer::transfers(reads.serving, engine.serving)};
+  return sim::simulate(load, pools, reads.timer, engine.timer).served;
+}
+
+}  // namespace
+
+void simulate(Row& row, const Asked& asked, Engines& engines, const Configuration& configuration) {
   sim::RequestLaw law = asked.law;
   sim::Load load;
   std::size_t first = 0, last = 0;
@@ -30,7 +51,7 @@ void simulate(Row& row, const Asked& asked, Engines& engines, const Configuratio
   }
   load.requests = sim::requests_of(law);
   if (!asked.closed) sim::let_arrive(load.requests, row.load, 1, law.seed);
-  const sim::ServedRun run = sim::simulate(load, servers, engine.timer);
+  const sim::ServedRun run = run_of(load, engines, configuration);
   const sim::SteadyPart part = sim::steady_part(run, first, last);
   row.simulated = {part.words_per_second / static_cast<double>(configuration.gpus), 1 / part.per_word.value(),
       part.per_word, part.first_word};

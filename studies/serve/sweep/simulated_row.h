@@ -12,8 +12,11 @@ namespace stepcast::serve::sweeping {
 /// there are so many users that a round tells as much.
 std::int64_t rounds_of(const Asked& asked, std::int64_t users);
 
-/// Gives the row its simulated figures, and the share within targets where there are some. Its engine must be one that
-/// was made.
+/// A load for the mean field.
+sim::SteadyLoad steady_load(const Asked& asked, double load);
+
+/// Gives the row its simulated figures, and the share within targets where there are some. Its engines must be some
+/// that were made.
 void simulate(Row& row, const Asked& asked, Engines& engines, const Configuration& configuration);
 
 }  // namespace stepcast::serve::sweeping

@@ -9,6 +9,22 @@ void write_seconds(JsonWriter& json, std::string_view key, const std::optional<S
   else json.null_field(key);
 }
 
+/// null where one pool reads and says.
+void write_prompts(JsonWriter& json, const Row& row, const std::optional<PromptSplit>& split) {
+  const auto count = [&](const char* key, std::int64_t PromptSplit::*what) {
+    if (split && (*split).*what > 0) json.field(key, (*split).*what);
+    else json.null_field(key);
+  };
+  if (split) json.field("prefill_gpus", split->gpus());
+  else json.null_field("prefill_gpus");
+  count("prefill_replicas", &PromptSplit::replicas), count("prefill_tp", &PromptSplit::tp);
+  count("prefill_ep", &PromptSplit::ep), count("prefill_dp_attention", &PromptSplit::attention_dp);
+  count("prefill_most_sequences", &PromptSplit::most_sequences);
+  count("prefill_most_positions", &PromptSplit::most_positions);
+  if (row.prompts_busy) json.field("prefill_busy", *row.prompts_busy);
+  else json.null_field("prefill_busy");
+}
+
 void write_row(JsonWriter& json, const Asked& asked, const Explored& explored, const Row& row) {
   const Configuration& c = explored.configurations[row.configuration];
   json.fields("machine", c.machine.empty() ? "dgx-h100" : c.machine, "engine", c.engine.empty() ? "vllm" : c.engine,
@@ -19,6 +35,7 @@ void write_row(JsonWriter& json, const Asked& asked, const Explored& explored, c
   else json.null_field("most_sequences");
   if (c.most_positions > 0) json.field("most_positions", c.most_positions);
   else json.null_field("most_positions");
+  write_prompts(json, row, c.prompts);
   json.field(asked.closed ? "concurrency" : "requests_per_s_sent", row.load);
   const RowFigures& figures = row.figures();
   json.fields("tokens_per_s_per_gpu", figures.words_per_gpu, "tokens_per_s_per_user", figures.words_per_user);

@@ -19,16 +19,17 @@ std::string load_words(const Asked& asked, const Row& row) {
   return asked.closed ? fmt::format("{} users", grouped_digits(row.load)) : fmt::format("{:.3g} requests/s", row.load);
 }
 
-std::string dot_title(const Asked& asked, const Explored& explored, const Row& row) {
+std::string dot_title(const Asked& asked, const std::string& configuration, const Row& row) {
   const RowFigures& figures = row.figures();
-  return fmt::format("{}, {}: {} tokens/s/GPU, {:.1f} tokens/s/user, TPOT {}{}; {}",
-      configuration_words(explored, explored.configurations[row.configuration]), load_words(asked, row),
-      grouped_digits(figures.words_per_gpu), figures.words_per_user, format_seconds(figures.per_word),
+  return fmt::format("{}, {}: {} tokens/s/GPU, {:.1f} tokens/s/user, TPOT {}{}; {}", configuration,
+      load_words(asked, row), grouped_digits(figures.words_per_gpu), figures.words_per_user,
+      format_seconds(figures.per_word),
       figures.first_word ? fmt::format(", TTFT {}", format_seconds(*figures.first_word)) : "", standing_of(row));
 }
 
 /// The front of all, and a curve of each configuration that is listed or has a part of it.
 std::string fronts(const Asked& asked, const Explored& explored) {
+  const ConfigurationWords words(explored);
   std::vector<PlotSeries> series;
   PlotSeries all{"front of all", {}, true, true, true};
   for (const std::size_t place : explored.front) {
@@ -41,14 +42,14 @@ std::string fronts(const Asked& asked, const Explored& explored) {
       if (const std::size_t one = explored.rows[place].configuration; std::ranges::count(shown, one) == 0)
         shown.push_back(one);
   for (const std::size_t one : shown) {
-    PlotSeries curve{configuration_words(explored, explored.configurations[one]), {}};
+    PlotSeries curve{words.of(explored.configurations[one]), {}};
     std::vector<const Row*> rows;
     for (const Row& row : explored.rows)
       if (row.configuration == one) rows.push_back(&row);
     std::ranges::sort(rows, {}, &Row::load);
     for (const Row* row : rows)
       curve.dots.push_back({row->figures().words_per_user, row->figures().words_per_gpu,
-          dot_title(asked, explored, *row), row->simulated.has_value()});
+          dot_title(asked, curve.name, *row), row->simulated.has_value()});
     series.push_back(std::move(curve));
   }
   series.push_back(std::move(all));
@@ -63,13 +64,14 @@ std::string rows_table(const Asked& asked, const Explored& explored) {
       {{"configuration", CellKind::text}, {asked.closed ? "users" : "requests/s"}, {"tokens/s/GPU"}, {"tokens/s/user"},
           {"TPOT, s"}, {"TTFT, s", CellKind::number, "mean; from sending to the first token"}, {"cache"},
           {"$/M tokens"}, {"standing", CellKind::text}});
+  const ConfigurationWords words(explored);
   for (const Row& row : explored.rows) {
     const RowFigures& figures = row.figures();
-    table.row({html_escaped(configuration_words(explored, explored.configurations[row.configuration])),
-        fmt::format("{:.4g}", row.load), html_count(figures.words_per_gpu),
-        fmt::format("{:.1f}", figures.words_per_user), html_seconds(figures.per_word.value()),
-        figures.first_word ? html_seconds(figures.first_word->value()) : "-", html_percent(row.state.used_share),
-        row.cost ? fmt::format("{:.3g}", *row.cost) : "-", html_escaped(standing_of(row))});
+    table.row({html_escaped(words.of(explored.configurations[row.configuration])), fmt::format("{:.4g}", row.load),
+        html_count(figures.words_per_gpu), fmt::format("{:.1f}", figures.words_per_user),
+        html_seconds(figures.per_word.value()), figures.first_word ? html_seconds(figures.first_word->value()) : "-",
+        html_percent(row.state.used_share), row.cost ? fmt::format("{:.3g}", *row.cost) : "-",
+        html_escaped(standing_of(row))});
   }
   return table.text();
 }

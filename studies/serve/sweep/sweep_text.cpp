@@ -18,8 +18,7 @@ std::string table_of(const Asked& asked, const Explored& explored, const std::ve
   const bool priced = explored.rows[rows.front()].cost.has_value();
   std::vector<print::Table::Column> columns = {{"", Align::left}};
   for (const std::size_t axis : axes) {
-    const bool name = axis < 4;  // machine, engine and number types
-    columns.push_back({axis_columns()[axis].title, name ? Align::left : Align::right});
+    columns.push_back({axis_columns()[axis].title, axis_columns()[axis].name ? Align::left : Align::right});
   }
   for (const char* title : {asked.closed ? "users" : "requests/s", "tokens/s/GPU", "tokens/s/user"})
     columns.push_back({title, Align::right});
@@ -50,7 +49,7 @@ std::string table_of(const Asked& asked, const Explored& explored, const std::ve
   const auto& first = explored.configurations[explored.rows[rows.front()].configuration];
   std::vector<std::string> same;
   for (std::size_t axis = 0; axis < axis_columns().size(); ++axis)
-    if (std::ranges::count(axes, axis) == 0)
+    if (std::ranges::count(axes, axis) == 0 && axis_columns()[axis].text(first) != "-")
       same.push_back(fmt::format("{} {}", axis_columns()[axis].title, axis_columns()[axis].text(first)));
   return text + print::paragraph(fmt::format("{}", fmt::join(same, ", ")), "  all: ", "       ", print::page_columns);
 }

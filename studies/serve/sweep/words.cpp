@@ -1,5 +1,7 @@
 #include "studies/serve/sweep/words.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "studies/print/digits.h"
@@ -10,6 +12,18 @@ namespace {
 std::string or_usual(std::int64_t value) { return value == 0 ? "engine's" : std::to_string(value); }
 std::string or_usual(const std::string& value) { return value.empty() ? "default" : value; }
 
+/// "2 x tp 4, dp 2": replicas and what each is.
+std::string prefill_words(const Configuration& configuration) {
+  if (!configuration.prompts) return "-";
+  const PromptSplit& split = *configuration.prompts;
+  std::string words = fmt::format("{} x tp {}", split.replicas, split.tp);
+  if (split.attention_dp > 1) words += fmt::format(", dp {}", split.attention_dp);
+  if (split.ep > 1) words += fmt::format(", ep {}", split.ep);
+  if (split.most_sequences > 0) words += fmt::format(", {} sequences", split.most_sequences);
+  if (split.most_positions > 0) words += fmt::format(", {} positions", split.most_positions);
+  return words;
+}
+
 template <class Count> std::string count_of(Count value) { return std::to_string(value); }
 
 }  // namespace
@@ -17,18 +31,19 @@ template <class Count> std::string count_of(Count value) { return std::to_string
 const std::vector<AxisColumn>& axis_columns() {
   using C = const Configuration&;
   static const std::vector<AxisColumn> columns = {
-      {"machine", [](C c) { return c.machine.empty() ? std::string("dgx-h100") : c.machine; }},
-      {"engine", [](C c) { return c.engine.empty() ? std::string("vllm") : c.engine; }},
-      {"weights", [](C c) { return or_usual(c.weights); }},
-      {"kv", [](C c) { return or_usual(c.cache); }},
-      {"gpus", [](C c) { return count_of(c.gpus); }},
-      {"tp", [](C c) { return count_of(c.tp); }},
-      {"pp", [](C c) { return count_of(c.pp); }},
-      {"ep", [](C c) { return count_of(c.ep); }},
-      {"dp-attention", [](C c) { return count_of(c.attention_dp); }},
-      {"replicas", [](C c) { return count_of(c.replicas); }},
-      {"most-sequences", [](C c) { return or_usual(c.most_sequences); }},
-      {"most-positions", [](C c) { return or_usual(c.most_positions); }},
+      {"machine", true, [](C c) { return c.machine.empty() ? std::string("dgx-h100") : c.machine; }},
+      {"engine", true, [](C c) { return c.engine.empty() ? std::string("vllm") : c.engine; }},
+      {"weights", true, [](C c) { return or_usual(c.weights); }},
+      {"kv", true, [](C c) { return or_usual(c.cache); }},
+      {"gpus", false, [](C c) { return count_of(c.gpus); }},
+      {"tp", false, [](C c) { return count_of(c.tp); }},
+      {"pp", false, [](C c) { return count_of(c.pp); }},
+      {"ep", false, [](C c) { return count_of(c.ep); }},
+      {"dp-attention", false, [](C c) { return count_of(c.attention_dp); }},
+      {"replicas", false, [](C c) { return count_of(c.replicas); }},
+      {"most-sequences", false, [](C c) { return or_usual(c.most_sequences); }},
+      {"most-positions", false, [](C c) { return or_usual(c.most_positions); }},
+      {"prefill", true, prefill_words},
   };
   return columns;
 }
@@ -48,16 +63,21 @@ std::vector<std::size_t> varying_axes(const Explored& explored, const std::vecto
   return varying;
 }
 
-std::string configuration_words(const Explored& explored, const Configuration& configuration) {
-  std::string words;
+ConfigurationWords::ConfigurationWords(const Explored& explored) {
   for (const AxisColumn& column : axis_columns()) {
-    bool varies = false;
-    for (const Configuration& other : explored.configurations)
-      varies = varies || column.text(other) != column.text(configuration);
-    if (!varies) continue;
-    const bool name = column.title == std::string("engine") || column.title == std::string("machine");
-    words += fmt::format(
-        "{}{}{}", words.empty() ? "" : ", ", name ? "" : std::string(column.title) + " ", column.text(configuration));
+    const auto differs = [&](const Configuration& one) {
+      return column.text(one) != column.text(explored.configurations.front());
+    };
+    if (std::ranges::any_of(explored.configurations, differs)) varying_.push_back(&column);
+  }
+}
+
+std::string ConfigurationWords::of(const Configuration& configuration) const {
+  std::string words;
+  for (const AxisColumn* column : varying_) {
+    const std::string title = column->title;
+    const bool alone = title == "engine" || title == "machine";
+    words += fmt::format("{}{}{}", words.empty() ? "" : ", ", alone ? "" : title + " ", column->text(configuration));
   }
   return words.empty() ? "the only configuration" : words;
 }

@@ -10,14 +10,22 @@ namespace stepcast::serve::sweeping {
 
 struct AxisColumn {
   const char* title;
+  bool name;  ///< of something, and no number
   std::string (*text)(const Configuration& configuration);
 };
 /// In the order in which tables show them.
 const std::vector<AxisColumn>& axis_columns();
 /// Of those in which these rows differ, the places in axis_columns().
 std::vector<std::size_t> varying_axes(const Explored& explored, const std::vector<std::size_t>& rows);
-/// "vllm, tp 4, replicas 2": all axes of it that differ in the sweep.
-std::string configuration_words(const Explored& explored, const Configuration& configuration);
+/// "vllm, tp 4, replicas 2": all axes of a configuration that differ in the sweep.
+class ConfigurationWords {
+ public:
+  explicit ConfigurationWords(const Explored& explored);
+  [[nodiscard]] std::string of(const Configuration& configuration) const;
+
+ private:
+  std::vector<const AxisColumn*> varying_;
+};
 
 /// "simulated", "mean field", or "not sure" with the reason behind it.
 std::string standing_of(const Row& row);

@@ -21,6 +21,12 @@ bool moves_over_data_ranks(const SplitWishes& wishes, const Stack& stack) {
   return wishes.zero >= 2 || std::any_of(stack.statements.begin(), stack.statements.end(), says_where_weights_live);
 }
 
+// Shards of other numbers of ranks may be rounded, so that sizes are in proportion to 1 / dp nearly, not exactly.
+bool spreads_over_data_ranks(const SplitWishes& wishes, const Split& split, const Stack& stack) {
+  return wishes.zero >= 2 && std::has_single_bit(static_cast<std::uint64_t>(wishes.dp())) && split.replicas == 1 &&
+         !split.experts && std::none_of(stack.statements.begin(), stack.statements.end(), says_where_weights_live);
+}
+
 std::int64_t stride_of(const SplitWishes& wishes, MeshAxis wanted) {
   std::int64_t stride = 1;
   for (const MeshAxis axis : wishes.order) {
@@ -43,7 +49,12 @@ PartKey family_key(const Stack& software, const Digits& digits, const SplitWishe
     key[at++] = digit_of(digits, axis);
   key[at++] = split.sequence;
   key[at++] = !split.kept_gathers.empty();
-  if (moves_over_data_ranks(wishes, software)) {
+  if (spreads_over_data_ranks(wishes, split, software)) {
+    key[at++] = -2;
+    key[at++] = digit_of(digits, zero);
+    key[at++] = digit_of(digits, dp_overlap);
+    key[at++] = split.dp > 1;
+  } else if (moves_over_data_ranks(wishes, software)) {
     key[at++] = 1 + digit_of(digits, zero);
     key[at++] = digit_of(digits, replicas);
     key[at++] = digit_of(digits, dp_overlap);
@@ -63,10 +74,12 @@ PartKey family_key(const Stack& software, const Digits& digits, const SplitWishe
   return key;
 }
 
-PartKey unit_key(const SplitWishes& wishes, double paired) {
+PartKey unit_key(const SplitWishes& wishes, bool spread, double paired) {
   const auto share = std::bit_cast<std::array<std::int32_t, 2>>(paired);
   return {static_cast<std::int32_t>(wishes.micro_batch), static_cast<std::int32_t>(stride_of(wishes, MeshAxis::tp)),
-      static_cast<std::int32_t>(stride_of(wishes, MeshAxis::cp)), share[0], share[1]};
+      static_cast<std::int32_t>(stride_of(wishes, MeshAxis::cp)), share[0], share[1],
+      static_cast<std::int32_t>(spread ? wishes.dp() : 0),
+      static_cast<std::int32_t>(spread ? stride_of(wishes, MeshAxis::dp) : 0)};
 }
 
 PartKey once_key(const Digits& digits, bool folded, bool some_layers) {

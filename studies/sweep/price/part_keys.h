@@ -20,13 +20,17 @@ struct PartKeyHash {
 
 /// Does the software or the sharding make each micro-batch move weights or gradients over the data ranks?
 bool moves_over_data_ranks(const SplitWishes& wishes, const Stack& stack);
+/// Does each micro-batch move shards of weights or gradients that lie over all data ranks alike? Then what it costs in
+/// a block follows from their number and where they lie: sizes are a constant and a part of 1 / dp.
+bool spreads_over_data_ranks(const SplitWishes& wishes, const Split& split, const Stack& stack);
 /// Ranks between neighbours on an axis of the mesh.
 std::int64_t stride_of(const SplitWishes& wishes, MeshAxis axis);
 
 /// What a micro-batch costs in a block, whatever its size.
 PartKey family_key(const Stack& software, const Digits& digits, const SplitWishes& wishes, const Split& split);
-/// The same of one size, where tensor and context ranks lie so far apart and this share of the passes runs in pairs.
-PartKey unit_key(const SplitWishes& wishes, double paired = 0);
+/// The same of one size, where tensor and context ranks lie so far apart and this share of the passes runs in pairs;
+/// `spread`: on so many data ranks, which lie so far apart.
+PartKey unit_key(const SplitWishes& wishes, bool spread, double paired = 0);
 /// What happens once per step. `folded`: the stages lie there and back; `some_layers`: not all of them recompute.
 PartKey once_key(const Digits& digits, bool folded, bool some_layers);
 /// What crosses between stages, and what gathers it.

@@ -16,6 +16,8 @@ namespace stepcast::sweep {
 namespace {
 
 constexpr std::string_view left_open = "auto";
+// What families over any number of data ranks are lowered with.
+constexpr std::int64_t few_data_ranks = 2, more_data_ranks = 4;
 
 /// Axes inside a node first, in the usual order, then those across nodes.
 MeshOrder order_of_tiers(bool tp_in_node, bool pp_in_node, bool dp_in_node) {
@@ -162,9 +164,11 @@ Digits SpacePoints::balanced_key(const Digits& digits, const Split& split) const
 }
 
 // Neither schedule and layout change what a block is, nor the number of stages where all groups of a micro-batch lie
-// inside of them on the mesh and keep their ranks.
+// inside of them on the mesh and keep their ranks. Where moves stay between tensor and context ranks and these are the
+// fastest on the mesh, the order of the rest changes nothing either.
 Digits SpacePoints::block_key(const Digits& digits, const Split& split) const {
   constexpr std::uint16_t one_stage = 0, more_stages = 1;
+  constexpr auto any_order = std::numeric_limits<std::uint16_t>::max();
   Digits key = digits;
   const auto drop = [&](std::initializer_list<AxisId> axes) {
     for (const AxisId axis : axes) key[static_cast<std::size_t>(axis)] = 0;
@@ -176,6 +180,12 @@ Digits SpacePoints::block_key(const Digits& digits, const Split& split) const {
   const auto inside = [&](MeshAxis axis) { return std::find(split.order.begin(), stages, axis) != stages; };
   if (inside(MeshAxis::tp) && inside(MeshAxis::cp) && (!split.experts || inside(MeshAxis::dp)))
     key[static_cast<std::size_t>(AxisId::pp)] = split.pp == 1 ? one_stage : more_stages;
+  SplitWishes sharded;
+  sharded.zero = split.zero;
+  const bool leads = split.order[0] == MeshAxis::tp && split.order[1] == MeshAxis::cp;
+  if (!leads || split.experts || moves_over_data_ranks(sharded, stack())) return key;
+  drop({AxisId::tp_tier, AxisId::pp_tier, AxisId::dp_tier});
+  key[static_cast<std::size_t>(AxisId::order)] = any_order;
   return key;
 }
 
@@ -188,10 +198,33 @@ bool SpacePoints::grows_evenly() const {
   return rows == std::floor(rows);
 }
 
-// Programs whose moves stay between tensor and context ranks are lowered in the usual order of the mesh, and laid on
-// the ranks of others: only where these groups lie differs.
+/// One data rank keeps all there is, and moves nothing.
+bool SpacePoints::spreads(const SplitWishes& wishes, const Split& split) const {
+  return split.dp > 1 && spreads_over_data_ranks(wishes, split, stack());
+}
+
+// Programs whose moves stay between tensor and context ranks, or all data ranks as well, are lowered in the usual order
+// of the mesh, and laid on the ranks of others: only where these groups lie differs.
 bool SpacePoints::moves_anywhere(const SplitWishes& wishes, const Split& split) const {
-  return !moves_over_data_ranks(wishes, stack()) && !split.experts;
+  if (split.experts) return false;
+  return !moves_over_data_ranks(wishes, stack()) || spreads_over_data_ranks(wishes, split, stack());
+}
+
+std::shared_ptr<UnitFamily> SpacePoints::make_family(
+    const Digits& digits, const SplitWishes& wishes, const Split& split) {
+  const MeshOrder& order = moves_anywhere(wishes, split) ? usual_order : wishes.order;
+  const std::int64_t few = spreads(wishes, split) ? few_data_ranks : split.dp;
+  auto one = unit_program(digits, 1, order, few);
+  const auto two = unit_program(digits, 2, order, few);
+  lowered_ += 2;
+  if (!one || !two) return nullptr;
+  if (!spreads(wishes, split)) return std::make_shared<UnitFamily>(std::move(*one), *two);
+  const auto more = unit_program(digits, 1, order, more_data_ranks);
+  ++lowered_;
+  if (!more) return nullptr;
+  one->ranks = wishes.gpus;  // prices are those of all ranks in use
+  return std::make_shared<UnitFamily>(
+      std::move(*one), *two, 1.0 / static_cast<double>(few), *more, 1.0 / static_cast<double>(more_data_ranks));
 }
 
 std::shared_ptr<UnitFamily> SpacePoints::unit_family(
@@ -200,22 +233,21 @@ std::shared_ptr<UnitFamily> SpacePoints::unit_family(
   if (!grows_evenly()) return nullptr;
   const PartKey key = family_key(stack(), digits, wishes, split);
   if (const auto known = families_.find(key); known != families_.end()) return known->second;
-  const MeshOrder& order = moves_anywhere(wishes, split) ? usual_order : wishes.order;
-  auto one = unit_program(digits, 1, order);
-  const auto two = unit_program(digits, 2, order);
-  lowered_ += 2;
-  std::shared_ptr<UnitFamily> family;
-  if (one && two) family = std::make_shared<UnitFamily>(std::move(*one), *two);
+  std::shared_ptr<UnitFamily> family = make_family(digits, wishes, split);
   if (family != nullptr && !family->grows_evenly()) family = nullptr;
   if (families_.size() >= most_remembered) families_.clear();
   return families_[key] = std::move(family);
 }
 
 const Program* SpacePoints::sized(UnitFamily& family, const SplitWishes& wishes, const Split& split) const {
-  const UnitFamily::Axis axes[] = {
-      {1, wishes.tp, stride_of(wishes, MeshAxis::tp)}, {wishes.tp, wishes.cp, stride_of(wishes, MeshAxis::cp)}};
+  const std::int64_t data = spreads(wishes, split) ? few_data_ranks : 1;
+  const UnitFamily::Axis axes[] = {{1, wishes.tp, stride_of(wishes, MeshAxis::tp)},
+      {wishes.tp, wishes.cp, stride_of(wishes, MeshAxis::cp)},
+      {wishes.tp * wishes.cp, data, stride_of(wishes, MeshAxis::dp), split.dp}};
   if (moves_anywhere(wishes, split) && !family.lay(axes)) return nullptr;
-  return &family.at(static_cast<double>(wishes.micro_batch));
+  const auto micro_batch = static_cast<double>(wishes.micro_batch);
+  return spreads(wishes, split) ? &family.at(micro_batch, 1.0 / static_cast<double>(split.dp))
+                                : &family.at(micro_batch);
 }
 
 SpacePoints::Blocks& SpacePoints::remembered_blocks(const Digits& key) {
@@ -343,8 +375,10 @@ Expected<Program> SpacePoints::step_program(const Digits& digits) {
   return lowered(digits, wished, here, lower_step);
 }
 
-Expected<Program> SpacePoints::unit_program(const Digits& digits, std::int64_t micro_batch, const MeshOrder& order) {
+Expected<Program> SpacePoints::unit_program(
+    const Digits& digits, std::int64_t micro_batch, const MeshOrder& order, std::int64_t data_ranks) {
   SplitWishes one = wishes(digits);
+  one.gpus = one.ways() * data_ranks;
   one.order = order;
   one.micro_batch = micro_batch;
   one.global_batch = micro_batch * one.dp();

@@ -72,8 +72,9 @@ class SpacePoints {
   /// The same by lower_step(), for what does not look into a micro-batch.
   Expected<Program> step_program(const Digits& digits);
   /// The same split with micro-batches of so many sequences and one of them per rank, whatever the batch, its mesh in
-  /// another order: for what a micro-batch costs.
-  Expected<Program> unit_program(const Digits& digits, std::int64_t micro_batch, const MeshOrder& order);
+  /// another order and with so many data ranks: for what a micro-batch costs.
+  Expected<Program> unit_program(
+      const Digits& digits, std::int64_t micro_batch, const MeshOrder& order, std::int64_t data_ranks);
   Expected<Scenario> scenario(const Digits& digits);
   /// The same without a copy; valid until the next point of this setting.
   Expected<const Scenario*> point(const Digits& digits);
@@ -104,6 +105,8 @@ class SpacePoints {
   Expected<Blocks*> blocks(const Digits& digits, const Scenario& point);
   const Program* family_blocks(const Digits& digits, const SplitWishes& wishes, const Split& split);
   [[nodiscard]] bool grows_evenly() const;
+  [[nodiscard]] bool spreads(const SplitWishes& wishes, const Split& split) const;
+  std::shared_ptr<UnitFamily> make_family(const Digits& digits, const SplitWishes& wishes, const Split& split);
   [[nodiscard]] bool moves_anywhere(const SplitWishes& wishes, const Split& split) const;
   Expected<LayerCounts> layers_by_price(const Digits& digits, const SplitWishes& wishes, const Scenario& point);
 

@@ -60,8 +60,10 @@ const Program* Pricer::program(const Digits& digits) {
   return program_;
 }
 
-std::shared_ptr<const Program> Pricer::single(Family& family, const Digits& digits, const SplitWishes& wishes) {
-  std::shared_ptr<const Program>& known = family.singles[unit_key(wishes)];
+std::shared_ptr<const Program> Pricer::single(
+    Family& family, const Digits& digits, const SplitWishes& wishes, const Split& split) {
+  const bool spread = spreads_over_data_ranks(wishes, split, points_.stack());
+  std::shared_ptr<const Program>& known = family.singles[unit_key(wishes, spread)];
   if (known == nullptr) known = points_.block_program(digits);
   if (known != nullptr) return known;
   ++lowered_;
@@ -74,7 +76,7 @@ std::unique_ptr<UnitCosts> Pricer::make_units(
   const CostModel& cost = *points_.setting(digits).cost;
   const Program* sized = family.programs != nullptr ? points_.sized(*family.programs, wishes, split) : nullptr;
   if (sized != nullptr) return std::make_unique<UnitCosts>(*sized, family.programs->alike(), cost, paired);
-  const auto here = single(family, digits, wishes);
+  const auto here = single(family, digits, wishes, split);
   return here == nullptr ? nullptr : std::make_unique<UnitCosts>(*here, here, cost, paired);
 }
 
@@ -88,7 +90,8 @@ UnitCosts* Pricer::find_units(const Digits& digits) {
     parts_ += 16;  // the program that a family keeps is as large as so many of its units
   }
   const double in_pairs = points_.paired(split);
-  std::unique_ptr<UnitCosts>& units = family->units[unit_key(wishes, in_pairs)];
+  const bool spread = spreads_over_data_ranks(wishes, split, points_.stack());
+  std::unique_ptr<UnitCosts>& units = family->units[unit_key(wishes, spread, in_pairs)];
   if (units == nullptr) {
     units = make_units(*family, digits, wishes, split, in_pairs);
     ++parts_;

@@ -66,7 +66,8 @@ class Pricer {
   void forget_here();
   std::unique_ptr<UnitCosts> make_units(
       Family& family, const Digits& digits, const SplitWishes& wishes, const Split& split, double paired);
-  std::shared_ptr<const Program> single(Family& family, const Digits& digits, const SplitWishes& wishes);
+  std::shared_ptr<const Program> single(
+      Family& family, const Digits& digits, const SplitWishes& wishes, const Split& split);
   UnitCosts* find_units(const Digits& digits);
   Shape* find_shape(const Digits& digits);
   std::unique_ptr<Shape> make_shape(const Digits& digits);

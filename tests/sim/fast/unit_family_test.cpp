@@ -1,7 +1,11 @@
-// Programs put together from those of one and two sequences, against programs lowered at that size and on those ranks.
+// Programs put together from those of one and two sequences and of few and more data ranks, against programs lowered at
+// that size and on those ranks.
 #include "sim/fast/unit_family.h"
 
+#include <algorithm>
+#include <cmath>
 #include <string>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -34,7 +38,7 @@ Expected<Program> family_program(const FamilyCase& test, const std::string& mesh
   plan.mapping = mesh + test.mapping + stage;
   plan.gpus = test.gpus;
   plan.micro_batch = micro_batch;
-  plan.global_batch = micro_batch * 4;
+  plan.global_batch = micro_batch * 16;
   return lower(network, plan, stack);
 }
 
@@ -56,6 +60,28 @@ void expect_same_block(const ProgramBlock& made, const ProgramBlock& lowered) {
   ASSERT_EQ(made.buffers.size(), lowered.buffers.size());
   for (std::size_t i = 0; i < made.buffers.size(); ++i)
     expect_alike(made.buffers[i].bytes.value(), lowered.buffers[i].bytes.value(), made.buffers[i].label);
+}
+
+/// Groups of what a micro-batch moves: the same ranks in both. Gives how many there are.
+int expect_same_groups(const Program& made, const Program& lowered) {
+  int groups = 0;
+  for (std::size_t b = 0; b < lowered.blocks.size(); ++b) {
+    for (std::size_t i = 0; i < lowered.blocks[b].moves.size(); ++i) {
+      const Move &here = made.blocks[b].moves[i], &there = lowered.blocks[b].moves[i];
+      EXPECT_EQ(here.group < 0, there.group < 0);
+      if (here.group < 0 || there.group < 0) continue;
+      const Group &a = made.groups[static_cast<std::size_t>(here.group)],
+                  &g = lowered.groups[static_cast<std::size_t>(there.group)];
+      EXPECT_EQ(a.size, g.size) << here.label;
+      EXPECT_EQ(a.digits.size(), g.digits.size()) << here.label;
+      for (std::size_t d = 0; d < std::min(a.digits.size(), g.digits.size()); ++d) {
+        EXPECT_EQ(a.digits[d].stride, g.digits[d].stride) << here.label;
+        EXPECT_EQ(a.digits[d].size, g.digits[d].size) << here.label;
+      }
+      ++groups;
+    }
+  }
+  return groups;
 }
 
 TEST(UnitFamily, EverySizeIsWhatLoweringGives) {
@@ -84,20 +110,45 @@ TEST(UnitFamily, GroupsLieWhereAnotherOrderOfTheMeshPutsThem) {
   const UnitFamily::Axis axes[] = {{1, 4, 4}, {4, 2, 32}};
   ASSERT_TRUE(family.lay(axes));
   const Program& made = family.at(1);
-  int groups = 0;
-  for (std::size_t b = 0; b < moved->blocks.size(); ++b) {
-    for (std::size_t i = 0; i < moved->blocks[b].moves.size(); ++i) {
-      const Move &here = made.blocks[b].moves[i], &there = moved->blocks[b].moves[i];
-      ASSERT_EQ(here.group < 0, there.group < 0);
-      if (here.group < 0) continue;
-      const Group &a = made.groups[static_cast<std::size_t>(here.group)],
-                  &g = moved->groups[static_cast<std::size_t>(there.group)];
-      ASSERT_EQ(a.digits.size(), g.digits.size()) << here.label;
-      for (std::size_t d = 0; d < a.digits.size(); ++d) EXPECT_EQ(a.digits[d].stride, g.digits[d].stride) << here.label;
-      ++groups;
+  EXPECT_GT(expect_same_groups(made, *moved), 10);
+}
+
+// tp 4 x cp 2 lie inside dp, so that shards over cp x dp are one run of ranks as lowered. In the other order dp lies
+// 1 apart, tp 16, and cp 16 x 4 x 2 = 128.
+TEST(UnitFamily, ShardsOverAnyNumberOfDataRanksAreWhatLoweringGives) {
+  for (const char* mapping : {"use tp, vocab, sp, cp, dp, zero2\n", "use tp, ulysses, dp, fsdp\n"}) {
+    const FamilyCase few{"llama3-8b", mapping, 32}, more{"llama3-8b", mapping, 64}, many{"llama3-8b", mapping, 256};
+    auto one = family_program(few, "mesh tp:4 cp:2 dp:2 pp:2\n", 1);
+    const auto two = family_program(few, "mesh tp:4 cp:2 dp:2 pp:2\n", 2),
+               spread = family_program(more, "mesh tp:4 cp:2 dp:4 pp:2\n", 1);
+    ASSERT_TRUE(one && two && spread) << mapping;
+    UnitFamily family(std::move(*one), *two, 1.0 / 2, *spread, 1.0 / 4);
+    ASSERT_TRUE(family.grows_evenly()) << mapping;
+    const std::int64_t usual[] = {1, 4, 8}, other[] = {16, 128, 1};
+    for (const auto& [mesh, to] :
+        {std::pair{"mesh tp:4 cp:2 dp:16 pp:2\n", usual}, std::pair{"mesh dp:16 tp:4 pp:2 cp:2\n", other}}) {
+      const UnitFamily::Axis axes[] = {{1, 4, to[0]}, {4, 2, to[1]}, {8, 2, to[2], 16}};
+      ASSERT_TRUE(family.lay(axes)) << mapping;
+      const Program& made = family.at(2, 1.0 / 16);
+      const auto lowered = family_program(many, mesh, 2);
+      ASSERT_TRUE(lowered) << mapping;
+      for (std::size_t block = 0; block < lowered->blocks.size(); ++block)
+        expect_same_block(made.blocks[block], lowered->blocks[block]);
+      EXPECT_GT(expect_same_groups(made, *lowered), 10);
     }
   }
-  EXPECT_GT(groups, 10);
+}
+
+// Tensor and context ranks, 4 and 2 of them, as parts of one axis of 8: these may lie apart, but be no more.
+TEST(UnitFamily, PartsOfAnAxisDoNotGrow) {
+  const FamilyCase& test = family_cases[2];
+  auto one = family_program(test, usual_mesh, 1);
+  const auto two = family_program(test, usual_mesh, 2);
+  ASSERT_TRUE(one && two);
+  UnitFamily family(std::move(*one), *two);
+  const UnitFamily::Axis apart[] = {{1, 8, 4}}, more[] = {{1, 8, 4, 16}};
+  EXPECT_TRUE(family.lay(apart));
+  EXPECT_FALSE(family.lay(more));
 }
 
 TEST(UnitFamily, GroupsOfOtherRanksAreLeftAlone) {

@@ -114,6 +114,23 @@ trtllm-serve nvidia/DeepSeek-R1-NVFP4 --tp_size=8 --ep_size 8 --max_batch_size 6
   EXPECT_EQ(got.asked.row.most_captured, 64);
 }
 
+TEST(EngineLaunch, TrtllmWindowsAreTheNetworksOrAnotherNetwork) {
+  const auto with = [](const std::string& windows, const std::string& more = "") {
+    return read("cat > e.yml <<EOF\nkv_cache_config:\n  max_attention_window: " + windows + "\n" + more +
+                    "EOF\ntrtllm-serve openai/gpt-oss-20b --max_seq_len 8192 --extra_llm_api_options e.yml",
+        {{"--machine", "dgx-b200"}});
+  };
+  const auto own = with("[128, 8192]", "disable_overlap_scheduler: true\n");
+  ASSERT_EQ(own.error, "");
+  EXPECT_FALSE(own.asked.row.keeps_windows);
+  EXPECT_FALSE(own.asked.row.plans_ahead);
+  EXPECT_TRUE(with("[]").asked.row.keeps_windows);
+  EXPECT_TRUE(with("[]").asked.row.plans_ahead);
+  EXPECT_THAT(with("[256, 8192]").error, HasSubstr("gives layer 0 256 positions, and gpt-oss-20b has 128 there"));
+  EXPECT_THAT(with("[128]").error, HasSubstr("gives layer 1 128 positions, and gpt-oss-20b has 8192 there"));
+  EXPECT_THAT(with("[128, many]").error, HasSubstr("is no list of sizes"));
+}
+
 TEST(EngineLaunch, HabitsFollowTheGpu) {
   const std::string line = "vllm serve meta-llama/Llama-3.1-8B-Instruct";
   EXPECT_EQ(read(line, {{"--machine", "dgx-h100"}}).asked.row.most_positions, 8192);

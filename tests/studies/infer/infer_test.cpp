@@ -540,9 +540,9 @@ TEST(Infer, WhatLawsHaveNotSeenIsAWarningAndWidensTheInterval) {
   const auto json = nlohmann::json::parse(beyond.out);
   ASSERT_FALSE(json["warnings"].empty());
   EXPECT_NE(json["warnings"][0].get<std::string>().find("beyond what its law"), std::string::npos);
-  // As wide as the engine's own, and a bit more.
+  // As wide as the engine's own, and a bit more: squares add, of a head that takes a few percent.
   const Spread own = find_tuning(**find_row(built_in().engines, "vllm", "engine"), "hopper", "bf16")->spread;
-  EXPECT_GT(json["interval_s"][1].get<double>() / json["interval_s"][0].get<double>(), 1.001 * own.p90 / own.p10);
+  EXPECT_GT(json["interval_s"][1].get<double>() / json["interval_s"][0].get<double>(), 1.00005 * own.p90 / own.p10);
 }
 
 /// Queries and keys are rotated by five kernels each, nine more than by one together: nine more starts. What is passed

@@ -45,6 +45,16 @@ TEST(InferExplain, PromptsHaveTheirOwnMapping) {
   EXPECT_THAT(words, Not(HasSubstr("par s on cp")));
 }
 
+TEST(InferExplain, StagesSendAndOneGpuSplitsNothing) {
+  const auto two = iteration_explained("--tp 1 --pp 2 --weights fp8 --context 8").at("moves");
+  ASSERT_EQ(two.size(), 1U);
+  EXPECT_EQ(two[0].at("label"), "boundary send_recv");
+  EXPECT_EQ(two[0].at("because"), "home on another stage");
+  const auto one = run_line("infer llama3-8b --machine dgx-h100 --context 8 --explain");
+  EXPECT_THAT(one.out, HasSubstr("one GPU has all of it"));
+  EXPECT_THAT(one.out, Not(HasSubstr("by the line")));
+}
+
 TEST(InferExplain, StandsAlone) {
   const auto ran = run_line("infer llama3-8b --context 8 --roofline --explain");
   EXPECT_EQ(ran.code, 2);

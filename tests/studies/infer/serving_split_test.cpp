@@ -82,6 +82,25 @@ TEST(ServingSplit, ContextParallelHalvesPrompts) {
   EXPECT_NEAR(part_called(round, "K ring")->bytes.value(), part_called(half, "K all_gather")->bytes.value(), 1);
 }
 
+/// Both ranks of cp have the same words, and other tokens of a prompt: experts sum the former and gather the latter.
+TEST(ServingSplit, ExpertsUnderContextParallel) {
+  ServingWishes wishes;
+  wishes.network = "mixtral-8x7b", wishes.machine = "dgx-h100", wishes.tp = 4, wishes.cp = 2;
+  for (const std::int64_t ep : {1, 2, 8}) {
+    wishes.ep = ep;
+    auto made = serving_of(wishes);
+    ASSERT_TRUE(made) << to_text(made.error());
+    const ServingCost cost(*made);
+    const sim::IterationTime prompt = cost.time(sim::Rows{1, 2048, 0}), words = cost.time(sim::Rows{8, 1, 4095});
+    // 1024 tokens of 4096 numbers come from the other rank, and as many sums go to it, in each of 32 layers.
+    ASSERT_NE(part_called(prompt, "norm2.y all_gather"), nullptr) << ep;
+    EXPECT_EQ(part_called(prompt, "norm2.y all_gather")->bytes.value(), 32.0 * 1024 * 4096 * 2) << ep;
+    EXPECT_EQ(part_called(prompt, "Y2 reduce_scatter")->bytes.value(), 32.0 * 1024 * 4096 * 2) << ep;
+    EXPECT_EQ(part_called(words, "norm2.y all_gather"), nullptr) << ep;
+    ASSERT_NE(part_called(words, "Y2 all_reduce"), nullptr) << ep;
+  }
+}
+
 std::string mapping_file(const std::string& name, const std::string& text) {
   const std::string path = testing::TempDir() + name;
   std::ofstream(path) << text;
@@ -125,7 +144,7 @@ TEST(ServingSplit, WhatIsWrong) {
   refused("gpt-oss-20b --context 100 --tp 16 --dcp 2", "layers in a window");
   refused("deepseek-v3.2 --context 100 --tp 8 --dcp 8", "keys that are picked");
   refused("nemotron-h-8b --prompt 100 --cp 2", "layers that carry a state");
-  refused("mixtral-8x7b --prompt 100 --cp 2", "has experts");
+  refused("mixtral-8x7b --prompt 100 --cp 2 --ep 3", "experts on 3 ranks of 2");
   refused("deepseek-v3.2 --prompt 100 --tp 4 --cp 3", "--cp: deepseek-v3.2 has keys that are picked");
   refused("llama3-70b --prompt 100 --tp 16 --cp 2 --dcp 2", "one of them");
   refused("llama3-70b --prompt 100 --tp 8 --cp 2 --cp-way about", "gather or ring");

@@ -1,4 +1,6 @@
 // What the figures of an engine's tuning do to an iteration.
+#include <cmath>
+
 #include <gtest/gtest.h>
 
 #include "model/catalog.h"
@@ -28,6 +30,43 @@ TEST(Tuning, IterationsBeyondWhatWasProfiledTakeLonger) {
   };
   same(iteration(1, 2048), iteration(1.5, 2048), 1);
   same(iteration(1, 2049), iteration(1.5, 2049), 1.5);
+}
+
+/// 1,000 sequences and 100 launches beside 10 ms on the GPU: launches of 20 us and a loop of 15 us are 2 + 15 ms, which
+/// an engine that plans ahead does beside the GPU, and others the loop before it. A host of half the pace takes 34 ms;
+/// on four stages each host does all of each iteration: 2 + 60 ms.
+TEST(Tuning, AnIterationIsNoShorterThanTheHostsLoop) {
+  Engine engine;
+  engine.loop_per_sequence = Seconds(15e-6), engine.plans_ahead = true;
+  Engine::Tuning tuning;
+  tuning.host_per_launch = Seconds(20e-6);
+  sim::IterationSums sums;
+  sums.kernels = Seconds(10e-3), sums.sequences = 1000, sums.launched = 100;
+  const auto milliseconds = [&] { return sim::elapsed(sums, engine, tuning).value() * 1e3; };
+  EXPECT_NEAR(milliseconds(), 17, 1e-9);
+  sums.host_pace = 2;
+  EXPECT_NEAR(milliseconds(), 34, 1e-9);
+  sums.host_pace = 1, sums.hosts = 4;
+  EXPECT_NEAR(milliseconds(), 62, 1e-9);
+  sums.hosts = 1, engine.plans_ahead = false;
+  EXPECT_NEAR(milliseconds(), 25, 1e-9);
+  engine.plans_ahead = true, sums.kernels = Seconds(20e-3);
+  EXPECT_NEAR(milliseconds(), 20, 1e-9) << "the GPU takes longer";
+}
+
+/// A law that is off by as much again beyond what it has seen: squares of logarithms add, at most by those of 25 %.
+TEST(Tuning, WhatNoLawHasSeenAddsToTheInterval) {
+  ServingWishes wishes;
+  wishes.network = "llama3-70b", wishes.machine = "dgx-h100", wishes.tp = 8;
+  const Serving serving = *serving_of(wishes);
+  const ServingCost cost(serving);
+  const sim::IterationTime far = cost.time(sim::Rows{1, 100'000, 0});
+  double unseen = 0;
+  for (const sim::IterationPart& part : far.parts)
+    if (part.extrapolated) unseen += part.time / far.time;
+  ASSERT_GT(unseen, 0.01);
+  const double inside = std::log(cost.tuning().spread.p90), beyond = unseen * std::log(1.25);
+  EXPECT_NEAR(std::log(far.spread.p90), std::sqrt(inside * inside + beyond * beyond), 1e-9);
 }
 
 /// Products of experts alone take twice as long, and the iteration as much longer as they took.

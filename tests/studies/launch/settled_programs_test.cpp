@@ -86,7 +86,8 @@ TEST(SettledPrograms, LitgptDoesWhatItsProgramsDo) {
   const std::string tail = "out_dir: out\nprecision: bf16-true\ndevices: 4\ntrain:\n  micro_batch_size: 1\n"
                            "  max_seq_length: 512\n  global_batch_size: 8\n";
   const std::string full = "checkpoint_dir: checkpoints/mistralai/Mistral-7B-v0.1\n" + tail;
-  EXPECT_THAT(meaning_of("lora_r: 32\n" + full), testing::AllOf(HasSubstr("litgpt mistral-7b "), HasSubstr("lora=32"), HasSubstr("lora_on=q,v")));
+  EXPECT_THAT(meaning_of("lora_r: 32\n" + full),
+      testing::AllOf(HasSubstr("litgpt mistral-7b "), HasSubstr("lora=32"), HasSubstr("lora_on=q,v")));
   EXPECT_THAT(meaning_of(full), testing::AllOf(HasSubstr("zero=3"), HasSubstr("recompute=full")));
   EXPECT_THAT(meaning_of("quantize: bnb.nf4\n" + full), HasSubstr("weights of few bits"));
   EXPECT_THAT(meaning_of("made_up: 2\n" + full), HasSubstr("made_up"));

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <sstream>
 
 #include "studies/records/run_scenario.h"
 
@@ -126,6 +127,39 @@ TEST(RunRecompute, PerOperatorRunsEverySecondProductAgain) {  // of q, k, v, o, 
   run.recompute = "selective layer";
   EXPECT_EQ(mapping_text_of(run).find("attn.qkv.K"), std::string::npos);
   EXPECT_TRUE(assumes(made_of(run), "every second layer recomputed"));
+}
+
+/// All statements that begin so, each in a line.
+std::string statements_of(const Run& run, const std::string& word) {
+  std::string found;
+  for (std::istringstream lines(mapping_text_of(run)); !lines.eof();) {
+    std::string line;
+    std::getline(lines, line);
+    if (line.starts_with(word)) found += line + "\n";
+  }
+  return found;
+}
+
+TEST(RunRecompute, PoliciesOfJaxSayWhatIsKept) {  // the rest runs again: of products the two that lead into the MLP
+  auto run = record_of_small_run("JAX MaxText", "2024-11", true);
+  run.parallel.tp = run.parallel.pp = 1, run.parallel.dp = 16;
+  run.recompute = "save_dot_except_mlpwi";
+  EXPECT_EQ(statements_of(run, "recompute"),
+      "recompute norm, residual, mlp.act, attn.rope.Q, attn.rope.K, attn.core, mlp.gate, mlp.up\n");
+  run.recompute = "minimal_flash";  // every product and the core's output are kept
+  EXPECT_EQ(statements_of(run, "recompute"), "recompute norm, residual, mlp.act, attn.rope.Q, attn.rope.K\n");
+  run.model.gated_mlp = false;
+  run.recompute = "SAVE_DOT_ONLY";
+  EXPECT_EQ(statements_of(run, "recompute"), "recompute norm, residual, mlp.act, attn.core\n");
+}
+
+TEST(RunRecompute, PoliciesAreOfDenseNetworks) {
+  auto run = record_of_small_run("JAX MaxText", "2024-11", true);
+  run.recompute = "save_dot_except_mlp";
+  run.model.experts = RunExperts{.count = 8, .top_k = 2, .ffn_hidden = 1024};
+  const auto made = scenario_of(run);
+  ASSERT_FALSE(made.has_value());
+  EXPECT_EQ(made.error().where, "recompute");
 }
 
 TEST(RunRecompute, WordsAreReadWithoutTheirCaseAndUnknownOnesAreNoneOfTheirs) {

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "studies/infer/records/record_plan.h"
+
 namespace stepcast::infer {
 namespace {
 
@@ -67,6 +69,72 @@ TEST(BenchmarkSettings, TrtLlmBenchDerivesLimitsFromTheMemory) {
   const BatchingWishes roomy = trtllm_bench_limits(*serving_of(wishes), 128, 128);
   EXPECT_EQ(roomy.most_sequences, 4096);
   EXPECT_EQ(roomy.most_positions, 8192) << "4,096 x (1 + 128 / 128)";
+}
+
+/// 1,792 sequences at most: graphs of up to 1,024, and one of them all.
+TEST(BenchmarkSettings, TrtLlmBenchPadsItsGraphs) {
+  InferenceRecord record;
+  EXPECT_TRUE(trtllm_bench_graphs(record, 4096).empty());
+  record.notes = "CUDA graphs to batch 8192 padded";
+  const auto sizes = trtllm_bench_graphs(record, 1792);
+  ASSERT_EQ(sizes.size(), 13U);
+  EXPECT_EQ(sizes[11], 1024);
+  EXPECT_EQ(sizes[12], 1792);
+  EXPECT_EQ(trtllm_bench_graphs(record, 512).back(), 512);
+  EXPECT_EQ(trtllm_bench_graphs(record, 9000).back(), 8192);
+}
+
+/// Graphs of 8 and 16 sequences: 9 are reduced over the ranks as 16 are, and 17 as they are. The host has 9.
+TEST(BenchmarkSettings, PaddedSequencesAreMultipliedAndSent) {
+  ServingWishes wishes;
+  wishes.network = "llama3-70b", wishes.machine = "dgx-h100", wishes.tp = 8;
+  const Serving serving = *serving_of(wishes);
+  ServedTimes times(serving);
+  const auto sums = [&](double words) { return times.sums({.words = words, .contexts = words * 1000}); };
+  const Seconds alone = sums(9).moves, seventeen = sums(17).moves;
+  times.pad_to({8, 16});
+  EXPECT_LT(alone, sums(9).moves);
+  EXPECT_EQ(sums(9).moves, sums(16).moves);
+  EXPECT_EQ(sums(17).moves, seventeen);
+  EXPECT_EQ(sums(9).sequences, 9);
+  times.pad_to({});
+  EXPECT_EQ(sums(9).moves, alone);
+}
+
+/// Kimi K2.5 in two pools on GB200: 16 ranks that say words have sequences of their own, 4 share them.
+TEST(BenchmarkSettings, PoolsOfManyRanksAreGroups) {
+  InferenceRecord record = record_of("vllm", "moonshotai/Kimi-K2.5", "GB200-NVL72", "nvfp4");
+  record.tp = 4;
+  EXPECT_EQ(settings_of(record).columns, RankColumns::as_said);
+  record.tp = record.ep = 16;
+  EXPECT_EQ(settings_of(record).columns, RankColumns::own_sequences);
+  LastPlan plan;
+  const auto times = plan.of(record, {});
+  ASSERT_TRUE(times) << times.error().what;
+  EXPECT_EQ((*times)->serving().attention_groups(), 16);
+}
+
+/// Columns of experts' tables count groups, each of which has whole experts.
+TEST(BenchmarkSettings, TablesOfExpertsCountGroups) {
+  InferenceRecord record = record_of("TensorRT-LLM", "Qwen/Qwen3-235B-A22B", "B200-SXM-180GB", "nvfp4");
+  record.version = "1.0", record.tp = 8, record.notes = "MoE tables run attention DP";
+  LastPlan plan;
+  const auto times = plan.of(record, {});
+  ASSERT_TRUE(times) << times.error().what;
+  EXPECT_EQ((*times)->serving().attention_groups(), 8);
+  EXPECT_EQ((*times)->serving().scenario.split->ep, 8);
+}
+
+/// Grace runs TensorRT-LLM's loop slower; nothing is said of other engines.
+TEST(BenchmarkSettings, LoopsRunSlowerOnGrace) {
+  const auto pace = [](const char* engine, const char* machine) {
+    ServingWishes wishes;
+    wishes.network = "llama3-8b", wishes.machine = machine, wishes.engine = engine;
+    return serving_of(wishes)->engine.host_pace;
+  };
+  EXPECT_EQ(pace("tensorrt-llm", "gb200-nvl72"), 1.8);
+  EXPECT_EQ(pace("tensorrt-llm", "dgx-b200"), 1);
+  EXPECT_EQ(pace("vllm", "gb200-nvl72"), 1);
 }
 
 }  // namespace

@@ -179,8 +179,8 @@ TEST(LaunchFrameworks, OffloadIsSaidNotToBeCovered) {
                        8),
           hints);
   ASSERT_TRUE(reading);
-  EXPECT_THAT(
-      reading->notes, Contains(HasSubstr("not taken into account: zero_optimization.offload_optimizer.device=cpu")));
+  EXPECT_THAT(reading->notes, Contains(HasSubstr("zero_optimization.offload_optimizer.device cpu: what is kept in host "
+                                                 "memory or on disk is not covered")));
 }
 
 }  // namespace

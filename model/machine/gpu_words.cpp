@@ -1,0 +1,76 @@
+#include "model/machine/gpu_words.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "model/base/text.h"
+
+namespace stepcast {
+namespace {
+
+bool is_letter(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; }
+bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
+
+/// "a100" of "a100_1g.5gb": letters and the digits behind them, where a word begins so; "" = it has none.
+std::string_view model_in(std::string_view kind) {
+  constexpr std::size_t most_letters = 3;  // a100, gh200, mi250
+  for (std::size_t at = 0; at < kind.size(); ++at) {
+    if (!is_letter(kind[at]) || (at > 0 && (is_letter(kind[at - 1]) || is_digit(kind[at - 1])))) continue;
+    std::size_t digits = at;
+    while (digits < kind.size() && is_letter(kind[digits])) ++digits;
+    std::size_t end = digits;
+    while (end < kind.size() && is_digit(kind[end])) ++end;
+    if (digits - at <= most_letters && end > digits) return kind.substr(at, end - at);
+  }
+  return {};
+}
+
+/// As a word, or its beginning: "mi250" of "mi250x", and not "a10" of "a100" or "h200" of "gh200".
+bool has_model(std::string_view words, std::string_view model) {
+  for (std::size_t at = words.find(model); at != words.npos; at = words.find(model, at + 1)) {
+    const std::size_t end = at + model.size();
+    if ((at == 0 || !is_letter(words[at - 1])) && (end == words.size() || !is_digit(words[end]))) return true;
+  }
+  return false;
+}
+
+struct ChipWord {
+  std::string_view part, chip;
+};
+constexpr std::string_view tpus = "TPUs", neuron = "Neuron cores", gaudi = "Gaudi", ascend = "Ascend NPUs",
+                           intel = "Intel's GPUs", host = "the host's processors";
+// Resources: device plugins of Google, AWS, Habana, Huawei and Intel; images: vllm-project and its hardware plugins.
+constexpr ChipWord chip_words[] = {{"google.com/tpu", tpus}, {"vllm-tpu", tpus}, {"aws.amazon.com/neuron", neuron},
+    {"vllm-neuron", neuron}, {"habana.ai/gaudi", gaudi}, {"vllm-gaudi", gaudi}, {"vllm-hpu", gaudi},
+    {"huawei.com/ascend", ascend}, {"vllm-ascend", ascend}, {"gpu.intel.com/", intel}, {"vllm-xpu", intel},
+    {"vllm-cpu", host}};
+constexpr ChipWord variable_words[] = {{"HCCL_", ascend}, {"ASCEND_", ascend}, {"PYTORCH_NPU_", ascend},
+    {"VLLM_ASCEND_", ascend}, {"NEURON_", neuron}, {"HABANA_", gaudi}, {"PT_HPU_", gaudi}, {"VLLM_XLA_", tpus}};
+
+}  // namespace
+
+bool names_other_gpu(std::string_view kind, const Machine& machine) {
+  const std::string plain = lower_case(kind);
+  const std::string_view model = model_in(plain);
+  if (model.empty()) return false;
+  std::string words = machine.id + " " + machine.name + " " + machine.gpu.id + " " + machine.gpu.name;
+  for (const std::string& alias : machine.gpu.aliases) words += " " + alias;
+  return !has_model(lower_case(words), model);
+}
+
+std::string_view other_chip(std::string_view resource_or_image) {
+  const std::string plain = lower_case(resource_or_image);
+  for (const ChipWord& row : chip_words)
+    if (plain.find(row.part) != plain.npos) return row.chip;
+  return {};
+}
+
+std::string_view chip_of_environment(const std::map<std::string, std::string>& environment) {
+  for (const ChipWord& row : variable_words)
+    if (const auto found = environment.lower_bound(std::string(row.part));
+        found != environment.end() && found->first.starts_with(row.part))
+      return row.chip;
+  return {};
+}
+
+}  // namespace stepcast

@@ -1,0 +1,169 @@
+#include "studies/serve/sweep/pooled_rows.h"
+
+#include <algorithm>
+#include <functional>
+
+#include <fmt/format.h>
+
+#include "sim/serving/steady/pooled_field.h"
+#include "studies/infer/pools.h"
+#include "studies/serve/sweep/simulated_row.h"
+#include "studies/serve/sweep/splits.h"
+
+namespace stepcast::serve::sweeping {
+namespace {
+
+/// Of what a pool of prompts reads at most, the part below which it is idle, and that at which it is full.
+constexpr double idle_below = 0.5, full_from = 0.95;
+constexpr const char* idle = "fewer GPUs read prompts with half of their time to spare";
+constexpr const char* full = "fewer users fill the GPUs that read prompts";
+
+/// One replica of a pool, or why there is none.
+template <class Field> struct Pool {
+  Configuration part;
+  MadeEngine* engine = nullptr;
+  std::optional<Field> field;
+  std::string refused;
+};
+using PromptPoolPart = Pool<sim::PromptReader>;
+using WordPoolPart = Pool<sim::WordSpeaker>;
+
+template <class Field>
+Pool<Field> pool_of(const Configuration& part, const sim::RequestMeans& means, const Expected<MadeEngine*>& engine,
+    const std::function<Expected<sim::Servers>(const MadeEngine&)>& servers_of) {
+  Pool<Field> pool{part, nullptr, {}, {}};
+  if (!engine) {
+    pool.refused = fmt::format("{}: {}", engine.error().where, engine.error().what);
+    return pool;
+  }
+  const auto servers = servers_of(**engine);
+  if (!servers) {
+    pool.refused = short_reason(servers.error());
+    return pool;
+  }
+  pool.engine = *engine;
+  pool.field.emplace(means, *servers, (*engine)->timer);
+  return pool;
+}
+
+bool among(const std::vector<std::int64_t>& asked, std::int64_t replicas) {
+  return asked.empty() || std::ranges::count(asked, replicas) > 0;
+}
+
+class PoolPairs {
+ public:
+  PoolPairs(const Asked& asked, const Configuration& kind, Engines& engines, Rows& rows)
+      : asked_(asked), means_(sim::means_of(asked.law)), rows_(rows), loads_(asked.loads) {
+    std::ranges::sort(loads_);
+    for_each_prompt_split(asked, [&](const PromptSplit& split) {
+      Configuration part = kind;
+      part.prompts = split;
+      prompts_.push_back(pool_of<sim::PromptReader>(part, means_, engines.of_prompts(part),
+          [&](const MadeEngine& engine) { return engines.prompt_servers(engine, part); }));
+    });
+    for_each_split(asked, kind, [&](Configuration part) {
+      part.prompts.emplace();  // of which its keys come
+      words_.push_back(pool_of<sim::WordSpeaker>(
+          part, means_, engines.of(part), [&](const MadeEngine& engine) { return engines.servers(engine, part); }));
+    });
+  }
+
+  void take() {
+    for (const PromptPoolPart& prompts : prompts_)
+      for (const WordPoolPart& words : words_) take(prompts, words);
+  }
+
+ private:
+  void take(const PromptPoolPart& prompts, const WordPoolPart& words) {
+    double sending = 0;
+    if (prompts.engine != nullptr && words.engine != nullptr)
+      sending =
+          infer::transfer_of(prompts.engine->serving, words.engine->serving, asked_.law.prompts.mean()).time.value();
+    for (const std::int64_t gpus : asked_.gpus) {
+      const auto ratios = ratios_of(asked_, gpus, prompts.part.prompts->replica(), words.part.replica());
+      const std::uint64_t rows = std::max<std::size_t>(1, ratios.size()) * loads_.size();
+      if (ratios.empty()) rows_.refuse("no whole replicas of both pools fill the GPUs", rows);
+      else if (!prompts.field) rows_.refuse(prompts.refused, rows);
+      else if (!words.field) rows_.refuse(words.refused, rows);
+      else take(prompts, words, gpus, ratios, sending);
+    }
+  }
+
+  void take(const PromptPoolPart& prompts, const WordPoolPart& words, std::int64_t gpus,
+      const std::vector<PoolRatio>& ratios, double sending) {
+    struct Combined {
+      Candidate candidate;
+      sim::PooledField field;
+      bool full = false;
+    };
+    std::vector<Combined> all;
+    for (const PoolRatio& ratio : ratios) {
+      Configuration both = words.part;
+      both.prompts = prompts.part.prompts, both.prompts->replicas = ratio.prompts;
+      both.replicas = ratio.words, both.gpus = gpus;
+      all.push_back({{both}, sim::PooledField(*prompts.field, *words.field,
+                                 {static_cast<double>(ratio.prompts), static_cast<double>(ratio.words), sending})});
+    }
+    for (const double load : loads_) {
+      bool found_idle = false;
+      for (Combined& one : all) {
+        if (one.full || found_idle) {
+          rows_.refuse(one.full ? full : idle, 1);
+          continue;
+        }
+        const sim::PooledState state = one.field.of(steady_load(asked_, load));
+        found_idle = state.busy < idle_below;
+        one.full = asked_.closed && state.busy >= full_from;
+        rows_.take(one.candidate, load, state, state.busy);
+      }
+    }
+  }
+
+  const Asked& asked_;
+  sim::RequestMeans means_;
+  Rows& rows_;
+  std::vector<double> loads_;
+  std::vector<PromptPoolPart> prompts_;
+  std::vector<WordPoolPart> words_;
+};
+
+}  // namespace
+
+std::vector<PoolRatio> ratios_of(
+    const Asked& asked, std::int64_t gpus, std::int64_t prompt_replica, std::int64_t word_replica) {
+  std::vector<PoolRatio> ratios;
+  for (std::int64_t prompts = 1; prompts * prompt_replica < gpus; ++prompts) {
+    const std::int64_t left = gpus - prompts * prompt_replica;
+    if (left % word_replica != 0) continue;
+    if (among(asked.prefill_replicas, prompts) && among(asked.replicas, left / word_replica))
+      ratios.push_back({prompts, left / word_replica});
+  }
+  return ratios;
+}
+
+Expected<std::uint64_t> pooled_combinations(const Asked& asked, double most) {
+  if (!asked.pools) return 0;
+  double kinds = 0, all = 0;
+  for_each_kind(asked, [&](const Configuration&) { ++kinds; });
+  std::vector<std::int64_t> prompts, words;
+  for_each_prompt_split(asked, [&](const PromptSplit& split) { prompts.push_back(split.replica()); });
+  for_each_split(asked, {}, [&](const Configuration& part) { words.push_back(part.replica()); });
+  const double each = kinds * static_cast<double>(asked.loads.size());
+  const auto too_many = [](double count) {
+    return fail("serve-sweep", fmt::format("{:.3g} combinations", count), "at most 10,000,000: shorter lists");
+  };
+  const double pairs = each * static_cast<double>(prompts.size() * words.size() * asked.gpus.size());
+  if (pairs > most) return too_many(pairs);
+  for (const std::int64_t prompt : prompts)
+    for (const std::int64_t word : words)
+      for (const std::int64_t gpus : asked.gpus)
+        all += each * static_cast<double>(std::max<std::size_t>(1, ratios_of(asked, gpus, prompt, word).size()));
+  if (all > most) return too_many(all);
+  return static_cast<std::uint64_t>(all);
+}
+
+void take_pools(const Asked& asked, const Configuration& kind, Engines& engines, Rows& rows) {
+  PoolPairs(asked, kind, engines, rows).take();
+}
+
+}  // namespace stepcast::serve::sweeping

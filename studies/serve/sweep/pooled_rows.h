@@ -1,0 +1,30 @@
+// Pools of their own for prompts in a sweep: each way to read prompts and each way to say words is priced once, and
+// every pair of them is put together in the ratios that balance.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "studies/serve/sweep/engines.h"
+#include "studies/serve/sweep/rows.h"
+
+namespace stepcast::serve::sweeping {
+
+/// Replicas of both pools that fill the GPUs.
+struct PoolRatio {
+  std::int64_t prompts = 1, words = 1;
+};
+/// Those asked for, fewest of prompts first, of replicas of so many GPUs.
+std::vector<PoolRatio> ratios_of(
+    const Asked& asked, std::int64_t gpus, std::int64_t prompt_replica, std::int64_t word_replica);
+
+/// All pairs of splits in all their ratios, under all loads; a pair with none counts as one. Errors: more than `most`.
+Expected<std::uint64_t> pooled_combinations(const Asked& asked, double most);
+
+/// All pairs of one machine, engine and number types. Left out are, under each load, of the ratios whose prompts' pool
+/// stands idle for more than half of the time all but the one with the fewest prompts' replicas; and of each ratio
+/// loads above the one that fills its prompts' pool.
+void take_pools(const Asked& asked, const Configuration& kind, Engines& engines, Rows& rows);
+
+}  // namespace stepcast::serve::sweeping

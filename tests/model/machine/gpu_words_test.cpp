@@ -1,0 +1,37 @@
+#include "model/machine/gpu_words.h"
+
+#include <gtest/gtest.h>
+
+namespace stepcast {
+namespace {
+
+Machine machine_with(const std::string& id, const std::string& gpu) {
+  Machine machine;
+  machine.id = machine.name = id;
+  machine.gpu.id = machine.gpu.name = gpu;
+  return machine;
+}
+
+TEST(GpuWords, AModelThatTheMachineLacksIsAnother) {
+  const Machine h100 = machine_with("DGX H100", "NVIDIA H100-SXM5-80GB"), gh200 = machine_with("alps", "GH200");
+  for (const char* same :
+      {"h100", "nvidia-h100-mega-80gb", "NVIDIA-H100-80GB-HBM3", "gpu", "nvidia", "h100_1g.5gb", ""})
+    EXPECT_FALSE(names_other_gpu(same, h100)) << same;
+  for (const char* other : {"nvidia-l4", "a100", "nvidia-tesla-t4", "mi250", "a100_1g.5gb", "gh200", "h10"})
+    EXPECT_TRUE(names_other_gpu(other, h100)) << other;
+  EXPECT_TRUE(names_other_gpu("nvidia-h200-141gb", gh200));
+  EXPECT_FALSE(names_other_gpu("mi250", machine_with("frontier", "AMD MI250X")));
+}
+
+TEST(GpuWords, AcceleratorsThatAreNoGpusAreKnownByTheirPlugins) {
+  EXPECT_EQ(other_chip("google.com/tpu"), "TPUs");
+  EXPECT_EQ(other_chip("quay.io/ascend/vllm-ascend:v0.11.0"), "Ascend NPUs");
+  EXPECT_EQ(other_chip("aws.amazon.com/neurondevice"), "Neuron cores");
+  for (const char* gpu : {"nvidia.com/gpu", "amd.com/gpu", "vllm/vllm-openai:v0.11.0", "cpu", "memory"})
+    EXPECT_EQ(other_chip(gpu), "") << gpu;
+  EXPECT_EQ(chip_of_environment({{"A", "1"}, {"HCCL_CONNECT_TIMEOUT", "1800"}, {"NCCL_DEBUG", "INFO"}}), "Ascend NPUs");
+  EXPECT_EQ(chip_of_environment({{"NCCL_DEBUG", "INFO"}, {"CUDA_VISIBLE_DEVICES", "0"}}), "");
+}
+
+}  // namespace
+}  // namespace stepcast
