@@ -114,8 +114,8 @@ constexpr KnownKeys more_rows[] = {
     {"bailing-linear bailing-latent", "*", "activations, kinds of decay, positions, without weights", "linear_silu "
      "linear_rope "
      "linear_mode"},
-    {"afmoe", "*", "how a router scores; a factor on the embedding", "score_func route_norm route_scale mup_enabled "
-     "load_balance_coeff num_expert_groups num_limited_groups"},
+    {"afmoe", "*", "how a router scores; a factor on the embedding; which kernel runs the experts", "score_func "
+     "route_norm route_scale mup_enabled load_balance_coeff num_expert_groups num_limited_groups use_grouped_mm"},
     {"gpt-bigcode", "*", "which kernels its class calls", "inference_runner max_batch_size max_sequence_length "
      "pad_key_length pre_allocate_kv_cache validate_runner_input scale_attention_softmax_in_fp32"},
     {"glm4-moe-lite", "*", "as many as heads, or the size of the turned part: latent attention has neither",

@@ -22,31 +22,17 @@ void count_beside(HfReader& r, Count extra, const char* missing, const char* lay
   r.lacks(missing);
 }
 
-namespace {
-
-void gptj_sizes(HfReader& r) {
+/// GPT-J and CodeGen: attention without biases beside an MLP with them, a bias on the logits.
+void gptj(HfReader& r) {
+  gpt2_sizes(r);
   NetworkSpec& n = r.spec;
-  n.layers = r.size("n_layer");
-  n.hidden = r.size("n_embd");
-  n.heads = n.kv_heads = r.size("n_head");
-  n.ffn_hidden = r.config.has("n_inner") ? r.size("n_inner") : 4 * n.hidden;
-  n.vocab = r.size("vocab_size");
-  n.sequence = r.size("n_positions");
-  n.norm = Norm::layernorm;
   n.parallel_block = n.head_bias = true;
   n.norms_per_layer = 1;
   r.activation("activation_function", "gelu_new", false);
   r.dropout({"resid_pdrop", "embd_pdrop", "attn_pdrop"}, 0);
   n.tied_embeddings = r.tied_or(false);
-}
-
-}  // namespace
-
-/// GPT-J and CodeGen: attention without biases beside an MLP with them, a bias on the logits.
-void gptj(HfReader& r) {
-  gptj_sizes(r);
-  count_beside(r, r.spec.layers * (r.spec.ffn_hidden + r.spec.hidden), "biases on the MLP alone",
-      "attention beside an MLP with biases");
+  count_beside(
+      r, n.layers * (n.ffn_hidden + n.hidden), "biases on the MLP alone", "attention beside an MLP with biases");
 }
 
 /// GPT-2's layers with biases on outputs and the MLP alone, every second one in a window.

@@ -66,7 +66,6 @@ void klear(HfReader& r);
 void hunyuan3(HfReader& r);
 void hyperclovax(HfReader& r);
 void mobilellm(HfReader& r);
-void jais(HfReader& r);
 void minicpm_v(HfReader& r);
 
 // masked_diffusion.cpp
@@ -204,16 +203,14 @@ void zamba2(HfReader& r);
 void longcat_flash(HfReader& r);
 
 // counted_encoders.cpp
+/// Sizes under the names of BERT; absent ones are what the class has.
+void sizes_or(HfReader& r, std::int64_t layers, std::int64_t hidden, std::int64_t ffn, std::int64_t heads);
+/// An encoder's layers, counted with all that stands around them.
+void two_sided(HfReader& r, std::int64_t weights, const char* part, std::string missing);
 void mpnet_model(HfReader& r);
 void mpnet_masked(HfReader& r);
 void albert_masked(HfReader& r);
 void gte_new(HfReader& r);
-void clip_text(HfReader& r);
-void clip_text_projected(HfReader& r);
-void clip_vision(HfReader& r);
-void clip_vision_projected(HfReader& r);
-void siglip_vision(HfReader& r);
-void dinov2_classes(HfReader& r);
 void t5_encoder(HfReader& r);
 void umt5(HfReader& r);
 void umt5_encoder(HfReader& r);
@@ -221,9 +218,17 @@ void electra(HfReader& r);
 void deberta_model(HfReader& r);
 void deberta_masked(HfReader& r);
 void nomic_bert(HfReader& r);
+
+// counted_images.cpp
 void clip(HfReader& r);
+void clip_text(HfReader& r);
+void clip_text_projected(HfReader& r);
+void clip_vision(HfReader& r);
+void clip_vision_projected(HfReader& r);
 void siglip(HfReader& r);
+void siglip_vision(HfReader& r);
 void dinov2(HfReader& r);
+void dinov2_classes(HfReader& r);
 void vit_model(HfReader& r);
 void vit_mae(HfReader& r);
 
@@ -243,7 +248,10 @@ void flux(HfReader& r);
 void qwen_image(HfReader& r);
 
 // layernorm.cpp
+/// n_layer, n_embd, n_head, n_inner (absent: four times n_embd), vocab_size and n_positions; LayerNorm.
+void gpt2_sizes(HfReader& r);
 void gpt2(HfReader& r);
+void jais(HfReader& r);
 void gpt_neox(HfReader& r);
 void bloom(HfReader& r);
 void nemotron(HfReader& r);

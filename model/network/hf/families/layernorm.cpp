@@ -5,20 +5,39 @@
 
 namespace stepcast::detail {
 
-void gpt2(HfReader& r) {
+void gpt2_sizes(HfReader& r) {
   NetworkSpec& n = r.spec;
   n.layers = r.size("n_layer");
   n.hidden = r.size("n_embd");
   n.heads = n.kv_heads = r.size("n_head");
   n.ffn_hidden = r.config.has("n_inner") ? r.size("n_inner") : 4 * n.hidden;
   n.vocab = r.size("vocab_size");
-  n.sequence = n.max_positions = r.size("n_positions");
+  n.sequence = r.size("n_positions");
+  n.norm = Norm::layernorm;
+}
+
+void gpt2(HfReader& r) {
+  gpt2_sizes(r);
+  NetworkSpec& n = r.spec;
+  n.max_positions = n.sequence;
   r.activation("activation_function", "gelu_new", false);
   r.dropout({"resid_pdrop", "embd_pdrop", "attn_pdrop"}, 0.1);
-  n.norm = Norm::layernorm;
   n.positions = Positions::learned;
   n.linear_bias = true;
   n.tied_embeddings = r.tied_or(true);
+}
+
+/// GPT-2 with ALiBi and gated MLPs, biases everywhere (Jais, BTLM).
+void jais(HfReader& r) {
+  gpt2_sizes(r);
+  NetworkSpec& n = r.spec;
+  for (const auto& [key, only] : {std::pair{"activation_function", "swiglu"}, {"position_embedding_type", "alibi"}})
+    r.config.require(r.text_or(key, "") == only, key, "its class is not known otherwise", only);
+  n.activation = Activation::swiglu;
+  n.positions = Positions::alibi;
+  n.linear_bias = true;
+  n.tied_embeddings = r.tied_or(true);
+  r.dropout({"resid_pdrop", "embd_pdrop", "attn_pdrop"}, 0.1);
 }
 
 void gpt_neox(HfReader& r) {

@@ -219,25 +219,6 @@ void mobilellm(HfReader& r) {
       !r.flag_or("layer_sharing", false), "layer_sharing", "layers that run twice are none of our forms", "false");
 }
 
-/// GPT-2 with ALiBi and gated MLPs, biases everywhere (Jais, BTLM).
-void jais(HfReader& r) {
-  NetworkSpec& n = r.spec;
-  n.layers = r.size("n_layer");
-  n.hidden = r.size("n_embd");
-  n.heads = n.kv_heads = r.size("n_head");
-  n.ffn_hidden = r.config.has("n_inner") ? r.size("n_inner") : 4 * n.hidden;
-  n.vocab = r.size("vocab_size");
-  n.sequence = r.size("n_positions");
-  for (const auto& [key, only] : {std::pair{"activation_function", "swiglu"}, {"position_embedding_type", "alibi"}})
-    r.config.require(r.text_or(key, "") == only, key, "its class is not known otherwise", only);
-  n.activation = Activation::swiglu;
-  n.norm = Norm::layernorm;
-  n.positions = Positions::alibi;
-  n.linear_bias = true;
-  n.tied_embeddings = r.tied_or(true);
-  r.dropout({"resid_pdrop", "embd_pdrop", "attn_pdrop"}, 0.1);
-}
-
 /// The text of MiniCPM-V, whose version says of which family it is (modeling_minicpmv.py of openbmb's files).
 void minicpm_v(HfReader& r) {
   const double version = r.number_or("version", 0);
