@@ -8,6 +8,7 @@
 
 #include "model/base/text.h"
 #include "model/network/adapters.h"
+#include "studies/launch/facts/step_words.h"
 
 namespace stepcast::launch {
 namespace {
