@@ -210,6 +210,7 @@ int TransformerBuilder::new_dim(const char* name, std::int64_t extent, bool expe
 }
 
 void TransformerBuilder::start_block(const std::string& name, std::int64_t repeat, Block::Place place) {
+  put_adapters();
   net_.blocks.push_back({prefix_.empty() ? name : prefix_ + "_" + name, repeat, {}, -1, -1, place});
   net_.blocks.back().operators.reserve(usual_operators);
 }
