@@ -1,4 +1,5 @@
 // Pieces that every part of a transformer is made of: tensors, products with their adapters, norms, biases, dropout.
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -31,7 +32,10 @@ Access TransformerBuilder::whole(int tensor) const { return {tensor, net_.tensor
 
 Operator& TransformerBuilder::add(std::string name, Tags tags, OperatorKind kind, std::string function, int output,
     std::initializer_list<int> inputs, std::string kernel) {
-  if (!adapters_.empty() && (kernel.empty() || kernel != net_.blocks.back().operators.back().kernel)) put_adapters();
+  const auto read_here = [&](const Adapter& one) { return std::ranges::find(inputs, one.output) != inputs.end(); };
+  if (!adapters_.empty() && (kernel.empty() || kernel != net_.blocks.back().operators.back().kernel ||
+                                std::ranges::any_of(adapters_, read_here)))
+    put_adapters();
   Operator op;
   op.name = std::move(name);
   op.tags = std::move(tags);
@@ -67,7 +71,7 @@ void TransformerBuilder::adapter(const std::string& name, const Tags& tags, int 
   }
 }
 
-/// Behind the products of a kernel, which stay neighbours.
+/// Behind the products of a kernel, which stay neighbours, and before whatever reads what they add to.
 void TransformerBuilder::put_adapters() {
   for (const Adapter& one : std::exchange(adapters_, {})) adapter(one.name, one.tags, one.output, one.x, one.w);
 }

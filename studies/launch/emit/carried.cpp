@@ -86,10 +86,11 @@ bool says_off(const GivenArgument& given, const ArgumentFact* fact) {
   return fact != nullptr && fact->takes == "flag" && (given.value == "false" || given.value == "False");
 }
 
-/// The plan says it anew. What is asked for the vocabulary's sake only is the user's own: which tokenizer.
+/// The plan says it anew. What is asked for the vocabulary's sake only is the user's own: which tokenizer; and so is
+/// what lies in host memory.
 bool is_of_step(const ArgumentFact* fact) {
   if (fact == nullptr) return false;
-  return fact->asks ? *fact->asks != Asked::tokenizer : fact->reach == Reach::step;
+  return fact->asks ? *fact->asks != Asked::tokenizer && !is_offload(*fact->asks) : fact->reach == Reach::step;
 }
 
 /// The rows that are written again: the last of each name.

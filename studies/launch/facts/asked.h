@@ -44,6 +44,9 @@ enum class Asked : std::uint8_t {
 };
 // clang-format on
 
+/// Read so that a warning can name it; no forecast follows it, and no plan says it.
+constexpr bool is_offload(Asked asked) { return asked == Asked::offload_weights || asked == Asked::offload_optimizer; }
+
 /// The word of the tables for it: "vocabulary_divisor".
 std::string_view asked_name(Asked asked);
 /// Nothing where no question has that name.

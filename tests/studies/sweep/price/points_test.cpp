@@ -101,8 +101,9 @@ std::string told(const Program& program, const std::vector<Move>& moves) {
   return text;
 }
 
-/// All that a step does once: of a whole program, and of one without micro-batches.
-std::string once_per_step(const Program& program) {
+/// All that a step does once: of a whole program, and of one without micro-batches. How many layers each stage has is
+/// left out where layers are dealt by their time: the step is lowered once for all of such layouts.
+std::string once_per_step(const Program& program, bool with_layers) {
   std::string text = fmt::format("{} {} {} {} {}\n", program.stages, program.stage_stride, program.schedule,
       program.tokens_per_step, program.recompute_layers);
   for (const ProgramBlock& block : program.blocks) {
@@ -113,7 +114,8 @@ std::string once_per_step(const Program& program) {
   }
   for (const Chunk& chunk : program.chunks) {
     text += fmt::format("{} {}:", chunk.stage, chunk.chunk);
-    for (const BlockRun& run : chunk.runs) text += fmt::format(" {}x{}", run.block, run.count);
+    for (const BlockRun& run : chunk.runs)
+      if (with_layers) text += fmt::format(" {}x{}", run.block, run.count);
   }
   for (const StageEdge& edge : program.edges) {
     text += fmt::format("\n{} {} {} {}", edge.from, edge.to, edge.bytes.value(), edge.rank_distance);
@@ -135,7 +137,8 @@ TEST(SpacePoints, StepProgramsAreWholeOnesWithoutMicroBatches) {
       if (legality.ask(digits, AxisId{}).reason >= 0) continue;
       const auto whole = points.program(digits), step = points.step_program(digits);
       ASSERT_TRUE(whole && step) << points.command(digits);
-      EXPECT_EQ(once_per_step(*whole), once_per_step(*step)) << points.command(digits);
+      const bool dealt = points.command(digits).find("--layout balanced") != std::string::npos;
+      EXPECT_EQ(once_per_step(*whole, !dealt), once_per_step(*step, !dealt)) << points.command(digits);
       EXPECT_FALSE(whole->blocks.front().forward.empty());
       shared += whole->shared.empty() ? 0 : 1;
       ++looked;
