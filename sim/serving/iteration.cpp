@@ -115,7 +115,7 @@ Seconds elapsed(const IterationSums& sums, const Engine& engine, const Engine::T
   const GpuTime gpu = gpu_time(sums, engine, tuning);
   const Seconds launches = tuning.host_per_launch * (sums.launched * sums.host_pace);
   const Seconds busy = std::max(gpu.kernels + gpu.moves, launches);
-  const Seconds before = (tuning.host_per_iteration + tuning.host_per_sequence * sums.sequences) * sums.hosts;
+  const Seconds before = tuning.host_per_iteration + tuning.host_per_sequence * sums.sequences;
   const Seconds loop = engine.loop_per_sequence * (sums.sequences * sums.hosts * sums.host_pace);
   const Seconds alone = engine.host_beside ? std::max(busy, before) : busy + before;
   return engine.plans_ahead ? std::max(alone, launches + loop) : alone + loop;

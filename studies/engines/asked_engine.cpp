@@ -63,17 +63,22 @@ Expected<void> take_windows(
     const EngineSettings& s, const NetworkSpec& network, const std::string& where, AskedEngine& out) {
   if (s.windows.empty()) return {};
   const std::int64_t longest = s.longest.value_or(network.sequence);
-  bool windowed = false;
+  bool windowed = false, whole = false;  // layers with windows: some keep no more, some all
   for (std::int64_t layer = 0; layer < network.layers; ++layer) {
     const std::int64_t kept = s.windows[static_cast<std::size_t>(layer) % s.windows.size()];
     const bool own = is_windowed_layer(network, layer, longest);
-    windowed = windowed || own;
-    if (own ? kept == network.window.positions : kept >= longest) continue;
+    if (kept >= longest || (own && kept == network.window.positions)) {
+      (kept >= longest ? whole : windowed) |= own;
+      continue;
+    }
     return fail(where,
         fmt::format("max_attention_window gives layer {} {} positions, and {} has {} there", layer, kept, network.id,
             own ? network.window.positions : longest),
         "the windows of the network, and max_seq_len or more in its other layers; others are another network");
   }
+  if (windowed && whole)
+    return fail(where, fmt::format("some windowed layers of {} keep all positions, and some their window", network.id),
+        "one way for all of them");
   if (windowed) change(out.row.keeps_windows, std::optional(false), "keeps_windows", out);
   return {};
 }

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "model/base/text.h"
 #include "model/base/whole_number.h"
 
 namespace stepcast::engines {
@@ -13,6 +14,7 @@ Expected<std::vector<std::int64_t>> whole_numbers_of(SaidArguments& said, const 
   const GivenArgument* given = said.find(name);
   std::vector<std::int64_t> all;
   if (given == nullptr || !given->unset.empty()) return all;
+  if (const std::string word = lower_case(given->value); word == "null" || word == "none") return all;
   std::string digits;
   for (const char c : given->value + " ") {
     if (std::isdigit(static_cast<unsigned char>(c)) != 0) {

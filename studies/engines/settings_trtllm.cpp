@@ -42,7 +42,8 @@ Expected<void> read_trtllm_batching(SaidArguments& said, EngineSettings& out) {
   TRY(const auto after, said.flag("disable_overlap_scheduler"));
   if (after && *after) {
     out.plans_ahead = false;
-    out.notes.emplace_back("iterations are not planned ahead; the host's time was fitted on loads whose were");
+    out.notes.emplace_back(
+        "iterations are not planned ahead; the host's time was fitted on loads of engines that plan ahead");
   }
   TRY(const auto pieces, said.flag("enable_chunked_prefill"));
   if (pieces) out.whole_prompts = !*pieces;

@@ -118,12 +118,12 @@ PooledState PooledField::closed(const SteadyLoad& load) const {
   }
   PooledState state = state_of(flow, cohorts);
   state.first_word = Seconds(users / flow.per_second - behind_first_ * flow.word);
-  // Those that began together do not come as a Poisson law has it: how they wait, and how many of a bunch are read at
-  // once, is a guess, unless all of the pool's time is filled.
+  // Those that began together, and those of one batch, do not come as a Poisson law has it: how they wait, and how many
+  // of a bunch are read at once, is a guess, unless all of the pool's time is filled.
   const PromptReading read = reading(flow.per_second);
   const double bunch = prompts_->time(users / counts_.prompts) - prompts_->time(read.together);
   const double guessed = (read.waits + std::max(0.0, bunch)) * flow.per_second / users;
-  if (cohorts && guessed > much_guessed && state.busy < all_busy && state.doubt == MeanFieldDoubt::none)
+  if (guessed > much_guessed && state.busy < all_busy && state.doubt == MeanFieldDoubt::none)
     state.doubt = MeanFieldDoubt::reads_much;
   const bool full = flow.running >= most_running_;
   const auto& policy = words_->servers().policy;

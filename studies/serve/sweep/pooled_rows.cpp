@@ -112,9 +112,9 @@ class PoolPairs {
           continue;
         }
         const sim::PooledState state = one.field.of(steady_load(asked_, load));
-        found_idle = state.busy < idle_below;
         one.full = asked_.closed && state.busy >= full_from;
-        rows_.take(one.candidate, load, state, state.busy);
+        const bool listed = rows_.take(one.candidate, load, state, state.busy);
+        found_idle = listed && state.busy < idle_below;
       }
     }
   }

@@ -32,15 +32,22 @@ std::string short_reason(const Error& error) {
 
 Rows::Rows(const Asked& asked) : asked_(&asked), output_(asked.law.outputs.mean()) {}
 
-void Rows::take(Candidate& candidate, double load, const sim::SteadyState& state, std::optional<double> busy) {
+bool Rows::take(Candidate& candidate, double load, const sim::SteadyState& state, std::optional<double> busy) {
   using enum sim::MeanFieldDoubt;
-  if (state.doubt == never_fits || state.doubt == beyond_saturation) return refuse(sim::to_text(state.doubt), 1);
+  if (state.doubt == never_fits || state.doubt == beyond_saturation) {
+    refuse(sim::to_text(state.doubt), 1);
+    return false;
+  }
   const auto gpus = static_cast<double>(candidate.configuration.gpus);
   Row row;
   row.state = state, row.load = load, row.prompts_busy = busy;
   row.mean = {state.words_per_second / gpus, 1 / state.per_word.value(), state.per_word, state.first_word};
   row.target_open = !row.mean.first_word && std::ranges::any_of(asked_->targets, needs_first_word);
-  if (row.sure() && misses(row)) return refuse("outside the targets", 1);
+  const bool sure = row.sure();
+  if (sure && misses(row)) {
+    refuse("outside the targets", 1);
+    return false;
+  }
   if (!candidate.number) {
     candidate.number = configurations.size();
     configurations.push_back(candidate.configuration);
@@ -48,6 +55,7 @@ void Rows::take(Candidate& candidate, double load, const sim::SteadyState& state
   row.configuration = *candidate.number;
   price(row);
   rows.push_back(std::move(row));
+  return sure;
 }
 
 void Rows::price(Row& row) const {

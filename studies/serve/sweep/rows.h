@@ -28,7 +28,8 @@ class Rows {
 
   void refuse(const std::string& reason, std::uint64_t count) { refused[reason] += count; }
   /// A row, or a reason why it is none. `busy`: of a pool of prompts.
-  void take(Candidate& candidate, double load, const sim::SteadyState& state, std::optional<double> busy = {});
+  /// Is it a row, and a sure one?
+  bool take(Candidate& candidate, double load, const sim::SteadyState& state, std::optional<double> busy = {});
   /// By the figures that the row has now.
   void price(Row& row) const;
   [[nodiscard]] bool misses(const Row& row) const;

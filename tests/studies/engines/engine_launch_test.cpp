@@ -126,6 +126,8 @@ TEST(EngineLaunch, TrtllmWindowsAreTheNetworksOrAnotherNetwork) {
   EXPECT_FALSE(own.asked.row.plans_ahead);
   EXPECT_TRUE(with("[]").asked.row.keeps_windows);
   EXPECT_TRUE(with("[]").asked.row.plans_ahead);
+  for (const char* all : {"null", "[8192]", "[9000, 8192]"}) EXPECT_TRUE(with(all).asked.row.keeps_windows) << all;
+  EXPECT_THAT(with("[128, 8192, 8192, 8192]").error, HasSubstr("some windowed layers of gpt-oss-20b keep all"));
   EXPECT_THAT(with("[256, 8192]").error, HasSubstr("gives layer 0 256 positions, and gpt-oss-20b has 128 there"));
   EXPECT_THAT(with("[128]").error, HasSubstr("gives layer 1 128 positions, and gpt-oss-20b has 8192 there"));
   EXPECT_THAT(with("[128, many]").error, HasSubstr("is no list of sizes"));

@@ -1,6 +1,7 @@
 // How an engine's ranks split an iteration: prompts and caches by position, mappings of one's own, and what is refused.
 #include <fstream>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -101,6 +102,21 @@ TEST(ServingSplit, ExpertsUnderContextParallel) {
   }
 }
 
+/// One user's tokens are one iteration after the other, on one stage or on four: contexts of 8 to 507 positions, of
+/// which the middle stands for all.
+TEST(ServingSplit, OneUsersTokensAreIterationsOnStagesToo) {
+  const std::string network = "llama3-8b --machine dgx-h100 --json ";
+  for (const int pp : {1, 4}) {
+    const auto iteration = run_line(fmt::format("infer {} --pp {} --context 257 --batch 1", network, pp));
+    const auto load = run_line(
+        fmt::format("serve {} --gpus {} --tp 1 --pp {} --input 8 --output 500 --concurrency 1", network, pp, pp));
+    ASSERT_EQ(iteration.code + load.code, 0) << iteration.err << load.err;
+    const double one = nlohmann::json::parse(iteration.out).at("time_s"),
+                 token = nlohmann::json::parse(load.out).at("tpot").at("mean_s");
+    EXPECT_NEAR(token / one, 1, 0.01) << pp;
+  }
+}
+
 std::string mapping_file(const std::string& name, const std::string& text) {
   const std::string path = testing::TempDir() + name;
   std::ofstream(path) << text;
@@ -144,7 +160,7 @@ TEST(ServingSplit, WhatIsWrong) {
   refused("gpt-oss-20b --context 100 --tp 16 --dcp 2", "layers in a window");
   refused("deepseek-v3.2 --context 100 --tp 8 --dcp 8", "keys that are picked");
   refused("nemotron-h-8b --prompt 100 --cp 2", "layers that carry a state");
-  refused("mixtral-8x7b --prompt 100 --cp 2 --ep 3", "experts on 3 ranks of 2");
+  refused("mixtral-8x7b --prompt 100 --cp 2 --ep 3", "a divisor of tp x dp-attention x cp");
   refused("deepseek-v3.2 --prompt 100 --tp 4 --cp 3", "--cp: deepseek-v3.2 has keys that are picked");
   refused("llama3-70b --prompt 100 --tp 16 --cp 2 --dcp 2", "one of them");
   refused("llama3-70b --prompt 100 --tp 8 --cp 2 --cp-way about", "gather or ring");
