@@ -53,7 +53,8 @@ Expected<run::Scenario> scenario_of(const ServingWishes& wishes, run::Request re
         fmt::format("{} has no experts to share", request.network->row.id), "replicas of the engine, each by itself");
   if (experts) {
     if (all % wishes.ep != 0)
-      return fail("--ep", fmt::format("experts on {} ranks of {}", wishes.ep, all), "a divisor of tp x dp-attention x cp");
+      return fail(
+          "--ep", fmt::format("experts on {} ranks of {}", wishes.ep, all), "a divisor of tp x dp-attention x cp");
     TRY(say("ep", wishes.ep, "--ep"));
     TRY(say("etp", all / wishes.ep, "--ep"));
   }
