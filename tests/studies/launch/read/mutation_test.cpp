@@ -193,7 +193,7 @@ std::vector<Removed> removals() {
     for (const GivenArgument& given : row.launch.arguments) {
       const ArgumentFact* fact = row.launch.framework->table().find(given.name);
       const bool asked =
-          fact != nullptr && fact->asks && given.value != "1" &&
+          fact != nullptr && fact->asks && (given.value != "1" || *fact->asks < Asked::tp) &&
           std::find(std::begin(told_by_one), std::end(told_by_one), *fact->asks) != std::end(told_by_one);
       if (asked && !says_nothing(row.launch, given) && tells_alone(row, reading, *fact->asks))
         found.push_back({&row, &given});
