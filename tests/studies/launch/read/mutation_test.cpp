@@ -166,7 +166,8 @@ TEST(LaunchMutants, AMisspelledArgumentIsNeverPassedOver) {
 /// What a decoder's sizes are made of, and a plan's: nothing else tells them, and no program has them unless told.
 constexpr Asked told_by_one[] = {Asked::layers, Asked::hidden, Asked::ffn_hidden, Asked::heads, Asked::kv_heads,
     Asked::sequence, Asked::vocabulary, Asked::experts, Asked::top_k, Asked::gated_mlp, Asked::micro_batch,
-    Asked::global_batch, Asked::tp, Asked::pp, Asked::cp, Asked::ep};
+    Asked::global_batch, Asked::tp, Asked::pp, Asked::cp, Asked::ep, Asked::layers_per_chunk, Asked::chunks,
+    Asked::padded_vocabulary, Asked::decoder_layers, Asked::accumulation};
 
 /// Does no other argument tell it, nor a network that the launch names?
 bool tells_alone(const MutatedLaunch& row, const LaunchReading& reading, Asked asked) {
@@ -180,7 +181,7 @@ bool tells_alone(const MutatedLaunch& row, const LaunchReading& reading, Asked a
              [](const std::string& note) { return note.starts_with("geometry of"); });
 }
 
-/// One argument of a launch each, of those; one way of a split is none.
+/// One argument of a launch each, of those; one way of a split and one accumulated micro-batch are none.
 struct Removed {
   const MutatedLaunch* row;
   const GivenArgument* given;
@@ -193,7 +194,7 @@ std::vector<Removed> removals() {
     for (const GivenArgument& given : row.launch.arguments) {
       const ArgumentFact* fact = row.launch.framework->table().find(given.name);
       const bool asked =
-          fact != nullptr && fact->asks && (given.value != "1" || *fact->asks < Asked::tp) &&
+          fact != nullptr && fact->asks && (given.value != "1" || *fact->asks < Asked::accumulation) &&
           std::find(std::begin(told_by_one), std::end(told_by_one), *fact->asks) != std::end(told_by_one);
       if (asked && !says_nothing(row.launch, given) && tells_alone(row, reading, *fact->asks))
         found.push_back({&row, &given});

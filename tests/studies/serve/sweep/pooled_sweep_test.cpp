@@ -125,7 +125,8 @@ TEST(PooledSweep, WhatDoesNotBalanceIsLeftOut) {
     if (row["prefill_tp"].is_null()) continue;
     const double busy = row["prefill_busy"];
     const std::string pair = row["prefill_tp"].dump() + "/" + row["tp"].dump();
-    if (busy < 0.5) EXPECT_EQ(++idle[pair + "@" + row["concurrency"].dump()], 1) << "only one of a pair and a load";
+    if (busy < 0.5 && row["sure"].get<bool>())
+      EXPECT_EQ(++idle[pair + "@" + row["concurrency"].dump()], 1) << "only one of a pair and a load";
     if (busy >= 0.95) EXPECT_EQ(++full[pair + "x" + row["prefill_replicas"].dump()], 1) << "only one load fills it";
   }
   EXPECT_FALSE(idle.empty());
