@@ -57,6 +57,7 @@ class Lowering {
       shape.serves = true, shape.cached = cached(), shape.cache_bytes = plan_.cache->element_bytes;
     }
     network_ = build_network(spec_, shape, stack_.attention);
+    TRY(check_adapters());
     step_alone_ = step_alone_ && !gathers_for_a_step();
     TRY(placed_, place(network_, parsed_->program.meshes, parsed_->statements, plan_.gpus,
                      {stack_.gradient_bytes, stack_.recompute_whole, step_alone_}));
@@ -76,6 +77,14 @@ class Lowering {
   const PlacedNetwork& placed() const { return placed_; }
 
  private:
+  Expected<void> check_adapters() const {
+    const auto adapts = [](const Block& block) { return std::ranges::any_of(block.operators, &Operator::adapts); };
+    if (plan_.lora_rank == 0 || std::ranges::any_of(network_.blocks, adapts)) return {};
+    return fail("--lora",
+        fmt::format("{} has no projection that adapters stand on: {}", spec_.id, plan_.adapted.text()),
+        "--lora-on all where other projections have them, or train all weights");
+  }
+
   /// What is gathered once per step stands among what a micro-batch does until it is taken out.
   bool gathers_for_a_step() const {
     return std::ranges::any_of(parsed_->statements, [](const Statement& statement) {

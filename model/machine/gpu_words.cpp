@@ -45,7 +45,8 @@ constexpr ChipWord chip_words[] = {{"google.com/tpu", tpus}, {"vllm-tpu", tpus},
     {"huawei.com/ascend", ascend}, {"vllm-ascend", ascend}, {"gpu.intel.com/", intel}, {"vllm-xpu", intel},
     {"vllm-cpu", host}};
 constexpr ChipWord variable_words[] = {{"HCCL_", ascend}, {"ASCEND_", ascend}, {"PYTORCH_NPU_", ascend},
-    {"VLLM_ASCEND_", ascend}, {"NEURON_", neuron}, {"HABANA_", gaudi}, {"PT_HPU_", gaudi}, {"VLLM_XLA_", tpus}};
+    {"VLLM_ASCEND_", ascend}, {"NEURON_", neuron}, {"HABANA_", gaudi}, {"PT_HPU_", gaudi}, {"VLLM_XLA_", tpus},
+    {"TPU_", tpus}};
 
 }  // namespace
 

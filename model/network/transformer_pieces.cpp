@@ -78,7 +78,12 @@ void TransformerBuilder::put_adapters() {
 
 Operator& TransformerBuilder::product(std::string name, Tags tags, int output, int x, int w, std::string kernel) {
   const std::string& tag = tags.back();
-  const bool adapted = batch_.lora_rank > 0 && !frozen_ && batch_.adapted.has(name, tag);
+  // A weight between equal widths (what a prediction layer joins) is no projection that programs adapt.
+  const auto& in = net_.tensors[x].dims;
+  const auto& out = net_.tensors[output].dims;
+  const bool joins =
+      std::ranges::any_of(net_.tensors[w].dims, [&](int dim) { return contains(in, dim) && contains(out, dim); });
+  const bool adapted = batch_.lora_rank > 0 && !frozen_ && !joins && batch_.adapted.has(name, tag);
   if (adapted && kernel.empty()) adapter(name, tags, output, x, w);
   std::optional<Adapter> behind;
   if (adapted && !kernel.empty()) behind = Adapter{name, tags, output, x, w};

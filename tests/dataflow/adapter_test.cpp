@@ -48,5 +48,45 @@ TEST(Adapters, WeightGradientsAreSmall) {
   EXPECT_LT(weight_grad(adapted(16)), 0.02 * weight_grad(adapted(0)));
 }
 
+Expected<Program> adapted_on(const char* network, const char* projections) {
+  Plan plan;
+  plan.mapping = "mesh tp:1 dp:1\nuse tp, dp\n";
+  plan.gpus = plan.global_batch = 1;
+  plan.lora_rank = 16;
+  plan.adapted = *AdaptedProjections::parse(projections, "--lora-on");
+  return lower(**find_row(built_in().networks, network, "network"), plan,
+      **find_row(built_in().stacks, "megatron-core", "stack"));
+}
+
+double trained(const Program& program) {
+  double elements = 0;
+  for (const ProgramBlock& block : program.blocks) elements += block.optimizer_elements;
+  return elements;
+}
+
+/// With biases, norms of heads, sinks, latents, experts and layers that predict: what is trained is small, and each
+/// projection has its part.
+TEST(Adapters, StandOnProjectionsOfEveryKindOfNetwork) {
+  for (const char* network : {"llama3-8b", "gpt2-1.5b", "qwen2.5-7b", "gpt3-175b", "gpt-oss-20b", "deepseek-v3",
+           "glm-4.5", "bloom-176b", "mpt-7b"}) {
+    const auto all = adapted_on(network, "all"), q = adapted_on(network, "q"), kv = adapted_on(network, "k,v"),
+               rest = adapted_on(network, "out");
+    ASSERT_TRUE(all && q && kv && rest) << network;
+    EXPECT_GT(trained(*q), 0) << network;
+    EXPECT_GT(trained(*all), trained(*q) + trained(*kv)) << network;
+    // 16 (in + out) of each product are far fewer than a hundredth of in x out
+    double weights = 0;
+    for (const ProgramBlock& block : all->blocks) weights += static_cast<double>(block.parameters);
+    EXPECT_LT(trained(*all), 0.05 * weights) << network;
+  }
+}
+
+TEST(Adapters, NoProjectionThatHasThemIsAnError) {
+  const auto none = adapted_on("gpt3-175b", "gate");
+  ASSERT_FALSE(none);
+  EXPECT_NE(none.error().what.find("no projection that adapters stand on: gate"), std::string::npos);
+  EXPECT_FALSE(adapted_on("mixtral-8x7b", "up,down"));
+}
+
 }  // namespace
 }  // namespace stepcast::dataflow

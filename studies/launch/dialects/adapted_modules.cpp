@@ -52,10 +52,10 @@ struct NetworkTargets {
   std::string_view word, modules;
 };
 constexpr NetworkTargets network_rows[] = {{"-a3b", ""}, {"-a14b", ""}, {"-a22b", ""}, {"-vl", ""}, {"qwen3-next", ""},
-    {"qwen3.5", ""}, {"gemma-3n", ""}, {"gemma-4", ""}, {"phi-3", ""}, {"phi-4", ""}, {"llama", "q_proj,v_proj"},
-    {"vicuna", "q_proj,v_proj"}, {"mistral", "q_proj,v_proj"}, {"mixtral", "q_proj,v_proj"},
+    {"qwen3.5", ""}, {"gemma-3n", ""}, {"gemma-4", ""}, {"phi-3", ""}, {"phi-4", ""}, {"falcon3", "q_proj,v_proj"},
+    {"llama", "q_proj,v_proj"}, {"vicuna", "q_proj,v_proj"}, {"mistral", "q_proj,v_proj"}, {"mixtral", "q_proj,v_proj"},
     {"qwen1.5", "q_proj,v_proj"}, {"qwen2", "q_proj,v_proj"}, {"qwen3", "q_proj,v_proj"}, {"gemma", "q_proj,v_proj"},
-    {"/opt-", "q_proj,v_proj"}, {"gpt-j", "q_proj,v_proj"}, {"pythia", "query_key_value"},
+    {"opt-", "q_proj,v_proj"}, {"gpt-j", "q_proj,v_proj"}, {"pythia", "query_key_value"},
     {"gpt-neox", "query_key_value"}, {"bloom", "query_key_value"}, {"falcon", "query_key_value"}, {"gpt2", "c_attn"},
     {"mpt-", "Wqkv"}, {"phi-1", "q_proj,v_proj,fc1,fc2"}, {"phi-2", "q_proj,v_proj,fc1,fc2"}};
 
@@ -103,12 +103,15 @@ const NamedModule* module_row(std::string_view word) {
 
 class Targets {
  public:
-  Targets(DialectWords& words, const ProgramTargets& row) : words_(words), row_(row) {}
+  /// `trained`: by the launch itself; else by a flag beside it.
+  Targets(DialectWords& words, const ProgramTargets& row, bool trained) : words_(words), row_(row), trained_(trained) {}
 
   Expected<void> settle() {
+    // Axolotl joins both: src/axolotl/loaders/adapter.py
+    if (row_.framework == "axolotl" && words_.is_on("lora_target_linear")) return take("all", "");
     const GivenArgument* told = this->told();
     if (told != nullptr) return take(told->value, place_of(words_.launch, *told));
-    if (row_.framework == "axolotl" && words_.is_on("lora_target_linear")) return take("all", "");
+    if (!trained_) return {};  // a flag's adapters stand on all, as without a launch
     std::string usual(row_.usual);
     if (row_.framework == "nemo" && words_.has("adapter_dim")) usual = usual_of_nemo_1;
     if (row_.usual == by_network) usual = of_network();
@@ -129,7 +132,7 @@ class Targets {
 
   std::string of_network() {
     for (const char* name : {"model_name_or_path", "model_name", "model_id", "base_model", "model"}) {
-      const std::string network = lower_case(words_.value(name));
+      const std::string path = lower_case(words_.value(name)), network = path.substr(path.rfind('/') + 1);
       for (const NetworkTargets& row : network_rows)
         if (network.find(row.word) != network.npos) return std::string(row.modules);
     }
@@ -166,6 +169,7 @@ class Targets {
 
   DialectWords& words_;
   const ProgramTargets& row_;
+  bool trained_;
 };
 
 bool trains_adapters(const Launch& launch) {
@@ -179,9 +183,11 @@ bool trains_adapters(const Launch& launch) {
 
 Expected<void> settle_adapters(DialectWords& words) {
   const Launch& launch = words.launch;
-  if (!launch.adapted.empty() || launch.told.contains(FieldId::lora_on) || !trains_adapters(launch)) return {};
+  const bool trained = trains_adapters(launch);
+  if (!launch.adapted.empty() || launch.told.contains(FieldId::lora_on)) return {};
+  if (!trained && !launch.told.contains(FieldId::lora)) return {};
   const auto row = std::ranges::find(program_rows, launch.framework->id, &ProgramTargets::framework);
-  return row == std::end(program_rows) ? Expected<void>{} : Targets(words, *row).settle();
+  return row == std::end(program_rows) ? Expected<void>{} : Targets(words, *row, trained).settle();
 }
 
 }  // namespace stepcast::launch

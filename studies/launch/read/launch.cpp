@@ -184,7 +184,7 @@ void drop_counts_of_wrapped(Launch& launch) {
   });
 }
 
-/// Behind those of the file, so that they count.
+/// Behind the launch's own, so that they count; files that it names are read later and do not take their place.
 void add_words(Launch& launch, const LaunchSource& source) {
   if (source.file == "--" || source.file.empty()) return;
   for (GivenArgument& given : launch_of_words(source.words).given) {

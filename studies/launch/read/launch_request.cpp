@@ -120,7 +120,8 @@ class RequestWriter {
     put("global_batch", from_.run.global_batch);
     put("sequence", from_.network.sequence);
     if (from_.lora_rank > 0) put("lora", from_.lora_rank);
-    if (from_.lora_rank > 0 && !launch_.adapted.empty()) put("lora_on", launch_.adapted);
+    if ((from_.lora_rank > 0 || launch_.told.contains(FieldId::lora)) && !launch_.adapted.empty())
+      put("lora_on", launch_.adapted);
     if (!from_.frozen.empty()) put("freeze", from_.frozen);
   }
 
