@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <map>
 #include <random>
 
 #include <fmt/format.h>
@@ -102,7 +103,7 @@ std::string told(const Program& program, const std::vector<Move>& moves) {
 }
 
 /// All that a step does once: of a whole program, and of one without micro-batches. How many layers each stage has is
-/// left out where layers are dealt by their time: the step is lowered once for all of such layouts.
+/// told in all where layers are dealt by their time: the step is lowered once for all of such layouts.
 std::string once_per_step(const Program& program, bool with_layers) {
   std::string text = fmt::format("{} {} {} {} {}\n", program.stages, program.stage_stride, program.schedule,
       program.tokens_per_step, program.recompute_layers);
@@ -112,11 +113,15 @@ std::string once_per_step(const Program& program, bool with_layers) {
     text += fmt::format("{} {} {} {} {}: {}\n", block.name, block.is_layer, block.parameters, block.optimizer_elements,
         kept, told(program, block.step_moves));
   }
+  std::map<int, std::int64_t> layers;  // of each block, over all stages
   for (const Chunk& chunk : program.chunks) {
     text += fmt::format("{} {}:", chunk.stage, chunk.chunk);
-    for (const BlockRun& run : chunk.runs)
+    for (const BlockRun& run : chunk.runs) {
+      layers[run.block] += run.count;
       if (with_layers) text += fmt::format(" {}x{}", run.block, run.count);
+    }
   }
+  for (const auto& [block, count] : layers) text += fmt::format(" {} of {}", count, block);
   for (const StageEdge& edge : program.edges) {
     text += fmt::format("\n{} {} {} {}", edge.from, edge.to, edge.bytes.value(), edge.rank_distance);
     if (edge.gather) text += told(program, {*edge.gather});
