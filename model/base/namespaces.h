@@ -32,8 +32,11 @@ using namespace calibrate;
 namespace launch {
 using namespace records;
 }
-namespace ask {
+namespace engines {
 using namespace launch;
+}
+namespace ask {
+using namespace engines;
 }
 namespace catalog {
 using namespace ask;

@@ -31,8 +31,6 @@ bool AdaptedProjections::has(std::string_view product, std::string_view tag) con
   return row == std::end(products) ? all() : (bits_ & row->bits) != 0;
 }
 
-bool AdaptedProjections::any_of_mlp() const { return (bits_ & mlp_bits) != 0; }
-
 std::string AdaptedProjections::text() const {
   if (all()) return "all";
   std::string words;

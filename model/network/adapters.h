@@ -18,7 +18,6 @@ class AdaptedProjections {
   /// where all have.
   [[nodiscard]] bool has(std::string_view product, std::string_view tag) const;
   [[nodiscard]] bool all() const { return bits_ == every; }
-  [[nodiscard]] bool any_of_mlp() const;
   /// "q,v", or "all".
   [[nodiscard]] std::string text() const;
 

@@ -46,19 +46,19 @@ Expected<std::optional<Value>> told(
 Expected<std::string> model_of(const Arguments& arguments, const BenchmarkOutput& output, const std::string& where) {
   if (arguments.has("--model")) return arguments.value("--model");
   if (output.model.empty()) return fail(where, "it does not tell the model", "--model ID");
-  const auto checkpoint = engines::checkpoint_of(output.model);
+  const auto checkpoint = checkpoint_of(output.model);
   if (checkpoint.network.empty())
     return fail(where, fmt::format("its model {:.80} is no network of the catalogue", output.model), "--model ID");
   return checkpoint.network;
 }
 
-Expected<engines::NumberTypes> types_of(const Arguments& arguments, const BenchmarkOutput& output) {
-  engines::EngineSettings said;
+Expected<NumberTypes> types_of(const Arguments& arguments, const BenchmarkOutput& output) {
+  EngineSettings said;
   said.model = output.model, said.quantization = output.weights, said.cache = output.cache;
   if (said.quantization == "bfloat16" || said.quantization == "float16" || lower_case(said.quantization) == "none")
     said.dtype = said.quantization == "float16" ? "float16" : "", said.quantization.clear();
-  const engines::NumberTypes flags{arguments.value("--weights"), arguments.value("--kv"), {}};
-  return engines::number_types_of(said, engines::checkpoint_of(output.model), output.engine, flags);
+  const NumberTypes flags{arguments.value("--weights"), arguments.value("--kv"), {}};
+  return number_types_of(said, checkpoint_of(output.model), output.engine, flags);
 }
 
 Expected<void> settle_engine(const Arguments& arguments, const BenchmarkOutput& output, ServedRecord& out) {

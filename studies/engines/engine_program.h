@@ -9,8 +9,6 @@
 
 namespace stepcast::engines {
 
-using namespace launch;  // as model/base/namespaces.h has it for rooms of one's own
-
 struct EngineProgram {
   std::string_view words;       ///< that call it: "vllm serve", "sglang.launch_server", "benchmark_serving.py"
   std::string_view name;        ///< "vLLM"

@@ -131,7 +131,7 @@ std::span<const Flag> infer_flags() {
       cli::force_flag, json_flag()};
   static const std::vector<Flag> flags = [] {
     std::vector<Flag> all = own;
-    for (const Flag& flag : engines::engine_launch_flags()) all.push_back(flag);
+    for (const Flag& flag : engine_launch_flags()) all.push_back(flag);
     return all;
   }();
   return flags;
@@ -168,7 +168,7 @@ Expected<void> check_one_view(const Arguments& arguments) {
 }  // namespace
 
 Expected<void> infer_command(const Arguments& arguments, Console& console) {
-  TRY(const auto launched, engines::with_launch(arguments, infer_flags()));
+  TRY(const auto launched, with_launch(arguments, infer_flags()));
   TRY(auto asked, asked_of(launched.arguments, arguments));
   if (launched.row) asked.wishes.row = std::make_shared<const Engine>(*launched.row);
   TRY(cli::check_apart(arguments, {"--trace", "--html"}));

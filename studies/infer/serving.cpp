@@ -316,7 +316,7 @@ Expected<Serving> serving_of(const ServingWishes& wishes) {
   }
   const Profile* laws = profile ? &profile->row : nullptr;
   if (wishes.row == nullptr)
-    engine.row = engines::as_usual(std::move(engine.row), machine.row.gpu, {settled.tp, settled.attention_dp});
+    engine.row = as_usual(std::move(engine.row), machine.row.gpu, {settled.tp, settled.attention_dp});
   TRY(auto serving, serving_of(settled, std::move(network), std::move(machine), engine.row, laws));
   if (wishes.machine.empty()) serving.assumptions.emplace_back("--machine dgx-h100");
   if (wishes.engine.empty() && wishes.row == nullptr) serving.assumptions.emplace_back("--engine vllm");

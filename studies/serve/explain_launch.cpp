@@ -17,7 +17,7 @@ bool tells_load(const Arguments& arguments) {
   return arguments.has("--trace") || (pace && arguments.has("--input") && arguments.has("--output"));
 }
 
-Arguments arguments_of(const Arguments& typed, const engines::AskedEngine& asked) {
+Arguments arguments_of(const Arguments& typed, const AskedEngine& asked) {
   Arguments out;
   out.words = {asked.network};
   for (const auto& [name, value] : asked.flags)
@@ -42,9 +42,9 @@ Expected<LaunchFigures> figures_of(const Arguments& arguments, const Engine& row
 }
 
 /// Figures of a launch; nothing where its load is not told.
-Expected<std::optional<LaunchFigures>> figures_of(const Arguments& typed, engines::EngineLaunch launch) {
+Expected<std::optional<LaunchFigures>> figures_of(const Arguments& typed, EngineLaunch launch) {
   const std::string network = typed.words.empty() ? "" : typed.words[0];
-  TRY(const auto asked, engines::asked_engine(launch, engines::told_flags(typed), network, {.lenient = true}));
+  TRY(const auto asked, asked_engine(launch, told_flags(typed), network, {.lenient = true}));
   const Arguments arguments = arguments_of(typed, asked);
   if (!tells_load(arguments)) return std::nullopt;
   TRY(const auto figures, figures_of(arguments, asked.row));
@@ -52,30 +52,28 @@ Expected<std::optional<LaunchFigures>> figures_of(const Arguments& typed, engine
 }
 
 /// Without all that is said under the name that an argument counts by.
-void leave_out(engines::SaidArguments& said, const GivenArgument& given) {
-  const std::string name(engines::counted_name(said.table(), given.name));
-  std::erase_if(
-      said.all, [&](const GivenArgument& other) { return engines::counted_name(said.table(), other.name) == name; });
+void leave_out(SaidArguments& said, const GivenArgument& given) {
+  const std::string name(counted_name(said.table(), given.name));
+  std::erase_if(said.all, [&](const GivenArgument& other) { return counted_name(said.table(), other.name) == name; });
 }
 
 /// Leaving them out leaves no question.
-bool is_needed(const engines::SaidArguments& said, const GivenArgument& given) {
-  const std::string_view name = engines::counted_name(said.table(), given.name);
+bool is_needed(const SaidArguments& said, const GivenArgument& given) {
+  const std::string_view name = counted_name(said.table(), given.name);
   return name == said.program->first || name == "model" || name == "model_path" || name == said.program->file;
 }
 
-void explain_each(
-    const Arguments& typed, const engines::EngineLaunch& launch, bool of_server, ExplainedEngineLaunch& out) {
-  const engines::SaidArguments& said = of_server ? launch.server : *launch.bench;
+void explain_each(const Arguments& typed, const EngineLaunch& launch, bool of_server, ExplainedEngineLaunch& out) {
+  const SaidArguments& said = of_server ? launch.server : *launch.bench;
   for (const GivenArgument& given : said.all) {
     ExplainedEngineArgument one;
     one.given = given;
-    one.fact = engines::fact_of(said.table(), engines::counted_name(said.table(), given.name));
-    one.standing = engines::standing_of(said, given);
+    one.fact = fact_of(said.table(), counted_name(said.table(), given.name));
+    one.standing = standing_of(said, given);
     one.counts = said.counts(given);
-    const bool priced = one.standing == engines::Standing::used && one.counts && out.figures && of_server;
+    const bool priced = one.standing == Standing::used && one.counts && out.figures && of_server;
     if (priced && !is_needed(said, given)) {
-      engines::EngineLaunch other = launch;
+      EngineLaunch other = launch;
       leave_out(other.server, given);
       auto without = figures_of(typed, std::move(other));
       if (!without) one.why_not = to_text(without.error());
@@ -88,18 +86,18 @@ void explain_each(
 }  // namespace
 
 Expected<ExplainedEngineLaunch> explain_engine_launch(const Arguments& arguments) {
-  TRY(const auto source, engines::engine_launch_source(arguments));
-  TRY(auto launch, engines::read_engine_launch(*source));
+  TRY(const auto source, engine_launch_source(arguments));
+  TRY(auto launch, read_engine_launch(*source));
   ExplainedEngineLaunch out;
   out.program = launch.server.program->name;
   out.place = launch.server.where;
-  if (const auto understood = engines::understood(launch, false); !understood) out.refused = understood.error().what;
+  if (const auto known = understood(launch, false); !known) out.refused = known.error().what;
   const std::string network = arguments.words.empty() ? "" : arguments.words[0];
-  auto asked = engines::asked_engine(launch, engines::told_flags(arguments), network, {.lenient = true});
+  auto asked = asked_engine(launch, told_flags(arguments), network, {.lenient = true});
   if (!asked) {
     out.refused += (out.refused.empty() ? "" : "; ") + to_text(asked.error());
   } else {
-    out.command = engines::shown_command("serve", *asked);
+    out.command = shown_command("serve", *asked);
     out.notes = asked->notes;
     for (const std::string& warning : asked->warnings) out.refused += (out.refused.empty() ? "" : "; ") + warning;
     out.changed = asked->changed;

@@ -21,7 +21,7 @@ struct LaunchFigures {
 struct ExplainedEngineArgument {
   GivenArgument given;
   const launch::ArgumentFact* fact = nullptr;  ///< by the name that it counts by; nullptr: nobody knows it
-  engines::Standing standing = engines::Standing::unknown;
+  Standing standing = Standing::unknown;
   bool counts = true;                    ///< else another one of its name comes later
   std::optional<LaunchFigures> without;  ///< the forecast without it
   std::string why_not;                   ///< there is none without it

@@ -15,8 +15,6 @@
 namespace stepcast::serve {
 namespace {
 
-using engines::Standing;
-
 struct StandingWords {
   Standing standing;
   const char *key, *title, *beside;

@@ -186,7 +186,7 @@ std::span<const Flag> serve_flags() {
   static const std::vector<Flag> flags = [] {
     std::vector<Flag> all = infer::engine_flags();
     for (const Flag& flag : own_flags()) all.push_back(flag);
-    for (const Flag& flag : engines::engine_launch_flags()) all.push_back(flag);
+    for (const Flag& flag : engine_launch_flags()) all.push_back(flag);
     return all;
   }();
   return flags;
@@ -214,12 +214,12 @@ Expected<void> check_emitted(const Arguments& arguments, bool changes_engine) {
 }  // namespace
 
 Expected<void> serve_command(const Arguments& arguments, Console& console) {
-  TRY(const auto launched, engines::with_launch(arguments, serve_flags()));
+  TRY(const auto launched, with_launch(arguments, serve_flags()));
   if (arguments.has("--emit")) {
     TRY(check_emitted(launched.arguments, launched.changes_engine));
     TRY(const auto question, question_of(launched.arguments));
     TRY(answer(question));  // a server that cannot run is not written
-    TRY(const auto text, engines::emit_engine(arguments.value("--emit"), launched.arguments));
+    TRY(const auto text, emit_engine(arguments.value("--emit"), launched.arguments));
     console.out << text;
     return {};
   }

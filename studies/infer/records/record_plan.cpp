@@ -77,7 +77,7 @@ std::string type_of(const std::string& said) {
 /// "fp8" of a checkpoint that has it in blocks of 128 alone is of blocks (DeepSeek-V3's, MiniMax-M2's and Qwen's FP8
 /// config.json, weight_block_size).
 std::string weights_of(const InferenceRecord& record) {
-  const std::string type = type_of(record.weights), native = engines::checkpoint_of(record.model).weights;
+  const std::string type = type_of(record.weights), native = checkpoint_of(record.model).weights;
   const bool native_tells = (type == "fp8" && native == "fp8-block") || (type == "int4" && native == "int4-experts");
   return native_tells ? native : type;
 }
@@ -122,7 +122,7 @@ Expected<Serving> serving_of_record(const InferenceRecord& record, const RecordW
   // checkpoints in nvfp4 (hf_quant_config.json, kv_cache_quant_algo).
   if (wishes.cache.empty() && (record.weights == "fp8" || wishes.weights == "nvfp4")) wishes.cache = "fp8";
   if (record.nodes > 1) return fail("hardware", "an engine on several nodes", "one node");
-  Engine row = engines::as_usual(as_noted(*engine, record), machine.row.gpu, {wishes.tp, wishes.attention_dp});
+  Engine row = as_usual(as_noted(*engine, record), machine.row.gpu, {wishes.tp, wishes.attention_dp});
   return serving_of(wishes, std::move(network), std::move(machine), row, wanted.profile);
 }
 

@@ -107,10 +107,10 @@ TEST(EmitEngine, WhatIsWrittenIsReadBack) {
     ASSERT_EQ(ran.code, 0) << engine << ran.err;
     const std::string path = own_path(engine + ".sh");
     std::ofstream(path) << ran.out;
-    auto launch = engines::read_engine_launch({.file = path, .words = {}, .defined = {}, .folders = {}});
+    auto launch = read_engine_launch({.file = path, .words = {}, .defined = {}, .folders = {}});
     ASSERT_TRUE(launch) << to_text(launch.error()) << ran.out;
-    ASSERT_TRUE(engines::understood(*launch, false)) << ran.out;
-    const auto back = engines::asked_engine(*launch, {}, "", {});
+    ASSERT_TRUE(understood(*launch, false)) << ran.out;
+    const auto back = asked_engine(*launch, {}, "", {});
     ASSERT_TRUE(back) << to_text(back.error()) << ran.out;
     std::istringstream words(flags + load);
     std::string network, flag, value;
