@@ -1,0 +1,148 @@
+// What moves whole rows: looked up, appended to a cache, summed to fewer rows, joined.
+#include <cmath>
+
+#include "tests/dataflow/operators/meanings.h"
+
+namespace stepcast::dataflow::operators {
+namespace {
+
+/// visit(at) where the index that input 1 holds is that of the row walked.
+template <typename Visit> void each_selected(OperatorRun& run, const Visit& visit) {
+  int looked_up = -1;
+  for (int loop : run.op.inputs[0].loops)
+    if (!contains(run.op.output.loops, loop)) looked_up = loop;
+  const int index = run.walk.index_of(looked_up);
+  run.walk.all([&](const Offsets& at) {
+    if (run.in(1, at) == at[index]) visit(at);
+  });
+}
+
+/// Output rows that stand for rows of the input: a rank has those of its own input rows.
+class MadeRows {
+ public:
+  explicit MadeRows(OperatorRun& run)
+      : run_(run), from_(run.op.output.row_loops.front()), to_(run.op.output.loops[1]) {}
+
+  [[nodiscard]] int from() const { return from_; }
+  [[nodiscard]] int to() const { return to_; }
+  [[nodiscard]] int count() const { return run_.extent(to_); }
+  [[nodiscard]] int first_of(int made) const { return made * run_.extent(from_) / run_.extent(to_); }
+  [[nodiscard]] bool has(int made) const { return contains(run_.walk.walked(from_), first_of(made)); }
+  /// Other rows are not this rank's.
+  void only_these(Part& out) const {
+    const int stride = run_.walk.stride(to_, 0);
+    for (std::size_t e = 0; e < out.held.size(); ++e)
+      out.held[e] = out.held[e] && has(static_cast<int>(e) / stride % count());
+  }
+
+ private:
+  OperatorRun& run_;
+  int from_, to_;
+};
+
+struct CompressStep {
+  int out, sums, gates, place;
+};
+/// Each made row sums its neighbours; where they are twice as wide, the first half is of the neighbours before.
+template <typename Visit> void each_compressed(OperatorRun& run, const MadeRows& rows, const Visit& visit) {
+  const int places = run.op.inputs[2].loops.front(), ratio = run.extent(places),
+            width = run.extent(run.op.output.loops.back());
+  const bool overlaps = run.extent(run.last_loop(0)) != width;
+  const auto of_row = [&](const Offsets& at, int made, int row, int i, int part) {
+    for (int e = 0; e < width; ++e) {
+      const int channel = part * width + e;
+      visit(CompressStep{at[0] + made * run.walk.stride(rows.to(), 0) + e,
+          at[1] + row * run.walk.stride(rows.from(), 1) + channel,
+          at[2] + row * run.walk.stride(rows.from(), 2) + channel, at[3] + i * run.walk.stride(places, 3) + channel});
+    }
+  };
+  run.walk.each([&](int loop) { return loop == run.op.output.loops.front(); },
+      [&](const Offsets& at) {
+        for (int made = 0; made < rows.count(); ++made)
+          for (int part = 0; rows.has(made) && part < (overlaps ? 2 : 1); ++part)
+            for (int i = 0; i < ratio; ++i)
+              if (const int row = (made - (overlaps ? 1 - part : 0)) * ratio + i; row >= 0)
+                of_row(at, made, row, i, part);
+      });
+}
+
+[[nodiscard]] bool picks_rows(const OperatorRun& run) { return run.op.output.row_dim >= 0; }
+
+/// visit(place of the output, input, its place): rows picked from the one input, or inputs side by side along the last
+/// dim.
+template <typename Visit> void each_joined(OperatorRun& run, const Visit& visit) {
+  if (picks_rows(run)) {
+    const MadeRows rows(run);
+    run.walk.each([&](int loop) { return loop != rows.to() && loop != rows.from(); },
+        [&](const Offsets& at) {
+          for (int made = 0; made < rows.count(); ++made)
+            if (rows.has(made))
+              visit(at[0] + made * run.walk.stride(rows.to(), 0), 0,
+                  at[1] + rows.first_of(made) * run.walk.stride(rows.from(), 1));
+        });
+    return;
+  }
+  int before = 0;
+  for (int i = 0; i < run.inputs(); ++i) {
+    const int own = run.extent(run.last_loop(i)), all = run.op.output.loops.back();
+    run.walk.each([&](int loop) { return contains(run.op.output.loops, loop) && loop != all; },
+        [&](const Offsets& at) {
+          for (int e = 0; e < own; ++e) visit(at[0] + before + e, i, at[1 + i] + e);
+        });
+    before += own;
+  }
+}
+
+}  // namespace
+
+void select(OperatorRun& run, Part& out) {
+  each_selected(run, [&](const Offsets& at) { out.value[at[0]] += run.in(0, at); });
+}
+
+void select_gradient(OperatorRun& run, int /*i*/, Part& grad) {
+  each_selected(run, [&](const Offsets& at) { grad.value[at[1]] += run.up(at); });
+}
+
+/// What stands in the cache is some function of its place; the input's rows come behind.
+void append(OperatorRun& run, Part& out) {
+  const int t = run.op.output.loops[1], s = run.op.inputs[0].loops[1], before = run.extent(t) - run.extent(s);
+  const auto index = [&](int offset, int loop, int access) {
+    return offset / run.walk.stride(loop, access) % run.extent(loop);
+  };
+  run.walk.all([&](const Offsets& at) {
+    const int position = index(at[0], t, 0), row = index(at[1], s, 1);
+    if (position < before) out.value[at[0]] = std::sin(1.0 + at[0]);
+    else if (position - before == row) out.value[at[0]] = run.in(0, at);
+  });
+}
+
+void compress(OperatorRun& run, Part& out) {
+  const MadeRows rows(run);
+  rows.only_these(out);
+  each_compressed(run, rows, [&](const CompressStep& step) {
+    out.value[step.out] +=
+        run.at_offset(0, step.sums) * logistic(run.at_offset(1, step.gates) + run.at_offset(2, step.place));
+  });
+}
+
+void compress_gradient(OperatorRun& run, int i, Part& grad) {
+  each_compressed(run, MadeRows(run), [&](const CompressStep& step) {
+    const double sum = run.at_offset(0, step.sums), u = run.up_at(step.out),
+                 gate = logistic(run.at_offset(1, step.gates) + run.at_offset(2, step.place));
+    if (i == 0) grad.value[step.sums] += u * gate;
+    else grad.value[i == 1 ? step.gates : step.place] += u * sum * gate * (1 - gate);
+  });
+}
+
+void join(OperatorRun& run, Part& out) {
+  if (picks_rows(run)) MadeRows(run).only_these(out);
+  each_joined(run, [&](int to, int i, int from) { out.value[to] = run.at_offset(i, from); });
+}
+
+void join_gradient(OperatorRun& run, int i, Part& grad) {
+  each_joined(run, [&](int to, int input, int from) {
+    if (input == i) grad.value[from] += run.up_at(to);
+  });
+}
+
+}  // namespace stepcast::dataflow::operators
