@@ -6,6 +6,7 @@
 #include "model/catalog.h"
 #include "model/failure_rates.h"
 #include "model/base/json_writer.h"
+#include "model/network/hf/stored_weights.h"
 #include "sim/schedule/schedule_table.h"
 #include "studies/catalog/kinds.h"
 #include "studies/print/digits.h"
@@ -106,6 +107,7 @@ struct ReadNetwork {
   const NetworkSpec& spec;
   const run::Chosen<NetworkSpec>& chosen;
   std::vector<NetworkPart> parts;
+  StoredWeights stored = {};
 
   [[nodiscard]] std::vector<LayerCount> layers() const {
     std::vector<LayerCount> rows = chosen.layers;
@@ -151,6 +153,8 @@ std::string network_json(const ReadNetwork& read) {
   json["parameters"] = run::parameters_of(read.chosen);
   for (const NetworkPart& part : read.parts) json["parameters_by_part"][part.name] = part.parameters;
   json["notes"] = read.chosen.notes;
+  if (!read.stored.how.empty())
+    json["stored_weights"] = {{"type", read.stored.type}, {"how", read.stored.how}, {"wide", read.stored.wide}};
   if (!read.chosen.missing.empty()) json["not_forecast"] = read.chosen.missing;
   return json.dump(2) + "\n";
 }
@@ -165,7 +169,8 @@ void add_parameters(std::string& text, const ReadNetwork& read) {
 
 Expected<void> show_network_file(const Arguments& arguments, Console& console) {
   TRY(const auto chosen, run::look_at_network(arguments.words.at(1), "network", arguments.value("--as")));
-  const ReadNetwork read{chosen.row, chosen, run::parts_of_network(chosen)};
+  const StoredWeights stored = stored_weights_of_file(arguments.words.at(1));
+  const ReadNetwork read{chosen.row, chosen, run::parts_of_network(chosen), stored};
   if (arguments.has("--json")) {
     console.out << network_json(read);
     return {};
@@ -178,6 +183,10 @@ Expected<void> show_network_file(const Arguments& arguments, Console& console) {
   }
   for (const auto* list : {&chosen.readings, &chosen.notes})
     for (const std::string& line : *list) text += paragraph(line, "note: ", "      ", page_columns);
+  if (!stored.how.empty())
+    text += paragraph(
+        fmt::format("weights stored as {}{}", stored.how, stored.type.empty() ? "" : ": --weights " + stored.type),
+        "note: ", "      ", page_columns);
   add_parameters(text, read);
   console.out << text;
   return {};

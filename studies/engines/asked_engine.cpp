@@ -8,6 +8,7 @@
 #include "model/base/text.h"
 #include "model/base/whole_number.h"
 #include "model/machine/gpu_words.h"
+#include "model/network/hf/stored_weights.h"
 #include "studies/engines/checkpoint.h"
 #include "studies/engines/engine_launch.h"
 #include "studies/engines/habits.h"
@@ -247,7 +248,7 @@ Expected<AskedEngine> asked_engine(EngineLaunch& launch, const std::map<std::str
     const auto found = told.find(flag);
     return found == told.end() ? std::string() : found->second;
   };
-  const Checkpoint checkpoint = settings.model_open ? Checkpoint{} : checkpoint_of(settings.model);
+  Checkpoint checkpoint = settings.model_open ? Checkpoint{} : checkpoint_of(settings.model);
   out.network = network.empty() ? checkpoint.network : network;
   if (out.network.empty())
     return fail(launch.server.where,
@@ -257,6 +258,8 @@ Expected<AskedEngine> asked_engine(EngineLaunch& launch, const std::map<std::str
         "the network in front: a catalogue id or a config.json, stepcast serve llama3-70b --launch FILE");
   if (network.empty()) out.notes = checkpoint.notes;
   TRY(const auto spec, run::choose_network(out.network, "network"));
+  if (checkpoint.weights.empty() && checkpoint.refused.empty() && run::names_a_file(out.network))
+    checkpoint.weights = stored_weights_of_file(out.network).type;
   const std::string machine = told_as("--machine");
   TRY(const auto where, run::choose_machine(machine.empty() ? "dgx-h100" : machine, "--machine"));
   if (names_other_gpu(launch.gpu_kind, where.row))

@@ -9,6 +9,7 @@
 #include "model/base/whole_number.h"
 #include "model/machine/gpu_words.h"
 #include "model/yaml/yaml.h"
+#include "studies/engines/deployed/deployed_values.h"
 
 namespace stepcast::engines {
 namespace {
@@ -72,7 +73,7 @@ class ContainerReader {
     if (node.kind == Kind::map) {
       take_open_copies(node);
       take_node_labels(node);
-      if (const auto replicas = count_of(node, "replicas")) times *= *replicas;
+      times *= copies_of(node);
       if (const YamlNode* metadata = node.find("metadata"); metadata != nullptr)
         if (const YamlNode* named = metadata->find("name"); named != nullptr && !named->text.empty())
           name = named->text;
@@ -92,6 +93,15 @@ class ContainerReader {
     const YamlNode* entry = node.find(key);
     if (entry == nullptr || entry->kind != Kind::scalar) return std::nullopt;
     return parsed_number<std::int64_t>(entry->text);
+  }
+
+  /// Compose has them under "deploy", or as "scale".
+  static std::int64_t copies_of(const YamlNode& node) {
+    const YamlNode* deploy = node.find("image") == nullptr ? nullptr : node.find("deploy");
+    std::int64_t copies = count_of(node, "replicas").value_or(1);
+    if (deploy != nullptr && deploy->kind == Kind::map) copies *= count_of(*deploy, "replicas").value_or(1);
+    if (node.find("image") != nullptr) copies *= count_of(node, "scale").value_or(1);
+    return copies;
   }
 
   /// "replicas: ${COUNT}": how many engines there are is not known.
@@ -210,7 +220,8 @@ class ContainerReader {
 
 bool looks_like_deployment(const std::string& text) {
   return (has_line(text, "apiVersion:") && has_line(text, "kind:")) || has_line(text, "containers:") ||
-         (has_line(text, "services:") && (has_line(text, "image:") || has_line(text, "command:")));
+         (has_line(text, "services:") && (has_line(text, "image:") || has_line(text, "command:"))) ||
+         deployed::looks_like_values(text);
 }
 
 Expected<std::vector<EngineLine>> deployment_lines(
@@ -222,7 +233,10 @@ Expected<std::vector<EngineLine>> deployment_lines(
     return tl::unexpected(std::move(error));
   }
   ContainerReader reader(where, defined);
-  for (const YamlNode& document : *documents) TRY(reader.walk(document, "", 1));
+  for (const YamlNode& document : *documents) {
+    TRY(reader.walk(document, "", 1));
+    for (EngineLine& line : deployed::value_lines(document, where)) reader.lines.push_back(std::move(line));
+  }
   return std::move(reader.lines);
 }
 

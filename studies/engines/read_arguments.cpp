@@ -42,6 +42,14 @@ std::string whole_name(const SaidArguments& said, const std::string& name) {
   return counted.size() == 1 ? found : name;
 }
 
+/// "cc.mode" is compilation_config.mode where cc is another name of compilation_config.
+std::string with_whole_head(const SaidArguments& said, const std::string& name) {
+  const std::size_t dot = name.find('.');
+  if (dot == name.npos) return name;
+  const ArgumentFact* head = fact_of(said.table(), name.substr(0, dot));
+  return head == nullptr || head->instead.empty() ? name : std::string(head->instead) + name.substr(dot);
+}
+
 /// Goes through the words of a line.
 class WordReader {
  public:
@@ -94,6 +102,7 @@ class WordReader {
     }
     GivenArgument given{
         .name = argument_name(spelled), .spelled = spelled, .value = value, .line = word.line, .unset = word.unset};
+    given.name = with_whole_head(out_, given.name);
     if (std::string whole = whole_name(out_, given.name); whole != given.name) {
       out_.notes.push_back(fmt::format("{} is short for {}", spelled, whole));
       given.name = std::move(whole);
@@ -144,6 +153,8 @@ class WordReader {
 Expected<void> spread_json(SaidArguments& said) {
   std::vector<GivenArgument> spread;
   for (GivenArgument& given : said.all) {
+    // "{{ .Values.tp }}" of a chart's template is filled in elsewhere
+    if (stripped(given.value).starts_with("{{") && given.unset.empty()) given.unset.push_back(given.value);
     if (!stripped(given.value).starts_with('{') || !given.unset.empty()) {
       spread.push_back(std::move(given));
       continue;

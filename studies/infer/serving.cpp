@@ -9,6 +9,7 @@
 #include "dataflow/lower/lower.h"
 #include "dataflow/lower/read_plan.h"
 #include "model/base/quantity_text.h"
+#include "model/network/hf/stored_weights.h"
 #include "studies/engines/habits.h"
 
 namespace stepcast::infer {
@@ -60,13 +61,31 @@ double gathered_bytes(Precision products) {
   return operand_bytes(products) + (products == Precision::nvfp4 ? 1.0 / 16 : 0);
 }
 
-Expected<void> settle_types(const ServingWishes& wishes, Serving& serving) {
+/// Where nobody says it: what the checkpoint of a file keeps, else `wide`.
+Expected<std::string> weights_untold(
+    const StoredWeights& stored, const std::string& wide, std::vector<std::string>& assumptions) {
+  if (!stored.how.empty() && stored.type.empty())
+    return fail("--weights", fmt::format("the file keeps its weights as {}, which is no type of ours", stored.how),
+        "--weights TYPE: the nearest of bf16, fp8, fp8-block, nvfp4, int4, ...");
+  if (stored.how.empty()) {
+    assumptions.push_back("--weights " + wide);
+    return wide;
+  }
+  assumptions.push_back(fmt::format("--weights {}, as quantization_config of the file says{}", stored.type,
+      stored.wide.empty() ? "" : fmt::format(" ({}, which it leaves wide, counts as narrow)", stored.wide)));
+  return stored.type;
+}
+
+Expected<void> settle_types(const ServingWishes& wishes, const StoredWeights& stored, Serving& serving) {
   const Gpu& gpu = serving.machine().gpu;
   const auto has = [&](Precision p) { return gpu.peak[static_cast<int>(p)].value() > 0; };
   const std::string usual = has(Precision::bf16) ? "bf16" : "fp16";
-  TRY(const auto weights, number_type(wishes.weights.empty() ? usual : wishes.weights, "--weights"));
+  std::string named = wishes.weights;
+  if (named.empty()) {
+    TRY(named, weights_untold(stored, usual, serving.assumptions));
+  }
+  TRY(const auto weights, number_type(named, "--weights"));
   TRY(const auto cache, number_type(wishes.cache.empty() ? usual : wishes.cache, "--kv"));
-  if (wishes.weights.empty()) serving.assumptions.push_back("--weights " + usual);
   if (wishes.cache.empty()) serving.assumptions.push_back("--kv " + usual);
   if (weights->latents_alone)
     return fail("--weights", fmt::format("{} is a type of latent caches", weights->name), "--weights " + usual);
@@ -95,7 +114,7 @@ Expected<void> settle_types(const ServingWishes& wishes, Serving& serving) {
     if (weights->weights_alone) serving.types.products = Precision::fp16;
     if (!has(serving.types.products))
       return fail("--weights", fmt::format("{} has no {} matrix units", gpu.name, to_text(serving.types.products)),
-          "--weights " + usual);
+          fmt::format("--weights {0}, or --products {0}: kernels that widen weights", usual));
   }
   // TensorRT-LLM casts what it gathers for experts to their products' type before, unless the scales are of blocks
   // (NVIDIA/TensorRT-LLM 1.0, _torch/modules/fused_moe/fused_moe_cutlass.py, run_post_quant_allgather).
@@ -266,7 +285,8 @@ Expected<Serving> serving_of(const ServingWishes& wishes, run::Chosen<NetworkSpe
       serving_split(wishes, std::move(network), std::move(machine), serving.engine));
   TRY(auto laws, profile_of(profile, serving.machine().gpu));
   serving.profile = std::make_shared<const Profile>(std::move(laws));
-  TRY(settle_types(wishes, serving));
+  TRY(settle_types(
+      wishes, run::names_a_file(wishes.network) ? stored_weights_of_file(wishes.network) : StoredWeights{}, serving));
   auto form = iteration_form(serving);
   if (!form && !wishes.mapping.text.empty()) {  // it may split positions, of which a word is but one
     serving.prompts_alone = form.error();

@@ -5,10 +5,13 @@
 namespace stepcast::detail {
 namespace {
 
-/// By what the names of such classes begin with: src/transformers/models and diffusers' src/diffusers/models.
+/// By what the names of such classes begin with: src/transformers/models, diffusers' src/diffusers/models and vLLM's
+/// vllm/model_executor/models/registry.py.
 struct AbsentLayers {
-  std::string_view begin, layers;
+  std::string_view part, layers;
 };
+constexpr std::string_view draft =
+    "layers that read another network's states, to guess its words (--draft of serve and infer)";
 constexpr AbsentLayers absent[] = {
     {"Rwkv", "time mixing (RWKV-5 to 7)"},
     {"RWKV", "time mixing (RWKV-5 to 7)"},
@@ -71,13 +74,132 @@ constexpr AbsentLayers absent[] = {
     {"Sam", "attention with relative positions of two sides (SAM)"},
     {"Detr", "queries of objects over convolutions (DETR)"},
     {"DLRM", "tables of embeddings and crossed features (DLRM)"},
+    {"Eagle", draft},
+    {"Medusa", draft},
+    {"DiffLlama", "attention that subtracts one softmax from another (DiffLlama)"},
+    {"Doge", "attention under masks that it makes itself (Doge)"},
+    {"GPTNeoXJapanese", "a bias on attention in the last layer alone (GPT-NeoX Japanese)"},
+    {"OpenAIGPT", "norms behind the sums of a decoder (GPT-1)"},
+    {"CTRL", "tables of sines beside the words (CTRL)"},
+    {"TransfoXL", "states of the segment before (Transformer-XL)"},
+    {"XLMWith", "languages among the embeddings (XLM)"},
+    {"Reformer", "keys that are hashed, and layers that are run backward (Reformer)"},
+    {"ProphetNet", "several words predicted at each position (ProphetNet)"},
+    {"LongT5", "attention over blocks and their sums (LongT5)"},
+    {"T5Model", "a loss (architectures: T5ForConditionalGeneration has one)"},
+    {"Pix2Struct", "patches of rendered pages that say where they lie (Pix2Struct)"},
+    {"VisionEncoderDecoder", "two networks of any kind, one behind the other"},
+    {"SpeechEncoderDecoder", "two networks of any kind, one behind the other"},
+    {"Speech2Text", "convolutions of sound"},
+    {"SeamlessM4T", "convolutions of sound, and units in place of words"},
+    {"Parakeet", "convolutions of sound"},
+    {"Bark", "several transformers that say codes in turn (Bark)"},
+    {"Clap", "windows over spectra that shift (CLAP)"},
+    {"Blip", "words that look at images, with matrices of their own (BLIP)"},
+    {"GitFor", "images in front of a decoder with norms behind its sums (GIT)"},
+    {"Vilt", "patches and words in one encoder (ViLT)"},
+    {"DeiT", "a second learned position beside the patches (DeiT)"},
+    {"DepthAnything", "convolutions"},
+    {"Segformer", "convolutions"},
+    {"VideoMAE", "patches of films that are hidden (VideoMAE)"},
+    {"VJEPA2", "patches of films and a network that predicts them (V-JEPA 2)"},
+    {"IJepa", "a loss between states of two networks (I-JEPA)"},
+    {"Siglip2", "patches of images of any sides (SigLIP 2)"},
+    {"Aimv2", "images with a loss over patches (AIMv2)"},
+    {"Hiera", "stages that pool patches (Hiera)"},
+    {"TimesFm", "patches of series of numbers (TimesFM)"},
+    {"PatchTST", "patches of series of numbers (PatchTST)"},
+    {"Chronos", "patches of series of numbers (Chronos)"},
+    {"DecisionTransformer", "states and rewards in place of words"},
+    {"LayoutLM", "words that say where on a page they stand (LayoutLM)"},
+    {"Funnel", "layers that pool positions (Funnel)"},
+    {"ConvBert", "convolutions beside attention (ConvBERT)"},
+    {"MobileBert", "layers that narrow the stream and widen it again (MobileBERT)"},
+    {"SqueezeBert", "matrices in groups (SqueezeBERT)"},
+    {"RemBert", "words that are narrower than the stream at one end (RemBERT)"},
+    {"Canine", "characters that are hashed and pooled (CANINE)"},
+    {"IBert", "integers all the way (I-BERT)"},
+    {"Nystromformer", "attention through landmarks (Nystromformer)"},
+    {"FNet", "Fourier transforms in place of attention (FNet)"},
+    {"Luke", "entities beside words (LUKE)"},
+    {"ErnieFor", "tasks among the embeddings (ERNIE 1 to 3)"},
+    {"ErnieModel", "tasks among the embeddings (ERNIE 1 to 3)"},
+    {"RoFormer", "BERT's layers with turned positions (RoFormer)"},
+    {"MegatronBert", "BERT's layers with norms before them (Megatron-BERT)"},
+    {"BertLMHead", "BERT's layers under a causal mask"},
+    {"BertGeneration", "BERT's layers under a causal mask"},
+    {"RobertaForCausalLM", "BERT's layers under a causal mask"},
+    {"XLMRobertaForCausalLM", "BERT's layers under a causal mask"},
+    {"ModernBertDecoder", "ModernBERT's layers under a causal mask"},
+    {"LlamaBidirectional", "Llama's layers without a mask or a loss over words"},
+    {"SmallThinker", "experts that are chosen in front of attention (SmallThinker)"},
+    {"AXK1", "norms behind experts beside latent attention (A.X K1)"},
+    {"Yuan", "filters over neighbours in front of attention (Yuan)"},
+    {"XverseMoe", "experts under names of its own (XVERSE-MoE)"},
+    {"Phixtral", "experts beside attention under one norm (Phixtral)"},
+    {"LlamaMoE", "experts that were cut out of one MLP (LLaMA-MoE)"},
+    {"PanguPro", "experts that are chosen group by group (Pangu Pro)"},
+    {"PanguUltra", "latent attention between norms before and behind (Pangu Ultra)"},
+    {"TeleChat", "biases on the outputs of both halves alone (TeleChat 2)"},
+    {"Inkling", "attention by distance beside short convolutions (Inkling)"},
+    {"Dots3", "windows beside attention over picked keys (dots3)"},
+    {"LongcatFlashNgram", "tables of neighbouring words (LongCat)"},
+    {"Gemma4Unified", "images and sound that no encoder reads (Gemma 4 12B)"},
+    {"DiffusionGemma", "a loss over blocks of hidden words beside the words themselves (block diffusion)"},
+    {"NemotronFlash", "learned tokens in front of mixers of several kinds (Nemotron Flash)"},
+    {"InternLM2VE", "matrices of their own for words and for images (InternLM 2 VE)"},
+    {"Bagel", "matrices of their own for words and for images (BAGEL)"},
+    {"MoonshotKimia", "words and sounds that are said side by side (Kimi-Audio)"},
+    {"HiggsAudio", "MLPs of their own for sound (Higgs Audio)"},
+    {"DiaFor", "several codes of sound at each position (Dia)"},
+    {"KyutaiSpeech", "several codes of sound at each position (Kyutai)"},
+    {"Qwen3TTS", "networks that say codes in turn (Qwen3-TTS)"},
+    {"VibeVoice", "a diffusion head behind a language model (VibeVoice)"},
+    {"NVEmbed", "attention that pools (NV-Embed)"},
+    {"JinaBert", "biases by distance in BERT's layers (JinaBERT)"},
+    {"XLMRobertaLoRA", "adapters of several tasks (jina-embeddings-v3)"},
+    {"Kosmos", "images as positions of a decoder of its own (Kosmos)"},
+    {"MllamaForCausalLM", "layers that look at images, in a file without their encoder"},
+    {"Cosmos", "films, controls and words in streams of their own (Cosmos)"},
+    {"OmniGen", "images and words in one stream (OmniGen)"},
+    {"StableAudio", "latents of sound that look at texts (Stable Audio)"},
+    {"HunyuanDiT", "layers that late layers look back at (Hunyuan-DiT)"},
+    {"HunyuanImage", "two streams of images and of several texts (HunyuanImage)"},
+    {"HunyuanVideo15", "two streams of films and of several texts (HunyuanVideo 1.5)"},
+    {"Latte", "attention over space and over time in turn (Latte)"},
+    {"Allegro", "attention over films that looks at texts (Allegro)"},
+    {"EasyAnimate", "two streams of films and texts (EasyAnimate)"},
+    {"ConsisID", "faces that layers look at (ConsisID)"},
+    {"SkyReelsV2", "noise of its own in each frame (SkyReels V2)"},
+    {"WanVACE", "layers of controls beside Wan's (VACE)"},
+    {"ChronoEdit", "frames of thought between two images (ChronoEdit)"},
+    {"Bria", "two streams whose texts come from several layers (Bria)"},
+    {"Kandinsky5", "films that look at texts, with gates of each frame (Kandinsky 5)"},
+    {"AceStep", "linear attention over sound (ACE-Step)"},
+    {"PRX", "images that look at texts in one attention (PRX)"},
+    {"LongCatImage", "two streams with positions of their own (LongCat-Image)"},
+    {"OvisImage", "two streams with gated MLPs (Ovis-Image)"},
+    {"UVit2D", "images as words that are hidden (aMUSEd)"},
+};
+
+/// By what the names end with.
+constexpr AbsentLayers ends[] = {
+    {"Eagle3", draft},
+    {"DraftModel", draft},
+    {"MTPModel", draft},
+    {"MTP", draft},
+    {"ForRewardModel", "a head of rewards in two steps"},
+    {"ForProcessRewardModel", "a head of rewards in two steps"},
+    {"ForRetrieval", "a loss between texts and pages"},
 };
 
 }  // namespace
 
 std::string absent_layers(const std::string& architecture) {
   for (const AbsentLayers& row : absent)
-    if (architecture.starts_with(row.begin)) return std::string(row.layers);
+    if (architecture.starts_with(row.part)) return std::string(row.layers);
+  for (const AbsentLayers& row : ends)
+    if (architecture.ends_with(row.part)) return std::string(row.layers);
   return "";
 }
 

@@ -271,6 +271,7 @@ Expected<HfConfig> read_hf_config(
                               : chosen.error());
   const HfFamily* family = *chosen;
   HfReader reader(objects.text);
+  reader.architecture = architecture;
   if (objects.several) reader.outer = objects.outer;
   if (wrapper != nullptr && objects.text.type_of("model_type") == "string")
     objects.text.read("model_type", reader.text_type);

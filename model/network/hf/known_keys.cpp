@@ -15,7 +15,7 @@ constexpr const char* nothing = "null false 0 [] {}";
 constexpr KnownKeys rows[] = {
     {"", "*", "names, versions and classes of the checkpoint's files",
      "model_type architectures _name_or_path name_or_path transformers_version auto_map tokenizer_class prefix finetuning_task "
-     "task_specific_params problem_type id2label label2id num_labels _num_labels sentence_transformers _commit_hash custom_pipelines base_model_name"},
+     "task_specific_params transformers.js_config problem_type id2label label2id num_labels _num_labels sentence_transformers _commit_hash custom_pipelines base_model_name"},
     {"", "*", "the number type of the checkpoint: --precision says what a step computes in",
      "torch_dtype dtype quantization_config compression_config use_bfloat16 torchscript"},
     {"", "*", "token ids", "bos_token_id eos_token_id pad_token_id unk_token_id sep_token_id cls_token_id mask_token_id "
@@ -120,7 +120,7 @@ constexpr KnownKeys rows[] = {
     {"mamba", "*", "its activation, the norm of its class, its expansion", "hidden_act rms_norm expand time_step_scale "
      "time_step_init_scheme mixer_rms_eps use_mambapy use_falcon_mambapy d_inner d_state fused_add_norm "
      "pad_vocab_size_multiple ssm_cfg"},
-    {"falcon", "*", "its activation; how it is counted elsewhere", "activation ffn_hidden_size num_ln_in_parallel_attn "
+    {"falcon", "*", "how it is counted elsewhere", "ffn_hidden_size "
      "apply_residual_connection_post_layernorm parallel_attn multi_query n_head_kv ff_factor"},
     {"phi3", "*", "angles, and how many positions a server takes at once", "full_attn_mod interpolate_factor"},
     {"phi3", "false", "as its class has it", "lm_head_bias"},
@@ -159,14 +159,15 @@ constexpr KnownKeys rows[] = {
     {"deepseek", "*", "how images are cut", "use_unified_vision_chunk"},
     {"falcon-h1", "*", "factors on what passes, without weights", "attention_in_multiplier attention_out_multiplier "
      "embedding_multiplier lm_head_multiplier mlp_multipliers ssm_multipliers ssm_in_multiplier ssm_out_multiplier "
-     "key_multiplier mamba_norm_before_gate mamba_use_mlp mlp_expansion_factor projectors_bias num_mem_blocks"},
+     "key_multiplier mamba_norm_before_gate mamba_use_mlp mlp_expansion_factor num_mem_blocks"},
+    {"falcon-h1", "false", "as its class has it", "projectors_bias"},
     {"jamba", "*", "as its class has it", "num_mamba_heads"},
     {"mamba2", "*", "the norm of its class; its activation; when its residual is summed",
      "rms_norm norm_before_gate hidden_act D_has_hdim"},
     {"bamba granite-hybrid", "*", "factors on what passes, without weights; the norm of its class",
      "attention_multiplier embedding_multiplier logits_scaling residual_multiplier normalization_function init_method"},
-    {"mpt", "*", "as its class; the first values of weights; shapes of its loss; norms by their number type",
-     "init_config init_device learned_pos_emb norm_type logit_scale embedding_fraction attn_pdrop emb_pdrop resid_pdrop "
+    {"mpt", "*", "as its class; the first values of weights; shapes of its loss",
+     "init_config init_device learned_pos_emb logit_scale embedding_fraction attn_pdrop emb_pdrop resid_pdrop "
      "verbose use_pad_tok_in_ffn"},
     {"llama4", "false", "as its class has them", "tie_word_embeddings for_llm_compressor"},
     {"gpt2 gpt-bigcode", "*", "as n_positions; parts of classifiers; scales of scores",

@@ -48,9 +48,10 @@ constexpr KnownKeys more_rows[] = {
      "max_position_embeddings seq_length attn_dropout_prob emb_dropout_prob"},
     {"grok", "*", "factors and bounds on what passes, without weights", "attn_output_multiplier "
      "embedding_multiplier_scale output_multiplier_scale "
-     "max_attn_value attn_logit_softcapping router_logit_softcapping attn_temperature_len sliding_window_size "
-     "global_attn_every_n "
+     "max_attn_value attn_logit_softcapping router_logit_softcapping attn_temperature_len "
      "attn_temperature_type"},
+    {"grok", "-1 0", "no window", "sliding_window_size"},
+    {"grok", "1 0", "all layers see all keys", "global_attn_every_n"},
     {"arctic", "*", "how experts are laid out and balanced", "enable_expert_tensor_parallelism "
      "moe_eval_capacity_factor moe_min_capacity "
      "moe_token_dropping moe_train_capacity_factor quantization sliding_window moe_layer_frequency"},
@@ -98,15 +99,24 @@ constexpr KnownKeys more_rows[] = {
      "tells; prediction modules that its class leaves out", "sliding_window_pattern is_moe_layer "
      "first_last_k_dense_replace "
      "mtp_loss_weight mtp_share_layers reorder_and_upcast_attn"},
-    {"bailing-moe bailing-moe-v2 bailing-linear bailing-latent", "*", "how a router scores and balances; weights of "
+    {"bailing-moe bailing-moe-v2 bailing-linear bailing-latent bailing-v3", "*", "how a router scores and balances; weights of "
      "losses; "
      "norms as their class has them", "score_function router_dtype mtp_loss_scaling_factor use_rmsnorm norm_head "
-     "norm_softmax gate_logits_softcap moe_router_enable_routed_scaling multi_gate router_type "
+     "norm_softmax gate_logits_softcap moe_router_enable_routed_scaling router_type "
      "moe_router_topk_scaling_factor "
      "rotary_type"},
+    {"bailing-moe bailing-moe-v2 bailing-linear bailing-latent bailing-v3", "false", "as its class has it", "multi_gate"},
+    {"bailing-v3", "*", "bounds of decays; as many as heads: latent attention has its own", "kda_lower_bound "
+     "kda_safe_gate num_key_value_heads qk_head_dim use_qk_norm group_norm_size"},
+    {"jais2", "*", "constants inside a norm", "layer_norm_eps"},
+    {"starcoder2", "\"default\"", "as its class has it", "mlp_type"},
+    {"plamo3", "*", "angles of layers with a window", "rope_local_theta"},
+    {"muse-glimmer", "*", "factors on what passes and angles, without weights; constants inside a norm", "qk_scale_factor "
+     "output_multiplier layer_rope_theta post_norm_eps no_rope_layers"},
+    {"llama", "*", "factors on what passes, without weights", "use_mup mup_scale_factor input_mult output_mult"},
     {"mimo", "false", "as its class has it", "use_mrope"},
     {"minicpm3", "*", "as many as heads: latent attention has its own", "num_key_value_heads qk_head_dim"},
-    {"bailing-latent", "false", "latent attention has none", "use_qkv_bias"},
+    {"bailing-latent bailing-v3", "false", "latent attention has none", "use_qkv_bias"},
     {"bailing-latent", "*", "as many as heads: latent attention has its own; how heads are "
      "cut", "num_key_value_heads qk_head_dim "
      "linear_attn_norm_group_size"},

@@ -49,6 +49,7 @@ class HfReader {
   void lacks(std::string layer) { missing.push_back(std::move(layer)); }
 
   JsonObject config;
+  std::string architecture;         ///< class of the file; "": it names none
   std::optional<JsonObject> outer;  ///< what stands around a text_config
   std::string
       text_type;  ///< model_type of a text config, whose class has sizes for absent keys; "": they must be there

@@ -102,6 +102,11 @@ constexpr TextType text_types[] = {
     {"dots1", "dots1"},
     {"minimax", "minimax-text"},
     {"mimo", "mimo"},
+    {"jais2", "jais2"},
+    {"plamo3", "plamo3"},
+    {"aria_text", "aria-text"},
+    {"muse_glimmer_text", "muse-glimmer"},
+    {"hyperclovax", "hyperclovax"},
 };
 
 const std::vector<HfWrapper>& wrappers() {
@@ -134,9 +139,14 @@ const std::vector<HfWrapper>& wrappers() {
               "GlmAsrForConditionalGeneration", "VoxtralRealtimeForConditionalGeneration",
               "TarsierForConditionalGeneration", "MantisForConditionalGeneration",
               "InternS1ProForConditionalGeneration", "Blip2ForConditionalGeneration",
-              "InstructBlipForConditionalGeneration"},
+              "InstructBlipForConditionalGeneration", "AriaForConditionalGeneration",
+              "MuseGlimmerForConditionalGeneration", "OpenCUAForConditionalGeneration", "RForConditionalGeneration",
+              "BeeForConditionalGeneration", "IsaacForConditionalGeneration", "MiDashengLMModel",
+              "MiniMaxVL01ForConditionalGeneration", "HCXVisionV2ForCausalLM", "GotOcr2ForConditionalGeneration",
+              "Exaone4_5_ForConditionalGeneration"},
           "", "text_config", true},
-      {"beside-language", {"DeepseekVLV2ForCausalLM", "DeepseekOCRForCausalLM", "MultiModalityCausalLM"}, "",
+      {"beside-language",
+          {"DeepseekVLV2ForCausalLM", "DeepseekOCRForCausalLM", "DeepseekOCR2ForCausalLM", "MultiModalityCausalLM"}, "",
           "language_config", true},
       {"beside-llm",
           {"Ovis", "Ovis2_5", "SkyworkR1VChatModel", "H2OVLChatModel", "NVLM_D", "Eagle2_5_VLForConditionalGeneration",
@@ -149,6 +159,7 @@ const std::vector<HfWrapper>& wrappers() {
       {"own-text", {"PaddleOCRVLForConditionalGeneration"}, "", "", true, "ernie4.5"},
       {"own-text", {"MiMoV2ForCausalLM"}, "", "", true, "mimo-v2-flash"},
       {"own-text", {"Phi3VForCausalLM"}, "", "", true, "phi3"},
+      {"own-text", {"GLM4VForCausalLM"}, "", "", true, "chatglm"},
       {"own-text", {"MiniCPMV", "MiniCPMO"}, "", "", true, "minicpm-v"},
   };
   return rows;

@@ -20,6 +20,7 @@ namespace stepcast::infer {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 using testing_program::run_line;
 
 Serving serving(const std::string& network, const std::string& machine, std::int64_t tp, const char* engine = "vllm") {
@@ -56,6 +57,30 @@ TEST(Infer, TheCacheHoldsKeysAndValuesOfEachPosition) {
 }
 
 /// vLLM: 0.9 of 80 GiB, less weights, activations and what is reserved, in blocks of 16 positions.
+/// A checkpoint that is narrow is served narrow, as engines read its file; one of a form that --weights has not is
+/// asked for.
+TEST(Infer, WeightsAreThoseOfTheCheckpoint) {
+  const auto infer = [](const std::string& quantised, const std::string& more = "") {
+    const std::string file = testing_program::own_path("config.json");
+    std::ofstream(file) << R"({"architectures": ["Qwen3ForCausalLM"], "hidden_size": 4096, "intermediate_size": 12288,
+      "num_hidden_layers": 36, "num_attention_heads": 32, "num_key_value_heads": 8, "head_dim": 128,
+      "vocab_size": 151936, "max_position_embeddings": 40960, "tie_word_embeddings": false)"
+                        << quantised << "}";
+    return run_line("infer " + file + " --machine dgx-h100 --prompt 1024 " + more);
+  };
+  const std::string blocks = R"(, "quantization_config": {"quant_method": "fp8", "weight_block_size": [128, 128]})";
+  const auto wide = infer(""), narrow = infer(blocks), told = infer(blocks, "--weights bf16");
+  EXPECT_THAT(wide.out, HasSubstr("--weights bf16, --kv bf16"));
+  EXPECT_THAT(narrow.out, HasSubstr("--weights fp8-block, as quantization_config of the file says"));
+  // 8.19e9 numbers of two bytes, and of one
+  EXPECT_THAT(wide.out, HasSubstr("15.3 GiB of weights"));
+  EXPECT_THAT(narrow.out, Not(HasSubstr("15.3 GiB of weights")));
+  EXPECT_THAT(told.out, HasSubstr("15.3 GiB of weights"));
+  const auto asked = infer(R"(, "quantization_config": {"quant_method": "bitsandbytes", "load_in_4bit": true})");
+  EXPECT_EQ(asked.code, 2);
+  EXPECT_THAT(asked.err, HasSubstr("--weights: the file keeps its weights as bitsandbytes, which is no type of ours"));
+}
+
 TEST(Infer, CapacityIsTheEnginesRule) {
   const Serving s = serving("llama3-8b", "dgx-h100", 1);
   const Capacity room = capacity(s, 1000);

@@ -134,6 +134,24 @@ void bailing_latent(HfReader& r) {
   grouped_layers(r);
 }
 
+/// Ling 3.0: Kimi delta attention whose gates and decays have full rank, and gated latent attention in the last layer
+/// of each group (sgl-project/sglang pull request 33561).
+void bailing_v3(HfReader& r) {
+  latent_sizes(r, "max_position_embeddings");
+  bailing_experts(r);
+  NetworkSpec& n = r.spec;
+  const std::string gates = r.text_or("gated_attention_proj_granularity_type", "");
+  r.config.require(gates.empty() || gates == "head_wise" || gates == "element_wise",
+      "gated_attention_proj_granularity_type", fmt::format("gates '{:.40}' are none of its own", gates),
+      "head_wise, element_wise");
+  n.attention_gate = !gates.empty();
+  n.head_gate = gates == "head_wise";
+  n.mixer = make_mixer(r.flag_or("no_kda_lora", false) ? "kda-full" : "kda",
+      {{"heads", n.heads}, {"head_dim", r.size("head_dim")}, {"taps", r.size_or("short_conv_kernel_size", 4)},
+          {"chunk", 64}});
+  grouped_layers(r);
+}
+
 /// Arcee Trinity: norms before and behind, normed heads, gated outputs; a window in three of four layers.
 void afmoe(HfReader& r) {
   shared_sizes(r, 0, 128, false);

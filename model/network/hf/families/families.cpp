@@ -27,6 +27,13 @@ void attention_biases(HfReader& r, bool absent) {
   r.spec.qkv_bias = r.spec.out_bias = r.flag_or("attention_bias", absent);
 }
 
+void dense_biases(HfReader& r, bool attention, bool mlp) {
+  NetworkSpec& n = r.spec;
+  n.linear_bias = attention && mlp;
+  n.qkv_bias = n.out_bias = attention && !mlp;
+  n.mlp_bias = mlp && !attention;
+}
+
 void window_everywhere(HfReader& r, std::int64_t absent) {
   if (r.config.has("sliding_window") || r.config.names("sliding_window")) absent = 0;
   else if (absent > 0) r.note(fmt::format("sliding_window {} (not in the file)", absent));
@@ -54,10 +61,7 @@ void llama_like(HfReader& r, bool tied) {
   bool attention = false, mlp = false;
   r.config.optional("attention_bias", attention);
   r.config.optional("mlp_bias", mlp);
-  r.config.require(
-      !mlp || attention, "mlp_bias", "biases on the MLP alone are none of our forms", "attention_bias too, or neither");
-  r.spec.linear_bias = mlp && attention;
-  r.spec.qkv_bias = r.spec.out_bias = attention && !mlp;
+  dense_biases(r, attention, mlp);
 }
 
 void expert_groups(HfReader& r) {
@@ -75,7 +79,7 @@ void deepseek_counts(HfReader& r) {
   e.count = r.either("n_routed_experts", "num_experts");
   e.top_k = r.size("num_experts_per_tok");
   e.ffn_hidden = r.size("moe_intermediate_size");
-  e.shared_ffn_hidden = r.config.has("n_shared_experts") ? r.size("n_shared_experts") * e.ffn_hidden : 0;
+  e.shared_ffn_hidden = r.config.has("n_shared_experts") ? r.size_or("n_shared_experts", 0) * e.ffn_hidden : 0;
 }
 
 void deepseek_experts(HfReader& r) {
@@ -83,8 +87,10 @@ void deepseek_experts(HfReader& r) {
   if (!r.config.has("n_routed_experts")) return;
   deepseek_counts(r);
   n.experts.dense_layers = r.size_or("first_k_dense_replace", 0);
-  // The correction that balances without an auxiliary loss: one number per expert.
-  n.experts.router_bias = r.text_or("topk_method", "") == "noaux_tc";
+  // The correction that balances without an auxiliary loss: one number per expert. Files that transformers writes of
+  // its own class of DeepSeek V3 do not tell it (src/transformers/models/deepseek_v3).
+  const std::string method = r.text_or("topk_method", "");
+  n.experts.router_bias = method == "noaux_tc" || (method.empty() && r.architecture == "DeepseekV3ForCausalLM");
   // "greedy" takes them out of all, whatever the numbers of groups say.
   if (r.text_or("topk_method", "") != "greedy") expert_groups(r);
   const std::int64_t frequency = r.config.has("moe_layer_freq") ? r.size("moe_layer_freq") : 1;
@@ -210,6 +216,21 @@ void qwen3(HfReader& r) {
 
 namespace {
 
+/// MLPs in layers between those with experts.
+void lay_between(HfReader& r, const std::vector<std::int64_t>& plain) {
+  NetworkSpec& n = r.spec;
+  r.config.require(n.window.positions == 0, "mlp_only_layers",
+      "windows beside layers without experts between others are none of our forms", "leading layers only: 0, 1, ...");
+  constexpr std::int64_t most_layers = 10'000;  // more are refused by the rules of all networks
+  const std::int64_t every = std::max<std::int64_t>(1, n.experts.every);
+  for (std::int64_t layer = 0; layer < std::min(n.layers, most_layers); ++layer) {
+    const bool dense = std::ranges::find(plain, layer) != plain.end() || (layer + 1) % every != 0;
+    n.pattern.push_back({dense ? Feed::mlp : Feed::experts, false, false, true});
+  }
+  if (!n.pattern.empty()) n.pattern = shortest(std::move(n.pattern));
+  n.experts.every = 1;
+}
+
 /// Layer i is sparse when (i + 1) % decoder_sparse_step == 0 and i is not among mlp_only_layers.
 void qwen_experts(HfReader& r) {
   NetworkSpec& n = r.spec;
@@ -221,11 +242,11 @@ void qwen_experts(HfReader& r) {
   n.experts.every = r.size_or("decoder_sparse_step", 1);
   std::vector<std::int64_t> plain;
   r.config.optional("mlp_only_layers", plain, IntegerRange{0, 1 << 20});
-  for (std::size_t i = 0; i < plain.size(); ++i)
-    r.config.require(plain[i] == static_cast<std::int64_t>(i) && n.experts.every == 1, "mlp_only_layers",
-        "layers without experts stand between layers with them", "leading layers only: 0, 1, ...");
-  n.experts.dense_layers = static_cast<std::int64_t>(plain.size());
   window_behind(r);
+  bool leading = n.experts.every == 1;
+  for (std::size_t i = 0; i < plain.size(); ++i) leading = leading && plain[i] == static_cast<std::int64_t>(i);
+  if (leading || plain.empty()) n.experts.dense_layers = static_cast<std::int64_t>(plain.size());
+  else lay_between(r, plain);
 }
 
 }  // namespace

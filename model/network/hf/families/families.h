@@ -10,6 +10,8 @@ namespace stepcast::detail {
 /// Sizes under the names that most classes share. key-value heads: 0 = as many as heads.
 void shared_sizes(HfReader& r, std::int64_t kv_heads, std::int64_t head_dim, bool tied);
 void attention_biases(HfReader& r, bool absent);
+/// Biases on the projections of attention, of the MLP, or of both.
+void dense_biases(HfReader& r, bool attention, bool mlp);
 /// A kind for each layer: the shortest list that says the same when repeated over all.
 std::vector<LayerKind> shortest(std::vector<LayerKind> kinds);
 /// Every layer has the window. A class whose window is not none where the key is absent says `absent`.
@@ -67,6 +69,9 @@ void hunyuan3(HfReader& r);
 void hyperclovax(HfReader& r);
 void mobilellm(HfReader& r);
 void minicpm_v(HfReader& r);
+void jais2(HfReader& r);
+void pangu(HfReader& r);
+void aria_text(HfReader& r);
 
 // masked_diffusion.cpp
 void dream(HfReader& r);
@@ -104,6 +109,7 @@ void sarvam_moe(HfReader& r);
 void sarvam_latent(HfReader& r);
 void bailing_linear(HfReader& r);
 void bailing_latent(HfReader& r);
+void bailing_v3(HfReader& r);
 void afmoe(HfReader& r);
 void exaone_moe(HfReader& r);
 void granite_moe(HfReader& r);
@@ -132,6 +138,8 @@ void cohere2(HfReader& r);
 void exaone4(HfReader& r);
 void apertus(HfReader& r);
 void mpt(HfReader& r);
+void plamo3(HfReader& r);
+void muse_glimmer(HfReader& r);
 
 // more.cpp
 void glm4(HfReader& r);

@@ -204,7 +204,7 @@ void falcon_h1(HfReader& r) {
   r.activation("hidden_act", "silu", true);
   attention_biases(r, false);
   mamba_biases(r);
-  require_flag(r, "mlp_bias", false, "biases on the MLP alone are none of our forms");
+  r.config.optional("mlp_bias", n.mlp_bias);
   bool normed = false;
   r.config.optional("mamba_rms_norm", normed);
   mamba2_mixer(r, bamba_keys, normed ? "mamba2" : "mamba2-gated");

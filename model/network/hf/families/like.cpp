@@ -12,10 +12,8 @@ void arcee(HfReader& r) {
   shared_sizes(r, 0, 0, false);
   r.spec.ffn_hidden = r.size("intermediate_size");
   r.activation("hidden_act", "relu2", false);
-  attention_biases(r, false);
-  bool mlp = false;
-  r.config.optional("mlp_bias", mlp);
-  r.config.require(!mlp, "mlp_bias", "biases on the MLP alone are none of our forms", "false");
+  const bool attention = r.flag_or("attention_bias", false);
+  dense_biases(r, attention, r.flag_or("mlp_bias", false));
 }
 
 /// Llama with biases that say where they are.
@@ -25,9 +23,7 @@ void seed_oss(HfReader& r) {
   r.activation("hidden_act", "silu", true);
   r.spec.qkv_bias = r.flag_or("attention_bias", true);
   r.spec.out_bias = r.flag_or("attention_out_bias", false);
-  bool mlp = false;
-  r.config.optional("mlp_bias", mlp);
-  r.config.require(!mlp, "mlp_bias", "biases on the MLP alone are none of our forms", "false");
+  r.config.optional("mlp_bias", r.spec.mlp_bias);
   r.dropout({"residual_dropout"}, 0);
 }
 
@@ -217,6 +213,33 @@ void mobilellm(HfReader& r) {
   r.spec.tied_embeddings = r.flag_or("share_embedding", true);
   r.config.require(
       !r.flag_or("layer_sharing", false), "layer_sharing", "layers that run twice are none of our forms", "false");
+}
+
+/// Llama with LayerNorm, plain MLPs of squared ReLU and biases everywhere (src/transformers/models/jais2).
+void jais2(HfReader& r) {
+  shared_sizes(r, 0, 0, false);
+  r.spec.ffn_hidden = r.size("intermediate_size");
+  r.activation("hidden_act", "relu2", false);
+  r.spec.norm = Norm::layernorm;
+  const bool attention = r.flag_or("attention_bias", true);
+  dense_biases(r, attention, r.flag_or("mlp_bias", true));
+}
+
+/// Llama with biases on attention where `bias` says so (vllm/model_executor/models/openpangu.py of vLLM).
+void pangu(HfReader& r) {
+  llama_like(r, false);
+  if (r.flag_or("bias", false)) r.spec.qkv_bias = r.spec.out_bias = true;
+}
+
+/// Llama's attention with experts in all layers, some of them shared (src/transformers/models/aria).
+void aria_text(HfReader& r) {
+  llama_like(r, false);
+  NetworkSpec& n = r.spec;
+  r.config.require(!n.mlp_bias && !n.linear_bias, "mlp_bias", "biases on experts are not read", "false");
+  n.experts.count = r.size("moe_num_experts");
+  n.experts.top_k = r.size("moe_topk");
+  n.experts.ffn_hidden = n.ffn_hidden;
+  n.experts.shared_ffn_hidden = r.size_or("moe_num_shared_experts", 2) * n.ffn_hidden;
 }
 
 /// The text of MiniCPM-V, whose version says of which family it is (modeling_minicpmv.py of openbmb's files).

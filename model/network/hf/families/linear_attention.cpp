@@ -175,7 +175,7 @@ void lfm2_moe(HfReader& r) {
 void lfm2(HfReader& r) {
   lfm2_layers(r, true);
   NetworkSpec& n = r.spec;
-  std::int64_t width = r.config.has("block_ff_dim") ? r.size("block_ff_dim") : r.size("intermediate_size");
+  std::int64_t width = r.either("block_ff_dim", "intermediate_size");
   if (r.flag_or("block_auto_adjust_ff_dim", true)) {
     const std::int64_t multiple = std::max<std::int64_t>(1, r.size_or("block_multiple_of", 256));
     const double factor = r.number_or("block_ffn_dim_multiplier", 1);

@@ -66,10 +66,14 @@ void falcon(HfReader& r) {
   r.length_or("max_position_embeddings", 2048);
   const bool newer = r.flag_or("new_decoder_architecture", false), one = r.flag_or("multi_query", true);
   n.kv_heads = newer ? r.either("num_kv_heads", "n_head_kv") : one ? 1 : n.heads;
-  n.activation = Activation::gelu;
+  r.activation("activation", "gelu", false);
   n.norm = Norm::layernorm;
-  n.parallel_block = newer || r.flag_or("parallel_attn", true);
-  n.norms_per_layer = newer || !n.parallel_block ? 2 : 1;
+  const bool parallel = r.flag_or("parallel_attn", true);
+  n.parallel_block = newer || parallel;
+  // Falcon 2 has the newer form with one norm in front of both halves.
+  std::int64_t norms = newer ? 2 : 1;
+  r.config.optional("num_ln_in_parallel_attn", norms, IntegerRange{1, 2});
+  n.norms_per_layer = parallel ? norms : 2;
   n.linear_bias = r.flag_or("bias", false);
   n.positions = r.flag_or("alibi", false) ? Positions::alibi : Positions::rope;
   n.tied_embeddings = r.tied_or(true);

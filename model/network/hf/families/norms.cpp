@@ -158,13 +158,13 @@ void apertus(HfReader& r) {
   r.spec.ffn_hidden = r.size("intermediate_size");
   r.activation("hidden_act", "xielu", false);
   if (r.spec.activation == Activation::xielu) r.spec.activation_parameters = 2;
-  attention_biases(r, false);
-  r.spec.qk_norm = r.flag_or("qk_norm", true);
+  const bool attention = r.flag_or("attention_bias", false);
   bool behind = false, biased = false;
-  r.config.optional("post_norm", behind);
   r.config.optional("mlp_bias", biased);
+  dense_biases(r, attention, biased);
+  r.spec.qk_norm = r.flag_or("qk_norm", true);
+  r.config.optional("post_norm", behind);
   r.config.require(!behind, "post_norm", "its class has its norms before the sublayers", "false");
-  r.config.require(!biased, "mlp_bias", "biases on the MLP alone are none of our forms", "false");
 }
 
 /// MosaicML's files (llm-foundry, llmfoundry/models/mpt/configuration_mpt.py), keys of its own.
@@ -180,7 +180,18 @@ void mpt(HfReader& r) {
   n.tied_embeddings = true;
   const bool bare = r.flag_or("no_bias", false);
   n.linear_bias = !bare;
-  n.norm = bare ? Norm::layernorm_scale : Norm::layernorm;
+  const std::string norm = r.text_or("norm_type", "low_precision_layernorm");
+  const bool centred = norm.ends_with("layernorm");
+  r.config.require(centred || norm.ends_with("rmsnorm"), "norm_type",
+      fmt::format("'{:.40}' is none of its norms", norm),
+      "low_precision_layernorm, layernorm, low_precision_rmsnorm, rmsnorm");
+  n.norm = !centred ? Norm::rmsnorm : bare ? Norm::layernorm_scale : Norm::layernorm;
+  if (auto feed = r.config.optional_object("ffn_config")) {
+    feed->allow_unknown_keys();
+    std::string kind = "mptmlp";
+    feed->optional("ffn_type", kind);
+    feed->require(kind == "mptmlp", "ffn_type", fmt::format("MLPs of the kind '{:.40}' are not read", kind), "mptmlp");
+  }
   n.positions = Positions::learned, n.max_positions = n.sequence;
   auto attention = r.config.optional_object("attn_config");
   if (!attention) return;
@@ -196,6 +207,42 @@ void mpt(HfReader& r) {
   if (alibi) n.positions = Positions::alibi, n.max_positions = 0;
   if (rope) n.positions = Positions::rope, n.max_positions = 0;
   n.qk_norm = n.qk_norm_width = normed;
+  std::int64_t window = -1;  // none
+  attention->optional("sliding_window_size", window, IntegerRange{-1, 1 << 30});
+  if (window > 0) r.window(window, "w");
+  bool grouped = false;
+  attention->optional("qk_gn", grouped);
+  attention->require(!grouped, "qk_gn", "norms over groups of heads are none of our forms", "false");
+}
+
+/// Gemma 2's places of norms with normed heads, and full attention in every n-th layer
+/// (vllm/model_executor/models/plamo3.py of vLLM).
+void plamo3(HfReader& r) {
+  shared_sizes(r, 0, 128, false);
+  r.spec.ffn_hidden = r.size("intermediate_size");
+  r.activation("hidden_act", "silu", true);
+  r.spec.qk_norm = true;
+  r.spec.norm_place = NormPlace::both;
+  window_but_every(r, r.length_or_none(r.config.has("window_size") ? "window_size" : "sliding_window"), 8);
+}
+
+/// The same places of norms, gated attention whose heads' norm has no weights, full attention in every fourth layer
+/// from the last one backward (vllm/transformers_utils/configs of vLLM, NVIDIA-NeMo/Automodel muse_glimmer).
+void muse_glimmer(HfReader& r) {
+  shared_sizes(r, 0, 128, false);
+  NetworkSpec& n = r.spec;
+  n.ffn_hidden = r.size("intermediate_size");
+  r.activation("hidden_activation", "silu", true);
+  attention_biases(r, false);
+  n.attention_gate = true;
+  n.norm_place = NormPlace::both;
+  n.logit_softcap = r.cap("final_logit_softcapping", true);
+  constexpr std::int64_t every = 4, most_layers = 10'000;
+  std::string pattern;
+  for (std::int64_t layer = 0; layer < std::min(n.layers, most_layers); ++layer)
+    pattern += (n.layers - 1 - layer) % every == 0 ? 'f' : 'w';
+  r.window(window_or(r, 2048), pattern);
+  r.note("norms of the embedding, of queries and of keys have no weights");
 }
 
 }  // namespace stepcast::detail

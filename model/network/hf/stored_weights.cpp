@@ -1,0 +1,219 @@
+// Methods of src/transformers/utils/quantization_config.py of transformers, vllm/model_executor/layers/quantization of
+// vLLM (compressed-tensors, modelopt) and hf_quant_config.json of NVIDIA's Model Optimizer.
+#include "model/network/hf/stored_weights.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "model/base/json_reader.h"
+#include "model/base/text.h"
+
+namespace stepcast {
+namespace {
+
+/// What a file says of its weights, method by method in its own words.
+struct Said {
+  std::string method;          ///< quant_method or quant_algo in lower case
+  std::string kind;            ///< "int", "float" of compressed-tensors; "": not said
+  std::int64_t bits = 0;       ///< 0: not said
+  std::int64_t group = 0;      ///< numbers that share a scale; 0: a whole row or tensor
+  bool blocks = false;         ///< scales of blocks with two sides
+  bool narrow_inputs = false;  ///< products multiply what is as narrow
+  bool several = false;        ///< groups of layers that differ
+  bool wide_attention = false;
+};
+
+/// What stands in a row is so. Weights of a type that products do not multiply in have no row but where --weights
+/// multiplies them in bf16, and integers that multiply integers have none.
+enum class Inputs : std::uint8_t { any, narrow, wide };
+enum class Attention : std::uint8_t { any, wide };
+constexpr std::int64_t any = 0;
+struct StoredForm {
+  std::string_view methods, type;
+  std::string_view kind = "";  ///< "": any
+  std::int64_t bits = any, group = any;
+  bool blocks = false;
+  Inputs inputs = Inputs::any;
+  Attention attention = Attention::any;
+};
+constexpr StoredForm forms[] = {
+    {"fp8", "fp8-block", "", any, any, true},
+    {"fp8 fbgemm_fp8", "fp8"},
+    {"mxfp4", "mxfp4"},
+    {"awq gptq", "int4", "", 4},
+    {"gptq", "int8", "", 8},
+    {"nvfp4", "nvfp4"},
+    {"mxfp8", "mxfp8"},
+    {"compressed-tensors modelopt", "mxfp8", "float", 8, 32, false, Inputs::narrow},
+    {"compressed-tensors", "fp8-block", "float", 8, any, true, Inputs::narrow},
+    {"compressed-tensors modelopt", "fp8", "float", 8, any, false, Inputs::narrow},
+    {"compressed-tensors modelopt", "nvfp4", "float", 4, 16, false, Inputs::narrow},
+    {"compressed-tensors", "mxfp4", "float", 4, 32, false, Inputs::wide, Attention::wide},
+    {"compressed-tensors", "int4-experts", "int", 4, 32, false, Inputs::wide, Attention::wide},
+    {"compressed-tensors", "int4", "int", 4, any, false, Inputs::wide},
+    {"compressed-tensors", "int8", "int", 8, any, false, Inputs::wide},
+};
+
+/// Types that are of experts alone: attention is wide by their name.
+bool of_experts(std::string_view type) { return type == "mxfp4" || type == "int4-experts"; }
+
+bool is_word_of(std::string_view words, std::string_view word) {
+  return (' ' + std::string(words) + ' ').find(' ' + std::string(word) + ' ') != std::string::npos;
+}
+
+bool says(const StoredForm& form, const Said& said) {
+  return is_word_of(form.methods, said.method) && (form.kind.empty() || form.kind == said.kind) &&
+         (form.bits == any || form.bits == said.bits) && (form.group == any || form.group == said.group) &&
+         form.blocks == said.blocks &&
+         (form.inputs == Inputs::any || (form.inputs == Inputs::narrow) == said.narrow_inputs) &&
+         (form.attention == Attention::any || said.wide_attention);
+}
+
+constexpr IntegerRange counts{0, 1 << 20};
+
+/// Sizes of blocks, as [128, 128].
+bool has_blocks(JsonObject& object, const char* key) {
+  std::vector<std::int64_t> sides;
+  if (object.type_of(key) == "list") object.read(key, sides, counts);
+  return sides.size() == 2 && sides[0] > 1;
+}
+
+/// Groups of layers of compressed-tensors: all must have the same form.
+void take_groups(JsonObject& config, Said& said) {
+  if (config.type_of("config_groups") != "object") return;
+  JsonObject groups = config.object("config_groups");
+  groups.allow_unknown_keys();
+  bool first = true;
+  for (const std::string& name : groups.keys()) {
+    JsonObject group = groups.object(name);
+    group.allow_unknown_keys();
+    if (group.type_of("weights") != "object") continue;
+    JsonObject weights = group.object("weights");
+    weights.allow_unknown_keys();
+    Said one = said;
+    one.bits = one.group = 0, one.kind.clear();
+    weights.optional("num_bits", one.bits, counts);
+    if (weights.type_of("group_size") == "number") {
+      double size = 0;  // -1: a whole row
+      weights.read("group_size", size, NumberRange{-1, 1 << 20});
+      one.group = size > 0 ? static_cast<std::int64_t>(size) : 0;
+    }
+    weights.optional("type", one.kind);
+    one.blocks = has_blocks(weights, "block_structure");
+    one.narrow_inputs = group.type_of("input_activations") == "object";
+    const bool same = one.bits == said.bits && one.group == said.group && one.kind == said.kind &&
+                      one.blocks == said.blocks && one.narrow_inputs == said.narrow_inputs;
+    const bool several = said.several || (!first && !same);
+    if (first) said = one;
+    said.several = several, first = false;
+  }
+}
+
+/// Modules that stay as they were, attention among them.
+bool leaves_attention(JsonObject& config) {
+  for (const char* key : {"ignore", "modules_to_not_convert", "exclude_modules"}) {
+    std::vector<std::string> modules;
+    if (config.type_of(key) == "list") config.read(key, modules);
+    if (std::ranges::any_of(modules, [](const std::string& module) {
+          return module.find("attn") != module.npos && module.find("norm") == module.npos &&
+                 module.find("indexer") == module.npos;
+        }))
+      return true;
+  }
+  return false;
+}
+
+Said said_in(JsonObject& config, bool narrow_experts) {
+  Said said;
+  said.wide_attention = leaves_attention(config);
+  said.several = narrow_experts;
+  std::string algorithm;
+  if (config.type_of("quant_method") == "string") config.read("quant_method", said.method);
+  if (config.type_of("quant_algo") == "string") config.read("quant_algo", algorithm);
+  const bool groups = config.type_of("config_groups") == "object";
+  // the Model Optimizer tells the form by its algorithm where it tells no groups
+  const bool by_algorithm = said.method.empty() || (lower_case(said.method) == "modelopt" && !groups);
+  said.method = lower_case(by_algorithm ? algorithm : said.method);
+  said.several = said.several || lower_case(algorithm) == "mixed_precision";
+  if (config.type_of("bits") == "number") config.read("bits", said.bits, counts);
+  said.blocks = has_blocks(config, "weight_block_size");
+  take_groups(config, said);
+  return said;
+}
+
+std::string in_words(const Said& said) {
+  std::string words = said.method.empty() ? "a method that it does not name" : fmt::format("{:.40}", said.method);
+  if (said.bits > 0) words += fmt::format(", {}{} bits", said.kind.empty() ? "" : said.kind + " of ", said.bits);
+  if (said.group > 0) words += fmt::format(" in groups of {}", said.group);
+  if (said.blocks) words += " in blocks";
+  return said.several ? words + ", layers that differ" : words;
+}
+
+/// Parts of a file that may say it: the file, and what tells of its text.
+std::vector<JsonObject> parts_that_say_it(JsonObject& file) {
+  std::vector<JsonObject> parts{file};
+  for (const char* key : {"text_config", "llm_config", "language_config"}) {
+    if (file.type_of(key) != "object") continue;
+    parts.push_back(file.object(key));
+    parts.back().allow_unknown_keys();
+  }
+  return parts;
+}
+
+/// DeepSeek V4: "fp4" beside what quantization_config says.
+bool experts_apart(std::vector<JsonObject>& parts) {
+  for (JsonObject& part : parts) {
+    std::string type;
+    if (part.type_of("expert_dtype") == "string") part.read("expert_dtype", type);
+    if (!type.empty() && type != "fp8") return true;
+  }
+  return false;
+}
+
+/// Under the key that `show` writes.
+StoredWeights shown_weights(JsonObject& file) {
+  StoredWeights stored;
+  JsonObject said = file.object("stored_weights");
+  said.read("type", stored.type);
+  said.read("how", stored.how);
+  said.read("wide", stored.wide);
+  return file.failed() ? StoredWeights{} : stored;
+}
+
+}  // namespace
+
+StoredWeights stored_weights_of_file(const std::string& path) {
+  std::error_code ignored;
+  const bool folder = std::filesystem::is_directory(path, ignored);
+  const auto text = read_text_file(folder ? (std::filesystem::path(path) / "config.json").string() : path);
+  return text ? stored_weights(*text) : StoredWeights{};
+}
+
+StoredWeights stored_weights(const std::string& config) {
+  JsonObject file(config, "");
+  if (file.failed()) return {};
+  file.allow_unknown_keys();
+  if (file.type_of("stored_weights") == "object") return shown_weights(file);
+  std::vector<JsonObject> parts = parts_that_say_it(file);
+  const bool apart = experts_apart(parts);
+  for (JsonObject& part : parts)
+    for (const char* key : {"quantization_config", "compression_config"}) {
+      if (part.type_of(key) != "object") continue;
+      JsonObject stored = part.object(key);
+      stored.allow_unknown_keys();
+      if (stored.keys().empty()) continue;
+      const Said said = said_in(stored, apart);
+      if (file.failed()) return {"", "a form that is none", ""};
+      const auto form = std::ranges::find_if(forms, [&](const StoredForm& row) { return says(row, said); });
+      if (form == std::end(forms) || said.several) return {"", in_words(said), ""};
+      return {
+          std::string(form->type), in_words(said), said.wide_attention && !of_experts(form->type) ? "attention" : ""};
+    }
+  return {};
+}
+
+}  // namespace stepcast

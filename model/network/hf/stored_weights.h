@@ -1,0 +1,21 @@
+// In which number type a checkpoint keeps its weights: quantization_config of its config.json. Engines take it from
+// there, so that a forecast of serving that was told nothing does too.
+#pragma once
+
+#include <string>
+
+namespace stepcast {
+
+struct StoredWeights {
+  std::string type;  ///< "fp8-block", as --weights takes it; "": nothing narrows them, or in no way that is known
+  std::string how;   ///< "fp8 in blocks", in words of the file; "": nothing narrows them
+  std::string wide;  ///< what stays wide and counts as narrow all the same: "attention"; "": nothing does
+};
+
+/// Of the text of a config.json, or of what `show network FILE --json` printed of it; of others, and where it does not
+/// parse: nothing.
+StoredWeights stored_weights(const std::string& config);
+/// The same of a file, or of the folder of a checkpoint; of what cannot be read: nothing.
+StoredWeights stored_weights_of_file(const std::string& path);
+
+}  // namespace stepcast

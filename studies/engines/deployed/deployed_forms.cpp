@@ -1,0 +1,63 @@
+#include "studies/engines/deployed/deployed_forms.h"
+
+namespace stepcast::engines::deployed {
+
+/// helm/templates/deployment-vllm-multi.yaml and operator/api/v1alpha1 of vllm-project/production-stack;
+/// config/llmisvcconfig and python/huggingfaceserver of kserve/kserve; LLMConfig of ray-project/ray,
+/// python/ray/llm/_internal/serve.
+const std::vector<ValuesForm>& value_forms() {
+  static const std::vector<ValuesForm> rows = {
+      {"modelURL", "", "vllmConfig .",
+          {{"replicaCount", Means::copies}, {"requestGPUType", Means::gpus},
+              {"vllmConfig/enableChunkedPrefill", Means::yes_no, "enable-chunked-prefill"},
+              {"vllmConfig/enablePrefixCaching", Means::yes_else, "enable-prefix-caching"},
+              {"vllmConfig/maxModelLen", Means::value, "max-model-len"}, {"vllmConfig/dtype", Means::value, "dtype"},
+              {"vllmConfig/tensorParallelSize", Means::value, "tensor-parallel-size"},
+              {"vllmConfig/pipelineParallelSize", Means::value, "pipeline-parallel-size"},
+              {"vllmConfig/maxNumSeqs", Means::value, "max-num-seqs"},
+              {"vllmConfig/gpuMemoryUtilization", Means::value, "gpu-memory-utilization"},
+              {"vllmConfig/maxLoras", Means::value, "max-loras"}, {"vllmConfig/runner", Means::value, "runner"},
+              {"vllmConfig/convert", Means::value, "convert"}, {"vllmConfig/extraArgs", Means::words},
+              {"vllmConfig/v0"}, {"vllmConfig/v1", Means::variable, "VLLM_USE_V1"},
+              {"vllmConfig/prometheusMultiprocDir"}, {"lmcacheConfig/enabled", Means::store},
+              {"enableLoRA", Means::if_true, "enable-lora"}, {"modelURL"}, {"name"}, {"annotations"},
+              {"podAnnotations"}, {"podLabels"}, {"pdb"}, {"nodeSelector"}, {"enabled"}, {"labels"},
+              {"serviceAccountName"}, {"repository"}, {"tag"}, {"imagePullSecret"}, {"imagePullPolicy"},
+              {"modelRevision"}, {"requestCPU"}, {"requestMemory"}, {"requestGPU"}, {"limitCPU"}, {"limitMemory"},
+              {"pvcStorage"}, {"pvcAccessMode"}, {"pvcMatchLabels"}, {"pvcAnnotations"}, {"storageClass"},
+              {"extraVolumes"}, {"extraVolumeMounts"}, {"extraPorts"}, {"vllmConfig"}, {"lmcacheConfig"}, {"hf_token"},
+              {"env"}, {"envFromSecret"}, {"nodeSelectorTerms"}, {"nodeName"}, {"tolerations"}, {"affinity"},
+              {"shmSize"}, {"chatTemplate"}, {"chatTemplateConfigMap"}, {"enableTool"}, {"toolCallParser"},
+              {"enableReasoning"}, {"reasoningParser"}, {"initContainer"}, {"raySpec"}, {"runtimeClassName"},
+              {"priorityClassName"}, {"keda"}, {"lifecycle"}, {"securityContext"}, {"terminationGracePeriodSeconds"}}},
+      {"model/modelURL", "", "vllmConfig model",
+          {{"deploymentConfig/replicas", Means::copies}, {"model/modelURL"},
+              {"model/enableLoRA", Means::if_true, "enable-lora"}, {"model/enableTool"}, {"model/toolCallParser"},
+              {"model/maxModelLen", Means::value, "max-model-len"}, {"model/dtype", Means::value, "dtype"},
+              {"model/maxNumSeqs", Means::value, "max-num-seqs"}, {"model/hfTokenSecret"}, {"model/hfTokenName"},
+              {"vllmConfig/enableChunkedPrefill", Means::yes_no, "enable-chunked-prefill"},
+              {"vllmConfig/enablePrefixCaching", Means::yes_no, "enable-prefix-caching"},
+              {"vllmConfig/tensorParallelSize", Means::value, "tensor-parallel-size"},
+              {"vllmConfig/gpuMemoryUtilization", Means::value, "gpu-memory-utilization"},
+              {"vllmConfig/maxLoras", Means::value, "max-loras"}, {"vllmConfig/extraArgs", Means::words},
+              {"vllmConfig/v1"}, {"vllmConfig/port"}, {"vllmConfig/env"}, {"lmCacheConfig/enabled", Means::store}}},
+      {"model/uri", "model/name", "parallelism",
+          {{"replicas", Means::copies}, {"parallelism/tensor", Means::value, "tensor-parallel-size"},
+              {"parallelism/pipeline", Means::value, "pipeline-parallel-size"},
+              {"parallelism/data", Means::value, "data-parallel-size"},
+              {"parallelism/dataLocal", Means::value, "data-parallel-size-local"}, {"parallelism/dataRPCPort"},
+              {"parallelism/expert", Means::if_true, "enable-expert-parallel"}, {"prefill", Means::pool}}},
+      {"predictor/model/storageUri", "", "",
+          {{"predictor/minReplicas", Means::copies}, {"predictor/model/args", Means::words}},
+          "predictor/model/modelFormat/name", "huggingface"},
+      {"model_loading_config/model_source", "model_loading_config/model_id", ".",
+          {{"engine_kwargs", Means::options}, {"accelerator_type", Means::gpus},
+              {"deployment_config/num_replicas", Means::copies},
+              {"deployment_config/autoscaling_config", Means::scaled}, {"deployment_config"}, {"model_loading_config"},
+              {"runtime_env"}, {"llm_engine"}, {"log_engine_metrics"}, {"experimental_configs"},
+              {"placement_group_config"}, {"input_modality"}}},
+  };
+  return rows;
+}
+
+}  // namespace stepcast::engines::deployed

@@ -1,0 +1,41 @@
+// The table of values by which charts, operators and Ray tell an engine's settings.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace stepcast::engines::deployed {
+
+/// What becomes of a value.
+enum class Means : std::uint8_t {
+  value,     ///< --option VALUE
+  yes_no,    ///< --option or --no-option
+  yes_else,  ///< the same, and --no-option where nothing is said
+  if_true,   ///< --option where it is true
+  words,     ///< words of a command as they are, a list or one text
+  options,   ///< each entry is an option of its own: tensor_parallel_size: 2
+  variable,  ///< of the environment: option=VALUE
+  store,     ///< keys and values go to a store of caches where it is true
+  copies,
+  scaled,  ///< copies from min_replicas to max_replicas
+  gpus,    ///< the kind of GPU
+  pool,    ///< a pool of its own for prompts
+  nothing,
+};
+struct ValueRow {
+  std::string_view path;  ///< "vllmConfig/maxModelLen", of the engine's part
+  Means means = Means::nothing;
+  std::string_view option = "";
+};
+struct ValuesForm {
+  std::string_view mark;    ///< path whose value tells the model
+  std::string_view other;   ///< one that tells it better; "": none
+  std::string_view strict;  ///< parts whose entries are all known, parted by blanks; "." is the engine's part
+  std::vector<ValueRow> rows;
+  std::string_view needs = "", needed = "";  ///< a path and the value that it has in such a part
+};
+
+const std::vector<ValuesForm>& value_forms();
+
+}  // namespace stepcast::engines::deployed

@@ -1,0 +1,248 @@
+#include "studies/engines/deployed/deployed_values.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "model/base/text.h"
+#include "model/base/whole_number.h"
+#include "model/machine/gpu_words.h"
+#include "studies/engines/deployed/deployed_forms.h"
+
+namespace stepcast::engines::deployed {
+namespace {
+
+using Kind = YamlNode::Kind;
+
+const YamlNode* at(const YamlNode& node, std::string_view path) {
+  const YamlNode* here = &node;
+  while (here != nullptr && !path.empty()) {
+    const std::size_t slash = path.find('/');
+    here = here->find(path.substr(0, slash));
+    path = slash == path.npos ? "" : path.substr(slash + 1);
+  }
+  return here;
+}
+
+bool is_true(const YamlNode& node) {
+  const std::string text = lower_case(node.text);
+  return text == "true" || text == "1" || text == "yes";
+}
+
+std::size_t line_of(const YamlNode& node) { return static_cast<std::size_t>(std::max(0, node.position.line)); }
+
+/// "hf://Qwen/Qwen3-8B" is Qwen/Qwen3-8B; a claim of a volume is a folder.
+std::string model_of(std::string text) {
+  for (const std::string_view scheme : {std::string_view("hf://"), std::string_view("huggingface://")})
+    if (text.starts_with(scheme)) return text.substr(scheme.size());
+  const std::size_t scheme = text.find("://");
+  return scheme == text.npos ? text : text.substr(scheme + 2);
+}
+
+class ValueReader {
+ public:
+  ValueReader(const YamlNode& part, const ValuesForm& form, const std::string& where)
+      : part_(part), form_(form), where_(where) {}
+
+  std::optional<EngineLine> read() {
+    const YamlNode *mark = at(part_, form_.mark), *other = form_.other.empty() ? nullptr : at(part_, form_.other);
+    const bool named = other != nullptr && other->kind == Kind::scalar && !other->text.empty();
+    const YamlNode* model = named && (mark == nullptr || other->text.find('/') != std::string::npos) ? other : mark;
+    if (model == nullptr || model->kind != Kind::scalar || model->text.empty() || !needed()) return std::nullopt;
+    for (const char* word : {"vllm", "serve"}) add(word, *model);
+    add(model_of(model->text), *model);
+    for (const ValueRow& row : form_.rows) take_row(row, *model);
+    take_container();
+    look_for_unknown();
+    if (own_command_) return std::nullopt;
+    EngineLine line = line_of_words(std::move(words_), where_);
+    if (line.program == nullptr) return std::nullopt;
+    line.line = line_of(*model);
+    line.copies = copies_, line.gpu_kind = gpus_, line.chip = chip_, line.unfollowed = std::move(unfollowed_);
+    line.environment = std::move(environment_);
+    if (const YamlNode* name = part_.find("name"); name != nullptr) line.part = name->text;
+    return line;
+  }
+
+ private:
+  [[nodiscard]] bool needed() const {
+    if (form_.needs.empty()) return true;
+    const YamlNode* value = at(part_, form_.needs);
+    return value != nullptr && lower_case(value->text) == form_.needed;
+  }
+
+  void add(std::string text, const YamlNode& from) {
+    words_.push_back({.text = std::move(text), .line = line_of(from), .unset = {}});
+  }
+
+  void doubt(const YamlNode& value, const std::string& what) {
+    unfollowed_.push_back(fmt::format("{}:{} {}", where_, std::max(0, value.position.line), what));
+  }
+
+  void add_words(const YamlNode& value) {
+    if (value.kind == Kind::list)
+      for (const YamlNode& item : value.items) {
+        // a list may hold "--option value" in one text
+        const std::size_t blank = item.text.starts_with("-") ? item.text.find(' ') : item.text.npos;
+        add(item.text.substr(0, blank), item);
+        if (blank != item.text.npos) add(item.text.substr(blank + 1), item);
+      }
+    else if (value.kind == Kind::scalar && !value.text.empty())
+      doubt(value, fmt::format("'{:.60}' is one text in place of a list of words", value.text));
+  }
+
+  /// Of Ray: names of vLLM's own arguments.
+  void add_options(const YamlNode& value) {
+    for (const YamlNode& entry : value.entries) {
+      const bool no = entry.kind == Kind::scalar && !entry.quoted && lower_case(entry.text) == "false";
+      const bool yes = entry.kind == Kind::scalar && !entry.quoted && lower_case(entry.text) == "true";
+      std::string name = entry.key;
+      std::ranges::replace(name, '_', '-');
+      add((no ? "--no-" : "--") + name, entry);
+      if (entry.kind == Kind::scalar && !yes && !no) add(entry.text, entry);
+      if (entry.kind == Kind::map || entry.kind == Kind::list)
+        doubt(entry, fmt::format("{} holds several values", entry.key));
+    }
+  }
+
+  void take_copies(const YamlNode& value) {
+    const auto count = parsed_number<std::int64_t>(value.text);
+    if (count && *count >= 1) copies_ = *count;
+    else doubt(value, fmt::format("replicas '{:.40}' is no number of 1 or more", value.text));
+  }
+
+  void take_scaled(const YamlNode& value) {
+    const YamlNode *least = value.find("min_replicas"), *most = value.find("max_replicas");
+    if (least != nullptr && most != nullptr && least->text == most->text) return take_copies(*least);
+    doubt(value, fmt::format("replicas from {} to {}: how many run is not told", least == nullptr ? "1" : least->text,
+                     most == nullptr ? "1" : most->text));
+  }
+
+  void take_row(const ValueRow& row, const YamlNode& model) {
+    if (const YamlNode* value = at(part_, row.path)) return take(row, *value);
+    const std::string_view parent = row.path.substr(0, row.path.find('/'));
+    if (row.means == Means::yes_else && at(part_, parent) != nullptr) add("--no-" + std::string(row.option), model);
+  }
+
+  /// Of KServe: the container that runs the engine may have arguments, or a command, which is read as such.
+  void take_container() {
+    const YamlNode* containers = at(part_, "template/containers");
+    if (containers == nullptr || form_.mark != "model/uri") return;
+    for (const YamlNode& container : containers->items) {
+      const YamlNode* name = container.find("name");
+      if (name == nullptr || name->text != "main") continue;
+      own_command_ = container.find("command") != nullptr || container.find("args") != nullptr;
+      if (const YamlNode* image = container.find("image")) chip_ = other_chip(image->text);
+      const YamlNode* variables = container.find("env");
+      for (const YamlNode& variable : variables == nullptr ? std::vector<YamlNode>() : variables->items)
+        take_variable(variable);
+    }
+  }
+
+  void take_variable(const YamlNode& variable) {
+    const YamlNode *name = variable.find("name"), *value = variable.find("value");
+    if (name == nullptr || value == nullptr) return;
+    if (name->text != "VLLM_ADDITIONAL_ARGS") {
+      environment_[name->text] = value->text;
+      return;
+    }
+    if (value->text.find_first_of("\"'$`") != std::string::npos)
+      return doubt(*value, fmt::format("{} has quotes or variables", name->text));
+    std::size_t begin = 0;
+    while ((begin = value->text.find_first_not_of(" \t\n", begin)) != std::string::npos) {
+      const std::size_t end = std::min(value->text.find_first_of(" \t\n", begin), value->text.size());
+      add(value->text.substr(begin, end - begin), *value);
+      begin = end;
+    }
+  }
+
+  void take(const ValueRow& row, const YamlNode& value) {
+    if (value.kind == Kind::null) return;
+    const std::string option = "--" + std::string(row.option);
+    switch (row.means) {
+      case Means::value: add(option, value), add(value.text, value); break;
+      case Means::yes_no:
+      case Means::yes_else: add(is_true(value) ? option : "--no-" + std::string(row.option), value); break;
+      case Means::if_true:
+        if (is_true(value)) add(option, value);
+        break;
+      case Means::words: add_words(value); break;
+      case Means::options: add_options(value); break;
+      case Means::variable: environment_[std::string(row.option)] = is_true(value) ? "1" : "0"; break;
+      case Means::store:
+        if (!is_true(value)) break;
+        add("--kv-transfer-config", value);
+        add(R"({"kv_connector":"LMCacheConnectorV1","kv_role":"kv_both"})", value);
+        break;
+      case Means::copies: take_copies(value); break;
+      case Means::scaled: take_scaled(value); break;
+      case Means::pool: doubt(value, "prompts have a pool of their own beside it, which its values tell"); break;
+      case Means::gpus:
+        gpus_ = value.text;
+        if (chip_.empty()) chip_ = other_chip(value.text);
+        break;
+      case Means::nothing: break;
+    }
+  }
+
+  /// Entries of the form's strict parts that no row names.
+  void look_for_unknown() {
+    std::string_view rest = form_.strict;
+    while (!rest.empty()) {
+      const std::size_t blank = std::min(rest.find(' '), rest.size());
+      const std::string_view name = rest.substr(0, blank);
+      rest.remove_prefix(std::min(blank + 1, rest.size()));
+      const YamlNode* part = name == "." ? &part_ : at(part_, name);
+      if (part == nullptr) continue;
+      for (const YamlNode& entry : part->entries) {
+        const std::string path = name == "." ? entry.key : std::string(name) + "/" + entry.key;
+        const bool known = std::ranges::any_of(
+            form_.rows, [&](const ValueRow& row) { return row.path == path || row.path.starts_with(path + "/"); });
+        if (!known) doubt(entry, fmt::format("{} is not known", path));
+      }
+    }
+  }
+
+  const YamlNode& part_;
+  const ValuesForm& form_;
+  const std::string& where_;
+  std::vector<ShellWord> words_;
+  std::vector<std::string> unfollowed_;
+  std::map<std::string, std::string> environment_;
+  std::string gpus_, chip_;
+  bool own_command_ = false;  ///< which is read as a container's
+  std::int64_t copies_ = 1;
+};
+
+void walk(const YamlNode& node, const std::string& where, std::vector<EngineLine>& lines) {
+  if (node.kind == Kind::map)
+    for (const ValuesForm& form : value_forms())
+      if (auto line = ValueReader(node, form, where).read()) {
+        lines.push_back(std::move(*line));
+        return;
+      }
+  // Ray's file may stand as a text in that of Kubernetes.
+  if (node.key == "serveConfigV2" && node.kind == Kind::scalar)
+    if (const auto inside = read_yaml(node.text, where))
+      for (const YamlNode& document : *inside) walk(document, where, lines);
+  for (const std::vector<YamlNode>* children : {&node.items, &node.entries})
+    for (const YamlNode& child : *children) walk(child, where, lines);
+}
+
+}  // namespace
+
+bool looks_like_values(const std::string& text) {
+  constexpr std::array marks = {"modelURL:", "model_loading_config:", "llm_configs:", "servingEngineSpec:"};
+  return std::ranges::any_of(marks, [&](const char* mark) { return text.find(mark) != std::string::npos; });
+}
+
+std::vector<EngineLine> value_lines(const YamlNode& document, const std::string& where) {
+  std::vector<EngineLine> lines;
+  walk(document, where, lines);
+  return lines;
+}
+
+}  // namespace stepcast::engines::deployed

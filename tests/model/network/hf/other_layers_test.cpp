@@ -1,0 +1,104 @@
+// Keys by which a class has other layers than its family: read, or refused by name. And classes whose layers are
+// missing.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "model/network/hf/config.h"
+
+namespace stepcast {
+namespace {
+
+using nlohmann::json;
+using testing::AllOf;
+using testing::HasSubstr;
+
+json small(const char* architecture, const json& more) {
+  json file = {{"architectures", {architecture}}, {"hidden_size", 64}, {"intermediate_size", 96},
+      {"num_hidden_layers", 8}, {"num_attention_heads", 4}, {"num_key_value_heads", 2}, {"vocab_size", 100},
+      {"max_position_embeddings", 128}};
+  file.update(more);
+  return file;
+}
+
+std::string error_of(const json& file) {
+  const auto config = read_hf_config(file.dump(), "config.json");
+  return config ? "accepted" : to_text(config.error());
+}
+
+NetworkSpec network_of(const json& file) {
+  const auto config = read_hf_config(file.dump(), "config.json");
+  EXPECT_TRUE(config) << to_text(config.error());
+  return config ? config->network : NetworkSpec{};
+}
+
+/// Each was taken to leave the layers alone once.
+TEST(HfOtherLayers, KeysThatChangeThemAreRefused) {
+  const json grok = {{"num_local_experts", 4}, {"num_experts_per_tok", 2}, {"head_dim", 16}};
+  json windowed = grok;
+  windowed["sliding_window_size"] = 1024;
+  EXPECT_THAT(error_of(small("Grok1ForCausalLM", windowed)), HasSubstr("sliding_window_size 1024"));
+  windowed["sliding_window_size"] = -1;
+  EXPECT_EQ(error_of(small("Grok1ForCausalLM", windowed)), "accepted");
+
+  const json h1 = {{"mamba_n_heads", 8}, {"mamba_d_head", 16}, {"mamba_d_ssm", 128}, {"head_dim", 16}};
+  EXPECT_EQ(error_of(small("FalconH1ForCausalLM", h1)), "accepted");
+  json biased = h1;
+  biased["projectors_bias"] = true;
+  EXPECT_THAT(error_of(small("FalconH1ForCausalLM", biased)), HasSubstr("projectors_bias true"));
+
+  const json mpt = {{"architectures", {"MPTForCausalLM"}}, {"d_model", 64}, {"n_heads", 4}, {"n_layers", 2},
+      {"max_seq_len", 128}, {"vocab_size", 100}, {"no_bias", true}};
+  json gated = mpt;
+  gated["ffn_config"] = {{"ffn_type", "mptglu"}};
+  EXPECT_THAT(error_of(gated), AllOf(HasSubstr("/ffn_config/ffn_type"), HasSubstr("'mptglu'")));
+  json normed = mpt;
+  normed["norm_type"] = "groupnorm";
+  EXPECT_THAT(error_of(normed), HasSubstr("/norm_type"));
+}
+
+TEST(HfOtherLayers, NormsAndWindowsOfMptAreRead) {
+  const NetworkSpec n = network_of({{"architectures", {"MPTForCausalLM"}}, {"d_model", 64}, {"n_heads", 4},
+      {"n_layers", 2}, {"max_seq_len", 128}, {"vocab_size", 100}, {"no_bias", true}, {"norm_type", "rmsnorm"},
+      {"attn_config", {{"alibi", true}, {"sliding_window_size", 32}}}});
+  EXPECT_EQ(n.norm, Norm::rmsnorm);
+  EXPECT_EQ(n.window.positions, 32);
+}
+
+/// Every eighth layer sees all keys in PLaMo 3; in Muse Glimmer every fourth from the last one backward.
+TEST(HfOtherLayers, LayersThatSeeAllKeys) {
+  const NetworkSpec plamo = network_of(small("Plamo3ForCausalLM", {{"sliding_window", 32}, {"head_dim", 16}}));
+  EXPECT_EQ(plamo.window.pattern, "wwwwwwwf");
+  EXPECT_EQ(plamo.norm_place, NormPlace::both);
+  const NetworkSpec muse =
+      network_of(small("MuseGlimmerForCausalLM", {{"sliding_window", 32}, {"head_dim", 16}, {"num_hidden_layers", 5}}));
+  EXPECT_EQ(muse.window.pattern, "fwww");  // and again: the fifth sees all
+  EXPECT_TRUE(muse.attention_gate && muse.logit_softcap && !muse.qk_norm);
+}
+
+TEST(HfOtherLayers, MlpsBetweenExperts) {
+  const json experts = {{"head_dim", 16}, {"num_experts", 4}, {"num_experts_per_tok", 2}, {"moe_intermediate_size", 32},
+      {"decoder_sparse_step", 2}, {"mlp_only_layers", {3}}};
+  // layers 1, 5 and 7 have experts
+  const NetworkSpec n = network_of(small("Qwen3MoeForCausalLM", experts));
+  ASSERT_EQ(n.pattern.size(), 8U);
+  for (std::size_t i = 0; i < 8; ++i) EXPECT_EQ(n.pattern[i].feed == Feed::experts, i == 1 || i == 5 || i == 7) << i;
+  json windowed = experts;
+  windowed.update({{"use_sliding_window", true}, {"sliding_window", 32}, {"max_window_layers", 0}});
+  EXPECT_THAT(error_of(small("Qwen3MoeForCausalLM", windowed)), HasSubstr("/mlp_only_layers"));
+}
+
+/// The refusal says what is missing, by the beginning of a class's name or by its end.
+TEST(HfOtherLayers, ClassesWithoutAReaderNameTheirLayers) {
+  for (const auto& [name, layers] : {std::pair{"LlamaForCausalLMEagle3", "guess its words"},
+           {"Eagle3LlamaForCausalLM", "guess its words"}, {"DFlashDraftModel", "guess its words"},
+           {"DeepSeekMTPModel", "guess its words"}, {"InklingForConditionalGeneration", "short convolutions"},
+           {"DiffLlamaForCausalLM", "subtracts one softmax"}, {"Qwen2ForRewardModel", "a head of rewards"},
+           {"MegatronBertForMaskedLM", "norms before them"}, {"HunyuanVideo15Transformer3DModel", "several texts"}})
+    EXPECT_THAT(error_of(small(name, json::object())),
+        AllOf(HasSubstr("has layers that are not built here"), HasSubstr(layers)))
+        << name;
+}
+
+}  // namespace
+}  // namespace stepcast
