@@ -47,6 +47,15 @@ constexpr ChipWord chip_words[] = {{"google.com/tpu", tpus}, {"vllm-tpu", tpus},
 constexpr ChipWord variable_words[] = {{"HCCL_", ascend}, {"ASCEND_", ascend}, {"PYTORCH_NPU_", ascend},
     {"VLLM_ASCEND_", ascend}, {"NEURON_", neuron}, {"HABANA_", gaudi}, {"PT_HPU_", gaudi}, {"VLLM_XLA_", tpus},
     {"TPU_", tpus}, {"VLLM_CPU_", host}};
+// Devices of PyTorch/XLA's PJRT_DEVICE (docs/source/learn/pjrt.md of pytorch/xla, and AWS' plugin).
+constexpr ChipWord pjrt_devices[] = {{"TPU", tpus}, {"NEURON", neuron}, {"CPU", host}};
+// Only ROCm and its libraries read these (ROCm/HIP, ROCm/ROCR-Runtime, ROCm/MIOpen, ROCm/hipBLASLt, ROCm/rccl).
+constexpr std::string_view rocm_variables[] = {"HSA_", "HIP_", "HIPBLASLT_", "MIOPEN_", "RCCL_", "ROCBLAS_", "ROCR_"};
+
+bool has_variable(const std::map<std::string, std::string>& environment, std::string_view begins) {
+  const auto found = environment.lower_bound(std::string(begins));
+  return found != environment.end() && found->first.starts_with(begins);
+}
 
 }  // namespace
 
@@ -68,10 +77,18 @@ std::string_view other_chip(std::string_view resource_or_image) {
 
 std::string_view chip_of_environment(const std::map<std::string, std::string>& environment) {
   for (const ChipWord& row : variable_words)
-    if (const auto found = environment.lower_bound(std::string(row.part));
-        found != environment.end() && found->first.starts_with(row.part))
-      return row.chip;
+    if (has_variable(environment, row.part)) return row.chip;
+  if (const auto device = environment.find("PJRT_DEVICE"); device != environment.end())
+    for (const ChipWord& row : pjrt_devices)
+      if (device->second == row.part) return row.chip;
   return {};
+}
+
+std::string_view other_vendor(const std::map<std::string, std::string>& environment, const Machine& machine) {
+  const bool amd = lower_case(machine.gpu.architecture).starts_with("cdna");
+  const bool rocm =
+      std::ranges::any_of(rocm_variables, [&](std::string_view begins) { return has_variable(environment, begins); });
+  return rocm && !amd ? "AMD's GPUs" : "";
 }
 
 }  // namespace stepcast

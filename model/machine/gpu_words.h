@@ -20,4 +20,7 @@ std::string_view other_chip(std::string_view resource_or_image);
 /// The same by variables that only their software reads; "" = none.
 std::string_view chip_of_environment(const std::map<std::string, std::string>& environment);
 
+/// Whose GPUs the variables are for where the machine has another vendor's; "" = they do not say.
+std::string_view other_vendor(const std::map<std::string, std::string>& environment, const Machine& machine);
+
 }  // namespace stepcast

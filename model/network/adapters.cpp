@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "model/base/comma_list.h"
 
@@ -43,7 +44,11 @@ Expected<AdaptedProjections> AdaptedProjections::parse(const std::string& text, 
   AdaptedProjections out;
   if (text == "all") return out;
   out.bits_ = 0;
-  for (const std::string& word : split_at_commas(text)) {
+  std::vector<std::string> words = split_at_commas(text);
+  if (std::erase(words, "all") > 0)
+    return fail(where, "all is every projection, and others stand beside it",
+        words.empty() ? "all, once" : fmt::format("all alone, or without it: {}", fmt::join(words, ",")));
+  for (const std::string& word : words) {
     const auto found = std::ranges::find(projections, std::string_view(word));
     if (found == std::end(projections))
       return fail(where, fmt::format("unknown value '{}'", word.substr(0, 60)),

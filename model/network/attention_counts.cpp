@@ -169,8 +169,8 @@ double core_flops_of(const NetworkSpec& n, const LayerKind& kind, std::int64_t s
   if (!kind.crosses || sequence == 0) return own;
   const NetworkSpec& encoder = n.encoders.front();
   const double seen = seen_positions(encoder);
-  // Of the three passes that are counted two where nothing goes back to the encoder.
-  const double passes = is_frozen(encoder) ? 2.0 / 3 : 1;
+  // Of the three passes that are counted two where nothing goes back to the encoder, or its weights are not trained.
+  const double passes = is_frozen(encoder) || n.frozen ? 2.0 / 3 : 1;
   return own + core_flops(n, seen) +
          2 * passes * static_cast<double>(cross_matrices(n).memory) * seen / static_cast<double>(sequence);
 }

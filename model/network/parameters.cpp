@@ -244,6 +244,8 @@ constexpr double all_passes = 3;
 double passes_of(bool frozen, bool trained_before) {
   return all_passes - (frozen ? 1 : 0) - (trained_before || !frozen ? 0 : 1);
 }
+/// Attention has no weights: all gradients go through it, or none.
+double core_passes_of(bool frozen, bool trained_before) { return frozen && !trained_before ? 1 : all_passes; }
 
 /// Of all encoders with what takes their positions to the network's, in passes.
 double sample_encoder_flops(const NetworkSpec& n) {
@@ -300,9 +302,11 @@ double model_flops(const NetworkSpec& n, double tokens, std::int64_t sequence, b
   // Positions that join the network's own are no tokens of it, and go through its layers.
   const std::int64_t length = sequence == 0 ? 0 : sequence + joining_positions(n);
   const double rows = sequence == 0 ? 1 : static_cast<double>(length) / static_cast<double>(sequence);
+  const double passes = passes_of(n.frozen, trained_before(n));
+  const double core = core_passes_of(n.frozen, trained_before(n)) / passes;
   const auto flops_of = [&](const LayerKind& kind) {
     const auto flops = [&](const NetworkSpec& own) {
-      return rows * (layer_flops(own, kind) + core_flops_of(own, kind, length, causal));
+      return rows * (layer_flops(own, kind) + core * core_flops_of(own, kind, length, causal));
     };
     return kind.shape == 0 ? flops(n) : flops(shaped(n, kind.shape));
   };
@@ -314,8 +318,7 @@ double model_flops(const NetworkSpec& n, double tokens, std::int64_t sequence, b
   total += feature_flops(n) + 2 * hidden * static_cast<double>(n.outputs);
   if (sequence > 0) total += sample_flops(n) / static_cast<double>(sequence);
   const double before = sequence > 0 ? sample_encoder_flops(n) / static_cast<double>(sequence) : 0;
-  return tokens *
-         (passes_of(n.frozen, trained_before(n)) * (total + static_cast<double>(n.mtp_layers) * module) + before);
+  return tokens * (passes * (total + static_cast<double>(n.mtp_layers) * module) + before);
 }
 
 }  // namespace stepcast

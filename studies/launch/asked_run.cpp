@@ -69,7 +69,9 @@ void check_gpu_kind(const Launch& launch, const Scenario& scenario, std::vector<
     warnings.push_back(
         fmt::format("the job asks for GPUs '{:.40}', and the forecast is for {}: --machine chooses others",
             launch.gpu_kind, row.name));
-  if (const std::string_view chip = chip_of_environment(launch.environment); !chip.empty())
+  std::string_view chip = chip_of_environment(launch.environment);
+  if (chip.empty()) chip = other_vendor(launch.environment, row);
+  if (!chip.empty())
     warnings.push_back(fmt::format("its environment is for {}, and the forecast is for {}", chip, row.name));
 }
 

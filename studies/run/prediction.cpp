@@ -19,14 +19,43 @@ void add_utilisation(Prediction& prediction, const Scenario& scenario) {
   prediction.hfu = prediction.hardware_rate / prediction.peak;
 }
 
+/// Forward, and once more for the gradient of each input that has one. Attention and scans have both of theirs.
+double passes_of(const Operator& op, const Network& net) {
+  const auto gradients = static_cast<double>(differentiable_inputs(op, net.tensors).size());
+  const bool product = op.kind == OperatorKind::einsum || op.function == "conv";
+  return product || gradients == 0 ? 1 + gradients : 3;
+}
+
+double trained_flops(const NetworkSpec& spec, const BatchShape& batch) {
+  const Network net = build_network(spec, batch, AttentionForm::fused);
+  double total = 0;
+  for (const Block& block : net.blocks)
+    for (const Operator& op : block.operators)
+      total += static_cast<double>(block.repeat) * passes_of(op, net) * forward_flops(op, net.dims, true);
+  return total;
+}
+
+/// What adapters add to model_flops of one sequence: a frozen weight has no gradient, so that its product is done twice
+/// and not three times; the core of attention has no weights and keeps its three passes; the adapters' own products
+/// have three. Below 0 where the rank is small.
+double adapters_added_flops(const NetworkSpec& spec, const Plan& plan) {
+  BatchShape batch;
+  batch.positions = plan.sequence;
+  const double whole = trained_flops(spec, batch);
+  batch.lora_rank = plan.lora_rank;
+  batch.adapted = plan.adapted;
+  return trained_flops(spec, batch) - whole;
+}
+
 }  // namespace
 
 Flops step_model_flops(const Scenario& scenario) {
   const Plan& plan = scenario.plan;
   const double tokens = static_cast<double>(plan.global_batch) * static_cast<double>(plan.sequence);
   const Flops flops(model_flops(scenario.network.row, tokens, plan.sequence, scenario.causal_attention));
-  // Frozen weights have no weight gradient: two passes of the three.
-  return plan.lora_rank > 0 ? flops * (2.0 / 3.0) : flops;
+  if (plan.lora_rank == 0) return flops;
+  const double added = adapters_added_flops(scenario.network.row, plan);
+  return flops + Flops(static_cast<double>(plan.global_batch) * added);
 }
 
 double flops_of_token(const FlopsCount& count, const Scenario& scenario) {

@@ -81,6 +81,16 @@ TEST(Adapters, StandOnProjectionsOfEveryKindOfNetwork) {
   }
 }
 
+TEST(Adapters, AllStandsAlone) {
+  for (const auto& [text, hint] :
+      {std::pair{"all,q,v", "all alone, or without it: q,v"}, {"q,all", "without it: q"}, {"all,all", "all, once"}}) {
+    const auto set = AdaptedProjections::parse(text, "--lora-on");
+    ASSERT_FALSE(set) << text;
+    EXPECT_NE(set.error().hint.find(hint), std::string::npos) << set.error().hint;
+  }
+  EXPECT_TRUE(AdaptedProjections::parse("all", "--lora-on")->all());
+}
+
 TEST(Adapters, NoProjectionThatHasThemIsAnError) {
   const auto none = adapted_on("gpt3-175b", "gate");
   ASSERT_FALSE(none);

@@ -8,6 +8,7 @@
 
 #include "model/base/text.h"
 #include "model/network/adapters.h"
+#include "studies/launch/dialects/program_adapters.h"
 #include "studies/launch/facts/step_words.h"
 
 namespace stepcast::launch {
@@ -112,6 +113,8 @@ class Targets {
     const GivenArgument* told = this->told();
     if (told != nullptr) return take(told->value, place_of(words_.launch, *told));
     if (!trained_) return {};  // a flag's adapters stand on all, as without a launch
+    if (row_.usual == by_network)
+      if (const ProgramAdapters* own = adapters_of_program(words_)) return take_own(*own);
     std::string usual(row_.usual);
     if (row_.framework == "nemo" && words_.has("adapter_dim")) usual = usual_of_nemo_1;
     if (row_.usual == by_network) usual = of_network();
@@ -130,12 +133,18 @@ class Targets {
     return nullptr;
   }
 
+  /// Those that the program itself has in place of PEFT's.
+  Expected<void> take_own(const ProgramAdapters& own) {
+    words_.launch.adapted = own.projections;
+    words_.note(
+        fmt::format("adapters on {}: as {} has it unless told ({})", words_.launch.adapted, own.name, own.source));
+    return {};
+  }
+
   std::string of_network() {
-    for (const char* name : {"model_name_or_path", "model_name", "model_id", "base_model", "model"}) {
-      const std::string path = lower_case(words_.value(name)), network = path.substr(path.rfind('/') + 1);
-      for (const NetworkTargets& row : network_rows)
-        if (network.find(row.word) != network.npos) return std::string(row.modules);
-    }
+    const std::string network = network_word(words_);
+    for (const NetworkTargets& row : network_rows)
+      if (network.find(row.word) != network.npos) return std::string(row.modules);
     return {};
   }
 

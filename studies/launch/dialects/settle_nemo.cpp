@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "studies/launch/dialects/settle_dialect.h"
+#include "studies/launch/facts/nemo_recipes.h"
 
 namespace stepcast::launch {
 namespace {
@@ -37,6 +38,46 @@ bool tunes_adapters(std::string_view recipe, std::string_view program) {
          std::ranges::any_of(tuned, [&](std::string_view word) { return recipe.find(word) != recipe.npos; });
 }
 
+/// What a recipe that is known has, where neither the launch nor a flag tells it.
+void put_recipe(DialectWords& words, const NemoRecipe& row) {
+  struct Setting {
+    Asked asked;
+    std::string_view name;
+    std::string value;
+    FieldId field;
+  };
+  const std::string strategy = "trainer.strategy.";
+  const auto number = [](std::int64_t value) { return std::to_string(value); };
+  const auto flag = [](bool value) { return std::string(value ? "true" : "false"); };
+  std::vector<Setting> settings = {{Asked::tp, "tensor_model_parallel_size", number(row.tp), FieldId::tp},
+      {Asked::pp, "pipeline_model_parallel_size", number(row.pp), FieldId::pp},
+      {Asked::cp, "context_parallel_size", number(row.cp), FieldId::cp},
+      {Asked::ep, "expert_model_parallel_size", number(row.ep), FieldId::ep},
+      {Asked::sequence_parallel, "sequence_parallel", flag(row.sequence_parallel), FieldId::sp},
+      {Asked::micro_batch, "data.micro_batch_size", number(row.micro_batch), FieldId::micro_batch},
+      {Asked::global_batch, "data.global_batch_size", number(row.global_batch), FieldId::global_batch},
+      {Asked::sequence, "data.seq_length", number(row.sequence), FieldId::sequence},
+      {Asked::sharded_optimizer, "use_distributed_optimizer", "true", FieldId::zero},
+      {Asked::overlap_gradients, "overlap_grad_reduce", "true", FieldId::dp_overlap},
+      {Asked::overlap_weights, "overlap_param_gather", "true", FieldId::param_overlap}};
+  if (row.chunks > 0)
+    settings.push_back({Asked::chunks, "virtual_pipeline_model_parallel_size", number(row.chunks), FieldId::chunks});
+  if (row.recomputes) settings.push_back({Asked::recompute, "recompute_granularity", "full", FieldId::recompute});
+  if (words.launch.gpus == 0 && !words.launch.told.contains(FieldId::gpus)) {
+    settings.push_back({Asked::nodes, "trainer.num_nodes", number(row.nodes), FieldId::nodes});
+    settings.push_back({Asked::gpus_per_node, "trainer.devices", number(row.gpus_per_node), FieldId::nodes});
+  }
+  std::vector<std::string> put;
+  for (const Setting& one : settings) {
+    if (words.launch.told.contains(one.field) || answers_one(words.launch, one.asked)) continue;
+    words.put(one.name, one.value);
+    put.push_back(fmt::format("{} {}", one.name, one.value));
+  }
+  if (!put.empty())
+    words.note(fmt::format(
+        "{}: as the recipe {} has it unless told (nemo/collections/llm/recipes)", fmt::join(put, ", "), row.name));
+}
+
 }  // namespace
 
 /// A recipe brings a split of its own, which stands in Python: what the launch does not tell of it is asked for.
@@ -45,6 +86,9 @@ Expected<void> settle_nemo(DialectWords& words) {
   for (const std::string_view name : {"factory", "recipe", "model_recipe_name", "mr"})
     if (recipe == nullptr) recipe = words.last(name);
   if (recipe == nullptr || says_yes(recipe->value)) return {};
+  const NemoRecipe* known = words.launch.framework->id == "nemo" ? find_nemo_recipe(recipe->value) : nullptr;
+  if (known != nullptr && !tunes_adapters(recipe->value, words.launch.program))
+    return put_recipe(words, *known), Expected<void>{};
   std::vector<std::string_view> untold, flags;
   for (const RecipeSetting& row : recipe_settings)
     if (!words.launch.told.contains(row.field) && !answers_one(words.launch, row.asked))

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "model/base/text.h"
+#include "studies/launch/dialects/program_adapters.h"
 #include "studies/launch/dialects/settle_dialect.h"
 
 namespace stepcast::launch {
@@ -101,6 +102,23 @@ void settle_trl(DialectWords& words) {
   if (!put.empty()) words.note(fmt::format("{}: as TRL has it unless told (trl/trainer/base_config.py)", put));
 }
 
+/// The program's own rank where it is not told; what else it trains beside adapters is not forecast.
+Expected<void> settle_rank(DialectWords& words) {
+  const ProgramAdapters* own = adapters_of_program(words);
+  if (own != nullptr && !own->trained.empty() &&
+      (own->unless.empty() || network_word(words).find(own->unless) == std::string::npos))
+    words.note(fmt::format(
+        "{} trains {} whole beside its adapters, which is not forecast ({})", own->name, own->trained, own->source));
+  if (words.has_any({"lora_r", "lora_rank"})) return {};
+  if (own == nullptr)
+    return fail(words.launch.where,
+        fmt::format("{} trains adapters, and nothing says of which rank", words.launch.program),
+        "-- --lora_r N at the end of the command");
+  words.put("lora_r", std::to_string(own->rank));
+  words.note(fmt::format("lora_r {}: as {} has it unless told ({})", own->rank, own->name, own->source));
+  return {};
+}
+
 /// run_clm.py, FastChat's and Qwen's train.py, TRL's sft.py, DeepSpeed-Chat's main.py.
 Expected<void> settle_program(DialectWords& words) {
   const std::string& program = words.launch.program;
@@ -110,9 +128,7 @@ Expected<void> settle_program(DialectWords& words) {
   const bool on =
       given ? std::ranges::any_of(switches, [&](std::string_view name) { return words.is_on(name); }) : by_name;
   if (given && !on) words.drop("lora_r"), words.drop("lora_rank");
-  else if (on && !words.has_any({"lora_r", "lora_rank"}))
-    return fail(words.launch.where, fmt::format("{} trains adapters, and nothing says of which rank", program),
-        "-- --lora_r N at the end of the command");
+  else if (on) TRY(settle_rank(words));
   // DeepSpeed-Chat, training/utils/utils.py and its programs' --dtype
   const bool chat = words.has("zero_stage") && words.has("data_split");
   if (chat && words.value("dtype", "fp16") == "fp16") words.put("fp16", "true", "zero_stage");

@@ -123,7 +123,7 @@ std::string of_module(const Launch& launch) {
 
 }  // namespace
 
-std::string unknown_argument(const Launch& launch, const GivenArgument& given) {
+std::string unknown_argument(const Launch& launch, const GivenArgument& given, bool look) {
   std::vector<std::string_view> known;
   for (const Framework& other : frameworks()) {
     const ArgumentFact* fact = &other == launch.framework ? nullptr : other.table().find(given.name);
@@ -131,19 +131,18 @@ std::string unknown_argument(const Launch& launch, const GivenArgument& given) {
   }
   if (!known.empty())
     return fmt::format("an argument of {}, not known of {}", fmt::join(known, ", "), launch.framework->name);
-  const std::vector<std::string> names = launch.framework->table().names();
-  const std::string near = nearest_name(given.name, names);
+  const std::string near = look ? nearest_name(given.name, launch.framework->table().names()) : "";
   return fmt::format("not known of any release of {}{}{}", launch.framework->name,
       near.empty() ? "" : fmt::format("; near it: {}", spelled_name(*launch.framework, near)), of_module(launch));
 }
 
-std::vector<std::string> argument_doubts(const Launch& launch, const GivenArgument& given) {
+std::vector<std::string> argument_doubts(const Launch& launch, const GivenArgument& given, bool look) {
   const ArgumentFact* fact = launch.framework->table().find(given.name);
   std::vector<std::string> doubts;
   const auto add = [&](std::string text) {
     if (!text.empty()) doubts.push_back(std::move(text));
   };
-  if (fact == nullptr) add(unknown_argument(launch, given));
+  if (fact == nullptr) add(unknown_argument(launch, given, look));
   if (fact != nullptr) add(of_other_releases(launch, *fact));
   if (!given.unset.empty()) add(fmt::format("hangs on ${}, which nothing sets", fmt::join(given.unset, " and $")));
   if (fact != nullptr && given.unset.empty()) {

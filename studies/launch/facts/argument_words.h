@@ -17,10 +17,12 @@ std::string spelled_argument(const GivenArgument& given);
 /// Spells the name as the framework's command line or file does.
 std::string spelled_name(const Framework& framework, std::string_view name);
 
-/// Of one that the launch's framework does not know: whose it is, else the nearest name.
-std::string unknown_argument(const Launch& launch, const GivenArgument& given);
+/// A look for the nearest name goes through the whole table: so many unknown arguments of a launch are worth it.
+constexpr std::size_t most_nearest = 10;
+/// Of one that the launch's framework does not know: whose it is, else the nearest name where `look` says so.
+std::string unknown_argument(const Launch& launch, const GivenArgument& given, bool look = true);
 /// Unknown (with the nearest names, or the framework that knows it), of other releases (with what took its place), the
 /// default anyway, no value of those that it takes, a variable that nothing sets.
-std::vector<std::string> argument_doubts(const Launch& launch, const GivenArgument& given);
+std::vector<std::string> argument_doubts(const Launch& launch, const GivenArgument& given, bool look = true);
 
 }  // namespace stepcast::launch

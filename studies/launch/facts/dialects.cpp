@@ -36,7 +36,8 @@ constexpr Dialect dialect_rows[] = {
                  "device_train_microbatch_size fsdp.wrapping_strategy"},
     // stanford-crfm/levanter, config
     {"Levanter", "", "trainer.train_batch_size model.type|data.cache_dir model.type|trainer.per_device_parallelism",
-     sizes_and_plan, true},
+     "the network's config.json in place of NETWORK, --stack jax, and the plan by flags: --tp, --zero, --micro-batch, "
+     "--global-batch, --seq", true},
     // facebookresearch/lingua, apps/*/configs
     {"Lingua", "", "grad_acc_steps distributed.|probe_freq model.|probe_freq distributed.", sizes_and_plan},
     // modelscope/ms-swift, examples
@@ -59,7 +60,10 @@ constexpr Dialect dialect_rows[] = {
      "there is no forecast"},
     // volcengine/verl, verl/trainer/config
     {"verl's fine-tuning", "verl-sft", "model.partial_pretrain"},
-    {"verl", "", "actor_rollout_ref.|data.train_files data.max_token_len_per_gpu",
+    // verl/trainer/sft_trainer.py: its newer program, whose micro-batches are filled by tokens
+    {"verl's fine-tuning by engines", "", "data.train_files data.max_token_len_per_gpu|data.train_files engine",
+     sizes_and_plan, true},
+    {"verl", "", "actor_rollout_ref.",
      "a forecast of rollouts beside training steps, which there is not", true},
     // THUDM/slime, scripts; OpenRLHF/OpenRLHF, openrlhf/cli/train_ppo_ray.py
     {"slime", "", "rollout_batch_size actor_num_nodes|rollout_batch_size actor_num_gpus_per_node",

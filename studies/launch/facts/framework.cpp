@@ -7,7 +7,8 @@ namespace {
 
 // clang-format off
 // leaves_out_predictors: huggingface/transformers, modeling_deepseek_v3.py and modeling_glm4_moe.py pass over the weights
-// of these layers; num_mtp_layers 0 in pytorch/torchtitan torchtitan/models/deepseek_v3/__init__.py; mtp_num_layers None
+// of these layers (_keys_to_ignore_on_load_unexpected), so that what accelerate and DeepSpeed start with a network of
+// Hugging Face has none; num_mtp_layers 0 in pytorch/torchtitan torchtitan/models/deepseek_v3/__init__.py; mtp_num_layers None
 // in modelscope/ms-swift swift/megatron/arguments/megatron_args.py
 constexpr Framework framework_rows[] = {
     {.id = "megatron-lm", .name = "Megatron-LM", .software = "Megatron-LM", .stack = "megatron-core", .top_k = 2,
@@ -24,10 +25,11 @@ constexpr Framework framework_rows[] = {
      .leaves_out_predictors = true, .own_sequence = true,
      .whole_names = true},
     {.id = "deepspeed", .name = "DeepSpeed", .software = "DeepSpeed", .stack = "deepspeed-zero", .micro_batch = 1,
-     .micro_follows = true},
+     .micro_follows = true, .leaves_out_predictors = true},
     {.id = "llm-foundry", .name = "llm-foundry", .software = "llm-foundry", .stack = "llm-foundry", .precision = "bf16",
      .micro_at_most_local = true},
-    {.id = "accelerate", .name = "accelerate", .software = "PyTorch FSDP", .stack = "pytorch-fsdp"},
+    {.id = "accelerate", .name = "accelerate", .software = "PyTorch FSDP", .stack = "pytorch-fsdp",
+     .leaves_out_predictors = true},
     {.id = "gpt-neox", .name = "GPT-NeoX", .software = "Megatron-DeepSpeed", .stack = "megatron-deepspeed",
      .quiet_overlap = true, .micro_follows = true, .stands_in = true},
     {.id = "flagscale", .name = "FlagScale", .software = "Megatron-LM", .stack = "megatron-core", .top_k = 2,

@@ -123,6 +123,14 @@ std::string stray_word(const ArgumentFact& fact, const GivenArgument& given) {
   return fmt::format("a switch, and '{:.40}' behind it is not understood", given.value);
 }
 
+/// All of a launch that somebody wrote by hand; of more the first, and how many there are.
+std::string listed(const std::vector<std::string>& unknown) {
+  constexpr std::size_t most = 40;
+  if (unknown.size() <= most) return fmt::format("{}", fmt::join(unknown, "; "));
+  return fmt::format(
+      "{}; and {} more", fmt::join(unknown.begin(), unknown.begin() + most, "; "), unknown.size() - most);
+}
+
 }  // namespace
 
 std::vector<std::string> refused_arguments(const Launch& launch) {
@@ -141,7 +149,8 @@ std::vector<std::string> unknown_arguments(const Launch& launch) {
   const auto known = nested ? known_sections(launch.framework->table()) : std::vector<std::string>();
   for (const GivenArgument& given : launch.arguments) {
     const ArgumentFact* fact = launch.framework->table().find(given.name);
-    std::string wrong = fact == nullptr ? unknown_argument(launch, given) : wrong_section(launch, given, *fact, known);
+    std::string wrong = fact == nullptr ? unknown_argument(launch, given, unknown.size() < most_nearest)
+                                        : wrong_section(launch, given, *fact, known);
     if (fact != nullptr && wrong.empty()) wrong = stray_word(*fact, given);
     if (!wrong.empty()) unknown.push_back(fmt::format("{} ({})", place_of(launch, given), wrong));
   }
@@ -160,7 +169,7 @@ Expected<std::vector<std::string>> understood(const Launch& launch, bool lenient
   doubts.insert(doubts.end(), launch.unfollowed.begin(), launch.unfollowed.end());
   if (const auto unknown = unknown_arguments(launch); !unknown.empty())
     doubts.push_back(fmt::format("{} argument{} may change the run and {} not known: {}", unknown.size(),
-        unknown.size() == 1 ? "" : "s", unknown.size() == 1 ? "is" : "are", fmt::join(unknown, "; ")));
+        unknown.size() == 1 ? "" : "s", unknown.size() == 1 ? "is" : "are", listed(unknown)));
   if (!doubts.empty() && !lenient)
     return fail(launch.where, fmt::format("{}", fmt::join(doubts, "; ")),
         "a copy of the launch with the right names, or --lenient for a forecast without what is not known");

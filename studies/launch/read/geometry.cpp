@@ -265,8 +265,12 @@ class GeometryReader {
     const bool drops = !subject_.is_on("disable_moe_token_dropping");
     const auto gate = ask_.flag(Asked::shared_gate), bias = ask_.flag(Asked::router_bias);
     spec_.mtp_layers = mtp.value_or(spec_.mtp_layers);
-    if (count <= 1) return;
     Experts& experts = spec_.experts;
+    if (count <= 1 && experts.count == 0) return;
+    if (ask_.is_given(Asked::capacity)) experts.capacity_factor = rows_of_experts();
+    // Megatron-DeepSpeed cuts to its capacity unless told
+    else if (capacity && drops && count > 1) experts.capacity_factor = *capacity;
+    if (count <= 1) return;
     experts.count = count;
     experts.top_k = top_k.value_or(experts.top_k > 0 ? experts.top_k : subject_.framework.top_k);
     experts.ffn_hidden = width.value_or(experts.ffn_hidden > 0 ? experts.ffn_hidden : spec_.ffn_hidden);
@@ -277,10 +281,19 @@ class GeometryReader {
     experts.groups = ask_.count(Asked::expert_groups).value_or(experts.groups);
     // one group is no choice among groups
     experts.top_groups = ask_.count(Asked::top_groups).value_or(experts.groups == 1 ? 1 : experts.top_groups);
-    if (ask_.is_given(Asked::capacity)) experts.capacity_factor = ask_.number_or_default(Asked::capacity).value_or(0);
-    // Megatron-DeepSpeed cuts to its capacity unless told
-    else if (capacity && drops) experts.capacity_factor = *capacity;
     if (layers) expert_layers(*layers);
+  }
+
+  /// Over the mean. Megatron drops what is beyond the capacity and leaves fewer rows as they are, unless it pads them
+  /// (core/transformer/moe/moe_utils.py, topk_softmax_with_capacity); other programs have as many places as they say.
+  double rows_of_experts() {
+    const double factor = ask_.number_or_default(Asked::capacity).value_or(0);
+    const bool drops_alone = ask_.name(Asked::capacity) == "moe_expert_capacity_factor" &&
+                             !subject_.is_on("moe_pad_expert_input_to_capacity");
+    if (!drops_alone || factor < 1) return factor;
+    subject_.note(fmt::format(
+        "experts take up to {} times their mean of rows, and balanced ones have the mean: nothing is padded", factor));
+    return 0;
   }
 
   /// A number n for every n-th layer, or a pattern. Megatron's n-th are the first of their group and ours the last,

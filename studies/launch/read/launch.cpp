@@ -16,6 +16,8 @@
 #include "model/base/text.h"
 #include "model/base/whole_number.h"
 #include "studies/launch/dialects/megatron_case.h"
+#include "studies/launch/dialects/primus_torchtitan.h"
+#include "studies/launch/dialects/python_recipes.h"
 #include "studies/launch/dialects/settle_dialect.h"
 #include "studies/launch/facts/dialects.h"
 #include "studies/launch/facts/torchtitan_models.h"
@@ -152,9 +154,11 @@ void doubt_framework(Launch& launch, const LaunchSource& source) {
   if (source.flag == nullptr || source.flag->usual == launch.framework->id) return;
   if (is_of_megatron(source.flag->usual) && is_of_megatron(launch.framework->id)) return;
   if (flag_of_framework(*launch.framework) == source.flag->flag) return;  // one flag may take two programs
+  const bool primus = launch.find("preset_framework") != nullptr;         // around another engine
+  if (primus && source.flag->usual == "primus") return;
   launch.notes.push_back(
       fmt::format("by its program or names a launch of {}, and read as that in spite of {}; its own flag is {}",
-          launch.framework->name, source.flag->flag, flag_of_framework(*launch.framework)));
+          launch.framework->name, source.flag->flag, primus ? "--primus" : flag_of_framework(*launch.framework)));
 }
 
 void take_line(Launch& launch, const LaunchLine& line) {
@@ -305,6 +309,10 @@ Expected<Launch> launch_of_config(
   launch.arguments = std::move(read);
   if (is_mosaic_job(launch.arguments)) TRY(open_mosaic_job(launch, words));
   if (is_megatron_case(launch)) open_megatron_case(launch);
+  if (is_primus_torchtitan(launch)) {
+    put_primus_defaults(launch, source);
+    TRY(open_primus_torchtitan(launch));
+  }
   return finish_launch(std::move(launch), nullptr, source, folders);
 }
 
@@ -312,10 +320,36 @@ Expected<Launch> launch_of_config(
 Expected<std::string> chosen_function(std::string_view text, const std::string& where, const LaunchSource& source) {
   const std::vector<std::string> functions = python_config_functions(text);
   for (const GivenArgument& given : launch_of_words(source.words).given)
-    if (given.name == "config") return given.value;
+    if (given.name == "config" || given.name == "recipe") return given.value;
   if (functions.size() == 1) return functions.front();
   return fail(where, fmt::format("{} configurations: {}", functions.size(), fmt::join(functions, ", ")),
       fmt::format("-- --config {} at the end of the command", functions.front()));
+}
+
+/// Megatron-Bridge's recipes are functions that give a ConfigContainer; the words behind -- that choose one are no
+/// argument of it.
+Expected<Launch> launch_of_recipe(
+    const std::string& text, const std::string& where, const LaunchSource& source, const LaunchFolders& folders) {
+  TRY(const std::string function, chosen_function(text, where, source));
+  Launch launch;
+  launch.where = where;
+  TRY(launch.arguments, read_python_config(text, where, function));
+  TRY(open_bridge_recipe(launch, function));
+  LaunchSource others = source;
+  for (auto word = others.words.begin(); word != others.words.end();)
+    if (word->starts_with("--config") || word->starts_with("--recipe"))
+      word = others.words.erase(
+          word, word + (word->find('=') == std::string::npos && word + 1 != others.words.end() ? 2 : 1));
+    else ++word;
+  return finish_launch(std::move(launch), nullptr, others, folders);
+}
+
+Expected<Launch> launch_of_nemo_script(
+    const std::string& text, const std::string& where, const LaunchSource& source, const LaunchFolders& folders) {
+  Launch launch;
+  launch.where = where;
+  TRY(open_nemo_script(launch, text));
+  return finish_launch(std::move(launch), nullptr, source, folders);
 }
 
 /// torchtitan's configurations of 2026 are functions, each called by its network's module and flavor.
@@ -349,8 +383,11 @@ Expected<Launch> launch_of_text(
     const std::string& text, const std::string& where, const LaunchSource& source, const LaunchFolders& folders) {
   TRY(check_launch_bytes(text, where));
   TRY(check_source(text, where, source));
+  if (is_python_config(text))
+    return text.find("ConfigContainer") == text.npos ? launch_of_python(text, where, source, folders)
+                                                     : launch_of_recipe(text, where, source, folders);
+  if (is_nemo_script(text)) return launch_of_nemo_script(text, where, source, folders);
   if (!text.starts_with("#!")) TRY(check_text_dialect(text, where));
-  if (is_python_config(text)) return launch_of_python(text, where, source, folders);
   const std::string_view first = first_words(text);
   const bool blank = stripped(text).empty();
   if (first.empty())

@@ -93,7 +93,8 @@ class LaunchExplainer {
     argument.fact = table_.find(given.name);
     argument.reach = reach_of(argument);
     argument.meaning = argument.fact == nullptr ? "" : argument_meaning(*argument.fact, given.value);
-    argument.said = argument_doubts(dated_, given);
+    argument.said = argument_doubts(dated_, given, unknown_ < most_nearest);
+    unknown_ += argument.fact == nullptr ? 1 : 0;
     if (const std::string idle = idle_because(given, argument.fact); !idle.empty()) {
       argument.said.push_back(idle);
       argument.reach = Reach::nothing;
@@ -156,6 +157,7 @@ class LaunchExplainer {
   Expected<LaunchForecast> base_;
   Launch dated_;  ///< its release is the one in force
   ExplainedLaunch explained_;
+  std::size_t unknown_ = 0;  ///< arguments so far
 };
 
 }  // namespace

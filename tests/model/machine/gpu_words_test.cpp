@@ -33,5 +33,21 @@ TEST(GpuWords, AcceleratorsThatAreNoGpusAreKnownByTheirPlugins) {
   EXPECT_EQ(chip_of_environment({{"NCCL_DEBUG", "INFO"}, {"CUDA_VISIBLE_DEVICES", "0"}}), "");
 }
 
+TEST(GpuWords, DevicesOfPjrtAreToldByTheirValue) {
+  EXPECT_EQ(chip_of_environment({{"PJRT_DEVICE", "TPU"}}), "TPUs");
+  EXPECT_EQ(chip_of_environment({{"PJRT_DEVICE", "NEURON"}}), "Neuron cores");
+  EXPECT_EQ(chip_of_environment({{"PJRT_DEVICE", "CUDA"}}), "");
+}
+
+TEST(GpuWords, VariablesOfRocmAreForGpusOfAmd) {
+  Machine amd = machine_with("MI300X", "AMD MI300X"), nvidia = machine_with("DGX H100", "NVIDIA H100");
+  amd.gpu.architecture = "cdna3", nvidia.gpu.architecture = "hopper";
+  for (const char* name : {"HSA_FORCE_FINE_GRAIN_PCIE", "HIP_VISIBLE_DEVICES", "HIPBLASLT_TUNING_FILE", "RCCL_MSCCL"}) {
+    EXPECT_EQ(other_vendor({{name, "1"}}, nvidia), "AMD's GPUs") << name;
+    EXPECT_EQ(other_vendor({{name, "1"}}, amd), "") << name;
+  }
+  EXPECT_EQ(other_vendor({{"NCCL_DEBUG", "INFO"}, {"HIPSTER", "1"}}, nvidia), "");
+}
+
 }  // namespace
 }  // namespace stepcast

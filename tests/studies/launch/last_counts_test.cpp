@@ -117,6 +117,27 @@ TEST(FineTuningUnlessTold, AdaptersAreWhereTheProgramHasThem) {
   EXPECT_EQ(said_of(verl, "lora_on"), "all");
 }
 
+/// Programs with adapters of their own in place of PEFT's: their rank, and beside which projections.
+TEST(FineTuningUnlessTold, ProgramsHaveAdaptersOfTheirOwn) {
+  const auto of = [](const char* program, const char* network, const char* more) {
+    return fmt::format("torchrun --nproc_per_node 8 {} --model_name_or_path {} --per_device_train_batch_size 1 --bf16 "
+                       "True --model_max_length 1024 {}",
+        program, network, more);
+  };
+  const std::string vicuna = of("fastchat/train/train_lora.py", "meta-llama/Llama-2-7b-hf", "");
+  EXPECT_EQ(said_of(vicuna, "lora"), "8");
+  EXPECT_EQ(said_of(vicuna, "lora_on"), "q,v");
+  EXPECT_THAT(notes_of(vicuna), HasSubstr("as FastChat has it unless told"));
+  const std::string qwen = of("finetune.py", "Qwen/Qwen2.5-7B-Instruct", "--use_lora True");
+  EXPECT_EQ(said_of(qwen, "lora"), "64");
+  EXPECT_EQ(said_of(qwen, "lora_on"), "all");
+  EXPECT_EQ(said_of(qwen + " --lora_r 16 --lora_target_modules q_proj v_proj", "lora_on"), "q,v");
+  EXPECT_EQ(said_of(of("finetune.py", "Qwen/Qwen2.5-7B-Instruct", ""), "lora"), "(nothing)");
+  const std::string open = of("open_instruct/finetune.py", "Qwen/Qwen3-0.6B", "--dataset_mixer_list a 1.0 --use_lora");
+  EXPECT_EQ(said_of(open, "lora_on"), "all");
+  EXPECT_THAT(notes_of(open), HasSubstr("as open-instruct has it unless told"));
+}
+
 TEST(FineTuningUnlessTold, NoneIsAChoiceOfMegatronSwift) {
   const std::string run = "NPROC_PER_NODE=8 megatron sft --model Qwen/Qwen3-8B --max_length 4096";
   EXPECT_EQ(said_of(run, "recompute"), "selective");

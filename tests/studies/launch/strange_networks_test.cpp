@@ -31,6 +31,16 @@ TEST_F(StrangeNetworks, PredictionLayersAreTrainedOnlyWhereTold) {
   const std::string trainer = "torchrun --nproc_per_node 8 run_clm.py --model_name_or_path zai-org/GLM-4.5-Air "
                               "--per_device_train_batch_size 1 --bf16 --max_seq_length 4096 --fsdp full_shard\n";
   EXPECT_THAT(predict("--trainer", trainer).out, HasSubstr("GLM-4.5-Air without prediction layers"));
+  const Ran config = run_line(
+      "predict deepseek-v3 --gpus 2048 --seq 4096 --deepspeed " +
+      write("ds.json", R"({"zero_optimization": {"stage": 3}, "bf16": {"enabled": true}, "train_batch_size": 2048})"));
+  EXPECT_EQ(config.code, 0) << config.err;
+  EXPECT_THAT(config.out, AllOf(HasSubstr("DeepSeek-V3 without prediction layers"), HasSubstr("671,026,419,200")));
+  const Ran mesh =
+      run_line("predict deepseek-v3 --gpus 2048 --seq 4096 --micro-batch 1 --global-batch 2048 --accelerate " +
+               write("mesh.yaml", "distributed_type: FSDP\nmixed_precision: bf16\nfsdp_config:\n  fsdp_version: 2\n"));
+  EXPECT_EQ(mesh.code, 0) << mesh.err;
+  EXPECT_THAT(mesh.out, HasSubstr("671,026,419,200"));
 }
 
 /// The catalogue knows google/gemma-3-27b-pt and microsoft/Phi-3-mini-4k-instruct; another size or release is another.
@@ -134,6 +144,9 @@ TEST_F(StrangeNetworks, OtherChipsAndLargerNodesAreSaid) {
   EXPECT_THAT(plain.out, AllOf(HasSubstr("16 GPUs on each node, and DGX H100 has 8"), Not(HasSubstr("Ascend"))));
   EXPECT_THAT(predict("--megatron", "export HCCL_CONNECT_TIMEOUT=1800\n" + run).out,
       HasSubstr("its environment is for Ascend NPUs, and the forecast is for DGX H100"));
+  const std::string rocm = "export HSA_FORCE_FINE_GRAIN_PCIE=1\n" + run;
+  EXPECT_THAT(predict("--megatron", rocm).out, HasSubstr("its environment is for AMD's GPUs"));
+  EXPECT_THAT(predict("--megatron", rocm, "--machine mi300x-server").out, Not(HasSubstr("its environment is for")));
   const std::string eight = "torchrun --nnodes 2 --nproc_per_node 8 pretrain_gpt.py" + sizes + "\n";
   EXPECT_THAT(predict("--megatron", eight).out, Not(HasSubstr("GPUs on each node")));
 }

@@ -58,6 +58,41 @@ TEST(ConfigPython, OneFunctionChangesWhatAnotherGives) {
   EXPECT_THAT(large, testing::Contains("split.ways=ways=8 if big else 4 (computed)"));
 }
 
+constexpr const char* recipes = R"(import torch
+_NAME = "Qwen/Qwen3-8B"
+
+def small() -> ConfigContainer:
+    cfg = _base()
+    cfg.model = Bridge.from_hf(_NAME, revision="1").get(load=False)
+    cfg.model.length = 4096
+    cfg.data.length = cfg.model.length
+    one, two = maker(a=1)
+    cfg.optimizer = one
+    cfg.model.parts.append(7)
+    cfg.model.kind = torch.bfloat16
+    helper(cfg.model, 3)
+    warn("small")
+    return cfg
+
+def large() -> "ConfigContainer":
+    cfg = small()
+    cfg.model.length = 8192
+    return cfg
+)";
+
+/// A recipe starts from a function of another file, is asked of a call, reads its own values and is handed to helpers.
+TEST(ConfigPython, RecipesThatStartElsewhereAreRead) {
+  const std::vector<std::string> small = read_function(recipes, "small");
+  for (const char* said :
+      {"config_base=_base", "model.of.class=Bridge.from_hf", "model.of.0=Qwen/Qwen3-8B", "model.length=4096",
+          "data.length=4096", "model.kind=torch.bfloat16", "model.load=false", "optimizer=one (computed)",
+          "helper=helper(cfg.model, 3) (computed)", "cfg.model.parts.append=cfg.model.parts.append(7) (computed)"})
+    EXPECT_THAT(small, testing::Contains(said));
+  EXPECT_THAT(small, testing::Not(testing::Contains(HasSubstr("warn")))) << "it is handed nothing";
+  EXPECT_THAT(read_function(recipes, "large"), testing::Contains("model.length=8192"));
+  EXPECT_THAT(python_config_functions(recipes), ElementsAre("small", "large"));
+}
+
 TEST(ConfigPython, WhatIsMoreThanLiteralIsAnErrorWithItsLine) {
   const auto loop = read_python_config(
       "def f() -> Trainer.Config:\n    for x in y:\n        pass\n    return Trainer.Config()\n", "c.py", "f");

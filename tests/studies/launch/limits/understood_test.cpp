@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "studies/launch/rules/explain.h"
 #include "tests/studies/launch/given_launch.h"
 
 namespace stepcast::launch {
@@ -26,6 +27,35 @@ TEST(UnderstoodLaunch, EveryUnknownArgumentIsNamedAtOnce) {
   EXPECT_THAT(refused.error().what, HasSubstr("--tensor_modl_parallel_size (not known of any release of Megatron-LM; "
                                               "near it: --tensor-model-parallel-size)"));
   EXPECT_THAT(refused.error().hint, HasSubstr("--lenient"));
+}
+
+std::size_t times(const std::string& text, std::string_view part) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(part); at != text.npos; at = text.find(part, at + 1)) ++count;
+  return count;
+}
+
+/// A look for a near name goes through the whole table, so that of 2000 unknown arguments, each near a known one, 10
+/// have theirs; 40 are listed, and all are counted. explain lists all of them, with as many looks.
+TEST(UnderstoodLaunch, OfVeryManyUnknownArgumentsFewAreLookedUp) {
+  GivenValues many;
+  std::vector<std::string> names(2000);
+  for (std::size_t i = 0; i < names.size(); ++i) names[i] = "micro_batch_size" + std::to_string(i);
+  for (const std::string& name : names) many.emplace_back(name.c_str(), "3");
+  const auto refused = megatron_reading(many);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().what, HasSubstr("2000 arguments may change the run and are not known"));
+  EXPECT_THAT(refused.error().what, HasSubstr("; and 1960 more"));
+  EXPECT_EQ(times(refused.error().what, "near it:"), 10U);
+  EXPECT_EQ(times(refused.error().what, "--micro_batch_size"), 40U);
+  const Launch launch = given_launch("megatron-lm", with_gpt(many), 64);
+  const ExplainedLaunch explained = explain_launch(launch, {}, {});
+  std::size_t unknown = 0, near = 0;
+  for (const ExplainedArgument& argument : explained.arguments)
+    for (const std::string& said : argument.said)
+      unknown += times(said, "not known of any release"), near += times(said, "near it:");
+  EXPECT_EQ(unknown, 2000U);
+  EXPECT_EQ(near, 10U);
 }
 
 TEST(UnderstoodLaunch, LenientIsAWarning) {
@@ -114,6 +144,23 @@ TEST(UnderstoodLaunch, LettersOfAPatternNameMixersAndAttention) {
     more.emplace_back("dsa_indexer_topk_freq", "4");
     EXPECT_FALSE(megatron_reading(more)) << value;
   }
+}
+
+/// Megatron drops rows beyond the capacity and pads none unless told: of balanced experts twice the mean changes
+/// nothing, half of it halves their rows, and padded ones have all places filled.
+TEST(UnderstoodLaunch, CapacityIsNoWorkUnlessItIsPadded) {
+  const GivenValues experts{{"num_experts", "8"}, {"moe_router_topk", "2"}};
+  const auto factor = [&](const char* capacity, const char* pad) {
+    GivenValues more = experts;
+    more.emplace_back("moe_expert_capacity_factor", capacity);
+    more.emplace_back("moe_pad_expert_input_to_capacity", pad);
+    const auto reading = megatron_reading(more);
+    EXPECT_TRUE(reading) << to_text(reading.error());
+    return reading ? trained(*reading).experts.capacity_factor : -1;
+  };
+  EXPECT_EQ(factor("2", "false"), 0);
+  EXPECT_EQ(factor("0.5", "false"), 0.5);
+  EXPECT_EQ(factor("2", "true"), 2);
 }
 
 /// T5 of examples/t5: 220 M parameters, 12 layers of either kind, one table of words, a bias of the logits.

@@ -1,0 +1,121 @@
+// NVIDIA-NeMo/Megatron-Bridge@067f987df0: src/megatron/bridge/recipes.
+#include <algorithm>
+#include <charconv>
+#include <span>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "studies/launch/dialects/dialect_words.h"
+#include "studies/launch/dialects/python_recipes.h"
+
+namespace stepcast::launch {
+namespace {
+
+using Setting = std::pair<std::string_view, std::string_view>;
+
+// What recipes start from (recipes/common.py); the optimizer of all lies in shards (recipes/utils/optimizer_utils.py).
+constexpr Setting of_pretraining[] = {{"train.global_batch_size", "32"}, {"train.micro_batch_size", "2"},
+    {"seq_length", "4096"}, {"ddp.use_distributed_optimizer", "true"}, {"ddp.overlap_grad_reduce", "true"},
+    {"ddp.overlap_param_gather", "true"}, {"mixed_precision", "bf16_mixed"}};
+constexpr Setting of_tuning[] = {{"train.global_batch_size", "128"}, {"train.micro_batch_size", "1"},
+    {"seq_length", "2048"}, {"ddp.use_distributed_optimizer", "true"}, {"mixed_precision", "bf16_mixed"}};
+constexpr Setting of_adapters[] = {{"train.global_batch_size", "128"}, {"train.micro_batch_size", "1"},
+    {"seq_length", "2048"}, {"ddp.use_distributed_optimizer", "true"}, {"mixed_precision", "bf16_mixed"},
+    {"peft.dim", "32"}};
+
+struct Base {
+  std::string_view function;
+  std::span<const Setting> settings;
+};
+constexpr Base bases[] = {
+    {"_pretrain_common", of_pretraining}, {"_sft_common", of_tuning}, {"_peft_common", of_adapters}};
+
+Expected<void> put_base(DialectWords& words) {
+  const GivenArgument* base = words.last("config_base");
+  if (base == nullptr) return {};
+  const auto row = std::ranges::find(bases, base->value, &Base::function);
+  if (row == std::end(bases))
+    return fail(place_of(words.launch, *base), fmt::format("starts from {:.60}, which is not read", base->value),
+        "a recipe that starts from _pretrain_common(), _sft_common() or _peft_common(), or from one of its own file");
+  for (const auto& [name, value] : row->settings)
+    if (!words.has(name)) words.put(name, std::string(value), "config_base");
+  words.note(fmt::format("what {} sets is taken from Megatron-Bridge's recipes/common.py", base->value));
+  return {};
+}
+
+/// AutoBridge.from_hf_pretrained("meta-llama/Llama-3.1-8B").get_model_config()
+Expected<void> put_bridged_network(DialectWords& words) {
+  const GivenArgument* of = words.last("model.of.class");
+  const GivenArgument* name = words.last("model.of.0");
+  if (of == nullptr || of->value != "AutoBridge.from_hf_pretrained" || name == nullptr || !name->unset.empty())
+    return fail(words.launch.where, "the recipe names no network of Hugging Face",
+        "cfg.model = AutoBridge.from_hf_pretrained(\"ORGANISATION/NETWORK\")...");
+  words.put("model", name->value, "model.of.0");
+  return {};
+}
+
+/// "bf16_mixed()" and get_mixed_precision_config("bf16_mixed").
+void put_precision(DialectWords& words) {
+  const std::string maker = words.value("mixed_precision.class");
+  if (maker.empty()) return;
+  words.put("mixed_precision", maker == "get_mixed_precision_config" ? words.value("mixed_precision.0", maker) : maker,
+      "mixed_precision.class");
+}
+
+/// Pretraining takes the vocabulary of its tokenizer (training/setup.py, use_tokenizer_vocab_size), which is one
+/// without words of its own (recipes/utils/tokenizer_utils.py) unless told; fine-tuning that of the network.
+void settle_words(DialectWords& words) {
+  GivenArgument* size = words.last("tokenizer.vocab_size");
+  if (size == nullptr) return;
+  if (words.value("config_base") != "_pretrain_common") return words.drop("tokenizer.vocab_size");
+  if (size->value != "DEFAULT_NULL_TOKENIZER_VOCAB_SIZE") return;
+  size->value = "32000", size->unset.clear();
+  words.note("the recipe's tokenizer has 32000 words, and the network that it pretrains as many");
+}
+
+/// Functions that change what they are handed (training/flex_dispatcher_backend.py).
+void take_helpers(DialectWords& words) {
+  if (!words.has("apply_flex_dispatcher_backend")) return;
+  if (words.has("model.moe_flex_dispatcher_backend"))
+    words.put("model.moe_token_dispatcher_type", "flex", "apply_flex_dispatcher_backend");
+  words.drop("apply_flex_dispatcher_backend");
+}
+
+/// "qwen3_30b_a3b_pretrain_8gpu_h100_bf16_config" is for 8 GPUs.
+void put_gpus(Launch& launch, std::string_view function) {
+  const std::size_t end = function.find("gpu_");
+  const std::size_t begin = end == function.npos ? end : function.rfind('_', end);
+  if (begin == function.npos) return;
+  std::int64_t gpus = 0;
+  std::from_chars(function.data() + begin + 1, function.data() + end, gpus);
+  constexpr std::int64_t most = 1 << 20;
+  if (gpus <= 0 || gpus > most) return;
+  launch.gpus = gpus;
+  const std::string_view rest = function.substr(end + 4);
+  launch.gpu_kind = rest.substr(0, rest.find('_'));
+  launch.notes.push_back(fmt::format("{} GPUs, as the name of the recipe has it", gpus));
+}
+
+/// Of Python alone: what makes a part, the optimizer that its function gave, the environment.
+bool says_nothing(const GivenArgument& given) {
+  constexpr std::string_view whole[] = {"optimizer", "scheduler", "env_vars", "config_base", "model.load_weights"};
+  return given.name.ends_with(".class") || given.name.starts_with("model.of.") || given.name == "mixed_precision.0" ||
+         std::ranges::find(whole, given.name) != std::end(whole);
+}
+
+}  // namespace
+
+Expected<void> open_bridge_recipe(Launch& launch, const std::string& function) {
+  DialectWords words(launch);
+  put_gpus(launch, function);
+  TRY(put_base(words));
+  TRY(put_bridged_network(words));
+  put_precision(words);
+  settle_words(words);
+  take_helpers(words);
+  std::erase_if(launch.arguments, says_nothing);
+  return {};
+}
+
+}  // namespace stepcast::launch

@@ -1,0 +1,21 @@
+// Recipes in Python, as far as they are literal: functions of Megatron-Bridge that give a ConfigContainer, and scripts
+// that take a recipe of NeMo 2 and change it.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "studies/launch/facts/launch.h"
+
+namespace stepcast::launch {
+
+/// Of what such a function of Megatron-Bridge gives, arguments by the names of our tables. Errors: a recipe that starts
+/// from a function that is not known here, or a network that it does not name.
+Expected<void> open_bridge_recipe(Launch& launch, const std::string& function);
+
+/// Does it take a recipe of NeMo 2, "llm.llama3_8b.pretrain_recipe(...)"?
+bool is_nemo_script(std::string_view text);
+/// The recipe with what the script sets of it. Errors: several recipes. What is set under a condition is not followed.
+Expected<void> open_nemo_script(Launch& launch, std::string_view text);
+
+}  // namespace stepcast::launch
