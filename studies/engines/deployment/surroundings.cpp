@@ -25,16 +25,18 @@ PoolRole role_of_part(const YamlNode& node) {
   return PoolRole::whole;
 }
 
-/// "replicas: ${COUNT}": how many engines there are is not known.
+/// "replicas: ${COUNT}", or more than a cluster has: how many engines there are is not known.
 void take_copies(const YamlNode& node, const std::string& where, Surroundings& around) {
   // DisaggregatedSet repeats both pools in slices.
   for (const char* key : {"replicas", "slices"}) {
     const YamlNode* told = node.find(key);
     if (told == nullptr || told->kind != Kind::scalar || told->text.empty()) continue;
     const auto count = parsed_number<std::int64_t>(told->text);
-    if (count) around.copies *= *count;
+    constexpr std::int64_t most = 1'000'000;
+    if (count && *count >= 0 && *count <= most && around.copies <= most) around.copies *= *count;
     else
-      around.open_copies = fmt::format("{}:{} {} '{:.40}' is no number", where, told->position.line, key, told->text);
+      around.open_copies =
+          fmt::format("{}:{} {} '{:.40}' is no number of engines", where, told->position.line, key, told->text);
   }
 }
 
