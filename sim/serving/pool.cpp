@@ -10,6 +10,13 @@ BatchingPolicy lane_policy(BatchingPolicy policy, std::int64_t stages) {
   return policy;
 }
 
+Servers reached(Servers servers, std::int64_t users) {
+  if (users <= 0) return servers;
+  const std::int64_t each = servers.groups * servers.stages;
+  servers.replicas = std::min(servers.replicas, (users + each - 1) / each);
+  return servers;
+}
+
 ServerPool::ServerPool(const Servers& servers, const BatchTimer& timer)
     : timer_(timer), stages_(static_cast<std::size_t>(servers.stages)),
       free_(static_cast<std::size_t>(servers.replicas * servers.stages)) {

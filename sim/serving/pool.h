@@ -25,6 +25,10 @@ struct Servers {
   Seconds before = {};  ///< from a request's sending until it waits for an iteration
 };
 
+/// As many replicas as so many users can reach: a router sends each request to the first with the fewest, so that one
+/// of the first `users` groups is always empty. What runs is the same with more of them.
+Servers reached(Servers servers, std::int64_t users);
+
 /// A share of what one engine's policy gives to all lanes together.
 BatchingPolicy lane_policy(BatchingPolicy policy, std::int64_t stages);
 

@@ -20,9 +20,9 @@ class PooledLoop {
  public:
   PooledLoop(
       const Load& load, const PooledServers& servers, const BatchTimer& prompt_timer, const BatchTimer& word_timer)
-      : load_(load), servers_(servers), prompts_(servers.prompts, prompt_timer), words_(servers.words, word_timer),
-        from_free_(prompts_.groups()), to_free_(words_.groups()), arrived_(words_.groups()),
-        from_(load.requests.size()), to_(load.requests.size()),
+      : load_(load), servers_(servers), prompts_(reached(servers.prompts, load.concurrency), prompt_timer),
+        words_(reached(servers.words, load.concurrency), word_timer), from_free_(prompts_.groups()),
+        to_free_(words_.groups()), arrived_(words_.groups()), from_(load.requests.size()), to_(load.requests.size()),
         hearing_(run_.served, load.requests.size(), words_.groups()) {
     run_.read.assign(load.requests.size(), never);
   }

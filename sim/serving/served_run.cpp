@@ -11,7 +11,7 @@ double pace_of(const Served& request) { return 1 / static_cast<double>(request.o
 class LoadLoop {
  public:
   LoadLoop(const Load& load, const Servers& servers, const BatchTimer& timer)
-      : load_(load), before_(servers.before), pool_(servers, timer),
+      : load_(load), before_(servers.before), pool_(reached(servers, load.concurrency), timer),
         hearing_(run_, load.requests.size(), pool_.groups()) {
     if (load.concurrency == 0) return;
     // Users say a word in each iteration, or nearly.

@@ -10,8 +10,8 @@
 #include "model/base/json_reader.h"
 #include "model/base/text.h"
 #include "model/base/whole_number.h"
-#include "model/machine/gpu_words.h"
-#include "studies/engines/deployment.h"
+#include "studies/engines/deployment/deployment.h"
+#include "studies/engines/pools/pools_file.h"
 #include "studies/engines/read_arguments.h"
 
 namespace stepcast::engines {
@@ -26,70 +26,82 @@ std::pair<std::string, std::size_t> file_and_line(const std::string& named) {
   return line ? std::pair{named.substr(0, colon), *line} : std::pair{named, std::size_t{0}};
 }
 
-Expected<std::vector<EngineLine>> lines_of(const EngineLaunchSource& source, const std::string& file) {
-  if (source.file == "--") {
-    std::vector<ShellWord> words;
-    for (const std::string& word : source.words) words.push_back({.text = word, .unset = {}});
-    EngineLine line = line_of_words(std::move(words), "command line");
-    return line.program != nullptr ? std::vector{std::move(line)} : std::vector<EngineLine>();
-  }
-  TRY(const auto text, read_text_file(file));
-  return looks_like_deployment(text) ? deployment_lines(text, file, source.defined)
-                                     : shell_lines(text, file, source.defined);
-}
-
-/// What decides a forecast, to tell whether two commands start the same.
-std::string essence(const SaidArguments& said) {
-  std::map<std::string, std::string> counted;
-  for (const GivenArgument& given : said.all) {
-    const launch::ArgumentFact* fact = fact_of(said.table(), given.name);
-    if (fact == nullptr || fact->reach == launch::Reach::step || fact->reach == launch::Reach::uncovered)
-      counted[std::string(counted_name(said.table(), given.name))] = given.value;
-  }
-  std::string text(said.program->table);
-  for (const auto& [name, value] : counted) text += "\n" + name + " " + value;
-  return text;
-}
-
-struct FoundLine {
-  EngineLine line;
-  SaidArguments said;
-  std::string essence = {};
+/// The commands of a launch by what they do.
+struct Commands {
+  std::vector<FoundLine> servers, benches;
+  PoolPorts ports;
 };
 
-/// One of those that start the same; several that do not are an error.
-Expected<const FoundLine*> only_one(
-    const std::vector<FoundLine>& found, const std::string& file, const char* what, bool needed) {
-  if (found.empty()) {
-    if (!needed) return nullptr;
-    return fail(file, "no command in it starts a serving engine",
-        "vllm serve, python -m sglang.launch_server, trtllm-serve, trtllm-bench, or a container that runs one");
+class CommandReader {
+ public:
+  CommandReader(const EngineLaunchSource& source, const std::string& file, std::size_t at_line)
+      : source_(source), file_(file), at_line_(at_line) {
+    folders_.push_back(file == "--" ? "." : std::filesystem::path(file).parent_path().string());
+    if (folders_[0].empty()) folders_[0] = ".";
+    folders_.insert(folders_.end(), source.folders.begin(), source.folders.end());
   }
-  for (const FoundLine& other : found)
-    if (other.essence != found.front().essence) {
-      std::vector<std::string> places;
-      for (const FoundLine& one : found)
-        places.push_back(one.line.part.empty() ? fmt::format("line {}", one.line.line)
-                                               : fmt::format("{} in line {}", one.line.part, one.line.line));
-      return fail(file, fmt::format("{} commands {}, and they differ: {}", found.size(), what, fmt::join(places, ", ")),
-          fmt::format("--launch {}:{} for one of them", file, found.front().line.line));
-    }
-  return &found.front();
-}
 
-/// Commands that read prompts, taken out of `servers`, where the others say their tokens: each of the two a command by
-/// itself, since copies and nodes of one engine look alike. Dynamo's vLLM says tokens where it is told nothing.
-std::vector<FoundLine> take_prompts(std::vector<FoundLine>& servers) {
-  std::vector<FoundLine> prompts, tokens;
-  for (FoundLine& one : servers) {
-    const PoolRole role = role_of(one.said, one.line.part);
-    if (role == PoolRole::prompts) prompts.push_back(one);
-    else if (role == PoolRole::tokens || one.said.program->table == "dynamo-vllm") tokens.push_back(one);
+  Expected<Commands> read() {
+    TRY(auto lines, lines_of());
+    for (EngineLine& line : lines) TRY(take(std::move(line)));
+    // A router's file describes engines, too; where others start them it says where these listen.
+    if (out_.servers.empty())
+      for (EngineLine& line : described_) TRY(add(std::move(line), out_.servers));
+    return std::move(out_);
   }
-  if (prompts.size() != 1 || tokens.size() != 1 || servers.size() != 2) return {};
-  servers = std::move(tokens);
-  return prompts;
-}
+
+ private:
+  Expected<std::vector<EngineLine>> lines_of() {
+    if (file_ == "--") {
+      std::vector<ShellWord> words;
+      for (const std::string& word : source_.words) words.push_back({.text = word, .unset = {}});
+      EngineLine line = line_of_words(std::move(words), "command line");
+      return line.program != nullptr ? std::vector{std::move(line)} : std::vector<EngineLine>();
+    }
+    TRY(const auto text, read_text_file(file_));
+    if (looks_like_pools_file(text)) {
+      TRY(auto both, read_pools_file(text, file_));
+      return std::move(both.lines);
+    }
+    return looks_like_deployment(text) ? deployment_lines(text, file_, source_.defined)
+                                       : shell_lines(text, file_, source_.defined);
+  }
+
+  Expected<void> take(EngineLine line) {
+    const EngineProgram& program = *line.program;
+    if (!program.prompts_at.empty()) return add_ports(line, out_.ports), Expected<void>{};
+    if (program.engine.empty() && program.loads) return add(std::move(line), out_.benches);
+    if (at_line_ > 0 && line.line != at_line_) return {};
+    if (!program.refused.empty())
+      return fail(fmt::format("{}:{} {}", file_ == "--" ? "command line" : file_, line.line, program.words),
+          std::string(program.refused), "the line of an engine that serves by itself");
+    return program.starts_pools ? take_pools(line) : add(std::move(line), out_.servers);
+  }
+
+  Expected<void> take_pools(const EngineLine& line) {
+    const ShellWord* named = pools_file_word(line);
+    if (named == nullptr || !named->unset.empty())
+      return fail(fmt::format("{}:{} {}", line.where, line.line, line.program->words),
+          "which file describes its pools is not told", "-c disagg_config.yaml beside the launch");
+    TRY(const auto file, text_of_named(line, folders_, named->text, std::string(line.program->words)));
+    TRY(auto both, read_pools_file(file.text, file.path));
+    described_ = std::move(both.lines), out_.ports = std::move(both.ports);
+    return {};
+  }
+
+  Expected<void> add(EngineLine line, std::vector<FoundLine>& to) {
+    TRY(auto said, said_arguments(line, folders_));
+    to.push_back(found_line(std::move(line), std::move(said)));
+    return {};
+  }
+
+  const EngineLaunchSource& source_;
+  const std::string& file_;
+  std::size_t at_line_;
+  launch::LaunchFolders folders_;
+  std::vector<EngineLine> described_;
+  Commands out_;
+};
 
 /// A variable has a name; what a command or a sum comes to has none that --define could set.
 std::string hangs_on(const SaidArguments& said, const GivenArgument& given) {
@@ -97,13 +109,6 @@ std::string hangs_on(const SaidArguments& said, const GivenArgument& given) {
   const bool named = std::ranges::all_of(first, is_shell_name);
   return fmt::format("{} hangs on {}{}, which nothing sets{}", place_of_argument(said, given), named ? "$" : "",
       fmt::join(given.unset, " and "), named ? fmt::format(": --define {}=...", first) : "");
-}
-
-/// An engine on other chips than GPUs is another program, and no profile is of them.
-void doubt_chip(const EngineLine& line, std::vector<std::string>& doubts) {
-  const std::string chip = line.chip.empty() ? std::string(chip_of_environment(line.environment)) : line.chip;
-  if (chip.empty()) return;
-  doubts.push_back(fmt::format("it starts on {}, and engines on these are not forecast", chip));
 }
 
 std::string listed(const std::vector<std::string>& texts) { return fmt::format("{}", fmt::join(texts, "; ")); }
@@ -137,47 +142,25 @@ Standing standing_of(const SaidArguments& said, const GivenArgument& given) {
 
 Expected<EngineLaunch> read_engine_launch(const EngineLaunchSource& source) {
   const auto [file, at_line] = file_and_line(source.file);
-  TRY(auto lines, lines_of(source, file));
   const std::string shown = file == "--" ? "command line" : file;
-  launch::LaunchFolders folders = {file == "--" ? "." : std::filesystem::path(file).parent_path().string()};
-  if (folders[0].empty()) folders[0] = ".";
-  folders.insert(folders.end(), source.folders.begin(), source.folders.end());
-  std::vector<FoundLine> servers, benches;
-  for (EngineLine& line : lines) {
-    if (line.program->engine.empty() && line.program->loads) {
-      TRY(auto said, said_arguments(line, folders));
-      benches.push_back({std::move(line), std::move(said)});
-      continue;
-    }
-    if (at_line > 0 && line.line != at_line) continue;
-    if (!line.program->refused.empty())
-      return fail(fmt::format("{}:{} {}", shown, line.line, line.program->words), std::string(line.program->refused),
-          "the line of an engine that serves by itself");
-    TRY(auto said, said_arguments(line, folders));
-    servers.push_back({std::move(line), std::move(said)});
-  }
-  for (auto* found : {&servers, &benches})
-    for (FoundLine& one : *found) one.essence = essence(one.said);
-  const std::vector<FoundLine> prompts = take_prompts(servers);
-  TRY(const auto server, only_one(servers, shown, "start engines", true));
+  TRY(auto commands, CommandReader(source, file, at_line).read());
+  TRY(auto pools, pools_of(std::move(commands.servers), commands.ports, shown));
   EngineLaunch out;
-  out.server = server->said;
-  out.environment = server->line.environment;
-  out.doubts = server->line.unfollowed;
-  out.notes = server->said.notes;
-  out.copies = server->line.copies;
-  out.gpu_kind = server->line.gpu_kind;
-  doubt_chip(server->line, out.doubts);
-  if (!prompts.empty()) {
-    const FoundLine& reads = prompts[0];
-    out.prompts = reads.said, out.prompt_copies = reads.line.copies, out.prompt_environment = reads.line.environment;
-    out.notes.insert(out.notes.end(), reads.said.notes.begin(), reads.said.notes.end());
-    for (const std::string& doubt : reads.line.unfollowed)
+  static_cast<EnginePool&>(out) = std::move(pools.server);
+  out.prompts = std::move(pools.prompts);
+  if (out.prompts) {
+    for (const std::string& doubt : out.prompts->doubts)
       if (!contains(out.doubts, doubt)) out.doubts.push_back(doubt);
+    for (const std::string& note : out.prompts->notes)
+      if (!contains(out.notes, note)) out.notes.push_back(note);
+    if (!out.gpu_kind.empty() && !out.prompts->gpu_kind.empty() && out.prompts->gpu_kind != out.gpu_kind)
+      out.doubts.push_back(fmt::format("prompts are read on GPUs '{:.40}' and tokens said on '{:.40}', and both pools "
+                                       "are forecast on one kind of machine",
+          out.prompts->gpu_kind, out.gpu_kind));
   }
-  if (server->line.program->loads) return out;
+  if (out.server.program->loads) return out;
   // Loops over loads are benchmarks of their own: flags say which of them is meant.
-  auto bench = only_one(benches, shown, "load it", false);
+  auto bench = only_one(commands.benches, shown, "load it");
   if (!bench) {
     out.notes.push_back(
         fmt::format("{}: --input, --output and --concurrency or --rate say which load is meant", bench.error().what));
@@ -202,7 +185,7 @@ Expected<std::vector<std::string>> understood(const EngineLaunch& launch, bool l
     }
   };
   look_at(launch.server, true);
-  if (launch.prompts) look_at(*launch.prompts, true);
+  if (launch.prompts) look_at(launch.prompts->server, true);
   // a load that hangs on variables is left out, and asked for
   if (launch.bench) look_at(*launch.bench, false);
   if (!refused.empty()) doubts.push_back("not forecast: " + listed(refused));

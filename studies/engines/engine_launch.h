@@ -9,6 +9,7 @@
 
 #include "model/engine.h"
 #include "studies/engines/bench_load.h"
+#include "studies/engines/pools/pools.h"
 #include "studies/engines/settings.h"
 
 namespace stepcast::engines {
@@ -20,21 +21,14 @@ struct EngineLaunchSource {
   std::vector<std::string> folders;  ///< whose files it may open, beside its own
 };
 
-struct EngineLaunch {
-  SaidArguments server;
+/// The pool that reads and says, or one that says the tokens of prompts that others read.
+struct EngineLaunch : EnginePool {
+  std::optional<EnginePool> prompts;
   std::optional<SaidArguments> bench;  ///< another command that loads it; a server that loads itself has none
-  std::map<std::string, std::string> environment;
-  std::int64_t copies = 1;  ///< that a deployment starts
-  std::string gpu_kind;     ///< "nvidia-l4" where it asks for nodes with such GPUs
-  /// Of engines of their own that read prompts: the server's then says their tokens.
-  std::optional<SaidArguments> prompts;
-  std::int64_t prompt_copies = 1;
-  std::map<std::string, std::string> prompt_environment;
-  std::vector<std::string> doubts;  ///< what its script does that is not followed
-  std::vector<std::string> notes;
 };
 
-/// Errors: no such command, or several that differ, with their lines; files that may not be opened.
+/// Errors: no such command, or several that differ, with their lines; files that may not be opened. `doubts` and
+/// `notes` are of both pools.
 Expected<EngineLaunch> read_engine_launch(const EngineLaunchSource& source);
 
 /// What of an argument counts.
@@ -50,6 +44,8 @@ struct AskedEngine {
   std::string network;
   Engine row;                        ///< the engine's with what the launch changes
   std::vector<std::string> changed;  ///< of the row, in words
+  std::optional<Engine> prompt_row;  ///< of engines of their own that read prompts
+  std::vector<std::string> prompt_changed;
   std::vector<std::string> notes, warnings;
 };
 /// What the command that reads a launch knows.
@@ -60,7 +56,7 @@ struct LaunchUse {
 };
 /// `told`: flags of the command line, which go over the launch; `network`: its word, "" = the launch names it.
 /// Errors: a network that nobody knows, number types that nobody tells, guesses that the command does not know,
-/// requests longer than the engine takes.
+/// requests longer than the engine takes, a number of engines that nobody tells.
 Expected<AskedEngine> asked_engine(EngineLaunch& launch, const std::map<std::string, std::string, std::less<>>& told,
     const std::string& network, const LaunchUse& use);
 

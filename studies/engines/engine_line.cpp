@@ -14,10 +14,10 @@ namespace stepcast::engines {
 namespace {
 
 /// Words that begin commands which may run a program of the table behind them.
-constexpr std::array starters = {"vllm", "python", "python3", "sglang", "trtllm-serve", "trtllm-bench",
+constexpr std::array starters = {"vllm", "vllm-router", "python", "python3", "sglang", "trtllm-serve", "trtllm-bench",
     "trtllm-llmapi-launch", "mpirun", "srun", "docker", "podman", "singularity", "apptainer", "genai-perf", "aiperf",
     "numactl", "taskset", "nsys", "rocprof", "uv", "env", "sudo", "timeout", "torchrun", "tini", "kubectl", "nerdctl",
-    "setsid", "stdbuf", "ENTRYPOINT", "CMD"};
+    "setsid", "stdbuf", "ssh", "pdsh", "clush", "sshpass", "oc", "nsenter", "ENTRYPOINT", "CMD"};
 
 bool is_starter(std::string_view word) {
   const std::string_view name = last_of_path(word);
@@ -100,6 +100,7 @@ EngineLine line_of_words(std::vector<ShellWord> words, const std::string& where)
   }
   if (line.program == nullptr) return line;
   take_settings(words, begin, line);
+  for (std::size_t at = 0; at < begin; ++at) line.before += words[at].text + ' ';
   if (container) line.chip = chip_of_words(words, begin);
   line.words.assign(std::make_move_iterator(words.begin() + static_cast<std::ptrdiff_t>(begin)),
       std::make_move_iterator(words.end()));
@@ -159,8 +160,8 @@ Expected<std::vector<EngineLine>> shell_lines(
     line.unfollowed = script.unfollowed;
     if (!hangs.empty()) line.unfollowed.push_back(hangs);
     if (command.in_for)
-      line.unfollowed.push_back(
-          fmt::format("a loop starts the engine of line {}, and how often is not followed", command.line));
+      line.open_copies =
+          fmt::format("a loop starts the engine of line {}, and how often is not followed", command.line);
     line.files = script.files;
     lines.push_back(std::move(line));
   }

@@ -7,23 +7,31 @@
 #include <string>
 #include <vector>
 
+#include "calibrate/import/scripts/launch_line.h"
 #include "calibrate/import/shell/words.h"
 #include "studies/engines/engine_program.h"
 
 namespace stepcast::engines {
 
+/// Which part an engine has where prompts and tokens have pools of their own.
+enum class PoolRole : unsigned char { whole, prompts, tokens };
+
 struct EngineLine {
   const EngineProgram* program = nullptr;
-  std::string where;             ///< the file, or "command line"
-  std::size_t line = 0;          ///< of the file, from 1; 0: of no file
-  std::vector<ShellWord> words;  ///< behind those that call the program
+  std::string where;                 ///< the file, or "command line"
+  std::size_t line = 0;              ///< of the file, from 1; 0: of no file
+  std::vector<ShellWord> words;      ///< behind those that call the program
+  std::string before;                ///< the words in front of these: which node, which container
+  std::vector<GivenArgument> given;  ///< what a file of both pools says, in place of words
   std::map<std::string, std::string> environment;
   std::vector<ShellFile> files;  ///< that the script writes itself
   std::vector<std::string> notes, unfollowed;
-  std::string part;         ///< of a deployment: "decode"; "": it stands alone
-  std::int64_t copies = 1;  ///< that the deployment starts
-  std::string chip;         ///< "TPUs" where it starts on accelerators that are no GPUs
-  std::string gpu_kind;     ///< "nvidia-l4" where the deployment asks for nodes with such GPUs
+  std::string part;                 ///< of a deployment: "decode"; "": it stands alone
+  PoolRole role = PoolRole::whole;  ///< as labels of the deployment or its file have it
+  std::int64_t copies = 1;          ///< that the deployment starts
+  std::string open_copies;          ///< why it is not known how often it stands; "": it is
+  std::string chip;                 ///< "TPUs" where it starts on accelerators that are no GPUs
+  std::string gpu_kind;             ///< "nvidia-l4" where the deployment asks for nodes with such GPUs
 };
 
 /// Those of a shell script, a log that shows it, or Markdown with such blocks. Errors: a command that is cut off inside

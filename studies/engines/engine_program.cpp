@@ -11,7 +11,6 @@
 namespace stepcast::engines {
 namespace {
 
-constexpr std::string_view own_pools = "prefill and decode have pools of their own behind it, which its file names";
 constexpr std::string_view other_measure = "it times an engine without a server, as no forecast here does";
 
 // clang-format off
@@ -47,9 +46,9 @@ constexpr EngineProgram program_rows[] = {
     {.words = "sglang_router.launch_server", .name = "SGLang's router", .table = "sglang", .engine = "sglang",
      .refused = "a router that starts servers has options of its own; say --replicas and the server's line"},
     {.words = "trtllm-serve disaggregated_mpi_worker", .name = "TensorRT-LLM", .table = "tensorrt-llm",
-     .engine = "tensorrt-llm", .refused = own_pools},
+     .engine = "tensorrt-llm", .starts_pools = true},
     {.words = "trtllm-serve disaggregated", .name = "TensorRT-LLM", .table = "tensorrt-llm", .engine = "tensorrt-llm",
-     .refused = own_pools},
+     .starts_pools = true},
     {.words = "trtllm-serve serve", .name = "TensorRT-LLM", .table = "tensorrt-llm", .engine = "tensorrt-llm",
      .first = "model", .file = "config", .file_wins = true},
     {.words = "trtllm-serve", .name = "TensorRT-LLM", .table = "tensorrt-llm", .engine = "tensorrt-llm",
@@ -58,8 +57,24 @@ constexpr EngineProgram program_rows[] = {
      .first = "subcommand", .file = "config", .file_wins = true},
     {.words = "genai-perf profile", .name = "GenAI-Perf", .table = "genai-perf", .engine = "", .loads = true},
     {.words = "aiperf profile", .name = "AIPerf", .table = "aiperf", .engine = "", .loads = true},
+    // before prompts' and tokens' pools that others start: sgl-project/sglang docs/advanced_features/pd_disaggregation.md,
+    // vllm-project/vllm tests/v1/kv_connector/nixl_integration and examples/online_serving, vllm-project/router
+    {.words = "sglang_router.launch_router", .name = "SGLang's router", .table = "", .engine = "",
+     .prompts_at = "--prefill", .tokens_at = "--decode"},
+    {.words = "sglang.srt.disaggregation.mini_lb", .name = "SGLang's balancer", .table = "", .engine = "",
+     .prompts_at = "--prefill", .tokens_at = "--decode"},
+    {.words = "toy_proxy_server.py", .name = "vLLM's proxy", .table = "", .engine = "",
+     .prompts_at = "--prefiller-ports", .tokens_at = "--decoder-ports"},
+    {.words = "disagg_proxy_demo.py", .name = "vLLM's proxy", .table = "", .engine = "",
+     .prompts_at = "--prefill", .tokens_at = "--decode"},
+    {.words = "vllm-router", .name = "vLLM's router", .table = "", .engine = "",
+     .prompts_at = "--prefill", .tokens_at = "--decode"},
     {.words = "dynamo.vllm", .name = "Dynamo's vLLM", .table = "dynamo-vllm", .engine = "vllm"},
     {.words = "dynamo.sglang", .name = "Dynamo's SGLang", .table = "dynamo-sglang", .engine = "sglang",
+     .file = "config"},
+    {.words = "dynamo.sglang.worker", .name = "Dynamo's SGLang", .table = "dynamo-sglang", .engine = "sglang",
+     .file = "config"},
+    {.words = "dynamo.sglang.decode_worker", .name = "Dynamo's SGLang", .table = "dynamo-sglang", .engine = "sglang",
      .file = "config"},
     {.words = "dynamo.trtllm", .name = "Dynamo's TensorRT-LLM", .table = "dynamo-trtllm", .engine = "tensorrt-llm",
      .file = "config", .file_wins = true},

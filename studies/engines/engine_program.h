@@ -12,13 +12,16 @@ namespace stepcast::engines {
 struct EngineProgram {
   std::string_view words;       ///< that call it: "vllm serve", "sglang.launch_server", "benchmark_serving.py"
   std::string_view name;        ///< "vLLM"
-  std::string_view table;       ///< of its arguments
+  std::string_view table;       ///< of its arguments; "": of a router, whose arguments are not read
   std::string_view engine;      ///< row of the catalogue that it runs; "": it loads a server that others start
   bool loads = false;           ///< its arguments tell a load
   std::string_view first = {};  ///< the argument that its first plain word is; "": it takes none
   std::string_view file = {};   ///< the argument that names a file with more of them
   bool file_wins = false;       ///< over what the line says (TensorRT-LLM); else the line goes over the file
   std::string_view refused = {};
+  /// Options by which a router is told where the engines listen that read prompts, and those that say tokens.
+  std::string_view prompts_at = {}, tokens_at = {};
+  bool starts_pools = false;  ///< its file describes both pools
 };
 /// The longest words first.
 std::span<const EngineProgram> engine_programs();

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "studies/cli/shell_word.h"
 
@@ -55,6 +56,20 @@ std::map<std::string, std::string, std::less<>> told_flags(const Arguments& argu
   return told;
 }
 
+namespace {
+
+/// What a launch says of its engines beyond flags.
+std::vector<std::string> changes_of(const AskedEngine& asked) {
+  std::vector<std::string> changes;
+  if (!asked.changed.empty())
+    changes.push_back(fmt::format("the engine's row with {}", fmt::join(asked.changed, ", ")));
+  if (asked.prompt_changed != asked.changed && !asked.prompt_changed.empty())
+    changes.push_back(fmt::format("that of the pool of prompts with {}", fmt::join(asked.prompt_changed, ", ")));
+  return changes;
+}
+
+}  // namespace
+
 Expected<LaunchedArguments> with_launch(const Arguments& arguments, std::span<const Flag> flags) {
   LaunchedArguments out;
   out.arguments = arguments;
@@ -73,16 +88,17 @@ Expected<LaunchedArguments> with_launch(const Arguments& arguments, std::span<co
   TRY(auto asked, asked_engine(launch, told_flags(arguments), network, use));
   out.warnings.insert(out.warnings.end(), asked.warnings.begin(), asked.warnings.end());
   out.notes = asked.notes;
-  if (!asked.changed.empty() && arguments.has("--engine"))
+  const std::vector<std::string> changed = changes_of(asked);
+  if (!changed.empty() && arguments.has("--engine"))
     return fail("--engine",
-        fmt::format("another engine beside what the launch says of its own: {}", fmt::join(asked.changed, ", ")),
+        fmt::format("another engine beside what the launch says of its own: {}", fmt::join(changed, "; ")),
         "without --engine");
-  out.changes_engine = !asked.changed.empty();
-  if (out.changes_engine) out.notes.push_back(fmt::format("the engine's row with {}", fmt::join(asked.changed, ", ")));
+  out.changes_engine = !changed.empty();
+  out.notes.insert(out.notes.end(), changed.begin(), changed.end());
   out.arguments.words = {asked.network};
   for (const auto& [name, value] : asked.flags)
     if (find_flag(flags, name) != nullptr) out.arguments.flags.emplace(name, value);
-  if (!arguments.has("--engine")) out.row = std::move(asked.row);
+  if (!arguments.has("--engine")) out.row = std::move(asked.row), out.prompt_row = std::move(asked.prompt_row);
   return out;
 }
 

@@ -18,9 +18,10 @@ std::vector<Flag> engine_launch_flags();
 Expected<std::optional<EngineLaunchSource>> engine_launch_source(const Arguments& arguments);
 
 struct LaunchedArguments {
-  Arguments arguments;          ///< with the flags that the launch comes to
-  std::optional<Engine> row;    ///< nothing where no launch is given
-  bool changes_engine = false;  ///< it says more of the engine than flags can
+  Arguments arguments;               ///< with the flags that the launch comes to
+  std::optional<Engine> row;         ///< nothing where no launch is given
+  std::optional<Engine> prompt_row;  ///< of engines of their own that read prompts
+  bool changes_engine = false;       ///< it says more of the engine than flags can
   std::vector<std::string> warnings, notes;
 };
 /// `flags`: of the command; what it has no flag for is left out. A --engine that is typed goes over the launch's row.

@@ -184,19 +184,10 @@ const ShellFile* written_file(const EngineLine& line, const std::string& name) {
 Expected<std::vector<GivenArgument>> arguments_of_file(
     const EngineLine& line, const launch::LaunchFolders& folders, const GivenArgument& named) {
   const launch::ArgumentTable& table = engine_table(line.program->table);
-  std::string text, path = named.value;
-  if (const ShellFile* written = written_file(line, named.value)) {
-    text = written->text;
-  } else {
-    TRY(path, launch::named_file(folders, named.value));
-    if (path.empty())
-      return fail(named.value, fmt::format("{} names it, and it is not there", named.spelled),
-          "a copy beside the launch, or --files-from FOLDER");
-    TRY(text, read_text_file(path));
-  }
-  TRY(auto arguments, read_config_arguments(text, path));
+  TRY(const auto file, text_of_named(line, folders, named.value, named.spelled));
+  TRY(auto arguments, read_config_arguments(file.text, file.path));
   for (GivenArgument& given : arguments) {
-    given.file = path;
+    given.file = file.path;
     given.spelled = given.name;
     given.name = argument_name(given.name);
     // "no-enable-prefix-caching: true"
@@ -239,12 +230,25 @@ void find_unknown(SaidArguments& said) {
 
 }  // namespace
 
+Expected<NamedText> text_of_named(
+    const EngineLine& line, const launch::LaunchFolders& folders, const std::string& name, const std::string& spelled) {
+  if (const ShellFile* written = written_file(line, name)) return NamedText{name, written->text};
+  NamedText out;
+  TRY(out.path, launch::named_file(folders, name));
+  if (out.path.empty())
+    return fail(name, fmt::format("{} names it, and it is not there", spelled),
+        "a copy beside the launch, or --files-from FOLDER");
+  TRY(out.text, read_text_file(out.path));
+  return out;
+}
+
 Expected<SaidArguments> said_arguments(const EngineLine& line, const launch::LaunchFolders& folders) {
   SaidArguments said;
   said.program = line.program;
   said.where = line.where;
   said.notes = line.notes;
   TRY(WordReader(line, said).read());
+  said.all.insert(said.all.end(), line.given.begin(), line.given.end());
   TRY(spread_json(said));
   TRY(take_file(line, folders, said));
   find_unknown(said);

@@ -12,4 +12,12 @@ namespace stepcast::engines {
 /// configuration; a value that is missing.
 Expected<SaidArguments> said_arguments(const EngineLine& line, const launch::LaunchFolders& folders);
 
+/// The text of a file that a line names, which the script writes or which lies in `folders`, and its path. Errors: it
+/// is not there, or may not be opened.
+struct NamedText {
+  std::string path, text;
+};
+Expected<NamedText> text_of_named(
+    const EngineLine& line, const launch::LaunchFolders& folders, const std::string& name, const std::string& spelled);
+
 }  // namespace stepcast::engines

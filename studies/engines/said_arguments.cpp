@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 
-#include "model/base/contains.h"
 #include "model/base/text.h"
 #include "model/base/whole_number.h"
 
@@ -71,50 +70,6 @@ std::optional<std::string> SaidArguments::text(std::string_view name) {
   const GivenArgument* given = find(name);
   if (given == nullptr || !given->unset.empty()) return std::nullopt;
   return std::string(stripped(given->value));
-}
-
-namespace {
-
-/// ai-dynamo/dynamo b6d5e48722, components/src/dynamo/vllm/args.py; sgl-project/sglang server_args.py;
-/// vllm-project/vllm vllm/config/kv_transfer.py.
-struct RoleWord {
-  std::string_view argument, value;
-  PoolRole role;
-};
-constexpr RoleWord role_words[] = {{"is_prefill_worker", "true", PoolRole::prompts},
-    {"is_decode_worker", "true", PoolRole::tokens}, {"disaggregation_mode", "prefill", PoolRole::prompts},
-    {"disaggregation_mode", "decode", PoolRole::tokens},
-    {"kv_transfer_config.kv_role", "kv_producer", PoolRole::prompts},
-    {"kv_transfer_config.kv_role", "kv_consumer", PoolRole::tokens}};
-
-/// Connectors from GPU to GPU (vllm/distributed/kv_transfer/kv_connector/factory.py); others are stores.
-constexpr std::string_view connectors[] = {"nixlconnector", "p2pncclconnector", "mooncakeconnector", "nixl"};
-/// Settings of them that say nothing of time.
-constexpr std::string_view harmless_settings[] = {"kv_transfer_config.kv_role", "kv_transfer_config.kv_rank",
-    "kv_transfer_config.kv_parallel_size", "kv_transfer_config.kv_port", "kv_transfer_config.kv_ip",
-    "kv_transfer_config.engine_id", "kv_transfer_config.kv_buffer_device", "kv_transfer_config.kv_load_failure_policy"};
-
-std::string said_of(SaidArguments& said, std::string_view name) { return lower_case(said.text(name).value_or("")); }
-
-}  // namespace
-
-PoolRole role_of(SaidArguments& said, std::string_view part) {
-  for (const RoleWord& row : role_words)
-    if (said_of(said, row.argument) == row.value) return row.role;
-  const std::string name = lower_case(std::string(part));
-  if (said_of(said, "kv_transfer_config.kv_role") == "kv_both") {
-    if (name.find("prefill") != name.npos) return PoolRole::prompts;
-    if (name.find("decode") != name.npos) return PoolRole::tokens;
-  }
-  return PoolRole::whole;
-}
-
-bool joins_pools(const SaidArguments& said, const GivenArgument& given) {
-  const std::string_view name = counted_name(said.table(), given.name);
-  if (std::ranges::any_of(role_words, [&](const RoleWord& row) { return row.argument == name; })) return true;
-  if (name == "kv_transfer_config.kv_connector")
-    return contains(connectors, std::string_view(lower_case(stripped(given.value))));
-  return contains(harmless_settings, name);
 }
 
 }  // namespace stepcast::engines

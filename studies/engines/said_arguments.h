@@ -43,13 +43,4 @@ class SaidArguments {
 /// "run.sh:12 --max-num-seqs".
 std::string place_of_argument(const SaidArguments& said, const GivenArgument& given);
 
-/// Which part a command has where prompts and tokens have pools of their own, as Dynamo, llm-d and SGLang start them.
-enum class PoolRole : unsigned char { whole, prompts, tokens };
-
-/// `part`: of a deployment. vLLM's connectors that go both ways leave the role to it: it counts where its name tells.
-PoolRole role_of(SaidArguments& said, std::string_view part);
-
-/// Whether an argument says no more than that keys go to the other pool; a store of caches is something else.
-bool joins_pools(const SaidArguments& said, const GivenArgument& given);
-
 }  // namespace stepcast::engines

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "model/base/whole_number.h"
 #include "studies/launch/run_flags.h"
 #include "studies/notation/explain_command.h"
 #include "studies/serve/serve.h"
@@ -27,13 +28,17 @@ Arguments arguments_of(const Arguments& typed, const AskedEngine& asked) {
   return out;
 }
 
-Expected<LaunchFigures> figures_of(const Arguments& arguments, const Engine& row) {
+Expected<LaunchFigures> figures_of(const Arguments& arguments, const AskedEngine& asked, bool told_exchange) {
   TRY(auto question, question_of(arguments));
-  question.engine.row = std::make_shared<const Engine>(row);
+  put_rows(asked.row, asked.prompt_row, told_exchange, question);
   TRY(const auto answered, answer(question));
   LaunchFigures out;
   const auto gpus = static_cast<double>(answered.gpus);
   out.cache_positions = static_cast<double>(answered.room.positions);
+  if (answered.prompts) {
+    const sim::BatchingPolicy& policy = answered.prompts->servers.policy;
+    out.prompt_positions = static_cast<double>(policy.blocks * policy.block);
+  }
   out.words_per_gpu =
       (answered.figures ? answered.figures->words_per_second : answered.saturation.words_per_second) / gpus;
   if (answered.figures)
@@ -47,7 +52,7 @@ Expected<std::optional<LaunchFigures>> figures_of(const Arguments& typed, Engine
   TRY(const auto asked, asked_engine(launch, told_flags(typed), network, {.lenient = true}));
   const Arguments arguments = arguments_of(typed, asked);
   if (!tells_load(arguments)) return std::nullopt;
-  TRY(const auto figures, figures_of(arguments, asked.row));
+  TRY(const auto figures, figures_of(arguments, asked, typed.has("--exchange")));
   return figures;
 }
 
@@ -63,24 +68,40 @@ bool is_needed(const SaidArguments& said, const GivenArgument& given) {
   return name == said.program->first || name == "model" || name == "model_path" || name == said.program->file;
 }
 
-void explain_each(const Arguments& typed, const EngineLaunch& launch, bool of_server, ExplainedEngineLaunch& out) {
-  const SaidArguments& said = of_server ? launch.server : *launch.bench;
+/// The arguments of one part of a launch; `said` says where it has them, nullptr: they are not priced.
+void explain_each(const Arguments& typed, const EngineLaunch& launch, ArgumentOf of, const SaidArguments& said,
+    SaidArguments& (*part)(EngineLaunch&), ExplainedEngineLaunch& out) {
   for (const GivenArgument& given : said.all) {
     ExplainedEngineArgument one;
-    one.given = given;
+    one.given = given, one.of = of;
     one.fact = fact_of(said.table(), counted_name(said.table(), given.name));
     one.standing = standing_of(said, given);
+    // that keys go to the other pool is what two pools are
+    if (launch.prompts && one.standing == Standing::refused && joins_pools(said, given)) one.standing = Standing::used;
     one.counts = said.counts(given);
-    const bool priced = one.standing == Standing::used && one.counts && out.figures && of_server;
-    if (priced && !is_needed(said, given)) {
+    const bool priced = one.standing == Standing::used && one.counts && out.figures && part != nullptr;
+    if (priced && !is_needed(said, given) && !joins_pools(said, given)) {
       EngineLaunch other = launch;
-      leave_out(other.server, given);
+      leave_out(part(other), given);
       auto without = figures_of(typed, std::move(other));
       if (!without) one.why_not = to_text(without.error());
       else one.without = *without;
     }
     out.arguments.push_back(std::move(one));
   }
+}
+
+SaidArguments& of_engine(EngineLaunch& launch) { return launch.server; }
+SaidArguments& of_prompts(EngineLaunch& launch) { return launch.prompts->server; }
+
+std::string engines_text(const AskedEngine& asked, const char* prefix, const char* what) {
+  const auto ways = [&](const char* flag) {
+    const auto found = asked.flags.find(fmt::format("{}{}", prefix, flag));
+    return found == asked.flags.end() ? 1 : parsed_number<std::int64_t>(found->second).value_or(1);
+  };
+  const std::int64_t engines = ways("replicas"), gpus = ways("tp") * ways("pp") * ways("dp-attention");
+  return fmt::format("{} {} of {} GPU{} {}{}", engines, engines == 1 ? "engine" : "engines", gpus, gpus == 1 ? "" : "s",
+      what, engines == 1 ? "s" : "");
 }
 
 }  // namespace
@@ -100,15 +121,20 @@ Expected<ExplainedEngineLaunch> explain_engine_launch(const Arguments& arguments
     out.command = shown_command("serve", *asked);
     out.notes = asked->notes;
     for (const std::string& warning : asked->warnings) out.refused += (out.refused.empty() ? "" : "; ") + warning;
-    out.changed = asked->changed;
+    out.changed = asked->changed, out.prompt_changed = asked->prompt_changed;
+    if (launch.prompts) {
+      out.prompts = engines_text(*asked, "--prefill-", "read") + " prompts";
+      out.tokens = engines_text(*asked, "--", "say") + " their tokens";
+    }
     auto figures = figures_of(arguments, launch);
     if (!figures) out.notes.push_back("no forecast: " + to_text(figures.error()));
     else out.figures = *figures;
     if (figures && !out.figures)
       out.notes.emplace_back("no load is told, so that nothing is priced: --input 1024 --output 1024 --concurrency 64");
   }
-  explain_each(arguments, launch, true, out);
-  if (launch.bench) explain_each(arguments, launch, false, out);
+  explain_each(arguments, launch, ArgumentOf::engine, launch.server, of_engine, out);
+  if (launch.prompts) explain_each(arguments, launch, ArgumentOf::prompts, launch.prompts->server, of_prompts, out);
+  if (launch.bench) explain_each(arguments, launch, ArgumentOf::load, *launch.bench, nullptr, out);
   return out;
 }
 

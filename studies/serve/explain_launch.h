@@ -16,10 +16,15 @@ struct LaunchFigures {
   double words_per_gpu = 0;      ///< a second
   Seconds first_word, per_word;  ///< means; 0: beyond saturation, or nothing is said
   double cache_positions = 0;    ///< of one GPU
+  double prompt_positions = 0;   ///< of one that reads prompts for others; 0: none does
 };
+
+/// Whose argument it is.
+enum class ArgumentOf : unsigned char { engine, prompts, load };
 
 struct ExplainedEngineArgument {
   GivenArgument given;
+  ArgumentOf of = ArgumentOf::engine;
   const launch::ArgumentFact* fact = nullptr;  ///< by the name that it counts by; nullptr: nobody knows it
   Standing standing = Standing::unknown;
   bool counts = true;                    ///< else another one of its name comes later
@@ -29,11 +34,13 @@ struct ExplainedEngineArgument {
 
 struct ExplainedEngineLaunch {
   std::string program, place;
-  std::vector<std::string> changed;  ///< of the engine's row, beside `command`
-  std::string command;               ///< of stepcast that asks the same; "" where `refused` says why there is none
+  std::string prompts;  ///< "2 engines of 1 GPU read prompts" where others say their tokens
+  std::string tokens;
+  std::vector<std::string> changed, prompt_changed;  ///< of the engines' rows, beside `command`
+  std::string command;  ///< of stepcast that asks the same; "" where `refused` says why there is none
   std::string refused;
   std::optional<LaunchFigures> figures;            ///< nothing where the load is not told
-  std::vector<ExplainedEngineArgument> arguments;  ///< of the server, then of the benchmark
+  std::vector<ExplainedEngineArgument> arguments;  ///< of the engines, then of the benchmark
   std::vector<std::string> notes;
 };
 

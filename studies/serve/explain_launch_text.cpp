@@ -45,11 +45,12 @@ std::string change_of(double with, double without) {
   return std::abs(percent) < shown ? "+0.0 %" : fmt::format("{:+.1f} %", percent);
 }
 
-std::string effect_of(const LaunchFigures& with, const LaunchFigures& without) {
+std::string effect_of(const LaunchFigures& with, const LaunchFigures& without, bool of_prompts) {
   const std::string rate = change_of(with.words_per_gpu, without.words_per_gpu),
                     first = change_of(with.first_word.value(), without.first_word.value()),
                     word = change_of(with.per_word.value(), without.per_word.value()),
-                    cache = change_of(with.cache_positions, without.cache_positions);
+                    cache = of_prompts ? change_of(with.prompt_positions, without.prompt_positions)
+                                       : change_of(with.cache_positions, without.cache_positions);
   constexpr const char* none = "+0.0 %";
   if (rate == none && first == none && word == none && cache == none) return "with it: changes nothing here";
   return fmt::format("with it: tokens/s/GPU {}, TTFT {}, TPOT {}, cache {}", rate, first, word, cache);
@@ -61,7 +62,8 @@ std::string used_text(const ExplainedEngineArgument& argument, const std::option
   text += print::paragraph(argument.fact->what, indent, indent, text_columns);
   if (!argument.counts) text += indent + "another one of this name counts\n";
   else if (argument.without && figures)
-    text += print::paragraph(effect_of(*figures, *argument.without), indent, indent, text_columns);
+    text += print::paragraph(
+        effect_of(*figures, *argument.without, argument.of == ArgumentOf::prompts), indent, indent, text_columns);
   else if (!argument.why_not.empty())
     text += print::paragraph("without it there is no run: " + argument.why_not, indent, indent, text_columns);
   return text;
@@ -77,11 +79,30 @@ std::string listed_text(const ExplainedEngineArgument& argument) {
          print::paragraph(said, fits ? first : indent, indent, text_columns);
 }
 
+/// Those of one part of the launch; nothing: of all.
+std::string arguments_text(
+    const ExplainedEngineLaunch& explained, std::optional<ArgumentOf> of, const print::Paint& paint) {
+  std::string text;
+  for (const StandingWords& words : standing_words) {
+    std::string rows;
+    for (const ExplainedEngineArgument& argument : explained.arguments)
+      if (argument.standing == words.standing && (!of || argument.of == *of))
+        rows += words.standing == Standing::used ? used_text(argument, explained.figures) : listed_text(argument);
+    if (rows.empty()) continue;
+    text += fmt::format(
+        "\n{}{}\n{}", paint.bold(words.title), *words.beside == '\0' ? "" : fmt::format("  {}", words.beside), rows);
+  }
+  return text;
+}
+
+constexpr const char* part_names[] = {"engine", "prefill", "load"};  ///< by ArgumentOf
+
 void write_figures(JsonWriter& json, const char* key, const LaunchFigures& figures) {
   json.open(key);
   json.field("tokens_per_s_per_gpu", figures.words_per_gpu);
   json.base_fields("ttft_s", figures.first_word, "tpot_s", figures.per_word);
   json.field("cache_positions", figures.cache_positions);
+  if (figures.prompt_positions > 0) json.field("prefill_cache_positions", figures.prompt_positions);
   json.close();
 }
 
@@ -94,20 +115,23 @@ std::string explained_launch_text(const ExplainedEngineLaunch& explained, const 
   if (!explained.changed.empty())
     text += print::paragraph(
         fmt::format("{}", fmt::join(explained.changed, ", ")), "of its engine also: ", "  ", text_columns);
+  if (!explained.prompt_changed.empty())
+    text += print::paragraph(fmt::format("{}", fmt::join(explained.prompt_changed, ", ")),
+        "of the pool of prompts also: ", "  ", text_columns);
   if (!explained.refused.empty())
     text += print::paragraph(explained.refused, paint.bad("not followed") + ": ", "  ", text_columns);
   if (const auto& f = explained.figures)
     text += fmt::format("forecast: {} tokens/s/GPU, TTFT {}, TPOT {}, {} positions of cache on a GPU\n",
         print::grouped_digits(f->words_per_gpu), format_seconds(f->first_word), format_seconds(f->per_word),
         print::grouped_digits(f->cache_positions));
-  for (const StandingWords& words : standing_words) {
-    std::string rows;
-    for (const ExplainedEngineArgument& argument : explained.arguments)
-      if (argument.standing == words.standing)
-        rows += words.standing == Standing::used ? used_text(argument, explained.figures) : listed_text(argument);
-    if (rows.empty()) continue;
-    text += fmt::format(
-        "\n{}{}\n{}", paint.bold(words.title), *words.beside == '\0' ? "" : fmt::format("  {}", words.beside), rows);
+  if (explained.prompts.empty()) {
+    text += arguments_text(explained, {}, paint);
+  } else {
+    for (const auto& [of, title] : {std::pair{ArgumentOf::prompts, explained.prompts},
+             std::pair{ArgumentOf::engine, explained.tokens}, std::pair{ArgumentOf::load, std::string("The load")}}) {
+      const std::string rows = arguments_text(explained, of, paint);
+      if (!rows.empty()) text += fmt::format("\n{}\n{}", paint.bold(title), rows);
+    }
   }
   if (explained.notes.empty()) return text;
   text += fmt::format("\n{}  what was assumed or left out in reading\n", paint.bold("Notes"));
@@ -126,7 +150,7 @@ std::string explained_launch_json(const ExplainedEngineLaunch& explained) {
     json.open();
     json.fields("name", argument.given.name, "value", argument.given.value, "line", argument.given.line);
     const auto words = std::ranges::find(standing_words, argument.standing, &StandingWords::standing);
-    json.fields("standing", words->key, "counts", argument.counts);
+    json.fields("part", part_names[static_cast<int>(argument.of)], "standing", words->key, "counts", argument.counts);
     if (argument.fact != nullptr) json.field("what", argument.fact->what);
     if (argument.without) write_figures(json, "without", *argument.without);
     if (!argument.why_not.empty()) json.field("without_error", argument.why_not);
@@ -134,6 +158,9 @@ std::string explained_launch_json(const ExplainedEngineLaunch& explained) {
   }
   json.close();
   json.field("engine_changes", explained.changed);
+  if (!explained.prompts.empty())
+    json.fields(
+        "prefill", explained.prompts, "decode", explained.tokens, "prefill_engine_changes", explained.prompt_changed);
   json.field("notes", explained.notes);
   json.close();
   return json.text() + "\n";

@@ -74,11 +74,31 @@ Expected<std::string> latencies(const Question& question, const Answer& answer) 
       {question.concurrency ? "users" : "requests/s", question.concurrency.has_value()}, {"seconds", true}, series);
 }
 
+/// What one pool did; of two, one reads prompts and the other decodes.
+struct PoolRun {
+  const char* what;  ///< "" where one does both
+  const infer::Serving& serving;
+  const sim::Servers& servers;
+  const std::vector<sim::RanIteration>& iterations;
+};
+
+std::vector<PoolRun> pool_runs(const Answer& answer) {
+  if (!answer.prompts) return {{"", answer.serving, answer.servers, answer.run.iterations}};
+  return {{"Prefill pool", answer.prompts->serving, answer.prompts->servers, answer.prompts->reading},
+      {"Decode pool", answer.serving, answer.servers, answer.run.iterations}};
+}
+
+std::string heading(const PoolRun& pool) { return *pool.what == '\0' ? "" : fmt::format("<h3>{}</h3>\n", pool.what); }
+/// In front of the name of a picture.
+std::string named(const PoolRun& pool, const char* what) {
+  return *pool.what == '\0' ? what : fmt::format("{}: {}", pool.what, what);
+}
+
 /// The mean over as many parts of the time as a picture can show.
-std::string over_time(const Answer& answer) {
+std::string over_time(const PoolRun& pool) {
   constexpr std::size_t parts = 240;
-  const auto& iterations = answer.run.iterations;
-  if (iterations.empty()) return "<p class=\"soft\">Nothing ran.</p>\n";
+  const auto& iterations = pool.iterations;
+  if (iterations.empty()) return heading(pool) + "<p class=\"soft\">Nothing ran.</p>\n";
   const double end = (iterations.back().start + iterations.back().time).value();
   struct Part {
     double time = 0, used = 0, running = 0, waiting = 0;
@@ -91,7 +111,7 @@ std::string over_time(const Answer& answer) {
     part.time += time, part.used += time * static_cast<double>(ran.used_blocks);
     part.running += time * static_cast<double>(ran.running), part.waiting += time * static_cast<double>(ran.waiting);
   }
-  const auto blocks = static_cast<double>(answer.servers.policy.blocks * answer.servers.groups);
+  const auto blocks = static_cast<double>(pool.servers.policy.blocks * pool.servers.groups);
   PlotSeries used{"of the cache of a replica, %", {}}, running{"running on a replica", {}},
       waiting{"waiting", {}, true, true};
   for (std::size_t i = 0; i < parts; ++i) {
@@ -101,15 +121,15 @@ std::string over_time(const Answer& answer) {
     running.dots.push_back({at, mean[i].running / mean[i].time, ""});
     waiting.dots.push_back({at, mean[i].waiting / mean[i].time, ""});
   }
-  return line_plot("cache over time", {"seconds", false}, {"% used", false}, {used}) +
-         line_plot("requests over time", {"seconds", false}, {"requests", false}, {running, waiting});
+  return heading(pool) + line_plot(named(pool, "cache over time"), {"seconds", false}, {"% used", false}, {used}) +
+         line_plot(named(pool, "requests over time"), {"seconds", false}, {"requests", false}, {running, waiting});
 }
 
 /// The iteration in whose kind most of the time goes, by parts.
-std::string iteration_parts(const Answer& answer) {
-  const auto& iterations = answer.run.iterations;
-  const infer::ServedTimes times(answer.serving);
-  std::string text;
+std::string iteration_parts(const PoolRun& pool) {
+  const auto& iterations = pool.iterations;
+  const infer::ServedTimes times(pool.serving);
+  std::string text = heading(pool);
   for (const bool prompts : {false, true}) {
     std::vector<std::pair<double, std::size_t>> alike;
     double all = 0, of_kind = 0;
@@ -158,8 +178,10 @@ Expected<std::string> load_page(const Question& question, const Answer& answer) 
       "figures", "The load that was asked for", "<pre>" + html_escaped(answer_text(question, answer)) + "</pre>\n");
   body += html_section("latencies", "Latencies over load", curves);
   if (answer.figures) {
-    body += html_section("time", "Over time", over_time(answer));
-    body += html_section("iteration", "What an iteration's time goes into", iteration_parts(answer));
+    std::string time, parts;
+    for (const PoolRun& pool : pool_runs(answer)) time += over_time(pool), parts += iteration_parts(pool);
+    body += html_section("time", "Over time", time);
+    body += html_section("iteration", "What an iteration's time goes into", parts);
   }
   return page_text({.mark = load_page_name,
       .title = title + ": stepcast serve",

@@ -75,6 +75,7 @@ sim::ServedRun simulate(const sim::Load& load, PromptPool& prompts, const infer:
     prompts.waiting += share * static_cast<double>(ran.waiting);
     prompts.most_waiting = std::max(prompts.most_waiting, static_cast<double>(ran.waiting));
   }
+  prompts.reading = std::move(run.reading);
   return std::move(run.served);
 }
 

@@ -27,6 +27,7 @@ struct PromptPool {
   double links_requests_per_second = 0;  ///< that the links take at most
   // What a run of the load comes to: means over it, and the most.
   double busy = 0, waiting = 0, most_waiting = 0;
+  std::vector<sim::RanIteration> reading;
 };
 
 /// An error of this pool names its own flags.

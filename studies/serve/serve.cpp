@@ -182,6 +182,16 @@ Expected<Question> question_of(const Arguments& arguments) {
   return asked;
 }
 
+void put_rows(
+    const std::optional<Engine>& row, const std::optional<Engine>& prompt_row, bool told_exchange, Question& question) {
+  if (row) question.engine.row = std::make_shared<const Engine>(*row);
+  if (!question.prompts) return;
+  infer::ServingWishes& prompts = question.prompts->engine;
+  prompts.row = prompt_row ? std::make_shared<const Engine>(*prompt_row) : question.engine.row;
+  // Each row has its own way between experts.
+  if (prompt_row && !told_exchange) prompts.exchange.clear();
+}
+
 std::span<const Flag> serve_flags() {
   static const std::vector<Flag> flags = [] {
     std::vector<Flag> all = infer::engine_flags();
@@ -224,8 +234,7 @@ Expected<void> serve_command(const Arguments& arguments, Console& console) {
     return {};
   }
   TRY(auto question, question_of(launched.arguments));
-  if (launched.row) question.engine.row = std::make_shared<const Engine>(*launched.row);
-  if (question.prompts && arguments.has("--html")) return fail("--html", "shows one pool", "--json, which has both");
+  put_rows(launched.row, launched.prompt_row, arguments.has("--exchange"), question);
   TRY(auto pages, cli::open_outputs(arguments, "--html", page_forms));
   TRY(auto answered, answer(question));
   answered.serving.assumptions.insert(

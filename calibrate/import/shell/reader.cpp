@@ -354,12 +354,15 @@ Expected<void> ShellReader::take_inner(ShellText text, int depth) {
   return take_text(ShellSource(texts_.back()), depth + 1);
 }
 
-/// The bash of "srun bash -c TEXT", the last word of pdsh and ssh; behind the last word where there is none.
+/// They hand their last word to a shell on other nodes.
+constexpr std::string_view remote_shells[] = {"pdsh", "ssh", "clush", "sshpass"};
+
+/// The bash of "srun bash -c TEXT", the last word of a remote shell; behind the last word where there is none.
 std::size_t ShellReader::shell_word(const std::vector<ShellWord>& words) {
   for (std::size_t i = 0; i < words.size(); ++i)
     if (const std::string_view name = last_of_path(words[i].text); is_shell_program(name)) return i;
   const std::string_view first = last_of_path(words.front().text);
-  return (first == "pdsh" || first == "ssh") && words.size() > 2 ? words.size() - 1 : words.size();
+  return is_one_of(remote_shells, first) && words.size() > 2 ? words.size() - 1 : words.size();
 }
 
 std::size_t ShellReader::inner_shell(const std::vector<ShellWord>& words) {

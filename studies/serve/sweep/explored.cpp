@@ -123,7 +123,9 @@ class Exploration {
   [[nodiscard]] std::optional<std::size_t> next_of_list(bool doubtful) const {
     for (const auto* places : {&out_.best, &out_.front})
       for (const std::size_t i : *places)
-        if (!found_.rows[i].simulated && found_.rows[i].sure() != doubtful) return i;
+        if (const Row& row = found_.rows[i];
+            !row.simulated && row.sure() != doubtful && can_simulate(asked_, found_.configurations[row.configuration]))
+          return i;
     return std::nullopt;
   }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -17,6 +18,10 @@ namespace {
 constexpr double idle_below = 0.5, full_from = 0.95;
 constexpr const char* idle = "fewer GPUs read prompts with half of their time to spare";
 constexpr const char* full = "fewer users fill the GPUs that read prompts";
+/// So many ratios of a pair are all priced; of more, those from one to the next of which a pool changes so much.
+constexpr std::int64_t most_ratios = 256;
+constexpr double ratio_step = 1.05;
+constexpr const char* between = "both pools differ by less than 5 % from those of another ratio";
 
 /// One replica of a pool, or why there is none.
 template <class Field> struct Pool {
@@ -81,11 +86,12 @@ class PoolPairs {
           infer::transfer_of(prompts.engine->serving, words.engine->serving, asked_.law.prompts.mean()).time.value();
     for (const std::int64_t gpus : asked_.gpus) {
       const auto ratios = ratios_of(asked_, gpus, prompts.part.prompts->replica(), words.part.replica());
-      const std::uint64_t rows = std::max<std::size_t>(1, ratios.size()) * loads_.size();
-      if (ratios.empty()) rows_.refuse("no whole replicas of both pools fill the GPUs", rows);
+      const std::uint64_t rows = std::max<std::size_t>(1, ratios.priced.size()) * loads_.size();
+      if (ratios.between > 0) rows_.refuse(between, ratios.between * loads_.size());
+      if (ratios.priced.empty()) rows_.refuse("no whole replicas of both pools fill the GPUs", rows);
       else if (!prompts.field) rows_.refuse(prompts.refused, rows);
       else if (!words.field) rows_.refuse(words.refused, rows);
-      else take(prompts, words, gpus, ratios, sending);
+      else take(prompts, words, gpus, ratios.priced, sending);
     }
   }
 
@@ -129,21 +135,50 @@ class PoolPairs {
 
 }  // namespace
 
-std::vector<PoolRatio> ratios_of(
-    const Asked& asked, std::int64_t gpus, std::int64_t prompt_replica, std::int64_t word_replica) {
-  std::vector<PoolRatio> ratios;
-  for (std::int64_t prompts = 1; prompts * prompt_replica < gpus; ++prompts) {
+PoolRatios ratios_of(const Asked& asked, std::int64_t gpus, std::int64_t prompt_replica, std::int64_t word_replica) {
+  PoolRatios out;
+  const auto take = [&](std::int64_t prompts) {
     const std::int64_t left = gpus - prompts * prompt_replica;
-    if (left % word_replica != 0) continue;
-    if (among(asked.prefill_replicas, prompts) && among(asked.replicas, left / word_replica))
-      ratios.push_back({prompts, left / word_replica});
+    if (left <= 0 || left % word_replica != 0) return false;
+    if (!among(asked.prefill_replicas, prompts) || !among(asked.replicas, left / word_replica)) return false;
+    out.priced.push_back({prompts, left / word_replica});
+    return true;
+  };
+  if (!asked.prefill_replicas.empty() || !asked.replicas.empty()) {
+    std::vector<std::int64_t> listed = asked.prefill_replicas;
+    if (listed.empty())
+      for (const std::int64_t words : asked.replicas)
+        if (const std::int64_t left = gpus - words * word_replica; left > 0 && left % prompt_replica == 0)
+          listed.push_back(left / prompt_replica);
+    std::ranges::sort(listed);
+    for (const std::int64_t prompts : listed) take(prompts);
+    return out;
   }
-  return ratios;
+  // What is left is a whole number of the other replicas each `every` replicas of prompts.
+  const std::int64_t every = word_replica / std::gcd(prompt_replica, word_replica), most = (gpus - 1) / prompt_replica;
+  std::int64_t first = 1;
+  while (first <= std::min(every, most) && !take(first)) ++first;
+  if (out.priced.empty()) return out;
+  const std::int64_t count = (most - first) / every + 1;
+  for (std::int64_t prompts = first;;) {
+    std::int64_t steps = 1;
+    if (count > most_ratios) {
+      const double grown = static_cast<double>(prompts) * (ratio_step - 1),
+                   shrunk = static_cast<double>(gpus - prompts * prompt_replica) * (1 - 1 / ratio_step) /
+                            static_cast<double>(prompt_replica);
+      steps =
+          std::max<std::int64_t>(1, static_cast<std::int64_t>(std::min(grown, shrunk) / static_cast<double>(every)));
+    }
+    prompts += steps * every;
+    if (prompts > most || !take(prompts)) break;
+  }
+  out.between = static_cast<std::uint64_t>(count) - out.priced.size();
+  return out;
 }
 
 Expected<std::uint64_t> pooled_combinations(const Asked& asked, double most) {
   if (!asked.pools) return 0;
-  double kinds = 0, all = 0;
+  double kinds = 0, all = 0, left_out = 0;
   for_each_kind(asked, [&](const Configuration&) { ++kinds; });
   std::vector<std::int64_t> prompts, words;
   for_each_prompt_split(asked, [&](const PromptSplit& split) { prompts.push_back(split.replica()); });
@@ -156,10 +191,13 @@ Expected<std::uint64_t> pooled_combinations(const Asked& asked, double most) {
   if (pairs > most) return too_many(pairs);
   for (const std::int64_t prompt : prompts)
     for (const std::int64_t word : words)
-      for (const std::int64_t gpus : asked.gpus)
-        all += each * static_cast<double>(std::max<std::size_t>(1, ratios_of(asked, gpus, prompt, word).size()));
+      for (const std::int64_t gpus : asked.gpus) {
+        const PoolRatios ratios = ratios_of(asked, gpus, prompt, word);
+        all += each * static_cast<double>(std::max<std::size_t>(1, ratios.priced.size()));
+        left_out += each * static_cast<double>(ratios.between);
+      }
   if (all > most) return too_many(all);
-  return static_cast<std::uint64_t>(all);
+  return static_cast<std::uint64_t>(all + left_out);
 }
 
 void take_pools(const Asked& asked, const Configuration& kind, Engines& engines, Rows& rows) {

@@ -15,11 +15,16 @@ namespace stepcast::serve::sweeping {
 struct PoolRatio {
   std::int64_t prompts = 1, words = 1;
 };
-/// Those asked for, fewest of prompts first, of replicas of so many GPUs.
-std::vector<PoolRatio> ratios_of(
-    const Asked& asked, std::int64_t gpus, std::int64_t prompt_replica, std::int64_t word_replica);
+struct PoolRatios {
+  std::vector<PoolRatio> priced;
+  std::uint64_t between = 0;  ///< that are not, since one is priced from which both pools differ by less than 5 %
+};
+/// Those asked for, fewest of prompts first, of replicas of so many GPUs. All of them where they are 256 or fewer, or
+/// where lists name them.
+PoolRatios ratios_of(const Asked& asked, std::int64_t gpus, std::int64_t prompt_replica, std::int64_t word_replica);
 
-/// All pairs of splits in all their ratios, under all loads; a pair with none counts as one. Errors: more than `most`.
+/// All pairs of splits in all their ratios, under all loads; a pair with none counts as one. Errors: more than `most`
+/// that are priced.
 Expected<std::uint64_t> pooled_combinations(const Asked& asked, double most);
 
 /// All pairs of one machine, engine and number types. Left out are, under each load, of the ratios whose prompts' pool

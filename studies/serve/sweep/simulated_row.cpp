@@ -36,6 +36,12 @@ sim::ServedRun run_of(const sim::Load& load, Engines& engines, const Configurati
 
 }  // namespace
 
+bool can_simulate(const Asked& asked, const Configuration& configuration) {
+  constexpr std::int64_t most_replicas = 512;
+  const std::int64_t reads = configuration.prompts ? configuration.prompts->replicas : 0;
+  return asked.closed || configuration.replicas + reads <= most_replicas;
+}
+
 void simulate(Row& row, const Asked& asked, Engines& engines, const Configuration& configuration) {
   sim::RequestLaw law = asked.law;
   sim::Load load;

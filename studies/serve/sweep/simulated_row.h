@@ -19,4 +19,7 @@ sim::SteadyLoad steady_load(const Asked& asked, double load);
 /// that were made.
 void simulate(Row& row, const Asked& asked, Engines& engines, const Configuration& configuration);
 
+/// Of rates each replica has requests of its own, and all of them are looked at as each of them ends an iteration.
+bool can_simulate(const Asked& asked, const Configuration& configuration);
+
 }  // namespace stepcast::serve::sweeping

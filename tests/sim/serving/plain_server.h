@@ -2,6 +2,7 @@
 // requests in every iteration. One replica with one group.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "sim/serving/served_run.h"
@@ -12,6 +13,10 @@ struct PlainRun {
   std::vector<double> first, last;  ///< of each request, seconds
   int iterations = 0, preempted = 0;
 };
+/// One group of each of two pools, and `transfer` seconds of the keys of so many positions between them: `iterations`
+/// and `preempted` are of both.
+PlainRun run_pools_plainly(const Load& load, const BatchingPolicy& prompts, const BatchingPolicy& words,
+    const std::function<double(long)>& transfer, const BatchTimer& timer);
 PlainRun run_plainly(const Load& load, const BatchingPolicy& policy, const BatchTimer& timer);
 
 }  // namespace stepcast::sim

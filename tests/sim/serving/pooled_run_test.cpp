@@ -2,10 +2,13 @@
 #include "sim/serving/pooled_run.h"
 
 #include <cmath>
+#include <random>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "tests/sim/serving/plain_server.h"
 
 namespace stepcast::sim {
 namespace {
@@ -130,6 +133,71 @@ TEST(PooledRun, AFasterLinkAndMorePromptRanksEndSooner) {
   EXPECT_LT(span(0, 1), span(4, 1));
   EXPECT_LT(span(4, 1), span(8, 1));
   EXPECT_LT(span(1, 2), span(1, 1));
+}
+
+/// 200 settings at random: the same words at the same times as by a simulator that was written apart.
+TEST(PooledRun, APlainSimulatorSaysTheSame) {
+  std::mt19937 random(13);
+  const auto pick = [&](int low, int high) {
+    return low + static_cast<int>(random() % static_cast<unsigned>(high - low + 1));
+  };
+  const auto policy_of = [&] {
+    BatchingPolicy policy;
+    policy.most_positions = pick(8, 80), policy.most_sequences = pick(1, 12);
+    policy.prompts_apart = pick(0, 1) == 1, policy.pieces = pick(0, 1) == 1, policy.reserves_all = pick(0, 2) == 0;
+    policy.plans_ahead = pick(0, 1) == 1;
+    policy.block = pick(1, 8), policy.blocks = (90 + policy.block) / policy.block + pick(0, 40);
+    return policy;
+  };
+  int preempted = 0, waited = 0;
+  for (int setting = 0; setting < 200; ++setting) {
+    const Servers prompts{.policy = policy_of()}, words{.policy = policy_of()};
+    const RequestLaw law{.count = pick(1, 40),
+        .prompts = {1, pick(1, 50)},
+        .outputs = {2, pick(2, 30)},
+        .shared = pick(0, 2) == 0 ? pick(0, 20) : 0,
+        .seed = random()};
+    Load load{requests_of(law), pick(0, 1) == 0 ? 0 : pick(1, 15)};
+    if (load.concurrency == 0) {
+      let_arrive(load.requests, 0.02 * pick(1, 20), 1, random());
+      for (ServingRequest& request : load.requests) request.arrival = Seconds(std::round(request.arrival.value()));
+    }
+    const double link = pick(0, 4) / 32.0;  // of each position
+    const PooledRun run = simulate(load,
+        {prompts, words, [=](std::int64_t positions) { return Seconds(link * static_cast<double>(positions)); }},
+        dyadic_times, dyadic_times);
+    const PlainRun plain = run_pools_plainly(
+        load, prompts.policy, words.policy, [=](long positions) { return link * static_cast<double>(positions); },
+        dyadic_times);
+    ASSERT_EQ(static_cast<int>(run.reading.size() + run.served.iterations.size()), plain.iterations) << setting;
+    ASSERT_EQ(run.served.preempted, plain.preempted) << setting;
+    for (std::size_t i = 0; i < run.served.requests.size(); ++i) {
+      ASSERT_EQ(run.served.requests[i].first.value(), plain.first[i]) << setting << " " << i;
+      ASSERT_EQ(run.served.requests[i].last.value(), plain.last[i]) << setting << " " << i;
+      waited += run.served.requests[i].first > run.read[i] + Seconds(link * 50) ? 1 : 0;
+    }
+    preempted += plain.preempted;
+  }
+  EXPECT_GT(preempted, 20);
+  EXPECT_GT(waited, 20) << "for room or for the link";
+}
+
+/// Ten users reach ten groups of each pool at most: with a hundred replicas the same runs.
+TEST(PooledRun, ReplicasThatNobodyReachesChangeNothing) {
+  const auto run = [](std::int64_t replicas) {
+    const Servers pool{.policy = {.most_positions = 64}, .replicas = replicas, .groups = 2};
+    return simulate(closed_pools(10), {pool, pool, link(0.5)}, dyadic_times, dyadic_times);
+  };
+  const PooledRun few = run(5), many = run(100);
+  ASSERT_EQ(few.served.iterations.size(), many.served.iterations.size());
+  for (std::size_t i = 0; i < few.read.size(); ++i) {
+    EXPECT_EQ(few.read[i], many.read[i]);
+    EXPECT_EQ(few.served.requests[i].last, many.served.requests[i].last);
+  }
+  EXPECT_EQ(reached({.policy = {}, .replicas = 100, .groups = 2}, 10).replicas, 5);
+  EXPECT_EQ(reached({.policy = {}, .replicas = 100, .groups = 2}, 11).replicas, 6);
+  EXPECT_EQ(reached({.policy = {}, .replicas = 3}, 11).replicas, 3);
+  EXPECT_EQ(reached({.policy = {}, .replicas = 100}, 0).replicas, 100) << "of an open loop any number may be there";
 }
 
 /// Keys that came from elsewhere take blocks as they are let in, and no word before they are there.

@@ -59,14 +59,19 @@ TEST(DeployedChips, ScriptsForOtherChipsAreRefused) {
   EXPECT_EQ(infer("run.sh", "docker run --gpus all vllm/vllm-openai:v0.11.0 " + serve).code, 0);
 }
 
-/// A secret that is still to be filled in says nothing; a number of copies that is does.
+/// A secret that is still to be filled in says nothing; a number of copies that is does of a load, and not of an
+/// iteration.
 TEST(DeployedChips, TemplatesAreReadWhereTheyDecideNothing) {
   const std::string text = pod("vllm/vllm-openai:v0.11.0", "nvidia.com/gpu", "");
   const std::string secret = "---\napiVersion: v1\nkind: Secret\nstringData:\n  token: {{HF_TOKEN}}\n";
   EXPECT_EQ(infer("pod.yaml", text + secret).code, 0);
   std::string copies = text;
   copies.insert(copies.find("  template:"), "  replicas: {{COPIES}}\n");
-  EXPECT_THAT(infer("pod.yaml", copies).err, HasSubstr("pod.yaml:6 replicas '{{COPIES}}' is no number"));
+  EXPECT_EQ(infer("pod.yaml", copies).code, 0);
+  const std::string load = "serve --input 64 --output 8 --concurrency 4 --launch " + own_path("pod.yaml");
+  EXPECT_THAT(
+      run_line(load).err, AllOf(HasSubstr("pod.yaml:6 replicas '{{COPIES}}' is no number"), HasSubstr("--replicas N")));
+  EXPECT_EQ(run_line(load + " --replicas 3 --gpus 6").code, 0);
   copies.replace(copies.find("{{COPIES}}"), 10, "2");
   EXPECT_EQ(infer("pod.yaml", copies).code, 0);
 }

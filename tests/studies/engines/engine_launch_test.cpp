@@ -1,11 +1,8 @@
 // Launches of engines as they are written, and what they come to: flags of serve and the engine's row.
-#include <fstream>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "studies/engines/launch_flags.h"
-#include "tests/studies/run_program.h"
+#include "tests/studies/engines/asked_launch.h"
 
 namespace stepcast::engines {
 namespace {
@@ -15,34 +12,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsSupersetOf;
 using testing::Pair;
-using testing_program::own_path;
-
-std::string written(const std::string& name, const std::string& text) {
-  const std::string path = own_path(name);
-  std::ofstream(path) << text;
-  return path;
-}
-
-using Told = std::map<std::string, std::string, std::less<>>;
-
-struct Read {
-  AskedEngine asked;
-  std::vector<std::string> warnings;
-  std::string error;
-};
-Read read(const std::string& text, const Told& told = {}, const std::string& network = "", bool lenient = false,
-    const std::map<std::string, std::string>& defined = {}) {
-  Read out;
-  auto launch =
-      read_engine_launch({.file = written("launch.sh", text), .words = {}, .defined = defined, .folders = {}});
-  if (!launch) return {{}, {}, to_text(launch.error())};
-  auto warnings = understood(*launch, lenient);
-  if (!warnings) return {{}, {}, to_text(warnings.error())};
-  auto asked = asked_engine(*launch, told, network, {.lenient = lenient});
-  if (!asked) return {{}, {}, to_text(asked.error())};
-  return {std::move(*asked), std::move(*warnings), ""};
-}
-
 TEST(EngineLaunch, VllmOfADenseNetwork) {
   const auto got = read(R"(export NAME=meta-llama/Llama-3.1-70B-Instruct
 vllm serve $NAME \
@@ -186,7 +155,6 @@ TEST(EngineLaunch, WhatIsNotForecastIsRefused) {
   EXPECT_EQ(read("vllm serve Qwen/Qwen3-8B --cpu-offload-gb 0").error, "");
   EXPECT_THAT(read("vllm serve Qwen/Qwen3-8B --kv-transfer-config '{\"kv_connector\":\"NixlConnector\"}'").error,
       HasSubstr("a part of several pools"));
-  EXPECT_THAT(read("trtllm-serve disaggregated -c x.yaml").error, HasSubstr("pools of their own"));
   const std::string ngram = R"(--speculative-config '{"method": "ngram", "num_speculative_tokens": 4}')";
   EXPECT_THAT(read("vllm serve Qwen/Qwen3-8B " + ngram).error, HasSubstr("tokens that ngram guesses"));
   EXPECT_THAT(read("vllm serve Qwen/Qwen3-8B --quantization bitsandbytes").error, HasSubstr("are not forecast"));
@@ -378,7 +346,6 @@ TEST(EngineDeployment, PoolsOfScriptsAreOfOneEngine) {
   ASSERT_EQ(ranks.error, "");
   EXPECT_THAT(ranks.asked.flags, IsSupersetOf({Pair("--prefill-tp", "2"), Pair("--tp", "4")}));
   EXPECT_EQ(read(sglang("--tp 4", "--tp 2")).error, "");
-  EXPECT_THAT(read(sglang("", "--mem-fraction-static 0.8")).error, HasSubstr("cache_share 0.8"));
   const std::string vllm = "vllm serve Qwen/Qwen3-32B --kv-transfer-config "
                            "'{\"kv_connector\":\"NixlConnector\",\"kv_role\":\"kv_producer\"}' &\n";
   EXPECT_THAT(

@@ -96,6 +96,48 @@ TEST(ExplainLaunch, EachArgumentHasItsPlaceAndItsPrice) {
   EXPECT_EQ(run_line("explain tensor parallelism --concurrency 4").code, 2);
 }
 
+/// Two engines of one GPU read prompts and one of two says their tokens: each argument counts in its own pool.
+TEST(ExplainLaunch, PoolsAreExplainedOneByOne) {
+  const std::string path = own_path("pools.sh");
+  const std::string server = "python -m sglang.launch_server --model-path Qwen/Qwen3-8B --disaggregation-mode ";
+  std::ofstream(path) << server << "prefill --mem-fraction-static 0.7 --port 1 &\n"
+                      << server << "prefill --mem-fraction-static 0.7 --port 2 &\n"
+                      << server << "decode --tp 2 --mem-fraction-static 0.8 --port 3\n";
+  const auto ran = run_line("explain --json" + load + "--launch " + path);
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const json got = json::parse(ran.out);
+  EXPECT_EQ(got["not_followed"], "");
+  EXPECT_EQ(got["prefill"], "2 engines of 1 GPU read prompts");
+  EXPECT_EQ(got["decode"], "1 engine of 2 GPUs says their tokens");
+  const auto argument = [&](const std::string& name, const std::string& part) -> json {
+    for (const json& one : got["arguments"])
+      if (one["name"] == name && one["part"] == part) return one;
+    return json();
+  };
+  EXPECT_EQ(argument("disaggregation_mode", "prefill")["standing"], "used");
+  const double prefill = got["forecast"]["prefill_cache_positions"], decode = got["forecast"]["cache_positions"];
+  const json without = argument("mem_fraction_static", "prefill")["without"];
+  EXPECT_NE(without["prefill_cache_positions"].get<double>(), prefill);
+  EXPECT_EQ(without["cache_positions"].get<double>(), decode);
+  EXPECT_NE(argument("mem_fraction_static", "engine")["without"]["cache_positions"].get<double>(), decode);
+  const auto text = run_line("explain" + load + "--launch " + path);
+  EXPECT_THAT(text.out, testing::AllOf(HasSubstr("2 engines of 1 GPU read prompts"),
+                            HasSubstr("Prompts or tokens alone"), HasSubstr("of the pool of prompts also: ")));
+}
+
+/// Each pool runs with its own share of the memory.
+TEST(ServeLaunch, EachPoolHasItsOwnRow) {
+  const std::string path = own_path("own.sh");
+  const auto decode_cache = [&](const std::string& prefill, const std::string& decode) {
+    const std::string server = "vllm serve Qwen/Qwen3-8B --kv-transfer-config '{\"kv_connector\":\"NixlConnector\",";
+    std::ofstream(path) << server << "\"kv_role\":\"kv_producer\"}' --gpu-memory-utilization " << prefill << " &\n"
+                        << server << "\"kv_role\":\"kv_consumer\"}' --gpu-memory-utilization " << decode << "\n";
+    return served_launch(load + "--launch " + path)["cache"]["positions"].get<double>();
+  };
+  EXPECT_EQ(decode_cache("0.9", "0.8"), decode_cache("0.7", "0.8"));
+  EXPECT_GT(decode_cache("0.7", "0.9"), decode_cache("0.7", "0.8"));
+}
+
 TEST(EmitEngine, WhatIsWrittenIsReadBack) {
   const std::vector<std::pair<std::string, std::string>> asked = {
       {"vllm", "qwen3-8b --tp 2 --kv fp8 --most-sequences 64 --most-positions 4096 --replicas 2"},

@@ -33,6 +33,15 @@ TEST(LoadPage, HasLatenciesOverLoadAndTheCacheOverTime) {
   EXPECT_THAT(open, HasSubstr("5 requests/s: TTFT p90"));
 }
 
+TEST(LoadPage, OfTwoPoolsEachHasItsCacheAndItsIterations) {
+  const std::string page =
+      page_of("--input 256 --output 32 --concurrency 8 --prefill-gpus 2 --prefill-replicas 2", "pools.html");
+  for (const char* part : {"Prefill pool: cache over time", "Decode pool: cache over time", "Prefill pool: requests",
+           "Iterations that prefill", "Iterations that only decode", "Latencies over load", "2 of prompts"})
+    EXPECT_THAT(page, HasSubstr(part));
+  EXPECT_THAT(page_of("--input 256 --output 32 --concurrency 8", "one.html"), testing::Not(HasSubstr("Decode pool")));
+}
+
 TEST(LoadPage, TracesHaveOneLoadAndOverloadsNoTime) {
   const std::string file = own_path("trace.csv");
   std::ofstream(file) << "arrival_s,prompt,output\n0,100,5\n2,100,5\n";

@@ -99,14 +99,14 @@ std::int64_t left_out(const json& sweep, const std::string& part) {
 /// Of 8 GPUs: 1 to 7 of tp 1 for prompts beside tp 1, 2, 4 and 6 of them beside tp 2, ...
 TEST(PooledSweep, RatiosFillTheGpus) {
   Asked asked = four_gpus();
-  EXPECT_EQ(ratios_of(asked, 8, 1, 1).size(), 7);
-  EXPECT_EQ(ratios_of(asked, 8, 1, 2).size(), 3);
-  EXPECT_EQ(ratios_of(asked, 8, 3, 2).size(), 1);
-  EXPECT_EQ(ratios_of(asked, 8, 2, 4).size(), 1);
-  EXPECT_EQ(ratios_of(asked, 8, 8, 1).size(), 0);
+  EXPECT_EQ(ratios_of(asked, 8, 1, 1).priced.size(), 7);
+  EXPECT_EQ(ratios_of(asked, 8, 1, 2).priced.size(), 3);
+  EXPECT_EQ(ratios_of(asked, 8, 3, 2).priced.size(), 1);
+  EXPECT_EQ(ratios_of(asked, 8, 2, 4).priced.size(), 1);
+  EXPECT_EQ(ratios_of(asked, 8, 8, 1).priced.size(), 0);
   asked.prefill_replicas = {2, 3}, asked.replicas = {5};
-  ASSERT_EQ(ratios_of(asked, 8, 1, 1).size(), 1);
-  EXPECT_EQ(ratios_of(asked, 8, 1, 1)[0].prompts, 3);
+  ASSERT_EQ(ratios_of(asked, 8, 1, 1).priced.size(), 1);
+  EXPECT_EQ(ratios_of(asked, 8, 1, 1).priced[0].prompts, 3);
   // Four GPUs: 3 ratios of tp 1 with tp 1, and one of each other pair.
   EXPECT_EQ(*pooled_combinations(four_gpus(), 1e7), 6);
   EXPECT_FALSE(pooled_combinations(four_gpus(), 5));
@@ -163,6 +163,43 @@ TEST(PooledSweep, TextAndTableAndPageShowPools) {
   // Rates: what comes is a part of what is read at most.
   const json rates = swept_pools("llama3-8b --gpus 2 --tp 1 --pools --input 4000 --output 64 --rate 1,500");
   EXPECT_GT(left_out(rates, "beyond saturation"), 0);
+}
+
+/// Of 499,999 ratios those are priced from one to the next of which a pool changes by 5 %, and a closed loop runs on
+/// the replicas that its users reach.
+TEST(PooledSweep, MillionsOfGpusEnd) {
+  Asked asked;
+  const PoolRatios all = ratios_of(asked, 4'000'000, 8, 8);
+  EXPECT_LT(all.priced.size(), 700u);
+  EXPECT_EQ(all.priced.size() + all.between, 499'999u);
+  EXPECT_EQ(all.priced.front().prompts, 1);
+  double most = 0;
+  for (std::size_t i = 1; i < all.priced.size(); ++i) {
+    const PoolRatio &before = all.priced[i - 1], &here = all.priced[i];
+    EXPECT_EQ(here.prompts * 8 + here.words * 8, 4'000'000);
+    const auto grown = static_cast<double>(here.prompts - before.prompts);
+    if (here.prompts - before.prompts > 1)
+      most = std::max({most, grown / static_cast<double>(before.prompts), grown / static_cast<double>(before.words)});
+  }
+  EXPECT_LT(most, 0.05 + 1e-9);
+  EXPECT_GT(most, 0.04);
+  // 256 ratios are all priced, and so are those that lists name
+  EXPECT_EQ(ratios_of(asked, 257, 1, 1).priced.size(), 256u);
+  EXPECT_EQ(ratios_of(asked, 257, 1, 1).between, 0u);
+  asked.replicas = {100, 7};
+  const PoolRatios listed = ratios_of(asked, 4'000'000, 8, 8);
+  ASSERT_EQ(listed.priced.size(), 2u);
+  EXPECT_EQ(listed.priced[0].words, 100);
+  EXPECT_EQ(listed.priced[1].prompts, 499'993);
+  // 6 x 3 leave 2 x 4 of 26 GPUs, and 2 x 3 leave 5 x 4
+  const PoolRatios uneven = ratios_of({}, 26, 3, 4);
+  ASSERT_EQ(uneven.priced.size(), 2u);
+  EXPECT_EQ(uneven.priced[0].words, 5);
+  EXPECT_EQ(uneven.priced[1].words, 2);
+  EXPECT_TRUE(ratios_of({}, 7, 2, 2).priced.empty());
+  const json swept =
+      swept_pools("llama3-8b --gpus 4000000 --tp 8 --pools --input 512 --output 16 --concurrency 8,64 --simulate 4");
+  EXPECT_GT(left_out(swept, "both pools differ by less than 5 %"), 900'000);
 }
 
 TEST(PooledSweep, WhatCannotBeIsSaid) {

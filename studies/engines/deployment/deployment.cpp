@@ -1,4 +1,4 @@
-#include "studies/engines/deployment.h"
+#include "studies/engines/deployment/deployment.h"
 
 #include <algorithm>
 #include <array>
@@ -6,10 +6,11 @@
 #include <fmt/format.h>
 
 #include "calibrate/import/tables/plain_words.h"
-#include "model/base/whole_number.h"
 #include "model/machine/gpu_words.h"
 #include "model/yaml/yaml.h"
 #include "studies/engines/deployed/deployed_values.h"
+#include "studies/engines/deployment/model_service.h"
+#include "studies/engines/deployment/surroundings.h"
 
 namespace stepcast::engines {
 namespace {
@@ -65,61 +66,51 @@ class ContainerReader {
   ContainerReader(const std::string& where, const Variables& defined) : where_(where), defined_(defined) {}
 
   std::vector<EngineLine> lines;
+  std::vector<ShellFile> files;  ///< of ConfigMaps
 
-  Expected<void> walk(const YamlNode& node, const std::string& part, std::int64_t copies) {
-    std::string name = part;
-    std::int64_t times = copies;
-    const std::string gpus_outside = gpu_kind_, copies_outside = open_copies_;
-    if (node.kind == Kind::map) {
-      take_open_copies(node);
-      take_node_labels(node);
-      times *= copies_of(node);
-      if (const YamlNode* metadata = node.find("metadata"); metadata != nullptr)
-        if (const YamlNode* named = metadata->find("name"); named != nullptr && !named->text.empty())
-          name = named->text;
-      TRY(container(node, name, times));
-    }
-    for (const YamlNode& item : node.items) TRY(walk(item, name, times));
-    for (const YamlNode& entry : node.entries) TRY(walk(entry, parts_parent(node) ? entry.key : name, times));
-    gpu_kind_ = gpus_outside, open_copies_ = copies_outside;
+  Expected<void> document(const YamlNode& root) {
+    const YamlNode* artifacts = root.find(chart_model_key);
+    model_ = artifacts == nullptr ? "" : chart_model(*artifacts);
+    if (text_of(root.find("kind")) == "ConfigMap") take_files(root);
+    if (artifacts == nullptr) return walk(root, {});
+    for (const YamlNode& entry : root.entries)
+      if (text_of(entry.find("create")) != "false") {
+        Surroundings around;
+        around.part = entry.key;
+        TRY(walk(entry, std::move(around)));
+      }
     return {};
   }
 
  private:
+  Expected<void> walk(const YamlNode& node, Surroundings around) {
+    if (node.kind == Kind::map) {
+      go_inside(node, where_, around);
+      TRY(container(node, around));
+    }
+    for (const YamlNode& item : node.items) TRY(walk(item, around));
+    for (const YamlNode& entry : node.entries) {
+      Surroundings inside = around;
+      if (parts_parent(node)) inside.part = entry.key;
+      TRY(walk(entry, std::move(inside)));
+    }
+    return {};
+  }
+
   /// Keys whose entries are parts with names of their own.
   static bool parts_parent(const YamlNode& node) { return node.key == "services" || node.key == "workers"; }
 
-  static std::optional<std::int64_t> count_of(const YamlNode& node, std::string_view key) {
-    const YamlNode* entry = node.find(key);
-    if (entry == nullptr || entry->kind != Kind::scalar) return std::nullopt;
-    return parsed_number<std::int64_t>(entry->text);
-  }
-
-  /// Compose has them under "deploy", or as "scale".
-  static std::int64_t copies_of(const YamlNode& node) {
-    const YamlNode* deploy = node.find("image") == nullptr ? nullptr : node.find("deploy");
-    std::int64_t copies = count_of(node, "replicas").value_or(1);
-    if (deploy != nullptr && deploy->kind == Kind::map) copies *= count_of(*deploy, "replicas").value_or(1);
-    if (node.find("image") != nullptr) copies *= count_of(node, "scale").value_or(1);
-    return copies;
-  }
-
-  /// "replicas: ${COUNT}": how many engines there are is not known.
-  void take_open_copies(const YamlNode& node) {
-    const YamlNode* replicas = node.find("replicas");
-    if (replicas != nullptr && replicas->kind == Kind::scalar && !replicas->text.empty() && !count_of(node, "replicas"))
-      open_copies_ =
-          fmt::format("{}:{} replicas '{:.40}' is no number", where_, replicas->position.line, replicas->text);
-  }
-
-  /// Labels by which nodes with some GPU are chosen (GKE, NVIDIA's GPU feature discovery, CoreWeave).
-  void take_node_labels(const YamlNode& node) {
-    constexpr std::string_view labels[] = {
-        "cloud.google.com/gke-accelerator", "nvidia.com/gpu.product", "gpu.nvidia.com/model"};
-    const YamlNode* selector = node.find("nodeSelector");
-    if (selector == nullptr) return;
-    for (const std::string_view label : labels)
-      if (const YamlNode* chosen = selector->find(label); chosen != nullptr) gpu_kind_ = chosen->text;
+  /// Each key of a ConfigMap is a file where it is mounted. Two of one name cannot be told apart here.
+  void take_files(const YamlNode& map) {
+    const YamlNode* data = map.find("data");
+    if (data == nullptr) return;
+    for (const YamlNode& entry : data->entries) {
+      const auto same = std::ranges::find(files, entry.key, &ShellFile::name);
+      if (same == files.end())
+        files.push_back(
+            {.name = entry.key, .text = entry.text, .line = static_cast<std::size_t>(entry.key_line), .unset = {}});
+      else if (same->text != entry.text) same->name.clear();
+    }
   }
 
   /// What the container asks for, and its image.
@@ -134,8 +125,9 @@ class ContainerReader {
     return chip;
   }
 
-  Variables environment_of(const YamlNode& node) const {
+  Variables environment_of(const YamlNode& node, const Surroundings& around) const {
     Variables environment = defined_;
+    if (around.parallelism != nullptr) put_chart_sizes(*around.parallelism, environment);
     for (const char* key : {"env", "envs", "environment"}) {
       const YamlNode* list = node.find(key);
       if (list == nullptr) continue;
@@ -152,47 +144,48 @@ class ContainerReader {
     return environment;
   }
 
-  Expected<void> take(
-      std::vector<EngineLine> found, const Variables& environment, const std::string& part, std::int64_t copies) {
+  /// A part without replicas is not started.
+  void take(std::vector<EngineLine> found, const Variables& environment, const Surroundings& around) {
     for (EngineLine& line : found) {
-      if (line.program == nullptr) continue;
+      if (line.program == nullptr || around.copies == 0) continue;
       if (!chip_.empty()) line.chip = chip_;
-      line.gpu_kind = gpu_kind_;
-      if (!open_copies_.empty()) line.unfollowed.push_back(open_copies_);
+      line.gpu_kind = around.gpu_kind;
+      if (!around.open_copies.empty()) line.open_copies = around.open_copies;
       for (const auto& [name, value] : environment) line.environment.emplace(name, value);
-      line.part = part, line.copies = copies;
+      line.part = around.part, line.copies = around.copies, line.role = around.role;
       lines.push_back(std::move(line));
     }
-    return {};
   }
 
-  Expected<void> script(const std::string& text, std::size_t first_line, const Variables& environment,
-      const std::string& part, std::int64_t copies) {
+  Expected<void> script(
+      const std::string& text, std::size_t first_line, const Variables& environment, const Surroundings& around) {
     TRY(auto found, shell_lines(text, where_, environment));
     for (EngineLine& line : found) {
       const std::size_t before = first_line > 0 ? first_line - 1 : 0;
       line.line += before;
       for (ShellWord& word : line.words) word.line += before;
     }
-    return take(std::move(found), environment, part, copies);
+    take(std::move(found), environment, around);
+    return {};
   }
 
-  Expected<void> container(const YamlNode& node, const std::string& part, std::int64_t copies) {
+  Expected<void> container(const YamlNode& node, const Surroundings& around) {
     const YamlNode *command = node.find("command"), *args = node.find("args"), *entry = node.find("entrypoint"),
                    *image = node.find("image");
-    if (command == nullptr && args == nullptr && entry == nullptr) return {};
-    const Variables environment = environment_of(node);
+    std::vector<ShellWord> words = chart_words(node, model_, around.parallelism);
+    if (command == nullptr && args == nullptr && entry == nullptr && words.empty()) return {};
+    const Variables environment = environment_of(node, around);
     chip_ = chip_of(node);
-    std::vector<ShellWord> words = words_of(entry);
-    for (const YamlNode* more : {command, args})
+    const bool made = !words.empty();  // by llm-d's chart
+    for (const YamlNode* more : {entry, made ? nullptr : command, args})
       for (ShellWord& word : words_of(more)) words.push_back(std::move(word));
     if (words.empty()) return {};
     for (ShellWord& word : words) put_in(word.text, environment);
     // "sh -c SCRIPT", and one text that holds the whole command
     if (words.size() > 2 && is_shell(words[0].text) && words[1].text.starts_with('-') && words[1].text.ends_with('c'))
-      return script(words[2].text, words[2].line, environment, part, copies);
+      return script(words[2].text, words[2].line, environment, around);
     const bool one_text = words.size() == 1 && words[0].text.find(' ') != std::string::npos;
-    if (one_text) return script(with_image(words[0].text, image), words[0].line, environment, part, copies);
+    if (one_text) return script(with_image(words[0].text, image), words[0].line, environment, around);
     EngineLine line = line_of_words(words, where_);
     if (line.program == nullptr && image != nullptr && command == nullptr)
       if (const EngineProgram* program = program_of_image(image->text)) line.program = program, line.words = words;
@@ -201,7 +194,8 @@ class ContainerReader {
         words[0].text.starts_with("-"))
       if (const EngineProgram* program = program_of_image(image->text)) line.program = program, line.words = words;
     if (line.program != nullptr && line.line == 0 && !words.empty()) line.line = words.front().line;
-    return take({std::move(line)}, environment, part, copies);
+    take({std::move(line)}, environment, around);
+    return {};
   }
 
   /// One text of options alone is told to the image's program.
@@ -212,8 +206,7 @@ class ContainerReader {
 
   std::string where_;
   Variables defined_;
-  std::string chip_, gpu_kind_;  ///< of the container, and of the nodes that it is for
-  std::string open_copies_;      ///< why their number is not known
+  std::string model_, chip_;  ///< of a document, of a container
 };
 
 }  // namespace
@@ -234,9 +227,10 @@ Expected<std::vector<EngineLine>> deployment_lines(
   }
   ContainerReader reader(where, defined);
   for (const YamlNode& document : *documents) {
-    TRY(reader.walk(document, "", 1));
+    TRY(reader.document(document));
     for (EngineLine& line : deployed::value_lines(document, where)) reader.lines.push_back(std::move(line));
   }
+  for (EngineLine& line : reader.lines) line.files.insert(line.files.end(), reader.files.begin(), reader.files.end());
   return std::move(reader.lines);
 }
 

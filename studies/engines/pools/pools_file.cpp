@@ -1,0 +1,183 @@
+#include "studies/engines/pools/pools_file.h"
+
+#include <algorithm>
+#include <optional>
+#include <span>
+
+#include <fmt/format.h>
+
+#include "calibrate/import/config/config_text.h"
+#include "model/base/contains.h"
+#include "model/base/whole_number.h"
+
+namespace stepcast::engines {
+namespace {
+
+/// Keys of a router, which say nothing of an engine, and values with which they leave forecasts alone; "": any.
+struct RouterKey {
+  std::string_view name, plain;
+};
+/// NVIDIA/TensorRT-LLM@0228a71223: tensorrt_llm/llmapi/disagg_utils.py, extract_disagg_cfg() and what it calls.
+constexpr RouterKey router_keys[] = {{"hostname", ""}, {"port", ""}, {"max_retries", ""},
+    {"perf_metrics_max_requests", ""}, {"return_perf_metrics", ""}, {"perf_metrics_output_dir", ""},
+    {"otlp_config", ""}, {"node_id", ""}, {"allow_request_chat_template", ""}, {"gen_strip_message_history", ""},
+    {"gen_tokids_ctxbytes", ""}, {"num_workers", ""}, {"disagg_coordinator_url", ""}, {"disagg_cluster", ""},
+    {"schedule_style", "context_first"}, {"conditional_disagg_config", "0"}, {"num_instances", ""}, {"urls", ""},
+    {"router", ""}};
+
+struct PoolsForm {
+  std::string_view program;                      ///< of engine_programs()
+  std::string_view prompts, tokens;              ///< sections with their arguments
+  std::string_view prompt_copies, token_copies;  ///< keys that say how many engines there are
+  std::optional<std::int64_t> copies;            ///< where these say nothing
+  std::string_view model, model_argument;
+  std::span<const RouterKey> router;  ///< not empty: all other keys outside the sections hold for both
+};
+constexpr PoolsForm forms[] = {
+    {"trtllm-serve", "context_servers.", "generation_servers.", "context_servers.num_instances",
+        "generation_servers.num_instances", 1, "model", "model", router_keys},
+    // NVIDIA/TensorRT-LLM@03dd8e4d8c: examples/disaggregated/slurm/benchmark/config.yaml
+    {"trtllm-serve", "worker_config.ctx.", "worker_config.gen.", "hardware.num_ctx_servers", "hardware.num_gen_servers",
+        {}, "environment.model_path", "model", {}},
+    // NVIDIA/srt-slurm: docs, "Configuration Reference"
+    {"sglang.launch_server", "backend.sglang_config.prefill.", "backend.sglang_config.decode.",
+        "resources.prefill_workers", "resources.decode_workers", {}, "model.path", "model_path", {}}};
+
+bool has_section(const std::vector<GivenArgument>& all, std::string_view section) {
+  return std::ranges::any_of(all, [&](const GivenArgument& one) { return one.name.starts_with(section); });
+}
+
+const GivenArgument* find(const std::vector<GivenArgument>& all, std::string_view name) {
+  const auto found = std::ranges::find(all, name, &GivenArgument::name);
+  return found == all.end() ? nullptr : &*found;
+}
+
+/// Of "router.type" the row of "router".
+const RouterKey* router_key(const PoolsForm& form, std::string_view name) {
+  const auto row = std::ranges::find(form.router, name.substr(0, name.find('.')), &RouterKey::name);
+  return row == form.router.end() ? nullptr : &*row;
+}
+
+class PoolsReader {
+ public:
+  PoolsReader(const PoolsForm& form, const std::vector<GivenArgument>& all, const std::string& where)
+      : form_(form), all_(all), where_(where) {}
+
+  EngineLine line_of(PoolRole role) const {
+    const bool reads = role == PoolRole::prompts;
+    const std::string_view section = reads ? form_.prompts : form_.tokens;
+    EngineLine line;
+    line.program = &*std::ranges::find(engine_programs(), form_.program, &EngineProgram::words);
+    line.where = where_, line.role = role;
+    line.part = section.substr(0, section.size() - 1);
+    for (const GivenArgument& one : all_) {
+      if (one.name.starts_with(section) && line.line == 0) line.line = one.line;
+      take(one, section, line);
+    }
+    count(reads ? form_.prompt_copies : form_.token_copies, line);
+    return line;
+  }
+
+ private:
+  void take(const GivenArgument& one, std::string_view section, EngineLine& line) const {
+    GivenArgument given = one;
+    given.spelled = one.name;
+    const bool inside = one.name.starts_with(section);
+    if (inside) given.name = one.name.substr(section.size());
+    else if (one.name == form_.model) given.name = form_.model_argument;
+    else if (form_.router.empty() || one.name.starts_with(form_.prompts) || one.name.starts_with(form_.tokens)) return;
+    if (const RouterKey* key = router_key(form_, given.name)) {
+      if (!key->plain.empty() && one.value != key->plain)
+        line.unfollowed.push_back(
+            fmt::format("{}:{} {} {:.40} is not followed", where_, one.line, one.name, one.value));
+      return;
+    }
+    given.name = argument_name(given.name);
+    line.given.push_back(std::move(given));
+  }
+
+  void count(std::string_view key, EngineLine& line) const {
+    const GivenArgument* told = find(all_, key);
+    if (has_section(all_, "disagg_cluster.")) {
+      line.open_copies = fmt::format("how many engines of {} join the cluster is not told", line.part);
+    } else if (told == nullptr) {
+      if (!form_.copies) line.open_copies = fmt::format("{} is not told", key);
+      line.copies = form_.copies.value_or(1);
+    } else {
+      const auto number = parsed_number<std::int64_t>(told->value);
+      if (!number || *number < 1)
+        line.open_copies =
+            fmt::format("{}:{} {} '{:.40}' is no number of engines", where_, told->line, key, told->value);
+      line.copies = number && *number > 0 ? *number : 1;
+    }
+  }
+
+  const PoolsForm& form_;
+  const std::vector<GivenArgument>& all_;
+  const std::string& where_;
+};
+
+/// "[localhost:8001, localhost:8002]" or a list below each other.
+std::vector<std::string> ports_of(const std::vector<GivenArgument>& all, const std::string& name) {
+  std::vector<std::string> ports;
+  const GivenArgument* urls = find(all, name);
+  if (urls == nullptr) return ports;
+  std::string word;
+  for (const char c : urls->value + ' ') {
+    if (std::string_view("[], \"'\n").find(c) == std::string_view::npos) {
+      word += c;
+      continue;
+    }
+    if (const std::string port = port_of(word); !port.empty()) ports.push_back(port);
+    word.clear();
+  }
+  return ports;
+}
+
+/// The last name of a section: where a line begins with it.
+bool has_key(const std::string& text, std::string_view section) {
+  section.remove_suffix(1);
+  const std::string key = std::string(section.substr(section.rfind('.') + 1)) + ":";
+  for (std::size_t at = text.find(key); at != text.npos; at = text.find(key, at + 1)) {
+    const std::size_t line = text.find_last_not_of(' ', at == 0 ? 0 : at - 1);
+    if (at == 0 || line == text.npos || text[line] == '\n') return true;
+  }
+  return false;
+}
+
+const PoolsForm* form_of(const std::vector<GivenArgument>& all) {
+  const auto form = std::ranges::find_if(
+      forms, [&](const PoolsForm& one) { return has_section(all, one.prompts) && has_section(all, one.tokens); });
+  return form == std::end(forms) ? nullptr : &*form;
+}
+
+}  // namespace
+
+bool looks_like_pools_file(const std::string& text) {
+  const bool named = std::ranges::any_of(
+      forms, [&](const PoolsForm& form) { return has_key(text, form.prompts) && has_key(text, form.tokens); });
+  if (!named) return false;
+  const auto all = read_config_arguments(text, "");
+  return all && form_of(*all) != nullptr;
+}
+
+const ShellWord* pools_file_word(const EngineLine& line) {
+  constexpr std::string_view options[] = {"-c", "--config_file"};
+  for (std::size_t at = 0; at + 1 < line.words.size(); ++at)
+    if (contains(options, std::string_view(line.words[at].text))) return &line.words[at + 1];
+  return nullptr;
+}
+
+Expected<PoolsFile> read_pools_file(const std::string& text, const std::string& where) {
+  TRY(const auto all, read_config_arguments(text, where));
+  const PoolsForm* form = form_of(all);
+  if (form == nullptr)
+    return fail(where, "it has no sections for prompts and for tokens", "context_servers and generation_servers");
+  PoolsFile out;
+  const PoolsReader reader(*form, all, where);
+  for (const PoolRole role : {PoolRole::prompts, PoolRole::tokens}) out.lines.push_back(reader.line_of(role));
+  out.ports = {ports_of(all, std::string(form->prompts) + "urls"), ports_of(all, std::string(form->tokens) + "urls")};
+  return out;
+}
+
+}  // namespace stepcast::engines
