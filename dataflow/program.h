@@ -229,16 +229,16 @@ struct Program {
   double choices = 0;  ///< experts that a token takes; 0: no rows are routed
   std::vector<Group> groups;
   std::vector<ProgramBlock> blocks;
-  std::vector<Chunk> chunks;               ///< in forward order: dealt round the stages, or there and back (a V)
-  std::vector<StageEdge> edges;            ///< edges[i] joins chunks[i] and chunks[i+1]
-  std::vector<Move> tail;                  ///< norm reduction and what else is not of one block, in order
-  std::vector<Move> shared;                ///< once per step between stages (tied embedding)
-  double bytes_per_optimizer_element = 0;  ///< memory traffic of the optimizer per element it updates
-  double bytes_per_gradient_element = 0;   ///< of the gradient-norm read
-  bool routed_rows = false;                ///< rows go where data sends them: their load is an expectation
-  std::vector<CacheLine> caches;           ///< of one rank of the fullest stage, for each sequence
-  bool unlike_measured = false;            ///< no step that was fitted on had such a network: two-sided, or of numbers
-  double recompute_layers = 0;             ///< reported
+  std::vector<Chunk> chunks;                   ///< in forward order: dealt round the stages, or there and back (a V)
+  std::vector<StageEdge> edges;                ///< edges[i] joins chunks[i] and chunks[i+1]
+  std::vector<Move> tail;                      ///< norm reduction and what else is not of one block, in order
+  std::vector<Move> shared;                    ///< once per step between stages (tied embedding)
+  double bytes_per_optimizer_element = 0;      ///< memory traffic of the optimizer per element it updates
+  double bytes_per_gradient_element = 0;       ///< of the gradient-norm read
+  bool routed_rows = false;                    ///< rows go where data sends them: their load is an expectation
+  std::vector<std::vector<CacheLine>> caches;  ///< of one rank of each stage, for each sequence
+  bool unlike_measured = false;  ///< no step that was fitted on had such a network: two-sided, or of numbers
+  double recompute_layers = 0;   ///< reported
   std::vector<Note> notes;
 };
 

@@ -18,6 +18,10 @@ constexpr Choice<CacheRule> rule_names[] = {{"of total", CacheRule::of_total}, {
 constexpr Choice<ExpertExchange> exchange_names[] = {
     {"rows", ExpertExchange::rows}, {"gather", ExpertExchange::gather}};
 
+constexpr Choice<UnevenStages> uneven_names[] = {{"refused", UnevenStages::refused}, {"the last", UnevenStages::last},
+    {"before the last", UnevenStages::before_last}, {"the last ones", UnevenStages::last_ones},
+    {"the first ones", UnevenStages::first_ones}};
+
 /// Whose kernels engines have, as their "kernels" say; those of another engine may reduce.
 const std::vector<std::string>& kernel_software() {
   static const std::vector<std::string> names = {"vllm", "trtllm", "sglang", "pytorch"};
@@ -106,9 +110,10 @@ constexpr auto engine_members = [](auto& file, auto& engine) {
   file.rare("reserves_all", engine.reserves_all);
   file.rare("plans_ahead", engine.plans_ahead);
   file.rare("loop_per_sequence", engine.loop_per_sequence, Zero::allowed);
-  file.unless(1.0, "host_pace", engine.host_pace, NumberRange{0.1, 10});
+  file.rare("host_pace", engine.host_pace, NumberRange{0.1, 10});
   file.rare("host_per_request", engine.host_per_request, Zero::allowed);
   file.optional_choice("exchange", engine.exchange, exchange_names);
+  file.rare_choice("uneven_stages", engine.uneven_stages, uneven_names);
   file.rare("same_experts", engine.same_experts);
   file.optional("ends_at_positions", engine.ends_at_positions);
   file.read("cache_block", engine.cache_block, positions);
@@ -150,6 +155,23 @@ const TuningFigure* find_figure(std::string_view name) {
   for (const TuningFigure& row : tuning_figures())
     if (row.name == name) return &row;
   return nullptr;
+}
+
+std::vector<std::int64_t> layers_of_stages(const Engine& engine, std::int64_t layers, std::int64_t stages) {
+  std::vector<std::int64_t> counts(static_cast<std::size_t>(stages), layers / stages);
+  const std::int64_t left = layers % stages;
+  if (left == 0) return counts;
+  const auto one_more = [&](std::int64_t first) {
+    for (std::int64_t i = 0; i < left; ++i) ++counts[static_cast<std::size_t>(first + i)];
+  };
+  switch (engine.uneven_stages) {
+    case UnevenStages::refused: return {};
+    case UnevenStages::last: counts.back() += left; break;
+    case UnevenStages::before_last: one_more(stages - 1 - left); break;
+    case UnevenStages::last_ones: one_more(stages - left); break;
+    case UnevenStages::first_ones: one_more(0); break;
+  }
+  return counts;
 }
 
 Bytes activations_of(const Engine& engine, const ActivationShape& shape) {

@@ -28,6 +28,15 @@ enum class CacheRule : std::uint8_t {
   of_free,   ///< share x what is free behind weights and activations (TensorRT-LLM)
 };
 
+/// Which of an engine's stages take one of the layers that are left when all have as many as can be.
+enum class UnevenStages : std::uint8_t {
+  refused,      ///< nobody knows a rule: the stages must divide the layers
+  last,         ///< the last takes all of them
+  before_last,  ///< those in front of the last, backwards
+  last_ones,    ///< as many of the last
+  first_ones,   ///< as many of the first
+};
+
 /// 7.3 of 7.7 TB/s on B200 (vLLM's blog of 2026-04-22).
 inline constexpr double usual_cache_rate = 0.95;
 
@@ -81,9 +90,11 @@ struct Engine {
   /// the host's loop over the sequences of an iteration: where it plans ahead, beside the GPU, and with the launches of
   /// what no graph holds an iteration is no shorter; else before it
   Seconds loop_per_sequence;
-  double host_pace = 1;      ///< of its loop and launches, their time over that on x86 servers
+  double host_pace = 0;  ///< of its loop and launches, their time over that on x86 servers; 0: as the host is
+  [[nodiscard]] double pace() const { return host_pace > 0 ? host_pace : 1; }
   Seconds host_per_request;  ///< before it waits for an iteration: text to tokens, the way to the scheduler
   ExpertExchange exchange = ExpertExchange::gather;
+  UnevenStages uneven_stages = UnevenStages::refused;
   /// every token takes the same experts, as with made-up weights: its static batches of 16 sequences of Mixtral take as
   /// long as those of one
   bool same_experts = false;
@@ -101,6 +112,9 @@ struct Engine {
 
 Expected<Engine> read_engine(const std::string& text, const std::string& where);
 std::string write_engine(const Engine& engine);
+
+/// Layers of each stage, as the engine deals them out unless told. Empty: it has no rule for those that are left.
+std::vector<std::int64_t> layers_of_stages(const Engine& engine, std::int64_t layers, std::int64_t stages);
 
 struct ActivationShape {
   double positions = 0, hidden = 0;

@@ -205,14 +205,10 @@ class Lowering {
 
   std::int64_t cached() const { return plan_.cache ? plan_.cache->cached : 0; }
 
-  /// Of the fullest stage, by all that its sequences could ever hold.
   void count_cache() {
-    constexpr double far = 1e9;
-    for (const Chunk& chunk : out_.chunks) {
-      std::vector<CacheLine> lines;
-      for (const BlockRun& run : chunk.runs) add_cache(run, lines);
-      if (cache_bytes(lines, far) > cache_bytes(out_.caches, far)) out_.caches = std::move(lines);
-    }
+    out_.caches.resize(static_cast<std::size_t>(layout_.stages));
+    for (const Chunk& chunk : out_.chunks)
+      for (const BlockRun& run : chunk.runs) add_cache(run, out_.caches[static_cast<std::size_t>(chunk.stage)]);
   }
   /// A window's keys are kept as far as it reaches.
   void add_cache(const BlockRun& run, std::vector<CacheLine>& lines) const {

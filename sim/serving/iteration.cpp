@@ -156,11 +156,12 @@ Expected<void> IterationForm::add(const RowPrograms& programs, RowKind kind) {
   for (const int b : order) items += one.blocks[b].forward.size();
   lines_.reserve(items);
   const auto place_of = [&](int block) { return static_cast<int>(std::ranges::find(order, block) - order.begin()); };
-  const auto stages = static_cast<int>(order.size());
+  const auto blocks_there = static_cast<int>(order.size());
   if (kind == RowKind::words)
     for (std::size_t c = 0; c < one.chunks.size(); ++c) {
-      for (const BlockRun& run : one.chunks[c].runs) runs_.push_back({place_of(run.block), run.count});
-      if (c < one.edges.size()) runs_.push_back({stages + static_cast<int>(c), 1});
+      const int stage = one.chunks[c].stage;
+      for (const BlockRun& run : one.chunks[c].runs) runs_.push_back({place_of(run.block), stage, run.count});
+      if (c < one.edges.size()) runs_.push_back({blocks_there + static_cast<int>(c), stage, 1});
     }
   for (const int b : order) {
     const ProgramBlock* blocks[] = {&one.blocks[b], &two.blocks[b], &twice.blocks[b], &further.blocks[b]};
@@ -187,7 +188,7 @@ Expected<void> IterationForm::add(const RowPrograms& programs, RowKind kind) {
     if (one.edges[e].bytes.value() <= 0) continue;
     PackedLine line;
     line.label = "boundary";
-    line.calls = 1, line.block = stages + static_cast<int>(e);
+    line.calls = 1, line.block = blocks_there + static_cast<int>(e);
     line.move.kind = dataflow::MoveKind::send_recv;
     line.rank_distance = one.edges[e].rank_distance;
     const Samples<StageEdge> edges{one.edges[e], two.edges[e], twice.edges[e], further.edges[e], programs.rows};
@@ -195,19 +196,18 @@ Expected<void> IterationForm::add(const RowPrograms& programs, RowKind kind) {
     line.shares[static_cast<std::size_t>(kind)] = PackedLine::Shares{bytes, bytes, {}};
     put(std::move(line), 0);
   }
-  caches_ = one.caches;
-  stages_ = static_cast<double>(one.stages);
   choices_ = one.choices;
   tokens_per_position_ = one.tokens_per_step / (programs.rows.sequences * programs.rows.positions);
+  held_.assign(static_cast<std::size_t>(one.stages), {});
+  for (std::size_t stage = 0; stage < one.caches.size(); ++stage) held_[stage].caches = one.caches[stage];
   for (const Chunk& chunk : one.chunks) {
-    Parameters held;
+    Held& held = held_[static_cast<std::size_t>(chunk.stage)];
     for (const BlockRun& run : chunk.runs) {
       const ProgramBlock& block = one.blocks[run.block];
       const auto count = static_cast<double>(run.count);
       held.all += count * block.parameters, held.experts += count * block.expert_parameters;
       held.wide += count * block.wide_parameters;
     }
-    if (held.all > parameters_.all) parameters_ = held;
   }
   return {};
 }
@@ -239,7 +239,7 @@ IterationSums IterationForm::packed_sums(const PackedRows& rows, const EngineCos
   IterationSums sums;
   sums.sequences = rows.sequences[0] + rows.sequences[1];
   sums.positions = rows.positions[0] + rows.positions[1];
-  sums.host_pace = cost.engine().host_pace;
+  sums.host_pace = cost.engine().pace();
   for (const PackedLine& line : lines_) {
     if (!line.runs_for(rows)) continue;
     if (!graph) sums.launched += line.calls * line.kernels();
@@ -308,9 +308,13 @@ IterationTime IterationForm::time(std::span<const Rows> rows, const EngineCost& 
   out.kernels = gpu.kernels, out.moves = gpu.moves;
   out.time = elapsed(out.sums, cost.engine(), tuning);
   out.host = out.time - out.kernels - out.moves;
+  // The interval of a fitted tuning is that of networks that were left out, whose products were of such sizes too.
+  const auto in_spread = [&](const IterationPart& part) {
+    return !tuning.fitted.empty() && part.kernel == KernelClass::gemm;
+  };
   double extrapolated = 0;
   for (const IterationPart& part : out.parts)
-    if (part.extrapolated) extrapolated += part.time / out.time;
+    if (part.extrapolated && !in_spread(part)) extrapolated += part.time / out.time;
   // Beyond what a law has seen nobody knows its error: as much again as kernels of other shapes are off, 25 %. It has
   // nothing to do with the others, so that their squares add.
   const double unseen = extrapolated * std::log(1.25);

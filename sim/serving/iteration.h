@@ -66,6 +66,7 @@ struct IterationSlice {
   int layer = 0;  ///< counted through blocks and their repeats
   int block = 0;
   Seconds start, time;
+  int stage = 0;  ///< of what goes from one to the next, the one that sends
 };
 /// Over the laws', of kernels and moves alike: above what the engine tried before its cache got its memory.
 double beyond_profiled(const IterationSums& sums, const Engine& engine, const Engine::Tuning& tuning);
@@ -97,13 +98,13 @@ class IterationForm {
   void add_rows(IterationSums& sums, std::span<const Rows> rows, const EngineCost& cost,
       std::vector<Starts>* starts = nullptr) const;
 
-  /// Of one rank of the fullest stage: what it keeps of each sequence, and its weights, elements.
-  [[nodiscard]] const std::vector<dataflow::CacheLine>& caches() const { return caches_; }
-  struct Parameters {
+  /// Of one rank of each stage: its weights, elements, and what it keeps of each sequence.
+  struct Held {
     double all = 0, experts = 0, wide = 0;  ///< as ProgramBlock has them
+    std::vector<dataflow::CacheLine> caches;
   };
-  [[nodiscard]] const Parameters& parameters() const { return parameters_; }
-  [[nodiscard]] double stages() const { return stages_; }
+  [[nodiscard]] const std::vector<Held>& held() const { return held_; }
+  [[nodiscard]] double stages() const { return static_cast<double>(held_.size()); }
   /// Whether something but attention grows with what stands in the cache.
   [[nodiscard]] bool counts_keys() const { return counts_keys_; }
 
@@ -114,11 +115,13 @@ class IterationForm {
   [[nodiscard]] Routing routing(const PackedRows& rows) const;
 
   std::vector<PackedLine> lines_;
-  std::vector<dataflow::BlockRun> runs_;  ///< in forward order, of PackedLine::block
-  std::vector<dataflow::CacheLine> caches_;
-  Parameters parameters_;
+  struct Run {
+    int block = 0, stage = 0;  ///< of PackedLine::block
+    std::int64_t count = 0;
+  };
+  std::vector<Run> runs_;  ///< in forward order
+  std::vector<Held> held_;
   double choices_ = 0, tokens_per_position_ = 1, expert_width_ = 0;
-  double stages_ = 1;
   double most_words_ = 0;     ///< 0: all rows are of one kind
   bool counts_keys_ = false;  ///< something but attention grows with them
 };

@@ -15,7 +15,7 @@ std::vector<IterationSlice> IterationForm::in_order(
     const double slower = beyond * line.over_law(tuning, price.rereads);
     blocks.resize(std::max(blocks.size(), static_cast<std::size_t>(line.block) + 1));
     blocks[static_cast<std::size_t>(line.block)].push_back(
-        {line.label, std::move(shape), !line.work, 0, line.block, {}, price.time * slower});
+        {line.label, std::move(shape), !line.work, 0, line.block, {}, price.time * slower, 0});
   };
   for (const PackedLine& line : lines_) {
     if (!line.runs_for(packed)) continue;
@@ -29,12 +29,12 @@ std::vector<IterationSlice> IterationForm::in_order(
   std::vector<IterationSlice> order;
   Seconds now;
   int layer = 0;
-  for (const dataflow::BlockRun& run : runs_) {
+  for (const Run& run : runs_) {
     if (static_cast<std::size_t>(run.block) >= blocks.size()) continue;
     for (std::int64_t i = 0; i < run.count; ++i, ++layer)
       for (const IterationSlice& slice : blocks[static_cast<std::size_t>(run.block)]) {
         order.push_back(slice);
-        order.back().start = now, order.back().layer = layer;
+        order.back().start = now, order.back().layer = layer, order.back().stage = run.stage;
         now += slice.time;
       }
   }

@@ -151,7 +151,7 @@ IterationSums IterationTable::sums(const Batch& batch) {
   if (batch.prompts > 0) add_prompts(sums, batch);
   else sums = words_alone(padded(words));
   sums.sequences = batch.words + batch.prompts, sums.positions = batch.words + batch.positions;
-  sums.hosts = form_->stages(), sums.host_pace = cost_->engine().host_pace;
+  sums.hosts = form_->stages(), sums.host_pace = cost_->engine().pace();
   if (words == 0) return sums;
   const Place place = place_of(batch.contexts / batch.words, last_context_);
   add(sums, words_by_row(words, place.below), 1 - place.share);

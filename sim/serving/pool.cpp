@@ -18,8 +18,9 @@ Servers reached(Servers servers, std::int64_t users) {
 }
 
 ServerPool::ServerPool(const Servers& servers, const BatchTimer& timer)
-    : timer_(timer), stages_(static_cast<std::size_t>(servers.stages)),
+    : timer_(timer), stages_(static_cast<std::size_t>(servers.stages)), parts_(servers.parts),
       free_(static_cast<std::size_t>(servers.replicas * servers.stages)) {
+  if (parts_.empty()) parts_.assign(stages_, 1 / static_cast<double>(stages_));
   for (std::int64_t i = 0; i < servers.replicas * servers.stages; ++i)
     replicas_.emplace_back().groups.assign(static_cast<std::size_t>(servers.groups), Batcher(servers.policy));
 }
@@ -92,10 +93,9 @@ bool ServerPool::plan(Replica& replica, const Planned& planned) {
 
 /// Of an iteration that takes so long where no other is on its stages.
 Seconds ServerPool::end_of(std::size_t replica, Seconds now, Seconds time) {
-  const Seconds part = time / static_cast<double>(stages_);
   const std::size_t first = replica / stages_ * stages_;
-  for (std::size_t stage = first; stage < first + stages_; ++stage)
-    free_[stage] = now = std::max(now, free_[stage]) + part;
+  for (std::size_t stage = 0; stage < stages_; ++stage)
+    free_[first + stage] = now = std::max(now, free_[first + stage]) + time * parts_[stage];
   return now;
 }
 

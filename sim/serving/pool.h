@@ -17,12 +17,13 @@ inline constexpr Seconds never{std::numeric_limits<double>::infinity()};
 /// have caches of their own and run their iterations together: the slowest counts.
 ///
 /// Where the layers of a replica stand on several stages, as many iterations are under way: each goes through stage
-/// after stage, of which each takes an equal part of its time and one iteration at once. The sequences and the cache
-/// are dealt out to as many lanes, each with one iteration after the other; `policy` is of a lane.
+/// after stage, of which each takes a part of its time and one iteration at once. The sequences and the cache are dealt
+/// out to as many lanes, each with one iteration after the other; `policy` is of a lane.
 struct Servers {
   BatchingPolicy policy;
   std::int64_t replicas = 1, groups = 1, stages = 1;
-  Seconds before = {};  ///< from a request's sending until it waits for an iteration
+  Seconds before = {};             ///< from a request's sending until it waits for an iteration
+  std::vector<double> parts = {};  ///< of an iteration's time that each stage takes; empty: as much each
 };
 
 /// As many replicas as so many users can reach: a router sends each request to the first with the fewest, so that one
@@ -88,6 +89,7 @@ class ServerPool {
 
   const BatchTimer& timer_;
   std::size_t stages_;
+  std::vector<double> parts_;
   std::vector<Replica> replicas_;  ///< lane after lane of each
   std::vector<Seconds> free_;      ///< when each stage of each replica is, in the same order
 };

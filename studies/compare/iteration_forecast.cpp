@@ -139,7 +139,7 @@ std::vector<Flag> iteration_flags() {
   std::vector<Flag> flags;
   for (Flag flag : infer::infer_flags()) {
     constexpr std::string_view of_runs[] = {
-        "--machine", "--profile", "--gpus", "--tp", "--pp", "--ep", "--cp", "--mapping"};
+        "--machine", "--profile", "--gpus", "--tp", "--pp", "--layout", "--ep", "--cp", "--mapping"};
     if (is_one_of(of_runs, flag.name) || is_one_of(left_out, flag.name)) continue;
     flag.group = "An engine's iteration";
     if (flag.name == "--phase")

@@ -77,6 +77,19 @@ Expected<void> take_windows(
   return {};
 }
 
+/// Variables that deal layers to stages: vllm/envs.py, and python/sglang/srt/distributed/utils.py.
+constexpr std::pair<std::string_view, const char*> layer_variables[] = {
+    {"vllm", "VLLM_PP_LAYER_PARTITION"}, {"sglang", "SGLANG_PP_LAYER_PARTITION"}};
+
+std::string layout_of(const EngineSettings& s, const EnginePool& pool) {
+  if (!s.layers.empty()) return fmt::format("{}", fmt::join(s.layers, ","));
+  for (const auto& [engine, variable] : layer_variables)
+    if (const auto said = pool.environment.find(variable);
+        pool.server.program->engine == engine && said != pool.environment.end())
+      return said->second;
+  return "";
+}
+
 void put_split(const EngineSettings& s, const EnginePool& pool, const NetworkSpec& network, AskedEngine& out) {
   const bool experts = network.experts.count > 0;
   const bool side_by_side = s.groups_or_copies && !experts;
@@ -86,6 +99,7 @@ void put_split(const EngineSettings& s, const EnginePool& pool, const NetworkSpe
     if (value > 1) out.flags[flag] = std::to_string(value);
   };
   put("--tp", s.tp), put("--pp", s.pp), put("--dp-attention", groups), put("--replicas", copies);
+  if (std::string layout = layout_of(s, pool); !layout.empty()) out.flags["--layout"] = std::move(layout);
   const std::int64_t over = s.experts_over_all ? s.tp * groups : s.experts_over.value_or(1);
   if (experts) put("--ep", over);
   else if (over > 1) out.notes.push_back(fmt::format("{} has no experts to lay on ranks", network.id));

@@ -4,6 +4,7 @@
 #include <array>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "model/catalog.h"
 
@@ -41,8 +42,14 @@ constexpr std::array habits = {
     Habit{"sglang", "most_captured", 160, any, "", true, true, 512},
 };
 
+/// Rows of later releases that have the sizes of those before.
+constexpr std::pair<std::string_view, std::string_view> alike[] = {{"vllm-2026", "vllm"}};
+
 std::optional<std::int64_t> habit_of(
-    std::string_view engine, std::string_view what, const Gpu& gpu, std::int64_t tensor_ranks) {
+    std::string_view id, std::string_view what, const Gpu& gpu, std::int64_t tensor_ranks) {
+  std::string_view engine = id;
+  for (const auto& [later, before] : alike)
+    if (id == later) engine = before;
   constexpr double gib = 1024.0 * 1024 * 1024;
   constexpr std::int64_t many = 4;
   const double memory = gpu.memory.value() / gib;
@@ -83,10 +90,14 @@ Engine as_usual(Engine row, const Gpu& gpu, const HabitRanks& ranks) {
   settle("most_sequences", &Engine::most_sequences, 1);
   settle("most_positions", &Engine::most_positions, dealt ? ranks.groups : 1);
   settle("most_captured", &Engine::most_captured, 1);
-  for (const SlowerHost& host : slower_hosts)
-    if (row.id == host.engine && gpu.id.starts_with(host.gpu) && row.host_pace == known->host_pace)
-      row.host_pace = host.pace;
   return row;
+}
+
+double host_pace_of(const Engine& row, const Gpu& gpu) {
+  if (row.host_pace > 0) return row.host_pace;
+  for (const SlowerHost& host : slower_hosts)
+    if (row.id == host.engine && gpu.id.starts_with(host.gpu)) return host.pace;
+  return 0;
 }
 
 }  // namespace stepcast::engines

@@ -15,4 +15,7 @@ struct HabitRanks {
 /// The row with the engine's own sizes on such a GPU; what differs from the catalogue's row stays as it is.
 Engine as_usual(Engine row, const Gpu& gpu, const HabitRanks& ranks);
 
+/// Engine::host_pace of the row, or of the host beside such a GPU; 0: it is as fast as those the row was measured on.
+double host_pace_of(const Engine& row, const Gpu& gpu);
+
 }  // namespace stepcast::engines

@@ -14,6 +14,7 @@ namespace {
 Expected<void> read_trtllm_split(SaidArguments& said, EngineSettings& out) {
   TRY(out.tp, size_of(said, "tensor_parallel_size"));
   TRY(out.pp, size_of(said, "pipeline_parallel_size"));
+  TRY(out.layers, whole_numbers_of(said, "pp_partition"));
   const std::int64_t ranks = out.tp;
   TRY(const auto own, said.flag("enable_attention_dp"));
   if (own.value_or(false)) out.groups = ranks, out.tp = 1;

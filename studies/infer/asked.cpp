@@ -20,6 +20,7 @@ ServingWishes engine_wishes(const Arguments& arguments) {
   w.gpus = count_of(arguments, "--gpus", 0);
   w.tp = count_of(arguments, "--tp", 1), w.pp = count_of(arguments, "--pp", 1);
   w.ep = count_of(arguments, "--ep", 1), w.attention_dp = count_of(arguments, "--dp-attention", 1);
+  w.layout = arguments.value("--layout");
   w.exchange = arguments.value("--exchange");
   w.cp = count_of(arguments, "--cp", 1), w.dcp = count_of(arguments, "--dcp", 1);
   w.context = arguments.value("--cp-way");

@@ -10,7 +10,6 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-#include "calibrate/fit/fit_steps.h"
 #include "calibrate/fit/numeric/robust_fit.h"
 #include "model/base/percentile.h"
 #include "model/base/quantity_text.h"
@@ -31,6 +30,15 @@ Seconds time_of(const InferenceCase& made, const Engine& engine, const Engine::T
   for (const Repeated& iteration : made.phase.iterations)
     time += sim::elapsed(iteration.sums, engine, tuning) * iteration.times;
   return time;
+}
+
+/// Between the tenth and the ninetieth percentile of records whose networks were left out, as one more record would
+/// fall (Vovk et al. 2005, Algorithmic Learning in a Random World, section 2.2).
+Spread left_out_spread(const std::vector<double>& measured_over_forecast) {
+  const auto n = static_cast<double>(measured_over_forecast.size());
+  const double level = std::min(1.0, 0.9 * (n + 1) / n);
+  return {std::min(1.0, percentile(measured_over_forecast, 1 - level)),
+      std::max(1.0, percentile(measured_over_forecast, level))};
 }
 
 /// Steps of the one figure that the sums do not follow in proportion.
@@ -68,7 +76,7 @@ class RowFit {
     }
     out.held_out = mean(held_out);
     out.held_out_median = percentile(held_out, 0.5);
-    out.tuning.spread = calibrate::step_spread(ratios, out.networks);
+    out.tuning.spread = left_out_spread(ratios);
     return out;
   }
 

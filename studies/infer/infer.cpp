@@ -57,6 +57,11 @@ std::span<const Flag> infer_flags() {
       {.name = "--kv", .key = "", .value = "TYPE", .group = hardware, .doc = "number type of the cache (default bf16)"},
       count_flag("--gpus", split, "all GPUs, tp x pp for each replica (the default)", 10'000'000),
       count_flag("--tp", split, "tensor parallel ways", 32'768), count_flag("--pp", split, "pipeline stages", 32'768),
+      {.name = "--layout",
+          .key = "",
+          .value = "N,..",
+          .group = split,
+          .doc = "layers of each stage (default: as the engine deals them out)"},
       count_flag(
           "--ep", split, "ranks that the experts are spread over (default 1: each has a part of every expert)", 32'768),
       {.name = "--exchange",

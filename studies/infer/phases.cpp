@@ -140,19 +140,22 @@ Phase static_batch(
   return phase;
 }
 
-Capacity capacity(const Serving& serving, std::int64_t length, std::optional<std::int64_t> most_positions) {
+namespace {
+
+/// Of a GPU of one stage.
+Capacity capacity_of_stage(
+    const Serving& serving, const Serving::Held& stage, std::int64_t length, std::int64_t activation_positions) {
   Capacity out;
   out.memory = serving.machine().gpu.memory.value();
-  out.weights = serving.weight_bytes() + (serving.drafter ? serving.drafter->weight_bytes() : 0);
+  out.weights = serving.weight_bytes(stage) + (serving.drafter ? serving.drafter->weight_bytes() : 0);
   out.reserved = serving.engine.reserved.value();
   // Where the cache gets a share of what is free, that reserve holds NCCL's buffers, which one GPU alone does not have
   // (ai-dynamo/aiconfigurator 095f58a, trtllm_backend: 392 MB on 4 and 8 GPUs beside 3.5 GB of others).
   constexpr double buffers = 392e6;
   if (serving.engine.cache_rule == CacheRule::of_free && serving.scenario.plan.gpus == 1)
     out.reserved = std::max(0.0, out.reserved - buffers);
-  constexpr std::int64_t longest = 8192;  // what engines that take whole prompts were asked at
   const NetworkSpec& n = serving.network();
-  out.activation_positions = most_positions.value_or(std::min(serving.engine.most_positions, longest));
+  out.activation_positions = activation_positions;
   out.activations =
       activations_of(serving.engine, {static_cast<double>(out.activation_positions), static_cast<double>(n.hidden),
                                          serving.tensor_ways, n.experts.count > 0})
@@ -164,7 +167,7 @@ Capacity capacity(const Serving& serving, std::int64_t length, std::optional<std
   out.cache = std::max(0.0, left);
   const auto block = serving.engine.cache_block;
   const std::int64_t needed = (length + block - 1) / block;
-  const double states = serving.cache_bytes(0), all = serving.cache_bytes(static_cast<double>(length));
+  const double states = serving.cache_bytes(stage, 0), all = serving.cache_bytes(stage, static_cast<double>(length));
   const double of_block = (all - states) / static_cast<double>(length) * static_cast<double>(block);
   // With states, whose bytes no block has: as many blocks as sequences of this length fill.
   out.bytes_per_position = all / static_cast<double>(length);
@@ -174,6 +177,19 @@ Capacity capacity(const Serving& serving, std::int64_t length, std::optional<std
   out.positions = out.blocks * block;
   out.sequences = needed > 0 ? out.blocks / needed * serving.attention_groups() : 0;
   return out;
+}
+
+}  // namespace
+
+Capacity capacity(const Serving& serving, std::int64_t length, std::optional<std::int64_t> most_positions) {
+  constexpr std::int64_t longest = 8192;  // what engines that take whole prompts were asked at
+  const std::int64_t activation_positions = most_positions.value_or(std::min(serving.engine.most_positions, longest));
+  std::optional<Capacity> least;
+  for (const Serving::Held& stage : serving.form->held()) {
+    const Capacity out = capacity_of_stage(serving, stage, length, activation_positions);
+    if (!least || std::pair(out.blocks, out.cache) < std::pair(least->blocks, least->cache)) least = out;
+  }
+  return *least;
 }
 
 }  // namespace stepcast::infer

@@ -47,7 +47,7 @@ Phase mixed(const Serving& serving, std::int64_t batch, std::int64_t context, co
 Phase static_batch(
     const Serving& serving, std::int64_t batch, std::int64_t prompt, std::int64_t output, Guesses guesses = {});
 
-/// What stands on a GPU, and how many sequences of a length it holds.
+/// What stands on a GPU, and how many sequences of a length it holds; of several stages on one of that with the least.
 struct Capacity {
   double memory = 0, weights = 0, reserved = 0, activations = 0, cache = 0;  ///< bytes of one GPU
   std::int64_t activation_positions = 0;                                     ///< that they are for

@@ -22,6 +22,19 @@ sim::BatchingPolicy policy_of(const Serving& serving, double length, const Batch
   return sim::lane_policy(policy, serving.stages);
 }
 
+std::vector<double> stage_parts(const Serving& serving) {
+  if (serving.stages == 1) return {};
+  const ServingCost cost(serving);
+  constexpr sim::Rows some{64, 1, 1024};
+  const std::span rows(&some, 1);
+  std::vector<double> parts(static_cast<std::size_t>(serving.stages), 0);
+  double all = 0;
+  for (const sim::IterationSlice& slice : cost.in_order(rows, cost.time(rows)))
+    parts[static_cast<std::size_t>(slice.stage)] += slice.time.value(), all += slice.time.value();
+  for (double& part : parts) part /= all;
+  return parts;
+}
+
 Seconds ServedTimes::guessed(const sim::Batch& batch) {
   if (batch.words == 0) return table_.time(batch);
   constexpr double per_doubling = 16;  // between two steps an iteration changes by less than 5 % of its attention

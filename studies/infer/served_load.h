@@ -23,6 +23,9 @@ struct BatchingWishes {
 /// a lane.
 sim::BatchingPolicy policy_of(const Serving& serving, double length, const BatchingWishes& wishes = {});
 
+/// Of an iteration's time the part of each stage, as tokens of some sequences take it; empty: there is one stage.
+std::vector<double> stage_parts(const Serving& serving);
+
 /// Times of iterations of a Serving, which must outlive it. For one thread. Where words are guessed, an iteration that
 /// says w of each sequence in the mean counts as w iterations of one word, each of a w-th of its time; a prompt adds
 /// what it adds to one. So times per token are means, and gaps are as if each token came by itself.

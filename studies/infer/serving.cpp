@@ -5,6 +5,7 @@
 #include <optional>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "dataflow/lower/lower.h"
 #include "dataflow/lower/read_plan.h"
@@ -277,6 +278,11 @@ Expected<Serving> serving_of(const ServingWishes& wishes, run::Chosen<NetworkSpe
       return fail("--exchange", fmt::format("unknown exchange '{:.40}'", wishes.exchange), "gather or rows");
     serving.engine.exchange = wishes.exchange == "rows" ? ExpertExchange::rows : ExpertExchange::gather;
   }
+  serving.engine.host_pace = host_pace_of(engine, machine.row.gpu);
+  if (serving.engine.host_pace != engine.host_pace)
+    serving.assumptions.push_back(
+        fmt::format("host_pace {:g}: {}'s loop on the host beside a {}, over that on x86 servers",
+            serving.engine.host_pace, engine.name, machine.row.gpu.name));
   TRY(check_images_served(network.row));
   const run::Chosen<NetworkSpec> whole = network;
   const run::Chosen<Machine> where = machine;
@@ -296,6 +302,9 @@ Expected<Serving> serving_of(const ServingWishes& wishes, run::Chosen<NetworkSpe
   }
   TRY(serving.form, std::move(form));
   if (!mixers(serving.network()).empty()) serving.assumptions.emplace_back("states in fp32");
+  if (serving.dealt_by_rule && !serving.layers.empty())
+    serving.assumptions.push_back(
+        fmt::format("--layout {}: layers on stages as {} deals them out", fmt::join(serving.layers, ","), engine.name));
   if (const double images = image_weight_bytes(whole); images > 0)
     serving.assumptions.push_back(
         fmt::format("the image encoder's {} of weights are not in memory: text alone", format_bytes(Bytes(images))));
@@ -343,12 +352,23 @@ Expected<Serving> serving_of(const ServingWishes& wishes) {
   return serving;
 }
 
-double Serving::weight_bytes() const {
-  const sim::IterationForm::Parameters& held = form->parameters();
+double Serving::weight_bytes(const Held& held) const {
   const double layers = held.all - held.experts - held.wide;
   constexpr double wide = 2;
   return held.experts * types.weight_bytes + layers * (types.experts_alone ? wide : types.weight_bytes) +
          held.wide * wide;
+}
+
+double Serving::weight_bytes() const {
+  double most = 0;
+  for (const Held& stage : form->held()) most = std::max(most, weight_bytes(stage));
+  return most;
+}
+
+double Serving::cache_bytes(double positions) const {
+  double most = 0;
+  for (const Held& stage : form->held()) most = std::max(most, cache_bytes(stage, positions));
+  return most;
 }
 
 ServingCost::ServingCost(const Serving& serving)

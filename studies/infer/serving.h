@@ -32,12 +32,16 @@ struct Serving : ServingSplit {
   [[nodiscard]] const NetworkSpec& network() const { return scenario.network.row; }
   [[nodiscard]] const Machine& machine() const { return scenario.machine.row; }
   [[nodiscard]] std::int64_t attention_groups() const { return groups; }
-  /// Of one GPU, with scales.
-  [[nodiscard]] double weight_bytes() const;
-  /// That one GPU keeps of a sequence of so many positions.
-  [[nodiscard]] double cache_bytes(double positions) const {
-    return dataflow::cache_bytes(form->caches(), positions, engine.keeps_windows);
+  using Held = sim::IterationForm::Held;
+  /// Of one GPU of a stage, with scales.
+  [[nodiscard]] double weight_bytes(const Held& stage) const;
+  /// That one GPU of a stage keeps of a sequence of so many positions.
+  [[nodiscard]] double cache_bytes(const Held& stage, double positions) const {
+    return dataflow::cache_bytes(stage.caches, positions, engine.keeps_windows);
   }
+  /// Of the stages with the most.
+  [[nodiscard]] double weight_bytes() const;
+  [[nodiscard]] double cache_bytes(double positions) const;
 };
 
 /// Errors: names that nobody knows, splits that do not divide, number types that the GPU lacks, networks that no

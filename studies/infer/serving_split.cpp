@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "dataflow/lower/read_plan.h"
 #include "studies/run/mapped_run.h"
@@ -33,8 +34,29 @@ void lay_experts(run::Scenario& scenario, const ServingWishes& wishes, const Eng
   mapping.insert(mapping.find('\n', line) + 1, gather);
 }
 
+/// What is said to the run of layers on stages; "": as many on each. Errors: stages that neither divide the layers nor
+/// have a rule of the engine's for the rest.
+Expected<std::string> layout_of(const ServingWishes& wishes, const NetworkSpec& network, const Engine& engine) {
+  if (wishes.pp > network.layers)
+    return fail("--pp", fmt::format("{} stages for the {} layers of {}", wishes.pp, network.layers, network.id),
+        fmt::format("at most {}", network.layers));
+  if (wishes.layout == "balanced")
+    return fail("--layout", "balanced layers are weighed by a step of training", "layers of each stage: 31,30");
+  if (!wishes.layout.empty() && wishes.layout != "even") return wishes.layout;
+  if (network.layers % wishes.pp == 0) return std::string();
+  const auto dealt = layers_of_stages(engine, network.layers, wishes.pp);
+  if (!dealt.empty() && wishes.layout.empty()) return fmt::format("{}", fmt::join(dealt, ","));
+  Engine any = engine;
+  any.uneven_stages = UnevenStages::first_ones;
+  return fail("--pp",
+      fmt::format("{} layers do not divide by pp {}{}", network.layers, wishes.pp,
+          dealt.empty() ? fmt::format(", and how {} deals out the rest is not known", engine.name) : ""),
+      fmt::format("--layout {}, or one of: {}", fmt::join(layers_of_stages(any, network.layers, wishes.pp), ","),
+          run::nearest_values(run::divisors(network.layers), wishes.pp)));
+}
+
 /// One replica: its GPUs split layers, heads and experts, and all see the same sequences.
-Expected<run::Scenario> scenario_of(const ServingWishes& wishes, run::Request request) {
+Expected<run::Scenario> scenario_of(const ServingWishes& wishes, run::Request request, const Engine& engine) {
   const auto say = [&](const char* key, std::int64_t value, const char* flag) {
     return request.say(key, std::to_string(value), flag);
   };
@@ -47,6 +69,10 @@ Expected<run::Scenario> scenario_of(const ServingWishes& wishes, run::Request re
   TRY(say("gpus", all * wishes.pp, "--tp"));
   TRY(say("tp", wishes.tp, "--tp"));
   TRY(say("pp", wishes.pp, "--pp"));
+  TRY(const auto layout, layout_of(wishes, network, engine));
+  if (!layout.empty()) {
+    TRY(request.say("layout", layout, "--layout"));
+  }
   const bool experts = request.network->row.experts.count > 0;
   if (!experts && (wishes.ep > 1 || wishes.attention_dp > 1))
     return fail(wishes.ep > 1 ? "--ep" : "--dp-attention",
@@ -154,9 +180,9 @@ std::int64_t axis_of(const dataflow::MappingProgram& program, const std::string&
 /// A mapping says it all.
 Expected<ServingSplit> mapped(const ServingWishes& wishes, run::Request request) {
   const std::int64_t said = wishes.tp * wishes.pp * wishes.ep * wishes.attention_dp * wishes.cp * wishes.dcp;
-  if (said > 1)
+  if (said > 1 || !wishes.layout.empty())
     return fail("--mapping", fmt::format("{} says how the work is split, and so do flags", wishes.mapping.where),
-        "no --tp, --pp, --ep, --cp, --dcp and --dp-attention beside it");
+        "no --tp, --pp, --layout, --ep, --cp, --dcp and --dp-attention beside it");
   request.mapping = wishes.mapping;
   TRY(request.say("micro_batch", "1", "--batch"));
   TRY(request.say("sequence", "1", "--prompt"));
@@ -191,7 +217,7 @@ Expected<ServingSplit> serving_split(
     TRY(check_keys_split(request.network->row, "--cp"));
   }
   ServingSplit out;
-  TRY(out.scenario, scenario_of(wishes, std::move(request)));
+  TRY(out.scenario, scenario_of(wishes, std::move(request), engine));
   std::string prompts;
   if (out.scenario.network.row.experts.count > 0) {
     if (wishes.cp > 1) {  // vLLM gathers the parts of a prompt before its experts and scatters their sums
@@ -203,6 +229,7 @@ Expected<ServingSplit> serving_split(
   }
   if (prompts.empty()) prompts = out.scenario.plan.mapping;
   out.groups = out.scenario.split->dp, out.tensor_ways = out.scenario.split->tp, out.stages = out.scenario.split->pp;
+  out.layers = out.scenario.split->layers, out.dealt_by_rule = wishes.layout.empty();
   if (wishes.cp > 1) {
     TRY(lay_context(wishes, prompts, out));
   } else if (wishes.dcp > 1) {
@@ -214,6 +241,7 @@ Expected<ServingSplit> serving_split(
 std::string split_in_words(const ServingSplit& split) {
   if (!split.scenario.split) return run::mapping_in_words(split.scenario.plan);
   std::string words = fmt::format("tp {}, pp {}", split.tensor_ways, split.stages);
+  if (!split.layers.empty()) words += fmt::format(" of {} layers", fmt::join(split.layers, ", "));
   if (split.cp > 1) words += fmt::format(", cp {}", split.cp);
   if (split.dcp > 1) words += fmt::format(", dcp {}", split.dcp);
   return words;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "model/engine.h"
 #include "studies/run/scenario.h"
@@ -24,6 +25,7 @@ struct ServingWishes {
   std::int64_t attention_dp = 1;  ///< groups of tp ranks with sequences of their own, which share the experts
   std::int64_t cp = 1;            ///< prompts and their cache are split by position over so many
   std::int64_t dcp = 1;           ///< of tp ranks with the same key heads so many have a part of each sequence's cache
+  std::string layout;             ///< layers of each stage, "31,30"; "": as the engine deals them out
   std::string context;            ///< how prompts come to all keys: "gather", "ring"; "": gather
   run::Request::Value mapping;    ///< text of the notation in place of the split; "": none
 };
@@ -33,6 +35,8 @@ struct ServingSplit {
   std::string prompts_mapping;  ///< where prompts are split otherwise than words; "": as `scenario` says
   std::int64_t groups = 1;      ///< of ranks that have sequences of their own
   std::int64_t tensor_ways = 1, stages = 1, cp = 1, dcp = 1;
+  std::vector<std::int64_t> layers;  ///< of each stage, where they are not as many on all; in order
+  bool dealt_by_rule = false;        ///< `layers` are the engine's, and nobody said them
 };
 
 /// One replica. Errors: what does not divide, with what would; keys that cannot be split; a mapping beside flags that

@@ -63,6 +63,7 @@ std::vector<Neighbour> split_neighbours(const Asked& asked, const ServingWishes&
     Neighbour other{fmt::format("--{} {}", count.name, value), asked};
     other.asked.wishes = now;
     other.asked.wishes.*count.value = value;
+    if (count.value == &ServingWishes::pp) other.asked.wishes.layout.clear();
     out.push_back(std::move(other));
   };
   const auto usual = [](const ServingWishes& wishes, const Count& count) { return wishes.*count.value == 1; };

@@ -84,7 +84,8 @@ Expected<Answer> answer(const Question& question) {
       out.serving, std::max<std::int64_t>(2, static_cast<std::int64_t>(length)), question.batching.most_positions);
   out.warnings = infer::launch_warnings(out.serving);
   out.servers = {infer::policy_of(out.serving, length, question.batching), question.replicas,
-      out.serving.attention_groups(), out.serving.stages, out.serving.engine.host_per_request};
+      out.serving.attention_groups(), out.serving.stages, out.serving.engine.host_per_request,
+      infer::stage_parts(out.serving)};
   out.gpus = out.serving.scenario.plan.gpus * question.replicas;
   std::vector<sim::ServingRequest> held = load.requests;
   if (question.prompts)  // whose keys come whole, with what the prompts share

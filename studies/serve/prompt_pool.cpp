@@ -34,7 +34,8 @@ Expected<PromptPool> prompt_pool_of(const PromptPoolWishes& wishes, const std::v
   out.serving = std::move(*serving);
   out.positions = mean_prompt(requests);
   out.servers = {infer::policy_of(out.serving, out.positions, wishes.batching), wishes.replicas,
-      out.serving.attention_groups(), out.serving.stages, out.serving.engine.host_per_request};
+      out.serving.attention_groups(), out.serving.stages, out.serving.engine.host_per_request,
+      infer::stage_parts(out.serving)};
   out.gpus = out.serving.scenario.plan.gpus * wishes.replicas;
   const auto one = std::ranges::find(requests, 1, &sim::ServingRequest::output);
   if (one != requests.end())

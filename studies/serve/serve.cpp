@@ -205,8 +205,8 @@ std::span<const Flag> serve_flags() {
 namespace {
 
 /// What is asked that a launch and its benchmark have no words for here.
-constexpr const char* not_emitted[] = {"--draft", "--accepted", "--json", "--html", "--products", "--cp", "--cp-way",
-    "--dcp", "--trace", "--seed", "--slo", "--warm-up", "--prefill-gpus", "--prefill-tp", "--prefill-ep",
+constexpr const char* not_emitted[] = {"--draft", "--accepted", "--json", "--html", "--products", "--layout", "--cp",
+    "--cp-way", "--dcp", "--trace", "--seed", "--slo", "--warm-up", "--prefill-gpus", "--prefill-tp", "--prefill-ep",
     "--prefill-dp-attention", "--prefill-replicas", "--prefill-most-sequences", "--prefill-most-positions"};
 
 Expected<void> check_emitted(const Arguments& arguments, bool changes_engine) {

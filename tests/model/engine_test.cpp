@@ -46,6 +46,24 @@ TEST(Engines, TheKernelsThatReduceAreSomeEngines) {
   EXPECT_NE(misspelt.find("trtllm"), std::string::npos) << misspelt;
 }
 
+/// 10 layers on 4 stages: two on each, and two are left.
+TEST(Engines, LayersThatStagesDoNotDivideGoByRule) {
+  using Layers = std::vector<std::int64_t>;
+  Engine engine = **find_row(built_in().engines, "vllm", "engine");
+  const auto dealt = [&](const char* id) {
+    return layers_of_stages(**find_row(built_in().engines, id, "engine"), 10, 4);
+  };
+  EXPECT_EQ(dealt("vllm"), (Layers{2, 3, 3, 2}));
+  EXPECT_EQ(dealt("vllm-v0"), (Layers{2, 2, 2, 4}));
+  EXPECT_EQ(dealt("sglang"), (Layers{2, 2, 3, 3}));
+  EXPECT_EQ(dealt("tensorrt-llm"), (Layers{3, 3, 2, 2}));
+  EXPECT_EQ(dealt("deepspeed-mii"), Layers{}) << "nobody knows";
+  EXPECT_EQ(layers_of_stages(engine, 61, 2), (Layers{31, 30}));
+  EXPECT_EQ(layers_of_stages(engine, 11, 4), (Layers{3, 3, 3, 2})) << "all but the last";
+  engine.uneven_stages = UnevenStages::refused;
+  EXPECT_EQ(layers_of_stages(engine, 12, 4), (Layers{3, 3, 3, 3})) << "nothing is left";
+}
+
 TEST(Engines, AFileOfOnesOwnSaysWhatIsWrong) {
   std::string text = write_engine(**find_row(built_in().engines, "pytorch", "engine"));
   const auto without = [&](const std::string& part, const std::string& other) {

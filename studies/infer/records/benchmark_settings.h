@@ -28,6 +28,9 @@ struct BenchmarkSettings {
 };
 BenchmarkSettings settings_of(const InferenceRecord& record);
 
+/// The run guessed tokens, which the record leaves out.
+bool guesses_unsaid(const InferenceRecord& record);
+
 /// Lengths are uniform from this share of the nominal one.
 double shortest_share(const InferenceRecord& record);
 /// Unlike prompts, which come again and again; nullopt: none does.

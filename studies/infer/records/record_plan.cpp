@@ -28,15 +28,17 @@ constexpr GpuName gpu_names[] = {{"A100-SXM-80GB", "dgx-a100"}, {"A100 SXM 80GB"
 struct EngineName {
   const char* name;  ///< in lower case, the whole of it
   /// versions below it; "": any. Versions that are not told count as lowest, but in closed loops of users: those are
-  /// of dumps of 2025 and 2026. So are pools, whose records have the version of what runs the engines (Dynamo)
+  /// of dumps of 2025. Pools, whose records have the version of what runs the engines (Dynamo), are of 2026
   const char* before;
   const char* engine;
+  bool of_2025 = false;
 };
 constexpr EngineName engine_names[] = {{"vllm (2023, splitwise fork)", "", "vllm-2023"}, {"vllm", "0.8", "vllm-v0"},
-    {"vllm", "", "vllm"}, {"tensorrt-llm", "0.10", "tensorrt-llm-2023"}, {"trtllm", "0.10", "tensorrt-llm-2023"},
-    {"tensorrt-llm", "1.0", "tensorrt-llm-2024"}, {"trtllm", "1.0", "tensorrt-llm-2024"},
-    {"tensorrt-llm", "", "tensorrt-llm"}, {"trtllm", "", "tensorrt-llm"}, {"deepspeed-mii", "", "deepspeed-mii"},
-    {"sglang", "", "sglang"}, {"tensorrt-llm + triton tensorrtllm_backend", "1.0", "tensorrt-llm-2024"},
+    {"vllm", "0.14", "vllm", true}, {"vllm", "", "vllm-2026"}, {"tensorrt-llm", "0.10", "tensorrt-llm-2023"},
+    {"trtllm", "0.10", "tensorrt-llm-2023"}, {"tensorrt-llm", "1.0", "tensorrt-llm-2024"},
+    {"trtllm", "1.0", "tensorrt-llm-2024"}, {"tensorrt-llm", "", "tensorrt-llm"}, {"trtllm", "", "tensorrt-llm"},
+    {"deepspeed-mii", "", "deepspeed-mii"}, {"sglang", "", "sglang"},
+    {"tensorrt-llm + triton tensorrtllm_backend", "1.0", "tensorrt-llm-2024"},
     {"tensorrt-llm + triton tensorrtllm_backend", "", "tensorrt-llm"}, {"pytorch", "", "pytorch"}};
 
 Expected<const Engine*> engine_of(const InferenceRecord& record) {
@@ -44,9 +46,9 @@ Expected<const Engine*> engine_of(const InferenceRecord& record) {
   for (const EngineName& row : engine_names) {
     if (name != row.name) continue;
     const std::vector<int> version = numbers_of(record.version);
-    const bool recent = record.word_pool || (version.empty() && record.phase == "serving" && record.batch);
-    const bool older = row.before[0] == '\0' || (!recent && version < numbers_of(row.before));
-    if (older) return find_row(built_in().engines, row.engine, "engine");
+    const bool untold = version.empty() && record.phase == "serving" && record.batch;
+    const bool older = untold ? row.of_2025 : !record.word_pool && version < numbers_of(row.before);
+    if (row.before[0] == '\0' || older) return find_row(built_in().engines, row.engine, "engine");
   }
   return fail("software", fmt::format("no engine '{:.60}'", record.engine), "stepcast list engines");
 }

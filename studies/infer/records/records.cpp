@@ -103,8 +103,10 @@ Seconds least_time(const InferenceRecord& record, const Serving& serving) {
   const double keys = static_cast<double>(*record.prompt) + words / 2;
   const Experts& experts = serving.network().experts;
   const double met = experts.count > 0 ? static_cast<double>(experts.top_k) / static_cast<double>(experts.count) : 1;
-  const double bytes = met * serving.weight_bytes() +
-                       static_cast<double>(*record.batch) * dataflow::cache_bytes(serving.form->caches(), keys);
+  double read = 0;  // windows are read as far as they reach, whatever the cache keeps
+  for (const Serving::Held& stage : serving.form->held())
+    read = std::max(read, dataflow::cache_bytes(stage.caches, keys));
+  const double bytes = met * serving.weight_bytes() + static_cast<double>(*record.batch) * read;
   return Bytes(words * bytes) / serving.machine().gpu.memory_bandwidth;
 }
 

@@ -40,6 +40,8 @@ sim::RequestLaw law_of(const InferenceRecord& record, std::int64_t count) {
 Expected<LoadedRun> start(const InferenceRecord& record, const Serving& serving) {
   if (!record.guesses.empty() && !record.guesses.starts_with("none"))
     return fail("workload", "tokens that are guessed", "records without speculation");
+  if (guesses_unsaid(record))
+    return fail("workload", "tokens that are guessed, which the file does not say", "records without speculation");
   if (!record.prompt || !record.output) return fail("workload", "a length that is not told", "isl and osl");
   LoadedRun served;
   const double length = static_cast<double>(*record.prompt) + static_cast<double>(*record.output) / 2;
@@ -54,7 +56,7 @@ Expected<LoadedRun> start(const InferenceRecord& record, const Serving& serving)
   if (by_bench && limits.most_sequences) served.servers.policy.most_sequences = *limits.most_sequences;
   if (settings.mixed) served.servers.policy.prompts_apart = false;
   served.servers.groups = serving.attention_groups(), served.servers.stages = serving.stages;
-  served.servers.before = serving.engine.host_per_request;
+  served.servers.before = serving.engine.host_per_request, served.servers.parts = stage_parts(serving);
   return served;
 }
 

@@ -179,6 +179,18 @@ TEST(ServedRun, StagesWorkOnSeveralIterationsAtOnce) {
   EXPECT_EQ(lane.most_sequences, 2);
 }
 
+/// Iterations of 4 s, a quarter on the first stage and the rest on the second. The first word comes after 4 s; the
+/// other request is on the second stage from 4 s to 7 s. From then on the second stage is never idle: a word each 3 s.
+TEST(ServedRun, TheSlowestStageSetsThePace) {
+  const auto four_seconds = [](const Batch&) { return Seconds(4); };
+  const ServedRun run = simulate({std::vector<ServingRequest>(2, {Seconds(0), 16, 2}), 0},
+      {.policy = {}, .stages = 2, .parts = {0.25, 0.75}}, four_seconds);
+  EXPECT_EQ(run.requests[0].first.value(), 4);
+  EXPECT_EQ(run.requests[1].first.value(), 7);
+  EXPECT_EQ(run.requests[0].last.value(), 10);
+  EXPECT_EQ(run.requests[1].last.value(), 13);
+}
+
 /// 200 settings at random: the same words at the same times as by a simulator that was written apart.
 TEST(ServedRun, APlainSimulatorSaysTheSame) {
   std::mt19937 random(11);

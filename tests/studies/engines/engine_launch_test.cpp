@@ -252,6 +252,19 @@ TEST(EngineLaunch, V0IsAnEngineOfItsOwn) {
   EXPECT_EQ(read("vllm serve Qwen/Qwen3-8B").asked.row.id, "vllm");
 }
 
+TEST(EngineLaunch, VariablesDealLayersToStages) {
+  const auto layout = [](const std::string& line) {
+    const auto flags = read(line).asked.flags;
+    const auto found = flags.find("--layout");
+    return found == flags.end() ? std::string() : found->second;
+  };
+  EXPECT_EQ(layout("VLLM_PP_LAYER_PARTITION=13,15 vllm serve Qwen/Qwen3-1.7B --pipeline-parallel-size 2"), "13,15");
+  EXPECT_EQ(layout("SGLANG_PP_LAYER_PARTITION=13,15 vllm serve Qwen/Qwen3-1.7B --pipeline-parallel-size 2"), "");
+  EXPECT_EQ(layout("SGLANG_PP_LAYER_PARTITION=13,15 python3 -m sglang.launch_server --model-path Qwen/Qwen3-1.7B "
+                   "--pp-size 2"),
+      "13,15");
+}
+
 TEST(EngineDeployment, ContainersAreLines) {
   const auto got = read(R"yaml(apiVersion: apps/v1
 kind: Deployment

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "studies/infer/phases.h"
+#include "studies/infer/served_load.h"
 #include "studies/infer/serving.h"
 #include "tests/studies/run_program.h"
 
@@ -50,6 +51,66 @@ TEST(ServingSplit, DecodeContextParallelHalvesTheCache) {
   const sim::IterationTime first = cost.time(sim::Rows{1, 512, 0});
   EXPECT_NEAR(part_called(first, "K.cache all_gather")->bytes.value(), 0, 1);
   EXPECT_EQ(part_called(first, "K.cache all_gather")->time.value(), 0);
+}
+
+Serving on_stages(const char* engine, std::int64_t pp, const std::string& layout = "") {
+  ServingWishes wishes;
+  wishes.network = "llama3-70b", wishes.machine = "dgx-h100", wishes.engine = engine;
+  wishes.tp = 2, wishes.pp = pp, wishes.layout = layout;
+  auto made = serving_of(wishes);
+  EXPECT_TRUE(made) << to_text(made.error());
+  return std::move(*made);
+}
+
+/// 80 layers on three stages: 26 on each, and two are left. A layer keeps 2 x 4 heads x 128 numbers of a position on
+/// each of two ranks.
+TEST(ServingSplit, LayersThatStagesDoNotDivideLieAsTheEngineDealsThem) {
+  using Layers = std::vector<std::int64_t>;
+  const Serving vllm = on_stages("vllm", 3), sglang = on_stages("sglang", 3), own = on_stages("vllm", 3, "20,20,40");
+  EXPECT_EQ(vllm.layers, (Layers{27, 27, 26}));
+  EXPECT_EQ(sglang.layers, (Layers{26, 27, 27}));
+  EXPECT_EQ(own.layers, (Layers{20, 20, 40}));
+  EXPECT_THAT(split_in_words(own), HasSubstr("pp 3 of 20, 20, 40 layers"));
+  constexpr double layer = 2 * 4 * 128 * 2;
+  EXPECT_EQ(vllm.cache_bytes(1000), 27 * 1000 * layer);
+  EXPECT_EQ(own.cache_bytes(1000), 40 * 1000 * layer);
+  EXPECT_EQ(on_stages("vllm", 2).layers, Layers{}) << "40 each";
+  const auto says_layout = [](const Serving& s) {
+    return std::ranges::any_of(s.assumptions, [](const std::string& a) { return a.starts_with("--layout 27,27,26"); });
+  };
+  EXPECT_TRUE(says_layout(vllm));
+  EXPECT_FALSE(says_layout(own)) << "it was said";
+}
+
+/// Half of the layers on the last of three stages: the cache has room for what that leaves.
+TEST(ServingSplit, TheFullestStageHoldsTheFewestPositions) {
+  const Serving own = on_stages("vllm", 3, "20,20,40");
+  const Capacity room = capacity(own, 1000);
+  EXPECT_EQ(room.bytes_per_position, 40 * 2 * 4 * 128 * 2.0);
+  EXPECT_EQ(room.weights, own.weight_bytes(own.form->held().back()));
+  EXPECT_GT(capacity(on_stages("vllm", 3), 1000).blocks, room.blocks);
+  const std::vector<double> parts = stage_parts(own);
+  ASSERT_EQ(parts.size(), 3u);
+  EXPECT_NEAR(parts[0], 0.25, 0.02);
+  EXPECT_NEAR(parts[1], 0.25, 0.02);
+  EXPECT_NEAR(parts[2], 0.5, 0.03) << "and the LM head";
+  EXPECT_TRUE(stage_parts(on_stages("vllm", 1)).empty());
+}
+
+TEST(ServingSplit, StagesThatNoRuleCutsAreRefused) {
+  const auto error = [](const std::string& flags) {
+    const auto ran = run_line("infer llama3-70b --context 1000 --tp 2 " + flags);
+    EXPECT_EQ(ran.code, 2) << flags;
+    return ran.err;
+  };
+  const std::string mii = error("--engine deepspeed-mii --pp 3");
+  EXPECT_THAT(mii, HasSubstr("80 layers do not divide by pp 3, and how DeepSpeed-MII deals out the rest is not known"));
+  EXPECT_THAT(mii, HasSubstr("--layout 27,27,26, or one of: 1, 2, 4"));
+  EXPECT_THAT(error("--pp 3 --layout even"), HasSubstr("80 layers do not divide by pp 3"));
+  EXPECT_THAT(error("--pp 3 --layout balanced"), HasSubstr("weighed by a step of training"));
+  EXPECT_THAT(error("--pp 81"), HasSubstr("81 stages for the 80 layers of llama3-70b"));
+  EXPECT_THAT(error("--pp 3 --layout 40,40"), HasSubstr("--layout: 2 stages in the layout, 3 on 3 ranks"));
+  EXPECT_THAT(error("--pp 3 --layout 20,20,20"), HasSubstr("60 decoder layers in the layout, 80 in the model"));
 }
 
 TEST(ServingSplit, DecodeContextParallelPaysWhereCachesAreLong) {

@@ -109,7 +109,7 @@ TEST(Pools, WhatCannotBeIsSaid) {
   EXPECT_THAT(error("--output 8 --prefill-ep 2"), HasSubstr("--prefill-ep"));
 }
 
-/// A record of two pools is forecast as serve does; one that does not tell its users is refused.
+/// A record of two pools is forecast as serve does with the newest engine; one that does not tell its users is refused.
 TEST(Pools, MeasuredPoolsAreForecast) {
   const auto made = [](const std::string& workload) {
     return infer::forecast(infer::read_inference(
@@ -123,8 +123,8 @@ TEST(Pools, MeasuredPoolsAreForecast) {
   };
   const auto load = made(", \"concurrency\": 16");
   ASSERT_TRUE(load) << to_text(load.error());
-  const json as_served =
-      served_pools("--input 512 --output 64 --concurrency 16 --gpus 4 --replicas 2 --prefill-gpus 4");
+  const json as_served = served_pools("--input 512 --output 64 --concurrency 16 --gpus 4 --replicas 2 --prefill-gpus 4 "
+                                      "--engine vllm-2026");
   EXPECT_NEAR(load->predicted / (1e3 * as_served["tpot"]["mean_s"].get<double>()), 1, 1e-6);
   const auto untold = made("");
   ASSERT_FALSE(untold);

@@ -19,6 +19,7 @@ TEST(BenchmarkSettings, ScriptsOfInferenceXSayWhatItsRecordsLeaveOut) {
   InferenceRecord record = record_of("sglang", "deepseek-ai/DeepSeek-R1-0528", "B200-SXM-180GB", "nvfp4");
   EXPECT_EQ(settings_of(record).cache, "fp8");
   EXPECT_EQ(settings_of(record).most_positions, 16'384);
+  EXPECT_EQ(settings_of(record).columns, RankColumns::whole_experts);
   EXPECT_EQ(shortest_share(record), 0.8);
   record.gpu = "H200-SXM-141GB", record.weights = "fp8 (moe fp8-block)";
   EXPECT_EQ(settings_of(record).cache, "");
@@ -114,6 +115,20 @@ TEST(BenchmarkSettings, PoolsOfManyRanksAreGroups) {
   EXPECT_EQ((*times)->serving().attention_groups(), 16);
 }
 
+/// InferenceX ran it on four GPUs with guesses, and without them on eight, or with whole experts.
+TEST(BenchmarkSettings, RunsThatGuessAreNoRunsWithoutGuesses) {
+  InferenceRecord record = record_of("sglang", "Qwen/Qwen3.5-397B-A17B", "B200-SXM-180GB", "fp8");
+  record.upstream = "source_file=qwen3.5-397b-gap-analysis.csv; silicon_concurrency=4";
+  record.tp = 4, record.ep = 1;
+  EXPECT_TRUE(guesses_unsaid(record));
+  record.ep = 4;
+  EXPECT_FALSE(guesses_unsaid(record));
+  record.tp = 8, record.ep = 1;
+  EXPECT_FALSE(guesses_unsaid(record));
+  record.tp = 4, record.upstream = "source_file=2026-03-25.csv; measured=2026-03-24T00:52:21Z";
+  EXPECT_FALSE(guesses_unsaid(record)) << "another day's";
+}
+
 /// Columns of experts' tables count groups, each of which has whole experts.
 TEST(BenchmarkSettings, TablesOfExpertsCountGroups) {
   InferenceRecord record = record_of("TensorRT-LLM", "Qwen/Qwen3-235B-A22B", "B200-SXM-180GB", "nvfp4");
@@ -125,16 +140,52 @@ TEST(BenchmarkSettings, TablesOfExpertsCountGroups) {
   EXPECT_EQ((*times)->serving().scenario.split->ep, 8);
 }
 
+/// Of vLLM 0.14 the scheduler runs beside the GPU by default; loads whose release is not told are of 2025.
+TEST(BenchmarkSettings, ReleasesOfVllmHaveRowsOfTheirOwn) {
+  const auto row = [](const char* version, bool load) {
+    InferenceRecord record = record_of("vLLM", "meta-llama/Llama-3.1-8B-Instruct", "H100-SXM-80GB", "bf16");
+    record.version = version, record.phase = load ? "serving" : "decode", record.batch = 4;
+    LastPlan plan;
+    const auto times = plan.of(record, {});
+    return times ? (*times)->serving().engine.id : times.error().what;
+  };
+  EXPECT_EQ(row("0.6.4", false), "vllm-v0");
+  EXPECT_EQ(row("0.13.2", false), "vllm");
+  EXPECT_EQ(row("0.14.0", false), "vllm-2026");
+  EXPECT_EQ(row("0.19.1", true), "vllm-2026");
+  EXPECT_EQ(row("", true), "vllm");
+  EXPECT_EQ(row("", false), "vllm-v0");
+}
+
 /// Grace runs TensorRT-LLM's loop slower; nothing is said of other engines.
 TEST(BenchmarkSettings, LoopsRunSlowerOnGrace) {
   const auto pace = [](const char* engine, const char* machine) {
     ServingWishes wishes;
     wishes.network = "llama3-8b", wishes.machine = machine, wishes.engine = engine;
-    return serving_of(wishes)->engine.host_pace;
+    return serving_of(wishes)->engine.pace();
   };
   EXPECT_EQ(pace("tensorrt-llm", "gb200-nvl72"), 1.8);
   EXPECT_EQ(pace("tensorrt-llm", "dgx-b200"), 1);
   EXPECT_EQ(pace("vllm", "gb200-nvl72"), 1);
+}
+
+/// The pace stands among what was assumed, and a row's own counts, 1 too; a launch's row has it as flags do.
+TEST(BenchmarkSettings, ARowsOwnPaceCounts) {
+  ServingWishes wishes;
+  wishes.network = "llama3-8b", wishes.machine = "gb200-nvl72", wishes.engine = "tensorrt-llm";
+  const auto assumes = [](const Serving& s) {
+    return std::ranges::any_of(s.assumptions, [](const std::string& a) { return a.starts_with("host_pace 1.8"); });
+  };
+  EXPECT_TRUE(assumes(*serving_of(wishes)));
+  Engine own = **find_row(built_in().engines, "tensorrt-llm", "engine");
+  wishes.row = std::make_shared<const Engine>(own);
+  EXPECT_EQ(serving_of(wishes)->engine.pace(), 1.8);
+  own.host_pace = 1;
+  const auto again = read_engine(write_engine(own), "own.json");
+  ASSERT_TRUE(again);
+  wishes.row = std::make_shared<const Engine>(*again);
+  EXPECT_EQ(serving_of(wishes)->engine.pace(), 1);
+  EXPECT_FALSE(assumes(*serving_of(wishes)));
 }
 
 }  // namespace
