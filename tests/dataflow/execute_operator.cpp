@@ -102,6 +102,7 @@ double value_of(const std::string& f, const double* x, std::size_t n) {
   if (f == "silu") return x[0] * logistic(x[0]);
   if (f == "modulate") return x[0] * (1 + x[1]) + x[2];
   if (f == "softcap") return 3 * std::tanh(x[0] / 3);
+  if (f == "cutoff") return std::log1p(std::exp(x[0] - 0.1 * x[1]));
   if (f == "scale") return 0.5 * x[0];
   if (f == "identity" || f == "sample") return x[0];
   if (f == "shifted_exp") return std::exp(x[0] - x[1]);
@@ -121,6 +122,7 @@ double derivative_of(const std::string& f, const double* x, int i) {
   if (f == "spread") return i == 2 ? x[0] + x[1] : x[2];
   if (f == "silu") return logistic(x[0]) * (1 + x[0] * (1 - logistic(x[0])));
   if (f == "modulate") return i == 0 ? 1 + x[1] : i == 1 ? x[0] : 1;
+  if (f == "cutoff") return (i == 0 ? 1 : -0.1) * logistic(x[0] - 0.1 * x[1]);
   if (f == "rmsnorm" || f == "layernorm" || f == "sinkhorn") {
     const double r = 1 / std::sqrt(1 + x[1]);
     return i == 0 ? x[2] * r : i == 1 ? -0.5 * x[0] * x[2] * r * r * r : i == 2 ? x[0] * r : 1;
@@ -564,17 +566,30 @@ class Runner {
         });
   }
 
-  /// Inputs side by side along the last dim: visit(offset made, input, its offset).
+  /// Inputs side by side along the dim that they lack, or along the last: visit(offset made, input, its offset).
   template <typename Visit> void joined(const Visit& visit) {
     int before = 0;
     for (int i = 0; i < static_cast<int>(op_.inputs.size()); ++i) {
-      const int own = last_loop(i), all = op_.output.loops.back();
+      const std::vector<int>& read = op_.inputs[i].loops;
+      const bool rows = read.size() < op_.output.loops.size() && read.back() == op_.output.loops.back();
+      const int own = last_loop(i), all = rows ? op_.whole_loops.front() : op_.output.loops.back(),
+                count = rows ? 1 : extent(own);
       walk_.each([&](int loop) { return contains(op_.output.loops, loop) && loop != all; },
           [&](const Offsets& at) {
-            for (int e = 0; e < extent(own); ++e) visit(at[0] + before + e, i, at[1 + i] + e);
+            for (int e = 0; e < count; ++e)
+              visit(at[0] + (before + e) * walk_.stride(all, 0), i, at[1 + i] + (rows ? 0 : e));
           });
-      before += extent(own);
+      before += count;
     }
+  }
+
+  /// To the row that was picked.
+  void part_gradient(Part& grad) {
+    const int row = op_.whole_loops.empty() ? -1 : walk_.add_index(op_.whole_loops.front()),
+              last = row < 0 ? 0 : extent(op_.whole_loops.front()) - 1;
+    walk_.all([&](const Offsets& at) {
+      if (row < 0 || at[row] == last) grad.value[at[1]] += up(at);
+    });
   }
 
   /// What stands in the cache is some function of its place; the input's rows come behind.
@@ -682,6 +697,7 @@ class Runner {
       joined([&](int to, int input, int from) {
         if (input == i) grad.value[from] += up_at(to);
       });
+    else if (op_.function == "part") part_gradient(grad);
     else
       walk_.all([&](const Offsets& at) {
         grad.value[at[1 + i]] += up(at) * derivative_of(op_.function, operands(at).data(), i);
