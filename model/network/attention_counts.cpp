@@ -42,14 +42,15 @@ Count attention_matrices(const NetworkSpec& n) {
   if (n.latent.kv_rank > 0) return latent_matrices(n);
   const Count keys = n.borrowed_keys ? 0 : n.kv_heads * n.head_dim,
               values = n.key_is_value || n.borrowed_keys ? 0 : n.kv_heads * value_size(n);
-  return n.hidden * (n.heads * n.head_dim + keys + values + n.heads * value_size(n)) + gate_matrix(n);
+  const Count q = n.heads * n.head_dim, queries = n.query_rank > 0 ? (n.hidden + q) * n.query_rank : n.hidden * q;
+  return queries + n.hidden * (keys + values + n.heads * value_size(n)) + gate_matrix(n);
 }
 
 /// Biases of the projections, and the norms inside the attention.
 Count attention_vectors(const NetworkSpec& n) {
   if (n.compressed.q_rank > 0) return norm_size(n, n.compressed.q_rank) + norm_size(n, n.head_dim) + n.heads;
   if (n.latent.kv_rank > 0) return norm_size(n, n.latent.q_rank) + norm_size(n, n.latent.kv_rank);
-  Count vectors = 0;
+  Count vectors = n.query_rank > 0 ? norm_size(n, n.query_rank) : 0;
   if (n.linear_bias || n.qkv_bias)
     vectors +=
         (n.heads + (n.no_key_bias ? 0 : n.kv_heads)) * n.head_dim + (n.key_is_value ? 0 : n.kv_heads * value_size(n));

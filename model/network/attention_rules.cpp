@@ -109,6 +109,15 @@ void check_compressed(Rules& rules) {
   rules.require(n.causal, "causal", "compressed keys are those before a query", "true");
 }
 
+/// Queries through a rank that heads share stand with plain keys and values.
+void check_query_rank(Rules& rules) {
+  const NetworkSpec& n = rules.n;
+  rules.require(n.query_rank == 0 || (n.latent.kv_rank == 0 && n.compressed.q_rank == 0 && !n.linear_bias &&
+                                         !n.qkv_bias && !n.parallel_block && !looks_at_encoder(n)),
+      "query_rank", "queries through a rank stand with plain attention without biases",
+      "neither latent_attention, compressed_attention, biases, parallel_block nor x in a word");
+}
+
 void check_window(Rules& rules) {
   const NetworkSpec& n = rules.n;
   if (rules.broken() || n.window.positions == 0) return;
@@ -168,6 +177,11 @@ void check_crossing(Rules& rules) {
       !joins || (n.features > 0 && n.modulation.frequencies > 0 && !n.modulation.shared && n.latent.kv_rank == 0 &&
                     n.positions != Positions::learned && n.distances == 0 && !crosses && !n.window.positions),
       "encoder/joins", "positions join in modulated layers of plain attention alone", "x in the words of some layers");
+  rules.require(!n.bare_crossing || (crosses && n.modulation.frequencies > 0), "bare_crossing",
+      "no modulated layer looks at an encoder", "x in the words of layers, and modulation");
+  for (const LayerShape& shape : n.shapes)
+    rules.require(!shape.ends || (shape.joint && n.linear_bias && !n.modulation.shared), "shapes",
+        "the last layer of two kinds of positions is joint, with biases", "\"joint\": true");
   for (const LayerShape& shape : n.shapes)
     rules.require(!(shape.joint && shape.parallel) && (!shape.parallel || (joins && n.linear_bias)), "shapes",
         "parallel layers stand behind joint ones, with biases", "joint or parallel");

@@ -92,6 +92,7 @@ NetworkSpec shaped(const NetworkSpec& spec, std::uint8_t shape) {
   own.sublayer_gates = own.sublayer_gates || other.sublayer_gates;
   own.borrowed_keys = own.borrowed_keys || !other.keys_of.empty();
   own.attention_sinks = own.attention_sinks && !other.no_sinks;
+  own.gate_cutoff = own.gate_cutoff || other.gate_cutoff;
   if (other.all_keys) own.sparse = {};
   if (other.hashed_experts) own.experts.router_bias = false;
   if (other.mixer) own.mixer = other.mixer;

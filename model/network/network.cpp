@@ -1,12 +1,19 @@
 #include "model/network/network.h"
 
+#include <cstring>
+
 #include <fmt/format.h>
 
 namespace stepcast {
 
 int Network::find_dim(std::string_view name) const {
-  for (std::size_t i = 0; i < dims.size(); ++i)
-    if (dims[i].name == name) return static_cast<int>(i);
+  // Most names differ in their length or their first letter.
+  const char first = name.empty() ? '\0' : name.front();
+  for (const Dim& dim : dims) {
+    const char* own = dim.name.c_str();
+    if (*own == first && dim.name.size() == name.size() && std::memcmp(own, name.data(), name.size()) == 0)
+      return static_cast<int>(&dim - dims.data());
+  }
   return -1;
 }
 

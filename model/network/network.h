@@ -107,7 +107,8 @@ struct ProjectorStep {
     mean,    ///< so many neighbours become one row, their mean
     matrix,  ///< to so many numbers
     gated,   ///< two matrices to so many numbers, one of which gates the other (SwiGLU)
-    layers,  ///< what so many layers gave, side by side; counted as so many copies of what the last one gave
+    layer,   ///< begins with what so many layers gave, in place of all
+    beside,  ///< what so many layers gave stands beside the row so far
   };
   Kind kind = Kind::matrix;
   std::int64_t size = 0;
@@ -137,7 +138,9 @@ struct LayerShape {
   std::int64_t ratio = 0;       ///< of compressed attention: positions that a compressed key stands for; 0: none
   bool picks = false;           ///< an indexer picks among compressed keys, whose neighbours overlap
   bool hashed_experts = false;  ///< a hash of the word chooses the experts: no correction of the router
+  bool gate_cutoff = false;     ///< gates of the MLP are cut off here, whatever the network's layers have
   bool joint = false;     ///< the encoder's positions and the network's have weights of their own, and attend together
+  bool ends = false;      ///< of a joint layer: nothing is made of the encoder's positions but keys (SD3's last)
   bool parallel = false;  ///< attention and MLP read one norm, and one product takes both to the stream (Flux)
   bool all_keys = false;  ///< queries see all keys, where the network's see those that an indexer picks
   std::string keys_of{};  ///< the shape of one layer before, whose keys and values serve: queries alone are made here
@@ -213,7 +216,15 @@ struct NetworkSpec {
   LatentAttention latent;
   SparseAttention sparse;
   CompressedAttention compressed;
-  std::int64_t streams = 1;  ///< residual streams, mixed before and behind each sublayer (mHC, arXiv 2512.24880)
+  /// residual streams, one of which the sublayers read: a layer predicts all from each other before its sublayers and
+  /// corrects them behind (AltUp, arXiv 2301.13310); 0: none
+  std::int64_t predicted_streams = 0;
+  std::int64_t side_rank = 0;  ///< of a low-rank way beside attention (LAuReL, arXiv 2411.07501); 0: none
+  /// of plain attention: queries go through a rank that all heads share, with a norm (Step3, arXiv 2507.19427); 0: none
+  std::int64_t query_rank = 0;
+  bool bare_crossing = false;  ///< attention over the encoder reads the stream without a norm (PixArt)
+  bool gate_cutoff = false;    ///< of an MLP's gates those far above their row's mean are left alone (Gemma 3n)
+  std::int64_t streams = 1;    ///< residual streams, mixed before and behind each sublayer (mHC, arXiv 2512.24880)
   AttentionWindow window;
   Mixer mixer;  ///< what layers have in place of attention, where the pattern says so
   /// A kind for each layer, repeated over all; empty: attention in all, feeds by `experts`, windows by `window`.
@@ -228,6 +239,7 @@ struct NetworkSpec {
   /// Numbers that each position of the input has in place of a word: vocab is 0 then.
   std::int64_t features = 0;
   Intake intake = Intake::matrix;
+  bool sound = false;  ///< of an encoder with projectors: it reads frames of sound, and `images` counts clips
   bool joins = false;  ///< of an encoder: its positions stand in front of the network's own, in one sequence
   /// Of an encoder of images: its rows stand in place of words in the network's own sequence, behind these. Several
   /// read the same positions, and their rows are added up (Qwen3-VL's go to its first layers one by one).
@@ -393,6 +405,8 @@ bool looks_at_encoder(const NetworkSpec& spec);
 bool reads_beside_stream(const NetworkSpec& spec);
 /// Rows that the encoder's images take up in a sequence of the network. 0: none do.
 std::int64_t image_positions(const NetworkSpec& spec);
+/// Layers before the last whose features projectors read, in order: "layer 9", "beside 9" of 24.
+std::vector<std::int64_t> lending_layers(const NetworkSpec& encoder);
 
 /// Model FLOPs of one training step of `tokens` tokens: forward x 3, no recompute; matrix products and attention
 /// core only. Causal counts half the core, and of a window or a chunk the mean number of keys that a query sees;

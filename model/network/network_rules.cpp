@@ -57,6 +57,18 @@ void check_total(Rules& rules) {
 void check_streams(Rules& rules) {
   const NetworkSpec& n = rules.n;
   rules.require(n.streams >= 1 && n.streams <= 64, "streams", fmt::format("{} residual streams", n.streams), "1 to 64");
+  constexpr std::int64_t most = 8;
+  rules.require(n.predicted_streams == 0 || (n.predicted_streams >= 2 && n.predicted_streams <= most),
+      "predicted_streams", fmt::format("{} residual streams", n.predicted_streams), "2 to 8, or none");
+  rules.require(n.predicted_streams == 0 || (n.streams == 1 && n.layer_inputs.width > 0 && !n.layer_scale),
+      "predicted_streams", "streams that are predicted from each other stand with inputs of each layer",
+      "layer_inputs, and neither streams nor layer_scale");
+  rules.require(n.side_rank == 0 || (n.streams == 1 && !n.parallel_block && has_attention(n)), "side_rank",
+      "a way beside attention stands in one stream, with attention before the MLP", "no side_rank");
+  const bool cuts = n.gate_cutoff || std::ranges::any_of(n.shapes, &LayerShape::gate_cutoff);
+  rules.require(
+      !cuts || ((n.activation == Activation::swiglu || n.activation == Activation::geglu) && has_plain_mlp(n)),
+      "gate_cutoff", "an MLP without a gate has nothing to cut off", "\"activation\": \"geglu\"");
   if (n.streams == 1) return;
   rules.require(
       n.norm_place == NormPlace::before && !n.parallel_block && !n.linear_bias && !n.dropout && !n.layer_scale,
@@ -279,12 +291,23 @@ void check_projectors(Rules& rules, const NetworkSpec& network) {
   const bool projects = !n.projectors.empty();
   rules.require(projects || (n.images == 0 && !n.frozen_projectors), "images", "nothing takes its positions to words",
       "projectors");
-  rules.require(!projects || (n.features > 0 && n.layers > 0 && n.intake == Intake::matrix), "projectors",
+  rules.require(projects || !n.sound, "sound", "nothing takes its positions to words", "projectors");
+  rules.require(!projects || (n.features > 0 && n.layers > 0 && (n.sound || n.intake == Intake::matrix)), "projectors",
       "an encoder of images reads patches and has layers", "features, layers and no intake");
   for (const Projector& steps : n.projectors) {
     std::int64_t width = n.hidden;
+    bool whole = true;  // rows are the encoder's positions, each of them
     for (const ProjectorStep& step : steps) {
-      if (step.kind == ProjectorStep::Kind::merge || step.kind == ProjectorStep::Kind::layers) width *= step.size;
+      const bool begins = step.kind == ProjectorStep::Kind::layer, beside = step.kind == ProjectorStep::Kind::beside;
+      rules.require(!(begins || beside) || step.size <= n.layers, "projectors",
+          fmt::format("what {} layers gave of {}", step.size, n.layers), fmt::format("up to {}", n.layers));
+      rules.require(!begins || &step == &steps.front(), "projectors",
+          "the features of a layer stand behind other steps", fmt::format("\"layer {}\" in front", step.size));
+      rules.require(!beside || whole, "projectors", "features stand beside rows that are not one layer's",
+          fmt::format("\"beside {}\" before matrices and merges", step.size));
+      whole = whole && (begins || beside || step.kind == ProjectorStep::Kind::norm);
+      if (beside) width += n.hidden;
+      if (step.kind == ProjectorStep::Kind::merge) width *= step.size;
       if (step.kind == ProjectorStep::Kind::matrix || step.kind == ProjectorStep::Kind::gated) width = step.size;
       constexpr std::int64_t widest = 100'000'000;
       rules.require(width <= widest, "projectors", "a row is too wide", "narrower merges");
@@ -353,6 +376,7 @@ Expected<NetworkSpec> complete_network(NetworkSpec spec, const std::string& wher
   check_streams(rules);
   check_experts(rules);
   detail::check_window(rules);
+  detail::check_query_rank(rules);
   check_pattern(rules);
   check_norms(rules);
   detail::check_borrowed(rules);

@@ -99,11 +99,13 @@ constexpr auto shape_members = [](auto& file, auto& shape) {
   file.rare("qk_norm", shape.qk_norm);
   file.rare("sublayer_gates", shape.sublayer_gates);
   file.rare("bare_attention", shape.bare_attention);
+  file.rare("gate_cutoff", shape.gate_cutoff);
   file.rare("ratio", shape.ratio, or_none(sequence_range));
   file.rare("picks", shape.picks);
   file.rare("hashed_experts", shape.hashed_experts);
   file.rare("all_keys", shape.all_keys);
   file.rare("joint", shape.joint);
+  file.rare("ends", shape.ends);
   file.rare("parallel", shape.parallel);
   file.rare("keys_of", shape.keys_of);
   file.reading(read_own_mixer, shape.mixer);
@@ -208,7 +210,8 @@ constexpr auto read_projectors = [](JsonObject& file, std::vector<Projector>& pr
       const auto step = projector_step(std::string_view(text).substr(begin, end - begin));
       file.require(step.has_value(), "projectors",
           fmt::format("'{:.40}' is no step of a projector", text.substr(begin, end - begin)),
-          "rmsnorm, layernorm [gelu], merge 4, mean 16, layers 6, gated 4096, matrix 3584 [bias] [gelu], a comma and a "
+          "rmsnorm, layernorm [gelu], merge 4, mean 16, layer 9, beside 9, gated 4096, matrix 3584 [bias] [gelu], a "
+          "comma and a "
           "blank between them");
       if (step) steps.push_back(*step);
       begin = end + 2;
@@ -265,6 +268,7 @@ constexpr auto encoder_members = [](auto& file, auto& spec) {
   file.rare("position_gates", spec.position_gates, IntegerRange{0, 1000});
   file.rare("class_token", spec.class_token);
   file.rare("joins", spec.joins);
+  file.rare("sound", spec.sound);
   file.reading(read_projectors, spec.projectors);
   file.writing(write_projectors, spec.projectors);
   file.rare("images", spec.images, or_none(IntegerRange{0, 1'000'000}));
@@ -319,6 +323,11 @@ constexpr auto network_members = [](auto& file, auto& spec) {
   file.part("latent_attention", spec.latent.kv_rank > 0, spec.latent, latent_members);
   file.part("compressed_attention", spec.compressed.q_rank > 0, spec.compressed, compressed_members);
   file.unless(std::int64_t{1}, "streams", spec.streams, IntegerRange{1, 64});
+  file.rare("predicted_streams", spec.predicted_streams, IntegerRange{2, 8});
+  file.rare("side_rank", spec.side_rank, width_range);
+  file.rare("gate_cutoff", spec.gate_cutoff);
+  file.rare("query_rank", spec.query_rank, width_range);
+  file.rare("bare_crossing", spec.bare_crossing);
   file.part("sparse_attention", spec.sparse.top_k > 0, spec.sparse, sparse_members);
   file.writing(write_own_mixer, spec.mixer);
   file.writing(write_shapes, spec.shapes);

@@ -32,6 +32,8 @@ constexpr std::array kFunctions{
     FunctionRow{"multiply", 0b11, false, 0},  FunctionRow{"silu", 0b1, false, 0},
     // times (1 + scale), plus shift
     FunctionRow{"modulate", 0b11, false, 0},
+    // what is above a row's mean by so many deviations: x and both moments
+    FunctionRow{"cutoff", 0b11, false, 0},
     // norm: y from (x, q, gamma [, beta]); mean: y from (x, mean)
     FunctionRow{"rmsnorm", 0b111, false, 0},  FunctionRow{"layernorm", 0b111, false, 0},
     // softmax over a whole row: reads its own output

@@ -9,22 +9,15 @@ namespace stepcast {
 namespace {
 
 using detail::Count, detail::norm_size, detail::attention_matrices, detail::attention_vectors, detail::cross_matrices,
-    detail::index_matrices, detail::picks, detail::compressor_of, detail::core_flops_of;
+    detail::index_matrices, detail::picks, detail::compressor_of, detail::core_flops_of, detail::stream_matrices,
+    detail::stream_vectors, detail::merging_matrices, detail::merging_vectors, detail::router_matrix,
+    detail::coefficient_matrices, detail::prediction_vectors, detail::projection_matrices, detail::side_matrices;
 
 bool is_gated(const NetworkSpec& n) { return n.activation == Activation::swiglu || n.activation == Activation::geglu; }
 
 /// Weight matrices of an MLP: up, down, and the gate where there is one.
 Count mlp_matrices(const NetworkSpec& n, Count width) { return (is_gated(n) ? 3 : 2) * n.hidden * width; }
 Count mlp_biases(const NetworkSpec& n, Count width) { return (is_gated(n) ? 2 : 1) * width + n.hidden; }
-
-/// What mixes residual streams before and behind a sublayer: what goes in, what comes out, and each with each.
-Count stream_matrices(const NetworkSpec& n) {
-  return n.streams == 1 ? 0 : n.streams * (n.streams + 2) * n.streams * n.hidden;
-}
-Count stream_vectors(const NetworkSpec& n) { return n.streams == 1 ? 0 : n.streams * (n.streams + 2) + 3; }
-/// And what makes one of them behind the last layer.
-Count merging_matrices(const NetworkSpec& n) { return n.streams == 1 ? 0 : n.streams * n.streams * n.hidden; }
-Count merging_vectors(const NetworkSpec& n) { return n.streams == 1 ? 0 : n.streams + 1; }
 
 /// Matrices that one token meets in a routed layer's MLP (`experts` = top_k), or all of them (`experts` = count).
 Count routed_matrices(const NetworkSpec& n, Count experts) {
@@ -54,7 +47,17 @@ constexpr Count layer_vectors = 6, last_vectors = 2;
 /// Three for each sublayer, and for both kinds of positions.
 Count vectors_of(const NetworkSpec& n, const LayerKind& kind) {
   const LayerShape shape = kind.shape > 0 ? n.shapes[kind.shape - 1U] : LayerShape{};
+  if (shape.ends) return layer_vectors + last_vectors;
   return shape.parallel ? layer_vectors / 2 : shape.joint ? 2 * layer_vectors : layer_vectors;
+}
+/// Of the encoder's positions in a joint layer that makes nothing of them: outputs of attention, and the MLP.
+Count idle_matrices(const NetworkSpec& n, const LayerKind& kind) {
+  if (kind.shape == 0 || !n.shapes[kind.shape - 1U].ends) return 0;
+  return n.heads * n.head_dim * n.hidden + mlp_matrices(n, n.ffn_hidden);
+}
+Count idle_parameters(const NetworkSpec& n, const LayerKind& kind) {
+  const Count matrices = idle_matrices(n, kind);
+  return matrices == 0 ? 0 : matrices + n.hidden + mlp_biases(n, n.ffn_hidden);
 }
 bool is_joint(const NetworkSpec& n, const LayerKind& kind) { return kind.shape > 0 && n.shapes[kind.shape - 1U].joint; }
 
@@ -76,7 +79,7 @@ Count condition_vectors(const NetworkSpec& n) {
 Count input_matrices(const NetworkSpec& n) { return 3 * n.hidden * n.layer_inputs.width; }
 
 Count layer_norms(const NetworkSpec& n, const LayerKind& kind) {
-  if (n.modulation.frequencies > 0) return kind.crosses ? 1 : 0;
+  if (n.modulation.frequencies > 0) return kind.crosses && !n.bare_crossing ? 1 : 0;
   if (kind.shape > 0 && kind.attention && n.shapes[kind.shape - 1U].bare_attention)
     return kind.sublayers() * (n.norm_place == NormPlace::both ? 2 : 1) - 1;
   return n.parallel_block ? n.norms_per_layer : kind.sublayers() * (n.norm_place == NormPlace::both ? 2 : 1);
@@ -89,6 +92,8 @@ Count own_parameters(const NetworkSpec& n, const LayerKind& kind) {
                                        : 0);
   if (n.layer_inputs.width > 0) total += input_matrices(n) + n.layer_inputs.words * n.layer_inputs.width + n.hidden;
   total += kind.sublayers() * (stream_matrices(n) + stream_vectors(n));
+  total += router_matrix(n) + coefficient_matrices(n) + prediction_vectors(n);
+  if (kind.attention && n.side_rank > 0) total += side_matrices(n) + norm_size(n, n.hidden);
   const auto compressor = compressor_of(n, kind);
   total += compressor.matrices + compressor.vectors;
   if (kind.attention) total += attention_matrices(n) + attention_vectors(n);
@@ -106,7 +111,7 @@ Count own_parameters(const NetworkSpec& n, const LayerKind& kind) {
 
 Count layer_parameters(const NetworkSpec& n, const LayerKind& kind) {
   const Count own = kind.shape == 0 ? own_parameters(n, kind) : own_parameters(shaped(n, kind.shape), kind);
-  return (is_joint(n, kind) ? 2 : 1) * own + modulation_parameters(n, vectors_of(n, kind));
+  return (is_joint(n, kind) ? 2 : 1) * own - idle_parameters(n, kind) + modulation_parameters(n, vectors_of(n, kind));
 }
 
 /// A multi-token prediction module of DeepSeek-V3 (arXiv 2412.19437) eq. 21-23: the norms of its two inputs, their
@@ -120,7 +125,8 @@ Count prediction_module_parameters(const NetworkSpec& n) {
 /// Per token, of a layer without its attention core: of the matrices that the token meets, and of scans.
 double layer_flops(const NetworkSpec& n, const LayerKind& kind) {
   Count matrices = kind.sublayers() * stream_matrices(n) + compressor_of(n, kind).matrices + input_matrices(n);
-  if (kind.attention) matrices += attention_matrices(n);
+  matrices += 2 * router_matrix(n) + coefficient_matrices(n);
+  if (kind.attention) matrices += attention_matrices(n) + side_matrices(n);
   if (kind.crosses) matrices += cross_matrices(n).stream;
   if (picks(n, kind)) matrices += index_matrices(n);
   if (kind.feed == Feed::experts) matrices += routed_matrices(n, n.experts.top_k);
@@ -152,7 +158,7 @@ Count stack_parameters(const NetworkSpec& n) {
   // The position table has its own number of rows, whatever the training sequence.
   if (n.positions == Positions::learned) total += n.max_positions * n.hidden + n.position_gates;
   if (n.embedding_norm) total += norm_size(n, n.hidden);
-  return total + n.distances * n.heads + n.layer_inputs.width;
+  return total + n.distances * n.heads + n.layer_inputs.width + projection_matrices(n);
 }
 
 /// What takes in features: a product, two, or two convolutions of three taps.
@@ -185,7 +191,8 @@ ProjectorCount count_projectors(const NetworkSpec& n) {
     for (const ProjectorStep& step : steps) {
       switch (step.kind) {
         case ProjectorStep::Kind::norm: count.parameters += step.norm == Norm::layernorm ? 2 * width : width; break;
-        case ProjectorStep::Kind::layers: width *= step.size; break;
+        case ProjectorStep::Kind::layer: break;
+        case ProjectorStep::Kind::beside: width += n.hidden; break;
         case ProjectorStep::Kind::merge: width *= step.size; [[fallthrough]];
         case ProjectorStep::Kind::mean: rows /= step.size; break;
         case ProjectorStep::Kind::gated:
@@ -306,7 +313,8 @@ double model_flops(const NetworkSpec& n, double tokens, std::int64_t sequence, b
   const double core = core_passes_of(n.frozen, trained_before(n)) / passes;
   const auto flops_of = [&](const LayerKind& kind) {
     const auto flops = [&](const NetworkSpec& own) {
-      return rows * (layer_flops(own, kind) + core * core_flops_of(own, kind, length, causal));
+      const double idle = 2 * (rows - 1) * static_cast<double>(idle_matrices(n, kind));
+      return rows * (layer_flops(own, kind) + core * core_flops_of(own, kind, length, causal)) - idle;
     };
     return kind.shape == 0 ? flops(n) : flops(shaped(n, kind.shape));
   };
@@ -315,7 +323,8 @@ double model_flops(const NetworkSpec& n, double tokens, std::int64_t sequence, b
   for (const LayerKind& kind : prediction_layers(n)) module += flops_of(kind);
   for (std::size_t kind = 0; kind < all.kinds.size(); ++kind)
     total += static_cast<double>(all.count(kind)) * flops_of(all.kinds[kind]);
-  total += feature_flops(n) + 2 * hidden * static_cast<double>(n.outputs);
+  total +=
+      feature_flops(n) + 2 * hidden * static_cast<double>(n.outputs) + 2 * static_cast<double>(projection_matrices(n));
   if (sequence > 0) total += sample_flops(n) / static_cast<double>(sequence);
   const double before = sequence > 0 ? sample_encoder_flops(n) / static_cast<double>(sequence) : 0;
   return tokens * (passes * (total + static_cast<double>(n.mtp_layers) * module) + before);

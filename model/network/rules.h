@@ -43,6 +43,7 @@ void check_attention(Rules& rules);
 void check_latent(Rules& rules);
 void check_sparse(Rules& rules);
 void check_compressed(Rules& rules);
+void check_query_rank(Rules& rules);
 void check_window(Rules& rules);
 void check_borrowed(Rules& rules);
 /// What x in a word looks at, and how far key and query are apart.

@@ -78,6 +78,9 @@ TransformerBuilder::TransformerBuilder(
     n_ = dim("hn", n), cc_ = dim("cc", mixed), cs_ = dim("cs", mixed + scales);
     hc_ = dim("hc", n), hs_ = dim("hs", n + 1);
   }
+  if (const std::int64_t n = spec.predicted_streams; n > 0) n_ = dim("hn", n), hm_ = dim("hm", n), hr_ = dim("hr", n);
+  if (spec.query_rank > 0) lq_ = dim("lq", spec.query_rank);
+  if (spec.side_rank > 0) sr_ = dim("sr", spec.side_rank);
   make_shapes();
   sm_ = s_;
   if (spec.masked_loss) {
@@ -186,9 +189,17 @@ void TransformerBuilder::build() {
 }
 
 void TransformerBuilder::layers(Block::Place place) {
-  const LayerKinds all = layer_kinds(whole_, whole_.images > 0 ? whole_.sequence : batch_.positions + batch_.cached);
+  layer_run(layer_kinds(whole_, whole_.images > 0 ? whole_.sequence : batch_.positions + batch_.cached), 0,
+      whole_.layers, place);
+}
+
+/// Layers from one to another, those of a kind in one block.
+void TransformerBuilder::layer_run(const LayerKinds& all, std::int64_t from, std::int64_t to, Block::Place place) {
+  const auto begin = all.of_layer.begin();
   for (std::size_t kind = 0; kind < all.kinds.size(); ++kind) {
-    layer(all.kinds[kind], all.count(kind), place);
+    const std::int64_t count = std::count(begin + from, begin + to, static_cast<std::uint8_t>(kind));
+    if (count == 0) continue;
+    layer(all.kinds[kind], count, place);
     if (place == Block::Place::layers) net_.blocks.back().kind = static_cast<int>(kind);
   }
 }
@@ -259,47 +270,17 @@ void TransformerBuilder::embedding() {
   }
   if (spec_->embedding_norm) x = norm("norm0", x, {"norm", "embed"});
   x = dropped("embed", x, {"embed"}, "embedding_dropout");
-  if (n_ >= 0) {
-    const int copies = activation("X0.streams", {b_, s_, n_, h_});
-    add("embed.streams", {"embed"}, OperatorKind::linear, "scale", copies, {x}, "embedding");
-    x = copies;
-  }
   if (iw_ >= 0) {
     embedded_ = activation("X0.lent", {b_, s_, h_});
     add("embed.lent", {"embed"}, OperatorKind::linear, "scale", embedded_, {x}, "embedding");
   }
+  if (mixes_streams()) x = copied_streams(x);
+  if (predicts_streams()) x = projected_streams(x);
   net_.blocks.back().output = x;
 }
 
-/// Of each position, from all its streams: a product in fp32, its scale by their mean square, a Sinkhorn iteration
-/// (mHC, arXiv 2512.24880, section 4.2). `scales`: what is learned beside the matrix.
-int TransformerBuilder::coefficients(const std::string& name, int x, int count, int scales) {
-  const Tags tags{"streams"};
-  const int scores = statistic(name + ".scores", {b_, s_, count}), q = statistic(name + ".q", {b_, s_}),
-            mix = statistic(name + ".mix", {b_, s_, count});
-  product(name + ".scores", tags, scores, x, weight("W." + name, {n_, h_, count}));
-  add(name + ".q", tags, OperatorKind::nonlinear, "square", q, {x}, name).monoid = Monoid::sum;
-  add(name + ".mix", tags, OperatorKind::opaque, "sinkhorn", mix, {scores, q, weight(name + ".scale", {scales})}, name)
-      .whole_loops = {count, scales};
-  return mix;
-}
-
-int TransformerBuilder::merged(const std::string& name, int x, int mix) {
-  const int y = activation(name + ".in", {b_, s_, h_});
-  add(name + ".merge", {"streams"}, OperatorKind::opaque, "merge", y, {x, mix}, name).whole_loops = {
-      n_, net_.tensors[mix].dims.back()};
-  return y;
-}
-
-int TransformerBuilder::spread(const std::string& name, int x, int y, int mix) {
-  const int out = activation(name + ".x", {b_, s_, n_, h_});
-  add(name + ".spread", {"streams"}, OperatorKind::opaque, "spread", out, {x, y, mix}, name).whole_loops = {
-      n_, net_.tensors[mix].dims.back()};
-  return out;
-}
-
 int TransformerBuilder::residual(const std::string& name, int stream, int y, std::vector<int> bias_dims, int gate) {
-  if (n_ >= 0) return spread(name, stream, y, mixed_);
+  if (mixes_streams()) return spread(name, stream, y, mixed_);
   const Tags tags{"residual"};
   if (spec_->linear_bias && !bias_dims.empty()) y = biased(name, y, std::move(bias_dims), tags, "bias_dropout_add");
   y = dropped(name, y, tags, "bias_dropout_add");
@@ -332,19 +313,34 @@ int TransformerBuilder::normed_sum(const std::string& name, int sum) {
 /// Attention, a mixer, or both side by side, which write one sum.
 int TransformerBuilder::mixing(int x, LayerKind kind) {
   const bool bare = kind.shape > 0 && whole_.shapes[kind.shape - 1U].bare_attention;
-  if (n_ >= 0) mixed_ = coefficients("streams1", x, cc_, cs_);
-  const int read = n_ >= 0 ? merged("streams1", x, mixed_) : x;
+  if (mixes_streams()) mixed_ = coefficients("streams1", x, cc_, cs_);
+  const int read = mixes_streams() ? merged("streams1", x, mixed_) : x;
   const int x1 = bare ? read : normed_before("norm1", read);
   int y1 = activation("Y1", {b_, s_, h_});
   if (kind.mixer) mixer(x1, y1);
   if (kind.attention) attention(x1, y1, kind);
   if (kind.attention && spec_->out_bias && !spec_->linear_bias)
     y1 = biased("attn.out", y1, {h_}, {"residual"}, "bias_dropout_add");
-  return normed_sum("norm1", residual("residual1", x, normed_behind("norm1", y1), {h_}, gate_of(2)));
+  const int sum = normed_sum("norm1", residual("residual1", x, normed_behind("norm1", y1), {h_}, gate_of(2)));
+  return spec_->side_rank > 0 && kind.attention ? with_side(sum, x1) : sum;
+}
+
+/// Beside attention stands its input and a low-rank product of it, normed; the sum of both ways is scaled by 1 / sqrt 2
+/// (LAuReL, Menghani et al. 2024, arXiv 2411.07501).
+int TransformerBuilder::with_side(int sum, int x) {
+  const Tags tags{"side"}, residual_tags{"residual"};
+  const int low = activation("side.low", {b_, s_, sr_}), y = activation("Y.side", {b_, s_, h_}),
+            both = activation("side.x", {b_, s_, h_}), scaled_sum = activation("side.scaled", {b_, s_, h_});
+  product("side.down", tags, low, x, weight("W.side.down", {h_, sr_}));
+  product("side.up", tags, y, low, weight("W.side.up", {sr_, h_}));
+  add("side.add", residual_tags, OperatorKind::linear, "add", both, {sum, x, norm("norm.side", y, {"norm"})},
+      "bias_dropout_add");
+  add("side.scale", residual_tags, OperatorKind::linear, "scale", scaled_sum, {both}, "bias_dropout_add");
+  return scaled_sum;
 }
 
 int TransformerBuilder::crossing(int x) {
-  const int x1 = normed_before("norm.cross", x);
+  const int x1 = spec_->bare_crossing ? x : normed_before("norm.cross", x);
   int y = activation("Y.cross", {b_, s_, h_});
   cross_attention(x1, y);
   if (spec_->out_bias && !spec_->linear_bias) y = biased("cross.out", y, {h_}, {"residual"}, "bias_dropout_add");
@@ -353,8 +349,8 @@ int TransformerBuilder::crossing(int x) {
 }
 
 int TransformerBuilder::feeding(int x, Feed feed) {
-  if (n_ >= 0) mixed_ = coefficients("streams2", x, cc_, cs_);
-  const int x3 = normed_before("norm2", n_ >= 0 ? merged("streams2", x, mixed_) : x);
+  if (mixes_streams()) mixed_ = coefficients("streams2", x, cc_, cs_);
+  const int x3 = normed_before("norm2", mixes_streams() ? merged("streams2", x, mixed_) : x);
   int y2 = activation("Y2", {b_, s_, h_});
   if (feed == Feed::mlp) mlp(x3, y2, "mlp", f_, {"mlp"});
   if (feed == Feed::mlp && spec_->mlp_bias && !spec_->linear_bias)
@@ -386,9 +382,12 @@ int TransformerBuilder::layer_body(int x, LayerKind kind) {
 
 int TransformerBuilder::sublayers(int x, LayerKind kind) {
   if (spec_->parallel_block) return parallel_body(x, kind);
+  const int guessed = predicts_streams() ? predicted(x) : -1;
+  if (guessed >= 0) x = active_stream("streams.active", guessed);
   if (kind.mixer || kind.attention) x = mixing(x, kind);
   if (kind.crosses) x = crossing(x);
   if (kind.feed != Feed::none) x = feeding(x, kind.feed);
+  if (guessed >= 0) x = corrected(guessed, x);
   if (iw_ >= 0) x = own_input(x);
   return spec_->layer_scale ? scaled("layer.scale", x, {one_}, {"residual"}, "bias_dropout_add") : x;
 }
@@ -407,9 +406,11 @@ int TransformerBuilder::own_input(int x) {
   net_.blocks.back().reads.push_back(embedded_);
   add("input.both", tags, OperatorKind::linear, "add", both, {norm_by("input.norm", made, tags, input_norm_), word},
       "norm");
-  product("input.gate", tags, gate, x, weight("W.input.gate", {h_, iw_}));
+  const int seen = predicts_streams() ? scaled("input.seen", active_stream("input.active", x), {h_}, tags, "") : x;
+  product("input.gate", tags, gate, seen, weight("W.input.gate", {h_, iw_}));
   add("input.act", tags, OperatorKind::nonlinear, "geglu", inner, {gate, both}, "swiglu");
   product("input.out", tags, y, inner, weight("W.input.out", {iw_, h_}));
+  if (predicts_streams()) return added_to_others("input", x, norm("norm.input", y, {"norm"}));
   const int sum = activation("input.x", {b_, s_, h_});
   add("input.add", tags, OperatorKind::linear, "add", sum, {x, norm("norm.input", y, {"norm"})}, "bias_dropout_add");
   return sum;

@@ -201,11 +201,16 @@ int TransformerBuilder::index_compressed(int x, int cq) {
   return chosen;
 }
 
+/// Of all heads, straight from x or through a rank that they share.
+int TransformerBuilder::queries(int x) {
+  if (spec_->query_rank == 0) return projection("Q", x, {g_, r_, d_});
+  return latent_up("Q", norm("attn.norm.cq", latent_down("cq", x, lq_), {"attn", "attn.qkv"}), lq_, {g_, r_, d_});
+}
+
 int TransformerBuilder::plain_attention(int x, bool windowed) {
   gates(x);
   if (spec_->borrowed_keys) return borrowing_attention(x, windowed);
-  int q = projection("Q", x, {g_, r_, d_}), k = projection("K", x, {g_, d_}),
-      v = spec_->key_is_value ? k : projection("V", x, {g_, dv_});
+  int q = queries(x), k = projection("K", x, {g_, d_}), v = spec_->key_is_value ? k : projection("V", x, {g_, dv_});
   const int projected[] = {q, k, v};
   if (spec_->linear_bias || spec_->qkv_bias) {
     const Tags tags{"attn", "attn.qkv"};
@@ -234,7 +239,7 @@ int TransformerBuilder::plain_attention(int x, bool windowed) {
 
 /// Over the keys and values of the layer that lends them.
 int TransformerBuilder::borrowing_attention(int x, bool windowed) {
-  const int projected = projection("Q", x, {g_, r_, d_}), q = rope("Q", qk_norm("Q", projected));
+  const int projected = queries(x), q = rope("Q", qk_norm("Q", projected));
   if (q != projected) net_.tensors[projected].name = "Q.projected";
   net_.tensors[q].name = "Q";
   const auto lender = std::ranges::find(whole_.shapes, spec_->shapes[shape_ - 1].keys_of, &LayerShape::name);

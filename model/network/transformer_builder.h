@@ -55,6 +55,7 @@ class TransformerBuilder {
   void start_block(const std::string& name, std::int64_t repeat, Block::Place place);
   void embedding();
   void layers(Block::Place place);
+  void layer_run(const LayerKinds& all, std::int64_t from, std::int64_t to, Block::Place place);
   void layer(LayerKind kind, std::int64_t repeat, Block::Place place);
   int layer_body(int x, LayerKind kind);
   int sublayers(int x, LayerKind kind);
@@ -66,9 +67,7 @@ class TransformerBuilder {
   int normed_before(const std::string& name, int x);
   int normed_behind(const std::string& name, int y);
   int normed_sum(const std::string& name, int sum);
-  int coefficients(const std::string& name, int x, int count, int scales);
-  int merged(const std::string& name, int x, int mix);
-  int spread(const std::string& name, int x, int y, int mix);
+  int with_side(int sum, int x);
   int residual(const std::string& name, int stream, int y, std::vector<int> bias_dims, int gate = -1);
 
   // transformer_head.cpp
@@ -92,8 +91,11 @@ class TransformerBuilder {
 
   // transformer_projector.cpp
   int projected(const std::string& name, int x, const ProjectorStep& step, int out);
+  void layers_that_lend();
+  int features_of(std::int64_t layers, int last);
+  int rows_beside(const std::string& name, const std::vector<int>& parts);
   void project(int x, const TransformerBuilder& network);
-  int patches_alone(int x);
+  int patches_alone(int x, const std::string& suffix);
   int filled(int x);
 
   // transformer_modulation.cpp
@@ -122,6 +124,7 @@ class TransformerBuilder {
   void windowed_core(Operator& core, bool windowed);
   void unfused_core(const Core& core, int q, int k, int v, int o, int sinks = -1);
   int attention(int x, int y, LayerKind kind);
+  int queries(int x);
   int plain_attention(int x, bool windowed);
   int borrowing_attention(int x, bool windowed);
   int plain_core(int x, int q, int k, int v, bool windowed);
@@ -143,11 +146,27 @@ class TransformerBuilder {
 
   // transformer_mixer.cpp
   int mixer(int x, int y);
+  [[nodiscard]] bool mixes_streams() const { return cc_ >= 0; }
+  [[nodiscard]] bool predicts_streams() const { return hm_ >= 0; }
+  int copied_streams(int x);
+  int coefficients(const std::string& name, int x, int count, int scales);
+  int merged(const std::string& name, int x, int mix);
+  int spread(const std::string& name, int x, int y, int mix);
+  int active_stream(const std::string& name, int x);
+  int magnitude(const std::string& name, int x, const Tags& tags);
+  int projected_stream(const std::string& name, int x, int magnitude, const Tags& tags);
+  int projected_streams(int x);
+  int unprojected_streams(int x);
+  int routed_streams(const std::string& name, int x);
+  int predicted(int x);
+  int corrected(int guessed, int made);
+  int added_to_others(const std::string& name, int x, int y);
 
   // transformer_mlp.cpp
   [[nodiscard]] bool gated() const;
   [[nodiscard]] const char* act_name() const;
   int own_input(int x);
+  int cut_off(int gate, const Tags& tags);
   int mlp(int x, int y, const std::string& name, int width, Tags tags);
   int activated(const std::string& name, std::vector<int> dims, std::initializer_list<int> x, const Tags& tags);
   int experts(int x, int scored, int y);
@@ -187,6 +206,9 @@ class TransformerBuilder {
   // clang-format on
   std::vector<Adapter> adapters_;  // beside the products of a kernel that may run as one; they stand behind it
   int n_ = -1, cc_ = -1, cs_ = -1, hc_ = -1, hs_ = -1;  // streams and their coefficients
+  int hm_ = -1, hr_ = -1;                               // predicted streams as they are read, and as they are routed
+  int router_ = -1, router_norm_ = -1, others_ = -1;    // of the layer being built; which streams are not active
+  int sr_ = -1;                                         // rank of the way beside attention
   int or_ = -1, sc_ = -1, tc_ = -1, ra_ = -1;           // compressed attention
   bool picks_ = false;
   int mixed_ = -1;                         // coefficients of the streams of the sublayer being built
@@ -200,9 +222,10 @@ class TransformerBuilder {
   int embedded_ = -1, iw_ = -1, iv_ = -1;  // what layers' own inputs are made of, their width, and their words
   int input_norm_ = -1;                    // of all layers' own inputs
   std::vector<std::pair<int, int>> lent_;  // keys and values that layers of a shape lend
-  std::size_t shape_ = 0;                  // of the layer being built
-  int condition_ = -1, hb_ = -1;           // a sample's vector, and its width where it is contracted
-  std::vector<int> shared_, vectors_;      // what modulates all layers, and the layer being built
+  std::vector<std::pair<std::int64_t, int>> features_;  // of an encoder: what so many layers gave, for projectors
+  std::size_t shape_ = 0;                               // of the layer being built
+  int condition_ = -1, hb_ = -1;                        // a sample's vector, and its width where it is contracted
+  std::vector<int> shared_, vectors_;                   // what modulates all layers, and the layer being built
   int embedding_table_ = -1, head_table_ = -1, tokens_ = -1;
 };
 

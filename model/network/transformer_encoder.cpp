@@ -27,7 +27,7 @@ void TransformerBuilder::encode(const TransformerBuilder& network) {
   }
   embedding();
   if (!whole_.projectors.empty()) {
-    layers(Block::Place::first);
+    layers_that_lend();
     project(activation("X.last", streamed()), network);
   } else if (whole_.layers > 0) {
     layers(Block::Place::first);
@@ -140,12 +140,13 @@ int TransformerBuilder::joint_body(int x) {
   kinds[0].dim = own_;
   kinds[1].suffix = ".other", kinds[1].dim = joined_;
   const Tags tags{"attn", "attn.qkv"};
-  constexpr std::size_t vectors = 6;
+  constexpr std::size_t vectors = 6, last_vectors = 2;
   for (Rows& rows : kinds) {
     const std::string& end = rows.suffix;
     s_ = rows.dim;
     rows.x = part("X" + (end.empty() ? ".own" : end), x, rows.dim);
-    modulate_layer(vectors, end);
+    const bool ends = &rows == &kinds[1] && whole_.shapes[shape_ - 1].ends;
+    modulate_layer(ends ? last_vectors : vectors, end);
     rows.vectors = vectors_;
     const int x1 = modulated_norm("norm1" + end, rows.x, {"norm"}, 0);
     const auto headed = [&](const std::string& letter, std::vector<int> heads) {
@@ -162,6 +163,7 @@ int TransformerBuilder::joint_body(int x) {
   if (form_ == AttentionForm::unfused) unfused_core(own_core(), q, k, v, o);
   else fused_core(own_core(), q, {k, v}, o);
   for (Rows& rows : kinds) {
+    if (rows.vectors.size() == last_vectors) continue;  // nobody reads what would be made of these
     const std::string& end = rows.suffix;
     s_ = rows.dim;
     vectors_ = rows.vectors;

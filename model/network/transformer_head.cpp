@@ -102,7 +102,8 @@ void TransformerBuilder::head(const char* name, const std::string& prefix) {
   start_block(name, 1, Block::Place::last);
   int x = activation(prefix + "X.last", streamed());
   net_.blocks.back().input = x;
-  if (n_ >= 0) x = merged(prefix + "streams3", x, coefficients(prefix + "streams3", x, hc_, hs_));
+  if (mixes_streams()) x = merged(prefix + "streams3", x, coefficients(prefix + "streams3", x, hc_, hs_));
+  if (predicts_streams()) x = unprojected_streams(x);
   if (all_ >= 0) x = part("X.own", x, own_), s_ = sm_ = own_;
   if (prefix.empty()) modulate_head();
   int xf = spec_->norm_place == NormPlace::behind_sum ? x : modulated_norm(prefix + "norm3", x, {"norm", "head"}, 0);

@@ -28,6 +28,15 @@ int TransformerBuilder::activated(
   return a;
 }
 
+/// What of a row's gates is above their mean by so many deviations (Spark Transformer, You et al. 2025, arXiv
+/// 2506.06644; _gaussian_topk of gemma3n/modeling_gemma3n.py). Products with the zeros are done all the same.
+int TransformerBuilder::cut_off(int gate, const Tags& tags) {
+  const int moments = statistic("mlp.gate.q", {b_, s_}, 8), y = activation("mlp.gate.cut", net_.tensors[gate].dims);
+  add("mlp.gate.q", tags, OperatorKind::nonlinear, "square", moments, {gate}, "cutoff").monoid = Monoid::sum;
+  add("mlp.gate.cut", tags, OperatorKind::nonlinear, "cutoff", y, {gate, moments}, "cutoff");
+  return y;
+}
+
 /// y += down(act(up(x)))
 int TransformerBuilder::mlp(int x, int y, const std::string& name, int width, Tags tags) {
   int a = -1;
@@ -42,6 +51,7 @@ int TransformerBuilder::mlp(int x, int y, const std::string& name, int width, Ta
       gate = biased(name + ".gate", gate, {width}, tags, "swiglu");
       up = biased(name + ".up", up, {width}, tags, "swiglu");
     }
+    if (spec_->gate_cutoff && name == "mlp") gate = cut_off(gate, tags);
     a = activated(name, {b_, s_, width}, {gate, up}, tags);
   } else {
     int up = activation(name + ".up", {b_, s_, width});

@@ -1,10 +1,12 @@
 // From an encoder of images to rows in the network's own sequence: norms, neighbours that become one, matrices.
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <sstream>
 
 #include <fmt/format.h>
 
+#include "model/base/contains.h"
 #include "model/network/transformer_builder.h"
 
 namespace stepcast {
@@ -16,7 +18,8 @@ struct StepName {
   Norm norm = Norm::rmsnorm;
 };
 constexpr std::array step_names{StepName{"gated", ProjectorStep::Kind::gated},
-    StepName{"layers", ProjectorStep::Kind::layers}, StepName{"rmsnorm", ProjectorStep::Kind::norm, Norm::rmsnorm},
+    StepName{"layer", ProjectorStep::Kind::layer}, StepName{"beside", ProjectorStep::Kind::beside},
+    StepName{"rmsnorm", ProjectorStep::Kind::norm, Norm::rmsnorm},
     StepName{"layernorm", ProjectorStep::Kind::norm, Norm::layernorm}, StepName{"merge", ProjectorStep::Kind::merge},
     StepName{"mean", ProjectorStep::Kind::mean}, StepName{"matrix", ProjectorStep::Kind::matrix}};
 
@@ -43,7 +46,8 @@ std::optional<ProjectorStep> projector_step(std::string_view word) {
       constexpr std::int64_t widest = 10'000'000;
       words >> size;
       const auto [end, error] = std::from_chars(size.data(), size.data() + size.size(), step.size);
-      if (error != std::errc{} || step.size < 1 || step.size > widest) return std::nullopt;
+      const bool from_zero = step.kind == ProjectorStep::Kind::layer || step.kind == ProjectorStep::Kind::beside;
+      if (error != std::errc{} || step.size < (from_zero ? 0 : 1) || step.size > widest) return std::nullopt;
     }
     for (std::string more; words >> more;) {
       if (more == "bias") step.bias = true;
@@ -77,7 +81,8 @@ int TransformerBuilder::projected(const std::string& name, int x, const Projecto
   };
   const auto multiplied = [&](const std::string& called) {
     const int y = activation(called, {b_, rows, out});
-    product(called, tags, y, x, weight("W." + called, {width, out}));
+    const int in = width == out ? dim("h2", net_.dims[width].extent) : width;
+    product(called, tags, y, x, weight("W." + called, {in, out})).inputs[0].loops.back() = in;  // contracted
     return y;
   };
   if (step.kind == ProjectorStep::Kind::norm) {
@@ -92,18 +97,72 @@ int TransformerBuilder::projected(const std::string& name, int x, const Projecto
     const int gate = multiplied(name + ".gate"), up = multiplied(name);
     return active("swiglu", {b_, rows, out}, {gate, up});
   }
-  const bool copied = step.kind == ProjectorStep::Kind::layers,
-             joined = copied || step.kind == ProjectorStep::Kind::merge;
-  const int fewer = copied ? rows : dim(("s." + name).c_str(), net_.dims[rows].extent / step.size),
+  const bool joined = step.kind == ProjectorStep::Kind::merge;
+  const int fewer = dim(("s." + name).c_str(), net_.dims[rows].extent / step.size),
             wide = joined ? dim((name + ".in").c_str(), net_.dims[width].extent * step.size) : width;
   const int y = activation(name, {b_, fewer, wide});
   Operator& op = add(name, tags, OperatorKind::opaque, joined ? "join" : "mean", y, {x}, name);
-  if (!copied) {
-    op.output.row_dim = 1;
-    op.output.row_loops = {rows};
-  }
+  op.output.row_dim = 1;
+  op.output.row_loops = {rows};
   net_.tensors[y].role = net_.tensors[x].role;  // no gradient where nothing in front is trained
   if (joined) op.whole_loops = {width, wide};
+  return y;
+}
+
+std::vector<std::int64_t> lending_layers(const NetworkSpec& encoder) {
+  std::vector<std::int64_t> layers;
+  for (const Projector& steps : encoder.projectors)
+    for (const ProjectorStep& step : steps)
+      if ((step.kind == ProjectorStep::Kind::layer || step.kind == ProjectorStep::Kind::beside) &&
+          step.size < encoder.layers)
+        layers.push_back(step.size);
+  std::ranges::sort(layers);
+  layers.erase(std::unique(layers.begin(), layers.end()), layers.end());
+  return layers;
+}
+
+/// In order, each layer whose features a projector reads in a block of its own, which hands them on as they lie; 0 is
+/// what enters the layers.
+void TransformerBuilder::layers_that_lend() {
+  const LayerKinds all = layer_kinds(whole_, whole_.sequence);
+  std::int64_t from = 0;
+  for (const std::int64_t lends : lending_layers(whole_)) {
+    if (lends > 0) {
+      layer_run(all, from, lends - 1, Block::Place::first);
+      layer_run(all, lends - 1, lends, Block::Place::first);
+    }
+    const int features = activation(fmt::format("features.{}", lends), streamed());
+    add("features", {"projector"}, OperatorKind::opaque, "part", features, {net_.blocks.back().output});
+    features_.emplace_back(lends, features);
+    from = lends;
+  }
+  layer_run(all, from, whole_.layers, Block::Place::first);
+}
+
+/// What so many layers gave, `last` being what all did; rows of the class are left out.
+int TransformerBuilder::features_of(std::int64_t layers, int last) {
+  const auto lent = std::ranges::find(features_, layers, &std::pair<std::int64_t, int>::first);
+  if (lent == features_.end()) return last;
+  std::vector<int>& reads = net_.blocks.back().reads;
+  if (!contains(reads, lent->second)) reads.push_back(lent->second);
+  return whole_.class_token ? patches_alone(lent->second, fmt::format(".{}", layers)) : lent->second;
+}
+
+/// One row of several, side by side.
+int TransformerBuilder::rows_beside(const std::string& name, const std::vector<int>& parts) {
+  std::vector<int> dims = net_.tensors[parts.front()].dims;
+  std::int64_t width = 0;
+  for (const int part : parts) width += net_.dims[net_.tensors[part].dims.back()].extent;
+  dims.back() = dim((name + ".in").c_str(), width);
+  const int y = activation(name, dims);
+  Operator& op = add(name, {"projector"}, OperatorKind::opaque, "join", y, {}, name);
+  for (const int part : parts) {
+    op.inputs.push_back(whole(part));
+    const int loop = net_.tensors[part].dims.back();
+    if (!contains(op.whole_loops, loop)) op.whole_loops.push_back(loop);
+  }
+  op.whole_loops.push_back(dims.back());
+  net_.tensors[y].role = net_.tensors[parts.front()].role;
   return y;
 }
 
@@ -113,13 +172,25 @@ void TransformerBuilder::project(int x, const TransformerBuilder& network) {
   frozen_ = whole_.frozen_projectors;
   start_block("projector", 1, Block::Place::first);
   net_.blocks.back().input = x;
-  if (whole_.class_token) x = patches_alone(x);
+  if (whole_.class_token) x = patches_alone(x, "");
   int sum = -1;
   for (std::size_t p = 0; p < whole_.projectors.size(); ++p) {
     int rows = x;
     const Projector& steps = whole_.projectors[p];
     for (std::size_t i = 0; i < steps.size(); ++i) {
       const std::string name = fmt::format("projector{}.{}", p + 1, i + 1);
+      if (steps[i].kind == ProjectorStep::Kind::layer) {
+        rows = features_of(steps[i].size, x);
+        continue;
+      }
+      if (steps[i].kind == ProjectorStep::Kind::beside) {
+        std::vector<int> parts{rows};
+        for (; i < steps.size() && steps[i].kind == ProjectorStep::Kind::beside; ++i)
+          parts.push_back(features_of(steps[i].size, x));
+        --i;
+        rows = rows_beside(name, parts);
+        continue;
+      }
       const bool last = i + 1 == steps.size(), gated = steps[i].kind == ProjectorStep::Kind::gated,
                  matrix = gated || steps[i].kind == ProjectorStep::Kind::matrix;
       const int out = !matrix ? -1
@@ -138,12 +209,12 @@ void TransformerBuilder::project(int x, const TransformerBuilder& network) {
 }
 
 /// All rows but those of the class, one for each image.
-int TransformerBuilder::patches_alone(int x) {
+int TransformerBuilder::patches_alone(int x, const std::string& suffix) {
   std::vector<int> dims = net_.tensors[x].dims;
-  const int all = dims[1];
-  dims[1] = dim("s.patches", net_.dims[all].extent - whole_.images);
-  const int y = activation("patches", dims);
-  Operator& op = add("patches", {"projector"}, OperatorKind::opaque, "join", y, {x}, "patches");
+  const int all = dims[1], known = net_.find_dim("s.patches." + prefix_);
+  dims[1] = known >= 0 ? known : dim("s.patches", net_.dims[all].extent - whole_.images);
+  const int y = activation("patches" + suffix, dims);
+  Operator& op = add("patches" + suffix, {"projector"}, OperatorKind::opaque, "join", y, {x}, "patches");
   op.output.row_dim = 1;
   op.output.row_loops = {all};
   net_.tensors[y].role = net_.tensors[x].role;

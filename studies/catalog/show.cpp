@@ -120,7 +120,8 @@ struct ReadNetwork {
       if (encoder.projectors.empty() && encoder.layers > 0) rows.push_back({"encoder *-", encoder.layers});
     return rows;
   }
-  /// Of an encoder of images.
+  [[nodiscard]] bool hears() const { return !spec.encoders.empty() && spec.encoders.front().sound; }
+  /// Of an encoder of images or sound.
   [[nodiscard]] std::vector<LayerCount> vision_layers() const {
     std::vector<LayerCount> rows;
     for (const NetworkSpec& encoder : spec.encoders) {
@@ -149,7 +150,8 @@ std::string network_json(const ReadNetwork& read) {
   for (const LayerCount& row : read.layers())
     json["layers_by_kind"].push_back({{"kind", row.kind}, {"layers", row.layers}});
   for (const LayerCount& row : read.vision_layers())
-    json["vision_layers_by_kind"].push_back({{"kind", row.kind}, {"layers", row.layers}});
+    json[read.hears() ? "audio_layers_by_kind" : "vision_layers_by_kind"].push_back(
+        {{"kind", row.kind}, {"layers", row.layers}});
   json["parameters"] = run::parameters_of(read.chosen);
   for (const NetworkPart& part : read.parts) json["parameters_by_part"][part.name] = part.parameters;
   json["notes"] = read.chosen.notes;

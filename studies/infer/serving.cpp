@@ -251,13 +251,14 @@ run::Chosen<NetworkSpec> drafter_of(run::Chosen<NetworkSpec> network) {
   return network;
 }
 
-/// What a server of images holds beside the text's weights. 0: there is none.
+/// What a server of images or sound holds beside the text's weights. 0: there is none.
 double image_weight_bytes(const run::Chosen<NetworkSpec>& network) {
   if (network.row.encoders.empty() && network.parts.empty()) return 0;
   constexpr double wide = 2;  // encoders stay in bf16
   double bytes = 0;
   for (const NetworkPart& part : run::parts_of_network(network))
-    if (part.name == "vision" || part.name == "projector") bytes += wide * static_cast<double>(part.parameters);
+    if (part.name == "vision" || part.name == "projector" || part.name == "audio" || part.name == "audio_projector")
+      bytes += wide * static_cast<double>(part.parameters);
   return bytes;
 }
 
@@ -306,8 +307,9 @@ Expected<Serving> serving_of(const ServingWishes& wishes, run::Chosen<NetworkSpe
     serving.assumptions.push_back(
         fmt::format("--layout {}: layers on stages as {} deals them out", fmt::join(serving.layers, ","), engine.name));
   if (const double images = image_weight_bytes(whole); images > 0)
-    serving.assumptions.push_back(
-        fmt::format("the image encoder's {} of weights are not in memory: text alone", format_bytes(Bytes(images))));
+    serving.assumptions.push_back(fmt::format("the {} encoder's {} of weights are not in memory: text alone",
+        !whole.row.encoders.empty() && whole.row.encoders.front().sound ? "sound" : "image",
+        format_bytes(Bytes(images))));
   const NetworkSpec& n = serving.network();
   if ((n.sparse.top_k > 0 && n.latent.kv_rank > 0) || n.compressed.top_k > 0)
     serving.assumptions.emplace_back("keys of the indexer in fp8, each with a scale of four bytes");

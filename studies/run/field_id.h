@@ -15,7 +15,7 @@ enum class FieldId : std::uint8_t {
   tp_overlap, recompute, micro_batch, chunks, schedule, layout, zero, replicas, dp_overlap,
   // What has one value in all of a sweep.
   machine, stack, profile, param_overlap, pp_overlap, seq_splits, memory_cap, global_batch, sequence,
-  encoder_sequence, images, freeze, masked_share, lora, lora_on,
+  encoder_sequence, images, clips, freeze, masked_share, lora, lora_on,
   attention_flops, nodes, dp, count_,
 };
 // clang-format on

@@ -39,7 +39,7 @@ Expected<Chosen<Row>> choose(const std::vector<Row>& rows, const std::string& na
 Expected<Chosen<NetworkSpec>> read_config(const std::string& text, const std::string& name, const std::string& as) {
   TRY(auto config, read_hf_config(text, name, as));
   Chosen<NetworkSpec> chosen{std::move(config.network), "", std::move(config.notes), std::move(config.parts), {},
-      std::move(config.missing), std::move(config.layers), std::move(config.unseen)};
+      std::move(config.missing), std::move(config.layers), std::move(config.sound), std::move(config.unseen)};
   for (const std::string& part : config.left_out)
     chosen.readings.push_back(fmt::format("{} of {} is left out: {} forecast", part, name,
         chosen.row.encoders.empty() ? "the language part alone is" : "the other parts are"));
@@ -145,7 +145,11 @@ std::vector<NetworkPart> parts_of_network(const Chosen<NetworkSpec>& network) {
   const bool images = projector > 0, words = encoder > 0 && !images;
   std::vector<NetworkPart> parts{{words ? "decoder" : "language", language - encoder}};
   if (words) parts.insert(parts.begin(), {"encoder", encoder});
-  if (images) parts.push_back({"vision", encoder - projector}), parts.push_back({"projector", projector});
+  if (images) {
+    const bool sound = network.row.encoders.front().sound;
+    parts.push_back({sound ? "audio" : "vision", encoder - projector});
+    parts.push_back({sound ? "audio_projector" : "projector", projector});
+  }
   parts.insert(parts.end(), network.parts.begin(), network.parts.end());
   if (whole > language) parts.push_back({prediction_part, whole - language});
   return parts;

@@ -2,6 +2,7 @@
 // config.json.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,7 @@ template <typename Row> struct Chosen {
   std::vector<std::string> readings = {};  ///< what of the file is not forecast: stands above all figures
   std::vector<std::string> missing = {};   ///< layers of a network that are not forecast: `parts` is all of it
   std::vector<LayerCount> layers = {};     ///< and its layers
+  std::optional<NetworkSpec> sound = {};   ///< of a network: the other encoder that may stand in front of its text
   std::string unseen = {};                 ///< why the encoder of images of its file is not in the row; "": it is
 };
 

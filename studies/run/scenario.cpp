@@ -147,10 +147,12 @@ class Resolver {
   }
 
   Expected<void> encoder() {
-    const bool sees = projector_parameter_count(scenario_.network.row) > 0;
+    const bool sees = projector_parameter_count(scenario_.network.row) > 0,
+               hears = sees && scenario_.network.row.encoders.front().sound;
     TRY(settle_encoder(request_, scenario_.network.row));
     if (sees && scenario_.network.row.encoders.empty())
-      remark("text alone, without the network's encoder of images: --images says how many a sequence has");
+      remark(hears ? "text alone, without the network's encoder of sound: --clips says how many a sequence has"
+                   : "text alone, without the network's encoder of images: --images says how many a sequence has");
     for (const NetworkSpec& encoder : scenario_.network.row.encoders)
       assume_unsaid(FieldId::encoder_sequence, std::to_string(encoder.sequence), "the network's own");
     return {};
@@ -398,8 +400,9 @@ std::string in_words(const Scenario& scenario) {
   for (const NetworkSpec& encoder : scenario.network.row.encoders)
     lengths = encoder.projectors.empty()
                   ? fmt::format(", {}encoder of {} positions", encoder.frozen ? "frozen " : "", encoder.sequence)
-                  : fmt::format(", {} image{} of {} patches{}", encoder.images, encoder.images == 1 ? "" : "s",
-                        encoder.sequence, frozen.empty() ? "" : ", frozen: " + frozen);
+                  : fmt::format(", {} {}{} of {} {}{}", encoder.images, encoder.sound ? "clip" : "image",
+                        encoder.images == 1 ? "" : "s", encoder.sequence, encoder.sound ? "positions" : "patches",
+                        frozen.empty() ? "" : ", frozen: " + frozen);
   return split + in_words(scenario.ways) + adapters + lengths;
 }
 

@@ -136,7 +136,7 @@ std::string write_scenario(const Scenario& scenario) {
     file["masked_share"] = fmt::format("{}", scenario.network.row.masked_share);
   for (const NetworkSpec& encoder : scenario.network.row.encoders) {
     file["encoder_sequence"] = encoder.sequence;
-    if (encoder.images > 0) file["images"] = encoder.images;
+    if (encoder.images > 0) file[encoder.sound ? "clips" : "images"] = encoder.images;
   }
   if (const std::string frozen = frozen_parts(scenario.network.row); !frozen.empty()) file["freeze"] = frozen;
   file["global_batch"] = plan.global_batch;

@@ -20,11 +20,6 @@ void einsum_gradient(OperatorRun& run, int i, Part& grad) {
   run.walk.all([&](const Offsets& at) { grad.value[at[1 + i]] += run.up(at) * run.product(at, i); });
 }
 
-/// The last of the positions that the output lacks.
-void part(OperatorRun& run, Part& out) {
-  run.walk.all([&](const Offsets& at) { out.value[at[0]] = run.in(0, at); });
-}
-
 /// Kept or dropped by the element's number, whoever computes it.
 double dropout_mask(int element) {
   return (static_cast<unsigned>(element) * 2654435761U >> 16 & 3U) == 0 ? 0 : 4.0 / 3;
@@ -75,7 +70,7 @@ constexpr std::array functions = {
     Meaning{"append", operators::append, pointwise_gradient},
     Meaning{"compress", operators::compress, operators::compress_gradient},
     Meaning{"join", operators::join, operators::join_gradient},
-    Meaning{"part", part, pointwise_gradient},
+    Meaning{"part", operators::part, operators::part_gradient},
 };
 
 Meaning meaning_of(const Operator& op) {

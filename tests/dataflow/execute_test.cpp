@@ -367,6 +367,33 @@ TEST(Execute, GradientsOfLentKeysAndOfLayersInputsAreTrue) {
   }
 }
 
+/// Streams that are predicted from each other, a way beside attention, gates that are cut off, and inputs of each layer
+/// (Gemma 3n).
+TEST(Execute, GradientsOfPredictedStreamsAreTrue) {
+  NetworkSpec spec = tiny_transformer();
+  spec.layers = 2;
+  spec.norm_place = NormPlace::both;
+  spec.activation = Activation::geglu;
+  spec.layer_inputs = {2, spec.vocab};
+  spec.predicted_streams = 3;
+  spec.query_rank = 2;
+  spec.side_rank = 2;
+  spec.shapes = {{.name = "cut", .gate_cutoff = true}};
+  spec.pattern.assign(2, *layer_of_word("*-"));
+  spec.pattern[0].shape = 1;
+  expect_true_gradients(build_network(spec, {1, 3, 2, 2}, AttentionForm::fused));
+}
+
+/// What an earlier layer of the encoder gave goes to the projector, too: alone, and beside the last (Qwen3-VL, LLaVA).
+TEST(Execute, GradientsOfFeaturesOfSeveralLayersAreTrue) {
+  NetworkSpec spec = tiny_encoder_decoder();
+  NetworkSpec& encoder = spec.encoders.front();
+  encoder.layers = 2, encoder.images = 1, encoder.hidden = 4;
+  encoder.projectors = {{*projector_step("beside 1"), *projector_step("matrix 4 bias")},
+      {*projector_step("layer 1"), *projector_step("layernorm"), *projector_step("matrix 4")}};
+  expect_true_gradients(build_network(spec, {1, 3, 2, 2}, AttentionForm::fused));
+}
+
 /// An encoder of images that layers look at: scales and gates of sublayers, biases of MLPs alone, a scaled table of
 /// positions, several layers side by side, a gated MLP in the projector (Llama 3.2 Vision, InternViT, GLM-4.5V).
 TEST(Execute, GradientsOfWhatEncodersOfImagesHaveAreTrue) {
@@ -375,7 +402,7 @@ TEST(Execute, GradientsOfWhatEncodersOfImagesHaveAreTrue) {
   encoder.positions = Positions::learned, encoder.max_positions = 7, encoder.position_gates = 2;
   encoder.intake_bias = encoder.mlp_bias = encoder.sublayer_scales = true;
   encoder.images = 1, encoder.hidden = 4;
-  encoder.projectors = {{*projector_step("layernorm gelu"), *projector_step("layers 2"), *projector_step("gated 3"),
+  encoder.projectors = {{*projector_step("layernorm gelu"), *projector_step("beside 1"), *projector_step("gated 3"),
       *projector_step("matrix 4 bias")}};
   expect_true_gradients(build_network(spec, {1, 3, 2, 2}, AttentionForm::fused));
 }

@@ -108,6 +108,17 @@ Network layers_that_lend() {
   return build_network(spec, {4, 4, 2, 2}, AttentionForm::fused);
 }
 
+/// Two streams that are predicted from each other, a way beside attention, cut gates, and inputs of each layer.
+Network predicted_streams() {
+  NetworkSpec spec = tiny_spec();
+  spec.norm_place = NormPlace::both;
+  spec.layer_inputs = {4, 8};
+  spec.predicted_streams = 2;
+  spec.side_rank = spec.query_rank = 4;
+  spec.gate_cutoff = true;
+  return build_network(spec, {4, 4, 2, 2}, AttentionForm::fused);
+}
+
 /// DeepSeek V4's attention: a window beside compressed keys of two neighbours, all of them or picked ones, two streams.
 Network compressed_keys(bool picks) {
   NetworkSpec spec = tiny_spec();
@@ -200,6 +211,12 @@ const Words lending_words{{"b", "s", "h", "g", "g*r", "r", "f", "v", "iw", "b*s"
     {"norm", "attn", "attn.qkv", "attn.core", "attn.out", "residual", "mlp", "head", "loss", "embed", "input"},
     {"norm1.y", "Q", "K", "V", "O", "Y1", "residual1.x", "norm2.y", "A", "Y2", "input.made", "input.A", "Y.input",
         "norm3.y", "loss.sum"},
+    plain_dims};
+const Words predicted_words{{"b", "s", "h", "g", "g*r", "r", "f", "v", "iw", "sr", "b*s", "none"},
+    {"norm", "attn", "attn.qkv", "attn.core", "attn.out", "residual", "mlp", "head", "loss", "embed", "input", "side",
+        "streams"},
+    {"norm1.y", "Q", "K", "V", "O", "Y1", "residual1.x", "norm2.y", "A", "Y2", "Y.side", "side.low", "predict.x",
+        "predict.said", "correct.news", "correct.x", "mlp.gate.cut", "Y.input", "norm3.y", "loss.sum"},
     plain_dims};
 /// Rows that stand for several positions lie on one rank together only where positions are split once: they stay whole.
 const std::vector<std::string> rowless_loops{"b", "h", "g", "g*r", "r", "f", "v", "none"}, rowless_dims{"b", "h"};
@@ -321,6 +338,12 @@ TEST(RandomMapping, MambaTwoBesideWindows) {
 
 TEST(RandomMapping, LayersOfTwoShapes) {
   const Tally tally = run_random(layers_of_two_shapes(), encoder_words, 40'000, 500);
+  EXPECT_GE(tally.ran, trials(150));
+  EXPECT_GE(tally.counted_moves, trials(3'000));
+}
+
+TEST(RandomMapping, StreamsPredictedFromEachOther) {
+  const Tally tally = run_random(predicted_streams(), predicted_words, 45'000, 500);
   EXPECT_GE(tally.ran, trials(150));
   EXPECT_GE(tally.counted_moves, trials(3'000));
 }

@@ -133,6 +133,45 @@ TEST(HfNetwork, ImagesStandInPlaceOfWords) {
   refused(seeing, "is not read: vision_config has num_experts 8");
 }
 
+/// 3 layers of text 64 wide that hear: clips of 10 to 16 positions or more of which two become one row, in pieces of 4.
+/// The same text sees, too, and a run says which of the two it has.
+TEST(HfNetwork, SoundStandsInPlaceOfWords) {
+  const std::string file = testing_program::own_path("hf-omni.json");
+  std::ofstream(file) << R"({"architectures": ["Qwen2_5OmniForConditionalGeneration"], "thinker_config": {
+    "text_config": {"hidden_size": 128, "intermediate_size": 256, "num_attention_heads": 4, "num_key_value_heads": 4,
+      "num_hidden_layers": 4, "vocab_size": 1000, "max_position_embeddings": 4096, "tie_word_embeddings": false,
+      "use_sliding_window": false, "model_type": "qwen2_5_omni_text"},
+    "audio_config": {"d_model": 64, "encoder_layers": 2, "encoder_attention_heads": 4, "encoder_ffn_dim": 128,
+      "num_mel_bins": 16, "n_window": 4, "output_dim": 128, "model_type": "qwen2_5_omni_audio_encoder"},
+    "vision_config": {"depth": 2, "hidden_size": 64, "embed_dim": 64, "intermediate_size": 128, "num_heads": 4,
+      "in_channels": 3, "out_hidden_size": 128, "patch_size": 14, "spatial_merge_size": 2, "temporal_patch_size": 2,
+      "window_size": 112, "fullatt_block_indexes": [1]}}})";
+  const std::string line = "predict " + file + " --machine dgx-h100 --gpus 8 --seq 1024";
+  const auto time = [](const std::string& run) {
+    const auto answer = run_line(run + " --json");
+    EXPECT_EQ(answer.code, 0) << answer.err;
+    return nlohmann::json::parse(answer.out).at("step_time_s").get<double>();
+  };
+  const std::string hearing = line + " --clips 2 --encoder-seq 512";
+  EXPECT_THAT(run_line(hearing).out, HasSubstr("2 clips of 512 positions"));
+  EXPECT_THAT(run_line(line + " --images 2 --encoder-seq 256").out, HasSubstr("2 images of 256 patches"));
+  EXPECT_LT(time(line), time(hearing + " --freeze encoder"));
+  EXPECT_LT(time(hearing + " --freeze encoder"), time(hearing));
+  const std::string again = testing_program::own_path("omni-scenario.json");
+  std::ofstream(again) << run_line(hearing + " --print-scenario").out;
+  EXPECT_EQ(time("predict " + again), time(hearing));
+  const auto refused = [](const std::string& run, const char* why) { EXPECT_THAT(run_line(run).err, HasSubstr(why)); };
+  refused(line + " --clips 2", "of how many positions its clips are");
+  refused(line + " --clips 2 --encoder-seq 511", "of which 2 make one row");
+  refused(line + " --clips 5 --encoder-seq 512", "5 clips of 256 rows do not fit");
+  refused(hearing + " --images 1", "images and sound in one sequence");
+  refused("predict llama3-8b --gpus 8 --clips 2", "no encoder of sound");
+  const auto json = nlohmann::json::parse(run_line("show network " + file + " --json").out);
+  const auto& parts = json.at("parameters_by_part");
+  EXPECT_EQ(parts.at("audio_projector"), 2 * 64 + 64 * 128 + 128);
+  EXPECT_GT(parts.at("vision").get<std::int64_t>(), 0);
+}
+
 /// InternVL3's files name experts that its encoder does not have.
 TEST(HfNetwork, ExpertsThatAConfigSwitchesOffAreNone) {
   const std::string file = testing_program::own_path("hf-internvl.json");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -13,6 +14,7 @@
 #include "model/network/hf/families/families.h"
 #include "model/network/hf/known_keys.h"
 #include "model/network/hf/other_heads.h"
+#include "model/network/hf/sound_encoders.h"
 #include "model/network/hf/reader.h"
 #include "model/network/hf/vision.h"
 #include "model/network/hf/vision_encoders.h"
@@ -312,7 +314,28 @@ Expected<HfConfig> read_hf_config(
     const std::vector<NetworkPart> seen = detail::parts_of(*images);
     parts.insert(parts.begin(), seen.begin(), seen.end());
   }
-  if (objects.several && (!images || spec.encoders.empty())) {
+  std::vector<std::string> unknown_heard;
+  std::int64_t unheard = 0;
+  JsonObject heard(text, where);
+  heard.allow_unknown_keys();
+  HfObjects beside = objects_of(heard, wrapper);
+  auto sound = detail::sound_encoder(beside.outer, parts_id, spec, unknown_heard, unheard);
+  if (const auto error = heard.first_error()) {
+    unknown_heard.push_back(to_text(*error));
+    reader.note("audio_config is not read: " + to_text(*error));
+  } else if (!unknown_heard.empty()) {
+    reader.note(fmt::format("sound is not forecast: audio_config has {}", fmt::join(unknown_heard, ", ")));
+  }
+  const bool hears = sound && unknown_heard.empty() && reader.missing.empty();
+  if (hears && spec.encoders.empty()) {
+    spec.encoders.push_back(*std::exchange(sound, std::nullopt));
+  } else if (sound) {
+    const std::vector<NetworkPart> more = detail::parts_of(*sound);
+    parts.insert(parts.end(), more.begin(), more.end());
+    if (!hears) sound.reset();
+  }
+  if (unheard > 0) parts.push_back({"unread", unheard});
+  if (objects.several && spec.encoders.empty()) {
     const char* text_key = wrapper != nullptr ? wrapper->text : "text_config";
     reader.note(fmt::format("{} only", *text_key == '\0' ? "its text" : text_key));
   }
@@ -331,18 +354,19 @@ Expected<HfConfig> read_hf_config(
   LeftKeys left = left_keys(
       file, objects, !objects.several && (images || parts.size() > reader.beside.size()), family->id, spec, inside);
   if (images && !spec.encoders.empty()) std::erase(left.parts, "vision_config");
+  if (hears) std::erase(left.parts, "audio_config");
   if (unseen.empty() && contains(left.parts, "vision_config"))
     unseen = "vision_config is of no class that is described";
   if (!left.unknown.empty() && unknown == UnknownKeys::refused) return tl::unexpected(left.refusal(family->id));
   if (!reader.missing.empty()) {
     parts.insert(parts.begin(), reader.counted.begin(), reader.counted.end());
     return HfConfig{std::move(spec), family->id, std::move(reader.notes), left.unknown, std::move(parts), left.parts,
-        std::move(reader.missing), std::move(reader.layers), std::move(unseen)};
+        std::move(reader.missing), std::move(reader.layers), {}, std::move(unseen)};
   }
   auto complete = complete_network(std::move(spec), where);
   if (!complete) return tl::unexpected(in_keys_of(reader.config, complete.error(), where));
   return HfConfig{std::move(*complete), family->id, std::move(reader.notes), left.unknown, std::move(parts), left.parts,
-      {}, {}, std::move(unseen)};
+      {}, {}, std::move(sound), std::move(unseen)};
 }
 
 }  // namespace stepcast

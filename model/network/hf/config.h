@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,8 @@ struct HfConfig {
   /// layers; `parts` is all of it.
   std::vector<std::string> missing;
   std::vector<LayerCount> layers;
+  /// Its encoder of sound, where images stand in `network`: a run has one of the two in front of its text.
+  std::optional<NetworkSpec> sound;
   std::string unseen;  ///< why its encoder of images is not described: "vision_config has num_experts 8"; "": it is
 };
 

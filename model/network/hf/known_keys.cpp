@@ -73,6 +73,9 @@ constexpr KnownKeys rows[] = {
     {"vision", "*", "how much is dropped, how weights begin, how pictures are cut", "drop_path_rate projector_dropout "
      "projection_dropout vision_feature_select_strategy layer_scale_init_value num_image_tokens num_positions size "
      "max_image_size use_base_siglip supported_aspect_ratios hidden_dropout_prob"},
+    {"sound", "*", "dropout, the first values of weights, a scale of what goes in, words that nobody reads, cuts",
+     "activation_dropout attention_dropout dropout encoder_layerdrop layerdrop scale_embedding vocab_size "
+     "chunk_length max_position_embeddings num_hidden_layers use_cache is_encoder_decoder"},
     {"vision", "-1 true", "as its class has them", "vision_feature_layer use_absolute_position_embeddings"},
     {"vision", "false", "as its class has it", "multi_modal_projector_bias"},
     {"clip siglip", "*", "its texts have no table of logits", "tie_word_embeddings"},

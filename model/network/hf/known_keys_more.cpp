@@ -237,12 +237,9 @@ constexpr KnownKeys more_rows[] = {
      "num_key_value_heads expert_ffn_hidden_size ffn_hidden_size moe_intermediate_size intermediate_size "
      "attention_dropout"},
     {"longcat-flash", "\"MLA\"", "as its class has it", "attention_method"},
-    {"gemma3n", "*", "which layers see all keys; bounds; token ids; how many tokens an image or a sound "
-     "has", "layer_types "
-     "activation_sparsity_pattern altup_active_idx altup_coef_clip altup_correct_scale altup_lr_multiplier "
-     "final_logit_softcapping num_kv_shared_layers audio_soft_tokens_per_image vision_soft_tokens_per_image "
-     "boa_token_id "
-     "eoa_token_id eoa_token_index attention_dropout _sliding_window_pattern hidden_act "
+    {"gemma3n", "*", "which stream is active, its bounds; token ids; how many tokens an image or a sound has",
+     "altup_active_idx altup_coef_clip altup_correct_scale altup_lr_multiplier audio_soft_tokens_per_image "
+     "vision_soft_tokens_per_image boa_token_id eoa_token_id eoa_token_index _sliding_window_pattern hidden_act "
      "query_pre_attn_scalar"},
     {"bart", "*", "names, dropout, what a generator does; as its class has them", "classif_dropout classifier_dropout "
      "extra_pos_embeddings encoder_no_repeat_ngram_size force_bos_token_to_be_generated save_step"},

@@ -28,9 +28,12 @@ void qwen3_vl(VisionReader& r) {
   const std::int64_t out = r.number_or("out_hidden_size", r.text.hidden), wide = neighbours * e.hidden;
   e.projectors = {
       {steps::layernorm, steps::merge(neighbours), steps::matrix(wide, true, true), steps::matrix(out, true)}};
-  for (std::size_t i = 0; i < deep.size(); ++i)
-    e.projectors.push_back(
-        {steps::merge(neighbours), steps::layernorm, steps::matrix(wide, true, true), steps::matrix(out, true)});
+  for (const std::int64_t layer : deep) {
+    r.vision.require(layer < e.layers, "deepstack_visual_indexes", fmt::format("layer {} of {}", layer, e.layers),
+        "0, 1, ..., each once");
+    e.projectors.push_back({steps::layer(layer + 1), steps::merge(neighbours), steps::layernorm,
+        steps::matrix(wide, true, true), steps::matrix(out, true)});
+  }
 }
 
 /// Windows of 112 x 112 pixels in all layers but some; RMS norms, biases everywhere but on the patches, gated MLPs.
@@ -41,6 +44,8 @@ void qwen25_vl(VisionReader& r) {
   r.gated("depth", "num_heads", "intermediate_size",
       r.number_or("in_chans", r.number_or("in_channels", 3)) * r.number_or("temporal_patch_size", 2) * r.square(patch));
   e.linear_bias = e.no_intake_bias = true;
+  r.vision.require(r.number_or("embed_dim", e.hidden) == e.hidden, "embed_dim",
+      fmt::format("it is not hidden_size, {}", e.hidden), "the same");
   constexpr std::int64_t usual_window = 112;
   e.window = {r.square(r.number_or("window_size", usual_window) / std::max<std::int64_t>(1, patch)),
       std::string(static_cast<std::size_t>(std::clamp<std::int64_t>(e.layers, 0, 10'000)), 'w'), true};
@@ -153,6 +158,7 @@ constexpr KnownEncoder encoders[] = {
     {"qwen3-next", "num_position_embeddings", qwen3_vl},
     {"qwen3-omni", "num_position_embeddings", qwen3_vl},
     {"qwen2", "fullatt_block_indexes", qwen25_vl},
+    {"qwen2.5-omni", "fullatt_block_indexes", qwen25_vl},
     {"deepseek", "vt_hidden_size", moonvit},
     {"kimi-vl", "init_pos_emb_height", moonvit},
     {"qwen2", "embed_dim", qwen2_vl_images},
@@ -178,6 +184,20 @@ constexpr KnownEncoder encoders[] = {
     {"llava-onevision", "hidden_size", llava_next_images, "siglip_vision_model"},
     {"llava-onevision", "hidden_size", llava_next_images, "pixtral"},
 };
+
+std::int64_t all_weights(const NetworkSpec& encoder) {
+  NetworkSpec around;
+  around.encoders.push_back(encoder);
+  return encoder_parameter_count(around);
+}
+
+/// Of layers that nobody runs.
+std::int64_t idle_weights(const VisionReader& reader) {
+  if (reader.idle == 0) return 0;
+  NetworkSpec whole = reader.encoder;
+  whole.layers += reader.idle;
+  return all_weights(whole) - all_weights(reader.encoder);
+}
 
 /// InternVL3's files name experts beside `use_moe: false` (OpenGVLab/InternVL3-8B config.json); its class has none.
 bool of_unused_experts(JsonObject& vision, const std::string& family, const std::string& key) {
@@ -210,13 +230,13 @@ std::optional<NetworkSpec> image_encoder(JsonObject& file, const std::string& fa
     vision.require(encoder.head_dim > 0 || encoder.heads < 1 || encoder.hidden % encoder.heads == 0, row.key,
         fmt::format("{} heads share a width of {}", encoder.heads, encoder.hidden), "a number that divides it");
     if (vision.first_error()) return std::nullopt;
+    if (encoder.kv_heads == 0) encoder.kv_heads = encoder.heads;
+    if (encoder.head_dim == 0) encoder.head_dim = encoder.hidden / std::max<std::int64_t>(1, encoder.heads);
     unknown = std::move(reader.unlike);
-    unread = reader.unread;
+    unread = reader.unread + idle_weights(reader);
     for (const JsonObject::UnreadKey& key : vision.unread())
       if (!leaves_layers_alone("vision", key) && !of_unused_experts(vision, family, key.key))
         unknown.push_back(key.key + " " + key.value);
-    if (encoder.kv_heads == 0) encoder.kv_heads = encoder.heads;
-    if (encoder.head_dim == 0) encoder.head_dim = encoder.hidden / std::max<std::int64_t>(1, encoder.heads);
     return std::move(encoder);
   }
   return std::nullopt;
@@ -226,7 +246,8 @@ std::vector<NetworkPart> parts_of(const NetworkSpec& encoder) {
   NetworkSpec beside;
   beside.encoders.push_back(encoder);
   const std::int64_t projector = projector_parameter_count(beside);
-  return {{"vision", encoder_parameter_count(beside) - projector}, {"projector", projector}};
+  return {{encoder.sound ? "audio" : "vision", encoder_parameter_count(beside) - projector},
+      {encoder.sound ? "audio_projector" : "projector", projector}};
 }
 
 }  // namespace stepcast::detail

@@ -79,12 +79,10 @@ void internvl_images(VisionReader& r) {
   e.sequence = r.patches(448, 14) + 1;
   r.positions(e.sequence + (r.flag("use_mask_token", false) ? 1 : 0));
   const std::int64_t neighbours = r.square(r.shuffled_side(r.file, "downsample_ratio"));
-  for (const char* key : {"select_layer", "vision_feature_layer"}) {
-    std::int64_t layer = -1;
-    r.file.optional(key, layer, IntegerRange{-1000, 1000});
-    if (layer != -1) r.unlike.push_back(fmt::format("{} {}", key, layer));
-  }
+  const std::vector<std::int64_t> taken =
+      taken_layers(r, r.file.has("select_layer") ? "select_layer" : "vision_feature_layer", -1);
   Projector steps;
+  if (taken.size() > 1 || taken.front() != e.layers) r.unlike.emplace_back("features of several layers");
   if (!r.flag("use_mean_pooling", true)) steps.push_back(steps::layernorm);
   for (const ProjectorStep& step : {steps::merge(neighbours), steps::layernorm,
            steps::matrix(r.text.hidden, true, true), steps::matrix(r.text.hidden, true)})
@@ -127,10 +125,12 @@ void llama_vision_images(VisionReader& r) {
   // The class token stands in a row of its own; each table has a gate.
   r.positions(1 + tokens * (1 + arrangements * tiles) + 2 * arrangements * tiles);
   e.position_gates = 3;
-  std::vector<std::int64_t> beside;
+  std::vector<std::int64_t> beside{3, 7, 15, 23, 30};
   r.vision.optional("intermediate_layers_indices", beside, IntegerRange{0, 10'000});
-  const std::int64_t taken =
-      beside.empty() ? wide / std::max<std::int64_t>(1, e.hidden) : static_cast<std::int64_t>(beside.size()) + 1;
+  for (const std::int64_t layer : beside)
+    r.vision.require(layer <= e.layers, "intermediate_layers_indices", fmt::format("layer {} of {}", layer, e.layers),
+        "0, 1, ..., each once");
+  const auto taken = static_cast<std::int64_t>(beside.size()) + 1;
   r.vision.require(wide == taken * e.hidden, "vision_output_dim",
       fmt::format("{} layers of {} give {}, not {}", taken, e.hidden, taken * e.hidden, wide), "as many");
   constexpr std::int64_t most_layers = 10'000;
@@ -142,7 +142,10 @@ void llama_vision_images(VisionReader& r) {
   // Its class pads the tokens of a tile to a multiple of eight.
   constexpr std::int64_t multiple = 8;
   e.sequence = tiles * ((tokens + multiple - 1) / multiple * multiple);
-  e.projectors = {{steps::layernorm, {ProjectorStep::Kind::layers, taken}, steps::matrix(r.text.hidden, true)}};
+  Projector made{steps::layernorm};
+  for (const std::int64_t layer : beside) made.push_back(steps::beside(layer));
+  made.push_back(steps::matrix(r.text.hidden, true));
+  e.projectors = {std::move(made)};
 }
 
 }  // namespace stepcast::detail

@@ -46,24 +46,6 @@ void pixtral_layers(VisionReader& r) {
   e.embedding_norm = true;
 }
 
-/// Layers behind the one whose features the text gets are in the file, and nobody runs them.
-void features_of_layer(VisionReader& r, std::int64_t usual) {
-  NetworkSpec& e = r.encoder;
-  std::int64_t taken = usual;
-  if (r.file.type_of("vision_feature_layer") == "list") {
-    r.unlike.emplace_back("vision_feature_layer [...]");
-    return;
-  }
-  r.file.optional("vision_feature_layer", taken, IntegerRange{-10'000, 10'000});
-  const std::int64_t run = taken < 0 ? e.layers + 1 + taken : taken;
-  r.file.require(run >= 1 && run <= e.layers, "vision_feature_layer", fmt::format("layer {} of {}", taken, e.layers),
-      "-1, -2, ...");
-  const std::int64_t idle = std::clamp<std::int64_t>(e.layers - run, 0, e.layers);
-  if (idle > 0 && !e.linear_bias) r.unlike.push_back(fmt::format("vision_feature_layer {}", taken));
-  r.unread += idle * encoder_layer(e.hidden, e.ffn_hidden);
-  e.layers -= idle;
-}
-
 void behind_two_matrices(VisionReader& r, std::int64_t usual_layer) {
   const std::string type = r.text_or("model_type", "");
   const bool clip = type == "clip_vision_model", siglip = type == "siglip_vision_model";
@@ -80,13 +62,37 @@ void behind_two_matrices(VisionReader& r, std::int64_t usual_layer) {
   r.file.optional("vision_feature_select_strategy", rows);
   // "default" leaves out the first row, which is the class token of CLIP
   if (clip != (rows == "default")) r.unlike.push_back("vision_feature_select_strategy " + rows);
-  features_of_layer(r, usual_layer);
+  const std::vector<std::int64_t> taken = taken_layers(r, "vision_feature_layer", usual_layer);
   bool biased = true;
   r.file.optional("multimodal_projector_bias", biased);
-  e.projectors = {{steps::matrix(r.text.hidden, biased, true), steps::matrix(r.text.hidden, biased)}};
+  Projector made;
+  if (taken.front() != e.layers) made.push_back(steps::layer(taken.front()));
+  for (std::size_t i = 1; i < taken.size(); ++i) made.push_back(steps::beside(taken[i]));
+  made.push_back(steps::matrix(r.text.hidden, biased, true));
+  made.push_back(steps::matrix(r.text.hidden, biased));
+  e.projectors = {std::move(made)};
 }
 
 }  // namespace
+
+std::vector<std::int64_t> taken_layers(VisionReader& r, const char* key, std::int64_t usual) {
+  NetworkSpec& e = r.encoder;
+  constexpr IntegerRange indices{-10'000, 10'000};
+  std::vector<std::int64_t> taken{usual};
+  if (r.file.type_of(key) == "list") r.file.read(key, taken, indices);
+  else r.file.optional(key, taken.front(), indices);
+  r.file.require(!taken.empty(), key, "no layer's features go to the text", "-2, or several of them");
+  if (taken.empty()) taken = {usual};
+  std::int64_t last = 0;
+  for (std::int64_t& layer : taken) {
+    const std::int64_t run = layer < 0 ? e.layers + 1 + layer : layer;
+    r.file.require(run >= 1 && run <= e.layers, key, fmt::format("layer {} of {}", layer, e.layers), "-1, -2, ...");
+    last = std::max(last, layer = run);
+  }
+  r.idle = std::clamp<std::int64_t>(e.layers - last, 0, e.layers);
+  e.layers -= r.idle;
+  return taken;
+}
 
 void siglip_layers(VisionReader& r) {
   plain_or(r, 16);

@@ -22,6 +22,8 @@ constexpr ProjectorStep layernorm{ProjectorStep::Kind::norm, 0, Norm::layernorm}
     rmsnorm{ProjectorStep::Kind::norm, 0, Norm::rmsnorm};
 inline ProjectorStep merge(std::int64_t rows) { return {ProjectorStep::Kind::merge, rows}; }
 inline ProjectorStep mean(std::int64_t rows) { return {ProjectorStep::Kind::mean, rows}; }
+inline ProjectorStep layer(std::int64_t layers) { return {ProjectorStep::Kind::layer, layers}; }
+inline ProjectorStep beside(std::int64_t layers) { return {ProjectorStep::Kind::beside, layers}; }
 inline ProjectorStep matrix(std::int64_t width, bool bias, bool activated = false) {
   return {ProjectorStep::Kind::matrix, width, Norm::rmsnorm, bias, activated};
 }
@@ -36,6 +38,7 @@ struct VisionReader {
   NetworkSpec encoder{};
   std::vector<std::string> unlike{};  ///< what its class does otherwise than is described: "select_layer -4"
   std::int64_t unread = 0;            ///< weights of the file that no step of training touches
+  std::int64_t idle = 0;              ///< layers behind the last one whose features the text gets
 
   std::int64_t number(const char* key) {
     std::int64_t value = 0;
@@ -115,6 +118,10 @@ struct VisionReader {
   }
   [[nodiscard]] static std::int64_t square(std::int64_t side) { return side * side; }
 };
+
+/// The features that the text gets, by the number of layers that gave them, in order of the file's list or number
+/// under `key`; layers behind the last of them are in the file, and nobody runs them.
+std::vector<std::int64_t> taken_layers(VisionReader& r, const char* key, std::int64_t usual);
 
 // vision_encoders_more.cpp
 void qwen2_vl_images(VisionReader& r);

@@ -29,8 +29,8 @@ std::string read_back_line(
   const double masked = scenario.network.row.masked_share;
   std::string lengths;
   for (const NetworkSpec& encoder : scenario.network.row.encoders)
-    lengths = fmt::format(
-        " --encoder-seq {}{}", encoder.sequence, encoder.images > 0 ? fmt::format(" --images {}", encoder.images) : "");
+    lengths = fmt::format(" --encoder-seq {}{}", encoder.sequence,
+        encoder.images > 0 ? fmt::format(" --{} {}", encoder.sound ? "clips" : "images", encoder.images) : "");
   if (const std::string frozen = run::frozen_parts(scenario.network.row); !frozen.empty())
     lengths += " --freeze " + frozen;
   return fmt::format("stepcast predict {} {} {}{}{}{}{}{}{}", network, flag, file, beside.empty() ? "" : " ", beside,

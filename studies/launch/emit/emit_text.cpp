@@ -128,9 +128,12 @@ void add_network_gaps(std::vector<std::string>& unsaid, const NetworkSpec& n) {
           text_if(n.key_is_value, "keys that are values, too"),
           text_if(n.features > 0, "{} numbers at each position in place of words", n.features),
           text_if(n.modulation.frequencies > 0, "layers modulated by a sample's vectors"),
-          text_if(image_positions(n) > 0, "an encoder of images"),
+          text_if(image_positions(n) > 0, "an encoder of {}",
+              !n.encoders.empty() && n.encoders.front().sound ? "sound" : "images"),
           text_if(!n.encoders.empty() && image_positions(n) == 0, "an encoder, and layers that look at it"),
           text_if(n.layer_inputs.width > 0, "inputs of its own for each layer"),
+          text_if(n.side_rank > 0, "a low-rank way beside attention"), text_if(n.gate_cutoff, "gates that are cut off"),
+          text_if(n.query_rank > 0, "queries through a rank that all heads share"),
           text_if(n.mlp_bias || n.sublayer_scales, "biases or scales on some of its layers' parts"),
           text_if(n.distances > 0, "biases by how far key and query are apart"),
           text_if(n.no_key_bias, "projections with biases but the keys'")});

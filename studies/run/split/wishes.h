@@ -43,7 +43,7 @@ struct RunWishes : SplitWishes {
   std::int64_t nodes = 0, data_ways = 0;        ///< other ways to say gpus: settle_gpus(); 0: not said
   std::int64_t seq_splits = 1, memory_cap = 0;  ///< memory_cap 0: none
   Frozen frozen;                                ///< which parts are not trained
-  std::int64_t images = 0;                      ///< in each sequence; 0: text alone
+  std::int64_t images = 0, clips = 0;           ///< in each sequence; 0: text alone
   double masked_share = 0;                      ///< of positions whose word is guessed; 0: not said
   std::int64_t lora_rank = 0;                   ///< 0: all weights are trained
   AdaptedProjections adapted;                   ///< which have adapters

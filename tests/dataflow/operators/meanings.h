@@ -25,6 +25,8 @@ void select_gradient(OperatorRun& run, int i, Part& grad);
 void append(OperatorRun& run, Part& out);
 void compress(OperatorRun& run, Part& out);
 void compress_gradient(OperatorRun& run, int i, Part& grad);
+void part(OperatorRun& run, Part& out);
+void part_gradient(OperatorRun& run, int i, Part& grad);
 void join(OperatorRun& run, Part& out);
 void join_gradient(OperatorRun& run, int i, Part& grad);
 

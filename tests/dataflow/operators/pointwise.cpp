@@ -52,6 +52,8 @@ const std::array table = {
                                 : i == 1 ? x[0]
                                          : 1; }},
     Pointwise{"softcap", [](X x) { return 3 * std::tanh(x[0] / 3); }, nullptr},  // its gradient reads the output
+    Pointwise{"cutoff", [](X x) { return std::log1p(std::exp(x[0] - 0.1 * x[1])); },
+        [](X x, int i) { return (i == 0 ? 1 : -0.1) * logistic(x[0] - 0.1 * x[1]); }},
     Pointwise{"scale", [](X x) { return 0.5 * x[0]; }, [](X, int) { return 0.5; }},
     Pointwise{"identity", [](X x) { return x[0]; }, nullptr},
     Pointwise{"sample", [](X x) { return x[0]; }, nullptr},

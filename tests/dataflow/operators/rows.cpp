@@ -68,8 +68,8 @@ template <typename Visit> void each_compressed(OperatorRun& run, const MadeRows&
 
 [[nodiscard]] bool picks_rows(const OperatorRun& run) { return run.op.output.row_dim >= 0; }
 
-/// visit(place of the output, input, its place): rows picked from the one input, or inputs side by side along the last
-/// dim.
+/// visit(place of the output, input, its place): rows picked from the one input, or inputs side by side along the dim
+/// that they lack, or along the last.
 template <typename Visit> void each_joined(OperatorRun& run, const Visit& visit) {
   if (picks_rows(run)) {
     const MadeRows rows(run);
@@ -84,12 +84,16 @@ template <typename Visit> void each_joined(OperatorRun& run, const Visit& visit)
   }
   int before = 0;
   for (int i = 0; i < run.inputs(); ++i) {
-    const int own = run.extent(run.last_loop(i)), all = run.op.output.loops.back();
-    run.walk.each([&](int loop) { return contains(run.op.output.loops, loop) && loop != all; },
+    const std::vector<int>& read = run.op.inputs[i].loops;
+    const bool rows = read.size() < run.op.output.loops.size() && read.back() == run.op.output.loops.back();
+    const int along = rows ? run.op.whole_loops.front() : run.op.output.loops.back(),
+              count = rows ? 1 : run.extent(run.last_loop(i));
+    run.walk.each([&](int loop) { return contains(run.op.output.loops, loop) && loop != along; },
         [&](const Offsets& at) {
-          for (int e = 0; e < own; ++e) visit(at[0] + before + e, i, at[1 + i] + e);
+          for (int e = 0; e < count; ++e)
+            visit(at[0] + (before + e) * run.walk.stride(along, 0), i, at[1 + i] + (rows ? 0 : e));
         });
-    before += own;
+    before += count;
   }
 }
 
@@ -131,6 +135,20 @@ void compress_gradient(OperatorRun& run, int i, Part& grad) {
                  gate = logistic(run.at_offset(1, step.gates) + run.at_offset(2, step.place));
     if (i == 0) grad.value[step.sums] += u * gate;
     else grad.value[i == 1 ? step.gates : step.place] += u * sum * gate * (1 - gate);
+  });
+}
+
+/// The last of the positions that the output lacks.
+void part(OperatorRun& run, Part& out) {
+  run.walk.all([&](const Offsets& at) { out.value[at[0]] = run.in(0, at); });
+}
+
+/// To the row that was picked.
+void part_gradient(OperatorRun& run, int /*i*/, Part& grad) {
+  const int along = run.op.whole_loops.empty() ? -1 : run.op.whole_loops.front(),
+            row = along < 0 ? -1 : run.walk.index_of(along), last = along < 0 ? 0 : run.extent(along) - 1;
+  run.walk.all([&](const Offsets& at) {
+    if (row < 0 || at[row] == last) grad.value[at[1]] += run.up(at);
   });
 }
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "model/catalog.h"
+#include "model/network/hf/config.h"
 
 namespace stepcast::encoder_test {
 namespace {
@@ -27,6 +28,62 @@ TEST(Encoder, OperatorsDoWhatTheFormulasCount) {
     // The closed count takes half of s keys for (s + 1) / 2.
     EXPECT_NEAR(operator_flops(n) / counted, 1, 1e-3) << id;
   }
+}
+
+/// Small files of diffusers' classes: 2 layers of 2 heads of 8, the last of which makes nothing of SD3's text.
+TEST(Encoder, LayersOfNumbersDoWhatTheFormulasCount) {
+  const std::string sizes = R"("attention_head_dim": 8, "num_attention_heads": 2, "in_channels": 4, "patch_size": 2, )";
+  for (const std::string& file :
+      {
+          R"({"_class_name": "SD3Transformer2DModel", "num_layers": 2, "joint_attention_dim": 12, "pooled_projection_dim": 10,
+               "caption_projection_dim": 16, "qk_norm": "rms_norm", )" +
+              sizes + R"("sample_size": 32})",
+          R"({"_class_name": "PixArtTransformer2DModel", "num_layers": 2, "caption_channels": 12, "cross_attention_dim": 16,
+               "norm_type": "ada_norm_single", "sample_size": 64, )" +
+              sizes + R"("attention_bias": true})"}) {
+    const auto config = read_hf_config(file, "config.json");
+    ASSERT_TRUE(config) << to_text(config.error());
+    EXPECT_TRUE(config->missing.empty()) << file;
+    NetworkSpec n = config->network;
+    n.sequence = 64;
+    n.encoders.front().sequence = 24;
+    EXPECT_NEAR(operator_flops(n) * 3 / model_flops(n, 64, 64, true), 1, 1e-9) << file;
+  }
+}
+
+/// What the last layer of SD3 leaves out: of 24 text positions 16 wide outputs of attention and an MLP of 64.
+TEST(Encoder, TheLastJointLayerMakesNothingOfTheText) {
+  const auto config = read_hf_config(R"({"_class_name": "SD3Transformer2DModel", "num_layers": 2,
+      "joint_attention_dim": 12, "pooled_projection_dim": 10, "caption_projection_dim": 16, "attention_head_dim": 8,
+      "num_attention_heads": 2, "in_channels": 4, "patch_size": 2, "sample_size": 32})",
+      "config.json");
+  ASSERT_TRUE(config) << to_text(config.error());
+  NetworkSpec n = config->network, whole = n;
+  n.encoders.front().sequence = whole.encoders.front().sequence = 24;
+  whole.shapes.pop_back(), whole.pattern.back().shape = 1;
+  const double idle = 16 * 16 + 2 * 16 * 64, vectors = 4 * 16 * 16;  // of six vectors two are left
+  EXPECT_DOUBLE_EQ(model_flops(whole, 64, 64, true) - model_flops(n, 64, 64, true), 6 * (24 * idle + vectors));
+  EXPECT_EQ(parameter_count(whole) - parameter_count(n), idle + 16 + 64 + 16 + vectors + 4 * 16);
+}
+
+/// Step3's attention: queries of 4 heads of 8 through a rank of 12, one head of keys; 12 x (32 + 32) and a norm in
+/// place of 32 x 32.
+TEST(Encoder, QueriesGoThroughARankThatHeadsShare) {
+  const auto read = [](const std::string& more) {
+    return read_network(
+        R"({"id": "ranked", "layers": 1, "hidden": 32, "ffn_hidden": 64, "heads": 4, "kv_heads": 1, "head_dim": 8,
+      "vocab": 100, "sequence": 16, "norm": "rmsnorm", "activation": "gelu", "positions": "rope", )" +
+            more + "}",
+        "n.json");
+  };
+  const auto plain = read(R"("tied_embeddings": true)"), ranked = read(R"("tied_embeddings": true, "query_rank": 12)");
+  ASSERT_TRUE(plain && ranked);
+  EXPECT_EQ(parameter_count(*ranked) - parameter_count(*plain), 12 * 64 + 12 - 1024);
+  EXPECT_DOUBLE_EQ(model_flops(*ranked, 1, 16, true) - model_flops(*plain, 1, 16, true), 6.0 * (12 * 64 - 1024));
+  EXPECT_DOUBLE_EQ(operator_flops(*ranked) - operator_flops(*plain), 16 * 2.0 * (12 * 64 - 1024));
+  const auto wrong = read(R"("qkv_bias": true, "query_rank": 12)");
+  ASSERT_FALSE(wrong);
+  EXPECT_NE(to_text(wrong.error()).find("without biases"), std::string::npos);
 }
 
 /// By hand: a decoder layer of 4 wide heads looks at 6 positions of an encoder that is 8 wide.

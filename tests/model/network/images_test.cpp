@@ -82,6 +82,37 @@ TEST(Images, EachSeesItselfAlone) {
   EXPECT_DOUBLE_EQ(flops(frozen), language + 3 * seen + 2 * placed);
 }
 
+/// Clips of sound in place of images: 16 frames each, of which a convolution of three taps makes as many rows and a
+/// second one half of them.
+TEST(Images, ClipsOfSoundGoThroughTwoConvolutions) {
+  NetworkSpec n = by_hand(), text = n;
+  text.encoders.clear();
+  n.encoders.front().sound = true, n.encoders.front().intake = Intake::convolutions;
+  const double positions = 3 * 8, rows = 3 * 2;
+  const double heard = 2 * positions * (2 * 3 * 6 * 4 + 3 * 4 * 4 + 4 * 16 + 2 * 4 * 8) + 4 * positions * 8 * 4,
+               placed = 2 * rows * 16 * 16;
+  EXPECT_DOUBLE_EQ(model_flops(n, 32, 32, false) - model_flops(text, 32, 32, false), 3 * (heard + placed));
+  EXPECT_EQ(parameter_count(n) - parameter_count(text),
+      (3 * 6 * 4 + 4 + 3 * 4 * 4 + 4) + (4 * 16 + 2 * 4 * 8 + 2 * 4) + (16 * 16 + 16));
+  EXPECT_DOUBLE_EQ(operator_flops(n) - operator_flops(text), heard + placed);
+  EXPECT_EQ(image_positions(n), 6);
+}
+
+/// An encoder as wide as the text has a matrix like any other: 16 x 16 for each of 24 rows.
+TEST(Images, AnEncoderMayBeAsWideAsTheText) {
+  NetworkSpec n = by_hand();
+  NetworkSpec& encoder = n.encoders.front();
+  encoder.hidden = 16, encoder.head_dim = 8;
+  encoder.projectors = {{*projector_step("matrix 16")}};
+  const double counted = model_flops(n, 32, 32, false) / 3, without = [&] {
+    NetworkSpec text = n;
+    text.encoders.clear();
+    return model_flops(text, 32, 32, false) / 3 - operator_flops(text);
+  }();
+  EXPECT_DOUBLE_EQ(operator_flops(n), counted - without);
+  EXPECT_EQ(weights_of(n), parameter_count(n));
+}
+
 /// The 24 patches, 16 wide, are what the layer's 2 heads of 4 look at: four matrices of 16 x 8, two of them over the
 /// text's 32 positions and two over the patches.
 TEST(Images, LayersLookAtWhatAProjectorGives) {
@@ -119,7 +150,7 @@ TEST(Images, WindowsOfImagesAreTiles) {
 
 TEST(Images, StepsAreWords) {
   for (const char* word : {"layernorm", "rmsnorm", "merge 4", "mean 16", "matrix 16", "matrix 16 bias",
-           "matrix 16 gelu", "matrix 16 bias gelu", "layernorm gelu", "layers 6", "gated 4096"}) {
+           "matrix 16 gelu", "matrix 16 bias gelu", "layernorm gelu", "layer 9", "beside 30", "gated 4096"}) {
     ASSERT_TRUE(projector_step(word)) << word;
     EXPECT_EQ(projector_word(*projector_step(word)), word);
   }

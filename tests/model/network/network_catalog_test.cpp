@@ -115,7 +115,12 @@ TEST(CatalogNetworks, CoverTheFamiliesInUse) {
 TEST(CatalogNetworks, AnswerToTheirHuggingFaceNames) {
   for (const auto& [name, id] :
       {std::pair{"deepseek-ai/DeepSeek-V3", "deepseek-v3"}, {"Qwen/Qwen3-30B-A3B", "qwen3-30b-a3b"},
-          {"mistralai/Mixtral-8x7B-v0.1", "mixtral-8x7b"}, {"openai/gpt-oss-20b", "gpt-oss-20b"}}) {
+          {"mistralai/Mixtral-8x7B-v0.1", "mixtral-8x7b"}, {"openai/gpt-oss-20b", "gpt-oss-20b"},
+          {"meta-llama/Llama-3.2-1B", "llama3.2-1b"}, {"llama-3.2-1b", "llama3.2-1b"},
+          {"HuggingFaceTB/SmolLM2-360M", "smollm2-360m"}, {"bigcode/starcoder2-7b", "starcoder2-7b"},
+          {"Qwen/Qwen2.5-Coder-7B-Instruct", "qwen2.5-7b"}, {"google/gemma-3-12b-it", "gemma3-12b"},
+          {"deepseek-ai/DeepSeek-R1-Distill-Llama-8B", "llama3-8b"}, {"microsoft/phi-4", "phi-4"},
+          {"deepseek-ai/DeepSeek-R1-Distill-Qwen-1.5B", "deepseek-r1-distill-qwen-1.5b"}}) {
     const auto row = find_row(built_in().networks, name, "network");
     ASSERT_TRUE(row) << name;
     EXPECT_EQ((*row)->id, id);

@@ -75,6 +75,51 @@ TEST(LayerShapes, TakeOverKeysOfALayerBefore) {
   EXPECT_EQ(write_network(*read_network(write_network(*fed), "again.json")), write_network(*fed));
 }
 
+/// Two streams: in each of 4 layers a router of 32 x 2 with a norm, coefficients of 2 x 2 x 2 and 2 x 2, and a scale of
+/// 32; a matrix of 32 x 32 before the layers, and one behind them. A way beside attention of 32 x 4 and back, and a
+/// norm.
+TEST(LayerShapes, PredictStreamsAndHaveAWayBesideAttention) {
+  const std::string streams = inputs + std::string(R"("predicted_streams": 2, )"), side = R"("side_rank": 4, )";
+  const auto fed = read_network(file_with("*-", "[]", inputs), "n.json"),
+             predicted = read_network(file_with("*-", "[]", streams), "n.json"),
+             aside = read_network(file_with("*-", "[]", streams + side), "n.json");
+  ASSERT_TRUE(fed && predicted && aside);
+  EXPECT_EQ(parameter_count(*predicted) - parameter_count(*fed), 4 * (64 + 32 + 8 + 4 + 32) + 2 * 1024);
+  EXPECT_EQ(parameter_count(*aside) - parameter_count(*predicted), 4 * (2 * 128 + 32));
+  EXPECT_DOUBLE_EQ(
+      model_flops(*predicted, 1, 16, true) - model_flops(*fed, 1, 16, true), 6.0 * (4 * (2 * 64 + 8 + 4) + 2 * 1024))
+      << "the router is met twice";
+  EXPECT_DOUBLE_EQ(model_flops(*aside, 1, 16, true) - model_flops(*predicted, 1, 16, true), 6.0 * 4 * 2 * 128);
+  EXPECT_EQ(write_network(*read_network(write_network(*aside), "again.json")), write_network(*aside));
+  const Network net = build_network(*aside, {1, 16, 2, 2}, AttentionForm::fused);
+  EXPECT_TRUE(check_graph(net));
+  double flops = 0;
+  for (const Block& block : net.blocks) {
+    for (const Operator& op : block.operators)
+      flops += static_cast<double>(block.repeat) * forward_flops(op, net.dims, false);
+    if (block.place == Block::Place::layers) {
+      EXPECT_EQ(net.elements(block.input), 16 * 2 * 32);
+    }
+  }
+  EXPECT_DOUBLE_EQ(3 * flops, model_flops(*aside, 16, 16, false));
+}
+
+/// Gates that are cut off are a shape's own or all layers', and change neither weights nor FLOPs.
+TEST(LayerShapes, CutGatesAreNoSaving) {
+  const std::string gated = R"([{"name": "cut", "gate_cutoff": true}])";
+  std::string text = file_with("*-:cut *- *- *-", gated);
+  text.replace(text.find("\"gelu\""), 6, "\"geglu\"");
+  const auto cut = read_network(text, "n.json");
+  ASSERT_TRUE(cut) << to_text(cut.error());
+  NetworkSpec whole = *cut;
+  whole.shapes.clear(), whole.pattern.assign(1, *layer_of_word("*-"));
+  EXPECT_EQ(parameter_count(*cut), parameter_count(whole));
+  EXPECT_DOUBLE_EQ(model_flops(*cut, 1, 16, true), model_flops(whole, 1, 16, true));
+  const Network net = build_network(*cut, {1, 16, 2, 2}, AttentionForm::fused);
+  EXPECT_GE(net.find_tensor("mlp.gate.cut"), 0);
+  EXPECT_EQ(write_network(*read_network(write_network(*cut), "again.json")), write_network(*cut));
+}
+
 /// A sink for each of 4 heads in each of 4 layers, those with borrowed keys among them.
 TEST(LayerShapes, BorrowedKeysHaveSinksToo) {
   const std::string pattern = "*- *-:lent *-:borrowed *-:borrowed";
@@ -110,6 +155,10 @@ TEST(LayerShapes, SayWhatCannotLend) {
   says("*- *-:lent *-:borrowed *-", lending, "without biases", R"("qkv_bias": true, )");
   says("*-", "[]", "from 1 to", R"("layer_inputs": {"width": 0, "words": 50}, )");
   says("*-", "[]", "in one stream of words", R"("layer_inputs": {"width": 8, "words": 50}, "streams": 2, )");
+  says("*-", "[]", "stand with inputs of each layer", R"("predicted_streams": 2, )");
+  says("*-", "[]", "from 2 to 8", R"("predicted_streams": 9, )");
+  says("*-", "[]", "nothing to cut off", R"("gate_cutoff": true, )");
+  says("*-", "[]", "a way beside attention", R"("side_rank": 4, "streams": 2, )");
 }
 
 /// Values of 4 beside keys of 8, a gate per head, norms of heads with weights of their own, and sinks in a window

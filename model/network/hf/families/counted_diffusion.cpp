@@ -61,8 +61,8 @@ void dit(HfReader& r) {
       {{"attention, MLP, modulated", n.layers}}, "time and class said in each layer (DiTTransformer2DModel)");
 }
 
-/// Images and texts attend together; the last layer makes nothing of the text, some attend to the image once more.
-void sd3(HfReader& r) {
+/// SD3 whose first layers attend to the image once more.
+void sd3_with_dual(HfReader& r) {
   denoiser_sizes(r);
   const NetworkSpec& n = r.spec;
   const Count h = n.hidden, patch = r.size_or("patch_size", 2);
@@ -83,29 +83,7 @@ void sd3(HfReader& r) {
       linear(patches.in, h) + said(waves, h) + said(pooled, h) + linear(text, h) + (n.layers - 1) * 2 * half + ending +
           twice * again + linear(h, last * h) + linear(h, patches.out),
       {{"joint attention, two MLPs", n.layers - 1}, {"joint attention, one MLP", 1}},
-      "a last layer that makes nothing of the text (SD3)");
-}
-
-/// Attention over the image, then over the text; one product makes the vectors of all layers.
-void pixart(HfReader& r) {
-  denoiser_sizes(r);
-  const NetworkSpec& n = r.spec;
-  const Count h = n.hidden, patch = r.size_or("patch_size", 2);
-  const Sides patches = patch_numbers(r, patch * patch);
-  const Count caption = r.size("caption_channels"), cross = r.size_or("cross_attention_dim", 1152);
-  const bool large = r.size_or("sample_size", 128) == 128;
-  bool sized = large;
-  r.config.optional("use_additional_conditions", sized);
-  require_text(r, "norm_type", "ada_norm_single");
-  require_text(r, "activation_fn", "gelu-approximate");
-  const bool biased = r.flag_or("attention_bias", true);
-  constexpr Count vectors = 6, last = 2, shares = 3;
-  const Count crossing = linear(h, h, biased) + 2 * linear(cross, h, biased) + linear(h, h);
-  counted_denoiser(r,
-      linear(patches.in, h) + last * h + linear(h, patches.out) + said(waves, h) +
-          (sized ? 2 * said(waves, h / shares) : 0) + linear(h, vectors * h) + linear(caption, h) + linear(h, h) +
-          n.layers * (attention_weights(h, biased) + crossing + feed(h) + vectors * h),
-      {{"attention, attention over the text, MLP", n.layers}}, "said sizes of images (PixArt)");
+      "a second attention of the image's own (dual_attention_layers)");
 }
 
 /// Flux's two kinds of layers behind layers that refine the text.

@@ -32,29 +32,31 @@ Count tables(const NetworkSpec& n) { return (n.tied_embeddings ? 1 : 2) * n.voca
 
 }  // namespace
 
-/// Step3: queries through a low rank that all heads share, one head of keys (vllm/model_executor/models/step3_text.py).
+/// Step3: queries through a low rank that all heads share, one head of keys (vllm/model_executor/models/step3_text.py);
+/// experts in the layers that a list names, else in all but the first.
 void step3_text(HfReader& r) {
   NetworkSpec& n = r.spec;
   n.layers = r.size("num_hidden_layers");
-  const Count h = n.hidden = r.size("hidden_size"), heads = n.heads = r.size("num_attention_heads");
+  n.hidden = r.size("hidden_size");
+  n.heads = r.size("num_attention_heads");
   n.kv_heads = 1;
-  const Count size = n.head_dim = r.size("head_dim"), rank = r.config.has("share_q_dim") ? r.size("share_q_dim") : size;
-  const Count ffn = n.ffn_hidden = r.size("intermediate_size");
+  n.head_dim = r.size("head_dim");
+  n.query_rank = r.config.has("share_q_dim") ? r.size("share_q_dim") : n.head_dim;
+  n.ffn_hidden = r.size("intermediate_size");
   n.vocab = r.size("vocab_size");
   n.tied_embeddings = r.tied_or(false);
   r.length(r.config.has("max_position_embedding") ? "max_position_embedding" : "max_position_embeddings");
-  const Count count = r.size("moe_num_experts"), width = r.size("moe_intermediate_size"),
-              shared = r.size("share_expert_dim");
-  r.size("moe_top_k");
-  const Count sparse = r.config.has("moe_layers_enum") ? std::ranges::count_if(listed_layers(r, "moe_layers_enum"),
-                                                             [&](Count i) { return i < n.layers; })
-                                                       : n.layers - 1;
-  const Count attention = h * (rank + 2 * size) + rank + rank * heads * size + heads * size * h;
-  r.counted = {
-      {"language", tables(n) + h + n.layers * (attention + 2 * h) +
-                       sparse * (3 * h * (count * width + shared) + h * count) + (n.layers - sparse) * 3 * h * ffn}};
-  r.layers = {{"attention, MLP", n.layers - sparse}, {"attention, experts", sparse}};
-  r.lacks("queries through a rank that heads share (share_q_dim)");
+  n.experts.count = r.size("moe_num_experts");
+  n.experts.top_k = r.size("moe_top_k");
+  n.experts.ffn_hidden = r.size("moe_intermediate_size");
+  n.experts.shared_ffn_hidden = r.size("share_expert_dim");
+  const bool listed = r.config.has("moe_layers_enum");
+  const std::vector<Count> routed = listed ? listed_layers(r, "moe_layers_enum") : std::vector<Count>{};
+  constexpr Count most_layers = 10'000;
+  for (Count layer = 0; layer < std::clamp<Count>(n.layers, 0, most_layers); ++layer)
+    n.pattern.push_back(
+        {(listed ? contains(routed, layer) : layer > 0) ? Feed::experts : Feed::mlp, false, false, true});
+  if (n.layers > 0) n.pattern = shortest(std::move(n.pattern));
 }
 
 /// Mamba-2 in all layers; some read what a block of attention and MLP makes of the stream and the embedding, which the

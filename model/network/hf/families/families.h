@@ -168,9 +168,12 @@ void lfm2_moe(HfReader& r);
 // shapes.cpp
 void decilm(HfReader& r);
 void minimax_m3(HfReader& r);
-void gemma4(HfReader& r);
 void deepseek_v4(HfReader& r);
 void openelm(HfReader& r);
+
+// shared_keys.cpp
+void gemma4(HfReader& r);
+void gemma3n(HfReader& r);
 
 // encoder.cpp
 void bert_masked(HfReader& r);
@@ -182,9 +185,6 @@ void modernbert(HfReader& r);
 void t5(HfReader& r);
 void whisper(HfReader& r);
 void llama_vision(HfReader& r);
-
-// counted.cpp
-void gemma3n(HfReader& r);
 
 // counted_more.cpp
 /// Weights of the spec and `extra`; the file is counted, for it has layers of a kind that is missing here.
@@ -243,6 +243,7 @@ void vit_mae(HfReader& r);
 // counted_diffusion.cpp
 void dit(HfReader& r);
 void sd3(HfReader& r);
+void sd3_with_dual(HfReader& r);
 void pixart(HfReader& r);
 void hunyuan_video(HfReader& r);
 void cogvideox(HfReader& r);

@@ -125,6 +125,71 @@ void flux(HfReader& r) {
   n.modulation.guidance = r.flag_or("guidance_embeds", false);
 }
 
+/// Blocks of the first kind alone, the last of which makes nothing of the text; positions are added.
+void sd3(HfReader& r) {
+  std::vector<std::int64_t> dual;
+  r.config.optional("dual_attention_layers", dual, IntegerRange{0, 1 << 20});
+  if (!dual.empty()) return sd3_with_dual(r);
+  two_streams(r, 0);
+  NetworkSpec& n = r.spec;
+  const std::int64_t caption = r.size("caption_projection_dim"), patch = r.size_or("patch_size", 2);
+  r.config.require(caption == n.hidden, "caption_projection_dim",
+      fmt::format("texts of {} beside {}", caption, n.hidden), "as wide");
+  n.outputs = latent_outputs(r, patch);
+  n.features *= patch * patch;
+  n.modulation.pooled = r.size("pooled_projection_dim");
+  n.positions = Positions::none;
+  n.qk_norm = n.qk_norm_rms = r.config.has("qk_norm");
+  if (n.qk_norm) {
+    const std::string norms = r.text_or("qk_norm", "rms_norm");
+    r.config.require(norms == "rms_norm", "qk_norm", fmt::format("'{:.40}' is none of its norms", norms), "rms_norm");
+  }
+  if (n.pattern.size() < 2) return;
+  n.shapes.push_back({.name = "last", .joint = true, .ends = true});
+  n.pattern.back().shape = 2;
+}
+
+/// Attention over the image, then over the text without a norm; one product makes the vectors of all layers. Said sizes
+/// of images stand beside the time in files of PixArt-alpha alone.
+void pixart(HfReader& r) {
+  NetworkSpec& n = r.spec;
+  diffusion_sizes(r);
+  n.ffn_hidden = 4 * n.hidden;
+  const std::int64_t patch = r.size_or("patch_size", 2), area = patch * patch;
+  const std::int64_t cross = r.size_or("cross_attention_dim", 1152);
+  r.config.require(
+      cross == n.hidden, "cross_attention_dim", fmt::format("texts of {} beside {}", cross, n.hidden), "as wide");
+  bool sized = r.size_or("sample_size", 128) == 128;
+  r.config.optional("use_additional_conditions", sized);
+  n.features = r.size("in_channels") * area;
+  n.outputs = (r.config.has("out_channels") ? r.size("out_channels") : r.size("in_channels")) * area;
+  constexpr std::int64_t waves = 256;
+  n.modulation.frequencies = waves;
+  n.modulation.shared = true;
+  n.norm = Norm::layernorm;
+  n.activation = Activation::gelu;
+  n.causal = false;
+  n.linear_bias = n.bare_crossing = true;
+  n.positions = Positions::none;
+  n.pattern = {*layer_of_word("*x-")};
+  for (const auto& [key, wanted] : {std::pair{"norm_type", "ada_norm_single"}, {"activation_fn", "gelu-approximate"}}) {
+    const std::string value = r.text_or(key, wanted);
+    r.config.require(value == wanted, key, fmt::format("'{:.40}' is none of its kinds", value), wanted);
+  }
+  r.config.require(r.flag_or("attention_bias", true), "attention_bias", "its class is not known without them", "true");
+  NetworkSpec& text = n.encoders.emplace_back();
+  text.hidden = n.hidden;
+  text.features = r.size("caption_channels");
+  text.intake = Intake::mlp;
+  text.causal = false;
+  text.positions = Positions::none;
+  if (!sized) return;
+  constexpr std::int64_t shares = 3;  // of the width, for height, width and their ratio
+  const std::int64_t part = n.hidden / shares;
+  r.beside.push_back({"said_sizes", 2 * ((waves + 1) * part + (part + 1) * part)});
+  r.note("products of said sizes are not forecast: they are next to nothing");
+}
+
 /// Blocks of the first kind alone; the norm of the text's numbers is counted beside.
 void qwen_image(HfReader& r) {
   two_streams(r, 0);

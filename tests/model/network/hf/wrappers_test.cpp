@@ -56,13 +56,39 @@ TEST(HfWrappers, SayWhichFeaturesAreNotForecast) {
     return config ? config->unseen : to_text(config.error());
   };
   EXPECT_EQ(unseen("vision_feature_layer", -1), "");
-  EXPECT_THAT(unseen("vision_feature_layer", {-2, -1}), testing::HasSubstr("vision_feature_layer [...]"));
+  EXPECT_EQ(unseen("vision_feature_layer", {-2, -1}), "");
+  EXPECT_THAT(unseen("vision_feature_layer", {-2, -4}), testing::HasSubstr("layer -4 of 2"));
   nlohmann::json heads = small_llava()["vision_config"];
   heads["num_attention_heads"] = 5;
   EXPECT_THAT(unseen("vision_config", heads), testing::HasSubstr("5 heads share a width of 32"));
   EXPECT_THAT(unseen("vision_feature_layer", 3), testing::HasSubstr("layer 3 of 2"));
   EXPECT_THAT(
       unseen("vision_feature_select_strategy", "full"), testing::HasSubstr("vision_feature_select_strategy full"));
+}
+
+/// A list of layers: the features of the last but one and of the last, side by side, 2 x 32 wide in front of the first
+/// matrix. Both layers run, and nobody reads the norm behind them.
+TEST(HfWrappers, PutFeaturesOfSeveralLayersSideBySide) {
+  nlohmann::json file = small_llava();
+  file["vision_feature_layer"] = {-2, -1};
+  const auto config = wrapped(file), usual = wrapped(small_llava());
+  ASSERT_TRUE(config && usual);
+  const NetworkSpec& encoder = config->network.encoders.at(0);
+  EXPECT_EQ(encoder.layers, 2);
+  ASSERT_EQ(encoder.projectors.size(), 1U);
+  EXPECT_EQ(projector_word(encoder.projectors[0][0]), "layer 1");
+  EXPECT_EQ(projector_word(encoder.projectors[0][1]), "beside 2");
+  EXPECT_EQ(projector_parameter_count(config->network) - projector_parameter_count(usual->network), 32 * 64);
+  EXPECT_EQ(lending_layers(encoder), std::vector<std::int64_t>{1});
+  NetworkSpec seeing = config->network;
+  seeing.encoders[0].images = 1;
+  const Network net = build_network(seeing, {1, 16, 2, 2}, AttentionForm::fused);
+  EXPECT_TRUE(check_graph(net));
+  const int lent = net.find_tensor("features.1");
+  ASSERT_GE(lent, 0);
+  const auto projector = std::ranges::find(net.blocks, "encoder_projector", &Block::name);
+  ASSERT_NE(projector, net.blocks.end());
+  EXPECT_EQ(projector->reads, std::vector<int>{lent}) << "what the first layer gave, not a copy of the last";
 }
 
 TEST(HfWrappers, TakeWhatTheTextsClassHas) {

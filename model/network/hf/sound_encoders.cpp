@@ -1,0 +1,105 @@
+// Encoders of sound in front of a text: src/transformers/models/{qwen2_audio,voxtral,qwen2_5_omni}/modeling_*.py of
+// transformers, all of them Whisper's with another way to the text.
+#include "model/network/hf/sound_encoders.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include <fmt/format.h>
+
+#include "model/network/hf/counting.h"
+#include "model/network/hf/known_keys.h"
+#include "model/network/hf/vision_reader.h"
+
+namespace stepcast::detail {
+namespace {
+
+/// Two convolutions of three taps, the second of which halves the frames; layers without biases of keys.
+void whisper_layers(VisionReader& r, const char* width, const char* layers, const char* heads, const char* ffn) {
+  NetworkSpec& e = r.encoder;
+  e.hidden = r.number(width);
+  r.plain(layers, heads, ffn, r.number_or("num_mel_bins", 128));
+  e.no_key_bias = e.sound = true;
+  e.intake = Intake::convolutions;
+  const std::string function = r.text_or("activation_function", "gelu");
+  if (function != "gelu") r.unlike.push_back("activation_function " + function);
+}
+
+/// A table of positions, which a clip fills.
+void placed(VisionReader& r) {
+  constexpr std::int64_t half_a_minute = 1500;
+  r.encoder.sequence = r.number_or("max_source_positions", half_a_minute);
+  r.positions(r.encoder.sequence);
+}
+
+/// Means of two rows, a norm, a matrix.
+void qwen2_audio(VisionReader& r) {
+  whisper_layers(r, "d_model", "encoder_layers", "encoder_attention_heads", "encoder_ffn_dim");
+  placed(r);
+  constexpr std::int64_t pooled = 2;
+  r.encoder.projectors = {{steps::mean(pooled), steps::layernorm, steps::matrix(r.text.hidden, true)}};
+}
+
+/// A norm; rows side by side, as many as are as wide as an MLP; two matrices without biases.
+void voxtral(VisionReader& r) {
+  whisper_layers(r, "hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size");
+  placed(r);
+  NetworkSpec& e = r.encoder;
+  const std::int64_t rows = e.hidden > 0 ? e.ffn_hidden / e.hidden : 0;
+  r.vision.require(rows >= 1 && rows * e.hidden == e.ffn_hidden, "intermediate_size",
+      fmt::format("rows of {} side by side are never {} wide", e.hidden, e.ffn_hidden), "a multiple of hidden_size");
+  e.head_dim = r.number_or("head_dim", e.heads > 0 ? e.hidden / e.heads : 0);
+  r.vision.require(r.number_or("num_key_value_heads", e.heads) == e.heads, "num_key_value_heads",
+      "its heads have keys of their own", fmt::format("{}", e.heads));
+  e.projectors = {{steps::layernorm, steps::merge(std::max<std::int64_t>(1, rows)),
+      steps::matrix(r.text.hidden, false, true), steps::matrix(r.text.hidden, false)}};
+}
+
+/// Sound of any length in pieces that see themselves alone, positions that are added without weights; means of two
+/// rows, a norm, a matrix. Two rows of a table stand in the file, and its class never reads them.
+void qwen25_omni(VisionReader& r) {
+  whisper_layers(r, "d_model", "encoder_layers", "encoder_attention_heads", "encoder_ffn_dim");
+  r.number_or("max_source_positions", 1500);
+  NetworkSpec& e = r.encoder;
+  e.positions = Positions::none;
+  constexpr std::int64_t usual_piece = 100, pooled = 2;
+  e.window = {r.number_or("n_window", usual_piece), "w", true};
+  const std::int64_t out = r.number_or("output_dim", r.text.hidden);
+  e.projectors = {{steps::mean(pooled), steps::layernorm, steps::matrix(out, true)}};
+  r.unread += 2 * out;
+}
+
+struct KnownSound {
+  const char* family;
+  const char* key;  ///< that its audio_config has
+  void (*read)(VisionReader& reader);
+};
+constexpr KnownSound sounds[] = {{"qwen2-audio", "d_model", qwen2_audio}, {"voxtral", "num_mel_bins", voxtral},
+    {"qwen2.5-omni", "n_window", qwen25_omni}};
+
+}  // namespace
+
+std::optional<NetworkSpec> sound_encoder(JsonObject& file, const std::string& family, const NetworkSpec& text,
+    std::vector<std::string>& unknown, std::int64_t& unread) {
+  const auto* row = std::ranges::find_if(sounds, [&](const KnownSound& one) { return family == one.family; });
+  if (row == std::end(sounds) || file.type_of("audio_config") != "object") return std::nullopt;
+  JsonObject audio = file.object("audio_config");
+  audio.allow_unknown_keys();
+  if (!audio.has(row->key)) return std::nullopt;
+  VisionReader reader{file, audio, text};
+  reader.encoder.causal = false;
+  row->read(reader);
+  NetworkSpec& encoder = reader.encoder;
+  audio.require(encoder.heads < 1 || encoder.head_dim > 0 || encoder.hidden % encoder.heads == 0, row->key,
+      fmt::format("{} heads share a width of {}", encoder.heads, encoder.hidden), "a number that divides it");
+  if (audio.first_error()) return std::nullopt;
+  encoder.kv_heads = encoder.heads;
+  if (encoder.head_dim == 0) encoder.head_dim = encoder.hidden / std::max<std::int64_t>(1, encoder.heads);
+  unknown = std::move(reader.unlike);
+  unread = reader.unread;
+  for (const JsonObject::UnreadKey& key : audio.unread())
+    if (!leaves_layers_alone("sound", key)) unknown.push_back(key.key + " " + key.value);
+  return std::move(encoder);
+}
+
+}  // namespace stepcast::detail
