@@ -115,8 +115,10 @@ Pricer::Once* Pricer::find_once(const Digits& digits) {
   if (part == nullptr) {
     part = std::make_unique<Once>();
     ++parts_;
-    if (const Program* lowered = program(digits))
+    if (const Program* lowered = program(digits)) {
       part->costs = std::make_unique<StepCosts>(*lowered, *points_.setting(digits).cost);
+      (void)find_stream(digits);  // while its program is at hand
+    }
   }
   return here = part.get();
 }
