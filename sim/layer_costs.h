@@ -2,9 +2,12 @@
 // own blocks at the forecast's own prices, so that a split by these costs is even in the forecast too.
 #pragma once
 
+#include <vector>
+
 #include "dataflow/program.h"
 #include "sim/cost.h"
 #include "sim/schedule/layers/partition.h"
+#include "sim/streams/chunk_times.h"
 
 namespace stepcast::sim {
 
@@ -14,5 +17,7 @@ namespace stepcast::sim {
 /// the program's virtual stages. How the program's layers lie on stages now does not matter. `paired`: the share of its
 /// schedule (sim/step/paired.h).
 PartitionProblem layer_costs(const Program& program, const CostModel& cost, double paired);
+/// The same by prices that are known; `cost` with the program's ranks.
+PartitionProblem layer_costs(const Program& program, const std::vector<BlockPrices>& prices, const CostModel& cost);
 
 }  // namespace stepcast::sim

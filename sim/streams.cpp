@@ -82,7 +82,7 @@ std::vector<char> waiting_items(const ProgramBlock& block, const std::vector<Ite
   return waits;
 }
 
-BlockPrices price_block(const Program& program, const ProgramBlock& block, const CostModel& cost, double paired) {
+BlockPrices price_block(const Program& program, const ProgramBlock& block, const CostModel& cost) {
   BlockPrices prices;
   prices.works.reserve(block.works.size());
   prices.moves.reserve(block.moves.size());
@@ -91,12 +91,6 @@ BlockPrices price_block(const Program& program, const ProgramBlock& block, const
     prices.moves.push_back(price_move(program, move, cost));
     prices.ahead = std::max(prices.ahead, move.ahead);
   }
-  for (const Move& move : block.step_moves) prices.step_moves.push_back(price_move(program, move, cost));
-  if (cost.stack().expert_moves == Manners::overlapped) paired = 1;
-  const double beside =
-      paired > 0 ? hide_exchanges(block, paired, cost.tuning()[StepParameter::contention], prices) : 1;
-  prices.forward_stretch = std::max(beside, host_stretch(block, prices, block.forward, cost));
-  prices.backward_stretch = std::max(beside, host_stretch(block, prices, block.backward, cost));
   prices.forward_early = early_items(block, block.forward);
   prices.backward_early = early_items(block, block.backward);
   prices.forward_waits = waiting_items(block, block.forward);
@@ -116,15 +110,40 @@ Price price_move(const Program& program, const Move& move, const CostModel& cost
   return cost.move(move, move.group < 0 ? alone : program.groups[move.group]);
 }
 
-std::vector<BlockPrices> price_blocks(const Program& program, const CostModel& cost, double paired) {
+std::vector<BlockPrices> price_items(const Program& program, const CostModel& cost) {
   std::vector<BlockPrices> prices;
   prices.reserve(program.blocks.size());
   int moves = 0;
   for (const ProgramBlock& block : program.blocks) {
-    prices.push_back(price_block(program, block, cost, paired));
+    prices.push_back(price_block(program, block, cost));
     prices.back().first_move = moves;
     moves += static_cast<int>(block.moves.size());
   }
+  return prices;
+}
+
+void pair_passes(const Program& program, const CostModel& cost, double paired, std::vector<BlockPrices>& prices) {
+  if (cost.stack().expert_moves == Manners::overlapped) paired = 1;
+  const double contention = cost.tuning()[StepParameter::contention];
+  for (std::size_t b = 0; b < program.blocks.size(); ++b) {
+    const ProgramBlock& block = program.blocks[b];
+    const double beside = paired > 0 ? hide_exchanges(block, paired, contention, prices[b]) : 1;
+    prices[b].forward_stretch = std::max(beside, host_stretch(block, prices[b], block.forward, cost));
+    prices[b].backward_stretch = std::max(beside, host_stretch(block, prices[b], block.backward, cost));
+  }
+}
+
+std::vector<BlockPrices> price_passes(const Program& program, const CostModel& cost, double paired) {
+  std::vector<BlockPrices> prices = price_items(program, cost);
+  pair_passes(program, cost, paired, prices);
+  return prices;
+}
+
+std::vector<BlockPrices> price_blocks(const Program& program, const CostModel& cost, double paired) {
+  std::vector<BlockPrices> prices = price_passes(program, cost, paired);
+  for (std::size_t b = 0; b < program.blocks.size(); ++b)
+    for (const Move& move : program.blocks[b].step_moves)
+      prices[b].step_moves.push_back(price_move(program, move, cost));
   return prices;
 }
 

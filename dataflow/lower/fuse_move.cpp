@@ -102,8 +102,8 @@ Move make_move(const FuseContext& c, const PlacedItem& item) {
   move.element_bytes = item.maxima_received > 0 ? JoinedRows::fp32 : c.network.tensors[from.tensor].bytes_per_element;
   move.for_product = item.op >= 0 && is_cast(c.block.operators[item.op]);
   // Routed rows: the fullest rank sets the time.
-  const std::vector<int>& dims = c.network.tensors[from.tensor].dims;
-  if (std::ranges::any_of(dims, [&](int dim) { return c.network.dims[dim].name == "c"; })) {
+  const auto is_rows = [&](int dim) { return c.network.dims[dim].name == "c"; };
+  if (std::ranges::any_of(c.network.tensors[from.tensor].dims, is_rows)) {
     move.max_rank_factor = c.experts.imbalance;
     move.experts = static_cast<double>(c.network.dims[c.network.find_dim("e")].extent);
     move.choices = static_cast<double>(c.network.dims[c.network.find_dim("k")].extent);

@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <memory>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "dataflow/place/block.h"
+#include "dataflow/lower/built_networks.h"
 #include "dataflow/lower/fuse.h"
 #include "dataflow/place/moves.h"
 #include "dataflow/place/par_rules.h"
@@ -32,11 +35,15 @@ double narrow_bytes(Precision precision) {
   }
 }
 
+/// What of a step is lowered.
+enum class Part : std::uint8_t { whole, step, passes };
+
 class Lowering {
  public:
-  Lowering(const NetworkSpec& spec, const Plan& plan, const Stack& stack, bool explain, bool step_alone = false,
-      const ParsedPlan* read = nullptr)
-      : spec_(spec), plan_(plan), stack_(stack), explain_(explain), step_alone_(step_alone), parsed_(read) {
+  Lowering(const NetworkSpec& spec, const Plan& plan, const Stack& stack, bool explain, Part part = Part::whole,
+      const ParsedPlan* read = nullptr, BuiltNetworks* built = nullptr)
+      : spec_(spec), plan_(plan), stack_(stack), explain_(explain), step_alone_(part == Part::step),
+        passes_alone_(part == Part::passes), parsed_(read), built_(built) {
     stack_.gradient_bytes = gradient_bytes(stack, plan.precision);
   }
 
@@ -56,11 +63,12 @@ class Lowering {
       TRY(check_servable());
       shape.serves = true, shape.cached = cached(), shape.cache_bytes = plan_.cache->element_bytes;
     }
-    network_ = build_network(spec_, shape, stack_.attention);
+    network_ = built_ != nullptr ? built_->of(spec_, shape, stack_.attention)
+                                 : std::make_shared<const Network>(build_network(spec_, shape, stack_.attention));
     TRY(check_adapters());
     step_alone_ = step_alone_ && !gathers_for_a_step();
-    TRY(placed_, place(network_, parsed_->program.meshes, parsed_->statements, plan_.gpus,
-                     {stack_.gradient_bytes, stack_.recompute_whole, step_alone_}));
+    TRY(placed_, place(*network_, parsed_->program.meshes, parsed_->statements, plan_.gpus,
+                     {stack_.gradient_bytes, stack_.recompute_whole, step_alone_, passes_alone_}));
     TRY(layout_, stage_layout(spec_.layers, placed_.mesh, parsed_->statements));
     TRY(check_encoder());
     fill_sizes(batch);
@@ -68,18 +76,18 @@ class Lowering {
     fill_chunks();
     TRY(make_edges());
     if (!plan_.cache) make_tail();
-    if (!step_alone_) make_notes();
+    if (!step_alone_ && !passes_alone_) make_notes();
     return std::move(out_);
   }
 
   const ParsedPlan& parsed() const { return *parsed_; }
-  const Network& network() const { return network_; }
+  const Network& network() const { return *network_; }
   const PlacedNetwork& placed() const { return placed_; }
 
  private:
   Expected<void> check_adapters() const {
     const auto adapts = [](const Block& block) { return std::ranges::any_of(block.operators, &Operator::adapts); };
-    if (plan_.lora_rank == 0 || std::ranges::any_of(network_.blocks, adapts)) return {};
+    if (plan_.lora_rank == 0 || std::ranges::any_of(network_->blocks, adapts)) return {};
     return fail("--lora",
         fmt::format("{} has no projection that adapters stand on: {}", spec_.id, plan_.adapted.text()),
         "--lora-on all where other projections have them, or train all weights");
@@ -129,8 +137,8 @@ class Lowering {
 
   /// What every stage looks at would have to travel with the stream.
   Expected<void> check_encoder() const {
-    const bool reads = std::ranges::any_of(
-        network_.blocks, [](const Block& block) { return !block.reads.empty() && block.place != Block::Place::first; });
+    const bool reads = std::ranges::any_of(network_->blocks,
+        [](const Block& block) { return !block.reads.empty() && block.place != Block::Place::first; });
     if (reads && layout_.stages > 1)
       return fail(plan_.mapping_where,
           fmt::format("layers on {} stages that look at what stands on the first", layout_.stages), "one stage");
@@ -149,14 +157,14 @@ class Lowering {
   }
 
   ProgramBlock lowered(std::size_t b, const PlacedBlock& placed, const std::vector<char>& counted) {
-    return fuse({network_, network_.blocks[b], placed, placed_.splits[b], placed_.mesh, stack_, parsed_->statements,
+    return fuse({*network_, network_->blocks[b], placed, placed_.splits[b], placed_.mesh, stack_, parsed_->statements,
         out_.groups, explain_, counted, blocks_reading_, spec_.experts, narrow_bytes(plan_.precision), step_alone_});
   }
 
   void count_readers() {
-    std::vector<const Block*> counted(network_.tensors.size(), nullptr);
-    blocks_reading_.assign(network_.tensors.size(), 0);
-    for (const Block& block : network_.blocks)
+    std::vector<const Block*> counted(network_->tensors.size(), nullptr);
+    blocks_reading_.assign(network_->tensors.size(), 0);
+    for (const Block& block : network_->blocks)
       for (const Operator& op : block.operators)
         for (const Access& input : op.inputs)
           if (std::exchange(counted[input.tensor], &block) != &block) ++blocks_reading_[input.tensor];
@@ -165,15 +173,15 @@ class Lowering {
   Expected<void> make_blocks() {
     // A weight belongs to the first block that uses it; blocks on the same ranks count it once. On the other end of the
     // pipeline it is whole again, and its gradient is summed over both ends once per step (rule 26).
-    std::vector<char> first(network_.tensors.size(), 0), last(network_.tensors.size(), 0);
+    std::vector<char> first(network_->tensors.size(), 0), last(network_->tensors.size(), 0);
     count_readers();
     const bool one_stage = layout_.stages == 1 || layout_.folded;  // a V ends where it begins
-    for (std::size_t b = 0; b < network_.blocks.size(); ++b) {
-      const Block::Place place = network_.blocks[b].place;
+    for (std::size_t b = 0; b < network_->blocks.size(); ++b) {
+      const Block::Place place = network_->blocks[b].place;
       std::vector<char>& here = one_stage || place == Block::Place::first ? first : last;
       out_.blocks.push_back(lowered(b, placed_.blocks[b], here));
       if (place == Block::Place::layers)
-        layers_.block_of.push_back({static_cast<int>(b), static_cast<int>(b), network_.blocks[b].kind});
+        layers_.block_of.push_back({static_cast<int>(b), static_cast<int>(b), network_->blocks[b].kind});
       for (const WeightChain& chain : placed_.blocks[b].chains) {
         if (!one_stage && place == Block::Place::last && first[chain.tensor] && !last[chain.tensor]) share(chain);
         if (place != Block::Place::layers) here[chain.tensor] = 1;
@@ -193,9 +201,9 @@ class Lowering {
       const auto* recompute = std::get_if<RecomputeStatement>(&statement.body);
       if (recompute == nullptr || recompute->layers == 0) without.push_back(statement);
     }
-    TRY(auto plain, place(network_, parsed_->program.meshes, without, plan_.gpus,
-                        {stack_.gradient_bytes, stack_.recompute_whole, step_alone_}));
-    const std::vector<char> none(network_.tensors.size(), 0);
+    TRY(auto plain, place(*network_, parsed_->program.meshes, without, plan_.gpus,
+                        {stack_.gradient_bytes, stack_.recompute_whole, step_alone_, passes_alone_}));
+    const std::vector<char> none(network_->tensors.size(), 0);
     for (LayerBlocks::Kind& kind : layers_.block_of) {
       out_.blocks.push_back(lowered(static_cast<std::size_t>(kind.block), plain.blocks[kind.block], none));
       kind.plain = static_cast<int>(out_.blocks.size()) - 1;
@@ -221,9 +229,9 @@ class Lowering {
       same->bytes_per_sequence += line.bytes_per_sequence;
     };
     for (const Copy& copy : placed_.blocks[run.block].copies) {
-      if (copy.parent >= 0 || network_.tensors[copy.tensor].role != TensorRole::cache) continue;
-      const auto positions = static_cast<double>(network_.dims[network_.find_dim("t")].extent * plan_.micro_batch);
-      add({layers * copy.bytes / positions, reach_of(network_.blocks[run.block], copy.tensor), 0});
+      if (copy.parent >= 0 || network_->tensors[copy.tensor].role != TensorRole::cache) continue;
+      const auto positions = static_cast<double>(network_->dims[network_->find_dim("t")].extent * plan_.micro_batch);
+      add({layers * copy.bytes / positions, reach_of(network_->blocks[run.block], copy.tensor), 0});
     }
     add({0, 0, layers * state_bytes(run.block)});
   }
@@ -244,11 +252,11 @@ class Lowering {
     double bytes = 0;
     for (const KernelWork& work : out_.blocks[block].works)
       if (work.kernel == KernelClass::scan) bytes += scan_state_bytes(work.scan);
-    for (const Operator& op : network_.blocks[block].operators) {
+    for (const Operator& op : network_->blocks[block].operators) {
       if (op.function == "compress") bytes += compressing_bytes(op);
       if (op.function != "conv") continue;
-      const Tensor& taps = network_.tensors[op.inputs[1].tensor];
-      const auto width = static_cast<double>(network_.dims[taps.dims.back()].extent);
+      const Tensor& taps = network_->tensors[op.inputs[1].tensor];
+      const auto width = static_cast<double>(network_->dims[taps.dims.back()].extent);
       for (const Copy& copy : placed_.blocks[block].copies)
         if (copy.tensor == op.inputs[1].tensor && copy.parent < 0) bytes += copy.bytes * (width - 1) / width;
     }
@@ -256,7 +264,7 @@ class Lowering {
   }
 
   double compressing_bytes(const Operator& op) const {
-    const auto extent = [&](int loop) { return static_cast<double>(network_.dims[loop].extent); };
+    const auto extent = [&](int loop) { return static_cast<double>(network_->dims[loop].extent); };
     const std::vector<int>& places = op.inputs[2].loops;
     const double ratio = extent(places.front()), wide = extent(places.back()),
                  overlap = wide / extent(op.output.loops.back());
@@ -266,7 +274,7 @@ class Lowering {
 
   void share(const WeightChain& chain) {
     Move move;
-    move.label = "shared " + network_.tensors[chain.tensor].name + " gradient";
+    move.label = "shared " + network_->tensors[chain.tensor].name + " gradient";
     move.kind = MoveKind::all_reduce;
     move.pass = Pass::step;
     move.when = When::once_last_use;
@@ -285,11 +293,11 @@ class Lowering {
   }
 
   void fill_chunks() {
-    layers_.kinds = layer_kinds(spec_, network_.dims[network_.find_dim("s")].extent + cached()).of_layer;
-    for (std::size_t b = 0; b < network_.blocks.size(); ++b)
-      if (network_.blocks[b].place != Block::Place::layers)
-        (network_.blocks[b].place == Block::Place::first ? layers_.before : layers_.after)
-            .push_back({static_cast<int>(b), network_.blocks[b].repeat});
+    layers_.kinds = layer_kinds(spec_, network_->dims[network_->find_dim("s")].extent + cached()).of_layer;
+    for (std::size_t b = 0; b < network_->blocks.size(); ++b)
+      if (network_->blocks[b].place != Block::Place::layers)
+        (network_->blocks[b].place == Block::Place::first ? layers_.before : layers_.after)
+            .push_back({static_cast<int>(b), network_->blocks[b].repeat});
     out_.chunks = make_chunks(layout_, layers_);
     if (plan_.cache) count_cache();
     const bool recomputes = std::ranges::any_of(
@@ -297,8 +305,8 @@ class Lowering {
     if (!recomputes) return;
     for (const Chunk& chunk : out_.chunks)
       for (const BlockRun& run : chunk.runs)
-        if (run.block < static_cast<int>(network_.blocks.size()) &&
-            network_.blocks[run.block].place == Block::Place::layers)
+        if (run.block < static_cast<int>(network_->blocks.size()) &&
+            network_->blocks[run.block].place == Block::Place::layers)
           out_.recompute_layers += static_cast<double>(run.count);
   }
 
@@ -308,9 +316,9 @@ class Lowering {
     const PlacedBlock& layer = placed_.blocks[stream_block];
     const Copy& stream = layer.copies[layer.output];
     TRY(auto crossing,
-        boundary_placement(network_, network_.blocks[stream_block], stream.place, placed_.mesh, parsed_->statements));
-    const double bytes = local_elements(network_, stream.tensor, crossing, placed_.mesh) *
-                         network_.tensors[stream.tensor].bytes_per_element;
+        boundary_placement(*network_, network_->blocks[stream_block], stream.place, placed_.mesh, parsed_->statements));
+    const double bytes = local_elements(*network_, stream.tensor, crossing, placed_.mesh) *
+                         network_->tensors[stream.tensor].bytes_per_element;
     std::optional<Move> gather;
     for (const Hop& hop : hops(crossing, stream.place, placed_.mesh, false, 0)) {
       if (hop.kind == MoveKind::slice || hop.kind == MoveKind::mask) continue;
@@ -362,9 +370,9 @@ class Lowering {
   }
 
   void make_notes() {
-    for (std::size_t b = 0; b < network_.blocks.size(); ++b)
-      for (std::size_t o = 0; o < network_.blocks[b].operators.size(); ++o) {
-        const Operator& op = network_.blocks[b].operators[o];
+    for (std::size_t b = 0; b < network_->blocks.size(); ++b)
+      for (std::size_t o = 0; o < network_->blocks[b].operators.size(); ++o) {
+        const Operator& op = network_->blocks[b].operators[o];
         if (op.kind != OperatorKind::einsum && op.kind != OperatorKind::attention) continue;
         AtomMask repeated = 0;
         for (std::size_t a = 0; a < placed_.mesh.atoms.size(); ++a)
@@ -390,10 +398,11 @@ class Lowering {
   const NetworkSpec& spec_;
   const Plan& plan_;
   Stack stack_;  ///< with the accumulators of the plan's precision
-  bool explain_, step_alone_;
+  bool explain_, step_alone_, passes_alone_;
   ParsedPlan own_;
   const ParsedPlan* parsed_;  ///< own, or what was read before
-  Network network_;
+  BuiltNetworks* built_;      ///< null: built for this alone
+  std::shared_ptr<const Network> network_;
   PlacedNetwork placed_;
   StageLayout layout_;
   Program out_;
@@ -408,11 +417,19 @@ Expected<Program> lower(const NetworkSpec& spec, const Plan& plan, const Stack& 
 }
 
 Expected<Program> lower(const NetworkSpec& spec, const Plan& plan, const Stack& stack, const ParsedPlan& read) {
-  return Lowering(spec, plan, stack, false, false, &read).run();
+  return Lowering(spec, plan, stack, false, Part::whole, &read).run();
 }
 
-Expected<Program> lower_step(const NetworkSpec& spec, const Plan& plan, const Stack& stack) {
-  return Lowering(spec, plan, stack, false, true).run();
+Expected<Program> lower(const NetworkSpec& spec, const Plan& plan, const Stack& stack, BuiltNetworks& built) {
+  return Lowering(spec, plan, stack, false, Part::whole, nullptr, &built).run();
+}
+
+Expected<Program> lower_step(const NetworkSpec& spec, const Plan& plan, const Stack& stack, BuiltNetworks& built) {
+  return Lowering(spec, plan, stack, false, Part::step, nullptr, &built).run();
+}
+
+Expected<Program> lower_passes(const NetworkSpec& spec, const Plan& plan, const Stack& stack, BuiltNetworks& built) {
+  return Lowering(spec, plan, stack, false, Part::passes, nullptr, &built).run();
 }
 
 Expected<Explanation> explain(const NetworkSpec& spec, const Plan& plan, const Stack& stack) {

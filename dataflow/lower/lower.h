@@ -13,6 +13,7 @@
 
 namespace stepcast::dataflow {
 
+class BuiltNetworks;
 struct ParsedPlan;
 
 /// Everything that `--explain` shows about a mapping.
@@ -29,10 +30,14 @@ struct Explanation {
 Expected<Program> lower(const NetworkSpec& spec, const Plan& plan, const Stack& stack, bool reasons = false);
 /// The same of a plan whose text was read before, for this stack (read_plan.h): plans that differ in their batch alone.
 Expected<Program> lower(const NetworkSpec& spec, const Plan& plan, const Stack& stack, const ParsedPlan& read);
+/// The same of a network that may have been built before.
+Expected<Program> lower(const NetworkSpec& spec, const Plan& plan, const Stack& stack, BuiltNetworks& built);
 /// The same without what a micro-batch does and holds (works, moves, items, buffers that do not stay) and without
 /// notes, in a fraction of the time: what happens once per step, how blocks lie on stages, and what crosses between
 /// those.
-Expected<Program> lower_step(const NetworkSpec& spec, const Plan& plan, const Stack& stack);
+Expected<Program> lower_step(const NetworkSpec& spec, const Plan& plan, const Stack& stack, BuiltNetworks& built);
+/// The same without what happens once per step, what stays for all of it, and notes: what a micro-batch does and holds.
+Expected<Program> lower_passes(const NetworkSpec& spec, const Plan& plan, const Stack& stack, BuiltNetworks& built);
 Expected<Explanation> explain(const NetworkSpec& spec, const Plan& plan, const Stack& stack);
 
 }  // namespace stepcast::dataflow

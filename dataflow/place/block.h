@@ -102,6 +102,8 @@ struct PlacingOptions {
   bool recompute_whole = false;  ///< as if every `recompute` said `whole`
   /// Homes, chains and what happens once per step alone: no items of a micro-batch, nothing saved.
   bool step_alone = false;
+  /// Items of a micro-batch alone: chains end where gradients are kept.
+  bool passes_alone = false;
 };
 
 /// `statements` are expanded; recompute with `layers N` is placed as written here (the caller places twice).

@@ -94,7 +94,7 @@ void BlockPlacer::weight_chains() {
           "only accumulators (`home grads`) may stay partial (rule 24)"});
     chain.home_elements = local_elements(net_, tensor, chain.home, mesh_);
     chain.home_bytes = chain.home_elements * net_.tensors[tensor].bytes_per_element;
-    if (!net_.tensors[tensor].frozen) step_moves(chain, accumulator);
+    if (!net_.tensors[tensor].frozen && !options_.passes_alone) step_moves(chain, accumulator);
     out_.chains.push_back(std::move(chain));
   }
   // `life step`: gathered once per step, all blocks resident.

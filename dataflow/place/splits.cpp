@@ -1,7 +1,9 @@
 #include "dataflow/place/splits.h"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
+#include <span>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -58,11 +60,13 @@ class Resolver {
   /// next.
   template <typename Has>
   Expected<bool> assign(const Operator& op, const ParRule& rule, AtomMask free, const Has& has, OperatorSplit& split) {
-    std::vector<std::size_t> atoms;  // slow to fast
+    std::array<std::size_t, max_atoms> room;
+    std::size_t found = 0;
     for (std::size_t a = mesh_.atoms.size(); a-- > 0;)
-      if (free >> a & 1U) atoms.push_back(a);
+      if (free >> a & 1U) room[found++] = a;
+    const std::span atoms(room.data(), found);  // slow to fast
     std::int64_t left = mesh_.size_of(free);
-    std::vector<bool> taken(mesh_.atoms.size(), false);
+    AtomMask taken = 0;
     for (std::size_t f = 0; f < rule.dims.size(); ++f) {
       const int dim = rule.dims[f];
       const bool last = f + 1 == rule.dims.size();
@@ -72,14 +76,14 @@ class Resolver {
       if (last && has(dim) && !network_.dims[dim].expected && extent % part != 0)
         return does_not_divide(op, rule, dim, split, part);
       for (std::size_t a : atoms) {
-        if (taken[a] || part == 1) continue;
+        if ((taken >> a & 1U) || part == 1) continue;
         const std::int64_t share = std::gcd(mesh_.atoms[a].size, part);
         if (share == 1) continue;
         if (share < mesh_.atoms[a].size) {  // the slow part of this atom belongs to the factor: cut it
           cuts_.push_back(mesh_.atoms[a].stride * (mesh_.atoms[a].size / share));
           return false;
         }
-        taken[a] = true;
+        taken |= AtomMask{1} << a;
         part /= share;
         left /= share;
         if (has(dim)) split.loop[a] = static_cast<std::int16_t>(dim);

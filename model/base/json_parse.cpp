@@ -157,11 +157,13 @@ std::string_view python_number_at(std::string_view text) {
 /// The text with those words in quotes.
 std::string with_python_numbers(std::string_view text) {
   std::string result;
+  result.reserve(text.size());
   bool quoted = false;
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (quoted && text[i] == '\\' && i + 1 < text.size()) result += text[i++];
     else if (text[i] == '"') quoted = !quoted;
-    const std::string_view word = quoted ? std::string_view{} : python_number_at(text.substr(i));
+    const bool may_begin = !quoted && (text[i] == '-' || text[i] == 'I' || text[i] == 'N');
+    const std::string_view word = may_begin ? python_number_at(text.substr(i)) : std::string_view{};
     if (word.empty()) result += text[i];
     else result += fmt::format("\"{}\"", word), i += word.size() - 1;
   }

@@ -21,29 +21,26 @@ void keep_fullest_counts(std::vector<std::vector<int>>& moments, const std::vect
 }
 
 /// One stage per rank: the number in flight says it all.
-HeldUnits from_peaks(const StageShape& shape, const ScheduleKind& kind, const ScheduleSize& size) {
-  HeldUnits held(shape.rank_kinds.size());
-  for (int rank = 0; rank < shape.ranks; ++rank) {
-    std::vector<int> counts(shape.kinds.size(), 0);
-    counts[shape.kind_of[rank]] = kind.peak(size, rank);
-    keep_fullest_counts(held[shape.rank_kind_of[rank]], counts);
-  }
+HeldOnStages from_peaks(const ScheduleKind& kind, const ScheduleSize& size) {
+  HeldOnStages held;
+  for (int rank = 0; rank < size.ranks; ++rank) held.push_back({{kind.peak(size, rank)}});
   return held;
 }
 
-HeldUnits from_order(const StageShape& shape, const Order& order) {
-  HeldUnits held(shape.rank_kinds.size());
-  for (int rank = 0; rank < shape.ranks; ++rank) {
-    auto& moments = held[shape.rank_kind_of[rank]];
-    std::vector<int> now(shape.kinds.size(), 0);
+HeldOnStages from_order(const Order& order, int ranks) {
+  std::vector<int> place_of, stages_on(static_cast<std::size_t>(ranks), 0);  // place: among its rank's stages
+  for (const int rank : order.rank_of) place_of.push_back(stages_on[rank]++);
+  HeldOnStages held(static_cast<std::size_t>(ranks));
+  for (int rank = 0; rank < ranks; ++rank) {
     const auto actions = order.of_rank(rank);
+    std::vector<int> now(static_cast<std::size_t>(stages_on[rank]), 0);
     bool grew = false;
     walk_changes(actions, held_until_weight_grad, [&](std::size_t i, std::int32_t change) {
-      if (change < 0 && grew) keep_fullest_counts(moments, now);
+      if (change < 0 && grew) keep_fullest_counts(held[rank], now);
       if (change != 0) grew = change > 0;
-      now[shape.kind_of[actions[i].stage]] += change;
+      now[place_of[actions[i].stage]] += change;
     });
-    if (grew) keep_fullest_counts(moments, now);
+    if (grew) keep_fullest_counts(held[rank], now);
   }
   return held;
 }
@@ -58,13 +55,27 @@ int settled_micro_batches(const ScheduleKind& kind, const ScheduleSize& size) {
   return rounds * size.ranks + size.micro_batches % size.ranks;
 }
 
-Expected<HeldUnits> held_units(const StageShape& shape, const ScheduleKind& kind, const ScheduleSize& size) {
+Expected<HeldOnStages> held_on_stages(const ScheduleKind& kind, const ScheduleSize& size) {
   TRY(check_size(kind, size));
-  if (shape.stages() == shape.ranks && kind.peak != nullptr) return from_peaks(shape, kind, size);
+  if (chunks_of(kind, size) == 1 && kind.peak != nullptr) return from_peaks(kind, size);
   ScheduleSize settled = size;
   settled.micro_batches = settled_micro_batches(kind, size);
   TRY(const auto order, make_order(kind.id, settled));
-  return from_order(shape, order);
+  return from_order(order, size.ranks);
+}
+
+HeldUnits held_units(const StageShape& shape, const HeldOnStages& held) {
+  HeldUnits units(shape.rank_kinds.size());
+  std::vector<std::vector<int>> kinds_on(static_cast<std::size_t>(shape.ranks));
+  for (int stage = 0; stage < shape.stages(); ++stage) kinds_on[shape.rank_of[stage]].push_back(shape.kind_of[stage]);
+  std::vector<int> counts;
+  for (int rank = 0; rank < shape.ranks; ++rank)
+    for (const std::vector<int>& on_stages : held[rank]) {
+      counts.assign(shape.kinds.size(), 0);
+      for (std::size_t place = 0; place < on_stages.size(); ++place) counts[kinds_on[rank][place]] += on_stages[place];
+      keep_fullest_counts(units[shape.rank_kind_of[rank]], counts);
+    }
+  return units;
 }
 
 }  // namespace stepcast::sim

@@ -114,7 +114,8 @@ StageShape stage_shape(const Program& program) {
   return shape_of(static_cast<int>(program.stages), stages, std::move(rank_of));
 }
 
-StageShape relaid(const StageShape& shape, const std::vector<char>& is_layer, std::span<const std::int64_t> layers) {
+StageShape relaid(const StageShape& shape, const std::vector<char>& is_layer, int ranks, std::vector<int> rank_of,
+    std::span<const std::int64_t> layers) {
   Runs before, layer_runs, after;
   for (const int kind : shape.kind_of)
     for (const BlockRun& run : shape.kinds[kind])
@@ -130,7 +131,7 @@ StageShape relaid(const StageShape& shape, const std::vector<char>& is_layer, st
       if ((next->count -= here) == 0) ++next;
     }
   for (const BlockRun& run : after) add_run(stages.back(), run.block, run.count);
-  return shape_of(shape.ranks, stages, shape.rank_of);
+  return shape_of(ranks, stages, std::move(rank_of));
 }
 
 }  // namespace stepcast::sim

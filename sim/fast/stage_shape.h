@@ -40,9 +40,10 @@ struct StageShape {
 };
 
 StageShape stage_shape(const Program& program);
-/// The same blocks in the same order with so many layers on each virtual stage, which stay on their ranks: the shape of
-/// the program that is lowered with these. `is_layer`: by block.
-StageShape relaid(const StageShape& shape, const std::vector<char>& is_layer, std::span<const std::int64_t> layers);
+/// The same blocks in the same order with so many layers on each virtual stage, on other ranks and stages: the shape of
+/// the program that is lowered with these. `is_layer`: by block; `rank_of`: by virtual stage.
+StageShape relaid(const StageShape& shape, const std::vector<char>& is_layer, int ranks, std::vector<int> rank_of,
+    std::span<const std::int64_t> layers);
 
 bool equal_runs(const std::vector<BlockRun>& a, const std::vector<BlockRun>& b);
 

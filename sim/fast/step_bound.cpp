@@ -131,19 +131,10 @@ void lay_units(const UnitCosts& units, const StageShape& shape, UnitsOnShape& on
       const StageCost& cost = on.stages[stage];
       rank.work += here.count[stage] * cost.all();
       rank.split_work += here.count[stage] * (cost.forward + cost.input_grad);
-      rank.fullest = std::max(rank.fullest, cost.fullest.sum());
     }
-    rank.gathered = units.gathered(here.runs);
-    rank.shared = units.shared(here.runs);
   }
   for (std::size_t kind = 0; kind < shape.kinds.size(); ++kind)
     on.compute += shape.stages_of[kind] * on.stages[kind].compute;
-}
-
-OnceOnShape once_on_shape(const StepCosts& costs, const StageShape& shape) {
-  OnceOnShape on{&costs, &shape, {}, costs.updates(shape)};
-  for (const StageShape::RankKind& kind : shape.rank_kinds) on.ranks.push_back(costs.on_rank(kind.runs));
-  return on;
 }
 
 ScheduleTraits schedule_traits(const ScheduleKind& kind) {
@@ -199,21 +190,6 @@ double bound_step(const UnitsOnShape& units, const OnceOnShape& once, const Pipe
   const double busy = m * units.ranks[units.shape->rank_kind_of.front()].work;
   const double closed = pipeline.first_rank_end + gradients_shown(units, once, traits, busy);
   return once.costs->fixed() + once.updates + std::max(pipeline.makespan, closed) + parameters_shown(units, once, busy);
-}
-
-double tensor_bytes(const UnitsOnShape& units, const OnceOnShape& once, const HeldUnits& held) {
-  double most = 0;
-  for (std::size_t kind = 0; kind < held.size(); ++kind) {
-    const UnitsOnShape::OnRank& rank = units.ranks[kind];
-    double in_flight = 0;
-    for (const std::vector<int>& counts : held[kind]) {
-      double bytes = 0;
-      for (std::size_t stage = 0; stage < counts.size(); ++stage) bytes += counts[stage] * units.stages[stage].saved;
-      in_flight = std::max(in_flight, bytes);
-    }
-    most = std::max(most, once.ranks[kind].persistent + rank.fullest + rank.gathered + rank.shared + in_flight);
-  }
-  return most;
 }
 
 }  // namespace stepcast::sim

@@ -1,4 +1,4 @@
-// How long a step takes at least, and what memory it needs exactly, from parts that many steps share. Costs a fraction
+// How long a step takes at least, from parts that many steps share. Costs a fraction
 // of a microsecond where a forecast runs every action of the pipeline.
 //
 // Never above sim/step.h's forecast: each term is a chain of work that any order of the kind must run through.
@@ -32,8 +32,7 @@ namespace stepcast::sim {
 /// Stages and ranks of a shape at a unit's costs.
 struct UnitsOnShape {
   struct OnRank {
-    double work = 0, split_work = 0;               ///< seconds per micro-batch; split_work: without weight gradients
-    double fullest = 0, gathered = 0, shared = 0;  ///< bytes
+    double work = 0, split_work = 0;  ///< seconds per micro-batch; split_work: without weight gradients
   };
   const UnitCosts* units = nullptr;
   const StageShape* shape = nullptr;
@@ -43,15 +42,6 @@ struct UnitsOnShape {
 };
 /// Into `on`, whose room is used again.
 void lay_units(const UnitCosts& units, const StageShape& shape, UnitsOnShape& on);
-
-/// Once-per-step costs of a shape.
-struct OnceOnShape {
-  const StepCosts* costs = nullptr;
-  const StageShape* shape = nullptr;
-  std::vector<RankOnce> ranks;  ///< by kind of rank
-  double updates = 0;           ///< seconds: norm and optimizer
-};
-OnceOnShape once_on_shape(const StepCosts& costs, const StageShape& shape);
 
 /// What a bound must know of a kind of schedule.
 struct ScheduleTraits {
@@ -74,8 +64,5 @@ PipelineBound bound_pipeline(const UnitsOnShape& units, const HeldUnits& held, c
 /// Seconds of the step.
 double bound_step(const UnitsOnShape& units, const OnceOnShape& once, const PipelineBound& pipeline,
     const ScheduleTraits& traits, double micro_batches);
-
-/// Bytes in tensors on the fullest rank; rank_memory() makes the device's peak of it.
-double tensor_bytes(const UnitsOnShape& units, const OnceOnShape& once, const HeldUnits& held);
 
 }  // namespace stepcast::sim

@@ -107,4 +107,10 @@ double StepCosts::updates(const StageShape& shape) const {
   return seconds;
 }
 
+OnceOnShape once_on_shape(const StepCosts& costs, const StageShape& shape) {
+  OnceOnShape on{&costs, &shape, {}, costs.updates(shape)};
+  for (const StageShape::RankKind& kind : shape.rank_kinds) on.ranks.push_back(costs.on_rank(kind.runs));
+  return on;
+}
+
 }  // namespace stepcast::sim

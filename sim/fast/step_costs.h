@@ -69,4 +69,13 @@ class StepCosts {
   double fixed_ = 0, contention_ = 0, mean_persistent_ = 0;
 };
 
+/// Once-per-step costs of a shape.
+struct OnceOnShape {
+  const StepCosts* costs = nullptr;
+  const StageShape* shape = nullptr;
+  std::vector<RankOnce> ranks;  ///< by kind of rank
+  double updates = 0;           ///< seconds: norm and optimizer
+};
+OnceOnShape once_on_shape(const StepCosts& costs, const StageShape& shape);
+
 }  // namespace stepcast::sim

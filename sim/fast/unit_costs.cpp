@@ -1,7 +1,6 @@
 #include "sim/fast/unit_costs.h"
 
 #include <algorithm>
-#include <string>
 
 #include "sim/streams/walk.h"
 
@@ -23,11 +22,13 @@ StageCost cost_of(const ChunkTimes& times) {
 }  // namespace
 
 UnitCosts::UnitCosts(const Program& program, std::shared_ptr<const Program> alike, const CostModel& cost, double paired)
-    : alike_(std::move(alike)), overlap_(cost.overlap()), tiers_(static_cast<int>(cost.machine().levels.size())) {
-  prices_ = price_blocks(program, cost, paired);
-  memory_ = block_memories(program);
+    : UnitCosts(program, std::move(alike), price_passes(program, cost, paired), cost) {}
+
+UnitCosts::UnitCosts(const Program& program, std::shared_ptr<const Program> alike, std::vector<BlockPrices> prices,
+    const CostModel& cost)
+    : alike_(std::move(alike)), prices_(std::move(prices)), overlap_(cost.overlap()),
+      tiers_(static_cast<int>(cost.machine().levels.size())) {
   find_fabric(program, tiers_);
-  find_shared(program);
   if (!adds_up(program)) return;
   for (int block = 0; block < static_cast<int>(program.blocks.size()); ++block)
     blocks_.push_back(walked(program, {{block, 1}}));
@@ -47,20 +48,6 @@ void UnitCosts::find_fabric(const Program& program, int tiers) {
     add(block.backward, fabric.backward);
     fabric_.push_back(std::move(fabric));
   }
-}
-
-void UnitCosts::find_shared(const Program& program) {
-  std::vector<std::string> labels;
-  for (std::size_t b = 0; b < program.blocks.size(); ++b) {
-    for (const Buffer& buffer : program.blocks[b].buffers) {
-      if (buffer.count != Count::shared) continue;
-      const auto known = std::find(labels.begin(), labels.end(), buffer.label);
-      const int label = static_cast<int>(known - labels.begin());
-      if (known == labels.end()) labels.push_back(buffer.label);
-      shared_.push_back({static_cast<int>(b), label, buffer.bytes.value()});
-    }
-  }
-  labels_ = static_cast<int>(labels.size());
 }
 
 // Where every move that takes time stands in the way of compute, one block begins when the one before has ended.
@@ -86,50 +73,21 @@ const StageCost& UnitCosts::walked_once(const std::vector<BlockRun>& runs) const
 void UnitCosts::lay_stage(const std::vector<BlockRun>& runs, StageCost& cost) const {
   if (blocks_.empty()) {
     cost = walked_once(runs);
-  } else {
-    cost.forward = cost.input_grad = cost.weight_grad = cost.compute = cost.saved = 0;
-    cost.run_forward.clear();
-    cost.run_backward.clear();
-    for (const BlockRun& run : runs) {
-      const StageCost& block = blocks_[run.block];
-      const double count = static_cast<double>(run.count);
-      cost.forward += block.forward * count;
-      cost.input_grad += block.input_grad * count;
-      cost.weight_grad += block.weight_grad * count;
-      cost.compute += block.compute * count;
-      cost.run_forward.push_back(block.forward * count);
-      cost.run_backward.push_back(block.backward() * count);
-    }
+    return;
   }
-  add_memory(runs, cost);
-}
-
-void UnitCosts::add_memory(const std::vector<BlockRun>& runs, StageCost& cost) const {
-  for (const BlockRun& run : runs) cost.saved += memory_[run.block].saved.value() * static_cast<double>(run.count);
-  cost.fullest = fullest_moment(runs, memory_);
-}
-
-double UnitCosts::gathered(const std::vector<BlockRun>& runs) const {
-  double most = 0;
+  cost.forward = cost.input_grad = cost.weight_grad = cost.compute = 0;
+  cost.run_forward.clear();
+  cost.run_backward.clear();
   for (const BlockRun& run : runs) {
-    const BlockMemory& block = memory_[run.block];
-    most = std::max(most, block.gathered.value() * static_cast<double>(std::min(block.window, run.count)));
+    const StageCost& block = blocks_[run.block];
+    const double count = static_cast<double>(run.count);
+    cost.forward += block.forward * count;
+    cost.input_grad += block.input_grad * count;
+    cost.weight_grad += block.weight_grad * count;
+    cost.compute += block.compute * count;
+    cost.run_forward.push_back(block.forward * count);
+    cost.run_backward.push_back(block.backward() * count);
   }
-  return most;
-}
-
-double UnitCosts::shared(const std::vector<BlockRun>& runs) const {
-  double sum = 0;
-  for (int label = 0; label < labels_; ++label) {
-    double most = 0;
-    for (const SharedBuffer& buffer : shared_) {
-      const bool here =
-          std::any_of(runs.begin(), runs.end(), [&](const BlockRun& run) { return run.block == buffer.block; });
-      if (buffer.label == label && here) most = std::max(most, buffer.bytes);
-    }
-    sum += most;
-  }
-  return sum;
 }
 
 }  // namespace stepcast::sim

@@ -1,25 +1,21 @@
-// What one micro-batch costs in each block of a program: times from the streams, memory by lifetime. Neither how layers
-// lie on stages nor what happens once per step is in it, so that one of these serves all steps that differ in those
-// alone.
+// How long one micro-batch takes in each block of a program, by the streams. Neither how layers lie on stages nor what
+// happens once per step is in it, so that one of these serves all steps that differ in those alone.
 #pragma once
 
 #include <memory>
 #include <vector>
 
 #include "sim/cost.h"
-#include "sim/memory/block_memory.h"
 #include "sim/fast/stage_shape.h"
 #include "sim/streams.h"
 
 namespace stepcast::sim {
 
-/// One virtual stage; seconds and bytes of one micro-batch.
+/// One virtual stage; seconds of one micro-batch.
 struct StageCost {
   double forward = 0, input_grad = 0, weight_grad = 0;
   double compute = 0;  ///< forward and backward without waiting for moves
   std::vector<double> run_forward, run_backward;
-  double saved = 0;  ///< kept until backward
-  Moment fullest;    ///< on top of what is kept by units in flight
   [[nodiscard]] double backward() const { return input_grad + weight_grad; }
   [[nodiscard]] double all() const { return forward + input_grad + weight_grad; }
 };
@@ -30,12 +26,12 @@ class UnitCosts {
   /// stages may be asked for. `cost` with the program's ranks; it must outlive this. `paired`: the schedule's
   /// paired_share().
   UnitCosts(const Program& program, std::shared_ptr<const Program> alike, const CostModel& cost, double paired = 0);
+  /// The same by the program's prices, whose passes are paired.
+  UnitCosts(const Program& program, std::shared_ptr<const Program> alike, std::vector<BlockPrices> prices,
+      const CostModel& cost);
 
   /// Into `cost`, whose room is used again.
   void lay_stage(const std::vector<BlockRun>& runs, StageCost& cost) const;
-  /// Bytes on a rank that runs all of `runs`: the largest window of gathered weights and what blocks share by name.
-  [[nodiscard]] double gathered(const std::vector<BlockRun>& runs) const;
-  [[nodiscard]] double shared(const std::vector<BlockRun>& runs) const;
   /// Seconds per copy of a block that its own moves hold each fabric tier, by tier: forward and backward list.
   [[nodiscard]] const std::vector<double>& fabric_forward(int block) const { return fabric_[block].forward; }
   [[nodiscard]] const std::vector<double>& fabric_backward(int block) const { return fabric_[block].backward; }
@@ -43,22 +39,16 @@ class UnitCosts {
  private:
   // clang-format off
   struct Fabric { std::vector<double> forward, backward; };
-  struct SharedBuffer { int block; int label; double bytes; };
   // clang-format on
 
   const StageCost& walked_once(const std::vector<BlockRun>& runs) const;
   void find_fabric(const Program& program, int tiers);
-  void find_shared(const Program& program);
   [[nodiscard]] bool adds_up(const Program& program) const;
   [[nodiscard]] StageCost walked(const Program& program, const std::vector<BlockRun>& runs) const;
-  void add_memory(const std::vector<BlockRun>& runs, StageCost& cost) const;
 
   std::shared_ptr<const Program> alike_;
   std::vector<BlockPrices> prices_;
-  std::vector<BlockMemory> memory_;
   std::vector<Fabric> fabric_;
-  std::vector<SharedBuffer> shared_;
-  int labels_ = 0;
   /// of one copy, where copies simply add up; empty where moves run beside kernels
   std::vector<StageCost> blocks_;
   struct Walked {

@@ -87,7 +87,7 @@ PartKey once_key(const Digits& digits, bool folded, bool some_layers) {
   PartKey key{};
   std::size_t at = 0;
   for (const AxisId axis :
-      {gpus, precision, tp, cp, cp_kind, pp, ep, etp, order, tp_tier, pp_tier, dp_tier, sp, zero, replicas, dp_overlap})
+      {gpus, precision, tp, cp, pp, ep, etp, order, tp_tier, pp_tier, dp_tier, sp, zero, replicas, dp_overlap})
     key[at++] = digit_of(digits, axis);
   // Tied weights lie on one rank where the stages make a V.
   key[at++] = folded;

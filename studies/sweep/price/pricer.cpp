@@ -8,9 +8,6 @@
 namespace stepcast::sweep {
 namespace {
 
-// Parts would otherwise pile up: memory must not grow with the space. A part takes some kilobytes.
-constexpr std::size_t most_parts = 32768;
-
 const ScheduleKind* kind_named(const std::string& name) {
   for (const ScheduleKind& kind : schedule_kinds())
     if (kind.id == name) return &kind;
@@ -60,45 +57,6 @@ const Program* Pricer::program(const Digits& digits) {
   return program_;
 }
 
-std::shared_ptr<const Program> Pricer::single(
-    Family& family, const Digits& digits, const SplitWishes& wishes, const Split& split) {
-  const bool spread = spreads_over_data_ranks(wishes, split, points_.stack());
-  std::shared_ptr<const Program>& known = family.singles[unit_key(wishes, spread)];
-  if (known == nullptr) known = points_.block_program(digits);
-  if (known != nullptr) return known;
-  ++lowered_;
-  if (auto here = points_.program(digits)) known = std::make_shared<const Program>(std::move(*here));
-  return known;
-}
-
-std::unique_ptr<UnitCosts> Pricer::make_units(
-    Family& family, const Digits& digits, const SplitWishes& wishes, const Split& split, double paired) {
-  const CostModel& cost = *points_.setting(digits).cost;
-  const Program* sized = family.programs != nullptr ? points_.sized(*family.programs, wishes, split) : nullptr;
-  if (sized != nullptr) return std::make_unique<UnitCosts>(*sized, family.programs->alike(), cost, paired);
-  const auto here = single(family, digits, wishes, split);
-  return here == nullptr ? nullptr : std::make_unique<UnitCosts>(*here, here, cost, paired);
-}
-
-UnitCosts* Pricer::find_units(const Digits& digits) {
-  const SplitWishes wishes = points_.wishes(digits);
-  const Split split = split_of(wishes, points_.network(), points_.stack());
-  std::unique_ptr<Family>& family = families_[family_key(points_.stack(), digits, wishes, split)];
-  if (family == nullptr) {
-    family = std::make_unique<Family>();
-    family->programs = points_.unit_family(digits, wishes, split);
-    parts_ += 16;  // the program that a family keeps is as large as so many of its units
-  }
-  const double in_pairs = points_.paired(split);
-  const bool spread = spreads_over_data_ranks(wishes, split, points_.stack());
-  std::unique_ptr<UnitCosts>& units = family->units[unit_key(wishes, spread, in_pairs)];
-  if (units == nullptr) {
-    units = make_units(*family, digits, wishes, split, in_pairs);
-    ++parts_;
-  }
-  return units.get();
-}
-
 std::unique_ptr<Pricer::Shape>* Pricer::shape_place(const Digits& digits) {
   const std::uint64_t index = shape_index(digits);
   if (!points_.balances_layers(digits)) return &shapes_[index];
@@ -109,28 +67,35 @@ std::unique_ptr<Pricer::Shape>* Pricer::shape_place(const Digits& digits) {
   return &balanced_shapes_[std::move(key)];
 }
 
-// A layout to be balanced has many shapes with the same blocks: one of them is lowered. Where some layers of each stage
-// recompute, which blocks follow each other depends on how many a stage has.
+// One program of the network says which blocks follow each other, however they lie on stages. Where some layers of each
+// stage recompute, that depends on how many a stage has.
 std::unique_ptr<Pricer::Shape> Pricer::make_shape(const Digits& digits) {
-  std::unique_ptr<ShapePattern>& pattern = patterns_[shape_index(digits)];
-  const bool by_stage = points_.recompute(digits).layers > 0;
-  if (pattern == nullptr || by_stage) {
-    const Program* lowered = program(digits);
-    if (lowered == nullptr) return nullptr;
-    const ScheduleKind* kind = kinds_[static_cast<std::size_t>(digit(digits, AxisId::schedule))];
-    if (kind == nullptr) kind = kind_named(lowered->schedule);
-    pattern = std::make_unique<ShapePattern>();
-    pattern->shape = stage_shape(*lowered);
-    pattern->kind = kind;
-    for (const ProgramBlock& block : lowered->blocks) pattern->is_layer.push_back(block.is_layer ? 1 : 0);
-  }
+  const auto split = points_.blocks().laid(digits, points_.wishes(digits));
+  if (!split) return nullptr;
+  const ScheduleKind* const kind = kind_named(split->schedule);
   const auto shape = [&](StageShape laid) {
-    return std::make_unique<Shape>(
-        Shape{std::move(laid), shape_count_++, pattern->kind, schedule_traits(*pattern->kind), {}});
+    return std::make_unique<Shape>(Shape{std::move(laid), shape_count_++, kind, schedule_traits(*kind), {}});
   };
-  if (by_stage || !points_.balances_layers(digits)) return shape(pattern->shape);
-  const auto layers = points_.balanced(digits);
-  return layers ? shape(relaid(pattern->shape, pattern->is_layer, *layers)) : nullptr;
+  const bool by_stage = split->recompute.layers > 0;
+  const Program* const lowered = by_stage || pattern_ == nullptr ? program(digits) : nullptr;
+  if (by_stage) return lowered == nullptr ? nullptr : shape(stage_shape(*lowered));
+  if (pattern_ == nullptr) {
+    if (lowered == nullptr) return nullptr;
+    pattern_ = std::make_unique<ShapePattern>(ShapePattern{stage_shape(*lowered), {}});
+    for (const ProgramBlock& block : lowered->blocks) pattern_->is_layer.push_back(block.is_layer ? 1 : 0);
+  }
+  return shape(laid_shape(*split, kind->own_chunks == 2));
+}
+
+/// Virtual stages are dealt round the ranks, or there and back.
+StageShape Pricer::laid_shape(const Split& split, bool folded) const {
+  const std::int64_t parts = split.pp * split.chunks;
+  std::vector<int> rank_of;
+  for (std::int64_t part = 0; part < parts; ++part)
+    rank_of.push_back(static_cast<int>(folded && part >= split.pp ? parts - 1 - part : part % split.pp));
+  const LayerCounts even(static_cast<std::size_t>(parts), points_.network().layers / parts);
+  return relaid(pattern_->shape, pattern_->is_layer, static_cast<int>(split.pp), std::move(rank_of),
+      split.layers.empty() ? even : split.layers);
 }
 
 Pricer::Shape* Pricer::find_shape(const Digits& digits) {
@@ -150,8 +115,10 @@ Pricer::Once* Pricer::find_once(const Digits& digits) {
   if (part == nullptr) {
     part = std::make_unique<Once>();
     ++parts_;
-    if (const Program* lowered = program(digits))
+    if (const Program* lowered = program(digits)) {
       part->costs = std::make_unique<StepCosts>(*lowered, *points_.setting(digits).cost);
+      (void)find_stream(digits);  // while its program is at hand
+    }
   }
   return here = part.get();
 }
@@ -196,12 +163,11 @@ void Pricer::forget_here() {
 }
 
 void Pricer::make_room() {
-  if (parts_ <= most_parts) return;
-  families_.clear();
+  if (parts_ <= points_.most_parts()) return;
   parts_ = 0;
   shapes_.clear();
   balanced_shapes_.clear();
-  patterns_.clear();
+  held_on_stages_.clear();
   shape_count_ = 0;
   onces_.clear();
   streams_.clear();
@@ -224,6 +190,7 @@ const OnceOnShape& Pricer::once_on(Once& once) {
 }
 
 // More micro-batches than an order needs to settle change nothing, so that few orders are made.
+// An order does not depend on what its stages are made of: shapes of one size share it.
 bool Pricer::find_held(ScheduleSize size) {
   size.micro_batches = settled_micro_batches(*shape_->kind, size);
   const auto known = shape_->held.find(size.micro_batches);
@@ -231,16 +198,21 @@ bool Pricer::find_held(ScheduleSize size) {
     held_ = &known->second;
     return true;
   }
-  auto held = held_units(shape_->shape, *shape_->kind, size);
-  if (!held) return false;
-  held_ = &shape_->held.emplace(size.micro_batches, std::move(*held)).first->second;
+  auto [on_stages, added] =
+      held_on_stages_.try_emplace({shape_->kind, size.ranks, size.chunks, size.micro_batches}, HeldOnStages{});
+  if (added) {
+    on_stages->second = held_on_stages(*shape_->kind, size);
+    ++parts_;
+  }
+  if (!on_stages->second) return false;
+  held_ = &shape_->held.emplace(size.micro_batches, held_units(shape_->shape, *on_stages->second)).first->second;
   ++parts_;
   return true;
 }
 
 bool Pricer::enter_shape(const Digits& digits) {
   shape_ = find_shape(digits);
-  if (unit_ == nullptr || shape_ == nullptr || !shape_->traits.supported) return false;
+  if (unit_ == nullptr || unit_->memory == nullptr || shape_ == nullptr || !shape_->traits.supported) return false;
   const Space& space = points_.space();
   const std::int64_t gpus = space.number(digits, AxisId::gpus), micro_batch = space.number(digits, AxisId::micro_batch);
   const std::int64_t ways =
@@ -250,41 +222,45 @@ bool Pricer::enter_shape(const Digits& digits) {
   const ScheduleSize size{
       shape_->shape.ranks, shape_->shape.stages() / shape_->shape.ranks, static_cast<int>(micro_batches), 0};
   if (!find_held(size)) return false;
-  lay_units(*unit_, shape_->shape, on_shape_);
+  lay_memory(*unit_->memory, shape_->shape, memory_on_shape_);
   return true;
 }
 
-FastPrice Pricer::price(const Digits& digits, AxisId last_changed, double memory_cap) {
+void Pricer::time_shape(const Digits& digits, const Once& once) {
+  const bool blocking = points_.setting(digits).scenario.stack.row.boundary_sends == Manners::blocking;
+  const double hop =
+      once.costs->hop(find_stream(digits), static_cast<double>(points_.space().number(digits, AxisId::micro_batch)));
+  if (unit_->costs == nullptr) unit_ = points_.blocks().timed_unit(digits);
+  lay_units(*unit_->costs, shape_->shape, on_shape_);
+  pipeline_ = bound_pipeline(on_shape_, *held_, shape_->traits, hop, blocking, micro_batches_);
+}
+
+FastPrice Pricer::price(const Digits& digits, AxisId last_changed, MemoryLimits limits) {
   if (!boundable_) return {};
   make_room();
   if (last_changed <= AxisId::recompute) forget_here();
   stale_ = std::min(stale_, last_changed);
-  if (least_peak(digits) > memory_cap) return {.bounded = true, .too_large = true};
+  if (least_peak(digits) > limits.asked) return {.bounded = true, .too_large = true};
   const AxisId changed = std::exchange(stale_, AxisId::count_);
-  const UnitCosts* before = unit_;
-  if (changed <= AxisId::micro_batch || units_vary_inside_) unit_ = find_units(digits);
+  const auto* const before = unit_.get();
+  if (changed <= AxisId::micro_batch || units_vary_inside_) unit_ = points_.blocks().unit(digits);
   // Balanced layers may lie otherwise where sharding changes.
-  laid_ = laid_ && changed > AxisId::layout && unit_ == before && !points_.balances_layers(digits);
+  laid_ = laid_ && changed > AxisId::layout && unit_.get() == before && !points_.balances_layers(digits);
   Once& once = *find_once(digits);
   if (!once.exists()) return {};
   if (!laid_) {
     laid_ = true;
+    timed_ = false;
     bounded_ = enter_shape(digits);
-    if (bounded_) {
-      const bool blocking = points_.setting(digits).scenario.stack.row.boundary_sends == Manners::blocking;
-      const double hop = once.costs->hop(
-          find_stream(digits), static_cast<double>(points_.space().number(digits, AxisId::micro_batch)));
-      pipeline_ = bound_pipeline(on_shape_, *held_, shape_->traits, hop, blocking, micro_batches_);
-    }
   }
   if (!bounded_) return {};
   const OnceOnShape& once_here = once_on(once);
-  FastPrice price;
-  price.bounded = true;
+  FastPrice price{.bounded = true};
+  const Bytes tensors(tensor_bytes(memory_on_shape_, once_here, *held_));
+  price.memory_bytes = rank_memory(tensors, points_.setting(digits).scenario.stack.row).peak.value();
+  if (price.memory_bytes > limits.fits) return price;
+  if (!std::exchange(timed_, true)) time_shape(digits, once);
   price.step_s = bound_step(on_shape_, once_here, pipeline_, shape_->traits, micro_batches_);
-  price.memory_bytes =
-      rank_memory(Bytes(tensor_bytes(on_shape_, once_here, *held_)), points_.setting(digits).scenario.stack.row)
-          .peak.value();
   price.kernel_s = on_shape_.compute * micro_batches_ / shape_->shape.ranks;
   return price;
 }

@@ -6,11 +6,13 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
+#include "sim/fast/held_units.h"
 #include "sim/fast/step_bound.h"
-#include "sim/fast/unit_family.h"
+#include "sim/fast/unit_memory.h"
 #include "studies/sweep/price/part_keys.h"
 #include "studies/sweep/price/points.h"
 
@@ -19,9 +21,15 @@ namespace stepcast::sweep {
 struct FastPrice {
   bool bounded = false;     ///< false: nothing is known before the forecast itself
   bool too_large = false;   ///< needs more memory than was asked about; what it takes is not known
-  double step_s = 0;        ///< at least
+  double step_s = 0;        ///< at least; 0 where it does not fit
   double memory_bytes = 0;  ///< peak on the fullest rank
   double kernel_s = 0;      ///< in kernels on the average rank
+};
+
+/// Bytes: what surely takes more than `asked` is not looked at any further, what takes more than `fits` gets no bound
+/// of its step.
+struct MemoryLimits {
+  double asked = std::numeric_limits<double>::infinity(), fits = std::numeric_limits<double>::infinity();
 };
 
 /// One per thread.
@@ -29,10 +37,10 @@ class Pricer {
  public:
   explicit Pricer(SpacePoints& points);
   /// The point must be legal. `changed` is the outermost axis whose digit differs from the last call's, AxisId{0} on
-  /// the first. `memory_cap` is in bytes; what surely takes more is not looked at any further.
-  FastPrice price(const Digits& digits, AxisId changed, double memory_cap = std::numeric_limits<double>::infinity());
+  /// the first.
+  FastPrice price(const Digits& digits, AxisId changed, MemoryLimits limits = {});
   /// Programs lowered so far.
-  [[nodiscard]] std::uint64_t lowered() const { return lowered_ + points_.lowered(); }
+  [[nodiscard]] std::uint64_t lowered() const { return lowered_ + points_.blocks().lowered(); }
 
  private:
   template <typename Part> using Parts = std::unordered_map<PartKey, std::unique_ptr<Part>, PartKeyHash>;
@@ -46,7 +54,6 @@ class Pricer {
   struct ShapePattern {
     StageShape shape;
     std::vector<char> is_layer;  ///< by block
-    const ScheduleKind* kind = nullptr;
   };
   struct Once {
     std::unique_ptr<StepCosts> costs;
@@ -54,29 +61,19 @@ class Pricer {
     [[nodiscard]] bool exists() const { return costs != nullptr; }
   };
 
-  struct Family {
-    std::shared_ptr<UnitFamily> programs;                                              ///< null: lowered one by one
-    std::unordered_map<PartKey, std::shared_ptr<const Program>, PartKeyHash> singles;  ///< those, by unit_key()
-    /// by unit_key() and the share that the schedule runs in pairs
-    std::unordered_map<PartKey, std::unique_ptr<UnitCosts>, PartKeyHash> units;
-  };
-
   [[nodiscard]] std::uint64_t shape_index(const Digits& digits) const;
   [[nodiscard]] std::size_t here_place(const Digits& digits) const;
   void forget_here();
-  std::unique_ptr<UnitCosts> make_units(
-      Family& family, const Digits& digits, const SplitWishes& wishes, const Split& split, double paired);
-  std::shared_ptr<const Program> single(
-      Family& family, const Digits& digits, const SplitWishes& wishes, const Split& split);
-  UnitCosts* find_units(const Digits& digits);
   Shape* find_shape(const Digits& digits);
   std::unique_ptr<Shape> make_shape(const Digits& digits);
+  [[nodiscard]] StageShape laid_shape(const Split& split, bool folded) const;
   std::unique_ptr<Shape>* shape_place(const Digits& digits);
   Once* find_once(const Digits& digits);
   const CrossingStream& find_stream(const Digits& digits);
   double least_peak(const Digits& digits);
   const Program* program(const Digits& digits);
   bool enter_shape(const Digits& digits);
+  void time_shape(const Digits& digits, const Once& once);
   [[nodiscard]] bool folded(const Digits& digits) const;
   bool find_held(ScheduleSize size);
   const OnceOnShape& once_on(Once& once);
@@ -89,12 +86,13 @@ class Pricer {
   bool boundable_ = true;  ///< neither slices nor a cap, about which the bounds know nothing
   /// units may depend on axes behind the micro-batch: sharding and its overlap
   bool units_vary_inside_ = false;
-  Parts<Family> families_;
   std::size_t parts_ = 0;                                                        ///< that are kept, of any kind
   std::unordered_map<std::uint64_t, std::unique_ptr<Shape>> shapes_;             ///< by shape_index()
   std::map<std::vector<std::int64_t>, std::unique_ptr<Shape>> balanced_shapes_;  ///< by shape_index() and layers
-  std::unordered_map<std::uint64_t, std::unique_ptr<ShapePattern>> patterns_;    ///< by shape_index()
+  std::unique_ptr<ShapePattern> pattern_;  ///< of all of them, unless some layers of each stage recompute
   int shape_count_ = 0;
+  /// by kind, ranks, virtual stages of each, and micro-batches
+  std::map<std::tuple<const ScheduleKind*, int, int, int>, Expected<HeldOnStages>> held_on_stages_;
   Parts<Once> onces_;
   Parts<CrossingStream> streams_;
   std::unordered_map<PartKey, double, PartKeyHash> persistent_;
@@ -109,13 +107,15 @@ class Pricer {
 
   AxisId stale_{};  ///< outermost axis that changed since what follows was found
   // Of the last point that was put together.
-  UnitCosts* unit_ = nullptr;
+  std::shared_ptr<const SharedBlocks::Unit> unit_;
   Shape* shape_ = nullptr;
-  UnitsOnShape on_shape_;
+  MemoryOnShape memory_on_shape_;
+  UnitsOnShape on_shape_;  ///< this and pipeline_ where timed_
   const HeldUnits* held_ = nullptr;
   PipelineBound pipeline_;
   double micro_batches_ = 1;
-  bool laid_ = false, bounded_ = false;  ///< laid_: the four above are of the last point's units and shape
+  bool laid_ = false, bounded_ = false;  ///< laid_: what stands above is of the last point's unit and shape
+  bool timed_ = false;
 };
 
 }  // namespace stepcast::sweep

@@ -45,8 +45,8 @@ PricedRange price_range(SpacePoints& points, Legality& legality, Pricer& pricer,
       continue;
     }
     ++priced.runnable, ++index;
-    const FastPrice price =
-        pricer.price(digits, AxisId{}, points.setting(digits).scenario.machine.row.gpu.memory.value());
+    const double capacity = points.setting(digits).scenario.machine.row.gpu.memory.value();
+    const FastPrice price = pricer.price(digits, AxisId{}, {.asked = capacity});
     if (price.bounded || price.too_large) continue;
     ++priced.unbounded;
     priced.last_unbounded = digits;

@@ -149,7 +149,7 @@ class RuleOfThumb {
 
   bool fits() {
     const double capacity = points_.setting(digits_).scenario.machine.row.gpu.memory.value();
-    const FastPrice price = pricer_.price(digits_, AxisId{}, capacity);
+    const FastPrice price = pricer_.price(digits_, AxisId{}, {capacity, capacity});
     if (price.too_large) return false;
     if (price.bounded) return price.memory_bytes <= capacity;
     const auto prediction = points_.predict(digits_);

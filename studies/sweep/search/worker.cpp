@@ -93,7 +93,7 @@ Expected<void> SweepWorker::take_point() {
   }
   const double capacity = points_.setting(digits_).scenario.machine.row.gpu.memory.value();
   // A byte more, for misses are compared rounded.
-  const FastPrice price = pricer_.price(digits_, unpriced_, capacity + nearest_miss() + 1);
+  const FastPrice price = pricer_.price(digits_, unpriced_, {capacity + nearest_miss() + 1, capacity});
   unpriced_ = AxisId::count_;
   if (price.too_large) {
     overflow(std::numeric_limits<double>::infinity(), index_);

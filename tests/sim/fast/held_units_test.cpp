@@ -26,8 +26,9 @@ double fullest(const HeldUnits& held, int rank_kind, const std::vector<double>& 
 void expect_fullest_moments(const ScheduleKind& kind, const ScheduleSize& size, std::mt19937& random) {
   const Order order = make_order(kind.id, size).value();
   const StageShape shape = stage_shape(program_of(order, random));
-  const auto held = held_units(shape, kind, size);
-  ASSERT_TRUE(held) << to_text(held.error());
+  const auto on_stages = held_on_stages(kind, size);
+  ASSERT_TRUE(on_stages) << to_text(on_stages.error());
+  const HeldUnits held = held_units(shape, *on_stages);
   for (int weights = 0; weights < 4; ++weights) {
     std::vector<double> bytes, by_stage;
     for (std::size_t i = 0; i < shape.kinds.size(); ++i)
@@ -38,7 +39,7 @@ void expect_fullest_moments(const ScheduleKind& kind, const ScheduleSize& size, 
     for (int rank = 0; rank < size.ranks; ++rank)
       of_kind[shape.rank_kind_of[rank]] = std::max(of_kind[shape.rank_kind_of[rank]], peaks[rank]);
     for (int rank_kind = 0; rank_kind < static_cast<int>(of_kind.size()); ++rank_kind)
-      ASSERT_EQ(fullest(*held, rank_kind, bytes), of_kind[rank_kind])
+      ASSERT_EQ(fullest(held, rank_kind, bytes), of_kind[rank_kind])
           << sized_name(kind, size) << " kind of rank " << rank_kind;
   }
 }
@@ -96,7 +97,7 @@ TEST(HeldUnits, CountsOfBothChunksOfAVPeakApart) {
   program.stages = 4;
   for (int stage = 0; stage < 8; ++stage) program.chunks.push_back({order.rank_of[stage], 0, {{stage < 4 ? 0 : 1, 1}}});
   const StageShape shape = stage_shape(program);
-  const HeldUnits held = held_units(shape, kind, {4, 2, 12, 0}).value();
+  const HeldUnits held = held_units(shape, held_on_stages(kind, {4, 2, 12, 0}).value());
   ASSERT_EQ(held.size(), 1U);
   for (const auto& moments : held) {
     EXPECT_FALSE(moments.empty());
@@ -107,9 +108,8 @@ TEST(HeldUnits, CountsOfBothChunksOfAVPeakApart) {
 }
 
 TEST(HeldUnits, SizesThatTheKindRefusesAreErrors) {
-  const StageShape shape = stage_shape({});
-  EXPECT_FALSE(held_units(shape, **find_schedule("interleaved-1f1b"), {4, 2, 5, 0}));
-  EXPECT_FALSE(held_units(shape, **find_schedule("1f1b"), {4, 1, 0, 0}));
+  EXPECT_FALSE(held_on_stages(**find_schedule("interleaved-1f1b"), {4, 2, 5, 0}));
+  EXPECT_FALSE(held_on_stages(**find_schedule("1f1b"), {4, 1, 0, 0}));
 }
 
 }  // namespace

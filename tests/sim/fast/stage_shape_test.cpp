@@ -62,7 +62,8 @@ TEST(StageShape, RelaidIsTheShapeOfTheProgramWithTheseLayers) {
       {{1, 3, 3, 1}, {{{0, 1}, {1, 1}}, {{1, 1}, {2, 2}}, {{2, 3}}, {{2, 1}, {3, 1}}}},
       {{0, 4, 4, 0}, {{{0, 1}}, {{1, 2}, {2, 2}}, {{2, 4}}, {{3, 1}}}}};
   for (const auto& one : cases) {
-    const StageShape shape = relaid(even, is_layer, one.layers), lowered = stage_shape(v_of_layers(one.runs));
+    const StageShape shape = relaid(even, is_layer, even.ranks, even.rank_of, one.layers),
+                     lowered = stage_shape(v_of_layers(one.runs));
     EXPECT_EQ(shape.kind_of, lowered.kind_of);
     EXPECT_EQ(shape.rank_of, lowered.rank_of);
     EXPECT_EQ(shape.rank_kind_of, lowered.rank_kind_of);

@@ -35,7 +35,7 @@ Bounded bounded(
   const Order order = make_order(kind.id, size).value();
   const StageShape shape = stage_shape(program_of(order, random));
   const UnitsOnShape units = units_of(shape, equal, random);
-  const HeldUnits held = held_units(shape, kind, size).value();
+  const HeldUnits held = held_units(shape, held_on_stages(kind, size).value());
   StageTimes times = times_of(shape, units, hop, blocking);
   return {bound_pipeline(units, held, schedule_traits(kind), hop, blocking, size.micro_batches),
       run(order, times).value(), times};

@@ -11,6 +11,8 @@
 
 #include "tests/studies/sweep/many_spaces.h"
 #include "tests/studies/sweep/space/space_of.h"
+#include "dataflow/lower/built_networks.h"
+#include "dataflow/lower/lower.h"
 #include "studies/sweep/price/legality.h"
 
 namespace stepcast::sweep {
@@ -151,6 +153,46 @@ TEST(SpacePoints, StepProgramsAreWholeOnesWithoutMicroBatches) {
     EXPECT_GT(looked, 0) << small.name;
   }
   EXPECT_TRUE(sanitized || shared > 0);
+}
+
+/// All that a micro-batch does and holds.
+std::string of_a_micro_batch(const Program& program) {
+  std::string text;
+  for (const ProgramBlock& block : program.blocks) {
+    text += fmt::format("{} {}\n", block.name, told(program, block.moves));
+    for (const KernelWork& work : block.works)
+      text += fmt::format("{} {} {} {} {}; ", work.label, work.flops.value(), work.bytes.value(), work.m, work.batch);
+    for (const auto* items : {&block.forward, &block.backward})
+      for (const Item& item : *items) text += fmt::format("{} {} {}; ", item.is_move, item.index, item.after.size());
+    for (const Buffer& buffer : block.buffers)
+      if (buffer.count != Count::persistent)
+        text += fmt::format("{} {} {} {}; ", buffer.label, buffer.bytes.value(), buffer.born, buffer.dies);
+  }
+  return text;
+}
+
+TEST(SpacePoints, ProgramsOfPassesAreWholeOnesWithoutTheStep) {
+  std::mt19937_64 random(12);
+  for (const auto& small : testing_sweep::tried_spaces()) {
+    const Space space = good(small.line);
+    SpacePoints points = SpacePoints::make(space).value();
+    Legality legality(points);
+    BuiltNetworks built;
+    int looked = 0;
+    for (int trial = 0; trial < 3000 && looked < 4; ++trial) {
+      const Digits digits = space.digits(random() % space.size());
+      if (legality.ask(digits, AxisId{}).reason >= 0) continue;
+      const Scenario at = points.scenario(digits).value();
+      const Program whole = lower(at.network.row, at.plan, at.stack.row).value(),
+                    passes = lower_passes(at.network.row, at.plan, at.stack.row, built).value();
+      EXPECT_EQ(of_a_micro_batch(whole), of_a_micro_batch(passes)) << points.command(digits);
+      for (const ProgramBlock& block : passes.blocks)
+        for (const Move& move : block.step_moves) EXPECT_EQ(move.when, When::once_first_use);
+      built = {};  // the scenario ends here
+      ++looked;
+    }
+    EXPECT_GT(looked, 0) << small.name;
+  }
 }
 
 TEST(SpacePoints, EnergyIsIdlePowerAndKernels) {

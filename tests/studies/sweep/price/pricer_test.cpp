@@ -90,7 +90,8 @@ TEST(Pricer, ForgetsPartsAndMakesThemAgain) {
   const Space space = testing_space::good("llama3-8b --machine dgx-h100 --gpus 16..512*2 --global-batch 2048 --seq "
                                           "8192 --tp 1,2,4,8 --pp 1,2,4,8 --order all --micro-batch 1,2,4,8 "
                                           "--recompute none,full --zero 1,2 --chunks 1 --precision bf16,fp8");
-  SpacePoints points = SpacePoints::make(space).value(), fresh = SpacePoints::make(space).value();
+  constexpr std::size_t few_parts = 300;
+  SpacePoints points = SpacePoints::make(space, few_parts).value(), fresh = SpacePoints::make(space).value();
   Legality legality(points);
   Pricer pricer(points);
   Digits before{};
@@ -109,6 +110,27 @@ TEST(Pricer, ForgetsPartsAndMakesThemAgain) {
     ASSERT_NEAR(fast.step_s, alone.step_s, 1e-9 * alone.step_s) << points.command(digits);
   }
   EXPECT_GT(priced, 4500U);
+}
+
+/// What fits has the price that it has without limits; of what does not, the memory is the same.
+TEST(Pricer, LimitsLeaveOutTimesAlone) {
+  const Space space = testing_space::good("llama3-70b --machine dgx-h100 --gpus 64 --global-batch 256 --tp 2,4,8 --pp "
+                                          "1,2,4 --recompute none,full --micro-batch 1,2,4 --chunks 1,2 --zero 1,3 "
+                                          "--layout even,balanced");
+  SpacePoints points = SpacePoints::make(space).value(), limited_points = SpacePoints::make(space).value();
+  Pricer pricer(points), limited(limited_points);
+  const double fits = points.setting(Digits{}).scenario.machine.row.gpu.memory.value(), asked = 1.5 * fits;
+  int fitting = 0, above = 0, far_above = 0;
+  for (const Digits& digits : legal_points(space, points)) {
+    const FastPrice whole = pricer.price(digits, AxisId{}), part = limited.price(digits, AxisId{}, {asked, fits});
+    ASSERT_TRUE(whole.bounded && part.bounded) << points.command(digits);
+    if (part.too_large) EXPECT_GT(whole.memory_bytes, asked) << points.command(digits);
+    else EXPECT_EQ(part.memory_bytes, whole.memory_bytes) << points.command(digits);
+    const bool fitted = whole.memory_bytes <= fits;
+    EXPECT_EQ(part.step_s, fitted ? whole.step_s : 0) << points.command(digits);
+    ++(fitted ? fitting : part.too_large ? far_above : above);
+  }
+  EXPECT_GE(std::min({fitting, above, far_above}), 5);
 }
 
 /// The figures that a sweep can be after are bounded by what a fast price knows of them.

@@ -1,0 +1,82 @@
+#include "sim/fast/unit_memory.h"
+
+#include <algorithm>
+#include <string>
+
+namespace stepcast::sim {
+
+UnitMemory::UnitMemory(const Program& program) : blocks_(block_memories(program)) {
+  std::vector<std::string> labels;
+  for (std::size_t b = 0; b < program.blocks.size(); ++b) {
+    for (const Buffer& buffer : program.blocks[b].buffers) {
+      if (buffer.count != Count::shared) continue;
+      const auto known = std::find(labels.begin(), labels.end(), buffer.label);
+      const int label = static_cast<int>(known - labels.begin());
+      if (known == labels.end()) labels.push_back(buffer.label);
+      shared_.push_back({static_cast<int>(b), label, buffer.bytes.value()});
+    }
+  }
+  labels_ = static_cast<int>(labels.size());
+}
+
+double UnitMemory::saved(const std::vector<BlockRun>& runs) const {
+  double bytes = 0;
+  for (const BlockRun& run : runs) bytes += blocks_[run.block].saved.value() * static_cast<double>(run.count);
+  return bytes;
+}
+
+double UnitMemory::gathered(const std::vector<BlockRun>& runs) const {
+  double most = 0;
+  for (const BlockRun& run : runs) {
+    const BlockMemory& block = blocks_[run.block];
+    most = std::max(most, block.gathered.value() * static_cast<double>(std::min(block.window, run.count)));
+  }
+  return most;
+}
+
+double UnitMemory::shared(const std::vector<BlockRun>& runs) const {
+  double sum = 0;
+  for (int label = 0; label < labels_; ++label) {
+    double most = 0;
+    for (const SharedBuffer& buffer : shared_) {
+      const bool here =
+          std::any_of(runs.begin(), runs.end(), [&](const BlockRun& run) { return run.block == buffer.block; });
+      if (buffer.label == label && here) most = std::max(most, buffer.bytes);
+    }
+    sum += most;
+  }
+  return sum;
+}
+
+void lay_memory(const UnitMemory& units, const StageShape& shape, MemoryOnShape& on) {
+  std::vector<double> fullest;
+  on.saved.clear();
+  for (const std::vector<BlockRun>& runs : shape.kinds) {
+    on.saved.push_back(units.saved(runs));
+    fullest.push_back(units.fullest(runs).sum());
+  }
+  on.ranks.clear();
+  for (const StageShape::RankKind& rank : shape.rank_kinds) {
+    MemoryOnShape::OnRank here{0, units.gathered(rank.runs), units.shared(rank.runs)};
+    for (std::size_t kind = 0; kind < rank.count.size(); ++kind)
+      if (rank.count[kind] > 0) here.fullest = std::max(here.fullest, fullest[kind]);
+    on.ranks.push_back(here);
+  }
+}
+
+double tensor_bytes(const MemoryOnShape& units, const OnceOnShape& once, const HeldUnits& held) {
+  double most = 0;
+  for (std::size_t kind = 0; kind < held.size(); ++kind) {
+    double in_flight = 0;
+    for (const std::vector<int>& counts : held[kind]) {
+      double bytes = 0;
+      for (std::size_t stage = 0; stage < counts.size(); ++stage) bytes += counts[stage] * units.saved[stage];
+      in_flight = std::max(in_flight, bytes);
+    }
+    const MemoryOnShape::OnRank& rank = units.ranks[kind];
+    most = std::max(most, once.ranks[kind].persistent + rank.fullest + rank.gathered + rank.shared + in_flight);
+  }
+  return most;
+}
+
+}  // namespace stepcast::sim

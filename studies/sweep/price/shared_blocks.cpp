@@ -1,0 +1,281 @@
+#include "studies/sweep/price/shared_blocks.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "sim/layer_costs.h"
+#include "sim/schedule/schedule_table.h"
+#include "sim/step/paired.h"
+#include "sim/streams.h"
+#include "studies/run/balance.h"
+
+namespace stepcast::sweep {
+namespace {
+
+// What families over any number of data ranks are lowered with.
+constexpr std::int64_t few_data_ranks = 2, more_data_ranks = 4;
+
+}  // namespace
+
+// Where layers cannot lie evenly, costs of a micro-batch alone decide; else the whole step is weighed against the even
+// split.
+Digits SharedBlocks::balanced_key(const Digits& digits, const Split& split) const {
+  Digits key = digits;
+  if (points_->network().layers % (split.pp * split.chunks) == 0 || split.zero >= 2) return key;
+  for (const AxisId axis : {AxisId::zero, AxisId::replicas, AxisId::dp_overlap})
+    key[static_cast<std::size_t>(axis)] = 0;
+  return key;
+}
+
+// Neither schedule and layout change what a block is, nor the number of stages where all groups of a micro-batch lie
+// inside of them on the mesh and keep their ranks. Where moves stay between tensor and context ranks and these are the
+// fastest on the mesh, the order of the rest changes nothing either.
+Digits SharedBlocks::block_key(const Digits& digits, const Split& split) const {
+  constexpr std::uint16_t one_stage = 0, more_stages = 1;
+  constexpr auto any_order = std::numeric_limits<std::uint16_t>::max();
+  Digits key = digits;
+  const auto drop = [&](std::initializer_list<AxisId> axes) {
+    for (const AxisId axis : axes) key[static_cast<std::size_t>(axis)] = 0;
+  };
+  drop({AxisId::chunks, AxisId::schedule, AxisId::layout});
+  if (split.zero >= 2) return key;
+  drop({AxisId::zero, AxisId::replicas, AxisId::dp_overlap});
+  const auto stages = std::ranges::find(split.order, MeshAxis::pp);
+  const auto inside = [&](MeshAxis axis) { return std::find(split.order.begin(), stages, axis) != stages; };
+  if (inside(MeshAxis::tp) && inside(MeshAxis::cp) && (!split.experts || inside(MeshAxis::dp)))
+    key[static_cast<std::size_t>(AxisId::pp)] = split.pp == 1 ? one_stage : more_stages;
+  SplitWishes sharded;
+  sharded.zero = split.zero;
+  const bool leads = split.order[0] == MeshAxis::tp && split.order[1] == MeshAxis::cp;
+  if (!leads || split.experts || moves_over_data_ranks(sharded, points_->stack())) return key;
+  drop({AxisId::tp_tier, AxisId::pp_tier, AxisId::dp_tier});
+  key[static_cast<std::size_t>(AxisId::order)] = any_order;
+  return key;
+}
+
+/// Rows of experts are whole numbers: where those of one sequence are, all sizes grow with the sequences.
+bool SharedBlocks::grows_evenly() const {
+  const Experts& experts = points_->network().experts;
+  if (experts.count == 0) return true;
+  const double rows = static_cast<double>(points_->space().sequence) * static_cast<double>(experts.top_k) *
+                      (experts.capacity_factor > 0 ? experts.capacity_factor : 1) / static_cast<double>(experts.count);
+  return rows == std::floor(rows);
+}
+
+/// One data rank keeps all there is, and moves nothing.
+bool SharedBlocks::spreads(const SplitWishes& wishes, const Split& split) const {
+  return split.dp > 1 && spreads_over_data_ranks(wishes, split, points_->stack());
+}
+
+// Programs whose moves stay between tensor and context ranks, or all data ranks as well, are lowered in the usual order
+// of the mesh, and laid on the ranks of others: only where these groups lie differs.
+bool SharedBlocks::moves_anywhere(const SplitWishes& wishes, const Split& split) const {
+  if (split.experts) return false;
+  return !moves_over_data_ranks(wishes, points_->stack()) || spreads_over_data_ranks(wishes, split, points_->stack());
+}
+
+std::shared_ptr<UnitFamily> SharedBlocks::make_family(
+    const Digits& digits, const SplitWishes& wishes, const Split& split) {
+  const MeshOrder& order = moves_anywhere(wishes, split) ? usual_order : wishes.order;
+  const std::int64_t few = spreads(wishes, split) ? few_data_ranks : split.dp;
+  auto one = points_->unit_program(digits, 1, order, few);
+  const auto two = points_->unit_program(digits, 2, order, few);
+  lowered_ += 2;
+  if (!one || !two) return nullptr;
+  if (!spreads(wishes, split)) return std::make_shared<UnitFamily>(std::move(*one), *two);
+  const auto more = points_->unit_program(digits, 1, order, more_data_ranks);
+  ++lowered_;
+  if (!more) return nullptr;
+  one->ranks = wishes.gpus;  // prices are those of all ranks in use
+  return std::make_shared<UnitFamily>(
+      std::move(*one), *two, 1.0 / static_cast<double>(few), *more, 1.0 / static_cast<double>(more_data_ranks));
+}
+
+SharedBlocks::Family& SharedBlocks::family(const Digits& digits, const SplitWishes& wishes, const Split& split) {
+  // The programs that a family keeps are as large as so many of its units.
+  constexpr std::size_t parts_of_family = 16;
+  const PartKey key = family_key(points_->stack(), digits, wishes, split);
+  if (const auto known = families_.find(key); known != families_.end()) return known->second;
+  if (parts_ > most_parts_) {
+    families_.clear();
+    parts_ = 0;
+    items_of_ = nullptr;
+  }
+  parts_ += parts_of_family;
+  Family& made = families_[key];
+  if (grows_evenly()) made.programs = make_family(digits, wishes, split);
+  if (made.programs != nullptr && !made.programs->grows_evenly()) made.programs = nullptr;
+  return made;
+}
+
+/// The blocks of a point of the family, until it is asked again; null where its groups cannot be laid on the ranks of
+/// the point's mesh.
+const Program* SharedBlocks::sized(UnitFamily& family, const SplitWishes& wishes, const Split& split) const {
+  const std::int64_t data = spreads(wishes, split) ? few_data_ranks : 1;
+  const UnitFamily::Axis axes[] = {{1, wishes.tp, stride_of(wishes, MeshAxis::tp)},
+      {wishes.tp, wishes.cp, stride_of(wishes, MeshAxis::cp)},
+      {wishes.tp * wishes.cp, data, stride_of(wishes, MeshAxis::dp), split.dp}};
+  if (moves_anywhere(wishes, split) && !family.lay(axes)) return nullptr;
+  const auto micro_batch = static_cast<double>(wishes.micro_batch);
+  return spreads(wishes, split) ? &family.at(micro_batch, 1.0 / static_cast<double>(split.dp))
+                                : &family.at(micro_batch);
+}
+
+SharedBlocks::Blocks& SharedBlocks::remembered_blocks(const Digits& key) {
+  constexpr std::size_t most_remembered = 1 << 10;
+  if (blocks_.size() >= most_remembered && !blocks_.contains(key)) blocks_.clear();
+  return blocks_[key];
+}
+
+Expected<SharedBlocks::Blocks*> SharedBlocks::blocks(const Digits& digits, const Scenario& point) {
+  Blocks& here = remembered_blocks(block_key(digits, *point.split));
+  if (here.program != nullptr) return &here;
+  ++lowered_;
+  TRY(auto program, weighed_program(point));
+  here.program = std::make_shared<const Program>(std::move(program));
+  return &here;
+}
+
+/// Share of the passes that the split's schedule runs in pairs.
+double SharedBlocks::paired(const Split& split) {
+  const auto [pairing, unknown] = pairing_.try_emplace(split.schedule, nullptr);
+  if (unknown)
+    if (const auto kind = find_schedule(split.schedule); kind && (*kind)->pairs) pairing->second = *kind;
+  if (pairing->second == nullptr) return 0;
+  const auto [known, added] = paired_.try_emplace({split.schedule, split.pp, split.micro_batches}, 0.0);
+  if (added)
+    known->second = paired_share(*pairing->second,
+        {static_cast<int>(split.pp), static_cast<int>(split.chunks), static_cast<int>(split.micro_batches)});
+  return known->second;
+}
+
+// Points that differ in their schedule alone follow each other: where kinds run passes in pairs, they share the prices
+// of the items of the last size.
+std::vector<BlockPrices> SharedBlocks::prices(
+    const Program& sized, const CostModel& cost, const Family& family, const PartKey& size, double paired) {
+  if (items_of_ != &family || items_size_ != size) {
+    items_ = sim::price_items(sized, cost);
+    items_of_ = &family;
+    items_size_ = size;
+  }
+  std::vector<BlockPrices> prices = items_;
+  sim::pair_passes(sized, cost, paired, prices);
+  return prices;
+}
+
+/// Those that are lowered one by one.
+std::shared_ptr<const Program> SharedBlocks::single(
+    Family& family, const Digits& digits, const SplitWishes& wishes, const PartKey& size) {
+  std::shared_ptr<const Program>& known = family.singles[size];
+  if (known == nullptr) known = block_program(digits);
+  if (known != nullptr) return known;
+  ++lowered_;
+  const auto split = laid(digits, wishes);
+  if (!split) return nullptr;
+  if (auto here = points_->lowered(digits, wishes, *split)) known = std::make_shared<const Program>(std::move(*here));
+  return known;
+}
+
+SharedBlocks::Sized SharedBlocks::sized_program(
+    Family& family, const Digits& digits, const SplitWishes& wishes, const Split& split) {
+  if (family.programs != nullptr)
+    if (const Program* const program = sized(*family.programs, wishes, split); program != nullptr)
+      return {program, family.programs->alike()};
+  const auto alone =
+      single(family, digits, wishes, unit_key(wishes, spreads_over_data_ranks(wishes, split, points_->stack())));
+  return {alone.get(), alone};
+}
+
+// Layers to be balanced are weighed by the same prices.
+void SharedBlocks::time_unit(
+    Unit& unit, Family& family, const Digits& digits, const SplitWishes& wishes, const Split& split) {
+  const Sized blocks = sized_program(family, digits, wishes, split);
+  const CostModel& cost = *points_->setting(digits).cost;
+  const PartKey size = unit_key(wishes, spreads_over_data_ranks(wishes, split, points_->stack()));
+  std::vector<BlockPrices> priced = prices(*blocks.program, cost, family, size, paired(split));
+  if (family.programs != nullptr && points_->balances_layers(digits) && split.recompute.layers == 0)
+    unit.layers = sim::layer_costs(*blocks.program, priced, cost);
+  unit.costs = std::make_shared<const UnitCosts>(*blocks.program, blocks.alike, std::move(priced), cost);
+}
+
+std::shared_ptr<SharedBlocks::Unit> SharedBlocks::unit(
+    const Digits& digits, const SplitWishes& wishes, const Split& split, bool timed) {
+  Family& here = family(digits, wishes, split);
+  const bool spread = spreads_over_data_ranks(wishes, split, points_->stack());
+  const auto [known, added] = here.units.try_emplace(unit_key(wishes, spread, paired(split)));
+  std::shared_ptr<Unit> unit = known->second;
+  if (added) {
+    known->second = unit = std::make_shared<Unit>();
+    const Sized blocks = sized_program(here, digits, wishes, split);
+    if (blocks.program != nullptr) unit->memory = std::make_shared<const UnitMemory>(*blocks.program);
+    ++parts_;
+  }
+  if (timed && unit->costs == nullptr && unit->memory != nullptr) time_unit(*unit, here, digits, wishes, split);
+  return unit;
+}
+
+std::shared_ptr<const SharedBlocks::Unit> SharedBlocks::unit(const Digits& digits) {
+  const SplitWishes wished = points_->wishes(digits);
+  return unit(digits, wished, split_of(wished, points_->network(), points_->stack()), false);
+}
+
+std::shared_ptr<const SharedBlocks::Unit> SharedBlocks::timed_unit(const Digits& digits) {
+  const SplitWishes wished = points_->wishes(digits);
+  return unit(digits, wished, split_of(wished, points_->network(), points_->stack()), true);
+}
+
+Expected<LayerCounts> SharedBlocks::layers_by_price(
+    const Digits& digits, const SplitWishes& wishes, const Scenario& point) {
+  const Split& split = *point.split;
+  const std::int64_t parts = split.pp * split.chunks;
+  const auto lay = [&](const PartitionProblem& problem, Laid& laid) -> Expected<LayerCounts> {
+    const auto [known, added] = laid.try_emplace(parts, LayerCounts{});
+    if (added) known->second = run::layers_by_price(problem, parts);
+    return known->second;
+  };
+  if (split.recompute.layers == 0)
+    if (const auto here = unit(digits, wishes, split, true); here->layers) return lay(*here->layers, here->laid);
+  TRY(Blocks* const own, blocks(digits, point));
+  const double share = paired(split);
+  auto known = std::ranges::find(own->prices, share, &PricedLayers::paired);
+  if (known == own->prices.end()) {
+    own->prices.push_back({share, sim::layer_costs(*own->program, *points_->setting(digits).cost, share), {}});
+    known = own->prices.end() - 1;
+  }
+  return lay(known->problem, known->laid);
+}
+
+/// The blocks of a point whose layout is to be balanced, whatever its layers; null where they are not shared.
+std::shared_ptr<const Program> SharedBlocks::block_program(const Digits& digits) {
+  const SplitWishes wished = points_->wishes(digits);
+  const auto nearly_even = points_->split(digits, wished);
+  if (!nearly_even || nearly_even->recompute.layers > 0 || !points_->balances_layers(digits)) return nullptr;
+  const auto here = blocks(digits, points_->lay_point(digits, wished, *nearly_even));
+  return here ? (*here)->program : nullptr;
+}
+
+Expected<LayerCounts> SharedBlocks::balanced(const Digits& digits) {
+  constexpr std::size_t most_remembered = 1 << 16;
+  const SplitWishes wished = points_->wishes(digits);
+  TRY(const auto nearly_even, points_->split(digits, wished));
+  const Digits key = balanced_key(digits, nearly_even);
+  if (const auto known = balanced_.find(key); known != balanced_.end()) return known->second;
+  const Scenario& here = points_->lay_point(digits, wished, nearly_even);
+  TRY(auto by_price, layers_by_price(digits, wished, here));
+  TRY(auto layers, unless_even_is_faster(here, std::move(by_price)));
+  if (balanced_.size() >= most_remembered) balanced_.clear();
+  return balanced_[key] = std::move(layers);
+}
+
+Expected<Split> SharedBlocks::laid(const Digits& digits, const SplitWishes& wishes) {
+  TRY(auto here, points_->split(digits, wishes));
+  if (points_->balances_layers(digits)) {
+    TRY(auto layers, balanced(digits));
+    here.layers = std::move(layers);
+  }
+  drop_even_layers(here);
+  return here;
+}
+
+}  // namespace stepcast::sweep
