@@ -156,6 +156,40 @@ void add_accumulations(const FuseContext& c, std::size_t first, std::vector<Kern
   }
 }
 
+/// Whether ranks keep the weight `input` otherwise than this operator uses it: it is gathered for each pass.
+bool is_gathered(const FuseContext& c, int o, const Access& input) {
+  return std::ranges::any_of(c.placed.chains, [&](const WeightChain& chain) {
+    return chain.tensor == input.tensor && !(chain.home == placement_of(input, c.splits[o], c.mesh, false));
+  });
+}
+
+/// Under a narrow plan a projection's weight that was gathered wide is cast anew in each pass that multiplies by it,
+/// for nothing keeps the narrow copy (add_narrow_weights in buffers.cpp): each element is read and written once.
+/// Software whose casts are kernels of their own has one for that, too. Other software gathers narrow weights
+/// (Megatron-Bridge's fp8_param_gather, torchao's enable_fsdp_float8_all_gather), or it is left out.
+void add_weight_casts(
+    const FuseContext& c, const std::vector<const PlacedItem*>& members, std::vector<KernelWork>& works) {
+  double bytes = 0;
+  for (const PlacedItem* item : members) {
+    const Operator& op = c.block.operators[item->op];
+    if (item->pass == Pass::weight_grad || !is_cast(op)) continue;
+    for (const Access& input : op.inputs) {
+      const Tensor& tensor = c.network.tensors[input.tensor];
+      if (tensor.role != TensorRole::weight || !is_gathered(c, item->op, input)) continue;
+      const double local =
+          local_elements(c.network, input.tensor, placement_of(input, c.splits[item->op], c.mesh, false), c.mesh);
+      bytes += local * (tensor.bytes_per_element + c.narrow_bytes);
+    }
+  }
+  if (bytes == 0) return;
+  KernelWork cast;
+  cast.label = works.back().label + " cast";
+  cast.pass = works.back().pass;
+  cast.routed = works.back().routed;
+  cast.bytes = Bytes(bytes);
+  works.push_back(std::move(cast));
+}
+
 /// Causal work per rank, slowest over mean, when the queries are split (rule 7). In windows and chunks that are shorter
 /// than a rank's part all queries but the first see as many keys.
 double causal_imbalance(const FuseContext& c, int o) {
@@ -447,6 +481,7 @@ bool add_works(const FuseContext& c, const KernelStart& launch, const std::vecto
   add_cores(c, cores, works);
   const std::size_t first = works.size();
   add_products(c, products, works);
+  if (c.narrow_bytes > 0 && c.stack.casts_apart) add_weight_casts(c, products, works);
   if (c.stack.accumulates_apart) add_accumulations(c, first, works);
   // Pointwise operators beside a product are its epilogue.
   if (products.empty() && !pointwise.empty()) add_pointwise(c, pointwise, root, read_outside, works);

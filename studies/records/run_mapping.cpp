@@ -4,7 +4,9 @@
 #include <numeric>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include "model/base/comma_list.h"
 #include "model/base/text.h"
 #include "sim/schedule/schedule_table.h"
 #include "studies/run/split/mapping_text.h"
@@ -175,10 +177,11 @@ class Splitter {
       policy_ = *policy;
       return {};
     }
+    if (modules(words)) return {};
     const auto known = std::ranges::find(recompute_words, first_letters(words), &RecomputeWord::word);
     if (known == std::end(recompute_words))
       return fail("recompute", fmt::format("unknown word '{:.60}'", *run_.recompute),
-          "one of: none, selective, full, full:N (N layers)");
+          "one of: none, selective, full, full:N (N layers); or modules of Megatron-Core: mla_up_proj, moe_act");
     if (words == "selective layer") {
       split_.recompute.kind = Recompute::Kind::full;
       split_.recompute.layers = std::max<std::int64_t>(1, spec_.layers / split_.pp / 2);
@@ -193,6 +196,21 @@ class Splitter {
       split_.recompute.kind = Recompute::Kind::selective;
     }
     return {};
+  }
+
+  /// Modules of Megatron-Core, "mla_up_proj, mlp"; false if there is another word among them.
+  bool modules(const std::string& words) {
+    std::vector<std::string> again;
+    bool core = false;
+    for (const std::string& word : comma_list(words)) {
+      const RecomputeModule* module = recompute_module(word);
+      if (module == nullptr) return false;
+      core = core || module->tags.empty();
+      for (std::string& tag : tags_of(*module, spec_)) again.push_back(std::move(tag));
+    }
+    if (core && stack_.attention == AttentionForm::unfused) split_.recompute.kind = Recompute::Kind::selective;
+    if (!again.empty()) policy_ = fmt::format("recompute {}", fmt::join(again, ", "));
+    return true;
   }
 
   Expected<void> micro_batches() {
@@ -260,7 +278,7 @@ class Splitter {
   const sim::ScheduleKind* stated_ = nullptr;
   std::string stands_in_;  ///< a stated kind that the usual one stands for, as the record spells it
   bool operator_level_ = false;
-  std::string policy_;  ///< the statement of a named policy
+  std::string policy_;  ///< the statement of a named policy, or of modules
 };
 
 }  // namespace

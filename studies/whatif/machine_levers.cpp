@@ -1,11 +1,14 @@
 #include "studies/whatif/machine_levers.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <string_view>
 
 #include <fmt/format.h>
 
 #include "model/profile/collective_law.h"
+#include "model/profile/kernel_features.h"
 #include "model/base/quantity_text.h"
 
 namespace stepcast::whatif {
@@ -70,13 +73,48 @@ void scale_fitted(Scenario& scenario, StepParameter parameter, double factor) {
 
 double in_force(const Scenario& scenario, StepParameter parameter) { return cost_model(scenario).tuning()[parameter]; }
 
+/// A correction asks about a kernel's compute time over its memory time, as they were where it was learned. Its
+/// questions go along with a law whose time for compute grows `factor` times against that for memory: what is asked
+/// about is another rate, and not another kernel.
+template <std::size_t count>
+void keep_questions(Refinement& refinement, const std::array<const char*, count>& names, double factor) {
+  const auto ratio =
+      static_cast<std::size_t>(std::ranges::find(names, std::string_view("compute/memory")) - names.begin());
+  const auto more = static_cast<float>(std::log2(factor));
+  for (Correction* correction : {&refinement.correction, &refinement.width}) {
+    for (std::size_t i = 0; i < correction->feature.size(); ++i)
+      if (correction->feature[i] == ratio) correction->threshold[i] += more;
+    if (ratio < correction->low.size()) correction->low[ratio] += more, correction->high[ratio] += more;
+  }
+}
+
+void scale_compute(RooflineLaw& law, const auto& names, double factor) {
+  law.compute = law.compute * factor;
+  keep_questions(law.refinement, names, 1 / factor);
+}
+
+void scale_compute(AttentionLaw& law, double factor) {
+  law.compute = law.compute * factor;
+  keep_questions(law.refinement, attention_feature_names, 1 / factor);
+}
+
+void scale_memory(RooflineLaw& law, const auto& names, double factor) {
+  law.memory = law.memory * factor, law.cast = law.cast * factor;
+  keep_questions(law.refinement, names, factor);
+}
+
+void scale_memory(AttentionLaw& law, double factor) {
+  law.memory = law.memory * factor;
+  keep_questions(law.refinement, attention_feature_names, factor);
+}
+
 void scale_matrix_units(Scenario& scenario, double factor) {
   for (FlopsPerSecond& peak : scenario.machine.row.gpu.peak) peak = peak * factor;
   Profile& profile = scenario.profile.row;
-  for (auto* laws : {&profile.gemm, &profile.moe})
-    for (RooflineLaw& law : *laws) law.compute = law.compute * factor;
-  profile.attention.compute = profile.attention.compute * factor;
-  for (AttentionLaw& law : profile.attention_kernels) law.compute = law.compute * factor;
+  for (RooflineLaw& law : profile.gemm) scale_compute(law, gemm_feature_names, factor);
+  for (RooflineLaw& law : profile.moe) scale_compute(law, moe_feature_names, factor);
+  scale_compute(profile.attention, factor);
+  for (AttentionLaw& law : profile.attention_kernels) scale_compute(law, factor);
 }
 
 void scale_own_type(Scenario& scenario, double factor) {
@@ -84,17 +122,17 @@ void scale_own_type(Scenario& scenario, double factor) {
   FlopsPerSecond& peak = scenario.machine.row.gpu.peak[static_cast<int>(own)];
   peak = peak * factor;
   for (RooflineLaw& law : scenario.profile.row.gemm)
-    if (law.precision == own) law.compute = law.compute * factor;
+    if (law.precision == own) scale_compute(law, gemm_feature_names, factor);
 }
 
 void scale_hbm(Scenario& scenario, double factor) {
   Gpu& gpu = scenario.machine.row.gpu;
   gpu.memory_bandwidth = gpu.memory_bandwidth * factor;
   Profile& profile = scenario.profile.row;
-  for (auto* laws : {&profile.gemm, &profile.moe})
-    for (RooflineLaw& law : *laws) law.memory = law.memory * factor, law.cast = law.cast * factor;
-  profile.attention.memory = profile.attention.memory * factor;
-  for (AttentionLaw& law : profile.attention_kernels) law.memory = law.memory * factor;
+  for (RooflineLaw& law : profile.gemm) scale_memory(law, gemm_feature_names, factor);
+  for (RooflineLaw& law : profile.moe) scale_memory(law, moe_feature_names, factor);
+  scale_memory(profile.attention, factor);
+  for (AttentionLaw& law : profile.attention_kernels) scale_memory(law, factor);
   profile.memory.memory = profile.memory.memory * factor;
   for (MemoryLaw& law : profile.memory_ops) law.memory = law.memory * factor;
 }

@@ -7,14 +7,14 @@
 namespace stepcast::dataflow {
 namespace {
 
-ProgramBlock layer_in(Precision precision, const char* alias) {
+ProgramBlock layer_in(Precision precision, const char* alias, const char* stack = "megatron-core") {
   Plan plan;
   plan.mapping = std::string("mesh dp:8\nuse dp, ") + alias + "\n";
   plan.gpus = 8;
   plan.global_batch = 8;
   plan.precision = precision;
-  const auto program = lower(**find_row(built_in().networks, "llama3-8b", "network"), plan,
-      **find_row(built_in().stacks, "megatron-core", "stack"));
+  const auto program = lower(
+      **find_row(built_in().networks, "llama3-8b", "network"), plan, **find_row(built_in().stacks, stack, "stack"));
   EXPECT_TRUE(program) << to_text(program.error());
   return program->blocks[1];
 }
@@ -39,6 +39,24 @@ TEST(NarrowPlans, EveryProjectionKeepsTwoCastWeights) {
 TEST(NarrowPlans, GatheredWeightsKeepNone) {
   EXPECT_DOUBLE_EQ(bytes_of(layer_in(Precision::fp8, "fsdp"), BufferKind::weight),
       bytes_of(layer_in(Precision::bf16, "fsdp"), BufferKind::weight));
+}
+
+double cast_bytes_in(const ProgramBlock& block, Pass pass) {
+  double bytes = 0;
+  for (const KernelWork& work : block.works)
+    if (work.label.ends_with(" cast") && work.pass == pass) bytes += work.bytes.value();
+  return bytes;
+}
+
+// Two bytes read and one written of each element, forward and again for the gradients of the inputs.
+TEST(NarrowPlans, GatheredWeightsAreCastInEachPassWhereCastsAreKernelsOfTheirOwn) {
+  const ProgramBlock gathered = layer_in(Precision::fp8, "fsdp", "jax");
+  EXPECT_DOUBLE_EQ(cast_bytes_in(gathered, Pass::forward), 3 * kMatrices);
+  EXPECT_DOUBLE_EQ(cast_bytes_in(gathered, Pass::input_grad), 3 * kMatrices);
+  EXPECT_EQ(cast_bytes_in(gathered, Pass::weight_grad), 0);
+  EXPECT_EQ(cast_bytes_in(layer_in(Precision::bf16, "fsdp", "jax"), Pass::forward), 0);
+  EXPECT_EQ(cast_bytes_in(layer_in(Precision::fp8, "zero1", "jax"), Pass::forward), 0) << "they stay";
+  EXPECT_EQ(cast_bytes_in(layer_in(Precision::fp8, "fsdp"), Pass::forward), 0) << "narrow ones are gathered";
 }
 
 TEST(NarrowPlans, NormedInputsAndTheMlpsActivationAreSavedAsCast) {

@@ -7,6 +7,7 @@
 #include "model/base/text.h"
 #include "studies/launch/read/launched_run.h"
 #include "studies/launch/facts/step_words.h"
+#include "studies/records/recompute_policy.h"
 #include "studies/run/split/split.h"
 
 namespace stepcast::launch {
@@ -23,32 +24,7 @@ constexpr RecomputeWords recompute_words[] = {
     {"block", "full", Recompute::Kind::full},          {"selective", "selective", Recompute::Kind::selective},
     {"true", "selective", Recompute::Kind::selective}, {"none", "none", Recompute::Kind::none},
 };
-
-/// Megatron-Core's --recompute-modules (core/transformer/transformer_config.py) as tags or operators of our networks;
-/// each that the network lacks is left out of its line.
-struct RecomputeModule { std::string_view word, tags; };
 // clang-format on
-constexpr RecomputeModule recompute_modules[] = {
-    {"core_attn", ""},  // what `selective` does
-    {"layernorm", "norm"},
-    {"mlp", "mlp"},
-    {"moe", "router dispatch expert shared combine"},  // all of the layer, shared experts in it (moe_layer.py)
-    {"moe_act", "expert.act"},
-    {"shared_experts", "shared"},
-    // the projections up from the latents and the rotation (multi_latent_attention.py, qkv_up_proj_and_rope_apply)
-    {"mla_up_proj", "attn.up.Q attn.up.K attn.up.V attn.rope.Q attn.rope.kr"},
-};
-
-/// Has the network operators of that tag or name?
-bool has_tag(const NetworkSpec& spec, std::string_view tag) {
-  const bool latent = spec.latent.kv_rank > 0;
-  if (tag == "mlp") return has_plain_mlp(spec);
-  if (tag == "shared") return spec.experts.shared_ffn_hidden > 0;
-  if (tag == "router" || tag == "dispatch" || tag == "combine" || tag.starts_with("expert"))
-    return spec.experts.count > 0;
-  if (tag == "attn.up.Q") return latent && spec.latent.q_rank > 0;
-  return !tag.starts_with("attn.") || latent;
-}
 
 class RecomputeReader {
  public:
@@ -125,19 +101,16 @@ class RecomputeReader {
     recompute_.kind = Recompute::Kind::none;
     std::vector<std::string> unknown;
     for (const std::string& word : words_of(*text)) {
-      const RecomputeModule* row = word_row(recompute_modules, word);
-      if (row == nullptr) unknown.push_back(word);
-      else if (row->tags.empty()) recompute_.kind = Recompute::Kind::selective;
-      else recompute_tags(row->tags);
+      const records::RecomputeModule* module = records::recompute_module(word);
+      if (module == nullptr) unknown.push_back(word);
+      else if (module->tags.empty()) recompute_.kind = Recompute::Kind::selective;
+      else recompute_tags(tags_of(*module, subject_.out.network));
     }
     if (!unknown.empty())
       subject_.note(fmt::format("recomputation of {} is not taken into account", fmt::join(unknown, ", ")));
   }
 
-  void recompute_tags(std::string_view tags) {
-    std::vector<std::string> there;
-    for (std::string& tag : words_of(std::string(tags)))
-      if (has_tag(subject_.out.network, tag)) there.push_back(std::move(tag));
+  void recompute_tags(const std::vector<std::string>& there) {
     if (!there.empty()) subject_.out.statements.push_back(fmt::format("recompute {}", fmt::join(there, ", ")));
   }
 

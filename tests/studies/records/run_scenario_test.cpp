@@ -162,6 +162,20 @@ TEST(RunRecompute, PoliciesAreOfDenseNetworks) {
   EXPECT_EQ(made.error().where, "recompute");
 }
 
+TEST(RunRecompute, ModulesOfMegatronCoreAreWords) {
+  auto run = record_of_small_run("Megatron-LM", "2025-09");
+  run.recompute = "mla_up_proj, mlp";  // this network has no latents
+  EXPECT_EQ(statements_of(run, "recompute"), "recompute mlp\n");
+  run.recompute = "layernorm,core_attn";  // a fused core is no module that runs again
+  EXPECT_EQ(statements_of(run, "recompute"), "recompute norm\n");
+  run.recompute = "moe_act";
+  EXPECT_EQ(statements_of(run, "recompute"), "");
+  run.recompute = "layernorm, banana";
+  const auto made = scenario_of(run);
+  ASSERT_FALSE(made.has_value());
+  EXPECT_EQ(made.error().where, "recompute");
+}
+
 TEST(RunRecompute, WordsAreReadWithoutTheirCaseAndUnknownOnesAreNoneOfTheirs) {
   const auto mapping = [](const char* words) {
     auto run = record_of_small_run("Megatron-LM", "2022-06");
