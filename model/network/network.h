@@ -358,9 +358,9 @@ struct BatchShape {
   std::int64_t sequences = 1;  ///< micro-batch x data-split ranks
   std::int64_t positions = 1;  ///< sequence length
   double activation_bytes = 2, weight_bytes = 2;
-  std::int64_t lora_rank = 0;  ///< > 0: every weight is frozen, and dense projections get low-rank adapters
-  double loss_bytes = 2;       ///< element size of the logits inside the loss; wider ones are cast first
-  AdaptedProjections adapted;  ///< which of the dense projections do
+  std::int64_t lora_rank = 0;       ///< > 0: every weight is frozen, and dense projections get low-rank adapters
+  double loss_bytes = 2;            ///< element size of the logits inside the loss; wider ones are cast first
+  AdaptedProjections adapted = {};  ///< which of the dense projections do
   /// Of an iteration of an engine: forward alone, keys and values into a cache, the last position's logits sampled.
   bool serves = false;
   std::int64_t cached = 0;  ///< positions of each sequence that stand in the cache already
