@@ -8,7 +8,7 @@
 #include "calibrate/import/tables/plain_words.h"
 #include "model/machine/gpu_words.h"
 #include "model/yaml/yaml.h"
-#include "studies/engines/deployed/deployed_values.h"
+#include "studies/engines/deployment/values.h"
 #include "studies/engines/deployment/model_service.h"
 #include "studies/engines/deployment/surroundings.h"
 
@@ -214,7 +214,7 @@ class ContainerReader {
 bool looks_like_deployment(const std::string& text) {
   return (has_line(text, "apiVersion:") && has_line(text, "kind:")) || has_line(text, "containers:") ||
          (has_line(text, "services:") && (has_line(text, "image:") || has_line(text, "command:"))) ||
-         deployed::looks_like_values(text);
+         looks_like_values(text);
 }
 
 Expected<std::vector<EngineLine>> deployment_lines(
@@ -228,7 +228,7 @@ Expected<std::vector<EngineLine>> deployment_lines(
   ContainerReader reader(where, defined);
   for (const YamlNode& document : *documents) {
     TRY(reader.document(document));
-    for (EngineLine& line : deployed::value_lines(document, where)) reader.lines.push_back(std::move(line));
+    for (EngineLine& line : value_lines(document, where)) reader.lines.push_back(std::move(line));
   }
   for (EngineLine& line : reader.lines) line.files.insert(line.files.end(), reader.files.begin(), reader.files.end());
   return std::move(reader.lines);

@@ -1,25 +1,15 @@
 // Networks whose attention picks keys or compresses them: what stands in the cache, what words and prompts look at.
 #include <gtest/gtest.h>
 
-#include "studies/infer/phases.h"
-#include "studies/infer/serving.h"
+#include "tests/studies/infer/serving_by_name.h"
 
 namespace stepcast::infer {
 namespace {
 
 Serving picking(const char* network, std::int64_t tp, const char* machine = "hgx-h200") {
-  ServingWishes wishes;
-  wishes.network = network, wishes.machine = machine, wishes.tp = tp;
-  auto made = serving_of(wishes);
-  EXPECT_TRUE(made) << to_text(made.error());
-  return std::move(*made);
+  return serving(network, machine, tp);
 }
 
-const sim::IterationPart* part_named(const sim::IterationTime& iteration, const char* label) {
-  for (const sim::IterationPart& part : iteration.parts)
-    if (part.label == label) return &part;
-  return nullptr;
-}
 double flops_of(const Serving& of, const sim::Rows& rows, const char* label) {
   const auto iteration = ServingCost(of).time(rows);
   double sum = 0;
@@ -110,7 +100,7 @@ TEST(PickedKeys, TimeGrowsWithScores) {
   EXPECT_LT(word(picks, 100'000), word(all, 100'000));
   const ServingCost cost(picks);
   const auto long_prompt = cost.time(sim::Rows{1, 8'192, 120'000});
-  EXPECT_NE(part_named(long_prompt, "index.scores"), nullptr);
+  EXPECT_NE(part_of(long_prompt, "index.scores"), nullptr);
   EXPECT_LT(long_prompt.time, ServingCost(all).time(sim::Rows{1, 8'192, 120'000}).time);
 }
 
@@ -120,8 +110,8 @@ TEST(PickedKeys, WidenTheInterval) {
   const auto iteration = ServingCost(s).time(sim::Rows{16, 1, 60'000});
   const auto& spread = find_tuning(s.engine, "hopper", "bf16")->spread;
   EXPECT_GT(iteration.spread.p90, spread.p90);
-  EXPECT_TRUE(part_named(iteration, "attn.core")->extrapolated);
-  EXPECT_TRUE(part_named(iteration, "index.scores")->extrapolated);
+  EXPECT_TRUE(part_of(iteration, "attn.core")->extrapolated);
+  EXPECT_TRUE(part_of(iteration, "index.scores")->extrapolated);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "studies/infer/phases.h"
 #include "studies/infer/served_load.h"
 #include "studies/infer/serving.h"
+#include "tests/studies/infer/serving_by_name.h"
 #include "tests/studies/run_program.h"
 
 namespace stepcast::infer {
@@ -20,15 +21,7 @@ using testing_program::run_line;
 Serving serving_on(std::int64_t tp, std::int64_t cp, std::int64_t dcp, const char* network = "llama3-70b") {
   ServingWishes wishes;
   wishes.network = network, wishes.machine = "dgx-h100", wishes.tp = tp, wishes.cp = cp, wishes.dcp = dcp;
-  auto made = serving_of(wishes);
-  EXPECT_TRUE(made) << to_text(made.error());
-  return std::move(*made);
-}
-
-const sim::IterationPart* part_called(const sim::IterationTime& iteration, const std::string& label) {
-  for (const sim::IterationPart& part : iteration.parts)
-    if (part.label == label) return &part;
-  return nullptr;
+  return served(wishes);
 }
 
 /// 8 key heads on 16 ranks: each lies twice, or half of its positions on each of the two.
@@ -40,26 +33,24 @@ TEST(ServingSplit, DecodeContextParallelHalvesTheCache) {
   const ServingCost cost(split);
   // 16 words behind 8191 positions: 8 of 64 heads in place of 4, over 4096 keys in place of 8192.
   const sim::IterationTime words = cost.time(sim::Rows{16, 1, 8191});
-  EXPECT_EQ(part_called(words, "attn.core")->flops.value(), 80.0 * 16 * 8 * 4096 * 128 * 4);
-  EXPECT_EQ(part_called(words, "Q all_gather")->bytes.value(), 80.0 * 16 * 4 * 128 * 2);
-  EXPECT_EQ(part_called(words, "O.max all_reduce")->bytes.value(), 80.0 * 16 * 8 * 4);
-  EXPECT_EQ(part_called(words, "O reduce_scatter")->bytes.value(), 80.0 * 16 * 8 * 129 * 4 / 2);
+  EXPECT_EQ(part_of(words, "attn.core")->flops.value(), 80.0 * 16 * 8 * 4096 * 128 * 4);
+  EXPECT_EQ(part_of(words, "Q all_gather")->bytes.value(), 80.0 * 16 * 4 * 128 * 2);
+  EXPECT_EQ(part_of(words, "O.max all_reduce")->bytes.value(), 80.0 * 16 * 8 * 4);
+  EXPECT_EQ(part_of(words, "O reduce_scatter")->bytes.value(), 80.0 * 16 * 8 * 129 * 4 / 2);
   // A prompt gathers what stood in the cache: 1000 positions of K and V from the neighbour's half.
   const sim::IterationTime prompt = cost.time(sim::Rows{1, 512, 1000});
-  EXPECT_NEAR(part_called(prompt, "K.cache all_gather")->bytes.value(), 80.0 * 1000 * 128 * 2 / 2, 1);
-  EXPECT_EQ(part_called(prompt, "Q all_gather"), nullptr);
+  EXPECT_NEAR(part_of(prompt, "K.cache all_gather")->bytes.value(), 80.0 * 1000 * 128 * 2 / 2, 1);
+  EXPECT_EQ(part_of(prompt, "Q all_gather"), nullptr);
   const sim::IterationTime first = cost.time(sim::Rows{1, 512, 0});
-  EXPECT_NEAR(part_called(first, "K.cache all_gather")->bytes.value(), 0, 1);
-  EXPECT_EQ(part_called(first, "K.cache all_gather")->time.value(), 0);
+  EXPECT_NEAR(part_of(first, "K.cache all_gather")->bytes.value(), 0, 1);
+  EXPECT_EQ(part_of(first, "K.cache all_gather")->time.value(), 0);
 }
 
 Serving on_stages(const char* engine, std::int64_t pp, const std::string& layout = "") {
   ServingWishes wishes;
   wishes.network = "llama3-70b", wishes.machine = "dgx-h100", wishes.engine = engine;
   wishes.tp = 2, wishes.pp = pp, wishes.layout = layout;
-  auto made = serving_of(wishes);
-  EXPECT_TRUE(made) << to_text(made.error());
-  return std::move(*made);
+  return served(wishes);
 }
 
 /// 80 layers on three stages: 26 on each, and two are left. A layer keeps 2 x 4 heads x 128 numbers of a position on
@@ -130,18 +121,18 @@ TEST(ServingSplit, ContextParallelHalvesPrompts) {
   const ServingCost alone(one), together(two);
   const sim::Rows prompt{1, 2048, 0}, word{8, 1, 4095};
   const sim::IterationTime whole = alone.time(prompt), half = together.time(prompt);
-  EXPECT_EQ(part_called(half, "mlp.up")->shape, "1024 x 7168 x 8192");
-  EXPECT_NEAR(part_called(half, "attn.core")->flops / part_called(whole, "attn.core")->flops, 0.5, 1e-9);
-  EXPECT_NEAR(part_called(half, "K all_gather")->bytes.value(), 80.0 * 1024 * 128 * 2, 1);
+  EXPECT_EQ(part_of(half, "mlp.up")->shape, "1024 x 7168 x 8192");
+  EXPECT_NEAR(part_of(half, "attn.core")->flops / part_of(whole, "attn.core")->flops, 0.5, 1e-9);
+  EXPECT_NEAR(part_of(half, "K all_gather")->bytes.value(), 80.0 * 1024 * 128 * 2, 1);
   EXPECT_LT(half.kernels, whole.kernels * 0.7);
   const sim::IterationTime said = together.time(word);
-  EXPECT_EQ(part_called(said, "attn.core")->flops.value(), 80.0 * 8 * 8 * 2048 * 128 * 4);
-  EXPECT_EQ(part_called(said, "mlp.up")->shape, part_called(alone.time(word), "mlp.up")->shape);
+  EXPECT_EQ(part_of(said, "attn.core")->flops.value(), 80.0 * 8 * 8 * 2048 * 128 * 4);
+  EXPECT_EQ(part_of(said, "mlp.up")->shape, part_of(alone.time(word), "mlp.up")->shape);
   EXPECT_EQ(two.cache_bytes(1000), one.cache_bytes(1000) / 2);
   ServingWishes ring;
   ring.network = "llama3-70b", ring.machine = "dgx-h100", ring.tp = 8, ring.cp = 2, ring.context = "ring";
   const sim::IterationTime round = ServingCost(*serving_of(ring)).time(prompt);
-  EXPECT_NEAR(part_called(round, "K ring")->bytes.value(), part_called(half, "K all_gather")->bytes.value(), 1);
+  EXPECT_NEAR(part_of(round, "K ring")->bytes.value(), part_of(half, "K all_gather")->bytes.value(), 1);
 }
 
 /// Both ranks of cp have the same words, and other tokens of a prompt: experts sum the former and gather the latter.
@@ -155,11 +146,11 @@ TEST(ServingSplit, ExpertsUnderContextParallel) {
     const ServingCost cost(*made);
     const sim::IterationTime prompt = cost.time(sim::Rows{1, 2048, 0}), words = cost.time(sim::Rows{8, 1, 4095});
     // 1024 tokens of 4096 numbers come from the other rank, and as many sums go to it, in each of 32 layers.
-    ASSERT_NE(part_called(prompt, "norm2.y all_gather"), nullptr) << ep;
-    EXPECT_EQ(part_called(prompt, "norm2.y all_gather")->bytes.value(), 32.0 * 1024 * 4096 * 2) << ep;
-    EXPECT_EQ(part_called(prompt, "Y2 reduce_scatter")->bytes.value(), 32.0 * 1024 * 4096 * 2) << ep;
-    EXPECT_EQ(part_called(words, "norm2.y all_gather"), nullptr) << ep;
-    ASSERT_NE(part_called(words, "Y2 all_reduce"), nullptr) << ep;
+    ASSERT_NE(part_of(prompt, "norm2.y all_gather"), nullptr) << ep;
+    EXPECT_EQ(part_of(prompt, "norm2.y all_gather")->bytes.value(), 32.0 * 1024 * 4096 * 2) << ep;
+    EXPECT_EQ(part_of(prompt, "Y2 reduce_scatter")->bytes.value(), 32.0 * 1024 * 4096 * 2) << ep;
+    EXPECT_EQ(part_of(words, "norm2.y all_gather"), nullptr) << ep;
+    ASSERT_NE(part_of(words, "Y2 all_reduce"), nullptr) << ep;
   }
 }
 

@@ -2,19 +2,12 @@
 #include <gtest/gtest.h>
 
 #include "model/profile/scan_law.h"
-#include "studies/infer/phases.h"
-#include "studies/infer/serving.h"
+#include "tests/studies/infer/serving_by_name.h"
 
 namespace stepcast::infer {
 namespace {
 
-Serving serving(const char* network, std::int64_t tp) {
-  ServingWishes wishes;
-  wishes.network = network, wishes.machine = "dgx-h100", wishes.tp = tp;
-  auto made = serving_of(wishes);
-  EXPECT_TRUE(made) << to_text(made.error());
-  return std::move(*made);
-}
+Serving on_h100(const char* network, std::int64_t tp) { return serving(network, "dgx-h100", tp); }
 
 const sim::IterationPart* scan_of(const sim::IterationTime& iteration) {
   for (const sim::IterationPart& part : iteration.parts)
@@ -28,7 +21,7 @@ constexpr double state = 128 * 64 * 128 * 4, looked_back = 3 * (8192 + 2 * 8 * 1
 constexpr double keys = 4 * 2 * 8 * 128 * 2;
 
 TEST(States, AreKeptOncePerSequenceAndSplitByHeads) {
-  const Serving one = serving("nemotron-h-8b", 1), two = serving("nemotron-h-8b", 2);
+  const Serving one = on_h100("nemotron-h-8b", 1), two = on_h100("nemotron-h-8b", 2);
   EXPECT_EQ(one.cache_bytes(0), layers * (state + looked_back));
   EXPECT_EQ(one.cache_bytes(1000) - one.cache_bytes(0), 1000 * keys);
   EXPECT_EQ(two.cache_bytes(1000), one.cache_bytes(1000) / 2);
@@ -36,7 +29,7 @@ TEST(States, AreKeptOncePerSequenceAndSplitByHeads) {
 
 /// A state is charged once: longer sequences are never more of them.
 TEST(States, CapacityFallsWithLength) {
-  const Serving one = serving("nemotron-h-8b", 1);
+  const Serving one = on_h100("nemotron-h-8b", 1);
   std::int64_t before = capacity(one, 1).sequences;
   EXPECT_GT(before, 100);
   for (const std::int64_t length : {2, 15, 16, 17, 31, 32, 1024, 65536}) {
@@ -48,7 +41,7 @@ TEST(States, CapacityFallsWithLength) {
 
 /// Words read and write each state once; prompts have the law of scans. Neither depends on what came before.
 TEST(States, WordsStreamThemAndPromptsScan) {
-  const Serving one = serving("nemotron-h-8b", 1);
+  const Serving one = on_h100("nemotron-h-8b", 1);
   const ServingCost cost(one);
   const sim::IterationTime words = cost.time(sim::Rows{32, 1, 4096}), later = cost.time(sim::Rows{32, 1, 65536});
   ASSERT_NE(scan_of(words), nullptr);
@@ -69,7 +62,7 @@ TEST(States, WordsStreamThemAndPromptsScan) {
 
 /// Rows of one iteration are told apart: a prompt beside words takes what both take by themselves.
 TEST(States, RowsAreScannedByThemselves) {
-  const Serving one = serving("nemotron-h-8b", 1);
+  const Serving one = on_h100("nemotron-h-8b", 1);
   const ServingCost cost(one);
   const sim::Rows prompt{1, 2048, 0}, words{16, 1, 4096};
   const auto scans = [&](std::vector<sim::Rows> rows) {

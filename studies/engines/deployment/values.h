@@ -7,7 +7,7 @@
 #include "model/yaml/yaml.h"
 #include "studies/engines/engine_line.h"
 
-namespace stepcast::engines::deployed {
+namespace stepcast::engines {
 
 /// Whether a text has the names that such values begin with.
 bool looks_like_values(const std::string& text);
@@ -15,4 +15,4 @@ bool looks_like_values(const std::string& text);
 /// The commands that the values of a document come to. What no row knows is among their `unfollowed`.
 std::vector<EngineLine> value_lines(const YamlNode& document, const std::string& where);
 
-}  // namespace stepcast::engines::deployed
+}  // namespace stepcast::engines

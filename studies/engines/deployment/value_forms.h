@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace stepcast::engines::deployed {
+namespace stepcast::engines {
 
 /// What becomes of a value.
 enum class Means : std::uint8_t {
@@ -38,4 +38,4 @@ struct ValuesForm {
 
 const std::vector<ValuesForm>& value_forms();
 
-}  // namespace stepcast::engines::deployed
+}  // namespace stepcast::engines

@@ -1,4 +1,4 @@
-#include "studies/engines/deployed/deployed_values.h"
+#include "studies/engines/deployment/values.h"
 
 #include <algorithm>
 #include <array>
@@ -10,9 +10,9 @@
 #include "model/base/text.h"
 #include "model/base/whole_number.h"
 #include "model/machine/gpu_words.h"
-#include "studies/engines/deployed/deployed_forms.h"
+#include "studies/engines/deployment/value_forms.h"
 
-namespace stepcast::engines::deployed {
+namespace stepcast::engines {
 namespace {
 
 using Kind = YamlNode::Kind;
@@ -245,4 +245,4 @@ std::vector<EngineLine> value_lines(const YamlNode& document, const std::string&
   return lines;
 }
 
-}  // namespace stepcast::engines::deployed
+}  // namespace stepcast::engines

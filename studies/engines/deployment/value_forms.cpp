@@ -1,6 +1,6 @@
-#include "studies/engines/deployed/deployed_forms.h"
+#include "studies/engines/deployment/value_forms.h"
 
-namespace stepcast::engines::deployed {
+namespace stepcast::engines {
 
 /// helm/templates/deployment-vllm-multi.yaml and operator/api/v1alpha1 of vllm-project/production-stack;
 /// config/llmisvcconfig and python/huggingfaceserver of kserve/kserve; LLMConfig of ray-project/ray,
@@ -60,4 +60,4 @@ const std::vector<ValuesForm>& value_forms() {
   return rows;
 }
 
-}  // namespace stepcast::engines::deployed
+}  // namespace stepcast::engines

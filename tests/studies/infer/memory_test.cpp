@@ -1,0 +1,109 @@
+// What stands in the memory of an engine: cache, weights, activations, and how much room its rule leaves.
+#include <fstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "model/catalog.h"
+#include "studies/infer/phases.h"
+#include "tests/studies/infer/serving_by_name.h"
+#include "tests/studies/run_program.h"
+
+namespace stepcast::infer {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+using testing_program::run_line;
+
+/// Keys and values of a position: layers x key heads x head size x 2 x 2 bytes; latent: layers x (rank + rotated) x 2.
+TEST(InferMemory, TheCacheHoldsKeysAndValuesOfEachPosition) {
+  const auto bytes = [](const Serving& s) { return s.cache_bytes(1000) / 1000; };
+  EXPECT_EQ(bytes(serving("llama3-8b", "dgx-h100", 1)), 32 * 8 * 128 * 2 * 2);
+  EXPECT_EQ(bytes(serving("llama2-70b", "dgx-h100", 8)), 80 * 1 * 128 * 2 * 2);
+  EXPECT_EQ(bytes(serving("deepseek-v2-lite", "dgx-h100", 1)), 27 * (512 + 64) * 2);
+  EXPECT_EQ(bytes(serving("deepseek-v2-lite", "dgx-h100", 4)), 27 * (512 + 64) * 2) << "every rank has the latents";
+  ServingWishes wishes;
+  wishes.network = "llama3-8b", wishes.cache = "fp8";
+  EXPECT_EQ(bytes(*serving_of(wishes)), 32 * 8 * 128 * 2);
+  EXPECT_EQ(bytes(serving("qwen3-30b-a3b", "dgx-h100", 8)), 48 * 1 * 128 * 2 * 2) << "4 key heads, each on two ranks";
+  // Every second layer of gpt-oss keeps 128 positions.
+  EXPECT_EQ(serving("gpt-oss-20b", "dgx-h100", 1).cache_bytes(1000), 12.0 * (1000 + 128) * 8 * 64 * 2 * 2);
+  // TensorRT-LLM keeps all of them.
+  EXPECT_EQ(serving("gpt-oss-20b", "dgx-h100", 1, "tensorrt-llm").cache_bytes(1000), 24.0 * 1000 * 8 * 64 * 2 * 2);
+}
+
+/// vLLM: 0.9 of 80 GiB, less weights, activations and what is reserved, in blocks of 16 positions.
+/// A checkpoint that is narrow is served narrow, as engines read its file; one of a form that --weights has not is
+/// asked for.
+TEST(InferMemory, WeightsAreThoseOfTheCheckpoint) {
+  const auto infer = [](const std::string& quantised, const std::string& more = "") {
+    const std::string file = testing_program::own_path("config.json");
+    std::ofstream(file) << R"({"architectures": ["Qwen3ForCausalLM"], "hidden_size": 4096, "intermediate_size": 12288,
+      "num_hidden_layers": 36, "num_attention_heads": 32, "num_key_value_heads": 8, "head_dim": 128,
+      "vocab_size": 151936, "max_position_embeddings": 40960, "tie_word_embeddings": false)"
+                        << quantised << "}";
+    return run_line("infer " + file + " --machine dgx-h100 --prompt 1024 " + more);
+  };
+  const std::string blocks = R"(, "quantization_config": {"quant_method": "fp8", "weight_block_size": [128, 128]})";
+  const auto wide = infer(""), narrow = infer(blocks), told = infer(blocks, "--weights bf16");
+  EXPECT_THAT(wide.out, HasSubstr("--weights bf16, --kv bf16"));
+  EXPECT_THAT(narrow.out, HasSubstr("--weights fp8-block, as quantization_config of the file says"));
+  // 8.19e9 numbers of two bytes, and of one
+  EXPECT_THAT(wide.out, HasSubstr("15.3 GiB of weights"));
+  EXPECT_THAT(narrow.out, Not(HasSubstr("15.3 GiB of weights")));
+  EXPECT_THAT(told.out, HasSubstr("15.3 GiB of weights"));
+  const auto asked = infer(R"(, "quantization_config": {"quant_method": "bitsandbytes", "load_in_4bit": true})");
+  EXPECT_EQ(asked.code, 2);
+  EXPECT_THAT(asked.err, HasSubstr("--weights: the file keeps its weights as bitsandbytes, which is no type of ours"));
+}
+
+TEST(InferMemory, CapacityIsTheEnginesRule) {
+  const Serving s = serving("llama3-8b", "dgx-h100", 1);
+  const Capacity room = capacity(s, 1000);
+  EXPECT_EQ(room.weights, 2.0 * 8'030'261'248);
+  const double left = 0.9 * room.memory - room.weights - room.activations - room.reserved;
+  EXPECT_DOUBLE_EQ(room.cache, left);
+  EXPECT_EQ(room.blocks, static_cast<std::int64_t>(left / (16 * 131'072)));
+  EXPECT_EQ(room.sequences, room.blocks / 63) << "1000 positions are 63 blocks";
+  Serving free = s;
+  free.engine.cache_rule = CacheRule::of_free;
+  const Capacity share = capacity(free, 1000);
+  EXPECT_DOUBLE_EQ(share.cache, 0.9 * (room.memory - room.weights - room.activations - share.reserved));
+  EXPECT_DOUBLE_EQ(room.reserved - share.reserved, 392e6) << "one GPU alone has no buffers of NCCL";
+  Serving two = serving("llama3-8b", "dgx-h100", 2);
+  two.engine.cache_rule = CacheRule::of_free;
+  EXPECT_EQ(capacity(two, 1000).reserved, room.reserved);
+}
+
+/// 2 bytes x positions x hidden x 11, of one tensor rank.
+TEST(InferMemory, ActivationsAreOfThePositionsOfAnIteration) {
+  const Serving s = serving("llama3-8b", "dgx-h100", 1);
+  EXPECT_EQ(capacity(s, 1000).activations, 2.0 * 8192 * 4096 * 11);
+  EXPECT_EQ(capacity(s, 1000, 32'768).activations, 2.0 * 32'768 * 4096 * 11);
+  EXPECT_LT(capacity(s, 1000, 32'768).blocks, capacity(s, 1000).blocks);
+}
+
+/// vLLM V1 reads 8,192 positions on GPUs of 70 GiB, but 2,048 on others and on A100; a row of one's own stays.
+TEST(InferMemory, EnginesHaveTheSizesOfTheirGpu) {
+  EXPECT_EQ(serving("llama3-8b", "dgx-h100", 1).engine.most_positions, 8192);
+  EXPECT_EQ(serving("llama3-8b", "dgx-a100", 1).engine.most_positions, 2048);
+  EXPECT_EQ(serving("llama3-8b", "dgx-a100", 1).engine.most_sequences, 256);
+  EXPECT_EQ(serving("llama3-8b", "dgx-b200", 1, "sglang").engine.most_positions, 16'384);
+  ServingWishes wishes;
+  wishes.network = "llama3-8b", wishes.machine = "dgx-a100";
+  Engine own = **find_row(built_in().engines, "vllm", "engine");
+  wishes.row = std::make_shared<const Engine>(own);
+  EXPECT_EQ(serving_of(wishes)->engine.most_positions, 8192);
+}
+
+/// A batch that the cache does not hold at once goes in waves.
+TEST(InferMemory, WavesFollowFromTheCache) {
+  const Serving s = serving("llama3-70b", "dgx-h100", 2);
+  const Phase all = static_batch(s, 64, 2048, 2048);
+  EXPECT_GT(all.waves, 2);
+  EXPECT_EQ(static_batch(serving("llama3-70b", "dgx-h100", 8), 64, 2048, 2048).waves, 1);
+}
+
+}  // namespace
+}  // namespace stepcast::infer
