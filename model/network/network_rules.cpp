@@ -68,7 +68,8 @@ void check_streams(Rules& rules) {
   const bool cuts = n.gate_cutoff || std::ranges::any_of(n.shapes, &LayerShape::gate_cutoff);
   rules.require(
       !cuts || ((n.activation == Activation::swiglu || n.activation == Activation::geglu) && has_plain_mlp(n)),
-      "gate_cutoff", "an MLP without a gate has nothing to cut off", "\"activation\": \"geglu\"");
+      "gate_cutoff", "without a gate of an MLP there is nothing to cut off",
+      has_plain_mlp(n) ? "\"activation\": \"geglu\"" : "layers with an MLP, or no gate_cutoff");
   if (n.streams == 1) return;
   rules.require(
       n.norm_place == NormPlace::before && !n.parallel_block && !n.linear_bias && !n.dropout && !n.layer_scale,
@@ -294,8 +295,10 @@ void check_projectors(Rules& rules, const NetworkSpec& network) {
   rules.require(projects || !n.sound, "sound", "nothing takes its positions to words", "projectors");
   rules.require(!projects || (n.features > 0 && n.layers > 0 && (n.sound || n.intake == Intake::matrix)), "projectors",
       "an encoder of images reads patches and has layers", "features, layers and no intake");
+  std::int64_t deepest = 0;
   for (const Projector& steps : n.projectors) {
     std::int64_t width = n.hidden;
+    if (steps.empty() || steps.front().kind != ProjectorStep::Kind::layer) deepest = n.layers;
     bool whole = true;  // rows are the encoder's positions, each of them
     for (const ProjectorStep& step : steps) {
       const bool begins = step.kind == ProjectorStep::Kind::layer, beside = step.kind == ProjectorStep::Kind::beside;
@@ -305,6 +308,7 @@ void check_projectors(Rules& rules, const NetworkSpec& network) {
           "the features of a layer stand behind other steps", fmt::format("\"layer {}\" in front", step.size));
       rules.require(!beside || whole, "projectors", "features stand beside rows that are not one layer's",
           fmt::format("\"beside {}\" before matrices and merges", step.size));
+      if (begins || beside) deepest = std::max(deepest, step.size);
       whole = whole && (begins || beside || step.kind == ProjectorStep::Kind::norm);
       if (beside) width += n.hidden;
       if (step.kind == ProjectorStep::Kind::merge) width *= step.size;
@@ -320,10 +324,13 @@ void check_projectors(Rules& rules, const NetworkSpec& network) {
         "several give different numbers of rows", "as many merged positions in each");
     const std::int64_t patches = n.sequence - (n.class_token ? 1 : 0);
     rules.require(n.sequence == 0 || patches % positions_merged(steps) == 0, "sequence",
-        fmt::format(
-            "{} patches of an image are no multiple of the {} that are merged", patches, positions_merged(steps)),
+        fmt::format("{} {} are no multiple of the {} that are merged", patches,
+            n.sound ? "positions of a clip" : "patches of an image", positions_merged(steps)),
         "a multiple of them");
   }
+  rules.require(!projects || deepest >= n.layers, "layers",
+      fmt::format("{} layers, and projectors read what the first {} give", n.layers, deepest),
+      fmt::format("{}, or a projector without \"layer {}\"", deepest, deepest));
 }
 
 /// Words of the network's table, or features; as large as it may be on its own.

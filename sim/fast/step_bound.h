@@ -1,19 +1,15 @@
-// How long a step takes at least, from parts that many steps share. Costs a fraction
-// of a microsecond where a forecast runs every action of the pipeline.
+// How long a step takes at least, from parts that many steps share. Costs a fraction of a microsecond where a forecast
+// runs every action of the pipeline.
 //
 // Never above sim/step.h's forecast: each term is a chain of work that any order of the kind must run through.
 // - A rank works m x its stages' times, and stands still for the hops that hold it. Before it, the first micro-batch
-// passes the
-//     stages in front; after it, where backward is fused, the last one goes back through them.
+//   passes the stages in front; after it, where backward is fused, the last one goes back through them.
 // - A unit that a rank holds stays from its forward until the last stage has sent its gradient back; no more are held
-// at once than
-// the order's fullest moment has. So a rank takes at least the sum of all stays over that number (Little's law), and
-// 1F1B, which
-//     holds p-r from rank r on, sends each block of p-r there and back once.
-//   - The first micro-batch goes to the end and back.
+//   at once than the order's fullest moment has. So a rank takes at least the sum of all stays over that number
+//   (Little's law), and 1F1B, which holds p-r from rank r on, sends each block of p-r there and back once.
+// - The first micro-batch goes to the end and back.
 // - Rank 0 closes its first stage's gradients last: what its collectives cannot hide behind that stage's backward
-// shows. Likewise
-//     its first stage's parameters.
+//   shows. Likewise its first stage's parameters.
 // Without hops it is the engine's makespan for equal stages of GPipe, 1F1B and eager 1F1B; with hops 1F1B lies 1 to 5 %
 // lower, more with few micro-batches. V schedules with little memory may lie far lower (v-min by half), so that more of
 // them are forecast whole.

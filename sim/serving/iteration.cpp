@@ -307,7 +307,10 @@ IterationTime IterationForm::time(std::span<const Rows> rows, const EngineCost& 
   const GpuTime gpu = gpu_time(out.sums, cost.engine(), tuning);
   out.kernels = gpu.kernels, out.moves = gpu.moves;
   out.time = elapsed(out.sums, cost.engine(), tuning);
-  out.host = out.time - out.kernels - out.moves;
+  // Where kernels and moves are all of the time the difference is a rounding error of either sign.
+  constexpr double rounding = 1e-9;
+  const Seconds waited = out.time - out.kernels - out.moves;
+  if (waited > out.time * rounding) out.host = waited;
   // The interval of a fitted tuning is that of networks that were left out, whose products were of such sizes too.
   const auto in_spread = [&](const IterationPart& part) {
     return !tuning.fitted.empty() && part.kernel == KernelClass::gemm;

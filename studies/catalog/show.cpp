@@ -187,7 +187,8 @@ Expected<void> show_network_file(const Arguments& arguments, Console& console) {
     for (const std::string& line : *list) text += paragraph(line, "note: ", "      ", page_columns);
   if (!stored.how.empty())
     text += paragraph(
-        fmt::format("weights stored as {}{}", stored.how, stored.type.empty() ? "" : ": --weights " + stored.type),
+        fmt::format("weights stored as {}{}{}", stored.how, stored.type.empty() ? "" : ": --weights " + stored.type,
+            stored.wide.empty() ? "" : fmt::format(" ({}, which it leaves wide, counts as narrow)", stored.wide)),
         "note: ", "      ", page_columns);
   add_parameters(text, read);
   console.out << text;

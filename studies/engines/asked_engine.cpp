@@ -156,7 +156,7 @@ Expected<AskedEngine> asked_engine(EngineLaunch& launch, const std::map<std::str
   if (use.load) {
     TRY(settle_copies(launch, "--replicas", told, use.lenient, out));
   }
-  TRY(put_pool(settings, launch, spec.row, where.row.gpu, out));
+  TRY(put_pool(settings, launch, spec.row, where.row.gpu, told, out));
   out.flags["--engine"] = out.row.id;
   if (launch.prompts && use.load) {
     TRY(settle_copies(*launch.prompts, "--prefill-replicas", told, use.lenient, out));

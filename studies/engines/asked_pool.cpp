@@ -1,6 +1,7 @@
 #include "studies/engines/asked_pool.h"
 
 #include <algorithm>
+#include <initializer_list>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -8,6 +9,7 @@
 #include "model/base/whole_number.h"
 #include "studies/engines/habits.h"
 #include "studies/run/nouns.h"
+#include "studies/run/split/stage_layers.h"
 
 namespace stepcast::engines {
 namespace {
@@ -21,7 +23,22 @@ template <class T> void change(T& value, const std::optional<T>& said, std::stri
 std::string row_of(const EnginePool& pool) {
   const auto v1 = pool.environment.find("VLLM_USE_V1");
   if (pool.server.program->engine == "vllm" && v1 != pool.environment.end() && v1->second == "0") return "vllm-v0";
-  return std::string(pool.server.program->engine);
+  return std::string(row_of_release(pool.server.program->engine, pool.release));
+}
+
+/// Which release is meant, where that decides on the row.
+void say_release(const EnginePool& pool, AskedEngine& out) {
+  const std::string_view engine = pool.server.program->engine;
+  if (!pool.release.empty()) {
+    out.notes.push_back(fmt::format("release {:.40}, as its image says", pool.release));
+    return;
+  }
+  const EngineRelease *own = nullptr, *newest = nullptr;
+  for (const EngineRelease& row : engine_releases())
+    if (row.engine == engine) (row.row == engine ? own : newest) = &row;
+  if (own != nullptr && !own->before.empty() && out.row.id == engine)
+    out.notes.push_back(fmt::format(
+        "its release is not told, and one before {} is meant: --engine {} is of later ones", own->before, newest->row));
 }
 
 Expected<void> settle_row(const EngineSettings& s, const EnginePool& pool, const Gpu& gpu, AskedEngine& out) {
@@ -81,29 +98,69 @@ Expected<void> take_windows(
 constexpr std::pair<std::string_view, const char*> layer_variables[] = {
     {"vllm", "VLLM_PP_LAYER_PARTITION"}, {"sglang", "SGLANG_PP_LAYER_PARTITION"}};
 
-std::string layout_of(const EngineSettings& s, const EnginePool& pool) {
-  if (!s.layers.empty()) return fmt::format("{}", fmt::join(s.layers, ","));
+struct SaidLayers {
+  std::string text, where;
+};
+std::optional<SaidLayers> said_layers(const EngineSettings& s, const EnginePool& pool) {
+  if (!s.layers.empty()) {
+    const auto given = std::ranges::find_if(pool.server.all,
+        [&](const GivenArgument& each) { return each.name == "pp_partition" && pool.server.counts(each); });
+    return SaidLayers{fmt::format("{}", fmt::join(s.layers, ",")),
+        given == pool.server.all.end() ? pool.server.where : place_of_argument(pool.server, *given)};
+  }
   for (const auto& [engine, variable] : layer_variables)
     if (const auto said = pool.environment.find(variable);
         pool.server.program->engine == engine && said != pool.environment.end())
-      return said->second;
-  return "";
+      return SaidLayers{said->second, fmt::format("{} {}", pool.server.where, variable)};
+  return std::nullopt;
 }
 
-void put_split(const EngineSettings& s, const EnginePool& pool, const NetworkSpec& network, AskedEngine& out) {
+/// Errors: layers of stages that are not the network's.
+Expected<void> put_layers(const EngineSettings& s, const EnginePool& pool, const NetworkSpec& network,
+    const ToldFlags& told, AskedEngine& out) {
+  const auto said = said_layers(s, pool);
+  if (!said || told.contains("--layout")) return {};
+  const auto flag = told.find("--pp");
+  const std::int64_t stages = flag == told.end() ? s.pp : parsed_number<std::int64_t>(flag->second).value_or(s.pp);
+  out.flags["--layout"] = said->text;
+  if (stages > network.layers) return {};  // more stages than layers are said of --pp
+  TRY(run::read_stage_layers(said->text, said->where, network, stages));
+  return {};
+}
+
+/// The most that --gpus takes.
+constexpr std::int64_t most_gpus = 10'000'000;
+
+/// Errors: more GPUs than anybody has, or none.
+Expected<std::int64_t> product_of_ways(std::initializer_list<std::int64_t> ways, const std::string& where) {
+  std::int64_t product = 1;
+  for (const std::int64_t count : ways) {
+    if (count < 1 || count > most_gpus / product)
+      return fail(where, fmt::format("{} GPUs", fmt::join(ways, " x ")),
+          fmt::format("from 1 to {} of ranks and replicas together", most_gpus));
+    product *= count;
+  }
+  return product;
+}
+
+/// Errors: more GPUs than --gpus takes. Flags that say how many engines there are go over the launch.
+Expected<void> put_split(const EngineSettings& s, const EnginePool& pool, const NetworkSpec& network,
+    const ToldFlags& told, AskedEngine& out) {
   const bool experts = network.experts.count > 0;
   const bool side_by_side = s.groups_or_copies && !experts;
   const std::int64_t groups = side_by_side ? 1 : s.groups;
-  const std::int64_t copies = s.copies * pool.copies * (side_by_side ? s.groups : 1);
+  const bool counted = told.contains("--replicas");
+  TRY(product_of_ways({s.tp, s.pp, s.groups, counted ? 1 : s.copies, counted ? 1 : pool.copies}, pool.server.where));
+  const std::int64_t copies = counted ? 1 : s.copies * pool.copies * (side_by_side ? s.groups : 1);
   const auto put = [&](const char* flag, std::int64_t value) {
     if (value > 1) out.flags[flag] = std::to_string(value);
   };
   put("--tp", s.tp), put("--pp", s.pp), put("--dp-attention", groups), put("--replicas", copies);
-  if (std::string layout = layout_of(s, pool); !layout.empty()) out.flags["--layout"] = std::move(layout);
   const std::int64_t over = s.experts_over_all ? s.tp * groups : s.experts_over.value_or(1);
   if (experts) put("--ep", over);
   else if (over > 1) out.notes.push_back(fmt::format("{} has no experts to lay on ranks", network.id));
   if (groups > 1 && !s.exchange.empty()) out.flags["--exchange"] = s.exchange;
+  return {};
 }
 
 }  // namespace
@@ -120,9 +177,11 @@ Expected<void> settle_copies(
 }
 
 Expected<void> put_pool(const EngineSettings& settings, const EnginePool& pool, const NetworkSpec& network,
-    const Gpu& gpu, AskedEngine& out) {
-  put_split(settings, pool, network, out);
+    const Gpu& gpu, const ToldFlags& told, AskedEngine& out) {
+  TRY(put_split(settings, pool, network, told, out));
+  TRY(put_layers(settings, pool, network, told, out));
   TRY(settle_row(settings, pool, gpu, out));
+  say_release(pool, out);
   return take_windows(settings, network, pool.server.where, out);
 }
 
@@ -140,7 +199,10 @@ Expected<void> put_prompts(
   // Graphs hold iterations of tokens, of which it has none.
   s.captured = tokens.settings.captured, s.most_captured = tokens.settings.most_captured;
   AskedEngine prompts;
-  TRY(put_pool(s, pool, network, gpu, prompts));
+  const auto told = tokens.told.find("--prefill-replicas");
+  ToldFlags own;  // flags of a split are told to the other pool
+  if (told != tokens.told.end()) own["--replicas"] = told->second;
+  TRY(put_pool(s, pool, network, gpu, own, prompts));
   if (prompts.row.id != out.row.id)
     return fail(where, fmt::format("{} reads prompts, and {} says their tokens", prompts.row.name, out.row.name),
         "one engine for both pools");
@@ -155,10 +217,10 @@ Expected<void> put_prompts(
     const auto found = prompts.flags.find(flag);
     return found == prompts.flags.end() ? 1 : parsed_number<std::int64_t>(found->second).value_or(1);
   };
-  const auto told = tokens.told.find("--prefill-replicas");
   const std::int64_t replicas =
       told == tokens.told.end() ? ways("--replicas") : parsed_number<std::int64_t>(told->second).value_or(1);
-  out.flags["--prefill-gpus"] = std::to_string(ways("--tp") * ways("--dp-attention") * replicas);
+  TRY(const std::int64_t all, product_of_ways({ways("--tp"), ways("--dp-attention"), replicas}, where));
+  out.flags["--prefill-gpus"] = std::to_string(all);
   for (const char* flag : {"--tp", "--ep", "--dp-attention"})
     out.flags[fmt::format("--prefill{}", flag + 1)] = std::to_string(ways(flag));
   out.flags["--prefill-replicas"] = std::to_string(replicas);
@@ -166,6 +228,8 @@ Expected<void> put_prompts(
   out.flags["--prefill-most-positions"] = std::to_string(prompts.row.most_positions);
   const std::string gpus = out.flags["--prefill-gpus"];
   out.notes.push_back(gpus == "1" ? "a GPU of its own reads prompts" : gpus + " GPUs of their own read prompts");
+  std::erase_if(prompts.changed,
+      [](const std::string& one) { return one.starts_with("captured ") || one.starts_with("most_captured "); });
   out.prompt_row = std::move(prompts.row), out.prompt_changed = std::move(prompts.changed);
   return {};
 }

@@ -16,9 +16,9 @@ using ToldFlags = std::map<std::string, std::string, std::less<>>;
 /// How many engines a pool has, where the launch leaves it open, is asked for by `flag`.
 Expected<void> settle_copies(EnginePool& pool, const char* flag, const ToldFlags& told, bool lenient, AskedEngine& out);
 
-/// Errors: shares that are none, windows that are not the network's.
+/// Errors: more GPUs than there are, shares that are none, windows and layers of stages that are not the network's.
 Expected<void> put_pool(const EngineSettings& settings, const EnginePool& pool, const NetworkSpec& network,
-    const Gpu& gpu, AskedEngine& out);
+    const Gpu& gpu, const ToldFlags& told, AskedEngine& out);
 
 /// The pool that says the tokens of prompts.
 struct TokenPool {

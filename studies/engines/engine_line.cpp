@@ -8,6 +8,7 @@
 
 #include "calibrate/import/shell/reader.h"
 #include "calibrate/import/tables/plain_words.h"
+#include "model/base/whole_number.h"
 #include "model/machine/gpu_words.h"
 
 namespace stepcast::engines {
@@ -76,6 +77,11 @@ void drop_redirection(std::vector<ShellWord>& words) {
 
 }  // namespace
 
+std::optional<std::int64_t> number_of_engines(std::string_view text) {
+  const auto number = parsed_number<std::int64_t>(text);
+  return number && *number >= 0 && *number <= most_engines ? number : std::nullopt;
+}
+
 EngineLine line_of_words(std::vector<ShellWord> words, const std::string& where) {
   EngineLine line;
   line.where = where;
@@ -100,7 +106,11 @@ EngineLine line_of_words(std::vector<ShellWord> words, const std::string& where)
   }
   if (line.program == nullptr) return line;
   take_settings(words, begin, line);
-  for (std::size_t at = 0; at < begin; ++at) line.before += words[at].text + ' ';
+  for (std::size_t at = 0; at < begin; ++at) {
+    line.before += words[at].text + ' ';
+    if (std::string release = release_of_image(words[at].text); container && !release.empty())
+      line.release = std::move(release);
+  }
   if (container) line.chip = chip_of_words(words, begin);
   line.words.assign(std::make_move_iterator(words.begin() + static_cast<std::ptrdiff_t>(begin)),
       std::make_move_iterator(words.end()));

@@ -4,7 +4,9 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "calibrate/import/scripts/launch_line.h"
@@ -12,6 +14,11 @@
 #include "studies/engines/engine_program.h"
 
 namespace stepcast::engines {
+
+/// Engines beside each other that anybody starts: more is a slip.
+constexpr std::int64_t most_engines = 1'000'000;
+/// From 0 to so many; nullopt: another text.
+std::optional<std::int64_t> number_of_engines(std::string_view text);
 
 /// Which part an engine has where prompts and tokens have pools of their own.
 enum class PoolRole : unsigned char { whole, prompts, tokens };
@@ -30,6 +37,7 @@ struct EngineLine {
   PoolRole role = PoolRole::whole;  ///< as labels of the deployment or its file have it
   std::int64_t copies = 1;          ///< that the deployment starts
   std::string open_copies;          ///< why it is not known how often it stands; "": it is
+  std::string release;              ///< of the engine, as its image tells it: "0.15.0"; "": not told
   std::string chip;                 ///< "TPUs" where it starts on accelerators that are no GPUs
   std::string gpu_kind;             ///< "nvidia-l4" where the deployment asks for nodes with such GPUs
 };

@@ -29,6 +29,10 @@ std::span<const EngineProgram> engine_programs();
 /// Images of containers that run a program without naming it: "vllm/vllm-openai:v0.10.0". nullptr: another image.
 const EngineProgram* program_of_image(std::string_view image);
 
+/// The release of its engine that the tag of an image tells: "0.10.0" of the one above; "": none that begins with a
+/// number, or an image whose tag counts something else.
+std::string release_of_image(std::string_view image);
+
 /// Read once; files that are wrong break the build, since a test reads all.
 const launch::ArgumentTable& engine_table(std::string_view table);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -73,7 +74,39 @@ struct SlowerHost {
 constexpr SlowerHost slower_hosts[] = {
     {"tensorrt-llm", "gb200", 1.8}, {"tensorrt-llm", "gb300", 1.8}, {"tensorrt-llm", "gh200", 1.8}};
 
+// vLLM: V1 is the default from 0.8 (its release notes), and from 0.14 the scheduler runs beside the GPU (issue 27679,
+// pull request 27614). TensorRT-LLM: 0.10 has the executor of 2024, and 1.0 runs on PyTorch.
+constexpr EngineRelease releases[] = {{"vllm", "0.8", "vllm-v0"}, {"vllm", "0.14", "vllm"}, {"vllm", "", "vllm-2026"},
+    {"tensorrt-llm", "0.10", "tensorrt-llm-2023"}, {"tensorrt-llm", "1.0", "tensorrt-llm-2024"},
+    {"tensorrt-llm", "", "tensorrt-llm"}};
+
 }  // namespace
+
+std::span<const EngineRelease> engine_releases() { return releases; }
+
+std::vector<int> numbers_of_release(std::string_view release) {
+  std::vector<int> numbers;
+  int value = -1;
+  for (const char c : std::string(release) + ".") {
+    if (c >= '0' && c <= '9') {
+      value = std::max(0, value) * 10 + (c - '0');
+    } else {
+      if (value < 0) break;
+      numbers.push_back(value);
+      value = -1;
+      if (c != '.') break;
+    }
+  }
+  return numbers;
+}
+
+std::string_view row_of_release(std::string_view engine, std::string_view release) {
+  const std::vector<int> numbers = numbers_of_release(release);
+  for (const EngineRelease& row : releases)
+    if (!numbers.empty() && row.engine == engine && (row.before.empty() || numbers < numbers_of_release(row.before)))
+      return row.row;
+  return engine;
+}
 
 Engine as_usual(Engine row, const Gpu& gpu, const HabitRanks& ranks) {
   const auto known = std::ranges::find(built_in().engines, row.id, &Engine::id);

@@ -62,9 +62,10 @@ namespace {
 std::vector<std::string> changes_of(const AskedEngine& asked) {
   std::vector<std::string> changes;
   if (!asked.changed.empty())
-    changes.push_back(fmt::format("the engine's row with {}", fmt::join(asked.changed, ", ")));
+    changes.push_back(fmt::format("{} with {}", asked.prompt_row ? "the row of the pool of tokens" : "the engine's row",
+        fmt::join(asked.changed, ", ")));
   if (asked.prompt_changed != asked.changed && !asked.prompt_changed.empty())
-    changes.push_back(fmt::format("that of the pool of prompts with {}", fmt::join(asked.prompt_changed, ", ")));
+    changes.push_back(fmt::format("the row of the pool of prompts with {}", fmt::join(asked.prompt_changed, ", ")));
   return changes;
 }
 

@@ -45,6 +45,7 @@ std::string infer_json(const Asked& asked, const Answer& answer) {
   json.fields("network", serving.network().id, "machine", serving.machine().id, "engine", serving.engine.id, "profile",
       serving.profile->id, "phase", asked.phase, "gpus", static_cast<double>(serving.scenario.plan.gpus), "batch",
       static_cast<double>(asked.batch));
+  if (!serving.layers.empty()) json.field("layers", serving.layers);
   json.base_field("time_s", phase.time);
   json.field("interval_s",
       std::vector<double>{(phase.time * phase.spread.p10).value(), (phase.time * phase.spread.p90).value()});

@@ -171,9 +171,12 @@ Capacity capacity_of_stage(
   const double of_block = (all - states) / static_cast<double>(length) * static_cast<double>(block);
   // With states, whose bytes no block has: as many blocks as sequences of this length fill.
   out.bytes_per_position = all / static_cast<double>(length);
-  out.blocks = states > 0
-                   ? static_cast<std::int64_t>(out.cache / (states + static_cast<double>(needed) * of_block)) * needed
-                   : static_cast<std::int64_t>(out.cache / of_block);
+  const std::int64_t at_once = states > 0 ? needed : 1;
+  // A stage of layers that keep nothing (an MLP alone) holds any number where its weights have room.
+  constexpr std::int64_t any_number = 1'000'000'000'000;
+  if (all > 0)
+    out.blocks = static_cast<std::int64_t>(out.cache / (states + static_cast<double>(at_once) * of_block)) * at_once;
+  else out.blocks = out.cache > 0 ? any_number : 0;
   out.positions = out.blocks * block;
   out.sequences = needed > 0 ? out.blocks / needed * serving.attention_groups() : 0;
   return out;

@@ -317,7 +317,7 @@ Expected<Serving> serving_of(const ServingWishes& wishes, run::Chosen<NetworkSpe
     if (wishes.pp > 1)
       return fail("--draft", "guessing before an iteration on several stages", "--pp 1, or no --draft");
     ServingWishes small = wishes;
-    small.draft = 0;
+    small.draft = 0, small.layout.clear();  // it is a layer alone
     // What is guessed belongs to the iteration that tries it, which the host prepares once.
     Engine within = engine;
     for (Engine::Tuning& tuning : within.tunings) tuning.host_per_iteration = tuning.host_per_sequence = Seconds(0);

@@ -9,6 +9,7 @@
 #include "dataflow/lower/read_plan.h"
 #include "studies/run/mapped_run.h"
 #include "studies/run/split/split.h"
+#include "studies/run/split/stage_layers.h"
 
 namespace stepcast::infer {
 namespace {
@@ -34,23 +35,26 @@ void lay_experts(run::Scenario& scenario, const ServingWishes& wishes, const Eng
   mapping.insert(mapping.find('\n', line) + 1, gather);
 }
 
-/// What is said to the run of layers on stages; "": as many on each. Errors: stages that neither divide the layers nor
-/// have a rule of the engine's for the rest.
+/// What is said to the run of layers on stages; "": as many on each. Errors: layers of stages that are not the
+/// network's, stages that neither divide the layers nor have a rule of the engine's for the rest.
 Expected<std::string> layout_of(const ServingWishes& wishes, const NetworkSpec& network, const Engine& engine) {
   if (wishes.pp > network.layers)
     return fail("--pp", fmt::format("{} stages for the {} layers of {}", wishes.pp, network.layers, network.id),
         fmt::format("at most {}", network.layers));
   if (wishes.layout == "balanced")
     return fail("--layout", "balanced layers are weighed by a step of training", "layers of each stage: 31,30");
-  if (!wishes.layout.empty() && wishes.layout != "even") return wishes.layout;
+  if (!wishes.layout.empty()) {
+    TRY(const auto said, run::read_stage_layers(wishes.layout, "--layout", network, wishes.pp));
+    return fmt::format("{}", fmt::join(said, ","));
+  }
   if (network.layers % wishes.pp == 0) return std::string();
   const auto dealt = layers_of_stages(engine, network.layers, wishes.pp);
-  if (!dealt.empty() && wishes.layout.empty()) return fmt::format("{}", fmt::join(dealt, ","));
+  if (!dealt.empty()) return fmt::format("{}", fmt::join(dealt, ","));
   Engine any = engine;
   any.uneven_stages = UnevenStages::first_ones;
   return fail("--pp",
-      fmt::format("{} layers do not divide by pp {}{}", network.layers, wishes.pp,
-          dealt.empty() ? fmt::format(", and how {} deals out the rest is not known", engine.name) : ""),
+      fmt::format("{} layers do not divide by pp {}, and how {} deals out the rest is not known", network.layers,
+          wishes.pp, engine.name),
       fmt::format("--layout {}, or one of: {}", fmt::join(layers_of_stages(any, network.layers, wishes.pp), ","),
           run::nearest_values(run::divisors(network.layers), wishes.pp)));
 }

@@ -67,10 +67,6 @@ Expected<void> settle_length(const Request& request, NetworkSpec& network) {
       fmt::format("at most {}", encoder.max_positions));
 }
 
-}  // namespace
-
-namespace {
-
 /// A network may hear or see: which of its two encoders a run has.
 Expected<void> choose_encoder(const Request& request, NetworkSpec& network) {
   const RunWishes& told = request.wishes();
@@ -79,6 +75,10 @@ Expected<void> choose_encoder(const Request& request, NetworkSpec& network) {
   if (told.clips > 0 && told.images > 0)
     return fail("--clips", "images and sound in one sequence are not forecast", "--images or --clips alone");
   if (told.clips > 0 && !hears) {
+    if (request.network && !request.network->unheard.empty())
+      return fail("--clips",
+          fmt::format("the encoder of sound of {} is not read: {}", network.id, request.network->unheard),
+          "text alone, without --clips");
     if (!request.network || !request.network->sound)
       return fail("--clips", fmt::format("{} has no encoder of sound in front of it", network.id),
           "a config.json with an audio_config");
@@ -116,9 +116,10 @@ Expected<void> settle_encoder(const Request& request, NetworkSpec& network) {
     return settle_without(request, network, freezes);
   const Pieces& pieces = pieces_of(network.encoders.front());
   if (told.images > 0 || told.clips > 0) return settle_pieces(request, network);
+  const bool hears_too = request.network && request.network->sound;
   if (request.says(FieldId::encoder_sequence) || told.frozen.encoder || freezes)
     return fail(pieces.flag, fmt::format("how many {} a sequence of {} has is not said", pieces.several, network.id),
-        fmt::format("{} 4", pieces.flag));
+        fmt::format("{} 4{}", pieces.flag, hears_too ? ", or --clips 4" : ""));
   if (looks_at_encoder(network))
     return fail(pieces.flag,
         fmt::format("layers of {} look at {}, and how many a sequence has is not said", network.id, pieces.several),

@@ -39,7 +39,8 @@ Expected<Chosen<Row>> choose(const std::vector<Row>& rows, const std::string& na
 Expected<Chosen<NetworkSpec>> read_config(const std::string& text, const std::string& name, const std::string& as) {
   TRY(auto config, read_hf_config(text, name, as));
   Chosen<NetworkSpec> chosen{std::move(config.network), "", std::move(config.notes), std::move(config.parts), {},
-      std::move(config.missing), std::move(config.layers), std::move(config.sound), std::move(config.unseen)};
+      std::move(config.missing), std::move(config.layers), std::move(config.sound), std::move(config.unseen),
+      std::move(config.unheard)};
   for (const std::string& part : config.left_out)
     chosen.readings.push_back(fmt::format("{} of {} is left out: {} forecast", part, name,
         chosen.row.encoders.empty() ? "the language part alone is" : "the other parts are"));
@@ -48,8 +49,9 @@ Expected<Chosen<NetworkSpec>> read_config(const std::string& text, const std::st
 
 /// What `show` printed of a file: the network, and what was counted beside it.
 Expected<Chosen<NetworkSpec>> read_shown(const std::string& text, const std::string& name) {
-  const auto shown = nlohmann::json::parse(text);
+  const auto shown = nlohmann::json::parse(text, nullptr, false);
   const std::string where = name + ":/network";
+  if (shown.is_discarded()) return fail(name, "one of its values is Infinity or NaN", "finite numbers");
   if (shown.contains("not_forecast"))
     return fail(where, fmt::format("these layers are not forecast: {}", shown.at("not_forecast").dump()),
         "the file of a network that is");

@@ -22,6 +22,7 @@ template <typename Row> struct Chosen {
   std::vector<LayerCount> layers = {};     ///< and its layers
   std::optional<NetworkSpec> sound = {};   ///< of a network: the other encoder that may stand in front of its text
   std::string unseen = {};                 ///< why the encoder of images of its file is not in the row; "": it is
+  std::string unheard = {};                ///< the same of its encoder of sound
 };
 
 /// What a network that was read has, part by part: "language" ("encoder" and "decoder"), "vision", ...,

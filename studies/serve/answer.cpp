@@ -62,6 +62,17 @@ Expected<void> check_work(const sim::Load& load, const sim::Servers& servers, in
       fmt::format("at most some {:.2g}: fewer --requests, or stepcast infer for one iteration", most_iterations));
 }
 
+/// Users reach as many replicas as there are of them; of requests at a rate each replica has some, and all of them are
+/// looked at as each ends an iteration.
+Expected<void> check_replicas(const Question& question) {
+  constexpr std::int64_t most = 100'000;
+  const std::int64_t replicas = question.replicas + (question.prompts ? question.prompts->replicas : 0);
+  if (question.concurrency || replicas <= most) return {};
+  return fail(question.replicas > most ? "--replicas" : "--prefill-replicas",
+      fmt::format("{} replicas of requests that come at their own times, and each is simulated", replicas),
+      fmt::format("at most {}, or --concurrency", most));
+}
+
 /// A second, between the first and the last; 0: they come at once.
 double rate_of(const std::vector<sim::ServingRequest>& requests) {
   const double span = (requests.back().arrival - requests.front().arrival).value();
@@ -71,6 +82,7 @@ double rate_of(const std::vector<sim::ServingRequest>& requests) {
 }  // namespace
 
 Expected<Answer> answer(const Question& question) {
+  TRY(check_replicas(question));
   TRY(auto serving, infer::serving_of(question.engine));
   Answer out;
   out.serving = std::move(serving);

@@ -57,6 +57,7 @@ std::string answer_json(const Question& question, const Answer& answer) {
   json.open();
   json.fields("network", answer.serving.network().id, "machine", answer.serving.machine().id, "engine",
       answer.serving.engine.id, "gpus", answer.gpus, "replicas", question.replicas);
+  if (!answer.serving.layers.empty()) json.field("layers", answer.serving.layers);
   if (question.concurrency) json.field("concurrency", *question.concurrency);
   else json.field("requests_per_s_sent", answer.rate);
   if (answer.serving.draft > 0)

@@ -105,9 +105,8 @@ std::string overload_text(const Answer& answer) {
 
 std::string answer_text(const Question& question, const Answer& answer) {
   const infer::Serving& serving = answer.serving;
-  std::string text = fmt::format("{} on {} x {}, {}, tp {}, pp {}{}\n", serving.network().name, answer.gpus,
-      serving.machine().gpu.name, serving.engine.name, serving.tensor_ways, serving.stages,
-      replicas_text(question, answer));
+  std::string text = fmt::format("{} on {} x {}, {}, {}{}\n", serving.network().name, answer.gpus,
+      serving.machine().gpu.name, serving.engine.name, infer::split_in_words(serving), replicas_text(question, answer));
   text += load_text(question, answer) + "\n";
   text += answer.figures ? figures_text(question, answer, *answer.figures) : overload_text(answer);
   if (answer.prompts) text += pools_text(*answer.prompts, answer.figures.has_value());

@@ -72,6 +72,7 @@ Expected<std::optional<PromptPoolWishes>> prompt_pool(const Arguments& arguments
   asked.engine.gpus /= asked.replicas;
   asked.engine.draft = 0;
   asked.engine.tp = count_of(arguments, "--prefill-tp", 1), asked.engine.pp = 1;
+  asked.engine.layout.clear();  // it is of the stages of those that decode
   asked.engine.ep = count_of(arguments, "--prefill-ep", 1);
   asked.engine.attention_dp = count_of(arguments, "--prefill-dp-attention", 1);
   asked.batching = {count_of(arguments, "--prefill-most-sequences"), count_of(arguments, "--prefill-most-positions")};
@@ -95,13 +96,13 @@ std::vector<Flag> own_flags() {
       count_flag("--warm-up", load, "requests at the start that are not counted (default 0)", most, 0),
       count_flag("--seed", load, "of lengths and arrivals (default 0)", 1'000'000'000, 0),
       text_flag("--slo", "TARGETS", load, "what users are promised: \"ttft<500ms tpot<30ms e2e<20s\"", check_targets),
-      count_flag("--replicas", batching, "engines beside each other behind a router (default 1)", 100'000),
+      count_flag("--replicas", batching, "engines beside each other behind a router (default 1)", most),
       count_flag("--most-sequences", batching, "that run at once in one engine (default: the engine's)", 1'000'000),
       count_flag("--most-positions", batching, "of one iteration (default: the engine's)", 1'000'000),
       count_flag("--draft", batching, "tokens that a layer of its own guesses before each iteration (MTP, EAGLE)", 7),
       text_flag("--accepted", "SHARE", batching, "of the guesses, each where those before it were right", check_share),
-      count_flag("--prefill-gpus", pool, "GPUs that prefill, beside --gpus, which decode", 10'000'000),
-      count_flag("--prefill-replicas", pool, "engines among them (default 1)", 100'000),
+      count_flag("--prefill-gpus", pool, "GPUs that prefill, beside --gpus, which decode", most),
+      count_flag("--prefill-replicas", pool, "engines among them (default 1)", most),
       count_flag("--prefill-tp", pool, "tensor parallel ways of each (default: its GPUs)", 32'768),
       count_flag("--prefill-ep", pool, "ranks that its experts are spread over (default 1)", 32'768),
       count_flag("--prefill-dp-attention", pool, "its groups with sequences of their own (default 1)", 32'768),
@@ -173,7 +174,9 @@ Expected<Question> question_of(const Arguments& arguments) {
   // Each is kept until the end.
   constexpr std::int64_t most_requests = 3'000'000;
   if (asked.law.count > most_requests)
-    return fail(arguments.has("--requests") ? "--requests" : "--concurrency",
+    return fail(arguments.has("--requests") ? "--requests"
+                : asked.concurrency         ? "--concurrency"
+                                            : "--replicas",
         fmt::format("{} requests, each of which is simulated", asked.law.count),
         fmt::format("--requests {} at most, which show the same of so many users or fewer", most_requests));
   if (asked.concurrency && asked.law.count < *asked.concurrency)

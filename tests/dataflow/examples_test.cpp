@@ -77,7 +77,12 @@ TEST(Examples, WeightGatheredGathersEachMatrixOnce) {
 TEST(Examples, FullyShardedFileEqualsTheAlias) {
   const NetworkSpec& spec = **find_row(built_in().networks, "llama3-8b", "network");
   const Stack& stack = **find_row(built_in().stacks, "pytorch-fsdp", "stack");
-  Plan file{example_text("fsdp.flow"), "fsdp.flow", 64, 1, 64, 0, Precision::bf16, {}};
+  const Plan file{.mapping = example_text("fsdp.flow"),
+      .mapping_where = "fsdp.flow",
+      .gpus = 64,
+      .micro_batch = 1,
+      .global_batch = 64,
+      .adapted = {}};
   Plan alias = file;
   alias.mapping = "mesh dp:64\nuse dp, fsdp\n";
   const auto a = lower(spec, file, stack), b = lower(spec, alias, stack);

@@ -65,15 +65,19 @@ TEST(HfEncoders, ImagesStandInPlaceOfWords) {
 /// The same text sees, too, and a run says which of the two it has.
 TEST(HfEncoders, SoundStandsInPlaceOfWords) {
   const std::string file = testing_program::own_path("hf-omni.json");
-  std::ofstream(file) << R"({"architectures": ["Qwen2_5OmniForConditionalGeneration"], "thinker_config": {
+  const auto write = [&](const std::string& more) {
+    std::ofstream(file) << R"({"architectures": ["Qwen2_5OmniForConditionalGeneration"], "thinker_config": {
     "text_config": {"hidden_size": 128, "intermediate_size": 256, "num_attention_heads": 4, "num_key_value_heads": 4,
       "num_hidden_layers": 4, "vocab_size": 1000, "max_position_embeddings": 4096, "tie_word_embeddings": false,
       "use_sliding_window": false, "model_type": "qwen2_5_omni_text"},
     "audio_config": {"d_model": 64, "encoder_layers": 2, "encoder_attention_heads": 4, "encoder_ffn_dim": 128,
-      "num_mel_bins": 16, "n_window": 4, "output_dim": 128, "model_type": "qwen2_5_omni_audio_encoder"},
+      "num_mel_bins": 16, "n_window": 4, "output_dim": 128, "model_type": "qwen2_5_omni_audio_encoder")" +
+                               more + R"(},
     "vision_config": {"depth": 2, "hidden_size": 64, "embed_dim": 64, "intermediate_size": 128, "num_heads": 4,
       "in_channels": 3, "out_hidden_size": 128, "patch_size": 14, "spatial_merge_size": 2, "temporal_patch_size": 2,
       "window_size": 112, "fullatt_block_indexes": [1]}}})";
+  };
+  write("");
   const std::string line = "predict " + file + " --machine dgx-h100 --gpus 8 --seq 1024";
   const auto time = [](const std::string& run) {
     const auto answer = run_line(run + " --json");
@@ -94,10 +98,13 @@ TEST(HfEncoders, SoundStandsInPlaceOfWords) {
   refused(line + " --clips 5 --encoder-seq 512", "5 clips of 256 rows do not fit");
   refused(hearing + " --images 1", "images and sound in one sequence");
   refused("predict llama3-8b --gpus 8 --clips 2", "no encoder of sound");
+  refused(line + " --freeze projector", "--images 4, or --clips 4");
   const auto json = nlohmann::json::parse(run_line("show network " + file + " --json").out);
   const auto& parts = json.at("parameters_by_part");
   EXPECT_EQ(parts.at("audio_projector"), 2 * 64 + 64 * 128 + 128);
   EXPECT_GT(parts.at("vision").get<std::int64_t>(), 0);
+  write(R"(, "activation_function": "relu")");
+  refused(hearing, "is not read: audio_config has activation_function relu");
 }
 
 /// Llama 3.2 Vision: rows of images are in no sequence, and what makes them may be frozen.

@@ -86,6 +86,17 @@ TEST(HfNetwork, ShowSaysWhatWasRead) {
   EXPECT_EQ(run_line("show network " + config_file("NewThingForCausalLM") + " --as llama").code, 0);
 }
 
+/// Types of weights, and what a file leaves wide of them.
+TEST(HfNetwork, ShowSaysWhatStaysWide) {
+  const std::string file = testing_program::own_path("hf-wide.json");
+  std::ofstream(file) << R"({"architectures": ["LlamaForCausalLM"], "hidden_size": 64, "intermediate_size": 96,
+    "num_hidden_layers": 2, "num_attention_heads": 4, "vocab_size": 100, "max_position_embeddings": 128,
+    "tie_word_embeddings": false,
+    "quantization_config": {"quant_method": "fp8", "ignored_layers": ["re:.*self_attn.*"]}})";
+  EXPECT_THAT(run_line("show network " + file).out,
+      HasSubstr("weights stored as fp8: --weights fp8 (attention, which it leaves"));
+}
+
 /// InternVL3's files name experts that its encoder does not have.
 TEST(HfNetwork, ExpertsThatAConfigSwitchesOffAreNone) {
   const std::string file = testing_program::own_path("hf-internvl.json");

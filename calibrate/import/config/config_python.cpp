@@ -1,11 +1,14 @@
 #include "calibrate/import/config/config_python.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "calibrate/import/config/python_scope.h"
 #include "calibrate/import/config/python_text.h"
 #include "model/base/text.h"
 
@@ -27,120 +30,169 @@ std::string config_function(const PythonStatement& statement) {
 }
 
 class PythonConfigReader {
+  using Kind = PythonValue::Kind;
+
  public:
   PythonConfigReader(std::string_view text, const std::string& where)
       : statements_(python_statements(text)), where_(where) {}
 
   Expected<PythonValue> config_of(const std::string& function, int depth = 0) {
     constexpr int deepest = 8;
+    if (const auto known = given_.find(function); known != given_.end()) return known->second;
     const auto start = std::find_if(statements_.begin(), statements_.end(),
         [&](const PythonStatement& statement) { return config_function(statement) == function; });
     if (start == statements_.end() || depth > deepest)
       return fail(where_, fmt::format("no function '{:.60}' that gives a configuration", function),
           "one that is called in at most 8 steps and returns Trainer.Config(...), or a ConfigContainer");
-    PythonNames names = constants();
+    PythonScope scope{constants(), {}};
+    std::erase_if(scope.names, [&](const auto& name) { return is_parameter(start->text, name.first); });
     for (auto at = start + 1; at != statements_.end() && at->indent > 0; ++at) {
-      TRY(auto returned, run(*at, names, depth));
-      if (returned) return std::move(*returned);
+      TRY(auto returned, run(*at, scope, depth));
+      if (returned) return given_.emplace(function, std::move(*returned)).first->second;
     }
     return fail(fmt::format("{}:{}", where_, start->line), fmt::format("{} returns nothing that is read", function),
         "return Trainer.Config(...)");
   }
 
  private:
-  /// What the file gives a name outside of functions, where it is literal.
+  /// What the file gives a name outside of functions, where it is literal and no other value may come behind it.
   [[nodiscard]] PythonNames constants() const {
     PythonNames names;
+    bool inside = false;  // of a function or class, whose names are its own
     for (const PythonStatement& statement : statements_) {
       const std::string_view text = statement.text;
+      if (statement.indent == 0) inside = text.starts_with("def ") || text.starts_with("class ");
+      if (inside && !text.starts_with("global ")) continue;
+      std::erase_if(names, [&](const auto& name) { return may_set_name(text, name.first); });
       const std::size_t equals = text.find('=');
       std::string_view name = text.substr(0, std::min(equals, text.size()));
       name = stripped(name.substr(0, name.find(':')));  // "X: int = 1"
-      if (statement.indent > 0 || equals == text.npos || name.empty() ||
-          !std::all_of(name.begin(), name.end(), is_python_letter))
+      if (statement.indent > 0 || equals == text.npos || name.empty() || !std::ranges::all_of(name, is_python_letter))
         continue;
       PythonValue value = python_value(stripped(text.substr(equals + 1)), statement.line, names);
-      if (value.kind == PythonValue::Kind::literal) names[std::string(name)] = std::move(value);
+      if (value.kind == Kind::literal) names[std::string(name)] = std::move(value);
     }
     return names;
   }
 
-  /// A call that stands alone changes the configuration that it is handed or belongs to, and is a keyword of it by its
-  /// own name; one that names none changes none.
-  static bool take_call(const PythonStatement& statement, PythonNames& names) {
-    const std::string_view text = statement.text;
-    const std::size_t open = text.find('(');
-    const std::string_view function = text.substr(0, std::min(open, text.size()));
-    const bool call =
-        open != text.npos && text.ends_with(')') && !function.empty() &&
-        std::all_of(function.begin(), function.end(), [](char c) { return is_python_letter(c) || c == '.'; });
-    if (!call) return false;
-    for (auto& [name, value] : names) {
-      const std::size_t at = text.find(name), end = at + name.size();
-      const bool whole =
-          at != text.npos && (at == 0 || !is_python_letter(text[at - 1])) && !is_python_letter(text[end]);
-      if (!whole || value.kind != PythonValue::Kind::call) continue;
-      value.keywords.emplace_back(
-          std::string(function), PythonValue{PythonValue::Kind::computed, std::string(text), statement.line, {}});
-      return true;
-    }
+  /// The call is a keyword, by its function's name, of every configuration that is handed to it or that it belongs to.
+  static void name_call(const PythonStatement& statement, std::string_view call, PythonScope& scope,
+      const std::set<std::string>& changed) {
+    const std::string function(called_function(call));
+    for (const std::string& name : changed)
+      scope.names[name].keywords.emplace_back(
+          function, PythonValue{Kind::computed, std::string(call), statement.line, {}});
+  }
+
+  /// A call that stands alone changes what it is handed or belongs to; one that names no configuration changes none.
+  static bool take_call(const PythonStatement& statement, PythonScope& scope) {
+    if (called_function(statement.text).empty()) return false;
+    name_call(statement, statement.text, scope, mentioned_configs(scope, statement.text));
     return true;
   }
 
+  /// "n = reshape(cfg)" may change the configuration that it is handed, and a class keeps it.
+  static void take_inner_call(const PythonStatement& statement, std::string_view value, PythonScope& scope) {
+    if (called_function(value).empty() || is_python_class(called_function(value))) return;
+    for (const std::string& name : mentioned_configs(scope, value))
+      if (hands_whole(value, name)) name_call(statement, value, scope, mentioned_configs(scope, name));
+  }
+
   /// "a, b = f()": each is what only running tells.
-  static bool take_several(const PythonStatement& statement, PythonNames& names) {
+  static bool take_several(const PythonStatement& statement, PythonScope& scope) {
     const std::string_view text = statement.text;
     const std::size_t equals = text.find('=');
     std::string_view targets = text.substr(0, std::min(equals, text.size()));
     const bool several =
         equals != text.npos && targets.find(',') != targets.npos &&
-        std::all_of(targets.begin(), targets.end(), [](char c) { return is_python_letter(c) || c == ',' || c == ' '; });
+        std::ranges::all_of(targets, [](char c) { return is_python_letter(c) || c == ',' || c == ' '; });
+    if (several) take_inner_call(statement, stripped(text.substr(equals + 1)), scope);
     while (several && !targets.empty()) {
-      const std::string_view name = stripped(targets.substr(0, targets.find(',')));
+      const std::string name(stripped(targets.substr(0, targets.find(','))));
       targets.remove_prefix(std::min(targets.find(','), targets.size() - 1) + 1);
-      names[std::string(name)] = {PythonValue::Kind::computed, std::string(name), statement.line, {}};
+      forget_name(scope, name);
+      scope.names[name] = {Kind::computed, name, statement.line, {}};
     }
     return several;
   }
 
-  Expected<std::optional<PythonValue>> run(const PythonStatement& statement, PythonNames& names, int depth) {
+  Expected<std::optional<PythonValue>> run(const PythonStatement& statement, PythonScope& scope, int depth) {
     const std::string_view text = statement.text;
     constexpr std::string_view returns = "return ";
-    const bool passed_over = text[0] == '"' || text[0] == '\'' || text.starts_with("from ") ||
-                             text.starts_with("import ") || text.starts_with("assert ") || text == "pass";
-    if (passed_over || take_call(statement, names) || take_several(statement, names))
+    const bool imports = text.starts_with("from ") || text.starts_with("import ");
+    if (imports) std::erase_if(scope.names, [&](const auto& name) { return mentions_name(text, name.first); });
+    const bool passed_over =
+        imports || text[0] == '"' || text[0] == '\'' || text.starts_with("assert ") || text == "pass";
+    if (passed_over || take_call(statement, scope) || take_several(statement, scope))
       return std::optional<PythonValue>{};
     if (text.starts_with(returns)) {
-      TRY(auto value, evaluated(text.substr(returns.size()), statement.line, names, depth));
-      if (value.kind != PythonValue::Kind::call) return tl::unexpected(not_literal(statement));
+      TRY(auto value, evaluated(text.substr(returns.size()), statement.line, scope.names, depth));
+      if (value.kind != Kind::call) return tl::unexpected(not_literal(statement));
       return std::optional(std::move(value));
     }
     const std::size_t equals = text.find('=');
     std::string_view target = stripped(text.substr(0, std::min(equals, text.size())));
     target = stripped(target.substr(0, target.find(':')));  // "x: int = 1"
-    const bool name = !target.empty() &&
-                      std::all_of(target.begin(), target.end(), [](char c) { return is_python_letter(c) || c == '.'; });
-    if (equals == text.npos || !name || text.substr(equals).starts_with("=="))
+    if (equals == text.npos || !is_python_path(target) || text.substr(equals).starts_with("=="))
       return tl::unexpected(not_literal(statement));
-    TRY(auto value, evaluated(text.substr(equals + 1), statement.line, names, depth));
-    set(target, std::move(value), names);
+    TRY(assign(target, stripped(text.substr(equals + 1)), statement, scope, depth));
     return std::optional<PythonValue>{};
+  }
+
+  /// A part that another name holds too is not followed where it is changed by one of them.
+  Expected<void> assign(
+      std::string_view target, std::string_view text, const PythonStatement& statement, PythonScope& scope, int depth) {
+    TRY(auto value, evaluated(text, statement.line, scope.names, depth));
+    take_inner_call(statement, text, scope);
+    const std::string root(target.substr(0, target.find('.')));
+    const bool whole = root == target, named = is_python_path(text);
+    const auto held = scope.held_by.find(root);
+    if (!whole && held != scope.held_by.end() && !held->second.empty()) return tl::unexpected(not_literal(statement));
+    const bool keeps = is_python_class(called_function(text));
+    std::set<std::string> shared;
+    for (const auto& [name, known] : scope.names)
+      if (value.kind == Kind::call && known.kind == Kind::call &&
+          ((named && mentions_name(text, name)) || (keeps && hands_whole(text, name))))
+        shared.insert(name);
+    if (!whole && shared.contains(root)) return tl::unexpected(not_literal(statement));  // it would hold itself
+    if (whole) forget_name(scope, root);
+    else change_config(scope, root, statement);
+    TRY(set(target, std::move(value), statement, scope.names));
+    shared.erase(root);
+    for (const std::string& other : shared) {
+      const bool part = whole && named;  // "m = cfg.model", else "cfg.model = m"
+      scope.held_by[part ? root : other].insert(part ? other : root);
+    }
+    return {};
   }
 
   Expected<PythonValue> evaluated(std::string_view text, std::size_t line, const PythonNames& names, int depth) {
     PythonValue value = python_value(stripped(text), line, names);
-    const bool own = value.kind == PythonValue::Kind::call &&
-                     std::any_of(statements_.begin(), statements_.end(),
-                         [&](const PythonStatement& other) { return config_function(other) == value.text; });
-    if (!own) return value;
-    if (!value.keywords.empty())
+    const bool own = value.kind == Kind::call && std::ranges::any_of(statements_, [&](const PythonStatement& other) {
+      return config_function(other) == value.text;
+    });
+    if (own && !value.keywords.empty())
       return fail(fmt::format("{}:{}", where_, line), fmt::format("{} is called with arguments", value.text),
           "a configuration whose values are written out");
-    return config_of(value.text, depth + 1);
+    if (own) {
+      TRY(value, config_of(value.text, depth + 1));
+    }
+    constexpr std::size_t most = 100'000;
+    read_ += count_parts(value);
+    if (read_ > most)
+      return fail(fmt::format("{}:{}", where_, line),
+          fmt::format("the values of the configuration, each as often as it is used, are more than {} parts", most),
+          "a configuration whose values are written out");
+    return value;
   }
 
   /// "config.training.steps": the keyword of a call in a call.
-  static void set(std::string_view target, PythonValue value, PythonNames& names) {
+  Expected<void> set(
+      std::string_view target, PythonValue value, const PythonStatement& statement, PythonNames& names) const {
+    constexpr std::ptrdiff_t deepest = 32;
+    if (std::ranges::count(target, '.') > deepest)
+      return fail(fmt::format("{}:{}", where_, statement.line),
+          fmt::format("'{:.60}' is a part in more than {} parts", target, deepest), "a value of the configuration");
     const std::size_t dot = target.find('.');
     PythonValue* into = &names[std::string(target.substr(0, dot))];
     for (std::string_view rest = dot == target.npos ? "" : target.substr(dot + 1); !rest.empty();) {
@@ -148,11 +200,12 @@ class PythonConfigReader {
       rest = rest.find('.') == rest.npos ? "" : rest.substr(rest.find('.') + 1);
       auto found = std::find_if(
           into->keywords.begin(), into->keywords.end(), [&](const auto& keyword) { return keyword.first == key; });
-      if (into->kind != PythonValue::Kind::call) into->kind = PythonValue::Kind::call, into->text.clear();
+      if (into->kind != Kind::call) into->kind = Kind::call, into->text.clear();
       if (found == into->keywords.end()) found = into->keywords.insert(into->keywords.end(), {key, PythonValue{}});
       into = &found->second;
     }
     *into = std::move(value);
+    return {};
   }
 
   [[nodiscard]] Error not_literal(const PythonStatement& statement) const {
@@ -163,12 +216,18 @@ class PythonConfigReader {
 
   std::vector<PythonStatement> statements_;
   const std::string& where_;
+  std::map<std::string, PythonValue, std::less<>> given_;  ///< by functions that are read
+  std::size_t read_ = 0;                                   ///< parts of values so far
 };
 
 void flatten(const PythonValue& value, const std::string& name, std::vector<GivenArgument>& out) {
   if (value.kind != PythonValue::Kind::call) {
     GivenArgument given{name, name, value.text, value.line, {}};
-    if (value.kind == PythonValue::Kind::computed) given.unset.push_back(value.text);
+    if (value.kind == PythonValue::Kind::computed) {
+      given.unset.push_back(value.text);
+      if (std::ranges::all_of(value.text, is_python_letter))
+        given.value = "${" + value.text + "}";  // a definition goes in
+    }
     out.push_back(std::move(given));
     return;
   }

@@ -99,7 +99,9 @@ class PythonExpression {
     const std::size_t start = at_;
     PythonValue value = atom();
     bool called = false;
+    int parts = 0;
     for (bool more = true; more;) {
+      if (++parts > deepest) return at_ = text_.size(), computed(text_.substr(start));
       more = false;
       if (take(".")) {
         more = true;
@@ -204,7 +206,55 @@ class PythonExpression {
   const PythonNames& names_;
 };
 
+/// Where the next whole mention of a name begins, from `at` on.
+std::size_t next_mention(std::string_view text, std::string_view name, std::size_t at) {
+  for (at = text.find(name, at); at != text.npos && !name.empty(); at = text.find(name, at + 1))
+    if ((at == 0 || !is_python_letter(text[at - 1])) &&
+        (at + name.size() == text.size() || !is_python_letter(text[at + name.size()])))
+      return at;
+  return text.npos;
+}
+
+/// Behind the last "=" outside of brackets and strings that sets something; 0 where there is none.
+std::size_t end_of_targets(std::string_view text) {
+  std::size_t end = 0;
+  int depth = 0;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const char c = text[at], before = at > 0 ? text[at - 1] : ' ', behind = at + 1 < text.size() ? text[at + 1] : ' ';
+    if (c == '"' || c == '\'') {
+      at = std::min(text.find(c, at + 1), text.size());
+      continue;
+    }
+    depth += c == '(' || c == '[' || c == '{' ? 1 : c == ')' || c == ']' || c == '}' ? -1 : 0;
+    const bool shifts = at > 1 && (before == '<' || before == '>') && text[at - 2] == before;
+    const bool compares =
+        behind == '=' || before == '=' || before == '!' || (!shifts && (before == '<' || before == '>'));
+    if (c == '=' && depth == 0 && !compares) end = at + 1;
+  }
+  return end;
+}
+
 }  // namespace
+
+bool mentions_name(std::string_view text, std::string_view name) { return next_mention(text, name, 0) != text.npos; }
+
+bool may_set_name(std::string_view statement, std::string_view name) {
+  constexpr std::string_view words[] = {"for", "as", "import", "from", "def", "class", "global", "nonlocal", "del"};
+  const bool begins = std::ranges::any_of(words, [&](std::string_view word) {
+    return statement.starts_with(word) && statement.substr(word.size()).starts_with(' ');
+  });
+  const std::size_t targets = end_of_targets(statement);
+  for (std::size_t at = next_mention(statement, name, 0); at != statement.npos;
+       at = next_mention(statement, name, at + 1)) {
+    const std::string_view front = stripped(statement.substr(0, at)),
+                           behind = stripped(statement.substr(at + name.size()));
+    if (front.ends_with('.')) continue;  // the part of another
+    const auto call = std::ranges::find_if_not(behind, [](char c) { return is_python_letter(c) || c == '.'; });
+    const bool calls = behind.starts_with('.') && call != behind.end() && *call == '(';
+    if (begins || at < targets || behind.starts_with(":=") || front.ends_with(" as") || calls) return true;
+  }
+  return false;
+}
 
 std::vector<PythonStatement> python_statements(std::string_view text) {
   std::vector<PythonStatement> out;

@@ -13,6 +13,12 @@ namespace stepcast::calibrate {
 
 bool is_python_letter(char c);
 
+/// Does the name stand in the text, whole?
+bool mentions_name(std::string_view text, std::string_view name);
+/// May the statement give the name another value? It sets it, alone or among others, counts it up, imports it or calls
+/// a function of it. True in doubt.
+bool may_set_name(std::string_view statement, std::string_view name);
+
 /// A value of an expression: a literal, a list or call, or what would have to be computed.
 struct PythonValue {
   enum class Kind : std::uint8_t { literal, call, computed } kind = Kind::computed;

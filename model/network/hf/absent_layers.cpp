@@ -164,7 +164,8 @@ constexpr AbsentLayers absent[] = {
     {"OmniGen", "images and words in one stream (OmniGen)"},
     {"StableAudio", "latents of sound that look at texts (Stable Audio)"},
     {"HunyuanDiT", "layers that late layers look back at (Hunyuan-DiT)"},
-    {"HunyuanImage", "two streams of images and of several texts (HunyuanImage)"},
+    {"HunyuanImage3", "words and images in one stream, with experts (HunyuanImage 3)"},
+    {"HunyuanImageTransformer", "two streams of images and of several texts (HunyuanImage)"},
     {"HunyuanVideo15", "two streams of films and of several texts (HunyuanVideo 1.5)"},
     {"Latte", "attention over space and over time in turn (Latte)"},
     {"Allegro", "attention over films that looks at texts (Allegro)"},
@@ -184,6 +185,7 @@ constexpr AbsentLayers absent[] = {
 
 /// By what the names end with.
 constexpr AbsentLayers ends[] = {
+    {"Eagle", draft},
     {"Eagle3", draft},
     {"DraftModel", draft},
     {"MTPModel", draft},

@@ -250,6 +250,14 @@ Error in_keys_of(JsonObject& config, Error error, const std::string& where) {
   return error;
 }
 
+/// An encoder that may stand in front of the network in place of its own.
+Expected<NetworkSpec> complete_beside(NetworkSpec network, NetworkSpec encoder, const std::string& where) {
+  network.encoders.clear();
+  network.encoders.push_back(std::move(encoder));
+  TRY(auto completed, complete_network(std::move(network), where));
+  return std::move(completed.encoders.front());
+}
+
 }  // namespace
 
 bool looks_like_hf_config(const std::string& text) {
@@ -315,18 +323,31 @@ Expected<HfConfig> read_hf_config(
     parts.insert(parts.begin(), seen.begin(), seen.end());
   }
   std::vector<std::string> unknown_heard;
-  std::int64_t unheard = 0;
+  std::int64_t unread_sound = 0;
+  std::string unheard;
   JsonObject heard(text, where);
   heard.allow_unknown_keys();
   HfObjects beside = objects_of(heard, wrapper);
-  auto sound = detail::sound_encoder(beside.outer, parts_id, spec, unknown_heard, unheard);
+  auto sound = detail::sound_encoder(beside.outer, parts_id, spec, unknown_heard, unread_sound);
   if (const auto error = heard.first_error()) {
-    unknown_heard.push_back(to_text(*error));
-    reader.note("audio_config is not read: " + to_text(*error));
+    unheard = to_text(*error);
+    reader.note("audio_config is not read: " + unheard);
   } else if (!unknown_heard.empty()) {
-    reader.note(fmt::format("sound is not forecast: audio_config has {}", fmt::join(unknown_heard, ", ")));
+    unheard = fmt::format("audio_config has {}", fmt::join(unknown_heard, ", "));
+    reader.note("sound is not forecast: " + unheard);
   }
-  const bool hears = sound && unknown_heard.empty() && reader.missing.empty();
+  bool hears = sound && unheard.empty() && reader.missing.empty();
+  if (hears && !spec.encoders.empty()) {  // no rule looks at what stands beside the network
+    auto completed = complete_beside(spec, *sound, where);
+    hears = completed.has_value();
+    if (hears) {
+      sound = std::move(*completed);
+    } else {
+      sound.reset(), unread_sound = 0;
+      unheard = to_text(completed.error());
+      reader.note("audio_config is not read: " + unheard);
+    }
+  }
   if (hears && spec.encoders.empty()) {
     spec.encoders.push_back(*std::exchange(sound, std::nullopt));
   } else if (sound) {
@@ -334,7 +355,7 @@ Expected<HfConfig> read_hf_config(
     parts.insert(parts.end(), more.begin(), more.end());
     if (!hears) sound.reset();
   }
-  if (unheard > 0) parts.push_back({"unread", unheard});
+  if (unread_sound > 0) parts.push_back({"unread", unread_sound});
   if (objects.several && spec.encoders.empty()) {
     const char* text_key = wrapper != nullptr ? wrapper->text : "text_config";
     reader.note(fmt::format("{} only", *text_key == '\0' ? "its text" : text_key));
@@ -357,16 +378,18 @@ Expected<HfConfig> read_hf_config(
   if (hears) std::erase(left.parts, "audio_config");
   if (unseen.empty() && contains(left.parts, "vision_config"))
     unseen = "vision_config is of no class that is described";
+  if (unheard.empty() && contains(left.parts, "audio_config"))
+    unheard = "audio_config is of no class that is described";
   if (!left.unknown.empty() && unknown == UnknownKeys::refused) return tl::unexpected(left.refusal(family->id));
   if (!reader.missing.empty()) {
     parts.insert(parts.begin(), reader.counted.begin(), reader.counted.end());
     return HfConfig{std::move(spec), family->id, std::move(reader.notes), left.unknown, std::move(parts), left.parts,
-        std::move(reader.missing), std::move(reader.layers), {}, std::move(unseen)};
+        std::move(reader.missing), std::move(reader.layers), {}, std::move(unseen), std::move(unheard)};
   }
   auto complete = complete_network(std::move(spec), where);
   if (!complete) return tl::unexpected(in_keys_of(reader.config, complete.error(), where));
   return HfConfig{std::move(*complete), family->id, std::move(reader.notes), left.unknown, std::move(parts), left.parts,
-      {}, {}, std::move(sound), std::move(unseen)};
+      {}, {}, std::move(sound), std::move(unseen), std::move(unheard)};
 }
 
 }  // namespace stepcast

@@ -27,7 +27,8 @@ struct HfConfig {
   std::vector<LayerCount> layers;
   /// Its encoder of sound, where images stand in `network`: a run has one of the two in front of its text.
   std::optional<NetworkSpec> sound;
-  std::string unseen;  ///< why its encoder of images is not described: "vision_config has num_experts 8"; "": it is
+  std::string unseen;   ///< why its encoder of images is not described: "vision_config has num_experts 8"; "": it is
+  std::string unheard;  ///< the same of its encoder of sound
 };
 
 enum class UnknownKeys : std::uint8_t { refused, listed };

@@ -271,12 +271,14 @@ constexpr KnownKeys more_rows[] = {
      "norm_pix_loss"},
     {"dit sd3 pixart hunyuan-video qwen-image cogvideox ltx-video", "*", "sizes of samples; angles; norms without "
      "weights",
-     "sample_size dropout norm_num_groups upcast_attention norm_eps interpolation_scale attention_type "
+     "sample_size dropout norm_num_groups upcast_attention norm_eps interpolation_scale "
      "pos_embed_max_size "
      "rope_theta rope_axes_dim image_condition_type sample_width sample_height sample_frames "
      "temporal_compression_ratio "
      "max_text_seq_length spatial_interpolation_scale temporal_interpolation_scale use_rotary_positional_embeddings "
      "flip_sin_to_cos freq_shift timestep_activation_fn patch_size_t guidance_embeds"},
+    {"dit sd3 pixart hunyuan-video qwen-image cogvideox ltx-video", "\"default\"", "as its class has it",
+     "attention_type"},
     {"dit pixart", "false", "as its class has it", "norm_elementwise_affine"},
     {"cogvideox", "true", "as its class has it", "norm_elementwise_affine patch_bias"},
     {"dit pixart", "*", "rows of a table that it does not have", "num_embeds_ada_norm"},

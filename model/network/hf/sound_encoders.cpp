@@ -90,11 +90,7 @@ std::optional<NetworkSpec> sound_encoder(JsonObject& file, const std::string& fa
   reader.encoder.causal = false;
   row->read(reader);
   NetworkSpec& encoder = reader.encoder;
-  audio.require(encoder.heads < 1 || encoder.head_dim > 0 || encoder.hidden % encoder.heads == 0, row->key,
-      fmt::format("{} heads share a width of {}", encoder.heads, encoder.hidden), "a number that divides it");
-  if (audio.first_error()) return std::nullopt;
-  encoder.kv_heads = encoder.heads;
-  if (encoder.head_dim == 0) encoder.head_dim = encoder.hidden / std::max<std::int64_t>(1, encoder.heads);
+  if (!completes_heads(reader, row->key)) return std::nullopt;
   unknown = std::move(reader.unlike);
   unread = reader.unread;
   for (const JsonObject::UnreadKey& key : audio.unread())

@@ -1,19 +1,32 @@
 // Methods of src/transformers/utils/quantization_config.py of transformers, vllm/model_executor/layers/quantization of
-// vLLM (compressed-tensors, modelopt) and hf_quant_config.json of NVIDIA's Model Optimizer.
+// vLLM (compressed-tensors, modelopt, fp8).
 #include "model/network/hf/stored_weights.h"
 
 #include <algorithm>
 #include <filesystem>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "model/base/contains.h"
 #include "model/base/json_reader.h"
 #include "model/base/text.h"
+#include "model/network/hf/modules/left_wide.h"
 
 namespace stepcast {
 namespace {
+
+using detail::LeftWide;
+using detail::WideModules;
+
+/// What the network has, whose weights a file tells of.
+struct SaidSizes {
+  std::int64_t layers = 0;  ///< 0: not said
+  bool experts = false;
+  bool apart = false;  ///< experts have a type of their own
+};
 
 /// What a file says of its weights, method by method in its own words.
 struct Said {
@@ -24,13 +37,14 @@ struct Said {
   bool blocks = false;         ///< scales of blocks with two sides
   bool narrow_inputs = false;  ///< products multiply what is as narrow
   bool several = false;        ///< groups of layers that differ
-  bool wide_attention = false;
+  WideModules wide;
+  bool experts = false;  ///< the network has some
 };
 
 /// What stands in a row is so. Weights of a type that products do not multiply in have no row but where --weights
 /// multiplies them in bf16, and integers that multiply integers have none.
 enum class Inputs : std::uint8_t { any, narrow, wide };
-enum class Attention : std::uint8_t { any, wide };
+enum class Layers : std::uint8_t { any, experts_alone };  ///< the latter leave attention wide
 constexpr std::int64_t any = 0;
 struct StoredForm {
   std::string_view methods, type;
@@ -38,7 +52,7 @@ struct StoredForm {
   std::int64_t bits = any, group = any;
   bool blocks = false;
   Inputs inputs = Inputs::any;
-  Attention attention = Attention::any;
+  Layers layers = Layers::any;
 };
 constexpr StoredForm forms[] = {
     {"fp8", "fp8-block", "", any, any, true},
@@ -52,8 +66,8 @@ constexpr StoredForm forms[] = {
     {"compressed-tensors", "fp8-block", "float", 8, any, true, Inputs::narrow},
     {"compressed-tensors modelopt", "fp8", "float", 8, any, false, Inputs::narrow},
     {"compressed-tensors modelopt", "nvfp4", "float", 4, 16, false, Inputs::narrow},
-    {"compressed-tensors", "mxfp4", "float", 4, 32, false, Inputs::wide, Attention::wide},
-    {"compressed-tensors", "int4-experts", "int", 4, 32, false, Inputs::wide, Attention::wide},
+    {"compressed-tensors", "mxfp4", "float", 4, 32, false, Inputs::wide, Layers::experts_alone},
+    {"compressed-tensors", "int4-experts", "int", 4, 32, false, Inputs::wide, Layers::experts_alone},
     {"compressed-tensors", "int4", "int", 4, any, false, Inputs::wide},
     {"compressed-tensors", "int8", "int", 8, any, false, Inputs::wide},
 };
@@ -70,7 +84,7 @@ bool says(const StoredForm& form, const Said& said) {
          (form.bits == any || form.bits == said.bits) && (form.group == any || form.group == said.group) &&
          form.blocks == said.blocks &&
          (form.inputs == Inputs::any || (form.inputs == Inputs::narrow) == said.narrow_inputs) &&
-         (form.attention == Attention::any || said.wide_attention);
+         (form.layers == Layers::any || (said.experts && said.wide.attention == LeftWide::all));
 }
 
 constexpr IntegerRange counts{0, 1 << 20};
@@ -82,7 +96,7 @@ bool has_blocks(JsonObject& object, const char* key) {
   return sides.size() == 2 && sides[0] > 1;
 }
 
-/// Groups of layers of compressed-tensors: all must have the same form.
+/// Groups of layers of compressed-tensors: all must have the same form, and hold all products.
 void take_groups(JsonObject& config, Said& said) {
   if (config.type_of("config_groups") != "object") return;
   JsonObject groups = config.object("config_groups");
@@ -107,30 +121,31 @@ void take_groups(JsonObject& config, Said& said) {
     one.narrow_inputs = group.type_of("input_activations") == "object";
     const bool same = one.bits == said.bits && one.group == said.group && one.kind == said.kind &&
                       one.blocks == said.blocks && one.narrow_inputs == said.narrow_inputs;
-    const bool several = said.several || (!first && !same);
+    std::vector<std::string> targets;
+    if (group.type_of("targets") == "list") group.read("targets", targets);
+    const bool all = targets.empty() || contains(targets, "Linear");
+    const bool several = said.several || (!first && !same) || !all;
     if (first) said = one;
     said.several = several, first = false;
   }
 }
 
-/// Modules that stay as they were, attention among them.
-bool leaves_attention(JsonObject& config) {
-  for (const char* key : {"ignore", "modules_to_not_convert", "exclude_modules"}) {
+/// Modules that stay as they were.
+std::vector<std::string> wide_names(JsonObject& config) {
+  std::vector<std::string> all;
+  for (const char* key : {"ignore", "ignored_layers", "modules_to_not_convert", "exclude_modules"}) {
     std::vector<std::string> modules;
     if (config.type_of(key) == "list") config.read(key, modules);
-    if (std::ranges::any_of(modules, [](const std::string& module) {
-          return module.find("attn") != module.npos && module.find("norm") == module.npos &&
-                 module.find("indexer") == module.npos;
-        }))
-      return true;
+    all.insert(all.end(), modules.begin(), modules.end());
   }
-  return false;
+  return all;
 }
 
-Said said_in(JsonObject& config, bool narrow_experts) {
+Said said_in(JsonObject& config, const SaidSizes& built) {
   Said said;
-  said.wide_attention = leaves_attention(config);
-  said.several = narrow_experts;
+  said.wide = detail::wide_modules(wide_names(config), built.layers, built.experts);
+  said.several = built.apart;
+  said.experts = built.experts;
   std::string algorithm;
   if (config.type_of("quant_method") == "string") config.read("quant_method", said.method);
   if (config.type_of("quant_algo") == "string") config.read("quant_algo", algorithm);
@@ -153,6 +168,23 @@ std::string in_words(const Said& said) {
   return said.several ? words + ", layers that differ" : words;
 }
 
+/// Where most of the network's weights stay wide, a type is none of all of them.
+std::string_view stays_wide(const Said& said) {
+  if (said.experts) return said.wide.experts == LeftWide::all ? "experts" : "";
+  return said.wide.mlp == LeftWide::all ? "the MLP" : "";
+}
+
+/// What stays wide of a type that is not of experts alone: "attention with part of the MLP".
+std::string wide_in_words(const WideModules& wide) {
+  std::string words;
+  for (const auto& [left, name] : {std::pair{wide.attention, "attention"}, {wide.mlp, "the MLP"},
+           {wide.shared_expert, "the shared expert"}, {wide.experts, "the experts"}}) {
+    if (left == LeftWide::nothing) continue;
+    words += fmt::format("{}{}{}", words.empty() ? "" : " with ", left == LeftWide::part ? "part of " : "", name);
+  }
+  return words;
+}
+
 /// Parts of a file that may say it: the file, and what tells of its text.
 std::vector<JsonObject> parts_that_say_it(JsonObject& file) {
   std::vector<JsonObject> parts{file};
@@ -172,6 +204,25 @@ bool experts_apart(std::vector<JsonObject>& parts) {
     if (!type.empty() && type != "fp8") return true;
   }
   return false;
+}
+
+/// Its layers, and whether some have experts.
+SaidSizes built_as(std::vector<JsonObject>& parts) {
+  SaidSizes built;
+  built.apart = experts_apart(parts);
+  const auto number = [](JsonObject& part, const char* key) {
+    std::int64_t value = 0;
+    if (part.type_of(key) == "number") part.read(key, value, counts);
+    return value;
+  };
+  for (JsonObject& part : parts) {
+    for (const char* key : {"num_hidden_layers", "num_layers", "n_layers", "n_layer"})
+      built.layers = std::max(built.layers, number(part, key));
+    for (const char* key : {"num_experts", "num_local_experts", "n_routed_experts", "num_routed_experts",
+             "moe_num_experts", "num_moe_experts"})
+      built.experts = built.experts || number(part, key) > 1 || part.type_of(key) == "list";
+  }
+  return built;
 }
 
 /// Under the key that `show` writes.
@@ -199,19 +250,21 @@ StoredWeights stored_weights(const std::string& config) {
   file.allow_unknown_keys();
   if (file.type_of("stored_weights") == "object") return shown_weights(file);
   std::vector<JsonObject> parts = parts_that_say_it(file);
-  const bool apart = experts_apart(parts);
+  const SaidSizes built = built_as(parts);
   for (JsonObject& part : parts)
     for (const char* key : {"quantization_config", "compression_config"}) {
       if (part.type_of(key) != "object") continue;
       JsonObject stored = part.object(key);
       stored.allow_unknown_keys();
       if (stored.keys().empty()) continue;
-      const Said said = said_in(stored, apart);
+      const Said said = said_in(stored, built);
       if (file.failed()) return {"", "a form that is none", ""};
       const auto form = std::ranges::find_if(forms, [&](const StoredForm& row) { return says(row, said); });
       if (form == std::end(forms) || said.several) return {"", in_words(said), ""};
-      return {
-          std::string(form->type), in_words(said), said.wide_attention && !of_experts(form->type) ? "attention" : ""};
+      if (const std::string_view most = stays_wide(said); !most.empty())
+        return {"", fmt::format("{}, {} left wide", in_words(said), most), ""};
+      const bool by_name = of_experts(form->type);
+      return {std::string(form->type), in_words(said), by_name ? "" : wide_in_words(said.wide)};
     }
   return {};
 }

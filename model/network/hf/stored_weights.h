@@ -9,7 +9,8 @@ namespace stepcast {
 struct StoredWeights {
   std::string type;  ///< "fp8-block", as --weights takes it; "": nothing narrows them, or in no way that is known
   std::string how;   ///< "fp8 in blocks", in words of the file; "": nothing narrows them
-  std::string wide;  ///< what stays wide and counts as narrow all the same: "attention"; "": nothing does
+  /// What stays wide and counts as narrow all the same: "attention", "attention with part of the MLP"; "": nothing.
+  std::string wide;
 };
 
 /// Of the text of a config.json, or of what `show network FILE --json` printed of it; of others, and where it does not

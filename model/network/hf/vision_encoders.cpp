@@ -23,17 +23,13 @@ void qwen3_vl(VisionReader& r) {
   r.plain("depth", "num_heads", "intermediate_size",
       r.number_or("in_channels", 3) * frames * r.square(r.number("patch_size")));
   r.positions(r.number("num_position_embeddings"));
-  std::vector<std::int64_t> deep;
-  r.vision.optional("deepstack_visual_indexes", deep, IntegerRange{0, 10'000});
+  const std::vector<std::int64_t> deep = r.layers_once("deepstack_visual_indexes", {}, e.layers);
   const std::int64_t out = r.number_or("out_hidden_size", r.text.hidden), wide = neighbours * e.hidden;
   e.projectors = {
       {steps::layernorm, steps::merge(neighbours), steps::matrix(wide, true, true), steps::matrix(out, true)}};
-  for (const std::int64_t layer : deep) {
-    r.vision.require(layer < e.layers, "deepstack_visual_indexes", fmt::format("layer {} of {}", layer, e.layers),
-        "0, 1, ..., each once");
+  for (const std::int64_t layer : deep)
     e.projectors.push_back({steps::layer(layer + 1), steps::merge(neighbours), steps::layernorm,
         steps::matrix(wide, true, true), steps::matrix(out, true)});
-  }
 }
 
 /// Windows of 112 x 112 pixels in all layers but some; RMS norms, biases everywhere but on the patches, gated MLPs.
@@ -213,6 +209,19 @@ bool of_unused_experts(JsonObject& vision, const std::string& family, const std:
 
 }  // namespace
 
+bool completes_heads(VisionReader& r, const char* key) {
+  NetworkSpec& e = r.encoder;
+  constexpr std::int64_t most_layers = 10'000;  // counts go layer by layer
+  r.vision.require(e.layers + r.idle <= most_layers, "", fmt::format("{} layers", e.layers + r.idle),
+      fmt::format("up to {}", most_layers));
+  r.vision.require(e.head_dim > 0 || e.heads < 1 || e.hidden % e.heads == 0, key,
+      fmt::format("{} heads share a width of {}", e.heads, e.hidden), "a number that divides it");
+  if (r.vision.first_error()) return false;
+  if (e.kv_heads == 0) e.kv_heads = e.heads;
+  if (e.head_dim == 0) e.head_dim = e.hidden / std::max<std::int64_t>(1, e.heads);
+  return true;
+}
+
 std::optional<NetworkSpec> image_encoder(JsonObject& file, const std::string& family, const NetworkSpec& text,
     std::vector<std::string>& unknown, std::int64_t& unread) {
   for (const KnownEncoder& row : encoders) {
@@ -227,11 +236,7 @@ std::optional<NetworkSpec> image_encoder(JsonObject& file, const std::string& fa
     reader.encoder.causal = false;
     row.read(reader);
     NetworkSpec& encoder = reader.encoder;
-    vision.require(encoder.head_dim > 0 || encoder.heads < 1 || encoder.hidden % encoder.heads == 0, row.key,
-        fmt::format("{} heads share a width of {}", encoder.heads, encoder.hidden), "a number that divides it");
-    if (vision.first_error()) return std::nullopt;
-    if (encoder.kv_heads == 0) encoder.kv_heads = encoder.heads;
-    if (encoder.head_dim == 0) encoder.head_dim = encoder.hidden / std::max<std::int64_t>(1, encoder.heads);
+    if (!completes_heads(reader, row.key)) return std::nullopt;
     unknown = std::move(reader.unlike);
     unread = reader.unread + idle_weights(reader);
     for (const JsonObject::UnreadKey& key : vision.unread())

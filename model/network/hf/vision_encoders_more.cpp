@@ -125,11 +125,8 @@ void llama_vision_images(VisionReader& r) {
   // The class token stands in a row of its own; each table has a gate.
   r.positions(1 + tokens * (1 + arrangements * tiles) + 2 * arrangements * tiles);
   e.position_gates = 3;
-  std::vector<std::int64_t> beside{3, 7, 15, 23, 30};
-  r.vision.optional("intermediate_layers_indices", beside, IntegerRange{0, 10'000});
-  for (const std::int64_t layer : beside)
-    r.vision.require(layer <= e.layers, "intermediate_layers_indices", fmt::format("layer {} of {}", layer, e.layers),
-        "0, 1, ..., each once");
+  const std::vector<std::int64_t> beside =
+      r.layers_once("intermediate_layers_indices", {3, 7, 15, 23, 30}, e.layers + 1);  // of states before and behind
   const auto taken = static_cast<std::int64_t>(beside.size()) + 1;
   r.vision.require(wide == taken * e.hidden, "vision_output_dim",
       fmt::format("{} layers of {} give {}, not {}", taken, e.hidden, taken * e.hidden, wide), "as many");

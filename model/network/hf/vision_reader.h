@@ -116,12 +116,27 @@ struct VisionReader {
     encoder.positions = Positions::learned;
     encoder.max_positions = rows;
   }
+  /// Layers that a list names, below `behind`.
+  std::vector<std::int64_t> layers_once(const char* key, std::vector<std::int64_t> usual, std::int64_t behind) {
+    vision.optional(key, usual, IntegerRange{0, 10'000});
+    for (auto layer = usual.begin(); layer != usual.end(); ++layer) {
+      const bool again = std::find(usual.begin(), layer, *layer) != layer;
+      vision.require(*layer < behind && !again, key,
+          fmt::format("layer {} of {}{}", *layer, encoder.layers, again ? ", once more" : ""), "0, 1, ..., each once");
+    }
+    return usual;
+  }
   [[nodiscard]] static std::int64_t square(std::int64_t side) { return side * side; }
 };
 
 /// The features that the text gets, by the number of layers that gave them, in order of the file's list or number
 /// under `key`; layers behind the last of them are in the file, and nobody runs them.
 std::vector<std::int64_t> taken_layers(VisionReader& r, const char* key, std::int64_t usual);
+
+// vision_encoders.cpp
+/// What follows from the heads. False: a rule is broken, without which the encoder cannot be counted; `key` is in its
+/// config.
+bool completes_heads(VisionReader& r, const char* key);
 
 // vision_encoders_more.cpp
 void qwen2_vl_images(VisionReader& r);

@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include "calibrate/import/tables/plain_words.h"
-#include "model/machine/gpu_words.h"
 #include "model/yaml/yaml.h"
 #include "studies/engines/deployment/values.h"
 #include "studies/engines/deployment/model_service.h"
@@ -17,15 +16,6 @@ namespace {
 
 using Kind = YamlNode::Kind;
 using Variables = std::map<std::string, std::string>;
-
-bool has_line(const std::string& text, std::string_view key) {
-  for (std::size_t at = text.find(key); at != text.npos; at = text.find(key, at + 1)) {
-    std::size_t begin = at;
-    while (begin > 0 && (text[begin - 1] == ' ' || text[begin - 1] == '-')) --begin;
-    if (begin == 0 || text[begin - 1] == '\n') return true;
-  }
-  return false;
-}
 
 constexpr std::array shells = {"sh", "bash", "ash", "dash"};
 
@@ -113,18 +103,6 @@ class ContainerReader {
     }
   }
 
-  /// What the container asks for, and its image.
-  static std::string chip_of(const YamlNode& container) {
-    std::string chip;
-    if (const YamlNode* image = container.find("image")) chip = other_chip(image->text);
-    const YamlNode* resources = container.find("resources");
-    for (const char* key : {"limits", "requests"})
-      if (const YamlNode* amounts = resources == nullptr ? nullptr : resources->find(key))
-        for (const YamlNode& one : amounts->entries)
-          if (chip.empty()) chip = other_chip(one.key);
-    return chip;
-  }
-
   Variables environment_of(const YamlNode& node, const Surroundings& around) const {
     Variables environment = defined_;
     if (around.parallelism != nullptr) put_chart_sizes(*around.parallelism, environment);
@@ -147,12 +125,13 @@ class ContainerReader {
   /// A part without replicas is not started.
   void take(std::vector<EngineLine> found, const Variables& environment, const Surroundings& around) {
     for (EngineLine& line : found) {
-      if (line.program == nullptr || around.copies == 0) continue;
+      if (line.program == nullptr || around.copies.count == 0) continue;
       if (!chip_.empty()) line.chip = chip_;
+      if (line.release.empty()) line.release = release_;
       line.gpu_kind = around.gpu_kind;
-      if (!around.open_copies.empty()) line.open_copies = around.open_copies;
+      if (!around.copies.open.empty()) line.open_copies = around.copies.open;
       for (const auto& [name, value] : environment) line.environment.emplace(name, value);
-      line.part = around.part, line.copies = around.copies, line.role = around.role;
+      line.part = around.part, line.copies = around.copies.count, line.role = around.role;
       lines.push_back(std::move(line));
     }
   }
@@ -176,6 +155,7 @@ class ContainerReader {
     if (command == nullptr && args == nullptr && entry == nullptr && words.empty()) return {};
     const Variables environment = environment_of(node, around);
     chip_ = chip_of(node);
+    release_ = image == nullptr ? "" : release_of_image(image->text);
     const bool made = !words.empty();  // by llm-d's chart
     for (const YamlNode* more : {entry, made ? nullptr : command, args})
       for (ShellWord& word : words_of(more)) words.push_back(std::move(word));
@@ -206,7 +186,7 @@ class ContainerReader {
 
   std::string where_;
   Variables defined_;
-  std::string model_, chip_;  ///< of a document, of a container
+  std::string model_, chip_, release_;  ///< of a document; of a container, and of its image
 };
 
 }  // namespace

@@ -1,10 +1,6 @@
 #include "studies/engines/deployment/surroundings.h"
 
-#include <optional>
-
-#include <fmt/format.h>
-
-#include "model/base/whole_number.h"
+#include "model/machine/gpu_words.h"
 
 namespace stepcast::engines {
 namespace {
@@ -25,23 +21,10 @@ PoolRole role_of_part(const YamlNode& node) {
   return PoolRole::whole;
 }
 
-/// "replicas: ${COUNT}", or more than a cluster has: how many engines there are is not known.
-void take_copies(const YamlNode* told, const std::string& where, Surroundings& around) {
-  if (told == nullptr || told->kind != Kind::scalar || told->text.empty()) return;
-  const auto count = parsed_number<std::int64_t>(told->text);
-  constexpr std::int64_t most = 1'000'000;
-  if (count && *count >= 0 && *count <= most && around.copies <= most) around.copies *= *count;
-  else
-    around.open_copies =
-        fmt::format("{}:{} {} '{:.40}' is no number of engines", where, told->position.line, told->key, told->text);
-}
-
-/// DisaggregatedSet repeats both pools in slices; compose has the copies of a service under "deploy", or as "scale".
+/// DisaggregatedSet repeats both pools in slices.
 void take_copies(const YamlNode& node, const std::string& where, Surroundings& around) {
-  for (const char* key : {"replicas", "slices"}) take_copies(node.find(key), where, around);
-  if (node.find("image") == nullptr) return;
-  take_copies(node.find("scale"), where, around);
-  take_copies(child(node.find("deploy"), "replicas"), where, around);
+  for (const char* key : {"replicas", "slices"}) multiply(node.find(key), where, around.copies);
+  if (node.find("image") != nullptr) take_service_copies(node, where, around.copies);
 }
 
 /// Labels by which nodes with some GPU are chosen (GKE, NVIDIA's GPU feature discovery, CoreWeave).
@@ -55,6 +38,26 @@ void take_node_labels(const YamlNode& node, Surroundings& around) {
 }  // namespace
 
 std::string text_of(const YamlNode* node) { return node == nullptr ? "" : node->text; }
+
+bool has_line(const std::string& text, std::string_view key) {
+  for (std::size_t at = text.find(key); at != text.npos; at = text.find(key, at + 1)) {
+    std::size_t begin = at;
+    while (begin > 0 && (text[begin - 1] == ' ' || text[begin - 1] == '-')) --begin;
+    if (begin == 0 || text[begin - 1] == '\n') return true;
+  }
+  return false;
+}
+
+std::string chip_of(const YamlNode& container) {
+  std::string chip;
+  if (const YamlNode* image = container.find("image")) chip = other_chip(image->text);
+  const YamlNode* resources = container.find("resources");
+  for (const char* key : {"limits", "requests"})
+    if (const YamlNode* amounts = child(resources, key))
+      for (const YamlNode& one : amounts->entries)
+        if (chip.empty()) chip = other_chip(one.key);
+  return chip;
+}
 
 void go_inside(const YamlNode& map, const std::string& where, Surroundings& around) {
   take_copies(map, where, around);

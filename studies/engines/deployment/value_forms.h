@@ -9,18 +9,22 @@ namespace stepcast::engines {
 
 /// What becomes of a value.
 enum class Means : std::uint8_t {
-  value,     ///< --option VALUE
-  yes_no,    ///< --option or --no-option
-  yes_else,  ///< the same, and --no-option where nothing is said
-  if_true,   ///< --option where it is true
-  words,     ///< words of a command as they are, a list or one text
-  options,   ///< each entry is an option of its own: tensor_parallel_size: 2
-  variable,  ///< of the environment: option=VALUE
-  store,     ///< keys and values go to a store of caches where it is true
+  value,      ///< --option VALUE
+  yes_no,     ///< --option or --no-option
+  yes_else,   ///< the same, and --no-option where nothing is said
+  if_true,    ///< --option where it is true
+  words,      ///< words of a command as they are, a list or one text
+  options,    ///< each entry is an option of its own: tensor_parallel_size: 2
+  variable,   ///< of the environment: option=VALUE
+  variables,  ///< of the environment, by names and values
+  store,      ///< keys and values go to a store of caches where it is true
   copies,
-  scaled,  ///< copies from min_replicas to max_replicas
+  scaled,  ///< copies from one number to another, where `option` is "" or a key that is true
+  one,     ///< copies are workers of one engine
+  starts,  ///< nothing is started where it is false
   gpus,    ///< the kind of GPU
-  pool,    ///< a pool of its own for prompts
+  image,
+  pool,  ///< a pool of its own for prompts
   nothing,
 };
 struct ValueRow {
@@ -33,6 +37,7 @@ struct ValuesForm {
   std::string_view other;   ///< one that tells it better; "": none
   std::string_view strict;  ///< parts whose entries are all known, parted by blanks; "." is the engine's part
   std::vector<ValueRow> rows;
+  std::string_view container = "";           ///< that runs the engine: its path, or that of a list with one called main
   std::string_view needs = "", needed = "";  ///< a path and the value that it has in such a part
 };
 

@@ -4,12 +4,14 @@
 #include <array>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "model/base/text.h"
-#include "model/base/whole_number.h"
 #include "model/machine/gpu_words.h"
+#include "studies/engines/deployment/copies.h"
+#include "studies/engines/deployment/surroundings.h"
 #include "studies/engines/deployment/value_forms.h"
 
 namespace stepcast::engines {
@@ -25,11 +27,6 @@ const YamlNode* at(const YamlNode& node, std::string_view path) {
     path = slash == path.npos ? "" : path.substr(slash + 1);
   }
   return here;
-}
-
-bool is_true(const YamlNode& node) {
-  const std::string text = lower_case(node.text);
-  return text == "true" || text == "1" || text == "yes";
 }
 
 std::size_t line_of(const YamlNode& node) { return static_cast<std::size_t>(std::max(0, node.position.line)); }
@@ -57,11 +54,12 @@ class ValueReader {
     for (const ValueRow& row : form_.rows) take_row(row, *model);
     take_container();
     look_for_unknown();
-    if (own_command_) return std::nullopt;
+    if (own_command_ || copies_.count == 0) return std::nullopt;
     EngineLine line = line_of_words(std::move(words_), where_);
     if (line.program == nullptr) return std::nullopt;
     line.line = line_of(*model);
-    line.copies = copies_, line.gpu_kind = gpus_, line.chip = chip_, line.unfollowed = std::move(unfollowed_);
+    line.copies = copies_.count, line.open_copies = std::move(copies_.open);
+    line.gpu_kind = gpus_, line.chip = chip_, line.unfollowed = std::move(unfollowed_);
     line.environment = std::move(environment_);
     if (const YamlNode* name = part_.find("name"); name != nullptr) line.part = name->text;
     return line;
@@ -94,31 +92,18 @@ class ValueReader {
       doubt(value, fmt::format("'{:.60}' is one text in place of a list of words", value.text));
   }
 
-  /// Of Ray: names of vLLM's own arguments.
-  void add_options(const YamlNode& value) {
+  /// Of Ray: names of vLLM's own arguments. What stands in a map is --kv-transfer-config.kv_role VALUE.
+  void add_options(const YamlNode& value, const std::string& above = "") {
     for (const YamlNode& entry : value.entries) {
-      const bool no = entry.kind == Kind::scalar && !entry.quoted && lower_case(entry.text) == "false";
-      const bool yes = entry.kind == Kind::scalar && !entry.quoted && lower_case(entry.text) == "true";
-      std::string name = entry.key;
-      std::ranges::replace(name, '_', '-');
-      add((no ? "--no-" : "--") + name, entry);
+      std::string name = above + entry.key;
+      if (above.empty()) std::ranges::replace(name, '_', '-');
+      const std::string text = entry.quoted || !above.empty() ? "" : lower_case(entry.text);
+      const bool no = entry.kind == Kind::scalar && text == "false", yes = entry.kind == Kind::scalar && text == "true";
+      if (entry.kind == Kind::map) add_options(entry, name + ".");
+      if (entry.kind == Kind::list) doubt(entry, fmt::format("{} holds several values", name));
+      if (entry.kind == Kind::scalar) add((no ? "--no-" : "--") + name, entry);
       if (entry.kind == Kind::scalar && !yes && !no) add(entry.text, entry);
-      if (entry.kind == Kind::map || entry.kind == Kind::list)
-        doubt(entry, fmt::format("{} holds several values", entry.key));
     }
-  }
-
-  void take_copies(const YamlNode& value) {
-    const auto count = parsed_number<std::int64_t>(value.text);
-    if (count && *count >= 1) copies_ = *count;
-    else doubt(value, fmt::format("replicas '{:.40}' is no number of 1 or more", value.text));
-  }
-
-  void take_scaled(const YamlNode& value) {
-    const YamlNode *least = value.find("min_replicas"), *most = value.find("max_replicas");
-    if (least != nullptr && most != nullptr && least->text == most->text) return take_copies(*least);
-    doubt(value, fmt::format("replicas from {} to {}: how many run is not told", least == nullptr ? "1" : least->text,
-                     most == nullptr ? "1" : most->text));
   }
 
   void take_row(const ValueRow& row, const YamlNode& model) {
@@ -127,25 +112,35 @@ class ValueReader {
     if (row.means == Means::yes_else && at(part_, parent) != nullptr) add("--no-" + std::string(row.option), model);
   }
 
-  /// Of KServe: the container that runs the engine may have arguments, or a command, which is read as such.
+  /// The container that runs the engine may have arguments, or a command, which is read as such.
   void take_container() {
-    const YamlNode* containers = at(part_, "template/containers");
-    if (containers == nullptr || form_.mark != "model/uri") return;
-    for (const YamlNode& container : containers->items) {
+    const YamlNode* told = form_.container.empty() ? nullptr : at(part_, form_.container);
+    if (told == nullptr) return;
+    if (told->kind == Kind::map) return take_surroundings(*told);
+    for (const YamlNode& container : told->items) {
       const YamlNode* name = container.find("name");
       if (name == nullptr || name->text != "main") continue;
       own_command_ = container.find("command") != nullptr || container.find("args") != nullptr;
-      if (const YamlNode* image = container.find("image")) chip_ = other_chip(image->text);
-      const YamlNode* variables = container.find("env");
-      for (const YamlNode& variable : variables == nullptr ? std::vector<YamlNode>() : variables->items)
-        take_variable(variable);
+      take_surroundings(container);
     }
+  }
+
+  void take_surroundings(const YamlNode& container) {
+    if (std::string chip = chip_of(container); !chip.empty()) chip_ = std::move(chip);
+    if (const YamlNode* variables = container.find("env")) take_variables(*variables);
+  }
+
+  /// A list of names and values, or a map of them.
+  void take_variables(const YamlNode& variables) {
+    for (const YamlNode& variable : variables.items) take_variable(variable);
+    for (const YamlNode& variable : variables.entries)
+      if (variable.kind == Kind::scalar) environment_[variable.key] = variable.text;
   }
 
   void take_variable(const YamlNode& variable) {
     const YamlNode *name = variable.find("name"), *value = variable.find("value");
     if (name == nullptr || value == nullptr) return;
-    if (name->text != "VLLM_ADDITIONAL_ARGS") {
+    if (name->text != "VLLM_ADDITIONAL_ARGS" || form_.mark != "model/uri") {
       environment_[name->text] = value->text;
       return;
     }
@@ -177,12 +172,22 @@ class ValueReader {
         add("--kv-transfer-config", value);
         add(R"({"kv_connector":"LMCacheConnectorV1","kv_role":"kv_both"})", value);
         break;
-      case Means::copies: take_copies(value); break;
-      case Means::scaled: take_scaled(value); break;
+      case Means::variables: take_variables(value); break;
+      case Means::copies: multiply(&value, where_, copies_ = {}); break;
+      case Means::scaled: take_range(value, row.option, where_, copies_); break;
+      case Means::one:
+        if (const YamlNode* runs = value.find("enabled"); runs == nullptr || is_true(*runs)) copies_ = {};
+        break;
+      case Means::starts:
+        if (!is_true(value)) copies_.count = 0;
+        break;
       case Means::pool: doubt(value, "prompts have a pool of their own beside it, which its values tell"); break;
       case Means::gpus:
         gpus_ = value.text;
         if (chip_.empty()) chip_ = other_chip(value.text);
+        break;
+      case Means::image:
+        if (std::string chip(other_chip(value.text)); !chip.empty()) chip_ = std::move(chip);
         break;
       case Means::nothing: break;
     }
@@ -214,34 +219,43 @@ class ValueReader {
   std::map<std::string, std::string> environment_;
   std::string gpus_, chip_;
   bool own_command_ = false;  ///< which is read as a container's
-  std::int64_t copies_ = 1;
+  Copies copies_;
 };
 
-void walk(const YamlNode& node, const std::string& where, std::vector<EngineLine>& lines) {
+/// Keys of Ray's two pools: build_pd_openai_app of ray.serve.llm.
+constexpr std::pair<std::string_view, PoolRole> role_keys[] = {
+    {"prefill_config", PoolRole::prompts}, {"decode_config", PoolRole::tokens}};
+
+void walk(const YamlNode& node, const std::string& where, PoolRole role, std::vector<EngineLine>& lines) {
+  for (const auto& [key, told] : role_keys)
+    if (node.key == key) role = told;
+  // the production stack's chart starts no engine without it
+  if (const YamlNode* engines = node.find("enableEngine"); engines != nullptr && !is_true(*engines)) return;
   if (node.kind == Kind::map)
     for (const ValuesForm& form : value_forms())
       if (auto line = ValueReader(node, form, where).read()) {
+        line->role = role;
         lines.push_back(std::move(*line));
         return;
       }
   // Ray's file may stand as a text in that of Kubernetes.
   if (node.key == "serveConfigV2" && node.kind == Kind::scalar)
     if (const auto inside = read_yaml(node.text, where))
-      for (const YamlNode& document : *inside) walk(document, where, lines);
+      for (const YamlNode& document : *inside) walk(document, where, role, lines);
   for (const std::vector<YamlNode>* children : {&node.items, &node.entries})
-    for (const YamlNode& child : *children) walk(child, where, lines);
+    for (const YamlNode& child : *children) walk(child, where, role, lines);
 }
 
 }  // namespace
 
 bool looks_like_values(const std::string& text) {
   constexpr std::array marks = {"modelURL:", "model_loading_config:", "llm_configs:", "servingEngineSpec:"};
-  return std::ranges::any_of(marks, [&](const char* mark) { return text.find(mark) != std::string::npos; });
+  return !text.starts_with("#!") && std::ranges::any_of(marks, [&](const char* mark) { return has_line(text, mark); });
 }
 
 std::vector<EngineLine> value_lines(const YamlNode& document, const std::string& where) {
   std::vector<EngineLine> lines;
-  walk(document, where, lines);
+  walk(document, where, PoolRole::whole, lines);
   return lines;
 }
 

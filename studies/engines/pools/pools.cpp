@@ -130,7 +130,7 @@ EnginePool pool_of(const FoundLine& found) {
   EnginePool pool;
   pool.server = found.said, pool.environment = found.line.environment;
   pool.copies = found.line.copies, pool.open_copies = found.line.open_copies;
-  pool.gpu_kind = found.line.gpu_kind;
+  pool.gpu_kind = found.line.gpu_kind, pool.release = found.line.release;
   pool.doubts = found.line.unfollowed, pool.notes = found.said.notes;
   // An engine on other chips than GPUs is another program, and no profile is of them.
   const std::string chip =
@@ -142,6 +142,7 @@ EnginePool pool_of(const FoundLine& found) {
 Expected<EnginePool> pool_of(std::vector<FoundLine>& alike, const std::string& file, const char* what) {
   TRY(const auto one, only_one(alike, file, what));
   EnginePool pool = pool_of(*one);
+  if (one->said.program->loads) return pool;  // benchmarks run one after the other
   pool.open_copies.clear();
   count_copies(alike, pool);
   return pool;
@@ -195,11 +196,10 @@ Expected<LaunchedPools> pools_of(std::vector<FoundLine> servers, const PoolPorts
   }
   LaunchedPools out;
   if (prompts.empty() || tokens.size() + untold.size() == 0) {
-    TRY(const auto one, only_one(servers, file, "start engines"));
-    if (one == nullptr)
+    if (servers.empty())
       return fail(file, "no command in it starts a serving engine",
           "vllm serve, python -m sglang.launch_server, trtllm-serve, trtllm-bench, or a container that runs one");
-    out.server = pool_of(*one);
+    TRY(out.server, pool_of(servers, file, "start engines"));
     return out;
   }
   if (!untold.empty())

@@ -29,6 +29,7 @@ struct EnginePool {
   std::map<std::string, std::string> environment;
   std::int64_t copies = 1;
   std::string open_copies;          ///< why it is not known how many there are; "": it is
+  std::string release;              ///< of the engine, as its image tells it; "": not told
   std::string gpu_kind;             ///< "nvidia-l4" where a deployment asks for nodes with such GPUs
   std::vector<std::string> doubts;  ///< what its script does that is not followed
   std::vector<std::string> notes;

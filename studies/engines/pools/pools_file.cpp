@@ -1,6 +1,7 @@
 #include "studies/engines/pools/pools_file.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <span>
 
@@ -8,7 +9,6 @@
 
 #include "calibrate/import/config/config_text.h"
 #include "model/base/contains.h"
-#include "model/base/whole_number.h"
 
 namespace stepcast::engines {
 namespace {
@@ -58,6 +58,43 @@ const RouterKey* router_key(const PoolsForm& form, std::string_view name) {
   return row == form.router.end() ? nullptr : &*row;
 }
 
+/// "[localhost:8001, localhost:8002]" or a list below each other.
+std::vector<std::string> urls_of(const std::vector<GivenArgument>& all, std::string_view section) {
+  std::vector<std::string> urls;
+  const GivenArgument* told = find(all, std::string(section) + "urls");
+  if (told == nullptr || told->value == "null") return urls;
+  std::string word;
+  for (const char c : told->value + ' ') {
+    if (std::string_view("[], \"'\n").find(c) == std::string_view::npos) {
+      word += c;
+      continue;
+    }
+    if (!word.empty()) urls.push_back(std::move(word));
+    word.clear();
+  }
+  return urls;
+}
+
+std::vector<std::string> ports_of(const std::vector<GivenArgument>& all, std::string_view section) {
+  std::vector<std::string> ports;
+  for (const std::string& url : urls_of(all, section))
+    if (std::string port = port_of(url); !port.empty()) ports.push_back(std::move(port));
+  return ports;
+}
+
+/// What a key and the keys below it are: "kv_cache_config" of a section "context_servers.", or of the top, "".
+std::map<std::string, std::string> values_below(
+    const std::vector<GivenArgument>& all, std::string_view section, std::string_view key) {
+  std::map<std::string, std::string> values;
+  for (const GivenArgument& one : all) {
+    std::string_view name = one.name;
+    if (!name.starts_with(section)) continue;
+    name.remove_prefix(section.size());
+    if (name == key || (name.starts_with(key) && name[key.size()] == '.')) values[std::string(name)] = one.value;
+  }
+  return values;
+}
+
 class PoolsReader {
  public:
   PoolsReader(const PoolsForm& form, const std::vector<GivenArgument>& all, const std::string& where)
@@ -75,6 +112,7 @@ class PoolsReader {
       take(one, section, line);
     }
     count(reads ? form_.prompt_copies : form_.token_copies, line);
+    check_urls(section, line);
     return line;
   }
 
@@ -92,8 +130,28 @@ class PoolsReader {
             fmt::format("{}:{} {} {:.40} is not followed", where_, one.line, one.name, one.value));
       return;
     }
+    if (!inside) check_top(one, section, line);
     given.name = argument_name(given.name);
     line.given.push_back(std::move(given));
+  }
+
+  /// What the top and a section say must be the same, for TensorRT-LLM refuses the file otherwise.
+  void check_top(const GivenArgument& one, std::string_view section, EngineLine& line) const {
+    if (form_.router.empty()) return;
+    const std::string_view key = std::string_view(one.name).substr(0, one.name.find('.'));
+    const auto own = values_below(all_, section, key);
+    if (own.empty() || own == values_below(all_, "", key)) return;
+    std::string what =
+        fmt::format("{}:{} {} and {}{} differ, which TensorRT-LLM refuses", where_, one.line, key, section, key);
+    if (!contains(line.unfollowed, what)) line.unfollowed.push_back(std::move(what));
+  }
+
+  /// Each engine has its address, or the file is refused as well.
+  void check_urls(std::string_view section, EngineLine& line) const {
+    const auto urls = static_cast<std::int64_t>(urls_of(all_, section).size());
+    if (form_.router.empty() || urls == 0 || urls == line.copies || !line.open_copies.empty()) return;
+    line.unfollowed.push_back(
+        fmt::format("{}:{} addresses in {}urls: {}, and engines: {}", where_, line.line, section, urls, line.copies));
   }
 
   void count(std::string_view key, EngineLine& line) const {
@@ -104,7 +162,7 @@ class PoolsReader {
       if (!form_.copies) line.open_copies = fmt::format("{} is not told", key);
       line.copies = form_.copies.value_or(1);
     } else {
-      const auto number = parsed_number<std::int64_t>(told->value);
+      const auto number = number_of_engines(told->value);
       if (!number || *number < 1)
         line.open_copies =
             fmt::format("{}:{} {} '{:.40}' is no number of engines", where_, told->line, key, told->value);
@@ -116,23 +174,6 @@ class PoolsReader {
   const std::vector<GivenArgument>& all_;
   const std::string& where_;
 };
-
-/// "[localhost:8001, localhost:8002]" or a list below each other.
-std::vector<std::string> ports_of(const std::vector<GivenArgument>& all, const std::string& name) {
-  std::vector<std::string> ports;
-  const GivenArgument* urls = find(all, name);
-  if (urls == nullptr) return ports;
-  std::string word;
-  for (const char c : urls->value + ' ') {
-    if (std::string_view("[], \"'\n").find(c) == std::string_view::npos) {
-      word += c;
-      continue;
-    }
-    if (const std::string port = port_of(word); !port.empty()) ports.push_back(port);
-    word.clear();
-  }
-  return ports;
-}
 
 /// The last name of a section: where a line begins with it.
 bool has_key(const std::string& text, std::string_view section) {
@@ -176,7 +217,7 @@ Expected<PoolsFile> read_pools_file(const std::string& text, const std::string& 
   PoolsFile out;
   const PoolsReader reader(*form, all, where);
   for (const PoolRole role : {PoolRole::prompts, PoolRole::tokens}) out.lines.push_back(reader.line_of(role));
-  out.ports = {ports_of(all, std::string(form->prompts) + "urls"), ports_of(all, std::string(form->tokens) + "urls")};
+  out.ports = {ports_of(all, form->prompts), ports_of(all, form->tokens)};
   return out;
 }
 

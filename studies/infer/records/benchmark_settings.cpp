@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "model/base/text.h"
+#include "studies/engines/habits.h"
 
 namespace stepcast::infer {
 namespace {
@@ -66,7 +67,8 @@ constexpr GeneratedEngine generated[] = {{"trtllm", ""}, {"vllm", ""}, {"sglang"
 std::optional<BenchmarkSettings> of_configurator(const InferenceRecord& record) {
   if (!has(record.upstream, configurator_series) || !record.concurrency || !record.prompt) return {};
   for (const GeneratedEngine& row : generated) {
-    if (lower_case(record.engine) != row.engine || numbers_of(record.version) < numbers_of(row.from)) continue;
+    if (lower_case(record.engine) != row.engine || numbers_of_release(record.version) < numbers_of_release(row.from))
+      continue;
     BenchmarkSettings out;
     out.most_positions = *record.prompt + beside_prompt + (row.words_beside ? *record.concurrency : 0);
     out.mixed = row.mixed;

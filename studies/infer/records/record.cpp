@@ -62,22 +62,6 @@ InferenceRecord record_of(const Json& row) {
 
 }  // namespace
 
-std::vector<int> numbers_of(const std::string& version) {
-  std::vector<int> numbers;
-  int value = -1;
-  for (const char c : version + ".") {
-    if (c >= '0' && c <= '9') {
-      value = std::max(0, value) * 10 + (c - '0');
-    } else {
-      if (value < 0) break;
-      numbers.push_back(value);
-      value = -1;
-      if (c != '.') break;
-    }
-  }
-  return numbers;
-}
-
 bool looks_like_inference(const std::string& text) {
   const std::size_t first = text.find_first_of("[{");
   if (first == std::string::npos) return false;

@@ -30,9 +30,6 @@ struct InferenceRecord {
   std::map<std::string, double> measured;
 };
 
-/// Of a release: 0, 5 and 6 of 0.5.6.post2.
-std::vector<int> numbers_of(const std::string& version);
-
 /// Whether a text holds records of inference: an object, a list or lines of them, with a workload.
 bool looks_like_inference(const std::string& text);
 /// JSON, or JSON lines. Errors: what is no record.

@@ -24,32 +24,30 @@ constexpr GpuName gpu_names[] = {{"A100-SXM-80GB", "dgx-a100"}, {"A100 SXM 80GB"
     {"GB200-NVL72", "gb200-nvl72"}, {"RTX-PRO-6000-Blackwell-SE", "rtx-pro-6000-server"},
     {"RTX-PRO-6000", "rtx-pro-6000-server"}};
 
-/// Engines of records, by name and how their releases count: the first row that fits.
+/// Engines of records by name; which row their release runs is in engine_releases().
 struct EngineName {
-  const char* name;  ///< in lower case, the whole of it
-  /// versions below it; "": any. Versions that are not told count as lowest, but in closed loops of users: those are
-  /// of dumps of 2025. Pools, whose records have the version of what runs the engines (Dynamo), are of 2026
-  const char* before;
-  const char* engine;
-  bool of_2025 = false;
+  std::string_view name;  ///< in lower case, the whole of it
+  std::string_view engine;
 };
-constexpr EngineName engine_names[] = {{"vllm (2023, splitwise fork)", "", "vllm-2023"}, {"vllm", "0.8", "vllm-v0"},
-    {"vllm", "0.14", "vllm", true}, {"vllm", "", "vllm-2026"}, {"tensorrt-llm", "0.10", "tensorrt-llm-2023"},
-    {"trtllm", "0.10", "tensorrt-llm-2023"}, {"tensorrt-llm", "1.0", "tensorrt-llm-2024"},
-    {"trtllm", "1.0", "tensorrt-llm-2024"}, {"tensorrt-llm", "", "tensorrt-llm"}, {"trtllm", "", "tensorrt-llm"},
-    {"deepspeed-mii", "", "deepspeed-mii"}, {"sglang", "", "sglang"},
-    {"tensorrt-llm + triton tensorrtllm_backend", "1.0", "tensorrt-llm-2024"},
-    {"tensorrt-llm + triton tensorrtllm_backend", "", "tensorrt-llm"}, {"pytorch", "", "pytorch"}};
+constexpr EngineName engine_names[] = {{"vllm (2023, splitwise fork)", "vllm-2023"}, {"vllm", "vllm"},
+    {"tensorrt-llm", "tensorrt-llm"}, {"trtllm", "tensorrt-llm"}, {"deepspeed-mii", "deepspeed-mii"},
+    {"sglang", "sglang"}, {"tensorrt-llm + triton tensorrtllm_backend", "tensorrt-llm"}, {"pytorch", "pytorch"}};
+
+/// Releases that are not told count as the oldest, but in closed loops of users: those are of dumps of 2025, the
+/// engine's own row. Pools, whose records have the version of what runs the engines (Dynamo), are of the newest.
+std::string_view row_of_record(const InferenceRecord& record, std::string_view engine) {
+  const std::vector<int> release = numbers_of_release(record.version);
+  if (release.empty() && record.phase == "serving" && record.batch) return engine;
+  for (const EngineRelease& row : engine_releases())
+    if (row.engine == engine && (row.before.empty() || (!record.word_pool && release < numbers_of_release(row.before))))
+      return row.row;
+  return engine;
+}
 
 Expected<const Engine*> engine_of(const InferenceRecord& record) {
   const std::string name = lower_case(record.engine);
-  for (const EngineName& row : engine_names) {
-    if (name != row.name) continue;
-    const std::vector<int> version = numbers_of(record.version);
-    const bool untold = version.empty() && record.phase == "serving" && record.batch;
-    const bool older = untold ? row.of_2025 : !record.word_pool && version < numbers_of(row.before);
-    if (row.before[0] == '\0' || older) return find_row(built_in().engines, row.engine, "engine");
-  }
+  for (const EngineName& row : engine_names)
+    if (name == row.name) return find_row(built_in().engines, std::string(row_of_record(record, row.engine)), "engine");
   return fail("software", fmt::format("no engine '{:.60}'", record.engine), "stepcast list engines");
 }
 

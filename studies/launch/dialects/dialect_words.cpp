@@ -24,6 +24,12 @@ bool tells_nothing(const Launch& launch, const GivenArgument& given) {
 
 }  // namespace
 
+bool can_be_defined(const GivenArgument& given, std::string_view unset) {
+  const bool written = given.value.find('$') != std::string::npos;  // attributes in Python are not
+  return written && unset.find_first_of(" ()`'\"+=<>{}") == unset.npos && unset.find("//") == unset.npos &&
+         (unset.size() == 1 || unset.find('*') == unset.npos);
+}
+
 bool says_yes(const std::string& value) {
   const std::string plain = lower_case(value);
   return plain == "true" || plain == "1" || plain == "yes";
@@ -57,6 +63,9 @@ Error DialectWords::no_number(const GivenArgument& given, std::string_view kind)
   if (first.find_first_of("(`") != first.npos)
     return {place_of(launch, given), fmt::format("hangs on what {:.60} prints, and nothing of a launch is run", first),
         "the value in a copy of the launch"};
+  if (!can_be_defined(given, first))
+    return {place_of(launch, given), fmt::format("hangs on '{:.60}', and nothing of a launch is run", first),
+        "the value in the launch, or a flag"};
   return {place_of(launch, given), fmt::format("nothing sets ${:.60}", first),
       fmt::format("--define {}=VALUE, or the value in the launch", first)};
 }

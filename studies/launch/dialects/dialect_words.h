@@ -55,6 +55,9 @@ class DialectWords {
   bool nested_;
 };
 
+/// Can --define set what the argument hangs on? A name can be, "TP" or Primus' "TP:1"; what is computed cannot.
+bool can_be_defined(const GivenArgument& given, std::string_view unset);
+
 /// "true", "1", "yes".
 bool says_yes(const std::string& value);
 

@@ -3,11 +3,14 @@
 #include <charconv>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "studies/launch/dialects/dialect_words.h"
 #include "studies/launch/dialects/python_recipes.h"
+#include "studies/launch/facts/framework.h"
+#include "studies/launch/facts/step_words.h"
 
 namespace stepcast::launch {
 namespace {
@@ -31,16 +34,38 @@ struct Base {
 constexpr Base bases[] = {
     {"_pretrain_common", of_pretraining}, {"_sft_common", of_tuning}, {"_peft_common", of_adapters}};
 
+/// "None" for what the base sets, or for the part that it is in: what holds then stands in Python.
+Expected<void> check_taken_away(DialectWords& words, const Base& base) {
+  for (const auto& [name, value] : base.settings)
+    for (const std::string_view part : {name, name.substr(0, name.find('.'))})
+      if (const GivenArgument* given = words.launch.find(part); given != nullptr && says_none(given->value))
+        return fail(place_of(words.launch, *given),
+            fmt::format("None for what {} sets: what holds then is not read", base.function),
+            fmt::format("a value, such as {} for {}", value, name));
+  return {};
+}
+
+/// A part that the base has set, and that is made anew, has defaults that are not read.
+void name_new_parts(DialectWords& words, const Base& base) {
+  for (const std::string_view part : {"ddp", "train"})
+    if (const GivenArgument* maker = words.launch.find(fmt::format("{}.class", part)))
+      words.launch.unfollowed.push_back(fmt::format("{}: {:.60} makes {} anew, without what {} sets of it, and that is "
+                                                    "not read",
+          place_of(words.launch, *maker), maker->value, part, base.function));
+}
+
 Expected<void> put_base(DialectWords& words) {
-  const GivenArgument* base = words.last("config_base");
-  if (base == nullptr) return {};
-  const auto row = std::ranges::find(bases, base->value, &Base::function);
-  if (row == std::end(bases))
-    return fail(place_of(words.launch, *base), fmt::format("starts from {:.60}, which is not read", base->value),
+  const GivenArgument* given = words.last("config_base");
+  if (given == nullptr) return {};
+  const auto base = std::ranges::find(bases, given->value, &Base::function);
+  if (base == std::end(bases))
+    return fail(place_of(words.launch, *given), fmt::format("starts from {:.60}, which is not read", given->value),
         "a recipe that starts from _pretrain_common(), _sft_common() or _peft_common(), or from one of its own file");
-  for (const auto& [name, value] : row->settings)
+  TRY(check_taken_away(words, *base));
+  name_new_parts(words, *base);
+  for (const auto& [name, value] : base->settings)
     if (!words.has(name)) words.put(name, std::string(value), "config_base");
-  words.note(fmt::format("what {} sets is taken from Megatron-Bridge's recipes/common.py", base->value));
+  words.note(fmt::format("what {} sets is taken from Megatron-Bridge's recipes/common.py", base->function));
   return {};
 }
 
@@ -69,7 +94,7 @@ void settle_words(DialectWords& words) {
   GivenArgument* size = words.last("tokenizer.vocab_size");
   if (size == nullptr) return;
   if (words.value("config_base") != "_pretrain_common") return words.drop("tokenizer.vocab_size");
-  if (size->value != "DEFAULT_NULL_TOKENIZER_VOCAB_SIZE") return;
+  if (size->unset != std::vector<std::string>{"DEFAULT_NULL_TOKENIZER_VOCAB_SIZE"}) return;
   size->value = "32000", size->unset.clear();
   words.note("the recipe's tokenizer has 32000 words, and the network that it pretrains as many");
 }
@@ -107,6 +132,7 @@ bool says_nothing(const GivenArgument& given) {
 }  // namespace
 
 Expected<void> open_bridge_recipe(Launch& launch, const std::string& function) {
+  launch.framework = find_framework("megatron-bridge");  // whose table says where "none" is a choice
   DialectWords words(launch);
   put_gpus(launch, function);
   TRY(put_base(words));

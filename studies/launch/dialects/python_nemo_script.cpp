@@ -1,7 +1,8 @@
 // NVIDIA/NeMo@8cfedd7203: scripts/llm, tutorials/llm and the docs' examples, which take a recipe of
 // nemo/collections/llm/recipes and set parts of it.
 #include <algorithm>
-#include <initializer_list>
+#include <array>
+#include <string>
 #include <vector>
 
 #include <fmt/format.h>
@@ -14,8 +15,8 @@
 namespace stepcast::launch {
 namespace {
 
-using calibrate::is_python_letter, calibrate::python_statements, calibrate::python_value, calibrate::PythonNames,
-    calibrate::PythonStatement, calibrate::PythonValue;
+using calibrate::is_python_letter, calibrate::may_set_name, calibrate::mentions_name, calibrate::python_statements,
+    calibrate::python_value, calibrate::PythonNames, calibrate::PythonStatement, calibrate::PythonValue;
 
 /// "recipe" of "recipe = llm.llama3_8b.pretrain_recipe(...)", and the call.
 struct TakenRecipe {
@@ -60,10 +61,22 @@ GivenArgument argument_of(const std::string& name, const PythonValue& value, std
   return given;
 }
 
-/// What the function of a recipe is told.
+/// "run.py:7: what is not read".
+void leave_unfollowed(Launch& launch, std::size_t line, std::string_view what) {
+  launch.unfollowed.push_back(fmt::format("{}:{}: {}", launch.where, line, what));
+}
+
+/// What the function of a recipe is told; a folder and a name come first.
 void take_keywords(Launch& launch, const TakenRecipe& taken) {
+  constexpr std::size_t named_by_place = 2;
+  const std::string_view function = taken.tunes ? "finetune_recipe" : "pretrain_recipe";
+  std::size_t place = 0;
   for (const auto& [key, value] : taken.call.keywords) {
-    if (key == "dir" || key == "name") continue;
+    if (key.empty() && ++place > named_by_place)
+      leave_unfollowed(launch, taken.call.line,
+          fmt::format(
+              "argument {} of {}, {:.40}, stands without its name, and is not read", place, function, value.text));
+    if (key.empty() || key == "dir" || key == "name") continue;
     const std::string name = key == "num_nodes"           ? "trainer.num_nodes"
                              : key == "num_gpus_per_node" ? "trainer.devices"
                                                           : key;
@@ -72,90 +85,165 @@ void take_keywords(Launch& launch, const TakenRecipe& taken) {
 }
 
 /// Parts that hold what a recipe has by default: one that is made anew loses them.
-constexpr std::string_view whole_parts[] = {"model", "trainer", "trainer.strategy", "optim"};
+constexpr std::string_view whole_parts[] = {
+    "model", "model.config", "trainer", "trainer.strategy", "trainer.strategy.ddp", "trainer.callbacks", "optim"};
+bool is_whole_part(std::string_view name) { return std::ranges::find(whole_parts, name) != std::end(whole_parts); }
 
-bool has_keywords(const PythonValue& call, std::initializer_list<std::string_view> wanted) {
-  return std::ranges::all_of(wanted, [&](std::string_view name) {
-    return std::ranges::any_of(call.keywords, [&](const auto& keyword) { return keyword.first == name; });
-  });
-}
+/// A part that is read where a call makes it with these keywords.
+struct MadePart {
+  std::string_view name;
+  std::array<std::string_view, 3> keywords;
+};
+constexpr MadePart made_parts[] = {
+    {"data", {"seq_length", "global_batch_size", "micro_batch_size"}}, {"peft", {"dim"}}};
 
 /// Is a part that a call makes known by its keywords?
 bool is_read(const std::string& name, const PythonValue& call) {
-  if (call.text != "run.Config" && call.text != "run.Partial") return false;
-  if (std::ranges::find(whole_parts, name) != std::end(whole_parts)) return false;
-  return name != "data" || has_keywords(call, {"seq_length", "global_batch_size", "micro_batch_size"});
-}
-
-bool mentions(std::string_view text, std::string_view name) {
-  for (std::size_t at = text.find(name); at != text.npos; at = text.find(name, at + 1))
-    if ((at == 0 || !is_python_letter(text[at - 1])) &&
-        (at + name.size() == text.size() || !is_python_letter(text[at + name.size()])))
-      return true;
-  return false;
+  if ((call.text != "run.Config" && call.text != "run.Partial") || is_whole_part(name)) return false;
+  const auto row = std::ranges::find(made_parts, name, &MadePart::name);
+  return row == std::end(made_parts) || std::ranges::all_of(row->keywords, [&](std::string_view wanted) {
+    return wanted.empty() ||
+           std::ranges::any_of(call.keywords, [&](const auto& keyword) { return keyword.first == wanted; });
+  });
 }
 
 /// False where it is made in a way that is not read.
 bool take_part(Launch& launch, const std::string& name, const PythonValue& value, std::size_t line) {
-  if (value.kind != PythonValue::Kind::call) return launch.arguments.push_back(argument_of(name, value, line)), true;
+  const bool computed = value.kind == PythonValue::Kind::computed;
+  const bool made = std::ranges::find(made_parts, name, &MadePart::name) != std::end(made_parts);
+  if (value.kind != PythonValue::Kind::call) {
+    if (is_whole_part(name) || (made && computed)) return false;
+    return launch.arguments.push_back(argument_of(name, value, line)), true;
+  }
   if (!is_read(name, value)) return false;
   return std::ranges::all_of(value.keywords, [&](const auto& keyword) {
     return keyword.first.empty() || take_part(launch, name + "." + keyword.first, keyword.second, line);
   });
 }
 
-/// What is done with a recipe that leaves it as it is: it is handed on, run, or printed.
-bool leaves_it(std::string_view text) {
-  constexpr std::string_view starts[] = {"return ", "run.run(", "run.cli.", "exp.add(", "exp.run(", "print(", "with "};
-  return std::ranges::any_of(starts, [&](std::string_view start) { return text.starts_with(start); });
+/// Is the recipe no more than an argument of the call that is the statement? Its parts may be, but none is called, and
+/// no call inside is handed any.
+bool only_hands_it_on(std::string_view text, std::string_view variable) {
+  int depth = 0;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    depth += text[at] == '(' ? 1 : text[at] == ')' ? -1 : 0;
+    if (depth == 0 && text[at] == ')' && at + 1 < text.size()) return false;
+    const bool whole = text.substr(at).starts_with(variable) && (at == 0 || !is_python_letter(text[at - 1]));
+    if (!whole) continue;
+    const std::string_view behind = text.substr(at + variable.size());
+    if (!behind.empty() && is_python_letter(behind.front())) continue;
+    const auto end = std::ranges::find_if_not(behind, [](char c) { return is_python_letter(c) || c == '.'; });
+    if (depth != 1 || (end != behind.end() && (*end == '(' || *end == '['))) return false;
+  }
+  return true;
+}
+
+/// What is done with a recipe that leaves it as it is: it is given back, run, or printed.
+bool leaves_it(std::string_view text, std::string_view variable) {
+  constexpr std::string_view returns = "return ";
+  if (text.starts_with(returns)) return stripped(text.substr(returns.size())) == variable;
+  constexpr std::string_view starts[] = {"run.run(", "run.cli.main(", "exp.add(", "exp.run(", "print("};
+  return only_hands_it_on(text, variable) &&
+         std::ranges::any_of(starts, [&](std::string_view start) { return text.starts_with(start); });
+}
+
+/// Words of documentation.
+bool is_string(std::string_view text) {
+  return (text.starts_with('"') && text.ends_with('"')) || (text.starts_with('\'') && text.ends_with('\''));
+}
+
+/// Where a recipe is taken: the body of a function, of what runs where the file is the program, or the file.
+struct Body {
+  std::size_t begin = 0, end = 0;  ///< among the statements
+  std::size_t indent = 0;
+  std::string_view function;  ///< "configure"; "" where it is in none
+};
+
+Body body_around(const std::vector<PythonStatement>& statements, std::size_t place) {
+  constexpr std::string_view def = "def ";
+  Body body{0, statements.size(), 0, {}};
+  std::size_t indent = statements[place].indent;
+  for (std::size_t i = place; i-- > 0;) {
+    if (statements[i].indent >= indent) continue;
+    indent = statements[i].indent;
+    const std::string_view text = statements[i].text;
+    const bool function = text.starts_with(def);
+    if (!function && !text.starts_with("if __name__")) continue;
+    body.begin = i + 1, body.indent = statements[i + 1].indent;
+    if (!function) return body;
+    body.function = stripped(text.substr(def.size(), text.find('(') - def.size()));
+    for (body.end = place; body.end < statements.size() && statements[body.end].indent > indent;) ++body.end;
+    return body;
+  }
+  return body;
 }
 
 /// Statements behind the recipe, until its function ends.
 void take_changes(Launch& launch, const std::vector<PythonStatement>& statements, const TakenRecipe& taken) {
-  const std::size_t indent = statements[taken.place].indent;
+  const Body body = body_around(statements, taken.place);
   const std::string dot = taken.variable + ".";
+  if (statements[taken.place].indent != body.indent)
+    leave_unfollowed(launch, statements[taken.place].line,
+        fmt::format("'{:.80}' stands in a block of its own, and under which condition is not read",
+            statements[taken.place].text));
   PythonNames names;
-  for (std::size_t i = taken.place + 1; i < statements.size() && statements[i].indent >= indent; ++i) {
+  for (std::size_t i = taken.place + 1; i < body.end; ++i) {
     const PythonStatement& statement = statements[i];
     std::string_view value;
     const std::string_view target = assigned(statement.text, value);
-    const bool sets = target.starts_with(dot) && statement.indent == indent;
-    if (sets && take_part(launch, std::string(target.substr(dot.size())), python_value(value, statement.line, names),
-                    statement.line))
+    const bool follows = statement.indent == body.indent;
+    if (target.starts_with(dot) && follows &&
+        take_part(
+            launch, std::string(target.substr(dot.size())), python_value(value, statement.line, names), statement.line))
       continue;
-    if (mentions(statement.text, taken.variable)) {
-      if (!leaves_it(statement.text))
-        launch.unfollowed.push_back(fmt::format(
-            "{}:{}: what '{:.80}' does to the recipe is not read", launch.where, statement.line, statement.text));
-    } else if (!target.empty() && statement.indent == indent) {
-      PythonValue known = python_value(value, statement.line, names);
-      if (known.kind == PythonValue::Kind::literal) names[std::string(target)] = std::move(known);
-    }
+    if (is_string(statement.text)) continue;
+    if (mentions_name(statement.text, taken.variable) && !leaves_it(statement.text, taken.variable))
+      leave_unfollowed(
+          launch, statement.line, fmt::format("what '{:.80}' does to the recipe is not read", statement.text));
+    PythonValue known = python_value(value, statement.line, names);
+    std::erase_if(names, [&](const auto& name) { return may_set_name(statement.text, name.first); });
+    if (!target.empty() && follows && known.kind == PythonValue::Kind::literal)
+      names[std::string(target)] = std::move(known);
   }
 }
 
-/// "configure" of the function that the recipe is taken in; "" where it is in none.
-std::string function_around(const std::vector<PythonStatement>& statements, std::size_t place) {
-  constexpr std::string_view def = "def ";
-  for (std::size_t i = place; i-- > 0;) {
+/// "run.run(configure)" of "run.run(configure())".
+std::string without_calls(std::string text, const std::string& function) {
+  const std::string call = function + "()";
+  for (std::size_t at = text.find(call); at != text.npos; at = text.find(call, at + 1))
+    text.erase(at + function.size(), 2);
+  return text;
+}
+
+/// What is done with the recipe where the function that gives it is called.
+void take_callers(
+    Launch& launch, const std::vector<PythonStatement>& statements, const TakenRecipe& taken, int depth = 0) {
+  constexpr int deepest = 8;
+  const Body body = body_around(statements, taken.place);
+  bool gives = false;
+  for (std::size_t i = taken.place; i < body.end; ++i) gives |= statements[i].text == "return " + taken.variable;
+  if (body.function.empty() || !gives) return;
+  const std::string function(body.function), call = function + "()";
+  std::size_t callers = 0;
+  const std::size_t before = launch.arguments.size();
+  for (std::size_t i = 0; i < statements.size(); ++i) {
     const PythonStatement& statement = statements[i];
-    if (statement.indent < statements[place].indent && statement.text.starts_with(def))
-      return statement.text.substr(def.size(), statement.text.find('(') - def.size());
-  }
-  return {};
-}
-
-/// What is done with the recipe where its function is called.
-void take_callers(Launch& launch, const std::vector<PythonStatement>& statements, const TakenRecipe& taken) {
-  const std::string function = function_around(statements, taken.place);
-  for (std::size_t i = 0; i < statements.size() && !function.empty(); ++i) {
+    const bool own = i + 1 >= body.begin && i < body.end;  // with its "def"
+    if (own || is_string(statement.text) || !mentions_name(statement.text, function)) continue;
     std::string_view value;
-    const std::string_view target = assigned(statements[i].text, value);
-    if (target.empty() || !value.starts_with(function + "(")) continue;
-    if (value != function + "()")
-      launch.unfollowed.push_back(fmt::format(
-          "{}:{}: {:.80}: what it is told is not read", launch.where, statements[i].line, statements[i].text));
-    take_changes(launch, statements, {std::string(target), taken.recipe, taken.tunes, taken.call, i});
+    const std::string_view target = assigned(statement.text, value);
+    if (target.empty() || target == function || value != call || depth == deepest) {
+      if (statement.text.starts_with("return ") || !leaves_it(without_calls(statement.text, function), function))
+        leave_unfollowed(launch, statement.line,
+            fmt::format("'{:.80}': what is done with the recipe that {} gives is not read", statement.text, function));
+      continue;
+    }
+    const TakenRecipe again{std::string(target), taken.recipe, taken.tunes, taken.call, i};
+    take_changes(launch, statements, again);
+    take_callers(launch, statements, again, depth + 1);
+    if (++callers > 1 && launch.arguments.size() > before)
+      leave_unfollowed(launch, statement.line,
+          fmt::format("'{:.80}': the recipe is taken again, and which one is run is not read", statement.text));
   }
 }
 

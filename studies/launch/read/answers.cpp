@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "model/base/text.h"
+#include "studies/launch/dialects/dialect_words.h"
 #include "studies/launch/facts/argument_words.h"
 #include "studies/launch/facts/number_in.h"
 #include "studies/launch/facts/step_words.h"
@@ -36,7 +37,7 @@ std::string LaunchAnswers::how_to_define(const GivenArgument& given) const {
   std::vector<std::string> names;
   const auto add = [&](const GivenArgument& one) {
     for (const std::string& name : one.unset)
-      if (name.find_first_of("(`") == std::string::npos && std::find(names.begin(), names.end(), name) == names.end())
+      if (can_be_defined(one, name) && std::find(names.begin(), names.end(), name) == names.end())
         names.push_back(name);
   };
   add(given);
@@ -60,6 +61,9 @@ Error LaunchAnswers::unset_value(const GivenArgument& given) const {
     return {place_of(launch_, given),
         fmt::format("{:.60} hangs on what {:.60} prints, and nothing of a launch is run", given.value, name),
         "the value in a copy of the launch, or --define of a variable that it is put in"};
+  if (!can_be_defined(given, first))
+    return {place_of(launch_, given), fmt::format("hangs on '{:.60}', and nothing of a launch is run", first),
+        "the value in the launch, or a flag"};
   return {place_of(launch_, given), what, how_to_define(given)};
 }
 

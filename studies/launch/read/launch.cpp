@@ -316,11 +316,18 @@ Expected<Launch> launch_of_config(
   return finish_launch(std::move(launch), nullptr, source, folders);
 }
 
+/// "--config", "recipe=NAME": does a word behind -- choose the function?
+bool chooses_function(std::string_view word) {
+  word = word.substr(0, word.find('='));
+  while (word.starts_with('-')) word.remove_prefix(1);
+  return word == "config" || word == "recipe";
+}
+
 /// The function that --config names behind --, or the only one.
 Expected<std::string> chosen_function(std::string_view text, const std::string& where, const LaunchSource& source) {
   const std::vector<std::string> functions = python_config_functions(text);
   for (const GivenArgument& given : launch_of_words(source.words).given)
-    if (given.name == "config" || given.name == "recipe") return given.value;
+    if (chooses_function(given.name)) return given.value;
   if (functions.size() == 1) return functions.front();
   return fail(where, fmt::format("{} configurations: {}", functions.size(), fmt::join(functions, ", ")),
       fmt::format("-- --config {} at the end of the command", functions.front()));
@@ -336,11 +343,11 @@ Expected<Launch> launch_of_recipe(
   TRY(launch.arguments, read_python_config(text, where, function));
   TRY(open_bridge_recipe(launch, function));
   LaunchSource others = source;
-  for (auto word = others.words.begin(); word != others.words.end();)
-    if (word->starts_with("--config") || word->starts_with("--recipe"))
-      word = others.words.erase(
-          word, word + (word->find('=') == std::string::npos && word + 1 != others.words.end() ? 2 : 1));
-    else ++word;
+  for (auto word = others.words.begin(); word != others.words.end();) {
+    const bool bare = word->find('=') == std::string::npos;
+    if (!chooses_function(*word) || (bare && !word->starts_with('-'))) ++word;
+    else word = others.words.erase(word, word + (bare && word + 1 != others.words.end() ? 2 : 1));
+  }
   return finish_launch(std::move(launch), nullptr, others, folders);
 }
 

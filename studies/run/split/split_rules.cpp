@@ -322,13 +322,15 @@ bool encoder_fits(const Split& split, const SplitSize&, const NetworkSpec& netwo
 }
 Error encoder_length_error(const BrokenSplit& a) {
   const std::int64_t step = sequence_step(a.split), length = encoder_positions(a.network);
+  const bool sound = a.network.encoders.front().sound;
+  const std::string pieces = image_positions(a.network) == 0 ? "" : sound ? "clips" : "images";
   return {a.split.cp > 1 ? a.origin(FieldId::cp) : a.origin(FieldId::sp),
       fmt::format("the {} positions of the encoder{} do not divide by {} for {}", length,
-          image_positions(a.network) > 0 ? "'s images, merged," : "", step,
+          pieces.empty() ? "" : fmt::format("'s {}, merged,", pieces), step,
           a.split.cp > 1 ? fmt::format("cp {}", a.split.cp) : fmt::format("sp with tp {}", a.split.tp)),
       fmt::format("{}{}",
-          image_positions(a.network) > 0 ? "images or patches of another number"
-                                         : "--encoder-seq " + nearest_multiples(length, step),
+          pieces.empty() ? "--encoder-seq " + nearest_multiples(length, step)
+                         : fmt::format("{} or {} of another number", pieces, sound ? "positions" : "patches"),
           a.split.cp > 1 ? "" : ", or --sp off")};
 }
 

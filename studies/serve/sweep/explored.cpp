@@ -119,13 +119,15 @@ class Exploration {
     }
   }
 
+  [[nodiscard]] bool can_simulate(const Row& row) const {
+    return sweeping::can_simulate(asked_, found_.configurations[row.configuration], row.load);
+  }
+
   /// Of what is listed the first that is to be simulated: the best of each configuration, then the front.
   [[nodiscard]] std::optional<std::size_t> next_of_list(bool doubtful) const {
     for (const auto* places : {&out_.best, &out_.front})
       for (const std::size_t i : *places)
-        if (const Row& row = found_.rows[i];
-            !row.simulated && row.sure() != doubtful && can_simulate(asked_, found_.configurations[row.configuration]))
-          return i;
+        if (const Row& row = found_.rows[i]; !row.simulated && row.sure() != doubtful && can_simulate(row)) return i;
     return std::nullopt;
   }
 
@@ -147,6 +149,7 @@ class Exploration {
       }
     }
     list(false);
+    for (const Row& row : found_.rows) out_.too_many += row.simulated || can_simulate(row) ? 0 : 1;
     for (const std::size_t i : out_.front) found_.rows[i].on_front = true;
     for (const auto* places : {&out_.front, &out_.best})
       for (const std::size_t i : *places) set_spread(found_.rows[i]);

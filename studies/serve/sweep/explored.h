@@ -26,6 +26,7 @@ struct Explored {
   std::vector<std::size_t> best;              ///< the best row of each configuration, so many as asked
   std::vector<Refused> refused;               ///< most frequent first
   std::uint64_t combinations = 0;             ///< all: rows and those refused
+  std::uint64_t too_many = 0;                 ///< rows of more replicas than are simulated
   std::string network, gpu;                   ///< names; GPU "" where there are several
   std::vector<std::string> assumptions;
 };

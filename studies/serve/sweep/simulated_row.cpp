@@ -36,10 +36,16 @@ sim::ServedRun run_of(const sim::Load& load, Engines& engines, const Configurati
 
 }  // namespace
 
-bool can_simulate(const Asked& asked, const Configuration& configuration) {
-  constexpr std::int64_t most_replicas = 512;
-  const std::int64_t reads = configuration.prompts ? configuration.prompts->replicas : 0;
-  return asked.closed || configuration.replicas + reads <= most_replicas;
+bool can_simulate(const Asked& asked, const Configuration& configuration, double load) {
+  constexpr double most_replicas = 512, most_words = 1e9, most_looks = 1e10;
+  const auto replicas =
+      static_cast<double>(configuration.replicas + (configuration.prompts ? configuration.prompts->replicas : 0));
+  if (!asked.closed) return replicas <= most_replicas;
+  // A replica that users reach ends an iteration for each word of one of them.
+  const double reached = std::min(replicas, load);
+  const double words =
+      static_cast<double>(rounds_of(asked, static_cast<std::int64_t>(load))) * asked.law.outputs.mean();
+  return words * load <= most_words && words * reached * reached <= most_looks;
 }
 
 void simulate(Row& row, const Asked& asked, Engines& engines, const Configuration& configuration) {

@@ -19,7 +19,8 @@ sim::SteadyLoad steady_load(const Asked& asked, double load);
 /// that were made.
 void simulate(Row& row, const Asked& asked, Engines& engines, const Configuration& configuration);
 
-/// Of rates each replica has requests of its own, and all of them are looked at as each of them ends an iteration.
-bool can_simulate(const Asked& asked, const Configuration& configuration);
+/// All replicas that have requests are looked at as each of them ends an iteration: of rates these are all, and of
+/// users no more than there are users.
+bool can_simulate(const Asked& asked, const Configuration& configuration, double load);
 
 }  // namespace stepcast::serve::sweeping

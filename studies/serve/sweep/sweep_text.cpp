@@ -70,6 +70,9 @@ std::string counts_text(const Explored& explored) {
     if (!row.sure()) ++unsure[standing_of(row).substr(std::string("not sure: ").size())];
   }
   text += fmt::format("  {} by the mean field, {} simulated request by request\n", sure, simulated);
+  if (explored.too_many > 0)
+    text += fmt::format("  {} of so many replicas that they are not simulated\n",
+        print::grouped_digits(static_cast<double>(explored.too_many)));
   for (const auto& [why, count] : unsure)
     text += fmt::format("  {} by a mean field that may not hold, not listed: {}\n", count, why);
   return text;

@@ -189,8 +189,8 @@ const OnceOnShape& Pricer::once_on(Once& once) {
   return *on;
 }
 
-// More micro-batches than an order needs to settle change nothing, so that few orders are made.
-// An order does not depend on what its stages are made of: shapes of one size share it.
+// More micro-batches than an order needs to settle change nothing, and an order does not depend on what its stages are
+// made of: shapes of one size share it, so that few are made.
 bool Pricer::find_held(ScheduleSize size) {
   size.micro_batches = settled_micro_batches(*shape_->kind, size);
   const auto known = shape_->held.find(size.micro_batches);

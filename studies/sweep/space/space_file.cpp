@@ -79,9 +79,11 @@ void read_goals(JsonObject& file, SpaceWords& words) {
 }
 
 /// What is left for the scenario reader: JSON pointers stay as they are, and lines are of no matter once the text is
-/// known to be JSON.
-std::string scenario_of_space(const std::string& text, const std::optional<Chosen<NetworkSpec>>& network) {
-  auto scenario = nlohmann::ordered_json::parse(text);
+/// known to be JSON, but for the numbers of Python's writer that JSON does not have.
+Expected<std::string> scenario_of_space(
+    const std::string& text, const std::string& where, const std::optional<Chosen<NetworkSpec>>& network) {
+  auto scenario = nlohmann::ordered_json::parse(text, nullptr, false);
+  if (scenario.is_discarded()) return fail(where, "one of its values is Infinity or NaN", "finite numbers");
   for (const std::string& key : keys_of_spaces) scenario.erase(key);
   if (network) scenario["network"] = nlohmann::ordered_json::parse(write_network(network->row));
   return scenario.dump();
@@ -100,7 +102,8 @@ Expected<SpaceWords> read_space_file(
   TRY(read_axes(file, words));
   read_goals(file, words);
   if (file.failed()) return tl::unexpected(*file.first_error());
-  TRY(auto request, read_scenario(scenario_of_space(text, network), where));
+  TRY(const auto scenario, scenario_of_space(text, where, network));
+  TRY(auto request, read_scenario(scenario, where));
   words.request = std::move(request);
   if (network) words.request.network = network;
   return words;

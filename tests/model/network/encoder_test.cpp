@@ -1,5 +1,6 @@
 // Encoders, modulated layers and positions of two kinds: what operators do against the closed counts, and what a file
 // of one's own may not say.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "model/catalog.h"
@@ -64,6 +65,24 @@ TEST(Encoder, TheLastJointLayerMakesNothingOfTheText) {
   const double idle = 16 * 16 + 2 * 16 * 64, vectors = 4 * 16 * 16;  // of six vectors two are left
   EXPECT_DOUBLE_EQ(model_flops(whole, 64, 64, true) - model_flops(n, 64, 64, true), 6 * (24 * idle + vectors));
   EXPECT_EQ(parameter_count(whole) - parameter_count(n), idle + 16 + 64 + 16 + vectors + 4 * 16);
+}
+
+/// One layer alone is the last.
+TEST(Encoder, OneJointLayerMakesNothingOfTheText) {
+  const auto read = [](int layers) {
+    const auto config = read_hf_config(fmt::format(R"({{"_class_name": "SD3Transformer2DModel", "num_layers": {},
+      "joint_attention_dim": 12, "pooled_projection_dim": 10, "caption_projection_dim": 16, "attention_head_dim": 8,
+      "num_attention_heads": 2, "in_channels": 4, "patch_size": 2, "sample_size": 32}})",
+                                           layers),
+        "config.json");
+    EXPECT_TRUE(config) << to_text(config.error());
+    return config ? config->network : NetworkSpec{};
+  };
+  const NetworkSpec one = read(1);
+  ASSERT_EQ(one.shapes.size(), 1U);
+  EXPECT_TRUE(one.shapes[0].ends);
+  EXPECT_EQ(one.pattern.at(0).shape, 1);
+  EXPECT_EQ(parameter_count(read(2)) - parameter_count(one), parameter_count(read(3)) - parameter_count(read(2)));
 }
 
 /// Step3's attention: queries of 4 heads of 8 through a rank of 12, one head of keys; 12 x (32 + 32) and a norm in

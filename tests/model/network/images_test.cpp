@@ -182,6 +182,9 @@ TEST(Images, AFileOfOnesOwnSaysWhatIsWrong) {
   says(R"("features": 12, "projectors": [""])", "is no step");
   says(R"("features": 12, "projectors": ["matrix 64", "merge 4, matrix 64"])", "different numbers of rows");
   says(R"("features": 12, "sequence": 10, "projectors": ["merge 4, matrix 64"])", "no multiple");
+  says(R"("features": 12, "sequence": 10, "sound": true, "projectors": ["merge 4, matrix 64"])", "of a clip");
+  says(R"("features": 12, "projectors": ["layer 1, matrix 64"])", "projectors read what the first 1 give");
+  EXPECT_EQ(error_of(R"("features": 12, "projectors": ["layer 1, matrix 64", "matrix 64"])"), "");
   says(R"("features": 12, "images": 2)", "no layer looks at the encoder");
   says(R"("vocab": 12, "projectors": ["matrix 64"])", "reads patches");
   says(R"("features": 12, "projectors": ["merge 4, matrix 64"])", "in one stream", R"("streams": 4, )");

@@ -18,7 +18,7 @@ using testing::IsEmpty;
 
 Seconds second(const Batch&) { return Seconds(1); }
 Seconds quarter(const Batch&) { return Seconds(0.25); }
-Seconds no_time(const Batch&) { return Seconds(0); }
+Seconds in_no_time(const Batch&) { return Seconds(0); }
 std::function<Seconds(std::int64_t)> link(double seconds) {
   return [=](std::int64_t) { return Seconds(seconds); };
 }
@@ -77,9 +77,9 @@ TEST(PooledRun, APoolAndALinkAreQueues) {
   const double r = 0.6, wait = r / (2 * (1 - r));
   let_arrive(load.requests, r, 1, 5);
   const Servers at_once{.policy = {}}, one{.policy = {.most_sequences = 1}};
-  const PooledRun queue = simulate(load, {one, at_once, link(0)}, second, no_time);
+  const PooledRun queue = simulate(load, {one, at_once, link(0)}, second, in_no_time);
   EXPECT_NEAR((mean_pool_wait(queue, true) - 1) / wait, 1, 0.05);
-  const PooledRun on_link = simulate(load, {at_once, at_once, link(1)}, no_time, no_time);
+  const PooledRun on_link = simulate(load, {at_once, at_once, link(1)}, in_no_time, in_no_time);
   EXPECT_NEAR((mean_pool_wait(on_link, false) - 1) / wait, 1, 0.05);
 }
 

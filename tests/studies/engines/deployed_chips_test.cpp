@@ -171,8 +171,9 @@ TEST(DeployedValues, OfRay) {
   const Ran ran = serve("ray.yaml", ray_values("num_replicas: 2", "        max_num_seqs: 64\n"));
   EXPECT_THAT(ran.out,
       AllOf(HasSubstr("serve qwen3-8b --engine vllm --kv bf16 --replicas 2 --tp 2"), HasSubstr("most_sequences 64")));
-  EXPECT_THAT(serve("ray.yaml", ray_values("autoscaling_config: {min_replicas: 1, max_replicas: 4}")).out,
-      HasSubstr("replicas from 1 to 4: how many run is not told"));
+  serve("ray.yaml", ray_values("autoscaling_config: {min_replicas: 1, max_replicas: 4}"));
+  EXPECT_THAT(run_line("serve --input 64 --output 8 --concurrency 4 --launch " + own_path("ray.yaml")).err,
+      AllOf(HasSubstr("replicas from 1 to 4: how many run is not told"), HasSubstr("--replicas N")));
   EXPECT_THAT(
       serve("ray.yaml", ray_values("num_replicas: 2", "      lora_config: {dynamic_lora_loading_path: s3}\n")).out,
       HasSubstr("lora_config is not known"));

@@ -265,6 +265,21 @@ TEST(EngineLaunch, VariablesDealLayersToStages) {
       "13,15");
 }
 
+/// Of 28 layers: what the launch says wrongly is its own, and flags of the command line go over it.
+TEST(EngineLaunch, LayersOfStagesThatAreNotTheNetworksAreTheLaunchs) {
+  const auto error = [](const std::string& layers, const std::string& line, const Told& told = {}) {
+    return read(layers + line, told).error;
+  };
+  const std::string vllm = " vllm serve Qwen/Qwen3-1.7B --pipeline-parallel-size 2";
+  const std::string sum = error("VLLM_PP_LAYER_PARTITION=13,14", vllm);
+  EXPECT_THAT(sum, HasSubstr("VLLM_PP_LAYER_PARTITION: 27 layers in all, and qwen3-1.7b has 28"));
+  EXPECT_THAT(sum, HasSubstr("nearest: 14,14"));
+  EXPECT_THAT(error("SGLANG_PP_LAYER_PARTITION=14,14", " python3 -m sglang.launch_server --model-path Qwen/Qwen3-1.7B"),
+      HasSubstr("SGLANG_PP_LAYER_PARTITION: layers of 2 stages, and there are 1"));
+  EXPECT_EQ(error("VLLM_PP_LAYER_PARTITION=13,14", vllm, {{"--layout", "13,15"}}), "");
+  EXPECT_EQ(error("VLLM_PP_LAYER_PARTITION=9,9,10", vllm, {{"--pp", "3"}}), "");
+}
+
 TEST(EngineDeployment, ContainersAreLines) {
   const auto got = read(R"yaml(apiVersion: apps/v1
 kind: Deployment

@@ -272,6 +272,16 @@ TEST(Iteration, MoreWorkTakesLonger) {
   EXPECT_LT(1.5 * word(experts, 1, 100), word(experts, 64, 100)) << "one word reads 2 experts of 8";
 }
 
+/// SGLang plans beside a prompt that the GPU reads: the host is waited for nowhere, and no rounding error says so.
+TEST(Iteration, AHostThatNobodyWaitsForTakesNothing) {
+  for (const char* network : {"llama3-8b", "llama3-70b", "gpt-oss-20b"}) {
+    const Serving s = serving(network, "dgx-h100", 4, "sglang");
+    for (const double positions : {512, 1024, 2048, 4096})
+      EXPECT_EQ(iterate(s, {1, positions, 0}).host.value(), 0) << network << " " << positions;
+  }
+  EXPECT_GT(iterate(serving("llama3-8b", "dgx-h100", 4), {1, 512, 0}).host.value(), 1e-4) << "vLLM prepares before it";
+}
+
 /// Of 8,192 positions and one more, the long piece is shown.
 TEST(Iteration, TheLongestPieceOfAPromptIsShown) {
   const Serving s = serving("llama3-8b", "dgx-h100", 1);

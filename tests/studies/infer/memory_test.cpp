@@ -1,4 +1,5 @@
 // What stands in the memory of an engine: cache, weights, activations, and how much room its rule leaves.
+#include <algorithm>
 #include <fstream>
 
 #include <gmock/gmock.h>
@@ -95,6 +96,22 @@ TEST(InferMemory, EnginesHaveTheSizesOfTheirGpu) {
   Engine own = **find_row(built_in().engines, "vllm", "engine");
   wishes.row = std::make_shared<const Engine>(own);
   EXPECT_EQ(serving_of(wishes)->engine.most_positions, 8192);
+}
+
+/// Of 52 layers on a stage each, 24 are an MLP alone, which keeps nothing: they do not say how much room there is.
+TEST(InferMemory, StagesThatKeepNothingHoldAnyNumber) {
+  ServingWishes wishes;
+  wishes.network = "nemotron-h-8b", wishes.machine = "dgx-h100", wishes.pp = 52;
+  Serving s = served(wishes);
+  const auto keeps_nothing = [&](const Serving::Held& stage) { return s.cache_bytes(stage, 1000) == 0; };
+  EXPECT_EQ(std::ranges::count_if(s.form->held(), keeps_nothing), 24);
+  const Capacity room = capacity(s, 1000);
+  EXPECT_DOUBLE_EQ(room.bytes_per_position, s.cache_bytes(1000) / 1000);
+  EXPECT_NEAR(static_cast<double>(room.sequences) * s.cache_bytes(1000) / room.cache, 1, 0.001);
+  const auto ran = run_line("infer nemotron-h-8b --machine dgx-h100 --pp 52 --context 1000 --batch 4");
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  s.engine.reserved = Bytes(1e12);
+  EXPECT_EQ(capacity(s, 1000).blocks, 0) << "more than a GPU has";
 }
 
 /// A batch that the cache does not hold at once goes in waves.

@@ -16,6 +16,7 @@ namespace stepcast::infer {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 using testing_program::run_line;
 
 Serving serving_on(std::int64_t tp, std::int64_t cp, std::int64_t dcp, const char* network = "llama3-70b") {
@@ -97,11 +98,30 @@ TEST(ServingSplit, StagesThatNoRuleCutsAreRefused) {
   const std::string mii = error("--engine deepspeed-mii --pp 3");
   EXPECT_THAT(mii, HasSubstr("80 layers do not divide by pp 3, and how DeepSpeed-MII deals out the rest is not known"));
   EXPECT_THAT(mii, HasSubstr("--layout 27,27,26, or one of: 1, 2, 4"));
-  EXPECT_THAT(error("--pp 3 --layout even"), HasSubstr("80 layers do not divide by pp 3"));
   EXPECT_THAT(error("--pp 3 --layout balanced"), HasSubstr("weighed by a step of training"));
   EXPECT_THAT(error("--pp 81"), HasSubstr("81 stages for the 80 layers of llama3-70b"));
-  EXPECT_THAT(error("--pp 3 --layout 40,40"), HasSubstr("--layout: 2 stages in the layout, 3 on 3 ranks"));
-  EXPECT_THAT(error("--pp 3 --layout 20,20,20"), HasSubstr("60 decoder layers in the layout, 80 in the model"));
+}
+
+/// Stages of an engine are whole numbers of layers, one for each: 80 in all. Training's letters are none.
+TEST(ServingSplit, LayersOfStagesThatAreNotTheNetworksAreRefused) {
+  const auto refused = [](const std::string& layout, const std::string& why, const std::string& hint) {
+    const auto ran = run_line("infer llama3-70b --context 1000 --tp 2 --pp 3 --layout " + layout);
+    EXPECT_EQ(ran.code, 2) << layout;
+    EXPECT_THAT(ran.err, HasSubstr("--layout: " + why)) << layout;
+    EXPECT_THAT(ran.err, HasSubstr(hint)) << layout;
+    EXPECT_THAT(ran.err, Not(HasSubstr("--chunks"))) << layout;
+  };
+  refused("40,40", "layers of 2 stages, and there are 3", "--pp 2, or nearest: 27,27,26");
+  refused("20,20,20", "60 layers in all, and llama3-70b has 80", "nearest: 27,27,26");
+  refused("40,20,21", "81 layers in all", "nearest: 39,20,21");
+  refused("0,40,40", "a stage of 0 layers", "whole numbers from 1, nearest: 27,27,26");
+  refused("1,1,99", "a stage of 99 layers", "nearest: 27,27,26");
+  refused("Et*26|t*27|t*27L", "'Et*26|t*27|t*27L' is no list of the layers of each stage", "nearest: 27,27,26");
+  refused("even", "'even' is no list", "nearest: 27,27,26");
+  refused("27,27,", "'27,27,' is no list", "nearest: 27,27,26");
+  const auto taken = run_line("infer llama3-70b --context 1000 --tp 2 --pp 3 --layout 27,27,26 --json");
+  ASSERT_EQ(taken.code, 0) << taken.err;
+  EXPECT_EQ(nlohmann::json::parse(taken.out).at("layers"), (std::vector<int>{27, 27, 26}));
 }
 
 TEST(ServingSplit, DecodeContextParallelPaysWhereCachesAreLong) {

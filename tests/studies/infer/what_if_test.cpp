@@ -69,8 +69,9 @@ TEST(InferWhatIf, TwiceTheComputeIsNoSlowerWhateverLawsLearned) {
         Asked asked = decoding(network, 4, 1024, batch);
         asked.wishes.machine = machine, asked.wishes.engine = "tensorrt-llm", asked.wishes.ep = 4;
         const WhatIf study = what_if(asked, *answer_to(asked));
-        if (const ChangedAnswer* compute = change_of(study, "compute 2x"))
-          EXPECT_LE(compute->time / study.as_asked.time, 1 + 1e-4) << network << " " << machine << " " << batch;
+        const ChangedAnswer* compute = change_of(study, "compute 2x");
+        ASSERT_NE(compute, nullptr) << network << " " << machine << " " << batch;
+        EXPECT_LE(compute->time / study.as_asked.time, 1 + 1e-4) << network << " " << machine << " " << batch;
       }
 }
 

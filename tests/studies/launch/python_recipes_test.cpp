@@ -1,6 +1,10 @@
 // Recipes in Python: what NeMo 2's have unless told, what a script sets of one, and what is not followed.
 #include <string>
+#include <utility>
+#include <vector>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -52,11 +56,62 @@ TEST(PythonRecipes, WhatIsNotFollowedIsSaid) {
            "    recipe.trainer.callbacks.append(run.Config(Overlap, tp_comm_overlap=True))\n",
            "    recipe = set_primary_perf_configs(recipe, tp_size=4)\n", "    recipe.trainer = trainer(4)\n",
            "    recipe.trainer.strategy = run.Config(MegatronStrategy, tensor_model_parallel_size=8)\n",
-           "    recipe.data = run.Config(MockDataModule, seq_length=4096)\n"})
+           "    recipe.data = run.Config(MockDataModule, seq_length=4096)\n",
+           "    recipe.model.config = run.Config(llm.Llama3Config70B)\n", "    recipe.peft = run.Config(LoRA)\n",
+           "    recipe.trainer.strategy = strategy\n",
+           "    recipe.trainer.strategy.ddp = run.Config(DDP, overlap=True)\n",
+           "    recipe.trainer.callbacks = [run.Config(Overlap, tp_comm_overlap=True)]\n",
+           "    print(override(recipe, 4))\n", "    print(recipe.override(4))\n", "    run.run(recipe, f(recipe))\n"})
     EXPECT_THAT(meaning_of(script + line + "    return recipe\n", "run.py"), HasSubstr("is not read")) << line;
-  EXPECT_THAT(meaning_of(script + "    return recipe\nmine = configure(3)\n", "run.py"), HasSubstr("is not read"));
+  EXPECT_THAT(meaning_of(script + "    return set_perf(recipe, tp_size=4)\n", "run.py"), HasSubstr("is not read"));
+  for (const char* caller : {"mine = configure(3)\n", "mine = set_perf(configure())\n", "set_perf(configure())\n",
+           "def tuned():\n    return configure()\n", "if big:\n    mine = configure()\n",
+           "def tuned():\n    mine = configure()\n    return mine\nother = tuned()\nset_perf(other)\n"})
+    EXPECT_THAT(meaning_of(script + "    return recipe\n" + caller, "run.py"), HasSubstr("is not read")) << caller;
   EXPECT_THAT(meaning_of(script + "    other = llm.llama3_70b.pretrain_recipe(name='y')\n", "run.py"),
       HasSubstr("2 recipes: llama3_8b in line 5, llama3_70b in line 8"));
+}
+
+/// A recipe that is handed on, run or printed stays as it is.
+TEST(PythonRecipes, WhatLeavesARecipeIsFollowed) {
+  for (const char* end : {"    print(recipe)\n    return recipe\nrun.run(configure(), executor=local())\n",
+           "    return recipe\nrun.cli.main(llm.pretrain, default_factory=configure)\n",
+           "    print(recipe.trainer.num_nodes)\n    exp.add(recipe, name='configure')\nif __name__ == '__main__':\n"
+           "    configure()\n",
+           "    return recipe\ndef tuned():\n    mine = configure()\n    return mine\nrun.run(tuned())\n"})
+    EXPECT_THAT(meaning_of(script + end, "run.py"), AllOf(HasSubstr("nemo llama3-8b "), HasSubstr("tp=2"))) << end;
+}
+
+/// What follows the block in which a recipe is taken belongs to it, and one that a condition takes is not read.
+TEST(PythonRecipes, ARecipeUnderAConditionIsNotRead) {
+  const std::string text = "import nemo_run as run\ndef configure():\n    if big:\n"
+                           "        recipe = llm.llama3_8b.pretrain_recipe(name='x', num_nodes=1)\n"
+                           "    recipe.trainer.strategy = other(4)\n    return recipe\n";
+  EXPECT_THAT(meaning_of(text, "run.py"),
+      AllOf(HasSubstr("run.py:4: "), HasSubstr("under which condition is not read"), HasSubstr("run.py:5: ")));
+}
+
+/// Of "size = 2" nothing holds behind another value of it.
+TEST(PythonRecipes, AnOldValueOfANameDoesNotHold) {
+  for (const char* again : {"    size = width()\n", "    size += 2\n", "    if big:\n        size = 4\n",
+           "    size, other = 4, 4\n", "    for size in sizes:\n        pass\n"})
+    EXPECT_THAT(
+        meaning_of(
+            script + again + "    recipe.trainer.strategy.context_parallel_size = size\n    return recipe\n", "run.py"),
+        HasSubstr("nothing sets $size"))
+        << again;
+  EXPECT_THAT(meaning_of(script + "    f(size=4)\n    recipe.trainer.strategy.context_parallel_size = size\n"
+                                  "    return recipe\n",
+                  "run.py"),
+      HasSubstr("cp=2"));
+}
+
+TEST(PythonRecipes, ArgumentsWithoutANameAreNamedByTheirPlace) {
+  EXPECT_THAT(meaning_of("recipe = llm.llama3_8b.pretrain_recipe('folder', 'name', 2, 8)\n"
+                         "recipe.trainer.strategy.tensor_model_parallel_size = 2\n",
+                  "run.py"),
+      AllOf(HasSubstr("run.py:1: argument 3 of pretrain_recipe, 2, stands without its name"),
+          HasSubstr("argument 4 of pretrain_recipe, 8, ")));
 }
 
 const std::string bridge = "def run_8gpu_h100_config() -> ConfigContainer:\n    cfg = _pretrain_common()\n"
@@ -73,6 +128,48 @@ TEST(PythonRecipes, BridgesStartFromItsOwnFunctions) {
       HasSubstr("more than literal values"));
   EXPECT_THAT(meaning_of(bridge + "    reshape(cfg)\n    return cfg\n", "run.py"),
       AllOf(HasSubstr("reshape"), Not(HasSubstr("tp="))));
+}
+
+/// None for what the base sets is no value of its own, and a part that is made anew has other defaults.
+TEST(PythonRecipes, WhatARecipeTakesFromItsBaseIsNotRead) {
+  for (const char* none : {"cfg.train.global_batch_size", "cfg.mixed_precision", "cfg.ddp"})
+    EXPECT_THAT(meaning_of(bridge + "    " + none + " = None\n    return cfg\n", "run.py"),
+        AllOf(HasSubstr("run.py:4 "), HasSubstr("None for what _pretrain_common sets")))
+        << none;
+  for (const char* made :
+      {"cfg.ddp = DistributedDataParallelConfig(check=True)", "cfg.train = TrainingConfig(steps=1)"})
+    EXPECT_THAT(meaning_of(bridge + "    " + made + "\n    return cfg\n", "run.py"),
+        AllOf(HasSubstr("run.py:4 "), HasSubstr("anew, without what _pretrain_common sets of it")))
+        << made;
+}
+
+TEST(PythonRecipes, WhatIsComputedIsAskedForInTheLaunch) {
+  EXPECT_THAT(
+      meaning_of(bridge + "    cfg.model.tensor_model_parallel_size = 4 if BIG else 2\n    return cfg\n", "run.py"),
+      AllOf(HasSubstr("hangs on '4 if BIG else 2'"), HasSubstr("or a flag"), Not(HasSubstr("--define"))));
+  EXPECT_THAT(meaning_of(bridge + "    cfg.model.tensor_model_parallel_size = SIZE\n    return cfg\n", "run.py"),
+      AllOf(HasSubstr("nothing sets $SIZE"), HasSubstr("--define SIZE=VALUE")));
+}
+
+std::string notes_of_bridge(std::vector<std::string> words) {
+  LaunchSource source;
+  source.flag = &launch_flags().front();
+  source.file = "run.py";
+  source.words = std::move(words);
+  const auto launch = read_launch_text(bridge + "    return cfg\n", "run.py", source);
+  if (!launch) return to_text(launch.error());
+  std::string names = fmt::format("{}\n", fmt::join(launch->notes, "\n"));
+  for (const GivenArgument& given : launch->arguments) names += fmt::format("<{}>", given.name);
+  return names;
+}
+
+/// Words that choose the function are no argument of it, and those that only begin alike are.
+TEST(PythonRecipes, WordsThatChooseAFunctionAreNotRead) {
+  EXPECT_THAT(notes_of_bridge({"--config", "run_8gpu_h100_config"}),
+      AllOf(HasSubstr("what _pretrain_common sets is taken"), Not(HasSubstr("<config>"))));
+  EXPECT_THAT(notes_of_bridge({"recipe=run_8gpu_h100_config"}),
+      AllOf(HasSubstr("what _pretrain_common sets is taken"), Not(HasSubstr("<recipe>"))));
+  EXPECT_THAT(notes_of_bridge({"--recipe_scale", "3"}), HasSubstr("<recipe_scale>"));
 }
 
 }  // namespace

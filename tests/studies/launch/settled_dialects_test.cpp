@@ -107,5 +107,37 @@ TEST(SettledDialects, WhatTorchtitanRefusesIsNotSaidOfTorchtune) {
       AllOf(HasSubstr("global batch 4"), Not(HasSubstr("copies alone"))));
 }
 
+std::string of_titan(const std::string& network, const std::string& more = "", const char* preset = "pre_trainer") {
+  return noted(fmt::format("modules:\n  pre_trainer:\n    framework: torchtitan\n    config: {}.yaml\n    model: {}\n"
+                           "    overrides:\n      training:\n        steps: 50\n{}",
+      preset, network, more));
+}
+
+/// "none" is a way of recomputing, and null and an empty value say nothing.
+TEST(SettledDialects, ArgumentsOfPrimusThatAreNoneAreRead) {
+  const std::string section = "      activation_checkpoint:\n        mode: ";
+  const char* untold = "activation_checkpoint.mode none, compile.enable true";
+  EXPECT_THAT(of_titan("llama3.1_8B.yaml", section + "none\n"),
+      AllOf(HasSubstr("as Primus' preset of training has it"), Not(HasSubstr(untold))));
+  EXPECT_THAT(of_titan("llama3.1_8B.yaml", section + "null\n"), HasSubstr(untold));
+  EXPECT_THAT(of_titan(""), HasSubstr("no preset of a network"));
+}
+
+/// Presets in 8 bits have linear layers alone in them, and some networks have none.
+TEST(SettledDialects, PresetsOfPrimusThatAreNotForecastAreErrors) {
+  const std::string experts = "      primus_turbo:\n        use_turbo_grouped_mm: true\n        use_moe_fp8: ";
+  EXPECT_THAT(of_titan("llama3.1_8B-fp8.yaml"), HasSubstr("as Primus' preset of training has it"));
+  EXPECT_THAT(of_titan("qwen3_8b-fp8.yaml"), HasSubstr("'qwen3_8b-fp8.yaml' is no preset of a network"));
+  EXPECT_THAT(of_titan("llama3.2_1B-fp8.yaml"), HasSubstr("is no preset of a network"));
+  for (const std::string& more : {std::string(), experts + "false\n"})
+    EXPECT_THAT(
+        of_titan("deepseek_v3_16b-fp8.yaml", more), HasSubstr("linear layers alone in 8 bits are not forecast"));
+  EXPECT_THAT(of_titan("deepseek_v3_16b-fp8.yaml", experts + "true\n"), Not(HasSubstr("linear layers alone")));
+  EXPECT_THAT(of_titan("deepseek_v3_16b.yaml", experts + "true\n"), HasSubstr("experts alone in 8 bits"));
+  EXPECT_THAT(of_titan("llama3.1_8B.yaml", "", "sft_trainer"),
+      AllOf(
+          HasSubstr("run.yaml:4 "), HasSubstr("the preset 'sft_trainer.yaml' is not read"), HasSubstr("fine-tuning")));
+}
+
 }  // namespace
 }  // namespace stepcast::launch::settled_dialects_test

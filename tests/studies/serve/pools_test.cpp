@@ -109,6 +109,16 @@ TEST(Pools, WhatCannotBeIsSaid) {
   EXPECT_THAT(error("--output 8 --prefill-ep 2"), HasSubstr("--prefill-ep"));
 }
 
+/// Layers of stages are those of the pool that says tokens: the one that reads prompts has one stage.
+TEST(Pools, LayersOfStagesAreOfTheOtherPool) {
+  const std::string line = "serve llama3-8b --machine dgx-h100 --pp 2 --layout 12,20 --gpus 2 --prefill-gpus 2 "
+                           "--input 512 --output 128 --rate 2";
+  const auto ran = run_line(line);
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("tp 1, pp 2 of 12, 20 layers, 1 replica, and 1 of prompts"));
+  EXPECT_EQ(json::parse(run_line(line + " --json").out).at("layers"), json({12, 20}));
+}
+
 /// A record of two pools is forecast as serve does with the newest engine; one that does not tell its users is refused.
 TEST(Pools, MeasuredPoolsAreForecast) {
   const auto made = [](const std::string& workload) {

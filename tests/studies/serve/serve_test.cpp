@@ -228,6 +228,13 @@ TEST(Serve, WhatCannotBeIsSaid) {
   EXPECT_THAT(error("--input 512 --output 5000 --rate 0.00001 --requests 100000"), HasSubstr("iterations, and each"));
   EXPECT_THAT(error("--input 5000000 --output 64 --concurrency 1"), HasSubstr("blocks of 16"));
   EXPECT_THAT(error("--trace no.csv --input 5"), HasSubstr("beside a trace"));
+  EXPECT_THAT(error(lengths + "--rate 1 --requests 10 --replicas 4000000 --gpus 4000000"),
+      HasSubstr("4000000 replicas of requests that come at their own times"));
+}
+
+/// A user alone reaches one of four million replicas.
+TEST(Serve, MillionsOfReplicasEndUnderAFewUsers) {
+  EXPECT_EQ(served("--input 512 --output 8 --concurrency 1 --replicas 4000000 --gpus 4000000")["gpus"], 4'000'000);
 }
 
 /// Two stages halve what an iteration takes of each, and as many are under way: a user alone waits as long for a word.

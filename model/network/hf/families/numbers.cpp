@@ -144,9 +144,10 @@ void sd3(HfReader& r) {
     const std::string norms = r.text_or("qk_norm", "rms_norm");
     r.config.require(norms == "rms_norm", "qk_norm", fmt::format("'{:.40}' is none of its norms", norms), "rms_norm");
   }
-  if (n.pattern.size() < 2) return;
+  if (n.pattern.empty()) return;
+  if (n.layers == 1) n.shapes.clear();
   n.shapes.push_back({.name = "last", .joint = true, .ends = true});
-  n.pattern.back().shape = 2;
+  n.pattern.back().shape = static_cast<std::uint8_t>(n.shapes.size());
 }
 
 /// Attention over the image, then over the text without a norm; one product makes the vectors of all layers. Said sizes

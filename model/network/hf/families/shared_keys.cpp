@@ -12,6 +12,37 @@ namespace {
 constexpr IntegerRange mlp_sizes{1, 100'000'000};
 constexpr std::int64_t most_pattern = 10'000;
 
+/// Whose kinds all layers may have left.
+void drop_unused_shapes(NetworkSpec& n) {
+  for (std::size_t i = n.shapes.size(); i-- > 0;) {
+    const auto number = static_cast<std::uint8_t>(i + 1);
+    if (std::ranges::any_of(n.pattern, [&](const LayerKind& kind) { return kind.shape == number; })) continue;
+    n.shapes.erase(n.shapes.begin() + static_cast<std::ptrdiff_t>(i));
+    for (LayerKind& kind : n.pattern)
+      kind.shape = static_cast<std::uint8_t>(kind.shape - (kind.shape > number ? 1 : 0));
+  }
+}
+
+/// Which layers see a window alone, by names of all of them.
+std::vector<char> windows_of(HfReader& r, const std::vector<std::string>& names) {
+  r.config.require(static_cast<std::int64_t>(names.size()) == r.spec.layers, "layer_types",
+      fmt::format("{} kinds for {} layers", names.size(), r.spec.layers), "one for each layer");
+  std::vector<char> windows;
+  for (const std::string& name : names) {
+    const bool windowed = name == "sliding_attention";
+    r.config.require(windowed || name == "full_attention", "layer_types",
+        fmt::format("layers of the kind '{:.40}' are none of our forms", name), "full_attention, sliding_attention");
+    windows.push_back(windowed ? 1 : 0);
+  }
+  return windows;
+}
+
+void require_lenders(HfReader& r, std::int64_t sharing) {
+  r.config.require(sharing < std::max<std::int64_t>(1, r.spec.layers), "num_kv_shared_layers",
+      fmt::format("{} of {} layers share keys with earlier ones", sharing, r.spec.layers),
+      "fewer than there are layers");
+}
+
 /// The last layers take over keys and values of the last layer before them that sees as far; their MLPs may be wider.
 void share_keys(HfReader& r, std::int64_t sharing, std::int64_t ffn_hidden) {
   NetworkSpec& n = r.spec;
@@ -35,13 +66,6 @@ void share_keys(HfReader& r, std::int64_t sharing, std::int64_t ffn_hidden) {
     for (auto layer = first; layer != n.pattern.end(); ++layer)
       if (alike(*layer)) layer->shape = static_cast<std::uint8_t>(n.shapes.size());
   }
-  for (std::size_t i = n.shapes.size(); i-- > 0;) {  // all layers of a shape may lend or borrow
-    const auto number = static_cast<std::uint8_t>(i + 1);
-    if (std::ranges::any_of(n.pattern, [&](const LayerKind& kind) { return kind.shape == number; })) continue;
-    n.shapes.erase(n.shapes.begin() + static_cast<std::ptrdiff_t>(i));
-    for (LayerKind& kind : n.pattern)
-      kind.shape = static_cast<std::uint8_t>(kind.shape - (kind.shape > number ? 1 : 0));
-  }
 }
 
 /// Inputs of each layer, and keys of earlier ones (Gemma 4 E2B and E4B).
@@ -55,12 +79,12 @@ void small_gemma4(HfReader& r) {
   const std::int64_t sharing = or_none("num_kv_shared_layers");
   bool doubled = false;
   r.config.optional("use_double_wide_mlp", doubled);
-  r.config.require(sharing < std::max<std::int64_t>(1, n.layers), "num_kv_shared_layers",
-      fmt::format("{} of {} layers share keys with earlier ones", sharing, n.layers), "fewer than there are layers");
+  require_lenders(r, sharing);
   r.config.require(sharing == 0 || n.experts.count == 0, "enable_moe_block",
       "experts beside layers that share keys are not known", "false");
   if (r.config.failed() || sharing == 0 || static_cast<std::int64_t>(n.pattern.size()) != n.layers) return;
   share_keys(r, sharing, (doubled ? 2 : 1) * n.ffn_hidden);
+  drop_unused_shapes(n);
 }
 
 }  // namespace
@@ -89,19 +113,14 @@ void gemma4(HfReader& r) {
   }
   std::vector<std::string> names;
   r.config.read("layer_types", names);
-  r.config.require(static_cast<std::int64_t>(names.size()) == n.layers, "layer_types",
-      fmt::format("{} kinds for {} layers", names.size(), n.layers), "one for each layer");
   n.window.positions = r.size("sliding_window");
   LayerShape full{.name = "full", .head_dim = r.size("global_head_dim"), .key_is_value = same};
   if (same && r.config.has("num_global_key_value_heads")) full.kv_heads = r.size("num_global_key_value_heads");
   if (full.head_dim == n.head_dim) full.head_dim = 0;
   const bool differs = full.head_dim > 0 || full.kv_heads > 0 || full.key_is_value;
-  for (const std::string& name : names) {
-    const bool windowed = name == "sliding_attention";
-    r.config.require(windowed || name == "full_attention", "layer_types",
-        fmt::format("layers of the kind '{:.40}' are none of our forms", name), "full_attention, sliding_attention");
-    LayerKind kind{routed ? Feed::experts : Feed::mlp, windowed, false, true};
-    kind.shape = !windowed && differs ? 1 : 0;
+  for (const char windowed : windows_of(r, names)) {
+    LayerKind kind{routed ? Feed::experts : Feed::mlp, windowed != 0, false, true};
+    kind.shape = windowed == 0 && differs ? 1 : 0;
     n.pattern.push_back(kind);
   }
   if (differs && contains(names, "full_attention")) n.shapes.push_back(std::move(full));
@@ -123,14 +142,7 @@ void gemma3n_windows(HfReader& r) {
     for (std::int64_t i = 0; i < std::clamp<std::int64_t>(n.layers, 0, most_pattern); ++i)
       names.emplace_back((static_cast<std::size_t>(i) + 1) % period == 0 ? "full_attention" : "sliding_attention");
   }
-  r.config.require(static_cast<std::int64_t>(names.size()) == n.layers, "layer_types",
-      fmt::format("{} kinds for {} layers", names.size(), n.layers), "one for each layer");
-  for (const std::string& name : names) {
-    const bool windowed = name == "sliding_attention";
-    r.config.require(windowed || name == "full_attention", "layer_types",
-        fmt::format("layers of the kind '{:.40}' are none of our forms", name), "full_attention, sliding_attention");
-    n.pattern.push_back({Feed::mlp, windowed, false, true});
-  }
+  for (const char windowed : windows_of(r, names)) n.pattern.push_back({Feed::mlp, windowed != 0, false, true});
   n.window.positions = r.size_or("sliding_window", 512);
   if (!contains(names, "sliding_attention")) n.window = {};
 }
@@ -214,8 +226,7 @@ void gemma3n(HfReader& r) {
   n.predicted_streams = r.size_or("altup_num_inputs", 4, 2);
   n.side_rank = r.size_or("laurel_rank", 64, 1);
   const std::int64_t sharing = r.size_or("num_kv_shared_layers", 15);
-  r.config.require(sharing < std::max<std::int64_t>(1, n.layers), "num_kv_shared_layers",
-      fmt::format("{} of {} layers share keys with earlier ones", sharing, n.layers), "fewer than there are layers");
+  require_lenders(r, sharing);
   const std::vector<std::int64_t> widths = mlp_widths(r);
   const std::vector<char> cut = cut_layers(r);
   gemma3n_windows(r);
@@ -225,6 +236,7 @@ void gemma3n(HfReader& r) {
   if (r.config.failed()) return;
   for (LayerShape& shape : n.shapes) shape.gate_cutoff = false;
   for (std::size_t layer = 0; layer < widths.size(); ++layer) vary_mlp(n, layer, widths[layer], cut[layer] != 0);
+  drop_unused_shapes(n);  // those whose layers all got another MLP
   n.pattern = shortest(std::move(n.pattern));
   // Layers that take keys over have projections and a norm of keys in the file, which they never use.
   if (sharing > 0) r.beside.push_back({"unread", sharing * (2 * n.hidden * n.kv_heads * n.head_dim + n.head_dim)});

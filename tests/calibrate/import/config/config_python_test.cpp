@@ -1,5 +1,8 @@
 #include "calibrate/import/config/config_python.h"
 
+#include <utility>
+
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -85,7 +88,7 @@ TEST(ConfigPython, RecipesThatStartElsewhereAreRead) {
   const std::vector<std::string> small = read_function(recipes, "small");
   for (const char* said :
       {"config_base=_base", "model.of.class=Bridge.from_hf", "model.of.0=Qwen/Qwen3-8B", "model.length=4096",
-          "data.length=4096", "model.kind=torch.bfloat16", "model.load=false", "optimizer=one (computed)",
+          "data.length=4096", "model.kind=torch.bfloat16", "model.load=false", "optimizer=${one} (computed)",
           "helper=helper(cfg.model, 3) (computed)", "cfg.model.parts.append=cfg.model.parts.append(7) (computed)"})
     EXPECT_THAT(small, testing::Contains(said));
   EXPECT_THAT(small, testing::Not(testing::Contains(HasSubstr("warn")))) << "it is handed nothing";
@@ -101,6 +104,70 @@ TEST(ConfigPython, WhatIsMoreThanLiteralIsAnErrorWithItsLine) {
   EXPECT_FALSE(read_python_config("def f() -> Trainer.Config:\n    return other\n", "c.py", "f"));
   EXPECT_FALSE(read_python_config("def f() -> Trainer.Config:\n    return f()\n", "c.py", "f")) << "it calls itself";
   EXPECT_FALSE(read_python_config(two_functions, "c.py", "absent"));
+}
+
+std::string error_of(const std::string& body) {
+  const auto read = read_python_config("def f() -> ConfigContainer:\n" + body, "c.py", "f");
+  return read ? "" : to_text(read.error());
+}
+
+/// A call is named at every configuration that it may change: by a name that is a part of its own, too, and by another
+/// name of the configuration.
+TEST(ConfigPython, CallsThatChangeAConfigurationAreNamed) {
+  const std::string start = "def f() -> ConfigContainer:\n    base = _other()\n    cfg = _base()\n";
+  const std::pair<const char*, const char*> rows[] = {
+      {"    set_cfg_parallel(cfg)\n", "set_cfg_parallel=set_cfg_parallel(cfg) (computed)"},
+      {"    modify(base, cfg)\n", "modify=modify(base, cfg) (computed)"},
+      {"    old = modify(cfg)\n", "modify=modify(cfg) (computed)"},
+      {"    cfg.model = Model(a=1)\n    m = cfg.model\n    modify(m)\n", "modify=modify(m) (computed)"}};
+  for (const auto& [body, said] : rows)
+    EXPECT_THAT(read_function(start + body + "    return cfg\n", "f"), testing::Contains(said)) << body;
+  EXPECT_THAT(read_function(start + "    modify(base)\n    return cfg\n", "f"), ElementsAre("config_base=_base"));
+}
+
+/// What one name sets of a value, another that holds it would have to see.
+TEST(ConfigPython, ASecondNameOfAValueChangesNothing) {
+  const std::string start = "    cfg = _base()\n    cfg.model = Model(a=1)\n", end = "    return cfg\n";
+  EXPECT_THAT(error_of(start + "    m = cfg.model\n    m.a = 4\n" + end), HasSubstr("c.py:5: 'm.a = 4' is more"));
+  EXPECT_THAT(error_of(start + "    o = Opt(a=1)\n    cfg.o = o\n    o.a = 4\n" + end), HasSubstr("'o.a = 4' is more"));
+  EXPECT_THAT(error_of(start + "    o = Opt(a=1)\n    cfg.o = Outer(o)\n    o.a = 4\n" + end), HasSubstr("'o.a = 4'"));
+  EXPECT_THAT(error_of(start + "    cfg.second = cfg.model\n" + end), HasSubstr("'cfg.second = cfg.model'"));
+  EXPECT_THAT(read_function("def f() -> ConfigContainer:\n" + start +
+                                "    m = cfg.model\n    cfg.b = m.a\n    cfg.model.a = 2\n    cfg.c = m.a\n" + end,
+                  "f"),
+      ElementsAre("config_base=_base", "model.class=Model", "model.a=2", "b=1", "c=m.a (computed)"));
+}
+
+/// A name that may have got another value is not known any more.
+TEST(ConfigPython, AConstantThatIsSetAgainIsNotKnown) {
+  const std::string text = "A = 1\nB = 1\nC = 1\nD = 1\nE = 1\nif big:\n    A = 2\nB = width()\nC += 1\nC2, D = 1, 2\n"
+                           "def f(E=2) -> ConfigContainer:\n    cfg = _base()\n"
+                           "    cfg.of = Of(a=A, b=B, c=C, d=D, e=E, f=F)\n    return cfg\nF = 6\n";
+  EXPECT_THAT(read_function(text, "f"),
+      ElementsAre("config_base=_base", "of.class=Of", "of.a=${A} (computed)", "of.b=${B} (computed)",
+          "of.c=${C} (computed)", "of.d=${D} (computed)", "of.e=${E} (computed)", "of.f=6"));
+}
+
+/// 8 functions that each call the next one 12 times, 430 million calls in all, are read once each; values are bounded
+/// in depth, and in how often one is used: 20 lines that double one.
+TEST(ConfigPython, TheWorkIsBounded) {
+  std::string calls;
+  for (int i = 0; i < 8; ++i) {
+    calls += fmt::format("def f{}() -> ConfigContainer:\n", i);
+    for (int k = 0; k < 12; ++k) calls += fmt::format("    x{} = f{}()\n", k, i + 1);
+    calls += "    return x0\n";
+  }
+  calls += "def f8() -> ConfigContainer:\n    cfg = _base()\n    return cfg\n";
+  EXPECT_THAT(read_function(calls, "f0"), ElementsAre("config_base=_base"));
+  std::string deep = "    cfg = _base()\n    cfg";
+  for (int i = 0; i < 50000; ++i) deep += ".a";
+  EXPECT_THAT(error_of(deep + " = 1\n    return cfg\n"), HasSubstr("c.py:3: 'cfg.a.a"));
+  std::string doubled = "    x = C(a=1)\n";
+  for (int i = 0; i < 20; ++i) doubled += "    x = C(a=x, b=x)\n";
+  EXPECT_THAT(error_of(doubled + "    return x\n"), HasSubstr("more than 100000 parts"));
+  std::string chain = "    cfg = a";
+  for (int i = 0; i < 50000; ++i) chain += ".b()";
+  EXPECT_THAT(error_of(chain + "\n    return cfg\n"), HasSubstr("more than literal values"));
 }
 
 /// Texts that are cut off or nested without an end are read or refused.

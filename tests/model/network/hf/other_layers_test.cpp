@@ -57,6 +57,16 @@ TEST(HfOtherLayers, KeysThatChangeThemAreRefused) {
   EXPECT_THAT(error_of(normed), HasSubstr("/norm_type"));
 }
 
+/// "gated" would add layers to PixArt's.
+TEST(HfOtherLayers, OneKindOfAttentionOfPixArt) {
+  json file = {{"_class_name", "PixArtTransformer2DModel"}, {"num_layers", 2}, {"caption_channels", 12},
+      {"cross_attention_dim", 16}, {"norm_type", "ada_norm_single"}, {"sample_size", 64}, {"attention_head_dim", 8},
+      {"num_attention_heads", 2}, {"in_channels", 4}, {"patch_size", 2}, {"attention_type", "default"}};
+  EXPECT_EQ(error_of(file), "accepted");
+  file["attention_type"] = "gated";
+  EXPECT_THAT(error_of(file), HasSubstr("attention_type \"gated\""));
+}
+
 TEST(HfOtherLayers, NormsAndWindowsOfMptAreRead) {
   const NetworkSpec n = network_of({{"architectures", {"MPTForCausalLM"}}, {"d_model", 64}, {"n_heads", 4},
       {"n_layers", 2}, {"max_seq_len", 128}, {"vocab_size", 100}, {"no_bias", true}, {"norm_type", "rmsnorm"},
@@ -88,13 +98,33 @@ TEST(HfOtherLayers, MlpsBetweenExperts) {
   EXPECT_THAT(error_of(small("Qwen3MoeForCausalLM", windowed)), HasSubstr("/mlp_only_layers"));
 }
 
+/// Gemma 3n of 10 layers, the last four of which borrow keys: the borrowers' own shapes go where all of their MLPs are
+/// twice as wide.
+TEST(HfOtherLayers, ShapesThatAllLayersLeftAreDropped) {
+  const json file = {{"architectures", {"Gemma3nForCausalLM"}}, {"hidden_size", 64}, {"num_hidden_layers", 10},
+      {"intermediate_size", {96, 96, 96, 96, 96, 96, 192, 192, 192, 192}}, {"num_attention_heads", 4},
+      {"num_key_value_heads", 2}, {"head_dim", 16}, {"vocab_size", 100}, {"vocab_size_per_layer_input", 100},
+      {"hidden_size_per_layer_input", 8}, {"num_kv_shared_layers", 4}, {"sliding_window", 32},
+      {"activation_sparsity_pattern", {0.9, 0.9, 0, 0, 0, 0, 0, 0, 0, 0}}, {"max_position_embeddings", 128}};
+  const NetworkSpec n = network_of(file);
+  std::vector<std::string> names;
+  for (const LayerShape& shape : n.shapes) names.push_back(shape.name);
+  EXPECT_THAT(names, testing::UnorderedElementsAre("window-lent", "window-borrowed-whole-mlp192", "full-lent",
+                         "full-borrowed-whole-mlp192", "cut"));
+  json narrow = file;
+  narrow["intermediate_size"] = 96;
+  EXPECT_EQ(parameter_count(n) - parameter_count(network_of(narrow)), 4 * 3 * 64 * 96);
+}
+
 /// The refusal says what is missing, by the beginning of a class's name or by its end.
 TEST(HfOtherLayers, ClassesWithoutAReaderNameTheirLayers) {
-  for (const auto& [name, layers] : {std::pair{"LlamaForCausalLMEagle3", "guess its words"},
-           {"Eagle3LlamaForCausalLM", "guess its words"}, {"DFlashDraftModel", "guess its words"},
-           {"DeepSeekMTPModel", "guess its words"}, {"InklingForConditionalGeneration", "short convolutions"},
-           {"DiffLlamaForCausalLM", "subtracts one softmax"}, {"Qwen2ForRewardModel", "a head of rewards"},
-           {"MegatronBertForMaskedLM", "norms before them"}, {"HunyuanVideo15Transformer3DModel", "several texts"}})
+  for (const auto& [name, layers] :
+      {std::pair{"LlamaForCausalLMEagle3", "guess its words"}, {"LlamaForCausalLMEagle", "guess its words"},
+          {"HunyuanImage3ForCausalMM", "one stream, with experts"}, {"HunyuanImageTransformer2DModel", "two streams"},
+          {"Eagle3LlamaForCausalLM", "guess its words"}, {"DFlashDraftModel", "guess its words"},
+          {"DeepSeekMTPModel", "guess its words"}, {"InklingForConditionalGeneration", "short convolutions"},
+          {"DiffLlamaForCausalLM", "subtracts one softmax"}, {"Qwen2ForRewardModel", "a head of rewards"},
+          {"MegatronBertForMaskedLM", "norms before them"}, {"HunyuanVideo15Transformer3DModel", "several texts"}})
     EXPECT_THAT(error_of(small(name, json::object())),
         AllOf(HasSubstr("has layers that are not built here"), HasSubstr(layers)))
         << name;

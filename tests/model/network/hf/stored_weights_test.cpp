@@ -31,8 +31,13 @@ TEST(StoredWeights, AreTheTypesOfTheirForms) {
   EXPECT_EQ(type_of(group(R"("num_bits": 4, "type": "float", "group_size": 16)", narrow)), "nvfp4");
   EXPECT_EQ(type_of(group(R"("num_bits": 4, "type": "int", "group_size": 128)", "null")), "int4");
   EXPECT_EQ(type_of(group(R"("num_bits": 8, "type": "int", "group_size": -1)", "null")), "int8");
-  EXPECT_EQ(type_of(group(R"("num_bits": 4, "type": "int", "group_size": 32)", "null", "\"re:.*self_attn.*\"")),
-      "int4-experts");
+  // Kimi K2's: experts alone are narrow, of which a dense network has none.
+  const std::string int4 = group(R"("num_bits": 4, "type": "int", "group_size": 32)", "null",
+      R"("lm_head", "re:.*self_attn.*", "re:.*shared_experts.*", "re:.*mlp\\.(gate|up|gate_up|down)_proj.*")");
+  EXPECT_EQ(type_of(int4, R"(, "n_routed_experts": 8)"), "int4-experts");
+  const std::string heads = group(R"("num_bits": 4, "type": "int", "group_size": 32)", "null", "\"re:.*self_attn.*\"");
+  EXPECT_EQ(type_of(heads, R"(, "n_routed_experts": 8)"), "int4-experts");
+  EXPECT_EQ(type_of(heads), "int4");
 }
 
 /// Integers that multiply integers, groups that differ, experts apart from the rest, and methods of others.
@@ -49,6 +54,22 @@ TEST(StoredWeights, AreNotGuessed) {
   EXPECT_EQ(type_of(R"({"quant_method": "gptq", "bits": "four"})"), "not known");
 }
 
+/// Most weights of a network are those of its MLPs, or of its experts.
+TEST(StoredWeights, AreNotThoseOfAFewLayers) {
+  const std::string narrow = R"("num_bits": 8, "type": "float")", inputs = R"({"num_bits": 8})";
+  const std::string mlps = group(narrow, inputs, R"("re:.*mlp.(gate|up|down)_proj")");
+  EXPECT_EQ(type_of(mlps), "not known");
+  EXPECT_EQ(stored_weights("{\"quantization_config\": " + mlps + "}").how,
+      "compressed-tensors, float of 8 bits, the MLP left wide");
+  EXPECT_EQ(type_of(mlps, R"(, "num_experts": 8)"), "fp8") << "the few dense layers of a network of experts";
+  EXPECT_EQ(type_of(group(narrow, inputs, R"("re:.*mlp.experts.*")"), R"(, "num_experts": 8)"), "not known");
+  EXPECT_EQ(type_of(group(narrow, inputs, R"("re:.*mlp.*")"), R"(, "num_experts": 8)"), "not known");
+  for (const char* targets : {R"(["re:.*self_attn.*"])", R"(["re:.*mlp.*"])"})
+    EXPECT_EQ(type_of(R"({"quant_method": "compressed-tensors", "config_groups": {"a": {"targets": )" +
+                      std::string(targets) + R"(, "weights": {)" + narrow + R"(}, "input_activations": {}}}})"),
+        "not known");
+}
+
 TEST(StoredWeights, MayStandInThePartOfTheText) {
   const StoredWeights stored =
       stored_weights(R"({"text_config": {"quantization_config": {"quant_method": "fp8"}}, "vision_config": {}})");
@@ -59,15 +80,26 @@ TEST(StoredWeights, MayStandInThePartOfTheText) {
 
 /// What the file leaves wide and counts as narrow is said; experts alone leave it so by their name.
 TEST(StoredWeights, SayWhatStaysWide) {
-  const auto wide = [](const std::string& ignored) {
-    return stored_weights(R"({"quantization_config": {"quant_method": "modelopt", "quant_algo": "NVFP4",
-        "exclude_modules": [")" +
-                          ignored + "\"]}}")
+  const auto wide = [](const std::string& ignored, const std::string& key = "exclude_modules") {
+    return stored_weights(R"({"num_hidden_layers": 4, "n_routed_experts": 8, "quantization_config": {
+        "quant_method": "modelopt", "quant_algo": "NVFP4", ")" +
+                          key + "\": [" + ignored + "]}}")
         .wide;
   };
-  EXPECT_EQ(wide("model.layers.0.self_attn*"), "attention");
-  EXPECT_EQ(wide("lm_head"), "");
-  EXPECT_EQ(wide("model.layers.0.self_attn.q_norm"), "");
+  EXPECT_EQ(wide(R"("*self_attn*")"), "attention");
+  EXPECT_EQ(wide(R"("re:.*self_attn.*")", "ignored_layers"), "attention");
+  EXPECT_EQ(wide(R"("model.layers.*.attention.query_key_value")", "modules_to_not_convert"), "attention");
+  EXPECT_EQ(wide(R"("model.layers.0.self_attn*")"), "part of attention");
+  EXPECT_EQ(
+      wide(R"("model.layers.0.self_attn*", "model.layers.1.self_attn*", "model.layers.2.self_attn*")"), "attention")
+      << "three of four";
+  EXPECT_EQ(wide(R"("model.layers.2.self_attn.o_proj")"), "part of attention");
+  EXPECT_EQ(wide(R"("model.layers.0.mlp.up_proj", "*self_attn*")"), "attention with part of the MLP");
+  EXPECT_EQ(wide(R"("*.shared_experts.*")"), "the shared expert");
+  for (const char* nothing : {"lm_head", "model.layers.0.self_attn.q_norm", "model.visual.blocks.0.attn.qkv",
+           "model.layers.0.linear_attn.conv1d", "model.layers.0.linear_attn.in_proj_ba", "model.layers.0.mlp.gate",
+           "model.layers.0.mlp.shared_expert_gate", "model.layers.0.mlp.router"})
+    EXPECT_EQ(wide('"' + std::string(nothing) + '"'), "") << nothing;
 }
 
 }  // namespace

@@ -47,6 +47,14 @@ TEST(HfImages, NamesKeysOfAnEncoderThatLayersLookAt) {
       "prints one)");
 }
 
+/// Counts go layer by layer, and a layer's features are read once.
+TEST(HfImages, BoundsLayersBeforeItCountsThem) {
+  EXPECT_THAT(config_error(config_with(seeing_llama, "\"num_hidden_layers\": 2", "\"num_hidden_layers\": 90000000")),
+      testing::HasSubstr("config.json:/vision_config: 90000000 layers (up to 10000)"));
+  EXPECT_THAT(config_error(config_with(seeing_llama, "_indices\": [0]", "_indices\": [0, 0]")),
+      testing::HasSubstr("intermediate_layers_indices: layer 0 of 2, once more (0, 1, ..., each once)"));
+}
+
 /// Two sides of each, or one number for both; an image holds a patch.
 TEST(HfImages, RefusesSizesOfImagesThatAreNone) {
   const auto sized = [](const std::string& image, const std::string& patch) {

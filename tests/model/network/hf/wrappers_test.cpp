@@ -66,6 +66,40 @@ TEST(HfWrappers, SayWhichFeaturesAreNotForecast) {
       unseen("vision_feature_select_strategy", "full"), testing::HasSubstr("vision_feature_select_strategy full"));
 }
 
+/// Sound beside images is held to the rules of all encoders, though it stands in front of nothing yet.
+TEST(HfWrappers, SayWhichSoundIsNotForecast) {
+  const auto omni = [](const char* key, const nlohmann::json& value) {
+    nlohmann::json audio = {{"d_model", 64}, {"encoder_layers", 2}, {"encoder_attention_heads", 4},
+        {"encoder_ffn_dim", 128}, {"num_mel_bins", 16}, {"n_window", 4}, {"output_dim", 128}};
+    audio[key] = value;
+    return wrapped({{"architectures", {"Qwen2_5OmniForConditionalGeneration"}},
+        {"thinker_config",
+            {{"text_config",
+                 {{"model_type", "qwen2_5_omni_text"}, {"hidden_size", 128}, {"intermediate_size", 256},
+                     {"num_attention_heads", 4}, {"num_key_value_heads", 4}, {"num_hidden_layers", 4},
+                     {"vocab_size", 1000}, {"max_position_embeddings", 4096}, {"tie_word_embeddings", false}}},
+                {"audio_config", audio},
+                {"vision_config",
+                    {{"depth", 2}, {"hidden_size", 64}, {"embed_dim", 64}, {"intermediate_size", 128}, {"num_heads", 4},
+                        {"in_channels", 3}, {"out_hidden_size", 128}, {"patch_size", 14}, {"spatial_merge_size", 2},
+                        {"temporal_patch_size", 2}, {"window_size", 112}, {"fullatt_block_indexes", {1}}}}}}});
+  };
+  const auto good = omni("output_dim", 128);
+  ASSERT_TRUE(good) << to_text(good.error());
+  EXPECT_TRUE(good->sound.has_value());
+  EXPECT_EQ(good->unheard, "");
+  const auto unheard = [&](const char* key, const nlohmann::json& value) {
+    const auto config = omni(key, value);
+    EXPECT_FALSE(config && config->sound) << key;
+    EXPECT_TRUE(config && config->network.encoders.size() == 1) << key << ": images are read all the same";
+    return config ? config->unheard : to_text(config.error());
+  };
+  EXPECT_THAT(unheard("output_dim", 64), testing::HasSubstr("64 numbers for a stream of 128"));
+  EXPECT_THAT(unheard("d_model", 100'000'000), testing::HasSubstr("parameters in all"));
+  EXPECT_THAT(unheard("encoder_layers", 90'000'000), testing::HasSubstr("90000000 layers (up to 10000)"));
+  EXPECT_EQ(unheard("activation_function", "relu"), "audio_config has activation_function relu");
+}
+
 /// A list of layers: the features of the last but one and of the last, side by side, 2 x 32 wide in front of the first
 /// matrix. Both layers run, and nobody reads the norm behind them.
 TEST(HfWrappers, PutFeaturesOfSeveralLayersSideBySide) {

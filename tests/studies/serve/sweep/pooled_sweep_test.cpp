@@ -200,6 +200,18 @@ TEST(PooledSweep, MillionsOfGpusEnd) {
   const json swept =
       swept_pools("llama3-8b --gpus 4000000 --tp 8 --pools --input 512 --output 16 --concurrency 8,64 --simulate 4");
   EXPECT_GT(left_out(swept, "both pools differ by less than 5 %"), 900'000);
+  // 10,000 users in 16 words of 10 rounds reach 10,000 replicas: 160 x 10,000^2 looks are more than 10^10.
+  asked.law.outputs = {16, 16};
+  Configuration many;
+  many.replicas = 400'000, many.prompts = PromptSplit{.replicas = 100'000};
+  EXPECT_FALSE(can_simulate(asked, many, 10'000));
+  EXPECT_TRUE(can_simulate(asked, many, 1'000));
+  many.replicas = 4, many.prompts->replicas = 4;
+  EXPECT_TRUE(can_simulate(asked, many, 10'000));
+  EXPECT_THAT(run_line("serve-sweep llama3-8b --gpus 4000000 --tp 8 --pools --input 512 --output 16 --concurrency "
+                       "1000000 --simulate 4")
+                  .out,
+      HasSubstr(" of so many replicas that they are not simulated"));
 }
 
 TEST(PooledSweep, WhatCannotBeIsSaid) {

@@ -1,5 +1,6 @@
 #include <fstream>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -141,6 +142,13 @@ TEST(SpaceFile, BrokenFilesAreErrorsNotCrashes) {
     const auto words = read_space_file(good_file.substr(0, length), "space.json", std::nullopt);
     ASSERT_FALSE(words) << length;
   }
+}
+
+/// Python's json writes numbers that JSON does not have.
+TEST(SpaceFile, NumbersThatAreNoneAreErrors) {
+  for (const char* word : {"Infinity", "-Infinity", "NaN"})
+    EXPECT_THAT(error(replaced_in("\"gpus\": 64", fmt::format("\"gpus\": {}", word))), HasSubstr("Infinity or NaN"))
+        << word;
 }
 
 TEST(SpaceFile, TiersAndSeveralOrdersExcludeEachOther) {

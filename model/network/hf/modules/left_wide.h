@@ -1,0 +1,23 @@
+// Internal to hf: which layers of a network a checkpoint leaves wide, by the names of modules in its config.json.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace stepcast::detail {
+
+enum class LeftWide : std::uint8_t { nothing, part, all };
+
+/// How much of each the modules hold. The rest of a network (norms, routers, indexers, tables, encoders of images) no
+/// forecast takes as narrow, or it is next to nothing.
+struct WideModules {
+  LeftWide attention = LeftWide::nothing, mlp = LeftWide::nothing, shared_expert = LeftWide::nothing,
+           experts = LeftWide::nothing;
+};
+
+/// Of "model.layers.0.self_attn.o_proj", "re:.*mlp.(gate|up|down)_proj", "*.self_attn*". `layers` of the network; 0:
+/// not known.
+WideModules wide_modules(const std::vector<std::string>& modules, std::int64_t layers, bool has_experts);
+
+}  // namespace stepcast::detail
