@@ -60,7 +60,7 @@ TEST_F(StrangeNetworks, FoldersAndTunedModelsAreOfTheirNetworks) {
     EXPECT_EQ(ran.code, 0) << model << ran.err;
     EXPECT_THAT(ran.out, HasSubstr(std::string(name) + " on 8 x")) << model;
   }
-  for (const char* other : {"mistralai/Mistral-7B-v0.3", "microsoft/Phi-3-mini-128k-instruct", "google/gemma-3-12b-it"})
+  for (const char* other : {"mistralai/Mistral-7B-v0.2", "microsoft/Phi-3-mini-128k-instruct", "google/gemma-3-14b-it"})
     EXPECT_THAT(of(other).err, HasSubstr("is no network of the catalogue")) << other;
 }
 
