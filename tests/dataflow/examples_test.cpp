@@ -82,6 +82,7 @@ TEST(Examples, FullyShardedFileEqualsTheAlias) {
       .gpus = 64,
       .micro_batch = 1,
       .global_batch = 64,
+      .cache = {},
       .adapted = {}};
   Plan alias = file;
   alias.mapping = "mesh dp:64\nuse dp, fsdp\n";
