@@ -106,7 +106,7 @@ TEST(ConfigPython, WhatIsMoreThanLiteralIsAnErrorWithItsLine) {
   EXPECT_FALSE(read_python_config(two_functions, "c.py", "absent"));
 }
 
-std::string error_of(const std::string& body) {
+std::string refusal_of_python(const std::string& body) {
   const auto read = read_python_config("def f() -> ConfigContainer:\n" + body, "c.py", "f");
   return read ? "" : to_text(read.error());
 }
@@ -128,10 +128,13 @@ TEST(ConfigPython, CallsThatChangeAConfigurationAreNamed) {
 /// What one name sets of a value, another that holds it would have to see.
 TEST(ConfigPython, ASecondNameOfAValueChangesNothing) {
   const std::string start = "    cfg = _base()\n    cfg.model = Model(a=1)\n", end = "    return cfg\n";
-  EXPECT_THAT(error_of(start + "    m = cfg.model\n    m.a = 4\n" + end), HasSubstr("c.py:5: 'm.a = 4' is more"));
-  EXPECT_THAT(error_of(start + "    o = Opt(a=1)\n    cfg.o = o\n    o.a = 4\n" + end), HasSubstr("'o.a = 4' is more"));
-  EXPECT_THAT(error_of(start + "    o = Opt(a=1)\n    cfg.o = Outer(o)\n    o.a = 4\n" + end), HasSubstr("'o.a = 4'"));
-  EXPECT_THAT(error_of(start + "    cfg.second = cfg.model\n" + end), HasSubstr("'cfg.second = cfg.model'"));
+  EXPECT_THAT(
+      refusal_of_python(start + "    m = cfg.model\n    m.a = 4\n" + end), HasSubstr("c.py:5: 'm.a = 4' is more"));
+  EXPECT_THAT(refusal_of_python(start + "    o = Opt(a=1)\n    cfg.o = o\n    o.a = 4\n" + end),
+      HasSubstr("'o.a = 4' is more"));
+  EXPECT_THAT(
+      refusal_of_python(start + "    o = Opt(a=1)\n    cfg.o = Outer(o)\n    o.a = 4\n" + end), HasSubstr("'o.a = 4'"));
+  EXPECT_THAT(refusal_of_python(start + "    cfg.second = cfg.model\n" + end), HasSubstr("'cfg.second = cfg.model'"));
   EXPECT_THAT(read_function("def f() -> ConfigContainer:\n" + start +
                                 "    m = cfg.model\n    cfg.b = m.a\n    cfg.model.a = 2\n    cfg.c = m.a\n" + end,
                   "f"),
@@ -161,13 +164,13 @@ TEST(ConfigPython, TheWorkIsBounded) {
   EXPECT_THAT(read_function(calls, "f0"), ElementsAre("config_base=_base"));
   std::string deep = "    cfg = _base()\n    cfg";
   for (int i = 0; i < 50000; ++i) deep += ".a";
-  EXPECT_THAT(error_of(deep + " = 1\n    return cfg\n"), HasSubstr("c.py:3: 'cfg.a.a"));
+  EXPECT_THAT(refusal_of_python(deep + " = 1\n    return cfg\n"), HasSubstr("c.py:3: 'cfg.a.a"));
   std::string doubled = "    x = C(a=1)\n";
   for (int i = 0; i < 20; ++i) doubled += "    x = C(a=x, b=x)\n";
-  EXPECT_THAT(error_of(doubled + "    return x\n"), HasSubstr("more than 100000 parts"));
+  EXPECT_THAT(refusal_of_python(doubled + "    return x\n"), HasSubstr("more than 100000 parts"));
   std::string chain = "    cfg = a";
   for (int i = 0; i < 50000; ++i) chain += ".b()";
-  EXPECT_THAT(error_of(chain + "\n    return cfg\n"), HasSubstr("more than literal values"));
+  EXPECT_THAT(refusal_of_python(chain + "\n    return cfg\n"), HasSubstr("more than literal values"));
 }
 
 /// Texts that are cut off or nested without an end are read or refused.
