@@ -35,7 +35,7 @@ struct PoolsForm {
   std::string_view whole = "", whole_copies = "";  ///< of engines that do both; "": there are none
 };
 constexpr std::string_view prefill_workers = "resources.prefill_workers", decode_workers = "resources.decode_workers",
-                           agg_workers = "resources.agg_workers";
+                           agg_workers = "resources.agg_workers", gpu_type = "resources.gpu_type";
 constexpr PoolsForm forms[] = {
     {"trtllm-serve", "context_servers.", "generation_servers.", "context_servers.num_instances",
         "generation_servers.num_instances", 1, "model", "model", router_keys},
@@ -118,6 +118,7 @@ class PoolsReader {
       if (one.name.starts_with(section) && line.line == 0) line.line = one.line;
       take(one, section, line);
     }
+    if (const GivenArgument* kind = find(all_, gpu_type)) line.gpu_kind = kind->value;  // srt-slurm alone has it
     count(whole ? form_.whole_copies : reads ? form_.prompt_copies : form_.token_copies, line);
     check_urls(section, line);
     return line;

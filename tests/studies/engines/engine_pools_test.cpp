@@ -375,6 +375,16 @@ TEST(EnginePools, RecipesOfEnginesThatDoBoth) {
   EXPECT_EQ(got.asked.row.most_sequences, 32);  // 256 over 8 groups
 }
 
+TEST(EnginePools, RecipesSayWhichGpusTheyAreFor) {
+  const std::string text = slurm_recipe("sglang_config", "    aggregated:\n      tensor-parallel-size: 8\n");
+  std::string of_h200 = text;
+  of_h200.insert(of_h200.find("  agg_workers"), "  gpu_type: h200\n");
+  EXPECT_TRUE(read(text, {}, "deepseek-v3").asked.warnings.empty());
+  EXPECT_THAT(
+      read(of_h200, {}, "deepseek-v3").asked.warnings, Contains(HasSubstr("the deployment asks for GPUs 'h200'")));
+  EXPECT_TRUE(read(of_h200, {{"--machine", "dgx-h200"}}, "deepseek-v3").asked.warnings.empty());
+}
+
 TEST(EnginePools, RecipesOfOtherEngines) {
   const auto trtllm = read(
       slurm_recipe("trtllm_config", "    prefill:\n      tensor_parallel_size: 4\n      moe_expert_parallel_size: 4\n"
