@@ -17,7 +17,8 @@ namespace {
 
 /// Guesses that the form of `infer --draft` is of: a layer of the network's width with the LM head.
 constexpr std::array drafters = {"mtp", "deepseek_mtp", "nextn", "eagle", "eagle3", "qwen3_next_mtp", "ernie_mtp",
-    "glm4_moe_mtp", "mimo_mtp", "longcat_flash_mtp", "eagle3_one_model"};
+    "glm4_moe_mtp", "glm4_moe_lite_mtp", "mimo_mtp", "longcat_flash_mtp", "nemotron_h_mtp", "qwen3_5_mtp",
+    "exaone_moe_mtp", "pangu_ultra_moe_mtp", "step3p5_mtp", "eagle3_one_model"};
 
 /// The most that --draft takes.
 constexpr std::int64_t most_guesses = 7;
@@ -81,6 +82,7 @@ Expected<void> take_load(EngineLaunch& launch, const EngineSettings& s, const To
     if (s.prefixes && !*s.prefixes && load.flags.erase("--shared") > 0)
       load.notes.emplace_back("heads of prompts are read each time: prefix caching is off");
     out.notes.insert(out.notes.end(), load.notes.begin(), load.notes.end());
+    for (const std::string& open : load.open) out.notes.push_back(fmt::format("not told of the load: {}", open));
     put_load(std::move(load.flags), told, out);
   }
   const auto length = [&](const char* flag) {
@@ -137,6 +139,7 @@ Expected<AskedEngine> asked_engine(EngineLaunch& launch, const std::map<std::str
         "the network in front: a catalogue id or a config.json, stepcast serve llama3-70b --launch FILE");
   if (network.empty()) out.notes = checkpoint.notes;
   TRY(const auto spec, run::choose_network(out.network, "network"));
+  checkpoint = as_stored(std::move(checkpoint), spec.row.id);
   if (checkpoint.weights.empty() && checkpoint.refused.empty() && run::names_a_file(out.network))
     checkpoint.weights = stored_weights_of_file(out.network).type;
   const std::string machine = told_as("--machine");

@@ -143,6 +143,13 @@ Expected<std::int64_t> product_of_ways(std::initializer_list<std::int64_t> ways,
   return product;
 }
 
+/// A variable said it before --all2all-backend did (vllm/envs.py of releases before 0.12).
+Expected<std::string> exchange_of(const EngineSettings& s, const EnginePool& pool) {
+  const auto said = pool.environment.find("VLLM_ALL2ALL_BACKEND");
+  if (!s.exchange.empty() || pool.server.program->engine != "vllm" || said == pool.environment.end()) return s.exchange;
+  return vllm_exchange(said->second, pool.server.where + " VLLM_ALL2ALL_BACKEND");
+}
+
 /// Errors: more GPUs than --gpus takes. Flags that say how many engines there are go over the launch.
 Expected<void> put_split(const EngineSettings& s, const EnginePool& pool, const NetworkSpec& network,
     const ToldFlags& told, AskedEngine& out) {
@@ -159,7 +166,8 @@ Expected<void> put_split(const EngineSettings& s, const EnginePool& pool, const 
   const std::int64_t over = s.experts_over_all ? s.tp * groups : s.experts_over.value_or(1);
   if (experts) put("--ep", over);
   else if (over > 1) out.notes.push_back(fmt::format("{} has no experts to lay on ranks", network.id));
-  if (groups > 1 && !s.exchange.empty()) out.flags["--exchange"] = s.exchange;
+  TRY(const auto exchange, exchange_of(s, pool));
+  if (groups > 1 && !exchange.empty()) out.flags["--exchange"] = exchange;
   return {};
 }
 

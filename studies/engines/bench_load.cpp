@@ -86,6 +86,28 @@ bool is_random(const std::optional<std::string>& dataset) {
   return !dataset || *dataset == "random" || *dataset == "random-ids";
 }
 
+/// Options that tell how long answers of other data sets are (vllm/benchmarks/datasets.py,
+/// python/sglang/bench_serving.py). Their prompts are a file's, or have heads that groups of them share.
+struct DataSet {
+  std::string_view name, output;
+};
+constexpr std::array data_sets = {DataSet{"sharegpt", "sharegpt_output_len"}, DataSet{"sonnet", "sonnet_output_len"},
+    DataSet{"custom", "custom_output_len"}, DataSet{"hf", "hf_output_len"},
+    DataSet{"spec_bench", "spec_bench_output_len"}, DataSet{"speed_bench", "speed_bench_output_len"},
+    DataSet{"prefix_repetition", "prefix_repetition_output_len"}, DataSet{"generated-shared-prefix", "gsp_output_len"}};
+
+/// What is told of such a data set; -1 leaves a length to its rows. Those of another one say nothing.
+Expected<void> read_data_set(SaidArguments& said, std::string_view name, BenchLoad& load) {
+  for (const DataSet& row : data_sets) {
+    if (said.text(row.output).value_or("-1") == "-1") continue;
+    TRY(const auto length, said.count(row.output));
+    if (row.name == name && length) load.flags["--output"] = std::to_string(*length);
+  }
+  load.open.emplace_back(
+      load.flags.contains("--output") ? "how long prompts are: they come from a data set" : of_a_file);
+  return {};
+}
+
 /// vllm/benchmarks/datasets.py, RandomDataset: lengths are uniform from (1 - r) to (1 + r) times the nominal one;
 /// benchmark_serving.py before 0.9 drew them from r x L to L.
 Expected<void> read_spread(SaidArguments& said, BenchLoad& load, double& input, double& output) {
@@ -127,7 +149,7 @@ Expected<BenchLoad> vllm_load(SaidArguments& said) {
   const bool told = any_input || random_input;
   // benchmark_serving.py's data set is ShareGPT's where none is named.
   if (!is_random(dataset) || (!dataset && !told)) {
-    load.open.emplace_back(of_a_file);
+    TRY(read_data_set(said, dataset.value_or("sharegpt"), load));
     said.find("random_range_ratio");
   } else {
     double input = static_cast<double>(any_input.value_or(random_input.value_or(usual_input)));
@@ -156,7 +178,7 @@ Expected<BenchLoad> sglang_load(SaidArguments& said) {
   said.find("dataset_path");
   const auto dataset = said.text("dataset_name");
   if (!dataset || !is_random(dataset)) {
-    load.open.emplace_back(of_a_file);
+    TRY(read_data_set(said, dataset.value_or("sharegpt"), load));
   } else {
     put_lengths(load, static_cast<double>(input), static_cast<double>(output), 0);
     load.flags["--shortest"] = fmt::format("{:.6g}", ratio.value_or(0));

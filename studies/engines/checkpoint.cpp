@@ -58,7 +58,8 @@ constexpr std::array natives = {NativeType{"deepseek-v3", "fp8-block"}, NativeTy
     NativeType{"nemotron-3-ultra", ""}, NativeType{"nemotron-3.5-lightning", ""}};
 
 /// Checkpoints whose own type is not that of others of their network (config.json, quantization_config).
-constexpr std::array named = {NativeType{"kimi-k2.5", "int4-experts"}, NativeType{"kimi-k2-thinking", "int4-experts"}};
+constexpr std::array named = {NativeType{"kimi-k2.5", "int4-experts"}, NativeType{"kimi-k2-thinking", "int4-experts"},
+    NativeType{"glm-5-fp8", "fp8-block"}, NativeType{"glm-5.1-fp8", "fp8-block"}};
 
 const NameEnding* ending_of(const std::string& name, const std::string& maker) {
   for (const NameEnding& row : endings)
@@ -116,15 +117,24 @@ std::string maker_of(const std::string& model) {
 
 }  // namespace
 
+Checkpoint as_stored(Checkpoint checkpoint, std::string_view network) {
+  const auto native = std::ranges::find(natives, network, &NativeType::network);
+  if (checkpoint.bare_fp8 && native != natives.end() && native->weights == "fp8-block")
+    checkpoint.weights = native->weights;
+  return checkpoint;
+}
+
 Checkpoint checkpoint_of(const std::string& model) {
   Checkpoint out;
   const std::string whole = name_of_path(model);
   std::string name = lower_case(last_of_path(whole));
   const std::string maker = maker_of(whole);
+  const std::string full = name;
   bool told = false;
   if (const NameEnding* row = ending_of(name, maker)) {
     out.weights = row->weights, out.cache = row->cache, out.refused = row->refused;
     told = true;
+    out.bare_fp8 = row->ending == "-fp8" && row->maker.empty();
     // the catalogue may know it by its whole name
     if (network_named(name) == nullptr) name.resize(name.size() - row->ending.size());
   }
@@ -133,11 +143,11 @@ Checkpoint checkpoint_of(const std::string& model) {
   out.network = network->id;
   if (name != lower_case(network->id))
     out.notes.push_back(fmt::format("{:.80} is read as network {}", whole, network->id));
-  if (told) return out;
-  if (const auto own = std::ranges::find(named, std::string_view(name), &NativeType::network); own != named.end()) {
+  if (const auto own = std::ranges::find(named, std::string_view(full), &NativeType::network); own != named.end()) {
     out.weights = own->weights;
     return out;
   }
+  if (told) return as_stored(std::move(out), network->id);
   const auto native = std::ranges::find(natives, std::string_view(network->id), &NativeType::network);
   out.weights = native == natives.end() ? "bf16" : native->weights;
   return out;

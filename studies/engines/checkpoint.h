@@ -14,10 +14,13 @@ struct Checkpoint {
   std::string network;         ///< id in the catalogue; "": none is known by that name
   std::string weights, cache;  ///< number types of infer: "fp8-block"; "" = its name does not tell
   std::string refused;         ///< why weights of this type are not forecast
+  bool bare_fp8 = false;       ///< its name ends in -FP8, and its maker's habits are not known
   std::vector<std::string> notes;
 };
 /// By its name alone: "RedHatAI/Meta-Llama-3.1-70B-Instruct-FP8", "/models/DeepSeek-R1".
 Checkpoint checkpoint_of(const std::string& model);
+/// Of a network that is stored in 8 bits by itself a bare "-FP8" means just that: DeepSeek-R1-FP8 has scales of blocks.
+Checkpoint as_stored(Checkpoint checkpoint, std::string_view network);
 
 struct NumberTypes {
   std::string weights, cache;

@@ -18,7 +18,7 @@ namespace {
 constexpr std::array starters = {"vllm", "vllm-router", "python", "python3", "sglang", "trtllm-serve", "trtllm-bench",
     "trtllm-llmapi-launch", "mpirun", "srun", "docker", "podman", "singularity", "apptainer", "genai-perf", "aiperf",
     "numactl", "taskset", "nsys", "rocprof", "uv", "env", "sudo", "timeout", "torchrun", "tini", "kubectl", "nerdctl",
-    "setsid", "stdbuf", "ssh", "pdsh", "clush", "sshpass", "oc", "nsenter", "ENTRYPOINT", "CMD"};
+    "sh", "bash", "setsid", "stdbuf", "ssh", "pdsh", "clush", "sshpass", "oc", "nsenter", "ENTRYPOINT", "CMD"};
 
 bool is_starter(std::string_view word) {
   const std::string_view name = last_of_path(word);

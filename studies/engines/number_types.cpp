@@ -30,9 +30,10 @@ constexpr std::array methods = {Method{"fp8", Says::narrows, "fp8"}, Method{"fp8
     Method{"mxfp4", Says::checkpoint, ""}, Method{"awq", Says::stored, "int4"},
     Method{"awq_marlin", Says::stored, "int4"}, Method{"w4a16", Says::type, "int4"},
     Method{"w4a16_awq", Says::type, "int4"}, Method{"w8a16", Says::type, "int8"}, Method{"gptq", Says::checkpoint, ""},
-    Method{"gptq_marlin", Says::checkpoint, ""}, Method{"compressed-tensors", Says::checkpoint, ""},
-    Method{"quark", Says::checkpoint, ""}, Method{"auto-round", Says::checkpoint, ""},
-    Method{"inc", Says::checkpoint, ""}, Method{"none", Says::checkpoint, ""}, Method{"null", Says::checkpoint, ""},
+    Method{"gptq_marlin", Says::checkpoint, ""}, Method{"moe_wna16", Says::checkpoint, ""},
+    Method{"compressed-tensors", Says::checkpoint, ""}, Method{"quark", Says::checkpoint, ""},
+    Method{"auto-round", Says::checkpoint, ""}, Method{"inc", Says::checkpoint, ""},
+    Method{"none", Says::checkpoint, ""}, Method{"null", Says::checkpoint, ""},
     Method{"no_quant", Says::checkpoint, ""}};
 
 struct CacheName {

@@ -44,6 +44,9 @@ Expected<void> trtllm_settings(SaidArguments& said, EngineSettings& out);
 /// The model and its number types, and one of them, by the engine of the program.
 Expected<EngineSettings> engine_settings(SaidArguments& said);
 
+/// How vLLM's all2all_backend of that name sends rows: "gather" or "rows". Errors: no such name.
+Expected<std::string> vllm_exchange(const std::string& name, const std::string& where);
+
 /// "[1, 2, 4]", "1 2 4" or "1,2,4"; none where it was not given. Errors: other text.
 Expected<std::vector<std::int64_t>> whole_numbers_of(SaidArguments& said, const char* name);
 /// The largest of them. Nothing where it was not given.

@@ -24,11 +24,7 @@ constexpr std::array exchanges = {ExchangeName{"naive", "gather"}, ExchangeName{
 Expected<void> read_vllm_exchange(SaidArguments& said, EngineSettings& out) {
   const auto name = said.text("all2all_backend");
   if (!name) return {};
-  const auto row = std::ranges::find(exchanges, std::string_view(*name), &ExchangeName::name);
-  if (row == exchanges.end())
-    return fail(place_of_argument(said, *said.find("all2all_backend")), fmt::format("unknown exchange '{:.40}'", *name),
-        name_hint(*name, names_of(exchanges, &ExchangeName::name)));
-  out.exchange = row->exchange;
+  TRY(out.exchange, vllm_exchange(*name, place_of_argument(said, *said.find("all2all_backend"))));
   return {};
 }
 
@@ -83,6 +79,14 @@ Expected<void> read_vllm_guesses(SaidArguments& said, EngineSettings& out) {
 }
 
 }  // namespace
+
+Expected<std::string> vllm_exchange(const std::string& name, const std::string& where) {
+  const auto row = std::ranges::find(exchanges, std::string_view(name), &ExchangeName::name);
+  if (row == exchanges.end())
+    return fail(where, fmt::format("unknown exchange '{:.40}'", name),
+        name_hint(name, names_of(exchanges, &ExchangeName::name)));
+  return std::string(row->exchange);
+}
 
 Expected<void> vllm_settings(SaidArguments& said, EngineSettings& out) {
   TRY(out.tp, size_of(said, "tensor_parallel_size"));

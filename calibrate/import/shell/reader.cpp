@@ -374,7 +374,7 @@ std::size_t ShellReader::inner_shell(const std::vector<ShellWord>& words) {
   for (std::size_t i = shell + 1; i + 1 < words.size() && i <= shell + most_options; ++i)
     if (const std::string_view word = words[i].text;
         word == "--cmd" || (word.starts_with('-') && !word.starts_with("--") && word.ends_with('c')))
-      return i + 1;
+      return words[i + 1].text == "--" && i + 2 < words.size() ? i + 2 : i + 1;  // "bash -c -- TEXT"
   return words.size();
 }
 

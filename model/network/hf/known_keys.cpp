@@ -15,12 +15,13 @@ constexpr const char* nothing = "null false 0 [] {}";
 constexpr KnownKeys rows[] = {
     {"", "*", "names, versions and classes of the checkpoint's files",
      "model_type architectures _name_or_path name_or_path transformers_version auto_map tokenizer_class prefix finetuning_task "
-     "task_specific_params transformers.js_config problem_type id2label label2id num_labels _num_labels sentence_transformers _commit_hash custom_pipelines base_model_name"},
+     "task_specific_params transformers.js_config problem_type id2label label2id num_labels _num_labels sentence_transformers _commit_hash custom_pipelines base_model_name "
+     "is_composition"},
     {"", "*", "the number type of the checkpoint: --precision says what a step computes in",
      "torch_dtype dtype quantization_config compression_config use_bfloat16 torchscript"},
     {"", "*", "token ids", "bos_token_id eos_token_id pad_token_id unk_token_id sep_token_id cls_token_id mask_token_id "
      "decoder_start_token_id forced_bos_token_id forced_eos_token_id suppress_tokens begin_suppress_tokens "
-     "bad_words_ids"},
+     "bad_words_ids forced_decoder_ids eof_token_id eol_token_id img_token_id"},
     {"", "*", "the first values of weights", "initializer_range initializer_factor init_method_std init_std"},
     {"", "*", "generation, not training",
      "use_cache cache_implementation temperature top_k top_p typical_p do_sample early_stopping num_beams "
@@ -171,7 +172,10 @@ constexpr KnownKeys rows[] = {
      "attention_multiplier embedding_multiplier logits_scaling residual_multiplier normalization_function init_method"},
     {"mpt", "*", "as its class; the first values of weights; shapes of its loss",
      "init_config init_device learned_pos_emb logit_scale embedding_fraction attn_pdrop emb_pdrop resid_pdrop "
-     "verbose use_pad_tok_in_ffn"},
+     "verbose use_pad_tok_in_ffn tokenizer_name"},
+    {"phimoe", nothing, "it drops no expert in training", "expert_dropout"},
+    {"phimoe", "*", "noise of its router in training", "input_jitter_noise"},
+    {"llama", "*", "how large a picture of words is (Emu3)", "image_area"},
     {"llama4", "false", "as its class has them", "tie_word_embeddings for_llm_compressor"},
     {"gpt2 gpt-bigcode", "*", "as n_positions; parts of classifiers; scales of scores",
      "n_ctx summary_activation summary_first_dropout summary_proj_to_labels summary_type summary_use_proj "

@@ -163,7 +163,7 @@ constexpr KnownKeys more_rows[] = {
      "blocksparse_vert_stride dense_attention_every_n_layers dummy_token_indices ff_dim_multiplier "
      "ff_intermediate_size "
      "intermediate_size gegelu_limit gegelu_pad_to_256 mup_attn_multiplier mup_embedding_multiplier mup_use_scaling "
-     "mup_width_multiplier pad_sequence_to_multiple_of reorder_and_upcast_attn rope_embedding_base rope_position_scale "
+     "mup_width_multiplier pad_sequence_to_multiple_of pad_sequence_to_multiple_of_64 reorder_and_upcast_attn rope_embedding_base rope_position_scale "
      "original_max_position_embeddings"},
     {"rwkv", "*", "when weights are halved in place of scaling", "rescale_every"},
     {"xlstm", "*", "kernels, number types, bounds of gates; other names of sizes", "autocast_kernel_dtype chunk_size "

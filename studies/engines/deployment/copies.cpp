@@ -59,7 +59,7 @@ void take_range(const YamlNode& scaler, std::string_view enabled, const std::str
   }
   if (least == nullptr && most == nullptr && enabled.empty()) return;
   const std::string from = least == nullptr ? "1" : least->text;
-  const std::string to = most != nullptr ? most->text : enabled.empty() ? from : "more";
+  const std::string to = most != nullptr ? most->text : enabled.empty() && from != "0" ? from : "more";
   copies = {};
   if (from == to && from != "0") multiply(least != nullptr ? least : most, where, copies);
   else

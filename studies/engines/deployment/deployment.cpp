@@ -6,9 +6,11 @@
 #include <fmt/format.h>
 
 #include "calibrate/import/tables/plain_words.h"
+#include "model/machine/gpu_words.h"
 #include "model/yaml/yaml.h"
 #include "studies/engines/deployment/values.h"
 #include "studies/engines/deployment/model_service.h"
+#include "studies/engines/deployment/script_task.h"
 #include "studies/engines/deployment/surroundings.h"
 
 namespace stepcast::engines {
@@ -56,12 +58,18 @@ class ContainerReader {
   ContainerReader(const std::string& where, const Variables& defined) : where_(where), defined_(defined) {}
 
   std::vector<EngineLine> lines;
-  std::vector<ShellFile> files;  ///< of ConfigMaps
+  std::vector<ShellFile> files;          ///< of ConfigMaps
+  std::map<std::string, Copies> scaled;  ///< by autoscalers beside them
 
   Expected<void> document(const YamlNode& root) {
     const YamlNode* artifacts = root.find(chart_model_key);
     model_ = artifacts == nullptr ? "" : chart_model(*artifacts);
     if (text_of(root.find("kind")) == "ConfigMap") take_files(root);
+    planned_ = planner_of(root, where_);
+    const YamlNode* metadata = root.find("metadata");
+    const auto told = scaled.find(metadata == nullptr ? "" : text_of(metadata->find("name")));
+    scaled_ = told == scaled.end() ? nullptr : &told->second;
+    TRY(task(root));
     if (artifacts == nullptr) return walk(root, {});
     for (const YamlNode& entry : root.entries)
       if (text_of(entry.find("create")) != "false") {
@@ -87,6 +95,15 @@ class ContainerReader {
     return {};
   }
 
+  Expected<void> task(const YamlNode& root) {
+    const auto found = script_task(root, where_);
+    if (!found) return {};
+    Surroundings around;
+    around.gpu_kind = found->gpu_kind, around.copies = found->copies, around.variables = found->variables;
+    chip_ = other_chip(found->gpu_kind), release_ = release_of_image(found->image);
+    return script(found->script, found->line, environment_of(root, around), around);
+  }
+
   /// Keys whose entries are parts with names of their own.
   static bool parts_parent(const YamlNode& node) { return node.key == "services" || node.key == "workers"; }
 
@@ -105,8 +122,9 @@ class ContainerReader {
 
   Variables environment_of(const YamlNode& node, const Surroundings& around) const {
     Variables environment = defined_;
+    environment.insert(around.variables.begin(), around.variables.end());
     if (around.parallelism != nullptr) put_chart_sizes(*around.parallelism, environment);
-    for (const char* key : {"env", "envs", "environment"}) {
+    for (const char* key : {"env", "envs", "environment", "environment_variables"}) {
       const YamlNode* list = node.find(key);
       if (list == nullptr) continue;
       for (const YamlNode& entry : list->entries)
@@ -130,8 +148,11 @@ class ContainerReader {
       if (line.release.empty()) line.release = release_;
       line.gpu_kind = around.gpu_kind;
       if (!around.copies.open.empty()) line.open_copies = around.copies.open;
+      else if (!planned_.empty()) line.open_copies = planned_;
+      if (scaled_ != nullptr) line.open_copies = scaled_->open;
       for (const auto& [name, value] : environment) line.environment.emplace(name, value);
-      line.part = around.part, line.copies = around.copies.count, line.role = around.role;
+      line.part = around.part, line.copies = scaled_ == nullptr ? around.copies.count : scaled_->count;
+      line.role = around.role;
       lines.push_back(std::move(line));
     }
   }
@@ -162,8 +183,10 @@ class ContainerReader {
     if (words.empty()) return {};
     for (ShellWord& word : words) put_in(word.text, environment);
     // "sh -c SCRIPT", and one text that holds the whole command
-    if (words.size() > 2 && is_shell(words[0].text) && words[1].text.starts_with('-') && words[1].text.ends_with('c'))
-      return script(words[2].text, words[2].line, environment, around);
+    if (words.size() > 2 && is_shell(words[0].text) && words[1].text.starts_with('-') && words[1].text.ends_with('c')) {
+      const ShellWord& said = words[words[2].text == "--" && words.size() > 3 ? 3 : 2];
+      return script(said.text, said.line, environment, around);
+    }
     const bool one_text = words.size() == 1 && words[0].text.find(' ') != std::string::npos;
     if (one_text) return script(with_image(words[0].text, image), words[0].line, environment, around);
     EngineLine line = line_of_words(words, where_);
@@ -186,7 +209,8 @@ class ContainerReader {
 
   std::string where_;
   Variables defined_;
-  std::string model_, chip_, release_;  ///< of a document; of a container, and of its image
+  const Copies* scaled_ = nullptr;                ///< of a document
+  std::string model_, planned_, chip_, release_;  ///< two of a document; two of a container and its image
 };
 
 }  // namespace
@@ -194,7 +218,7 @@ class ContainerReader {
 bool looks_like_deployment(const std::string& text) {
   return (has_line(text, "apiVersion:") && has_line(text, "kind:")) || has_line(text, "containers:") ||
          (has_line(text, "services:") && (has_line(text, "image:") || has_line(text, "command:"))) ||
-         looks_like_values(text);
+         looks_like_values(text) || looks_like_script_task(text);
 }
 
 Expected<std::vector<EngineLine>> deployment_lines(
@@ -206,6 +230,7 @@ Expected<std::vector<EngineLine>> deployment_lines(
     return tl::unexpected(std::move(error));
   }
   ContainerReader reader(where, defined);
+  reader.scaled = scaled_parts(*documents, where);
   for (const YamlNode& document : *documents) {
     TRY(reader.document(document));
     for (EngineLine& line : value_lines(document, where)) reader.lines.push_back(std::move(line));

@@ -1,5 +1,8 @@
 #include "studies/engines/deployment/surroundings.h"
 
+#include <fmt/format.h>
+
+#include "model/base/contains.h"
 #include "model/machine/gpu_words.h"
 
 namespace stepcast::engines {
@@ -21,9 +24,23 @@ PoolRole role_of_part(const YamlNode& node) {
   return PoolRole::whole;
 }
 
+/// Of a group of LeaderWorkerSet, where the leader has a template of its own (kubernetes-sigs/lws,
+/// pkg/utils/pod/pod_utils.go): the number of nodes, and which one it is. Of the workers the first stands for all.
+void take_group(const YamlNode& node, Surroundings& around) {
+  const YamlNode* size = node.find("size");
+  if (size != nullptr && node.find("leaderTemplate") != nullptr) around.variables["LWS_GROUP_SIZE"] = size->text;
+  if (node.key == "leaderTemplate") around.variables["LWS_WORKER_INDEX"] = "0";
+  if (node.key == "workerTemplate" && around.variables.contains("LWS_GROUP_SIZE"))
+    around.variables["LWS_WORKER_INDEX"] = "1";
+}
+
 /// DisaggregatedSet repeats both pools in slices.
 void take_copies(const YamlNode& node, const std::string& where, Surroundings& around) {
   for (const char* key : {"replicas", "slices"}) multiply(node.find(key), where, around.copies);
+  // of KServe's predictor, and of a service of Dynamo's graph
+  if (node.find("minReplicas") != nullptr || node.find("maxReplicas") != nullptr)
+    take_range(node, "", where, around.copies);
+  if (const YamlNode* scaler = node.find("autoscaling")) take_range(*scaler, "enabled", where, around.copies);
   if (node.find("image") != nullptr) take_service_copies(node, where, around.copies);
 }
 
@@ -38,6 +55,27 @@ void take_node_labels(const YamlNode& node, Surroundings& around) {
 }  // namespace
 
 std::string text_of(const YamlNode* node) { return node == nullptr ? "" : node->text; }
+
+std::string planner_of(const YamlNode& document, const std::string& where) {
+  const YamlNode* services = child(document.find("spec"), "services");
+  if (services == nullptr) return "";
+  for (const YamlNode& part : services->entries)
+    if (text_of(part.find("componentType")) == "planner")
+      return fmt::format("{}:{} {} starts and ends engines as requests come: how many run is not told", where,
+          part.key_line, part.key);
+  return "";
+}
+
+std::map<std::string, Copies> scaled_parts(const std::vector<YamlNode>& documents, const std::string& where) {
+  constexpr std::string_view scalers[] = {"HorizontalPodAutoscaler", "ScaledObject", "PodAutoscaler"};
+  std::map<std::string, Copies> parts;
+  for (const YamlNode& document : documents) {
+    const YamlNode *spec = document.find("spec"), *target = child(spec, "scaleTargetRef");
+    if (target == nullptr || !contains(scalers, std::string_view(text_of(document.find("kind"))))) continue;
+    take_range(*spec, "", where, parts[text_of(target->find("name"))]);
+  }
+  return parts;
+}
 
 bool has_line(const std::string& text, std::string_view key) {
   for (std::size_t at = text.find(key); at != text.npos; at = text.find(key, at + 1)) {
@@ -62,10 +100,12 @@ std::string chip_of(const YamlNode& container) {
 void go_inside(const YamlNode& map, const std::string& where, Surroundings& around) {
   take_copies(map, where, around);
   take_node_labels(map, around);
+  take_group(map, around);
   if (const PoolRole role = role_of_part(map); role != PoolRole::whole) around.role = role;
   if (const YamlNode* sizes = map.find("parallelism")) around.parallelism = sizes;
   const std::string named = text_of(child(map.find("metadata"), "name")), own = text_of(map.find("name"));
-  const bool part_of_list = map.find("podTemplate") != nullptr || map.find("spec") != nullptr;
+  const bool part_of_list =
+      map.find("podTemplate") != nullptr || map.find("spec") != nullptr || map.find("template") != nullptr;
   if (!named.empty()) around.part = named;
   else if (part_of_list && !own.empty()) around.part = own;
 }

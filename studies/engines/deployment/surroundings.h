@@ -1,8 +1,10 @@
 // Where a container stands in a deployment: what the nodes above it say of its part.
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "model/yaml/yaml.h"
 #include "studies/engines/deployment/copies.h"
@@ -15,11 +17,18 @@ struct Surroundings {
   Copies copies;
   std::string gpu_kind;  ///< of the nodes that it is for
   PoolRole role = PoolRole::whole;
-  const YamlNode* parallelism = nullptr;  ///< of its pool, in values of llm-d's chart
+  std::map<std::string, std::string> variables;  ///< that the operator sets in its containers
+  const YamlNode* parallelism = nullptr;         ///< of its pool, in values of llm-d's chart
 };
 
 /// Adds what a map says of all that stands in it.
 void go_inside(const YamlNode& map, const std::string& where, Surroundings& around);
+
+/// Why it is not known how many engines run: a part of Dynamo's graph changes that; "": none does.
+std::string planner_of(const YamlNode& document, const std::string& where);
+
+/// Parts that autoscalers beside them start and end, by their names (Kubernetes, KEDA, AIBrix).
+std::map<std::string, Copies> scaled_parts(const std::vector<YamlNode>& documents, const std::string& where);
 
 /// "" where there is no such node, or it is no scalar.
 std::string text_of(const YamlNode* node);

@@ -3,8 +3,8 @@
 namespace stepcast::engines {
 
 /// helm/templates/deployment-vllm-multi.yaml and operator/api/v1alpha1 of vllm-project/production-stack;
-/// config/llmisvcconfig and python/huggingfaceserver of kserve/kserve; LLMConfig of ray-project/ray,
-/// python/ray/llm/_internal/serve.
+/// config/llmisvcconfig and python/huggingfaceserver of kserve/kserve; api/k8s/v1/model_types.go of
+/// kubeai-project/kubeai; LLMConfig of ray-project/ray, python/ray/llm/_internal/serve.
 const std::vector<ValuesForm>& value_forms() {
   static const std::vector<ValuesForm> rows = {
       {"modelURL", "", "vllmConfig .",
@@ -56,6 +56,13 @@ const std::vector<ValuesForm>& value_forms() {
               {"predictor/workerSpec/pipelineParallelSize", Means::value, "pipeline-parallel-size"},
               {"predictor/model/args", Means::words}},
           "predictor/model", "predictor/model/modelFormat/name", "huggingface"},
+      {"url", "", ".",
+          {{"", Means::scaled}, {"enabled", Means::starts}, {"args", Means::words}, {"env", Means::variables},
+              {"resourceProfile", Means::gpus}, {"image", Means::image}, {"replicas"}, {"minReplicas"}, {"maxReplicas"},
+              {"url"}, {"engine"}, {"features"}, {"owner"}, {"catalog"}, {"targetRequests"}, {"scaleDownDelaySeconds"},
+              {"autoscalingDisabled"}, {"cacheProfile"}, {"loadBalancing"}, {"priorityClassName"}, {"files"},
+              {"envFrom"}},
+          "", "engine", "vllm"},
       {"model_loading_config/model_source", "model_loading_config/model_id", ".",
           {{"engine_kwargs", Means::options}, {"accelerator_type", Means::gpus},
               {"deployment_config/num_replicas", Means::copies},

@@ -184,7 +184,7 @@ class ValueReader {
       case Means::pool: doubt(value, "prompts have a pool of their own beside it, which its values tell"); break;
       case Means::gpus:
         gpus_ = value.text;
-        if (chip_.empty()) chip_ = other_chip(value.text);
+        if (chip_.empty()) chip_ = value.text.starts_with("cpu:") ? "the host's processors" : other_chip(value.text);
         break;
       case Means::image:
         if (std::string chip(other_chip(value.text)); !chip.empty()) chip_ = std::move(chip);
@@ -249,7 +249,8 @@ void walk(const YamlNode& node, const std::string& where, PoolRole role, std::ve
 }  // namespace
 
 bool looks_like_values(const std::string& text) {
-  constexpr std::array marks = {"modelURL:", "model_loading_config:", "llm_configs:", "servingEngineSpec:"};
+  constexpr std::array marks = {
+      "modelURL:", "model_loading_config:", "llm_configs:", "servingEngineSpec:", "resourceProfile:"};
   return !text.starts_with("#!") && std::ranges::any_of(marks, [&](const char* mark) { return has_line(text, mark); });
 }
 

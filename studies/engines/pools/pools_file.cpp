@@ -31,8 +31,11 @@ struct PoolsForm {
   std::string_view prompt_copies, token_copies;  ///< keys that say how many engines there are
   std::optional<std::int64_t> copies;            ///< where these say nothing
   std::string_view model, model_argument;
-  std::span<const RouterKey> router;  ///< not empty: all other keys outside the sections hold for both
+  std::span<const RouterKey> router;               ///< not empty: all other keys outside the sections hold for both
+  std::string_view whole = "", whole_copies = "";  ///< of engines that do both; "": there are none
 };
+constexpr std::string_view prefill_workers = "resources.prefill_workers", decode_workers = "resources.decode_workers",
+                           agg_workers = "resources.agg_workers", gpu_type = "resources.gpu_type";
 constexpr PoolsForm forms[] = {
     {"trtllm-serve", "context_servers.", "generation_servers.", "context_servers.num_instances",
         "generation_servers.num_instances", 1, "model", "model", router_keys},
@@ -40,8 +43,12 @@ constexpr PoolsForm forms[] = {
     {"trtllm-serve", "worker_config.ctx.", "worker_config.gen.", "hardware.num_ctx_servers", "hardware.num_gen_servers",
         {}, "environment.model_path", "model", {}},
     // NVIDIA/srt-slurm: docs, "Configuration Reference"
-    {"sglang.launch_server", "backend.sglang_config.prefill.", "backend.sglang_config.decode.",
-        "resources.prefill_workers", "resources.decode_workers", {}, "model.path", "model_path", {}}};
+    {"sglang.launch_server", "backend.sglang_config.prefill.", "backend.sglang_config.decode.", prefill_workers,
+        decode_workers, {}, "model.path", "model_path", {}, "backend.sglang_config.aggregated.", agg_workers},
+    {"trtllm-serve", "backend.trtllm_config.prefill.", "backend.trtllm_config.decode.", prefill_workers, decode_workers,
+        {}, "model.path", "model", {}, "backend.trtllm_config.aggregated.", agg_workers},
+    {"vllm serve", "backend.vllm_config.prefill.", "backend.vllm_config.decode.", prefill_workers, decode_workers, {},
+        "model.path", "model", {}, "backend.vllm_config.aggregated.", agg_workers}};
 
 bool has_section(const std::vector<GivenArgument>& all, std::string_view section) {
   return std::ranges::any_of(all, [&](const GivenArgument& one) { return one.name.starts_with(section); });
@@ -101,8 +108,8 @@ class PoolsReader {
       : form_(form), all_(all), where_(where) {}
 
   EngineLine line_of(PoolRole role) const {
-    const bool reads = role == PoolRole::prompts;
-    const std::string_view section = reads ? form_.prompts : form_.tokens;
+    const bool reads = role == PoolRole::prompts, whole = role == PoolRole::whole;
+    const std::string_view section = whole ? form_.whole : reads ? form_.prompts : form_.tokens;
     EngineLine line;
     line.program = &*std::ranges::find(engine_programs(), form_.program, &EngineProgram::words);
     line.where = where_, line.role = role;
@@ -111,7 +118,8 @@ class PoolsReader {
       if (one.name.starts_with(section) && line.line == 0) line.line = one.line;
       take(one, section, line);
     }
-    count(reads ? form_.prompt_copies : form_.token_copies, line);
+    if (const GivenArgument* kind = find(all_, gpu_type)) line.gpu_kind = kind->value;  // srt-slurm alone has it
+    count(whole ? form_.whole_copies : reads ? form_.prompt_copies : form_.token_copies, line);
     check_urls(section, line);
     return line;
   }
@@ -186,17 +194,24 @@ bool has_key(const std::string& text, std::string_view section) {
   return false;
 }
 
+bool has_whole(const std::vector<GivenArgument>& all, const PoolsForm& form) {
+  return !form.whole.empty() && has_section(all, form.whole);
+}
+
 const PoolsForm* form_of(const std::vector<GivenArgument>& all) {
-  const auto form = std::ranges::find_if(
-      forms, [&](const PoolsForm& one) { return has_section(all, one.prompts) && has_section(all, one.tokens); });
+  const auto form = std::ranges::find_if(forms, [&](const PoolsForm& one) {
+    return (has_section(all, one.prompts) && has_section(all, one.tokens)) || has_whole(all, one);
+  });
   return form == std::end(forms) ? nullptr : &*form;
 }
 
 }  // namespace
 
 bool looks_like_pools_file(const std::string& text) {
-  const bool named = std::ranges::any_of(
-      forms, [&](const PoolsForm& form) { return has_key(text, form.prompts) && has_key(text, form.tokens); });
+  const bool named = std::ranges::any_of(forms, [&](const PoolsForm& form) {
+    return (has_key(text, form.prompts) && has_key(text, form.tokens)) ||
+           (!form.whole.empty() && has_key(text, form.whole));
+  });
   if (!named) return false;
   const auto all = read_config_arguments(text, "");
   return all && form_of(*all) != nullptr;
@@ -216,7 +231,9 @@ Expected<PoolsFile> read_pools_file(const std::string& text, const std::string& 
     return fail(where, "it has no sections for prompts and for tokens", "context_servers and generation_servers");
   PoolsFile out;
   const PoolsReader reader(*form, all, where);
-  for (const PoolRole role : {PoolRole::prompts, PoolRole::tokens}) out.lines.push_back(reader.line_of(role));
+  if (has_whole(all, *form)) out.lines.push_back(reader.line_of(PoolRole::whole));
+  else
+    for (const PoolRole role : {PoolRole::prompts, PoolRole::tokens}) out.lines.push_back(reader.line_of(role));
   out.ports = {ports_of(all, form->prompts), ports_of(all, form->tokens)};
   return out;
 }

@@ -62,6 +62,23 @@ TEST(BenchLoad, SglangDrawsLengthsUpToTheNominalOne) {
   EXPECT_EQ(loaded("python -m sglang.bench_serving --num-prompts 200").open, 1u);  // ShareGPT
 }
 
+TEST(BenchLoad, OptionsTellLengthsOfOtherDataSets) {
+  const std::string serve = "vllm bench serve --num-prompts 10 --max-concurrency 2 --dataset-name ";
+  const auto talks = loaded(serve + "sharegpt --sharegpt-output-len 1");
+  EXPECT_EQ(talks.flags.at("--output"), "1");
+  EXPECT_FALSE(talks.flags.contains("--input"));
+  EXPECT_EQ(talks.open, 1u);
+  const auto heads = loaded(serve + "prefix_repetition --prefix-repetition-prefix-len 500 "
+                                    "--prefix-repetition-suffix-len 100 --prefix-repetition-output-len 50");
+  EXPECT_EQ(heads.flags.at("--output"), "50");
+  EXPECT_FALSE(heads.flags.contains("--input"));  // which of them share a head is not followed
+  EXPECT_EQ(heads.open, 1u);
+  // -1: as the file's rows have it; another data set's option says nothing
+  EXPECT_FALSE(loaded(serve + "custom --custom-output-len -1").flags.contains("--output"));
+  EXPECT_FALSE(loaded(serve + "sharegpt --sonnet-output-len 7").flags.contains("--output"));
+  EXPECT_THAT(loaded(serve + "sharegpt --sharegpt-output-len many").error, HasSubstr("'many' is no whole number"));
+}
+
 TEST(BenchLoad, GenAiPerfAndAiPerf) {
   const auto load =
       loaded("aiperf profile --model m --isl 550 --osl 256 --request-rate 10 --request-rate-mode constant "

@@ -160,5 +160,164 @@ TEST(CountedEngines, GraphsAreOfTheTokens) {
   EXPECT_THAT(got.asked.prompt_changed, Not(Contains(HasSubstr("most_captured"))));
 }
 
+std::string with_changed(std::string text, const std::string& from, const std::string& to) {
+  for (std::size_t at = text.find(from); at != text.npos; at = text.find(from, at + to.size()))
+    text.replace(at, from.size(), to);
+  return text;
+}
+
+/// A container whose command is that of a node of an engine of 4 x 2 GPUs.
+std::string node_of_two(const std::string& name) {
+  return name + R"(:
+      spec:
+        containers:
+        - name: node
+          image: lmsysorg/sglang:v0.5.6
+          command: [python3, -m, sglang.launch_server, --model-path, meta-llama/Llama-3.3-70B-Instruct, --tp, "4",
+            --pipeline-parallel-size, "2", --dist-init-addr, $(LWS_LEADER_ADDRESS):31001,
+            --nnodes, $(LWS_GROUP_SIZE), --node-rank, $(LWS_WORKER_INDEX)]
+)";
+}
+
+TEST(CountedEngines, LeaderAndWorkersAreOneEngine) {
+  const std::string group =
+      "apiVersion: leaderworkerset.x-k8s.io/v1\nkind: LeaderWorkerSet\nmetadata:\n  name: llama\nspec:\n"
+      "  replicas: 3\n  leaderWorkerTemplate:\n    size: 2\n    " +
+      node_of_two("leaderTemplate") + "    " + node_of_two("workerTemplate");
+  const auto got = read(group);
+  ASSERT_EQ(got.error, "");
+  EXPECT_THAT(got.asked.flags, IsSupersetOf({Pair("--tp", "4"), Pair("--pp", "2"), Pair("--replicas", "3")}));
+  // without a template of the leader all nodes have one command, and its rank is not told
+  const auto alone = read(with_changed(group, "leaderTemplate", "otherTemplate"));
+  EXPECT_THAT(alone.error, HasSubstr("nodes of one engine hangs on variables"));
+}
+
+constexpr const char* of_kubeai = R"(apiVersion: kubeai.org/v1
+kind: Model
+metadata:
+  name: llama-70b
+spec:
+  features: [TextGeneration]
+  url: hf://neuralmagic/Meta-Llama-3.1-70B-Instruct-FP8
+  engine: VLLM
+  args:
+  - --max-num-batched-tokens=16384
+  - --tensor-parallel-size=4
+  - --kv-cache-dtype=fp8
+  minReplicas: 2
+  maxReplicas: 2
+  resourceProfile: nvidia-gpu-h100:4
+)";
+
+TEST(CountedEngines, ModelsOfKubeAI) {
+  const auto got = read(of_kubeai);
+  ASSERT_EQ(got.error, "");
+  EXPECT_EQ(got.asked.network, "llama3-70b");
+  EXPECT_THAT(got.asked.flags,
+      IsSupersetOf({Pair("--tp", "4"), Pair("--weights", "fp8"), Pair("--kv", "fp8"), Pair("--replicas", "2")}));
+  EXPECT_EQ(got.asked.row.most_positions, 16384);
+  EXPECT_THAT(
+      read(with_changed(of_kubeai, "maxReplicas: 2", "maxReplicas: 5")).error, HasSubstr("replicas from 2 to 5"));
+  const auto open =
+      read(with_changed(with_changed(of_kubeai, "minReplicas: 2", "minReplicas: 0"), "  maxReplicas: 2\n", ""));
+  EXPECT_THAT(open.error, HasSubstr("replicas from 0 to more"));
+  EXPECT_THAT(
+      read(with_changed(of_kubeai, "nvidia-gpu-h100", "google-tpu-v5e-2x2")).error, HasSubstr("it starts on TPUs"));
+  EXPECT_THAT(read(with_changed(of_kubeai, "nvidia-gpu-h100", "cpu")).error, HasSubstr("the host's processors"));
+  EXPECT_THAT(read(with_changed(of_kubeai, "  minReplicas", "  adapters:\n  - name: a\n  minReplicas")).error,
+      HasSubstr("adapters is not known"));
+  EXPECT_THAT(read(with_changed(of_kubeai, "VLLM", "OLlama")).error, HasSubstr("no command in it"));
+}
+
+constexpr const char* truss = R"(model_name: GLM
+base_image:
+  image: vllm/vllm-openai:v0.15.0
+docker_server:
+  start_command: sh -c "TOKEN=$(cat /t) vllm serve zai-org/GLM-4.5-Air -tp 2 --max-num-seqs 8"
+  server_port: 8000
+resources:
+  accelerator: H100:2
+)";
+
+TEST(CountedEngines, ServersOfTruss) {
+  const auto got = read(truss);
+  ASSERT_EQ(got.error, "");
+  EXPECT_EQ(got.asked.network, "glm-4.5-air");
+  EXPECT_THAT(got.asked.flags, IsSupersetOf({Pair("--tp", "2"), Pair("--engine", "vllm-2026")}));
+  EXPECT_EQ(got.asked.row.most_sequences, 8);
+  EXPECT_THAT(read(with_changed(truss, "H100:2", "L4:2")).asked.warnings, Contains(HasSubstr("asks for GPUs 'L4:2'")));
+  EXPECT_THAT(read(with_changed(truss, "H100:2", "H100_40GB")).error, HasSubstr("slices of GPUs"));
+}
+
+constexpr const char* sky = R"(resources:
+  accelerators: {H100: 4}
+envs:
+  NAME: Qwen/Qwen3-32B
+service:
+  readiness_probe: /v1/models
+  replicas: 3
+run: |
+  bash -c "vllm serve $NAME --tensor-parallel-size $SKYPILOT_NUM_GPUS_PER_NODE"
+)";
+
+TEST(CountedEngines, ServicesOfSkyPilot) {
+  const auto got = read(sky);
+  ASSERT_EQ(got.error, "");
+  EXPECT_EQ(got.asked.network, "qwen3-32b");
+  EXPECT_THAT(got.asked.flags, IsSupersetOf({Pair("--tp", "4"), Pair("--replicas", "3")}));
+  EXPECT_THAT(read(with_changed(sky, "replicas: 3", "replica_policy:\n    min_replicas: 1\n    max_replicas: 4")).error,
+      HasSubstr("replicas from 1 to 4"));
+  EXPECT_THAT(read(with_changed(sky, "{H100: 4}", "[H100:4, A100:8]")).error, HasSubstr("SKYPILOT_NUM_GPUS_PER_NODE"));
+  EXPECT_THAT(read(with_changed(sky, "{H100: 4}", "A100:8")).asked.flags.at("--tp"), "8");
+  EXPECT_THAT(read(with_changed(sky, "  NAME: Qwen/Qwen3-32B", "  NAME: null")).error, HasSubstr("$NAME"));
+}
+
+TEST(CountedEngines, APlannerChangesHowManyRun) {
+  const std::string graph = R"(apiVersion: nvidia.com/v1alpha1
+kind: DynamoGraphDeployment
+metadata:
+  name: graph
+spec:
+  services:
+    Planner:
+      componentType: planner
+      replicas: 1
+    Worker:
+      componentType: worker
+      replicas: 2
+      extraPodSpec:
+        mainContainer:
+          command: [python3, -m, dynamo.vllm]
+          args: [--model, Qwen/Qwen3-32B, --migration-limit=3, --tensor-parallel-size, "2"]
+)";
+  EXPECT_THAT(read(graph).error, AllOf(HasSubstr("Planner starts and ends engines"), HasSubstr("--replicas N")));
+  EXPECT_EQ(read(graph, {{"--replicas", "4"}}).asked.flags.at("--replicas"), "4");
+  const auto fixed = read(with_changed(graph, "componentType: planner", "componentType: frontend"));
+  ASSERT_EQ(fixed.error, "");
+  EXPECT_EQ(fixed.asked.flags.at("--replicas"), "2");
+}
+
+/// What scales a deployment may stand beside it, or around its containers.
+TEST(CountedEngines, AutoscalersAreAskedFor) {
+  const std::string deployment =
+      "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: server}\nspec:\n  replicas: 2\n"
+      "  template: {spec: {containers: [{command: [vllm, serve, Qwen/Qwen3-8B]}]}}\n";
+  EXPECT_EQ(flag_of(read(deployment), "--replicas"), "2");
+  const std::string scaler =
+      "---\napiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: h}\nspec:\n"
+      "  scaleTargetRef: {kind: Deployment, name: server}\n  minReplicas: 1\n  maxReplicas: 10\n";
+  EXPECT_THAT(read(deployment + scaler).error, AllOf(HasSubstr("replicas from 1 to 10"), HasSubstr("--replicas N")));
+  EXPECT_EQ(flag_of(read(deployment + with_changed(scaler, "name: server", "name: other")), "--replicas"), "2");
+  EXPECT_EQ(flag_of(read(deployment + with_changed(scaler, "minReplicas: 1", "minReplicas: 10")), "--replicas"), "10");
+  const std::string keda =
+      with_changed(with_changed(scaler, "HorizontalPodAutoscaler", "ScaledObject"), "Replicas: ", "ReplicaCount: ");
+  EXPECT_THAT(read(deployment + keda).error, HasSubstr("replicas from 1 to 10"));
+  const std::string service =
+      "apiVersion: serving.kserve.io/v1beta1\nkind: InferenceService\nmetadata: {name: q}\nspec:\n  predictor:\n"
+      "    containers: [{command: [vllm, serve, Qwen/Qwen3-8B]}]\n    minReplicas: 2\n    maxReplicas: 6\n";
+  EXPECT_THAT(read(service).error, HasSubstr("replicas from 2 to 6"));
+  EXPECT_EQ(flag_of(read(with_changed(service, "maxReplicas: 6", "maxReplicas: 2")), "--replicas"), "2");
+}
+
 }  // namespace
 }  // namespace stepcast::engines

@@ -335,5 +335,74 @@ TEST(EngineLines, AreSeenThroughWrappers) {
   EXPECT_THAT(read("ssh node1 'pip install vllm'\n").error, HasSubstr("no command in it starts"));
 }
 
+TEST(EnginePools, RolesHaveNames) {
+  const auto role = [](const std::string& name, const std::string& copies) {
+    return "        - name: " + name + "\n          replicas: " + copies + R"(
+          template:
+            spec:
+              containers:
+              - name: engine
+                image: vllm/vllm-openai:v0.15.0
+                command: [sh, -c]
+                args:
+                - |
+                  vllm serve Qwen/Qwen3-8B --kv-transfer-config '{"kv_connector":"NixlConnector","kv_role":"kv_both"}'
+)";
+  };
+  const auto got = read("apiVersion: orchestration.aibrix.ai/v1alpha1\nkind: StormService\nmetadata:\n  name: qwen\n"
+                        "spec:\n  replicas: 1\n  template:\n    spec:\n      roles:\n" +
+                        role("prefill", "3") + role("decode", "2"));
+  ASSERT_EQ(got.error, "");
+  EXPECT_THAT(got.asked.flags,
+      IsSupersetOf({Pair("--prefill-replicas", "3"), Pair("--replicas", "2"), Pair("--prefill-gpus", "3")}));
+}
+
+std::string slurm_recipe(const std::string& config, const std::string& sections) {
+  return "name: r\nmodel:\n  path: dsr1-fp8\n  precision: fp8\nresources:\n  agg_workers: 2\n  prefill_workers: 1\n"
+         "  decode_workers: 3\nbackend:\n  " +
+         config + ":\n" + sections;
+}
+
+TEST(EnginePools, RecipesOfEnginesThatDoBoth) {
+  const auto got =
+      read(slurm_recipe("sglang_config",
+               "    aggregated:\n      tensor-parallel-size: 8\n      data-parallel-size: 8\n"
+               "      enable-dp-attention: true\n      quantization: fp8\n      max-running-requests: 256\n"),
+          {}, "deepseek-v3");
+  ASSERT_EQ(got.error, "");
+  EXPECT_THAT(got.asked.flags,
+      IsSupersetOf({Pair("--dp-attention", "8"), Pair("--weights", "fp8-block"), Pair("--replicas", "2")}));
+  EXPECT_EQ(got.asked.row.most_sequences, 32);  // 256 over 8 groups
+}
+
+TEST(EnginePools, RecipesSayWhichGpusTheyAreFor) {
+  const std::string text = slurm_recipe("sglang_config", "    aggregated:\n      tensor-parallel-size: 8\n");
+  std::string of_h200 = text;
+  of_h200.insert(of_h200.find("  agg_workers"), "  gpu_type: h200\n");
+  EXPECT_TRUE(read(text, {}, "deepseek-v3").asked.warnings.empty());
+  EXPECT_THAT(
+      read(of_h200, {}, "deepseek-v3").asked.warnings, Contains(HasSubstr("the deployment asks for GPUs 'h200'")));
+  EXPECT_TRUE(read(of_h200, {{"--machine", "dgx-h200"}}, "deepseek-v3").asked.warnings.empty());
+}
+
+TEST(EnginePools, RecipesOfOtherEngines) {
+  const auto trtllm = read(
+      slurm_recipe("trtllm_config", "    prefill:\n      tensor_parallel_size: 4\n      moe_expert_parallel_size: 4\n"
+                                    "    decode:\n      tensor_parallel_size: 8\n      moe_expert_parallel_size: 8\n"
+                                    "      enable_attention_dp: true\n"),
+      {{"--machine", "dgx-b200"}}, "deepseek-v3");
+  ASSERT_EQ(trtllm.error, "");
+  EXPECT_THAT(trtllm.asked.flags, IsSupersetOf({Pair("--engine", "tensorrt-llm"), Pair("--prefill-tp", "4"),
+                                      Pair("--dp-attention", "8"), Pair("--ep", "8"), Pair("--replicas", "3")}));
+  const auto vllm =
+      read(slurm_recipe("vllm_config", "    prefill:\n      data-parallel-size: 16\n      enable-expert-parallel: "
+                                       "true\n    decode:\n      data-parallel-size: 8\n"
+                                       "      enable-expert-parallel: true\n"),
+          {}, "deepseek-v3");
+  ASSERT_EQ(vllm.error, "");
+  EXPECT_THAT(vllm.asked.flags, IsSupersetOf({Pair("--engine", "vllm"), Pair("--prefill-ep", "16"),
+                                    Pair("--dp-attention", "8"), Pair("--ep", "8")}));
+}
+
 }  // namespace
 }  // namespace stepcast::engines

@@ -7,9 +7,15 @@
 
 #include "studies/engines/embedded_engine_arguments.h"
 #include "studies/engines/engine_line.h"
+#include "tests/studies/engines/asked_launch.h"
 
 namespace stepcast::engines {
 namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::IsSupersetOf;
+using testing::Pair;
 
 std::vector<ShellWord> words(std::initializer_list<const char*> texts) {
   std::vector<ShellWord> out;
@@ -92,6 +98,60 @@ TEST(EngineLines, ContainersHandVariablesOn) {
       words({"docker", "run", "-e", "VLLM_USE_V1=0", "--env=A=b", "vllm/vllm-openai", "--model", "m"}), "here");
   EXPECT_EQ(line.environment.at("VLLM_USE_V1"), "0");
   EXPECT_EQ(line.environment.at("A"), "b");
+}
+
+std::string head_of_ray(const std::string& words) {
+  return "apiVersion: ray.io/v1\nkind: RayCluster\nmetadata:\n  name: r1\nspec:\n  headGroupSpec:\n    template:\n"
+         "      spec:\n        containers:\n        - name: head\n          command: [\"/bin/bash\", " +
+         words +
+         "]\n          args: [\"ulimit -n 65536; vllm serve deepseek-ai/DeepSeek-R1 --tensor-parallel-size 16\"]\n";
+}
+
+TEST(EngineArguments, ShellsEndTheirOptionsByTwoDashes) {
+  for (const char* words : {"\"-lc\", \"--\"", "\"-c\""}) {
+    const auto got = read(head_of_ray(words));
+    ASSERT_EQ(got.error, "") << words;
+    EXPECT_EQ(got.asked.network, "deepseek-v3");
+    EXPECT_THAT(got.asked.flags, IsSupersetOf({Pair("--tp", "16"), Pair("--weights", "fp8-block")}));
+  }
+}
+
+TEST(EngineArguments, ScriptsMayStandInQuotes) {
+  for (const char* shell : {"bash -c", "sh -c", "nohup bash -lc --"}) {
+    const auto got = read(std::string(shell) + " 'vllm serve Qwen/Qwen3-8B --tensor-parallel-size 2'\n");
+    ASSERT_EQ(got.error, "") << shell;
+    EXPECT_EQ(got.asked.flags.at("--tp"), "2");
+  }
+}
+
+/// Before --all2all-backend a variable said how rows travel.
+TEST(EngineArguments, AVariableSaysHowRowsTravel) {
+  const std::string serve = "vllm serve deepseek-ai/DeepSeek-R1 --data-parallel-size 8 --enable-expert-parallel";
+  EXPECT_EQ(read("VLLM_ALL2ALL_BACKEND=deepep_low_latency " + serve).asked.flags.at("--exchange"), "rows");
+  EXPECT_EQ(
+      read("VLLM_ALL2ALL_BACKEND=pplx " + serve + " --all2all-backend naive").asked.flags.at("--exchange"), "gather");
+  EXPECT_FALSE(read(serve).asked.flags.contains("--exchange"));
+  EXPECT_THAT(read("VLLM_ALL2ALL_BACKEND=deepest " + serve).error,
+      AllOf(HasSubstr("VLLM_ALL2ALL_BACKEND"), HasSubstr("unknown exchange 'deepest'")));
+}
+
+/// An FP8 file of a network that is stored in blocks by itself is that one; other makers' names keep their habits.
+TEST(EngineArguments, NamesOfFilesInEightBits) {
+  const auto weights = [](const std::string& model, const std::string& network = "") {
+    const auto got = read("vllm serve " + model + " --tensor-parallel-size 8\n", {}, network);
+    return got.error.empty() ? got.asked.flags.at("--weights") : got.error;
+  };
+  EXPECT_EQ(weights("/models/deepseek-r1-fp8"), "fp8-block");
+  EXPECT_EQ(weights("/models/dsr1-fp8", "deepseek-v3"), "fp8-block");
+  EXPECT_EQ(weights("zai-org/GLM-5-FP8"), "fp8-block");
+  EXPECT_EQ(weights("RedHatAI/Llama-3.3-70B-Instruct-FP8"), "fp8");
+  EXPECT_EQ(weights("cognitivecomputations/DeepSeek-R1-AWQ --quantization moe_wna16"), "int4");
+}
+
+TEST(EngineArguments, AnglesOverTheConfigurationMakeNoOtherNetwork) {
+  const std::string serve = "vllm serve Qwen/Qwen3-32B --hf-overrides ";
+  EXPECT_EQ(read(serve + R"('{"rope_scaling":{"rope_type":"yarn","factor":4.0}}')").error, "");
+  EXPECT_THAT(read(serve + R"('{"num_hidden_layers":4}')").error, HasSubstr("another network"));
 }
 
 }  // namespace

@@ -97,13 +97,13 @@ void deepseek_experts(HfReader& r) {
   r.config.require(frequency == 1, "moe_layer_freq", fmt::format("experts in every {}th layer", frequency), "1");
 }
 
-void latent_sizes(HfReader& r, const char* length, std::int64_t value_dim) {
+void latent_sizes(HfReader& r, const char* length, std::int64_t value_dim, bool tied) {
   NetworkSpec& n = r.spec;
   n.layers = r.size("num_hidden_layers");
   n.hidden = r.size("hidden_size");
   n.heads = n.kv_heads = r.size("num_attention_heads");
   n.vocab = r.size("vocab_size");
-  n.tied_embeddings = r.tied_or(false);
+  n.tied_embeddings = r.tied_or(tied);
   n.latent.q_rank = r.config.has("q_lora_rank") ? r.size("q_lora_rank") : 0;  // null: queries are projected directly
   n.latent.kv_rank = r.size("kv_lora_rank");
   n.latent.nope_dim = r.size("qk_nope_head_dim");

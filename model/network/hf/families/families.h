@@ -44,7 +44,7 @@ void gemma(HfReader& r);
 void glm4_moe_lite(HfReader& r);
 /// Of networks with latent attention; `length` bounds their positions; how wide values are
 /// where the file does not say it (0: it must).
-void latent_sizes(HfReader& r, const char* length, std::int64_t value_dim = 0);
+void latent_sizes(HfReader& r, const char* length, std::int64_t value_dim = 0, bool tied = false);
 
 // like.cpp
 void arcee(HfReader& r);

@@ -48,10 +48,8 @@ void minicpm(HfReader& r) { llama_like(r, true); }
 
 /// Latent attention and an MLP in all layers; values as wide as an even share of the stream (modeling_minicpm.py).
 void minicpm3(HfReader& r) {
-  NetworkSpec& n = r.spec;
   const std::int64_t heads = r.size("num_attention_heads"), share = heads > 0 ? r.size("hidden_size") / heads : 0;
-  latent_sizes(r, "max_position_embeddings", share);
-  n.tied_embeddings = r.tied_or(true);
+  latent_sizes(r, "max_position_embeddings", share, true);
   gated_mlp(r, "intermediate_size", "hidden_act");
 }
 

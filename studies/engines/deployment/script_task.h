@@ -1,0 +1,28 @@
+// Files that run one script on machines which they ask for: servers of Baseten's Truss, tasks of SkyPilot.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "model/yaml/yaml.h"
+#include "studies/engines/deployment/copies.h"
+
+namespace stepcast::engines {
+
+struct ScriptTask {
+  std::string script;
+  std::size_t line = 0;  ///< where it begins
+  std::string image, gpu_kind;
+  std::map<std::string, std::string> variables;  ///< that the service sets
+  Copies copies;
+};
+
+/// Whether the text of a file may be one.
+bool looks_like_script_task(const std::string& text);
+
+/// nullopt: it is none.
+std::optional<ScriptTask> script_task(const YamlNode& document, const std::string& where);
+
+}  // namespace stepcast::engines
