@@ -60,8 +60,7 @@ Expected<SharedBlocks::Blocks*> SharedBlocks::blocks(const Digits& digits, const
 }
 
 Expected<LayerCounts> SharedBlocks::layers_by_price(
-    const Digits& digits, const SplitWishes& wishes, const Scenario& point) {
-  const Split& split = *point.split;
+    const Digits& digits, const SplitWishes& wishes, const Split& split) {
   const std::int64_t parts = split.pp * split.chunks;
   const auto lay = [&](const PartitionProblem& problem, Laid& laid) -> Expected<LayerCounts> {
     const auto [known, added] = laid.try_emplace(parts, LayerCounts{});
@@ -70,7 +69,7 @@ Expected<LayerCounts> SharedBlocks::layers_by_price(
   };
   if (split.recompute.layers == 0)
     if (const auto here = unit(digits, wishes, split, true); here->layers) return lay(*here->layers, here->laid);
-  TRY(Blocks* const own, blocks(digits, point));
+  TRY(Blocks* const own, blocks(digits, points_->lay_point(digits, wishes, split)));
   const double share = paired(split);
   auto known = std::ranges::find(own->prices, share, &PricedLayers::paired);
   if (known == own->prices.end()) {
@@ -95,9 +94,12 @@ Expected<LayerCounts> SharedBlocks::balanced(const Digits& digits) {
   TRY(const auto nearly_even, points_->split(digits, wished));
   const Digits key = balanced_key(digits, nearly_even);
   if (const auto known = balanced_.find(key); known != balanced_.end()) return known->second;
-  const Scenario& here = points_->lay_point(digits, wished, nearly_even);
-  TRY(auto by_price, layers_by_price(digits, wished, here));
-  TRY(auto layers, unless_even_is_faster(here, std::move(by_price)));
+  TRY(auto layers, layers_by_price(digits, wished, nearly_even));
+  // Only a split that could be even is weighed against it, by whole steps.
+  if (points_->network().layers % (nearly_even.pp * nearly_even.chunks) == 0) {
+    const Scenario& here = points_->lay_point(digits, wished, nearly_even);
+    TRY(layers, unless_even_is_faster(here, std::move(layers)));
+  }
   if (balanced_.size() >= most_remembered) balanced_.clear();
   return balanced_[key] = std::move(layers);
 }

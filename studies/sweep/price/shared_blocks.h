@@ -99,7 +99,7 @@ class SharedBlocks {
   std::shared_ptr<const Program> single(
       Family& family, const Digits& digits, const SplitWishes& wishes, const PartKey& size);
   [[nodiscard]] bool moves_anywhere(const SplitWishes& wishes, const Split& split) const;
-  Expected<LayerCounts> layers_by_price(const Digits& digits, const SplitWishes& wishes, const Scenario& point);
+  Expected<LayerCounts> layers_by_price(const Digits& digits, const SplitWishes& wishes, const Split& split);
 
   SplitPoints* points_;
   std::size_t most_parts_;
