@@ -10,8 +10,8 @@ namespace {
 
 void check_peak(JsonObject& peak, const char* precision, FlopsPerSecond rate) {
   const PlausibleRange& range = plausible_range("peak");
-  peak.require(rate.value() >= range.least && rate.value() <= range.most, precision,
-      fmt::format("{} cannot be: {}", exact_text(rate), range.why),
+  if (rate.value() >= range.least && rate.value() <= range.most) return;
+  peak.require(false, precision, fmt::format("{} cannot be: {}", exact_text(rate), range.why),
       fmt::format("from {} to {}", exact_text(FlopsPerSecond(range.least)), exact_text(FlopsPerSecond(range.most))));
 }
 

@@ -128,8 +128,9 @@ class FormReader {
     if (words.empty()) return tensor;
     tensor.name = words.front();
     tensor.dims.assign(words.begin() + 1, words.end());
-    for (const std::string& dim : tensor.dims)
-      row.require(has_dim(dim), key, fmt::format("{:.40} has a dim '{:.20}' that nobody states", tensor.name, dim),
+    const auto stated = [&](const std::string& dim) { return has_dim(dim); };
+    if (const auto dim = std::ranges::find_if_not(tensor.dims, stated); dim != tensor.dims.end())
+      row.require(false, key, fmt::format("{:.40} has a dim '{:.20}' that nobody states", tensor.name, *dim),
           "b, s, h, or a row of dims");
     return tensor;
   }
@@ -151,9 +152,11 @@ class FormReader {
     if (made.output.name == "y") made.output.dims = {"b", "s", "h"};
     for (const std::string& input : inputs) made.inputs.push_back(tensor(row, "from", input));
     row.require(!inputs.empty(), "from", "an operator that reads nothing", "tensors made before, and weights");
-    const std::vector<std::string> known = function_names();
-    row.require(made.function == "product" || contains(known, made.function), "by",
-        fmt::format("the function '{:.40}' is not known", made.function), name_hint(made.function, known));
+    // The nearest name is looked for only where one is wrong: built-in forms are read at every start.
+    static const std::vector<std::string> known = function_names();
+    if (made.function != "product" && !contains(known, made.function))
+      row.require(false, "by", fmt::format("the function '{:.40}' is not known", made.function),
+          name_hint(made.function, known));
     row.require(made.function != "product" || inputs.size() == 2, "from", "a product has two operands", "two");
     row.require(made.function == "product" || contains_word(mixer_functions, made.function) ||
                     find_scan(made.function) != nullptr,

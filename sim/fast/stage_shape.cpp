@@ -23,14 +23,10 @@ int kind_of_runs(StageShape& shape, const std::vector<BlockRun>& runs) {
 void find_rank_kinds(StageShape& shape) {
   std::vector<std::vector<int>> stages(static_cast<std::size_t>(shape.ranks));
   for (int stage = 0; stage < shape.stages(); ++stage) stages[shape.rank_of[stage]].push_back(stage);
-  const auto kinds_of = [&](const std::vector<int>& of) {
-    std::vector<int> kinds;
-    for (const int stage : of) kinds.push_back(shape.kind_of[stage]);
-    return kinds;
-  };
+  const auto kind_of = [&](int stage) { return shape.kind_of[stage]; };
   for (const std::vector<int>& mine : stages) {
-    const auto known = std::find_if(shape.rank_kinds.begin(), shape.rank_kinds.end(),
-        [&](const StageShape::RankKind& kind) { return kinds_of(kind.stages) == kinds_of(mine); });
+    const auto known = std::ranges::find_if(shape.rank_kinds,
+        [&](const StageShape::RankKind& kind) { return std::ranges::equal(kind.stages, mine, {}, kind_of, kind_of); });
     shape.rank_kind_of.push_back(static_cast<int>(known - shape.rank_kinds.begin()));
     if (known != shape.rank_kinds.end()) continue;
     StageShape::RankKind kind;
@@ -51,11 +47,15 @@ int crossings_between(const StageShape& shape, int from, int to) {
   return crossings;
 }
 
+int first_stage(const StageShape& shape, int rank) {
+  return static_cast<int>(std::ranges::find(shape.rank_of, rank) - shape.rank_of.begin());
+}
+
 StageShape::Way way_to(const StageShape& shape, int rank) {
   StageShape::Way way;
   way.rank = rank;
   way.kind = shape.rank_kind_of[rank];
-  way.first = static_cast<int>(std::find(shape.rank_of.begin(), shape.rank_of.end(), rank) - shape.rank_of.begin());
+  way.first = first_stage(shape, rank);
   way.before.assign(shape.kinds.size(), 0);
   for (int stage = 0; stage < way.first; ++stage) ++way.before[shape.kind_of[stage]];
   way.crossings_before = crossings_between(shape, 0, way.first);
@@ -71,13 +71,12 @@ StageShape::Way way_to(const StageShape& shape, int rank) {
 
 void find_ways(StageShape& shape) {
   for (int kind = 0; kind < static_cast<int>(shape.rank_kinds.size()); ++kind) {
-    std::vector<StageShape::Way> of;
+    std::vector<int> of;
     for (int rank = 0; rank < shape.ranks; ++rank)
-      if (shape.rank_kind_of[rank] == kind) of.push_back(way_to(shape, rank));
-    const auto [least, most] =
-        std::minmax_element(of.begin(), of.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-    shape.ways.push_back(*least);
-    if (most->rank != least->rank) shape.ways.push_back(*most);
+      if (shape.rank_kind_of[rank] == kind) of.push_back(rank);
+    const auto [least, most] = std::ranges::minmax_element(of, {}, [&](int rank) { return first_stage(shape, rank); });
+    shape.ways.push_back(way_to(shape, *least));
+    if (*most != *least) shape.ways.push_back(way_to(shape, *most));
   }
 }
 

@@ -8,6 +8,15 @@ namespace stepcast::sim {
 
 namespace {
 
+/// All numbers of a work and of its scan.
+constexpr double KernelWork::*sizes_of_work[] = {&KernelWork::m, &KernelWork::n, &KernelWork::k, &KernelWork::batch,
+    &KernelWork::sequence, &KernelWork::sequences, &KernelWork::queries, &KernelWork::heads, &KernelWork::kv_heads,
+    &KernelWork::walked, &KernelWork::kept, &KernelWork::choices, &KernelWork::key_element_bytes,
+    &KernelWork::element_bytes, &KernelWork::head_dim, &KernelWork::value_dim, &KernelWork::imbalance,
+    &KernelWork::host_calls, &KernelWork::gap_share, &KernelWork::experts};
+constexpr double ScanShape::*sizes_of_scan[] = {&ScanShape::sequences, &ScanShape::positions, &ScanShape::heads,
+    &ScanShape::groups, &ScanShape::value_size, &ScanShape::key_size, &ScanShape::chunk};
+
 double value_of(double number) { return number; }
 template <typename Size> double value_of(Size size) { return size.value(); }
 
@@ -95,9 +104,8 @@ void UnitFamily::pair_blocks(ProgramBlock& one, const ProgramBlock& two, const P
   for (std::size_t i = 0; i < one.works.size(); ++i) {
     KernelWork& work = one.works[i];
     const KernelWork &other = two.works[i], &wide = spread.works[i];
-    for (double KernelWork::*size : {&KernelWork::m, &KernelWork::n, &KernelWork::k, &KernelWork::batch,
-             &KernelWork::sequence, &KernelWork::imbalance, &KernelWork::host_calls, &KernelWork::gap_share})
-      pair(numbers_, work.*size, other.*size, wide.*size);
+    for (double KernelWork::*size : sizes_of_work) pair(numbers_, work.*size, other.*size, wide.*size);
+    for (double ScanShape::*size : sizes_of_scan) pair(numbers_, work.scan.*size, other.scan.*size, wide.scan.*size);
     pair(flops_, work.flops, other.flops, wide.flops);
     pair(flops_, work.useful, other.useful, wide.useful);
     pair(bytes_, work.bytes, other.bytes, wide.bytes);

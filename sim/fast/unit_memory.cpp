@@ -1,7 +1,9 @@
 #include "sim/fast/unit_memory.h"
 
 #include <algorithm>
+#include <numeric>
 #include <string>
+#include <utility>
 
 namespace stepcast::sim {
 
@@ -35,17 +37,14 @@ double UnitMemory::gathered(const std::vector<BlockRun>& runs) const {
 }
 
 double UnitMemory::shared(const std::vector<BlockRun>& runs) const {
-  double sum = 0;
-  for (int label = 0; label < labels_; ++label) {
-    double most = 0;
-    for (const SharedBuffer& buffer : shared_) {
-      const bool here =
-          std::any_of(runs.begin(), runs.end(), [&](const BlockRun& run) { return run.block == buffer.block; });
-      if (buffer.label == label && here) most = std::max(most, buffer.bytes);
-    }
-    sum += most;
+  std::vector<double> most(static_cast<std::size_t>(labels_));
+  std::vector<char> seen(blocks_.size());
+  for (const BlockRun& run : runs) {
+    if (std::exchange(seen[run.block], char{1}) != 0) continue;
+    for (const SharedBuffer& buffer : std::ranges::equal_range(shared_, run.block, {}, &SharedBuffer::block))
+      most[buffer.label] = std::max(most[buffer.label], buffer.bytes);
   }
-  return sum;
+  return std::accumulate(most.begin(), most.end(), 0.0);
 }
 
 void lay_memory(const UnitMemory& units, const StageShape& shape, MemoryOnShape& on) {

@@ -29,7 +29,7 @@ class UnitMemory {
   // clang-format on
 
   std::vector<BlockMemory> blocks_;
-  std::vector<SharedBuffer> shared_;
+  std::vector<SharedBuffer> shared_;  ///< block by block
   int labels_ = 0;
 };
 

@@ -264,9 +264,10 @@ class SweepRun {
   /// What the list means; of a sweep that ended early only what costs nothing.
   void explain() {
     const SweepResult& result = answer_.swept.result;
+    SpacePoints& points = answer_.swept.points != nullptr ? *answer_.swept.points : points_;
     const bool whole = !answer_.ended_early && result.shard.count == 1;
     const bool listed_all = result.top.size() < listed_;
-    if (!answer_.ended_early) answer_.verdict = verdict_of(points_, result, listed_all);
+    if (!answer_.ended_early) answer_.verdict = verdict_of(points, result, listed_all);
     if (whole && !result.top.empty() && space_.values[static_cast<std::size_t>(AxisId::gpus)].size() > 1)
       answer_.best_by_gpus = best_of_each_count(space_, result.top, answer_.threads);
     if (!result.top.empty() || answer_.ended_early) return;
@@ -274,8 +275,8 @@ class SweepRun {
     if (tally.fitting() > 0 && whole && !space_.where.empty())
       answer_.without_where = without_where(space_, answer_.threads);
     if (tally.fitting() == 0 && tally.does_not_fit > 0)
-      if (auto overflow = overflow_of(points_, result)) answer_.overflow = std::move(*overflow);
-    if (tally.fitting() == 0 && tally.does_not_fit == 0) answer_.broken_rule = broken_rule_text(points_, tally);
+      if (auto overflow = overflow_of(points, result)) answer_.overflow = std::move(*overflow);
+    if (tally.fitting() == 0 && tally.does_not_fit == 0) answer_.broken_rule = broken_rule_text(points, tally);
   }
 
   [[nodiscard]] std::string ended_early() const {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <numeric>
 #include <span>
 
@@ -53,15 +54,14 @@ class Splitter {
   [[nodiscard]] std::vector<int> best() const {
     std::vector<int> counts;
     solve(
-        counts, least_maximum() * (1 + rounding), [](double a, double b) { return a + b; },
+        &counts, least_maximum() * (1 + rounding), [](double a, double b) { return a + b; },
         [](double cost) { return cost * cost; });
     return counts;
   }
 
   [[nodiscard]] double least_maximum() const {
-    std::vector<int> ignored;
     return solve(
-        ignored, nearly_least() * (1 + rounding), [](double a, double b) { return std::max(a, b); },
+        nullptr, nearly_least() * (1 + rounding), [](double a, double b) { return std::max(a, b); },
         [](double cost) { return cost; });
   }
 
@@ -69,7 +69,7 @@ class Splitter {
   [[nodiscard]] std::vector<int> least_sum(double allowed) const {
     std::vector<int> counts;
     solve(
-        counts, allowed, [](double a, double b) { return a + b; }, [](double cost) { return cost; });
+        &counts, allowed, [](double a, double b) { return a + b; }, [](double cost) { return cost; });
     return counts;
   }
 
@@ -88,11 +88,14 @@ class Splitter {
   }
 
   /// The slowest stage of some split that is close to the best: stages filled to a limit, which is halved towards the
-  /// mean for as long as the layers go in. The closer, the less is left to search.
+  /// mean for as long as the layers go in. The closer, the less is left to search; stages differ by whole layers, so
+  /// that less than half of the cheapest one gains nothing.
   [[nodiscard]] double nearly_least() const {
     constexpr int halvings = 12;
     double slowest = std::min(evenly(), filled(impossible)), low = sums_[0].back() / stages_;
-    for (int i = 0; i < halvings && slowest > low; ++i) {
+    const std::vector<double>& layers = kinds_.front().layers;
+    const double close = layers.empty() ? 0 : std::ranges::min(layers) / 2;
+    for (int i = 0; i < halvings && slowest > low + close; ++i) {
       const double limit = low + (slowest - low) / 2, found = filled(limit);
       if (found < slowest) slowest = found;
       else low = limit;
@@ -157,13 +160,15 @@ class Splitter {
 
   /// best[k][n]: the first k stages hold n layers. `join` adds a stage's `price` to that of those before it; neither is
   /// less than the price. A stage that begins earlier costs no less, so that the search ends where the stage alone is
-  /// too much.
+  /// too much. `counts` may be null.
   template <typename Join, typename Price>
-  double solve(std::vector<int>& counts, double allowed, Join join, Price price) const {
+  double solve(std::vector<int>* counts, double allowed, Join join, Price price) const {
     const auto width = static_cast<std::size_t>(layers_) + 1;
     const std::vector<Band> band = bands(allowed);
     std::vector<double> best(width, impossible), next(width);
-    std::vector<int> taken(static_cast<std::size_t>(stages_) * width, 0);
+    // Only what has been written is read: of splits that hold all layers.
+    const auto taken =
+        counts == nullptr ? nullptr : std::make_unique_for_overwrite<int[]>(static_cast<std::size_t>(stages_) * width);
     best[0] = 0;
     for (int stage = 0; stage < stages_; ++stage) {
       const Band before = band[stage], behind = band[stage + 1];
@@ -176,15 +181,18 @@ class Splitter {
           const double all = join(best[first], price(own));
           if (all > next[last]) continue;
           next[last] = all;
-          taken[static_cast<std::size_t>(stage) * width + static_cast<std::size_t>(last)] = last - first;
+          if (counts != nullptr)
+            taken[static_cast<std::size_t>(stage) * width + static_cast<std::size_t>(last)] = last - first;
         }
       }
       best.swap(next);
     }
-    counts.assign(static_cast<std::size_t>(stages_), 0);
+    if (counts == nullptr || best[layers_] == impossible) return best[layers_];
+    counts->assign(static_cast<std::size_t>(stages_), 0);
     for (int stage = stages_ - 1, left = layers_; stage >= 0; --stage) {
-      counts[stage] = taken[static_cast<std::size_t>(stage) * width + static_cast<std::size_t>(left)];
-      left -= counts[stage];
+      const int here = taken[static_cast<std::size_t>(stage) * width + static_cast<std::size_t>(left)];
+      (*counts)[stage] = here;
+      left -= here;
     }
     return best[layers_];
   }

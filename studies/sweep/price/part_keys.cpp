@@ -21,10 +21,13 @@ bool moves_over_data_ranks(const SplitWishes& wishes, const Stack& stack) {
   return wishes.zero >= 2 || std::any_of(stack.statements.begin(), stack.statements.end(), says_where_weights_live);
 }
 
-// Shards of other numbers of ranks may be rounded, so that sizes are in proportion to 1 / dp nearly, not exactly.
-bool spreads_over_data_ranks(const SplitWishes& wishes, const Split& split, const Stack& stack) {
-  return wishes.zero >= 2 && std::has_single_bit(static_cast<std::uint64_t>(wishes.dp())) && split.replicas == 1 &&
-         !split.experts && std::none_of(stack.statements.begin(), stack.statements.end(), says_where_weights_live);
+// A shard is whole elements (local_elements() in dataflow/place): where weights do not divide, sizes are rounded up,
+// and are in proportion to 1 / dp nearly, not exactly.
+bool spreads_over_data_ranks(
+    const SplitWishes& wishes, const Split& split, const Stack& stack, std::int64_t equal_shards) {
+  const bool alike = equal_shards % (wishes.tp * wishes.cp * wishes.dp()) == 0;
+  return wishes.zero >= 2 && alike && split.replicas == 1 && !split.experts &&
+         std::none_of(stack.statements.begin(), stack.statements.end(), says_where_weights_live);
 }
 
 std::int64_t stride_of(const SplitWishes& wishes, MeshAxis wanted) {
@@ -41,7 +44,8 @@ std::int64_t stride_of(const SplitWishes& wishes, MeshAxis wanted) {
 
 // What a micro-batch costs in a block follows from how the block is split and where its groups lie. Data ranks matter
 // where gradients or weights are kept in shards over them: then each micro-batch reduces or gathers.
-PartKey family_key(const Stack& software, const Digits& digits, const SplitWishes& wishes, const Split& split) {
+PartKey family_key(
+    const Stack& software, const Digits& digits, const SplitWishes& wishes, const Split& split, bool spread) {
   using enum AxisId;
   PartKey key{};
   std::size_t at = 0;
@@ -49,7 +53,7 @@ PartKey family_key(const Stack& software, const Digits& digits, const SplitWishe
     key[at++] = digit_of(digits, axis);
   key[at++] = split.sequence;
   key[at++] = !split.kept_gathers.empty();
-  if (spreads_over_data_ranks(wishes, split, software)) {
+  if (spread) {
     key[at++] = -2;
     key[at++] = digit_of(digits, zero);
     key[at++] = digit_of(digits, dp_overlap);

@@ -22,12 +22,15 @@ struct PartKeyHash {
 bool moves_over_data_ranks(const SplitWishes& wishes, const Stack& stack);
 /// Does each micro-batch move shards of weights or gradients that lie over all data ranks alike? Then what it costs in
 /// a block follows from their number and where they lie: sizes are a constant and a part of 1 / dp.
-bool spreads_over_data_ranks(const SplitWishes& wishes, const Split& split, const Stack& stack);
+/// `equal_shards`: the largest number of ranks on which all weights lie in equal shards.
+bool spreads_over_data_ranks(
+    const SplitWishes& wishes, const Split& split, const Stack& stack, std::int64_t equal_shards);
 /// Ranks between neighbours on an axis of the mesh.
 std::int64_t stride_of(const SplitWishes& wishes, MeshAxis axis);
 
-/// What a micro-batch costs in a block, whatever its size.
-PartKey family_key(const Stack& software, const Digits& digits, const SplitWishes& wishes, const Split& split);
+/// What a micro-batch costs in a block, whatever its size. `spread`: it spreads over data ranks.
+PartKey family_key(
+    const Stack& software, const Digits& digits, const SplitWishes& wishes, const Split& split, bool spread);
 /// The same of one size, where tensor and context ranks lie so far apart and this share of the passes runs in pairs;
 /// `spread`: on so many data ranks, which lie so far apart.
 PartKey unit_key(const SplitWishes& wishes, bool spread, double paired = 0);

@@ -2,13 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "sim/layer_costs.h"
 #include "sim/schedule/schedule_table.h"
 #include "sim/step/paired.h"
 #include "sim/streams.h"
-#include "studies/run/balance.h"
 
 namespace stepcast::sweep {
 namespace {
@@ -17,42 +15,6 @@ namespace {
 constexpr std::int64_t few_data_ranks = 2, more_data_ranks = 4;
 
 }  // namespace
-
-// Where layers cannot lie evenly, costs of a micro-batch alone decide; else the whole step is weighed against the even
-// split.
-Digits SharedBlocks::balanced_key(const Digits& digits, const Split& split) const {
-  Digits key = digits;
-  if (points_->network().layers % (split.pp * split.chunks) == 0 || split.zero >= 2) return key;
-  for (const AxisId axis : {AxisId::zero, AxisId::replicas, AxisId::dp_overlap})
-    key[static_cast<std::size_t>(axis)] = 0;
-  return key;
-}
-
-// Neither schedule and layout change what a block is, nor the number of stages where all groups of a micro-batch lie
-// inside of them on the mesh and keep their ranks. Where moves stay between tensor and context ranks and these are the
-// fastest on the mesh, the order of the rest changes nothing either.
-Digits SharedBlocks::block_key(const Digits& digits, const Split& split) const {
-  constexpr std::uint16_t one_stage = 0, more_stages = 1;
-  constexpr auto any_order = std::numeric_limits<std::uint16_t>::max();
-  Digits key = digits;
-  const auto drop = [&](std::initializer_list<AxisId> axes) {
-    for (const AxisId axis : axes) key[static_cast<std::size_t>(axis)] = 0;
-  };
-  drop({AxisId::chunks, AxisId::schedule, AxisId::layout});
-  if (split.zero >= 2) return key;
-  drop({AxisId::zero, AxisId::replicas, AxisId::dp_overlap});
-  const auto stages = std::ranges::find(split.order, MeshAxis::pp);
-  const auto inside = [&](MeshAxis axis) { return std::find(split.order.begin(), stages, axis) != stages; };
-  if (inside(MeshAxis::tp) && inside(MeshAxis::cp) && (!split.experts || inside(MeshAxis::dp)))
-    key[static_cast<std::size_t>(AxisId::pp)] = split.pp == 1 ? one_stage : more_stages;
-  SplitWishes sharded;
-  sharded.zero = split.zero;
-  const bool leads = split.order[0] == MeshAxis::tp && split.order[1] == MeshAxis::cp;
-  if (!leads || split.experts || moves_over_data_ranks(sharded, points_->stack())) return key;
-  drop({AxisId::tp_tier, AxisId::pp_tier, AxisId::dp_tier});
-  key[static_cast<std::size_t>(AxisId::order)] = any_order;
-  return key;
-}
 
 /// Rows of experts are whole numbers: where those of one sequence are, all sizes grow with the sequences.
 bool SharedBlocks::grows_evenly() const {
@@ -63,16 +25,20 @@ bool SharedBlocks::grows_evenly() const {
   return rows == std::floor(rows);
 }
 
+bool SharedBlocks::spread(const SplitWishes& wishes, const Split& split) const {
+  return spreads_over_data_ranks(wishes, split, points_->stack(), points_->equal_shards());
+}
+
 /// One data rank keeps all there is, and moves nothing.
 bool SharedBlocks::spreads(const SplitWishes& wishes, const Split& split) const {
-  return split.dp > 1 && spreads_over_data_ranks(wishes, split, points_->stack());
+  return split.dp > 1 && spread(wishes, split);
 }
 
 // Programs whose moves stay between tensor and context ranks, or all data ranks as well, are lowered in the usual order
 // of the mesh, and laid on the ranks of others: only where these groups lie differs.
 bool SharedBlocks::moves_anywhere(const SplitWishes& wishes, const Split& split) const {
   if (split.experts) return false;
-  return !moves_over_data_ranks(wishes, points_->stack()) || spreads_over_data_ranks(wishes, split, points_->stack());
+  return !moves_over_data_ranks(wishes, points_->stack()) || spread(wishes, split);
 }
 
 std::shared_ptr<UnitFamily> SharedBlocks::make_family(
@@ -95,7 +61,7 @@ std::shared_ptr<UnitFamily> SharedBlocks::make_family(
 SharedBlocks::Family& SharedBlocks::family(const Digits& digits, const SplitWishes& wishes, const Split& split) {
   // The programs that a family keeps are as large as so many of its units.
   constexpr std::size_t parts_of_family = 16;
-  const PartKey key = family_key(points_->stack(), digits, wishes, split);
+  const PartKey key = family_key(points_->stack(), digits, wishes, split, spread(wishes, split));
   if (const auto known = families_.find(key); known != families_.end()) return known->second;
   if (parts_ > most_parts_) {
     families_.clear();
@@ -120,21 +86,6 @@ const Program* SharedBlocks::sized(UnitFamily& family, const SplitWishes& wishes
   const auto micro_batch = static_cast<double>(wishes.micro_batch);
   return spreads(wishes, split) ? &family.at(micro_batch, 1.0 / static_cast<double>(split.dp))
                                 : &family.at(micro_batch);
-}
-
-SharedBlocks::Blocks& SharedBlocks::remembered_blocks(const Digits& key) {
-  constexpr std::size_t most_remembered = 1 << 10;
-  if (blocks_.size() >= most_remembered && !blocks_.contains(key)) blocks_.clear();
-  return blocks_[key];
-}
-
-Expected<SharedBlocks::Blocks*> SharedBlocks::blocks(const Digits& digits, const Scenario& point) {
-  Blocks& here = remembered_blocks(block_key(digits, *point.split));
-  if (here.program != nullptr) return &here;
-  ++lowered_;
-  TRY(auto program, weighed_program(point));
-  here.program = std::make_shared<const Program>(std::move(program));
-  return &here;
 }
 
 /// Share of the passes that the split's schedule runs in pairs.
@@ -182,8 +133,7 @@ SharedBlocks::Sized SharedBlocks::sized_program(
   if (family.programs != nullptr)
     if (const Program* const program = sized(*family.programs, wishes, split); program != nullptr)
       return {program, family.programs->alike()};
-  const auto alone =
-      single(family, digits, wishes, unit_key(wishes, spreads_over_data_ranks(wishes, split, points_->stack())));
+  const auto alone = single(family, digits, wishes, unit_key(wishes, spread(wishes, split)));
   return {alone.get(), alone};
 }
 
@@ -192,7 +142,7 @@ void SharedBlocks::time_unit(
     Unit& unit, Family& family, const Digits& digits, const SplitWishes& wishes, const Split& split) {
   const Sized blocks = sized_program(family, digits, wishes, split);
   const CostModel& cost = *points_->setting(digits).cost;
-  const PartKey size = unit_key(wishes, spreads_over_data_ranks(wishes, split, points_->stack()));
+  const PartKey size = unit_key(wishes, spread(wishes, split));
   std::vector<BlockPrices> priced = prices(*blocks.program, cost, family, size, paired(split));
   if (family.programs != nullptr && points_->balances_layers(digits) && split.recompute.layers == 0)
     unit.layers = sim::layer_costs(*blocks.program, priced, cost);
@@ -202,8 +152,7 @@ void SharedBlocks::time_unit(
 std::shared_ptr<SharedBlocks::Unit> SharedBlocks::unit(
     const Digits& digits, const SplitWishes& wishes, const Split& split, bool timed) {
   Family& here = family(digits, wishes, split);
-  const bool spread = spreads_over_data_ranks(wishes, split, points_->stack());
-  const auto [known, added] = here.units.try_emplace(unit_key(wishes, spread, paired(split)));
+  const auto [known, added] = here.units.try_emplace(unit_key(wishes, spread(wishes, split), paired(split)));
   std::shared_ptr<Unit> unit = known->second;
   if (added) {
     known->second = unit = std::make_shared<Unit>();
@@ -223,59 +172,6 @@ std::shared_ptr<const SharedBlocks::Unit> SharedBlocks::unit(const Digits& digit
 std::shared_ptr<const SharedBlocks::Unit> SharedBlocks::timed_unit(const Digits& digits) {
   const SplitWishes wished = points_->wishes(digits);
   return unit(digits, wished, split_of(wished, points_->network(), points_->stack()), true);
-}
-
-Expected<LayerCounts> SharedBlocks::layers_by_price(
-    const Digits& digits, const SplitWishes& wishes, const Scenario& point) {
-  const Split& split = *point.split;
-  const std::int64_t parts = split.pp * split.chunks;
-  const auto lay = [&](const PartitionProblem& problem, Laid& laid) -> Expected<LayerCounts> {
-    const auto [known, added] = laid.try_emplace(parts, LayerCounts{});
-    if (added) known->second = run::layers_by_price(problem, parts);
-    return known->second;
-  };
-  if (split.recompute.layers == 0)
-    if (const auto here = unit(digits, wishes, split, true); here->layers) return lay(*here->layers, here->laid);
-  TRY(Blocks* const own, blocks(digits, point));
-  const double share = paired(split);
-  auto known = std::ranges::find(own->prices, share, &PricedLayers::paired);
-  if (known == own->prices.end()) {
-    own->prices.push_back({share, sim::layer_costs(*own->program, *points_->setting(digits).cost, share), {}});
-    known = own->prices.end() - 1;
-  }
-  return lay(known->problem, known->laid);
-}
-
-/// The blocks of a point whose layout is to be balanced, whatever its layers; null where they are not shared.
-std::shared_ptr<const Program> SharedBlocks::block_program(const Digits& digits) {
-  const SplitWishes wished = points_->wishes(digits);
-  const auto nearly_even = points_->split(digits, wished);
-  if (!nearly_even || nearly_even->recompute.layers > 0 || !points_->balances_layers(digits)) return nullptr;
-  const auto here = blocks(digits, points_->lay_point(digits, wished, *nearly_even));
-  return here ? (*here)->program : nullptr;
-}
-
-Expected<LayerCounts> SharedBlocks::balanced(const Digits& digits) {
-  constexpr std::size_t most_remembered = 1 << 16;
-  const SplitWishes wished = points_->wishes(digits);
-  TRY(const auto nearly_even, points_->split(digits, wished));
-  const Digits key = balanced_key(digits, nearly_even);
-  if (const auto known = balanced_.find(key); known != balanced_.end()) return known->second;
-  const Scenario& here = points_->lay_point(digits, wished, nearly_even);
-  TRY(auto by_price, layers_by_price(digits, wished, here));
-  TRY(auto layers, unless_even_is_faster(here, std::move(by_price)));
-  if (balanced_.size() >= most_remembered) balanced_.clear();
-  return balanced_[key] = std::move(layers);
-}
-
-Expected<Split> SharedBlocks::laid(const Digits& digits, const SplitWishes& wishes) {
-  TRY(auto here, points_->split(digits, wishes));
-  if (points_->balances_layers(digits)) {
-    TRY(auto layers, balanced(digits));
-    here.layers = std::move(layers);
-  }
-  drop_even_layers(here);
-  return here;
 }
 
 }  // namespace stepcast::sweep

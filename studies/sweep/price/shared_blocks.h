@@ -80,6 +80,7 @@ class SharedBlocks {
   Expected<Blocks*> blocks(const Digits& digits, const Scenario& point);
   std::shared_ptr<const Program> block_program(const Digits& digits);
   [[nodiscard]] bool grows_evenly() const;
+  [[nodiscard]] bool spread(const SplitWishes& wishes, const Split& split) const;
   [[nodiscard]] bool spreads(const SplitWishes& wishes, const Split& split) const;
   std::shared_ptr<UnitFamily> make_family(const Digits& digits, const SplitWishes& wishes, const Split& split);
   Family& family(const Digits& digits, const SplitWishes& wishes, const Split& split);
@@ -98,7 +99,7 @@ class SharedBlocks {
   std::shared_ptr<const Program> single(
       Family& family, const Digits& digits, const SplitWishes& wishes, const PartKey& size);
   [[nodiscard]] bool moves_anywhere(const SplitWishes& wishes, const Split& split) const;
-  Expected<LayerCounts> layers_by_price(const Digits& digits, const SplitWishes& wishes, const Scenario& point);
+  Expected<LayerCounts> layers_by_price(const Digits& digits, const SplitWishes& wishes, const Split& split);
 
   SplitPoints* points_;
   std::size_t most_parts_;

@@ -1,6 +1,7 @@
 #include "studies/sweep/price/split_points.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include <fmt/format.h>
@@ -46,6 +47,7 @@ Expected<SplitPoints> SplitPoints::make(const Space& space) {
   SplitPoints points(space);
   TRY(points.read_words());
   TRY(points.read_settings());
+  points.find_equal_shards();
   return points;
 }
 
@@ -89,6 +91,21 @@ Expected<void> SplitPoints::read_settings() {
       TRY(find_setting(digits));
   }
   return {};
+}
+
+/// What divides the elements of every weight.
+void SplitPoints::find_equal_shards() {
+  const auto& zero = space_->numbers[static_cast<std::size_t>(AxisId::zero)];
+  if (std::ranges::none_of(zero, [](std::int64_t stage) { return stage >= 2; })) return;
+  const Plan& plan = settings_.front()->scenario.plan;
+  BatchShape shape;
+  shape.positions = space_->sequence;
+  shape.lora_rank = plan.lora_rank, shape.adapted = plan.adapted;
+  const auto net = built_.of(network(), shape, stack().attention);
+  equal_shards_ = 0;
+  for (std::size_t tensor = 0; tensor < net->tensors.size(); ++tensor)
+    if (net->tensors[tensor].role == TensorRole::weight)
+      equal_shards_ = std::gcd(equal_shards_, static_cast<std::int64_t>(net->elements(static_cast<int>(tensor))));
 }
 
 std::size_t SplitPoints::switches_of(const Digits& digits) const {

@@ -58,6 +58,8 @@ class SplitPoints {
   /// another order and with so many data ranks: for what a micro-batch costs.
   Expected<Program> unit_program(
       const Digits& digits, std::int64_t micro_batch, const MeshOrder& order, std::int64_t data_ranks);
+  /// The largest number of ranks on which all weights lie in equal shards; 1 where the space keeps none in shards.
+  [[nodiscard]] std::int64_t equal_shards() const { return equal_shards_; }
   /// The flags that make predict repeat the point: "--tp 8 --pp 4 ...", what the sweep was told included.
   [[nodiscard]] std::string command(const Digits& digits) const;
 
@@ -65,6 +67,7 @@ class SplitPoints {
   explicit SplitPoints(const Space& space) : space_(&space) {}
   Expected<void> read_words();
   Expected<void> read_settings();
+  void find_equal_shards();
   [[nodiscard]] std::size_t switches_of(const Digits& digits) const;
   Expected<Setting*> find_setting(const Digits& digits);
   Setting& make_setting(const Digits& digits);
@@ -77,6 +80,7 @@ class SplitPoints {
   std::vector<std::unique_ptr<Setting>> settings_;
   std::vector<Setting*> by_switches_;
   BuiltNetworks built_;  ///< of the settings' networks
+  std::int64_t equal_shards_ = 1;
   /// What the words of an axis stand for, by digit.
   [[nodiscard]] const RunWishes& told(const Digits& digits, AxisId axis) const {
     const auto place = static_cast<std::size_t>(axis);

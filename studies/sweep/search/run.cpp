@@ -88,6 +88,7 @@ class SweepCrew {
   void work(std::size_t own) {
     auto worker = SweepWorker::make(shared_);
     if (!worker) return leave(worker.error());
+    if (own == 0) swept_.points = (*worker)->points();
     while (const auto mine = take_stretch(own)) {
       auto stretch = (*worker)->walk(stretches_.at(*mine));
       if (!stretch) return leave(stretch.error());

@@ -2,7 +2,10 @@
 // event engine, and keep the results. The state can be asked for at any time, so that a snapshot is always whole.
 #pragma once
 
+#include <memory>
+
 #include "model/base/error.h"
+#include "studies/sweep/price/points.h"
 #include "studies/sweep/space/space.h"
 #include "studies/sweep/where/where.h"
 #include "studies/sweep/search/options.h"
@@ -12,6 +15,8 @@ namespace stepcast::sweep {
 struct SweptSpace {
   SweepResult result;
   SweepWork work;
+  /// Of one of the threads, with the parts of prices that it has made, for who asks on; they hold on to the space.
+  std::shared_ptr<SpacePoints> points;
 };
 
 /// The space's constraint. Errors: what Where::read() says of it; a cost without a price.

@@ -23,12 +23,12 @@ SweepRow row_at(const Space& space, std::uint64_t index, const Digits& digits, c
 
 Expected<std::unique_ptr<SweepWorker>> SweepWorker::make(SharedSweep& shared) {
   TRY(auto points, SpacePoints::make(shared.space));
-  return std::unique_ptr<SweepWorker>(new SweepWorker(shared, std::move(points)));
+  return std::unique_ptr<SweepWorker>(new SweepWorker(shared, std::make_shared<SpacePoints>(std::move(points))));
 }
 
-SweepWorker::SweepWorker(SharedSweep& shared, SpacePoints points)
-    : shared_(shared), points_(std::move(points)), legality_(points_), pricer_(points_),
-      costs_(shared.objective, shared.front, points_), list_(most_candidates) {
+SweepWorker::SweepWorker(SharedSweep& shared, std::shared_ptr<SpacePoints> points)
+    : shared_(shared), points_(std::move(points)), legality_(*points_), pricer_(*points_),
+      costs_(shared.objective, shared.front, *points_), list_(most_candidates) {
   for (const AxisRow& row : axis_rows()) strides_[static_cast<std::size_t>(row.id)] = shared.space.stride(row.id);
 }
 
@@ -75,7 +75,7 @@ void SweepWorker::dismiss(const Legality::Verdict& verdict, std::uint64_t count)
 
 Figures SweepWorker::plan_figures(const Digits& digits) const {
   Figures figures{};
-  set_plan_figures(points_.wishes(digits), points_.network(), points_.stack(), figures);
+  set_plan_figures(points_->wishes(digits), points_->network(), points_->stack(), figures);
   return figures;
 }
 
@@ -91,7 +91,7 @@ Expected<void> SweepWorker::take_point() {
     ++stretch_.tally.excluded;
     return {};
   }
-  const double capacity = points_.setting(digits_).scenario.machine.row.gpu.memory.value();
+  const double capacity = points_->setting(digits_).scenario.machine.row.gpu.memory.value();
   // A byte more, for misses are compared rounded.
   const FastPrice price = pricer_.price(digits_, unpriced_, {capacity + nearest_miss() + 1, capacity});
   unpriced_ = AxisId::count_;
@@ -118,7 +118,7 @@ void SweepWorker::overflow(double bytes, std::uint64_t index) {
 }
 
 Expected<void> SweepWorker::take_bounded(const FastPrice& price) {
-  const Setting& setting = points_.setting(digits_);
+  const Setting& setting = points_->setting(digits_);
   const double capacity = setting.scenario.machine.row.gpu.memory.value();
   if (price.memory_bytes > capacity) {
     overflow(price.memory_bytes - capacity, index_);
@@ -158,7 +158,7 @@ Expected<void> SweepWorker::look_at_list() {
 }
 
 Expected<void> SweepWorker::forecast_point(std::uint64_t index, const Digits& digits, const FastPrice* price) {
-  const auto scenario = points_.point(digits);
+  const auto scenario = points_->point(digits);
   const auto prediction = scenario ? run::predict(**scenario) : Expected<Prediction>(tl::unexpected(scenario.error()));
   if (!prediction) {
     // Only points that are always forecast may be refused: what is counted must not depend on what was pruned.
@@ -172,7 +172,8 @@ Expected<void> SweepWorker::forecast_point(std::uint64_t index, const Digits& di
     if (price != nullptr) ++stretch_.work.above;  // the fast price said that it fits
     return {};
   }
-  const Figures figures = figures_of(**scenario, points_.wishes(digits), *prediction, shared_.space.price_per_gpu_hour);
+  const Figures figures =
+      figures_of(**scenario, points_->wishes(digits), *prediction, shared_.space.price_per_gpu_hour);
   if (price == nullptr && !shared_.where.empty() && ask(figures, FigureNeeds::memory, digits) == Where::Answer::no) {
     ++stretch_.tally.excluded;
     return {};

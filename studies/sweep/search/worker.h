@@ -40,11 +40,13 @@ struct Stretch {
 class SweepWorker {
  public:
   static Expected<std::unique_ptr<SweepWorker>> make(SharedSweep& shared);
+  /// They outlive the worker where somebody keeps them.
+  [[nodiscard]] const std::shared_ptr<SpacePoints>& points() const { return points_; }
   /// Nothing when it was told to stop: the stretch then counts as not begun.
   Expected<std::optional<Stretch>> walk(IndexRange range);
 
  private:
-  SweepWorker(SharedSweep& shared, SpacePoints points);
+  SweepWorker(SharedSweep& shared, std::shared_ptr<SpacePoints> points);
   void dismiss(const Legality::Verdict& verdict, std::uint64_t count);
   Expected<void> take_point();
   Expected<void> take_bounded(const FastPrice& price);
@@ -57,7 +59,7 @@ class SweepWorker {
   void advance(AxisId axis);
 
   SharedSweep& shared_;
-  SpacePoints points_;
+  std::shared_ptr<SpacePoints> points_;
   Legality legality_;
   Pricer pricer_;
   CostRule costs_;

@@ -25,6 +25,7 @@ const FamilyCase family_cases[] = {
     {"gpt3-175b", "use tp, vocab, dp\npar layer on pp sched 1f1b for mb:*\nrecompute attn.core\nsave O at use\n", 64},
     {"llama3-8b", "use tp, vocab, sp, cp, dp, zero1\nrecompute norm, attn, residual, mlp whole\n", 64},
     {"llama3-8b", "use tp, ulysses, dp, fsdp\n", 64},
+    {"nemotron-h-8b", "use tp, vocab, sp, dp, zero1\n", 64},
 };
 
 const std::string usual_mesh = "mesh tp:4 cp:2 dp:4 pp:2\n";
@@ -49,8 +50,10 @@ void expect_same_block(const ProgramBlock& made, const ProgramBlock& lowered) {
   for (std::size_t i = 0; i < made.works.size(); ++i) {
     const KernelWork &a = made.works[i], &b = lowered.works[i];
     for (const auto size : {&KernelWork::m, &KernelWork::n, &KernelWork::k, &KernelWork::batch, &KernelWork::sequence,
-             &KernelWork::imbalance})
+             &KernelWork::sequences, &KernelWork::queries, &KernelWork::heads, &KernelWork::imbalance})
       expect_alike(a.*size, b.*size, a.label);
+    for (const auto size : {&ScanShape::sequences, &ScanShape::positions, &ScanShape::heads, &ScanShape::chunk})
+      expect_alike(a.scan.*size, b.scan.*size, a.label);
     expect_alike(a.flops.value(), b.flops.value(), a.label);
     expect_alike(a.bytes.value(), b.bytes.value(), a.label);
   }

@@ -121,6 +121,13 @@ inline constexpr SmallSpace small_spaces[] = {
     {"SharedExpertsInPieces", "llama4-scout --machine dgx-h100 --gpus 64 --global-batch 64 --seq 8192 --tp 1,2,4,8 "
                               "--cp 1,2 --pp 1,2,4 --ep 1,4,16 --etp 1,2 --recompute full "
                               "--micro-batch 1,2 --chunks 1,2,3 --zero 1,2 --schedule auto,zb-v,v-half"},
+    {"ThreefoldShards",
+        "gpt3-175b --machine dgx-a100 --stack megatron-2022 --gpus 192,384 --global-batch 384 --seq 2048 "
+        "--tp 4,8 --pp 1,2,4 --recompute none,full --micro-batch 1,2 --chunks 1,2 --zero 2,3 --order "
+        "tp-cp-dp-pp,dp-tp-cp-pp --pareto step_time,memory.peak"},
+    {"UnequalShards", "llama3-8b --machine dgx-h100 --gpus 24,48 --global-batch 96 --seq 4096 --tp 1,2,4 --pp 1,2 "
+                      "--recompute none,full --micro-batch 1,2 --chunks 1,2 --zero 2,3 --order "
+                      "tp-cp-dp-pp,dp-tp-cp-pp --pareto step_time,memory.peak"},
     {"TwoCopies", "llama2-13b --machine dgx-h100 --gpus 16 --global-batch 32 --seq 4096 --tp 1,2 --pp 2,4,8 "
                   "--recompute none,full --micro-batch 1,2 --chunks 1,2 "
                   "--schedule dualpipe,auto,chimera,zb-auto,seq-1f1b,zb-h2 --zero 0,2 --layout even,balanced"},

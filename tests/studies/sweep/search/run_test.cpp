@@ -102,7 +102,8 @@ std::string random_line(const SpaceClass& of, std::mt19937_64& random) {
 }
 
 TEST(Sweep, PruningLosesNothingInRandomSpacesOfEachClass) {
-  const std::vector<std::string> ways = {"1", "2", "4"}, sizes = {"1", "2", "3", "4"}, recompute = {"none", "full"};
+  const std::vector<std::string> ways = {"1", "2", "4"}, sizes = {"1", "2", "3", "4"}, recompute = {"none", "full"},
+                                 every_zero = {"0", "1", "2", "3"};
   const SpaceClass classes[] = {
       {"dense", "llama2-7b --machine dgx-h100 --gpus 16 --global-batch 48 --seq 4096",
           {{"--tp", ways}, {"--pp", {"1", "2", "4", "8"}}, {"--order", {"tp-cp-dp-pp", "tp-cp-pp-dp", "dp-tp-cp-pp"}},
@@ -130,8 +131,18 @@ TEST(Sweep, PruningLosesNothingInRandomSpacesOfEachClass) {
           {{"--tp", ways}, {"--pp", {"2", "4"}}, {"--recompute", recompute}, {"--micro-batch", sizes},
               {"--schedule", {"seq-1f1b", "terapipe"}}}},
       {"hybrids", "nemotron-h-8b --machine dgx-h100 --gpus 16 --global-batch 48 --seq 4096",
-          {{"--tp", ways}, {"--pp", {"1", "2", "4"}}, {"--recompute", recompute}, {"--micro-batch", sizes},
-              {"--chunks", {"1", "2"}}, {"--zero", {"1", "2"}}}},
+          {{"--tp", ways}, {"--pp", {"1", "2", "4"}}, {"--recompute", {"none", "full", "full:2"}},
+              {"--micro-batch", sizes}, {"--chunks", {"1", "2"}}, {"--zero", every_zero}}},
+      {"hybrids with experts", "kimi-linear-48b-a3b --machine dgx-h100 --gpus 64 --global-batch 192 --seq 4096",
+          {{"--tp", {"2", "4", "8"}}, {"--pp", {"1", "3", "4"}}, {"--ep", {"8", "16", "32"}},
+              {"--recompute", recompute}, {"--micro-batch", sizes}, {"--layout", {"balanced"}},
+              {"--zero", every_zero}}},
+      {"images", "llama3.2-11b-vision --machine dgx-h100 --gpus 48 --global-batch 96 --seq 4096 --images 1 --pp 1",
+          {{"--tp", ways}, {"--recompute", recompute}, {"--micro-batch", {"1", "2", "4", "8"}}, {"--zero", every_zero},
+              {"--dp-overlap", {"off", "on"}}}},
+      {"adapters", "llama3-8b --machine dgx-h100 --gpus 24 --global-batch 96 --seq 4096 --lora 16",
+          {{"--tp", ways}, {"--pp", {"1", "2", "3"}}, {"--layout", {"balanced"}}, {"--recompute", recompute},
+              {"--micro-batch", sizes}, {"--zero", every_zero}}},
   };
   std::mt19937_64 random(30);
   for (const SpaceClass& of : classes) {
