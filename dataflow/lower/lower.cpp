@@ -4,18 +4,22 @@
 #include <cmath>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "dataflow/place/block.h"
+#include "dataflow/lower/batch_lowering.h"
 #include "dataflow/lower/built_networks.h"
 #include "dataflow/lower/fuse.h"
 #include "dataflow/place/moves.h"
 #include "dataflow/place/par_rules.h"
+#include "dataflow/place/resize.h"
 #include "dataflow/lower/read_plan.h"
 #include "dataflow/lower/stages.h"
 #include "model/base/contains.h"
+#include "model/network/sized/resize_network.h"
 
 namespace stepcast::dataflow {
 namespace {
@@ -38,6 +42,8 @@ double narrow_bytes(Precision precision) {
 /// What of a step is lowered.
 enum class Part : std::uint8_t { whole, step, passes };
 
+}  // namespace
+
 class Lowering {
  public:
   Lowering(const NetworkSpec& spec, const Plan& plan, const Stack& stack, bool explain, Part part = Part::whole,
@@ -52,31 +58,41 @@ class Lowering {
       TRY(own_, read_plan(plan_, stack_));
       parsed_ = &own_;
     }
-    std::int64_t stated = 0;
-    for (const Statement& statement : parsed_->statements)
-      if (const auto* stage = std::get_if<StageStatement>(&statement.body)) stated = stage->micro_batches;
-    TRY(auto batch, batch_of(spec_, plan_, *parsed_, stated));
-    const double bytes = element_bytes(plan_.precision);
-    BatchShape shape{batch.sequences_per_micro_batch, batch.sequence, bytes, bytes, plan_.lora_rank, stack_.loss_bytes,
-        plan_.adapted};
-    if (plan_.cache) {
-      TRY(check_servable());
-      shape.serves = true, shape.cached = cached(), shape.cache_bytes = plan_.cache->element_bytes;
-    }
-    network_ = built_ != nullptr ? built_->of(spec_, shape, stack_.attention)
-                                 : std::make_shared<const Network>(build_network(spec_, shape, stack_.attention));
+    TRY(const auto batch, asked_batch());
+    if (plan_.cache) TRY(check_servable());
+    shape_ = shape_of(batch);
+    if (built_ != nullptr) network_ = built_->of(spec_, shape_, stack_.attention);
+    else network_ = own_network_ = std::make_shared<Network>(build_network(spec_, shape_, stack_.attention));
     TRY(check_adapters());
     step_alone_ = step_alone_ && !gathers_for_a_step();
     TRY(placed_, place(*network_, parsed_->program.meshes, parsed_->statements, plan_.gpus,
                      {stack_.gradient_bytes, stack_.recompute_whole, step_alone_, passes_alone_}));
     TRY(layout_, stage_layout(spec_.layers, placed_.mesh, parsed_->statements));
     TRY(check_encoder());
-    fill_sizes(batch);
-    TRY(make_blocks());
-    fill_chunks();
-    TRY(make_edges());
+    TRY(fill(batch));
     if (!plan_.cache) make_tail();
     if (!step_alone_ && !passes_alone_) make_notes();
+    return std::move(out_);
+  }
+
+  /// After run(), when the plan's batch and cache have changed: kernels and moves alone. nullopt: these differ in more
+  /// than their sizes, or it cannot be told.
+  Expected<std::optional<Program>> resized() {
+    TRY(const auto batch, asked_batch());
+    const BatchShape shape = shape_of(batch);
+    if (placed_dims_.empty()) placed_dims_ = own_network_->dims;
+    if (!resize_network(*own_network_, spec_, shape_, shape, stack_.attention)) return std::nullopt;
+    std::vector<int> grown;
+    for (std::size_t d = 0; d < placed_dims_.size(); ++d) {
+      const Dim& dim = own_network_->dims[d];
+      const std::int64_t placed = placed_dims_[d].extent;
+      if (dim.extent == placed) continue;
+      if (!dim.expected && dim.extent % placed != 0) return std::nullopt;
+      grown.push_back(static_cast<int>(d));
+    }
+    if (!resize(placed_, *network_, parsed_->statements, grown)) return std::nullopt;
+    out_ = {}, layers_ = {}, shape_ = shape, kernels_alone_ = true;
+    TRY(fill(batch));
     return std::move(out_);
   }
 
@@ -85,6 +101,28 @@ class Lowering {
   const PlacedNetwork& placed() const { return placed_; }
 
  private:
+  Expected<PlanBatch> asked_batch() const {
+    std::int64_t stated = 0;
+    for (const Statement& statement : parsed_->statements)
+      if (const auto* stage = std::get_if<StageStatement>(&statement.body)) stated = stage->micro_batches;
+    return batch_of(spec_, plan_, *parsed_, stated);
+  }
+
+  BatchShape shape_of(const PlanBatch& batch) const {
+    const double bytes = element_bytes(plan_.precision);
+    BatchShape shape{batch.sequences_per_micro_batch, batch.sequence, bytes, bytes, plan_.lora_rank, stack_.loss_bytes,
+        plan_.adapted};
+    if (plan_.cache) shape.serves = true, shape.cached = cached(), shape.cache_bytes = plan_.cache->element_bytes;
+    return shape;
+  }
+
+  Expected<void> fill(const PlanBatch& batch) {
+    fill_sizes(batch);
+    TRY(make_blocks());
+    fill_chunks();
+    return make_edges();
+  }
+
   Expected<void> check_adapters() const {
     const auto adapts = [](const Block& block) { return std::ranges::any_of(block.operators, &Operator::adapts); };
     if (plan_.lora_rank == 0 || std::ranges::any_of(network_->blocks, adapts)) return {};
@@ -158,7 +196,8 @@ class Lowering {
 
   ProgramBlock lowered(std::size_t b, const PlacedBlock& placed, const std::vector<char>& counted) {
     return fuse({*network_, network_->blocks[b], placed, placed_.splits[b], placed_.mesh, stack_, parsed_->statements,
-        out_.groups, explain_, counted, blocks_reading_, spec_.experts, narrow_bytes(plan_.precision), step_alone_});
+        out_.groups, explain_, counted, blocks_reading_, spec_.experts, narrow_bytes(plan_.precision), step_alone_,
+        kernels_alone_});
   }
 
   void count_readers() {
@@ -299,7 +338,7 @@ class Lowering {
         (network_->blocks[b].place == Block::Place::first ? layers_.before : layers_.after)
             .push_back({static_cast<int>(b), network_->blocks[b].repeat});
     out_.chunks = make_chunks(layout_, layers_);
-    if (plan_.cache) count_cache();
+    if (plan_.cache && !kernels_alone_) count_cache();
     const bool recomputes = std::ranges::any_of(
         parsed_->statements, [](const Statement& s) { return std::holds_alternative<RecomputeStatement>(s.body); });
     if (!recomputes) return;
@@ -398,19 +437,20 @@ class Lowering {
   const NetworkSpec& spec_;
   const Plan& plan_;
   Stack stack_;  ///< with the accumulators of the plan's precision
-  bool explain_, step_alone_, passes_alone_;
+  bool explain_, step_alone_, passes_alone_, kernels_alone_ = false;
   ParsedPlan own_;
   const ParsedPlan* parsed_;  ///< own, or what was read before
   BuiltNetworks* built_;      ///< null: built for this alone
+  BatchShape shape_;
+  std::shared_ptr<Network> own_network_;  ///< null: what was built before
   std::shared_ptr<const Network> network_;
   PlacedNetwork placed_;
+  std::vector<Dim> placed_dims_;  ///< as they were then, where another size was asked for
   StageLayout layout_;
   Program out_;
   LayerBlocks layers_;
   std::vector<int> blocks_reading_;  ///< by tensor
 };
-
-}  // namespace
 
 Expected<Program> lower(const NetworkSpec& spec, const Plan& plan, const Stack& stack, bool reasons) {
   return Lowering(spec, plan, stack, reasons).run();
@@ -422,6 +462,32 @@ Expected<Program> lower(const NetworkSpec& spec, const Plan& plan, const Stack& 
 
 Expected<Program> lower(const NetworkSpec& spec, const Plan& plan, const Stack& stack, BuiltNetworks& built) {
   return Lowering(spec, plan, stack, false, Part::whole, nullptr, &built).run();
+}
+
+struct BatchLowering::State {
+  const NetworkSpec& spec;
+  const Stack& stack;
+  const ParsedPlan& read;
+  Plan plan;  ///< of the last batch
+  std::optional<Lowering> lowering;
+};
+
+BatchLowering::BatchLowering(const NetworkSpec& spec, const Stack& stack, const ParsedPlan& read)
+    : state_(std::make_unique<State>(spec, stack, read)) {}
+BatchLowering::~BatchLowering() = default;
+
+Expected<Program> BatchLowering::first(const Plan& plan) {
+  state_->plan = plan;
+  return state_->lowering.emplace(state_->spec, state_->plan, state_->stack, false, Part::whole, &state_->read).run();
+}
+
+Expected<Program> BatchLowering::another(const PlanSizes& sizes) {
+  Plan& plan = state_->plan;
+  plan.micro_batch = sizes.micro_batch, plan.global_batch = sizes.global_batch;
+  plan.sequence = sizes.sequence;
+  if (plan.cache) plan.cache->cached = sizes.cached;
+  TRY(auto resized, state_->lowering->resized());
+  return resized ? std::move(*resized) : first(Plan(plan));
 }
 
 Expected<Program> lower_step(const NetworkSpec& spec, const Plan& plan, const Stack& stack, BuiltNetworks& built) {
