@@ -371,6 +371,7 @@ ProgramBlock fuse(const FuseContext& c) {
     same->local_before += move.local_before;
     same->local_after += move.local_after;
   }
+  if (c.kernels_alone) return out;
   add_buffers(c, forward, backward, out);
   if (c.step_alone) return out;
   for (const Operator& op : c.block.operators) out.model_flops += forward_flops(op, c.network.dims, true);

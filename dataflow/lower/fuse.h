@@ -27,7 +27,8 @@ struct FuseContext {
   const Experts& experts;  ///< how they are chosen, and rows of the fullest rank over the mean
   /// per element of what projections are cast to under a narrow plan; 0 = the plan is not narrow
   double narrow_bytes = 0;
-  bool step_alone = false;  ///< PlacingOptions::step_alone
+  bool step_alone = false;     ///< PlacingOptions::step_alone
+  bool kernels_alone = false;  ///< kernels and moves, without buffers and model FLOPs
 };
 
 ProgramBlock fuse(const FuseContext& context);

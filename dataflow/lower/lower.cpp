@@ -1,12 +1,17 @@
 #include "dataflow/lower/lower.h"
 
 #include <algorithm>
+#include <memory>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "dataflow/lower/fuse.h"
 #include "dataflow/lower/lowering.h"
+#include "dataflow/place/resize.h"
+#include "model/network/sized/resize_network.h"
 
 namespace stepcast::dataflow {
 namespace {
@@ -29,32 +34,62 @@ Expected<Program> Lowering::run() {
     TRY(own_, read_plan(plan_, stack_));
     parsed_ = &own_;
   }
-  std::int64_t stated = 0;
-  for (const Statement& statement : parsed_->statements)
-    if (const auto* stage = std::get_if<StageStatement>(&statement.body)) stated = stage->micro_batches;
-  TRY(auto batch, batch_of(spec_, plan_, *parsed_, stated));
-  const double bytes = element_bytes(plan_.precision);
-  BatchShape shape{
-      batch.sequences_per_micro_batch, batch.sequence, bytes, bytes, plan_.lora_rank, stack_.loss_bytes, plan_.adapted};
-  if (plan_.cache) {
-    TRY(check_servable());
-    shape.serves = true, shape.cached = cached(), shape.cache_bytes = plan_.cache->element_bytes;
-  }
-  network_ = built_ != nullptr ? built_->of(spec_, shape, stack_.attention)
-                               : std::make_shared<const Network>(build_network(spec_, shape, stack_.attention));
+  TRY(const auto batch, asked_batch());
+  if (plan_.cache) TRY(check_servable());
+  shape_ = shape_of(batch);
+  if (built_ != nullptr) network_ = built_->of(spec_, shape_, stack_.attention);
+  else network_ = own_network_ = std::make_shared<Network>(build_network(spec_, shape_, stack_.attention));
   TRY(check_adapters());
   step_alone_ = step_alone_ && !gathers_for_a_step();
   TRY(placed_, place(*network_, parsed_->program.meshes, parsed_->statements, plan_.gpus,
                    {stack_.gradient_bytes, stack_.recompute_whole, step_alone_, passes_alone_}));
   TRY(layout_, stage_layout(spec_.layers, placed_.mesh, parsed_->statements));
   TRY(check_encoder());
-  fill_sizes(batch);
-  TRY(make_blocks());
-  fill_chunks();
-  TRY(make_edges());
+  TRY(fill(batch));
   if (!plan_.cache) make_tail();
   if (!step_alone_ && !passes_alone_) make_notes();
   return std::move(out_);
+}
+
+Expected<std::optional<Program>> Lowering::resized() {
+  TRY(const auto batch, asked_batch());
+  const BatchShape shape = shape_of(batch);
+  if (placed_dims_.empty()) placed_dims_ = own_network_->dims;
+  if (!resize_network(*own_network_, spec_, shape_, shape, stack_.attention)) return std::nullopt;
+  std::vector<int> grown;
+  for (std::size_t d = 0; d < placed_dims_.size(); ++d) {
+    const Dim& dim = own_network_->dims[d];
+    const std::int64_t placed = placed_dims_[d].extent;
+    if (dim.extent == placed) continue;
+    if (!dim.expected && dim.extent % placed != 0) return std::nullopt;
+    grown.push_back(static_cast<int>(d));
+  }
+  if (!resize(placed_, *network_, parsed_->statements, grown)) return std::nullopt;
+  out_ = {}, layers_ = {}, shape_ = shape, kernels_alone_ = true;
+  TRY(fill(batch));
+  return std::move(out_);
+}
+
+Expected<PlanBatch> Lowering::asked_batch() const {
+  std::int64_t stated = 0;
+  for (const Statement& statement : parsed_->statements)
+    if (const auto* stage = std::get_if<StageStatement>(&statement.body)) stated = stage->micro_batches;
+  return batch_of(spec_, plan_, *parsed_, stated);
+}
+
+BatchShape Lowering::shape_of(const PlanBatch& batch) const {
+  const double bytes = element_bytes(plan_.precision);
+  BatchShape shape{
+      batch.sequences_per_micro_batch, batch.sequence, bytes, bytes, plan_.lora_rank, stack_.loss_bytes, plan_.adapted};
+  if (plan_.cache) shape.serves = true, shape.cached = cached(), shape.cache_bytes = plan_.cache->element_bytes;
+  return shape;
+}
+
+Expected<void> Lowering::fill(const PlanBatch& batch) {
+  fill_sizes(batch);
+  TRY(make_blocks());
+  fill_chunks();
+  return make_edges();
 }
 
 Expected<void> Lowering::check_adapters() const {

@@ -17,7 +17,7 @@ void Lowering::fill_chunks() {
       (network_->blocks[b].place == Block::Place::first ? layers_.before : layers_.after)
           .push_back({static_cast<int>(b), network_->blocks[b].repeat});
   out_.chunks = make_chunks(layout_, layers_);
-  if (plan_.cache) count_cache();
+  if (plan_.cache && !kernels_alone_) count_cache();
   const bool recomputes = std::ranges::any_of(
       parsed_->statements, [](const Statement& s) { return std::holds_alternative<RecomputeStatement>(s.body); });
   if (!recomputes) return;

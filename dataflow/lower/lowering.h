@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "dataflow/lower/built_networks.h"
@@ -26,12 +27,18 @@ class Lowering {
   Lowering(const NetworkSpec& spec, const Plan& plan, const Stack& stack, bool explain,
       LoweredPart part = LoweredPart::whole, const ParsedPlan* read = nullptr, BuiltNetworks* built = nullptr);
   Expected<Program> run();
+  /// After run(), when the plan's batch and cache have changed: kernels and moves alone. nullopt: these differ in more
+  /// than their sizes, or it cannot be told.
+  Expected<std::optional<Program>> resized();
 
   [[nodiscard]] const ParsedPlan& parsed() const { return *parsed_; }
   [[nodiscard]] const Network& network() const { return *network_; }
   [[nodiscard]] const PlacedNetwork& placed() const { return placed_; }
 
  private:
+  [[nodiscard]] Expected<PlanBatch> asked_batch() const;
+  [[nodiscard]] BatchShape shape_of(const PlanBatch& batch) const;
+  Expected<void> fill(const PlanBatch& batch);
   [[nodiscard]] Expected<void> check_adapters() const;
   [[nodiscard]] bool gathers_for_a_step() const;
   void fill_sizes(const PlanBatch& batch);
@@ -60,12 +67,15 @@ class Lowering {
   const NetworkSpec& spec_;
   const Plan& plan_;
   Stack stack_;  ///< with the accumulators of the plan's precision
-  bool explain_, step_alone_, passes_alone_;
+  bool explain_, step_alone_, passes_alone_, kernels_alone_ = false;
   ParsedPlan own_;
   const ParsedPlan* parsed_;  ///< own, or what was read before
   BuiltNetworks* built_;      ///< null: built for this alone
+  BatchShape shape_;
+  std::shared_ptr<Network> own_network_;  ///< null: what was built before
   std::shared_ptr<const Network> network_;
   PlacedNetwork placed_;
+  std::vector<Dim> placed_dims_;  ///< as they were then, where another size was asked for
   StageLayout layout_;
   Program out_;
   LayerBlocks layers_;

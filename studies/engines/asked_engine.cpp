@@ -1,6 +1,7 @@
 // A launch as flags of serve, with rows of their own for what flags do not say.
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -84,6 +85,9 @@ Expected<void> take_load(EngineLaunch& launch, const EngineSettings& s, const To
     out.notes.insert(out.notes.end(), load.notes.begin(), load.notes.end());
     for (const std::string& open : load.open) out.notes.push_back(fmt::format("not told of the load: {}", open));
     put_load(std::move(load.flags), told, out);
+  } else if (launch.load) {
+    out.notes.insert(out.notes.end(), launch.load->notes.begin(), launch.load->notes.end());
+    put_load(launch.load->flags, told, out);
   }
   const auto length = [&](const char* flag) {
     for (const ToldFlags* flags : {&told, static_cast<const ToldFlags*>(&out.flags)})
@@ -97,6 +101,13 @@ Expected<void> take_load(EngineLaunch& launch, const EngineSettings& s, const To
         fmt::format("requests of {} and {} positions, and the engine takes {}", input, output, *s.longest),
         "shorter ones, or a longer --max-model-len, --context-length or --max_seq_len");
   return {};
+}
+
+void warn_of_gpu(const std::string& kind, const Machine& machine, const char* flag, AskedEngine& out) {
+  if (!names_other_gpu(kind, machine)) return;
+  out.warnings.push_back(
+      fmt::format("the deployment asks for GPUs '{:.40}', and the forecast is for {}: {} chooses others", kind,
+          machine.name, flag));
 }
 
 /// Sizes count and are read by nobody: a row of the tables that no reader asks for.
@@ -144,10 +155,7 @@ Expected<AskedEngine> asked_engine(EngineLaunch& launch, const std::map<std::str
     checkpoint.weights = stored_weights_of_file(out.network).type;
   const std::string machine = told_as("--machine");
   TRY(const auto where, run::choose_machine(machine.empty() ? "dgx-h100" : machine, "--machine"));
-  if (names_other_gpu(launch.gpu_kind, where.row))
-    out.warnings.push_back(
-        fmt::format("the deployment asks for GPUs '{:.40}', and the forecast is for {}: --machine chooses others",
-            launch.gpu_kind, where.row.name));
+  warn_of_gpu(launch.gpu_kind, where.row, "--machine", out);
   const std::string engine(launch.server.program->engine);
   TRY(auto types, number_types_of(settings, checkpoint, engine, {told_as("--weights"), told_as("--kv"), {}}));
   if (types.weights == "bf16" && where.row.gpu.peak[static_cast<int>(Precision::bf16)].value() <= 0)
@@ -163,7 +171,15 @@ Expected<AskedEngine> asked_engine(EngineLaunch& launch, const std::map<std::str
   out.flags["--engine"] = out.row.id;
   if (launch.prompts && use.load) {
     TRY(settle_copies(*launch.prompts, "--prefill-replicas", told, use.lenient, out));
-    TRY(put_prompts(*launch.prompts, {settings, types, checkpoint, told}, spec.row, where.row.gpu, out));
+    const std::string reads_on = told_as("--prefill-machine");
+    const run::Chosen<Machine>* reads = &where;
+    std::optional<run::Chosen<Machine>> other;
+    if (!reads_on.empty()) {
+      TRY(other, run::choose_machine(reads_on, "--prefill-machine"));
+      reads = &*other;
+      warn_of_gpu(launch.prompts->gpu_kind, reads->row, "--prefill-machine", out);
+    }
+    TRY(put_prompts(*launch.prompts, {settings, types, checkpoint, told}, spec.row, reads->row.gpu, out));
   } else if (launch.prompts || of_prompts) {
     out.notes.push_back(
         fmt::format("of two pools the one that {} is meant", of_prompts ? "reads prompts" : "says tokens"));

@@ -203,7 +203,6 @@ Expected<void> put_prompts(
   if (s.model != tokens.settings.model || types.weights != tokens.types.weights || types.cache != tokens.types.cache)
     return fail(where, "the pool that reads prompts has another model or other number types than that of the tokens",
         "one model and one set of types for both");
-  if (s.pp > 1) return fail(where, "a pool that reads prompts on several stages is not forecast", "one stage");
   // Graphs hold iterations of tokens, of which it has none.
   s.captured = tokens.settings.captured, s.most_captured = tokens.settings.most_captured;
   AskedEngine prompts;
@@ -219,6 +218,9 @@ Expected<void> put_prompts(
         fmt::format("the pool that reads prompts has blocks of {} positions, and that of the tokens of {}",
             prompts.row.cache_block, out.row.cache_block),
         "blocks of one size: others are sorted anew on their way, which is not forecast");
+  if (prompts.flags.contains("--layout"))
+    return fail(where, "layers of the stages that read prompts are dealt out by hand, which is not forecast",
+        "the engine's own rule for them");
   if (const auto way = prompts.flags.find("--exchange"); way != prompts.flags.end())
     prompts.row.exchange = way->second == "rows" ? ExpertExchange::rows : ExpertExchange::gather;
   const auto ways = [&](const char* flag) {
@@ -227,10 +229,11 @@ Expected<void> put_prompts(
   };
   const std::int64_t replicas =
       told == tokens.told.end() ? ways("--replicas") : parsed_number<std::int64_t>(told->second).value_or(1);
-  TRY(const std::int64_t all, product_of_ways({ways("--tp"), ways("--dp-attention"), replicas}, where));
+  TRY(const std::int64_t all, product_of_ways({ways("--tp"), ways("--pp"), ways("--dp-attention"), replicas}, where));
   out.flags["--prefill-gpus"] = std::to_string(all);
-  for (const char* flag : {"--tp", "--ep", "--dp-attention"})
-    out.flags[fmt::format("--prefill{}", flag + 1)] = std::to_string(ways(flag));
+  for (const char* flag : {"--tp", "--pp", "--ep", "--dp-attention"})
+    if (std::string_view(flag) != "--pp" || ways(flag) > 1)
+      out.flags[fmt::format("--prefill{}", flag + 1)] = std::to_string(ways(flag));
   out.flags["--prefill-replicas"] = std::to_string(replicas);
   out.flags["--prefill-most-sequences"] = std::to_string(prompts.row.most_sequences);
   out.flags["--prefill-most-positions"] = std::to_string(prompts.row.most_positions);

@@ -28,7 +28,7 @@ struct TokenPool {
   const ToldFlags& told;
 };
 /// Engines of their own that read prompts, beside `out`, which says tokens. Errors: another model, engine or number
-/// type, blocks of another size, several stages.
+/// type, blocks of another size, stages whose layers are dealt out by hand.
 Expected<void> put_prompts(
     EnginePool& pool, const TokenPool& tokens, const NetworkSpec& network, const Gpu& gpu, AskedEngine& out);
 

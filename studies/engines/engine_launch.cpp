@@ -12,6 +12,7 @@
 #include "model/base/whole_number.h"
 #include "studies/engines/deployment/deployment.h"
 #include "studies/engines/pools/pools_file.h"
+#include "studies/engines/pools/pools_load.h"
 #include "studies/engines/read_arguments.h"
 
 namespace stepcast::engines {
@@ -30,6 +31,7 @@ std::pair<std::string, std::size_t> file_and_line(const std::string& named) {
 struct Commands {
   std::vector<FoundLine> servers, benches;
   PoolPorts ports;
+  std::optional<BenchLoad> load;
 };
 
 class CommandReader {
@@ -61,6 +63,7 @@ class CommandReader {
     TRY(const auto text, read_text_file(file_));
     if (looks_like_pools_file(text)) {
       TRY(auto both, read_pools_file(text, file_));
+      TRY(out_.load, load_of_pools_file(text, file_));
       return std::move(both.lines);
     }
     return looks_like_deployment(text) ? deployment_lines(text, file_, source_.defined)
@@ -147,16 +150,16 @@ Expected<EngineLaunch> read_engine_launch(const EngineLaunchSource& source) {
   TRY(auto pools, pools_of(std::move(commands.servers), commands.ports, shown));
   EngineLaunch out;
   static_cast<EnginePool&>(out) = std::move(pools.server);
-  out.prompts = std::move(pools.prompts);
+  out.prompts = std::move(pools.prompts), out.load = std::move(commands.load);
   if (out.prompts) {
     for (const std::string& doubt : out.prompts->doubts)
       if (!contains(out.doubts, doubt)) out.doubts.push_back(doubt);
     for (const std::string& note : out.prompts->notes)
       if (!contains(out.notes, note)) out.notes.push_back(note);
     if (!out.gpu_kind.empty() && !out.prompts->gpu_kind.empty() && out.prompts->gpu_kind != out.gpu_kind)
-      out.doubts.push_back(fmt::format("prompts are read on GPUs '{:.40}' and tokens said on '{:.40}', and both pools "
-                                       "are forecast on one kind of machine",
-          out.prompts->gpu_kind, out.gpu_kind));
+      out.unlike_gpus = fmt::format(
+          "prompts are read on GPUs '{:.40}' and tokens said on '{:.40}': --machine and --prefill-machine say which",
+          out.prompts->gpu_kind, out.gpu_kind);
   }
   if (out.server.program->loads) return out;
   // Loops over loads are benchmarks of their own: flags say which of them is meant.
@@ -172,6 +175,7 @@ Expected<EngineLaunch> read_engine_launch(const EngineLaunchSource& source) {
 
 Expected<std::vector<std::string>> understood(const EngineLaunch& launch, bool lenient) {
   std::vector<std::string> doubts = launch.doubts, refused, warnings, aside;
+  if (!launch.unlike_gpus.empty()) doubts.push_back(launch.unlike_gpus);
   const auto look_at = [&](const SaidArguments& said, bool hangs) {
     doubts.insert(doubts.end(), said.unknown.begin(), said.unknown.end());
     for (const GivenArgument& given : said.all) {

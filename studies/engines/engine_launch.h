@@ -25,6 +25,8 @@ struct EngineLaunchSource {
 struct EngineLaunch : EnginePool {
   std::optional<EnginePool> prompts;
   std::optional<SaidArguments> bench;  ///< another command that loads it; a server that loads itself has none
+  std::optional<BenchLoad> load;       ///< what the file of both pools says of it
+  std::string unlike_gpus;             ///< the pools ask for unlike ones; "": they do not
 };
 
 /// Errors: no such command, or several that differ, with their lines; files that may not be opened. `doubts` and

@@ -81,6 +81,7 @@ Expected<LaunchedArguments> with_launch(const Arguments& arguments, std::span<co
   }
   TRY(auto launch, read_engine_launch(*source));
   const bool lenient = arguments.has("--lenient");
+  if (arguments.has("--prefill-machine")) launch.unlike_gpus.clear();
   TRY(out.warnings, understood(launch, lenient));
   const std::string network = arguments.words.empty() ? "" : arguments.words[0];
   // How many guesses are right no launch tells: --lenient forecasts without them where nobody does.
@@ -94,6 +95,9 @@ Expected<LaunchedArguments> with_launch(const Arguments& arguments, std::span<co
     return fail("--engine",
         fmt::format("another engine beside what the launch says of its own: {}", fmt::join(changed, "; ")),
         "without --engine");
+  if (asked.prompt_row && arguments.has("--prefill-engine"))
+    return fail("--prefill-engine", "another engine than the one that the launch starts to read prompts",
+        "without --prefill-engine");
   out.changes_engine = !changed.empty();
   out.notes.insert(out.notes.end(), changed.begin(), changed.end());
   out.arguments.words = {asked.network};

@@ -4,12 +4,20 @@
 #include <memory>
 #include <unordered_map>
 
+#include <fmt/format.h>
+
 namespace stepcast::infer {
 namespace {
 
-/// Ranks of a replica stand behind each other, and those of the other pool behind them.
-std::int64_t farthest(const Serving& prompts, const Serving& words) {
-  return prompts.scenario.plan.gpus + words.scenario.plan.gpus - 1;
+bool on_one_machine(const Serving& prompts, const Serving& words) { return prompts.machine().id == words.machine().id; }
+
+/// As many ranks apart as the last of one pool from the first of the other, on `own`'s machine: ranks of a replica
+/// stand behind each other, and those of the other pool behind them; those of another machine beyond its outermost
+/// level.
+std::int64_t farthest(const Serving& own, const Serving& other) {
+  if (on_one_machine(own, other)) return own.scenario.plan.gpus + other.scenario.plan.gpus - 1;
+  const std::vector<Level>& levels = own.machine().levels;
+  return levels[levels.size() - 2].gpus;
 }
 
 /// Ranks that have the same sequences.
@@ -23,13 +31,47 @@ Parts parts_of(const Serving& prompts, const Serving& words, double positions) {
   return {Bytes(each * ranks_of_group(words) / ranks_of_group(prompts)), Bytes(each)};
 }
 
+/// Both ends of the way, each with the links of its own machine: the slower counts.
+class Ends {
+ public:
+  Ends(const Serving& prompts, const Serving& words)
+      : from_(prompts), to_(words), from_distance_(farthest(prompts, words)), to_distance_(farthest(words, prompts)) {}
+  [[nodiscard]] Seconds time(const Parts& parts) const {
+    return std::max(from_.send(parts.sent, from_distance_), to_.send(parts.received, to_distance_));
+  }
+
+ private:
+  ServingCost from_, to_;
+  std::int64_t from_distance_, to_distance_;
+};
+
 }  // namespace
+
+Expected<void> check_pools(const Serving& prompts, const Serving& words) {
+  if (prompts.engine.kernels != words.engine.kernels)
+    return fail("--prefill-engine",
+        fmt::format("{} reads prompts, and {} says their words: no engine takes another's keys", prompts.engine.name,
+            words.engine.name),
+        "releases of one engine");
+  if (prompts.engine.cache_block != words.engine.cache_block)
+    return fail("--prefill-engine",
+        fmt::format("{} has blocks of {} positions, and {} of {}", prompts.engine.name, prompts.engine.cache_block,
+            words.engine.name, words.engine.cache_block),
+        "blocks of one size: others are sorted anew on their way, which is not forecast");
+  if (on_one_machine(prompts, words)) return {};
+  for (const Serving* one : {&prompts, &words})
+    if (one->machine().levels.size() < 2)
+      return fail(one == &prompts ? "--prefill-machine" : "--machine",
+          fmt::format("{} has no network, and its cache is sent to or from another machine", one->machine().id),
+          "machines with a network between their nodes");
+  return {};
+}
 
 CacheTransfer transfer_of(const Serving& prompts, const Serving& words, double positions) {
   const Parts parts = parts_of(prompts, words, positions);
   CacheTransfer out{parts.sent, parts.received, {}, {}};
-  const std::int64_t last = farthest(prompts, words);
-  out.time = ServingCost(words).send(std::max(out.sent, out.received), last);
+  out.time = Ends(prompts, words).time(parts);
+  const std::int64_t last = farthest(words, prompts);
   for (const Level& level : words.machine().levels) {
     out.fabric = level.name;
     if (last < level.gpus) break;
@@ -39,17 +81,14 @@ CacheTransfer transfer_of(const Serving& prompts, const Serving& words, double p
 
 std::function<Seconds(std::int64_t)> transfers(const Serving& prompts, const Serving& words) {
   struct Known {
-    explicit Known(const Serving& serving) : cost(serving) {}
-    ServingCost cost;
+    Known(const Serving& from, const Serving& to) : ends(from, to) {}
+    Ends ends;
     std::unordered_map<std::int64_t, Seconds> times;
   };
-  auto known = std::make_shared<Known>(words);
-  return [known, &prompts, &words, last = farthest(prompts, words)](std::int64_t positions) {
+  auto known = std::make_shared<Known>(prompts, words);
+  return [known, &prompts, &words](std::int64_t positions) {
     const auto [found, anew] = known->times.try_emplace(positions);
-    if (anew) {
-      const Parts parts = parts_of(prompts, words, static_cast<double>(positions));
-      found->second = known->cost.send(std::max(parts.sent, parts.received), last);
-    }
+    if (anew) found->second = known->ends.time(parts_of(prompts, words, static_cast<double>(positions)));
     return found->second;
   };
 }

@@ -10,9 +10,12 @@ namespace stepcast::infer {
 /// both is the plans': each rank of the second needs its part, and the ranks of the first send as much each.
 struct CacheTransfer {
   Bytes sent, received;  ///< of one GPU
-  Seconds time;          ///< of the larger, on the fabric that holds a replica of both
-  std::string fabric;    ///< the level of the machine: "rack", "cluster"
+  Seconds time;          ///< of the slower, on the fabric that holds a replica of both
+  std::string fabric;    ///< the level of the machine of words: "rack", "cluster"
 };
+/// Errors: keys of one engine's cache that the other does not take as they are, machines without a network.
+Expected<void> check_pools(const Serving& prompts, const Serving& words);
+
 CacheTransfer transfer_of(const Serving& prompts, const Serving& words, double positions);
 
 /// The simulator's, for prompts of any length; the Servings must outlive it.

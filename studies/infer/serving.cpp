@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "dataflow/lower/batch_lowering.h"
 #include "dataflow/lower/lower.h"
 #include "dataflow/lower/read_plan.h"
 #include "model/base/quantity_text.h"
@@ -183,18 +184,16 @@ Plan rows_plan(const Serving& serving, std::int64_t positions, const std::string
 Expected<sim::RowPrograms> row_programs(
     const Serving& serving, std::int64_t positions, bool reads_cache, const std::string& mapping = {}) {
   const Stack stack = lowered_for(serving.engine);
-  Plan plan = rows_plan(serving, positions, mapping);
+  const Plan plan = rows_plan(serving, positions, mapping);
   TRY(const auto read, dataflow::read_plan(plan, stack));
+  dataflow::BatchLowering lowering(serving.network(), stack, read);
   const auto lowered = [&](std::int64_t sequences, std::int64_t length, std::int64_t cached) {
-    plan.micro_batch = sequences, plan.global_batch = sequences * serving.groups;
-    plan.sequence = length;
-    plan.cache->cached = cached;
-    return dataflow::lower(serving.network(), plan, stack, read);
+    return lowering.another({sequences, sequences * serving.groups, length, cached});
   };
   const std::int64_t some = some_sequences(serving);
   sim::RowPrograms out;
   out.rows = {static_cast<double>(some), static_cast<double>(positions), static_cast<double>(far_back)};
-  TRY(out.one, lowered(some, positions, far_back));
+  TRY(out.one, lowering.first(plan));
   TRY(out.twice_as_many, lowered(2 * some, positions, far_back));
   TRY(out.twice_as_long, lowered(some, 2 * positions, far_back));
   if (reads_cache) {

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "model/base/contains.h"
 #include "model/base/quantity_text.h"
 
 namespace stepcast::serve {
@@ -114,7 +115,10 @@ Expected<Answer> answer(const Question& question) {
   TRY(check_work(load, out.servers, times));
   std::optional<infer::ServedTimes> prompt_times;
   if (question.prompts) {
-    TRY(out.prompts, prompt_pool_of(*question.prompts, load.requests));
+    TRY(out.prompts, prompt_pool_of(*question.prompts, out.serving, load.requests));
+    for (const std::string& assumed : out.prompts->serving.assumptions)
+      if (!contains(out.serving.assumptions, assumed))
+        out.serving.assumptions.push_back("of the pool of prompts " + assumed);
     prompt_times.emplace(out.prompts->serving);
     out.gpus += out.prompts->gpus;
     out.saturation = joined(*out.prompts, out.serving, out.servers, load.requests, *prompt_times,

@@ -38,8 +38,9 @@ void write_figures(JsonWriter& json, const Answer& answer, const sim::ServiceFig
 
 void write_prompts(JsonWriter& json, const PromptPool& pool, bool ran) {
   json.open("prefill_pool");
-  json.fields("gpus", pool.gpus, "replicas", pool.servers.replicas, "tp", pool.serving.tensor_ways,
-      "requests_per_s_at_most", pool.saturation.requests_per_second);
+  json.fields("machine", pool.serving.machine().id, "engine", pool.serving.engine.id, "gpus", pool.gpus, "replicas",
+      pool.servers.replicas, "tp", pool.serving.tensor_ways, "pp", pool.serving.stages, "requests_per_s_at_most",
+      pool.saturation.requests_per_second);
   if (ran) json.fields("busy", pool.busy, "waiting", pool.waiting, "most_waiting", pool.most_waiting);
   json.open("transfer");
   json.fields("fabric", pool.transfer.fabric, "prompt", pool.positions, "sent_bytes_per_gpu",

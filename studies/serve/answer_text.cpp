@@ -71,9 +71,22 @@ const char* name_of(const Saturation& most) {
   return binds == "prefill" ? "the prefill pool" : binds == "links" ? "the links" : "the decode pool";
 }
 
-std::string pools_text(const PromptPool& pool, bool ran) {
-  std::string text = fmt::format("\nPrompts  {} GPUs, {} x tp {}, at most {:.3g} requests/s", pool.gpus,
-      pool.servers.replicas, pool.serving.tensor_ways, pool.saturation.requests_per_second);
+/// Of both pools, which may stand on two kinds of machine.
+std::string gpus_text(const Answer& answer) {
+  const infer::Serving& serving = answer.serving;
+  if (!answer.prompts || answer.prompts->serving.machine().id == serving.machine().id)
+    return fmt::format("{} x {}", answer.gpus, serving.machine().gpu.name);
+  return fmt::format("{} x {} and {} x {}", answer.gpus - answer.prompts->gpus, serving.machine().gpu.name,
+      answer.prompts->gpus, answer.prompts->serving.machine().gpu.name);
+}
+
+std::string pools_text(const Answer& answer, bool ran) {
+  const PromptPool& pool = *answer.prompts;
+  const infer::Serving& own = pool.serving;
+  std::string text = fmt::format("\nPrompts  {} GPUs, {} x tp {}{}{}{}, at most {:.3g} requests/s", pool.gpus,
+      pool.servers.replicas, own.tensor_ways, own.stages > 1 ? fmt::format(", pp {}", own.stages) : "",
+      own.machine().id == answer.serving.machine().id ? "" : ", " + own.machine().gpu.name,
+      own.engine.id == answer.serving.engine.id ? "" : ", " + own.engine.name, pool.saturation.requests_per_second);
   if (ran)
     text += fmt::format("; {} busy, {:.1f} waiting in all (at most {:.0f} at one)", format_percent(pool.busy),
         pool.waiting, pool.most_waiting);
@@ -105,11 +118,11 @@ std::string overload_text(const Answer& answer) {
 
 std::string answer_text(const Question& question, const Answer& answer) {
   const infer::Serving& serving = answer.serving;
-  std::string text = fmt::format("{} on {} x {}, {}, {}{}\n", serving.network().name, answer.gpus,
-      serving.machine().gpu.name, serving.engine.name, infer::split_in_words(serving), replicas_text(question, answer));
+  std::string text = fmt::format("{} on {}, {}, {}{}\n", serving.network().name, gpus_text(answer), serving.engine.name,
+      infer::split_in_words(serving), replicas_text(question, answer));
   text += load_text(question, answer) + "\n";
   text += answer.figures ? figures_text(question, answer, *answer.figures) : overload_text(answer);
-  if (answer.prompts) text += pools_text(*answer.prompts, answer.figures.has_value());
+  if (answer.prompts) text += pools_text(answer, answer.figures.has_value());
   const Saturation& most = answer.saturation;
   if (answer.figures && answer.prompts)
     text += fmt::format("Saturation  {:.3g} requests/s, {} tokens/s/GPU, by {}\n", most.requests_per_second,

@@ -22,14 +22,16 @@ std::vector<sim::ServingRequest> read_alone(std::vector<sim::ServingRequest> req
 }  // namespace
 
 Error error_of_prompts(Error error) {
-  for (const char* flag : {"--gpus", "--tp", "--pp", "--ep", "--dp-attention"})
+  for (const char* flag : {"--machine", "--engine", "--gpus", "--tp", "--pp", "--ep", "--dp-attention"})
     if (error.where == flag) error.where = fmt::format("--prefill{}", flag + 1);
   return error;
 }
 
-Expected<PromptPool> prompt_pool_of(const PromptPoolWishes& wishes, const std::vector<sim::ServingRequest>& requests) {
+Expected<PromptPool> prompt_pool_of(
+    const PromptPoolWishes& wishes, const infer::Serving& words, const std::vector<sim::ServingRequest>& requests) {
   auto serving = infer::serving_of(wishes.engine);
   if (!serving) return tl::unexpected(error_of_prompts(serving.error()));
+  TRY(infer::check_pools(*serving, words));
   PromptPool out;
   out.serving = std::move(*serving);
   out.positions = mean_prompt(requests);
@@ -70,9 +72,10 @@ sim::ServedRun simulate(const sim::Load& load, PromptPool& prompts, const infer:
       prompt_times.timer(), word_times.timer());
   Seconds end;
   for (const sim::Served& request : run.served.requests) end = std::max(end, request.last);
+  const auto lanes = static_cast<double>(prompts.servers.replicas * prompts.servers.stages);
   for (const sim::RanIteration& ran : run.reading) {
     const double share = ran.time / end;
-    prompts.busy += share / static_cast<double>(prompts.servers.replicas);
+    prompts.busy += share / lanes;
     prompts.waiting += share * static_cast<double>(ran.waiting);
     prompts.most_waiting = std::max(prompts.most_waiting, static_cast<double>(ran.waiting));
   }

@@ -33,8 +33,10 @@ struct PromptPool {
 /// An error of this pool names its own flags.
 Error error_of_prompts(Error error);
 
-/// Errors: what the engine cannot be, and requests that no cache of it holds or that say one word alone.
-Expected<PromptPool> prompt_pool_of(const PromptPoolWishes& wishes, const std::vector<sim::ServingRequest>& requests);
+/// Errors: what the engine cannot be, keys that `words` does not take, and requests that no cache of it holds or that
+/// say one word alone.
+Expected<PromptPool> prompt_pool_of(
+    const PromptPoolWishes& wishes, const infer::Serving& words, const std::vector<sim::ServingRequest>& requests);
 
 /// The way to `words`, and with it what both pools and the links do at most: `most` is that of the pool of words.
 Saturation joined(PromptPool& prompts, const infer::Serving& words, const sim::Servers& servers,

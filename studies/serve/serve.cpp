@@ -58,10 +58,12 @@ Expected<void> check_load(const Arguments& arguments) {
   return {};
 }
 
-constexpr const char* prefill_flags[] = {"--prefill-gpus", "--prefill-tp", "--prefill-ep", "--prefill-dp-attention",
-    "--prefill-replicas", "--prefill-most-sequences", "--prefill-most-positions"};
+constexpr const char* prefill_flags[] = {"--prefill-machine", "--prefill-engine", "--prefill-gpus", "--prefill-tp",
+    "--prefill-pp", "--prefill-ep", "--prefill-dp-attention", "--prefill-replicas", "--prefill-most-sequences",
+    "--prefill-most-positions"};
 
-/// A pool of its own for prompts, where a flag speaks of it: the engine, machine and number types are the other's.
+/// A pool of its own for prompts, where a flag speaks of it: what none says of engine, machine and number types is the
+/// other's.
 Expected<std::optional<PromptPoolWishes>> prompt_pool(const Arguments& arguments, const infer::ServingWishes& words) {
   if (std::ranges::none_of(prefill_flags, [&](const char* flag) { return arguments.has(flag); })) return std::nullopt;
   PromptPoolWishes asked{words, {}, count_of(arguments, "--prefill-replicas", 1)};
@@ -71,7 +73,13 @@ Expected<std::optional<PromptPoolWishes>> prompt_pool(const Arguments& arguments
         "a divisor of --prefill-gpus");
   asked.engine.gpus /= asked.replicas;
   asked.engine.draft = 0;
-  asked.engine.tp = count_of(arguments, "--prefill-tp", 1), asked.engine.pp = 1;
+  if (arguments.has("--prefill-machine")) {
+    if (arguments.has("--profile"))
+      return fail("--profile", "one GPU's laws for pools on two kinds of machine", "without it: each has its default");
+    asked.engine.machine = arguments.value("--prefill-machine");
+  }
+  if (arguments.has("--prefill-engine")) asked.engine.engine = arguments.value("--prefill-engine");
+  asked.engine.tp = count_of(arguments, "--prefill-tp", 1), asked.engine.pp = count_of(arguments, "--prefill-pp", 1);
   asked.engine.layout.clear();  // it is of the stages of those that decode
   asked.engine.ep = count_of(arguments, "--prefill-ep", 1);
   asked.engine.attention_dp = count_of(arguments, "--prefill-dp-attention", 1);
@@ -103,7 +111,10 @@ std::vector<Flag> own_flags() {
       text_flag("--accepted", "SHARE", batching, "of the guesses, each where those before it were right", check_share),
       count_flag("--prefill-gpus", pool, "GPUs that prefill, beside --gpus, which decode", most),
       count_flag("--prefill-replicas", pool, "engines among them (default 1)", most),
+      text_flag("--prefill-machine", "ID|FILE", pool, "where they stand (default: --machine)", nullptr),
+      text_flag("--prefill-engine", "ID|FILE", pool, "a release of the same engine (default: --engine)", nullptr),
       count_flag("--prefill-tp", pool, "tensor parallel ways of each (default: its GPUs)", 32'768),
+      count_flag("--prefill-pp", pool, "its pipeline stages (default 1)", 32'768),
       count_flag("--prefill-ep", pool, "ranks that its experts are spread over (default 1)", 32'768),
       count_flag("--prefill-dp-attention", pool, "its groups with sequences of their own (default 1)", 32'768),
       count_flag("--prefill-most-sequences", pool, "that it reads at once (default: the engine's)", 1'000'000),
@@ -167,12 +178,9 @@ Expected<Question> question_of(const Arguments& arguments) {
         fmt::format("at most {}", asked.law.prompts.low - 1));
   asked.law.shared = shared;
   asked.law.seed = static_cast<std::uint64_t>(count_of(arguments, "--seed", 0));
-  // Of each user ten, as benchmarks of serving do (InferenceX utils/bench_serving); of a rate a thousand.
-  constexpr std::int64_t rounds = 10, many = 1000;
-  asked.law.count = count_of(arguments, "--requests")
-                        .value_or(asked.concurrency ? rounds * *asked.concurrency : many * asked.replicas);
-  // Each is kept until the end.
-  constexpr std::int64_t most_requests = 3'000'000;
+  asked.law.count =
+      count_of(arguments, "--requests")
+          .value_or(asked.concurrency ? requests_of_user * *asked.concurrency : requests_of_replica * asked.replicas);
   if (asked.law.count > most_requests)
     return fail(arguments.has("--requests") ? "--requests"
                 : asked.concurrency         ? "--concurrency"
@@ -190,7 +198,8 @@ void put_rows(
   if (row) question.engine.row = std::make_shared<const Engine>(*row);
   if (!question.prompts) return;
   infer::ServingWishes& prompts = question.prompts->engine;
-  prompts.row = prompt_row ? std::make_shared<const Engine>(*prompt_row) : question.engine.row;
+  if (prompt_row) prompts.row = std::make_shared<const Engine>(*prompt_row);
+  else if (prompts.engine == question.engine.engine) prompts.row = question.engine.row;
   // Each row has its own way between experts.
   if (prompt_row && !told_exchange) prompts.exchange.clear();
 }
@@ -209,8 +218,9 @@ namespace {
 
 /// What is asked that a launch and its benchmark have no words for here.
 constexpr const char* not_emitted[] = {"--draft", "--accepted", "--json", "--html", "--products", "--layout", "--cp",
-    "--cp-way", "--dcp", "--trace", "--seed", "--slo", "--warm-up", "--prefill-gpus", "--prefill-tp", "--prefill-ep",
-    "--prefill-dp-attention", "--prefill-replicas", "--prefill-most-sequences", "--prefill-most-positions"};
+    "--cp-way", "--dcp", "--trace", "--seed", "--slo", "--warm-up", "--prefill-machine", "--prefill-engine",
+    "--prefill-gpus", "--prefill-tp", "--prefill-pp", "--prefill-ep", "--prefill-dp-attention", "--prefill-replicas",
+    "--prefill-most-sequences", "--prefill-most-positions"};
 
 Expected<void> check_emitted(const Arguments& arguments, bool changes_engine) {
   for (const char* flag : not_emitted)

@@ -1,6 +1,7 @@
 // stepcast serve: an engine under load, forecast.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <span>
 
@@ -11,6 +12,10 @@
 #include "studies/cli/flags.h"
 
 namespace stepcast::serve {
+
+/// Requests of a load that nobody counts: of each user ten, as benchmarks of serving do (InferenceX
+/// utils/bench_serving), of a replica at a rate a thousand. Each is kept until the end: no more than `most_requests`.
+inline constexpr std::int64_t requests_of_user = 10, requests_of_replica = 1000, most_requests = 3'000'000;
 
 struct Question;
 /// What flags ask. Errors: those that miss a part of the load, or say it in more than one way.

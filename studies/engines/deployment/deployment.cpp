@@ -221,12 +221,39 @@ bool looks_like_deployment(const std::string& text) {
          looks_like_values(text) || looks_like_script_task(text);
 }
 
+namespace {
+
+/// Actions of Helm's templates that become more than a value, so that a text with them is no YAML yet
+/// (helm.sh/docs/chart_template_guide/control_structures).
+constexpr std::string_view helm_actions[] = {"if ", "else", "end", "range ", "with ", "define ", "block ", "include ",
+    "template ", "tpl ", "toYaml ", ".", "$", "/*"};
+
+/// The first line with one; 0: there is none.
+std::size_t helm_line(const std::string& text) {
+  std::size_t line = 1;
+  for (std::size_t at = 0; at + 2 < text.size(); ++at) {
+    if (text[at] == '\n') ++line;
+    if (text.compare(at, 2, "{{") != 0) continue;
+    const std::size_t word = text.find_first_not_of("- ", at + 2);
+    if (word == text.npos) return 0;
+    const std::string_view action = std::string_view(text).substr(word);
+    if (std::ranges::any_of(helm_actions, [&](std::string_view one) { return action.starts_with(one); })) return line;
+  }
+  return 0;
+}
+
+}  // namespace
+
 Expected<std::vector<EngineLine>> deployment_lines(
     const std::string& text, const std::string& where, const std::map<std::string, std::string>& defined) {
   const auto documents = read_yaml(text, where);
   if (!documents) {
     Error error = documents.error().error();
     if (error.where.empty()) error.where = where;
+    if (const std::size_t line = helm_line(text); line > 0)
+      return fail(fmt::format("{}:{}", where, line),
+          "a template of a Helm chart, which is no manifest before it is filled in",
+          "what `helm template CHART -f values.yaml` prints, or the chart's values file");
     return tl::unexpected(std::move(error));
   }
   ContainerReader reader(where, defined);

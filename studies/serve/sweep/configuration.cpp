@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "studies/cli/shell_word.h"
+#include "studies/serve/serve.h"
 
 namespace stepcast::serve::sweeping {
 
@@ -30,6 +31,9 @@ std::string serve_line(const Asked& asked, const Configuration& c, double load) 
   count("--input", asked.law.prompts.high, 0), count("--output", asked.law.outputs.high, 0);
   if (asked.shortest != 1) line += fmt::format(" --shortest {}", asked.shortest);
   count("--shared", asked.law.shared, 0), count("--seed", static_cast<std::int64_t>(asked.law.seed), 0);
+  // More than serve takes are fewer of each.
+  const double usual = asked.closed ? load * requests_of_user : static_cast<double>(c.replicas * requests_of_replica);
+  if (usual > static_cast<double>(most_requests)) count("--requests", most_requests, 0);
   return line + fmt::format(" {} {}", asked.closed ? "--concurrency" : "--rate", load);
 }
 

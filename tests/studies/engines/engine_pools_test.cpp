@@ -216,6 +216,56 @@ backend:
       AllOf(HasSubstr("resources.decode_workers is not told"), HasSubstr("--replicas N")));
 }
 
+/// A chart's template is no manifest before Helm has filled it in; where it is YAML all the same what it leaves open is
+/// asked for.
+TEST(EnginePools, TemplatesOfChartsAreRefusedByName) {
+  const std::string pod = "apiVersion: v1\nkind: Pod\nspec:\n  containers:\n    - image: vllm/vllm-openai:v0.11.0\n"
+                          "      args:\n        - --model=Qwen/Qwen3-32B\n";
+  for (const char* more : {"        {{- range .Values.args }}\n        - {{ . | quote }}\n        {{- end }}\n",
+           "      name: {{ .Release.Name }}-vllm\n", "      {{- toYaml .Values.more | nindent 6 }}\n"})
+    EXPECT_THAT(read(pod + more).error, AllOf(HasSubstr(":8"), HasSubstr("a template of a Helm chart"),
+                                            HasSubstr("helm template CHART -f values.yaml")))
+        << more;
+  EXPECT_EQ(read(pod).error, "");
+  // what is no YAML for another reason is told as before
+  EXPECT_THAT(read(pod + "        - [a\n").error, Not(HasSubstr("Helm")));
+}
+
+/// The benchmark of a recipe draws lengths from 0.8 of the nominal one to all of it, ten requests of each user.
+TEST(EnginePools, RecipesSayTheirLoad) {
+  const auto recipe = [](const std::string& benchmark) {
+    return "model: {path: qwen3-32b, precision: fp8}\nresources: {prefill_workers: 1, decode_workers: 1}\nbackend:\n"
+           "  sglang_config:\n    prefill: {tensor-parallel-size: 2}\n    decode: {tensor-parallel-size: 4}\n" +
+           benchmark;
+  };
+  const auto loaded = [&](const std::string& keys) {
+    return read(recipe("benchmark:\n  type: \"sa-bench\"\n" + keys), {{"--weights", "fp8"}});
+  };
+  for (const char* users : {"concurrencies: [64]", "concurrencies: \"64\"", "concurrencies:\n    - 64"}) {
+    const auto one = loaded("  isl: 1024\n  osl: 512\n  req_rate: \"inf\"\n  " + std::string(users) + "\n");
+    ASSERT_EQ(one.error, "") << users;
+    EXPECT_THAT(
+        one.asked.flags, IsSupersetOf({Pair("--input", "1024"), Pair("--output", "512"), Pair("--shortest", "0.8"),
+                             Pair("--concurrency", "64"), Pair("--requests", "640")}))
+        << users;
+  }
+  const auto several = loaded("  isl: 1024\n  osl: 512\n  random_range_ratio: 1\n  concurrencies: \"64x128\"\n");
+  EXPECT_THAT(several.asked.notes, Contains(HasSubstr("64, 128 are loads one after the other")));
+  EXPECT_FALSE(several.asked.flags.contains("--concurrency"));
+  EXPECT_FALSE(several.asked.flags.contains("--shortest"));
+  for (const char* keys : {"  isl: 1024\n  concurrencies: [1]\n", "  isl: long\n  osl: 1\n  concurrencies: [1]\n",
+           "  isl: 8\n  osl: 8\n  concurrencies: [1]\n  req_rate: 3\n",
+           "  isl: 8\n  osl: 8\n  concurrencies: [1]\n  random_range_ratio: 2\n"}) {
+    const auto not_read = loaded(keys);
+    EXPECT_THAT(not_read.asked.notes, Contains(HasSubstr("the load is not read"))) << keys;
+    EXPECT_FALSE(not_read.asked.flags.contains("--input")) << keys;
+  }
+  const auto other = read(recipe("benchmark: {type: mmlu, num_threads: 512}\n"), {{"--weights", "fp8"}});
+  EXPECT_THAT(other.asked.notes, Contains(HasSubstr("benchmark is not read")));
+  EXPECT_THAT(loaded("  isl: 8\n  osl: 8\n  concurrencies: \"{n}\"\n").asked.notes,
+      Contains(HasSubstr("how many requests come at once is not read")));
+}
+
 /// llm-d's chart makes the command from the model and the sizes of each pool.
 TEST(EnginePools, ValuesOfLlmDsChart) {
   const auto role = [](const std::string& name, const std::string& sizes, const std::string& more) {
@@ -311,7 +361,7 @@ TEST(EnginePools, PoolsOnOtherGpusAreRefused) {
   };
   EXPECT_EQ(read(deployment("a-prefill", "H100") + deployment("a-decode", "H100")).error, "");
   EXPECT_THAT(read(deployment("a-prefill", "H100") + deployment("a-decode", "H200")).error,
-      HasSubstr("both pools are forecast on one kind of machine"));
+      HasSubstr("--machine and --prefill-machine say which"));
 }
 
 /// What starts a command elsewhere hands its words over.

@@ -12,6 +12,7 @@ namespace stepcast::serve {
 namespace {
 
 using nlohmann::json;
+using testing::AllOf;
 using testing::HasSubstr;
 using testing_program::run_line;
 
@@ -97,6 +98,52 @@ TEST(Pools, TheSlowerPoolBinds) {
   EXPECT_THAT(over.out, HasSubstr("the prefill pool serve"));
 }
 
+/// One user alone, whose prompt is read on an H100 and whose words are said on H200s: each as infer has it there. The
+/// keys go over the network, at the 50 GB/s of either: 1,000 positions x 128 KiB from one GPU.
+TEST(Pools, MayStandOnUnlikeGpus) {
+  const std::string line = "serve llama3-8b --machine hgx-h200 --tp 2 --prefill-machine dgx-h100 --prefill-engine "
+                           "vllm-2026 --prefill-tp 1 --input 1000 --output 101 --concurrency 1 --requests 3";
+  const json one = json::parse(run_line(line + " --json").out, nullptr, false);
+  const auto of = [](const char* machine, std::int64_t tp, const char* engine) {
+    infer::ServingWishes wishes;
+    wishes.network = "llama3-8b", wishes.machine = machine, wishes.tp = tp, wishes.engine = engine;
+    return *infer::serving_of(wishes);
+  };
+  const infer::Serving prompts = of("dgx-h100", 1, "vllm-2026"), words = of("hgx-h200", 2, "vllm");
+  const double read = infer::prefill(prompts, 1, 1000, 0).time.value(),
+               word = infer::decode(words, 1, 1050).time.value();
+  const infer::CacheTransfer sent = infer::transfer_of(prompts, words, 1000);
+  EXPECT_NEAR(one["tpot"]["mean_s"].get<double>() / word, 1, 0.01);
+  EXPECT_NEAR(
+      (one["ttft"]["mean_s"].get<double>() - prompts.engine.host_per_request.value()) / (read + sent.time.value()), 1,
+      0.02);
+  EXPECT_EQ(sent.fabric, "cluster");
+  EXPECT_GT(sent.time.value(), 1000.0 * 128 * 1024 / 50e9);
+  EXPECT_LT(sent.time.value(), 2 * 1000.0 * 128 * 1024 / 50e9);
+  EXPECT_EQ(one["prefill_pool"]["machine"], "dgx-h100");
+  EXPECT_EQ(one["prefill_pool"]["engine"], "vllm-2026");
+  EXPECT_THAT(run_line(line).out, AllOf(HasSubstr("on 2 x NVIDIA H200"), HasSubstr("and 1 x NVIDIA H100")));
+}
+
+/// A prompt alone goes through one stage after the other, and takes as long as infer says of two.
+TEST(Pools, PromptsAreReadOnStages) {
+  const json one = served_pools(
+      "--input 1000 --output 101 --concurrency 1 --requests 3 --prefill-gpus 2 --prefill-tp 1 --prefill-pp 2");
+  infer::ServingWishes wishes;
+  wishes.network = "llama3-8b", wishes.machine = "dgx-h100", wishes.pp = 2;
+  const infer::Serving prompts = *infer::serving_of(wishes), words = pool_serving("llama3-8b", 1);
+  const double read = infer::prefill(prompts, 1, 1000, 0).time.value(),
+               link = infer::transfer_of(prompts, words, 1000).time.value();
+  EXPECT_NEAR((one["ttft"]["mean_s"].get<double>() - prompts.engine.host_per_request.value()) / (read + link), 1, 0.02);
+  EXPECT_EQ(one["gpus"], 3);
+  EXPECT_EQ(one["prefill_pool"]["pp"], 2);
+  // Prompts that come one after the other fill both stages: busy is of the pool's time, and no more than all of it.
+  const json many =
+      served_pools("--input 4096 --output 8 --concurrency 16 --prefill-gpus 2 --prefill-tp 1 --prefill-pp 2");
+  EXPECT_GT(many["prefill_pool"]["busy"].get<double>(), 0.8);
+  EXPECT_LE(many["prefill_pool"]["busy"].get<double>(), 1);
+}
+
 TEST(Pools, WhatCannotBeIsSaid) {
   const auto error = [](const std::string& load) {
     const auto ran = run_line("serve llama3-8b --machine dgx-h100 --input 512 --concurrency 2 " + load);
@@ -107,6 +154,12 @@ TEST(Pools, WhatCannotBeIsSaid) {
   EXPECT_THAT(error("--output 8 --prefill-gpus 3 --prefill-replicas 2"), HasSubstr("3 GPUs for 2 replicas"));
   EXPECT_THAT(error("--output 8 --prefill-gpus 4 --prefill-tp 3"), HasSubstr("--prefill-gpus"));
   EXPECT_THAT(error("--output 8 --prefill-ep 2"), HasSubstr("--prefill-ep"));
+  EXPECT_THAT(error("--output 8 --prefill-tp 1 --prefill-engine sglang"),
+      AllOf(HasSubstr("--prefill-engine"), HasSubstr("no engine takes another's keys")));
+  EXPECT_THAT(error("--output 8 --prefill-tp 1 --prefill-engine nobody"), HasSubstr("--prefill-engine"));
+  EXPECT_THAT(error("--output 8 --prefill-tp 1 --prefill-machine nowhere"), HasSubstr("--prefill-machine"));
+  EXPECT_THAT(error("--output 8 --prefill-tp 1 --prefill-machine hgx-h200 --profile h100-sxm-80gb"),
+      HasSubstr("one GPU's laws for pools on two kinds of machine"));
 }
 
 /// Layers of stages are those of the pool that says tokens: the one that reads prompts has one stage.

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "studies/serve/sweep/asked.h"
+#include "studies/serve/sweep/configuration.h"
 #include "studies/serve/sweep/explored.h"
 #include "tests/studies/run_program.h"
 
@@ -17,6 +18,7 @@ namespace {
 using nlohmann::json;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 using testing_program::own_path;
 using testing_program::run_line;
 
@@ -154,6 +156,20 @@ TEST(ServeSweep, WrongInputSaysWhatIsWrong) {
     EXPECT_EQ(ran.code, 2) << line;
     EXPECT_THAT(ran.err, HasSubstr(part)) << line;
   }
+}
+
+/// Ten requests of each of 400,000 users are more than the 3,000,000 that serve takes.
+TEST(ServeSweep, TheLineOfManyUsersSaysHowManyRequests) {
+  Asked asked;
+  asked.network = "llama3-8b", asked.closed = true;
+  asked.law.prompts = sim::lengths_of(512, 1), asked.law.outputs = sim::lengths_of(64, 1);
+  const Configuration one;
+  EXPECT_THAT(serve_line(asked, one, 400'000), HasSubstr("--requests 3000000 --concurrency 400000"));
+  EXPECT_THAT(serve_line(asked, one, 300'000), Not(HasSubstr("--requests")));
+  asked.closed = false;
+  Configuration many;
+  many.replicas = many.gpus = 4'000;
+  EXPECT_THAT(serve_line(asked, many, 10), HasSubstr("--requests 3000000 --rate 10"));
 }
 
 TEST(ServeSweep, ListsAreNumbersAndRanges) {

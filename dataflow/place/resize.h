@@ -1,0 +1,16 @@
+// What was placed for one batch, for another: splits, homes and moves stay, and their bytes follow the extents.
+#pragma once
+
+#include <vector>
+
+#include "dataflow/place/block.h"
+
+namespace stepcast::dataflow {
+
+/// Gives what was placed the bytes of the network's extents, of which those of the dims in `grown` are now another
+/// multiple, or another expectation, than when it was placed. False, and nothing changed: statements deal such dims out
+/// by their extents, or moves are more than their tensor's bytes.
+bool resize(PlacedNetwork& placed, const Network& network, const std::vector<Statement>& statements,
+    const std::vector<int>& grown);
+
+}  // namespace stepcast::dataflow
