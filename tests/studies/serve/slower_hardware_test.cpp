@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "sim/serving/service_figures.h"
 #include "sim/serving/steady/mean_field.h"
 #include "studies/infer/served_load.h"
 #include "studies/infer/what_if.h"
