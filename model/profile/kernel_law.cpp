@@ -180,8 +180,12 @@ LawError error_alone(const LawError& kept, const Refinement& refinement) {
 }
 
 KernelTime gemm_time(const RooflineLaw& law, const GpuUnits& units, const GemmQuery& gemm) {
-  return corrected(product_alone(law, gemm, {flops_of(gemm), bytes_of(gemm)}), law, units,
-      [&] { return gemm_features(gemm, law, units); });
+  return gemm_time(law, units, gemm, bytes_of(gemm));
+}
+
+KernelTime gemm_time(const RooflineLaw& law, const GpuUnits& units, const GemmQuery& gemm, Bytes moved) {
+  return corrected(
+      product_alone(law, gemm, {flops_of(gemm), moved}), law, units, [&] { return gemm_features(gemm, law, units); });
 }
 
 KernelTime gemm_time(const RooflineLaw& law, const GpuUnits& units, const GemmQuery& gemm, const StepLoad& load) {

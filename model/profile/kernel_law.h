@@ -28,6 +28,8 @@ struct KernelTime {
 
 // A kernel by itself, with a law at hand; `units` of the GPU the law is for.
 KernelTime gemm_time(const RooflineLaw& law, const GpuUnits& units, const GemmQuery& gemm);
+/// Moves other bytes than its operands' type says: of weights that are narrower than what is multiplied.
+KernelTime gemm_time(const RooflineLaw& law, const GpuUnits& units, const GemmQuery& gemm, Bytes moved);
 /// Half of the time that this takes is for the interval, which `spread` leaves out: it stays the law's.
 KernelTime attention_time(
     const AttentionLaw& law, const GpuUnits& units, const AttentionQuery& attention, bool spread = true);

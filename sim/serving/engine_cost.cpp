@@ -111,13 +111,19 @@ EnginePrice EngineCost::product(const KernelWork& work, double m, const Routing&
   if (work.experts > 0)
     query = of_experts(query, work.experts, engine_->same_experts ? 1 : routing.tokens, routing.choices);
   if (work.experts > 0 && engine_->same_experts) query.m = std::max(1.0, routing.tokens);
+  // Of weights that are narrower than what is multiplied the bytes are saved.
+  const bool wide = work.keeps_width || (types_.experts_alone && work.experts == 0);
+  const auto saved = [&] {
+    return Bytes(wide ? 0 : (operand_bytes(query.precision) - types_.weight_bytes) * query.batch * query.n * query.k);
+  };
   const auto asked = [&]() -> std::optional<KernelTime> {
     const RooflineLaw* law = find_gemm(*profile_, query.precision, query.block_scaled);
     if (law == nullptr) return std::nullopt;
-    if (tuning_->products == 1) return gemm_time(*law, profile_->units, query);
+    const Bytes moved = bytes_of(query) - std::max(saved(), Bytes(0));  // laws know of scales
+    if (tuning_->products == 1) return gemm_time(*law, profile_->units, query, moved);
     RooflineLaw slower = *law;
     slower.compute = law->compute / tuning_->products;
-    return gemm_time(slower, profile_->units, query);
+    return gemm_time(slower, profile_->units, query, moved);
   };
   auto time = asked();
   if (!time) {
@@ -129,16 +135,8 @@ EnginePrice EngineCost::product(const KernelWork& work, double m, const Routing&
     asked_for.m = m;
     return price_of(moves_->work(asked_for), Binding::weights);
   }
-  const double bytes = bytes_of(query).value(), held = query.batch * query.n * query.k;
-  // Weights that are narrower than what is multiplied: their bytes are saved, at the rate of the wide product's.
-  const bool wide = types_.experts_alone && work.experts == 0;
-  const double saved = wide ? 0 : operand_bytes(query.precision) - types_.weight_bytes;
-  if (!work.keeps_width && saved > 0) {
-    const double share = 1 - saved * held / bytes;
-    if (time->bound == Bound::memory) time->time = time->time * std::max(0.1, share);
-  }
   auto price = price_of(*time, "gemm", binding_of(time->bound));
-  price.bytes = Bytes(bytes - (work.keeps_width ? 0 : saved * held));
+  price.bytes = bytes_of(query) - saved();
   return price;
 }
 

@@ -71,6 +71,10 @@ Expected<Asked> asked_of(const Arguments& arguments, const Arguments& typed) {
     w.mapping.where = arguments.value("--mapping");
     TRY(w.mapping.text, read_text_file(w.mapping.where));
   }
+  if (arguments.has("--prompts-mapping")) {
+    w.prompts_mapping.where = arguments.value("--prompts-mapping");
+    TRY(w.prompts_mapping.text, read_text_file(w.prompts_mapping.where));
+  }
   asked.phase = arguments.value("--phase");
   if (asked.phase.empty())
     asked.phase = arguments.has("--context") ? "decode" : arguments.has("--output") ? "batch" : "prefill";
@@ -138,6 +142,9 @@ Expected<Answer> answer_to(const Asked& asked) {
   Answer answer;
   TRY(answer.serving, serving_of(asked.wishes));
   if (answer.serving.prompts_alone && asked.phase != "prefill") return tl::unexpected(*answer.serving.prompts_alone);
+  if (answer.serving.words_alone && asked.phase != "decode")
+    return fail(answer.serving.words_alone->where, answer.serving.words_alone->what,
+        "--prompts-mapping FILE: how prompts are split, or --phase decode");
   answer.room = capacity(answer.serving, length_of(asked));
   TRY(check_room(answer.serving, asked, answer.room));
   answer.phase = phase_of(answer.serving, asked);

@@ -84,6 +84,11 @@ std::span<const Flag> infer_flags() {
           .value = "FILE",
           .group = work,
           .doc = "a mapping in the notation, in place of the flags that split"},
+      {.name = "--prompts-mapping",
+          .key = "",
+          .value = "FILE",
+          .group = work,
+          .doc = "beside --mapping, that of prompts"},
       {.name = "--phase",
           .key = "",
           .value = "PHASE",
@@ -190,7 +195,7 @@ Expected<void> infer_command(const Arguments& arguments, Console& console) {
   for (auto& [form, file] : files) file.finish(form->text(asked, answer));
   const bool json = arguments.has("--json");
   if (arguments.has("--explain")) {
-    TRY(const auto explained, explain_iteration(answer.serving, asked.phase == "prefill"));
+    TRY(const auto explained, explain_iteration(answer.serving, asked.phase));
     console.out << (json ? explained_json(explained) : explained_text(explained, console));
     return {};
   }

@@ -8,8 +8,10 @@
 #include "studies/print/table.h"
 
 namespace stepcast::infer {
+namespace {
 
-Expected<ExplainedIteration> explain_iteration(const Serving& serving, bool prompts) {
+/// Of rows of prompts, or of words.
+Expected<ExplainedIteration> explain_rows(const Serving& serving, bool prompts) {
   const Plan plan = iteration_plan(serving, prompts);
   const Stack stack = lowered_for(serving.engine);
   ExplainedIteration out;
@@ -28,8 +30,16 @@ Expected<ExplainedIteration> explain_iteration(const Serving& serving, bool prom
   return out;
 }
 
-std::string explained_text(const ExplainedIteration& explained, const Console& console) {
-  const print::Paint paint(console);
+void write_iteration(JsonWriter& json, const ExplainedIteration& explained) {
+  notation::write_mapping(json, explained.mapping);
+  json.open_list("moves");
+  for (const ExplainedIteration::Move& move : explained.moves) {
+    json.row("block", move.block, "label", move.label, "axis", move.axis, "ranks", move.ranks, "because", move.because);
+  }
+  json.close();
+}
+
+std::string iteration_text(const ExplainedIteration& explained, const print::Paint& paint) {
   const std::string text = notation::mapping_text(explained.mapping, paint);
   if (explained.moves.empty()) return text;
   print::Table table({{"block"}, {"move"}, {"axis"}, {"ranks", print::Align::right}, {"because"}});
@@ -39,15 +49,36 @@ std::string explained_text(const ExplainedIteration& explained, const Console& c
          table.text("  ");
 }
 
+}  // namespace
+
+Expected<ExplainedIteration> explain_iteration(const Serving& serving, const std::string& phase) {
+  TRY(auto out, explain_rows(serving, phase == "prefill"));
+  const bool both = phase == "mixed" || phase == "batch";
+  if (both && !serving.prompts_mapping.empty()) {
+    TRY(auto prompts, explain_rows(serving, true));
+    out.prompts.push_back(std::move(prompts));
+  }
+  return out;
+}
+
+std::string explained_text(const ExplainedIteration& explained, const Console& console) {
+  const print::Paint paint(console);
+  std::string text = iteration_text(explained, paint);
+  for (const ExplainedIteration& prompts : explained.prompts)
+    text += notation::explained_heading(paint, "Prompts", "have a mapping of their own (--prompts-mapping)") +
+            iteration_text(prompts, paint);
+  return text;
+}
+
 std::string explained_json(const ExplainedIteration& explained) {
   JsonWriter json;
   json.open();
-  notation::write_mapping(json, explained.mapping);
-  json.open_list("moves");
-  for (const ExplainedIteration::Move& move : explained.moves) {
-    json.row("block", move.block, "label", move.label, "axis", move.axis, "ranks", move.ranks, "because", move.because);
+  write_iteration(json, explained);
+  for (const ExplainedIteration& prompts : explained.prompts) {
+    json.open("prompts");
+    write_iteration(json, prompts);
+    json.close();
   }
-  json.close();
   json.close();
   return json.text() + "\n";
 }

@@ -17,10 +17,11 @@ struct ExplainedIteration {
   };
   dataflow::Explanation mapping;
   std::vector<Move> moves;  ///< in the order of the iteration, blocks that repeat once
+  /// of prompts, where the phase has words and prompts and they are split in two ways; else empty
+  std::vector<ExplainedIteration> prompts;
 };
 
-/// Of rows of prompts, or of words.
-Expected<ExplainedIteration> explain_iteration(const Serving& serving, bool prompts);
+Expected<ExplainedIteration> explain_iteration(const Serving& serving, const std::string& phase);
 
 std::string explained_text(const ExplainedIteration& explained, const Console& console);
 std::string explained_json(const ExplainedIteration& explained);

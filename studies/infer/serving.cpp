@@ -163,6 +163,7 @@ FormPositions form_positions(const Serving& serving) {
   const std::int64_t whole = whole_positions(serving.network());
   FormPositions out;
   out.words = serving.alone_positions > 0 ? serving.alone_positions : whole;
+  if (serving.words_alone) return out;
   out.most_words = absorbed_positions(serving.network());
   for (std::uint8_t shape = 1; shape <= serving.network().shapes.size(); ++shape)
     out.most_words = std::max(out.most_words, absorbed_positions(shaped(serving.network(), shape)));
@@ -261,6 +262,17 @@ double image_weight_bytes(const run::Chosen<NetworkSpec>& network) {
   return bytes;
 }
 
+/// A mapping of one's own may split positions, of which a word is but one, or keys of the cache as words alone see
+/// them.
+Expected<std::shared_ptr<const sim::IterationForm>> form_of_one_kind(Serving& serving, const Error& why) {
+  serving.words_alone = why;
+  if (auto words = iteration_form(serving)) return words;
+  serving.words_alone.reset();
+  serving.prompts_alone = why;
+  serving.alone_positions = 2 * serving.scenario.plan.gpus * whole_positions(serving.network());
+  return iteration_form(serving);
+}
+
 Expected<void> check_images_served(const NetworkSpec& network) {
   if (!looks_at_encoder(network) || projector_parameter_count(network) == 0) return {};
   return fail(network.id, "an engine's iteration of a network with layers that look at images",
@@ -294,12 +306,7 @@ Expected<Serving> serving_of(const ServingWishes& wishes, run::Chosen<NetworkSpe
   TRY(settle_types(
       wishes, run::names_a_file(wishes.network) ? stored_weights_of_file(wishes.network) : StoredWeights{}, serving));
   auto form = iteration_form(serving);
-  if (!form && !wishes.mapping.text.empty()) {  // it may split positions, of which a word is but one
-    serving.prompts_alone = form.error();
-    serving.alone_positions = 2 * serving.scenario.plan.gpus * whole_positions(serving.network());
-    form = iteration_form(serving);
-    if (!form) return tl::unexpected(form.error());
-  }
+  if (!form && !wishes.mapping.text.empty()) form = form_of_one_kind(serving, form.error());
   TRY(serving.form, std::move(form));
   if (!mixers(serving.network()).empty()) serving.assumptions.emplace_back("states in fp32");
   if (serving.dealt_by_rule && !serving.layers.empty())

@@ -28,6 +28,8 @@ struct Serving : ServingSplit {
   /// positions then.
   std::optional<Error> prompts_alone;
   std::int64_t alone_positions = 0;
+  /// Prompts cannot be split as that mapping says: why. Its form is of words alone then.
+  std::optional<Error> words_alone;
 
   [[nodiscard]] const NetworkSpec& network() const { return scenario.network.row; }
   [[nodiscard]] const Machine& machine() const { return scenario.machine.row; }

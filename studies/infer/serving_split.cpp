@@ -181,6 +181,21 @@ std::int64_t axis_of(const dataflow::MappingProgram& program, const std::string&
   return 1;
 }
 
+/// Prompts on the same ranks by a mapping of their own, which may split their positions over all of them.
+Expected<void> map_prompts(const ServingWishes& wishes, run::Request request, ServingSplit& out) {
+  request.mapping = wishes.prompts_mapping;
+  TRY(const auto prompts, resolve(request));
+  TRY(const auto groups, dataflow::batch_ranks(prompts.plan));
+  if (prompts.plan.gpus != out.scenario.plan.gpus || groups != out.groups)
+    return fail(wishes.prompts_mapping.where,
+        fmt::format("prompts on {} GPUs in {} groups with sequences of their own, and --mapping has {} in {}",
+            prompts.plan.gpus, groups, out.scenario.plan.gpus, out.groups),
+        "the same ranks in both");
+  out.prompts_mapping = wishes.prompts_mapping.text;
+  out.cp = prompts.plan.gpus;
+  return {};
+}
+
 /// A mapping says it all.
 Expected<ServingSplit> mapped(const ServingWishes& wishes, run::Request request) {
   const std::int64_t said = wishes.tp * wishes.pp * wishes.ep * wishes.attention_dp * wishes.cp * wishes.dcp;
@@ -202,6 +217,9 @@ Expected<ServingSplit> mapped(const ServingWishes& wishes, run::Request request)
   for (const auto& statement : statements)
     if (const auto* stage = std::get_if<dataflow::StageStatement>(&statement.body))
       out.stages = axis_of(program, stage->axis);
+  if (!wishes.prompts_mapping.text.empty()) {
+    TRY(map_prompts(wishes, std::move(request), out));
+  }
   return out;
 }
 
@@ -213,6 +231,8 @@ Expected<ServingSplit> serving_split(
   request.network = std::move(network);
   request.machine = std::move(machine);
   if (!wishes.mapping.text.empty()) return mapped(wishes, std::move(request));
+  if (!wishes.prompts_mapping.text.empty())
+    return fail("--prompts-mapping", "a mapping of prompts without one of what is said", "--mapping FILE beside it");
   const std::int64_t split = wishes.tp * wishes.pp * wishes.attention_dp * wishes.cp;
   if (wishes.gpus != 0 && wishes.gpus != split)
     return fail("--gpus", fmt::format("{} GPUs for a split over {}", wishes.gpus, split),

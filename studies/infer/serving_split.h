@@ -28,6 +28,7 @@ struct ServingWishes {
   std::string layout;             ///< layers of each stage, "31,30"; "": as the engine deals them out
   std::string context;            ///< how prompts come to all keys: "gather", "ring"; "": gather
   run::Request::Value mapping;    ///< text of the notation in place of the split; "": none
+  run::Request::Value prompts_mapping;  ///< beside it, of prompts; "": the same
 };
 
 struct ServingSplit {

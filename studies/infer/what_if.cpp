@@ -15,7 +15,6 @@
 #include "studies/print/digits.h"
 #include "studies/print/paint.h"
 #include "studies/print/table.h"
-#include "studies/whatif/machine_levers.h"
 
 namespace stepcast::infer {
 namespace {
@@ -26,15 +25,6 @@ constexpr double nothing = 1e-6;  // of a share: as good as the same
 ChangedAnswer told(std::string change, const Asked& asked, const Answer& answer) {
   return {std::move(change), answer.phase.time, words_per_gpu(asked, answer), words_per_user(asked, answer.phase),
       answer.room.sequences};
-}
-
-/// Laws of kernels stand in the scenario while a lever of the machine is moved.
-Serving with_lever(Serving serving, const whatif::MachineLever& lever, double times) {
-  serving.scenario.profile.row = *serving.profile;
-  lever.scale(serving.scenario, times);
-  serving.profile = std::make_shared<const Profile>(serving.scenario.profile.row);
-  if (serving.drafter) serving.drafter = std::make_shared<const Serving>(with_lever(*serving.drafter, lever, times));
-  return serving;
 }
 
 Serving with_faster_host(Serving serving) {
@@ -115,6 +105,15 @@ double effect(const ChangedAnswer& change, const ChangedAnswer& as_asked) {
 }
 
 }  // namespace
+
+/// Laws of kernels stand in the scenario while a lever of the machine is moved.
+Serving with_lever(Serving serving, const whatif::MachineLever& lever, double times) {
+  serving.scenario.profile.row = *serving.profile;
+  lever.scale(serving.scenario, times);
+  serving.profile = std::make_shared<const Profile>(serving.scenario.profile.row);
+  if (serving.drafter) serving.drafter = std::make_shared<const Serving>(with_lever(*serving.drafter, lever, times));
+  return serving;
+}
 
 WhatIf what_if(const Asked& asked, const Answer& answer) {
   WhatIf study;

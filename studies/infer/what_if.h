@@ -8,6 +8,7 @@
 
 #include "studies/cli/console.h"
 #include "studies/infer/asked.h"
+#include "studies/whatif/machine_levers.h"
 
 namespace stepcast::infer {
 
@@ -29,6 +30,9 @@ struct WhatIf {
   std::vector<std::string> idle;       ///< changes of the machine that change nothing
   std::vector<RefusedChange> refused;
 };
+
+/// On a machine one rate or delay of which is so many times what it was, with the laws that were fitted on it.
+Serving with_lever(Serving serving, const whatif::MachineLever& lever, double times);
 
 /// Rates twice as high and delays half as long, with the laws that were fitted on them; neighbours of the split and the
 /// batch by factors of two; narrower number types; other engines of today. Each is forecast anew.

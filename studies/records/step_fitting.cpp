@@ -132,6 +132,7 @@ std::string group_of(const MeasuredRun& run, Leave leave) {
     case Leave::run: return run.id;
     case Leave::stack: return pool_name(run.scenario);
     case Leave::length: return run.scenario.plan.sequence < long_sequence ? "short" : "long";
+    case Leave::gpu: return run.scenario.machine.row.gpu.id;
   }
   return run.id;
 }
@@ -144,7 +145,7 @@ bool several_groups(const FitPool& pool, const std::vector<MeasuredRun>& runs, L
 }
 
 const char* to_text(Leave leave) {
-  static constexpr const char* names[] = {"source", "model", "release", "run", "stack", "length"};
+  static constexpr const char* names[] = {"source", "model", "release", "run", "stack", "length", "gpu"};
   return names[static_cast<std::size_t>(leave)];
 }
 

@@ -17,8 +17,8 @@
 namespace stepcast::records {
 
 /// What a fit leaves out at once: the runs of one publication, model or software release, a single run, all runs of one
-/// software (others of its kind speak for it), or all of long context (short ones do).
-enum class Leave : std::uint8_t { source, model, release, run, stack, length };
+/// software (others of its kind speak for it), all of long context (short ones do), or all on one kind of GPU.
+enum class Leave : std::uint8_t { source, model, release, run, stack, length, gpu };
 const char* to_text(Leave leave);
 
 /// From here on a context counts as long: attention takes a good part of the step.

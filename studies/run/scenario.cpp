@@ -413,8 +413,10 @@ FoundFit step_fit(const Scenario& scenario) {
 
 std::string fit_remark(const Scenario& scenario, const FoundFit& found) {
   const StepFit& fit = *found.fit;
-  std::string text = fmt::format("interval and {}: from {} measured runs of {}", fit_text(fit), fit.runs,
-      fit.stack.empty() ? fit.source : fmt::format("{} {}", fit.stack, to_text(fit.precision)));
+  std::string text = fmt::format("interval and {}: ", fit_text(fit));
+  text += fit.runs == 0 ? fit.source
+                        : fmt::format("from {} measured runs of {}", fit.runs,
+                              fit.stack.empty() ? fit.source : fmt::format("{} {}", fit.stack, to_text(fit.precision)));
   if (fit.groups > 0) text += fmt::format(", {:.1f} % off with the {} left out", 100 * fit.held_out_mape, fit.left_out);
   if (!fitted_on(fit, scenario.machine.row.gpu.id)) text += fmt::format(", on {}", fmt::join(fit.gpus, ", "));
   if (found.borrowed)

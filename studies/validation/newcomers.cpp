@@ -14,7 +14,7 @@
 namespace stepcast::validation {
 namespace {
 
-/// What is left of a pool when a publication or a software is gone; fitted again where runs remain.
+/// What is left of a pool when a publication, a software or a GPU is gone; fitted again where runs remain.
 struct Rest {
   FitPool pool;
   std::set<Precision> precisions;  ///< of the whole pool
@@ -92,7 +92,7 @@ std::vector<NewcomerRow> newcomer_rows(const Validation& validation, const std::
     classes.push_back(fmt::format("{}, {}", cases.at(run.id)->kind, run.scenario.machine.row.gpu.architecture));
   const auto pools = pools_of(runs);
   std::vector<NewcomerRow> rows;
-  for (const Leave leave : {Leave::source, Leave::stack}) {
+  for (const Leave leave : {Leave::source, Leave::stack, Leave::gpu}) {
     std::map<std::string, std::vector<std::size_t>> groups;
     for (std::size_t i = 0; i < runs.size(); ++i)
       if (runs[i].witness) groups[group_of(runs[i], leave)].push_back(i);

@@ -1,5 +1,5 @@
-// Published runs as a stranger's: forecast by profiles that know nothing of their publication, or nothing of their
-// software, with the interval that such a forecast gets.
+// Published runs as a stranger's: forecast by profiles that know nothing of their publication, of their software, or of
+// any run on their GPU, with the interval that such a forecast gets.
 #pragma once
 
 #include <string>
@@ -18,7 +18,7 @@ struct NewcomerRun {
 
 struct NewcomerRow {
   std::string name;               ///< "dense, ampere", or "all"
-  std::string left_out;           ///< "source" or "stack"
+  std::string left_out;           ///< "source", "stack" or "gpu"
   ErrorSummary error;             ///< of the step time
   double coverage = 0;            ///< share of runs inside the interval of their forecast
   std::vector<NewcomerRun> runs;  ///< none for "all"

@@ -10,6 +10,7 @@
 
 #include "model/base/quantity_text.h"
 #include "model/network/network.h"
+#include "sim/cost.h"
 #include "studies/records/step_fitting.h"
 #include "studies/run/forecast.h"
 #include "studies/records/doubts.h"
@@ -41,6 +42,13 @@ void add_doubts(std::vector<ValidatedCase>& cases) {
 
 using RunOutcome = std::variant<std::monostate, ValidatedCase, SkippedRun>;
 
+/// Without fits the laws alone: not even what is usual of software on other GPUs.
+Expected<Prediction> forecast_with(const Scenario& scenario, Fits fits) {
+  if (fits == Fits::used) return run::predict(scenario);
+  return run::predict_as_laid(scenario, CostModel(scenario.machine.row, scenario.profile.row, scenario.stack.row,
+                                            scenario.plan.precision, scenario.plan.gpus, nullptr));
+}
+
 RunOutcome forecast_run(const Run& run, Fits fits) {
   if (!run.measured.step_time_s) return SkippedRun{run.id, "measured/step_time_s: the record has no time"};
   auto made = scenario_of(run);
@@ -48,8 +56,8 @@ RunOutcome forecast_run(const Run& run, Fits fits) {
   Scenario& scenario = made->scenario;
   const Precision precision = scenario.plan.precision;
   if (fits == Fits::ignored) scenario.profile.row.steps.clear();
-  if (const FoundFit found = step_fit(scenario); found.fit) made->assumptions.push_back(fit_remark(scenario, found));
-  const auto prediction = run::predict(scenario);
+  else if (const auto found = step_fit(scenario); found.fit) made->assumptions.push_back(fit_remark(scenario, found));
+  const auto prediction = forecast_with(scenario, fits);
   if (!prediction) return SkippedRun{run.id, to_text(prediction.error())};
   const StepReport& step = prediction->step;
   ValidatedCase row;

@@ -32,12 +32,15 @@ void scale_curve_rate(CollectiveCurve& curve, double factor) {
   }
 }
 
-/// Their smallest buffer is all latency.
+/// Their smallest buffer is all latency; one of the next may take less.
 void scale_engine_all_reduces(Profile& profile, double factor) {
   for (EngineAllReduce& law : profile.engine_all_reduces) {
     if (law.points.empty()) continue;
-    const Seconds latency = law.points.front().time;
-    for (auto& point : law.points) point.time = latency + (point.time - latency) / factor;
+    const Seconds smallest = law.points.front().time;
+    for (auto& point : law.points) {
+      const Seconds latency = std::min(smallest, point.time);
+      point.time = latency + (point.time - latency) / factor;
+    }
   }
 }
 

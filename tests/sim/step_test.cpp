@@ -294,7 +294,7 @@ TEST(Forecast, AttentionOfOtherSoftwareWidensTheIntervalByItsShare) {
   EXPECT_NEAR(width(false, 9), width(false, 0), 1e-9);
   EXPECT_NEAR(width(true, 0), width(false, 0), 1e-9);
   const double half = std::log(1.05) - std::log(0.95);
-  EXPECT_NEAR(width(true, 3), 2 * std::hypot(half / 2, 0.32 * 0.5), 0.01) << "attention is half of 6 s";
+  EXPECT_NEAR(width(true, 3), 2 * std::hypot(half / 2, 0.48 * 0.5), 0.01) << "attention is half of 6 s";
   EXPECT_GT(width(true, 9), width(true, 3));
 }
 
