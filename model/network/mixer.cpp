@@ -116,7 +116,7 @@ class FormReader {
         "\"u\": \"heads\", or what else may be split over tp");
   }
 
-  /// Dims of transformers (model/network/transformer.cpp) that a mixer's layer stands beside.
+  /// Dims of transformers (model/network/blocks/transformer_dims.cpp) that a mixer's layer stands beside.
   static bool taken(const std::string& name) {
     static constexpr std::array names{"b", "s", "t", "h", "g", "r", "d", "f", "v", "e", "c", "k", "j", "fs", "lq", "lk",
         "dn", "dr", "dv", "z", "h2", "le"};
