@@ -41,6 +41,16 @@ function(stepcast_unity target)
   endforeach()
 endfunction()
 
+# stepcast_leave_out(SOURCES ROOT NAME...): takes files and folders of ROOT out of a list.
+function(stepcast_leave_out list_var root)
+  set(sources ${${list_var}})
+  foreach(except IN LISTS ARGN)
+    string(REPLACE "." "\\." except ${root}/${except})
+    list(FILTER sources EXCLUDE REGEX "^${except}(/|$)")
+  endforeach()
+  set(${list_var} ${sources} PARENT_SCOPE)
+endfunction()
+
 # stepcast_library(model FOLDER ... LINKS ... INSIDE ... HEADER_ONLY ... GENERATED ... EXCEPT ...): every .cpp of the
 # folder, by default the one of that name; its headers are installed. LINKS are public: the arrows between folders.
 # INSIDE are compiled libraries that only the .cpp files use: whoever links this one links them too, without their
@@ -53,10 +63,7 @@ function(stepcast_library name)
   endif()
   set(root ${PROJECT_SOURCE_DIR}/${ARG_FOLDER})
   file(GLOB_RECURSE sources ${root}/*.cpp)
-  foreach(except IN LISTS ARG_EXCEPT)
-    string(REPLACE "." "\\." except ${root}/${except})
-    list(FILTER sources EXCLUDE REGEX "^${except}(/|$)")
-  endforeach()
+  stepcast_leave_out(sources ${root} ${ARG_EXCEPT})
   add_library(stepcast_${name} STATIC ${sources} ${ARG_GENERATED})
   stepcast_unity(stepcast_${name} ${sources})
   add_library(stepcast::${name} ALIAS stepcast_${name})
@@ -74,11 +81,13 @@ function(stepcast_library name)
   install(TARGETS stepcast_${name} EXPORT stepcast)
 endfunction()
 
-# stepcast_objects(NAME LIBRARY FOLDER ...): the sources of a folder as part of a library, with compile options of their
-# own.
+# stepcast_objects(NAME LIBRARY FOLDER ... EXCEPT ...): the sources of a folder as part of a library, with compile
+# options of their own.
 function(stepcast_objects name library)
-  cmake_parse_arguments(ARG "" "FOLDER" "" ${ARGN})
-  file(GLOB_RECURSE sources ${PROJECT_SOURCE_DIR}/${ARG_FOLDER}/*.cpp)
+  cmake_parse_arguments(ARG "" "FOLDER" "EXCEPT" ${ARGN})
+  set(root ${PROJECT_SOURCE_DIR}/${ARG_FOLDER})
+  file(GLOB_RECURSE sources ${root}/*.cpp)
+  stepcast_leave_out(sources ${root} ${ARG_EXCEPT})
   add_library(stepcast_${name} OBJECT ${sources})
   stepcast_unity(stepcast_${name} ${sources})
   target_compile_features(stepcast_${name} PRIVATE cxx_std_20)

@@ -8,9 +8,10 @@
 namespace stepcast::dataflow {
 
 int intern_group(std::vector<Group>& groups, const Mesh& mesh, AtomMask atoms) {
-  Group group = mesh.group(atoms);
+  Group group = mesh.group_without_label(atoms);
   for (std::size_t i = 0; i < groups.size(); ++i)
     if (groups[i].digits.size() == group.digits.size() && groups[i] == group) return static_cast<int>(i);
+  group.label = mesh.label(atoms);
   groups.push_back(std::move(group));
   return static_cast<int>(groups.size()) - 1;
 }

@@ -76,9 +76,9 @@ Move make_move(const FuseContext& c, const PlacedItem& item) {
   Move move;
   const bool weight = item.cargo == Cargo::weight || item.cargo == Cargo::gradient;
   // Weights move in buckets: the label is that of the bucket.
-  move.label =
-      weight ? (from.gradient ? "gradients " : "weights ") : (from.gradient ? "d" + tensor + " " : tensor + " ");
-  move.label += to_text(item.move);
+  if (weight) move.label = from.gradient ? "gradients" : "weights";
+  else move.label.append(from.gradient ? "d" : "").append(tensor);
+  move.label.append(" ").append(to_text(item.move));
   move.kind = item.move;
   move.pass = item.pass;
   move.when = item.when;

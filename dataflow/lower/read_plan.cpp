@@ -1,6 +1,7 @@
 #include "dataflow/lower/read_plan.h"
 
 #include <algorithm>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -32,7 +33,8 @@ std::int64_t axis_size(const MappingProgram& program, const std::string& name) {
 std::int64_t batch_ranks_of(const ParsedPlan& parsed) {
   constexpr const char* embedding_loops[] = {"b", "s", "h", "v"};
   std::int64_t ranks = 1;
-  std::vector<std::string> claimed;
+  std::vector<std::string_view> claimed;
+  claimed.reserve(2 * parsed.statements.size());
   for (const Statement& statement : parsed.statements) {
     const auto* par = std::get_if<ParStatement>(&statement.body);
     const bool here = statement.scope.empty() || contains(statement.scope, "embed");
@@ -42,7 +44,7 @@ std::int64_t batch_ranks_of(const ParsedPlan& parsed) {
     for (const std::string& axis : par->axes) {
       if (contains(claimed, axis)) continue;
       claimed.push_back(axis);
-      if (par->dims == std::vector<std::string>{"b"}) ranks *= axis_size(parsed.program, axis);
+      if (par->dims.size() == 1 && par->dims.front() == "b") ranks *= axis_size(parsed.program, axis);
     }
   }
   return ranks;

@@ -51,6 +51,7 @@ class BlockPlacer {
 
   // place_homes.cpp
   void collect_uses();
+  void find_gradients();
   void sort_statements();
   void resolve_home(int tensor);
   [[nodiscard]] Placement natural(int tensor) const;
@@ -126,6 +127,8 @@ class BlockPlacer {
   std::vector<Placement> home_;  ///< by tensor
   std::vector<char> home_known_;
   std::vector<AtomMask> partial_pass_;           ///< by op: atoms on which a Partial operand goes through
+  std::vector<std::vector<int>> targets_;        ///< by op: positions of the inputs that have a gradient
+  std::vector<BackwardReads> reads_;             ///< by op: what its backward reads
   std::vector<std::vector<int>> available_;      ///< by tensor: value copies that exist now
   std::vector<std::vector<int>> contributions_;  ///< by tensor: gradient copies
   std::vector<std::vector<int>> parts_;   ///< by tensor with several writers: what those made that have written so far

@@ -70,6 +70,12 @@ std::string Mesh::label(AtomMask mask) const {
 }
 
 Group Mesh::group(AtomMask mask) const {
+  Group group = group_without_label(mask);
+  group.label = label(mask);
+  return group;
+}
+
+Group Mesh::group_without_label(AtomMask mask) const {
   Group group;
   for (std::size_t a = 0; a < atoms.size(); ++a) {
     if (!(mask >> a & 1U)) continue;
@@ -79,7 +85,6 @@ Group Mesh::group(AtomMask mask) const {
       group.digits.back().size *= atom.size;
     else group.digits.push_back({atom.stride, atom.size});
   }
-  group.label = label(mask);
   return group;
 }
 

@@ -36,6 +36,7 @@ struct Mesh {
   /// Axes that make up the mask, slow to fast joined by '*'; a part of an axis is named "tp/2".
   [[nodiscard]] std::string label(AtomMask mask) const;
   [[nodiscard]] Group group(AtomMask mask) const;
+  [[nodiscard]] Group group_without_label(AtomMask mask) const;
 };
 
 /// All lines must have the same product, which must be `gpus`; `extra_cuts` refine further (compound splits).

@@ -50,6 +50,7 @@ const char* to_text(MoveKind kind) {
 }
 
 std::vector<Hop> hops(const Placement& from, const Placement& to, const Mesh& mesh, bool staged, Slot scatter_dim) {
+  if (from == to) return {};
   constexpr std::array kind_order{MoveKind::slice, MoveKind::mask, MoveKind::reduce_scatter, MoveKind::all_reduce,
       MoveKind::all_to_all, MoveKind::all_gather};
   std::array<AtomMask, kind_order.size()> masks{};

@@ -18,6 +18,12 @@ Placement BlockPlacer::gradient_home(int tensor) const {
 int BlockPlacer::combined(
     int tensor, std::vector<int> contributions, const Placement& home, Cargo cargo, int op, Pass pass) {
   const bool gradient = out_.copies[contributions.front()].gradient;
+  const Manners manners = manners_of(tensor, gradient, -1);
+  const auto bring_home = [&](int copy) {
+    return emit_hops(copy, hops(out_.copies[copy].place, home, mesh_, manners.move && manners.move->staged, flat_shard),
+        pass, cargo, op);
+  };
+  if (contributions.size() == 1) return bring_home(contributions.front());
   AtomMask partial = 0;
   for (int c : contributions)
     for (std::size_t a = 0; a < mesh_.atoms.size(); ++a)
@@ -45,14 +51,8 @@ int BlockPlacer::combined(
     list_->push_back(std::move(item));
     return made;
   };
-  const Manners manners = manners_of(tensor, gradient, -1);
   std::vector<int> at_home;
-  for (auto& cls : classes) {
-    const int total = add_up(std::move(cls));
-    at_home.push_back(
-        emit_hops(total, hops(out_.copies[total].place, home, mesh_, manners.move && manners.move->staged, flat_shard),
-            pass, cargo, op));
-  }
+  for (auto& cls : classes) at_home.push_back(bring_home(add_up(std::move(cls))));
   return add_up(std::move(at_home));
 }
 
@@ -90,8 +90,8 @@ void BlockPlacer::emit_gradient(int o) {
   const int upstream = gradient_of(op.output.tensor, placement_of(op.output, splits_[o], mesh_, false), o);
   if (upstream < 0 && !is_root) return;
   in_backward_[o] = 1;
-  const BackwardReads reads = backward_reads(op);
-  const auto emit = [&](const std::vector<int>& targets, Pass pass) {
+  const BackwardReads& reads = reads_[o];
+  const auto emit = [&](std::span<const int> targets, Pass pass) {
     PlacedItem item;
     item.kind = PlacedKind::gradient;
     item.pass = pass;
@@ -114,11 +114,12 @@ void BlockPlacer::emit_gradient(int o) {
     list_->push_back(std::move(item));
   };
   std::vector<int> activations, weights;
-  for (int i : differentiable_inputs(op, net_.tensors))
+  activations.reserve(targets_[o].size()), weights.reserve(targets_[o].size());
+  for (const int i : targets_[o])
     (net_.tensors[op.inputs[i].tensor].role == TensorRole::weight ? weights : activations).push_back(i);
   if (op.kind == OperatorKind::einsum && op.monoid == Monoid::sum) {
-    for (int i : activations) emit({i}, Pass::input_grad);
-    for (int i : weights) emit({i}, Pass::weight_grad);
+    for (const int& i : activations) emit({&i, 1}, Pass::input_grad);
+    for (const int& i : weights) emit({&i, 1}, Pass::weight_grad);
   } else {
     if (!activations.empty()) emit(activations, Pass::input_grad);
     if (!weights.empty()) emit(weights, Pass::weight_grad);
@@ -127,9 +128,7 @@ void BlockPlacer::emit_gradient(int o) {
 
 void BlockPlacer::backward(bool root) {
   list_ = &out_.backward;
-  const bool trained = std::ranges::any_of(
-      block_.operators, [&](const Operator& op) { return !differentiable_inputs(op, net_.tensors).empty(); });
-  if (!trained) return;
+  if (std::ranges::all_of(targets_, &std::vector<int>::empty)) return;  // nothing is trained
   // Only what is saved survives; weights are at home, or where a granted life keeps them.
   for (int tensor : tensors_) {
     std::vector<int> survive;

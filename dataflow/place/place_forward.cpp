@@ -63,6 +63,7 @@ double BlockPlacer::share_that_travels(int tensor, AtomMask atoms) const {
 }
 
 int BlockPlacer::emit_hops(int from, const std::vector<Hop>& hop_list, Pass pass, Cargo cargo, int op, When when) {
+  if (hop_list.empty()) return from;
   const int tensor = out_.copies[from].tensor;
   const bool gradient = out_.copies[from].gradient;
   const Manners manners = manners_of(tensor, gradient, op);

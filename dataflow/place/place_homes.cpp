@@ -25,7 +25,16 @@ BlockPlacer::BlockPlacer(const Network& network, const Block& block, const Mesh&
   partial_pass_.assign(block_.operators.size(), 0);
   in_backward_.assign(block_.operators.size(), 0);
   collect_uses();
+  find_gradients();
   sort_statements();
+}
+
+void BlockPlacer::find_gradients() {
+  targets_.reserve(block_.operators.size());
+  for (const Operator& op : block_.operators) targets_.push_back(differentiable_inputs(op, net_.tensors));
+  if (options_.step_alone) return;
+  reads_.reserve(block_.operators.size());
+  for (const Operator& op : block_.operators) reads_.push_back(backward_reads(op));
 }
 
 void BlockPlacer::sort_statements() {

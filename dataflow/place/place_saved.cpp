@@ -10,9 +10,10 @@ namespace stepcast::dataflow {
 std::vector<BackwardUse> BlockPlacer::backward_uses(int o) const {
   const Operator& op = block_.operators[o];
   std::vector<BackwardUse> uses;
-  const std::vector<int> targets = differentiable_inputs(op, net_.tensors);
+  const std::vector<int>& targets = targets_[o];
   if (targets.empty()) return uses;
-  const BackwardReads reads = backward_reads(op);
+  const BackwardReads& reads = reads_[o];
+  uses.reserve(targets.size() * (reads.inputs.size() + 1));
   for (const int target : targets) {
     const bool weight_grad = net_.tensors[op.inputs[target].tensor].role == TensorRole::weight;
     for (int i : reads.inputs) {
@@ -69,6 +70,7 @@ int BlockPlacer::best_candidate(int tensor, const Placement& use) const {
   for (const SaveStatement* save : saving_)
     if (contains(save->tensors, net_.tensors[tensor].name))
       if (const int copy = find_copy(available_[tensor], save->at_use ? use : home_[tensor]); copy >= 0) return copy;
+  if (use == home_[tensor]) return stored(tensor);
   int best = -1;
   const std::vector<Placement> stops = path(tensor, use);
   for (auto stop = stops.rbegin(); stop != stops.rend(); ++stop) {
@@ -110,9 +112,9 @@ void BlockPlacer::choose_saved() {
         if (saves(input.tensor)) keep(stored(input.tensor), false);
       continue;
     }
-    if (differentiable_inputs(op, net_.tensors).empty()) continue;
+    if (targets_[o].empty()) continue;
     // Side products: dropout masks, and the log-sum-exp of a fused attention core (fp32 per query and head).
-    double side = backward_reads(op).mask_bytes_per_output;
+    double side = reads_[o].mask_bytes_per_output;
     if (op.kind == OperatorKind::attention) side = 4.0 / static_cast<double>(net_.dims[op.output.loops.back()].extent);
     if (side > 0)
       out_.saved.push_back({-1, o,
@@ -143,8 +145,7 @@ void BlockPlacer::run_region(int region) {
     if (!uses_in_backward_[tensor].empty() || read_by_another_region(tensor)) require(tensor);
   for (int o = 0; o < static_cast<int>(block_.operators.size()); ++o)
     if (inside(o) && !needed[o] &&
-        (backward_reads(block_.operators[o]).mask_bytes_per_output > 0 ||
-            block_.operators[o].kind == OperatorKind::attention)) {
+        (reads_[o].mask_bytes_per_output > 0 || block_.operators[o].kind == OperatorKind::attention)) {
       needed[o] = 1;
       stack.push_back(o);
     }

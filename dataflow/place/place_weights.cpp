@@ -49,7 +49,7 @@ void BlockPlacer::contributions_alone(bool root) {
     const Operator& op = block_.operators[o];
     const bool is_root = o + 1 == operators && (root || block_.output < 0);
     if (flows[op.output.tensor] == 0 && !is_root) continue;
-    for (const int i : differentiable_inputs(op, net_.tensors)) {
+    for (const int i : targets_[o]) {
       const int tensor = op.inputs[i].tensor;
       flows[tensor] = 1;
       if (net_.tensors[tensor].role == TensorRole::weight)

@@ -2,9 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <iterator>
 #include <span>
-#include <sstream>
+#include <string_view>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -19,9 +18,19 @@ namespace {
 using Sizes = std::vector<std::pair<std::string, std::int64_t>>;
 
 constexpr IntegerRange size_range{1, 10'000'000};
-std::vector<std::string> split_words(const std::string& text) {
-  std::istringstream stream(text);
-  return {std::istream_iterator<std::string>(stream), {}};
+/// Takes the first word off a text; "" where there is none.
+std::string_view take_word(std::string_view& text) {
+  constexpr std::string_view spaces = " \t\n\v\f\r";
+  text.remove_prefix(std::min(text.size(), text.find_first_not_of(spaces)));
+  const std::string_view word = text.substr(0, text.find_first_of(spaces));
+  text.remove_prefix(word.size());
+  return word;
+}
+
+std::vector<std::string> split_words(std::string_view text) {
+  std::vector<std::string> words;
+  for (std::string_view word = take_word(text); !word.empty(); word = take_word(text)) words.emplace_back(word);
+  return words;
 }
 
 /// What stands between a mixer's products and scans.
@@ -31,16 +40,16 @@ constexpr const char* mixer_functions[] = {"conv", "square", "rmsnorm", "layerno
 /// Named by the network itself.
 constexpr std::array network_dims{"b", "s", "h"};
 
-std::int64_t value_in(const Sizes& sizes, const std::string& name) {
+std::int64_t value_in(const Sizes& sizes, std::string_view name) {
   const auto row = std::ranges::find(sizes, name, &Sizes::value_type::first);
   return row == sizes.end() ? 0 : row->second;
 }
 
 /// "heads * head_dim / groups" from left to right; 0 where a quotient leaves a rest.
-std::int64_t value_of(const std::string& formula, const Sizes& sizes) {
+std::int64_t value_of(std::string_view formula, const Sizes& sizes) {
   std::int64_t value = 1;
   char joint = '*';
-  for (const std::string& word : split_words(formula)) {
+  for (std::string_view word = take_word(formula); !word.empty(); word = take_word(formula)) {
     if (word == "*" || word == "/") {
       joint = word.front();
       continue;
@@ -107,7 +116,7 @@ class FormReader {
         "\"u\": \"heads\", or what else may be split over tp");
   }
 
-  /// Dims of transformers (model/network/transformer.cpp) that a mixer's layer stands beside.
+  /// Dims of transformers (model/network/blocks/transformer_dims.cpp) that a mixer's layer stands beside.
   static bool taken(const std::string& name) {
     static constexpr std::array names{"b", "s", "t", "h", "g", "r", "d", "f", "v", "e", "c", "k", "j", "fs", "lq", "lk",
         "dn", "dr", "dv", "z", "h2", "le"};

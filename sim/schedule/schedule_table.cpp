@@ -21,11 +21,10 @@ const std::vector<ScheduleKind>& kind_table() {
 std::span<const ScheduleKind> schedule_kinds() { return kind_table(); }
 
 Expected<const ScheduleKind*> find_schedule(const std::string& id) {
-  std::vector<std::string> ids;
-  for (const ScheduleKind& kind : kind_table()) {
+  for (const ScheduleKind& kind : kind_table())
     if (kind.id == id) return &kind;
-    ids.push_back(kind.id);
-  }
+  std::vector<std::string> ids;
+  for (const ScheduleKind& kind : kind_table()) ids.push_back(kind.id);
   return fail("schedule", fmt::format("unknown schedule '{}'", id), name_hint(id, ids));
 }
 

@@ -120,17 +120,21 @@ struct ReadNetwork {
       if (encoder.projectors.empty() && encoder.layers > 0) rows.push_back({"encoder *-", encoder.layers});
     return rows;
   }
-  [[nodiscard]] bool hears() const { return !spec.encoders.empty() && spec.encoders.front().sound; }
-  /// Of an encoder of images or sound.
-  [[nodiscard]] std::vector<LayerCount> vision_layers() const {
-    std::vector<LayerCount> rows;
-    for (const NetworkSpec& encoder : spec.encoders) {
-      if (encoder.projectors.empty() || !chosen.missing.empty()) continue;
-      const LayerKinds all = layer_kinds(encoder, std::int64_t{1} << 40);
-      for (std::size_t kind = 0; kind < all.kinds.size(); ++kind)
-        rows.push_back({layer_word(encoder, all.kinds[kind]), all.count(kind)});
-    }
-    return rows;
+  /// Encoders of images or sound: the network's own, and the one that may stand in its place.
+  [[nodiscard]] std::vector<NetworkSpec> encoders() const {
+    std::vector<NetworkSpec> all;
+    if (!chosen.missing.empty()) return all;
+    for (const NetworkSpec& encoder : spec.encoders)
+      if (!encoder.projectors.empty()) all.push_back(encoder);
+    if (chosen.sound) all.push_back(*chosen.sound);
+    return all;
+  }
+  /// The other encoder in our own form; null: there is none.
+  [[nodiscard]] Json other_encoder() const {
+    if (!chosen.sound || !chosen.missing.empty()) return nullptr;
+    NetworkSpec hearing = spec;
+    hearing.encoders = {*chosen.sound};
+    return Json::parse(write_network(hearing)).at("encoder");
   }
   /// Where layers are missing, the sizes that were read.
   [[nodiscard]] Json own_form() const {
@@ -149,9 +153,13 @@ std::string network_json(const ReadNetwork& read) {
   json["network"] = read.own_form();
   for (const LayerCount& row : read.layers())
     json["layers_by_kind"].push_back({{"kind", row.kind}, {"layers", row.layers}});
-  for (const LayerCount& row : read.vision_layers())
-    json[read.hears() ? "audio_layers_by_kind" : "vision_layers_by_kind"].push_back(
-        {{"kind", row.kind}, {"layers", row.layers}});
+  for (const NetworkSpec& encoder : read.encoders()) {
+    const LayerKinds all = layer_kinds(encoder, std::int64_t{1} << 40);
+    for (std::size_t kind = 0; kind < all.kinds.size(); ++kind)
+      json[encoder.sound ? "audio_layers_by_kind" : "vision_layers_by_kind"].push_back(
+          {{"kind", layer_word(encoder, all.kinds[kind])}, {"layers", all.count(kind)}});
+  }
+  if (Json other = read.other_encoder(); !other.is_null()) json["other_encoder"] = std::move(other);
   json["parameters"] = run::parameters_of(read.chosen);
   for (const NetworkPart& part : read.parts) json["parameters_by_part"][part.name] = part.parameters;
   json["notes"] = read.chosen.notes;

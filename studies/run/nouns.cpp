@@ -47,6 +47,16 @@ Expected<Chosen<NetworkSpec>> read_config(const std::string& text, const std::st
   return chosen;
 }
 
+/// The encoder that may stand in place of the network's own, as `show` wrote it.
+Expected<NetworkSpec> read_other_encoder(const nlohmann::json& shown, const std::string& where) {
+  nlohmann::json other = shown.at("network");
+  other["encoder"] = shown.at("other_encoder");
+  TRY(auto network, read_network(other.dump(), where));
+  if (network.encoders.empty() || network.encoders.front().projectors.empty() || !network.encoders.front().sound)
+    return fail(where, "an encoder of sound stands here", "as show network FILE --json writes it");
+  return std::move(network.encoders.front());
+}
+
 /// What `show` printed of a file: the network, and what was counted beside it.
 Expected<Chosen<NetworkSpec>> read_shown(const std::string& text, const std::string& name) {
   const auto shown = nlohmann::json::parse(text, nullptr, false);
@@ -62,6 +72,9 @@ Expected<Chosen<NetworkSpec>> read_shown(const std::string& text, const std::str
     return tl::unexpected(std::move(error));
   }
   Chosen<NetworkSpec> chosen{std::move(*network), ""};
+  if (shown.contains("other_encoder")) {
+    TRY(chosen.sound, read_other_encoder(shown, name + ":/other_encoder"));
+  }
   const std::vector<NetworkPart> described = parts_of_network(chosen);
   JsonObject file(text, name);
   file.allow_unknown_keys();
@@ -73,6 +86,7 @@ Expected<Chosen<NetworkSpec>> read_shown(const std::string& text, const std::str
       std::int64_t count = 0;
       parts->read(part, count, IntegerRange{0, std::int64_t{1} << 60});
       chosen.parts.push_back({part, count});
+      if (chosen.sound && part.starts_with("audio")) continue;
       chosen.readings.push_back(fmt::format("{} of {} is left out: the rest alone is forecast", part, name));
     }
   }

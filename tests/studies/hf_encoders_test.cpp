@@ -103,6 +103,19 @@ TEST(HfEncoders, SoundStandsInPlaceOfWords) {
   const auto& parts = json.at("parameters_by_part");
   EXPECT_EQ(parts.at("audio_projector"), 2 * 64 + 64 * 128 + 128);
   EXPECT_GT(parts.at("vision").get<std::int64_t>(), 0);
+  EXPECT_EQ(json.at("audio_layers_by_kind"), nlohmann::json::parse(R"([{"kind": "w-", "layers": 2}])"));
+  EXPECT_EQ(json.at("other_encoder").at("heads"), 4);
+  EXPECT_EQ(json.at("network").at("encoder").at("heads"), 4);
+  // What was shown hears and sees as the file does.
+  const std::string shown = testing_program::own_path("omni-shown.json");
+  std::ofstream(shown) << json.dump();
+  const auto of_shown = [&](std::string run) { return run.replace(run.find(file), file.size(), shown); };
+  EXPECT_EQ(time(of_shown(hearing)), time(hearing));
+  EXPECT_EQ(time(of_shown(line + " --images 2 --encoder-seq 256")), time(line + " --images 2 --encoder-seq 256"));
+  auto broken = json;
+  broken["other_encoder"] = json.at("network").at("encoder");
+  std::ofstream(shown) << broken.dump();
+  refused(of_shown(hearing), "an encoder of sound stands here");
   write(R"(, "activation_function": "relu")");
   refused(hearing, "is not read: audio_config has activation_function relu");
 }

@@ -8,7 +8,8 @@ namespace stepcast::launch {
 namespace {
 
 Expected<void> check_converters(DialectWords& words) {
-  constexpr std::string_view known[] = {"float8linear", "mxfp8linear", "nvfp4linear"};
+  constexpr std::string_view known[] = {"float8linear", "mxfp8linear", "nvfp4linear", "float8groupedexperts",
+      "mxfp8groupedexperts", "float8groupedmm", "mxfp8groupedmm"};
   const GivenArgument* converters = words.last("model_spec.converters");
   if (converters == nullptr) return {};
   const std::string text = lower_case(converters->value);

@@ -98,6 +98,9 @@ Expected<void> read_split(const LaunchSubject& subject);
 Expected<void> read_batch(const LaunchSubject& subject);
 /// Precision, recomputation, overlap, software.
 Expected<void> read_ways(const LaunchSubject& subject);
+/// Error: torchtitan's converters take the products of linear layers to 8 bits and leave those of experts, or the other
+/// way round.
+Expected<void> check_converters_of_experts(const LaunchSubject& subject);
 /// The types of gradients, and what the optimizer keeps.
 Expected<void> read_optimizer(const LaunchSubject& subject);
 /// Which parts of a network with images are not trained, where the user says that it sees any. Error: it sees none, and

@@ -221,6 +221,7 @@ Expected<void> read_ways(const LaunchSubject& subject) {
   Run& run = subject.out.run;
   run.software = std::string(subject.framework.software);
   run.precision = precision_of_launch(subject);
+  TRY(check_converters_of_experts(subject));
   RecomputeReader(subject).read();
   const auto compiled = subject.answers.text_or_default(Asked::compiled);
   if (compiled && is_off(*compiled) && subject.framework.compiles) subject.out.stack = "pytorch-fsdp-eager";

@@ -1,5 +1,5 @@
-// What an operator is, by the name that the network's builder gave it (model/network/transformer*.cpp): rows of a
-// table, first match.
+// What an operator is, by the name that the network's builder gave it (model/network/blocks): rows of a table, first
+// match.
 #include <algorithm>
 #include <iterator>
 #include <string_view>

@@ -45,8 +45,7 @@ void take_layers(Split& split, const NetworkSpec& network) {
   }
 }
 
-/// Tensors that products read gathered over tp where sequence parallelism splits the stream
-/// (model/network/transformer*.cpp).
+/// Tensors that products read gathered over tp where sequence parallelism splits the stream (model/network/blocks).
 std::vector<std::string> gathered_inputs(const NetworkSpec& network) {
   std::vector<std::string> names;
   const LayerKinds all = layer_kinds(network, network.sequence);

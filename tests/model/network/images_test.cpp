@@ -59,6 +59,44 @@ NetworkSpec by_hand() {
   return n;
 }
 
+/// Elements of weights that are trained where projections have adapters of rank 2, those of a repeated layer once.
+double adapted_elements(const NetworkSpec& n, const char* projections = "all") {
+  BatchShape batch{1, n.sequence, 2, 2};
+  batch.lora_rank = 2;
+  batch.adapted = *AdaptedProjections::parse(projections, "--lora-on");
+  const Network net = build_network(n, batch, AttentionForm::fused);
+  EXPECT_TRUE(check_graph(net)) << n.id;
+  double total = 0;
+  for (std::size_t i = 0; i < net.tensors.size(); ++i)
+    if (net.tensors[i].role == TensorRole::weight && !net.tensors[i].frozen) total += net.elements(static_cast<int>(i));
+  return total;
+}
+
+/// Rank x (in + out) of each projection. Text: q, k, v, out 16 + 8, gate, up, down 16 + 32. Encoder: q, k, v, out 4 +
+/// 4, up and down 4 + 8. What leads from one to the other has no adapter.
+TEST(Images, AdaptersStandOnTextAndOnAnEncoderThatIsNotFrozen) {
+  NetworkSpec n = by_hand();
+  const double text = 2 * (4 * 24 + 3 * 48), encoder = 2 * (4 * 8 + 2 * 12);
+  EXPECT_EQ(adapted_elements(n), text + encoder);
+  EXPECT_EQ(adapted_elements(n, "q,v"), 2 * (2 * 24) + 2 * (2 * 8));
+  EXPECT_EQ(adapted_elements(n, "down"), 2 * 48 + 2 * 12);
+  n.encoders.front().frozen = true;
+  EXPECT_EQ(adapted_elements(n), text);
+  EXPECT_EQ(adapted_elements(n, "q,v"), 2 * (2 * 24));
+}
+
+/// Qwen2.5-VL 7B with its encoder frozen, as LLaMA-Factory has it: q and out 3584 + 3584, k and v 3584 + 512, gate, up
+/// and down 3584 + 18944.
+TEST(Images, AdaptersOfAKnownNetworkAreThoseOfItsText) {
+  NetworkSpec n = **find_row(built_in().networks, "qwen2.5-vl-7b", "network");
+  n.sequence = 4096;
+  NetworkSpec& encoder = n.encoders.front();
+  encoder.sequence = 1024, encoder.images = 1, encoder.frozen = true;
+  EXPECT_EQ(adapted_elements(n), 2.0 * (2 * 7168 + 2 * 4096 + 3 * 22528));
+  encoder.frozen = false;
+  EXPECT_GT(adapted_elements(n), 2.0 * (2 * 7168 + 2 * 4096 + 3 * 22528));
+}
+
 TEST(Images, EachSeesItselfAlone) {
   const NetworkSpec n = by_hand();
   NetworkSpec text = n;

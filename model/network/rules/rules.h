@@ -38,6 +38,26 @@ class Rules {
 /// "1, 2, 4": for hints.
 std::string divisors_of(std::int64_t n);
 
+// size_rules.cpp
+void derive_sizes(NetworkSpec& spec);
+void check_sizes(Rules& rules);
+void check_total(Rules& rules);
+
+// pattern_rules.cpp
+void check_pattern(Rules& rules);
+
+// layer_rules.cpp
+void check_streams(Rules& rules);
+void check_experts(Rules& rules);
+void check_norms(Rules& rules);
+void check_inputs(Rules& rules);
+void check_modulation(Rules& rules);
+
+// encoder_rules.cpp
+void check_features(Rules& rules);
+/// With what follows from the rest.
+Expected<NetworkSpec> complete_encoder(NetworkSpec encoder, const NetworkSpec& network, const std::string& where);
+
 // attention_rules.cpp
 void check_attention(Rules& rules);
 void check_latent(Rules& rules);

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "model/base/contains.h"
-#include "model/network/transformer_builder.h"
+#include "model/network/blocks/transformer_builder.h"
 
 namespace stepcast {
 namespace {

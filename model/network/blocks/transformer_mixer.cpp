@@ -1,11 +1,13 @@
 // A layer's mixer: the operators of its form, over the network's dims and its own. Several residual streams: mixed
 // around each sublayer (mHC), or predicted from each other around each layer (AltUp).
 #include <algorithm>
+#include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "model/base/contains.h"
-#include "model/network/transformer_builder.h"
+#include "model/network/blocks/transformer_builder.h"
 
 namespace stepcast {
 
@@ -31,29 +33,35 @@ int TransformerBuilder::mixer_dim(const std::string& name) const {
 }
 
 int TransformerBuilder::mixer(int x, int y) {
-  std::vector<std::pair<std::string, int>> made{{"x", x}, {"y", y}};
+  std::vector<std::pair<std::string_view, int>> made{{"x", x}, {"y", y}};
   const auto dims_of = [&](const std::vector<std::string>& names) {
     std::vector<int> dims;
+    dims.reserve(names.size());
     for (const std::string& name : names) dims.push_back(mixer_dim(name));
     return dims;
   };
   /// One that was made before, or else a new one.
   const auto tensor_of = [&](const MixerTensor& named, const auto& make) {
-    const auto before = std::ranges::find(made, named.name, &std::pair<std::string, int>::first);
+    const auto before = std::ranges::find(made, named.name, &std::pair<std::string_view, int>::first);
     if (before != made.end()) return before->second;
     return made.emplace_back(named.name, make("mixer." + named.name, dims_of(named.dims))).second;
   };
-  const auto new_weight = [&](const std::string& name, const std::vector<int>& dims) { return weight(name, dims); };
+  const auto new_weight = [&](std::string name, std::vector<int> dims) {
+    return weight(std::move(name), std::move(dims));
+  };
   for (const MixerOperator& row : spec_->mixer.form->operators) {
     const OperatorKind kind = kind_of(row.function);
     std::vector<int> inputs;
+    inputs.reserve(row.inputs.size());
     for (const MixerTensor& input : row.inputs) inputs.push_back(tensor_of(input, new_weight));
-    const int output = tensor_of(row.output, [&](const std::string& name, const std::vector<int>& dims) {
-      return row.function == "square" ? statistic(name, dims) : activation(name, dims);
+    const int output = tensor_of(row.output, [&](std::string name, std::vector<int> dims) {
+      return row.function == "square" ? statistic(std::move(name), std::move(dims))
+                                      : activation(std::move(name), std::move(dims));
     });
     const std::string part = "mixer." + row.part;
     const std::string function = kind == OperatorKind::einsum ? "" : row.function;
     Operator& op = add(part + "." + row.output.name, {"mixer", part}, kind, function, output, {}, part);
+    op.inputs.reserve(inputs.size());
     for (int input : inputs) op.inputs.push_back(whole(input));
     op.always_joined = true;  // kernels of libraries that all software calls
     if (find_scan(row.function) != nullptr) op.chunk = spec_->mixer.chunk();

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "model/network/rules.h"
+#include "model/network/rules/rules.h"
 
 namespace stepcast::detail {
 

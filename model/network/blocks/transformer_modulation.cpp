@@ -1,6 +1,6 @@
 // Norms that are scaled and shifted, and sublayers that are gated, by vectors of a sample (adaLN: Peebles and Xie 2022,
 // arXiv 2212.09748, section 3.2).
-#include "model/network/transformer_builder.h"
+#include "model/network/blocks/transformer_builder.h"
 
 namespace stepcast {
 namespace {

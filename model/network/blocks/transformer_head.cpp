@@ -1,5 +1,5 @@
 // Behind the layers: prediction modules, masked words, a pooled position, logits and their loss.
-#include "model/network/transformer_builder.h"
+#include "model/network/blocks/transformer_builder.h"
 
 namespace stepcast {
 

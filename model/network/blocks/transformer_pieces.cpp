@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "model/base/contains.h"
-#include "model/network/transformer_builder.h"
+#include "model/network/blocks/transformer_builder.h"
 
 namespace stepcast {
 

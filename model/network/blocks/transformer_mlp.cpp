@@ -1,5 +1,5 @@
 // MLP: plain, gated, and experts with routing (docs/design.md, section A5).
-#include "model/network/transformer_builder.h"
+#include "model/network/blocks/transformer_builder.h"
 
 namespace stepcast {
 

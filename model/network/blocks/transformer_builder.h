@@ -48,15 +48,21 @@ class TransformerBuilder {
   int dropped(const std::string& name, int x, Tags tags, const std::string& kernel);
   int scaled(const std::string& name, int x, std::vector<int> dims, Tags tags, const std::string& kernel);
 
-  // transformer.cpp
+  // transformer_dims.cpp
   int dim(const char* name, std::int64_t extent, bool expected = false);
   int new_dim(const char* name, std::int64_t extent, bool expected = false);
   [[nodiscard]] std::vector<int> streamed() const;
-  void start_block(const std::string& name, std::int64_t repeat, Block::Place place);
+
+  // transformer_embedding.cpp
   void embedding();
+
+  // transformer.cpp
+  void start_block(const std::string& name, std::int64_t repeat, Block::Place place);
   void layers(Block::Place place);
   void layer_run(const LayerKinds& all, std::int64_t from, std::int64_t to, Block::Place place);
   void layer(LayerKind kind, std::int64_t repeat, Block::Place place);
+
+  // transformer_layer.cpp
   int layer_body(int x, LayerKind kind);
   int sublayers(int x, LayerKind kind);
   int parallel_body(int x, LayerKind kind);
@@ -68,6 +74,7 @@ class TransformerBuilder {
   int normed_behind(const std::string& name, int y);
   int normed_sum(const std::string& name, int sum);
   int with_side(int sum, int x);
+  int own_input(int x);
   int residual(const std::string& name, int stream, int y, std::vector<int> bias_dims, int gate = -1);
 
   // transformer_head.cpp
@@ -128,13 +135,17 @@ class TransformerBuilder {
   int plain_attention(int x, bool windowed);
   int borrowing_attention(int x, bool windowed);
   int plain_core(int x, int q, int k, int v, bool windowed);
-  int latent_attention(int x, LayerKind kind);
-  int absorbed_attention(int cq, int x, int latent, int turned);
   int cached(const std::string& name, int x) { return cached(name, x, t_, batch_.cache_bytes); }
   int cached(const std::string& name, int x, int positions, double element_bytes);
-  int cached_index_key(int x, int positions);
+
+  // transformer_latent.cpp
+  int latent_attention(int x, LayerKind kind);
+  int absorbed_attention(int cq, int x, int latent, int turned);
   int latent_down(const char* name, int x, int rank);
   int latent_up(const char* name, int latent, int rank, std::vector<int> heads);
+
+  // transformer_sparse.cpp
+  int cached_index_key(int x, int positions);
   int compressed_attention(int x, int y, LayerKind kind);
   int compress(const std::string& name, int x, int width, bool overlaps);
   int index_compressed(int x, int cq);
@@ -165,7 +176,6 @@ class TransformerBuilder {
   // transformer_mlp.cpp
   [[nodiscard]] bool gated() const;
   [[nodiscard]] const char* act_name() const;
-  int own_input(int x);
   int cut_off(int gate, const Tags& tags);
   int mlp(int x, int y, const std::string& name, int width, Tags tags);
   int activated(const std::string& name, std::vector<int> dims, std::initializer_list<int> x, const Tags& tags);
