@@ -1,6 +1,7 @@
 #include "studies/launch/dialects/python_launch.h"
 
 #include <algorithm>
+#include <map>
 #include <string_view>
 #include <vector>
 
@@ -13,6 +14,20 @@
 
 namespace stepcast::launch {
 namespace {
+
+using Definitions = std::map<std::string, std::string>;
+
+/// Parameters of the function that nobody told become a note.
+void note_parameters(Launch& launch, const std::string& function) {
+  constexpr std::string_view parameter = "config_parameter.";
+  std::string told;
+  for (const GivenArgument& given : launch.arguments)
+    if (given.name.starts_with(parameter))
+      told += fmt::format("{}{} {:.40}", told.empty() ? "" : ", ", given.name.substr(parameter.size()), given.value);
+  std::erase_if(launch.arguments, [&](const GivenArgument& given) { return given.name.starts_with(parameter); });
+  if (!told.empty())
+    launch.notes.push_back(fmt::format("{}: as {} has it unless told (--define NAME=VALUE)", told, function));
+}
 
 bool has_section(const Launch& launch, std::string_view name) {
   return std::any_of(launch.arguments.begin(), launch.arguments.end(), [&](const GivenArgument& given) {
@@ -40,11 +55,13 @@ Expected<std::string> chosen_function(
 
 /// Megatron-Bridge's recipes are functions that give a ConfigContainer; the words behind -- that choose one are no
 /// argument of it.
-Expected<Launch> launch_of_recipe(const std::string& text, const std::string& where, std::vector<std::string>& words) {
+Expected<Launch> launch_of_recipe(
+    const std::string& text, const std::string& where, std::vector<std::string>& words, const Definitions& defined) {
   TRY(const std::string function, chosen_function(text, where, words));
   Launch launch;
   launch.where = where;
-  TRY(launch.arguments, read_python_config(text, where, function));
+  TRY(launch.arguments, read_python_config(text, where, function, defined));
+  note_parameters(launch, function);
   TRY(open_bridge_recipe(launch, function));
   for (auto word = words.begin(); word != words.end();) {
     const bool bare = word->find('=') == std::string::npos;
@@ -62,12 +79,13 @@ Expected<Launch> launch_of_nemo_script(const std::string& text, const std::strin
 }
 
 /// torchtitan's configurations of 2026 are functions, each called by its network's module and flavor.
-Expected<Launch> launch_of_torchtitan(
-    const std::string& text, const std::string& where, const std::vector<std::string>& words) {
+Expected<Launch> launch_of_torchtitan(const std::string& text, const std::string& where,
+    const std::vector<std::string>& words, const Definitions& defined) {
   TRY(const std::string function, chosen_function(text, where, words));
   Launch launch;
   launch.where = where;
-  TRY(launch.arguments, read_python_config(text, where, function));
+  TRY(launch.arguments, read_python_config(text, where, function, defined));
+  note_parameters(launch, function);
   launch.arguments.push_back({"config", "config", function, 0, {}});
   for (const TorchtitanModel& model : torchtitan_models())
     if (function.starts_with(fmt::format("{}_", model.name)) && launch.find("module") == nullptr)
@@ -82,10 +100,10 @@ Expected<Launch> launch_of_torchtitan(
 bool is_python_launch(const std::string& text) { return is_python_config(text) || is_nemo_script(text); }
 
 Expected<Launch> open_python_launch(
-    const std::string& text, const std::string& where, std::vector<std::string>& words) {
+    const std::string& text, const std::string& where, std::vector<std::string>& words, const Definitions& defined) {
   if (!is_python_config(text)) return launch_of_nemo_script(text, where);
-  return text.find("ConfigContainer") == text.npos ? launch_of_torchtitan(text, where, words)
-                                                   : launch_of_recipe(text, where, words);
+  return text.find("ConfigContainer") == text.npos ? launch_of_torchtitan(text, where, words, defined)
+                                                   : launch_of_recipe(text, where, words, defined);
 }
 
 }  // namespace stepcast::launch

@@ -2,6 +2,7 @@
 // scripts around those of NeMo 2.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -13,8 +14,10 @@ namespace stepcast::launch {
 /// Is it Python that open_python_launch reads?
 bool is_python_launch(const std::string& text);
 
-/// Its arguments, as they stand there; of the `words` behind -- those are taken out that choose one of its functions.
-/// Error: several functions and none chosen, or what its own reader does not follow.
-Expected<Launch> open_python_launch(const std::string& text, const std::string& where, std::vector<std::string>& words);
+/// Its arguments, as they stand there, and parameters of its functions as `defined`; of the `words` behind -- those are
+/// taken out that choose one of its functions. Error: several functions and none chosen, or what its own reader does
+/// not follow.
+Expected<Launch> open_python_launch(const std::string& text, const std::string& where, std::vector<std::string>& words,
+    const std::map<std::string, std::string>& defined);
 
 }  // namespace stepcast::launch

@@ -248,7 +248,7 @@ Expected<Launch> launch_of_config(
 Expected<Launch> launch_of_python(
     const std::string& text, const std::string& where, const LaunchSource& source, const LaunchFolders& folders) {
   LaunchSource others = source;
-  TRY(auto launch, open_python_launch(text, where, others.words));
+  TRY(auto launch, open_python_launch(text, where, others.words, source.defined));
   return finish_launch(std::move(launch), nullptr, others, folders);
 }
 
