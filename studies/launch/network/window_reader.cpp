@@ -34,7 +34,7 @@ class WindowReader {
       return ask_.refuse(Asked::window, fmt::format("the window '{:.40}' is none of ours", *text),
           "keys before the query, and none behind it: 4095,0");
     spec_.window = {comma == inside.npos ? *before : *before + 1, "w", false};
-    if (layers) window_layers(*layers);
+    if (layers && spec_.layers > 0) window_layers(*layers);  // without layers the launch is refused anyway
   }
 
  private:
