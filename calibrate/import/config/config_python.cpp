@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "calibrate/import/config/python_blocks.h"
+#include "calibrate/import/config/python_condition.h"
 #include "calibrate/import/config/python_scope.h"
 #include "calibrate/import/config/python_text.h"
 #include "model/base/text.h"
@@ -33,26 +35,33 @@ class PythonConfigReader {
   using Kind = PythonValue::Kind;
 
  public:
-  PythonConfigReader(std::string_view text, const std::string& where)
-      : statements_(python_statements(text)), where_(where) {}
+  PythonConfigReader(std::string_view text, const std::string& where, const std::map<std::string, std::string>& defined)
+      : statements_(python_statements(text)), where_(where), defined_(defined) {}
 
-  Expected<PythonValue> config_of(const std::string& function, int depth = 0) {
-    constexpr int deepest = 8;
-    if (const auto known = given_.find(function); known != given_.end()) return known->second;
+  /// `call`: what another function hands it; null of the one that is asked for.
+  Expected<PythonValue> config_of(const std::string& function, const PythonValue* call = nullptr, int depth = 0) {
+    constexpr int deepest = 8, most_calls = 256;
+    const bool handed = call != nullptr && !call->keywords.empty();
+    if (const auto known = given_.find(function); known != given_.end() && !handed) return known->second;
     const auto start = std::find_if(statements_.begin(), statements_.end(),
         [&](const PythonStatement& statement) { return config_function(statement) == function; });
-    if (start == statements_.end() || depth > deepest)
+    if (start == statements_.end() || depth > deepest || (handed && ++handed_calls_ > most_calls))
       return fail(where_, fmt::format("no function '{:.60}' that gives a configuration", function),
           "one that is called in at most 8 steps and returns Trainer.Config(...), or a ConfigContainer");
     PythonScope scope{constants(), {}};
-    std::erase_if(scope.names, [&](const auto& name) { return is_parameter(start->text, name.first); });
-    for (auto at = start + 1; at != statements_.end() && at->indent > 0; ++at) {
-      TRY(auto returned, run(*at, scope, depth));
-      if (returned) return given_.emplace(function, std::move(*returned)).first->second;
-    }
+    TRY(bind(*start, call, scope.names));
+    const auto begin = static_cast<std::size_t>(start - statements_.begin()) + 1;
+    std::size_t end = begin;
+    while (end < statements_.size() && statements_[end].indent > 0) ++end;
+    TRY(auto returned, run_block(begin, end, scope, depth));
+    if (returned && handed) return std::move(*returned);
+    if (returned) return given_.emplace(function, std::move(*returned)).first->second;
     return fail(fmt::format("{}:{}", where_, start->line), fmt::format("{} returns nothing that is read", function),
         "return Trainer.Config(...)");
   }
+
+  /// Parameters that nobody told, and that are as the function has them.
+  [[nodiscard]] const std::vector<GivenArgument>& fallbacks() const { return fallbacks_; }
 
  private:
   /// What the file gives a name outside of functions, where it is literal and no other value may come behind it.
@@ -73,6 +82,112 @@ class PythonConfigReader {
       if (value.kind == Kind::literal) names[std::string(name)] = std::move(value);
     }
     return names;
+  }
+
+  /// Parameters by what the call hands over or the user defines, else by what the function has for them.
+  Expected<void> bind(const PythonStatement& definition, const PythonValue* call, PythonNames& names) {
+    const PythonNames outer = names;
+    const auto keywords = call != nullptr ? call->keywords : std::vector<std::pair<std::string, PythonValue>>{};
+    std::size_t place = 0, taken = 0;
+    for (const PythonParameter& parameter : python_parameters(definition.text)) {
+      names.erase(parameter.name.substr(std::min(parameter.name.find_first_not_of('*'), parameter.name.size())));
+      if (parameter.name.starts_with('*')) {
+        place = keywords.size();  // what follows is told by its name
+        continue;
+      }
+      const bool placed = place < keywords.size() && keywords[place].first.empty();
+      const auto named = std::ranges::find(keywords, parameter.name, [](const auto& one) { return one.first; });
+      const PythonValue* told = placed ? &keywords[place].second : named != keywords.end() ? &named->second : nullptr;
+      place += placed ? 1 : 0, taken += told != nullptr ? 1 : 0;
+      if (told != nullptr) names[parameter.name] = *told;
+      else if (const auto said = defined_.find(parameter.name); call == nullptr && said != defined_.end())
+        names[parameter.name] = {Kind::literal, said->second, definition.line, {}, !is_number_or_word(said->second)};
+      else take_fallback(parameter, definition.line, outer, call == nullptr, names);
+    }
+    const bool configured =
+        std::ranges::any_of(keywords, [](const auto& one) { return one.second.kind == Kind::call; });
+    if (taken == keywords.size() && !configured) return {};
+    return fail(fmt::format("{}:{}", where_, call->line), fmt::format("{} is called with arguments", call->text),
+        "a configuration whose values are written out");
+  }
+
+  static bool is_number_or_word(std::string_view text) {
+    return text == "true" || text == "false" || text == "none" ||
+           (!text.empty() && text.find_first_not_of("0123456789.-") == text.npos);
+  }
+
+  void take_fallback(const PythonParameter& parameter, std::size_t line, const PythonNames& outer, bool asked_for,
+      PythonNames& names) {
+    PythonValue value = python_value(parameter.fallback, line, outer);
+    if (parameter.fallback.empty() || value.kind != Kind::literal) return;
+    const std::string name = "config_parameter." + parameter.name;
+    if (asked_for) fallbacks_.push_back({name, name, value.text, line, {}});
+    names[parameter.name] = std::move(value);
+  }
+
+  Expected<std::optional<PythonValue>> run_block(std::size_t begin, std::size_t end, PythonScope& scope, int depth) {
+    for (std::size_t at = begin; at < end;) {
+      const bool branches = opens_branch(statements_[at]);
+      TRY(auto returned, branches ? choose(at, scope, depth) : run(statements_[at++], scope, depth));
+      if (returned) return returned;
+    }
+    return std::optional<PythonValue>{};
+  }
+
+  /// The branch whose condition holds. Behind one of which that is not known, what each sets hangs on the conditions.
+  Expected<std::optional<PythonValue>> choose(std::size_t& at, PythonScope& scope, int depth) {
+    const PythonStatement& first = statements_[at];
+    const std::vector<PythonBranch> branches = python_branches(statements_, at);
+    if (branches.empty()) return tl::unexpected(not_literal(first));
+    at = branches.back().end;
+    std::string doubt;
+    for (const PythonBranch& branch : branches) {
+      if (!only_asks(branch.condition)) return tl::unexpected(not_literal(first));
+      const auto holds =
+          branch.condition.empty() ? std::optional(true) : python_condition(branch.condition, scope.names);
+      if (holds == false) continue;
+      if (holds && doubt.empty()) return run_block(branch.begin, branch.end, scope, depth);
+      if (doubt.empty()) doubt = branch.condition;
+      for (std::size_t inner = branch.begin; inner < branch.end; ++inner)
+        TRY(doubt_statement(statements_[inner], first, doubt, scope));
+      if (holds) break;
+    }
+    return std::optional<PythonValue>{};
+  }
+
+  /// What it sets is known no more; one that raises an error leaves no run.
+  Expected<void> doubt_statement(
+      const PythonStatement& statement, const PythonStatement& first, const std::string& doubt, PythonScope& scope) {
+    const std::string_view text = stripped(statement.text);
+    const bool nothing = text == "pass" || text == "raise" || text.starts_with("raise ") || text[0] == '"' ||
+                         text[0] == '\'' || text.starts_with("assert ");
+    if (nothing || opens_branch(statement) || take_call(statement, scope)) return {};
+    const std::size_t equals = text.find('=');
+    std::string_view target = assigned_target(text);
+    if (target.ends_with(']')) target = target.substr(0, target.find('['));
+    if (equals == text.npos || !is_python_path(target) || text.substr(equals).starts_with("=="))
+      return tl::unexpected(not_literal(first));
+    const std::string_view value = stripped(text.substr(equals + 1));
+    take_inner_call(statement, value, scope);
+    return lose(target, fmt::format("{} if {}", value, doubt), statement, first, scope);
+  }
+
+  /// The target has a value that only running tells.
+  Expected<void> lose(std::string_view target, std::string text, const PythonStatement& statement,
+      const PythonStatement& refused, PythonScope& scope) const {
+    const std::string root(target.substr(0, target.find('.')));
+    const auto held = scope.held_by.find(root);
+    if (root != target && held != scope.held_by.end() && !held->second.empty())
+      return tl::unexpected(not_literal(refused));
+    if (root == target) forget_name(scope, root);
+    else change_config(scope, root, statement);
+    return set(target, {Kind::computed, std::move(text), statement.line, {}}, statement, scope.names);
+  }
+
+  /// "config.training.steps" of "config.training.steps = 7" and "x" of "x: int = 1".
+  static std::string_view assigned_target(std::string_view text) {
+    const std::string_view target = text.substr(0, std::min(text.find('='), text.size()));
+    return stripped(target.substr(0, target.find(':')));
   }
 
   /// The call is a keyword, by its function's name, of every configuration that is handed to it or that it belongs to.
@@ -98,20 +213,19 @@ class PythonConfigReader {
       if (hands_whole(value, name)) name_call(statement, value, scope, mentioned_configs(scope, name));
   }
 
-  /// "a, b = f()": each is what only running tells.
-  static bool take_several(const PythonStatement& statement, PythonScope& scope) {
+  /// "a, b.c = f()": each is what only running tells.
+  Expected<bool> take_several(const PythonStatement& statement, PythonScope& scope) const {
     const std::string_view text = statement.text;
     const std::size_t equals = text.find('=');
     std::string_view targets = text.substr(0, std::min(equals, text.size()));
     const bool several =
         equals != text.npos && targets.find(',') != targets.npos &&
-        std::ranges::all_of(targets, [](char c) { return is_python_letter(c) || c == ',' || c == ' '; });
+        std::ranges::all_of(targets, [](char c) { return is_python_letter(c) || c == ',' || c == ' ' || c == '.'; });
     if (several) take_inner_call(statement, stripped(text.substr(equals + 1)), scope);
     while (several && !targets.empty()) {
       const std::string name(stripped(targets.substr(0, targets.find(','))));
       targets.remove_prefix(std::min(targets.find(','), targets.size() - 1) + 1);
-      forget_name(scope, name);
-      scope.names[name] = {Kind::computed, name, statement.line, {}};
+      TRY(lose(name, name, statement, statement, scope));
     }
     return several;
   }
@@ -123,16 +237,21 @@ class PythonConfigReader {
     if (imports) std::erase_if(scope.names, [&](const auto& name) { return mentions_name(text, name.first); });
     const bool passed_over =
         imports || text[0] == '"' || text[0] == '\'' || text.starts_with("assert ") || text == "pass";
-    if (passed_over || take_call(statement, scope) || take_several(statement, scope))
-      return std::optional<PythonValue>{};
+    if (passed_over || take_call(statement, scope)) return std::optional<PythonValue>{};
+    TRY(const bool several, take_several(statement, scope));
+    if (several) return std::optional<PythonValue>{};
     if (text.starts_with(returns)) {
       TRY(auto value, evaluated(text.substr(returns.size()), statement.line, scope.names, depth));
       if (value.kind != Kind::call) return tl::unexpected(not_literal(statement));
       return std::optional(std::move(value));
     }
     const std::size_t equals = text.find('=');
-    std::string_view target = stripped(text.substr(0, std::min(equals, text.size())));
-    target = stripped(target.substr(0, target.find(':')));  // "x: int = 1"
+    std::string_view target = assigned_target(text);
+    if (target.ends_with(']') && is_python_path(target.substr(0, target.find('[')))) {  // an entry of many
+      target = target.substr(0, target.find('['));
+      TRY(lose(target, fmt::format("{} with {}", target, text), statement, statement, scope));
+      return std::optional<PythonValue>{};
+    }
     if (equals == text.npos || !is_python_path(target) || text.substr(equals).starts_with("=="))
       return tl::unexpected(not_literal(statement));
     TRY(assign(target, stripped(text.substr(equals + 1)), statement, scope, depth));
@@ -171,11 +290,9 @@ class PythonConfigReader {
     const bool own = value.kind == Kind::call && std::ranges::any_of(statements_, [&](const PythonStatement& other) {
       return config_function(other) == value.text;
     });
-    if (own && !value.keywords.empty())
-      return fail(fmt::format("{}:{}", where_, line), fmt::format("{} is called with arguments", value.text),
-          "a configuration whose values are written out");
     if (own) {
-      TRY(value, config_of(value.text, depth + 1));
+      const PythonValue call = std::move(value);
+      TRY(value, config_of(call.text, &call, depth + 1));
     }
     constexpr std::size_t most = 100'000;
     read_ += count_parts(value);
@@ -216,8 +333,11 @@ class PythonConfigReader {
 
   std::vector<PythonStatement> statements_;
   const std::string& where_;
+  const std::map<std::string, std::string>& defined_;
   std::map<std::string, PythonValue, std::less<>> given_;  ///< by functions that are read
-  std::size_t read_ = 0;                                   ///< parts of values so far
+  std::vector<GivenArgument> fallbacks_;
+  std::size_t read_ = 0;  ///< parts of values so far
+  int handed_calls_ = 0;  ///< of functions that are handed something, and are read for each call
 };
 
 void flatten(const PythonValue& value, const std::string& name, std::vector<GivenArgument>& out) {
@@ -251,13 +371,15 @@ std::vector<std::string> python_config_functions(std::string_view text) {
   return functions;
 }
 
-Expected<std::vector<GivenArgument>> read_python_config(
-    std::string_view text, const std::string& where, const std::string& function) {
-  TRY(const auto config, PythonConfigReader(text, where).config_of(function));
+Expected<std::vector<GivenArgument>> read_python_config(std::string_view text, const std::string& where,
+    const std::string& function, const std::map<std::string, std::string>& defined) {
+  PythonConfigReader reader(text, where, defined);
+  TRY(const auto config, reader.config_of(function));
   std::vector<GivenArgument> arguments;
   if (!config.text.ends_with("Config") && !config.text.ends_with("ConfigContainer"))  // a function of another file
     arguments.push_back({"config_base", "config_base", config.text, config.line, {}});
   flatten(config, "", arguments);
+  arguments.insert(arguments.end(), reader.fallbacks().begin(), reader.fallbacks().end());
   return arguments;
 }
 

@@ -45,7 +45,8 @@ class PythonExpression {
     const char *first = value.text.data(), *last = first + value.text.size();
     const auto read = std::from_chars(first, last, number);
     constexpr std::int64_t most = 1'000'000'000'000;
-    if (value.kind != PythonValue::Kind::literal || read.ec != std::errc() || read.ptr != last) return std::nullopt;
+    if (value.kind != PythonValue::Kind::literal || value.quoted || read.ec != std::errc() || read.ptr != last)
+      return std::nullopt;
     return number > -most && number < most ? std::optional(number) : std::nullopt;
   }
 
@@ -172,7 +173,9 @@ class PythonExpression {
     while (at_ < text_.size() && text_[at_] != quote) ++at_;
     const std::string_view inside = text_.substr(start, at_ - start);
     if (at_ < text_.size()) ++at_;
-    return literal(std::string(inside));
+    PythonValue value = literal(std::string(inside));
+    value.quoted = true;
+    return value;
   }
   PythonValue number() {
     std::string digits;
@@ -234,6 +237,15 @@ std::size_t end_of_targets(std::string_view text) {
   return end;
 }
 
+/// "if big: a = 1; b = 2": the condition is that of both.
+bool opens_block(std::string_view text) {
+  constexpr std::string_view words[] = {
+      "if", "elif", "else", "for", "while", "with", "try", "except", "finally", "def", "class"};
+  return std::ranges::any_of(words, [&](std::string_view word) {
+    return text.starts_with(word) && (text.size() == word.size() || !is_python_letter(text[word.size()]));
+  });
+}
+
 }  // namespace
 
 bool mentions_name(std::string_view text, std::string_view name) { return next_mention(text, name, 0) != text.npos; }
@@ -275,6 +287,13 @@ std::vector<PythonStatement> python_statements(std::string_view text) {
       ++line;
       if (depth == 0) end();
       else now.text += ' ';
+      continue;
+    }
+    if (c == ';' && depth == 0 && !opens_block(now.text)) {
+      const std::size_t indent = now.indent;
+      end();
+      now.indent = indent;
+      while (at + 1 < text.size() && (text[at + 1] == ' ' || text[at + 1] == '\t')) ++at;
       continue;
     }
     if (!begun && (c == ' ' || c == '\t')) {

@@ -25,6 +25,7 @@ struct PythonValue {
   std::string text;  ///< of a literal or what is computed; a call's name
   std::size_t line = 0;
   std::vector<std::pair<std::string, PythonValue>> keywords;  ///< of a call; "" = by place
+  bool quoted = false;                                        ///< of a literal: a string
 };
 using PythonNames = std::map<std::string, PythonValue, std::less<>>;
 
@@ -33,7 +34,8 @@ struct PythonStatement {
   std::size_t line = 0, indent = 0;
 };
 
-/// Statements with their indentation: brackets and strings of three quotes go over lines.
+/// Statements with their indentation: brackets and strings of three quotes go over lines, and a line with semicolons
+/// holds several.
 std::vector<PythonStatement> python_statements(std::string_view text);
 
 /// The value of an expression where `names` are known.

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "model/base/text.h"
 #include "studies/launch/dialects/dialect_words.h"
 #include "studies/launch/dialects/python_recipes.h"
 #include "studies/launch/facts/framework.h"
@@ -107,6 +108,17 @@ void take_helpers(DialectWords& words) {
   words.drop("apply_flex_dispatcher_backend");
 }
 
+/// default_peft_config("lora", dim=8): adapters of LoRA with the settings that stand behind (recipes/utils/
+/// dataset_utils.py). Error: another scheme, or one that is not known.
+Expected<void> take_adapter_scheme(DialectWords& words) {
+  const GivenArgument* scheme = words.last("peft.0");
+  if (words.value("peft.class") != "default_peft_config" || scheme == nullptr) return {};
+  if (!scheme->unset.empty() || lower_case(scheme->value) != "lora")
+    return tl::unexpected(words.limit(*scheme, "of the schemes of adapters lora alone is forecast"));
+  words.drop("peft.0");
+  return {};
+}
+
 /// "qwen3_30b_a3b_pretrain_8gpu_h100_bf16_config" is for 8 GPUs.
 void put_gpus(Launch& launch, std::string_view function) {
   const std::size_t end = function.find("gpu_");
@@ -138,6 +150,7 @@ Expected<void> open_bridge_recipe(Launch& launch, const std::string& function) {
   TRY(put_base(words));
   TRY(put_bridged_network(words));
   put_precision(words);
+  TRY(take_adapter_scheme(words));
   settle_words(words);
   take_helpers(words);
   std::erase_if(launch.arguments, says_nothing);

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "model/base/contains.h"
 #include "model/base/text.h"
 #include "studies/launch/dialects/program_adapters.h"
 #include "studies/launch/dialects/settle_dialect.h"
@@ -64,8 +65,23 @@ Expected<void> check_deepspeed_file(DialectWords& words) {
       "the file beside it, or -- --zero_optimization.stage N at the end of the command");
 }
 
+/// "--fsdp fsdp.json" names a file that says the kind: it counts, and the name no more.
+Expected<void> take_fsdp_file(DialectWords& words) {
+  const GivenArgument* last = words.last("fsdp");
+  if (last == nullptr || !last->value.ends_with(".json")) return {};
+  const std::string name = last->value;
+  if (contains(words.launch.unread, name))
+    return fail(place_of(words.launch, *last),
+        fmt::format("{:.80} is not beside the launch, and it says what is in shards", name),
+        "the file beside it, or -- --fsdp full_shard at the end of the command");
+  std::erase_if(
+      words.launch.arguments, [&](const GivenArgument& given) { return given.name == "fsdp" && given.value == name; });
+  return {};
+}
+
 /// Of "auto_wrap full_shard" the kind alone: the first word that is one.
 Expected<void> order_fsdp(DialectWords& words) {
+  TRY(take_fsdp_file(words));
   constexpr std::string_view kinds[] = {
       "hybrid_shard_zero2", "hybrid_shard", "full_shard", "shard_grad_op", "no_shard"};
   for (GivenArgument& one : words.launch.arguments) {

@@ -9,18 +9,16 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "calibrate/import/config/config_python.h"
 #include "calibrate/import/logs/log_lines.h"
 #include "calibrate/import/tables/plain_words.h"
 #include "model/base/json_reader.h"
 #include "model/base/text.h"
-#include "model/base/whole_number.h"
 #include "studies/launch/dialects/megatron_case.h"
+#include "studies/launch/dialects/mosaic_job.h"
 #include "studies/launch/dialects/primus_torchtitan.h"
-#include "studies/launch/dialects/python_recipes.h"
+#include "studies/launch/dialects/python_launch.h"
 #include "studies/launch/dialects/settle_dialect.h"
 #include "studies/launch/facts/dialects.h"
-#include "studies/launch/facts/torchtitan_models.h"
 #include "studies/launch/limits/named_file.h"
 #include "studies/launch/limits/open_conditions.h"
 #include "studies/launch/read/launch_parts.h"
@@ -116,12 +114,6 @@ Expected<void> check_release(const Launch& launch, const LaunchSource& source) {
   for (const Release& release : launch.framework->table().releases()) ids.push_back(release.id);
   return fail("--release", fmt::format("{} has no release '{:.40}' here", launch.framework->name, source.release),
       name_hint(source.release, ids));
-}
-
-bool has_section(const Launch& launch, std::string_view name) {
-  return std::any_of(launch.arguments.begin(), launch.arguments.end(), [&](const GivenArgument& given) {
-    return given.name == name || (given.name.starts_with(name) && given.name[name.size()] == '.');
-  });
 }
 
 std::string other_flags(const std::string& nearest) {
@@ -237,69 +229,6 @@ Expected<Launch> launch_of_script(const std::vector<LaunchLine>& lines, const st
   return finished;
 }
 
-/// MosaicML's job files (mosaicml/llm-foundry mcli/) hand `parameters:` to the command, as a file of its own. The
-/// parsed keys decide, as line ends, comments and the order of the sections vary.
-bool is_mosaic_job(const std::vector<GivenArgument>& read) {
-  const auto has = [&](std::string_view start) {
-    return std::any_of(
-        read.begin(), read.end(), [&](const GivenArgument& given) { return given.name.starts_with(start); });
-  };
-  const bool command = std::any_of(read.begin(), read.end(), [](const auto& given) { return given.name == "command"; });
-  return command && has("parameters.") && has("compute.");
-}
-
-bool is_mosaic_text(std::string_view text, const std::string& where) {
-  const auto read = read_config_arguments(text, where);
-  return read && is_mosaic_job(*read);
-}
-
-/// What the job's command says behind the file of its parameters.
-Expected<std::vector<GivenArgument>> job_overrides(const Launch& launch) {
-  const GivenArgument& command = *launch.find("command");
-  std::vector<GivenArgument> over;
-  bool behind = false;
-  for (std::string_view rest = command.value; !rest.empty();) {
-    const std::size_t end = std::min(rest.find_first_of(" \t\r\n\\"), rest.size());
-    std::string_view word = rest.substr(0, end);
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-    const std::size_t equals = word.find('=');
-    const std::string place = fmt::format("{}:{}", launch.where, command.line);
-    if (equals == word.npos && (word.ends_with(".yaml") || word.ends_with(".yml"))) {
-      behind = true;
-      if (!word.ends_with("parameters.yaml"))
-        return fail(place, fmt::format("the command runs {:.80}, and not the parameters of the job", word),
-            "give that file instead");
-    } else if (behind && equals != word.npos) {
-      std::string name(word.substr(0, equals));
-      name.erase(0, name.find_first_not_of('-'));
-      over.push_back({std::move(name), std::string(word.substr(0, equals)), std::string(word.substr(equals + 1)),
-          command.line, {}});
-      if (over.back().value.find_first_of("$'\"") != std::string::npos)
-        return fail(place, fmt::format("'{:.80}' hangs on the shell", word), "write the value itself");
-    }
-  }
-  return over;
-}
-
-Expected<void> open_mosaic_job(Launch& launch, std::span<const GivenArgument> words) {
-  TRY(auto over, job_overrides(launch));
-  std::vector<GivenArgument> inside;
-  for (GivenArgument& given : launch.arguments) {
-    if (given.name == "compute.gpus") launch.gpus = parsed_number<std::int64_t>(given.value).value_or(0);
-    if (!given.name.starts_with("parameters.")) continue;
-    given.name.erase(0, std::string_view("parameters.").size());
-    inside.push_back(std::move(given));
-  }
-  for (GivenArgument& given : inside) given.unset.clear();
-  put_over(inside, over);
-  put_over(inside, words);
-  resolve_references(inside);
-  launch.arguments = std::move(inside);
-  std::ranges::move(over, std::back_inserter(launch.arguments));
-  launch.notes.emplace_back("a job of MosaicML's: its parameters are the configuration, and compute.gpus the GPUs");
-  return {};
-}
-
 Expected<Launch> launch_of_config(
     std::string_view text, const std::string& where, const LaunchSource& source, const LaunchFolders& folders) {
   const std::vector<GivenArgument> words = launch_of_words(source.words).given;
@@ -316,63 +245,11 @@ Expected<Launch> launch_of_config(
   return finish_launch(std::move(launch), nullptr, source, folders);
 }
 
-/// "--config", "recipe=NAME": does a word behind -- choose the function?
-bool chooses_function(std::string_view word) {
-  word = word.substr(0, word.find('='));
-  while (word.starts_with('-')) word.remove_prefix(1);
-  return word == "config" || word == "recipe";
-}
-
-/// The function that --config names behind --, or the only one.
-Expected<std::string> chosen_function(std::string_view text, const std::string& where, const LaunchSource& source) {
-  const std::vector<std::string> functions = python_config_functions(text);
-  for (const GivenArgument& given : launch_of_words(source.words).given)
-    if (chooses_function(given.name)) return given.value;
-  if (functions.size() == 1) return functions.front();
-  return fail(where, fmt::format("{} configurations: {}", functions.size(), fmt::join(functions, ", ")),
-      fmt::format("-- --config {} at the end of the command", functions.front()));
-}
-
-/// Megatron-Bridge's recipes are functions that give a ConfigContainer; the words behind -- that choose one are no
-/// argument of it.
-Expected<Launch> launch_of_recipe(
-    const std::string& text, const std::string& where, const LaunchSource& source, const LaunchFolders& folders) {
-  TRY(const std::string function, chosen_function(text, where, source));
-  Launch launch;
-  launch.where = where;
-  TRY(launch.arguments, read_python_config(text, where, function));
-  TRY(open_bridge_recipe(launch, function));
-  LaunchSource others = source;
-  for (auto word = others.words.begin(); word != others.words.end();) {
-    const bool bare = word->find('=') == std::string::npos;
-    if (!chooses_function(*word) || (bare && !word->starts_with('-'))) ++word;
-    else word = others.words.erase(word, word + (bare && word + 1 != others.words.end() ? 2 : 1));
-  }
-  return finish_launch(std::move(launch), nullptr, others, folders);
-}
-
-Expected<Launch> launch_of_nemo_script(
-    const std::string& text, const std::string& where, const LaunchSource& source, const LaunchFolders& folders) {
-  Launch launch;
-  launch.where = where;
-  TRY(open_nemo_script(launch, text));
-  return finish_launch(std::move(launch), nullptr, source, folders);
-}
-
-/// torchtitan's configurations of 2026 are functions, each called by its network's module and flavor.
 Expected<Launch> launch_of_python(
     const std::string& text, const std::string& where, const LaunchSource& source, const LaunchFolders& folders) {
-  TRY(const std::string function, chosen_function(text, where, source));
-  Launch launch;
-  launch.where = where;
-  TRY(launch.arguments, read_python_config(text, where, function));
-  launch.arguments.push_back({"config", "config", function, 0, {}});
-  for (const TorchtitanModel& model : torchtitan_models())
-    if (function.starts_with(fmt::format("{}_", model.name)) && launch.find("module") == nullptr)
-      launch.arguments.push_back({"module", "module", std::string(model.name), 0, {}});
-  if (!has_section(launch, "activation_checkpoint"))  // torchtitan/trainer.py
-    launch.arguments.push_back({"activation_checkpoint.class", "activation_checkpoint.class", "SelectiveAC", 0, {}});
-  return finish_launch(std::move(launch), nullptr, source, folders);
+  LaunchSource others = source;
+  TRY(auto launch, open_python_launch(text, where, others.words, source.defined));
+  return finish_launch(std::move(launch), nullptr, others, folders);
 }
 
 /// Scripts that a script reads into itself lie in the folders that it may open.
@@ -390,10 +267,7 @@ Expected<Launch> launch_of_text(
     const std::string& text, const std::string& where, const LaunchSource& source, const LaunchFolders& folders) {
   TRY(check_launch_bytes(text, where));
   TRY(check_source(text, where, source));
-  if (is_python_config(text))
-    return text.find("ConfigContainer") == text.npos ? launch_of_python(text, where, source, folders)
-                                                     : launch_of_recipe(text, where, source, folders);
-  if (is_nemo_script(text)) return launch_of_nemo_script(text, where, source, folders);
+  if (is_python_launch(text)) return launch_of_python(text, where, source, folders);
   if (!text.starts_with("#!")) TRY(check_text_dialect(text, where));
   const std::string_view first = first_words(text);
   const bool blank = stripped(text).empty();

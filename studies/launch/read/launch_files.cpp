@@ -55,7 +55,9 @@ std::vector<NamedFile> named_files(const Launch& launch, const LaunchLine* line)
     // TRL's parser; torchtitan's names a function
     const bool own = given.name == "config" && line != nullptr && looks_like_config(given.value) &&
                      launch.framework->id != "torchtitan";
-    if (whole || own || part == "deepspeed_config_file") add(given);
+    // ms-swift's --fsdp is a kind, or a file with it
+    const bool kind = given.name == "fsdp" && line != nullptr && looks_like_config(given.value);
+    if (whole || own || kind || part == "deepspeed_config_file") add(given);
     // Hydra's list of what a configuration is made of: "train: 7b" is train/7b.yaml beside it
     if (given.name.starts_with("defaults.") && launch.framework->id == "flagscale" && part != given.name)
       files.push_back({fmt::format("{}/{}.yaml", part, given.value), !given.unset.empty()});

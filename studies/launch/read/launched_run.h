@@ -80,6 +80,9 @@ std::int64_t read_vocabulary(const LaunchSubject& subject, const NetworkSpec* fr
 /// Once the network is whole: where the padded one is no known network's and the plain one is, the network is that, and
 /// its figures are those of its name; a note says so.
 void settle_vocabulary(const LaunchSubject& subject, std::int64_t plain);
+/// The one of the catalogue that the arguments name: a family with its size, a recipe, a configuration file; null if
+/// none.
+const NetworkSpec* named_network(const LaunchSubject& subject);
 /// Finds a network by a name as frameworks write it: "Llama3_8B"; null where the catalogue has none.
 const NetworkSpec* catalogue_network(std::string name);
 /// "llama3-8b" of "train_configs/llama3-8b.toml".
@@ -87,6 +90,10 @@ std::string launch_stem(std::string_view path);
 /// Its norm, positions, biases and dropout: as given, else those of `from`; without one the framework's default, else
 /// those of the family that the sizes belong to.
 void read_kinds(const LaunchSubject& subject, const NetworkSpec* from);
+/// How many experts, how wide, and in which layers.
+void read_experts(const LaunchSubject& subject, const NetworkSpec* from);
+/// How far attention looks, and in which layers.
+void read_window(const LaunchSubject& subject);
 /// Which layers have which mixer and which attention, where they are not all alike.
 void read_layer_kinds(const LaunchSubject& subject, const NetworkSpec* from);
 /// Of a launch with a decoder the encoder in front of it; the network is as one of both has it.

@@ -211,6 +211,16 @@ class SplitReader {
           subject_.framework.name));
   }
 
+  /// DeepSpeed's own argument and accelerate's, on its command line or in its file; null where it is read, or not
+  /// named.
+  [[nodiscard]] const GivenArgument* unread_deepspeed_file() const {
+    for (const GivenArgument& given : subject_.launch.arguments)
+      if ((given.name == "deepspeed_config" || names_argument(given.name, "deepspeed_config_file")) &&
+          contains(subject_.launch.unread, given.value))
+        return &given;
+    return nullptr;
+  }
+
   /// DeepSpeed's file has the stage of ZeRO, and nothing else does.
   [[nodiscard]] Expected<void> zero_of_unread() const {
     // a file of Trainer's arguments: accelerate's, or the command, says what is in shards
@@ -220,9 +230,8 @@ class SplitReader {
     if (alone && !subject_.hints.told.contains(FieldId::zero) && !subject_.has_section("zero_optimization."))
       return fail(subject_.launch.where, "it does not say what is in shards: the command does, or accelerate's file",
           "--zero N, or the command that names this file");
-    const GivenArgument* file = subject_.launch.find("deepspeed_config");
-    if (file == nullptr || subject_.hints.told.contains(FieldId::zero) || subject_.has_section("zero_optimization.") ||
-        !contains(subject_.launch.unread, file->value))
+    const GivenArgument* file = unread_deepspeed_file();
+    if (file == nullptr || subject_.hints.told.contains(FieldId::zero) || subject_.has_section("zero_optimization."))
       return {};
     return fail(place_of(subject_.launch, *file),
         fmt::format("{:.80} is not there, and it says the stage of ZeRO", file->value),

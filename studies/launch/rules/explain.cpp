@@ -1,5 +1,8 @@
 #include "studies/launch/rules/explain.h"
 
+#include <string_view>
+#include <unordered_map>
+
 #include <fmt/format.h>
 
 #include "dataflow/lower/lower.h"
@@ -43,7 +46,9 @@ class LaunchExplainer {
  public:
   LaunchExplainer(const Launch& launch, const LaunchHints& hints, const Arguments& over)
       : launch_(launch), hints_(leniently(hints)), lenient_(hints.lenient), over_(over),
-        table_(launch.framework->table()), answers_(launch), base_(forecast_launch(launch, hints_, over)) {}
+        table_(launch.framework->table()), answers_(launch), base_(forecast_launch(launch, hints_, over)) {
+    for (const GivenArgument& given : launch.arguments) last_[given.name] = &given;
+  }
 
   ExplainedLaunch run() {
     explained_.launch = &launch_;
@@ -112,7 +117,7 @@ class LaunchExplainer {
 
   /// Why one that answers a question changes nothing here; "" where it counts.
   [[nodiscard]] std::string idle_because(const GivenArgument& given, const ArgumentFact* fact) const {
-    if (const GivenArgument* last = launch_.find(given.name); last != nullptr && last != &given)
+    if (const GivenArgument* last = last_.at(given.name); last != &given)
       return last->line == 0 ? "given again, which counts"
                              : fmt::format("given again in line {}, which counts", last->line);
     if (fact == nullptr || !fact->asks) return {};
@@ -155,7 +160,8 @@ class LaunchExplainer {
   const ArgumentTable& table_;
   LaunchAnswers answers_;
   Expected<LaunchForecast> base_;
-  Launch dated_;  ///< its release is the one in force
+  std::unordered_map<std::string_view, const GivenArgument*> last_;  ///< of each name
+  Launch dated_;                                                     ///< its release is the one in force
   ExplainedLaunch explained_;
   std::size_t unknown_ = 0;  ///< arguments so far
 };

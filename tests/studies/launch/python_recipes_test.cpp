@@ -125,7 +125,10 @@ TEST(PythonRecipes, BridgesStartFromItsOwnFunctions) {
   other.replace(other.find("_pretrain_common"), 16, "_vision_common");
   EXPECT_THAT(meaning_of(other + "    return cfg\n", "run.py"), HasSubstr("starts from _vision_common"));
   EXPECT_THAT(meaning_of(bridge + "    if big:\n        cfg.model.x = 1\n    return cfg\n", "run.py"),
-      HasSubstr("more than literal values"));
+      HasSubstr("not known: run.py:5 model.x"));
+  EXPECT_THAT(
+      meaning_of(bridge + "    if big:\n        cfg.model.tensor_model_parallel_size = 4\n    return cfg\n", "run.py"),
+      AllOf(HasSubstr("hangs on '4 if big'"), Not(HasSubstr("tp="))));
   EXPECT_THAT(meaning_of(bridge + "    reshape(cfg)\n    return cfg\n", "run.py"),
       AllOf(HasSubstr("reshape"), Not(HasSubstr("tp="))));
 }
@@ -149,6 +152,22 @@ TEST(PythonRecipes, WhatIsComputedIsAskedForInTheLaunch) {
       AllOf(HasSubstr("hangs on '4 if BIG else 2'"), HasSubstr("or a flag"), Not(HasSubstr("--define"))));
   EXPECT_THAT(meaning_of(bridge + "    cfg.model.tensor_model_parallel_size = SIZE\n    return cfg\n", "run.py"),
       AllOf(HasSubstr("nothing sets $SIZE"), HasSubstr("--define SIZE=VALUE")));
+}
+
+/// A scheme of adapters is the function's own unless told: LoRA of rank 32 / 4 = 8 where the recipe says so.
+TEST(PythonRecipes, AdaptersOfARecipeAreRead) {
+  const std::string tuned = "def run_8gpu_h100_config(peft_scheme: str = 'lora') -> ConfigContainer:\n"
+                            "    cfg = _peft_common()\n"
+                            "    cfg.model = AutoBridge.from_hf_pretrained('Qwen/Qwen3-8B').get_model_config()\n"
+                            "    adapters = default_peft_config(peft_scheme)\n"
+                            "    if isinstance(peft_scheme, str) and peft_scheme.lower() in ['lora', 'dora']:\n"
+                            "        adapters.dim = 8\n    cfg.peft = adapters\n"
+                            "    if cfg.model.context_parallel_size > 1:\n"
+                            "        cfg.dataset.offline_packing_specs.pad_seq_to_mult = 4\n    return cfg\n";
+  EXPECT_THAT(meaning_of(tuned, "run.py"), AllOf(HasSubstr("megatron-bridge qwen3-8b "), HasSubstr("lora=8")));
+  std::string other = tuned;
+  other.replace(other.find("'lora') ->"), 6, "'dora'");
+  EXPECT_THAT(meaning_of(other, "run.py"), HasSubstr("of the schemes of adapters lora alone is forecast"));
 }
 
 std::string notes_of_bridge(std::vector<std::string> words) {

@@ -176,6 +176,16 @@ TEST_F(StrangersLaunch, AFileMadeBySedIsReadWhereItsPatternsAreLetters) {
   EXPECT_THAT(predict("--megatron", run, "--zero 2").out, HasSubstr("zero 2,"));
 }
 
+TEST_F(StrangersLaunch, AMissingFileThatAccelerateNamesIsAskedForItsStage) {
+  const std::string run = "accelerate launch --num_processes 8 --use_deepspeed --deepspeed_config_file made.json "
+                          "finetune.py --model_name_or_path meta-llama/Llama-2-7b-hf --per_device_train_batch_size 2 "
+                          "--gradient_accumulation_steps 4 --max_seq_length 1024 --bf16 True\n";
+  const Ran missing = predict("--accelerate", run);
+  EXPECT_EQ(missing.code, 2) << missing.out;
+  EXPECT_THAT(missing.err, HasSubstr("made.json is not there, and it says the stage of ZeRO"));
+  EXPECT_THAT(predict("--accelerate", run, "--zero 3").out, HasSubstr("zero 3,"));
+}
+
 TEST_F(StrangersLaunch, ProgramsOnTheTrainerAreRead) {
   const std::string run = "torchrun --nproc_per_node 8 train.py --model_name_or_path meta-llama/Llama-2-7b-hf "
                           "--per_device_train_batch_size 2 --gradient_accumulation_steps 4 --bf16 True ";

@@ -148,7 +148,90 @@ TEST(ConfigPython, AConstantThatIsSetAgainIsNotKnown) {
                            "    cfg.of = Of(a=A, b=B, c=C, d=D, e=E, f=F)\n    return cfg\nF = 6\n";
   EXPECT_THAT(read_function(text, "f"),
       ElementsAre("config_base=_base", "of.class=Of", "of.a=${A} (computed)", "of.b=${B} (computed)",
-          "of.c=${C} (computed)", "of.d=${D} (computed)", "of.e=${E} (computed)", "of.f=6"));
+          "of.c=${C} (computed)", "of.d=${D} (computed)", "of.e=2", "of.f=6", "config_parameter.E=2"))
+      << "E is what the function has for it, and not what the file has";
+}
+
+/// Recipes of one body, by the lines behind "cfg = _base()".
+std::vector<std::string> read_body(const std::string& body) {
+  return read_function(
+      "def f(kind='lora', size=4) -> ConfigContainer:\n    cfg = _base()\n" + body + "    return cfg\n", "f");
+}
+
+/// A condition over values that the file has set is followed: 2 > 1 holds, 1 > 1 does not.
+TEST(ConfigPython, ConditionsOverKnownValuesAreFollowed) {
+  const std::pair<const char*, bool> rows[] = {{"cfg.a > 1", true}, {"cfg.a >= 3", false}, {"cfg.a == 2", true},
+      {"cfg.a != 2", false}, {"not cfg.a == 2", false}, {"cfg.on", true}, {"not cfg.on", false}, {"cfg.off", false},
+      {"cfg.none is None", true}, {"cfg.a is not None", true}, {"cfg.word is None", false},
+      {"isinstance(kind, str) and kind.lower() in ['lora', \"dora\"]", true}, {"kind in {'dora'}", false},
+      {"kind not in ('a', 'b')", true}, {"isinstance(kind, PEFT)", false}, {"size * 2 == 8 or other", true},
+      {"size == 3 and other", false}, {"(cfg.a > 1) and (size < 5)", true}, {"cfg.word == 'none'", true},
+      {"cfg.a < 10", true}, {"cfg.a <= 2 and not (size > 4)", true}};
+  const std::string values = "    cfg.a = 2\n    cfg.on = True\n    cfg.off = False\n    cfg.none = None\n"
+                             "    cfg.word = 'none'\n";
+  for (const auto& [condition, holds] : rows) {
+    const auto read =
+        read_body(values + "    if " + condition + ":\n        cfg.b = 1\n    else:\n        cfg.b = 7\n");
+    EXPECT_THAT(read, testing::Contains(holds ? "b=1" : "b=7")) << condition;
+    EXPECT_THAT(read, testing::Not(testing::Contains(holds ? "b=7" : "b=1"))) << condition;
+  }
+}
+
+/// What hangs on a value that is not known is not known either, and what else stands there is.
+TEST(ConfigPython, WhatAnUnknownConditionSetsIsNotKnown) {
+  for (const char* condition : {"cfg.c > 1", "big", "cfg.a == big", "1 < cfg.a < 3", "cfg.a == 2 and big",
+           "hasattr(cfg, 'x')", "cfg.a == '2'", "1 if big else 0"}) {
+    const auto read = read_body(std::string("    cfg.a = 2\n    cfg.b = 7\n    if ") + condition +
+                                ":\n        cfg.b = 1\n        cfg.d.e = 3\n    elif cfg.a == 2:\n        cfg.f = 4\n"
+                                "    else:\n        cfg.g = 5\n    cfg.h = 6\n");
+    EXPECT_THAT(read, testing::Contains("h=6")) << condition;
+    for (const char* name : {"b=", "d.e=", "f="})
+      EXPECT_THAT(read, testing::Contains(testing::AllOf(testing::StartsWith(name), testing::EndsWith("(computed)"))))
+          << condition << ": " << name;
+    EXPECT_THAT(read, testing::Not(testing::Contains(testing::StartsWith("g=")))) << "a branch that holds is before it";
+    EXPECT_THAT(read, testing::Not(testing::Contains("b=7"))) << condition;
+  }
+  EXPECT_THAT(refusal_of_python("    cfg = _base()\n    if big:\n        return cfg\n    return cfg\n"),
+      HasSubstr("c.py:3: 'if big:' is more"));
+  EXPECT_THAT(refusal_of_python("    cfg = _base()\n    if change(cfg):\n        pass\n    return cfg\n"),
+      HasSubstr("'if change(cfg):' is more"));
+  EXPECT_THAT(refusal_of_python("    cfg = _base()\n    if big: cfg.a = 1; cfg.b = 2\n    return cfg\n"),
+      HasSubstr("'if big: cfg.a = 1; cfg.b = 2' is more"));
+  EXPECT_THAT(
+      refusal_of_python("    cfg = _base()\n    if big:\n        for x in y:\n            cfg.a = 1\n    return cfg\n"),
+      HasSubstr("'if big:' is more"));
+}
+
+TEST(ConfigPython, SeveralStatementsOfALineAreRead) {
+  EXPECT_THAT(read_body("    cfg.a = 1; cfg.b = ';';cfg.c = 3;\n"), testing::IsSupersetOf({"a=1", "b=;", "c=3"}));
+}
+
+/// An entry of a dictionary is one of many, and a call may give several parts.
+TEST(ConfigPython, EntriesAndPartsThatACallGivesAreNotKnown) {
+  EXPECT_THAT(read_body("    cfg.env = {'A': 1}\n    cfg.env['B'] = 2\n    cfg.x, cfg.y.z = make(1)\n"),
+      testing::IsSupersetOf(
+          {"env=cfg.env with cfg.env['B'] = 2 (computed)", "x=cfg.x (computed)", "y.z=cfg.y.z (computed)"}));
+}
+
+/// Functions of the file are read with what a call hands them: 2 and 2 x 4 = 8.
+TEST(ConfigPython, FunctionsAreReadWithWhatTheyAreHanded) {
+  const std::string inner =
+      "def g(a, b=3, *, c=5) -> ConfigContainer:\n    cfg = _base()\n    cfg.of = Of(a=a, b=b, c=c)\n"
+      "    return cfg\n";
+  const auto called = [&](const std::string& call) {
+    return inner + "def f(n=4) -> ConfigContainer:\n    cfg = " + call + "\n    return cfg\n";
+  };
+  EXPECT_THAT(read_function(called("g(2, c=2 * n)"), "f"),
+      ElementsAre("config_base=_base", "of.class=Of", "of.a=2", "of.b=3", "of.c=8", "config_parameter.n=4"));
+  const auto defined = read_python_config(called("g(n)"), "c.py", "f", {{"n", "6"}});
+  ASSERT_TRUE(defined) << to_text(defined.error());
+  EXPECT_EQ((*defined)[2].value, "6") << "a user's own";
+  EXPECT_EQ(defined->back().name, "of.c") << "no parameter is as the function has it";
+  for (const char* call : {"g(1, 2, 3)", "g(1, d=2)", "g(Other(a=1))"}) {
+    const auto read = read_python_config(called(call), "c.py", "f");
+    ASSERT_FALSE(read) << call;
+    EXPECT_THAT(to_text(read.error()), HasSubstr("g is called with arguments")) << call;
+  }
 }
 
 /// 8 functions that each call the next one 12 times, 430 million calls in all, are read once each; values are bounded

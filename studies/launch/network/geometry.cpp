@@ -1,93 +1,21 @@
 // The network of a launch: as its arguments have it, else that of the network that they or the user name.
 #include <algorithm>
-#include <cctype>
-#include <cstdlib>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "calibrate/import/delimited.h"
 #include "calibrate/import/tables/plain_words.h"
 #include "model/base/text.h"
-#include "model/base/whole_number.h"
 #include "model/catalog.h"
 #include "model/network/network_rules.h"
 #include "studies/launch/facts/argument_words.h"
-#include "studies/launch/facts/expert_pattern.h"
 #include "studies/launch/read/launch_request.h"
 #include "studies/launch/read/launched_run.h"
 #include "studies/launch/facts/step_words.h"
-#include "studies/launch/facts/torchtitan_models.h"
 #include "studies/run/forecast.h"
 
 namespace stepcast::launch {
 namespace {
-
-/// A tuned model has the sizes of the one it was made of: "Meta-Llama-3.1-8B-Instruct" is of llama-3.1-8b.
-void add_plain_names(std::string name, std::vector<std::string>& names) {
-  constexpr std::string_view front[] = {"meta-"}, behind[] = {"-instruct", "-hf", "-base", "-chat", "-it", "-v0.1",
-                                                      "-2507", "-thinking", "-pt", "-fp8"};
-  name = lower_case(name);
-  for (const std::string_view word : front)
-    if (name.starts_with(word)) names.push_back(name = name.substr(word.size()));
-  for (bool cut = true; cut;) {
-    cut = false;
-    for (const std::string_view word : behind)
-      if (name.ends_with(word)) names.push_back(name = name.substr(0, name.size() - word.size())), cut = true;
-  }
-}
-
-/// The last part of a name or folder without what a model was tuned for: "gemma-3-27b" of "google/gemma-3-27b-pt".
-std::string barest_name(std::string_view path) {
-  std::vector<std::string> names = {lower_case(last_of_path(path))};
-  add_plain_names(names.front(), names);
-  return names.back();
-}
-
-/// The network of the catalogue that is called so but for its maker and what it was tuned for; null if none.
-const NetworkSpec* kin_of(const std::string& name) {
-  const std::string bare = barest_name(name);
-  for (const NetworkSpec& row : built_in().networks)
-    if (std::ranges::any_of(row.aliases, [&](const std::string& alias) { return barest_name(alias) == bare; }))
-      return &row;
-  return nullptr;
-}
-
-/// By what names a model in the arguments: a family with its size, a recipe, a configuration file.
-const NetworkSpec* named_network(const LaunchSubject& subject) {
-  LaunchAnswers& ask = subject.answers;
-  std::vector<std::string> names;
-  auto name = ask.text(Asked::model_name);
-  const auto flavor = ask.text(Asked::model_flavor);
-  while (name && name->ends_with('/')) name->pop_back();  // a folder's last part names the network
-  // torchtitan's names are families; a flavor that is not in its table is somebody's own
-  if (name && subject.framework.id == "torchtitan" && ask.name(Asked::model_name) == "model.name" &&
-      torchtitan_model(*name, flavor.value_or("")) == nullptr)
-    return nullptr;
-  if (name && flavor) names.push_back(*name + "-" + *flavor);
-  if (name) names.push_back(*name), names.push_back(std::string(last_of_path(*name)));
-  if (const auto config = ask.text(Asked::config_name)) names.push_back(*config);
-  if (const auto file = ask.text(Asked::config_file)) names.push_back(launch_stem(*file));
-  const ArgumentMap& set = subject.launch.environment;
-  if (const auto found = set.find("CONFIG_FILE"); found != set.end()) names.push_back(launch_stem(found->second));
-  if (const auto found = set.find("CONFIG"); found != set.end()) names.push_back(found->second);
-  if (name && subject.framework.id == "torchtitan")
-    if (const TorchtitanModel* model = torchtitan_model(*name, flavor.value_or("")); model != nullptr)
-      names.insert(names.begin(), std::string(model->network));
-  if (name) add_plain_names(std::string(last_of_path(*name)), names);
-  const std::size_t whole = names.size();
-  for (std::size_t i = 0; i < whole; ++i)  // recipes: "llama3_8b_pretrain_config"
-    for (std::size_t end = names[i].rfind('_'); end != std::string::npos && end > 0; end = names[i].rfind('_', end - 1))
-      names.push_back(names[i].substr(0, end));
-  for (const std::string& candidate : names)
-    if (const NetworkSpec* spec = catalogue_network(candidate)) {
-      subject.note(fmt::format("geometry of {}, as '{}' names it", spec->id, candidate));
-      return spec;
-    }
-  const NetworkSpec* kin = name ? kin_of(*name) : nullptr;
-  if (kin != nullptr) subject.note(fmt::format("geometry of {}, as '{}' names it", kin->id, *name));
-  return kin;
-}
 
 /// What a word for the MLP's function means without and with a gate.
 struct ActivationWord {
@@ -119,8 +47,8 @@ class GeometryReader {
     sizes();
     widths();
     plain_vocab_ = read_vocabulary(subject_, from_);
-    experts();
-    window();
+    read_experts(subject_, from_);
+    read_window(subject_);
     latent();
     read_layer_kinds(subject_, from_);
     if (const auto kind = ask_.text(Asked::softmax_type)) spec_.attention_sinks = *kind == "learnable";
@@ -254,112 +182,6 @@ class GeometryReader {
     else if (row != nullptr) spec_.activation = row->plain;
     else if (from_ == nullptr) spec_.activation = Activation::gelu;
     if (ask_.flag(Asked::squared_relu, false)) spec_.activation = Activation::squared_relu;
-  }
-
-  void experts() {
-    const std::int64_t count = ask_.count(Asked::experts, 0);
-    const auto top_k = ask_.count(Asked::top_k), width = ask_.count(Asked::expert_ffn),
-               shared = ask_.count(Asked::shared_ffn), mtp = ask_.count(Asked::mtp_layers);
-    const auto layers = from_ == nullptr ? ask_.text_or_default(Asked::expert_layers) : ask_.text(Asked::expert_layers);
-    const auto capacity = from_ == nullptr ? ask_.number_or_default(Asked::capacity) : std::nullopt;
-    const bool drops = !subject_.is_on("disable_moe_token_dropping");
-    const auto gate = ask_.flag(Asked::shared_gate), bias = ask_.flag(Asked::router_bias);
-    spec_.mtp_layers = mtp.value_or(spec_.mtp_layers);
-    Experts& experts = spec_.experts;
-    if (count <= 1 && experts.count == 0) return;
-    if (ask_.is_given(Asked::capacity)) experts.capacity_factor = rows_of_experts();
-    // Megatron-DeepSpeed cuts to its capacity unless told
-    else if (capacity && drops && count > 1) experts.capacity_factor = *capacity;
-    if (count <= 1) return;
-    experts.count = count;
-    experts.top_k = top_k.value_or(experts.top_k > 0 ? experts.top_k : subject_.framework.top_k);
-    experts.ffn_hidden = width.value_or(experts.ffn_hidden > 0 ? experts.ffn_hidden : spec_.ffn_hidden);
-    experts.shared_ffn_hidden = shared.value_or(experts.shared_ffn_hidden);
-    experts.shared_gate = gate.value_or(experts.shared_gate);
-    experts.router_bias = bias.value_or(experts.router_bias);
-    experts.latent = ask_.count(Asked::expert_latent).value_or(experts.latent);
-    experts.groups = ask_.count(Asked::expert_groups).value_or(experts.groups);
-    // one group is no choice among groups
-    experts.top_groups = ask_.count(Asked::top_groups).value_or(experts.groups == 1 ? 1 : experts.top_groups);
-    if (layers) expert_layers(*layers);
-  }
-
-  /// Over the mean. Megatron drops what is beyond the capacity and leaves fewer rows as they are, unless it pads them
-  /// (core/transformer/moe/moe_utils.py, topk_softmax_with_capacity); other programs have as many places as they say.
-  double rows_of_experts() {
-    const double factor = ask_.number_or_default(Asked::capacity).value_or(0);
-    const bool drops_alone = ask_.name(Asked::capacity) == "moe_expert_capacity_factor" &&
-                             !subject_.is_on("moe_pad_expert_input_to_capacity");
-    if (!drops_alone || factor < 1) return factor;
-    subject_.note(fmt::format(
-        "experts take up to {} times their mean of rows, and balanced ones have the mean: nothing is padded", factor));
-    return 0;
-  }
-
-  /// A number n for every n-th layer, or a pattern. Megatron's n-th are the first of their group and ours the last,
-  /// which only tells where the number of layers is no multiple.
-  void expert_layers(const std::string& text) {
-    Experts& experts = spec_.experts;
-    const bool number = std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
-    experts.dense_layers = 0;
-    if (number) return void(experts.every = std::max<std::int64_t>(1, std::atoll(text.c_str())));
-    const auto pattern = read_expert_pattern(text);
-    const auto layers = pattern ? expert_layers_of(*pattern) : std::nullopt;
-    if (layers) {
-      experts.dense_layers = layers->dense, experts.every = layers->every;
-      return;
-    }
-    const auto first = pattern ? std::find(pattern->begin(), pattern->end(), 1) - pattern->begin() : 0;
-    experts.dense_layers = first, experts.every = 1;
-    subject_.note(fmt::format(
-        "layers with experts '{:.40}' are not {}: forecast as {} dense layers and experts in all behind them", text,
-        "dense ones in front and then every n-th", first));
-  }
-
-  /// "(127, 0)": keys before the query and behind it, its own apart; a single number counts its own. Which layers: a
-  /// number n for full attention in every n-th, or a 1 for each layer with the window (Megatron-LM
-  /// core/transformer/utils.py, is_layer_window_attention).
-  void window() {
-    const auto text = ask_.text(Asked::window), layers = ask_.text(Asked::window_layers);
-    if (!text) return;
-    const std::string_view inside = without_brackets(*text);
-    const std::size_t comma = inside.find(',');
-    const auto before = parsed_number<std::int64_t>(stripped(inside.substr(0, comma)));
-    const auto behind = comma == inside.npos ? 0 : parsed_number<std::int64_t>(stripped(inside.substr(comma + 1)));
-    constexpr std::int64_t longest = std::int64_t{1} << 30;
-    if (is_switched_off(*text) || (before && *before < 0)) return void(spec_.window = {});
-    if (!before || !behind || *behind > 0 || *before > longest)
-      return ask_.refuse(Asked::window, fmt::format("the window '{:.40}' is none of ours", *text),
-          "keys before the query, and none behind it: 4095,0");
-    spec_.window = {comma == inside.npos ? *before : *before + 1, "w", false};
-    if (layers) window_layers(*layers);
-  }
-
-  void window_layers(const std::string& text) {
-    std::string& pattern = spec_.window.pattern;
-    if (const auto every = parsed_number<std::int64_t>(text)) {
-      if (*every < 1)
-        return ask_.refuse(
-            Asked::window_layers, fmt::format("full attention in every {}th layer", *every), "1 or more");
-      if (*every <= spec_.layers) pattern = std::string(static_cast<std::size_t>(*every - 1), 'w') + "f";
-      if (*every == 1) spec_.window = {};
-      return;
-    }
-    const auto list = read_expert_pattern(text);
-    if (!list)
-      return ask_.refuse(Asked::window_layers, fmt::format("'{:.40}' is no list of layers", text), "[1]*5+[0]");
-    pattern.clear();
-    for (const int one : *list) pattern += one == 1 ? 'w' : 'f';
-    if (static_cast<std::int64_t>(pattern.size()) != spec_.layers)
-      return ask_.refuse(Asked::window_layers, fmt::format("{} layers of {}", pattern.size(), spec_.layers),
-          "a 1 or 0 for each layer");
-    if (pattern.find('w') == pattern.npos) spec_.window = {};
-  }
-
-  static std::string_view without_brackets(std::string_view text) {
-    text = stripped(text);
-    const bool brackets = text.size() > 1 && std::string_view("([").find(text.front()) != std::string_view::npos;
-    return brackets ? text.substr(1, text.size() - 2) : text;
   }
 
   /// Megatron's defaults of MLATransformerConfig where only the flag is given.
