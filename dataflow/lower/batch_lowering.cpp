@@ -21,8 +21,7 @@ BatchLowering::~BatchLowering() = default;
 
 Expected<Program> BatchLowering::first(const Plan& plan) {
   state_->plan = plan;
-  return state_->lowering
-      .emplace(state_->spec, state_->plan, state_->stack, false, LoweredPart::whole, &state_->read)
+  return state_->lowering.emplace(state_->spec, state_->plan, state_->stack, false, LoweredPart::whole, &state_->read)
       .run();
 }
 

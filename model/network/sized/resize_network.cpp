@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "model/network/transformer_builder.h"
+#include "model/network/blocks/transformer_builder.h"
 
 namespace stepcast {
 namespace {
