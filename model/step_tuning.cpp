@@ -51,11 +51,10 @@ const StepFit* fit_of(const Profile& profile, const std::string& stack, Precisio
 
 // What the fits' own hold-outs do not contain, from `stepcast validate --hold-out` with the publication and with the
 // software of every run left out (2026-11, 550 runs of the catalogue): searched for so that intervals hold 75 to 88 %
-// of the runs of each class of 20, and 80 % of those on each kind of GPU with ten (docs/runs.md has what they hold);
-// kinds of runs that need less have a share of the width (sim/step/interval.cpp). What another software does is a
-// standard deviation of logarithms, down and up: those that nobody measured are slower more often than faster. That of
-// another precision is half the width of an interval.
-constexpr Doubt of_dense{0.025, 0.055}, of_experts{0.015, 0.03}, other_precision{0.03, 0.03};
+// of the runs of each class of 20 (docs/runs.md has what they hold); kinds of runs that need less have a share of the
+// width (sim/step/interval.cpp). What another software does is a standard deviation of logarithms, down and up; that of
+// another precision half the width of an interval.
+constexpr Doubt of_dense{0.036, 0.036}, of_experts{0.015, 0.03}, other_precision{0.03, 0.03};
 // What a release of software changes for experts, where the fit's hold-out left publications out and where it could
 // not.
 constexpr Doubt other_release{0.06, 0.06}, first_other_release{0.23, 0.23};
