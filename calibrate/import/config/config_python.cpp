@@ -1,9 +1,11 @@
 #include "calibrate/import/config/config_python.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -101,19 +103,42 @@ class PythonConfigReader {
       place += placed ? 1 : 0, taken += told != nullptr ? 1 : 0;
       if (told != nullptr) names[parameter.name] = *told;
       else if (const auto said = defined_.find(parameter.name); call == nullptr && said != defined_.end())
-        names[parameter.name] = {Kind::literal, said->second, definition.line, {}, !is_number_or_word(said->second)};
+        names[parameter.name] = defined_value(said->second, definition.line);
       else take_fallback(parameter, definition.line, outer, call == nullptr, names);
     }
-    const bool configured =
-        std::ranges::any_of(keywords, [](const auto& one) { return one.second.kind == Kind::call; });
+    const bool configured = std::ranges::any_of(keywords, [](const auto& one) {
+      return one.second.kind == Kind::call || (one.first.empty() && one.second.text.starts_with('*'));
+    });
     if (taken == keywords.size() && !configured) return {};
     return fail(fmt::format("{}:{}", where_, call->line), fmt::format("{} is called with arguments", call->text),
         "a configuration whose values are written out");
   }
 
-  static bool is_number_or_word(std::string_view text) {
-    return text == "true" || text == "false" || text == "none" ||
-           (!text.empty() && text.find_first_not_of("0123456789.-") == text.npos);
+  /// A number, or one of Python's words in its own spelling or in that of a configuration; anything else is a string.
+  static PythonValue defined_value(const std::string& text, std::size_t line) {
+    for (const auto& [python, word] : {std::pair{"True", "true"}, {"False", "false"}, {"None", "none"}})
+      if (text == python || text == word) return {Kind::literal, word, line, {}, false};
+    const bool number = !text.empty() && text.find_first_not_of("0123456789.-") == text.npos;
+    return {Kind::literal, text, line, {}, !number};
+  }
+
+  /// "else: x = 4" on one line, or "a = b = 4": more than one thing is done.
+  static bool does_more(std::string_view target, std::string_view value) {
+    constexpr std::string_view blocks[] = {"if", "elif", "else", "try", "except", "finally", "for", "while", "with"};
+    if (std::ranges::find(blocks, target) != std::end(blocks)) return true;
+    int depth = 0;
+    for (std::size_t at = 0; at < value.size(); ++at) {
+      const char c = value[at];
+      if (c == '"' || c == '\'') {
+        at = std::min(value.find(c, at + 1), value.size() - 1);
+        continue;
+      }
+      depth += c == '(' || c == '[' || c == '{' ? 1 : c == ')' || c == ']' || c == '}' ? -1 : 0;
+      if (c != '=' || depth != 0) continue;
+      const bool compares = at > 0 && std::string_view("=<>!").find(value[at - 1]) != std::string_view::npos;
+      if (!compares && (at + 1 == value.size() || value[at + 1] != '=')) return true;
+    }
+    return false;
   }
 
   void take_fallback(const PythonParameter& parameter, std::size_t line, const PythonNames& outer, bool asked_for,
@@ -161,13 +186,20 @@ class PythonConfigReader {
     const std::string_view text = stripped(statement.text);
     const bool nothing = text == "pass" || text == "raise" || text.starts_with("raise ") || text[0] == '"' ||
                          text[0] == '\'' || text.starts_with("assert ");
-    if (nothing || opens_branch(statement) || take_call(statement, scope)) return {};
+    if (opens_branch(statement)) {
+      const std::size_t word = text.find_first_of(" (:");
+      if (only_asks(std::string(stripped(text.substr(word, text.size() - 1 - word))))) return {};
+      return tl::unexpected(not_literal(first));
+    }
+    if (nothing || take_call(statement, scope)) return {};
     const std::size_t equals = text.find('=');
     std::string_view target = assigned_target(text);
     if (target.ends_with(']')) target = target.substr(0, target.find('['));
     if (equals == text.npos || !is_python_path(target) || text.substr(equals).starts_with("=="))
       return tl::unexpected(not_literal(first));
     const std::string_view value = stripped(text.substr(equals + 1));
+    const bool shares = is_python_path(value) && !mentioned_configs(scope, value).empty();
+    if (shares || does_more(target, value)) return tl::unexpected(not_literal(first));
     take_inner_call(statement, value, scope);
     return lose(target, fmt::format("{} if {}", value, doubt), statement, first, scope);
   }
@@ -249,11 +281,13 @@ class PythonConfigReader {
     std::string_view target = assigned_target(text);
     if (target.ends_with(']') && is_python_path(target.substr(0, target.find('[')))) {  // an entry of many
       target = target.substr(0, target.find('['));
+      const auto held = scope.held_by.find(std::string(target));
+      if (held != scope.held_by.end() && !held->second.empty()) return tl::unexpected(not_literal(statement));
       TRY(lose(target, fmt::format("{} with {}", target, text), statement, statement, scope));
       return std::optional<PythonValue>{};
     }
-    if (equals == text.npos || !is_python_path(target) || text.substr(equals).starts_with("=="))
-      return tl::unexpected(not_literal(statement));
+    const bool assigns = equals != text.npos && is_python_path(target) && !text.substr(equals).starts_with("==");
+    if (!assigns || does_more(target, text.substr(equals + 1))) return tl::unexpected(not_literal(statement));
     TRY(assign(target, stripped(text.substr(equals + 1)), statement, scope, depth));
     return std::optional<PythonValue>{};
   }

@@ -58,7 +58,6 @@ class PythonCondition {
   explicit PythonCondition(const PythonNames& names) : names_(names) {}
 
   [[nodiscard]] std::optional<bool> any(std::string_view text, int depth = 0) const {
-    constexpr int deepest = 16;
     if (depth > deepest) return std::nullopt;
     return joined(parts_between(text, " or "), true, [&](std::string_view part) {
       return joined(parts_between(part, " and "), false, [&](std::string_view one) { return single(one, depth); });
@@ -78,7 +77,10 @@ class PythonCondition {
     return known ? std::optional(!decides) : std::nullopt;
   }
 
+  static constexpr int deepest = 16;
+
   [[nodiscard]] std::optional<bool> single(std::string_view text, int depth) const {
+    if (depth > deepest) return std::nullopt;
     if (text.starts_with("not ")) {
       const auto truth = single(stripped(text.substr(4)), depth + 1);
       return truth ? std::optional(!*truth) : std::nullopt;
@@ -162,7 +164,7 @@ class PythonCondition {
 
   [[nodiscard]] std::optional<bool> is_among(const PythonValue& value, std::string_view list) const {
     const bool brackets = list.size() > 1 && std::string_view("[{(").find(list.front()) != list.npos;
-    if (!brackets) return std::nullopt;
+    if (!brackets || (list.front() == '(' && list.find(',') == list.npos)) return std::nullopt;  // ("a") is "a"
     bool known = true;
     for (const std::string_view part : parts_between(list.substr(1, list.size() - 2), ",")) {
       if (part.empty()) continue;

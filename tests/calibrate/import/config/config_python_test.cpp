@@ -227,11 +227,45 @@ TEST(ConfigPython, FunctionsAreReadWithWhatTheyAreHanded) {
   ASSERT_TRUE(defined) << to_text(defined.error());
   EXPECT_EQ((*defined)[2].value, "6") << "a user's own";
   EXPECT_EQ(defined->back().name, "of.c") << "no parameter is as the function has it";
-  for (const char* call : {"g(1, 2, 3)", "g(1, d=2)", "g(Other(a=1))"}) {
+  for (const char* call : {"g(1, 2, 3)", "g(1, d=2)", "g(Other(a=1))", "g(**given)", "g(*[1, 4])"}) {
     const auto read = read_python_config(called(call), "c.py", "f");
     ASSERT_FALSE(read) << call;
     EXPECT_THAT(to_text(read.error()), HasSubstr("g is called with arguments")) << call;
   }
+}
+
+/// More than one thing on a line, and what else a name holds, are refused rather than half read.
+TEST(ConfigPython, LinesThatDoMoreThanOneThingAreRefused) {
+  for (const char* lines : {
+           "    if cfg.a > 4:\n        cfg.a = 1\n    else: cfg.a = 4\n",
+           "    try: cfg.a = 1\n",
+           "    x = cfg.a = 4\n",
+           "    if big:\n        x = cfg.a = 4\n",
+           "    if big:\n        if change(cfg):\n            pass\n",
+           "    m = cfg.model\n    m[\"a\"] = 4\n",
+           "    m = other()\n    if big:\n        m = cfg.model\n    m.a = 4\n",
+       })
+    EXPECT_THAT(refusal_of_python(fmt::format(
+                    "    cfg = _base()\n    cfg.model = Model(a=2)\n    cfg.a = 2\n{}    return cfg\n", lines)),
+        HasSubstr("is more"))
+        << lines;
+}
+
+TEST(ConfigPython, PythonsOwnWordsAreDefined) {
+  const std::string text = "def f(fast: bool = True) -> ConfigContainer:\n    cfg = _base()\n    if fast:\n"
+                           "        cfg.a = 4\n    else:\n        cfg.a = 2\n    return cfg\n";
+  for (const auto& [said, value] : {std::pair{"False", "2"}, {"false", "2"}, {"None", "2"}, {"True", "4"}}) {
+    const auto read = read_python_config(text, "c.py", "f", {{"fast", said}});
+    ASSERT_TRUE(read) << to_text(read.error());
+    EXPECT_EQ(read->back().value, value) << said;
+  }
+  const std::string nots = [] {
+    std::string all;
+    for (int i = 0; i < 200'000; ++i) all += "not ";
+    return all;
+  }();
+  EXPECT_FALSE(read_python_config(
+      "def f() -> ConfigContainer:\n    cfg = _base()\n    if " + nots + "a:\n        return cfg\n", "c.py", "f"));
 }
 
 /// 8 functions that each call the next one 12 times, 430 million calls in all, are read once each; values are bounded
