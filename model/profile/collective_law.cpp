@@ -54,6 +54,14 @@ CollectiveBound bound_of(Seconds time, Seconds latency) {
   return time < latency * 2 ? CollectiveBound::latency : CollectiveBound::bandwidth;
 }
 
+/// Where each GPU has one link to each other, a group of few has the links between them alone: a curve of more ranks
+/// carries so many times as much.
+double missing_links(const Level& level, const CollectiveCurve& curve, std::int64_t ranks) {
+  const bool joined = level.fabric == FabricKind::nvlink_mesh && level.ports + 1 == level.gpus;
+  if (!joined || curve.ranks <= ranks) return 1;
+  return static_cast<double>(curve.ranks - 1) / static_cast<double>(ranks - 1);
+}
+
 CollectiveTime inside_node(
     const Machine& machine, const Profile& profile, CollectiveKind kind, std::int64_t ranks, Bytes received) {
   if (ranks <= 1) return {Seconds(0), {}, CollectiveBound::latency, Source::measured, false, "local", nullptr};
@@ -62,8 +70,12 @@ CollectiveTime inside_node(
   if (const auto rated = collective_time(profile, kind, level.fabric, static_cast<int>(ranks), received)) {
     const CollectiveBound bound =
         rated->curve ? bound_of(rated->time, floor_of(*rated->curve)) : CollectiveBound::latency;
-    return {rated->time, rated->spread, bound, rated->source, rated->extrapolated, names().curves[f][k].c_str(),
-        rated->curve};
+    Seconds time = rated->time;
+    if (rated->curve != nullptr) {
+      const Seconds floor = std::min(time, floor_of(*rated->curve));
+      time = floor + (time - floor) * missing_links(level, *rated->curve, ranks);
+    }
+    return {time, rated->spread, bound, rated->source, rated->extrapolated, names().curves[f][k].c_str(), rated->curve};
   }
   const NcclChoice choice = nccl_choice(nccl_links(machine), {kind, ranks, 1, received / received_share(kind, ranks)});
   return {choice.time, guess, bound_of(choice.time, choice.latency), Source::datasheet, false, "NCCL tuning model",

@@ -22,10 +22,13 @@ bool moves_over_data_ranks(const SplitWishes& wishes, const Stack& stack) {
 }
 
 // A shard is whole elements (local_elements() in dataflow/place): where weights do not divide, sizes are rounded up,
-// and are in proportion to 1 / dp nearly, not exactly.
+// and are in proportion to 1 / dp nearly, not exactly: those of the split, and those of its family (shared_blocks.cpp),
+// whose programs have 2 and 4 data ranks.
 bool spreads_over_data_ranks(
     const SplitWishes& wishes, const Split& split, const Stack& stack, std::int64_t equal_shards) {
-  const bool alike = equal_shards % (wishes.tp * wishes.cp * wishes.dp()) == 0;
+  constexpr std::int64_t of_family = 4;
+  const std::int64_t inside = wishes.tp * wishes.cp;
+  const bool alike = equal_shards % (inside * wishes.dp()) == 0 && equal_shards % (inside * of_family) == 0;
   return wishes.zero >= 2 && alike && split.replicas == 1 && !split.experts &&
          std::none_of(stack.statements.begin(), stack.statements.end(), says_where_weights_live);
 }

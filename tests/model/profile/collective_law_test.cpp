@@ -49,6 +49,25 @@ TEST(CollectiveLaw, within_a_node_the_curve) {
   EXPECT_EQ(asked(profile, CollectiveKind::all_gather, 8, 1, 1e6).bound, CollectiveBound::latency);
 }
 
+/// 8 GPUs, each with a link of 50 GB/s to each other: two have one of the seven, so that 1/2 of 100 MB takes seven
+/// times as long as through all.
+TEST(CollectiveLaw, few_ranks_of_a_full_mesh_have_few_links) {
+  Profile profile;
+  profile.collectives = {law_curve(CollectiveKind::all_gather, 8, 1, 10e-6, 350e9)};
+  Machine machine = law_machine();
+  const auto seconds = [&](int ranks) {
+    const CollectiveQuery query{CollectiveKind::all_gather, ranks, 1, Bytes(100e6)};
+    return collective_time(machine, profile, query).value().time.value();
+  };
+  const double of_two = seconds(2), of_eight = seconds(8);
+  machine.levels[0].fabric = FabricKind::nvlink_mesh;
+  machine.levels[0].ports = 6;
+  EXPECT_DOUBLE_EQ(seconds(2), of_two) << "links that do not join each to each say nothing";
+  machine.levels[0].ports = 7;
+  EXPECT_NEAR(seconds(2) - 10e-6, 7 * (of_two - 10e-6), 1e-9);
+  EXPECT_DOUBLE_EQ(seconds(8), of_eight);
+}
+
 TEST(CollectiveLaw, without_any_curve_the_model_of_nccl) {
   const CollectiveTime time = asked({}, CollectiveKind::all_gather, 8, 1, 8);
   EXPECT_STREQ(time.law, "NCCL tuning model");

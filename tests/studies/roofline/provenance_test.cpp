@@ -89,7 +89,8 @@ TEST(Provenance, FollowsTheRun) {
 TEST(Provenance, SaysWhereNoStepWasMeasured) {
   RooflineCase run = roofline_case("llama3-8b", {{"gpus", "8"}});
   run.scenario.profile.row.steps.clear();
-  EXPECT_THAT(fact(box_of(run), "whole steps"), HasSubstr("what software usually makes of them, by fits on other GPUs"));
+  EXPECT_THAT(
+      fact(box_of(run), "whole steps"), HasSubstr("what software usually makes of them, by fits on other GPUs"));
 }
 
 TEST(Provenance, ListsAssumptionsAsPredictDoes) {
