@@ -71,9 +71,11 @@ CollectiveTime inside_node(
     const CollectiveBound bound =
         rated->curve ? bound_of(rated->time, floor_of(*rated->curve)) : CollectiveBound::latency;
     Seconds time = rated->time;
-    if (rated->curve != nullptr) {
-      const Seconds floor = std::min(time, floor_of(*rated->curve));
-      time = floor + (time - floor) * missing_links(level, *rated->curve, ranks);
+    const double share = rated->curve != nullptr ? missing_links(level, *rated->curve, ranks) : 1;
+    if (share > 1) {
+      const auto least = collective_time(profile, kind, level.fabric, static_cast<int>(ranks), Bytes(1));
+      const Seconds floor = least ? std::min(time, least->time) : Seconds(0);
+      time = floor + (time - floor) * share;
     }
     return {time, rated->spread, bound, rated->source, rated->extrapolated, names().curves[f][k].c_str(), rated->curve};
   }
