@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "calibrate/import/scripts/launch_arguments.h"
 #include "model/base/whole_number.h"
 #include "studies/engines/habits.h"
 #include "studies/run/nouns.h"
@@ -150,7 +151,35 @@ Expected<std::string> exchange_of(const EngineSettings& s, const EnginePool& poo
   return vllm_exchange(said->second, pool.server.where + " VLLM_ALL2ALL_BACKEND");
 }
 
-/// Errors: more GPUs than --gpus takes. Flags that say how many engines there are go over the launch.
+/// GPUs that an engine on one machine has, and who says so; nullopt: not told, or it runs on several.
+struct HeldGpus {
+  std::int64_t count;
+  std::string said;
+};
+std::optional<HeldGpus> held_gpus(const EnginePool& pool) {
+  SaidArguments said = pool.server;
+  const bool several =
+      said.text("nnodes") || said.text("node_rank") || said.text("distributed_executor_backend") == "ray";
+  if (several) return std::nullopt;
+  for (const char* variable : device_variables)
+    if (const auto names = pool.environment.find(variable); names != pool.environment.end())
+      if (const std::int64_t count = calibrate::visible_devices(names->second); count > 0)
+        return HeldGpus{count, fmt::format("{} {:.40}", variable, names->second)};
+  if (pool.gpus > 0)
+    return HeldGpus{pool.gpus, fmt::format("{} {} asked for", pool.gpus, pool.gpus == 1 ? "GPU is" : "GPUs are")};
+  return std::nullopt;
+}
+
+/// Errors: an engine with more ranks than GPUs.
+Expected<void> check_held_gpus(const EngineSettings& s, const EnginePool& pool, const ToldFlags& told) {
+  const auto held = held_gpus(pool);
+  if (!held || s.tp * s.pp <= held->count || told.contains("--tp") || told.contains("--pp")) return {};
+  return fail(pool.server.where, fmt::format("tp {} x pp {} on one machine, where {}", s.tp, s.pp, held->said),
+      "as many GPUs as ranks; --tp N and --pp N go over the launch");
+}
+
+/// Errors: more GPUs than --gpus takes, or than the engine has. Flags that say how many engines there are go over the
+/// launch.
 Expected<void> put_split(const EngineSettings& s, const EnginePool& pool, const NetworkSpec& network,
     const ToldFlags& told, AskedEngine& out) {
   const bool experts = network.experts.count > 0;
@@ -158,6 +187,7 @@ Expected<void> put_split(const EngineSettings& s, const EnginePool& pool, const 
   const std::int64_t groups = side_by_side ? 1 : s.groups;
   const bool counted = told.contains("--replicas");
   TRY(product_of_ways({s.tp, s.pp, s.groups, counted ? 1 : s.copies, counted ? 1 : pool.copies}, pool.server.where));
+  TRY(check_held_gpus(s, pool, told));
   const std::int64_t copies = counted ? 1 : s.copies * pool.copies * (side_by_side ? s.groups : 1);
   const auto put = [&](const char* flag, std::int64_t value) {
     if (value > 1) out.flags[flag] = std::to_string(value);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -181,6 +182,14 @@ std::int64_t axis_of(const dataflow::MappingProgram& program, const std::string&
   return 1;
 }
 
+std::int64_t stages_of(const dataflow::MappingProgram& program, const std::vector<dataflow::Statement>& statements) {
+  std::int64_t stages = 1;
+  for (const auto& statement : statements)
+    if (const auto* stage = std::get_if<dataflow::StageStatement>(&statement.body))
+      stages = axis_of(program, stage->axis);
+  return stages;
+}
+
 /// Prompts on the same ranks by a mapping of their own, which may split their positions over all of them.
 Expected<void> map_prompts(const ServingWishes& wishes, run::Request request, ServingSplit& out) {
   request.mapping = wishes.prompts_mapping;
@@ -191,6 +200,12 @@ Expected<void> map_prompts(const ServingWishes& wishes, run::Request request, Se
         fmt::format("prompts on {} GPUs in {} groups with sequences of their own, and --mapping has {} in {}",
             prompts.plan.gpus, groups, out.scenario.plan.gpus, out.groups),
         "the same ranks in both");
+  TRY(const auto program, dataflow::parse(wishes.prompts_mapping.text, wishes.prompts_mapping.where));
+  TRY(const auto statements, dataflow::expand(program));
+  if (const std::int64_t stages = stages_of(program, statements); stages != out.stages)
+    return fail(wishes.prompts_mapping.where,
+        fmt::format("prompts on {} stages, and --mapping has words on {}", stages, out.stages),
+        "the same stages in both: an engine has one set of weights");
   out.prompts_mapping = wishes.prompts_mapping.text;
   out.cp = prompts.plan.gpus;
   return {};
@@ -214,10 +229,8 @@ Expected<ServingSplit> mapped(const ServingWishes& wishes, run::Request request)
   TRY(const auto program, dataflow::parse(wishes.mapping.text, wishes.mapping.where));
   out.tensor_ways = axis_of(program, "tp");
   TRY(const auto statements, dataflow::expand(program));
-  for (const auto& statement : statements)
-    if (const auto* stage = std::get_if<dataflow::StageStatement>(&statement.body))
-      out.stages = axis_of(program, stage->axis);
-  if (!wishes.prompts_mapping.text.empty()) {
+  out.stages = stages_of(program, statements);
+  if (!wishes.prompts_mapping.where.empty()) {
     TRY(map_prompts(wishes, std::move(request), out));
   }
   return out;
@@ -230,8 +243,8 @@ Expected<ServingSplit> serving_split(
   run::Request request;
   request.network = std::move(network);
   request.machine = std::move(machine);
-  if (!wishes.mapping.text.empty()) return mapped(wishes, std::move(request));
-  if (!wishes.prompts_mapping.text.empty())
+  if (!wishes.mapping.where.empty()) return mapped(wishes, std::move(request));
+  if (!wishes.prompts_mapping.where.empty())
     return fail("--prompts-mapping", "a mapping of prompts without one of what is said", "--mapping FILE beside it");
   const std::int64_t split = wishes.tp * wishes.pp * wishes.attention_dp * wishes.cp;
   if (wishes.gpus != 0 && wishes.gpus != split)

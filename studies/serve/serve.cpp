@@ -74,7 +74,7 @@ Expected<std::optional<PromptPoolWishes>> prompt_pool(const Arguments& arguments
   asked.engine.gpus /= asked.replicas;
   asked.engine.draft = 0;
   if (arguments.has("--prefill-machine")) {
-    if (arguments.has("--profile"))
+    if (arguments.has("--profile") && arguments.value("--prefill-machine") != words.machine)
       return fail("--profile", "one GPU's laws for pools on two kinds of machine", "without it: each has its default");
     asked.engine.machine = arguments.value("--prefill-machine");
   }

@@ -77,18 +77,6 @@ std::string kind_of_gpus(std::string_view value) {
   return colon == value.npos || launch_count(value.substr(0, colon)) > 0 ? "" : std::string(value.substr(0, colon));
 }
 
-/// How many GPUs CUDA_VISIBLE_DEVICES names; a comma may stand behind the last. 0: a name is empty or no number.
-std::int64_t visible_devices(std::string_view names) {
-  if (names.find_first_not_of("0123456789, ") != names.npos) return 0;
-  std::int64_t devices = 0;
-  while (!names.empty()) {
-    const std::size_t comma = std::min(names.find(','), names.size());
-    if (names.substr(0, comma).find_first_not_of(' ') == names.npos) return 0;
-    ++devices, names.remove_prefix(std::min(comma + 1, names.size()));
-  }
-  return devices;
-}
-
 /// Goes through the words: launchers with their options up to the program, then the program's arguments.
 class LaunchReader {
  public:
@@ -363,6 +351,17 @@ void add_unclosed(LaunchLine& launch, const std::map<std::string, std::size_t>& 
 }
 
 }  // namespace
+
+std::int64_t visible_devices(std::string_view names) {
+  if (names.find_first_not_of("0123456789, ") != names.npos) return 0;
+  std::int64_t devices = 0;
+  while (!names.empty()) {
+    const std::size_t comma = std::min(names.find(','), names.size());
+    if (names.substr(0, comma).find_first_not_of(' ') == names.npos) return 0;
+    ++devices, names.remove_prefix(std::min(comma + 1, names.size()));
+  }
+  return devices;
+}
 
 bool is_argument_letter(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.' || c == '-';

@@ -3,6 +3,7 @@
 // it.
 #pragma once
 
+#include <cstdint>
 #include <set>
 #include <string>
 #include <string_view>
@@ -29,6 +30,8 @@ LaunchLine launch_of_words(const std::vector<std::string>& words);
 
 /// "--num-layers" -> "num_layers".
 std::string argument_name(std::string_view written);
+/// How many GPUs CUDA_VISIBLE_DEVICES names; a comma may stand behind the last. 0: a name is empty or no number.
+std::int64_t visible_devices(std::string_view names);
 /// Letters that names of arguments have: letters, digits, _ . and -.
 bool is_argument_letter(char c);
 

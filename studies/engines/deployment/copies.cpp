@@ -48,7 +48,8 @@ void take_service_copies(const YamlNode& service, const std::string& where, Copi
         scale->text, replicas->text);
 }
 
-void take_range(const YamlNode& scaler, std::string_view enabled, const std::string& where, Copies& copies) {
+void take_range(
+    const YamlNode& scaler, std::string_view enabled, const std::string& where, NoMaximum no_maximum, Copies& copies) {
   if (const YamlNode* runs = enabled.empty() ? nullptr : scaler.find(enabled);
       !enabled.empty() && (runs == nullptr || !is_true(*runs)))
     return;
@@ -57,9 +58,10 @@ void take_range(const YamlNode& scaler, std::string_view enabled, const std::str
     if (const YamlNode* node = scaler.find(low); tells(node)) least = node;
     if (const YamlNode* node = scaler.find(high); tells(node)) most = node;
   }
-  if (least == nullptr && most == nullptr && enabled.empty()) return;
+  const bool ends = no_maximum == NoMaximum::is_least;
+  if (least == nullptr && most == nullptr && ends) return;
   const std::string from = least == nullptr ? "1" : least->text;
-  const std::string to = most != nullptr ? most->text : enabled.empty() && from != "0" ? from : "more";
+  const std::string to = most != nullptr ? most->text : ends && from != "0" ? from : "more";
   copies = {};
   if (from == to && from != "0") multiply(least != nullptr ? least : most, where, copies);
   else

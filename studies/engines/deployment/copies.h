@@ -21,9 +21,13 @@ void multiply(const YamlNode* told, const std::string& where, Copies& copies);
 /// The copies of a service of compose.
 void take_service_copies(const YamlNode& service, const std::string& where, Copies& copies);
 
+/// What an autoscaler starts at most where it does not say.
+enum class NoMaximum : std::uint8_t { is_least, is_open };
+
 /// From how many to how many an autoscaler starts, in place of what was told before, where `enabled` is "" or a key of
-/// it that is true.
-void take_range(const YamlNode& scaler, std::string_view enabled, const std::string& where, Copies& copies);
+/// it that is true. One that tells neither says nothing where no maximum is the least.
+void take_range(
+    const YamlNode& scaler, std::string_view enabled, const std::string& where, NoMaximum no_maximum, Copies& copies);
 
 /// true, yes or 1.
 bool is_true(const YamlNode& node);

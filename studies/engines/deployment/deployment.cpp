@@ -99,7 +99,8 @@ class ContainerReader {
     const auto found = script_task(root, where_);
     if (!found) return {};
     Surroundings around;
-    around.gpu_kind = found->gpu_kind, around.copies = found->copies, around.variables = found->variables;
+    around.gpu_kind = found->gpu_kind, around.gpus = found->gpus, around.copies = found->copies,
+    around.variables = found->variables;
     chip_ = other_chip(found->gpu_kind), release_ = release_of_image(found->image);
     return script(found->script, found->line, environment_of(root, around), around);
   }
@@ -146,7 +147,7 @@ class ContainerReader {
       if (line.program == nullptr || around.copies.count == 0) continue;
       if (!chip_.empty()) line.chip = chip_;
       if (line.release.empty()) line.release = release_;
-      line.gpu_kind = around.gpu_kind;
+      line.gpu_kind = around.gpu_kind, line.gpus = around.gpus;
       if (!around.copies.open.empty()) line.open_copies = around.copies.open;
       else if (!planned_.empty()) line.open_copies = planned_;
       if (scaled_ != nullptr) line.open_copies = scaled_->open;

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <string_view>
 
+#include <fmt/format.h>
+
+#include "model/base/whole_number.h"
 #include "studies/engines/deployment/surroundings.h"
 
 namespace stepcast::engines {
@@ -31,6 +34,8 @@ AskedGpus asked_gpus(const YamlNode* told) {
   return {text.substr(0, colon), count.substr(0, count.find_first_not_of("0123456789"))};
 }
 
+std::int64_t number_of(const AskedGpus& gpus) { return parsed_number<std::int64_t>(gpus.count).value_or(0); }
+
 ScriptTask task_of(const YamlNode& script) {
   ScriptTask task;
   task.script = script.text;
@@ -44,7 +49,8 @@ std::optional<ScriptTask> truss(const YamlNode& document) {
   if (script == nullptr || script->kind != Kind::scalar) return std::nullopt;
   ScriptTask task = task_of(*script);
   task.image = text_of(below(document, "base_image", "image"));
-  task.gpu_kind = text_of(below(document, "resources", "accelerator"));
+  const YamlNode* accelerator = below(document, "resources", "accelerator");
+  task.gpu_kind = text_of(accelerator), task.gpus = number_of(asked_gpus(accelerator));
   return task;
 }
 
@@ -60,9 +66,15 @@ std::optional<ScriptTask> skypilot(const YamlNode& document, const std::string& 
   if (!gpus.count.empty()) task.variables["SKYPILOT_NUM_GPUS_PER_NODE"] = gpus.count;
   const std::string nodes = text_of(document.find("num_nodes"));
   task.variables["SKYPILOT_NUM_NODES"] = nodes.empty() ? "1" : nodes;
+  const bool one = nodes.empty() || nodes == "1", asks = task.script.find("SKYPILOT_N") != std::string::npos;
+  if (one) task.gpus = number_of(gpus);
+  else if (!asks)
+    task.copies.open = fmt::format("{}:{} num_nodes {:.40}: the script runs on each of them", where,
+        document.find("num_nodes")->position.line, nodes);
   if (service == nullptr) return task;
   multiply(service->find("replicas"), where, task.copies);
-  if (const YamlNode* policy = service->find("replica_policy")) take_range(*policy, "", where, task.copies);
+  if (const YamlNode* policy = service->find("replica_policy"))
+    take_range(*policy, "", where, NoMaximum::is_least, task.copies);
   return task;
 }
 

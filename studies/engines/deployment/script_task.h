@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -15,6 +16,7 @@ struct ScriptTask {
   std::string script;
   std::size_t line = 0;  ///< where it begins
   std::string image, gpu_kind;
+  std::int64_t gpus = 0;                         ///< of the one machine that it runs on; 0: not told, or of several
   std::map<std::string, std::string> variables;  ///< that the service sets
   Copies copies;
 };

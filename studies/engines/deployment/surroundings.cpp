@@ -39,8 +39,9 @@ void take_copies(const YamlNode& node, const std::string& where, Surroundings& a
   for (const char* key : {"replicas", "slices"}) multiply(node.find(key), where, around.copies);
   // of KServe's predictor, and of a service of Dynamo's graph
   if (node.find("minReplicas") != nullptr || node.find("maxReplicas") != nullptr)
-    take_range(node, "", where, around.copies);
-  if (const YamlNode* scaler = node.find("autoscaling")) take_range(*scaler, "enabled", where, around.copies);
+    take_range(node, "", where, NoMaximum::is_least, around.copies);
+  if (const YamlNode* scaler = node.find("autoscaling"))
+    take_range(*scaler, "enabled", where, NoMaximum::is_open, around.copies);
   if (node.find("image") != nullptr) take_service_copies(node, where, around.copies);
 }
 
@@ -72,7 +73,7 @@ std::map<std::string, Copies> scaled_parts(const std::vector<YamlNode>& document
   for (const YamlNode& document : documents) {
     const YamlNode *spec = document.find("spec"), *target = child(spec, "scaleTargetRef");
     if (target == nullptr || !contains(scalers, std::string_view(text_of(document.find("kind"))))) continue;
-    take_range(*spec, "", where, parts[text_of(target->find("name"))]);
+    take_range(*spec, "", where, NoMaximum::is_open, parts[text_of(target->find("name"))]);
   }
   return parts;
 }

@@ -1,6 +1,7 @@
 // Where a container stands in a deployment: what the nodes above it say of its part.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
@@ -15,7 +16,8 @@ namespace stepcast::engines {
 struct Surroundings {
   std::string part;
   Copies copies;
-  std::string gpu_kind;  ///< of the nodes that it is for
+  std::string gpu_kind;   ///< of the nodes that it is for
+  std::int64_t gpus = 0;  ///< of the one machine that it runs on; 0: not told
   PoolRole role = PoolRole::whole;
   std::map<std::string, std::string> variables;  ///< that the operator sets in its containers
   const YamlNode* parallelism = nullptr;         ///< of its pool, in values of llm-d's chart

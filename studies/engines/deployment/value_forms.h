@@ -19,10 +19,11 @@ enum class Means : std::uint8_t {
   variables,  ///< of the environment, by names and values
   store,      ///< keys and values go to a store of caches where it is true
   copies,
-  scaled,  ///< copies from one number to another, where `option` is "" or a key that is true
-  one,     ///< copies are workers of one engine
-  starts,  ///< nothing is started where it is false
-  gpus,    ///< the kind of GPU
+  scaled,         ///< copies from one number to another, where `option` is "" or a key that is true
+  scaled_unless,  ///< the same without an end that is not told, or `replicas` where `option` is a key that is true
+  one,            ///< copies are workers of one engine
+  starts,         ///< nothing is started where it is false
+  gpus,           ///< the kind of GPU
   image,
   pool,  ///< a pool of its own for prompts
   nothing,

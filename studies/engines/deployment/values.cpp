@@ -154,6 +154,16 @@ class ValueReader {
     }
   }
 
+  void take_scaled(const YamlNode& value, std::string_view enabled) {
+    take_range(value, enabled, where_, enabled.empty() ? NoMaximum::is_least : NoMaximum::is_open, copies_);
+  }
+
+  void take_unless(const YamlNode& value, std::string_view disabled) {
+    if (const YamlNode* off = value.find(disabled); off != nullptr && is_true(*off))
+      multiply(value.find("replicas"), where_, copies_ = {});
+    else take_range(value, "", where_, NoMaximum::is_open, copies_);
+  }
+
   void take(const ValueRow& row, const YamlNode& value) {
     if (value.kind == Kind::null) return;
     const std::string option = "--" + std::string(row.option);
@@ -174,7 +184,8 @@ class ValueReader {
         break;
       case Means::variables: take_variables(value); break;
       case Means::copies: multiply(&value, where_, copies_ = {}); break;
-      case Means::scaled: take_range(value, row.option, where_, copies_); break;
+      case Means::scaled: take_scaled(value, row.option); break;
+      case Means::scaled_unless: take_unless(value, row.option); break;
       case Means::one:
         if (const YamlNode* runs = value.find("enabled"); runs == nullptr || is_true(*runs)) copies_ = {};
         break;

@@ -47,7 +47,6 @@ bool is_harmless(std::string_view name) {
 constexpr const char* rank_names[] = {"node_rank", "data_parallel_rank", "data_parallel_start_rank"};
 /// Two engines that are up at once differ in one of these.
 constexpr const char* address_names[] = {"host", "port", "base_gpu_id", "dist_init_addr", "node_rank"};
-constexpr const char* device_variables[] = {"CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"};
 
 std::string said_of(SaidArguments& said, std::string_view name) { return lower_case(said.text(name).value_or("")); }
 
@@ -130,7 +129,7 @@ EnginePool pool_of(const FoundLine& found) {
   EnginePool pool;
   pool.server = found.said, pool.environment = found.line.environment;
   pool.copies = found.line.copies, pool.open_copies = found.line.open_copies;
-  pool.gpu_kind = found.line.gpu_kind, pool.release = found.line.release;
+  pool.gpu_kind = found.line.gpu_kind, pool.gpus = found.line.gpus, pool.release = found.line.release;
   pool.doubts = found.line.unfollowed, pool.notes = found.said.notes;
   // An engine on other chips than GPUs is another program, and no profile is of them.
   const std::string chip =

@@ -31,9 +31,13 @@ struct EnginePool {
   std::string open_copies;          ///< why it is not known how many there are; "": it is
   std::string release;              ///< of the engine, as its image tells it; "": not told
   std::string gpu_kind;             ///< "nvidia-l4" where a deployment asks for nodes with such GPUs
+  std::int64_t gpus = 0;            ///< of the one machine that its file asks for; 0: not told
   std::vector<std::string> doubts;  ///< what its script does that is not followed
   std::vector<std::string> notes;
 };
+
+/// Variables that say which GPUs of a machine a program sees.
+constexpr const char* device_variables[] = {"CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"};
 
 /// Ports where the engines of each pool listen, as a router before them is told.
 struct PoolPorts {

@@ -1,6 +1,7 @@
 #include "studies/engines/pools/pools_file.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <optional>
 #include <span>
@@ -31,9 +32,12 @@ struct PoolsForm {
   std::string_view prompt_copies, token_copies;  ///< keys that say how many engines there are
   std::optional<std::int64_t> copies;            ///< where these say nothing
   std::string_view model, model_argument;
-  std::span<const RouterKey> router;               ///< not empty: all other keys outside the sections hold for both
-  std::string_view whole = "", whole_copies = "";  ///< of engines that do both; "": there are none
+  std::span<const RouterKey> router;                  ///< not empty: all other keys outside the sections hold for both
+  std::string_view whole = "", whole_copies = "";     ///< of engines that do both; "": there are none
+  std::array<std::string_view, 3> environments = {};  ///< sections with variables, by PoolRole; "": there are none
 };
+constexpr std::array<std::string_view, 3> srt_environments = {
+    "backend.aggregated_environment.", "backend.prefill_environment.", "backend.decode_environment."};
 constexpr std::string_view prefill_workers = "resources.prefill_workers", decode_workers = "resources.decode_workers",
                            agg_workers = "resources.agg_workers", gpu_type = "resources.gpu_type";
 constexpr PoolsForm forms[] = {
@@ -44,11 +48,12 @@ constexpr PoolsForm forms[] = {
         {}, "environment.model_path", "model", {}},
     // NVIDIA/srt-slurm: docs, "Configuration Reference"
     {"sglang.launch_server", "backend.sglang_config.prefill.", "backend.sglang_config.decode.", prefill_workers,
-        decode_workers, {}, "model.path", "model_path", {}, "backend.sglang_config.aggregated.", agg_workers},
+        decode_workers, {}, "model.path", "model_path", {}, "backend.sglang_config.aggregated.", agg_workers,
+        srt_environments},
     {"trtllm-serve", "backend.trtllm_config.prefill.", "backend.trtllm_config.decode.", prefill_workers, decode_workers,
-        {}, "model.path", "model", {}, "backend.trtllm_config.aggregated.", agg_workers},
+        {}, "model.path", "model", {}, "backend.trtllm_config.aggregated.", agg_workers, srt_environments},
     {"vllm serve", "backend.vllm_config.prefill.", "backend.vllm_config.decode.", prefill_workers, decode_workers, {},
-        "model.path", "model", {}, "backend.vllm_config.aggregated.", agg_workers}};
+        "model.path", "model", {}, "backend.vllm_config.aggregated.", agg_workers, srt_environments}};
 
 bool has_section(const std::vector<GivenArgument>& all, std::string_view section) {
   return std::ranges::any_of(all, [&](const GivenArgument& one) { return one.name.starts_with(section); });
@@ -117,6 +122,9 @@ class PoolsReader {
     for (const GivenArgument& one : all_) {
       if (one.name.starts_with(section) && line.line == 0) line.line = one.line;
       take(one, section, line);
+      const std::string_view variables = form_.environments[static_cast<std::size_t>(role)];
+      if (!variables.empty() && one.name.starts_with(variables))
+        line.environment[one.name.substr(variables.size())] = one.value;
     }
     if (const GivenArgument* kind = find(all_, gpu_type)) line.gpu_kind = kind->value;  // srt-slurm alone has it
     count(whole ? form_.whole_copies : reads ? form_.prompt_copies : form_.token_copies, line);

@@ -1,6 +1,7 @@
 #include "studies/engines/pools/pools_load.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string_view>
 #include <vector>
 
@@ -32,6 +33,9 @@ constexpr LoadForm load_forms[] = {
     {"benchmark.use_nv_sa_benchmark", "true", "benchmark.input_length", "benchmark.output_length",
         "benchmark.concurrency_list", "", "benchmark.benchmark_ratio", 0.8, "benchmark.multi_round", 8}};
 
+/// The most that --requests takes.
+constexpr std::int64_t most_requests = 10'000'000;
+
 class LoadReader {
  public:
   LoadReader(const LoadForm& form, const std::vector<GivenArgument>& all, const std::string& where)
@@ -45,7 +49,8 @@ class LoadReader {
     if (!rate.empty() && rate != "inf" && rate != "null")
       doubt(form_.rate, "requests at a rate, and no more than so many at once");
     if (!shortest || *shortest > 1) doubt(form_.shortest, "no share of the nominal length");
-    if (!rounds) doubt(form_.rounds, "no number of requests of each user");
+    if (!rounds || *rounds < 1 || *rounds > most_requests || *rounds != std::floor(*rounds))
+      doubt(form_.rounds, "no number of requests of each user");
     if (!doubted_.empty()) {
       load_ = {};
       load_.notes.push_back("the load is not read: " + doubted_);
@@ -91,7 +96,7 @@ class LoadReader {
       if (!digits.empty()) users.push_back(parsed_number<std::int64_t>(digits).value_or(0));
       digits.clear();
     }
-    if (!other && users.size() == 1 && users.front() > 0) {
+    if (!other && users.size() == 1 && users.front() > 0 && users.front() <= most_requests / rounds) {
       load_.flags["--concurrency"] = std::to_string(users.front());
       load_.flags["--requests"] = std::to_string(rounds * users.front());
       return;

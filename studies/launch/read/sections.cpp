@@ -1,6 +1,7 @@
 #include "studies/launch/read/sections.h"
 
 #include <algorithm>
+#include <array>
 #include <set>
 
 #include <fmt/format.h>
@@ -44,14 +45,15 @@ std::string other_section(const Launch& launch, const GivenArgument& given) {
   return {};
 }
 
-/// What an engine does where it is told nothing: without `name` and `instead`, where `chooser` has `value`, it is as if
-/// `name` were `becomes`; from release `since` on, and only beside `beside`, where those are not empty.
+/// What an engine does where it is told nothing: without `name` and any of `instead`, where `chooser` has `value`, it
+/// is as if `name` were `becomes`; from release `since` on, and only beside `beside`, where those are not empty.
 struct EngineDefault {
-  std::string_view framework, chooser, value, name, becomes, since = {}, beside = {}, instead = {};
+  std::string_view framework, chooser, value, name, becomes, since = {}, beside = {};
+  std::array<std::string_view, 2> instead = {};
 };
 constexpr EngineDefault engine_defaults[] = {
     {"accelerate", "distributed_type", "deepspeed", "deepspeed_config.zero_stage", "2", "", "",
-        "zero_optimization.stage"},
+        {"zero_optimization.stage", "deepspeed_config.deepspeed_config_file"}},
     {"accelerate", "distributed_type", "fsdp", "fsdp_config.fsdp_sharding_strategy", "FULL_SHARD"},
     {"accelerate", "distributed_type", "fsdp", "parallelism_config.parallelism_config_cp_comm_strategy", "allgather",
         "", "parallelism_config.parallelism_config_cp_size"},
@@ -83,7 +85,7 @@ bool is_default_here(const EngineDefault& row, const Launch& launch, const std::
   if (row.framework != launch.framework->id || value_or_nothing(launch, row.chooser) != row.value) return false;
   if (!row.since.empty() && launch.framework->table().before(release, row.since)) return false;
   const auto given = [&](std::string_view name) { return !name.empty() && launch.find(name) != nullptr; };
-  return !given(row.name) && !given(row.instead) && (row.beside.empty() || given(row.beside));
+  return !given(row.name) && std::ranges::none_of(row.instead, given) && (row.beside.empty() || given(row.beside));
 }
 
 /// FSDP 2 takes no sharding strategy: what it keeps gathered says it all. FSDP 1 takes a strategy's name there too.

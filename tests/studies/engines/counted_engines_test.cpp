@@ -226,6 +226,12 @@ TEST(CountedEngines, ModelsOfKubeAI) {
   EXPECT_THAT(read(with_changed(of_kubeai, "nvidia-gpu-h100", "cpu")).error, HasSubstr("the host's processors"));
   EXPECT_THAT(read(with_changed(of_kubeai, "  minReplicas", "  adapters:\n  - name: a\n  minReplicas")).error,
       HasSubstr("adapters is not known"));
+  // no maximum is no end, and without an autoscaler the copies are those that are told
+  const std::string unended = with_changed(of_kubeai, "  maxReplicas: 2\n", "");
+  EXPECT_THAT(read(unended).error, HasSubstr("replicas from 2 to more"));
+  EXPECT_EQ(
+      flag_of(read(with_changed(unended, "minReplicas: 2", "autoscalingDisabled: true\n  replicas: 3")), "--replicas"),
+      "3");
   EXPECT_THAT(read(with_changed(of_kubeai, "VLLM", "OLlama")).error, HasSubstr("no command in it"));
 }
 
@@ -246,6 +252,8 @@ TEST(CountedEngines, ServersOfTruss) {
   EXPECT_THAT(got.asked.flags, IsSupersetOf({Pair("--tp", "2"), Pair("--engine", "vllm-2026")}));
   EXPECT_EQ(got.asked.row.most_sequences, 8);
   EXPECT_THAT(read(with_changed(truss, "H100:2", "L4:2")).asked.warnings, Contains(HasSubstr("asks for GPUs 'L4:2'")));
+  EXPECT_THAT(read(with_changed(truss, "H100:2", "H100:1")).error,
+      AllOf(HasSubstr("tp 2 x pp 1 on one machine, where 1 GPU is asked for"), HasSubstr("--tp N")));
   EXPECT_THAT(read(with_changed(truss, "H100:2", "H100_40GB")).error, HasSubstr("slices of GPUs"));
 }
 
@@ -268,6 +276,11 @@ TEST(CountedEngines, ServicesOfSkyPilot) {
   EXPECT_THAT(read(with_changed(sky, "replicas: 3", "replica_policy:\n    min_replicas: 1\n    max_replicas: 4")).error,
       HasSubstr("replicas from 1 to 4"));
   EXPECT_THAT(read(with_changed(sky, "{H100: 4}", "[H100:4, A100:8]")).error, HasSubstr("SKYPILOT_NUM_GPUS_PER_NODE"));
+  const std::string written = with_changed(sky, "$SKYPILOT_NUM_GPUS_PER_NODE", "8");
+  EXPECT_THAT(read(written).error, HasSubstr("tp 8 x pp 1 on one machine, where 4 GPUs are asked for"));
+  EXPECT_EQ(flag_of(read(written, {{"--tp", "4"}}), "--replicas"), "3") << "the user's own";
+  const std::string on_two = with_changed(with_changed(written, "=8", "=4"), "envs:", "num_nodes: 2\nenvs:");
+  EXPECT_THAT(read(on_two).error, HasSubstr("num_nodes 2: the script runs on each of them"));
   EXPECT_THAT(read(with_changed(sky, "{H100: 4}", "A100:8")).asked.flags.at("--tp"), "8");
   EXPECT_THAT(read(with_changed(sky, "  NAME: Qwen/Qwen3-32B", "  NAME: null")).error, HasSubstr("$NAME"));
 }
@@ -312,6 +325,8 @@ TEST(CountedEngines, AutoscalersAreAskedFor) {
   const std::string keda =
       with_changed(with_changed(scaler, "HorizontalPodAutoscaler", "ScaledObject"), "Replicas: ", "ReplicaCount: ");
   EXPECT_THAT(read(deployment + keda).error, HasSubstr("replicas from 1 to 10"));
+  EXPECT_THAT(
+      read(deployment + with_changed(keda, "  maxReplicaCount: 10\n", "")).error, HasSubstr("replicas from 1 to more"));
   const std::string service =
       "apiVersion: serving.kserve.io/v1beta1\nkind: InferenceService\nmetadata: {name: q}\nspec:\n  predictor:\n"
       "    containers: [{command: [vllm, serve, Qwen/Qwen3-8B]}]\n    minReplicas: 2\n    maxReplicas: 6\n";

@@ -135,6 +135,17 @@ TEST(EngineArguments, AVariableSaysHowRowsTravel) {
       AllOf(HasSubstr("VLLM_ALL2ALL_BACKEND"), HasSubstr("unknown exchange 'deepest'")));
 }
 
+/// One machine has no more ranks than GPUs that it may use; several do, and flags go over the launch.
+TEST(EngineArguments, RanksAreNoMoreThanVisibleGpus) {
+  const std::string serve = "CUDA_VISIBLE_DEVICES=0,1 vllm serve Qwen/Qwen3-32B --tensor-parallel-size ";
+  EXPECT_EQ(read(serve + "2").error, "");
+  EXPECT_THAT(read(serve + "4").error,
+      AllOf(HasSubstr("tp 4 x pp 1 on one machine, where CUDA_VISIBLE_DEVICES 0,1"), HasSubstr("--tp N")));
+  EXPECT_THAT(read(serve + "2 --pipeline-parallel-size 2").error, HasSubstr("tp 2 x pp 2"));
+  EXPECT_EQ(read(serve + "4 --distributed-executor-backend ray").error, "");
+  EXPECT_EQ(read(serve + "4", {{"--tp", "2"}}).error, "");
+}
+
 /// An FP8 file of a network that is stored in blocks by itself is that one; other makers' names keep their habits.
 TEST(EngineArguments, NamesOfFilesInEightBits) {
   const auto weights = [](const std::string& model, const std::string& network = "") {

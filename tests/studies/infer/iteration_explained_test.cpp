@@ -137,6 +137,23 @@ TEST(InferExplain, PromptsAreAskedForWhereWordsCannotSpeakForThem) {
   EXPECT_THAT(fewer.err, HasSubstr("prompts on 2 GPUs"));
 }
 
+/// An engine has one set of weights: prompts pass the stages that words do. An empty file is one all the same.
+TEST(InferExplain, PromptsHaveTheStagesOfWords) {
+  const std::string words = testing_program::own_path("tp.flow"), stages = testing_program::own_path("pp.flow"),
+                    empty = testing_program::own_path("empty.flow");
+  std::ofstream(words) << "mesh tp:4\npar g*r on tp ; par f on tp ; par v on tp\n";
+  std::ofstream(stages)
+      << "mesh tp:2 pp:2\npar g*r on tp ; par f on tp ; par v on tp ; par layer on pp sched 1f1b for mb:*\n";
+  std::ofstream(empty).flush();
+  const std::string question =
+      "infer llama3-8b --machine dgx-h100 --batch 8 --phase mixed --prompt 1024 --context 4096";
+  const auto unlike = run_line(question + " --mapping " + words + " --prompts-mapping " + stages);
+  EXPECT_EQ(unlike.code, 2);
+  EXPECT_THAT(unlike.err, HasSubstr("prompts on 2 stages, and --mapping has words on 1"));
+  EXPECT_EQ(run_line(question + " --mapping " + words + " --prompts-mapping " + empty).code, 2);
+  EXPECT_THAT(run_line(question + " --tp 4 --prompts-mapping " + empty).err, HasSubstr("--mapping FILE beside it"));
+}
+
 TEST(InferExplain, StandsAlone) {
   const auto ran = run_line("infer llama3-8b --context 8 --roofline --explain");
   EXPECT_EQ(ran.code, 2);

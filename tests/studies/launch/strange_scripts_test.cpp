@@ -184,6 +184,13 @@ TEST_F(StrangersLaunch, AMissingFileThatAccelerateNamesIsAskedForItsStage) {
   EXPECT_EQ(missing.code, 2) << missing.out;
   EXPECT_THAT(missing.err, HasSubstr("made.json is not there, and it says the stage of ZeRO"));
   EXPECT_THAT(predict("--accelerate", run, "--zero 3").out, HasSubstr("zero 3,"));
+  // its own default of 2 is for a launch that names no file
+  write("acc.yaml",
+      "distributed_type: DEEPSPEED\ndeepspeed_config:\n  deepspeed_config_file: made.json\nnum_processes: 8\n");
+  const std::string by_file = "accelerate launch --config_file acc.yaml finetune.py --model_name_or_path "
+                              "meta-llama/Llama-2-7b-hf --per_device_train_batch_size 2 --max_seq_length 1024 --bf16 "
+                              "True\n";
+  EXPECT_THAT(predict("--accelerate", by_file).err, HasSubstr("made.json is not there, and it says the stage of ZeRO"));
 }
 
 TEST_F(StrangersLaunch, ProgramsOnTheTrainerAreRead) {

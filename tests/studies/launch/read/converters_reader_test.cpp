@@ -54,6 +54,20 @@ TEST(Converters, GroupedProductsNeedTheirModules) {
       HasSubstr("products of experts alone are converted"));
 }
 
+/// Experts are named, and by the converter of the linear layers' type.
+TEST(Converters, OtherSectionsConvertNoExperts) {
+  const std::string linear = "[\"quantize.linear.float8\"]",
+                    both = "[\"quantize.linear.float8\", \"quantize.grouped_mm.float8\"]";
+  EXPECT_THAT(converted(scout, linear, "[mx]\nmoe_fqns_prototype = [\"experts\"]"), HasSubstr("stay in 16 bits"));
+  EXPECT_THAT(
+      converted(scout, both, "[quantize.grouped_mm.float8]\nfqns = [\"nothing\"]"), HasSubstr("stay in 16 bits"));
+  EXPECT_THAT(converted(scout, "[\"quantize.linear.float8\", \"quantize.grouped_mm.mx\"]",
+                  "[quantize.grouped_mm.mx]\nfqns = [\"experts\"]"),
+      HasSubstr("stay in 16 bits"));
+  EXPECT_THAT(converted(dense, "[\"quantize.grouped_mm.float8\"]"),
+      AllOf(HasSubstr("grouped products alone are converted"), HasSubstr("quantize.linear.float8")));
+}
+
 /// In summer 2025 one converter did both.
 TEST(Converters, TheFirstConverterTookExpertsByName) {
   EXPECT_EQ(converted(scout, "[\"float8\"]", "[float8]\nmoe_fqns_prototype = [\"experts\"]"), "fp8");

@@ -1,0 +1,120 @@
+// Recipes of srt-slurm: pools, engines that do both, loads, GPUs and variables.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/studies/engines/asked_launch.h"
+
+namespace stepcast::engines {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+using testing::IsSupersetOf;
+using testing::Pair;
+
+/// The benchmark of a recipe draws lengths from 0.8 of the nominal one to all of it, ten requests of each user.
+TEST(SlurmRecipes, SayTheirLoad) {
+  const auto recipe = [](const std::string& benchmark) {
+    return "model: {path: qwen3-32b, precision: fp8}\nresources: {prefill_workers: 1, decode_workers: 1}\nbackend:\n"
+           "  sglang_config:\n    prefill: {tensor-parallel-size: 2}\n    decode: {tensor-parallel-size: 4}\n" +
+           benchmark;
+  };
+  const auto loaded = [&](const std::string& keys) {
+    return read(recipe("benchmark:\n  type: \"sa-bench\"\n" + keys), {{"--weights", "fp8"}});
+  };
+  for (const char* users : {"concurrencies: [64]", "concurrencies: \"64\"", "concurrencies:\n    - 64"}) {
+    const auto one = loaded("  isl: 1024\n  osl: 512\n  req_rate: \"inf\"\n  " + std::string(users) + "\n");
+    ASSERT_EQ(one.error, "") << users;
+    EXPECT_THAT(
+        one.asked.flags, IsSupersetOf({Pair("--input", "1024"), Pair("--output", "512"), Pair("--shortest", "0.8"),
+                             Pair("--concurrency", "64"), Pair("--requests", "640")}))
+        << users;
+  }
+  const auto several = loaded("  isl: 1024\n  osl: 512\n  random_range_ratio: 1\n  concurrencies: \"64x128\"\n");
+  EXPECT_THAT(several.asked.notes, Contains(HasSubstr("64, 128 are loads one after the other")));
+  EXPECT_FALSE(several.asked.flags.contains("--concurrency"));
+  EXPECT_FALSE(several.asked.flags.contains("--shortest"));
+  for (const char* keys : {"  isl: 1024\n  concurrencies: [1]\n", "  isl: long\n  osl: 1\n  concurrencies: [1]\n",
+           "  isl: 8\n  osl: 8\n  concurrencies: [1]\n  req_rate: 3\n",
+           "  isl: 8\n  osl: 8\n  concurrencies: [1]\n  random_range_ratio: 2\n",
+           "  isl: 8\n  osl: 8\n  concurrencies: [1]\n  num_prompts_mult: 0.5\n",
+           "  isl: 8\n  osl: 8\n  concurrencies: [1]\n  num_prompts_mult: 1e30\n"}) {
+    const auto not_read = loaded(keys);
+    EXPECT_THAT(not_read.asked.notes, Contains(HasSubstr("the load is not read"))) << keys;
+    EXPECT_FALSE(not_read.asked.flags.contains("--input")) << keys;
+  }
+  const auto other = read(recipe("benchmark: {type: mmlu, num_threads: 512}\n"), {{"--weights", "fp8"}});
+  EXPECT_THAT(other.asked.notes, Contains(HasSubstr("benchmark is not read")));
+  for (const char* users : {"{n}", "9223372036854775807"})
+    EXPECT_THAT(loaded("  isl: 8\n  osl: 8\n  concurrencies: \"" + std::string(users) + "\"\n").asked.notes,
+        Contains(HasSubstr("how many requests come at once is not read")))
+        << users;
+}
+
+std::string slurm_recipe(const std::string& config, const std::string& sections) {
+  return "name: r\nmodel:\n  path: dsr1-fp8\n  precision: fp8\nresources:\n  agg_workers: 2\n  prefill_workers: 1\n"
+         "  decode_workers: 3\nbackend:\n  " +
+         config + ":\n" + sections;
+}
+
+TEST(SlurmRecipes, AreOfEnginesThatDoBoth) {
+  const auto got =
+      read(slurm_recipe("sglang_config",
+               "    aggregated:\n      tensor-parallel-size: 8\n      data-parallel-size: 8\n"
+               "      enable-dp-attention: true\n      quantization: fp8\n      max-running-requests: 256\n"),
+          {}, "deepseek-v3");
+  ASSERT_EQ(got.error, "");
+  EXPECT_THAT(got.asked.flags,
+      IsSupersetOf({Pair("--dp-attention", "8"), Pair("--weights", "fp8-block"), Pair("--replicas", "2")}));
+  EXPECT_EQ(got.asked.row.most_sequences, 32);  // 256 over 8 groups
+}
+
+TEST(SlurmRecipes, SayWhichGpusTheyAreFor) {
+  const std::string text = slurm_recipe("sglang_config", "    aggregated:\n      tensor-parallel-size: 8\n");
+  std::string of_h200 = text;
+  of_h200.insert(of_h200.find("  agg_workers"), "  gpu_type: h200\n");
+  EXPECT_TRUE(read(text, {}, "deepseek-v3").asked.warnings.empty());
+  EXPECT_THAT(
+      read(of_h200, {}, "deepseek-v3").asked.warnings, Contains(HasSubstr("the deployment asks for GPUs 'h200'")));
+  EXPECT_TRUE(read(of_h200, {{"--machine", "dgx-h200"}}, "deepseek-v3").asked.warnings.empty());
+}
+
+TEST(SlurmRecipes, AreOfOtherEngines) {
+  const auto trtllm = read(
+      slurm_recipe("trtllm_config", "    prefill:\n      tensor_parallel_size: 4\n      moe_expert_parallel_size: 4\n"
+                                    "    decode:\n      tensor_parallel_size: 8\n      moe_expert_parallel_size: 8\n"
+                                    "      enable_attention_dp: true\n"),
+      {{"--machine", "dgx-b200"}}, "deepseek-v3");
+  ASSERT_EQ(trtllm.error, "");
+  EXPECT_THAT(trtllm.asked.flags, IsSupersetOf({Pair("--engine", "tensorrt-llm"), Pair("--prefill-tp", "4"),
+                                      Pair("--dp-attention", "8"), Pair("--ep", "8"), Pair("--replicas", "3")}));
+  const auto vllm =
+      read(slurm_recipe("vllm_config", "    prefill:\n      data-parallel-size: 16\n      enable-expert-parallel: "
+                                       "true\n    decode:\n      data-parallel-size: 8\n"
+                                       "      enable-expert-parallel: true\n"),
+          {}, "deepseek-v3");
+  ASSERT_EQ(vllm.error, "");
+  EXPECT_THAT(vllm.asked.flags, IsSupersetOf({Pair("--engine", "vllm"), Pair("--prefill-ep", "16"),
+                                    Pair("--dp-attention", "8"), Pair("--ep", "8")}));
+}
+
+/// Variables of each pool count as those of a command do.
+TEST(SlurmRecipes, HaveVariablesOfEachPool) {
+  const auto exchange = [](const std::string& variables) {
+    const auto got = read("model: {path: deepseek-r1, precision: fp8}\n"
+                          "resources: {prefill_workers: 1, decode_workers: 1}\nbackend:\n" +
+                              variables +
+                              "  vllm_config:\n    prefill: {tensor-parallel-size: 8}\n"
+                              "    decode: {data-parallel-size: 16, enable-expert-parallel: true}\n",
+        {{"--weights", "fp8"}}, "deepseek-r1");
+    const auto told = got.asked.flags.find("--exchange");
+    return got.error + (told == got.asked.flags.end() ? "" : told->second);
+  };
+  EXPECT_EQ(exchange(""), "");
+  EXPECT_EQ(exchange("  decode_environment: {VLLM_ALL2ALL_BACKEND: deepep_low_latency}\n"), "rows");
+  EXPECT_EQ(exchange("  aggregated_environment: {VLLM_ALL2ALL_BACKEND: deepep_low_latency}\n"), "");
+  EXPECT_THAT(exchange("  decode_environment: {VLLM_ALL2ALL_BACKEND: deepest}\n"), HasSubstr("'deepest'"));
+}
+
+}  // namespace
+}  // namespace stepcast::engines
