@@ -7,6 +7,7 @@
 namespace stepcast::engines {
 namespace {
 
+using testing::AllOf;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -60,6 +61,31 @@ TEST(EngineLaunch, SglangCountsAllRanks) {
   // without attention groups data ranks are copies
   const auto copies = read("python -m sglang.launch_server --model Qwen/Qwen3-32B --tp 2 --dp 4");
   EXPECT_THAT(copies.asked.flags, IsSupersetOf({Pair("--tp", "2"), Pair("--replicas", "4")}));
+}
+
+/// Releases of 2024 made one group of each rank, later ones none.
+TEST(EngineLaunch, GroupsOfAttentionThatNobodyCountsAreAskedFor) {
+  const std::string line =
+      "python3 -m sglang.launch_server --model deepseek-ai/DeepSeek-V3 --tp 8 --enable-dp-attention";
+  EXPECT_THAT(read(line).error, AllOf(HasSubstr("releases differ"), HasSubstr("--dp-size 8")));
+  EXPECT_THAT(read(line + " --dp-size 4").asked.flags, IsSupersetOf({Pair("--dp-attention", "4"), Pair("--tp", "2")}));
+  EXPECT_THAT(read(line + " --dp-size 1").asked.flags, Contains(Pair("--tp", "8")));
+}
+
+/// Nodes of a cluster of KubeRay start Ray by a variable that its operator sets.
+TEST(EngineLaunch, RayIsStartedBesideIt) {
+  const auto got = read("eval \"$KUBERAY_GEN_RAY_START_CMD --block\" &\nsleep 2\n"
+                        "vllm serve Qwen/Qwen3-8B --tensor-parallel-size 2\n");
+  ASSERT_EQ(got.error, "");
+  EXPECT_THAT(got.asked.flags, Contains(Pair("--tp", "2")));
+  EXPECT_THAT(read("eval \"$START\"\nvllm serve Qwen/Qwen3-8B\n").error, HasSubstr("evaluates"));
+}
+
+/// A file that names a model beside other things is no service of KServe's.
+TEST(EngineLaunch, ANameOfAModelIsNoEngine) {
+  EXPECT_THAT(
+      read("apiVersion: v1\nkind: Scenario\ncommon:\n  model: {name: Qwen/Qwen3-8B, maxModelLen: 16000}\n").error,
+      HasSubstr("no command in it starts a serving engine"));
 }
 
 TEST(EngineLaunch, TensorRtLlmWithTheFileThatItWrites) {
