@@ -73,7 +73,8 @@ constexpr KnownKeys more_rows[] = {
     {"deepseek", "*", "of parts that the file's layers do not have; whether a server has a head", "q_lora_rank "
      "kv_lora_rank qk_nope_head_dim "
      "qk_rope_head_dim v_head_dim lm_head rm_head"},
-    {"bailing-moe-v2", "*", "which layers predict", "mtp_loss_scaling_factor"},
+    {"bailing-moe-v2", "*", "which layers predict; windows, which its class has not",
+     "mtp_loss_scaling_factor max_window_layers"},
     {"baichuan", "*", "as its class has it", "model_max_length"},
     {"baichuan", "0", "no loss on it", "z_loss_weight"},
     {"minicpm minicpm3", "*", "factors on what passes, without weights", "scale_emb dim_model_base scale_depth "
