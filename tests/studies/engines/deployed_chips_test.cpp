@@ -156,8 +156,8 @@ TEST(DeployedValues, OfKServe) {
       HasSubstr("caches in host memory are not forecast"));
   EXPECT_THAT(serve("service.yaml", inference_service("  workload: {kvCacheOffloading: {cpu: 10Gi}}\n")).out,
       HasSubstr("caches in host memory are not forecast"));
-  EXPECT_THAT(serve("service.yaml", inference_service("  baseRefs: [{name: base}]\n")).out,
-      HasSubstr("its values stand"));
+  EXPECT_THAT(
+      serve("service.yaml", inference_service("  baseRefs: [{name: base}]\n")).out, HasSubstr("its values stand"));
   EXPECT_THAT(
       serve("service.yaml", inference_service("  quantisation: fp8\n")).out, HasSubstr("quantisation is not known"));
   EXPECT_THAT(serve("service.yaml", inference_service("  scaling: {minReplicas: 1, maxReplicas: 4}\n")).out,
