@@ -46,6 +46,16 @@ TEST(EngineLaunch, VllmOfExperts) {
   EXPECT_FALSE(got.asked.flags.contains("--input"));
 }
 
+/// Eight tensor ranks have copies of the latent cache, or parts of it.
+TEST(EngineLaunch, VllmOfKeysOnSeveralRanks) {
+  const auto got = read("vllm serve moonshotai/Kimi-K2-Thinking -tp 8 -dcp 4 --dcp-comm-backend a2a");
+  ASSERT_EQ(got.error, "");
+  EXPECT_THAT(got.asked.flags, IsSupersetOf({Pair("--tp", "8"), Pair("--dcp", "4")}));
+  EXPECT_FALSE(read("vllm serve moonshotai/Kimi-K2-Thinking -tp 8 -dcp 1").asked.flags.contains("--dcp"));
+  EXPECT_THAT(read("vllm serve moonshotai/Kimi-K2-Thinking -tp 8 -pcp 2").error,
+      HasSubstr("prompts split over ranks are not forecast"));
+}
+
 TEST(EngineLaunch, SglangCountsAllRanks) {
   // 16 tensor ranks hold 8 groups of two; what an iteration reads and who runs is divided between them.
   const auto got = read("python3 -m sglang.launch_server --model-path deepseek-ai/DeepSeek-V3 --tp 16 --dp 8 "
