@@ -154,6 +154,7 @@ constexpr KnownKeys more_rows[] = {
     {"glm4 glm4-moe qwen2 qwen3", "*", "token ids of images", "image_start_token_id image_end_token_id "
      "video_start_token_id "
      "video_end_token_id"},
+    {"gpt-neox", "0", "no dropout on the scores", "attention_probs_dropout_prob"},
     {"gpt2", "0", "no words beside the vocabulary", "n_special"},
     {"gpt2", "*", "which words count in a loss of its class", "predict_special_tokens"},
     {"gptj", "*", "how much of a head turns; parts of classifiers", "n_ctx summary_activation summary_first_dropout "

@@ -8,10 +8,12 @@ namespace stepcast::engines {
 namespace {
 
 using testing::AllOf;
+using testing::AnyOf;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsSupersetOf;
+using testing::Not;
 using testing::Pair;
 TEST(EngineLaunch, VllmOfADenseNetwork) {
   const auto got = read(R"(export NAME=meta-llama/Llama-3.1-70B-Instruct
@@ -80,6 +82,18 @@ TEST(EngineLaunch, GroupsOfAttentionThatNobodyCountsAreAskedFor) {
   EXPECT_THAT(read(line).error, AllOf(HasSubstr("releases differ"), HasSubstr("--dp-size 8")));
   EXPECT_THAT(read(line + " --dp-size 4").asked.flags, IsSupersetOf({Pair("--dp-attention", "4"), Pair("--tp", "2")}));
   EXPECT_THAT(read(line + " --dp-size 1").asked.flags, Contains(Pair("--tp", "8")));
+}
+
+/// SGLang decides more by itself where an indexer picks keys, and not always the same.
+TEST(EngineLaunch, HabitsOfReleasesAreSaid) {
+  const std::string line = "python3 -m sglang.launch_server --model deepseek-ai/DeepSeek-V3.2-Exp --tp 8";
+  const auto got = read(line);
+  ASSERT_EQ(got.error, "");
+  EXPECT_THAT(got.asked.notes, IsSupersetOf({HasSubstr("--tp 1 --dp-attention 8"), HasSubstr("--kv fp8")}));
+  EXPECT_THAT(read(line + " --dp-size 8 --enable-dp-attention --kv-cache-dtype bfloat16").asked.notes,
+      Not(Contains(AnyOf(HasSubstr("--tp 1"), HasSubstr("on Blackwell")))));
+  EXPECT_EQ(read("vllm serve deepseek-ai/DeepSeek-V3.2 -tp 8 --kv-cache-dtype fp8_ds_mla").asked.flags.at("--kv"),
+      "fp8-ds-mla");
 }
 
 /// Nodes of a cluster of KubeRay start Ray by a variable that its operator sets.
