@@ -110,6 +110,19 @@ void warn_of_gpu(const std::string& kind, const Machine& machine, const char* fl
           machine.name, flag));
 }
 
+/// What SGLang's releases do by themselves for networks with an indexer: sgl-project/sglang issue 11358 and pull
+/// request 13646; python/sglang/srt/server_args.py, is_deepseek_nsa.
+void say_habits(const EngineSettings& s, const NetworkSpec& network, const std::string& engine, AskedEngine& out) {
+  if (engine != "sglang" || network.sparse.top_k == 0 || network.latent.kv_rank == 0) return;
+  if (s.groups == 1 && s.tp > 1)
+    out.notes.push_back(
+        fmt::format("releases of October to December 2025 make a group of attention of each rank by themselves: --tp 1 "
+                    "--dp-attention {}",
+            s.tp));
+  if (s.cache.empty() || s.cache == "auto")
+    out.notes.emplace_back("on Blackwell its cache is of fp8 where nothing is said: --kv fp8");
+}
+
 /// Sizes count and are read by nobody: a row of the tables that no reader asks for.
 void check_read(const SaidArguments& said, AskedEngine& out) {
   for (const GivenArgument& given : said.all)
@@ -167,6 +180,7 @@ Expected<AskedEngine> asked_engine(EngineLaunch& launch, const std::map<std::str
   if (use.load) {
     TRY(settle_copies(launch, "--replicas", told, use.lenient, out));
   }
+  say_habits(settings, spec.row, engine, out);
   TRY(put_pool(settings, launch, spec.row, where.row.gpu, told, out));
   out.flags["--engine"] = out.row.id;
   if (launch.prompts && use.load) {

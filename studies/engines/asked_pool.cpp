@@ -192,7 +192,8 @@ Expected<void> put_split(const EngineSettings& s, const EnginePool& pool, const 
   const auto put = [&](const char* flag, std::int64_t value) {
     if (value > 1) out.flags[flag] = std::to_string(value);
   };
-  put("--tp", s.tp), put("--pp", s.pp), put("--dp-attention", groups), put("--replicas", copies);
+  put("--tp", s.tp), put("--pp", s.pp), put("--dcp", s.cache_over), put("--dp-attention", groups),
+      put("--replicas", copies);
   const std::int64_t over = s.experts_over_all ? s.tp * groups : s.experts_over.value_or(1);
   if (experts) put("--ep", over);
   else if (over > 1) out.notes.push_back(fmt::format("{} has no experts to lay on ranks", network.id));
@@ -248,6 +249,9 @@ Expected<void> put_prompts(
         fmt::format("the pool that reads prompts has blocks of {} positions, and that of the tokens of {}",
             prompts.row.cache_block, out.row.cache_block),
         "blocks of one size: others are sorted anew on their way, which is not forecast");
+  if (prompts.flags.contains("--dcp"))
+    return fail(where, "the pool that reads prompts splits the keys of a sequence over ranks, which is not forecast",
+        "that of the tokens alone");
   if (prompts.flags.contains("--layout"))
     return fail(where, "layers of the stages that read prompts are dealt out by hand, which is not forecast",
         "the engine's own rule for them");

@@ -26,6 +26,7 @@ constexpr std::array endings = {
     NameEnding{"-fp8-kv", "amd", "fp8", "fp8", ""},          NameEnding{"-fp8-dynamic", "", "fp8", "", ""},
     NameEnding{"-fp8-block", "", "fp8-block", "", ""},       NameEnding{"-fp8", "qwen", "fp8-block", "", ""},
     NameEnding{"-fp8", "nvidia", "fp8", "fp8", ""},          NameEnding{"-fp8", "", "fp8", "", ""},
+    NameEnding{"-nvfp4-v2", "nvidia", "nvfp4", "fp8", ""},   NameEnding{"-fp4-v2", "nvidia", "nvfp4", "fp8", ""},
     NameEnding{"-nvfp4", "nvidia", "nvfp4", "fp8", ""},      NameEnding{"-nvfp4", "", "nvfp4", "", ""},
     NameEnding{"-fp4", "nvidia", "nvfp4", "fp8", ""},        NameEnding{"-mxfp8", "", "mxfp8", "", ""},
     NameEnding{"-bf16", "", "bf16", "", ""},                 NameEnding{"-gptq-int4", "", "int4", "", ""},

@@ -32,6 +32,8 @@ constexpr EngineProgram program_rows[] = {
      .loads = true},
     {.words = "benchmark_serving.py", .name = "benchmark_serving.py", .table = "vllm-bench", .engine = "",
      .loads = true},
+    {.words = "tensorrt_llm.serve.scripts.benchmark_serving", .name = "TensorRT-LLM's benchmark_serving",
+     .table = "vllm-bench", .engine = "", .loads = true},
     {.words = "sglang.launch_server", .name = "SGLang", .table = "sglang", .engine = "sglang", .file = "config"},
     {.words = "sglang serve", .name = "SGLang", .table = "sglang", .engine = "sglang", .first = "model_path",
      .file = "config"},

@@ -41,7 +41,7 @@ struct CacheName {
 };
 constexpr std::array cache_names = {CacheName{"fp8", "fp8"}, CacheName{"fp8_e4m3", "fp8"}, CacheName{"fp8_e5m2", "fp8"},
     CacheName{"bfloat16", "bf16"}, CacheName{"bf16", "bf16"}, CacheName{"float16", "fp16"}, CacheName{"half", "fp16"},
-    CacheName{"fp16", "fp16"}};
+    CacheName{"fp16", "fp16"}, CacheName{"fp8_ds_mla", "fp8-ds-mla"}};
 
 bool is_half(const EngineSettings& settings) { return settings.dtype == "half" || settings.dtype == "float16"; }
 

@@ -74,6 +74,8 @@ class WordReader {
   /// A word that no option takes: the first is the program's.
   void plain(const ShellWord& word) {
     if (word.text.empty()) return;
+    // GenAI-Perf gives what follows to perf_analyzer, whose options stand in its table
+    if (word.text == "--" && out_.program->table == "genai-perf") return;
     if (word.bare && !word.unset.empty() && (first_ || out_.program->first.empty())) {
       out_.unknown.push_back(fmt::format("{} (what ${} holds; --define {}= says that it is empty)", place(word),
           word.unset.front(), word.unset.front()));

@@ -16,6 +16,7 @@ struct EngineSettings {
   std::string model;
   bool model_open = false;  ///< its name hangs on what nothing sets
   std::int64_t tp = 1, pp = 1;
+  std::int64_t cache_over = 1;               ///< tensor ranks that have parts of a cache in place of copies
   std::vector<std::int64_t> layers;          ///< of each stage; empty: as the engine deals them out
   std::int64_t groups = 1;                   ///< of attention, with sequences of their own
   std::int64_t copies = 1;                   ///< of the whole engine

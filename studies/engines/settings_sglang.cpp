@@ -18,6 +18,11 @@ Expected<void> read_sglang_split(SaidArguments& said, EngineSettings& out) {
   TRY(const auto groups, said.flag("enable_dp_attention"));
   const std::int64_t ranks = out.tp;
   if (groups.value_or(false)) {
+    // server_args.py: releases of 2024 made one group of each rank, later ones none where data_parallel_size is 1
+    if (said.find("data_parallel_size") == nullptr)
+      return fail(place_of_argument(said, *said.find("enable_dp_attention")),
+          "how many groups of attention there are is not told, and releases differ: one of each rank, or none",
+          fmt::format("--dp-size {}, or no --enable-dp-attention", ranks));
     if (ranks % data != 0)
       return fail(place_of_argument(said, *said.find("data_parallel_size")),
           fmt::format("{} groups of attention on {} tensor ranks", data, ranks), "a divisor of the tensor ranks");

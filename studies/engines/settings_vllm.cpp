@@ -92,6 +92,7 @@ Expected<void> vllm_settings(SaidArguments& said, EngineSettings& out) {
   TRY(out.tp, size_of(said, "tensor_parallel_size"));
   TRY(out.pp, size_of(said, "pipeline_parallel_size"));
   TRY(out.groups, size_of(said, "data_parallel_size"));
+  TRY(out.cache_over, size_of(said, "decode_context_parallel_size"));
   out.groups_or_copies = true;
   TRY(const auto whole, said.flag("enable_expert_parallel"));
   out.experts_over_all = whole.value_or(false);

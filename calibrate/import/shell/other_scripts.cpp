@@ -12,7 +12,8 @@ namespace stepcast::calibrate {
 namespace {
 
 constexpr std::string_view settings_of_shells[] = {"activate", "bashrc", "profile", "conda", "mamba", "pyenv", "/etc/",
-    "modules", "lmod", "setvars", "spack", "venv", "/opt/", "nvm.sh", "ssh-agent"};
+    "modules", "lmod", "setvars", "spack", "venv", "/opt/", "nvm.sh", "ssh-agent",
+    "KUBERAY_GEN_RAY_START_CMD"};  // of KubeRay: it starts Ray alone
 constexpr std::string_view script_endings[] = {".sh", ".bash", ".slurm", ".sbatch"};
 
 /// Logs hold lines that begin with "source" and ".", too.

@@ -73,7 +73,8 @@ constexpr KnownKeys more_rows[] = {
     {"deepseek", "*", "of parts that the file's layers do not have; whether a server has a head", "q_lora_rank "
      "kv_lora_rank qk_nope_head_dim "
      "qk_rope_head_dim v_head_dim lm_head rm_head"},
-    {"bailing-moe-v2", "*", "which layers predict", "mtp_loss_scaling_factor"},
+    {"bailing-moe-v2", "*", "which layers predict; windows, which its class has not",
+     "mtp_loss_scaling_factor max_window_layers"},
     {"baichuan", "*", "as its class has it", "model_max_length"},
     {"baichuan", "0", "no loss on it", "z_loss_weight"},
     {"minicpm minicpm3", "*", "factors on what passes, without weights", "scale_emb dim_model_base scale_depth "
@@ -153,6 +154,9 @@ constexpr KnownKeys more_rows[] = {
     {"glm4 glm4-moe qwen2 qwen3", "*", "token ids of images", "image_start_token_id image_end_token_id "
      "video_start_token_id "
      "video_end_token_id"},
+    {"gpt-neox", "0", "no dropout on the scores", "attention_probs_dropout_prob"},
+    {"gpt2", "0", "no words beside the vocabulary", "n_special"},
+    {"gpt2", "*", "which words count in a loss of its class", "predict_special_tokens"},
     {"gptj", "*", "how much of a head turns; parts of classifiers", "n_ctx summary_activation summary_first_dropout "
      "summary_proj_to_labels summary_type summary_use_proj scale_attn_weights head_dim"},
     {"gptj", "true", "as its class has it", "rotary"},

@@ -37,6 +37,7 @@ struct Said {
   bool blocks = false;         ///< scales of blocks with two sides
   bool narrow_inputs = false;  ///< products multiply what is as narrow
   bool several = false;        ///< groups of layers that differ
+  bool sparse = false;         ///< two of four weights are left out
   WideModules wide;
   bool experts = false;  ///< the network has some
 };
@@ -141,6 +142,23 @@ std::vector<std::string> wide_names(JsonObject& config) {
   return all;
 }
 
+/// compressed_tensors/config/base.py: the forms of 2:4 patterns; other patterns are dense when products read them.
+bool is_sparse(JsonObject& config) {
+  std::string format, zeros;
+  if (config.type_of("format") == "string") config.read("format", format);
+  if (config.type_of("sparsity_config") == "object") {
+    JsonObject pattern = config.object("sparsity_config");
+    pattern.allow_unknown_keys();
+    if (pattern.type_of("format") == "string") pattern.read("format", zeros);
+  }
+  return format == "marlin-24" || zeros == "sparse-24-bitmask";
+}
+
+/// Modules with bits of their own, or none (GPTQModel's "dynamic").
+bool has_exceptions(JsonObject& config) {
+  return config.type_of("dynamic") == "object" && !config.object("dynamic").keys().empty();
+}
+
 Said said_in(JsonObject& config, const SaidSizes& built) {
   Said said;
   said.wide = detail::wide_modules(wide_names(config), built.layers, built.experts);
@@ -153,7 +171,8 @@ Said said_in(JsonObject& config, const SaidSizes& built) {
   // the Model Optimizer tells the form by its algorithm where it tells no groups
   const bool by_algorithm = said.method.empty() || (lower_case(said.method) == "modelopt" && !groups);
   said.method = lower_case(by_algorithm ? algorithm : said.method);
-  said.several = said.several || lower_case(algorithm) == "mixed_precision";
+  said.several = said.several || lower_case(algorithm) == "mixed_precision" || has_exceptions(config);
+  said.sparse = is_sparse(config);
   if (config.type_of("bits") == "number") config.read("bits", said.bits, counts);
   said.blocks = has_blocks(config, "weight_block_size");
   take_groups(config, said);
@@ -165,6 +184,7 @@ std::string in_words(const Said& said) {
   if (said.bits > 0) words += fmt::format(", {}{} bits", said.kind.empty() ? "" : said.kind + " of ", said.bits);
   if (said.group > 0) words += fmt::format(" in groups of {}", said.group);
   if (said.blocks) words += " in blocks";
+  if (said.sparse) words += ", two of four left out";
   return said.several ? words + ", layers that differ" : words;
 }
 
@@ -260,7 +280,7 @@ StoredWeights stored_weights(const std::string& config) {
       const Said said = said_in(stored, built);
       if (file.failed()) return {"", "a form that is none", ""};
       const auto form = std::ranges::find_if(forms, [&](const StoredForm& row) { return says(row, said); });
-      if (form == std::end(forms) || said.several) return {"", in_words(said), ""};
+      if (form == std::end(forms) || said.several || said.sparse) return {"", in_words(said), ""};
       if (const std::string_view most = stays_wide(said); !most.empty())
         return {"", fmt::format("{}, {} left wide", in_words(said), most), ""};
       const bool by_name = of_experts(form->type);

@@ -1,6 +1,11 @@
 #include "studies/engines/deployment/value_forms.h"
 
 namespace stepcast::engines {
+namespace {
+
+constexpr std::string_view in_host_memory = "caches in host memory are not forecast";
+
+}  // namespace
 
 /// helm/templates/deployment-vllm-multi.yaml and operator/api/v1alpha1 of vllm-project/production-stack;
 /// config/llmisvcconfig and python/huggingfaceserver of kserve/kserve; api/k8s/v1/model_types.go of
@@ -43,13 +48,21 @@ const std::vector<ValuesForm>& value_forms() {
               {"vllmConfig/maxLoras", Means::value, "max-loras"}, {"vllmConfig/extraArgs", Means::words},
               {"vllmConfig/v1"}, {"vllmConfig/port"}, {"vllmConfig/env", Means::variables},
               {"lmCacheConfig/enabled", Means::store}}},
-      {"model/uri", "model/name", "parallelism",
-          {{"replicas", Means::copies}, {"parallelism/tensor", Means::value, "tensor-parallel-size"},
+      {"model/uri", "model/name", "parallelism model .",
+          {{"replicas", Means::copies}, {"scaling", Means::scaled},
+              {"parallelism/tensor", Means::value, "tensor-parallel-size"},
               {"parallelism/pipeline", Means::value, "pipeline-parallel-size"},
               {"parallelism/data", Means::value, "data-parallel-size"},
               {"parallelism/dataLocal", Means::value, "data-parallel-size-local"}, {"parallelism/dataRPCPort"},
-              {"parallelism/expert", Means::if_true, "enable-expert-parallel"}, {"prefill", Means::pool}},
-          "template/containers"},
+              {"parallelism/expert", Means::if_true, "enable-expert-parallel"},
+              {"prefill", Means::refused, "prompts have a pool of their own beside it, which its values tell"},
+              {"kvCacheOffloading", Means::refused, in_host_memory},
+              {"workload/kvCacheOffloading", Means::refused, in_host_memory},
+              {"model/lora", Means::refused, "adapters are not forecast"},
+              {"baseRefs", Means::refused, "its values stand over those of a base, which may set arguments"},
+              {"model/uri"}, {"model/name"}, {"model/confidential"}, {"model/criticality"}, {"storageInitializer"},
+              {"router"}, {"tracing"}, {"labels"}, {"annotations"}, {"template"}, {"worker"}, {"rolloutStrategy"}},
+          "template/containers", "model/uri"},
       {"predictor/model/storageUri", "", "",
           {{"predictor", Means::scaled},
               {"predictor/workerSpec/tensorParallelSize", Means::value, "tensor-parallel-size"},

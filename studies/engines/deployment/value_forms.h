@@ -25,7 +25,7 @@ enum class Means : std::uint8_t {
   starts,         ///< nothing is started where it is false
   gpus,           ///< the kind of GPU
   image,
-  pool,  ///< a pool of its own for prompts
+  refused,  ///< what is not followed, for the reason that `option` is
   nothing,
 };
 struct ValueRow {
@@ -39,7 +39,7 @@ struct ValuesForm {
   std::string_view strict;  ///< parts whose entries are all known, parted by blanks; "." is the engine's part
   std::vector<ValueRow> rows;
   std::string_view container = "";           ///< that runs the engine: its path, or that of a list with one called main
-  std::string_view needs = "", needed = "";  ///< a path and the value that it has in such a part
+  std::string_view needs = "", needed = "";  ///< a path and the value that it has in such a part; "": any
 };
 
 const std::vector<ValuesForm>& value_forms();

@@ -69,7 +69,7 @@ class ValueReader {
   [[nodiscard]] bool needed() const {
     if (form_.needs.empty()) return true;
     const YamlNode* value = at(part_, form_.needs);
-    return value != nullptr && lower_case(value->text) == form_.needed;
+    return value != nullptr && (form_.needed.empty() || lower_case(value->text) == form_.needed);
   }
 
   void add(std::string text, const YamlNode& from) {
@@ -192,7 +192,7 @@ class ValueReader {
       case Means::starts:
         if (!is_true(value)) copies_.count = 0;
         break;
-      case Means::pool: doubt(value, "prompts have a pool of their own beside it, which its values tell"); break;
+      case Means::refused: doubt(value, std::string(row.option)); break;
       case Means::gpus:
         gpus_ = value.text;
         if (chip_.empty()) chip_ = value.text.starts_with("cpu:") ? "the host's processors" : other_chip(value.text);

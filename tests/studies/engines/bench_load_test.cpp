@@ -38,6 +38,26 @@ TEST(BenchLoad, VllmDrawsLengthsAroundTheNominalOne) {
   EXPECT_EQ(load.flags.at("--requests"), "100");
 }
 
+TEST(BenchLoad, TensorRtLlmsBenchmarkIsVllms) {
+  const auto load = loaded("python -m tensorrt_llm.serve.scripts.benchmark_serving --model m --backend openai "
+                           "--dataset-name random --random-input-len 1000 --random-output-len 2000 --random-ids "
+                           "--tokenize-on-client --no-test-input --num-prompts 320 --max-concurrency 32");
+  EXPECT_EQ(load.flags.at("--input"), "1000");
+  EXPECT_EQ(load.flags.at("--output"), "2000");
+  EXPECT_EQ(load.flags.at("--concurrency"), "32");
+  EXPECT_EQ(load.flags.at("--requests"), "320");
+}
+
+/// What stands behind "--" is perf_analyzer's.
+TEST(BenchLoad, GenAiPerfGivesOptionsOn) {
+  const auto load = loaded("genai-perf profile -m m --synthetic-input-tokens-mean 3000 --output-tokens-mean 150 "
+                           "--concurrency 16 --request-count 160 -- -v --max-threads 256");
+  EXPECT_EQ(load.error, "");
+  EXPECT_EQ(load.flags.at("--input"), "3000");
+  EXPECT_EQ(load.flags.at("--output"), "150");
+  EXPECT_EQ(load.flags.at("--concurrency"), "16");
+}
+
 TEST(BenchLoad, HeadsStandInFrontOfPrompts) {
   const auto load = loaded("vllm bench serve --random-prefix-len 500 --random-input-len 100 --max-concurrency 4");
   EXPECT_EQ(load.flags.at("--input"), "600");

@@ -151,6 +151,20 @@ TEST(DeployedValues, OfKServe) {
       HasSubstr("parallelism/tensors is not known"));
   EXPECT_THAT(
       serve("service.yaml", inference_service("", "vllm/vllm-openai-cpu:v0.23.0")).out, HasSubstr("it starts on "));
+  // what a service says beside its sizes counts as well
+  EXPECT_THAT(serve("service.yaml", inference_service("  kvCacheOffloading: {cpu: 10Gi}\n")).out,
+      HasSubstr("caches in host memory are not forecast"));
+  EXPECT_THAT(serve("service.yaml", inference_service("  workload: {kvCacheOffloading: {cpu: 10Gi}}\n")).out,
+      HasSubstr("caches in host memory are not forecast"));
+  EXPECT_THAT(
+      serve("service.yaml", inference_service("  baseRefs: [{name: base}]\n")).out, HasSubstr("its values stand"));
+  EXPECT_THAT(
+      serve("service.yaml", inference_service("  quantisation: fp8\n")).out, HasSubstr("quantisation is not known"));
+  EXPECT_THAT(serve("service.yaml", inference_service("  scaling: {minReplicas: 1, maxReplicas: 4}\n")).out,
+      HasSubstr("replicas from 1 to 4"));
+  std::string adapted = inference_service("");
+  adapted.insert(adapted.find("  replicas"), "    lora: {adapters: [{uri: hf://a/b, name: b}]}\n");
+  EXPECT_THAT(serve("service.yaml", adapted).out, HasSubstr("adapters are not forecast"));
   const std::string older =
       "apiVersion: serving.kserve.io/v1beta1\nkind: InferenceService\nmetadata:\n  name: llama\nspec:\n  predictor:\n"
       "    model:\n      modelFormat:\n        name: huggingface\n      storageUri: "

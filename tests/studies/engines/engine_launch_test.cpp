@@ -7,10 +7,13 @@
 namespace stepcast::engines {
 namespace {
 
+using testing::AllOf;
+using testing::AnyOf;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsSupersetOf;
+using testing::Not;
 using testing::Pair;
 TEST(EngineLaunch, VllmOfADenseNetwork) {
   const auto got = read(R"(export NAME=meta-llama/Llama-3.1-70B-Instruct
@@ -45,6 +48,16 @@ TEST(EngineLaunch, VllmOfExperts) {
   EXPECT_FALSE(got.asked.flags.contains("--input"));
 }
 
+/// Eight tensor ranks have copies of the latent cache, or parts of it.
+TEST(EngineLaunch, VllmOfKeysOnSeveralRanks) {
+  const auto got = read("vllm serve moonshotai/Kimi-K2-Thinking -tp 8 -dcp 4 --dcp-comm-backend a2a");
+  ASSERT_EQ(got.error, "");
+  EXPECT_THAT(got.asked.flags, IsSupersetOf({Pair("--tp", "8"), Pair("--dcp", "4")}));
+  EXPECT_FALSE(read("vllm serve moonshotai/Kimi-K2-Thinking -tp 8 -dcp 1").asked.flags.contains("--dcp"));
+  EXPECT_THAT(read("vllm serve moonshotai/Kimi-K2-Thinking -tp 8 -pcp 2").error,
+      HasSubstr("prompts split over ranks are not forecast"));
+}
+
 TEST(EngineLaunch, SglangCountsAllRanks) {
   // 16 tensor ranks hold 8 groups of two; what an iteration reads and who runs is divided between them.
   const auto got = read("python3 -m sglang.launch_server --model-path deepseek-ai/DeepSeek-V3 --tp 16 --dp 8 "
@@ -60,6 +73,43 @@ TEST(EngineLaunch, SglangCountsAllRanks) {
   // without attention groups data ranks are copies
   const auto copies = read("python -m sglang.launch_server --model Qwen/Qwen3-32B --tp 2 --dp 4");
   EXPECT_THAT(copies.asked.flags, IsSupersetOf({Pair("--tp", "2"), Pair("--replicas", "4")}));
+}
+
+/// Releases of 2024 made one group of each rank, later ones none.
+TEST(EngineLaunch, GroupsOfAttentionThatNobodyCountsAreAskedFor) {
+  const std::string line =
+      "python3 -m sglang.launch_server --model deepseek-ai/DeepSeek-V3 --tp 8 --enable-dp-attention";
+  EXPECT_THAT(read(line).error, AllOf(HasSubstr("releases differ"), HasSubstr("--dp-size 8")));
+  EXPECT_THAT(read(line + " --dp-size 4").asked.flags, IsSupersetOf({Pair("--dp-attention", "4"), Pair("--tp", "2")}));
+  EXPECT_THAT(read(line + " --dp-size 1").asked.flags, Contains(Pair("--tp", "8")));
+}
+
+/// SGLang decides more by itself where an indexer picks keys, and not always the same.
+TEST(EngineLaunch, HabitsOfReleasesAreSaid) {
+  const std::string line = "python3 -m sglang.launch_server --model deepseek-ai/DeepSeek-V3.2-Exp --tp 8";
+  const auto got = read(line);
+  ASSERT_EQ(got.error, "");
+  EXPECT_THAT(got.asked.notes, IsSupersetOf({HasSubstr("--tp 1 --dp-attention 8"), HasSubstr("--kv fp8")}));
+  EXPECT_THAT(read(line + " --dp-size 8 --enable-dp-attention --kv-cache-dtype bfloat16").asked.notes,
+      Not(Contains(AnyOf(HasSubstr("--tp 1"), HasSubstr("on Blackwell")))));
+  EXPECT_EQ(read("vllm serve deepseek-ai/DeepSeek-V3.2 -tp 8 --kv-cache-dtype fp8_ds_mla").asked.flags.at("--kv"),
+      "fp8-ds-mla");
+}
+
+/// Nodes of a cluster of KubeRay start Ray by a variable that its operator sets.
+TEST(EngineLaunch, RayIsStartedBesideIt) {
+  const auto got = read("eval \"$KUBERAY_GEN_RAY_START_CMD --block\" &\nsleep 2\n"
+                        "vllm serve Qwen/Qwen3-8B --tensor-parallel-size 2\n");
+  ASSERT_EQ(got.error, "");
+  EXPECT_THAT(got.asked.flags, Contains(Pair("--tp", "2")));
+  EXPECT_THAT(read("eval \"$START\"\nvllm serve Qwen/Qwen3-8B\n").error, HasSubstr("evaluates"));
+}
+
+/// A file that names a model beside other things is no service of KServe's.
+TEST(EngineLaunch, ANameOfAModelIsNoEngine) {
+  EXPECT_THAT(
+      read("apiVersion: v1\nkind: Scenario\ncommon:\n  model: {name: Qwen/Qwen3-8B, maxModelLen: 16000}\n").error,
+      HasSubstr("no command in it starts a serving engine"));
 }
 
 TEST(EngineLaunch, TensorRtLlmWithTheFileThatItWrites) {

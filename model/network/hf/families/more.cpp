@@ -64,7 +64,9 @@ void falcon(HfReader& r) {
   n.vocab = r.size("vocab_size");
   n.ffn_hidden = r.config.has("ffn_hidden_size") ? r.size("ffn_hidden_size") : 4 * n.hidden;
   r.length_or("max_position_embeddings", 2048);
-  const bool newer = r.flag_or("new_decoder_architecture", false), one = r.flag_or("multi_query", true);
+  // modelling_RW.py of the 40B: its own class has n_head_kv in the newer form alone, and no flag for it
+  const bool newer = r.flag_or("new_decoder_architecture", r.config.has("n_head_kv"));
+  const bool one = r.flag_or("multi_query", true);
   n.kv_heads = newer ? r.either("num_kv_heads", "n_head_kv") : one ? 1 : n.heads;
   r.activation("activation", "gelu", false);
   n.norm = Norm::layernorm;

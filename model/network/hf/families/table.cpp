@@ -8,7 +8,7 @@ std::span<const HfFamily> hf_family_table() {
   static const std::vector<HfFamily> rows = {
       {"llama",
           {"LlamaForCausalLM", "LLaMAForCausalLM", "XverseForCausalLM", "AprielForCausalLM", "AquilaForCausalLM",
-              "YiForCausalLM", "HeliumForCausalLM", "SolarForCausalLM", "TeleChat3ForCausalLM",
+              "YiForCausalLM", "HeliumForCausalLM", "SolarForCausalLM", "TeleChat3ForCausalLM", "Telechat3ForCausalLM",
               "IQuestCoderForCausalLM", "SkyworkForCausalLM", "TeleFLMForCausalLM", "Fairseq2LlamaForCausalLM",
               "Emu3ForCausalLM"},
           llama_family},

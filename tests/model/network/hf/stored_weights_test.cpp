@@ -52,6 +52,17 @@ TEST(StoredWeights, AreNotGuessed) {
       "b": {"weights": {"num_bits": 4, "type": "float", "group_size": 16}, "input_activations": {}}}})"),
       "not known");
   EXPECT_EQ(type_of(R"({"quant_method": "gptq", "bits": "four"})"), "not known");
+  // some modules have other bits, or two of four weights are left out
+  EXPECT_EQ(type_of(R"({"quant_method": "gptq", "bits": 4, "dynamic": {"-:.*self_attn.*": {}}})"), "not known");
+  EXPECT_EQ(type_of(R"({"quant_method": "gptq", "bits": 4, "dynamic": {}})"), "int4");
+  std::string pattern = group(R"("num_bits": 4, "type": "int", "group_size": 128)", "null");
+  pattern.insert(1, R"("format": "marlin-24", )");
+  EXPECT_EQ(type_of(pattern), "not known");
+  pattern = group(R"("num_bits": 8, "type": "float")", R"({"num_bits": 8})");
+  pattern.insert(1, R"("sparsity_config": {"format": "sparse-24-bitmask"}, )");
+  EXPECT_EQ(type_of(pattern), "not known");
+  pattern.replace(pattern.find("sparse-24-bitmask"), 17, "dense");
+  EXPECT_EQ(type_of(pattern), "fp8");
 }
 
 /// Most weights of a network are those of its MLPs, or of its experts.
