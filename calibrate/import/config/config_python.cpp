@@ -107,8 +107,7 @@ class PythonConfigReader {
           return fail("--define", fmt::format("{} of {} has no value", parameter.name, where_),
               fmt::format("--define {}=None, or a value", parameter.name));
         names[parameter.name] = defined_value(said->second, definition.line);
-      }
-      else take_fallback(parameter, definition.line, outer, call == nullptr, names);
+      } else take_fallback(parameter, definition.line, outer, call == nullptr, names);
     }
     const bool configured = std::ranges::any_of(keywords, [](const auto& one) {
       return one.second.kind == Kind::call || (one.first.empty() && one.second.text.starts_with('*'));

@@ -136,8 +136,8 @@ std::size_t ShellReader::script_word(const std::vector<ShellWord>& words) const 
 }
 
 /// A process of its own: it sees what is exported, and leaves nothing behind.
-Expected<void> ShellReader::run_script(ShellText text, const ShellCommand& command,
-    const std::vector<ShellText>& texts, std::size_t script, const Settings& set, int depth) {
+Expected<void> ShellReader::run_script(ShellText text, const ShellCommand& command, const std::vector<ShellText>& texts,
+    std::size_t script, const Settings& set, int depth) {
   const auto variables = variables_;
   const auto functions = functions_;
   const auto exported = exported_;
@@ -225,8 +225,7 @@ Expected<void> ShellReader::take_rewritten(Place& place) {
     whole.put(*text, line);
     written_.push_back({std::string(last_of_path(name)), std::move(whole)});
     out_.files.push_back({name, std::move(*text), line, std::move(unset)});
-  }
-  else out_.changed.emplace(last_of_path(name), line);
+  } else out_.changed.emplace(last_of_path(name), line);
   return step_over(place, target.length);
 }
 

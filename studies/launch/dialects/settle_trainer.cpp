@@ -81,7 +81,8 @@ Expected<void> take_fsdp_file(DialectWords& words) {
   const GivenArgument* kind = words.last("fsdp");
   if (kind != nullptr && is_file(kind->value)) return take_fsdp_file(words);
   if (kind == nullptr && words.launch.framework->id == "ms-swift")  // swift/arguments/sft_args.py
-    words.put("fsdp", "full_shard"), words.note(fmt::format("{:.80} names no kind: full_shard, as ms-swift has it", name));
+    words.put("fsdp", "full_shard"),
+        words.note(fmt::format("{:.80} names no kind: full_shard, as ms-swift has it", name));
   else if (kind == nullptr)
     return fail(place, fmt::format("{:.80} does not say what is in shards: it has no \"fsdp\"", name),
         "\"fsdp\": \"full_shard auto_wrap\" in it, or -- --fsdp full_shard at the end of the command");

@@ -118,8 +118,8 @@ std::optional<std::int64_t> LaunchAnswers::count(Asked asked) {
   const auto value = number_in(given->value);
   const double least = std::ranges::find(axes, asked) == std::end(axes) ? -1 : 0;
   if (value && *value < least && !error_)
-    error_ = Error{place_of(launch_, *given), fmt::format("{:.60} is below {}", given->value, least),
-        "a whole number from 1 on"};
+    error_ = Error{
+        place_of(launch_, *given), fmt::format("{:.60} is below {}", given->value, least), "a whole number from 1 on"};
   if (value && *value == std::floor(*value) && std::abs(*value) <= most_of_a_size)
     return *value >= 1 ? std::optional(static_cast<std::int64_t>(*value)) : std::nullopt;  // 0 and -1: not set
   if (!error_) error_ = no_count(*given);

@@ -192,7 +192,8 @@ TEST(PythonRecipes, WordsThatChooseAFunctionAreNotRead) {
   EXPECT_THAT(notes_of_bridge({"--recipe_scale", "3"}), HasSubstr("<recipe_scale>"));
 }
 
-/// Pretraining takes 32,000 words of an empty tokenizer: all sizes are then those of Mistral 7B, and the network is not.
+/// Pretraining takes 32,000 words of an empty tokenizer: all sizes are then those of Mistral 7B, and the network is
+/// not.
 TEST(PythonRecipes, ANamedNetworkWithOtherWordsKeepsItsName) {
   const std::string llama = "def run_8gpu_h100_config() -> ConfigContainer:\n    cfg = _pretrain_common()\n"
                             "    cfg.model = AutoBridge.from_hf_pretrained('meta-llama/Meta-Llama-3-8B')"
