@@ -47,11 +47,22 @@ Expected<Chosen<NetworkSpec>> read_config(const std::string& text, const std::st
   return chosen;
 }
 
-/// The encoder that may stand in place of the network's own, as `show` wrote it.
+/// "shown.json:/network:/heads" is one pointer, "shown.json:/network/heads".
+Error at_one_pointer(Error error, const std::string& front, const std::string& instead) {
+  if (error.where.starts_with(front)) error.where.replace(0, front.size(), instead);
+  return error;
+}
+
+/// The encoder that may stand in place of the network's own, as `show` wrote it; it is read as the network's own.
 Expected<NetworkSpec> read_other_encoder(const nlohmann::json& shown, const std::string& where) {
   nlohmann::json other = shown.at("network");
   other["encoder"] = shown.at("other_encoder");
-  TRY(auto network, read_network(other.dump(), where));
+  if (!other["encoder"].is_object())
+    return fail(where, fmt::format("{:.60} is no encoder", other["encoder"].dump()),
+        "an object, as show network FILE --json writes it");
+  auto network_or = read_network(other.dump(), where);
+  if (!network_or) return tl::unexpected(at_one_pointer(network_or.error(), where + ":/encoder", where));
+  NetworkSpec& network = *network_or;
   if (network.encoders.empty() || network.encoders.front().projectors.empty() || !network.encoders.front().sound)
     return fail(where, "an encoder of sound stands here", "as show network FILE --json writes it");
   return std::move(network.encoders.front());
@@ -66,11 +77,7 @@ Expected<Chosen<NetworkSpec>> read_shown(const std::string& text, const std::str
     return fail(where, fmt::format("these layers are not forecast: {}", shown.at("not_forecast").dump()),
         "the file of a network that is");
   auto network = read_network(shown.at("network").dump(), where);
-  if (!network) {
-    Error error = network.error();
-    if (error.where.starts_with(where + ":/")) error.where.erase(where.size(), 1);
-    return tl::unexpected(std::move(error));
-  }
+  if (!network) return tl::unexpected(at_one_pointer(network.error(), where + ":/", where + "/"));
   Chosen<NetworkSpec> chosen{std::move(*network), ""};
   if (shown.contains("other_encoder")) {
     TRY(chosen.sound, read_other_encoder(shown, name + ":/other_encoder"));
@@ -86,7 +93,7 @@ Expected<Chosen<NetworkSpec>> read_shown(const std::string& text, const std::str
       std::int64_t count = 0;
       parts->read(part, count, IntegerRange{0, std::int64_t{1} << 60});
       chosen.parts.push_back({part, count});
-      if (chosen.sound && part.starts_with("audio")) continue;
+      if (chosen.sound && (part == "audio" || part == "audio_projector")) continue;
       chosen.readings.push_back(fmt::format("{} of {} is left out: the rest alone is forecast", part, name));
     }
   }

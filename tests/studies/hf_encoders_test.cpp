@@ -116,6 +116,15 @@ TEST(HfEncoders, SoundStandsInPlaceOfWords) {
   broken["other_encoder"] = json.at("network").at("encoder");
   std::ofstream(shown) << broken.dump();
   refused(of_shown(hearing), "an encoder of sound stands here");
+  const auto with_encoder = [&](auto change) {
+    auto changed = json;
+    change(changed["other_encoder"]);
+    std::ofstream(shown) << changed.dump();
+    return of_shown(hearing);
+  };
+  refused(with_encoder([](auto& one) { one["heads"] = 0; }), ":/other_encoder/heads");
+  refused(with_encoder([](auto& one) { one["heds"] = 4; }), ":/other_encoder/heds");
+  refused(with_encoder([](auto& one) { one = nullptr; }), "null is no encoder");
   write(R"(, "activation_function": "relu")");
   refused(hearing, "is not read: audio_config has activation_function relu");
 }

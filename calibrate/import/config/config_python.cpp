@@ -102,9 +102,12 @@ class PythonConfigReader {
       const PythonValue* told = placed ? &keywords[place].second : named != keywords.end() ? &named->second : nullptr;
       place += placed ? 1 : 0, taken += told != nullptr ? 1 : 0;
       if (told != nullptr) names[parameter.name] = *told;
-      else if (const auto said = defined_.find(parameter.name); call == nullptr && said != defined_.end())
+      else if (const auto said = defined_.find(parameter.name); call == nullptr && said != defined_.end()) {
+        if (said->second.empty())
+          return fail("--define", fmt::format("{} of {} has no value", parameter.name, where_),
+              fmt::format("--define {}=None, or a value", parameter.name));
         names[parameter.name] = defined_value(said->second, definition.line);
-      else take_fallback(parameter, definition.line, outer, call == nullptr, names);
+      } else take_fallback(parameter, definition.line, outer, call == nullptr, names);
     }
     const bool configured = std::ranges::any_of(keywords, [](const auto& one) {
       return one.second.kind == Kind::call || (one.first.empty() && one.second.text.starts_with('*'));
@@ -194,13 +197,15 @@ class PythonConfigReader {
     if (nothing || take_call(statement, scope)) return {};
     const std::size_t equals = text.find('=');
     std::string_view target = assigned_target(text);
-    if (target.ends_with(']')) target = target.substr(0, target.find('['));
+    const bool entry = target.ends_with(']');
+    if (entry) target = target.substr(0, target.find('['));
     if (equals == text.npos || !is_python_path(target) || text.substr(equals).starts_with("=="))
       return tl::unexpected(not_literal(first));
     const std::string_view value = stripped(text.substr(equals + 1));
     const bool shares = is_python_path(value) && !mentioned_configs(scope, value).empty();
     if (shares || does_more(target, value)) return tl::unexpected(not_literal(first));
     take_inner_call(statement, value, scope);
+    if (entry) change_config(scope, std::string(target), statement);
     return lose(target, fmt::format("{} if {}", value, doubt), statement, first, scope);
   }
 
@@ -283,6 +288,7 @@ class PythonConfigReader {
       target = target.substr(0, target.find('['));
       const auto held = scope.held_by.find(std::string(target));
       if (held != scope.held_by.end() && !held->second.empty()) return tl::unexpected(not_literal(statement));
+      change_config(scope, std::string(target), statement);  // its other names have the new entry too
       TRY(lose(target, fmt::format("{} with {}", target, text), statement, statement, scope));
       return std::optional<PythonValue>{};
     }
@@ -301,11 +307,11 @@ class PythonConfigReader {
     const bool whole = root == target, named = is_python_path(text);
     const auto held = scope.held_by.find(root);
     if (!whole && held != scope.held_by.end() && !held->second.empty()) return tl::unexpected(not_literal(statement));
-    const bool keeps = is_python_class(called_function(text));
+    const bool keeps = is_python_class(called_function(text)), lists = text.starts_with('[') || text.starts_with('{');
     std::set<std::string> shared;
     for (const auto& [name, known] : scope.names)
       if (value.kind == Kind::call && known.kind == Kind::call &&
-          ((named && mentions_name(text, name)) || (keeps && hands_whole(text, name))))
+          (((named || lists) && mentions_name(text, name)) || (keeps && hands_whole(text, name))))
         shared.insert(name);
     if (!whole && shared.contains(root)) return tl::unexpected(not_literal(statement));  // it would hold itself
     if (whole) forget_name(scope, root);

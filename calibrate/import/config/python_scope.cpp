@@ -6,21 +6,6 @@
 #include "model/base/text.h"
 
 namespace stepcast::calibrate {
-namespace {
-
-/// Does the name stand behind one of `fronts` and in front of one of `ends`?
-bool stands_between(std::string_view text, std::string_view name, std::string_view fronts, std::string_view ends) {
-  for (std::size_t at = text.find(name); at != text.npos; at = text.find(name, at + 1)) {
-    const std::string_view front = stripped(text.substr(0, at)), behind = stripped(text.substr(at + name.size()));
-    if (!front.empty() && fronts.find(front.back()) != fronts.npos && !behind.empty() &&
-        ends.find(behind.front()) != ends.npos)
-      return true;
-  }
-  return false;
-}
-
-}  // namespace
-
 void forget_name(PythonScope& scope, std::string_view name) {
   if (const auto old = scope.held_by.find(name); old != scope.held_by.end()) scope.held_by.erase(old);
   for (auto& [part, holders] : scope.held_by) holders.erase(std::string(name));
@@ -60,9 +45,16 @@ bool is_python_class(std::string_view function) {
   return !last.empty() && last.front() >= 'A' && last.front() <= 'Z';
 }
 
-bool hands_whole(std::string_view text, std::string_view name) { return stands_between(text, name, "(,=*", "),"); }
-
-bool is_parameter(std::string_view text, std::string_view name) { return stands_between(text, name, "(,*", "),:="); }
+bool hands_whole(std::string_view text, std::string_view name) {
+  constexpr std::string_view fronts = "(,=*", ends = "),";
+  for (std::size_t at = text.find(name); at != text.npos; at = text.find(name, at + 1)) {
+    const std::string_view front = stripped(text.substr(0, at)), behind = stripped(text.substr(at + name.size()));
+    if (!front.empty() && fronts.find(front.back()) != fronts.npos && !behind.empty() &&
+        ends.find(behind.front()) != ends.npos)
+      return true;
+  }
+  return false;
+}
 
 std::size_t count_parts(const PythonValue& value) {
   std::size_t parts = 1;

@@ -32,8 +32,6 @@ std::string_view called_function(std::string_view text);
 bool is_python_class(std::string_view function);
 /// Is the name handed on whole, "f(1, cfg)"?
 bool hands_whole(std::string_view text, std::string_view name);
-/// Of "def f(size: int = 4)".
-bool is_parameter(std::string_view text, std::string_view name);
 /// How many values are in it, itself among them.
 std::size_t count_parts(const PythonValue& value);
 

@@ -12,13 +12,14 @@ namespace {
 // Configuration files written by scripts have tens of lines.
 constexpr int most_heredoc_lines = 2000;
 
-/// Behind "> " or "tee "; ">>" appends.
-std::string_view heredoc_target(std::string_view header) {
+/// Behind "> " or "tee "; ">>" and "tee -a" append.
+std::string_view heredoc_target(std::string_view header, bool& appends) {
   std::size_t at = header.rfind('>');
-  if (at != header.npos) ++at;
+  if (at != header.npos) appends = at > 0 && header[at - 1] == '>', ++at;
   else if (at = header.find("tee "); at != header.npos) at += 4;
   if (at == header.npos) return {};
-  const std::string_view rest = stripped(header.substr(at));
+  std::string_view rest = stripped(header.substr(at));
+  if (rest.starts_with("-a ")) appends = true, rest = stripped(rest.substr(3));
   const char quote = rest.empty() ? ' ' : rest[0];
   const std::size_t end = quote == '"' || quote == '\'' ? rest.find(quote, 1) : rest.find_first_of(" \t;|&");
   return end == rest.npos ? rest : rest.substr(0, end + (quote == '"' || quote == '\'' ? 1 : 0));
@@ -45,8 +46,8 @@ std::optional<Heredoc> heredoc_at(std::string_view text, std::size_t at) {
                          behind = line.substr(
                              end + (out.expands ? 0 : 1) > line.size() ? line.size() : end + (out.expands ? 0 : 1));
   out.header = before;
-  out.target = heredoc_target(behind);
-  if (out.target.empty()) out.target = heredoc_target(before);
+  out.target = heredoc_target(behind, out.appends);
+  if (out.target.empty()) out.target = heredoc_target(before, out.appends);
   out.body = std::min(line_end + 1, text.size());
   std::size_t from = out.body;
   for (int lines = 0; from < text.size() && lines < most_heredoc_lines; ++lines) {

@@ -13,6 +13,7 @@ struct Heredoc {
   std::size_t body = 0, end = 0;  ///< of the text: its first character, behind its last line
   std::size_t next = 0;           ///< behind the line that closes it
   bool expands = true;            ///< variables in it are put in
+  bool appends = false;           ///< what the file holds already stays in front
 };
 
 /// The text that the line at `at` opens; nothing where it opens none that a later line closes.

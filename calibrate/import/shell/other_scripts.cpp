@@ -22,12 +22,19 @@ bool names_script(std::string_view name) {
 }
 
 /// The last header line of a job counts; what sbatch is told on its command line goes over all of them.
-std::string with_batch_options(std::string text, const std::vector<ShellWord>& words, std::size_t script) {
-  std::string options;
-  for (std::size_t i = 1; i < script; ++i) options += " " + words[i].text;
-  const std::size_t header = text.rfind("\n#SBATCH");
-  if (header == text.npos) return "#SBATCH" + options + "\n" + text;
-  return text.insert(std::min(text.find('\n', header + 1), text.size()), "\n#SBATCH" + options);
+ShellText with_batch_options(const ShellText& text, const ShellCommand& command, std::size_t script) {
+  std::string options = "#SBATCH";
+  for (std::size_t i = 1; i < script; ++i) options += " " + command.words[i].text;
+  const std::string& shown = text.marked();
+  const std::size_t header = shown.rfind("\n#SBATCH");
+  const std::size_t end = header == shown.npos ? 0 : std::min(shown.find('\n', header + 1), shown.size());
+  ShellText front = text, behind = text, all;
+  front.cut(0, end), behind.cut(end, std::string::npos);
+  if (end > 0) front.put('\n', command.line);
+  all.put(front), all.put(options, command.line);
+  if (end == 0) all.put('\n', command.line);
+  all.put(behind);
+  return all;
 }
 
 /// "s/STAGE/3/" and "s#STAGE#3#g" of letters alone; false where it may be anything else. A value that nothing sets
@@ -73,8 +80,7 @@ bool is_script_name(std::string_view word) {
 
 /// A script that reads itself, or two that read each other, would go on without end.
 std::optional<std::string> ShellReader::text_at_hand(const std::string& name) {
-  constexpr int most_read = 64;
-  if (!sourced_ || ++read_scripts_ > most_read) return std::nullopt;
+  if (!sourced_ || ++read_scripts_ > most_read_scripts) return std::nullopt;
   auto text = sourced_(name);
   if (text) note_change(name);
   return text;
@@ -130,9 +136,9 @@ std::size_t ShellReader::script_word(const std::vector<ShellWord>& words) const 
   return words.size();
 }
 
-/// A process of its own: it sees what is exported, and leaves nothing behind. Its lines are that of the command.
-Expected<void> ShellReader::run_script(std::string text, const ShellCommand& command,
-    const std::vector<ShellText>& texts, std::size_t script, const Settings& set, int depth) {
+/// A process of its own: it sees what is exported, and leaves nothing behind.
+Expected<void> ShellReader::run_script(ShellText text, const ShellCommand& command, const std::vector<ShellText>& texts,
+    std::size_t script, const Settings& set, int depth) {
   const auto variables = variables_;
   const auto functions = functions_;
   const auto exported = exported_;
@@ -141,7 +147,7 @@ Expected<void> ShellReader::run_script(std::string text, const ShellCommand& com
   const bool headed = heads_job_, exports_all = exports_all_;
   exports_all_ = false;
   heads_job_ = last_of_path(command.words.front().text) == "sbatch";
-  if (heads_job_ && script > 1) text = with_batch_options(std::move(text), command.words, script);
+  if (heads_job_ && script > 1) text = with_batch_options(text, command, script);
   const std::size_t shell = std::min(shell_word(command.words), script);
   if (!heads_job_)
     prefix_.insert(prefix_.end(), command.words.begin(), command.words.begin() + static_cast<std::ptrdiff_t>(shell));
@@ -154,9 +160,7 @@ Expected<void> ShellReader::run_script(std::string text, const ShellCommand& com
     set_batch_variables(options, script, command.line);
   }
   variables_.set_own(ShellOwnArguments(std::span(texts).subspan(script + 1), command.line));
-  ShellText inner;
-  inner.put(text, command.line);
-  auto good = take_inner(std::move(inner), depth);
+  auto good = take_inner(std::move(text), depth);
   variables_ = variables, functions_ = functions, exported_ = exported;
   prefix_ = prefix, prefix_environment_ = environment, heads_job_ = headed, exports_all_ = exports_all;
   return good;
@@ -217,8 +221,12 @@ Expected<void> ShellReader::take_rewritten(Place& place) {
   const std::string name = target.words.front().shown();
   std::vector<std::string> unset;
   for (const ShellText& change : changes) plain = put_in(*text, change, unset) && plain;
-  if (plain) out_.files.push_back({name, std::move(*text), line, std::move(unset)});
-  else out_.changed.emplace(last_of_path(name), line);
+  if (plain) {
+    ShellText whole;
+    whole.put(*text, line);
+    written_.push_back({std::string(last_of_path(name)), std::move(whole)});
+    out_.files.push_back({name, std::move(*text), line, std::move(unset)});
+  } else out_.changed.emplace(last_of_path(name), line);
   return step_over(place, target.length);
 }
 

@@ -75,6 +75,7 @@ Expected<ShellScript> ShellReader::read(std::string_view text) {
     if (called_.count(name) != 0) continue;
     TRY(take_text(body, 1));
   }
+  TRY(read_unrun());
   return std::move(out_);
 }
 
@@ -315,10 +316,17 @@ Expected<void> ShellReader::keep(ShellCommand command, std::vector<ShellText> te
   }
   if (const std::size_t script = script_word(command.words); script < command.words.size()) {
     const std::string& name = command.words[script].text;
-    const auto writes = [&](const ShellFile& file) { return last_of_path(file.name) == last_of_path(name); };
-    if (std::any_of(out_.files.begin(), out_.files.end(), writes))
-      return note_change(name), Expected<void>{};  // read where it is written
-    if (auto text = text_at_hand(name)) return run_script(std::move(*text), command, texts, script, set, depth);
+    const auto own = std::ranges::find(written_, last_of_path(name), &WrittenFile::name);
+    if (own != written_.end() && ++read_scripts_ <= most_read_scripts) {
+      own->run = true;
+      note_change(name);
+      return run_script(own->text, command, texts, script, set, depth);
+    }
+    if (const auto text = text_at_hand(name)) {
+      ShellText inner;
+      inner.put(*text, command.line);
+      return run_script(std::move(inner), command, texts, script, set, depth);
+    }
   }
   command.words.insert(command.words.begin(), prefix_.begin(), prefix_.end());
   for (const std::set<std::string>* notes : {&words.doubts(), &std::as_const(outer_doubts_), &std::as_const(assumed_)})

@@ -86,7 +86,8 @@ class ShellReader {
   // statements
   bool take_heredoc(Place& place);
   void keep_body(ShellText text, const Heredoc& here, std::size_t line, int depth);
-  void keep_file(const std::string& name, const ShellText& text, std::size_t line);
+  void keep_file(const std::string& name, ShellText text, std::size_t line, bool appends);
+  Expected<void> read_unrun();
   bool take_block_word(Place& place, std::string_view token);
   bool take_subshell(Place& place);
   ShellTruth truth_of(const ShellSource& condition);
@@ -117,7 +118,7 @@ class ShellReader {
   void note_change(const std::string& name);
   Expected<void> take_unset(Place& place);
   [[nodiscard]] std::size_t script_word(const std::vector<ShellWord>& words) const;
-  Expected<void> run_script(std::string text, const ShellCommand& command, const std::vector<ShellText>& texts,
+  Expected<void> run_script(ShellText text, const ShellCommand& command, const std::vector<ShellText>& texts,
       std::size_t script, const Settings& set, int depth);
   void keep_exported(const ShellCommand& command, std::size_t script, const Settings& set);
   Expected<void> take_change(Place& place);
@@ -140,6 +141,12 @@ class ShellReader {
   std::set<std::string> called_, exported_, assumed_;
   std::set<std::string> outer_doubts_;  ///< of the text that is read as a command
   std::deque<ShellText> texts_;         ///< of inner shells; functions may stand in them
+  struct WrittenFile {
+    std::string name;  ///< without its folder
+    ShellText text;
+    bool run = false;
+  };
+  std::vector<WrittenFile> written_;  ///< by the script itself, in their order
   std::vector<ShellWord> prefix_;
   std::map<std::string, std::string> prefix_environment_;
   Expected<void> inner_;
@@ -159,6 +166,8 @@ std::string_view first_token(std::string_view rest);
 ShellWord plain_word(const ShellText& text, bool bare);
 /// export, local, declare, ...: what follows are assignments.
 bool is_setting_keyword(std::string_view word);
+// Scripts that run each other would go on without end.
+constexpr int most_read_scripts = 64;
 // Logs hold lines that open quotes and brackets; once that many have not closed, only the line itself is looked
 // through.
 constexpr int most_unclosed = 200;

@@ -53,14 +53,29 @@ void ShellReader::keep_body(ShellText text, const Heredoc& here, std::size_t lin
   }
   std::string target;
   if (!here.target.empty()) target = ShellWords(ShellSource(here.target, line), &variables_).piece(true).shown();
-  const bool script = target.ends_with(".sh") || target.ends_with(".slurm") || target.ends_with(".sbatch");
-  if (!target.empty()) keep_file(target, text, line);
-  if (!script && program != "bash" && program != "sh" && program != "sbatch" && program != "ssh") return;
+  if (!target.empty()) keep_file(target, text, line, here.appends);
+  if (program != "bash" && program != "sh" && program != "sbatch" && program != "ssh") return;
   texts_.push_back(std::move(text));
   inner_ = take_text(ShellSource(texts_.back()), depth + 1);
 }
 
-void ShellReader::keep_file(const std::string& name, const ShellText& text, std::size_t line) {
+/// A script is read where a later line runs it, and one that no line runs at the end. Of a configuration that is
+/// written anew nobody knows which of its texts a launch reads.
+void ShellReader::keep_file(const std::string& name, ShellText text, std::size_t line, bool appends) {
+  if (!variables_.spend(text.size())) return;
+  const std::string last(last_of_path(name));
+  const auto known = std::ranges::find(written_, last, &WrittenFile::name);
+  const auto older = std::ranges::find(out_.files, name, &ShellFile::name);
+  if (known != written_.end() && appends) {
+    ShellText whole = known->text;
+    whole.put(text), text = std::move(whole);
+    if (!variables_.spend(text.size())) return;
+  } else if (known != written_.end() && !is_script_name(name) && known->text.marked() != text.marked()) {
+    out_.changed.emplace(last, line);
+  }
+  if (known != written_.end()) *known = {last, text};
+  else written_.push_back({last, text});
+  if (older != out_.files.end()) line = older->line, out_.files.erase(older);
   ShellFile file{name, {}, line, text.unset()};
   const std::string& marked = text.marked();
   for (std::size_t at = 0; at < marked.size(); ++at) {
@@ -73,6 +88,15 @@ void ShellReader::keep_file(const std::string& name, const ShellText& text, std:
     at = std::min(marked.find(unset_end, at), marked.size());
   }
   out_.files.push_back(std::move(file));
+}
+
+Expected<void> ShellReader::read_unrun() {
+  for (std::size_t i = 0; i < written_.size(); ++i) {
+    if (written_[i].run || !is_script_name(written_[i].name)) continue;
+    texts_.push_back(written_[i].text);
+    TRY(take_text(ShellSource(texts_.back()), 1));
+  }
+  return {};
 }
 
 bool ShellReader::take_block_word(Place& place, std::string_view token) {
@@ -282,8 +306,11 @@ Expected<void> ShellReader::take_echo(Place& place, ShellWords& words) {
   if (words.cut()) ++unclosed_;
   if (words.cut() || end == 0 || whole[end - 1] != '>' || text.empty()) return pass_over(place);
   const std::string_view behind = whole.substr(end, std::min(whole.find('\n', end), whole.size()) - end);
-  ShellWords target(ShellSource(behind, place.line()), &variables_);
-  if (target.next() && !target.word().empty()) keep_file(target.word().shown(), text, text.line());
+  const bool appends = behind.starts_with('>');
+  ShellWords target(ShellSource(behind.substr(appends ? 1 : 0), place.line()), &variables_);
+  text.put('\n', text.line());
+  const std::size_t line = text.line();
+  if (target.next() && !target.word().empty()) keep_file(target.word().shown(), std::move(text), line, appends);
   return step_over(place, end + behind.size());
 }
 

@@ -68,14 +68,24 @@ Expected<void> check_deepspeed_file(DialectWords& words) {
 /// "--fsdp fsdp.json" names a file that says the kind: it counts, and the name no more.
 Expected<void> take_fsdp_file(DialectWords& words) {
   const GivenArgument* last = words.last("fsdp");
-  if (last == nullptr || !last->value.ends_with(".json")) return {};
-  const std::string name = last->value;
+  const auto is_file = [](const std::string& value) {
+    return value.ends_with(".json") || value.ends_with(".yaml") || value.ends_with(".yml");
+  };
+  if (last == nullptr || !is_file(last->value)) return {};
+  const std::string name = last->value, place = place_of(words.launch, *last);
   if (contains(words.launch.unread, name))
-    return fail(place_of(words.launch, *last),
-        fmt::format("{:.80} is not beside the launch, and it says what is in shards", name),
+    return fail(place, fmt::format("{:.80} is not beside the launch, and it says what is in shards", name),
         "the file beside it, or -- --fsdp full_shard at the end of the command");
   std::erase_if(
       words.launch.arguments, [&](const GivenArgument& given) { return given.name == "fsdp" && given.value == name; });
+  const GivenArgument* kind = words.last("fsdp");
+  if (kind != nullptr && is_file(kind->value)) return take_fsdp_file(words);
+  if (kind == nullptr && words.launch.framework->id == "ms-swift")  // swift/arguments/sft_args.py
+    words.put("fsdp", "full_shard"),
+        words.note(fmt::format("{:.80} names no kind: full_shard, as ms-swift has it", name));
+  else if (kind == nullptr)
+    return fail(place, fmt::format("{:.80} does not say what is in shards: it has no \"fsdp\"", name),
+        "\"fsdp\": \"full_shard auto_wrap\" in it, or -- --fsdp full_shard at the end of the command");
   return {};
 }
 
@@ -200,9 +210,25 @@ Expected<void> settle_axolotl(DialectWords& words) {
   return check_deepspeed_file(words);
 }
 
+/// swift/model/utils.py (is_mp, get_default_device_map): where a rank sees several GPUs its layers lie over these, one
+/// after the other. Error: such a run.
+Expected<void> check_swift_ranks(const Launch& launch) {
+  const auto found = launch.environment.find("CUDA_VISIBLE_DEVICES");
+  if (found == launch.environment.end() || !launch.untold_gpus.empty()) return {};
+  const std::int64_t devices = calibrate::visible_devices(found->second);
+  const std::int64_t ranks = launch.gpus_per_node > 0 ? launch.gpus_per_node : std::max<std::int64_t>(1, launch.gpus);
+  if (devices <= ranks) return {};
+  return fail(fmt::format("{} CUDA_VISIBLE_DEVICES", launch.where),
+      fmt::format("{} GPUs for {} rank{} of a node: a rank's layers lie over several GPUs (device_map), which is not "
+                  "forecast",
+          devices, ranks, ranks == 1 ? "" : "s"),
+      fmt::format("NPROC_PER_NODE={} in a copy of the launch, a rank for each GPU", devices));
+}
+
 /// swift/trainers/arguments.py, swift/arguments/{sft_args,tuner_args}.py and base_args/model_args.py of ms-swift: its
 /// own defaults, and names for DeepSpeed's files and FSDP's that it ships.
 Expected<void> settle_swift(DialectWords& words) {
+  TRY(check_swift_ranks(words.launch));
   words.put_default("gradient_checkpointing", "true");
   const std::string tuner = words.value("tuner_type", words.value("train_type", words.value("sft_type", "lora")));
   if (tuner == "full") words.drop("lora_rank");

@@ -115,6 +115,7 @@ namespace {
 
 /// torchtitan's settings can have sections of a module that a launch names (torchtitan/config/manager.py).
 std::string of_module(const Launch& launch) {
+  if (launch.framework->id != "torchtitan") return {};
   for (const std::string_view name : {"job.custom_config_module", "experimental.custom_args_module"})
     if (const GivenArgument* module = launch.find(name); module != nullptr && !says_none(module->value))
       return fmt::format("; {:.80} may add it, and what it does then is not known", module->value);

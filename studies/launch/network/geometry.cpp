@@ -256,12 +256,24 @@ class GeometryReader {
     return error;
   }
 
+  /// Llama 3 8B with the words of Mistral 7B has all its sizes, and is not called so.
+  void name_by_words() {
+    if (from_ == nullptr || spec_.vocab == from_->vocab || recognised(spec_) == nullptr) return;
+    NetworkSpec with_its_words = spec_;
+    with_its_words.vocab = from_->vocab;
+    const NetworkSpec* own = recognised(with_its_words);
+    if (own == nullptr || own != recognised(*from_)) return;
+    spec_.name = fmt::format("{} with a vocabulary of {}", from_->name, spec_.vocab);
+    subject_.out.own_name = true;
+  }
+
   Expected<void> settle() {
     TRY(read_encoder(subject_));
     auto complete = complete_network(std::move(spec_), subject_.launch.where);
     if (!complete) return tl::unexpected(in_words_of_launch(complete.error()));
     spec_ = std::move(*complete);
     settle_vocabulary(subject_, plain_vocab_);
+    name_by_words();
     MaybeText attention = std::move(subject_.out.run.model.attention);
     subject_.out.run.model = model_of_network(spec_);
     subject_.out.run.model.attention = std::move(attention);

@@ -15,6 +15,9 @@
 namespace stepcast::launch {
 namespace {
 
+/// Axes of a split, of which no framework takes a number below 0; of other counts -1 may stand for "not set".
+constexpr Asked axes[] = {Asked::tp, Asked::pp, Asked::cp, Asked::ep, Asked::etp, Asked::ulysses};
+
 std::ptrdiff_t depth_of(const std::string& name) { return std::count(name.begin(), name.end(), '.'); }
 
 }  // namespace
@@ -113,6 +116,10 @@ std::optional<std::int64_t> LaunchAnswers::count(Asked asked) {
   const GivenArgument* given = find(asked);
   if (given == nullptr) return std::nullopt;
   const auto value = number_in(given->value);
+  const double least = std::ranges::find(axes, asked) == std::end(axes) ? -1 : 0;
+  if (value && *value < least && !error_)
+    error_ = Error{
+        place_of(launch_, *given), fmt::format("{:.60} is below {}", given->value, least), "a whole number from 1 on"};
   if (value && *value == std::floor(*value) && std::abs(*value) <= most_of_a_size)
     return *value >= 1 ? std::optional(static_cast<std::int64_t>(*value)) : std::nullopt;  // 0 and -1: not set
   if (!error_) error_ = no_count(*given);

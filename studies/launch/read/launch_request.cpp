@@ -80,7 +80,8 @@ class RequestWriter {
 
   void nouns() {
     const NetworkSpec* row = recognised(from_.network);
-    if (row != nullptr) request_.network = with_its_window(*row, from_.network);
+    if (from_.own_name) request_.network = Chosen<NetworkSpec>{from_.network, ""};
+    else if (row != nullptr) request_.network = with_its_window(*row, from_.network);
     else request_.network = Chosen<NetworkSpec>{named_by_kin(from_.network, launch_.where), ""};
     Run dated = from_.run;
     dated.id.clear();

@@ -35,6 +35,7 @@ struct LaunchedRun {
   std::int64_t replicas = 1;              ///< of what is in shards, as --dp-replicate takes it
   std::string stack;                      ///< id, where an argument tells it; "" = the framework's
   std::optional<double> optimizer_bytes;  ///< of states per parameter, where they are not those of Adam
+  bool own_name = false;                  ///< the network's name counts, whichever of the catalogue has its sizes
   bool short_weights = false;             ///< weights and states in 16 bits alone, with no copies in 32
   std::optional<double> gradient_bytes;   ///< per parameter, kept and summed, where the launch tells
   std::vector<std::string> warnings;

@@ -15,6 +15,7 @@ namespace stepcast::launch {
 namespace {
 
 using meant_launches::meaning_of;
+using meant_launches::read_in;
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
@@ -189,6 +190,42 @@ TEST(PythonRecipes, WordsThatChooseAFunctionAreNotRead) {
   EXPECT_THAT(notes_of_bridge({"recipe=run_8gpu_h100_config"}),
       AllOf(HasSubstr("what _pretrain_common sets is taken"), Not(HasSubstr("<recipe>"))));
   EXPECT_THAT(notes_of_bridge({"--recipe_scale", "3"}), HasSubstr("<recipe_scale>"));
+}
+
+/// Pretraining takes 32,000 words of an empty tokenizer: all sizes are then those of Mistral 7B, and the network is
+/// not.
+TEST(PythonRecipes, ANamedNetworkWithOtherWordsKeepsItsName) {
+  const std::string llama = "def run_8gpu_h100_config() -> ConfigContainer:\n    cfg = _pretrain_common()\n"
+                            "    cfg.model = AutoBridge.from_hf_pretrained('meta-llama/Meta-Llama-3-8B')"
+                            ".to_megatron_provider(load_weights=False)\n"
+                            "    cfg.tokenizer.vocab_size = DEFAULT_NULL_TOKENIZER_VOCAB_SIZE\n";
+  const auto network = [](const std::string& text) {
+    const auto launch = read_in(text, "run.py");
+    LaunchHints hints;
+    const auto reading = launch ? read_meaning(*launch, hints) : tl::unexpected(launch.error());
+    if (!reading) return to_text(reading.error());
+    return fmt::format("{} / {}", reading->request.network->row.name, reading->request.network->row.vocab);
+  };
+  EXPECT_EQ(network(llama + "    return cfg\n"), "Llama 3 8B with a vocabulary of 32000 / 32000");
+}
+
+TEST(PythonRecipes, ADefinitionOfAParameterHasAValueThatCanBe) {
+  const auto of_tp = [](const std::string& value) {
+    LaunchSource source;
+    source.flag = &launch_flags().front();
+    source.file = "run.py", source.defined["tp"] = value;
+    const auto launch = read_launch_text("def run_8gpu_h100_config(tp: int = 2) -> ConfigContainer:\n"
+                                         "    cfg = _pretrain_common()\n"
+                                         "    cfg.model = AutoBridge.from_hf_pretrained('Qwen/Qwen3-8B')"
+                                         ".get_model_config()\n"
+                                         "    cfg.model.tensor_model_parallel_size = tp\n    return cfg\n",
+        "run.py", source);
+    const auto reading = launch ? read_meaning(*launch, LaunchHints{}) : tl::unexpected(launch.error());
+    return reading ? fmt::format("tp {}", reading->request.said().at("tp").text) : to_text(reading.error());
+  };
+  EXPECT_EQ(of_tp("4"), "tp 4");
+  EXPECT_THAT(of_tp("-4"), HasSubstr("-4 is below 0"));
+  EXPECT_THAT(of_tp(""), HasSubstr("tp of run.py has no value"));
 }
 
 }  // namespace

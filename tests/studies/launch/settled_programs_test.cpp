@@ -262,5 +262,17 @@ TEST(SettledPrograms, AccelerateIsPricedAsItsEngine) {
   EXPECT_EQ(stack("distributed_type: MEGATRON_LM\nmegatron_lm_config:\n  megatron_lm_tp_degree: 2\n"), "megatron-core");
 }
 
+/// Four GPUs for two ranks: the layers of a rank lie over two.
+TEST(SettledPrograms, RanksOfSwiftThatSeeSeveralGpusAreRefused) {
+  const auto of = [](const std::string& front) {
+    return meaning_of(front + " swift sft --model Qwen/Qwen2.5-7B-Instruct --tuner_type lora --torch_dtype bfloat16 "
+                              "--per_device_train_batch_size 1 --max_length 2048\n",
+        "run.sh");
+  };
+  EXPECT_THAT(of("CUDA_VISIBLE_DEVICES=0,1,2,3 NPROC_PER_NODE=2"), HasSubstr("4 GPUs for 2 ranks of a node"));
+  EXPECT_THAT(of("CUDA_VISIBLE_DEVICES=0,1"), HasSubstr("2 GPUs for 1 rank of a node"));
+  EXPECT_THAT(of("CUDA_VISIBLE_DEVICES=0,1 NPROC_PER_NODE=2"), HasSubstr("micro_batch=1"));
+}
+
 }  // namespace
 }  // namespace stepcast::launch

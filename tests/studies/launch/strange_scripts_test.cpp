@@ -299,5 +299,31 @@ TEST_F(StrangersLaunch, FilesThatAScriptChangesAreRefused) {
   EXPECT_EQ(written.code, 2) << written.out;
 }
 
+/// 2 nodes of 8 ranks: what starts a script that was written before counts, whichever way it was written.
+TEST_F(StrangersLaunch, ScriptsThatAScriptWritesRunWhereTheyAreNamed) {
+  const std::string program = "python pretrain_gpt.py" + sizes;
+  const std::string starts = "torchrun --nnodes 2 --nproc-per-node 8 --no-python bash worker.sh\n";
+  for (const std::string& written :
+      {"echo \"" + program + "\" > worker.sh\n", "cat > worker.sh <<EOM\n" + program + "\nEOM\n",
+          "echo 'set -e' > worker.sh\necho '" + program + "' >> worker.sh\n",
+          "CMD=$(cat <<EOM\n" + program + "\nEOM\n)\necho \"$CMD\" > worker.sh\n",
+          "tee -a worker.sh <<EOM\n" + program + "\nEOM\n"}) {
+    const Ran ran = predict("--megatron", written + starts);
+    EXPECT_EQ(ran.code, 0) << written << ran.err;
+    EXPECT_THAT(ran.out, HasSubstr("16 x NVIDIA")) << written;
+  }
+  // what no line runs is read all the same, and a file that is written anew is nobody's guess
+  EXPECT_EQ(predict("--megatron", "cat > job.slurm <<EOM\n#SBATCH --nodes=2\ntorchrun --nproc-per-node 8 "
+                                  "pretrain_gpt.py" +
+                                      sizes + "\nEOM\n")
+                .code,
+      0);
+  const std::string file = "echo '{\"bf16\": {\"enabled\": true}, \"zero_optimization\": {\"stage\": 2}}' > ds.json\n";
+  const Ran anew = predict("--megatron", file + "echo '{}' > ds.json\ndeepspeed --num_gpus 8 pretrain_gpt.py" + sizes +
+                                             " --deepspeed --deepspeed_config ds.json\n");
+  EXPECT_EQ(anew.code, 2) << anew.out;
+  EXPECT_THAT(anew.err, HasSubstr("line 2 changes ds.json"));
+}
+
 }  // namespace
 }  // namespace stepcast::launch::strangers_test
