@@ -164,7 +164,8 @@ std::string network_json(const ReadNetwork& read) {
   for (const NetworkPart& part : read.parts) json["parameters_by_part"][part.name] = part.parameters;
   json["notes"] = read.chosen.notes;
   if (!read.stored.how.empty())
-    json["stored_weights"] = {{"type", read.stored.type}, {"how", read.stored.how}, {"wide", read.stored.wide}};
+    json["stored_weights"] = {{"type", read.stored.type}, {"how", read.stored.how}, {"wide", read.stored.wide},
+        {"cache", read.stored.cache}, {"cache_how", read.stored.cache_how}};
   if (!read.chosen.missing.empty()) json["not_forecast"] = read.chosen.missing;
   return json.dump(2) + "\n";
 }
@@ -197,6 +198,10 @@ Expected<void> show_network_file(const Arguments& arguments, Console& console) {
     text += paragraph(
         fmt::format("weights stored as {}{}{}", stored.how, stored.type.empty() ? "" : ": --weights " + stored.type,
             stored.wide.empty() ? "" : fmt::format(" ({}, which it leaves wide, counts as narrow)", stored.wide)),
+        "note: ", "      ", page_columns);
+  if (!stored.cache_how.empty())
+    text += paragraph(
+        fmt::format("cache kept as {}{}", stored.cache_how, stored.cache.empty() ? "" : ": --kv " + stored.cache),
         "note: ", "      ", page_columns);
   add_parameters(text, read);
   console.out << text;

@@ -78,6 +78,18 @@ Expected<std::string> weights_untold(
   return stored.type;
 }
 
+/// The same of the cache, where the weights are the file's too: of another checkpoint it says nothing.
+Expected<std::string> cache_untold(const StoredWeights& stored, const std::string& weights, const std::string& wide,
+    std::vector<std::string>& assumptions) {
+  const bool told = weights == stored.type && !stored.cache_how.empty();
+  if (told && stored.cache.empty())
+    return fail("--kv", fmt::format("the file has its cache kept as {}, which is no type of ours", stored.cache_how),
+        fmt::format("--kv fp8, or {}", wide));
+  assumptions.push_back(
+      told ? fmt::format("--kv {}, as quantization_config of the file says", stored.cache) : "--kv " + wide);
+  return told ? stored.cache : wide;
+}
+
 Expected<void> settle_types(const ServingWishes& wishes, const StoredWeights& stored, Serving& serving) {
   const Gpu& gpu = serving.machine().gpu;
   const auto has = [&](Precision p) { return gpu.peak[static_cast<int>(p)].value() > 0; };
@@ -87,8 +99,11 @@ Expected<void> settle_types(const ServingWishes& wishes, const StoredWeights& st
     TRY(named, weights_untold(stored, usual, serving.assumptions));
   }
   TRY(const auto weights, number_type(named, "--weights"));
-  TRY(const auto cache, number_type(wishes.cache.empty() ? usual : wishes.cache, "--kv"));
-  if (wishes.cache.empty()) serving.assumptions.push_back("--kv " + usual);
+  std::string kept = wishes.cache;
+  if (kept.empty()) {
+    TRY(kept, cache_untold(stored, named, usual, serving.assumptions));
+  }
+  TRY(const auto cache, number_type(kept, "--kv"));
   if (weights->latents_alone)
     return fail("--weights", fmt::format("{} is a type of latent caches", weights->name), "--weights " + usual);
   if (weights->experts_alone && serving.network().experts.count == 0)

@@ -245,6 +245,34 @@ SaidSizes built_as(std::vector<JsonObject>& parts) {
   return built;
 }
 
+/// Of the cache: compressed-tensors and the Model Optimizer write "kv_cache_scheme", the latter "kv_cache_quant_algo"
+/// too. Both are fp8 where vLLM is told nothing (attention/layer.py, get_kv_cache_quant_algo_string of torch_utils.py).
+void take_cache(JsonObject& config, StoredWeights& stored) {
+  std::int64_t bits = 0;
+  std::string kind, algorithm;
+  if (config.type_of("kv_cache_scheme") == "object") {
+    JsonObject scheme = config.object("kv_cache_scheme");
+    scheme.allow_unknown_keys();
+    if (scheme.type_of("num_bits") == "number") scheme.read("num_bits", bits, counts);
+    if (scheme.type_of("type") == "string") scheme.read("type", kind);
+    stored.cache_how = fmt::format("{:.40} of {} bits", kind.empty() ? "numbers" : kind, bits);
+  } else if (config.type_of("kv_cache_quant_algo") == "string") {
+    config.read("kv_cache_quant_algo", algorithm);
+    stored.cache_how = fmt::format("{:.40}", algorithm);
+  }
+  const bool narrow = (kind == "float" && bits == 8) || lower_case(algorithm) == "fp8";
+  stored.cache = narrow ? "fp8" : "";
+}
+
+StoredWeights weights_said(const Said& said) {
+  const auto form = std::ranges::find_if(forms, [&](const StoredForm& row) { return says(row, said); });
+  if (form == std::end(forms) || said.several || said.sparse) return {"", in_words(said), "", "", ""};
+  if (const std::string_view most = stays_wide(said); !most.empty())
+    return {"", fmt::format("{}, {} left wide", in_words(said), most), "", "", ""};
+  const bool by_name = of_experts(form->type);
+  return {std::string(form->type), in_words(said), by_name ? "" : wide_in_words(said.wide), "", ""};
+}
+
 /// Under the key that `show` writes.
 StoredWeights shown_weights(JsonObject& file) {
   StoredWeights stored;
@@ -252,6 +280,8 @@ StoredWeights shown_weights(JsonObject& file) {
   said.read("type", stored.type);
   said.read("how", stored.how);
   said.read("wide", stored.wide);
+  said.optional("cache", stored.cache);
+  said.optional("cache_how", stored.cache_how);
   return file.failed() ? StoredWeights{} : stored;
 }
 
@@ -277,14 +307,9 @@ StoredWeights stored_weights(const std::string& config) {
       JsonObject stored = part.object(key);
       stored.allow_unknown_keys();
       if (stored.keys().empty()) continue;
-      const Said said = said_in(stored, built);
-      if (file.failed()) return {"", "a form that is none", ""};
-      const auto form = std::ranges::find_if(forms, [&](const StoredForm& row) { return says(row, said); });
-      if (form == std::end(forms) || said.several || said.sparse) return {"", in_words(said), ""};
-      if (const std::string_view most = stays_wide(said); !most.empty())
-        return {"", fmt::format("{}, {} left wide", in_words(said), most), ""};
-      const bool by_name = of_experts(form->type);
-      return {std::string(form->type), in_words(said), by_name ? "" : wide_in_words(said.wide)};
+      StoredWeights weights = weights_said(said_in(stored, built));
+      take_cache(stored, weights);
+      return file.failed() ? StoredWeights{"", "a form that is none", "", "", ""} : weights;
     }
   return {};
 }

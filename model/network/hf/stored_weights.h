@@ -1,5 +1,5 @@
-// In which number type a checkpoint keeps its weights: quantization_config of its config.json. Engines take it from
-// there, so that a forecast of serving that was told nothing does too.
+// In which number type a checkpoint keeps its weights, and has its cache kept: quantization_config of its config.json.
+// Engines take both from there, so that a forecast of serving that was told nothing does too.
 #pragma once
 
 #include <string>
@@ -11,6 +11,8 @@ struct StoredWeights {
   std::string how;   ///< "fp8 in blocks", in words of the file; "": nothing narrows them
   /// What stays wide and counts as narrow all the same: "attention", "attention with part of the MLP"; "": nothing.
   std::string wide;
+  std::string cache;      ///< the same of keys and values in the cache, as --kv takes it: "fp8"
+  std::string cache_how;  ///< "float of 8 bits", in words of the file; "": nothing narrows them
 };
 
 /// Of the text of a config.json, or of what `show network FILE --json` printed of it; of others, and where it does not

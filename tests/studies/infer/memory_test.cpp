@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <fstream>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -54,6 +55,15 @@ TEST(InferMemory, WeightsAreThoseOfTheCheckpoint) {
   EXPECT_THAT(wide.out, HasSubstr("15.3 GiB of weights"));
   EXPECT_THAT(narrow.out, Not(HasSubstr("15.3 GiB of weights")));
   EXPECT_THAT(told.out, HasSubstr("15.3 GiB of weights"));
+  const auto cached = [](const char* kind) {
+    return fmt::format(R"(, "quantization_config": {{"quant_method": "fbgemm_fp8", "kv_cache_scheme": {{)"
+                       R"("num_bits": 8, "type": "{}"}}}})",
+        kind);
+  };
+  EXPECT_THAT(infer(cached("float")).out, HasSubstr("--kv fp8, as quantization_config of the file says"));
+  EXPECT_THAT(infer(cached("float"), "--weights bf16").out, HasSubstr("--kv bf16")) << "another checkpoint";
+  EXPECT_THAT(infer(cached("int")).err,
+      HasSubstr("--kv: the file has its cache kept as int of 8 bits, which is no type of ours\n  --kv fp8, or bf16"));
   const auto asked = infer(R"(, "quantization_config": {"quant_method": "bitsandbytes", "load_in_4bit": true})");
   EXPECT_EQ(asked.code, 2);
   EXPECT_THAT(asked.err, HasSubstr("--weights: the file keeps its weights as bitsandbytes, which is no type of ours"));

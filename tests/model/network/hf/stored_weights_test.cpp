@@ -89,6 +89,21 @@ TEST(StoredWeights, MayStandInThePartOfTheText) {
   EXPECT_EQ(stored_weights("no JSON").how, "");
 }
 
+/// Of the cache the files have a line of their own; what is no float of 8 bits is no type of ours.
+TEST(StoredWeights, SayHowTheCacheIsKept) {
+  const auto stored = [](const std::string& line) {
+    return stored_weights(R"({"quantization_config": {"quant_method": "fbgemm_fp8")" + line + "}}");
+  };
+  EXPECT_EQ(stored("").cache_how, "");
+  EXPECT_EQ(stored(R"(, "kv_cache_scheme": null)").cache_how, "");
+  EXPECT_EQ(stored(R"(, "kv_cache_scheme": {"num_bits": 8, "type": "float", "dynamic": false})").cache, "fp8");
+  EXPECT_EQ(stored(R"(, "kv_cache_quant_algo": "FP8")").cache, "fp8");
+  const StoredWeights integers = stored(R"(, "kv_cache_scheme": {"num_bits": 8, "type": "int"})");
+  EXPECT_EQ(integers.cache, "");
+  EXPECT_EQ(integers.cache_how, "int of 8 bits");
+  EXPECT_EQ(integers.type, "fp8") << "of the weights it says nothing";
+}
+
 /// What the file leaves wide and counts as narrow is said; experts alone leave it so by their name.
 TEST(StoredWeights, SayWhatStaysWide) {
   const auto wide = [](const std::string& ignored, const std::string& key = "exclude_modules") {
