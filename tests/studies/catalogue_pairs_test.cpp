@@ -72,9 +72,9 @@ std::vector<Pair> all_pairs() {
 
 bool can(const Gpu& gpu, Precision precision) { return gpu.peak[static_cast<int>(precision)].value() > 0; }
 
-/// What an encoder made does not go from stage to stage.
+/// What layers read beside the stream does not go from stage to stage.
 std::int64_t stages_of(const Pair& pair) {
-  return pair.network.encoders.empty() && pair.network.modulation.frequencies == 0 ? pair.pp : 1;
+  return pair.network.encoders.empty() && !reads_beside_stream(pair.network) ? pair.pp : 1;
 }
 
 Request request_of(const Pair& pair) {
@@ -168,6 +168,23 @@ TEST(CataloguePairs, EveryNetworkRunsOnEveryMachine) {
   const std::vector<Pair> pairs = all_pairs();
   EXPECT_GE(pairs.size(), built_in().networks.size() * built_in().machines.size());
   for (std::size_t i = 0; i < pairs.size(); i += sanitized ? 7 : 1) check_pair(pairs[i]);
+}
+
+/// Layers of Gemma 3n read the words of the first stage and the keys of a layer before: two stages are refused, not
+/// forecast without these.
+TEST(CataloguePairs, LayersThatReadBesideTheStreamHaveOneStage) {
+  const Machine& machine = **find_row(built_in().machines, "dgx-h100", "machine");
+  for (const auto& [id, pp] : {std::pair{"gemma3n-e2b", 2}, {"gemma3n-e4b", 5}}) {
+    Request request = request_of({**find_row(built_in().networks, id, "network"), machine, 40, 2});
+    EXPECT_TRUE(complete(request)) << id;
+    ASSERT_TRUE(request.say("pp", std::to_string(pp), "--pp"));
+    const auto refused = complete(request);
+    ASSERT_FALSE(refused) << id;
+    EXPECT_EQ(to_text(refused.error()),
+        fmt::format("--pp: the layers of {} look at what others embedded or made of keys: what stands on the first "
+                    "stage does not go from stage to stage of pp {} here (--pp 1)",
+            id, pp));
+  }
 }
 
 /// The same work on the same number of GPUs: a chip that does not beat another in any figure is not faster.

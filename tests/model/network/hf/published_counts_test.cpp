@@ -1,11 +1,14 @@
 // Exact parameter counts from config.json files: of networks with published weights (published_counts.jsonl: keys and
 // figures as the networks' owners published them on Hugging Face, shortened to what matters), and of others against
 // sums written out matrix by matrix (hand_counts.jsonl).
+#include <algorithm>
 #include <fstream>
+#include <utility>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "model/catalog.h"
 #include "model/network/hf/config.h"
 
 namespace stepcast {
@@ -119,6 +122,25 @@ TEST(PublishedCounts, OperatorsHaveTheSameWeights) {
     for (std::size_t t = 0; t < net.tensors.size(); ++t)
       if (net.tensors[t].role == TensorRole::weight) weights += times[t] * net.elements(static_cast<int>(t));
     EXPECT_EQ(weights, static_cast<double>(parameter_count(spec))) << row.name;
+  }
+}
+
+/// Rows of the catalogue that are the text of a file: with all other parts they have its count.
+TEST(PublishedCounts, TextsOfTheCatalogueAreThoseOfTheFiles) {
+  const std::vector<CountRow> rows = count_rows();
+  for (const auto& [id, name] : {std::pair{"gemma3n-e2b", "gemma-3n-e2b"}, {"gemma3n-e4b", "gemma-3n-e4b"}}) {
+    const auto row = std::ranges::find(rows, name, &CountRow::name);
+    ASSERT_NE(row, rows.end()) << name;
+    const auto config = read_hf_config(row->config, "config.json");
+    ASSERT_TRUE(config) << name;
+    const NetworkSpec& known = **find_row(built_in().networks, id, "network");
+    std::int64_t parameters = parameter_count(known);
+    for (const NetworkPart& other : config->parts) parameters += other.parameters;
+    EXPECT_EQ(parameters, row->parameters) << id;
+    NetworkSpec read = config->network;
+    read.id = known.id, read.name = known.name, read.source = known.source, read.aliases = known.aliases;
+    read.sequence = known.sequence;
+    EXPECT_EQ(write_network(read), write_network(known)) << id;
   }
 }
 
