@@ -55,13 +55,27 @@ Expected<void> put_guesses(
   return {};
 }
 
-/// What flags say of the load goes over the benchmark's; one way to say it leaves the others out.
+/// What flags say of the load goes over the benchmark's, and a note names what it replaces; one way to say it leaves
+/// the others out.
 void put_load(ToldFlags load, const ToldFlags& told, AskedEngine& out) {
+  std::vector<std::string> replaced;
+  const auto leave = [&](const char* flag) {
+    if (const auto found = load.find(flag); found != load.end()) {
+      const auto same = told.find(flag);
+      if (same == told.end() || same->second != found->second)
+        replaced.push_back(fmt::format("{} {}", flag, found->second));
+      load.erase(found);
+    }
+  };
   const bool other_pace = told.contains("--concurrency") || told.contains("--rate") || told.contains("--trace");
   if (other_pace)
-    for (const char* flag : {"--concurrency", "--rate", "--burstiness", "--requests"}) load.erase(flag);
+    for (const char* flag : {"--concurrency", "--rate", "--burstiness", "--requests"}) leave(flag);
   if (told.contains("--trace"))
-    for (const char* flag : {"--input", "--output", "--shared", "--shortest"}) load.erase(flag);
+    for (const char* flag : {"--input", "--output", "--shared", "--shortest"}) leave(flag);
+  for (const auto& [flag, value] : told) leave(flag.c_str());
+  if (!replaced.empty())
+    out.notes.push_back(
+        fmt::format("the launch's own load is replaced by what flags say: {}", fmt::join(replaced, ", ")));
   for (auto& [flag, value] : load) out.flags.emplace(flag, std::move(value));
 }
 

@@ -31,14 +31,21 @@ Parts parts_of(const Serving& prompts, const Serving& words, double positions) {
   return {Bytes(each * ranks_of_group(words) / ranks_of_group(prompts)), Bytes(each)};
 }
 
+/// The innermost level of a machine that holds ranks so far apart.
+const std::string& level_across(const Machine& machine, std::int64_t distance) {
+  for (const Level& level : machine.levels)
+    if (distance < level.gpus) return level.name;
+  return machine.levels.back().name;
+}
+
 /// Both ends of the way, each with the links of its own machine: the slower counts.
 class Ends {
  public:
   Ends(const Serving& prompts, const Serving& words)
       : from_(prompts), to_(words), from_distance_(farthest(prompts, words)), to_distance_(farthest(words, prompts)) {}
-  [[nodiscard]] Seconds time(const Parts& parts) const {
-    return std::max(from_.send(parts.sent, from_distance_), to_.send(parts.received, to_distance_));
-  }
+  [[nodiscard]] Seconds sends(const Parts& parts) const { return from_.send(parts.sent, from_distance_); }
+  [[nodiscard]] Seconds receives(const Parts& parts) const { return to_.send(parts.received, to_distance_); }
+  [[nodiscard]] Seconds time(const Parts& parts) const { return std::max(sends(parts), receives(parts)); }
 
  private:
   ServingCost from_, to_;
@@ -70,12 +77,11 @@ Expected<void> check_pools(const Serving& prompts, const Serving& words) {
 CacheTransfer transfer_of(const Serving& prompts, const Serving& words, double positions) {
   const Parts parts = parts_of(prompts, words, positions);
   CacheTransfer out{parts.sent, parts.received, {}, {}};
-  out.time = Ends(prompts, words).time(parts);
-  const std::int64_t last = farthest(words, prompts);
-  for (const Level& level : words.machine().levels) {
-    out.fabric = level.name;
-    if (last < level.gpus) break;
-  }
+  const Ends ends(prompts, words);
+  const bool sender = ends.sends(parts) > ends.receives(parts);
+  out.time = ends.time(parts);
+  out.fabric = sender ? level_across(prompts.machine(), farthest(prompts, words))
+                      : level_across(words.machine(), farthest(words, prompts));
   return out;
 }
 

@@ -11,7 +11,7 @@ namespace stepcast::infer {
 struct CacheTransfer {
   Bytes sent, received;  ///< of one GPU
   Seconds time;          ///< of the slower, on the fabric that holds a replica of both
-  std::string fabric;    ///< the level of the machine of words: "rack", "cluster"
+  std::string fabric;    ///< the level of the slower's machine: "rack", "cluster"
 };
 /// Errors: keys of one engine's cache that the other does not take as they are, machines without a network.
 Expected<void> check_pools(const Serving& prompts, const Serving& words);
