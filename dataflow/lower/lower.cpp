@@ -70,6 +70,17 @@ Expected<std::optional<Program>> Lowering::resized() {
   return std::move(out_);
 }
 
+Expected<std::optional<Program>> Lowering::doubled() {
+  TRY(const auto batch, asked_batch());
+  const BatchShape shape = shape_of(batch);
+  const std::shared_ptr<const Network> larger = built_->of(spec_, shape, stack_.attention);
+  if (!double_sizes(placed_, *network_, *larger, parsed_->statements)) return std::nullopt;
+  out_ = {}, layers_ = {}, shape_ = shape, network_ = larger;
+  TRY(fill(batch));
+  make_tail();
+  return std::move(out_);
+}
+
 Expected<PlanBatch> Lowering::asked_batch() const {
   std::int64_t stated = 0;
   for (const Statement& statement : parsed_->statements)

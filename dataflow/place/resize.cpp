@@ -1,7 +1,9 @@
 #include "dataflow/place/resize.h"
 
 #include <algorithm>
+#include <optional>
 #include <string_view>
+#include <vector>
 
 #include "dataflow/place/moves.h"
 #include "model/base/contains.h"
@@ -43,7 +45,73 @@ void resize(PlacedBlock& block, const Network& network, const Mesh& mesh) {
           item.move, block.copies[item.reads.front()].bytes, static_cast<double>(mesh.size_of(item.atoms)));
 }
 
+/// By how much each tensor grows; empty where one grows otherwise than by two, or a weight does.
+std::vector<double> growth_of_tensors(const Network& network, const Network& larger) {
+  std::vector<double> growth;
+  for (std::size_t t = 0; t < network.tensors.size(); ++t) {
+    const double before = network.elements(static_cast<int>(t)), after = larger.elements(static_cast<int>(t));
+    const bool stays = after == before, doubles = after == 2 * before;
+    const TensorRole role = network.tensors[t].role;
+    if (role == TensorRole::cache || !(stays || (doubles && role != TensorRole::weight))) return {};
+    growth.push_back(stays ? 1 : 2);
+  }
+  return growth;
+}
+
+/// Dims that are twice as large; nullopt where one is anything else.
+std::optional<std::vector<int>> doubled_dims(const Network& network, const Network& larger) {
+  std::vector<int> dims;
+  for (std::size_t d = 0; d < network.dims.size(); ++d) {
+    if (larger.dims[d].extent == network.dims[d].extent) continue;
+    if (larger.dims[d].extent != 2 * network.dims[d].extent) return std::nullopt;
+    dims.push_back(static_cast<int>(d));
+  }
+  return dims;
+}
+
+/// A log-sum-exp is as large as its core's output by the last extent, a softmax over split keys joins more than its
+/// tensor's bytes, and flat shards are rounded up.
+bool grows_by_tensors(
+    const PlacedBlock& placed, const Block& block, const std::vector<int>& grown, const std::vector<double>& growth) {
+  for (const Copy& copy : placed.copies)
+    if (growth[static_cast<std::size_t>(copy.tensor)] != 1 && contains(copy.place.at, flat_shard)) return false;
+  for (const std::vector<PlacedItem>* items : {&placed.forward, &placed.backward, &placed.step})
+    for (const PlacedItem& item : *items)
+      if (item.maxima_received > 0) return false;
+  return std::ranges::none_of(placed.saved, [&](const SavedCopy& saved) {
+    return saved.copy < 0 && contains(grown, block.operators[static_cast<std::size_t>(saved.op)].output.loops.back());
+  });
+}
+
+void double_sizes(PlacedBlock& placed, const Block& block, const std::vector<double>& growth) {
+  const auto of_copy = [&](int copy) { return growth[static_cast<std::size_t>(placed.copies[copy].tensor)]; };
+  for (Copy& copy : placed.copies) copy.bytes *= growth[static_cast<std::size_t>(copy.tensor)];
+  for (std::vector<PlacedItem>* items : {&placed.forward, &placed.backward, &placed.step})
+    for (PlacedItem& item : *items)
+      if (item.kind == PlacedKind::move) item.received *= of_copy(item.reads.front());
+  for (SavedCopy& saved : placed.saved)
+    saved.bytes *= saved.copy >= 0 ? of_copy(saved.copy)
+                                   : growth[static_cast<std::size_t>(block.operators[saved.op].output.tensor)];
+}
+
 }  // namespace
+
+bool double_sizes(
+    PlacedNetwork& placed, const Network& network, const Network& larger, const std::vector<Statement>& statements) {
+  const auto alike = [](const Block& a, const Block& b) { return a.operators.size() == b.operators.size(); };
+  if (network.dims.size() != larger.dims.size() || network.tensors.size() != larger.tensors.size() ||
+      !std::ranges::equal(network.blocks, larger.blocks, alike))
+    return false;
+  const std::vector<double> growth = growth_of_tensors(network, larger);
+  const auto grown = doubled_dims(network, larger);
+  if (growth.empty() || !grown) return false;
+  if (std::ranges::any_of(statements, [&](const Statement& s) { return deals_by_extent(s, network, *grown); }))
+    return false;
+  for (std::size_t b = 0; b < placed.blocks.size(); ++b)
+    if (!grows_by_tensors(placed.blocks[b], network.blocks[b], *grown, growth)) return false;
+  for (std::size_t b = 0; b < placed.blocks.size(); ++b) double_sizes(placed.blocks[b], network.blocks[b], growth);
+  return true;
+}
 
 bool resize(PlacedNetwork& placed, const Network& network, const std::vector<Statement>& statements,
     const std::vector<int>& grown) {

@@ -32,7 +32,17 @@ bool same_parts(const ProgramBlock& one, const ProgramBlock& two) {
          one.backward.size() == two.backward.size();
 }
 
-bool same_kind(const KernelWork& a, const KernelWork& b) { return a.kernel == b.kernel && a.launches == b.launches; }
+bool same_reach(const dataflow::KeyReach& a, const dataflow::KeyReach& b) {
+  return a.domain == b.domain && a.reach == b.reach && a.beside.ratio == b.beside.ratio &&
+         a.beside.reach == b.beside.reach;
+}
+
+/// In all that is no size.
+bool same_kind(const KernelWork& a, const KernelWork& b) {
+  return a.kernel == b.kernel && a.pass == b.pass && a.launches == b.launches && a.backward == b.backward &&
+         a.values_are_keys == b.values_are_keys && a.keeps_width == b.keeps_width && a.routed == b.routed &&
+         same_reach(a.key_reach, b.key_reach);
+}
 
 bool same_kind(const Move& a, const Move& b) {
   return a.kind == b.kind && a.launches == b.launches && a.steps == b.steps && a.group == b.group;

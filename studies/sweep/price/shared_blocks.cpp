@@ -45,17 +45,17 @@ std::shared_ptr<UnitFamily> SharedBlocks::make_family(
     const Digits& digits, const SplitWishes& wishes, const Split& split) {
   const MeshOrder& order = moves_anywhere(wishes, split) ? usual_order : wishes.order;
   const std::int64_t few = spreads(wishes, split) ? few_data_ranks : split.dp;
-  auto one = points_->unit_program(digits, 1, order, few);
-  const auto two = points_->unit_program(digits, 2, order, few);
+  auto sizes = points_->unit_programs(digits, order, few);
   lowered_ += 2;
-  if (!one || !two) return nullptr;
-  if (!spreads(wishes, split)) return std::make_shared<UnitFamily>(std::move(*one), *two);
-  const auto more = points_->unit_program(digits, 1, order, more_data_ranks);
+  if (!sizes) return nullptr;
+  auto& [one, two] = *sizes;
+  if (!spreads(wishes, split)) return std::make_shared<UnitFamily>(std::move(one), two);
+  const auto more = points_->unit_program(digits, order, more_data_ranks);
   ++lowered_;
   if (!more) return nullptr;
-  one->ranks = wishes.gpus;  // prices are those of all ranks in use
+  one.ranks = wishes.gpus;  // prices are those of all ranks in use
   return std::make_shared<UnitFamily>(
-      std::move(*one), *two, 1.0 / static_cast<double>(few), *more, 1.0 / static_cast<double>(more_data_ranks));
+      std::move(one), two, 1.0 / static_cast<double>(few), *more, 1.0 / static_cast<double>(more_data_ranks));
 }
 
 SharedBlocks::Family& SharedBlocks::family(const Digits& digits, const SplitWishes& wishes, const Split& split) {

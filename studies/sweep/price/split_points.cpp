@@ -173,17 +173,27 @@ Expected<Program> SplitPoints::lowered_step(const Digits& digits, const SplitWis
   return lower_step(scenario.network.row, plan_of(split, wishes.size(), scenario.plan), scenario.stack.row, built_);
 }
 
-Expected<Program> SplitPoints::unit_program(
-    const Digits& digits, std::int64_t micro_batch, const MeshOrder& order, std::int64_t data_ranks) {
+Expected<Plan> SplitPoints::unit_plan(const Digits& digits, const MeshOrder& order, std::int64_t data_ranks) {
   SplitWishes one = wishes(digits);
   one.gpus = one.ways() * data_ranks;
   one.order = order;
-  one.micro_batch = micro_batch;
-  one.global_batch = micro_batch * one.dp();
+  one.micro_batch = 1;
+  one.global_batch = one.dp();
   TRY(auto here, split(digits, one));
   drop_even_layers(here);
+  return plan_of(here, one.size(), setting(digits).scenario.plan);
+}
+
+Expected<Program> SplitPoints::unit_program(const Digits& digits, const MeshOrder& order, std::int64_t data_ranks) {
+  TRY(const Plan plan, unit_plan(digits, order, data_ranks));
   const Scenario& scenario = setting(digits).scenario;
-  return lower_passes(scenario.network.row, plan_of(here, one.size(), scenario.plan), scenario.stack.row, built_);
+  return lower_passes(scenario.network.row, plan, scenario.stack.row, built_);
+}
+
+Expected<PassesPair> SplitPoints::unit_programs(const Digits& digits, const MeshOrder& order, std::int64_t data_ranks) {
+  TRY(const Plan plan, unit_plan(digits, order, data_ranks));
+  const Scenario& scenario = setting(digits).scenario;
+  return lower_passes_pair(scenario.network.row, plan, scenario.stack.row, built_);
 }
 
 std::string SplitPoints::command(const Digits& digits) const {

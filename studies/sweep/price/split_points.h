@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "dataflow/lower/built_networks.h"
+#include "dataflow/lower/passes_pair.h"
 #include "dataflow/program.h"
 #include "model/base/error.h"
 #include "sim/cost.h"
@@ -54,10 +55,11 @@ class SplitPoints {
   /// The point's program with this split, and what of it does not look into a micro-batch.
   Expected<Program> lowered(const Digits& digits, const SplitWishes& wishes, const Split& split);
   Expected<Program> lowered_step(const Digits& digits, const SplitWishes& wishes, const Split& split);
-  /// The same split with micro-batches of so many sequences and one of them per rank, whatever the batch, its mesh in
-  /// another order and with so many data ranks: for what a micro-batch costs.
-  Expected<Program> unit_program(
-      const Digits& digits, std::int64_t micro_batch, const MeshOrder& order, std::int64_t data_ranks);
+  /// The same split with one sequence per rank, whatever the batch, its mesh in another order and with so many data
+  /// ranks: for what a micro-batch costs.
+  Expected<Program> unit_program(const Digits& digits, const MeshOrder& order, std::int64_t data_ranks);
+  /// The same with one sequence and with two.
+  Expected<PassesPair> unit_programs(const Digits& digits, const MeshOrder& order, std::int64_t data_ranks);
   /// The largest number of ranks on which all weights lie in equal shards; 1 where the space keeps none in shards.
   [[nodiscard]] std::int64_t equal_shards() const { return equal_shards_; }
   /// The flags that make predict repeat the point: "--tp 8 --pp 4 ...", what the sweep was told included.
@@ -69,6 +71,7 @@ class SplitPoints {
   Expected<void> read_settings();
   void find_equal_shards();
   [[nodiscard]] std::size_t switches_of(const Digits& digits) const;
+  Expected<Plan> unit_plan(const Digits& digits, const MeshOrder& order, std::int64_t data_ranks);
   Expected<Setting*> find_setting(const Digits& digits);
   Setting& make_setting(const Digits& digits);
   [[nodiscard]] Setting& found_setting(const Digits& digits) {

@@ -104,6 +104,26 @@ TEST(UnitFamily, EverySizeIsWhatLoweringGives) {
   }
 }
 
+// Sizes between two programs are known only where both ask the same kernels: a core that looks back 512 positions is
+// not one that looks back as far as there are, nor one whose backward is a forward.
+TEST(UnitFamily, ProgramsWhoseKernelsDifferInMoreThanSizesDoNotGrowEvenly) {
+  using Change = void (*)(KernelWork&);
+  const Change changes[] = {[](KernelWork& work) { work.key_reach.domain = Domain::window; },
+      [](KernelWork& work) { work.key_reach.reach = 512; }, [](KernelWork& work) { work.key_reach.beside.ratio = 4; },
+      [](KernelWork& work) { work.backward = !work.backward; }, [](KernelWork& work) { work.routed = true; }};
+  for (const Change change : changes) {
+    auto one = family_program(family_cases[2], usual_mesh, 1), two = family_program(family_cases[2], usual_mesh, 2);
+    ASSERT_TRUE(one && two);
+    KernelWork* core = nullptr;
+    for (ProgramBlock& block : two->blocks)
+      for (KernelWork& work : block.works)
+        if (work.kernel == KernelClass::attention) core = &work;
+    ASSERT_NE(core, nullptr);
+    change(*core);
+    EXPECT_FALSE(UnitFamily(std::move(*one), *two).grows_evenly());
+  }
+}
+
 TEST(UnitFamily, GroupsLieWhereAnotherOrderOfTheMeshPutsThem) {
   const FamilyCase& test = family_cases[2];
   auto one = family_program(test, usual_mesh, 1);

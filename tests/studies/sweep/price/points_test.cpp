@@ -195,6 +195,33 @@ TEST(SpacePoints, ProgramsOfPassesAreWholeOnesWithoutTheStep) {
   }
 }
 
+/// What was placed once for two sizes is to the last bit what each is when it is lowered alone.
+TEST(SpacePoints, BothSizesOfAPairAreThoseLoweredAlone) {
+  std::mt19937_64 random(30);
+  for (const auto& small : testing_sweep::tried_spaces()) {
+    const Space space = good(small.line);
+    SpacePoints points = SpacePoints::make(space).value();
+    Legality legality(points);
+    int looked = 0;
+    for (int trial = 0; trial < 3000 && looked < 4; ++trial) {
+      const Digits digits = space.digits(random() % space.size());
+      if (legality.ask(digits, AxisId{}).reason >= 0) continue;
+      const Scenario at = points.scenario(digits).value();
+      BuiltNetworks built;
+      const PassesPair pair = lower_passes_pair(at.network.row, at.plan, at.stack.row, built).value();
+      Plan larger = at.plan;
+      larger.micro_batch *= 2, larger.global_batch *= 2;
+      const Program one = lower_passes(at.network.row, at.plan, at.stack.row, built).value(),
+                    two = lower_passes(at.network.row, larger, at.stack.row, built).value();
+      EXPECT_EQ(of_a_micro_batch(pair.one), of_a_micro_batch(one)) << points.command(digits);
+      EXPECT_EQ(of_a_micro_batch(pair.two), of_a_micro_batch(two)) << points.command(digits);
+      EXPECT_NE(of_a_micro_batch(pair.two), of_a_micro_batch(one)) << points.command(digits);
+      ++looked;
+    }
+    EXPECT_GT(looked, 0) << small.name;
+  }
+}
+
 TEST(SpacePoints, EnergyIsIdlePowerAndKernels) {
   Gpu gpu;
   gpu.power_w = 400;
