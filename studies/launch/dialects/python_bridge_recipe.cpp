@@ -90,11 +90,13 @@ void put_precision(DialectWords& words) {
 }
 
 /// Pretraining takes the vocabulary of its tokenizer (training/setup.py, use_tokenizer_vocab_size), which is one
-/// without words of its own (recipes/utils/tokenizer_utils.py) unless told; fine-tuning that of the network.
+/// without words of its own (recipes/utils/tokenizer_utils.py) unless told; fine-tuning that of the network, as does
+/// pretraining that is told so.
 void settle_words(DialectWords& words) {
   GivenArgument* size = words.last("tokenizer.vocab_size");
   if (size == nullptr) return;
-  if (words.value("config_base") != "_pretrain_common") return words.drop("tokenizer.vocab_size");
+  const bool networks = lower_case(words.value("tokenizer.use_tokenizer_vocab_size")) == "false";
+  if (networks || words.value("config_base") != "_pretrain_common") return words.drop("tokenizer.vocab_size");
   if (size->unset != std::vector<std::string>{"DEFAULT_NULL_TOKENIZER_VOCAB_SIZE"}) return;
   size->value = "32000", size->unset.clear();
   words.note("the recipe's tokenizer has 32000 words, and the network that it pretrains as many");
