@@ -207,8 +207,8 @@ TEST(PythonRecipes, ANamedNetworkWithOtherWordsKeepsItsName) {
     return fmt::format("{} / {}", reading->request.network->row.name, reading->request.network->row.vocab);
   };
   EXPECT_EQ(network(llama + "    return cfg\n"), "Llama 3 8B with a vocabulary of 32000 / 32000");
-  EXPECT_EQ(network(llama + "    cfg.tokenizer.use_tokenizer_vocab_size = False\n    return cfg\n"),
-      "Llama 3 8B / 128256");
+  EXPECT_EQ(
+      network(llama + "    cfg.tokenizer.use_tokenizer_vocab_size = False\n    return cfg\n"), "Llama 3 8B / 128256");
 }
 
 TEST(PythonRecipes, ADefinitionOfAParameterHasAValueThatCanBe) {
