@@ -13,6 +13,7 @@
 #include "calibrate/import/tables/plain_words.h"
 #include "model/base/json_reader.h"
 #include "model/base/text.h"
+#include "studies/launch/dialects/job_manifest.h"
 #include "studies/launch/dialects/megatron_case.h"
 #include "studies/launch/dialects/mosaic_job.h"
 #include "studies/launch/dialects/primus_torchtitan.h"
@@ -263,10 +264,35 @@ SourcedText sourced_from(const LaunchFolders& folders) {
   };
 }
 
+/// The launch of a script with some of its open variables empty; nothing where there is none.
+LaunchAgain launch_again(
+    const std::string& text, const std::string& where, const LaunchSource& source, const SourcedText& sourced) {
+  return [&](const std::set<std::string>& empty) -> std::optional<LaunchLine> {
+    std::vector<std::string> notes;
+    const auto others = find_launches(text, where, source.defined, sourced, &empty);
+    const auto line = others ? training_launch(*others, where, notes) : tl::unexpected(others.error());
+    return line ? std::optional(**line) : std::nullopt;
+  };
+}
+
+Expected<Launch> launch_of_manifest(
+    const std::string& text, const std::string& where, const LaunchSource& source, const LaunchFolders& folders) {
+  TRY(const auto job, read_job_manifest(text, where));
+  const SourcedText sourced = sourced_from(folders);
+  TRY(auto lines, find_launches(job.script, where, source.defined, sourced));
+  for (LaunchLine& line : lines) TRY(put_counts(job, where, line));
+  TRY(auto launch, launch_of_script(lines, where, source, folders, launch_again(job.script, where, source, sourced)));
+  if (job.nodes > 0)
+    launch.notes.push_back(
+        fmt::format("a {} of {} pods that train, with {} GPUs each", job.kind, job.nodes, job.gpus_per_node));
+  return launch;
+}
+
 Expected<Launch> launch_of_text(
     const std::string& text, const std::string& where, const LaunchSource& source, const LaunchFolders& folders) {
   TRY(check_launch_bytes(text, where));
   TRY(check_source(text, where, source));
+  if (is_job_manifest(text, where)) return launch_of_manifest(text, where, source, folders);
   if (is_python_launch(text)) return launch_of_python(text, where, source, folders);
   if (!text.starts_with("#!")) TRY(check_text_dialect(text, where));
   const std::string_view first = first_words(text);
@@ -279,16 +305,10 @@ Expected<Launch> launch_of_text(
   }
   const bool script = text.starts_with("#!"), json = first.starts_with('{');
   const SourcedText sourced = sourced_from(folders);
-  const LaunchAgain again = [&](const std::set<std::string>& empty) -> std::optional<LaunchLine> {
-    std::vector<std::string> notes;
-    const auto others = find_launches(text, where, source.defined, sourced, &empty);
-    const auto line = others ? training_launch(*others, where, notes) : tl::unexpected(others.error());
-    return line ? std::optional(**line) : std::nullopt;
-  };
   const auto lines = json ? Expected<std::vector<LaunchLine>>{} : find_launches(text, where, source.defined, sourced);
   const bool config = config_form(text).has_value() && !script;
   if (lines && !lines->empty() && !(config && is_mosaic_text(text, where)))
-    return launch_of_script(*lines, where, source, folders, again);
+    return launch_of_script(*lines, where, source, folders, launch_again(text, where, source, sourced));
   if (!lines && (script || !config)) return tl::unexpected(lines.error());
   if (!config) return launch_of_script({}, where, source, folders, {});
   auto launch = launch_of_config(text, where, source, folders);

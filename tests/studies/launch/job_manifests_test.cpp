@@ -1,0 +1,103 @@
+// Manifests of Kubernetes that train: what their pods run, on how many nodes, and what contradicts itself.
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/studies/launch/strangers.h"
+
+namespace stepcast::launch::strangers_test {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+class JobManifests : public StrangersLaunch {
+ protected:
+  Ran scenario(const std::string& manifest, const std::string& more = "") {
+    return run_line("predict --megatron " + write("job.yaml", manifest) + " --print-scenario " + more);
+  }
+
+  static std::string pods(const std::string& run, int gpus, const std::string& indent) {
+    return indent + "template:\n" + indent + "  spec:\n" + indent + "    containers:\n" + indent +
+           "      - name: pytorch\n" + indent + "        " + run + "\n" + indent +
+           "        resources: {limits: {nvidia.com/gpu: " + std::to_string(gpus) + "}}\n";
+  }
+
+  /// One master and the workers.
+  static std::string pytorch_job(const std::string& run, const std::string& other, int gpus = 8) {
+    return "apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nmetadata: {name: a}\nspec:\n  pytorchReplicaSpecs:\n"
+           "    Master:\n      replicas: 1\n" +
+           pods(run, gpus, "      ") + "    Worker:\n      replicas: 3\n" + pods(other, gpus, "      ");
+  }
+
+  const std::string run_ = "command: [\"bash\", \"-c\", \"torchrun pretrain_gpt.py" + sizes + "\"]";
+};
+
+TEST_F(JobManifests, PodsOfAPyTorchJobAreNodes) {
+  const Ran ran = scenario(pytorch_job(run_, run_));
+  EXPECT_THAT(ran.out, AllOf(HasSubstr("\"gpus\": 32"), HasSubstr("\"layers\": 24"))) << ran.err;
+  EXPECT_THAT(ran.err, HasSubstr("a PyTorchJob of 4 pods that train, with 8 GPUs each"));
+}
+
+TEST_F(JobManifests, WordsBlocksAndVariablesAreRead) {
+  const std::string words =
+      "env: [{name: MBS, value: \"4\"}]\n                command: [torchrun]\n"
+      "                args: [pretrain_gpt.py, --num-layers, \"24\", --hidden-size, \"2048\", "
+      "--num-attention-heads, \"16\", --seq-length, \"2048\", --max-position-embeddings, \"2048\", "
+      "--micro-batch-size, $(MBS), --global-batch-size, \"512\", --vocab-size, \"32000\", --bf16]";
+  const Ran ran = scenario(pytorch_job(words, words));
+  EXPECT_THAT(ran.out, AllOf(HasSubstr("\"gpus\": 32"), HasSubstr("\"micro_batch\": 4"))) << ran.err;
+}
+
+TEST_F(JobManifests, OtherKindsTellTheirNodesInTheirWay) {
+  const std::string trainer = "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: a}\nspec:\n"
+                              "  trainer:\n    numNodes: 2\n    " +
+                              run_ + "\n    resourcesPerNode: {limits: {nvidia.com/gpu: 4}}\n";
+  EXPECT_THAT(scenario(trainer).out, HasSubstr("\"gpus\": 8")) << scenario(trainer).err;
+
+  const std::string set = "apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata: {name: a}\nspec:\n"
+                          "  replicatedJobs:\n    - name: slices\n      replicas: 2\n      template:\n        spec:\n"
+                          "          parallelism: 4\n" +
+                          pods(run_, 8, "          ");
+  EXPECT_THAT(scenario(set).out, HasSubstr("\"gpus\": 64")) << scenario(set).err;
+
+  const std::string job = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: a}\nspec:\n" + pods(run_, 8, "  ");
+  EXPECT_THAT(scenario(job).out, HasSubstr("\"gpus\": 8")) << scenario(job).err;
+
+  const std::string mpi = "apiVersion: kubeflow.org/v2beta1\nkind: MPIJob\nmetadata: {name: a}\nspec:\n"
+                          "  slotsPerWorker: 8\n  mpiReplicaSpecs:\n    Launcher:\n      replicas: 1\n"
+                          "      template:\n        spec:\n          containers:\n            - name: mpi\n"
+                          "              command: [\"bash\", \"-c\", \"mpirun python pretrain_gpt.py" +
+                          sizes + "\"]\n    Worker:\n      replicas: 2\n" + pods("image: a", 8, "      ");
+  EXPECT_THAT(scenario(mpi).out, HasSubstr("\"gpus\": 16")) << scenario(mpi).err;
+}
+
+TEST_F(JobManifests, CountsThatContradictAreErrors) {
+  const auto run = [](const std::string& launcher) {
+    return "command: [\"bash\", \"-c\", \"" + launcher + " pretrain_gpt.py" + sizes + "\"]";
+  };
+  const std::string nodes = run("torchrun --nnodes 2"), ranks = run("torchrun --nproc_per_node 8");
+  EXPECT_THAT(
+      scenario(pytorch_job(nodes, nodes)).err, HasSubstr("the launcher is told 2 nodes, and the PyTorchJob has 4"));
+  EXPECT_THAT(scenario(pytorch_job(ranks, ranks, 4)).err,
+      HasSubstr("the launcher starts 8 ranks on a node, and its pod has 4 GPUs"));
+  EXPECT_THAT(scenario(pytorch_job(ranks, nodes)).err, HasSubstr("pods of Worker run another command"));
+}
+
+TEST_F(JobManifests, WhatIsNotThereIsNamed) {
+  const std::string image = "image: a";
+  EXPECT_THAT(scenario(pytorch_job(image, image)).err, HasSubstr("the container runs what its image does"));
+  std::string chips = pytorch_job(run_, run_);
+  for (std::size_t at = chips.find("nvidia.com/gpu"); at != chips.npos; at = chips.find("nvidia.com/gpu"))
+    chips.replace(at, 14, "google.com/tpu");
+  EXPECT_THAT(scenario(chips).err, HasSubstr("TPUs, which are no GPUs"));
+  std::string open = pytorch_job(run_, run_);
+  open.replace(open.find("replicas: 3"), 11, "replicas: N");
+  EXPECT_THAT(scenario(open).err, HasSubstr("replicas 'N' is no count"));
+  const std::string two = pytorch_job(run_, run_);
+  EXPECT_THAT(scenario(two + "---\n" + two).err, HasSubstr("a second job in one file"));
+}
+
+}  // namespace
+}  // namespace stepcast::launch::strangers_test
