@@ -53,10 +53,18 @@ Expected<std::int64_t> count_at(const YamlNode* node, const std::string& where, 
       "a whole number in the manifest");
 }
 
+bool asks_for_gpus(const YamlNode& container) {
+  const YamlNode* limits = inside(&container, {"resources", "limits"});
+  return limits != nullptr &&
+         std::ranges::any_of(limits->entries, [](const YamlNode& entry) { return entry.key.ends_with("/gpu"); });
+}
+
 Expected<void> add_pods(const YamlNode* spec, std::string name, std::int64_t count, std::vector<Pods>& out) {
   const YamlNode* containers = inside(spec, {"containers"});
   if (containers == nullptr || containers->items.empty() || count == 0) return {};
-  out.push_back({std::move(name), count, spec, &containers->items.front()});
+  const auto trains = std::ranges::find_if(containers->items, asks_for_gpus);  // beside others that serve its network
+  const bool none = trains == containers->items.end();
+  out.push_back({std::move(name), count, spec, none ? &containers->items.front() : &*trains});
   return {};
 }
 
@@ -240,6 +248,18 @@ Expected<std::string> script_of(const YamlNode& container, const std::string& wh
   return script_text(words, variables);
 }
 
+/// What a script says, without the place of its node and lines that only stand for those of the manifest.
+std::string alike_on_all_nodes(const std::string& script) {
+  std::string out;
+  std::ranges::copy_if(script, std::back_inserter(out), [](char c) { return c != '\n'; });
+  for (const std::string_view name : {"--node_rank", "--node-rank", "--machine_rank"})
+    for (std::size_t at = out.find(name); at != out.npos; at = out.find(name, at)) {
+      const std::size_t value = std::min(out.find_first_not_of("= '", at + name.size()), out.size());
+      out.erase(at, std::min(out.find_first_of(" '\"", value), out.size()) - at);
+    }
+  return out;
+}
+
 /// Of one document, as what the row says of its kind.
 class ManifestReader {
  public:
@@ -284,19 +304,12 @@ class ManifestReader {
     if (job.gpu_kind.empty()) job.gpu_kind = gpu_kind_of(pods.spec);
     if (!kind_.launcher.empty()) return {};
     TRY(auto script, script_of(*pods.container, where_));
-    if (const auto run = words_of(script); job.script.empty()) job.script = std::move(script), run_ = run;
+    if (const auto run = alike_on_all_nodes(script); job.script.empty()) job.script = std::move(script), run_ = run;
     else if (run != run_)
       return fail(place_of(where_, *pods.container),
           fmt::format("pods of {} run another command than those before them", pods.name),
           "the command of the pods that train, as a script");
     return {};
-  }
-
-  /// Without lines that only stand for those of the manifest.
-  static std::string words_of(const std::string& script) {
-    std::string out;
-    std::ranges::copy_if(script, std::back_inserter(out), [](char c) { return c != '\n'; });
-    return out;
   }
 
   const JobKind& kind_;

@@ -40,6 +40,17 @@ TEST_F(JobManifests, PodsOfAPyTorchJobAreNodes) {
   EXPECT_THAT(ran.err, HasSubstr("a PyTorchJob of 4 pods that train, with 8 GPUs each"));
 }
 
+TEST_F(JobManifests, NodesMayBeNumberedByHandAndHaveHelpers) {
+  const auto numbered = [](int node) {
+    return "command: [\"bash\", \"-c\", \"torchrun --node_rank " + std::to_string(node) + " pretrain_gpt.py" + sizes +
+           "\"]";
+  };
+  std::string job = pytorch_job(numbered(0), numbered(1));
+  for (std::size_t at = job.find("containers:\n"); at != job.npos; at = job.find("containers:\n", at + 1))
+    job.insert(at + 12, "            - {name: daemon, image: b, command: [daemon]}\n");
+  EXPECT_THAT(scenario(job).out, HasSubstr("\"gpus\": 32")) << scenario(job).err;
+}
+
 TEST_F(JobManifests, WordsBlocksAndVariablesAreRead) {
   const std::string words =
       "env: [{name: MBS, value: \"4\"}]\n                command: [torchrun]\n"
