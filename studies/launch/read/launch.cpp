@@ -13,7 +13,7 @@
 #include "calibrate/import/tables/plain_words.h"
 #include "model/base/json_reader.h"
 #include "model/base/text.h"
-#include "studies/launch/dialects/job_manifest.h"
+#include "studies/launch/jobs/job_manifest.h"
 #include "studies/launch/dialects/megatron_case.h"
 #include "studies/launch/dialects/mosaic_job.h"
 #include "studies/launch/dialects/primus_torchtitan.h"
