@@ -10,7 +10,7 @@ namespace stepcast::infer {
 /// A split of a job, by what each of its GPUs makes in a second.
 struct RankedSplit {
   double measured = 0, predicted = 0;
-  std::string split;  ///< "" is unlike all others; of one that was measured several times the means count
+  std::string split = {};  ///< "" is unlike all others; of one that was measured several times the means count
 };
 /// Splits of each job: one model, GPU, engine and release, number types, lengths and users.
 using RankedJobs = std::map<std::string, std::vector<RankedSplit>>;
