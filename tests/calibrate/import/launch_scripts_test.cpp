@@ -214,7 +214,7 @@ TEST(LaunchScripts, Heredocs) {
   EXPECT_EQ(launch.files[0].line, 4u);
   EXPECT_EQ(launch.files[0].unset, std::vector<std::string>{"GBS"});
   EXPECT_EQ(launch.files[1].text, "a: $Z\n");
-  EXPECT_EQ(launch.files[2].text, "{\"a\": 1}");
+  EXPECT_EQ(launch.files[2].text, "{\"a\": 1}\n");
   // Text of another file is no command of this one, but that of a job is.
   EXPECT_TRUE(script_launches("cat <<E > notes.txt\ntorchrun train.py --x 1\nE\n").empty());
   EXPECT_EQ(x_of("X=4\nsbatch <<E\n#SBATCH --nodes=2\nsrun torchrun --nproc_per_node 8 --nnodes \\$SLURM_NNODES "
