@@ -43,7 +43,9 @@ constexpr PointKindRow point_kind_rows[] = {
     {"mixer.out", "", PointKind::projection},
     {"mixer.conv", "", PointKind::attention},
     {"mixer.gate", "", PointKind::attention},
+    {"input.", "", PointKind::projection},  // of the layer's own words
     {"mlp", "", PointKind::mlp},
+    {"cutoff", "", PointKind::mlp},
     {"swiglu", "", PointKind::mlp},
     {"bias_gelu", "", PointKind::mlp},
     {"gelu", "", PointKind::mlp},
