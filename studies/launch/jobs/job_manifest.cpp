@@ -1,6 +1,9 @@
 #include "studies/launch/jobs/job_manifest.h"
 
 #include <algorithm>
+#include <cctype>
+#include <cstddef>
+#include <map>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -85,6 +88,19 @@ class ManifestReader {
   std::string run_;
 };
 
+/// $NAME and ${NAME}, as envsubst puts them into templates of manifests.
+std::string filled_in(std::string text, const std::map<std::string, std::string>& defined) {
+  const auto in_name = [](char c) { return c == '_' || std::isalnum(static_cast<unsigned char>(c)) != 0; };
+  for (const auto& [name, value] : defined)
+    for (std::size_t at = text.find('$'); at != text.npos; at = text.find('$', at + 1)) {
+      const bool braced = text.compare(at + 1, name.size() + 2, "{" + name + "}") == 0;
+      const std::size_t end = at + 1 + name.size();
+      const bool bare = text.compare(at + 1, name.size(), name) == 0 && (end >= text.size() || !in_name(text[end]));
+      if (braced || bare) text.replace(at, name.size() + (braced ? 3 : 1), value);
+    }
+  return text;
+}
+
 /// A ray job's own words.
 Expected<JobManifest> ray_manifest(const YamlNode& document, const std::string& where) {
   const YamlNode* entry = node_inside(&document, {"spec", "entrypoint"});
@@ -101,8 +117,9 @@ bool is_job_manifest(const std::string& text, const std::string& where) {
   return documents && std::ranges::any_of(*documents, is_job);
 }
 
-Expected<JobManifest> read_job_manifest(const std::string& text, const std::string& where) {
-  const auto documents = read_yaml(text, where);
+Expected<JobManifest> read_job_manifest(
+    const std::string& text, const std::string& where, const std::map<std::string, std::string>& defined) {
+  const auto documents = read_yaml(filled_in(text, defined), where);
   if (!documents) return tl::unexpected(documents.error().error());  // is_job_manifest() has read it
   const YamlNode* found = nullptr;
   for (const YamlNode& document : *documents) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 
 #include "calibrate/import/scripts/launch_line.h"
@@ -20,9 +21,10 @@ struct JobManifest {
 /// Has it documents, one of them of a kind that is known?
 bool is_job_manifest(const std::string& text, const std::string& where);
 
-/// Errors: no YAML (a template of Helm too), no job or several, no container that runs anything, pods that train by
-/// different commands or with different GPUs, accelerators that are no GPUs.
-Expected<JobManifest> read_job_manifest(const std::string& text, const std::string& where);
+/// `defined` stands for variables of a template: $NUM_NODES. Errors: no YAML, no job or several, no container that runs
+/// anything, pods that train by different commands or with different GPUs, accelerators that are no GPUs.
+Expected<JobManifest> read_job_manifest(
+    const std::string& text, const std::string& where, const std::map<std::string, std::string>& defined);
 
 /// Puts the manifest's counts where the launcher tells none. Error: it tells others.
 Expected<void> put_counts(const JobManifest& job, const std::string& where, calibrate::LaunchLine& line);

@@ -27,7 +27,7 @@ Expected<std::int64_t> manifest_count(const YamlNode* node, const std::string& w
   const auto count = parsed_number<std::int64_t>(node->text);
   if (count && *count >= 0 && *count <= 1'000'000) return *count;
   return fail(place_in_manifest(where, *node), fmt::format("{} '{:.40}' is no count", node->key, node->text),
-      "a whole number in the manifest");
+      node->text.starts_with('$') ? "--define of that variable" : "a whole number in the manifest");
 }
 
 namespace {

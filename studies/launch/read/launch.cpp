@@ -277,7 +277,7 @@ LaunchAgain launch_again(
 
 Expected<Launch> launch_of_manifest(
     const std::string& text, const std::string& where, const LaunchSource& source, const LaunchFolders& folders) {
-  TRY(const auto job, read_job_manifest(text, where));
+  TRY(const auto job, read_job_manifest(text, where, source.defined));
   const SourcedText sourced = sourced_from(folders);
   TRY(auto lines, find_launches(job.script, where, source.defined, sourced));
   for (LaunchLine& line : lines) TRY(put_counts(job, where, line));
