@@ -107,7 +107,7 @@ TEST_F(JobManifests, WhatIsNotThereIsNamed) {
   open.replace(open.find("replicas: 3"), 11, "replicas: N");
   EXPECT_THAT(scenario(open).err, HasSubstr("replicas 'N' is no count"));
   open.replace(open.find("replicas: N"), 11, "replicas: $NODES");
-  EXPECT_THAT(scenario(open).err, HasSubstr("hint: --define of that variable"));
+  EXPECT_THAT(scenario(open).err, HasSubstr("--define of that variable"));
   EXPECT_THAT(scenario(open, "--define NODES=7").out, HasSubstr("\"gpus\": 64"));
   const std::string two = pytorch_job(run_, run_);
   EXPECT_THAT(scenario(two + "---\n" + two).err, HasSubstr("a second job in one file"));
