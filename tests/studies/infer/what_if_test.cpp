@@ -10,6 +10,7 @@
 
 #include "studies/infer/what_if.h"
 #include "tests/studies/run_program.h"
+#include "tests/trials.h"
 
 namespace stepcast::infer {
 namespace {
@@ -109,7 +110,7 @@ class DrawnQuestions {
 /// Mixtral in int4 on B200 took 9 % longer with twice the memory's rate, its products no longer being of memory.
 TEST(InferWhatIf, FasterHardwareIsNoSlowerInAnyPhase) {
   DrawnQuestions drawn;
-  constexpr int enough = 120;
+  constexpr int enough = trials(120);
   int asked = 0;
   for (int draws = 0; draws < 20 * enough && asked < enough; ++draws) {
     const std::string question = drawn.next();

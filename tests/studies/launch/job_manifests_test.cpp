@@ -37,7 +37,8 @@ class JobManifests : public StrangersLaunch {
 TEST_F(JobManifests, PodsOfAPyTorchJobAreNodes) {
   const Ran ran = scenario(pytorch_job(run_, run_));
   EXPECT_THAT(ran.out, AllOf(HasSubstr("\"gpus\": 32"), HasSubstr("\"layers\": 24"))) << ran.err;
-  EXPECT_THAT(ran.err, HasSubstr("a PyTorchJob of 4 pods that train, with 8 GPUs each"));
+  EXPECT_THAT(run_line("predict --megatron " + write("job.yaml", pytorch_job(run_, run_))).out,
+      HasSubstr("a PyTorchJob of 4 pods that train, with 8 GPUs each"));
 }
 
 TEST_F(JobManifests, NodesMayBeNumberedByHandAndHaveHelpers) {
@@ -53,8 +54,8 @@ TEST_F(JobManifests, NodesMayBeNumberedByHandAndHaveHelpers) {
 
 TEST_F(JobManifests, WordsBlocksAndVariablesAreRead) {
   const std::string words =
-      "env: [{name: MBS, value: \"4\"}]\n                command: [torchrun]\n"
-      "                args: [pretrain_gpt.py, --num-layers, \"24\", --hidden-size, \"2048\", "
+      "env: [{name: MBS, value: \"4\"}]\n              command: [torchrun]\n"
+      "              args: [pretrain_gpt.py, --num-layers, \"24\", --hidden-size, \"2048\", "
       "--num-attention-heads, \"16\", --seq-length, \"2048\", --max-position-embeddings, \"2048\", "
       "--micro-batch-size, $(MBS), --global-batch-size, \"512\", --vocab-size, \"32000\", --bf16]";
   const Ran ran = scenario(pytorch_job(words, words));
@@ -64,8 +65,8 @@ TEST_F(JobManifests, WordsBlocksAndVariablesAreRead) {
 TEST_F(JobManifests, OtherKindsTellTheirNodesInTheirWay) {
   const std::string trainer = "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: a}\nspec:\n"
                               "  trainer:\n    numNodes: 2\n    " +
-                              run_ + "\n    resourcesPerNode: {limits: {nvidia.com/gpu: 4}}\n";
-  EXPECT_THAT(scenario(trainer).out, HasSubstr("\"gpus\": 8")) << scenario(trainer).err;
+                              run_ + "\n    resourcesPerNode: {limits: {nvidia.com/gpu: 8}}\n";
+  EXPECT_THAT(scenario(trainer).out, HasSubstr("\"gpus\": 16")) << scenario(trainer).err;
 
   const std::string set = "apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata: {name: a}\nspec:\n"
                           "  replicatedJobs:\n    - name: slices\n      replicas: 2\n      template:\n        spec:\n"
