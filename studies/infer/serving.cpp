@@ -81,7 +81,7 @@ Expected<std::string> weights_untold(
 /// The same of the cache, where the weights are the file's too: of another checkpoint it says nothing.
 Expected<std::string> cache_untold(const StoredWeights& stored, const std::string& weights, const std::string& wide,
     std::vector<std::string>& assumptions) {
-  const bool told = weights == stored.type && !stored.cache_how.empty();
+  const bool told = !stored.cache_how.empty() && (stored.type.empty() || weights == stored.type);
   if (told && stored.cache.empty())
     return fail("--kv", fmt::format("the file has its cache kept as {}, which is no type of ours", stored.cache_how),
         fmt::format("--kv fp8, or {}", wide));

@@ -108,10 +108,13 @@ Expected<void> ShellReader::take_unset(Place& place) {
 Expected<void> ShellReader::take_source(Place& place) {
   const std::size_t line = place.line();
   const WordsHere here = words_here(place);
-  if (here.cut || here.words.size() < 2 || !sourced_) return pass_over(place);
-  const std::string name = here.words[1].shown();
-  const auto text = text_at_hand(name);
-  if (!text) {
+  const std::string name = here.words.size() < 2 ? "" : here.words[1].shown();
+  const auto own = std::ranges::find(written_, last_of_path(name), &WrittenFile::name);
+  const bool wrote = !name.empty() && own != written_.end();
+  if (here.cut || name.empty() || (!sourced_ && !wrote)) return pass_over(place);
+  const bool changed = out_.changed.contains(std::string(last_of_path(name)));
+  const auto text = wrote || changed ? std::nullopt : text_at_hand(name);
+  if ((!text && !wrote) || changed) {
     const bool missed = names_script(name) && !prepares_shell(name);
     if (missed && std::find(out_.sourced.begin(), out_.sourced.end(), name) == out_.sourced.end())
       out_.sourced.push_back(name);
@@ -122,7 +125,8 @@ Expected<void> ShellReader::take_source(Place& place) {
   const auto outer = variables_.own();
   if (handed) variables_.set_own(ShellOwnArguments(std::span(here.words).subspan(2), line));
   ShellText inner;
-  inner.put(*text, line);
+  if (wrote) inner = own->text, own->run = true;
+  else inner.put(*text, line);
   auto good = take_inner(std::move(inner), place.depth);
   if (handed) variables_.set_own(outer);
   return good;
@@ -224,7 +228,9 @@ Expected<void> ShellReader::take_rewritten(Place& place) {
   if (plain) {
     ShellText whole;
     whole.put(*text, line);
-    written_.push_back({std::string(last_of_path(name)), std::move(whole)});
+    const std::string last(last_of_path(name));
+    if (std::ranges::find(written_, last, &WrittenFile::name) != written_.end()) out_.changed.emplace(last, line);
+    written_.push_back({last, std::move(whole)});
     out_.files.push_back({name, std::move(*text), line, std::move(unset)});
   } else out_.changed.emplace(last_of_path(name), line);
   return step_over(place, target.length);

@@ -59,18 +59,22 @@ void ShellReader::keep_body(ShellText text, const Heredoc& here, std::size_t lin
   inner_ = take_text(ShellSource(texts_.back()), depth + 1);
 }
 
-/// A script is read where a later line runs it, and one that no line runs at the end. Of a configuration that is
-/// written anew nobody knows which of its texts a launch reads.
+/// A script is read where a later line runs it, and one that no line runs at the end. Of a file that is written anew,
+/// or of that name in two folders, nobody knows which of its texts a launch reads.
 void ShellReader::keep_file(const std::string& name, ShellText text, std::size_t line, bool appends) {
   if (!variables_.spend(text.size())) return;
   const std::string last(last_of_path(name));
   const auto known = std::ranges::find(written_, last, &WrittenFile::name);
   const auto older = std::ranges::find(out_.files, name, &ShellFile::name);
-  if (known != written_.end() && appends) {
+  if (const auto beside = appends && known == written_.end() ? text_at_hand(name) : std::nullopt) {
+    ShellText whole;
+    whole.put(*beside, line), whole.put(text), text = std::move(whole);
+    if (!variables_.spend(text.size())) return;
+  } else if (known != written_.end() && appends) {
     ShellText whole = known->text;
     whole.put(text), text = std::move(whole);
     if (!variables_.spend(text.size())) return;
-  } else if (known != written_.end() && !is_script_name(name) && known->text.marked() != text.marked()) {
+  } else if (known != written_.end() && known->text.marked() != text.marked()) {
     out_.changed.emplace(last, line);
   }
   if (known != written_.end()) *known = {last, text};
@@ -306,8 +310,8 @@ Expected<void> ShellReader::take_echo(Place& place, ShellWords& words) {
   if (words.cut()) ++unclosed_;
   if (words.cut() || end == 0 || whole[end - 1] != '>' || text.empty()) return pass_over(place);
   const std::string_view behind = whole.substr(end, std::min(whole.find('\n', end), whole.size()) - end);
-  const bool appends = behind.starts_with('>');
-  ShellWords target(ShellSource(behind.substr(appends ? 1 : 0), place.line()), &variables_);
+  const bool cut = behind.starts_with('>'), appends = cut || (end > 1 && whole[end - 2] == '>');
+  ShellWords target(ShellSource(behind.substr(cut ? 1 : 0), place.line()), &variables_);
   text.put('\n', text.line());
   const std::size_t line = text.line();
   if (target.next() && !target.word().empty()) keep_file(target.word().shown(), std::move(text), line, appends);

@@ -1,8 +1,7 @@
 #include "studies/launch/jobs/job_manifest.h"
 
 #include <algorithm>
-#include <cctype>
-#include <cstddef>
+#include <iterator>
 #include <map>
 #include <string_view>
 #include <utility>
@@ -38,9 +37,14 @@ class ManifestReader {
     job.kind = kind_.kind;
     for (const Pods& some : pods) TRY(is_launcher(some) ? take_launch(some, job) : take_pods(some, job));
     if (job.script.empty())
-      return fail(place_in_manifest(where_, spec_), fmt::format("no pod of the {} trains", kind_.kind));
-    TRY(const auto ranks, ranks_of_pod());
-    if (ranks > 0 && (job.gpus_per_node == 0 || ranks < job.gpus_per_node)) job.gpus_per_node = ranks;
+      return fail(place_in_manifest(where_, spec_), fmt::format("no pod of the {} asks for GPUs", kind_.kind),
+          "nvidia.com/gpu in the limits of its containers, or in resourcesPerNode of a TrainJob");
+    TRY(const auto ranks, ranks_of_pod(place));
+    job.tells = kind_.tells, job.hosts = !kind_.launcher.empty();
+    job.ranks = ranks == 0 ? job.gpus_per_node : ranks;
+    if (job.nodes > 0 && job.ranks > job.gpus_per_node)
+      return fail(place_in_manifest(where_, spec_),
+          fmt::format("{} ranks in a pod, and {} GPUs", job.ranks, job.gpus_per_node), "as many GPUs as ranks");
     return job;
   }
 
@@ -50,11 +54,12 @@ class ManifestReader {
   }
 
   /// "auto" and "gpu" are a rank for each GPU.
-  Expected<std::int64_t> ranks_of_pod() const {
+  Expected<std::int64_t> ranks_of_pod(const YamlNode& beside) const {
     if (kind_.ranks.empty()) return 0;
     const YamlNode* told = spec_.find(kind_.ranks);
-    if (told == nullptr || told->text == "auto" || told->text == "gpu") return 0;
-    return manifest_count(told, where_, 0);
+    if (told == nullptr) told = beside.find(kind_.ranks);
+    if (told != nullptr && (told->text == "auto" || told->text == "gpu")) return 0;
+    return manifest_count(told, where_, kind_.usual_ranks);
   }
 
   Expected<void> take_launch(const Pods& pods, JobManifest& job) const {
@@ -88,17 +93,15 @@ class ManifestReader {
   std::string run_;
 };
 
-/// $NAME and ${NAME}, as envsubst puts them into templates of manifests.
-std::string filled_in(std::string text, const std::map<std::string, std::string>& defined) {
-  const auto in_name = [](char c) { return c == '_' || std::isalnum(static_cast<unsigned char>(c)) != 0; };
+/// $NAME and ${NAME}, as envsubst puts them into templates of manifests; what a container runs is filled in as a script
+/// is, whose own settings count first.
+void fill_in(YamlNode& node, const std::map<std::string, std::string>& defined) {
+  constexpr std::string_view run[] = {"command", "args", "env", "entrypoint"};
+  if (std::ranges::find(run, node.key) != std::end(run)) return;
   for (const auto& [name, value] : defined)
-    for (std::size_t at = text.find('$'); at != text.npos; at = text.find('$', at + 1)) {
-      const bool braced = text.compare(at + 1, name.size() + 2, "{" + name + "}") == 0;
-      const std::size_t end = at + 1 + name.size();
-      const bool bare = text.compare(at + 1, name.size(), name) == 0 && (end >= text.size() || !in_name(text[end]));
-      if (braced || bare) text.replace(at, name.size() + (braced ? 3 : 1), value);
-    }
-  return text;
+    if (node.text == "$" + name || node.text == "${" + name + "}") node.text = value;
+  for (YamlNode& item : node.items) fill_in(item, defined);
+  for (YamlNode& entry : node.entries) fill_in(entry, defined);
 }
 
 /// A ray job's own words.
@@ -106,7 +109,9 @@ Expected<JobManifest> ray_manifest(const YamlNode& document, const std::string& 
   const YamlNode* entry = node_inside(&document, {"spec", "entrypoint"});
   if (entry == nullptr || entry->text.empty())
     return fail(place_in_manifest(where, document), "the RayJob has no entrypoint", "spec.entrypoint");
-  return JobManifest{std::string(ray_job), script_of_entrypoint(*entry), 0, 0, ""};
+  JobManifest job;
+  job.kind = ray_job, job.script = script_of_entrypoint(*entry);
+  return job;
 }
 
 }  // namespace
@@ -119,8 +124,9 @@ bool is_job_manifest(const std::string& text, const std::string& where) {
 
 Expected<JobManifest> read_job_manifest(
     const std::string& text, const std::string& where, const std::map<std::string, std::string>& defined) {
-  const auto documents = read_yaml(filled_in(text, defined), where);
+  auto documents = read_yaml(text, where);
   if (!documents) return tl::unexpected(documents.error().error());  // is_job_manifest() has read it
+  for (YamlNode& document : *documents) fill_in(document, defined);
   const YamlNode* found = nullptr;
   for (const YamlNode& document : *documents) {
     if (!is_job(document)) continue;
@@ -153,10 +159,12 @@ Expected<void> put_counts(const JobManifest& job, const std::string& where, cali
             job.nodes * job.gpus_per_node),
         "as many GPUs as ranks");
   if (line.gpu_kind.empty()) line.gpu_kind = job.gpu_kind;
-  line.nodes = job.nodes;
-  // A program that no launcher starts is one rank of each pod, or starts others itself.
-  if (line.gpus_per_node <= 0 && (!line.launcher.empty() || job.gpus_per_node == 1))
-    line.gpus_per_node = job.gpus_per_node;
+  // What no controller tells a launcher, it does not know; a program without one is one rank of each pod, or starts
+  // others itself.
+  const bool bare = !job.hosts && (line.launcher.empty() || line.launcher.starts_with("python"));
+  if (job.tells || line.nodes < 0) line.nodes = job.nodes;
+  if (line.gpus_per_node < 0 || (line.gpus_per_node == 0 && job.tells && (!bare || job.gpus_per_node == 1)))
+    line.gpus_per_node = job.ranks;
   return {};
 }
 

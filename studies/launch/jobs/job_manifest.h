@@ -15,6 +15,9 @@ struct JobManifest {
   std::string kind;                           ///< "PyTorchJob"
   std::string script;                         ///< on the lines of the manifest, behind the container's environment
   std::int64_t nodes = 0, gpus_per_node = 0;  ///< pods that train, and GPUs that each asks for; 0 = not told
+  std::int64_t ranks = 0;                     ///< that a launcher starts in each where it is told none
+  bool hosts = false;                         ///< one pod starts the ranks of all others
+  bool tells = false;                         ///< its controller tells the launcher of nodes and ranks
   std::string gpu_kind;                       ///< "nvidia-h100-80gb" where its nodes are chosen by that
 };
 

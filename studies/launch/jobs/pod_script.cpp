@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cstddef>
 #include <iterator>
 #include <string_view>
@@ -17,13 +18,28 @@
 namespace stepcast::launch {
 namespace {
 
+/// A word as a shell has it; plain ones stay as they are.
 std::string quoted(std::string_view text) {
+  const auto plain = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+           std::string_view("_./=:,@%+-").find(c) != std::string_view::npos;
+  };
+  if (!text.empty() && std::ranges::all_of(text, plain)) return std::string(text);
   std::string out = "'";
   for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return out + "'";
 }
 
 using Variables = std::vector<std::pair<std::string, std::string>>;
+
+/// $(NAME), which Kubernetes puts in itself before the command starts.
+void put_in(std::string& text, const Variables& variables) {
+  for (const auto& [name, value] : variables)
+    for (std::size_t at = text.find("$(" + name + ")"); at != text.npos; at = text.find("$(" + name + ")", at)) {
+      text.replace(at, name.size() + 3, value);
+      at += value.size();
+    }
+}
 
 /// Values of secrets and fields are not there.
 Variables environment_of(const YamlNode& container) {
@@ -34,15 +50,6 @@ Variables environment_of(const YamlNode& container) {
     if (const YamlNode* name = item.find("name"), *value = item.find("value"); name != nullptr && value != nullptr)
       out.emplace_back(name->text, value->text);
   return out;
-}
-
-/// $(NAME), which Kubernetes puts in itself before the command starts.
-void put_in(std::string& text, const Variables& variables) {
-  for (const auto& [name, value] : variables)
-    for (std::size_t at = text.find("$(" + name + ")"); at != text.npos; at = text.find("$(" + name + ")", at)) {
-      text.replace(at, name.size() + 3, value);
-      at += value.size();
-    }
 }
 
 struct Words {
@@ -83,6 +90,11 @@ std::string script_text(const Words& words, const Variables& variables) {
   const bool one = words.texts.size() == 1;
   std::string text;
   for (const auto& [name, value] : variables) text += fmt::format("export {}={}; ", name, quoted(value));
+  if (script > 0 && words.texts.size() > script + 2) {  // behind the script: $0, $1, ...
+    text += "set --";
+    for (std::size_t i = script + 2; i < words.texts.size(); ++i) text += ' ' + quoted(words.texts[i]);
+    text += "; ";
+  }
   const int line = words.lines[script];
   text += std::string(static_cast<std::size_t>(std::max(1, line - 1)), '\n');
   if (script > 0 || one) return text + words.texts[script] + '\n';

@@ -33,9 +33,12 @@ Expected<std::int64_t> manifest_count(const YamlNode* node, const std::string& w
 namespace {
 
 bool asks_for_gpus(const YamlNode& container) {
-  const YamlNode* limits = node_inside(&container, {"resources", "limits"});
-  return limits != nullptr &&
-         std::ranges::any_of(limits->entries, [](const YamlNode& entry) { return entry.key.ends_with("/gpu"); });
+  for (const std::string_view how : {"limits", "requests"}) {
+    const YamlNode* asked = node_inside(&container, {"resources", how});
+    const auto of_gpus = [](const YamlNode& entry) { return entry.key.ends_with("/gpu"); };
+    if (asked != nullptr && std::ranges::any_of(asked->entries, of_gpus)) return true;
+  }
+  return false;
 }
 
 Expected<void> add_pods(const YamlNode* spec, std::string name, std::int64_t count, std::vector<Pods>& out) {
@@ -85,12 +88,12 @@ Expected<std::vector<Pods>> pods_of_trainer(const YamlNode& trainer, const std::
 }
 
 constexpr JobKind job_kinds[] = {
-    {"PyTorchJob", "pytorchReplicaSpecs", pods_of_map, "nprocPerNode", ""},
-    {"MPIJob", "mpiReplicaSpecs", pods_of_map, "slotsPerWorker", "Launcher"},
-    {"TrainJob", "trainer", pods_of_trainer, "", ""},
-    {"JobSet", "replicatedJobs", pods_of_list, "", ""},
-    {"Job", "tasks", pods_of_list, "", ""},
-    {"Job", "", pods_of_job, "", ""},
+    {"PyTorchJob", "pytorchReplicaSpecs", pods_of_map, "nprocPerNode", 0, true, ""},
+    {"MPIJob", "mpiReplicaSpecs", pods_of_map, "slotsPerWorker", 1, true, "Launcher"},
+    {"TrainJob", "trainer", pods_of_trainer, "numProcPerNode", 0, true, ""},
+    {"JobSet", "replicatedJobs", pods_of_list, "", 0, false, ""},
+    {"Job", "tasks", pods_of_list, "", 0, false, ""},
+    {"Job", "", pods_of_job, "", 0, false, ""},
 };
 
 }  // namespace

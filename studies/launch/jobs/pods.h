@@ -27,7 +27,9 @@ struct JobKind {
   std::string_view kind;
   std::string_view key;  ///< of the pods, in `spec`; "": that itself
   Expected<std::vector<Pods>> (*pods)(const YamlNode& node, const std::string& where);
-  std::string_view ranks;     ///< of a pod, in `spec`: "nprocPerNode"
+  std::string_view ranks;     ///< of a pod, in `spec` or beside its pods: "nprocPerNode"; "": not told
+  std::int64_t usual_ranks;   ///< where that is not written; 0: as many as GPUs
+  bool tells;                 ///< its controller tells a launcher of nodes and ranks (PET_NNODES, a host file)
   std::string_view launcher;  ///< the role whose command starts all others'; "": each pod runs the launch
 };
 

@@ -68,14 +68,16 @@ TEST_F(JobManifests, OtherKindsTellTheirNodesInTheirWay) {
                               run_ + "\n    resourcesPerNode: {limits: {nvidia.com/gpu: 8}}\n";
   EXPECT_THAT(scenario(trainer).out, HasSubstr("\"gpus\": 16")) << scenario(trainer).err;
 
+  const std::string told =
+      "command: [\"bash\", \"-c\", \"torchrun --nnodes 8 --nproc_per_node 8 pretrain_gpt.py" + sizes + "\"]";
   const std::string set = "apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata: {name: a}\nspec:\n"
                           "  replicatedJobs:\n    - name: slices\n      replicas: 2\n      template:\n        spec:\n"
                           "          parallelism: 4\n" +
-                          pods(run_, 8, "          ");
+                          pods(told, 8, "          ");
   EXPECT_THAT(scenario(set).out, HasSubstr("\"gpus\": 64")) << scenario(set).err;
 
   const std::string job = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: a}\nspec:\n" + pods(run_, 8, "  ");
-  EXPECT_THAT(scenario(job).out, HasSubstr("\"gpus\": 8")) << scenario(job).err;
+  EXPECT_EQ(scenario(job).code, 2) << "nothing tells torchrun of more than one rank";
 
   const std::string mpi = "apiVersion: kubeflow.org/v2beta1\nkind: MPIJob\nmetadata: {name: a}\nspec:\n"
                           "  slotsPerWorker: 8\n  mpiReplicaSpecs:\n    Launcher:\n      replicas: 1\n"

@@ -323,6 +323,18 @@ TEST_F(StrangersLaunch, ScriptsThatAScriptWritesRunWhereTheyAreNamed) {
                                              " --deepspeed --deepspeed_config ds.json\n");
   EXPECT_EQ(anew.code, 2) << anew.out;
   EXPECT_THAT(anew.err, HasSubstr("line 2 changes ds.json"));
+  // so is a script with a text for each branch; what a line sources is read there
+  const std::string tp = " --tensor-model-parallel-size ";
+  const Ran branches =
+      predict("--megatron", "if nvidia-smi | grep -q H100; then\necho '" + program + tp +
+                                "8' > worker.sh\nelse\necho '" + program + tp + "2' > worker.sh\nfi\n" + starts);
+  EXPECT_EQ(branches.code, 2) << branches.out;
+  const Ran sourced = predict("--megatron",
+      "TP=1\ncat > env.sh <<EOM\nexport TP=8\nEOM\nsource env.sh\ntorchrun "
+      "--nproc-per-node 8 pretrain_gpt.py" +
+          sizes + tp + "$TP\n",
+      "--print-scenario");
+  EXPECT_THAT(sourced.out, HasSubstr("mesh tp:8")) << sourced.err;
 }
 
 }  // namespace
