@@ -55,8 +55,8 @@ Expected<void> put_guesses(
   return {};
 }
 
-/// What flags say of the load goes over the benchmark's, and a note names what it replaces; one way to say it leaves
-/// the others out.
+/// What flags say of the load goes over the benchmark's, and another pace leaves out all of the pace that it had; a
+/// note names what no longer counts.
 void put_load(ToldFlags load, const ToldFlags& told, AskedEngine& out) {
   std::vector<std::string> replaced;
   const auto leave = [&](const char* flag) {
@@ -67,15 +67,19 @@ void put_load(ToldFlags load, const ToldFlags& told, AskedEngine& out) {
       load.erase(found);
     }
   };
-  const bool other_pace = told.contains("--concurrency") || told.contains("--rate") || told.contains("--trace");
-  if (other_pace)
+  const auto differs = [&](const char* flag) {
+    const auto now = told.find(flag);
+    const auto before = load.find(flag);
+    return now != told.end() && (before == load.end() || before->second != now->second);
+  };
+  if (differs("--concurrency") || differs("--rate") || differs("--trace"))
     for (const char* flag : {"--concurrency", "--rate", "--burstiness", "--requests"}) leave(flag);
   if (told.contains("--trace"))
     for (const char* flag : {"--input", "--output", "--shared", "--shortest"}) leave(flag);
   for (const auto& [flag, value] : told) leave(flag.c_str());
   if (!replaced.empty())
     out.notes.push_back(
-        fmt::format("the launch's own load is replaced by what flags say: {}", fmt::join(replaced, ", ")));
+        fmt::format("of the launch's own load, what flags replace or leave out: {}", fmt::join(replaced, ", ")));
   for (auto& [flag, value] : load) out.flags.emplace(flag, std::move(value));
 }
 
@@ -126,15 +130,23 @@ void warn_of_gpu(const std::string& kind, const Machine& machine, const char* fl
 
 /// What SGLang's releases do by themselves for networks with an indexer: sgl-project/sglang issue 11358 and pull
 /// request 13646; python/sglang/srt/server_args.py, is_deepseek_nsa.
-void say_habits(const EngineSettings& s, const NetworkSpec& network, const std::string& engine, AskedEngine& out) {
+void say_habits(const EngineSettings& s, const NetworkSpec& network, const std::string& engine, const ToldFlags& told,
+    AskedEngine& out) {
   if (engine != "sglang" || network.sparse.top_k == 0 || network.latent.kv_rank == 0) return;
-  if (s.groups == 1 && s.tp > 1)
+  if (s.groups == 1 && s.tp > 1 && !told.contains("--tp") && !told.contains("--dp-attention"))
     out.notes.push_back(
         fmt::format("releases of October to December 2025 make a group of attention of each rank by themselves: --tp 1 "
                     "--dp-attention {}",
             s.tp));
-  if (s.cache.empty() || s.cache == "auto")
+  if ((s.cache.empty() || s.cache == "auto") && !told.contains("--kv"))
     out.notes.emplace_back("on Blackwell its cache is of fp8 where nothing is said: --kv fp8");
+}
+
+/// What the file in front says of its types, where the name of the checkpoint tells no other weights.
+void put_stored(const StoredWeights& stored, Checkpoint& checkpoint) {
+  if (checkpoint.weights.empty() && checkpoint.refused.empty()) checkpoint.weights = stored.type;
+  if (checkpoint.weights != stored.type) return;
+  checkpoint.cache = stored.cache, checkpoint.cache_how = stored.cache_how;
 }
 
 /// Sizes count and are read by nobody: a row of the tables that no reader asks for.
@@ -178,8 +190,7 @@ Expected<AskedEngine> asked_engine(EngineLaunch& launch, const std::map<std::str
   if (network.empty()) out.notes = checkpoint.notes;
   TRY(const auto spec, run::choose_network(out.network, "network"));
   checkpoint = as_stored(std::move(checkpoint), spec.row.id);
-  if (checkpoint.weights.empty() && checkpoint.refused.empty() && run::names_a_file(out.network))
-    checkpoint.weights = stored_weights_of_file(out.network).type;
+  if (run::names_a_file(out.network)) put_stored(stored_weights_of_file(out.network), checkpoint);
   const std::string machine = told_as("--machine");
   TRY(const auto where, run::choose_machine(machine.empty() ? "dgx-h100" : machine, "--machine"));
   warn_of_gpu(launch.gpu_kind, where.row, "--machine", out);
@@ -194,7 +205,7 @@ Expected<AskedEngine> asked_engine(EngineLaunch& launch, const std::map<std::str
   if (use.load) {
     TRY(settle_copies(launch, "--replicas", told, use.lenient, out));
   }
-  say_habits(settings, spec.row, engine, out);
+  say_habits(settings, spec.row, engine, told, out);
   TRY(put_pool(settings, launch, spec.row, where.row.gpu, told, out));
   out.flags["--engine"] = out.row.id;
   if (launch.prompts && use.load) {

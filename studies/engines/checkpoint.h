@@ -13,6 +13,7 @@ namespace stepcast::engines {
 struct Checkpoint {
   std::string network;         ///< id in the catalogue; "": none is known by that name
   std::string weights, cache;  ///< number types of infer: "fp8-block"; "" = its name does not tell
+  std::string cache_how;       ///< how its file has the cache kept, in words of that; "": there is no such file
   std::string refused;         ///< why weights of this type are not forecast
   bool bare_fp8 = false;       ///< its name ends in -FP8, and its maker's habits are not known
   std::vector<std::string> notes;

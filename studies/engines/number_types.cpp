@@ -87,7 +87,15 @@ Expected<std::string> cache_of(const EngineSettings& settings, const Checkpoint&
           "--kv TYPE: bf16 or fp8");
     return std::string(row->cache);
   }
-  const bool as_checkpoint = engine == "tensorrt-llm" && !checkpoint.cache.empty();
+  // vLLM follows the file whatever it is told (attention/layer.py), TensorRT-LLM file and name.
+  const bool in_file = !checkpoint.cache_how.empty(),
+             follows = engine == "tensorrt-llm" || (engine == "vllm" && in_file);
+  if (in_file && (checkpoint.cache.empty() || !follows))
+    return fail("--kv",
+        fmt::format("the checkpoint's file has its cache kept as {}, and what {} makes of that is not known",
+            checkpoint.cache_how, engine),
+        "--kv fp8, or --kv bf16");
+  const bool as_checkpoint = follows && !checkpoint.cache.empty();
   const std::string type = as_checkpoint ? checkpoint.cache : is_half(settings) ? "fp16" : "bf16";
   notes.push_back(fmt::format(
       "--kv {}: nothing is said, and {} has it by default", type, as_checkpoint ? "the checkpoint" : "the engine"));

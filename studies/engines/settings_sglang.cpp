@@ -19,7 +19,7 @@ Expected<void> read_sglang_split(SaidArguments& said, EngineSettings& out) {
   const std::int64_t ranks = out.tp;
   if (groups.value_or(false)) {
     // server_args.py: releases of 2024 made one group of each rank, later ones none where data_parallel_size is 1
-    if (said.find("data_parallel_size") == nullptr)
+    if (said.find("data_parallel_size") == nullptr && ranks > 1)
       return fail(place_of_argument(said, *said.find("enable_dp_attention")),
           "how many groups of attention there are is not told, and releases differ: one of each rank, or none",
           fmt::format("--dp-size {}, or no --enable-dp-attention", ranks));

@@ -92,6 +92,8 @@ TEST(EngineLaunch, HabitsOfReleasesAreSaid) {
   EXPECT_THAT(got.asked.notes, IsSupersetOf({HasSubstr("--tp 1 --dp-attention 8"), HasSubstr("--kv fp8")}));
   EXPECT_THAT(read(line + " --dp-size 8 --enable-dp-attention --kv-cache-dtype bfloat16").asked.notes,
       Not(Contains(AnyOf(HasSubstr("--tp 1"), HasSubstr("on Blackwell")))));
+  EXPECT_THAT(read(line, {{"--dp-attention", "8"}, {"--kv", "fp8"}}).asked.notes,
+      Not(Contains(AnyOf(HasSubstr("--tp 1"), HasSubstr("on Blackwell")))));
   EXPECT_EQ(read("vllm serve deepseek-ai/DeepSeek-V3.2 -tp 8 --kv-cache-dtype fp8_ds_mla").asked.flags.at("--kv"),
       "fp8-ds-mla");
 }
@@ -271,6 +273,22 @@ TEST(EngineLaunch, NetworksAndTypesAreAskedForWhereNamesDoNotTell) {
   EXPECT_THAT(read("vllm serve /data/my-model", {}, "llama3-8b").error, HasSubstr("number type of the weights"));
 }
 
+/// vLLM follows the scheme in a checkpoint's file; what SGLang makes of it is not known, and told types go over both.
+TEST(EngineLaunch, TheCacheIsKeptAsTheFileInFrontSays) {
+  const auto file = [](const std::string& kind) {
+    return written("config.json", R"({"architectures": ["Qwen3ForCausalLM"], "hidden_size": 4096,
+      "intermediate_size": 12288, "num_hidden_layers": 36, "num_attention_heads": 32, "num_key_value_heads": 8,
+      "head_dim": 128, "vocab_size": 151936, "max_position_embeddings": 40960, "tie_word_embeddings": false,
+      "quantization_config": {"quant_method": "fbgemm_fp8", "kv_cache_scheme": {"num_bits": 8, "type": ")" +
+                                      kind + R"("}}})");
+  };
+  const std::string vllm = "vllm serve ./mine", sglang = "python3 -m sglang.launch_server --model-path ./mine";
+  EXPECT_EQ(read(vllm, {}, file("float")).asked.flags.at("--kv"), "fp8");
+  EXPECT_EQ(read(vllm, {{"--kv", "bf16"}}, file("float")).asked.flags.at("--kv"), "bf16");
+  EXPECT_THAT(read(sglang, {}, file("float")).error, HasSubstr("what sglang makes of that is not known"));
+  EXPECT_THAT(read(vllm, {}, file("int")).error, HasSubstr("has its cache kept as int of 8 bits"));
+}
+
 TEST(EngineLaunch, FlagsGoOverTheLoad) {
   const std::string text =
       "vllm serve Qwen/Qwen3-8B --max-model-len 2048\n"
@@ -279,6 +297,8 @@ TEST(EngineLaunch, FlagsGoOverTheLoad) {
   ASSERT_EQ(got.error, "");
   EXPECT_EQ(got.asked.flags.at("--concurrency"), "8");
   EXPECT_FALSE(got.asked.flags.contains("--rate"));
+  EXPECT_THAT(got.asked.notes, Contains(HasSubstr("what flags replace or leave out: --rate 3")));
+  EXPECT_THAT(read(text, {{"--rate", "3"}}).asked.notes, Not(Contains(HasSubstr("replace or leave out"))));
   EXPECT_EQ(got.asked.flags.at("--input"), "500");
   EXPECT_THAT(read(text, {{"--input", "2000"}}).error,
       HasSubstr("requests of 2000 and 500 positions, and the engine takes 2048"));
@@ -328,90 +348,6 @@ TEST(EngineLaunch, LayersOfStagesThatAreNotTheNetworksAreTheLaunchs) {
       HasSubstr("SGLANG_PP_LAYER_PARTITION: layers of 2 stages, and there are 1"));
   EXPECT_EQ(error("VLLM_PP_LAYER_PARTITION=13,14", vllm, {{"--layout", "13,15"}}), "");
   EXPECT_EQ(error("VLLM_PP_LAYER_PARTITION=9,9,10", vllm, {{"--pp", "3"}}), "");
-}
-
-TEST(EngineDeployment, ContainersAreLines) {
-  const auto got = read(R"yaml(apiVersion: apps/v1
-kind: Deployment
-metadata:
-  name: llama
-spec:
-  replicas: 3
-  template:
-    spec:
-      containers:
-        - name: server
-          image: vllm/vllm-openai:v0.10.0
-          args: ["--model", "meta-llama/Llama-3.1-8B-Instruct", "--tensor-parallel-size", "$(TP)"]
-          env:
-            - name: TP
-              value: "2"
-)yaml");
-  ASSERT_EQ(got.error, "");
-  EXPECT_THAT(got.asked.flags, IsSupersetOf({Pair("--tp", "2"), Pair("--replicas", "3")}));
-  const auto shell = read(R"(services:
-  llm:
-    image: lmsysorg/sglang:latest
-    command: ["bash", "-c", "python3 -m sglang.launch_server --model-path Qwen/Qwen3-32B --tp 4"]
-)");
-  ASSERT_EQ(shell.error, "");
-  EXPECT_EQ(shell.asked.flags.at("--tp"), "4");
-}
-
-/// A decoder of two ranks, and two engines of one rank that read prompts.
-TEST(EngineDeployment, PoolsOfPromptsAndTokensAreFlags) {
-  const std::string graph = R"(apiVersion: nvidia.com/v1alpha1
-kind: DynamoGraphDeployment
-metadata:
-  name: disagg
-spec:
-  services:
-    Decode:
-      replicas: 1
-      extraPodSpec:
-        mainContainer:
-          command: ["python3", "-m", "dynamo.vllm"]
-          args: ["--model", "Qwen/Qwen3-32B", "--tensor-parallel-size", "2"]
-    Prefill:
-      replicas: 2
-      extraPodSpec:
-        mainContainer:
-          command: ["python3", "-m", "dynamo.vllm"]
-          args: ["--model", "Qwen/Qwen3-32B", "--is-prefill-worker"]
-)";
-  const auto got = read(graph);
-  ASSERT_EQ(got.error, "");
-  EXPECT_THAT(
-      got.asked.flags, IsSupersetOf({Pair("--tp", "2"), Pair("--prefill-gpus", "2"), Pair("--prefill-replicas", "2"),
-                           Pair("--prefill-tp", "1"), Pair("--prefill-most-positions", "8192")}));
-  EXPECT_FALSE(got.asked.flags.contains("--replicas"));
-  const auto changed = [&](const std::string& from, const std::string& to) {
-    std::string text = graph;
-    return text.replace(text.find(from), from.size(), to);
-  };
-  EXPECT_THAT(read(changed("\"--is-prefill-worker\"]", "\"--is-prefill-worker\", \"--block-size\", \"32\"]")).error,
-      HasSubstr("the pool that reads prompts has"));
-  EXPECT_THAT(read(changed("B\", \"--is-prefill-worker\"]", "B\"]")).error,
-      testing::AllOf(HasSubstr("2 commands start engines"), HasSubstr("Decode in line"), HasSubstr("Prefill in line")));
-  EXPECT_THAT(read("python3 -m dynamo.vllm --model Qwen/Qwen3-32B --is-prefill-worker").error,
-      HasSubstr("a part of several pools"));
-}
-
-/// llm-d's connectors go both ways: the names of its parts say which pool is which. A store of caches is no pool.
-TEST(EngineDeployment, ConnectorsThatGoBothWaysHaveTheirPartsNames) {
-  const auto deployment = [](const char* name, const std::string& connector) {
-    return "---\napiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: " + std::string(name) +
-           "\nspec:\n  template:\n    spec:\n      containers:\n        - image: vllm/vllm-openai:v0.10.0\n"
-           "          args: [\"--model\", \"Qwen/Qwen3-32B\", \"--kv-transfer-config\", "
-           "'{\"kv_connector\":\"" +
-           connector + "\", \"kv_role\":\"kv_both\"}']\n";
-  };
-  const auto pools = [&](const std::string& connector) {
-    return read(deployment("ms-prefill", connector) + deployment("ms-decode", connector));
-  };
-  ASSERT_EQ(pools("NixlConnector").error, "");
-  EXPECT_EQ(pools("NixlConnector").asked.flags.at("--prefill-gpus"), "1");
-  EXPECT_THAT(pools("LMCacheConnectorV1").error, HasSubstr("a store of caches"));
 }
 
 /// A pool of prompts has no graphs, and ranks of its own; engines, versions and loops are told apart.
