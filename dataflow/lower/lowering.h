@@ -30,7 +30,7 @@ class Lowering {
   /// After run(), when the plan's batch and cache have changed: kernels and moves alone. nullopt: these differ in more
   /// than their sizes, or it cannot be told.
   Expected<std::optional<Program>> resized();
-  /// After run(), of a network that was built before, when the plan's micro-batch has doubled: all that run() gave.
+  /// After run() of passes alone, with networks built before, when the plan's micro-batch has doubled: the same of it.
   /// nullopt: more than sizes would differ, or it cannot be told.
   Expected<std::optional<Program>> doubled();
 

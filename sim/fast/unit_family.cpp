@@ -37,7 +37,7 @@ bool same_reach(const dataflow::KeyReach& a, const dataflow::KeyReach& b) {
          a.beside.reach == b.beside.reach;
 }
 
-/// In all that is no size.
+/// In what decides the law that prices it; its sizes follow, and a family has one network and sequence.
 bool same_kind(const KernelWork& a, const KernelWork& b) {
   return a.kernel == b.kernel && a.pass == b.pass && a.launches == b.launches && a.backward == b.backward &&
          a.values_are_keys == b.values_are_keys && a.keeps_width == b.keeps_width && a.routed == b.routed &&
