@@ -22,18 +22,34 @@ template <typename Row> Row must(Expected<Row> row) {
   std::abort();
 }
 
-template <typename Row, typename Read> std::vector<Row> rows_in(std::string_view folder, Read read) {
-  std::vector<Row> rows;
+std::vector<Gpu> gpu_rows() {
+  std::vector<Gpu> rows;
   for (const EmbeddedFile& file : embedded_catalog())
-    if (file.name.starts_with(folder)) rows.push_back(must(read(std::string(file.text), std::string(file.name))));
+    if (file.name.starts_with("gpus/")) rows.push_back(must(read_gpu(std::string(file.text), std::string(file.name))));
   return rows;
 }
 
-/// The keys before the first law: our own files begin with them, one key per line.
-ProfileRow profile_head(const std::string& text, const std::string& where) {
-  const std::size_t laws = text.find(",\n  \"gemm\":");
-  JsonObject file(laws == std::string::npos ? text : text.substr(0, laws) + "}", where);
+template <typename Row>
+LazyRows<Row> rows_in(std::string_view folder, Expected<Row> (*read)(const std::string&, const std::string&)) {
+  return {
+      folder, [read](const EmbeddedFile& file) { return must(read(std::string(file.text), std::string(file.name))); }};
+}
+
+Expected<Machine> read_built_in_machine(const std::string& text, const std::string& where) {
+  return read_machine(text, where, built_in().gpus);
+}
+
+/// The keys before `next`: our own files begin with them, one key per line.
+JsonObject head_of(std::string_view text, std::string_view next, std::string_view where) {
+  const std::size_t end = text.find(fmt::format(",\n  \"{}\":", next));
+  JsonObject file(
+      end == std::string_view::npos ? std::string(text) : std::string(text.substr(0, end)) + "}", std::string(where));
   file.allow_unknown_keys();
+  return file;
+}
+
+ProfileRow profile_head(const EmbeddedFile& profile) {
+  JsonObject file = head_of(profile.text, "gemm", profile.name);
   ProfileRow row;
   file.read("id", row.id);
   file.read("name", row.name);
@@ -43,6 +59,13 @@ ProfileRow profile_head(const std::string& text, const std::string& where) {
 }
 
 }  // namespace
+
+std::vector<std::string> aliases_in(const EmbeddedFile& row) {
+  JsonObject file = head_of(row.text, "source", row.name);
+  std::vector<std::string> aliases;
+  file.optional("aliases", aliases);
+  return must(file.finish(aliases));
+}
 
 struct ProfileRow::Lazy {
   const EmbeddedFile *file = nullptr, *kernels = nullptr;  ///< no kernels: the profile has none, or one file for both
@@ -71,7 +94,7 @@ std::vector<ProfileRow> profile_rows() {
   std::vector<ProfileRow> rows;
   for (const EmbeddedFile& file : embedded_catalog()) {
     if (!file.name.starts_with(folder)) continue;
-    rows.push_back(profile_head(std::string(file.text), std::string(file.name)));
+    rows.push_back(profile_head(file));
     rows.back().lazy = std::make_shared<ProfileRow::Lazy>();
     rows.back().lazy->file = &file;
     const std::string kernels = fmt::format("kernels/{}", file.name.substr(folder.size()));
@@ -84,9 +107,8 @@ std::vector<ProfileRow> profile_rows() {
 Catalog read_catalog() {
   Catalog rows;
   rows.networks = rows_in<NetworkSpec>("networks/", read_network);
-  rows.gpus = rows_in<Gpu>("gpus/", read_gpu);
-  rows.machines = rows_in<Machine>("machines/",
-      [&](const std::string& text, const std::string& where) { return read_machine(text, where, rows.gpus); });
+  rows.gpus = gpu_rows();
+  rows.machines = rows_in<Machine>("machines/", read_built_in_machine);
   rows.stacks = rows_in<Stack>("stacks/", read_stack);
   rows.engines = rows_in<Engine>("engines/", read_engine);
   rows.profiles = profile_rows();
@@ -94,6 +116,22 @@ Catalog read_catalog() {
 }
 
 bool same_name(std::string_view a, std::string_view b) { return lower_case(a) == lower_case(b); }
+
+/// Ids with their other names behind them, in the order of the rows.
+struct RowNames {
+  std::vector<std::string> ids, all;
+  void add(std::string_view id, const std::vector<std::string>& aliases) {
+    ids.emplace_back(id);
+    all.emplace_back(id);
+    all.insert(all.end(), aliases.begin(), aliases.end());
+  }
+};
+
+tl::unexpected<Error> unknown_row(const std::string& name, const std::string& kind, const RowNames& names) {
+  const std::string near = nearest_name(name, names.all);
+  const std::string hint = near.empty() ? name_hint("", names.ids) : fmt::format("did you mean '{}'?", near);
+  return fail(kind, fmt::format("unknown {} '{:.80}'", kind, name), hint);
+}
 
 }  // namespace
 
@@ -104,25 +142,36 @@ const Catalog& built_in() {
 
 template <typename Row>
 Expected<const Row*> find_row(const std::vector<Row>& rows, const std::string& name, const std::string& kind) {
-  std::vector<std::string> ids, all;
+  RowNames names;
   for (const Row& row : rows) {
     const bool alias =
         std::ranges::any_of(row.aliases, [&](const std::string& other) { return same_name(other, name); });
     if (same_name(row.id, name) || alias) return &row;
-    ids.push_back(row.id);
-    all.push_back(row.id);
-    all.insert(all.end(), row.aliases.begin(), row.aliases.end());
+    names.add(row.id, row.aliases);
   }
-  const std::string near = nearest_name(name, all);
-  const std::string hint = near.empty() ? name_hint("", ids) : fmt::format("did you mean '{}'?", near);
-  return fail(kind, fmt::format("unknown {} '{:.80}'", kind, name), hint);
+  return unknown_row(name, kind, names);
 }
 
-template Expected<const NetworkSpec*> find_row(const std::vector<NetworkSpec>&, const std::string&, const std::string&);
+// No name is of two rows (a test holds the catalogue to that), so that ids can be looked through before heads are read.
+template <typename Row>
+Expected<const Row*> find_row(const LazyRows<Row>& rows, const std::string& name, const std::string& kind) {
+  for (std::size_t at = 0; at < rows.size(); ++at)
+    if (same_name(rows.id(at), name)) return &rows[at];
+  RowNames names;
+  for (std::size_t at = 0; at < rows.size(); ++at) {
+    const std::vector<std::string> aliases = rows.aliases(at);
+    if (std::ranges::any_of(aliases, [&](const std::string& other) { return same_name(other, name); }))
+      return &rows[at];
+    names.add(rows.id(at), aliases);
+  }
+  return unknown_row(name, kind, names);
+}
+
+template Expected<const NetworkSpec*> find_row(const LazyRows<NetworkSpec>&, const std::string&, const std::string&);
 template Expected<const Gpu*> find_row(const std::vector<Gpu>&, const std::string&, const std::string&);
-template Expected<const Machine*> find_row(const std::vector<Machine>&, const std::string&, const std::string&);
-template Expected<const Stack*> find_row(const std::vector<Stack>&, const std::string&, const std::string&);
-template Expected<const Engine*> find_row(const std::vector<Engine>&, const std::string&, const std::string&);
+template Expected<const Machine*> find_row(const LazyRows<Machine>&, const std::string&, const std::string&);
+template Expected<const Stack*> find_row(const LazyRows<Stack>&, const std::string&, const std::string&);
+template Expected<const Engine*> find_row(const LazyRows<Engine>&, const std::string&, const std::string&);
 template Expected<const ProfileRow*> find_row(const std::vector<ProfileRow>&, const std::string&, const std::string&);
 
 }  // namespace stepcast

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "model/engine.h"
+#include "model/lazy_rows.h"
 #include "model/machine/machine.h"
 #include "model/network/network.h"
 #include "model/profile/profile.h"
@@ -30,20 +31,23 @@ struct ProfileRow {
 };
 
 struct Catalog {
-  std::vector<NetworkSpec> networks;
+  LazyRows<NetworkSpec> networks;
   std::vector<Gpu> gpus;
-  std::vector<Machine> machines;
-  std::vector<Stack> stacks;
-  std::vector<Engine> engines;
+  LazyRows<Machine> machines;
+  LazyRows<Stack> stacks;
+  LazyRows<Engine> engines;
   std::vector<ProfileRow> profiles;
 };
 
-/// Parsed once per process. Broken built-in data is a programming error and aborts with the message.
+/// Each row is parsed once per process at most. Broken built-in data is a programming error and aborts with the
+/// message.
 const Catalog& built_in();
 
 /// By id or alias in `rows`; the error lists the nearest name. `kind` is "network", "machine", ...
 template <typename Row>
 Expected<const Row*> find_row(const std::vector<Row>& rows, const std::string& name, const std::string& kind);
+template <typename Row>
+Expected<const Row*> find_row(const LazyRows<Row>& rows, const std::string& name, const std::string& kind);
 
 /// The profile to use when none is named: the one of that GPU, else of the nearest GPU of the same architecture
 /// (scaled, source `transferred`), else laws from the datasheet (source `datasheet`). Says in the name which.

@@ -16,7 +16,7 @@ bool is_engine_file(const std::string& name) {
 }  // namespace
 
 Expected<void> calibrate_engines(const Arguments& arguments, Console& console) {
-  std::vector<Engine> engines = built_in().engines;
+  std::vector<Engine> engines(built_in().engines.begin(), built_in().engines.end());
   const bool one = arguments.has("--engine");
   if (one) {
     TRY(auto engine, run::choose_engine(arguments.value("--engine"), "--engine"));

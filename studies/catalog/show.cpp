@@ -25,9 +25,9 @@ std::string write_schedule(const ScheduleKind& kind) {
   return json.text();
 }
 
-template <typename Row, typename Whole>
+template <typename Rows, typename Whole>
 Expected<std::string> file_of(
-    const std::vector<Row>& rows, const std::string& id, const std::string& kind, std::string (*write)(const Whole&)) {
+    const Rows& rows, const std::string& id, const std::string& kind, std::string (*write)(const Whole&)) {
   const auto row = find_row(rows, id, kind);
   if (!row) return fail(id.substr(0, 60), row.error().what, row.error().hint);
   return write(**row);

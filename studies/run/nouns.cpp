@@ -15,9 +15,9 @@
 namespace stepcast::run {
 namespace {
 
-template <typename Row>
-Expected<const Row*> named_row(
-    const std::vector<Row>& rows, const std::string& name, const std::string& kind, const std::string& where) {
+template <typename Rows>
+auto named_row(const Rows& rows, const std::string& name, const std::string& kind, const std::string& where)
+    -> decltype(find_row(rows, name, kind)) {
   const auto row = find_row(rows, name, kind);
   if (!row) return fail(where, row.error().what, row.error().hint + fmt::format("; stepcast list {}s shows all", kind));
   return row;
@@ -25,8 +25,8 @@ Expected<const Row*> named_row(
 
 /// From the file's text by `read`, else a row of `rows`.
 template <typename Row, typename Read>
-Expected<Chosen<Row>> choose(const std::vector<Row>& rows, const std::string& name, const std::string& kind,
-    const std::string& where, Read read) {
+Expected<Chosen<Row>> choose(
+    const LazyRows<Row>& rows, const std::string& name, const std::string& kind, const std::string& where, Read read) {
   if (names_a_file(name)) {
     TRY(const auto text, read_text_file(name));
     TRY(auto row, read(text, name));

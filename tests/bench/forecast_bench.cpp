@@ -15,7 +15,7 @@
 namespace stepcast::report {
 namespace {
 
-template <typename Row> const Row& row(const std::vector<Row>& rows, const char* id) {
+template <typename Row> const Row& row(const LazyRows<Row>& rows, const char* id) {
   const auto found = find_row(rows, id, "row");
   if (!found) {
     fmt::print(stderr, "{}\n", to_text(found.error()));

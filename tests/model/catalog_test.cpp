@@ -10,10 +10,10 @@ namespace stepcast {
 namespace {
 
 /// Ids and aliases of one kind are a single name space, and each row says where it comes from.
-template <typename Row> void check_names(const std::vector<Row>& rows, bool sourced) {
+template <typename Rows> void check_names(const Rows& rows, bool sourced) {
   EXPECT_TRUE(!rows.empty() || !sourced);
   std::set<std::string> seen;
-  for (const Row& row : rows) {
+  for (const auto& row : rows) {
     EXPECT_TRUE(is_row_id(row.id)) << row.id;
     EXPECT_FALSE(row.name.empty()) << row.id;
     EXPECT_TRUE(seen.insert(row.id).second) << row.id;
@@ -32,6 +32,25 @@ TEST(Catalog, NamesAreUniqueAndEveryRowHasASource) {
   check_names(built_in().machines, true);
   check_names(built_in().stacks, true);
   check_names(built_in().profiles, false);
+}
+
+/// What is known of a row before it is read is what the row says.
+template <typename Row> void check_lookup(const LazyRows<Row>& rows, const char* kind) {
+  for (std::size_t at = 0; at < rows.size(); ++at) {
+    const Row& row = rows[at];
+    EXPECT_EQ(rows.id(at), row.id);
+    EXPECT_EQ(rows.aliases(at), row.aliases) << row.id;
+    EXPECT_EQ(find_row(rows, row.id, kind), &row);
+    for (const std::string& alias : row.aliases) EXPECT_EQ(find_row(rows, alias, kind), &row) << alias;
+  }
+  EXPECT_NE(to_text(find_row(rows, rows.front().id + "x", kind).error()).find(rows.front().id), std::string::npos);
+}
+
+TEST(Catalog, RowsAreFoundByTheirNamesBeforeTheyAreRead) {
+  check_lookup(built_in().networks, "network");
+  check_lookup(built_in().machines, "machine");
+  check_lookup(built_in().stacks, "stack");
+  check_lookup(built_in().engines, "engine");
 }
 
 TEST(Catalog, EveryRowReadsBackAsItWasWritten) {

@@ -12,7 +12,7 @@
 namespace stepcast::sweep {
 namespace {
 
-template <typename Row> std::string name_of_row(const std::vector<Row>& rows, const std::string& id, const char* kind) {
+template <typename Row> std::string name_of_row(const LazyRows<Row>& rows, const std::string& id, const char* kind) {
   const auto row = find_row(rows, id, kind);
   return row ? (*row)->name : id;
 }

@@ -13,7 +13,7 @@
 
 namespace stepcast::launch::emit_tests {
 
-template <typename Row> const Row& row_called(const std::vector<Row>& rows, const std::string& id) {
+template <typename Row> const Row& row_called(const LazyRows<Row>& rows, const std::string& id) {
   for (const Row& row : rows)
     if (row.id == id) return row;
   ADD_FAILURE() << "no row " << id;
