@@ -97,10 +97,10 @@ function(stepcast_objects name library)
   target_sources(stepcast_${library} PRIVATE $<TARGET_OBJECTS:stepcast_${name}>)
 endfunction()
 
-# stepcast_embed(SOURCE_VAR FUNCTION HEADER FOLDER PATTERN): a generated .cpp that defines FUNCTION, named as seen from
+# stepcast_embed(SOURCE_VAR FUNCTION FOLDER PATTERN): a generated .cpp that defines FUNCTION, named as seen from
 # the namespace stepcast, with every file of FOLDER that matches PATTERN; its path goes to SOURCE_VAR. Made anew when a
 # file is added, removed or edited.
-function(stepcast_embed source_var function header folder pattern)
+function(stepcast_embed source_var function folder pattern)
   set(root ${PROJECT_SOURCE_DIR}/${folder})
   file(GLOB_RECURSE names RELATIVE ${root} ${root}/${pattern})
   list(SORT names)
@@ -112,8 +112,8 @@ function(stepcast_embed source_var function header folder pattern)
   list(JOIN names "\n" lines)
   file(CONFIGURE OUTPUT ${list} CONTENT "${lines}\n" @ONLY)
   add_custom_command(OUTPUT ${source}
-    COMMAND ${CMAKE_COMMAND} -D ROOT=${root} -D LIST=${list} -D FUNCTION=${function} -D HEADER=${header}
-            -D OUTPUT=${source} -P ${PROJECT_SOURCE_DIR}/cmake/embed.cmake
+    COMMAND ${CMAKE_COMMAND} -D ROOT=${root} -D LIST=${list} -D FUNCTION=${function} -D OUTPUT=${source}
+            -P ${PROJECT_SOURCE_DIR}/cmake/embed.cmake
     DEPENDS ${files} ${list} ${PROJECT_SOURCE_DIR}/cmake/embed.cmake
     COMMENT "Embedding ${folder}" VERBATIM)
   # On its own in unity builds: an edited data file then compiles nothing else.

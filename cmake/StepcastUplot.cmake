@@ -27,7 +27,7 @@ function(stepcast_uplot source_var)
   file(CONFIGURE OUTPUT ${list} CONTENT "${lines}\n" @ONLY)
   add_custom_command(OUTPUT ${source}
     COMMAND ${CMAKE_COMMAND} -D ROOT=${root} -D LIST=${list} -D FUNCTION=timeline::embedded_uplot
-            -D HEADER=studies/timeline/page.h -D OUTPUT=${source} -P ${PROJECT_SOURCE_DIR}/cmake/embed.cmake
+            -D OUTPUT=${source} -P ${PROJECT_SOURCE_DIR}/cmake/embed.cmake
     DEPENDS ${files} ${list} ${PROJECT_SOURCE_DIR}/cmake/embed.cmake
     COMMENT "Embedding uPlot" VERBATIM)
   set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)

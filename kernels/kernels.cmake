@@ -9,8 +9,6 @@ file(GLOB_RECURSE without RELATIVE ${folder} ${folder}/*_cuda.cpp ${folder}/cuda
 if(STEPCAST_CARRIED)
   list(APPEND without gpu_module/gpu_side_loaded.cpp)
 endif()
-# CUDA's headers are wide, and names in these files are as short as if each were alone.
-set_source_files_properties(${gpu_sources} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 # An object of its own: the module defines what is in it, and takes the other objects of the library.
 set_source_files_properties(${folder}/gpu_module/gpu_side_loaded.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 
@@ -88,6 +86,7 @@ set_target_properties(stepcast_gpu_host PROPERTIES POSITION_INDEPENDENT_CODE ON 
 target_compile_options(stepcast_gpu_host PRIVATE ${STEPCAST_WARNINGS})
 target_include_directories(stepcast_gpu_host SYSTEM PRIVATE ${STEPCAST_CUDA_INCLUDE})
 target_link_libraries(stepcast_gpu_host PRIVATE stepcast_model)
+stepcast_unity(stepcast_gpu_host ${gpu_sources})
 set(gpu_links ${STEPCAST_CUDART} Threads::Threads ${CMAKE_DL_LIBS} rt)
 if(STEPCAST_CARRIED)
   add_library(stepcast_gpu STATIC EXCLUDE_FROM_ALL ${gpu_objects} $<TARGET_OBJECTS:stepcast_gpu_host>)

@@ -406,11 +406,11 @@ TEST(RandomMapping, TwoLayerProducts) {
 }
 
 TEST(RandomMapping, AttentionOverAnEncoder) {
-  const Tally fused = run_random(encoder_and_decoder(AttentionForm::fused), crossing_words, 60'000, 1'200);
-  EXPECT_GE(fused.ran, trials(300));
-  EXPECT_GE(fused.counted_moves, trials(6'000));
-  const Tally unfused = run_random(encoder_and_decoder(AttentionForm::unfused), crossing_words, 70'000, 500);
-  EXPECT_GE(unfused.ran, trials(100));
+  const Tally fused = run_random(encoder_and_decoder(AttentionForm::fused), crossing_words, 60'000, 400);
+  EXPECT_GE(fused.ran, trials(100));
+  EXPECT_GE(fused.counted_moves, trials(2'000));
+  const Tally unfused = run_random(encoder_and_decoder(AttentionForm::unfused), crossing_words, 70'000, 200);
+  EXPECT_GE(unfused.ran, trials(40));
 }
 
 }  // namespace
