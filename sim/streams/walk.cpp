@@ -105,8 +105,12 @@ template <bool noted> void ChunkWalk::lay_instance(std::size_t index) {
   output_ = End{block_start_, -1};
   start_early<noted>(index);
   const WalkList& list = list_of(instance);
-  for (int i = 0; i < static_cast<int>(list.items.size()); ++i)
-    if (item_end_[instance.first_item + i] < 0) place<noted>(instance, list, i, -1);
+  for (int i = 0; i < static_cast<int>(list.items.size()); ++i) {
+    const int slot = instance.first_item + i;
+    if (item_end_[slot] >= 0) continue;
+    if (!noted && runs_freely(list.items[i])) run_freely(list.items[i], slot);
+    else place<noted>(instance, list, i, -1);
+  }
   mark_copy();
 }
 
@@ -172,6 +176,17 @@ void ChunkWalk::place(const Instance& instance, const WalkList& list, int positi
     if constexpr (noted) note(instance, position, {start, end, before, item.move});
   }
   if (item.hands_on && end >= output_.time) output_ = {end, item.move};
+}
+
+// Most items are kernels that nothing can hold up, while no fabric carries anything: place() comes to this.
+void ChunkWalk::run_freely(const WalkItem& item, int slot) {
+  last_start_ = compute_free_;
+  last_pass_ = item.pass;
+  last_slot_ = slot;
+  const double end = compute_free_ + item.seconds;
+  item_end_[slot] = end;
+  advance(item.pass, end);
+  if (item.hands_on && end >= output_.time) output_ = {end, -1};
 }
 
 ChunkWalk::End ChunkWalk::ready_for(const Instance& instance, const WalkList& list, const WalkItem& item) const {
@@ -246,11 +261,6 @@ void ChunkWalk::wait(int move, double seconds) {
   if (seconds <= 0) return;
   waited_ += seconds * weight_;
   if (move >= 0) exposed_[move] += seconds * weight_;
-}
-
-void ChunkWalk::advance(Pass pass, double until) {
-  pass_time_[static_cast<int>(pass)] += (until - compute_free_) * weight_;
-  compute_free_ = until;
 }
 
 // Compute is never behind what it has done: only moves beside it end later.

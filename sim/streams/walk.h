@@ -63,6 +63,11 @@ class ChunkWalk {
   void skip_copies(std::size_t index);
   template <bool noted> void start_early(std::size_t index);
   template <bool noted> void place(const Instance& instance, const WalkList& list, int position, double earliest);
+  [[nodiscard]] bool runs_freely(const WalkItem& item) const {
+    return item.kind == WalkItem::Kind::kernel && item.after == item.after_end && compute_free_ >= streams_free_ &&
+           (!item.waits || input_.time <= compute_free_);
+  }
+  void run_freely(const WalkItem& item, int slot);
   void place_beside(const WalkItem& item, double ready, double& end);
   void place_blocking(const WalkItem& item, double ready, double& end);
   void place_work(const WalkItem& item, End ready, double& end, int slot);
@@ -77,7 +82,10 @@ class ChunkWalk {
   void note_wait(LaidItem wait, int move, double start, double end);
   void note_end(int move, double waited);
   void wait(int move, double seconds);
-  void advance(Pass pass, double until);
+  void advance(Pass pass, double until) {
+    pass_time_[static_cast<int>(pass)] += (until - compute_free_) * weight_;
+    compute_free_ = until;
+  }
   [[nodiscard]] const WalkList& list_of(const Instance& instance) const {
     const WalkBlock& block = lists_.blocks[instance.block];
     return forward_ ? block.forward : block.backward;
