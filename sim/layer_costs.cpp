@@ -40,8 +40,8 @@ class Probes {
     return chunks_.size() - 1;
   }
 
-  void time(const Program& program, const std::vector<BlockPrices>& prices, const CostModel& cost) {
-    ChunkWalk walk = walk_for(program, prices, cost);
+  void time(const WalkLists& lists, const CostModel& cost) {
+    ChunkWalk walk = walk_for(lists, cost);
     for (const Chunk& chunk : chunks_) times_.push_back(walk.times(chunk));
   }
 
@@ -71,10 +71,10 @@ std::int64_t settled_copies(const Program& program) {
 
 PartitionProblem layer_costs(const Program& program, const CostModel& cost_of_machine, double paired) {
   const CostModel cost = cost_of_machine.with_ranks(program.ranks);
-  return layer_costs(program, price_passes(program, cost, paired), cost);
+  return layer_costs(program, walk_lists(program, price_passes(program, cost, paired)), cost);
 }
 
-PartitionProblem layer_costs(const Program& program, const std::vector<BlockPrices>& prices, const CostModel& cost) {
+PartitionProblem layer_costs(const Program& program, const WalkLists& lists, const CostModel& cost) {
   const BlockOrder blocks = block_order(program);
   assert(!blocks.layers.empty());
   const std::int64_t copies = settled_copies(program);
@@ -95,7 +95,7 @@ PartitionProblem layer_costs(const Program& program, const std::vector<BlockPric
   opening.push_back({first, copies});
   closing.insert(closing.end(), blocks.after.begin(), blocks.after.end());
   const std::size_t open = probes.add(std::move(opening)), close = probes.add(std::move(closing));
-  probes.time(program, prices, cost);
+  probes.time(lists, cost);
 
   for (const int block : blocks.layers)
     problem.layers.push_back(probes.more(by_block[block].more, by_block[block].few));

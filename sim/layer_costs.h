@@ -7,7 +7,7 @@
 #include "dataflow/program.h"
 #include "sim/cost.h"
 #include "sim/schedule/layers/partition.h"
-#include "sim/streams/chunk_times.h"
+#include "sim/streams/walk_lists.h"
 
 namespace stepcast::sim {
 
@@ -17,7 +17,7 @@ namespace stepcast::sim {
 /// the program's virtual stages. How the program's layers lie on stages now does not matter. `paired`: the share of its
 /// schedule (sim/step/paired.h).
 PartitionProblem layer_costs(const Program& program, const CostModel& cost, double paired);
-/// The same by prices that are known; `cost` with the program's ranks.
-PartitionProblem layer_costs(const Program& program, const std::vector<BlockPrices>& prices, const CostModel& cost);
+/// The same by lists that are known; `cost` with the program's ranks.
+PartitionProblem layer_costs(const Program& program, const WalkLists& lists, const CostModel& cost);
 
 }  // namespace stepcast::sim

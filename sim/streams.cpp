@@ -53,35 +53,6 @@ double hide_exchanges(const ProgramBlock& block, double share, double slowdown, 
   return 1 + hidden / compute * (slowdown / (1 + slowdown));
 }
 
-std::vector<int> early_items(const ProgramBlock& block, const std::vector<Item>& items) {
-  std::vector<int> early;
-  for (std::size_t i = 0; i < items.size(); ++i) {
-    if (!items[i].is_move || !items[i].after.empty()) continue;
-    const Move& move = block.moves[items[i].index];
-    if (move.cargo == Cargo::weight && move.ahead > 0 && !move.blocking) early.push_back(static_cast<int>(i));
-  }
-  return early;
-}
-
-/// Recomputation reads what forward saved, and so do moves made again; weights and gradients move on their own.
-bool needs_input(const ProgramBlock& block, const Item& item) {
-  if (!item.is_move) return block.works[item.index].pass != Pass::recompute;
-  const Move& move = block.moves[item.index];
-  const bool activation = move.cargo == Cargo::activation || move.cargo == Cargo::boundary;
-  return activation && !move.again && move.pass != Pass::recompute;
-}
-
-std::vector<char> waiting_items(const ProgramBlock& block, const std::vector<Item>& items) {
-  std::vector<char> waits(items.size()), follows(items.size());
-  for (std::size_t i = 0; i < items.size(); ++i) {
-    const auto& after = items[i].after;
-    const bool behind = std::any_of(after.begin(), after.end(), [&](int earlier) { return follows[earlier] != 0; });
-    waits[i] = !behind && needs_input(block, items[i]);
-    follows[i] = behind || waits[i];
-  }
-  return waits;
-}
-
 BlockPrices price_block(const Program& program, const ProgramBlock& block, const CostModel& cost) {
   BlockPrices prices;
   prices.works.reserve(block.works.size());
@@ -91,10 +62,6 @@ BlockPrices price_block(const Program& program, const ProgramBlock& block, const
     prices.moves.push_back(price_move(program, move, cost));
     prices.ahead = std::max(prices.ahead, move.ahead);
   }
-  prices.forward_early = early_items(block, block.forward);
-  prices.backward_early = early_items(block, block.backward);
-  prices.forward_waits = waiting_items(block, block.forward);
-  prices.backward_waits = waiting_items(block, block.backward);
   return prices;
 }
 
@@ -149,7 +116,8 @@ std::vector<BlockPrices> price_blocks(const Program& program, const CostModel& c
 
 std::vector<ChunkTimes> all_chunk_times(
     const Program& program, const std::vector<BlockPrices>& prices, const CostModel& cost) {
-  ChunkWalk walk = walk_for(program, prices, cost);
+  const WalkLists lists = walk_lists(program, prices);
+  ChunkWalk walk = walk_for(lists, cost);
   std::vector<ChunkTimes> times;
   times.reserve(program.chunks.size());
   for (std::size_t i = 0; i < program.chunks.size(); ++i) {

@@ -41,14 +41,27 @@ Expected<Program> Lowering::run() {
   else network_ = own_network_ = std::make_shared<Network>(build_network(spec_, shape_, stack_.attention));
   TRY(check_adapters());
   step_alone_ = step_alone_ && !gathers_for_a_step();
-  TRY(placed_, place(*network_, parsed_->program.meshes, parsed_->statements, plan_.gpus,
-                   {stack_.gradient_bytes, stack_.recompute_whole, step_alone_, passes_alone_}));
-  TRY(layout_, stage_layout(spec_.layers, placed_.mesh, parsed_->statements));
+  TRY(place_network());
+  TRY(layout_, stage_layout(spec_.layers, placed_->mesh, parsed_->statements));
   TRY(check_encoder());
   TRY(fill(batch));
   if (!plan_.cache) make_tail();
   if (!step_alone_ && !passes_alone_) make_notes();
   return std::move(out_);
+}
+
+PlacingOptions Lowering::placing() const {
+  return {stack_.gradient_bytes, stack_.recompute_whole, step_alone_, passes_alone_};
+}
+
+Expected<void> Lowering::place_network() {
+  if (built_ != nullptr) {
+    TRY(placed_, built_->placed().of(network_, *parsed_, plan_.gpus, placing()));
+    return {};
+  }
+  TRY(auto placed, place(*network_, parsed_->program.meshes, parsed_->statements, plan_.gpus, placing()));
+  placed_ = std::make_shared<PlacedNetwork>(std::move(placed));
+  return {};
 }
 
 Expected<std::optional<Program>> Lowering::resized() {
@@ -64,7 +77,7 @@ Expected<std::optional<Program>> Lowering::resized() {
     if (!dim.expected && dim.extent % placed != 0) return std::nullopt;
     grown.push_back(static_cast<int>(d));
   }
-  if (!resize(placed_, *network_, parsed_->statements, grown)) return std::nullopt;
+  if (!resize(*placed_, *network_, parsed_->statements, grown)) return std::nullopt;
   out_ = {}, layers_ = {}, shape_ = shape, kernels_alone_ = true;
   TRY(fill(batch));
   return std::move(out_);
@@ -73,11 +86,13 @@ Expected<std::optional<Program>> Lowering::resized() {
 Expected<std::optional<Program>> Lowering::doubled() {
   TRY(const auto batch, asked_batch());
   const BatchShape shape = shape_of(batch);
-  const std::shared_ptr<const Network> larger = built_->of(spec_, shape, stack_.attention);
-  if (!double_sizes(placed_, *network_, *larger, parsed_->statements)) return std::nullopt;
+  const std::shared_ptr<const Network> placed = network_, larger = built_->of(spec_, shape, stack_.attention);
+  if (!double_sizes(*placed_, *placed, *larger, parsed_->statements)) return std::nullopt;
   out_ = {}, layers_ = {}, shape_ = shape, network_ = larger;
-  TRY(fill(batch));
-  make_tail();
+  const auto filled = fill(batch);
+  if (filled) make_tail();
+  halve_sizes(*placed_, *placed, *larger);  // others may share it
+  TRY(filled);
   return std::move(out_);
 }
 

@@ -24,7 +24,7 @@ double narrow_bytes(Precision precision) {
 }  // namespace
 
 ProgramBlock Lowering::lowered(std::size_t b, const PlacedBlock& placed, const std::vector<char>& counted) {
-  return fuse({*network_, network_->blocks[b], placed, placed_.splits[b], placed_.mesh, stack_, parsed_->statements,
+  return fuse({*network_, network_->blocks[b], placed, placed_->splits[b], placed_->mesh, stack_, parsed_->statements,
       out_.groups, explain_, counted, blocks_reading_, spec_.experts, narrow_bytes(plan_.precision), step_alone_,
       kernels_alone_});
 }
@@ -47,10 +47,10 @@ Expected<void> Lowering::make_blocks() {
   for (std::size_t b = 0; b < network_->blocks.size(); ++b) {
     const Block::Place place = network_->blocks[b].place;
     std::vector<char>& here = one_stage || place == Block::Place::first ? first : last;
-    out_.blocks.push_back(lowered(b, placed_.blocks[b], here));
+    out_.blocks.push_back(lowered(b, placed_->blocks[b], here));
     if (place == Block::Place::layers)
       layers_.block_of.push_back({static_cast<int>(b), static_cast<int>(b), network_->blocks[b].kind});
-    for (const WeightChain& chain : placed_.blocks[b].chains) {
+    for (const WeightChain& chain : placed_->blocks[b].chains) {
       if (!one_stage && place == Block::Place::last && first[chain.tensor] && !last[chain.tensor]) share(chain);
       if (place != Block::Place::layers) here[chain.tensor] = 1;
     }
@@ -69,8 +69,7 @@ Expected<void> Lowering::make_blocks() {
     const auto* recompute = std::get_if<RecomputeStatement>(&statement.body);
     if (recompute == nullptr || recompute->layers == 0) without.push_back(statement);
   }
-  TRY(auto plain, place(*network_, parsed_->program.meshes, without, plan_.gpus,
-                      {stack_.gradient_bytes, stack_.recompute_whole, step_alone_, passes_alone_}));
+  TRY(auto plain, place(*network_, parsed_->program.meshes, without, plan_.gpus, placing()));
   const std::vector<char> none(network_->tensors.size(), 0);
   for (LayerBlocks::Kind& kind : layers_.block_of) {
     out_.blocks.push_back(lowered(static_cast<std::size_t>(kind.block), plain.blocks[kind.block], none));
@@ -90,7 +89,7 @@ void Lowering::share(const WeightChain& chain) {
   Group group;
   group.digits = {{layout_.stride * (layout_.stages - 1), 2}};
   group.size = 2;
-  group.label = placed_.mesh.label(layout_.atoms) + "{first,last}";
+  group.label = placed_->mesh.label(layout_.atoms) + "{first,last}";
   out_.groups.push_back(group);
   move.group = static_cast<int>(out_.groups.size()) - 1;
   move.local_before = move.local_after = Bytes(chain.accumulator_bytes);

@@ -22,7 +22,7 @@ void Lowering::add_cache(const BlockRun& run, std::vector<CacheLine>& lines) con
     same->bytes_per_position += line.bytes_per_position;
     same->bytes_per_sequence += line.bytes_per_sequence;
   };
-  for (const Copy& copy : placed_.blocks[run.block].copies) {
+  for (const Copy& copy : placed_->blocks[run.block].copies) {
     if (copy.parent >= 0 || network_->tensors[copy.tensor].role != TensorRole::cache) continue;
     const auto positions = static_cast<double>(network_->dims[network_->find_dim("t")].extent * plan_.micro_batch);
     add({layers * copy.bytes / positions, reach_of(network_->blocks[run.block], copy.tensor), 0});
@@ -53,7 +53,7 @@ double Lowering::state_bytes(int block) const {
     if (op.function != "conv") continue;
     const Tensor& taps = network_->tensors[op.inputs[1].tensor];
     const auto width = static_cast<double>(network_->dims[taps.dims.back()].extent);
-    for (const Copy& copy : placed_.blocks[block].copies)
+    for (const Copy& copy : placed_->blocks[block].copies)
       if (copy.tensor == op.inputs[1].tensor && copy.parent < 0) bytes += copy.bytes * (width - 1) / width;
   }
   return bytes;

@@ -15,11 +15,11 @@ void Lowering::make_notes() {
       const Operator& op = network_->blocks[b].operators[o];
       if (op.kind != OperatorKind::einsum && op.kind != OperatorKind::attention) continue;
       AtomMask repeated = 0;
-      for (std::size_t a = 0; a < placed_.mesh.atoms.size(); ++a)
-        if (!placed_.mesh.atoms[a].stage && placed_.splits[b][o].loop[a] < 0) repeated |= AtomMask{1} << a;
-      if (placed_.mesh.size_of(repeated) > 1)
+      for (std::size_t a = 0; a < placed_->mesh.atoms.size(); ++a)
+        if (!placed_->mesh.atoms[a].stage && placed_->splits[b][o].loop[a] < 0) repeated |= AtomMask{1} << a;
+      if (placed_->mesh.size_of(repeated) > 1)
         out_.notes.push_back({fmt::format("{} is repeated by {} ranks: nothing splits it on {}", op.name,
-            placed_.mesh.size_of(repeated), placed_.mesh.label(repeated))});
+            placed_->mesh.size_of(repeated), placed_->mesh.label(repeated))});
     }
   // What a move says and the times do not follow is said, not dropped.
   for (const Statement& statement : parsed_->statements) {

@@ -31,22 +31,22 @@ void Lowering::fill_chunks() {
 // The stream crosses with its local bytes at home, or as `home boundary` says; then a gather brings it home.
 Expected<void> Lowering::make_edges() {
   const std::size_t stream_block = static_cast<std::size_t>(layers_.block_of.front().block);
-  const PlacedBlock& layer = placed_.blocks[stream_block];
+  const PlacedBlock& layer = placed_->blocks[stream_block];
   const Copy& stream = layer.copies[layer.output];
   TRY(auto crossing,
-      boundary_placement(*network_, network_->blocks[stream_block], stream.place, placed_.mesh, parsed_->statements));
-  const double bytes = local_elements(*network_, stream.tensor, crossing, placed_.mesh) *
+      boundary_placement(*network_, network_->blocks[stream_block], stream.place, placed_->mesh, parsed_->statements));
+  const double bytes = local_elements(*network_, stream.tensor, crossing, placed_->mesh) *
                        network_->tensors[stream.tensor].bytes_per_element;
   std::optional<Move> gather;
-  for (const Hop& hop : hops(crossing, stream.place, placed_.mesh, false, 0)) {
+  for (const Hop& hop : hops(crossing, stream.place, placed_->mesh, false, 0)) {
     if (hop.kind == MoveKind::slice || hop.kind == MoveKind::mask) continue;
     Move move;
     move.label = "boundary gather";
     move.kind = hop.kind;
     move.cargo = Cargo::boundary;
-    move.group = intern_group(out_.groups, placed_.mesh, hop.atoms);
+    move.group = intern_group(out_.groups, placed_->mesh, hop.atoms);
     move.local_before = Bytes(bytes);
-    move.received = Bytes(received_bytes(hop.kind, bytes, static_cast<double>(placed_.mesh.size_of(hop.atoms))));
+    move.received = Bytes(received_bytes(hop.kind, bytes, static_cast<double>(placed_->mesh.size_of(hop.atoms))));
     move.local_after = Bytes(stream.bytes);
     move.blocking = true;
     gather = std::move(move);
@@ -67,11 +67,11 @@ Expected<void> Lowering::make_edges() {
 // The global norm: one number per rank, summed where gradients are split, and over the stages.
 void Lowering::make_tail() {
   AtomMask split = layout_.stages > 1 ? layout_.atoms : 0;
-  for (const PlacedBlock& block : placed_.blocks)
+  for (const PlacedBlock& block : placed_->blocks)
     for (const WeightChain& chain : block.chains)
-      for (std::size_t a = 0; a < placed_.mesh.atoms.size(); ++a)
+      for (std::size_t a = 0; a < placed_->mesh.atoms.size(); ++a)
         if (chain.optimizer.at[a] >= 0 || chain.optimizer.at[a] == flat_shard) split |= AtomMask{1} << a;
-  if (split == 0 || placed_.mesh.size_of(split) == 1) return;
+  if (split == 0 || placed_->mesh.size_of(split) == 1) return;
   Move norm;
   norm.label = "gradient norm all_reduce";
   norm.kind = MoveKind::all_reduce;
@@ -79,8 +79,8 @@ void Lowering::make_tail() {
   norm.when = When::tail;
   norm.cargo = Cargo::scalar;
   norm.blocking = true;
-  norm.group = intern_group(out_.groups, placed_.mesh, split);
-  const auto ranks = static_cast<double>(placed_.mesh.size_of(split));
+  norm.group = intern_group(out_.groups, placed_->mesh, split);
+  const auto ranks = static_cast<double>(placed_->mesh.size_of(split));
   norm.local_before = norm.local_after = Bytes(4);
   norm.received = Bytes(2 * (ranks - 1) / ranks * 4);
   if (explain_) norm.because = "sum of squares over every axis that splits a gradient, and over the stages";

@@ -36,11 +36,13 @@ class Lowering {
 
   [[nodiscard]] const ParsedPlan& parsed() const { return *parsed_; }
   [[nodiscard]] const Network& network() const { return *network_; }
-  [[nodiscard]] const PlacedNetwork& placed() const { return placed_; }
+  [[nodiscard]] const PlacedNetwork& placed() const { return *placed_; }
 
  private:
   [[nodiscard]] Expected<PlanBatch> asked_batch() const;
   [[nodiscard]] BatchShape shape_of(const PlanBatch& batch) const;
+  [[nodiscard]] PlacingOptions placing() const;
+  Expected<void> place_network();
   Expected<void> fill(const PlanBatch& batch);
   [[nodiscard]] Expected<void> check_adapters() const;
   [[nodiscard]] bool gathers_for_a_step() const;
@@ -77,8 +79,8 @@ class Lowering {
   BatchShape shape_;
   std::shared_ptr<Network> own_network_;  ///< null: what was built before
   std::shared_ptr<const Network> network_;
-  PlacedNetwork placed_;
-  std::vector<Dim> placed_dims_;  ///< as they were then, where another size was asked for
+  std::shared_ptr<PlacedNetwork> placed_;  ///< of this alone, or one of those that were placed before
+  std::vector<Dim> placed_dims_;           ///< as they were then, where another size was asked for
   StageLayout layout_;
   Program out_;
   LayerBlocks layers_;

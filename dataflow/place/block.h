@@ -104,6 +104,7 @@ struct PlacingOptions {
   bool step_alone = false;
   /// Items of a micro-batch alone: chains end where gradients are kept.
   bool passes_alone = false;
+  friend bool operator==(const PlacingOptions&, const PlacingOptions&) = default;
 };
 
 /// `statements` are expanded; recompute with `layers N` is placed as written here (the caller places twice).

@@ -83,7 +83,7 @@ bool grows_by_tensors(
   });
 }
 
-void double_sizes(PlacedBlock& placed, const Block& block, const std::vector<double>& growth) {
+void grow(PlacedBlock& placed, const Block& block, const std::vector<double>& growth) {
   const auto of_copy = [&](int copy) { return growth[static_cast<std::size_t>(placed.copies[copy].tensor)]; };
   for (Copy& copy : placed.copies) copy.bytes *= growth[static_cast<std::size_t>(copy.tensor)];
   for (std::vector<PlacedItem>* items : {&placed.forward, &placed.backward, &placed.step})
@@ -109,8 +109,14 @@ bool double_sizes(
     return false;
   for (std::size_t b = 0; b < placed.blocks.size(); ++b)
     if (!grows_by_tensors(placed.blocks[b], network.blocks[b], *grown, growth)) return false;
-  for (std::size_t b = 0; b < placed.blocks.size(); ++b) double_sizes(placed.blocks[b], network.blocks[b], growth);
+  for (std::size_t b = 0; b < placed.blocks.size(); ++b) grow(placed.blocks[b], network.blocks[b], growth);
   return true;
+}
+
+void halve_sizes(PlacedNetwork& placed, const Network& network, const Network& larger) {
+  std::vector<double> growth = growth_of_tensors(network, larger);
+  for (double& factor : growth) factor = 1 / factor;
+  for (std::size_t b = 0; b < placed.blocks.size(); ++b) grow(placed.blocks[b], network.blocks[b], growth);
 }
 
 bool resize(PlacedNetwork& placed, const Network& network, const std::vector<Statement>& statements,

@@ -19,5 +19,7 @@ bool resize(PlacedNetwork& placed, const Network& network, const std::vector<Sta
 /// alike in this way, or statements deal such dims out by their extents.
 bool double_sizes(
     PlacedNetwork& placed, const Network& network, const Network& larger, const std::vector<Statement>& statements);
+/// The bytes of `network` again, to the last bit.
+void halve_sizes(PlacedNetwork& placed, const Network& network, const Network& larger);
 
 }  // namespace stepcast::dataflow

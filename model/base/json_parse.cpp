@@ -159,14 +159,20 @@ std::string with_python_numbers(std::string_view text) {
   std::string result;
   result.reserve(text.size());
   bool quoted = false;
+  std::size_t written = 0;  // of the text
   for (std::size_t i = 0; i < text.size(); ++i) {
-    if (quoted && text[i] == '\\' && i + 1 < text.size()) result += text[i++];
+    if (quoted && text[i] == '\\') ++i;
     else if (text[i] == '"') quoted = !quoted;
-    const bool may_begin = !quoted && (text[i] == '-' || text[i] == 'I' || text[i] == 'N');
-    const std::string_view word = may_begin ? python_number_at(text.substr(i)) : std::string_view{};
-    if (word.empty()) result += text[i];
-    else result += fmt::format("\"{}\"", word), i += word.size() - 1;
+    else if (!quoted && (text[i] == '-' || text[i] == 'I' || text[i] == 'N')) {
+      const std::string_view word = python_number_at(text.substr(i));
+      if (word.empty()) continue;
+      result += text.substr(written, i - written);
+      result += fmt::format("\"{}\"", word);
+      i += word.size() - 1;
+      written = i + 1;
+    }
   }
+  result += text.substr(written);
   return result;
 }
 

@@ -1,6 +1,7 @@
 #include "sim/fast/unit_costs.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "sim/streams/walk.h"
 
@@ -21,28 +22,24 @@ StageCost cost_of(const ChunkTimes& times) {
 
 }  // namespace
 
-UnitCosts::UnitCosts(const Program& program, std::shared_ptr<const Program> alike, const CostModel& cost, double paired)
-    : UnitCosts(program, std::move(alike), price_passes(program, cost, paired), cost) {}
+UnitCosts::UnitCosts(const Program& program, const CostModel& cost, double paired)
+    : UnitCosts(walk_lists(program, price_passes(program, cost, paired)), cost) {}
 
-UnitCosts::UnitCosts(const Program& program, std::shared_ptr<const Program> alike, std::vector<BlockPrices> prices,
-    const CostModel& cost)
-    : alike_(std::move(alike)), prices_(std::move(prices)), overlap_(cost.overlap()),
-      tiers_(static_cast<int>(cost.machine().levels.size())) {
-  find_fabric(program, tiers_);
-  if (!adds_up(program)) return;
-  for (int block = 0; block < static_cast<int>(program.blocks.size()); ++block)
-    blocks_.push_back(walked(program, {{block, 1}}));
-  prices_.clear();  // many of these live at once, and nothing is left to walk
+UnitCosts::UnitCosts(WalkLists lists, const CostModel& cost)
+    : lists_(std::move(lists)), overlap_(cost.overlap()), tiers_(static_cast<int>(cost.machine().levels.size())) {
+  find_fabric();
+  if (!adds_up()) return;
+  for (int block = 0; block < static_cast<int>(lists_.blocks.size()); ++block) blocks_.push_back(walked({{block, 1}}));
+  lists_ = {};  // many of these live at once, and nothing is left to walk
 }
 
-void UnitCosts::find_fabric(const Program& program, int tiers) {
-  for (std::size_t b = 0; b < program.blocks.size(); ++b) {
-    const ProgramBlock& block = program.blocks[b];
+void UnitCosts::find_fabric() {
+  for (const WalkBlock& block : lists_.blocks) {
     Fabric fabric{
-        std::vector<double>(static_cast<std::size_t>(tiers)), std::vector<double>(static_cast<std::size_t>(tiers))};
-    const auto add = [&](const std::vector<Item>& items, std::vector<double>& seconds) {
-      for (const Item& item : items)
-        if (item.is_move) seconds[prices_[b].moves[item.index].tier] += prices_[b].moves[item.index].time.value();
+        std::vector<double>(static_cast<std::size_t>(tiers_)), std::vector<double>(static_cast<std::size_t>(tiers_))};
+    const auto add = [&](const WalkList& list, std::vector<double>& seconds) {
+      for (const WalkItem& item : list.items)
+        if (item.kind != WalkItem::Kind::kernel) seconds[item.tier] += item.seconds;
     };
     add(block.forward, fabric.forward);
     add(block.backward, fabric.backward);
@@ -51,23 +48,23 @@ void UnitCosts::find_fabric(const Program& program, int tiers) {
 }
 
 // Where every move that takes time stands in the way of compute, one block begins when the one before has ended.
-bool UnitCosts::adds_up(const Program& program) const {
-  for (std::size_t b = 0; b < program.blocks.size(); ++b)
-    for (std::size_t i = 0; i < program.blocks[b].moves.size(); ++i)
-      if (!program.blocks[b].moves[i].blocking && prices_[b].moves[i].time.value() > 0) return false;
-  return true;
+bool UnitCosts::adds_up() const {
+  const auto beside = [](const WalkList& list) {
+    return std::ranges::any_of(list.beside, [&](int position) { return list.items[position].seconds > 0; });
+  };
+  return std::ranges::none_of(
+      lists_.blocks, [&](const WalkBlock& block) { return beside(block.forward) || beside(block.backward); });
 }
 
-StageCost UnitCosts::walked(const Program& program, const std::vector<BlockRun>& runs) const {
-  ChunkWalk walk(program, prices_, overlap_, tiers_);
-  return cost_of(walk.times({0, 0, runs}));
+StageCost UnitCosts::walked(const std::vector<BlockRun>& runs) const {
+  return cost_of(ChunkWalk(lists_, overlap_, tiers_).times({0, 0, runs}));
 }
 
 const StageCost& UnitCosts::walked_once(const std::vector<BlockRun>& runs) const {
   const auto known =
       std::find_if(walked_.begin(), walked_.end(), [&](const Walked& other) { return equal_runs(other.runs, runs); });
   if (known != walked_.end()) return known->cost;
-  return walked_.emplace_back(Walked{runs, walked(*alike_, runs)}).cost;
+  return walked_.emplace_back(Walked{runs, walked(runs)}).cost;
 }
 
 void UnitCosts::lay_stage(const std::vector<BlockRun>& runs, StageCost& cost) const {

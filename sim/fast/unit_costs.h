@@ -2,12 +2,12 @@
 // happens once per step is in it, so that one of these serves all steps that differ in those alone.
 #pragma once
 
-#include <memory>
 #include <vector>
 
 #include "sim/cost.h"
 #include "sim/fast/stage_shape.h"
 #include "sim/streams.h"
+#include "sim/streams/walk_lists.h"
 
 namespace stepcast::sim {
 
@@ -22,13 +22,10 @@ struct StageCost {
 
 class UnitCosts {
  public:
-  /// Sizes of `program`; `alike` has the same blocks, items and moves, of whatever size, and is kept for as long as
-  /// stages may be asked for. `cost` with the program's ranks; it must outlive this. `paired`: the schedule's
-  /// paired_share().
-  UnitCosts(const Program& program, std::shared_ptr<const Program> alike, const CostModel& cost, double paired = 0);
-  /// The same by the program's prices, whose passes are paired.
-  UnitCosts(const Program& program, std::shared_ptr<const Program> alike, std::vector<BlockPrices> prices,
-      const CostModel& cost);
+  /// `lists` are those of the program's blocks; `cost` with the program's ranks, it must outlive this.
+  UnitCosts(WalkLists lists, const CostModel& cost);
+  /// `paired`: the schedule's paired_share().
+  UnitCosts(const Program& program, const CostModel& cost, double paired = 0);
 
   /// Into `cost`, whose room is used again.
   void lay_stage(const std::vector<BlockRun>& runs, StageCost& cost) const;
@@ -42,12 +39,11 @@ class UnitCosts {
   // clang-format on
 
   const StageCost& walked_once(const std::vector<BlockRun>& runs) const;
-  void find_fabric(const Program& program, int tiers);
-  [[nodiscard]] bool adds_up(const Program& program) const;
-  [[nodiscard]] StageCost walked(const Program& program, const std::vector<BlockRun>& runs) const;
+  void find_fabric();
+  [[nodiscard]] bool adds_up() const;
+  [[nodiscard]] StageCost walked(const std::vector<BlockRun>& runs) const;
 
-  std::shared_ptr<const Program> alike_;
-  std::vector<BlockPrices> prices_;
+  WalkLists lists_;
   std::vector<Fabric> fabric_;
   /// of one copy, where copies simply add up; empty where moves run beside kernels
   std::vector<StageCost> blocks_;

@@ -86,17 +86,16 @@ std::vector<Group::Digit> joined(std::vector<Group::Digit> digits) {
 }  // namespace
 
 UnitFamily::UnitFamily(Program one, const Program& two, const Program* spread, double share, double spread_share)
-    : share_(share), more_share_(spread_share - share), program_(std::make_shared<Program>(std::move(one))),
-      groups_(program_->groups) {
+    : share_(share), more_share_(spread_share - share), program_(std::move(one)), groups_(program_.groups) {
   std::set<int> moving;
-  for (const ProgramBlock& block : program_->blocks)
+  for (const ProgramBlock& block : program_.blocks)
     for (const Move& move : block.moves)
       if (move.group >= 0) moving.insert(move.group);
   moving_.assign(moving.begin(), moving.end());
-  even_ = program_->blocks.size() == two.blocks.size() &&
-          (spread == nullptr || program_->blocks.size() == spread->blocks.size());
+  even_ = program_.blocks.size() == two.blocks.size() &&
+          (spread == nullptr || program_.blocks.size() == spread->blocks.size());
   for (std::size_t b = 0; even_ && b < two.blocks.size(); ++b) {
-    ProgramBlock& block = program_->blocks[b];
+    ProgramBlock& block = program_.blocks[b];
     even_ = same_parts(block, two.blocks[b]) && (spread == nullptr || same_parts(block, spread->blocks[b]));
     if (even_) pair_blocks(block, two.blocks[b], spread == nullptr ? block : spread->blocks[b]);
   }
@@ -150,7 +149,7 @@ bool UnitFamily::lay(std::span<const Axis> axes) {
     group.size = 1;
     for (const Group::Digit& digit : group.digits) group.size *= digit.size;
   }
-  program_->groups = std::move(laid);
+  program_.groups = std::move(laid);
   return true;
 }
 
@@ -159,7 +158,7 @@ const Program& UnitFamily::at(double micro_batch, double share) {
   set_lines(numbers_, more, more_share);
   set_lines(bytes_, more, more_share);
   set_lines(flops_, more, more_share);
-  return *program_;
+  return program_;
 }
 
 }  // namespace stepcast::sim

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <utility>
 #include <vector>
@@ -37,8 +36,6 @@ class UnitFamily {
   /// Lays the groups of what a micro-batch moves on other ranks; `axes` ascending by `from`. False, and nothing is
   /// changed, where a group has ranks of none of the axes, or some ranks of an axis that has more or fewer then.
   bool lay(std::span<const Axis> axes);
-  /// The program that at() resizes: its blocks and items stay as they are.
-  [[nodiscard]] std::shared_ptr<const Program> alike() const { return program_; }
 
  private:
   UnitFamily(Program one, const Program& two, const Program* spread, double share, double spread_share);
@@ -51,7 +48,7 @@ class UnitFamily {
   void pair_blocks(ProgramBlock& one, const ProgramBlock& two, const ProgramBlock& spread);
 
   double share_, more_share_;  ///< of the first program, and what the one that is spread has more
-  std::shared_ptr<Program> program_;
+  Program program_;            ///< at() resizes its blocks
   std::vector<Group> groups_;  ///< as lowered
   std::vector<int> moving_;    ///< groups that a micro-batch's moves name
   std::vector<Line<double>> numbers_;

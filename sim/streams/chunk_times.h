@@ -13,10 +13,7 @@ struct BlockPrices {
   std::vector<Price> works, moves, step_moves;  ///< order of ProgramBlock::works, ::moves, ::step_moves
   /// Factor on every kernel of a list: a list cannot run faster than the host launches it.
   double forward_stretch = 1, backward_stretch = 1;
-  std::vector<int> forward_early, backward_early;  ///< items that may start in an earlier block: weight gathers
-  /// By item: does it wait for what the block before hands on? Not when an item that it waits for did.
-  std::vector<char> forward_waits, backward_waits;
-  int ahead = 0;       ///< the furthest of them, in blocks
+  int ahead = 0;       ///< the furthest that any of its moves may start early, in blocks
   int first_move = 0;  ///< of this block in ChunkTimes::exposed
 };
 

@@ -75,7 +75,8 @@ class PartClock {
 
 ChunkLayout chunk_layout(
     const Program& program, const std::vector<BlockPrices>& prices, const Chunk& chunk, const CostModel& cost) {
-  ChunkLayout layout = walk_for(program, prices, cost).layout(chunk);
+  const WalkLists lists = walk_lists(program, prices);
+  ChunkLayout layout = walk_for(lists, cost).layout(chunk, program, prices);
   for (ListLayout* list : {&layout.forward, &layout.backward}) {
     join_waits(*list);
     tile(*list);

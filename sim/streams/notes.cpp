@@ -40,9 +40,10 @@ std::int64_t ChunkWalk::copy_of(const Instance& instance) const {
   return &instance - first;
 }
 
-void ChunkWalk::note(const Instance& instance, const Item& item, const Placed& placed) {
+void ChunkWalk::note(const Instance& instance, int position, const Placed& placed) {
   std::vector<LaidItem>& items = noted_->list->items;
-  const ProgramBlock& block = program_.blocks[instance.block];
+  const ProgramBlock& block = noted_->program.blocks[instance.block];
+  const Item& item = (forward_ ? block.forward : block.backward)[position];
   LaidItem laid;
   laid.block = instance.block;
   laid.item = item.index;
@@ -61,7 +62,7 @@ void ChunkWalk::note(const Instance& instance, const Item& item, const Placed& p
   laid.kind = LaidKind::move;
   laid.pass = move.pass;
   laid.blocking = move.blocking;
-  laid.tier = prices_[instance.block].moves[item.index].tier;
+  laid.tier = noted_->prices[instance.block].moves[item.index].tier;
   items.push_back(laid);
   if (move.blocking) note_wait(laid, placed.waited_for, placed.before, placed.end);
   else if (compute_free_ > placed.before)  // the move has stretched the last kernel
@@ -73,9 +74,10 @@ void ChunkWalk::note_wait(LaidItem wait, int move, double start, double end) {
   wait.kind = LaidKind::wait;
   wait.blocking = false;
   wait.item = -1;
-  for (std::size_t i = 0; i < prices_.size() && move >= 0; ++i) {
-    const int at = move - prices_[i].first_move;
-    if (at < 0 || at >= static_cast<int>(prices_[i].moves.size())) continue;
+  const std::vector<BlockPrices>& prices = noted_->prices;
+  for (std::size_t i = 0; i < prices.size() && move >= 0; ++i) {
+    const int at = move - prices[i].first_move;
+    if (at < 0 || at >= static_cast<int>(prices[i].moves.size())) continue;
     wait.block = static_cast<int>(i);
     wait.item = at;
   }
@@ -84,9 +86,9 @@ void ChunkWalk::note_wait(LaidItem wait, int move, double start, double end) {
   noted_->list->items.push_back(wait);
 }
 
-void ChunkWalk::note_end(List list, int move, double waited) {
+void ChunkWalk::note_end(int move, double waited) {
   LaidItem last;
-  last.pass = list == List::forward ? Pass::forward : Pass::input_grad;
+  last.pass = forward_ ? Pass::forward : Pass::input_grad;
   if (!noted_->list->items.empty()) {
     last.run = noted_->list->items.back().run;
     last.copy = noted_->list->items.back().copy;

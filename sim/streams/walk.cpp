@@ -7,31 +7,21 @@ namespace stepcast::sim {
 
 namespace {
 
-const std::vector<Item>& items_of(const ProgramBlock& block, bool forward) {
-  return forward ? block.forward : block.backward;
-}
-
 /// Backward lists begin with the last copy of a run.
 void number_forward(const Chunk& chunk, ListLayout& backward) {
   for (LaidItem& item : backward.items) item.copy = chunk.runs[item.run].count - 1 - item.copy;
 }
 
-bool carries_activation(const Move& move) { return move.cargo == Cargo::activation || move.cargo == Cargo::boundary; }
-
 }  // namespace
 
-ChunkWalk::ChunkWalk(
-    const Program& program, const std::vector<BlockPrices>& prices, const OverlapLaw& overlap, int tiers)
-    : program_(program), prices_(prices), slowdown_(overlap.compute_slowdown), move_stretch_(1 + overlap.move_slowdown),
-      streams_(static_cast<std::size_t>(tiers)) {
-  std::size_t moves = 0;
-  for (const ProgramBlock& block : program.blocks) moves += block.moves.size();
-  for (const BlockPrices& block : prices) ahead_ = std::max(ahead_, block.ahead);
-  exposed_.resize(moves);
+ChunkWalk::ChunkWalk(const WalkLists& lists, const OverlapLaw& overlap, int tiers)
+    : lists_(lists), slowdown_(overlap.compute_slowdown), move_stretch_(1 + overlap.move_slowdown),
+      exposed_(static_cast<std::size_t>(lists.moves)), streams_(static_cast<std::size_t>(tiers)) {
+  for (const WalkBlock& block : lists.blocks) ahead_ = std::max(ahead_, block.ahead);
 }
 
-ChunkWalk walk_for(const Program& program, const std::vector<BlockPrices>& prices, const CostModel& cost) {
-  return {program, prices, cost.overlap(), static_cast<int>(cost.machine().levels.size())};
+ChunkWalk walk_for(const WalkLists& lists, const CostModel& cost) {
+  return {lists, cost.overlap(), static_cast<int>(cost.machine().levels.size())};
 }
 
 ChunkTimes ChunkWalk::times(const Chunk& chunk) {
@@ -39,87 +29,87 @@ ChunkTimes ChunkWalk::times(const Chunk& chunk) {
   std::fill(exposed_.begin(), exposed_.end(), 0.0);
   times.run_forward.resize(chunk.runs.size());
   times.run_backward.resize(chunk.runs.size());
-  lay<false>(chunk, List::forward, times);
-  lay<false>(chunk, List::backward, times);
+  lay<false>(chunk, true, times);
+  lay<false>(chunk, false, times);
   times.exposed.reserve(exposed_.size());
   for (const double seconds : exposed_) times.exposed.push_back(Seconds(seconds));
   return times;
 }
 
-ChunkLayout ChunkWalk::layout(const Chunk& chunk) {
+ChunkLayout ChunkWalk::layout(const Chunk& chunk, const Program& program, const std::vector<BlockPrices>& prices) {
   ChunkLayout layout;
   ChunkTimes times;
   times.run_forward.resize(chunk.runs.size());
   times.run_backward.resize(chunk.runs.size());
-  for (const List list : {List::forward, List::backward}) {
-    WalkNotes notes{list == List::forward ? &layout.forward : &layout.backward};
+  for (const bool forward : {true, false}) {
+    WalkNotes notes{program, prices, forward ? &layout.forward : &layout.backward};
     noted_ = &notes;
-    lay<true>(chunk, list, times);
+    lay<true>(chunk, forward, times);
     notes.list->seconds = compute_free_;
-    if (list == List::backward) number_forward(chunk, layout.backward);
+    if (!forward) number_forward(chunk, layout.backward);
   }
   noted_ = nullptr;
   return layout;
 }
 
-template <bool noted> void ChunkWalk::lay(const Chunk& chunk, List list, ChunkTimes& times) {
+template <bool noted> void ChunkWalk::lay(const Chunk& chunk, bool forward, ChunkTimes& times) {
+  forward_ = forward;
   reset();
-  list_instances(chunk, list);
-  std::vector<Seconds>& run_times = list == List::forward ? times.run_forward : times.run_backward;
+  list_instances(chunk);
+  std::vector<Seconds>& run_times = forward ? times.run_forward : times.run_backward;
   double before = 0;
   for (std::size_t i = 0; i < instances_.size(); ++i) {
-    lay_instance<noted>(i, list);
+    lay_instance<noted>(i);
     run_times[instances_[i].run] += Seconds(compute_free_ - before);
     before = compute_free_;
   }
-  finish<noted>(list, times);
+  finish<noted>(times);
 }
 
 void ChunkWalk::reset() {
   std::fill(streams_.begin(), streams_.end(), Stream{});
   pass_time_ = {};
-  compute_free_ = block_start_ = mark_ = steady_ = last_start_ = waited_ = 0;
+  compute_free_ = block_start_ = mark_ = steady_ = last_start_ = waited_ = streams_free_ = 0;
   last_slot_ = -1;
   input_ = output_ = End{};
 }
 
 // A run of n copies: enough at its front to reach the steady repeat (a gather `ahead` blocks early needs that many to
 // settle), and the last one, which may work beside the next run. The copy before the gap stands for those left out.
-void ChunkWalk::list_instances(const Chunk& chunk, List list) {
+void ChunkWalk::list_instances(const Chunk& chunk) {
   instances_.clear();
   int items = 0;
   for (std::size_t i = 0; i < chunk.runs.size(); ++i) {
-    const int run = static_cast<int>(list == List::forward ? i : chunk.runs.size() - 1 - i);
+    const int run = static_cast<int>(forward_ ? i : chunk.runs.size() - 1 - i);
     const int block = chunk.runs[run].block;
-    const std::int64_t laid = std::min<std::int64_t>(chunk.runs[run].count, 3 + prices_[block].ahead);
+    const std::int64_t laid = std::min<std::int64_t>(chunk.runs[run].count, 3 + lists_.blocks[block].ahead);
     const double skipped = static_cast<double>(chunk.runs[run].count - laid);
     for (std::int64_t copy = 0; copy < laid; ++copy) {
       Instance instance{block, run, items, 0, 1};
       if (copy == laid - 1) instance.skipped = skipped;
       if (copy == laid - 2) instance.weight = 1 + skipped;
       instances_.push_back(instance);
-      items += static_cast<int>(items_of(program_.blocks[block], list == List::forward).size());
+      items += static_cast<int>(list_of(instance).items.size());
     }
   }
-  item_end_.assign(static_cast<std::size_t>(items), End{-1, -1});
+  item_end_.assign(static_cast<std::size_t>(items), -1);
 }
 
-template <bool noted> void ChunkWalk::lay_instance(std::size_t index, List list) {
+template <bool noted> void ChunkWalk::lay_instance(std::size_t index) {
   const Instance& instance = instances_[index];
-  const BlockPrices& prices = prices_[instance.block];
   if constexpr (noted) note_instance(index);
   skip_copies(index);
   weight_ = instance.weight;
-  stretch_ = list == List::forward ? prices.forward_stretch : prices.backward_stretch;
-  waits_ = list == List::forward ? &prices.forward_waits : &prices.backward_waits;
   block_start_ = compute_free_;
   input_ = output_;
   output_ = End{block_start_, -1};
-  start_early<noted>(index, list);
-  const std::vector<Item>& items = items_of(program_.blocks[instance.block], list == List::forward);
-  for (std::size_t i = 0; i < items.size(); ++i) {
-    const int slot = instance.first_item + static_cast<int>(i);
-    if (item_end_[slot].time < 0) place<noted>(instance, items[i], slot, -1);
+  start_early<noted>(index);
+  const WalkList& list = list_of(instance);
+  for (int i = 0; i < static_cast<int>(list.items.size()); ++i) {
+    const int slot = instance.first_item + i;
+    if (item_end_[slot] >= 0) continue;
+    if (!noted && runs_freely(list.items[i])) run_freely(list.items[i], slot);
+    else place<noted>(instance, list, i, -1);
   }
   mark_copy();
 }
@@ -147,109 +137,117 @@ void ChunkWalk::skip_copies(std::size_t index) {
     stream.busy_from += moved;
     stream.free += moved;
     stream.mark += moved;
+    streams_free_ = std::max(streams_free_, stream.free);
   }
   for (std::size_t i = instances_[index].first_item; i < item_end_.size(); ++i) {
-    if (item_end_[i].time >= 0) item_end_[i].time += shift;
+    if (item_end_[i] >= 0) item_end_[i] += shift;
   }
 }
 
 // Gathers of the blocks ahead, as soon as this block starts; at the start of the chunk also those of its first blocks.
-template <bool noted> void ChunkWalk::start_early(std::size_t index, List list) {
+template <bool noted> void ChunkWalk::start_early(std::size_t index) {
   const std::size_t reach = std::min(instances_.size(), index + 1 + static_cast<std::size_t>(ahead_));
   for (std::size_t later = index; later < reach; ++later) {
     const Instance& instance = instances_[later];
-    const BlockPrices& prices = prices_[instance.block];
-    const auto& early = list == List::forward ? prices.forward_early : prices.backward_early;
-    const ProgramBlock& block = program_.blocks[instance.block];
-    for (const int position : early) {
-      const Item& item = items_of(block, list == List::forward)[position];
-      const int slot = instance.first_item + position;
-      const bool now = later <= index + static_cast<std::size_t>(block.moves[item.index].ahead);
-      if (now && item_end_[slot].time < 0) place<noted>(instance, item, slot, block_start_);
+    const WalkList& list = list_of(instance);
+    for (const int position : list.early) {
+      const bool now = later <= index + static_cast<std::size_t>(list.items[position].ahead);
+      if (now && item_end_[instance.first_item + position] < 0) place<noted>(instance, list, position, block_start_);
     }
   }
 }
 
 // `earliest` >= 0: the item starts before its block and waits for nothing else.
-template <bool noted> void ChunkWalk::place(const Instance& instance, const Item& item, int slot, double earliest) {
-  const ProgramBlock& block = program_.blocks[instance.block];
-  const BlockPrices& prices = prices_[instance.block];
-  End& end = item_end_[slot];
+template <bool noted>
+void ChunkWalk::place(const Instance& instance, const WalkList& list, int position, double earliest) {
+  const WalkItem& item = list.items[position];
+  const int slot = instance.first_item + position;
+  double& end = item_end_[slot];
+  const End ready = earliest >= 0 ? End{earliest, -1} : ready_for(instance, list, item);
   [[maybe_unused]] const double before = compute_free_;
-  if (!item.is_move) {
-    const KernelWork& work = block.works[item.index];
-    const End ready = ready_for(instance, item, slot);
-    place_work(work.pass, prices.works[item.index].time.value() * stretch_, ready, end, slot);
-    if (work.pass != Pass::weight_grad && end.time >= output_.time) output_ = {end.time, -1};
-    if constexpr (noted) note(instance, item, {last_start_, end.time, before, ready.move});
-    return;
+  if (item.kind == WalkItem::Kind::kernel) {
+    place_work(item, ready, end, slot);
+    if constexpr (noted) note(instance, position, {last_start_, end, before, ready.move});
+  } else {
+    const bool blocking = item.kind == WalkItem::Kind::blocking;
+    [[maybe_unused]] const double start = std::max(ready.time, blocking ? compute_free_ : streams_[item.tier].free);
+    if (blocking) place_blocking(item, ready.time, end);
+    else place_beside(item, ready.time, end);
+    if constexpr (noted) note(instance, position, {start, end, before, item.move});
   }
-  const Move& move = block.moves[item.index];
-  const Price& price = prices.moves[item.index];
-  const double ready = earliest >= 0 ? earliest : ready_for(instance, item, slot).time;
-  [[maybe_unused]] const double start = std::max(ready, move.blocking ? compute_free_ : streams_[price.tier].free);
-  end.move = prices.first_move + item.index;
-  if (move.blocking) place_blocking(move, price, ready, end);
-  else place_beside(price, ready, end);
-  if constexpr (noted) note(instance, item, {start, end.time, before, end.move});
-  if (carries_activation(move) && move.pass != Pass::weight_grad && end.time >= output_.time) output_ = end;
+  if (item.hands_on && end >= output_.time) output_ = {end, item.move};
 }
 
-ChunkWalk::End ChunkWalk::ready_for(const Instance& instance, const Item& item, int slot) const {
-  End ready{item.after.empty() ? block_start_ : 0, -1};
-  if ((*waits_)[slot - instance.first_item] != 0 && input_.time > ready.time) ready = input_;
-  for (const int earlier : item.after) {
-    const End& end = item_end_[instance.first_item + earlier];
-    assert(end.time >= 0 && "an item waits for a later one");
-    if (end.time > ready.time || (end.time == ready.time && ready.move < 0)) ready = end;
+// Most items are kernels that nothing can hold up, while no fabric carries anything: place() comes to this.
+void ChunkWalk::run_freely(const WalkItem& item, int slot) {
+  last_start_ = compute_free_;
+  last_pass_ = item.pass;
+  last_slot_ = slot;
+  const double end = compute_free_ + item.seconds;
+  item_end_[slot] = end;
+  advance(item.pass, end);
+  if (item.hands_on && end >= output_.time) output_ = {end, -1};
+}
+
+ChunkWalk::End ChunkWalk::ready_for(const Instance& instance, const WalkList& list, const WalkItem& item) const {
+  End ready{item.after == item.after_end ? block_start_ : 0, -1};
+  if (item.waits && input_.time > ready.time) ready = input_;
+  for (int i = item.after; i < item.after_end; ++i) {
+    const int earlier = list.after[i];
+    const double end = item_end_[instance.first_item + earlier];
+    assert(end >= 0 && "an item waits for a later one");
+    if (end > ready.time || (end == ready.time && ready.move < 0)) ready = {end, list.items[earlier].move};
   }
   return ready;
 }
 
-void ChunkWalk::place_work(Pass pass, double duration, End ready, End& end, int slot) {
+void ChunkWalk::place_work(const WalkItem& item, End ready, double& end, int slot) {
   const double start = std::max(ready.time, compute_free_);
   wait(ready.move, start - compute_free_);
   last_start_ = start;
-  last_pass_ = pass;
+  last_pass_ = item.pass;
   last_slot_ = slot;
-  end = {end_beside_moves(start, duration), -1};
-  advance(pass, end.time);
+  end = end_beside_moves(start, item.seconds);
+  advance(item.pass, end);
 }
 
 // Communicators share a fabric; what runs in the background gives way to a move that compute stands still for, and ends
 // later by as much.
-void ChunkWalk::place_blocking(const Move& move, const Price& price, double ready, End& end) {
-  Stream& stream = streams_[price.tier];
+void ChunkWalk::place_blocking(const WalkItem& item, double ready, double& end) {
+  Stream& stream = streams_[item.tier];
   const double start = std::max(ready, compute_free_);
-  end.time = start + price.time.value();
+  end = start + item.seconds;
   if (start < stream.free) {
-    stream.free += price.time.value();
+    stream.free += item.seconds;
   } else {
     stream.busy_from = start;
-    stream.free = end.time;
+    stream.free = end;
   }
-  wait(end.move, end.time - compute_free_);
-  advance(move.pass, end.time);
-  last_start_ = end.time;
+  streams_free_ = std::max(streams_free_, stream.free);
+  wait(item.move, end - compute_free_);
+  advance(item.pass, end);
+  last_start_ = end;
 }
 
 // A move beside the kernels. The part of the last kernel that it meets was laid out at full speed: stretch it now.
-void ChunkWalk::place_beside(const Price& price, double ready, End& end) {
-  Stream& stream = streams_[price.tier];
+void ChunkWalk::place_beside(const WalkItem& item, double ready, double& end) {
+  Stream& stream = streams_[item.tier];
   const double start = std::max(ready, stream.free);
-  end.time = start + price.time.value() * move_stretch_;
+  end = start + item.seconds * move_stretch_;
   if (start > stream.free) stream.busy_from = start;
-  stream.free = end.time;
+  stream.free = end;
+  streams_free_ = std::max(streams_free_, end);
   const double met = compute_free_ - std::max(start, last_start_);
   if (met <= 0 || last_slot_ < 0) return;
-  const double longer = std::min(met * slowdown_, (end.time - start) * slowdown_ / (1 + slowdown_));
+  const double longer = std::min(met * slowdown_, (end - start) * slowdown_ / (1 + slowdown_));
   advance(last_pass_, compute_free_ + longer);
-  item_end_[last_slot_].time = compute_free_;
+  item_end_[last_slot_] = compute_free_;
 }
 
 // The kernel runs at 1/(1 + slowdown) while a stream carries something; streams that are busy at once slow it once.
 double ChunkWalk::end_beside_moves(double start, double duration) const {
   double end = start + duration;
+  if (start >= streams_free_) return end;
   for (const Stream& stream : streams_) {
     const double from = std::max(start, stream.busy_from), window = stream.free - from;
     const double left = duration - (from - start);
@@ -265,24 +263,28 @@ void ChunkWalk::wait(int move, double seconds) {
   if (move >= 0) exposed_[move] += seconds * weight_;
 }
 
-void ChunkWalk::advance(Pass pass, double until) {
-  pass_time_[static_cast<int>(pass)] += (until - compute_free_) * weight_;
-  compute_free_ = until;
+// Compute is never behind what it has done: only moves beside it end later.
+ChunkWalk::End ChunkWalk::last_end() const {
+  End last = output_;
+  for (const Instance& instance : instances_) {
+    const WalkList& list = list_of(instance);
+    for (const int position : list.beside)
+      if (const double end = item_end_[instance.first_item + position]; end > last.time)
+        last = {end, list.items[position].move};
+  }
+  return last;
 }
 
 // The chunk is done when its last item is: what is handed on, and moves that nobody in the chunk waits for.
-template <bool noted> void ChunkWalk::finish(List list, ChunkTimes& times) {
-  End last = output_;
-  for (const End& end : item_end_) {
-    if (end.time > last.time) last = end;
-  }
+template <bool noted> void ChunkWalk::finish(ChunkTimes& times) {
+  const End last = last_end();
   const double waited = std::max(0.0, last.time - compute_free_);
   weight_ = 1;
-  if constexpr (noted) note_end(list, last.move, waited);
+  if constexpr (noted) note_end(last.move, waited);
   wait(last.move, waited);
-  advance(list == List::forward ? Pass::forward : Pass::input_grad, compute_free_ + waited);
+  advance(forward_ ? Pass::forward : Pass::input_grad, compute_free_ + waited);
   const auto by_pass = [&](Pass pass) { return Seconds(pass_time_[static_cast<int>(pass)]); };
-  if (list == List::forward) {
+  if (forward_) {
     times.forward = Seconds(compute_free_);
     times.exposed_forward = Seconds(waited_);
     times.forward_compute = times.forward - times.exposed_forward;

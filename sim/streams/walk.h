@@ -8,11 +8,14 @@
 #include "dataflow/program.h"
 #include "sim/streams/chunk_times.h"
 #include "sim/streams/laid_items.h"
+#include "sim/streams/walk_lists.h"
 
 namespace stepcast::sim {
 
 /// What ChunkWalk::layout() has written down, and what it needs to go on.
 struct WalkNotes {
+  const Program& program;  ///< of the lists
+  const std::vector<BlockPrices>& prices;
   ListLayout* list = nullptr;
   int last_kernel = -1;
   std::size_t instance_from = 0;  ///< where the notes of the instance being laid begin
@@ -23,14 +26,14 @@ struct WalkNotes {
 /// One walk serves many chunks: its vectors are reused. Times are plain doubles in seconds.
 class ChunkWalk {
  public:
-  ChunkWalk(const Program& program, const std::vector<BlockPrices>& prices, const OverlapLaw& overlap, int tiers);
+  /// `lists` must outlive this.
+  ChunkWalk(const WalkLists& lists, const OverlapLaw& overlap, int tiers);
   [[nodiscard]] ChunkTimes times(const Chunk& chunk);
-  /// The same, every copy laid and every item written down: for eyes, not for sweeps.
-  [[nodiscard]] ChunkLayout layout(const Chunk& chunk);
+  /// The same, every copy laid and every item written down: for eyes, not for sweeps. What the lists were made of says
+  /// what the items are.
+  [[nodiscard]] ChunkLayout layout(const Chunk& chunk, const Program& program, const std::vector<BlockPrices>& prices);
 
  private:
-  enum class List : std::uint8_t { forward, backward };
-
   /// A copy of a block, laid out. The copies in the middle of a long run are alike: one stands for all.
   struct Instance {
     int block = 0, run = 0, first_item = 0;  ///< first_item in item_end_
@@ -53,42 +56,55 @@ class ChunkWalk {
   };
 
   // `noted`: writes down what is laid. times(), which sweeps call by the million, does not even ask.
-  template <bool noted> void lay(const Chunk& chunk, List list, ChunkTimes& times);
+  template <bool noted> void lay(const Chunk& chunk, bool forward, ChunkTimes& times);
   void reset();
-  void list_instances(const Chunk& chunk, List list);
-  template <bool noted> void lay_instance(std::size_t index, List list);
+  void list_instances(const Chunk& chunk);
+  template <bool noted> void lay_instance(std::size_t index);
   void skip_copies(std::size_t index);
-  template <bool noted> void start_early(std::size_t index, List list);
-  template <bool noted> void place(const Instance& instance, const Item& item, int slot, double earliest);
-  void place_beside(const Price& price, double ready, End& end);
-  void place_blocking(const Move& move, const Price& price, double ready, End& end);
-  void place_work(Pass pass, double duration, End ready, End& end, int slot);
+  template <bool noted> void start_early(std::size_t index);
+  template <bool noted> void place(const Instance& instance, const WalkList& list, int position, double earliest);
+  [[nodiscard]] bool runs_freely(const WalkItem& item) const {
+    return item.kind == WalkItem::Kind::kernel && item.after == item.after_end && compute_free_ >= streams_free_ &&
+           (!item.waits || input_.time <= compute_free_);
+  }
+  void run_freely(const WalkItem& item, int slot);
+  void place_beside(const WalkItem& item, double ready, double& end);
+  void place_blocking(const WalkItem& item, double ready, double& end);
+  void place_work(const WalkItem& item, End ready, double& end, int slot);
   void mark_copy();
-  template <bool noted> void finish(List list, ChunkTimes& times);
+  template <bool noted> void finish(ChunkTimes& times);
+  [[nodiscard]] End last_end() const;
   // notes.cpp
   void note_instance(std::size_t index);
   void repeat_notes(double copies);
-  void note(const Instance& instance, const Item& item, const Placed& placed);
+  void note(const Instance& instance, int position, const Placed& placed);
   [[nodiscard]] std::int64_t copy_of(const Instance& instance) const;
   void note_wait(LaidItem wait, int move, double start, double end);
-  void note_end(List list, int move, double waited);
+  void note_end(int move, double waited);
   void wait(int move, double seconds);
-  void advance(Pass pass, double until);
-  [[nodiscard]] End ready_for(const Instance& instance, const Item& item, int slot) const;
+  void advance(Pass pass, double until) {
+    pass_time_[static_cast<int>(pass)] += (until - compute_free_) * weight_;
+    compute_free_ = until;
+  }
+  [[nodiscard]] const WalkList& list_of(const Instance& instance) const {
+    const WalkBlock& block = lists_.blocks[instance.block];
+    return forward_ ? block.forward : block.backward;
+  }
+  [[nodiscard]] End ready_for(const Instance& instance, const WalkList& list, const WalkItem& item) const;
   [[nodiscard]] double end_beside_moves(double start, double duration) const;
 
-  const Program& program_;
-  const std::vector<BlockPrices>& prices_;
+  const WalkLists& lists_;
   double slowdown_, move_stretch_;
   int ahead_ = 0;  ///< the furthest that any move may start early, in blocks
 
   std::vector<Instance> instances_;
-  std::vector<End> item_end_;                 ///< time < 0: not placed yet
-  std::vector<double> exposed_;               ///< by flat move
-  std::vector<Stream> streams_;               ///< by tier
-  WalkNotes* noted_ = nullptr;                ///< layout() alone: what is laid is written down here
-  double stretch_ = 1, weight_ = 1;           ///< of the instance being laid
-  const std::vector<char>* waits_ = nullptr;  ///< BlockPrices::*_waits of its list
+  std::vector<double> item_end_;  ///< < 0: not placed yet
+  std::vector<double> exposed_;   ///< by flat move
+  std::vector<Stream> streams_;   ///< by tier
+  double streams_free_ = 0;       ///< when the last of them is
+  WalkNotes* noted_ = nullptr;    ///< layout() alone: what is laid is written down here
+  bool forward_ = true;           ///< the list being laid
+  double weight_ = 1;             ///< of the instance being laid
   double compute_free_ = 0, block_start_ = 0, mark_ = 0, steady_ = 0;
   double last_start_ = 0;  ///< of the last kernel, its pass and its slot in item_end_
   Pass last_pass_ = Pass::forward;
@@ -98,6 +114,7 @@ class ChunkWalk {
   double waited_ = 0;
 };
 
-ChunkWalk walk_for(const Program& program, const std::vector<BlockPrices>& prices, const CostModel& cost);
+/// `lists` must outlive it.
+ChunkWalk walk_for(const WalkLists& lists, const CostModel& cost);
 
 }  // namespace stepcast::sim

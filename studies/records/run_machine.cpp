@@ -27,7 +27,9 @@ constexpr Spelling spellings[] = {
 // clang-format on
 
 bool called(const Gpu& gpu, const std::string& name) {
-  const auto same = [&](const std::string& other) { return lower_case(other) == lower_case(name); };
+  const auto same = [&](const std::string& other) {
+    return other.size() == name.size() && lower_case(other) == lower_case(name);
+  };
   return same(gpu.id) || same(gpu.name) || std::any_of(gpu.aliases.begin(), gpu.aliases.end(), same);
 }
 

@@ -9,8 +9,8 @@
 namespace stepcast::sim {
 
 inline ChunkTimes chunk_times(const Program& program, const Chunk& chunk, const CostModel& cost) {
-  const std::vector<BlockPrices> prices = price_blocks(program, cost);
-  return walk_for(program, prices, cost).times(chunk);
+  const WalkLists lists = walk_lists(program, price_blocks(program, cost));
+  return walk_for(lists, cost).times(chunk);
 }
 
 /// Time and exposed time of each move of a block, per micro-batch (steady repeat). Same order as ProgramBlock::moves.
@@ -20,7 +20,8 @@ struct MoveTimes {
 };
 inline MoveTimes move_times(const Program& program, int block, const CostModel& cost) {
   const std::vector<BlockPrices> prices = price_blocks(program, cost);
-  ChunkWalk walk = walk_for(program, prices, cost);
+  const WalkLists lists = walk_lists(program, prices);
+  ChunkWalk walk = walk_for(lists, cost);
   const std::int64_t settled = 4 + prices[block].ahead;
   const ChunkTimes fewer = walk.times({0, 0, {{block, settled}}}), more = walk.times({0, 0, {{block, settled + 1}}});
   MoveTimes times;

@@ -1,5 +1,7 @@
 #include "sim/streams.h"
 
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include "tests/sim/chunk_times.h"
@@ -206,6 +208,31 @@ TEST(StreamTimes, RunsSumToTheChunk) {
   const ChunkTimes times =
       chunk_times(program, program.chunks[0], {streams.machine, streams.profile, streams.stack, Precision::bf16});
   EXPECT_NEAR((times.run_backward[0] + times.run_backward[1]).value(), times.backward().value(), 1e-9);
+}
+
+/// Kernel 0, move 1 beside, kernel 2 behind both, move 3 that holds compute up, kernel 4 behind 2 and 3, move 5 beside
+/// behind 4. Only move 1 can be late for what compute does in order; move 5 waits for the very end of 4.
+TEST(WalkListsTest, ComputeWaitsForMovesBesideItAlone) {
+  ProgramBlock block;
+  add(block, block.forward, gemm(1, Pass::forward));
+  add(block, block.forward, small::move(1, MoveKind::all_gather, Pass::forward, false), {0});
+  add(block, block.forward, gemm(1, Pass::forward), {0, 1});
+  add(block, block.forward, small::move(1, MoveKind::all_gather, Pass::forward, true), {2});
+  add(block, block.forward, gemm(1, Pass::forward), {2, 3});
+  add(block, block.forward, small::move(1, MoveKind::all_gather, Pass::forward, false), {4});
+  const Streams streams;
+  const Program program = small::pipeline(block, 1, 1, 1);
+  const CostModel cost(streams.machine, streams.profile, streams.stack, Precision::bf16);
+  const WalkList list = walk_lists(program, price_blocks(program, cost)).blocks.front().forward;
+  const std::vector<std::vector<int>> waited_for = {{}, {0}, {1}, {}, {}, {4}};
+  ASSERT_EQ(list.items.size(), waited_for.size());
+  for (std::size_t i = 0; i < waited_for.size(); ++i) {
+    const WalkItem& item = list.items[i];
+    EXPECT_EQ(std::vector<int>(list.after.begin() + item.after, list.after.begin() + item.after_end), waited_for[i]);
+    EXPECT_EQ(item.waits, i == 0) << "all others follow the first";
+  }
+  EXPECT_EQ(list.beside, (std::vector<int>{1, 5}));
+  EXPECT_EQ(list.items[3].move, 1);
 }
 
 TEST(MoveTimesTest, SteadyRepeatPerBlock) {

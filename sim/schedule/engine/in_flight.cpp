@@ -10,22 +10,50 @@
 namespace stepcast::sim {
 namespace {
 
-struct InFlightPeak {
-  std::int32_t count = 0;
-  std::size_t actions = 0;  ///< how many actions the rank has begun when it is reached first
+/// What is counted of one rank's actions.
+class InFlight {
+ public:
+  explicit InFlight(const ChangeByKind& changes) : changes_(changes) {}
+
+  void take(const Action& action) { add(of(action)); }
+  /// Two at once: as walk_changes() has them.
+  void take(const Action& first, const Action& second) {
+    const bool frees_last = of(first) < 0;
+    add(of(frees_last ? second : first));
+    add(of(frees_last ? first : second));
+  }
+  [[nodiscard]] std::int32_t peak() const { return peak_; }
+  /// How many changes there have been when the peak is reached first.
+  [[nodiscard]] std::size_t changes_to_peak() const { return to_peak_; }
+
+ private:
+  [[nodiscard]] std::int32_t of(const Action& action) const { return changes_[static_cast<std::size_t>(action.kind)]; }
+  void add(std::int32_t change) {
+    now_ += change;
+    ++begun_;
+    if (now_ > peak_) peak_ = now_, to_peak_ = begun_;
+  }
+
+  const ChangeByKind& changes_;
+  std::int32_t now_ = 0, peak_ = 0;
+  std::size_t begun_ = 0, to_peak_ = 0;
 };
 
-InFlightPeak find_in_flight_peak(std::span<const Action> actions, const ChangeByKind& changes) {
-  InFlightPeak peak;
-  std::int32_t now = 0;
-  std::size_t begun = 0;
-  walk_changes(actions, changes, [&](std::size_t, std::int32_t change) {
-    now += change;
-    ++begun;
-    if (now > peak.count) peak = {now, begun};
-  });
-  return peak;
-}
+/// All counts in one walk.
+struct InFlightCounts {
+  InFlight held{held_until_weight_grad}, until_input_grad{held_until_input_grad}, pending{pending_weight_grad};
+
+  explicit InFlightCounts(std::span<const Action> actions) {
+    for (std::size_t i = 0; i < actions.size(); ++i) {
+      if (actions[i].with_next && i + 1 < actions.size()) {
+        for (InFlight* count : {&held, &until_input_grad, &pending}) count->take(actions[i], actions[i + 1]);
+        ++i;
+      } else {
+        for (InFlight* count : {&held, &until_input_grad, &pending}) count->take(actions[i]);
+      }
+    }
+  }
+};
 
 }  // namespace
 
@@ -37,16 +65,18 @@ void engine::count_in_flight(const Order& order, Timeline& timeline) {
   timeline.peak_pending_weight_grads.assign(ranks, 0);
   for (int rank = 0; rank < order.ranks; ++rank) {
     const auto actions = order.of_rank(rank);
-    const InFlightPeak peak = find_in_flight_peak(actions, held_until_weight_grad);
-    timeline.peak_in_flight[rank] = peak.count;
-    std::size_t left = peak.actions;
-    walk_changes(actions, held_until_weight_grad, [&](std::size_t i, std::int32_t change) {
-      if (left == 0) return;
-      --left;
-      timeline.peak_in_flight_stage[actions[i].stage] += change;
-    });
-    timeline.peak_freed_at_input_grad[rank] = find_in_flight_peak(actions, held_until_input_grad).count;
-    timeline.peak_pending_weight_grads[rank] = find_in_flight_peak(actions, pending_weight_grad).count;
+    const InFlightCounts counts(actions);
+    timeline.peak_in_flight[rank] = counts.held.peak();
+    timeline.peak_freed_at_input_grad[rank] = counts.until_input_grad.peak();
+    timeline.peak_pending_weight_grads[rank] = counts.pending.peak();
+    // Of two at once the second may change first, so that one action more is looked at.
+    std::size_t left = counts.held.changes_to_peak();
+    walk_changes(actions.first(std::min(actions.size(), left + 1)), held_until_weight_grad,
+        [&](std::size_t i, std::int32_t change) {
+          if (left == 0) return;
+          --left;
+          timeline.peak_in_flight_stage[actions[i].stage] += change;
+        });
   }
 }
 

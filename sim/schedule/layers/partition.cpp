@@ -40,15 +40,21 @@ class Splitter {
   explicit Splitter(const PartitionProblem& problem) : Splitter({&problem, 1}, nullptr) {}
   explicit Splitter(const UnlikeStages& stages) : Splitter(stages.kinds, &stages) {}
 
-  /// Of a stage that holds layers first..last-1.
-  [[nodiscard]] double cost(int stage, int first, int last) const {
+  /// What makes the cost of a stage, looked up once for all that it may hold.
+  struct Stage {
+    const double* sums;
+    double opening, closing;  ///< 0 but on the first and on the last stage
+    /// Of layers first..last-1.
+    [[nodiscard]] double cost(int first, int last) const { return sums[last] - sums[first] + opening + closing; }
+  };
+  [[nodiscard]] Stage stage_at(int stage) const {
     const int kind = unlike_ != nullptr ? unlike_->kind_of_stage[stage] : 0;
     const PartitionProblem& problem = kinds_[kind];
-    double cost = sums_[kind][last] - sums_[kind][first];
-    if (stage == 0) cost += problem.embedding;
-    if (stage == problem.stages - 1) cost += problem.head + problem.loss;
-    return cost;
+    return {sums_[kind].data(), stage == 0 ? problem.embedding : 0,
+        stage == problem.stages - 1 ? problem.head + problem.loss : 0};
   }
+  /// Of a stage that holds layers first..last-1.
+  [[nodiscard]] double cost(int stage, int first, int last) const { return stage_at(stage).cost(first, last); }
 
   /// The least maximum first; then, with no stage above it, the least sum of squares.
   [[nodiscard]] std::vector<int> best() const {
@@ -107,10 +113,11 @@ class Splitter {
   [[nodiscard]] double filled(double limit) const {
     double slowest = 0;
     for (int stage = 0, first = 0, open = fewest_from(0); stage < stages_; ++stage) {
+      const Stage here = stage_at(stage);
       open -= least(stage);
       int last = stage == stages_ - 1 ? layers_ : std::min(first + least(stage), layers_ - open);
-      while (last < layers_ - open && cost(stage, first, last + 1) <= limit) ++last;
-      slowest = std::max(slowest, cost(stage, first, last));
+      while (last < layers_ - open && here.cost(first, last + 1) <= limit) ++last;
+      slowest = std::max(slowest, here.cost(first, last));
       first = last;
     }
     return slowest;
@@ -145,14 +152,16 @@ class Splitter {
   [[nodiscard]] std::vector<Band> bands(double allowed) const {
     std::vector<Band> bands(static_cast<std::size_t>(stages_) + 1, Band{layers_, layers_});
     for (int stage = stages_ - 1; stage >= 0; --stage) {
+      const Stage here = stage_at(stage);
       int first = bands[stage + 1].from;
-      while (first > 0 && cost(stage, first - 1, bands[stage + 1].from) <= allowed) --first;
+      while (first > 0 && here.cost(first - 1, bands[stage + 1].from) <= allowed) --first;
       bands[stage].from = first;
     }
     bands[0].to = 0;
     for (int stage = 0; stage < stages_; ++stage) {
+      const Stage here = stage_at(stage);
       int last = bands[stage].to;
-      while (last < layers_ && cost(stage, bands[stage].to, last + 1) <= allowed) ++last;
+      while (last < layers_ && here.cost(bands[stage].to, last + 1) <= allowed) ++last;
       bands[stage + 1].to = last;
     }
     return bands;
@@ -172,10 +181,11 @@ class Splitter {
     best[0] = 0;
     for (int stage = 0; stage < stages_; ++stage) {
       const Band before = band[stage], behind = band[stage + 1];
+      const Stage here = stage_at(stage);
       std::fill(next.begin(), next.end(), impossible);
       for (int last = std::max(behind.from, least(stage)); last <= behind.to; ++last) {
         for (int first = std::min(last - least(stage), before.to); first >= before.from; --first) {
-          const double own = cost(stage, first, last);
+          const double own = here.cost(first, last);
           if (own > allowed || price(own) > next[last]) break;
           if (best[first] == impossible) continue;
           const double all = join(best[first], price(own));

@@ -4,7 +4,7 @@
 // then idle slots are squeezed out. Behaviour of sail-sg/zero-bubble, zbv_greedy.py.
 #include <algorithm>
 #include <array>
-#include <tuple>
+#include <numeric>
 
 #include "sim/schedule/orders/orders.h"
 #include "sim/schedule/orders/orders_v_slots.h"
@@ -14,23 +14,32 @@ namespace {
 
 constexpr int block_slots = 6;
 
-/// A pass of a micro-batch with its slot; sorts by slot, then rank, then pass.
+/// A pass of a micro-batch with its slot.
 struct VEvent {
   int slot = 0, rank = 0, pass = 0, unit = 0;
-  friend bool operator<(const VEvent& a, const VEvent& b) {
-    return std::tie(a.slot, a.rank, a.pass) < std::tie(b.slot, b.rank, b.pass);
-  }
 };
 
-std::vector<VEvent> events_in_time(const std::vector<VRank>& ranks) {
-  std::vector<VEvent> events;
+/// Calls take(event) rank by rank and pass by pass.
+template <typename Take> void for_each_event(const std::vector<VRank>& ranks, Take take) {
   for (int rank = 0; rank < static_cast<int>(ranks.size()); ++rank) {
     for (int pass = 0; pass < 5; ++pass) {
       const auto& slots = ranks[rank][pass];
-      for (int u = 0; u < static_cast<int>(slots.size()); ++u) events.push_back({slots[u], rank, pass, u});
+      for (int u = 0; u < static_cast<int>(slots.size()); ++u) take(VEvent{slots[u], rank, pass, u});
     }
   }
-  std::sort(events.begin(), events.end());
+}
+
+/// By slot, then rank, then pass: dealt out by slot, of which there are few more than a rank has passes.
+std::vector<VEvent> events_in_time(const std::vector<VRank>& ranks) {
+  std::vector<std::size_t> place;  // by slot: where its next event goes
+  for_each_event(ranks, [&](const VEvent& event) {
+    const auto behind = static_cast<std::size_t>(event.slot) + 1;
+    if (place.size() <= behind) place.resize(behind + 1);
+    ++place[behind];
+  });
+  std::partial_sum(place.begin(), place.end(), place.begin());
+  std::vector<VEvent> events(place.empty() ? 0 : place.back());
+  for_each_event(ranks, [&](const VEvent& event) { events[place[static_cast<std::size_t>(event.slot)]++] = event; });
   return events;
 }
 

@@ -128,25 +128,26 @@ std::shared_ptr<const Program> SharedBlocks::single(
   return known;
 }
 
-SharedBlocks::Sized SharedBlocks::sized_program(
+/// The program that the blocks of a point have at its size, until another is asked for; null where the forecast refuses
+/// it.
+std::shared_ptr<const Program> SharedBlocks::sized_program(
     Family& family, const Digits& digits, const SplitWishes& wishes, const Split& split) {
   if (family.programs != nullptr)
     if (const Program* const program = sized(*family.programs, wishes, split); program != nullptr)
-      return {program, family.programs->alike()};
-  const auto alone = single(family, digits, wishes, unit_key(wishes, spread(wishes, split)));
-  return {alone.get(), alone};
+      return {family.programs, program};
+  return single(family, digits, wishes, unit_key(wishes, spread(wishes, split)));
 }
 
 // Layers to be balanced are weighed by the same prices.
 void SharedBlocks::time_unit(
     Unit& unit, Family& family, const Digits& digits, const SplitWishes& wishes, const Split& split) {
-  const Sized blocks = sized_program(family, digits, wishes, split);
+  const auto program = sized_program(family, digits, wishes, split);
   const CostModel& cost = *points_->setting(digits).cost;
   const PartKey size = unit_key(wishes, spread(wishes, split));
-  std::vector<BlockPrices> priced = prices(*blocks.program, cost, family, size, paired(split));
+  sim::WalkLists lists = sim::walk_lists(*program, prices(*program, cost, family, size, paired(split)));
   if (family.programs != nullptr && points_->balances_layers(digits) && split.recompute.layers == 0)
-    unit.layers = sim::layer_costs(*blocks.program, priced, cost);
-  unit.costs = std::make_shared<const UnitCosts>(*blocks.program, blocks.alike, std::move(priced), cost);
+    unit.layers = sim::layer_costs(*program, lists, cost);
+  unit.costs = std::make_shared<const UnitCosts>(std::move(lists), cost);
 }
 
 std::shared_ptr<SharedBlocks::Unit> SharedBlocks::unit(
@@ -156,8 +157,8 @@ std::shared_ptr<SharedBlocks::Unit> SharedBlocks::unit(
   std::shared_ptr<Unit> unit = known->second;
   if (added) {
     known->second = unit = std::make_shared<Unit>();
-    const Sized blocks = sized_program(here, digits, wishes, split);
-    if (blocks.program != nullptr) unit->memory = std::make_shared<const UnitMemory>(*blocks.program);
+    const auto program = sized_program(here, digits, wishes, split);
+    if (program != nullptr) unit->memory = std::make_shared<const UnitMemory>(*program);
     ++parts_;
   }
   if (timed && unit->costs == nullptr && unit->memory != nullptr) time_unit(*unit, here, digits, wishes, split);

@@ -86,12 +86,8 @@ class SharedBlocks {
   Family& family(const Digits& digits, const SplitWishes& wishes, const Split& split);
   const Program* sized(UnitFamily& family, const SplitWishes& wishes, const Split& split) const;
   double paired(const Split& split);
-  /// A point with the program that its blocks have at this size; null where the forecast refuses it.
-  struct Sized {
-    const Program* program = nullptr;
-    std::shared_ptr<const Program> alike;
-  };
-  Sized sized_program(Family& family, const Digits& digits, const SplitWishes& wishes, const Split& split);
+  std::shared_ptr<const Program> sized_program(
+      Family& family, const Digits& digits, const SplitWishes& wishes, const Split& split);
   std::shared_ptr<Unit> unit(const Digits& digits, const SplitWishes& wishes, const Split& split, bool timed);
   void time_unit(Unit& unit, Family& family, const Digits& digits, const SplitWishes& wishes, const Split& split);
   std::vector<BlockPrices> prices(

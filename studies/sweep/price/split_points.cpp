@@ -43,6 +43,15 @@ Request setting_request(const Space& space, const Digits& digits) {
 
 }  // namespace
 
+/// Number types come again with every split, schedules that fold the stages right after those that do not; where a
+/// space has neither, no two lowerings place the same.
+std::size_t SplitPoints::placements_kept(const Space& space) {
+  constexpr std::size_t for_types = 128, for_schedules = 4;
+  const auto varies = [&](AxisId axis) { return space.values[static_cast<std::size_t>(axis)].size() > 1; };
+  if (varies(AxisId::precision)) return for_types;
+  return varies(AxisId::schedule) ? for_schedules : 0;
+}
+
 Expected<SplitPoints> SplitPoints::make(const Space& space) {
   SplitPoints points(space);
   TRY(points.read_words());
@@ -165,12 +174,12 @@ const Scenario& SplitPoints::lay_point(const Digits& digits, const SplitWishes& 
 
 Expected<Program> SplitPoints::lowered(const Digits& digits, const SplitWishes& wishes, const Split& split) {
   const Scenario& scenario = setting(digits).scenario;
-  return lower(scenario.network.row, plan_of(split, wishes.size(), scenario.plan), scenario.stack.row, built_);
+  return lower(network(), plan_of(split, wishes.size(), scenario.plan), scenario.stack.row, built_);
 }
 
 Expected<Program> SplitPoints::lowered_step(const Digits& digits, const SplitWishes& wishes, const Split& split) {
   const Scenario& scenario = setting(digits).scenario;
-  return lower_step(scenario.network.row, plan_of(split, wishes.size(), scenario.plan), scenario.stack.row, built_);
+  return lower_step(network(), plan_of(split, wishes.size(), scenario.plan), scenario.stack.row, built_);
 }
 
 Expected<Plan> SplitPoints::unit_plan(const Digits& digits, const MeshOrder& order, std::int64_t data_ranks) {
@@ -187,13 +196,13 @@ Expected<Plan> SplitPoints::unit_plan(const Digits& digits, const MeshOrder& ord
 Expected<Program> SplitPoints::unit_program(const Digits& digits, const MeshOrder& order, std::int64_t data_ranks) {
   TRY(const Plan plan, unit_plan(digits, order, data_ranks));
   const Scenario& scenario = setting(digits).scenario;
-  return lower_passes(scenario.network.row, plan, scenario.stack.row, built_);
+  return lower_passes(network(), plan, scenario.stack.row, built_);
 }
 
 Expected<PassesPair> SplitPoints::unit_programs(const Digits& digits, const MeshOrder& order, std::int64_t data_ranks) {
   TRY(const Plan plan, unit_plan(digits, order, data_ranks));
   const Scenario& scenario = setting(digits).scenario;
-  return lower_passes_pair(scenario.network.row, plan, scenario.stack.row, built_);
+  return lower_passes_pair(network(), plan, scenario.stack.row, built_);
 }
 
 std::string SplitPoints::command(const Digits& digits) const {

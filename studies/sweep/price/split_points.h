@@ -66,7 +66,8 @@ class SplitPoints {
   [[nodiscard]] std::string command(const Digits& digits) const;
 
  private:
-  explicit SplitPoints(const Space& space) : space_(&space) {}
+  explicit SplitPoints(const Space& space) : space_(&space), built_(placements_kept(space)) {}
+  static std::size_t placements_kept(const Space& space);
   Expected<void> read_words();
   Expected<void> read_settings();
   void find_equal_shards();

@@ -1,6 +1,9 @@
 // Networks that are built once for many lowerings.
 #include "dataflow/lower/built_networks.h"
 
+#include <memory>
+#include <string>
+
 #include <gtest/gtest.h>
 
 #include "model/catalog.h"
@@ -31,6 +34,27 @@ TEST(BuiltNetworks, ForgottenOnesAreBuiltAgain) {
   const auto again = built.of(spec, {.sequences = 1, .positions = 512}, AttentionForm::fused);
   EXPECT_NE(again, first);
   EXPECT_EQ(again->tensors.size(), first->tensors.size());
+}
+
+/// Two are kept: a schedule of another name places the same, another split does not, and the third drops the first.
+TEST(PlacedNetworks, AreSharedByPlansThatPlaceAlike) {
+  const NetworkSpec& spec = built_in().networks.front();
+  const auto network =
+      std::make_shared<const Network>(build_network(spec, {.sequences = 1, .positions = 512}, AttentionForm::fused));
+  PlacedNetworks placed(2);
+  const auto of = [&](const std::string& aliases, const std::string& schedule) {
+    Plan plan;
+    plan.gpus = 16;
+    plan.mapping = "mesh tp:2 dp:4 pp:2\nuse " + aliases + "\npar layer on pp sched " + schedule + " for mb:*\n";
+    return placed.of(network, read_plan(plan).value(), plan.gpus, {}).value();
+  };
+  const auto first = of("tp, dp", "1f1b");
+  EXPECT_EQ(of("tp, dp", "zb-h1"), first);
+  const auto other = of("tp, sp, dp", "1f1b");
+  EXPECT_NE(other, first);
+  EXPECT_EQ(of("tp, dp", "1f1b"), first);
+  EXPECT_NE(of("tp, vocab, dp", "1f1b"), other);
+  EXPECT_NE(of("tp, dp", "1f1b"), first) << "it was forgotten";
 }
 
 }  // namespace

@@ -1,8 +1,6 @@
 // What a stage costs, put together from blocks, against the walk through its chunk.
 #include "sim/fast/unit_costs.h"
 
-#include <memory>
-
 #include <gtest/gtest.h>
 
 #include "tests/sim/chunk_times.h"
@@ -29,7 +27,7 @@ TEST(UnitCosts, AreThoseOfTheWalkThroughTheChunk) {
   const CostModel cost = CostModel(machine, profile, stack, Precision::bf16).with_ranks(4);
   for (const bool blocking : {true, false}) {
     const Program program = pipeline_with_moves(blocking);
-    const UnitCosts units(program, std::make_shared<const Program>(program), cost);
+    const UnitCosts units(program, cost);
     for (const std::int64_t layers : {1, 2, 3, 7}) {
       Chunk chunk = program.chunks.front();
       chunk.runs = {{0, layers}};
@@ -51,8 +49,7 @@ TEST(UnitCosts, LayingAStageAgainLeavesNothingBehind) {
   const Profile profile = small::profile();
   const Stack stack = small::stack();
   const CostModel cost = CostModel(machine, profile, stack, Precision::bf16).with_ranks(4);
-  const auto program = std::make_shared<const Program>(pipeline_with_moves(true));
-  const UnitCosts units(*program, program, cost);
+  const UnitCosts units(pipeline_with_moves(true), cost);
   StageCost used, fresh;
   units.lay_stage({{0, 9}, {0, 4}}, used);
   units.lay_stage({{0, 2}}, used);

@@ -207,7 +207,7 @@ TEST(SpacePoints, BothSizesOfAPairAreThoseLoweredAlone) {
       const Digits digits = space.digits(random() % space.size());
       if (legality.ask(digits, AxisId{}).reason >= 0) continue;
       const Scenario at = points.scenario(digits).value();
-      BuiltNetworks built;
+      BuiltNetworks built(4);
       const PassesPair pair = lower_passes_pair(at.network.row, at.plan, at.stack.row, built).value();
       Plan larger = at.plan;
       larger.micro_batch *= 2, larger.global_batch *= 2;
