@@ -16,8 +16,8 @@ void axk1(HfReader& r) {
   deepseek_family(r);
   NetworkSpec& n = r.spec;
   n.experts.router_bias = true;
-  count_beside(r, (n.layers - n.experts.dense_layers) * n.hidden, "norms behind experts (A.X K1)",
-      "latent attention, experts");
+  count_beside(
+      r, (n.layers - n.experts.dense_layers) * n.hidden, "norms behind experts (A.X K1)", "latent attention, experts");
 }
 
 /// A.X K2: queries and gates are made of both the normed and the plain low rank, norms have gates of a rank of their
