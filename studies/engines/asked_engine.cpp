@@ -196,6 +196,7 @@ Expected<AskedEngine> asked_engine(EngineLaunch& launch, const std::map<std::str
   warn_of_gpu(launch.gpu_kind, where.row, "--machine", out);
   const std::string engine(launch.server.program->engine);
   TRY(auto types, number_types_of(settings, checkpoint, engine, {told_as("--weights"), told_as("--kv"), {}}));
+  if (told_as("--kv").empty()) put_latent_layout(types, engine, spec.row);
   if (types.weights == "bf16" && where.row.gpu.peak[static_cast<int>(Precision::bf16)].value() <= 0)
     types.weights = "fp16";
   out.flags["--weights"] = types.weights, out.flags["--kv"] = types.cache;

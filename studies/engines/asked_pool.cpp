@@ -160,7 +160,7 @@ std::optional<HeldGpus> held_gpus(const EnginePool& pool) {
   SaidArguments said = pool.server;
   const bool several =
       said.text("nnodes") || said.text("node_rank") || said.text("distributed_executor_backend") == "ray";
-  if (several) return std::nullopt;
+  if (several && !pool.holds_all) return std::nullopt;
   for (const char* variable : device_variables)
     if (const auto names = pool.environment.find(variable); names != pool.environment.end())
       if (const std::int64_t count = calibrate::visible_devices(names->second); count > 0)
@@ -173,7 +173,12 @@ std::optional<HeldGpus> held_gpus(const EnginePool& pool) {
 /// Errors: an engine with more ranks than GPUs.
 Expected<void> check_held_gpus(const EngineSettings& s, const EnginePool& pool, const ToldFlags& told) {
   const auto held = held_gpus(pool);
-  if (!held || s.tp * s.pp <= held->count || told.contains("--tp") || told.contains("--pp")) return {};
+  const std::int64_t side_by_side = pool.holds_all ? s.groups * s.copies : 1;
+  if (!held || s.tp * s.pp * side_by_side <= held->count || told.contains("--tp") || told.contains("--pp")) return {};
+  if (pool.holds_all)
+    return fail(pool.server.where,
+        fmt::format("tp {} x pp {} x {} beside each other, where {}", s.tp, s.pp, side_by_side, held->said),
+        "as many GPUs as ranks; --tp N and --pp N go over the launch");
   return fail(pool.server.where, fmt::format("tp {} x pp {} on one machine, where {}", s.tp, s.pp, held->said),
       "as many GPUs as ranks; --tp N and --pp N go over the launch");
 }
@@ -230,7 +235,8 @@ Expected<void> put_prompts(
   TRY(auto s, engine_settings(pool.server));
   const std::string engine(pool.server.program->engine);
   const auto type = [&](const char* flag) { return tokens.told.contains(flag) ? tokens.told.find(flag)->second : ""; };
-  TRY(const auto types, number_types_of(s, tokens.checkpoint, engine, {type("--weights"), type("--kv"), {}}));
+  TRY(auto types, number_types_of(s, tokens.checkpoint, engine, {type("--weights"), type("--kv"), {}}));
+  if (type("--kv").empty()) put_latent_layout(types, engine, network);
   if (s.model != tokens.settings.model || types.weights != tokens.types.weights || types.cache != tokens.types.cache)
     return fail(where, "the pool that reads prompts has another model or other number types than that of the tokens",
         "one model and one set of types for both");

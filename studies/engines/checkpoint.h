@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "model/base/error.h"
+#include "model/network/network.h"
 #include "studies/engines/settings.h"
 
 namespace stepcast::engines {
@@ -27,6 +28,9 @@ struct NumberTypes {
   std::string weights, cache;
   std::vector<std::string> notes;
 };
+/// vLLM keeps an fp8 cache of latents that an indexer picks in a layout of its own, whatever an option calls it.
+void put_latent_layout(NumberTypes& types, const std::string& engine, const NetworkSpec& network);
+
 /// What options say over what the checkpoint's name tells. `told`: types that flags give, which go over both. Errors:
 /// types that no forecast has, and those that nobody tells, with the flag that would.
 Expected<NumberTypes> number_types_of(

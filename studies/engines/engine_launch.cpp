@@ -18,13 +18,20 @@
 namespace stepcast::engines {
 namespace {
 
-/// "run.sh:12" is the command of that line, unless a file has that name.
-std::pair<std::string, std::size_t> file_and_line(const std::string& named) {
+/// "run.sh:12" is the command of that line, "recipes.yaml:override_tp4" the recipe of that name, unless a file has the
+/// whole name.
+struct NamedLaunch {
+  std::string file;
+  std::size_t line = 0;
+  std::string recipe{};
+};
+NamedLaunch named_launch(const std::string& named) {
   const std::size_t colon = named.rfind(':');
   std::error_code ignored;
-  if (colon == named.npos || std::filesystem::exists(named, ignored)) return {named, 0};
-  const auto line = parsed_number<std::size_t>(named.substr(colon + 1));
-  return line ? std::pair{named.substr(0, colon), *line} : std::pair{named, std::size_t{0}};
+  if (colon == named.npos || std::filesystem::exists(named, ignored)) return {named};
+  const std::string file = named.substr(0, colon), part = named.substr(colon + 1);
+  if (const auto line = parsed_number<std::size_t>(part)) return {file, *line};
+  return std::filesystem::exists(file, ignored) ? NamedLaunch{file, 0, part} : NamedLaunch{named};
 }
 
 /// The commands of a launch by what they do.
@@ -36,8 +43,9 @@ struct Commands {
 
 class CommandReader {
  public:
-  CommandReader(const EngineLaunchSource& source, const std::string& file, std::size_t at_line)
-      : source_(source), file_(file), at_line_(at_line) {
+  CommandReader(const EngineLaunchSource& source, const NamedLaunch& named)
+      : source_(source), file_(named.file), at_line_(named.line), recipe_(named.recipe) {
+    const std::string& file = named.file;
     folders_.push_back(file == "--" ? "." : std::filesystem::path(file).parent_path().string());
     if (folders_[0].empty()) folders_[0] = ".";
     folders_.insert(folders_.end(), source.folders.begin(), source.folders.end());
@@ -62,10 +70,13 @@ class CommandReader {
     }
     TRY(const auto text, read_text_file(file_));
     if (looks_like_pools_file(text)) {
-      TRY(auto both, read_pools_file(text, file_));
-      TRY(out_.load, load_of_pools_file(text, file_));
+      TRY(auto both, read_pools_file(text, file_, recipe_));
+      TRY(out_.load, load_of_pools_file(text, file_, recipe_));
       return std::move(both.lines);
     }
+    if (!recipe_.empty())
+      return fail(file_, fmt::format("'{:.60}' behind its name is no line, and it holds no recipes", recipe_),
+          fmt::format("{}:12 for the command of line 12", file_));
     return looks_like_deployment(text) ? deployment_lines(text, file_, source_.defined)
                                        : shell_lines(text, file_, source_.defined);
   }
@@ -101,6 +112,7 @@ class CommandReader {
   const EngineLaunchSource& source_;
   const std::string& file_;
   std::size_t at_line_;
+  const std::string& recipe_;
   launch::LaunchFolders folders_;
   std::vector<EngineLine> described_;
   Commands out_;
@@ -144,9 +156,9 @@ Standing standing_of(const SaidArguments& said, const GivenArgument& given) {
 }
 
 Expected<EngineLaunch> read_engine_launch(const EngineLaunchSource& source) {
-  const auto [file, at_line] = file_and_line(source.file);
-  const std::string shown = file == "--" ? "command line" : file;
-  TRY(auto commands, CommandReader(source, file, at_line).read());
+  const NamedLaunch named = named_launch(source.file);
+  const std::string shown = named.file == "--" ? "command line" : named.file;
+  TRY(auto commands, CommandReader(source, named).read());
   TRY(auto pools, pools_of(std::move(commands.servers), commands.ports, shown));
   EngineLaunch out;
   static_cast<EnginePool&>(out) = std::move(pools.server);

@@ -104,6 +104,14 @@ Expected<std::string> cache_of(const EngineSettings& settings, const Checkpoint&
 
 }  // namespace
 
+/// vllm/model_executor/models/config.py, DeepseekV32ForCausalLM; its numbers of a position are 512 and 64.
+void put_latent_layout(NumberTypes& types, const std::string& engine, const NetworkSpec& network) {
+  const bool picks = network.sparse.top_k > 0 && network.latent.kv_rank == 512 && network.latent.rope_dim == 64;
+  if (engine != "vllm" || types.cache != "fp8" || !picks) return;
+  types.cache = "fp8-ds-mla";
+  types.notes.emplace_back("an fp8 cache of latents that are picked is vLLM's fp8_ds_mla");
+}
+
 Expected<NumberTypes> number_types_of(
     const EngineSettings& settings, const Checkpoint& checkpoint, const std::string& engine, const NumberTypes& told) {
   NumberTypes out = told;

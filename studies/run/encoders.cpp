@@ -23,8 +23,9 @@ Expected<void> settle_pieces(const Request& request, NetworkSpec& network) {
   NetworkSpec& encoder = network.encoders.front();
   const Pieces& pieces = pieces_of(encoder);
   encoder.images = encoder.sound ? told.clips : told.images;
-  encoder.frozen = encoder.frozen || frozen.encoder;
-  encoder.frozen_projectors = encoder.frozen_projectors || frozen.projector;
+  const bool text_alone = adapts_text_alone(request);
+  encoder.frozen = encoder.frozen || frozen.encoder || text_alone;
+  encoder.frozen_projectors = encoder.frozen_projectors || frozen.projector || text_alone;
   network.frozen = network.frozen || frozen.language;
   if (encoder.frozen && encoder.frozen_projectors && network.frozen)
     return fail("--freeze", "nothing of the network is trained", "one or two of encoder,projector,language");
@@ -107,6 +108,10 @@ Expected<void> settle_without(const Request& request, NetworkSpec& network, bool
 }
 
 }  // namespace
+
+bool adapts_text_alone(const Request& request) {
+  return request.wishes().lora_rank > 0 && !request.says(FieldId::freeze);
+}
 
 Expected<void> settle_encoder(const Request& request, NetworkSpec& network) {
   const RunWishes& told = request.wishes();

@@ -9,6 +9,11 @@
 
 namespace stepcast::run {
 
+/// A run with adapters trains those of the text alone unless it says which parts are frozen (--freeze none: adapters on
+/// the encoder, too): defaults of LLaMA-Factory (freeze_vision_tower, freeze_multi_modal_projector) and ms-swift
+/// (freeze_vit, freeze_aligner).
+bool adapts_text_alone(const Request& request);
+
 /// Into the network. An encoder of images is there where the run has images; else text is trained alone.
 Expected<void> settle_encoder(const Request& request, NetworkSpec& network);
 

@@ -155,6 +155,9 @@ class Resolver {
                    : "text alone, without the network's encoder of images: --images says how many a sequence has");
     for (const NetworkSpec& encoder : scenario_.network.row.encoders)
       assume_unsaid(FieldId::encoder_sequence, std::to_string(encoder.sequence), "the network's own");
+    if (sees && !scenario_.network.row.encoders.empty() && adapts_text_alone(request_))
+      assume(FieldId::freeze, frozen_parts(scenario_.network.row),
+          "adapters stand on the text, as LLaMA-Factory and ms-swift have it");
     return {};
   }
 

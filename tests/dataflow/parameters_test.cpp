@@ -60,7 +60,7 @@ TEST(Parameters, EachFieldAddsItsWeights) {
   base.sequence = 128;
   // 2*1000*64 + 64 + 4 layers of (64*(64 + 32) + 64*64 + 3*64*256 + 2*64).
   EXPECT_EQ(built_parameters(base), 128'064 + 4 * (6'144 + 4'096 + 49'152 + 128));
-  std::vector<NetworkSpec> specs(12, base);
+  std::vector<NetworkSpec> specs(13, base);
   specs[0].linear_bias = true;
   specs[1].qkv_bias = true;
   specs[2].out_bias = true;
@@ -79,6 +79,8 @@ TEST(Parameters, EachFieldAddsItsWeights) {
   specs[11].latent.q_rank = 0;
   specs[11].experts = specs[8].experts;
   specs[11].mtp_layers = 1;
+  specs[12] = specs[6];  // experts beside attention, and an MLP in the first layer
+  specs[12].experts = {.count = 8, .top_k = 2, .ffn_hidden = 32, .shared_ffn_hidden = 64, .dense_layers = 1};
   for (std::size_t i = 0; i < specs.size(); ++i)
     EXPECT_EQ(built_parameters(specs[i]), parameter_count(specs[i])) << "spec " << i;
 }

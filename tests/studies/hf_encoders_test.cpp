@@ -48,6 +48,11 @@ TEST(HfEncoders, ImagesStandInPlaceOfWords) {
   EXPECT_EQ(time("predict " + again), time(seeing + " --freeze encoder,language"));
   const auto refused = [](const std::string& run, const char* why) { EXPECT_THAT(run_line(run).err, HasSubstr(why)); };
   refused(line + " --encoder-seq 64", "how many images");
+  // adapters stand on the text unless the run says which parts are frozen
+  EXPECT_EQ(time(seeing + " --lora 8"), time(seeing + " --lora 8 --freeze encoder,projector"));
+  EXPECT_LT(time(seeing + " --lora 8"), time(seeing + " --lora 8 --freeze none"));
+  EXPECT_THAT(run_line(seeing + " --lora 8").out, HasSubstr("frozen: encoder,projector"));
+  EXPECT_THAT(run_line(seeing + " --lora 8").out, HasSubstr("adapters stand on the text"));
   refused(line + " --freeze projector", "how many images");
   refused(line + " --images 4", "of how many patches its images are");
   refused(line + " --images 4 --encoder-seq 1022", "of which 4 make one row");

@@ -89,13 +89,15 @@ int TransformerBuilder::feeding(int x, Feed feed) {
                                  feed == Feed::experts ? std::vector<int>{} : std::vector<int>{h_}, gate_of(5)));
 }
 
-/// Attention and MLP write one sum: one reduction for both (rule 13). Biases of the two are one vector each.
+/// Attention and MLP, or experts, write one sum: one reduction for both (rule 13). Biases of the two are one vector
+/// each.
 int TransformerBuilder::parallel_body(int x, LayerKind kind) {
   const int x1 = modulated_norm("norm1", x, {"norm"}, 0);
   int y1 = activation("Y1", {b_, s_, h_});
   const int x3 = spec_->norms_per_layer > 1 ? norm("norm2", x, {"norm"}) : x1;
   attention(x1, y1, kind);
-  mlp(x3, y1, "mlp", f_, {"mlp"});
+  if (kind.feed == Feed::experts) experts(x3, x3, y1);
+  else mlp(x3, y1, "mlp", f_, {"mlp"});
   if (spec_->linear_bias) y1 = biased("attn.out", y1, {h_}, {"residual"}, "bias_dropout_add");
   return residual("residual1", x, y1, spec_->joined_output ? std::vector<int>{} : std::vector<int>{h_}, gate_of(2));
 }

@@ -43,6 +43,7 @@ struct HfObjects {
   JsonObject outer, text;
   bool several = false;                ///< the text stands beside images or sound
   const HfWrapper* wrapper = nullptr;  ///< a class around a text of any family; null: the text is the class's own
+  bool among = false;                  ///< the text's keys stand among those of the other parts
 };
 
 HfObjects objects_of(JsonObject& file, const HfWrapper* wrapper) {
@@ -50,13 +51,15 @@ HfObjects objects_of(JsonObject& file, const HfWrapper* wrapper) {
     const bool several = file.type_of("text_config") == "object";  // text beside vision or audio
     JsonObject text = several ? file.object("text_config") : file;
     text.allow_unknown_keys();
-    return {file, text, several, nullptr};
+    return {file, text, several, nullptr, false};
   }
   JsonObject outer = *wrapper->outer == '\0' ? file : file.object(wrapper->outer);
-  JsonObject text = *wrapper->text == '\0' ? outer : outer.object(wrapper->text);
+  // transformers writes such a class's text apart
+  const bool own = *wrapper->text == '\0', among = own && outer.type_of("text_config") != "object";
+  JsonObject text = among ? outer : outer.object(own ? "text_config" : wrapper->text);
   outer.allow_unknown_keys();
   text.allow_unknown_keys();
-  return {outer, text, true, wrapper};
+  return {outer, text, true, wrapper, among};
 }
 
 /// The family of the text in a class that holds any.
@@ -89,6 +92,14 @@ std::string architecture_of(JsonObject& file) {
   return names.empty() ? "" : names.front();
 }
 
+/// transformers takes the first of several classes (AutoModel).
+void note_other_classes(JsonObject& file, HfReader& reader) {
+  std::vector<std::string> names;
+  if (file.type_of("architectures") == "list") file.read("architectures", names);
+  if (names.size() > 1)
+    reader.note(fmt::format("architectures names {} classes: {:.60} is read", names.size(), names.front()));
+}
+
 Expected<const HfFamily*> choose_family(JsonObject& file, const std::string& architecture, const std::string& as) {
   if (auto error = file.failed() ? file.first_error() : std::nullopt) return tl::unexpected(*error);
   if (!as.empty()) return family_named(as, "--as");
@@ -97,6 +108,9 @@ Expected<const HfFamily*> choose_family(JsonObject& file, const std::string& arc
     return fail(file.where("architectures"),
         fmt::format("{:.60} has layers that are not built here: {}", architecture, layers),
         "a network of other layers; stepcast list networks names some");
+  if (architecture.empty() && file.has("pretrained_cfg"))
+    return fail(file.where("architecture"), "a file of timm names an architecture and no sizes",
+        "a config.json of transformers, which has them: google/vit-base-patch16-224");
   if (architecture.empty() && !file.has("text_config")) {
     const std::string id = detail::family_of_text(file);
     if (!id.empty()) return family_named(id, file.where("model_type"));
@@ -194,7 +208,7 @@ LeftKeys left_keys(const JsonObject& file, const HfObjects& objects, bool counte
     const NetworkSpec& read, const std::vector<JsonObject::UnreadKey>& inside) {
   LeftKeys left;
   const bool apart = objects.wrapper != nullptr && objects.wrapper->others_apart;
-  const bool own = objects.wrapper != nullptr && *objects.wrapper->text == '\0';
+  const bool own = objects.among;
   const std::string around = objects.wrapper != nullptr ? objects.wrapper->id : family;
   const auto take = [&](const JsonObject& object, bool outer, const std::string& id) {
     const bool windowless = says_no_window(object);
@@ -262,7 +276,8 @@ Expected<NetworkSpec> complete_beside(NetworkSpec network, NetworkSpec encoder, 
 
 bool looks_like_hf_config(const std::string& text) {
   JsonObject file(text, "");
-  return !file.failed() && (file.has("architectures") || file.has("model_type") || file.has("_class_name"));
+  return !file.failed() &&
+         (file.has("architectures") || file.has("model_type") || file.has("_class_name") || file.has("pretrained_cfg"));
 }
 
 std::vector<std::string> hf_families() { return names_of(hf_family_table(), &HfFamily::id); }
@@ -289,6 +304,7 @@ Expected<HfConfig> read_hf_config(
     reader.note(fmt::format("{} read as {}", architecture.empty() ? "no architecture" : architecture, as));
   if (wrapper == nullptr && as.empty() && architecture.empty())
     reader.note(fmt::format("no architecture: its model_type is read as {}", family->id));
+  note_other_classes(file, reader);
   family->read(reader);
   if (as.empty() && wrapper == nullptr && class_with_loss(architecture) != architecture)
     detail::count_other_head(reader, architecture, *family);

@@ -70,7 +70,7 @@ constexpr KnownKeys rows[] = {
      "mm_hidden_size mm_projector_type pos_emb_type projector_hidden_act projector_ln_eps video_attn_type "
      "position_embedding_type rope_mode vision_segment_max_frames vocab_size max_position_embeddings image_seq_length "
      "video_seq_length default_output_length global_head_dim vision_use_head attention_dropout hidden_dropout dropout "
-     "initializer_factor spatial_patch_size"},
+     "initializer_factor spatial_patch_size tie_word_embeddings"},
     {"vision", "*", "how much is dropped, how weights begin, how pictures are cut", "drop_path_rate projector_dropout "
      "projection_dropout vision_feature_select_strategy layer_scale_init_value num_image_tokens num_positions size "
      "max_image_size use_base_siglip supported_aspect_ratios hidden_dropout_prob"},

@@ -161,6 +161,31 @@ constexpr KnownKeys more_rows[] = {
      "summary_proj_to_labels summary_type summary_use_proj scale_attn_weights head_dim"},
     {"gptj", "true", "as its class has it", "rotary"},
     {"olmo", "*", "a bound on queries, keys and values", "clip_qkv"},
+    {"olmo", "false", "as its layers are", "alibi attention_layer_norm bias_for_layer_norm include_bias scale_logits "
+     "multi_query_attention layer_norm_with_affine attention_layer_norm_with_affine"},
+    {"olmo", "true", "as its layers are", "rope rope_full_precision"},
+    {"olmo", "1", "as its layers are", "block_group_size"},
+    {"olmo", "*", "the first values of weights; which kernel its class calls; the width, which mlp_hidden_size tells",
+     "init_cutoff_factor init_device init_fn mlp_ratio precision flash_attention vocab_size"},
+    {"qwen3", "*", "of which words a server makes a classifier", "classifier_from_token is_original_qwen3_reranker"},
+    {"cohere2-moe", "*", "how a router scores and how its results are summed, without weights",
+     "expert_selection_fn shared_expert_combination_strategy norm_topk_prob use_embedding_sharing layer_switch "
+     "order_of_interleaved_layers position_embedding_type sliding_window_pattern prefix_dense_sliding_window_pattern"},
+    {"cohere2-moe", "true", "as its class has it", "use_parallel_block use_gated_activation use_parallel_embedding"},
+    {"granite-swa granite-moe-swa", "*", "factors on what passes, without weights; how fast which layer's positions "
+     "turn", "attention_multiplier embedding_multiplier logits_scaling residual_multiplier layer_rope_theta"},
+    {"axk1 axk2", "*", "as many as heads, or the size of the turned part: latent attention has neither",
+     "num_key_value_heads head_dim qk_head_dim"},
+    {"axk2", "*", "how an indexer learns", "output_indexer_scores indexer_loss_coef indexer_dense_warmup"},
+    {"pangu-ultra", "*", "as many as heads: latent attention has its own", "num_key_value_heads head_dim qk_head_dim"},
+    {"roformer megatron-bert modernbert-decoder", "*", "dropout; how a checkpoint is used",
+     "attention_probs_dropout_prob hidden_dropout_prob attention_dropout embedding_dropout mlp_dropout "
+     "classifier_dropout position_embedding_type classifier_pooling classifier_activation decoder_bias "
+     "deterministic_flash_attn global_rope_theta local_rope_theta initializer_cutoff_factor reference_compile "
+     "tie_word_embeddings num_key_value_heads"},
+    {"llada-moe", "*", "how experts are grouped and scored", "router_num_group router_topk_group score_function "
+     "router_dtype moe_router_topk_scaling_factor"},
+    {"xverse-moe", "*", "how a tokenizer is read; which weights are sparse", "is_sparse sparsity_config"},
     {"phi3-small", "*", "which keys attention sees; factors on what passes; how tables are "
      "cut", "blocksparse_block_size "
      "blocksparse_homo_head_pattern blocksparse_num_local_blocks blocksparse_triton_kernel_block_size "
@@ -288,7 +313,8 @@ constexpr KnownKeys more_rows[] = {
     {"dit pixart", "*", "rows of a table that it does not have", "num_embeds_ada_norm"},
     {"qwen-image", "*", "of a text that its class does not pool", "pooled_projection_dim"},
     {"roberta-masked", "*", "what a forward pass handed out", "output_past"},
-    {"qwen-image", "false", "as its class has it", "zero_cond_t use_layer3d_rope"},
+    {"qwen-image", "*", "how positions of layers of an image turn, without weights", "use_layer3d_rope"},
+    {"pixart", "false", "as its layers are", "double_self_attention only_cross_attention use_linear_projection"},
     {"gemma3-model", "*", "the period that layer_types tell; its class goes by "
      "hidden_activation", "_sliding_window_pattern "
      "sliding_window_pattern hidden_act"},

@@ -54,6 +54,11 @@ std::string class_with_loss(const std::string& architecture) {
   const std::string base = architecture.substr(0, architecture.size() - head->end.size());
   for (const char* known : {"ForMaskedLM", "Model"})
     if (matrix_of(family_of_architecture(base + known)) != nullptr) return base + known;
+  // encoders and decoders of words: the class without logits is that of all their layers
+  const std::string translates = base + "ForConditionalGeneration";
+  if (head->labels == 0 && family_of_architecture(base + "ForCausalLM") == nullptr &&
+      family_of_architecture(translates) != nullptr)
+    return translates;
   return base + "ForCausalLM";
 }
 

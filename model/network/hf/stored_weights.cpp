@@ -35,6 +35,7 @@ struct Said {
   std::int64_t bits = 0;       ///< 0: not said
   std::int64_t group = 0;      ///< numbers that share a scale; 0: a whole row or tensor
   bool blocks = false;         ///< scales of blocks with two sides
+  std::int64_t run = 0;        ///< numbers of a row that share a scale, said as a block of one row; 0: none are
   bool narrow_inputs = false;  ///< products multiply what is as narrow
   bool several = false;        ///< groups of layers that differ
   bool sparse = false;         ///< two of four weights are left out
@@ -54,6 +55,7 @@ struct StoredForm {
   bool blocks = false;
   Inputs inputs = Inputs::any;
   Layers layers = Layers::any;
+  std::int64_t run = 0;  ///< that the form has by its name
 };
 constexpr StoredForm forms[] = {
     {"fp8", "fp8-block", "", any, any, true},
@@ -62,7 +64,7 @@ constexpr StoredForm forms[] = {
     {"awq gptq", "int4", "", 4},
     {"gptq", "int8", "", 8},
     {"nvfp4", "nvfp4"},
-    {"mxfp8", "mxfp8"},
+    {"mxfp8", "mxfp8", "", any, any, false, Inputs::any, Layers::any, 32},
     {"compressed-tensors modelopt", "mxfp8", "float", 8, 32, false, Inputs::narrow},
     {"compressed-tensors", "fp8-block", "float", 8, any, true, Inputs::narrow},
     {"compressed-tensors modelopt", "fp8", "float", 8, any, false, Inputs::narrow},
@@ -83,18 +85,19 @@ bool is_word_of(std::string_view words, std::string_view word) {
 bool says(const StoredForm& form, const Said& said) {
   return is_word_of(form.methods, said.method) && (form.kind.empty() || form.kind == said.kind) &&
          (form.bits == any || form.bits == said.bits) && (form.group == any || form.group == said.group) &&
-         form.blocks == said.blocks &&
+         form.blocks == said.blocks && (said.run == 0 || form.run == said.run) &&
          (form.inputs == Inputs::any || (form.inputs == Inputs::narrow) == said.narrow_inputs) &&
          (form.layers == Layers::any || (said.experts && said.wide.attention == LeftWide::all));
 }
 
 constexpr IntegerRange counts{0, 1 << 20};
 
-/// Sizes of blocks, as [128, 128].
-bool has_blocks(JsonObject& object, const char* key) {
+/// Sizes of blocks, as [128, 128]; a block of one row, [1, 128], is a run of its numbers.
+void take_blocks(JsonObject& object, const char* key, Said& said) {
   std::vector<std::int64_t> sides;
   if (object.type_of(key) == "list") object.read(key, sides, counts);
-  return sides.size() == 2 && sides[0] > 1;
+  said.blocks = sides.size() == 2 && sides[0] > 1;
+  said.run = sides.size() == 2 && sides[0] == 1 ? sides[1] : 0;
 }
 
 /// Groups of layers of compressed-tensors: all must have the same form, and hold all products.
@@ -118,10 +121,10 @@ void take_groups(JsonObject& config, Said& said) {
       one.group = size > 0 ? static_cast<std::int64_t>(size) : 0;
     }
     weights.optional("type", one.kind);
-    one.blocks = has_blocks(weights, "block_structure");
+    take_blocks(weights, "block_structure", one);
     one.narrow_inputs = group.type_of("input_activations") == "object";
     const bool same = one.bits == said.bits && one.group == said.group && one.kind == said.kind &&
-                      one.blocks == said.blocks && one.narrow_inputs == said.narrow_inputs;
+                      one.blocks == said.blocks && one.run == said.run && one.narrow_inputs == said.narrow_inputs;
     std::vector<std::string> targets;
     if (group.type_of("targets") == "list") group.read("targets", targets);
     const bool all = targets.empty() || contains(targets, "Linear");
@@ -174,7 +177,7 @@ Said said_in(JsonObject& config, const SaidSizes& built) {
   said.several = said.several || lower_case(algorithm) == "mixed_precision" || has_exceptions(config);
   said.sparse = is_sparse(config);
   if (config.type_of("bits") == "number") config.read("bits", said.bits, counts);
-  said.blocks = has_blocks(config, "weight_block_size");
+  take_blocks(config, "weight_block_size", said);
   take_groups(config, said);
   return said;
 }
@@ -184,6 +187,7 @@ std::string in_words(const Said& said) {
   if (said.bits > 0) words += fmt::format(", {}{} bits", said.kind.empty() ? "" : said.kind + " of ", said.bits);
   if (said.group > 0) words += fmt::format(" in groups of {}", said.group);
   if (said.blocks) words += " in blocks";
+  if (said.run > 0) words += fmt::format(" in runs of {}", said.run);
   if (said.sparse) words += ", two of four left out";
   return said.several ? words + ", layers that differ" : words;
 }

@@ -228,10 +228,10 @@ std::optional<NetworkSpec> image_encoder(JsonObject& file, const std::string& fa
     if (family != row.family || file.type_of("vision_config") != "object") continue;
     JsonObject vision = file.object("vision_config");
     vision.allow_unknown_keys();
-    if (!vision.has(row.key)) continue;
     std::string type;
     if (vision.type_of("model_type") == "string") vision.read("model_type", type);
-    if (*row.type != '\0' && type != row.type) continue;
+    // a class that names itself may leave out what it has anyway (Pixtral)
+    if (*row.type == '\0' ? !vision.has(row.key) : type != row.type) continue;
     VisionReader reader{file, vision, text};
     reader.encoder.causal = false;
     row.read(reader);

@@ -64,7 +64,8 @@ void check_experts(Rules& rules) {
       fmt::format("one of: {}", divisors_of(behind)));
   rules.require(!n.linear_bias, "linear_bias", "a network of experts says which projections have biases",
       "qkv_bias, out_bias, and experts/expert_bias");
-  rules.require(!n.parallel_block, "parallel_block", "no network of experts with parallel blocks is known", "false");
+  rules.require(!n.parallel_block || (!e.own_norms && n.norms_per_layer == 1), "parallel_block",
+      "experts beside attention read one norm with it", "\"norms_per_layer\": 1, without norms of the experts' own");
   rules.require(!e.shared_gate || e.shared_ffn_hidden > 0, "experts/shared_gate", "there is no shared expert to scale",
       "shared_ffn_hidden, or no shared_gate");
   const auto count = static_cast<double>(e.count);

@@ -101,7 +101,7 @@ class ContainerReader {
     Surroundings around;
     around.gpu_kind = found->gpu_kind, around.gpus = found->gpus, around.copies = found->copies,
     around.variables = found->variables;
-    chip_ = other_chip(found->gpu_kind), release_ = release_of_image(found->image);
+    pod_gpus_ = 0, chip_ = other_chip(found->gpu_kind), release_ = release_of_image(found->image);
     return script(found->script, found->line, environment_of(root, around), around);
   }
 
@@ -147,7 +147,7 @@ class ContainerReader {
       if (line.program == nullptr || around.copies.count == 0) continue;
       if (!chip_.empty()) line.chip = chip_;
       if (line.release.empty()) line.release = release_;
-      line.gpu_kind = around.gpu_kind, line.gpus = around.gpus;
+      line.gpu_kind = around.gpu_kind, line.gpus = around.gpus > 0 || around.several_pods ? around.gpus : pod_gpus_;
       if (!around.copies.open.empty()) line.open_copies = around.copies.open;
       else if (!planned_.empty()) line.open_copies = planned_;
       if (scaled_ != nullptr) line.open_copies = scaled_->open;
@@ -176,7 +176,7 @@ class ContainerReader {
     std::vector<ShellWord> words = chart_words(node, model_, around.parallelism);
     if (command == nullptr && args == nullptr && entry == nullptr && words.empty()) return {};
     const Variables environment = environment_of(node, around);
-    chip_ = chip_of(node);
+    chip_ = chip_of(node), pod_gpus_ = gpus_of_container(node);
     release_ = image == nullptr ? "" : release_of_image(image->text);
     const bool made = !words.empty();  // by llm-d's chart
     for (const YamlNode* more : {entry, made ? nullptr : command, args})
@@ -212,6 +212,7 @@ class ContainerReader {
   Variables defined_;
   const Copies* scaled_ = nullptr;                ///< of a document
   std::string model_, planned_, chip_, release_;  ///< two of a document; two of a container and its image
+  std::int64_t pod_gpus_ = 0;                     ///< that a container asks for
 };
 
 }  // namespace

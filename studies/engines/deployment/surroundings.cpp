@@ -1,8 +1,11 @@
 #include "studies/engines/deployment/surroundings.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "model/base/contains.h"
+#include "model/base/whole_number.h"
 #include "model/machine/gpu_words.h"
 
 namespace stepcast::engines {
@@ -37,6 +40,12 @@ void take_group(const YamlNode& node, Surroundings& around) {
 /// DisaggregatedSet repeats both pools in slices.
 void take_copies(const YamlNode& node, const std::string& where, Surroundings& around) {
   for (const char* key : {"replicas", "slices"}) multiply(node.find(key), where, around.copies);
+  // of a Job, whose pods may be engines each, or ranks of one
+  const YamlNode* pods = node.find("parallelism");
+  if (pods != nullptr && pods->kind == Kind::scalar && node.find("template") != nullptr && pods->text != "1")
+    around.copies.open =
+        fmt::format("{}:{} {:.20} pods of a Job run side by side: whether each is an engine is not told", where,
+            pods->position.line, pods->text);
   // of KServe's predictor, and of a service of Dynamo's graph
   if (node.find("minReplicas") != nullptr || node.find("maxReplicas") != nullptr)
     take_range(node, "", where, NoMaximum::is_least, around.copies);
@@ -98,8 +107,18 @@ std::string chip_of(const YamlNode& container) {
   return chip;
 }
 
+std::int64_t gpus_of_container(const YamlNode& container) {
+  for (const char* key : {"limits", "requests"})
+    if (const YamlNode* asked = child(child(container.find("resources"), key), "nvidia.com/gpu"))
+      return std::max<std::int64_t>(0, parsed_number<std::int64_t>(asked->text).value_or(0));
+  return 0;
+}
+
 void go_inside(const YamlNode& map, const std::string& where, Surroundings& around) {
   take_copies(map, where, around);
+  // LeaderWorkerSet, KServe's and Dynamo's engines on several nodes, Ray's clusters: ranks lie on more pods than one
+  for (const char* key : {"leaderWorkerTemplate", "worker", "workerSpec", "multinode", "workerGroupSpecs", "raySpec"})
+    if (const YamlNode* part = map.find(key); part != nullptr && text_of(part) != "false") around.several_pods = true;
   take_node_labels(map, around);
   take_group(map, around);
   if (const PoolRole role = role_of_part(map); role != PoolRole::whole) around.role = role;

@@ -16,8 +16,9 @@ namespace stepcast::engines {
 struct Surroundings {
   std::string part;
   Copies copies;
-  std::string gpu_kind;   ///< of the nodes that it is for
-  std::int64_t gpus = 0;  ///< of the one machine that it runs on; 0: not told
+  std::string gpu_kind;       ///< of the nodes that it is for
+  std::int64_t gpus = 0;      ///< of the one machine that it runs on; 0: not told
+  bool several_pods = false;  ///< an engine's ranks may lie on more pods than one
   PoolRole role = PoolRole::whole;
   std::map<std::string, std::string> variables;  ///< that the operator sets in its containers
   const YamlNode* parallelism = nullptr;         ///< of its pool, in values of llm-d's chart
@@ -25,6 +26,9 @@ struct Surroundings {
 
 /// Adds what a map says of all that stands in it.
 void go_inside(const YamlNode& map, const std::string& where, Surroundings& around);
+
+/// That a container asks for, by nvidia.com/gpu; 0: none, or no number.
+std::int64_t gpus_of_container(const YamlNode& container);
 
 /// Why it is not known how many engines run: a part of Dynamo's graph changes that; "": none does.
 std::string planner_of(const YamlNode& document, const std::string& where);

@@ -24,6 +24,8 @@ enum class Means : std::uint8_t {
   one,            ///< copies are workers of one engine
   starts,         ///< nothing is started where it is false
   gpus,           ///< the kind of GPU
+  held,           ///< how many of them its pod has
+  several,        ///< its ranks may lie on more pods than one
   image,
   refused,  ///< what is not followed, for the reason that `option` is
   nothing,

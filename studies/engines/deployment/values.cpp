@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "model/base/text.h"
+#include "model/base/whole_number.h"
 #include "model/machine/gpu_words.h"
 #include "studies/engines/deployment/copies.h"
 #include "studies/engines/deployment/surroundings.h"
@@ -59,7 +60,8 @@ class ValueReader {
     if (line.program == nullptr) return std::nullopt;
     line.line = line_of(*model);
     line.copies = copies_.count, line.open_copies = std::move(copies_.open);
-    line.gpu_kind = gpus_, line.chip = chip_, line.unfollowed = std::move(unfollowed_);
+    line.gpu_kind = gpus_, line.gpus = several_ ? 0 : held_, line.chip = chip_,
+    line.unfollowed = std::move(unfollowed_);
     line.environment = std::move(environment_);
     if (const YamlNode* name = part_.find("name"); name != nullptr) line.part = name->text;
     return line;
@@ -126,6 +128,7 @@ class ValueReader {
   }
 
   void take_surroundings(const YamlNode& container) {
+    held_ = std::max(held_, gpus_of_container(container));
     if (std::string chip = chip_of(container); !chip.empty()) chip_ = std::move(chip);
     if (const YamlNode* variables = container.find("env")) take_variables(*variables);
   }
@@ -187,7 +190,8 @@ class ValueReader {
       case Means::scaled: take_scaled(value, row.option); break;
       case Means::scaled_unless: take_unless(value, row.option); break;
       case Means::one:
-        if (const YamlNode* runs = value.find("enabled"); runs == nullptr || is_true(*runs)) copies_ = {};
+        if (const YamlNode* runs = value.find("enabled"); runs == nullptr || is_true(*runs))
+          copies_ = {}, several_ = true;
         break;
       case Means::starts:
         if (!is_true(value)) copies_.count = 0;
@@ -195,11 +199,16 @@ class ValueReader {
       case Means::refused: doubt(value, std::string(row.option)); break;
       case Means::gpus:
         gpus_ = value.text;
+        held_ = std::max(held_, units_of(value.text));
         if (chip_.empty()) chip_ = value.text.starts_with("cpu:") ? "the host's processors" : other_chip(value.text);
         break;
       case Means::image:
         if (std::string chip(other_chip(value.text)); !chip.empty()) chip_ = std::move(chip);
         break;
+      case Means::held:
+        held_ = std::max<std::int64_t>(held_, parsed_number<std::int64_t>(value.text).value_or(0));
+        break;
+      case Means::several: several_ = true; break;
       case Means::nothing: break;
     }
   }
@@ -222,6 +231,14 @@ class ValueReader {
     }
   }
 
+  /// "nvidia-gpu-h100:4" of KubeAI: four times what a profile has, and those of its chart have one GPU
+  /// (charts/kubeai/values.yaml).
+  static std::int64_t units_of(std::string_view text) {
+    const std::size_t colon = text.rfind(':');
+    if (colon == text.npos || !text.starts_with("nvidia-gpu-")) return 0;
+    return std::max<std::int64_t>(0, parsed_number<std::int64_t>(text.substr(colon + 1)).value_or(0));
+  }
+
   const YamlNode& part_;
   const ValuesForm& form_;
   const std::string& where_;
@@ -229,6 +246,8 @@ class ValueReader {
   std::vector<std::string> unfollowed_;
   std::map<std::string, std::string> environment_;
   std::string gpus_, chip_;
+  std::int64_t held_ = 0;     ///< GPUs of one pod; 0: not told
+  bool several_ = false;      ///< its ranks may lie on more pods than one
   bool own_command_ = false;  ///< which is read as a container's
   Copies copies_;
 };

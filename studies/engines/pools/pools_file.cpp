@@ -8,8 +8,10 @@
 
 #include <fmt/format.h>
 
-#include "calibrate/import/config/config_text.h"
 #include "model/base/contains.h"
+#include "model/base/text.h"
+#include "model/base/whole_number.h"
+#include "studies/engines/pools/recipe_variants.h"
 
 namespace stepcast::engines {
 namespace {
@@ -35,9 +37,19 @@ struct PoolsForm {
   std::span<const RouterKey> router;                  ///< not empty: all other keys outside the sections hold for both
   std::string_view whole = "", whole_copies = "";     ///< of engines that do both; "": there are none
   std::array<std::string_view, 3> environments = {};  ///< sections with variables, by PoolRole; "": there are none
+  bool options = false;  ///< keys become options: false writes none, and "no-NAME: true" says no
 };
 constexpr std::array<std::string_view, 3> srt_environments = {
     "backend.aggregated_environment.", "backend.prefill_environment.", "backend.decode_environment."};
+/// Where a recipe tells the GPUs of an engine, by PoolRole: themselves, or nodes and workers that share them
+/// (NVIDIA/srt-slurm src/srtctl/core/schema.py, ResourceConfig).
+struct WorkerGpus {
+  std::string_view each, nodes, workers;
+};
+constexpr std::array<WorkerGpus, 3> srt_gpus = {
+    {{"resources.gpus_per_agg", "resources.agg_nodes", "resources.agg_workers"},
+        {"resources.gpus_per_prefill", "resources.prefill_nodes", "resources.prefill_workers"},
+        {"resources.gpus_per_decode", "resources.decode_nodes", "resources.decode_workers"}}};
 constexpr std::string_view prefill_workers = "resources.prefill_workers", decode_workers = "resources.decode_workers",
                            agg_workers = "resources.agg_workers", gpu_type = "resources.gpu_type";
 constexpr PoolsForm forms[] = {
@@ -49,11 +61,11 @@ constexpr PoolsForm forms[] = {
     // NVIDIA/srt-slurm: docs, "Configuration Reference"
     {"sglang.launch_server", "backend.sglang_config.prefill.", "backend.sglang_config.decode.", prefill_workers,
         decode_workers, {}, "model.path", "model_path", {}, "backend.sglang_config.aggregated.", agg_workers,
-        srt_environments},
+        srt_environments, true},
     {"trtllm-serve", "backend.trtllm_config.prefill.", "backend.trtllm_config.decode.", prefill_workers, decode_workers,
         {}, "model.path", "model", {}, "backend.trtllm_config.aggregated.", agg_workers, srt_environments},
     {"vllm serve", "backend.vllm_config.prefill.", "backend.vllm_config.decode.", prefill_workers, decode_workers, {},
-        "model.path", "model", {}, "backend.vllm_config.aggregated.", agg_workers, srt_environments}};
+        "model.path", "model", {}, "backend.vllm_config.aggregated.", agg_workers, srt_environments, true}};
 
 bool has_section(const std::vector<GivenArgument>& all, std::string_view section) {
   return std::ranges::any_of(all, [&](const GivenArgument& one) { return one.name.starts_with(section); });
@@ -126,13 +138,36 @@ class PoolsReader {
       if (!variables.empty() && one.name.starts_with(variables))
         line.environment[one.name.substr(variables.size())] = one.value;
     }
-    if (const GivenArgument* kind = find(all_, gpu_type)) line.gpu_kind = kind->value;  // srt-slurm alone has it
+    if (const GivenArgument* kind = find(all_, gpu_type)) {  // srt-slurm alone has it
+      line.gpu_kind = kind->value;
+      line.gpus = gpus_of(srt_gpus[static_cast<std::size_t>(role)]);
+      line.holds_all = line.gpus > 0;
+    }
     count(whole ? form_.whole_copies : reads ? form_.prompt_copies : form_.token_copies, line);
     check_urls(section, line);
     return line;
   }
 
  private:
+  [[nodiscard]] std::int64_t number(std::string_view name) const {
+    const GivenArgument* told = find(all_, name);
+    return told == nullptr ? 0 : std::max<std::int64_t>(0, parsed_number<std::int64_t>(told->value).value_or(0));
+  }
+  /// 0: the recipe does not tell it in numbers, or pools share nodes.
+  [[nodiscard]] std::int64_t gpus_of(const WorkerGpus& keys) const {
+    if (const std::int64_t each = number(keys.each); each > 0) return each;
+    const std::int64_t nodes = number(keys.nodes), workers = number(keys.workers);
+    return nodes > 0 && workers > 0 && nodes <= most_engines ? nodes * number("resources.gpus_per_node") / workers : 0;
+  }
+
+  /// As the command line has it that is written of such keys. Nothing: it writes none.
+  static bool as_option(GivenArgument& given) {
+    const std::string value = lower_case(given.value);
+    if (value == "false") return false;
+    if (value == "true" && given.name.starts_with("no_")) given.name.erase(0, 3), given.value = "false";
+    return true;
+  }
+
   void take(const GivenArgument& one, std::string_view section, EngineLine& line) const {
     GivenArgument given = one;
     given.spelled = one.name;
@@ -148,7 +183,7 @@ class PoolsReader {
     }
     if (!inside) check_top(one, section, line);
     given.name = argument_name(given.name);
-    line.given.push_back(std::move(given));
+    if (!form_.options || as_option(given)) line.given.push_back(std::move(given));
   }
 
   /// What the top and a section say must be the same, for TensorRT-LLM refuses the file otherwise.
@@ -221,8 +256,8 @@ bool looks_like_pools_file(const std::string& text) {
            (!form.whole.empty() && has_key(text, form.whole));
   });
   if (!named) return false;
-  const auto all = read_config_arguments(text, "");
-  return all && form_of(*all) != nullptr;
+  const auto all = calibrate::read_config_arguments(text, "");
+  return all && form_of(without_variants(*all)) != nullptr;
 }
 
 const ShellWord* pools_file_word(const EngineLine& line) {
@@ -232,8 +267,8 @@ const ShellWord* pools_file_word(const EngineLine& line) {
   return nullptr;
 }
 
-Expected<PoolsFile> read_pools_file(const std::string& text, const std::string& where) {
-  TRY(const auto all, read_config_arguments(text, where));
+Expected<PoolsFile> read_pools_file(const std::string& text, const std::string& where, std::string_view variant) {
+  TRY(const auto all, recipe_arguments(text, where, variant));
   const PoolsForm* form = form_of(all);
   if (form == nullptr)
     return fail(where, "it has no sections for prompts and for tokens", "context_servers and generation_servers");

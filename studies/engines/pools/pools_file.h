@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "studies/engines/pools/pools.h"
@@ -19,7 +20,7 @@ struct PoolsFile {
   std::vector<EngineLine> lines;  ///< of the pool of prompts and of that of tokens
   PoolPorts ports;                ///< where they listen, as far as it says
 };
-/// Errors: what is no configuration, or has no such sections.
-Expected<PoolsFile> read_pools_file(const std::string& text, const std::string& where);
+/// `variant`: which of several recipes (recipe_variants.h). Errors: what is no configuration, or has no such sections.
+Expected<PoolsFile> read_pools_file(const std::string& text, const std::string& where, std::string_view variant = "");
 
 }  // namespace stepcast::engines

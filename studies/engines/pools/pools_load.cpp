@@ -8,9 +8,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "calibrate/import/config/config_text.h"
 #include "model/base/text.h"
 #include "model/base/whole_number.h"
+#include "studies/engines/pools/recipe_variants.h"
 
 namespace stepcast::engines {
 namespace {
@@ -118,8 +118,9 @@ class LoadReader {
 
 }  // namespace
 
-Expected<std::optional<BenchLoad>> load_of_pools_file(const std::string& text, const std::string& where) {
-  TRY(const auto all, read_config_arguments(text, where));
+Expected<std::optional<BenchLoad>> load_of_pools_file(
+    const std::string& text, const std::string& where, std::string_view variant) {
+  TRY(const auto all, recipe_arguments(text, where, variant));
   const auto has = [&](std::string_view key, std::string_view value) {
     return std::ranges::any_of(
         all, [&](const GivenArgument& one) { return one.name == key && lower_case(stripped(one.value)) == value; });

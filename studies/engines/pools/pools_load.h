@@ -4,12 +4,15 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "studies/engines/bench_load.h"
 
 namespace stepcast::engines {
 
 /// nullopt: it has none. What is not understood is a note, and flags say the load. Errors: what is no configuration.
-Expected<std::optional<BenchLoad>> load_of_pools_file(const std::string& text, const std::string& where);
+/// `variant`: which of several recipes.
+Expected<std::optional<BenchLoad>> load_of_pools_file(
+    const std::string& text, const std::string& where, std::string_view variant = "");
 
 }  // namespace stepcast::engines

@@ -126,7 +126,11 @@ TEST(ReadNetwork, ExplainsImpossibleExperts) {
       std::string::npos);
   EXPECT_NE(
       network_error(network_with(routed, "\"rope\"", "\"rope\", \"parallel_block\": true")).find("/parallel_block"),
-      std::string::npos);
+      std::string::npos)
+      << "two norms";
+  EXPECT_EQ(
+      network_error(network_with(routed, "\"rope\"", "\"rope\", \"parallel_block\": true, \"norms_per_layer\": 1")),
+      "accepted");
   EXPECT_NE(network_error(network_with(routed, "top_k", "topk")).find("did you mean 'top_k'?"), std::string::npos);
 }
 

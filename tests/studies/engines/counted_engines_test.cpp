@@ -285,6 +285,56 @@ TEST(CountedEngines, ServicesOfSkyPilot) {
   EXPECT_THAT(read(with_changed(sky, "  NAME: Qwen/Qwen3-32B", "  NAME: null")).error, HasSubstr("$NAME"));
 }
 
+/// GPUs of a pod are those of its engine, unless its ranks may lie on several pods.
+TEST(CountedEngines, PodsHoldTheRanksOfTheirEngines) {
+  const std::string pod = R"(apiVersion: apps/v1
+kind: Deployment
+spec:
+  template:
+    spec:
+      containers:
+      - image: vllm/vllm-openai:v0.15.0
+        args: [--model, Qwen/Qwen3-32B, --tensor-parallel-size, "4"]
+        resources:
+          limits: {nvidia.com/gpu: "2"}
+)";
+  EXPECT_THAT(read(pod).error, HasSubstr("tp 4 x pp 1 on one machine, where 2 GPUs are asked for"));
+  EXPECT_EQ(read(with_changed(pod, "\"2\"", "\"4\"")).error, "");
+  EXPECT_EQ(read(with_changed(pod, "  template:", "  leaderWorkerTemplate: {size: 2}\n  template:")).error, "");
+  const std::string job =
+      with_changed(with_changed(pod, "Deployment\nspec:", "Job\nspec:\n  parallelism: 2"), "\"2\"", "\"4\"");
+  EXPECT_THAT(read(job).error, HasSubstr("2 pods of a Job run side by side"));
+  EXPECT_EQ(flag_of(read(job, {{"--replicas", "2"}}), "--tp"), "4");
+}
+
+TEST(CountedEngines, ProfilesOfKubeAiHoldRanks) {
+  EXPECT_THAT(read(with_changed(of_kubeai, "nvidia-gpu-h100:4", "nvidia-gpu-h100:2")).error,
+      HasSubstr("tp 4 x pp 1 on one machine, where 2 GPUs are asked for"));
+  EXPECT_EQ(read(with_changed(of_kubeai, "nvidia-gpu-h100:4", "four-h100s:1")).error, "") << "what it has is not told";
+}
+
+/// A runtime of one's own may set arguments of vLLM.
+TEST(CountedEngines, RuntimesOfKServe) {
+  const std::string service = R"(apiVersion: serving.kserve.io/v1beta1
+kind: InferenceService
+spec:
+  predictor:
+    model:
+      modelFormat: {name: vLLM}
+      storageUri: hf://Qwen/Qwen3-32B
+      args: [--tensor-parallel-size=2]
+      resources:
+        limits: {nvidia.com/gpu: 2}
+)";
+  const auto got = read(service);
+  ASSERT_EQ(got.error, "");
+  EXPECT_EQ(got.asked.network, "qwen3-32b");
+  EXPECT_EQ(flag_of(got, "--tp"), "2");
+  EXPECT_THAT(read(with_changed(service, "size=2", "size=4")).error, HasSubstr("where 2 GPUs are asked for"));
+  EXPECT_THAT(read(with_changed(service, "      args", "      runtime: my-vllm\n      args")).error,
+      HasSubstr("its runtime stands elsewhere"));
+}
+
 TEST(CountedEngines, APlannerChangesHowManyRun) {
   const std::string graph = R"(apiVersion: nvidia.com/v1alpha1
 kind: DynamoGraphDeployment

@@ -116,5 +116,77 @@ TEST(SlurmRecipes, HaveVariablesOfEachPool) {
   EXPECT_THAT(exchange("  decode_environment: {VLLM_ALL2ALL_BACKEND: deepest}\n"), HasSubstr("'deepest'"));
 }
 
+/// Keys become options of a command: false writes none, and "no-" in front says no (NVIDIA/srt-slurm
+/// src/srtctl/backends/vllm.py, _config_to_cli_args).
+TEST(SlurmRecipes, WriteOptions) {
+  const auto caches = [](const std::string& key) {
+    const auto launch =
+        read_engine_launch({.file = written("launch.sh", slurm_recipe("vllm_config", "    aggregated:\n      " + key)),
+            .words = {},
+            .defined = {},
+            .folders = {}});
+    EXPECT_TRUE(launch) << to_text(launch.error());
+    SaidArguments said = launch->server;
+    EXPECT_THAT(said.unknown, testing::IsEmpty()) << key;
+    return said.text("enable_prefix_caching").value_or("not said");
+  };
+  EXPECT_EQ(caches("no-enable-prefix-caching: true\n"), "false");
+  EXPECT_EQ(caches("enable-prefix-caching: true\n"), "true");
+  EXPECT_EQ(caches("enable-prefix-caching: false\n"), "not said");
+}
+
+/// Two nodes of four GPUs are one worker of 8 ranks, whose groups of attention stand on them, too.
+TEST(SlurmRecipes, HoldRanksAgainstTheirGpus) {
+  const auto error = [](const std::string& resources, const std::string& keys) {
+    return read(
+        "model: {path: dsr1-fp8, precision: fp8}\nresources: {gpu_type: gb200, gpus_per_node: 4, agg_workers: 1, " +
+            resources + "}\nbackend:\n  sglang_config:\n    aggregated: {" + keys + "}\n",
+        {{"--machine", "gb200-nvl72"}}, "deepseek-v3")
+        .error;
+  };
+  EXPECT_EQ(error("agg_nodes: 2", "tensor-parallel-size: 8, data-parallel-size: 8, enable-dp-attention: true"), "");
+  EXPECT_THAT(error("agg_nodes: 2", "tensor-parallel-size: 16"),
+      HasSubstr("tp 16 x pp 1 x 1 beside each other, where 8 GPUs are asked for"));
+  EXPECT_THAT(error("agg_nodes: 2", "tensor-parallel-size: 4, data-parallel-size: 4"),
+      HasSubstr("tp 4 x pp 1 x 4 beside each other, where 8 GPUs are asked for"));
+  EXPECT_THAT(error("agg_nodes: 2, gpus_per_agg: 4", "tensor-parallel-size: 8"), HasSubstr("where 4 GPUs"));
+  EXPECT_EQ(error("agg_nodes: two", "tensor-parallel-size: 16"), "") << "not told in numbers";
+}
+
+/// One file of several recipes: maps are merged, lists of a zip say one value for each, null takes away.
+TEST(SlurmRecipes, ShareABase) {
+  const std::string text =
+      "base:\n  model: {path: qwen3-32b}\n  resources: {prefill_workers: 1, decode_workers: 1}\n  backend:\n"
+      "    sglang_config:\n      prefill: {tensor-parallel-size: 2, chunked-prefill-size: 4096}\n"
+      "      decode: {tensor-parallel-size: 4}\n"
+      "  benchmark: {type: sa-bench, isl: 1024, osl: 512, concurrencies: [64]}\n"
+      "override_wide:\n  backend: {sglang_config: {decode: {tensor-parallel-size: 8}}}\n  benchmark: null\n"
+      "zip_override_sweep:\n  resources: {decode_workers: [2, 3], prefill_workers: [4]}\n"
+      "  benchmark: {concurrencies: [[128], [256]]}\n";
+  const auto of = [&](const std::string& recipe) {
+    Read out;
+    auto launch =
+        read_engine_launch({.file = written("recipes.yaml", text) + recipe, .words = {}, .defined = {}, .folders = {}});
+    if (!launch) return Read{{}, {}, to_text(launch.error())};
+    auto asked = asked_engine(*launch, {{"--weights", "bf16"}}, "", {});
+    return asked ? Read{std::move(*asked), {}, ""} : Read{{}, {}, to_text(asked.error())};
+  };
+  EXPECT_THAT(of("").error, testing::AllOf(HasSubstr("3 recipes share its base"),
+                                HasSubstr("override_wide, zip_override_sweep[0], zip_override_sweep[1]")));
+  EXPECT_THAT(of(":override_narrow").error, HasSubstr("it has no recipe 'override_narrow'"));
+  const Read base = of(":base"), wide = of(":override_wide"), second = of(":zip_override_sweep[1]");
+  ASSERT_EQ(base.error + wide.error + second.error, "");
+  EXPECT_THAT(
+      base.asked.flags, IsSupersetOf({Pair("--tp", "4"), Pair("--concurrency", "64"), Pair("--prefill-tp", "2")}));
+  EXPECT_THAT(wide.asked.flags, IsSupersetOf({Pair("--tp", "8"), Pair("--prefill-tp", "2")}));
+  EXPECT_FALSE(wide.asked.flags.contains("--concurrency"));
+  EXPECT_THAT(second.asked.flags, IsSupersetOf({Pair("--tp", "4"), Pair("--replicas", "3"),
+                                      Pair("--prefill-replicas", "4"), Pair("--concurrency", "256")}));
+  const std::string unlike =
+      text + "zip_override_odd:\n  resources: {decode_workers: [1, 2], prefill_workers: [1, 2, 3]}\n";
+  EXPECT_THAT(read(unlike).error, HasSubstr("a list of 3 beside lists of 2"));
+  EXPECT_THAT(read("base:\n  a: 1\n").error, HasSubstr("no command in it"));
+}
+
 }  // namespace
 }  // namespace stepcast::engines

@@ -53,12 +53,40 @@ void gpt_neo(HfReader& r) {
   count_beside(r, n.layers * (n.ffn_hidden + n.hidden), "biases on the MLP alone", "attention, MLP with biases");
 }
 
+namespace {
+
+/// Names of the class that came first (olmo/config.py of allenai/OLMo): one width for gate and up together.
+void first_olmo(HfReader& r) {
+  NetworkSpec& n = r.spec;
+  n.layers = r.size("n_layers");
+  n.hidden = r.size("d_model");
+  n.heads = n.kv_heads = r.size("n_heads");
+  n.vocab = r.size(r.config.has("embedding_size") ? "embedding_size" : "vocab_size");
+  const std::int64_t both =
+      r.config.has("mlp_hidden_size") ? r.size("mlp_hidden_size") : r.size_or("mlp_ratio", 4) * n.hidden;
+  r.config.require(
+      both % 2 == 0, "mlp_hidden_size", fmt::format("{} is no gate and up of one width", both), "an even number");
+  n.ffn_hidden = both / 2;
+  n.tied_embeddings = r.flag_or("weight_tying", true);
+  r.length("max_sequence_length");
+  for (const auto& [key, only] :
+      {std::pair{"block_type", "sequential"}, {"activation_type", "swiglu"}, {"layer_norm_type", "default"}})
+    r.config.require(r.text_or(key, "") == only, key, "its class is not known otherwise", only);
+  r.dropout({"attention_dropout", "residual_dropout", "embedding_dropout"}, 0);
+}
+
+}  // namespace
+
 /// Llama's layers between norms that have no weights.
 void olmo(HfReader& r) {
-  shared_sizes(r, 0, 0, false);
-  r.spec.ffn_hidden = r.size("intermediate_size");
-  r.activation("hidden_act", "silu", true);
-  attention_biases(r, false);
+  if (r.config.has("d_model")) {
+    first_olmo(r);
+  } else {
+    shared_sizes(r, 0, 0, false);
+    r.spec.ffn_hidden = r.size("intermediate_size");
+    r.activation("hidden_act", "silu", true);
+    attention_biases(r, false);
+  }
   count_beside(
       r, -(2 * r.spec.layers + 1) * r.spec.hidden, "norms without weights", "attention and MLP, norms without weights");
 }

@@ -50,6 +50,27 @@ void roberta_masked(HfReader& r) {
   r.spec.sequence = std::max(r.spec.max_positions - unused, unused);
 }
 
+/// RoFormer: turned positions in place of learned ones; its files keep the table of sines by which a head turns
+/// (modeling_roformer.py).
+void roformer(HfReader& r) {
+  bert_masked(r);
+  NetworkSpec& n = r.spec;
+  n.positions = Positions::rope;
+  n.max_positions = 0;
+  const std::int64_t width = r.config.has("embedding_size") ? r.size("embedding_size") : n.hidden;
+  r.config.require(
+      width == n.hidden, "embedding_size", "words narrower than the stream are none of its forms", "as hidden_size");
+  r.config.require(!r.flag_or("rotary_value", false), "rotary_value", "values do not turn in its class", "false");
+  r.beside.push_back({"positions", n.sequence * (n.heads > 0 ? n.hidden / n.heads : 0)});
+}
+
+/// NVIDIA's BERT: norms before sublayers and behind the layers, none behind the embedding (modeling_megatron_bert.py).
+void megatron_bert(HfReader& r) {
+  bert_masked(r);
+  r.spec.norm_place = NormPlace::before;
+  r.spec.embedding_norm = false;
+}
+
 /// ESM-2: norms before sublayers and behind the layers, turned positions. What guesses contacts is counted beside.
 void esm(HfReader& r) {
   masked_encoder(r);

@@ -123,6 +123,18 @@ void minimax_m2(HfReader& r) {
   n.mtp_pattern.assign(static_cast<std::size_t>(modules > 0 ? layers : 0), {Feed::experts, false, false, true});
 }
 
+/// Llama's attention beside experts, some of which all words go to (modeling_xverse.py of xverse's files).
+void xverse_moe(HfReader& r) {
+  shared_sizes(r, 0, 0, false);
+  NetworkSpec& n = r.spec;
+  r.activation("hidden_act", "silu", true);
+  Experts& e = n.experts;
+  e.count = r.size("num_experts");
+  e.top_k = r.size("moe_top_k");
+  e.ffn_hidden = n.ffn_hidden = r.size("intermediate_size");
+  e.shared_ffn_hidden = r.size_or("num_shared_experts", 0) * e.ffn_hidden;
+}
+
 /// LayerNorm, biases on attention and on the logits.
 void phi_moe(HfReader& r) {
   shared_sizes(r, 8, 0, false);

@@ -82,11 +82,28 @@ void deepseek_counts(HfReader& r) {
   e.shared_ffn_hidden = r.config.has("n_shared_experts") ? r.size_or("n_shared_experts", 0) * e.ffn_hidden : 0;
 }
 
+std::int64_t leading_mlps(HfReader& r) {
+  std::vector<std::string> kinds;
+  r.config.optional("mlp_layer_types", kinds);
+  if (kinds.empty()) return r.size_or("first_k_dense_replace", 0);
+  const auto behind = std::ranges::find_if(kinds, [](const std::string& kind) { return kind != "dense"; });
+  const bool sparse = std::all_of(behind, kinds.end(), [](const std::string& kind) { return kind == "sparse"; });
+  r.config.require(sparse && static_cast<std::int64_t>(kinds.size()) == r.spec.layers, "mlp_layer_types",
+      "it names other layers than dense ones in front and sparse ones behind", "a kind for each layer, so ordered");
+  const std::int64_t leading = behind - kinds.begin();
+  std::int64_t again = leading;
+  r.config.optional("first_k_dense_replace", again, IntegerRange{0, 1 << 20});
+  r.config.require(again == leading, "first_k_dense_replace",
+      fmt::format("{}, and mlp_layer_types names {} dense layers", again, leading), "one of the two keys");
+  return leading;
+}
+
 void deepseek_experts(HfReader& r) {
   NetworkSpec& n = r.spec;
   if (!r.config.has("n_routed_experts")) return;
   deepseek_counts(r);
-  n.experts.dense_layers = r.size_or("first_k_dense_replace", 0);
+  n.experts.dense_layers =
+      r.config.has("first_k_dense_replace") ? r.size_or("first_k_dense_replace", 0) : leading_mlps(r);
   // The correction that balances without an auxiliary loss: one number per expert. Files that transformers writes of
   // its own class of DeepSeek V3 do not tell it (src/transformers/models/deepseek_v3).
   const std::string method = r.text_or("topk_method", "");
@@ -197,7 +214,24 @@ void mixtral(HfReader& r) {
   window_everywhere(r);
 }
 
+namespace {
+
+/// Positions that turn chunk by chunk (Qwen2.5-1M): every query sees all keys, unless most of them are left out.
+void chunked_turns(HfReader& r) {
+  auto chunks = r.config.optional_object("dual_chunk_attention_config");
+  if (!chunks) return;
+  chunks->allow_unknown_keys();
+  bool sparse = false;
+  chunks->optional("sparse_attention_enabled", sparse);
+  chunks->require(!sparse && !chunks->has("sparse_attention_config"), "sparse_attention_enabled",
+      "attention over a part of the keys is none of its forms", "false");
+  r.note("positions turn chunk by chunk, which is priced as nothing");
+}
+
+}  // namespace
+
 void qwen2(HfReader& r) {
+  chunked_turns(r);
   shared_sizes(r, 0, 0, false);
   r.spec.ffn_hidden = r.size("intermediate_size");
   r.activation("hidden_act", "silu", true);
@@ -206,6 +240,7 @@ void qwen2(HfReader& r) {
 }
 
 void qwen3(HfReader& r) {
+  chunked_turns(r);
   shared_sizes(r, 0, 128, false);
   r.spec.ffn_hidden = r.size("intermediate_size");
   r.activation("hidden_act", "silu", true);
@@ -260,6 +295,7 @@ void qwen2_moe(HfReader& r) {
 }
 
 void qwen3_moe(HfReader& r) {
+  chunked_turns(r);
   shared_sizes(r, 0, 128, false);
   qwen_experts(r);
   attention_biases(r, false);

@@ -22,6 +22,8 @@ void window_behind(HfReader& r);
 void expert_groups(HfReader& r);
 /// Of experts under the names of DeepSeek's classes how many there are and how wide.
 void deepseek_counts(HfReader& r);
+/// How many leading layers have an MLP in place of experts, by mlp_layer_types or first_k_dense_replace.
+std::int64_t leading_mlps(HfReader& r);
 /// Experts under the names of DeepSeek's classes; nothing where the file has none.
 void deepseek_experts(HfReader& r);
 
@@ -73,7 +75,19 @@ void jais2(HfReader& r);
 void pangu(HfReader& r);
 void aria_text(HfReader& r);
 
+// window_turns.cpp
+void cohere2_moe(HfReader& r);
+void granite_swa(HfReader& r);
+void granite_moe_swa(HfReader& r);
+void modernbert_decoder(HfReader& r);
+
+// latent_norms.cpp
+void axk1(HfReader& r);
+void axk2(HfReader& r);
+void pangu_ultra(HfReader& r);
+
 // masked_diffusion.cpp
+void llada_moe(HfReader& r);
 void dream(HfReader& r);
 void llada(HfReader& r);
 void sdar(HfReader& r);
@@ -124,6 +138,7 @@ void hunyuan_moe(HfReader& r);
 void hunyuan_large(HfReader& r);
 void minimax_m2(HfReader& r);
 void phi_moe(HfReader& r);
+void xverse_moe(HfReader& r);
 
 // norms.cpp
 void gemma2(HfReader& r);
@@ -179,6 +194,8 @@ void gemma3n(HfReader& r);
 void bert_masked(HfReader& r);
 void roberta_masked(HfReader& r);
 void esm(HfReader& r);
+void roformer(HfReader& r);
+void megatron_bert(HfReader& r);
 void distilbert_masked(HfReader& r);
 void bert_pretraining(HfReader& r);
 void modernbert(HfReader& r);

@@ -36,6 +36,27 @@ void llada(HfReader& r) {
   sees_both_sides(r);
 }
 
+/// OLMoE's kind of layers with normed heads (modeling_lladamoe.py of inclusionAI's files).
+void llada_moe(HfReader& r) {
+  shared_sizes(r, 0, 0, false);
+  NetworkSpec& n = r.spec;
+  r.activation("hidden_act", "silu", true);
+  attention_biases(r, false);
+  n.qk_norm = r.flag_or("qk_layernorm", false);
+  Experts& e = n.experts;
+  e.count = r.size("num_experts");
+  e.top_k = r.size("num_experts_per_tok");
+  e.ffn_hidden = r.size("expert_intermediate_size");
+  if (r.config.has("shared_expert_intermediate_size"))
+    e.shared_ffn_hidden = r.size_or("shared_expert_intermediate_size", 0);
+  n.ffn_hidden = r.config.has("dense_intermediate_size") ? r.size("dense_intermediate_size") : e.ffn_hidden;
+  std::vector<std::int64_t> routed;
+  r.config.optional("moe_layer_freq", routed, IntegerRange{0, 1});
+  for (const std::int64_t layer : routed)
+    r.config.require(layer == 1, "moe_layer_freq", "layers without experts are none of its forms", "1 in all layers");
+  sees_both_sides(r);
+}
+
 void sdar(HfReader& r) {
   qwen3(r);
   count_beside(

@@ -43,8 +43,16 @@ void internlm3(HfReader& r) {
       "biases on all projections but queries, keys and values are none of our forms", "true, or bias false");
 }
 
-/// Llama's layers with factors on what passes; tied tables.
-void minicpm(HfReader& r) { llama_like(r, true); }
+/// Llama's layers with factors on what passes; tied tables. MiniCPM-MoE has experts in all of them
+/// (vllm/model_executor/models/minicpm.py).
+void minicpm(HfReader& r) {
+  llama_like(r, true);
+  Experts& e = r.spec.experts;
+  e.count = r.config.has("num_experts") ? r.size_or("num_experts", 0) : 0;
+  if (e.count == 0) return;
+  e.top_k = r.size("num_experts_per_tok");
+  e.ffn_hidden = r.spec.ffn_hidden;
+}
 
 /// Latent attention and an MLP in all layers; values as wide as an even share of the stream (modeling_minicpm.py).
 void minicpm3(HfReader& r) {

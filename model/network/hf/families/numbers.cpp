@@ -154,6 +154,9 @@ void sd3(HfReader& r) {
 /// of images stand beside the time in files of PixArt-alpha alone.
 void pixart(HfReader& r) {
   NetworkSpec& n = r.spec;
+  // the class that came first has other networks, too
+  r.config.require(r.architecture != "Transformer2DModel" || r.config.has("norm_type"), "norm_type",
+      "its layers are told by the kind of their norms", "ada_norm_single, of PixArt");
   diffusion_sizes(r);
   n.ffn_hidden = 4 * n.hidden;
   const std::int64_t patch = r.size_or("patch_size", 2), area = patch * patch;
@@ -201,6 +204,9 @@ void qwen_image(HfReader& r) {
   r.config.optional("use_additional_t_cond", kinds);
   r.beside.push_back({"text_norm", n.encoders.back().features + (kinds ? 2 * n.hidden : 0)});
   r.note("the norm of the text's numbers is not forecast: it is next to nothing");
+  bool still = false;
+  r.config.optional("zero_cond_t", still);
+  if (still) r.note("images that are edited stand at time zero: vectors of that time are not counted");
 }
 
 }  // namespace stepcast::detail

@@ -49,5 +49,21 @@ TEST(HfOtherHeads, EncodersHaveAHeadOfTheirClass) {
       testing::HasSubstr("'MPNetForTokenClassification' is not known"));
 }
 
+/// The class of all layers of an encoder and a decoder: its table is tied, and nothing goes.
+TEST(HfOtherHeads, EncodersAndDecodersWithoutLogits) {
+  const auto weights = [](const char* name) {
+    const auto read = read_hf_config(std::string(R"({"architectures": [")") + name +
+                                         R"("], "d_model": 8, "encoder_layers": 1, "decoder_layers": 1,
+      "encoder_ffn_dim": 16, "decoder_ffn_dim": 16, "encoder_attention_heads": 2, "decoder_attention_heads": 2,
+      "vocab_size": 10, "max_position_embeddings": 4})",
+        "config.json");
+    EXPECT_TRUE(read) << to_text(read.error());
+    return read && !read->parts.empty() ? read->parts.front().parameters : 0;
+  };
+  // words, two tables of 6 places, two norms; 4 and 8 matrices of attention, two MLPs, two and three norms
+  EXPECT_EQ(weights("BartModel"), 10 * 8 + 2 * (6 * 8 + 16) + 12 * (64 + 8) + 2 * (2 * 8 * 16 + 16 + 8) + 5 * 16);
+  EXPECT_EQ(weights("BartModel"), weights("BartForConditionalGeneration"));
+}
+
 }  // namespace
 }  // namespace stepcast

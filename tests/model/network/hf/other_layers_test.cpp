@@ -67,6 +67,37 @@ TEST(HfOtherLayers, OneKindOfAttentionOfPixArt) {
   EXPECT_THAT(error_of(file), HasSubstr("attention_type \"gated\""));
 }
 
+/// PixArt's files named the class of several networks first, which the norms tell apart.
+TEST(HfOtherLayers, FirstFilesOfPixArt) {
+  json file = {{"_class_name", "Transformer2DModel"}, {"num_layers", 2}, {"caption_channels", 12},
+      {"cross_attention_dim", 16}, {"norm_type", "ada_norm_single"}, {"sample_size", 64}, {"attention_head_dim", 8},
+      {"num_attention_heads", 2}, {"in_channels", 4}, {"patch_size", 2}, {"double_self_attention", false},
+      {"num_vector_embeds", nullptr}, {"use_linear_projection", false}};
+  const NetworkSpec first = network_of(file);
+  file["_class_name"] = "PixArtTransformer2DModel";
+  EXPECT_EQ(parameter_count(first), parameter_count(network_of(file)));
+  file["_class_name"] = "Transformer2DModel";
+  file["norm_type"] = "layer_norm";
+  EXPECT_THAT(error_of(file), HasSubstr("'layer_norm' is none of its kinds"));
+  file.erase("norm_type");
+  EXPECT_THAT(error_of(file), HasSubstr("told by the kind of their norms"));
+}
+
+/// Chunks change how positions turn; a part of the keys would be other attention.
+TEST(HfOtherLayers, PositionsThatTurnChunkByChunk) {
+  json file = small("Qwen2ForCausalLM", {{"dual_chunk_attention_config", {{"chunk_size", 64}, {"local_size", 8}}}});
+  EXPECT_EQ(error_of(file), "accepted");
+  file["dual_chunk_attention_config"]["sparse_attention_enabled"] = true;
+  EXPECT_THAT(error_of(file), HasSubstr("/dual_chunk_attention_config/sparse_attention_enabled"));
+}
+
+TEST(HfOtherLayers, FilesOfTimmTellNoSizes) {
+  EXPECT_TRUE(looks_like_hf_config(R"({"architecture": "vit_base_patch16_224", "pretrained_cfg": {}})"));
+  EXPECT_THAT(
+      error_of({{"architecture", "vit_base_patch16_224"}, {"num_classes", 1000}, {"pretrained_cfg", json::object()}}),
+      HasSubstr("a file of timm names an architecture and no sizes"));
+}
+
 TEST(HfOtherLayers, NormsAndWindowsOfMptAreRead) {
   const NetworkSpec n = network_of({{"architectures", {"MPTForCausalLM"}}, {"d_model", 64}, {"n_heads", 4},
       {"n_layers", 2}, {"max_seq_len", 128}, {"vocab_size", 100}, {"no_bias", true}, {"norm_type", "rmsnorm"},
@@ -116,6 +147,79 @@ TEST(HfOtherLayers, ShapesThatAllLayersLeftAreDropped) {
   EXPECT_EQ(parameter_count(n) - parameter_count(network_of(narrow)), 4 * 3 * 64 * 96);
 }
 
+/// A dense layer in front sees all positions by a period of its own, behind it every fourth does; the norm is RMS where
+/// the file has a constant for it.
+TEST(HfOtherLayers, ExpertsBesideAttention) {
+  const json experts = {{"num_experts", 8}, {"num_experts_per_tok", 2}, {"num_shared_experts", 2}, {"head_dim", 16},
+      {"first_k_dense_replace", 1}, {"prefix_dense_intermediate_size", 128}, {"sliding_window", 32}};
+  const NetworkSpec n = network_of(small("Cohere2MoeForCausalLM", experts));
+  EXPECT_TRUE(n.parallel_block && n.norms_per_layer == 1 && n.tied_embeddings);
+  EXPECT_EQ(n.norm, Norm::layernorm_scale);
+  EXPECT_EQ(n.window.pattern, "fwww");
+  EXPECT_EQ(n.ffn_hidden, 128);
+  EXPECT_EQ(n.experts.ffn_hidden, 96);
+  EXPECT_EQ(n.experts.shared_ffn_hidden, 192);
+  json listed = experts;
+  listed.erase("first_k_dense_replace");
+  listed.update({{"rms_norm_eps", 1e-6},
+      {"mlp_layer_types", {"dense", "dense", "sparse", "sparse", "sparse", "sparse", "sparse", "sparse"}}});
+  const NetworkSpec two = network_of(small("Cohere2MoeForCausalLM", listed));
+  EXPECT_EQ(two.norm, Norm::rmsnorm);
+  EXPECT_EQ(two.experts.dense_layers, 2);
+  EXPECT_EQ(two.window.pattern, "ffwwwfww");
+  listed["first_k_dense_replace"] = 1;
+  EXPECT_THAT(error_of(small("Cohere2MoeForCausalLM", listed)), HasSubstr("mlp_layer_types names 2 dense layers"));
+  listed.erase("first_k_dense_replace");
+  listed["mlp_layer_types"][7] = "dense";
+  EXPECT_THAT(error_of(small("Cohere2MoeForCausalLM", listed)), HasSubstr("/mlp_layer_types"));
+}
+
+/// Three of four layers have the window, the first of them none; all have sinks.
+TEST(HfOtherLayers, WindowsAndSinksOfGranite) {
+  const NetworkSpec n = network_of(small("GraniteSWAForCausalLM", {{"layer_rope_theta", nullptr}}));
+  EXPECT_EQ(n.window.pattern, "fwww");
+  EXPECT_EQ(n.window.positions, 128);
+  EXPECT_TRUE(n.attention_sinks);
+}
+
+/// transformers writes DeepSeek V3.2's dense layers as a list alone.
+TEST(HfOtherLayers, DenseLayersByAListAlone) {
+  json file = {{"num_key_value_heads", 4}, {"q_lora_rank", 32}, {"kv_lora_rank", 16}, {"qk_nope_head_dim", 8},
+      {"qk_rope_head_dim", 8}, {"v_head_dim", 16}, {"n_routed_experts", 8}, {"num_experts_per_tok", 2},
+      {"moe_intermediate_size", 32}, {"index_topk", 16}, {"index_n_heads", 2}, {"index_head_dim", 16},
+      {"mlp_layer_types", {"dense", "dense", "dense", "sparse", "sparse", "sparse", "sparse", "sparse"}}};
+  EXPECT_EQ(network_of(small("DeepseekV32ForCausalLM", file)).experts.dense_layers, 3);
+  file["mlp_layer_types"].erase(0);
+  EXPECT_THAT(error_of(small("DeepseekV32ForCausalLM", file)), HasSubstr("/mlp_layer_types"));
+}
+
+/// The first class is read, as transformers does, and the file's others are said.
+TEST(HfOtherLayers, FilesThatNameSeveralClasses) {
+  json file = small("LlamaForCausalLM", json::object());
+  file["architectures"].push_back("Qwen3ForCausalLM");
+  const auto config = read_hf_config(file.dump(), "config.json");
+  ASSERT_TRUE(config) << to_text(config.error());
+  EXPECT_EQ(config->family, "llama");
+  EXPECT_THAT(config->notes, testing::Contains("architectures names 2 classes: LlamaForCausalLM is read"));
+}
+
+/// Keys of a server, which makes a classifier of the table of words.
+TEST(HfOtherLayers, RerankersOfQwen3) {
+  const json keys = {{"head_dim", 16}, {"classifier_from_token", {"no", "yes"}}, {"is_original_qwen3_reranker", true}};
+  EXPECT_EQ(error_of(small("Qwen3ForSequenceClassification", keys)), "accepted");
+  EXPECT_EQ(error_of(small("Qwen3ForCausalLM", keys)), "accepted");
+}
+
+TEST(HfOtherLayers, FirstNamesOfOlmo) {
+  json file = {{"architectures", {"OLMoModelForCausalLM"}}, {"d_model", 64}, {"n_layers", 2}, {"n_heads", 4},
+      {"mlp_hidden_size", 256}, {"vocab_size", 90}, {"embedding_size", 100}, {"max_sequence_length", 128},
+      {"weight_tying", true}, {"block_type", "sequential"}, {"activation_type", "swiglu"},
+      {"layer_norm_type", "default"}};
+  EXPECT_EQ(error_of(file), "accepted");
+  file["layer_norm_type"] = "rms";
+  EXPECT_THAT(error_of(file), HasSubstr("/layer_norm_type"));
+}
+
 /// The refusal says what is missing, by the beginning of a class's name or by its end.
 TEST(HfOtherLayers, ClassesWithoutAReaderNameTheirLayers) {
   for (const auto& [name, layers] :
@@ -124,7 +228,7 @@ TEST(HfOtherLayers, ClassesWithoutAReaderNameTheirLayers) {
           {"Eagle3LlamaForCausalLM", "guess its words"}, {"DFlashDraftModel", "guess its words"},
           {"DeepSeekMTPModel", "guess its words"}, {"InklingForConditionalGeneration", "short convolutions"},
           {"DiffLlamaForCausalLM", "subtracts one softmax"}, {"Qwen2ForRewardModel", "a head of rewards"},
-          {"MegatronBertForMaskedLM", "norms before them"}, {"HunyuanVideo15Transformer3DModel", "several texts"}})
+          {"JetNemotronForCausalLM", "words themselves make"}, {"HunyuanVideo15Transformer3DModel", "several texts"}})
     EXPECT_THAT(error_of(small(name, json::object())),
         AllOf(HasSubstr("has layers that are not built here"), HasSubstr(layers)))
         << name;

@@ -40,6 +40,14 @@ TEST(StoredWeights, AreTheTypesOfTheirForms) {
   EXPECT_EQ(type_of(heads), "int4");
 }
 
+/// A block of one row is a run of its numbers: MXFP8's by its name, and none of fp8's.
+TEST(StoredWeights, RunsAreNoBlocks) {
+  EXPECT_EQ(type_of(R"({"quant_method": "mxfp8", "weight_block_size": [1, 32]})"), "mxfp8");
+  EXPECT_EQ(type_of(R"({"quant_method": "fp8", "weight_block_size": [1, 128]})"), "not known");
+  EXPECT_EQ(stored_weights(R"({"quantization_config": {"quant_method": "fp8", "weight_block_size": [1, 128]}})").how,
+      "fp8 in runs of 128");
+}
+
 /// Integers that multiply integers, groups that differ, experts apart from the rest, and methods of others.
 TEST(StoredWeights, AreNotGuessed) {
   EXPECT_EQ(type_of(group(R"("num_bits": 8, "type": "int")", R"({"num_bits": 8})")), "not known");

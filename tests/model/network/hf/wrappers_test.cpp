@@ -228,6 +228,35 @@ TEST(ReadHfConfig, RefusesExpertsInEveryZerothLayer) {
       testing::HasSubstr("/interleave_moe_layer_step"));
 }
 
+/// HunyuanVL: the text's keys stand among those of the images, or apart as transformers writes them.
+TEST(HfWrappers, TextsThatStandAmongTheImagesOrApart) {
+  const nlohmann::json text = {{"hidden_size", 64}, {"intermediate_size", 128}, {"num_hidden_layers", 2},
+      {"num_attention_heads", 4}, {"num_key_value_heads", 2}, {"head_dim", 16}, {"vocab_size", 100},
+      {"max_position_embeddings", 512}, {"tie_word_embeddings", true}};
+  nlohmann::json among = text,
+                 apart = {{"architectures", {"HunYuanVLForConditionalGeneration"}}, {"text_config", text}};
+  among["architectures"] = {"HunYuanVLForConditionalGeneration"};
+  among["vision_config"] = apart["vision_config"] = {{"hidden_size", 32}, {"model_type", "hunyuan_vl_vision"}};
+  const auto first = wrapped(among), second = wrapped(apart);
+  ASSERT_TRUE(first && second) << to_text((first ? second : first).error());
+  EXPECT_EQ(parameter_count(first->network), parameter_count(second->network));
+  // one table; queries and outputs as wide as the stream, keys and values half so; norms of heads and of the stream
+  EXPECT_EQ(parameter_count(first->network),
+      100 * 64 + 2 * (2 * 64 * 64 + 2 * 64 * 32 + 2 * 16 + 3 * 64 * 128 + 2 * 64) + 64);
+}
+
+/// Cosmos 3 Edge: a plain MLP of squared ReLU in Llama's place.
+TEST(HfWrappers, TextsWithPlainMlps) {
+  nlohmann::json file = small_llava();
+  file["architectures"] = {"Cosmos3EdgeForConditionalGeneration"};
+  file["projector_hidden_size"] = 96;
+  nlohmann::json& text = file["text_config"];
+  text["model_type"] = "cosmos3_edge_text", text["hidden_act"] = "relu2";
+  const auto config = wrapped(file);
+  ASSERT_TRUE(config) << to_text(config.error());
+  EXPECT_EQ(config->network.activation, Activation::squared_relu);
+}
+
 /// An image has whole patches: 384 pixels are 27 patches of 14, not 27.4.
 TEST(HfWrappers, CountWholePatches) {
   nlohmann::json file = small_llava();

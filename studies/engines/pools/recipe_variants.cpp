@@ -1,0 +1,155 @@
+#include "studies/engines/pools/recipe_variants.h"
+
+#include <algorithm>
+#include <optional>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "model/base/contains.h"
+#include "model/base/text.h"
+#include "model/base/whole_number.h"
+
+namespace stepcast::engines {
+namespace {
+
+constexpr std::string_view base = "base", plain = "override_", zipped = "zip_override_";
+
+std::string_view first_name(std::string_view name) { return name.substr(0, name.find('.')); }
+
+bool is_variant(std::string_view name) { return name == base || name.starts_with(plain) || name.starts_with(zipped); }
+
+/// Of a section those below it, without its name.
+std::vector<GivenArgument> section_of(const std::vector<GivenArgument>& all, std::string_view section) {
+  std::vector<GivenArgument> out;
+  for (const GivenArgument& one : all) {
+    if (first_name(one.name) != section || one.name.size() == section.size()) continue;
+    out.push_back(one);
+    out.back().name.erase(0, section.size() + 1);
+  }
+  return out;
+}
+
+/// "[4, 8]" has two, "[[4, 8], [4]]" too, and so has a list below each other; nothing of another value.
+std::optional<std::vector<std::string>> elements_of(std::string_view value) {
+  value = stripped(value);
+  std::vector<std::string> out;
+  if (value.starts_with("- ")) {
+    for (std::size_t at = 0; at < value.size();) {
+      const std::size_t end = std::min(value.find('\n', at), value.size());
+      std::string_view line = stripped(value.substr(at, end - at));
+      if (line.starts_with("- ")) out.emplace_back(stripped(line.substr(2)));
+      at = end + 1;
+    }
+    return out;
+  }
+  if (!value.starts_with('[') || !value.ends_with(']')) return std::nullopt;
+  int depth = 0;
+  char quote = '\0';
+  std::string element;
+  for (const char c : value.substr(1, value.size() - 2)) {
+    if (quote != '\0') quote = c == quote ? '\0' : quote;
+    else if (c == '"' || c == '\'') quote = c;
+    else if (c == '[' || c == '{') ++depth;
+    else if (c == ']' || c == '}') --depth;
+    if (c != ',' || depth > 0 || quote != '\0') element += c;
+    else out.emplace_back(stripped(element)), element.clear();
+  }
+  if (!stripped(element).empty() || !out.empty()) out.emplace_back(stripped(element));
+  return out;
+}
+
+std::string unquoted(std::string text) {
+  const bool quoted = text.size() > 1 && (text.front() == '"' || text.front() == '\'') && text.front() == text.back();
+  return quoted ? text.substr(1, text.size() - 2) : text;
+}
+
+/// Recipes that a zip makes: as many as its lists are long; a list of one serves for all.
+Expected<std::size_t> count_of(
+    const std::vector<GivenArgument>& section, std::string_view name, const std::string& where) {
+  std::size_t count = 1;
+  for (const GivenArgument& one : section) {
+    const auto elements = elements_of(one.value);
+    if (!elements || elements->size() <= 1) continue;
+    if (count > 1 && elements->size() != count)
+      return fail(fmt::format("{}:{} {}.{}", where, one.line, name, one.name),
+          fmt::format("a list of {} beside lists of {}", elements->size(), count), "lists of one length, or of one");
+    count = elements->size();
+  }
+  return count;
+}
+
+/// Maps are merged, all else is replaced, and null takes a key away.
+void merge(std::vector<GivenArgument>& into, const std::vector<GivenArgument>& over) {
+  for (const GivenArgument& one : over) {
+    std::erase_if(into, [&](const GivenArgument& old) {
+      return old.name == one.name || old.name.starts_with(one.name + ".") || one.name.starts_with(old.name + ".");
+    });
+    if (one.value != "null") into.push_back(one);
+  }
+}
+
+/// "override_NAME" and "zip_override_NAME[2]", in their order.
+Expected<std::vector<std::string>> variants_of(const std::vector<GivenArgument>& all, const std::string& where) {
+  std::vector<std::string> sections, names;
+  for (const GivenArgument& one : all)
+    if (const std::string name(first_name(one.name)); name != base && is_variant(name) && !contains(sections, name))
+      sections.push_back(name);
+  for (const std::string& name : sections) {
+    if (!name.starts_with(zipped)) {
+      names.push_back(name);
+      continue;
+    }
+    TRY(const std::size_t count, count_of(section_of(all, name), name, where));
+    for (std::size_t i = 0; i < count; ++i) names.push_back(fmt::format("{}[{}]", name, i));
+  }
+  return names;
+}
+
+std::vector<GivenArgument> taken(std::vector<GivenArgument> section, std::size_t which) {
+  for (GivenArgument& one : section)
+    if (const auto elements = elements_of(one.value); elements && !elements->empty())
+      one.value = unquoted((*elements)[elements->size() == 1 ? 0 : which]);
+  return section;
+}
+
+}  // namespace
+
+std::vector<GivenArgument> without_variants(std::vector<GivenArgument> all) {
+  for (GivenArgument& one : all)
+    if (const std::size_t dot = one.name.find('.'); dot != one.name.npos && is_variant(first_name(one.name)))
+      one.name.erase(0, dot + 1);
+  return all;
+}
+
+Expected<std::vector<GivenArgument>> recipe_arguments(
+    const std::string& text, const std::string& where, std::string_view variant) {
+  TRY(auto all, calibrate::read_config_arguments(text, where));
+  const bool shared = std::ranges::any_of(all, [](const GivenArgument& one) { return first_name(one.name) == base; });
+  if (!shared) {
+    if (variant.empty()) return all;
+    return fail(where, fmt::format("'{:.60}' names one of several recipes, and it holds one", variant),
+        fmt::format("--launch {}", where));
+  }
+  TRY(const auto names, variants_of(all, where));
+  std::string chosen(variant);
+  if (chosen.empty() && names.size() == 1) chosen = names.front();
+  if (chosen != base && contains(names, chosen + "[0]") && !contains(names, chosen + "[1]")) chosen += "[0]";
+  if (chosen != base && !contains(names, chosen))
+    return fail(where,
+        chosen.empty() ? fmt::format("{} recipes share its base", names.size())
+                       : fmt::format("it has no recipe '{:.60}'", chosen),
+        fmt::format("--launch {}:NAME, of base, {}", where, fmt::join(names, ", ")));
+  std::vector<GivenArgument> merged = section_of(all, base);
+  if (chosen == base) return merged;
+  const std::size_t bracket = chosen.starts_with(zipped) ? chosen.find('[') : chosen.npos;
+  const std::vector<GivenArgument> over = section_of(all, chosen.substr(0, bracket));
+  const std::size_t which =
+      bracket == chosen.npos
+          ? 0
+          : parsed_number<std::size_t>(chosen.substr(bracket + 1, chosen.size() - bracket - 2)).value_or(0);
+  merge(merged, bracket == chosen.npos ? over : taken(over, which));
+  return merged;
+}
+
+}  // namespace stepcast::engines
