@@ -14,6 +14,7 @@
 #include "calibrate/import/config/python_blocks.h"
 #include "calibrate/import/config/python_changes.h"
 #include "calibrate/import/config/python_condition.h"
+#include "calibrate/import/config/python_lists.h"
 #include "calibrate/import/config/python_scope.h"
 #include "calibrate/import/config/python_text.h"
 #include "model/base/text.h"
@@ -52,7 +53,7 @@ class PythonConfigReader {
     if (start == statements_.end() || depth > deepest || (handed && ++handed_calls_ > most_calls))
       return fail(where_, fmt::format("no function '{:.60}' that gives a configuration", function),
           "one that is called in at most 8 steps and returns Trainer.Config(...), or a ConfigContainer");
-    PythonScope scope{constant_names(statements_), {}};
+    PythonScope scope{constant_names(statements_), {}, {}};
     TRY(bind_parameters(*start, call, {defined_, where_}, scope.names, fallbacks_));
     const auto begin = static_cast<std::size_t>(start - statements_.begin()) + 1;
     std::size_t end = begin;
@@ -109,7 +110,9 @@ class PythonConfigReader {
       if (only_asks(std::string(stripped(text.substr(word, text.size() - 1 - word))))) return {};
       return tl::unexpected(not_literal(first));
     }
-    if (nothing || take_call(statement, scope)) return {};
+    if (nothing) return {};
+    TRY(change_lists(statement, text, scope));
+    if (take_call(statement, scope)) return {};
     const std::size_t equals = text.find('=');
     std::string_view target = assigned_target(text);
     const bool entry = target.ends_with(']');
@@ -117,8 +120,11 @@ class PythonConfigReader {
     if (equals == text.npos || !is_python_path(target) || text.substr(equals).starts_with("=="))
       return tl::unexpected(not_literal(first));
     const std::string_view value = stripped(text.substr(equals + 1));
-    const bool shares = is_python_path(value) && !mentioned_configs(scope, value).empty();
-    if (shares || does_more(target, value)) return tl::unexpected(not_literal(first));
+    const bool whole = target.find('.') == target.npos;  // a second name, if the condition holds
+    const bool shares =
+        is_python_path(value) && (!mentioned_configs(scope, value).empty() || (whole && names_list(scope, value)));
+    if (shares || does_more(target, value) || (entry && is_shared_list(scope, target)))
+      return tl::unexpected(not_literal(first));
     take_inner_call(statement, value, scope);
     if (entry) change_config(scope, std::string(target), statement);
     return lose(target, fmt::format("{} if {}", value, doubt), statement, first, scope);
@@ -136,6 +142,16 @@ class PythonConfigReader {
     return set(target, {Kind::computed, std::move(text), statement.line, {}}, statement, scope.names);
   }
 
+  /// A list that a text may change is not known behind it; one that has several names would change under each.
+  Expected<void> change_lists(const PythonStatement& statement, std::string_view text, PythonScope& scope) const {
+    for (const std::string& path : changed_lists(scope, text)) {
+      if (is_shared_list(scope, path)) return tl::unexpected(not_literal(statement));
+      TRY(set(
+          path, {Kind::computed, fmt::format("{} after {}", path, text), statement.line, {}}, statement, scope.names));
+    }
+    return {};
+  }
+
   /// "a, b.c = f()": each is what only running tells.
   Expected<bool> take_several(const PythonStatement& statement, PythonScope& scope) const {
     const std::string_view text = statement.text;
@@ -144,6 +160,7 @@ class PythonConfigReader {
     const bool several =
         equals != text.npos && targets.find(',') != targets.npos &&
         std::ranges::all_of(targets, [](char c) { return is_python_letter(c) || c == ',' || c == ' ' || c == '.'; });
+    if (several) TRY(change_lists(statement, stripped(text.substr(equals + 1)), scope));
     if (several) take_inner_call(statement, stripped(text.substr(equals + 1)), scope);
     while (several && !targets.empty()) {
       const std::string name(stripped(targets.substr(0, targets.find(','))));
@@ -160,7 +177,9 @@ class PythonConfigReader {
     if (imports) std::erase_if(scope.names, [&](const auto& name) { return mentions_name(text, name.first); });
     const bool passed_over =
         imports || text[0] == '"' || text[0] == '\'' || text.starts_with("assert ") || text == "pass";
-    if (passed_over || take_call(statement, scope)) return std::optional<PythonValue>{};
+    if (passed_over) return std::optional<PythonValue>{};
+    if (!called_function(text).empty()) TRY(change_lists(statement, text, scope));
+    if (take_call(statement, scope)) return std::optional<PythonValue>{};
     TRY(const bool several, take_several(statement, scope));
     if (several) return std::optional<PythonValue>{};
     if (text.starts_with(returns)) {
@@ -173,7 +192,8 @@ class PythonConfigReader {
     if (target.ends_with(']') && is_python_path(target.substr(0, target.find('[')))) {  // an entry of many
       target = target.substr(0, target.find('['));
       const auto held = scope.held_by.find(std::string(target));
-      if (held != scope.held_by.end() && !held->second.empty()) return tl::unexpected(not_literal(statement));
+      const bool part = held != scope.held_by.end() && !held->second.empty();
+      if (part || is_shared_list(scope, target)) return tl::unexpected(not_literal(statement));
       change_config(scope, std::string(target), statement);  // its other names have the new entry too
       TRY(lose(target, fmt::format("{} with {}", target, text), statement, statement, scope));
       return std::optional<PythonValue>{};
@@ -188,6 +208,7 @@ class PythonConfigReader {
   Expected<void> assign(
       std::string_view target, std::string_view text, const PythonStatement& statement, PythonScope& scope, int depth) {
     TRY(auto value, evaluated(text, statement.line, scope.names, depth));
+    TRY(change_lists(statement, text, scope));
     take_inner_call(statement, text, scope);
     const std::string root(target.substr(0, target.find('.')));
     const bool whole = root == target, named = is_python_path(text);
@@ -203,6 +224,7 @@ class PythonConfigReader {
     if (whole) forget_name(scope, root);
     else change_config(scope, root, statement);
     TRY(set(target, std::move(value), statement, scope.names));
+    share_lists(scope, target, text);
     shared.erase(root);
     for (const std::string& other : shared) {
       const bool part = whole && named;  // "m = cfg.model", else "cfg.model = m"
